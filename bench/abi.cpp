@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What the boundary costs, with a kernel of tests/null that does nothing: a frame of four values filled and handed over
-// (abi_kernel_4), the same with the views rebuilt and the kernel found in a table as core has it (abi_lookup_4), and
-// the whole of core::call around it, for a result that exists already (abi_call_4).
+// What the boundary costs, with a kernel of tests/null that does nothing: a frame of four values
+// filled and handed over (abi_kernel_4), the same with the views rebuilt and the kernel found in a
+// table as core has it (abi_lookup_4), and the whole of core::call around it, for a result that
+// exists already (abi_call_4).
 #include <dlfcn.h>
 
 #include <atomic>
@@ -22,7 +23,8 @@ namespace core = tenon::core;
 // As a loader finds it; nothing is registered.
 const tn_kernel& kernel_of(std::string_view op) {
   void* library = dlopen(BENCH_NULL_PLUGIN, RTLD_NOW | RTLD_LOCAL);
-  auto entry = library ? reinterpret_cast<tn_plugin_entry_fn>(dlsym(library, TN_PLUGIN_ENTRY)) : nullptr;
+  auto entry =
+      library ? reinterpret_cast<tn_plugin_entry_fn>(dlsym(library, TN_PLUGIN_ENTRY)) : nullptr;
   if (!entry) throw std::runtime_error(dlerror());
   const tn_plugin& plugin = *entry();
   for (const tn_kernel* const* k = plugin.kernels; k != plugin.kernels_end; ++k) {
@@ -114,7 +116,8 @@ auto lookup_call() {
   table->cells[0][0][op.index] = entry.get();
   return [&op, entry, table, t = Operands(0)] {
     tn_tensor views[3];
-    const tn_value in[3] = {viewed(*t.self, views[0]), viewed(*t.other, views[1]), {TN_TAG_I64, 0, {1}}};
+    const tn_value in[3] = {
+        viewed(*t.self, views[0]), viewed(*t.other, views[1]), {TN_TAG_I64, 0, {1}}};
     tn_value out[1] = {viewed(*t.out, views[2])};
     const Entry* e = table->cells[t.self->slot][0][op.index].load(std::memory_order_acquire);
     while (e && !e->dtypes.has(t.self->dtype)) e = e->next.load(std::memory_order_acquire);
@@ -123,7 +126,8 @@ auto lookup_call() {
 }
 
 auto whole_call() {
-  return [&op = *core::find_op("sub.Tensor"), t = Operands(core::usable_slot(tenon::Device("null").type()))] {
+  return [&op = *core::find_op("sub.Tensor"),
+          t = Operands(core::usable_slot(tenon::Device("null").type()))] {
     const tn_value in[3] = {boxed(t.self), boxed(t.other), {TN_TAG_I64, 0, {1}}};
     core::TensorImpl* out = t.out.get();
     core::call(op, in, &out, core::Form::Out);
@@ -135,9 +139,11 @@ auto whole_call() {
 
 void abi_rows(bench::Suite& s) {
   s.row(
-      "small", "abi_kernel_4", [] { return kernel_call(); }, "frame of four values, kernel that does nothing");
+      "small", "abi_kernel_4", [] { return kernel_call(); },
+      "frame of four values, kernel that does nothing");
   s.row(
-      "small", "abi_lookup_4", [] { return lookup_call(); }, "the same with its views and the kernel's cell");
+      "small", "abi_lookup_4", [] { return lookup_call(); },
+      "the same with its views and the kernel's cell");
   s.row(
       "small", "abi_call_4", [] { return whole_call(); }, "core::call of it, on the device null");
 }

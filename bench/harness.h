@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a row is, and the loop that times one. Rows of both libraries and their lower bounds are shared objects that
-// export bench_rows(): the same source for ours and libtorch's (rows/*.cpp), so that a ratio compares the same program.
+// What a row is, and the loop that times one. Rows of both libraries and their lower bounds are
+// shared objects that export bench_rows(): the same source for ours and libtorch's (rows/*.cpp), so
+// that a ratio compares the same program.
 #pragma once
 
 #include <chrono>
@@ -52,14 +53,16 @@ inline double seconds(Loop& loop, long n) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Calls so that a repetition lasts `min_seconds` seconds; the first two calls are dropped (they build primitives and
-// fill caches).
+// Calls so that a repetition lasts `min_seconds` seconds; the first two calls are dropped (they
+// build primitives and fill caches).
 inline long calibrate(Loop& loop, double min_seconds = 2e-3) {
   long n = 1;
   seconds(loop, 1);
   double t = seconds(loop, 1);
   while (t < min_seconds && n < (1L << 30)) {
-    n = t > 1e-6 ? std::max(n * 2, static_cast<long>(static_cast<double>(n) * 1.25 * min_seconds / t)) : n * 16;
+    n = t > 1e-6
+            ? std::max(n * 2, static_cast<long>(static_cast<double>(n) * 1.25 * min_seconds / t))
+            : n * 16;
     t = seconds(loop, n);
   }
   return n;

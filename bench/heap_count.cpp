@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// LD_PRELOAD shim: counts heap blocks and the bytes asked for, forwards everything to glibc. main.cpp reads
-// both.
+// LD_PRELOAD shim: counts heap blocks and the bytes asked for, forwards everything to glibc.
+// main.cpp reads both.
 #include <cerrno>
 #include <cstddef>
 

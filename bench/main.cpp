@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Measures our rows against libtorch's and against their lower bounds, in one process, alternating: A B A B. Each side
-// is a shared object of its own, opened with RTLD_LOCAL.
+// Measures our rows against libtorch's and against their lower bounds, in one process, alternating:
+// A B A B. Each side is a shared object of its own, opened with RTLD_LOCAL.
 #include <dlfcn.h>
 #include <valgrind/callgrind.h>
 
@@ -35,7 +35,9 @@ int count(Side* side, const Options& o) {
     if (row.name != o.count) continue;
     Loop loop = row.make();
     loop(20);
-    auto symbol = [](const char* name) { return reinterpret_cast<long (*)()>(dlsym(RTLD_DEFAULT, name)); };
+    auto symbol = [](const char* name) {
+      return reinterpret_cast<long (*)()>(dlsym(RTLD_DEFAULT, name));
+    };
     auto blocks = symbol("heap_allocations"), bytes = symbol("heap_bytes");
     long blocks_before = blocks ? blocks() : 0, bytes_before = bytes ? bytes() : 0;
     CALLGRIND_START_INSTRUMENTATION;
@@ -120,22 +122,27 @@ int measure(const Options& o) {
 
 int main(int argc, char** argv) {
   Options o;
-  CLI::App app{"Times rows against libtorch and their lower bounds; ratios are ours / libtorch's, lower is better."};
+  CLI::App app{
+      "Times rows against libtorch and their lower bounds; ratios are ours / libtorch's, lower is "
+      "better."};
   app.add_option("--rows", o.rows, "regular expression over row names");
   app.add_option("--threads", o.threads)->check(CLI::PositiveNumber);
   app.add_option("--pairs", o.pairs, "repetitions of each side")->check(CLI::PositiveNumber);
   app.add_option("--json", o.json, "file to write one object per row to");
-  app.add_option("--busy", o.busy, "time rows alone and beside N processes that spin")->check(CLI::NonNegativeNumber);
+  app.add_option("--busy", o.busy, "time rows alone and beside N processes that spin")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--markdown", o.markdown, "print the table of these files of --json instead");
   app.add_flag("--list", o.list, "print group and name of the rows instead");
   app.add_option("--ours", o.ours);
   app.add_option("--peer", o.peer);
   app.add_option("--floors", o.floors);
-  app.add_option("--process-ours", o.process_ours, "NAME=PROGRAM, a row of a whole process")->allow_extra_args(false);
+  app.add_option("--process-ours", o.process_ours, "NAME=PROGRAM, a row of a whole process")
+      ->allow_extra_args(false);
   app.add_option("--process-peer", o.process_peer)->allow_extra_args(false);
   app.add_option("--commit", o.commit, "what is measured, for --json");
   app.add_option("--counts", o.counts, "file of counts to merge into the objects of --json");
-  app.add_option("--count", o.count, "run one row of --ours untimed, for callgrind or the malloc counter");
+  app.add_option("--count", o.count,
+                 "run one row of --ours untimed, for callgrind or the malloc counter");
   app.add_option("--calls", o.calls)->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   try {

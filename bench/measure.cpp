@@ -41,8 +41,8 @@ struct Contender {
   bool ok = false;
   std::string failed{};
 
-  // The sides share one OpenMP runtime: each sets its own number of threads before it runs. Ours distributes
-  // its work over core's pool, so that oneDNN uses one thread.
+  // The sides share one OpenMP runtime: each sets its own number of threads before it runs. Ours
+  // distributes its work over core's pool, so that oneDNN uses one thread.
   void restore_threads() const {
     if (side->set_threads && omp_threads > 1) side->set_threads(omp_threads);
     omp_set_num_threads(omp_threads);
@@ -58,7 +58,8 @@ struct Contender {
         restore_threads();
         Loop candidate = row.make();
         long n = calibrate(candidate, min_seconds);
-        double each = std::min(seconds(candidate, n), seconds(candidate, n)) / static_cast<double>(n);
+        double each =
+            std::min(seconds(candidate, n), seconds(candidate, n)) / static_cast<double>(n);
         if (ok && each >= best) continue;
         loop = std::move(candidate);
         calls = n;
@@ -170,7 +171,8 @@ void Neighbors::pause() const {
 
 Json measure_busy(const Sides& s, const Row& row, const Options& o, const Neighbors& n) {
   Json j = {{"row", row.name}, {"group", row.group}, {"threads", o.threads}, {"busy", o.busy}};
-  for (auto [name, c] : {std::pair<std::string, Contender>{"ours", of_ours(s)}, {"peer", of_peer(s, o)}}) {
+  for (auto [name, c] :
+       {std::pair<std::string, Contender>{"ours", of_ours(s)}, {"peer", of_peer(s, o)}}) {
     // Many time slices of the scheduler in one repetition.
     if (c.side) c.prepare(row.name, 0.1);
     std::vector<double> alone, beside, ratios;

@@ -31,7 +31,8 @@ struct Sides {
 Json median(const std::vector<double>& v);
 Json spread(const std::vector<double>& v);
 
-// Ours, then those that only the lower bounds have: a limit of the machine, or a row that ours lacks.
+// Ours, then those that only the lower bounds have: a limit of the machine, or a row that ours
+// lacks.
 std::vector<const Row*> rows(const Sides& s, const std::string& pattern);
 
 // Tries until the spread is at most 0.15, three times at most; then the best try is marked noisy.
@@ -40,8 +41,8 @@ Json best_of_three(const std::function<Json()>& once);
 // Pairs of A B.
 Json measure(const Sides& s, const Row& row, const Options& o);
 
-// The names of the wanted rows of whole processes, and one of them: its time, and in ours_bytes and peer_bytes what was
-// resident: after the add of startup, at the peak of compile_all.
+// The names of the wanted rows of whole processes, and one of them: its time, and in ours_bytes and
+// peer_bytes what was resident: after the add of startup, at the peak of compile_all.
 std::vector<std::string> process_rows(const Options& o);
 Json measure_process(const std::string& name, const Options& o);
 

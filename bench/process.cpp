@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows of whole processes: what the library costs a program that adds once and exits (startup.cpp), and what it
-// costs to compile a file that includes all of it (compile_all.cpp).
+// Rows of whole processes: what the library costs a program that adds once and exits (startup.cpp),
+// and what it costs to compile a file that includes all of it (compile_all.cpp).
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -34,8 +34,9 @@ Ran run(const std::string& program) {
       wait4(pid, &status, 0, &used) != pid || status != 0) {
     throw std::runtime_error(program + " failed");
   }
-  return {std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count(),
-          used.ru_maxrss * 1024};
+  return {
+      std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count(),
+      used.ru_maxrss * 1024};
 }
 
 Json resident(const std::string& program) {
@@ -56,7 +57,8 @@ std::string with_name(const std::vector<std::string>& given, const std::string& 
 }
 
 Json once(const std::string& name, const Options& o) {
-  const std::string ours_program = with_name(o.process_ours, name), peer_program = with_name(o.process_peer, name);
+  const std::string ours_program = with_name(o.process_ours, name),
+                    peer_program = with_name(o.process_peer, name);
   const bool compiles = name == "compile_all";
   Json j = {{"row", name}, {"group", "process"}, {"threads", o.threads}};
   std::vector<double> ours, peer, ratios;

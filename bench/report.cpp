@@ -21,20 +21,23 @@ std::string cell(const Json& j, const char* key, const char* format) {
 std::string grouped(const Json& j, const char* key) {
   if (!j.contains(key) || !j[key].is_number()) return "-";
   double v = j[key].get<double>();
-  std::string text = cell(j, key, v < 10000 && v != static_cast<double>(static_cast<long>(v)) ? "%.1f" : "%.0f");
+  std::string text =
+      cell(j, key, v < 10000 && v != static_cast<double>(static_cast<long>(v)) ? "%.1f" : "%.0f");
   std::size_t end = std::min(text.find('.'), text.size());
   for (std::size_t at = end; at > 3; at -= 3) text.insert(at - 3, ",");
   return text;
 }
 
 std::string padded(const std::string& text, int width) {
-  std::string gap(static_cast<std::size_t>(std::max(0, std::abs(width) - static_cast<int>(text.size()))), ' ');
+  std::string gap(
+      static_cast<std::size_t>(std::max(0, std::abs(width) - static_cast<int>(text.size()))), ' ');
   return width < 0 ? text + gap : gap + text;
 }
 
 std::string line(const std::vector<std::string>& cells, const std::vector<int>& widths) {
   std::string out;
-  for (std::size_t i = 0; i < cells.size(); ++i) out += (i ? "  " : "") + padded(cells[i], widths[i]);
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    out += (i ? "  " : "") + padded(cells[i], widths[i]);
   return out.substr(0, out.find_last_not_of(' ') + 1);
 }
 
@@ -137,14 +140,16 @@ std::string counts(const Json& j, const char* what) {
 }
 
 void times(const std::vector<Json>& lines) {
-  std::printf("\n| row | threads | ours ns | libtorch ns | lower bound ns | ratio | v1 target | spread | |\n");
+  std::printf(
+      "\n| row | threads | ours ns | libtorch ns | lower bound ns | ratio | v1 target | spread | "
+      "|\n");
   std::printf("|---|---:|---:|---:|---:|---:|---:|---:|---|\n");
   for (const Json& j : lines) {
     if (j.contains("busy")) continue;
-    std::printf("| %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", j.value("row", "?").c_str(), j.value("threads", 1),
-                grouped(j, "ours_ns").c_str(), grouped(j, "peer_ns").c_str(), grouped(j, "floor_ns").c_str(),
-                cell(j, "ratio", "%.3f").c_str(), target(j).c_str(), cell(j, "spread", "%.2f").c_str(),
-                remark(j).c_str());
+    std::printf("| %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", j.value("row", "?").c_str(),
+                j.value("threads", 1), grouped(j, "ours_ns").c_str(), grouped(j, "peer_ns").c_str(),
+                grouped(j, "floor_ns").c_str(), cell(j, "ratio", "%.3f").c_str(), target(j).c_str(),
+                cell(j, "spread", "%.2f").c_str(), remark(j).c_str());
   }
 }
 
@@ -154,14 +159,17 @@ void counted(const std::vector<Json>& lines) {
     if (!j.contains("ours_instr") && !j.contains("ours_bytes")) continue;
     if (!any) {
       std::printf(
-          "\nA call in steady state: instructions (callgrind, AVX2), heap blocks and heap bytes; startup: resident "
+          "\nA call in steady state: instructions (callgrind, AVX2), heap blocks and heap bytes; "
+          "startup: resident "
           "bytes; compile_all: bytes at the compiler's peak.\n\n");
-      std::printf("| row | ours: instructions | libtorch | ours: blocks | libtorch | ours: bytes | libtorch |\n");
+      std::printf(
+          "| row | ours: instructions | libtorch | ours: blocks | libtorch | ours: bytes | "
+          "libtorch |\n");
       std::printf("|---|---:|---:|---:|---:|---:|---:|\n");
     }
     any = true;
-    std::printf("| %s%s%s%s |\n", j.value("row", "?").c_str(), counts(j, "instr").c_str(), counts(j, "blocks").c_str(),
-                counts(j, "bytes").c_str());
+    std::printf("| %s%s%s%s |\n", j.value("row", "?").c_str(), counts(j, "instr").c_str(),
+                counts(j, "blocks").c_str(), counts(j, "bytes").c_str());
   }
 }
 
@@ -170,35 +178,42 @@ void neighbors(const std::vector<Json>& lines) {
   for (const Json& j : lines) {
     if (!j.contains("busy")) continue;
     if (!any) {
-      std::printf("\nBeside busy processes, against alone; v1 target 1.8 beside one, 3 beside two.\n\n");
-      std::printf("| row | threads | busy | ours alone ns | ours beside ns | ours: ratio | libtorch: ratio |\n");
+      std::printf(
+          "\nBeside busy processes, against alone; v1 target 1.8 beside one, 3 beside two.\n\n");
+      std::printf(
+          "| row | threads | busy | ours alone ns | ours beside ns | ours: ratio | libtorch: ratio "
+          "|\n");
       std::printf("|---|---:|---:|---:|---:|---:|---:|\n");
     }
     any = true;
-    std::printf("| %s | %d | %d | %s | %s | %s | %s |\n", j.value("row", "?").c_str(), j.value("threads", 1),
-                j.value("busy", 0), grouped(j, "ours_ns").c_str(), grouped(j, "ours_busy_ns").c_str(),
-                cell(j, "ours_busy_ratio", "%.2f").c_str(), cell(j, "peer_busy_ratio", "%.2f").c_str());
+    std::printf("| %s | %d | %d | %s | %s | %s | %s |\n", j.value("row", "?").c_str(),
+                j.value("threads", 1), j.value("busy", 0), grouped(j, "ours_ns").c_str(),
+                grouped(j, "ours_busy_ns").c_str(), cell(j, "ours_busy_ratio", "%.2f").c_str(),
+                cell(j, "peer_busy_ratio", "%.2f").c_str());
   }
 }
 
 }  // namespace
 
 std::string table_head(const Options& o) {
-  if (o.busy) return line({"row", "t", "alone ns", "beside ns", "libtorch alone", "ours", "peer", ""}, widths);
+  if (o.busy)
+    return line({"row", "t", "alone ns", "beside ns", "libtorch alone", "ours", "peer", ""},
+                widths);
   return line({"row", "t", "ours ns", "libtorch ns", "bound ns", "ratio", "spread", ""}, widths);
 }
 
 std::string table_line(const Json& j) {
   std::string threads = std::to_string(j.value("threads", 1));
   if (j.contains("busy")) {
-    return line(
-        {j["row"], threads, cell(j, "ours_ns", "%.1f"), cell(j, "ours_busy_ns", "%.1f"), cell(j, "peer_ns", "%.1f"),
-         cell(j, "ours_busy_ratio", "%.2f"), cell(j, "peer_busy_ratio", "%.2f"), remark(j)},
-        widths);
+    return line({j["row"], threads, cell(j, "ours_ns", "%.1f"), cell(j, "ours_busy_ns", "%.1f"),
+                 cell(j, "peer_ns", "%.1f"), cell(j, "ours_busy_ratio", "%.2f"),
+                 cell(j, "peer_busy_ratio", "%.2f"), remark(j)},
+                widths);
   }
-  return line({j["row"], threads, cell(j, "ours_ns", "%.1f"), cell(j, "peer_ns", "%.1f"), cell(j, "floor_ns", "%.1f"),
-               cell(j, "ratio", "%.3f"), cell(j, "spread", "%.2f"), remark(j)},
-              widths);
+  return line(
+      {j["row"], threads, cell(j, "ours_ns", "%.1f"), cell(j, "peer_ns", "%.1f"),
+       cell(j, "floor_ns", "%.1f"), cell(j, "ratio", "%.3f"), cell(j, "spread", "%.2f"), remark(j)},
+      widths);
 }
 
 std::string processor() {
@@ -207,7 +222,8 @@ std::string processor() {
   int cores = 0;
   while (std::getline(file, text)) {
     if (text.rfind("processor", 0) == 0) ++cores;
-    if (text.rfind("model name", 0) == 0) name = text.substr(std::min(text.find(": ") + 2, text.size()));
+    if (text.rfind("model name", 0) == 0)
+      name = text.substr(std::min(text.find(": ") + 2, text.size()));
   }
   return name + ", " + std::to_string(cores) + (cores == 1 ? " core" : " cores");
 }
@@ -225,21 +241,25 @@ int markdown(const std::vector<std::string>& files) {
     while (std::getline(file, text)) {
       Json j = Json::parse(text, nullptr, false);
       if (!j.is_object() || !j.contains("row")) {
-        std::fprintf(stderr, "bench: %s: not a line of --json: %.60s\n", name.c_str(), text.c_str());
+        std::fprintf(stderr, "bench: %s: not a line of --json: %.60s\n", name.c_str(),
+                     text.c_str());
         return 1;
       }
-      origins.insert(j.value("cpu", "unknown processor") + ". Commit " + j.value("commit", "unknown") + ", " +
-                     j.value("date", "no date"));
+      origins.insert(j.value("cpu", "unknown processor") + ". Commit " +
+                     j.value("commit", "unknown") + ", " + j.value("date", "no date"));
       lines.push_back(std::move(j));
     }
   }
   std::printf("# CPU\n\n");
   for (const std::string& origin : origins) std::printf("%s.\n", origin.c_str());
   std::printf(
-      "\nOne process, sides alternating; medians of a repetition of at least 2 ms; ratio is the median of ours / "
+      "\nOne process, sides alternating; medians of a repetition of at least 2 ms; ratio is the "
+      "median of ours / "
       "libtorch, "
-      "lower is\nbetter; spread is its interquartile range / median. A row above 0.15 in three tries is marked noisy. "
-      "`-`: that side does not\nhave the row, or was not built. `./dev bench --help` says how this table is made.\n");
+      "lower is\nbetter; spread is its interquartile range / median. A row above 0.15 in three "
+      "tries is marked noisy. "
+      "`-`: that side does not\nhave the row, or was not built. `./dev bench --help` says how this "
+      "table is made.\n");
   times(lines);
   counted(lines);
   neighbors(lines);

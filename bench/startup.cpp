@@ -14,7 +14,7 @@ int main(int argc, char**) {
       if (std::fscanf(f, "%ld %ld", &pages, &resident) != 2) resident = 0;
       std::fclose(f);
     }
-    std::printf("{\"row\":\"startup_rss\",\"bytes\":%ld,\"sum\":%g}\n", resident * sysconf(_SC_PAGESIZE),
-                c.item<double>());
+    std::printf("{\"row\":\"startup_rss\",\"bytes\":%ld,\"sum\":%g}\n",
+                resident * sysconf(_SC_PAGESIZE), c.item<double>());
   }
 }

@@ -8,11 +8,13 @@
 namespace tenon::cpu {
 namespace {
 
-// The features that Highway's targets of these names require. (A processor with AVX2, FMA and BMI2 has F16C and LZCNT.)
+// The features that Highway's targets of these names require. (A processor with AVX2, FMA and BMI2
+// has F16C and LZCNT.)
 Isa machine_isa() noexcept {
 #ifdef __x86_64__
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-                    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                    __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
   if (!avx2) return Isa::Base;
   const bool avx3 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                     __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
@@ -30,7 +32,8 @@ Isa detail::g_isa = best_isa();
 
 bool choose_isa(std::string_view name) {
   constexpr std::string_view kNames[] = {"base", "avx2", "avx3"};
-  auto at = static_cast<Isa>(std::find(std::begin(kNames), std::end(kNames), name) - std::begin(kNames));
+  auto at =
+      static_cast<Isa>(std::find(std::begin(kNames), std::end(kNames), name) - std::begin(kNames));
   if (at > best_isa()) return false;
   detail::g_isa = at;
   return true;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Which instruction set the kernels use. Chosen once, when the plugin starts; TENON_CPU_ISA names another one.
+// Which instruction set the kernels use. Chosen once, when the plugin starts; TENON_CPU_ISA names
+// another one.
 #pragma once
 
 #include <string_view>
@@ -14,7 +15,8 @@ extern Isa g_isa;
 }
 inline Isa isa() noexcept { return detail::g_isa; }
 
-// Before any kernel. False if the machine or this build lacks the ISA of that name ("base", "avx2", "avx3").
+// Before any kernel. False if the machine or this build lacks the ISA of that name ("base", "avx2",
+// "avx3").
 bool choose_isa(std::string_view name);
 std::string_view isa_name() noexcept;
 

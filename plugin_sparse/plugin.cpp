@@ -17,6 +17,10 @@ tn_status init(const tn_host&, tn_str*) {
 }
 }  // namespace tenon::coo
 
-TN_PLUGIN_INIT(tenon::coo::init,
-               tenon::sdk::PluginInfo{}.name("sparse").vendor("Tenon").device("any").host_memory().unloadable().ext(
-                   &tenon::coo::kCooLayout.head));
+TN_PLUGIN_INIT(tenon::coo::init, tenon::sdk::PluginInfo{}
+                                     .name("sparse")
+                                     .vendor("Tenon")
+                                     .device("any")
+                                     .host_memory()
+                                     .unloadable()
+                                     .ext(&tenon::coo::kCooLayout.head));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Kernels for sparse tensors on NVIDIA GPUs. libtenon_sparse.so provides the layout and libtenon_cuda.so the device;
-// this plugin does not depend on either, and opens without them.
+// Kernels for sparse tensors on NVIDIA GPUs. libtenon_sparse.so provides the layout and
+// libtenon_cuda.so the device; this plugin does not depend on either, and opens without them.
 #include "tenon/sdk/plugin.h"
 
 #include "plugin_cuda/runtime/entry.h"

@@ -10,8 +10,9 @@
 namespace tenon::plugins {
 namespace {
 
-// What was thrown on this thread and not yet reported, and what was reported last. A pointer, because static
-// thread-local space is scarce (docs/design/core.md). Few threads ever call such a plugin; never freed.
+// What was thrown on this thread and not yet reported, and what was reported last. A pointer,
+// because static thread-local space is scarce (docs/design/core.md). Few threads ever call such a
+// plugin; never freed.
 struct Texts {
   std::string thrown, reported;
 };
@@ -20,8 +21,8 @@ thread_local Texts* t_texts = nullptr;
 void note_exception(const char* function, const char* what) noexcept {
   try {
     if (!t_texts) t_texts = new Texts;
-    t_texts->thrown =
-        std::string("its function ") + function + " threw an exception" + (what ? ": " : "") + (what ? what : "");
+    t_texts->thrown = std::string("its function ") + function + " threw an exception" +
+                      (what ? ": " : "") + (what ? what : "");
   } catch (...) {  // the status says that it failed
   }
 }
@@ -48,7 +49,8 @@ struct Guard<R (*tn_device_api::*)(void*, Args...)> {
     try {
       if constexpr (std::is_same_v<R, tn_status>) {
         const tn_status status = (theirs.*function)(theirs.context, args...);
-        if (status != TN_OK && t_texts) t_texts->thrown.clear();  // its own message is about this failure
+        if (status != TN_OK && t_texts)
+          t_texts->thrown.clear();  // its own message is about this failure
         return status;
       } else {
         return (theirs.*function)(theirs.context, args...);
@@ -74,8 +76,10 @@ tn_str last_error(void* context) {
     return {t_texts->reported.data(), t_texts->reported.size()};
   }
   const bool has_message = static_cast<GuardedDevice*>(context)->theirs.last_error != nullptr;
-  return has_message ? Guard<decltype(&tn_device_api::last_error)>::call<&tn_device_api::last_error>(context)
-                     : tn_str{nullptr, 0};
+  return has_message
+             ? Guard<decltype(&tn_device_api::last_error)>::call<&tn_device_api::last_error>(
+                   context)
+             : tn_str{nullptr, 0};
 }
 
 #define TN_FUNCTION(f) \
@@ -89,7 +93,8 @@ constexpr std::size_t kFunctions = 0
 #include "device_functions.def"
     ;
 #undef TN_FUNCTION
-static_assert(sizeof(tn_device_api) == (2 + kFunctions) * sizeof(void*), "device_functions.def lacks a function");
+static_assert(sizeof(tn_device_api) == (2 + kFunctions) * sizeof(void*),
+              "device_functions.def lacks a function");
 
 }  // namespace
 

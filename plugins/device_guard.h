@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A device table for core that never lets an exception out: what a function of the plugin throws, against rule 7 of
-// abi/base.h, becomes a failure that names the function.
+// A device table for core that never lets an exception out: what a function of the plugin throws,
+// against rule 7 of abi/base.h, becomes a failure that names the function.
 #pragma once
 
 #include "tenon/abi/device.h"

@@ -33,14 +33,16 @@ bool read_at(int fd, uint64_t offset, void* to, std::size_t n) {
   return true;
 }
 
-// Zeroes the bytes of a piece of the file that lie in [begin, begin + bytes): they are hashed in another form.
+// Zeroes the bytes of a piece of the file that lie in [begin, begin + bytes): they are hashed in
+// another form.
 void zero_range(unsigned char* piece, uint64_t at, std::size_t n, uint64_t begin, uint64_t bytes) {
   const uint64_t from = std::max(at, begin), to = std::min(at + n, begin + bytes);
   if (from < to) std::memset(piece + (from - at), 0, to - from);
 }
 
 // The hash of a segment's bytes after `hash` of what comes before it.
-bool add_segment(int fd, const Elf64_Ehdr& h, const Elf64_Phdr& p, std::vector<unsigned char>& buffer, uint64_t& hash) {
+bool add_segment(int fd, const Elf64_Ehdr& h, const Elf64_Phdr& p,
+                 std::vector<unsigned char>& buffer, uint64_t& hash) {
   for (uint64_t done = 0; done < p.p_filesz;) {
     const std::size_t n = static_cast<std::size_t>(std::min<uint64_t>(kPiece, p.p_filesz - done));
     const uint64_t at = p.p_offset + done;
@@ -53,8 +55,8 @@ bool add_segment(int fd, const Elf64_Ehdr& h, const Elf64_Phdr& p, std::vector<u
   return true;
 }
 
-// Hashes the header fields that a loader uses. `strip` rewrites the others: where sections lie, and offsets of
-// segments that are not loaded.
+// Hashes the header fields that a loader uses. `strip` rewrites the others: where sections lie, and
+// offsets of segments that are not loaded.
 uint64_t hash_of_headers(Elf64_Ehdr h, std::vector<Elf64_Phdr> segments) {
   h.e_shoff = 0;
   h.e_shentsize = h.e_shnum = h.e_shstrndx = 0;

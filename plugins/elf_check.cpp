@@ -31,11 +31,13 @@ using File = ElfFile;
 std::string header_fault(const File& f, Elf64_Ehdr& h) {
   if (f.bytes == 0) return "the file is empty";
   if (!f.read(0, &h, std::min<uint64_t>(f.bytes, sizeof(h)))) return "the file cannot be read";
-  if (f.bytes < 4 || std::memcmp(h.e_ident, ELFMAG, SELFMAG) != 0) return "not a shared library (no ELF header)";
+  if (f.bytes < 4 || std::memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
+    return "not a shared library (no ELF header)";
   if (f.bytes < sizeof(h)) return "truncated: the ELF header is incomplete";
   if (h.e_ident[EI_CLASS] != ELFCLASS64) return "not a 64-bit library";
   if (h.e_ident[EI_DATA] != ELFDATA2LSB) return "a library for a big-endian machine";
-  if (h.e_machine != kMachine) return core::join("built for another machine (ELF machine ", int{h.e_machine}, ")");
+  if (h.e_machine != kMachine)
+    return core::join("built for another machine (ELF machine ", int{h.e_machine}, ")");
   if (h.e_type != ET_DYN) return core::join("not a shared library (ELF type ", int{h.e_type}, ")");
   return {};
 }
@@ -44,12 +46,14 @@ std::string segment_fault(const File& f, const Elf64_Ehdr& h) {
   if (h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phnum == 0 || h.e_phnum > kMaxHeaders) {
     return "damaged: no usable program headers";
   }
-  if (!f.has(h.e_phoff, uint64_t{h.e_phnum} * sizeof(Elf64_Phdr))) return "truncated: program headers are cut off";
+  if (!f.has(h.e_phoff, uint64_t{h.e_phnum} * sizeof(Elf64_Phdr)))
+    return "truncated: program headers are cut off";
   int dynamic = 0;
   std::vector<Elf64_Phdr> segments;
   for (int i = 0; i < h.e_phnum; ++i) {
     Elf64_Phdr p;
-    if (!f.read(h.e_phoff + static_cast<uint64_t>(i) * sizeof(p), &p, sizeof(p))) return "the file cannot be read";
+    if (!f.read(h.e_phoff + static_cast<uint64_t>(i) * sizeof(p), &p, sizeof(p)))
+      return "the file cannot be read";
     if (!f.has(p.p_offset, p.p_filesz)) return core::join("truncated: segment ", i, " is cut off");
     if (p.p_type == PT_INTERP) return "a program, not a library";
     if (p.p_type == PT_GNU_STACK && (p.p_flags & PF_X)) return "asks for an executable stack";
@@ -60,7 +64,8 @@ std::string segment_fault(const File& f, const Elf64_Ehdr& h) {
   return dynamic > 1 ? "damaged: two dynamic segments" : mapping_fault(f, segments);
 }
 
-bool defines(const File& f, const Elf64_Shdr& symbols, const Elf64_Shdr& names, const char* symbol) {
+bool defines(const File& f, const Elf64_Shdr& symbols, const Elf64_Shdr& names,
+             const char* symbol) {
   std::vector<Elf64_Sym> table(symbols.sh_size / sizeof(Elf64_Sym));
   std::vector<char> text(names.sh_size + 1, '\0');
   if (!f.read(symbols.sh_offset, table.data(), table.size() * sizeof(Elf64_Sym)) ||
@@ -68,8 +73,8 @@ bool defines(const File& f, const Elf64_Shdr& symbols, const Elf64_Shdr& names, 
     return false;
   }
   for (const Elf64_Sym& s : table) {
-    if (s.st_shndx != SHN_UNDEF && s.st_name < names.sh_size && ELF64_ST_TYPE(s.st_info) == STT_FUNC &&
-        std::strcmp(text.data() + s.st_name, symbol) == 0) {
+    if (s.st_shndx != SHN_UNDEF && s.st_name < names.sh_size &&
+        ELF64_ST_TYPE(s.st_info) == STT_FUNC && std::strcmp(text.data() + s.st_name, symbol) == 0) {
       return true;
     }
   }
@@ -79,16 +84,19 @@ bool defines(const File& f, const Elf64_Shdr& symbols, const Elf64_Shdr& names, 
 // Section headers come last in a file, so this also finds one that lost its end only.
 std::string symbol_fault(const File& f, const Elf64_Ehdr& h, const char* symbol) {
   if (h.e_shoff == 0 || h.e_shnum == 0) return {};  // sections stripped: dlsym has the last word
-  if (h.e_shentsize != sizeof(Elf64_Shdr) || h.e_shnum > kMaxHeaders * 4) return "damaged: no usable section headers";
-  if (!f.has(h.e_shoff, uint64_t{h.e_shnum} * sizeof(Elf64_Shdr))) return "truncated: section headers are cut off";
+  if (h.e_shentsize != sizeof(Elf64_Shdr) || h.e_shnum > kMaxHeaders * 4)
+    return "damaged: no usable section headers";
+  if (!f.has(h.e_shoff, uint64_t{h.e_shnum} * sizeof(Elf64_Shdr)))
+    return "truncated: section headers are cut off";
   std::vector<Elf64_Shdr> sections(h.e_shnum);
-  if (!f.read(h.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr))) return "the file cannot be read";
+  if (!f.read(h.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr)))
+    return "the file cannot be read";
   for (const Elf64_Shdr& s : sections) {
     if (s.sh_type != SHT_DYNSYM) continue;
     if (s.sh_link >= sections.size()) return "damaged: the symbol table has no names";
     const Elf64_Shdr& names = sections[s.sh_link];
-    if (!f.has(s.sh_offset, s.sh_size) || !f.has(names.sh_offset, names.sh_size) || s.sh_size > kMaxTable ||
-        names.sh_size > kMaxTable) {
+    if (!f.has(s.sh_offset, s.sh_size) || !f.has(names.sh_offset, names.sh_size) ||
+        s.sh_size > kMaxTable || names.sh_size > kMaxTable) {
       return "truncated: the symbol table is cut off";
     }
     if (defines(f, s, names, symbol)) return {};

@@ -44,9 +44,11 @@ std::string load_fault(const std::vector<Elf64_Phdr>& segments) {
     if (p.p_memsz < p.p_filesz) return damaged(" has no room");
     if (p.p_memsz > kMaxMapped || p.p_vaddr > kMaxMapped) return damaged(" is mapped beyond 4 GiB");
     if (p.p_align & (p.p_align - 1)) return damaged(" has an alignment that is not a power of two");
-    if (p.p_align > kMaxMapped || (p.p_vaddr - p.p_offset) % kPage != 0) return damaged(" is not aligned to pages");
+    if (p.p_align > kMaxMapped || (p.p_vaddr - p.p_offset) % kPage != 0)
+      return damaged(" is not aligned to pages");
     if (p.p_vaddr < end) return damaged(" overlaps the one before");
-    if ((p.p_flags & PF_W) && (p.p_flags & PF_X)) return core::join("segment ", i, " is writable and executable");
+    if ((p.p_flags & PF_W) && (p.p_flags & PF_X))
+      return core::join("segment ", i, " is writable and executable");
     if (p.p_flags & ~(PF_R | PF_W | PF_X)) return damaged(" has unknown flags");
     if (first == UINT64_MAX) first = p.p_vaddr;
     end = p.p_vaddr + p.p_memsz;
@@ -55,8 +57,10 @@ std::string load_fault(const std::vector<Elf64_Phdr>& segments) {
   return first == 0 ? "" : "damaged: its first segment is not mapped at 0";
 }
 
-// Whether some loaded segment has all of these addresses; with `offset`, where they lie in the file.
-bool is_mapped(const std::vector<Elf64_Phdr>& segments, uint64_t address, uint64_t bytes, uint64_t* offset = nullptr) {
+// Whether some loaded segment has all of these addresses; with `offset`, where they lie in the
+// file.
+bool is_mapped(const std::vector<Elf64_Phdr>& segments, uint64_t address, uint64_t bytes,
+               uint64_t* offset = nullptr) {
   for (const Elf64_Phdr& p : segments) {
     uint64_t size = offset ? p.p_filesz : p.p_memsz;
     if (p.p_type != PT_LOAD || address < p.p_vaddr || address - p.p_vaddr > size) continue;
@@ -71,12 +75,13 @@ std::string read_dynamic(const ElfFile& f, const std::vector<Elf64_Phdr>& segmen
   for (const Elf64_Phdr& p : segments) {
     if (p.p_type != PT_DYNAMIC) continue;
     uint64_t offset = 0;
-    if (p.p_filesz / sizeof(Elf64_Dyn) > kMaxEntries || !is_mapped(segments, p.p_vaddr, p.p_filesz, &offset) ||
-        offset != p.p_offset) {
+    if (p.p_filesz / sizeof(Elf64_Dyn) > kMaxEntries ||
+        !is_mapped(segments, p.p_vaddr, p.p_filesz, &offset) || offset != p.p_offset) {
       return "damaged: the dynamic section is not mapped";
     }
     out.entries.resize(p.p_filesz / sizeof(Elf64_Dyn));
-    if (!f.read(offset, out.entries.data(), out.entries.size() * sizeof(Elf64_Dyn))) return "the file cannot be read";
+    if (!f.read(offset, out.entries.data(), out.entries.size() * sizeof(Elf64_Dyn)))
+      return "the file cannot be read";
   }
   std::size_t n = 0;
   while (n < out.entries.size() && out.entries[n].d_tag != DT_NULL) ++n;
@@ -123,7 +128,8 @@ std::string path_fault(const char* what, const std::string& list) {
   for (std::size_t begin = 0; begin <= list.size();) {
     std::size_t end = std::min(list.find(':', begin), list.size());
     std::string item = list.substr(begin, end - begin);
-    if (item.rfind("/", 0) != 0 && item.rfind("$ORIGIN", 0) != 0 && item.rfind("${ORIGIN}", 0) != 0) {
+    if (item.rfind("/", 0) != 0 && item.rfind("$ORIGIN", 0) != 0 &&
+        item.rfind("${ORIGIN}", 0) != 0) {
       return core::join("its ", what, " has '", item,
                         "', which is relative to the current directory; expected $ORIGIN or an "
                         "absolute folder");
@@ -137,14 +143,19 @@ std::string request_fault(const Dynamic& d) {
   if (d.has(DT_TEXTREL) || (d.value(DT_FLAGS) & DF_TEXTREL))
     return "its code is relocated (DT_TEXTREL); build it with -fPIC";
   if (d.value(DT_FLAGS) & DF_STATIC_TLS) {
-    return "its thread-local variables need static space (DF_STATIC_TLS), of which a running process has little; build "
+    return "its thread-local variables need static space (DF_STATIC_TLS), of which a running "
+           "process has little; build "
            "it without -ftls-model=initial-exec";
   }
   for (const Elf64_Dyn& e : d.entries) {
-    const char* what = e.d_tag == DT_NEEDED ? "list of libraries" : e.d_tag == DT_RUNPATH ? "RUNPATH" : "RPATH";
+    const char* what = e.d_tag == DT_NEEDED    ? "list of libraries"
+                       : e.d_tag == DT_RUNPATH ? "RUNPATH"
+                                               : "RPATH";
     if (e.d_tag != DT_NEEDED && e.d_tag != DT_RUNPATH && e.d_tag != DT_RPATH) continue;
-    std::size_t end = e.d_un.d_val < d.strings.size() ? d.strings.find('\0', e.d_un.d_val) : std::string::npos;
-    if (end == std::string::npos) return core::join("damaged: its ", what, " has a name outside of the file");
+    std::size_t end =
+        e.d_un.d_val < d.strings.size() ? d.strings.find('\0', e.d_un.d_val) : std::string::npos;
+    if (end == std::string::npos)
+      return core::join("damaged: its ", what, " has a name outside of the file");
     std::string text = d.strings.substr(e.d_un.d_val, end - e.d_un.d_val);
     if (text.empty()) {
       if (e.d_tag == DT_NEEDED) return "damaged: it needs a library without a name";

@@ -19,8 +19,9 @@ struct ElfFile {
   bool read(uint64_t offset, void* to, uint64_t n) const;
 };
 
-// Empty if the loaded segments are in ascending order and contain every table that the dynamic section points to, and
-// it asks for nothing unsafe: text relocations, static thread-local storage, libraries by a relative path.
+// Empty if the loaded segments are in ascending order and contain every table that the dynamic
+// section points to, and it asks for nothing unsafe: text relocations, static thread-local storage,
+// libraries by a relative path.
 std::string mapping_fault(const ElfFile& f, const std::vector<Elf64_Phdr>& segments);
 
 }  // namespace tenon::plugins

@@ -28,24 +28,28 @@ namespace {
 namespace fs = std::filesystem;
 
 FileId id_of(const struct stat& s) {
-  return {s.st_dev, s.st_ino, static_cast<uint64_t>(s.st_size), s.st_mtim.tv_sec, s.st_mtim.tv_nsec};
+  return {s.st_dev, s.st_ino, static_cast<uint64_t>(s.st_size), s.st_mtim.tv_sec,
+          s.st_mtim.tv_nsec};
 }
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& why) {
   throw BackendError(core::join(path.string(), ": ", why));
 }
 
-// A group with its only member's number is that user's private group: Debian's and Fedora's convention.
+// A group with its only member's number is that user's private group: Debian's and Fedora's
+// convention.
 bool others_may_write(const struct stat& s) {
   return (s.st_mode & S_IWOTH) || ((s.st_mode & S_IWGRP) && s.st_gid != s.st_uid);
 }
 
-// The owner of the core library's file could have changed this check itself, so is trusted with plugins too.
+// The owner of the core library's file could have changed this check itself, so is trusted with
+// plugins too.
 uid_t owner_of_core() {
   static const uid_t owner = [] {
     Dl_info info;
     struct stat s;
-    bool found = dladdr(reinterpret_cast<void*>(&check_file), &info) && info.dli_fname && stat(info.dli_fname, &s) == 0;
+    bool found = dladdr(reinterpret_cast<void*>(&check_file), &info) && info.dli_fname &&
+                 stat(info.dli_fname, &s) == 0;
     return found ? s.st_uid : uid_t{0};
   }();
   return owner;
@@ -53,10 +57,13 @@ uid_t owner_of_core() {
 
 void check_owner(const fs::path& path, const struct stat& s, const char* kind) {
   if (s.st_uid != 0 && s.st_uid != geteuid() && s.st_uid != owner_of_core()) {
-    refuse(path, core::join("the ", kind, " belongs to another user (uid ", static_cast<long long>(s.st_uid), ")"));
+    refuse(path, core::join("the ", kind, " belongs to another user (uid ",
+                            static_cast<long long>(s.st_uid), ")"));
   }
   if (others_may_write(s)) {
-    refuse(path, core::join("the ", kind, " may be written by others than its owner; chmod go-w makes it usable"));
+    refuse(path,
+           core::join("the ", kind,
+                      " may be written by others than its owner; chmod go-w makes it usable"));
   }
 }
 
@@ -78,14 +85,17 @@ void check_folder(const fs::path& folder) {
   }
 }
 
-// "08:01 1234", device and inode as the kernel's list of mappings has them: some file systems report other numbers to
-// stat().
+// "08:01 1234", device and inode as the kernel's list of mappings has them: some file systems
+// report other numbers to stat().
 std::string file_at(const std::string& maps, const void* address) {
   const auto wanted = reinterpret_cast<uintptr_t>(address);
-  for (std::size_t at = 0; at < maps.size(); at = std::min(maps.find('\n', at), maps.size() - 1) + 1) {
+  for (std::size_t at = 0; at < maps.size();
+       at = std::min(maps.find('\n', at), maps.size() - 1) + 1) {
     unsigned long begin = 0, end = 0;
     char device[32], inode[32];
-    if (std::sscanf(maps.c_str() + at, "%lx-%lx %*s %*s %31s %31s", &begin, &end, device, inode) != 4) continue;
+    if (std::sscanf(maps.c_str() + at, "%lx-%lx %*s %*s %31s %31s", &begin, &end, device, inode) !=
+        4)
+      continue;
     if (begin <= wanted && wanted < end) return core::join(device, " ", inode);
   }
   return {};
@@ -138,7 +148,8 @@ CheckedFile open_trusted(const fs::path& path) {
   out.path = fs::canonical(path, ec);
   if (ec) refuse(path, ec == std::errc::no_such_file_or_directory ? "no such file" : ec.message());
   check_folder(out.path.parent_path());
-  // O_NONBLOCK: opening a FIFO must not block. O_NOFOLLOW: links were resolved above; a new one is an attack.
+  // O_NONBLOCK: opening a FIFO must not block. O_NOFOLLOW: links were resolved above; a new one is
+  // an attack.
   out.fd = Descriptor(open(out.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat s;
   if (out.fd.get() < 0 || fstat(out.fd.get(), &s) != 0)
@@ -155,7 +166,8 @@ std::string hash_fault(int fd, const Hashes& hashes) {
   if (!hashes.sha256.empty() && sha256_of_file(fd) != hashes.sha256) which = "SHA-256";
   if (!hashes.digest.empty() && loaded_digest(fd) != hashes.digest) which = "digest";
   if (!which) return {};
-  return core::join("its ", which, " is not the manifest's: it is damaged, or was changed since the manifest was ",
+  return core::join("its ", which,
+                    " is not the manifest's: it is damaged, or was changed since the manifest was ",
                     "written (`tenon manifest` renews that)");
 }
 

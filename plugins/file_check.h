@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The loader's security is the choice of the file: once open, a plugin has the program's rights. So a file
-// is checked through one descriptor, in a folder that only its owner may write, and compared again after dlopen.
+// The loader's security is the choice of the file: once open, a plugin has the program's rights. So
+// a file is checked through one descriptor, in a folder that only its owner may write, and compared
+// again after dlopen.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +42,8 @@ struct Hashes {
   bool empty() const { return sha256.empty() && digest.empty(); }
 };
 
-// A regular file that only its owner, who is trusted, may write, in such a folder. BackendError names the failed
-// condition.
+// A regular file that only its owner, who is trusted, may write, in such a folder. BackendError
+// names the failed condition.
 CheckedFile open_trusted(const std::filesystem::path& path);
 // BackendError says why the file must not be opened.
 CheckedFile check_file(const std::filesystem::path& path, const Hashes& hashes);
@@ -51,8 +52,8 @@ std::string hash_fault(int fd, const Hashes& hashes);
 // The identity of what the path names now; all zero if nothing.
 FileId identity_of(const std::filesystem::path& path);
 
-// Whether the memory at `address` is a mapping of the file open as `fd`: a path may name one file before a library is
-// opened, another during it, and the first again at the check.
+// Whether the memory at `address` is a mapping of the file open as `fd`: a path may name one file
+// before a library is opened, another during it, and the first again at the check.
 bool is_mapping_of(int fd, const void* address);
 
 }  // namespace tenon::plugins

@@ -35,26 +35,29 @@ const tn_plugin& descriptor_of(const Library& lib, const Expected& expected) {
   if (!p) refuse(lib, TN_PLUGIN_ENTRY " returned no descriptor");
   if (is_misaligned(p)) refuse(lib, "its descriptor is not 8-byte aligned");
   if (p->struct_size < offsetof(tn_plugin, flags) || p->struct_size > kMaxStruct) {
-    refuse(lib, "its descriptor says that it has ", static_cast<unsigned long>(p->struct_size), " bytes");
+    refuse(lib, "its descriptor says that it has ", static_cast<unsigned long>(p->struct_size),
+           " bytes");
   }
   return *p;
 }
 
 void check_version(const Library& lib, const tn_plugin& p) {
   if (p.abi_major == TN_ABI_MAJOR && p.abi_target_minor <= TN_ABI_MINOR) return;
-  std::string name = TN_HAS(&p, tn_plugin, name) && p.abi_major == TN_ABI_MAJOR && p.name.len <= kMaxName
-                         ? text(p.name)
-                         : lib.path().stem().string();
-  refuse(lib, "plugin ", name, " speaks ABI ", p.abi_major, ".", p.abi_target_minor, ", core ", TN_ABI_MAJOR, ".",
-         TN_ABI_MINOR,
+  std::string name =
+      TN_HAS(&p, tn_plugin, name) && p.abi_major == TN_ABI_MAJOR && p.name.len <= kMaxName
+          ? text(p.name)
+          : lib.path().stem().string();
+  refuse(lib, "plugin ", name, " speaks ABI ", p.abi_major, ".", p.abi_target_minor, ", core ",
+         TN_ABI_MAJOR, ".", TN_ABI_MINOR,
          p.abi_major > TN_ABI_MAJOR || p.abi_major == TN_ABI_MAJOR ? ": it needs a newer core"
                                                                    : ": it needs an older core");
 }
 
 bool is_plain_name(tn_str s) {
-  return s.ptr && s.len > 0 && s.len <= kMaxName && std::all_of(s.ptr, s.ptr + s.len, [](unsigned char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-                  c == '.';
+  return s.ptr && s.len > 0 && s.len <= kMaxName &&
+         std::all_of(s.ptr, s.ptr + s.len, [](unsigned char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_' || c == '-' || c == '.';
          });
 }
 
@@ -89,19 +92,22 @@ std::string device_fault(const tn_device_api& d) {
   struct {
     const char* name;
     bool present;
-  } required[] = {{"count", d.count != nullptr}, {"props", d.props != nullptr}, {"alloc", d.alloc != nullptr},
-                  {"free", d.free != nullptr},   {"copy", d.copy != nullptr},   {"sync", d.sync != nullptr}};
+  } required[] = {{"count", d.count != nullptr}, {"props", d.props != nullptr},
+                  {"alloc", d.alloc != nullptr}, {"free", d.free != nullptr},
+                  {"copy", d.copy != nullptr},   {"sync", d.sync != nullptr}};
   for (auto& r : required) {
     if (!r.present) return core::join("its device table lacks the required function ", r.name);
   }
   const struct {
     const char *create, *destroy;
     bool has_create, has_destroy;
-  } pairs[] = {{"stream_create", "stream_destroy", d.stream_create != nullptr, d.stream_destroy != nullptr},
-               {"event_create", "event_destroy", d.event_create != nullptr, d.event_destroy != nullptr},
-               {"alloc_pinned", "free_pinned", d.alloc_pinned != nullptr, d.free_pinned != nullptr}};
+  } pairs[] = {
+      {"stream_create", "stream_destroy", d.stream_create != nullptr, d.stream_destroy != nullptr},
+      {"event_create", "event_destroy", d.event_create != nullptr, d.event_destroy != nullptr},
+      {"alloc_pinned", "free_pinned", d.alloc_pinned != nullptr, d.free_pinned != nullptr}};
   for (auto& p : pairs) {
-    if (p.has_create && !p.has_destroy) return core::join("its device table has ", p.create, " and no ", p.destroy);
+    if (p.has_create && !p.has_destroy)
+      return core::join("its device table has ", p.create, " and no ", p.destroy);
   }
   return {};
 }
@@ -136,7 +142,8 @@ std::string copy_kernels(DescriptorCopy& c) {
     return "its table of kernels is damaged: it ends before it begins";
   }
   std::size_t n = static_cast<std::size_t>(p.kernels_end - p.kernels);
-  if (n > kMaxKernels) return core::join("its table has ", n, " kernels; expected at most ", kMaxKernels);
+  if (n > kMaxKernels)
+    return core::join("its table has ", n, " kernels; expected at most ", kMaxKernels);
   c.kernels.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
     std::string at = core::join("kernel of ", text(p.name), " at index ", i, " of its table");
@@ -154,8 +161,8 @@ std::string copy_kernels(DescriptorCopy& c) {
 }
 
 template <class T>
-std::string copy_extension(const tn_ext* theirs, const char* what, std::size_t min_size, std::deque<T>& to,
-                           tn_ext**& end) {
+std::string copy_extension(const tn_ext* theirs, const char* what, std::size_t min_size,
+                           std::deque<T>& to, tn_ext**& end) {
   const T* given = reinterpret_cast<const T*>(theirs);
   if (std::string fault = size_fault(what, given, min_size); !fault.empty()) return fault;
   T& copied = to.emplace_back();
@@ -175,7 +182,9 @@ std::string layout_fault(const tn_ext_layout& e) {
 
 std::string dtype_fault(const tn_ext_dtype& e) {
   if (!is_plain_name(e.name)) return "it provides a dtype without a usable name";
-  return is_malformed(e.dtype_class) ? core::join("its dtype ", text(e.name), " has a malformed string") : "";
+  return is_malformed(e.dtype_class)
+             ? core::join("its dtype ", text(e.name), " has a malformed string")
+             : "";
 }
 
 // A node that core does not interpret. Fields that an older plugin lacks read as zero.
@@ -196,8 +205,10 @@ std::string copy_extensions(DescriptorCopy& c) {
   tn_ext* first = nullptr;
   tn_ext** end = &first;
   for (int n = 0; theirs != nullptr; ++n, theirs = theirs->next) {
-    if (n == kMaxExtensions) return core::join("its chain of extensions has more than ", kMaxExtensions, " nodes");
-    if (std::string fault = size_fault("a node of its chain of extensions", theirs, sizeof(tn_ext)); !fault.empty())
+    if (n == kMaxExtensions)
+      return core::join("its chain of extensions has more than ", kMaxExtensions, " nodes");
+    if (std::string fault = size_fault("a node of its chain of extensions", theirs, sizeof(tn_ext));
+        !fault.empty())
       return fault;
     std::string fault;
     if (theirs->id == TN_EXT_LAYOUT) {
@@ -228,8 +239,8 @@ std::string copy_tables(DescriptorCopy& c) {
   return fault.empty() ? copy_device(c) : fault;
 }
 
-// Reads every byte of the strings that a registration would read. The registration itself takes locks, which in a
-// forked process may be held permanently by threads that do not exist there.
+// Reads every byte of the strings that a registration would read. The registration itself takes
+// locks, which in a forked process may be held permanently by threads that do not exist there.
 void read_texts(const DescriptorCopy& c) {
   volatile char seen = 0;
   const auto read = [&](tn_str s) {
@@ -246,7 +257,8 @@ void read_texts(const DescriptorCopy& c) {
   }
 }
 
-void check_manifest_value(const Library& lib, const char* what, const std::string& stated, tn_str found) {
+void check_manifest_value(const Library& lib, const char* what, const std::string& stated,
+                          tn_str found) {
   if (stated.empty() || stated == text(found)) return;
   refuse(lib, "its manifest gives the ", what, " '", stated, "', the library '", text(found), "'");
 }
@@ -279,9 +291,11 @@ bool call_init(const Library& lib, const tn_plugin& p, std::string& why_no_devic
     why_no_device = said.empty() ? "no such device in this machine" : said;
     return false;
   }
-  const char* transient = status == TN_ERROR_MEMORY ? strerror(ENOMEM) : "";  // recognized by this text (transient.h)
+  const char* transient =
+      status == TN_ERROR_MEMORY ? strerror(ENOMEM) : "";  // recognized by this text (transient.h)
   if (status != TN_OK) {
-    refuse(lib, "init failed with status ", status, said.empty() ? "" : ": ", said, *transient ? "; " : "", transient);
+    refuse(lib, "init failed with status ", status, said.empty() ? "" : ": ", said,
+           *transient ? "; " : "", transient);
   }
   return true;
 }
@@ -291,7 +305,8 @@ bool call_init(const Library& lib, const tn_plugin& p, std::string& why_no_devic
 Handshake negotiate(const Library& lib, const Expected& expected) {
   const tn_plugin& theirs = descriptor_of(lib, expected);
   check_version(lib, theirs);
-  if (theirs.struct_size < offsetof(tn_plugin, shutdown)) refuse(lib, "its descriptor is too short");
+  if (theirs.struct_size < offsetof(tn_plugin, shutdown))
+    refuse(lib, "its descriptor is too short");
   auto copy = std::make_unique<DescriptorCopy>();
   tn_plugin* ours = &copy->plugin;
   copy_filled(*ours, theirs);

@@ -16,8 +16,8 @@
 
 namespace tenon::plugins {
 
-// What the descriptor points to, each struct zero-filled to core's size: nothing past a plugin's own struct_size is
-// ever read, and core need not check again which fields an older plugin has.
+// What the descriptor points to, each struct zero-filled to core's size: nothing past a plugin's
+// own struct_size is ever read, and core need not check again which fields an older plugin has.
 struct DescriptorCopy {
   tn_plugin plugin;
   GuardedDevice device;
@@ -29,9 +29,10 @@ struct DescriptorCopy {
 };
 
 struct Handshake {
-  DescriptorCopy* copy = nullptr;        // leaked with the library
-  const tn_plugin* plugin = nullptr;     // of the copy
-  core::BackendImpl* backend = nullptr;  // null: nothing to serve here, see why_no_device, or a rehearsal
+  DescriptorCopy* copy = nullptr;     // leaked with the library
+  const tn_plugin* plugin = nullptr;  // of the copy
+  core::BackendImpl* backend =
+      nullptr;  // null: nothing to serve here, see why_no_device, or a rehearsal
   core::RegisterReport report;
   std::string why_no_device;
 };
@@ -42,14 +43,17 @@ struct Expected {
   int priority = 0;                // of the manifest
   // Called with the name of each function of the plugin before that is called; may be empty.
   std::function<void(const char*)> step;
-  // In a probe process, where nothing is published. It may be a fork of one whose other threads held locks.
+  // In a probe process, where nothing is published. It may be a fork of one whose other threads
+  // held locks.
   bool rehearsal = false;
 };
 
-// All or nothing: entry, versions, table, init, publication of the kernels. BackendError names the first fault; then
-// init, if it ran, was followed by shutdown, and nothing of the plugin is published.
+// All or nothing: entry, versions, table, init, publication of the kernels. BackendError names the
+// first fault; then init, if it ran, was followed by shutdown, and nothing of the plugin is
+// published.
 Handshake negotiate(const Library& library, const Expected& expected);
-// Unpublishes (ValueError while something of it is alive), shuts the plugin down and drops the copy.
+// Unpublishes (ValueError while something of it is alive), shuts the plugin down and drops the
+// copy.
 void release_plugin(Handshake& h);
 
 inline std::string text(tn_str s) { return s.ptr ? std::string(s.ptr, s.len) : std::string(); }

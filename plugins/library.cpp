@@ -30,17 +30,19 @@ namespace {
 namespace fs = std::filesystem;
 namespace dll = boost::dll;
 
-// Constructors of a library and of its dependencies cannot report a lack of memory; they end the process. So there
-// must be enough before they run.
+// Constructors of a library and of its dependencies cannot report a lack of memory; they end the
+// process. So there must be enough before they run.
 void check_memory_for_constructors() {
   constexpr std::size_t kRoom = 16 << 20;
-  void* volatile room = std::malloc(kRoom);  // volatile: the allocation of an unused block would be optimized away
+  void* volatile room =
+      std::malloc(kRoom);  // volatile: the allocation of an unused block would be optimized away
   if (room == nullptr) throw std::bad_alloc();
   std::free(room);
 }
 
-// Boost's error code is the same for nearly every failure; the linker's own message names what is missing. If it had no
-// memory for a name, it reports that there is no such file; the error number is still right.
+// Boost's error code is the same for nearly every failure; the linker's own message names what is
+// missing. If it had no memory for a name, it reports that there is no such file; the error number
+// is still right.
 dll::shared_library open_absolute(const fs::path& path) {
   check_memory_for_constructors();
   dll::shared_library lib;
@@ -50,9 +52,9 @@ dll::shared_library open_absolute(const fs::path& path) {
   const int error = errno;
   if (ec || !lib.is_loaded()) {
     const char* text = dlerror();
-    throw BackendError(
-        core::join(text ? std::string(text) : core::join(path.string(), ": cannot be opened: ", ec.message()),
-                   is_transient(error) ? core::join(" (", strerror(error), ")") : ""));
+    throw BackendError(core::join(
+        text ? std::string(text) : core::join(path.string(), ": cannot be opened: ", ec.message()),
+        is_transient(error) ? core::join(" (", strerror(error), ")") : ""));
   }
   return lib;
 }
@@ -67,17 +69,20 @@ Descriptor sealed_copy(const CheckedFile& file, const Hashes& hashes) {
   Descriptor copy(memfd_create(file.path.filename().c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   off_t from = 0;
   while (copy.get() >= 0 && static_cast<uint64_t>(from) < file.id.bytes) {
-    ssize_t n = sendfile(copy.get(), file.fd.get(), &from, file.id.bytes - static_cast<uint64_t>(from));
+    ssize_t n =
+        sendfile(copy.get(), file.fd.get(), &from, file.id.bytes - static_cast<uint64_t>(from));
     if (n <= 0) break;
   }
   constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-  if (copy.get() < 0 || static_cast<uint64_t>(from) != file.id.bytes || fcntl(copy.get(), F_ADD_SEALS, kSeals) != 0) {
-    throw BackendError(
-        core::join(file.path.string(), ": an isolated copy in memory could not be made: ", strerror(errno)));
+  if (copy.get() < 0 || static_cast<uint64_t>(from) != file.id.bytes ||
+      fcntl(copy.get(), F_ADD_SEALS, kSeals) != 0) {
+    throw BackendError(core::join(
+        file.path.string(), ": an isolated copy in memory could not be made: ", strerror(errno)));
   }
   std::string fault = elf_fault(copy.get(), file.id.bytes, TN_PLUGIN_ENTRY);
   if (fault.empty()) fault = hash_fault(copy.get(), hashes);
-  if (!fault.empty()) throw BackendError(core::join(file.path.string(), ": changed while it was copied: ", fault));
+  if (!fault.empty())
+    throw BackendError(core::join(file.path.string(), ": changed while it was copied: ", fault));
   return copy;
 }
 
@@ -94,8 +99,10 @@ Library* Library::open(CheckedFile file, bool isolated, const Hashes& hashes) {
   }
   // Its constructors have run by now; all that is left is to call nothing of it and to report.
   const Descriptor& checked = isolated ? memory : file.fd;
-  if (identity_of(file.path) != file.id || !is_mapping_of(checked.get(), dynamic_section(handle->lib.native()))) {
-    throw BackendError(core::join(file.path.string(), ": the file was replaced while it was opened"));
+  if (identity_of(file.path) != file.id ||
+      !is_mapping_of(checked.get(), dynamic_section(handle->lib.native()))) {
+    throw BackendError(
+        core::join(file.path.string(), ": the file was replaced while it was opened"));
   }
   Library* out = new Library;
   out->handle_ = handle.release();
@@ -108,7 +115,9 @@ Library* Library::open(CheckedFile file, bool isolated, const Hashes& hashes) {
 void* Library::symbol(const char* name) const { return dlsym(handle_->lib.native(), name); }
 
 bool Library::close(Library* lib) {
-  fs::path mapped = lib->memory_.get() >= 0 ? fs::path(core::join("/proc/self/fd/", lib->memory_.get())) : lib->path_;
+  fs::path mapped = lib->memory_.get() >= 0
+                        ? fs::path(core::join("/proc/self/fd/", lib->memory_.get()))
+                        : lib->path_;
   delete lib->handle_;
   void* still = dlopen(mapped.c_str(), RTLD_NOLOAD | RTLD_LAZY);
   if (still) dlclose(still);

@@ -10,13 +10,13 @@
 
 namespace tenon::plugins {
 
-// Objects are leaked on purpose: a destructor at process exit would unmap code that other destructors still call.
-// close() is the only closer.
+// Objects are leaked on purpose: a destructor at process exit would unmap code that other
+// destructors still call. close() is the only closer.
 class Library {
  public:
-  // Opens what check_file() passed; every symbol is bound now, none is visible to others. With `isolated`, a sealed
-  // copy in memory is opened and checked again, against the hash too where there is one: the bytes checked are the
-  // bytes run. BackendError has the dynamic linker's text.
+  // Opens what check_file() passed; every symbol is bound now, none is visible to others. With
+  // `isolated`, a sealed copy in memory is opened and checked again, against the hash too where
+  // there is one: the bytes checked are the bytes run. BackendError has the dynamic linker's text.
   static Library* open(CheckedFile file, bool isolated, const Hashes& hashes);
 
   const FileId& id() const { return id_; }

@@ -55,7 +55,8 @@ Info info_of(const Manifest& m) {
 Manager& Manager::get() {
   static Manager* m = [] {
     auto made = std::make_unique<Manager>();
-    if (pthread_atfork([] { Manager::get().lock_for_fork(); }, [] { Manager::get().unlock_after_fork(); },
+    if (pthread_atfork([] { Manager::get().lock_for_fork(); },
+                       [] { Manager::get().unlock_after_fork(); },
                        [] { Manager::get().unlock_after_fork(); }) != 0) {
       throw std::bad_alloc();
     }
@@ -69,7 +70,8 @@ Manager& Manager::get() {
 
 void Manager::scan() {
   Lock lock(mutex_);
-  const bool opening = std::any_of(entries_.begin(), entries_.end(), [](auto& e) { return e->opening; });
+  const bool opening =
+      std::any_of(entries_.begin(), entries_.end(), [](auto& e) { return e->opening; });
   if (scanned_ || scanning_ || opening) return;
   const ScopedFlag mark(scanning_);
   forget_found();
@@ -83,9 +85,12 @@ void Manager::scan() {
   scanned_ = transient_.empty();
 }
 
-// Drops what a scan found that was cut short by a transient fault: the next scan finds it again, in search order.
+// Drops what a scan found that was cut short by a transient fault: the next scan finds it again, in
+// search order.
 void Manager::forget_found() {
-  const auto is_idle = [](auto& e) { return e->library == nullptr && e->info.state != State::Closed; };
+  const auto is_idle = [](auto& e) {
+    return e->library == nullptr && e->info.state != State::Closed;
+  };
   entries_.erase(std::remove_if(entries_.begin(), entries_.end(), is_idle), entries_.end());
 }
 
@@ -119,13 +124,15 @@ void Manager::add_manifest(const fs::path& file) {
   try {
     Manifest m = read_manifest(file);
     Info info = info_of(m);
-    if (find_library(info.library)) return;  // the same file through another folder, or loaded already
+    if (find_library(info.library))
+      return;  // the same file through another folder, or loaded already
     if (std::string why = why_filtered_out(m.name); !why.empty()) {
       info.state = State::Disabled;
       info.reason = why;
     } else if (Entry* other = find_name(m.name)) {
       info.state = State::Refused;
-      info.reason = core::join("another plugin named '", m.name, "' was found first: ", other->info.library);
+      info.reason =
+          core::join("another plugin named '", m.name, "' was found first: ", other->info.library);
     } else if (why = why_unsuitable(m); !why.empty()) {
       info.state = State::Refused;
       info.reason = why;
@@ -158,7 +165,8 @@ void Manager::add_bare_library(const fs::path& file) {
 // The plugin of that name that is open, or can be opened.
 Manager::Entry* Manager::find_name(std::string_view name) {
   for (auto& e : entries_) {
-    if (e->info.name == name && (e->info.state == State::Found || e->info.state == State::Opened)) return e.get();
+    if (e->info.name == name && (e->info.state == State::Found || e->info.state == State::Opened))
+      return e.get();
   }
   return nullptr;
 }
@@ -186,16 +194,20 @@ void Manager::open_where(Wanted wanted) {
   for (auto& e : entries_) {
     if (e->info.state == State::Found && !e->opening && wanted(e->info)) order.push_back(e.get());
   }
-  // Highest first; a variant that the user prefers comes before the others of its kind, whatever their priority.
+  // Highest first; a variant that the user prefers comes before the others of its kind, whatever
+  // their priority.
   auto rank = [](Entry* e) {
-    return std::pair(e->info.variant.empty() ? 0 : preference_rank(e->info.name), -e->info.priority);
+    return std::pair(e->info.variant.empty() ? 0 : preference_rank(e->info.name),
+                     -e->info.priority);
   };
-  std::stable_sort(order.begin(), order.end(), [&](Entry* a, Entry* b) { return rank(a) < rank(b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](Entry* a, Entry* b) { return rank(a) < rank(b); });
   for (Entry* e : order) {
     if (Entry* other = serving_variant(*e)) {
       e->info.state = State::Disabled;
-      e->info.reason = core::join("variant ", e->info.variant, " of ", e->info.device, " is served by ",
-                                  other->info.name, " (priority ", other->info.priority, " against ", e->info.priority,
+      e->info.reason = core::join("variant ", e->info.variant, " of ", e->info.device,
+                                  " is served by ", other->info.name, " (priority ",
+                                  other->info.priority, " against ", e->info.priority,
                                   "); TENON_PLUGINS_PREFER=", e->info.name, " chooses this one");
     } else {
       open(*e);
@@ -207,41 +219,47 @@ Manager::Entry* Manager::serving_variant(const Entry& e) {
   if (e.info.variant.empty()) return nullptr;
   for (auto& other : entries_) {
     const Info& i = other->info;
-    if (other.get() != &e && i.state == State::Opened && i.device == e.info.device && i.variant == e.info.variant) {
+    if (other.get() != &e && i.state == State::Opened && i.device == e.info.device &&
+        i.variant == e.info.variant) {
       return other.get();
     }
   }
   return nullptr;
 }
 
-// A plugin with a device and layouts opens once both were requested. "any" is requested for an unknown op or dtype.
+// A plugin with a device and layouts opens once both were requested. "any" is requested for an
+// unknown op or dtype.
 bool Manager::open_for_device(std::string_view device) {
   Lock lock(mutex_);
   requested_.emplace(device);
   open_where([&](const Info& i) {
-    const bool used = std::any_of(i.layouts.begin(), i.layouts.end(), [&](auto& l) { return requested_.count(l) > 0; });
+    const bool used = std::any_of(i.layouts.begin(), i.layouts.end(),
+                                  [&](auto& l) { return requested_.count(l) > 0; });
     return i.device == device && (i.layouts.empty() || device == "any" || used);
   });
-  return scanned_ &&
-         std::none_of(entries_.begin(), entries_.end(), [&](auto& e) { return e->retry && e->info.device == device; });
+  return scanned_ && std::none_of(entries_.begin(), entries_.end(),
+                                  [&](auto& e) { return e->retry && e->info.device == device; });
 }
 
 void Manager::open_for_layout(std::string_view layout) {
   Lock lock(mutex_);
   requested_.emplace(layout);
   open_where([&](const Info& i) {
-    return contains(i.layouts, layout) && (i.device == "any" || i.device == "cpu" || requested_.count(i.device) > 0);
+    return contains(i.layouts, layout) &&
+           (i.device == "any" || i.device == "cpu" || requested_.count(i.device) > 0);
   });
   const int slot = core::layout_slot_from_name(layout);
   if (slot >= 0 && core::layout_ext(slot) != nullptr) return;
-  open_where([&](const Info& i) { return contains(i.layouts, layout); });  // one of them may provide it
+  open_where(
+      [&](const Info& i) { return contains(i.layouts, layout); });  // one of them may provide it
 }
 
 void Manager::open_all() {
   open_where([](const Info&) { return true; });
 }
 
-// "in A, B; FOUND": what the search ignored, the state of the plugins that satisfy `is_one`, or `otherwise` if none.
+// "in A, B; FOUND": what the search ignored, the state of the plugins that satisfy `is_one`, or
+// `otherwise` if none.
 template <class Predicate>
 std::string Manager::search_report(Predicate is_one, const std::string& otherwise) {
   std::string where, reasons;
@@ -265,10 +283,12 @@ std::string Manager::search_report(Predicate is_one, const std::string& otherwis
 std::string Manager::why_absent(std::string_view device) {
   Lock lock(mutex_);
   scan();
-  return core::join("looked for libtenon_", device, ".so ",
-                    search_report([&](const Info& i) { return i.device == device || i.name == device; },
-                                  core::join("found no manifest. Put libtenon_", device, ".so and libtenon_", device,
-                                             ".json into one of them, or name their folder in TENON_ADD_PLUGIN_PATH")));
+  return core::join(
+      "looked for libtenon_", device, ".so ",
+      search_report(
+          [&](const Info& i) { return i.device == device || i.name == device; },
+          core::join("found no manifest. Put libtenon_", device, ".so and libtenon_", device,
+                     ".json into one of them, or name their folder in TENON_ADD_PLUGIN_PATH")));
 }
 
 std::string Manager::why_no_layout(std::string_view layout) {
@@ -276,15 +296,17 @@ std::string Manager::why_no_layout(std::string_view layout) {
   scan();
   return core::join(
       "looked for a plugin that does ",
-      search_report([&](const Info& i) { return contains(i.layouts, layout); },
-                    "no manifest there names it. Put the plugin's .so and .json into one of them, or name "
-                    "their folder in TENON_ADD_PLUGIN_PATH"));
+      search_report(
+          [&](const Info& i) { return contains(i.layouts, layout); },
+          "no manifest there names it. Put the plugin's .so and .json into one of them, or name "
+          "their folder in TENON_ADD_PLUGIN_PATH"));
 }
 
 std::vector<Info> Manager::list() {
   Lock lock(mutex_);
   scan();
-  if (!transient_.empty()) throw BackendError(core::join("the search for plugins is incomplete: ", transient_.front()));
+  if (!transient_.empty())
+    throw BackendError(core::join("the search for plugins is incomplete: ", transient_.front()));
   std::vector<Info> out;
   for (auto& e : entries_) out.push_back(e->info);
   return out;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of every plugin of this process, and when each is opened.
 //
-// One recursive mutex guards everything: opening a library runs its init, which may ask core for another device and so
-// come back here on the same thread. An entry that is being opened is skipped. A fork takes the mutex, so that a
-// child finds the list consistent.
+// One recursive mutex guards everything: opening a library runs its init, which may ask core for
+// another device and so come back here on the same thread. An entry that is being opened is
+// skipped. A fork takes the mutex, so that a child finds the list consistent.
 #pragma once
 
 #include <memory>
@@ -83,7 +83,8 @@ class Manager final : public core::BackendSource {
   RecursiveMutex mutex_;
   bool scanned_ = false;
   bool scanning_ = false;
-  std::vector<std::string> transient_;            // transient faults of the last scan: the next call scans again
+  std::vector<std::string>
+      transient_;  // transient faults of the last scan: the next call scans again
   std::set<std::string, std::less<>> requested_;  // devices and layouts that have been used
   SearchPath path_;
   Entries entries_;

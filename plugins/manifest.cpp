@@ -29,14 +29,15 @@ constexpr std::uintmax_t kMaxBytes = 1 << 20;
   throw BackendError(core::join("manifest ", file.string(), ": ", what));
 }
 
-// Whoever may write a manifest chooses which file is opened and which hash it must have: it is checked as libraries
-// are.
+// Whoever may write a manifest chooses which file is opened and which hash it must have: it is
+// checked as libraries are.
 std::string read_trusted(const fs::path& file) {
   const CheckedFile checked = open_trusted(file);
   if (checked.id.bytes > kMaxBytes) bad(file, "larger than 1 MiB");
   std::string out(static_cast<std::size_t>(checked.id.bytes), '\0');
   std::size_t n = 0;
-  for (ssize_t got = 1; got > 0 && n < out.size(); n += static_cast<std::size_t>(std::max<ssize_t>(got, 0))) {
+  for (ssize_t got = 1; got > 0 && n < out.size();
+       n += static_cast<std::size_t>(std::max<ssize_t>(got, 0))) {
     got = read(checked.fd.get(), out.data() + n, out.size() - n);
     if (got < 0) system_fault(core::join("manifest ", file.string()), "cannot be read", errno);
   }
@@ -89,14 +90,16 @@ template <>
 std::optional<int> value_as(const Json& v) {
   const auto* natural = v.as<uint64_t>();
   const auto* below = v.as<int64_t>();
-  if (natural && *natural <= static_cast<uint64_t>(std::numeric_limits<int>::max())) return static_cast<int>(*natural);
+  if (natural && *natural <= static_cast<uint64_t>(std::numeric_limits<int>::max()))
+    return static_cast<int>(*natural);
   if (below && *below >= std::numeric_limits<int>::min()) return static_cast<int>(*below);
   return std::nullopt;
 }
 
 // The field's value; without it the fallback, or an error when there is none.
 template <class T>
-T field(const Json& j, const fs::path& file, const char* name, const char* expected, const T* fallback) {
+T field(const Json& j, const fs::path& file, const char* name, const char* expected,
+        const T* fallback) {
   const Json* v = j.find(name);
   if (!v) {
     if (!fallback) bad(file, core::join("field '", name, "' is missing; expected ", expected));
@@ -111,14 +114,16 @@ T required(const Json& j, const fs::path& file, const char* name, const char* ex
   return field<T>(j, file, name, expected, nullptr);
 }
 template <class T>
-T optional(const Json& j, const fs::path& file, const char* name, const char* expected, const T& fallback) {
+T optional(const Json& j, const fs::path& file, const char* name, const char* expected,
+           const T& fallback) {
   return field<T>(j, file, name, expected, &fallback);
 }
 
 constexpr const char* kInteger = "an integer of 32 bits";
 
 // Lower-case hex digits after a prefix; empty if the field is absent.
-std::string hex_field(const Json& j, const fs::path& file, const char* name, std::string_view prefix, std::size_t n) {
+std::string hex_field(const Json& j, const fs::path& file, const char* name,
+                      std::string_view prefix, std::size_t n) {
   const std::string before = prefix.empty() ? "" : core::join("'", prefix, "' and ");
   const std::string expected = core::join(before, n, " lower-case hex digits");
   const std::string out = optional<std::string>(j, file, name, expected.c_str(), {});
@@ -157,11 +162,15 @@ Manifest read_manifest(const fs::path& file) {
   Manifest m;
   m.file = file;
   m.name = required<std::string>(j, file, "name", "the plugin's name");
-  if (!is_name(m.name)) bad(file, "field 'name' must have 1 to 64 letters, digits, '_', '-' or '.'");
+  if (!is_name(m.name))
+    bad(file, "field 'name' must have 1 to 64 letters, digits, '_', '-' or '.'");
   m.device = required<std::string>(j, file, "device", "a device's name");
-  if (!is_name(m.device)) bad(file, "field 'device' must have 1 to 64 letters, digits, '_', '-' or '.'");
-  std::string library = required<std::string>(j, file, "library", "a path relative to the manifest");
-  if (library.empty() || library.find('\0') != std::string::npos) bad(file, "field 'library' is not a valid path");
+  if (!is_name(m.device))
+    bad(file, "field 'device' must have 1 to 64 letters, digits, '_', '-' or '.'");
+  std::string library =
+      required<std::string>(j, file, "library", "a path relative to the manifest");
+  if (library.empty() || library.find('\0') != std::string::npos)
+    bad(file, "field 'library' is not a valid path");
   m.library = (file.parent_path() / library).lexically_normal();
   const Json* abi = j.find("abi");
   if (!abi) bad(file, "field 'abi' is missing; expected {\"major\": 1, \"min_minor\": 0}");
@@ -170,8 +179,10 @@ Manifest read_manifest(const fs::path& file) {
   m.abi_min_minor = optional<int>(*abi, file, "min_minor", kInteger, 0);
   m.arch = optional<std::string>(j, file, "arch", "text", {});
   m.layouts = optional<std::vector<std::string>>(j, file, "layouts", "a list of names", {});
-  m.cpu_features = optional<std::vector<std::string>>(j, file, "cpu_features", "a list of names", {});
-  m.third_party = optional<std::map<std::string, std::string>>(j, file, "third_party", "an object of text", {});
+  m.cpu_features =
+      optional<std::vector<std::string>>(j, file, "cpu_features", "a list of names", {});
+  m.third_party =
+      optional<std::map<std::string, std::string>>(j, file, "third_party", "an object of text", {});
   m.hashes.sha256 = hex_field(j, file, "sha256", "", 64);
   m.hashes.digest = hex_field(j, file, "digest", "xxh64:", 16);
   m.priority = optional<int>(j, file, "priority", kInteger, 0);
@@ -182,8 +193,8 @@ Manifest read_manifest(const fs::path& file) {
 
 std::string why_unsuitable(const Manifest& m) {
   if (m.abi_major != TN_ABI_MAJOR || m.abi_min_minor > TN_ABI_MINOR) {
-    return core::join("plugin ", m.name, " speaks ABI ", m.abi_major, ".", m.abi_min_minor, ", core ", TN_ABI_MAJOR,
-                      ".", TN_ABI_MINOR);
+    return core::join("plugin ", m.name, " speaks ABI ", m.abi_major, ".", m.abi_min_minor,
+                      ", core ", TN_ABI_MAJOR, ".", TN_ABI_MINOR);
   }
   utsname host;
   if (!m.arch.empty() && uname(&host) == 0 && m.arch != host.machine) {
@@ -192,7 +203,8 @@ std::string why_unsuitable(const Manifest& m) {
   if (m.cpu_features.empty()) return {};
   std::vector<std::string> have = cpu_flags();
   for (const std::string& f : m.cpu_features) {
-    if (std::find(have.begin(), have.end(), f) == have.end()) return core::join("this processor has no ", f);
+    if (std::find(have.begin(), have.end(), f) == have.end())
+      return core::join("this processor has no ", f);
   }
   return {};
 }

@@ -23,13 +23,14 @@ struct Manifest {
   std::string arch;
   std::vector<std::string> cpu_features;           // as in /proc/cpuinfo
   std::map<std::string, std::string> third_party;  // soname -> version
-  Hashes hashes;                                   // of the library; empty: it is opened in a child process first
+  Hashes hashes;  // of the library; empty: it is opened in a child process first
   int priority = 0;
   std::string variant;
   bool isolated = false;
 };
 
-// BackendError names the file and the wrong field, or that others may write the file. Unknown fields are skipped.
+// BackendError names the file and the wrong field, or that others may write the file. Unknown
+// fields are skipped.
 Manifest read_manifest(const std::filesystem::path& file);
 // Whether this core and this machine can run it; the reason if not, else empty. Opens nothing.
 std::string why_unsuitable(const Manifest& m);

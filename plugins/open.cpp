@@ -36,7 +36,8 @@ void fill_from_descriptor(Info& info, const Handshake& h) {
   if (line.len <= kMaxLength) info.description = text(line);
 }
 
-// Whether a plugin is opened in a child process first, the time limit there, and what an error message adds about it.
+// Whether a plugin is opened in a child process first, the time limit there, and what an error
+// message adds about it.
 struct Trial {
   int milliseconds = 0;  // 0: no trial
   const char* why = "";
@@ -44,11 +45,13 @@ struct Trial {
 
 Trial read_trial_settings(const Hashes& hashes) {
   constexpr int kDefault_ms = 10'000;
-  const auto asked = core::number_setting("PLUGIN_PROBE", 0, INT_MAX, "only plugins without a hash are probed");
+  const auto asked =
+      core::number_setting("PLUGIN_PROBE", 0, INT_MAX, "only plugins without a hash are probed");
   if (asked) return {static_cast<int>(*asked), ""};
   if (!hashes.empty()) return {};
   return {kDefault_ms,
-          ". It was opened in a child process first, as no manifest has a hash of it (`tenon manifest` writes "
+          ". It was opened in a child process first, as no manifest has a hash of it (`tenon "
+          "manifest` writes "
           "one); TENON_PLUGIN_PROBE=0 disables that"};
 }
 
@@ -69,7 +72,8 @@ void Manager::open(Entry& e) {
     why = core::join(e.info.library, ": it threw something that is not a std::exception");
   }
   e.retry = is_transient(std::string_view(why));
-  core::log(TN_LOG_WARNING, core::join("plugin ", e.info.name, e.retry ? " is not open yet: " : " refused: ", why));
+  core::log(TN_LOG_WARNING,
+            core::join("plugin ", e.info.name, e.retry ? " is not open yet: " : " refused: ", why));
   e.info.state = e.retry ? State::Found : State::Refused;
   e.info.reason = std::move(why);
 }
@@ -79,7 +83,8 @@ void Manager::open_or_throw(Entry& e) {
   CheckedFile file = check_file(e.info.library, e.manifest.hashes);
   for (auto& other : entries_) {
     if (other.get() != &e && other->library && other->id == file.id) {
-      throw BackendError(core::join(e.info.library, ": the same file is known as plugin ", other->info.name));
+      throw BackendError(
+          core::join(e.info.library, ": the same file is known as plugin ", other->info.name));
     }
   }
   Expected expected;
@@ -90,15 +95,18 @@ void Manager::open_or_throw(Entry& e) {
     if (other->info.state == State::Opened) expected.taken.push_back(other->info.name);
   }
   if (Entry* other = serving_variant(e)) {
-    throw BackendError(core::join(e.info.library, ": variant ", e.info.variant, " of ", e.info.device,
-                                  " is served by plugin ", other->info.name, "; unload that first"));
+    throw BackendError(core::join(e.info.library, ": variant ", e.info.variant, " of ",
+                                  e.info.device, " is served by plugin ", other->info.name,
+                                  "; unload that first"));
   }
-  for (const std::string& l : e.info.layouts) core::reserve_layout(l);  // another plugin may provide it later
+  for (const std::string& l : e.info.layouts)
+    core::reserve_layout(l);  // another plugin may provide it later
   probe(e, expected);
   e.id = file.id;
   ProcessState before;
   try {
-    if (e.library == nullptr || e.library->id() != file.id) {  // already open if a later step failed before
+    if (e.library == nullptr ||
+        e.library->id() != file.id) {  // already open if a later step failed before
       e.library = Library::open(std::move(file), e.manifest.isolated, e.manifest.hashes);
     }
     e.handshake = negotiate(*e.library, expected);
@@ -109,7 +117,8 @@ void Manager::open_or_throw(Entry& e) {
   fill_from_descriptor(e.info, e.handshake);
   e.info.changed = before.restore();
   for (const std::string& line : e.info.changed) {
-    core::log(TN_LOG_WARNING, core::join("plugin ", e.info.name, ": ", line, " while it was opened; put back"));
+    core::log(TN_LOG_WARNING,
+              core::join("plugin ", e.info.name, ": ", line, " while it was opened; put back"));
   }
   for (const std::string& line : e.info.quarantined) {
     core::log(TN_LOG_WARNING, core::join("plugin ", e.info.name, ": left out ", line));
@@ -117,7 +126,8 @@ void Manager::open_or_throw(Entry& e) {
   warn_of_copies(e);
 }
 
-// Does everything that opening does, and closing if the plugin allows it, in a child process that may crash.
+// Does everything that opening does, and closing if the plugin allows it, in a child process that
+// may crash.
 void Manager::probe(const Entry& e, const Expected& expected) {
   const Trial trial = read_trial_settings(e.manifest.hashes);
   if (trial.milliseconds == 0) return;
@@ -145,15 +155,17 @@ void Manager::probe(const Entry& e, const Expected& expected) {
   throw BackendError(ended ? fault + trial.why : fault);
 }
 
-// Two versions of one third-party library in a process are a common cause of crashes that are hard to explain.
+// Two versions of one third-party library in a process are a common cause of crashes that are hard
+// to explain.
 void Manager::warn_of_copies(const Entry& e) {
   for (auto& other : entries_) {
     if (other.get() == &e || other->info.state != State::Opened) continue;
     for (const auto& [soname, version] : e.manifest.third_party) {
       auto it = other->manifest.third_party.find(soname);
       if (it == other->manifest.third_party.end() || it->second == version) continue;
-      core::log(TN_LOG_WARNING, core::join("plugins ", e.info.name, " and ", other->info.name, " were built against ",
-                                           soname, " ", version, " and ", it->second));
+      core::log(TN_LOG_WARNING,
+                core::join("plugins ", e.info.name, " and ", other->info.name,
+                           " were built against ", soname, " ", version, " and ", it->second));
     }
   }
 }
@@ -162,7 +174,8 @@ Info Manager::load(const fs::path& given) {
   Lock lock(mutex_);
   scan();
   if (!given.has_parent_path()) {
-    throw BackendError(core::join("plugin ", given.string(), ": a bare name is not searched for; expected a path, ./",
+    throw BackendError(core::join("plugin ", given.string(),
+                                  ": a bare name is not searched for; expected a path, ./",
                                   given.string(), " if it is in the current directory"));
   }
   std::error_code ec;
@@ -177,12 +190,13 @@ Info Manager::load(const fs::path& given) {
     const fs::path named = manifest.library;
     path = fs::weakly_canonical(named, ec);
     if (ec)
-      throw BackendError(
-          core::join("manifest ", manifest.file.string(), ": its library ", named.string(), ": ", ec.message()));
+      throw BackendError(core::join("manifest ", manifest.file.string(), ": its library ",
+                                    named.string(), ": ", ec.message()));
   }
   Entry* e = find_library(path);
   if (e && e->info.state == State::Opened && !e->opening) return e->info;
-  if (e && e->opening) throw BackendError(core::join(path.string(), ": it is being opened or closed"));
+  if (e && e->opening)
+    throw BackendError(core::join(path.string(), ": it is being opened or closed"));
   if (!e) {
     Info info;
     info.name = has_manifest ? manifest.name : path.stem().string();
@@ -204,13 +218,15 @@ Info Manager::load(const fs::path& given) {
 
 void Manager::unload(std::string_view name) {
   std::unique_lock<RecursiveMutex> lock(mutex_);
-  auto it = std::find_if(entries_.begin(), entries_.end(),
-                         [&](auto& e) { return e->info.name == name && (e->info.state == State::Opened); });
+  auto it = std::find_if(entries_.begin(), entries_.end(), [&](auto& e) {
+    return e->info.name == name && (e->info.state == State::Opened);
+  });
   TENON_CHECK(it != entries_.end(), ValueError, "unload: no open plugin is named '", name, "'");
   Entry& e = **it;
   TENON_CHECK(e.handshake.plugin->flags & TN_PLUGIN_UNLOADABLE, ValueError, "unload: plugin ", name,
               " does not say that it can be unloaded (TN_PLUGIN_UNLOADABLE)");
-  TENON_CHECK(!e.opening, ValueError, "unload: plugin ", name, " is being closed by another thread");
+  TENON_CHECK(!e.opening, ValueError, "unload: plugin ", name,
+              " is being closed by another thread");
   ScopedFlag mark(e.opening);
   lock.unlock();  // calls that release_plugin waits for may need it
   try {
@@ -221,8 +237,9 @@ void Manager::unload(std::string_view name) {
   }
   lock.lock();
   e.info.state = State::Closed;
-  e.info.reason =
-      Library::close(e.library) ? "unloaded" : "unloaded; its code stays mapped (a thread or another library holds it)";
+  e.info.reason = Library::close(e.library)
+                      ? "unloaded"
+                      : "unloaded; its code stays mapped (a thread or another library holds it)";
   e.library = nullptr;
 }
 

@@ -18,8 +18,8 @@
 namespace tenon::plugins {
 namespace {
 
-// What the child sends: 's' text '\n' for a step, 'r' text '\0' for the result. The reader does not wait for the end of
-// the pipe: a library may have started a process that still holds it.
+// What the child sends: 's' text '\n' for a step, 'r' text '\0' for the result. The reader does not
+// wait for the end of the pipe: a library may have started a process that still holds it.
 constexpr char kStep = 's', kResult = 'r', kEnd = '\0';
 
 void send(int fd, char kind, std::string text) {
@@ -36,11 +36,13 @@ void send(int fd, char kind, std::string text) {
   }
 }
 
-[[noreturn]] void run_child(int fd, const std::function<std::string(const std::function<void(const char*)>&)>& f) {
+[[noreturn]] void run_child(
+    int fd, const std::function<std::string(const std::function<void(const char*)>&)>& f) {
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) signal(s, SIG_DFL);
-  int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);  // the parent reports what the runtime prints on a crash
+  int quiet = open("/dev/null",
+                   O_WRONLY | O_CLOEXEC);  // the parent reports what the runtime prints on a crash
   if (quiet >= 0) dup2(quiet, STDERR_FILENO);
   std::string result;
   try {
@@ -98,10 +100,12 @@ std::string describe_end(int status, bool in_time, int milliseconds, const std::
 
 }  // namespace
 
-ProbeResult run_in_probe(const std::function<std::string(const std::function<void(const char*)>&)>& f,
-                         int milliseconds) {
+ProbeResult run_in_probe(
+    const std::function<std::string(const std::function<void(const char*)>&)>& f,
+    int milliseconds) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return {core::join("no pipe for the probe process: ", strerror(errno)), true};
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return {core::join("no pipe for the probe process: ", strerror(errno)), true};
   pid_t child = fork();
   if (child == 0) {
     close(ends[0]);

@@ -13,9 +13,11 @@ struct ProbeResult {
   bool ended = false;  // f did not return: the fault is how the child ended
 };
 
-// Runs `f` in a forked child. The fault is f's text, or how the child ended: by a signal, by an exit of its own, or by
-// the deadline, with the step that f had announced last through its argument.
-ProbeResult run_in_probe(const std::function<std::string(const std::function<void(const char*)>& step)>& f,
-                         int milliseconds);
+// Runs `f` in a forked child. The fault is f's text, or how the child ended: by a signal, by an
+// exit of its own, or by the deadline, with the step that f had announced last through its
+// argument.
+ProbeResult run_in_probe(
+    const std::function<std::string(const std::function<void(const char*)>& step)>& f,
+    int milliseconds);
 
 }  // namespace tenon::plugins

@@ -22,11 +22,13 @@ std::string current_folder() {
   return std::filesystem::current_path(ec).string();  // empty if it was removed
 }
 
-// Without umask(), which would change it for a moment for every thread. Nothing if it cannot be read.
+// Without umask(), which would change it for a moment for every thread. Nothing if it cannot be
+// read.
 std::optional<mode_t> umask_now() {
   std::ifstream in("/proc/self/status");
   for (std::string line; std::getline(in, line);) {
-    if (line.rfind("Umask:", 0) == 0) return static_cast<mode_t>(std::stoul(line.substr(6), nullptr, 8));
+    if (line.rfind("Umask:", 0) == 0)
+      return static_cast<mode_t>(std::stoul(line.substr(6), nullptr, 8));
   }
   return std::nullopt;
 }
@@ -65,7 +67,10 @@ unsigned float_mode(const fenv_t& f) {
 }  // namespace
 
 ProcessState::ProcessState()
-    : folder_(current_folder()), locale_(locale_now()), umask_(umask_now()), signals_(blocked_now()) {
+    : folder_(current_folder()),
+      locale_(locale_now()),
+      umask_(umask_now()),
+      signals_(blocked_now()) {
   for (int i = 0; i < 8; ++i) sigaction(kSignals[i], nullptr, &handlers_[i]);
   fegetenv(&floats_);
 }
@@ -74,7 +79,8 @@ std::vector<std::string> ProcessState::restore() const {
   std::vector<std::string> out;
   if (std::string now = current_folder(); now != folder_ && !now.empty() && !folder_.empty()) {
     bool back = chdir(folder_.c_str()) == 0;
-    out.push_back(core::join("the current directory was changed to ", now, back ? "" : " and cannot be put back"));
+    out.push_back(core::join("the current directory was changed to ", now,
+                             back ? "" : " and cannot be put back"));
   }
   if (std::string now = locale_now(); now != locale_) {
     setlocale(LC_ALL, locale_.c_str());
@@ -93,7 +99,8 @@ std::vector<std::string> ProcessState::restore() const {
     sigaction(kSignals[i], nullptr, &now);
     if (now.sa_sigaction == handlers_[i].sa_sigaction) continue;
     sigaction(kSignals[i], &handlers_[i], nullptr);
-    out.push_back(core::join("the handler of signal ", kSignals[i], " (", strsignal(kSignals[i]), ") was changed"));
+    out.push_back(core::join("the handler of signal ", kSignals[i], " (", strsignal(kSignals[i]),
+                             ") was changed"));
   }
   fenv_t floats;
   fegetenv(&floats);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The process state that a library must not change: a constructor that flushes denormals to zero, or an init that
-// changes the locale, silently changes the results and the files of the whole program.
+// The process state that a library must not change: a constructor that flushes denormals to zero,
+// or an init that changes the locale, silently changes the results and the files of the whole
+// program.
 #pragma once
 
 #include <fenv.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A recursive mutex that the child of a fork can unlock: std's identifies its owner by a thread id, which is
-// different there.
+// A recursive mutex that the child of a fork can unlock: std's identifies its owner by a thread id,
+// which is different there.
 #pragma once
 
 #include <pthread.h>
@@ -28,7 +28,9 @@ class RecursiveMutex {
 
  private:
   // Another thread never writes this thread's id, so a relaxed load is enough.
-  bool is_owner() const { return pthread_equal(owner_.load(std::memory_order_relaxed), pthread_self()) != 0; }
+  bool is_owner() const {
+    return pthread_equal(owner_.load(std::memory_order_relaxed), pthread_self()) != 0;
+  }
   std::mutex mutex_;
   std::atomic<pthread_t> owner_{};
   int depth_ = 0;  // of the owner

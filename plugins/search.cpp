@@ -32,7 +32,8 @@ std::vector<std::string> split(const std::string& text, char separator) {
 void add(SearchPath& out, const fs::path& folder) {
   fs::path normal = folder.lexically_normal();
   if (!normal.has_filename()) normal = normal.parent_path();
-  if (std::find(out.folders.begin(), out.folders.end(), normal) == out.folders.end()) out.folders.push_back(normal);
+  if (std::find(out.folders.begin(), out.folders.end(), normal) == out.folders.end())
+    out.folders.push_back(normal);
 }
 
 void add_list(SearchPath& out, const std::string& text, const char* variable) {
@@ -86,7 +87,8 @@ FolderContents read_folder(const fs::path& folder) {
   // Not fs::directory_iterator, which ends the process if it has no memory for a name.
   const auto close = [](DIR* d) { closedir(d); };
   const std::unique_ptr<DIR, decltype(close)> open(opendir(folder.c_str()), close);
-  if (!open && is_transient(errno)) system_fault(folder.string(), "the folder cannot be read", errno);
+  if (!open && is_transient(errno))
+    system_fault(folder.string(), "the folder cannot be read", errno);
   while (const dirent* entry = open ? readdir(open.get()) : nullptr) {
     const std::string name = entry->d_name;
     const fs::path p = folder / name;
@@ -111,7 +113,9 @@ std::string why_filtered_out(const std::string& name) {
 
 int preference_rank(const std::string& name) {
   std::vector<std::string> globs = split(core::setting("PLUGINS_PREFER"), ',');
-  auto matches = [&](const std::string& glob) { return fnmatch(glob.c_str(), name.c_str(), 0) == 0; };
+  auto matches = [&](const std::string& glob) {
+    return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+  };
   return static_cast<int>(std::find_if(globs.begin(), globs.end(), matches) - globs.begin());
 }
 

@@ -18,7 +18,8 @@ namespace {
 
 using State = std::array<uint32_t, 8>;
 
-// The standard's constants: the first 32 bits of the fractional parts of the cube roots of the first 64 primes.
+// The standard's constants: the first 32 bits of the fractional parts of the cube roots of the
+// first 64 primes.
 constexpr uint32_t kRound[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -44,9 +45,10 @@ void compress(State& s, const unsigned char* block) {
   State v = s;
   for (int i = 0; i < 64; ++i) {
     uint32_t e = v[4], a = v[0];
-    uint32_t t1 =
-        v[7] + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) + ((e & v[5]) ^ (~e & v[6])) + kRound[i] + w[i];
-    uint32_t t2 = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
+    uint32_t t1 = v[7] + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) +
+                  ((e & v[5]) ^ (~e & v[6])) + kRound[i] + w[i];
+    uint32_t t2 = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) +
+                  ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
     v = {t1 + t2, v[0], v[1], v[2], v[3] + t1, v[4], v[5], v[6]};
   }
   for (int i = 0; i < 8; ++i) s[i] += v[i];
@@ -55,12 +57,14 @@ void compress(State& s, const unsigned char* block) {
 }  // namespace
 
 std::string sha256_of_file(int fd) {
-  State s = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  State s = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+             0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   std::vector<unsigned char> buffer(1 << 16);
   uint64_t total = 0;
   std::size_t kept = 0;  // bytes of an unfinished block at the buffer's start
   for (;;) {
-    ssize_t got = pread(fd, buffer.data() + kept, buffer.size() - kept - 128, static_cast<off_t>(total));
+    ssize_t got =
+        pread(fd, buffer.data() + kept, buffer.size() - kept - 128, static_cast<off_t>(total));
     if (got < 0) system_fault("the file", "cannot be read", errno);
     if (got == 0) break;
     total += static_cast<uint64_t>(got);
@@ -72,7 +76,8 @@ std::string sha256_of_file(int fd) {
   std::size_t padded = kept < 56 ? 64 : 128;
   std::memset(buffer.data() + kept, 0, padded - kept);
   buffer[kept] = 0x80;
-  for (std::size_t i = 0; i < 8; ++i) buffer[padded - 1 - i] = static_cast<unsigned char>(total * 8 >> 8 * i);
+  for (std::size_t i = 0; i < 8; ++i)
+    buffer[padded - 1 - i] = static_cast<unsigned char>(total * 8 >> 8 * i);
   for (std::size_t i = 0; i < padded; i += 64) compress(s, buffer.data() + i);
   std::string hex;
   for (uint32_t word : s) {

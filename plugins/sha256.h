@@ -7,7 +7,8 @@
 
 namespace tenon::plugins {
 
-// Lower-case hex of the whole file open as `fd`, read with pread. BackendError if it cannot be read.
+// Lower-case hex of the whole file open as `fd`, read with pread. BackendError if it cannot be
+// read.
 std::string sha256_of_file(int fd);
 
 }  // namespace tenon::plugins

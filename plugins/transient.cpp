@@ -12,7 +12,8 @@
 namespace tenon::plugins {
 namespace {
 
-constexpr int kTransient[] = {EMFILE, ENFILE, ENOMEM, EIO, EAGAIN, EINTR, ENOBUFS, ESTALE, ETIMEDOUT};
+constexpr int kTransient[] = {EMFILE, ENFILE,  ENOMEM, EIO,      EAGAIN,
+                              EINTR,  ENOBUFS, ESTALE, ETIMEDOUT};
 
 // Messages of the dynamic linker's own, which come without an error number.
 constexpr const char* kOfLinker[] = {"out of memory", "failed to map segment", "cannot create",
@@ -26,7 +27,8 @@ bool is_transient(int error) {
 
 bool is_transient(std::string_view message) {
   const auto has = [&](const char* words) { return message.find(words) != std::string_view::npos; };
-  return std::any_of(std::begin(kTransient), std::end(kTransient), [&](int e) { return has(strerror(e)); }) ||
+  return std::any_of(std::begin(kTransient), std::end(kTransient),
+                     [&](int e) { return has(strerror(e)); }) ||
          std::any_of(std::begin(kOfLinker), std::end(kOfLinker), has);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Transient faults (no file descriptor left, no memory, a failed read) against permanent ones. After a transient fault
-// the next use tries again; a refusal stays until the program ends.
+// Transient faults (no file descriptor left, no memory, a failed read) against permanent ones.
+// After a transient fault the next use tries again; a refusal stays until the program ends.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace tenon::plugins {
 
-// Whether a message contains the system's text for a transient error. By its text, because the dynamic linker gives
-// nothing else; code that has an error number puts strerror's text into the message.
+// Whether a message contains the system's text for a transient error. By its text, because the
+// dynamic linker gives nothing else; code that has an error number puts strerror's text into the
+// message.
 bool is_transient(std::string_view message);
 bool is_transient(int error);  // an error number
 

@@ -12,7 +12,9 @@ namespace tenon {
 namespace detail {
 
 TensorData::TensorData(std::initializer_list<TensorData> items)
-    : leaf_(false), type_(items.size() ? items.begin()->type_ : get_default_dtype()), items_(items) {
+    : leaf_(false),
+      type_(items.size() ? items.begin()->type_ : get_default_dtype()),
+      items_(items) {
   sizes_ = {static_cast<int64_t>(items.size())};
   for (const TensorData& i : items_) {
     type_ = promote_types(type_, i.type_);
@@ -20,7 +22,8 @@ TensorData::TensorData(std::initializer_list<TensorData> items)
                 items_[0].sizes_.empty() ? 1 : items_[0].sizes_[0], " items at depth ", 1, ", got ",
                 i.sizes_.empty() ? 1 : i.sizes_[0]);
   }
-  if (!items_.empty()) sizes_.insert(sizes_.end(), items_[0].sizes_.begin(), items_[0].sizes_.end());
+  if (!items_.empty())
+    sizes_.insert(sizes_.end(), items_[0].sizes_.begin(), items_[0].sizes_.end());
 }
 
 TensorData::TensorData(const std::vector<bool>& v) : leaf_(false), type_(ScalarType::Bool) {
@@ -43,7 +46,8 @@ void TensorData::write(char*& at, ScalarType dtype) const {
 #include "tenon/core/dtypes.def"
 #undef TENON_DTYPE
     default:
-      throw NotImplementedError(core::join("tensor: not implemented for dtype ", dtype_name(dtype)));
+      throw NotImplementedError(
+          core::join("tensor: not implemented for dtype ", dtype_name(dtype)));
   }
   at += core::item_size(dtype);
 }
@@ -72,22 +76,24 @@ Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const Tenso
   return from_blob_with(data, sizes, strides, nullptr, nullptr, options);
 }
 
-Tensor from_blob_with(void* data, IntArrayRef sizes, IntArrayRef strides, void (*deleter)(void*, void*), void* context,
-                      const TensorOptions& options) {
-  TENON_CHECK(strides.empty() || strides.size() == sizes.size(), ValueError, "from_blob: sizes ", core::text(sizes),
-              " and strides ", core::text(strides), " differ in length");
+Tensor from_blob_with(void* data, IntArrayRef sizes, IntArrayRef strides,
+                      void (*deleter)(void*, void*), void* context, const TensorOptions& options) {
+  TENON_CHECK(strides.empty() || strides.size() == sizes.size(), ValueError, "from_blob: sizes ",
+              core::text(sizes), " and strides ", core::text(strides), " differ in length");
   ScalarType dtype = options.dtype();
   Device d = core::resolve(options.device());
   int64_t span = core::checked_numel("from_blob", static_cast<int>(sizes.size()), sizes.data());
   if (!strides.empty()) {
-    span = static_cast<int64_t>(
-        core::checked_extent("from_blob", 1, static_cast<int>(sizes.size()), sizes.data(), strides.data()));
+    span = static_cast<int64_t>(core::checked_extent("from_blob", 1, static_cast<int>(sizes.size()),
+                                                     sizes.data(), strides.data()));
   }
-  TENON_CHECK(data || span == 0, ValueError, "from_blob: argument 'data' is null, but there are ", span, " elements");
-  auto storage = core::Storage::wrap(core::device_slot(d.type()), d.index(), data,
-                                     static_cast<uint64_t>(span) * core::item_size(dtype), deleter, context);
-  Tensor t(core::TensorImpl::make(dtype, std::move(storage), 0, static_cast<int>(sizes.size()), sizes.data(),
-                                  strides.empty() ? nullptr : strides.data()));
+  TENON_CHECK(data || span == 0, ValueError, "from_blob: argument 'data' is null, but there are ",
+              span, " elements");
+  auto storage =
+      core::Storage::wrap(core::device_slot(d.type()), d.index(), data,
+                          static_cast<uint64_t>(span) * core::item_size(dtype), deleter, context);
+  Tensor t(core::TensorImpl::make(dtype, std::move(storage), 0, static_cast<int>(sizes.size()),
+                                  sizes.data(), strides.empty() ? nullptr : strides.data()));
   return t.set_requires_grad(options.requires_grad());
 }
 

@@ -16,7 +16,8 @@ TensorIndex::TensorIndex(const char* text) : kind(Ellipsis) {
   if (s == "None")
     kind = None;
   else
-    TENON_CHECK(s == "...", ValueError, "index: expected \"...\" or \"None\" but found \"", s, "\"");
+    TENON_CHECK(s == "...", ValueError, "index: expected \"...\" or \"None\" but found \"", s,
+                "\"");
 }
 
 namespace {
@@ -50,25 +51,30 @@ void set_index(Resolved& r, int64_t at, Tensor index, int64_t of) {
   r.advanced = true;
 }
 
-// Of dimension `of` of the tensor that is indexed; what is selected from may have lost or gained some.
+// Of dimension `of` of the tensor that is indexed; what is selected from may have lost or gained
+// some.
 int64_t checked_index(const Tensor& self, int64_t of, int64_t given) {
   const int64_t size = self.size(of);
-  TENON_CHECK(given >= -size && given < size, IndexError, "index: index ", given, " is out of bounds for dimension ",
-              of, " with size ", size);
+  TENON_CHECK(given >= -size && given < size, IndexError, "index: index ", given,
+              " is out of bounds for dimension ", of, " with size ", size);
   return given;
 }
 
-// A truth value, also a mask without dimensions, is a new dimension with all of the tensor or with nothing.
+// A truth value, also a mask without dimensions, is a new dimension with all of the tensor or with
+// nothing.
 void set_bool_index(Resolved& r, int64_t d, int64_t covered, bool truth, int64_t of) {
   r.self = r.self.unsqueeze(d);
-  set_index(r, d - covered, truth ? zeros({1}, TensorOptions(kLong)) : empty({0}, TensorOptions(kLong)), of);
+  set_index(r, d - covered,
+            truth ? zeros({1}, TensorOptions(kLong)) : empty({0}, TensorOptions(kLong)), of);
 }
 
 Resolved resolve(const char* call, const Tensor& self, ArrayRef<TensorIndex> list) {
-  TENON_CHECK(!list.empty(), IndexError, call, ": an empty list of indices; Ellipsis stands for all of the tensor");
+  TENON_CHECK(!list.empty(), IndexError, call,
+              ": an empty list of indices; Ellipsis stands for all of the tensor");
   Resolved r{self, {}, false, {}};
   int64_t used = consumed(list), rank = self.dim();
-  TENON_CHECK(!(rank == 0 && used > 0), IndexError, "index: cannot index a 0-dim tensor; use item()");
+  TENON_CHECK(!(rank == 0 && used > 0), IndexError,
+              "index: cannot index a 0-dim tensor; use item()");
   TENON_CHECK(used <= rank, IndexError, "index: too many indices (", used, ") for rank ", rank);
   int64_t d = 0, of = 0, covered = 0;  // a mask of n dimensions is one entry of the list
   for (const TensorIndex& i : list) {
@@ -87,7 +93,8 @@ Resolved resolve(const char* call, const Tensor& self, ArrayRef<TensorIndex> lis
         set_bool_index(r, d++, covered, i.integer, of);
         break;
       case TensorIndex::SliceKind:
-        TENON_CHECK(i.slice.step() > 0, ValueError, "index: slice step must be positive, got ", i.slice.step());
+        TENON_CHECK(i.slice.step() > 0, ValueError, "index: slice step must be positive, got ",
+                    i.slice.step());
         if (i.slice.start() || i.slice.stop() || i.slice.step() != 1) {
           r.self = r.self.slice(d, i.slice.start(), i.slice.stop(), i.slice.step());
         }
@@ -116,7 +123,8 @@ Resolved resolve(const char* call, const Tensor& self, ArrayRef<TensorIndex> lis
   return r;
 }
 
-// The kernel's error counts dimensions after the views: this names the dimension of the indexed tensor.
+// The kernel's error counts dimensions after the views: this names the dimension of the indexed
+// tensor.
 void name_dimension(const Tensor& self, const Resolved& r) {
   for (std::size_t k = 0; k < r.indices.size(); ++k) {
     if (!r.indices[k] || r.indices[k]->numel() == 0 || r.of[k] >= self.dim()) continue;
@@ -145,12 +153,14 @@ Tensor as_value(const Tensor& self, const Scalar& v) { return full({}, v, self.o
 
 using indexing::TensorIndex;
 
-Tensor Tensor::index(std::initializer_list<TensorIndex> i) const { return index(ArrayRef<TensorIndex>(i)); }
+Tensor Tensor::index(std::initializer_list<TensorIndex> i) const {
+  return index(ArrayRef<TensorIndex>(i));
+}
 Tensor Tensor::index(ArrayRef<TensorIndex> list) const {
   indexing::Resolved r = indexing::resolve("index", *this, list);
   if (!r.advanced) return r.self.is_same(*this) ? alias() : r.self;
-  return indexing::naming_dimensions(*this, r,
-                                     [&] { return r.self.index(ArrayRef<std::optional<Tensor>>(r.indices)); });
+  return indexing::naming_dimensions(
+      *this, r, [&] { return r.self.index(ArrayRef<std::optional<Tensor>>(r.indices)); });
 }
 
 Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> i, const Tensor& v) const {
@@ -164,12 +174,13 @@ Tensor& Tensor::index_put_(ArrayRef<TensorIndex> list, const Tensor& v) const {
   indexing::Resolved r = indexing::resolve("index_put_", *this, list);
   if (!r.advanced) {
     Tensor value = v;
-    while (value.dim() > r.self.dim() && value.size(0) == 1) value = value.squeeze(0);  // as assignment in numpy
+    while (value.dim() > r.self.dim() && value.size(0) == 1)
+      value = value.squeeze(0);  // as assignment in numpy
     r.self.copy_(value);
   } else {
     const Tensor value = v.scalar_type() == scalar_type() ? v : v.to(scalar_type());
-    indexing::naming_dimensions(*this, r,
-                                [&] { r.self.index_put_(ArrayRef<std::optional<Tensor>>(r.indices), value); });
+    indexing::naming_dimensions(
+        *this, r, [&] { r.self.index_put_(ArrayRef<std::optional<Tensor>>(r.indices), value); });
   }
   return const_cast<Tensor&>(*this);
 }
@@ -179,8 +190,9 @@ Tensor& Tensor::index_put_(ArrayRef<TensorIndex> list, const Scalar& v) const {
   if (!r.advanced)
     r.self.fill_(v);
   else
-    indexing::naming_dimensions(
-        *this, r, [&] { r.self.index_put_(ArrayRef<std::optional<Tensor>>(r.indices), indexing::as_value(*this, v)); });
+    indexing::naming_dimensions(*this, r, [&] {
+      r.self.index_put_(ArrayRef<std::optional<Tensor>>(r.indices), indexing::as_value(*this, v));
+    });
   return const_cast<Tensor&>(*this);
 }
 

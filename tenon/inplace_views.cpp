@@ -8,7 +8,8 @@
 namespace tenon {
 namespace {
 
-// A tensor with a history records the view even when nothing records: its gradient has the new shape.
+// A tensor with a history records the view even when nothing records: its gradient has the new
+// shape.
 template <class View>
 Tensor& apply_view(int id, const Tensor& self, View view) {
   autograd::check_inplace(id, self);
@@ -53,8 +54,10 @@ Tensor& Tensor::squeeze_(IntArrayRef dim) const {
 Tensor& Tensor::unsqueeze_(int64_t dim) const {
   return apply_view(op_id::unsqueeze, *this, [&] { return unsqueeze(dim); });
 }
-Tensor& Tensor::as_strided_(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset) const {
-  return apply_view(op_id::as_strided, *this, [&] { return as_strided(size, stride, storage_offset); });
+Tensor& Tensor::as_strided_(IntArrayRef size, IntArrayRef stride,
+                            std::optional<int64_t> storage_offset) const {
+  return apply_view(op_id::as_strided, *this,
+                    [&] { return as_strided(size, stride, storage_offset); });
 }
 
 }  // namespace tenon

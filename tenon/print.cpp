@@ -32,7 +32,8 @@ std::string formatted(const char* format, int precision, double v) {
 // The format of all elements, chosen from those that are shown.
 class Format {
  public:
-  Format(const std::vector<Scalar>& shown, ScalarType dtype, const PrintOptions& o, PrintStyle style)
+  Format(const std::vector<Scalar>& shown, ScalarType dtype, const PrintOptions& o,
+         PrintStyle style)
       : dtype_(dtype), options_(o), sign_column_(style == PrintStyle::Era04) {
     if (isFloatingType(dtype)) choose(shown);
     for (const Scalar& s : shown) width_ = std::max(width_, raw(s).size());
@@ -55,7 +56,9 @@ class Format {
 
  private:
   // The 0.4 era kept a column for the sign.
-  std::string signed_column(std::string text) const { return sign_column_ && text[0] != '-' ? " " + text : text; }
+  std::string signed_column(std::string text) const {
+    return sign_column_ && text[0] != '-' ? " " + text : text;
+  }
   void choose(const std::vector<Scalar>& shown) {
     double low = HUGE_VAL, high = 0;
     integers_ = true;
@@ -67,7 +70,8 @@ class Format {
       integers_ = integers_ && v == std::ceil(v);
     }
     if (high == 0) return;
-    scientific_ = integers_ ? high / low > 1000 || high > 1e8 : high / low > 1000 || high > 1e8 || low < 1e-4;
+    scientific_ =
+        integers_ ? high / low > 1000 || high > 1e8 : high / low > 1000 || high > 1e8 || low < 1e-4;
     if (options_.sci_mode >= 0) scientific_ = options_.sci_mode == 1;
     if (scientific_) integers_ = false;
   }
@@ -80,7 +84,10 @@ class Format {
 class Printer {
  public:
   Printer(const Tensor& t, const PrintOptions& o, PrintStyle style)
-      : host_(t), o_(o), shorten_(t.numel() > o.threshold), format_(shown(), t.scalar_type(), o, style) {}
+      : host_(t),
+        o_(o),
+        shorten_(t.numel() > o.threshold),
+        format_(shown(), t.scalar_type(), o, style) {}
 
   std::string body(std::size_t indent) {
     return host_.dim() == 0 ? stripped(format_.raw(host_.item())) : level(0, 0, indent);
@@ -119,7 +126,8 @@ class Printer {
     return out;
   }
   Scalar element(int64_t at) const {
-    const char* p = static_cast<const char*>(host_.const_data_ptr()) + at * static_cast<int64_t>(host_.element_size());
+    const char* p = static_cast<const char*>(host_.const_data_ptr()) +
+                    at * static_cast<int64_t>(host_.element_size());
     switch (host_.scalar_type()) {
 #define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
   case ScalarType::Enum:                                    \
@@ -133,12 +141,13 @@ class Printer {
   std::string level(int64_t d, int64_t at, std::size_t indent) {
     std::vector<int64_t> list = shown_indices(d);
     bool last = d == host_.dim() - 1;
-    std::size_t per_line =
-        std::max<std::size_t>(1, (static_cast<std::size_t>(o_.line_width) - indent) / (format_.width() + 2));
+    std::size_t per_line = std::max<std::size_t>(
+        1, (static_cast<std::size_t>(o_.line_width) - indent) / (format_.width() + 2));
     std::string out = "[";
-    std::string gap =
-        last ? ","
-             : "," + std::string(static_cast<std::size_t>(host_.dim() - 1 - d), '\n') + std::string(indent + 1, ' ');
+    std::string gap = last
+                          ? ","
+                          : "," + std::string(static_cast<std::size_t>(host_.dim() - 1 - d), '\n') +
+                                std::string(indent + 1, ' ');
     for (std::size_t k = 0; k < list.size(); ++k) {
       if (k > 0) {
         out += gap;
@@ -178,7 +187,8 @@ std::string suffixes(const Tensor& t) {
     for (int64_t s : t.sizes()) sizes += (sizes.empty() ? "" : ", ") + std::to_string(s);
     out += ", size=(" + sizes + ")";
   }
-  if (t.numel() == 0 ? d != get_default_dtype() : !silent) out += ", dtype=" + std::string(dtype_name(d));
+  if (t.numel() == 0 ? d != get_default_dtype() : !silent)
+    out += ", dtype=" + std::string(dtype_name(d));
   if (!t.is_cpu()) out += ", device='" + t.device().str() + "'";
   return out + history(t);
 }
@@ -200,7 +210,8 @@ std::string components_text(const Tensor& t) {
     const Tensor part = t.component(name);
     const Tensor host = part.is_cpu() ? part : part.cpu();
     const std::string head = name + "=tensor(";
-    const std::string body = host.numel() == 0 ? "[]" : Printer(host, o, print_style()).body(7 + head.size());
+    const std::string body =
+        host.numel() == 0 ? "[]" : Printer(host, o, print_style()).body(7 + head.size());
     out += head + body + suffixes(part) + "),\n       ";
   }
   const Tensor values = t.component(names.back());
@@ -208,12 +219,15 @@ std::string components_text(const Tensor& t) {
   for (const std::string& flag : core::layout_flags(static_cast<int>(t.layout()))) {
     if (t.layout_flag(flag)) properties += ", " + flag + "=True";
   }
-  return out + sizes_text(t) + properties + ", layout=" + std::string(toString(t.layout())) + history(t) + ")";
+  return out + sizes_text(t) + properties + ", layout=" + std::string(toString(t.layout())) +
+         history(t) + ")";
 }
 
 }  // namespace
 
-PrintStyle print_style() noexcept { return autograd::mode() & autograd::kEra04 ? PrintStyle::Era04 : g_style.load(); }
+PrintStyle print_style() noexcept {
+  return autograd::mode() & autograd::kEra04 ? PrintStyle::Era04 : g_style.load();
+}
 void set_print_style(PrintStyle s) noexcept { g_style.store(s); }
 
 PrintOptions print_options() {

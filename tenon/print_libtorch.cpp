@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Columns without brackets, a line with the type below them: what programs that print through libtorch expect.
+// Columns without brackets, a line with the type below them: what programs that print through
+// libtorch expect.
 #include "tenon/print_libtorch.h"
 
 #include <cmath>
@@ -67,7 +68,8 @@ void set_format(std::ostream& out, const Columns& c) {
 
 void print_scale(std::ostream& out, double scale) { out << std::defaultfloat << scale << " *\n"; }
 
-void print_matrix(std::ostream& out, const Tensor& t, const double* v, const Columns& c, int64_t indent) {
+void print_matrix(std::ostream& out, const Tensor& t, const double* v, const Columns& c,
+                  int64_t indent) {
   const int64_t rows = t.size(0), columns = t.size(1);
   const int64_t per_line = (kLineWidth - indent) / (c.width + 1);
   for (int64_t first = 0; first < columns; first += per_line) {
@@ -124,7 +126,8 @@ std::string type_line(const Tensor& t) {
   std::string device = t.is_cpu() ? "CPU" : t.is_cuda() ? "CUDA" : t.device().str();
   std::string sizes;
   for (int64_t s : t.sizes()) sizes += (sizes.empty() ? "" : ",") + std::to_string(s);
-  return "[ " + layout_word(t) + device + std::string(toString(t.scalar_type())) + "Type{" + sizes + "} ]";
+  return "[ " + layout_word(t) + device + std::string(toString(t.scalar_type())) + "Type{" + sizes +
+         "} ]";
 }
 
 std::string libtorch_components(const Tensor& t) {

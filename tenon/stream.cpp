@@ -24,19 +24,22 @@ DeviceSlot slot_of(Device d) {
 
 uint32_t event_flags(EventFlag flag) {
   if (flag == EventFlag::BACKEND_DEFAULT) return 0;
-  return flag == EventFlag::INTERPROCESS ? uint32_t{TN_EVENT_NO_TIMING} | uint32_t{TN_EVENT_INTERPROCESS}
-                                         : uint32_t{TN_EVENT_NO_TIMING};
+  return flag == EventFlag::INTERPROCESS
+             ? uint32_t{TN_EVENT_NO_TIMING} | uint32_t{TN_EVENT_INTERPROCESS}
+             : uint32_t{TN_EVENT_NO_TIMING};
 }
 
 }  // namespace
 
 Stream::Stream(Device device, tn_stream* stream)
-    : device_(with_index(device)), stream_(stream), generation_(core::device_generation(slot_of(device).slot)) {}
+    : device_(with_index(device)),
+      stream_(stream),
+      generation_(core::device_generation(slot_of(device).slot)) {}
 
 tn_stream* Stream::abi() const {
   const int slot = device_.is_cpu() ? 0 : core::device_slot(device_.type());
-  TENON_CHECK(generation_ == core::device_generation(slot), ValueError, "the stream of ", device_.str(),
-              " is gone: the device's plugin was unloaded");
+  TENON_CHECK(generation_ == core::device_generation(slot), ValueError, "the stream of ",
+              device_.str(), " is gone: the device's plugin was unloaded");
   return stream_;
 }
 
@@ -111,20 +114,22 @@ core::EventImpl& Event::ensure_event(Device device) {
 
 void Event::record(const Stream& s) {
   TENON_CHECK(s.device_type() == device_type() && (!impl_ || s.device() == device_), ValueError,
-              "Event.record: the event is of ", device_.str(), ", the stream of ", s.device().str());
+              "Event.record: the event is of ", device_.str(), ", the stream of ",
+              s.device().str());
   ensure_event(s.device()).record(s.abi());
 }
 
 void Event::block(const Stream& s) const {
   if (!impl_) return;
-  TENON_CHECK(s.device_type() == device_type(), ValueError, "Event.block: the event is of ", device_.str(),
-              ", the stream of ", s.device().str());
+  TENON_CHECK(s.device_type() == device_type(), ValueError, "Event.block: the event is of ",
+              device_.str(), ", the stream of ", s.device().str());
   impl_->block(slot_of(s.device()).index, s.abi());
 }
 
 double Event::elapsed_time(const Event& end) const {
   TENON_CHECK(was_marked_for_recording() && end.was_marked_for_recording(), ValueError,
-              "Event.elapsed_time: both events must be recorded before the time between them can be measured");
+              "Event.elapsed_time: both events must be recorded before the time between them can "
+              "be measured");
   return impl_->elapsed(*end.impl_);
 }
 
@@ -147,8 +152,8 @@ StreamGuard::~StreamGuard() {
 
 void Tensor::record_stream(const Stream& s) const {
   core::TensorImpl& t = get();
-  TENON_CHECK(device() == s.device(), ValueError, "record_stream: the tensor is on ", device().str(),
-              ", the stream on ", s.device().str());
+  TENON_CHECK(device() == s.device(), ValueError, "record_stream: the tensor is on ",
+              device().str(), ", the stream on ", s.device().str());
   if (t.storage) core::record_stream(*t.storage, s.abi());
   for (std::size_t i = 0; t.composite() && i < core::layout_components(t.layout_slot).size(); ++i) {
     core::record_stream(*t.components->impl[i]->storage, s.abi());

@@ -19,42 +19,47 @@ using autograd::meta;
 void Tensor::undefined() { throw TypeError("expected a tensor but found an undefined one"); }
 
 void Tensor::wrong_type(ScalarType asked) const {
-  throw TypeError(core::join("data_ptr: expected ", dtype_name(asked), " but found ", dtype_name(scalar_type())));
+  throw TypeError(core::join("data_ptr: expected ", dtype_name(asked), " but found ",
+                             dtype_name(scalar_type())));
 }
 
 void Tensor::not_host() const {
   if (!(core::device_entry(get().slot).flags & TN_DEVICE_HOST_READABLE)) {
-    throw TypeError(
-        core::join("data_ptr: the memory of ", device().str(), " cannot be read by the host; use cpu() first"));
+    throw TypeError(core::join("data_ptr: the memory of ", device().str(),
+                               " cannot be read by the host; use cpu() first"));
   }
 }
 
 void Tensor::no_address() const {
-  throw TypeError(core::join("data_ptr: the memory of ", device().str(),
-                             " is a handle, which has no address to add an offset to; use cpu() for the elements, or "
-                             "storage().data_ptr() for the handle and storage_offset()"));
+  throw TypeError(core::join(
+      "data_ptr: the memory of ", device().str(),
+      " is a handle, which has no address to add an offset to; use cpu() for the elements, or "
+      "storage().data_ptr() for the handle and storage_offset()"));
 }
 
 void Tensor::not_strided() const {
-  throw TypeError(core::join("a tensor of layout ", core::layout_name(get().layout_slot),
-                             " has neither strides nor memory of one piece; use to_dense() or component()"));
+  throw TypeError(
+      core::join("a tensor of layout ", core::layout_name(get().layout_slot),
+                 " has neither strides nor memory of one piece; use to_dense() or component()"));
 }
 
 namespace {
-std::size_t find_name(const char* what, const std::vector<std::string>& names, std::string_view name, int layout) {
+std::size_t find_name(const char* what, const std::vector<std::string>& names,
+                      std::string_view name, int layout) {
   const auto at = std::find(names.begin(), names.end(), name);
   if (at != names.end()) return static_cast<std::size_t>(at - names.begin());
   std::string all;
   for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
-  throw ValueError(core::join(what, ": layout ", core::layout_name(layout), " has no '", name, "'; it has ",
-                              all.empty() ? "none" : all));
+  throw ValueError(core::join(what, ": layout ", core::layout_name(layout), " has no '", name,
+                              "'; it has ", all.empty() ? "none" : all));
 }
 }  // namespace
 
 Tensor Tensor::component(std::string_view name) const {
   const core::TensorImpl& t = get();
   TENON_CHECK(t.composite(), TypeError, "component: a strided tensor has no components");
-  const std::size_t at = find_name("component", core::layout_components(t.layout_slot), name, t.layout_slot);
+  const std::size_t at =
+      find_name("component", core::layout_components(t.layout_slot), name, t.layout_slot);
   return Tensor(core::Impl::share(t.components->impl[at])).detach();
 }
 
@@ -76,7 +81,8 @@ bool Tensor::layout_flag(std::string_view name) const {
   const core::TensorImpl& t = get();
   TENON_CHECK(t.composite(), TypeError, "layout_flag: a strided tensor has none");
   return t.view.flags >>
-             (TN_LAYOUT_FLAG + find_name("layout_flag", core::layout_flags(t.layout_slot), name, t.layout_slot)) &
+             (TN_LAYOUT_FLAG +
+              find_name("layout_flag", core::layout_flags(t.layout_slot), name, t.layout_slot)) &
          1;
 }
 
@@ -114,8 +120,10 @@ bool Tensor::is_contiguous(MemoryFormat f) const {
 }
 
 MemoryFormat Tensor::suggest_memory_format() const {
-  if (!is_contiguous() && is_contiguous(MemoryFormat::ChannelsLast)) return MemoryFormat::ChannelsLast;
-  if (!is_contiguous() && is_contiguous(MemoryFormat::ChannelsLast3d)) return MemoryFormat::ChannelsLast3d;
+  if (!is_contiguous() && is_contiguous(MemoryFormat::ChannelsLast))
+    return MemoryFormat::ChannelsLast;
+  if (!is_contiguous() && is_contiguous(MemoryFormat::ChannelsLast3d))
+    return MemoryFormat::ChannelsLast3d;
   return MemoryFormat::Contiguous;
 }
 
@@ -140,7 +148,9 @@ Device Tensor::device() const {
 
 int64_t Tensor::get_device() const { return get().slot == 0 ? -1 : get().index; }
 
-TensorOptions Tensor::options() const { return TensorOptions(scalar_type()).device(device()).layout(layout()); }
+TensorOptions Tensor::options() const {
+  return TensorOptions(scalar_type()).device(device()).layout(layout());
+}
 
 std::string Tensor::type() const { return type_string(options()); }
 Tensor Tensor::type(std::string_view type, bool non_blocking) const {
@@ -148,18 +158,22 @@ Tensor Tensor::type(std::string_view type, bool non_blocking) const {
 }
 
 bool Tensor::is_nonzero() const {
-  TENON_CHECK(numel() == 1, ValueError, "is_nonzero: the truth value of ", numel(), " elements is ambiguous");
+  TENON_CHECK(numel() == 1, ValueError, "is_nonzero: the truth value of ", numel(),
+              " elements is ambiguous");
   return item().to<bool>();
 }
 
 const Tensor& Tensor::set_requires_grad(bool on) const {
   TENON_CHECK(!on || isFloatingType(scalar_type()) || isComplexType(scalar_type()), TypeError,
-              "requires_grad_: only floating tensors can require grad, this one is ", dtype_name(scalar_type()));
+              "requires_grad_: only floating tensors can require grad, this one is ",
+              dtype_name(scalar_type()));
   if (on == requires_grad()) return *this;
-  TENON_CHECK(is_leaf(), Error,
-              "requires_grad can be turned off on leaves only; use detach() for a tensor without history");
+  TENON_CHECK(
+      is_leaf(), Error,
+      "requires_grad can be turned off on leaves only; use detach() for a tensor without history");
   TENON_CHECK(!on || !is_inference() || InferenceMode::is_enabled(), Error,
-              "set_requires_grad: an inference tensor cannot require grad outside of InferenceMode; clone() it");
+              "set_requires_grad: an inference tensor cannot require grad outside of "
+              "InferenceMode; clone() it");
   if (on) {
     autograd::make_meta(*this);
     impl_->flags |= core::kTracked;
@@ -196,7 +210,8 @@ void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, 
   get();
   TENON_CHECK(!inputs || !inputs->empty(), ValueError,
               "backward: argument 'inputs' is empty; leave it out for all leaves below");
-  autograd::backward({*this}, {gradient}, retain_graph, create_graph, inputs ? inputs->vec() : std::vector<Tensor>());
+  autograd::backward({*this}, {gradient}, retain_graph, create_graph,
+                     inputs ? inputs->vec() : std::vector<Tensor>());
 }
 
 Tensor Tensor::variable_data() const {
@@ -205,7 +220,8 @@ Tensor Tensor::variable_data() const {
   return out;
 }
 
-// The dtype may change, also of a leaf that requires grad: modules are converted so. The old gradient is the caller's.
+// The dtype may change, also of a leaf that requires grad: modules are converted so. The old
+// gradient is the caller's.
 void Tensor::set_data(const Tensor& o) const {
   core::TensorImpl &t = get(), &from = o.get();
   TENON_CHECK(t.layout_slot == from.layout_slot, TypeError, "set_data: a tensor of layout ",
@@ -258,20 +274,24 @@ Tensor& Tensor::operator=(const Scalar& v) && { return fill_(v); }
 Tensor Tensor::cpu() const { return to(Device(kCPU)); }
 Tensor Tensor::cuda() const { return to(Device(kCUDA)); }
 Tensor Tensor::toType(ScalarType t) const { return to(t); }
-Tensor Tensor::to(Device d, bool non_blocking, bool copy) const { return to(TensorOptions(d), non_blocking, copy); }
+Tensor Tensor::to(Device d, bool non_blocking, bool copy) const {
+  return to(TensorOptions(d), non_blocking, copy);
+}
 
 Tensor Tensor::pin_memory() const {
   if (is_pinned()) return *this;
-  TENON_CHECK(is_cpu(), TypeError, "pin_memory: only host tensors can be pinned, this one is on ", device().str());
-  core::Impl made =
-      core::TensorImpl::make(scalar_type(), core::make_pinned(nbytes()), 0, static_cast<int>(dim()), sizes().data());
+  TENON_CHECK(is_cpu(), TypeError, "pin_memory: only host tensors can be pinned, this one is on ",
+              device().str());
+  core::Impl made = core::TensorImpl::make(scalar_type(), core::make_pinned(nbytes()), 0,
+                                           static_cast<int>(dim()), sizes().data());
   core::copy(*made, *impl_);
   return Tensor(std::move(made));
 }
 
 namespace {
 const Tensor& base_of_float_power(const Tensor& self) {
-  TENON_CHECK(self.scalar_type() == kDouble, TypeError, "float_power_: argument 'self' must be float64, got ",
+  TENON_CHECK(self.scalar_type() == kDouble, TypeError,
+              "float_power_: argument 'self' must be float64, got ",
               dtype_name(self.scalar_type()));
   return self;
 }
@@ -286,8 +306,9 @@ Tensor& Tensor::float_power_(const Scalar& exponent) const {
 
 const Tensor& Tensor::resize_(IntArrayRef size, std::optional<MemoryFormat>) const {
   TENON_CHECK(!requires_grad(), Error, "resize_: cannot resize a tensor that requires grad");
-  TENON_CHECK(!is_inference() || InferenceMode::is_enabled(), Error,
-              "resize_: an inference tensor cannot be written outside of InferenceMode; clone() it");
+  TENON_CHECK(
+      !is_inference() || InferenceMode::is_enabled(), Error,
+      "resize_: an inference tensor cannot be written outside of InferenceMode; clone() it");
   if (layout() != kStrided) {
     _resize_components_(size);
     return *this;
@@ -323,10 +344,13 @@ TENON_BINARY(>=, ge)
 Tensor operator-(const Scalar& a, const Tensor& b) { return rsub(b, a); }
 Tensor operator/(const Scalar& a, const Tensor& b) {
   const bool era = autograd::t_mode & autograd::kEra04;
-  if (TENON_UNLIKELY(era) && isIntegralType(b.scalar_type(), false)) return full({}, a, b.options()).div(b);
+  if (TENON_UNLIKELY(era) && isIntegralType(b.scalar_type(), false))
+    return full({}, a, b.options()).div(b);
   return b.reciprocal().mul(a);
 }
-Tensor operator%(const Scalar& a, const Tensor& b) { return scalar_tensor(a, b.options()).remainder(b); }
+Tensor operator%(const Scalar& a, const Tensor& b) {
+  return scalar_tensor(a, b.options()).remainder(b);
+}
 Tensor operator<(const Scalar& a, const Tensor& b) { return b.gt(a); }
 Tensor operator<=(const Scalar& a, const Tensor& b) { return b.ge(a); }
 Tensor operator>(const Scalar& a, const Tensor& b) { return b.lt(a); }

@@ -28,7 +28,8 @@ Tensor Generator::get_state() const {
 }
 
 void Generator::set_state(const Tensor& state) {
-  TENON_CHECK(state.defined() && state.scalar_type() == kUInt8 && state.numel() == 16 && state.is_contiguous(),
+  TENON_CHECK(state.defined() && state.scalar_type() == kUInt8 && state.numel() == 16 &&
+                  state.is_contiguous(),
               ValueError, "set_state: expected the 16 bytes that get_state returned");
   core::GeneratorImpl& own = impl("set_state");
   uint64_t words[2];
@@ -45,11 +46,13 @@ Generator Generator::clone() const {
 }
 
 Generator make_generator(Device device, uint64_t seed) {
-  return Generator(core::Ref<core::GeneratorImpl>::adopt(new core::GeneratorImpl(core::resolve(device), seed)));
+  return Generator(
+      core::Ref<core::GeneratorImpl>::adopt(new core::GeneratorImpl(core::resolve(device), seed)));
 }
 
 Generator default_generator(Device device) {
-  return Generator(core::Ref<core::GeneratorImpl>::share(&core::default_generator(core::resolve(device))));
+  return Generator(
+      core::Ref<core::GeneratorImpl>::share(&core::default_generator(core::resolve(device))));
 }
 
 void manual_seed(uint64_t seed) { core::manual_seed(seed); }
@@ -59,7 +62,9 @@ namespace {
 [[maybe_unused]] const int kSparseSlot = core::reserve_layout("sparse_coo");
 }  // namespace
 
-Layout layout_from_name(std::string_view name) { return static_cast<Layout>(core::usable_layout(name)); }
+Layout layout_from_name(std::string_view name) {
+  return static_cast<Layout>(core::usable_layout(name));
+}
 std::string_view toString(Layout l) { return core::layout_name(static_cast<int>(l)); }
 
 namespace {
@@ -95,18 +100,21 @@ bool consume_prefix(std::string_view& text, std::string_view front) {
 std::string type_string(const TensorOptions& o) {
   const int slot = core::device_slot(o.device().type());
   const std::string device = slot == 0 ? "" : core::device_entry(slot).name + ".";
-  const std::string layout = o.layout() == kStrided ? "" : std::string(first_word(static_cast<int>(o.layout()))) + ".";
+  const std::string layout =
+      o.layout() == kStrided ? "" : std::string(first_word(static_cast<int>(o.layout()))) + ".";
   return core::join("tenon.", device, layout, toString(o.dtype()), "Tensor");
 }
 
 TensorOptions options_from_type(std::string_view type) {
   const auto invalid = [&] {
-    throw ValueError(core::join("invalid type '", type, "': expected tenon.[DEVICE.][LAYOUT.]DTYPETensor, such as ",
+    throw ValueError(core::join("invalid type '", type,
+                                "': expected tenon.[DEVICE.][LAYOUT.]DTYPETensor, such as ",
                                 "tenon.FloatTensor or tenon.cuda.sparse.DoubleTensor"));
   };
   std::string_view rest = type;
   constexpr std::string_view kEnd = "Tensor";
-  if (!consume_prefix(rest, "tenon.") || rest.size() < kEnd.size() || rest.substr(rest.size() - kEnd.size()) != kEnd)
+  if (!consume_prefix(rest, "tenon.") || rest.size() < kEnd.size() ||
+      rest.substr(rest.size() - kEnd.size()) != kEnd)
     invalid();
   rest.remove_suffix(kEnd.size());
   const std::size_t dot = rest.rfind('.') == rest.npos ? 0 : rest.rfind('.') + 1;
@@ -128,7 +136,8 @@ TensorOptions options_from_type(std::string_view type) {
 std::string toString(const TensorOptions& o) {
   return core::join("TensorOptions(dtype=", toString(o.dtype()), ", device=", o.device().str(),
                     ", layout=", o.layout() == kStrided ? "Strided" : toString(o.layout()),
-                    ", requires_grad=", o.requires_grad(), ", pinned_memory=", o.pinned_memory(), ")");
+                    ", requires_grad=", o.requires_grad(), ", pinned_memory=", o.pinned_memory(),
+                    ")");
 }
 
 }  // namespace tenon

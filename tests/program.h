@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A test of a whole program: a folder for its files, with subfolders "one" and "two", and what it printed.
+// A test of a whole program: a folder for its files, with subfolders "one" and "two", and what it
+// printed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +20,8 @@ class ProgramTest : public testing::Test {
  protected:
   explicit ProgramTest(std::string program) : program_(std::move(program)) {}
   void SetUp() override {
-    folder_ = std::filesystem::path(testing::TempDir()) / ("tenon_program_" + std::to_string(getpid()));
+    folder_ =
+        std::filesystem::path(testing::TempDir()) / ("tenon_program_" + std::to_string(getpid()));
     std::filesystem::create_directories(folder_ / "one");
     std::filesystem::create_directories(folder_ / "two");
   }
@@ -35,7 +37,8 @@ class ProgramTest : public testing::Test {
   }
   // The exit status; what it prints goes to the file "out".
   int run(const std::string& arguments, const std::string& environment = "") const {
-    const std::string command = environment + " '" + program_ + "' " + arguments + " > '" + path("out") + "' 2>&1";
+    const std::string command =
+        environment + " '" + program_ + "' " + arguments + " > '" + path("out") + "' 2>&1";
     const int status = std::system(command.c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }

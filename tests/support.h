@@ -25,10 +25,13 @@ std::string text_of(F&& f) {
   return "";
 }
 
-inline bool has(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
+inline bool has(const std::string& text, const char* words) {
+  return text.find(words) != std::string::npos;
+}
 
 inline void expect_words(const std::string& text, std::initializer_list<const char*> words) {
-  for (const char* w : words) EXPECT_TRUE(has(text, w)) << "'" << w << "' is not in: '" << text << "'";
+  for (const char* w : words)
+    EXPECT_TRUE(has(text, w)) << "'" << w << "' is not in: '" << text << "'";
 }
 
 // Of contiguous tensors.
@@ -37,7 +40,8 @@ bool same_bits(const T& a, const T& b) {
   return a.nbytes() == b.nbytes() && std::memcmp(a.data_ptr(), b.data_ptr(), a.nbytes()) == 0;
 }
 
-// `run` returns a list of contiguous tensors: on so many threads with the bits that they have on one.
+// `run` returns a list of contiguous tensors: on so many threads with the bits that they have on
+// one.
 template <class Run>
 void expect_same_bits_on(int threads, Run&& run, const std::string& what = "") {
   const int before = core::num_threads();
@@ -47,7 +51,8 @@ void expect_same_bits_on(int threads, Run&& run, const std::string& what = "") {
   const auto many = run();
   core::set_num_threads(before);
   ASSERT_EQ(one.size(), many.size()) << what;
-  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(same_bits(one[i], many[i])) << what << ", result " << i;
+  for (std::size_t i = 0; i < one.size(); ++i)
+    EXPECT_TRUE(same_bits(one[i], many[i])) << what << ", result " << i;
 }
 
 }  // namespace tenon::test

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Writes docs/abi.md: what the headers of abi/ declare, with their comments, in the order of the arguments. Sizes and
-// offsets come from tests/abi/layout.golden, which a test holds to the compiler's.
+// Writes docs/abi.md: what the headers of abi/ declare, with their comments, in the order of the
+// arguments. Sizes and offsets come from tests/abi/layout.golden, which a test holds to the
+// compiler's.
 //
 //   abi_docs INCLUDE_DIR LAYOUT HEADER... > docs/abi.md
 //
-// A comment belongs to what follows it, or to what ends on the line where it begins. A comment of one word inside a
-// struct heads the fields below. Anything else is an error.
+// A comment belongs to what follows it, or to what ends on the line where it begins. A comment of
+// one word inside a struct heads the fields below. Anything else is an error.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -42,14 +43,16 @@ std::string replaced(const std::string& text, const char* pattern, const char* b
 std::string trimmed(const std::string& text) { return replaced(text, R"(^\s+|\s+$)", ""); }
 std::string one_line(const std::string& text) { return trimmed(replaced(text, R"(\s+)", " ")); }
 
-// A comment, directive or declaration as it stands in the header; `beside`: it begins on the line where another ended.
+// A comment, directive or declaration as it stands in the header; `beside`: it begins on the line
+// where another ended.
 struct Piece {
   enum Kind { kComment, kDirective, kDeclaration } kind;
   std::string text;
   bool beside;
 };
 
-// Declarations end at `end` outside of braces and parentheses; those of an enum (',') also at a comment.
+// Declarations end at `end` outside of braces and parentheses; those of an enum (',') also at a
+// comment.
 std::vector<Piece> split_pieces(const std::string& text, char end) {
   std::vector<Piece> out;
   std::size_t at = 0;
@@ -102,7 +105,9 @@ std::string marked(const std::string& text) {
   std::istringstream in(text);
   for (bool first = true; std::getline(in, part, '`'); first = false, code = !code) {
     if (!first) out += '`';
-    if (!code) part = replaced(replaced(part, R"(<)", R"(\<)"), R"(\b((TN_|tn_)[A-Za-z0-9_]+(\.\w+)?))", "`$1`");
+    if (!code)
+      part = replaced(replaced(part, R"(<)", R"(\<)"), R"(\b((TN_|tn_)[A-Za-z0-9_]+(\.\w+)?))",
+                      "`$1`");
     out += part;
   }
   return out + (text.empty() || text.back() != '`' ? "" : "`");
@@ -194,14 +199,16 @@ std::string table(Row head, std::vector<Row> rows) {
     for (std::size_t c = 0; c < row.size(); ++c) {
       std::size_t gap = c + 1 < row.size() ? width[c] - row[c].size() : 0;
       bool number = head[c] == "offset" || head[c] == "size" || head[c] == "value";
-      out += " " + (number ? std::string(gap, ' ') + row[c] : row[c] + std::string(gap, ' ')) + " |";
+      out +=
+          " " + (number ? std::string(gap, ' ') + row[c] : row[c] + std::string(gap, ' ')) + " |";
     }
     return replaced(out, R"( +\|$)", " |") + "\n";
   };
   std::string out = line(head) + "|";
   for (std::size_t c = 0; c < head.size(); ++c) {
     bool number = head[c] == "offset" || head[c] == "size" || head[c] == "value";
-    out += std::string(c + 1 < head.size() ? width[c] + (number ? 1 : 2) : 3, '-') + (number ? ":|" : "|");
+    out += std::string(c + 1 < head.size() ? width[c] + (number ? 1 : 2) : 3, '-') +
+           (number ? ":|" : "|");
   }
   out += "\n";
   for (const Row& row : rows) out += line(row);
@@ -232,7 +239,8 @@ struct Member {
   bool function;
 };
 
-// "tn_status (*f)(int)" is the function f of the type "tn_status (int)"; "char name[128]" is name, "char[128]".
+// "tn_status (*f)(int)" is the function f of the type "tn_status (int)"; "char name[128]" is name,
+// "char[128]".
 Member member_of(const std::string& where, const std::string& declaration) {
   std::smatch m;
   if (std::regex_match(declaration, m, std::regex(R"(([^(]+)\(\*(\w+)\)(\(.*\)))")))
@@ -252,7 +260,8 @@ class Page {
     std::string text = replaced(source, R"(#ifdef __cplusplus\n[^#]*#endif\n)", "");
     std::vector<Piece> all = split_pieces(text, ';');
     for (std::size_t i = 1; i < all.size(); ++i) {
-      if (all[i].beside && all[i].kind == Piece::kComment && all[i - 1].kind == Piece::kDeclaration) {
+      if (all[i].beside && all[i].kind == Piece::kComment &&
+          all[i - 1].kind == Piece::kDeclaration) {
         std::swap(all[i], all[i - 1]);
       }
     }
@@ -277,7 +286,8 @@ class Page {
 
  private:
   void finish() {
-    if (!defines_.empty()) out_ += "### Macros\n\n" + table({"name", "value", "meaning"}, std::exchange(defines_, {}));
+    if (!defines_.empty())
+      out_ += "### Macros\n\n" + table({"name", "value", "meaning"}, std::exchange(defines_, {}));
     if (!functions_.empty()) out_ += "### Functions\n\n" + std::exchange(functions_, {}) + "\n";
   }
 
@@ -287,7 +297,8 @@ class Page {
     std::smatch m;
     if (!std::regex_match(text, m, std::regex(R"(#define (\w+)(\([^)]*\))? ([^]*))")))
       fail(header_, "not understood: " + text);
-    defines_.push_back({"`" + m[1].str() + m[2].str() + "`", m[2].matched ? "" : "`" + m[3].str() + "`", said()});
+    defines_.push_back(
+        {"`" + m[1].str() + m[2].str() + "`", m[2].matched ? "" : "`" + m[3].str() + "`", said()});
   }
 
   void declaration(const std::string& text) {
@@ -295,9 +306,11 @@ class Page {
     std::string flat = one_line(replaced(text, R"(/\*[^]*?\*/)", " "));
     if (!defines_.empty()) finish();
     if (std::regex_match(flat, m, std::regex(R"(enum \{.*)"))) return enumeration(text);
-    if (std::regex_match(flat, m, std::regex(R"(typedef struct (\w+) \{.*)"))) return structure(m[1], text);
+    if (std::regex_match(flat, m, std::regex(R"(typedef struct (\w+) \{.*)")))
+      return structure(m[1], text);
     if (std::regex_match(flat, m, std::regex(R"(TN_API (.*?)(\w+)\((.*)\))"))) {
-      functions_ += function("**" + m[2].str() + "**: `" + m[1].str() + "(" + m[3].str() + ")`", said());
+      functions_ +=
+          function("**" + m[2].str() + "**: `" + m[1].str() + "(" + m[3].str() + ")`", said());
       return;
     }
     std::string name;
@@ -321,7 +334,8 @@ class Page {
       rows.push_back({"`" + m.name + "`", m.type, m.meaning});
       names.push_back(m.name);
     }
-    // The constants of a type stand below it; others are headed by the common prefix of their names.
+    // The constants of a type stand below it; others are headed by the common prefix of their
+    // names.
     if (!std::exchange(of_typedef_, false) || !pending_.empty()) {
       std::string shared = names[0];
       for (const std::string& n : names) {
@@ -355,19 +369,22 @@ class Page {
         fail(header_, type + "." + m.name + " is not in the layout: regenerate the layout first");
       auto [offset, size] = at->second;
       if (m.function) {
-        functions += function("**" + m.name + "** (at " + offset + "): `" + m.type + "`", m.meaning);
+        functions +=
+            function("**" + m.name + "** (at " + offset + "): `" + m.type + "`", m.meaning);
       } else {
         rows.push_back({offset, size, "`" + m.name + "`", "`" + m.type + "`", m.meaning});
       }
     }
     out_ += "### " + type + "\n\n";
     if (!comment.empty()) out_ += prose(comment);
-    out_ += layout_.at(type).second + " bytes.\n\n" + table({"offset", "size", "field", "type", "meaning"}, rows);
+    out_ += layout_.at(type).second + " bytes.\n\n" +
+            table({"offset", "size", "field", "type", "meaning"}, rows);
     if (!functions.empty()) out_ += functions + "\n";
   }
 
   static std::string function(const std::string& what, std::string meaning) {
-    if (!meaning.empty()) meaning[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(meaning[0])));
+    if (!meaning.empty())
+      meaning[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(meaning[0])));
     return wrapped(what + (meaning.empty() ? "" : ". " + meaning), "- ", "  ");
   }
 
@@ -429,7 +446,9 @@ the type `tn_status (void* context, int32_t* n)` is a pointer to such a function
 
 )";
 
-std::string anchor(const std::string& heading) { return replaced(replaced(heading, R"([^\w])", ""), R"(^)", "#"); }
+std::string anchor(const std::string& heading) {
+  return replaced(replaced(heading, R"([^\w])", ""), R"(^)", "#");
+}
 
 std::string first_sentence(const std::string& text) {
   std::smatch m;

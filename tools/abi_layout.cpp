@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Reads the headers of abi/ and writes a C program that prints their layout: size and alignment of each struct,
-// offset, size and declaration of each field, the value of each enumerator, each function's signature. Its output is
-// compared with tests/abi/layout.golden; a difference is a change of the ABI and needs a line in abi/CHANGELOG.md.
+// Reads the headers of abi/ and writes a C program that prints their layout: size and alignment of
+// each struct, offset, size and declaration of each field, the value of each enumerator, each
+// function's signature. Its output is compared with tests/abi/layout.golden; a difference is a
+// change of the ABI and needs a line in abi/CHANGELOG.md.
 //
 //   abi_layout INCLUDE_DIR HEADER... > print.c
 //
-// It parses the few forms that these headers use. Anything else is an error, and a field that it missed is a hole in
-// the printed layout.
+// It parses the few forms that these headers use. Anything else is an error, and a field that it
+// missed is a hole in the printed layout.
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -40,7 +41,8 @@ std::string normalize(const std::string& source, std::vector<std::string>& const
   std::istringstream lines(std::regex_replace(text, std::regex(R"(\\\n)"), " "));
   for (std::string line; std::getline(lines, line);) {
     std::smatch m;
-    if (std::regex_match(line, m, std::regex(R"(\s*#\s*define (TN_\w+) +(\d+|".*")\s*)"))) constants.push_back(m[1]);
+    if (std::regex_match(line, m, std::regex(R"(\s*#\s*define (TN_\w+) +(\d+|".*")\s*)")))
+      constants.push_back(m[1]);
     std::size_t first = line.find_first_not_of(" \t");
     if (first == std::string::npos || line[first] == '#') continue;
     out += line + " ";
@@ -58,12 +60,15 @@ std::string name_of(const std::string& declaration) {
   return "";
 }
 
-std::string quoted(const std::string& s) { return "\"" + std::regex_replace(s, std::regex("\""), "\\\"") + "\""; }
+std::string quoted(const std::string& s) {
+  return "\"" + std::regex_replace(s, std::regex("\""), "\\\"") + "\"";
+}
 
 // "const char*ptr" -> "const char* ptr"
 std::string pretty(const std::string& s) {
   std::string spaced = std::regex_replace(s, std::regex(R"(\*(?=[A-Za-z]))"), "* ");
-  return std::regex_replace(std::regex_replace(spaced, std::regex(R"(,)"), ", "), std::regex(R"(\(\* )"), "(*");
+  return std::regex_replace(std::regex_replace(spaced, std::regex(R"(,)"), ", "),
+                            std::regex(R"(\(\* )"), "(*");
 }
 
 struct Parser {
@@ -94,8 +99,8 @@ struct Parser {
 };
 
 // Each field of a struct or union, in order; `path` leads from the struct to here ("u.").
-void fields(const std::string& header, const std::string& type, const std::string& path, const std::string& body,
-            std::ostream& out) {
+void fields(const std::string& header, const std::string& type, const std::string& path,
+            const std::string& body, std::ostream& out) {
   Parser p{header, body, 0, out};
   while (!p.done()) {
     std::string declaration;
@@ -108,7 +113,8 @@ void fields(const std::string& header, const std::string& type, const std::strin
     declaration = p.until(';');
     std::string name = name_of(declaration);
     if (name.empty()) fail(header, "field not understood: " + declaration);
-    out << "  FIELD(" << type << ", " << path << name << ", " << quoted(pretty(declaration)) << ");\n";
+    out << "  FIELD(" << type << ", " << path << name << ", " << quoted(pretty(declaration))
+        << ");\n";
   }
 }
 
@@ -116,7 +122,8 @@ void enumerators(const std::string& body, std::ostream& out) {
   std::istringstream items(body);
   for (std::string item; std::getline(items, item, ',');) {
     std::smatch m;
-    if (std::regex_search(item, m, std::regex(R"(^\s*(\w+))"))) out << "  CONSTANT(" << m[1] << ");\n";
+    if (std::regex_search(item, m, std::regex(R"(^\s*(\w+))")))
+      out << "  CONSTANT(" << m[1] << ");\n";
   }
 }
 
@@ -145,8 +152,10 @@ void declarations(const std::string& header, const std::string& text, std::ostre
     p.at = start;
     std::string declaration = p.until(';');
     if (declaration.empty()) continue;
-    if (!is_typedef && declaration.find('(') == std::string::npos) fail(header, "not understood: " + declaration);
-    out << "  puts(" << quoted((is_typedef ? "typedef " : "function ") + pretty(declaration)) << ");\n";
+    if (!is_typedef && declaration.find('(') == std::string::npos)
+      fail(header, "not understood: " + declaration);
+    out << "  puts(" << quoted((is_typedef ? "typedef " : "function ") + pretty(declaration))
+        << ");\n";
   }
 }
 

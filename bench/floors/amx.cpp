@@ -12,7 +12,8 @@
 namespace bench::floors {
 namespace {
 
-__attribute__((target("amx-tile,amx-bf16"))) inline void amx_step(uint16_t const* a, long lda, uint16_t const* b) {
+__attribute__((target("amx-tile,amx-bf16"))) inline void amx_step(uint16_t const* a, long lda,
+                                                                  uint16_t const* b) {
   _tile_loadd(4, a, lda * 2);
   _tile_loadd(5, a + 16 * lda, lda * 2);
   _tile_loadd(6, b, 64);
@@ -30,11 +31,13 @@ __attribute__((target("amx-tile"))) inline void amx_end(float* c, long ldc) {
   _tile_stored(3, c + 16 * ldc + 16, ldc * 4);
 }
 
-// oneDNN raises SIGILL on virtual machines that offer the tiles but leave CPUID leaf 0x1D empty (it then loads
-// palette 0), so its bf16 has to run without them. This product shows what the tiles give: C (f32) = A (bf16) * B
-// (bf16, packed in pairs of rows: 32 x 32 blocks, two tiles each), C in 32 x 32 blocks of four tiles.
-__attribute__((target("amx-tile,amx-bf16"))) void amx_block(uint16_t const* a, long lda, uint16_t const* b, float* c,
-                                                            long ldc, long k) {
+// oneDNN raises SIGILL on virtual machines that offer the tiles but leave CPUID leaf 0x1D empty (it
+// then loads palette 0), so its bf16 has to run without them. This product shows what the tiles
+// give: C (f32) = A (bf16) * B (bf16, packed in pairs of rows: 32 x 32 blocks, two tiles each), C
+// in 32 x 32 blocks of four tiles.
+__attribute__((target("amx-tile,amx-bf16"))) void amx_block(uint16_t const* a, long lda,
+                                                            uint16_t const* b, float* c, long ldc,
+                                                            long k) {
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
@@ -44,8 +47,9 @@ __attribute__((target("amx-tile,amx-bf16"))) void amx_block(uint16_t const* a, l
 }
 
 // The sums over nine taps for 32 pixels, `row` of them per row of the image.
-__attribute__((target("amx-tile,amx-bf16"))) void amx_conv_block(uint16_t const* x, long row, long channels,
-                                                                 uint16_t const* w, float* c) {
+__attribute__((target("amx-tile,amx-bf16"))) void amx_conv_block(uint16_t const* x, long row,
+                                                                 long channels, uint16_t const* w,
+                                                                 float* c) {
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
@@ -58,7 +62,8 @@ __attribute__((target("amx-tile,amx-bf16"))) void amx_conv_block(uint16_t const*
 
 void narrow_block(float const* block, uint16_t* to, long row) {
   for (int r = 0; r < 32; ++r) {
-    __m512bh h = _mm512_cvtne2ps_pbh(_mm512_load_ps(block + r * 32 + 16), _mm512_load_ps(block + r * 32));
+    __m512bh h =
+        _mm512_cvtne2ps_pbh(_mm512_load_ps(block + r * 32 + 16), _mm512_load_ps(block + r * 32));
     _mm512_storeu_si512(to + r * row, __m512i(h));
   }
 }
@@ -69,14 +74,18 @@ __attribute__((target("amx-tile"))) void amx_begin() {
   _tile_loadconfig(config);
 }
 
-// Weights of one query from its scores: 2^(score - largest), in bfloat16; returns the sum. n is a multiple of 32.
+// Weights of one query from its scores: 2^(score - largest), in bfloat16; returns the sum. n is a
+// multiple of 32.
 float weigh(float const* scores, uint16_t* weights, long n, float scale) {
-  auto scaled = [=](long j) { return _mm512_mul_ps(_mm512_loadu_ps(scores + j), _mm512_set1_ps(scale)); };
+  auto scaled = [=](long j) {
+    return _mm512_mul_ps(_mm512_loadu_ps(scores + j), _mm512_set1_ps(scale));
+  };
   __m512 max = scaled(0), sum = _mm512_setzero_ps();
   for (long j = 16; j < n; j += 16) max = _mm512_max_ps(max, scaled(j));
   __m512 largest = _mm512_set1_ps(_mm512_reduce_max_ps(max));
   auto power = [=](long j) {
-    __m512 x = _mm512_sub_ps(scaled(j), largest), whole = _mm512_roundscale_ps(x, 0), f = _mm512_sub_ps(x, whole);
+    __m512 x = _mm512_sub_ps(scaled(j), largest), whole = _mm512_roundscale_ps(x, 0),
+           f = _mm512_sub_ps(x, whole);
     __m512 y = _mm512_set1_ps(1.3333558e-3f);
     for (float c : {9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f, 6.9314718e-1f, 1.0f})
       y = _mm512_fmadd_ps(y, f, _mm512_set1_ps(c));
@@ -118,13 +127,14 @@ Loop amx_matmul(long n) {
   };
 }
 
-// Keys and values are packed as B is above. 32 queries at a time, whose scores and weights stay in the first caches.
-// A 3 x 3 convolution of `batch` images of side x side, `channels` to as many (a multiple of 32): images lie as pixels
-// of channels with a frame of zeros, weights as amx_block has B, by tap. The frame's pixels are computed, too, and each
-// tap reads 32 of them where they lie.
+// Keys and values are packed as B is above. 32 queries at a time, whose scores and weights stay in
+// the first caches. A 3 x 3 convolution of `batch` images of side x side, `channels` to as many (a
+// multiple of 32): images lie as pixels of channels with a frame of zeros, weights as amx_block has
+// B, by tap. The frame's pixels are computed, too, and each tap reads 32 of them where they lie.
 Loop amx_conv3x3(long batch, long channels, long side) {
   if (!amx_allowed()) throw std::runtime_error("no AMX");
-  const long row = side + 2, pixels = row * side / 32 * 32 + 32, image = (pixels + 2 * row + 2) * channels;
+  const long row = side + 2, pixels = row * side / 32 * 32 + 32,
+             image = (pixels + 2 * row + 2) * channels;
   auto x = raw<uint16_t>(batch * image), y = raw<uint16_t>(batch * pixels * channels);
   auto w = raw<uint16_t>(9 * channels * channels);
   std::fill_n(x.get(), batch * image, uint16_t(0x3c23));
@@ -138,7 +148,8 @@ Loop amx_conv3x3(long batch, long channels, long side) {
       for (long n = 0; n < batch; ++n)
         for (long i = 0; i < pixels; i += 32)
           for (long j = 0; j < channels; j += 32) {
-            amx_conv_block(x.get() + n * image + i * channels, row, channels, w.get() + 9 * j * channels, block);
+            amx_conv_block(x.get() + n * image + i * channels, row, channels,
+                           w.get() + 9 * j * channels, block);
             narrow_block(block, y.get() + (n * pixels + i) * channels + j, channels);
           }
     }
@@ -151,7 +162,8 @@ Loop amx_conv3x3(long batch, long channels, long side) {
 Loop amx_attention(long heads, long length, long depth) {
   if (!amx_allowed()) throw std::runtime_error("no AMX");
   const long head = length * depth;
-  auto q = raw<uint16_t>(heads * head), k = raw<uint16_t>(heads * head), v = raw<uint16_t>(heads * head);
+  auto q = raw<uint16_t>(heads * head), k = raw<uint16_t>(heads * head),
+       v = raw<uint16_t>(heads * head);
   auto out = raw<uint16_t>(heads * head);
   for (auto const& b : {q, k, v}) std::fill_n(b.get(), heads * head, uint16_t(0x3c23));
   auto attention = [=] {
@@ -165,16 +177,19 @@ Loop amx_attention(long heads, long length, long depth) {
         for (long i = 0; i < length; i += 32) {
           float total[32];
           for (long j = 0; j < length; j += 32)
-            amx_block(q.get() + h * head + i * depth, depth, k.get() + h * head + j * depth, scores.get() + j, length,
-                      depth);
+            amx_block(q.get() + h * head + i * depth, depth, k.get() + h * head + j * depth,
+                      scores.get() + j, length, depth);
           for (long r = 0; r < 32; ++r)
-            total[r] = weigh(scores.get() + r * length, weights.get() + r * length, length, 0.125f * 1.442695f);
+            total[r] = weigh(scores.get() + r * length, weights.get() + r * length, length,
+                             0.125f * 1.442695f);
           for (long j = 0; j < depth; j += 32)
-            amx_block(weights.get(), length, v.get() + h * head + j * length, sums.get() + j, depth, length);
+            amx_block(weights.get(), length, v.get() + h * head + j * length, sums.get() + j, depth,
+                      length);
           for (long r = 0; r < 32; ++r)
             for (long j = 0; j < depth; j += 32) {
               auto part = [&](long c) {
-                return _mm512_div_ps(_mm512_loadu_ps(sums.get() + r * depth + c), _mm512_set1_ps(total[r]));
+                return _mm512_div_ps(_mm512_loadu_ps(sums.get() + r * depth + c),
+                                     _mm512_set1_ps(total[r]));
               };
               _mm512_storeu_si512(out.get() + h * head + (i + r) * depth + j,
                                   __m512i(_mm512_cvtne2ps_pbh(part(j + 16), part(j))));

@@ -29,7 +29,8 @@ void products(Group const& row, Type t, std::string const& x) {
 #ifdef BENCH_AMX
     if (t == Type::bf16)
       row(
-          name, [=] { return [product = amx_matmul(n)] { product(1); }; }, "hand-written AMX tiles, weights prepacked");
+          name, [=] { return [product = amx_matmul(n)] { product(1); }; },
+          "hand-written AMX tiles, weights prepacked");
 #endif
 #ifdef BENCH_OPENBLAS
     if (t == Type::f32)
@@ -37,8 +38,8 @@ void products(Group const& row, Type t, std::string const& x) {
           name,
           [=] {
             return [=, a = floats(n * n), b = floats(n * n), c = floats(n * n)] {
-              cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, int(n), int(n), int(n), 1, a.get(), int(n),
-                          b.get(), int(n), 0, c.get(), int(n));
+              cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, int(n), int(n), int(n), 1,
+                          a.get(), int(n), b.get(), int(n), 0, c.get(), int(n));
             };
           },
           "OpenBLAS");
@@ -84,8 +85,8 @@ void batched(Group const& row) {
         return [a = floats(64 * 16384), b = floats(64 * 16384), c = floats(64 * 16384)] {
 #pragma omp parallel for
           for (long i = 0; i < 64; ++i)
-            dnnl_sgemm('N', 'N', 128, 128, 128, 1, a.get() + i * 16384, 128, b.get() + i * 16384, 128, 0,
-                       c.get() + i * 16384, 128);
+            dnnl_sgemm('N', 'N', 128, 128, 128, 1, a.get() + i * 16384, 128, b.get() + i * 16384,
+                       128, 0, c.get() + i * 16384, 128);
         };
       },
       "oneDNN sgemm in a loop");
@@ -100,8 +101,8 @@ void batched(Group const& row) {
       "linear_32x1024",
       [] {
         return [a = floats(32 * 1024), b = floats(M), c = floats(32 * 1024)] {
-          cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, 32, 1024, 1024, 1, a.get(), 1024, b.get(), 1024, 0,
-                      c.get(), 1024);
+          cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, 32, 1024, 1024, 1, a.get(), 1024,
+                      b.get(), 1024, 0, c.get(), 1024);
         };
       },
       "OpenBLAS");
@@ -135,10 +136,10 @@ void norms(Group const& row) {
       [] {
         auto md = dnnl::memory::desc({8, 64, 56, 56}, Type::f32, Tag::nChw16c);
         auto flags = dnnl::normalization_flags::use_scale_shift;
-        dnnl::batch_normalization_forward::primitive_desc fp({dnnl::prop_kind::forward_training, md, 1e-5f, flags},
-                                                             dnn().engine);
-        dnnl::batch_normalization_backward::primitive_desc bp({dnnl::prop_kind::backward, md, md, 1e-5f, flags},
-                                                              dnn().engine, fp);
+        dnnl::batch_normalization_forward::primitive_desc fp(
+            {dnnl::prop_kind::forward_training, md, 1e-5f, flags}, dnn().engine);
+        dnnl::batch_normalization_backward::primitive_desc bp(
+            {dnnl::prop_kind::backward, md, md, 1e-5f, flags}, dnn().engine, fp);
         auto& d = dnn();
         auto x = d.memory(md), mean = d.memory(fp.mean_desc()), var = d.memory(fp.variance_desc()),
              w = d.memory(fp.weights_desc());

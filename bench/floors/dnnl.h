@@ -63,7 +63,8 @@ struct ConvShape {
   long to() const { return (size + 2 * (kernel / 2) - kernel) / stride + 1; }
   Dims x() const { return {n, in, size, size}; }
   Dims w() const {
-    return groups > 1 ? Dims{groups, out / groups, in / groups, kernel, kernel} : Dims{out, in, kernel, kernel};
+    return groups > 1 ? Dims{groups, out / groups, in / groups, kernel, kernel}
+                      : Dims{out, in, kernel, kernel};
   }
   Dims y() const { return {n, out, to(), to()}; }
   Dims strides() const { return {stride, stride}; }
@@ -73,9 +74,11 @@ struct ConvShape {
 using Conv = dnnl::convolution_forward;
 inline auto const direct = dnnl::algorithm::convolution_direct;
 
-inline Conv::primitive_desc conv_desc(ConvShape c, Type t, bool training, bool relu = false, bool sum = false) {
+inline Conv::primitive_desc conv_desc(ConvShape c, Type t, bool training, bool relu = false,
+                                      bool sum = false) {
   auto kind = training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-  Conv::desc d(kind, direct, any(c.x(), t), any(c.w(), t), any(c.y(), t), c.strides(), c.pad(), c.pad());
+  Conv::desc d(kind, direct, any(c.x(), t), any(c.w(), t), any(c.y(), t), c.strides(), c.pad(),
+               c.pad());
   dnnl::post_ops ops;
   if (sum) ops.append_sum(1.f);
   if (relu) ops.append_eltwise(1.f, dnnl::algorithm::eltwise_relu, 0.f, 0.f);
@@ -126,7 +129,8 @@ inline Step matmul(Dims a, Dims b, Dims c, Type t, bool packed) {
            {DNNL_ARG_DST, d.memory(pd.dst_desc())}}};
 }
 
-inline Step pool(Dims x, long k, bool training, bool backward = false, dnnl::memory::desc const* format = nullptr) {
+inline Step pool(Dims x, long k, bool training, bool backward = false,
+                 dnnl::memory::desc const* format = nullptr) {
   Dims y{x[0], x[1], x[2] / k, x[3] / k};
   auto kind = training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
   auto max = dnnl::algorithm::pooling_max;

@@ -43,8 +43,9 @@ void files(Suite& s) {
   row(
       "save_512MB",
       [] {
-        return
-            [f = std::make_shared<File>(), t = floats(bytes / 4)] { f->write_all(reinterpret_cast<char*>(t.get())); };
+        return [f = std::make_shared<File>(), t = floats(bytes / 4)] {
+          f->write_all(reinterpret_cast<char*>(t.get()));
+        };
       },
       "write() to tmpfs");
   row(

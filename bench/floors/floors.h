@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Lower bounds of the rows: plain loops and raw libraries on buffers that are already mapped, under the rows' names. A
-// name may stand for several implementations; the fastest on this machine is the lower bound.
+// Lower bounds of the rows: plain loops and raw libraries on buffers that are already mapped, under
+// the rows' names. A name may stand for several implementations; the fastest on this machine is the
+// lower bound.
 #pragma once
 
 #include <sys/mman.h>
@@ -55,7 +56,8 @@ inline Buffer<int64_t> integers(long n, int64_t below) {
   return b;
 }
 
-// What no design can avoid for a fresh result: one heap block for header and data, one indirect call, one free.
+// What no design can avoid for a fresh result: one heap block for header and data, one indirect
+// call, one free.
 using Kernel = void (*)(float*, float const*, float const*, long);
 template <class F>
 Kernel hidden(F f) {
@@ -68,7 +70,8 @@ typedef float V __attribute__((vector_size(64), aligned(4)));
 inline V load(float const* p) { return *reinterpret_cast<V const*>(p); }
 inline void store(float* p, V v) { *reinterpret_cast<V*>(p) = v; }
 
-// C[m x n] = A * B for small sizes; A is read as A[i*ai + k*ak], so a transposed A costs nothing. n is 64 or 16.
+// C[m x n] = A * B for small sizes; A is read as A[i*ai + k*ak], so a transposed A costs nothing. n
+// is 64 or 16.
 void small_gemm(float const* a, long ai, long ak, float const* b, float* c, long m, long n, long k);
 
 // The rows of one group.

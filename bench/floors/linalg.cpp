@@ -14,7 +14,8 @@ extern "C" {
 void sgetrf_(int*, int*, float*, int*, int*, int*);
 void sgetri_(int*, float*, int*, int*, float*, int*, int*);
 void sgesv_(int*, int*, float*, int*, int*, float*, int*, int*);
-void sgesdd_(char const*, int*, int*, float*, int*, float*, float*, int*, float*, int*, float*, int*, int*, int*);
+void sgesdd_(char const*, int*, int*, float*, int*, float*, float*, int*, float*, int*, float*,
+             int*, int*, int*);
 void sgeqrf_(int*, int*, float*, int*, float*, float*, int*, int*);
 void sorgqr_(int*, int*, int*, float*, int*, float*, float*, int*, int*);
 void spotrf_(char const*, int*, float*, int*, int*);
@@ -33,7 +34,9 @@ Buffer<float> square() {
   return a;
 }
 
-void copy(Buffer<float> const& from, Buffer<float> const& to) { std::memcpy(to.get(), from.get(), N * N * 4); }
+void copy(Buffer<float> const& from, Buffer<float> const& to) {
+  std::memcpy(to.get(), from.get(), N * N * 4);
+}
 
 void lapack(Group const& row) {
   row("inverse_512", [=] {
@@ -54,11 +57,13 @@ void lapack(Group const& row) {
     };
   });
   row("svd_512", [=] {
-    return [=, a = square(), w = square(), u = square(), vt = square(), sv = floats(N), work = floats(8 * N * N)] {
+    return [=, a = square(), w = square(), u = square(), vt = square(), sv = floats(N),
+            work = floats(8 * N * N)] {
       copy(a, w);
       int n = N, info, lwork = 8 * N * N;
       std::vector<int> iwork(8 * N);
-      sgesdd_("A", &n, &n, w.get(), &n, sv.get(), u.get(), &n, vt.get(), &n, work.get(), &lwork, iwork.data(), &info);
+      sgesdd_("A", &n, &n, w.get(), &n, sv.get(), u.get(), &n, vt.get(), &n, work.get(), &lwork,
+              iwork.data(), &info);
     };
   });
   row("qr_512", [=] {
@@ -85,7 +90,8 @@ void flops(Group const& row) {
         name,
         [=] {
           return [=, a = floats(N * k), b = floats(N * k), c = floats(N * N)] {
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, k, 1, a.get(), k, b.get(), N, 0, c.get(), N);
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, k, 1, a.get(), k, b.get(),
+                        N, 0, c.get(), N);
           };
         },
         "a matrix product of the same flops");
@@ -105,7 +111,8 @@ void fourier(Group const& row) {
       "rfft_1M",
       [] {
         auto a = floats(M), o = floats(2 * M + 16);
-        auto plan = fftwf_plan_dft_r2c_1d(int(M), a.get(), reinterpret_cast<fftwf_complex*>(o.get()), FFTW_MEASURE);
+        auto plan = fftwf_plan_dft_r2c_1d(int(M), a.get(),
+                                          reinterpret_cast<fftwf_complex*>(o.get()), FFTW_MEASURE);
         return [plan, a, o] { fftwf_execute(plan); };
       },
       "FFTW, measured plan, 1 thread");

@@ -23,8 +23,10 @@ void transpose16(float* out, long ldo, float const* in, long ldi) {
     r[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(pd(t[i + 1]), pd(t[i + 3])));
   }
   for (int i = 0; i < 4; ++i) {
-    __m512 a = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88), b = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xdd);
-    __m512 c = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88), d = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xdd);
+    __m512 a = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88),
+           b = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xdd);
+    __m512 c = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88),
+           d = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xdd);
     t[i] = _mm512_shuffle_f32x4(a, c, 0x88);
     t[i + 8] = _mm512_shuffle_f32x4(a, c, 0xdd);
     t[i + 4] = _mm512_shuffle_f32x4(b, d, 0x88);
@@ -44,7 +46,8 @@ void additions(Group const& row) {
         name,
         [=] {
           return [a = square(), b = square(), o = blank()] {
-            stream_map(o.get(), n * n, [&](long i) { return load(a.get() + i) + load(b.get() + i); });
+            stream_map(o.get(), n * n,
+                       [&](long i) { return load(a.get() + i) + load(b.get() + i); });
           };
         },
         "streaming stores into a warm buffer");
@@ -60,14 +63,15 @@ void additions(Group const& row) {
         "plain loop into a warm buffer");
   }
   row(
-      "memcpy_64MB", [=] { return [a = square(), o = blank()] { std::memcpy(o.get(), a.get(), n * n * 4); }; },
+      "memcpy_64MB",
+      [=] { return [a = square(), o = blank()] { std::memcpy(o.get(), a.get(), n * n * 4); }; },
       "memcpy, 1 thread");
   row(
       "first_touch_64MB",
       [=] {
         return [] {
-          auto* p =
-              static_cast<char*>(mmap(nullptr, n * n * 4, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+          auto* p = static_cast<char*>(
+              mmap(nullptr, n * n * 4, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
           for (long i = 0; i < n * n * 4; i += 4096) p[i] = 1;
           munmap(p, n * n * 4);
         };
@@ -119,8 +123,9 @@ void chains(Group const& row) {
             for (long j = 0; j < n; ++j) sum += x[j], squares += x[j] * x[j];
             float mean = sum / n, scale = 1 / std::sqrt(squares / n - mean * mean + 1e-5f);
             for (long j = 0; j < n; j += 16)
-              _mm512_stream_ps(o.get() + r * n + j,
-                               __m512((load(x + j) - mean) * scale * load(w.get() + j) + load(b.get() + j)));
+              _mm512_stream_ps(
+                  o.get() + r * n + j,
+                  __m512((load(x + j) - mean) * scale * load(w.get() + j) + load(b.get() + j)));
           }
         };
       },
@@ -170,7 +175,8 @@ void moves(Group const& row) {
         return [=, a = square(), o = blank()] {
 #pragma omp parallel for schedule(static)
           for (long i = 0; i < n; i += 16)
-            for (long j = 0; j < n; j += 16) transpose16(o.get() + i * n + j, n, a.get() + j * n + i, n);
+            for (long j = 0; j < n; j += 16)
+              transpose16(o.get() + i * n + j, n, a.get() + j * n + i, n);
         };
       },
       "16x16 register tiles, streamed");
@@ -181,7 +187,8 @@ void moves(Group const& row) {
 #pragma omp parallel for schedule(static)
           for (long i = 0; i < n; i += 64)
             for (long j = 0; j < n; j += 16)
-              for (long k = i; k < i + 64; k += 16) transpose16(o.get() + k * n + j, n, a.get() + j * n + k, n);
+              for (long k = i; k < i + 64; k += 16)
+                transpose16(o.get() + k * n + j, n, a.get() + j * n + k, n);
         };
       },
       "16x64 tiles, streamed");
@@ -196,7 +203,8 @@ void lookups(Group const& row) {
           for (long r = 0; r < 16384; ++r) {
             float const* ahead = t.get() + i[r + 12 < 16384 ? r + 12 : r] * 64;
             for (int k = 0; k < 64; k += 16) _mm_prefetch(ahead + k, _MM_HINT_T0);
-            for (int k = 0; k < 64; k += 16) store(o.get() + r * 64 + k, load(t.get() + i[r] * 64 + k));
+            for (int k = 0; k < 64; k += 16)
+              store(o.get() + r * 64 + k, load(t.get() + i[r] * 64 + k));
           }
         };
       },
@@ -204,22 +212,26 @@ void lookups(Group const& row) {
   row(
       "embedding_fwd_bwd",
       [] {
-        return [w = floats(50000 * 128), g = floats(50000 * 128), i = integers(8192, 50000), o = floats(8192 * 128)] {
+        return [w = floats(50000 * 128), g = floats(50000 * 128), i = integers(8192, 50000),
+                o = floats(8192 * 128)] {
           stream_map(g.get(), 50000 * 128, [](long) { return V{}; });
           for (long r = 0; r < 8192; ++r) std::memcpy(o.get() + r * 128, w.get() + i[r] * 128, 512);
           for (long r = 0; r < 8192; ++r)
-            for (int k = 0; k < 128; k += 16) store(g.get() + i[r] * 128 + k, load(g.get() + i[r] * 128 + k) + 1.f);
+            for (int k = 0; k < 128; k += 16)
+              store(g.get() + i[r] * 128 + k, load(g.get() + i[r] * 128 + k) + 1.f);
         };
       },
       "stream zeros into the dense gradient, scatter");
   row(
       "embedding_fwd_bwd",
       [] {
-        return [w = floats(50000 * 128), g = floats(50000 * 128), i = integers(8192, 50000), o = floats(8192 * 128)] {
+        return [w = floats(50000 * 128), g = floats(50000 * 128), i = integers(8192, 50000),
+                o = floats(8192 * 128)] {
           std::memset(g.get(), 0, 50000 * 128 * 4);
           for (long r = 0; r < 8192; ++r) std::memcpy(o.get() + r * 128, w.get() + i[r] * 128, 512);
           for (long r = 0; r < 8192; ++r)
-            for (int k = 0; k < 128; k += 16) store(g.get() + i[r] * 128 + k, load(g.get() + i[r] * 128 + k) + 1.f);
+            for (int k = 0; k < 128; k += 16)
+              store(g.get() + i[r] * 128 + k, load(g.get() + i[r] * 128 + k) + 1.f);
         };
       },
       "memset the dense gradient, scatter");
@@ -229,7 +241,8 @@ void ordering(Group const& row) {
   row(
       "sort_1M",
       [] {
-        return [a = floats(M), p = raw<uint64_t>(M), q = raw<uint64_t>(M), v = floats(M), i = raw<int64_t>(M)] {
+        return [a = floats(M), p = raw<uint64_t>(M), q = raw<uint64_t>(M), v = floats(M),
+                i = raw<int64_t>(M)] {
           auto* bits = reinterpret_cast<uint32_t const*>(a.get());
           for (long j = 0; j < M; ++j) {
             uint32_t k = bits[j];
@@ -254,7 +267,8 @@ void ordering(Group const& row) {
           auto more = [](auto const& x, auto const& y) { return x.first > y.first; };
           float bar = -1e30f;
           for (long i = 0; i < M; i += 16) {
-            unsigned mask = _mm512_cmp_ps_mask(__m512(load(a.get() + i)), _mm512_set1_ps(bar), _CMP_GT_OQ);
+            unsigned mask =
+                _mm512_cmp_ps_mask(__m512(load(a.get() + i)), _mm512_set1_ps(bar), _CMP_GT_OQ);
             for (; mask; mask &= mask - 1) {
               long j = i + __builtin_ctz(mask);
               if (a[j] <= bar) continue;
@@ -277,10 +291,13 @@ void scan(Group const& row) {
       [] {
         return [a = floats(M), o = floats(M)] {
           __m512 carry = _mm512_setzero_ps();
-          auto shift = [](__m512 x, __m512i by, __mmask16 m) { return _mm512_maskz_permutexvar_ps(m, by, x); };
+          auto shift = [](__m512 x, __m512i by, __mmask16 m) {
+            return _mm512_maskz_permutexvar_ps(m, by, x);
+          };
           __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
           auto back = [&](int k) { return _mm512_sub_epi32(lanes, _mm512_set1_epi32(k)); };
-          __m512i b1 = back(1), b2 = back(2), b4 = back(4), b8 = back(8), last = _mm512_set1_epi32(15);
+          __m512i b1 = back(1), b2 = back(2), b4 = back(4), b8 = back(8),
+                  last = _mm512_set1_epi32(15);
           for (long i = 0; i < M; i += 16) {
             __m512 x = _mm512_loadu_ps(a.get() + i);
             x = _mm512_add_ps(x, shift(x, b1, 0xfffe));
@@ -309,7 +326,8 @@ void masks(Group const& row) {
           int64_t* out = o.get();
           __m512i at = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), eight = _mm512_set1_epi64(8);
           for (long i = 0; i < M; i += 64) {
-            uint64_t bits = _mm512_test_epi8_mask(_mm512_loadu_si512(m.get() + i), _mm512_set1_epi8(-1));
+            uint64_t bits =
+                _mm512_test_epi8_mask(_mm512_loadu_si512(m.get() + i), _mm512_set1_epi8(-1));
             for (int k = 0; k < 8; ++k, bits >>= 8) {
               _mm512_storeu_si512(out, _mm512_maskz_compress_epi64(__mmask8(bits), at));
               out += __builtin_popcountll(bits & 255);
@@ -326,7 +344,8 @@ void masks(Group const& row) {
         return [m = mask(), a = floats(M), o = floats(M)] {
           float* out = o.get();
           for (long i = 0; i < M; i += 16) {
-            __mmask16 bits = _mm_test_epi8_mask(_mm_loadu_si128((__m128i const*)(m.get() + i)), _mm_set1_epi8(-1));
+            __mmask16 bits = _mm_test_epi8_mask(_mm_loadu_si128((__m128i const*)(m.get() + i)),
+                                                _mm_set1_epi8(-1));
             _mm512_storeu_ps(out, _mm512_maskz_compress_ps(bits, _mm512_loadu_ps(a.get() + i)));
             out += __builtin_popcount(bits);
           }

@@ -13,8 +13,9 @@ inline void mul_hi_lo(__m512i x, __m512i m, __m512i& hi, __m512i& lo) {
   lo = _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
 }
 inline void philox(uint64_t counter, __m512i* out) {
-  __m512i c0 = _mm512_add_epi32(_mm512_set1_epi32(int(counter)),
-                                _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+  __m512i c0 =
+      _mm512_add_epi32(_mm512_set1_epi32(int(counter)),
+                       _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
   __m512i c1 = _mm512_set1_epi32(int(counter >> 32)), c2 = _mm512_setzero_si512(), c3 = c2;
   __m512i ma = _mm512_set1_epi64(0xD2511F53u), mb = _mm512_set1_epi64(0xCD9E8D57u);
   uint32_t k0 = 0x12345678, k1 = 0x9abcdef0;
@@ -46,8 +47,10 @@ Buffer<float> out() { return raw<float>(16 * M); }
 
 void functions(Group const& row) {
   auto map = [&](std::string const& name, auto f) {
-    for (auto [label, n] :
-         {std::pair<char const*, long>{"_256k", M / 4}, {"_1M", M}, {"_16M", 16 * M}, {"_16M_out", 16 * M}}) {
+    for (auto [label, n] : {std::pair<char const*, long>{"_256k", M / 4},
+                            {"_1M", M},
+                            {"_16M", 16 * M},
+                            {"_16M_out", 16 * M}}) {
       if (n == 16 * M && std::string(label) == "_16M_out" && name != "exp") continue;
       row(
           name + label,
@@ -78,14 +81,19 @@ void functions(Group const& row) {
 void uniform_draws(Group const& row) {
   row(
       "rand_16M",
-      [] { return [o = out()] { random_map(o.get(), 16 * M, [](__m512i b, long) { return uniform(b); }); }; },
+      [] {
+        return [o = out()] {
+          random_map(o.get(), 16 * M, [](__m512i b, long) { return uniform(b); });
+        };
+      },
       "philox4x32-10");
   row(
       "bernoulli_16M",
       [=] {
         return [o = out()] {
           random_map(o.get(), 16 * M, [](__m512i b, long) {
-            return _mm512_maskz_mov_ps(_mm512_cmpgt_epi32_mask(b, _mm512_setzero_si512()), _mm512_set1_ps(1));
+            return _mm512_maskz_mov_ps(_mm512_cmpgt_epi32_mask(b, _mm512_setzero_si512()),
+                                       _mm512_set1_ps(1));
           });
         };
       },
@@ -95,8 +103,8 @@ void uniform_draws(Group const& row) {
       [=] {
         return [a = floats(16 * M), o = out()] {
           random_map(o.get(), 16 * M, [x = a.get()](__m512i b, long i) {
-            return _mm512_maskz_mul_ps(_mm512_cmpgt_epi32_mask(b, _mm512_setzero_si512()), _mm512_loadu_ps(x + i),
-                                       _mm512_set1_ps(2));
+            return _mm512_maskz_mul_ps(_mm512_cmpgt_epi32_mask(b, _mm512_setzero_si512()),
+                                       _mm512_loadu_ps(x + i), _mm512_set1_ps(2));
           });
         };
       },

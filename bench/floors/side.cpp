@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The side of the lower bounds: groups whose libraries or instructions this machine lacks are left out.
+// The side of the lower bounds: groups whose libraries or instructions this machine lacks are left
+// out.
 #ifdef BENCH_OPENBLAS
 #include <cblas.h>
 #endif

@@ -27,7 +27,8 @@ auto view_call() {
 }
 
 template <int rows, int vectors>
-inline void tile(float const* a, long ai, long ak, float const* b, long ldb, float* c, long ldc, long k) {
+inline void tile(float const* a, long ai, long ak, float const* b, long ldb, float* c, long ldc,
+                 long k) {
   V acc[rows][vectors] = {};
   for (long p = 0; p < k; ++p) {
     V right[vectors];
@@ -43,7 +44,8 @@ inline void tile(float const* a, long ai, long ak, float const* b, long ldb, flo
 
 }  // namespace
 
-void small_gemm(float const* a, long ai, long ak, float const* b, float* c, long m, long n, long k) {
+void small_gemm(float const* a, long ai, long ak, float const* b, float* c, long m, long n,
+                long k) {
   long i = 0;
   if (n == 64) {
     for (; i + 6 <= m; i += 6) tile<6, 4>(a + i * ai, ai, ak, b, n, c + i * n, n, k);
@@ -60,7 +62,9 @@ void creation_and_adds(Group const& row) {
     row(
         name,
         [] {
-          return [k = hidden([](float*, float const*, float const*, long) {})] { k(nullptr, nullptr, nullptr, 0); };
+          return [k = hidden([](float*, float const*, float const*, long) {})] {
+            k(nullptr, nullptr, nullptr, 0);
+          };
         },
         "indirect call of nothing");
   auto none = hidden([](float*, float const*, float const*, long) {});
@@ -68,15 +72,22 @@ void creation_and_adds(Group const& row) {
   row(
       "empty_1", [=] { return fresh_call(none, 1, 1, 1); }, "malloc, indirect call, free");
   row("zeros_8", [=] {
-    return fresh_call(hidden([](float* o, float const*, float const*, long n) { std::memset(o, 0, size_t(n) * 4); }), 1,
-                      1, 8);
+    return fresh_call(hidden([](float* o, float const*, float const*, long n) {
+                        std::memset(o, 0, size_t(n) * 4);
+                      }),
+                      1, 1, 8);
   });
   for (char const* name : {"add_1", "add_scalar", "add_int_float"})
     row(
         name, [=] { return fresh_call(add1, 1, 1, 1); }, "malloc, indirect call, free");
   for (char const* name : {"add_1_out", "add_1_inplace"})
     row(
-        name, [=] { return [=, a = floats(1), b = floats(1), o = floats(1)] { add1(o.get(), a.get(), b.get(), 1); }; },
+        name,
+        [=] {
+          return [=, a = floats(1), b = floats(1), o = floats(1)] {
+            add1(o.get(), a.get(), b.get(), 1);
+          };
+        },
         "indirect call");
   row("add_broadcast_44_4", [] {
     return fresh_call(hidden([](float* o, float const* a, float const* b, long) {
@@ -142,9 +153,10 @@ void products(Group const& row) {
   row(
       "mm_64",
       [] {
-        return fresh_call(
-            hidden([](float* o, float const* a, float const* b, long) { small_gemm(a, 64, 1, b, o, 64, 64, 64); }),
-            4096, 4096, 4096);
+        return fresh_call(hidden([](float* o, float const* a, float const* b, long) {
+                            small_gemm(a, 64, 1, b, o, 64, 64, 64);
+                          }),
+                          4096, 4096, 4096);
       },
       "hand-tiled loops");
   row(

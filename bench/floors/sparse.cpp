@@ -46,7 +46,8 @@ void coalesce(Group const& row) {
             float v;
             std::memcpy(&v, &b, 4);
             if (key != previous)
-              out.row[++at] = int64_t(key >> 16), out.col[at] = int64_t(key & 65535), out.value[at] = 0, previous = key;
+              out.row[++at] = int64_t(key >> 16), out.col[at] = int64_t(key & 65535),
+              out.value[at] = 0, previous = key;
             out.value[at] += v;
           }
           keep(at);
@@ -74,7 +75,8 @@ void products(Group const& row) {
             for (; i < end && a.row[i] == r; ++i) {
               float const* ahead = b.get() + a.col[i + 16 < a.n ? i + 16 : i] * 64;
               for (int k = 0; k < 4; ++k) _mm_prefetch(ahead + 16 * k, _MM_HINT_T0);
-              for (int k = 0; k < 4; ++k) t[k] += a.value[i] * load(b.get() + a.col[i] * 64 + 16 * k);
+              for (int k = 0; k < 4; ++k)
+                t[k] += a.value[i] * load(b.get() + a.col[i] * 64 + 16 * k);
             }
             for (int k = 0; k < 4; ++k) _mm512_stream_ps(o.get() + r * 64 + 16 * k, __m512(t[k]));
           }
@@ -128,7 +130,8 @@ void sums(Group const& row) {
   row(
       "strided_add_duplicates",
       [] {
-        return [c = random_coo(2000, 2000, 200000, false), a = floats(2000 * 2000), o = floats(2000 * 2000)] {
+        return [c = random_coo(2000, 2000, 200000, false), a = floats(2000 * 2000),
+                o = floats(2000 * 2000)] {
           std::memcpy(o.get(), a.get(), 2000 * 2000 * 4);
           for (long i = 0; i < c.n; ++i) o[c.row[i] * 2000 + c.col[i]] += c.value[i];
         };

@@ -18,7 +18,8 @@ void stream_map(float* out, long n, F f) {
   _mm_sfence();
 }
 
-// Same with a loop the compiler vectorizes (libmvec for exp and friends): 1024 floats in L1, then streamed.
+// Same with a loop the compiler vectorizes (libmvec for exp and friends): 1024 floats in L1, then
+// streamed.
 template <class F>
 void stream_blocks(float* out, long n, F f) {
 #pragma omp parallel for schedule(static)

@@ -22,10 +22,10 @@ struct Pool {
 
 struct MlpFloor {
   static constexpr long b = 32, d = 64, c = 16;  // ten classes padded to one vector
-  Buffer<float> x = floats(b * d), w1 = floats(d * d), w2 = floats(d * d), w3 = floats(d * c), h1 = floats(b * d),
-                h2 = floats(b * d), out = floats(b * c), g3 = floats(b * c), g2 = floats(b * d), g1 = floats(b * d),
-                t = floats(d * d), d1 = floats(d * d), d2 = floats(d * d), d3 = floats(d * c), m = floats(9000),
-                v = floats(9000);
+  Buffer<float> x = floats(b * d), w1 = floats(d * d), w2 = floats(d * d), w3 = floats(d * c),
+                h1 = floats(b * d), h2 = floats(b * d), out = floats(b * c), g3 = floats(b * c),
+                g2 = floats(b * d), g1 = floats(b * d), t = floats(d * d), d1 = floats(d * d),
+                d2 = floats(d * d), d3 = floats(d * c), m = floats(9000), v = floats(9000);
 
   static void bias_relu(float* h) {
     for (long i = 0; i < b * d; ++i) h[i] = h[i] + 0.1f > 0 ? h[i] + 0.1f : 0;
@@ -91,7 +91,8 @@ Steps digits() {
   auto relu_back = [&](Dims d) {
     auto md = dnnl::memory::desc(d, f, Tag::nChw16c);
     auto a = dnnl::algorithm::eltwise_relu;
-    dnnl::eltwise_forward::primitive_desc fp({dnnl::prop_kind::forward_training, a, md, 0.f}, dnn().engine);
+    dnnl::eltwise_forward::primitive_desc fp({dnnl::prop_kind::forward_training, a, md, 0.f},
+                                             dnn().engine);
     dnnl::eltwise_backward::primitive_desc bp({a, md, md, 0.f}, dnn().engine, fp);
     return Step{dnnl::eltwise_backward(bp),
                 {{DNNL_ARG_SRC, dnn().memory(md)},
@@ -99,9 +100,11 @@ Steps digits() {
                  {DNNL_ARG_DIFF_SRC, dnn().memory(md)}}};
   };
   return {{conv(one, f, true, true), conv(two, f, true, true), pool({64, 32, 8, 8}, 2, true),
-           matmul({64, 512}, {512, 10}, {64, 10}, f, true), matmul({64, 10}, {10, 512}, {64, 512}, f, true),
+           matmul({64, 512}, {512, 10}, {64, 10}, f, true),
+           matmul({64, 10}, {10, 512}, {64, 512}, f, true),
            matmul({10, 64}, {64, 512}, {10, 512}, f, false), pool({64, 32, 8, 8}, 2, true, true),
-           relu_back({64, 32, 8, 8}), conv_dx(two, f), conv_dw(two, f), relu_back({64, 16, 8, 8}), conv_dw(one, f)}};
+           relu_back({64, 32, 8, 8}), conv_dx(two, f), conv_dw(two, f), relu_back({64, 16, 8, 8}),
+           conv_dw(one, f)}};
 }
 
 void chains(Group const& row) {
@@ -109,7 +112,8 @@ void chains(Group const& row) {
     row(
         name,
         [] {
-          auto mul = hidden([](float* o, float const* a, float const* b, long) { o[0] = a[0] * b[0]; });
+          auto mul =
+              hidden([](float* o, float const* a, float const* b, long) { o[0] = a[0] * b[0]; });
           return [=, x = floats(1), a = floats(1), pool = Pool{}]() mutable {
             float *outs[101], *nodes[101], g = 1;
             outs[0] = x.get();
@@ -141,7 +145,8 @@ void small_graphs(Group const& row) {
         });
         return [=, a = floats(16), b = floats(16), pool = Pool{}]() mutable {
           void* blocks[14];
-          for (auto& p : blocks) step(static_cast<float*>(p = pool.take()) + 16, a.get(), b.get(), 16);
+          for (auto& p : blocks)
+            step(static_cast<float*>(p = pool.take()) + 16, a.get(), b.get(), 16);
           for (auto& p : blocks) pool.give(p);
         };
       },
@@ -154,7 +159,8 @@ void small_graphs(Group const& row) {
         });
         return [=, a = floats(16), b = floats(16), pool = Pool{}]() mutable {
           void* blocks[6];
-          for (auto& p : blocks) step(static_cast<float*>(p = pool.take()) + 16, a.get(), b.get(), 16);
+          for (auto& p : blocks)
+            step(static_cast<float*>(p = pool.take()) + 16, a.get(), b.get(), 16);
           for (auto& p : blocks) pool.give(p);
         };
       },
@@ -166,14 +172,17 @@ void networks(Group const& row) {
   row(
       "mlp_fwd", [=] { return [m = mlp()] { m->forward(); }; }, "hand-tiled loops, 1 thread");
   row(
-      "mlp_fwd_bwd", [=] { return [m = mlp()] { m->forward(), m->backward(); }; }, "hand-tiled loops, 1 thread");
+      "mlp_fwd_bwd", [=] { return [m = mlp()] { m->forward(), m->backward(); }; },
+      "hand-tiled loops, 1 thread");
   row(
-      "mlp_sgd", [=] { return [m = mlp()] { m->forward(), m->backward(), m->sgd(); }; }, "hand-tiled loops, 1 thread");
+      "mlp_sgd", [=] { return [m = mlp()] { m->forward(), m->backward(), m->sgd(); }; },
+      "hand-tiled loops, 1 thread");
   row(
       "mlp_adam", [=] { return [m = mlp()] { m->forward(), m->backward(), m->adam(); }; },
       "hand-tiled loops, 1 thread");
   row(
-      "digits_step", [] { return digits(); }, "oneDNN primitives, blocked formats, no bias/loss/update");
+      "digits_step", [] { return digits(); },
+      "oneDNN primitives, blocked formats, no bias/loss/update");
   row(
       "digits_epoch",
       [] {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a GPU: "id<TAB>row<TAB>value<TAB>unit", ours or the device's lower bounds (--floors); peer.py prints
-// libtorch's. --small: with tensors too small for a measurement, to test the program.
+// The rows of a GPU: "id<TAB>row<TAB>value<TAB>unit", ours or the device's lower bounds (--floors);
+// peer.py prints libtorch's. --small: with tensors too small for a measurement, to test the
+// program.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -28,22 +29,32 @@ struct Product {
   const char* name;
   int64_t batch, m, k, n;
 };
-constexpr Product kProducts[] = {
-    {"8192^3", 1, 8192, 8192, 8192}, {"64 x 1024^3", 64, 1024, 1024, 1024}, {"8192^2 x 16", 1, 8192, 8192, 16}};
+constexpr Product kProducts[] = {{"8192^3", 1, 8192, 8192, 8192},
+                                 {"64 x 1024^3", 64, 1024, 1024, 1024},
+                                 {"8192^2 x 16", 1, 8192, 8192, 16}};
 constexpr std::pair<ScalarType, tenon_floor_type> kTypes[] = {
     {kBFloat16, TENON_FLOOR_BFLOAT16}, {kHalf, TENON_FLOOR_FLOAT16}, {kFloat, TENON_FLOOR_FLOAT32}};
-std::string row_of(const Product& p, ScalarType dtype) { return core::join("matmul ", dtype_name(dtype), " ", p.name); }
-double teraflops(const Product& p, double ms) { return 2e-9 * static_cast<double>(p.batch * p.m * p.k * p.n) / ms; }
+std::string row_of(const Product& p, ScalarType dtype) {
+  return core::join("matmul ", dtype_name(dtype), " ", p.name);
+}
+double teraflops(const Product& p, double ms) {
+  return 2e-9 * static_cast<double>(p.batch * p.m * p.k * p.n) / ms;
+}
 
 struct Convolution {
   const char* name;
   int64_t images, channels, side, kernel;
 };
-constexpr Convolution kConvolutions[] = {
-    {"64 x 56^2, 3x3", 64, 64, 56, 3}, {"256 x 14^2, 3x3", 64, 256, 14, 3}, {"512 x 7^2, 1x1", 64, 512, 7, 1}};
-std::string row_of(const Convolution& c) { return core::join("conv forward and backward, ", c.name); }
+constexpr Convolution kConvolutions[] = {{"64 x 56^2, 3x3", 64, 64, 56, 3},
+                                         {"256 x 14^2, 3x3", 64, 256, 14, 3},
+                                         {"512 x 7^2, 1x1", 64, 512, 7, 1}};
+std::string row_of(const Convolution& c) {
+  return core::join("conv forward and backward, ", c.name);
+}
 
-Product shrunk(const Product& p) { return {p.name, at_most(p.batch), at_most(p.m), at_most(p.k), at_most(p.n)}; }
+Product shrunk(const Product& p) {
+  return {p.name, at_most(p.batch), at_most(p.m), at_most(p.k), at_most(p.n)};
+}
 Convolution shrunk(const Convolution& c) {
   return {c.name, at_most(c.images), at_most(c.channels), at_most(c.side), at_most(c.kernel)};
 }
@@ -120,8 +131,8 @@ void memory_rows() {
     const int64_t n = at_most(kGiB / 12);
     const Tensor a = ones({n}, kCUDA), b = ones({n}, kCUDA);
     Tensor out = empty_like(a);
-    print("G3", "add, 1 GiB moved", 12e-6 * static_cast<double>(n) / device_ms(20, [&] { add_out(out, a, b); }),
-          "GB/s");
+    print("G3", "add, 1 GiB moved",
+          12e-6 * static_cast<double>(n) / device_ms(20, [&] { add_out(out, a, b); }), "GB/s");
     const auto five = [&] { (void)a.mul(b).add(a).sub(b).relu().mul(0.5); };
     print("G3", "five ops in turn", device_ms(20, five), "ms");
   }
@@ -131,22 +142,27 @@ void memory_rows() {
   print("G4", "sum over rows, 8192^2", once / device_ms(20, [&] { (void)x.sum(1); }), "GB/s");
   print("G4", "sum of all, 8192^2", once / device_ms(20, [&] { (void)x.sum(); }), "GB/s");
   print("G4", "softmax, 8192^2", 2 * once / device_ms(20, [&] { (void)softmax(x, 1); }), "GB/s");
-  print("G4", "layer_norm, 8192^2", 2 * once / device_ms(20, [&] { (void)layer_norm(x, {side}, w, b); }), "GB/s");
+  print("G4", "layer_norm, 8192^2",
+        2 * once / device_ms(20, [&] { (void)layer_norm(x, {side}, w, b); }), "GB/s");
   const int64_t rows = at_most(100000);
   const Tensor table = randn_on({rows, 256});
   const Tensor index = arange(at_most(200000), kLong).mul(7919).remainder(rows).to(kCUDA);
-  print("G9", "200,000 checked rows of 256", device_ms(20, [&] { (void)index_select(table, 0, index); }), "ms");
+  print("G9", "200,000 checked rows of 256",
+        device_ms(20, [&] { (void)index_select(table, 0, index); }), "ms");
 }
 
-// 16 elements per row at random columns, and four million elements with some duplicates; results are not checked.
+// 16 elements per row at random columns, and four million elements with some duplicates; results
+// are not checked.
 constexpr int64_t kRows = 1 << 20, kEach = 16, kWide = 64, kMany = 4 * kRows;
 const char kProduct[] = "sparse 2^20 rows of 16 x 64", kCoalesce[] = "coalesce of 2^22";
 
 void sparse_rows() {
   const TensorOptions whole = TensorOptions(kLong).device(kCUDA);
   const int64_t rows = at_most(kRows), n = at_most(kMany);
-  const Tensor row = arange(rows * kEach, whole).div(kEach, "floor"), column = randint(0, rows, {rows * kEach}, whole);
-  const Tensor t = _sparse_coo_tensor_unsafe(stack({row, column}), randn_on({rows * kEach}), {rows, rows}, {}, true);
+  const Tensor row = arange(rows * kEach, whole).div(kEach, "floor"),
+               column = randint(0, rows, {rows * kEach}, whole);
+  const Tensor t = _sparse_coo_tensor_unsafe(stack({row, column}), randn_on({rows * kEach}),
+                                             {rows, rows}, {}, true);
   const Tensor x = randn_on({rows, kWide});
   print("G8", kProduct, device_ms(5, [&] { (void)t.mm(x); }), "ms");
   const Tensor at = stack({randint(0, rows, {n}, whole), randint(0, 4, {n}, whole)});
@@ -154,7 +170,8 @@ void sparse_rows() {
   print("G8", kCoalesce, device_ms(5, [&] { (void)many.coalesce(); }), "ms");
 }
 
-// Seven elements are moved per parameter: it and two moments read and written, and the gradient read.
+// Seven elements are moved per parameter: it and two moments read and written, and the gradient
+// read.
 void optimizer_rows() {
   for (const auto& [count, whole] : {std::pair<int, int64_t>{50, 10000}, {50, 1 << 20}}) {
     const int64_t n = at_most(whole);
@@ -178,7 +195,8 @@ void product_rows() {
   for (const auto& [dtype, _] : kTypes) {
     for (const Product& whole : kProducts) {
       const Product p = shrunk(whole);
-      const Tensor a = randn_on({p.batch, p.m, p.k}, dtype), b = randn_on({p.batch, p.k, p.n}, dtype);
+      const Tensor a = randn_on({p.batch, p.m, p.k}, dtype),
+                   b = randn_on({p.batch, p.k, p.n}, dtype);
       const double ms = device_ms(5, [&] { (void)(p.batch == 1 ? mm(a[0], b[0]) : bmm(a, b)); });
       print("G5", row_of(p, dtype), teraflops(p, ms), "TFLOP/s");
     }
@@ -200,7 +218,8 @@ void allocator_row() {
   std::mt19937 random(7);
   std::vector<Tensor> alive(64);
   const auto step = [&] {
-    alive[random() % 64] = empty({1 + static_cast<int64_t>(random() % (4 << 20))}, TensorOptions(kByte).device(kCUDA));
+    alive[random() % 64] =
+        empty({1 + static_cast<int64_t>(random() % (4 << 20))}, TensorOptions(kByte).device(kCUDA));
   };
   const int64_t steps = at_most(100000);
   for (int64_t i = 0; i < steps / 5; ++i) step();
@@ -212,14 +231,15 @@ void allocator_row() {
   print("G7", "empty and free, random sizes", took / static_cast<double>(2 * steps), "us");
   print("G7", "calls of the driver in 100,000",
         static_cast<double>(after.device_allocations - before.device_allocations), "");
-  print("G7", "reserved / peak", static_cast<double>(after.reserved_peak) / static_cast<double>(after.allocated_peak),
-        "");
+  print("G7", "reserved / peak",
+        static_cast<double>(after.reserved_peak) / static_cast<double>(after.allocated_peak), "");
 }
 
 void overlap_row() {
   const tn_device_api& a = api();
   const int64_t side = at_most(4096), n = at_most(64 << 20);
-  const Tensor x = randn_on({side, side}), host = empty({n}, TensorOptions(kFloat).pinned_memory(true));
+  const Tensor x = randn_on({side, side}),
+               host = empty({n}, TensorOptions(kFloat).pinned_memory(true));
   Tensor there = empty({n}, kCUDA);
   const auto multiply = [&] {
     for (int i = 0; i < 8; ++i) (void)mm(x, x);
@@ -243,7 +263,8 @@ void overlap_row() {
   timed(true, true);
   const double compute = timed(true, false), copy = timed(false, true), both = timed(true, true);
   print("G11", "pinned copy to the device", 4e-3 * static_cast<double>(n) / copy, "GB/s");
-  print("G11", "overlap with products", 100 * (compute + copy - both) / std::min(compute, copy), "%");
+  print("G11", "overlap with products", 100 * (compute + copy - both) / std::min(compute, copy),
+        "%");
 }
 
 // A negative value means that the measurement failed.
@@ -256,15 +277,20 @@ void print_floor(const char* id, const std::string& row, double value, const cha
 
 void floors() {
   const double copy = tenon_floor_copy_gb_s(at_most(kGiB));
-  print_floor("G1", "add of 1 element, host", tenon_floor_launch_us(static_cast<int>(at_most(10000))), "us");
-  print_floor("G2", "replay of 100 captured ops", tenon_floor_graph_us(100, static_cast<int>(at_most(200))), "us");
+  print_floor("G1", "add of 1 element, host",
+              tenon_floor_launch_us(static_cast<int>(at_most(10000))), "us");
+  print_floor("G2", "replay of 100 captured ops",
+              tenon_floor_graph_us(100, static_cast<int>(at_most(200))), "us");
   print_floor("G3", "add, 1 GiB moved", copy, "GB/s");
-  for (const char* row : {"sum over rows, 8192^2", "sum of all, 8192^2", "softmax, 8192^2", "layer_norm, 8192^2"}) {
+  for (const char* row :
+       {"sum over rows, 8192^2", "sum of all, 8192^2", "softmax, 8192^2", "layer_norm, 8192^2"}) {
     print_floor("G4", row, copy, "GB/s");
   }
   print_floor("G12", "step of Adam, 50 x 1048576", copy, "GB/s");
-  print_floor("G9", "200,000 checked rows of 256", tenon_floor_gather_ms(at_most(100000), 256, at_most(200000)), "ms");
-  print_floor("G11", "pinned copy to the device", tenon_floor_pinned_gb_s(at_most(256 << 20)), "GB/s");
+  print_floor("G9", "200,000 checked rows of 256",
+              tenon_floor_gather_ms(at_most(100000), 256, at_most(200000)), "ms");
+  print_floor("G11", "pinned copy to the device", tenon_floor_pinned_gb_s(at_most(256 << 20)),
+              "GB/s");
   for (const auto& [dtype, type] : kTypes) {
     for (const Product& whole : kProducts) {
       const Product p = shrunk(whole);
@@ -278,10 +304,12 @@ void floors() {
   }
   // Bytes of the selected rows, elements and results; for coalesce, of both tensors.
   const int64_t rows = at_most(kRows), many = at_most(kMany);
-  const double product = static_cast<double>(rows * kEach * (4 * kWide + 20) + rows * kWide * 4) * 1e-6;
+  const double product =
+      static_cast<double>(rows * kEach * (4 * kWide + 20) + rows * kWide * 4) * 1e-6;
   print_floor("G8", kProduct, product / copy, "ms");
   if (g_max == kGiB) {  // opened by name: its toolkit may differ from the one of a --small run
-    print_floor("G8", core::join(kProduct, ", cuSPARSE"), tenon_floor_cusparse_ms(rows, kEach, kWide), "ms");
+    print_floor("G8", core::join(kProduct, ", cuSPARSE"),
+                tenon_floor_cusparse_ms(rows, kEach, kWide), "ms");
   }
   print_floor("G8", kCoalesce, static_cast<double>(many) * 40e-6 / copy, "ms");
 }

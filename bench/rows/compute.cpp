@@ -18,25 +18,29 @@ auto fwd_bwd(std::vector<Tensor> params, Call call) {
 }  // namespace
 
 void compute_rows(Suite& s) {
-  auto row = [&](std::string const& name, auto make, char const* note = "") { s.row("compute", name, make, note); };
+  auto row = [&](std::string const& name, auto make, char const* note = "") {
+    s.row("compute", name, make, note);
+  };
   for (auto type : {torch::kFloat, torch::kBFloat16}) {
     std::string t = type == torch::kFloat ? "_f32" : "_bf16";
     for (int64_t n : {256, 1024, 2048})
       row("mm_" + std::to_string(n) + t, [=] {
-        return [a = torch::rand({n, n}).to(type), b = torch::rand({n, n}).to(type)] { keep(a.mm(b)); };
+        return
+            [a = torch::rand({n, n}).to(type), b = torch::rand({n, n}).to(type)] { keep(a.mm(b)); };
       });
     row(
         "conv3x3" + t,
         [=] {
-          return [x = torch::rand({8, 64, 56, 56}).to(type), w = torch::rand({64, 64, 3, 3}).to(type)] {
-            keep(torch::conv2d(x, w, {}, 1, 1));
-          };
+          return
+              [x = torch::rand({8, 64, 56, 56}).to(type),
+               w = torch::rand({64, 64, 3, 3}).to(type)] { keep(torch::conv2d(x, w, {}, 1, 1)); };
         },
         "64->64, 56x56, batch 8");
     row(
         "conv3x3_fwd_bwd" + t,
         [=] {
-          auto x = grad(torch::rand({8, 64, 56, 56}).to(type)), w = grad(torch::rand({64, 64, 3, 3}).to(type));
+          auto x = grad(torch::rand({8, 64, 56, 56}).to(type)),
+               w = grad(torch::rand({64, 64, 3, 3}).to(type));
           return fwd_bwd({x, w}, [=] { return torch::conv2d(x, w, {}, 1, 1); });
         },
         "dx and dw");
@@ -52,7 +56,9 @@ void compute_rows(Suite& s) {
   row(
       "conv1x1_f32",
       [] {
-        return [x = torch::rand({8, 64, 56, 56}), w = torch::rand({64, 64, 1, 1})] { keep(torch::conv2d(x, w)); };
+        return [x = torch::rand({8, 64, 56, 56}), w = torch::rand({64, 64, 1, 1})] {
+          keep(torch::conv2d(x, w));
+        };
       },
       "64->64, 56x56, batch 8");
   row(
@@ -72,9 +78,12 @@ void compute_rows(Suite& s) {
   row(
       "batch_norm_fwd_bwd",
       [] {
-        auto x = grad(torch::rand({8, 64, 56, 56})), w = grad(torch::rand({64})), b = grad(torch::rand({64}));
+        auto x = grad(torch::rand({8, 64, 56, 56})), w = grad(torch::rand({64})),
+             b = grad(torch::rand({64}));
         auto mean = torch::zeros({64}), var = torch::ones({64});
-        return fwd_bwd({x, w, b}, [=] { return torch::batch_norm(x, w, b, mean, var, true, 0.1, 1e-5, false); });
+        return fwd_bwd({x, w, b}, [=] {
+          return torch::batch_norm(x, w, b, mean, var, true, 0.1, 1e-5, false);
+        });
       },
       "training, 8x64x56x56");
 }

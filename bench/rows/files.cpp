@@ -18,7 +18,10 @@ struct File {
 void files_rows(Suite& s) {
   s.row(
       "files", "save_512MB",
-      [] { return [f = std::make_shared<File>(), t = torch::rand({128 * M})] { torch::save(t, f->path); }; },
+      [] {
+        return
+            [f = std::make_shared<File>(), t = torch::rand({128 * M})] { torch::save(t, f->path); };
+      },
       "to tmpfs");
   s.row(
       "files", "load_512MB",

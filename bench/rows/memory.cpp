@@ -9,8 +9,9 @@ void memory_rows(Suite& s) {
   };
   auto square = [] { return torch::rand({4096, 4096}); };
   row("add_4096_fresh", [&] { return [a = square(), b = square()] { keep(a + b); }; });
-  row("add_4096_out",
-      [&] { return [a = square(), b = square(), o = square()]() mutable { torch::add_out(o, a, b); }; });
+  row("add_4096_out", [&] {
+    return [a = square(), b = square(), o = square()]() mutable { torch::add_out(o, a, b); };
+  });
   row(
       "chain5_16M",
       [&] {
@@ -20,8 +21,9 @@ void memory_rows(Suite& s) {
       "(x*a+b).relu().mul(c).exp(), every step fresh");
   row("softmax_4096", [&] { return [a = square()] { keep(a.softmax(1)); }; });
   row("layer_norm_4096", [&] {
-    return
-        [a = square(), w = torch::rand({4096}), b = torch::rand({4096})] { keep(torch::layer_norm(a, {4096}, w, b)); };
+    return [a = square(), w = torch::rand({4096}), b = torch::rand({4096})] {
+      keep(torch::layer_norm(a, {4096}, w, b));
+    };
   });
   row("sum_dim0_4096", [&] { return [a = square()] { keep(a.sum(0)); }; });
   row("sum_dim1_4096", [&] { return [a = square()] { keep(a.sum(1)); }; });
@@ -30,9 +32,10 @@ void memory_rows(Suite& s) {
   row(
       "index_select",
       [] {
-        return [t = torch::rand({262144, 64}), i = torch::randint(0, 262144, {16384}, torch::kLong)] {
-          keep(t.index_select(0, i));
-        };
+        return
+            [t = torch::rand({262144, 64}), i = torch::randint(0, 262144, {16384}, torch::kLong)] {
+              keep(t.index_select(0, i));
+            };
       },
       "16384 random rows of 64 floats");
   row(
@@ -51,7 +54,9 @@ void memory_rows(Suite& s) {
   row("topk_1M_100", [] { return [a = torch::rand({M})] { keep(a.topk(100)); }; });
   row("cumsum_1M", [] { return [a = torch::rand({M})] { keep(a.cumsum(0)); }; });
   row(
-      "nonzero_1M", [] { return [a = torch::rand({M}) > 0.5] { keep(a.nonzero()); }; }, "half true");
-  row("masked_select_1M",
-      [] { return [a = torch::rand({M}), m = torch::rand({M}) > 0.5] { keep(a.masked_select(m)); }; });
+      "nonzero_1M", [] { return [a = torch::rand({M}) > 0.5] { keep(a.nonzero()); }; },
+      "half true");
+  row("masked_select_1M", [] {
+    return [a = torch::rand({M}), m = torch::rand({M}) > 0.5] { keep(a.masked_select(m)); };
+  });
 }

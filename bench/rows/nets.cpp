@@ -13,18 +13,21 @@ struct BlockImpl : nn::Module {
     auto conv = [](int64_t i, int64_t o, int64_t k, int64_t st) {
       return nn::Conv2d(nn::Conv2dOptions(i, o, k).stride(st).padding(k / 2).bias(false));
     };
-    body = register_module("body", nn::Sequential(conv(in, out, 3, stride), nn::BatchNorm2d(out), nn::ReLU(),
-                                                  conv(out, out, 3, 1), nn::BatchNorm2d(out)));
+    body = register_module(
+        "body", nn::Sequential(conv(in, out, 3, stride), nn::BatchNorm2d(out), nn::ReLU(),
+                               conv(out, out, 3, 1), nn::BatchNorm2d(out)));
     if (stride != 1 || in != out)
-      skip = register_module("skip", nn::Sequential(conv(in, out, 1, stride), nn::BatchNorm2d(out)));
+      skip =
+          register_module("skip", nn::Sequential(conv(in, out, 1, stride), nn::BatchNorm2d(out)));
   }
   Tensor forward(Tensor x) { return (body->forward(x) + (skip ? skip->forward(x) : x)).relu_(); }
 };
 TORCH_MODULE(Block);
 
 nn::Sequential resnet18() {
-  nn::Sequential net(nn::Conv2d(nn::Conv2dOptions(3, 64, 7).stride(2).padding(3).bias(false)), nn::BatchNorm2d(64),
-                     nn::ReLU(), nn::MaxPool2d(nn::MaxPool2dOptions(3).stride(2).padding(1)));
+  nn::Sequential net(nn::Conv2d(nn::Conv2dOptions(3, 64, 7).stride(2).padding(3).bias(false)),
+                     nn::BatchNorm2d(64), nn::ReLU(),
+                     nn::MaxPool2d(nn::MaxPool2dOptions(3).stride(2).padding(1)));
   int64_t in = 64;
   for (int64_t out : {64, 128, 256, 512}) {
     net->push_back(Block(in, out, out == 64 ? 1 : 2));
@@ -63,7 +66,9 @@ auto lstm_step(bool backward) {
 }  // namespace
 
 void nets_rows(Suite& s) {
-  auto row = [&](std::string const& name, auto make, char const* note = "") { s.row("nets", name, make, note); };
+  auto row = [&](std::string const& name, auto make, char const* note = "") {
+    s.row("nets", name, make, note);
+  };
   for (int64_t batch : {1, 8})
     row(
         "resnet18_b" + std::to_string(batch),

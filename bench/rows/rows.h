@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The programs that are measured, written against libtorch's frontend: compiled once for each library.
+// The programs that are measured, written against libtorch's frontend: compiled once for each
+// library.
 #pragma once
 
 #include <torch/torch.h>

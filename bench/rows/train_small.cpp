@@ -19,8 +19,8 @@ auto chain(bool a_needs_grad) {
 }
 
 struct Mlp {
-  torch::nn::Sequential net{torch::nn::Linear(64, 64), torch::nn::ReLU(), torch::nn::Linear(64, 64), torch::nn::ReLU(),
-                            torch::nn::Linear(64, 10)};
+  torch::nn::Sequential net{torch::nn::Linear(64, 64), torch::nn::ReLU(), torch::nn::Linear(64, 64),
+                            torch::nn::ReLU(), torch::nn::Linear(64, 10)};
   Tensor x = torch::randn({32, 64});
   Tensor y = torch::randint(0, 10, {32}, torch::kLong);
   Tensor loss() { return F::cross_entropy(net->forward(x), y); }
@@ -49,7 +49,8 @@ void train_rows(Suite& s) {
     s.row("train_small", name, make, note, per);
   };
   row(
-      "chain_100", [] { return chain(false)(); }, "x=x*a, x needs grad, forward+backward, per op", 100);
+      "chain_100", [] { return chain(false)(); }, "x=x*a, x needs grad, forward+backward, per op",
+      100);
   row(
       "chain_100_both", [] { return chain(true)(); }, "both need grad, per op", 100);
   row(
@@ -94,7 +95,8 @@ void train_rows(Suite& s) {
       "mlp_sgd",
       [] {
         auto m = std::make_shared<Mlp>();
-        auto o = std::make_shared<torch::optim::SGD>(m->net->parameters(), torch::optim::SGDOptions(0.01));
+        auto o = std::make_shared<torch::optim::SGD>(m->net->parameters(),
+                                                     torch::optim::SGDOptions(0.01));
         return [=] {
           o->zero_grad();
           m->loss().backward();
@@ -106,7 +108,8 @@ void train_rows(Suite& s) {
       "mlp_adam",
       [] {
         auto m = std::make_shared<Mlp>();
-        auto o = std::make_shared<torch::optim::Adam>(m->net->parameters(), torch::optim::AdamOptions(1e-3));
+        auto o = std::make_shared<torch::optim::Adam>(m->net->parameters(),
+                                                      torch::optim::AdamOptions(1e-3));
         return [=] {
           o->zero_grad();
           m->loss().backward();
@@ -118,14 +121,17 @@ void train_rows(Suite& s) {
       "digits_step",
       [] {
         auto n = std::make_shared<DigitNet>();
-        return [=, x = torch::randn({64, 1, 8, 8}), y = torch::randint(0, 10, {64}, torch::kLong)] { n->step(x, y); };
+        return [=, x = torch::randn({64, 1, 8, 8}), y = torch::randint(0, 10, {64}, torch::kLong)] {
+          n->step(x, y);
+        };
       },
       "conv net, batch 64, SGD step");
   row(
       "digits_epoch",
       [] {
         auto n = std::make_shared<DigitNet>();
-        return [=, x = torch::randn({1437, 1, 8, 8}), y = torch::randint(0, 10, {1437}, torch::kLong)] {
+        return [=, x = torch::randn({1437, 1, 8, 8}),
+                y = torch::randint(0, 10, {1437}, torch::kLong)] {
           auto order = torch::randperm(1437);
           for (int64_t i = 0; i < 1437; i += 64) {
             auto pick = order.slice(0, i, std::min<int64_t>(i + 64, 1437));

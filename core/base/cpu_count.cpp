@@ -48,7 +48,8 @@ std::vector<Mount> read_mounts(const std::string& root) {
   return out;
 }
 
-// This process's group of a hierarchy. Lines: "0::GROUP" for version 2, "4:cpu,cpuacct:GROUP" for version 1.
+// This process's group of a hierarchy. Lines: "0::GROUP" for version 2, "4:cpu,cpuacct:GROUP" for
+// version 1.
 std::string group_of_process(const std::string& root, bool v2) {
   std::ifstream file(root + "/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
@@ -74,7 +75,8 @@ double read_quota(const std::string& folder, bool v2) {
 double min_quota(double a, double b) { return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b); }
 
 int count_affinity_cpus() {
-  for (std::size_t n = 1024; n <= 1 << 20; n *= 2) {  // the kernel refuses a mask shorter than its own
+  for (std::size_t n = 1024; n <= 1 << 20;
+       n *= 2) {  // the kernel refuses a mask shorter than its own
     cpu_set_t* set = CPU_ALLOC(n);
     if (set == nullptr) break;
     const std::size_t bytes = CPU_ALLOC_SIZE(n);
@@ -92,7 +94,8 @@ double cpu_quota(const std::string& root) {
   double quota = 0;
   for (const Mount& m : read_mounts(root)) {
     std::string group = group_of_process(root, m.v2);
-    // In a container the mount may show a group below the host's root, and the process's own path begins with it.
+    // In a container the mount may show a group below the host's root, and the process's own path
+    // begins with it.
     if (m.group != "/" && (group + '/').compare(0, m.group.size() + 1, m.group + '/') == 0) {
       group.erase(0, m.group.size());
     }

@@ -9,8 +9,9 @@
 
 namespace tenon::core {
 
-// The smallest quota of CPU time among the control groups that hold this process (cpu.max of version 2,
-// cpu.cfs_quota_us of version 1), in CPUs; 0 if there is none. `root` is prepended to every path that is read.
+// The smallest quota of CPU time among the control groups that hold this process (cpu.max of
+// version 2, cpu.cfs_quota_us of version 1), in CPUs; 0 if there is none. `root` is prepended to
+// every path that is read.
 TENON_API double cpu_quota(const std::string& root);
 
 // CPUs of the affinity mask, or the quota rounded up where that is less; at least 1.

@@ -71,8 +71,9 @@ std::string text(std::string_view v) { return std::string(v); }
 std::string text(double v) {
   char buffer[32];
   float narrow = static_cast<float>(v);
-  auto end = static_cast<double>(narrow) == v ? std::to_chars(buffer, buffer + sizeof buffer, narrow).ptr
-                                              : std::to_chars(buffer, buffer + sizeof buffer, v).ptr;
+  auto end = static_cast<double>(narrow) == v
+                 ? std::to_chars(buffer, buffer + sizeof buffer, narrow).ptr
+                 : std::to_chars(buffer, buffer + sizeof buffer, v).ptr;
   return std::string(buffer, end);
 }
 

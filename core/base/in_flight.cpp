@@ -89,7 +89,8 @@ void drain_flights() {
   }
   for (FlightWord* word : words) {
     const uint64_t trips = word->load(std::memory_order_acquire) / kFlightTrip;
-    for (uint64_t now; (now = word->load(std::memory_order_acquire)) & kFlightDepth && now / kFlightTrip == trips;) {
+    for (uint64_t now; (now = word->load(std::memory_order_acquire)) & kFlightDepth &&
+                       now / kFlightTrip == trips;) {
       const timespec pause{0, 50000};
       nanosleep(&pause, nullptr);
     }

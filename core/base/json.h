@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A value of JSON and its text. The library that reads and writes it is named in json.cpp alone: it compiles slowly,
-// and its own values allocate when they are destroyed, so that the process ends if memory is short.
+// A value of JSON and its text. The library that reads and writes it is named in json.cpp alone: it
+// compiles slowly, and its own values allocate when they are destroyed, so that the process ends if
+// memory is short.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +20,12 @@ namespace tenon::core {
 class TENON_API Json {
  public:
   using Array = std::vector<Json>;
-  using Object = std::vector<std::pair<std::string, Json>>;  // in the order of the text; keys are unique
+  using Object =
+      std::vector<std::pair<std::string, Json>>;  // in the order of the text; keys are unique
 
   Json() = default;  // null
-  // Move-only: if copying a variant of strings and vectors throws, libstdc++ 12 destroys what was never constructed,
-  // because it assumes that such a variant always has a value.
+  // Move-only: if copying a variant of strings and vectors throws, libstdc++ 12 destroys what was
+  // never constructed, because it assumes that such a variant always has a value.
   Json(Json&&) noexcept = default;
   Json& operator=(Json&&) noexcept = default;
   Json(bool v) : v_(v) {}
@@ -51,7 +53,8 @@ class TENON_API Json {
     return out;
   }
 
-  // The value, or null if it is of another kind. An integer is uint64_t from zero up, int64_t below.
+  // The value, or null if it is of another kind. An integer is uint64_t from zero up, int64_t
+  // below.
   template <class T>
   const T* as() const {
     return std::get_if<T>(&v_);
@@ -59,7 +62,8 @@ class TENON_API Json {
   // The member of an object; null if there is none, or if this is not an object.
   const Json* find(std::string_view key) const;
 
-  // ValueError's text without its subject: "is not valid JSON: ...", "names 'x' twice", "nests deeper than 4 levels".
+  // ValueError's text without its subject: "is not valid JSON: ...", "names 'x' twice", "nests
+  // deeper than 4 levels".
   struct Error : std::runtime_error {
     using std::runtime_error::runtime_error;
   };

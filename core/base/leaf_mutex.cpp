@@ -25,8 +25,9 @@ void after_fork() {
   LeafMutexes::each([](LeafMutex& m) { m.unlock(); });
 }
 
-// Registered before every other handler of the library, as a fork runs the last registered one first: a thread that
-// holds a leaf mutex waits for no other mutex, but one that holds another may wait for a leaf mutex.
+// Registered before every other handler of the library, as a fork runs the last registered one
+// first: a thread that holds a leaf mutex waits for no other mutex, but one that holds another may
+// wait for a leaf mutex.
 struct ForkHandlers {
   ForkHandlers() { pthread_atfork(before_fork, after_fork, after_fork); }
 };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A mutex whose holder takes no other lock and waits for nothing: that of a table. A fork waits for all of them, so
-// that the child finds them free and their data consistent. For objects that are made when the library loads and never
-// destroyed.
+// A mutex whose holder takes no other lock and waits for nothing: that of a table. A fork waits for
+// all of them, so that the child finds them free and their data consistent. For objects that are
+// made when the library loads and never destroyed.
 #pragma once
 
 #include <mutex>

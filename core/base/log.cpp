@@ -30,12 +30,14 @@ bool first_time(std::string_view key) {
 WarningHandler set_warning_handler(WarningHandler f) { return g_warning_handler.exchange(f); }
 
 void warn(std::string_view category, std::string_view message, const char* file, int line) {
-  if (WarningHandler f = g_warning_handler.load(std::memory_order_acquire)) f(Warning{category, message, file, line});
+  if (WarningHandler f = g_warning_handler.load(std::memory_order_acquire))
+    f(Warning{category, message, file, line});
 }
 
 void warn_once(std::string_view key, std::string_view category, std::string_view message) {
   // Without a handler the warning does not count as given.
-  if (g_warning_handler.load(std::memory_order_acquire) != nullptr && first_time(key)) warn(category, message);
+  if (g_warning_handler.load(std::memory_order_acquire) != nullptr && first_time(key))
+    warn(category, message);
 }
 
 namespace core {

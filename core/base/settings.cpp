@@ -30,7 +30,8 @@ const char* read_variable(std::string_view name) noexcept {
 template <class Text>
 void warn_invalid(const char* name, const char* value, Text text) noexcept {
   try {
-    warn_once(join("TENON_", name), "setting", join("TENON_", name, " is '", value, "'; expected ", text()));
+    warn_once(join("TENON_", name), "setting",
+              join("TENON_", name, " is '", value, "'; expected ", text()));
   } catch (const std::exception&) {  // no memory for the message
   }
 }
@@ -42,14 +43,16 @@ std::string setting(std::string_view name) {
   return value != nullptr ? value : "";
 }
 
-std::optional<int64_t> number_setting(const char* name, int64_t min, int64_t max, const char* otherwise) noexcept {
+std::optional<int64_t> number_setting(const char* name, int64_t min, int64_t max,
+                                      const char* otherwise) noexcept {
   const char* value = read_variable(name);
   if (value == nullptr) return std::nullopt;
   const char* end = value + std::strlen(value);
   int64_t n = 0;
   const auto [last, fault] = std::from_chars(value, end, n);
   if (fault == std::errc() && last == end && n >= min && n <= max) return n;
-  warn_invalid(name, value, [&] { return join("an integer from ", min, " to ", max, ": ", otherwise); });
+  warn_invalid(name, value,
+               [&] { return join("an integer from ", min, " to ", max, ": ", otherwise); });
   return std::nullopt;
 }
 
@@ -61,7 +64,8 @@ int choice_setting(const char* name, const char* const* choices, int n, int othe
   }
   warn_invalid(name, value, [&] {
     std::string list;
-    for (int i = 0; i < n; ++i) list += std::string(i == 0 ? "" : i + 1 == n ? " or " : ", ") + choices[i];
+    for (int i = 0; i < n; ++i)
+      list += std::string(i == 0 ? "" : i + 1 == n ? " or " : ", ") + choices[i];
     return join(list, ": ", choices[otherwise], " is used");
   });
   return otherwise;

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread pool.
 //
-// A call publishes its work in a slot, wakes sleeping workers and works itself; each thread takes the next free blocks.
-// A worker that the system does not schedule takes none, so a busy neighbor costs its share of the machine and nothing
-// more: the caller never waits for a worker that has not started.
+// A call publishes its work in a slot, wakes sleeping workers and works itself; each thread takes
+// the next free blocks. A worker that the system does not schedule takes none, so a busy neighbor
+// costs its share of the machine and nothing more: the caller never waits for a worker that has not
+// started.
 //
-// Life of a slot: the caller owns it (owned), fills it, opens it (open), works, closes it, and waits until nobody is
-// inside. A worker counts itself in before it looks at `open`, so that after closing, inside == 0 means that no
-// thread reads the slot any more.
+// Life of a slot: the caller owns it (owned), fills it, opens it (open), works, closes it, and
+// waits until nobody is inside. A worker counts itself in before it looks at `open`, so that after
+// closing, inside == 0 means that no thread reads the slot any more.
 #include "tenon/core/threads.h"
 
 #include <linux/futex.h>
@@ -37,11 +38,13 @@ namespace {
 
 constexpr int kMaxThreads = 256;
 constexpr int kLanes = 64;
-constexpr int kSlots = 8;  // calls from different threads that share the workers; further ones run on their own thread
+constexpr int kSlots =
+    8;  // calls from different threads that share the workers; further ones run on their own thread
 constexpr int kFewWorkers = 7;
 constexpr int64_t kSpinNs = 20000;
 
-// A lane is the range of blocks that a thread starts with: the same thread gets the same data in the next call.
+// A lane is the range of blocks that a thread starts with: the same thread gets the same data in
+// the next call.
 struct alignas(64) Lane {
   std::atomic<int64_t> next;
   int64_t end;
@@ -155,7 +158,8 @@ void visit_slot(Slot& s, int index) noexcept {
   s.inside.fetch_add(1, std::memory_order_seq_cst);
   if (s.open.load(std::memory_order_seq_cst) && index < s.limit) run_blocks(s, index);
   // The caller sleeps on `inside` only after closing.
-  if (s.inside.fetch_sub(1, std::memory_order_seq_cst) == 1 && !s.open.load(std::memory_order_seq_cst)) {
+  if (s.inside.fetch_sub(1, std::memory_order_seq_cst) == 1 &&
+      !s.open.load(std::memory_order_seq_cst)) {
     futex_wake(s.inside, 1);
   }
 }
@@ -213,9 +217,11 @@ void after_fork_child() {
   p.start_lock.unlock();
 }
 
-// Registered at load, while there is one thread: a fork that races with a registration would leave a lock locked.
+// Registered at load, while there is one thread: a fork that races with a registration would leave
+// a lock locked.
 [[maybe_unused]] const int g_fork_handlers =
-    (static_cast<void>(thread_pool()), pthread_atfork(before_fork, after_fork_parent, after_fork_child));
+    (static_cast<void>(thread_pool()),
+     pthread_atfork(before_fork, after_fork_parent, after_fork_child));
 
 // 0 if it cannot be determined now.
 int default_threads() noexcept {
@@ -237,14 +243,16 @@ bool start_worker(int index) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   pthread_t thread;
-  int fault = pthread_create(&thread, &attributes, worker_main, reinterpret_cast<void*>(static_cast<intptr_t>(index)));
+  int fault = pthread_create(&thread, &attributes, worker_main,
+                             reinterpret_cast<void*>(static_cast<intptr_t>(index)));
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
   pthread_attr_destroy(&attributes);
   if (fault == 0) pthread_setname_np(thread, "tenon");
   return fault == 0;
 }
 
-// With fewer workers than wanted the pool still works: the caller takes every block that no worker takes.
+// With fewer workers than wanted the pool still works: the caller takes every block that no worker
+// takes.
 TENON_COLD void start_workers(Pool& p, int n) {
   std::lock_guard<std::mutex> hold(p.start_lock);
   for (int have = p.workers.load(std::memory_order_relaxed); have < n; ++have) {
@@ -255,7 +263,9 @@ TENON_COLD void start_workers(Pool& p, int n) {
 
 Slot* take_slot(Pool& p) {
   for (Slot& s : p.slot) {
-    if (!s.owned.load(std::memory_order_relaxed) && !s.owned.exchange(true, std::memory_order_acquire)) return &s;
+    if (!s.owned.load(std::memory_order_relaxed) &&
+        !s.owned.exchange(true, std::memory_order_acquire))
+      return &s;
   }
   return nullptr;
 }
@@ -286,9 +296,10 @@ void fill_slot(Slot& s, int64_t n, int64_t grain, int threads, RangeFn body, voi
   }
 }
 
-// The system may wake a thread on the caller's processor although others are idle: where it slept, or anywhere on a
-// virtual machine that packs its threads. The two would alternate until the system balances its load, milliseconds
-// later. Of many workers only those that slept here are moved, because each move costs the caller two system calls.
+// The system may wake a thread on the caller's processor although others are idle: where it slept,
+// or anywhere on a virtual machine that packs its threads. The two would alternate until the system
+// balances its load, milliseconds later. Of many workers only those that slept here are moved,
+// because each move costs the caller two system calls.
 void move_sleepers(Pool& p) {
   const int here = sched_getcpu();
   for (int i = 0, n = p.workers.load(std::memory_order_relaxed); i < n; ++i) {
@@ -301,7 +312,8 @@ void move_sleepers(Pool& p) {
     const bool known = sched_getaffinity(w.thread, sizeof w.allowed, &w.allowed) == 0;
     others = w.allowed;
     CPU_CLR(static_cast<std::size_t>(here), &others);
-    const bool moved = known && CPU_COUNT(&others) != 0 && sched_setaffinity(w.thread, sizeof others, &others) == 0;
+    const bool moved = known && CPU_COUNT(&others) != 0 &&
+                       sched_setaffinity(w.thread, sizeof others, &others) == 0;
     w.state.store(moved ? Worker::Moved : Worker::Asleep, std::memory_order_release);
   }
 }
@@ -328,9 +340,11 @@ void parallel_for(int64_t n, int64_t grain, RangeFn body, void* arg) {
   if (n <= 0) return;
   if (grain < 1) grain = 1;
   int threads;
-  if (n <= grain || t_inside || (threads = num_threads()) == 1) return run_alone(n, grain, body, arg);
+  if (n <= grain || t_inside || (threads = num_threads()) == 1)
+    return run_alone(n, grain, body, arg);
   Pool& p = thread_pool();
-  if (TENON_UNLIKELY(p.workers.load(std::memory_order_relaxed) < threads - 1)) start_workers(p, threads - 1);
+  if (TENON_UNLIKELY(p.workers.load(std::memory_order_relaxed) < threads - 1))
+    start_workers(p, threads - 1);
   Slot* s = take_slot(p);
   if (s == nullptr) return run_alone(n, grain, body, arg);
   fill_slot(*s, n, grain, threads, body, arg);

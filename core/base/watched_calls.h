@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Whether calls are watched: a kernel observer, the shadow check, a capture. Such calls leave the fast path.
+// Whether calls are watched: a kernel observer, the shadow check, a capture. Such calls leave the
+// fast path.
 #pragma once
 
 #include <atomic>

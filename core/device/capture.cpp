@@ -37,8 +37,9 @@ uint32_t capture_pool_slow(int slot, int index) noexcept {
 }
 
 void refuse_in_capture_slow(int slot, int index, std::string_view op, std::string_view why) {
-  TENON_CHECK(capture_pool(slot, index) == 0, NotImplementedError, op, ": cannot be captured in a graph of ",
-              device_entry(slot).name, ":", index, ": ", why);
+  TENON_CHECK(capture_pool(slot, index) == 0, NotImplementedError, op,
+              ": cannot be captured in a graph of ", device_entry(slot).name, ":", index, ": ",
+              why);
 }
 
 }  // namespace tenon::core

@@ -25,9 +25,10 @@ struct KnownName {
   int16_t type;
   int32_t abi;  // -1: assigned
 };
-constexpr KnownName kKnown[] = {{"cpu", 0, TN_CPU}, {"cuda", 1, TN_CUDA},     {"opencl", 4, TN_OPENCL}, {"hip", 6, 10},
-                                {"vulkan", 10, 7},  {"metal", 11, 8},         {"xpu", 12, 14},          {"mps", 13, -1},
-                                {"meta", 14, -1},   {"privateuseone", 20, -1}};
+constexpr KnownName kKnown[] = {
+    {"cpu", 0, TN_CPU}, {"cuda", 1, TN_CUDA},     {"opencl", 4, TN_OPENCL}, {"hip", 6, 10},
+    {"vulkan", 10, 7},  {"metal", 11, 8},         {"xpu", 12, 14},          {"mps", 13, -1},
+    {"meta", 14, -1},   {"privateuseone", 20, -1}};
 
 const KnownName* known_name(std::string_view name) {
   for (const KnownName& k : kKnown) {
@@ -61,13 +62,15 @@ DeviceRegistry& device_registry() {
 [[maybe_unused]] const DeviceRegistry& g_made_at_load = device_registry();
 
 DeviceRegistry::DeviceRegistry() {
-  entries[0] = DeviceEntry{"cpu", DeviceType::CPU, TN_CPU, &host_device_api(), TN_DEVICE_HOST_READABLE, 1, 0};
+  entries[0] = DeviceEntry{
+      "cpu", DeviceType::CPU, TN_CPU, &host_device_api(), TN_DEVICE_HOST_READABLE, 1, 0};
   count.store(1, std::memory_order_release);
 }
 
 const DeviceEntry& device_entry(int slot) {
   DeviceRegistry& r = device_registry();
-  TENON_CHECK(slot >= 0 && slot < r.count.load(std::memory_order_acquire), ValueError, "no device has slot ", slot);
+  TENON_CHECK(slot >= 0 && slot < r.count.load(std::memory_order_acquire), ValueError,
+              "no device has slot ", slot);
   return r.entries[slot];
 }
 
@@ -101,8 +104,8 @@ int reserve_device(std::string_view name) {
   std::lock_guard<std::mutex> hold(r.lock);
   if (int slot = device_slot_from_name(name); slot >= 0) return slot;
   int slot = r.count.load(std::memory_order_relaxed);
-  TENON_CHECK(slot < kMaxDevices, ValueError, "device '", name, "': this process knows ", kMaxDevices,
-              " types of devices already (TN_MAX_DEVICE_TYPES)");
+  TENON_CHECK(slot < kMaxDevices, ValueError, "device '", name, "': this process knows ",
+              kMaxDevices, " types of devices already (TN_MAX_DEVICE_TYPES)");
   int16_t type = static_cast<int16_t>(TN_DEVICE_FOREIGN + r.foreign);
   int32_t abi = type;
   if (const KnownName* k = known_name(name)) {
@@ -111,7 +114,8 @@ int reserve_device(std::string_view name) {
   }
   r.foreign += abi >= TN_DEVICE_FOREIGN;
   r.entries[slot] =
-      DeviceEntry{std::string(name), static_cast<DeviceType>(type), abi, nullptr, 0, 0, static_cast<uint8_t>(slot)};
+      DeviceEntry{std::string(name),         static_cast<DeviceType>(type), abi, nullptr, 0, 0,
+                  static_cast<uint8_t>(slot)};
   r.count.store(slot + 1, std::memory_order_release);
   return slot;
 }
@@ -132,22 +136,24 @@ static_assert(kMaxDevices == TN_MAX_DEVICE_TYPES && kMaxOrdinals == TN_MAX_DEVIC
 DeviceFacts ask_device(std::string_view name, const tn_device_api& api) {
   DeviceFacts out{0, 0};
   tn_status status = api.count(api.context, &out.count);
-  TENON_CHECK(status == TN_OK, BackendError, "device '", name, "': count failed with status ", status,
-              last_error_text(api));
-  TENON_CHECK(out.count >= 0, BackendError, "device '", name, "': count says ", out.count, " devices; expected 0 to ",
-              kMaxOrdinals);
+  TENON_CHECK(status == TN_OK, BackendError, "device '", name, "': count failed with status ",
+              status, last_error_text(api));
+  TENON_CHECK(out.count >= 0, BackendError, "device '", name, "': count says ", out.count,
+              " devices; expected 0 to ", kMaxOrdinals);
   if (out.count == 0) return out;
   tn_device_props props{};
   props.struct_size = sizeof props;
   status = api.props(api.context, 0, &props);
-  TENON_CHECK(status == TN_OK, BackendError, "device '", name, "': props failed with status ", status,
-              last_error_text(api));
+  TENON_CHECK(status == TN_OK, BackendError, "device '", name, "': props failed with status ",
+              status, last_error_text(api));
   out.flags = props.flags;
   constexpr uint32_t kBoth = uint32_t{TN_DEVICE_HOST_READABLE} | uint32_t{TN_DEVICE_OPAQUE};
-  TENON_CHECK((out.flags & kBoth) != kBoth, BackendError, "device '", name,
-              "': props says that its memory is HOST_READABLE and OPAQUE; a handle is not an address");
-  TENON_CHECK((props.alignment & (props.alignment - 1)) == 0 && props.alignment <= 1 << 20, BackendError, "device '",
-              name, "': props gives an alignment of ", props.alignment, " bytes; expected a power of two up to 1 MiB");
+  TENON_CHECK(
+      (out.flags & kBoth) != kBoth, BackendError, "device '", name,
+      "': props says that its memory is HOST_READABLE and OPAQUE; a handle is not an address");
+  TENON_CHECK((props.alignment & (props.alignment - 1)) == 0 && props.alignment <= 1 << 20,
+              BackendError, "device '", name, "': props gives an alignment of ", props.alignment,
+              " bytes; expected a power of two up to 1 MiB");
   return out;
 }
 
@@ -163,7 +169,8 @@ bool ensure_device(int slot) {
       int slot;
       ~Done() { opening &= ~(1u << slot); }
     } done{slot};
-    if (backend_source().open_for_device(e.name)) r.tried[slot].store(true, std::memory_order_release);
+    if (backend_source().open_for_device(e.name))
+      r.tried[slot].store(true, std::memory_order_release);
   }
   return __atomic_load_n(&e.api, __ATOMIC_ACQUIRE) != nullptr && e.count > 0;
 }
@@ -189,7 +196,8 @@ std::string type_name(DeviceType type) {
 
 std::string unknown_text(std::string_view name) {
   std::string why = backend_source().why_absent(name);
-  return join("unknown device type '", name, "'; loaded: ", loaded_devices(), why.empty() ? "" : "; ", why);
+  return join("unknown device type '", name, "'; loaded: ", loaded_devices(),
+              why.empty() ? "" : "; ", why);
 }
 
 }  // namespace
@@ -210,8 +218,8 @@ Device resolve(Device d) {
   int slot = usable_slot(d.type());
   int count = device_entry(slot).count;
   int index = d.has_index() ? d.index() : current_index(slot);
-  TENON_CHECK(index < count, ValueError, "device index must be below ", count, " for ", device_entry(slot).name,
-              ", got ", index);
+  TENON_CHECK(index < count, ValueError, "device index must be below ", count, " for ",
+              device_entry(slot).name, ", got ", index);
   d.set_index(static_cast<DeviceIndex>(index));
   return d;
 }
@@ -224,9 +232,10 @@ tn_device abi_device(Device d) {
 
 Device device_from_abi(tn_device d) {
   int slot = device_slot_from_abi(d.type);
-  TENON_CHECK(slot >= 0, ValueError, "no device type has number ", d.type, "; loaded: ", loaded_devices());
-  TENON_CHECK(d.index >= -1 && d.index <= (slot == 0 ? 0 : INT8_MAX), ValueError, "there is no device ",
-              device_entry(slot).name, ":", d.index);
+  TENON_CHECK(slot >= 0, ValueError, "no device type has number ", d.type,
+              "; loaded: ", loaded_devices());
+  TENON_CHECK(d.index >= -1 && d.index <= (slot == 0 ? 0 : INT8_MAX), ValueError,
+              "there is no device ", device_entry(slot).name, ":", d.index);
   if (slot == 0) return Device(DeviceType::CPU);
   return Device(device_entry(slot).type, static_cast<DeviceIndex>(d.index));
 }
@@ -235,8 +244,8 @@ Device device_from_abi(tn_device d) {
 
 Device::Device(DeviceType type, DeviceIndex index) : type_(type), index_(index) {
   TENON_CHECK(index >= -1, ValueError, "device index must be -1 or at least 0, got ", int{index});
-  TENON_CHECK(type != DeviceType::CPU || index <= 0, ValueError, "device index must be -1 or 0 for cpu, got ",
-              int{index});
+  TENON_CHECK(type != DeviceType::CPU || index <= 0, ValueError,
+              "device index must be -1 or 0 for cpu, got ", int{index});
 }
 
 Device::Device(const std::string& text) : type_(DeviceType::CPU), index_(-1) {
@@ -257,9 +266,10 @@ Device::Device(const std::string& text) : type_(DeviceType::CPU), index_(-1) {
   std::string_view digits = std::string_view(text).substr(colon + 1);
   int index = -1;
   auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  bool plain = fault == std::errc() && end == digits.data() + digits.size() && (digits[0] != '0' || digits.size() == 1);
-  TENON_CHECK(plain && index >= 0 && index <= 127, ValueError, "device index must be an integer from 0 to 127, got '",
-              digits, "' in '", text, "'");
+  bool plain = fault == std::errc() && end == digits.data() + digits.size() &&
+               (digits[0] != '0' || digits.size() == 1);
+  TENON_CHECK(plain && index >= 0 && index <= 127, ValueError,
+              "device index must be an integer from 0 to 127, got '", digits, "' in '", text, "'");
   *this = Device(type_, static_cast<DeviceIndex>(index));
 }
 

@@ -34,8 +34,8 @@ tn_status host_props(void*, int32_t, tn_device_props* out) {
   return TN_OK;
 }
 
-// Large blocks are mapped directly, aligned so that the kernel can back all of them by huge pages: a first touch by
-// 4 KiB pages costs 10 times as much.
+// Large blocks are mapped directly, aligned so that the kernel can back all of them by huge pages:
+// a first touch by 4 KiB pages costs 10 times as much.
 tn_status map_large(uint64_t bytes, void** handle) {
   if (bytes > UINT64_MAX - 2 * kHugePage) return TN_ERROR_MEMORY;
   uint64_t whole = bytes + kHugePage;
@@ -54,7 +54,8 @@ tn_status map_large(uint64_t bytes, void** handle) {
 uint64_t whole_pages(uint64_t bytes) { return (bytes + 4095) & ~uint64_t{4095}; }
 
 tn_status host_alloc(void*, int32_t, uint64_t bytes, tn_stream*, void** handle) {
-  if (bytes > uint64_t{1} << 56) return TN_ERROR_MEMORY;  // beyond any address space; keeps the sums below in range
+  if (bytes > uint64_t{1} << 56)
+    return TN_ERROR_MEMORY;  // beyond any address space; keeps the sums below in range
   if (bytes >= kHugePage) return map_large(whole_pages(bytes), handle);
   void* p = nullptr;
   if (posix_memalign(&p, kAlignment, bytes == 0 ? 1 : bytes) != 0) return TN_ERROR_MEMORY;
@@ -70,16 +71,18 @@ void host_free(void*, int32_t, void* handle, uint64_t bytes, tn_stream*) {
   }
 }
 
-tn_status host_copy(void*, tn_device, void* dst, uint64_t dst_offset, tn_device, const void* src, uint64_t src_offset,
-                    uint64_t bytes, tn_stream*) {
-  if (bytes != 0) std::memmove(static_cast<char*>(dst) + dst_offset, static_cast<const char*>(src) + src_offset, bytes);
+tn_status host_copy(void*, tn_device, void* dst, uint64_t dst_offset, tn_device, const void* src,
+                    uint64_t src_offset, uint64_t bytes, tn_stream*) {
+  if (bytes != 0)
+    std::memmove(static_cast<char*>(dst) + dst_offset, static_cast<const char*>(src) + src_offset,
+                 bytes);
   return TN_OK;
 }
 
 tn_status host_sync(void*, int32_t, tn_stream*) { return TN_OK; }
 
-tn_status host_fill(void*, int32_t, void* dst, uint64_t offset, const void* pattern, uint32_t pattern_bytes,
-                    uint64_t count, tn_stream*) {
+tn_status host_fill(void*, int32_t, void* dst, uint64_t offset, const void* pattern,
+                    uint32_t pattern_bytes, uint64_t count, tn_stream*) {
   char* at = static_cast<char*>(dst) + offset;
   if (pattern_bytes == 1) {
     std::memset(at, *static_cast<const unsigned char*>(pattern), count);

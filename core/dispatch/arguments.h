@@ -23,8 +23,8 @@ void each_argument(const Op& op, const tn_value* in, F&& visit) {
   }
 }
 
-// Arguments with others in place of some tensors, which it keeps: replace(argument, tensor) gives null for one that
-// stays.
+// Arguments with others in place of some tensors, which it keeps: replace(argument, tensor) gives
+// null for one that stays.
 struct Replaced {
   tn_value in[kMaxArgs];
   std::vector<Impl> kept;

@@ -18,7 +18,8 @@ void check(tn_status s, const char* what, const DeviceEntry& d) {
     tn_str t = d.api->last_error(d.api->context);
     text.assign(t.ptr, t.len);
   }
-  throw BackendError(join(what, ": device ", d.name, " failed with status ", s, text.empty() ? "" : ": ", text));
+  throw BackendError(
+      join(what, ": device ", d.name, " failed with status ", s, text.empty() ? "" : ": ", text));
 }
 
 // What the second device's current stream gets from now on comes after what the first's has.
@@ -26,8 +27,9 @@ void order_streams(const DeviceEntry& d, int first, int second) {
   const tn_device_api* a = d.api;
   tn_stream *from = current_stream(d.slot, first), *to = current_stream(d.slot, second);
   tn_event* event = nullptr;
-  const bool events = TN_HAS(a, tn_device_api, event_wait) && a->event_create && a->event_destroy && a->event_record &&
-                      a->event_wait && a->event_create(a->context, first, TN_EVENT_NO_TIMING, &event) == TN_OK;
+  const bool events = TN_HAS(a, tn_device_api, event_wait) && a->event_create && a->event_destroy &&
+                      a->event_record && a->event_wait &&
+                      a->event_create(a->context, first, TN_EVENT_NO_TIMING, &event) == TN_OK;
   bool ordered = events && a->event_record(a->context, first, event, from) == TN_OK &&
                  a->event_wait(a->context, second, event, to) == TN_OK;
   if (events) a->event_destroy(a->context, first, event);
@@ -36,26 +38,30 @@ void order_streams(const DeviceEntry& d, int first, int second) {
 
 }  // namespace
 
-void copy_bytes(TensorImpl& dst, uint64_t dst_offset, TensorImpl& src, uint64_t src_offset, uint64_t bytes, bool wait) {
+void copy_bytes(TensorImpl& dst, uint64_t dst_offset, TensorImpl& src, uint64_t src_offset,
+                uint64_t bytes, bool wait) {
   if (bytes == 0) return;
   const DeviceEntry& d = device_entry(dst.slot != 0 ? dst.slot : src.slot);
   int index = dst.slot != 0 ? dst.index : src.index;
   tn_stream* stream = d.slot == 0 ? nullptr : current_stream(d.slot, index);
-  const bool pinned = (dst.slot != 0 || dst.storage->pinned) && (src.slot != 0 || src.storage->pinned);
+  const bool pinned =
+      (dst.slot != 0 || dst.storage->pinned) && (src.slot != 0 || src.storage->pinned);
   if (wait || !pinned)
-    refuse_in_capture(d.slot, index, "copy",
-                      "the host would have to wait for it; copy without blocking, to or from pinned memory");
+    refuse_in_capture(
+        d.slot, index, "copy",
+        "the host would have to wait for it; copy without blocking, to or from pinned memory");
   const bool across = dst.slot == src.slot && dst.index != src.index;
   if (across) order_streams(d, src.index, dst.index);
-  check(d.api->copy(d.api->context, dst.view.device, dst.view.data, dst_offset, src.view.device, src.view.data,
-                    src_offset, bytes, stream),
+  check(d.api->copy(d.api->context, dst.view.device, dst.view.data, dst_offset, src.view.device,
+                    src.view.data, src_offset, bytes, stream),
         "copy", d);
   if (across && !wait) order_streams(d, dst.index, src.index);
   if (wait && d.slot != 0) synchronize_stream(d.slot, index, stream);
 }
 
 bool plain(const TensorImpl& dst, const TensorImpl& src) {
-  return dst.dtype == src.dtype && dst.sizes() == src.sizes() && dst.contiguous() && src.contiguous();
+  return dst.dtype == src.dtype && dst.sizes() == src.sizes() && dst.contiguous() &&
+         src.contiguous();
 }
 
 Impl to_host(TensorImpl& t) {

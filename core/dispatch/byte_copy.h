@@ -8,7 +8,8 @@
 namespace tenon::core {
 
 // Bytes from one place to another; at least one side is the host or both are of one device type.
-void copy_bytes(TensorImpl& dst, uint64_t dst_offset, TensorImpl& src, uint64_t src_offset, uint64_t bytes, bool wait);
+void copy_bytes(TensorImpl& dst, uint64_t dst_offset, TensorImpl& src, uint64_t src_offset,
+                uint64_t bytes, bool wait);
 // One dtype and shape, both row-major: a copy of the bytes is a copy of the tensor.
 bool plain(const TensorImpl& dst, const TensorImpl& src);
 // A host copy of a device's tensor, and back.

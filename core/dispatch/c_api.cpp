@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// abi/client.h, nothing else. A handle is the address of a TensorImpl's view; the handle owns one reference.
+// abi/client.h, nothing else. A handle is the address of a TensorImpl's view; the handle owns one
+// reference.
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -69,11 +70,14 @@ T& checked(T* p, const char* function, const char* name) {
   return *p;
 }
 
-TensorImpl& impl(tn_handle h, const char* function) { return *TensorImpl::from_view(&checked(h, function, "tensor")); }
+TensorImpl& impl(tn_handle h, const char* function) {
+  return *TensorImpl::from_view(&checked(h, function, "tensor"));
+}
 
-Impl make(const char* function, int32_t ndim, const int64_t* sizes, tn_dtype dtype, tn_device device) {
-  TENON_CHECK(ndim >= 0 && ndim <= core::kMaxDims, ValueError, function, ": ndim must be from 0 to ", core::kMaxDims,
-              ", got ", ndim);
+Impl make(const char* function, int32_t ndim, const int64_t* sizes, tn_dtype dtype,
+          tn_device device) {
+  TENON_CHECK(ndim >= 0 && ndim <= core::kMaxDims, ValueError, function,
+              ": ndim must be from 0 to ", core::kMaxDims, ", got ", ndim);
   TENON_CHECK(ndim == 0 || sizes, ValueError, function, ": argument 'sizes' is null");
   Device d = core::resolve(core::device_from_abi(device));
   int slot = core::device_slot(d.type());
@@ -84,7 +88,8 @@ uint64_t byte_count(const TensorImpl& t) { return static_cast<uint64_t>(t.numel)
 
 void check_bytes(const char* function, const TensorImpl& t, const void* data, uint64_t bytes) {
   uint64_t expected = byte_count(t);
-  TENON_CHECK(bytes == expected, ValueError, function, ": the tensor has ", expected, " bytes, the buffer ", bytes);
+  TENON_CHECK(bytes == expected, ValueError, function, ": the tensor has ", expected,
+              " bytes, the buffer ", bytes);
   TENON_CHECK(data || bytes == 0, ValueError, function, ": argument 'data' is null");
 }
 
@@ -103,26 +108,33 @@ uint32_t tn_abi_version(void) { return TN_ABI_MAJOR << 16 | TN_ABI_MINOR; }
 const char* tn_last_error(void) { return t_error != nullptr ? t_error : ""; }
 
 tn_status tn_device_from_name(tn_str name, tn_device* out) {
-  return guarded(
-      [&] { checked(out, "tn_device_from_name", "out") = core::abi_device(core::resolve(Device(text(name)))); });
+  return guarded([&] {
+    checked(out, "tn_device_from_name", "out") =
+        core::abi_device(core::resolve(Device(text(name))));
+  });
 }
 
 tn_status tn_dtype_from_name(tn_str name, tn_dtype* out) {
-  return guarded(
-      [&] { checked(out, "tn_dtype_from_name", "out") = core::abi_dtype(core::dtype_from_name(text(name))); });
+  return guarded([&] {
+    checked(out, "tn_dtype_from_name", "out") = core::abi_dtype(core::dtype_from_name(text(name)));
+  });
 }
 
 tn_status tn_layout_from_name(tn_str name, uint32_t* out) {
-  return guarded(
-      [&] { checked(out, "tn_layout_from_name", "out") = core::abi_layout(core::usable_layout(text(name))); });
+  return guarded([&] {
+    checked(out, "tn_layout_from_name", "out") = core::abi_layout(core::usable_layout(text(name)));
+  });
 }
 
-tn_status tn_empty(int32_t ndim, const int64_t* sizes, tn_dtype dtype, tn_device device, tn_handle* out) {
-  return guarded([&] { checked(out, "tn_empty", "out") = &make("tn_empty", ndim, sizes, dtype, device).leak()->view; });
+tn_status tn_empty(int32_t ndim, const int64_t* sizes, tn_dtype dtype, tn_device device,
+                   tn_handle* out) {
+  return guarded([&] {
+    checked(out, "tn_empty", "out") = &make("tn_empty", ndim, sizes, dtype, device).leak()->view;
+  });
 }
 
-tn_status tn_from_host(int32_t ndim, const int64_t* sizes, tn_dtype dtype, const void* data, uint64_t bytes,
-                       tn_device device, tn_handle* out) {
+tn_status tn_from_host(int32_t ndim, const int64_t* sizes, tn_dtype dtype, const void* data,
+                       uint64_t bytes, tn_device device, tn_handle* out) {
   return guarded([&] {
     checked(out, "tn_from_host", "out");
     Impl t = make("tn_from_host", ndim, sizes, dtype, device);

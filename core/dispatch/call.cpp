@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A call: inference, device, outputs, kernel, fallback chain. One path for every plugin, device and layout.
+// A call: inference, device, outputs, kernel, fallback chain. One path for every plugin, device and
+// layout.
 #include "core/base/in_flight.h"
 #include "core/base/watched_calls.h"
 #include "core/dispatch/fallback.h"
@@ -20,8 +21,9 @@ namespace {
 
 // Opens what serves the device if there is no kernel yet.
 TENON_COLD KernelEntry* kernel_of_layout(CallFrame& f) {
-  TENON_CHECK(op_takes(f.op(), f.c.checked), NotImplementedError, f.op().name, ": not implemented for dtype ",
-              dtype_name(f.c.checked), "; it takes ", f.op().dtypes);
+  TENON_CHECK(op_takes(f.op(), f.c.checked), NotImplementedError, f.op().name,
+              ": not implemented for dtype ", dtype_name(f.c.checked), "; it takes ",
+              f.op().dtypes);
   first_use(f.slot);
   return KernelList(f, f.slot).next();
 }
@@ -30,21 +32,22 @@ inline KernelEntry* first_kernel(CallFrame& f) {
   if (TENON_UNLIKELY(f.layout != 0)) return kernel_of_layout(f);
   if (f.op().flags & kOpNoKernel) return nullptr;
   KernelEntry* e = find_kernel(f.op(), f.slot, 0, f.dtype);
-  if (TENON_UNLIKELY(g_dtypes_in_use.load(std::memory_order_relaxed)) && e && !knows_dtypes(f, *e)) return nullptr;
+  if (TENON_UNLIKELY(g_dtypes_in_use.load(std::memory_order_relaxed)) && e && !knows_dtypes(f, *e))
+    return nullptr;
   return e;
 }
 
 // No kernel for this dtype, or it declined.
 TENON_COLD void without_kernel(CallFrame& f, const KernelEntry* declined) {
   if (!op_takes(f.op(), f.c.checked)) {
-    throw NotImplementedError(
-        join(f.op().name, ": not implemented for dtype ", dtype_name(f.c.checked), "; it takes ", f.op().dtypes));
+    throw NotImplementedError(join(f.op().name, ": not implemented for dtype ",
+                                   dtype_name(f.c.checked), "; it takes ", f.op().dtypes));
   }
   fall_back(f, declined);
 }
 
-// Only the operator copy takes tensors of two devices, and no kernel sees both: core moves the bytes. False for one
-// device.
+// Only the operator copy takes tensors of two devices, and no kernel sees both: core moves the
+// bytes. False for one device.
 TENON_COLD bool copy_across(CallFrame& f) {
   TensorImpl &to = f.c.tensor(0), &from = f.c.tensor(1);
   const bool same = to.slot == from.slot && to.index == from.index;
@@ -65,7 +68,8 @@ void call_view(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   Infer c(op, in, form);
   op.infer(c);
   const OutMeta& o = c.out[0];
-  outs[0] = new_view(c.tensor(o.alias_of), o.dtype, o.byte_offset, o.ndim, o.sizes, o.strides).leak();
+  outs[0] =
+      new_view(c.tensor(o.alias_of), o.dtype, o.byte_offset, o.ndim, o.sizes, o.strides).leak();
 }
 
 // Allocation is all there is. The device is the one asked for, else that of the first tensor.
@@ -88,7 +92,9 @@ void call_new(const Op& op, const tn_value* in, TensorImpl** outs) {
 
 void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   InFlight inside;
-  if ((op.flags & kOpFastPath) && TENON_LIKELY(!calls_are_watched()) && call_fast_path(op, in, outs, form)) return;
+  if ((op.flags & kOpFastPath) && TENON_LIKELY(!calls_are_watched()) &&
+      call_fast_path(op, in, outs, form))
+    return;
   if (TENON_UNLIKELY(op.flags & kOpListLengths)) check_list_lengths(op, in);
   const bool layouts = op.layout != nullptr || g_layouts_in_use.load(std::memory_order_relaxed);
   const int layout = TENON_UNLIKELY(layouts) ? layout_of_call(op, in) : 0;
@@ -110,7 +116,8 @@ void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   if (TENON_UNLIKELY(op.flags & kOpCrossDevice) && layout == 0 && copy_across(f)) return;
   KernelEntry* e = first_kernel(f);
   try {
-    const bool ready = layout == 0 || e != nullptr;  // else a step of the fallback chain makes the outputs
+    const bool ready =
+        layout == 0 || e != nullptr;  // else a step of the fallback chain makes the outputs
     if (TENON_LIKELY(ready))
       make_outputs(f, e);
     else

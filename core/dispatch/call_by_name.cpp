@@ -16,7 +16,8 @@ namespace tenon::core {
 namespace {
 
 constexpr uint64_t bit(tn_tag t) { return uint64_t{1} << t; }
-constexpr uint64_t kNumber = bit(TN_TAG_I64) | bit(TN_TAG_F64) | bit(TN_TAG_BOOL) | bit(TN_TAG_COMPLEX);
+constexpr uint64_t kNumber =
+    bit(TN_TAG_I64) | bit(TN_TAG_F64) | bit(TN_TAG_BOOL) | bit(TN_TAG_COMPLEX);
 
 // Tags whose values hold neither a code nor a pointer to more than a tensor.
 constexpr uint64_t kHarmless =
@@ -106,8 +107,8 @@ void check_code(const Op& op, const ArgInfo& a, const tn_value& v) {
 
 // Rows of libtenon compute with real numbers; a kernel of a plugin may know what to do with others.
 void check_scalar(const Op& op, const ArgInfo& a, const tn_value& v) {
-  TENON_CHECK(v.tag <= TN_TAG_COMPLEX && (kNumber >> v.tag & 1), TypeError, op.name, ": argument '", a.name,
-              "': a list of numbers has an entry with tag ", v.tag);
+  TENON_CHECK(v.tag <= TN_TAG_COMPLEX && (kNumber >> v.tag & 1), TypeError, op.name, ": argument '",
+              a.name, "': a list of numbers has an entry with tag ", v.tag);
   if (v.tag != TN_TAG_COMPLEX) return;
   if (!v.u.ptr) refuse(op, a, "is a null pointer to a complex number");
   if (op.row_call.load(std::memory_order_relaxed)) refuse(op, a, "cannot take a complex number");
@@ -131,7 +132,8 @@ void check_pointers(const Op& op, const ArgInfo& a, const tn_value& v) {
     case TN_TAG_SCALAR_LIST:
     case TN_TAG_TENSOR_LIST:
       if (v.len != 0 && !v.u.ptr) refuse(op, a, join("is a null list of ", v.len, " entries"));
-      for (uint32_t k = 0; v.tag == TN_TAG_SCALAR_LIST && k < v.len; ++k) check_scalar(op, a, v.u.values[k]);
+      for (uint32_t k = 0; v.tag == TN_TAG_SCALAR_LIST && k < v.len; ++k)
+        check_scalar(op, a, v.u.values[k]);
       for (uint32_t k = 0; a.type == ArgType::TensorList && k < v.len; ++k) {
         if (!v.u.tensors[k]) refuse(op, a, join("has a null tensor at position ", k));
       }
@@ -141,15 +143,17 @@ void check_pointers(const Op& op, const ArgInfo& a, const tn_value& v) {
   }
 }
 
-// C programs write 1 where a schema says float, and one number where it says int[N]; `repeated` keeps N of them. What
-// its entries point to stays where it is when it grows.
-tn_value converted(const Op& op, const ArgInfo& a, const tn_value& given, std::vector<std::vector<int64_t>>& repeated) {
+// C programs write 1 where a schema says float, and one number where it says int[N]; `repeated`
+// keeps N of them. What its entries point to stays where it is when it grows.
+tn_value converted(const Op& op, const ArgInfo& a, const tn_value& given,
+                   std::vector<std::vector<int64_t>>& repeated) {
   tn_value v = given;
   bool wants_float = a.type == ArgType::Float || a.type == ArgType::OptFloat;
   if (v.tag == TN_TAG_I64 && wants_float) {
     v.tag = TN_TAG_F64;
     v.u.f64 = static_cast<double>(given.u.i64);
-  } else if (v.tag == TN_TAG_I64 && a.fixed > 0 && (a.type == ArgType::IntList || a.type == ArgType::OptIntList)) {
+  } else if (v.tag == TN_TAG_I64 && a.fixed > 0 &&
+             (a.type == ArgType::IntList || a.type == ArgType::OptIntList)) {
     v.tag = TN_TAG_I64_LIST;
     v.len = a.fixed;
     v.u.i64s = repeated.emplace_back(a.fixed, given.u.i64).data();
@@ -224,8 +228,9 @@ void run_row(const Op& op, Function f, const tn_value* in, tn_value* out) {
 
 void run_kernel(const Target& t, const tn_value* in, tn_value* out) {
   const Op& op = *t.op;
-  TENON_CHECK(op.kind != OpKind::Composite, NotImplementedError, op.name,
-              ": a function over other ops, which is in libtenon; this process has libtenon_core alone");
+  TENON_CHECK(
+      op.kind != OpKind::Composite, NotImplementedError, op.name,
+      ": a function over other ops, which is in libtenon; this process has libtenon_core alone");
   TENON_CHECK(op.n_results <= kMaxOutputs, NotImplementedError, op.name, ": too many results");
   TensorImpl* outs[kMaxOutputs] = {};
   if (t.form == Form::Inplace) outs[0] = TensorImpl::from_view(in[0].u.tensor);
@@ -235,26 +240,28 @@ void run_kernel(const Target& t, const tn_value* in, tn_value* out) {
   }
 }
 
-void call_found(Caller caller, const Target& t, const tn_value* in, uint32_t n_in, tn_value* out, uint32_t n_out) {
+void call_found(Caller caller, const Target& t, const tn_value* in, uint32_t n_in, tn_value* out,
+                uint32_t n_out) {
   const Op& op = *t.op;
-  TENON_CHECK(n_in <= op.n_args, TypeError, op.name, ": takes ", int{op.n_args}, " arguments, got ", n_in,
-              "; the schema is ", op.schema);
-  TENON_CHECK(n_out >= op.n_results, ValueError, op.name, ": has ", int{op.n_results}, " results, room was given for ",
-              n_out);
+  TENON_CHECK(n_in <= op.n_args, TypeError, op.name, ": takes ", int{op.n_args}, " arguments, got ",
+              n_in, "; the schema is ", op.schema);
+  TENON_CHECK(n_out >= op.n_results, ValueError, op.name, ": has ", int{op.n_results},
+              " results, room was given for ", n_out);
   tn_value full[kMaxArgs];
   std::vector<std::vector<const tn_tensor*>> lists;
   std::vector<std::vector<int64_t>> repeated;
   for (uint32_t i = 0; i < op.n_args; ++i) {
     const ArgInfo& a = op.args[i];
-    TENON_CHECK(i < n_in || a.has_default, TypeError, op.name, ": argument '", a.name, "' is missing; the schema is ",
-                op.schema);
+    TENON_CHECK(i < n_in || a.has_default, TypeError, op.name, ": argument '", a.name,
+                "' is missing; the schema is ", op.schema);
     full[i] = i < n_in ? converted(op, a, in[i], repeated) : a.value;
     resolve_components(full[i], lists);
   }
   if (const RegisteredCall recorded = g_registered_call.load();
       recorded && caller == Caller::Program && t.form == Form::Functional && registered(op)) {
     return run_row(
-        op, [&](const tn_value* args, OwnedValue* results) { recorded(op, args, results); }, full, out);
+        op, [&](const tn_value* args, OwnedValue* results) { recorded(op, args, results); }, full,
+        out);
   }
   BoxedFn row = t.form == Form::Inplace ? op.row_call_inplace.load() : op.row_call.load();
   if (row && (caller == Caller::Program || op.kind == OpKind::Composite)) {
@@ -266,8 +273,8 @@ void call_found(Caller caller, const Target& t, const tn_value* in, uint32_t n_i
 
 }  // namespace
 
-void call_by_name(Caller caller, std::string_view name, const tn_value* in, uint32_t n_in, tn_value* out,
-                  uint32_t n_out) {
+void call_by_name(Caller caller, std::string_view name, const tn_value* in, uint32_t n_in,
+                  tn_value* out, uint32_t n_out) {
   std::fill_n(out, n_out, tn_value{});
   const Target t = find(name);
   try {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Moving elements between tensors of any dtype, stride and device. A device needs only byte copies to and from the
-// host for all of it; its own copy kernel is used where it has one.
+// Moving elements between tensors of any dtype, stride and device. A device needs only byte copies
+// to and from the host for all of it; its own copy kernel is used where it has one.
 #include <cstring>
 
 #include "core/base/in_flight.h"
@@ -18,9 +18,10 @@ namespace {
 
 // Whether the kernel takes the tensors as they are: preparing them for it would take a copy again.
 bool takes(const KernelEntry& e, const TensorImpl& dst, const TensorImpl& src) {
-  bool strides =
-      (e.flags & TN_KERNEL_ANY_STRIDES) || (dst.contiguous() && src.contiguous() && dst.sizes() == src.sizes());
-  return strides && e.dtypes.has(src.dtype) && ((e.flags & TN_KERNEL_MIXED_DTYPES) || dst.dtype == src.dtype);
+  bool strides = (e.flags & TN_KERNEL_ANY_STRIDES) ||
+                 (dst.contiguous() && src.contiguous() && dst.sizes() == src.sizes());
+  return strides && e.dtypes.has(src.dtype) &&
+         ((e.flags & TN_KERNEL_MIXED_DTYPES) || dst.dtype == src.dtype);
 }
 
 void call_copy(TensorImpl& dst, TensorImpl& src) {
@@ -47,10 +48,12 @@ bool copy_natively(TensorImpl& dst, TensorImpl& src) {
 void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
   if (dst.slot == src.slot && dst.index == src.index) {
     if (copy_natively(dst, src)) return;
-    if ((foreign(dst.dtype) || foreign(src.dtype)) && !plain(dst, src)) return copy_foreign(dst, src);
+    if ((foreign(dst.dtype) || foreign(src.dtype)) && !plain(dst, src))
+      return copy_foreign(dst, src);
     if (dst.slot == 0) {
       if (plain(dst, src)) {  // what a process without any plugin can do
-        std::memcpy(dst.host_data(), src.host_data(), static_cast<std::size_t>(dst.numel) * dst.itemsize());
+        std::memcpy(dst.host_data(), src.host_data(),
+                    static_cast<std::size_t>(dst.numel) * dst.itemsize());
         return dst.bump_version();
       }
       TENON_CHECK(!find_kernel(known::copy(), 0, 0, dst.dtype), NotImplementedError,
@@ -59,7 +62,8 @@ void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
     }
   }
   if (plain(dst, src) && (dst.slot == 0 || src.slot == 0 || dst.slot == src.slot)) {
-    copy_bytes(dst, dst.view.byte_offset, src, src.view.byte_offset, static_cast<uint64_t>(dst.numel) * dst.itemsize(),
+    copy_bytes(dst, dst.view.byte_offset, src, src.view.byte_offset,
+               static_cast<uint64_t>(dst.numel) * dst.itemsize(),
                !non_blocking || (dst.slot == 0 && !dst.storage->pinned));
     return dst.bump_version();
   }
@@ -77,11 +81,13 @@ void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
 Scalar item(TensorImpl& t) {
   TENON_CHECK(!t.composite(), TypeError, "item: a tensor of layout ", layout_name(t.layout_slot),
               " is read through to_dense()");
-  TENON_CHECK(t.numel == 1, ValueError, "item: only one-element tensors become a host number; this has ", t.numel);
+  TENON_CHECK(t.numel == 1, ValueError,
+              "item: only one-element tensors become a host number; this has ", t.numel);
   Impl host = t.slot == 0 ? Impl::share(&t) : to_host(t);
   if (foreign(t.dtype)) {
     Impl number = new_tensor("item", kFloat, 0, 0, 0, nullptr);
-    copy_foreign(*number, *TensorImpl::make(t.dtype, host->storage, host->byte_offset(), 0, nullptr));
+    copy_foreign(*number,
+                 *TensorImpl::make(t.dtype, host->storage, host->byte_offset(), 0, nullptr));
     host = std::move(number);
   }
   const char* p = host->host_data();

@@ -36,7 +36,8 @@ void deliver_result(CallFrame& f, int k, Impl made) {
     return;
   }
   TensorImpl& target = *f.targets[k];
-  const bool owned = made->use_count() == 1 && made->storage->use_count() == 1 && made->sizes() == target.sizes();
+  const bool owned =
+      made->use_count() == 1 && made->storage->use_count() == 1 && made->sizes() == target.sizes();
   TensorImpl* given = f.write_back[k];
   if (owned && given && (made->dtype == target.dtype || given->dtype == target.dtype)) {
     f.targets[k] = f.keep(std::move(made));  // copied into what was given at the end of the call

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What serves a call without a native kernel, step by step: other kernels, float32 for a registered dtype, a
-// decomposition, the host, strided copies of a layout; else an error that says why each step does not.
+// What serves a call without a native kernel, step by step: other kernels, float32 for a registered
+// dtype, a decomposition, the host, strided copies of a layout; else an error that says why each
+// step does not.
 #include "core/dispatch/fallback.h"
 
 #include "core/base/in_flight.h"
@@ -85,11 +86,14 @@ uint64_t bytes_of(const TensorImpl& t) {
   return bytes;
 }
 
-Impl copy_to_host(TensorImpl& t) { return t.composite() ? copy_composite(t, t.dtype, 0, 0) : to_host(t); }
+Impl copy_to_host(TensorImpl& t) {
+  return t.composite() ? copy_composite(t, t.dtype, 0, 0) : to_host(t);
+}
 
 // A result that was computed on the host becomes one of the call's device.
 void deliver_from_host(CallFrame& f, int k, TensorImpl& made) {
-  if (made.composite()) return deliver_result(f, k, copy_composite(made, made.dtype, f.slot, f.index));
+  if (made.composite())
+    return deliver_result(f, k, copy_composite(made, made.dtype, f.slot, f.index));
   if (f.targets[k]) return from_host(*f.targets[k], made);
   if (f.layout == 0 && !(f.op().flags & kOpDynamic)) return;
   Impl there = new_tensor(f.op().name, made.dtype, f.slot, f.index, made.ndim(), made.view.sizes);
@@ -99,7 +103,8 @@ void deliver_from_host(CallFrame& f, int k, TensorImpl& made) {
 
 bool call_on_host(CallFrame& f, const std::string& reason) {
   if (!host_serves(f)) return false;
-  refuse_in_capture(f.slot, f.index, f.op().name, join("it would be computed on the host (", reason, ")"));
+  refuse_in_capture(f.slot, f.index, f.op().name,
+                    join("it would be computed on the host (", reason, ")"));
   uint64_t bytes = 0;
   std::vector<std::pair<TensorImpl*, Impl>> written;  // on the device, on the host
   Replaced args(f.op(), f.c.in, [&](int i, TensorImpl& t) {
@@ -112,7 +117,8 @@ bool call_on_host(CallFrame& f, const std::string& reason) {
   for (int i = 0; i < f.op().n_args; ++i) {
     if (args.in[i].tag == TN_TAG_DEVICE) args.in[i].u.device = tn_device{TN_CPU, 0};
     // Reserved already, so that the bits are those of a native kernel.
-    if (f.in[i].tag == TN_TAG_GENERATOR && f.op().args[i].type == ArgType::Generator) args.in[i] = f.in[i];
+    if (f.in[i].tag == TN_TAG_GENERATOR && f.op().args[i].type == ArgType::Generator)
+      args.in[i] = f.in[i];
   }
   count_fallback(f, ServedBy::Staged, reason, bytes);
   TensorImpl* outs[kMaxOutputs] = {};
@@ -133,8 +139,9 @@ std::string native_reason(const CallFrame& f) {
   return join("no kernel for dtype ", dtype_name(f.dtype));
 }
 
-// The kernels after one that declined, each with what its own flags promise it: a kernel that knows one layout of
-// outputs, or may not write over an argument, never gets what the one before it was prepared for.
+// The kernels after one that declined, each with what its own flags promise it: a kernel that knows
+// one layout of outputs, or may not write over an argument, never gets what the one before it was
+// prepared for.
 bool try_further_kernels(CallFrame& f, const KernelEntry& declined) {
   KernelList kernels(f, f.slot, declined);
   while (KernelEntry* e = kernels.next()) {
@@ -145,7 +152,8 @@ bool try_further_kernels(CallFrame& f, const KernelEntry& declined) {
   return false;
 }
 
-// For calls with a dtype that a plugin registered: computed in float32. False if there is none in this call.
+// For calls with a dtype that a plugin registered: computed in float32. False if there is none in
+// this call.
 bool call_as_float(CallFrame& f, const std::string& reason) {
   if (f.layout != 0) return false;
   auto known = [](ScalarType t) { return foreign(t) && dtype_ext(t) != nullptr; };
@@ -177,17 +185,19 @@ bool call_as_float(CallFrame& f, const std::string& reason) {
   return true;
 }
 
-[[noreturn]] TENON_COLD void nothing_serves(const CallFrame& f, const std::string& native, bool declined) {
+[[noreturn]] TENON_COLD void nothing_serves(const CallFrame& f, const std::string& native,
+                                            bool declined) {
   if (f.layout != 0) no_kernel_for_layouts(f, declined);
   std::string why;
   can_decompose(f.op(), f.slot, f.dtype, &why);
   const std::string& device = device_entry(f.slot).name;
   std::string key = join(device, ", ", dtype_name(f.dtype));
-  std::string absent =
-      cell(f.op(), 0, 0).load() || registered(f.op()) ? "" : join("; ", backend_source().why_absent("cpu"));
-  throw NotImplementedError(
-      join(f.op().name, " has no kernel for ", key, ": native: ", native, "; decomposition: ", why,
-           "; staged: ", f.slot == 0 ? "this is the host" : "the host has no kernel either", absent));
+  std::string absent = cell(f.op(), 0, 0).load() || registered(f.op())
+                           ? ""
+                           : join("; ", backend_source().why_absent("cpu"));
+  throw NotImplementedError(join(
+      f.op().name, " has no kernel for ", key, ": native: ", native, "; decomposition: ", why,
+      "; staged: ", f.slot == 0 ? "this is the host" : "the host has no kernel either", absent));
 }
 
 }  // namespace
@@ -211,10 +221,13 @@ bool has_kernel(const Op& op, int slot, ScalarType dtype) {
 std::vector<Candidate> explain(const Op& op, int slot, ScalarType dtype) {
   InFlight inside;
   std::vector<Candidate> out;
-  if (op.kind == OpKind::View) return {{ServedBy::View, true, "served by core: no kernel is needed"}};
-  if (op.kind == OpKind::Composite) return {{ServedBy::Composite, true, "a function over other ops"}};
+  if (op.kind == OpKind::View)
+    return {{ServedBy::View, true, "served by core: no kernel is needed"}};
+  if (op.kind == OpKind::Composite)
+    return {{ServedBy::Composite, true, "a function over other ops"}};
   if (op.flags & kOpNoKernel) return {{ServedBy::Core, true, "allocation only"}};
-  if (!op_takes(op, dtype)) return {{ServedBy::None, false, join("the operator takes ", op.dtypes)}};
+  if (!op_takes(op, dtype))
+    return {{ServedBy::None, false, join("the operator takes ", op.dtypes)}};
   first_use(slot);
   bool native = false;
   for (KernelEntry* e = cell(op, slot, 0).load(); e; e = e->next.load()) {
@@ -222,12 +235,15 @@ std::vector<Candidate> explain(const Op& op, int slot, ScalarType dtype) {
                            std::string_view(e->plugin->version.ptr, e->plugin->version.len));
     bool takes = e->dtypes.has(dtype);
     native |= takes;
-    const std::string why = takes ? join(", priority ", e->kernel->priority, ", of the plugin ", e->plugin_priority)
-                                  : " has no kernel for this dtype";
+    const std::string why =
+        takes ? join(", priority ", e->kernel->priority, ", of the plugin ", e->plugin_priority)
+              : " has no kernel for this dtype";
     out.push_back({ServedBy::Native, takes, join("plugin ", who, why)});
   }
-  if (out.empty()) out.push_back({ServedBy::Native, false, "no plugin has a kernel for this device"});
-  std::string why = op.by_code == ByCode::None ? "a function of tenon/ops" : "one call of a primitive";
+  if (out.empty())
+    out.push_back({ServedBy::Native, false, "no plugin has a kernel for this device"});
+  std::string why =
+      op.by_code == ByCode::None ? "a function of tenon/ops" : "one call of a primitive";
   bool decomposes = can_decompose(op, slot, dtype, &why);
   out.push_back({ServedBy::Decomposition, decomposes, why});
   bool host = slot != 0 && (find_kernel(op, 0, 0, dtype) || can_decompose(op, 0, dtype));

@@ -10,7 +10,8 @@
 
 namespace tenon::core {
 
-// NotImplementedError with a reason for each step. `declined`: the first kernel that was asked, if there was one.
+// NotImplementedError with a reason for each step. `declined`: the first kernel that was asked, if
+// there was one.
 void fall_back(CallFrame& f, const KernelEntry* declined);
 
 }  // namespace tenon::core

@@ -18,7 +18,9 @@ namespace {
 
 struct Counts {
   LeafMutex mutex;
-  std::map<std::tuple<std::string, std::string, ServedBy, std::string>, std::pair<uint64_t, uint64_t>> map;
+  std::map<std::tuple<std::string, std::string, ServedBy, std::string>,
+           std::pair<uint64_t, uint64_t>>
+      map;
 };
 Counts& g_counts = *new Counts;  // never destroyed: tensors may outlive statics
 std::atomic<int> g_policy{-1};
@@ -26,7 +28,8 @@ std::atomic<int> g_policy{-1};
 constexpr const char* kPolicies[] = {"allow", "warn", "forbid", "forbid-staging"};  // as Fallback
 
 Fallback policy_from_setting() {
-  return static_cast<Fallback>(choice_setting("FALLBACK", kPolicies, 4, static_cast<int>(Fallback::Allow)));
+  return static_cast<Fallback>(
+      choice_setting("FALLBACK", kPolicies, 4, static_cast<int>(Fallback::Allow)));
 }
 
 // Of each ServedBy: its name, and what an error says of a call that it may not serve.
@@ -49,11 +52,11 @@ static_assert(std::size(kServedBy) == static_cast<std::size_t>(ServedBy::None) +
   if (staged) can_decompose(f.op(), f.slot, f.dtype, &why);
   const char* way = kServedBy[static_cast<int>(by)][1];
   const std::string more = why.empty() ? "" : "; no decomposition: " + why;
-  throw NotImplementedError(
-      join(f.op().name, ": would be ", way, " on ", device_entry(f.slot).name, " (", reason, more,
-           "), which is forbidden by setting (TENON_FALLBACK=", kPolicies[static_cast<int>(fallback())],
-           "): give the device a kernel for it, call it on tensors of the host, or ",
-           staged ? "set warn" : "set forbid-staging"));
+  throw NotImplementedError(join(
+      f.op().name, ": would be ", way, " on ", device_entry(f.slot).name, " (", reason, more,
+      "), which is forbidden by setting (TENON_FALLBACK=", kPolicies[static_cast<int>(fallback())],
+      "): give the device a kernel for it, call it on tensors of the host, or ",
+      staged ? "set warn" : "set forbid-staging"));
 }
 
 }  // namespace
@@ -75,7 +78,8 @@ void count_fallback(const CallFrame& f, ServedBy by, const std::string& reason, 
   }
   if (policy == Fallback::Warn) {
     std::string key = join(f.op().name, "@", device, "/", toString(by));
-    warn_once(key, "fallback", join(f.op().name, " on ", device, " is served by ", toString(by), ": ", reason));
+    warn_once(key, "fallback",
+              join(f.op().name, " on ", device, " is served by ", toString(by), ": ", reason));
   }
 }
 
@@ -105,7 +109,8 @@ std::string fallback_summary() {
     calls += c.calls;
     bytes += c.bytes;
   }
-  return calls ? join(calls, " calls of ", ops, " ops fell back (", bytes, " bytes staged); `fallback_counts` has them")
+  return calls ? join(calls, " calls of ", ops, " ops fell back (", bytes,
+                      " bytes staged); `fallback_counts` has them")
                : "";
 }
 

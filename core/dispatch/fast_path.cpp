@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The fast path is for what nearly every pointwise call is: uniform operands, that is row-major floating tensors of one
-// dtype and device, and of one shape or the end of it (a bias). Their result has that dtype (or bool) and shape, so
-// there is nothing to infer, promote, cast or copy; a flag tells the kernel (TN_CALL_UNIFORM). Operators that qualify
-// have a fast_path line in their definition. Whatever does not fit leaves everything as it was and takes the general
-// path in call.cpp.
+// The fast path is for what nearly every pointwise call is: uniform operands, that is row-major
+// floating tensors of one dtype and device, and of one shape or the end of it (a bias). Their
+// result has that dtype (or bool) and shape, so there is nothing to infer, promote, cast or copy; a
+// flag tells the kernel (TN_CALL_UNIFORM). Operators that qualify have a fast_path line in their
+// definition. Whatever does not fit leaves everything as it was and takes the general path in
+// call.cpp.
 #include "core/dispatch/fast_path.h"
 #include "core/dispatch/frame.h"
 #include "core/dispatch/prepare.h"
@@ -17,10 +18,12 @@ namespace tenon::core {
 namespace {
 
 constexpr uint64_t bit(ScalarType t) { return uint64_t{1} << static_cast<int>(t); }
-constexpr uint64_t kFloating =
-    bit(ScalarType::Half) | bit(ScalarType::Float) | bit(ScalarType::Double) | bit(ScalarType::BFloat16);
+constexpr uint64_t kFloating = bit(ScalarType::Half) | bit(ScalarType::Float) |
+                               bit(ScalarType::Double) | bit(ScalarType::BFloat16);
 
-inline bool is_floating(ScalarType t) { return static_cast<int>(t) < 64 && (kFloating >> static_cast<int>(t) & 1); }
+inline bool is_floating(ScalarType t) {
+  return static_cast<int>(t) < 64 && (kFloating >> static_cast<int>(t) & 1);
+}
 
 inline bool same_kind(const TensorImpl& t, const TensorImpl& other) {
   return t.contiguous() && t.dtype == other.dtype && t.slot == other.slot && t.index == other.index;
@@ -71,11 +74,12 @@ inline Common common_of(const Op& op, const tn_value* in) {
   return c;
 }
 
-// Whether a given output can be written in place of a fresh one: uniform with the operands, and apart from every
-// argument or exactly one that the kernel may overwrite.
+// Whether a given output can be written in place of a fresh one: uniform with the operands, and
+// apart from every argument or exactly one that the kernel may overwrite.
 bool takes_result(const Op& op, const tn_value* in, const KernelEntry& e, const TensorImpl& out,
                   const TensorImpl& whole, ScalarType result) {
-  if (out.dtype != result || !same_kind(out, whole) || out.ndim() != whole.ndim() || !is_suffix(whole, out))
+  if (out.dtype != result || !same_kind(out, whole) || out.ndim() != whole.ndim() ||
+      !is_suffix(whole, out))
     return false;
   for (int i = 0; i < op.n_args; ++i) {
     if (in[i].tag != TN_TAG_TENSOR) continue;
@@ -94,7 +98,8 @@ bool call_fast_path(const Op& op, const tn_value* in, TensorImpl** outs, Form fo
   const TensorImpl* whole = common.whole;
   if (whole == nullptr) return false;
   KernelEntry* e = find_kernel(op, whole->slot, 0, whole->dtype);
-  if (TENON_UNLIKELY(e == nullptr) || (common.repeats && !(e->flags & TN_KERNEL_BROADCASTS))) return false;
+  if (TENON_UNLIKELY(e == nullptr) || (common.repeats && !(e->flags & TN_KERNEL_BROADCASTS)))
+    return false;
   const ScalarType result = op.flags & kOpBoolResult ? ScalarType::Bool : whole->dtype;
   CallFrame f(op, in, outs, form);
   f.slot = whole->slot;

@@ -8,7 +8,8 @@
 
 namespace tenon::core {
 
-// One call of an operator with kOpFastPath; false, and nothing happened, if it has to take the general path.
+// One call of an operator with kOpFastPath; false, and nothing happened, if it has to take the
+// general path.
 bool call_fast_path(const Op& op, const tn_value* in, TensorImpl** outs, Form form);
 
 }  // namespace tenon::core

@@ -41,12 +41,14 @@ struct CallFrame {
   struct Lists {  // arguments that are lists and had to change
     std::vector<std::vector<const tn_tensor*>> views;
     std::vector<Impl> tensors;
-    std::vector<std::pair<TensorImpl*, TensorImpl*>> written;  // an argument and the copy that the kernel writes
+    std::vector<std::pair<TensorImpl*, TensorImpl*>>
+        written;  // an argument and the copy that the kernel writes
   };
   std::unique_ptr<Lists> lists;
   tn_generator generator;
 
-  // Outputs as the kernel gets them; where one stands in for a given output, `write_back` has that output.
+  // Outputs as the kernel gets them; where one stands in for a given output, `write_back` has that
+  // output.
   TensorImpl* targets[kMaxOutputs];
   TensorImpl* write_back[kMaxOutputs];
   uint32_t flags = 0;  // TN_CALL_UNIFORM

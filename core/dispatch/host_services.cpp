@@ -29,7 +29,8 @@ void host_set_error(tn_call* call, tn_str text) {
   if (!call || !call->context) return;
   try {
     static_cast<CallFrame*>(call->context)->error.assign(text.ptr, text.len);
-  } catch (const std::bad_alloc&) {  // nothing is thrown into a plugin; the status goes without its words
+  } catch (const std::bad_alloc&) {  // nothing is thrown into a plugin; the status goes without its
+                                     // words
   }
 }
 
@@ -50,8 +51,8 @@ tn_status serve(tn_call* call, Body body) {
 }
 
 void check_shape(const char* service, int32_t ndim, const int64_t* sizes) {
-  TENON_CHECK(ndim >= 0 && ndim <= kMaxDims, ValueError, service, ": a tensor has at most ", kMaxDims,
-              " dimensions, got ", ndim);
+  TENON_CHECK(ndim >= 0 && ndim <= kMaxDims, ValueError, service, ": a tensor has at most ",
+              kMaxDims, " dimensions, got ", ndim);
   TENON_CHECK(ndim == 0 || sizes, ValueError, service, ": argument 'sizes' is null");
 }
 
@@ -68,39 +69,44 @@ void give_output(CallFrame& f, tn_call* call, uint32_t i, Impl t) {
 }
 
 void check_output(const CallFrame& f, const char* service, uint32_t i) {
-  TENON_CHECK(i < f.op().n_results, ValueError, service, ": there is no output ", i, "; the op has ", f.op().n_results);
+  TENON_CHECK(i < f.op().n_results, ValueError, service, ": there is no output ", i,
+              "; the op has ", f.op().n_results);
 }
 
-tn_status host_alloc_out(tn_call* call, uint32_t i, int32_t ndim, const int64_t* sizes, tn_dtype dtype) {
+tn_status host_alloc_out(tn_call* call, uint32_t i, int32_t ndim, const int64_t* sizes,
+                         tn_dtype dtype) {
   return serve(call, [&](CallFrame& f) {
     check_output(f, "alloc_out", i);
     TENON_CHECK(!f.targets[i], ValueError, "alloc_out: output ", i, " is sized already");
     check_shape("alloc_out", ndim, sizes);
-    give_output(f, call, i, new_tensor(f.op().name, dtype_from_abi(dtype), f.slot, f.index, ndim, sizes));
+    give_output(f, call, i,
+                new_tensor(f.op().name, dtype_from_abi(dtype), f.slot, f.index, ndim, sizes));
   });
 }
 
 // The output's component, not there yet.
 TensorImpl& open_component(CallFrame& f, const char* service, uint32_t i, uint32_t component) {
   check_output(f, service, i);
-  TENON_CHECK(f.targets[i] && f.targets[i]->composite(), ValueError, service, ": output ", i, " is strided");
+  TENON_CHECK(f.targets[i] && f.targets[i]->composite(), ValueError, service, ": output ", i,
+              " is strided");
   TensorImpl& t = *f.targets[i];
   TENON_CHECK(component < static_cast<uint32_t>(t.components->n), ValueError, service, ": layout ",
               layout_name(t.layout_slot), " has no component ", component);
-  TENON_CHECK(!t.components->impl[component], ValueError, service, ": component ", component, " of output ", i,
-              " is there already");
+  TENON_CHECK(!t.components->impl[component], ValueError, service, ": component ", component,
+              " of output ", i, " is there already");
   return t;
 }
 
 void set_checked(const char* service, TensorImpl& t, uint32_t component, Impl part) {
   const bool values = component + 1 == static_cast<uint32_t>(t.components->n);
-  TENON_CHECK(!values || part->dtype == t.dtype, ValueError, service, ": the values of a tensor of dtype ",
-              dtype_name(t.dtype), " cannot be ", dtype_name(part->dtype));
+  TENON_CHECK(!values || part->dtype == t.dtype, ValueError, service,
+              ": the values of a tensor of dtype ", dtype_name(t.dtype), " cannot be ",
+              dtype_name(part->dtype));
   t.set_component(static_cast<int>(component), std::move(part));
 }
 
-tn_status host_alloc_component(tn_call* call, uint32_t i, uint32_t component, int32_t ndim, const int64_t* sizes,
-                               tn_dtype dtype) {
+tn_status host_alloc_component(tn_call* call, uint32_t i, uint32_t component, int32_t ndim,
+                               const int64_t* sizes, tn_dtype dtype) {
   return serve(call, [&](CallFrame& f) {
     TensorImpl& t = open_component(f, "alloc_component", i, component);
     check_shape("alloc_component", ndim, sizes);
@@ -109,7 +115,8 @@ tn_status host_alloc_component(tn_call* call, uint32_t i, uint32_t component, in
   });
 }
 
-tn_status host_share_component(tn_call* call, uint32_t i, uint32_t component, const tn_tensor* tensor) {
+tn_status host_share_component(tn_call* call, uint32_t i, uint32_t component,
+                               const tn_tensor* tensor) {
   return serve(call, [&](CallFrame& f) {
     check_output(f, "share_component", i);
     TENON_CHECK(tensor, ValueError, "share_component: argument 'tensor' is null");
@@ -117,8 +124,9 @@ tn_status host_share_component(tn_call* call, uint32_t i, uint32_t component, co
     TENON_CHECK(!from.composite(), ValueError, "share_component: a component is strided");
     if (!f.targets[i]) return give_output(f, call, i, from.alias(false));
     TensorImpl& t = open_component(f, "share_component", i, component);
-    TENON_CHECK(from.slot == t.slot && from.index == t.index, ValueError, "share_component: the output is on ",
-                t.device().str(), ", the tensor on ", from.device().str());
+    TENON_CHECK(from.slot == t.slot && from.index == t.index, ValueError,
+                "share_component: the output is on ", t.device().str(), ", the tensor on ",
+                from.device().str());
     // Memory is shared, geometry is not: its owner may resize the tensor.
     set_checked("share_component", t, component, from.alias(false));
   });
@@ -127,7 +135,8 @@ tn_status host_share_component(tn_call* call, uint32_t i, uint32_t component, co
 tn_status host_set_layout_flags(tn_call* call, uint32_t i, uint32_t flags) {
   return serve(call, [&](CallFrame& f) {
     check_output(f, "set_layout_flags", i);
-    TENON_CHECK(f.targets[i] && f.targets[i]->composite(), ValueError, "set_layout_flags: output ", i, " is strided");
+    TENON_CHECK(f.targets[i] && f.targets[i]->composite(), ValueError, "set_layout_flags: output ",
+                i, " is strided");
     f.targets[i]->view.flags = flags & ~0u << TN_LAYOUT_FLAG;
   });
 }
@@ -135,7 +144,8 @@ tn_status host_set_layout_flags(tn_call* call, uint32_t i, uint32_t flags) {
 int32_t host_num_threads() { return num_threads(); }
 const tn_ext* host_get_ext(uint32_t) { return nullptr; }
 
-tn_status host_call_op(tn_call* call, tn_str name, const tn_value* in, uint32_t n_in, tn_value* out, uint32_t n_out) {
+tn_status host_call_op(tn_call* call, tn_str name, const tn_value* in, uint32_t n_in, tn_value* out,
+                       uint32_t n_out) {
   try {
     call_by_name(Caller::Kernel, view(name), in, n_in, out, n_out);
     return TN_OK;
@@ -162,10 +172,11 @@ const tn_device_api* host_get_device_api(tn_str name, int32_t* type) {
 void check_schema(const tn_schema* schema) {
   constexpr std::size_t kLeast = offsetof(tn_schema, infer), kMost = 1 << 16;
   TENON_CHECK(schema && reinterpret_cast<uintptr_t>(schema) % alignof(tn_schema) == 0, ValueError,
-              "register_op: the schema is null, or at an address that is no multiple of ", alignof(tn_schema));
+              "register_op: the schema is null, or at an address that is no multiple of ",
+              alignof(tn_schema));
   TENON_CHECK(schema->struct_size >= kLeast && schema->struct_size <= kMost, ValueError,
-              "register_op: the schema says that it has ", schema->struct_size, " bytes; expected ", kLeast, " to ",
-              kMost);
+              "register_op: the schema says that it has ", schema->struct_size, " bytes; expected ",
+              kLeast, " to ", kMost);
 }
 
 tn_status host_register_op(const tn_schema* schema) {
@@ -197,11 +208,23 @@ tn_status host_get_setting(tn_str name, tn_str* value) {
   }
 }
 
-const tn_host g_host = {
-    sizeof(tn_host),      TN_ABI_MAJOR,         TN_ABI_MINOR,         host_set_error,   host_log,
-    host_alloc_out,       parallel_for,         host_num_threads,     host_get_ext,     host_call_op,
-    host_release,         host_get_device_api,  host_alloc_component, host_register_op, host_get_setting,
-    host_share_component, host_set_layout_flags};
+const tn_host g_host = {sizeof(tn_host),
+                        TN_ABI_MAJOR,
+                        TN_ABI_MINOR,
+                        host_set_error,
+                        host_log,
+                        host_alloc_out,
+                        parallel_for,
+                        host_num_threads,
+                        host_get_ext,
+                        host_call_op,
+                        host_release,
+                        host_get_device_api,
+                        host_alloc_component,
+                        host_register_op,
+                        host_get_setting,
+                        host_share_component,
+                        host_set_layout_flags};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The operators that core calls or recognizes by itself; no other file of core names one. Private to core.
+// The operators that core calls or recognizes by itself; no other file of core names one. Private
+// to core.
 #pragma once
 
 #include "op_ids.gen.h"

@@ -23,16 +23,16 @@ int layout_argument(const Op& op, const tn_value* in) {
   for (int i = 0; i < op.n_args; ++i) {
     if (in[i].tag != TN_TAG_LAYOUT || in[i].u.i64 == TN_STRIDED) continue;
     const int slot = layout_slot_from_abi(in[i].u.i64);
-    TENON_CHECK(slot > 0 && slot < layout_slots(), ValueError, op.name, ": argument '", op.args[i].name,
-                "': there is no layout of number ", in[i].u.i64);
+    TENON_CHECK(slot > 0 && slot < layout_slots(), ValueError, op.name, ": argument '",
+                op.args[i].name, "': there is no layout of number ", in[i].u.i64);
     return slot;
   }
   return 0;
 }
 
 [[noreturn]] void infer_failed(const CallFrame& f, tn_status status) {
-  throw_error(status, join(f.op().name, ": ", f.error.empty() ? join("status ", status) : f.error, " (layout ",
-                           layout_name(f.layout), ")"));
+  throw_error(status, join(f.op().name, ": ", f.error.empty() ? join("status ", status) : f.error,
+                           " (layout ", layout_name(f.layout), ")"));
 }
 
 // What the layout says of the results.
@@ -45,7 +45,8 @@ void ask_layout(CallFrame& f) {
     f.result_flags[k] = 0;
   }
   if (!ext.infer) {
-    TENON_CHECK(!own, NotImplementedError, f.op().name, ": not implemented for layout ", layout_name(f.layout));
+    TENON_CHECK(!own, NotImplementedError, f.op().name, ": not implemented for layout ",
+                layout_name(f.layout));
     return;
   }
   tn_tensor outputs[kMaxOutputs] = {};
@@ -67,7 +68,8 @@ void ask_layout(CallFrame& f) {
   call.in = f.in;
   call.context = &f;
   call.op = f.op().index;
-  const tn_status s = ext.infer(&call, tn_str{f.op().name, std::strlen(f.op().name)}, outputs, sizes);
+  const tn_status s =
+      ext.infer(&call, tn_str{f.op().name, std::strlen(f.op().name)}, outputs, sizes);
   if (s == TN_DECLINED && !own) return;
   TENON_CHECK(s != TN_DECLINED, NotImplementedError, f.op().name, ": not implemented for layout ",
               layout_name(f.layout));
@@ -77,13 +79,16 @@ void ask_layout(CallFrame& f) {
       f.result_layout[k] = 0;
       continue;
     }
-    TENON_CHECK(outputs[k].ndim >= 0 && outputs[k].ndim <= kMaxDims, BackendError, f.op().name, ": layout ",
-                layout_name(f.layout), " gave result ", k, " ", outputs[k].ndim, " dimensions");
+    TENON_CHECK(outputs[k].ndim >= 0 && outputs[k].ndim <= kMaxDims, BackendError, f.op().name,
+                ": layout ", layout_name(f.layout), " gave result ", k, " ", outputs[k].ndim,
+                " dimensions");
     const bool defined = own || f.c.out[k].defined;
-    f.c.set(k, {sizes[k], static_cast<std::size_t>(outputs[k].ndim)}, dtype_from_abi(outputs[k].dtype));
+    f.c.set(k, {sizes[k], static_cast<std::size_t>(outputs[k].ndim)},
+            dtype_from_abi(outputs[k].dtype));
     f.c.out[k].defined = defined;
     f.result_layout[k] = layout_slot_from_abi(outputs[k].layout);
-    if (f.result_layout[k] != 0) (void)layout_components(f.result_layout[k]);  // ValueError: no such layout
+    if (f.result_layout[k] != 0)
+      (void)layout_components(f.result_layout[k]);  // ValueError: no such layout
     checked_numel(f.op().name, outputs[k].ndim, sizes[k]);
     f.result_flags[k] = outputs[k].flags & ~0u << TN_LAYOUT_FLAG;
   }
@@ -93,7 +98,8 @@ void ask_layout(CallFrame& f) {
 
 void infer_with_layout(CallFrame& f) {
   if (f.op().layout == nullptr) {
-    Replaced shapes(f.op(), f.in, [](int, const TensorImpl& t) { return t.composite() ? stand_in(t) : Impl(); });
+    Replaced shapes(f.op(), f.in,
+                    [](int, const TensorImpl& t) { return t.composite() ? stand_in(t) : Impl(); });
     f.c.in = shapes.in;
     f.op().infer(f.c);
     f.c.in = f.in;
@@ -104,7 +110,8 @@ void infer_with_layout(CallFrame& f) {
 
 bool takes_layouts(const CallFrame& f, const KernelEntry& e) {
   bool all = true;
-  each_argument(f.op(), f.in, [&](int i, const TensorImpl& t) { all &= e.takes(i, t.layout_slot); });
+  each_argument(f.op(), f.in,
+                [&](int i, const TensorImpl& t) { all &= e.takes(i, t.layout_slot); });
   return all;
 }
 
@@ -128,14 +135,15 @@ void make_component_output(CallFrame& f, int k) {
     return;
   }
   const TensorImpl& given = *f.outs[k];
-  TENON_CHECK(given.layout_slot == f.result_layout[k], TypeError, f.op().name, ": the result has layout ",
-              layout_name(f.result_layout[k]), ", which a tensor of layout ", layout_name(given.layout_slot),
-              " cannot hold");
+  TENON_CHECK(given.layout_slot == f.result_layout[k], TypeError, f.op().name,
+              ": the result has layout ", layout_name(f.result_layout[k]),
+              ", which a tensor of layout ", layout_name(given.layout_slot), " cannot hold");
   TENON_CHECK(given.dtype == o.dtype, TypeError, f.op().name, ": result type ", dtype_name(o.dtype),
-              " cannot be written to a tensor of layout ", layout_name(given.layout_slot), " and dtype ",
-              dtype_name(given.dtype));
-  TENON_CHECK(f.form == Form::Out || f.op().layout || given.sizes() == made->sizes(), ValueError, f.op().name,
-              "_: the result of shape ", text(made->sizes()), " does not fit self of shape ", text(given.sizes()));
+              " cannot be written to a tensor of layout ", layout_name(given.layout_slot),
+              " and dtype ", dtype_name(given.dtype));
+  TENON_CHECK(f.form == Form::Out || f.op().layout || given.sizes() == made->sizes(), ValueError,
+              f.op().name, "_: the result of shape ", text(made->sizes()),
+              " does not fit self of shape ", text(given.sizes()));
   f.targets[k] = f.keep(std::move(made));
 }
 
@@ -145,8 +153,8 @@ void finish_component_outputs(CallFrame& f) {
     TensorImpl& made = *f.targets[k];
     for (int i = 0; i < made.components->n; ++i) {
       TENON_CHECK(made.components->impl[i] != nullptr, BackendError, f.op().name,
-                  ": the kernel returned TN_OK without component '", layout_components(f.result_layout[k])[i],
-                  "' of result ", k);
+                  ": the kernel returned TN_OK without component '",
+                  layout_components(f.result_layout[k])[i], "' of result ", k);
     }
     if (f.form != Form::Functional) f.outs[k]->take_components(made);
   }
@@ -171,7 +179,8 @@ Impl convert_layout(TensorImpl& t, int layout) {
 }  // namespace
 
 bool call_densified(CallFrame& f, const std::string& reason) {
-  if (f.layout == 0 || densify() == Densify::Forbid || f.op().layout != nullptr || layout_argument(f.op(), f.in) != 0)
+  if (f.layout == 0 || densify() == Densify::Forbid || f.op().layout != nullptr ||
+      layout_argument(f.op(), f.in) != 0)
     return false;
   uint64_t bytes = 0;
   Replaced args(f.op(), f.in, [&](int, TensorImpl& t) {
@@ -182,7 +191,8 @@ bool call_densified(CallFrame& f, const std::string& reason) {
   count_fallback(f, ServedBy::Densified, reason, bytes);
   if (densify() == Densify::Warn) {
     warn_once(join("densify:", f.op().name), "fallback",
-              join(f.op().name, " makes its tensors of layout ", layout_name(f.layout), " strided: ", reason));
+              join(f.op().name, " makes its tensors of layout ", layout_name(f.layout),
+                   " strided: ", reason));
   }
   TensorImpl* outs[kMaxOutputs] = {};
   call(f.op(), args.in, outs);
@@ -207,12 +217,12 @@ void no_kernel_for_layouts(const CallFrame& f, bool declined) {
   });
   if (!composites) layouts += join(", layout ", layout_name(f.layout));
   throw NotImplementedError(
-      join(f.op().name, ": no kernel for ", device_entry(f.slot).name, ", ", dtype_name(f.dtype), layouts,
-           declined ? " (one declined these arguments)" : "",
-           f.op().layout || !composites
-               ? ""
-               : join("; strided copies would take ", bytes,
-                      " bytes and are not allowed: to_dense() makes one, TENON_DENSIFY=allow does at need")));
+      join(f.op().name, ": no kernel for ", device_entry(f.slot).name, ", ", dtype_name(f.dtype),
+           layouts, declined ? " (one declined these arguments)" : "",
+           f.op().layout || !composites ? ""
+                                        : join("; strided copies would take ", bytes,
+                                               " bytes and are not allowed: to_dense() makes one, "
+                                               "TENON_DENSIFY=allow does at need")));
 }
 
 bool call_by_components(CallFrame& f) {
@@ -229,16 +239,17 @@ bool call_by_components(CallFrame& f) {
   if (op == &known::copy_components()) {
     const Device to = resolve(device_from_abi(f.in[2].u.device));
     const int slot = usable_slot(to.type());
-    f.outs[0] = copy_composite(f.c.tensor(0), dtype_from_abi(f.in[1].u.dtype), slot, slot == 0 ? 0 : to.index(),
-                               f.in[3].u.i64 != 0)
+    f.outs[0] = copy_composite(f.c.tensor(0), dtype_from_abi(f.in[1].u.dtype), slot,
+                               slot == 0 ? 0 : to.index(), f.in[3].u.i64 != 0)
                     .leak();
     return true;
   }
   if (op != &known::copy() || f.form != Form::Inplace) return false;
   TensorImpl &to = f.c.tensor(0), &from = f.c.tensor(1);
   if (to.layout_slot != from.layout_slot) return false;
-  TENON_CHECK(to.sizes() == from.sizes(), ValueError, "copy_: self of shape ", text(to.sizes()), " and src of shape ",
-              text(from.sizes()), " differ, and tensors of a layout are not expanded");
+  TENON_CHECK(to.sizes() == from.sizes(), ValueError, "copy_: self of shape ", text(to.sizes()),
+              " and src of shape ", text(from.sizes()),
+              " differ, and tensors of a layout are not expanded");
   Impl made = copy_composite(from, to.dtype, to.slot, to.index, f.in[2].u.i64 != 0);
   to.take_components(*made);
   to.bump_version();
@@ -248,10 +259,12 @@ bool call_by_components(CallFrame& f) {
 int layout_of_call(const Op& op, const tn_value* in) {
   int layout = 0, other = 0;
   each_argument(op, in, [&](int, const TensorImpl& t) {
-    if (t.layout_slot != 0 && t.layout_slot != layout) (layout == 0 ? layout : other) = t.layout_slot;
+    if (t.layout_slot != 0 && t.layout_slot != layout)
+      (layout == 0 ? layout : other) = t.layout_slot;
   });
-  TENON_CHECK(other == 0, NotImplementedError, op.name, ": takes tensors of one layout beside strided ones, got ",
-              layout_name(layout), " and ", layout_name(other), "; to_dense() one of them");
+  TENON_CHECK(other == 0, NotImplementedError, op.name,
+              ": takes tensors of one layout beside strided ones, got ", layout_name(layout),
+              " and ", layout_name(other), "; to_dense() one of them");
   if (layout == 0) layout = layout_argument(op, in);
   if (layout != 0) return layout;
   return op.layout && *op.layout ? usable_layout(op.layout) : 0;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a layout other than strided adds to a call: its word on the results, its components among arguments and outputs.
-// Private to core.
+// What a layout other than strided adds to a call: its word on the results, its components among
+// arguments and outputs. Private to core.
 #pragma once
 
 #include <string>
@@ -12,9 +12,11 @@
 
 namespace tenon::core {
 
-// The layout that this call is of: that of its tensors, a layout argument, or the operator's own. 0: strided.
+// The layout that this call is of: that of its tensors, a layout argument, or the operator's own.
+// 0: strided.
 int layout_of_call(const Op& op, const tn_value* in);
-// Shapes and dtypes by the operator's rule, which does not know layouts, then what the layout says of the results.
+// Shapes and dtypes by the operator's rule, which does not know layouts, then what the layout says
+// of the results.
 void infer_with_layout(CallFrame& f);
 bool takes_layouts(const CallFrame& f, const KernelEntry& e);
 // What core does with components itself; false if it does nothing for this operator.

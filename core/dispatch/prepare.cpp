@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// From the inferred results to what a kernel gets: device, outputs, cast, expanded and contiguous arguments.
+// From the inferred results to what a kernel gets: device, outputs, cast, expanded and contiguous
+// arguments.
 #include "core/dispatch/prepare.h"
 
 #include <cstring>
@@ -20,8 +21,9 @@ namespace {
 
 [[noreturn]] TENON_COLD void wrong_device(const CallFrame& f, int arg, const TensorImpl& t) {
   throw TypeError(join(f.op().name, ": expected all tensors on ",
-                       Device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index)).str(), " but found ",
-                       t.device().str(), " for argument ", arg, " '", f.op().args[arg].name, "'"));
+                       Device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index)).str(),
+                       " but found ", t.device().str(), " for argument ", arg, " '",
+                       f.op().args[arg].name, "'"));
 }
 
 // A 0-dim host tensor beside device tensors becomes one on the device.
@@ -65,7 +67,9 @@ void find_device(CallFrame& f) {
   }
   f.slot = slot;
   f.index = index;
-  f.dtype = c.compute != ScalarType::Undefined ? c.compute : first != ScalarType::Undefined ? first : c.out[0].dtype;
+  f.dtype = c.compute != ScalarType::Undefined ? c.compute
+            : first != ScalarType::Undefined   ? first
+                                               : c.out[0].dtype;
   if (c.checked == ScalarType::Undefined) c.checked = f.dtype;
   if (TENON_UNLIKELY(mixed) && !(f.op().flags & kOpCrossDevice)) {
     for (int i = 0; i < f.op().n_args; ++i) {
@@ -90,7 +94,8 @@ bool can_cast(ScalarType from, ScalarType to) {
 IntArrayRef meta_sizes(const OutMeta& o) { return {o.sizes, static_cast<std::size_t>(o.ndim)}; }
 
 Impl fresh_output(CallFrame& f, const OutMeta& o) {
-  return new_tensor(f.op().name, o.dtype, f.slot, f.index, o.ndim, o.sizes, o.has_strides ? o.strides : nullptr);
+  return new_tensor(f.op().name, o.dtype, f.slot, f.index, o.ndim, o.sizes,
+                    o.has_strides ? o.strides : nullptr);
 }
 
 // The byte after the last one that a tensor reaches, relative to its storage.
@@ -123,12 +128,14 @@ TENON_COLD void check_given(const CallFrame& f, int k) {
   const char* name = f.op().name;
   bool cross = f.op().flags & kOpCrossDevice;
   if (!cross && (t.slot != f.slot || t.index != f.index)) {
-    throw TypeError(join(name, ": out is on ", t.device().str(), " but the result is on ",
-                         Device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index)).str()));
+    throw TypeError(
+        join(name, ": out is on ", t.device().str(), " but the result is on ",
+             Device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index)).str()));
   }
   if (t.dtype != o.dtype && !can_cast(o.dtype, t.dtype)) {
     throw TypeError(join(name, ": result type ", dtype_name(o.dtype), " cannot be cast to the ",
-                         f.form == Form::Inplace ? "in-place" : "out", " dtype ", dtype_name(t.dtype)));
+                         f.form == Form::Inplace ? "in-place" : "out", " dtype ",
+                         dtype_name(t.dtype)));
   }
 }
 
@@ -139,17 +146,19 @@ TENON_COLD void given_output(CallFrame& f, int k, const KernelEntry* e) {
   check_given(f, k);
   if (t.sizes() != meta_sizes(o)) {
     if (f.form == Form::Inplace) {
-      throw ValueError(
-          join(name, "_: the result of shape ", text(meta_sizes(o)), " does not fit self of shape ", text(t.sizes())));
+      throw ValueError(join(name, "_: the result of shape ", text(meta_sizes(o)),
+                            " does not fit self of shape ", text(t.sizes())));
     }
     if (t.numel != 0) {
-      warn_once("out-resized", "user",
-                join(name, ": out= of shape ", text(t.sizes()), " is resized to ", text(meta_sizes(o))));
+      warn_once(
+          "out-resized", "user",
+          join(name, ": out= of shape ", text(t.sizes()), " is resized to ", text(meta_sizes(o))));
     }
     resize(t, o.ndim, o.sizes);
   }
   if ((t.view.flags & TN_TENSOR_OVERLAPPING) && t.numel > 1) {
-    throw ValueError(join(name, ": elements of the written tensor share memory (a stride of 0); clone() it first"));
+    throw ValueError(join(
+        name, ": elements of the written tensor share memory (a stride of 0); clone() it first"));
   }
   if (t.dtype == o.dtype && !disturbs(f, t, e, k)) {
     f.targets[k] = &t;
@@ -167,8 +176,8 @@ TENON_COLD bool output_of_layout(CallFrame& f, int k) {
   }
   const TensorImpl* given = f.form == Form::Functional ? nullptr : f.outs[k];
   TENON_CHECK(given == nullptr || !given->composite(), TypeError, f.op().name,
-              ": the result is strided, which a tensor of layout ", layout_name(given ? given->layout_slot : 0),
-              " cannot hold");
+              ": the result is strided, which a tensor of layout ",
+              layout_name(given ? given->layout_slot : 0), " cannot hold");
   return false;
 }
 
@@ -203,7 +212,8 @@ void protect_outputs(CallFrame& f, const KernelEntry& e) {
   for (int k = 0; k < f.op().n_results; ++k) {
     TensorImpl* t = f.targets[k];
     if (t == nullptr || t != f.outs[k] || t->composite() || !disturbs(f, *t, &e, k)) continue;
-    f.targets[k] = f.keep(new_tensor(f.op().name, t->dtype, f.slot, f.index, t->ndim(), t->view.sizes));
+    f.targets[k] =
+        f.keep(new_tensor(f.op().name, t->dtype, f.slot, f.index, t->ndim(), t->view.sizes));
     f.write_back[k] = t;
   }
 }
@@ -227,7 +237,8 @@ void make_contiguous_outputs(CallFrame& f) {
   for (int k = 0; k < f.op().n_results; ++k) {
     TensorImpl* t = f.targets[k];
     if (!t || t->contiguous() || t->composite()) continue;
-    f.targets[k] = f.keep(new_tensor(f.op().name, t->dtype, t->slot, t->index, t->ndim(), t->view.sizes));
+    f.targets[k] =
+        f.keep(new_tensor(f.op().name, t->dtype, t->slot, t->index, t->ndim(), t->view.sizes));
     if (!f.write_back[k]) f.write_back[k] = t;
   }
 }
@@ -295,7 +306,8 @@ bool unfit(const CallFrame& f, const TensorImpl& t, bool cast, bool contiguous) 
 
 bool list_fits(const CallFrame& f, const tn_value& v, bool cast, bool contiguous) {
   for (uint32_t k = 0; k < v.len; ++k) {
-    if (v.u.tensors[k] && unfit(f, *TensorImpl::from_view(v.u.tensors[k]), cast, contiguous)) return false;
+    if (v.u.tensors[k] && unfit(f, *TensorImpl::from_view(v.u.tensors[k]), cast, contiguous))
+      return false;
   }
   return true;
 }
@@ -320,15 +332,17 @@ TENON_COLD void convert_list(CallFrame& f, int i, bool cast, bool contiguous) {
 
 // The copy of a contiguous form of an expanded operand.
 Impl materialised(const CallFrame& f, const tn_tensor& v, const TensorImpl& t) {
-  Impl view = TensorImpl::make(t.dtype, t.storage, v.byte_offset - t.storage->base, v.ndim, v.sizes, v.strides);
+  Impl view = TensorImpl::make(t.dtype, t.storage, v.byte_offset - t.storage->base, v.ndim, v.sizes,
+                               v.strides);
   Impl made = new_tensor(f.op().name, t.dtype, t.slot, t.index, v.ndim, v.sizes);
   copy(*made, *view);
   return made;
 }
 
 void refuse_overlap(const CallFrame& f, int i, const TensorImpl& t) {
-  TENON_CHECK(!(t.view.flags & TN_TENSOR_OVERLAPPING) || t.numel <= 1, ValueError, f.op().name, ": elements of '",
-              f.op().args[i].name, "', which is written, share memory (a stride of 0); clone() it first");
+  TENON_CHECK(!(t.view.flags & TN_TENSOR_OVERLAPPING) || t.numel <= 1, ValueError, f.op().name,
+              ": elements of '", f.op().args[i].name,
+              "', which is written, share memory (a stride of 0); clone() it first");
 }
 
 // An argument that the kernel writes: it gets a contiguous copy, which finish_outputs copies back.
@@ -343,9 +357,11 @@ TENON_COLD void write_through_copy(CallFrame& f, int i, TensorImpl& t) {
 
 void prepare_args(CallFrame& f, uint32_t kernel_flags) {
   const bool contiguous = !(kernel_flags & TN_KERNEL_ANY_STRIDES);
-  const bool casts = f.c.compute != ScalarType::Undefined && !(kernel_flags & TN_KERNEL_MIXED_DTYPES);
+  const bool casts =
+      f.c.compute != ScalarType::Undefined && !(kernel_flags & TN_KERNEL_MIXED_DTYPES);
   // A kernel of a layout gets its strided operands as they are.
-  const bool expands = f.c.broadcasts != 0 && !(kernel_flags & TN_KERNEL_BROADCASTS) && f.layout == 0;
+  const bool expands =
+      f.c.broadcasts != 0 && !(kernel_flags & TN_KERNEL_BROADCASTS) && f.layout == 0;
   for (int i = 0; i < f.op().n_args; ++i) {
     const tn_value& v = f.in[i];
     const uint64_t bit = uint64_t{1} << i;
@@ -374,7 +390,8 @@ void prepare_args(CallFrame& f, uint32_t kernel_flags) {
       f.replace(i, *t);
     }
     const OutMeta& o = f.c.out[0];
-    if (expands && (f.c.broadcasts & bit) && (t->ndim() != o.ndim || !same_dims(t->view.sizes, o.sizes, o.ndim))) {
+    if (expands && (f.c.broadcasts & bit) &&
+        (t->ndim() != o.ndim || !same_dims(t->view.sizes, o.sizes, o.ndim))) {
       expanded_view(f, i, *t);
       if (contiguous) f.replace(i, *f.keep(materialised(f, *f.in[i].u.tensor, *t)));
     } else if (contiguous && !t->contiguous()) {
@@ -387,12 +404,14 @@ void reserve_random(CallFrame& f) {
   for (int i = 0; i < f.op().n_args; ++i) {
     if (f.op().args[i].type != ArgType::Generator) continue;
     const tn_value& v = f.in[i];
-    if (v.tag == TN_TAG_GENERATOR) return;  // a staged call: reserved on the device that it came from
+    if (v.tag == TN_TAG_GENERATOR)
+      return;  // a staged call: reserved on the device that it came from
     Device device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index));
-    GeneratorImpl& g = v.tag == TN_TAG_NONE ? default_generator(device) : *static_cast<GeneratorImpl*>(v.u.ptr);
+    GeneratorImpl& g =
+        v.tag == TN_TAG_NONE ? default_generator(device) : *static_cast<GeneratorImpl*>(v.u.ptr);
     if (g.device().type() != device.type()) {
-      throw TypeError(
-          join(f.op().name, ": expected a generator of ", device.str(), " but found one of ", g.device().str()));
+      throw TypeError(join(f.op().name, ": expected a generator of ", device.str(),
+                           " but found one of ", g.device().str()));
     }
     uint64_t n = f.c.random_count;
     if (n == 0) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Device, outputs, arguments as the kernel wants them. Also the dtypes that select the kernel and that the operator
-// must take.
+// Device, outputs, arguments as the kernel wants them. Also the dtypes that select the kernel and
+// that the operator must take.
 #pragma once
 
 #include "core/dispatch/frame.h"
@@ -19,7 +19,8 @@ void drop_outputs(CallFrame& f) noexcept;
 // As before make_outputs.
 void forget_outputs(CallFrame& f);
 void make_contiguous_outputs(CallFrame& f);
-// For another kernel than that of make_outputs: what it may not write while it reads an argument is replaced.
+// For another kernel than that of make_outputs: what it may not write while it reads an argument is
+// replaced.
 void protect_outputs(CallFrame& f, const KernelEntry& e);
 
 }  // namespace tenon::core

@@ -10,7 +10,9 @@
 namespace tenon::core {
 namespace {
 
-const Op& primitive(ByCode kind) { return kind == ByCode::Unary ? known::prim_unary() : known::prim_binary(); }
+const Op& primitive(ByCode kind) {
+  return kind == ByCode::Unary ? known::prim_unary() : known::prim_binary();
+}
 
 const std::vector<const Op*>& primitives() {
   static const std::vector<const Op*>* list = [] {
@@ -45,7 +47,8 @@ Impl operand(CallFrame& f, int i) {
   return cast;
 }
 
-Impl call_code(const Op& op, std::initializer_list<TensorImpl*> operands, int code, TensorImpl* out) {
+Impl call_code(const Op& op, std::initializer_list<TensorImpl*> operands, int code,
+               TensorImpl* out) {
   tn_value in[3] = {};
   int n = 0;
   for (TensorImpl* t : operands) {
@@ -68,13 +71,18 @@ bool can_decompose(const Op& op, int slot, ScalarType dtype, std::string* why) {
     if (why) *why = std::move(text);
     return false;
   };
-  if (!op.decomposition.load(std::memory_order_acquire) && op.by_code == ByCode::None) return no("none is registered");
-  // On the host a primitive is the operators that it stands for, and those are the primitive elsewhere.
-  if ((op.flags & kOpPrimitive) && slot != 0) return no("a primitive is what others decompose into");
+  if (!op.decomposition.load(std::memory_order_acquire) && op.by_code == ByCode::None)
+    return no("none is registered");
+  // On the host a primitive is the operators that it stands for, and those are the primitive
+  // elsewhere.
+  if ((op.flags & kOpPrimitive) && slot != 0)
+    return no("a primitive is what others decompose into");
   if (!(op.flags & kOpOnPrimitives)) return true;
   if (op.by_code != ByCode::None) {
     const Op& p = primitive(op.by_code);
-    return find_kernel(p, slot, 0, dtype) ? true : no(join("needs ", p.name, ", for which there is no kernel"));
+    return find_kernel(p, slot, 0, dtype)
+               ? true
+               : no(join("needs ", p.name, ", for which there is no kernel"));
   }
   for (const Op* p : primitives()) {
     if (!cell(*p, slot, 0).load(std::memory_order_acquire)) {
@@ -83,7 +91,9 @@ bool can_decompose(const Op& op, int slot, ScalarType dtype, std::string* why) {
   }
   // Else every step of it would go through the host.
   const Op& binary = primitive(ByCode::Binary);
-  return find_kernel(binary, slot, 0, dtype) ? true : no(join(binary.name, " has no kernel for ", dtype_name(dtype)));
+  return find_kernel(binary, slot, 0, dtype)
+             ? true
+             : no(join(binary.name, " has no kernel for ", dtype_name(dtype)));
 }
 
 const KernelEntry* writing_kernel(const Op& op, int slot, ScalarType dtype) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Dtypes that plugins register: their elements become float32 and back on the host, and ops that no kernel serves for
-// them are computed on that.
+// Dtypes that plugins register: their elements become float32 and back on the host, and ops that no
+// kernel serves for them are computed on that.
 #include "core/dispatch/registered_dtype.h"
 
 #include <cstring>
@@ -53,7 +53,8 @@ void scatter(TensorImpl& t, const char* from) {
 
 const tn_ext_dtype& conversions(ScalarType t) {
   const tn_ext_dtype* ext = dtype_ext(t);
-  TENON_CHECK(ext, NotImplementedError, "dtype ", dtype_name(t), ": the plugin that converts it is not open");
+  TENON_CHECK(ext, NotImplementedError, "dtype ", dtype_name(t),
+              ": the plugin that converts it is not open");
   return *ext;
 }
 
@@ -64,7 +65,8 @@ Impl row_major_on_host(const TensorImpl& like, ScalarType dtype) {
 Impl as_float(const TensorImpl& host) {
   Impl made = row_major_on_host(host, kFloat);
   const std::vector<char> elements = gathered(host);
-  conversions(host.dtype).to_float(elements.data(), reinterpret_cast<float*>(made->host_data()), host.numel);
+  conversions(host.dtype)
+      .to_float(elements.data(), reinterpret_cast<float*>(made->host_data()), host.numel);
   return made;
 }
 
@@ -93,13 +95,16 @@ void copy_foreign(TensorImpl& dst, TensorImpl& src) {
   Impl floats = row_major_on_host(dst, kFloat);
   copy(*floats, *from);
   std::vector<char> elements(static_cast<std::size_t>(dst.numel) * dst.itemsize());
-  conversions(dst.dtype).from_float(reinterpret_cast<const float*>(floats->host_data()), elements.data(), dst.numel);
+  conversions(dst.dtype).from_float(reinterpret_cast<const float*>(floats->host_data()),
+                                    elements.data(), dst.numel);
   scatter(dst, elements.data());
 }
 
 bool knows_dtypes(const CallFrame& f, const KernelEntry& e) {
   bool all = true;
-  each_argument(f.op(), f.in, [&](int, const TensorImpl& t) { all &= !foreign(t.dtype) || e.dtypes.has(t.dtype); });
+  each_argument(f.op(), f.in, [&](int, const TensorImpl& t) {
+    all &= !foreign(t.dtype) || e.dtypes.has(t.dtype);
+  });
   return all;
 }
 

@@ -15,7 +15,8 @@ void infer_registered(Infer& c) {
   TENON_CHECK(c.op.layout == nullptr, TypeError, c.op.name,
               ": expected a tensor of a layout of its own, got strided ones");
   TensorImpl* made[kMaxOutputs] = {};
-  CallFrame f(c.op, c.in, made, Form::Functional);  // what the callback's services work on: it is no kernel yet
+  CallFrame f(c.op, c.in, made,
+              Form::Functional);  // what the callback's services work on: it is no kernel yet
   const InferOutputs infer = infer_callback(c.op);
   const TensorImpl* first = nullptr;
   for (int i = 0; i < c.op.n_args && !first; ++i) {
@@ -43,12 +44,14 @@ void infer_registered(Infer& c) {
   call.op = c.op.index;
   const tn_status s = infer(&call, outputs, sizes);
   drop_outputs(f);  // what a callback should not have allocated
-  if (s != TN_OK) throw_error(s, join(c.op.name, ": ", f.error.empty() ? join("status ", s) : f.error));
+  if (s != TN_OK)
+    throw_error(s, join(c.op.name, ": ", f.error.empty() ? join("status ", s) : f.error));
   for (int k = 0; k < n; ++k) {
-    TENON_CHECK(outputs[k].ndim >= 0 && outputs[k].ndim <= kMaxDims, BackendError, c.op.name, ": infer gave result ", k,
-                " ", outputs[k].ndim, " dimensions");
+    TENON_CHECK(outputs[k].ndim >= 0 && outputs[k].ndim <= kMaxDims, BackendError, c.op.name,
+                ": infer gave result ", k, " ", outputs[k].ndim, " dimensions");
     checked_numel(c.op.name, outputs[k].ndim, sizes[k]);
-    c.set(k, {sizes[k], static_cast<std::size_t>(outputs[k].ndim)}, dtype_from_abi(outputs[k].dtype));
+    c.set(k, {sizes[k], static_cast<std::size_t>(outputs[k].ndim)},
+          dtype_from_abi(outputs[k].dtype));
   }
 }
 

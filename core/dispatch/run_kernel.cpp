@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Calls into a plugin. Profiling, shadow checks and counts hang on it and cost a predictable branch when off.
+// Calls into a plugin. Profiling, shadow checks and counts hang on it and cost a predictable branch
+// when off.
 #include "core/dispatch/run_kernel.h"
 
 #include <time.h>
@@ -44,7 +45,8 @@ int64_t now_ns() {
     if (f.c.in[i].tag == TN_TAG_TENSOR)
       shapes += (shapes.empty() ? "" : ", ") + text(f.c.tensor(static_cast<int>(i)).sizes());
   }
-  throw_error(status, join(f.op().name, ": ", what, " (", shapes, "; plugin ", plugin, " ", version, ")"));
+  throw_error(status,
+              join(f.op().name, ": ", what, " (", shapes, "; plugin ", plugin, " ", version, ")"));
 }
 
 void check_sized(CallFrame& f, const KernelEntry& e) {
@@ -55,7 +57,8 @@ void check_sized(CallFrame& f, const KernelEntry& e) {
   }
 }
 
-// A block that no other shares: on an opaque device a workspace is a handle, to which no offset can be added.
+// A block that no other shares: on an opaque device a workspace is a handle, to which no offset can
+// be added.
 struct OwnBlock {
   const tn_device_api* api;
   int index;
@@ -69,7 +72,8 @@ struct OwnBlock {
 };
 
 TENON_COLD Ref<Storage> own_block(int slot, int index, uint64_t bytes) {
-  auto b = std::make_unique<OwnBlock>(OwnBlock{device_entry(slot).api, index, bytes, current_stream(slot, index)});
+  auto b = std::make_unique<OwnBlock>(
+      OwnBlock{device_entry(slot).api, index, bytes, current_stream(slot, index)});
   void* handle = nullptr;
   check_device(slot, index, "allocation of a workspace",
                b->api->alloc(b->api->context, index, bytes, b->stream, &handle));
@@ -94,9 +98,12 @@ TENON_COLD void* make_workspace(CallFrame& f, uint64_t bytes) {
 tn_status run_watched(CallFrame& f, KernelEntry& e, tn_call& call) {
   if (is_capturing(f.slot, f.index)) {
     const bool safe = e.flags & TN_KERNEL_CAPTURE_SAFE;
-    const bool waits = (e.flags & TN_KERNEL_HOST_BLOCKING) || (!safe && (f.op().flags & kOpDynamic));
+    const bool waits =
+        (e.flags & TN_KERNEL_HOST_BLOCKING) || (!safe && (f.op().flags & kOpDynamic));
     if (waits) refuse_in_capture(f.slot, f.index, f.op().name, "its kernel waits for the device");
-    if (!safe) refuse_in_capture(f.slot, f.index, f.op().name, "its kernel does not say that it can be (capture_safe)");
+    if (!safe)
+      refuse_in_capture(f.slot, f.index, f.op().name,
+                        "its kernel does not say that it can be (capture_safe)");
     call.flags |= TN_CALL_CAPTURING;
   }
   call.correlation = g_correlation.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -132,7 +139,8 @@ bool run_kernel(CallFrame& f, KernelEntry& e) {
   call.correlation = 0;
   call.flags = g_call_flags.load(std::memory_order_relaxed) | f.flags;
   call.op = f.op().index;
-  if (TENON_UNLIKELY(e.kernel->supports != nullptr) && e.kernel->supports(&call) != TN_OK) return false;
+  if (TENON_UNLIKELY(e.kernel->supports != nullptr) && e.kernel->supports(&call) != TN_OK)
+    return false;
   if (TENON_UNLIKELY(e.kernel->workspace != nullptr)) {
     uint64_t bytes = 0;
     tn_status s = e.kernel->workspace(&call, &bytes);
@@ -169,7 +177,8 @@ KernelList::KernelList(const CallFrame& f, int slot)
   if (f.layout != 0) rest_ = cell(f.op(), kAnyDevice, f.layout).load(std::memory_order_acquire);
 }
 
-KernelList::KernelList(const CallFrame& f, int slot, const KernelEntry& last) : KernelList(f, slot) {
+KernelList::KernelList(const CallFrame& f, int slot, const KernelEntry& last)
+    : KernelList(f, slot) {
   while (KernelEntry* e = next()) {
     if (e == &last) return;
   }
@@ -195,6 +204,8 @@ void set_deterministic(bool on) {
   g_call_flags.store(on ? uint32_t{TN_CALL_DETERMINISTIC} : 0u, std::memory_order_relaxed);
 }
 
-bool deterministic() noexcept { return g_call_flags.load(std::memory_order_relaxed) & TN_CALL_DETERMINISTIC; }
+bool deterministic() noexcept {
+  return g_call_flags.load(std::memory_order_relaxed) & TN_CALL_DETERMINISTIC;
+}
 
 }  // namespace tenon::core

@@ -10,14 +10,15 @@ namespace tenon::core {
 // The trampoline. True if the kernel did it, false if it declined; throws its error.
 bool run_kernel(CallFrame& f, KernelEntry& e);
 
-// Outputs and arguments as this kernel wants them, then its run. False: it declined, and wrote nothing.
+// Outputs and arguments as this kernel wants them, then its run. False: it declined, and wrote
+// nothing.
 bool try_kernel(CallFrame& f, KernelEntry& e);
 
 // Whether it takes the call's dtypes and layouts; it may still decline.
 bool kernel_fits(const CallFrame& f, const KernelEntry& e);
 
-// The kernels that may serve a call on a device, best first: those of the device, then, for a layout, those of every
-// device. Each fits the call.
+// The kernels that may serve a call on a device, best first: those of the device, then, for a
+// layout, those of every device. Each fits the call.
 class KernelList {
  public:
   KernelList(const CallFrame& f, int slot);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Shadow checks: every nth native call runs again on a reference device, and the results are compared. Catches silent
-// miscompiles and races in the field; off, it costs the branch that the trampoline has anyway.
+// Shadow checks: every nth native call runs again on a reference device, and the results are
+// compared. Catches silent miscompiles and races in the field; off, it costs the branch that the
+// trampoline has anyway.
 #include <cmath>
 
 #include "core/base/watched_calls.h"
@@ -32,8 +33,8 @@ Impl as_double(TensorImpl& t) {
   return made;
 }
 
-// Within 3 % for 16-bit dtypes, 1e-3 for float32 and 1e-7 for float64, of 1 plus the value: an alarm for wrong results,
-// not for rounding.
+// Within 3 % for 16-bit dtypes, 1e-3 for float32 and 1e-7 for float64, of 1 plus the value: an
+// alarm for wrong results, not for rounding.
 bool agree(TensorImpl& a, TensorImpl& b) {
   Impl x = as_double(a), y = as_double(b);
   const double* p = reinterpret_cast<const double*>(x->host_data());
@@ -76,14 +77,15 @@ void shadow_check(CallFrame& f) {
     Impl reference = Impl::adopt(outs[k]);
     if (!reference || agree(*f.outs[k], *reference)) continue;
     g_mismatches.fetch_add(1, std::memory_order_relaxed);
-    warn("shadow", join(f.op().name, " on ", device_entry(f.slot).name, " differs from ", device_entry(slot).name));
+    warn("shadow", join(f.op().name, " on ", device_entry(f.slot).name, " differs from ",
+                        device_entry(slot).name));
   }
 }
 
 void set_shadow(uint32_t every_nth, std::string_view reference_device) {
   int slot = every_nth ? device_slot_from_name(reference_device) : -1;
-  TENON_CHECK(every_nth == 0 || (slot >= 0 && ensure_device(slot)), ValueError, "set_shadow: device '",
-              reference_device, "' is not available");
+  TENON_CHECK(every_nth == 0 || (slot >= 0 && ensure_device(slot)), ValueError,
+              "set_shadow: device '", reference_device, "' is not available");
   g_reference.store(slot);
   const bool was = g_shadow_every.exchange(every_nth) != 0;
   watch_calls(static_cast<int>(every_nth != 0) - static_cast<int>(was));

@@ -11,7 +11,8 @@
 namespace tenon::core {
 namespace {
 
-// Integers pass through int64 and the rest through double, which hold every value of the types cast from.
+// Integers pass through int64 and the rest through double, which hold every value of the types cast
+// from.
 template <class Wide, class From>
 void widen(const char* from, Wide* wide, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
@@ -61,7 +62,8 @@ void cast_through(ScalarType from, const char* src, ScalarType to, char* dst, in
 
 bool cast_on_stack(CallFrame& f, int i, const TensorImpl& t, ScalarType dtype) {
   if (t.slot != 0 || !t.contiguous() || f.n_views == 8 || f.n_small == kMaxSmallCasts) return false;
-  if (!isFloatingType(dtype) || !(isFloatingType(t.dtype) || isIntegralType(t.dtype, true))) return false;
+  if (!isFloatingType(dtype) || !(isFloatingType(t.dtype) || isIntegralType(t.dtype, true)))
+    return false;
   if (t.numel * item_size(dtype) > kSmallCastBytes) return false;
   char* to = f.small[f.n_small++];
   if (isFloatingType(t.dtype))

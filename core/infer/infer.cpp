@@ -37,7 +37,8 @@ bool fits(const Scalar& number, ScalarType dtype) noexcept {
     case ScalarType::Int:
       return integral(-2147483648.0, 2147483647.0);
     case ScalarType::Long:
-      return !number.isFloatingPoint() || (number.toDouble() >= -0x1p63 && number.toDouble() < 0x1p63);
+      return !number.isFloatingPoint() ||
+             (number.toDouble() >= -0x1p63 && number.toDouble() < 0x1p63);
     case ScalarType::Half:
       return floating(65504);
     case ScalarType::BFloat16:
@@ -51,9 +52,10 @@ bool fits(const Scalar& number, ScalarType dtype) noexcept {
 
 void check_fits(const char* op, const char* argument, const Scalar& number, ScalarType dtype) {
   if (TENON_LIKELY(fits(number, dtype))) return;
-  const std::string value = number.isFloatingPoint() ? join(number.toDouble()) : join(number.toLong());
-  throw ValueError(join(op, ": argument '", argument, "': value ", value, " cannot be converted to ", dtype_name(dtype),
-                        " without overflow"));
+  const std::string value =
+      number.isFloatingPoint() ? join(number.toDouble()) : join(number.toLong());
+  throw ValueError(join(op, ": argument '", argument, "': value ", value,
+                        " cannot be converted to ", dtype_name(dtype), " without overflow"));
 }
 
 void check_list_lengths(const Op& op, const tn_value* in) {
@@ -64,11 +66,15 @@ void check_list_lengths(const Op& op, const tn_value* in) {
 }
 
 void wrong_list_length(const Op& op, const ArgInfo& a, std::size_t given) {
-  throw ValueError(join(op.name, ": argument '", a.name, "' needs ", int{a.fixed}, a.fixed == 1 ? " entry" : " entries",
-                        a.lengths & kLengthOne && a.fixed > 1 ? " (or one for all)" : "", ", got ", given));
+  throw ValueError(join(op.name, ": argument '", a.name, "' needs ", int{a.fixed},
+                        a.fixed == 1 ? " entry" : " entries",
+                        a.lengths & kLengthOne && a.fixed > 1 ? " (or one for all)" : "", ", got ",
+                        given));
 }
 
-void too_large(const char* op, const char* what) { throw ValueError(join(op, ": ", what, " does not fit 64 bits")); }
+void too_large(const char* op, const char* what) {
+  throw ValueError(join(op, ": ", what, " does not fit 64 bits"));
+}
 
 void check_room(const char* op, const char* what, int64_t count, uint64_t bytes) {
   constexpr int64_t kFew = 1 << 16;
@@ -76,13 +82,15 @@ void check_room(const char* op, const char* what, int64_t count, uint64_t bytes)
   static const uint64_t memory =
       static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   uint64_t total;
-  bool fits = !__builtin_mul_overflow(static_cast<uint64_t>(count), bytes, &total) && total <= memory;
+  bool fits =
+      !__builtin_mul_overflow(static_cast<uint64_t>(count), bytes, &total) && total <= memory;
   if (fits) {
     void* tried = std::malloc(total);  // limits of the process
     fits = tried != nullptr;
     std::free(tried);
   }
-  TENON_CHECK(fits, OutOfMemoryError, op, ": no memory for ", count, " ", what, " of ", bytes, " bytes and more each");
+  TENON_CHECK(fits, OutOfMemoryError, op, ": no memory for ", count, " ", what, " of ", bytes,
+              " bytes and more each");
 }
 
 void Infer::set(int k, IntArrayRef sizes, ScalarType dtype) {
@@ -126,7 +134,8 @@ void Infer::set_like(int k, const TensorImpl& t, ScalarType dtype) {
   out[k].has_strides = true;
 }
 
-void Infer::set_view(int k, int of, IntArrayRef sizes, IntArrayRef strides, int64_t element_offset) {
+void Infer::set_view(int k, int of, IntArrayRef sizes, IntArrayRef strides,
+                     int64_t element_offset) {
   const TensorImpl& t = tensor(of);
   set(k, sizes, t.dtype);
   for (std::size_t i = 0; i < strides.size(); ++i) out[k].strides[i] = strides[i];
@@ -142,7 +151,9 @@ void Infer::expand_to(int i, IntArrayRef sizes) {
   for (int d = 0; fits && d < t.ndim(); ++d) {
     fits = t.size(d) == 1 || t.size(d) == sizes[static_cast<std::size_t>(d + lead)];
   }
-  if (!fits) fail<ValueError>(*this, arg(i), " of shape ", text(t.sizes()), " cannot be expanded to ", text(sizes));
+  if (!fits)
+    fail<ValueError>(*this, arg(i), " of shape ", text(t.sizes()), " cannot be expanded to ",
+                     text(sizes));
   expand(i);
 }
 
@@ -177,7 +188,8 @@ int Infer::dim(int64_t d, int ndim) const {
 
 namespace {
 
-// Where all are tensors, of one dtype or with dimensions: what nearly every call is. Undefined otherwise.
+// Where all are tensors, of one dtype or with dimensions: what nearly every call is. Undefined
+// otherwise.
 ScalarType plain_dtype(const Infer& c, std::initializer_list<int> args) {
   ScalarType t = ScalarType::Undefined;
   bool mixed = false, dimensioned = true;
@@ -216,7 +228,8 @@ const TensorImpl* common_shape(const Infer& c, std::initializer_list<int> args) 
 
 ScalarType Infer::promoted(std::initializer_list<int> args) const {
   if (ScalarType t = plain_dtype(*this, args); t != ScalarType::Undefined) return t;
-  // Three tiers (dimensioned tensors, 0-dim tensors, numbers); a lower tier counts only with a higher category.
+  // Three tiers (dimensioned tensors, 0-dim tensors, numbers); a lower tier counts only with a
+  // higher category.
   ScalarType tier[3] = {ScalarType::Undefined, ScalarType::Undefined, ScalarType::Undefined};
   auto join_into = [&](int which, ScalarType t) {
     tier[which] = tier[which] == ScalarType::Undefined ? t : promote_types(tier[which], t);
@@ -264,8 +277,9 @@ void Infer::broadcast_shape(int k, std::initializer_list<int> args, ScalarType d
       int at = n - t.ndim() + d;
       if (t.size(d) == 1 || t.size(d) == sizes[at]) continue;
       if (sizes[at] != 1) {
-        fail<ValueError>(*this, "size ", sizes[at], " of a does not match size ", t.size(d), " of b at dimension ", at,
-                         " (", text(first->sizes()), ", ", text(t.sizes()), ")");
+        fail<ValueError>(*this, "size ", sizes[at], " of a does not match size ", t.size(d),
+                         " of b at dimension ", at, " (", text(first->sizes()), ", ",
+                         text(t.sizes()), ")");
       }
       sizes[at] = t.size(d);
     }

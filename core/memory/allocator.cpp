@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The entry points: small host blocks from the thread's own lists, everything else from the device's pool.
+// The entry points: small host blocks from the thread's own lists, everything else from the
+// device's pool.
 #include "tenon/core/allocator.h"
 
 #include <pthread.h>
@@ -60,8 +61,8 @@ class Counter {
 };
 
 // Bytes in use are `reserved` minus `kept`, so the fast path counts `kept` alone. The peak
-// since the last change of `reserved` follows from the lowest `kept`. One thread's counts may be negative, when
-// others free what it allocated; only sums over threads are meaningful.
+// since the last change of `reserved` follows from the lowest `kept`. One thread's counts may be
+// negative, when others free what it allocated; only sums over threads are meaningful.
 struct ThreadStats {
   Counter reserved, reserved_peak, kept, kept_low, peak, calls, device_calls;
 
@@ -143,7 +144,8 @@ void close_cache() noexcept {
 }
 __thread ThreadEnd t_cache_end __attribute__((tls_model("initial-exec"))) = {close_cache};
 
-// Null for a thread that is ending, and if there is no memory for a cache: blocks then go to the heap one by one.
+// Null for a thread that is ending, and if there is no memory for a cache: blocks then go to the
+// heap one by one.
 SmallCache* open_cache() noexcept {
   if (t_small != nullptr || t_ended) return t_small;
   auto* c = new (std::nothrow) SmallCache;
@@ -175,8 +177,9 @@ TENON_COLD Block small_refill(int k, uint64_t bytes) {
     cache_trim(0, 0);
     if (posix_memalign(&p, kMinBlock, static_cast<std::size_t>(size)) != 0) {
       MemoryStats s = memory_stats(0, 0);
-      throw OutOfMemoryError(core::join("out of memory on cpu: wanted ", bytes, " bytes, allocated ", s.allocated,
-                                        ", cached ", s.reserved - s.allocated, ", free 0"));
+      throw OutOfMemoryError(core::join("out of memory on cpu: wanted ", bytes,
+                                        " bytes, allocated ", s.allocated, ", cached ",
+                                        s.reserved - s.allocated, ", free 0"));
     }
   }
   std::unique_lock<std::mutex> hold;
@@ -216,7 +219,8 @@ inline Block small_alloc(uint64_t bytes) {
 inline void small_free(void* p, uint64_t bytes) noexcept {
   int k = small_class(bytes);
   SmallCache* c = t_small;
-  if (TENON_UNLIKELY(c == nullptr || c->stats.kept.get() + small_bytes(k) > kSmallKept)) return small_spill(p, k);
+  if (TENON_UNLIKELY(c == nullptr || c->stats.kept.get() + small_bytes(k) > kSmallKept))
+    return small_spill(p, k);
   push_small(*c, p, k);
 }
 
@@ -232,7 +236,8 @@ void each_pool(F f) {
   }
 }
 
-// A fork while another thread holds one of these locks would leave it locked in the child permanently.
+// A fork while another thread holds one of these locks would leave it locked in the child
+// permanently.
 void before_fork() {
   g_pools_lock.lock();
   all_caches().lock.lock();
@@ -254,8 +259,8 @@ AllCaches& all_caches() {
     (static_cast<void>(all_caches()), pthread_atfork(before_fork, after_fork, after_fork));
 
 TENON_COLD DevicePool& make_pool(int slot, int index) {
-  TENON_CHECK(index >= 0 && index < kMaxOrdinals, ValueError, "device index must be 0 to ", kMaxOrdinals - 1, ", got ",
-              index);
+  TENON_CHECK(index >= 0 && index < kMaxOrdinals, ValueError, "device index must be 0 to ",
+              kMaxOrdinals - 1, ", got ", index);
   std::lock_guard<std::mutex> hold(g_pools_lock);
   std::atomic<DevicePool*>& pool = g_pools[slot][index];
   if (pool.load(std::memory_order_relaxed) == nullptr) {
@@ -288,7 +293,8 @@ void cache_free(int slot, int index, const Block& b, tn_stream*) noexcept {
 }
 
 void cache_record_stream(int slot, int index, const Block& b, tn_stream* stream) {
-  if (b.owner != nullptr) pool_or_null(slot, index)->record_stream(static_cast<Span*>(b.owner), stream);
+  if (b.owner != nullptr)
+    pool_or_null(slot, index)->record_stream(static_cast<Span*>(b.owner), stream);
 }
 
 void cache_trim(int slot, int index) {

@@ -36,11 +36,13 @@ uint64_t segment_bytes(uint64_t request) {
   return round_up(request, 2 * kMiB);
 }
 
-// Maximum of unused bytes in the cache: a quarter of the machine's memory for the host, all of it for a device.
+// Maximum of unused bytes in the cache: a quarter of the machine's memory for the host, all of it
+// for a device.
 uint64_t read_cache_limit(bool host) {
   constexpr int64_t kMaxMiB = int64_t{1} << 40;
-  const auto given = host ? number_setting("HOST_CACHE_MB", 0, kMaxMiB, "a quarter of the memory is used")
-                          : number_setting("DEVICE_CACHE_MB", 0, kMaxMiB, "all of the memory is used");
+  const auto given =
+      host ? number_setting("HOST_CACHE_MB", 0, kMaxMiB, "a quarter of the memory is used")
+           : number_setting("DEVICE_CACHE_MB", 0, kMaxMiB, "all of the memory is used");
   if (given) return static_cast<uint64_t>(*given) * kMiB;
   if (!host) return UINT64_MAX;
   tn_device_props props{};
@@ -50,8 +52,8 @@ uint64_t read_cache_limit(bool host) {
 }
 
 bool has_events(const tn_device_api* api) {
-  return TN_HAS(api, tn_device_api, event_query) && api->event_create && api->event_destroy && api->event_record &&
-         api->event_wait && api->event_query;
+  return TN_HAS(api, tn_device_api, event_query) && api->event_create && api->event_destroy &&
+         api->event_record && api->event_wait && api->event_query;
 }
 
 }  // namespace
@@ -108,12 +110,15 @@ DevicePool::DevicePool(int slot, int index)
 
 const tn_device_api* DevicePool::api() const {
   const tn_device_api* a = device_entry(slot_).api;
-  TENON_CHECK(a != nullptr && !closed_, BackendError, "device '", device_entry(slot_).name, "' is not loaded");
+  TENON_CHECK(a != nullptr && !closed_, BackendError, "device '", device_entry(slot_).name,
+              "' is not loaded");
   return a;
 }
 
 FreeLists* DevicePool::find_lists(tn_stream* stream, bool small, uint32_t pool) noexcept {
-  const auto fits = [&](const FreeLists* l) { return l->stream == stream && l->small == small && l->pool == pool; };
+  const auto fits = [&](const FreeLists* l) {
+    return l->stream == stream && l->small == small && l->pool == pool;
+  };
   if (recent_ != nullptr && fits(recent_)) return recent_;
   for (FreeLists* l : lists_) {
     if (fits(l)) return recent_ = l;
@@ -132,7 +137,8 @@ Block DevicePool::alloc(uint64_t bytes, tn_stream* stream) {
   std::lock_guard<std::mutex> hold(lock_);
   last_status_ = TN_OK;
   if (bytes > uint64_t{1} << 56) out_of_memory(bytes);  // keeps the sums below in range
-  uint64_t rounded = exact_ ? round_up(std::max<uint64_t>(bytes, 1), kWord) : round_up(bytes, granule_);
+  uint64_t rounded =
+      exact_ ? round_up(std::max<uint64_t>(bytes, 1), kWord) : round_up(bytes, granule_);
   bool small = rounded <= kSmallRequest;
   const uint32_t pool = capture_pool(slot_, index_);
   if (pool != 0) make_lists(stream, small, 0);  // made here, so that what frees need not allocate
@@ -154,8 +160,8 @@ Block DevicePool::alloc(uint64_t bytes, tn_stream* stream) {
   return {s->handle, s->offset, s->bytes, s};
 }
 
-// Cheapest source first: the own stream, another one whose work is done, the device, and only then one whose work must
-// be awaited, which serializes unrelated streams.
+// Cheapest source first: the own stream, another one whose work is done, the device, and only then
+// one whose work must be awaited, which serializes unrelated streams.
 Span* DevicePool::find(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool) {
   FreeLists* own = make_lists(stream, small, pool);
   if (Span* s = own->find_best(bytes)) {
@@ -185,7 +191,8 @@ Span* DevicePool::take_from_other_stream(uint64_t bytes, tn_stream* stream, bool
 tn_event* DevicePool::record(tn_stream* stream) noexcept {
   const tn_device_api* a = device_entry(slot_).api;
   tn_event* event = nullptr;
-  if (!has_events(a) || a->event_create(a->context, index_, TN_EVENT_NO_TIMING, &event) != TN_OK) return nullptr;
+  if (!has_events(a) || a->event_create(a->context, index_, TN_EVENT_NO_TIMING, &event) != TN_OK)
+    return nullptr;
   if (a->event_record(a->context, index_, event, stream) == TN_OK) return event;
   a->event_destroy(a->context, index_, event);
   return nullptr;
@@ -195,7 +202,8 @@ tn_event* DevicePool::record(tn_stream* stream) noexcept {
 bool DevicePool::is_idle(tn_stream* stream) noexcept {
   const tn_device_api* a = device_entry(slot_).api;
   int32_t done = 0;
-  if (g_captures.load(std::memory_order_relaxed) != 0) return false;  // a capturing stream cannot be queried
+  if (g_captures.load(std::memory_order_relaxed) != 0)
+    return false;  // a capturing stream cannot be queried
   if (TN_HAS(a, tn_device_api, stream_query) && a->stream_query)
     return a->stream_query(a->context, index_, stream, &done) == TN_OK && done;
   tn_event* event = record(stream);
@@ -240,7 +248,8 @@ Span* DevicePool::alloc_segment(uint64_t bytes, tn_stream* stream, bool small, u
   }
   if (const char* fault = block_fault(s->handle, bytes)) {
     pool_free(s, sizeof(Span));  // the block is leaked: freeing it is undefined
-    throw BackendError(join("device '", device_entry(slot_).name, "': its alloc returned TN_OK and ", fault));
+    throw BackendError(
+        join("device '", device_entry(slot_).name, "': its alloc returned TN_OK and ", fault));
   }
   s->bytes = bytes;
   s->stream = stream;
@@ -314,7 +323,7 @@ void DevicePool::free(Span* s) noexcept {
   stats_.allocated -= s->bytes;
   --alive_;
   const tn_device_api* a = device_entry(slot_).api;
-  if (a == nullptr) return;                                 // its plugin is unloaded, and its memory freed
+  if (a == nullptr) return;  // its plugin is unloaded, and its memory freed
   if (s->n_used > 0 && capture_pool(slot_, index_) != 0) {  // events of a capture cannot be queried
     s->bin_next = held_;
     held_ = s;
@@ -329,7 +338,8 @@ void DevicePool::retire(Span* s) noexcept {
   bool waits = false;
   for (int i = 0; i < s->n_used; ++i) {
     s->events[i] = s->used_on_many ? nullptr : record(s->used_on[i]);
-    if (s->events[i] == nullptr) a->sync(a->context, index_, s->used_on_many ? nullptr : s->used_on[i]);
+    if (s->events[i] == nullptr)
+      a->sync(a->context, index_, s->used_on_many ? nullptr : s->used_on[i]);
     waits |= s->events[i] != nullptr;
   }
   if (waits) {
@@ -338,7 +348,8 @@ void DevicePool::retire(Span* s) noexcept {
     return;
   }
   put_free(s);
-  if (stats_.reserved - stats_.allocated > cache_limit_ && capture_pool(slot_, index_) == 0) trim_locked();
+  if (stats_.reserved - stats_.allocated > cache_limit_ && capture_pool(slot_, index_) == 0)
+    trim_locked();
 }
 
 // Frees the pending spans whose events have passed; with `wait`, all of them.
@@ -382,7 +393,8 @@ void DevicePool::record_stream(Span* s, tn_stream* stream) {
   }
 }
 
-// Whole segments go back. Spans of one segment may belong to different streams; after a wait they can merge.
+// Whole segments go back. Spans of one segment may belong to different streams; after a wait they
+// can merge.
 void DevicePool::trim_locked() noexcept {
   const tn_device_api* a = device_entry(slot_).api;
   if (a == nullptr) return;
@@ -395,7 +407,8 @@ void DevicePool::trim_locked() noexcept {
     if (!unused) continue;
     for (Span* s = first; s != nullptr; s = s->next) find_lists(s->stream, s->small, 0)->remove(s);
     while (first->next != nullptr) absorb_next(first);
-    (first->segment_prev != nullptr ? first->segment_prev->segment_next : segments_) = first->segment_next;
+    (first->segment_prev != nullptr ? first->segment_prev->segment_next : segments_) =
+        first->segment_next;
     if (first->segment_next != nullptr) first->segment_next->segment_prev = first->segment_prev;
     stats_.reserved -= first->bytes;
     a->free(a->context, index_, first->handle, first->bytes, first->stream);
@@ -461,14 +474,16 @@ MemoryStats DevicePool::stats() {
 
 void DevicePool::out_of_memory(uint64_t bytes) {
   const tn_device_api* a = api();
-  if (last_status_ == TN_ERROR_BACKEND) device_failed(slot_, index_, "alloc", last_status_);  // not a lack of memory
+  if (last_status_ == TN_ERROR_BACKEND)
+    device_failed(slot_, index_, "alloc", last_status_);  // not a lack of memory
   tn_device_props props{};
   props.struct_size = sizeof props;
   if (a->props(a->context, index_, &props) != TN_OK) props.free_bytes = 0;
   std::string device = device_entry(slot_).name;
   if (slot_ != 0) device += join(":", index_);
-  throw OutOfMemoryError(join("out of memory on ", device, ": wanted ", bytes, " bytes, allocated ", stats_.allocated,
-                              ", cached ", stats_.reserved - stats_.allocated, ", free ", props.free_bytes));
+  throw OutOfMemoryError(join("out of memory on ", device, ": wanted ", bytes, " bytes, allocated ",
+                              stats_.allocated, ", cached ", stats_.reserved - stats_.allocated,
+                              ", free ", props.free_bytes));
 }
 
 }  // namespace tenon::core

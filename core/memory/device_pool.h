@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large host blocks and all device memory of one device. Private to core.
 //
-// Memory comes from the device in segments. A segment is a chain of spans in the order of their offsets; neighbors
-// that are free and of one stream are always merged. Free spans are kept in lists, per stream and per kind (small
-// requests have segments of their own, or they would pin large ones), binned by size, 16 bins per doubling.
+// Memory comes from the device in segments. A segment is a chain of spans in the order of their
+// offsets; neighbors that are free and of one stream are always merged. Free spans are kept in
+// lists, per stream and per kind (small requests have segments of their own, or they would pin
+// large ones), binned by size, 16 bins per doubling.
 #pragma once
 
 #include <cstdint>
@@ -38,10 +39,12 @@ struct Span {
 class FreeLists {
  public:
   static constexpr int kBins = 640;
-  FreeLists(tn_stream* stream, bool small, uint32_t pool) : stream(stream), pool(pool), small(small) {}
+  FreeLists(tn_stream* stream, bool small, uint32_t pool)
+      : stream(stream), pool(pool), small(small) {}
   void insert(Span* s) noexcept;
   void remove(Span* s) noexcept;
-  Span* find_best(uint64_t bytes) const noexcept;  // still in the list; null if none is large enough
+  Span* find_best(
+      uint64_t bytes) const noexcept;  // still in the list; null if none is large enough
   tn_stream* stream;
   uint32_t pool;
   bool small;
@@ -60,7 +63,8 @@ class DevicePool {
   void trim();
   void end_capture() noexcept;
   void release_capture(uint32_t pool) noexcept;
-  // Gives all memory back and refuses further requests; false, and nothing has changed, while blocks are alive.
+  // Gives all memory back and refuses further requests; false, and nothing has changed, while
+  // blocks are alive.
   bool close();
   void open();  // again
   MemoryStats stats();
@@ -69,8 +73,10 @@ class DevicePool {
 
  private:
   const tn_device_api* api() const;
-  // The lists of a span exist from its first allocation on: freeing finds them, and allocates nothing.
-  FreeLists* find_lists(tn_stream* stream, bool small, uint32_t pool) noexcept;  // null if there are none
+  // The lists of a span exist from its first allocation on: freeing finds them, and allocates
+  // nothing.
+  FreeLists* find_lists(tn_stream* stream, bool small,
+                        uint32_t pool) noexcept;  // null if there are none
   FreeLists* make_lists(tn_stream* stream, bool small, uint32_t pool);
   Span* find(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool);
   Span* take_from_other_stream(uint64_t bytes, tn_stream* stream, bool small, bool wait);
@@ -92,15 +98,17 @@ class DevicePool {
   uint64_t granule_;
   uint64_t alignment_ = 1;  // that the device promises for its blocks
   uint64_t cache_limit_;    // bytes that may lie unused before they go back
-  bool exact_;              // a block is an allocation of its own, rounded up to words only: for memory checkers
+  bool
+      exact_;  // a block is an allocation of its own, rounded up to words only: for memory checkers
   bool closed_ = false;
   tn_status last_status_ = TN_OK;  // of the device's alloc
   std::mutex lock_;
   std::vector<FreeLists*> lists_;
   FreeLists* recent_ = nullptr;  // of these, the one that was asked for last
   Span* segments_ = nullptr;
-  Span* held_ = nullptr;     // freed in a capture that used them on further streams, until its end
-  Span* pending_ = nullptr;  // freed, but used on further streams that have not passed their events yet
+  Span* held_ = nullptr;  // freed in a capture that used them on further streams, until its end
+  Span* pending_ =
+      nullptr;  // freed, but used on further streams that have not passed their events yet
   MemoryStats stats_{};
   uint64_t alive_ = 0;  // blocks that were handed out
 };

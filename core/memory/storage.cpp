@@ -27,7 +27,8 @@ uint64_t next_storage_id() noexcept {
   static std::atomic<uint64_t> runs{0};
   static __thread uint64_t next __attribute__((tls_model("initial-exec"))) = 0;
   constexpr uint64_t kRun = 1u << 20;
-  if (TENON_UNLIKELY(next % kRun == 0)) next = runs.fetch_add(1, std::memory_order_relaxed) * kRun + 1;
+  if (TENON_UNLIKELY(next % kRun == 0))
+    next = runs.fetch_add(1, std::memory_order_relaxed) * kRun + 1;
   return next++;
 }
 
@@ -67,7 +68,9 @@ void free_pinned(void* context, void* data) {
 int pinning_device() {
   for (int i = 1, n = device_slots(); i < n; ++i) {
     const tn_device_api* api = device_entry(i).api;
-    if (api != nullptr && TN_HAS(api, tn_device_api, free_pinned) && api->alloc_pinned && api->free_pinned) return i;
+    if (api != nullptr && TN_HAS(api, tn_device_api, free_pinned) && api->alloc_pinned &&
+        api->free_pinned)
+      return i;
   }
   return 0;
 }
@@ -99,7 +102,8 @@ Ref<Storage> Storage::make(int slot, int index, uint64_t bytes) {
   return Ref<Storage>::adopt(s);
 }
 
-Ref<Storage> Storage::wrap(int slot, int index, void* data, uint64_t bytes, Deleter deleter, void* context) {
+Ref<Storage> Storage::wrap(int slot, int index, void* data, uint64_t bytes, Deleter deleter,
+                           void* context) {
   if (slot == 0) index = 0;
   if (index < 0) index = current_index(slot);
   Storage* s = StorageAccess::make();

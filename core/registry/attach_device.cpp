@@ -21,14 +21,16 @@ namespace tenon::core {
 int attach_device(int slot, const tn_device_api* api) {
   const DeviceEntry& known = device_entry(slot);
   TENON_CHECK(slot != 0, ValueError, "the host device is core's own");
-  bool complete = api != nullptr && TN_HAS(api, tn_device_api, sync) && api->count && api->props && api->alloc &&
-                  api->free && api->copy && api->sync;
-  TENON_CHECK(complete, BackendError, "device '", known.name, "': one of its six required functions is missing");
+  bool complete = api != nullptr && TN_HAS(api, tn_device_api, sync) && api->count && api->props &&
+                  api->alloc && api->free && api->copy && api->sync;
+  TENON_CHECK(complete, BackendError, "device '", known.name,
+              "': one of its six required functions is missing");
   const DeviceFacts facts = ask_device(known.name, *api);
   DeviceRegistry& r = device_registry();
   std::lock_guard<std::mutex> hold(r.lock);
   DeviceEntry& e = r.entries[slot];
-  TENON_CHECK(e.api == nullptr || e.api == api, BackendError, "device '", e.name, "' is served by another plugin");
+  TENON_CHECK(e.api == nullptr || e.api == api, BackendError, "device '", e.name,
+              "' is served by another plugin");
   e.flags = facts.flags;
   e.count = std::min<int32_t>(facts.count, kMaxOrdinals);
   __atomic_store_n(&e.api, api, __ATOMIC_RELEASE);
@@ -58,12 +60,12 @@ void release_device(int slot) {
   set_api(e, nullptr);
   try {
     drain_flights();
-    TENON_CHECK(graphs_alive(slot) == 0, ValueError, "device ", e.name, " is in use: ", graphs_alive(slot),
-                " captured graphs are alive; reset them first");
-    TENON_CHECK(pinned_blocks(slot) == 0, ValueError, "device ", e.name, " is in use: it pinned the memory of ",
-                pinned_blocks(slot), " tensors");
-    TENON_CHECK(events_alive(slot) == 0, ValueError, "device ", e.name, " is in use: ", events_alive(slot),
-                " events are alive");
+    TENON_CHECK(graphs_alive(slot) == 0, ValueError, "device ", e.name,
+                " is in use: ", graphs_alive(slot), " captured graphs are alive; reset them first");
+    TENON_CHECK(pinned_blocks(slot) == 0, ValueError, "device ", e.name,
+                " is in use: it pinned the memory of ", pinned_blocks(slot), " tensors");
+    TENON_CHECK(events_alive(slot) == 0, ValueError, "device ", e.name,
+                " is in use: ", events_alive(slot), " events are alive");
   } catch (...) {
     set_api(e, api);
     open_pools(slot);

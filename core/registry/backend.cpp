@@ -34,8 +34,8 @@ std::string_view view(tn_str s) { return {s.ptr, s.len}; }
 
 // A later one of the same cell would hide an earlier one of its own plugin for ever.
 bool same_place(const tn_kernel& a, const tn_kernel& b) {
-  return view(a.op) == view(b.op) && view(a.dtypes) == view(b.dtypes) && view(a.layouts) == view(b.layouts) &&
-         a.priority == b.priority;
+  return view(a.op) == view(b.op) && view(a.dtypes) == view(b.dtypes) &&
+         view(a.layouts) == view(b.layouts) && a.priority == b.priority;
 }
 
 bool digest_matches(const Op& op, const tn_kernel& k) {
@@ -46,15 +46,16 @@ bool digest_matches(const Op& op, const tn_kernel& k) {
   return false;
 }
 
-// "0=0,0=1": output = argument, both 0 to 7. ValueError for anything else: a pair that is not understood would be a
-// promise that silently does not hold.
+// "0=0,0=1": output = argument, both 0 to 7. ValueError for anything else: a pair that is not
+// understood would be a promise that silently does not hold.
 uint64_t parse_inplace(std::string_view text) {
   uint64_t bits = 0;
   const std::string_view all = text;
   const auto digit = [](char c) { return c >= '0' && c <= '7'; };
   for (bool more = !text.empty(); more;) {
     const std::size_t end = std::min(text.find(','), text.size());
-    TENON_CHECK(end == 3 && digit(text[0]) && text[1] == '=' && digit(text[2]), ValueError, "in-place pairs '", all,
+    TENON_CHECK(end == 3 && digit(text[0]) && text[1] == '=' && digit(text[2]), ValueError,
+                "in-place pairs '", all,
                 "' cannot be read: expected OUTPUT=ARGUMENT, digits from 0 to 7, with ',' between");
     bits |= uint64_t{1} << (8 * (text[2] - '0') + (text[0] - '0'));
     more = end < text.size();
@@ -63,9 +64,12 @@ uint64_t parse_inplace(std::string_view text) {
   return bits;
 }
 
-DtypeMask masked(DtypeMask a, DtypeMask b) { return DtypeMask{{a.bits[0] & b.bits[0], a.bits[1] & b.bits[1]}}; }
+DtypeMask masked(DtypeMask a, DtypeMask b) {
+  return DtypeMask{{a.bits[0] & b.bits[0], a.bits[1] & b.bits[1]}};
+}
 
-// "a,b|c": a bit a layout, for each argument. Throws ValueError for a layout that no plugin has brought.
+// "a,b|c": a bit a layout, for each argument. Throws ValueError for a layout that no plugin has
+// brought.
 std::vector<uint8_t> parse_layouts(std::string_view text) {
   std::vector<uint8_t> out;
   for (bool next = true; !text.empty(); next = text.front() == ',', text.remove_prefix(1)) {
@@ -87,10 +91,12 @@ std::unique_ptr<KernelEntry> make_entry(const tn_plugin& plugin, int priority, c
   e->run = k.run;
   e->flags = k.flags;
   e->plugin_priority = priority;
-  // One for every device reaches it through other ops, which say for themselves whether a graph may hold them.
+  // One for every device reaches it through other ops, which say for themselves whether a graph may
+  // hold them.
   if (view(plugin.device) == "any") e->flags |= TN_KERNEL_CAPTURE_SAFE;
   e->inplace = parse_inplace(view(k.inplace));
-  e->dtypes = masked(parse_dtype_mask(view(k.dtypes), false), parse_dtype_mask(find_op(view(k.op))->dtypes));
+  e->dtypes = masked(parse_dtype_mask(view(k.dtypes), false),
+                     parse_dtype_mask(find_op(view(k.op))->dtypes));
   e->layouts = parse_layouts(view(k.layouts));
   return e;
 }
@@ -125,8 +131,10 @@ void publish_all(const BackendImpl& b) {
 
 void add_extensions(BackendImpl& b) {
   for (const tn_ext* e = b.plugin->ext; e != nullptr; e = e->next) {
-    if (e->id == TN_EXT_LAYOUT) b.layouts.push_back(register_layout(reinterpret_cast<const tn_ext_layout*>(e)));
-    if (e->id == TN_EXT_DTYPE) b.dtypes.push_back(register_dtype(reinterpret_cast<const tn_ext_dtype*>(e)));
+    if (e->id == TN_EXT_LAYOUT)
+      b.layouts.push_back(register_layout(reinterpret_cast<const tn_ext_layout*>(e)));
+    if (e->id == TN_EXT_DTYPE)
+      b.dtypes.push_back(register_dtype(reinterpret_cast<const tn_ext_dtype*>(e)));
   }
 }
 
@@ -164,7 +172,8 @@ std::string kernel_fault(const tn_kernel& k) {
   if (!k.run) return "the kernel has no function";
   static constexpr uint8_t kNone[sizeof op->digest] = {};
   const bool unsigned_op = registered(*op) && std::memcmp(k.digest, kNone, sizeof kNone) == 0;
-  if (!unsigned_op && !digest_matches(*op, k)) return join("plugin schema does not match ", op->schema);
+  if (!unsigned_op && !digest_matches(*op, k))
+    return join("plugin schema does not match ", op->schema);
   try {
     parse_dtype_mask(view(k.dtypes));
     parse_layouts(view(k.layouts));
@@ -179,7 +188,8 @@ void rehearse_backend(const tn_plugin& plugin) {
   if (plugin.device_api) (void)ask_device(view(plugin.device), *plugin.device_api);
 }
 
-BackendImpl* register_backend(const tn_plugin& plugin, OpRegistration& ops, RegisterReport& report, int priority) {
+BackendImpl* register_backend(const tn_plugin& plugin, OpRegistration& ops, RegisterReport& report,
+                              int priority) {
   auto b = std::make_unique<BackendImpl>();
   b->plugin = &plugin;
   b->priority = priority;
@@ -187,8 +197,9 @@ BackendImpl* register_backend(const tn_plugin& plugin, OpRegistration& ops, Regi
   Extensions extensions(*b);
   for (const tn_kernel* const* p = plugin.kernels; p != plugin.kernels_end; ++p) {
     if (!*p) continue;
-    bool twice =
-        std::any_of(plugin.kernels, p, [&](const tn_kernel* earlier) { return earlier && same_place(*earlier, **p); });
+    bool twice = std::any_of(plugin.kernels, p, [&](const tn_kernel* earlier) {
+      return earlier && same_place(*earlier, **p);
+    });
     if (twice) {
       report.quarantined.push_back(join(view((*p)->op),
                                         ": a second kernel of this plugin for the same dtypes and "
@@ -199,8 +210,8 @@ BackendImpl* register_backend(const tn_plugin& plugin, OpRegistration& ops, Regi
   }
   if (plugin.device_api) {
     if (const int told = attach_device(b->slot, plugin.device_api); told > kMaxOrdinals) {
-      report.quarantined.push_back(
-          join("devices: its count says ", told, "; the first ", kMaxOrdinals, " are used (TN_MAX_DEVICES)"));
+      report.quarantined.push_back(join("devices: its count says ", told, "; the first ",
+                                        kMaxOrdinals, " are used (TN_MAX_DEVICES)"));
     }
     set_device_extensions(b->slot, plugin.ext);
   }
@@ -216,8 +227,8 @@ void unregister_backend(BackendImpl* b) {
   try {
     drain_flights();
     for (int l : b->layouts) {
-      TENON_CHECK(layout_tensors(l) == 0, ValueError, layout_tensors(l), " tensors of layout ", layout_name(l),
-                  " are alive");
+      TENON_CHECK(layout_tensors(l) == 0, ValueError, layout_tensors(l), " tensors of layout ",
+                  layout_name(l), " are alive");
     }
     if (b->plugin->device_api) {
       release_device(b->slot);

@@ -20,19 +20,23 @@ std::mutex g_publish;
 void first_use(int slot) {
   if (g_used[slot].load(std::memory_order_acquire)) return;
   // Idempotent, takes its own lock.
-  if (backend_source().open_for_device(device_entry(slot).name)) g_used[slot].store(true, std::memory_order_release);
+  if (backend_source().open_for_device(device_entry(slot).name))
+    g_used[slot].store(true, std::memory_order_release);
 }
 
 KernelEntry* find_kernel_late(const Op& op, int slot, int layout, ScalarType dtype) {
   first_use(slot);
-  if (cell(op, slot, layout).load(std::memory_order_acquire)) return find_kernel(op, slot, layout, dtype);
+  if (cell(op, slot, layout).load(std::memory_order_acquire))
+    return find_kernel(op, slot, layout, dtype);
   KernelEntry* e = cell(op, kAnyDevice, layout).load(std::memory_order_acquire);
   while (e != nullptr && !e->dtypes.has(dtype)) e = e->next.load(std::memory_order_acquire);
   return e;
 }
 
 namespace {
-std::pair<int32_t, int32_t> rank(const KernelEntry& e) { return {e.kernel->priority, e.plugin_priority}; }
+std::pair<int32_t, int32_t> rank(const KernelEntry& e) {
+  return {e.kernel->priority, e.plugin_priority};
+}
 }  // namespace
 
 void publish(Cell& c, KernelEntry* e) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The dispatch table: a cell for each (device, layout, op), holding the kernels that may serve it, best first.
+// The dispatch table: a cell for each (device, layout, op), holding the kernels that may serve it,
+// best first.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,8 @@
 
 namespace tenon::core {
 
-inline constexpr int kAnyDevice = kMaxDevices;  // the place of kernels that serve a layout on every device
+inline constexpr int kAnyDevice =
+    kMaxDevices;  // the place of kernels that serve a layout on every device
 
 // One published kernel. Found and used inside of an InFlight (in_flight.h).
 struct KernelEntry {
@@ -25,10 +27,13 @@ struct KernelEntry {
   int32_t plugin_priority;  // decides between kernels of one priority
   std::atomic<KernelEntry*> next{nullptr};
   std::atomic<uint64_t> calls{0};
-  std::vector<uint8_t> layouts;  // by argument, the last for the rest: bit l is layout slot l; empty: strided alone
+  std::vector<uint8_t>
+      layouts;  // by argument, the last for the rest: bit l is layout slot l; empty: strided alone
   bool takes(int argument, int layout) const {
     if (layouts.empty()) return layout == 0;
-    return layouts[std::min<std::size_t>(static_cast<std::size_t>(argument), layouts.size() - 1)] >> layout & 1;
+    return layouts[std::min<std::size_t>(static_cast<std::size_t>(argument), layouts.size() - 1)] >>
+               layout &
+           1;
   }
 };
 
@@ -49,7 +54,8 @@ inline KernelEntry* find_kernel(const Op& op, int slot, int layout, ScalarType d
   } while (e != nullptr);
   return nullptr;
 }
-// Inserts by the priorities of kernel and plugin; the later one wins a tie, so that a program may override a kernel.
+// Inserts by the priorities of kernel and plugin; the later one wins a tie, so that a program may
+// override a kernel.
 void publish(Cell& c, KernelEntry* e);
 void withdraw(const tn_plugin* plugin);
 // Opens what serves a device, once.

@@ -10,8 +10,8 @@
 namespace tenon::core {
 namespace {
 
-// One for all plugins: kernels of two of them may call each other's rows. No recursive one, which a forked child, whose
-// thread has another id, could not unlock.
+// One for all plugins: kernels of two of them may call each other's rows. No recursive one, which a
+// forked child, whose thread has another id, could not unlock.
 std::mutex g_lock;
 thread_local int t_depth = 0;
 
@@ -39,7 +39,9 @@ class Turn {
   bool inside_;
 };
 
-const SerialKernel& of(const tn_call* call) { return *static_cast<const SerialKernel*>(call->state); }
+const SerialKernel& of(const tn_call* call) {
+  return *static_cast<const SerialKernel*>(call->state);
+}
 
 tn_status run(tn_call* call) {
   const tn_kernel& own = *of(call).own;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// TN_PLUGIN_SINGLE_THREADED: the kernels of such plugins take turns. Calls of other kernels pay nothing for it.
+// TN_PLUGIN_SINGLE_THREADED: the kernels of such plugins take turns. Calls of other kernels pay
+// nothing for it.
 #pragma once
 
 #include <memory>
@@ -9,14 +10,16 @@
 
 namespace tenon::core {
 
-// A kernel to be published in place of the plugin's own. Its functions wait for their turn and call those.
+// A kernel to be published in place of the plugin's own. Its functions wait for their turn and call
+// those.
 struct SerialKernel {
   tn_kernel kernel;
   const tn_kernel* own;
 };
 std::unique_ptr<SerialKernel> serialised(const tn_kernel& own);
 
-// threads.cpp: whether this thread counts as inside of a parallel region, where parallel_for works alone.
+// threads.cpp: whether this thread counts as inside of a parallel region, where parallel_for works
+// alone.
 bool exchange_parallel_region(bool inside) noexcept;
 
 }  // namespace tenon::core

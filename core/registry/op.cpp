@@ -74,7 +74,9 @@ Op& op_at(int index) {
 
 namespace {
 
-const char* operator_name(int index) { return index >= 0 && index < op_count() ? op_at(index).name : nullptr; }
+const char* operator_name(int index) {
+  return index >= 0 && index < op_count() ? op_at(index).name : nullptr;
+}
 [[maybe_unused]] const bool g_reports_name_operators = (g_operator_name = &operator_name, true);
 
 }  // namespace
@@ -94,10 +96,11 @@ Op& get_op(std::string_view name) {
     open_for_unknown_name();
     if (Op* op = find_op(name)) return *op;
   }
-  constexpr std::size_t kLongest = 200;  // longer than any name: what is long is not near, and takes long to compare
+  constexpr std::size_t kLongest =
+      200;  // longer than any name: what is long is not near, and takes long to compare
   if (name.size() > kLongest) {
-    throw NotImplementedError(
-        join("no operator is called '", name.substr(0, kLongest), "...' (", name.size(), " bytes)"));
+    throw NotImplementedError(join("no operator is called '", name.substr(0, kLongest), "...' (",
+                                   name.size(), " bytes)"));
   }
   std::vector<std::pair<std::size_t, std::string>> near;
   for (int i = 0; i < op_count(); ++i) {
@@ -106,7 +109,8 @@ Op& get_op(std::string_view name) {
   }
   std::sort(near.begin(), near.end());
   std::string hint;
-  for (std::size_t i = 0; i < near.size() && i < 3; ++i) hint += (i ? ", " : "; closest: ") + near[i].second;
+  for (std::size_t i = 0; i < near.size() && i < 3; ++i)
+    hint += (i ? ", " : "; closest: ") + near[i].second;
   throw NotImplementedError(join("no operator is called '", name, "'", hint));
 }
 
@@ -122,9 +126,11 @@ bool op_takes(const Op& op, ScalarType t) { return parse_dtype_mask(op.dtypes).h
 int add_op(std::unique_ptr<Op> op) {
   Table& t = table();
   std::lock_guard lock(t.mutex);
-  TENON_CHECK(t.by_name.count(op->name) == 0, ValueError, "register_op: '", op->name, "' is registered already");
+  TENON_CHECK(t.by_name.count(op->name) == 0, ValueError, "register_op: '", op->name,
+              "' is registered already");
   const int at = t.count.load(std::memory_order_relaxed);
-  TENON_CHECK(at < kMaxOps, ValueError, "register_op: '", op->name, "': this process has ", kMaxOps, " ops already");
+  TENON_CHECK(at < kMaxOps, ValueError, "register_op: '", op->name, "': this process has ", kMaxOps,
+              " ops already");
   op->index = at;
   t.index(*op);
   t.added.push_back(std::move(op));

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Ops that plugins register at run time: their schema's text becomes an entry like those of the build.
+// Ops that plugins register at run time: their schema's text becomes an entry like those of the
+// build.
 #include "core/registry/registered_op.h"
 
 #include <charconv>
@@ -64,7 +65,8 @@ T number(const std::string& text) {
   T v{};
   const char* end = text.data() + text.size();
   auto [p, error] = std::from_chars(text.data(), end, v);
-  if (error != std::errc() || p != end) throw SchemaError(join("default '", text, "' is no number"));
+  if (error != std::errc() || p != end)
+    throw SchemaError(join("default '", text, "' is no number"));
   return v;
 }
 
@@ -110,7 +112,8 @@ tn_value default_value(Record& r, const Arg& a) {
     v.tag = TN_TAG_STR;
     v.len = static_cast<uint32_t>(r.texts.back().size());
     v.u.str = r.texts.back().c_str();
-  } else if (a.type.base == "float" || (a.type.base == "Scalar" && d.find_first_of(".ein") != std::string::npos)) {
+  } else if (a.type.base == "float" ||
+             (a.type.base == "Scalar" && d.find_first_of(".ein") != std::string::npos)) {
     v.tag = TN_TAG_F64;
     v.u.f64 = real(d);
   } else if (a.type.base == "int" || a.type.base == "Scalar") {
@@ -125,8 +128,9 @@ tn_value default_value(Record& r, const Arg& a) {
 void check_names(const Schema& s) {
   TENON_CHECK(s.name.find("::") != std::string::npos, ValueError, "register_op: '", s.name,
               "' needs its vendor's name, as in vendor::", s.name);
-  TENON_CHECK(s.args.size() <= kMaxArgs && s.results.size() <= kMaxOutputs && !s.results.empty(), ValueError,
-              "register_op: '", s.name, "' may have ", kMaxArgs, " arguments and 1 to ", kMaxOutputs, " results");
+  TENON_CHECK(s.args.size() <= kMaxArgs && s.results.size() <= kMaxOutputs && !s.results.empty(),
+              ValueError, "register_op: '", s.name, "' may have ", kMaxArgs, " arguments and 1 to ",
+              kMaxOutputs, " results");
   for (const Result& r : s.results) {
     TENON_CHECK(r.type.plain_tensor() && !r.type.optional, ValueError, "register_op: '", s.name,
                 "': results are tensors");
@@ -191,11 +195,13 @@ OpRegistration::~OpRegistration() {
 std::vector<int> OpRegistration::keep() { return std::exchange(added_, {}); }
 
 int add_registered_op(const tn_schema& given, InferFn infer) {
-  TENON_CHECK(t_registration, ValueError, "register_op: only a plugin's init registers ops, on its own thread");
+  TENON_CHECK(t_registration, ValueError,
+              "register_op: only a plugin's init registers ops, on its own thread");
   tn_schema schema{};
   std::memcpy(&schema, &given, std::min(given.struct_size, sizeof schema));
   constexpr std::size_t kLongest = 4096;
-  TENON_CHECK(schema.text.len <= kLongest && schema.backward.len <= kLongest && schema.layout.len <= kLongest,
+  TENON_CHECK(schema.text.len <= kLongest && schema.backward.len <= kLongest &&
+                  schema.layout.len <= kLongest,
               ValueError, "register_op: a text of the schema is longer than ", kLongest, " bytes");
   Schema parsed;
   try {

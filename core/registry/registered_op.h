@@ -10,10 +10,12 @@ namespace tenon::core {
 
 using InferOutputs = decltype(tn_schema::infer);
 
-// Adds an op, or brings back one with the same schema that was withdrawn; returns its index. `infer` is its shape rule.
-// ValueError if the schema cannot be read, the name is taken, or no registration is under way.
+// Adds an op, or brings back one with the same schema that was withdrawn; returns its index.
+// `infer` is its shape rule. ValueError if the schema cannot be read, the name is taken, or no
+// registration is under way.
 int add_registered_op(const tn_schema& schema, InferFn infer);
-// What the shape rule calls; null if the schema has none. NotImplementedError where the plugin is closed.
+// What the shape rule calls; null if the schema has none. NotImplementedError where the plugin is
+// closed.
 InferOutputs infer_callback(const Op& op);
 
 }  // namespace tenon::core

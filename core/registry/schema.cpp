@@ -27,7 +27,8 @@ class Scanner {
   std::string ident() {
     space();
     std::size_t b = i_;
-    while (i_ < s_.size() && (std::isalnum(static_cast<unsigned char>(s_[i_])) || s_[i_] == '_')) ++i_;
+    while (i_ < s_.size() && (std::isalnum(static_cast<unsigned char>(s_[i_])) || s_[i_] == '_'))
+      ++i_;
     if (b == i_) fail("expected a name at '" + s_.substr(i_, 24) + "'");
     return s_.substr(b, i_ - b);
   }
@@ -107,7 +108,8 @@ std::string type_text(const Type& t) {
   return s;
 }
 
-// The canonical form: one space after commas, no alias annotations, defaults as written, result names left out.
+// The canonical form: one space after commas, no alias annotations, defaults as written, result
+// names left out.
 std::string canonical_text(const Schema& s) {
   std::string out = s.full() + "(";
   bool star = false;
@@ -123,7 +125,8 @@ std::string canonical_text(const Schema& s) {
   }
   out += ") -> ";
   if (s.results.size() != 1) out += "(";
-  for (std::size_t i = 0; i < s.results.size(); ++i) out += (i ? ", " : "") + type_text(s.results[i].type);
+  for (std::size_t i = 0; i < s.results.size(); ++i)
+    out += (i ? ", " : "") + type_text(s.results[i].type);
   if (s.results.size() != 1) out += ")";
   return out;
 }
@@ -193,19 +196,23 @@ Schema parse_schema(const std::string& text) {
   return s;
 }
 
-// ATen writes int[1] for dimensions, of which there may be any number, and takes one number for all of a window's.
+// ATen writes int[1] for dimensions, of which there may be any number, and takes one number for all
+// of a window's.
 int list_lengths(const Schema& s, const Arg& a) {
   const int n = a.type.fixed;
   if (!a.type.list || n == 0) return 0;
   const auto is = [&](std::string_view name) { return a.name == name; };
   if (n == 1 && (is("dim") || is("dims") || is("shifts"))) return 0;
   // Of a row without windows `padding` has two numbers for each dimension.
-  const bool border = is("padding") && std::none_of(s.args.begin(), s.args.end(),
-                                                    [](const Arg& other) { return other.name == "stride"; });
-  const bool window = is("kernel_size") || is("stride") || is("padding") || is("dilation") || is("output_padding");
+  const bool border =
+      is("padding") && std::none_of(s.args.begin(), s.args.end(),
+                                    [](const Arg& other) { return other.name == "stride"; });
+  const bool window =
+      is("kernel_size") || is("stride") || is("padding") || is("dilation") || is("output_padding");
   int lengths = kLengthFixed;
   if (window && !border) lengths |= kLengthOne;
-  if (is("stride") && (!a.def || *a.def == "[]")) lengths |= kLengthNone;  // then that of kernel_size
+  if (is("stride") && (!a.def || *a.def == "[]"))
+    lengths |= kLengthNone;  // then that of kernel_size
   return lengths;
 }
 
@@ -216,7 +223,8 @@ struct ArgTypeName {
   bool list, optional, optional_items;
 };
 constexpr ArgTypeName kArgTypes[] = {
-#define TENON_ARG_TYPE(Enum, base, list, optional, optional_items) {#Enum, base, list, optional, optional_items},
+#define TENON_ARG_TYPE(Enum, base, list, optional, optional_items) \
+  {#Enum, base, list, optional, optional_items},
 #include "tenon/core/arg_types.def"
 #undef TENON_ARG_TYPE
 };

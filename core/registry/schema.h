@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The text of an op's schema, read: by opgen for the rows of the build, by core for the ops that plugins register.
+// The text of an op's schema, read: by opgen for the rows of the build, by core for the ops that
+// plugins register.
 #pragma once
 
 #include <optional>
@@ -17,7 +18,8 @@ struct SchemaError : std::runtime_error {
 };
 
 struct Type {
-  std::string base;  // Tensor, Scalar, int, float, bool, str, ScalarType, Layout, Device, MemoryFormat, Generator
+  std::string base;  // Tensor, Scalar, int, float, bool, str, ScalarType, Layout, Device,
+                     // MemoryFormat, Generator
   bool list = false;
   bool optional = false;        // of the whole: Tensor?, int[]?
   bool optional_items = false;  // Tensor?[]
@@ -46,7 +48,8 @@ struct Schema {
   std::vector<Arg> args;
   std::vector<Result> results;
   std::string text;       // ATen's form, as shown to people
-  std::string canonical;  // what the digest covers: names of arguments and results left out of nothing but results
+  std::string canonical;  // what the digest covers: names of arguments and results left out of
+                          // nothing but results
 
   std::string full() const { return overload.empty() ? name : name + "." + overload; }
   std::string ident() const { return overload.empty() ? name : name + "_" + overload; }
@@ -54,7 +57,8 @@ struct Schema {
 
 // SchemaError says what was expected and where.
 Schema parse_schema(const std::string& text);
-// The enumerator of ArgType (tenon/core/op.h) as a number and as text. SchemaError if there is none.
+// The enumerator of ArgType (tenon/core/op.h) as a number and as text. SchemaError if there is
+// none.
 int type_index(const Type& t);
 std::string type_name(const Type& t);
 // Bits of ListLength.

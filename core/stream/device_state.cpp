@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The current device and stream of a thread, waiting for a device, and the error words in which kernels report.
+// The current device and stream of a thread, waiting for a device, and the error words in which
+// kernels report.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -26,10 +27,12 @@ namespace {
 struct ThreadDevices {
   tn_stream* stream[kMaxDevices][kMaxOrdinals];
   tn_error_word* word[kMaxDevices][kMaxOrdinals];  // of that stream; null: not looked up yet
-  uint32_t generation[kMaxDevices][kMaxOrdinals];  // the device's when it was set: both are invalid after it changes
+  uint32_t generation[kMaxDevices][kMaxOrdinals];  // the device's when it was set: both are invalid
+                                                   // after it changes
   int8_t index[kMaxDevices];
 };
-// Made at the first set: a large thread-local would use up the static TLS that is left for a late dlopen.
+// Made at the first set: a large thread-local would use up the static TLS that is left for a late
+// dlopen.
 __thread ThreadDevices* t_devices __attribute__((tls_model("initial-exec")));
 
 void drop_devices() noexcept { delete std::exchange(t_devices, nullptr); }
@@ -42,7 +45,9 @@ ThreadDevices& devices_for_write() {
   return *(t_devices = made.release());
 }
 
-bool is_valid(int slot, int index) { return slot >= 0 && slot < kMaxDevices && index >= 0 && index < kMaxOrdinals; }
+bool is_valid(int slot, int index) {
+  return slot >= 0 && slot < kMaxDevices && index >= 0 && index < kMaxOrdinals;
+}
 
 struct StreamWord {
   tn_stream* stream;
@@ -50,7 +55,8 @@ struct StreamWord {
   bool pinned;  // by the device, else from the heap
 };
 
-// Words live until the device is detached: a destroyed stream may still have work that writes into its word.
+// Words live until the device is detached: a destroyed stream may still have work that writes into
+// its word.
 struct Words {
   std::mutex lock;
   std::vector<StreamWord> of[kMaxDevices][kMaxOrdinals];  // oldest first
@@ -69,7 +75,8 @@ std::atomic<uint32_t> g_generation[kMaxDevices];
 StreamWord make_word(const tn_device_api* api, tn_stream* stream) {
   void* memory = nullptr;
   if (TN_HAS(api, tn_device_api, alloc_pinned) && api->alloc_pinned &&
-      api->alloc_pinned(api->context, sizeof(tn_error_word), &memory) == TN_OK && memory != nullptr) {
+      api->alloc_pinned(api->context, sizeof(tn_error_word), &memory) == TN_OK &&
+      memory != nullptr) {
     return {stream, new (memory) tn_error_word{}, true};
   }
   return {stream, new tn_error_word{}, false};
@@ -80,7 +87,8 @@ TENON_COLD tn_error_word* find_word(int slot, int index, tn_stream* stream) {
   if (api == nullptr) return nullptr;
   std::lock_guard<std::mutex> hold(words().lock);
   std::vector<StreamWord>& all = words().of[slot][index];
-  auto it = std::find_if(all.begin(), all.end(), [&](const StreamWord& w) { return w.stream == stream; });
+  auto it =
+      std::find_if(all.begin(), all.end(), [&](const StreamWord& w) { return w.stream == stream; });
   if (it == all.end()) {
     all.reserve(all.size() + 1);
     it = all.insert(all.end(), make_word(api, stream));
@@ -110,20 +118,24 @@ void raise_report(int slot, int index, Streams which, tn_stream* stream) {
   if (op == nullptr) op = "a kernel";
   const std::string reporter = join(" (reported by ", device_entry(slot).name, ":", index, ")");
   if (seen.code == TN_ERROR_INDEX) {
-    throw IndexError(join(op, ": index ", seen.index, " is out of bounds for a size of ", seen.limit, reporter));
+    throw IndexError(
+        join(op, ": index ", seen.index, " is out of bounds for a size of ", seen.limit, reporter));
   }
   if (seen.code == TN_ERROR_VALUE && seen.limit > 0) {
     throw ValueError(join(op, ": ", seen.index, " is not in [0, ", seen.limit, ")", reporter));
   }
   if (seen.code == TN_ERROR && seen.limit == -1) {
-    throw Error(join(op, ": ZeroDivisionError: division by zero of the integer ", seen.index, reporter));
+    throw Error(
+        join(op, ": ZeroDivisionError: division by zero of the integer ", seen.index, reporter));
   }
   throw_error(seen.code, join(op, ": failed on ", device_entry(slot).name, ":", index));
 }
 
 }  // namespace
 
-uint32_t device_generation(int slot) noexcept { return g_generation[slot].load(std::memory_order_acquire); }
+uint32_t device_generation(int slot) noexcept {
+  return g_generation[slot].load(std::memory_order_acquire);
+}
 
 tn_stream* current_stream(int slot, int index) noexcept {
   if (slot <= 0 || !t_devices || !is_valid(slot, index)) return nullptr;
@@ -139,12 +151,14 @@ void set_current_stream(int slot, int index, tn_stream* s) {
   t.word[slot][index] = nullptr;
 }
 
-int current_index(int slot) noexcept { return t_devices && is_valid(slot, 0) ? t_devices->index[slot] : 0; }
+int current_index(int slot) noexcept {
+  return t_devices && is_valid(slot, 0) ? t_devices->index[slot] : 0;
+}
 
 void set_current_index(int slot, int index) {
   int count = device_entry(slot).count;
-  TENON_CHECK(index >= 0 && index < count, ValueError, "device index must be 0 to ", count - 1, " for ",
-              device_entry(slot).name, ", got ", index);
+  TENON_CHECK(index >= 0 && index < count, ValueError, "device index must be 0 to ", count - 1,
+              " for ", device_entry(slot).name, ", got ", index);
   devices_for_write().index[slot] = static_cast<int8_t>(index);
 }
 
@@ -186,7 +200,8 @@ void synchronize_stream(int slot, int index, tn_stream* stream) {
   if (api == nullptr) return;
   refuse_in_capture(slot, index, "synchronize", kNotYet);
   const bool alone = TN_HAS(api, tn_device_api, stream_sync) && api->stream_sync;
-  check_device(slot, index, "synchronize", (alone ? api->stream_sync : api->sync)(api->context, index, stream));
+  check_device(slot, index, "synchronize",
+               (alone ? api->stream_sync : api->sync)(api->context, index, stream));
   if (is_valid(slot, index))
     raise_report(slot, index, alone || stream != nullptr ? Streams::One : Streams::All, stream);
 }
@@ -207,9 +222,11 @@ void device_failed(int slot, int index, std::string_view what, tn_status status)
   tn_str words{nullptr, 0};
   if (api != nullptr && TN_HAS(api, tn_device_api, last_error) && api->last_error)
     words = api->last_error(api->context);
-  std::string_view why = words.ptr != nullptr ? std::string_view(words.ptr, words.len) : std::string_view();
+  std::string_view why =
+      words.ptr != nullptr ? std::string_view(words.ptr, words.len) : std::string_view();
   if (status == TN_DECLINED || status == TN_NO_DEVICE) status = TN_ERROR_BACKEND;
-  throw_error(status, join(e.name, ":", index, ": ", what, " failed", why.empty() ? "" : ": ", why));
+  throw_error(status,
+              join(e.name, ":", index, ": ", what, " failed", why.empty() ? "" : ": ", why));
 }
 
 }  // namespace tenon::core

@@ -22,7 +22,8 @@ std::atomic<int64_t> g_alive[kMaxDevices];
 const tn_ext_graph_capture* capture_ext(int slot) {
   const tn_ext* e = device_ext(slot, TN_EXT_GRAPH_CAPTURE);
   const auto* g = reinterpret_cast<const tn_ext_graph_capture*>(e);
-  const bool whole = g != nullptr && e->struct_size >= sizeof *g && g->begin && g->end && g->launch && g->destroy;
+  const bool whole =
+      g != nullptr && e->struct_size >= sizeof *g && g->begin && g->end && g->launch && g->destroy;
   return whole ? g : nullptr;
 }
 
@@ -55,7 +56,8 @@ GraphImpl::~GraphImpl() {
 
 void GraphImpl::begin() {
   InFlight inside;
-  TENON_CHECK(t_graph == nullptr, ValueError, "Graph.capture_begin: this thread is capturing a graph already");
+  TENON_CHECK(t_graph == nullptr, ValueError,
+              "Graph.capture_begin: this thread is capturing a graph already");
   TENON_CHECK(!captured(), ValueError, "Graph.capture_begin: it holds a graph; reset() it first");
   const tn_ext_graph_capture& g = capture_of(slot_);
   stream_ = current_stream(slot_, index_);
@@ -69,7 +71,8 @@ void GraphImpl::begin() {
 
 void GraphImpl::end() {
   TENON_CHECK(capturing_, ValueError, "Graph.capture_end: no capture was begun");
-  TENON_CHECK(t_graph == this, ValueError, "Graph.capture_end: the capture was begun by another thread");
+  TENON_CHECK(t_graph == this, ValueError,
+              "Graph.capture_end: the capture was begun by another thread");
   capturing_ = false;
   t_graph = nullptr;
   end_thread_capture();
@@ -78,7 +81,8 @@ void GraphImpl::end() {
   end_capture_pool(slot_, index_);
   if (status == TN_OK && graph_ != nullptr) return;
   drop();
-  device_failed(slot_, index_, "end of a capture", status == TN_OK ? tn_status{TN_ERROR_BACKEND} : status);
+  device_failed(slot_, index_, "end of a capture",
+                status == TN_OK ? tn_status{TN_ERROR_BACKEND} : status);
 }
 
 GraphImpl::Drawn& GraphImpl::drawn_of(GeneratorImpl& g) {
@@ -86,8 +90,10 @@ GraphImpl::Drawn& GraphImpl::drawn_of(GeneratorImpl& g) {
     if (d.generator.get() == &g) return d;
   }
   const DeviceEntry& e = device_entry(slot_);
-  const bool can_fill = !(e.flags & TN_DEVICE_OPAQUE) && TN_HAS(e.api, tn_device_api, fill) && e.api->fill;
-  TENON_CHECK(can_fill, NotImplementedError, "random numbers cannot be captured in a graph of ", e.name, ":", index_,
+  const bool can_fill =
+      !(e.flags & TN_DEVICE_OPAQUE) && TN_HAS(e.api, tn_device_api, fill) && e.api->fill;
+  TENON_CHECK(can_fill, NotImplementedError, "random numbers cannot be captured in a graph of ",
+              e.name, ":", index_,
               ": its plugin cannot write the generator's offset for a launch (tn_device_api.fill)");
   drawn_.reserve(drawn_.size() + 1);
   const Block state = cache_alloc(slot_, index_, 2 * sizeof(uint64_t), stream_);
@@ -122,9 +128,11 @@ void GraphImpl::launch() {
     const tn_generator range = d.generator->reserve(4 * d.blocks);
     const uint64_t state[] = {range.seed, range.offset};
     check_device(slot_, index_, "launch of a graph",
-                 api.fill(api.context, index_, d.state.handle, d.state.offset, state, sizeof state, 1, stream));
+                 api.fill(api.context, index_, d.state.handle, d.state.offset, state, sizeof state,
+                          1, stream));
   }
-  check_device(slot_, index_, "launch of a graph", capture_of(slot_).launch(api.context, index_, graph_, stream));
+  check_device(slot_, index_, "launch of a graph",
+               capture_of(slot_).launch(api.context, index_, graph_, stream));
 }
 
 void GraphImpl::reset() {

@@ -76,9 +76,11 @@ tn_generator GeneratorImpl::reserve(uint64_t words) {
 GeneratorImpl& default_generator(Device d) {
   int slot = d.is_cpu() ? 0 : usable_slot(d.type());
   int index = slot == 0 ? 0 : d.has_index() ? d.index() : current_index(slot);
-  TENON_CHECK(index < kMaxOrdinals, ValueError, "device index must be below ", kMaxOrdinals, ", got ", index);
+  TENON_CHECK(index < kMaxOrdinals, ValueError, "device index must be below ", kMaxOrdinals,
+              ", got ", index);
   if (GeneratorImpl* g = g_generators[slot][index].load(std::memory_order_acquire)) return *g;
-  return make_generator(slot, index, slot == 0 ? Device() : Device(d.type(), static_cast<DeviceIndex>(index)));
+  return make_generator(slot, index,
+                        slot == 0 ? Device() : Device(d.type(), static_cast<DeviceIndex>(index)));
 }
 
 void manual_seed(uint64_t seed) {

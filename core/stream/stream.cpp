@@ -32,7 +32,8 @@ struct StreamPools {
 };
 
 StreamPools& pools() {
-  static StreamPools& p = *new StreamPools;  // never destroyed: programs may exit while they hold streams
+  static StreamPools& p =
+      *new StreamPools;  // never destroyed: programs may exit while they hold streams
   return p;
 }
 // Made at load, because functions that must not throw use it.
@@ -47,32 +48,35 @@ int64_t now_ns() {
 }
 
 bool has_streams(const tn_device_api* a) {
-  return a != nullptr && TN_HAS(a, tn_device_api, stream_destroy) && a->stream_create && a->stream_destroy;
+  return a != nullptr && TN_HAS(a, tn_device_api, stream_destroy) && a->stream_create &&
+         a->stream_destroy;
 }
 
 bool has_events(const tn_device_api* a) {
-  return TN_HAS(a, tn_device_api, event_query) && a->event_create && a->event_destroy && a->event_record &&
-         a->event_wait && a->event_query;
+  return TN_HAS(a, tn_device_api, event_query) && a->event_create && a->event_destroy &&
+         a->event_record && a->event_wait && a->event_query;
 }
 
 const tn_device_api& api_of(int slot) {
   const tn_device_api* a = device_entry(slot).api;
-  TENON_CHECK(a != nullptr, ValueError, "the plugin of device ", device_entry(slot).name, " is not loaded");
+  TENON_CHECK(a != nullptr, ValueError, "the plugin of device ", device_entry(slot).name,
+              " is not loaded");
   return *a;
 }
 
 const tn_ext_ipc* ipc_of(int slot) {
   const tn_ext* e = device_ext(slot, TN_EXT_IPC);
   const auto* ipc = reinterpret_cast<const tn_ext_ipc*>(e);
-  const bool whole = ipc != nullptr && e->struct_size >= sizeof *ipc && ipc->export_event && ipc->import_event &&
-                     ipc->handle_bytes <= 128;
+  const bool whole = ipc != nullptr && e->struct_size >= sizeof *ipc && ipc->export_event &&
+                     ipc->import_event && ipc->handle_bytes <= 128;
   return whole ? ipc : nullptr;
 }
 
 const tn_ext_ipc& need_ipc(int slot) {
   const tn_ext_ipc* ipc = ipc_of(slot);
-  TENON_CHECK(ipc != nullptr, NotImplementedError, "Event: device '", device_entry(slot).name,
-              "' cannot share events between processes: its plugin has no extension ipc with events");
+  TENON_CHECK(
+      ipc != nullptr, NotImplementedError, "Event: device '", device_entry(slot).name,
+      "' cannot share events between processes: its plugin has no extension ipc with events");
   return *ipc;
 }
 
@@ -87,7 +91,8 @@ tn_stream* pooled_stream(int slot, int index, int priority) {
   std::unique_ptr<StreamPool>& pool = pools().of[slot][index];
   if (!pool) pool = std::make_unique<StreamPool>();
   tn_stream*& s = pool->streams[level][pool->next[level] % kPooled];
-  if (s == nullptr) check_device(slot, index, "making a stream", a->stream_create(a->context, index, -level, &s));
+  if (s == nullptr)
+    check_device(slot, index, "making a stream", a->stream_create(a->context, index, -level, &s));
   ++pool->next[level];
   return s;
 }
@@ -150,26 +155,29 @@ Ref<EventImpl> EventImpl::make(int slot, int index, uint32_t flags) {
 Ref<EventImpl> EventImpl::open(int slot, int index, std::string_view handle) {
   InFlight inside;
   const tn_ext_ipc& ipc = need_ipc(slot);
-  TENON_CHECK(handle.size() == ipc.handle_bytes, ValueError, "Event: a handle of ", device_entry(slot).name, " has ",
-              ipc.handle_bytes, " bytes, got ", handle.size());
+  TENON_CHECK(handle.size() == ipc.handle_bytes, ValueError, "Event: a handle of ",
+              device_entry(slot).name, " has ", ipc.handle_bytes, " bytes, got ", handle.size());
   const tn_device_api& a = api_of(slot);
   tn_event* event = nullptr;
-  check_device(slot, index, "opening an event",
-               ipc.import_event(a.context, index, reinterpret_cast<const uint8_t*>(handle.data()), &event));
-  Ref<EventImpl> e = Ref<EventImpl>::adopt(
-      new EventImpl(slot, index, uint32_t{TN_EVENT_NO_TIMING} | uint32_t{TN_EVENT_INTERPROCESS}, event));
+  check_device(
+      slot, index, "opening an event",
+      ipc.import_event(a.context, index, reinterpret_cast<const uint8_t*>(handle.data()), &event));
+  Ref<EventImpl> e = Ref<EventImpl>::adopt(new EventImpl(
+      slot, index, uint32_t{TN_EVENT_NO_TIMING} | uint32_t{TN_EVENT_INTERPROCESS}, event));
   e->recorded_ = true;  // assumed: by the other process
   return e;
 }
 
 std::string EventImpl::ipc_handle() const {
   InFlight inside;
-  TENON_CHECK(flags_ & TN_EVENT_INTERPROCESS, ValueError,
-              "Event.ipc_handle: the event was not made for other processes (EventFlag::INTERPROCESS)");
+  TENON_CHECK(
+      flags_ & TN_EVENT_INTERPROCESS, ValueError,
+      "Event.ipc_handle: the event was not made for other processes (EventFlag::INTERPROCESS)");
   const tn_ext_ipc& ipc = need_ipc(slot_);
   std::string handle(ipc.handle_bytes, '\0');
   check_device(slot_, index_, "sharing an event",
-               ipc.export_event(api_of(slot_).context, index_, event_, reinterpret_cast<uint8_t*>(handle.data())));
+               ipc.export_event(api_of(slot_).context, index_, event_,
+                                reinterpret_cast<uint8_t*>(handle.data())));
   return handle;
 }
 
@@ -177,7 +185,8 @@ void EventImpl::record(tn_stream* stream) {
   InFlight inside;
   if (event_ != nullptr) {
     const tn_device_api& a = api_of(slot_);
-    check_device(slot_, index_, "recording an event", a.event_record(a.context, index_, event_, stream));
+    check_device(slot_, index_, "recording an event",
+                 a.event_record(a.context, index_, event_, stream));
   } else {
     synchronize_stream(slot_, index_, stream);
     at_ = now_ns();
@@ -189,7 +198,8 @@ void EventImpl::block(int index, tn_stream* stream) const {
   if (!recorded_ || event_ == nullptr) return;
   InFlight inside;
   const tn_device_api& a = api_of(slot_);
-  check_device(slot_, index, "waiting for an event", a.event_wait(a.context, index, event_, stream));
+  check_device(slot_, index, "waiting for an event",
+               a.event_wait(a.context, index, event_, stream));
 }
 
 bool EventImpl::query() const {
@@ -203,7 +213,8 @@ bool EventImpl::query() const {
 
 void EventImpl::synchronize() const {
   if (!recorded_ || event_ == nullptr) return;
-  refuse_in_capture(slot_, index_, "Event.synchronize", "its work does not run before the graph is launched");
+  refuse_in_capture(slot_, index_, "Event.synchronize",
+                    "its work does not run before the graph is launched");
   InFlight inside;
   const tn_device_api& a = api_of(slot_);
   if (TN_HAS(&a, tn_device_api, event_sync) && a.event_sync) {
@@ -215,12 +226,15 @@ void EventImpl::synchronize() const {
 
 double EventImpl::elapsed(const EventImpl& end) const {
   TENON_CHECK(slot_ == end.slot_ && index_ == end.index_, ValueError,
-              "Event.elapsed_time: both events must be of one device, got ", device_entry(slot_).name, ":", index_,
-              " and ", device_entry(end.slot_).name, ":", end.index_);
+              "Event.elapsed_time: both events must be of one device, got ",
+              device_entry(slot_).name, ":", index_, " and ", device_entry(end.slot_).name, ":",
+              end.index_);
   TENON_CHECK(recorded_ && end.recorded_, ValueError,
-              "Event.elapsed_time: both events must be recorded before the time between them can be measured");
-  TENON_CHECK(!((flags_ | end.flags_) & TN_EVENT_NO_TIMING), ValueError,
-              "Event.elapsed_time: both events must be made with timing (EventFlag::BACKEND_DEFAULT)");
+              "Event.elapsed_time: both events must be recorded before the time between them can "
+              "be measured");
+  TENON_CHECK(
+      !((flags_ | end.flags_) & TN_EVENT_NO_TIMING), ValueError,
+      "Event.elapsed_time: both events must be made with timing (EventFlag::BACKEND_DEFAULT)");
   if (event_ == nullptr) return static_cast<double>(end.at_ - at_) * 1e-6;
   synchronize();
   end.synchronize();
@@ -229,7 +243,8 @@ double EventImpl::elapsed(const EventImpl& end) const {
   TENON_CHECK(TN_HAS(&a, tn_device_api, event_elapsed) && a.event_elapsed, NotImplementedError,
               "Event.elapsed_time: events of ", device_entry(slot_).name, " cannot be timed");
   double ms = 0;
-  check_device(slot_, index_, "timing", a.event_elapsed(a.context, index_, event_, end.event_, &ms));
+  check_device(slot_, index_, "timing",
+               a.event_elapsed(a.context, index_, event_, end.event_, &ms));
   return ms;
 }
 

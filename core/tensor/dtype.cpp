@@ -32,8 +32,11 @@ constexpr DtypeClass built_in_class(int wanted) {
 }
 }  // namespace
 
-// Filled before any code runs, since other libraries' constructors may make tensors. c10's ids here are below 16.
-#define TENON_16(f) f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15)
+// Filled before any code runs, since other libraries' constructors may make tensors. c10's ids here
+// are below 16.
+#define TENON_16(f)                                                                              \
+  f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), \
+      f(15)
 #define TENON_SIZE(i) static_cast<uint8_t>(built_in(i).bits / 8)
 uint8_t g_item_size[kMaxDtypes] = {TENON_16(TENON_SIZE)};
 tn_dtype g_abi_dtype[kMaxDtypes] = {TENON_16(built_in)};
@@ -43,7 +46,8 @@ DtypeClass g_dtype_class[kMaxDtypes] = {TENON_16(built_in_class)};
 
 namespace {
 
-// Ids of foreign dtypes, by class: a mask that says "floating" can hold dtypes that are not registered yet.
+// Ids of foreign dtypes, by class: a mask that says "floating" can hold dtypes that are not
+// registered yet.
 struct Range {
   int begin, end;
 };
@@ -68,9 +72,10 @@ struct Registry {
   std::mutex lock;
 
   Registry() {
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls)                                           \
-  info[id] = DtypeInfo{#name, g_abi_dtype[id], DtypeClass::cls, bits, (code) != TN_UINT, (bits) / 8}; \
-  enumerator[id] = #Enum;                                                                             \
+#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls)                                    \
+  info[id] =                                                                                   \
+      DtypeInfo{#name, g_abi_dtype[id], DtypeClass::cls, bits, (code) != TN_UINT, (bits) / 8}; \
+  enumerator[id] = #Enum;                                                                      \
   known[id] = true;
 #include "tenon/core/dtypes.def"
 #undef TENON_DTYPE
@@ -101,7 +106,8 @@ std::string_view trimmed(std::string_view s) {
 void add_class(DtypeMask& m, DtypeClass c, bool foreign) {
   Registry& r = registry();
   for (int i = 0; i < TN_DTYPE_FOREIGN; ++i) {
-    if (r.known[i].load(std::memory_order_acquire) && r.info[i].cls == c) m.add(static_cast<ScalarType>(i));
+    if (r.known[i].load(std::memory_order_acquire) && r.info[i].cls == c)
+      m.add(static_cast<ScalarType>(i));
   }
   if (!foreign) return;
   Range range = foreign_range(c);
@@ -114,7 +120,8 @@ void add_word(DtypeMask& m, std::string_view word, bool foreign) {
   if (number || word == "integral") add_class(m, DtypeClass::Integral, foreign);
   if (all || word == "bool") add_class(m, DtypeClass::Bool, foreign);
   if (all || word == "complex") add_class(m, DtypeClass::Complex, foreign);
-  if (number || word == "floating" || word == "integral" || word == "bool" || word == "complex") return;
+  if (number || word == "floating" || word == "integral" || word == "bool" || word == "complex")
+    return;
   m.add(dtype_from_name(word));
 }
 
@@ -148,7 +155,8 @@ bool dtype_known(ScalarType t) noexcept {
 }
 
 const DtypeInfo& dtype_info(ScalarType t) {
-  TENON_CHECK(dtype_known(t), TypeError, "dtype number ", static_cast<int>(t), " is not known to this build");
+  TENON_CHECK(dtype_known(t), TypeError, "dtype number ", static_cast<int>(t),
+              " is not known to this build");
   return registry().info[static_cast<int>(t)];
 }
 
@@ -164,23 +172,26 @@ ScalarType dtype_from_name(std::string_view name) {
 
 ScalarType dtype_from_abi(tn_dtype t) {
   for (int i = 0; i < kMaxDtypes; ++i) {
-    if (g_abi_dtype[i].code == t.code && g_abi_dtype[i].bits == t.bits && g_abi_dtype[i].lanes == t.lanes &&
-        g_item_size[i] != 0) {
+    if (g_abi_dtype[i].code == t.code && g_abi_dtype[i].bits == t.bits &&
+        g_abi_dtype[i].lanes == t.lanes && g_item_size[i] != 0) {
       return static_cast<ScalarType>(i);
     }
   }
-  throw TypeError(join("no dtype has code ", int{t.code}, ", ", int{t.bits}, " bits, ", int{t.lanes}, " lanes"));
+  throw TypeError(join("no dtype has code ", int{t.code}, ", ", int{t.bits}, " bits, ",
+                       int{t.lanes}, " lanes"));
 }
 
 ScalarType register_dtype(DtypeInfo info) {
-  TENON_CHECK(!info.name.empty() && info.name.size() <= 64, ValueError, "a dtype needs a name of 1 to 64 bytes");
+  TENON_CHECK(!info.name.empty() && info.name.size() <= 64, ValueError,
+              "a dtype needs a name of 1 to 64 bytes");
   TENON_CHECK(info.size >= 1 && info.size <= 31, ValueError, "dtype '", info.name,
               "': size must be 1 to 31 bytes, got ", info.size);
   Registry& r = registry();
   std::lock_guard<std::mutex> hold(r.lock);
   if (int id = find(info.name); id >= 0) {
-    TENON_CHECK(id >= TN_DTYPE_FOREIGN && r.info[id].size == info.size && r.info[id].cls == info.cls, ValueError,
-                "dtype '", info.name, "' is registered already with another size or class");
+    TENON_CHECK(
+        id >= TN_DTYPE_FOREIGN && r.info[id].size == info.size && r.info[id].cls == info.cls,
+        ValueError, "dtype '", info.name, "' is registered already with another size or class");
     return static_cast<ScalarType>(id);
   }
   Range range = foreign_range(info.cls);
@@ -199,17 +210,23 @@ ScalarType register_dtype(DtypeInfo info) {
 
 ScalarType register_dtype(const tn_ext_dtype* ext) {
   const std::string name(ext->name.ptr ? ext->name.ptr : "", ext->name.len);
-  const std::string_view cls(ext->dtype_class.ptr ? ext->dtype_class.ptr : "", ext->dtype_class.len);
+  const std::string_view cls(ext->dtype_class.ptr ? ext->dtype_class.ptr : "",
+                             ext->dtype_class.len);
   const bool floating = cls == "floating", integral = cls == "integral";
-  TENON_CHECK(floating || integral || cls == "bool", ValueError, "dtype '", name, "': unknown class '", cls,
-              "' (floating, integral, bool)");
-  TENON_CHECK(ext->to_float && ext->from_float, ValueError, "dtype '", name, "': it lacks a conversion");
-  TENON_CHECK(ext->rank <= 255, ValueError, "dtype '", name, "': rank must be at most 255, got ", ext->rank);
-  const DtypeClass c = floating ? DtypeClass::Floating : integral ? DtypeClass::Integral : DtypeClass::Bool;
-  const ScalarType t = register_dtype(DtypeInfo{name, {}, c, static_cast<uint8_t>(ext->rank), true, ext->size});
+  TENON_CHECK(floating || integral || cls == "bool", ValueError, "dtype '", name,
+              "': unknown class '", cls, "' (floating, integral, bool)");
+  TENON_CHECK(ext->to_float && ext->from_float, ValueError, "dtype '", name,
+              "': it lacks a conversion");
+  TENON_CHECK(ext->rank <= 255, ValueError, "dtype '", name, "': rank must be at most 255, got ",
+              ext->rank);
+  const DtypeClass c = floating   ? DtypeClass::Floating
+                       : integral ? DtypeClass::Integral
+                                  : DtypeClass::Bool;
+  const ScalarType t =
+      register_dtype(DtypeInfo{name, {}, c, static_cast<uint8_t>(ext->rank), true, ext->size});
   const tn_ext_dtype* none = nullptr;
-  TENON_CHECK(registry().ext[static_cast<int>(t)].compare_exchange_strong(none, ext) || none == ext, ValueError,
-              "dtype '", name, "' is registered already");
+  TENON_CHECK(registry().ext[static_cast<int>(t)].compare_exchange_strong(none, ext) || none == ext,
+              ValueError, "dtype '", name, "' is registered already");
   g_dtypes_in_use.store(true, std::memory_order_release);
   return t;
 }
@@ -238,7 +255,8 @@ DtypeMask parse_dtype_mask(std::string_view text, bool foreign) {
 // Class, then width; two of one width that differ go to the next wider one that holds both.
 ScalarType promote_types(ScalarType a, ScalarType b) {
   if (a == b) return a;
-  if (const auto ca = core::dtype_class(a), cb = core::dtype_class(b); ca != cb) return ca > cb ? a : b;
+  if (const auto ca = core::dtype_class(a), cb = core::dtype_class(b); ca != cb)
+    return ca > cb ? a : b;
   const core::DtypeInfo& x = core::dtype_info(a);
   const core::DtypeInfo& y = core::dtype_info(b);
   if (x.cls == core::DtypeClass::Integral) return core::promote_integral(a, x, b, y);
@@ -258,7 +276,8 @@ std::atomic<ScalarType> g_default_dtype{ScalarType::Float};
 ScalarType get_default_dtype() noexcept { return g_default_dtype.load(std::memory_order_relaxed); }
 
 void set_default_dtype(ScalarType t) {
-  TENON_CHECK(isFloatingType(t), TypeError, "the default dtype must be floating, got ", dtype_name(t));
+  TENON_CHECK(isFloatingType(t), TypeError, "the default dtype must be floating, got ",
+              dtype_name(t));
   g_default_dtype.store(t, std::memory_order_relaxed);
 }
 

@@ -11,11 +11,13 @@
 namespace tenon::core {
 
 int64_t checked_numel(const char* op, int ndim, const int64_t* sizes) {
-  TENON_CHECK(ndim <= kMaxDims, ValueError, op, ": a tensor has at most ", kMaxDims, " dimensions, got ", ndim);
+  TENON_CHECK(ndim <= kMaxDims, ValueError, op, ": a tensor has at most ", kMaxDims,
+              " dimensions, got ", ndim);
   int64_t n = 1;
   bool overflow = false;
   for (int i = 0; i < ndim; ++i) {
-    TENON_CHECK(sizes[i] >= 0, ValueError, op, ": size ", sizes[i], " of dimension ", i, " is negative");
+    TENON_CHECK(sizes[i] >= 0, ValueError, op, ": size ", sizes[i], " of dimension ", i,
+                " is negative");
     overflow |= __builtin_mul_overflow(n, sizes[i], &n);
   }
   if (TENON_LIKELY(!overflow && n <= kMaxNumel)) return n;
@@ -26,20 +28,24 @@ int64_t checked_numel(const char* op, int ndim, const int64_t* sizes) {
                         " have more elements than memory can hold"));
 }
 
-uint64_t checked_extent(const char* op, uint32_t itemsize, int ndim, const int64_t* sizes, const int64_t* strides) {
+uint64_t checked_extent(const char* op, uint32_t itemsize, int ndim, const int64_t* sizes,
+                        const int64_t* strides) {
   uint64_t last = 0;
   bool overflow = false, empty = false;
   for (int i = 0; i < ndim; ++i) {
-    TENON_CHECK(strides[i] >= 0, ValueError, op, ": stride ", strides[i], " of dimension ", i, " is negative");
+    TENON_CHECK(strides[i] >= 0, ValueError, op, ": stride ", strides[i], " of dimension ", i,
+                " is negative");
     uint64_t reach = 0;
     empty |= sizes[i] == 0;
     if (sizes[i] == 0) continue;
-    overflow |= __builtin_mul_overflow(static_cast<uint64_t>(sizes[i] - 1), static_cast<uint64_t>(strides[i]), &reach);
+    overflow |= __builtin_mul_overflow(static_cast<uint64_t>(sizes[i] - 1),
+                                       static_cast<uint64_t>(strides[i]), &reach);
     overflow |= __builtin_add_overflow(last, reach, &last);
   }
   if (empty) return 0;
   overflow |= last >= static_cast<uint64_t>(kMaxNumel);
-  TENON_CHECK(!overflow, ValueError, op, ": strides ", IntArrayRef(strides, static_cast<std::size_t>(ndim)),
+  TENON_CHECK(!overflow, ValueError, op, ": strides ",
+              IntArrayRef(strides, static_cast<std::size_t>(ndim)),
               " reach further than memory can hold");
   return (last + 1) * itemsize;
 }
@@ -75,7 +81,8 @@ bool is_row_major(IntArrayRef sizes, IntArrayRef strides) noexcept {
   return row_major;
 }
 
-void broadcast_strides(IntArrayRef sizes, IntArrayRef strides, IntArrayRef to, int64_t* out) noexcept {
+void broadcast_strides(IntArrayRef sizes, IntArrayRef strides, IntArrayRef to,
+                       int64_t* out) noexcept {
   const std::size_t lead = to.size() - sizes.size();
   for (std::size_t d = 0; d < to.size(); ++d) {
     out[d] = d < lead || (sizes[d - lead] == 1 && to[d] != 1) ? 0 : strides[d - lead];

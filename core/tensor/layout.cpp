@@ -50,7 +50,8 @@ std::vector<std::string> names(tn_str text) {
 }
 
 Entry& open_entry(int slot) {
-  TENON_CHECK(layout_ext(slot) != nullptr, ValueError, "layout '", layout_name(slot), "': no plugin serves it");
+  TENON_CHECK(layout_ext(slot) != nullptr, ValueError, "layout '", layout_name(slot),
+              "': no plugin serves it");
   return layouts().entries[slot];
 }
 
@@ -66,13 +67,15 @@ int layout_slot_from_name(std::string_view name) {
 }
 
 int reserve_layout(std::string_view name) {
-  TENON_CHECK(!name.empty() && name.size() <= 64, ValueError, "a layout needs a name of 1 to 64 bytes");
+  TENON_CHECK(!name.empty() && name.size() <= 64, ValueError,
+              "a layout needs a name of 1 to 64 bytes");
   Layouts& l = layouts();
   std::lock_guard<std::mutex> hold(l.lock);
   int slot = layout_slot_from_name(name);
   if (slot >= 0) return slot;
   slot = l.count.load(std::memory_order_relaxed);
-  TENON_CHECK(slot < kMaxLayouts, ValueError, "layout '", name, "': this process knows ", kMaxLayouts, " already");
+  TENON_CHECK(slot < kMaxLayouts, ValueError, "layout '", name, "': this process knows ",
+              kMaxLayouts, " already");
   l.entries[slot].name = name;
   l.count.store(slot + 1, std::memory_order_release);
   return slot;
@@ -81,17 +84,19 @@ int reserve_layout(std::string_view name) {
 int register_layout(const tn_ext_layout* ext) {
   const std::string name(ext->name.ptr ? ext->name.ptr : "", ext->name.len);
   std::vector<std::string> components = names(ext->components), flags = names(ext->flags);
-  TENON_CHECK(!components.empty() && components.size() <= kMaxComponents, ValueError, "layout '", name,
-              "': a tensor has 1 to ", kMaxComponents, " components, this names ", components.size());
-  TENON_CHECK(flags.size() <= 32 - TN_LAYOUT_FLAG, ValueError, "layout '", name, "': at most ", 32 - TN_LAYOUT_FLAG,
-              " flags, this names ", flags.size());
+  TENON_CHECK(!components.empty() && components.size() <= kMaxComponents, ValueError, "layout '",
+              name, "': a tensor has 1 to ", kMaxComponents, " components, this names ",
+              components.size());
+  TENON_CHECK(flags.size() <= 32 - TN_LAYOUT_FLAG, ValueError, "layout '", name, "': at most ",
+              32 - TN_LAYOUT_FLAG, " flags, this names ", flags.size());
   const int slot = reserve_layout(name);
   Layouts& l = layouts();
   std::lock_guard<std::mutex> hold(l.lock);
   Entry& e = l.entries[slot];
   const tn_ext_layout* present = e.ext.load(std::memory_order_relaxed);
   if (present == ext) return slot;
-  TENON_CHECK(slot != 0 && present == nullptr, ValueError, "layout '", name, "' is registered already");
+  TENON_CHECK(slot != 0 && present == nullptr, ValueError, "layout '", name,
+              "' is registered already");
   e.components = std::move(components);
   e.flags = std::move(flags);
   e.ext.store(ext, std::memory_order_release);
@@ -101,8 +106,8 @@ int register_layout(const tn_ext_layout* ext) {
 
 void unregister_layout(int slot) {
   if (slot <= 0 || !known(slot)) return;
-  TENON_CHECK(layout_tensors(slot) == 0, ValueError, layout_tensors(slot), " tensors of layout ", layout_name(slot),
-              " are alive");
+  TENON_CHECK(layout_tensors(slot) == 0, ValueError, layout_tensors(slot), " tensors of layout ",
+              layout_name(slot), " are alive");
   layouts().entries[slot].ext.store(nullptr, std::memory_order_release);
 }
 
@@ -114,7 +119,8 @@ int usable_layout(std::string_view name) {
     backend_source().open_for_layout(name);
     slot = layout_slot_from_name(name);
   }
-  TENON_CHECK(slot >= 0 && layout_ext(slot) != nullptr, ValueError, "no open plugin brings the layout '", name,
+  TENON_CHECK(slot >= 0 && layout_ext(slot) != nullptr, ValueError,
+              "no open plugin brings the layout '", name,
               "': ", backend_source().why_no_layout(name));
   return slot;
 }

@@ -28,7 +28,8 @@ Scalar Scalar::from_abi(const tn_value& v) {
 }
 
 void Scalar::check_range(int64_t given, int64_t kept) {
-  TENON_CHECK(given == kept, ValueError, "the number ", given, " does not fit the integer type asked for");
+  TENON_CHECK(given == kept, ValueError, "the number ", given,
+              " does not fit the integer type asked for");
 }
 
 // The bounds are powers of two, which a double holds exactly; the upper one is excluded.
@@ -37,8 +38,8 @@ void Scalar::check_integral(double v, std::size_t bytes, bool is_signed) {
   double whole = std::trunc(v);
   double high = std::ldexp(1.0, bits);
   bool fits = whole < high && whole >= (is_signed ? -high : 0.0);  // false for NaN
-  TENON_CHECK(fits, ValueError, "the number ", v, " does not fit ", is_signed ? "a signed" : "an unsigned",
-              " integer of ", bytes * 8, " bits");
+  TENON_CHECK(fits, ValueError, "the number ", v, " does not fit ",
+              is_signed ? "a signed" : "an unsigned", " integer of ", bytes * 8, " bits");
 }
 
 }  // namespace tenon

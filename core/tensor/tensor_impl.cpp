@@ -50,7 +50,8 @@ void release_dims(TensorImpl& t) noexcept {
   t.heap_dims = nullptr;
 }
 
-// Points the view at room for `ndim` sizes and strides. The old numbers stay readable until `old` is freed.
+// Points the view at room for `ndim` sizes and strides. The old numbers stay readable until `old`
+// is freed.
 struct Dims {
   int64_t* sizes;
   int64_t* strides;
@@ -123,8 +124,8 @@ Ref<TensorImpl> make_bare(ScalarType dtype, int slot, int index, int ndim, const
 
 namespace {
 
-TensorImpl* make_over(ScalarType dtype, Ref<Storage>&& storage, uint64_t byte_offset, int ndim, const int64_t* sizes,
-                      const int64_t* strides) {
+TensorImpl* make_over(ScalarType dtype, Ref<Storage>&& storage, uint64_t byte_offset, int ndim,
+                      const int64_t* sizes, const int64_t* strides) {
   int64_t* heap = heap_for(ndim);
   TensorImpl* t;
   try {
@@ -151,13 +152,14 @@ TensorImpl* make_over(ScalarType dtype, Ref<Storage>&& storage, uint64_t byte_of
 
 }  // namespace
 
-Ref<TensorImpl> TensorImpl::make(ScalarType dtype, Ref<Storage> storage, uint64_t byte_offset, int ndim,
-                                 const int64_t* sizes, const int64_t* strides) {
-  return Ref<TensorImpl>::adopt(make_over(dtype, std::move(storage), byte_offset, ndim, sizes, strides));
+Ref<TensorImpl> TensorImpl::make(ScalarType dtype, Ref<Storage> storage, uint64_t byte_offset,
+                                 int ndim, const int64_t* sizes, const int64_t* strides) {
+  return Ref<TensorImpl>::adopt(
+      make_over(dtype, std::move(storage), byte_offset, ndim, sizes, strides));
 }
 
-Ref<TensorImpl> TensorImpl::make_composite(int layout_slot, ScalarType dtype, int slot, int index, int ndim,
-                                           const int64_t* sizes, int n) {
+Ref<TensorImpl> TensorImpl::make_composite(int layout_slot, ScalarType dtype, int slot, int index,
+                                           int ndim, const int64_t* sizes, int n) {
   Ref<TensorImpl> t = make_bare(dtype, slot, index, ndim, sizes);
   t->counter = Ref<VersionCounter>::adopt(new (pool_alloc(sizeof(VersionCounter))) VersionCounter);
   t->components = new (pool_alloc(sizeof(Components))) Components{};
@@ -194,11 +196,14 @@ void TensorImpl::take_components(TensorImpl& from) {
 TensorImpl* TensorImpl::from_any_view(const tn_tensor* v) {
   if (!(v->flags & TN_TENSOR_COMPONENT)) return from_view(v);
   const tn_tensor* first = v - (v->flags >> TN_LAYOUT_FLAG);
-  auto* parts = reinterpret_cast<const Components*>(reinterpret_cast<const char*>(first) - offsetof(Components, views));
+  auto* parts = reinterpret_cast<const Components*>(reinterpret_cast<const char*>(first) -
+                                                    offsetof(Components, views));
   return parts->impl[v - first];
 }
 
-Impl stand_in(const TensorImpl& t) { return make_bare(t.dtype, t.slot, t.index, t.ndim(), t.view.sizes); }
+Impl stand_in(const TensorImpl& t) {
+  return make_bare(t.dtype, t.slot, t.index, t.ndim(), t.view.sizes);
+}
 
 void TensorImpl::destroy(TensorImpl* t) noexcept {
   delete t->autograd;
@@ -215,21 +220,24 @@ Ref<TensorImpl> TensorImpl::alias(bool own_version) const {
   Ref<TensorImpl> t;
   if (components != nullptr) {
     t = make_composite(layout_slot, dtype, slot, index, ndim(), view.sizes, components->n);
-    for (int i = 0; i < components->n; ++i) t->set_component(i, Ref<TensorImpl>::share(components->impl[i]));
+    for (int i = 0; i < components->n; ++i)
+      t->set_component(i, Ref<TensorImpl>::share(components->impl[i]));
     t->view.flags = view.flags;
     if (!own_version) t->counter = counter;
     return t;
   }
   t = make(dtype, storage, byte_offset(), ndim(), view.sizes, view.strides);
   if (own_version) {
-    t->counter = Ref<VersionCounter>::adopt(new (pool_alloc(sizeof(VersionCounter))) VersionCounter);
+    t->counter =
+        Ref<VersionCounter>::adopt(new (pool_alloc(sizeof(VersionCounter))) VersionCounter);
   } else {
     t->counter = counter;
   }
   return t;
 }
 
-void TensorImpl::set_geometry(int ndim, const int64_t* sizes, const int64_t* strides, uint64_t byte_offset) {
+void TensorImpl::set_geometry(int ndim, const int64_t* sizes, const int64_t* strides,
+                              uint64_t byte_offset) {
   int64_t* old_heap = heap_dims;
   std::size_t old_bytes = heap_bytes(view.ndim);
   int64_t* heap = heap_for(ndim);
@@ -290,7 +298,8 @@ inline Ref<Storage> make_storage(const char* op, int slot, int index, uint64_t b
 }
 
 // A tensor over the whole of a new storage, but for its sizes and strides.
-__attribute__((always_inline)) inline TensorImpl* make_whole(ScalarType dtype, Ref<Storage>&& storage,
+__attribute__((always_inline)) inline TensorImpl* make_whole(ScalarType dtype,
+                                                             Ref<Storage>&& storage,
                                                              const tn_device& device) {
   const Storage& s = *storage;
   TensorImpl* t = TensorImplAccess::make();
@@ -308,10 +317,11 @@ __attribute__((always_inline)) inline TensorImpl* make_whole(ScalarType dtype, R
 
 }  // namespace
 
-Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim, const int64_t* sizes,
-                const int64_t* strides) {
+Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim,
+                const int64_t* sizes, const int64_t* strides) {
   uint32_t item = item_size(dtype);
-  TENON_CHECK(item != 0, TypeError, op, ": dtype ", toString(dtype), " has no memory format in this build");
+  TENON_CHECK(item != 0, TypeError, op, ": dtype ", toString(dtype),
+              " has no memory format in this build");
   int64_t numel;
   if (TENON_UNLIKELY(!plain_numel(ndim, sizes, &numel))) numel = checked_numel(op, ndim, sizes);
   uint64_t bytes = static_cast<uint64_t>(numel) * item;
@@ -335,7 +345,8 @@ Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim,
 }
 
 Impl new_like(const TensorImpl& t, ScalarType dtype) {
-  Ref<Storage> storage = Storage::make(t.slot, t.index, static_cast<uint64_t>(t.numel) * item_size(dtype));
+  Ref<Storage> storage =
+      Storage::make(t.slot, t.index, static_cast<uint64_t>(t.numel) * item_size(dtype));
   if (TENON_UNLIKELY(t.heap_dims != nullptr)) {
     return Impl::adopt(make_over(dtype, std::move(storage), 0, t.ndim(), t.view.sizes, nullptr));
   }
@@ -350,8 +361,8 @@ Impl new_like(const TensorImpl& t, ScalarType dtype) {
   return Impl::adopt(made);
 }
 
-Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int ndim, const int64_t* sizes,
-              const int64_t* strides) {
+Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int ndim,
+              const int64_t* sizes, const int64_t* strides) {
   if (TENON_UNLIKELY(ndim > kInlineDims)) {
     Impl v = TensorImpl::make(dtype, t.storage, byte_offset, ndim, sizes, strides);
     v->counter = t.counter;
@@ -369,7 +380,8 @@ Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int n
   v->view.byte_offset = t.storage->base + byte_offset;
   v->view.storage = t.view.storage;
   const Dims d = place(*v, ndim, nullptr);
-  // Row-major, and by how many elements the last one lies behind the first: see is_row_major() and overlaps_itself().
+  // Row-major, and by how many elements the last one lies behind the first: see is_row_major() and
+  // overlaps_itself().
   uint64_t numel = 1, span = 0;
   bool contiguous = true, repeats = false;
   for (int i = ndim - 1; i >= 0; --i) {
@@ -392,7 +404,8 @@ Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int n
 }
 
 void resize(TensorImpl& t, int ndim, const int64_t* sizes) {
-  TENON_CHECK(t.storage, ValueError, "resize_: a tensor of layout ", layout_name(t.layout_slot), " cannot be resized");
+  TENON_CHECK(t.storage, ValueError, "resize_: a tensor of layout ", layout_name(t.layout_slot),
+              " cannot be resized");
   uint64_t offset = t.byte_offset();
   uint64_t bytes = static_cast<uint64_t>(checked_numel("resize_", ndim, sizes)) * t.itemsize();
   // The offset of a view without elements can be anything.
@@ -402,8 +415,8 @@ void resize(TensorImpl& t, int ndim, const int64_t* sizes) {
     if (old->bytes != 0) {
       const tn_device_api* api = device_entry(t.slot).api;
       check_device(t.slot, t.index, "copy",
-                   api->copy(api->context, t.view.device, grown->data, grown->base, t.view.device, old->data, old->base,
-                             old->bytes, grown->stream));
+                   api->copy(api->context, t.view.device, grown->data, grown->base, t.view.device,
+                             old->data, old->base, old->bytes, grown->stream));
     }
     grown->version.store(old->version.load(std::memory_order_acquire), std::memory_order_relaxed);
     t.set_storage(std::move(grown));

@@ -39,7 +39,8 @@ std::string read_file(const std::string& path) {
   }
   int code = Z_OK;
   const char* text = gzerror(file.get(), &code);
-  if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) fail(path, std::string("cannot be read: ") + text);
+  if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
+    fail(path, std::string("cannot be read: ") + text);
   return bytes;
 }
 
@@ -76,8 +77,10 @@ void add_row(const std::string& path, int64_t line, const std::vector<int>& valu
                    std::to_string(out.rows * out.cols + 1));
   }
   int label = values.back();
-  if (label < 0 || label >= kClasses) fail(path, where + ": label " + std::to_string(label) + " is not 0 to 9");
-  for (std::size_t i = 0; i + 1 < values.size(); ++i) out.pixels.push_back(static_cast<float>(values[i]) / kCsvMax);
+  if (label < 0 || label >= kClasses)
+    fail(path, where + ": label " + std::to_string(label) + " is not 0 to 9");
+  for (std::size_t i = 0; i + 1 < values.size(); ++i)
+    out.pixels.push_back(static_cast<float>(values[i]) / kCsvMax);
   out.labels.push_back(label);
 }
 
@@ -105,23 +108,28 @@ constexpr uint32_t kIdxImages = 0x803, kIdxLabels = 0x801;
 Images parse_idx(const std::string& path, const std::string& bytes) {
   std::string labels_path = path;
   auto at = labels_path.rfind("images-idx3");
-  if (at == std::string::npos) fail(path, "is an idx file, but its name has no 'images-idx3' to find the labels by");
+  if (at == std::string::npos)
+    fail(path, "is an idx file, but its name has no 'images-idx3' to find the labels by");
   labels_path.replace(at, 11, "labels-idx1");
   std::string labels = read_file(labels_path);
   if (bytes.size() < 16) fail(path, "ends inside its header");
-  if (labels.size() < 8 || big_endian(labels, 0) != kIdxLabels) fail(labels_path, "is not an idx file of labels");
+  if (labels.size() < 8 || big_endian(labels, 0) != kIdxLabels)
+    fail(labels_path, "is not an idx file of labels");
   Images out;
   uint64_t n = big_endian(bytes, 4), rows = big_endian(bytes, 8), cols = big_endian(bytes, 12);
-  if (rows < 4 || cols < 4 || rows > 1024 || cols > 1024) fail(path, "images must be 4 to 1024 pixels high and wide");
+  if (rows < 4 || cols < 4 || rows > 1024 || cols > 1024)
+    fail(path, "images must be 4 to 1024 pixels high and wide");
   if (bytes.size() - 16 != n * rows * cols) fail(path, "is cut short or too long for its header");
-  if (big_endian(labels, 4) != n || labels.size() - 8 != n) fail(labels_path, "does not have one label per image");
+  if (big_endian(labels, 4) != n || labels.size() - 8 != n)
+    fail(labels_path, "does not have one label per image");
   out.rows = static_cast<int64_t>(rows);
   out.cols = static_cast<int64_t>(cols);
   for (std::size_t i = 16; i < bytes.size(); ++i) {
     out.pixels.push_back(static_cast<float>(static_cast<unsigned char>(bytes[i])) / kIdxMax);
   }
   for (std::size_t i = 8; i < labels.size(); ++i) {
-    if (static_cast<unsigned char>(labels[i]) >= kClasses) fail(labels_path, "has a label that is not 0 to 9");
+    if (static_cast<unsigned char>(labels[i]) >= kClasses)
+      fail(labels_path, "has a label that is not 0 to 9");
     out.labels.push_back(labels[i]);
   }
   return out;
@@ -132,7 +140,8 @@ void append(const Images& from, int64_t i, Images& to) {
   to.labels.push_back(from.labels[static_cast<std::size_t>(i)]);
 }
 
-// std::shuffle gives different orders on different standard libraries; the generator itself does not.
+// std::shuffle gives different orders on different standard libraries; the generator itself does
+// not.
 void shuffle(std::vector<int64_t>& v, std::mt19937_64& rng) {
   for (std::size_t i = v.size(); i > 1; --i) std::swap(v[i - 1], v[rng() % i]);
 }
@@ -141,10 +150,12 @@ void shuffle(std::vector<int64_t>& v, std::mt19937_64& rng) {
 
 Images load(const std::string& path) {
   std::string bytes = read_file(path);
-  if (bytes.size() >= 4 && big_endian(bytes, 0) == kIdxLabels) fail(path, "holds labels; give the file of images");
+  if (bytes.size() >= 4 && big_endian(bytes, 0) == kIdxLabels)
+    fail(path, "holds labels; give the file of images");
   bool idx = bytes.size() >= 4 && big_endian(bytes, 0) == kIdxImages;
   Images out = idx ? parse_idx(path, bytes) : parse_csv(path, bytes);
-  if (out.size() < 5 * kClasses) fail(path, "has " + std::to_string(out.size()) + " images; at least 50 are needed");
+  if (out.size() < 5 * kClasses)
+    fail(path, "has " + std::to_string(out.size()) + " images; at least 50 are needed");
   return out;
 }
 
@@ -160,7 +171,8 @@ Split split(const Images& all) {
     }
     shuffle(members, rng);
     std::size_t held_out = (members.size() + 2) / 5;
-    for (std::size_t i = 0; i < members.size(); ++i) append(all, members[i], i < held_out ? out.test : out.train);
+    for (std::size_t i = 0; i < members.size(); ++i)
+      append(all, members[i], i < held_out ? out.test : out.train);
   }
   return out;
 }

@@ -20,7 +20,8 @@ namespace {
 namespace plugins = tenon::plugins;
 
 std::string line(const plugins::Info& p) {
-  std::string out = "  " + p.name + " (" + p.device + "): " + std::string(plugins::to_string(p.state));
+  std::string out =
+      "  " + p.name + " (" + p.device + "): " + std::string(plugins::to_string(p.state));
   if (!p.version.empty()) out += ", version " + p.version;
   if (!p.description.empty()) out += ", " + p.description;
   if (p.kernels > 0) out += ", " + std::to_string(p.kernels) + " kernels";
@@ -34,8 +35,8 @@ std::string no_plugin(const std::string& device) {
   auto found = plugins::list();
   out += found.empty() ? "and found none there.\n" : "and found:\n" + describe_plugins();
   std::string file = "libtenon_" + device.substr(0, device.find(':'));
-  out += "What to do: build the plugin (" + file + ".so and its manifest " + file + ".json), or set\n" +
-         "TENON_PLUGIN_PATH to the absolute path of the folder that has both.";
+  out += "What to do: build the plugin (" + file + ".so and its manifest " + file +
+         ".json), or set\n" + "TENON_PLUGIN_PATH to the absolute path of the folder that has both.";
   return out;
 }
 
@@ -86,16 +87,18 @@ KernelTimes::~KernelTimes() { tenon::core::set_kernel_observer(nullptr, nullptr)
 std::string KernelTimes::table(std::size_t rows) const {
   std::lock_guard lock(g_mutex);
   std::vector<std::pair<std::string_view, Entry>> sorted(g_times.begin(), g_times.end());
-  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.ns > b.second.ns; });
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto& a, const auto& b) { return a.second.ns > b.second.ns; });
   int64_t total = 0;
   for (const auto& [name, e] : sorted) total += e.ns;
   std::string out = "op                                     calls        ms    share\n";
   char text[128];
   for (std::size_t i = 0; i < std::min(rows, sorted.size()); ++i) {
     const auto& [name, e] = sorted[i];
-    std::snprintf(text, sizeof text, "%-34.*s %9lld %9.1f %7.1f%%\n", static_cast<int>(name.size()), name.data(),
-                  static_cast<long long>(e.calls), static_cast<double>(e.ns) * 1e-6,
-                  100.0 * static_cast<double>(e.ns) / static_cast<double>(std::max<int64_t>(total, 1)));
+    std::snprintf(
+        text, sizeof text, "%-34.*s %9lld %9.1f %7.1f%%\n", static_cast<int>(name.size()),
+        name.data(), static_cast<long long>(e.calls), static_cast<double>(e.ns) * 1e-6,
+        100.0 * static_cast<double>(e.ns) / static_cast<double>(std::max<int64_t>(total, 1)));
     out += text;
   }
   return out;

@@ -12,8 +12,8 @@ namespace digits {
 // A line for each plugin that was found.
 std::string describe_plugins();
 
-// Opens what serves the device. std::runtime_error says where was looked, what was found and what to do, if nothing
-// does.
+// Opens what serves the device. std::runtime_error says where was looked, what was found and what
+// to do, if nothing does.
 tenon::Device open_device(const std::string& name);
 
 // Counts every kernel call from construction on.

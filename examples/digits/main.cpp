@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Trains a small convolutional network on handwritten digits and shows how well it reads those it has not seen.
+// Trains a small convolutional network on handwritten digits and shows how well it reads those it
+// has not seen.
 #include <tenon/parallel.h>
 #include <tenon/serialize.h>
 #include <tenon/tenon.h>
@@ -33,7 +34,8 @@ struct Run {
   digits::Judgment judgment;
 };
 
-Run run(const Settings& settings, uint64_t seed, const digits::Split& split, const tenon::Device& device) {
+Run run(const Settings& settings, uint64_t seed, const digits::Split& split,
+        const tenon::Device& device) {
   tenon::manual_seed(seed);
   Run r;
   r.net = digits::make_net(split.train, device);
@@ -43,19 +45,22 @@ Run run(const Settings& settings, uint64_t seed, const digits::Split& split, con
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   r.judgment = digits::judge(r.net, split.test, device);
   std::printf("seed %llu: test accuracy %.2f %% (%zu of %lld wrong), trained in %.1f s\n",
-              static_cast<unsigned long long>(seed), 100 * r.judgment.accuracy, r.judgment.wrong.size(),
-              static_cast<long long>(split.test.size()), took.count());
+              static_cast<unsigned long long>(seed), 100 * r.judgment.accuracy,
+              r.judgment.wrong.size(), static_cast<long long>(split.test.size()), took.count());
   return r;
 }
 
 // Saves, reloads into a fresh network, and judges that one.
-void save_and_reload(Run& r, const digits::Split& split, const tenon::Device& device, const std::string& path) {
+void save_and_reload(Run& r, const digits::Split& split, const tenon::Device& device,
+                     const std::string& path) {
   tenon::save(r.net, path);
   auto again = digits::make_net(split.train, device);
   tenon::load(again, path);
   double accuracy = digits::judge(again, split.test, device).accuracy;
-  std::printf("weights saved to %s; reloaded: test accuracy %.2f %%\n", path.c_str(), 100 * accuracy);
-  if (accuracy != r.judgment.accuracy) throw std::runtime_error("the reloaded weights do not give the same accuracy");
+  std::printf("weights saved to %s; reloaded: test accuracy %.2f %%\n", path.c_str(),
+              100 * accuracy);
+  if (accuracy != r.judgment.accuracy)
+    throw std::runtime_error("the reloaded weights do not give the same accuracy");
 }
 
 void print_spread(const std::vector<double>& accuracies) {
@@ -63,19 +68,22 @@ void print_spread(const std::vector<double>& accuracies) {
   for (double a : accuracies) mean += a / static_cast<double>(accuracies.size());
   for (double a : accuracies) square += (a - mean) * (a - mean);
   auto [low, high] = std::minmax_element(accuracies.begin(), accuracies.end());
-  std::printf("%zu seeds: mean test accuracy %.2f %%, standard deviation %.2f, from %.2f to %.2f %%\n",
-              accuracies.size(), 100 * mean,
-              100 * std::sqrt(square / static_cast<double>(std::max<std::size_t>(accuracies.size() - 1, 1))),
-              100 * *low, 100 * *high);
+  std::printf(
+      "%zu seeds: mean test accuracy %.2f %%, standard deviation %.2f, from %.2f to %.2f %%\n",
+      accuracies.size(), 100 * mean,
+      100 *
+          std::sqrt(square / static_cast<double>(std::max<std::size_t>(accuracies.size() - 1, 1))),
+      100 * *low, 100 * *high);
 }
 
 void work(const Settings& settings) {
   if (settings.threads > 0) tenon::set_num_threads(settings.threads);
   auto split = digits::split(digits::load(settings.data));
   auto device = digits::open_device(settings.device);
-  std::printf("plugins:\n%sdevice: %s, %d threads\n", digits::describe_plugins().c_str(), device.str().c_str(),
-              tenon::get_num_threads());
-  std::printf("data: %lld images to train on, %lld held out\n", static_cast<long long>(split.train.size()),
+  std::printf("plugins:\n%sdevice: %s, %d threads\n", digits::describe_plugins().c_str(),
+              device.str().c_str(), tenon::get_num_threads());
+  std::printf("data: %lld images to train on, %lld held out\n",
+              static_cast<long long>(split.train.size()),
               static_cast<long long>(split.test.size()));
   std::vector<double> accuracies;
   digits::KernelTimes times;
@@ -102,13 +110,16 @@ int main(int argc, char** argv) {
   Settings s;
   CLI::App app("Trains a small convolutional network on handwritten digits");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option("--data", s.data, "csv or csv.gz with one image per line and its label last, or MNIST's idx images")
+  app.add_option("--data", s.data,
+                 "csv or csv.gz with one image per line and its label last, or MNIST's idx images")
       ->capture_default_str();
   app.add_option("--device", s.device, "where to train")->capture_default_str();
   app.add_option("--out", s.out, "folder for the picture and the weights")
       ->check(CLI::ExistingDirectory)
       ->capture_default_str();
-  app.add_option("--epochs", s.training.epochs)->check(CLI::Range(1, 100000))->capture_default_str();
+  app.add_option("--epochs", s.training.epochs)
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
   app.add_option("--batch", s.training.batch)->check(CLI::Range(2, 100000))->capture_default_str();
   app.add_option("--workers", s.training.workers, "threads that read ahead")
       ->check(CLI::Range(0, 256))
@@ -117,8 +128,10 @@ int main(int argc, char** argv) {
   app.add_option("--seeds", s.seeds, "trainings, each with the next seed")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  app.add_option("--least", s.least, "test accuracy in percent below which it fails")->check(CLI::Range(0.0, 100.0));
-  app.add_option("--threads", s.threads, "for the kernels; all unless given")->check(CLI::Range(1, 1024));
+  app.add_option("--least", s.least, "test accuracy in percent below which it fails")
+      ->check(CLI::Range(0.0, 100.0));
+  app.add_option("--threads", s.threads, "for the kernels; all unless given")
+      ->check(CLI::Range(1, 1024));
   CLI11_PARSE(app, argc, argv);
   try {
     work(s);

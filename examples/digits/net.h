@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A small convolutional network: two pairs of 3x3 convolutions, halving once, then two fully connected layers.
+// A small convolutional network: two pairs of 3x3 convolutions, halving once, then two fully
+// connected layers.
 #pragma once
 
 #include <tenon/tenon.h>

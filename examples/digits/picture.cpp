@@ -32,8 +32,8 @@ void loss_curve(std::string& out, const std::vector<Epoch>& history) {
   double top = 1e-9;
   for (const auto& e : history) top = std::max(top, e.loss);
   auto x = [&](std::size_t i) {
-    return kMargin +
-           kPanel * static_cast<double>(i) / static_cast<double>(std::max<std::size_t>(history.size() - 1, 1));
+    return kMargin + kPanel * static_cast<double>(i) /
+                         static_cast<double>(std::max<std::size_t>(history.size() - 1, 1));
   };
   auto curve = [&](const char* color, auto value) {
     put(out, "<polyline fill='none' stroke='%s' stroke-width='2' points='", color);
@@ -41,15 +41,16 @@ void loss_curve(std::string& out, const std::vector<Epoch>& history) {
       put(out, "%.1f,%.1f ", x(i), kMargin + kPanel * (1 - value(history[i])));
     out += "'/>\n";
   };
-  put(out, "<rect x='%d' y='%d' width='%d' height='%d' fill='none' stroke='#999'/>\n", kMargin, kMargin, kPanel,
-      kPanel);
+  put(out, "<rect x='%d' y='%d' width='%d' height='%d' fill='none' stroke='#999'/>\n", kMargin,
+      kMargin, kPanel, kPanel);
   curve("#c33", [&](const Epoch& e) { return e.loss / top; });
   curve("#36c", [](const Epoch& e) { return e.accuracy; });
   char text[64];
   std::snprintf(text, sizeof text, "%.2f", top);
   label(out, kMargin - 6, kMargin + 5, "end", text);
   label(out, kMargin - 6, kMargin + kPanel, "end", "0");
-  label(out, kMargin + kPanel / 2, kMargin + kPanel + 22, "middle", std::to_string(history.size()) + " epochs");
+  label(out, kMargin + kPanel / 2, kMargin + kPanel + 22, "middle",
+        std::to_string(history.size()) + " epochs");
   label(out, kMargin, kMargin - 12, "start",
         "<tspan fill='#c33'>loss</tspan> and <tspan fill='#36c'>accuracy</tspan> while training");
 }
@@ -57,7 +58,8 @@ void loss_curve(std::string& out, const std::vector<Epoch>& history) {
 void confusion(std::string& out, const Judgment& judgment) {
   constexpr double kLeft = 2 * kMargin + kPanel + 30, kCell = kPanel / 10.0;
   int most = 1;
-  for (const auto& row : judgment.confusion) most = std::max(most, *std::max_element(row.begin(), row.end()));
+  for (const auto& row : judgment.confusion)
+    most = std::max(most, *std::max_element(row.begin(), row.end()));
   for (std::size_t truth = 0; truth < 10; ++truth) {
     double y = kMargin + kCell * static_cast<double>(truth);
     label(out, kLeft - 8, y + kCell / 2 + 5, "end", std::to_string(truth));
@@ -68,38 +70,47 @@ void confusion(std::string& out, const Judgment& judgment) {
       double x = kLeft + kCell * static_cast<double>(answer);
       const char* color = truth == answer ? "#36c" : "#c33";
       double shade = n == 0 ? 0 : 0.15 + 0.6 * n / most;
-      put(out, "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='%s' fill-opacity='%.2f' stroke='#ddd'/>\n", x,
-          y, kCell, kCell, color, shade);
+      put(out,
+          "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='%s' fill-opacity='%.2f' "
+          "stroke='#ddd'/>\n",
+          x, y, kCell, kCell, color, shade);
       if (n > 0) label(out, x + kCell / 2, y + kCell / 2 + 5, "middle", std::to_string(n));
     }
   }
   char title[96];
-  std::snprintf(title, sizeof title, "truth (down) and answer (across): %.2f %% right", 100 * judgment.accuracy);
+  std::snprintf(title, sizeof title, "truth (down) and answer (across): %.2f %% right",
+                100 * judgment.accuracy);
   label(out, kLeft, kMargin - 12, "start", title);
 }
 
-void wrong_digit(std::string& out, const Images& test, int64_t image, int64_t answer, double left, double top) {
+void wrong_digit(std::string& out, const Images& test, int64_t image, int64_t answer, double left,
+                 double top) {
   double cell = (kTile - 16.0) / static_cast<double>(std::max(test.rows, test.cols));
   const float* p = test.image(image);
   for (int64_t r = 0; r < test.rows; ++r) {
     for (int64_t c = 0; c < test.cols; ++c) {
       int ink = 255 - static_cast<int>(255 * std::clamp(p[r * test.cols + c], 0.0f, 1.0f));
       put(out, "<rect x='%.1f' y='%.1f' width='%.2f' height='%.2f' fill='#%02x%02x%02x'/>\n",
-          left + cell * static_cast<double>(c), top + cell * static_cast<double>(r), cell, cell, ink, ink, ink);
+          left + cell * static_cast<double>(c), top + cell * static_cast<double>(r), cell, cell,
+          ink, ink, ink);
     }
   }
   label(out, left + kTile / 2.0 - 8, top + kTile + 2, "middle",
-        std::to_string(test.labels[static_cast<std::size_t>(image)]) + " seen as " + std::to_string(answer));
+        std::to_string(test.labels[static_cast<std::size_t>(image)]) + " seen as " +
+            std::to_string(answer));
 }
 
 }  // namespace
 
-void draw(const std::string& path, const std::vector<Epoch>& history, const Judgment& judgment, const Images& test) {
+void draw(const std::string& path, const std::vector<Epoch>& history, const Judgment& judgment,
+          const Images& test) {
   std::size_t shown = std::min(judgment.wrong.size(), kMaxWrong);
   int rows = static_cast<int>((shown + kTilesPerRow - 1) / kTilesPerRow);
   constexpr int kWrongTop = 2 * kMargin + kPanel + 20;
   std::string out;
-  put(out, "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' font-family='sans-serif' font-size='13'>\n",
+  put(out,
+      "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' font-family='sans-serif' "
+      "font-size='13'>\n",
       3 * kMargin + 2 * kPanel + 30, kWrongTop + 30 + rows * (kTile + 24));
   out += "<rect width='100%' height='100%' fill='white'/>\n";
   loss_curve(out, history);

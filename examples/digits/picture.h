@@ -12,6 +12,7 @@
 namespace digits {
 
 // std::runtime_error if the file cannot be written.
-void draw(const std::string& path, const std::vector<Epoch>& history, const Judgment& judgment, const Images& test);
+void draw(const std::string& path, const std::vector<Epoch>& history, const Judgment& judgment,
+          const Images& test);
 
 }  // namespace digits

@@ -11,12 +11,15 @@ using Sample = tenon::data::Example<>;
 
 class DigitSet : public tenon::data::datasets::Dataset<DigitSet> {
  public:
-  DigitSet(tenon::Tensor images, tenon::Tensor labels) : images_(std::move(images)), labels_(std::move(labels)) {}
+  DigitSet(tenon::Tensor images, tenon::Tensor labels)
+      : images_(std::move(images)), labels_(std::move(labels)) {}
   Sample get(std::size_t i) override {
     auto at = static_cast<int64_t>(i);
     return {images_[at], labels_[at]};
   }
-  std::optional<std::size_t> size() const override { return static_cast<std::size_t>(images_.size(0)); }
+  std::optional<std::size_t> size() const override {
+    return static_cast<std::size_t>(images_.size(0));
+  }
 
  private:
   tenon::Tensor images_, labels_;
@@ -34,7 +37,9 @@ void set_rate(tenon::optim::Adam& adam, double rate, double done) {
   }
 }
 
-int64_t count_equal(const tenon::Tensor& a, const tenon::Tensor& b) { return a.eq(b).sum().item<int64_t>(); }
+int64_t count_equal(const tenon::Tensor& a, const tenon::Tensor& b) {
+  return a.eq(b).sum().item<int64_t>();
+}
 
 }  // namespace
 
@@ -44,13 +49,15 @@ Net make_net(const Images& images, const tenon::Device& device) {
   return net;
 }
 
-std::vector<Epoch> train(Net& net, const Images& images, const tenon::Device& device, const Options& options,
-                         const Progress& progress) {
+std::vector<Epoch> train(Net& net, const Images& images, const tenon::Device& device,
+                         const Options& options, const Progress& progress) {
   namespace data = tenon::data;
-  auto set = DigitSet(pixels_of(images), tenon::tensor(images.labels)).map(data::transforms::Stack<>());
+  auto set =
+      DigitSet(pixels_of(images), tenon::tensor(images.labels)).map(data::transforms::Stack<>());
   auto loader = data::make_data_loader<data::samplers::RandomSampler>(
       std::move(set), data::DataLoaderOptions().batch_size(options.batch).workers(options.workers));
-  tenon::optim::Adam adam(net->parameters(), tenon::optim::AdamOptions(options.learning_rate).weight_decay(1e-4));
+  tenon::optim::Adam adam(net->parameters(),
+                          tenon::optim::AdamOptions(options.learning_rate).weight_decay(1e-4));
   std::vector<Epoch> history;
   net->train();
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
@@ -58,7 +65,8 @@ std::vector<Epoch> train(Net& net, const Images& images, const tenon::Device& de
     int64_t right = 0, seen = 0;
     for (auto& batch : *loader) {
       set_rate(adam, options.learning_rate,
-               (epoch + static_cast<double>(seen) / static_cast<double>(images.size())) / options.epochs);
+               (epoch + static_cast<double>(seen) / static_cast<double>(images.size())) /
+                   options.epochs);
       auto x = batch.data.to(device);
       auto y = batch.target.to(device);
       adam.zero_grad();

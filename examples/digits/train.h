@@ -36,8 +36,8 @@ using Progress = std::function<void(int epoch, int64_t seen, const Epoch& so_far
 
 Net make_net(const Images& images, const tenon::Device& device);
 // The same seed, device and data give the same bits, whatever the number of threads.
-std::vector<Epoch> train(Net& net, const Images& images, const tenon::Device& device, const Options& options,
-                         const Progress& progress);
+std::vector<Epoch> train(Net& net, const Images& images, const tenon::Device& device,
+                         const Options& options, const Progress& progress);
 Judgment judge(Net& net, const Images& images, const tenon::Device& device);
 
 }  // namespace digits

@@ -12,7 +12,9 @@ namespace {
 constexpr std::size_t kMaxName = 200;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
 bool is_of_name(char c) { return is_letter(c) || c == '+' || c == '-' || c == '.' || c == '_'; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -23,7 +25,8 @@ std::string_view trim(std::string_view s) {
 }
 
 bool is_name(std::string_view s) {
-  return !s.empty() && s.size() <= kMaxName && is_letter(s[0]) && std::all_of(s.begin(), s.end(), is_of_name);
+  return !s.empty() && s.size() <= kMaxName && is_letter(s[0]) &&
+         std::all_of(s.begin(), s.end(), is_of_name);
 }
 
 // Names go to terminals and pictures, so other characters make a name invalid.
@@ -35,13 +38,23 @@ std::string section_of(std::string_view value) {
 }
 
 bool same(std::string_view a, std::string_view b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); });
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](char x, char y) { return lower(x) == lower(y); });
 }
 
 // The fields of a stanza that are read, with the lines that continue them.
-enum Field : std::size_t { kPackage, kSection, kProvides, kDepends, kPreDepends, kRecommends, kSuggests, kFields };
-constexpr const char* kNames[] = {"Package", "Section", "Provides", "Depends", "Pre-Depends", "Recommends", "Suggests"};
+enum Field : std::size_t {
+  kPackage,
+  kSection,
+  kProvides,
+  kDepends,
+  kPreDepends,
+  kRecommends,
+  kSuggests,
+  kFields
+};
+constexpr const char* kNames[] = {"Package",     "Section",    "Provides", "Depends",
+                                  "Pre-Depends", "Recommends", "Suggests"};
 
 using Stanza = std::array<std::string, kFields>;
 

@@ -25,7 +25,9 @@ constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
   throw std::runtime_error(path + ": " + what);
 }
 
-bool starts_with(std::string_view s, std::string_view with) { return s.substr(0, with.size()) == with; }
+bool starts_with(std::string_view s, std::string_view with) {
+  return s.substr(0, with.size()) == with;
+}
 bool ends_with(std::string_view s, std::string_view with) {
   return s.size() >= with.size() && s.substr(s.size() - with.size()) == with;
 }
@@ -36,14 +38,16 @@ std::string read_bytes(const std::string& path) {
   std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
   if (!file) {
     fail(path, std::string("cannot be opened: ") + std::strerror(errno ? errno : ENOMEM) +
-                   ". Give --status a file that can be read, as /var/lib/dpkg/status is on Debian and Ubuntu");
+                   ". Give --status a file that can be read, as /var/lib/dpkg/status is on Debian "
+                   "and Ubuntu");
   }
   std::string bytes;
   char block[1 << 16];
   int got = 0;
   while ((got = gzread(file.get(), block, sizeof block)) > 0) {
     bytes.append(block, static_cast<std::size_t>(got));
-    if (bytes.size() > kMaxBytes) fail(path, "is larger than 1 GiB unpacked, and no list of packages is");
+    if (bytes.size() > kMaxBytes)
+      fail(path, "is larger than 1 GiB unpacked, and no list of packages is");
   }
   int code = Z_OK;
   const char* text = gzerror(file.get(), &code);
@@ -61,13 +65,15 @@ std::string read_text(const std::string& path) {
                                           "7zXZ",
                                           5)))
     fail(path, "is packed by xz; unpack it first (xz -dk)");
-  if (starts_with(bytes, "\x28\xb5\x2f\xfd")) fail(path, "is packed by zstd; unpack it first (zstd -dk)");
+  if (starts_with(bytes, "\x28\xb5\x2f\xfd"))
+    fail(path, "is packed by zstd; unpack it first (zstd -dk)");
   if (starts_with(bytes, "BZh")) fail(path, "is packed by bzip2; unpack it first (bzip2 -dk)");
   if (!is_lz4(bytes)) return bytes;
   try {
     return unpack_lz4(bytes, kMaxBytes);
   } catch (const std::runtime_error& e) {
-    fail(path, std::string(e.what()) + ". Fetch it again (apt-get update), or name other files by --status");
+    fail(path, std::string(e.what()) +
+                   ". Fetch it again (apt-get update), or name other files by --status");
   }
 }
 

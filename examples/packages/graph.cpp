@@ -62,8 +62,9 @@ struct Builder {
     for (const auto& [name, n] : count) {
       if (n >= smallest) graph.sections.push_back(name);
     }
-    std::sort(graph.sections.begin(), graph.sections.end(),
-              [&](const auto& a, const auto& b) { return count[a] != count[b] ? count[a] > count[b] : a < b; });
+    std::sort(graph.sections.begin(), graph.sections.end(), [&](const auto& a, const auto& b) {
+      return count[a] != count[b] ? count[a] > count[b] : a < b;
+    });
     Ids number;
     for (const auto& s : graph.sections) number.emplace(s, static_cast<int64_t>(number.size()));
     for (const auto& s : raw_section) {
@@ -73,7 +74,8 @@ struct Builder {
   }
 };
 
-// std::shuffle gives different orders on different standard libraries; the generator itself does not.
+// std::shuffle gives different orders on different standard libraries; the generator itself does
+// not.
 void shuffle(std::vector<int64_t>& v, std::mt19937_64& rng) {
   for (std::size_t i = v.size(); i > 1; --i) std::swap(v[i - 1], v[rng() % i]);
 }
@@ -83,7 +85,8 @@ void shuffle(std::vector<int64_t>& v, std::mt19937_64& rng) {
 Graph build(const std::vector<Package>& packages, int64_t smallest) {
   if (packages.empty()) {
     throw std::runtime_error(
-        "no package is described there: no stanza begins with 'Package: NAME'. Give --status a copy of "
+        "no package is described there: no stanza begins with 'Package: NAME'. Give --status a "
+        "copy of "
         "/var/lib/dpkg/status or one of /var/lib/apt/lists/*_Packages");
   }
   Builder b;
@@ -93,10 +96,11 @@ Graph build(const std::vector<Package>& packages, int64_t smallest) {
   b.graph.links.erase(std::unique(b.graph.links.begin(), b.graph.links.end()), b.graph.links.end());
   b.number_sections(std::max<int64_t>(smallest, 2));
   if (b.graph.sections.size() < 2) {
-    throw std::runtime_error("of " + std::to_string(b.graph.size()) + " packages, " +
-                             std::to_string(b.graph.sections.size()) + " sections have " + std::to_string(smallest) +
-                             " or more, and there must be two to tell apart. Give --status more files, or --smallest a "
-                             "smaller number");
+    throw std::runtime_error(
+        "of " + std::to_string(b.graph.size()) + " packages, " +
+        std::to_string(b.graph.sections.size()) + " sections have " + std::to_string(smallest) +
+        " or more, and there must be two to tell apart. Give --status more files, or --smallest a "
+        "smaller number");
   }
   return std::move(b.graph);
 }
@@ -123,13 +127,15 @@ Split split(const Graph& graph, double share, uint64_t seed) {
 
 int64_t largest_section(const Graph& graph, const Split& split) {
   std::vector<int64_t> count(graph.sections.size());
-  for (int64_t i : split.known) ++count[static_cast<std::size_t>(graph.section[static_cast<std::size_t>(i)])];
+  for (int64_t i : split.known)
+    ++count[static_cast<std::size_t>(graph.section[static_cast<std::size_t>(i)])];
   return std::max_element(count.begin(), count.end()) - count.begin();
 }
 
 std::vector<int64_t> ask_neighbors(const Graph& graph, const Split& split) {
   std::vector<int64_t> visible(graph.section.size(), -1);
-  for (int64_t i : split.known) visible[static_cast<std::size_t>(i)] = graph.section[static_cast<std::size_t>(i)];
+  for (int64_t i : split.known)
+    visible[static_cast<std::size_t>(i)] = graph.section[static_cast<std::size_t>(i)];
   std::vector<std::vector<int64_t>> votes(graph.section.size());
   for (auto [a, b] : graph.links) {
     auto from = static_cast<std::size_t>(a), to = static_cast<std::size_t>(b);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Packages as a graph, which of its labels are hidden, and what can be guessed without learning. Knows nothing of
-// tensors.
+// Packages as a graph, which of its labels are hidden, and what can be guessed without learning.
+// Knows nothing of tensors.
 #pragma once
 
 #include <array>
@@ -22,8 +22,9 @@ struct Graph {
   int64_t size() const { return static_cast<int64_t>(names.size()); }
 };
 
-// A package that is described several times is one, with the needs of all and the first section. Sections of fewer than
-// `smallest` packages do not count. std::runtime_error says what is missing where fewer than two sections are left.
+// A package that is described several times is one, with the needs of all and the first section.
+// Sections of fewer than `smallest` packages do not count. std::runtime_error says what is missing
+// where fewer than two sections are left.
 Graph build(const std::vector<Package>& packages, int64_t smallest);
 
 struct Split {
@@ -35,8 +36,8 @@ Split split(const Graph& graph, double share, uint64_t seed);
 // The section of most known packages.
 int64_t largest_section(const Graph& graph, const Split& split);
 
-// For each hidden package the section that most of its known neighbors have; among equals the larger section, and the
-// largest where no neighbor is known.
+// For each hidden package the section that most of its known neighbors have; among equals the
+// larger section, and the largest where no neighbor is known.
 std::vector<int64_t> ask_neighbors(const Graph& graph, const Split& split);
 
 }  // namespace packages

@@ -31,8 +31,10 @@ std::string unpack_lz4(std::string_view bytes, std::size_t max_bytes) {
     wanted = LZ4F_decompress(context.get(), block.data(), &gave, bytes.data(), &took, nullptr);
     if (LZ4F_isError(wanted))
       throw std::runtime_error(std::string("is damaged: lz4 says ") + LZ4F_getErrorName(wanted));
-    if (took == 0 && gave == 0 && wanted != 0) throw std::runtime_error("is cut short inside its lz4 data");
-    if (gave > max_bytes - out.size()) throw std::runtime_error("is larger unpacked than any list of packages");
+    if (took == 0 && gave == 0 && wanted != 0)
+      throw std::runtime_error("is cut short inside its lz4 data");
+    if (gave > max_bytes - out.size())
+      throw std::runtime_error("is larger unpacked than any list of packages");
     out.append(block, 0, gave);
     bytes.remove_prefix(took);
   }

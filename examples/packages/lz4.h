@@ -11,7 +11,8 @@ namespace packages {
 
 bool is_lz4(std::string_view bytes);
 
-// The bytes that the frames hold. std::runtime_error where the frames are damaged, cut short or hold more than `most`.
+// The bytes that the frames hold. std::runtime_error where the frames are damaged, cut short or
+// hold more than `most`.
 std::string unpack_lz4(std::string_view bytes, std::size_t most);
 
 }  // namespace packages

@@ -20,7 +20,8 @@ Tensor squared_distances(const Tensor& x) {
   return (square + square.t() - 2 * x.mm(x.t())).clamp_min(0);
 }
 
-// How much each point (row) thinks of each other: normal distributions, as wide as makes `neighbors` count.
+// How much each point (row) thinks of each other: normal distributions, as wide as makes
+// `neighbors` count.
 Tensor affinities(const Tensor& distances, double neighbors) {
   int64_t n = distances.size(0);
   Tensor d = distances / distances.mean().clamp_min(1e-12);
@@ -46,7 +47,8 @@ Tensor lay_out(const Tensor& points) {
   tenon::NoGradGuard no_grad;
   int64_t n = points.size(0);
   Tensor unit = points / points.norm(2, 1, true).clamp_min(1e-12);
-  Tensor p = affinities(squared_distances(unit), std::min(kPerplexity, static_cast<double>(n - 1) / 3));
+  Tensor p =
+      affinities(squared_distances(unit), std::min(kPerplexity, static_cast<double>(n - 1) / 3));
   Tensor others = 1 - tenon::eye(n, p.options());
   Tensor y = tenon::randn({n, 2}, p.options()) * 1e-2;
   Tensor speed = tenon::zeros_like(y);

@@ -7,8 +7,8 @@
 
 namespace packages {
 
-// Of points [n, d] with n >= 3, on their device: [n, 2] there. The directions count, the lengths do not. The time goes
-// with n squared. The start is drawn from the default generator.
+// Of points [n, d] with n >= 3, on their device: [n, 2] there. The directions count, the lengths do
+// not. The time goes with n squared. The start is drawn from the default generator.
 tenon::Tensor lay_out(const tenon::Tensor& points);
 
 }  // namespace packages

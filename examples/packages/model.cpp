@@ -22,11 +22,15 @@ Tensor normalized(const Tensor& a) {
 // Ones at the pairs (row, column), each pair once.
 Tensor pattern(const Tensor& pairs, int64_t n) {
   auto options = tenon::TensorOptions(tenon::kFloat).device(pairs.device());
-  Tensor at = tenon::sparse_coo_tensor(pairs, tenon::ones({pairs.size(1)}, options), {n, n}).coalesce().indices();
+  Tensor at = tenon::sparse_coo_tensor(pairs, tenon::ones({pairs.size(1)}, options), {n, n})
+                  .coalesce()
+                  .indices();
   return tenon::sparse_coo_tensor(at, tenon::ones({at.size(1)}, options), {n, n}, options, true);
 }
 
-Tensor indices(const std::vector<int64_t>& v, const tenon::Device& device) { return tenon::tensor(v).to(device); }
+Tensor indices(const std::vector<int64_t>& v, const tenon::Device& device) {
+  return tenon::tensor(v).to(device);
+}
 
 // Half a cosine from the given rate to nothing.
 void set_rate(tenon::optim::Adam& adam, double rate, double done) {
@@ -55,7 +59,8 @@ std::vector<Tensor> adjacency(const Graph& graph, bool directed, const tenon::De
 GcnImpl::GcnImpl(std::vector<Tensor> matrices_, int64_t width, int64_t sections, double dropout)
     : matrices(std::move(matrices_)),
       drop(register_module("drop", tenon::nn::Dropout(dropout))),
-      out(register_module("out", tenon::nn::Linear(width * static_cast<int64_t>(matrices.size()), sections))) {
+      out(register_module(
+          "out", tenon::nn::Linear(width * static_cast<int64_t>(matrices.size()), sections))) {
   for (const auto& m : matrices) {
     auto name = "nodes" + std::to_string(nodes.size());
     nodes.push_back(register_module(name, tenon::nn::Embedding(m.size(1), width)));
@@ -72,7 +77,8 @@ Tensor GcnImpl::embed() {
   return tenon::cat(seen, 1);
 }
 
-void train(Gcn& net, const Graph& graph, const Split& split, const Options& options, const Progress& progress) {
+void train(Gcn& net, const Graph& graph, const Split& split, const Options& options,
+           const Progress& progress) {
   auto device = net->matrices[0].device();
   std::vector<int64_t> sections;
   for (int64_t i : split.known) sections.push_back(graph.section[static_cast<std::size_t>(i)]);
@@ -86,7 +92,8 @@ void train(Gcn& net, const Graph& graph, const Split& split, const Options& opti
     Tensor loss = tenon::nn::functional::cross_entropy(out, truth);
     loss.backward();
     adam.step();
-    progress(epoch, {loss.item<double>(), out.argmax(1).eq(truth).to(tenon::kFloat).mean().item<double>()});
+    progress(epoch, {loss.item<double>(),
+                     out.argmax(1).eq(truth).to(tenon::kFloat).mean().item<double>()});
   }
 }
 

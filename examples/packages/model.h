@@ -12,9 +12,11 @@
 
 namespace packages {
 
-// The matrices that carry what is known along the links, as sparse tensors scaled by 1/sqrt(degree) of both ends: one
-// of both directions and of each package to itself or, if directed, one of each direction.
-std::vector<tenon::Tensor> adjacency(const Graph& graph, bool directed, const tenon::Device& device);
+// The matrices that carry what is known along the links, as sparse tensors scaled by 1/sqrt(degree)
+// of both ends: one of both directions and of each package to itself or, if directed, one of each
+// direction.
+std::vector<tenon::Tensor> adjacency(const Graph& graph, bool directed,
+                                     const tenon::Device& device);
 
 struct GcnImpl : tenon::nn::Module {
   GcnImpl(std::vector<tenon::Tensor> matrices, int64_t width, int64_t sections, double dropout);
@@ -42,8 +44,10 @@ struct Epoch {
 };
 using Progress = std::function<void(int epoch, const Epoch& e)>;
 
-// The same seed (tenon::manual_seed), device and data give the same bits, whatever the number of threads.
-void train(Gcn& net, const Graph& graph, const Split& split, const Options& options, const Progress& progress);
+// The same seed (tenon::manual_seed), device and data give the same bits, whatever the number of
+// threads.
+void train(Gcn& net, const Graph& graph, const Split& split, const Options& options,
+           const Progress& progress);
 
 struct Answers {
   tenon::Tensor embedding;    // of each package, on the net's device

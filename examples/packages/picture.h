@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The picture of the result, as SVG: a map of hidden packages, and which sections are taken for which.
+// The picture of the result, as SVG: a map of hidden packages, and which sections are taken for
+// which.
 #pragma once
 
 #include <array>

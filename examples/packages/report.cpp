@@ -10,7 +10,8 @@ namespace packages {
 
 std::string grouped(int64_t n) {
   std::string out = std::to_string(n);
-  for (auto at = static_cast<int64_t>(out.size()) - 3; at > 0; at -= 3) out.insert(static_cast<std::size_t>(at), ",");
+  for (auto at = static_cast<int64_t>(out.size()) - 3; at > 0; at -= 3)
+    out.insert(static_cast<std::size_t>(at), ",");
   return out;
 }
 
@@ -28,7 +29,8 @@ double percent(int64_t part, int64_t whole) {
 }
 
 // The wrong answer that was given most, "" where none was.
-std::string mostly_taken_for(const Graph& graph, const std::vector<int64_t>& row, std::size_t truth) {
+std::string mostly_taken_for(const Graph& graph, const std::vector<int64_t>& row,
+                             std::size_t truth) {
   std::size_t most = truth;
   for (std::size_t s = 0; s < row.size(); ++s) {
     if (s != truth && row[s] > (most == truth ? 0 : row[most])) most = s;
@@ -63,14 +65,14 @@ std::string table(const Graph& graph, const Judgment& judgment) {
   std::size_t width = 7;
   for (const auto& s : graph.sections) width = std::max(width, s.size());
   auto w = static_cast<int>(std::min<std::size_t>(width, 40));
-  std::string out =
-      print("%-*s %9s %7s %8s %10s  %s\n", w, "section", "hidden", "found", "recall", "precision", "mostly taken for");
+  std::string out = print("%-*s %9s %7s %8s %10s  %s\n", w, "section", "hidden", "found", "recall",
+                          "precision", "mostly taken for");
   for (std::size_t s = 0; s < graph.sections.size(); ++s) {
     const auto& row = judgment.confusion[s];
     int64_t hidden = std::accumulate(row.begin(), row.end(), int64_t{0}), answered = 0;
     for (const auto& other : judgment.confusion) answered += other[s];
-    out += print("%-*.40s %9s %7s %7.1f%% %10s  %s\n", w, graph.sections[s].c_str(), grouped(hidden).c_str(),
-                 grouped(row[s]).c_str(), percent(row[s], hidden),
+    out += print("%-*.40s %9s %7s %7.1f%% %10s  %s\n", w, graph.sections[s].c_str(),
+                 grouped(hidden).c_str(), grouped(row[s]).c_str(), percent(row[s], hidden),
                  answered == 0 ? "-" : print("%.1f%%", percent(row[s], answered)).c_str(),
                  mostly_taken_for(graph, row, s).c_str());
     while (out.size() > 1 && out[out.size() - 2] == ' ') out.erase(out.size() - 2, 1);
@@ -84,7 +86,8 @@ std::string accuracies(const Graph& graph, const Split& split, const Judgment& j
   return print("accuracy over %s packages whose section was hidden:\n", n.c_str()) +
          print("  %-34s %6.2f %%\n", "graph convolution", 100 * j.accuracy) +
          print("  %-34s %6.2f %%\n", "what most known neighbors are", 100 * j.neighbors) +
-         print("  %-34s %6.2f %%\n", ("always the largest (" + largest + ")").c_str(), 100 * j.majority);
+         print("  %-34s %6.2f %%\n", ("always the largest (" + largest + ")").c_str(),
+               100 * j.majority);
 }
 
 }  // namespace packages

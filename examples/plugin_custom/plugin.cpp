@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a plugin may add besides kernels: an operator with its gradient, a dtype, and a layout. The kernels call other
-// operators, so they serve tensors on every device.
+// What a plugin may add besides kernels: an operator with its gradient, a dtype, and a layout. The
+// kernels call other operators, so they serve tensors on every device.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -39,7 +39,8 @@ void float_to_e5m2(const float* src, void* dst, int64_t n) {
     std::memcpy(&bits, &h, sizeof bits);
     const bool nan = std::isnan(src[i]);
     const uint16_t rounded = static_cast<uint16_t>(bits + 0x7f + (bits >> 8 & 1));  // half to even
-    bytes[i] = nan ? 0x7e : static_cast<uint8_t>((bits & 0x7c00) == 0x7c00 ? bits >> 8 : rounded >> 8);
+    bytes[i] =
+        nan ? 0x7e : static_cast<uint8_t>((bits & 0x7c00) == 0x7c00 ? bits >> 8 : rounded >> 8);
   }
 }
 
@@ -48,7 +49,8 @@ void float_to_e5m2(const float* src, void* dst, int64_t n) {
 enum { kLengths = 0, kValues = 1 };
 
 // Infers a tensor of this size; values is its last component.
-tn_status infer_from_values(const tn_tensor* values, const tn_value& size, tn_tensor& output, int64_t* sizes) {
+tn_status infer_from_values(const tn_tensor* values, const tn_value& size, tn_tensor& output,
+                            int64_t* sizes) {
   if (!values || size.len > 64) return TN_ERROR_VALUE;
   output.ndim = static_cast<int32_t>(size.len);
   output.dtype = values->dtype;
@@ -88,11 +90,12 @@ void share_components(const Call& call, const Tensor& lengths, const Tensor& val
 
 void check_pairs(const Tensor& lengths, const Tensor& values) {
   if (lengths.ndim() != 1 || values.ndim() != 1 || lengths.size(0) != values.size(0))
-    throw Error(TN_ERROR_VALUE, "expected as many lengths as values, got shapes ", lengths.sizes(), " and ",
-                values.sizes());
+    throw Error(TN_ERROR_VALUE, "expected as many lengths as values, got shapes ", lengths.sizes(),
+                " and ", values.sizes());
 }
 
-tn_status run_length(Call& call, Tensor, Tensor lengths, Tensor values, Ints, std::optional<Layout>) {
+tn_status run_length(Call& call, Tensor, Tensor lengths, Tensor values, Ints,
+                     std::optional<Layout>) {
   check_pairs(lengths, values);
   share_components(call, lengths, values);
   return TN_OK;
@@ -112,11 +115,13 @@ int64_t reduce_to_integer(const Call& call, std::string_view op, const Tensor& t
 }
 
 // Builds a tensor from components that were read from a file, so all of them are checked.
-tn_status from_components(Call& call, Tensor, TensorList parts, Ints size, int64_t, std::optional<Layout>) {
+tn_status from_components(Call& call, Tensor, TensorList parts, Ints size, int64_t,
+                          std::optional<Layout>) {
   if (parts.size() != 2 || !parts[0].defined() || !parts[1].defined())
     throw Error(TN_ERROR_VALUE, "expected lengths and values, got ", parts.size(), " components");
   check_pairs(parts[kLengths], parts[kValues]);
-  if (parts[kLengths].dtype() != kInt64) throw Error(TN_ERROR_TYPE, "lengths must be an int64 tensor");
+  if (parts[kLengths].dtype() != kInt64)
+    throw Error(TN_ERROR_TYPE, "lengths must be an int64 tensor");
   int64_t elements = 1;
   for (int64_t n : size) elements *= n;  // core has checked that it fits
   const int64_t runs = parts[kLengths].numel();
@@ -130,7 +135,8 @@ tn_status from_components(Call& call, Tensor, TensorList parts, Ints size, int64
     given = reduce_to_integer(call, "sum", parts[kLengths]);
   }
   if (given != elements)
-    throw Error(TN_ERROR_VALUE, "the runs have ", given, " elements, size ", size, " has ", elements);
+    throw Error(TN_ERROR_VALUE, "the runs have ", given, " elements, size ", size, " has ",
+                elements);
   share_components(call, parts[kLengths], parts[kValues]);
   return TN_OK;
 }
@@ -139,7 +145,8 @@ TN_KERNEL(_from_components, from_components, layouts("strided|run_length").mixed
 tn_status to_dense(Call& call, Tensor out, Tensor self, std::optional<DType>, std::optional<bool>) {
   Results<1> flat, shaped, copied;
   call_op(call, "repeat_interleave.self_Tensor",
-          {value(component(self, kValues)), value(component(self, kLengths)), value(int64_t{0})}, flat);
+          {value(component(self, kValues)), value(component(self, kLengths)), value(int64_t{0})},
+          flat);
   call_op(call, "reshape", {value(flat[0]), value(out.sizes())}, shaped);
   call_op(call, "copy_", {value(out), value(shaped[0])}, copied);
   return TN_OK;
@@ -180,11 +187,13 @@ tn_status add_runs(Call& call, const Tensor& a, const Tensor& b, const Scalar& a
   call_op(call, "sort", {value(both[0]), value(int64_t{0}), value(false)}, sorted);
   call_op(call, "unique_consecutive", {value(sorted[0]), value(false), value(false)}, distinct);
   const int64_t pad[] = {1, -1};  // prepends a zero and drops the last element
-  call_op(call, "constant_pad_nd", {value(distinct[0]), value(Ints(pad, 2)), value(int64_t{0})}, begin);
+  call_op(call, "constant_pad_nd", {value(distinct[0]), value(Ints(pad, 2)), value(int64_t{0})},
+          begin);
   call_op(call, "sub.Tensor", {value(distinct[0]), value(begin[0])}, lengths);
   for (int i : {0, 1}) {
     call_op(call, "searchsorted.Tensor", {value(end[i][0]), value(distinct[0])}, at[i]);
-    call_op(call, "index_select", {value(component(i ? b : a, kValues)), value(int64_t{0}), value(at[i][0])}, v[i]);
+    call_op(call, "index_select",
+            {value(component(i ? b : a, kValues)), value(int64_t{0}), value(at[i][0])}, v[i]);
   }
   call_op(call, "add.Tensor", {value(v[0][0]), value(v[1][0]), value(alpha)}, sum);
   share_components(call, lengths[0], sum[0]);
@@ -198,17 +207,20 @@ tn_status add(Call& call, Tensor out, Tensor self, Tensor other, Scalar alpha) {
   if (!is_strided(self) && !is_strided(other)) return add_runs(call, self, other, alpha);
   Results<1> dense, sum, copied;
   call_op(call, "_to_dense", {value(is_strided(self) ? other : self)}, dense);
-  const Tensor first = is_strided(self) ? self : dense[0], second = is_strided(self) ? dense[0] : other;
+  const Tensor first = is_strided(self) ? self : dense[0],
+               second = is_strided(self) ? dense[0] : other;
   call_op(call, "add.Tensor", {value(first), value(second), value(alpha)}, sum);
   call_op(call, "copy_", {value(out), value(sum[0])}, copied);
   return TN_OK;
 }
 TN_KERNEL(add_Tensor, add, layouts("strided|run_length,strided|run_length").any_strides());
 
-tn_status sum(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool, std::optional<DType>) {
+tn_status sum(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool,
+              std::optional<DType>) {
   if (dim && !dim->empty()) return TN_DECLINED;
   Results<1> weighted, total, copied;
-  call_op(call, "mul.Tensor", {value(component(self, kValues)), value(component(self, kLengths))}, weighted);
+  call_op(call, "mul.Tensor", {value(component(self, kValues)), value(component(self, kLengths))},
+          weighted);
   call_op(call, "sum", {value(weighted[0])}, total);
   call_op(call, "copy_", {value(out), value(total[0])}, copied);
   return TN_OK;
@@ -238,7 +250,8 @@ tn_status init(const tn_host& host, tn_str* why) {
   scaled.backward = backward.backward = kScaleBackward.name();
   scaled.saved_in = backward.saved_in = 1u << 1;  // factor
   runs.layout = "run_length";
-  const bool ok = register_op(host, kScale, scaled) == TN_OK && register_op(host, kScaleBackward, backward) == TN_OK &&
+  const bool ok = register_op(host, kScale, scaled) == TN_OK &&
+                  register_op(host, kScaleBackward, backward) == TN_OK &&
                   register_op(host, kRunLength, runs) == TN_OK;
   if (!ok) *why = detail::text("an op could not be registered");
   return ok ? TN_OK : TN_ERROR;
@@ -250,6 +263,10 @@ constexpr tn_ext_dtype kDtype =
 
 }  // namespace
 
-TN_PLUGIN_INIT(
-    init,
-    tenon::sdk::PluginInfo{}.name("custom").version("1.0").device("any").host_memory().unloadable().ext(&kDtype.head));
+TN_PLUGIN_INIT(init, tenon::sdk::PluginInfo{}
+                         .name("custom")
+                         .version("1.0")
+                         .device("any")
+                         .host_memory()
+                         .unloadable()
+                         .ext(&kDtype.head));

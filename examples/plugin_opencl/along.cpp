@@ -32,9 +32,17 @@ tn_status prim_reduce(Call& call, Tensor out, Tensor self, int64_t d, int64_t co
     const View y(out), x(self), lines = x.without(dim);
     const Grid g = grid_of(y, {&y, &lines});
     const int64_t n = x.length(dim);
-    const bool group = n >= kLongLine && g.n <= kFewLines && code != TN_REDUCE_ARGMAX && code != TN_REDUCE_ARGMIN;
+    const bool group =
+        n >= kLongLine && g.n <= kFewLines && code != TN_REDUCE_ARGMAX && code != TN_REDUCE_ARGMIN;
     Launch launch(call, out.device().index, "reduce", group ? "reduce_group" : "reduce");
-    launch.code(code).type('X', x.dtype).type('Y', y.dtype).arg(g).arg(y).arg(x).arg(n).arg(x.step(dim));
+    launch.code(code)
+        .type('X', x.dtype)
+        .type('Y', y.dtype)
+        .arg(g)
+        .arg(y)
+        .arg(x)
+        .arg(n)
+        .arg(x.step(dim));
     group ? launch.run_groups(g.n) : launch.run_items(g.n);
   });
 }
@@ -79,8 +87,8 @@ tn_status gather(Call& call, Tensor out, Tensor self, int64_t d, Tensor index, b
   });
 }
 
-void launch_scatter(Call& call, int device, const View& y, int dim, const View& index, const View& source,
-                    int64_t code) {
+void launch_scatter(Call& call, int device, const View& y, int dim, const View& index,
+                    const View& source, int64_t code) {
   const View to = y.broadcast_along(dim, 1), lines = index.without(dim), from = source.without(dim);
   const Grid g = grid_of(lines, {&to, &lines, &from});
   if (g.n == 0 || index.length(dim) == 0) return;
@@ -101,7 +109,8 @@ void launch_scatter(Call& call, int device, const View& y, int dim, const View& 
       .run_items(g.n);
 }
 
-tn_status prim_scatter(Call& call, Tensor out, Tensor self, int64_t d, Tensor index, Tensor src, int64_t code) {
+tn_status prim_scatter(Call& call, Tensor out, Tensor self, int64_t d, Tensor index, Tensor src,
+                       int64_t code) {
   if (code > TN_SCATTER_MIN) return TN_DECLINED;
   return run_or_decline([&] {
     const int dim = wrap_dim(d, self.ndim()), device = out.device().index;
@@ -122,7 +131,8 @@ tn_status prim_scatter(Call& call, Tensor out, Tensor self, int64_t d, Tensor in
   });
 }
 
-// A merge sort: passes over runs of 1, 2, 4, ... alternate between two buffers, and the last one writes the result.
+// A merge sort: passes over runs of 1, 2, 4, ... alternate between two buffers, and the last one
+// writes the result.
 tn_status prim_argsort(Call& call, Tensor out, Tensor self, bool descending) {
   return run_or_decline([&] {
     const int dim = std::max(0, self.ndim() - 1), device = out.device().index;

@@ -10,8 +10,8 @@ namespace {
 
 using namespace sdk;
 
-tn_status arange(Call& call, Tensor out, Scalar start, Scalar, Scalar step, std::optional<DType>, std::optional<Layout>,
-                 std::optional<Device>, std::optional<bool>) {
+tn_status arange(Call& call, Tensor out, Scalar start, Scalar, Scalar step, std::optional<DType>,
+                 std::optional<Layout>, std::optional<Device>, std::optional<bool>) {
   return run_or_decline([&] {
     const View y(out);
     Grid g;
@@ -28,8 +28,8 @@ tn_status arange(Call& call, Tensor out, Scalar start, Scalar, Scalar step, std:
   });
 }
 
-tn_status prim_philox(Call& call, Tensor out, Ints, std::optional<DType>, std::optional<Layout>, std::optional<Device>,
-                      std::optional<bool>, Generator generator) {
+tn_status prim_philox(Call& call, Tensor out, Ints, std::optional<DType>, std::optional<Layout>,
+                      std::optional<Device>, std::optional<bool>, Generator generator) {
   return run_or_decline([&] {
     const View y(out);
     Grid g;

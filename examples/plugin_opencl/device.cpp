@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Memory, copies, streams and events. A block is a cl_mem, an opaque handle: core passes {cl_mem, offset}. Streams are
-// in-order queues.
+// Memory, copies, streams and events. A block is a cl_mem, an opaque handle: core passes {cl_mem,
+// offset}. Streams are in-order queues.
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -17,7 +17,8 @@ namespace {
 
 using sdk::Error;
 
-thread_local char t_error[512];  // trivially destructible: a thread_local destructor would keep the library loaded
+thread_local char t_error[512];  // trivially destructible: a thread_local destructor would keep the
+                                 // library loaded
 
 template <class F>
 tn_status catch_errors(F body) noexcept {
@@ -51,7 +52,8 @@ T info(cl_device_id id, cl_device_info what) {
 tn_status props(void*, int32_t index, tn_device_props* out) {
   return catch_errors([&] {
     const cl_device_id id = gpu(index).id;
-    check(clGetDeviceInfo(id, CL_DEVICE_NAME, sizeof out->name, out->name, nullptr), "clGetDeviceInfo");
+    check(clGetDeviceInfo(id, CL_DEVICE_NAME, sizeof out->name, out->name, nullptr),
+          "clGetDeviceInfo");
     out->total_bytes = info<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_SIZE);
     out->free_bytes = out->total_bytes;  // OpenCL has no query for it
     out->alignment = std::max<cl_uint>(info<cl_uint>(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8, 64);
@@ -63,13 +65,16 @@ tn_status props(void*, int32_t index, tn_device_props* out) {
 tn_status alloc(void*, int32_t index, uint64_t bytes, tn_stream*, void** handle) {
   return catch_errors([&] {
     cl_int status;
-    *handle = clCreateBuffer(gpu(index).context, CL_MEM_READ_WRITE, std::max<uint64_t>(bytes, 1), nullptr, &status);
+    *handle = clCreateBuffer(gpu(index).context, CL_MEM_READ_WRITE, std::max<uint64_t>(bytes, 1),
+                             nullptr, &status);
     check(status, "clCreateBuffer");
   });
 }
 
 // The OpenCL runtime frees it when the commands that use it are done.
-void release(void*, int32_t, void* handle, uint64_t, tn_stream*) { clReleaseMemObject(static_cast<cl_mem>(handle)); }
+void release(void*, int32_t, void* handle, uint64_t, tn_stream*) {
+  clReleaseMemObject(static_cast<cl_mem>(handle));
+}
 
 // Host memory that a queue may access after a copy has returned: mapped for its whole lifetime.
 struct Pinned {
@@ -100,10 +105,11 @@ tn_status alloc_pinned(void*, uint64_t bytes, void** host) {
     Gpu& g = gpu(0);
     cl_int status;
     bytes = std::max<uint64_t>(bytes, 1);
-    cl_mem m = clCreateBuffer(g.context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, nullptr, &status);
+    cl_mem m = clCreateBuffer(g.context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, nullptr,
+                              &status);
     check(status, "clCreateBuffer");
-    void* p = clEnqueueMapBuffer(g.main.queue, m, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, nullptr, nullptr,
-                                 &status);
+    void* p = clEnqueueMapBuffer(g.main.queue, m, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0,
+                                 nullptr, nullptr, &status);
     if (status != CL_SUCCESS) clReleaseMemObject(m);
     check(status, "clEnqueueMapBuffer");
     std::lock_guard<std::mutex> hold(pinned().lock);
@@ -130,17 +136,20 @@ void free_pinned(void*, void* host, uint64_t) {
   clReleaseMemObject(block.memory);
 }
 
-void copy_on_device(Gpu& g, tn_stream& s, cl_mem dst, uint64_t to, cl_mem src, uint64_t from, uint64_t bytes) {
+void copy_on_device(Gpu& g, tn_stream& s, cl_mem dst, uint64_t to, cl_mem src, uint64_t from,
+                    uint64_t bytes) {
   const bool overlap = dst == src && to < from + bytes && from < to + bytes;
   if (!overlap) {
-    check(clEnqueueCopyBuffer(s.queue, src, dst, from, to, bytes, 0, nullptr, nullptr), "clEnqueueCopyBuffer");
+    check(clEnqueueCopyBuffer(s.queue, src, dst, from, to, bytes, 0, nullptr, nullptr),
+          "clEnqueueCopyBuffer");
     return;
   }
   cl_int status;
   cl_mem between = clCreateBuffer(g.context, CL_MEM_READ_WRITE, bytes, nullptr, &status);
   check(status, "clCreateBuffer");
   status = clEnqueueCopyBuffer(s.queue, src, between, from, 0, bytes, 0, nullptr, nullptr);
-  if (status == CL_SUCCESS) status = clEnqueueCopyBuffer(s.queue, between, dst, 0, to, bytes, 0, nullptr, nullptr);
+  if (status == CL_SUCCESS)
+    status = clEnqueueCopyBuffer(s.queue, between, dst, 0, to, bytes, 0, nullptr, nullptr);
   clReleaseMemObject(between);
   check(status, "clEnqueueCopyBuffer");
 }
@@ -151,15 +160,17 @@ void copy_between_devices(tn_device to, cl_mem dst, uint64_t dst_offset, tn_devi
   Gpu &a = gpu(from.index), &b = gpu(to.index);
   finish_all(a);
   std::unique_ptr<char[]> host(new char[bytes]);
-  check(clEnqueueReadBuffer(a.main.queue, src, CL_TRUE, src_offset, bytes, host.get(), 0, nullptr, nullptr),
+  check(clEnqueueReadBuffer(a.main.queue, src, CL_TRUE, src_offset, bytes, host.get(), 0, nullptr,
+                            nullptr),
         "clEnqueueReadBuffer");
   finish_all(b);
-  check(clEnqueueWriteBuffer(b.main.queue, dst, CL_TRUE, dst_offset, bytes, host.get(), 0, nullptr, nullptr),
+  check(clEnqueueWriteBuffer(b.main.queue, dst, CL_TRUE, dst_offset, bytes, host.get(), 0, nullptr,
+                             nullptr),
         "clEnqueueWriteBuffer");
 }
 
-tn_status copy(void*, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device, const void* src,
-               uint64_t src_offset, uint64_t bytes, tn_stream* stream) {
+tn_status copy(void*, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device,
+               const void* src, uint64_t src_offset, uint64_t bytes, tn_stream* stream) {
   return catch_errors([&] {
     const bool up = src_device.type == TN_CPU, down = dst_device.type == TN_CPU;
     cl_mem to = static_cast<cl_mem>(dst), from = static_cast<cl_mem>(const_cast<void*>(src));
@@ -193,13 +204,14 @@ tn_status stream_sync(void*, int32_t index, tn_stream* stream) {
   return catch_errors([&] { finish(stream_of(gpu(index), stream)); });
 }
 
-tn_status fill(void*, int32_t index, void* dst, uint64_t offset, const void* pattern, uint32_t pattern_bytes,
-               uint64_t n, tn_stream* stream) {
+tn_status fill(void*, int32_t index, void* dst, uint64_t offset, const void* pattern,
+               uint32_t pattern_bytes, uint64_t n, tn_stream* stream) {
   return catch_errors([&] {
     if (n == 0) return;
-    check(clEnqueueFillBuffer(stream_of(gpu(index), stream).queue, static_cast<cl_mem>(dst), pattern, pattern_bytes,
-                              offset, n * pattern_bytes, 0, nullptr, nullptr),
-          "clEnqueueFillBuffer");
+    check(
+        clEnqueueFillBuffer(stream_of(gpu(index), stream).queue, static_cast<cl_mem>(dst), pattern,
+                            pattern_bytes, offset, n * pattern_bytes, 0, nullptr, nullptr),
+        "clEnqueueFillBuffer");
   });
 }
 
@@ -245,7 +257,8 @@ tn_status event_record(void*, int32_t index, tn_event* event, tn_stream* stream)
 tn_status event_wait(void*, int32_t index, tn_event* event, tn_stream* stream) {
   return catch_errors([&] {
     if (!event->event) return;
-    check(clEnqueueBarrierWithWaitList(stream_of(gpu(index), stream).queue, 1, &event->event, nullptr),
+    check(clEnqueueBarrierWithWaitList(stream_of(gpu(index), stream).queue, 1, &event->event,
+                                       nullptr),
           "clEnqueueBarrierWithWaitList");
   });
 }
@@ -254,7 +267,8 @@ tn_status event_query(void*, int32_t, tn_event* event, int32_t* done) {
   return catch_errors([&] {
     cl_int status = CL_COMPLETE;
     if (event->event) {
-      check(clGetEventInfo(event->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr),
+      check(clGetEventInfo(event->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                           nullptr),
             "clGetEventInfo");
     }
     if (status < 0) check(status, "a command before the event");
@@ -284,7 +298,9 @@ tn_status event_elapsed(void*, int32_t, tn_event* begin, tn_event* end, double* 
   });
 }
 
-void* native_stream(void*, int32_t index, tn_stream* stream) { return stream_of(gpu(index), stream).queue; }
+void* native_stream(void*, int32_t index, tn_stream* stream) {
+  return stream_of(gpu(index), stream).queue;
+}
 
 tn_str last_error(void*) { return {t_error, std::strlen(t_error)}; }
 
@@ -295,7 +311,8 @@ extern const tn_device_api kDeviceApi =
         .fill(fill)
         .streams(stream_create, stream_destroy, stream_sync)
         .native_stream(native_stream)
-        .events(event_create, event_destroy, event_record, event_wait, event_query, event_elapsed, event_sync)
+        .events(event_create, event_destroy, event_record, event_wait, event_query, event_elapsed,
+                event_sync)
         .pinned(alloc_pinned, free_pinned)
         .last_error(last_error);
 

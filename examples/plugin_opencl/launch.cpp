@@ -14,7 +14,10 @@ using sdk::DType;
 using sdk::Error;
 
 View::View(const sdk::Tensor& t)
-    : memory(static_cast<cl_mem>(t.abi()->data)), base(t.abi()->byte_offset), dtype(t.dtype()), ndim(t.ndim()) {
+    : memory(static_cast<cl_mem>(t.abi()->data)),
+      base(t.abi()->byte_offset),
+      dtype(t.dtype()),
+      ndim(t.ndim()) {
   std::copy_n(t.sizes().data(), ndim, size);
   std::copy_n(t.strides().data(), ndim, stride);
 }
@@ -111,15 +114,16 @@ std::string build_log(const Gpu& g, cl_program program) {
   return text;
 }
 
-cl_kernel build(Gpu& g, const std::string& file, const std::string& name, const std::string& options) {
+cl_kernel build(Gpu& g, const std::string& file, const std::string& name,
+                const std::string& options) {
   const char* sources[] = {source("prelude"), source(file)};
   cl_int status;
   cl_program program = clCreateProgramWithSource(g.context, 2, sources, nullptr, &status);
   check(status, "clCreateProgramWithSource");
   status = clBuildProgram(program, 1, &g.id, options.c_str(), nullptr, nullptr);
   if (status != CL_SUCCESS) {
-    throw Error(TN_ERROR_BACKEND, "cl/", file, ".cl does not build with", options, ": ", error_name(status), ": ",
-                build_log(g, program));
+    throw Error(TN_ERROR_BACKEND, "cl/", file, ".cl does not build with", options, ": ",
+                error_name(status), ": ", build_log(g, program));
   }
   cl_kernel kernel = clCreateKernel(program, (name + "_of").c_str(), &status);
   check(status, "clCreateKernel");
@@ -162,7 +166,8 @@ Launch& Launch::code(int64_t code) { return define("CODE", std::to_string(code).
 Launch& Launch::type(char letter, DType d) {
   const char* name = type_name(gpu_, d);
   if (!name) throw Declined{};
-  if (letter == 'X' && sdk::is_floating(d) && d.bits == 16) define((std::string("NARROW_") + name).c_str());
+  if (letter == 'X' && sdk::is_floating(d) && d.bits == 16)
+    define((std::string("NARROW_") + name).c_str());
   return define(std::string(1, letter).c_str(), name);
 }
 
@@ -187,18 +192,21 @@ void Launch::run_groups(int64_t groups) {
   }
   std::lock_guard<std::mutex> hold(b.lock);
   for (std::size_t i = 0; i < args_.size(); ++i) {
-    check(clSetKernelArg(b.kernel, static_cast<cl_uint>(i), args_[i].bytes, values_.data() + args_[i].at),
+    check(clSetKernelArg(b.kernel, static_cast<cl_uint>(i), args_[i].bytes,
+                         values_.data() + args_[i].at),
           "clSetKernelArg");
   }
   const std::size_t local = 64, global = local * static_cast<std::size_t>(groups);
-  check(clEnqueueNDRangeKernel(stream_.queue, b.kernel, 1, nullptr, &global, &local, 0, nullptr, nullptr),
+  check(clEnqueueNDRangeKernel(stream_.queue, b.kernel, 1, nullptr, &global, &local, 0, nullptr,
+                               nullptr),
         "clEnqueueNDRangeKernel");
 }
 
 namespace {
 cl_mem make_block(Gpu& g, uint64_t bytes) {
   cl_int status;
-  cl_mem m = clCreateBuffer(g.context, CL_MEM_READ_WRITE, std::max<uint64_t>(bytes, 1), nullptr, &status);
+  cl_mem m =
+      clCreateBuffer(g.context, CL_MEM_READ_WRITE, std::max<uint64_t>(bytes, 1), nullptr, &status);
   check(status, "clCreateBuffer");
   return m;
 }
@@ -209,7 +217,13 @@ Scratch::Scratch(Gpu& g, uint64_t bytes) : memory(make_block(g, bytes)) {}
 void copy_view(sdk::Call& call, int index, const View& dst, const View& src) {
   Grid g;
   if (!make_grid(g, dst, {&dst, &src})) throw Declined{};
-  Launch(call, index, "move", "copy").type('X', src.dtype).type('Y', dst.dtype).arg(g).arg(dst).arg(src).run_items(g.n);
+  Launch(call, index, "move", "copy")
+      .type('X', src.dtype)
+      .type('Y', dst.dtype)
+      .arg(g)
+      .arg(dst)
+      .arg(src)
+      .run_items(g.n);
 }
 
 }  // namespace tenon::opencl

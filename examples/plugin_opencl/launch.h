@@ -39,15 +39,18 @@ struct View {
   View broadcast_along(int dim, int64_t n) const;
 };
 
-// The shape of operand `shape` and the strides of all operands; dimensions are merged where every operand allows it.
-// False if more than kMaxDims remain.
+// The shape of operand `shape` and the strides of all operands; dimensions are merged where every
+// operand allows it. False if more than kMaxDims remain.
 bool make_grid(Grid& g, const View& shape, std::initializer_list<const View*> operands);
 
 // "float", "half", ...: as in cl/prelude.cl. Null for a dtype that the device does not support.
 const char* type_name(const Gpu& g, sdk::DType d);
 
-// The integer dtype of the same size, for kernels that only move elements: so a device without double moves doubles.
-inline sdk::DType bits_of(sdk::DType d) { return sdk::make_dtype(d.bits == 8 ? TN_UINT : TN_INT, d.bits); }
+// The integer dtype of the same size, for kernels that only move elements: so a device without
+// double moves doubles.
+inline sdk::DType bits_of(sdk::DType d) {
+  return sdk::make_dtype(d.bits == 8 ? TN_UINT : TN_INT, d.bits);
+}
 
 // One launch. The kernel `name`_of of cl/`file`.cl is built once per set of options and cached.
 class Launch {
@@ -57,7 +60,8 @@ class Launch {
   cl_command_queue queue() const { return stream_.queue; }
   Launch& code(int64_t code);
   Launch& define(const char* name, const char* value = "1");
-  // "-D X=float", and -D NARROW_half for the 16-bit types. Declines the call if the device does not support the dtype.
+  // "-D X=float", and -D NARROW_half for the 16-bit types. Declines the call if the device does not
+  // support the dtype.
   Launch& type(char letter, sdk::DType d);
   // Grids of fewer than 2^32 elements use 32-bit positions.
   Launch& arg(const Grid& g) {
@@ -103,7 +107,8 @@ tn_status run_or_decline(F body) {
   }
 }
 
-// Temporary device memory of a call; the OpenCL runtime frees it when the launches that use it are done.
+// Temporary device memory of a call; the OpenCL runtime frees it when the launches that use it are
+// done.
 class Scratch {
  public:
   Scratch(Gpu& g, uint64_t bytes);

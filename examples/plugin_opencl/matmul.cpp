@@ -39,23 +39,26 @@ bool multiply_with_clblast(Launch& launch, const View& y, const View& a, const V
   const int64_t m = y.size[1], n = y.size[2], k = a.size[2];
   Layout la, lb, ly;
   if (m * n * k < kLarge || (y.dtype != kFloat32 && y.dtype != kFloat64)) return false;
-  if (!find_layout(a, la) || !find_layout(b, lb) || !find_layout(y, ly) || ly.transpose != CLBlastTransposeNo)
+  if (!find_layout(a, la) || !find_layout(b, lb) || !find_layout(y, ly) ||
+      ly.transpose != CLBlastTransposeNo)
     return false;
   const auto size = [](int64_t v) { return static_cast<std::size_t>(v); };
   cl_command_queue queue = launch.queue();
   const CLBlastStatusCode status =
       y.dtype == kFloat32
-          ? CLBlastSgemmStridedBatched(CLBlastLayoutRowMajor, la.transpose, lb.transpose, size(m), size(n), size(k),
-                                       1.0f, a.memory, offset_of(a), la.leading_dim, batch_stride(a), b.memory,
-                                       offset_of(b), lb.leading_dim, batch_stride(b), 0.0f, y.memory, offset_of(y),
-                                       ly.leading_dim, batch_stride(y), size(y.size[0]), &queue, nullptr)
-          : CLBlastDgemmStridedBatched(CLBlastLayoutRowMajor, la.transpose, lb.transpose, size(m), size(n), size(k),
-                                       1.0, a.memory, offset_of(a), la.leading_dim, batch_stride(a), b.memory,
-                                       offset_of(b), lb.leading_dim, batch_stride(b), 0.0, y.memory, offset_of(y),
-                                       ly.leading_dim, batch_stride(y), size(y.size[0]), &queue, nullptr);
+          ? CLBlastSgemmStridedBatched(
+                CLBlastLayoutRowMajor, la.transpose, lb.transpose, size(m), size(n), size(k), 1.0f,
+                a.memory, offset_of(a), la.leading_dim, batch_stride(a), b.memory, offset_of(b),
+                lb.leading_dim, batch_stride(b), 0.0f, y.memory, offset_of(y), ly.leading_dim,
+                batch_stride(y), size(y.size[0]), &queue, nullptr)
+          : CLBlastDgemmStridedBatched(
+                CLBlastLayoutRowMajor, la.transpose, lb.transpose, size(m), size(n), size(k), 1.0,
+                a.memory, offset_of(a), la.leading_dim, batch_stride(a), b.memory, offset_of(b),
+                lb.leading_dim, batch_stride(b), 0.0, y.memory, offset_of(y), ly.leading_dim,
+                batch_stride(y), size(y.size[0]), &queue, nullptr);
   if (status != CLBlastSuccess) {
-    throw Error(TN_ERROR_BACKEND, "CLBlast's gemm failed with status ", static_cast<int>(status), " (",
-                error_name(static_cast<cl_int>(status)), ")");
+    throw Error(TN_ERROR_BACKEND, "CLBlast's gemm failed with status ", static_cast<int>(status),
+                " (", error_name(static_cast<cl_int>(status)), ")");
   }
   return true;
 }
@@ -68,7 +71,14 @@ tn_status bmm(Call& call, Tensor out, Tensor self, Tensor mat2) {
     View rows = a.broadcast_along(2, y.size[2]), columns = b.broadcast_along(1, y.size[1]);
     Grid g;
     if (!make_grid(g, y, {&y, &rows, &columns})) throw Declined{};
-    launch.type('X', y.dtype).arg(g).arg(y).arg(a).arg(b).arg(a.size[2]).arg(a.stride[2]).arg(b.stride[1]);
+    launch.type('X', y.dtype)
+        .arg(g)
+        .arg(y)
+        .arg(a)
+        .arg(b)
+        .arg(a.size[2])
+        .arg(a.stride[2])
+        .arg(b.stride[1]);
     launch.run_items(g.n);
   });
 }

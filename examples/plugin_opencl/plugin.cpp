@@ -8,7 +8,8 @@ namespace tenon::opencl {
 namespace {
 
 constexpr std::string_view kNone =
-    "no OpenCL device: install a vendor's driver, or PoCL, which computes on the CPU (pocl-opencl-icd)";
+    "no OpenCL device: install a vendor's driver, or PoCL, which computes on the CPU "
+    "(pocl-opencl-icd)";
 
 tn_status init(const tn_host&, tn_str* why) {
   try {

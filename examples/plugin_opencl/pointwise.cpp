@@ -23,8 +23,10 @@ bool known_unary(const Gpu& g, DType d, int64_t code) {
   if (code == TN_UNARY_NEG && is_bool(d)) return false;
   if (code >= TN_UNARY_LOGICAL_NOT) return code <= TN_UNARY_SIGNBIT;
   // These need the precision of double.
-  if (!g.doubles && (code == TN_UNARY_ERFINV || code == TN_UNARY_DIGAMMA || code == TN_UNARY_I0)) return false;
-  return is_floating(d) ? code <= TN_UNARY_I0 && code != TN_UNARY_BITWISE_NOT : code <= TN_UNARY_BITWISE_NOT;
+  if (!g.doubles && (code == TN_UNARY_ERFINV || code == TN_UNARY_DIGAMMA || code == TN_UNARY_I0))
+    return false;
+  return is_floating(d) ? code <= TN_UNARY_I0 && code != TN_UNARY_BITWISE_NOT
+                        : code <= TN_UNARY_BITWISE_NOT;
 }
 
 bool known_binary(DType d, int64_t code) {
@@ -40,7 +42,8 @@ tn_status prim_unary(Call& call, Tensor out, Tensor self, int64_t code) {
     Launch launch(call, out.device().index, "unary", "unary");
     const View y(out), x(self);
     Grid g;
-    if (!known_unary(launch.gpu(), self.dtype(), code) || !make_grid(g, y, {&y, &x})) throw Declined{};
+    if (!known_unary(launch.gpu(), self.dtype(), code) || !make_grid(g, y, {&y, &x}))
+      throw Declined{};
     launch.code(code).type('X', x.dtype).type('Y', y.dtype).arg(g).arg(y).arg(x).run_items(g.n);
   });
 }
@@ -51,7 +54,15 @@ tn_status prim_binary(Call& call, Tensor out, Tensor self, Tensor other, int64_t
     const View y(out), a(self), b(other);
     Grid g;
     if (!known_binary(self.dtype(), code) || !make_grid(g, y, {&y, &a, &b})) throw Declined{};
-    launch.code(code).type('X', a.dtype).type('Y', y.dtype).arg(g).arg(y).arg(a).arg(b).report().run_items(g.n);
+    launch.code(code)
+        .type('X', a.dtype)
+        .type('Y', y.dtype)
+        .arg(g)
+        .arg(y)
+        .arg(a)
+        .arg(b)
+        .report()
+        .run_items(g.n);
   });
 }
 

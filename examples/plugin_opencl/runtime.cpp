@@ -12,8 +12,8 @@ namespace {
 using sdk::Error;
 
 std::vector<std::unique_ptr<Gpu>>& gpus() {
-  static auto& all =
-      *new std::vector<std::unique_ptr<Gpu>>;  // never destroyed: queues may be used during static destruction
+  static auto& all = *new std::vector<std::unique_ptr<Gpu>>;  // never destroyed: queues may be used
+                                                              // during static destruction
   return all;
 }
 
@@ -95,9 +95,10 @@ const char* error_name(cl_int status) {
 
 void check(cl_int status, const char* what) {
   if (status == CL_SUCCESS) return;
-  const bool memory =
-      status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_HOST_MEMORY || status == CL_INVALID_BUFFER_SIZE;
-  throw Error(memory ? TN_ERROR_MEMORY : TN_ERROR_BACKEND, what, " failed: ", error_name(status), " (", status, ")");
+  const bool memory = status == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
+                      status == CL_OUT_OF_HOST_MEMORY || status == CL_INVALID_BUFFER_SIZE;
+  throw Error(memory ? TN_ERROR_MEMORY : TN_ERROR_BACKEND, what, " failed: ", error_name(status),
+              " (", status, ")");
 }
 
 bool find_devices() {
@@ -115,7 +116,8 @@ bool find_devices() {
 
 int device_count() { return static_cast<int>(gpus().size()); }
 Gpu& gpu(int index) {
-  if (index < 0 || index >= device_count()) throw Error(TN_ERROR_VALUE, "there is no OpenCL device ", index);
+  if (index < 0 || index >= device_count())
+    throw Error(TN_ERROR_VALUE, "there is no OpenCL device ", index);
   return *gpus()[static_cast<std::size_t>(index)];
 }
 
@@ -148,8 +150,9 @@ void finish(tn_stream& s) {
   if (seen.code == TN_OK) return;
   if (s.word && s.word->code == TN_OK) *s.word = seen;
   const tn_error_word none{};
-  check(clEnqueueWriteBuffer(s.queue, s.report, CL_TRUE, 0, sizeof none, &none, 0, nullptr, nullptr),
-        "clEnqueueWriteBuffer");
+  check(
+      clEnqueueWriteBuffer(s.queue, s.report, CL_TRUE, 0, sizeof none, &none, 0, nullptr, nullptr),
+      "clEnqueueWriteBuffer");
 }
 
 void finish_all(Gpu& g) {

@@ -11,8 +11,8 @@
 
 #include "tenon/sdk/view.h"
 
-// An in-order queue. Kernels report bad indices into `report`, on the device; a synchronization reads it and
-// copies it to core's error word, which the device cannot access.
+// An in-order queue. Kernels report bad indices into `report`, on the device; a synchronization
+// reads it and copies it to core's error word, which the device cannot access.
 struct tn_stream {
   cl_command_queue queue = nullptr;
   cl_mem report = nullptr;

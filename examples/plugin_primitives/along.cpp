@@ -29,7 +29,8 @@ struct Line {
 template <class T>
 Line<T> line(const Tensor& t, int dim, const std::vector<int64_t>& at) {
   T* p = t.data<T>();
-  for (int d = 0; d < t.ndim(); ++d) p += d == dim ? 0 : at[static_cast<std::size_t>(d)] * t.stride(d);
+  for (int d = 0; d < t.ndim(); ++d)
+    p += d == dim ? 0 : at[static_cast<std::size_t>(d)] * t.stride(d);
   return {p, t.ndim() ? t.stride(dim) : 0};
 }
 int64_t length(const Tensor& t, int dim) { return t.ndim() ? t.size(dim) : 1; }
@@ -125,7 +126,8 @@ tn_status prim_reduce(Call&, Tensor out, Tensor self, int64_t d, int64_t code) {
         return;
       }
       bool any = false, all = true;
-      for (int64_t i = 0; i < n; ++i) (static_cast<compute_t<T>>(x[i]) != 0 ? any : all) = x[i] != compute_t<T>(0);
+      for (int64_t i = 0; i < n; ++i)
+        (static_cast<compute_t<T>>(x[i]) != 0 ? any : all) = x[i] != compute_t<T>(0);
       line<bool>(out, dim, at)[0] = code == TN_REDUCE_ANY ? any : all;
     });
   });
@@ -133,13 +135,15 @@ tn_status prim_reduce(Call&, Tensor out, Tensor self, int64_t d, int64_t code) {
 }
 
 tn_status prim_scan(Call&, Tensor out, Tensor self, int64_t d, int64_t code) {
-  dispatch_all(self.dtype(),
-               [&](auto tag) { reduce_or_scan<tn_type(tag)>(out, self, wrap_dim(d, self.ndim()), code, true); });
+  dispatch_all(self.dtype(), [&](auto tag) {
+    reduce_or_scan<tn_type(tag)>(out, self, wrap_dim(d, self.ndim()), code, true);
+  });
   return TN_OK;
 }
 
 int64_t check_index(int64_t i, int64_t n) {
-  if (i < 0 || i >= n) throw Error(TN_ERROR_INDEX, "index ", i, " is out of bounds for a dimension of size ", n);
+  if (i < 0 || i >= n)
+    throw Error(TN_ERROR_INDEX, "index ", i, " is out of bounds for a dimension of size ", n);
   return i;
 }
 
@@ -177,7 +181,8 @@ T combine_scattered(int64_t code, T a, T b) {
   }
 }
 
-tn_status prim_scatter(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Tensor src, int64_t code) {
+tn_status prim_scatter(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Tensor src,
+                       int64_t code) {
   if (code > TN_SCATTER_MUL) return TN_DECLINED;
   const int dim = wrap_dim(d, self.ndim());
   const int64_t n = length(self, dim);
@@ -227,7 +232,8 @@ tn_status bmm(Call&, Tensor out, Tensor a, Tensor b) {
     for_each_line(out, -1, [&](const std::vector<int64_t>& at) {
       const auto x = line<T>(a, 2, {at[0], at[1], 0}), y = line<T>(b, 1, {at[0], 0, at[2]});
       Sum<T> sum = 0;
-      for (int64_t k = 0; k < a.size(2); ++k) sum += static_cast<Sum<T>>(x[k]) * static_cast<Sum<T>>(y[k]);
+      for (int64_t k = 0; k < a.size(2); ++k)
+        sum += static_cast<Sum<T>>(x[k]) * static_cast<Sum<T>>(y[k]);
       line<T>(out, 2, {at[0], at[1], 0})[at[2]] = convert_sum<T>(sum);
     });
   });

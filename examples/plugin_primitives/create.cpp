@@ -10,8 +10,8 @@ namespace {
 
 using namespace tenon::sdk;
 
-tn_status arange(Call&, Tensor out, Scalar start, Scalar, Scalar step, std::optional<DType>, std::optional<Layout>,
-                 std::optional<Device>, std::optional<bool>) {
+tn_status arange(Call&, Tensor out, Scalar start, Scalar, Scalar step, std::optional<DType>,
+                 std::optional<Layout>, std::optional<Device>, std::optional<bool>) {
   dispatch_number(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     using C = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
@@ -26,10 +26,11 @@ tn_status arange(Call&, Tensor out, Scalar start, Scalar, Scalar step, std::opti
   return TN_OK;
 }
 
-tn_status prim_philox(Call&, Tensor out, Ints, std::optional<DType>, std::optional<Layout>, std::optional<Device>,
-                      std::optional<bool>, Generator g) {
+tn_status prim_philox(Call&, Tensor out, Ints, std::optional<DType>, std::optional<Layout>,
+                      std::optional<Device>, std::optional<bool>, Generator g) {
   for (int64_t i = 0; i < out.numel(); ++i) {
-    out.data<int32_t>()[i] = static_cast<int32_t>(philox_word(g.seed(), g.offset(), static_cast<uint64_t>(i)));
+    out.data<int32_t>()[i] =
+        static_cast<int32_t>(philox_word(g.seed(), g.offset(), static_cast<uint64_t>(i)));
   }
   return TN_OK;
 }

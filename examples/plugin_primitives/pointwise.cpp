@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// prim_unary, prim_binary, where, copy, fill: one element at a time, with the scalar functions of the SDK.
+// prim_unary, prim_binary, where, copy, fill: one element at a time, with the scalar functions of
+// the SDK.
 #include "tenon/abi/primitives.h"
 #include "tenon/sdk/kernel.h"
 #include "tenon/sdk/loops.h"
@@ -19,14 +20,16 @@ TN_MATH_USING
 
 // f(element of out, elements of the others) for each position.
 template <class O, class... I, class F, std::size_t... K>
-void for_each_element(F f, std::index_sequence<K...>, const Tensor& out, const std::initializer_list<Tensor>& in) {
+void for_each_element(F f, std::index_sequence<K...>, const Tensor& out,
+                      const std::initializer_list<Tensor>& in) {
   StridedLoop loop(out.sizes());
   loop.add(out);
   for (const Tensor& t : in) loop.add(t);
   loop.finish();
   loop.run(0, loop.numel, [&](char* const* p, const int64_t* s, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
-      *reinterpret_cast<O*>(p[0] + i * s[0]) = f(*reinterpret_cast<const I*>(p[K + 1] + i * s[K + 1])...);
+      *reinterpret_cast<O*>(p[0] + i * s[0]) =
+          f(*reinterpret_cast<const I*>(p[K + 1] + i * s[K + 1])...);
     }
   });
 }
@@ -44,7 +47,8 @@ void map(F f, const Tensor& out, std::initializer_list<Tensor> in) {
 
 template <class T>
 T unary(int64_t code, T a) {
-  if (std::is_same_v<T, bool> && code == TN_UNARY_NEG) throw Error(TN_ERROR_UNSUPPORTED, "neg of bool");
+  if (std::is_same_v<T, bool> && code == TN_UNARY_NEG)
+    throw Error(TN_ERROR_UNSUPPORTED, "neg of bool");
   switch (code) {
     ON(UNARY_NEG, -a)
     ON(UNARY_ABS, sdk::math::abs(a))
@@ -105,7 +109,8 @@ bool unary_predicate(int64_t code, T a) {
 }
 
 tn_status prim_unary(Call&, Tensor out, Tensor self, int64_t code) {
-  if (code > TN_UNARY_SIGNBIT || (code > TN_UNARY_I0 && code < TN_UNARY_LOGICAL_NOT)) return TN_DECLINED;
+  if (code > TN_UNARY_SIGNBIT || (code > TN_UNARY_I0 && code < TN_UNARY_LOGICAL_NOT))
+    return TN_DECLINED;
   dispatch_all(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     using C = compute_t<T>;
@@ -126,7 +131,8 @@ void check_divisor(T b) {
 template <class T>
 T binary_integral(int64_t code, T a, T b) {
   if (code == TN_BINARY_SHIFT_LEFT || code == TN_BINARY_SHIFT_RIGHT) {
-    if (b < T(0) || static_cast<uint64_t>(b) >= 8 * sizeof(T)) throw Error(TN_ERROR_VALUE, "shift by ", b);
+    if (b < T(0) || static_cast<uint64_t>(b) >= 8 * sizeof(T))
+      throw Error(TN_ERROR_VALUE, "shift by ", b);
   }
   switch (code) {
     ON(BINARY_GCD, gcd(a, b))
@@ -194,7 +200,8 @@ bool compare(int64_t code, T a, T b) {
 }
 
 tn_status prim_binary(Call&, Tensor out, Tensor self, Tensor other, int64_t code) {
-  if (code > TN_BINARY_LOGICAL_XOR || (code > TN_BINARY_SHIFT_RIGHT && code < TN_BINARY_EQ)) return TN_DECLINED;
+  if (code > TN_BINARY_LOGICAL_XOR || (code > TN_BINARY_SHIFT_RIGHT && code < TN_BINARY_EQ))
+    return TN_DECLINED;
   dispatch_all(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     using C = compute_t<T>;

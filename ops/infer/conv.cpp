@@ -7,9 +7,20 @@
 namespace tenon::core {
 namespace {
 
-enum Arg { kInput, kWeight, kBias, kStride, kPadding, kDilation, kTransposed, kOutputPadding, kGroups };
+enum Arg {
+  kInput,
+  kWeight,
+  kBias,
+  kStride,
+  kPadding,
+  kDilation,
+  kTransposed,
+  kOutputPadding,
+  kGroups
+};
 
-// A convolution's arguments behind `first` others: one in the backward row, where sizes stand in the bias's place.
+// A convolution's arguments behind `first` others: one in the backward row, where sizes stand in
+// the bias's place.
 struct Conv {
   Infer& c;
   int first;
@@ -23,24 +34,30 @@ struct Conv {
   const TensorImpl& weight() const { return c.tensor(first + kWeight); }
   bool transposed() const { return c.flag(first + kTransposed); }
   int64_t groups() const { return c.integer(first + kGroups); }
-  int64_t filters() const { return transposed() ? c.take(Size(weight().size(1)) * groups()) : weight().size(0); }
+  int64_t filters() const {
+    return transposed() ? c.take(Size(weight().size(1)) * groups()) : weight().size(0);
+  }
 };
 
 void Conv::check_parameters(int nd) const {
   for (int d = 0; d < nd; ++d) {
     if (item(kStride, d, nd) <= 0) {
-      fail<ValueError>(c, c.arg(first + kStride), " must be positive, got ", text(c.ints(first + kStride)));
+      fail<ValueError>(c, c.arg(first + kStride), " must be positive, got ",
+                       text(c.ints(first + kStride)));
     }
     if (item(kPadding, d, nd) < 0) {
-      fail<ValueError>(c, "negative padding is not supported here, got ", text(c.ints(first + kPadding)));
+      fail<ValueError>(c, "negative padding is not supported here, got ",
+                       text(c.ints(first + kPadding)));
     }
     if (item(kDilation, d, nd) <= 0) {
-      fail<ValueError>(c, c.arg(first + kDilation), " must be positive, got ", text(c.ints(first + kDilation)));
+      fail<ValueError>(c, c.arg(first + kDilation), " must be positive, got ",
+                       text(c.ints(first + kDilation)));
     }
     if (transposed()) {
       const int64_t extra = item(kOutputPadding, d, nd);
       if (extra < 0 || (extra >= item(kStride, d, nd) && extra >= item(kDilation, d, nd))) {
-        fail<ValueError>(c, c.arg(first + kOutputPadding), " must be smaller than stride or dilation, got ",
+        fail<ValueError>(c, c.arg(first + kOutputPadding),
+                         " must be smaller than stride or dilation, got ",
                          text(c.ints(first + kOutputPadding)));
       }
     }
@@ -50,19 +67,21 @@ void Conv::check_parameters(int nd) const {
 void Conv::check_tensors() const {
   const TensorImpl &input = this->input(), &weight = this->weight();
   if (input.ndim() != weight.ndim() || input.ndim() < 3 || input.ndim() > 5) {
-    fail<ValueError>(c, "expected ", weight.ndim(), "-D input for weight ", text(weight.sizes()), ", got ",
-                     input.ndim(), "-D input of shape ", text(input.sizes()));
+    fail<ValueError>(c, "expected ", weight.ndim(), "-D input for weight ", text(weight.sizes()),
+                     ", got ", input.ndim(), "-D input of shape ", text(input.sizes()));
   }
   if (input.dtype != weight.dtype) {
-    fail<TypeError>(c, "input has dtype ", dtype_name(input.dtype), " but weight has ", dtype_name(weight.dtype));
+    fail<TypeError>(c, "input has dtype ", dtype_name(input.dtype), " but weight has ",
+                    dtype_name(weight.dtype));
   }
   const int64_t groups = this->groups(), leading = weight.size(0);
   if (groups <= 0) fail<ValueError>(c, "groups must be positive, got ", groups);
   const int64_t expected = transposed() ? leading : c.take(Size(weight.size(1)) * groups);
   if (input.size(1) != expected || leading % groups != 0) {
-    fail<ValueError>(c, "groups=", groups, ", weight ", text(weight.sizes()), ": expected input channels ", expected,
-                     leading % groups ? " and a first size of weight that groups divides" : "", ", got ", input.size(1),
-                     " in input ", text(input.sizes()));
+    fail<ValueError>(c, "groups=", groups, ", weight ", text(weight.sizes()),
+                     ": expected input channels ", expected,
+                     leading % groups ? " and a first size of weight that groups divides" : "",
+                     ", got ", input.size(1), " in input ", text(input.sizes()));
   }
 }
 
@@ -70,11 +89,12 @@ void Conv::check_bias() const {
   const TensorImpl* bias = c.tensor_or_null(kBias);
   if (!bias) return;
   if (bias->ndim() != 1 || bias->size(0) != filters()) {
-    fail<ValueError>(c, "bias must have shape [", filters(), "] for weight ", text(weight().sizes()), ", got ",
-                     text(bias->sizes()));
+    fail<ValueError>(c, "bias must have shape [", filters(), "] for weight ",
+                     text(weight().sizes()), ", got ", text(bias->sizes()));
   }
   if (bias->dtype != input().dtype) {
-    fail<TypeError>(c, "input has dtype ", dtype_name(input().dtype), " but bias has ", dtype_name(bias->dtype));
+    fail<TypeError>(c, "input has dtype ", dtype_name(input().dtype), " but bias has ",
+                    dtype_name(bias->dtype));
   }
 }
 
@@ -94,32 +114,35 @@ int Conv::output_sizes(int64_t* sizes) const {
       sizes[2 + d] = c.take(Size(n - 1) * stride - 2 * pad + reach + item(kOutputPadding, d, nd));
     } else {
       if (weight.size(2 + d) <= 0 || padded < reach) {
-        fail<ValueError>(c, "the kernel of size ", reach, " (with dilation) is larger than the padded input of size ",
-                         padded, " at dimension ", 2 + d, ", input ", text(input.sizes()), ", weight ",
+        fail<ValueError>(c, "the kernel of size ", reach,
+                         " (with dilation) is larger than the padded input of size ", padded,
+                         " at dimension ", 2 + d, ", input ", text(input.sizes()), ", weight ",
                          text(weight.sizes()));
       }
       sizes[2 + d] = (padded - reach) / stride + 1;
     }
     if (sizes[2 + d] < (transposed ? 0 : 1)) {
-      fail<ValueError>(c, "the output would have size ", sizes[2 + d], " at dimension ", 2 + d, ", input ",
-                       text(input.sizes()), ", weight ", text(weight.sizes()));
+      fail<ValueError>(c, "the output would have size ", sizes[2 + d], " at dimension ", 2 + d,
+                       ", input ", text(input.sizes()), ", weight ", text(weight.sizes()));
     }
   }
   return nd + 2;
 }
 
-// Positions of a window along dimension d of the image; arguments from `at` on are kernel, dilation, padding, stride.
+// Positions of a window along dimension d of the image; arguments from `at` on are kernel,
+// dilation, padding, stride.
 int64_t positions(Infer& c, int at, int d, int64_t size) {
   const int64_t k = window_entry(c, at, d, 2), dilation = window_entry(c, at + 1, d, 2),
                 pad = window_entry(c, at + 2, d, 2), stride = window_entry(c, at + 3, d, 2);
   if (k <= 0 || dilation <= 0 || stride <= 0) {
-    fail<ValueError>(c, "kernel_size, dilation and stride must be positive, got ", k, ", ", dilation, ", ", stride);
+    fail<ValueError>(c, "kernel_size, dilation and stride must be positive, got ", k, ", ",
+                     dilation, ", ", stride);
   }
   if (pad < 0) fail<ValueError>(c, "negative padding is not supported here, got ", pad);
   const int64_t padded = c.take(Size(size) + 2 * pad), room = padded - (k - 1) * dilation - 1;
   if (room < 0) {
-    fail<ValueError>(c, "the window of size ", (k - 1) * dilation + 1, " is larger than the padded image of size ",
-                     padded);
+    fail<ValueError>(c, "the window of size ", (k - 1) * dilation + 1,
+                     " is larger than the padded image of size ", padded);
   }
   return room / stride + 1;
 }
@@ -132,10 +155,13 @@ TENON_INFER(im2col) {
   const int n = self.ndim();
   bool fits = n == 3 || n == 4;
   for (int d = n - 3; fits && d < n; ++d) fits = self.size(d) > 0;
-  if (!fits) fail<ValueError>(c, "expected 3-D or 4-D input with sizes that are not zero, got ", text(self.sizes()));
+  if (!fits)
+    fail<ValueError>(c, "expected 3-D or 4-D input with sizes that are not zero, got ",
+                     text(self.sizes()));
   const int64_t count = c.take(Size(positions(c, A::kernel_size, 0, self.size(n - 2))) *
                                positions(c, A::kernel_size, 1, self.size(n - 1)));
-  const int64_t taps = window_entry(c, A::kernel_size, 0, 2) * window_entry(c, A::kernel_size, 1, 2);
+  const int64_t taps =
+      window_entry(c, A::kernel_size, 0, 2) * window_entry(c, A::kernel_size, 1, 2);
   const int64_t rows = c.take(Size(self.size(n - 3)) * taps);
   const int64_t sizes[] = {self.size(0), rows, count};
   c.set(0, n == 4 ? IntArrayRef(sizes) : IntArrayRef(sizes + 1, 2), self.dtype);
@@ -145,15 +171,19 @@ TENON_INFER(col2im) {
   using A = args::col2im;
   const TensorImpl& self = c.tensor(A::self);
   const int n = self.ndim();
-  if (n != 2 && n != 3) fail<ValueError>(c, "expected 2-D or 3-D input, got shape ", text(self.sizes()));
+  if (n != 2 && n != 3)
+    fail<ValueError>(c, "expected 2-D or 3-D input, got shape ", text(self.sizes()));
   if (c.ints(A::output_size).size() != 2)
     fail<ValueError>(c, "output_size needs 2 entries, got ", text(c.ints(A::output_size)));
-  const int64_t size[] = {window_entry(c, A::output_size, 0, 2), window_entry(c, A::output_size, 1, 2)};
-  const int64_t taps = window_entry(c, A::kernel_size, 0, 2) * window_entry(c, A::kernel_size, 1, 2);
-  const int64_t count =
-      c.take(Size(positions(c, A::kernel_size, 0, size[0])) * positions(c, A::kernel_size, 1, size[1]));
+  const int64_t size[] = {window_entry(c, A::output_size, 0, 2),
+                          window_entry(c, A::output_size, 1, 2)};
+  const int64_t taps =
+      window_entry(c, A::kernel_size, 0, 2) * window_entry(c, A::kernel_size, 1, 2);
+  const int64_t count = c.take(Size(positions(c, A::kernel_size, 0, size[0])) *
+                               positions(c, A::kernel_size, 1, size[1]));
   if (self.size(n - 2) % taps != 0 || self.size(n - 1) != count) {
-    fail<ValueError>(c, "expected a multiple of ", taps, " rows and ", count, " columns, got ", text(self.sizes()));
+    fail<ValueError>(c, "expected a multiple of ", taps, " rows and ", count, " columns, got ",
+                     text(self.sizes()));
   }
   const int64_t sizes[] = {self.size(0), self.size(n - 2) / taps, size[0], size[1]};
   const int64_t plain[] = {self.size(0) / taps, size[0], size[1]};
@@ -177,11 +207,13 @@ TENON_INFER(convolution_backward) {
   int64_t sizes[5];
   const IntArrayRef expected{sizes, static_cast<std::size_t>(conv.output_sizes(sizes))};
   if (grad.sizes() != expected) {
-    fail<ValueError>(c, "expected grad_output of shape ", text(expected), " for input ", text(input.sizes()),
-                     " and weight ", text(weight.sizes()), ", got ", text(grad.sizes()));
+    fail<ValueError>(c, "expected grad_output of shape ", text(expected), " for input ",
+                     text(input.sizes()), " and weight ", text(weight.sizes()), ", got ",
+                     text(grad.sizes()));
   }
   if (grad.dtype != input.dtype) {
-    fail<TypeError>(c, "grad_output has dtype ", dtype_name(grad.dtype), " but input has ", dtype_name(input.dtype));
+    fail<TypeError>(c, "grad_output has dtype ", dtype_name(grad.dtype), " but input has ",
+                    dtype_name(input.dtype));
   }
   constexpr int kMask = 10;
   const int64_t filters[] = {grad.size(1)};

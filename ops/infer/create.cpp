@@ -12,12 +12,14 @@
 namespace tenon::core {
 namespace {
 
-// Reads dtype, layout, device, pin_memory from four arguments on; says where the result lives. Returns its dtype.
+// Reads dtype, layout, device, pin_memory from four arguments on; says where the result lives.
+// Returns its dtype.
 ScalarType read_options(Infer& c, int at, ScalarType if_none) {
   ScalarType dtype = c.dtype(at, if_none);
   // What needs no kernel is for the layout's plugin to make.
   if (!c.none(at + 1) && c.integer(at + 1) != TN_STRIDED) {
-    const std::string_view layout = layout_name(layout_slot_from_abi(c.integer(at + 1)));  // ValueError: no such
+    const std::string_view layout =
+        layout_name(layout_slot_from_abi(c.integer(at + 1)));  // ValueError: no such
     if (!(c.op.flags & kOpNoKernel)) {
       fail<NotImplementedError>(c, "only the strided layout can be made here, got ", layout,
                                 "; convert the result: to(layout)");
@@ -30,8 +32,10 @@ ScalarType read_options(Infer& c, int at, ScalarType if_none) {
 
 void channels_last(Infer& c, int k, int ndim) {
   OutMeta& o = c.out[k];
-  if (o.ndim != ndim) fail<ValueError>(c, "a channels-last memory format needs ", ndim, " dimensions, got ", o.ndim);
-  uint64_t stride = 1;  // unsigned: of sizes without elements it may wrap, and others are refused where memory is made
+  if (o.ndim != ndim)
+    fail<ValueError>(c, "a channels-last memory format needs ", ndim, " dimensions, got ", o.ndim);
+  uint64_t stride = 1;  // unsigned: of sizes without elements it may wrap, and others are refused
+                        // where memory is made
   auto next = [&](int d) {
     o.strides[d] = static_cast<int64_t>(stride);
     stride *= static_cast<uint64_t>(o.sizes[d] > 0 ? o.sizes[d] : 1);
@@ -59,13 +63,15 @@ int64_t arange_length(Infer& c, Scalar start, Scalar end, Scalar step, ScalarTyp
   if (step.toDouble() == 0) fail<ValueError>(c, "step must not be zero");
   double span = end.toDouble() - start.toDouble();
   if (!std::isfinite(start.toDouble()) || !std::isfinite(end.toDouble())) {
-    fail<ValueError>(c, "start and end must be finite, got ", start.toDouble(), " and ", end.toDouble());
+    fail<ValueError>(c, "start and end must be finite, got ", start.toDouble(), " and ",
+                     end.toDouble());
   }
   if ((step.toDouble() > 0) != (span >= 0) && span != 0) {
-    fail<ValueError>(c, "end ", end.toDouble(), " lies before start ", start.toDouble(), " in the direction of step ",
-                     step.toDouble());
+    fail<ValueError>(c, "end ", end.toDouble(), " lies before start ", start.toDouble(),
+                     " in the direction of step ", step.toDouble());
   }
-  if (dtype == kLong && !step.isFloatingPoint() && !start.isFloatingPoint() && !end.isFloatingPoint()) {
+  if (dtype == kLong && !step.isFloatingPoint() && !start.isFloatingPoint() &&
+      !end.isFloatingPoint()) {
     __int128 wide = static_cast<__int128>(end.toLong()) - start.toLong();
     __int128 s = step.toLong();
     __int128 n = (wide + s - (s > 0 ? 1 : -1)) / s;
@@ -128,7 +134,8 @@ TENON_INFER(arange) {
 TENON_INFER(linspace) {
   using A = args::linspace;
   ScalarType dtype = read_options(c, A::dtype, get_default_dtype());
-  if (c.integer(A::steps) < 0) fail<ValueError>(c, "steps is ", c.integer(A::steps), " but must not be negative");
+  if (c.integer(A::steps) < 0)
+    fail<ValueError>(c, "steps is ", c.integer(A::steps), " but must not be negative");
   c.check_fits(A::start, dtype);
   c.check_fits(A::end, dtype);
   c.set(0, c.integer(A::steps), dtype);
@@ -137,7 +144,8 @@ TENON_INFER(linspace) {
 TENON_INFER(logspace) {
   using A = args::logspace;
   ScalarType dtype = read_options(c, A::dtype, get_default_dtype());
-  if (c.integer(A::steps) < 0) fail<ValueError>(c, "steps is ", c.integer(A::steps), " but must not be negative");
+  if (c.integer(A::steps) < 0)
+    fail<ValueError>(c, "steps is ", c.integer(A::steps), " but must not be negative");
   c.set(0, c.integer(A::steps), dtype);
 }
 
@@ -145,7 +153,8 @@ TENON_INFER(eye) {
   using A = args::eye;
   ScalarType dtype = read_options(c, A::dtype, get_default_dtype());
   if (c.integer(A::n) < 0 || c.integer(A::m) < 0) {
-    fail<ValueError>(c, "sizes ", c.integer(A::n), " and ", c.integer(A::m), " must not be negative");
+    fail<ValueError>(c, "sizes ", c.integer(A::n), " and ", c.integer(A::m),
+                     " must not be negative");
   }
   int64_t sizes[2] = {c.integer(A::n), c.integer(A::m)};
   c.set(0, sizes, dtype);
@@ -205,7 +214,8 @@ TENON_INFER(flip) {
   uint64_t seen = 0;
   for (int64_t given : c.ints(A::dims)) {
     int d = c.dim(given, t.ndim());
-    if (seen >> d & 1) fail<ValueError>(c, "dimension ", d, " appears twice in ", text(c.ints(A::dims)));
+    if (seen >> d & 1)
+      fail<ValueError>(c, "dimension ", d, " appears twice in ", text(c.ints(A::dims)));
     seen |= uint64_t{1} << d;
   }
   c.set(0, t.sizes(), t.dtype);
@@ -218,14 +228,16 @@ TENON_INFER(constant_pad_nd) {
   c.check_fits(A::value, t.dtype);
   int n = static_cast<int>(pad.size()) / 2;
   if (pad.size() % 2 || n > t.ndim()) {
-    fail<ValueError>(c, "argument 'pad' ", text(pad), " must have an even length of at most ", 2 * t.ndim());
+    fail<ValueError>(c, "argument 'pad' ", text(pad), " must have an even length of at most ",
+                     2 * t.ndim());
   }
   int64_t sizes[kMaxDims];
   for (int d = 0; d < t.ndim(); ++d) {
     int k = t.ndim() - 1 - d;  // pairs run from the last dimension inwards
     sizes[d] = k < n ? c.take(Size(t.size(d)) + pad[2 * k] + pad[2 * k + 1]) : t.size(d);
     if (sizes[d] < 0) {
-      fail<ValueError>(c, "pad ", text(pad), " makes dimension ", d, " of size ", t.size(d), " negative");
+      fail<ValueError>(c, "pad ", text(pad), " makes dimension ", d, " of size ", t.size(d),
+                       " negative");
     }
   }
   c.set(0, {sizes, static_cast<std::size_t>(t.ndim())}, t.dtype);

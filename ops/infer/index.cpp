@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Shapes of reading and writing by index. What an index tensor holds is checked by the kernels, before any write.
+// Shapes of reading and writing by index. What an index tensor holds is checked by the kernels,
+// before any write.
 #include <algorithm>
 
 #include "infer_args.gen.h"
@@ -20,45 +21,50 @@ void check_index_dtype(Infer& c, int arg, const TensorImpl& index) {
 
 void check_same_dtype(Infer& c, int arg, ScalarType want) {
   if (c.tensor(arg).dtype != want) {
-    fail<TypeError>(c, "expected ", dtype_name(want), " but found ", dtype_name(c.tensor(arg).dtype), " for ",
-                    c.arg(arg));
+    fail<TypeError>(c, "expected ", dtype_name(want), " but found ",
+                    dtype_name(c.tensor(arg).dtype), " for ", c.arg(arg));
   }
 }
 
 // A 0-dim tensor counts as a vector of one element.
 int64_t size_of(const TensorImpl& t, int d) { return t.ndim() ? t.size(d) : 1; }
 
-// self, dim, index, source: index has one dimension, source has its length in `dim` and self's sizes elsewhere.
-void check_slices(Infer& c, int dim, const TensorImpl& index, const TensorImpl& source, int source_arg) {
+// self, dim, index, source: index has one dimension, source has its length in `dim` and self's
+// sizes elsewhere.
+void check_slices(Infer& c, int dim, const TensorImpl& index, const TensorImpl& source,
+                  int source_arg) {
   using A = args::index_add;
   const TensorImpl& self = c.tensor(A::self);
-  if (index.ndim() > 1) fail<ValueError>(c, "argument 'index' must have at most 1 dimension, got ", index.ndim());
+  if (index.ndim() > 1)
+    fail<ValueError>(c, "argument 'index' must have at most 1 dimension, got ", index.ndim());
   if (source.ndim() != self.ndim() && !(source.ndim() <= 1 && self.ndim() <= 1)) {
-    fail<ValueError>(c, c.arg(source_arg), " has ", source.ndim(), " dimensions but 'self' has ", self.ndim());
+    fail<ValueError>(c, c.arg(source_arg), " has ", source.ndim(), " dimensions but 'self' has ",
+                     self.ndim());
   }
   if (index.numel != size_of(source, dim)) {
-    fail<IndexError>(c, "'index' holds ", index.numel, " numbers but ", c.arg(source_arg), " has size ",
-                     size_of(source, dim), " at dimension ", dim);
+    fail<IndexError>(c, "'index' holds ", index.numel, " numbers but ", c.arg(source_arg),
+                     " has size ", size_of(source, dim), " at dimension ", dim);
   }
   for (int d = 0; d < self.ndim() && d < source.ndim(); ++d) {
     if (d != dim && self.size(d) != source.size(d)) {
-      fail<ValueError>(c, c.arg(source_arg), " of shape ", text(source.sizes()), " does not match ", text(self.sizes()),
-                       " at dimension ", d);
+      fail<ValueError>(c, c.arg(source_arg), " of shape ", text(source.sizes()), " does not match ",
+                       text(self.sizes()), " at dimension ", d);
     }
   }
 }
 
 // index may not be larger than `other` but for `dim`; for gather and scatter.
-void check_within(Infer& c, int dim, const TensorImpl& index, const TensorImpl& other, bool also_dim,
-                  const char* name) {
+void check_within(Infer& c, int dim, const TensorImpl& index, const TensorImpl& other,
+                  bool also_dim, const char* name) {
   int n = std::max(1, index.ndim());
   if (n != std::max(1, other.ndim())) {
-    fail<IndexError>(c, "argument 'index' has ", index.ndim(), " dimensions but '", name, "' has ", other.ndim());
+    fail<IndexError>(c, "argument 'index' has ", index.ndim(), " dimensions but '", name, "' has ",
+                     other.ndim());
   }
   for (int d = 0; d < n; ++d) {
     if ((d != dim || also_dim) && size_of(index, d) > size_of(other, d)) {
-      fail<IndexError>(c, "size ", size_of(index, d), " of 'index' at dimension ", d, " exceeds size ",
-                       size_of(other, d), " of '", name, "'");
+      fail<IndexError>(c, "size ", size_of(index, d), " of 'index' at dimension ", d,
+                       " exceeds size ", size_of(other, d), " of '", name, "'");
     }
   }
 }
@@ -73,15 +79,16 @@ void broadcast_into(Infer& c, const TensorImpl& t, int64_t* sizes, int& n) {
     int64_t& s = sizes[n - t.ndim() + d];
     if (t.size(d) == 1 || t.size(d) == s) continue;
     if (s != 1) {
-      fail<IndexError>(c, "the shapes of the index tensors do not broadcast: ", text(IntArrayRef(sizes, n)), " and ",
-                       text(t.sizes()));
+      fail<IndexError>(c, "the shapes of the index tensors do not broadcast: ",
+                       text(IntArrayRef(sizes, n)), " and ", text(t.sizes()));
     }
     s = t.size(d);
   }
 }
 
-// The shape of self[indices]: the indexed dimensions become the broadcast shape of the index tensors, in place if they
-// are neighbours and in front if not. A mask covers as many dimensions as it has; only index_put's kernels take them.
+// The shape of self[indices]: the indexed dimensions become the broadcast shape of the index
+// tensors, in place if they are neighbours and in front if not. A mask covers as many dimensions as
+// it has; only index_put's kernels take them.
 struct Indexed {
   int64_t sizes[2 * kMaxDims];
   int n = 0;
@@ -104,19 +111,24 @@ void indexed_shape(Infer& c, int arg, bool masks, Indexed& out) {
     }
     if (t) {
       if (mask && t->dtype == kByte)
-        warn_once("uint8-mask", "deprecated", join(c.op.name, ": a uint8 tensor is used as a mask; use bool"));
-      // It would stand for a dimension that self does not have, and so a false one would be taken for nothing at all.
+        warn_once("uint8-mask", "deprecated",
+                  join(c.op.name, ": a uint8 tensor is used as a mask; use bool"));
+      // It would stand for a dimension that self does not have, and so a false one would be taken
+      // for nothing at all.
       if (mask && covers == 0) {
-        fail<IndexError>(c, "argument 'indices': a mask without dimensions; give self one of size 1 and index it");
+        fail<IndexError>(
+            c,
+            "argument 'indices': a mask without dimensions; give self one of size 1 and index it");
       }
       if (mask && !masks) fail<IndexError>(c, "masks are resolved by index, not here");
       if (!mask && t->dtype != kLong && t->dtype != kInt) {
-        fail<IndexError>(c, "index tensors must be int64, int32 or bool, got ", dtype_name(t->dtype));
+        fail<IndexError>(c, "index tensors must be int64, int32 or bool, got ",
+                         dtype_name(t->dtype));
       }
       for (int i = 0; mask && i < covers; ++i) {
         if (t->size(i) != self.size(d + i)) {
-          fail<IndexError>(c, "mask shape ", text(t->sizes()), " does not match ", text(self.sizes()), " at position ",
-                           d + i);
+          fail<IndexError>(c, "mask shape ", text(t->sizes()), " does not match ",
+                           text(self.sizes()), " at position ", d + i);
         }
       }
       out.masked |= mask;
@@ -178,7 +190,8 @@ TENON_INFER(index_put) {
       if (values.size(d) == 1) continue;
       if (lead + d < 0 || values.size(d) != s.sizes[lead + d]) {
         fail<IndexError>(c, "argument 'values' of shape ", text(values.sizes()),
-                         " cannot be broadcast to the indexed shape ", text(IntArrayRef(s.sizes, s.n)));
+                         " cannot be broadcast to the indexed shape ",
+                         text(IntArrayRef(s.sizes, s.n)));
       }
     }
   }
@@ -190,7 +203,8 @@ TENON_INFER(index_select) {
   const TensorImpl &self = c.tensor(A::self), &index = c.tensor(A::index);
   int dim = c.dim(c.integer(A::dim), self.ndim());
   check_index_dtype(c, A::index, index);
-  if (index.ndim() > 1) fail<IndexError>(c, "argument 'index' must have at most 1 dimension, got ", index.ndim());
+  if (index.ndim() > 1)
+    fail<IndexError>(c, "argument 'index' must have at most 1 dimension, got ", index.ndim());
   int64_t sizes[kMaxDims];
   std::copy(self.sizes().begin(), self.sizes().end(), sizes);
   if (self.ndim())
@@ -229,7 +243,8 @@ TENON_INFER(index_fill) {
   c.dim(c.integer(A::dim), c.tensor(A::self).ndim());
   check_index_dtype(c, A::index, c.tensor(A::index));
   if (c.tensor(A::index).ndim() > 1)
-    fail<IndexError>(c, "argument 'index' must have at most 1 dimension, got ", c.tensor(A::index).ndim());
+    fail<IndexError>(c, "argument 'index' must have at most 1 dimension, got ",
+                     c.tensor(A::index).ndim());
   set_same(c);
 }
 TENON_INFER(index_fill_tensor) {
@@ -264,12 +279,14 @@ TENON_INFER(scatter_src) {
   using A = args::scatter_src;
   infer_scatter_value(c);
   check_same_dtype(c, A::src, c.tensor(A::self).dtype);
-  if (c.tensor(A::index).numel > 0) check_within(c, -1, c.tensor(A::index), c.tensor(A::src), true, "src");
+  if (c.tensor(A::index).numel > 0)
+    check_within(c, -1, c.tensor(A::index), c.tensor(A::src), true, "src");
 }
 TENON_INFER(scatter_reduce) {
   using A = args::scatter_reduce;
   check_reduce(c, A::reduce, {"sum", "prod", "mean", "amax", "amin"});
-  if (c.tensor(A::self).dtype == kBool && std::string_view(c.in[A::reduce].u.str, c.in[A::reduce].len) == "mean") {
+  if (c.tensor(A::self).dtype == kBool &&
+      std::string_view(c.in[A::reduce].u.str, c.in[A::reduce].len) == "mean") {
     fail<NotImplementedError>(c, "a mean is not implemented for dtype bool; it takes number");
   }
   infer_scatter_src(c);
@@ -299,7 +316,8 @@ TENON_INFER(masked_select) {
   if (mask.dtype != kBool && mask.dtype != kByte) {
     fail<TypeError>(c, "argument 'mask' must be bool, got ", dtype_name(mask.dtype));
   }
-  c.broadcast_shape(0, {A::self, A::mask}, c.tensor(A::self).dtype);  // checks; the kernel sizes the output
+  c.broadcast_shape(0, {A::self, A::mask},
+                    c.tensor(A::self).dtype);  // checks; the kernel sizes the output
   c.set(0, IntArrayRef(), c.tensor(A::self).dtype);
 }
 
@@ -320,7 +338,8 @@ TENON_INFER(nonzero) { c.set(0, IntArrayRef(), kLong); }
 TENON_INFER(embedding) {
   using A = args::embedding;
   const TensorImpl &weight = c.tensor(A::weight), &indices = c.tensor(A::indices);
-  if (weight.ndim() != 2) fail<ValueError>(c, "argument 'weight' must be a matrix, got ", weight.ndim(), " dimensions");
+  if (weight.ndim() != 2)
+    fail<ValueError>(c, "argument 'weight' must be a matrix, got ", weight.ndim(), " dimensions");
   check_index_dtype(c, A::indices, indices);
   int64_t sizes[kMaxDims + 1];
   std::copy(indices.sizes().begin(), indices.sizes().end(), sizes);
@@ -335,8 +354,8 @@ TENON_INFER(embedding_dense_backward) {
   bool fits = grad.ndim() == indices.ndim() + 1;
   for (int d = 0; fits && d < indices.ndim(); ++d) fits = grad.size(d) == indices.size(d);
   if (!fits) {
-    fail<ValueError>(c, "gradient of shape ", text(grad.sizes()), " does not match indices of shape ",
-                     text(indices.sizes()));
+    fail<ValueError>(c, "gradient of shape ", text(grad.sizes()),
+                     " does not match indices of shape ", text(indices.sizes()));
   }
   int64_t sizes[2] = {c.integer(A::num_weights), grad.size(grad.ndim() - 1)};
   c.set(0, sizes, grad.dtype);
@@ -344,25 +363,32 @@ TENON_INFER(embedding_dense_backward) {
 
 TENON_INFER(embedding_bag) {
   using A = args::embedding_bag;
-  const TensorImpl &weight = c.tensor(A::weight), &indices = c.tensor(A::indices), &offsets = c.tensor(A::offsets);
-  if (weight.ndim() != 2) fail<ValueError>(c, "argument 'weight' must be a matrix, got ", weight.ndim(), " dimensions");
+  const TensorImpl &weight = c.tensor(A::weight), &indices = c.tensor(A::indices),
+                   &offsets = c.tensor(A::offsets);
+  if (weight.ndim() != 2)
+    fail<ValueError>(c, "argument 'weight' must be a matrix, got ", weight.ndim(), " dimensions");
   check_index_dtype(c, A::indices, indices);
   check_index_dtype(c, A::offsets, offsets);
   if (indices.ndim() != 1 || offsets.ndim() != 1) {
-    fail<ValueError>(c, "arguments 'indices' and 'offsets' must be vectors, got shapes ", text(indices.sizes()),
-                     " and ", text(offsets.sizes()));
+    fail<ValueError>(c, "arguments 'indices' and 'offsets' must be vectors, got shapes ",
+                     text(indices.sizes()), " and ", text(offsets.sizes()));
   }
   const bool with_last = c.flag(A::include_last_offset);
-  if (with_last && offsets.numel == 0) fail<ValueError>(c, "include_last_offset: offsets must hold one number or more");
+  if (with_last && offsets.numel == 0)
+    fail<ValueError>(c, "include_last_offset: offsets must hold one number or more");
   const int64_t mode = c.integer(A::mode), bags = offsets.numel - (with_last ? 1 : 0);
-  if (bags == 0 && indices.numel > 0) fail<ValueError>(c, "offsets names no bag for the ", indices.numel, " indices");
-  if (mode < 0 || mode > 2) fail<ValueError>(c, "mode must be 0 (sum), 1 (mean) or 2 (max), got ", mode);
+  if (bags == 0 && indices.numel > 0)
+    fail<ValueError>(c, "offsets names no bag for the ", indices.numel, " indices");
+  if (mode < 0 || mode > 2)
+    fail<ValueError>(c, "mode must be 0 (sum), 1 (mean) or 2 (max), got ", mode);
   if (!c.none(A::per_sample_weights)) {
     const TensorImpl& factors = c.tensor(A::per_sample_weights);
-    if (mode != 0) fail<ValueError>(c, "per_sample_weights is only supported with mode 0 (sum), got mode ", mode);
+    if (mode != 0)
+      fail<ValueError>(c, "per_sample_weights is only supported with mode 0 (sum), got mode ",
+                       mode);
     if (factors.ndim() != 1 || factors.numel != indices.numel) {
-      fail<ValueError>(c, "per_sample_weights of shape ", text(factors.sizes()), " must be one number for each of the ",
-                       indices.numel, " indices");
+      fail<ValueError>(c, "per_sample_weights of shape ", text(factors.sizes()),
+                       " must be one number for each of the ", indices.numel, " indices");
     }
     check_same_dtype(c, A::per_sample_weights, weight.dtype);
   }

@@ -19,7 +19,8 @@ TENON_INFER(cat) {
   ScalarType dtype = c.promoted({A::tensors});
   for (int k = 0; k < n; ++k) {
     const TensorImpl& t = *c.list_tensor(A::tensors, k);
-    if (t.ndim() == 0) fail<ValueError>(c, "0-dim tensor at position ", k, " cannot be joined; use stack");
+    if (t.ndim() == 0)
+      fail<ValueError>(c, "0-dim tensor at position ", k, " cannot be joined; use stack");
     if (!first || (skipped(*first) && !skipped(t))) first = &t;
   }
   int dim = c.dim(c.integer(A::dim), first->ndim());
@@ -32,8 +33,8 @@ TENON_INFER(cat) {
     bool fits = t.ndim() == first->ndim();
     for (int d = 0; fits && d < t.ndim(); ++d) fits = d == dim || t.size(d) == sizes[d];
     if (!fits) {
-      fail<ValueError>(c, "the tensor at position ", k, " of shape ", text(t.sizes()), " does not fit ",
-                       text(first->sizes()), " outside of dimension ", dim);
+      fail<ValueError>(c, "the tensor at position ", k, " of shape ", text(t.sizes()),
+                       " does not fit ", text(first->sizes()), " outside of dimension ", dim);
     }
     sizes[dim] = c.take(Size(sizes[dim]) + t.size(dim));
   }

@@ -8,7 +8,9 @@
 namespace tenon::core {
 
 // The layout itself has ruled before this is asked: here is nothing but strided tensors.
-TENON_INFER(layout) { fail<TypeError>(c, "expected a tensor with a layout of its own, got a strided one"); }
+TENON_INFER(layout) {
+  fail<TypeError>(c, "expected a tensor with a layout of its own, got a strided one");
+}
 
 TENON_INFER(to_dense) {
   using A = args::to_dense;

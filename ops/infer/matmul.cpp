@@ -12,22 +12,24 @@ namespace {
 
 void need_ndim(Infer& c, int arg, int ndim) {
   if (c.tensor(arg).ndim() != ndim) {
-    fail<ValueError>(c, c.arg(arg), " must have ", ndim, ndim == 1 ? " dimension" : " dimensions", ", got shape ",
-                     text(c.tensor(arg).sizes()));
+    fail<ValueError>(c, c.arg(arg), " must have ", ndim, ndim == 1 ? " dimension" : " dimensions",
+                     ", got shape ", text(c.tensor(arg).sizes()));
   }
 }
 
 void same_dtype(Infer& c, int a, int b) {
   if (c.tensor(a).dtype != c.tensor(b).dtype) {
-    fail<TypeError>(c, "expected both operands to have the same dtype, got ", dtype_name(c.tensor(a).dtype), " and ",
-                    dtype_name(c.tensor(b).dtype), " (", c.arg(b), ")");
+    fail<TypeError>(c, "expected both operands to have the same dtype, got ",
+                    dtype_name(c.tensor(a).dtype), " and ", dtype_name(c.tensor(b).dtype), " (",
+                    c.arg(b), ")");
   }
 }
 
 void same_size(Infer& c, int a, int a_dim, int b, int b_dim) {
   if (c.tensor(a).size(a_dim) != c.tensor(b).size(b_dim)) {
-    fail<ValueError>(c, "shapes cannot be multiplied: ", text(c.tensor(a).sizes()), " and ", text(c.tensor(b).sizes()),
-                     "; size ", c.tensor(a).size(a_dim), " at dimension ", a_dim, " is not ", c.tensor(b).size(b_dim));
+    fail<ValueError>(c, "shapes cannot be multiplied: ", text(c.tensor(a).sizes()), " and ",
+                     text(c.tensor(b).sizes()), "; size ", c.tensor(a).size(a_dim),
+                     " at dimension ", a_dim, " is not ", c.tensor(b).size(b_dim));
   }
 }
 
@@ -70,7 +72,8 @@ TENON_INFER(mm) {
 TENON_INFER(bmm) {
   using A = args::bmm;
   check_batches(c, A::self, A::mat2);
-  const int64_t sizes[] = {c.tensor(A::self).size(0), c.tensor(A::self).size(1), c.tensor(A::mat2).size(2)};
+  const int64_t sizes[] = {c.tensor(A::self).size(0), c.tensor(A::self).size(1),
+                           c.tensor(A::mat2).size(2)};
   c.set(0, sizes, c.tensor(A::self).dtype);
 }
 
@@ -86,7 +89,8 @@ TENON_INFER(baddbmm) {
   using A = args::baddbmm;
   check_batches(c, A::batch1, A::batch2);
   same_dtype(c, A::batch1, A::self);
-  const int64_t sizes[] = {c.tensor(A::batch1).size(0), c.tensor(A::batch1).size(1), c.tensor(A::batch2).size(2)};
+  const int64_t sizes[] = {c.tensor(A::batch1).size(0), c.tensor(A::batch1).size(1),
+                           c.tensor(A::batch2).size(2)};
   addend(c, sizes);
 }
 

@@ -15,18 +15,21 @@ void check_parameter(Infer& c, int arg, IntArrayRef sizes) {
     fail<ValueError>(c, c.arg(arg), " must have shape ", text(sizes), ", got ", text(t->sizes()));
   }
   if (t && t->dtype != c.tensor(A::grad_out).dtype) {
-    fail<TypeError>(c, c.arg(arg), " must have the input's dtype ", dtype_name(c.tensor(A::grad_out).dtype), ", got ",
-                    dtype_name(t->dtype));
+    fail<TypeError>(c, c.arg(arg), " must have the input's dtype ",
+                    dtype_name(c.tensor(A::grad_out).dtype), ", got ", dtype_name(t->dtype));
   }
 }
 
 int64_t check_channels(Infer& c, int first, int last) {
   using A = args::batch_norm_eval;
   const TensorImpl& input = c.tensor(A::input);
-  const int64_t channels = input.ndim() > 1 ? input.size(1) : input.ndim() == 1 ? input.size(0) : -1;
+  const int64_t channels = input.ndim() > 1    ? input.size(1)
+                           : input.ndim() == 1 ? input.size(0)
+                                               : -1;
   const bool empty = input.ndim() == 1 && input.size(0) == 0;
   if (input.ndim() < 2 && !empty) {
-    fail<ValueError>(c, "expected 2-D or larger input, got ", input.ndim(), "-D input of shape ", text(input.sizes()));
+    fail<ValueError>(c, "expected 2-D or larger input, got ", input.ndim(), "-D input of shape ",
+                     text(input.sizes()));
   }
   const int64_t sizes[] = {channels};
   for (int i = first; i <= last; ++i) check_parameter(c, i, sizes);
@@ -37,9 +40,11 @@ int64_t check_channels(Infer& c, int first, int last) {
 int check_normalized(Infer& c, const TensorImpl& input, IntArrayRef shape) {
   const int n = static_cast<int>(shape.size());
   bool fits = n >= 1 && input.ndim() >= n;
-  for (int d = 0; fits && d < n; ++d) fits = input.size(input.ndim() - n + d) == shape[static_cast<std::size_t>(d)];
+  for (int d = 0; fits && d < n; ++d)
+    fits = input.size(input.ndim() - n + d) == shape[static_cast<std::size_t>(d)];
   if (!fits) {
-    fail<ValueError>(c, "normalized_shape ", text(shape), " must be the last sizes of the input, at least one, got ",
+    fail<ValueError>(c, "normalized_shape ", text(shape),
+                     " must be the last sizes of the input, at least one, got ",
                      text(input.sizes()));
   }
   return n;
@@ -56,11 +61,12 @@ void check_groups(Infer& c, const TensorImpl& input, int first) {
   const int64_t n = c.integer(first), channels = c.integer(first + 1), plane = c.integer(first + 2),
                 groups = c.integer(first + 3);
   if (groups <= 0 || channels % groups != 0) {
-    fail<ValueError>(c, "the number of channels ", channels, " must be a multiple of the number of groups ", groups);
+    fail<ValueError>(c, "the number of channels ", channels,
+                     " must be a multiple of the number of groups ", groups);
   }
   if (n < 0 || channels < 0 || plane < 0 || input.numel != c.take(Size(n) * channels * plane)) {
-    fail<ValueError>(c, "input ", text(input.sizes()), " does not have N * C * HxW = ", n, " * ", channels, " * ",
-                     plane, " elements");
+    fail<ValueError>(c, "input ", text(input.sizes()), " does not have N * C * HxW = ", n, " * ",
+                     channels, " * ", plane, " elements");
   }
 }
 
@@ -69,10 +75,12 @@ void check_gradient(Infer& c) {
   using A = args::batch_norm_backward;
   const TensorImpl &grad = c.tensor(A::grad_out), &input = c.tensor(A::input);
   if (grad.sizes() != input.sizes()) {
-    fail<ValueError>(c, "grad_out ", text(grad.sizes()), " must have the shape of the input ", text(input.sizes()));
+    fail<ValueError>(c, "grad_out ", text(grad.sizes()), " must have the shape of the input ",
+                     text(input.sizes()));
   }
   if (grad.dtype != input.dtype) {
-    fail<TypeError>(c, "grad_out has dtype ", dtype_name(grad.dtype), " but the input has ", dtype_name(input.dtype));
+    fail<TypeError>(c, "grad_out has dtype ", dtype_name(grad.dtype), " but the input has ",
+                    dtype_name(input.dtype));
   }
 }
 
@@ -90,7 +98,8 @@ TENON_INFER(batch_norm_train) {
   const TensorImpl& input = c.tensor(A::input);
   const int64_t channels = check_channels(c, A::weight, A::running_var);
   if (input.numel > 0 && input.numel == channels) {
-    fail<ValueError>(c, "batch norm needs more than one value per channel in training, input ", text(input.sizes()));
+    fail<ValueError>(c, "batch norm needs more than one value per channel in training, input ",
+                     text(input.sizes()));
   }
   const int64_t sizes[] = {channels};
   c.set(0, input.sizes(), input.dtype);

@@ -20,12 +20,12 @@ void check_list(Infer& c, int arg, bool used) {
     const TensorImpl &t = *c.list_tensor(arg, k), &self = *c.list_tensor(A::self, k),
                      &first = *c.list_tensor(A::self, 0);
     if (t.sizes() != self.sizes()) {
-      fail<ValueError>(c, c.arg(arg), " at position ", k, " has the shape ", text(t.sizes()), " but self there has ",
-                       text(self.sizes()));
+      fail<ValueError>(c, c.arg(arg), " at position ", k, " has the shape ", text(t.sizes()),
+                       " but self there has ", text(self.sizes()));
     }
     if (t.dtype != first.dtype) {
-      fail<TypeError>(c, c.arg(arg), " at position ", k, " has dtype ", dtype_name(t.dtype), "; expected ",
-                      dtype_name(first.dtype), ", that of the first tensor of self");
+      fail<TypeError>(c, c.arg(arg), " at position ", k, " has dtype ", dtype_name(t.dtype),
+                      "; expected ", dtype_name(first.dtype), ", that of the first tensor of self");
     }
     if (t.slot != first.slot || t.index != first.index) {
       fail<TypeError>(c, c.arg(arg), " at position ", k, " is on ", t.device().str(), "; expected ",
@@ -36,7 +36,8 @@ void check_list(Infer& c, int arg, bool used) {
 
 void check_some(Infer& c) {
   using A = args::fused_adam;
-  if (c.list_size(A::self) == 0) fail<ValueError>(c, "expected a non-empty list of tensors for 'self'");
+  if (c.list_size(A::self) == 0)
+    fail<ValueError>(c, "expected a non-empty list of tensors for 'self'");
 }
 
 constexpr int kStateSteps = 5, kSteps = 6;  // arguments of Adam
@@ -46,18 +47,21 @@ void check_counts(Infer& c) {
   using A = args::fused_adam;
   const int n = c.list_size(A::self);
   if (c.list_size(kStateSteps) != n) {
-    fail<ValueError>(c, c.arg(kStateSteps), " has ", c.list_size(kStateSteps), " tensors; expected none or ", n,
-                     ", one for each tensor of self");
+    fail<ValueError>(c, c.arg(kStateSteps), " has ", c.list_size(kStateSteps),
+                     " tensors; expected none or ", n, ", one for each tensor of self");
   }
   if (c.ints(kSteps).size() != 0) {
-    fail<ValueError>(c, c.arg(kSteps), " has ", c.ints(kSteps).size(), " numbers; expected none beside state_steps");
+    fail<ValueError>(c, c.arg(kSteps), " has ", c.ints(kSteps).size(),
+                     " numbers; expected none beside state_steps");
   }
   const TensorImpl& first = *c.list_tensor(A::self, 0);
   for (int k = 0; k < n; ++k) {
     const TensorImpl& t = *c.list_tensor(kStateSteps, k);
-    if (t.dtype != ScalarType::Long || t.numel != 1 || t.slot != first.slot || t.index != first.index) {
-      fail<TypeError>(c, c.arg(kStateSteps), " at position ", k, " has dtype ", dtype_name(t.dtype), " and ", t.numel,
-                      " elements on ", t.device().str(), "; expected one of int64 on ", first.device().str());
+    if (t.dtype != ScalarType::Long || t.numel != 1 || t.slot != first.slot ||
+        t.index != first.index) {
+      fail<TypeError>(c, c.arg(kStateSteps), " at position ", k, " has dtype ", dtype_name(t.dtype),
+                      " and ", t.numel, " elements on ", t.device().str(),
+                      "; expected one of int64 on ", first.device().str());
     }
   }
 }
@@ -83,8 +87,8 @@ TENON_INFER(fused_adam) {
   }
   const IntArrayRef steps = c.ints(kSteps);
   if (static_cast<int>(steps.size()) != c.list_size(A::self)) {
-    fail<ValueError>(c, c.arg(kSteps), " has ", steps.size(), " numbers; expected ", c.list_size(A::self),
-                     ", one for each tensor of self");
+    fail<ValueError>(c, c.arg(kSteps), " has ", steps.size(), " numbers; expected ",
+                     c.list_size(A::self), ", one for each tensor of self");
   }
   for (int64_t step : steps) {
     if (step < 1) fail<ValueError>(c, c.arg(kSteps), " has ", step, "; the first step is 1");

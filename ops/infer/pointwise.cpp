@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Shapes and dtypes of pointwise rows: the shape is what the tensors broadcast to, the dtype what the operands promote
-// to. The names decide which numbers are operands and what becomes of integers.
+// Shapes and dtypes of pointwise rows: the shape is what the tensors broadcast to, the dtype what
+// the operands promote to. The names decide which numbers are operands and what becomes of
+// integers.
 #include <cstring>
 
 #include "infer_args.gen.h"
@@ -49,7 +50,8 @@ ScalarType tensors_dtype(const Infer& c) {
   return two ? c.promoted({0, 2}) : c.promoted({0});
 }
 
-// "result type Float can't be cast to the desired output type Long": an in-place form keeps its own dtype.
+// "result type Float can't be cast to the desired output type Long": an in-place form keeps its own
+// dtype.
 void check_inplace(const Infer& c, ScalarType result) {
   if (c.form != Form::Inplace) return;
   using A = args::pointwise;
@@ -57,7 +59,8 @@ void check_inplace(const Infer& c, ScalarType result) {
   if (own == result) return;
   const auto rank = [](ScalarType t) { return static_cast<int>(dtype_class(t)); };
   if (rank(result) > rank(own)) {
-    fail<TypeError>(c, "result type ", toString(result), " can't be cast to the desired output type ", toString(own));
+    fail<TypeError>(c, "result type ", toString(result),
+                    " can't be cast to the desired output type ", toString(own));
   }
 }
 
@@ -76,7 +79,8 @@ void check_factor(const Infer& c, ScalarType result) {
   if (std::strcmp(c.op.args[A::alpha].name, "alpha") != 0) return;
   const ScalarType t = c.scalar(A::alpha).type();
   if (isFloatingType(t) && isIntegralType(result, true)) {
-    fail<TypeError>(c, "For integral input tensors, argument alpha must not be a floating point number.");
+    fail<TypeError>(
+        c, "For integral input tensors, argument alpha must not be a floating point number.");
   }
   if (t == ScalarType::Bool && result != ScalarType::Bool) {
     fail<TypeError>(c, "Boolean alpha only supported for Boolean results.");
@@ -84,7 +88,8 @@ void check_factor(const Infer& c, ScalarType result) {
   if (isFloatingType(result)) c.check_fits(A::alpha, result);
 }
 
-// Kernels compute with numbers of a floating dtype in float32 at least. To integers they convert themselves, and check.
+// Kernels compute with numbers of a floating dtype in float32 at least. To integers they convert
+// themselves, and check.
 void check_numbers(const Infer& c, int first, ScalarType t) {
   if (!isFloatingType(t)) return;
   for (int i = first; i < c.op.n_args; ++i) {
@@ -93,20 +98,24 @@ void check_numbers(const Infer& c, int first, ScalarType t) {
   }
 }
 
-// A bound that lets nothing of an integer dtype through is refused; one that lets everything through is none.
+// A bound that lets nothing of an integer dtype through is refused; one that lets everything
+// through is none.
 void check_bound(const Infer& c, int i, ScalarType t, bool lower) {
   if (c.none(i)) return;
   if (!isIntegralType(t, false)) return c.check_fits(i, t);
   c.check_fits(i, ScalarType::Long);
   const int64_t v = c.scalar(i).toLong(), bits = 8 * item_size(t);
-  const int64_t most = t == ScalarType::Byte ? 255 : static_cast<int64_t>(~uint64_t{0} >> (65 - bits));
+  const int64_t most =
+      t == ScalarType::Byte ? 255 : static_cast<int64_t>(~uint64_t{0} >> (65 - bits));
   const int64_t lowest = t == ScalarType::Byte ? 0 : -most - 1;
   if (lower ? v > most : v < lowest) {
     fail<ValueError>(c, c.arg(i), " is ", v, ", outside of the range of ", dtype_name(t));
   }
 }
 
-ScalarType as_float(ScalarType t) { return isFloatingType(t) || isComplexType(t) ? t : get_default_dtype(); }
+ScalarType as_float(ScalarType t) {
+  return isFloatingType(t) || isComplexType(t) ? t : get_default_dtype();
+}
 
 }  // namespace
 
@@ -122,7 +131,8 @@ TENON_INFER(pointwise_sub) {
   for (int i = 0; i < 2; ++i) {
     const ScalarType t = is_tensor(c, i) ? c.tensor(i).dtype : c.scalar(i).type();
     if (t != ScalarType::Bool) continue;
-    fail<NotImplementedError>(c, "Subtraction, the `-` operator, with a bool ", is_tensor(c, i) ? "tensor" : "number",
+    fail<NotImplementedError>(c, "Subtraction, the `-` operator, with a bool ",
+                              is_tensor(c, i) ? "tensor" : "number",
                               " is not supported; use logical_xor() or logical_not()");
   }
   const ScalarType t = operands_dtype(c);
@@ -174,7 +184,8 @@ TENON_INFER(pointwise_bool) { finish(c, operands_dtype(c), ScalarType::Bool); }
 
 TENON_INFER(pointwise_clamp) {
   using A = args::pointwise_clamp;
-  if (c.none(A::min) && c.none(A::max)) fail<ValueError>(c, "At least one of 'min' or 'max' must not be None");
+  if (c.none(A::min) && c.none(A::max))
+    fail<ValueError>(c, "At least one of 'min' or 'max' must not be None");
   const ScalarType t = c.promoted({A::self, A::min, A::max});
   check_inplace(c, t);
   check_bound(c, A::min, t, true);
@@ -199,11 +210,13 @@ TENON_INFER(pointwise_where) {
   using A = args::pointwise_where;
   const TensorImpl& condition = c.tensor(A::condition);
   if (condition.dtype != ScalarType::Bool && condition.dtype != ScalarType::Byte) {
-    fail<TypeError>(c, "expected ", c.arg(A::condition), " to be a boolean tensor, got ", toString(condition.dtype));
+    fail<TypeError>(c, "expected ", c.arg(A::condition), " to be a boolean tensor, got ",
+                    toString(condition.dtype));
   }
   const ScalarType t = c.promoted({A::self, A::other});
   for (int i : {1, 2}) {
-    const bool short_float = t == ScalarType::Half || t == ScalarType::BFloat16;  // an infinity there
+    const bool short_float =
+        t == ScalarType::Half || t == ScalarType::BFloat16;  // an infinity there
     if (!is_tensor(c, i) && !short_float) c.check_fits(i, t);
   }
   c.compute = t;
@@ -215,7 +228,9 @@ TENON_INFER(pointwise_where) {
 TENON_INFER(pointwise_uniform) {
   using A = args::pointwise_uniform;
   const ScalarType a = c.tensor(A::self).dtype, b = c.tensor(A::values).dtype;
-  if (a != b) fail<TypeError>(c, "both arguments must have one dtype, got ", toString(a), " and ", toString(b));
+  if (a != b)
+    fail<TypeError>(c, "both arguments must have one dtype, got ", toString(a), " and ",
+                    toString(b));
   finish(c, a, a);
 }
 
@@ -228,7 +243,8 @@ TENON_INFER(frexp) {
 
 TENON_INFER(polygamma) {
   using A = args::polygamma;
-  if (c.integer(A::n) < 0) fail<ValueError>(c, "polygamma(n, x) needs a non-negative n, got ", c.integer(A::n));
+  if (c.integer(A::n) < 0)
+    fail<ValueError>(c, "polygamma(n, x) needs a non-negative n, got ", c.integer(A::n));
   const ScalarType t = as_float(c.tensor(A::self).dtype);
   c.compute = t;
   c.cast(A::self);

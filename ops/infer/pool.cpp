@@ -13,38 +13,43 @@ void check_input(Infer& c, int at, int nd) {
   bool fits = self.ndim() == nd + 1 || self.ndim() == nd + 2;
   for (int d = self.ndim() == nd + 2 ? 1 : 0; fits && d < self.ndim(); ++d) fits = self.size(d) > 0;
   if (!fits) {
-    fail<ValueError>(c, "expected ", nd + 1, "-D or ", nd + 2, "-D input with sizes that are not zero, got ",
-                     self.ndim(), "-D input of shape ", text(self.sizes()));
+    fail<ValueError>(c, "expected ", nd + 1, "-D or ", nd + 2,
+                     "-D input with sizes that are not zero, got ", self.ndim(),
+                     "-D input of shape ", text(self.sizes()));
   }
 }
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
-// Argument positions: `at_self` the input, behind it kernel, stride, padding, then dilation or none.
+// Argument positions: `at_self` the input, behind it kernel, stride, padding, then dilation or
+// none.
 void window_sizes(Infer& c, int at_self, int nd, bool dilated, bool ceil_mode, int64_t* sizes) {
   const TensorImpl& self = c.tensor(at_self);
-  const IntArrayRef kernel = c.ints(at_self + 1), stride = c.ints(at_self + 2), pad = c.ints(at_self + 3);
+  const IntArrayRef kernel = c.ints(at_self + 1), stride = c.ints(at_self + 2),
+                    pad = c.ints(at_self + 3);
   for (int d = 0; d < self.ndim(); ++d) sizes[d] = self.size(d);
   for (int d = 0; d < nd; ++d) {
     const int at = self.ndim() - nd + d;
-    const int64_t k = window_entry(c, at_self + 1, d, nd), s = stride.empty() ? k : window_entry(c, at_self + 2, d, nd);
-    const int64_t p = window_entry(c, at_self + 3, d, nd), spread = dilated ? window_entry(c, at_self + 4, d, nd) : 1;
+    const int64_t k = window_entry(c, at_self + 1, d, nd),
+                  s = stride.empty() ? k : window_entry(c, at_self + 2, d, nd);
+    const int64_t p = window_entry(c, at_self + 3, d, nd),
+                  spread = dilated ? window_entry(c, at_self + 4, d, nd) : 1;
     if (k <= 0) fail<ValueError>(c, "kernel_size must be positive, got ", text(kernel));
     if (s <= 0) fail<ValueError>(c, "stride must be positive, got ", text(stride));
     if (spread <= 0) fail<ValueError>(c, "dilation must be positive, got ", spread);
     if (p < 0) fail<ValueError>(c, "negative padding is not supported here, got ", text(pad));
     const int64_t reach = (k - 1) * spread + 1;
     if (p > reach / 2) {
-      fail<ValueError>(c, "padding must be at most half of the kernel size, got padding ", p, " and kernel size ",
-                       reach);
+      fail<ValueError>(c, "padding must be at most half of the kernel size, got padding ", p,
+                       " and kernel size ", reach);
     }
     const int64_t room = c.take(Size(self.size(at)) + 2 * p - reach + (ceil_mode ? s - 1 : 0));
     int64_t n = floor_div(room, s) + 1;
     if (ceil_mode && c.take(Size(n - 1) * s) >= c.take(Size(self.size(at)) + p))
       --n;  // the last window starts inside of the input
     if (n < 1) {
-      fail<ValueError>(c, "the output would have size ", n, " at dimension ", at, ": input ", text(self.sizes()),
-                       ", kernel_size ", text(kernel));
+      fail<ValueError>(c, "the output would have size ", n, " at dimension ", at, ": input ",
+                       text(self.sizes()), ", kernel_size ", text(kernel));
     }
     sizes[at] = n;
   }
@@ -100,11 +105,12 @@ void gradient_of_shape(Infer& c, const int64_t* sizes) {
   const TensorImpl &grad = c.tensor(A::grad_output), &self = c.tensor(A::self);
   const IntArrayRef expected{sizes, static_cast<std::size_t>(self.ndim())};
   if (grad.dtype != self.dtype) {
-    fail<TypeError>(c, "grad_output has dtype ", dtype_name(grad.dtype), " but self has ", dtype_name(self.dtype));
+    fail<TypeError>(c, "grad_output has dtype ", dtype_name(grad.dtype), " but self has ",
+                    dtype_name(self.dtype));
   }
   if (grad.sizes() != expected) {
-    fail<ValueError>(c, "expected grad_output of shape ", text(expected), " for self ", text(self.sizes()), ", got ",
-                     text(grad.sizes()));
+    fail<ValueError>(c, "expected grad_output of shape ", text(expected), " for self ",
+                     text(self.sizes()), ", got ", text(grad.sizes()));
   }
   c.set(0, self.sizes(), self.dtype);
 }
@@ -113,9 +119,11 @@ void check_indices(Infer& c, int arg) {
   using A = args::adaptive_pool2d_backward;
   const TensorImpl &grad = c.tensor(A::grad_output), &indices = c.tensor(arg);
   if (indices.sizes() != grad.sizes()) {
-    fail<ValueError>(c, "indices ", text(indices.sizes()), " must have the shape of grad_output ", text(grad.sizes()));
+    fail<ValueError>(c, "indices ", text(indices.sizes()), " must have the shape of grad_output ",
+                     text(grad.sizes()));
   }
-  if (indices.dtype != kLong) fail<TypeError>(c, "indices must be int64, got ", dtype_name(indices.dtype));
+  if (indices.dtype != kLong)
+    fail<TypeError>(c, "indices must be int64, got ", dtype_name(indices.dtype));
 }
 
 void windows_backward(Infer& c, bool dilated) {

@@ -17,7 +17,8 @@ namespace {
 
 int64_t code_of(const Infer& c, int i, int64_t last) {
   const int64_t code = c.integer(i);
-  if (code < 0 || code > last) fail<ValueError>(c, c.arg(i), " must be in [0, ", last, "], got ", code);
+  if (code < 0 || code > last)
+    fail<ValueError>(c, c.arg(i), " must be in [0, ", last, "], got ", code);
   return code;
 }
 
@@ -54,7 +55,10 @@ TENON_INFER(prim_reduce) {
   std::copy(t.sizes().begin(), t.sizes().end(), sizes);
   if (t.ndim() > 0) sizes[dim] = 1;
   const bool where = code == TN_REDUCE_ARGMAX || code == TN_REDUCE_ARGMIN;
-  c.set(0, {sizes, static_cast<std::size_t>(t.ndim())}, where ? kLong : code >= TN_REDUCE_ANY ? kBool : t.dtype);
+  c.set(0, {sizes, static_cast<std::size_t>(t.ndim())},
+        where                   ? kLong
+        : code >= TN_REDUCE_ANY ? kBool
+                                : t.dtype);
 }
 
 TENON_INFER(prim_scan) {
@@ -79,7 +83,8 @@ TENON_INFER(prim_argsort) {
 TENON_INFER(prim_philox) {
   using A = args::prim_philox;
   if (c.dtype(A::dtype, kInt) != kInt)
-    fail<TypeError>(c, "words are int32, got ", c.arg(A::dtype), " ", dtype_name(c.dtype(A::dtype, kInt)));
+    fail<TypeError>(c, "words are int32, got ", c.arg(A::dtype), " ",
+                    dtype_name(c.dtype(A::dtype, kInt)));
   c.set_device(A::device);
   c.checked = kInt;
   c.set(0, c.ints(A::size), kInt);

@@ -13,7 +13,9 @@ namespace tenon::core {
 namespace {
 
 // The row reserves one word an element; float64 takes two.
-void reserve(Infer& c, const TensorImpl& t, int words) { c.random_count = static_cast<uint64_t>(t.numel) * words; }
+void reserve(Infer& c, const TensorImpl& t, int words) {
+  c.random_count = static_cast<uint64_t>(t.numel) * words;
+}
 
 void fill_like_self(Infer& c) {
   using A = args::bernoulli_float;
@@ -62,7 +64,8 @@ void check_holds(Infer& c, int64_t v, ScalarType t) {
 void integers(Infer& c, int64_t from, int64_t last, bool wide) {
   using A = args::random_from;
   const TensorImpl& t = c.tensor(A::self);
-  if (last < from) fail<ValueError>(c, "the range is empty: 'from' ", from, " must not be above ", last);
+  if (last < from)
+    fail<ValueError>(c, "the range is empty: 'from' ", from, " must not be above ", last);
   check_holds(c, from, t.dtype);
   check_holds(c, last, t.dtype);
   c.set(0, t.sizes(), t.dtype);
@@ -83,27 +86,33 @@ TENON_INFER(uniform_fill) {
   const double from = c.number(A::from), to = c.number(A::to);
   const ScalarType t = c.tensor(A::self).dtype;
   for (int i : {1, 2}) {
-    if (!std::isfinite(c.number(i))) fail<ValueError>(c, c.arg(i), " must be finite, got ", c.number(i));
+    if (!std::isfinite(c.number(i)))
+      fail<ValueError>(c, c.arg(i), " must be finite, got ", c.number(i));
     c.check_fits(i, t);
   }
-  if (from > to) fail<ValueError>(c, "the range is empty: 'from' ", from, " must not be above 'to' ", to);
+  if (from > to)
+    fail<ValueError>(c, "the range is empty: 'from' ", from, " must not be above 'to' ", to);
   if (!std::isfinite(to - from) || !fits(Scalar(to - from), t)) {
-    fail<ValueError>(c, "the distance of 'from' ", from, " and 'to' ", to, " is beyond ", dtype_name(t));
+    fail<ValueError>(c, "the distance of 'from' ", from, " and 'to' ", to, " is beyond ",
+                     dtype_name(t));
   }
   fill_like_self(c);
 }
 
 TENON_INFER(normal_fill) {
   using A = args::normal_fill;
-  if (!(c.number(A::std) >= 0)) fail<ValueError>(c, "argument 'std' must not be negative, got ", c.number(A::std));
+  if (!(c.number(A::std) >= 0))
+    fail<ValueError>(c, "argument 'std' must not be negative, got ", c.number(A::std));
   fill_like_self(c);
   c.random_count = (c.random_count + 1) / 2 * 2;  // numbers come in pairs
-  if (c.tensor(A::self).dtype == kDouble) c.random_count = (static_cast<uint64_t>(c.tensor(A::self).numel) + 1) / 2 * 4;
+  if (c.tensor(A::self).dtype == kDouble)
+    c.random_count = (static_cast<uint64_t>(c.tensor(A::self).numel) + 1) / 2 * 4;
 }
 
 TENON_INFER(exponential_fill) {
   using A = args::exponential_fill;
-  if (!(c.number(A::lambd) > 0)) fail<ValueError>(c, "argument 'lambd' must be positive, got ", c.number(A::lambd));
+  if (!(c.number(A::lambd) > 0))
+    fail<ValueError>(c, "argument 'lambd' must be positive, got ", c.number(A::lambd));
   fill_like_self(c);
 }
 
@@ -115,7 +124,8 @@ TENON_INFER(random_from) {
     return;
   }
   if (c.integer(A::to) <= from) {
-    fail<ValueError>(c, "the range is empty: 'from' ", from, " must be below 'to' ", c.integer(A::to));
+    fail<ValueError>(c, "the range is empty: 'from' ", from, " must be below 'to' ",
+                     c.integer(A::to));
   }
   const int64_t last = c.integer(A::to) - 1;  // bounded: above `from`
   integers(c, from, last, above_32_bits(from, last));
@@ -123,7 +133,8 @@ TENON_INFER(random_from) {
 
 TENON_INFER(random_to) {
   using A = args::random_to;
-  if (c.integer(A::to) <= 0) fail<ValueError>(c, "the range is empty: 'to' must be positive, got ", c.integer(A::to));
+  if (c.integer(A::to) <= 0)
+    fail<ValueError>(c, "the range is empty: 'to' must be positive, got ", c.integer(A::to));
   const int64_t last = c.integer(A::to) - 1;  // bounded: positive
   integers(c, 0, last, above_32_bits(0, last));
 }
@@ -161,7 +172,8 @@ TENON_INFER(native_dropout) {
 TENON_INFER(native_dropout_backward) {
   using A = args::native_dropout_backward;
   const TensorImpl &grad = c.tensor(A::grad_output), &mask = c.tensor(A::mask);
-  if (mask.dtype != kBool) fail<TypeError>(c, "argument 'mask' must be bool, got ", dtype_name(mask.dtype));
+  if (mask.dtype != kBool)
+    fail<TypeError>(c, "argument 'mask' must be bool, got ", dtype_name(mask.dtype));
   if (mask.sizes() != grad.sizes()) {
     fail<ValueError>(c, "shapes ", text(grad.sizes()), " and ", text(mask.sizes()), " differ");
   }
@@ -175,7 +187,8 @@ TENON_INFER(multinomial) {
   const TensorImpl& t = c.tensor(A::self);
   if (t.ndim() != 1 && t.ndim() != 2)
     fail<ValueError>(c, "expected a vector or a matrix of weights, got ", t.ndim(), " dimensions");
-  int64_t n = c.integer(A::num_samples), weights = t.size(t.ndim() - 1), rows = t.ndim() == 2 ? t.size(0) : 1;
+  int64_t n = c.integer(A::num_samples), weights = t.size(t.ndim() - 1),
+          rows = t.ndim() == 2 ? t.size(0) : 1;
   if (n <= 0) fail<ValueError>(c, "argument 'num_samples' must be positive, got ", n);
   if (!c.flag(A::replacement) && n > weights) {
     fail<ValueError>(c, "cannot draw ", n, " of ", weights, " without replacement");
@@ -187,7 +200,8 @@ TENON_INFER(multinomial) {
 
 TENON_INFER(randperm) {
   using A = args::randperm;
-  if (c.integer(A::n) < 0) fail<ValueError>(c, "argument 'n' must not be negative, got ", c.integer(A::n));
+  if (c.integer(A::n) < 0)
+    fail<ValueError>(c, "argument 'n' must not be negative, got ", c.integer(A::n));
   ScalarType dtype = c.dtype(A::dtype, kLong);
   check_holds(c, std::max<int64_t>(0, c.integer(A::n) - 1), dtype);  // bounded: not negative
   c.set_device(A::device);

@@ -15,7 +15,8 @@ uint64_t mask_of(const Infer& c, IntArrayRef dims, bool given, int ndim) {
   uint64_t mask = 0;
   for (int64_t d : dims) {
     const uint64_t bit = uint64_t{1} << c.dim(d, ndim);
-    if (mask & bit) fail<ValueError>(c, "dim ", c.dim(d, ndim), " appears multiple times in the list of dims");
+    if (mask & bit)
+      fail<ValueError>(c, "dim ", c.dim(d, ndim), " appears multiple times in the list of dims");
     mask |= bit;
   }
   return mask;
@@ -42,7 +43,8 @@ void set_reduced(Infer& c, int k, uint64_t mask, bool keepdim, ScalarType dtype)
   c.set(k, IntArrayRef(sizes, static_cast<std::size_t>(n)), dtype);
 }
 
-// The dtype asked for, else int64 for integers, else the input's own. A dtype asked for is that of the computation.
+// The dtype asked for, else int64 for integers, else the input's own. A dtype asked for is that of
+// the computation.
 ScalarType sum_dtype(Infer& c, int arg) {
   using A = args::cumsum;
   const ScalarType own = c.tensor(A::self).dtype, wanted = c.dtype(arg, own);
@@ -68,7 +70,8 @@ void need_any(const Infer& c) {
   using A = args::argmax;
   if (c.tensor(A::self).numel == 0) {
     fail<IndexError>(c,
-                     "Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+                     "Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                     "reduction dim with "
                      "the 'dim' argument.");
   }
 }

@@ -27,7 +27,8 @@ struct Rnn {
 };
 
 int64_t Rnn::weights() const {
-  const Size hidden = hx().size(2), cells = hx().size(0), d = directions(), biases = c.flag(codes + 1) ? 2 : 0;
+  const Size hidden = hx().size(2), cells = hx().size(0), d = directions(),
+             biases = c.flag(codes + 1) ? 2 : 0;
   const Size above = hx().size(0) > directions() ? (cells - d) * (hidden * d) : Size(0);
   return c.take(gates() * hidden * (d * input().size(2) + above + cells * (hidden + biases)));
 }
@@ -36,7 +37,8 @@ void Rnn::check_like(int arg, IntArrayRef sizes) const {
   const TensorImpl* t = c.tensor_or_null(arg);
   if (!t) return;
   if (t->sizes() != sizes) {
-    fail<ValueError>(c, c.arg(arg), " must have the shape ", text(sizes), ", got ", text(t->sizes()));
+    fail<ValueError>(c, c.arg(arg), " must have the shape ", text(sizes), ", got ",
+                     text(t->sizes()));
   }
   if (t->dtype != input().dtype) {
     fail<TypeError>(c, "input has dtype ", dtype_name(input().dtype), " but ", c.arg(arg), " has ",
@@ -46,18 +48,23 @@ void Rnn::check_like(int arg, IntArrayRef sizes) const {
 
 void Rnn::check() const {
   if (mode() < 0 || mode() > 3) {
-    fail<ValueError>(c, c.arg(codes), " must be 0 (relu), 1 (tanh), 2 (LSTM) or 3 (GRU), got ", mode());
+    fail<ValueError>(c, c.arg(codes), " must be 0 (relu), 1 (tanh), 2 (LSTM) or 3 (GRU), got ",
+                     mode());
   }
   const TensorImpl &x = input(), &h = hx();
   if (x.ndim() != 3 || x.size(0) < 1) {
-    fail<ValueError>(c, c.arg(first), " must be [time, batch, feature] with one step at least, got ", text(x.sizes()));
+    fail<ValueError>(c, c.arg(first),
+                     " must be [time, batch, feature] with one step at least, got ",
+                     text(x.sizes()));
   }
   if (h.ndim() != 3 || h.size(0) < 1 || h.size(0) % directions() != 0 || h.size(1) != x.size(1)) {
-    fail<ValueError>(c, c.arg(first + 2), " must have a state for each layer, direction and one of ", x.size(1),
+    fail<ValueError>(c, c.arg(first + 2),
+                     " must have a state for each layer, direction and one of ", x.size(1),
                      " sequences, got ", text(h.sizes()), " for ", directions(), " directions");
   }
   if (is_lstm() != (cx() != nullptr)) {
-    fail<ValueError>(c, c.arg(first + 3), is_lstm() ? " is needed by" : " is given, but is only of", " mode 2 (LSTM)");
+    fail<ValueError>(c, c.arg(first + 3), is_lstm() ? " is needed by" : " is given, but is only of",
+                     " mode 2 (LSTM)");
   }
   check_like(first + 2, h.sizes());
   check_like(first + 3, h.sizes());

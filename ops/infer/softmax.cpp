@@ -34,11 +34,12 @@ void check_heads(Infer& c, int arg, IntArrayRef sizes) {
   using A = args::fused_attention;
   const TensorImpl& t = c.tensor(arg);
   if (t.sizes() != sizes) {
-    fail<ValueError>(c, c.arg(arg), " must have the shape ", text(sizes), ", got ", text(t.sizes()));
+    fail<ValueError>(c, c.arg(arg), " must have the shape ", text(sizes), ", got ",
+                     text(t.sizes()));
   }
   if (t.dtype != c.tensor(A::query).dtype) {
-    fail<TypeError>(c, "query has dtype ", dtype_name(c.tensor(A::query).dtype), " but ", c.arg(arg), " has ",
-                    dtype_name(t.dtype));
+    fail<TypeError>(c, "query has dtype ", dtype_name(c.tensor(A::query).dtype), " but ",
+                    c.arg(arg), " has ", dtype_name(t.dtype));
   }
 }
 
@@ -46,10 +47,12 @@ void check_heads(Infer& c, int arg, IntArrayRef sizes) {
 
 TENON_INFER(fused_attention) {
   using A = args::fused_attention;
-  const TensorImpl &query = c.tensor(A::query), &key = c.tensor(A::key), &value = c.tensor(A::value);
+  const TensorImpl &query = c.tensor(A::query), &key = c.tensor(A::key),
+                   &value = c.tensor(A::value);
   for (int arg = 0; arg < 3; ++arg) {
     if (c.tensor(arg).ndim() == 4) continue;
-    fail<ValueError>(c, c.arg(arg), " must be [batch, head, row, column], got ", text(c.tensor(arg).sizes()));
+    fail<ValueError>(c, c.arg(arg), " must be [batch, head, row, column], got ",
+                     text(c.tensor(arg).sizes()));
   }
   const int64_t batches = query.size(0), heads = query.size(1);
   const int64_t keys[] = {batches, heads, key.size(2), query.size(3)};
@@ -59,10 +62,12 @@ TENON_INFER(fused_attention) {
   if (const TensorImpl* bias = c.tensor_or_null(A::bias)) {
     const int64_t scores[] = {batches, heads, query.size(2), key.size(2)};
     if (bias->sizes() != IntArrayRef(scores)) {
-      fail<ValueError>(c, "bias must have the shape ", text(IntArrayRef(scores)), ", got ", text(bias->sizes()));
+      fail<ValueError>(c, "bias must have the shape ", text(IntArrayRef(scores)), ", got ",
+                       text(bias->sizes()));
     }
     if (bias->dtype != query.dtype && bias->dtype != kFloat) {
-      fail<TypeError>(c, "bias must be of ", dtype_name(query.dtype), " or float32, got ", dtype_name(bias->dtype));
+      fail<TypeError>(c, "bias must be of ", dtype_name(query.dtype), " or float32, got ",
+                      dtype_name(bias->dtype));
     }
   }
   const int64_t out[] = {batches, heads, query.size(2), value.size(3)};

@@ -32,9 +32,12 @@ void finish(Infer& c, const Shape& s, int64_t offset = 0) {
 }
 
 // Of views that may have more elements than what they are a view of.
-void check_numel(Infer& c, const Shape& s) { (void)product(s.size, s.n).get(c.op.name, "the number of elements"); }
+void check_numel(Infer& c, const Shape& s) {
+  (void)product(s.size, s.n).get(c.op.name, "the number of elements");
+}
 
-// By how many elements view and argument begin apart. Only where there are no elements it can be beyond 64 bits.
+// By how many elements view and argument begin apart. Only where there are no elements it can be
+// beyond 64 bits.
 int64_t distance(Infer& c, int64_t steps, int64_t stride) {
   using A = args::diagonal;
   return (Size(steps) * stride + c.tensor(A::self).storage_offset()).get(c.op.name, "the offset") -
@@ -52,7 +55,8 @@ void resolve_shape(Infer& c, IntArrayRef given, int64_t numel, Shape& s) {
   for (std::size_t i = 0; i < given.size(); ++i) {
     s.push(c, given[i], 0);
     if (given[i] == -1) {
-      if (unknown >= 0) fail<ValueError>(c, "only one dimension of shape ", text(given), " can be -1");
+      if (unknown >= 0)
+        fail<ValueError>(c, "only one dimension of shape ", text(given), " can be -1");
       unknown = static_cast<int>(i);
     } else if (given[i] < 0) {
       fail<ValueError>(c, "negative size ", given[i], " in shape ", text(given));
@@ -61,7 +65,9 @@ void resolve_shape(Infer& c, IntArrayRef given, int64_t numel, Shape& s) {
     }
   }
   if (unknown >= 0) {
-    if (known == 0) fail<ValueError>(c, "-1 in shape ", text(given), " is ambiguous: the other sizes hold no element");
+    if (known == 0)
+      fail<ValueError>(c, "-1 in shape ", text(given),
+                       " is ambiguous: the other sizes hold no element");
     s.size[unknown] = numel / known;
     known *= s.size[unknown];
   }
@@ -72,7 +78,8 @@ void resolve_shape(Infer& c, IntArrayRef given, int64_t numel, Shape& s) {
 
 int wrapped_index(Infer& c, int64_t given, int64_t size, int dim) {
   if (given < -size || given >= size) {
-    fail<IndexError>(c, "index ", given, " is out of bounds for dimension ", dim, " of size ", size);
+    fail<IndexError>(c, "index ", given, " is out of bounds for dimension ", dim, " of size ",
+                     size);
   }
   return static_cast<int>(given < 0);
 }
@@ -114,8 +121,9 @@ TENON_INFER(view) {
   Shape s;
   resolve_shape(c, c.ints(A::size), t.numel, s);
   if (!view_strides(t, s.sizes(), s.stride)) {
-    fail<ValueError>(c, "view is incompatible with strides ", text(t.strides()), " of sizes ", text(t.sizes()),
-                     ": shape ", text(c.ints(A::size)), " would need a copy; use reshape or contiguous");
+    fail<ValueError>(c, "view is incompatible with strides ", text(t.strides()), " of sizes ",
+                     text(t.sizes()), ": shape ", text(c.ints(A::size)),
+                     " would need a copy; use reshape or contiguous");
   }
   finish(c, s);
 }
@@ -140,13 +148,15 @@ TENON_INFER(as_strided) {
     empty |= size[d] == 0;
     if (size[d] > 0) reach += (Size(size[d]) - 1) * stride[d];
   }
-  if (!reach.fits()) fail<ValueError>(c, "size ", text(size), " and stride ", text(stride), " overflow");
+  if (!reach.fits())
+    fail<ValueError>(c, "size ", text(size), " and stride ", text(stride), " overflow");
   const int64_t last = reach.get(c.op.name, "the last element");
-  if (!t.storage) fail<TypeError>(c, "expected a strided tensor, got one of a layout of its own; use to_dense()");
+  if (!t.storage)
+    fail<TypeError>(c, "expected a strided tensor, got one of a layout of its own; use to_dense()");
   int64_t held = static_cast<int64_t>(t.storage->bytes / t.itemsize());
   if (!empty && last >= held) {
-    fail<ValueError>(c, "size ", text(size), ", stride ", text(stride), " and offset ", offset, " reach element ", last,
-                     " but the storage holds ", held);
+    fail<ValueError>(c, "size ", text(size), ", stride ", text(stride), " and offset ", offset,
+                     " reach element ", last, " but the storage holds ", held);
   }
   check_numel(c, s);
   c.set_view(0, A::self, s.sizes(), s.strides(), offset);
@@ -158,15 +168,16 @@ TENON_INFER(expand) {
   IntArrayRef want = c.ints(A::size);
   int lead = static_cast<int>(want.size()) - t.ndim();
   if (lead < 0) {
-    fail<ValueError>(c, "cannot expand a tensor of ", t.ndim(), " dimensions to the shorter shape ", text(want));
+    fail<ValueError>(c, "cannot expand a tensor of ", t.ndim(), " dimensions to the shorter shape ",
+                     text(want));
   }
   Shape s;
   for (int d = 0; d < static_cast<int>(want.size()); ++d) {
     int64_t have = d < lead ? 1 : t.size(d - lead);
     int64_t size = want[d] == -1 && d >= lead ? have : want[d];
     if (size < 0 || (have != size && have != 1)) {
-      fail<ValueError>(c, "cannot expand size ", have, " to ", want[d], " at dimension ", d, " (", text(t.sizes()),
-                       " to ", text(want), ")");
+      fail<ValueError>(c, "cannot expand size ", have, " to ", want[d], " at dimension ", d, " (",
+                       text(t.sizes()), " to ", text(want), ")");
     }
     bool keeps = d >= lead && have == size;
     s.push(c, size, keeps ? t.stride(d - lead) : 0);
@@ -217,11 +228,12 @@ TENON_INFER(view_dtype) {
   const int64_t offset = t.storage_offset() * from;
   if (from != to) {
     const std::string_view old_name = dtype_name(t.dtype), new_name = dtype_name(dtype);
-    if (t.ndim() == 0) fail<ValueError>(c, "a 0-dim ", old_name, " has no dimension to cut or join for ", new_name);
+    if (t.ndim() == 0)
+      fail<ValueError>(c, "a 0-dim ", old_name, " has no dimension to cut or join for ", new_name);
     const int last = t.ndim() - 1;
     if (t.size(last) != 1 && t.stride(last) != 1) {
-      fail<ValueError>(c, "from ", old_name, " to ", new_name, " the last dimension must have stride 1, got ",
-                       t.stride(last));
+      fail<ValueError>(c, "from ", old_name, " to ", new_name,
+                       " the last dimension must have stride 1, got ", t.stride(last));
     }
     bool fits = c.take(Size(t.size(last)) * from) % to == 0 && offset % to == 0;
     for (int d = 0; d < last; ++d) {
@@ -229,8 +241,9 @@ TENON_INFER(view_dtype) {
       s.stride[d] = t.stride(d) * from / to;
     }
     if (!fits) {
-      fail<ValueError>(c, "sizes ", text(t.sizes()), ", strides ", text(t.strides()), " and offset ",
-                       t.storage_offset(), " of ", old_name, " do not fall on elements of ", new_name);
+      fail<ValueError>(c, "sizes ", text(t.sizes()), ", strides ", text(t.strides()),
+                       " and offset ", t.storage_offset(), " of ", old_name,
+                       " do not fall on elements of ", new_name);
     }
     s.size[last] = c.take(Size(t.size(last)) * from / to);
     s.stride[last] = 1;
@@ -276,7 +289,8 @@ int64_t slice_length(Infer& c, int64_t size, int64_t& from, int64_t to, int64_t 
 }
 
 int64_t diagonal_length(int64_t rows, int64_t columns, int64_t offset) {
-  return std::max<int64_t>(0, std::min(rows + std::min<int64_t>(offset, 0), columns - std::max<int64_t>(offset, 0)));
+  return std::max<int64_t>(
+      0, std::min(rows + std::min<int64_t>(offset, 0), columns - std::max<int64_t>(offset, 0)));
 }
 
 // The positions of a window over `have` elements.
@@ -300,7 +314,8 @@ TENON_INFER(slice) {
   Shape s;
   copy_dims(c, t, s);
   s.size[d] = slice_length(c, size, from, to, step);
-  if (__builtin_mul_overflow(s.stride[d], step, &s.stride[d])) s.stride[d] = 0;  // then at most one element is left
+  if (__builtin_mul_overflow(s.stride[d], step, &s.stride[d]))
+    s.stride[d] = 0;  // then at most one element is left
   finish(c, s, distance(c, from, t.stride(d)));
 }
 
@@ -331,7 +346,8 @@ TENON_INFER(squeeze_dims) {
   uint64_t gone = 0;
   for (int64_t given : c.ints(A::dim)) {
     int d = c.dim(given, t.ndim());
-    if (gone >> d & 1) fail<ValueError>(c, "dimension ", d, " appears twice in ", text(c.ints(A::dim)));
+    if (gone >> d & 1)
+      fail<ValueError>(c, "dimension ", d, " appears twice in ", text(c.ints(A::dim)));
     gone |= uint64_t{1} << d;
   }
   Shape s;
@@ -348,7 +364,8 @@ TENON_INFER(unsqueeze) {
   Shape s;
   for (int d = 0; d <= t.ndim(); ++d) {
     // Unsigned: without elements it may wrap.
-    const uint64_t whole = d < t.ndim() ? static_cast<uint64_t>(t.size(d)) * static_cast<uint64_t>(t.stride(d)) : 1;
+    const uint64_t whole =
+        d < t.ndim() ? static_cast<uint64_t>(t.size(d)) * static_cast<uint64_t>(t.stride(d)) : 1;
     if (d == at) s.push(c, 1, static_cast<int64_t>(whole));
     if (d < t.ndim()) s.push(c, t.size(d), t.stride(d));
   }
@@ -397,7 +414,8 @@ TENON_INFER(alias) {
   finish(c, s);
 }
 
-// Rows with the signature (grad, input_sizes, ...): zeros of input_sizes, and grad where the view was.
+// Rows with the signature (grad, input_sizes, ...): zeros of input_sizes, and grad where the view
+// was.
 namespace {
 
 void backward_of_view(Infer& c, const Shape& view) {
@@ -413,7 +431,9 @@ Shape input_shape(Infer& c) {
   using A = args::diagonal_backward;
   Shape s;
   for (int64_t n : c.ints(A::input_sizes)) {
-    if (n < 0) fail<ValueError>(c, c.arg(A::input_sizes), " has a negative size: ", text(c.ints(A::input_sizes)));
+    if (n < 0)
+      fail<ValueError>(c, c.arg(A::input_sizes),
+                       " has a negative size: ", text(c.ints(A::input_sizes)));
     s.push(c, n, 0);
   }
   return s;
@@ -459,7 +479,8 @@ TENON_INFER(unfold_backward) {
   using A = args::unfold_backward;
   Shape view = input_shape(c);
   int at = c.dim(c.integer(A::dim), view.n);
-  int64_t size = c.integer(A::size), positions = windows(c, view.n ? view.size[at] : 1, at, size, c.integer(A::step));
+  int64_t size = c.integer(A::size),
+          positions = windows(c, view.n ? view.size[at] : 1, at, size, c.integer(A::step));
   if (view.n) view.size[at] = positions;
   view.push(c, size, 0);
   backward_of_view(c, view);

@@ -12,7 +12,8 @@ namespace tenon::core {
 inline int64_t small_entry(Infer& c, int arg, std::size_t k) {
   const int64_t entry = c.ints(arg)[k];
   constexpr int64_t most = (int64_t{1} << 31) - 1;
-  if (entry < -most || entry > most) fail<ValueError>(c, c.arg(arg), " is too large: ", text(c.ints(arg)));
+  if (entry < -most || entry > most)
+    fail<ValueError>(c, c.arg(arg), " is too large: ", text(c.ints(arg)));
   return entry;
 }
 

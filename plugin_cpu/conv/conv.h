@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The three products of a convolution. A transposed convolution is one of them with input and output exchanged:
+// The three products of a convolution. A transposed convolution is one of them with input and
+// output exchanged:
 //   forward of the transposed  = backward_data,    its gradient by the input  = forward,
-//   its gradient by the weight = backward_weights with (grad of output, input) as (input, grad of output).
+//   its gradient by the weight = backward_weights with (grad of output, input) as (input, grad of
+//   output).
 #pragma once
 
 #include <cstdint>
@@ -12,8 +14,9 @@
 
 namespace tenon::cpu {
 
-// Three spatial dimensions always; leading ones of size 1. `channels` x `in` is the wider side: what a plain
-// convolution reads. Weights are [filters, channels / groups, kernel...], everything row-major.
+// Three spatial dimensions always; leading ones of size 1. `channels` x `in` is the wider side:
+// what a plain convolution reads. Weights are [filters, channels / groups, kernel...], everything
+// row-major.
 struct Conv {
   int64_t batch, channels, filters, groups;
   int64_t in[3], out[3], kernel[3], stride[3], pad[3], dilation[3];
@@ -34,28 +37,37 @@ struct Conv {
 };
 
 // Tenon's own kernels, for every numeric dtype. `bias` may be null. Outputs are overwritten.
-void conv_forward(sdk::DType t, const Conv& c, const void* x, const void* w, const void* bias, void* y);
+void conv_forward(sdk::DType t, const Conv& c, const void* x, const void* w, const void* bias,
+                  void* y);
 void conv_backward_data(sdk::DType t, const Conv& c, const void* dy, const void* w, void* dx);
 void conv_backward_weights(sdk::DType t, const Conv& c, const void* x, const void* dy, void* dw);
 
-// float32 and, if the processor has instructions for it, bfloat16, by oneDNN; false if oneDNN does not support the
-// case, and then nothing was written. Gradients of weights are float32 for both. `from`: the storage of the weights.
-bool conv_forward_onednn(sdk::DType t, const Conv& c, const void* x, const void* w, const packed::Origin& from,
-                         const void* bias, void* y);
-bool conv_backward_data_onednn(sdk::DType t, const Conv& c, const void* dy, const void* w, const packed::Origin& from,
-                               void* dx);
-bool conv_backward_weights_onednn(sdk::DType t, const Conv& c, const void* x, const void* dy, float* dw);
+// float32 and, if the processor has instructions for it, bfloat16, by oneDNN; false if oneDNN does
+// not support the case, and then nothing was written. Gradients of weights are float32 for both.
+// `from`: the storage of the weights.
+bool conv_forward_onednn(sdk::DType t, const Conv& c, const void* x, const void* w,
+                         const packed::Origin& from, const void* bias, void* y);
+bool conv_backward_data_onednn(sdk::DType t, const Conv& c, const void* dy, const void* w,
+                               const packed::Origin& from, void* dx);
+bool conv_backward_weights_onednn(sdk::DType t, const Conv& c, const void* x, const void* dy,
+                                  float* dw);
 
-// bfloat16 on a unit of tiles; false if there is none or the case is too small for it, then nothing was written.
+// bfloat16 on a unit of tiles; false if there is none or the case is too small for it, then nothing
+// was written.
 bool conv_forward_tiles(const Conv& c, const void* x, const void* w, const void* bias, void* y);
-bool conv_backward_data_tiles(const Conv& c, const void* dy, const void* w, const void* bias, void* dx);
+bool conv_backward_data_tiles(const Conv& c, const void* dy, const void* w, const void* bias,
+                              void* dx);
 bool conv_backward_weights_tiles(const Conv& c, const void* x, const void* dy, void* dw);
 
-// float32 with as many groups as channels and filters, in two dimensions, stride 1 in the last; false: another case.
-bool conv_forward_depthwise(const Conv& c, const float* x, const float* w, const float* bias, float* y);
+// float32 with as many groups as channels and filters, in two dimensions, stride 1 in the last;
+// false: another case.
+bool conv_forward_depthwise(const Conv& c, const float* x, const float* w, const float* bias,
+                            float* y);
 
 // y[n][f] += bias[f] over `plane` elements, and its gradient: the sum over images and plane.
-void add_bias(sdk::DType t, int64_t batch, int64_t filters, int64_t plane, const void* bias, void* y);
-void bias_gradient(sdk::DType t, int64_t batch, int64_t filters, int64_t plane, const void* dy, void* db);
+void add_bias(sdk::DType t, int64_t batch, int64_t filters, int64_t plane, const void* bias,
+              void* y);
+void bias_gradient(sdk::DType t, int64_t batch, int64_t filters, int64_t plane, const void* dy,
+                   void* db);
 
 }  // namespace tenon::cpu

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// float32 convolutions with one filter per channel, plane by plane in the given layout: too little work for the two
-// reorders that a blocked layout takes. Each output is its bias and its taps, added in their order.
+// float32 convolutions with one filter per channel, plane by plane in the given layout: too little
+// work for the two reorders that a blocked layout takes. Each output is its bias and its taps,
+// added in their order.
 #include <algorithm>
 #include <cstring>
 
@@ -21,7 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 constexpr int kAbreast = 4;
 
-// A plane inside of its padding; lines are some vectors longer, so that the last one may be read past its end.
+// A plane inside of its padding; lines are some vectors longer, so that the last one may be read
+// past its end.
 struct Padded {
   int64_t width, height;
   explicit Padded(const Conv& c)
@@ -72,15 +74,15 @@ void plane(const Conv& c, const Padded& p, const float* x, const float* w, float
 constexpr int kTall = 4;  // lines of outputs that share the lines that they read
 
 bool is_3x3(const Conv& c) {
-  return c.kernel[1] == 3 && c.kernel[2] == 3 && c.stride[1] == 1 && c.dilation[1] == 1 && c.dilation[2] == 1 &&
-         c.out[1] >= kTall;
+  return c.kernel[1] == 3 && c.kernel[2] == 3 && c.stride[1] == 1 && c.dilation[1] == 1 &&
+         c.dilation[2] == 1 && c.out[1] >= kTall;
 }
 
-// kTall lines of 3x3 windows, two vectors across: at x and y, and `b` further. Each loaded vector is used by three
-// lines.
+// kTall lines of 3x3 windows, two vectors across: at x and y, and `b` further. Each loaded vector
+// is used by three lines.
 template <class D>
-HWY_INLINE void tall_3x3(D d, const float* x, int64_t width, const float* w, float bias, int64_t b, float* y,
-                         int64_t n) {
+HWY_INLINE void tall_3x3(D d, const float* x, int64_t width, const float* w, float bias, int64_t b,
+                         float* y, int64_t n) {
   hn::Vec<D> taps[9], first[kTall], second[kTall];
   for (int i = 0; i < 9; ++i) taps[i] = hn::Set(d, w[i]);
   for (int i = 0; i < kTall; ++i) first[i] = second[i] = hn::Set(d, bias);
@@ -106,7 +108,8 @@ HWY_INLINE void tall_3x3(D d, const float* x, int64_t width, const float* w, flo
 
 // Whole vectors only: the last vectors and lines overlap outputs that are already computed.
 template <class D>
-void plane_3x3(D d, const Conv& c, int64_t width, const float* x, const float* w, float bias, float* y) {
+void plane_3x3(D d, const Conv& c, int64_t width, const float* x, const float* w, float bias,
+               float* y) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), n = c.out[2], last = n - lanes;
   for (int64_t h = 0; h < c.out[1]; h += kTall) {
     const int64_t top = std::min(h, c.out[1] - kTall);
@@ -119,10 +122,11 @@ void plane_3x3(D d, const Conv& c, int64_t width, const float* x, const float* w
 
 // The same outputs as below: bias and taps are added in the same order.
 template <class D>
-void planes_3x3(D d, const Conv& c, const float* x, const float* w, const float* bias, float* y, int64_t begin,
-                int64_t end) {
+void planes_3x3(D d, const Conv& c, const float* x, const float* w, const float* bias, float* y,
+                int64_t begin, int64_t end) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), n = c.in[2];
-  const int64_t width = (n + 2 * c.pad[2] + lanes - 1) / lanes * lanes, height = c.in[1] + 2 * c.pad[1];
+  const int64_t width = (n + 2 * c.pad[2] + lanes - 1) / lanes * lanes,
+                height = c.in[1] + 2 * c.pad[1];
   Buffer memory(width * height * static_cast<int64_t>(sizeof(float)));
   float* inside = memory.as<float>();
   std::fill(inside, inside + width * height, 0.0f);
@@ -135,12 +139,13 @@ void planes_3x3(D d, const Conv& c, const float* x, const float* w, const float*
       for (; i < n; ++i) line[i] = from[i];
     }
     const int64_t channel = q % c.channels;
-    plane_3x3(d, c, width, inside, w + channel * 9, bias ? bias[channel] : 0.0f, y + q * c.out_plane());
+    plane_3x3(d, c, width, inside, w + channel * 9, bias ? bias[channel] : 0.0f,
+              y + q * c.out_plane());
   }
 }
 
-void depthwise_planes(const Conv& c, const float* x, const float* w, const float* bias, float* y, int64_t begin,
-                      int64_t end) {
+void depthwise_planes(const Conv& c, const float* x, const float* w, const float* bias, float* y,
+                      int64_t begin, int64_t end) {
   const hn::CappedTag<float, 4> narrow;
   if (is_3x3(c) && c.out[2] >= static_cast<int64_t>(hn::Lanes(D())))
     return planes_3x3(D(), c, x, w, bias, y, begin, end);
@@ -166,13 +171,15 @@ namespace tenon::cpu {
 
 TENON_EXPORT(depthwise_planes);
 
-bool conv_forward_depthwise(const Conv& c, const float* x, const float* w, const float* bias, float* y) {
+bool conv_forward_depthwise(const Conv& c, const float* x, const float* w, const float* bias,
+                            float* y) {
   if (c.groups != c.channels || c.filters != c.channels || c.stride[2] != 1) return false;
   if (c.in[0] != 1 || c.out[0] != 1 || c.kernel[0] != 1 || c.pad[0] != 0) return false;
   const int64_t each = std::max<int64_t>(1, c.taps() * c.out_plane());
-  sdk::parallel_for(c.batch * c.channels, std::max<int64_t>(1, 262144 / each), [&](int64_t begin, int64_t end) {
-    TENON_DISPATCH(depthwise_planes)(c, x, w, bias, y, begin, end);
-  });
+  sdk::parallel_for(c.batch * c.channels, std::max<int64_t>(1, 262144 / each),
+                    [&](int64_t begin, int64_t end) {
+                      TENON_DISPATCH(depthwise_planes)(c, x, w, bias, y, begin, end);
+                    });
   return true;
 }
 

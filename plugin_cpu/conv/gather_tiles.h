@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Images as operands of tile units. An image is packed once, as lines of channels: the 32 channels of a tile are 64
-// bytes for each pixel. The windows of a convolution are then copies of such bytes.
+// Images as operands of tile units. An image is packed once, as lines of channels: the 32 channels
+// of a tile are 64 bytes for each pixel. The windows of a convolution are then copies of such
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace tenon::cpu {
 
-// Which pixel a tap reads for a pixel of the other side: (pixel * step + first + tap * tap_step) / divide, by
-// dimension; none if the division leaves a remainder or the pixel lies outside.
+// Which pixel a tap reads for a pixel of the other side: (pixel * step + first + tap * tap_step) /
+// divide, by dimension; none if the division leaves a remainder or the pixel lies outside.
 struct Window {
   int64_t from[3], to[3], taps[3], step[3], first[3], tap_step[3], divide[3];
 
@@ -32,19 +33,24 @@ struct Images {
   int64_t channels, plane;
   int64_t depth() const { return tiles(channels, kTileDepth); }  // tiles of channels
   int64_t bytes() const { return packed_bytes(plane + kTileLines, channels); }
-  const uint16_t* at(int64_t i) const { return reinterpret_cast<const uint16_t*>(packed + i * bytes()); }
+  const uint16_t* at(int64_t i) const {
+    return reinterpret_cast<const uint16_t*>(packed + i * bytes());
+  }
 };
 
 // Images [first, first + count), until the thread's next call.
-Images pack_images(const sdk::BFloat16* x, int64_t channels, int64_t plane, int64_t first, int64_t count);
+Images pack_images(const sdk::BFloat16* x, int64_t channels, int64_t plane, int64_t first,
+                   int64_t count);
 
-// The pixels that all taps read for pixels [first, first + count) of the other side. A thread has one at a time.
+// The pixels that all taps read for pixels [first, first + count) of the other side. A thread has
+// one at a time.
 class Positions {
  public:
   static constexpr int64_t kMaxPixels = 512;
   Positions(const Window& w, const Images& images, int64_t first, int64_t count);
-  // For one tap, where the first 32 channels of those pixels are, in units of 32 elements from an image's start; then
-  // zeros, up to a multiple of 32 pixels. Computed on the first call and reused for further images.
+  // For one tap, where the first 32 channels of those pixels are, in units of 32 elements from an
+  // image's start; then zeros, up to a multiple of 32 pixels. Computed on the first call and reused
+  // for further images.
   const int32_t* of(int64_t tap) const;
   int64_t count() const { return count_; }
   int64_t all_taps() const { return taps_[0] * taps_[1] * taps_[2]; }
@@ -60,6 +66,7 @@ class Positions {
 // Lines: the pixels of `p`. Along k: tap, then channel.
 void gather_lines(const Positions& p, const uint16_t* image, char* to);
 // Lines: tap, then channel, `count` tiles of 32 from the first on. Along k: the pixels of `p`.
-void gather_pairs(const Positions& p, const uint16_t* image, int64_t first, int64_t count, char* to);
+void gather_pairs(const Positions& p, const uint16_t* image, int64_t first, int64_t count,
+                  char* to);
 
 }  // namespace tenon::cpu

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// float32 and bfloat16 convolutions by oneDNN, in chunks of whole images. The chunks depend on the shape alone: on one
-// thread and on two the bits are the same. Gradients of weights are summed over the chunks in their order.
+// float32 and bfloat16 convolutions by oneDNN, in chunks of whole images. The chunks depend on the
+// shape alone: on one thread and on two the bits are the same. Gradients of weights are summed over
+// the chunks in their order.
 #include <algorithm>
 #include <cstring>
 
@@ -53,7 +54,8 @@ Shape shape_of(Type type, const Conv& c, int64_t images) {
     s.stride.push_back(c.stride[i]);
     s.dilation.push_back(c.dilation[i] - 1);
     s.pad_left.push_back(c.pad[i]);
-    s.pad_right.push_back((c.out[i] - 1) * c.stride[i] + (c.kernel[i] - 1) * c.dilation[i] + 1 - c.in[i] - c.pad[i]);
+    s.pad_right.push_back((c.out[i] - 1) * c.stride[i] + (c.kernel[i] - 1) * c.dilation[i] + 1 -
+                          c.in[i] - c.pad[i]);
   }
   return s;
 }
@@ -82,8 +84,9 @@ dnnl::primitive_attr attributes() {
 
 dnnl::convolution_forward::primitive_desc forward_pd(const Shape& s, const Desc* bias) {
   const auto describe = [&](const auto&... descs) {
-    return dn::describe<dnnl::convolution_forward>(dn::engine(), attributes(), dnnl::prop_kind::forward_training, kAuto,
-                                                   descs..., s.stride, s.dilation, s.pad_left, s.pad_right);
+    return dn::describe<dnnl::convolution_forward>(
+        dn::engine(), attributes(), dnnl::prop_kind::forward_training, kAuto, descs..., s.stride,
+        s.dilation, s.pad_left, s.pad_right);
   };
   const Desc x = any(s.x, s.type), w = any(s.w, s.type), y = any(s.y, s.type);
   return bias ? describe(x, w, *bias, y) : describe(x, w, y);
@@ -92,16 +95,24 @@ dnnl::convolution_forward::primitive_desc forward_pd(const Shape& s, const Desc*
 template <class P>
 typename P::primitive_desc backward_pd(const Shape& s, Type weights,
                                        const dnnl::convolution_forward::primitive_desc& f) {
-  return dn::describe_backward<P>(dn::engine(), f, attributes(), kAuto, any(s.x, s.type), any(s.w, weights),
-                                  any(s.y, s.type), s.stride, s.dilation, s.pad_left, s.pad_right);
+  return dn::describe_backward<P>(dn::engine(), f, attributes(), kAuto, any(s.x, s.type),
+                                  any(s.w, weights), any(s.y, s.type), s.stride, s.dilation,
+                                  s.pad_left, s.pad_right);
 }
 
 Primitive make(Direction direction, Type type, const Conv& c, int64_t images, bool with_bias) {
   const Shape s = shape_of(type, c, images);
   const Desc bias = with_bias ? user({c.filters}, type) : Desc();
   const auto forward = forward_pd(s, with_bias ? &bias : nullptr);
-  Primitive p{
-      {}, {}, {}, {}, bias, {}, user(s.x, type), user(s.w, direction == kWeights ? kF32 : type), user(s.y, type)};
+  Primitive p{{},
+              {},
+              {},
+              {},
+              bias,
+              {},
+              user(s.x, type),
+              user(s.w, direction == kWeights ? kF32 : type),
+              user(s.y, type)};
   if (direction == kForward) {
     p.run = dnnl::convolution_forward(forward);
     p.x = forward.src_desc(), p.w = forward.weights_desc(), p.y = forward.dst_desc();
@@ -121,14 +132,18 @@ Primitive make(Direction direction, Type type, const Conv& c, int64_t images, bo
 }
 
 dn::Key key_of(Direction direction, Type type, const Conv& c, int64_t images, bool with_bias) {
-  dn::Key key{direction, static_cast<int64_t>(type), images, with_bias, c.channels, c.filters, c.groups};
-  for (const auto* v : {&c.in, &c.out, &c.kernel, &c.stride, &c.pad, &c.dilation}) key.insert(key.end(), *v, *v + 3);
+  dn::Key key{direction, static_cast<int64_t>(type), images, with_bias, c.channels, c.filters,
+              c.groups};
+  for (const auto* v : {&c.in, &c.out, &c.kernel, &c.stride, &c.pad, &c.dilation})
+    key.insert(key.end(), *v, *v + 3);
   return key;
 }
 
-Primitive& primitive(Direction direction, Type type, const Conv& c, int64_t images, bool with_bias = false) {
+Primitive& primitive(Direction direction, Type type, const Conv& c, int64_t images,
+                     bool with_bias = false) {
   const dn::Key key = key_of(direction, type, c, images, with_bias);
-  return dn::Cache<Primitive>::local().get(key, [&] { return make(direction, type, c, images, with_bias); });
+  return dn::Cache<Primitive>::local().get(
+      key, [&] { return make(direction, type, c, images, with_bias); });
 }
 
 int64_t bytes(const Desc& d) { return static_cast<int64_t>(d.get_size()); }
@@ -153,14 +168,16 @@ struct Buffers {
 };
 
 // Runs the primitive on one chunk. The output goes through a buffer if its layout differs.
-void execute(Direction direction, Primitive& p, const void* x, const void* w, const void* bias, const void* y) {
+void execute(Direction direction, Primitive& p, const void* x, const void* w, const void* bias,
+             const void* y) {
   void* bx = dn::same(p.x, p.user_x) ? nullptr : ThreadBuffer<Buffers::X>::get(bytes(p.x));
   void* by = dn::same(p.y, p.user_y) ? nullptr : ThreadBuffer<Buffers::Y>::get(bytes(p.y));
   void* work = bytes(p.scratch) ? ThreadBuffer<Buffers::Work>::get(bytes(p.scratch)) : nullptr;
   const bool writes_x = direction == kData, writes_y = direction == kForward;
   const void* px = writes_x ? (bx ? bx : x) : in_layout(p.user_x, x, p.x, bx);
   const void* py = writes_y ? (by ? by : y) : in_layout(p.user_y, y, p.y, by);
-  const int arg_x = writes_x ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, arg_y = writes_y ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST;
+  const int arg_x = writes_x ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC,
+            arg_y = writes_y ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST;
   const int arg_w = direction == kWeights ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS;
   std::unordered_map<int, dnnl::memory> args{
       {arg_x, dn::wrap(p.x, px)}, {arg_y, dn::wrap(p.y, py)}, {arg_w, dn::wrap(p.w, w)}};
@@ -174,7 +191,8 @@ void execute(Direction direction, Primitive& p, const void* x, const void* w, co
 // The weights in the primitive's layout: the caller's, cached ones, or reordered for this call.
 class Weights {
  public:
-  Weights(const Primitive& p, const void* w, const packed::Origin& from, const dn::Key& key) : data_(w) {
+  Weights(const Primitive& p, const void* w, const packed::Origin& from, const dn::Key& key)
+      : data_(w) {
     if (dn::same(p.w, p.user_w)) return;
     const sdk::Ints layout(key.data(), static_cast<int64_t>(key.size()));
     packed::Found found = packed::find(from, layout, bytes(p.w));
@@ -203,7 +221,8 @@ void walk_images(Direction direction, sdk::DType t, const Conv& c, const void* x
   const Weights weights(first, w, from, key_of(direction, type, c, chunk, bias != nullptr));
   const Desc layout = first.w;
   const int64_t item = sdk::item_size(t);
-  const int64_t x_image = c.channels * c.in_plane() * item, y_image = c.filters * c.out_plane() * item;
+  const int64_t x_image = c.channels * c.in_plane() * item,
+                y_image = c.filters * c.out_plane() * item;
   sdk::parallel_for(chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t q = begin; q < end; ++q) {
       const int64_t at = q * chunk;
@@ -216,7 +235,8 @@ void walk_images(Direction direction, sdk::DType t, const Conv& c, const void* x
   });
 }
 
-// A case that oneDNN does not implement is not an error here: the caller falls back to Tenon's own kernel.
+// A case that oneDNN does not implement is not an error here: the caller falls back to Tenon's own
+// kernel.
 template <class F>
 bool attempt(F&& f) {
   try {
@@ -230,22 +250,25 @@ bool attempt(F&& f) {
 
 }  // namespace
 
-bool conv_forward_onednn(sdk::DType t, const Conv& c, const void* x, const void* w, const packed::Origin& from,
-                         const void* bias, void* y) {
+bool conv_forward_onednn(sdk::DType t, const Conv& c, const void* x, const void* w,
+                         const packed::Origin& from, const void* bias, void* y) {
   return attempt([&] { walk_images(kForward, t, c, x, w, from, bias, y); });
 }
 
-bool conv_backward_data_onednn(sdk::DType t, const Conv& c, const void* dy, const void* w, const packed::Origin& from,
-                               void* dx) {
+bool conv_backward_data_onednn(sdk::DType t, const Conv& c, const void* dy, const void* w,
+                               const packed::Origin& from, void* dx) {
   return attempt([&] { walk_images(kData, t, c, dx, w, from, nullptr, dy); });
 }
 
-bool conv_backward_weights_onednn(sdk::DType t, const Conv& c, const void* x, const void* dy, float* dw) {
+bool conv_backward_weights_onednn(sdk::DType t, const Conv& c, const void* x, const void* dy,
+                                  float* dw) {
   return attempt([&] {
     const Type type = dn::data_type(t.code, t.bits);
-    const int64_t chunk = images_per_chunk(c), chunks = (c.batch + chunk - 1) / chunk, n = c.weights();
+    const int64_t chunk = images_per_chunk(c), chunks = (c.batch + chunk - 1) / chunk,
+                  n = c.weights();
     const int64_t item = sdk::item_size(t);
-    const int64_t x_image = c.channels * c.in_plane() * item, y_image = c.filters * c.out_plane() * item;
+    const int64_t x_image = c.channels * c.in_plane() * item,
+                  y_image = c.filters * c.out_plane() * item;
     primitive(kWeights, type, c, chunk);  // throws before anything is written
     Buffer parts(chunks > 1 ? chunks * n * 4 : 0);
     sdk::parallel_for(chunks, 1, [&](int64_t begin, int64_t end) {

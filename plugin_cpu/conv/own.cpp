@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions as matrix products over unfolded images, for every dtype that oneDNN does not support.
+// Convolutions as matrix products over unfolded images, for every dtype that oneDNN does not
+// support.
 #include <algorithm>
 #include <type_traits>
 
@@ -59,8 +60,10 @@ void forward(sdk::DType t, const Conv& c, const T* x, const T* w, const T* bias,
           std::fill(out + f * g.plane, out + (f + 1) * g.plane, bias[group * g.filters + f]);
         }
       }
-      gemm(t, g.filters, g.plane, g.columns, Scalar::of(int64_t{1}), rows(w + group * g.filters * g.columns, g.columns),
-           rows(plain ? image : memory.as<T>(), g.plane), Scalar::of(int64_t{bias != nullptr}), {out, g.plane, 1});
+      gemm(t, g.filters, g.plane, g.columns, Scalar::of(int64_t{1}),
+           rows(w + group * g.filters * g.columns, g.columns),
+           rows(plain ? image : memory.as<T>(), g.plane), Scalar::of(int64_t{bias != nullptr}),
+           {out, g.plane, 1});
     }
   });
 }
@@ -76,7 +79,8 @@ void backward_data(sdk::DType t, const Conv& c, const T* dy, const T* w, T* dx) 
       T* columns = plain ? image : memory.as<T>();
       const T* weight = w + i % c.groups * g.filters * g.columns;
       gemm(t, g.columns, g.plane, g.filters, Scalar::of(int64_t{1}), flipped(weight, g.columns),
-           rows(dy + i * g.filters * g.plane, g.plane), Scalar::of(int64_t{0}), {columns, g.plane, 1});
+           rows(dy + i * g.filters * g.plane, g.plane), Scalar::of(int64_t{0}),
+           {columns, g.plane, 1});
       if (!plain) fold_into(c, g.channels, columns, image);
     }
   });
@@ -94,7 +98,8 @@ void backward_weights(sdk::DType t, const Conv& c, const T* x, const T* dy, T* d
         const int64_t i = n * c.groups + group;
         const T* image = x + i * g.channels * c.in_plane();
         if (!plain) unfold_into(c, g.channels, image, memory.as<T>());
-        gemm(t, g.filters, g.columns, g.plane, Scalar::of(int64_t{1}), rows(dy + i * g.filters * g.plane, g.plane),
+        gemm(t, g.filters, g.columns, g.plane, Scalar::of(int64_t{1}),
+             rows(dy + i * g.filters * g.plane, g.plane),
              flipped(plain ? image : memory.as<T>(), g.plane), Scalar::of(int64_t{n > 0}),
              {dw + group * g.filters * g.columns, g.columns, 1});
       }
@@ -116,29 +121,33 @@ void typed(sdk::DType t, F&& f) {
 
 }  // namespace
 
-void conv_forward(sdk::DType t, const Conv& c, const void* x, const void* w, const void* bias, void* y) {
+void conv_forward(sdk::DType t, const Conv& c, const void* x, const void* w, const void* bias,
+                  void* y) {
   typed(t, [&](auto tag) {
     using T = tn_type(tag);
-    forward<T>(t, c, static_cast<const T*>(x), static_cast<const T*>(w), static_cast<const T*>(bias),
-               static_cast<T*>(y));
+    forward<T>(t, c, static_cast<const T*>(x), static_cast<const T*>(w),
+               static_cast<const T*>(bias), static_cast<T*>(y));
   });
 }
 
 void conv_backward_data(sdk::DType t, const Conv& c, const void* dy, const void* w, void* dx) {
   typed(t, [&](auto tag) {
     using T = tn_type(tag);
-    backward_data<T>(t, c, static_cast<const T*>(dy), static_cast<const T*>(w), static_cast<T*>(dx));
+    backward_data<T>(t, c, static_cast<const T*>(dy), static_cast<const T*>(w),
+                     static_cast<T*>(dx));
   });
 }
 
 void conv_backward_weights(sdk::DType t, const Conv& c, const void* x, const void* dy, void* dw) {
   typed(t, [&](auto tag) {
     using T = tn_type(tag);
-    backward_weights<T>(t, c, static_cast<const T*>(x), static_cast<const T*>(dy), static_cast<T*>(dw));
+    backward_weights<T>(t, c, static_cast<const T*>(x), static_cast<const T*>(dy),
+                        static_cast<T*>(dw));
   });
 }
 
-void add_bias(sdk::DType t, int64_t batch, int64_t filters, int64_t plane, const void* bias, void* y) {
+void add_bias(sdk::DType t, int64_t batch, int64_t filters, int64_t plane, const void* bias,
+              void* y) {
   typed(t, [&](auto tag) {
     using T = tn_type(tag);
     const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, plane));
@@ -152,7 +161,8 @@ void add_bias(sdk::DType t, int64_t batch, int64_t filters, int64_t plane, const
   });
 }
 
-void bias_gradient(sdk::DType t, int64_t batch, int64_t filters, int64_t plane, const void* dy, void* db) {
+void bias_gradient(sdk::DType t, int64_t batch, int64_t filters, int64_t plane, const void* dy,
+                   void* db) {
   typed(t, [&](auto tag) {
     using T = tn_type(tag);
     using A = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;

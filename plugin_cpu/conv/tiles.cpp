@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// bfloat16 convolutions on a unit of tiles: products over windows that are gathered while they are multiplied. Forward
-// and backward by data share one loop, in which each pixel of one side reads the other side through the taps.
+// bfloat16 convolutions on a unit of tiles: products over windows that are gathered while they are
+// multiplied. Forward and backward by data share one loop, in which each pixel of one side reads
+// the other side through the taps.
 #include <algorithm>
 
 #include "plugin_cpu/conv/conv.h"
@@ -40,29 +41,34 @@ const char* pack_weights(const Walk& w) {
   std::fill(ordered, ordered + w.to_channels * k, uint16_t{0});
   for (int64_t g = 0; g < w.groups; ++g) {
     const BFloat16* from = w.weights + g * w.to_channels * w.from_channels * taps;
-    sdk::parallel_for(w.to_channels, std::max<int64_t>(1, 65536 / k), [&](int64_t begin, int64_t end) {
-      for (int64_t t = begin; t < end; ++t) {
-        for (int64_t c = 0; c < w.from_channels; ++c) {
-          const BFloat16* p = from + t * w.to_stride + c * w.from_stride;
-          for (int64_t q = 0; q < taps; ++q) ordered[t * k + q * w.depth() * kTileDepth + c] = p[q].x;
-        }
-      }
-    });
+    sdk::parallel_for(w.to_channels, std::max<int64_t>(1, 65536 / k),
+                      [&](int64_t begin, int64_t end) {
+                        for (int64_t t = begin; t < end; ++t) {
+                          for (int64_t c = 0; c < w.from_channels; ++c) {
+                            const BFloat16* p = from + t * w.to_stride + c * w.from_stride;
+                            for (int64_t q = 0; q < taps; ++q)
+                              ordered[t * k + q * w.depth() * kTileDepth + c] = p[q].x;
+                          }
+                        }
+                      });
     pack_tiles({ordered, k, 1}, w.to_channels, k, TileOrder::PairsFirst, to + g * bytes, false);
   }
   return to;
 }
 
 // The pixels of `p`, from `first` on, of image `at`.
-void pixels(const Walk& w, const Positions& p, const uint16_t* image, const char* weights, int64_t at, int64_t first) {
+void pixels(const Walk& w, const Positions& p, const uint16_t* image, const char* weights,
+            int64_t at, int64_t first) {
   struct Gathered;
   const int64_t depth = w.all_depth(), plane = w.window.to_plane(), count = p.count();
-  char* lines = static_cast<char*>(ThreadBuffer<Gathered>::get(kArea / kTileLines * depth * kTileBytes));
+  char* lines =
+      static_cast<char*>(ThreadBuffer<Gathered>::get(kArea / kTileLines * depth * kTileBytes));
   gather_lines(p, image, lines);
   Area<> sums, transposed;
   for (int64_t j = 0; j < w.to_channels; j += kArea) {
     const int64_t cols = std::min(kArea, w.to_channels - j);
-    sums.multiply(w.unit, {lines, depth}, Packed{weights, depth}.from(j), depth, count, cols, false);
+    sums.multiply(w.unit, {lines, depth}, Packed{weights, depth}.from(j), depth, count, cols,
+                  false);
     sums.transpose_into(transposed, count, cols);
     for (int64_t c = 0; c < cols; ++c) {
       float* row = transposed.row(c);
@@ -98,7 +104,8 @@ void run(const Walk& w) {
   const Images one{nullptr, w.from_channels, w.window.from_plane()};
   const int64_t some = std::max<int64_t>(1, kTilePackBytes / one.bytes());
   const char* weights = pack_weights(w);
-  for (int64_t i = 0; i < w.images(); i += some) convolve_images(w, weights, i, std::min(some, w.images() - i));
+  for (int64_t i = 0; i < w.images(); i += some)
+    convolve_images(w, weights, i, std::min(some, w.images() - i));
 }
 
 const BFloat16* bf16(const void* p) { return static_cast<const BFloat16*>(p); }
@@ -109,17 +116,18 @@ bool conv_forward_tiles(const Conv& c, const void* x, const void* w, const void*
   const TileUnit* unit = conv_unit(c);
   if (!unit) return false;
   const int64_t channels = c.channels / c.groups, filters = c.filters / c.groups, taps = c.taps();
-  run({*unit, Window::forward(c), c.batch, c.groups, channels, filters, channels * taps, taps, bf16(x), bf16(w),
-       bf16(bias), static_cast<BFloat16*>(y)});
+  run({*unit, Window::forward(c), c.batch, c.groups, channels, filters, channels * taps, taps,
+       bf16(x), bf16(w), bf16(bias), static_cast<BFloat16*>(y)});
   return true;
 }
 
-bool conv_backward_data_tiles(const Conv& c, const void* dy, const void* w, const void* bias, void* dx) {
+bool conv_backward_data_tiles(const Conv& c, const void* dy, const void* w, const void* bias,
+                              void* dx) {
   const TileUnit* unit = conv_unit(c);
   if (!unit) return false;
   const int64_t channels = c.channels / c.groups, filters = c.filters / c.groups, taps = c.taps();
-  run({*unit, Window::backward_data(c), c.batch, c.groups, filters, channels, taps, channels * taps, bf16(dy), bf16(w),
-       bf16(bias), static_cast<BFloat16*>(dx)});
+  run({*unit, Window::backward_data(c), c.batch, c.groups, filters, channels, taps, channels * taps,
+       bf16(dy), bf16(w), bf16(bias), static_cast<BFloat16*>(dx)});
   return true;
 }
 

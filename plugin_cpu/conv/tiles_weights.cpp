@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of a convolution's weights in bfloat16 on a unit of tiles: filters by taps and channels, summed over pixels
-// and images in a fixed order.
+// Gradients of a convolution's weights in bfloat16 on a unit of tiles: filters by taps and
+// channels, summed over pixels and images in a fixed order.
 #include <algorithm>
 
 #include "plugin_cpu/conv/conv.h"
@@ -22,7 +22,8 @@ struct Gradient {
   int64_t channels, filters, depth = 0, columns = 0;
   const BFloat16 *x = nullptr, *dy = nullptr;
   int64_t batch = 0;   // images that are packed at once
-  int64_t shares = 0;  // of the batch, each summed separately, so that a gradient of few areas has work for all threads
+  int64_t shares = 0;  // of the batch, each summed separately, so that a gradient of few areas has
+                       // work for all threads
   float* total = nullptr;  // [share][group][filter][column]
 
   int64_t down() const { return tiles(filters, kArea); }
@@ -58,14 +59,17 @@ struct Sides {
 // Images [first, first + count).
 Sides pack_sides(const Gradient& w, int64_t first, int64_t count) {
   struct Outputs;
-  const int64_t groups = w.c.groups, plane = w.c.out_plane(), bytes = packed_bytes(w.filters, plane);
+  const int64_t groups = w.c.groups, plane = w.c.out_plane(),
+                bytes = packed_bytes(w.filters, plane);
   char* to = static_cast<char*>(ThreadBuffer<Outputs>::get(count * groups * bytes));
-  sdk::parallel_for(count * groups, std::max<int64_t>(1, (1 << 18) / bytes), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const BFloat16* dy = w.dy + (first * groups + i) * w.filters * plane;
-      pack_tiles({&dy->x, plane, 1}, w.filters, plane, TileOrder::LinesFirst, to + i * bytes, count * groups > 1);
-    }
-  });
+  sdk::parallel_for(count * groups, std::max<int64_t>(1, (1 << 18) / bytes),
+                    [&](int64_t begin, int64_t end) {
+                      for (int64_t i = begin; i < end; ++i) {
+                        const BFloat16* dy = w.dy + (first * groups + i) * w.filters * plane;
+                        pack_tiles({&dy->x, plane, 1}, w.filters, plane, TileOrder::LinesFirst,
+                                   to + i * bytes, count * groups > 1);
+                      }
+                    });
   return {pack_images(w.x, w.channels, w.c.in_plane(), first * groups, count * groups), to, bytes};
 }
 
@@ -73,16 +77,18 @@ Sides pack_sides(const Gradient& w, int64_t first, int64_t count) {
 void sum_images(const Gradient& w, const Part& part, const Sides& sides, Area<>& sums) {
   struct Pairs;
   const int64_t plane = w.c.out_plane(), plane_depth = tiles(plane, kTileDepth);
-  char* pairs = static_cast<char*>(ThreadBuffer<Pairs>::get(packed_bytes(kArea, Positions::kMaxPixels)));
+  char* pairs =
+      static_cast<char*>(ThreadBuffer<Pairs>::get(packed_bytes(kArea, Positions::kMaxPixels)));
   for (int64_t p = 0; p < plane; p += Positions::kMaxPixels) {
     const Positions positions(w.window, sides.x, p, std::min(Positions::kMaxPixels, plane - p));
     const int64_t depth = tiles(positions.count(), kTileDepth);
     for (int64_t i = part.image; i < part.last; ++i) {
       const int64_t at = i * w.c.groups + part.group;
-      gather_pairs(positions, sides.x.at(at), part.column / kTileDepth, part.cols / kTileDepth, pairs);
+      gather_pairs(positions, sides.x.at(at), part.column / kTileDepth, part.cols / kTileDepth,
+                   pairs);
       const Packed dy{sides.dy + at * sides.dy_bytes, plane_depth};
-      sums.multiply(w.unit, dy.from(part.filter, p / kTileDepth), {pairs, depth}, depth, part.rows, part.cols,
-                    i > part.image || p > 0);
+      sums.multiply(w.unit, dy.from(part.filter, p / kTileDepth), {pairs, depth}, depth, part.rows,
+                    part.cols, i > part.image || p > 0);
     }
   }
 }
@@ -96,7 +102,8 @@ Part part_of(const Gradient& w, int64_t task, int64_t count) {
           (share + 1) * count / w.shares};
 }
 
-// Sums of images [first, first + count), added to the totals; the first of them overwrite the totals.
+// Sums of images [first, first + count), added to the totals; the first of them overwrite the
+// totals.
 void add_images(const Gradient& w, int64_t first, int64_t count) {
   const Sides sides = pack_sides(w, first, count);
   const int64_t areas = w.c.groups * w.down() * w.across();
@@ -107,7 +114,8 @@ void add_images(const Gradient& w, int64_t first, int64_t count) {
       const Part part = part_of(w, q, count);
       if (part.image == part.last) continue;
       sum_images(w, part, sides, sums);
-      float* total = w.total + q / areas * w.share_size() + (part.group * w.filters + part.filter) * w.columns;
+      float* total =
+          w.total + q / areas * w.share_size() + (part.group * w.filters + part.filter) * w.columns;
       for (int64_t r = 0; r < part.rows; ++r) {
         const float* sum = sums.row(r);
         float* to = total + r * w.columns + part.column;
@@ -120,19 +128,21 @@ void add_images(const Gradient& w, int64_t first, int64_t count) {
 // The shares are added in their order and rounded once.
 void store(const Gradient& w, BFloat16* dw) {
   const int64_t taps = w.c.taps();
-  sdk::parallel_for(w.c.filters, std::max<int64_t>(1, 32768 / w.columns), [&](int64_t begin, int64_t end) {
-    for (int64_t f = begin; f < end; ++f) {
-      float* sum = w.total + f * w.columns;
-      for (int64_t s = 1; s < w.shares; ++s) {
-        const float* more = sum + s * w.share_size();
-        for (int64_t k = 0; k < w.columns; ++k) sum[k] += more[k];
-      }
-      for (int64_t c = 0; c < w.channels; ++c) {
-        BFloat16* to = dw + (f * w.channels + c) * taps;
-        for (int64_t t = 0; t < taps; ++t) to[t] = BFloat16(sum[t * w.depth * kTileDepth + c]);
-      }
-    }
-  });
+  sdk::parallel_for(w.c.filters, std::max<int64_t>(1, 32768 / w.columns),
+                    [&](int64_t begin, int64_t end) {
+                      for (int64_t f = begin; f < end; ++f) {
+                        float* sum = w.total + f * w.columns;
+                        for (int64_t s = 1; s < w.shares; ++s) {
+                          const float* more = sum + s * w.share_size();
+                          for (int64_t k = 0; k < w.columns; ++k) sum[k] += more[k];
+                        }
+                        for (int64_t c = 0; c < w.channels; ++c) {
+                          BFloat16* to = dw + (f * w.channels + c) * taps;
+                          for (int64_t t = 0; t < taps; ++t)
+                            to[t] = BFloat16(sum[t * w.depth * kTileDepth + c]);
+                        }
+                      }
+                    });
 }
 
 }  // namespace
@@ -141,7 +151,8 @@ bool conv_backward_weights_tiles(const Conv& c, const void* x, const void* dy, v
   const TileUnit* unit = conv_unit(c);
   if (!unit) return false;
   const Gradient w = gradient(*unit, c, x, dy);
-  for (int64_t first = 0; first < c.batch; first += w.batch) add_images(w, first, std::min(w.batch, c.batch - first));
+  for (int64_t first = 0; first < c.batch; first += w.batch)
+    add_images(w, first, std::min(w.batch, c.batch - first));
   store(w, static_cast<BFloat16*>(dw));
   return true;
 }

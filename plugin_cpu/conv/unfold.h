@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Images as columns: row (channel, tap) by output position, and back. Private to convolutions, im2col and col2im.
+// Images as columns: row (channel, tap) by output position, and back. Private to convolutions,
+// im2col and col2im.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 
 namespace tenon::cpu {
 
-// Calls f(at, line, shift) for each line of outputs: `at` is its offset in the columns, `line` where its pixels start
+// Calls f(at, line, shift) for each line of outputs: `at` is its offset in the columns, `line`
+// where its pixels start
 // (-1: in the padding), and output w reads pixel w * stride + shift of it.
 template <class F>
 void unfold(const Conv& c, int64_t channels, F&& f) {
@@ -49,7 +51,8 @@ void unfold_into(const Conv& c, int64_t channels, const T* x, T* columns) {
 template <class T>
 void fold_into(const Conv& c, int64_t channels, const T* columns, T* x) {
   // Integers wrap.
-  using U = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::common_type<T>>::type;
+  using U = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
+                                        std::common_type<T>>::type;
   std::fill(x, x + channels * c.in_plane(), T(0));
   unfold(c, channels, [&](int64_t at, int64_t line, int64_t shift) {
     if (line < 0) return;

@@ -162,7 +162,8 @@ int64_t panel_width() {
 
 // Columns of B that are contiguous in k, for steps [p0, p1).
 template <class T>
-void transpose_columns(int64_t p0, int64_t p1, int64_t cols, int64_t width, const T* b, int64_t cs, T* dst) {
+void transpose_columns(int64_t p0, int64_t p1, int64_t cols, int64_t width, const T* b, int64_t cs,
+                       T* dst) {
   int64_t j = 0;
   if constexpr (std::is_same_v<T, float>) {
     for (; j + 4 <= cols; j += 4) {
@@ -198,14 +199,16 @@ void pack_b(int64_t kc, int64_t cols, int64_t width, const T* b, int64_t rs, int
         for (int64_t p = p0; p < p1; ++p) dst[p * width + j] = b[p * rs + j * cs];
       }
     }
-    for (int64_t p = p0; p < p1; ++p) std::fill(dst + p * width + cols, dst + (p + 1) * width, T(0));
+    for (int64_t p = p0; p < p1; ++p)
+      std::fill(dst + p * width + cols, dst + (p + 1) * width, T(0));
   }
 }
 
-// Columns [j, n) of a product with A and B read in place, except for those that do not fill a vector.
+// Columns [j, n) of a product with A and B read in place, except for those that do not fill a
+// vector.
 template <class T>
-void direct_columns(int64_t m, int64_t j, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
-                    Mat<T> c) {
+void direct_columns(int64_t m, int64_t j, int64_t n, int64_t k, T alpha, Mat<const T> a,
+                    Mat<const T> b, T beta, Mat<T> c) {
   const int64_t width = panel_width<T>();
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   const int64_t whole = b.cs == 1 ? n / lanes * lanes : 0;
@@ -214,7 +217,8 @@ void direct_columns(int64_t m, int64_t j, int64_t n, int64_t k, T alpha, Mat<con
     int64_t cols = std::min(width, whole - j);
     if (cols <= 0) {  // what is left does not fill a vector
       cols = std::min(width, n - j);
-      T* packed = static_cast<T*>(ThreadBuffer<Tile<T>>::get(k * width * static_cast<int64_t>(sizeof(T))));
+      T* packed =
+          static_cast<T*>(ThreadBuffer<Tile<T>>::get(k * width * static_cast<int64_t>(sizeof(T))));
       pack_b(k, cols, width, b.data + j * b.cs, b.rs, b.cs, packed);
       t.b = packed;
       t.b_step = width;
@@ -224,19 +228,22 @@ void direct_columns(int64_t m, int64_t j, int64_t n, int64_t k, T alpha, Mat<con
   }
 }
 
-// Rows of at most one vector, and few of them: B stays in registers. False if the product is larger, or has gaps.
+// Rows of at most one vector, and few of them: B stays in registers. False if the product is
+// larger, or has gaps.
 template <class T>
-bool tiny(int64_t m, int64_t n, int64_t k, T alpha, const Mat<const T>& a, const Mat<const T>& b, T beta,
-          const Mat<T>& c) {
+bool tiny(int64_t m, int64_t n, int64_t k, T alpha, const Mat<const T>& a, const Mat<const T>& b,
+          T beta, const Mat<T>& c) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kSteps = 8;
-  if (n > static_cast<int64_t>(hn::Lanes(d)) || k > kSteps || m > 16 || b.cs != 1 || c.cs != 1) return false;
+  if (n > static_cast<int64_t>(hn::Lanes(d)) || k > kSteps || m > 16 || b.cs != 1 || c.cs != 1)
+    return false;
   const auto columns = hn::FirstN(d, static_cast<size_t>(n));
   hn::Vec<decltype(d)> row[kSteps];
   for (int64_t p = 0; p < k; ++p) row[p] = hn::MaskedLoad(columns, d, b.data + p * b.rs);
   for (int64_t i = 0; i < m; ++i) {
     auto sum = hn::Zero(d);
-    for (int64_t p = 0; p < k; ++p) sum = hn::MulAdd(hn::Set(d, a.data[i * a.rs + p * a.cs]), row[p], sum);
+    for (int64_t p = 0; p < k; ++p)
+      sum = hn::MulAdd(hn::Set(d, a.data[i * a.rs + p * a.cs]), row[p], sum);
     sum = hn::Mul(sum, hn::Set(d, alpha));
     T* out = c.data + i * c.rs;
     if (beta != T(0)) sum = hn::MulAdd(hn::Set(d, beta), hn::MaskedLoad(columns, d, out), sum);
@@ -247,17 +254,21 @@ bool tiny(int64_t m, int64_t n, int64_t k, T alpha, const Mat<const T>& a, const
 
 // Products that are small, or whose panels of B stay in the first cache.
 template <class T>
-void direct(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c) {
+void direct(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
+            Mat<T> c) {
   if (m * n * k <= kGemmSerial) return direct_columns<T>(m, 0, n, k, alpha, a, b, beta, c);
   const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
-  sdk::parallel_for(panels, std::max<int64_t>(1, kGemmSerial / (2 * m * k * width)), [&](int64_t begin, int64_t end) {
-    direct_columns<T>(m, begin * width, std::min(n, end * width), k, alpha, a, b, beta, c);
-  });
+  sdk::parallel_for(panels, std::max<int64_t>(1, kGemmSerial / (2 * m * k * width)),
+                    [&](int64_t begin, int64_t end) {
+                      direct_columns<T>(m, begin * width, std::min(n, end * width), k, alpha, a, b,
+                                        beta, c);
+                    });
 }
 
 // Rows of sums, `width` apart, to a C whose columns are contiguous.
 template <class T>
-void store_transposed(int64_t rows, int64_t cols, const T* sum, int64_t width, T beta, const Mat<T>& c) {
+void store_transposed(int64_t rows, int64_t cols, const T* sum, int64_t width, T beta,
+                      const Mat<T>& c) {
   for (int64_t j = 0; j < cols; ++j) {
     T* out = c.data + j * c.cs;
     for (int64_t i = 0; i < rows; ++i) {
@@ -269,8 +280,8 @@ void store_transposed(int64_t rows, int64_t cols, const T* sum, int64_t width, T
 
 // Four by four; `width` is a multiple of 4, and `sum` has rows for the last four.
 template <>
-HWY_INLINE void store_transposed(int64_t rows, int64_t cols, const float* sum, int64_t width, float beta,
-                                 const Mat<float>& c) {
+HWY_INLINE void store_transposed(int64_t rows, int64_t cols, const float* sum, int64_t width,
+                                 float beta, const Mat<float>& c) {
   for (int64_t i = 0; i < rows; i += 4) {
     for (int64_t j = 0; j < cols; j += 4) {
       float transposed[4][4];
@@ -285,8 +296,8 @@ HWY_INLINE void store_transposed(int64_t rows, int64_t cols, const float* sum, i
   }
 }
 
-// A panel whose C has contiguous columns: its rows go through a buffer, since elements far apart would each touch a
-// cache line.
+// A panel whose C has contiguous columns: its rows go through a buffer, since elements far apart
+// would each touch a cache line.
 template <class T>
 void transposed_panel(int64_t rows, int64_t cols, int64_t width, Tile<T> t, const Mat<T>& c) {
   constexpr int64_t kRun = 4 * kRows;
@@ -304,15 +315,18 @@ void transposed_panel(int64_t rows, int64_t cols, int64_t width, Tile<T> t, cons
 
 // At most one panel of columns: A is read once, in place. Its rows must be contiguous.
 template <class T>
-void narrow(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c) {
+void narrow(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
+            Mat<T> c) {
   struct Packed;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   const int64_t width = (n + lanes - 1) / lanes * lanes;
-  T* packed = static_cast<T*>(ThreadBuffer<Packed>::get(k * width * static_cast<int64_t>(sizeof(T))));
+  T* packed =
+      static_cast<T*>(ThreadBuffer<Packed>::get(k * width * static_cast<int64_t>(sizeof(T))));
   pack_b(k, n, width, b.data, b.rs, b.cs, packed);
   const int64_t grain = std::max<int64_t>(4, kGemmSerial / (2 * n * k * kRows)) * kRows;
   sdk::parallel_for(m, grain, [&](int64_t begin, int64_t end) {
-    const Tile<T> t{k, a.data + begin * a.rs, a.rs, 1, packed, width, alpha, beta, c.data + begin * c.rs, c.rs};
+    const Tile<T> t{k,    a.data + begin * a.rs, a.rs, 1, packed, width, alpha,
+                    beta, c.data + begin * c.rs, c.rs};
     if (c.rs == 1 && c.cs != 1)
       transposed_panel<T>(end - begin, n, width, t, {t.c, 1, c.cs});
     else
@@ -332,7 +346,8 @@ struct Sizes {
 template <class T>
 void pack_a(int64_t rows, int64_t kc, const T* a, int64_t rs, int64_t cs, T* dst) {
   if (cs == 1) {
-    for (int64_t i = 0; i < rows; ++i) std::memcpy(dst + i * kc, a + i * rs, static_cast<size_t>(kc) * sizeof(T));
+    for (int64_t i = 0; i < rows; ++i)
+      std::memcpy(dst + i * kc, a + i * rs, static_cast<size_t>(kc) * sizeof(T));
     return;
   }
   for (int64_t i = 0; i < rows; i += kRows) {
@@ -345,22 +360,30 @@ void pack_a(int64_t rows, int64_t kc, const T* a, int64_t rs, int64_t cs, T* dst
 
 // One block of C: rows [0, rows) of packed A against `panels` of packed B.
 template <class T>
-void block(int64_t rows, int64_t cols, int64_t kc, T alpha, const T* a, bool by_rows, const T* b, T beta, T* c,
-           int64_t c_rs, int64_t c_cs) {
+void block(int64_t rows, int64_t cols, int64_t kc, T alpha, const T* a, bool by_rows, const T* b,
+           T beta, T* c, int64_t c_rs, int64_t c_cs) {
   const int64_t width = panel_width<T>();
   for (int64_t j = 0; j < cols; j += width) {
     for (int64_t i = 0; i < rows; i += kRows) {
       const int64_t r = std::min<int64_t>(kRows, rows - i);
-      const Tile<T> t{
-          kc,  a + i * kc, by_rows ? kc : 1, by_rows ? 1 : r, b + j * kc, width, alpha, beta, c + i * c_rs + j * c_cs,
-          c_rs};
+      const Tile<T> t{kc,
+                      a + i * kc,
+                      by_rows ? kc : 1,
+                      by_rows ? 1 : r,
+                      b + j * kc,
+                      width,
+                      alpha,
+                      beta,
+                      c + i * c_rs + j * c_cs,
+                      c_rs};
       panel<T>(r, std::min(width, cols - j), t, c_cs);
     }
   }
 }
 
 template <class T>
-void blocked(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c) {
+void blocked(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
+             Mat<T> c) {
   using S = Sizes<T>;
   struct PackedA;
   struct PackedB;
@@ -373,26 +396,31 @@ void blocked(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
     for (int64_t p0 = 0; p0 < k; p0 += S::kDepth) {
       const int64_t kc = std::min(S::kDepth, k - p0);
       const T beta_now = p0 == 0 ? beta : T(1);
-      T* pb = static_cast<T*>(ThreadBuffer<PackedB>::get(n_panels * width * kc * int64_t{sizeof(T)}));
+      T* pb =
+          static_cast<T*>(ThreadBuffer<PackedB>::get(n_panels * width * kc * int64_t{sizeof(T)}));
       sdk::parallel_for(n_panels, serial ? n_panels : 4, [&](int64_t begin, int64_t end) {
         for (int64_t q = begin; q < end; ++q) {
           const int64_t j = q * width;
-          pack_b(kc, std::min(width, nc - j), width, b.data + p0 * b.rs + (j0 + j) * b.cs, b.rs, b.cs, pb + j * kc);
+          pack_b(kc, std::min(width, nc - j), width, b.data + p0 * b.rs + (j0 + j) * b.cs, b.rs,
+                 b.cs, pb + j * kc);
         }
       });
       for (int64_t i0 = 0; i0 < m; i0 += S::kRowChunk) {
-        const int64_t mc = std::min(S::kRowChunk, m - i0), row_blocks = (mc + row_block - 1) / row_block;
+        const int64_t mc = std::min(S::kRowChunk, m - i0),
+                      row_blocks = (mc + row_block - 1) / row_block;
         const int64_t span = row_blocks >= 8 ? nc : std::max(width, 256 / width * width);
         const int64_t spans = (nc + span - 1) / span;
         T* pa = static_cast<T*>(ThreadBuffer<PackedA>::get(mc * kc * int64_t{sizeof(T)}));
         const auto pack_rows = [&](int64_t q) {
           const int64_t i = q * row_block;
-          pack_a(std::min(row_block, mc - i), kc, a.data + (i0 + i) * a.rs + p0 * a.cs, a.rs, a.cs, pa + i * kc);
+          pack_a(std::min(row_block, mc - i), kc, a.data + (i0 + i) * a.rs + p0 * a.cs, a.rs, a.cs,
+                 pa + i * kc);
         };
         const auto compute = [&](int64_t q, int64_t s) {
           const int64_t i = q * row_block, j = s * span;
-          block<T>(std::min(row_block, mc - i), std::min(span, nc - j), kc, alpha, pa + i * kc, by_rows, pb + j * kc,
-                   beta_now, c.data + (i0 + i) * c.rs + (j0 + j) * c.cs, c.rs, c.cs);
+          block<T>(std::min(row_block, mc - i), std::min(span, nc - j), kc, alpha, pa + i * kc,
+                   by_rows, pb + j * kc, beta_now, c.data + (i0 + i) * c.rs + (j0 + j) * c.cs, c.rs,
+                   c.cs);
         };
         if (spans == 1) {  // the rows are used once: packed while they are hot
           sdk::parallel_for(row_blocks, serial ? row_blocks : 1, [&](int64_t begin, int64_t end) {
@@ -417,33 +445,37 @@ template <class T>
 packed::Kept kept_panels(int64_t n, int64_t k, const Mat<const T>& b, const packed::Origin& from) {
   if (b.cs == 1) return nullptr;  // as good as packed
   const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
-  const int64_t layout[] = {sizeof(T), width, n, k, b.rs, b.cs}, bytes = panels * width * k * int64_t{sizeof(T)};
+  const int64_t layout[] = {sizeof(T), width, n, k, b.rs, b.cs},
+                bytes = panels * width * k * int64_t{sizeof(T)};
   packed::Found found = packed::find(from, sdk::Ints(layout, std::size(layout)), bytes);
   if (found.memory || !found.wanted) return found.memory;
   Buffer all(bytes);
   T* to = all.as<T>();
   sdk::parallel_for(panels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t q = begin; q < end; ++q) {
-      pack_b(k, std::min(width, n - q * width), width, b.data + q * width * b.cs, b.rs, b.cs, to + q * width * k);
+      pack_b(k, std::min(width, n - q * width), width, b.data + q * width * b.cs, b.rs, b.cs,
+             to + q * width * k);
     }
   });
   return packed::add(from, sdk::Ints(layout, std::size(layout)), std::move(all), bytes);
 }
 
-// For an A that fits the cache: each thread packs the panels of B that it uses, since a panel packed by another thread
-// lies in another processor's cache. A is read in place.
+// For an A that fits the cache: each thread packs the panels of B that it uses, since a panel
+// packed by another thread lies in another processor's cache. A is read in place.
 template <class T>
-void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c,
-               const packed::Origin& b_from) {
+void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
+               Mat<T> c, const packed::Origin& b_from) {
   using S = Sizes<T>;
   struct Panel;
   const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
   const packed::Kept kept = kept_panels<T>(n, k, b, b_from);
-  const int64_t parts = std::clamp<int64_t>(8 / panels, 1, m / S::kRowBlock + 1);  // of the rows, for few panels
+  const int64_t parts =
+      std::clamp<int64_t>(8 / panels, 1, m / S::kRowBlock + 1);  // of the rows, for few panels
   const int64_t rows = ((m + parts - 1) / parts + kRows - 1) / kRows * kRows;
   const auto compute = [&](int64_t i0, int64_t j) {
-    T* own =
-        kept ? nullptr : static_cast<T*>(ThreadBuffer<Panel>::get(width * std::min(k, S::kDepth) * int64_t{sizeof(T)}));
+    T* own = kept ? nullptr
+                  : static_cast<T*>(ThreadBuffer<Panel>::get(width * std::min(k, S::kDepth) *
+                                                             int64_t{sizeof(T)}));
     const int64_t cols = std::min(width, n - j), end = std::min(m, i0 + rows);
     for (int64_t p0 = 0; p0 < k; p0 += S::kDepth) {
       const int64_t kc = std::min(S::kDepth, k - p0);
@@ -472,10 +504,11 @@ void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<con
 }
 
 template <class T>
-void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c,
-             const packed::Origin& b_from) {
+void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
+             Mat<T> c, const packed::Origin& b_from) {
   if (n == 1) return vector_product<T>(m, k, alpha, a, b.data, b.rs, beta, c.data, c.rs);
-  if (m == 1) return vector_product<T>(n, k, alpha, b.transposed(), a.data, a.cs, beta, c.data, c.cs);
+  if (m == 1)
+    return vector_product<T>(n, k, alpha, b.transposed(), a.data, a.cs, beta, c.data, c.cs);
   if (c.cs != 1 && c.rs == 1)
     return product<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed(), {});
   if (tiny<T>(m, n, k, alpha, a, b, beta, c)) return;
@@ -493,12 +526,14 @@ void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
     blocked<T>(m, n, k, alpha, a, b, beta, c);
 }
 
-void product_f32(int64_t m, int64_t n, int64_t k, float alpha, const Mat<const float>& a, const Mat<const float>& b,
-                 float beta, const Mat<float>& c, const packed::Origin& b_from) {
+void product_f32(int64_t m, int64_t n, int64_t k, float alpha, const Mat<const float>& a,
+                 const Mat<const float>& b, float beta, const Mat<float>& c,
+                 const packed::Origin& b_from) {
   product<float>(m, n, k, alpha, a, b, beta, c, b_from);
 }
-void product_f64(int64_t m, int64_t n, int64_t k, double alpha, const Mat<const double>& a, const Mat<const double>& b,
-                 double beta, const Mat<double>& c, const packed::Origin& b_from) {
+void product_f64(int64_t m, int64_t n, int64_t k, double alpha, const Mat<const double>& a,
+                 const Mat<const double>& b, double beta, const Mat<double>& c,
+                 const packed::Origin& b_from) {
   product<double>(m, n, k, alpha, a, b, beta, c, b_from);
 }
 
@@ -526,14 +561,16 @@ bool trivial(int64_t m, int64_t n, int64_t k, T beta, Mat<T> c) {
 }
 }  // namespace
 
-void gemm(int64_t m, int64_t n, int64_t k, float alpha, Mat<const float> a, Mat<const float> b, float beta,
-          Mat<float> c, const packed::Origin& b_from) {
-  if (!trivial(m, n, k, beta, c)) TENON_DISPATCH(product_f32)(m, n, k, alpha, a, b, beta, c, b_from);
+void gemm(int64_t m, int64_t n, int64_t k, float alpha, Mat<const float> a, Mat<const float> b,
+          float beta, Mat<float> c, const packed::Origin& b_from) {
+  if (!trivial(m, n, k, beta, c))
+    TENON_DISPATCH(product_f32)(m, n, k, alpha, a, b, beta, c, b_from);
 }
 
-void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Mat<const double> b, double beta,
-          Mat<double> c, const packed::Origin& b_from) {
-  if (!trivial(m, n, k, beta, c)) TENON_DISPATCH(product_f64)(m, n, k, alpha, a, b, beta, c, b_from);
+void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Mat<const double> b,
+          double beta, Mat<double> c, const packed::Origin& b_from) {
+  if (!trivial(m, n, k, beta, c))
+    TENON_DISPATCH(product_f64)(m, n, k, alpha, a, b, beta, c, b_from);
 }
 
 }  // namespace tenon::cpu

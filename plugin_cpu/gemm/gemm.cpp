@@ -12,7 +12,9 @@ namespace tenon::cpu {
 namespace {
 
 // Rows in blocks of about 32k elements.
-int64_t row_grain(int64_t columns) { return std::max<int64_t>(1, 32768 / std::max<int64_t>(1, columns)); }
+int64_t row_grain(int64_t columns) {
+  return std::max<int64_t>(1, 32768 / std::max<int64_t>(1, columns));
+}
 
 // A dense float copy in the order that the matrix has in memory.
 template <class T>
@@ -31,11 +33,12 @@ Mat<const float> widened(int64_t rows, int64_t cols, Mat<const T> a, float* to) 
   return {to, cols, 1};
 }
 
-bool gemm_bf16(int64_t m, int64_t n, int64_t k, float alpha, Mat<const sdk::BFloat16> a, Mat<const sdk::BFloat16> b,
-               float beta, Mat<sdk::BFloat16> c) {
+bool gemm_bf16(int64_t m, int64_t n, int64_t k, float alpha, Mat<const sdk::BFloat16> a,
+               Mat<const sdk::BFloat16> b, float beta, Mat<sdk::BFloat16> c) {
   if (gemm_tiles(m, n, k, alpha, a, b, beta, c)) return true;
   return alpha == 1 && beta == 0 &&
-         gemm_bf16_onednn(m, n, k, {a.data, a.rs, a.cs}, {b.data, b.rs, b.cs}, {c.data, c.rs, c.cs});
+         gemm_bf16_onednn(m, n, k, {a.data, a.rs, a.cs}, {b.data, b.rs, b.cs},
+                          {c.data, c.rs, c.cs});
 }
 
 struct WideA;
@@ -43,7 +46,8 @@ struct WideB;
 struct Sums;
 
 template <class T>
-void gemm_half(int64_t m, int64_t n, int64_t k, float alpha, Mat<const T> a, Mat<const T> b, float beta, Mat<T> c) {
+void gemm_half(int64_t m, int64_t n, int64_t k, float alpha, Mat<const T> a, Mat<const T> b,
+               float beta, Mat<T> c) {
   if constexpr (std::is_same_v<T, sdk::BFloat16>) {
     if (gemm_bf16(m, n, k, alpha, a, b, beta, c)) return;
   }
@@ -51,19 +55,22 @@ void gemm_half(int64_t m, int64_t n, int64_t k, float alpha, Mat<const T> a, Mat
   const CallBuffer<WideB> fb(k * n * 4);
   const CallBuffer<Sums> fc(m * n * 4);
   float* sum = fc.as<float>();
-  gemm(m, n, k, alpha, widened<T>(m, k, a, fa.as<float>()), widened<T>(k, n, b, fb.as<float>()), 0.0f,
-       Mat<float>{sum, n, 1});
+  gemm(m, n, k, alpha, widened<T>(m, k, a, fa.as<float>()), widened<T>(k, n, b, fb.as<float>()),
+       0.0f, Mat<float>{sum, n, 1});
   sdk::parallel_for(m, row_grain(n), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) store_sums(sum + i * n, n, 1.0f, beta, c.data + i * c.rs, c.cs);
+    for (int64_t i = begin; i < end; ++i)
+      store_sums(sum + i * n, n, 1.0f, beta, c.data + i * c.rs, c.cs);
   });
 }
 
 // Sums wrap, as the dtype does: computed as unsigned integers of at least 32 bits.
 template <class T>
-void gemm_integer(int64_t m, int64_t n, int64_t k, int64_t alpha, Mat<const T> a, Mat<const T> b, int64_t beta,
-                  Mat<T> c) {
+void gemm_integer(int64_t m, int64_t n, int64_t k, int64_t alpha, Mat<const T> a, Mat<const T> b,
+                  int64_t beta, Mat<T> c) {
   using U = std::conditional_t<(sizeof(T) > 4), uint64_t, uint32_t>;
-  const auto at = [](const T& x) { return static_cast<U>(static_cast<std::make_unsigned_t<T>>(x)); };
+  const auto at = [](const T& x) {
+    return static_cast<U>(static_cast<std::make_unsigned_t<T>>(x));
+  };
   const int64_t grain = std::max<int64_t>(1, 262144 / std::max<int64_t>(1, n * k));
   sdk::parallel_for(m, grain, [&](int64_t begin, int64_t end) {
     Buffer memory(n * static_cast<int64_t>(sizeof(U)));
@@ -89,11 +96,12 @@ void gemm_integer(int64_t m, int64_t n, int64_t k, int64_t alpha, Mat<const T> a
 
 }  // namespace
 
-void gemm(sdk::DType dtype, int64_t m, int64_t n, int64_t k, sdk::Scalar alpha, Mat<const void> a, Mat<const void> b,
-          sdk::Scalar beta, Mat<void> c, const packed::Origin& b_from) {
+void gemm(sdk::DType dtype, int64_t m, int64_t n, int64_t k, sdk::Scalar alpha, Mat<const void> a,
+          Mat<const void> b, sdk::Scalar beta, Mat<void> c, const packed::Origin& b_from) {
   sdk::dispatch_number(dtype, [&](auto tag) {
     using T = tn_type(tag);
-    const Mat<const T> ta{static_cast<const T*>(a.data), a.rs, a.cs}, tb{static_cast<const T*>(b.data), b.rs, b.cs};
+    const Mat<const T> ta{static_cast<const T*>(a.data), a.rs, a.cs},
+        tb{static_cast<const T*>(b.data), b.rs, b.cs};
     const Mat<T> tc{static_cast<T*>(c.data), c.rs, c.cs};
     if constexpr (std::is_integral_v<T>)
       gemm_integer<T>(m, n, k, alpha.to<int64_t>(), ta, tb, beta.to<int64_t>(), tc);

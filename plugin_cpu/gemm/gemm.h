@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products of every dtype and every stride. C = alpha * A B + beta * C; with beta 0, C is not read.
-// Every element of C is one chain of multiply-adds over k in order, whatever the number of threads.
+// Matrix products of every dtype and every stride. C = alpha * A B + beta * C; with beta 0, C is
+// not read. Every element of C is one chain of multiply-adds over k in order, whatever the number
+// of threads.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +24,23 @@ struct Mat {
 inline constexpr int64_t kGemmSerial = 96 * 96 * 96;
 
 // `b_from`: the storage of B.
-void gemm(int64_t m, int64_t n, int64_t k, float alpha, Mat<const float> a, Mat<const float> b, float beta,
-          Mat<float> c, const packed::Origin& b_from = {});
-void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Mat<const double> b, double beta,
-          Mat<double> c, const packed::Origin& b_from = {});
+void gemm(int64_t m, int64_t n, int64_t k, float alpha, Mat<const float> a, Mat<const float> b,
+          float beta, Mat<float> c, const packed::Origin& b_from = {});
+void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Mat<const double> b,
+          double beta, Mat<double> c, const packed::Origin& b_from = {});
 
 // Any dtype. 16-bit floats are widened to float and rounded once; integers wrap.
-void gemm(sdk::DType dtype, int64_t m, int64_t n, int64_t k, sdk::Scalar alpha, Mat<const void> a, Mat<const void> b,
-          sdk::Scalar beta, Mat<void> c, const packed::Origin& b_from = {});
+void gemm(sdk::DType dtype, int64_t m, int64_t n, int64_t k, sdk::Scalar alpha, Mat<const void> a,
+          Mat<const void> b, sdk::Scalar beta, Mat<void> c, const packed::Origin& b_from = {});
 
-// bfloat16 on a unit of tiles; false if there is none or the product is too small for it, then nothing was
+// bfloat16 on a unit of tiles; false if there is none or the product is too small for it, then
+// nothing was written.
+bool gemm_tiles(int64_t m, int64_t n, int64_t k, float alpha, Mat<const sdk::BFloat16> a,
+                Mat<const sdk::BFloat16> b, float beta, Mat<sdk::BFloat16> c);
+
+// bfloat16, C = A B; false if the machine or the shape does not suit oneDNN, then nothing was
 // written.
-bool gemm_tiles(int64_t m, int64_t n, int64_t k, float alpha, Mat<const sdk::BFloat16> a, Mat<const sdk::BFloat16> b,
-                float beta, Mat<sdk::BFloat16> c);
-
-// bfloat16, C = A B; false if the machine or the shape does not suit oneDNN, then nothing was written.
-bool gemm_bf16_onednn(int64_t m, int64_t n, int64_t k, Mat<const void> a, Mat<const void> b, Mat<void> c);
+bool gemm_bf16_onednn(int64_t m, int64_t n, int64_t k, Mat<const void> a, Mat<const void> b,
+                      Mat<void> c);
 
 }  // namespace tenon::cpu

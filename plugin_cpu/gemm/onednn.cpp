@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// bfloat16 products by oneDNN, if the processor has instructions for them. Rows are cut into blocks that depend on the
-// shape alone; sums are kept in float.
+// bfloat16 products by oneDNN, if the processor has instructions for them. Rows are cut into blocks
+// that depend on the shape alone; sums are kept in float.
 #include <algorithm>
 
 #include "plugin_cpu/gemm/gemm.h"
@@ -26,7 +26,8 @@ bool dense(int64_t rows, int64_t cols, int64_t rs, int64_t cs) {
 }
 
 Product make(int64_t m, int64_t n, int64_t k, Mat<const void> a, Mat<const void> b, int64_t c_row) {
-  const Desc da({m, k}, kBF16, dnnl::memory::dims{a.rs, a.cs}), db({k, n}, kBF16, dnnl::memory::dims{b.rs, b.cs}),
+  const Desc da({m, k}, kBF16, dnnl::memory::dims{a.rs, a.cs}),
+      db({k, n}, kBF16, dnnl::memory::dims{b.rs, b.cs}),
       dc({m, n}, kBF16, dnnl::memory::dims{c_row, 1});
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -34,17 +35,20 @@ Product make(int64_t m, int64_t n, int64_t k, Mat<const void> a, Mat<const void>
   return {dnnl::matmul(pd), da, db, dc, pd.scratchpad_desc()};
 }
 
-Product& product(int64_t m, int64_t n, int64_t k, Mat<const void> a, Mat<const void> b, int64_t c_row) {
+Product& product(int64_t m, int64_t n, int64_t k, Mat<const void> a, Mat<const void> b,
+                 int64_t c_row) {
   const dn::Key key{m, n, k, a.rs, a.cs, b.rs, b.cs, c_row};
   return dn::Cache<Product>::local().get(key, [&] { return make(m, n, k, a, b, c_row); });
 }
 
 }  // namespace
 
-bool gemm_bf16_onednn(int64_t m, int64_t n, int64_t k, Mat<const void> a, Mat<const void> b, Mat<void> c) {
+bool gemm_bf16_onednn(int64_t m, int64_t n, int64_t k, Mat<const void> a, Mat<const void> b,
+                      Mat<void> c) {
   if (m * n * k < 64 * 64 * 64 || m < 2 || n < 2 || c.cs != 1 || c.rs < n) return false;
   if (!dense(m, k, a.rs, a.cs) || !dense(k, n, b.rs, b.cs) || !bf16_by_onednn()) return false;
-  const int64_t block = m * n * k <= kGemmSerial ? m : std::max<int64_t>(64, (m + 15) / 16), item = 2;
+  const int64_t block = m * n * k <= kGemmSerial ? m : std::max<int64_t>(64, (m + 15) / 16),
+                item = 2;
   try {
     product(std::min(block, m), n, k, a, b, c.rs);  // throws before anything is written
     sdk::parallel_for(m, block, [&](int64_t begin, int64_t end) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// bfloat16 products on a unit of tiles. Both operands are packed into tiles; each area of C is a task. How C and k are
-// cut depends on the shape alone.
+// bfloat16 products on a unit of tiles. Both operands are packed into tiles; each area of C is a
+// task. How C and k are cut depends on the shape alone.
 #include <algorithm>
 
 #include "plugin_cpu/gemm/gemm.h"
@@ -15,7 +15,8 @@ namespace {
 
 using sdk::BFloat16;
 
-constexpr int64_t kSerial = 32 * kGemmSerial;  // multiply-adds that are not worth waking another thread
+constexpr int64_t kSerial =
+    32 * kGemmSerial;  // multiply-adds that are not worth waking another thread
 
 struct Product {
   const TileUnit& unit;
@@ -25,8 +26,8 @@ struct Product {
   Packed a, b;
 };
 
-// A thread goes down a strip of columns, whose tiles of B stay in its second cache while those of A stream through: in
-// a large product a wider strip reads A half as often.
+// A thread goes down a strip of columns, whose tiles of B stay in its second cache while those of A
+// stream through: in a large product a wider strip reads A half as often.
 void areas(const Product& p, bool serial) {
   constexpr int64_t kWide = 2 * kArea;
   const int64_t strip = p.m * p.n >= 1 << 20 ? kWide : kArea;
@@ -39,7 +40,8 @@ void areas(const Product& p, bool serial) {
       const int64_t rows = std::min(kArea, p.m - i), cols = std::min(strip, p.n - j);
       area.multiply(p.unit, p.a.from(i), p.b.from(j), p.a.depth, rows, cols, false);
       for (int64_t r = 0; r < rows; ++r) {
-        store_sums(area.row(r), cols, p.alpha, p.beta, p.c.data + (i + r) * p.c.rs + j * p.c.cs, p.c.cs);
+        store_sums(area.row(r), cols, p.alpha, p.beta, p.c.data + (i + r) * p.c.rs + j * p.c.cs,
+                   p.c.cs);
       }
     }
   });
@@ -59,25 +61,29 @@ bool can_read_in_place(Mat<const BFloat16> a, int64_t m, int64_t k) {
 
 }  // namespace
 
-bool gemm_tiles(int64_t m, int64_t n, int64_t k, float alpha, Mat<const BFloat16> a, Mat<const BFloat16> b, float beta,
-                Mat<BFloat16> c) {
+bool gemm_tiles(int64_t m, int64_t n, int64_t k, float alpha, Mat<const BFloat16> a,
+                Mat<const BFloat16> b, float beta, Mat<BFloat16> c) {
   const TileUnit* unit = tile_unit();
   if (!unit || !tiles_pay(m, n, k)) return false;
-  if (c.cs != 1 && c.rs == 1) return gemm_tiles(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
+  if (c.cs != 1 && c.rs == 1)
+    return gemm_tiles(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
   struct PackedA;
   struct PackedB;
   const bool serial = m * n * k <= kSerial;
   const int64_t span = std::max<int64_t>(1, kTilePackBytes / packed_bytes(kArea, k)) * kArea;
   for (int64_t j = 0; j < n; j += span) {
     const int64_t cols = std::min(span, n - j);
-    const Packed pb = pack<PackedB>({&b.data[j * b.cs].x, b.cs, b.rs}, cols, k, TileOrder::PairsFirst, serial);
+    const Packed pb =
+        pack<PackedB>({&b.data[j * b.cs].x, b.cs, b.rs}, cols, k, TileOrder::PairsFirst, serial);
     for (int64_t i = 0; i < m; i += span) {
       const int64_t rows = std::min(span, m - i);
       const Lines lines{&a.data[i * a.rs].x, a.rs, a.cs};
-      const Packed pa = can_read_in_place(a, m, k)
-                            ? Packed{reinterpret_cast<const char*>(lines.data), k / kTileDepth, 2 * a.rs}
-                            : pack<PackedA>(lines, rows, k, TileOrder::LinesFirst, serial);
-      areas({*unit, rows, cols, alpha, beta, {c.data + i * c.rs + j * c.cs, c.rs, c.cs}, pa, pb}, serial);
+      const Packed pa =
+          can_read_in_place(a, m, k)
+              ? Packed{reinterpret_cast<const char*>(lines.data), k / kTileDepth, 2 * a.rs}
+              : pack<PackedA>(lines, rows, k, TileOrder::LinesFirst, serial);
+      areas({*unit, rows, cols, alpha, beta, {c.data + i * c.rs + j * c.cs, c.rs, c.cs}, pa, pb},
+            serial);
     }
   }
   return true;

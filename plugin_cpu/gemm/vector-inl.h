@@ -18,9 +18,11 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// y = alpha * A x + beta * y for rows of A contiguous in k: four sums per row, added in a fixed order.
+// y = alpha * A x + beta * y for rows of A contiguous in k: four sums per row, added in a fixed
+// order.
 template <class T>
-void row_dots(int64_t m, int64_t k, T alpha, const T* a, int64_t rs, const T* x, T beta, T* y, int64_t y_step) {
+void row_dots(int64_t m, int64_t k, T alpha, const T* a, int64_t rs, const T* x, T beta, T* y,
+              int64_t y_step) {
   const hn::ScalableTag<T> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t i = 0; i < m; ++i) {
@@ -33,7 +35,8 @@ void row_dots(int64_t m, int64_t k, T alpha, const T* a, int64_t rs, const T* x,
       s2 = hn::MulAdd(hn::LoadU(d, row + p + 2 * lanes), hn::LoadU(d, x + p + 2 * lanes), s2);
       s3 = hn::MulAdd(hn::LoadU(d, row + p + 3 * lanes), hn::LoadU(d, x + p + 3 * lanes), s3);
     }
-    for (; p + lanes <= k; p += lanes) s0 = hn::MulAdd(hn::LoadU(d, row + p), hn::LoadU(d, x + p), s0);
+    for (; p + lanes <= k; p += lanes)
+      s0 = hn::MulAdd(hn::LoadU(d, row + p), hn::LoadU(d, x + p), s0);
     T sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
     for (; p < k; ++p) sum += row[p] * x[p];
     T& out = y[i * y_step];
@@ -43,7 +46,8 @@ void row_dots(int64_t m, int64_t k, T alpha, const T* a, int64_t rs, const T* x,
 
 // y += a column of A at a time, for columns that are contiguous in m.
 template <class T>
-void column_sums(int64_t m, int64_t k, T alpha, const T* a, int64_t cs, const T* x, T beta, T* y, int64_t y_step) {
+void column_sums(int64_t m, int64_t k, T alpha, const T* a, int64_t cs, const T* x, T beta, T* y,
+                 int64_t y_step) {
   constexpr int64_t kRun = 256;
   HWY_ALIGN T sum[kRun];
   for (int64_t i0 = 0; i0 < m; i0 += kRun) {
@@ -62,8 +66,8 @@ void column_sums(int64_t m, int64_t k, T alpha, const T* a, int64_t cs, const T*
 }
 
 template <class T>
-void vector_product(int64_t m, int64_t k, T alpha, Mat<const T> a, const T* x, int64_t x_step, T beta, T* y,
-                    int64_t y_step) {
+void vector_product(int64_t m, int64_t k, T alpha, Mat<const T> a, const T* x, int64_t x_step,
+                    T beta, T* y, int64_t y_step) {
   struct Gathered;
   if (x_step != 1) {
     T* g = static_cast<T*>(ThreadBuffer<Gathered>::get(k * static_cast<int64_t>(sizeof(T))));

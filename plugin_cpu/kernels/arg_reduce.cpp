@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// argmax, argmin, and max and min along a dimension with their indices: of equal elements the first, NaN before all.
-// Inputs arrive contiguous, as [outer, length, inner].
+// argmax, argmin, and max and min along a dimension with their indices: of equal elements the
+// first, NaN before all. Inputs arrive contiguous, as [outer, length, inner].
 #include "tenon/sdk/kernel.h"
 #include "tenon/sdk/ops/argmax.h"
 #include "tenon/sdk/ops/argmin.h"

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Attention in bfloat16 on a unit of tiles; without one the decomposition is faster. Overwritten: the output.
+// Attention in bfloat16 on a unit of tiles; without one the decomposition is faster. Overwritten:
+// the output.
 #include "plugin_cpu/rowwise/attention.h"
 
 #include "tenon/sdk/kernel.h"
@@ -16,8 +17,8 @@ Heads<T> heads_of(const Tensor& t) {
   return {t.data<T>(), {t.stride(0), t.stride(1), t.stride(2), t.stride(3)}};
 }
 
-tn_status fused_attention(Call&, Tensor out, Tensor query, Tensor key, Tensor value, OptTensor bias, bool is_causal,
-                          double scale) {
+tn_status fused_attention(Call&, Tensor out, Tensor query, Tensor key, Tensor value, OptTensor bias,
+                          bool is_causal, double scale) {
   if (bias.defined() && bias.dtype() != kFloat32) return TN_DECLINED;
   if (out.numel() == 0) return TN_OK;
   tenon::cpu::Attention a{query.size(0),

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Means of windows or cells and their gradients. Overwritten: the output. 16-bit floats are summed in float, integers
-// in int64.
+// Means of windows or cells and their gradients. Overwritten: the output. 16-bit floats are summed
+// in float, integers in int64.
 #include "tenon/sdk/ops/_adaptive_avg_pool2d.h"
 #include "tenon/sdk/ops/_adaptive_avg_pool2d_backward.h"
 #include "tenon/sdk/ops/_adaptive_avg_pool3d.h"
@@ -44,13 +44,16 @@ Window window(const Pool& p, const Divisor& divisor, const int64_t (&o)[3]) {
   Window w;
   int64_t padded = 1, inside = 1;
   for (int i = 0; i < 3; ++i) {
-    const int64_t start = o[i] * p.stride[i] - p.pad[i], end = std::min(start + p.kernel[i], p.in[i] + p.pad[i]);
+    const int64_t start = o[i] * p.stride[i] - p.pad[i],
+                  end = std::min(start + p.kernel[i], p.in[i] + p.pad[i]);
     w.from[i] = std::max<int64_t>(0, start);
     w.to[i] = std::max(w.from[i], std::min(end, p.in[i]));
     padded = product(padded, end - start);
     inside *= w.to[i] - w.from[i];
   }
-  w.divisor = divisor.fixed ? *divisor.fixed : divisor.include_pad ? padded : std::max<int64_t>(1, inside);
+  w.divisor = divisor.fixed         ? *divisor.fixed
+              : divisor.include_pad ? padded
+                                    : std::max<int64_t>(1, inside);
   return w;
 }
 
@@ -91,7 +94,8 @@ void forward(const Pool& p, const T* x, T* y, Windows&& windows) {
         for (int64_t d = w.from[0]; d < w.to[0]; ++d) {
           for (int64_t h = w.from[1]; h < w.to[1]; ++h) {
             const T* line = plane + (d * p.in[1] + h) * p.in[2];
-            for (int64_t i = w.from[2]; i < w.to[2]; ++i) sum = static_cast<C>(sum + static_cast<C>(line[i]));
+            for (int64_t i = w.from[2]; i < w.to[2]; ++i)
+              sum = static_cast<C>(sum + static_cast<C>(line[i]));
           }
         }
         // Integers divide as C++ does, towards zero.
@@ -121,7 +125,8 @@ void backward(const Pool& p, const T* dy, T* dx, Windows&& windows) {
       each_output(p, windows, [&](int64_t at, const Window& w) {
         C share;
         if constexpr (std::is_integral_v<C>)
-          share = static_cast<C>(math::div_trunc<int64_t>(grad[at], w.divisor));  // a divisor need not fit
+          share = static_cast<C>(
+              math::div_trunc<int64_t>(grad[at], w.divisor));  // a divisor need not fit
         else
           share = static_cast<C>(grad[at]) / static_cast<C>(w.divisor);
         for (int64_t d = w.from[0]; d < w.to[0]; ++d) {
@@ -138,22 +143,26 @@ void backward(const Pool& p, const T* dy, T* dx, Windows&& windows) {
   });
 }
 
-tn_status avg_forward(Tensor out, Tensor self, int nd, Ints kernel, Ints stride, Ints pad, Divisor divisor) {
+tn_status avg_forward(Tensor out, Tensor self, int nd, Ints kernel, Ints stride, Ints pad,
+                      Divisor divisor) {
   if (out.numel() == 0) return TN_OK;
   const Pool p = pool_windows(self, out, nd, kernel, stride, pad, {});
   dispatch_number(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    forward<T>(p, self.data<T>(), out.data<T>(), [&](const int64_t(&o)[3]) { return window(p, divisor, o); });
+    forward<T>(p, self.data<T>(), out.data<T>(),
+               [&](const int64_t(&o)[3]) { return window(p, divisor, o); });
   });
   return TN_OK;
 }
 
-tn_status avg_backward(Tensor out, Tensor grad, int nd, Ints kernel, Ints stride, Ints pad, Divisor divisor) {
+tn_status avg_backward(Tensor out, Tensor grad, int nd, Ints kernel, Ints stride, Ints pad,
+                       Divisor divisor) {
   if (out.numel() == 0) return TN_OK;
   const Pool p = pool_windows(out, grad, nd, kernel, stride, pad, {});
   dispatch_number(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    backward<T>(p, grad.data<T>(), out.data<T>(), [&](const int64_t(&o)[3]) { return window(p, divisor, o); });
+    backward<T>(p, grad.data<T>(), out.data<T>(),
+                [&](const int64_t(&o)[3]) { return window(p, divisor, o); });
   });
   return TN_OK;
 }
@@ -163,7 +172,8 @@ tn_status cells(Tensor out, Tensor self, int nd) {
   const Pool p = pool_shape(self, out, nd);
   dispatch_floating(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    forward<T>(p, self.data<T>(), out.data<T>(), [&](const int64_t(&o)[3]) { return cell_window(p, o); });
+    forward<T>(p, self.data<T>(), out.data<T>(),
+               [&](const int64_t(&o)[3]) { return cell_window(p, o); });
   });
   return TN_OK;
 }
@@ -173,33 +183,38 @@ tn_status cells_backward(Tensor out, Tensor grad, int nd) {
   const Pool p = pool_shape(out, grad, nd);
   dispatch_floating(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    backward<T>(p, grad.data<T>(), out.data<T>(), [&](const int64_t(&o)[3]) { return cell_window(p, o); });
+    backward<T>(p, grad.data<T>(), out.data<T>(),
+                [&](const int64_t(&o)[3]) { return cell_window(p, o); });
   });
   return TN_OK;
 }
 
 using OptInt = std::optional<int64_t>;
 
-tn_status avg_pool2d(Call&, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad, bool, bool include_pad,
-                     OptInt divisor) {
+tn_status avg_pool2d(Call&, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad, bool,
+                     bool include_pad, OptInt divisor) {
   return avg_forward(out, self, 2, kernel, stride, pad, {include_pad, divisor});
 }
-tn_status avg_pool3d(Call&, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad, bool, bool include_pad,
-                     OptInt divisor) {
+tn_status avg_pool3d(Call&, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad, bool,
+                     bool include_pad, OptInt divisor) {
   return avg_forward(out, self, 3, kernel, stride, pad, {include_pad, divisor});
 }
-tn_status avg_pool2d_backward(Call&, Tensor out, Tensor grad, Tensor, Ints kernel, Ints stride, Ints pad, bool,
-                              bool include_pad, OptInt divisor) {
+tn_status avg_pool2d_backward(Call&, Tensor out, Tensor grad, Tensor, Ints kernel, Ints stride,
+                              Ints pad, bool, bool include_pad, OptInt divisor) {
   return avg_backward(out, grad, 2, kernel, stride, pad, {include_pad, divisor});
 }
-tn_status avg_pool3d_backward(Call&, Tensor out, Tensor grad, Tensor, Ints kernel, Ints stride, Ints pad, bool,
-                              bool include_pad, OptInt divisor) {
+tn_status avg_pool3d_backward(Call&, Tensor out, Tensor grad, Tensor, Ints kernel, Ints stride,
+                              Ints pad, bool, bool include_pad, OptInt divisor) {
   return avg_backward(out, grad, 3, kernel, stride, pad, {include_pad, divisor});
 }
 tn_status adaptive2d(Call&, Tensor out, Tensor self, Ints) { return cells(out, self, 2); }
 tn_status adaptive3d(Call&, Tensor out, Tensor self, Ints) { return cells(out, self, 3); }
-tn_status adaptive2d_backward(Call&, Tensor out, Tensor grad, Tensor) { return cells_backward(out, grad, 2); }
-tn_status adaptive3d_backward(Call&, Tensor out, Tensor grad, Tensor) { return cells_backward(out, grad, 3); }
+tn_status adaptive2d_backward(Call&, Tensor out, Tensor grad, Tensor) {
+  return cells_backward(out, grad, 2);
+}
+tn_status adaptive3d_backward(Call&, Tensor out, Tensor grad, Tensor) {
+  return cells_backward(out, grad, 3);
+}
 
 }  // namespace
 

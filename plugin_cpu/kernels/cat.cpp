@@ -86,7 +86,8 @@ tn_status constant_pad(Call&, Tensor out, Tensor self, Ints pad, Scalar value) {
     using T = tn_type(tag);
     const T v = value.to<T>();
     T* p = out.data<T>();
-    parallel_for(out.numel(), kMoveGrain, [&](int64_t begin, int64_t end) { std::fill(p + begin, p + end, v); });
+    parallel_for(out.numel(), kMoveGrain,
+                 [&](int64_t begin, int64_t end) { std::fill(p + begin, p + end, v); });
   });
   Part to(out), from(self);
   for (int64_t k = 0; k < pad.size() / 2; ++k) {
@@ -94,7 +95,8 @@ tn_status constant_pad(Call&, Tensor out, Tensor self, Ints pad, Scalar value) {
     const int64_t before = pad[2 * k], after = pad[2 * k + 1];
     to.shift(d, std::max<int64_t>(before, 0));
     from.shift(d, std::max<int64_t>(-before, 0));
-    to.sizes[d] = from.sizes[d] = self.size(d) + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
+    to.sizes[d] = from.sizes[d] =
+        self.size(d) + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
     if (to.sizes[d] <= 0) return TN_OK;  // nothing of self is left
   }
   if (self.numel() > 0) copy_elements(to.tensor(), from.tensor());

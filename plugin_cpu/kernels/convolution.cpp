@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// convolution and convolution_backward. Overwritten: every output that is wanted. float32 goes to oneDNN, bfloat16 to
-// tiles or, where the processor multiplies it, to oneDNN; else 16-bit floats are computed in float32. Both are rounded
-// once. Other dtypes are unfolded and multiplied.
+// convolution and convolution_backward. Overwritten: every output that is wanted. float32 goes to
+// oneDNN, bfloat16 to tiles or, where the processor multiplies it, to oneDNN; else 16-bit floats
+// are computed in float32. Both are rounded once. Other dtypes are unfolded and multiplied.
 #include "tenon/sdk/ops/convolution.h"
 #include "tenon/sdk/ops/convolution_backward.h"
 
@@ -23,7 +23,8 @@ using tenon::cpu::packed::Origin;
 using tenon::cpu::packed::origin;
 
 // `x` is the wider side: the input, or the output of a transposed convolution.
-Conv geometry(Tensor x, Tensor weight, Tensor y, Ints stride, Ints padding, Ints dilation, int64_t groups) {
+Conv geometry(Tensor x, Tensor weight, Tensor y, Ints stride, Ints padding, Ints dilation,
+              int64_t groups) {
   Conv c;
   c.batch = x.size(0);
   c.channels = x.size(1);
@@ -44,7 +45,9 @@ Conv geometry(Tensor x, Tensor weight, Tensor y, Ints stride, Ints padding, Ints
   return c;
 }
 
-void zero(Tensor t) { std::fill_n(static_cast<char*>(t.data()), t.numel() * item_size(t.dtype()), char{0}); }
+void zero(Tensor t) {
+  std::fill_n(static_cast<char*>(t.data()), t.numel() * item_size(t.dtype()), char{0});
+}
 
 // A tensor's elements in the dtype that the products are computed in.
 class Widened {
@@ -55,8 +58,9 @@ class Widened {
       using T = tn_type(tag);
       float* to = memory_.as<float>();
       if constexpr (is_half_v<T>) {
-        parallel_for(t.numel(), 32768,
-                     [&](int64_t b, int64_t e) { tenon::cpu::to_float(t.data<T>() + b, to + b, e - b); });
+        parallel_for(t.numel(), 32768, [&](int64_t b, int64_t e) {
+          tenon::cpu::to_float(t.data<T>() + b, to + b, e - b);
+        });
       }
     });
   }
@@ -69,8 +73,9 @@ class Widened {
       using T = tn_type(tag);
       const float* from = memory_.as<float>();
       if constexpr (is_half_v<T>) {
-        parallel_for(t_.numel(), 32768,
-                     [&](int64_t b, int64_t e) { tenon::cpu::from_float(from + b, t_.data<T>() + b, e - b); });
+        parallel_for(t_.numel(), 32768, [&](int64_t b, int64_t e) {
+          tenon::cpu::from_float(from + b, t_.data<T>() + b, e - b);
+        });
       }
     });
   }
@@ -81,15 +86,17 @@ class Widened {
   Buffer memory_;
 };
 
-// Small cases are not worth a primitive, which takes about a millisecond to create; for products of whole images
-// (1x1) a reorder does not pay.
+// Small cases are not worth a primitive, which takes about a millisecond to create; for products of
+// whole images (1x1) a reorder does not pay.
 bool onednn_pays(DType t, const Conv& c) {
   return t == kFloat32 && c.work() * c.batch > 65536 && !(c.plain() && c.groups == 1);
 }
 
-void forward(DType t, const Conv& c, const void* x, const void* w, const Origin& from, const void* bias, void* y) {
-  if (t == kFloat32 && tenon::cpu::conv_forward_depthwise(c, static_cast<const float*>(x), static_cast<const float*>(w),
-                                                          static_cast<const float*>(bias), static_cast<float*>(y))) {
+void forward(DType t, const Conv& c, const void* x, const void* w, const Origin& from,
+             const void* bias, void* y) {
+  if (t == kFloat32 && tenon::cpu::conv_forward_depthwise(
+                           c, static_cast<const float*>(x), static_cast<const float*>(w),
+                           static_cast<const float*>(bias), static_cast<float*>(y))) {
     return;
   }
   if (onednn_pays(t, c) && tenon::cpu::conv_forward_onednn(t, c, x, w, from, bias, y)) {
@@ -98,7 +105,8 @@ void forward(DType t, const Conv& c, const void* x, const void* w, const Origin&
   tenon::cpu::conv_forward(t, c, x, w, bias, y);
 }
 
-void backward_data(DType t, const Conv& c, const void* dy, const void* w, const Origin& from, void* dx) {
+void backward_data(DType t, const Conv& c, const void* dy, const void* w, const Origin& from,
+                   void* dx) {
   if (onednn_pays(t, c) && tenon::cpu::conv_backward_data_onednn(t, c, dy, w, from, dx)) {
     return;
   }
@@ -106,7 +114,8 @@ void backward_data(DType t, const Conv& c, const void* dy, const void* w, const 
 }
 
 void backward_weights(DType t, const Conv& c, const void* x, const void* dy, void* dw) {
-  if (onednn_pays(t, c) && tenon::cpu::conv_backward_weights_onednn(t, c, x, dy, static_cast<float*>(dw))) {
+  if (onednn_pays(t, c) &&
+      tenon::cpu::conv_backward_weights_onednn(t, c, x, dy, static_cast<float*>(dw))) {
     return;
   }
   tenon::cpu::conv_backward_weights(t, c, x, dy, dw);
@@ -120,13 +129,16 @@ bool native_pays(DType t, const Conv& c) {
 bool forward_native(DType t, const Conv& c, const void* x, Tensor w, const void* bias, void* y) {
   if (t != kBFloat16) return false;
   return tenon::cpu::conv_forward_tiles(c, x, w.data(), bias, y) ||
-         (native_pays(t, c) && tenon::cpu::conv_forward_onednn(t, c, x, w.data(), origin(w), bias, y));
+         (native_pays(t, c) &&
+          tenon::cpu::conv_forward_onednn(t, c, x, w.data(), origin(w), bias, y));
 }
 
-bool backward_data_native(DType t, const Conv& c, const void* dy, Tensor w, const void* bias, void* dx) {
+bool backward_data_native(DType t, const Conv& c, const void* dy, Tensor w, const void* bias,
+                          void* dx) {
   if (t != kBFloat16) return false;
   return tenon::cpu::conv_backward_data_tiles(c, dy, w.data(), bias, dx) ||
-         (!bias && native_pays(t, c) && tenon::cpu::conv_backward_data_onednn(t, c, dy, w.data(), origin(w), dx));
+         (!bias && native_pays(t, c) &&
+          tenon::cpu::conv_backward_data_onednn(t, c, dy, w.data(), origin(w), dx));
 }
 
 bool backward_weights_native(const Conv& c, const void* x, const void* dy, Tensor dw) {
@@ -135,7 +147,8 @@ bool backward_weights_native(const Conv& c, const void* x, const void* dy, Tenso
   if (tenon::cpu::conv_backward_weights_tiles(c, x, dy, dw.data())) return true;
   if (!native_pays(t, c)) return false;
   const Widened out(dw, false);
-  if (!tenon::cpu::conv_backward_weights_onednn(t, c, x, dy, static_cast<float*>(out.data()))) return false;
+  if (!tenon::cpu::conv_backward_weights_onednn(t, c, x, dy, static_cast<float*>(out.data())))
+    return false;
   out.store();
   return true;
 }
@@ -146,8 +159,8 @@ int64_t plane(Tensor t) {
   return n;
 }
 
-tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor bias, Ints stride, Ints padding,
-                      Ints dilation, bool transposed, Ints, int64_t groups) {
+tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor bias, Ints stride,
+                      Ints padding, Ints dilation, bool transposed, Ints, int64_t groups) {
   if (out.numel() == 0) return TN_OK;
   if (input.numel() > 0 && weight.numel() > 0) {
     const Conv c = transposed ? geometry(out, weight, input, stride, padding, dilation, groups)
@@ -162,12 +175,12 @@ tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor 
     std::fill_n(static_cast<char*>(y.data()), out.numel() * item_size(t), char{0});
     if (b.data()) tenon::cpu::add_bias(t, out.size(0), out.size(1), plane(out), b.data(), y.data());
   } else if (transposed) {
-    backward_data(t, geometry(out, weight, input, stride, padding, dilation, groups), x.data(), w.data(), w.origin(),
-                  y.data());
+    backward_data(t, geometry(out, weight, input, stride, padding, dilation, groups), x.data(),
+                  w.data(), w.origin(), y.data());
     if (b.data()) tenon::cpu::add_bias(t, out.size(0), out.size(1), plane(out), b.data(), y.data());
   } else {
-    forward(t, geometry(input, weight, out, stride, padding, dilation, groups), x.data(), w.data(), w.origin(),
-            b.data(), y.data());
+    forward(t, geometry(input, weight, out, stride, padding, dilation, groups), x.data(), w.data(),
+            w.origin(), b.data(), y.data());
   }
   y.store();
   return TN_OK;
@@ -193,25 +206,28 @@ void weight_gradient(const Conv& c, Tensor dw, Tensor x, Tensor dy) {
   out.store();
 }
 
-tn_status convolution_backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad_output,
-                               Tensor input, Tensor weight, std::optional<Ints>, Ints stride, Ints padding,
-                               Ints dilation, bool transposed, Ints, int64_t groups, Bools) {
+tn_status convolution_backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias,
+                               Tensor grad_output, Tensor input, Tensor weight, std::optional<Ints>,
+                               Ints stride, Ints padding, Ints dilation, bool transposed, Ints,
+                               int64_t groups, Bools) {
   const bool empty = grad_output.numel() == 0 || input.numel() == 0 || weight.numel() == 0;
-  const Conv c = transposed ? geometry(grad_output, weight, input, stride, padding, dilation, groups)
-                            : geometry(input, weight, grad_output, stride, padding, dilation, groups);
+  const Conv c = transposed
+                     ? geometry(grad_output, weight, input, stride, padding, dilation, groups)
+                     : geometry(input, weight, grad_output, stride, padding, dilation, groups);
   if (empty) {
     if (grad_input.defined()) zero(grad_input);
     if (grad_weight.defined()) zero(grad_weight);
   } else {
     if (grad_input.defined()) input_gradient(c, transposed, grad_input, grad_output, weight);
     if (grad_weight.defined()) {
-      weight_gradient(c, grad_weight, transposed ? grad_output : input, transposed ? input : grad_output);
+      weight_gradient(c, grad_weight, transposed ? grad_output : input,
+                      transposed ? input : grad_output);
     }
   }
   if (grad_bias.defined()) {
     const Widened dy(grad_output, true), out(grad_bias, false);
-    tenon::cpu::bias_gradient(dy.dtype(), grad_output.size(0), grad_output.size(1), plane(grad_output), dy.data(),
-                              out.data());
+    tenon::cpu::bias_gradient(dy.dtype(), grad_output.size(0), grad_output.size(1),
+                              plane(grad_output), dy.data(), out.data());
     out.store();
   }
   return TN_OK;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// copy: every pair of dtypes, any strides. Same-size elements that lie across each other are moved in square tiles, so
-// that both sides are read and written by whole cache lines.
+// copy: every pair of dtypes, any strides. Same-size elements that lie across each other are moved
+// in square tiles, so that both sides are read and written by whole cache lines.
 #include "tenon/sdk/ops/copy.h"
 
 #include <algorithm>
@@ -16,8 +16,9 @@ namespace {
 
 using namespace sdk;
 
-constexpr int64_t kLine = 64;                 // bytes of a cache line: the width of a tile
-constexpr int64_t kLarge = int64_t{8} << 20;  // bytes; larger results have left the cache before they are read
+constexpr int64_t kLine = 64;  // bytes of a cache line: the width of a tile
+constexpr int64_t kLarge = int64_t{8}
+                           << 20;  // bytes; larger results have left the cache before they are read
 
 template <class T, int N>
 struct Pack {
@@ -30,7 +31,8 @@ struct Pack {
   static void store(char* p, Vector v) { std::memcpy(p, &v, sizeof v); }
 };
 
-// A block of source rows becomes columns of the tile. `tile` is [line elements][line elements], row-major.
+// A block of source rows becomes columns of the tile. `tile` is [line elements][line elements],
+// row-major.
 template <class T>
 void transpose_block(const char* src, int64_t row_stride, T* tile) {
   constexpr int64_t n = kLine / sizeof(T);
@@ -41,8 +43,10 @@ void transpose_block(const char* src, int64_t row_stride, T* tile) {
         const char* s = src + i * row_stride + j * 4;
         auto a = P::load(s), b = P::load(s + row_stride), c = P::load(s + 2 * row_stride),
              d = P::load(s + 3 * row_stride);
-        auto ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-        auto cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+        auto ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+             ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+        auto cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5),
+             cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
         char* t = reinterpret_cast<char*>(tile + j * n + i);
         P::store(t, __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5));
         P::store(t + kLine, __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7));
@@ -63,7 +67,8 @@ void transpose_block(const char* src, int64_t row_stride, T* tile) {
     }
   } else {
     for (int64_t i = 0; i < n; ++i) {
-      for (int64_t j = 0; j < n; ++j) std::memcpy(tile + j * n + i, src + i * row_stride + j * sizeof(T), sizeof(T));
+      for (int64_t j = 0; j < n; ++j)
+        std::memcpy(tile + j * n + i, src + i * row_stride + j * sizeof(T), sizeof(T));
     }
   }
 }
@@ -95,10 +100,11 @@ void finish_passing() {
 #endif
 }
 
-// dst[j][i] = src[i][j] for i of [i0, i1) and all j; dst rows are dst_stride bytes apart, src rows src_stride.
+// dst[j][i] = src[i][j] for i of [i0, i1) and all j; dst rows are dst_stride bytes apart, src rows
+// src_stride.
 template <class T>
-void transpose_band(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t i0, int64_t i1,
-                    int64_t nj, bool non_temporal) {
+void transpose_band(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t i0,
+                    int64_t i1, int64_t nj, bool non_temporal) {
   constexpr int64_t n = kLine / sizeof(T), item = sizeof(T);
   alignas(64) T tile[n * n];
   for (int64_t i = i0; i < i1; i += n) {
@@ -107,20 +113,24 @@ void transpose_band(char* dst, int64_t dst_stride, const char* src, int64_t src_
     if (rows == n) {
       for (; j + n <= nj; j += n) {
         transpose_block<T>(src + i * src_stride + j * item, src_stride, tile);
-        for (int64_t k = 0; k < n; ++k) store_line(dst + (j + k) * dst_stride + i * item, tile + k * n, non_temporal);
+        for (int64_t k = 0; k < n; ++k)
+          store_line(dst + (j + k) * dst_stride + i * item, tile + k * n, non_temporal);
       }
     }
     for (; j < nj; ++j) {
       for (int64_t k = 0; k < rows; ++k) {
-        std::memcpy(dst + j * dst_stride + (i + k) * item, src + (i + k) * src_stride + j * item, item);
+        std::memcpy(dst + j * dst_stride + (i + k) * item, src + (i + k) * src_stride + j * item,
+                    item);
       }
     }
   }
 }
 
-// The dimension along which the source is dense while the destination is not; -1: tiles do not help.
+// The dimension along which the source is dense while the destination is not; -1: tiles do not
+// help.
 int crossing(const StridedLoop& loop, int64_t item) {
-  if (loop.strides[0][0] != item || loop.strides[0][1] == item || loop.strides[0][1] == 0) return -1;
+  if (loop.strides[0][0] != item || loop.strides[0][1] == item || loop.strides[0][1] == 0)
+    return -1;
   for (int d = 1; d < loop.ndim; ++d) {
     if (loop.strides[d][1] == item && loop.sizes[d] >= 4 && loop.sizes[0] >= 4) return d;
   }
@@ -132,7 +142,8 @@ void copy_crossed(const StridedLoop& loop, int cross) {
   constexpr int64_t band = 4 * kLine / sizeof(T);
   const int64_t n0 = loop.sizes[0], nj = loop.sizes[cross], bands = (n0 + band - 1) / band;
   const bool large = loop.numel * static_cast<int64_t>(sizeof(T)) >= kLarge;
-  const int64_t planes = loop.numel / (n0 * nj), grain = std::max<int64_t>(1, kMoveGrain / (band * nj));
+  const int64_t planes = loop.numel / (n0 * nj),
+                grain = std::max<int64_t>(1, kMoveGrain / (band * nj));
   parallel_for(planes * bands, grain, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at) {
       char *dst = loop.base[0], *src = loop.base[1];
@@ -146,8 +157,8 @@ void copy_crossed(const StridedLoop& loop, int cross) {
       }
       const int64_t i0 = at % bands * band;
       const bool non_temporal = large && can_pass(dst, loop.strides[cross][0]);
-      transpose_band<T>(dst, loop.strides[cross][0], src, loop.strides[0][1], i0, std::min(n0, i0 + band), nj,
-                        non_temporal);
+      transpose_band<T>(dst, loop.strides[cross][0], src, loop.strides[0][1], i0,
+                        std::min(n0, i0 + band), nj, non_temporal);
     }
     if (large) finish_passing();
   });
@@ -178,7 +189,8 @@ void convert_run(char* dst, int64_t dst_stride, const char* src, int64_t src_str
     return;
   }
   for (int64_t i = 0; i < n; ++i) {
-    *reinterpret_cast<To*>(dst + i * dst_stride) = convert<To>(*reinterpret_cast<const From*>(src + i * src_stride));
+    *reinterpret_cast<To*>(dst + i * dst_stride) =
+        convert<To>(*reinterpret_cast<const From*>(src + i * src_stride));
   }
 }
 
@@ -190,7 +202,8 @@ RunFn find_run(DType to, DType from) {
   }
   return dispatch_all(to, [&](auto to_tag) -> RunFn {
     using To = tn_type(to_tag);
-    return dispatch_all(from, [](auto from_tag) -> RunFn { return &convert_run<To, tn_type(from_tag)>; });
+    return dispatch_all(from,
+                        [](auto from_tag) -> RunFn { return &convert_run<To, tn_type(from_tag)>; });
   });
 }
 
@@ -223,7 +236,8 @@ void copy_elements(const Tensor& out, const Tensor& src) {
   }
   const RunFn run = find_run(out.dtype(), src.dtype());
   parallel_for(loop.numel, kMoveGrain, [&](int64_t begin, int64_t end) {
-    loop.run(begin, end, [&](char* const* p, const int64_t* s, int64_t n) { run(p[0], s[0], p[1], s[1], n); });
+    loop.run(begin, end,
+             [&](char* const* p, const int64_t* s, int64_t n) { run(p[0], s[0], p[1], s[1], n); });
   });
 }
 

@@ -71,9 +71,9 @@ struct LogAddExp {
   }
 };
 
-// Four elements at a time where they are neighbors: what each adds to the running sum does not depend on it.
-// Not in float64, which has no wider type: there a partial sum of four may overflow or underflow although no result
-// does.
+// Four elements at a time where they are neighbors: what each adds to the running sum does not
+// depend on it. Not in float64, which has no wider type: there a partial sum of four may overflow
+// or underflow although no result does.
 template <class Op, class T>
 void scan_run(const T* in, T* to, int64_t n) {
   using A = Sum<T>;

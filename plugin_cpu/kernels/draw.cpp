@@ -15,8 +15,8 @@ namespace {
 
 using namespace sdk;
 
-tn_status randperm(Call&, Tensor out, int64_t n, Generator g, std::optional<DType>, std::optional<Layout>,
-                   std::optional<Device>, std::optional<bool>) {
+tn_status randperm(Call&, Tensor out, int64_t n, Generator g, std::optional<DType>,
+                   std::optional<Layout>, std::optional<Device>, std::optional<bool>) {
   std::vector<Keyed<uint64_t>> keys(static_cast<std::size_t>(n));
   each_random(g, n, 2, [&](int64_t at, int64_t count, const uint32_t* w) {
     for (int64_t i = 0; i < count; ++i)
@@ -26,7 +26,8 @@ tn_status randperm(Call&, Tensor out, int64_t n, Generator g, std::optional<DTyp
   dispatch_number(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     T* p = out.data<T>();
-    for (int64_t i = 0; i < n; ++i) p[i] = convert<T>(static_cast<int64_t>(keys[static_cast<std::size_t>(i)].index));
+    for (int64_t i = 0; i < n; ++i)
+      p[i] = convert<T>(static_cast<int64_t>(keys[static_cast<std::size_t>(i)].index));
   });
   return TN_OK;
 }
@@ -41,7 +42,8 @@ std::vector<double> weights_of(const T* row, int64_t n, int64_t draws, bool repl
   for (int64_t i = 0; i < n; ++i) {
     const double v = static_cast<double>(row[i]);
     if (!(v >= 0) || std::isinf(v))
-      throw Error(TN_ERROR_VALUE, "weight ", v, " at position ", i, " must be finite and not negative");
+      throw Error(TN_ERROR_VALUE, "weight ", v, " at position ", i,
+                  " must be finite and not negative");
     w[static_cast<std::size_t>(i)] = v;
     sum += v;
     positive += v > 0;
@@ -74,8 +76,10 @@ void draw_once(const std::vector<double>& w, int64_t draws, PhiloxReader& words,
   for (int64_t k = 0; k < draws; ++k) out[k] = times[static_cast<std::size_t>(k)].second;
 }
 
-tn_status multinomial(Call&, Tensor out, Tensor self, int64_t draws, bool replacement, Generator g) {
-  const int64_t n = self.size(-1), rows = self.ndim() == 2 ? self.size(0) : 1, per_row = 2 * (replacement ? draws : n);
+tn_status multinomial(Call&, Tensor out, Tensor self, int64_t draws, bool replacement,
+                      Generator g) {
+  const int64_t n = self.size(-1), rows = self.ndim() == 2 ? self.size(0) : 1,
+                per_row = 2 * (replacement ? draws : n);
   dispatch_floating(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     for (int64_t r = 0; r < rows; ++r) {

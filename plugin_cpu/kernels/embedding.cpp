@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// embedding and its gradient. Rows of the gradient are summed in the order of the indices, 16-bit floats in float32;
-// threads share out columns, or rows where there are many.
+// embedding and its gradient. Rows of the gradient are summed in the order of the indices, 16-bit
+// floats in float32; threads share out columns, or rows where there are many.
 #include "tenon/sdk/ops/embedding.h"
 
 #include <algorithm>
@@ -34,7 +34,8 @@ tn_status embedding(Call&, Tensor out, Tensor weight, Tensor indices, int64_t, b
 }
 TN_KERNEL(embedding, embedding, dtypes("floating").mixed_dtypes());
 
-// What is added to the rows of the gradient: row i of `grad` to row at[i], divided by its count where there are counts.
+// What is added to the rows of the gradient: row i of `grad` to row at[i], divided by its count
+// where there are counts.
 template <class T>
 struct Rows {
   const T* grad;
@@ -74,8 +75,8 @@ void add_columns(A* sum, const Rows<T>& rows) {
   });
 }
 
-// Blocks of rows of a gradient too large for a cache: each is cleared and accumulated by one thread, while it is in its
-// cache.
+// Blocks of rows of a gradient too large for a cache: each is cleared and accumulated by one
+// thread, while it is in its cache.
 constexpr int64_t kBlockBytes = 256 << 10, kFewBlocks = 8;
 
 template <class A, class T>
@@ -85,11 +86,13 @@ void clear_and_add_blocks(A* sum, int64_t height, const Rows<T>& rows) {
   while (row_bytes << (shift + 1) <= kBlockBytes) ++shift;
   const int64_t blocks = ((height - 1) >> shift) + 1;
   // Positions by block, in their order within each: start[b] is where those of block b begin.
-  std::vector<int64_t> start(static_cast<std::size_t>(blocks) + 2, 0), order(static_cast<std::size_t>(n));
+  std::vector<int64_t> start(static_cast<std::size_t>(blocks) + 2, 0),
+      order(static_cast<std::size_t>(n));
   for (int64_t i = 0; i < n; ++i) ++start[static_cast<std::size_t>((rows.at[i] >> shift) + 2)];
   for (std::size_t b = 3; b < start.size(); ++b) start[b] += start[b - 1];
   for (int64_t i = 0; i < n; ++i) {
-    order[static_cast<std::size_t>(start[static_cast<std::size_t>((rows.at[i] >> shift) + 1)]++)] = i;
+    order[static_cast<std::size_t>(start[static_cast<std::size_t>((rows.at[i] >> shift) + 1)]++)] =
+        i;
   }
   parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
     const int64_t first = begin << shift, last = std::min(height, end << shift);
@@ -102,15 +105,16 @@ void clear_and_add_blocks(A* sum, int64_t height, const Rows<T>& rows) {
 }
 
 template <class T>
-void sum_rows(const Tensor& out, const Tensor& grad, const IndexList& at, const std::vector<int64_t>& count,
-              int64_t skip) {
+void sum_rows(const Tensor& out, const Tensor& grad, const IndexList& at,
+              const std::vector<int64_t>& count, int64_t skip) {
   const int64_t width = out.size(1), height = out.size(0);
   // If all rows are one scalar, a single row is used for all.
   const bool one = same_everywhere(grad);
   const std::vector<T> row(static_cast<std::size_t>(one ? width : 0), one ? *grad.data<T>() : T(0));
   std::optional<Dense> dense;
   if (!one) dense.emplace(grad);
-  const Rows<T> rows{one ? row.data() : dense->tensor().data<T>(), one ? 0 : width, at, count, width, skip};
+  const Rows<T> rows{
+      one ? row.data() : dense->tensor().data<T>(), one ? 0 : width, at, count, width, skip};
   const int64_t bytes = out.numel() * item_size(out.dtype());
   if constexpr (!is_half_v<T>) {
     if (bytes >= kFewBlocks * kBlockBytes) return clear_and_add_blocks(out.data<T>(), height, rows);
@@ -122,8 +126,8 @@ void sum_rows(const Tensor& out, const Tensor& grad, const IndexList& at, const 
   });
 }
 
-tn_status embedding_dense_backward(Call&, Tensor out, Tensor grad, Tensor indices, int64_t num_weights,
-                                   int64_t padding_idx, bool by_frequency) {
+tn_status embedding_dense_backward(Call&, Tensor out, Tensor grad, Tensor indices,
+                                   int64_t num_weights, int64_t padding_idx, bool by_frequency) {
   const IndexList at(indices, 0, num_weights);
   if (out.numel() == 0) return TN_OK;
   std::vector<int64_t> count;
@@ -135,10 +139,12 @@ tn_status embedding_dense_backward(Call&, Tensor out, Tensor grad, Tensor indice
     std::fill_n(out.data<char>(), out.numel() * item_size(out.dtype()), char{0});
     return TN_OK;
   }
-  dispatch_floating(out.dtype(), [&](auto tag) { sum_rows<tn_type(tag)>(out, grad, at, count, padding_idx); });
+  dispatch_floating(out.dtype(),
+                    [&](auto tag) { sum_rows<tn_type(tag)>(out, grad, at, count, padding_idx); });
   return TN_OK;
 }
-TN_KERNEL(embedding_dense_backward, embedding_dense_backward, dtypes("floating").mixed_dtypes().any_strides());
+TN_KERNEL(embedding_dense_backward, embedding_dense_backward,
+          dtypes("floating").mixed_dtypes().any_strides());
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums, means and maxima of rows that are looked up: each bag is reduced while it is gathered. 16-bit floats are summed
-// in float32. Threads share out bags.
+// Sums, means and maxima of rows that are looked up: each bag is reduced while it is gathered.
+// 16-bit floats are summed in float32. Threads share out bags.
 #include <algorithm>
 #include <limits>
 
@@ -20,15 +20,17 @@ enum Mode { kSum = 0, kMean = 1, kMax = 2 };
 std::vector<int64_t> starts_of(const Tensor& offsets, int64_t n, bool with_last) {
   std::vector<int64_t> at = read_indices(offsets, 0, std::numeric_limits<int64_t>::max());
   if (!at.empty() && at[0] != 0)
-    throw Error(TN_ERROR_VALUE, "offsets[0] has to be 0, i.e. the first bag has to start at the first index, got ",
+    throw Error(TN_ERROR_VALUE,
+                "offsets[0] has to be 0, i.e. the first bag has to start at the first index, got ",
                 at[0]);
   for (std::size_t b = 1; b < at.size(); ++b) {
     if (at[b] < at[b - 1])
-      throw Error(TN_ERROR_VALUE, "offsets must not decrease: offsets[", static_cast<int64_t>(b), "] is ", at[b],
-                  " after ", at[b - 1]);
+      throw Error(TN_ERROR_VALUE, "offsets must not decrease: offsets[", static_cast<int64_t>(b),
+                  "] is ", at[b], " after ", at[b - 1]);
   }
   if (!at.empty() && at.back() > n)
-    throw Error(TN_ERROR_VALUE, "offsets[-1] can not be greater than input's length (", n, "), got ", at.back());
+    throw Error(TN_ERROR_VALUE, "offsets[-1] can not be greater than input's length (", n,
+                "), got ", at.back());
   if (with_last) at.pop_back();
   at.push_back(n);
   return at;
@@ -46,11 +48,13 @@ struct Bags {
   // The sum of a bag, and how many rows it is of.
   int64_t sum(int64_t bag, A* __restrict to) const {
     constexpr int64_t kAhead = 16;
-    const int64_t end = start[static_cast<std::size_t>(bag) + 1], row = width * static_cast<int64_t>(sizeof(T));
+    const int64_t end = start[static_cast<std::size_t>(bag) + 1],
+                  row = width * static_cast<int64_t>(sizeof(T));
     int64_t n = 0;
     std::fill_n(to, width, A(0));
     for (int64_t i = start[static_cast<std::size_t>(bag)]; i < end; ++i) {
-      if (i + kAhead < at.size()) prefetch_row(reinterpret_cast<const char*>(table + at[i + kAhead] * width), row);
+      if (i + kAhead < at.size())
+        prefetch_row(reinterpret_cast<const char*>(table + at[i + kAhead] * width), row);
       if (at[i] == padding) continue;
       ++n;
       const T* __restrict from = table + at[i] * width;
@@ -69,7 +73,8 @@ struct Bags {
     int64_t n = 0;
     std::fill_n(to, width, T(0));
     std::fill_n(row_of, width, int64_t{0});
-    for (int64_t i = start[static_cast<std::size_t>(bag)]; i < start[static_cast<std::size_t>(bag) + 1]; ++i) {
+    for (int64_t i = start[static_cast<std::size_t>(bag)];
+         i < start[static_cast<std::size_t>(bag) + 1]; ++i) {
       if (at[i] == padding) continue;
       const T* from = table + at[i] * width;
       for (int64_t k = 0; k < width; ++k) {
@@ -84,7 +89,8 @@ struct Bags {
 };
 
 template <class T>
-void reduce_bags(const Bags<T>& bags, const Tensor& out, const Tensor& bag_size, const Tensor& max_indices) {
+void reduce_bags(const Bags<T>& bags, const Tensor& out, const Tensor& bag_size,
+                 const Tensor& max_indices) {
   using A = compute_t<T>;
   const int64_t n = out.size(0), width = bags.width;
   const int64_t rows = std::max<int64_t>(1, n ? bags.at.size() / n : 1);
@@ -99,15 +105,17 @@ void reduce_bags(const Bags<T>& bags, const Tensor& out, const Tensor& bag_size,
                      continue;
                    }
                    size = bags.sum(b, sum.data());
-                   const A by = bags.mode == kMean ? static_cast<A>(std::max<int64_t>(size, 1)) : A(1);
-                   for (int64_t k = 0; k < width; ++k) to[k] = static_cast<T>(sum[static_cast<std::size_t>(k)] / by);
+                   const A by =
+                       bags.mode == kMean ? static_cast<A>(std::max<int64_t>(size, 1)) : A(1);
+                   for (int64_t k = 0; k < width; ++k)
+                     to[k] = static_cast<T>(sum[static_cast<std::size_t>(k)] / by);
                  }
                });
 }
 
-tn_status embedding_bag(Call&, Tensor out, Tensor offset2bag, Tensor bag_size, Tensor max_indices, Tensor weight,
-                        Tensor indices, Tensor offsets, bool, int64_t mode, bool, OptTensor factors,
-                        bool include_last_offset, int64_t padding_idx) {
+tn_status embedding_bag(Call&, Tensor out, Tensor offset2bag, Tensor bag_size, Tensor max_indices,
+                        Tensor weight, Tensor indices, Tensor offsets, bool, int64_t mode, bool,
+                        OptTensor factors, bool include_last_offset, int64_t padding_idx) {
   const IndexList at(indices, 0, weight.size(0));
   const std::vector<int64_t> start = starts_of(offsets, at.size(), include_last_offset);
   for (std::size_t b = 0; b + 1 < start.size(); ++b) {
@@ -116,8 +124,8 @@ tn_status embedding_bag(Call&, Tensor out, Tensor offset2bag, Tensor bag_size, T
   }
   dispatch_floating(weight.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    reduce_bags(Bags<T>{weight.data<T>(), factors.defined() ? factors.data<T>() : nullptr, at, start, weight.size(1),
-                        padding_idx, mode},
+    reduce_bags(Bags<T>{weight.data<T>(), factors.defined() ? factors.data<T>() : nullptr, at,
+                        start, weight.size(1), padding_idx, mode},
                 out, bag_size, max_indices);
   });
   return TN_OK;

@@ -56,7 +56,9 @@ tn_status zero(Call&, Tensor out, Tensor) {
   if (out.contiguous()) {
     char* p = out.data<char>();
     parallel_for(out.numel() * item_size(out.dtype()), int64_t{1} << 20,
-                 [&](int64_t begin, int64_t end) { std::memset(p + begin, 0, static_cast<std::size_t>(end - begin)); });
+                 [&](int64_t begin, int64_t end) {
+                   std::memset(p + begin, 0, static_cast<std::size_t>(end - begin));
+                 });
     return TN_OK;
   }
   dispatch_size(out.dtype(), [&](auto tag) { fill_with(out, tn_type(tag){0}); });
@@ -75,21 +77,25 @@ void by_position(const Tensor& out, F&& value) {
   });
 }
 
-// Each element from its position, in double, or in integers where the result is one, so that no error accumulates.
-tn_status arange(Call&, Tensor out, Scalar start, Scalar, Scalar step, std::optional<DType>, std::optional<Layout>,
-                 std::optional<Device>, std::optional<bool>) {
+// Each element from its position, in double, or in integers where the result is one, so that no
+// error accumulates.
+tn_status arange(Call&, Tensor out, Scalar start, Scalar, Scalar step, std::optional<DType>,
+                 std::optional<Layout>, std::optional<Device>, std::optional<bool>) {
   if (is_floating(out.dtype())) {
     const double a = start.to<double>(), b = step.to<double>();
     by_position(out, [=](int64_t i) { return a + b * static_cast<double>(i); });
   } else {
-    const uint64_t a = static_cast<uint64_t>(start.to<int64_t>()), b = static_cast<uint64_t>(step.to<int64_t>());
-    by_position(out, [=](int64_t i) { return static_cast<int64_t>(a + b * static_cast<uint64_t>(i)); });
+    const uint64_t a = static_cast<uint64_t>(start.to<int64_t>()),
+                   b = static_cast<uint64_t>(step.to<int64_t>());
+    by_position(out,
+                [=](int64_t i) { return static_cast<int64_t>(a + b * static_cast<uint64_t>(i)); });
   }
   return TN_OK;
 }
 TN_KERNEL(arange_start_step, arange, dtypes("number"));
 
-// Symmetric: the second half counts from the end, so that the end is met exactly. In the result's own precision.
+// Symmetric: the second half counts from the end, so that the end is met exactly. In the result's
+// own precision.
 template <class C>
 struct Evenly {
   C start, end, step;
@@ -97,7 +103,8 @@ struct Evenly {
   Evenly(C a, C b, int64_t steps)
       : start(a), end(b), step(steps > 1 ? (b - a) / static_cast<C>(steps - 1) : 0), n(steps) {}
   C operator()(int64_t i) const {
-    return i < n / 2 || n == 1 ? start + step * static_cast<C>(i) : end - step * static_cast<C>(n - 1 - i);
+    return i < n / 2 || n == 1 ? start + step * static_cast<C>(i)
+                               : end - step * static_cast<C>(n - 1 - i);
   }
 };
 
@@ -117,8 +124,9 @@ tn_status linspace(Call&, Tensor out, Scalar start, Scalar end, int64_t steps, s
 }
 TN_KERNEL(linspace, linspace, dtypes("number"));
 
-tn_status logspace(Call&, Tensor out, Scalar start, Scalar end, int64_t steps, double base, std::optional<DType>,
-                   std::optional<Layout>, std::optional<Device>, std::optional<bool>) {
+tn_status logspace(Call&, Tensor out, Scalar start, Scalar end, int64_t steps, double base,
+                   std::optional<DType>, std::optional<Layout>, std::optional<Device>,
+                   std::optional<bool>) {
   const Evenly<double> even(end_of(out, start), end_of(out, end), steps);
   by_position(out, [=](int64_t i) { return std::pow(base, even(i)); });
   return TN_OK;
@@ -145,23 +153,25 @@ tn_status triangle(Call&, Tensor out, Tensor self, int64_t diagonal) {
   const int64_t item = item_size(self.dtype()), batches = self.numel() / (rows * columns);
   const char* from = self.data<char>();
   char* to = out.data<char>();
-  // Diagonals outside of the matrix give the same as the corner ones; clamping keeps the sums below from overflowing.
+  // Diagonals outside of the matrix give the same as the corner ones; clamping keeps the sums below
+  // from overflowing.
   diagonal = std::clamp(diagonal, -rows - 1, columns + 1);
-  parallel_for(batches * rows, std::max<int64_t>(1, kMoveGrain / columns), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      const int64_t i = r % rows, at = r * columns * item;
-      const int64_t cut = std::clamp<int64_t>(i + diagonal + (Lower ? 1 : 0), 0, columns);
-      const std::size_t left = static_cast<std::size_t>(cut * item),
-                        right = static_cast<std::size_t>((columns - cut) * item);
-      if (Lower) {
-        if (to != from) std::memcpy(to + at, from + at, left);
-        std::memset(to + at + left, 0, right);
-      } else {
-        std::memset(to + at, 0, left);
-        if (to != from) std::memcpy(to + at + left, from + at + left, right);
-      }
-    }
-  });
+  parallel_for(
+      batches * rows, std::max<int64_t>(1, kMoveGrain / columns), [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          const int64_t i = r % rows, at = r * columns * item;
+          const int64_t cut = std::clamp<int64_t>(i + diagonal + (Lower ? 1 : 0), 0, columns);
+          const std::size_t left = static_cast<std::size_t>(cut * item),
+                            right = static_cast<std::size_t>((columns - cut) * item);
+          if (Lower) {
+            if (to != from) std::memcpy(to + at, from + at, left);
+            std::memset(to + at + left, 0, right);
+          } else {
+            std::memset(to + at, 0, left);
+            if (to != from) std::memcpy(to + at + left, from + at + left, right);
+          }
+        }
+      });
   return TN_OK;
 }
 TN_KERNEL(tril, triangle<true>, dtypes("all").inplace("0=0"));

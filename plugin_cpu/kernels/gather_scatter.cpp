@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// gather and the scatters. All indices are checked before the first write. Duplicates are combined in ascending order
-// of their position along `dim`, whatever the number of threads: a slice is never split between threads.
+// gather and the scatters. All indices are checked before the first write. Duplicates are combined
+// in ascending order of their position along `dim`, whatever the number of threads: a slice is
+// never split between threads.
 #include "tenon/sdk/ops/gather.h"
 
 #include <algorithm>
@@ -22,9 +23,12 @@ void check_along(const Tensor& self, int64_t dim, const Tensor& index) {
   check_indices(index, d, self.ndim() ? self.size(d) : 1);
 }
 
-int64_t slice_grain(int64_t length) { return std::max<int64_t>(1, kMoveGrain / std::max<int64_t>(1, length)); }
+int64_t slice_grain(int64_t length) {
+  return std::max<int64_t>(1, kMoveGrain / std::max<int64_t>(1, length));
+}
 
-// f(pointers) for each position; operand `index_at` is the index tensor, and pointer `moved` is moved by the index.
+// f(pointers) for each position; operand `index_at` is the index tensor, and pointer `moved` is
+// moved by the index.
 template <class I, class F>
 void each_position(AlongDim& loop, int index_at, int moved, F&& f) {
   const int n_operands = loop.rest.operands;
@@ -62,8 +66,9 @@ tn_status gather(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, bool
   dispatch_index(index.dtype(), [&](auto index_tag) {
     dispatch_size(out.dtype(), [&](auto tag) {
       using T = tn_type(tag);
-      each_position<tn_type(index_tag)>(
-          loop, 2, 1, [](char** p) { *reinterpret_cast<T*>(p[0]) = *reinterpret_cast<const T*>(p[1]); });
+      each_position<tn_type(index_tag)>(loop, 2, 1, [](char** p) {
+        *reinterpret_cast<T*>(p[0]) = *reinterpret_cast<const T*>(p[1]);
+      });
     });
   });
   return TN_OK;
@@ -72,14 +77,16 @@ TN_KERNEL(gather, gather, dtypes("all").any_strides().mixed_dtypes());
 
 // combine(target, source value) at every position; source elements are T.
 template <class A, class T, class F>
-void combine_into(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, F&& combine) {
+void combine_into(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src,
+                  F&& combine) {
   AlongDim loop(index.sizes(), dim);
   loop.add(out);
   loop.add(index);
   loop.add(src);
   dispatch_index(index.dtype(), [&](auto index_tag) {
-    each_position<tn_type(index_tag)>(
-        loop, 1, 0, [&](char** p) { combine(*reinterpret_cast<A*>(p[0]), *reinterpret_cast<const T*>(p[2])); });
+    each_position<tn_type(index_tag)>(loop, 1, 0, [&](char** p) {
+      combine(*reinterpret_cast<A*>(p[0]), *reinterpret_cast<const T*>(p[2]));
+    });
   });
 }
 
@@ -106,7 +113,8 @@ tn_status scatter_value(Call&, Tensor out, Tensor self, int64_t dim, Tensor inde
     using T = tn_type(tag);
     const T v = value.to<T>();
     dispatch_index(index.dtype(), [&](auto index_tag) {
-      each_position<tn_type(index_tag)>(loop, 1, 0, [v](char** p) { *reinterpret_cast<T*>(p[0]) = v; });
+      each_position<tn_type(index_tag)>(loop, 1, 0,
+                                        [v](char** p) { *reinterpret_cast<T*>(p[0]) = v; });
     });
   });
   return TN_OK;
@@ -126,8 +134,8 @@ tn_status scatter_add(Call&, Tensor out, Tensor self, int64_t dim, Tensor index,
 }
 TN_KERNEL(scatter_add, scatter_add, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
 
-tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src, Str reduce,
-                         bool include_self) {
+tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src,
+                         Str reduce, bool include_self) {
   if (index.numel() > 0) check_along(self, dim, index);
   start_from(out, self);
   if (index.numel() == 0) return TN_OK;
@@ -157,11 +165,13 @@ tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t dim, Tensor ind
           reduce_into<A>(t, v, mode);
       });
     });
-    if (mode == ReduceMode::Mean) divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
+    if (mode == ReduceMode::Mean)
+      divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
   });
   return TN_OK;
 }
-TN_KERNEL(scatter_reduce_two, scatter_reduce, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
+TN_KERNEL(scatter_reduce_two, scatter_reduce,
+          dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Samples of images and volumes at positions of a grid, and their gradients. Positions and weights are computed in
-// double, 16-bit floats are summed in float. Overwritten: the outputs.
+// Samples of images and volumes at positions of a grid, and their gradients. Positions and weights
+// are computed in double, 16-bit floats are summed in float. Overwritten: the outputs.
 #include <vector>
 
 #include "tenon/sdk/grid.h"
@@ -35,7 +35,10 @@ struct Sampler {
   int64_t size[3];  // of the input's spatial dimensions
 
   Sampler(Tensor input, Tensor grid, int64_t mode, int64_t border, bool align_corners)
-      : rules{mode, border, align_corners}, nd(input.ndim() - 2), batch(input.size(0)), channels(input.size(1)) {
+      : rules{mode, border, align_corners},
+        nd(input.ndim() - 2),
+        batch(input.size(0)),
+        channels(input.size(1)) {
     for (int d = 0; d < nd; ++d) {
       size[d] = input.size(d + 2);
       in_plane *= size[d];
@@ -44,7 +47,8 @@ struct Sampler {
     }
   }
 
-  // The coordinates of a position run from the last dimension to the first. Slopes only where they are needed.
+  // The coordinates of a position run from the last dimension to the first. Slopes only where they
+  // are needed.
   template <bool slopes, class T, class C>
   void find(const T* position, Neighbors<C>& n) const {
     n.count = 1;
@@ -52,14 +56,17 @@ struct Sampler {
     double weight[kMaxTaps] = {1}, slope[3][kMaxTaps] = {{1}, {1}, {1}};
     for (int d = 0; d < nd; ++d) {
       const GridTaps g = grid_taps(static_cast<double>(position[nd - 1 - d]), size[d], rules);
-      // Entry k becomes one entry per tap; from the last on, so that none is overwritten before it is read.
+      // Entry k becomes one entry per tap; from the last on, so that none is overwritten before it
+      // is read.
       for (int k = n.count - 1; k >= 0; --k) {
         for (int i = g.count - 1; i >= 0; --i) {
           const int to = k * g.count + i;
           if constexpr (slopes) {
-            for (int e = 0; e < 3; ++e) slope[e][to] = slope[e][k] * (e == d ? g.slope[i] : g.weight[i]);
+            for (int e = 0; e < 3; ++e)
+              slope[e][to] = slope[e][k] * (e == d ? g.slope[i] : g.weight[i]);
           }
-          n.offset[to] = n.offset[k] < 0 || g.index[i] < 0 ? -1 : n.offset[k] * size[d] + g.index[i];
+          n.offset[to] =
+              n.offset[k] < 0 || g.index[i] < 0 ? -1 : n.offset[k] * size[d] + g.index[i];
           weight[to] = weight[k] * g.weight[i];
         }
       }
@@ -147,13 +154,14 @@ void scatter_gradient(const Sampler& s, const T* grad, const T* grid, T* out) {
   using C = compute_t<T>;
   constexpr int64_t kChannels = 8;
   const int64_t groups = (s.channels + kChannels - 1) / kChannels;
-  const int64_t grain =
-      std::max<int64_t>(1, kWork / std::max<int64_t>(1, s.points * s.taps * std::min(s.channels, kChannels)));
+  const int64_t grain = std::max<int64_t>(
+      1, kWork / std::max<int64_t>(1, s.points * s.taps * std::min(s.channels, kChannels)));
   parallel_for(s.batch * groups, grain, [&](int64_t begin, int64_t end) {
     std::vector<C> sums;
     Neighbors<C> p;
     for (int64_t g = begin; g < end; ++g) {
-      const int64_t n = g / groups, c0 = g % groups * kChannels, count = std::min(kChannels, s.channels - c0);
+      const int64_t n = g / groups, c0 = g % groups * kChannels,
+                    count = std::min(kChannels, s.channels - c0);
       sums.assign(static_cast<std::size_t>(count * s.in_plane), C(0));
       const T* from = grad + (n * s.channels + c0) * s.points;
       for (int64_t i = 0; i < s.points; ++i) {
@@ -186,7 +194,8 @@ void slopes(const Sampler& s, const T* grad, const T* input, const T* grid, T* o
         if (p.offset[k] < 0) continue;
         C dot = 0;
         for (int64_t c = n * s.channels; c < (n + 1) * s.channels; ++c) {
-          dot += static_cast<C>(grad[c * s.points + i]) * static_cast<C>(input[c * s.in_plane + p.offset[k]]);
+          dot += static_cast<C>(grad[c * s.points + i]) *
+                 static_cast<C>(input[c * s.in_plane + p.offset[k]]);
         }
         for (int d = 0; d < s.nd; ++d) sum[d] += dot * p.slope[d][k];
       }
@@ -195,7 +204,8 @@ void slopes(const Sampler& s, const T* grad, const T* input, const T* grid, T* o
   });
 }
 
-tn_status forward(Call&, Tensor out, Tensor input, Tensor grid, int64_t mode, int64_t border, bool align_corners) {
+tn_status forward(Call&, Tensor out, Tensor input, Tensor grid, int64_t mode, int64_t border,
+                  bool align_corners) {
   if (out.numel() == 0) return TN_OK;
   const Sampler s(input, grid, mode, border, align_corners);
   dispatch_floating(input.dtype(), [&](auto tag) {
@@ -205,13 +215,15 @@ tn_status forward(Call&, Tensor out, Tensor input, Tensor grid, int64_t mode, in
   return TN_OK;
 }
 
-tn_status backward(Call&, Tensor grad_input, Tensor grad_grid, Tensor grad, Tensor input, Tensor grid, int64_t mode,
-                   int64_t border, bool align_corners, Bools) {
+tn_status backward(Call&, Tensor grad_input, Tensor grad_grid, Tensor grad, Tensor input,
+                   Tensor grid, int64_t mode, int64_t border, bool align_corners, Bools) {
   const Sampler s(input, grid, mode, border, align_corners);
   dispatch_floating(input.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    if (grad_input.defined()) scatter_gradient(s, grad.data<T>(), grid.data<T>(), grad_input.data<T>());
-    if (grad_grid.defined()) slopes(s, grad.data<T>(), input.data<T>(), grid.data<T>(), grad_grid.data<T>());
+    if (grad_input.defined())
+      scatter_gradient(s, grad.data<T>(), grid.data<T>(), grad_input.data<T>());
+    if (grad_grid.defined())
+      slopes(s, grad.data<T>(), input.data<T>(), grid.data<T>(), grad_grid.data<T>());
   });
   return TN_OK;
 }

@@ -65,26 +65,34 @@ tn_status histc(Call&, Tensor out, Tensor self, int64_t bins, Scalar min, Scalar
     }
     const std::vector<int64_t> counts = count(x, n, bins, r);
     for (int64_t i = 0; i < bins; ++i) {
-      out.data<T>()[i] = static_cast<T>(static_cast<compute_t<T>>(n > 0 ? counts[static_cast<std::size_t>(i)] : 0));
+      out.data<T>()[i] = static_cast<T>(
+          static_cast<compute_t<T>>(n > 0 ? counts[static_cast<std::size_t>(i)] : 0));
     }
   });
   return TN_OK;
 }
 
-// The bins between sorted edges. Where these are evenly spaced, all but for rounding, a quotient is close to the bin.
+// The bins between sorted edges. Where these are evenly spaced, all but for rounding, a quotient is
+// close to the bin.
 template <class C>
 class Edges {
  public:
-  explicit Edges(std::vector<C> edges) : edges_(std::move(edges)), bins_(static_cast<int64_t>(edges_.size()) - 1) {
-    per_unit_ = static_cast<double>(bins_) / (static_cast<double>(edges_.back()) - static_cast<double>(edges_[0]));
+  explicit Edges(std::vector<C> edges)
+      : edges_(std::move(edges)), bins_(static_cast<int64_t>(edges_.size()) - 1) {
+    per_unit_ = static_cast<double>(bins_) /
+                (static_cast<double>(edges_.back()) - static_cast<double>(edges_[0]));
     even_ = std::isfinite(per_unit_);
-    for (int64_t i = 0; even_ && i <= bins_; ++i) even_ = std::abs(place(at(i)) - static_cast<double>(i)) < 0.5;
+    for (int64_t i = 0; even_ && i <= bins_; ++i)
+      even_ = std::abs(place(at(i)) - static_cast<double>(i)) < 0.5;
   }
   int64_t bins() const { return bins_; }
   // -1: in none.
   int64_t bin(C v) const {
     if (!(v >= edges_.front() && v <= edges_.back())) return -1;
-    if (!even_) return std::min<int64_t>(std::upper_bound(edges_.begin(), edges_.end(), v) - edges_.begin(), bins_) - 1;
+    if (!even_)
+      return std::min<int64_t>(std::upper_bound(edges_.begin(), edges_.end(), v) - edges_.begin(),
+                               bins_) -
+             1;
     int64_t b = std::min(static_cast<int64_t>(place(v)), bins_ - 1);
     while (v < at(b)) --b;
     while (b + 1 < bins_ && v >= at(b + 1)) ++b;
@@ -93,7 +101,9 @@ class Edges {
 
  private:
   C at(int64_t i) const { return edges_[static_cast<std::size_t>(i)]; }
-  double place(C v) const { return (static_cast<double>(v) - static_cast<double>(edges_[0])) * per_unit_; }
+  double place(C v) const {
+    return (static_cast<double>(v) - static_cast<double>(edges_[0])) * per_unit_;
+  }
   std::vector<C> edges_;
   int64_t bins_;
   double per_unit_;
@@ -102,7 +112,8 @@ class Edges {
 
 // Sums are kept per block of elements, as counts are.
 template <class T>
-std::vector<double> sums_between(const T* x, const T* weight, int64_t n, const Edges<compute_t<T>>& edges) {
+std::vector<double> sums_between(const T* x, const T* weight, int64_t n,
+                                 const Edges<compute_t<T>>& edges) {
   using C = compute_t<T>;
   const int64_t bins = edges.bins();
   const int64_t grain = std::max(kMoveGrain, 8 * bins), blocks = (n + grain - 1) / grain;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Overwritten: the output. Sums of col2im run over the taps in order; 16-bit floats are summed in float.
+// Overwritten: the output. Sums of col2im run over the taps in order; 16-bit floats are summed in
+// float.
 #include "tenon/sdk/ops/im2col.h"
 #include "tenon/sdk/ops/col2im.h"
 
@@ -19,7 +20,9 @@ Conv geometry(Tensor image, Ints kernel, Ints dilation, Ints padding, Ints strid
   c.channels = image.size(-3);
   c.filters = c.groups = 1;
   for (int i = 0; i < 3; ++i) {
-    const auto item = [&](Ints v, int64_t none) { return i == 0 ? none : v[v.size() == 1 ? 0 : i - 1]; };
+    const auto item = [&](Ints v, int64_t none) {
+      return i == 0 ? none : v[v.size() == 1 ? 0 : i - 1];
+    };
     c.in[i] = i == 0 ? 1 : image.size(i - 3);
     c.kernel[i] = item(kernel, 1);
     c.dilation[i] = item(dilation, 1);
@@ -30,7 +33,8 @@ Conv geometry(Tensor image, Ints kernel, Ints dilation, Ints padding, Ints strid
   return c;
 }
 
-tn_status im2col(Call&, Tensor out, Tensor self, Ints kernel, Ints dilation, Ints padding, Ints stride) {
+tn_status im2col(Call&, Tensor out, Tensor self, Ints kernel, Ints dilation, Ints padding,
+                 Ints stride) {
   if (out.numel() == 0) return TN_OK;
   const Conv c = geometry(self, kernel, dilation, padding, stride);
   const int64_t image = c.channels * c.in_plane(), columns = c.channels * c.taps() * c.out_plane();
@@ -38,7 +42,8 @@ tn_status im2col(Call&, Tensor out, Tensor self, Ints kernel, Ints dilation, Int
     using T = tn_type(tag);
     parallel_for(c.batch, 1, [&](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) {
-        tenon::cpu::unfold_into(c, c.channels, self.data<T>() + n * image, out.data<T>() + n * columns);
+        tenon::cpu::unfold_into(c, c.channels, self.data<T>() + n * image,
+                                out.data<T>() + n * columns);
       }
     });
   });
@@ -57,14 +62,16 @@ void fold(const Conv& c, const T* columns, T* image) {
   }
 }
 
-tn_status col2im(Call&, Tensor out, Tensor self, Ints, Ints kernel, Ints dilation, Ints padding, Ints stride) {
+tn_status col2im(Call&, Tensor out, Tensor self, Ints, Ints kernel, Ints dilation, Ints padding,
+                 Ints stride) {
   if (out.numel() == 0) return TN_OK;
   const Conv c = geometry(out, kernel, dilation, padding, stride);
   const int64_t image = c.channels * c.in_plane(), columns = c.channels * c.taps() * c.out_plane();
   dispatch_number(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     parallel_for(c.batch, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n) fold<T>(c, self.data<T>() + n * columns, out.data<T>() + n * image);
+      for (int64_t n = begin; n < end; ++n)
+        fold<T>(c, self.data<T>() + n * columns, out.data<T>() + n * image);
     });
   });
   return TN_OK;

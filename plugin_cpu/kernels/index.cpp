@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Advanced indexing. The index tensors are converted to one table of byte offsets into self, checked before anything is
-// written; the dimensions without an index are inner loops.
+// Advanced indexing. The index tensors are converted to one table of byte offsets into self,
+// checked before anything is written; the dimensions without an index are inner loops.
 #include "tenon/sdk/ops/_index.h"
 
 #include <algorithm>
@@ -105,16 +105,18 @@ void make_plan(Plan& plan, const Tensor& self, const TensorList& indices) {
   }
 }
 
-// Byte offsets of the positions of plan.shape in a tensor of the result's shape (or broadcast to it), and the loop over
-// the other dimensions: operand 0 is self, operand 1 that tensor.
+// Byte offsets of the positions of plan.shape in a tensor of the result's shape (or broadcast to
+// it), and the loop over the other dimensions: operand 0 is self, operand 1 that tensor.
 struct Walk {
   std::vector<int64_t> offsets;
   std::vector<int64_t> rest_sizes;
   StridedLoop rest;
 
   Walk(const Plan& plan, const Tensor& self, const Tensor& other)
-      : rest_sizes(sizes(plan, self)), rest(Ints(rest_sizes.data(), static_cast<int64_t>(rest_sizes.size()))) {
-    const int n_index = static_cast<int>(plan.shape.size()), n_rest = static_cast<int>(plan.kept.size());
+      : rest_sizes(sizes(plan, self)),
+        rest(Ints(rest_sizes.data(), static_cast<int64_t>(rest_sizes.size()))) {
+    const int n_index = static_cast<int>(plan.shape.size()),
+              n_rest = static_cast<int>(plan.kept.size());
     const int rank = n_index + n_rest;
     auto step = [&](int d) -> int64_t {  // of dimension d of the result, in bytes of `other`
       const int k = d - (rank - other.ndim());
@@ -126,7 +128,8 @@ struct Walk {
     for (int i = 0; i < n_rest; ++i) {
       const int loop_dim = n_rest - 1 - i;
       rest.strides[loop_dim][0] =
-          self.stride(static_cast<int>(plan.kept[static_cast<std::size_t>(i)])) * item_size(self.dtype());
+          self.stride(static_cast<int>(plan.kept[static_cast<std::size_t>(i)])) *
+          item_size(self.dtype());
       rest.strides[loop_dim][1] = step(i < plan.at ? i : i + n_index);
     }
     rest.finish(1);
@@ -175,7 +178,8 @@ tn_status index(Call&, Tensor out, Tensor self, TensorList indices) {
         char* to = out.data<char>();
         for (int64_t b = begin; b < end; ++b) {
           const std::size_t k = static_cast<std::size_t>(b);
-          *reinterpret_cast<T*>(to + walk.offsets[k]) = *reinterpret_cast<const T*>(from + plan.offsets[k]);
+          *reinterpret_cast<T*>(to + walk.offsets[k]) =
+              *reinterpret_cast<const T*>(from + plan.offsets[k]);
         }
         return;
       }
@@ -195,21 +199,25 @@ TN_KERNEL(_index, index, dtypes("all").any_strides().mixed_dtypes());
 void check_values(const Plan& plan, const Tensor& self, const Tensor& values) {
   std::vector<int64_t> shape;
   for (std::size_t i = 0; i < plan.kept.size(); ++i) {
-    if (static_cast<int>(i) == plan.at) shape.insert(shape.end(), plan.shape.begin(), plan.shape.end());
+    if (static_cast<int>(i) == plan.at)
+      shape.insert(shape.end(), plan.shape.begin(), plan.shape.end());
     shape.push_back(self.size(static_cast<int>(plan.kept[i])));
   }
-  if (static_cast<int>(plan.kept.size()) <= plan.at) shape.insert(shape.end(), plan.shape.begin(), plan.shape.end());
+  if (static_cast<int>(plan.kept.size()) <= plan.at)
+    shape.insert(shape.end(), plan.shape.begin(), plan.shape.end());
   const int lead = static_cast<int>(shape.size()) - values.ndim();
   for (int d = 0; d < values.ndim(); ++d) {
     if (values.size(d) == 1) continue;
     if (lead + d < 0 || values.size(d) != shape[static_cast<std::size_t>(lead + d)]) {
       throw Error(TN_ERROR_INDEX, "argument 'values' of shape ", values.sizes(),
-                  " cannot be broadcast to the indexed shape ", Ints(shape.data(), static_cast<int64_t>(shape.size())));
+                  " cannot be broadcast to the indexed shape ",
+                  Ints(shape.data(), static_cast<int64_t>(shape.size())));
     }
   }
 }
 
-// Duplicates are written in the order of the indices: only the other dimensions are split between threads.
+// Duplicates are written in the order of the indices: only the other dimensions are split between
+// threads.
 template <class F>
 void each_put(const Plan& plan, const Walk& walk, F&& put) {
   parallel_for(walk.rest.numel, kMoveGrain, [&](int64_t begin, int64_t end) {
@@ -221,7 +229,8 @@ void each_put(const Plan& plan, const Walk& walk, F&& put) {
   });
 }
 
-tn_status index_put(Call&, Tensor out, Tensor self, TensorList indices, Tensor values, bool accumulate) {
+tn_status index_put(Call&, Tensor out, Tensor self, TensorList indices, Tensor values,
+                    bool accumulate) {
   {
     Plan plan;
     make_plan(plan, out, indices);
@@ -247,7 +256,8 @@ tn_status index_put(Call&, Tensor out, Tensor self, TensorList indices, Tensor v
     Walk walk(plan, target, values);
     each_put(plan, walk, [](char* to, int64_t ts, const char* from, int64_t fs, int64_t n) {
       for (int64_t i = 0; i < n; ++i) {
-        add_to<A>(*reinterpret_cast<A*>(to + i * ts), convert<A>(*reinterpret_cast<const T*>(from + i * fs)));
+        add_to<A>(*reinterpret_cast<A*>(to + i * ts),
+                  convert<A>(*reinterpret_cast<const T*>(from + i * fs)));
       }
     });
   });

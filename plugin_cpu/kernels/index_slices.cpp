@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Operators that read or write whole slices by a vector of indices: index_select, index_add, index_copy, index_fill,
-// index_reduce. Duplicates are combined in the order of the vector: threads split the elements of a slice, not the
-// slices.
+// Operators that read or write whole slices by a vector of indices: index_select, index_add,
+// index_copy, index_fill, index_reduce. Duplicates are combined in the order of the vector: threads
+// split the elements of a slice, not the slices.
 #include "tenon/sdk/ops/index_add.h"
 
 #include <algorithm>
@@ -46,19 +46,21 @@ void select_dense(const Tensor& out, const Tensor& self, int dim, const IndexLis
     });
     return;
   }
-  parallel_for(outer * n, std::max<int64_t>(1, kMoveGrain / inner), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end;) {
-      const char* slices = from + r / n * length * run;
-      const int64_t stop = std::min(end, (r / n + 1) * n);
-      for (int64_t k = r % n; r < stop; ++r, ++k) {
-        if (k + kAhead < n) prefetch_row(slices + index[k + kAhead] * run, run);
-        std::memcpy(to + r * run, slices + index[k] * run, static_cast<std::size_t>(run));
-      }
-    }
-  });
+  parallel_for(
+      outer * n, std::max<int64_t>(1, kMoveGrain / inner), [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end;) {
+          const char* slices = from + r / n * length * run;
+          const int64_t stop = std::min(end, (r / n + 1) * n);
+          for (int64_t k = r % n; r < stop; ++r, ++k) {
+            if (k + kAhead < n) prefetch_row(slices + index[k + kAhead] * run, run);
+            std::memcpy(to + r * run, slices + index[k] * run, static_cast<std::size_t>(run));
+          }
+        }
+      });
 }
 
-// f(pointers, strides, count) over parts of each slice. Operand `moved` stands at index[k], the others at k.
+// f(pointers, strides, count) over parts of each slice. Operand `moved` stands at index[k], the
+// others at k.
 template <class F>
 void each_slice(AlongDim& loop, int moved, const std::vector<int64_t>& index, F&& f) {
   loop.rest.finish(moved);
@@ -124,7 +126,8 @@ tn_status index_copy(Call&, Tensor out, Tensor self, int64_t given, Tensor index
 TN_KERNEL(index_copy, index_copy, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
 
 template <class T>
-void fill_slices(const Tensor& out, const Tensor& self, int64_t given, const Tensor& index, T value) {
+void fill_slices(const Tensor& out, const Tensor& self, int64_t given, const Tensor& index,
+                 T value) {
   const int dim = wrap_dim(given, self.ndim());
   const std::vector<int64_t> at = read_indices(index, dim, length_of(self, dim));
   start_from(out, self);
@@ -137,18 +140,24 @@ void fill_slices(const Tensor& out, const Tensor& self, int64_t given, const Ten
 }
 
 tn_status index_fill(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Scalar value) {
-  dispatch_all(out.dtype(), [&](auto tag) { fill_slices(out, self, dim, index, value.to<tn_type(tag)>()); });
+  dispatch_all(out.dtype(),
+               [&](auto tag) { fill_slices(out, self, dim, index, value.to<tn_type(tag)>()); });
   return TN_OK;
 }
-TN_KERNEL(index_fill_int_Scalar, index_fill, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
+TN_KERNEL(index_fill_int_Scalar, index_fill,
+          dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
 
-tn_status index_fill_tensor(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor value) {
-  dispatch_all(out.dtype(), [&](auto tag) { fill_slices(out, self, dim, index, element<tn_type(tag)>(value)); });
+tn_status index_fill_tensor(Call&, Tensor out, Tensor self, int64_t dim, Tensor index,
+                            Tensor value) {
+  dispatch_all(out.dtype(),
+               [&](auto tag) { fill_slices(out, self, dim, index, element<tn_type(tag)>(value)); });
   return TN_OK;
 }
-TN_KERNEL(index_fill_int_Tensor, index_fill_tensor, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
+TN_KERNEL(index_fill_int_Tensor, index_fill_tensor,
+          dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
 
-tn_status index_add(Call&, Tensor out, Tensor self, int64_t given, Tensor index, Tensor source, Scalar alpha) {
+tn_status index_add(Call&, Tensor out, Tensor self, int64_t given, Tensor index, Tensor source,
+                    Scalar alpha) {
   const int dim = wrap_dim(given, self.ndim());
   const std::vector<int64_t> at = read_indices(index, dim, length_of(self, dim));
   start_from(out, self);
@@ -172,8 +181,8 @@ tn_status index_add(Call&, Tensor out, Tensor self, int64_t given, Tensor index,
 }
 TN_KERNEL(index_add, index_add, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
 
-tn_status index_reduce(Call&, Tensor out, Tensor self, int64_t given, Tensor index, Tensor source, Str reduce,
-                       bool include_self) {
+tn_status index_reduce(Call&, Tensor out, Tensor self, int64_t given, Tensor index, Tensor source,
+                       Str reduce, bool include_self) {
   const int dim = wrap_dim(given, self.ndim());
   const std::vector<int64_t> at = read_indices(index, dim, length_of(self, dim));
   start_from(out, self);
@@ -195,8 +204,8 @@ tn_status index_reduce(Call&, Tensor out, Tensor self, int64_t given, Tensor ind
       loop.rest.run(0, loop.rest.numel, [&](char* const* p, const int64_t* s, int64_t n) {
         for (int64_t i = 0; i < n; ++i) {
           A& t = *reinterpret_cast<A*>(p[0] + i * s[0] + at[k] * loop.stride[0]);
-          const A v =
-              convert<A>(*reinterpret_cast<const T*>(p[1] + i * s[1] + static_cast<int64_t>(k) * loop.stride[1]));
+          const A v = convert<A>(*reinterpret_cast<const T*>(
+              p[1] + i * s[1] + static_cast<int64_t>(k) * loop.stride[1]));
           int64_t& count = *reinterpret_cast<int64_t*>(p[2] + i * s[2] + at[k] * count_stride);
           if (count++ == 0 && !include_self)
             t = v;
@@ -205,7 +214,8 @@ tn_status index_reduce(Call&, Tensor out, Tensor self, int64_t given, Tensor ind
         }
       });
     }
-    if (mode == ReduceMode::Mean) divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
+    if (mode == ReduceMode::Mean)
+      divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
   });
   return TN_OK;
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Layer and group normalization and their gradients. Overwritten: all outputs. Gradients of parameters are summed over
-// fixed blocks of rows, then over the blocks in order.
+// Layer and group normalization and their gradients. Overwritten: all outputs. Gradients of
+// parameters are summed over fixed blocks of rows, then over the blocks in order.
 #include "tenon/sdk/ops/native_group_norm.h"
 #include "tenon/sdk/ops/native_group_norm_backward.h"
 #include "tenon/sdk/ops/native_layer_norm.h"
@@ -30,7 +30,8 @@ Statistics<C> statistics(const C* x, int64_t n, double eps) {
   return {mean, static_cast<C>(1 / std::sqrt(static_cast<double>(variance) + eps))};
 }
 
-// Bytes; a larger result leaves the caches before it is read, so fetching its lines for writing is wasted.
+// Bytes; a larger result leaves the caches before it is read, so fetching its lines for writing is
+// wasted.
 constexpr int64_t kNonTemporalBytes = 32 << 20;
 
 int64_t row_grain(int64_t n) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, n)); }
@@ -41,15 +42,16 @@ int64_t product(Ints v) {
   return n;
 }
 
-tn_status layer_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, Ints shape, OptTensor weight,
-                     OptTensor bias, double eps) {
+tn_status layer_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, Ints shape,
+                     OptTensor weight, OptTensor bias, double eps) {
   const int64_t n = product(shape), rows = mean.numel();
   dispatch_floating(input.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     using C = Wide<T>;
     const auto w = parameter<T>(weight, weight.defined() ? n : 0, C(1));
     const auto b = parameter<T>(bias, bias.defined() ? n : 0, C(0));
-    const bool non_temporal = std::is_same_v<T, C> && rows * n * static_cast<int64_t>(sizeof(T)) >= kNonTemporalBytes;
+    const bool non_temporal =
+        std::is_same_v<T, C> && rows * n * static_cast<int64_t>(sizeof(T)) >= kNonTemporalBytes;
     parallel_for(rows, row_grain(n), [&](int64_t begin, int64_t end) {
       ReadRun<T> in(n);
       WriteRun<T> to(n);
@@ -57,8 +59,8 @@ tn_status layer_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, 
         const C* x = in(input.data<T>() + i * n, n);
         const Statistics<C> s = n > 0 ? statistics(x, n, eps) : Statistics<C>{C(NAN), C(NAN)};
         T* y = out.data<T>() + i * n;
-        row_normalize(x, w.empty() ? nullptr : w.data(), b.empty() ? nullptr : b.data(), to.at(y), n, s.mean, s.rstd,
-                      non_temporal);
+        row_normalize(x, w.empty() ? nullptr : w.data(), b.empty() ? nullptr : b.data(), to.at(y),
+                      n, s.mean, s.rstd, non_temporal);
         to.store(y, n);
         mean.data<T>()[i] = T(s.mean);
         rstd.data<T>()[i] = T(s.rstd);
@@ -73,7 +75,8 @@ template <class C>
 void gradient_row(const C* dy, const C* x, const C* w, C* dx, int64_t n, C mean, C rstd) {
   const Pair<C> sums = row_weighted_sums(dy, x, w, n, mean);
   const C count = static_cast<C>(n);
-  row_gradient(dy, x, w, dx, n, mean, rstd, -rstd * rstd * sums.second / count, -sums.first / count);
+  row_gradient(dy, x, w, dx, n, mean, rstd, -rstd * rstd * sums.second / count,
+               -sums.first / count);
 }
 
 // Adds `blocks` runs of n sums, one after the other, and rounds once.
@@ -89,8 +92,9 @@ void add_blocks(Tensor out, const Wide<T>* parts, int64_t blocks, int64_t step, 
   });
 }
 
-tn_status layer_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad, Tensor input,
-                              Ints shape, Tensor mean, Tensor rstd, OptTensor weight, OptTensor, Bools) {
+tn_status layer_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias,
+                              Tensor grad, Tensor input, Ints shape, Tensor mean, Tensor rstd,
+                              OptTensor weight, OptTensor, Bools) {
   const int64_t n = product(shape), rows = mean.numel();
   dispatch_floating(input.dtype(), [&](auto tag) {
     using T = tn_type(tag);
@@ -98,8 +102,10 @@ tn_status layer_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tens
     const auto w = parameter<T>(weight, weight.defined() ? n : 0, C(1));
     const bool parameters = grad_weight.defined() || grad_bias.defined();
     // At most 16 blocks: each has a run of sums for weight and one for bias.
-    const int64_t block = std::max(row_grain(n), (rows + 15) / 16), blocks = (rows + block - 1) / block;
-    Buffer memory(parameters ? std::max<int64_t>(1, blocks) * 2 * n * static_cast<int64_t>(sizeof(C)) : 0);
+    const int64_t block = std::max(row_grain(n), (rows + 15) / 16),
+                  blocks = (rows + block - 1) / block;
+    Buffer memory(
+        parameters ? std::max<int64_t>(1, blocks) * 2 * n * static_cast<int64_t>(sizeof(C)) : 0);
     C* parts = memory.as<C>();
     parallel_for(rows, block, [&](int64_t begin, int64_t end) {
       ReadRun<T> dys(n), xs(n);
@@ -124,8 +130,9 @@ tn_status layer_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tens
 }
 
 // A row is a group: channels of `plane` elements each.
-tn_status group_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, OptTensor weight, OptTensor bias,
-                     int64_t batch, int64_t channels, int64_t plane, int64_t groups, double eps) {
+tn_status group_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, OptTensor weight,
+                     OptTensor bias, int64_t batch, int64_t channels, int64_t plane, int64_t groups,
+                     double eps) {
   const int64_t per_group = channels / groups, n = per_group * plane;
   dispatch_floating(input.dtype(), [&](auto tag) {
     using T = tn_type(tag);
@@ -152,9 +159,10 @@ tn_status group_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, 
   return TN_OK;
 }
 
-tn_status group_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad, Tensor input,
-                              Tensor mean, Tensor rstd, OptTensor weight, int64_t batch, int64_t channels,
-                              int64_t plane, int64_t groups, Bools) {
+tn_status group_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias,
+                              Tensor grad, Tensor input, Tensor mean, Tensor rstd, OptTensor weight,
+                              int64_t batch, int64_t channels, int64_t plane, int64_t groups,
+                              Bools) {
   const int64_t per_group = channels / groups, n = per_group * plane;
   dispatch_floating(input.dtype(), [&](auto tag) {
     using T = tn_type(tag);
@@ -185,7 +193,8 @@ tn_status group_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tens
         for (int64_t k = 0; k < per_group; ++k) {
           const C weight_of = w[static_cast<std::size_t>(i % groups * per_group + k)];
           for (int64_t j = k * plane; j < (k + 1) * plane; ++j) {
-            dx[j] = r * ((dy[j] * weight_of - first / count) - (x[j] - m) * (r * r * second / count));
+            dx[j] =
+                r * ((dy[j] * weight_of - first / count) - (x[j] - m) * (r * r * second / count));
           }
         }
         to.store(grad_input.data<T>() + i * n, n);
@@ -193,7 +202,8 @@ tn_status group_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tens
     });
     for (int64_t c = 0; c < channels; ++c) {
       C db = 0, dw = 0;
-      for (int64_t i = 0; i < batch; ++i) db += sums[(i * channels + c) * 2], dw += sums[(i * channels + c) * 2 + 1];
+      for (int64_t i = 0; i < batch; ++i)
+        db += sums[(i * channels + c) * 2], dw += sums[(i * channels + c) * 2 + 1];
       if (grad_bias.defined()) grad_bias.data<T>()[c] = T(db);
       if (grad_weight.defined()) grad_weight.data<T>()[c] = T(dw);
     }

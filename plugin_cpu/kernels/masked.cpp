@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Masks: masked_fill, masked_select, masked_scatter, nonzero. Results whose size depends on the data take two
-// passes over fixed blocks: count, then write without branches.
+// Masks: masked_fill, masked_select, masked_scatter, nonzero. Results whose size depends on the
+// data take two passes over fixed blocks: count, then write without branches.
 #include "tenon/sdk/ops/masked_fill.h"
 
 #include <algorithm>
@@ -39,13 +39,15 @@ void fill_masked(const Tensor& out, const Tensor& self, const Tensor& mask, T va
       }
       for (int64_t i = 0; i < n; ++i) {
         const T x = *reinterpret_cast<const T*>(p[1] + i * s[1]);
-        *reinterpret_cast<T*>(p[0] + i * s[0]) = *reinterpret_cast<const uint8_t*>(p[2] + i * s[2]) ? value : x;
+        *reinterpret_cast<T*>(p[0] + i * s[0]) =
+            *reinterpret_cast<const uint8_t*>(p[2] + i * s[2]) ? value : x;
       }
     });
   });
 }
 
-// Moves the bits of a value as an unsigned integer of its size: one loop per size instead of one per dtype.
+// Moves the bits of a value as an unsigned integer of its size: one loop per size instead of one
+// per dtype.
 template <class T, class V>
 void fill_masked_bits(const Tensor& out, const Tensor& self, const Tensor& mask, V value) {
   T bits;
@@ -67,13 +69,16 @@ void fill_masked_value(const Tensor& out, const Tensor& self, const Tensor& mask
 }
 
 tn_status masked_fill(Call&, Tensor out, Tensor self, Tensor mask, Scalar value) {
-  dispatch_all(out.dtype(), [&](auto tag) { fill_masked_value(out, self, mask, value.to<tn_type(tag)>()); });
+  dispatch_all(out.dtype(),
+               [&](auto tag) { fill_masked_value(out, self, mask, value.to<tn_type(tag)>()); });
   return TN_OK;
 }
-TN_KERNEL(masked_fill_Scalar, masked_fill, dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
+TN_KERNEL(masked_fill_Scalar, masked_fill,
+          dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
 
 tn_status masked_fill_tensor(Call&, Tensor out, Tensor self, Tensor mask, Tensor value) {
-  dispatch_all(out.dtype(), [&](auto tag) { fill_masked_value(out, self, mask, element<tn_type(tag)>(value)); });
+  dispatch_all(out.dtype(),
+               [&](auto tag) { fill_masked_value(out, self, mask, element<tn_type(tag)>(value)); });
   return TN_OK;
 }
 TN_KERNEL(masked_fill_Tensor, masked_fill_tensor,
@@ -97,7 +102,8 @@ std::vector<int64_t> block_starts(int64_t n, F&& count) {
 // Sums of 64 fit the elements' own width, so that a vector holds as many sums as elements.
 template <class T>
 int64_t count_set(const T* x, int64_t begin, int64_t end) {
-  using Sum = std::conditional_t<sizeof(T) == 1, uint8_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint32_t>>;
+  using Sum = std::conditional_t<sizeof(T) == 1, uint8_t,
+                                 std::conditional_t<sizeof(T) == 2, uint16_t, uint32_t>>;
   int64_t n = 0, i = begin;
   for (; i + 64 <= end; i += 64) {
     Sum sum = 0;
@@ -108,8 +114,8 @@ int64_t count_set(const T* x, int64_t begin, int64_t end) {
   return n;
 }
 
-// to[0..count) = value(i) for each i below n with x[i] != 0. A value is stored before its mask is tested, but never
-// past the end, where another thread has its results.
+// to[0..count) = value(i) for each i below n with x[i] != 0. A value is stored before its mask is
+// tested, but never past the end, where another thread has its results.
 template <class X, class T, class F>
 void pack(const X* x, int64_t n, T* to, int64_t count, F&& value) {
   constexpr int64_t kStep = 8;
@@ -144,7 +150,8 @@ tn_status masked_select(Call& call, Tensor, Tensor self, Tensor mask) {
   int64_t n = 1;
   for (int64_t s : shape) n *= s;
   const uint8_t* m = dense_mask.tensor().data<uint8_t>();
-  const std::vector<int64_t> starts = block_starts(n, [&](int64_t b, int64_t e) { return count_set(m, b, e); });
+  const std::vector<int64_t> starts =
+      block_starts(n, [&](int64_t b, int64_t e) { return count_set(m, b, e); });
   const int64_t total = starts.back();
   const Tensor out = call.alloc_out(0, Ints(&total, 1), self.dtype());
   dispatch_size(self.dtype(), [&](auto tag) {
@@ -166,7 +173,8 @@ tn_status masked_scatter(Call&, Tensor out, Tensor self, Tensor mask, Tensor sou
   const uint8_t* m = dense_mask.tensor().data<uint8_t>();
   const int64_t n = out.numel(), found = count_set(m, 0, n);
   if (found > source.numel()) {
-    throw Error(TN_ERROR_VALUE, "argument 'source' has ", source.numel(), " elements but the mask selects ", found);
+    throw Error(TN_ERROR_VALUE, "argument 'source' has ", source.numel(),
+                " elements but the mask selects ", found);
   }
   if (out.data<char>() != self.data<char>()) copy_elements(out, self);
   dispatch_size(out.dtype(), [&](auto tag) {
@@ -189,14 +197,18 @@ tn_status masked_scatter(Call&, Tensor out, Tensor self, Tensor mask, Tensor sou
   });
   return TN_OK;
 }
-TN_KERNEL(masked_scatter, masked_scatter, dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
+TN_KERNEL(masked_scatter, masked_scatter,
+          dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
 
-// Row-major positions of [begin, end) that are set, one row of `ndim` integers each; at most `limit` rows are written.
+// Row-major positions of [begin, end) that are set, one row of `ndim` integers each; at most
+// `limit` rows are written.
 template <class T>
-void write_positions(const T* x, Ints sizes, int64_t begin, int64_t end, int64_t* out, int64_t limit) {
+void write_positions(const T* x, Ints sizes, int64_t begin, int64_t end, int64_t* out,
+                     int64_t limit) {
   const int rank = static_cast<int>(sizes.size());
   if (rank == 1) {
-    if constexpr (std::is_same_v<T, uint8_t>) return positions_set(x + begin, end - begin, begin, out, limit);
+    if constexpr (std::is_same_v<T, uint8_t>)
+      return positions_set(x + begin, end - begin, begin, out, limit);
     pack(x + begin, end - begin, out, limit, [&](int64_t i) { return begin + i; });
     return;
   }
@@ -220,7 +232,8 @@ tn_status nonzero(Call& call, Tensor, Tensor self) {
   dispatch_all(self.dtype(), [&](auto tag) {
     using T = std::conditional_t<std::is_same_v<tn_type(tag), bool>, uint8_t, tn_type(tag)>;
     const T* x = self.data<T>();
-    const std::vector<int64_t> starts = block_starts(n, [&](int64_t b, int64_t e) { return count_set(x, b, e); });
+    const std::vector<int64_t> starts =
+        block_starts(n, [&](int64_t b, int64_t e) { return count_set(x, b, e); });
     const int64_t sizes[2] = {starts.back(), rank};
     const Tensor out = call.alloc_out(0, Ints(sizes, 2), kInt64);
     if (rank == 0) return;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Largest elements of windows or cells, where they were, and the gradient. Overwritten: all outputs. NaN is the
-// maximum, the last one of several; of equal elements the first is taken.
+// Largest elements of windows or cells, where they were, and the gradient. Overwritten: all
+// outputs. NaN is the maximum, the last one of several; of equal elements the first is taken.
 #include <limits>
 #include <vector>
 
@@ -25,7 +25,8 @@ HWY_INLINE bool is_larger_or_nan(T v, T best) {
     return v > best;
 }
 
-// What does not change from line to line: which outputs a tap reaches, and where each window starts.
+// What does not change from line to line: which outputs a tap reaches, and where each window
+// starts.
 struct Across {
   std::vector<Taps> reach;
   std::vector<int32_t> start;
@@ -33,7 +34,8 @@ struct Across {
   bool simple;                 // at its first tap, each
   bool whole;                  // no window reaches into the padding
   explicit Across(const Pool& p) : reach(static_cast<std::size_t>(p.kernel[2])) {
-    for (int64_t t = 0; t < p.kernel[2]; ++t) reach[static_cast<std::size_t>(t)] = outputs_inside(p, t);
+    for (int64_t t = 0; t < p.kernel[2]; ++t)
+      reach[static_cast<std::size_t>(t)] = outputs_inside(p, t);
     simple = reach[0].first == 0 && reach[0].last == p.out[2];
     whole = simple && reach.back().last == p.out[2];
     for (int64_t o = 0; !simple && o < p.out[2]; ++o) {
@@ -47,11 +49,11 @@ struct Across {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One tap of windows that are kStep apart, as far as whole vectors go; elements from `end` on may not be read. The
-// first tap of all is the best one yet.
+// One tap of windows that are kStep apart, as far as whole vectors go; elements from `end` on may
+// not be read. The first tap of all is the best one yet.
 template <int kStep, bool kFirst, class D>
-HWY_INLINE int64_t take_vectors(D d, const float* x, const float* end, int64_t from, int64_t i, int64_t last,
-                                float* best, int32_t* where) {
+HWY_INLINE int64_t take_vectors(D d, const float* x, const float* end, int64_t from, int64_t i,
+                                int64_t last, float* best, int32_t* where) {
   const hn::RebindToSigned<D> di;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto steps = hn::Mul(hn::Iota(di, 0), hn::Set(di, kStep));
@@ -76,12 +78,16 @@ HWY_INLINE int64_t take_vectors(D d, const float* x, const float* end, int64_t f
 
 // One tap of all windows of a line that it reaches.
 template <int kStep, bool kFirst, class T, class C>
-HWY_INLINE void add_tap(const T* x, const T* end, int64_t from, int64_t step, Taps o, C* best, int32_t* where) {
+HWY_INLINE void add_tap(const T* x, const T* end, int64_t from, int64_t step, Taps o, C* best,
+                        int32_t* where) {
   int64_t i = o.first;
   if constexpr (std::is_same_v<T, float> && kStep != 0) {
-    i = take_vectors<kStep, kFirst>(hn::CappedTag<float, 16>(), x, end, from, i, o.last, best, where);
-    i = take_vectors<kStep, kFirst>(hn::CappedTag<float, 8>(), x, end, from, i, o.last, best, where);
-    i = take_vectors<kStep, kFirst>(hn::CappedTag<float, 4>(), x, end, from, i, o.last, best, where);
+    i = take_vectors<kStep, kFirst>(hn::CappedTag<float, 16>(), x, end, from, i, o.last, best,
+                                    where);
+    i = take_vectors<kStep, kFirst>(hn::CappedTag<float, 8>(), x, end, from, i, o.last, best,
+                                    where);
+    i = take_vectors<kStep, kFirst>(hn::CappedTag<float, 4>(), x, end, from, i, o.last, best,
+                                    where);
   }
   const int64_t s = kStep ? kStep : step;
   for (; i < o.last; ++i) {
@@ -93,8 +99,8 @@ HWY_INLINE void add_tap(const T* x, const T* end, int64_t from, int64_t step, Ta
 }
 
 template <bool kFirst, class T, class C>
-HWY_INLINE void add_tap_any_step(const T* x, const T* end, int64_t from, int64_t step, Taps o, C* best,
-                                 int32_t* where) {
+HWY_INLINE void add_tap_any_step(const T* x, const T* end, int64_t from, int64_t step, Taps o,
+                                 C* best, int32_t* where) {
   if (step == 1)
     add_tap<1, kFirst>(x, end, from, step, o, best, where);
   else if (step == 2)
@@ -107,10 +113,11 @@ template <class C>
 constexpr C kLowest = std::numeric_limits<C>::has_infinity ? -std::numeric_limits<C>::infinity()
                                                            : std::numeric_limits<C>::lowest();
 
-// One line of outputs: starts at each window's first element, then takes one tap after the other for all of them.
+// One line of outputs: starts at each window's first element, then takes one tap after the other
+// for all of them.
 template <class T, class C>
-void max_line(const Pool& p, const Across& across, const T* x, const T* end, int64_t od, int64_t oh, C* best,
-              int32_t* where) {
+void max_line(const Pool& p, const Across& across, const T* x, const T* end, int64_t od, int64_t oh,
+              C* best, int32_t* where) {
   const Taps td = taps_inside(p, 0, od), th = taps_inside(p, 1, oh);
   const int64_t n = p.out[2], s = p.stride[2];
   if (td.first == td.last || th.first == th.last) {  // every tap lies in the padding
@@ -121,7 +128,8 @@ void max_line(const Pool& p, const Across& across, const T* x, const T* end, int
   for (int64_t a = td.first; a < td.last; ++a) {
     const int64_t d = od * p.stride[0] - p.pad[0] + a * p.dilation[0];
     for (int64_t b = th.first; b < th.last; ++b) {
-      const int64_t h = oh * p.stride[1] - p.pad[1] + b * p.dilation[1], line = (d * p.in[1] + h) * p.in[2];
+      const int64_t h = oh * p.stride[1] - p.pad[1] + b * p.dilation[1],
+                    line = (d * p.in[1] + h) * p.in[2];
       if (a == td.first && b == th.first) {
         if (across.simple) {
           add_tap_any_step<true>(x, end, line, s, {0, n}, best, where);
@@ -132,9 +140,11 @@ void max_line(const Pool& p, const Across& across, const T* x, const T* end, int
           }
         }
       }
-      for (int64_t t = a == td.first && b == th.first && across.simple ? 1 : 0; t < p.kernel[2]; ++t) {
+      for (int64_t t = a == td.first && b == th.first && across.simple ? 1 : 0; t < p.kernel[2];
+           ++t) {
         const int64_t from = line + t * p.dilation[2] - p.pad[2];
-        add_tap_any_step<false>(x, end, from, s, across.reach[static_cast<std::size_t>(t)], best, where);
+        add_tap_any_step<false>(x, end, from, s, across.reach[static_cast<std::size_t>(t)], best,
+                                where);
       }
     }
   }
@@ -153,7 +163,8 @@ struct Best {
     const hn::RebindToSigned<D> di;
     const auto better = hn::Or(hn::Gt(v, value), hn::IsNaN(v));
     value = hn::IfThenElse(better, v, value);
-    where = hn::IfThenElse(hn::RebindMask(di, better), hn::Set(di, static_cast<int32_t>(at)), where);
+    where =
+        hn::IfThenElse(hn::RebindMask(di, better), hn::Set(di, static_cast<int32_t>(at)), where);
   }
   HWY_INLINE void store(D d, int64_t first, int64_t step, float* y, int64_t* indices) const {
     const hn::RebindToSigned<D> di;
@@ -167,12 +178,13 @@ struct Best {
   }
 };
 
-// A line whose windows lie inside of the plane, kStep apart: some windows at a time, all their taps in registers. The
-// last vector overlaps windows that are already computed.
+// A line whose windows lie inside of the plane, kStep apart: some windows at a time, all their taps
+// in registers. The last vector overlaps windows that are already computed.
 template <int kStep, class D>
-void whole_line(D d, const Pool& p, const float* x, int64_t od, int64_t oh, Taps td, Taps th, float* y,
-                int64_t* indices) {
-  const int64_t n = p.out[2], lanes = static_cast<int64_t>(hn::Lanes(d)), taps = p.kernel[2], apart = p.dilation[2];
+void whole_line(D d, const Pool& p, const float* x, int64_t od, int64_t oh, Taps td, Taps th,
+                float* y, int64_t* indices) {
+  const int64_t n = p.out[2], lanes = static_cast<int64_t>(hn::Lanes(d)), taps = p.kernel[2],
+                apart = p.dilation[2];
   const auto line = [&](int64_t a, int64_t b) {
     const int64_t plane = od * p.stride[0] - p.pad[0] + a * p.dilation[0];
     return (plane * p.in[1] + oh * p.stride[1] - p.pad[1] + b * p.dilation[1]) * p.in[2];
@@ -198,10 +210,12 @@ void whole_line(D d, const Pool& p, const float* x, int64_t od, int64_t oh, Taps
             best.update(d, odd, from + t + 1);
           }
           if (t == taps) continue;
-          hn::LoadInterleaved2(d, x + from + t - 1 + 2 * o, even, odd);  // nothing after the last window
+          hn::LoadInterleaved2(d, x + from + t - 1 + 2 * o, even,
+                               odd);  // nothing after the last window
           best.update(d, odd, from + t);
         } else {
-          for (int64_t t = 0; t < taps; ++t) best.update(d, hn::LoadU(d, x + from + t * apart + o), from + t * apart);
+          for (int64_t t = 0; t < taps; ++t)
+            best.update(d, hn::LoadU(d, x + from + t * apart + o), from + t * apart);
         }
       }
     }
@@ -211,8 +225,8 @@ void whole_line(D d, const Pool& p, const float* x, int64_t od, int64_t oh, Taps
 
 // False: not such a line, or a short one.
 template <class D>
-bool try_whole_line(D d, const Pool& p, const Across& across, const float* x, int64_t od, int64_t oh, float* y,
-                    int64_t* indices) {
+bool try_whole_line(D d, const Pool& p, const Across& across, const float* x, int64_t od,
+                    int64_t oh, float* y, int64_t* indices) {
   const Taps td = taps_inside(p, 0, od), th = taps_inside(p, 1, oh);
   if (!across.whole || p.out[2] < static_cast<int64_t>(hn::Lanes(d))) return false;
   if (td.first == td.last || th.first == th.last) return false;
@@ -231,7 +245,8 @@ void max_planes(const Pool& p, const T* x, T* y, int64_t* indices, int64_t begin
   using C = sdk::compute_t<T>;
   const Across across(p);
   const int64_t n = p.out[2];
-  Buffer values(n * static_cast<int64_t>(sizeof(C))), places(n * static_cast<int64_t>(sizeof(int32_t)));
+  Buffer values(n * static_cast<int64_t>(sizeof(C))),
+      places(n * static_cast<int64_t>(sizeof(int32_t)));
   C* best = values.as<C>();
   int32_t* where = places.as<int32_t>();
   for (int64_t q = begin; q < end; ++q) {
@@ -241,8 +256,10 @@ void max_planes(const Pool& p, const T* x, T* y, int64_t* indices, int64_t begin
       for (int64_t h = 0; h < p.out[1]; ++h, at += n) {
 #if HWY_TARGET != HWY_SCALAR
         if constexpr (std::is_same_v<T, float>) {
-          if (try_whole_line(hn::ScalableTag<float>(), p, across, plane, d, h, y + at, indices + at) ||
-              try_whole_line(hn::CappedTag<float, 4>(), p, across, plane, d, h, y + at, indices + at))
+          if (try_whole_line(hn::ScalableTag<float>(), p, across, plane, d, h, y + at,
+                             indices + at) ||
+              try_whole_line(hn::CappedTag<float, 4>(), p, across, plane, d, h, y + at,
+                             indices + at))
             continue;
         }
 #endif
@@ -254,8 +271,8 @@ void max_planes(const Pool& p, const T* x, T* y, int64_t* indices, int64_t begin
   }
 }
 
-void max_pool_planes(const Pool& p, sdk::DType dtype, const void* x, void* y, int64_t* indices, int64_t begin,
-                     int64_t end) {
+void max_pool_planes(const Pool& p, sdk::DType dtype, const void* x, void* y, int64_t* indices,
+                     int64_t begin, int64_t end) {
   sdk::dispatch_number(dtype, [&](auto tag) HWY_ATTR {
     using T = tn_type(tag);
     max_planes<T>(p, static_cast<const T*>(x), static_cast<T*>(y), indices, begin, end);
@@ -334,32 +351,35 @@ template <class T>
 void scatter(const Pool& p, const T* dy, const int64_t* indices, T* dx) {
   using C = compute_t<T>;
   const int64_t n = p.in_plane(), m = p.out_plane();
-  parallel_for(p.planes, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, n + m)), [&](int64_t begin, int64_t end) {
-    std::vector<C> sums(std::is_same_v<C, T> ? 0 : static_cast<std::size_t>(n));
-    for (int64_t q = begin; q < end; ++q) {
-      C* sum;
-      if constexpr (std::is_same_v<C, T>)
-        sum = dx + q * n;
-      else
-        sum = sums.data();
-      std::fill(sum, sum + n, C(0));
-      for (int64_t i = q * m; i < (q + 1) * m; ++i) {
-        if (static_cast<uint64_t>(indices[i]) >= static_cast<uint64_t>(n)) {
-          throw Error(TN_ERROR_INDEX, "index ", indices[i], " is out of bounds for a plane of ", n, " elements");
-        }
-        sum[indices[i]] = static_cast<C>(sum[indices[i]] + static_cast<C>(dy[i]));
-      }
-      if constexpr (!std::is_same_v<C, T>) {
-        for (int64_t i = 0; i < n; ++i) dx[q * n + i] = T(sum[i]);
-      }
-    }
-  });
+  parallel_for(p.planes, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, n + m)),
+               [&](int64_t begin, int64_t end) {
+                 std::vector<C> sums(std::is_same_v<C, T> ? 0 : static_cast<std::size_t>(n));
+                 for (int64_t q = begin; q < end; ++q) {
+                   C* sum;
+                   if constexpr (std::is_same_v<C, T>)
+                     sum = dx + q * n;
+                   else
+                     sum = sums.data();
+                   std::fill(sum, sum + n, C(0));
+                   for (int64_t i = q * m; i < (q + 1) * m; ++i) {
+                     if (static_cast<uint64_t>(indices[i]) >= static_cast<uint64_t>(n)) {
+                       throw Error(TN_ERROR_INDEX, "index ", indices[i],
+                                   " is out of bounds for a plane of ", n, " elements");
+                     }
+                     sum[indices[i]] = static_cast<C>(sum[indices[i]] + static_cast<C>(dy[i]));
+                   }
+                   if constexpr (!std::is_same_v<C, T>) {
+                     for (int64_t i = 0; i < n; ++i) dx[q * n + i] = T(sum[i]);
+                   }
+                 }
+               });
 }
 
 tn_status pool(Tensor out, Tensor indices, Tensor self, const Pool& p) {
   if (out.numel() == 0) return TN_OK;
   if (p.in_plane() > INT32_MAX) {
-    throw Error(TN_ERROR_UNSUPPORTED, "max_pool: a plane of ", p.in_plane(), " elements is too large");
+    throw Error(TN_ERROR_UNSUPPORTED, "max_pool: a plane of ", p.in_plane(),
+                " elements is too large");
   }
   parallel_for(p.planes, p.grain(), [&](int64_t begin, int64_t end) {
     using namespace tenon::cpu;
@@ -389,22 +409,28 @@ tn_status backward(Tensor out, Tensor grad, Tensor indices, int nd) {
   return TN_OK;
 }
 
-tn_status max_pool2d(Call&, Tensor out, Tensor indices, Tensor self, Ints kernel, Ints stride, Ints pad, Ints dilation,
-                     bool) {
+tn_status max_pool2d(Call&, Tensor out, Tensor indices, Tensor self, Ints kernel, Ints stride,
+                     Ints pad, Ints dilation, bool) {
   return pool(out, indices, self, pool_windows(self, out, 2, kernel, stride, pad, dilation));
 }
-tn_status max_pool3d(Call&, Tensor out, Tensor indices, Tensor self, Ints kernel, Ints stride, Ints pad, Ints dilation,
-                     bool) {
+tn_status max_pool3d(Call&, Tensor out, Tensor indices, Tensor self, Ints kernel, Ints stride,
+                     Ints pad, Ints dilation, bool) {
   return pool(out, indices, self, pool_windows(self, out, 3, kernel, stride, pad, dilation));
 }
-tn_status max_pool2d_backward(Call&, Tensor out, Tensor grad, Tensor, Ints, Ints, Ints, Ints, bool, Tensor indices) {
+tn_status max_pool2d_backward(Call&, Tensor out, Tensor grad, Tensor, Ints, Ints, Ints, Ints, bool,
+                              Tensor indices) {
   return backward(out, grad, indices, 2);
 }
-tn_status max_pool3d_backward(Call&, Tensor out, Tensor grad, Tensor, Ints, Ints, Ints, Ints, bool, Tensor indices) {
+tn_status max_pool3d_backward(Call&, Tensor out, Tensor grad, Tensor, Ints, Ints, Ints, Ints, bool,
+                              Tensor indices) {
   return backward(out, grad, indices, 3);
 }
-tn_status adaptive2d(Call&, Tensor out, Tensor indices, Tensor self, Ints) { return adaptive(out, indices, self, 2); }
-tn_status adaptive3d(Call&, Tensor out, Tensor indices, Tensor self, Ints) { return adaptive(out, indices, self, 3); }
+tn_status adaptive2d(Call&, Tensor out, Tensor indices, Tensor self, Ints) {
+  return adaptive(out, indices, self, 2);
+}
+tn_status adaptive3d(Call&, Tensor out, Tensor indices, Tensor self, Ints) {
+  return adaptive(out, indices, self, 3);
+}
 tn_status adaptive2d_backward(Call&, Tensor out, Tensor grad, Tensor, Tensor indices) {
   return backward(out, grad, indices, 2);
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// mm, addmm, bmm, baddbmm, mv, addmv, dot. Overwritten: the output. With beta 0 the addend is not read.
+// mm, addmm, bmm, baddbmm, mv, addmv, dot. Overwritten: the output. With beta 0 the addend is not
+// read.
 #include "tenon/sdk/ops/mm.h"
 #include "tenon/sdk/ops/addmm.h"
 #include "tenon/sdk/ops/addmv.h"
@@ -39,11 +40,13 @@ Mat<const void> operand(Tensor t, int d = 0, int64_t offset = 0) {
 Mat<void> column(Tensor t) { return {t.data(), step(t, 0), 1}; }
 Mat<const void> column_operand(Tensor t) { return {t.data(), step(t, 0), 1}; }
 
-// The factor of an integer product is an integer. Converted before anything is written, since this may fail.
+// The factor of an integer product is an integer. Converted before anything is written, since this
+// may fail.
 Scalar factor(Tensor out, Scalar s) {
   if (!is_integral(out.dtype())) return s;
-  return dispatch_integral(
-      out.dtype(), [&](auto tag) { return Scalar::of(static_cast<int64_t>(tenon::sdk::checked<tn_type(tag)>(s))); });
+  return dispatch_integral(out.dtype(), [&](auto tag) {
+    return Scalar::of(static_cast<int64_t>(tenon::sdk::checked<tn_type(tag)>(s)));
+  });
 }
 
 // Writes beta * self to out, to which the product is added; false: the product overwrites out.
@@ -53,7 +56,8 @@ bool copy_addend(Tensor out, Tensor self, Scalar beta) {
   dispatch_number(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     const int n = out.ndim();
-    const int64_t rows = n > 1 ? out.size(-2) : 1, cols = out.size(-1), batches = n > 2 ? out.size(0) : 1;
+    const int64_t rows = n > 1 ? out.size(-2) : 1, cols = out.size(-1),
+                  batches = n > 2 ? out.size(0) : 1;
     const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, cols));
     parallel_for(batches * rows, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -71,17 +75,18 @@ bool copy_addend(Tensor out, Tensor self, Scalar beta) {
 }
 
 tn_status mm(Call&, Tensor out, Tensor self, Tensor mat2) {
-  gemm(out.dtype(), self.size(0), mat2.size(1), self.size(1), kOne, operand(self), operand(mat2), kZero, matrix(out),
-       origin(mat2));
+  gemm(out.dtype(), self.size(0), mat2.size(1), self.size(1), kOne, operand(self), operand(mat2),
+       kZero, matrix(out), origin(mat2));
   return TN_OK;
 }
 
-tn_status addmm(Call&, Tensor out, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha) {
+tn_status addmm(Call&, Tensor out, Tensor self, Tensor mat1, Tensor mat2, Scalar beta,
+                Scalar alpha) {
   alpha = factor(out, alpha);
   beta = factor(out, beta);
   const bool add = copy_addend(out, self, beta);
-  gemm(out.dtype(), mat1.size(0), mat2.size(1), mat1.size(1), alpha, operand(mat1), operand(mat2), add ? beta : kZero,
-       matrix(out), origin(mat2));
+  gemm(out.dtype(), mat1.size(0), mat2.size(1), mat1.size(1), alpha, operand(mat1), operand(mat2),
+       add ? beta : kZero, matrix(out), origin(mat2));
   return TN_OK;
 }
 
@@ -90,8 +95,8 @@ void batched(Tensor out, Tensor a, Tensor b, Scalar alpha, Scalar beta) {
   const int64_t work = std::max<int64_t>(1, m * n * k);
   const auto run = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      gemm(out.dtype(), m, n, k, alpha, operand(a, 1, i * a.stride(0)), operand(b, 1, i * b.stride(0)), beta,
-           matrix(out, 1, i * out.stride(0)));
+      gemm(out.dtype(), m, n, k, alpha, operand(a, 1, i * a.stride(0)),
+           operand(b, 1, i * b.stride(0)), beta, matrix(out, 1, i * out.stride(0)));
     }
   };
   if (work > kGemmSerial && count < 8)
@@ -105,7 +110,8 @@ tn_status bmm(Call&, Tensor out, Tensor self, Tensor mat2) {
   return TN_OK;
 }
 
-tn_status baddbmm(Call&, Tensor out, Tensor self, Tensor batch1, Tensor batch2, Scalar beta, Scalar alpha) {
+tn_status baddbmm(Call&, Tensor out, Tensor self, Tensor batch1, Tensor batch2, Scalar beta,
+                  Scalar alpha) {
   alpha = factor(out, alpha);
   beta = factor(out, beta);
   const bool add = copy_addend(out, self, beta);
@@ -114,7 +120,8 @@ tn_status baddbmm(Call&, Tensor out, Tensor self, Tensor batch1, Tensor batch2, 
 }
 
 tn_status mv(Call&, Tensor out, Tensor self, Tensor vec) {
-  gemm(out.dtype(), self.size(0), 1, self.size(1), kOne, operand(self), column_operand(vec), kZero, column(out));
+  gemm(out.dtype(), self.size(0), 1, self.size(1), kOne, operand(self), column_operand(vec), kZero,
+       column(out));
   return TN_OK;
 }
 
@@ -122,14 +129,14 @@ tn_status addmv(Call&, Tensor out, Tensor self, Tensor mat, Tensor vec, Scalar b
   alpha = factor(out, alpha);
   beta = factor(out, beta);
   const bool add = copy_addend(out, self, beta);
-  gemm(out.dtype(), mat.size(0), 1, mat.size(1), alpha, operand(mat), column_operand(vec), add ? beta : kZero,
-       column(out));
+  gemm(out.dtype(), mat.size(0), 1, mat.size(1), alpha, operand(mat), column_operand(vec),
+       add ? beta : kZero, column(out));
   return TN_OK;
 }
 
 tn_status dot(Call&, Tensor out, Tensor self, Tensor tensor) {
-  gemm(out.dtype(), 1, 1, self.size(0), kOne, {self.data(), 1, step(self, 0)}, column_operand(tensor), kZero,
-       {out.data(), 1, 1});
+  gemm(out.dtype(), 1, 1, self.size(0), kOne, {self.data(), 1, step(self, 0)},
+       column_operand(tensor), kZero, {out.data(), 1, 1});
   return TN_OK;
 }
 

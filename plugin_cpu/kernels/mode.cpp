@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The most frequent element of each line: of several the smallest, at its last position. Overwritten: both outputs.
-// Every NaN is an element of its own, and greater than all others.
+// The most frequent element of each line: of several the smallest, at its last position.
+// Overwritten: both outputs. Every NaN is an element of its own, and greater than all others.
 #include <algorithm>
 #include <vector>
 
@@ -45,18 +45,20 @@ tn_status mode(Call&, Tensor values, Tensor indices, Tensor self, int64_t dim, b
     using T = tn_type(tag);
     using C = compute_t<T>;
     const T* x = self.data<T>();
-    parallel_for(values.numel(), std::max<int64_t>(1, kMoveGrain / (8 * length)), [&](int64_t begin, int64_t end) {
-      std::vector<C> line(static_cast<std::size_t>(length));
-      for (int64_t n = begin; n < end; ++n) {
-        const T* first = x + n / inner * inner * length + n % inner;
-        for (int64_t k = 0; k < length; ++k) line[static_cast<std::size_t>(k)] = static_cast<C>(first[k * inner]);
-        const C v = most_frequent(line);
-        int64_t at = v == v ? length - 1 : 0;
-        while (at > 0 && static_cast<C>(first[at * inner]) != v) --at;
-        values.data<T>()[n] = first[at * inner];
-        indices.data<int64_t>()[n] = at;
-      }
-    });
+    parallel_for(values.numel(), std::max<int64_t>(1, kMoveGrain / (8 * length)),
+                 [&](int64_t begin, int64_t end) {
+                   std::vector<C> line(static_cast<std::size_t>(length));
+                   for (int64_t n = begin; n < end; ++n) {
+                     const T* first = x + n / inner * inner * length + n % inner;
+                     for (int64_t k = 0; k < length; ++k)
+                       line[static_cast<std::size_t>(k)] = static_cast<C>(first[k * inner]);
+                     const C v = most_frequent(line);
+                     int64_t at = v == v ? length - 1 : 0;
+                     while (at > 0 && static_cast<C>(first[at * inner]) != v) --at;
+                     values.data<T>()[n] = first[at * inner];
+                     indices.data<int64_t>()[n] = at;
+                   }
+                 });
   });
   return TN_OK;
 }

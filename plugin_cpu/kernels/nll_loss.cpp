@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// nll_loss and nll_loss2d and their gradients. Overwritten: all outputs. Sums run in double over the targets in order.
+// nll_loss and nll_loss2d and their gradients. Overwritten: all outputs. Sums run in double over
+// the targets in order.
 #include "tenon/sdk/ops/nll_loss2d_backward.h"
 #include "tenon/sdk/ops/nll_loss2d_forward.h"
 #include "tenon/sdk/ops/nll_loss_backward.h"
@@ -28,7 +29,8 @@ struct Shape {
   int64_t at(int64_t i, int64_t c) const { return (i / plane * classes + c) * plane + i % plane; }
 };
 
-// f(position of the target, its class) for those that are not ignored. Before anything is written, all are checked.
+// f(position of the target, its class) for those that are not ignored. Before anything is written,
+// all are checked.
 template <class F>
 void each_target(const Shape& s, Tensor target, int64_t ignore, F&& f) {
   dispatch_integral(target.dtype(), [&](auto tag) {
@@ -47,8 +49,8 @@ void each_target(const Shape& s, Tensor target, int64_t ignore, F&& f) {
   });
 }
 
-tn_status forward(Call&, Tensor out, Tensor total_weight, Tensor self, Tensor target, OptTensor weight,
-                  int64_t reduction, int64_t ignore) {
+tn_status forward(Call&, Tensor out, Tensor total_weight, Tensor self, Tensor target,
+                  OptTensor weight, int64_t reduction, int64_t ignore) {
   const Shape s(self);
   dispatch_floating(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
@@ -79,8 +81,8 @@ tn_status forward(Call&, Tensor out, Tensor total_weight, Tensor self, Tensor ta
   return TN_OK;
 }
 
-tn_status backward(Call&, Tensor out, Tensor grad, Tensor self, Tensor target, OptTensor weight, int64_t reduction,
-                   int64_t ignore, Tensor total_weight) {
+tn_status backward(Call&, Tensor out, Tensor grad, Tensor self, Tensor target, OptTensor weight,
+                   int64_t reduction, int64_t ignore, Tensor total_weight) {
   const Shape s(self);
   dispatch_floating(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);

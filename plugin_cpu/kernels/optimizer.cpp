@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Steps of optimizers: every element is read and written once, and threads share out the elements of all tensors
-// together. 16-bit floats are computed in float and rounded once.
+// Steps of optimizers: every element is read and written once, and threads share out the elements
+// of all tensors together. 16-bit floats are computed in float and rounded once.
 #include "plugin_cpu/rowwise/optimizer.h"
 
 #include <algorithm>
@@ -46,13 +46,15 @@ void in_pieces(T* const (&runs)[5], int64_t n, Step&& step) {
   }
 }
 
-// step(pointers, n, k) over parts of the tensors at position k of the lists; an empty list has null pointers.
+// step(pointers, n, k) over parts of the tensors at position k of the lists; an empty list has null
+// pointers.
 template <class Step>
 void each_part(const TensorList (&lists)[5], Step&& step) {
   const int64_t count = lists[kParam].size();
   std::vector<int64_t> starts(static_cast<std::size_t>(count) + 1, 0);
   for (int64_t k = 0; k < count; ++k) {
-    starts[static_cast<std::size_t>(k) + 1] = starts[static_cast<std::size_t>(k)] + lists[kParam][k].numel();
+    starts[static_cast<std::size_t>(k) + 1] =
+        starts[static_cast<std::size_t>(k)] + lists[kParam][k].numel();
   }
   dispatch_floating(lists[kParam][0].dtype(), [&](auto tag) {
     using T = tn_type(tag);
@@ -79,7 +81,8 @@ std::vector<int64_t> counted(TensorList counts, Ints steps) {
   return out;
 }
 
-tn_status adam(const TensorList (&lists)[5], const std::vector<int64_t>& steps, double lr, const AdamNumbers& numbers) {
+tn_status adam(const TensorList (&lists)[5], const std::vector<int64_t>& steps, double lr,
+               const AdamNumbers& numbers) {
   each_part(lists, [&](auto* const(&places)[5], int64_t n, int64_t k) {
     AdamNumbers o = numbers;
     const double count = static_cast<double>(steps[static_cast<std::size_t>(k)]);
@@ -90,23 +93,25 @@ tn_status adam(const TensorList (&lists)[5], const std::vector<int64_t>& steps, 
   return TN_OK;
 }
 
-tn_status fused_adam(Call&, TensorList self, TensorList grads, TensorList means, TensorList squares, TensorList maxima,
-                     TensorList counts, Ints steps, double lr, double beta1, double beta2, double weight_decay,
-                     double eps, bool, bool maximize) {
+tn_status fused_adam(Call&, TensorList self, TensorList grads, TensorList means, TensorList squares,
+                     TensorList maxima, TensorList counts, Ints steps, double lr, double beta1,
+                     double beta2, double weight_decay, double eps, bool, bool maximize) {
   return adam({self, grads, means, squares, maxima}, counted(counts, steps), lr,
               {beta1, beta2, eps, weight_decay, 1, maximize});
 }
 
-tn_status fused_adamw(Call&, TensorList self, TensorList grads, TensorList means, TensorList squares, TensorList maxima,
-                      TensorList counts, Ints steps, double lr, double beta1, double beta2, double weight_decay,
-                      double eps, bool, bool maximize) {
+tn_status fused_adamw(Call&, TensorList self, TensorList grads, TensorList means,
+                      TensorList squares, TensorList maxima, TensorList counts, Ints steps,
+                      double lr, double beta1, double beta2, double weight_decay, double eps, bool,
+                      bool maximize) {
   const double shrink = weight_decay == 0 ? 1 : 1 - lr * weight_decay;
   return adam({self, grads, means, squares, maxima}, counted(counts, steps), lr,
               {beta1, beta2, eps, 0, shrink, maximize});
 }
 
-tn_status fused_sgd(Call&, TensorList self, TensorList grads, TensorList buffers, double weight_decay, double momentum,
-                    double lr, double dampening, bool nesterov, bool maximize, bool first) {
+tn_status fused_sgd(Call&, TensorList self, TensorList grads, TensorList buffers,
+                    double weight_decay, double momentum, double lr, double dampening,
+                    bool nesterov, bool maximize, bool first) {
   const SgdNumbers o{lr, momentum, dampening, weight_decay, nesterov, maximize, first};
   each_part({self, grads, buffers, {}, {}},
             [&](auto* const(&places)[5], int64_t n, int64_t) { sgd_step(places, n, o); });

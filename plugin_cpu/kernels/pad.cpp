@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Borders made of the elements themselves, and their gradients. Overwritten: the output. 16-bit floats are summed in
-// float.
+// Borders made of the elements themselves, and their gradients. Overwritten: the output. 16-bit
+// floats are summed in float.
 #include <algorithm>
 #include <vector>
 
@@ -34,7 +34,8 @@ struct Axis {
 Axis axis(int64_t in, int64_t out, int64_t before, bool reflect) {
   Axis a{in, out, std::vector<int64_t>(static_cast<std::size_t>(out))};
   for (int64_t o = 0; o < out; ++o) {
-    const int64_t i = o - before, low = reflect ? -i : 0, high = reflect ? 2 * (in - 1) - i : in - 1;
+    const int64_t i = o - before, low = reflect ? -i : 0,
+                  high = reflect ? 2 * (in - 1) - i : in - 1;
     a.source[static_cast<std::size_t>(o)] = i < 0 ? low : i >= in ? high : i;
   }
   return a;
@@ -56,7 +57,8 @@ struct Padding {
       *axes[k] = axis(in.size(d), out.size(d), pad[2 * k], reflect);
     }
     const int64_t first = pad[0];
-    before = std::clamp<int64_t>(first, 0, width.out);  // negative padding after it may cut the border off
+    before = std::clamp<int64_t>(first, 0,
+                                 width.out);  // negative padding after it may cut the border off
     from = std::clamp<int64_t>(-first, 0, width.in);
     run = std::max<int64_t>(0, std::min(width.out - before, width.in - from));
   }
@@ -72,16 +74,18 @@ struct Padding {
 template <class T>
 void pad_lines(const Padding& p, const T* x, T* y) {
   const int64_t lines = p.lines();
-  parallel_for(p.planes * lines, std::max<int64_t>(1, kMoveGrain / p.width.out), [&](int64_t begin, int64_t end) {
-    for (int64_t n = begin; n < end; ++n) {
-      const T* in = x + n / lines * p.in_plane() + p.line_source(n % lines) * p.width.in;
-      T* out = y + n * p.width.out;
-      const int64_t* source = p.width.source.data();
-      for (int64_t o = 0; o < p.before; ++o) out[o] = in[source[o]];
-      std::copy(in + p.from, in + p.from + p.run, out + p.before);
-      for (int64_t o = p.before + p.run; o < p.width.out; ++o) out[o] = in[source[o]];
-    }
-  });
+  parallel_for(p.planes * lines, std::max<int64_t>(1, kMoveGrain / p.width.out),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t n = begin; n < end; ++n) {
+                   const T* in =
+                       x + n / lines * p.in_plane() + p.line_source(n % lines) * p.width.in;
+                   T* out = y + n * p.width.out;
+                   const int64_t* source = p.width.source.data();
+                   for (int64_t o = 0; o < p.before; ++o) out[o] = in[source[o]];
+                   std::copy(in + p.from, in + p.from + p.run, out + p.before);
+                   for (int64_t o = p.before + p.run; o < p.width.out; ++o) out[o] = in[source[o]];
+                 }
+               });
 }
 
 template <class T>
@@ -116,7 +120,9 @@ template <bool reflect>
 tn_status pad(Call&, Tensor out, Tensor self, Ints padding) {
   if (out.numel() == 0) return TN_OK;
   const Padding p(self, out, padding, reflect);
-  dispatch_size(self.dtype(), [&](auto tag) { pad_lines(p, self.data<tn_type(tag)>(), out.data<tn_type(tag)>()); });
+  dispatch_size(self.dtype(), [&](auto tag) {
+    pad_lines(p, self.data<tn_type(tag)>(), out.data<tn_type(tag)>());
+  });
   return TN_OK;
 }
 
@@ -124,7 +130,9 @@ template <bool reflect>
 tn_status pad_backward(Call&, Tensor out, Tensor grad, Tensor, Ints padding) {
   if (out.numel() == 0) return TN_OK;
   const Padding p(out, grad, padding, reflect);
-  dispatch_floating(out.dtype(), [&](auto tag) { add_lines(p, grad.data<tn_type(tag)>(), out.data<tn_type(tag)>()); });
+  dispatch_floating(out.dtype(), [&](auto tag) {
+    add_lines(p, grad.data<tn_type(tag)>(), out.data<tn_type(tag)>());
+  });
   return TN_OK;
 }
 

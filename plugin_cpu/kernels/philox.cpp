@@ -12,8 +12,8 @@ namespace {
 
 using namespace sdk;
 
-tn_status prim_philox(Call&, Tensor out, Ints, std::optional<DType>, std::optional<int64_t>, std::optional<Device>,
-                      std::optional<bool>, Generator g) {
+tn_status prim_philox(Call&, Tensor out, Ints, std::optional<DType>, std::optional<int64_t>,
+                      std::optional<Device>, std::optional<bool>, Generator g) {
   int32_t* p = out.data<int32_t>();
   each_random(g, out.numel(), 1, [&](int64_t at, int64_t n, const uint32_t* w) {
     std::memcpy(p + at, w, static_cast<std::size_t>(n) * sizeof(uint32_t));

@@ -19,7 +19,8 @@ struct Pool {
   int64_t out_plane() const { return out[0] * out[1] * out[2]; }
   // Planes per task: about 32k outputs and taps.
   int64_t grain() const {
-    return std::max<int64_t>(1, 65536 / std::max<int64_t>(1, out_plane() * kernel[0] * kernel[1] * kernel[2]));
+    return std::max<int64_t>(
+        1, 65536 / std::max<int64_t>(1, out_plane() * kernel[0] * kernel[1] * kernel[2]));
   }
 };
 
@@ -37,12 +38,14 @@ inline Pool pool_shape(sdk::Tensor x, sdk::Tensor y, int nd) {
   return p;
 }
 
-inline Pool pool_windows(sdk::Tensor x, sdk::Tensor y, int nd, sdk::Ints kernel, sdk::Ints stride, sdk::Ints pad,
-                         sdk::Ints dilation) {
+inline Pool pool_windows(sdk::Tensor x, sdk::Tensor y, int nd, sdk::Ints kernel, sdk::Ints stride,
+                         sdk::Ints pad, sdk::Ints dilation) {
   Pool p = pool_shape(x, y, nd);
   for (int d = 0; d < nd; ++d) {
     const int i = 3 - nd + d;
-    const auto item = [&](sdk::Ints v, int64_t none) { return v.empty() ? none : v[v.size() == 1 ? 0 : d]; };
+    const auto item = [&](sdk::Ints v, int64_t none) {
+      return v.empty() ? none : v[v.size() == 1 ? 0 : d];
+    };
     p.kernel[i] = item(kernel, 1);
     p.stride[i] = item(stride, p.kernel[i]);
     p.pad[i] = item(pad, 0);
@@ -59,7 +62,8 @@ inline Taps taps_inside(const Pool& p, int i, int64_t o) {
   const int64_t start = o * p.stride[i] - p.pad[i];
   const int64_t first = start < 0 ? (-start + p.dilation[i] - 1) / p.dilation[i] : 0;
   const int64_t room = p.in[i] - start;  // positions start + t * dilation < in
-  const int64_t last = std::min(p.kernel[i], room > 0 ? (room + p.dilation[i] - 1) / p.dilation[i] : 0);
+  const int64_t last =
+      std::min(p.kernel[i], room > 0 ? (room + p.dilation[i] - 1) / p.dilation[i] : 0);
   return {first, std::max(first, last)};
 }
 

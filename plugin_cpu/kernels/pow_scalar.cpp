@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A tensor to the power of a scalar: frequent exponents are products and roots, the rest is pow element by element.
+// A tensor to the power of a scalar: frequent exponents are products and roots, the rest is pow
+// element by element.
 #include "plugin_cpu/pointwise/engine.h"
 #include "tenon/sdk/ops/pow.h"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Random operators. An element of float64, and of a range above 2^32, takes two words, the first one the high half;
-// others take one. Bits depend on seed, offset and the element's position alone.
+// Random operators. An element of float64, and of a range above 2^32, takes two words, the first
+// one the high half; others take one. Bits depend on seed, offset and the element's position alone.
 #include "tenon/sdk/ops/uniform.h"
 
 #include <algorithm>
@@ -49,7 +49,8 @@ tn_status uniform(Call&, Tensor out, Tensor, double from, double to, Generator g
         if constexpr (std::is_same_v<T, double>)
           u = philox_double(wide_word(w, i));
         else
-          u = static_cast<float>(static_cast<int32_t>(w[i] >> (32 - kBits<T>))) * (1.0f / (1 << kBits<T>));
+          u = static_cast<float>(static_cast<int32_t>(w[i] >> (32 - kBits<T>))) *
+              (1.0f / (1 << kBits<T>));
         p[at + i] = T(u * range + low);
       }
     });
@@ -129,7 +130,8 @@ void integers_to(const Tensor& out, const Generator& g, int64_t from, int64_t la
   integers(out, g, from, range, wide || range == 0 || (range - 1) >> 32 != 0 ? 2 : 1);
 }
 
-tn_status random_from(Call&, Tensor out, Tensor, int64_t from, std::optional<int64_t> to, Generator g) {
+tn_status random_from(Call&, Tensor out, Tensor, int64_t from, std::optional<int64_t> to,
+                      Generator g) {
   integers_to(out, g, from, to ? *to - 1 : INT64_MAX, !to);
   return TN_OK;
 }
@@ -201,21 +203,26 @@ void bernoulli_each(const Tensor& out, const P* p, const Generator& g) {
 }
 
 tn_status bernoulli(Call&, Tensor out, Tensor self, Generator g) {
-  dispatch_floating(out.dtype(), [&](auto tag) { bernoulli_each<tn_type(tag)>(out, self.data<tn_type(tag)>(), g); });
+  dispatch_floating(out.dtype(), [&](auto tag) {
+    bernoulli_each<tn_type(tag)>(out, self.data<tn_type(tag)>(), g);
+  });
   return TN_OK;
 }
 TN_KERNEL(bernoulli, bernoulli, dtypes("floating"));
 
 tn_status bernoulli_tensor(Call&, Tensor out, Tensor, Tensor p, Generator g) {
   dispatch_all(out.dtype(), [&](auto tag) {
-    dispatch_floating(p.dtype(), [&](auto p_tag) { bernoulli_each<tn_type(tag)>(out, p.data<tn_type(p_tag)>(), g); });
+    dispatch_floating(p.dtype(), [&](auto p_tag) {
+      bernoulli_each<tn_type(tag)>(out, p.data<tn_type(p_tag)>(), g);
+    });
   });
   return TN_OK;
 }
 TN_KERNEL(bernoulli_Tensor, bernoulli_tensor, dtypes("all").mixed_dtypes().inplace("0=0"));
 
 template <class T>
-void apply_dropout(const Tensor& out, const Tensor& keep, const Tensor& input, double p, const Generator& g) {
+void apply_dropout(const Tensor& out, const Tensor& keep, const Tensor& input, double p,
+                   const Generator& g) {
   using C = compute_t<T>;
   const T* x = input.data<T>();
   T* o = out.data<T>();
@@ -233,18 +240,20 @@ void apply_dropout(const Tensor& out, const Tensor& keep, const Tensor& input, d
     } else {
       for (int64_t i = 0; i < n; ++i) kept[i] = (w[i] >> 8) < limit;
     }
-    for (int64_t i = 0; i < n; ++i) o[at + i] = kept[i] ? T(static_cast<C>(x[at + i]) * scale) : T(C(0));
+    for (int64_t i = 0; i < n; ++i)
+      o[at + i] = kept[i] ? T(static_cast<C>(x[at + i]) * scale) : T(C(0));
   });
 }
 
-tn_status native_dropout(Call&, Tensor out, Tensor keep, Tensor input, double p, std::optional<bool> train,
-                         Generator g) {
+tn_status native_dropout(Call&, Tensor out, Tensor keep, Tensor input, double p,
+                         std::optional<bool> train, Generator g) {
   if (train && !*train) {
     copy_elements(out, input);
     std::fill_n(keep.data<char>(), keep.numel(), char{1});
     return TN_OK;
   }
-  dispatch_floating(out.dtype(), [&](auto tag) { apply_dropout<tn_type(tag)>(out, keep, input, p, g); });
+  dispatch_floating(out.dtype(),
+                    [&](auto tag) { apply_dropout<tn_type(tag)>(out, keep, input, p, g); });
   return TN_OK;
 }
 TN_KERNEL(native_dropout, native_dropout, dtypes("floating"));

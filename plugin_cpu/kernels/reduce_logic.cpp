@@ -13,7 +13,8 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::reduce::HWY_NAMESPACE {
 namespace {
 
-// Over elements as integers of their size. any keeps the bits that it saw, all whether it saw a zero.
+// Over elements as integers of their size. any keeps the bits that it saw, all whether it saw a
+// zero.
 template <class U, bool kAny>
 struct LogicOp {
   using In = U;
@@ -21,7 +22,9 @@ struct LogicOp {
   using Out = uint8_t;
   U mask;
   Acc identity() const { return 0; }
-  HWY_INLINE Acc load(U v, int64_t) const { return kAny ? v : static_cast<U>(-static_cast<U>((v & mask) == 0)); }
+  HWY_INLINE Acc load(U v, int64_t) const {
+    return kAny ? v : static_cast<U>(-static_cast<U>((v & mask) == 0));
+  }
   static HWY_INLINE Acc combine(Acc a, Acc b) { return a | b; }
   Out finish(Acc a) const { return kAny ? (a & mask) != 0 : a == 0; }
 };

@@ -37,8 +37,8 @@ struct ExtremumOp {
   T finish(Acc a) const { return a; }
 };
 
-// 16-bit floats as integers in their order: where the sign is set, the other bits are flipped. NaN is moved to the end
-// of the order that the reduction returns.
+// 16-bit floats as integers in their order: where the sign is set, the other bits are flipped. NaN
+// is moved to the end of the order that the reduction returns.
 template <bool kMax>
 struct HalfExtremumOp : ExtremumOp<int16_t, kMax> {
   using Limits = std::numeric_limits<int16_t>;
@@ -60,7 +60,8 @@ void Extremum(const Plan& plan, sdk::DType dtype, bool max) {
     else
       Reduce(ExtremumOp<T, false>(), plan);
   };
-  if (!sdk::is_floating(dtype)) return sdk::dispatch_integral(sdk::is_bool(dtype) ? sdk::kUInt8 : dtype, reduce);
+  if (!sdk::is_floating(dtype))
+    return sdk::dispatch_integral(sdk::is_bool(dtype) ? sdk::kUInt8 : dtype, reduce);
   if (dtype.bits == 32) return reduce(sdk::Type<float>());
   if (dtype.bits == 64) return reduce(sdk::Type<double>());
   const int16_t infinity = dtype.code == TN_FLOAT ? 0x7c00 : 0x7f80;

@@ -27,7 +27,8 @@ struct ProdOp {
 }  // namespace
 
 void Prod(const Plan& plan, sdk::DType in, sdk::DType out) {
-  ReduceTo(plan, in, out, [&](auto tag, const Plan& own) HWY_ATTR { Reduce(ProdOp<tn_type(tag)>{}, own); });
+  ReduceTo(plan, in, out,
+           [&](auto tag, const Plan& own) HWY_ATTR { Reduce(ProdOp<tn_type(tag)>{}, own); });
 }
 
 }  // namespace tenon::cpu::reduce::HWY_NAMESPACE
@@ -48,7 +49,8 @@ tn_status prod(Call&, Tensor out, Tensor self, std::optional<DType>) {
   return TN_OK;
 }
 
-tn_status prod_dim(Call&, Tensor out, Tensor self, int64_t dim, bool keepdim, std::optional<DType>) {
+tn_status prod_dim(Call&, Tensor out, Tensor self, int64_t dim, bool keepdim,
+                   std::optional<DType>) {
   TENON_DISPATCH(Prod)(Plan(out, self, Ints(&dim, 1), keepdim), self.dtype(), out.dtype());
   return TN_OK;
 }

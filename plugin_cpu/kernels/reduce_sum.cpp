@@ -33,7 +33,8 @@ struct SumOp {
 }  // namespace
 
 void Sum(const Plan& plan, sdk::DType in, sdk::DType out, double divisor) {
-  ReduceTo(plan, in, out, [&](auto tag, const Plan& own) HWY_ATTR { Reduce(SumOp<tn_type(tag)>{divisor}, own); });
+  ReduceTo(plan, in, out,
+           [&](auto tag, const Plan& own) HWY_ATTR { Reduce(SumOp<tn_type(tag)>{divisor}, own); });
 }
 
 }  // namespace tenon::cpu::reduce::HWY_NAMESPACE
@@ -50,12 +51,14 @@ TENON_EXPORT(Sum);
 
 using namespace sdk;
 
-tn_status sum(Call&, Tensor out, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType>) {
+tn_status sum(Call&, Tensor out, Tensor self, std::optional<Ints> dim, bool keepdim,
+              std::optional<DType>) {
   TENON_DISPATCH(Sum)(Plan(out, self, dim, keepdim), self.dtype(), out.dtype(), 1.0);
   return TN_OK;
 }
 
-tn_status mean(Call&, Tensor out, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType>) {
+tn_status mean(Call&, Tensor out, Tensor self, std::optional<Ints> dim, bool keepdim,
+               std::optional<DType>) {
   const Plan plan(out, self, dim, keepdim);
   TENON_DISPATCH(Sum)(plan, self.dtype(), out.dtype(), static_cast<double>(plan.reduced.count));
   return TN_OK;

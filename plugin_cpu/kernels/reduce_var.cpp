@@ -58,7 +58,8 @@ void VarMean(const Plan& plan, const Plan& mean_plan, sdk::DType dtype, double c
     for (int64_t o = 0; o < plan.kept.count; ++o) {
       int64_t in, out;
       mean_plan.kept.locate(o, &in, &out);
-      *reinterpret_cast<T*>(mean_plan.out + out) = static_cast<T>(mean[static_cast<std::size_t>(o)]);
+      *reinterpret_cast<T*>(mean_plan.out + out) =
+          static_cast<T>(mean[static_cast<std::size_t>(o)]);
     }
   });
 }
@@ -82,11 +83,13 @@ double correction_of(const std::optional<Scalar>& c) { return c ? c->to<double>(
 tn_status var_mean(Call&, Tensor var, Tensor mean, Tensor self, std::optional<Ints> dim,
                    std::optional<Scalar> correction, bool keepdim) {
   TENON_DISPATCH(VarMean)
-  (Plan(var, self, dim, keepdim), Plan(mean, self, dim, keepdim), self.dtype(), correction_of(correction));
+  (Plan(var, self, dim, keepdim), Plan(mean, self, dim, keepdim), self.dtype(),
+   correction_of(correction));
   return TN_OK;
 }
 
-tn_status var(Call&, Tensor out, Tensor self, std::optional<Ints> dim, std::optional<Scalar> correction, bool keepdim) {
+tn_status var(Call&, Tensor out, Tensor self, std::optional<Ints> dim,
+              std::optional<Scalar> correction, bool keepdim) {
   const Plan plan(out, self, dim, keepdim);
   Plan none = plan;
   none.out = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// softmax, log_softmax and their gradients. Overwritten: the output. 16-bit floats are computed in float and rounded
-// once. A row with NaN or +inf becomes NaN.
+// softmax, log_softmax and their gradients. Overwritten: the output. 16-bit floats are computed in
+// float and rounded once. A row with NaN or +inf becomes NaN.
 #include "tenon/sdk/ops/_log_softmax.h"
 #include "tenon/sdk/ops/_log_softmax_backward_data.h"
 #include "tenon/sdk/ops/_softmax.h"
@@ -26,20 +26,25 @@ SoftmaxShape shape_of(Tensor t, int64_t dim) {
 
 tn_status forward(Tensor out, Tensor self, int64_t dim, bool log) {
   if (out.numel() > 0)
-    tenon::cpu::softmax(self.dtype(), out.dtype(), shape_of(self, dim), log, self.data(), out.data());
+    tenon::cpu::softmax(self.dtype(), out.dtype(), shape_of(self, dim), log, self.data(),
+                        out.data());
   return TN_OK;
 }
 
 tn_status backward(Tensor out, Tensor grad, Tensor output, int64_t dim, bool log) {
   if (out.numel() > 0) {
-    tenon::cpu::softmax_backward(grad.dtype(), out.dtype(), shape_of(grad, dim), log, grad.data(), output.data(),
-                                 out.data());
+    tenon::cpu::softmax_backward(grad.dtype(), out.dtype(), shape_of(grad, dim), log, grad.data(),
+                                 output.data(), out.data());
   }
   return TN_OK;
 }
 
-tn_status softmax(Call&, Tensor out, Tensor self, int64_t dim, bool) { return forward(out, self, dim, false); }
-tn_status log_softmax(Call&, Tensor out, Tensor self, int64_t dim, bool) { return forward(out, self, dim, true); }
+tn_status softmax(Call&, Tensor out, Tensor self, int64_t dim, bool) {
+  return forward(out, self, dim, false);
+}
+tn_status log_softmax(Call&, Tensor out, Tensor self, int64_t dim, bool) {
+  return forward(out, self, dim, true);
+}
 tn_status softmax_backward(Call&, Tensor out, Tensor grad, Tensor output, int64_t dim, DType) {
   return backward(out, grad, output, dim, false);
 }

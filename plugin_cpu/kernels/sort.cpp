@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// sort, topk, kthvalue over slices of a dimension. Elements become unsigned keys in the order of their values, NaN
-// greatest, both zeros equal; descending order flips the keys, so that equal elements keep their order in both. Long
-// slices are sorted by radix, which is stable and does not depend on the values.
+// sort, topk, kthvalue over slices of a dimension. Elements become unsigned keys in the order of
+// their values, NaN greatest, both zeros equal; descending order flips the keys, so that equal
+// elements keep their order in both. Long slices are sorted by radix, which is stable and does not
+// depend on the values.
 #include <algorithm>
 #include <cstring>
 
@@ -30,7 +31,8 @@ HWY_INLINE key_t<T> min_key(const T* x, key_t<T> mask) {
   return lowest;
 }
 
-// The first position, in steps of 64, whose step has a key up to `bound`, or where no whole step is left.
+// The first position, in steps of 64, whose step has a key up to `bound`, or where no whole step is
+// left.
 int64_t skip_keys(sdk::DType dtype, const void* at, int64_t n, bool flip, uint64_t bound) {
   int64_t i = 0;
   sdk::dispatch_number(dtype, [&](auto tag) HWY_ATTR {
@@ -61,7 +63,8 @@ using namespace sdk;
 
 // One slice: `at` points to its first element, `stride` is in bytes.
 template <class T>
-void read_keys(const char* at, int64_t stride, int64_t n, bool flip, std::vector<Keyed<key_t<T>>>& out) {
+void read_keys(const char* at, int64_t stride, int64_t n, bool flip,
+               std::vector<Keyed<key_t<T>>>& out) {
   out.resize(static_cast<std::size_t>(n));
   using K = key_t<T>;
   const K mask = flip ? static_cast<K>(~K{0}) : K{0};
@@ -76,18 +79,22 @@ template <class T>
 void write_sorted(char* const* p, const int64_t* stride, const Keyed<key_t<T>>* order, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     const int64_t from = order[i].index;
-    *reinterpret_cast<T*>(p[0] + i * stride[0]) = *reinterpret_cast<const T*>(p[2] + from * stride[2]);
+    *reinterpret_cast<T*>(p[0] + i * stride[0]) =
+        *reinterpret_cast<const T*>(p[2] + from * stride[2]);
     *reinterpret_cast<int64_t*>(p[1] + i * stride[1]) = from;
   }
 }
 
 void check_length(int64_t n) {
-  if (n > int64_t{UINT32_MAX}) throw Error(TN_ERROR_UNSUPPORTED, "a dimension of ", n, " elements is too long to sort");
+  if (n > int64_t{UINT32_MAX})
+    throw Error(TN_ERROR_UNSUPPORTED, "a dimension of ", n, " elements is too long to sort");
 }
 
-// f(pointers to values, indices, self, scratch) for each slice. `kept` is the length of values and indices.
+// f(pointers to values, indices, self, scratch) for each slice. `kept` is the length of values and
+// indices.
 template <class T, class F>
-void each_slice(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim, F&& f) {
+void each_slice(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim,
+                F&& f) {
   check_length(self.ndim() ? self.size(wrap_dim(dim, self.ndim())) : 1);
   AlongDim loop(self.sizes(), dim);
   if (loop.rest.numel == 0) return;
@@ -107,26 +114,30 @@ void each_slice(const Tensor& values, const Tensor& indices, const Tensor& self,
   });
 }
 
-tn_status sort(Call&, Tensor values, Tensor indices, Tensor self, std::optional<bool>, int64_t dim, bool descending) {
+tn_status sort(Call&, Tensor values, Tensor indices, Tensor self, std::optional<bool>, int64_t dim,
+               bool descending) {
   dispatch_all(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    each_slice<T>(values, indices, self, dim, [&](char* const* p, const int64_t* s, int64_t n, auto& keys) {
-      read_keys<T>(p[2], s[2], n, descending, keys);
-      sort_keys(keys);
-      write_sorted<T>(p, s, keys.data(), n);
-    });
+    each_slice<T>(values, indices, self, dim,
+                  [&](char* const* p, const int64_t* s, int64_t n, auto& keys) {
+                    read_keys<T>(p[2], s[2], n, descending, keys);
+                    sort_keys(keys);
+                    write_sorted<T>(p, s, keys.data(), n);
+                  });
   });
   return TN_OK;
 }
 TN_KERNEL(sort_stable, sort, dtypes("all").any_strides());
 
-// The k first of keys that a row yields, unordered: candidates above a rising threshold, cut back when they are many.
+// The k first of keys that a row yields, unordered: candidates above a rising threshold, cut back
+// when they are many.
 template <class T>
 void first_keys(DType dtype, const char* at, int64_t stride, int64_t n, int64_t k, bool flip,
                 std::vector<Keyed<key_t<T>>>& kept) {
   using K = key_t<T>;
   const K mask = flip ? static_cast<K>(~K{0}) : K{0};
-  const std::size_t limit = static_cast<std::size_t>(std::min(n, std::max<int64_t>(2 * k, k + 256)));
+  const std::size_t limit =
+      static_cast<std::size_t>(std::min(n, std::max<int64_t>(2 * k, k + 256)));
   kept.clear();
   kept.reserve(limit + 1);
   K bound = static_cast<K>(~K{0});
@@ -136,7 +147,8 @@ void first_keys(DType dtype, const char* at, int64_t stride, int64_t n, int64_t 
     bound = kept.back().key;
   };
   auto offer = [&](int64_t i, K key) {
-    if (key > bound || (key == bound && kept.size() >= static_cast<std::size_t>(k) && bound != static_cast<K>(~K{0})))
+    if (key > bound || (key == bound && kept.size() >= static_cast<std::size_t>(k) &&
+                        bound != static_cast<K>(~K{0})))
       return;
     kept.push_back({key, static_cast<uint32_t>(i)});
     if (kept.size() >= limit && kept.size() > static_cast<std::size_t>(k)) cut();
@@ -156,22 +168,26 @@ void first_keys(DType dtype, const char* at, int64_t stride, int64_t n, int64_t 
   if (kept.size() > static_cast<std::size_t>(k)) cut();
 }
 
-tn_status topk(Call&, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t dim, bool largest, bool) {
+tn_status topk(Call&, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t dim,
+               bool largest, bool) {
   if (k == 0) return TN_OK;
   dispatch_number(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    each_slice<T>(values, indices, self, dim, [&](char* const* p, const int64_t* s, int64_t n, auto& keys) {
-      first_keys<T>(self.dtype(), p[2], s[2], n, k, largest, keys);
-      std::sort(keys.begin(), keys.end());
-      write_sorted<T>(p, s, keys.data(), k);
-    });
+    each_slice<T>(values, indices, self, dim,
+                  [&](char* const* p, const int64_t* s, int64_t n, auto& keys) {
+                    first_keys<T>(self.dtype(), p[2], s[2], n, k, largest, keys);
+                    std::sort(keys.begin(), keys.end());
+                    write_sorted<T>(p, s, keys.data(), k);
+                  });
   });
   return TN_OK;
 }
 TN_KERNEL(topk, topk, dtypes("number").any_strides());
 
-// With keepdim the results have a dimension of size 1 where self has its own; a view without it fits the slices.
-tn_status kthvalue(Call&, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t given, bool keepdim) {
+// With keepdim the results have a dimension of size 1 where self has its own; a view without it
+// fits the slices.
+tn_status kthvalue(Call&, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t given,
+                   bool keepdim) {
   const int dim = wrap_dim(given, self.ndim());
   Part v(values), x(indices);
   if (!keepdim && self.ndim() > 0) {
@@ -183,11 +199,12 @@ tn_status kthvalue(Call&, Tensor values, Tensor indices, Tensor self, int64_t k,
   }
   dispatch_number(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    each_slice<T>(v.tensor(), x.tensor(), self, dim, [&](char* const* p, const int64_t* s, int64_t n, auto& keys) {
-      read_keys<T>(p[2], s[2], n, false, keys);
-      std::nth_element(keys.begin(), keys.begin() + (k - 1), keys.end());
-      write_sorted<T>(p, s, keys.data() + (k - 1), 1);
-    });
+    each_slice<T>(v.tensor(), x.tensor(), self, dim,
+                  [&](char* const* p, const int64_t* s, int64_t n, auto& keys) {
+                    read_keys<T>(p[2], s[2], n, false, keys);
+                    std::nth_element(keys.begin(), keys.begin() + (k - 1), keys.end());
+                    write_sorted<T>(p, s, keys.data() + (k - 1), 1);
+                  });
   });
   return TN_OK;
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// igamma, igammac, polygamma and frexp. Overwritten: the outputs, which may be operands but for frexp.
+// igamma, igammac, polygamma and frexp. Overwritten: the outputs, which may be operands but for
+// frexp.
 #include "tenon/sdk/special.h"
 
 #include <cmath>
@@ -27,7 +28,8 @@ tn_status gamma(Call&, Tensor out, Tensor self, Tensor other) {
     const double epsilon = std::is_same_v<T, double> ? 1e-16 : 1e-10;
     parallel_for(out.numel(), 512, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const double v = math::incomplete_gamma(static_cast<double>(a[i]), static_cast<double>(x[i]), upper, epsilon);
+        const double v = math::incomplete_gamma(static_cast<double>(a[i]),
+                                                static_cast<double>(x[i]), upper, epsilon);
         to[i] = static_cast<T>(static_cast<compute_t<T>>(v));
       }
     });
@@ -43,7 +45,8 @@ tn_status polygamma(Call&, Tensor out, int64_t n, Tensor self) {
     T* to = out.data<T>();
     parallel_for(self.numel(), 1024, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        to[i] = static_cast<T>(static_cast<compute_t<T>>(math::polygamma(n, static_cast<compute_t<T>>(in[i]))));
+        to[i] = static_cast<T>(
+            static_cast<compute_t<T>>(math::polygamma(n, static_cast<compute_t<T>>(in[i]))));
       }
     });
   });

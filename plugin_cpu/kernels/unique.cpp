@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The unique operators: elements, or slices of a dimension, are ordered or kept in their order, and equal neighbors
-// become one.
+// The unique operators: elements, or slices of a dimension, are ordered or kept in their order, and
+// equal neighbors become one.
 #include "tenon/sdk/ops/_unique2.h"
 
 #include <algorithm>
@@ -29,11 +29,15 @@ std::vector<int64_t> group(const std::vector<int64_t>& order, Same&& same) {
   return out;
 }
 
-int64_t groups_of(const std::vector<int64_t>& group) { return group.empty() ? 0 : group.back() + 1; }
+int64_t groups_of(const std::vector<int64_t>& group) {
+  return group.empty() ? 0 : group.back() + 1;
+}
 
-// Outputs 1 and 2: the group of each element in the shape of `inverse_sizes`, and how many elements a group has.
-void write_inverse_counts(Call& call, const std::vector<int64_t>& order, const std::vector<int64_t>& group,
-                          Ints inverse_sizes, bool inverse, bool counts) {
+// Outputs 1 and 2: the group of each element in the shape of `inverse_sizes`, and how many elements
+// a group has.
+void write_inverse_counts(Call& call, const std::vector<int64_t>& order,
+                          const std::vector<int64_t>& group, Ints inverse_sizes, bool inverse,
+                          bool counts) {
   const int64_t none = 0, n = groups_of(group);
   Tensor in = call.alloc_out(1, inverse ? inverse_sizes : Ints(&none, 1), kInt64);
   Tensor ct = call.alloc_out(2, Ints(counts ? &n : &none, 1), kInt64);
@@ -55,27 +59,32 @@ void unique_elements(Call& call, const Tensor& self, bool sorted, bool inverse, 
   std::vector<int64_t> order(static_cast<std::size_t>(n));
   if (sorted) {
     std::vector<Keyed<key_t<T>>> keys(order.size());
-    for (int64_t i = 0; i < n; ++i) keys[static_cast<std::size_t>(i)] = {sort_key(x[i]), static_cast<uint32_t>(i)};
+    for (int64_t i = 0; i < n; ++i)
+      keys[static_cast<std::size_t>(i)] = {sort_key(x[i]), static_cast<uint32_t>(i)};
     sort_keys(keys);
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = keys[i].index;
   } else {
     std::iota(order.begin(), order.end(), 0);
   }
   // Two NaN are two different elements.
-  const std::vector<int64_t> groups = group(order, [&](int64_t a, int64_t b) { return x[a] == x[b]; });
+  const std::vector<int64_t> groups =
+      group(order, [&](int64_t a, int64_t b) { return x[a] == x[b]; });
   const int64_t size = groups_of(groups);
   T* out = call.alloc_out(0, Ints(&size, 1), self.dtype()).data<T>();
   for (std::size_t i = order.size(); i-- > 0;) out[groups[i]] = x[order[i]];
   write_inverse_counts(call, order, groups, self.sizes(), inverse, counts);
 }
 
-tn_status unique2(Call& call, Tensor, Tensor, Tensor, Tensor self, bool, bool inverse, bool counts) {
-  dispatch_all(self.dtype(), [&](auto tag) { unique_elements<tn_type(tag)>(call, self, true, inverse, counts); });
+tn_status unique2(Call& call, Tensor, Tensor, Tensor, Tensor self, bool, bool inverse,
+                  bool counts) {
+  dispatch_all(self.dtype(),
+               [&](auto tag) { unique_elements<tn_type(tag)>(call, self, true, inverse, counts); });
   return TN_OK;
 }
 TN_KERNEL(_unique2, unique2, dtypes("all").dynamic());
 
-// Slices of a dimension as rows of a matrix. As in ATen, inverse and counts are given whether asked for or not.
+// Slices of a dimension as rows of a matrix. As in ATen, inverse and counts are given whether asked
+// for or not.
 template <class T>
 void unique_slices(Call& call, const Tensor& self, int64_t given, bool sorted) {
   const int dim = wrap_dim(given, self.ndim());
@@ -121,14 +130,15 @@ void unique_slices(Call& call, const Tensor& self, int64_t given, bool sorted) {
   write_inverse_counts(call, order, groups, Ints(&n, 1), true, true);
 }
 
-tn_status unique_dim(Call& call, Tensor, Tensor, Tensor, Tensor self, int64_t dim, bool, bool, bool) {
+tn_status unique_dim(Call& call, Tensor, Tensor, Tensor, Tensor self, int64_t dim, bool, bool,
+                     bool) {
   dispatch_all(self.dtype(), [&](auto tag) { unique_slices<tn_type(tag)>(call, self, dim, true); });
   return TN_OK;
 }
 TN_KERNEL(unique_dim, unique_dim, dtypes("all").dynamic());
 
-tn_status unique_consecutive(Call& call, Tensor, Tensor, Tensor, Tensor self, bool inverse, bool counts,
-                             std::optional<int64_t> dim) {
+tn_status unique_consecutive(Call& call, Tensor, Tensor, Tensor, Tensor self, bool inverse,
+                             bool counts, std::optional<int64_t> dim) {
   dispatch_all(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     if (dim && !(*dim == 0 && self.ndim() == 1))

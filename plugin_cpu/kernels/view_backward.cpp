@@ -18,7 +18,9 @@ using namespace sdk;
 void clear(const Tensor& out) {
   char* p = out.data<char>();
   parallel_for(out.numel() * item_size(out.dtype()), int64_t{1} << 20,
-               [&](int64_t begin, int64_t end) { std::memset(p + begin, 0, static_cast<std::size_t>(end - begin)); });
+               [&](int64_t begin, int64_t end) {
+                 std::memset(p + begin, 0, static_cast<std::size_t>(end - begin));
+               });
 }
 
 tn_status select_backward(Call&, Tensor out, Tensor grad, Ints, int64_t given, int64_t index) {
@@ -37,7 +39,8 @@ tn_status select_backward(Call&, Tensor out, Tensor grad, Ints, int64_t given, i
 }
 TN_KERNEL(select_backward, select_backward, dtypes("all"));
 
-tn_status slice_backward(Call&, Tensor out, Tensor grad, Ints, int64_t given, int64_t start, int64_t, int64_t step) {
+tn_status slice_backward(Call&, Tensor out, Tensor grad, Ints, int64_t given, int64_t start,
+                         int64_t, int64_t step) {
   clear(out);
   if (grad.numel() == 0) return TN_OK;
   const int d = wrap_dim(given, out.ndim());
@@ -51,7 +54,8 @@ tn_status slice_backward(Call&, Tensor out, Tensor grad, Ints, int64_t given, in
 }
 TN_KERNEL(slice_backward, slice_backward, dtypes("all"));
 
-tn_status diagonal_backward(Call&, Tensor out, Tensor grad, Ints, int64_t offset, int64_t dim1, int64_t dim2) {
+tn_status diagonal_backward(Call&, Tensor out, Tensor grad, Ints, int64_t offset, int64_t dim1,
+                            int64_t dim2) {
   clear(out);
   if (grad.numel() == 0) return TN_OK;
   const int a = wrap_dim(dim1, out.ndim()), b = wrap_dim(dim2, out.ndim());
@@ -72,8 +76,10 @@ tn_status diagonal_backward(Call&, Tensor out, Tensor grad, Ints, int64_t offset
 }
 TN_KERNEL(diagonal_backward, diagonal_backward, dtypes("all"));
 
-// Windows overlap, so they are added one position of the window after the other: within one, no two overlap.
-tn_status unfold_backward(Call&, Tensor out, Tensor grad, Ints, int64_t given, int64_t size, int64_t step) {
+// Windows overlap, so they are added one position of the window after the other: within one, no two
+// overlap.
+tn_status unfold_backward(Call&, Tensor out, Tensor grad, Ints, int64_t given, int64_t size,
+                          int64_t step) {
   clear(out);
   if (grad.numel() == 0) return TN_OK;
   const int d = wrap_dim(given, out.ndim());
@@ -98,7 +104,8 @@ tn_status unfold_backward(Call&, Tensor out, Tensor grad, Ints, int64_t given, i
       parallel_for(loop.numel, kMoveGrain, [&](int64_t begin, int64_t end) {
         loop.run(begin, end, [](char* const* p, const int64_t* s, int64_t n) {
           for (int64_t i = 0; i < n; ++i) {
-            add_to<A>(*reinterpret_cast<A*>(p[0] + i * s[0]), convert<A>(*reinterpret_cast<const T*>(p[1] + i * s[1])));
+            add_to<A>(*reinterpret_cast<A*>(p[0] + i * s[0]),
+                      convert<A>(*reinterpret_cast<const T*>(p[1] + i * s[1])));
           }
         });
       });

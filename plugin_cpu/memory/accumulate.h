@@ -9,7 +9,8 @@
 
 namespace tenon::cpu {
 
-// Runs f(target, tag of its element type, tag of out's) with a float32 copy of out as the target for 16-bit floats.
+// Runs f(target, tag of its element type, tag of out's) with a float32 copy of out as the target
+// for 16-bit floats.
 template <class F>
 void accumulate_in(const sdk::Tensor& out, F&& f) {
   sdk::dispatch_all(out.dtype(), [&](auto tag) {

@@ -15,7 +15,8 @@ namespace tenon::cpu {
 // Scratch of a shape, uninitialized. Not to be copied: `view` points into it.
 class Scratch {
  public:
-  Scratch(sdk::Ints sizes, sdk::DType dtype) : sizes_(sizes.begin(), sizes.end()), strides_(sizes_.size() + 1) {
+  Scratch(sdk::Ints sizes, sdk::DType dtype)
+      : sizes_(sizes.begin(), sizes.end()), strides_(sizes_.size() + 1) {
     int64_t n = 1;
     for (std::size_t d = sizes_.size(); d-- > 0;) {
       strides_[d] = n;

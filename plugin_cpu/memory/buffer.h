@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Host memory of one call: taken from the heap, 64-byte aligned, given back at the end of the scope.
+// Host memory of one call: taken from the heap, 64-byte aligned, given back at the end of the
+// scope.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +59,8 @@ class ThreadBuffer {
   int64_t size_ = 0;
 };
 
-// Memory of one call that the thread keeps, unless it is large: page faults cost more than the computation.
+// Memory of one call that the thread keeps, unless it is large: page faults cost more than the
+// computation.
 template <class Tag>
 class CallBuffer {
  public:

@@ -13,8 +13,8 @@ namespace tenon::cpu {
 // Blocks of parallel loops that move memory: large enough to pay for waking a thread.
 inline constexpr int64_t kMoveGrain = 1 << 15;
 
-// From one element type to another: floats to integers truncate and go through int64, so that a value out of range
-// wraps instead of being undefined; NaN becomes the smallest int64.
+// From one element type to another: floats to integers truncate and go through int64, so that a
+// value out of range wraps instead of being undefined; NaN becomes the smallest int64.
 template <class To, class From>
 inline To convert(From v) {
   if constexpr (std::is_same_v<To, From>) {
@@ -33,7 +33,8 @@ inline To convert(From v) {
   }
 }
 
-// out = src, cast to out's dtype and broadcast to its shape; any strides, no overlap but out == src.
+// out = src, cast to out's dtype and broadcast to its shape; any strides, no overlap but out ==
+// src.
 void copy_elements(const sdk::Tensor& out, const sdk::Tensor& src);
 
 // For kernels that change some elements of a copy: out = self unless they are the same memory.
@@ -44,7 +45,8 @@ inline void start_from(const sdk::Tensor& out, const sdk::Tensor& self) {
 // The one element of a 0-dim tensor, as T.
 template <class T>
 T element(const sdk::Tensor& t) {
-  return sdk::dispatch_all(t.dtype(), [&](auto tag) { return convert<T>(*t.data<tn_type(tag)>()); });
+  return sdk::dispatch_all(t.dtype(),
+                           [&](auto tag) { return convert<T>(*t.data<tn_type(tag)>()); });
 }
 
 }  // namespace tenon::cpu

@@ -10,8 +10,10 @@
 
 namespace tenon::cpu {
 
-[[noreturn]] __attribute__((cold, noinline)) inline void out_of_bounds(int64_t index, int dim, int64_t size) {
-  throw sdk::Error(TN_ERROR_INDEX, "index ", index, " is out of bounds for dimension ", dim, " of size ", size);
+[[noreturn]] __attribute__((cold, noinline)) inline void out_of_bounds(int64_t index, int dim,
+                                                                       int64_t size) {
+  throw sdk::Error(TN_ERROR_INDEX, "index ", index, " is out of bounds for dimension ", dim,
+                   " of size ", size);
 }
 
 // f(index value as int64) for every element, in no particular order, on several threads.
@@ -25,7 +27,8 @@ void each_index(const sdk::Tensor& index, F&& f) {
     using I = tn_type(tag);
     sdk::parallel_for(loop.numel, kMoveGrain, [&](int64_t begin, int64_t end) {
       loop.run(begin, end, [&](char* const* p, const int64_t* s, int64_t n) {
-        for (int64_t i = 0; i < n; ++i) f(static_cast<int64_t>(*reinterpret_cast<const I*>(p[0] + i * s[0])));
+        for (int64_t i = 0; i < n; ++i)
+          f(static_cast<int64_t>(*reinterpret_cast<const I*>(p[0] + i * s[0])));
       });
     });
   });
@@ -67,8 +70,8 @@ inline std::vector<int64_t> read_indices(const sdk::Tensor& index, int dim, int6
   return out;
 }
 
-// The same without a copy of dense int64: reading one element after the other on one thread may take as long as what
-// is done with them. Nothing that is written may share memory with the tensor.
+// The same without a copy of dense int64: reading one element after the other on one thread may
+// take as long as what is done with them. Nothing that is written may share memory with the tensor.
 class IndexList {
  public:
   IndexList(const sdk::Tensor& index, int dim, int64_t size) : n_(index.numel()) {
@@ -88,7 +91,8 @@ class IndexList {
   static bool outside(const int64_t* p, int64_t n, int64_t size) {
     const uint64_t last = static_cast<uint64_t>(size) - 1;
     uint64_t any = 0;
-    for (int64_t i = 0; i < n; ++i) any |= static_cast<uint64_t>(p[i]) | (last - static_cast<uint64_t>(p[i]));
+    for (int64_t i = 0; i < n; ++i)
+      any |= static_cast<uint64_t>(p[i]) | (last - static_cast<uint64_t>(p[i]));
     return any >> 63;
   }
 
@@ -97,7 +101,8 @@ class IndexList {
   std::vector<int64_t> own_;
 };
 
-// Prefetches a row that a later iteration reads: rows lie anywhere in memory. Of a long one, only its start.
+// Prefetches a row that a later iteration reads: rows lie anywhere in memory. Of a long one, only
+// its start.
 inline void prefetch_row(const char* p, int64_t bytes) {
   const int64_t n = bytes < 1024 ? bytes : 1024;
   for (int64_t k = 0; k < n; k += 64) __builtin_prefetch(p + k);

@@ -18,8 +18,8 @@ struct Entry {
   uint64_t used = 0;  // number of the last call that used it
 };
 
-// A thread that finds it locked does not use it: packing again costs less than waiting, and in a child of fork the lock
-// may be held permanently.
+// A thread that finds it locked does not use it: packing again costs less than waiting, and in a
+// child of fork the lock may be held permanently.
 struct Table {
   std::mutex mutex;
   Entry entry[64];
@@ -28,7 +28,8 @@ struct Table {
 
   Entry* find(const Origin& from, sdk::Ints layout) {
     for (Entry& e : entry) {
-      if (e.from.id == from.id && e.from.data == from.data && static_cast<int64_t>(e.layout.size()) == layout.size() &&
+      if (e.from.id == from.id && e.from.data == from.data &&
+          static_cast<int64_t>(e.layout.size()) == layout.size() &&
           std::equal(layout.begin(), layout.end(), e.layout.begin())) {
         return &e;
       }

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Weights in the layout that a product needs, cached between calls. The key is {id, writes} of the tensor's storage;
-// nothing is cached unless every write is counted (TN_STORAGE_EXPOSED is not set). It is
-// kept when the same elements come a second time: training, whose weights change at each step, keeps nothing.
-// TENON_CPU_PACKED_MB bounds the memory, 128 unless given; 0 keeps nothing.
+// Weights in the layout that a product needs, cached between calls. The key is {id, writes} of the
+// tensor's storage; nothing is cached unless every write is counted (TN_STORAGE_EXPOSED is not
+// set). It is kept when the same elements come a second time: training, whose weights change at
+// each step, keeps nothing. TENON_CPU_PACKED_MB bounds the memory, 128 unless given; 0 keeps
+// nothing.
 #pragma once
 
 #include <memory>

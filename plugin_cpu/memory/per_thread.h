@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a thread keeps between calls, under one pthread key.
 //
-// Not thread_local: the C library ends the process if it has no memory for the thread-local block of a library that
-// was opened late, or to register a destructor. Here that is std::bad_alloc, which fails the call alone.
+// Not thread_local: the C library ends the process if it has no memory for the thread-local block
+// of a library that was opened late, or to register a destructor. Here that is std::bad_alloc,
+// which fails the call alone.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The implementations of bfloat16 products: tiles, oneDNN, or float products of widened operands, each for the cases
-// that the one before it does not support. The best is chosen at the first product; TENON_CPU_BF16 names another one.
+// The implementations of bfloat16 products: tiles, oneDNN, or float products of widened operands,
+// each for the cases that the one before it does not support. The best is chosen at the first
+// product; TENON_CPU_BF16 names another one.
 #pragma once
 
 #include <string_view>
@@ -10,7 +11,8 @@
 
 namespace tenon::cpu {
 
-// Before any kernel and after choose_isa. False if it is not available: "amx", "amx_emulated", "onednn", "float".
+// Before any kernel and after choose_isa. False if it is not available: "amx", "amx_emulated",
+// "onednn", "float".
 bool choose_bf16(std::string_view name);
 std::string_view bf16_name();
 

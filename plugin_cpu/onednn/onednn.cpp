@@ -13,8 +13,8 @@
 namespace tenon::cpu::onednn {
 namespace {
 
-// Virtual machines may offer AMX without describing its tiles (leaf 0x1D empty); oneDNN would then load an invalid
-// palette and raise SIGILL.
+// Virtual machines may offer AMX without describing its tiles (leaf 0x1D empty); oneDNN would then
+// load an invalid palette and raise SIGILL.
 bool amx_is_broken() {
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -37,7 +37,8 @@ struct Library {
     if (capped) dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core_bf16);
     engine = dnnl::engine(dnnl::engine::kind::cpu, 0);
     const dnnl_version_t* v = dnnl_version();
-    text = "oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
+    text = "oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." +
+           std::to_string(v->patch);
     if (capped) text += ", AMX off: the processor does not describe its tiles";
   }
 };
@@ -92,7 +93,8 @@ struct Reorder {
 };
 }  // namespace
 
-void reorder(const dnnl::memory::desc& from, const void* src, const dnnl::memory::desc& to, void* dst) {
+void reorder(const dnnl::memory::desc& from, const void* src, const dnnl::memory::desc& to,
+             void* dst) {
   Key key;
   key.reserve(64);
   append_layout(key, from);

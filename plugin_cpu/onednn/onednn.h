@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN as this plugin uses it: one engine, one stream per thread, one OpenMP thread per call, primitives cached in a
-// bounded cache of each thread. The instruction set is capped before the first call if AMX would raise SIGILL.
+// oneDNN as this plugin uses it: one engine, one stream per thread, one OpenMP thread per call,
+// primitives cached in a bounded cache of each thread. The instruction set is capped before the
+// first call if AMX would raise SIGILL.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 namespace tenon::cpu::onednn {
 
-// Also prepares the calling thread. Call it before any other function of the library, on every thread.
+// Also prepares the calling thread. Call it before any other function of the library, on every
+// thread.
 const dnnl::engine& engine();
 dnnl::stream& stream();
 // "oneDNN 2.6.0" and what was capped, for the plugin's line.
@@ -54,7 +56,8 @@ bool native_bf16();
 dnnl::memory::data_type data_type(int code, int bits);
 
 // Runs a reorder of `from` into `to`; layouts may differ in anything but sizes.
-void reorder(const dnnl::memory::desc& from, const void* src, const dnnl::memory::desc& to, void* dst);
+void reorder(const dnnl::memory::desc& from, const void* src, const dnnl::memory::desc& to,
+             void* dst);
 
 inline bool same(const dnnl::memory::desc& a, const dnnl::memory::desc& b) { return a == b; }
 

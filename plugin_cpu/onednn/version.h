@@ -13,7 +13,8 @@ namespace tenon::cpu::onednn {
 
 // P's primitive descriptor. 2.x needs a descriptor of the operation first, of the same arguments.
 template <class P, class... Args>
-typename P::primitive_desc describe(const dnnl::engine& engine, const dnnl::primitive_attr& attr, const Args&... args) {
+typename P::primitive_desc describe(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+                                    const Args&... args) {
 #if DNNL_VERSION_MAJOR >= 3
   return typename P::primitive_desc(engine, args..., attr);
 #else
@@ -24,7 +25,8 @@ typename P::primitive_desc describe(const dnnl::engine& engine, const dnnl::prim
 // The same of a gradient, which also needs the descriptor of the forward primitive.
 template <class P, class Forward, class... Args>
 typename P::primitive_desc describe_backward(const dnnl::engine& engine, const Forward& forward,
-                                             const dnnl::primitive_attr& attr, const Args&... args) {
+                                             const dnnl::primitive_attr& attr,
+                                             const Args&... args) {
 #if DNNL_VERSION_MAJOR >= 3
   return typename P::primitive_desc(engine, args..., forward, attr);
 #else
@@ -40,7 +42,8 @@ inline void append_layout(std::vector<int64_t>& key, const dnnl::memory::desc& d
   };
 #if DNNL_VERSION_MAJOR >= 3
   key.push_back(static_cast<int64_t>(d.get_data_type()));
-  for (const auto& v : {d.get_dims(), d.get_strides(), d.get_inner_blks(), d.get_inner_idxs(), d.get_padded_dims()})
+  for (const auto& v :
+       {d.get_dims(), d.get_strides(), d.get_inner_blks(), d.get_inner_idxs(), d.get_padded_dims()})
     append(v.data(), static_cast<int64_t>(v.size()));
 #else
   const dnnl_memory_desc_t& m = d.data;

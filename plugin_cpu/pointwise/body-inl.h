@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The loops of one op for one instruction set. Included once per target, from a generated file that has defined
+// The loops of one op for one instruction set. Included once per target, from a generated file that
+// has defined
 //   PW_INPUTS, PW_PARAMS   counts
 //   PW_TYPES               the types that loops are made for
-//   PW_APPLY               `template <class T, class P> static PW_INLINE R apply(T a, ..., const P& p)`
-//   PW_MASK, PW_OUT_BOOL, PW_SIMD   0 or 1
+//   PW_APPLY               `template <class T, class P> static PW_INLINE R apply(T a, ..., const P&
+//   p)` PW_MASK, PW_OUT_BOOL, PW_SIMD   0 or 1
 #include "hwy/highway.h"
 #if PW_SIMD
 #include "plugin_cpu/simd/vec-inl.h"
@@ -26,7 +27,8 @@ struct Op {
 template <class T>
 using Out = std::conditional_t<PW_OUT_BOOL, bool, T>;
 template <class T>
-using First = std::conditional_t<PW_MASK, uint8_t, T>;  // a mask may be uint8, where any value but 0 is true
+using First =
+    std::conditional_t<PW_MASK, uint8_t, T>;  // a mask may be uint8, where any value but 0 is true
 
 // Elements do not depend on each other, also where the result is written over an operand.
 #define PW_LOOP(expr) \
@@ -77,7 +79,8 @@ void Value(char* out, const char* const* in, const char* params, int64_t n) {
 #endif
 
 #if PW_SIMD
-// Vectors throughout: the last, partial one goes through a buffer, so that a value does not depend on its position.
+// Vectors throughout: the last, partial one goes through a buffer, so that a value does not depend
+// on its position.
 template <class T>
 struct VecNumbers {
   Vec<T> v[PW_PARAMS + 1];
@@ -95,8 +98,9 @@ void Simd(char* out, const char* const* in, const char* params, int64_t n) {
   for (int k = 0; k < PW_INPUTS; ++k) q[k] = reinterpret_cast<const T*>(in[k]);
   const VecNumbers<T> p(params);
   const Vec<T> last(*q[PW_INPUTS - 1]);
-  const auto at = [&](int k, int64_t i)
-                      HWY_ATTR { return kLastIsValue && k == PW_INPUTS - 1 ? last : Vec<T>::load(q[k] + i); };
+  const auto at = [&](int k, int64_t i) HWY_ATTR {
+    return kLastIsValue && k == PW_INPUTS - 1 ? last : Vec<T>::load(q[k] + i);
+  };
   int64_t i = 0;
 #if PW_INPUTS == 1
 #define PW_VECTOR(at, i) Op::apply(at(0, i), p)
@@ -112,8 +116,9 @@ void Simd(char* out, const char* const* in, const char* params, int64_t n) {
     if (kLastIsValue && k == PW_INPUTS - 1) continue;
     for (int64_t j = i; j < n; ++j) buffer[k][j - i] = q[k][j];
   }
-  const auto rest = [&](int k, int64_t)
-                        HWY_ATTR { return kLastIsValue && k == PW_INPUTS - 1 ? last : Vec<T>::load(buffer[k]); };
+  const auto rest = [&](int k, int64_t) HWY_ATTR {
+    return kLastIsValue && k == PW_INPUTS - 1 ? last : Vec<T>::load(buffer[k]);
+  };
   HWY_ALIGN T result[HWY_MAX_BYTES / sizeof(T) + 1];
   PW_VECTOR(rest, 0).store(result);
   for (int64_t j = i; j < n; ++j) o[j] = result[j - i];

@@ -86,7 +86,9 @@ struct Staged {
   int64_t item[kMaxInputs + 1];  // bytes of an element as the loop sees it
 };
 
-Stage stage_of(DType d) { return d == kFloat16 ? Stage::Half : d == kBFloat16 ? Stage::BFloat : Stage::Same; }
+Stage stage_of(DType d) {
+  return d == kFloat16 ? Stage::Half : d == kBFloat16 ? Stage::BFloat : Stage::Same;
+}
 
 template <class T>
 void gather(const char* from, int64_t stride, char* to, int64_t n) {
@@ -146,8 +148,8 @@ void store(Stage how, const char* from, char* to, int64_t stride, int64_t item, 
   if (stride != 2) scatter<uint16_t>(run, to, stride, n);
 }
 
-// A run of elements with one stride per operand: passed to the loop directly if the strides allow, else staged by
-// blocks.
+// A run of elements with one stride per operand: passed to the loop directly if the strides allow,
+// else staged by blocks.
 void run_row(const Job& job, const Staged& st, char* const* p, const int64_t* strides, int64_t n) {
   const int inputs = job.inputs;
   const bool last_is_value = job.loops->value[job.kind] != nullptr && strides[inputs] == 0;
@@ -204,7 +206,9 @@ __attribute__((noinline)) void run_general(const Job& job, int64_t numel) {
   }
   loop.finish();
   parallel_for(numel, kGrain, [&](int64_t begin, int64_t end) {
-    loop.run(begin, end, [&](char* const* p, const int64_t* strides, int64_t n) { run_row(job, st, p, strides, n); });
+    loop.run(begin, end, [&](char* const* p, const int64_t* strides, int64_t n) {
+      run_row(job, st, p, strides, n);
+    });
   });
 }
 
@@ -223,7 +227,8 @@ __attribute__((noinline)) void check(const Job& job, Guard guard) {
     loop.add(job.in[last]);
     loop.finish();
     loop.run(0, loop.numel, [&](char* const* p, const int64_t* strides, int64_t n) {
-      for (int64_t i = 0; i < n; ++i) bad |= violates(guard, *reinterpret_cast<const T*>(p[0] + i * strides[0]));
+      for (int64_t i = 0; i < n; ++i)
+        bad |= violates(guard, *reinterpret_cast<const T*>(p[0] + i * strides[0]));
     });
   });
   if (bad) refuse_operand(guard);
@@ -237,7 +242,8 @@ bool same_sizes(Tensor a, Tensor b) {
   return true;
 }
 
-// Whether every tensor is row-major, of the output's shape and of one dtype; the flag TN_CALL_UNIFORM says the same.
+// Whether every tensor is row-major, of the output's shape and of one dtype; the flag
+// TN_CALL_UNIFORM says the same.
 bool is_uniform(const Loops& loops, DType dtype, Tensor out, std::initializer_list<Operand> in) {
   if (!out.contiguous() || loops.mask || (!loops.out_bool && out.dtype() != dtype)) return false;
   for (const Operand& o : in) {
@@ -249,8 +255,8 @@ bool is_uniform(const Loops& loops, DType dtype, Tensor out, std::initializer_li
 
 // Operands that repeat every `run` elements, and others that do not.
 template <class T>
-bool run_repeats(const Loops& loops, LoopFn loop, Tensor out, std::initializer_list<Operand> in, const char** p,
-                 const T* numbers) {
+bool run_repeats(const Loops& loops, LoopFn loop, Tensor out, std::initializer_list<Operand> in,
+                 const char** p, const T* numbers) {
   const int64_t n = out.numel(), item = sizeof(T), out_item = loops.out_bool ? 1 : item;
   int64_t run = n, step[kMaxInputs], *to = step;
   for (const Operand& o : in) {
@@ -267,8 +273,8 @@ bool run_repeats(const Loops& loops, LoopFn loop, Tensor out, std::initializer_l
   return true;
 }
 
-// The fast path of most small calls: uniform tensors, a scalar only as the last operand, too little work for threads.
-// It makes no plan; false if the call does not qualify.
+// The fast path of most small calls: uniform tensors, a scalar only as the last operand, too little
+// work for threads. It makes no plan; false if the call does not qualify.
 template <class T>
 bool run_short(const Loops& loops, Kind kind, Tensor out, std::initializer_list<Operand> in,
                std::initializer_list<Param> params) {
@@ -299,7 +305,8 @@ bool run_short(const Loops& loops, Kind kind, Tensor out, std::initializer_list<
   return true;
 }
 
-__attribute__((noinline)) tn_status run_long(const Loops& loops, Tensor out, std::initializer_list<Operand> in,
+__attribute__((noinline)) tn_status run_long(const Loops& loops, Tensor out,
+                                             std::initializer_list<Operand> in,
                                              std::initializer_list<Param> params, Guard guard) {
   Job job;
   job.loops = &loops;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Runs the loops of a pointwise operator over tensors of any strides and dtype. Operators differ in a table of loops
-// over contiguous runs; broadcasting, staging of irregular strides, 16-bit floats and threads are handled here.
+// Runs the loops of a pointwise operator over tensors of any strides and dtype. Operators differ in
+// a table of loops over contiguous runs; broadcasting, staging of irregular strides, 16-bit floats
+// and threads are handled here.
 #pragma once
 
 #include <initializer_list>
@@ -29,7 +30,8 @@ struct Loops {
   bool out_bool;  // the result is bool
 };
 
-tn_status run(const sdk::Call& call, const Loops& loops, Tensor out, std::initializer_list<Operand> in,
-              std::initializer_list<Param> params, Guard guard = Guard::None);
+tn_status run(const sdk::Call& call, const Loops& loops, Tensor out,
+              std::initializer_list<Operand> in, std::initializer_list<Param> params,
+              Guard guard = Guard::None);
 
 }  // namespace tenon::cpu::pw

@@ -16,7 +16,8 @@ namespace tenon::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR
-constexpr int kChains = HWY_TARGET == HWY_AVX3 ? 2 : 1;  // vectors at a time: a round depends on the one before
+constexpr int kChains =
+    HWY_TARGET == HWY_AVX3 ? 2 : 1;  // vectors at a time: a round depends on the one before
 constexpr int kRounds = 10;
 
 // The high and low halves of x * k.
@@ -68,7 +69,8 @@ HWY_INLINE void chains(D d, const Keys<D>& keys, uint64_t block, uint32_t* HWY_R
       c3[n] = l0;
     }
   }
-  for (uint32_t n = 0; n < kChains; ++n) hn::StoreInterleaved4(c0[n], c1[n], c2[n], c3[n], d, out + 4 * n * lanes);
+  for (uint32_t n = 0; n < kChains; ++n)
+    hn::StoreInterleaved4(c0[n], c1[n], c2[n], c3[n], d, out + 4 * n * lanes);
 }
 
 // Blocks done in whole vectors; the rest is left to the scalar loop.

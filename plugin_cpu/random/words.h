@@ -13,12 +13,13 @@ namespace tenon::cpu {
 // out[i] = word 4 * first + i of the stream, for 4 * blocks words; `out` is 64-byte aligned.
 void philox_blocks(uint64_t seed, uint64_t first, int64_t blocks, uint32_t* out);
 
-inline constexpr int64_t kRandomGrain = 1 << 13;  // elements per parallel block; whole Philox blocks for any word count
+inline constexpr int64_t kRandomGrain =
+    1 << 13;  // elements per parallel block; whole Philox blocks for any word count
 
 inline constexpr int64_t kRandomRun = 1024;
 
-// f(first element, count, words) over runs of elements that take `per` words each; `words` holds those of the run.
-// Runs start at even elements.
+// f(first element, count, words) over runs of elements that take `per` words each; `words` holds
+// those of the run. Runs start at even elements.
 template <class F>
 void each_random(const sdk::Generator& g, int64_t n, int per, F&& f) {
   sdk::parallel_for(n, kRandomGrain, [&](int64_t begin, int64_t end) {

@@ -6,9 +6,9 @@
 //   Acc load(In, int64_t output) const   an element's contribution to the result of that number
 //   static Acc combine(Acc, Acc)
 //   Out finish(Acc) const
-// Results depend on shape and strides alone: work is cut into fixed blocks, whose partial results are combined in a
-// fixed tree. Nothing is accumulated over more than kBlock consecutive elements, so that the error of a float sum grows
-// with the logarithm of its length.
+// Results depend on shape and strides alone: work is cut into fixed blocks, whose partial results
+// are combined in a fixed tree. Nothing is accumulated over more than kBlock consecutive elements,
+// so that the error of a float sum grows with the logarithm of its length.
 #if defined(TENON_CPU_REDUCE_ENGINE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENON_CPU_REDUCE_ENGINE_INL_H_
 #undef TENON_CPU_REDUCE_ENGINE_INL_H_
@@ -26,12 +26,13 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::reduce::HWY_NAMESPACE {
 namespace {
 
-constexpr int kLanes = 32;          // accumulators of a run: fewer, and GCC 12 leaves comparisons scalar
-constexpr int64_t kBlock = 1024;    // elements of a run
-constexpr int64_t kChunk = 32768;   // elements of a task
-constexpr int64_t kColumns = 4096;  // results side by side: a run of memory long enough to be fetched ahead
-constexpr int kTogether = 4;        // rows that are read side by side
-constexpr int64_t kRows = 128;      // rows accumulated before they are added to the rest
+constexpr int kLanes = 32;  // accumulators of a run: fewer, and GCC 12 leaves comparisons scalar
+constexpr int64_t kBlock = 1024;   // elements of a run
+constexpr int64_t kChunk = 32768;  // elements of a task
+constexpr int64_t kColumns =
+    4096;  // results side by side: a run of memory long enough to be fetched ahead
+constexpr int kTogether = 4;    // rows that are read side by side
+constexpr int64_t kRows = 128;  // rows accumulated before they are added to the rest
 
 // Partial results combined as the leaves of a balanced binary tree.
 template <class Op>
@@ -60,7 +61,8 @@ typename Op::Acc Run(const Op& op, const char* p, int64_t stride, int64_t n, int
   using Acc = typename Op::Acc;
   if (n < kLanes) {
     Acc a = op.identity();
-    for (int64_t i = 0; i < n; ++i) a = Op::combine(a, op.load(*reinterpret_cast<const In*>(p + i * stride), output));
+    for (int64_t i = 0; i < n; ++i)
+      a = Op::combine(a, op.load(*reinterpret_cast<const In*>(p + i * stride), output));
     return a;
   }
   Acc acc[kLanes];
@@ -86,7 +88,8 @@ typename Op::Acc Run(const Op& op, const char* p, int64_t stride, int64_t n, int
 
 // Elements [begin, end) of the reduced dimensions, for one result.
 template <class Op>
-typename Op::Acc Rows(const Op& op, const Dims& red, const char* p, int64_t begin, int64_t end, int64_t output) {
+typename Op::Acc Rows(const Op& op, const Dims& red, const char* p, int64_t begin, int64_t end,
+                      int64_t output) {
   Cascade<Op> sum;
   for (int64_t i = begin; i < end;) {
     int64_t in = 0, none = 0;
@@ -102,8 +105,8 @@ typename Op::Acc Rows(const Op& op, const Dims& red, const char* p, int64_t begi
 
 // Results from the partial ones of their chunks, which lie side by side.
 template <class Op>
-__attribute__((noinline, noclone)) void Combine(const Op& op, const Plan& plan, const typename Op::Acc* partial,
-                                                int64_t chunks) {
+__attribute__((noinline, noclone)) void Combine(const Op& op, const Plan& plan,
+                                                const typename Op::Acc* partial, int64_t chunks) {
   for (int64_t o = 0; o < plan.kept.count; ++o) {
     Cascade<Op> sum;
     for (int64_t c = 0; c < chunks; ++c) sum.add(partial[o * chunks + c]);
@@ -113,14 +116,15 @@ __attribute__((noinline, noclone)) void Combine(const Op& op, const Plan& plan, 
   }
 }
 
-// One result per kept element; long reductions are cut into chunks. Here and below: inlined where the pool calls it and
-// where one thread does, a range would be compiled twice.
+// One result per kept element; long reductions are cut into chunks. Here and below: inlined where
+// the pool calls it and where one thread does, a range would be compiled twice.
 template <class Op>
 void ByRows(const Op& op, const Plan& plan) {
   using Acc = typename Op::Acc;
   const int64_t outputs = plan.kept.count, length = plan.reduced.count;
   const int64_t chunks = length <= kChunk ? 1 : (length + kChunk - 1) / kChunk;
-  std::unique_ptr<Acc[]> partial(chunks > 1 ? new Acc[static_cast<std::size_t>(outputs * chunks)] : nullptr);
+  std::unique_ptr<Acc[]> partial(chunks > 1 ? new Acc[static_cast<std::size_t>(outputs * chunks)]
+                                            : nullptr);
   const int64_t each = length < kChunk ? (length > 0 ? length : 1) : kChunk;
   const auto range = [&](int64_t begin, int64_t end) HWY_NOINLINE {
     for (int64_t task = begin; task < end; ++task) {
@@ -141,8 +145,8 @@ void ByRows(const Op& op, const Plan& plan) {
 
 // Rows [begin, end) of the reduced dimensions added into `columns` neighboring results.
 template <class Op>
-void Columns(const Op& op, const Dims& red, const char* p, int64_t begin, int64_t end, int64_t output, int64_t columns,
-             typename Op::Acc* total) {
+void Columns(const Op& op, const Dims& red, const char* p, int64_t begin, int64_t end,
+             int64_t output, int64_t columns, typename Op::Acc* total) {
   using In = typename Op::In;
   using Acc = typename Op::Acc;
   const auto row = [&](int64_t i) HWY_ATTR {
@@ -173,13 +177,15 @@ void Columns(const Op& op, const Dims& red, const char* p, int64_t begin, int64_
 }
 
 template <class Op>
-void Store(const Op& op, const Plan& plan, char* out, const typename Op::Acc* acc, int64_t columns) {
+void Store(const Op& op, const Plan& plan, char* out, const typename Op::Acc* acc,
+           int64_t columns) {
   for (int64_t j = 0; j < columns; ++j) {
     *reinterpret_cast<typename Op::Out*>(out + j * plan.kept.out[0]) = op.finish(acc[j]);
   }
 }
 
-// Rows of partial results, `step` apart, combined into the first: the tree of Cascade for each column.
+// Rows of partial results, `step` apart, combined into the first: the tree of Cascade for each
+// column.
 template <class Op>
 void CombineColumns(typename Op::Acc* rows, int64_t chunks, int64_t step, int64_t columns) {
   const auto join = [&](int64_t a, int64_t b) {
@@ -200,9 +206,11 @@ void ByColumns(const Op& op, const Plan& plan) {
   using Acc = typename Op::Acc;
   const int64_t inner = plan.kept.sizes[0], blocks = (inner + kColumns - 1) / kColumns;
   const int64_t width = inner < kColumns ? inner : kColumns, outer = plan.kept.count / inner;
-  const int64_t length = plan.reduced.count, height = kChunk / width > kRows ? kChunk / width : kRows;
+  const int64_t length = plan.reduced.count,
+                height = kChunk / width > kRows ? kChunk / width : kRows;
   const int64_t chunks = (length + height - 1) / height;
-  std::unique_ptr<Acc[]> partial(chunks > 1 ? new Acc[static_cast<std::size_t>(plan.kept.count * chunks)] : nullptr);
+  std::unique_ptr<Acc[]> partial(
+      chunks > 1 ? new Acc[static_cast<std::size_t>(plan.kept.count * chunks)] : nullptr);
   const int64_t each = width * (length < height ? length : height);
   // Tasks on the same results are neighbors: a thread combines what it has computed.
   const auto range = [&](int64_t begin, int64_t end) HWY_NOINLINE {
@@ -210,7 +218,8 @@ void ByColumns(const Op& op, const Plan& plan) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t chunk = task % chunks, at = task / chunks;
       const int64_t first = at / blocks * inner + at % blocks * kColumns;
-      const int64_t left = inner - at % blocks * kColumns, columns = left < kColumns ? left : kColumns;
+      const int64_t left = inner - at % blocks * kColumns,
+                    columns = left < kColumns ? left : kColumns;
       const int64_t r0 = chunk * height, r1 = r0 + height < length ? r0 + height : length;
       int64_t in, out;
       plan.kept.locate(first, &in, &out);
@@ -224,7 +233,8 @@ void ByColumns(const Op& op, const Plan& plan) {
   const auto combine = [&](int64_t begin, int64_t end) HWY_NOINLINE {
     for (int64_t at = begin; at < end; ++at) {
       const int64_t first = at / blocks * inner + at % blocks * kColumns;
-      const int64_t left = inner - at % blocks * kColumns, columns = left < kColumns ? left : kColumns;
+      const int64_t left = inner - at % blocks * kColumns,
+                    columns = left < kColumns ? left : kColumns;
       int64_t in, out;
       plan.kept.locate(first, &in, &out);
       CombineColumns<Op>(partial.get() + first, chunks, plan.kept.count, columns);
@@ -243,7 +253,8 @@ void Reduce(const Op& op, const Plan& plan) {
     ByRows(op, plan);
 }
 
-// f(type, plan) reduces elements of that type, integers into int64: where another dtype is asked for, in a buffer.
+// f(type, plan) reduces elements of that type, integers into int64: where another dtype is asked
+// for, in a buffer.
 template <class F>
 void ReduceTo(const Plan& plan, sdk::DType in, sdk::DType out, F&& f) {
   const bool direct = sdk::is_floating(in) || sdk::dtype_key(out) == sdk::dtype_key(sdk::kInt64);

@@ -48,7 +48,9 @@ namespace tenon::cpu::reduce {
 
 TENON_EXPORT(Magnitude);
 
-void magnitude(const Plan& plan, sdk::DType dtype, bool greatest) { TENON_DISPATCH(Magnitude)(plan, dtype, greatest); }
+void magnitude(const Plan& plan, sdk::DType dtype, bool greatest) {
+  TENON_DISPATCH(Magnitude)(plan, dtype, greatest);
+}
 
 }  // namespace tenon::cpu::reduce
 #endif

@@ -40,7 +40,8 @@ void Dims::finish() {
   in[0] = out[0] = 0;
 }
 
-Plan::Plan(const Tensor& result, const Tensor& self, const std::optional<sdk::Ints>& dims, bool keepdim)
+Plan::Plan(const Tensor& result, const Tensor& self, const std::optional<sdk::Ints>& dims,
+           bool keepdim)
     : in(self.data<char>()), out(result.data<char>()) {
   const int64_t item = sdk::item_size(self.dtype()), out_item = sdk::item_size(result.dtype());
   const uint64_t mask = sdk::dim_mask(dims, self.ndim());
@@ -57,8 +58,8 @@ Plan::Plan(const Tensor& result, const Tensor& self, const std::optional<sdk::In
   kept.finish();
   reduced.finish();
   const auto step = [](const Dims& x) { return x.in[0] < 0 ? -x.in[0] : x.in[0]; };
-  by_columns =
-      kept.count > 1 && reduced.count > 1 && kept.sizes[0] >= 4 && kept.in[0] == item && step(reduced) > step(kept);
+  by_columns = kept.count > 1 && reduced.count > 1 && kept.sizes[0] >= 4 && kept.in[0] == item &&
+               step(reduced) > step(kept);
 }
 
 Plan into_buffer(const Plan& plan, void* buffer, int64_t item) {
@@ -72,7 +73,8 @@ Plan into_buffer(const Plan& plan, void* buffer, int64_t item) {
 }
 
 WideResults::WideResults(const Plan& to)
-    : buffer(static_cast<std::size_t>(to.kept.count)), plan(into_buffer(to, buffer.data(), sizeof(int64_t))) {}
+    : buffer(static_cast<std::size_t>(to.kept.count)),
+      plan(into_buffer(to, buffer.data(), sizeof(int64_t))) {}
 
 void WideResults::store(const Plan& to, sdk::DType dtype) const {
   sdk::dispatch_all(dtype, [&](auto tag) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The geometry of a reduction: the dimensions that are kept and those that are reduced, each merged where memory
-// allows and ordered by the input's strides, innermost first.
+// The geometry of a reduction: the dimensions that are kept and those that are reduced, each merged
+// where memory allows and ordered by the input's strides, innermost first.
 #pragma once
 
 #include <vector>
@@ -35,10 +35,12 @@ struct Plan {
   Dims kept, reduced;
   const char* in;
   char* out;
-  bool by_columns;  // the innermost memory of the input is kept: several results are accumulated side by side
+  bool by_columns;  // the innermost memory of the input is kept: several results are accumulated
+                    // side by side
 
   // dims: absent or empty means all. `out` has the reduced dimensions as ones if keepdim.
-  Plan(const sdk::Tensor& out, const sdk::Tensor& self, const std::optional<sdk::Ints>& dims, bool keepdim);
+  Plan(const sdk::Tensor& out, const sdk::Tensor& self, const std::optional<sdk::Ints>& dims,
+       bool keepdim);
 };
 
 // The plan with results of `item` bytes in a buffer, in the order of the kept elements.

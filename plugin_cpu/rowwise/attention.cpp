@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Keys and values of a head are packed once; a task is a block of its queries. It goes over the keys in blocks, whose
-// scores never leave the second cache: the weights of a block are relative to the largest score so far, and the
-// sums so far are rescaled when it grows. How queries and keys are cut depends on the shape alone.
+// Keys and values of a head are packed once; a task is a block of its queries. It goes over the
+// keys in blocks, whose scores never leave the second cache: the weights of a block are relative to
+// the largest score so far, and the sums so far are rescaled when it grows. How queries and keys
+// are cut depends on the shape alone.
 #include "plugin_cpu/rowwise/attention.h"
 
 #include <algorithm>
@@ -24,8 +25,9 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// 2^x for x <= 0 within 3e-6 of it, which is a thousandth of what rounding to bfloat16 takes; 0 below 2^-127, NaN of
-// NaN. The Taylor series in x ln 2, on [-1/2, 1/2]. Added to 3 * 2^22 + 127, x is an integer, an exponent's bits.
+// 2^x for x <= 0 within 3e-6 of it, which is a thousandth of what rounding to bfloat16 takes; 0
+// below 2^-127, NaN of NaN. The Taylor series in x ln 2, on [-1/2, 1/2]. Added to 3 * 2^22 + 127, x
+// is an integer, an exponent's bits.
 template <class D, class V>
 HWY_INLINE V exp2_of(D d, V x) {
   const hn::RebindToUnsigned<D> du;
@@ -33,14 +35,15 @@ HWY_INLINE V exp2_of(D d, V x) {
   x = hn::Max(hn::Set(d, -127.0f), x);  // of NaN the second
   const V whole = hn::Add(x, magic), f = hn::Sub(x, hn::Sub(whole, magic));
   V y = hn::Set(d, 1.3333558146428443e-3f);
-  for (float c :
-       {9.6181291076284772e-3f, 5.5504108664821580e-2f, 2.4022650695910071e-1f, 6.9314718055994531e-1f, 1.0f}) {
+  for (float c : {9.6181291076284772e-3f, 5.5504108664821580e-2f, 2.4022650695910071e-1f,
+                  6.9314718055994531e-1f, 1.0f}) {
     y = hn::MulAdd(y, f, hn::Set(d, c));
   }
   return hn::Mul(y, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, whole))));
 }
 
-// Scores times `factor`, and -inf from `live` to `cols`; returns the largest. cols: a multiple of kTileDepth.
+// Scores times `factor`, and -inf from `live` to `cols`; returns the largest. cols: a multiple of
+// kTileDepth.
 float scale_row(float* x, int64_t live, int64_t cols, float factor) {
   const hn::ScalableTag<float> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -63,7 +66,8 @@ float scale_row(float* x, int64_t live, int64_t cols, float factor) {
   return hn::GetLane(hn::MaxOfLanes(d, best));
 }
 
-// 2^(x - shift), rounded to bfloat16, into one line of tiles that follow each other; returns the sum before rounding.
+// 2^(x - shift), rounded to bfloat16, into one line of tiles that follow each other; returns the
+// sum before rounding.
 float weigh_row(const float* x, int64_t cols, float shift, uint16_t* line) {
   const hn::ScalableTag<float> d;
   const hn::RebindToUnsigned<decltype(d)> du;
@@ -117,23 +121,29 @@ struct PackedHead {
   Packed k, v;
 };
 
-int64_t packed_head_bytes(const Attention& a) { return packed_bytes(a.keys, a.depth) + packed_bytes(a.width, a.keys); }
+int64_t packed_head_bytes(const Attention& a) {
+  return packed_bytes(a.keys, a.depth) + packed_bytes(a.width, a.keys);
+}
 
 PackedHead packed_head(const Attention& a, const char* at) {
-  return {{at, tiles(a.depth, kTileDepth)}, {at + packed_bytes(a.keys, a.depth), tiles(a.keys, kTileDepth)}};
+  return {{at, tiles(a.depth, kTileDepth)},
+          {at + packed_bytes(a.keys, a.depth), tiles(a.keys, kTileDepth)}};
 }
 
 void pack_head(const Attention& a, int64_t batch, int64_t head, char* to, bool serial) {
   char* values = to + packed_bytes(a.keys, a.depth);
   const auto *k = a.k.stride, *v = a.v.stride;
-  pack_tiles({&a.k.at(batch, head)->x, k[2], k[3]}, a.keys, a.depth, TileOrder::PairsFirst, to, serial);
-  pack_tiles({&a.v.at(batch, head)->x, v[3], v[2]}, a.width, a.keys, TileOrder::PairsFirst, values, serial);
+  pack_tiles({&a.k.at(batch, head)->x, k[2], k[3]}, a.keys, a.depth, TileOrder::PairsFirst, to,
+             serial);
+  pack_tiles({&a.v.at(batch, head)->x, v[3], v[2]}, a.width, a.keys, TileOrder::PairsFirst, values,
+             serial);
 }
 
 // Queries of one head from one of them on, block by block of keys.
 class Rows {
  public:
-  Rows(const Attention& a, const TileUnit& unit, const PackedHead& of, int64_t batch, int64_t head, int64_t first)
+  Rows(const Attention& a, const TileUnit& unit, const PackedHead& of, int64_t batch, int64_t head,
+       int64_t first)
       : a_(a),
         unit_(unit),
         of_(of),
@@ -148,12 +158,15 @@ class Rows {
     struct Tag;
     char* to = static_cast<char*>(ThreadBuffer<Tag>::get(packed_bytes(kQueries, a_.depth)));
     const auto* s = a_.q.stride;
-    pack_tiles({&a_.q.at(batch_, head_, first_)->x, s[2], s[3]}, rows_, a_.depth, TileOrder::LinesFirst, to, true);
+    pack_tiles({&a_.q.at(batch_, head_, first_)->x, s[2], s[3]}, rows_, a_.depth,
+               TileOrder::LinesFirst, to, true);
     const int64_t seen = a_.causal ? std::min(a_.keys, first_ + rows_) : a_.keys;
-    for (int64_t j = 0; j < seen; j += kKeys) block({to, of_.k.depth}, j, std::min(kKeys, seen - j));
+    for (int64_t j = 0; j < seen; j += kKeys)
+      block({to, of_.k.depth}, j, std::min(kKeys, seen - j));
     const auto* o = a_.out.stride;
     for (int64_t r = 0; r < rows_; ++r) {
-      store_sums(sums_.row(r), a_.width, 1 / total_[r], 0.0f, a_.out.at(batch_, head_, first_ + r), o[3]);
+      store_sums(sums_.row(r), a_.width, 1 / total_[r], 0.0f, a_.out.at(batch_, head_, first_ + r),
+                 o[3]);
     }
   }
 
@@ -162,7 +175,8 @@ class Rows {
     scores_.multiply(unit_, q, of_.k.from(key), q.depth, rows_, cols, false);
     const int64_t depth = tiles(cols, kTileDepth);
     for (int64_t r = 0; r < rows_; ++r) row(r, key, cols, depth);
-    sums_.multiply(unit_, {weights_, kWeightTiles}, of_.v.from(0, key / kTileDepth), depth, rows_, a_.width, key > 0);
+    sums_.multiply(unit_, {weights_, kWeightTiles}, of_.v.from(0, key / kTileDepth), depth, rows_,
+                   a_.width, key > 0);
   }
 
   void row(int64_t r, int64_t key, int64_t cols, int64_t depth) {
@@ -174,11 +188,13 @@ class Rows {
       TENON_DISPATCH(add_bias)(x, live, a_.scale, bias, a_.bias.stride[3]);
       factor = kLog2E;
     }
-    const float best = std::max(largest_[r], TENON_DISPATCH(scale_row)(x, live, depth * kTileDepth, factor));
+    const float best =
+        std::max(largest_[r], TENON_DISPATCH(scale_row)(x, live, depth * kTileDepth, factor));
     const float shift = best == -INFINITY ? 0.0f : best;  // nothing was seen yet: weights of 0
     const float before = best == largest_[r] || key == 0 ? 1.0f : std::exp2(largest_[r] - shift);
     char* line = weights_ + r / kTileLines * kWeightTiles * kTileBytes + r % kTileLines * 64;
-    const float sum = TENON_DISPATCH(weigh_row)(x, depth * kTileDepth, shift, reinterpret_cast<uint16_t*>(line));
+    const float sum =
+        TENON_DISPATCH(weigh_row)(x, depth * kTileDepth, shift, reinterpret_cast<uint16_t*>(line));
     if (key > 0 && before != 1) TENON_DISPATCH(scale_sums)(sums_.row(r), a_.width, before);
     total_[r] = total_[r] * before + sum;
     largest_[r] = best;
@@ -196,7 +212,8 @@ class Rows {
 };
 
 // Heads [first, first + count) of all batches: their keys and values, then their queries.
-void attend_heads(const Attention& a, const TileUnit& unit, int64_t first, int64_t count, char* memory) {
+void attend_heads(const Attention& a, const TileUnit& unit, int64_t first, int64_t count,
+                  char* memory) {
   const int64_t bytes = packed_head_bytes(a), blocks = tiles(a.queries, kQueries);
   const auto pack = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -218,12 +235,14 @@ void attend_heads(const Attention& a, const TileUnit& unit, int64_t first, int64
 
 bool attention_tiles(const Attention& a) {
   const TileUnit* unit = tile_unit();
-  if (!unit || a.width > kWidest || !tiles_pay(a.queries, a.keys, a.depth) || a.width < 8) return false;
+  if (!unit || a.width > kWidest || !tiles_pay(a.queries, a.keys, a.depth) || a.width < 8)
+    return false;
   const int64_t all = a.batches * a.heads, bytes = packed_head_bytes(a);
   const int64_t group = std::max<int64_t>(1, std::min(all, kTilePackBytes / bytes));
   struct KeysAndValues;
   const CallBuffer<KeysAndValues> memory(group * bytes);
-  for (int64_t h = 0; h < all; h += group) attend_heads(a, *unit, h, std::min(group, all - h), memory.as<char>());
+  for (int64_t h = 0; h < all; h += group)
+    attend_heads(a, *unit, h, std::min(group, all - h), memory.as<char>());
   return true;
 }
 

@@ -20,7 +20,8 @@ struct Heads {
 };
 
 struct Attention {
-  int64_t batches, heads, queries, keys, depth, width;  // depth of Q and K, width of V and the result
+  int64_t batches, heads, queries, keys, depth,
+      width;  // depth of Q and K, width of V and the result
   Heads<const sdk::BFloat16> q, k, v;
   Heads<const float> bias;  // may be absent; masked scores are -inf
   Heads<sdk::BFloat16> out;
@@ -28,8 +29,9 @@ struct Attention {
   bool causal;  // query i sees the keys up to i
 };
 
-// False if there is no unit of tiles or the shape does not suit it, then nothing was written. Scores, exponentials and
-// sums are float; weights are rounded to bfloat16 before they multiply V. A row that sees no key becomes NaN.
+// False if there is no unit of tiles or the shape does not suit it, then nothing was written.
+// Scores, exponentials and sums are float; weights are rounded to bfloat16 before they multiply V.
+// A row that sees no key becomes NaN.
 bool attention_tiles(const Attention& a);
 
 }  // namespace tenon::cpu

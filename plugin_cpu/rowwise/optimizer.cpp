@@ -39,8 +39,8 @@ HWY_INLINE void EachVector(T* const (&runs)[5], int64_t n, F&& f) {
 template <class T>
 HWY_INLINE void Adam(T* const (&runs)[5], int64_t n, const AdamNumbers& o) {
   using V = Vec<T>;
-  const V beta1(o.beta1), beta2(o.beta2), rest1(1 - o.beta1), rest2(1 - o.beta2), decay(o.weight_decay),
-      shrink(o.shrink), root(o.root), eps(o.eps), size(o.size);
+  const V beta1(o.beta1), beta2(o.beta2), rest1(1 - o.beta1), rest2(1 - o.beta2),
+      decay(o.weight_decay), shrink(o.shrink), root(o.root), eps(o.eps), size(o.size);
   const bool maxima = runs[kThirdState] != nullptr;
   EachVector(runs, n, [&](T* const* at) HWY_ATTR {
     V p = V::load(at[kParam]), g = V::load(at[kGrad]);
@@ -94,10 +94,18 @@ TENON_EXPORT(AdamDouble);
 TENON_EXPORT(SgdFloat);
 TENON_EXPORT(SgdDouble);
 
-void adam_step(float* const (&runs)[5], int64_t n, const AdamNumbers& o) { TENON_DISPATCH(AdamFloat)(runs, n, o); }
-void adam_step(double* const (&runs)[5], int64_t n, const AdamNumbers& o) { TENON_DISPATCH(AdamDouble)(runs, n, o); }
-void sgd_step(float* const (&runs)[5], int64_t n, const SgdNumbers& o) { TENON_DISPATCH(SgdFloat)(runs, n, o); }
-void sgd_step(double* const (&runs)[5], int64_t n, const SgdNumbers& o) { TENON_DISPATCH(SgdDouble)(runs, n, o); }
+void adam_step(float* const (&runs)[5], int64_t n, const AdamNumbers& o) {
+  TENON_DISPATCH(AdamFloat)(runs, n, o);
+}
+void adam_step(double* const (&runs)[5], int64_t n, const AdamNumbers& o) {
+  TENON_DISPATCH(AdamDouble)(runs, n, o);
+}
+void sgd_step(float* const (&runs)[5], int64_t n, const SgdNumbers& o) {
+  TENON_DISPATCH(SgdFloat)(runs, n, o);
+}
+void sgd_step(double* const (&runs)[5], int64_t n, const SgdNumbers& o) {
+  TENON_DISPATCH(SgdDouble)(runs, n, o);
+}
 
 }  // namespace tenon::cpu
 #endif

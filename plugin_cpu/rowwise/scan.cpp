@@ -81,7 +81,8 @@ void set_run(const uint8_t* x, int64_t n, int64_t first, int64_t* to, int64_t co
     const unsigned set = set_bytes(x + i);
     const auto start = hn::Set(d, first + i);
     for (int64_t j = 0; j < kStep; j += lanes) {
-      const auto at = hn::PromoteTo(d, hn::PromoteTo(words, hn::LoadU(bytes, kSetBits.at[set] + j)));
+      const auto at =
+          hn::PromoteTo(d, hn::PromoteTo(words, hn::LoadU(bytes, kSetBits.at[set] + j)));
       hn::StoreU(hn::Add(start, at), d, to + k + j);
     }
     k += __builtin_popcount(set);

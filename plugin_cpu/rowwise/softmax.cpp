@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A row (inner size 1) is reduced by vectors; other layouts are taken in tiles of up to kTile neighboring columns,
-// each column being one lane. 16-bit floats pass through float buffers.
+// A row (inner size 1) is reduced by vectors; other layouts are taken in tiles of up to kTile
+// neighboring columns, each column being one lane. 16-bit floats pass through float buffers.
 #include <algorithm>
 #include <cmath>
 
@@ -76,7 +76,8 @@ HWY_INLINE T row_sum(int64_t n, F&& f) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(a, b)));
 }
 
-// All lanes of a vector that has n >= 1 in use. One lane is always all, which g++ does not see by itself.
+// All lanes of a vector that has n >= 1 in use. One lane is always all, which g++ does not see by
+// itself.
 template <class T>
 HWY_INLINE bool whole(int64_t n, int64_t lanes) {
   return hn::MaxLanes(hn::ScalableTag<T>()) == 1 || n == lanes;
@@ -123,8 +124,8 @@ void softmax_short_rows(const T* x, T* y, int64_t rows, int64_t n, bool log) {
     const auto v = hn::IfThenElse(live, hn::MaskedLoad(live, d, x), hn::Set(d, T(-INFINITY)));
     const auto shifted = hn::Sub(v, hn::MaxOfLanes(d, v));
     const auto e = hn::IfThenElseZero(live, exp_of(d, shifted)), sum = hn::SumOfLanes(d, e);
-    const auto r =
-        log ? hn::Sub(shifted, hn::Set(d, std::log(hn::GetLane(sum)))) : hn::Mul(e, hn::Div(hn::Set(d, T(1)), sum));
+    const auto r = log ? hn::Sub(shifted, hn::Set(d, std::log(hn::GetLane(sum))))
+                       : hn::Mul(e, hn::Div(hn::Set(d, T(1)), sum));
     hn::BlendedStore(r, live, d, y);
   }
 }
@@ -163,7 +164,8 @@ void softmax_columns(const T* x, T* y, int64_t n, int64_t stride, int64_t w, boo
   std::fill(best, best + w, T(-INFINITY));
   std::fill(sum, sum + w, T(0));
   for (int64_t i = 0; i < n; ++i) {
-    for (int64_t j = 0; j < w; ++j) best[j] = x[i * stride + j] > best[j] ? x[i * stride + j] : best[j];
+    for (int64_t j = 0; j < w; ++j)
+      best[j] = x[i * stride + j] > best[j] ? x[i * stride + j] : best[j];
   }
   for (int64_t i = 0; i < n; ++i) {
     const T* row = x + i * stride;
@@ -189,12 +191,14 @@ void softmax_columns(const T* x, T* y, int64_t n, int64_t stride, int64_t w, boo
 }
 
 template <class T>
-void backward_columns(const T* dy, const T* y, T* dx, int64_t n, int64_t stride, int64_t w, bool log) {
+void backward_columns(const T* dy, const T* y, T* dx, int64_t n, int64_t stride, int64_t w,
+                      bool log) {
   const hn::ScalableTag<T> d;
   HWY_ALIGN T sum[kTile], e[kTile];
   std::fill(sum, sum + w, T(0));
   for (int64_t i = 0; i < n; ++i) {
-    for (int64_t j = 0; j < w; ++j) sum[j] += log ? dy[i * stride + j] : dy[i * stride + j] * y[i * stride + j];
+    for (int64_t j = 0; j < w; ++j)
+      sum[j] += log ? dy[i * stride + j] : dy[i * stride + j] * y[i * stride + j];
   }
   for (int64_t i = 0; i < n; ++i) {
     const T *g = dy + i * stride, *r = y + i * stride;
@@ -214,21 +218,25 @@ void forward_range(const SoftmaxShape& s, bool log, const T* x, T* y, int64_t be
   if (s.inner == 1) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
     if (s.length <= static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()))) {
-      return softmax_short_rows<T>(x + begin * s.length, y + begin * s.length, end - begin, s.length, log);
+      return softmax_short_rows<T>(x + begin * s.length, y + begin * s.length, end - begin,
+                                   s.length, log);
     }
 #endif
-    for (int64_t i = begin; i < end; ++i) softmax_row<T>(x + i * s.length, y + i * s.length, s.length, log);
+    for (int64_t i = begin; i < end; ++i)
+      softmax_row<T>(x + i * s.length, y + i * s.length, s.length, log);
     return;
   }
   const int64_t tiles = (s.inner + kTile - 1) / kTile;
   for (int64_t q = begin; q < end; ++q) {
     const int64_t at = q / tiles * s.length * s.inner + q % tiles * kTile;
-    softmax_columns<T>(x + at, y + at, s.length, s.inner, std::min(kTile, s.inner - q % tiles * kTile), log);
+    softmax_columns<T>(x + at, y + at, s.length, s.inner,
+                       std::min(kTile, s.inner - q % tiles * kTile), log);
   }
 }
 
 template <class T>
-void backward_range(const SoftmaxShape& s, bool log, const T* dy, const T* y, T* dx, int64_t begin, int64_t end) {
+void backward_range(const SoftmaxShape& s, bool log, const T* dy, const T* y, T* dx, int64_t begin,
+                    int64_t end) {
   if (s.inner == 1) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t at = i * s.length;
@@ -239,21 +247,24 @@ void backward_range(const SoftmaxShape& s, bool log, const T* dy, const T* y, T*
   const int64_t tiles = (s.inner + kTile - 1) / kTile;
   for (int64_t q = begin; q < end; ++q) {
     const int64_t at = q / tiles * s.length * s.inner + q % tiles * kTile;
-    backward_columns<T>(dy + at, y + at, dx + at, s.length, s.inner, std::min(kTile, s.inner - q % tiles * kTile), log);
+    backward_columns<T>(dy + at, y + at, dx + at, s.length, s.inner,
+                        std::min(kTile, s.inner - q % tiles * kTile), log);
   }
 }
 
 void forward_f32(const SoftmaxShape& s, bool log, const float* x, float* y, int64_t b, int64_t e) {
   forward_range<float>(s, log, x, y, b, e);
 }
-void forward_f64(const SoftmaxShape& s, bool log, const double* x, double* y, int64_t b, int64_t e) {
+void forward_f64(const SoftmaxShape& s, bool log, const double* x, double* y, int64_t b,
+                 int64_t e) {
   forward_range<double>(s, log, x, y, b, e);
 }
-void backward_f32(const SoftmaxShape& s, bool log, const float* dy, const float* y, float* dx, int64_t b, int64_t e) {
+void backward_f32(const SoftmaxShape& s, bool log, const float* dy, const float* y, float* dx,
+                  int64_t b, int64_t e) {
   backward_range<float>(s, log, dy, y, dx, b, e);
 }
-void backward_f64(const SoftmaxShape& s, bool log, const double* dy, const double* y, double* dx, int64_t b,
-                  int64_t e) {
+void backward_f64(const SoftmaxShape& s, bool log, const double* dy, const double* y, double* dx,
+                  int64_t b, int64_t e) {
   backward_range<double>(s, log, dy, y, dx, b, e);
 }
 
@@ -292,11 +303,12 @@ void run(const SoftmaxShape& s, bool log, const float* x, float* y, int64_t b, i
 void run(const SoftmaxShape& s, bool log, const double* x, double* y, int64_t b, int64_t e) {
   TENON_DISPATCH(forward_f64)(s, log, x, y, b, e);
 }
-void run_backward(const SoftmaxShape& s, bool log, const float* dy, const float* y, float* dx, int64_t b, int64_t e) {
+void run_backward(const SoftmaxShape& s, bool log, const float* dy, const float* y, float* dx,
+                  int64_t b, int64_t e) {
   TENON_DISPATCH(backward_f32)(s, log, dy, y, dx, b, e);
 }
-void run_backward(const SoftmaxShape& s, bool log, const double* dy, const double* y, double* dx, int64_t b,
-                  int64_t e) {
+void run_backward(const SoftmaxShape& s, bool log, const double* dy, const double* y, double* dx,
+                  int64_t b, int64_t e) {
   TENON_DISPATCH(backward_f64)(s, log, dy, y, dx, b, e);
 }
 
@@ -334,7 +346,8 @@ void backward_converted(const SoftmaxShape& s, bool log, const From* dy, const F
 
 }  // namespace
 
-void softmax(sdk::DType from, sdk::DType to, const SoftmaxShape& s, bool log, const void* x, void* y) {
+void softmax(sdk::DType from, sdk::DType to, const SoftmaxShape& s, bool log, const void* x,
+             void* y) {
   const Tasks tasks(s);
   sdk::dispatch_floating(from, [&](auto tag_from) {
     using From = tn_type(tag_from);
@@ -343,7 +356,8 @@ void softmax(sdk::DType from, sdk::DType to, const SoftmaxShape& s, bool log, co
       const From* in = static_cast<const From*>(x);
       To* out = static_cast<To*>(y);
       if constexpr (std::is_same_v<From, To> && std::is_floating_point_v<From>) {
-        sdk::parallel_for(tasks.count, tasks.grain, [&](int64_t b, int64_t e) { run(s, log, in, out, b, e); });
+        sdk::parallel_for(tasks.count, tasks.grain,
+                          [&](int64_t b, int64_t e) { run(s, log, in, out, b, e); });
       } else {
         forward_converted<From, To>(s, log, in, out);
       }
@@ -351,8 +365,8 @@ void softmax(sdk::DType from, sdk::DType to, const SoftmaxShape& s, bool log, co
   });
 }
 
-void softmax_backward(sdk::DType from, sdk::DType to, const SoftmaxShape& s, bool log, const void* dy, const void* y,
-                      void* dx) {
+void softmax_backward(sdk::DType from, sdk::DType to, const SoftmaxShape& s, bool log,
+                      const void* dy, const void* y, void* dx) {
   const Tasks tasks(s);
   sdk::dispatch_floating(from, [&](auto tag_from) {
     using From = tn_type(tag_from);
@@ -361,8 +375,9 @@ void softmax_backward(sdk::DType from, sdk::DType to, const SoftmaxShape& s, boo
       const From *grad = static_cast<const From*>(dy), *result = static_cast<const From*>(y);
       To* out = static_cast<To*>(dx);
       if constexpr (std::is_same_v<From, To> && std::is_floating_point_v<From>) {
-        sdk::parallel_for(tasks.count, tasks.grain,
-                          [&](int64_t b, int64_t e) { run_backward(s, log, grad, result, out, b, e); });
+        sdk::parallel_for(tasks.count, tasks.grain, [&](int64_t b, int64_t e) {
+          run_backward(s, log, grad, result, out, b, e);
+        });
       } else {
         backward_converted<From, To>(s, log, grad, result, out);
       }

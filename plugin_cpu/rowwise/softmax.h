@@ -14,9 +14,10 @@ struct SoftmaxShape {
 };
 
 // Floating dtypes; `to` may be wider than `from`. y may be x where the dtypes are equal.
-void softmax(sdk::DType from, sdk::DType to, const SoftmaxShape& s, bool log, const void* x, void* y);
+void softmax(sdk::DType from, sdk::DType to, const SoftmaxShape& s, bool log, const void* x,
+             void* y);
 // Gradient by x, from the gradient of the result and the result.
-void softmax_backward(sdk::DType from, sdk::DType to, const SoftmaxShape& s, bool log, const void* dy, const void* y,
-                      void* dx);
+void softmax_backward(sdk::DType from, sdk::DType to, const SoftmaxShape& s, bool log,
+                      const void* dy, const void* y, void* dx);
 
 }  // namespace tenon::cpu

@@ -49,7 +49,8 @@ inline key_t<T> sort_key(T v) {
                            : std::is_same_v<T, sdk::Half> ? static_cast<K>(0x7c00u)
                                                           : static_cast<K>(0x7f80u);
     const K magnitude = static_cast<K>(b & static_cast<K>(~top));
-    const K ordered = static_cast<K>(b & top ? static_cast<K>(top - magnitude) : static_cast<K>(top + magnitude));
+    const K ordered =
+        static_cast<K>(b & top ? static_cast<K>(top - magnitude) : static_cast<K>(top + magnitude));
     return magnitude > infinity ? static_cast<K>(~K{0}) : ordered;
   }
 }
@@ -73,7 +74,8 @@ void sort_keys(std::vector<Keyed<K>>& keys) {
   constexpr int passes = sizeof(K);
   std::vector<uint32_t> counts(static_cast<std::size_t>(passes) * 256, 0);
   for (const Keyed<K>& k : keys) {
-    for (int p = 0; p < passes; ++p) ++counts[static_cast<std::size_t>(p * 256) + (k.key >> (8 * p) & 255)];
+    for (int p = 0; p < passes; ++p)
+      ++counts[static_cast<std::size_t>(p * 256) + (k.key >> (8 * p) & 255)];
   }
   std::vector<Keyed<K>> other(keys.size());
   Keyed<K>*from = keys.data(), *to = other.data();
@@ -88,7 +90,8 @@ void sort_keys(std::vector<Keyed<K>>& keys) {
       sum += c;
     }
     if (trivial) continue;  // all keys agree in this byte
-    for (std::size_t i = 0; i < keys.size(); ++i) to[count[from[i].key >> (8 * p) & 255]++] = from[i];
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      to[count[from[i].key >> (8 * p) & 255]++] = from[i];
     std::swap(from, to);
   }
   if (from != keys.data()) keys.swap(other);

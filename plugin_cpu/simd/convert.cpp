@@ -37,7 +37,8 @@ void Narrow(const float* from, sdk::BFloat16* to, int64_t n) {
     const auto up = hn::Add(hn::And(high, hn::Set(d, 1)), hn::Set(d, 0x7fff));
     const auto nan = hn::RebindMask(d, hn::IsNaN(f));
     const auto rounded = hn::ShiftRight<16>(hn::Add(x, up));
-    hn::StoreU(hn::TruncateTo(dh, hn::IfThenElse(nan, hn::Or(high, hn::Set(d, 0x40)), rounded)), dh, p + i);
+    hn::StoreU(hn::TruncateTo(dh, hn::IfThenElse(nan, hn::Or(high, hn::Set(d, 0x40)), rounded)), dh,
+               p + i);
   }
   for (; i < n; ++i) to[i] = sdk::BFloat16(from[i]);
 }
@@ -50,7 +51,8 @@ void Widen(const sdk::Half* from, float* to, int64_t n) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(df));
   const auto* p = reinterpret_cast<const hwy::float16_t*>(from);
   int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::PromoteTo(df, hn::LoadU(dh, p + i)), df, to + i);
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(hn::PromoteTo(df, hn::LoadU(dh, p + i)), df, to + i);
   for (; i < n; ++i) to[i] = from[i];
 }
 template <>
@@ -60,7 +62,8 @@ void Narrow(const float* from, sdk::Half* to, int64_t n) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(df));
   auto* p = reinterpret_cast<hwy::float16_t*>(to);
   int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::DemoteTo(dh, hn::LoadU(df, from + i)), dh, p + i);
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(hn::DemoteTo(dh, hn::LoadU(df, from + i)), dh, p + i);
   for (; i < n; ++i) to[i] = sdk::Half(from[i]);
 }
 #endif
@@ -81,10 +84,18 @@ TENON_EXPORT(BFloatToFloat);
 TENON_EXPORT(FloatToHalf);
 TENON_EXPORT(FloatToBFloat);
 
-void to_float(const sdk::Half* from, float* to, int64_t n) { TENON_DISPATCH(HalfToFloat)(from, to, n); }
-void to_float(const sdk::BFloat16* from, float* to, int64_t n) { TENON_DISPATCH(BFloatToFloat)(from, to, n); }
-void from_float(const float* from, sdk::Half* to, int64_t n) { TENON_DISPATCH(FloatToHalf)(from, to, n); }
-void from_float(const float* from, sdk::BFloat16* to, int64_t n) { TENON_DISPATCH(FloatToBFloat)(from, to, n); }
+void to_float(const sdk::Half* from, float* to, int64_t n) {
+  TENON_DISPATCH(HalfToFloat)(from, to, n);
+}
+void to_float(const sdk::BFloat16* from, float* to, int64_t n) {
+  TENON_DISPATCH(BFloatToFloat)(from, to, n);
+}
+void from_float(const float* from, sdk::Half* to, int64_t n) {
+  TENON_DISPATCH(FloatToHalf)(from, to, n);
+}
+void from_float(const float* from, sdk::BFloat16* to, int64_t n) {
+  TENON_DISPATCH(FloatToBFloat)(from, to, n);
+}
 
 }  // namespace tenon::cpu
 #endif

@@ -10,7 +10,8 @@ namespace tenon::cpu {
 
 // dst[p][j] = src[j][p] for four of each, with the given steps between rows.
 template <class T>
-inline __attribute__((always_inline)) void transpose_4x4(const T* src, int64_t src_step, T* dst, int64_t dst_step) {
+inline __attribute__((always_inline)) void transpose_4x4(const T* src, int64_t src_step, T* dst,
+                                                         int64_t dst_step) {
   static_assert(sizeof(T) == 4, "lanes of 32 bits");
   typedef float Four __attribute__((vector_size(16)));
   Four a, b, c, d;
@@ -18,10 +19,13 @@ inline __attribute__((always_inline)) void transpose_4x4(const T* src, int64_t s
   std::memcpy(&b, src + src_step, 16);
   std::memcpy(&c, src + 2 * src_step, 16);
   std::memcpy(&d, src + 3 * src_step, 16);
-  const Four ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const Four cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  const Four rows[4] = {__builtin_shufflevector(ab0, cd0, 0, 1, 4, 5), __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7),
-                        __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5), __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7)};
+  const Four ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+             ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Four cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5),
+             cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const Four rows[4] = {
+      __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5), __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7),
+      __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5), __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7)};
   for (int r = 0; r < 4; ++r) std::memcpy(dst + r * dst_step, &rows[r], 16);
 }
 

@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Vec<T>: a Highway vector of float or double with operators and the functions of scalar_math.h under the same names,
-// so that one templated expression works on elements and vectors. Included once per target.
+// Vec<T>: a Highway vector of float or double with operators and the functions of scalar_math.h
+// under the same names, so that one templated expression works on elements and vectors. Included
+// once per target.
 //
-// float: exp, log, tanh, sigmoid, erf, erfc are polynomials of our own (vec_float-inl.h). The rest, and double, calls
-// SLEEF's 1.0 ULP functions, one lane at a time from libm where the target is the baseline.
+// float: exp, log, tanh, sigmoid, erf, erfc are polynomials of our own (vec_float-inl.h). The rest,
+// and double, calls SLEEF's 1.0 ULP functions, one lane at a time from libm where the target is the
+// baseline.
 #if defined(TENON_CPU_VEC_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENON_CPU_VEC_INL_H_
 #undef TENON_CPU_VEC_INL_H_

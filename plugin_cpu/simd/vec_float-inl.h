@@ -1,14 +1,16 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// exp, log, tanh, sigmoid, erf, erfc of float vectors, and what is built from them for both types. The coefficients are
-// Chebyshev fits made for these ranges. Included by vec-inl.h, once per target.
+// exp, log, tanh, sigmoid, erf, erfc of float vectors, and what is built from them for both types.
+// The coefficients are Chebyshev fits made for these ranges. Included by vec-inl.h, once per
+// target.
 HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 
 // 2^n for n in [-126, 127], given as an integral float.
 TN_V Vec<float> power_of_two(Vec<float> n) {
   const hn::RebindToSigned<Vec<float>::D> di;
-  const auto shifted = hn::BitCast(di, (n + Vec<float>(12582912.0f + 127.0f)).v);  // the low bits are n + 127
+  const auto shifted =
+      hn::BitCast(di, (n + Vec<float>(12582912.0f + 127.0f)).v);  // the low bits are n + 127
   return Vec<float>(hn::BitCast(Vec<float>::D(), hn::ShiftLeft<23>(shifted)));
 }
 
@@ -24,18 +26,27 @@ TN_V Vec<float> scale(Vec<float> x, Vec<float> n) {
 
 // Bounds that let NaN through: x86's instructions return their second operand then.
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-TN_V Vec<float> at_most(float bound, Vec<float> x) { return Vec<float>(hn::Min(Vec<float>(bound).v, x.v)); }
-TN_V Vec<float> at_least(float bound, Vec<float> x) { return Vec<float>(hn::Max(Vec<float>(bound).v, x.v)); }
+TN_V Vec<float> at_most(float bound, Vec<float> x) {
+  return Vec<float>(hn::Min(Vec<float>(bound).v, x.v));
+}
+TN_V Vec<float> at_least(float bound, Vec<float> x) {
+  return Vec<float>(hn::Max(Vec<float>(bound).v, x.v));
+}
 #else
-TN_V Vec<float> at_most(float bound, Vec<float> x) { return select(x > Vec<float>(bound), Vec<float>(bound), x); }
-TN_V Vec<float> at_least(float bound, Vec<float> x) { return select(x < Vec<float>(bound), Vec<float>(bound), x); }
+TN_V Vec<float> at_most(float bound, Vec<float> x) {
+  return select(x > Vec<float>(bound), Vec<float>(bound), x);
+}
+TN_V Vec<float> at_least(float bound, Vec<float> x) {
+  return select(x < Vec<float>(bound), Vec<float>(bound), x);
+}
 #endif
 
 #if !HWY_NATIVE_FMA
 // The upper 12 bits of x.
 TN_V Vec<float> upper(Vec<float> x) {
   const hn::RebindToSigned<Vec<float>::D> di;
-  return Vec<float>(hn::BitCast(Vec<float>::D(), hn::And(hn::BitCast(di, x.v), hn::Set(di, -4096))));
+  return Vec<float>(
+      hn::BitCast(Vec<float>::D(), hn::And(hn::BitCast(di, x.v), hn::Set(di, -4096))));
 }
 #endif
 
@@ -59,7 +70,8 @@ TN_V Power power(Vec<float> x, Vec<float> low) {
   using F = Vec<float>;
   const F n = fma(x, F(1.44269504f), F(12582912.0f)) - F(12582912.0f);
   const F r = fma(n, F(-0.693145752f), x) + fma(n, F(-1.42860677e-6f), low);
-  const F q = polynomial<float>(r, 0.0013926926614, 0.00836377387441, 0.0416665501103, 0.166665733819, 0.5);
+  const F q =
+      polynomial<float>(r, 0.0013926926614, 0.00836377387441, 0.0416665501103, 0.166665733819, 0.5);
   return {fma(r * r, q, r), n};
 }
 
@@ -81,8 +93,9 @@ TN_V Vec<float> log(Vec<float> x) {
   const F m(hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(e))));
   const F ef = F(hn::ConvertTo(d, e)) - select(tiny, F(23.0f), F(0.0f));
   const F f = m - F(1.0f), s = f * f;
-  const F q = polynomial<float>(f, 0.0698070195866, -0.114945466129, 0.116890711375, -0.124240377177, 0.142485512644,
-                                -0.166678509729, 0.200007305039, -0.249999966269, 0.333333311219);
+  const F q = polynomial<float>(f, 0.0698070195866, -0.114945466129, 0.116890711375,
+                                -0.124240377177, 0.142485512644, -0.166678509729, 0.200007305039,
+                                -0.249999966269, 0.333333311219);
   F r = fma(ef, F(-2.12194440e-4f), f * s * q);
   r = fma(s, F(-0.5f), r) + f;
   r = fma(ef, F(0.693359375f), r);
@@ -93,8 +106,8 @@ TN_V Vec<float> log(Vec<float> x) {
 TN_V Vec<float> tanh(Vec<float> x) {
   using F = Vec<float>;
   const F a = abs(x), s = x * x;
-  const F q = polynomial<float>(s, 0.00224600368559, -0.00830169536064, 0.0217557003459, -0.0539575951325,
-                                0.133332963528, -0.333333331234);
+  const F q = polynomial<float>(s, 0.00224600368559, -0.00830169536064, 0.0217557003459,
+                                -0.0539575951325, 0.133332963528, -0.333333331234);
   const F small = fma(x * s, q, x);
   const Power p = power(at_most(20.0f, a + a), F(0.0f));  // 2 / (e^2a + 1)
   const F t = power_of_two(p.n), large = F(1.0f) - F(2.0f) / fma(p.m, t, F(1.0f) + t);
@@ -109,9 +122,12 @@ TN_V Vec<float> over_one_plus_exp(Vec<float> y, Vec<float> x, Vec<float> low) {
   return scale(y / (d + (p.m + d_low)), -p.n);
 }
 
-TN_V Vec<float> sigmoid(Vec<float> x) { return over_one_plus_exp(Vec<float>(1.0f), x, Vec<float>(0.0f)); }
+TN_V Vec<float> sigmoid(Vec<float> x) {
+  return over_one_plus_exp(Vec<float>(1.0f), x, Vec<float>(0.0f));
+}
 
-// x sigmoid(x (c0 + c1 x^2)), whose argument is a sum of two floats: an error in it grows with its size.
+// x sigmoid(x (c0 + c1 x^2)), whose argument is a sum of two floats: an error in it grows with its
+// size.
 TN_V Vec<float> gelu_tanh(Vec<float> x) {
   using F = Vec<float>;
   const F c0(1.59576917f), c0_low(-4.35038e-8f), c1(0.0713548139f), c1_low(2.38088e-9f);
@@ -119,12 +135,14 @@ TN_V Vec<float> gelu_tanh(Vec<float> x) {
   const F p_low = fma(c1, product_rest(a, a, s), fma(c1_low, s, product_rest(c1, s, p)));
   const F q = c0 + p, back = q - c0, q_low = (c0 - (q - back)) + (p - back);
   const F u = a * q;
-  const F y = over_one_plus_exp(at_least(-12.0f, x), u, fma(a, q_low + (p_low + c0_low), product_rest(a, q, u)));
+  const F y = over_one_plus_exp(at_least(-12.0f, x), u,
+                                fma(a, q_low + (p_low + c0_low), product_rest(a, q, u)));
   return select(x == F(-HUGE_VALF), F(NAN), y);
 }
 
-// y f(a) e^(-half a^2) for a in [0, 15] or NaN, with f(a) = u P(v), u = 1 / (a + k) and v = u - 1 / (2 k). Whatever a
-// product or a sum loses is carried along: that u is off by a factor of 1 + e goes into v and the exponent.
+// y f(a) e^(-half a^2) for a in [0, 15] or NaN, with f(a) = u P(v), u = 1 / (a + k) and v = u - 1 /
+// (2 k). Whatever a product or a sum loses is carried along: that u is off by a factor of 1 + e
+// goes into v and the exponent.
 template <class... C>
 TN_V Vec<float> gauss_tail(Vec<float> y, Vec<float> a, float half, float k, double c0, C... c) {
   using F = Vec<float>;
@@ -146,24 +164,27 @@ TN_V Vec<float> gauss_tail(Vec<float> y, Vec<float> a, float half, float k, doub
 
 // y erfc(z), z in [0.7, 10.5]
 TN_V Vec<float> erfc_tail(Vec<float> y, Vec<float> z) {
-  return gauss_tail(y, z, 1.0f, 2.0f, 1.0215827052, 127.945055855, -15.9266175078, -42.9348996388, 13.8673669036,
-                    12.6548072527, -6.63618272043, -5.5067230841, 2.33230912826, 4.47155352499, 2.74864273006);
+  return gauss_tail(y, z, 1.0f, 2.0f, 1.0215827052, 127.945055855, -15.9266175078, -42.9348996388,
+                    13.8673669036, 12.6548072527, -6.63618272043, -5.5067230841, 2.33230912826,
+                    4.47155352499, 2.74864273006);
 }
 
 // y times the upper tail of the standard normal distribution at a, a in [0, 14.6] or NaN
 TN_V Vec<float> normal_tail_far(Vec<float> y, Vec<float> a) {
-  return gauss_tail(y, a, 0.5f, 4.0f, 0.755285138535, 16577.9504434, 3247.91921013, -3289.98014259, -923.546919241,
-                    246.639271814, 247.424686473, 95.4998106709, 24.7767475124, 4.86317282929);
+  return gauss_tail(y, a, 0.5f, 4.0f, 0.755285138535, 16577.9504434, 3247.91921013, -3289.98014259,
+                    -923.546919241, 246.639271814, 247.424686473, 95.4998106709, 24.7767475124,
+                    4.86317282929);
 }
 
 #if HWY_TARGET == HWY_AVX3
 // table[i mod 32]
 TN_V Vec<float> look_up(const float (&table)[32], __m512i i) {
-  return Vec<float>(Vec<float>::V{_mm512_permutex2var_ps(_mm512_loadu_ps(table), i, _mm512_loadu_ps(table + 16))});
+  return Vec<float>(Vec<float>::V{
+      _mm512_permutex2var_ps(_mm512_loadu_ps(table), i, _mm512_loadu_ps(table + 16))});
 }
 
-// The same from a table within its range; few vectors of activations exceed it. A lane's value does not
-// depend on its neighbors'.
+// The same from a table within its range; few vectors of activations exceed it. A lane's value does
+// not depend on its neighbors'.
 TN_V Vec<float> normal_tail(Vec<float> y, Vec<float> a) {
   using F = Vec<float>;
   const __m512i eighths = _mm512_castps_si512((a + F(1048576.0f)).v.raw);
@@ -181,8 +202,8 @@ TN_V Vec<float> normal_tail(Vec<float> y, Vec<float> a) { return normal_tail_far
 
 // erf(x) = x + x q for |x| < 0.92
 TN_V Vec<float> erf_q(Vec<float> x) {
-  return polynomial<float>(x * x, 8.33471861521e-5, -0.000813470933212, 0.00520036858686, -0.0268591514724,
-                           0.112836915197, -0.376126335171, 0.12837916662);
+  return polynomial<float>(x * x, 8.33471861521e-5, -0.000813470933212, 0.00520036858686,
+                           -0.0268591514724, 0.112836915197, -0.376126335171, 0.12837916662);
 }
 
 TN_V Vec<float> erf(Vec<float> x) {
@@ -204,7 +225,9 @@ TN_V Vec<float> normal_cdf(Vec<float> x) {
   const F tail = normal_tail(F(1.0f), at_most(14.6f, abs(x)));
   return select(x < F(0.0f), tail, F(1.0f) - tail);
 }
-TN_V Vec<double> normal_cdf(Vec<double> x) { return Vec<double>(0.5) * erfc(x * Vec<double>(-0.70710678118654752440)); }
+TN_V Vec<double> normal_cdf(Vec<double> x) {
+  return Vec<double>(0.5) * erfc(x * Vec<double>(-0.70710678118654752440));
+}
 
 // x normal_cdf(x); g(x) = x + g(-x).
 TN_V Vec<float> gelu_erf(Vec<float> x) {
@@ -233,7 +256,8 @@ TN_V Vec<T> silu(Vec<T> x) {
   return select(far, x * half * half, y);
 }
 
-// e^a / 2, where e^a may overflow. `high` is a little above ln 2 and has few bits, so that a - high is exact.
+// e^a / 2, where e^a may overflow. `high` is a little above ln 2 and has few bits, so that a - high
+// is exact.
 template <class T>
 TN_V Vec<T> half_exp(Vec<T> a) {
   constexpr double high = 45427.0 / 65536, rest = 1.383027787960190264e-05;  // e^(high - ln 2) - 1

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Functions of Vec<T> from SLEEF (libm on the baseline). SLEEF's header hides what the command line does not enable,
-// hence the declarations. Included by vec-inl.h, once per target.
+// Functions of Vec<T> from SLEEF (libm on the baseline). SLEEF's header hides what the command line
+// does not enable, hence the declarations. Included by vec-inl.h, once per target.
 HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 
@@ -37,11 +37,12 @@ namespace tenon::cpu::HWY_NAMESPACE {
     return Vec<double>(Vec<double>::V{TN_SLEEF_D(sleef, ulp)(a.v.raw, b.v.raw)}); \
   }
 #else  // one lane a vector
-#define TN_SLEEF_1(kind, name, sleef, ulp)                                                                             \
-  TN_SLEEF_FLOAT_##kind(TN_V Vec<float> name(Vec<float> a) { return Vec<float>(sdk::math::sleef(hn::GetLane(a.v))); }) \
-      TN_V Vec<double>                                                                                                 \
-      name(Vec<double> a) {                                                                                            \
-    return Vec<double>(sdk::math::sleef(hn::GetLane(a.v)));                                                            \
+#define TN_SLEEF_1(kind, name, sleef, ulp)                   \
+  TN_SLEEF_FLOAT_##kind(TN_V Vec<float> name(Vec<float> a) { \
+    return Vec<float>(sdk::math::sleef(hn::GetLane(a.v)));   \
+  }) TN_V Vec<double>                                        \
+  name(Vec<double> a) {                                      \
+    return Vec<double>(sdk::math::sleef(hn::GetLane(a.v)));  \
   }
 #define TN_SLEEF_2(name, sleef, ulp)                                         \
   TN_V Vec<float> name(Vec<float> a, Vec<float> b) {                         \

@@ -13,7 +13,8 @@
 namespace tenon::cpu {
 namespace {
 
-// Written as assembly: the compilers' intrinsics need literal tile numbers, and a target attribute on every caller.
+// Written as assembly: the compilers' intrinsics need literal tile numbers, and a target attribute
+// on every caller.
 struct Amx {
   template <int T>
   static void zero() {
@@ -47,7 +48,8 @@ struct Amx {
   static void release() { asm volatile("tilerelease" ::: "memory"); }
 };
 
-// Leaf 0x1D, which describes the tiles, is not read: virtual machines leave it empty though palette 1 works.
+// Leaf 0x1D, which describes the tiles, is not read: virtual machines leave it empty though palette
+// 1 works.
 bool processor_has_it() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
@@ -65,7 +67,8 @@ bool system_saves_it() {
 }
 
 bool system_permits_it() {
-  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM; of the whole process
+  constexpr long kRequestPermission = 0x1023,
+                 kTileData = 18;  // ARCH_REQ_XCOMP_PERM; of the whole process
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 

@@ -11,7 +11,8 @@
 namespace tenon::cpu {
 
 inline constexpr int64_t kArea = 128;
-inline constexpr int64_t kTilePackBytes = 16 << 20;  // of an operand at once, unless k is very large
+inline constexpr int64_t kTilePackBytes = 16
+                                          << 20;  // of an operand at once, unless k is very large
 
 // During its lifetime its thread may run blocks.
 class TileSession {
@@ -29,14 +30,17 @@ inline bool tiles_pay(int64_t m, int64_t n, int64_t k) {
   return m >= 8 && n >= 8 && k >= 8 && m * n * k >= 16 * 16 * 16;
 }
 
-// Packed lines, or those from one of them and one tile of k on; `depth` tiles from 16 lines to the next.
+// Packed lines, or those from one of them and one tile of k on; `depth` tiles from 16 lines to the
+// next.
 struct Packed {
   const char* at;
   int64_t depth;
   int64_t line = 64;  // bytes from line to line; more where A's own memory is read in place
   bool in_place() const { return line != 64; }
   int64_t step() const { return in_place() ? 64 : kTileBytes; }  // bytes from tile to tile along k
-  int64_t next() const { return in_place() ? kTileLines * line : depth * kTileBytes; }  // from 16 lines to the next
+  int64_t next() const {
+    return in_place() ? kTileLines * line : depth * kTileBytes;
+  }  // from 16 lines to the next
   const char* tile(int64_t i, int64_t p) const { return at + i / kTileLines * next() + p * step(); }
   Packed from(int64_t i, int64_t p = 0) const { return {tile(i, p), depth, line}; }
 };
@@ -47,15 +51,17 @@ class Area {
   float* row(int64_t i) { return sum_ + i * kRow; }
 
   // Lines of `a` by lines of `b` over `depth` tiles of k, added to the sums or overwriting them.
-  void multiply(const TileUnit& unit, const Packed& a, const Packed& b, int64_t depth, int64_t rows, int64_t cols,
-                bool add) {
-    constexpr int64_t kMaxTiles = 10, kBlock = 2 * kTileLines;  // the tiles of one block lie in the first cache
+  void multiply(const TileUnit& unit, const Packed& a, const Packed& b, int64_t depth, int64_t rows,
+                int64_t cols, bool add) {
+    constexpr int64_t kMaxTiles = 10,
+                      kBlock = 2 * kTileLines;  // the tiles of one block lie in the first cache
     const int64_t step = tiles(depth, tiles(depth, kMaxTiles));
     for (int64_t p = 0; p < depth; p += step) {
       for (int64_t j = 0; j < cols; j += kBlock) {
         for (int64_t i = 0; i < rows; i += kBlock) {
-          const TileBlock block{a.tile(i, p), b.tile(j, p), a.next(),     b.next(), std::min(step, depth - p),
-                                row(i) + j,   kRow,         add || p > 0, a.line,   a.step()};
+          const TileBlock block{
+              a.tile(i, p), b.tile(j, p), a.next(),     b.next(), std::min(step, depth - p),
+              row(i) + j,   kRow,         add || p > 0, a.line,   a.step()};
           unit.block[rows - i > kTileLines][cols - j > kTileLines](block);
         }
       }
@@ -70,7 +76,8 @@ class Area {
   }
 
  private:
-  static constexpr int64_t kRow = kColumns + 16;  // not a power of two, which would map rows to the same cache sets
+  static constexpr int64_t kRow =
+      kColumns + 16;  // not a power of two, which would map rows to the same cache sets
   alignas(64) float sum_[kArea * kRow];
 };
 

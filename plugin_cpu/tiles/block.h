@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The blocks of a TileUnit out of single instructions: Tiles has load, store, zero and multiply for eight tiles by
-// number, configure and release. Sums are in 0 to 3, A in 4 and 5, B in 6 and 7.
+// The blocks of a TileUnit out of single instructions: Tiles has load, store, zero and multiply for
+// eight tiles by number, configure and release. Sums are in 0 to 3, A in 4 and 5, B in 6 and 7.
 #pragma once
 
 #include <type_traits>
@@ -15,7 +15,8 @@ void each_sum(const TileBlock& t, F&& f) {
   f(std::integral_constant<int, 0>(), t.sum);
   if constexpr (C > 1) f(std::integral_constant<int, 1>(), t.sum + kTileLines);
   if constexpr (R > 1) f(std::integral_constant<int, 2>(), t.sum + kTileLines * t.sum_row);
-  if constexpr (R > 1 && C > 1) f(std::integral_constant<int, 3>(), t.sum + kTileLines * t.sum_row + kTileLines);
+  if constexpr (R > 1 && C > 1)
+    f(std::integral_constant<int, 3>(), t.sum + kTileLines * t.sum_row + kTileLines);
 }
 
 template <class Tiles, int R, int C>
@@ -46,7 +47,8 @@ template <class Tiles>
 constexpr TileUnit tile_unit_of() {
   return {Tiles::configure,
           Tiles::release,
-          {{tile_block<Tiles, 1, 1>, tile_block<Tiles, 1, 2>}, {tile_block<Tiles, 2, 1>, tile_block<Tiles, 2, 2>}}};
+          {{tile_block<Tiles, 1, 1>, tile_block<Tiles, 1, 2>},
+           {tile_block<Tiles, 2, 1>, tile_block<Tiles, 2, 2>}}};
 }
 
 }  // namespace tenon::cpu

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The tile instructions as the manual gives them, TDPBF16PS among them: for each sum, the even and the odd elements of
-// k are multiplied and added in two chains, the chains are added to each other and then to the sum. Every step rounds
-// to nearest even; denormals count as zeros on the way in and out.
+// The tile instructions as the manual gives them, TDPBF16PS among them: for each sum, the even and
+// the odd elements of k are multiplied and added in two chains, the chains are added to each other
+// and then to the sum. Every step rounds to nearest even; denormals count as zeros on the way in
+// and out.
 #pragma once
 
 #include <cfloat>
@@ -18,13 +19,14 @@ namespace tenon::cpu::emulated {
 inline float flushed(float x) { return std::fabs(x) < FLT_MIN ? std::copysign(0.0f, x) : x; }
 inline float add(float a, float b) { return flushed(flushed(a) + flushed(b)); }
 
-// A result is a denormal if 24 bits without a bound to the exponent round it below the smallest normal number, even
-// where a denormal's fewer bits round it up to that.
+// A result is a denormal if 24 bits without a bound to the exponent round it below the smallest
+// normal number, even where a denormal's fewer bits round it up to that.
 inline float multiply_add(float a, float b, float c) {
   const float r = std::fma(a, b, c);
   if (std::fabs(r) != FLT_MIN) return flushed(r);
   const double exact = static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c);
-  return std::fabs(exact) < static_cast<double>(FLT_MIN) * (1 - 0x1p-25) ? std::copysign(0.0f, r) : r;
+  return std::fabs(exact) < static_cast<double>(FLT_MIN) * (1 - 0x1p-25) ? std::copysign(0.0f, r)
+                                                                         : r;
 }
 
 // 32 elements of k, added to `sum`.
@@ -64,7 +66,8 @@ class Tiles {
   }
   template <int T>
   static void load(const void* from, int64_t row) {
-    for (int i = 0; i < 16; ++i) std::memcpy(at(T).line[i], static_cast<const char*>(from) + i * row, 64);
+    for (int i = 0; i < 16; ++i)
+      std::memcpy(at(T).line[i], static_cast<const char*>(from) + i * row, 64);
   }
   template <int T>
   static void store(void* to, int64_t row) {

@@ -47,7 +47,8 @@ void PairLines(const uint16_t* from, int64_t step, char* to, char* second) {
 
 void PairLinesAt(const uint16_t* from, const int32_t* at, char* to, char* second) {
   for (int i = 0; i < 16; ++i) {
-    const uint16_t *even = from + int64_t{at[2 * i]} * 32, *odd = from + int64_t{at[2 * i + 1]} * 32;
+    const uint16_t *even = from + int64_t{at[2 * i]} * 32,
+                   *odd = from + int64_t{at[2 * i + 1]} * 32;
     PairLine(even, odd, to + i * 64);
     PairLine(even + 16, odd + 16, second + i * 64);
   }
@@ -64,8 +65,12 @@ TENON_EXPORT(CopyLinesAt);
 TENON_EXPORT(PairLines);
 TENON_EXPORT(PairLinesAt);
 
-void copy_lines(const uint16_t* from, int64_t step, char* to) { TENON_DISPATCH(CopyLines)(from, step, to); }
-void copy_lines_at(const uint16_t* from, const int32_t* at, char* to) { TENON_DISPATCH(CopyLinesAt)(from, at, to); }
+void copy_lines(const uint16_t* from, int64_t step, char* to) {
+  TENON_DISPATCH(CopyLines)(from, step, to);
+}
+void copy_lines_at(const uint16_t* from, const int32_t* at, char* to) {
+  TENON_DISPATCH(CopyLinesAt)(from, at, to);
+}
 void pair_lines(const uint16_t* from, int64_t step, char* to, char* second) {
   TENON_DISPATCH(PairLines)(from, step, to, second);
 }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Operands of tile units. Seen as lines of k (rows of A, columns of B), an operand is cut into tiles of 16 lines by 16
-// pairs of k; a pair is one 32-bit word. Past the operand's end there are zeros.
+// Operands of tile units. Seen as lines of k (rows of A, columns of B), an operand is cut into
+// tiles of 16 lines by 16 pairs of k; a pair is one 32-bit word. Past the operand's end there are
+// zeros.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,7 @@ inline int64_t packed_bytes(int64_t lines, int64_t k) {
 }
 
 // Runs on core's thread pool, unless `serial` is set.
-void pack_tiles(const Lines& from, int64_t lines, int64_t k, TileOrder order, char* to, bool serial);
+void pack_tiles(const Lines& from, int64_t lines, int64_t k, TileOrder order, char* to,
+                bool serial);
 
 }  // namespace tenon::cpu

@@ -32,7 +32,8 @@ void check_blas(cublasStatus_t status, const char* call, int index) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   check(cudaPeekAtLastError(), call, index);  // a device error is more specific
   throw Error(status == CUBLAS_STATUS_ALLOC_FAILED ? TN_ERROR_MEMORY : TN_ERROR_BACKEND, call,
-              " failed: ", cublasLtGetStatusName(status), " (", cublasLtGetStatusString(status), ")");
+              " failed: ", cublasLtGetStatusName(status), " (", cublasLtGetStatusString(status),
+              ")");
 }
 #define BLAS_CALL(index, call, ...) check_blas(call(__VA_ARGS__), #call, index)
 
@@ -62,7 +63,8 @@ Types types_of(sdk::DType d) {
     case sdk::dtype_key(sdk::kBFloat16):
       return {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
     default:
-      return {CUDA_R_32F, CUDA_R_32F, allow_tf32() ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F};
+      return {CUDA_R_32F, CUDA_R_32F,
+              allow_tf32() ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F};
   }
 }
 
@@ -75,10 +77,10 @@ struct Layout {
     BLAS_CALL(index, cublasLtMatrixLayoutInit, &layout, type, rows, columns, m.lead);
     if (batch == 1) return;
     const auto count = static_cast<int32_t>(batch);
-    BLAS_CALL(index, cublasLtMatrixLayoutSetAttribute, &layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
-              sizeof count);
-    BLAS_CALL(index, cublasLtMatrixLayoutSetAttribute, &layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &m.apart,
-              sizeof m.apart);
+    BLAS_CALL(index, cublasLtMatrixLayoutSetAttribute, &layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+              &count, sizeof count);
+    BLAS_CALL(index, cublasLtMatrixLayoutSetAttribute, &layout,
+              CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &m.apart, sizeof m.apart);
   }
 };
 
@@ -97,11 +99,13 @@ struct Problem {
     BLAS_CALL(index, cublasLtMatmulDescInit, &desc, types.compute, types.scale);
     set(index, CUBLASLT_MATMUL_DESC_TRANSA, g.b.by_columns ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(index, CUBLASLT_MATMUL_DESC_TRANSB, g.a.by_columns ? CUBLAS_OP_T : CUBLAS_OP_N);
-    constexpr cublasLtEpilogue_t plain[] = {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_GELU};
+    constexpr cublasLtEpilogue_t plain[] = {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_RELU,
+                                            CUBLASLT_EPILOGUE_GELU};
     constexpr cublasLtEpilogue_t biased[] = {CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU_BIAS,
                                              CUBLASLT_EPILOGUE_GELU_BIAS};
     const auto last = static_cast<std::size_t>(g.activation);
-    if (g.bias || last != 0) set(index, CUBLASLT_MATMUL_DESC_EPILOGUE, g.bias ? biased[last] : plain[last]);
+    if (g.bias || last != 0)
+      set(index, CUBLASLT_MATMUL_DESC_EPILOGUE, g.bias ? biased[last] : plain[last]);
     if (g.bias) set(index, CUBLASLT_MATMUL_DESC_BIAS_POINTER, g.bias);
   }
   template <class T>
@@ -117,8 +121,9 @@ uint32_t alignment_of(const Matrix& m) {
 
 std::array<int64_t, 20> key_of(const Gemm& g, int index) {
   const Matrix& c = g.c.data ? g.c : g.out;
-  const int64_t shapes = g.a.by_columns | g.b.by_columns << 1 | (g.bias != nullptr) << 2 | (g.beta == 0) << 3 |
-                         (c.data == g.out.data) << 4 | static_cast<int64_t>(g.activation) << 5 | index << 8;
+  const int64_t shapes = g.a.by_columns | g.b.by_columns << 1 | (g.bias != nullptr) << 2 |
+                         (g.beta == 0) << 3 | (c.data == g.out.data) << 4 |
+                         static_cast<int64_t>(g.activation) << 5 | index << 8;
   return {shapes,
           g.out.rows,
           g.out.columns,
@@ -156,9 +161,10 @@ GemmPlan query_plan(const Gemm& g, int index) {
   cublasLtMatmulHeuristicResult_t best{};
   int found = 0;
   const cublasStatus_t status =
-      cublasLtMatmulAlgoGetHeuristic(handle_of(index), &p.desc, &p.first.layout, &p.second.layout, &p.c.layout,
-                                     &p.out.layout, &preference, 1, &best, &found);
-  const bool none = status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0);
+      cublasLtMatmulAlgoGetHeuristic(handle_of(index), &p.desc, &p.first.layout, &p.second.layout,
+                                     &p.c.layout, &p.out.layout, &preference, 1, &best, &found);
+  const bool none =
+      status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0);
   if (none && g.activation != Activation::None) return {{}, 0, false};
   check_blas(none ? CUBLAS_STATUS_NOT_SUPPORTED : status, "cublasLtMatmulAlgoGetHeuristic", index);
   return {best.algo, best.workspaceSize};
@@ -203,16 +209,17 @@ void run(const Gemm& g, int index, cudaStream_t stream, void* workspace, uint64_
   const void* scale[] = {wide ? static_cast<const void*>(&g.alpha) : &alpha,
                          wide ? static_cast<const void*>(&g.beta) : &beta};
   const Matrix& c = g.c.data ? g.c : g.out;
-  BLAS_CALL(index, cublasLtMatmul, handle_of(index), &p.desc, scale[0], g.b.data, &p.first.layout, g.a.data,
-            &p.second.layout, scale[1], c.data, &p.c.layout, const_cast<void*>(g.out.data), &p.out.layout, &plan.algo,
-            workspace, workspace_bytes, stream);
+  BLAS_CALL(index, cublasLtMatmul, handle_of(index), &p.desc, scale[0], g.b.data, &p.first.layout,
+            g.a.data, &p.second.layout, scale[1], c.data, &p.c.layout,
+            const_cast<void*>(g.out.data), &p.out.layout, &plan.algo, workspace, workspace_bytes,
+            stream);
 }
 
 std::string blas_fault() {
   const std::size_t major = cublasLtGetVersion() / 10000;
   if (major == CUBLAS_VER_MAJOR) return {};
-  return sdk::join("libcublasLt is of version ", major, ", this plugin was built with ", CUBLAS_VER_MAJOR,
-                   "; install that one or rebuild the plugin");
+  return sdk::join("libcublasLt is of version ", major, ", this plugin was built with ",
+                   CUBLAS_VER_MAJOR, "; install that one or rebuild the plugin");
 }
 
 void stop_blas() {

@@ -13,12 +13,14 @@ namespace tenon::cuda {
 struct Matrix {
   const void* data = nullptr;
   int64_t rows = 0, columns = 0;
-  int64_t lead = 0;   // the leading dimension: elements between rows, or between columns if `by_columns`
+  int64_t lead =
+      0;  // the leading dimension: elements between rows, or between columns if `by_columns`
   int64_t apart = 0;  // elements between the matrices of a batch
   bool by_columns = false;
 };
 
-// False if no dimension has stride 1: the matrix must be copied first. 2 dimensions, or 3 with a batch.
+// False if no dimension has stride 1: the matrix must be copied first. 2 dimensions, or 3 with a
+// batch.
 bool as_matrix(const sdk::Tensor& t, Matrix& out);
 
 // The activation of a product; gelu is the tanh approximation.
@@ -38,7 +40,8 @@ struct Gemm {
 struct GemmPlan {
   cublasLtMatmulAlgo_t algo;
   uint64_t workspace = 0;
-  bool found = true;  // false: no algorithm with this activation; without an activation that is an error
+  bool found =
+      true;  // false: no algorithm with this activation; without an activation that is an error
 };
 GemmPlan plan_of(const Gemm& g, int index);
 void run(const Gemm& g, int index, cudaStream_t stream, void* workspace, uint64_t workspace_bytes);

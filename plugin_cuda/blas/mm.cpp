@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// mm, addmm, bmm, baddbmm, mv, addmv, dot of floats. Operands with strides that cuBLAS does not support are copied
-// first; an addend that is one row for all rows becomes an epilogue, as does an activation.
+// mm, addmm, bmm, baddbmm, mv, addmv, dot of floats. Operands with strides that cuBLAS does not
+// support are copied first; an addend that is one row for all rows becomes an epilogue, as does an
+// activation.
 #include "tenon/sdk/ops/mm.h"
 #include "plugin_cuda/blas/gemm.h"
 #include "plugin_cuda/runtime/runtime.h"
@@ -18,8 +19,8 @@ namespace {
 
 using namespace sdk;
 
-// A row-major copy of a tensor for the duration of the call: work of a stream is ordered, so the memory may be freed
-// before the product is computed.
+// A row-major copy of a tensor for the duration of the call: work of a stream is ordered, so the
+// memory may be freed before the product is computed.
 class Copy {
  public:
   Copy(tn_call* call, Tensor t) {
@@ -69,7 +70,8 @@ class Product {
   bool addend(Tensor self, Scalar beta) {
     g.beta = beta.to<double>();
     if (g.beta == 0) return true;
-    const bool one_row = self.ndim() == 2 && self.stride(0) == 0 && (self.stride(1) == 1 || self.size(1) == 1);
+    const bool one_row =
+        self.ndim() == 2 && self.stride(0) == 0 && (self.stride(1) == 1 || self.size(1) == 1);
     if (one_row && g.beta == 1 && self.size(0) > 1 && !g.out.by_columns) {
       g.bias = self.data();
       g.beta = 0;
@@ -116,9 +118,11 @@ struct Factors {
   Activation activation = Activation::None;
 };
 
-// For both halves of a kernel: the plan's workspace and the product. False: the call must be declined.
+// For both halves of a kernel: the plan's workspace and the product. False: the call must be
+// declined.
 template <class Then>
-bool with_product(tn_call* call, bool copies, Tensor out, Tensor a, Tensor b, const Factors& f, Then&& then) {
+bool with_product(tn_call* call, bool copies, Tensor out, Tensor a, Tensor b, const Factors& f,
+                  Then&& then) {
   if (out.numel() == 0) return true;
   if (a.size(-1) == 0) return false;  // cuBLAS requires k > 0
   const int index = out.device().index;
@@ -140,7 +144,8 @@ bool write_zeros(tn_call* call, Tensor out) {
   if (!out.contiguous()) return false;
   DeviceGuard on(index);
   const auto bytes = static_cast<std::size_t>(out.numel() * item_size(out.dtype()));
-  check(cudaMemsetAsync(out.data(), 0, bytes, native(index, call->stream)), "cudaMemsetAsync", index);
+  check(cudaMemsetAsync(out.data(), 0, bytes, native(index, call->stream)), "cudaMemsetAsync",
+        index);
   return true;
 }
 
@@ -157,7 +162,8 @@ bool compute(tn_call* call, Tensor out, Tensor a, Tensor b, const Factors& f) {
   });
 }
 
-bool query_workspace(tn_call* call, uint64_t* bytes, Tensor out, Tensor a, Tensor b, const Factors& f) {
+bool query_workspace(tn_call* call, uint64_t* bytes, Tensor out, Tensor a, Tensor b,
+                     const Factors& f) {
   *bytes = 0;
   if (is_zero(out, a, f)) return true;
   return with_product(call, false, out, a, b, f,
@@ -176,9 +182,9 @@ bool addmm_of(const tn_value* in, Tensor out, Use&& use) {
 }
 template <class Use>
 bool addmm_activation_of(const tn_value* in, Tensor out, Use&& use) {
-  return use(
-      out, Tensor(in[1].u.tensor), Tensor(in[2].u.tensor),
-      Factors{Tensor(in[0].u.tensor), Scalar(in[3]), Scalar(in[4]), in[5].u.i64 ? Activation::Gelu : Activation::Relu});
+  return use(out, Tensor(in[1].u.tensor), Tensor(in[2].u.tensor),
+             Factors{Tensor(in[0].u.tensor), Scalar(in[3]), Scalar(in[4]),
+                     in[5].u.i64 ? Activation::Gelu : Activation::Relu});
 }
 template <class Use>
 bool mv_of(const tn_value* in, Tensor out, Use&& use) {
@@ -188,7 +194,8 @@ bool mv_of(const tn_value* in, Tensor out, Use&& use) {
 template <class Use>
 bool addmv_of(const tn_value* in, Tensor out, Use&& use) {
   const Reshaped y(out, true), x(Tensor(in[2].u.tensor), true), self(Tensor(in[0].u.tensor), true);
-  return use(y.tensor(), Tensor(in[1].u.tensor), x.tensor(), Factors{self.tensor(), Scalar(in[3]), Scalar(in[4])});
+  return use(y.tensor(), Tensor(in[1].u.tensor), x.tensor(),
+             Factors{self.tensor(), Scalar(in[3]), Scalar(in[4])});
 }
 template <class Use>
 bool dot_of(const tn_value* in, Tensor out, Use&& use) {
@@ -218,25 +225,38 @@ PRODUCT(dot)
 
 tn_status status(bool done) { return done ? TN_OK : TN_DECLINED; }
 tn_status mm(Call& c, Tensor out, Tensor, Tensor) { return status(mm_run(c, out)); }
-tn_status addmm(Call& c, Tensor out, Tensor, Tensor, Tensor, Scalar, Scalar) { return status(addmm_run(c, out)); }
+tn_status addmm(Call& c, Tensor out, Tensor, Tensor, Tensor, Scalar, Scalar) {
+  return status(addmm_run(c, out));
+}
 tn_status addmm_activation(Call& c, Tensor out, Tensor, Tensor, Tensor, Scalar, Scalar, bool) {
   return status(addmm_activation_run(c, out));
 }
 tn_status mv(Call& c, Tensor out, Tensor, Tensor) { return status(mv_run(c, out)); }
-tn_status addmv(Call& c, Tensor out, Tensor, Tensor, Tensor, Scalar, Scalar) { return status(addmv_run(c, out)); }
+tn_status addmv(Call& c, Tensor out, Tensor, Tensor, Tensor, Scalar, Scalar) {
+  return status(addmv_run(c, out));
+}
 tn_status dot(Call& c, Tensor out, Tensor, Tensor) { return status(dot_run(c, out)); }
 
 }  // namespace
 
 TN_KERNEL(mm, mm, dtypes("floating").any_strides().capture_safe().workspace(mm_workspace));
 TN_KERNEL(bmm, mm, dtypes("floating").any_strides().capture_safe().workspace(mm_workspace));
-TN_KERNEL(addmm, addmm, dtypes("floating").any_strides().capture_safe().inplace("0=0").workspace(addmm_workspace));
+TN_KERNEL(
+    addmm, addmm,
+    dtypes("floating").any_strides().capture_safe().inplace("0=0").workspace(addmm_workspace));
 // cuBLAS has no epilogues for doubles, and its relu of NaN may be 0.
 TN_KERNEL(_addmm_activation, addmm_activation,
-          dtypes("float32,float16,bfloat16").any_strides().capture_safe().workspace(addmm_activation_workspace));
-TN_KERNEL(baddbmm, addmm, dtypes("floating").any_strides().capture_safe().inplace("0=0").workspace(addmm_workspace));
+          dtypes("float32,float16,bfloat16")
+              .any_strides()
+              .capture_safe()
+              .workspace(addmm_activation_workspace));
+TN_KERNEL(
+    baddbmm, addmm,
+    dtypes("floating").any_strides().capture_safe().inplace("0=0").workspace(addmm_workspace));
 TN_KERNEL(mv, mv, dtypes("floating").any_strides().capture_safe().workspace(mv_workspace));
-TN_KERNEL(addmv, addmv, dtypes("floating").any_strides().capture_safe().inplace("0=0").workspace(addmv_workspace));
+TN_KERNEL(
+    addmv, addmv,
+    dtypes("floating").any_strides().capture_safe().inplace("0=0").workspace(addmv_workspace));
 TN_KERNEL(dot, dot, dtypes("floating").any_strides().capture_safe().workspace(dot_workspace));
 
 }  // namespace tenon::cuda

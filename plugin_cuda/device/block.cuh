@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Reductions and scans of a block's values, for blocks of 32 to 1024 threads in whole warps. All threads call
-// them; they end with a barrier, so that the next call may follow directly. Results depend on the block size alone.
+// Reductions and scans of a block's values, for blocks of 32 to 1024 threads in whole warps. All
+// threads call them; they end with a barrier, so that the next call may follow directly. Results
+// depend on the block size alone.
 #pragma once
 
 #include "plugin_cuda/device/warp.cuh"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Counts marked elements before each chunk. S has n elements in `chunks` chunks of `chunk` each, marks(i), and room for
-// chunks + 1 counts at `starts`; the last is the total.
+// Counts marked elements before each chunk. S has n elements in `chunks` chunks of `chunk` each,
+// marks(i), and room for chunks + 1 counts at `starts`; the last is the total.
 #pragma once
 
 #include "plugin_cuda/device/block.cuh"
@@ -22,7 +22,8 @@ __global__ void count_marks(S s) {
   if (threadIdx.x == 0) s.starts[blockIdx.x] = mine;
 }
 
-// One block per chunk, after add_up_counts(): f(i, whether it is marked, marked elements up to and including i).
+// One block per chunk, after add_up_counts(): f(i, whether it is marked, marked elements up to and
+// including i).
 template <class S, class F>
 TN_DEVICE void for_each_counted(const S& s, const F& f) {
   const int64_t begin = blockIdx.x * s.chunk, end = begin + s.chunk < s.n ? begin + s.chunk : s.n;

@@ -7,7 +7,8 @@
 
 namespace tenon::cuda {
 
-// out = src, cast to out's dtype and broadcast to its shape; any strides, no overlap but out == src.
+// out = src, cast to out's dtype and broadcast to its shape; any strides, no overlap but out ==
+// src.
 void copy_elements(const sdk::Call& call, const sdk::Tensor& out, const sdk::Tensor& src);
 // Sets all elements to the value whose bytes `bits` begins with.
 void fill_elements(const sdk::Call& call, const sdk::Tensor& out, uint64_t bits);
@@ -22,8 +23,8 @@ inline uint64_t bits_of(sdk::DType dtype, const sdk::Scalar& value) {
 void fill_bytes(const sdk::Call& call, void* p, int64_t bytes, uint8_t value);
 
 // out = mask ? value : self; value has one element, the mask broadcasts.
-void fill_where(const sdk::Call& call, const sdk::Tensor& out, const sdk::Tensor& self, const sdk::Tensor& mask,
-                const sdk::Tensor& value);
+void fill_where(const sdk::Call& call, const sdk::Tensor& out, const sdk::Tensor& self,
+                const sdk::Tensor& mask, const sdk::Tensor& value);
 
 // A tensor over memory of the call, on the device of `like`. Sizes and strides must outlive it.
 inline tn_tensor view_of(const sdk::Tensor& like, void* memory, sdk::DType dtype, sdk::Ints sizes,
@@ -40,7 +41,8 @@ inline tn_tensor view_of(const sdk::Tensor& like, void* memory, sdk::DType dtype
 }
 
 // For kernels that overwrite some elements: out = self unless they share memory.
-inline void copy_unless_same(const sdk::Call& call, const sdk::Tensor& out, const sdk::Tensor& self) {
+inline void copy_unless_same(const sdk::Call& call, const sdk::Tensor& out,
+                             const sdk::Tensor& self) {
   if (out.data<char>() != self.data<char>()) copy_elements(call, out, self);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The one header of kernel code: CUDA C++ under nvcc, or its replacement where g++ compiles the kernels for the
-// emulator of tests/cuda/emulator (TENON_CUDA_EMULATED).
+// The one header of kernel code: CUDA C++ under nvcc, or its replacement where g++ compiles the
+// kernels for the emulator of tests/cuda/emulator (TENON_CUDA_EMULATED).
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,9 @@ namespace tenon::cuda {
 inline constexpr unsigned kAllLanes = 0xffffffffu;
 inline constexpr int kWarp = 32;
 
-TN_DEVICE int64_t global_thread() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+TN_DEVICE int64_t global_thread() {
+  return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
 TN_DEVICE int64_t global_threads() { return static_cast<int64_t>(gridDim.x) * blockDim.x; }
 
 }  // namespace tenon::cuda

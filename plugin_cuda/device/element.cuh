@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Elements whose dtype is known when the kernel runs, so that one kernel serves several; and 128-bit accesses.
+// Elements whose dtype is known when the kernel runs, so that one kernel serves several; and
+// 128-bit accesses.
 #pragma once
 
 #include "plugin_cuda/device/device.cuh"
@@ -15,7 +16,8 @@ enum class Code : uint8_t { Bool, U8, I8, I16, I32, I64, F16, BF16, F32, F64 };
 
 inline Code code_of(sdk::DType d) {
   using namespace sdk;
-  constexpr DType all[] = {kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kFloat16, kBFloat16, kFloat32, kFloat64};
+  constexpr DType all[] = {kBool,  kUInt8,   kInt8,     kInt16,   kInt32,
+                           kInt64, kFloat16, kBFloat16, kFloat32, kFloat64};
   for (int i = 0; i < 10; ++i) {
     if (all[i] == d) return static_cast<Code>(i);
   }

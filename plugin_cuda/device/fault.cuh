@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Reports invalid data from a kernel: the first fault of a stream stays in the error word that core reads when it next
-// synchronizes. The kernel continues with a valid value.
+// Reports invalid data from a kernel: the first fault of a stream stays in the error word that core
+// reads when it next synchronizes. The kernel continues with a valid value.
 #pragma once
 
 #include "plugin_cuda/device/device.cuh"

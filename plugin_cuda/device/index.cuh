@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Offsets of element i in N strided operands. The host merges dimensions (sdk::StridedLoop) and splits large loops into
-// pieces, so that the device computes indices with 32 bits and offsets with 64.
+// Offsets of element i in N strided operands. The host merges dimensions (sdk::StridedLoop) and
+// splits large loops into pieces, so that the device computes indices with 32 bits and offsets
+// with 64.
 #pragma once
 
 #include "plugin_cuda/device/device.cuh"
@@ -47,7 +48,8 @@ struct Strided {
 
 // A loop with no dimension merged away counts as one of one element.
 template <int N>
-Strided<N> make_strided(const sdk::StridedLoop& loop, int dims, const int64_t* sizes, char* const* base) {
+Strided<N> make_strided(const sdk::StridedLoop& loop, int dims, const int64_t* sizes,
+                        char* const* base) {
   Strided<N> s{};
   s.ndim = dims;
   int64_t n = 1;

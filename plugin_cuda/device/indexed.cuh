@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Indexing operators as one loop: each position has an element of a dense operand and one of another operand, whose
-// offset follows from the position and from the index tensors there. An index out of bounds is written to the stream's
-// error word and replaced by 0.
+// Indexing operators as one loop: each position has an element of a dense operand and one of
+// another operand, whose offset follows from the position and from the index tensors there. An
+// index out of bounds is written to the stream's error word and replaced by 0.
 #pragma once
 
 #include <algorithm>
@@ -25,19 +25,23 @@ struct Indices {
   Faults faults;
 };
 
-// Operands: dense, other, index tensors. The offset of the other operand's element from its base, in bytes.
+// Operands: dense, other, index tensors. The offset of the other operand's element from its base,
+// in bytes.
 template <int N>
-TN_DEVICE int64_t indexed_offset(const Strided<N>& at, const Indices& by, const int64_t (&offset)[N]) {
+TN_DEVICE int64_t indexed_offset(const Strided<N>& at, const Indices& by,
+                                 const int64_t (&offset)[N]) {
   int64_t to = offset[1];
   for (int k = 0; k < N - 2; ++k) {
     if (k >= by.n) break;
     const int64_t v = load<int64_t>(at.base[k + 2] + offset[k + 2], by.code[k]);
-    to += (by.from_end ? by.faults.wrapped(v, by.size[k]) : by.faults.checked(v, by.size[k])) * by.step[k];
+    to += (by.from_end ? by.faults.wrapped(v, by.size[k]) : by.faults.checked(v, by.size[k])) *
+          by.step[k];
   }
   return to;
 }
 template <int N>
-TN_DEVICE void find_addresses(const Strided<N>& at, const Indices& by, int64_t i, char** dense, char** other) {
+TN_DEVICE void find_addresses(const Strided<N>& at, const Indices& by, int64_t i, char** dense,
+                              char** other) {
   int64_t offset[N];
   at.offsets(static_cast<uint32_t>(i), offset);
   *dense = at.base[0] + offset[0];
@@ -100,7 +104,8 @@ class IndexLoop {
 // dense = other; other = dense; other = a scalar.
 void launch_gather(const sdk::Call& call, IndexLoop& loop, sdk::DType dtype);
 void launch_scatter(const sdk::Call& call, IndexLoop& loop, sdk::DType dtype);
-void launch_scatter_scalar(const sdk::Call& call, IndexLoop& loop, sdk::DType dtype, const sdk::Scalar& value);
+void launch_scatter_scalar(const sdk::Call& call, IndexLoop& loop, sdk::DType dtype,
+                           const sdk::Scalar& value);
 
 // How elements of `dense` with the same index are combined; Last keeps the last one.
 enum class CombineOp : int32_t { Add, Multiply, Max, Min, Mean, Last };
@@ -117,14 +122,15 @@ inline CombineOp combine_op_of(sdk::Str s) {
   return s == "amax" ? CombineOp::Max : CombineOp::Min;
 }
 
-// Whether positions are sorted by offset first, for a fixed order or to count them; otherwise atomics combine them.
+// Whether positions are sorted by offset first, for a fixed order or to count them; otherwise
+// atomics combine them.
 bool combines_in_order(const sdk::Call& call, sdk::DType dtype, const CombineRule& how);
 // Workspace for that, for a number of combinations of indices.
 inline constexpr int64_t kMaxPlaces = int64_t{1} << 30;
 uint64_t combine_workspace_bytes(int64_t combinations);
 // out, the loop's other operand, = self combined with the elements.
-tn_status combine_elements(const sdk::Call& call, IndexLoop& loop, const sdk::Tensor& out, const sdk::Tensor& self,
-                           const CombineRule& how);
+tn_status combine_elements(const sdk::Call& call, IndexLoop& loop, const sdk::Tensor& out,
+                           const sdk::Tensor& self, const CombineRule& how);
 
 struct Strides {
   int64_t of[sdk::kMaxDims];

@@ -33,7 +33,8 @@ inline int device_of(const sdk::Call& call) {
   const tn_call* c = call.abi();
   const auto find = [](const tn_value* v, uint32_t n) {
     for (uint32_t i = 0; i < n; ++i) {
-      if (v[i].tag == TN_TAG_TENSOR && v[i].u.tensor->device.type != TN_CPU) return v[i].u.tensor->device.index;
+      if (v[i].tag == TN_TAG_TENSOR && v[i].u.tensor->device.type != TN_CPU)
+        return v[i].u.tensor->device.index;
       if (v[i].tag != TN_TAG_TENSOR_LIST) continue;
       for (uint32_t k = 0; k < v[i].len; ++k) {
         if (v[i].u.tensors[k] != nullptr) return v[i].u.tensors[k]->device.index;
@@ -97,12 +98,14 @@ void launch(const sdk::Call& call, const Shape& s, const A&... args) {
   launched(status, index, config.stream, kernel_name<Kernel>());
 }
 
-// Waits for the stream's work and copies to the host: for operators whose output sizes depend on the data.
+// Waits for the stream's work and copies to the host: for operators whose output sizes depend on
+// the data.
 inline void read_back(const sdk::Call& call, void* host, const void* device, std::size_t bytes) {
   const int index = device_of(call);
   DeviceGuard on(index);
   cudaStream_t stream = native(index, call.stream());
-  check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync", index);
+  check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync",
+        index);
   check(cudaStreamSynchronize(stream), "cudaStreamSynchronize", index);
 }
 #endif

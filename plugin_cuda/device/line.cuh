@@ -42,21 +42,26 @@ inline Line line_of(const sdk::Tensor& t, int dim) {
   return l;
 }
 
-// Sorts the positions of all elements of rows of n, each row by its keys and stable: values_out[row * n + i] - row * n
-// is the position of the i-th element of a row. What keys_out holds then depends on the dtype. memory.pairs.n is not 0.
-void sort_lines(const sdk::Call& call, const Line& in, int64_t n, const SortMemory& memory, bool descending);
-// Sorts pairs that have their keys: {row, key} where keys have 32 bits, else the key alone. Their values are
-// positions among all elements of rows of n.
-void sort_keyed(const sdk::Call& call, Code code, int64_t n, int64_t rows, const SortMemory& memory);
+// Sorts the positions of all elements of rows of n, each row by its keys and stable: values_out[row
+// * n + i] - row * n is the position of the i-th element of a row. What keys_out holds then depends
+// on the dtype. memory.pairs.n is not 0.
+void sort_lines(const sdk::Call& call, const Line& in, int64_t n, const SortMemory& memory,
+                bool descending);
+// Sorts pairs that have their keys: {row, key} where keys have 32 bits, else the key alone. Their
+// values are positions among all elements of rows of n.
+void sort_keyed(const sdk::Call& call, Code code, int64_t n, int64_t rows,
+                const SortMemory& memory);
 
-// From `first` on, k elements of each row, in the order of `width` sorted pairs per row. `values` may be Line{}.
-void gather_lines(const sdk::Call& call, const Line& in, const Line& values, const Line& indices, const Pairs& pairs,
-                  int64_t n, int64_t width, int64_t first, int64_t k);
+// From `first` on, k elements of each row, in the order of `width` sorted pairs per row. `values`
+// may be Line{}.
+void gather_lines(const sdk::Call& call, const Line& in, const Line& values, const Line& indices,
+                  const Pairs& pairs, int64_t n, int64_t width, int64_t first, int64_t k);
 
-// The same by a sort of all elements; workspace: sort_workspace_bytes() of their number. `dim` is that of self; the
-// results have dimension `along`; -1: they have none.
-tn_status select_by_sort(const sdk::Call& call, const sdk::Tensor& values, const sdk::Tensor& indices,
-                         const sdk::Tensor& self, int dim, int along, int64_t first, int64_t k, bool descending);
+// The same by a sort of all elements; workspace: sort_workspace_bytes() of their number. `dim` is
+// that of self; the results have dimension `along`; -1: they have none.
+tn_status select_by_sort(const sdk::Call& call, const sdk::Tensor& values,
+                         const sdk::Tensor& indices, const sdk::Tensor& self, int dim, int along,
+                         int64_t first, int64_t k, bool descending);
 
 TN_DEVICE void copy_element(char* to, const char* from, Code code) {
   const int64_t bytes = code_bytes(code);

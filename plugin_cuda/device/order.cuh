@@ -10,7 +10,8 @@
 
 namespace tenon::cuda {
 
-// NaN of either sign is the largest; both zeros are equal. Dtypes of up to 32 bits have keys of up to 32 bits.
+// NaN of either sign is the largest; both zeros are equal. Dtypes of up to 32 bits have keys of up
+// to 32 bits.
 TN_DEVICE uint64_t key_of(const char* p, Code code) {
   switch (code) {
     case Code::F64: {

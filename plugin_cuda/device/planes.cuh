@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Normalization over the channels of a row-major tensor [batch, channels, plane]: sums over parts of a channel, whose
-// bounds depend on sizes alone, and passes over all elements. The caller combines the parts.
+// Normalization over the channels of a row-major tensor [batch, channels, plane]: sums over parts
+// of a channel, whose bounds depend on sizes alone, and passes over all elements. The caller
+// combines the parts.
 #pragma once
 
 #include "plugin_cuda/device/block.cuh"
@@ -19,7 +20,9 @@ struct Planes {
   int64_t part() const;
   int64_t parts() const { return part() > 0 ? ceil_div(count(), part()) : 0; }
   // Bytes that part_moments() or part_gradient_sums() write.
-  uint64_t part_bytes() const { return static_cast<uint64_t>(channels * parts()) * 3 * sizeof(double); }
+  uint64_t part_bytes() const {
+    return static_cast<uint64_t>(channels * parts()) * 3 * sizeof(double);
+  }
 };
 
 // `squares` are about the part's own mean, to avoid cancellation.
@@ -51,12 +54,14 @@ struct Slopes {
 // Moments<C>
 void part_moments(const sdk::Call& call, const Planes& s, const sdk::Tensor& x, void* parts);
 // Two<C>: the sums of dy and of dy * (x - mean); `sharing` channels share a mean.
-void part_gradient_sums(const sdk::Call& call, const Planes& s, const sdk::Tensor& dy, const sdk::Tensor& x,
-                        const sdk::Tensor& mean, int64_t sharing, void* parts);
+void part_gradient_sums(const sdk::Call& call, const Planes& s, const sdk::Tensor& dy,
+                        const sdk::Tensor& x, const sdk::Tensor& mean, int64_t sharing,
+                        void* parts);
 // With a channel's Affine<C> or Slopes<C> at `by`.
-void apply_affine(const sdk::Call& call, const Planes& s, const sdk::Tensor& x, const sdk::Tensor& out, const void* by);
-void apply_gradient(const sdk::Call& call, const Planes& s, const sdk::Tensor& dy, const sdk::Tensor& x,
-                    const sdk::Tensor& out, const void* by);
+void apply_affine(const sdk::Call& call, const Planes& s, const sdk::Tensor& x,
+                  const sdk::Tensor& out, const void* by);
+void apply_gradient(const sdk::Call& call, const Planes& s, const sdk::Tensor& dy,
+                    const sdk::Tensor& x, const sdk::Tensor& out, const void* by);
 
 // A block's threads combine the parts of a channel.
 template <class C>
@@ -64,7 +69,8 @@ TN_DEVICE Moments<double> channel_moments(const Moments<C>* parts, int64_t n) {
   Moments<double> m{0, 0, 0};
   for (int64_t p = threadIdx.x; p < n; p += blockDim.x) {
     const Moments<C> one = parts[p];
-    m = CombineMoments()(m, Moments<double>{double(one.count), double(one.mean), double(one.squares)});
+    m = CombineMoments()(m,
+                         Moments<double>{double(one.count), double(one.mean), double(one.squares)});
   }
   return block_reduce(m, Moments<double>{0, 0, 0}, CombineMoments());
 }

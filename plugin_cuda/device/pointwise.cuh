@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Runs an op of one element (a line of pointwise.def, written by opgen as a struct) over tensors of any strides:
-// contiguous operands by 128-bit accesses, all others by one general kernel per compute type.
+// Runs an op of one element (a line of pointwise.def, written by opgen as a struct) over tensors of
+// any strides: contiguous operands by 128-bit accesses, all others by one general kernel per
+// compute type.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +35,8 @@ TN_DEVICE auto compute(C a, C b, C c, const Scalars<Op, C>& n) {
   if constexpr (Op::kGuard != Guard::None && std::is_integral_v<C>) {
     const C last = Op::kInputs == 2 ? b : c;
     if (violates(Op::kGuard, last)) {
-      n.faults.report(Op::kGuard == Guard::Divisor ? TN_ERROR : TN_ERROR_VALUE, static_cast<int64_t>(last), 0);
+      n.faults.report(Op::kGuard == Guard::Divisor ? TN_ERROR : TN_ERROR_VALUE,
+                      static_cast<int64_t>(last), 0);
       return decltype(Op::apply(a, last, n.param))(0);
     }
   }
@@ -66,7 +68,8 @@ TN_DEVICE void dense_run(char* out, const char* const* in, const Scalars<Op, C>&
   Pack<Out, kWidth> r;
   for (int i = 0; i < kWidth; ++i) {
     C v[3] = {};
-    for (int k = 1; k < Op::kInputs; ++k) v[k] = n.is_value[k] ? n.value[k] : static_cast<C>(rest[k - 1].v[i]);
+    for (int k = 1; k < Op::kInputs; ++k)
+      v[k] = n.is_value[k] ? n.value[k] : static_cast<C>(rest[k - 1].v[i]);
     if constexpr (Op::kMask) {
       const bool m = n.is_value[0] ? n.value[0] != C(0) : a.v[i] != 0;
       r.v[i] = static_cast<Out>(static_cast<C>(compute_masked<Op, C>(m, v[1], v[2], n)));
@@ -91,7 +94,8 @@ template <class Op, class S, class C>
 __global__ void dense(Addresses<Op::kInputs> at, Scalars<Op, C> scalars, int64_t n) {
   constexpr int kWidth = kPackWidth<S>;
   const int64_t packs = n / kWidth, step = global_threads();
-  for (int64_t i = global_thread(); i < packs; i += step) dense_run<Op, S, C, kWidth>(at.out, at.in, scalars, i);
+  for (int64_t i = global_thread(); i < packs; i += step)
+    dense_run<Op, S, C, kWidth>(at.out, at.in, scalars, i);
   for (int64_t i = packs * kWidth + global_thread(); i < n; i += step) {
     dense_run<Op, S, C, 1>(at.out, at.in, scalars, i);
   }
@@ -127,11 +131,13 @@ __global__ void general(Strided<Op::kInputs + 1> at, Scalars<Op, C> scalars, Cod
     at.offsets(i, offset);
     C v[3] = {};
     for (int k = Op::kMask ? 1 : 0; k < Op::kInputs; ++k) {
-      v[k] = scalars.is_value[k] ? scalars.value[k] : load_as<C>(at.base[k + 1] + offset[k + 1], code);
+      v[k] =
+          scalars.is_value[k] ? scalars.value[k] : load_as<C>(at.base[k + 1] + offset[k + 1], code);
     }
     char* out = at.base[0] + offset[0];
     if constexpr (Op::kMask) {
-      const bool m = scalars.is_value[0] ? scalars.value[0] != C(0) : read<uint8_t>(at.base[1] + offset[1]) != 0;
+      const bool m = scalars.is_value[0] ? scalars.value[0] != C(0)
+                                         : read<uint8_t>(at.base[1] + offset[1]) != 0;
       store_as<C>(out, code, static_cast<C>(compute_masked<Op, C>(m, v[1], v[2], scalars)));
     } else if constexpr (Op::kOutBool) {
       write<uint8_t>(out, static_cast<bool>(compute<Op, C>(v[0], v[1], v[2], scalars)));
@@ -141,7 +147,9 @@ __global__ void general(Strided<Op::kInputs + 1> at, Scalars<Op, C> scalars, Cod
   }
 }
 
-inline bool aligned(const void* p, std::size_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
+inline bool aligned(const void* p, std::size_t bytes) {
+  return reinterpret_cast<uintptr_t>(p) % bytes == 0;
+}
 
 // Whether the loop is one run in which every tensor operand is contiguous.
 template <class Op, class S>
@@ -179,14 +187,16 @@ void run_as(const sdk::Call& call, const Tensor& out, std::initializer_list<Oper
   k = 0;
   for (const Param& p : params) n.param[k++] = convert<C>(p);
   if constexpr (Op::kGuard != Guard::None) {
-    if (n.is_value[Op::kInputs - 1] && violates(Op::kGuard, n.value[Op::kInputs - 1])) refuse_operand(Op::kGuard);
+    if (n.is_value[Op::kInputs - 1] && violates(Op::kGuard, n.value[Op::kInputs - 1]))
+      refuse_operand(Op::kGuard);
   }
   if (loop.numel == 0) return;
   loop.finish();
   if (is_dense<Op, S>(loop, n.is_value)) {
     Addresses<Op::kInputs> at{loop.base[0], {}};
     for (int i = 0; i < Op::kInputs; ++i) at.in[i] = loop.base[i + 1];
-    launch<dense<Op, S, C>>(call, shape_for(call, loop.numel, 256, kPackWidth<S>), at, n, loop.numel);
+    launch<dense<Op, S, C>>(call, shape_for(call, loop.numel, 256, kPackWidth<S>), at, n,
+                            loop.numel);
     return;
   }
   for_each_piece<Op::kInputs + 1>(loop, [&](const Strided<Op::kInputs + 1>& at) {
@@ -199,8 +209,10 @@ struct Types {};
 using Floating = Types<float, double, sdk::Half, sdk::BFloat16>;
 using Integral = Types<uint8_t, int8_t, int16_t, int32_t, int64_t>;
 using Bits = Types<bool, uint8_t, int8_t, int16_t, int32_t, int64_t>;
-using Number = Types<float, double, sdk::Half, sdk::BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t>;
-using All = Types<float, double, sdk::Half, sdk::BFloat16, bool, uint8_t, int8_t, int16_t, int32_t, int64_t>;
+using Number =
+    Types<float, double, sdk::Half, sdk::BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t>;
+using All = Types<float, double, sdk::Half, sdk::BFloat16, bool, uint8_t, int8_t, int16_t, int32_t,
+                  int64_t>;
 
 template <class Op, class... S>
 tn_status run(const sdk::Call& call, Types<S...>, Tensor out, std::initializer_list<Operand> in,
@@ -214,7 +226,9 @@ tn_status run(const sdk::Call& call, Types<S...>, Tensor out, std::initializer_l
     }
     first = false;
   }
-  const bool known = ((dtype == sdk::dtype_of<S> ? (run_as<Op, S>(call, out, in, params, dtype), true) : false) || ...);
+  const bool known =
+      ((dtype == sdk::dtype_of<S> ? (run_as<Op, S>(call, out, in, params, dtype), true) : false) ||
+       ...);
   if (!known) sdk::refuse_dtype(dtype);
   return TN_OK;
 }

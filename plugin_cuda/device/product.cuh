@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Tiled products of matrices with computed element addresses: results (i, j) of each of `batch` are sums over k, in
-// order, of left(b, i, k) * right(b, k, j). A P has
+// Tiled products of matrices with computed element addresses: results (i, j) of each of `batch` are
+// sums over k, in order, of left(b, i, k) * right(b, k, j). A P has
 //   batch, m, n, k
 //   left_along_k(), right_along_k()   whether neighbors in memory are neighbors along k
 //   left<U>(b, i, k), right<U>(b, k, j), put<U>(b, i, j, sum)
@@ -13,7 +13,8 @@
 namespace tenon::cuda {
 
 // A block computes a tile of kTile * kTile results, a thread kEach * kEach of them.
-inline constexpr int kTile = 64, kDeep = 16, kEach = 4, kSide = kTile / kEach, kTileThreads = kSide * kSide;
+inline constexpr int kTile = 64, kDeep = 16, kEach = 4, kSide = kTile / kEach,
+                     kTileThreads = kSide * kSide;
 inline constexpr int kPitch = kTile + 1;  // of a line, padded to avoid bank conflicts
 
 template <class U, class P>
@@ -28,13 +29,15 @@ __global__ void product_tiles(P p) {
     U sum[kEach][kEach] = {};
     for (int64_t k0 = 0; k0 < p.k; k0 += kDeep) {
       for (int e = static_cast<int>(threadIdx.x); e < kTile * kDeep; e += kTileThreads) {
-        const int line = rows_along_k ? e / kDeep : e % kTile, deep = rows_along_k ? e % kDeep : e / kTile;
+        const int line = rows_along_k ? e / kDeep : e % kTile,
+                  deep = rows_along_k ? e % kDeep : e / kTile;
         U v = 0;
         if (i0 + line < p.m && k0 + deep < p.k) v = p.template left<U>(b, i0 + line, k0 + deep);
         rows[deep * kPitch + line] = v;
       }
       for (int e = static_cast<int>(threadIdx.x); e < kTile * kDeep; e += kTileThreads) {
-        const int line = columns_along_k ? e / kDeep : e % kTile, deep = columns_along_k ? e % kDeep : e / kTile;
+        const int line = columns_along_k ? e / kDeep : e % kTile,
+                  deep = columns_along_k ? e % kDeep : e / kTile;
         U v = 0;
         if (j0 + line < p.n && k0 + deep < p.k) v = p.template right<U>(b, k0 + deep, j0 + line);
         columns[deep * kPitch + line] = v;
@@ -64,10 +67,13 @@ __global__ void product_tiles(P p) {
 template <class U, class P>
 void launch_product(const sdk::Call& call, const P& p) {
   const int64_t tiles = p.batch * ceil_div(p.m, kTile) * ceil_div(p.n, kTile);
-  if (tiles > 0) launch<product_tiles<U, P>>(call, exactly(std::min(tiles, 8 * max_blocks(call)), kTileThreads), p);
+  if (tiles > 0)
+    launch<product_tiles<U, P>>(call, exactly(std::min(tiles, 8 * max_blocks(call)), kTileThreads),
+                                p);
 }
 
-// The type that products of a dtype are summed in: float, double, or unsigned integers that wrap as the dtype does.
+// The type that products of a dtype are summed in: float, double, or unsigned integers that wrap as
+// the dtype does.
 template <class F>
 void with_sum(Code code, F&& f) {
   if (code == Code::F64) return f(sdk::Type<double>{});

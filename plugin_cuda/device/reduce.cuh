@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions over any dimensions of tensors of any strides. An Op has
 //   Acc                                  what is accumulated; copied by memcpy
-//   identity(first)                      the neutral value; `first` is the first element of the result's row
-//   reduce(acc, value, i, first)         adds element i of the row
-//   combine(a, b)                        of parts in any order
-//   store(acc, first, count, place)      writes the results
+//   identity(first)                      the neutral value; `first` is the first element of the
+//   result's row reduce(acc, value, i, first)         adds element i of the row combine(a, b) of
+//   parts in any order store(acc, first, count, place)      writes the results
 // Few rows are cut into parts; a second pass combines the parts in order. Which thread reduces
 // which elements follows from sizes, strides and whether rows begin at multiples of 16 bytes.
 #pragma once
@@ -53,15 +52,16 @@ struct Layout {
 template <class Op, class C>
 struct Combine {
   Op op;
-  TN_DEVICE typename Op::Acc operator()(const typename Op::Acc& a, const typename Op::Acc& b) const {
+  TN_DEVICE typename Op::Acc operator()(const typename Op::Acc& a,
+                                        const typename Op::Acc& b) const {
     return op.combine(a, b);
   }
 };
 
 // Elements [begin, end) of a dense row, 16 bytes at a time.
 template <class T, bool kIsBool, class Op, class C>
-TN_DEVICE typename Op::Acc reduce_packs(const Op& op, typename Op::Acc acc, const char* row, int64_t begin, int64_t end,
-                                        C first) {
+TN_DEVICE typename Op::Acc reduce_packs(const Op& op, typename Op::Acc acc, const char* row,
+                                        int64_t begin, int64_t end, C first) {
   constexpr int kWidth = kPackWidth<T>;
   const auto element = [](T v) {
     if constexpr (kIsBool)
@@ -74,7 +74,8 @@ TN_DEVICE typename Op::Acc reduce_packs(const Op& op, typename Op::Acc acc, cons
   TN_UNROLL(4)
   for (int64_t p = begin / kWidth + threadIdx.x; p < last; p += blockDim.x) {
     const Pack<T, kWidth> pack = packs[p];
-    for (int k = 0; k < kWidth; ++k) acc = op.reduce(acc, element(pack.v[k]), p * kWidth + k, first);
+    for (int k = 0; k < kWidth; ++k)
+      acc = op.reduce(acc, element(pack.v[k]), p * kWidth + k, first);
   }
   for (int64_t i = last * kWidth + threadIdx.x; i < end; i += blockDim.x) {
     acc = op.reduce(acc, element(reinterpret_cast<const T*>(row)[i]), i, first);
@@ -89,8 +90,8 @@ constexpr bool has_packs(Code code) {
   return code >= Code::F16 && (code != Code::F64 || std::is_same_v<C, double>);
 }
 template <class Op, class C>
-TN_DEVICE typename Op::Acc reduce_dense(const Layout& l, const Op& op, typename Op::Acc acc, const char* row,
-                                        int64_t begin, int64_t end, C first) {
+TN_DEVICE typename Op::Acc reduce_dense(const Layout& l, const Op& op, typename Op::Acc acc,
+                                        const char* row, int64_t begin, int64_t end, C first) {
   if constexpr (std::is_same_v<C, int64_t>) {
     switch (l.in) {
       case Code::Bool:
@@ -108,7 +109,8 @@ TN_DEVICE typename Op::Acc reduce_dense(const Layout& l, const Op& op, typename 
     }
   } else {
     if (l.in == Code::F16) return reduce_packs<sdk::Half, false>(op, acc, row, begin, end, first);
-    if (l.in == Code::BF16) return reduce_packs<sdk::BFloat16, false>(op, acc, row, begin, end, first);
+    if (l.in == Code::BF16)
+      return reduce_packs<sdk::BFloat16, false>(op, acc, row, begin, end, first);
     if constexpr (std::is_same_v<C, double>) {
       if (l.in == Code::F64) return reduce_packs<double, false>(op, acc, row, begin, end, first);
     }
@@ -124,7 +126,8 @@ __global__ void by_blocks(Layout l, Op op, typename Op::Acc* parts) {
     Place place;
     const char* row = l.row(static_cast<uint32_t>(b / l.parts), &place);
     const C first = l.count > 0 ? load<C>(row, l.in) : C(0);
-    const int64_t begin = b % l.parts * l.part, end = begin + l.part < l.count ? begin + l.part : l.count;
+    const int64_t begin = b % l.parts * l.part,
+                  end = begin + l.part < l.count ? begin + l.part : l.count;
     Acc acc = op.identity(first);
     if (l.packed) {
       acc = reduce_dense(l, op, acc, row, begin, end, first);
@@ -155,7 +158,8 @@ __global__ void by_threads(Layout l, Op op, typename Op::Acc* parts) {
     const int64_t begin = p * l.part, end = begin + l.part < l.count ? begin + l.part : l.count;
     typename Op::Acc acc = op.identity(first);
     TN_UNROLL(4)
-    for (int64_t i = begin; i < end; ++i) acc = op.reduce(acc, load<C>(row + l.offset(i), l.in), i, first);
+    for (int64_t i = begin; i < end; ++i)
+      acc = op.reduce(acc, load<C>(row + l.offset(i), l.in), i, first);
     if (parts == nullptr)
       op.store(acc, first, l.count, place);
     else
@@ -187,8 +191,8 @@ struct DimSubset {
   int64_t sizes[sdk::kMaxDims], strides[3][sdk::kMaxDims];
 };
 
-void split_dims(const sdk::Tensor* results, int n_results, const sdk::Tensor& self, uint64_t mask, bool keepdim,
-                DimSubset* kept, DimSubset* reduced);
+void split_dims(const sdk::Tensor* results, int n_results, const sdk::Tensor& self, uint64_t mask,
+                bool keepdim, DimSubset* kept, DimSubset* reduced);
 sdk::StridedLoop loop_of(const DimSubset& c, int operands, char* const* base, int key);
 
 }  // namespace reduction
@@ -196,13 +200,14 @@ sdk::StridedLoop loop_of(const DimSubset& c, int operands, char* const* base, in
 // The workspace function of every kernel with reductions.
 tn_status reduction_workspace(tn_call* call, uint64_t* bytes);
 
-// Reduces the dimensions of the mask; `results` (one or two) have them as ones or not at all. C: the type that elements
-// are read as. Declines what the 32-bit index cannot hold.
+// Reduces the dimensions of the mask; `results` (one or two) have them as ones or not at all. C:
+// the type that elements are read as. Declines what the 32-bit index cannot hold.
 template <class C, class Op>
-tn_status reduce(const sdk::Call& call, const sdk::Tensor* results, int n_results, const sdk::Tensor& self,
-                 uint64_t mask, const Op& op) {
+tn_status reduce(const sdk::Call& call, const sdk::Tensor* results, int n_results,
+                 const sdk::Tensor& self, uint64_t mask, const Op& op) {
   using namespace reduction;
-  static_assert(sizeof(typename Op::Acc) <= 16, "reduction_workspace() counts 16 bytes per accumulator");
+  static_assert(sizeof(typename Op::Acc) <= 16,
+                "reduction_workspace() counts 16 bytes per accumulator");
   DimSubset kept, reduced;
   split_dims(results, n_results, self, mask, results[0].ndim() == self.ndim(), &kept, &reduced);
   char* base[3] = {results[0].data<char>(), results[n_results - 1].data<char>(), self.data<char>()};
@@ -226,7 +231,9 @@ tn_status reduce(const sdk::Call& call, const sdk::Tensor* results, int n_result
   const bool blocks = l.count >= 64 && (along || rows.numel < 1024);
   const int64_t min_part = blocks ? 4096 : 128,
                 wanted = blocks ? kWantedParts : 16384;  // elements of a part, parts in all
-  int64_t parts = rows.numel >= wanted ? 1 : std::min(ceil_div(l.count, min_part), ceil_div(wanted, rows.numel));
+  int64_t parts = rows.numel >= wanted
+                      ? 1
+                      : std::min(ceil_div(l.count, min_part), ceil_div(wanted, rows.numel));
   if (parts < 1 || call.workspace_bytes() < kMaxBytes) parts = 1;
   l.packed = blocks && along && line && has_packs<C>(l.in) && rows_aligned(l.kept);
   l.part = ceil_div(l.count, parts);
@@ -235,11 +242,13 @@ tn_status reduce(const sdk::Call& call, const sdk::Tensor* results, int n_result
   auto* partial = parts > 1 ? call.workspace<typename Op::Acc>() : nullptr;
   if (blocks) {
     const int size = l.part >= 1024 ? 256 : l.part >= 256 ? 128 : 32;
-    launch<by_blocks<Op, C>>(call, {std::min(rows.numel * parts, 4 * max_blocks(call)), size}, l, op, partial);
+    launch<by_blocks<Op, C>>(call, {std::min(rows.numel * parts, 4 * max_blocks(call)), size}, l,
+                             op, partial);
   } else {
     launch<by_threads<Op, C>>(call, shape_for(call, rows.numel * parts, 128), l, op, partial);
   }
-  if (parts > 1) launch<combine_parts<Op, C>>(call, shape_for(call, rows.numel, 128), l, op, partial);
+  if (parts > 1)
+    launch<combine_parts<Op, C>>(call, shape_for(call, rows.numel, 128), l, op, partial);
   return TN_OK;
 }
 

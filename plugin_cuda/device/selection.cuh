@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Elements that flags select, in order: blocks count, one block scans the counts, and blocks write from their offsets.
+// Elements that flags select, in order: blocks count, one block scans the counts, and blocks write
+// from their offsets.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,8 @@ inline constexpr int64_t kMaxChunks = 1024;
 inline constexpr uint64_t kStartsBytes = (kMaxChunks + 1) * sizeof(int64_t);
 
 inline int64_t chunk_of(int64_t n) {
-  return ceil_div(std::max<int64_t>(ceil_div(n, kMaxChunks), 1024), kSelectionBlock) * kSelectionBlock;
+  return ceil_div(std::max<int64_t>(ceil_div(n, kMaxChunks), 1024), kSelectionBlock) *
+         kSelectionBlock;
 }
 
 // Row-major elements, by chunks of whole blocks; starts[chunks] is the total.
@@ -45,7 +47,9 @@ __global__ void scatter_selected(Selection s, Write write) {
 // `starts` has kStartsBytes.
 inline Selection select(const char* flags, sdk::DType dtype, int64_t n, int64_t* starts) {
   const int64_t chunk = chunk_of(n);
-  return {flags, code_of(dtype), static_cast<int32_t>(sdk::item_size(dtype)), n, chunk, ceil_div(n, chunk), starts};
+  return {flags, code_of(dtype), static_cast<int32_t>(sdk::item_size(dtype)),
+          n,     chunk,          ceil_div(n, chunk),
+          starts};
 }
 
 // Computes all starts. s.n is not 0.

@@ -17,6 +17,7 @@ struct Pairs {
 std::size_t sort_scratch(int64_t n);
 
 // Ascending by the lowest `bits` bits of the keys, stable.
-void sort_pairs(const sdk::Call& call, const Pairs& pairs, int bits, void* scratch, std::size_t scratch_bytes);
+void sort_pairs(const sdk::Call& call, const Pairs& pairs, int bits, void* scratch,
+                std::size_t scratch_bytes);
 
 }  // namespace tenon::cuda

@@ -17,7 +17,9 @@ inline constexpr int first_spatial(int nd) { return kVolumeDims - nd; }
 
 // The dimension of a tensor that is dimension k of the five; -1: none.
 inline int dim_of(const sdk::Tensor& t, int nd, int k) {
-  const int d = k >= first_spatial(nd) ? k - kVolumeDims + t.ndim() : k >= 2 ? -1 : k - 2 + t.ndim() - nd;
+  const int d = k >= first_spatial(nd) ? k - kVolumeDims + t.ndim()
+                : k >= 2               ? -1
+                                       : k - 2 + t.ndim() - nd;
   return d >= 0 ? d : -1;
 }
 inline int64_t extent_of(const sdk::Tensor& t, int nd, int k) {
@@ -85,7 +87,9 @@ struct Volume {
     }
   }
   // The plane of a place.
-  TN_DEVICE char* plane(const Place& at) const { return p + at.at[0] * stride[0] + at.at[1] * stride[1]; }
+  TN_DEVICE char* plane(const Place& at) const {
+    return p + at.at[0] * stride[0] + at.at[1] * stride[1];
+  }
   TN_DEVICE char* element(const Place& at) const {
     return plane(at) + at.at[2] * stride[2] + at.at[3] * stride[3] + at.at[4] * stride[4];
   }

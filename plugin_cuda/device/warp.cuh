@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Reductions and scans of a warp's values, all 32 lanes present. `op` is associative and need not commute.
+// Reductions and scans of a warp's values, all 32 lanes present. `op` is associative and need not
+// commute.
 #pragma once
 
 #include "plugin_cuda/device/device.cuh"

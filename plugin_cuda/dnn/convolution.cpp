@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// convolution and convolution_backward. A transposed convolution is the gradient of a plain one by its input. Without
-// a plan of cuDNN the call is declined, and kernels/convolution.cu computes it.
+// convolution and convolution_backward. A transposed convolution is the gradient of a plain one by
+// its input. Without a plan of cuDNN the call is declined, and kernels/convolution.cu computes it.
 #include "tenon/sdk/ops/convolution.h"
 #include "plugin_cuda/dnn/plan.h"
 #include "plugin_cuda/runtime/runtime.h"
@@ -21,7 +21,8 @@ void sizes_of(Tensor t, int64_t (&out)[5]) {
   for (int d = 0; d < nd; ++d) out[2 + lead + d] = t.size(2 + d);
 }
 
-ConvGeometry geometry(Tensor x, Tensor w, Tensor y, Ints stride, Ints padding, Ints dilation, bool deterministic) {
+ConvGeometry geometry(Tensor x, Tensor w, Tensor y, Ints stride, Ints padding, Ints dilation,
+                      bool deterministic) {
   ConvGeometry g;
   const int nd = x.ndim() - 2, lead = nd == 1;
   g.dtype = x.dtype();
@@ -51,7 +52,8 @@ class Plain {
       strides[i] = step;
       step *= dims[i];
     }
-    const cudnnStatus_t s = cudnnSetTensorNdDescriptor(d_, dnn_type(dtype), static_cast<int>(ndim), dims, strides);
+    const cudnnStatus_t s =
+        cudnnSetTensorNdDescriptor(d_, dnn_type(dtype), static_cast<int>(ndim), dims, strides);
     if (s != CUDNN_STATUS_SUCCESS) cudnnDestroyTensorDescriptor(d_);
     check_dnn(s, "cudnnSetTensorNdDescriptor", index);
   }
@@ -82,14 +84,20 @@ struct BiasCall {
     bias_sizes[1] = image_sizes[1];
   }
   int64_t ndim(Tensor image) const { return image.ndim() == 3 ? 4 : image.ndim(); }
-  const void* alpha() const { return wide ? static_cast<const void*>(&factors[0]) : &factors_float[0]; }
-  const void* beta() const { return wide ? static_cast<const void*>(&factors[1]) : &factors_float[1]; }
+  const void* alpha() const {
+    return wide ? static_cast<const void*>(&factors[0]) : &factors_float[0];
+  }
+  const void* beta() const {
+    return wide ? static_cast<const void*>(&factors[1]) : &factors_float[1];
+  }
 };
 
 void add_bias(Tensor out, Tensor bias, int index, cudaStream_t stream) {
   const BiasCall c(out, index, stream, 1);
-  const Plain image(c.image_sizes, c.ndim(out), out.dtype(), index), b(c.bias_sizes, c.ndim(out), out.dtype(), index);
-  check_dnn(cudnnAddTensor(c.handle.get(), c.alpha(), b.get(), bias.data(), c.beta(), image.get(), out.data()),
+  const Plain image(c.image_sizes, c.ndim(out), out.dtype(), index),
+      b(c.bias_sizes, c.ndim(out), out.dtype(), index);
+  check_dnn(cudnnAddTensor(c.handle.get(), c.alpha(), b.get(), bias.data(), c.beta(), image.get(),
+                           out.data()),
             "cudnnAddTensor", index);
 }
 
@@ -97,8 +105,8 @@ void bias_gradient(Tensor grad_bias, Tensor grad, int index, cudaStream_t stream
   const BiasCall c(grad, index, stream, 0);
   const Plain image(c.image_sizes, c.ndim(grad), grad.dtype(), index),
       b(c.bias_sizes, c.ndim(grad), grad.dtype(), index);
-  check_dnn(cudnnConvolutionBackwardBias(c.handle.get(), c.alpha(), image.get(), grad.data(), c.beta(), b.get(),
-                                         grad_bias.data()),
+  check_dnn(cudnnConvolutionBackwardBias(c.handle.get(), c.alpha(), image.get(), grad.data(),
+                                         c.beta(), b.get(), grad_bias.data()),
             "cudnnConvolutionBackwardBias", index);
 }
 
@@ -115,15 +123,15 @@ struct Forward {
         input(c->in[0].u.tensor),
         weight(c->in[1].u.tensor),
         transposed(c->in[6].u.i64),
-        g(geometry(transposed ? out : input, weight, transposed ? input : out, ints(c->in[3]), ints(c->in[4]),
-                   ints(c->in[5]), is_deterministic(c))) {}
+        g(geometry(transposed ? out : input, weight, transposed ? input : out, ints(c->in[3]),
+                   ints(c->in[4]), ints(c->in[5]), is_deterministic(c))) {}
   ConvOp op() const { return transposed ? ConvOp::BackwardData : ConvOp::Forward; }
   ConvPointers at() const {
     return {(transposed ? out : input).data(), weight.data(), (transposed ? input : out).data()};
   }
   bool fits() const {
-    return out.numel() > 0 && input.numel() > 0 && weight.numel() > 0 && aligned(out) && aligned(input) &&
-           aligned(weight);
+    return out.numel() > 0 && input.numel() > 0 && weight.numel() > 0 && aligned(out) &&
+           aligned(input) && aligned(weight);
   }
 };
 
@@ -142,14 +150,16 @@ struct Backward {
         input(c->in[1].u.tensor),
         weight(c->in[2].u.tensor),
         transposed(c->in[7].u.i64),
-        g(geometry(transposed ? grad : input, weight, transposed ? input : grad, ints(c->in[4]), ints(c->in[5]),
-                   ints(c->in[6]), is_deterministic(c))) {}
+        g(geometry(transposed ? grad : input, weight, transposed ? input : grad, ints(c->in[4]),
+                   ints(c->in[5]), ints(c->in[6]), is_deterministic(c))) {}
   ConvOp input_op() const { return transposed ? ConvOp::Forward : ConvOp::BackwardData; }
   ConvPointers at_input() const {
-    return {(transposed ? grad : grad_input).data(), weight.data(), (transposed ? grad_input : grad).data()};
+    return {(transposed ? grad : grad_input).data(), weight.data(),
+            (transposed ? grad_input : grad).data()};
   }
   ConvPointers at_weight() const {
-    return {(transposed ? grad : input).data(), grad_weight.data(), (transposed ? input : grad).data()};
+    return {(transposed ? grad : input).data(), grad_weight.data(),
+            (transposed ? input : grad).data()};
   }
   bool fits() const {
     for (const Tensor& t : {grad_input, grad_weight, grad, input, weight}) {
@@ -167,7 +177,9 @@ bool plans_of(const Forward& f, ConvPlan& plan, int index, cudaStream_t s) {
 }
 bool plans_of(const Backward& b, ConvPlan (&plan)[2], int index, cudaStream_t s) {
   if (!b.fits()) return false;
-  if (b.grad_input.defined() && !(plan[0] = plan_of(b.g, b.input_op(), index, s, b.at_input())).plan) return false;
+  if (b.grad_input.defined() &&
+      !(plan[0] = plan_of(b.g, b.input_op(), index, s, b.at_input())).plan)
+    return false;
   if (!b.grad_weight.defined()) return true;
   plan[1] = plan_of(b.g, ConvOp::BackwardWeights, index, s, b.at_weight());
   return plan[1].plan != nullptr;
@@ -203,7 +215,8 @@ tn_status backward_workspace(tn_call* c, uint64_t* bytes) noexcept {
   }
 }
 
-tn_status convolution(Call& call, Tensor out, Tensor, Tensor, OptTensor bias, Ints, Ints, Ints, bool, Ints, int64_t) {
+tn_status convolution(Call& call, Tensor out, Tensor, Tensor, OptTensor bias, Ints, Ints, Ints,
+                      bool, Ints, int64_t) {
   const Forward f(call.abi());
   const int index = out.device().index;
   DeviceGuard on(index);
@@ -215,8 +228,8 @@ tn_status convolution(Call& call, Tensor out, Tensor, Tensor, OptTensor bias, In
   return TN_OK;
 }
 
-tn_status convolution_backward(Call& call, Tensor, Tensor, Tensor, Tensor grad, Tensor, Tensor, std::optional<Ints>,
-                               Ints, Ints, Ints, bool, Ints, int64_t, Bools) {
+tn_status convolution_backward(Call& call, Tensor, Tensor, Tensor, Tensor grad, Tensor, Tensor,
+                               std::optional<Ints>, Ints, Ints, Ints, bool, Ints, int64_t, Bools) {
   const Backward b(call.abi());
   const int index = grad.device().index;
   DeviceGuard on(index);
@@ -232,6 +245,7 @@ tn_status convolution_backward(Call& call, Tensor, Tensor, Tensor, Tensor grad, 
 }  // namespace
 
 TN_KERNEL(convolution, convolution, dtypes("floating").capture_safe().workspace(forward_workspace));
-TN_KERNEL(convolution_backward, convolution_backward, dtypes("floating").capture_safe().workspace(backward_workspace));
+TN_KERNEL(convolution_backward, convolution_backward,
+          dtypes("floating").capture_safe().workspace(backward_workspace));
 
 }  // namespace tenon::cuda

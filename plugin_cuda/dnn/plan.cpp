@@ -59,8 +59,10 @@ class Descriptor {
   cudnnBackendDescriptor_t get() const { return d_; }
   cudnnBackendDescriptor_t release() { return std::exchange(d_, nullptr); }
   template <class T>
-  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const T* values, int64_t n = 1) {
-    check_dnn(cudnnBackendSetAttribute(d_, name, type, n, values), "cudnnBackendSetAttribute", index_);
+  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const T* values,
+           int64_t n = 1) {
+    check_dnn(cudnnBackendSetAttribute(d_, name, type, n, values), "cudnnBackendSetAttribute",
+              index_);
   }
   void set(cudnnBackendAttributeName_t name, const Descriptor& other) {
     const cudnnBackendDescriptor_t d = other.get();
@@ -74,7 +76,8 @@ class Descriptor {
   cudnnBackendDescriptor_t d_ = nullptr;
 };
 
-void describe_tensor(Descriptor& t, int64_t name, const int64_t* sizes, int64_t ndim, cudnnDataType_t type) {
+void describe_tensor(Descriptor& t, int64_t name, const int64_t* sizes, int64_t ndim,
+                     cudnnDataType_t type) {
   int64_t strides[5], step = 1;
   for (int64_t d = ndim - 1; d >= 0; --d) {
     strides[d] = step;
@@ -106,18 +109,20 @@ bool is_allowed(const Descriptor& config, const ConvGeometry& g, int index) {
   Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR, index);
   cudnnBackendDescriptor_t e = engine.get();
   int64_t n = 0;
-  if (cudnnBackendGetAttribute(config.get(), CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &n, &e) !=
-      CUDNN_STATUS_SUCCESS) {
+  if (cudnnBackendGetAttribute(config.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
+                               CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &n, &e) != CUDNN_STATUS_SUCCESS) {
     return false;
   }
   cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
   if (cudnnBackendGetAttribute(e, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                               CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, notes) != CUDNN_STATUS_SUCCESS) {
+                               CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n,
+                               notes) != CUDNN_STATUS_SUCCESS) {
     return false;
   }
   const bool full = sdk::dtype_key(g.dtype) == sdk::dtype_key(sdk::kFloat32) && !allow_tf32();
   for (int64_t i = 0; i < n; ++i) {
-    if (full && (notes[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE || notes[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS))
+    if (full && (notes[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE ||
+                 notes[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS))
       return false;
     if (notes[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) return false;
     if (g.deterministic && notes[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) return false;
@@ -131,8 +136,9 @@ struct Candidate {
 };
 
 // The first of a heuristic's proposals that become plans, at most `max`.
-std::vector<Candidate> candidates(const Descriptor& graph, const ConvGeometry& g, cudnnBackendHeurMode_t mode,
-                                  cudnnHandle_t handle, int index, std::size_t max) {
+std::vector<Candidate> candidates(const Descriptor& graph, const ConvGeometry& g,
+                                  cudnnBackendHeurMode_t mode, cudnnHandle_t handle, int index,
+                                  std::size_t max) {
   Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, index);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode);
@@ -145,8 +151,9 @@ std::vector<Candidate> candidates(const Descriptor& graph, const ConvGeometry& g
     raw[i] = configs.back()->get();
   }
   int64_t n = 0;
-  if (cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                               kMaxConfigs, &n, raw) != CUDNN_STATUS_SUCCESS) {
+  if (cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                               CUDNN_TYPE_BACKEND_DESCRIPTOR, kMaxConfigs, &n,
+                               raw) != CUDNN_STATUS_SUCCESS) {
     return {};
   }
   std::vector<Candidate> found;
@@ -158,16 +165,16 @@ std::vector<Candidate> candidates(const Descriptor& graph, const ConvGeometry& g
     plan->set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
     if (plan->finalize() != CUDNN_STATUS_SUCCESS) continue;
     int64_t bytes = 0, one = 0;
-    check_dnn(cudnnBackendGetAttribute(plan->get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &one,
-                                       &bytes),
+    check_dnn(cudnnBackendGetAttribute(plan->get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                                       CUDNN_TYPE_INT64, 1, &one, &bytes),
               "cudnnBackendGetAttribute", index);
     if (bytes <= kMaxWorkspace) found.push_back({std::move(plan), bytes});
   }
   return found;
 }
 
-cudnnStatus_t try_execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, int index, const ConvPointers& at,
-                          void* workspace) {
+cudnnStatus_t try_execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, int index,
+                          const ConvPointers& at, void* workspace) {
   Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, index);
   const int64_t names[] = {kX, kW, kY};
   void* const pointers[] = {at.x, at.w, at.y};
@@ -195,7 +202,8 @@ class Stopwatch {
   Stopwatch(const Stopwatch&) = delete;
   // False if the device is out of memory.
   bool reserve(int64_t bytes) {
-    const cudaError_t status = bytes > 0 ? cudaMalloc(&memory_, static_cast<std::size_t>(bytes)) : cudaSuccess;
+    const cudaError_t status =
+        bytes > 0 ? cudaMalloc(&memory_, static_cast<std::size_t>(bytes)) : cudaSuccess;
     if (status == cudaErrorMemoryAllocation) (void)cudaGetLastError();
     if (status != cudaErrorMemoryAllocation) check(status, "cudaMalloc", index_);
     return status == cudaSuccess;
@@ -224,8 +232,8 @@ class Stopwatch {
 };
 
 // Skips plans that fail; the result may have none.
-Candidate fastest(std::vector<Candidate> found, cudnnHandle_t handle, int index, cudaStream_t stream,
-                  const ConvPointers& at) {
+Candidate fastest(std::vector<Candidate> found, cudnnHandle_t handle, int index,
+                  cudaStream_t stream, const ConvPointers& at) {
   int64_t max = 0;
   for (const Candidate& c : found) max = std::max(max, c.workspace);
   Stopwatch watch(index);
@@ -247,8 +255,8 @@ Candidate fastest(std::vector<Candidate> found, cudnnHandle_t handle, int index,
   return best;
 }
 
-ConvPlan query_plan(const ConvGeometry& g, ConvOp op, int index, cudnnHandle_t handle, cudaStream_t stream,
-                    const ConvPointers* timed) {
+ConvPlan query_plan(const ConvGeometry& g, ConvOp op, int index, cudnnHandle_t handle,
+                    cudaStream_t stream, const ConvPointers* timed) {
   const OperationNames& names = kOperations[static_cast<int>(op)];
   const cudnnDataType_t type = dnn_type(g.dtype);
   const cudnnDataType_t compute = type == CUDNN_DATA_DOUBLE ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
@@ -278,7 +286,8 @@ ConvPlan query_plan(const ConvGeometry& g, ConvOp op, int index, cudnnHandle_t h
   std::vector<Candidate> found = candidates(graph, g, CUDNN_HEUR_MODE_A, handle, index, max);
   if (found.empty()) found = candidates(graph, g, CUDNN_HEUR_MODE_FALLBACK, handle, index, max);
   if (found.empty()) return {};
-  Candidate best = found.size() > 1 ? fastest(std::move(found), handle, index, stream, *timed) : std::move(found[0]);
+  Candidate best = found.size() > 1 ? fastest(std::move(found), handle, index, stream, *timed)
+                                    : std::move(found[0]);
   if (!best.plan) return {};
   return {best.plan->release(), best.workspace};
 }
@@ -286,8 +295,9 @@ ConvPlan query_plan(const ConvGeometry& g, ConvOp op, int index, cudnnHandle_t h
 std::array<int64_t, 32> key_of(const ConvGeometry& g, ConvOp op, int index, bool timed) {
   std::array<int64_t, 32> key{};
   int64_t* at = key.data();
-  for (int64_t v : {static_cast<int64_t>(op), int64_t{index}, static_cast<int64_t>(sdk::dtype_key(g.dtype)), g.nd,
-                    int64_t{g.deterministic}, int64_t{timed}}) {
+  for (int64_t v :
+       {static_cast<int64_t>(op), int64_t{index}, static_cast<int64_t>(sdk::dtype_key(g.dtype)),
+        g.nd, int64_t{g.deterministic}, int64_t{timed}}) {
     *at++ = v;
   }
   for (const int64_t* sizes : {g.x, g.w, g.y}) at = std::copy(sizes, sizes + 5, at);
@@ -344,7 +354,8 @@ DnnHandle::DnnHandle(int index, cudaStream_t stream) {
   handle_ = h->handle;
 }
 
-ConvPlan plan_of(const ConvGeometry& g, ConvOp op, int index, cudaStream_t stream, const ConvPointers& at) {
+ConvPlan plan_of(const ConvGeometry& g, ConvOp op, int index, cudaStream_t stream,
+                 const ConvPointers& at) {
   Dnn& d = dnn();
   bool timed = benchmarks() && !g.deterministic;
   auto key = key_of(g, op, index, timed);
@@ -357,7 +368,8 @@ ConvPlan plan_of(const ConvGeometry& g, ConvOp op, int index, cudaStream_t strea
   };
   ConvPlan plan;
   if (known(plan)) return plan;
-  if (timed && is_capturing(stream, index)) {  // the heuristic's plan, until a call outside of a capture
+  if (timed &&
+      is_capturing(stream, index)) {  // the heuristic's plan, until a call outside of a capture
     timed = false;
     key = key_of(g, op, index, false);
     if (known(plan)) return plan;
@@ -371,9 +383,11 @@ ConvPlan plan_of(const ConvGeometry& g, ConvOp op, int index, cudaStream_t strea
   return it->second;
 }
 
-void execute(const ConvPlan& plan, int index, cudaStream_t stream, const ConvPointers& at, void* workspace) {
+void execute(const ConvPlan& plan, int index, cudaStream_t stream, const ConvPointers& at,
+             void* workspace) {
   const DnnHandle handle(index, stream);
-  check_dnn(try_execute(handle.get(), plan.plan, index, at, workspace), "cudnnBackendExecute", index);
+  check_dnn(try_execute(handle.get(), plan.plan, index, at, workspace), "cudnnBackendExecute",
+            index);
   launched(cudaSuccess, index, stream, "convolution of cuDNN");
 }
 

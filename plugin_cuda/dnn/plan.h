@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions by cuDNN's graph interface: one cached plan per geometry, chosen by its heuristics, or with
-// TENON_CONV_BENCHMARK the fastest of several.
+// Convolutions by cuDNN's graph interface: one cached plan per geometry, chosen by its heuristics,
+// or with TENON_CONV_BENCHMARK the fastest of several.
 #pragma once
 
 #include <cudnn.h>
@@ -48,9 +48,12 @@ struct ConvPointers {
   void *x, *w, *y;
 };
 
-// Timing overwrites the result's memory. No plan is timed while the stream is captured, nor in deterministic mode.
-ConvPlan plan_of(const ConvGeometry& g, ConvOp op, int index, cudaStream_t stream, const ConvPointers& at);
-void execute(const ConvPlan& plan, int index, cudaStream_t stream, const ConvPointers& at, void* workspace);
+// Timing overwrites the result's memory. No plan is timed while the stream is captured, nor in
+// deterministic mode.
+ConvPlan plan_of(const ConvGeometry& g, ConvOp op, int index, cudaStream_t stream,
+                 const ConvPointers& at);
+void execute(const ConvPlan& plan, int index, cudaStream_t stream, const ConvPointers& at,
+             void* workspace);
 void check_dnn(cudnnStatus_t status, const char* call, int index);
 cudnnDataType_t dnn_type(sdk::DType d);
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// _fused_rnn and its gradient. The operator's weights are all parameters, concatenated; they are copied to the offsets
-// that cuDNN wants, and gradients back. What cuDNN does not support is declined and decomposed into time steps.
+// _fused_rnn and its gradient. The operator's weights are all parameters, concatenated; they are
+// copied to the offsets that cuDNN wants, and gradients back. What cuDNN does not support is
+// declined and decomposed into time steps.
 #include "plugin_cuda/dnn/plan.h"
 #include "plugin_cuda/dnn/rnn_plan.h"
 #include "plugin_cuda/runtime/runtime.h"
@@ -43,9 +44,11 @@ struct Rnn {
     if (c->flags & TN_CALL_DETERMINISTIC) return false;
     for (uint32_t i = 0; i < c->n_in; ++i) {
       const Tensor t = tensor(c->in[i]);
-      if (t.defined() && (t.numel() == 0 || reinterpret_cast<uintptr_t>(t.data()) % 16 != 0)) return false;
+      if (t.defined() && (t.numel() == 0 || reinterpret_cast<uintptr_t>(t.data()) % 16 != 0))
+        return false;
     }
-    return g.time <= INT32_MAX && g.batch <= INT32_MAX && g.features <= INT32_MAX && g.hidden <= INT32_MAX / 8;
+    return g.time <= INT32_MAX && g.batch <= INT32_MAX && g.features <= INT32_MAX &&
+           g.hidden <= INT32_MAX / 8;
   }
 };
 
@@ -98,9 +101,9 @@ struct BackwardParts {
         grad_weights(b.grad_weight.defined() ? p.allocate(plan.weights()) : nullptr),
         work(p.allocate(plan.workspace())),
         reserve(p.allocate(plan.reserve())),
-        grad_input(b.grad_input.defined()
-                       ? b.grad_input.data<char>()
-                       : p.allocate(static_cast<std::size_t>(b.input.numel()) * b.g.dtype.bits / 8)) {}
+        grad_input(b.grad_input.defined() ? b.grad_input.data<char>()
+                                          : p.allocate(static_cast<std::size_t>(b.input.numel()) *
+                                                       b.g.dtype.bits / 8)) {}
 };
 
 void copy(void* to, const void* from, std::size_t bytes, int index, cudaStream_t s) {
@@ -151,8 +154,8 @@ tn_status backward_workspace(tn_call* c, uint64_t* bytes) noexcept {
 
 void* data_or_null(Tensor t) { return t.defined() ? t.data() : nullptr; }
 
-tn_status fused_rnn(Call& call, Tensor, Tensor, Tensor, Tensor, Tensor input, Tensor, Tensor hx, OptTensor, int64_t,
-                    bool, bool, bool train) {
+tn_status fused_rnn(Call& call, Tensor, Tensor, Tensor, Tensor, Tensor input, Tensor, Tensor hx,
+                    OptTensor, int64_t, bool, bool, bool train) {
   const Rnn r(call.abi(), 0, 4, train);
   DeviceGuard on(r.index);
   cudaStream_t s = native(r.index, call.stream());
@@ -160,37 +163,44 @@ tn_status fused_rnn(Call& call, Tensor, Tensor, Tensor, Tensor, Tensor input, Te
   if (!plan) return TN_DECLINED;
   const int64_t sizes[] = {r.g.time, r.g.batch, r.g.hidden * r.g.directions()}, none = 0;
   const int64_t kept = static_cast<int64_t>(train ? plan->reserve() : 0);
-  const Tensor out = call.alloc_out(0, Ints(sizes, 3), r.g.dtype), hy = call.alloc_out(1, hx.sizes(), r.g.dtype),
+  const Tensor out = call.alloc_out(0, Ints(sizes, 3), r.g.dtype),
+               hy = call.alloc_out(1, hx.sizes(), r.g.dtype),
                cy = call.alloc_out(2, r.cx.defined() ? hx.sizes() : Ints(&none, 1), r.g.dtype),
                reserve = call.alloc_out(3, Ints(&kept, 1), kUInt8);
   Parts p(call.workspace());
   const ForwardParts parts(p, *plan);
   const DnnHandle handle(r.index, s);
   fill_weights(*plan, r, parts.weights, handle.get(), s);
-  check_dnn(
-      cudnnRNNForward(handle.get(), plan->rnn(), train ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE, nullptr,
-                      plan->x(), input.data(), plan->y(), out.data(), plan->h(), hx.data(), hy.data(), plan->h(),
-                      data_or_null(r.cx), r.cx.defined() ? cy.data() : nullptr, plan->weights(), parts.weights,
-                      plan->workspace(), parts.work, static_cast<std::size_t>(kept), kept ? reserve.data() : nullptr),
-      "cudnnRNNForward", r.index);
+  check_dnn(cudnnRNNForward(handle.get(), plan->rnn(),
+                            train ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE, nullptr,
+                            plan->x(), input.data(), plan->y(), out.data(), plan->h(), hx.data(),
+                            hy.data(), plan->h(), data_or_null(r.cx),
+                            r.cx.defined() ? cy.data() : nullptr, plan->weights(), parts.weights,
+                            plan->workspace(), parts.work, static_cast<std::size_t>(kept),
+                            kept ? reserve.data() : nullptr),
+            "cudnnRNNForward", r.index);
   launched(cudaSuccess, r.index, s, "recurrent layers of cuDNN");
   return TN_OK;
 }
 
-void weight_gradient(RnnPlan& plan, const Backward& b, const BackwardParts& parts, cudnnHandle_t handle,
-                     cudaStream_t s) {
-  check(cudaMemsetAsync(parts.grad_weights, 0, plan.weights(), s), "cudaMemsetAsync", b.index);  // cuDNN accumulates
-  check_dnn(cudnnRNNBackwardWeights_v8(handle, plan.rnn(), CUDNN_WGRAD_MODE_ADD, nullptr, plan.x(), b.input.data(),
-                                       plan.h(), b.hx.data(), plan.y(), b.output.data(), plan.weights(),
-                                       parts.grad_weights, plan.workspace(), parts.work, plan.reserve(), parts.reserve),
+void weight_gradient(RnnPlan& plan, const Backward& b, const BackwardParts& parts,
+                     cudnnHandle_t handle, cudaStream_t s) {
+  check(cudaMemsetAsync(parts.grad_weights, 0, plan.weights(), s), "cudaMemsetAsync",
+        b.index);  // cuDNN accumulates
+  check_dnn(cudnnRNNBackwardWeights_v8(handle, plan.rnn(), CUDNN_WGRAD_MODE_ADD, nullptr, plan.x(),
+                                       b.input.data(), plan.h(), b.hx.data(), plan.y(),
+                                       b.output.data(), plan.weights(), parts.grad_weights,
+                                       plan.workspace(), parts.work, plan.reserve(), parts.reserve),
             "cudnnRNNBackwardWeights_v8", b.index);
   for (const RnnPlan::Run& run : plan.runs(handle, parts.grad_weights)) {
-    copy(b.grad_weight.data<char>() + run.flat, parts.grad_weights + run.space, run.bytes, b.index, s);
+    copy(b.grad_weight.data<char>() + run.flat, parts.grad_weights + run.space, run.bytes, b.index,
+         s);
   }
 }
 
-tn_status fused_rnn_backward(Call& call, Tensor, Tensor, Tensor, Tensor, Tensor, OptTensor, OptTensor, Tensor, Tensor,
-                             Tensor, OptTensor, Tensor, Tensor, int64_t, bool, bool, Bools) {
+tn_status fused_rnn_backward(Call& call, Tensor, Tensor, Tensor, Tensor, Tensor, OptTensor,
+                             OptTensor, Tensor, Tensor, Tensor, OptTensor, Tensor, Tensor, int64_t,
+                             bool, bool, Bools) {
   const Backward b(call.abi());
   DeviceGuard on(b.index);
   cudaStream_t s = native(b.index, call.stream());
@@ -202,9 +212,10 @@ tn_status fused_rnn_backward(Call& call, Tensor, Tensor, Tensor, Tensor, Tensor,
   fill_weights(*plan, b, parts.weights, handle.get(), s);
   copy(parts.reserve, b.reserve.data(), plan->reserve(), b.index, s);
   check_dnn(cudnnRNNBackwardData_v8(handle.get(), plan->rnn(), nullptr, plan->y(), b.output.data(),
-                                    b.grad_output.data(), plan->x(), parts.grad_input, plan->h(), b.hx.data(),
-                                    data_or_null(b.grad_hy), data_or_null(b.grad_hx), plan->h(), data_or_null(b.cx),
-                                    data_or_null(b.grad_cy), data_or_null(b.grad_cx), plan->weights(), parts.weights,
+                                    b.grad_output.data(), plan->x(), parts.grad_input, plan->h(),
+                                    b.hx.data(), data_or_null(b.grad_hy), data_or_null(b.grad_hx),
+                                    plan->h(), data_or_null(b.cx), data_or_null(b.grad_cy),
+                                    data_or_null(b.grad_cx), plan->weights(), parts.weights,
                                     plan->workspace(), parts.work, plan->reserve(), parts.reserve),
             "cudnnRNNBackwardData_v8", b.index);
   if (b.grad_weight.defined()) weight_gradient(*plan, b, parts, handle.get(), s);
@@ -214,7 +225,9 @@ tn_status fused_rnn_backward(Call& call, Tensor, Tensor, Tensor, Tensor, Tensor,
 
 }  // namespace
 
-TN_KERNEL(_fused_rnn, fused_rnn, dtypes("floating").dynamic().capture_safe().workspace(forward_workspace));
-TN_KERNEL(_fused_rnn_backward, fused_rnn_backward, dtypes("floating").capture_safe().workspace(backward_workspace));
+TN_KERNEL(_fused_rnn, fused_rnn,
+          dtypes("floating").dynamic().capture_safe().workspace(forward_workspace));
+TN_KERNEL(_fused_rnn_backward, fused_rnn_backward,
+          dtypes("floating").capture_safe().workspace(backward_workspace));
 
 }  // namespace tenon::cuda

@@ -23,7 +23,8 @@ Plans& plans() {
 
 void check_supported(cudnnStatus_t status, const char* call, int index) {
   const int category = static_cast<int>(status) / 1000 * 1000;
-  if (category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM) throw RnnPlan::Unsupported();
+  if (category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM)
+    throw RnnPlan::Unsupported();
   check_dnn(status, call, index);
 }
 
@@ -36,15 +37,16 @@ void make(Owned& out, F create, const char* call, int index) {
 
 void describe_steps(cudnnRNNDataDescriptor_t d, const RnnGeometry& g, int64_t width, int index) {
   const std::vector<int> lengths(static_cast<std::size_t>(g.batch), static_cast<int>(g.time));
-  check_supported(cudnnSetRNNDataDescriptor(d, dnn_type(g.dtype), CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED,
-                                            static_cast<int>(g.time), static_cast<int>(g.batch),
-                                            static_cast<int>(width), lengths.data(), nullptr),
-                  "cudnnSetRNNDataDescriptor", index);
+  check_supported(
+      cudnnSetRNNDataDescriptor(d, dnn_type(g.dtype), CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED,
+                                static_cast<int>(g.time), static_cast<int>(g.batch),
+                                static_cast<int>(width), lengths.data(), nullptr),
+      "cudnnSetRNNDataDescriptor", index);
 }
 
 auto fields(const RnnGeometry& g) {
-  return std::make_tuple(sdk::dtype_key(g.dtype), g.mode, g.time, g.batch, g.features, g.hidden, g.layers, g.has_biases,
-                         g.bidirectional, g.train);
+  return std::make_tuple(sdk::dtype_key(g.dtype), g.mode, g.time, g.batch, g.features, g.hidden,
+                         g.layers, g.has_biases, g.bidirectional, g.train);
 }
 
 }  // namespace
@@ -56,9 +58,11 @@ RnnPlan::RnnPlan(const RnnGeometry& g, int index, cudnnHandle_t handle) : g_(g),
   make(rnn_, cudnnCreateRNNDescriptor, "cudnnCreateRNNDescriptor", index);
   make(x_, cudnnCreateRNNDataDescriptor, "cudnnCreateRNNDataDescriptor", index);
   make(y_, cudnnCreateRNNDataDescriptor, "cudnnCreateRNNDataDescriptor", index);
-  for (auto* t : {&h_, &matrix_, &bias_}) make(*t, cudnnCreateTensorDescriptor, "cudnnCreateTensorDescriptor", index);
+  for (auto* t : {&h_, &matrix_, &bias_})
+    make(*t, cudnnCreateTensorDescriptor, "cudnnCreateTensorDescriptor", index);
   describe(handle);
-  check_supported(cudnnGetRNNWeightSpaceSize(handle, rnn(), &weights_), "cudnnGetRNNWeightSpaceSize", index);
+  check_supported(cudnnGetRNNWeightSpaceSize(handle, rnn(), &weights_),
+                  "cudnnGetRNNWeightSpaceSize", index);
   const auto mode = g.train ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE;
   check_supported(cudnnGetRNNTempSpaceSizes(handle, rnn(), mode, x(), &workspace_, &reserve_),
                   "cudnnGetRNNTempSpaceSizes", index);
@@ -71,32 +75,37 @@ void RnnPlan::describe(cudnnHandle_t handle) {
   const cudnnMathType_t math = narrow                                      ? CUDNN_TENSOR_OP_MATH
                                : type == CUDNN_DATA_FLOAT && !allow_tf32() ? CUDNN_FMA_MATH
                                                                            : CUDNN_DEFAULT_MATH;
-  check_dnn(cudnnSetDropoutDescriptor(dropout_.get(), handle, 0, nullptr, 0, 0), "cudnnSetDropoutDescriptor", index_);
-  check_supported(
-      cudnnSetRNNDescriptor_v8(rnn(), CUDNN_RNN_ALGO_STANDARD, static_cast<cudnnRNNMode_t>(g_.mode),
-                               g_.has_biases ? CUDNN_RNN_DOUBLE_BIAS : CUDNN_RNN_NO_BIAS,
-                               g_.bidirectional ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL, CUDNN_LINEAR_INPUT, type,
-                               compute, math, static_cast<int32_t>(g_.features), static_cast<int32_t>(g_.hidden),
-                               static_cast<int32_t>(g_.hidden), static_cast<int32_t>(g_.layers), dropout_.get(),
-                               CUDNN_RNN_PADDED_IO_ENABLED),
-      "cudnnSetRNNDescriptor_v8", index_);
+  check_dnn(cudnnSetDropoutDescriptor(dropout_.get(), handle, 0, nullptr, 0, 0),
+            "cudnnSetDropoutDescriptor", index_);
+  check_supported(cudnnSetRNNDescriptor_v8(
+                      rnn(), CUDNN_RNN_ALGO_STANDARD, static_cast<cudnnRNNMode_t>(g_.mode),
+                      g_.has_biases ? CUDNN_RNN_DOUBLE_BIAS : CUDNN_RNN_NO_BIAS,
+                      g_.bidirectional ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL,
+                      CUDNN_LINEAR_INPUT, type, compute, math, static_cast<int32_t>(g_.features),
+                      static_cast<int32_t>(g_.hidden), static_cast<int32_t>(g_.hidden),
+                      static_cast<int32_t>(g_.layers), dropout_.get(), CUDNN_RNN_PADDED_IO_ENABLED),
+                  "cudnnSetRNNDescriptor_v8", index_);
   describe_steps(x(), g_, g_.features, index_);
   describe_steps(y(), g_, g_.hidden * g_.directions(), index_);
-  const int sizes[] = {static_cast<int>(g_.cells()), static_cast<int>(g_.batch), static_cast<int>(g_.hidden)};
+  const int sizes[] = {static_cast<int>(g_.cells()), static_cast<int>(g_.batch),
+                       static_cast<int>(g_.hidden)};
   const int strides[] = {sizes[1] * sizes[2], sizes[2], 1};
-  check_supported(cudnnSetTensorNdDescriptor(h(), type, 3, sizes, strides), "cudnnSetTensorNdDescriptor", index_);
+  check_supported(cudnnSetTensorNdDescriptor(h(), type, 3, sizes, strides),
+                  "cudnnSetTensorNdDescriptor", index_);
 }
 
-void RnnPlan::add(cudnnHandle_t handle, const void* space, int64_t cell, int64_t gate, bool bias, Run run) {
+void RnnPlan::add(cudnnHandle_t handle, const void* space, int64_t cell, int64_t gate, bool bias,
+                  Run run) {
   void *matrix_at = nullptr, *bias_at = nullptr;
   check_dnn(cudnnGetRNNWeightParams(handle, rnn(), static_cast<int32_t>(cell), weights_, space,
-                                    static_cast<int32_t>(gate), matrix_.get(), &matrix_at, bias_.get(), &bias_at),
+                                    static_cast<int32_t>(gate), matrix_.get(), &matrix_at,
+                                    bias_.get(), &bias_at),
             "cudnnGetRNNWeightParams", index_);
   const void* at = bias ? bias_at : matrix_at;
   run.space = reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(space);
   if (!at || run.space + run.bytes > weights_) {
-    throw sdk::Error(TN_ERROR_BACKEND, "cudnnGetRNNWeightParams has no room for ", run.bytes, " bytes of cell ", cell,
-                     ", gate ", gate, " in a weight space of ", weights_);
+    throw sdk::Error(TN_ERROR_BACKEND, "cudnnGetRNNWeightParams has no room for ", run.bytes,
+                     " bytes of cell ", cell, ", gate ", gate, " in a weight space of ", weights_);
   }
   Run* last = runs_.empty() ? nullptr : &runs_.back();
   if (last && last->flat + last->bytes == run.flat && last->space + last->bytes == run.space) {

@@ -28,8 +28,8 @@ void fill(const Memory& m, int64_t elements, int width, bool brain) {
   }
   for (int64_t at = 0; at < elements; at += kPiece) {
     const int64_t n = std::min(kPiece, elements - at);
-    cudaMemcpyAsync(m.as<char>() + at * width, piece.data(), static_cast<size_t>(n * width), cudaMemcpyHostToDevice,
-                    nullptr);
+    cudaMemcpyAsync(m.as<char>() + at * width, piece.data(), static_cast<size_t>(n * width),
+                    cudaMemcpyHostToDevice, nullptr);
   }
 }
 
@@ -59,39 +59,45 @@ struct Product {
   void check(cublasStatus_t s) { good = good && s == CUBLAS_STATUS_SUCCESS; }
 
  private:
-  void matrix(cublasLtMatrixLayoutOpaque_t& l, cudaDataType_t type, int64_t rows, int64_t columns, int64_t batch) {
-    check(cublasLtMatrixLayoutInit(&l, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), rows));
+  void matrix(cublasLtMatrixLayoutOpaque_t& l, cudaDataType_t type, int64_t rows, int64_t columns,
+              int64_t batch) {
+    check(cublasLtMatrixLayoutInit(&l, type, static_cast<uint64_t>(rows),
+                                   static_cast<uint64_t>(columns), rows));
     const auto count = static_cast<int32_t>(batch);
     const int64_t apart = rows * columns;
-    check(cublasLtMatrixLayoutSetAttribute(&l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count));
-    check(cublasLtMatrixLayoutSetAttribute(&l, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &apart, sizeof apart));
+    check(cublasLtMatrixLayoutSetAttribute(&l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+                                           sizeof count));
+    check(cublasLtMatrixLayoutSetAttribute(&l, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &apart,
+                                           sizeof apart));
   }
 };
 
 double matmul_ms(tenon_floor_type type, int64_t batch, int64_t m, int64_t k, int64_t n) {
   constexpr cudaDataType_t kTypes[] = {CUDA_R_32F, CUDA_R_16F, CUDA_R_16BF};
   const int width = type == TENON_FLOOR_FLOAT32 ? 4 : 2;
-  const Memory a(batch * m * k * width), b(batch * k * n * width), out(batch * m * n * width), work(kWorkspace);
+  const Memory a(batch * m * k * width), b(batch * k * n * width), out(batch * m * n * width),
+      work(kWorkspace);
   Product p(kTypes[type], batch, m, k, n);
   if (!p.good || !a.p || !b.p || !out.p || !work.p) return -1;
   fill(a, batch * m * k, width, type == TENON_FLOOR_BFLOAT16);
   fill(b, batch * k * n, width, type == TENON_FLOOR_BFLOAT16);
   cublasLtMatmulPreferenceOpaque_t preference;
   p.check(cublasLtMatmulPreferenceInit(&preference));
-  p.check(cublasLtMatmulPreferenceSetAttribute(&preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspace,
-                                               sizeof kWorkspace));
+  p.check(cublasLtMatmulPreferenceSetAttribute(
+      &preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspace, sizeof kWorkspace));
   cublasLtMatmulHeuristicResult_t algos[kMaxAlgos];
   int found = 0;
-  p.check(cublasLtMatmulAlgoGetHeuristic(p.handle, &p.desc, &p.first, &p.second, &p.out, &p.out, &preference, kMaxAlgos,
-                                         algos, &found));
+  p.check(cublasLtMatmulAlgoGetHeuristic(p.handle, &p.desc, &p.first, &p.second, &p.out, &p.out,
+                                         &preference, kMaxAlgos, algos, &found));
   if (!p.good) return -1;
   double best = -1;
   const float one = 1, zero = 0;
   for (int i = 0; i < found; ++i) {
     cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
     const double ms = device_ms(5, [&] {
-      const cublasStatus_t s = cublasLtMatmul(p.handle, &p.desc, &one, b.p, &p.first, a.p, &p.second, &zero, out.p,
-                                              &p.out, out.p, &p.out, &algos[i].algo, work.p, kWorkspace, nullptr);
+      const cublasStatus_t s =
+          cublasLtMatmul(p.handle, &p.desc, &one, b.p, &p.first, a.p, &p.second, &zero, out.p,
+                         &p.out, out.p, &p.out, &algos[i].algo, work.p, kWorkspace, nullptr);
       if (s != CUBLAS_STATUS_SUCCESS) status = s;
     });
     if (status == CUBLAS_STATUS_SUCCESS && ms >= 0 && (best < 0 || ms < best)) best = ms;
@@ -102,6 +108,7 @@ double matmul_ms(tenon_floor_type type, int64_t batch, int64_t m, int64_t k, int
 }  // namespace
 }  // namespace tenon::floors
 
-double tenon_floor_matmul_ms(tenon_floor_type type, int64_t batch, int64_t m, int64_t k, int64_t n) {
+double tenon_floor_matmul_ms(tenon_floor_type type, int64_t batch, int64_t m, int64_t k,
+                             int64_t n) {
   return tenon::floors::matmul_ms(type, batch, m, k, n);
 }

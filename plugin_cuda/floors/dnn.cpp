@@ -21,13 +21,16 @@ constexpr int64_t kMaxEngines = 16;
 // A descriptor; finalize() returns whether all calls succeeded.
 class Part {
  public:
-  explicit Part(cudnnBackendDescriptorType_t type) { check(cudnnBackendCreateDescriptor(type, &d_)); }
+  explicit Part(cudnnBackendDescriptorType_t type) {
+    check(cudnnBackendCreateDescriptor(type, &d_));
+  }
   ~Part() {
     if (d_) cudnnBackendDestroyDescriptor(d_);
   }
   Part(const Part&) = delete;
   template <class T>
-  Part& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const T* values, int64_t n = 1) {
+  Part& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const T* values,
+            int64_t n = 1) {
     check(cudnnBackendSetAttribute(d_, name, type, n, values));
     return *this;
   }
@@ -35,9 +38,11 @@ class Part {
     return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, &other.d_);
   }
   template <class T>
-  int64_t get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, T* values, int64_t max = 1) {
+  int64_t get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, T* values,
+              int64_t max = 1) {
     int64_t n = 0;
-    return cudnnBackendGetAttribute(d_, name, type, max, &n, values) == CUDNN_STATUS_SUCCESS ? n : 0;
+    return cudnnBackendGetAttribute(d_, name, type, max, &n, values) == CUDNN_STATUS_SUCCESS ? n
+                                                                                             : 0;
   }
   bool finalize() {
     check(cudnnBackendFinalize(d_));
@@ -53,12 +58,14 @@ class Part {
 
 struct Shapes {
   int64_t image[4], filter[4];
-  Shapes(int64_t n, int64_t c, int64_t side, int64_t kernel) : image{n, c, side, side}, filter{c, c, kernel, kernel} {}
+  Shapes(int64_t n, int64_t c, int64_t side, int64_t kernel)
+      : image{n, c, side, side}, filter{c, c, kernel, kernel} {}
   static int64_t count(const int64_t* s) { return s[0] * s[1] * s[2] * s[3]; }
 };
 
 void describe(Part& t, int64_t name, const int64_t* sizes) {
-  const int64_t strides[] = {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[3], 1}, alignment = 16;
+  const int64_t strides[] = {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[3], 1},
+                alignment = 16;
   const cudnnDataType_t type = CUDNN_DATA_FLOAT;
   t.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, &type)
       .set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, sizes, 4)
@@ -90,11 +97,13 @@ bool uses_tf32(Part& config) {
   int64_t n = 0;
   if (config.get(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, &e) == 0 ||
       cudnnBackendGetAttribute(e, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                               CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, notes) != CUDNN_STATUS_SUCCESS) {
+                               CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n,
+                               notes) != CUDNN_STATUS_SUCCESS) {
     return true;
   }
   return std::any_of(notes, notes + n, [](cudnnBackendNumericalNote_t note) {
-    return note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE || note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS ||
+    return note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE ||
+           note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS ||
            note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION;
   });
 }
@@ -110,17 +119,21 @@ double engine_ms(cudnnHandle_t handle, Part& config, void* const (&pointers)[3])
   const int64_t names[] = {kX, kW, kY};
   pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, names, 3)
       .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, pointers, 3);
-  if (!work.p || !pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &work.p).finalize()) return -1;
+  if (!work.p ||
+      !pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &work.p).finalize())
+    return -1;
   bool good = true;
-  const double ms =
-      device_ms(3, [&] { good = good && cudnnBackendExecute(handle, plan.raw(), pack.raw()) == CUDNN_STATUS_SUCCESS; });
+  const double ms = device_ms(3, [&] {
+    good = good && cudnnBackendExecute(handle, plan.raw(), pack.raw()) == CUDNN_STATUS_SUCCESS;
+  });
   return good ? ms : -1;
 }
 
 double operation_ms(cudnnHandle_t handle, const cuda::OperationNames& names, const Shapes& s,
                     void* const (&pointers)[3]) {
-  Part x(CUDNN_BACKEND_TENSOR_DESCRIPTOR), w(CUDNN_BACKEND_TENSOR_DESCRIPTOR), y(CUDNN_BACKEND_TENSOR_DESCRIPTOR),
-      conv(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR), operation(names.type), graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  Part x(CUDNN_BACKEND_TENSOR_DESCRIPTOR), w(CUDNN_BACKEND_TENSOR_DESCRIPTOR),
+      y(CUDNN_BACKEND_TENSOR_DESCRIPTOR), conv(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR),
+      operation(names.type), graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   describe(x, kX, s.image);
   describe(w, kW, s.filter);
   describe(y, kY, s.image);
@@ -129,21 +142,24 @@ double operation_ms(cudnnHandle_t handle, const cuda::OperationNames& names, con
   operation.set(names.conv, conv).set(names.x, x).set(names.w, w).set(names.y, y);
   operation.set(names.alpha, CUDNN_TYPE_FLOAT, &one).set(names.beta, CUDNN_TYPE_FLOAT, &zero);
   if (!operation.finalize()) return -1;
-  graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation).set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, &handle);
+  graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation)
+      .set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, &handle);
   if (!graph.finalize()) return -1;
   double best = -1;
   for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     Part heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
-    if (!heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode).finalize()) continue;
+    if (!heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode).finalize())
+      continue;
     std::vector<std::unique_ptr<Part>> configs;
     std::vector<cudnnBackendDescriptor_t> raw;
     for (int64_t i = 0; i < kMaxEngines; ++i) {
       configs.push_back(std::make_unique<Part>(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
       raw.push_back(configs.back()->raw());
     }
-    const int64_t n = std::min(kMaxEngines, heuristic.get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                                                          raw.data(), kMaxEngines));
+    const int64_t n = std::min(
+        kMaxEngines, heuristic.get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                                   raw.data(), kMaxEngines));
     for (int64_t i = 0; i < n; ++i) {
       Part& config = *configs[static_cast<size_t>(i)];
       const double ms = uses_tf32(config) ? -1 : engine_ms(handle, config, pointers);
@@ -154,7 +170,8 @@ double operation_ms(cudnnHandle_t handle, const cuda::OperationNames& names, con
 }
 
 double conv_ms(const Shapes& s) {
-  const Memory x(4 * Shapes::count(s.image)), w(4 * Shapes::count(s.filter)), y(4 * Shapes::count(s.image));
+  const Memory x(4 * Shapes::count(s.image)), w(4 * Shapes::count(s.filter)),
+      y(4 * Shapes::count(s.image));
   cudnnHandle_t handle = nullptr;
   if (!x.p || !w.p || !y.p || cudnnCreate(&handle) != CUDNN_STATUS_SUCCESS) return -1;
   fill(x, Shapes::count(s.image), 4, false);

@@ -16,7 +16,8 @@ __global__ void one_element(float* p) {
 
 __global__ void select_rows(float* out, const float* in, const int64_t* index, int64_t columns) {
   const int64_t row = index[blockIdx.x];
-  for (int64_t c = threadIdx.x; c < columns; c += blockDim.x) out[blockIdx.x * columns + c] = in[row * columns + c];
+  for (int64_t c = threadIdx.x; c < columns; c += blockDim.x)
+    out[blockIdx.x * columns + c] = in[row * columns + c];
 }
 
 double now_us() {
@@ -26,7 +27,8 @@ double now_us() {
 
 template <class F>
 cudaError_t launch(F kernel, unsigned grid, unsigned block, cudaStream_t s, void** arguments) {
-  return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(grid), dim3(block), arguments, 0, s);
+  return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(grid), dim3(block), arguments,
+                          0, s);
 }
 
 }  // namespace
@@ -44,7 +46,8 @@ double tenon_floor_launch_us(int launches) {
   cudaDeviceSynchronize();
   bool well = true;
   const double begin = now_us();
-  for (int i = 0; i < launches; ++i) well &= launch(one_element, 1, 32, nullptr, arguments) == cudaSuccess;
+  for (int i = 0; i < launches; ++i)
+    well &= launch(one_element, 1, 32, nullptr, arguments) == cudaSuccess;
   const double took = now_us() - begin;
   return cudaDeviceSynchronize() == cudaSuccess && well ? took / launches : -1;
 }
@@ -59,7 +62,8 @@ double tenon_floor_graph_us(int nodes, int launches) {
   if (cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking) != cudaSuccess) return -1;
   cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
   bool recorded = true;
-  for (int i = 0; i < nodes; ++i) recorded &= launch(one_element, 1, 32, s, arguments) == cudaSuccess;
+  for (int i = 0; i < nodes; ++i)
+    recorded &= launch(one_element, 1, 32, s, arguments) == cudaSuccess;
   if (cudaStreamEndCapture(s, &graph) != cudaSuccess || !recorded) return -1;
   if (cudaGraphInstantiate(&exec, graph, 0) != cudaSuccess) return -1;
   cudaGraphLaunch(exec, s);
@@ -78,7 +82,8 @@ double tenon_floor_copy_gb_s(int64_t bytes) {
   const Memory a(bytes), b(bytes);
   if (!a.p || !b.p) return -1;
   const auto n = static_cast<size_t>(bytes);
-  const double ms = device_ms(20, [&] { cudaMemcpyAsync(a.p, b.p, n, cudaMemcpyDeviceToDevice, nullptr); });
+  const double ms =
+      device_ms(20, [&] { cudaMemcpyAsync(a.p, b.p, n, cudaMemcpyDeviceToDevice, nullptr); });
   return ms <= 0 ? -1 : 2e-6 * static_cast<double>(bytes) / ms;
 }
 
@@ -87,7 +92,8 @@ double tenon_floor_pinned_gb_s(int64_t bytes) {
   void* host = nullptr;
   const auto n = static_cast<size_t>(bytes);
   if (!a.p || cudaHostAlloc(&host, n, cudaHostAllocDefault) != cudaSuccess) return -1;
-  const double ms = device_ms(10, [&] { cudaMemcpyAsync(a.p, host, n, cudaMemcpyHostToDevice, nullptr); });
+  const double ms =
+      device_ms(10, [&] { cudaMemcpyAsync(a.p, host, n, cudaMemcpyHostToDevice, nullptr); });
   cudaFreeHost(host);
   return ms <= 0 ? -1 : 1e-6 * static_cast<double>(bytes) / ms;
 }
@@ -97,13 +103,15 @@ double tenon_floor_gather_ms(int64_t rows, int64_t columns, int64_t selected) {
   if (!in.p || !out.p || !index.p) return -1;
   int64_t* host = new int64_t[static_cast<size_t>(selected)];
   for (int64_t i = 0; i < selected; ++i) host[i] = i * 7919 % rows;
-  cudaMemcpyAsync(index.p, host, static_cast<size_t>(8 * selected), cudaMemcpyHostToDevice, nullptr);
+  cudaMemcpyAsync(index.p, host, static_cast<size_t>(8 * selected), cudaMemcpyHostToDevice,
+                  nullptr);
   cudaDeviceSynchronize();
   delete[] host;
   float *o = out.as<float>(), *x = in.as<float>();
   int64_t* k = index.as<int64_t>();
   void* arguments[] = {&o, &x, &k, &columns};
-  return device_ms(20, [&] { launch(select_rows, static_cast<unsigned>(selected), 256, nullptr, arguments); });
+  return device_ms(
+      20, [&] { launch(select_rows, static_cast<unsigned>(selected), 256, nullptr, arguments); });
 }
 
 double tenon_floor_first_ms(void) {

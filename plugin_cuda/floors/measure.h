@@ -26,7 +26,8 @@ struct Memory {
   }
 };
 
-// Milliseconds of one of `times` runs on the default stream, after one that is not timed. Negative: failed.
+// Milliseconds of one of `times` runs on the default stream, after one that is not timed. Negative:
+// failed.
 template <class F>
 double device_ms(int times, F run) {
   cudaEvent_t begin = nullptr, end = nullptr;
@@ -38,15 +39,17 @@ double device_ms(int times, F run) {
   for (int i = 0; i < times; ++i) run();
   cudaEventRecord(end, nullptr);
   float ms = -1;
-  if (cudaEventSynchronize(end) != cudaSuccess || cudaEventElapsedTime(&ms, begin, end) != cudaSuccess) ms = -1;
+  if (cudaEventSynchronize(end) != cudaSuccess ||
+      cudaEventElapsedTime(&ms, begin, end) != cudaSuccess)
+    ms = -1;
   if (cudaGetLastError() != cudaSuccess) ms = -1;
   cudaEventDestroy(begin);
   cudaEventDestroy(end);
   return ms < 0 ? -1 : ms / times;
 }
 
-// Random values in [0, 1): products of zeros draw less power and run faster. Width: bytes per element, 4 or 2; 2-byte
-// elements are float16, or bfloat16 if `brain`.
+// Random values in [0, 1): products of zeros draw less power and run faster. Width: bytes per
+// element, 4 or 2; 2-byte elements are float16, or bfloat16 if `brain`.
 void fill(const Memory& m, int64_t elements, int width, bool brain);
 
 }  // namespace tenon::floors

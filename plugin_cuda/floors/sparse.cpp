@@ -33,9 +33,10 @@ struct Library {
       f = p ? reinterpret_cast<std::decay_t<decltype(f)>>(dlsym(p, name)) : nullptr;
       return f != nullptr;
     };
-    return find(Create, "cusparseCreate") && find(Destroy, "cusparseDestroy") && find(CreateCsr, "cusparseCreateCsr") &&
-           find(DestroySpMat, "cusparseDestroySpMat") && find(CreateDnMat, "cusparseCreateDnMat") &&
-           find(DestroyDnMat, "cusparseDestroyDnMat") && find(SpMM_bufferSize, "cusparseSpMM_bufferSize") &&
+    return find(Create, "cusparseCreate") && find(Destroy, "cusparseDestroy") &&
+           find(CreateCsr, "cusparseCreateCsr") && find(DestroySpMat, "cusparseDestroySpMat") &&
+           find(CreateDnMat, "cusparseCreateDnMat") && find(DestroyDnMat, "cusparseDestroyDnMat") &&
+           find(SpMM_bufferSize, "cusparseSpMM_bufferSize") &&
            find(SpMM_preprocess, "cusparseSpMM_preprocess") && find(SpMM, "cusparseSpMM");
   }
 };
@@ -46,8 +47,10 @@ double tenon_floor_cusparse_ms(int64_t rows, int64_t each, int64_t k) {
   using tenon::floors::Memory;
   std::vector<int> starts, columns;
   for (int64_t r = 0; r <= rows; ++r) starts.push_back(static_cast<int>(r * each));
-  for (int64_t i = 0; i < rows * each; ++i) columns.push_back(static_cast<int>(i * 2654435761 % rows));
-  const Memory at(4 * (rows + 1)), column(4 * rows * each), values(4 * rows * each), b(4 * rows * k), c(4 * rows * k);
+  for (int64_t i = 0; i < rows * each; ++i)
+    columns.push_back(static_cast<int>(i * 2654435761 % rows));
+  const Memory at(4 * (rows + 1)), column(4 * rows * each), values(4 * rows * each),
+      b(4 * rows * k), c(4 * rows * k);
   if (!at.p || !column.p || !values.p || !b.p || !c.p) return -1;
   cudaMemcpy(at.p, starts.data(), starts.size() * sizeof(int), cudaMemcpyHostToDevice);
   cudaMemcpy(column.p, columns.data(), columns.size() * sizeof(int), cudaMemcpyHostToDevice);
@@ -65,12 +68,14 @@ double tenon_floor_cusparse_ms(int64_t rows, int64_t each, int64_t k) {
                             CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F) == 0 &&
               lib.CreateDnMat(&right, rows, k, k, b.p, CUDA_R_32F, CUSPARSE_ORDER_ROW) == 0 &&
               lib.CreateDnMat(&out, rows, k, k, c.p, CUDA_R_32F, CUSPARSE_ORDER_ROW) == 0 &&
-              lib.SpMM_bufferSize(handle, as_is, as_is, &one, left, right, &none, out, CUDA_R_32F, algo, &bytes) == 0;
+              lib.SpMM_bufferSize(handle, as_is, as_is, &one, left, right, &none, out, CUDA_R_32F,
+                                  algo, &bytes) == 0;
   const Memory buffer(static_cast<int64_t>(bytes) + 1);
-  well =
-      well && lib.SpMM_preprocess(handle, as_is, as_is, &one, left, right, &none, out, CUDA_R_32F, algo, buffer.p) == 0;
+  well = well && lib.SpMM_preprocess(handle, as_is, as_is, &one, left, right, &none, out,
+                                     CUDA_R_32F, algo, buffer.p) == 0;
   const auto run = [&] {
-    well = well && lib.SpMM(handle, as_is, as_is, &one, left, right, &none, out, CUDA_R_32F, algo, buffer.p) == 0;
+    well = well && lib.SpMM(handle, as_is, as_is, &one, left, right, &none, out, CUDA_R_32F, algo,
+                            buffer.p) == 0;
   };
   const double ms = tenon::floors::device_ms(5, run);
   if (out) lib.DestroyDnMat(out);

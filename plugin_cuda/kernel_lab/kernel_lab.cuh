@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Memory, launches and timing for kernels in development: on a device under nvcc, or in the emulator, which only
-// checks, under TENON_CUDA_EMULATED.
+// Memory, launches and timing for kernels in development: on a device under nvcc, or in the
+// emulator, which only checks, under TENON_CUDA_EMULATED.
 #pragma once
 
 #include <algorithm>
@@ -87,12 +87,14 @@ class Buffer {
 template <auto Kernel, class... P>
 void start_as(void (*)(P...), int64_t grid, int block, P... args) {
 #if defined(TENON_CUDA_EMULATED)
-  const emulator::Launch how{"kernel_lab", {static_cast<unsigned>(grid)}, {static_cast<unsigned>(block)}, 0};
+  const emulator::Launch how{
+      "kernel_lab", {static_cast<unsigned>(grid)}, {static_cast<unsigned>(block)}, 0};
   emulator::run(how, [&] { Kernel(args...); });
 #else
   void* pointers[] = {static_cast<void*>(&args)..., nullptr};
   const dim3 g(static_cast<unsigned>(grid)), b(static_cast<unsigned>(block));
-  check(cudaLaunchKernel(reinterpret_cast<const void*>(Kernel), g, b, pointers, 0, nullptr), "launch");
+  check(cudaLaunchKernel(reinterpret_cast<const void*>(Kernel), g, b, pointers, 0, nullptr),
+        "launch");
 #endif
 }
 
@@ -128,7 +130,8 @@ double milliseconds(F&& run) {
 #endif
 }
 
-// GB/s of a copy that reads and writes `bytes` in total: the upper bound for kernels that move as many.
+// GB/s of a copy that reads and writes `bytes` in total: the upper bound for kernels that move as
+// many.
 inline double copy_rate(std::size_t bytes) {
 #if defined(TENON_CUDA_EMULATED)
   (void)bytes;
@@ -136,7 +139,8 @@ inline double copy_rate(std::size_t bytes) {
 #else
   Buffer<char> from(bytes / 2), to(bytes / 2);
   const double ms = milliseconds([&] {
-    check(cudaMemcpyAsync(to.get(), from.get(), bytes / 2, cudaMemcpyDeviceToDevice, nullptr), "cudaMemcpyAsync");
+    check(cudaMemcpyAsync(to.get(), from.get(), bytes / 2, cudaMemcpyDeviceToDevice, nullptr),
+          "cudaMemcpyAsync");
   });
   return static_cast<double>(bytes) / ms * 1e-6;
 #endif
@@ -149,7 +153,8 @@ struct Report {
   double copy_rate;
   bool print(const char* version, double error, double limit, std::size_t bytes, double ms) const {
     const bool right = error <= limit;  // a NaN is not
-    std::printf("%-9s %-12s %-34s %-5s error %.1e", kernel, shape, version, right ? "right" : "WRONG", error);
+    std::printf("%-9s %-12s %-34s %-5s error %.1e", kernel, shape, version,
+                right ? "right" : "WRONG", error);
     if (kMeasures) {
       const double rate = static_cast<double>(bytes) / ms * 1e-6;
       std::printf("  %6.0f GB/s, %3.0f %% of a copy", rate, 100 * rate / copy_rate);

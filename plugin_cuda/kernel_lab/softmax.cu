@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Softmax of the rows of a dense float matrix. Each version says what it improves on the one before.
+// Softmax of the rows of a dense float matrix. Each version says what it improves on the one
+// before.
 #include <cmath>
 #include <string>
 
@@ -22,10 +23,12 @@ __global__ void three_passes(const float* in, float* out, int cols) {
   const float* x = in + static_cast<int64_t>(blockIdx.x) * cols;
   float* y = out + static_cast<int64_t>(blockIdx.x) * cols;
   float max = -INFINITY;
-  for (int i = static_cast<int>(threadIdx.x); i < cols; i += static_cast<int>(blockDim.x)) max = Max{}(max, x[i]);
+  for (int i = static_cast<int>(threadIdx.x); i < cols; i += static_cast<int>(blockDim.x))
+    max = Max{}(max, x[i]);
   max = block_reduce(max, -INFINITY, Max{});
   float sum = 0;
-  for (int i = static_cast<int>(threadIdx.x); i < cols; i += static_cast<int>(blockDim.x)) sum += expf(x[i] - max);
+  for (int i = static_cast<int>(threadIdx.x); i < cols; i += static_cast<int>(blockDim.x))
+    sum += expf(x[i] - max);
   sum = block_reduce(sum, 0.f, Add{});
   for (int i = static_cast<int>(threadIdx.x); i < cols; i += static_cast<int>(blockDim.x)) {
     y[i] = expf(x[i] - max) / sum;
@@ -48,7 +51,8 @@ struct Combine {
   }
 };
 
-// 2: the sum is rescaled when a larger value appears, so that the row is read twice, sixteen bytes at a time.
+// 2: the sum is rescaled when a larger value appears, so that the row is read twice, sixteen bytes
+// at a time.
 __global__ void two_passes(const float* in, float* out, int cols) {
   const Four* x = reinterpret_cast<const Four*>(in + static_cast<int64_t>(blockIdx.x) * cols);
   Four* y = reinterpret_cast<Four*>(out + static_cast<int64_t>(blockIdx.x) * cols);
@@ -68,7 +72,8 @@ __global__ void two_passes(const float* in, float* out, int cols) {
   }
 }
 
-// 3: one warp per row, in registers: read once, no shared memory, no barrier. Rows of up to 128 * N.
+// 3: one warp per row, in registers: read once, no shared memory, no barrier. Rows of up to 128 *
+// N.
 template <int N>
 __global__ void in_registers(const float* in, float* out, int64_t rows, int cols) {
   const int64_t row = static_cast<int64_t>(blockIdx.x) * (blockDim.x / kWarp) + warp_in_block();
@@ -122,7 +127,8 @@ std::vector<float> reference(const std::vector<float>& x, const Matrix& m) {
     double sum = 0;
     for (int i = 0; i < m.cols; ++i) sum += std::exp(row[i] - max);
     for (int i = 0; i < m.cols; ++i) {
-      y[static_cast<std::size_t>(r * m.cols + i)] = static_cast<float>(std::exp(row[i] - max) / sum);
+      y[static_cast<std::size_t>(r * m.cols + i)] =
+          static_cast<float>(std::exp(row[i] - max) / sum);
     }
   }
   return y;
@@ -158,11 +164,13 @@ bool check_versions(const Matrix& m) {
     const double error = worst(out.download(), wanted);
     right &= report.print(name, error, 1e-5, bytes, milliseconds(run));
   };
-  version("1 one block per row, three passes", [&] { start<three_passes>(m.rows, 256, from, to, m.cols); });
+  version("1 one block per row, three passes",
+          [&] { start<three_passes>(m.rows, 256, from, to, m.cols); });
   if (m.cols % 4 != 0) return right;  // rows are not aligned for what follows
   version("2 sixteen bytes, two passes", [&] { start<two_passes>(m.rows, 256, from, to, m.cols); });
   if (m.cols > 1024) return right;
-  version("3 one warp per row, in registers", [&] { m.cols <= 256 ? warps<2>(from, to, m) : warps<8>(from, to, m); });
+  version("3 one warp per row, in registers",
+          [&] { m.cols <= 256 ? warps<2>(from, to, m) : warps<8>(from, to, m); });
   return right;
 }
 

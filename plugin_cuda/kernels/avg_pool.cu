@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Means of windows or cells; an element's gradient is the sum over the outputs that it is in, in their order.
+// Means of windows or cells; an element's gradient is the sum over the outputs that it is in, in
+// their order.
 #include "plugin_cuda/device/copy.cuh"
 #include "plugin_cuda/device/pool.cuh"
 #include "tenon/sdk/ops/_adaptive_avg_pool2d.h"
@@ -60,13 +61,15 @@ __global__ void gather(Backward b, E elements) {
   for (int64_t i = global_thread(); i < b.inputs.numel; i += global_threads()) {
     const Place x = b.inputs.place(i);
     const char* plane = b.grad.plane(x);
-    const Range r0 = b.pool.over(0, x.at[2]), r1 = b.pool.over(1, x.at[3]), r2 = b.pool.over(2, x.at[4]);
+    const Range r0 = b.pool.over(0, x.at[2]), r1 = b.pool.over(1, x.at[3]),
+                r2 = b.pool.over(2, x.at[4]);
     C sum = 0;
     for (int32_t d = r0.first; d < r0.last; ++d) {
       for (int32_t h = r1.first; h < r1.last; ++h) {
         const char* line = plane + d * b.grad.stride[2] + h * b.grad.stride[3];
         for (int32_t w = r2.first; w < r2.last; ++w) {
-          sum += elements.get(line + w * b.grad.stride[4]) / static_cast<C>(b.divisor.of(b.pool, d, h, w));
+          sum += elements.get(line + w * b.grad.stride[4]) /
+                 static_cast<C>(b.divisor.of(b.pool, d, h, w));
         }
       }
     }
@@ -74,8 +77,8 @@ __global__ void gather(Backward b, E elements) {
   }
 }
 
-tn_status forward(const Call& call, const Tensor& out, const Tensor& self, int nd, const PoolWindows* windows,
-                  const Divisor& divisor) {
+tn_status forward(const Call& call, const Tensor& out, const Tensor& self, int nd,
+                  const PoolWindows* windows, const Divisor& divisor) {
   if (out.numel() == 0) return TN_OK;
   PoolForward f{{}, Volume(self, nd), Extents(out, nd)};
   if (!make_pool(&f.pool, self, out, nd, windows)) return TN_DECLINED;
@@ -85,8 +88,8 @@ tn_status forward(const Call& call, const Tensor& out, const Tensor& self, int n
   return TN_OK;
 }
 
-tn_status backward(const Call& call, const Tensor& out, const Tensor& grad, int nd, const PoolWindows* windows,
-                   const Divisor& divisor) {
+tn_status backward(const Call& call, const Tensor& out, const Tensor& grad, int nd,
+                   const PoolWindows* windows, const Divisor& divisor) {
   if (grad.numel() == 0) fill_elements(call, out, 0);
   if (grad.numel() == 0 || out.numel() == 0) return TN_OK;
   Backward b{{}, Volume(grad, nd), Volume(out, nd), Extents(out, nd), divisor};
@@ -100,14 +103,14 @@ tn_status backward(const Call& call, const Tensor& out, const Tensor& grad, int 
 using OptInt = std::optional<int64_t>;
 
 template <int nd>
-tn_status avg_pool(Call& call, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad, bool, bool include_pad,
-                   OptInt divisor) {
+tn_status avg_pool(Call& call, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad, bool,
+                   bool include_pad, OptInt divisor) {
   const PoolWindows windows{kernel, stride, pad, {}};
   return forward(call, out, self, nd, &windows, {divisor.value_or(0), include_pad});
 }
 template <int nd>
-tn_status avg_pool_backward(Call& call, Tensor out, Tensor grad, Tensor, Ints kernel, Ints stride, Ints pad, bool,
-                            bool include_pad, OptInt divisor) {
+tn_status avg_pool_backward(Call& call, Tensor out, Tensor grad, Tensor, Ints kernel, Ints stride,
+                            Ints pad, bool, bool include_pad, OptInt divisor) {
   const PoolWindows windows{kernel, stride, pad, {}};
   return backward(call, out, grad, nd, &windows, {divisor.value_or(0), include_pad});
 }
@@ -128,7 +131,9 @@ TN_KERNEL(avg_pool2d_backward, avg_pool_backward<2>, dtypes("number").any_stride
 TN_KERNEL(avg_pool3d_backward, avg_pool_backward<3>, dtypes("number").any_strides().capture_safe());
 TN_KERNEL(_adaptive_avg_pool2d, adaptive<2>, dtypes("floating").any_strides().capture_safe());
 TN_KERNEL(_adaptive_avg_pool3d, adaptive<3>, dtypes("floating").any_strides().capture_safe());
-TN_KERNEL(_adaptive_avg_pool2d_backward, adaptive_backward<2>, dtypes("floating").any_strides().capture_safe());
-TN_KERNEL(_adaptive_avg_pool3d_backward, adaptive_backward<3>, dtypes("floating").any_strides().capture_safe());
+TN_KERNEL(_adaptive_avg_pool2d_backward, adaptive_backward<2>,
+          dtypes("floating").any_strides().capture_safe());
+TN_KERNEL(_adaptive_avg_pool3d_backward, adaptive_backward<3>,
+          dtypes("floating").any_strides().capture_safe());
 
 }  // namespace tenon::cuda

@@ -34,7 +34,8 @@ template <class U>
 __global__ void concatenate(Parts p) {
   const Part part = p.part[blockIdx.x / static_cast<unsigned>(p.blocks)];
   const int64_t all = part.width * p.rows, step = static_cast<int64_t>(p.blocks) * blockDim.x;
-  for (int64_t i = blockIdx.x % static_cast<unsigned>(p.blocks) * static_cast<int64_t>(blockDim.x) + threadIdx.x;
+  for (int64_t i = blockIdx.x % static_cast<unsigned>(p.blocks) * static_cast<int64_t>(blockDim.x) +
+                   threadIdx.x;
        i < all; i += step) {
     reinterpret_cast<U*>(p.out)[i / part.width * p.width + part.begin + i % part.width] =
         reinterpret_cast<const U*>(part.from)[i];
@@ -48,10 +49,12 @@ void concatenate_dense(const Call& call, const Tensor& out, const TensorList& te
   int64_t inner = item, rows = 1;
   for (int d = dim + 1; d < out.ndim(); ++d) inner *= out.size(d);
   for (int d = 0; d < dim; ++d) rows *= out.size(d);
-  uint64_t all = reinterpret_cast<uintptr_t>(out.data<char>()) | static_cast<uint64_t>(inner * out.size(dim));
+  uint64_t all =
+      reinterpret_cast<uintptr_t>(out.data<char>()) | static_cast<uint64_t>(inner * out.size(dim));
   for (int64_t k = 0; k < tensors.size(); ++k) {
     if (is_skipped(tensors[k])) continue;
-    all |= reinterpret_cast<uintptr_t>(tensors[k].data<char>()) | static_cast<uint64_t>(inner * tensors[k].size(dim));
+    all |= reinterpret_cast<uintptr_t>(tensors[k].data<char>()) |
+           static_cast<uint64_t>(inner * tensors[k].size(dim));
   }
   const int64_t unit = std::min<int64_t>(16, static_cast<int64_t>(all & (~all + 1)));
   int64_t begin = 0, max_width = 0;
@@ -61,8 +64,8 @@ void concatenate_dense(const Call& call, const Tensor& out, const TensorList& te
   p.width = inner * out.size(dim) / unit;
   const auto flush = [&] {
     if (p.n == 0) return;
-    p.blocks = static_cast<int32_t>(
-        std::clamp<int64_t>(ceil_div(max_width * rows, 1024), 1, ceil_div(4 * max_blocks(call), p.n)));
+    p.blocks = static_cast<int32_t>(std::clamp<int64_t>(ceil_div(max_width * rows, 1024), 1,
+                                                        ceil_div(4 * max_blocks(call), p.n)));
     const Shape shape{int64_t{p.n} * p.blocks, 256};
     switch (unit) {
       case 16:
@@ -97,7 +100,8 @@ tn_status cat(Call& call, Tensor out, TensorList tensors, int64_t given) {
   if (out.numel() == 0) return TN_OK;
   bool dense = out.contiguous();
   for (int64_t k = 0; k < tensors.size(); ++k) {
-    dense = dense && (is_skipped(tensors[k]) || (tensors[k].contiguous() && tensors[k].dtype() == out.dtype()));
+    dense = dense && (is_skipped(tensors[k]) ||
+                      (tensors[k].contiguous() && tensors[k].dtype() == out.dtype()));
   }
   if (dense) {
     concatenate_dense(call, out, tensors, dim);
@@ -111,7 +115,8 @@ tn_status cat(Call& call, Tensor out, TensorList tensors, int64_t given) {
     if (is_skipped(tensors[k])) continue;
     sizes[static_cast<std::size_t>(dim)] = tensors[k].size(dim);
     copy_elements(call, Tensor(&view), tensors[k]);
-    view.byte_offset += static_cast<uint64_t>(tensors[k].size(dim) * out.stride(dim) * item_size(out.dtype()));
+    view.byte_offset +=
+        static_cast<uint64_t>(tensors[k].size(dim) * out.stride(dim) * item_size(out.dtype()));
   }
   return TN_OK;
 }

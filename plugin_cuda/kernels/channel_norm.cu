@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The passes over a tensor's channels that batch and group normalization share. A block reads a part twice (the second
-// time from a cache); a thread does so if a channel is short or its elements are not contiguous.
+// The passes over a tensor's channels that batch and group normalization share. A block reads a
+// part twice (the second time from a cache); a thread does so if a channel is short or its elements
+// are not contiguous.
 #include "plugin_cuda/device/planes.cuh"
 
 #include "plugin_cuda/device/index.cuh"
@@ -33,7 +34,9 @@ struct Cut {
     return (image * channels + channel) * plane.divisor + (i - image * plane.divisor);
   }
   TN_DEVICE uint32_t begin(int64_t p) const { return static_cast<uint32_t>(p) * part; }
-  TN_DEVICE uint32_t end(int64_t p) const { return begin(p) + part < count ? begin(p) + part : count; }
+  TN_DEVICE uint32_t end(int64_t p) const {
+    return begin(p) + part < count ? begin(p) + part : count;
+  }
 };
 
 template <class T, class C>
@@ -43,7 +46,8 @@ __global__ void moments_of_blocks(Cut s, const T* x, Moments<C>* out) {
     const uint32_t begin = s.begin(p), end = s.end(p);
     C sum = 0, squares = 0;
     TN_UNROLL(4)
-    for (uint32_t i = begin + threadIdx.x; i < end; i += blockDim.x) sum += static_cast<C>(x[s.at(c, i)]);
+    for (uint32_t i = begin + threadIdx.x; i < end; i += blockDim.x)
+      sum += static_cast<C>(x[s.at(c, i)]);
     const C n = static_cast<C>(end - begin), mean = block_reduce(sum, C(0), Add()) / n;
     TN_UNROLL(4)
     for (uint32_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
@@ -75,7 +79,8 @@ __global__ void moments_of_threads(Cut s, const T* x, Moments<C>* out) {
 }
 
 template <class T, class C>
-__global__ void gradient_sums_of_blocks(Cut s, const T* dy, const T* x, const T* means, int64_t sharing, Two<C>* out) {
+__global__ void gradient_sums_of_blocks(Cut s, const T* dy, const T* x, const T* means,
+                                        int64_t sharing, Two<C>* out) {
   for (int64_t b = blockIdx.x; b < s.channels * s.parts; b += gridDim.x) {
     const int64_t c = b / s.parts, p = b % s.parts;
     const uint32_t end = s.end(p);
@@ -94,7 +99,8 @@ __global__ void gradient_sums_of_blocks(Cut s, const T* dy, const T* x, const T*
 }
 
 template <class T, class C>
-__global__ void gradient_sums_of_threads(Cut s, const T* dy, const T* x, const T* means, int64_t sharing, Two<C>* out) {
+__global__ void gradient_sums_of_threads(Cut s, const T* dy, const T* x, const T* means,
+                                         int64_t sharing, Two<C>* out) {
   for (int64_t t = global_thread(); t < s.channels * s.parts; t += global_threads()) {
     const int64_t c = t % s.channels, p = t / s.channels;
     const uint32_t end = s.end(p);
@@ -156,8 +162,10 @@ void for_each_run(const Planes& s, int64_t width, F&& f) {
   if (s.plane == 0) return;
   for (int64_t first = 0; first < all; first += max_planes) {
     const int64_t planes = std::min(max_planes, all - first);
-    f(Run{static_cast<uint32_t>(planes * s.plane / width), static_cast<uint32_t>(first % s.channels),
-          Divider(static_cast<uint32_t>(s.plane / width)), Divider(static_cast<uint32_t>(s.channels))},
+    f(Run{static_cast<uint32_t>(planes * s.plane / width),
+          static_cast<uint32_t>(first % s.channels),
+          Divider(static_cast<uint32_t>(s.plane / width)),
+          Divider(static_cast<uint32_t>(s.channels))},
       first * s.plane);
   }
 }
@@ -171,7 +179,8 @@ bool Planes::fits() const {
 int64_t Planes::part() const {
   if (count() == 0) return 0;
   if (by_threads(*this)) {
-    return std::max<int64_t>(64, ceil_div(count(), ceil_div(32768, std::max<int64_t>(1, channels))));
+    return std::max<int64_t>(64,
+                             ceil_div(count(), ceil_div(32768, std::max<int64_t>(1, channels))));
   }
   const int64_t wanted = ceil_div(kWantedParts, std::max<int64_t>(1, channels));
   return std::min(std::max(ceil_div(count(), wanted), kMinPart), kMaxPart);
@@ -189,13 +198,14 @@ void part_moments(const Call& call, const Planes& s, const Tensor& x, void* part
       launch<moments_of_threads<T, C>>(call, shape_for(call, n, 128), cut, x.data<T>(), out);
     } else {
       const int size = s.count() >= 1024 ? 256 : s.count() >= 256 ? 128 : 32;
-      launch<moments_of_blocks<T, C>>(call, {std::min(n, 8 * max_blocks(call)), size}, cut, x.data<T>(), out);
+      launch<moments_of_blocks<T, C>>(call, {std::min(n, 8 * max_blocks(call)), size}, cut,
+                                      x.data<T>(), out);
     }
   });
 }
 
-void part_gradient_sums(const Call& call, const Planes& s, const Tensor& dy, const Tensor& x, const Tensor& mean,
-                        int64_t sharing, void* parts) {
+void part_gradient_sums(const Call& call, const Planes& s, const Tensor& dy, const Tensor& x,
+                        const Tensor& mean, int64_t sharing, void* parts) {
   const Cut cut(s);
   const int64_t n = cut.channels * cut.parts;
   if (n == 0) return;
@@ -204,17 +214,19 @@ void part_gradient_sums(const Call& call, const Planes& s, const Tensor& dy, con
     using C = compute_t<T>;
     auto* const out = static_cast<Two<C>*>(parts);
     if (by_threads(s)) {
-      launch<gradient_sums_of_threads<T, C>>(call, shape_for(call, n, 128), cut, dy.data<T>(), x.data<T>(),
-                                             mean.data<T>(), sharing, out);
+      launch<gradient_sums_of_threads<T, C>>(call, shape_for(call, n, 128), cut, dy.data<T>(),
+                                             x.data<T>(), mean.data<T>(), sharing, out);
     } else {
       const int size = s.count() >= 1024 ? 256 : s.count() >= 256 ? 128 : 32;
-      launch<gradient_sums_of_blocks<T, C>>(call, {std::min(n, 8 * max_blocks(call)), size}, cut, dy.data<T>(),
-                                            x.data<T>(), mean.data<T>(), sharing, out);
+      launch<gradient_sums_of_blocks<T, C>>(call, {std::min(n, 8 * max_blocks(call)), size}, cut,
+                                            dy.data<T>(), x.data<T>(), mean.data<T>(), sharing,
+                                            out);
     }
   });
 }
 
-void apply_affine(const Call& call, const Planes& s, const Tensor& x, const Tensor& out, const void* by) {
+void apply_affine(const Call& call, const Planes& s, const Tensor& x, const Tensor& out,
+                  const void* by) {
   dispatch_floating(x.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     using C = compute_t<T>;
@@ -232,8 +244,8 @@ void apply_affine(const Call& call, const Planes& s, const Tensor& x, const Tens
   });
 }
 
-void apply_gradient(const Call& call, const Planes& s, const Tensor& dy, const Tensor& x, const Tensor& out,
-                    const void* by) {
+void apply_gradient(const Call& call, const Planes& s, const Tensor& dy, const Tensor& x,
+                    const Tensor& out, const void* by) {
   dispatch_floating(x.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     using C = compute_t<T>;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// convolution and convolution_backward for all numeric dtypes: implicit GEMM. They are used where cuDNN has no plan, as
-// for integers. A transposed convolution is the gradient of a plain one by its input.
+// convolution and convolution_backward for all numeric dtypes: implicit GEMM. They are used where
+// cuDNN has no plan, as for integers. A transposed convolution is the gradient of a plain one by
+// its input.
 #include <algorithm>
 
 #include "plugin_cuda/device/block.cuh"
@@ -86,9 +87,11 @@ struct Conv {
   TN_DEVICE U y_at(int64_t plane, int64_t at) const {
     return at < 0 ? U(0) : y.get<U>(plane * out.count() + at);
   }
-  // Element j of plane i of an image's group b, with the plane's bias; m planes per group, n elements per plane.
+  // Element j of plane i of an image's group b, with the plane's bias; m planes per group, n
+  // elements per plane.
   template <class U>
-  TN_DEVICE void put_biased(const Dense& to, int64_t b, int64_t i, int64_t j, int64_t m, int64_t n, U sum) const {
+  TN_DEVICE void put_biased(const Dense& to, int64_t b, int64_t i, int64_t j, int64_t m, int64_t n,
+                            U sum) const {
     sum += bias.get_or(b % groups * m + i, U(0));
     store_sum(to.p + ((b * m + i) * n + j) * to.item, to.code, sum);
   }
@@ -175,15 +178,16 @@ __global__ void bias_sums(Dense grad, Dense out, int64_t images, int64_t channel
     U sum = 0;
     for (int64_t n = 0; n < images; ++n) {
       TN_UNROLL(4)
-      for (int64_t i = threadIdx.x; i < plane; i += blockDim.x) sum += grad.get<U>((n * channels + c) * plane + i);
+      for (int64_t i = threadIdx.x; i < plane; i += blockDim.x)
+        sum += grad.get<U>((n * channels + c) * plane + i);
     }
     sum = block_reduce(sum, U(0), Add());
     if (threadIdx.x == 0) store_sum(out.p + c * out.item, out.code, sum);
   }
 }
 
-Conv geometry(const Tensor& x, const Tensor& w, const Tensor& y, const Ints& stride, const Ints& padding,
-              const Ints& dilation, int64_t groups) {
+Conv geometry(const Tensor& x, const Tensor& w, const Tensor& y, const Ints& stride,
+              const Ints& padding, const Ints& dilation, int64_t groups) {
   Conv c;
   c.x = Dense(x);
   c.w = Dense(w);
@@ -193,7 +197,9 @@ Conv geometry(const Tensor& x, const Tensor& w, const Tensor& y, const Ints& str
   c.channels = x.size(1) / groups;
   c.filters = y.size(1) / groups;
   const int nd = x.ndim() - 2, lead = 3 - nd;
-  const auto item = [](const Ints& v, int d) { return static_cast<int32_t>(v[v.size() == 1 ? 0 : d]); };
+  const auto item = [](const Ints& v, int d) {
+    return static_cast<int32_t>(v[v.size() == 1 ? 0 : d]);
+  };
   for (int d = 0; d < nd; ++d) {
     const int a = lead + d;
     c.in.size[a] = static_cast<int32_t>(x.size(d + 2));
@@ -209,8 +215,8 @@ Conv geometry(const Tensor& x, const Tensor& w, const Tensor& y, const Ints& str
 }
 
 // Whether the kernels' 32-bit counters suffice; otherwise the call is declined.
-bool fits(const Tensor& x, const Tensor& w, const Tensor& y, const Ints& stride, const Ints& padding,
-          const Ints& dilation) {
+bool fits(const Tensor& x, const Tensor& w, const Tensor& y, const Ints& stride,
+          const Ints& padding, const Ints& dilation) {
   for (const Ints* v : {&stride, &padding, &dilation}) {
     for (int64_t i : *v) {
       if (i > kPieceElements / 4) return false;
@@ -232,8 +238,9 @@ void run(const Call& call, const Conv& c) {
   with_sum(c.x.code, [&](auto tag) { launch_product<tn_type(tag)>(call, p); });
 }
 
-tn_status convolution(Call& call, Tensor out, Tensor input, Tensor weight, OptTensor bias, Ints stride, Ints padding,
-                      Ints dilation, bool transposed, Ints, int64_t groups) {
+tn_status convolution(Call& call, Tensor out, Tensor input, Tensor weight, OptTensor bias,
+                      Ints stride, Ints padding, Ints dilation, bool transposed, Ints,
+                      int64_t groups) {
   if (out.numel() == 0) return TN_OK;
   const Tensor x = transposed ? out : input, y = transposed ? input : out;
   if (!fits(x, weight, y, stride, padding, dilation)) return TN_DECLINED;
@@ -243,9 +250,10 @@ tn_status convolution(Call& call, Tensor out, Tensor input, Tensor weight, OptTe
   return TN_OK;
 }
 
-tn_status convolution_backward(Call& call, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad,
-                               Tensor input, Tensor weight, std::optional<Ints>, Ints stride, Ints padding,
-                               Ints dilation, bool transposed, Ints, int64_t groups, Bools) {
+tn_status convolution_backward(Call& call, Tensor grad_input, Tensor grad_weight, Tensor grad_bias,
+                               Tensor grad, Tensor input, Tensor weight, std::optional<Ints>,
+                               Ints stride, Ints padding, Ints dilation, bool transposed, Ints,
+                               int64_t groups, Bools) {
   const Tensor x = transposed ? grad : input, y = transposed ? input : grad;
   if (!fits(x, weight, y, stride, padding, dilation)) return TN_DECLINED;
   const Conv c = geometry(x, weight, y, stride, padding, dilation, groups);
@@ -262,8 +270,9 @@ tn_status convolution_backward(Call& call, Tensor grad_input, Tensor grad_weight
   if (grad_bias.defined() && grad_bias.numel() > 0) {
     const int64_t channels = grad_bias.numel(), plane = (transposed ? c.in : c.out).count();
     with_sum(code_of(grad.dtype()), [&](auto tag) {
-      launch<bias_sums<tn_type(tag)>>(call, {std::min(channels, 8 * max_blocks(call)), plane >= 256 ? 256 : 32},
-                                      Dense(grad), Dense(grad_bias), grad.size(0), channels, plane);
+      launch<bias_sums<tn_type(tag)>>(
+          call, {std::min(channels, 8 * max_blocks(call)), plane >= 256 ? 256 : 32}, Dense(grad),
+          Dense(grad_bias), grad.size(0), channels, plane);
     });
   }
   return TN_OK;

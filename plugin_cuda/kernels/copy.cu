@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// copy: every pair of dtypes, any strides. Elements of the same dtype are moved by size, 16 bytes at a time if both
-// sides are contiguous, and by tiles in shared memory for transposes.
+// copy: every pair of dtypes, any strides. Elements of the same dtype are moved by size, 16 bytes
+// at a time if both sides are contiguous, and by tiles in shared memory for transposes.
 #include "plugin_cuda/device/copy.cuh"
 
 #include "plugin_cuda/device/element.cuh"
@@ -36,7 +36,8 @@ __global__ void move(Strided<2> at) {
   }
 }
 
-// Dimension 0 of `rest` is the one along which the output is dense, 1 the input's; tiles of 32 by 32 of these.
+// Dimension 0 of `rest` is the one along which the output is dense, 1 the input's; tiles of 32 by
+// 32 of these.
 struct Transposed {
   Strided<2> rest;  // the other dimensions
   int64_t n0, n1;
@@ -46,7 +47,8 @@ struct Transposed {
 template <class U>
 __global__ void transpose(Transposed c) {
   TN_SHARED(U, tile, 32 * 33);
-  const int64_t across = (c.n0 + 31) / 32, down = (c.n1 + 31) / 32, tiles = across * down * c.rest.numel;
+  const int64_t across = (c.n0 + 31) / 32, down = (c.n1 + 31) / 32,
+                tiles = across * down * c.rest.numel;
   const int x = static_cast<int>(threadIdx.x % 32), y0 = static_cast<int>(threadIdx.x / 32);
   for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
     int64_t offset[2];
@@ -54,7 +56,8 @@ __global__ void transpose(Transposed c) {
     const int64_t i0 = t % across * 32, j0 = t / across % down * 32;
     for (int y = y0; y < 32; y += 8) {
       if (i0 + y < c.n0 && j0 + x < c.n1) {
-        tile[y * 33 + x] = read<U>(c.rest.base[1] + offset[1] + (i0 + y) * c.in0 + (j0 + x) * int64_t{sizeof(U)});
+        tile[y * 33 + x] =
+            read<U>(c.rest.base[1] + offset[1] + (i0 + y) * c.in0 + (j0 + x) * int64_t{sizeof(U)});
       }
     }
     __syncthreads();
@@ -77,9 +80,11 @@ __global__ void cast(Strided<2> at, Code to, Code from) {
   }
 }
 
-// The dimension along which the source is contiguous while the output is not; -1: tiles do not help.
+// The dimension along which the source is contiguous while the output is not; -1: tiles do not
+// help.
 int transposed_dim(const StridedLoop& loop, int64_t item) {
-  if (loop.strides[0][0] != item || loop.strides[0][1] == item || loop.strides[0][1] == 0 || loop.sizes[0] < 16)
+  if (loop.strides[0][0] != item || loop.strides[0][1] == item || loop.strides[0][1] == 0 ||
+      loop.sizes[0] < 16)
     return -1;
   for (int d = 1; d < loop.ndim; ++d) {
     if (loop.strides[d][1] == item && loop.sizes[d] >= 16) return d;
@@ -101,7 +106,8 @@ void move_transposed(const Call& call, const StridedLoop& loop, int cross) {
   }
   rest.finish();
   for_each_piece<2>(rest, [&](const Strided<2>& piece) {
-    const Transposed c{piece, loop.sizes[0], loop.sizes[cross], loop.strides[cross][0], loop.strides[0][1]};
+    const Transposed c{piece, loop.sizes[0], loop.sizes[cross], loop.strides[cross][0],
+                       loop.strides[0][1]};
     const int64_t tiles = ceil_div(c.n0, 32) * ceil_div(c.n1, 32) * piece.numel;
     launch<transpose<U>>(call, exactly(std::min(tiles, 4 * max_blocks(call)), 256), c);
   });
@@ -118,15 +124,17 @@ void copy_elements(const Call& call, const Tensor& out, const Tensor& src) {
   if (out.dtype() != src.dtype()) {
     with_compute(src.dtype(), [&](auto tag) {
       for_each_piece<2>(loop, [&](const Strided<2>& at) {
-        launch<cast<tn_type(tag)>>(call, shape_for(call, at.numel, 256, 2), at, code_of(out.dtype()),
-                                   code_of(src.dtype()));
+        launch<cast<tn_type(tag)>>(call, shape_for(call, at.numel, 256, 2), at,
+                                   code_of(out.dtype()), code_of(src.dtype()));
       });
     });
     return;
   }
   const int64_t item = item_size(out.dtype());
-  const auto addresses = reinterpret_cast<uintptr_t>(loop.base[0]) | reinterpret_cast<uintptr_t>(loop.base[1]);
-  if (loop.ndim == 1 && loop.strides[0][0] == item && loop.strides[0][1] == item && addresses % 16 == 0) {
+  const auto addresses =
+      reinterpret_cast<uintptr_t>(loop.base[0]) | reinterpret_cast<uintptr_t>(loop.base[1]);
+  if (loop.ndim == 1 && loop.strides[0][0] == item && loop.strides[0][1] == item &&
+      addresses % 16 == 0) {
     const int64_t bytes = loop.numel * item;
     launch<move_dense>(call, shape_for(call, bytes, 256, 16), loop.base[0], loop.base[1], bytes);
     return;
@@ -135,8 +143,9 @@ void copy_elements(const Call& call, const Tensor& out, const Tensor& src) {
   dispatch_size(out.dtype(), [&](auto tag) {
     using U = tn_type(tag);
     if (cross > 0) return move_transposed<U>(call, loop, cross);
-    for_each_piece<2>(loop,
-                      [&](const Strided<2>& at) { launch<move<U>>(call, shape_for(call, at.numel, 256, 2), at); });
+    for_each_piece<2>(loop, [&](const Strided<2>& at) {
+      launch<move<U>>(call, shape_for(call, at.numel, 256, 2), at);
+    });
   });
 }
 
@@ -173,7 +182,8 @@ tn_status flip(Call& call, Tensor out, Tensor self, Ints dims) {
 }  // namespace
 
 TN_KERNEL(flip, flip, dtypes("all").any_strides().capture_safe());
-TN_KERNEL(copy, copy, dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0").capture_safe());
+TN_KERNEL(copy, copy,
+          dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0").capture_safe());
 TN_KERNEL(clone, clone, dtypes("all").any_strides().capture_safe());
 
 }  // namespace tenon::cuda

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// cumsum, cumprod, logcumsumexp, cummax, cummin and prim_scan: one block scans a contiguous row tile by tile, one
-// thread any other. Few long contiguous rows are cut into parts: blocks reduce them, their totals are scanned, and
-// blocks scan from there. Floats accumulate in double.
+// cumsum, cumprod, logcumsumexp, cummax, cummin and prim_scan: one block scans a contiguous row
+// tile by tile, one thread any other. Few long contiguous rows are cut into parts: blocks reduce
+// them, their totals are scanned, and blocks scan from there. Floats accumulate in double.
 #include <algorithm>
 #include <cmath>
 
@@ -96,14 +96,16 @@ TN_DEVICE void own_elements(const Rows& r, Op op, int64_t row, int64_t first, in
   const int64_t item = code_bytes(r.in_code);
   for (int j = 0; j < kEach; ++j) {
     const int64_t i = first + j;
-    own[j] = i < end ? op.make(load<C>(r.in + (row * r.n + i) * item, r.in_code), i) : op.identity();
+    own[j] =
+        i < end ? op.make(load<C>(r.in + (row * r.n + i) * item, r.in_code), i) : op.identity();
     if (j > 0) own[j] = op(own[j - 1], own[j]);
   }
 }
 
 // Elements [begin, end) of a row, after `before`, which the elements in front reduce to.
 template <class C, class Op>
-TN_DEVICE void scan_part(const Rows& r, Op op, int64_t row, int64_t begin, int64_t end, typename Op::Value before) {
+TN_DEVICE void scan_part(const Rows& r, Op op, int64_t row, int64_t begin, int64_t end,
+                         typename Op::Value before) {
   using Value = typename Op::Value;
   for (int64_t tile = begin; tile < end; tile += blockDim.x * kEach) {
     const int64_t first = tile + threadIdx.x * kEach;
@@ -120,12 +122,14 @@ TN_DEVICE void scan_part(const Rows& r, Op op, int64_t row, int64_t begin, int64
 
 template <class C, class Op>
 __global__ void by_blocks(Rows r, Op op) {
-  for (int64_t row = blockIdx.x; row < r.rows; row += gridDim.x) scan_part<C>(r, op, row, 0, r.n, op.identity());
+  for (int64_t row = blockIdx.x; row < r.rows; row += gridDim.x)
+    scan_part<C>(r, op, row, 0, r.n, op.identity());
 }
 
 // One block per part.
 template <class C, class Op>
-__global__ void reduce_parts(Rows r, Op op, typename Op::Value* totals, int64_t parts, int64_t part) {
+__global__ void reduce_parts(Rows r, Op op, typename Op::Value* totals, int64_t parts,
+                             int64_t part) {
   using Value = typename Op::Value;
   const int64_t row = blockIdx.x / parts, begin = blockIdx.x % parts * part;
   const int64_t end = begin + part < r.n ? begin + part : r.n;
@@ -151,7 +155,8 @@ __global__ void scan_totals(Op op, typename Op::Value* totals, int64_t parts) {
 }
 
 template <class C, class Op>
-__global__ void scan_parts(Rows r, Op op, const typename Op::Value* totals, int64_t parts, int64_t part) {
+__global__ void scan_parts(Rows r, Op op, const typename Op::Value* totals, int64_t parts,
+                           int64_t part) {
   const int64_t begin = blockIdx.x % parts * part, end = begin + part < r.n ? begin + part : r.n;
   scan_part<C>(r, op, blockIdx.x / parts, begin, end, totals[blockIdx.x]);
 }
@@ -182,8 +187,8 @@ void run_as(const Call& call, const Rows& r) {
     const int64_t part = ceil_div(r.n, parts);
     parts = ceil_div(r.n, part);
     launch<reduce_parts<C, Op>>(call, {r.rows * parts, 256}, r, Op{}, totals, parts, part);
-    launch<scan_totals<Op>>(call, exactly(r.rows, static_cast<int>(ceil_div(parts, kWarp)) * kWarp), Op{}, totals,
-                            parts);
+    launch<scan_totals<Op>>(call, exactly(r.rows, static_cast<int>(ceil_div(parts, kWarp)) * kWarp),
+                            Op{}, totals, parts);
     launch<scan_parts<C, Op>>(call, {r.rows * parts, 256}, r, Op{}, totals, parts, part);
   } else if (r.inner == 1 && r.n >= 32) {
     const int block = r.n >= 8192 ? 1024 : r.n >= 1024 ? 256 : 64;
@@ -194,7 +199,8 @@ void run_as(const Call& call, const Rows& r) {
 }
 
 template <template <class> class Op, bool kFloating = false>
-tn_status scan(const Call& call, const Tensor& out, const Tensor& indices, const Tensor& self, int64_t given) {
+tn_status scan(const Call& call, const Tensor& out, const Tensor& indices, const Tensor& self,
+               int64_t given) {
   if (self.numel() == 0) return TN_OK;
   Rows r{out.data<char>(),
          indices.defined() ? indices.data<char>() : nullptr,
@@ -254,7 +260,8 @@ tn_status prim_scan(Call& call, Tensor out, Tensor self, int64_t dim, int64_t co
 }
 
 tn_status totals_workspace(tn_call* call, uint64_t* bytes) {
-  *bytes = Tensor(call->in[0].u.tensor).numel() < 16384 ? 0 : kMaxPartsOfAll * sizeof(Found<double>);
+  *bytes =
+      Tensor(call->in[0].u.tensor).numel() < 16384 ? 0 : kMaxPartsOfAll * sizeof(Found<double>);
   return TN_OK;
 }
 
@@ -262,7 +269,8 @@ tn_status totals_workspace(tn_call* call, uint64_t* bytes) {
 
 TN_KERNEL(cumsum, cumsum, dtypes("all").workspace(totals_workspace).capture_safe());
 TN_KERNEL(cumprod, cumprod, dtypes("all").workspace(totals_workspace).capture_safe());
-TN_KERNEL(logcumsumexp, logcumsumexp, dtypes("floating").workspace(totals_workspace).capture_safe());
+TN_KERNEL(logcumsumexp, logcumsumexp,
+          dtypes("floating").workspace(totals_workspace).capture_safe());
 TN_KERNEL(cummax, cummax, dtypes("all").workspace(totals_workspace).capture_safe());
 TN_KERNEL(cummin, cummin, dtypes("all").workspace(totals_workspace).capture_safe());
 TN_KERNEL(prim_scan, prim_scan, dtypes("all").workspace(totals_workspace).capture_safe());

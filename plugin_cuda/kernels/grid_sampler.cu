@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // grid_sampler of images and volumes, and its gradients. Positions and weights are computed in
-// double. A thread handles a position and some channels; the gradient of the input is summed by atomics, or, for
-// deterministic results, with the neighbors of all positions sorted by their element.
+// double. A thread handles a position and some channels; the gradient of the input is summed by
+// atomics, or, for deterministic results, with the neighbors of all positions sorted by their
+// element.
 #include <algorithm>
 
 #include "plugin_cuda/device/copy.cuh"
@@ -60,7 +61,8 @@ struct Neighbors {
   // The derivative of the weight by the position along dimension e.
   TN_DEVICE double slope(int k, int e) const {
     double w = 1;
-    for (int d = 0; d < nd; ++d) w *= d == e ? along[d].slope[tap(k, d)] : along[d].weight[tap(k, d)];
+    for (int d = 0; d < nd; ++d)
+      w *= d == e ? along[d].slope[tap(k, d)] : along[d].weight[tap(k, d)];
     return w;
   }
 };
@@ -74,7 +76,8 @@ TN_DEVICE Neighbors<nd, kTaps> find_neighbors(const Sampler& s, const Place& at)
   GridRules rules = s.rules;
   rules.mode = kTaps == 1 ? 1 : kTaps == 2 ? 0 : 2;
   for (int d = 0; d < nd; ++d) {
-    const double v = static_cast<double>(FloatElements<T>().get(p + (nd - 1 - d) * s.grid_stride[1]));
+    const double v =
+        static_cast<double>(FloatElements<T>().get(p + (nd - 1 - d) * s.grid_stride[1]));
     n.along[d] = grid_taps(v, s.size[3 - nd + d], rules);
   }
   return n;
@@ -129,7 +132,9 @@ __global__ void scatter_gradient(Sampler s, Volume sums) {
       const C v = FloatElements<T>().get(s.samples.element(at));
       TN_UNROLL(16)
       for (int k = 0; k < N::kCount; ++k) {
-        if (n.inside(k)) atomicAdd(reinterpret_cast<C*>(plane + n.offset(k, sums)), static_cast<C>(n.weight(k)) * v);
+        if (n.inside(k))
+          atomicAdd(reinterpret_cast<C*>(plane + n.offset(k, sums)),
+                    static_cast<C>(n.weight(k)) * v);
       }
     }
   }
@@ -157,7 +162,8 @@ __global__ void grid_gradient(Sampler s, char* grad_grid, int64_t coordinate) {
     for (int d = 0; d < nd; ++d) {
       C sum = 0;
       TN_UNROLL(16)
-      for (int k = 0; k < N::kCount; ++k) sum += n.inside(k) ? dot[k] * static_cast<C>(n.slope(k, d)) : C(0);
+      for (int k = 0; k < N::kCount; ++k)
+        sum += n.inside(k) ? dot[k] * static_cast<C>(n.slope(k, d)) : C(0);
       elements.put(grad_grid + i * nd * coordinate + (nd - 1 - d) * coordinate, sum);
     }
   }
@@ -170,8 +176,8 @@ __global__ void cast_sums(Volume out, Extents extents, const float* sums) {
   }
 }
 
-// Row-major tensors, and the pairs of some of their images: pair {image, position, tap} has the key {image, element of
-// its plane}; a neighbor outside has a key after all others.
+// Row-major tensors, and the pairs of some of their images: pair {image, position, tap} has the key
+// {image, element of its plane}; a neighbor outside has a key after all others.
 struct Ordered {
   Dense out, grad, grid;
   GridRules rules;
@@ -182,7 +188,14 @@ struct Ordered {
   double* weights;
 
   Ordered(const Tensor& o, const Tensor& g, const Tensor& positions, const GridRules& r)
-      : out(o), grad(g), grid(positions), rules(r), batch(o.size(0)), channels(o.size(1)), points(1), plane(1) {
+      : out(o),
+        grad(g),
+        grid(positions),
+        rules(r),
+        batch(o.size(0)),
+        channels(o.size(1)),
+        points(1),
+        plane(1) {
     nd = o.ndim() - 2;
     along = r.mode == 1 ? 1 : r.mode == 0 ? 2 : 4;
     taps = 1;
@@ -192,22 +205,28 @@ struct Ordered {
       points *= positions.size(d + 1);
       taps *= along;
     }
-    images = std::max<int64_t>(1, std::min(batch, kPairsAtOnce / std::max<int64_t>(1, points * taps)));
+    images =
+        std::max<int64_t>(1, std::min(batch, kPairsAtOnce / std::max<int64_t>(1, points * taps)));
     first = 0;
   }
   static constexpr int64_t kPairsAtOnce = 1 << 22;
   bool fits() const { return points * taps <= INT32_MAX; }
   int64_t all_pairs() const { return images * points * taps; }
   // The weights follow the memory of the sort.
-  int64_t sort_bytes() const { return ceil_div(static_cast<int64_t>(sort_workspace_bytes(all_pairs())), 64) * 64; }
-  int64_t bytes() const { return sort_bytes() + all_pairs() * static_cast<int64_t>(sizeof(double)); }
+  int64_t sort_bytes() const {
+    return ceil_div(static_cast<int64_t>(sort_workspace_bytes(all_pairs())), 64) * 64;
+  }
+  int64_t bytes() const {
+    return sort_bytes() + all_pairs() * static_cast<int64_t>(sizeof(double));
+  }
 };
 
 __global__ void find_pairs(Ordered o) {
   for (int64_t i = global_thread(); i < o.images * o.points; i += global_threads()) {
     GridTaps of[3];
     for (int d = 0; d < o.nd; ++d) {
-      of[d] = grid_taps(o.grid.get<double>((o.first * o.points + i) * o.nd + o.nd - 1 - d), o.size[d], o.rules);
+      of[d] = grid_taps(o.grid.get<double>((o.first * o.points + i) * o.nd + o.nd - 1 - d),
+                        o.size[d], o.rules);
     }
     for (int k = 0; k < o.taps; ++k) {
       int64_t at = 0;
@@ -218,7 +237,8 @@ __global__ void find_pairs(Ordered o) {
         at = at < 0 || of[d].index[tap] < 0 ? -1 : at * o.size[d] + of[d].index[tap];
         weight *= of[d].weight[tap];
       }
-      const int64_t pair = i * o.taps + k, key = at < 0 ? o.images * o.plane : i / o.points * o.plane + at;
+      const int64_t pair = i * o.taps + k,
+                    key = at < 0 ? o.images * o.plane : i / o.points * o.plane + at;
       o.pairs.keys[pair] = static_cast<uint64_t>(key);
       o.pairs.values[pair] = static_cast<uint32_t>(pair);
       o.weights[pair] = weight;
@@ -233,8 +253,11 @@ __global__ void sum_pairs(Ordered o) {
   for (int64_t t = global_thread(); t < p.n * o.channels; t += global_threads()) {
     const int64_t first = t % p.n;
     const uint64_t key = p.keys_out[first];
-    if (static_cast<int64_t>(key) >= o.images * o.plane || (first > 0 && p.keys_out[first - 1] == key)) continue;
-    const int64_t image = o.first + static_cast<int64_t>(key) / o.plane, plane = image * o.channels + t / p.n;
+    if (static_cast<int64_t>(key) >= o.images * o.plane ||
+        (first > 0 && p.keys_out[first - 1] == key))
+      continue;
+    const int64_t image = o.first + static_cast<int64_t>(key) / o.plane,
+                  plane = image * o.channels + t / p.n;
     C sum = 0;
     for (int64_t i = first; i < p.n && p.keys_out[i] == key; ++i) {
       const uint32_t pair = p.values_out[i];
@@ -248,8 +271,8 @@ __global__ void sum_pairs(Ordered o) {
 // Threads wanted: with fewer positions, several threads share the channels of one.
 constexpr int64_t kThreads = int64_t{1} << 17;
 
-bool make_sampler(Sampler* s, const Tensor& samples, const Tensor& input, const Tensor& grid, int64_t mode,
-                  int64_t border, bool align_corners) {
+bool make_sampler(Sampler* s, const Tensor& samples, const Tensor& input, const Tensor& grid,
+                  int64_t mode, int64_t border, bool align_corners) {
   const int nd = input.ndim() - 2;
   if (!fits_volume(input) || !fits_volume(grid)) return false;
   *s = Sampler();
@@ -270,7 +293,8 @@ bool make_sampler(Sampler* s, const Tensor& samples, const Tensor& input, const 
     s->grid_stride[k] = grid.stride(d + 1) * item;
     s->size[3 - nd + d] = static_cast<int32_t>(input.size(d + 2));
   }
-  const int64_t groups = std::min<int64_t>(input.size(1), ceil_div(kThreads, std::max<int64_t>(1, positions)));
+  const int64_t groups =
+      std::min<int64_t>(input.size(1), ceil_div(kThreads, std::max<int64_t>(1, positions)));
   s->group = static_cast<int32_t>(ceil_div(input.size(1), std::max<int64_t>(1, groups)));
   sizes[1] = s->group > 0 ? ceil_div(input.size(1), s->group) : 1;
   s->extents = Extents(sizes);
@@ -292,13 +316,14 @@ void with_kernel(DType dtype, int nd, int64_t mode, F&& f) {
   });
 }
 
-tn_status forward(Call& call, Tensor out, Tensor input, Tensor grid, int64_t mode, int64_t border, bool align_corners) {
+tn_status forward(Call& call, Tensor out, Tensor input, Tensor grid, int64_t mode, int64_t border,
+                  bool align_corners) {
   if (out.numel() == 0) return TN_OK;
   Sampler s;
   if (!make_sampler(&s, out, input, grid, mode, border, align_corners)) return TN_DECLINED;
   with_kernel(input.dtype(), input.ndim() - 2, mode, [&](auto tag, auto nd, auto taps) {
-    launch<sample<tn_type(tag), decltype(nd)::value, decltype(taps)::value>>(call,
-                                                                             shape_for(call, s.extents.numel, 128), s);
+    launch<sample<tn_type(tag), decltype(nd)::value, decltype(taps)::value>>(
+        call, shape_for(call, s.extents.numel, 128), s);
   });
   return TN_OK;
 }
@@ -333,8 +358,8 @@ void input_gradient(const Call& call, const Sampler& s, const Tensor& out, int64
     launch<cast_sums<BFloat16>>(call, shape_for(call, all.numel), Volume(out, nd), all, from);
 }
 
-bool ordered_input_gradient(const Call& call, const Tensor& out, const Tensor& grad, const Tensor& grid,
-                            const GridRules& rules) {
+bool ordered_input_gradient(const Call& call, const Tensor& out, const Tensor& grad,
+                            const Tensor& grid, const GridRules& rules) {
   Ordered o(out, grad, grid, rules);
   if (!o.fits()) return false;
   fill_elements(call, out, 0);
@@ -348,14 +373,15 @@ bool ordered_input_gradient(const Call& call, const Tensor& out, const Tensor& g
     launch<find_pairs>(call, shape_for(call, o.images * o.points, 128), o);
     sort_pairs(call, o.pairs, bits_for(o.images * o.plane + 1), memory.scratch,
                static_cast<std::size_t>(reinterpret_cast<char*>(o.weights) - memory.scratch));
-    with_real(out.dtype(),
-              [&](auto real) { launch<sum_pairs<tn_type(real)>>(call, shape_for(call, o.pairs.n * o.channels), o); });
+    with_real(out.dtype(), [&](auto real) {
+      launch<sum_pairs<tn_type(real)>>(call, shape_for(call, o.pairs.n * o.channels), o);
+    });
   }
   return true;
 }
 
-tn_status backward(Call& call, Tensor grad_input, Tensor grad_grid, Tensor grad, Tensor input, Tensor grid,
-                   int64_t mode, int64_t border, bool align_corners, Bools) {
+tn_status backward(Call& call, Tensor grad_input, Tensor grad_grid, Tensor grad, Tensor input,
+                   Tensor grid, int64_t mode, int64_t border, bool align_corners, Bools) {
   Sampler s;
   if (!make_sampler(&s, grad, input, grid, mode, border, align_corners)) return TN_DECLINED;
   if (grad_input.defined() && grad_input.numel() > 0) {
@@ -370,7 +396,8 @@ tn_status backward(Call& call, Tensor grad_input, Tensor grad_grid, Tensor grad,
   s.extents = Extents(sizes);
   with_kernel(input.dtype(), input.ndim() - 2, mode, [&](auto tag, auto nd, auto taps) {
     launch<grid_gradient<tn_type(tag), decltype(nd)::value, decltype(taps)::value>>(
-        call, shape_for(call, s.extents.numel, 128), s, grad_grid.data<char>(), item_size(grad_grid.dtype()));
+        call, shape_for(call, s.extents.numel, 128), s, grad_grid.data<char>(),
+        item_size(grad_grid.dtype()));
   });
   return TN_OK;
 }
@@ -393,7 +420,9 @@ tn_status sums_workspace(tn_call* call, uint64_t* bytes) {
 
 TN_KERNEL(grid_sampler_2d, forward, dtypes("floating").any_strides().capture_safe());
 TN_KERNEL(grid_sampler_3d, forward, dtypes("floating").any_strides().capture_safe());
-TN_KERNEL(grid_sampler_2d_backward, backward, dtypes("floating").workspace(sums_workspace).capture_safe());
-TN_KERNEL(grid_sampler_3d_backward, backward, dtypes("floating").workspace(sums_workspace).capture_safe());
+TN_KERNEL(grid_sampler_2d_backward, backward,
+          dtypes("floating").workspace(sums_workspace).capture_safe());
+TN_KERNEL(grid_sampler_3d_backward, backward,
+          dtypes("floating").workspace(sums_workspace).capture_safe());
 
 }  // namespace tenon::cuda

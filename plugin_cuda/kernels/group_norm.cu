@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Group normalization and its gradient. Forward, the sums are per group of an image; backward, per channel of an image,
-// since weights differ within a group.
+// Group normalization and its gradient. Forward, the sums are per group of an image; backward, per
+// channel of an image, since weights differ within a group.
 #include <cmath>
 
 #include "plugin_cuda/device/planes.cuh"
@@ -39,7 +39,8 @@ __global__ void finish(Forward f, const Moments<C>* parts, Affine<C>* by) {
     const double rstd = m.count == 0 ? nan : 1 / std::sqrt(m.squares / m.count + f.eps);
     for (int64_t k = threadIdx.x; k < per_group; k += blockDim.x) {
       const int64_t c = row % f.s.groups * per_group + k;
-      by[row * per_group + k] = {static_cast<C>(mean), static_cast<C>(rstd * f.weight.get_or(c, 1.0)),
+      by[row * per_group + k] = {static_cast<C>(mean),
+                                 static_cast<C>(rstd * f.weight.get_or(c, 1.0)),
                                  static_cast<C>(f.bias.get_or(c, 0.0))};
     }
     if (threadIdx.x != 0) continue;
@@ -82,7 +83,8 @@ __global__ void finish_input(Backward b, const Two<C>* parts, Slopes<C>* by) {
     }
     sums = block_reduce(sums, Two<double>{0, 0}, AddTwo());
     for (int64_t k = threadIdx.x; k < per_group; k += blockDim.x) {
-      by[row * per_group + k] = {b.mean.get<C>(row), static_cast<C>(rstd * b.weight.get_or(first + k, 1.0)),
+      by[row * per_group + k] = {b.mean.get<C>(row),
+                                 static_cast<C>(rstd * b.weight.get_or(first + k, 1.0)),
                                  static_cast<C>(-rstd * rstd * rstd * sums.b / count),
                                  static_cast<C>(-rstd * sums.a / count)};
     }
@@ -123,8 +125,9 @@ tn_status backward_workspace(tn_call* call, uint64_t* bytes) {
   return TN_OK;
 }
 
-tn_status group_norm(Call& call, Tensor out, Tensor mean, Tensor rstd, Tensor input, OptTensor weight, OptTensor bias,
-                     int64_t batch, int64_t channels, int64_t plane, int64_t groups, double eps) {
+tn_status group_norm(Call& call, Tensor out, Tensor mean, Tensor rstd, Tensor input,
+                     OptTensor weight, OptTensor bias, int64_t batch, int64_t channels,
+                     int64_t plane, int64_t groups, double eps) {
   const Groups s{batch, channels, plane, groups};
   if (!s.fits()) return TN_DECLINED;
   if (s.rows() == 0) return TN_OK;
@@ -148,20 +151,24 @@ void finish_gradients(const Call& call, const Backward& b, bool input, bool para
     launch<finish_input<C>>(call, combine_shape(call, b.s.rows(), b.s.per_group()), b, parts,
                             static_cast<Slopes<C>*>(by));
   }
-  if (parameters) launch<finish_parameters<C>>(call, combine_shape(call, b.s.channels, b.s.batch), b, parts);
+  if (parameters)
+    launch<finish_parameters<C>>(call, combine_shape(call, b.s.channels, b.s.batch), b, parts);
 }
 
-tn_status group_norm_backward(Call& call, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad,
-                              Tensor input, Tensor mean, Tensor rstd, OptTensor weight, int64_t batch, int64_t channels,
-                              int64_t plane, int64_t groups, Bools) {
+tn_status group_norm_backward(Call& call, Tensor grad_input, Tensor grad_weight, Tensor grad_bias,
+                              Tensor grad, Tensor input, Tensor mean, Tensor rstd, OptTensor weight,
+                              int64_t batch, int64_t channels, int64_t plane, int64_t groups,
+                              Bools) {
   const Groups s{batch, channels, plane, groups};
   if (!s.fits()) return TN_DECLINED;
   if (channels == 0) return TN_OK;
   const Planes planes = s.by_channel();
   part_gradient_sums(call, planes, grad, input, mean, s.per_group(), call.workspace());
-  const Backward b{s, Dense(grad_weight), Dense(grad_bias), Dense(mean), Dense(rstd), Dense(weight), planes.parts()};
+  const Backward b{s,           Dense(grad_weight), Dense(grad_bias), Dense(mean),
+                   Dense(rstd), Dense(weight),      planes.parts()};
   void* const by = call.workspace<char>() + planes.part_bytes();
-  const bool elements = grad_input.defined() && input.numel() > 0, sums = grad_weight.defined() || grad_bias.defined();
+  const bool elements = grad_input.defined() && input.numel() > 0,
+             sums = grad_weight.defined() || grad_bias.defined();
   if (input.dtype() == kFloat64)
     finish_gradients<double>(call, b, elements, sums, by);
   else
@@ -172,7 +179,8 @@ tn_status group_norm_backward(Call& call, Tensor grad_input, Tensor grad_weight,
 
 }  // namespace
 
-TN_KERNEL(native_group_norm, group_norm, dtypes("floating").workspace(forward_workspace).capture_safe());
+TN_KERNEL(native_group_norm, group_norm,
+          dtypes("floating").workspace(forward_workspace).capture_safe());
 TN_KERNEL(native_group_norm_backward, group_norm_backward,
           dtypes("floating").workspace(backward_workspace).capture_safe());
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// histc and _histogram. Counts are integers, so their order does not matter; weights are summed per bin, after a sort.
+// histc and _histogram. Counts are integers, so their order does not matter; weights are summed per
+// bin, after a sort.
 #include "plugin_cuda/device/copy.cuh"
 #include "plugin_cuda/device/fault.cuh"
 #include "plugin_cuda/device/order.cuh"
@@ -20,7 +21,8 @@ struct Range {
 };
 struct Union {
   TN_DEVICE Range operator()(const Range& a, const Range& b) const {
-    return {b.low < a.low || b.low != b.low ? b.low : a.low, b.high > a.high || b.high != b.high ? b.high : a.high};
+    return {b.low < a.low || b.low != b.low ? b.low : a.low,
+            b.high > a.high || b.high != b.high ? b.high : a.high};
   }
 };
 
@@ -39,7 +41,8 @@ struct Even {
   TN_DEVICE int64_t bin(double v) const {
     const Range r = *range;
     if (!(v >= r.low && v <= r.high)) return -1;
-    const int64_t b = static_cast<int64_t>((v - r.low) * static_cast<double>(bins) / (r.high - r.low));
+    const int64_t b =
+        static_cast<int64_t>((v - r.low) * static_cast<double>(bins) / (r.high - r.low));
     return b < bins ? b : bins - 1;
   }
 };
@@ -108,7 +111,8 @@ __global__ void count_shared(Data d, Find find) {
   for (int64_t b = threadIdx.x; b < d.bins; b += blockDim.x) {
     const unsigned mine = own[b];
     if (mine != 0)
-      atomicAdd(reinterpret_cast<unsigned long long*>(d.counts + b), static_cast<unsigned long long>(mine));
+      atomicAdd(reinterpret_cast<unsigned long long*>(d.counts + b),
+                static_cast<unsigned long long>(mine));
   }
 }
 
@@ -171,7 +175,8 @@ struct AddDoubles {
 __global__ void sum_bins(Pairs p, const char* weight, Code code, double* out, int64_t bins) {
   const int64_t item = code_bytes(code);
   for (int64_t b = blockIdx.x; b < bins; b += gridDim.x) {
-    const int64_t begin = first_of(p, static_cast<uint64_t>(b)), end = first_of(p, static_cast<uint64_t>(b + 1));
+    const int64_t begin = first_of(p, static_cast<uint64_t>(b)),
+                  end = first_of(p, static_cast<uint64_t>(b + 1));
     double sum = 0;
     for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
       sum += load<double>(weight + p.values_out[i] * item, code);
@@ -194,20 +199,23 @@ tn_status histogram(Call& call, Tensor out, Tensor self, Tensor edges, OptTensor
   }
   if (n >= int64_t{1} << 31) return TN_DECLINED;
   const SortMemory memory(call, n);
-  launch<bins_as_keys<Edges>>(call, shape_for(call, n), data_of(self, bins, nullptr), find, memory.pairs);
+  launch<bins_as_keys<Edges>>(call, shape_for(call, n), data_of(self, bins, nullptr), find,
+                              memory.pairs);
   sort_pairs(call, memory.pairs, bits_for(bins + 1), memory.scratch, memory.scratch_bytes);
   const int block = n / bins >= 16384 ? 1024 : n / bins >= 512 ? 256 : 32;
-  launch<sum_bins>(call, {std::min(bins, 4 * max_blocks(call)), block}, memory.pairs, weight.data<char>(),
-                   code_of(weight.dtype()), out.data<double>(), bins);
+  launch<sum_bins>(call, {std::min(bins, 4 * max_blocks(call)), block}, memory.pairs,
+                   weight.data<char>(), code_of(weight.dtype()), out.data<double>(), bins);
   return TN_OK;
 }
 
 tn_status histc_workspace(tn_call* call, uint64_t* bytes) {
-  *bytes = kMaxExtremeBlocks * sizeof(Range) + static_cast<uint64_t>(call->in[1].u.i64) * sizeof(int64_t);
+  *bytes = kMaxExtremeBlocks * sizeof(Range) +
+           static_cast<uint64_t>(call->in[1].u.i64) * sizeof(int64_t);
   return TN_OK;
 }
 tn_status histogram_workspace(tn_call* call, uint64_t* bytes) {
-  const int64_t n = Tensor(call->in[0].u.tensor).numel(), edges = Tensor(call->in[1].u.tensor).numel();
+  const int64_t n = Tensor(call->in[0].u.tensor).numel(),
+                edges = Tensor(call->in[1].u.tensor).numel();
   const bool weighted = call->in[2].tag == TN_TAG_TENSOR && n > 0;
   *bytes = weighted ? sort_workspace_bytes(n) : static_cast<uint64_t>(edges) * sizeof(int64_t);
   return TN_OK;

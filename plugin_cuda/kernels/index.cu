@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Indexing expressions: _index and index_put. A mask becomes a vector of offsets into the dimensions that it covers,
-// whose length the host waits for, unless one value is written wherever it is set.
+// Indexing expressions: _index and index_put. A mask becomes a vector of offsets into the
+// dimensions that it covers, whose length the host waits for, unless one value is written wherever
+// it is set.
 #include <list>
 #include <vector>
 
@@ -16,7 +17,8 @@ namespace {
 
 using namespace sdk;
 
-// An entry of the expression: an index into one dimension, offsets into several, or nothing for all of one.
+// An entry of the expression: an index into one dimension, offsets into several, or nothing for all
+// of one.
 struct Entry {
   OptTensor index;
   int covers = 1;
@@ -24,7 +26,9 @@ struct Entry {
 };
 using Entries = std::vector<Entry>;
 
-bool is_mask(const OptTensor& t) { return t.defined() && (is_bool(t.dtype()) || t.dtype() == kUInt8); }
+bool is_mask(const OptTensor& t) {
+  return t.defined() && (is_bool(t.dtype()) || t.dtype() == kUInt8);
+}
 
 // False if there are masks.
 bool entries_of(const TensorList& indices, Entries* out) {
@@ -57,7 +61,8 @@ struct Expression {
       if (e.index.device().type == TN_CPU) return false;
       if (first < 0) first = d;
       const int64_t item = item_size(self.dtype());
-      indexed.push_back({e.index, e.offsets ? INT64_MAX : self.size(d), e.offsets ? item : self.stride(d) * item});
+      indexed.push_back({e.index, e.offsets ? INT64_MAX : self.size(d),
+                         e.offsets ? item : self.stride(d) * item});
       broadcast_index(shape, e.index);
       d += e.covers;
       count += e.covers;
@@ -67,7 +72,8 @@ struct Expression {
     if (indexed.empty() || static_cast<int>(indexed.size()) > kMaxIndices) return false;
     at = last - first == count ? first : 0;
     for (int dim : kept) {
-      if (static_cast<int>(sizes.size()) == at) sizes.insert(sizes.end(), shape.begin(), shape.end());
+      if (static_cast<int>(sizes.size()) == at)
+        sizes.insert(sizes.end(), shape.begin(), shape.end());
       sizes.push_back(self.size(dim));
     }
     if (static_cast<int>(kept.size()) <= at) sizes.insert(sizes.end(), shape.begin(), shape.end());
@@ -83,7 +89,8 @@ struct Expression {
   void add(IndexLoop& loop, const Tensor& self) const {
     int64_t strides[kMaxDims] = {};
     for (std::size_t k = 0; k < kept.size(); ++k) {
-      const int dim = static_cast<int>(k) < at ? static_cast<int>(k) : static_cast<int>(k) + index_dims();
+      const int dim =
+          static_cast<int>(k) < at ? static_cast<int>(k) : static_cast<int>(k) + index_dims();
       strides[dim] = self.stride(kept[k]);
     }
     loop.by.from_end = true;
@@ -91,7 +98,8 @@ struct Expression {
     for (const Indexed& i : indexed) {
       int64_t along[kMaxDims] = {};
       const Tensor& t = i.index;
-      for (int k = 0; k < t.ndim(); ++k) along[at + index_dims() - t.ndim() + k] = t.size(k) == 1 ? 0 : t.stride(k);
+      for (int k = 0; k < t.ndim(); ++k)
+        along[at + index_dims() - t.ndim() + k] = t.size(k) == 1 ? 0 : t.stride(k);
       loop.add_index(t, along, i.size, i.step);
     }
   }
@@ -109,8 +117,8 @@ tn_status index(Call& call, Tensor out, Tensor self, TensorList indices) {
   return TN_OK;
 }
 
-tn_status put(const Call& call, const Tensor& out, const Tensor& self, const Entries& entries, const Tensor& values,
-              bool accumulate, bool distinct) {
+tn_status put(const Call& call, const Tensor& out, const Tensor& self, const Entries& entries,
+              const Tensor& values, bool accumulate, bool distinct) {
   Expression e;
   if (!e.parse(out, entries)) return TN_DECLINED;
   const int rank = static_cast<int>(e.sizes.size()), lead = rank - values.ndim();
@@ -128,15 +136,16 @@ tn_status put(const Call& call, const Tensor& out, const Tensor& self, const Ent
   e.add(loop, out);
   CombineRule how{accumulate ? CombineOp::Add : CombineOp::Last};
   how.distinct = distinct;
-  if (accumulate || (call.deterministic() && !distinct)) return combine_elements(call, loop, out, self, how);
+  if (accumulate || (call.deterministic() && !distinct))
+    return combine_elements(call, loop, out, self, how);
   copy_unless_same(call, out, self);
   launch_scatter(call, loop, out.dtype());
   return TN_OK;
 }
 
 // A single mask and one value: no offsets are needed.
-bool fill_by_mask(const Call& call, const Tensor& out, const Tensor& self, const TensorList& indices,
-                  const Tensor& value) {
+bool fill_by_mask(const Call& call, const Tensor& out, const Tensor& self,
+                  const TensorList& indices, const Tensor& value) {
   if (value.numel() != 1 || value.device().type == TN_CPU) return false;
   int64_t sizes[kMaxDims], strides[kMaxDims];
   std::fill_n(sizes, out.ndim(), int64_t{1});
@@ -168,9 +177,11 @@ bool fill_by_mask(const Call& call, const Tensor& out, const Tensor& self, const
   return true;
 }
 
-tn_status index_put(Call& call, Tensor out, Tensor self, TensorList indices, Tensor values, bool accumulate) {
+tn_status index_put(Call& call, Tensor out, Tensor self, TensorList indices, Tensor values,
+                    bool accumulate) {
   Entries entries;
-  if (entries_of(indices, &entries)) return put(call, out, self, entries, values, accumulate, false);
+  if (entries_of(indices, &entries))
+    return put(call, out, self, entries, values, accumulate, false);
   return !accumulate && fill_by_mask(call, out, self, indices, values) ? TN_OK : TN_DECLINED;
 }
 
@@ -193,8 +204,8 @@ uint64_t mask_bytes(const Tensor& mask) {
   return kStartsBytes + static_cast<uint64_t>((mask.numel() + 7) / 8 * 8 + mask.numel() * 8);
 }
 
-// The offsets of the elements that a mask sets, in the dimensions of `out` from `dim` on, as a tensor of one dimension
-// in *views.
+// The offsets of the elements that a mask sets, in the dimensions of `out` from `dim` on, as a
+// tensor of one dimension in *views.
 struct OffsetView {
   int64_t size, stride = 1;
   tn_tensor view;
@@ -213,10 +224,12 @@ OptTensor offsets_of(const Call& call, const Tensor& out, int dim, const Tensor&
     to.stride[d] = out.stride(dim + d);
   }
   if (!mask.contiguous() && n > 0) {
-    const tn_tensor dense = view_of(mask, flags, mask.dtype(), mask.sizes(), strides, TN_TENSOR_CONTIGUOUS);
+    const tn_tensor dense =
+        view_of(mask, flags, mask.dtype(), mask.sizes(), strides, TN_TENSOR_CONTIGUOUS);
     copy_elements(call, Tensor(&dense), mask);
   }
-  const Selection s = select(mask.contiguous() ? mask.data<char>() : flags, mask.dtype(), n, starts);
+  const Selection s =
+      select(mask.contiguous() ? mask.data<char>() : flags, mask.dtype(), n, starts);
   OffsetView& v = views->emplace_back();
   v.size = count_all(call, s);
   if (v.size > 0) launch_scatter_selected(call, s, to);
@@ -224,7 +237,8 @@ OptTensor offsets_of(const Call& call, const Tensor& out, int dim, const Tensor&
   return OptTensor(&v.view);
 }
 
-tn_status index_put_masks(Call& call, Tensor out, Tensor self, TensorList indices, Tensor values, bool accumulate) {
+tn_status index_put_masks(Call& call, Tensor out, Tensor self, TensorList indices, Tensor values,
+                          bool accumulate) {
   int given = 0, masks = 0;
   for (int64_t k = 0; k < indices.size(); ++k) {
     const OptTensor t = indices[k];
@@ -257,11 +271,14 @@ tn_status put_workspace(tn_call* c, uint64_t* bytes) {
   const Tensor self(c->in[0].u.tensor);
   *bytes = 0;
   const bool accumulate = c->in[3].u.i64 != 0;
-  if (!call.deterministic() || !combines_in_order(call, self.dtype(), {accumulate ? CombineOp::Add : CombineOp::Last}))
+  if (!call.deterministic() ||
+      !combines_in_order(call, self.dtype(), {accumulate ? CombineOp::Add : CombineOp::Last}))
     return TN_OK;
   Entries entries;
   Expression e;
-  if (!entries_of(TensorList(c->in[1].u.tensors, c->in[1].len), &entries) || !e.parse(self, entries)) return TN_OK;
+  if (!entries_of(TensorList(c->in[1].u.tensors, c->in[1].len), &entries) ||
+      !e.parse(self, entries))
+    return TN_OK;
   *bytes = combine_workspace_bytes(e.combinations());
   return TN_OK;
 }
@@ -284,9 +301,14 @@ tn_status has_masks(const tn_call* call) {
 }  // namespace
 
 TN_KERNEL(_index, index, dtypes("all").any_strides().mixed_dtypes().capture_safe());
-TN_KERNEL(
-    index_put, index_put,
-    dtypes("all").any_strides().mixed_dtypes().inplace("0=0").workspace(put_workspace).priority(1).capture_safe());
+TN_KERNEL(index_put, index_put,
+          dtypes("all")
+              .any_strides()
+              .mixed_dtypes()
+              .inplace("0=0")
+              .workspace(put_workspace)
+              .priority(1)
+              .capture_safe());
 TN_KERNEL(index_put, index_put_masks,
           dtypes("all")
               .any_strides()

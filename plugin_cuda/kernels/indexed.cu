@@ -57,7 +57,8 @@ void launch_gather(const Call& call, IndexLoop& loop, DType dtype) {
   dispatch_size(dtype, [&](auto tag) {
     loop.run([&](const auto& at) {
       using At = std::decay_t<decltype(at)>;
-      launch<gather_elements<tn_type(tag), At::kOperands>>(call, shape_for(call, at.numel, 256, 2), at, loop.by);
+      launch<gather_elements<tn_type(tag), At::kOperands>>(call, shape_for(call, at.numel, 256, 2),
+                                                           at, loop.by);
     });
   });
 }
@@ -65,7 +66,8 @@ void launch_scatter(const Call& call, IndexLoop& loop, DType dtype) {
   dispatch_size(dtype, [&](auto tag) {
     loop.run([&](const auto& at) {
       using At = std::decay_t<decltype(at)>;
-      launch<scatter_elements<tn_type(tag), At::kOperands>>(call, shape_for(call, at.numel, 256, 2), at, loop.by);
+      launch<scatter_elements<tn_type(tag), At::kOperands>>(call, shape_for(call, at.numel, 256, 2),
+                                                            at, loop.by);
     });
   });
 }
@@ -75,7 +77,8 @@ void launch_scatter_scalar(const Call& call, IndexLoop& loop, DType dtype, const
     const U bits = static_cast<U>(bits_of(dtype, value));
     loop.run_one([&](const auto& at) {
       using At = std::decay_t<decltype(at)>;
-      launch<scatter_scalar<U, At::kOperands>>(call, shape_for(call, at.numel, 256, 2), at, loop.by, bits);
+      launch<scatter_scalar<U, At::kOperands>>(call, shape_for(call, at.numel, 256, 2), at, loop.by,
+                                               bits);
     });
   });
 }
@@ -92,7 +95,8 @@ tn_status gather(Call& call, Tensor out, Tensor self, int64_t given, Tensor inde
 }
 
 // The loop of the scatter operators: src may be undefined.
-void add_scatter(IndexLoop& loop, const Tensor& out, int64_t given, const Tensor& index, const Tensor& src) {
+void add_scatter(IndexLoop& loop, const Tensor& out, int64_t given, const Tensor& index,
+                 const Tensor& src) {
   const int dim = wrap_dim(given, out.ndim());
   if (src.defined())
     loop.add(src, Strides(src).of);
@@ -120,7 +124,8 @@ tn_status scatter_src(Call& call, Tensor out, Tensor self, int64_t dim, Tensor i
   return TN_OK;
 }
 
-tn_status scatter_value(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index, Scalar value) {
+tn_status scatter_value(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index,
+                        Scalar value) {
   copy_unless_same(call, out, self);
   IndexLoop loop(call, index.sizes());
   add_scatter(loop, out, dim, index, Tensor());
@@ -128,8 +133,8 @@ tn_status scatter_value(Call& call, Tensor out, Tensor self, int64_t dim, Tensor
   return TN_OK;
 }
 
-tn_status scatter_combine(const Call& call, const Tensor& out, const Tensor& self, int64_t dim, const Tensor& index,
-                          const Tensor& src, const CombineRule& how) {
+tn_status scatter_combine(const Call& call, const Tensor& out, const Tensor& self, int64_t dim,
+                          const Tensor& index, const Tensor& src, const CombineRule& how) {
   IndexLoop loop(call, index.sizes());
   add_scatter(loop, out, dim, index, src);
   return combine_elements(call, loop, out, self, how);
@@ -138,26 +143,29 @@ tn_status scatter_combine(const Call& call, const Tensor& out, const Tensor& sel
 tn_status scatter_add(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src) {
   return scatter_combine(call, out, self, dim, index, src, {CombineOp::Add});
 }
-tn_status scatter_reduce(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src, Str reduce,
-                         bool include_self) {
+tn_status scatter_reduce(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src,
+                         Str reduce, bool include_self) {
   return scatter_combine(call, out, self, dim, index, src, {combine_op_of(reduce), include_self});
 }
 
-constexpr CombineOp kScatterOps[] = {CombineOp::Last, CombineOp::Add, CombineOp::Max, CombineOp::Min,
-                                     CombineOp::Multiply};  // by code
+constexpr CombineOp kScatterOps[] = {CombineOp::Last, CombineOp::Add, CombineOp::Max,
+                                     CombineOp::Min, CombineOp::Multiply};  // by code
 
-tn_status prim_scatter(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src, int64_t code) {
+tn_status prim_scatter(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src,
+                       int64_t code) {
   if (code > TN_SCATTER_MUL) return TN_DECLINED;
   if (code == TN_SCATTER_SET) return scatter_src(call, out, self, dim, index, src);
   return scatter_combine(call, out, self, dim, index, src, {kScatterOps[code]});
 }
 
-// Vectors of indices into one dimension: each selects a slice. `slices` has the index's length there.
-void add_slices(IndexLoop& loop, const Tensor& slices, const Tensor& other, const Tensor& index, int dim) {
+// Vectors of indices into one dimension: each selects a slice. `slices` has the index's length
+// there.
+void add_slices(IndexLoop& loop, const Tensor& slices, const Tensor& other, const Tensor& index,
+                int dim) {
   loop.add(slices, Strides(slices).of);
   loop.add(other, Strides(other, dim).of);
-  loop.add_index(index, Strides(slices.ndim(), dim, index.ndim() ? index.stride(0) : 0).of, extent(other, dim),
-                 step_of(other, dim));
+  loop.add_index(index, Strides(slices.ndim(), dim, index.ndim() ? index.stride(0) : 0).of,
+                 extent(other, dim), step_of(other, dim));
 }
 
 tn_status index_select(Call& call, Tensor out, Tensor self, int64_t given, Tensor index) {
@@ -177,7 +185,8 @@ IndexLoop writing_slices(const Call& call, const Tensor& out, int64_t given, con
     return loop;
   }
   const int64_t n = index.numel(), none = 0;
-  const int64_t from = source.ndim() ? source.stride(0) : 0, by = index.ndim() ? index.stride(0) : 0;
+  const int64_t from = source.ndim() ? source.stride(0) : 0,
+                by = index.ndim() ? index.stride(0) : 0;
   IndexLoop loop(call, Ints(&n, 1));
   loop.add(source, &from);
   loop.add(out, &none);
@@ -185,7 +194,8 @@ IndexLoop writing_slices(const Call& call, const Tensor& out, int64_t given, con
   return loop;
 }
 
-tn_status index_copy(Call& call, Tensor out, Tensor self, int64_t given, Tensor index, Tensor source) {
+tn_status index_copy(Call& call, Tensor out, Tensor self, int64_t given, Tensor index,
+                     Tensor source) {
   IndexLoop loop = writing_slices(call, out, given, index, source);
   if (call.deterministic()) return combine_elements(call, loop, out, self, {CombineOp::Last});
   copy_unless_same(call, out, self);
@@ -193,19 +203,21 @@ tn_status index_copy(Call& call, Tensor out, Tensor self, int64_t given, Tensor 
   return TN_OK;
 }
 
-tn_status index_add(Call& call, Tensor out, Tensor self, int64_t given, Tensor index, Tensor source, Scalar alpha) {
+tn_status index_add(Call& call, Tensor out, Tensor self, int64_t given, Tensor index, Tensor source,
+                    Scalar alpha) {
   IndexLoop loop = writing_slices(call, out, given, index, source);
   return combine_elements(call, loop, out, self, {CombineOp::Add, true, alpha});
 }
 
-tn_status index_reduce(Call& call, Tensor out, Tensor self, int64_t given, Tensor index, Tensor source, Str reduce,
-                       bool include_self) {
+tn_status index_reduce(Call& call, Tensor out, Tensor self, int64_t given, Tensor index,
+                       Tensor source, Str reduce, bool include_self) {
   IndexLoop loop = writing_slices(call, out, given, index, source);
   return combine_elements(call, loop, out, self, {combine_op_of(reduce), include_self});
 }
 
 // The loop over slices that are filled with one value.
-IndexLoop filling_slices(const Call& call, const Tensor& out, int64_t given, const Tensor& index, const Tensor& value) {
+IndexLoop filling_slices(const Call& call, const Tensor& out, int64_t given, const Tensor& index,
+                         const Tensor& value) {
   const int dim = wrap_dim(given, out.ndim());
   std::vector<int64_t> shape(out.sizes().begin(), out.sizes().end());
   if (!shape.empty()) shape[static_cast<std::size_t>(dim)] = index.numel();
@@ -227,12 +239,13 @@ tn_status index_fill(Call& call, Tensor out, Tensor self, int64_t dim, Tensor in
 }
 
 // The value is cast first.
-tn_status index_fill_tensor(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor value) {
+tn_status index_fill_tensor(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index,
+                            Tensor value) {
   if (value.device().type == TN_CPU) return TN_DECLINED;
   copy_unless_same(call, out, self);
   if (index.numel() == 0) return TN_OK;
-  const tn_tensor cast =
-      view_of(out, call.workspace<char>(), out.dtype(), Ints(nullptr, 0), nullptr, TN_TENSOR_CONTIGUOUS);
+  const tn_tensor cast = view_of(out, call.workspace<char>(), out.dtype(), Ints(nullptr, 0),
+                                 nullptr, TN_TENSOR_CONTIGUOUS);
   copy_elements(call, Tensor(&cast), value);
   IndexLoop loop = filling_slices(call, out, dim, index, Tensor(&cast));
   launch_scatter(call, loop, out.dtype());
@@ -254,7 +267,8 @@ tn_status embedding(Call& call, Tensor out, Tensor weight, Tensor indices, int64
 // Workspaces: a fixed order needs a sort.
 Tensor argument(const tn_call* call, int i) { return Tensor(call->in[i].u.tensor); }
 uint64_t bytes_for(tn_call* call, int64_t n, const CombineRule& how) {
-  return combines_in_order(Call(call), argument(call, 0).dtype(), how) ? combine_workspace_bytes(n) : 0;
+  return combines_in_order(Call(call), argument(call, 0).dtype(), how) ? combine_workspace_bytes(n)
+                                                                       : 0;
 }
 int64_t scattered(const tn_call* call) {
   return combinations(argument(call, 2), wrap_dim(call->in[1].u.i64, argument(call, 0).ndim()));
@@ -301,25 +315,66 @@ tn_status value_workspace(tn_call*, uint64_t* bytes) {
 
 TN_KERNEL(gather, gather, dtypes("all").any_strides().mixed_dtypes().capture_safe());
 TN_KERNEL(scatter_src, scatter_src,
-          dtypes("all").any_strides().mixed_dtypes().inplace("0=0").workspace(scatter_workspace).capture_safe());
-TN_KERNEL(scatter_value, scatter_value, dtypes("all").any_strides().mixed_dtypes().inplace("0=0").capture_safe());
+          dtypes("all")
+              .any_strides()
+              .mixed_dtypes()
+              .inplace("0=0")
+              .workspace(scatter_workspace)
+              .capture_safe());
+TN_KERNEL(scatter_value, scatter_value,
+          dtypes("all").any_strides().mixed_dtypes().inplace("0=0").capture_safe());
 TN_KERNEL(scatter_add, scatter_add,
-          dtypes("all").any_strides().mixed_dtypes().inplace("0=0").workspace(scatter_add_workspace).capture_safe());
+          dtypes("all")
+              .any_strides()
+              .mixed_dtypes()
+              .inplace("0=0")
+              .workspace(scatter_add_workspace)
+              .capture_safe());
 TN_KERNEL(scatter_reduce_two, scatter_reduce,
-          dtypes("all").any_strides().mixed_dtypes().inplace("0=0").workspace(scatter_reduce_workspace).capture_safe());
+          dtypes("all")
+              .any_strides()
+              .mixed_dtypes()
+              .inplace("0=0")
+              .workspace(scatter_reduce_workspace)
+              .capture_safe());
 TN_KERNEL(prim_scatter, prim_scatter,
-          dtypes("all").any_strides().mixed_dtypes().inplace("0=0").workspace(prim_scatter_workspace).capture_safe());
+          dtypes("all")
+              .any_strides()
+              .mixed_dtypes()
+              .inplace("0=0")
+              .workspace(prim_scatter_workspace)
+              .capture_safe());
 TN_KERNEL(index_select, index_select, dtypes("all").any_strides().mixed_dtypes().capture_safe());
 TN_KERNEL(index_copy, index_copy,
-          dtypes("all").any_strides().mixed_dtypes().inplace("0=0").workspace(index_copy_workspace).capture_safe());
+          dtypes("all")
+              .any_strides()
+              .mixed_dtypes()
+              .inplace("0=0")
+              .workspace(index_copy_workspace)
+              .capture_safe());
 TN_KERNEL(index_add, index_add,
-          dtypes("all").any_strides().mixed_dtypes().inplace("0=0").workspace(index_add_workspace).capture_safe());
-TN_KERNEL(
-    index_reduce, index_reduce,
-    dtypes("number").any_strides().mixed_dtypes().inplace("0=0").workspace(index_reduce_workspace).capture_safe());
-TN_KERNEL(index_fill_int_Scalar, index_fill, dtypes("all").any_strides().mixed_dtypes().inplace("0=0").capture_safe());
+          dtypes("all")
+              .any_strides()
+              .mixed_dtypes()
+              .inplace("0=0")
+              .workspace(index_add_workspace)
+              .capture_safe());
+TN_KERNEL(index_reduce, index_reduce,
+          dtypes("number")
+              .any_strides()
+              .mixed_dtypes()
+              .inplace("0=0")
+              .workspace(index_reduce_workspace)
+              .capture_safe());
+TN_KERNEL(index_fill_int_Scalar, index_fill,
+          dtypes("all").any_strides().mixed_dtypes().inplace("0=0").capture_safe());
 TN_KERNEL(index_fill_int_Tensor, index_fill_tensor,
-          dtypes("all").any_strides().mixed_dtypes().inplace("0=0").workspace(value_workspace).capture_safe());
+          dtypes("all")
+              .any_strides()
+              .mixed_dtypes()
+              .inplace("0=0")
+              .workspace(value_workspace)
+              .capture_safe());
 TN_KERNEL(embedding, embedding, dtypes("floating").mixed_dtypes().capture_safe());
 
 }  // namespace tenon::cuda

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// native_layer_norm: one block per row, two passes over it. The gradients of weight and bias are column sums: of slabs
-// of rows first, then of the slabs in order.
+// native_layer_norm: one block per row, two passes over it. The gradients of weight and bias are
+// column sums: of slabs of rows first, then of the slabs in order.
 #include <cmath>
 
 #include "plugin_cuda/device/block.cuh"
@@ -62,7 +62,8 @@ __global__ void input_gradient(Backward b) {
       sums.b += g * (b.input.get<C>(start + i) - mean);
     }
     sums = block_reduce(sums, Two<C>{C(0), C(0)}, AddTwo());
-    const C count = static_cast<C>(b.n), shift = sums.a / count, slope = sums.b * rstd * rstd / count;
+    const C count = static_cast<C>(b.n), shift = sums.a / count,
+            slope = sums.b * rstd * rstd / count;
     for (int64_t i = threadIdx.x; i < b.n; i += blockDim.x) {
       const C g = b.grad.get<C>(start + i) * b.weight.get_or(i, C(1));
       b.grad_input.put(start + i, rstd * (g - shift - (b.input.get<C>(start + i) - mean) * slope));
@@ -77,7 +78,8 @@ template <class C>
 __global__ void column_sums(Backward b, C* parts) {
   TN_SHARED(C, weights, kColumns * kLanes);
   TN_SHARED(C, biases, kColumns * kLanes);
-  const int x = static_cast<int>(threadIdx.x % kColumns), y = static_cast<int>(threadIdx.x / kColumns);
+  const int x = static_cast<int>(threadIdx.x % kColumns),
+            y = static_cast<int>(threadIdx.x / kColumns);
   const int64_t across = (b.n + kColumns - 1) / kColumns;
   for (int64_t t = blockIdx.x; t < across * b.slabs; t += gridDim.x) {
     const int64_t column = t % across * kColumns + x, slab = t / across;
@@ -130,8 +132,8 @@ int64_t slabs_of(int64_t rows, int64_t n) {
   return std::min(ceil_div(rows, 64), std::max<int64_t>(1, 1056 / ceil_div(n, kColumns)));
 }
 
-tn_status layer_norm(Call& call, Tensor out, Tensor mean, Tensor rstd, Tensor input, Ints shape, OptTensor weight,
-                     OptTensor bias, double eps) {
+tn_status layer_norm(Call& call, Tensor out, Tensor mean, Tensor rstd, Tensor input, Ints shape,
+                     OptTensor weight, OptTensor bias, double eps) {
   const Forward f{Dense(out),  Dense(mean),  Dense(rstd),    Dense(input), Dense(weight),
                   Dense(bias), mean.numel(), product(shape), eps};
   if (f.rows == 0) return TN_OK;
@@ -151,13 +153,15 @@ void gradients(const Call& call, const Backward& b) {
   C* parts = call.workspace<C>();
   if (b.slabs > 0) {
     const int64_t blocks = ceil_div(b.n, kColumns) * b.slabs;
-    launch<column_sums<C>>(call, exactly(std::min(blocks, 8 * max_blocks(call)), kColumns * kLanes), b, parts);
+    launch<column_sums<C>>(call, exactly(std::min(blocks, 8 * max_blocks(call)), kColumns * kLanes),
+                           b, parts);
   }
   launch<combine_slabs<C>>(call, shape_for(call, b.n, 128), b, static_cast<const C*>(parts));
 }
 
-tn_status layer_norm_backward(Call& call, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad,
-                              Tensor input, Ints shape, Tensor mean, Tensor rstd, OptTensor weight, OptTensor, Bools) {
+tn_status layer_norm_backward(Call& call, Tensor grad_input, Tensor grad_weight, Tensor grad_bias,
+                              Tensor grad, Tensor input, Ints shape, Tensor mean, Tensor rstd,
+                              OptTensor weight, OptTensor, Bools) {
   const int64_t rows = mean.numel(), n = product(shape), slabs = slabs_of(rows, n);
   const Backward b{Dense(grad_input),
                    Dense(grad_weight),

@@ -35,8 +35,8 @@ __global__ void fill_masked(Strided<4> at, U value, bool one) {
   }
 }
 
-void fill(const Call& call, const Tensor& out, const Tensor& self, const Tensor& mask, const Tensor& value,
-          const Scalar& scalar) {
+void fill(const Call& call, const Tensor& out, const Tensor& self, const Tensor& mask,
+          const Tensor& value, const Scalar& scalar) {
   StridedLoop loop(out.sizes());
   loop.add(out);
   loop.add(self);
@@ -54,7 +54,8 @@ void fill(const Call& call, const Tensor& out, const Tensor& self, const Tensor&
 
 }  // namespace
 
-void fill_where(const Call& call, const Tensor& out, const Tensor& self, const Tensor& mask, const Tensor& value) {
+void fill_where(const Call& call, const Tensor& out, const Tensor& self, const Tensor& mask,
+                const Tensor& value) {
   fill(call, out, self, mask, value, Scalar::of(int64_t{0}));
 }
 
@@ -66,8 +67,8 @@ tn_status masked_fill(Call& call, Tensor out, Tensor self, Tensor mask, Scalar v
 }
 tn_status masked_fill_tensor(Call& call, Tensor out, Tensor self, Tensor mask, Tensor value) {
   if (value.device().type == TN_CPU) return TN_DECLINED;
-  const tn_tensor cast =
-      view_of(out, call.workspace<char>(), out.dtype(), Ints(nullptr, 0), nullptr, TN_TENSOR_CONTIGUOUS);
+  const tn_tensor cast = view_of(out, call.workspace<char>(), out.dtype(), Ints(nullptr, 0),
+                                 nullptr, TN_TENSOR_CONTIGUOUS);
   const bool same = value.dtype() == out.dtype();
   if (!same) copy_elements(call, Tensor(&cast), value);
   fill_where(call, out, self, mask, same ? value : Tensor(&cast));
@@ -82,9 +83,14 @@ tn_status value_workspace(tn_call* call, uint64_t* bytes) {
 
 TN_KERNEL(masked_fill_Scalar, masked_fill,
           dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0").capture_safe());
-TN_KERNEL(
-    masked_fill_Tensor, masked_fill_tensor,
-    dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0").workspace(value_workspace).capture_safe());
+TN_KERNEL(masked_fill_Tensor, masked_fill_tensor,
+          dtypes("all")
+              .any_strides()
+              .mixed_dtypes()
+              .broadcasts()
+              .inplace("0=0")
+              .workspace(value_workspace)
+              .capture_safe());
 
 namespace {
 
@@ -121,7 +127,8 @@ __global__ void check_selected(const int64_t* selected, int64_t size, Faults fau
 }
 
 tn_status nonzero(Call& call, Tensor, Tensor self) {
-  const Selection s = select(self.data<char>(), self.dtype(), self.numel(), call.workspace<int64_t>());
+  const Selection s =
+      select(self.data<char>(), self.dtype(), self.numel(), call.workspace<int64_t>());
   const int64_t sizes[2] = {count_all(call, s), self.ndim()};
   const Tensor out = call.alloc_out(0, Ints(sizes, 2), kInt64);
   if (sizes[0] == 0 || sizes[1] == 0) return TN_OK;
@@ -131,14 +138,16 @@ tn_status nonzero(Call& call, Tensor, Tensor self) {
   return TN_OK;
 }
 
-// The broadcast shape of two operands, and memory for expanded copies: first self's, then the mask's.
+// The broadcast shape of two operands, and memory for expanded copies: first self's, then the
+// mask's.
 struct Common {
   std::vector<int64_t> sizes, strides;
   int64_t numel = 1;
   uint64_t self_bytes = 0, mask_bytes = 0;
 
   Common(const Tensor& self, const Tensor& mask)
-      : sizes(static_cast<std::size_t>(std::max(self.ndim(), mask.ndim())), 1), strides(sizes.size()) {
+      : sizes(static_cast<std::size_t>(std::max(self.ndim(), mask.ndim())), 1),
+        strides(sizes.size()) {
     for (const Tensor& t : {self, mask}) {
       for (int d = 0; d < t.ndim(); ++d) {
         int64_t& s = sizes[sizes.size() - static_cast<std::size_t>(t.ndim() - d)];
@@ -149,7 +158,8 @@ struct Common {
       strides[d] = numel;
       numel *= sizes[d];
     }
-    if (!fits(self)) self_bytes = static_cast<uint64_t>((numel * item_size(self.dtype()) + 63) / 64 * 64);
+    if (!fits(self))
+      self_bytes = static_cast<uint64_t>((numel * item_size(self.dtype()) + 63) / 64 * 64);
     if (!fits(mask)) mask_bytes = static_cast<uint64_t>(numel);
   }
   bool fits(const Tensor& t) const {
@@ -163,7 +173,8 @@ struct Common {
   const char* dense(const Call& call, const Tensor& t, char* memory) const {
     if (fits(t)) return t.data<char>();
     const Ints shape(sizes.data(), static_cast<int64_t>(sizes.size()));
-    const tn_tensor view = view_of(t, memory, t.dtype(), shape, strides.data(), TN_TENSOR_CONTIGUOUS);
+    const tn_tensor view =
+        view_of(t, memory, t.dtype(), shape, strides.data(), TN_TENSOR_CONTIGUOUS);
     copy_elements(call, Tensor(&view), t);
     return memory;
   }
@@ -181,20 +192,23 @@ tn_status masked_select(Call& call, Tensor, Tensor self, Tensor mask) {
   const char* elements = shape.dense(call, self, memory);
   dispatch_size(self.dtype(), [&](auto tag) {
     using U = tn_type(tag);
-    launch_scatter_selected(call, s, CopySelected<U>{reinterpret_cast<const U*>(elements), out.data<U>()});
+    launch_scatter_selected(call, s,
+                            CopySelected<U>{reinterpret_cast<const U*>(elements), out.data<U>()});
   });
   return TN_OK;
 }
 
 tn_status masked_scatter(Call& call, Tensor out, Tensor self, Tensor mask, Tensor source) {
   copy_unless_same(call, out, self);
-  const Selection s = select(mask.data<char>(), mask.dtype(), mask.numel(), call.workspace<int64_t>());
+  const Selection s =
+      select(mask.data<char>(), mask.dtype(), mask.numel(), call.workspace<int64_t>());
   if (s.n == 0) return TN_OK;
   count_selected(call, s);
   launch<check_selected>(call, exactly(1, 1), s.starts + s.chunks, source.numel(), Faults(call));
   dispatch_size(out.dtype(), [&](auto tag) {
     using U = tn_type(tag);
-    launch_scatter_selected(call, s, CopySource<U>{source.data<U>(), out.data<U>(), source.numel()});
+    launch_scatter_selected(call, s,
+                            CopySource<U>{source.data<U>(), out.data<U>(), source.numel()});
   });
   return TN_OK;
 }
@@ -213,7 +227,8 @@ tn_status select_workspace(tn_call* call, uint64_t* bytes) {
 
 TN_KERNEL(nonzero, nonzero, dtypes("all").dynamic().host_blocking().workspace(starts_workspace));
 TN_KERNEL(masked_select, masked_select,
-          dtypes("all").any_strides().mixed_dtypes().dynamic().host_blocking().workspace(select_workspace));
+          dtypes("all").any_strides().mixed_dtypes().dynamic().host_blocking().workspace(
+              select_workspace));
 TN_KERNEL(masked_scatter, masked_scatter,
           dtypes("all").mixed_dtypes().inplace("0=0").workspace(starts_workspace).capture_safe());
 

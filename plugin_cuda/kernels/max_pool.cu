@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Maxima of windows or cells, their indices, and the gradient. The last NaN wins; among equal elements the first does.
+// Maxima of windows or cells, their indices, and the gradient. The last NaN wins; among equal
+// elements the first does.
 #include <limits>
 
 #include "plugin_cuda/device/block.cuh"
@@ -72,7 +73,8 @@ __global__ void gather(Backward b, E elements) {
     const Place x = b.inputs.place(i);
     const char *grads = b.grad.plane(x), *chosen = b.indices.plane(x);
     const int64_t here = b.pool.position(x.at[2], x.at[3], x.at[4]);
-    const Range r0 = b.pool.over(0, x.at[2]), r1 = b.pool.over(1, x.at[3]), r2 = b.pool.over(2, x.at[4]);
+    const Range r0 = b.pool.over(0, x.at[2]), r1 = b.pool.over(1, x.at[3]),
+                r2 = b.pool.over(2, x.at[4]);
     C sum = 0;
     for (int32_t d = r0.first; d < r0.last; ++d) {
       for (int32_t h = r1.first; h < r1.last; ++h) {
@@ -93,8 +95,9 @@ __global__ void gather(Backward b, E elements) {
 
 constexpr int kTile = 1024;  // sums of a block of gather_strays
 
-// Indices may name elements outside of their window: a caller's, and those of windows with padding alone, which name
-// the first element. Then tiles of planes are recomputed from all outputs of the plane, in order.
+// Indices may name elements outside of their window: a caller's, and those of windows with padding
+// alone, which name the first element. Then tiles of planes are recomputed from all outputs of the
+// plane, in order.
 template <class E>
 __global__ void gather_strays(Backward b, E elements) {
   using C = typename E::C;
@@ -133,21 +136,22 @@ C lowest_of(DType d) {
   return d == kUInt8 ? C(0) : static_cast<C>(-static_cast<C>(uint64_t{1} << (d.bits - 2)) * 2);
 }
 
-tn_status forward(const Call& call, const Tensor& out, const Tensor& indices, const Tensor& self, int nd,
-                  const PoolWindows* windows) {
+tn_status forward(const Call& call, const Tensor& out, const Tensor& indices, const Tensor& self,
+                  int nd, const PoolWindows* windows) {
   if (out.numel() == 0) return TN_OK;
   PoolForward f{{}, Volume(self, nd), Extents(out, nd)};
   if (!make_pool(&f.pool, self, out, nd, windows)) return TN_DECLINED;
   with_elements(out.dtype(), [&](auto elements) {
     using E = decltype(elements);
     const Volume values(out, nd), positions(indices, nd);
-    reduce_windows(call, f, elements, Max<E>{elements, values, positions, lowest_of<typename E::C>(out.dtype())});
+    reduce_windows(call, f, elements,
+                   Max<E>{elements, values, positions, lowest_of<typename E::C>(out.dtype())});
   });
   return TN_OK;
 }
 
-tn_status backward(const Call& call, const Tensor& out, const Tensor& grad, const Tensor& indices, int nd,
-                   const PoolWindows* windows) {
+tn_status backward(const Call& call, const Tensor& out, const Tensor& grad, const Tensor& indices,
+                   int nd, const PoolWindows* windows) {
   if (grad.numel() == 0) fill_elements(call, out, 0);
   if (grad.numel() == 0 || out.numel() == 0) return TN_OK;
   Backward b{{},
@@ -170,14 +174,14 @@ tn_status backward(const Call& call, const Tensor& out, const Tensor& grad, cons
 }
 
 template <int nd>
-tn_status max_pool(Call& call, Tensor out, Tensor indices, Tensor self, Ints kernel, Ints stride, Ints pad,
-                   Ints dilation, bool) {
+tn_status max_pool(Call& call, Tensor out, Tensor indices, Tensor self, Ints kernel, Ints stride,
+                   Ints pad, Ints dilation, bool) {
   const PoolWindows windows{kernel, stride, pad, dilation};
   return forward(call, out, indices, self, nd, &windows);
 }
 template <int nd>
-tn_status max_pool_backward(Call& call, Tensor out, Tensor grad, Tensor, Ints kernel, Ints stride, Ints pad,
-                            Ints dilation, bool, Tensor indices) {
+tn_status max_pool_backward(Call& call, Tensor out, Tensor grad, Tensor, Ints kernel, Ints stride,
+                            Ints pad, Ints dilation, bool, Tensor indices) {
   const PoolWindows windows{kernel, stride, pad, dilation};
   return backward(call, out, grad, indices, nd, &windows);
 }

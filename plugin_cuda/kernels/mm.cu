@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// mm, addmm, bmm, baddbmm, mv, addmv and dot where cuBLASLt cannot be used: integers, and floats with irregular
-// strides. Integers wrap: sums are of 32 bits, or 64 for int64, and their lowest bits are the result. 16-bit floats are
-// summed in float.
+// mm, addmm, bmm, baddbmm, mv, addmv and dot where cuBLASLt cannot be used: integers, and floats
+// with irregular strides. Integers wrap: sums are of 32 bits, or 64 for int64, and their lowest
+// bits are the result. 16-bit floats are summed in float.
 #include <algorithm>
 
 #include "plugin_cuda/device/block.cuh"
@@ -28,7 +28,9 @@ struct Matrix {
   int64_t batch = 0, row = 0, column = 0;
 
   Matrix transposed() const { return {p, batch, column, row}; }
-  TN_DEVICE char* at(int64_t b, int64_t i, int64_t j) const { return p + b * batch + i * row + j * column; }
+  TN_DEVICE char* at(int64_t b, int64_t i, int64_t j) const {
+    return p + b * batch + i * row + j * column;
+  }
 };
 
 struct Factor {
@@ -49,7 +51,17 @@ struct Product {
 
   // out' = b' a'
   Product transposed() const {
-    return {out.transposed(), b.transposed(), a.transposed(), addend.transposed(), batch, n, m, k, alpha, beta, code};
+    return {out.transposed(),
+            b.transposed(),
+            a.transposed(),
+            addend.transposed(),
+            batch,
+            n,
+            m,
+            k,
+            alpha,
+            beta,
+            code};
   }
   TN_DEVICE bool left_along_k() const { return a.column == code_bytes(code); }
   TN_DEVICE bool right_along_k() const { return b.row == code_bytes(code); }
@@ -104,14 +116,19 @@ tn_status run(const Call& call, const Product& p) {
 // The last two dimensions of t, and the one before them.
 Matrix matrix(const Tensor& t) {
   const int64_t item = item_size(t.dtype());
-  return {t.data<char>(), t.ndim() > 2 ? t.stride(0) * item : 0, t.stride(-2) * item, t.stride(-1) * item};
+  return {t.data<char>(), t.ndim() > 2 ? t.stride(0) * item : 0, t.stride(-2) * item,
+          t.stride(-1) * item};
 }
-Matrix column(const Tensor& t) { return {t.data<char>(), 0, t.ndim() ? t.stride(0) * item_size(t.dtype()) : 0, 0}; }
+Matrix column(const Tensor& t) {
+  return {t.data<char>(), 0, t.ndim() ? t.stride(0) * item_size(t.dtype()) : 0, 0};
+}
 
 // Integer dtypes need integer factors.
 Factor factor(DType dtype, const Scalar& s) {
   if (is_floating(dtype)) return {0, s.to<double>()};
-  return dispatch_integral(dtype, [&](auto tag) { return Factor{static_cast<uint64_t>(checked<tn_type(tag)>(s)), 0}; });
+  return dispatch_integral(dtype, [&](auto tag) {
+    return Factor{static_cast<uint64_t>(checked<tn_type(tag)>(s)), 0};
+  });
 }
 
 Product product(const Tensor& out, const Tensor& a, const Tensor& b) {
@@ -126,7 +143,8 @@ Product by_vector(const Tensor& out, const Matrix& a, int64_t rows, const Tensor
   return p;
 }
 
-tn_status with_addend(const Call& call, Product p, const Tensor& out, const Matrix& addend, Scalar beta, Scalar alpha) {
+tn_status with_addend(const Call& call, Product p, const Tensor& out, const Matrix& addend,
+                      Scalar beta, Scalar alpha) {
   p.alpha = factor(out.dtype(), alpha);
   p.beta = factor(out.dtype(), beta);
   if (p.beta.integer != 0 || p.beta.real != 0) p.addend = addend;
@@ -134,11 +152,15 @@ tn_status with_addend(const Call& call, Product p, const Tensor& out, const Matr
 }
 
 tn_status mm(Call& call, Tensor out, Tensor a, Tensor b) { return run(call, product(out, a, b)); }
-tn_status addmm(Call& call, Tensor out, Tensor self, Tensor a, Tensor b, Scalar beta, Scalar alpha) {
+tn_status addmm(Call& call, Tensor out, Tensor self, Tensor a, Tensor b, Scalar beta,
+                Scalar alpha) {
   return with_addend(call, product(out, a, b), out, matrix(self), beta, alpha);
 }
-tn_status mv(Call& call, Tensor out, Tensor a, Tensor x) { return run(call, by_vector(out, matrix(a), a.size(0), x)); }
-tn_status addmv(Call& call, Tensor out, Tensor self, Tensor a, Tensor x, Scalar beta, Scalar alpha) {
+tn_status mv(Call& call, Tensor out, Tensor a, Tensor x) {
+  return run(call, by_vector(out, matrix(a), a.size(0), x));
+}
+tn_status addmv(Call& call, Tensor out, Tensor self, Tensor a, Tensor x, Scalar beta,
+                Scalar alpha) {
   return with_addend(call, by_vector(out, matrix(a), a.size(0), x), out, column(self), beta, alpha);
 }
 tn_status dot(Call& call, Tensor out, Tensor a, Tensor b) {
@@ -151,7 +173,8 @@ tn_status dot(Call& call, Tensor out, Tensor a, Tensor b) {
 TN_KERNEL(mm, mm, dtypes("number").any_strides().priority(-1).capture_safe());
 TN_KERNEL(bmm, mm, dtypes("number").any_strides().priority(-1).capture_safe());
 TN_KERNEL(addmm, addmm, dtypes("number").any_strides().priority(-1).inplace("0=0").capture_safe());
-TN_KERNEL(baddbmm, addmm, dtypes("number").any_strides().priority(-1).inplace("0=0").capture_safe());
+TN_KERNEL(baddbmm, addmm,
+          dtypes("number").any_strides().priority(-1).inplace("0=0").capture_safe());
 TN_KERNEL(mv, mv, dtypes("number").any_strides().priority(-1).capture_safe());
 TN_KERNEL(addmv, addmv, dtypes("number").any_strides().priority(-1).inplace("0=0").capture_safe());
 TN_KERNEL(dot, dot, dtypes("number").any_strides().priority(-1).capture_safe());

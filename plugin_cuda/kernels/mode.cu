@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The most frequent element of each line; of several the smallest, and its last index. Each NaN is distinct, and counts
-// only if there is nothing else.
+// The most frequent element of each line; of several the smallest, and its last index. Each NaN is
+// distinct, and counts only if there is nothing else.
 #include "plugin_cuda/device/line.cuh"
 #include "tenon/sdk/ops/mode.h"
 
@@ -60,7 +60,8 @@ __global__ void longest_runs(Lines l) {
   }
 }
 
-tn_status mode(Call& call, Tensor values, Tensor indices, Tensor self, int64_t given, bool keepdim) {
+tn_status mode(Call& call, Tensor values, Tensor indices, Tensor self, int64_t given,
+               bool keepdim) {
   const int64_t all = self.numel();
   if (all == 0 || values.numel() == 0) return TN_OK;
   if (all >= int64_t{1} << 31) return TN_DECLINED;

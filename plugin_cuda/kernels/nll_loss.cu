@@ -34,7 +34,9 @@ struct Loss {
     faults.report(TN_ERROR_INDEX, c, classes);
     return -1;
   }
-  TN_DEVICE int64_t element(int64_t i, int64_t c) const { return (i / inner * classes + c) * inner + i % inner; }
+  TN_DEVICE int64_t element(int64_t i, int64_t c) const {
+    return (i / inner * classes + c) * inner + i % inner;
+  }
   template <class C>
   TN_DEVICE C get(const char* p, int64_t i) const {
     return load<C>(p + i * item, code);
@@ -83,7 +85,8 @@ __global__ void reduce_losses(Loss l, const char* self, char* out, char* total, 
 }
 
 template <class C>
-__global__ void gradient(Loss l, const char* grad, const char* total, char* out, int64_t reduction) {
+__global__ void gradient(Loss l, const char* grad, const char* total, char* out,
+                         int64_t reduction) {
   for (int64_t i = global_thread(); i < l.n; i += global_threads()) {
     const int64_t c = l.at(i);
     if (c < 0) continue;
@@ -92,7 +95,8 @@ __global__ void gradient(Loss l, const char* grad, const char* total, char* out,
   }
 }
 
-Loss loss_of(const Call& call, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t ignored) {
+Loss loss_of(const Call& call, const Tensor& self, const Tensor& target, const Tensor& weight,
+             int64_t ignored) {
   const int channel = self.ndim() == 1 ? 0 : 1;
   Loss l{code_of(self.dtype()),
          static_cast<int32_t>(item_size(self.dtype())),
@@ -109,19 +113,20 @@ Loss loss_of(const Call& call, const Tensor& self, const Tensor& target, const T
 }
 
 template <class C>
-void forward_as(const Call& call, const Loss& l, const Tensor& out, const Tensor& total, const Tensor& self,
-                int64_t reduction) {
+void forward_as(const Call& call, const Loss& l, const Tensor& out, const Tensor& total,
+                const Tensor& self, int64_t reduction) {
   if (reduction == kNone) {
-    launch<losses_of_pixels<C>>(call, shape_for(call, l.n), l, self.data<char>(), out.data<char>(), total.data<char>());
+    launch<losses_of_pixels<C>>(call, shape_for(call, l.n), l, self.data<char>(), out.data<char>(),
+                                total.data<char>());
   } else {
     const int block = l.n >= 4096 ? 1024 : l.n >= 256 ? 256 : 32;
-    launch<reduce_losses<C>>(call, {1, block}, l, self.data<char>(), out.data<char>(), total.data<char>(),
-                             reduction == kMean);
+    launch<reduce_losses<C>>(call, {1, block}, l, self.data<char>(), out.data<char>(),
+                             total.data<char>(), reduction == kMean);
   }
 }
 
-tn_status forward(Call& call, Tensor out, Tensor total, Tensor self, Tensor target, OptTensor weight, int64_t reduction,
-                  int64_t ignored) {
+tn_status forward(Call& call, Tensor out, Tensor total, Tensor self, Tensor target,
+                  OptTensor weight, int64_t reduction, int64_t ignored) {
   const Loss l = loss_of(call, self, target, weight, ignored);
   if (self.dtype() == kFloat64)
     forward_as<double>(call, l, out, total, self, reduction);
@@ -130,17 +135,17 @@ tn_status forward(Call& call, Tensor out, Tensor total, Tensor self, Tensor targ
   return TN_OK;
 }
 
-tn_status backward(Call& call, Tensor out, Tensor grad, Tensor self, Tensor target, OptTensor weight, int64_t reduction,
-                   int64_t ignored, Tensor total) {
+tn_status backward(Call& call, Tensor out, Tensor grad, Tensor self, Tensor target,
+                   OptTensor weight, int64_t reduction, int64_t ignored, Tensor total) {
   const Loss l = loss_of(call, self, target, weight, ignored);
   fill_elements(call, out, 0);
   if (l.n == 0) return TN_OK;
   if (self.dtype() == kFloat64)
-    launch<gradient<double>>(call, shape_for(call, l.n), l, grad.data<char>(), total.data<char>(), out.data<char>(),
-                             reduction);
+    launch<gradient<double>>(call, shape_for(call, l.n), l, grad.data<char>(), total.data<char>(),
+                             out.data<char>(), reduction);
   else
-    launch<gradient<float>>(call, shape_for(call, l.n), l, grad.data<char>(), total.data<char>(), out.data<char>(),
-                            reduction);
+    launch<gradient<float>>(call, shape_for(call, l.n), l, grad.data<char>(), total.data<char>(),
+                            out.data<char>(), reduction);
   return TN_OK;
 }
 

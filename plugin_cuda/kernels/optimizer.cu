@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Optimizer steps: one launch for up to 56 tensors, whose addresses are kernel arguments. A block updates 4096 elements
-// of one tensor; each is read and written once. 16-bit floats are computed in float. If the device counts
-// the steps, as replays of a graph need it, a first launch counts and computes what depends on the count.
+// Optimizer steps: one launch for up to 56 tensors, whose addresses are kernel arguments. A block
+// updates 4096 elements of one tensor; each is read and written once. 16-bit floats are computed in
+// float. If the device counts the steps, as replays of a graph need it, a first launch counts and
+// computes what depends on the count.
 #include <algorithm>
 #include <cmath>
 
@@ -82,7 +83,8 @@ TN_DEVICE void step_at(char* const* at, int64_t i, const Step& step) {
   TN_UNROLL(5)
   for (int k = 0; k < kRuns; ++k) {
     if (at[k] == nullptr) continue;
-    const Pack<S, W> pack = *reinterpret_cast<const Pack<S, W>*>(at[k] + i * static_cast<int64_t>(sizeof(S)));
+    const Pack<S, W> pack =
+        *reinterpret_cast<const Pack<S, W>*>(at[k] + i * static_cast<int64_t>(sizeof(S)));
     for (int j = 0; j < W; ++j) v[j][k] = static_cast<C>(pack.v[j]);
   }
   for (int j = 0; j < W; ++j) step(v[j]);
@@ -144,9 +146,11 @@ tn_status counted_workspace(tn_call* call, uint64_t* bytes) {
   return TN_OK;
 }
 
-// Launches for all tensors, as many as a table holds at a time. factors(k, root, size) sets those of tensor k.
+// Launches for all tensors, as many as a table holds at a time. factors(k, root, size) sets those
+// of tensor k.
 template <class Start, class Factors>
-void for_each_table(const TensorList (&lists)[kRuns], const double* counted, const Factors& factors, Start&& start) {
+void for_each_table(const TensorList (&lists)[kRuns], const double* counted, const Factors& factors,
+                    Start&& start) {
   const int64_t count = lists[0].size();
   for (int64_t first = 0; first < count; first += kMaxTensors) {
     Tensors t{};
@@ -161,7 +165,8 @@ void for_each_table(const TensorList (&lists)[kRuns], const double* counted, con
       t.n[t.count] = lists[0][k].numel();
       if (!counted) factors(k, t.factor[0][t.count], t.factor[1][t.count]);
       if (addresses % 16 == 0) t.aligned |= uint64_t{1} << t.count;
-      t.chunk[t.count + 1] = t.chunk[t.count] + static_cast<uint32_t>(ceil_div(t.n[t.count], kChunk));
+      t.chunk[t.count + 1] =
+          t.chunk[t.count] + static_cast<uint32_t>(ceil_div(t.n[t.count], kChunk));
       ++t.count;
     }
     if (t.chunk[t.count] > 0) start(t, Shape{static_cast<int64_t>(t.chunk[t.count]), kThreads});
@@ -169,8 +174,8 @@ void for_each_table(const TensorList (&lists)[kRuns], const double* counted, con
 }
 
 template <template <class> class Step, class Factors, class Make>
-tn_status run(const Call& call, const TensorList (&lists)[kRuns], const double* counted, const Factors& factors,
-              const Make& make) {
+tn_status run(const Call& call, const TensorList (&lists)[kRuns], const double* counted,
+              const Factors& factors, const Make& make) {
   dispatch_floating(lists[0][0].dtype(), [&](auto tag) {
     using S = tn_type(tag);
     using C = compute_t<S>;
@@ -184,7 +189,8 @@ tn_status run(const Call& call, const TensorList (&lists)[kRuns], const double* 
 }
 
 // Null if the host counts.
-const double* count_on_device(const Call& call, TensorList counts, double lr, double beta1, double beta2) {
+const double* count_on_device(const Call& call, TensorList counts, double lr, double beta1,
+                              double beta2) {
   double* const factors = counts.size() != 0 ? call.workspace<double>() : nullptr;
   for (int64_t first = 0; first < counts.size(); first += kMaxTensors) {
     Counts c{{}, 0, lr, beta1, beta2, factors + 2 * first};
@@ -209,36 +215,43 @@ tn_status adam(const Call& call, const TensorList (&lists)[kRuns], const AdamCal
     size = -o.lr / (1 - std::pow(o.beta1, count));
   };
   const bool maxima = lists[4].size() != 0;
-  return run<Adam>(call, lists, count_on_device(call, o.counts, o.lr, o.beta1, o.beta2), factors, [&](auto tag) {
-    using C = tn_type(tag);
-    const auto c = [](double v) { return static_cast<C>(v); };
-    return Adam<C>{c(o.beta1),  c(o.beta2), c(1 - o.beta1), c(1 - o.beta2), c(o.eps), c(o.decay),
-                   c(o.shrink), C(1),       C(0),           o.maximize,     maxima};
-  });
+  return run<Adam>(call, lists, count_on_device(call, o.counts, o.lr, o.beta1, o.beta2), factors,
+                   [&](auto tag) {
+                     using C = tn_type(tag);
+                     const auto c = [](double v) { return static_cast<C>(v); };
+                     return Adam<C>{c(o.beta1), c(o.beta2), c(1 - o.beta1), c(1 - o.beta2),
+                                    c(o.eps),   c(o.decay), c(o.shrink),    C(1),
+                                    C(0),       o.maximize, maxima};
+                   });
 }
 
-tn_status fused_adam(Call& call, TensorList self, TensorList grads, TensorList means, TensorList squares,
-                     TensorList maxima, TensorList counts, Ints steps, double lr, double beta1, double beta2,
-                     double weight_decay, double eps, bool, bool maximize) {
+tn_status fused_adam(Call& call, TensorList self, TensorList grads, TensorList means,
+                     TensorList squares, TensorList maxima, TensorList counts, Ints steps,
+                     double lr, double beta1, double beta2, double weight_decay, double eps, bool,
+                     bool maximize) {
   return adam(call, {self, grads, means, squares, maxima},
               {steps, counts, lr, beta1, beta2, weight_decay, 1, eps, maximize});
 }
 
-tn_status fused_adamw(Call& call, TensorList self, TensorList grads, TensorList means, TensorList squares,
-                      TensorList maxima, TensorList counts, Ints steps, double lr, double beta1, double beta2,
-                      double weight_decay, double eps, bool, bool maximize) {
+tn_status fused_adamw(Call& call, TensorList self, TensorList grads, TensorList means,
+                      TensorList squares, TensorList maxima, TensorList counts, Ints steps,
+                      double lr, double beta1, double beta2, double weight_decay, double eps, bool,
+                      bool maximize) {
   const double shrink = weight_decay == 0 ? 1 : 1 - lr * weight_decay;
-  return adam(call, {self, grads, means, squares, maxima}, {steps, counts, lr, beta1, beta2, 0, shrink, eps, maximize});
+  return adam(call, {self, grads, means, squares, maxima},
+              {steps, counts, lr, beta1, beta2, 0, shrink, eps, maximize});
 }
 
-tn_status fused_sgd(Call& call, TensorList self, TensorList grads, TensorList buffers, double weight_decay,
-                    double momentum, double lr, double dampening, bool nesterov, bool maximize, bool first) {
+tn_status fused_sgd(Call& call, TensorList self, TensorList grads, TensorList buffers,
+                    double weight_decay, double momentum, double lr, double dampening,
+                    bool nesterov, bool maximize, bool first) {
   const auto none = [](int64_t, double&, double&) {};
   const bool buffered = buffers.size() != 0;
   return run<Sgd>(call, {self, grads, buffers, {}, {}}, nullptr, none, [&](auto tag) {
     using C = tn_type(tag);
     const auto c = [](double v) { return static_cast<C>(v); };
-    return Sgd<C>{c(lr), c(momentum), c(1 - dampening), c(weight_decay), nesterov, maximize, first, buffered};
+    return Sgd<C>{c(lr),    c(momentum), c(1 - dampening), c(weight_decay), nesterov,
+                  maximize, first,       buffered};
   });
 }
 
@@ -246,6 +259,7 @@ tn_status fused_sgd(Call& call, TensorList self, TensorList grads, TensorList bu
 
 TN_KERNEL(_fused_sgd_, fused_sgd, dtypes("floating").capture_safe());
 TN_KERNEL(_fused_adam_, fused_adam, dtypes("floating").workspace(counted_workspace).capture_safe());
-TN_KERNEL(_fused_adamw_, fused_adamw, dtypes("floating").workspace(counted_workspace).capture_safe());
+TN_KERNEL(_fused_adamw_, fused_adamw,
+          dtypes("floating").workspace(counted_workspace).capture_safe());
 
 }  // namespace tenon::cuda

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Reflection and replication padding; an element's gradient is the sum over the outputs that repeat it, in order.
+// Reflection and replication padding; an element's gradient is the sum over the outputs that repeat
+// it, in order.
 #include "plugin_cuda/device/copy.cuh"
 #include "plugin_cuda/device/launch.cuh"
 #include "plugin_cuda/device/volume.cuh"
@@ -85,7 +86,8 @@ __global__ void gather(Padding<kReflect> p, E elements) {
 }
 
 template <bool kReflect>
-Padding<kReflect> padding_of(const Tensor& in, const Tensor& out, const Ints& pad, const Tensor& loop) {
+Padding<kReflect> padding_of(const Tensor& in, const Tensor& out, const Ints& pad,
+                             const Tensor& loop) {
   const int nd = static_cast<int>(pad.size()) / 2;
   Padding<kReflect> p{{}, Volume(in, nd), Volume(out, nd), Extents(loop, nd)};
   for (int k = 0; k < nd; ++k) {
@@ -131,14 +133,20 @@ tn_status pad_backward(Call& call, Tensor out, Tensor grad, Tensor, Ints padding
 TN_KERNEL(reflection_pad1d, pad<true>, dtypes("all").any_strides().capture_safe());
 TN_KERNEL(reflection_pad2d, pad<true>, dtypes("all").any_strides().capture_safe());
 TN_KERNEL(reflection_pad3d, pad<true>, dtypes("all").any_strides().capture_safe());
-TN_KERNEL(reflection_pad1d_backward, pad_backward<true>, dtypes("floating").any_strides().capture_safe());
-TN_KERNEL(reflection_pad2d_backward, pad_backward<true>, dtypes("floating").any_strides().capture_safe());
-TN_KERNEL(reflection_pad3d_backward, pad_backward<true>, dtypes("floating").any_strides().capture_safe());
+TN_KERNEL(reflection_pad1d_backward, pad_backward<true>,
+          dtypes("floating").any_strides().capture_safe());
+TN_KERNEL(reflection_pad2d_backward, pad_backward<true>,
+          dtypes("floating").any_strides().capture_safe());
+TN_KERNEL(reflection_pad3d_backward, pad_backward<true>,
+          dtypes("floating").any_strides().capture_safe());
 TN_KERNEL(replication_pad1d, pad<false>, dtypes("all").any_strides().capture_safe());
 TN_KERNEL(replication_pad2d, pad<false>, dtypes("all").any_strides().capture_safe());
 TN_KERNEL(replication_pad3d, pad<false>, dtypes("all").any_strides().capture_safe());
-TN_KERNEL(replication_pad1d_backward, pad_backward<false>, dtypes("floating").any_strides().capture_safe());
-TN_KERNEL(replication_pad2d_backward, pad_backward<false>, dtypes("floating").any_strides().capture_safe());
-TN_KERNEL(replication_pad3d_backward, pad_backward<false>, dtypes("floating").any_strides().capture_safe());
+TN_KERNEL(replication_pad1d_backward, pad_backward<false>,
+          dtypes("floating").any_strides().capture_safe());
+TN_KERNEL(replication_pad2d_backward, pad_backward<false>,
+          dtypes("floating").any_strides().capture_safe());
+TN_KERNEL(replication_pad3d_backward, pad_backward<false>,
+          dtypes("floating").any_strides().capture_safe());
 
 }  // namespace tenon::cuda

@@ -64,6 +64,7 @@ tn_status pow_scalar(sdk::Call& call, Tensor out, Tensor self, Scalar exponent) 
 
 }  // namespace
 
-TN_KERNEL(pow_Tensor_Scalar, pow_scalar, dtypes("all").any_strides().broadcasts().inplace("0=0").capture_safe());
+TN_KERNEL(pow_Tensor_Scalar, pow_scalar,
+          dtypes("all").any_strides().broadcasts().inplace("0=0").capture_safe());
 
 }  // namespace tenon::cuda::pw

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// prim_unary, prim_binary and prim_reduce: the fallback of calls that the operator's own kernel declines. The code is a
-// kernel argument, so that there is one kernel per compute type. Integers and bool are computed in int64: truncated to
-// the dtype, results wrap as in the dtype.
+// prim_unary, prim_binary and prim_reduce: the fallback of calls that the operator's own kernel
+// declines. The code is a kernel argument, so that there is one kernel per compute type. Integers
+// and bool are computed in int64: truncated to the dtype, results wrap as in the dtype.
 #include "plugin_cuda/device/primitives.cuh"
 
 #include "plugin_cuda/device/element.cuh"
@@ -204,7 +204,8 @@ bool unary_fits(int64_t code, DType dtype) {
 }
 bool binary_fits(int64_t code, DType dtype) {
   if (code == TN_BINARY_SUB || divides(code)) return dtype != kBool;
-  if (code == TN_BINARY_DIV || (code >= TN_BINARY_ATAN2 && code <= TN_BINARY_XLOGY)) return is_floating(dtype);
+  if (code == TN_BINARY_DIV || (code >= TN_BINARY_ATAN2 && code <= TN_BINARY_XLOGY))
+    return is_floating(dtype);
   if (code == TN_BINARY_GCD || shifts(code)) return !is_floating(dtype) && dtype != kBool;
   if (code >= TN_BINARY_BITWISE_AND && code <= TN_BINARY_BITWISE_XOR) return !is_floating(dtype);
   return code <= TN_BINARY_FMIN || (code >= TN_BINARY_EQ && code <= TN_BINARY_LOGICAL_XOR);
@@ -218,8 +219,9 @@ tn_status prim_unary(Call& call, Tensor out, Tensor self, int64_t code) {
   loop.finish();
   with_compute(self.dtype(), [&](auto tag) {
     for_each_piece<2>(loop, [&](const Strided<2>& at) {
-      launch<unary_elements<tn_type(tag)>>(call, shape_for(call, at.numel, 256, 2), at, code_of(out.dtype()),
-                                           code_of(self.dtype()), static_cast<int>(code));
+      launch<unary_elements<tn_type(tag)>>(call, shape_for(call, at.numel, 256, 2), at,
+                                           code_of(out.dtype()), code_of(self.dtype()),
+                                           static_cast<int>(code));
     });
   });
   return TN_OK;
@@ -235,8 +237,9 @@ tn_status prim_binary(Call& call, Tensor out, Tensor self, Tensor other, int64_t
   loop.finish();
   with_compute(self.dtype(), [&](auto tag) {
     for_each_piece<3>(loop, [&](const Strided<3>& at) {
-      launch<binary_elements<tn_type(tag)>>(call, shape_for(call, at.numel, 256, 2), at, code_of(out.dtype()),
-                                            code_of(self.dtype()), static_cast<int>(code), bounds);
+      launch<binary_elements<tn_type(tag)>>(call, shape_for(call, at.numel, 256, 2), at,
+                                            code_of(out.dtype()), code_of(self.dtype()),
+                                            static_cast<int>(code), bounds);
     });
   });
   return TN_OK;
@@ -244,13 +247,15 @@ tn_status prim_binary(Call& call, Tensor out, Tensor self, Tensor other, int64_t
 
 tn_status prim_reduce(Call& call, Tensor out, Tensor self, int64_t dim, int64_t code) {
   const bool extremum = code >= TN_REDUCE_MAX && code <= TN_REDUCE_ARGMIN;
-  return extremum ? reduce_extremum(call, out, self, dim, code) : reduce_values(call, out, self, dim, code);
+  return extremum ? reduce_extremum(call, out, self, dim, code)
+                  : reduce_values(call, out, self, dim, code);
 }
 
 }  // namespace
 
 TN_KERNEL(prim_unary, prim_unary, dtypes("all").any_strides().inplace("0=0").capture_safe());
 TN_KERNEL(prim_binary, prim_binary, dtypes("all").any_strides().inplace("0=0,0=1").capture_safe());
-TN_KERNEL(prim_reduce, prim_reduce, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(prim_reduce, prim_reduce,
+          dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
 
 }  // namespace tenon::cuda

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Random operators: element i uses word i of the reserved range; float64 and wide integers use words 2i and 2i + 1, as
-// on the host. A thread computes a block of four words and their elements.
+// Random operators: element i uses word i of the reserved range; float64 and wide integers use
+// words 2i and 2i + 1, as on the host. A thread computes a block of four words and their elements.
 #include <cmath>
 
 #include "plugin_cuda/device/copy.cuh"
@@ -23,7 +23,8 @@ namespace {
 
 using namespace sdk;
 
-// The reserved range. In a graph, seed and offset are on the device, so that each replay draws other numbers.
+// The reserved range. In a graph, seed and offset are on the device, so that each replay draws
+// other numbers.
 struct Stream {
   uint64_t seed, offset;
   const uint64_t* state;
@@ -60,7 +61,8 @@ __global__ void draw(Target to, Stream stream, Op op) {
 
 template <class Op>
 tn_status run(const Call& call, const Target& to, const Generator& g, const Op& op) {
-  if (to.n > 0) launch<draw<Op>>(call, shape_for(call, ceil_div(to.n * to.words, 4), 256), to, Stream(g), op);
+  if (to.n > 0)
+    launch<draw<Op>>(call, shape_for(call, ceil_div(to.n * to.words, 4), 256), to, Stream(g), op);
   return TN_OK;
 }
 
@@ -111,7 +113,8 @@ struct Exponential {
   double rate;
   TN_DEVICE void operator()(const Target& to, int64_t first, const PhiloxBlock& w) const {
     for (int k = 0; k < 4 / to.words && first + k < to.n; ++k) {
-      const double u = to.words == 2 ? philox_double(wide(w, k)) : static_cast<double>(w.w[k] >> 8) * 0x1p-24;
+      const double u =
+          to.words == 2 ? philox_double(wide(w, k)) : static_cast<double>(w.w[k] >> 8) * 0x1p-24;
       store(to.at(first + k), to.code, -std::log1p(-u) / rate);
     }
   }
@@ -146,7 +149,8 @@ struct Coin {
         chance = load<double>(each + (first + k) * code_bytes(each_code), each_code);
         if (!(chance >= 0 && chance <= 1)) faults.report(TN_ERROR_VALUE, first + k, 0);
       }
-      const double u = to.words == 2 ? philox_double(wide(w, k)) : static_cast<double>(w.w[k] >> 8) * 0x1p-24;
+      const double u =
+          to.words == 2 ? philox_double(wide(w, k)) : static_cast<double>(w.w[k] >> 8) * 0x1p-24;
       store<int64_t>(to.at(first + k), to.code, u < chance);
     }
   }
@@ -160,19 +164,22 @@ struct Dropout {
   TN_DEVICE void operator()(const Target& to, int64_t first, const PhiloxBlock& w) const {
     for (int k = 0; k < 4 / to.words && first + k < to.n; ++k) {
       const int64_t i = first + k;
-      const double u = to.words == 2 ? philox_double(wide(w, k)) : static_cast<double>(w.w[k] >> 8) * 0x1p-24;
+      const double u =
+          to.words == 2 ? philox_double(wide(w, k)) : static_cast<double>(w.w[k] >> 8) * 0x1p-24;
       const bool keep = u < chance;
       mask[i] = keep;
       if (to.words == 2)
         write(to.at(i), keep ? read<double>(input + i * 8) * scale : 0.0);
       else
-        store(to.at(i), to.code, keep ? load<float>(input + i * to.item, to.code) * static_cast<float>(scale) : 0.0f);
+        store(to.at(i), to.code,
+              keep ? load<float>(input + i * to.item, to.code) * static_cast<float>(scale) : 0.0f);
     }
   }
 };
 
 template <class C>
-__global__ void masked_scale(char* out, const char* grad, const uint8_t* mask, Code code, C scale, int64_t n) {
+__global__ void masked_scale(char* out, const char* grad, const uint8_t* mask, Code code, C scale,
+                             int64_t n) {
   const int64_t item = code_bytes(code);
   for (int64_t i = global_thread(); i < n; i += global_threads()) {
     store(out + i * item, code, mask[i] ? load<C>(grad + i * item, code) * scale : C(0));
@@ -183,7 +190,8 @@ int words_of(const Tensor& t) { return t.dtype() == kFloat64 ? 2 : 1; }
 
 tn_status uniform(Call& call, Tensor out, Tensor, double from, double to, Generator g) {
   const float low = static_cast<float>(from);
-  return run(call, Target(out, words_of(out)), g, Uniform{from, to - from, low, static_cast<float>(to) - low});
+  return run(call, Target(out, words_of(out)), g,
+             Uniform{from, to - from, low, static_cast<float>(to) - low});
 }
 tn_status normal(Call& call, Tensor out, Tensor, double mean, double deviation, Generator g) {
   return run(call, Target(out, words_of(out)), g, Normal{mean, deviation});
@@ -192,12 +200,14 @@ tn_status exponential(Call& call, Tensor out, Tensor, double rate, Generator g) 
   return run(call, Target(out, words_of(out)), g, Exponential{rate});
 }
 
-tn_status integers_to(const Call& call, const Tensor& out, const Generator& g, int64_t from, int64_t last, bool wide) {
+tn_status integers_to(const Call& call, const Tensor& out, const Generator& g, int64_t from,
+                      int64_t last, bool wide) {
   const uint64_t range = static_cast<uint64_t>(last) - static_cast<uint64_t>(from) + 1;
   const int words = wide || range == 0 || (range - 1) >> 32 != 0 ? 2 : 1;
   return run(call, Target(out, words), g, Integers{static_cast<uint64_t>(from), range});
 }
-tn_status random_from(Call& call, Tensor out, Tensor, int64_t from, std::optional<int64_t> to, Generator g) {
+tn_status random_from(Call& call, Tensor out, Tensor, int64_t from, std::optional<int64_t> to,
+                      Generator g) {
   return integers_to(call, out, g, from, to ? *to - 1 : INT64_MAX, !to);
 }
 tn_status random_to(Call& call, Tensor out, Tensor, int64_t to, Generator g) {
@@ -213,23 +223,27 @@ tn_status bernoulli_float(Call& call, Tensor out, Tensor, double p, Generator g)
   return run(call, Target(out, words_of(out)), g, Coin{p, nullptr, Code::F32, Faults(call)});
 }
 tn_status bernoulli_each(const Call& call, const Tensor& out, const Tensor& p, const Generator& g) {
-  return run(call, Target(out, words_of(out)), g, Coin{0, p.data<char>(), code_of(p.dtype()), Faults(call)});
+  return run(call, Target(out, words_of(out)), g,
+             Coin{0, p.data<char>(), code_of(p.dtype()), Faults(call)});
 }
-tn_status bernoulli(Call& call, Tensor out, Tensor self, Generator g) { return bernoulli_each(call, out, self, g); }
+tn_status bernoulli(Call& call, Tensor out, Tensor self, Generator g) {
+  return bernoulli_each(call, out, self, g);
+}
 tn_status bernoulli_tensor(Call& call, Tensor out, Tensor, Tensor p, Generator g) {
   if (p.device().type == TN_CPU) return TN_DECLINED;
   return bernoulli_each(call, out, p, g);
 }
 
-tn_status native_dropout(Call& call, Tensor out, Tensor mask, Tensor input, double p, std::optional<bool> train,
-                         Generator g) {
+tn_status native_dropout(Call& call, Tensor out, Tensor mask, Tensor input, double p,
+                         std::optional<bool> train, Generator g) {
   if (train && !*train) {
     copy_elements(call, out, input);
     fill_bytes(call, mask.data<char>(), mask.numel(), 1);
     return TN_OK;
   }
   const double scale = p == 1 ? 0 : 1 / (1 - p);
-  return run(call, Target(out, words_of(out)), g, Dropout{input.data<char>(), mask.data<uint8_t>(), 1 - p, scale});
+  return run(call, Target(out, words_of(out)), g,
+             Dropout{input.data<char>(), mask.data<uint8_t>(), 1 - p, scale});
 }
 
 tn_status native_dropout_backward(Call& call, Tensor out, Tensor grad, Tensor mask, double scale) {
@@ -237,15 +251,15 @@ tn_status native_dropout_backward(Call& call, Tensor out, Tensor grad, Tensor ma
   if (n == 0) return TN_OK;
   const auto run = [&](auto factor) {
     using C = decltype(factor);
-    launch<masked_scale<C>>(call, shape_for(call, n), out.data<char>(), grad.data<char>(), mask.data<uint8_t>(),
-                            code_of(out.dtype()), factor, n);
+    launch<masked_scale<C>>(call, shape_for(call, n), out.data<char>(), grad.data<char>(),
+                            mask.data<uint8_t>(), code_of(out.dtype()), factor, n);
   };
   out.dtype() == kFloat64 ? run(scale) : run(static_cast<float>(scale));
   return TN_OK;
 }
 
-tn_status prim_philox(Call& call, Tensor out, Ints, std::optional<DType>, std::optional<int64_t>, std::optional<Device>,
-                      std::optional<bool>, Generator g) {
+tn_status prim_philox(Call& call, Tensor out, Ints, std::optional<DType>, std::optional<int64_t>,
+                      std::optional<Device>, std::optional<bool>, Generator g) {
   return run(call, Target(out, 1), g, Words{});
 }
 
@@ -259,7 +273,8 @@ TN_KERNEL(random_to, random_to, dtypes("all").inplace("0=0").capture_safe());
 TN_KERNEL(random, random_range, dtypes("all").inplace("0=0").capture_safe());
 TN_KERNEL(bernoulli, bernoulli, dtypes("floating").capture_safe());
 TN_KERNEL(bernoulli_float, bernoulli_float, dtypes("all").inplace("0=0").capture_safe());
-TN_KERNEL(bernoulli_Tensor, bernoulli_tensor, dtypes("all").mixed_dtypes().inplace("0=0").capture_safe());
+TN_KERNEL(bernoulli_Tensor, bernoulli_tensor,
+          dtypes("all").mixed_dtypes().inplace("0=0").capture_safe());
 TN_KERNEL(native_dropout, native_dropout, dtypes("floating").capture_safe());
 TN_KERNEL(native_dropout_backward, native_dropout_backward, dtypes("floating").capture_safe());
 TN_KERNEL(prim_philox, prim_philox, dtypes("int32").capture_safe());

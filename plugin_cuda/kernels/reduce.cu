@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// sum, mean, prod, any, all, norms and variances. 16-bit floats accumulate in float32, integers in int64.
+// sum, mean, prod, any, all, norms and variances. 16-bit floats accumulate in float32, integers in
+// int64.
 #include "plugin_cuda/device/reduce.cuh"
 
 #include <cmath>
@@ -40,7 +41,9 @@ struct Product {
   TN_DEVICE C identity(C) const { return C(1); }
   TN_DEVICE C reduce(C a, C v, int64_t, C) const { return a * v; }
   TN_DEVICE C combine(C a, C b) const { return a * b; }
-  TN_DEVICE void store(C a, C, int64_t, const Place& p) const { cuda::store(p.at[0], p.code[0], a); }
+  TN_DEVICE void store(C a, C, int64_t, const Place& p) const {
+    cuda::store(p.at[0], p.code[0], a);
+  }
 };
 
 // all(x) = !any(!x)
@@ -49,9 +52,13 @@ struct AnyOf {
   using Acc = int32_t;
   bool opposite;
   TN_DEVICE int32_t identity(C) const { return 0; }
-  TN_DEVICE int32_t reduce(int32_t a, C v, int64_t, C) const { return a | ((v != C(0)) != opposite); }
+  TN_DEVICE int32_t reduce(int32_t a, C v, int64_t, C) const {
+    return a | ((v != C(0)) != opposite);
+  }
   TN_DEVICE int32_t combine(int32_t a, int32_t b) const { return a | b; }
-  TN_DEVICE void store(int32_t a, C, int64_t, const Place& p) const { write<uint8_t>(p.at[0], (a != 0) != opposite); }
+  TN_DEVICE void store(int32_t a, C, int64_t, const Place& p) const {
+    write<uint8_t>(p.at[0], (a != 0) != opposite);
+  }
 };
 
 enum class Norm { Zero, One, Two, Max, Min, Any };
@@ -61,7 +68,9 @@ struct Magnitude {
   using Acc = double;
   Norm kind;
   double p;
-  TN_DEVICE double identity(double) const { return kind == Norm::Min ? std::numeric_limits<double>::infinity() : 0; }
+  TN_DEVICE double identity(double) const {
+    return kind == Norm::Min ? std::numeric_limits<double>::infinity() : 0;
+  }
   TN_DEVICE double reduce(double a, double v, int64_t, double) const {
     const double x = std::fabs(v);
     switch (kind) {
@@ -92,7 +101,8 @@ struct Moments {
   double sum, squares;
 };
 
-// Sums of differences from the row's first element, in double: a mean far from zero costs no precision.
+// Sums of differences from the row's first element, in double: a mean far from zero costs no
+// precision.
 struct Variance {
   using Acc = Moments;
   double correction;
@@ -102,7 +112,9 @@ struct Variance {
     const double d = v - first;
     return {a.sum + d, a.squares + d * d};
   }
-  TN_DEVICE Moments combine(const Moments& a, const Moments& b) const { return {a.sum + b.sum, a.squares + b.squares}; }
+  TN_DEVICE Moments combine(const Moments& a, const Moments& b) const {
+    return {a.sum + b.sum, a.squares + b.squares};
+  }
   TN_DEVICE void store(const Moments& a, double first, int64_t count, const Place& p) const {
     const double n = static_cast<double>(count), mean = a.sum / n, free = n - correction;
     double squares = a.squares - a.sum * mean;
@@ -113,7 +125,8 @@ struct Variance {
 };
 
 template <template <class> class Op, class... P>
-tn_status reduce_with(const Call& call, const Tensor& out, const Tensor& self, uint64_t mask, P... p) {
+tn_status reduce_with(const Call& call, const Tensor& out, const Tensor& self, uint64_t mask,
+                      P... p) {
   tn_status status = TN_OK;
   with_compute(self.dtype(), [&](auto tag) {
     using C = tn_type(tag);
@@ -122,13 +135,17 @@ tn_status reduce_with(const Call& call, const Tensor& out, const Tensor& self, u
   return status;
 }
 
-uint64_t mask_of(const std::optional<Ints>& dims, const Tensor& self) { return dim_mask(dims, self.ndim()); }
+uint64_t mask_of(const std::optional<Ints>& dims, const Tensor& self) {
+  return dim_mask(dims, self.ndim());
+}
 uint64_t mask_of(int64_t dim, const Tensor& self) { return mask_of(Ints(&dim, 1), self); }
 
-tn_status sum(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool, std::optional<DType>) {
+tn_status sum(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool,
+              std::optional<DType>) {
   return reduce_with<Sum>(call, out, self, mask_of(dim, self), false);
 }
-tn_status mean(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool, std::optional<DType>) {
+tn_status mean(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool,
+               std::optional<DType>) {
   return reduce_with<Sum>(call, out, self, mask_of(dim, self), true);
 }
 tn_status prod(Call& call, Tensor out, Tensor self, std::optional<DType>) {
@@ -167,15 +184,19 @@ double correction_of(const std::optional<Scalar>& c) { return c ? c->to<double>(
 tn_status var_mean(Call& call, Tensor var, Tensor mean, Tensor self, std::optional<Ints> dim,
                    std::optional<Scalar> correction, bool) {
   const Tensor results[2] = {var, mean};
-  return reduce<double>(call, results, 2, self, mask_of(dim, self), Variance{correction_of(correction), true});
+  return reduce<double>(call, results, 2, self, mask_of(dim, self),
+                        Variance{correction_of(correction), true});
 }
-tn_status var(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, std::optional<Scalar> correction, bool) {
-  return reduce<double>(call, &out, 1, self, mask_of(dim, self), Variance{correction_of(correction), false});
+tn_status var(Call& call, Tensor out, Tensor self, std::optional<Ints> dim,
+              std::optional<Scalar> correction, bool) {
+  return reduce<double>(call, &out, 1, self, mask_of(dim, self),
+                        Variance{correction_of(correction), false});
 }
 
 }  // namespace
 
-tn_status reduce_values(const Call& call, const Tensor& out, const Tensor& self, int64_t dim, int64_t code) {
+tn_status reduce_values(const Call& call, const Tensor& out, const Tensor& self, int64_t dim,
+                        int64_t code) {
   const uint64_t mask = mask_of(dim, self);
   switch (code) {
     case TN_REDUCE_SUM:
@@ -190,18 +211,29 @@ tn_status reduce_values(const Call& call, const Tensor& out, const Tensor& self,
   }
 }
 
-TN_KERNEL(sum_dim_IntList, sum, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(mean_dim, mean, dtypes("floating").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(sum_dim_IntList, sum,
+          dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(mean_dim, mean,
+          dtypes("floating").any_strides().workspace(reduction_workspace).capture_safe());
 TN_KERNEL(prod, prod, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(prod_dim_int, prod_dim, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(any, reduce_all<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(any_dim, reduce_dim<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(any_dims, reduce_dims<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(all, reduce_all<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(all_dim, reduce_dim<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(all_dims, reduce_dims<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(norm_ScalarOpt_dim, norm, dtypes("floating").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(var_correction, var, dtypes("floating").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(prod_dim_int, prod_dim,
+          dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(any, reduce_all<true>,
+          dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(any_dim, reduce_dim<true>,
+          dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(any_dims, reduce_dims<true>,
+          dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(all, reduce_all<false>,
+          dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(all_dim, reduce_dim<false>,
+          dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(all_dims, reduce_dims<false>,
+          dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(norm_ScalarOpt_dim, norm,
+          dtypes("floating").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(var_correction, var,
+          dtypes("floating").any_strides().workspace(reduction_workspace).capture_safe());
 TN_KERNEL(var_mean_correction, var_mean,
           dtypes("floating").any_strides().workspace(reduction_workspace).capture_safe());
 

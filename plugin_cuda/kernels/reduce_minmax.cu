@@ -49,8 +49,8 @@ struct Extremum {
   }
 };
 
-tn_status find_extremum(const Call& call, const Tensor* results, const Tensor& self, uint64_t mask, bool max,
-                        What what) {
+tn_status find_extremum(const Call& call, const Tensor* results, const Tensor& self, uint64_t mask,
+                        bool max, What what) {
   int64_t count = 1;
   for (int d = 0; d < self.ndim(); ++d) {
     if (mask >> d & 1) count *= self.size(d);
@@ -61,7 +61,8 @@ tn_status find_extremum(const Call& call, const Tensor* results, const Tensor& s
   tn_status status = TN_OK;
   with_compute(self.dtype(), [&](auto tag) {
     using C = tn_type(tag);
-    status = reduce<C>(call, results, what == What::Both ? 2 : 1, self, mask, Extremum<C>{max, what});
+    status =
+        reduce<C>(call, results, what == What::Both ? 2 : 1, self, mask, Extremum<C>{max, what});
   });
   return status;
 }
@@ -87,20 +88,30 @@ tn_status reduce_index(Call& call, Tensor out, Tensor self, std::optional<int64_
 
 }  // namespace
 
-tn_status reduce_extremum(const Call& call, const Tensor& out, const Tensor& self, int64_t dim, int64_t code) {
+tn_status reduce_extremum(const Call& call, const Tensor& out, const Tensor& self, int64_t dim,
+                          int64_t code) {
   const bool where = code == TN_REDUCE_ARGMAX || code == TN_REDUCE_ARGMIN;
   return find_extremum(call, &out, self, dim_mask(Ints(&dim, 1), self.ndim()),
-                       code == TN_REDUCE_MAX || code == TN_REDUCE_ARGMAX, where ? What::Index : What::Value);
+                       code == TN_REDUCE_MAX || code == TN_REDUCE_ARGMAX,
+                       where ? What::Index : What::Value);
 }
 
 // Indices count in row-major order; a row of several dimensions has that only in row-major memory.
-TN_KERNEL(argmax, reduce_index<true>, dtypes("number").workspace(reduction_workspace).capture_safe());
-TN_KERNEL(argmin, reduce_index<false>, dtypes("number").workspace(reduction_workspace).capture_safe());
-TN_KERNEL(max_dim, reduce_dim<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(min_dim, reduce_dim<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(max, reduce_all<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(min, reduce_all<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(amax, reduce_dims<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(amin, reduce_dims<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(argmax, reduce_index<true>,
+          dtypes("number").workspace(reduction_workspace).capture_safe());
+TN_KERNEL(argmin, reduce_index<false>,
+          dtypes("number").workspace(reduction_workspace).capture_safe());
+TN_KERNEL(max_dim, reduce_dim<true>,
+          dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(min_dim, reduce_dim<false>,
+          dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(max, reduce_all<true>,
+          dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(min, reduce_all<false>,
+          dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(amax, reduce_dims<true>,
+          dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(amin, reduce_dims<false>,
+          dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
 
 }  // namespace tenon::cuda

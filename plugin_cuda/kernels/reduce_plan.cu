@@ -6,8 +6,8 @@
 namespace tenon::cuda {
 namespace reduction {
 
-void split_dims(const sdk::Tensor* results, int n_results, const sdk::Tensor& self, uint64_t mask, bool keepdim,
-                DimSubset* kept, DimSubset* reduced) {
+void split_dims(const sdk::Tensor* results, int n_results, const sdk::Tensor& self, uint64_t mask,
+                bool keepdim, DimSubset* kept, DimSubset* reduced) {
   int at = 0;
   for (int d = 0; d < self.ndim(); ++d) {
     const bool is_reduced = mask >> d & 1;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Scatters with duplicate indices. Atomics combine elements if their order does not matter or none was asked for; else
-// positions are sorted by offset, and one thread combines those of an offset in order, or a block if they are many.
+// Scatters with duplicate indices. Atomics combine elements if their order does not matter or none
+// was asked for; else positions are sorted by offset, and one thread combines those of an offset in
+// order, or a block if they are many.
 #include "plugin_cuda/device/indexed.cuh"
 #include "plugin_cuda/device/order.cuh"
 
@@ -93,7 +94,8 @@ TN_DEVICE C mean_of(C sum, int64_t count, Code code) {
     uint64_t bits = 0;
     char* p = reinterpret_cast<char*>(&bits);
     store(p, code, sum);
-    return static_cast<C>(std::floor(static_cast<double>(load<C>(p, code)) / static_cast<double>(count)));
+    return static_cast<C>(
+        std::floor(static_cast<double>(load<C>(p, code)) / static_cast<double>(count)));
   }
 }
 
@@ -145,7 +147,8 @@ struct Column {
     return {rule.with_self ? load<C>(to, s.code) : C(0), rule.with_self ? 1 : 0};
   }
   TN_DEVICE void finish(const Combined<C>& all, const Rule& rule) const {
-    store(to, s.code, rule.op == CombineOp::Mean ? mean_of(all.value, all.count, s.code) : all.value);
+    store(to, s.code,
+          rule.op == CombineOp::Mean ? mean_of(all.value, all.count, s.code) : all.value);
   }
 };
 
@@ -166,8 +169,8 @@ __global__ void combine_sorted(Places s, Pairs p, C scale, Rule rule) {
   }
 }
 
-// The others hold a multiple of kLongRun: the block of the first one combines them. Lanes are neighboring columns if
-// there are enough, else all threads share the positions of one.
+// The others hold a multiple of kLongRun: the block of the first one combines them. Lanes are
+// neighboring columns if there are enough, else all threads share the positions of one.
 template <class C, bool kWide>
 __global__ void combine_long_runs(Places s, Pairs p, C scale, Rule rule) {
   const CombineParts<C> combine_parts{rule.op};
@@ -183,8 +186,10 @@ __global__ void combine_long_runs(Places s, Pairs p, C scale, Rule rule) {
       const bool inside = mine < s.rest.numel;
       const Column<C> column(s, p, scale, place, inside ? mine : 0);
       Combined<C> all = none;
-      const int64_t first = kWide ? warp_in_block() : threadIdx.x, step = kWide ? warps_of_block() : blockDim.x;
-      for (int64_t i = start + first; inside && i < end; i += step) all = combine_parts(all, column.element(i));
+      const int64_t first = kWide ? warp_in_block() : threadIdx.x,
+                    step = kWide ? warps_of_block() : blockDim.x;
+      for (int64_t i = start + first; inside && i < end; i += step)
+        all = combine_parts(all, column.element(i));
       if constexpr (kWide) {
         TN_SHARED(Combined<C>, parts, 256);
         parts[threadIdx.x] = all;
@@ -195,7 +200,8 @@ __global__ void combine_long_runs(Places s, Pairs p, C scale, Rule rule) {
           all = combine_parts(all, part);
         }
         __syncthreads();
-        if (warp_in_block() == 0 && inside) column.finish(combine_parts(column.self(rule), all), rule);
+        if (warp_in_block() == 0 && inside)
+          column.finish(combine_parts(column.self(rule), all), rule);
       } else {
         all = block_reduce(all, none, combine_parts);
         if (threadIdx.x == 0) column.finish(combine_parts(column.self(rule), all), rule);
@@ -204,8 +210,8 @@ __global__ void combine_long_runs(Places s, Pairs p, C scale, Rule rule) {
   }
 }
 
-// Splits the loop; false if its indices have too many dimensions or elements. Keeps row-major order, which finish()
-// does not.
+// Splits the loop; false if its indices have too many dimensions or elements. Keeps row-major
+// order, which finish() does not.
 bool make_places(const IndexLoop& loop, const Tensor& out, Places* s) {
   StridedLoop all = loop.loop();
   IndexLoop::pad_operands(&all);
@@ -247,7 +253,8 @@ bool make_places(const IndexLoop& loop, const Tensor& out, Places* s) {
   return true;
 }
 
-void combine_in_order(const Call& call, const Places& s, const Tensor& out, const CombineRule& how) {
+void combine_in_order(const Call& call, const Places& s, const Tensor& out,
+                      const CombineRule& how) {
   int64_t last = 0;
   for (int d = 0; d < out.ndim(); ++d) last += (out.size(d) - 1) * out.stride(d);
   const SortMemory memory(call, s.at.numel);
@@ -257,7 +264,8 @@ void combine_in_order(const Call& call, const Places& s, const Tensor& out, cons
     using C = tn_type(tag);
     const Rule rule{how.op, how.with_self && how.op != CombineOp::Last};
     const C scale = how.scale.to<C>();
-    launch<combine_sorted<C>>(call, shape_for(call, memory.pairs.n * s.rest.numel), s, memory.pairs, scale, rule);
+    launch<combine_sorted<C>>(call, shape_for(call, memory.pairs.n * s.rest.numel), s, memory.pairs,
+                              scale, rule);
     if (memory.pairs.n <= kLongRun) return;
     const Shape shape{std::min(ceil_div(memory.pairs.n, kLongRun), max_blocks(call)), 256, 0};
     if (s.rest.numel >= kWarp)
@@ -271,7 +279,8 @@ void combine_in_order(const Call& call, const Places& s, const Tensor& out, cons
 
 bool combines_in_order(const Call& call, DType dtype, const CombineRule& how) {
   if (how.op == CombineOp::Mean || how.op == CombineOp::Last || !how.with_self) return true;
-  const bool varies = is_floating(dtype) && (how.op == CombineOp::Add || how.op == CombineOp::Multiply);
+  const bool varies =
+      is_floating(dtype) && (how.op == CombineOp::Add || how.op == CombineOp::Multiply);
   return varies && call.deterministic() && !how.distinct;
 }
 
@@ -294,8 +303,8 @@ tn_status combine_elements(const Call& call, IndexLoop& loop, const Tensor& out,
     using C = tn_type(tag);
     loop.run([&](const auto& at) {
       using At = std::decay_t<decltype(at)>;
-      launch<combine_atomic<C, At::kOperands>>(call, shape_for(call, at.numel), at, loop.by, code_of(out.dtype()),
-                                               how.scale.to<C>(), how.op);
+      launch<combine_atomic<C, At::kOperands>>(call, shape_for(call, at.numel), at, loop.by,
+                                               code_of(out.dtype()), how.scale.to<C>(), how.op);
     });
   });
   return TN_OK;

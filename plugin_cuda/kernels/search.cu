@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// searchsorted, and repeat_interleave of counts: each element of the result is found by binary search.
+// searchsorted, and repeat_interleave of counts: each element of the result is found by binary
+// search.
 #include "plugin_cuda/device/chunks.cuh"
 #include "plugin_cuda/device/fault.cuh"
 #include "plugin_cuda/device/order.cuh"
@@ -30,7 +31,8 @@ struct Search {
     int64_t low = 0, high = length;
     while (low < high) {
       const int64_t middle = low + (high - low) / 2;
-      const int64_t at = sorter == nullptr ? middle : faults.checked(sorter[start + middle], length);
+      const int64_t at =
+          sorter == nullptr ? middle : faults.checked(sorter[start + middle], length);
       const uint64_t other = key_of(rows + (start + at) * item, code);
       if (right ? !(key < other) : other < key)
         low = middle + 1;
@@ -43,18 +45,19 @@ struct Search {
 
 __global__ void search_all(Search s) {
   const int64_t item = code_bytes(s.out_code);
-  for (int64_t i = global_thread(); i < s.n; i += global_threads()) store(s.out + i * item, s.out_code, s.find(i));
+  for (int64_t i = global_thread(); i < s.n; i += global_threads())
+    store(s.out + i * item, s.out_code, s.find(i));
 }
 // The search itself does not read all of them.
 __global__ void check_sorter(const int64_t* sorter, int64_t n, int64_t length, Faults faults) {
   for (int64_t i = global_thread(); i < n; i += global_threads()) faults.checked(sorter[i], length);
 }
 
-tn_status searchsorted(Call& call, Tensor out, Tensor rows, Tensor self, bool, bool right, std::optional<Str> side,
-                       OptTensor sorter) {
+tn_status searchsorted(Call& call, Tensor out, Tensor rows, Tensor self, bool, bool right,
+                       std::optional<Str> side, OptTensor sorter) {
   if (sorter.defined() && sorter.numel() > 0) {
-    launch<check_sorter>(call, shape_for(call, sorter.numel()), sorter.data<int64_t>(), sorter.numel(), rows.size(-1),
-                         Faults(call));
+    launch<check_sorter>(call, shape_for(call, sorter.numel()), sorter.data<int64_t>(),
+                         sorter.numel(), rows.size(-1), Faults(call));
   }
   Search s{};
   s.n = self.numel();
@@ -80,7 +83,9 @@ struct Repeats {
   int64_t* starts;  // of chunks; starts[chunks] is the total, or a negative count
   int64_t* ends;    // of elements
   Faults faults;
-  TN_DEVICE int64_t count(int64_t i) const { return load<int64_t>(counts + i * code_bytes(code), code); }
+  TN_DEVICE int64_t count(int64_t i) const {
+    return load<int64_t>(counts + i * code_bytes(code), code);
+  }
   TN_DEVICE int64_t marks(int64_t i) const {
     const int64_t n = count(i);
     return n > 0 ? n : 0;
@@ -93,11 +98,13 @@ __global__ void write_ends(Repeats r) {
   for (int64_t tile = begin; tile < end; tile += blockDim.x) {
     const int64_t i = tile + threadIdx.x;
     int64_t total;
-    const int64_t to_here = block_inclusive_scan(i < end ? r.marks(i) : int64_t{0}, int64_t{0}, AddCounts(), &total);
+    const int64_t to_here =
+        block_inclusive_scan(i < end ? r.marks(i) : int64_t{0}, int64_t{0}, AddCounts(), &total);
     if (i < end) {
       r.ends[i] = before + to_here;
       if (r.count(i) < 0) {
-        atomicMin(reinterpret_cast<long long*>(r.starts + r.chunks), static_cast<long long>(r.count(i)));
+        atomicMin(reinterpret_cast<long long*>(r.starts + r.chunks),
+                  static_cast<long long>(r.count(i)));
       }
     }
     before += total;
@@ -123,7 +130,8 @@ __global__ void write_repeats(Repeats r, char* out, int64_t size) {
   }
 }
 
-tn_status repeat_interleave(Call& call, Tensor, Tensor repeats, std::optional<int64_t> output_size) {
+tn_status repeat_interleave(Call& call, Tensor, Tensor repeats,
+                            std::optional<int64_t> output_size) {
   Repeats r{};
   r.n = repeats.numel();
   r.counts = repeats.data<char>();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// softmax and log_softmax along a dimension, and their gradients: one block per row if rows are contiguous, else
-// one thread per row, so that neighbors read neighboring elements.
+// softmax and log_softmax along a dimension, and their gradients: one block per row if rows are
+// contiguous, else one thread per row, so that neighbors read neighboring elements.
 #include <cmath>
 
 #include "plugin_cuda/device/block.cuh"
@@ -86,7 +86,8 @@ __global__ void forward(Rows r) {
       max = Max()(max, r.first<C>(start + i * r.inner));
     }
     max = by.reduce(max, lowest, Max());
-    for (int64_t i = by.begin(); i < r.n; i += by.step()) sum += std::exp(r.first<C>(start + i * r.inner) - max);
+    for (int64_t i = by.begin(); i < r.n; i += by.step())
+      sum += std::exp(r.first<C>(start + i * r.inner) - max);
     sum = by.reduce(sum, C(0), Add());
     const C log_sum = std::log(sum);
     for (int64_t i = by.begin(); i < r.n; i += by.step()) {
@@ -120,7 +121,8 @@ __global__ void backward(Rows r) {
 int block_for(int64_t n) { return n >= 4096 ? 1024 : n >= 1024 ? 256 : n >= 256 ? 128 : 32; }
 
 template <bool kForward>
-tn_status run(const Call& call, const Tensor& out, const Tensor& a, const Tensor& b, int64_t given, bool log) {
+tn_status run(const Call& call, const Tensor& out, const Tensor& a, const Tensor& b, int64_t given,
+              bool log) {
   if (out.numel() == 0) return TN_OK;
   Rows r{out.data<char>(),
          a.data<char>(),
@@ -136,15 +138,18 @@ tn_status run(const Call& call, const Tensor& out, const Tensor& a, const Tensor
   if (a.ndim() > 0) r.n = a.size(dim);
   for (int d = dim + 1; d < a.ndim(); ++d) r.inner *= a.size(d);
   r.rows = a.numel() / r.n;
-  const Shape blocks{std::min(r.rows, 8 * max_blocks(call)), block_for(r.n)}, threads = shape_for(call, r.rows, 64);
+  const Shape blocks{std::min(r.rows, 8 * max_blocks(call)), block_for(r.n)},
+      threads = shape_for(call, r.rows, 64);
   const bool dense = r.inner == 1 && r.n >= 16;
   with_compute(a.dtype(), [&](auto tag) {
     using C = tn_type(tag);
     if constexpr (std::is_floating_point_v<C>) {
       if constexpr (kForward)
-        dense ? launch<forward<C, ByBlock>>(call, blocks, r) : launch<forward<C, ByThread>>(call, threads, r);
+        dense ? launch<forward<C, ByBlock>>(call, blocks, r)
+              : launch<forward<C, ByThread>>(call, threads, r);
       else
-        dense ? launch<backward<C, ByBlock>>(call, blocks, r) : launch<backward<C, ByThread>>(call, threads, r);
+        dense ? launch<backward<C, ByBlock>>(call, blocks, r)
+              : launch<backward<C, ByThread>>(call, threads, r);
     }
   });
   return TN_OK;

@@ -22,7 +22,8 @@ struct IncompleteGamma : Plain<2, 0> {
   template <class T, class P>
   static TN_HD T apply(T a, T x, const P&) {
     const double epsilon = std::is_same_v<T, double> ? 1e-16 : 1e-10;
-    return static_cast<T>(sdk::math::incomplete_gamma(static_cast<double>(a), static_cast<double>(x), kUpper, epsilon));
+    return static_cast<T>(sdk::math::incomplete_gamma(static_cast<double>(a),
+                                                      static_cast<double>(x), kUpper, epsilon));
   }
 };
 struct Polygamma : Plain<1, 1> {
@@ -57,11 +58,11 @@ tn_status frexp(sdk::Call& call, Tensor mantissa, Tensor exponent, Tensor self) 
   if (n == 0) return TN_OK;
   const Code code = code_of(self.dtype());
   if (code == Code::F64) {
-    launch<split<double>>(call, shape_for(call, n), mantissa.data<char>(), exponent.data<int32_t>(), self.data<char>(),
-                          code, n);
+    launch<split<double>>(call, shape_for(call, n), mantissa.data<char>(), exponent.data<int32_t>(),
+                          self.data<char>(), code, n);
   } else {
-    launch<split<float>>(call, shape_for(call, n), mantissa.data<char>(), exponent.data<int32_t>(), self.data<char>(),
-                         code, n);
+    launch<split<float>>(call, shape_for(call, n), mantissa.data<char>(), exponent.data<int32_t>(),
+                         self.data<char>(), code, n);
   }
   return TN_OK;
 }
@@ -72,7 +73,8 @@ TN_KERNEL(igamma, incomplete_gamma<false>,
           dtypes("floating").any_strides().broadcasts().inplace("0=0,0=1").capture_safe());
 TN_KERNEL(igammac, incomplete_gamma<true>,
           dtypes("floating").any_strides().broadcasts().inplace("0=0,0=1").capture_safe());
-TN_KERNEL(polygamma, polygamma, dtypes("floating").any_strides().broadcasts().inplace("0=1").capture_safe());
+TN_KERNEL(polygamma, polygamma,
+          dtypes("floating").any_strides().broadcasts().inplace("0=1").capture_safe());
 TN_KERNEL(frexp_Tensor, frexp, dtypes("floating").capture_safe());
 
 }  // namespace tenon::cuda::pw

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// topk and kthvalue by radix select if k is small: each pass over the row counts the elements per digit and finds eight
-// bits of the k-th key. Elements before the k-th are selected, and the first of those equal to it, as by a stable sort;
-// topk sorts them. Counts are integers, so results do not depend on the order of blocks.
+// topk and kthvalue by radix select if k is small: each pass over the row counts the elements per
+// digit and finds eight bits of the k-th key. Elements before the k-th are selected, and the first
+// of those equal to it, as by a stable sort; topk sorts them. Counts are integers, so results do
+// not depend on the order of blocks.
 #include <algorithm>
 
 #include "plugin_cuda/device/chunks.cuh"
@@ -37,9 +38,13 @@ struct Job {
   uint32_t* bins;   // kDigits per row; only with several chunks,
   uint64_t* start;  // as are counts before each chunk: less in the upper half, equal in the lower
 
-  TN_DEVICE uint64_t key(const char* row, int64_t i) const { return key_of(row + i * in.along, in.code, descending); }
+  TN_DEVICE uint64_t key(const char* row, int64_t i) const {
+    return key_of(row + i * in.along, in.code, descending);
+  }
   TN_DEVICE int64_t begin(int64_t block) const { return block % chunks * chunk; }
-  TN_DEVICE int64_t end(int64_t block) const { return begin(block) + chunk < n ? begin(block) + chunk : n; }
+  TN_DEVICE int64_t end(int64_t block) const {
+    return begin(block) + chunk < n ? begin(block) + chunk : n;
+  }
 };
 
 struct AddWords {
@@ -49,10 +54,11 @@ struct AddWords {
   }
 };
 
-// Counts elements of a chunk that match `s` and have digit threadIdx.x at `shift`. Each warp has its own counts, as
-// many elements may share a digit.
+// Counts elements of a chunk that match `s` and have digit threadIdx.x at `shift`. Each warp has
+// its own counts, as many elements may share a digit.
 template <class Bins>
-TN_DEVICE uint32_t count_digits(const Job& j, int64_t block, const Search& s, int shift, Bins& bins) {
+TN_DEVICE uint32_t count_digits(const Job& j, int64_t block, const Search& s, int shift,
+                                Bins& bins) {
   for (int i = static_cast<int>(threadIdx.x); i < kWarps * kDigits; i += kThreads) bins[i] = 0u;
   __syncthreads();
   const uint64_t known = shift >= 56 ? 0 : ~uint64_t{0} << (shift + 8);
@@ -61,7 +67,8 @@ TN_DEVICE uint32_t count_digits(const Job& j, int64_t block, const Search& s, in
   for (int64_t i = j.begin(block) + threadIdx.x; i < end; i += kThreads) {
     const uint64_t key = j.key(row, i);
     if ((key & known) != s.key) continue;
-    atomicAdd(&bins[warp_in_block() * kDigits + static_cast<int>(key >> shift & (kDigits - 1))], 1u);
+    atomicAdd(&bins[warp_in_block() * kDigits + static_cast<int>(key >> shift & (kDigits - 1))],
+              1u);
   }
   __syncthreads();
   uint32_t all = 0;
@@ -127,7 +134,8 @@ __global__ void count_selected(Job j) {
   const Search s = j.found[row];
   const char* p = j.in.at(row, 0);
   uint64_t mine = 0;
-  for (int64_t i = j.begin(blockIdx.x) + threadIdx.x; i < end; i += kThreads) mine += rank_of(j.key(p, i), s);
+  for (int64_t i = j.begin(blockIdx.x) + threadIdx.x; i < end; i += kThreads)
+    mine += rank_of(j.key(p, i), s);
   mine = block_reduce(mine, uint64_t{0}, AddWords());
   if (threadIdx.x == 0) j.start[blockIdx.x] = mine;
 }
@@ -150,7 +158,8 @@ __global__ void write_selected(Job j, Write write) {
     uint64_t before = j.chunks > 1 ? j.start[block] : 0;
     for (int64_t tile = j.begin(block); tile < end; tile += kThreads) {
       const int64_t i = tile + threadIdx.x;
-      const uint64_t key = i < end ? j.key(p, i) : ~uint64_t{0}, mine = i < end ? rank_of(key, s) : 0;
+      const uint64_t key = i < end ? j.key(p, i) : ~uint64_t{0},
+                     mine = i < end ? rank_of(key, s) : 0;
       uint64_t total;
       const uint64_t here = before + block_exclusive_scan(mine, uint64_t{0}, AddWords(), &total);
       before += total;
@@ -197,26 +206,31 @@ struct Plan {
   }
   uint64_t bytes() const {
     const uint64_t of_row =
-        sizeof(Search) + (chunks > 1 ? kDigits * sizeof(uint32_t) + 8 * static_cast<uint64_t>(chunks) : 0);
+        sizeof(Search) +
+        (chunks > 1 ? kDigits * sizeof(uint32_t) + 8 * static_cast<uint64_t>(chunks) : 0);
     return static_cast<uint64_t>(rows) * of_row;
   }
 };
 
 // Workspace of topk's pairs, which precedes the rest.
-uint64_t pairs_bytes(const Plan& plan, int64_t k) { return (sort_workspace_bytes(plan.rows * k) + 63) / 64 * 64; }
+uint64_t pairs_bytes(const Plan& plan, int64_t k) {
+  return (sort_workspace_bytes(plan.rows * k) + 63) / 64 * 64;
+}
 
 template <class Write>
-void select(const Call& call, const Plan& plan, const Line& in, int64_t k, bool descending, char* memory,
-            const Write& write) {
-  Job j{in,      plan.rows, plan.n, k, plan.chunk, plan.chunks, descending, reinterpret_cast<Search*>(memory),
-        nullptr, nullptr};
+void select(const Call& call, const Plan& plan, const Line& in, int64_t k, bool descending,
+            char* memory, const Write& write) {
+  Job j{in,         plan.rows,   plan.n,     k,
+        plan.chunk, plan.chunks, descending, reinterpret_cast<Search*>(memory),
+        nullptr,    nullptr};
   const int bits = key_bits(in.code);
   if (plan.chunks == 1) {
     launch<search_rows>(call, exactly(std::min(plan.rows, max_blocks(call)), kThreads), j, bits);
   } else {
     j.start = reinterpret_cast<uint64_t*>(j.found + plan.rows);
     j.bins = reinterpret_cast<uint32_t*>(j.start + plan.rows * plan.chunks);
-    const Shape blocks = exactly(plan.rows * plan.chunks, kThreads), row = exactly(plan.rows, kThreads);
+    const Shape blocks = exactly(plan.rows * plan.chunks, kThreads),
+                row = exactly(plan.rows, kThreads);
     launch<start_search>(call, shape_for(call, plan.rows * kDigits), j);
     for (int shift = bits - 8; shift >= 0; shift -= 8) {
       launch<count_chunks>(call, blocks, j, shift);
@@ -225,11 +239,12 @@ void select(const Call& call, const Plan& plan, const Line& in, int64_t k, bool 
     launch<count_selected>(call, blocks, j);
     launch<scan_selected>(call, exactly(plan.rows, kMaxChunksPerRow), j);
   }
-  launch<write_selected<Write>>(call, exactly(std::min(plan.rows * plan.chunks, 8 * max_blocks(call)), kThreads), j,
-                                write);
+  launch<write_selected<Write>>(
+      call, exactly(std::min(plan.rows * plan.chunks, 8 * max_blocks(call)), kThreads), j, write);
 }
 
-tn_status topk(Call& call, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t given, bool largest, bool) {
+tn_status topk(Call& call, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t given,
+               bool largest, bool) {
   const int dim = wrap_dim(given, self.ndim());
   const Plan plan(self, dim, k);
   if (!plan.selects) return select_by_sort(call, values, indices, self, dim, dim, 0, k, largest);
@@ -238,14 +253,17 @@ tn_status topk(Call& call, Tensor values, Tensor indices, Tensor self, int64_t k
   select(call, plan, in, k, largest, call.workspace<char>() + pairs_bytes(plan, k),
          ToPairs{memory.pairs, plan.n, k, key_bits(in.code) == 32});
   sort_keyed(call, in.code, plan.n, plan.rows, memory);
-  gather_lines(call, in, line_of(values, dim), line_of(indices, dim), memory.pairs, plan.n, k, 0, k);
+  gather_lines(call, in, line_of(values, dim), line_of(indices, dim), memory.pairs, plan.n, k, 0,
+               k);
   return TN_OK;
 }
 
-tn_status kthvalue(Call& call, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t given, bool keepdim) {
+tn_status kthvalue(Call& call, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t given,
+                   bool keepdim) {
   const int dim = wrap_dim(given, self.ndim()), along = keepdim ? dim : -1;
   const Plan plan(self, dim, k);
-  if (!plan.selects) return select_by_sort(call, values, indices, self, dim, along, k - 1, 1, false);
+  if (!plan.selects)
+    return select_by_sort(call, values, indices, self, dim, along, k - 1, 1, false);
   const Line in = line_of(self, dim);
   select(call, plan, in, k, false, call.workspace<char>(),
          ToResults{in, line_of(values, along), line_of(indices, along)});
@@ -257,13 +275,15 @@ tn_status workspace(tn_call* call, uint64_t* bytes) {
   const Tensor self(call->in[0].u.tensor);
   const int64_t k = call->in[1].u.i64;
   const Plan plan(self, wrap_dim(call->in[2].u.i64, self.ndim()), k);
-  *bytes = !plan.selects ? sort_workspace_bytes(self.numel()) : plan.bytes() + (kPairs ? pairs_bytes(plan, k) : 0);
+  *bytes = !plan.selects ? sort_workspace_bytes(self.numel())
+                         : plan.bytes() + (kPairs ? pairs_bytes(plan, k) : 0);
   return TN_OK;
 }
 
 }  // namespace
 
 TN_KERNEL(topk, topk, dtypes("number").any_strides().workspace(workspace<true>).capture_safe());
-TN_KERNEL(kthvalue, kthvalue, dtypes("number").any_strides().workspace(workspace<false>).capture_safe());
+TN_KERNEL(kthvalue, kthvalue,
+          dtypes("number").any_strides().workspace(workspace<false>).capture_safe());
 
 }  // namespace tenon::cuda

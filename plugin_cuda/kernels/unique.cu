@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// _unique2, unique_dim and unique_consecutive: sorted (or given) positions, a flag where another value begins,
-// and the running count of flags as the group of each position. Each NaN is distinct.
+// _unique2, unique_dim and unique_consecutive: sorted (or given) positions, a flag where another
+// value begins, and the running count of flags as the group of each position. Each NaN is distinct.
 #include "plugin_cuda/device/copy.cuh"
 #include "plugin_cuda/device/selection.cuh"
 #include "plugin_cuda/device/slices.cuh"
@@ -46,7 +46,8 @@ __global__ void write_groups(Groups g) {
   for_each_counted(g, [&](int64_t i, bool first, int64_t to_here) {
     const int64_t group = to_here - 1, from = g.position(i);
     if (g.inverse != nullptr) g.inverse[from] = group;
-    if (g.counts != nullptr) atomicAdd(reinterpret_cast<unsigned long long*>(g.counts + group), 1ull);
+    if (g.counts != nullptr)
+      atomicAdd(reinterpret_cast<unsigned long long*>(g.counts + group), 1ull);
     if (!first) return;
     for (int k = 0; k < g.item; ++k) g.values[group * g.item + k] = g.in[from * g.item + k];
   });
@@ -63,7 +64,8 @@ tn_status unique(Call& call, const Tensor& self, bool sorted, bool inverse, bool
   g.n = n;
   g.chunk = chunk_of(n);
   g.chunks = ceil_div(n, g.chunk);
-  g.starts = reinterpret_cast<int64_t*>(call.workspace<char>() + call.workspace_bytes()) - (kMaxChunks + 1);
+  g.starts = reinterpret_cast<int64_t*>(call.workspace<char>() + call.workspace_bytes()) -
+             (kMaxChunks + 1);
   int64_t size = 0;
   if (n > 0) {
     if (sorted) {
@@ -100,13 +102,16 @@ struct SliceGroups {
 };
 
 __global__ void number_slices(uint32_t* order, int64_t n) {
-  for (int64_t i = global_thread(); i < n; i += global_threads()) order[i] = static_cast<uint32_t>(i);
+  for (int64_t i = global_thread(); i < n; i += global_threads())
+    order[i] = static_cast<uint32_t>(i);
 }
 
-// Merges neighboring runs of `width` slices in order: each slice finds its position in the other run. Stable.
+// Merges neighboring runs of `width` slices in order: each slice finds its position in the other
+// run. Stable.
 __global__ void merge_runs(Slices s, const uint32_t* from, uint32_t* to, int64_t width) {
   for (int64_t i = global_thread(); i < s.n; i += global_threads()) {
-    const int64_t start = i / (2 * width) * (2 * width), middle = start + width < s.n ? start + width : s.n;
+    const int64_t start = i / (2 * width) * (2 * width),
+                  middle = start + width < s.n ? start + width : s.n;
     const int64_t end = middle + width < s.n ? middle + width : s.n;
     const bool left = i < middle;
     int64_t low = left ? middle : start, high = left ? end : middle;
@@ -198,19 +203,22 @@ tn_status unique_slices(Call& call, const Tensor& self, int64_t given, bool sort
   if (out.numel() == 0) return TN_OK;
   dispatch_size(self.dtype(), [&](auto tag) {
     using U = tn_type(tag);
-    launch<copy_slices<U>>(call, shape_for(call, out.numel()), g.slices, g.first, out.data<U>(), kept, out.numel());
+    launch<copy_slices<U>>(call, shape_for(call, out.numel()), g.slices, g.first, out.data<U>(),
+                           kept, out.numel());
   });
   return TN_OK;
 }
 
-tn_status unique2(Call& call, Tensor, Tensor, Tensor, Tensor self, bool, bool inverse, bool counts) {
+tn_status unique2(Call& call, Tensor, Tensor, Tensor, Tensor self, bool, bool inverse,
+                  bool counts) {
   return unique(call, self, true, inverse, counts);
 }
-tn_status unique_dim(Call& call, Tensor, Tensor, Tensor, Tensor self, int64_t dim, bool, bool, bool) {
+tn_status unique_dim(Call& call, Tensor, Tensor, Tensor, Tensor self, int64_t dim, bool, bool,
+                     bool) {
   return unique_slices(call, self, dim, true);
 }
-tn_status unique_consecutive(Call& call, Tensor, Tensor, Tensor, Tensor self, bool inverse, bool counts,
-                             std::optional<int64_t> dim) {
+tn_status unique_consecutive(Call& call, Tensor, Tensor, Tensor, Tensor self, bool inverse,
+                             bool counts, std::optional<int64_t> dim) {
   if (dim && !(*dim == 0 && self.ndim() == 1)) return unique_slices(call, self, *dim, false);
   return unique(call, self, false, inverse, counts);
 }

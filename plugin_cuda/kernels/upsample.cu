@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Resampling: the device computes a table of indices and weights per axis, then each thread computes one element from
-// the tables. Gradients are gathered, too: a binary search of the tables finds the range of outputs that use an
-// element. 16-bit floats are computed in float, uint8 with integer weights.
+// Resampling: the device computes a table of indices and weights per axis, then each thread
+// computes one element from the tables. Gradients are gathered, too: a binary search of the tables
+// finds the range of outputs that use an element. 16-bit floats are computed in float, uint8 with
+// integer weights.
 #include <cmath>
 #include <initializer_list>
 
@@ -41,7 +42,8 @@ namespace {
 using namespace sdk;
 using OptFloat = std::optional<double>;
 
-// Entries `o * taps + t` of output element o, and of input element i the range of output elements that use it.
+// Entries `o * taps + t` of output element o, and of input element i the range of output elements
+// that use it.
 struct Axis {
   int32_t in, out, taps;
   Divider in_size, out_size;
@@ -134,12 +136,14 @@ __global__ void resample(Axes s, uint32_t n, const T* x, T* y) {
   for (int64_t i = global_thread(); i < n; i += global_threads()) {
     const Position p = position(static_cast<uint32_t>(i), s.d.out_size, s.h.out_size, s.w.out_size);
     const T* const plane = x + p.plane * s.in_plane;
-    const int32_t d0 = static_cast<int32_t>(p.d) * s.d.taps, h0 = static_cast<int32_t>(p.h) * s.h.taps,
+    const int32_t d0 = static_cast<int32_t>(p.d) * s.d.taps,
+                  h0 = static_cast<int32_t>(p.h) * s.h.taps,
                   w0 = static_cast<int32_t>(p.w) * s.w.taps;
     C sum = 0;
     for (int32_t kd = d0; kd < d0 + s.d.taps; ++kd) {
       for (int32_t kh = h0; kh < h0 + s.h.taps; ++kh) {
-        const T* const line = plane + (static_cast<int64_t>(s.d.index[kd]) * s.h.in + s.h.index[kh]) * s.w.in;
+        const T* const line =
+            plane + (static_cast<int64_t>(s.d.index[kd]) * s.h.in + s.h.index[kh]) * s.w.in;
         C part = 0;
         for (int32_t kw = w0; kw < w0 + s.w.taps; ++kw) {
           part += weight_at<C>(s.w, kw) * static_cast<C>(line[s.w.index[kw]]);
@@ -165,7 +169,8 @@ template <class T, class C>
 __global__ void gather_gradient(Axes s, uint32_t n, const T* dy, T* dx) {
   for (int64_t i = global_thread(); i < n; i += global_threads()) {
     const Position p = position(static_cast<uint32_t>(i), s.d.in_size, s.h.in_size, s.w.in_size);
-    const int32_t d = static_cast<int32_t>(p.d), h = static_cast<int32_t>(p.h), w = static_cast<int32_t>(p.w);
+    const int32_t d = static_cast<int32_t>(p.d), h = static_cast<int32_t>(p.h),
+                  w = static_cast<int32_t>(p.w);
     const T* const plane = dy + p.plane * s.out_plane;
     C sum = 0;
     for (int32_t od = s.d.from[d]; od < s.d.to[d]; ++od) {
@@ -235,12 +240,15 @@ __global__ void resample_bytes(Axes s, uint32_t n, const uint8_t* x, uint8_t* y)
   const int32_t h_bits = *s.h.bits, w_bits = *s.w.bits;
   for (int64_t i = global_thread(); i < n; i += global_threads()) {
     const Position p = position(static_cast<uint32_t>(i), s.d.out_size, s.h.out_size, s.w.out_size);
-    const int32_t h0 = static_cast<int32_t>(p.h) * s.h.taps, w0 = static_cast<int32_t>(p.w) * s.w.taps;
+    const int32_t h0 = static_cast<int32_t>(p.h) * s.h.taps,
+                  w0 = static_cast<int32_t>(p.w) * s.w.taps;
     int32_t sum = rounding(h_bits);
     for (int32_t kh = h0; kh < h0 + s.h.taps; ++kh) {
-      const uint8_t* const line = x + p.plane * s.in_plane + static_cast<int64_t>(s.h.index[kh]) * s.w.in;
+      const uint8_t* const line =
+          x + p.plane * s.in_plane + static_cast<int64_t>(s.h.index[kh]) * s.w.in;
       int32_t part = rounding(w_bits);
-      for (int32_t kw = w0; kw < w0 + s.w.taps; ++kw) part += s.w.integer_weight[kw] * line[s.w.index[kw]];
+      for (int32_t kw = w0; kw < w0 + s.w.taps; ++kw)
+        part += s.w.integer_weight[kw] * line[s.w.index[kw]];
       sum += s.h.integer_weight[kh] * as_byte(part, w_bits);
     }
     y[i] = static_cast<uint8_t>(as_byte(sum, h_bits));
@@ -252,11 +260,13 @@ struct Plan {
   ResampleLine lines[3];
   int64_t planes = 0;
 
-  Plan(const Tensor& in, const Tensor& out, Resampling how, bool align_corners, const OptFloat* scales) {
+  Plan(const Tensor& in, const Tensor& out, Resampling how, bool align_corners,
+       const OptFloat* scales) {
     planes = in.size(0) * in.size(1);
     const int nd = in.ndim() - 2;
     for (int d = 0; d < nd; ++d) {
-      lines[3 - nd + d] = ResampleLine(how, in.size(d + 2), out.size(d + 2), align_corners, scales[d]);
+      lines[3 - nd + d] =
+          ResampleLine(how, in.size(d + 2), out.size(d + 2), align_corners, scales[d]);
     }
   }
   int64_t in_plane() const { return lines[0].in * lines[1].in * lines[2].in; }
@@ -316,18 +326,21 @@ struct Plan {
 
 template <Resampling how, bool back>
 tn_status workspace(tn_call* call, uint64_t* bytes) {
-  const Tensor a(call->in[0].u.tensor), b(call->out[0].u.tensor), in = back ? b : a, out = back ? a : b;
+  const Tensor a(call->in[0].u.tensor), b(call->out[0].u.tensor), in = back ? b : a,
+                                                                  out = back ? a : b;
   const uint32_t nd = static_cast<uint32_t>(in.ndim() - 2), first = call->n_in - nd;
   OptFloat scales[3];
-  for (uint32_t d = 0; d < nd; ++d) scales[d] = sdk::detail::Unpack<OptFloat>::get(call->in[first + d]);
+  for (uint32_t d = 0; d < nd; ++d)
+    scales[d] = sdk::detail::Unpack<OptFloat>::get(call->in[first + d]);
   const tn_value& before = call->in[first - 1];
-  const Plan plan(in, out, how, before.tag == TN_TAG_BOOL && sdk::detail::Unpack<bool>::get(before), scales);
+  const Plan plan(in, out, how, before.tag == TN_TAG_BOOL && sdk::detail::Unpack<bool>::get(before),
+                  scales);
   *bytes = plan.fits() ? static_cast<uint64_t>(plan.bytes()) : 0;
   return TN_OK;
 }
 
-tn_status forward(const Call& call, const Tensor& out, const Tensor& self, Resampling how, bool align_corners,
-                  std::initializer_list<OptFloat> scales) {
+tn_status forward(const Call& call, const Tensor& out, const Tensor& self, Resampling how,
+                  bool align_corners, std::initializer_list<OptFloat> scales) {
   if (out.numel() == 0) return TN_OK;
   const Plan plan(self, out, how, align_corners, scales.begin());
   if (!plan.fits()) return TN_DECLINED;
@@ -343,8 +356,8 @@ tn_status forward(const Call& call, const Tensor& out, const Tensor& self, Resam
     if (plan.is_nearest()) {
       dispatch_size(self.dtype(), [&](auto tag) {
         using U = tn_type(tag);
-        launch<gather_nearest<U>>(call, shape_for(call, n, 256, 2), s, n, self.data<const U>() + from,
-                                  out.data<U>() + to);
+        launch<gather_nearest<U>>(call, shape_for(call, n, 256, 2), s, n,
+                                  self.data<const U>() + from, out.data<U>() + to);
       });
     } else if (bytes) {
       launch<resample_bytes>(call, shape_for(call, n), s, n, self.data<const uint8_t>() + from,
@@ -352,16 +365,16 @@ tn_status forward(const Call& call, const Tensor& out, const Tensor& self, Resam
     } else {
       dispatch_floating(self.dtype(), [&](auto tag) {
         using T = tn_type(tag);
-        launch<resample<T, compute_t<T>>>(call, shape_for(call, n), s, n, self.data<const T>() + from,
-                                          out.data<T>() + to);
+        launch<resample<T, compute_t<T>>>(call, shape_for(call, n), s, n,
+                                          self.data<const T>() + from, out.data<T>() + to);
       });
     }
   });
   return TN_OK;
 }
 
-tn_status backward(const Call& call, const Tensor& out, const Tensor& grad, Resampling how, bool align_corners,
-                   std::initializer_list<OptFloat> scales) {
+tn_status backward(const Call& call, const Tensor& out, const Tensor& grad, Resampling how,
+                   bool align_corners, std::initializer_list<OptFloat> scales) {
   if (out.numel() == 0) return TN_OK;
   const Plan plan(out, grad, how, align_corners, scales.begin());
   if (!plan.fits()) return TN_DECLINED;
@@ -387,11 +400,13 @@ tn_status aligned_line(Call& c, Tensor out, Tensor self, Ints, bool corners, Opt
   return forward(c, out, self, how, corners, {w});
 }
 template <Resampling how>
-tn_status aligned_plane(Call& c, Tensor out, Tensor self, Ints, bool corners, OptFloat h, OptFloat w) {
+tn_status aligned_plane(Call& c, Tensor out, Tensor self, Ints, bool corners, OptFloat h,
+                        OptFloat w) {
   return forward(c, out, self, how, corners, {h, w});
 }
 template <Resampling how>
-tn_status aligned_volume(Call& c, Tensor out, Tensor self, Ints, bool corners, OptFloat d, OptFloat h, OptFloat w) {
+tn_status aligned_volume(Call& c, Tensor out, Tensor self, Ints, bool corners, OptFloat d,
+                         OptFloat h, OptFloat w) {
   return forward(c, out, self, how, corners, {d, h, w});
 }
 template <Resampling how>
@@ -407,16 +422,18 @@ tn_status volume(Call& c, Tensor out, Tensor self, Ints, OptFloat d, OptFloat h,
   return forward(c, out, self, how, false, {d, h, w});
 }
 template <Resampling how>
-tn_status backward_aligned_line(Call& c, Tensor out, Tensor grad, Ints, Ints, bool corners, OptFloat w) {
+tn_status backward_aligned_line(Call& c, Tensor out, Tensor grad, Ints, Ints, bool corners,
+                                OptFloat w) {
   return backward(c, out, grad, how, corners, {w});
 }
 template <Resampling how>
-tn_status backward_aligned_plane(Call& c, Tensor out, Tensor grad, Ints, Ints, bool corners, OptFloat h, OptFloat w) {
+tn_status backward_aligned_plane(Call& c, Tensor out, Tensor grad, Ints, Ints, bool corners,
+                                 OptFloat h, OptFloat w) {
   return backward(c, out, grad, how, corners, {h, w});
 }
 template <Resampling how>
-tn_status backward_aligned_volume(Call& c, Tensor out, Tensor grad, Ints, Ints, bool corners, OptFloat d, OptFloat h,
-                                  OptFloat w) {
+tn_status backward_aligned_volume(Call& c, Tensor out, Tensor grad, Ints, Ints, bool corners,
+                                  OptFloat d, OptFloat h, OptFloat w) {
   return backward(c, out, grad, how, corners, {d, h, w});
 }
 template <Resampling how>
@@ -428,19 +445,21 @@ tn_status backward_plane(Call& c, Tensor out, Tensor grad, Ints, Ints, OptFloat 
   return backward(c, out, grad, how, false, {h, w});
 }
 template <Resampling how>
-tn_status backward_volume(Call& c, Tensor out, Tensor grad, Ints, Ints, OptFloat d, OptFloat h, OptFloat w) {
+tn_status backward_volume(Call& c, Tensor out, Tensor grad, Ints, Ints, OptFloat d, OptFloat h,
+                          OptFloat w) {
   return backward(c, out, grad, how, false, {d, h, w});
 }
 
 constexpr Resampling kNearest = Resampling::kNearest, kNearestExact = Resampling::kNearestExact,
-                     kLinear = Resampling::kLinear, kCubic = Resampling::kCubic, kLinearWide = Resampling::kLinearWide,
-                     kCubicWide = Resampling::kCubicWide;
+                     kLinear = Resampling::kLinear, kCubic = Resampling::kCubic,
+                     kLinearWide = Resampling::kLinearWide, kCubicWide = Resampling::kCubicWide;
 
 }  // namespace
 
 #define RESAMPLE(op, shape, how, types)                                                      \
   TN_KERNEL(op, shape<how>, dtypes(types).workspace(&workspace<how, false>).capture_safe()); \
-  TN_KERNEL(op##_backward, backward_##shape<how>, dtypes("floating").workspace(&workspace<how, true>).capture_safe())
+  TN_KERNEL(op##_backward, backward_##shape<how>,                                            \
+            dtypes("floating").workspace(&workspace<how, true>).capture_safe())
 RESAMPLE(upsample_linear1d, aligned_line, kLinear, "floating");
 RESAMPLE(upsample_bilinear2d, aligned_plane, kLinear, "floating,uint8");
 RESAMPLE(upsample_trilinear3d, aligned_volume, kLinear, "floating");

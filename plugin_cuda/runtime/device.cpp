@@ -76,7 +76,8 @@ tn_status alloc_pinned(void*, uint64_t bytes, void** host) {
   (void)cudaGetDevice(&index);
   return guarded(index, [&] {
     UncapturedGuard uncaptured;
-    CUDA_CALL(index, cudaHostAlloc, host, std::max<uint64_t>(bytes, 1), cudaHostAllocPortable | cudaHostAllocMapped);
+    CUDA_CALL(index, cudaHostAlloc, host, std::max<uint64_t>(bytes, 1),
+              cudaHostAllocPortable | cudaHostAllocMapped);
   });
 }
 
@@ -97,7 +98,8 @@ void enable_peer_access(int from, int to) {
     const cudaError_t status = cudaDeviceEnablePeerAccess(from, 0);
     (void)cudaGetLastError();
     if (status != cudaErrorPeerAccessAlreadyEnabled && status != cudaSuccess) {
-      throw Error(TN_ERROR_BACKEND, "cudaDeviceEnablePeerAccess failed: ", cudaGetErrorName(status));
+      throw Error(TN_ERROR_BACKEND,
+                  "cudaDeviceEnablePeerAccess failed: ", cudaGetErrorName(status));
     }
   }
   g.peers |= 1u << from;
@@ -107,8 +109,8 @@ void finish_async(int index, cudaStream_t s, const char* what) {
   if (blocking()) launched(cudaSuccess, index, s, what);
 }
 
-tn_status copy(void*, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device, const void* src,
-               uint64_t src_offset, uint64_t bytes, tn_stream* stream) {
+tn_status copy(void*, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device,
+               const void* src, uint64_t src_offset, uint64_t bytes, tn_stream* stream) {
   const bool from_host = src_device.type == TN_CPU, to_host = dst_device.type == TN_CPU;
   const int index = to_host ? src_device.index : dst_device.index;
   return guarded(index, [&] {
@@ -130,7 +132,8 @@ tn_status copy(void*, tn_device dst_device, void* dst, uint64_t dst_offset, tn_d
 }
 
 tn_status sync(void*, int32_t index, tn_stream* stream) {
-  if (!forked() && index < count() && !gpu(index).used.load(std::memory_order_acquire)) return TN_OK;
+  if (!forked() && index < count() && !gpu(index).used.load(std::memory_order_acquire))
+    return TN_OK;
   return guarded(index, [&] {
     if (stream) {
       CUDA_CALL(index, cudaStreamSynchronize, stream->stream);
@@ -141,14 +144,16 @@ tn_status sync(void*, int32_t index, tn_stream* stream) {
 }
 
 tn_status stream_sync(void*, int32_t index, tn_stream* stream) {
-  if (!forked() && index < count() && !gpu(index).used.load(std::memory_order_acquire)) return TN_OK;
+  if (!forked() && index < count() && !gpu(index).used.load(std::memory_order_acquire))
+    return TN_OK;
   return guarded(index, [&] { CUDA_CALL(index, cudaStreamSynchronize, native(index, stream)); });
 }
 
-// A single pattern is copied: the runtime has staged it when the call returns. A capture would keep only its address;
-// there, and for n > 1, a pattern of different bytes is written by one strided memset per byte.
-tn_status fill(void*, int32_t index, void* dst, uint64_t offset, const void* pattern, uint32_t pattern_bytes,
-               uint64_t n, tn_stream* stream) {
+// A single pattern is copied: the runtime has staged it when the call returns. A capture would keep
+// only its address; there, and for n > 1, a pattern of different bytes is written by one strided
+// memset per byte.
+tn_status fill(void*, int32_t index, void* dst, uint64_t offset, const void* pattern,
+               uint32_t pattern_bytes, uint64_t n, tn_stream* stream) {
   return guarded(index, [&] {
     if (n == 0) return;
     const auto* p = static_cast<const unsigned char*>(pattern);
@@ -210,7 +215,9 @@ tn_status event_record(void*, int32_t index, tn_event* event, tn_stream* stream)
 }
 
 tn_status event_wait(void*, int32_t index, tn_event* event, tn_stream* stream) {
-  return guarded(index, [&] { CUDA_CALL(index, cudaStreamWaitEvent, native(index, stream), event->event, 0); });
+  return guarded(index, [&] {
+    CUDA_CALL(index, cudaStreamWaitEvent, native(index, stream), event->event, 0);
+  });
 }
 
 int32_t is_done(cudaError_t status, const char* call, int32_t index) {
@@ -229,7 +236,9 @@ tn_status event_query(void*, int32_t index, tn_event* event, int32_t* done) {
 }
 
 tn_status stream_query(void*, int32_t index, tn_stream* stream, int32_t* done) {
-  return guarded(index, [&] { *done = is_done(cudaStreamQuery(native(index, stream)), "cudaStreamQuery", index); });
+  return guarded(index, [&] {
+    *done = is_done(cudaStreamQuery(native(index, stream)), "cudaStreamQuery", index);
+  });
 }
 
 tn_status event_sync(void*, int32_t index, tn_event* event) {
@@ -238,7 +247,8 @@ tn_status event_sync(void*, int32_t index, tn_event* event) {
 
 tn_status event_elapsed(void*, int32_t index, tn_event* begin, tn_event* end, double* ms) {
   return guarded(index, [&] {
-    if (!begin->recorded || !end->recorded) throw Error(TN_ERROR_VALUE, "the event was never recorded");
+    if (!begin->recorded || !end->recorded)
+      throw Error(TN_ERROR_VALUE, "the event was never recorded");
     float passed = 0;
     CUDA_CALL(index, cudaEventSynchronize, end->event);
     CUDA_CALL(index, cudaEventElapsedTime, &passed, begin->event, end->event);
@@ -278,7 +288,8 @@ extern const tn_device_api kDeviceApi =
         .fill(fill)
         .streams(stream_create, stream_destroy, stream_sync, stream_query)
         .native_stream(native_stream)
-        .events(event_create, event_destroy, event_record, event_wait, event_query, event_elapsed, event_sync)
+        .events(event_create, event_destroy, event_record, event_wait, event_query, event_elapsed,
+                event_sync)
         .pinned(alloc_pinned, free_pinned)
         .last_error(last_error);
 

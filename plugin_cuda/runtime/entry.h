@@ -9,8 +9,8 @@
 
 namespace tenon::cuda {
 
-// For TN_PLUGIN_INIT. fault(): why other libraries do not fit, or an empty text; it is called before devices are
-// searched.
+// For TN_PLUGIN_INIT. fault(): why other libraries do not fit, or an empty text; it is called
+// before devices are searched.
 template <class Fault>
 tn_status open_devices(const Fault& fault, tn_str* why) {
   static auto& text = *new std::string;  // read after the return

@@ -14,8 +14,8 @@ namespace {
 
 tn_status begin(void*, int32_t index, tn_stream* stream) {
   return guarded(index, [&] {
-    check(cudaStreamBeginCapture(native(index, stream), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture",
-          index);
+    check(cudaStreamBeginCapture(native(index, stream), cudaStreamCaptureModeThreadLocal),
+          "cudaStreamBeginCapture", index);
   });
 }
 
@@ -27,7 +27,8 @@ tn_status end(void*, int32_t index, tn_stream* stream, tn_graph** out) {
     cudaGraph_t graph = nullptr;
     check(cudaStreamEndCapture(native(index, stream), &graph), "cudaStreamEndCapture", index);
     auto g = std::unique_ptr<tn_graph>(new (std::nothrow) tn_graph{});
-    const cudaError_t status = g ? cudaGraphInstantiate(&g->exec, graph, 0) : cudaErrorMemoryAllocation;
+    const cudaError_t status =
+        g ? cudaGraphInstantiate(&g->exec, graph, 0) : cudaErrorMemoryAllocation;
     cudaGraphDestroy(graph);  // the instantiated graph does not need it
     check(status, "cudaGraphInstantiate", index);
     *out = g.release();
@@ -53,6 +54,10 @@ void destroy(void*, int32_t index, tn_graph* graph) {
 }  // namespace
 
 extern const tn_ext_graph_capture kGraphCapture = {
-    {sizeof(tn_ext_graph_capture), TN_EXT_GRAPH_CAPTURE, 0, &kIpc.head}, begin, end, launch, destroy};
+    {sizeof(tn_ext_graph_capture), TN_EXT_GRAPH_CAPTURE, 0, &kIpc.head},
+    begin,
+    end,
+    launch,
+    destroy};
 
 }  // namespace tenon::cuda

@@ -32,10 +32,11 @@ std::string version_text(int v) { return sdk::join(v / 1000, ".", v % 1000 / 10)
 // A library of another major version has another file name, but a link may hide that.
 void check_version() {
   int version = 0;
-  if (cudaRuntimeGetVersion(&version) != cudaSuccess || version / 1000 == CUDART_VERSION / 1000) return;
-  throw Error(TN_ERROR_BACKEND, "libcudart is of CUDA ", version_text(version), ", this plugin was built with ",
-              version_text(CUDART_VERSION), "; install the runtime of CUDA ", CUDART_VERSION / 1000,
-              " or rebuild the plugin");
+  if (cudaRuntimeGetVersion(&version) != cudaSuccess || version / 1000 == CUDART_VERSION / 1000)
+    return;
+  throw Error(TN_ERROR_BACKEND, "libcudart is of CUDA ", version_text(version),
+              ", this plugin was built with ", version_text(CUDART_VERSION),
+              "; install the runtime of CUDA ", CUDART_VERSION / 1000, " or rebuild the plugin");
 }
 
 // Errors after which the context answers every call with the same error.
@@ -65,9 +66,10 @@ void mark_dead(Gpu& g, int index, const std::string& what) {
   if (g.dead.load()) return;
   g.why_dead = sdk::join("device cuda:", index, " is lost to this process since ", what);
   if (const char* kernel = g.last_kernel.load()) {
-    g.why_dead += g_blocking ? sdk::join("; the kernel that failed is ", std::string_view(kernel))
-                             : sdk::join("; the kernel launched last before is ", std::string_view(kernel),
-                                         " (TENON_CUDA_BLOCKING=1 finds the one that failed)");
+    g.why_dead += g_blocking
+                      ? sdk::join("; the kernel that failed is ", std::string_view(kernel))
+                      : sdk::join("; the kernel launched last before is ", std::string_view(kernel),
+                                  " (TENON_CUDA_BLOCKING=1 finds the one that failed)");
   }
   g.why_dead += "; the CPU can still be used, the device by a new process";
   g.dead.store(true);
@@ -82,12 +84,14 @@ std::string find_devices() {
     cudaDriverGetVersion(&driver);
     (void)cudaGetLastError();
     return driver == 0 ? "no NVIDIA driver is installed (libcuda.so.1)"
-                       : sdk::join("the NVIDIA driver is of CUDA ", version_text(driver), ", this plugin needs ",
-                                   version_text(CUDART_VERSION), "; install a newer driver");
+                       : sdk::join("the NVIDIA driver is of CUDA ", version_text(driver),
+                                   ", this plugin needs ", version_text(CUDART_VERSION),
+                                   "; install a newer driver");
   }
   (void)cudaGetLastError();
   if (status != cudaSuccess) {
-    return sdk::join("no usable device: ", cudaGetErrorName(status), " (", cudaGetErrorString(status), ")");
+    return sdk::join("no usable device: ", cudaGetErrorName(status), " (",
+                     cudaGetErrorString(status), ")");
   }
   if (n == 0) return "the NVIDIA driver finds no device; CUDA_VISIBLE_DEVICES may hide it";
   n = n < kMaxDevices ? n : kMaxDevices;
@@ -126,7 +130,8 @@ void stop() {
 std::string description() {
   int driver = 0;
   cudaDriverGetVersion(&driver);
-  std::string s = sdk::join("CUDA ", version_text(CUDART_VERSION), ", driver ", version_text(driver));
+  std::string s =
+      sdk::join("CUDA ", version_text(CUDART_VERSION), ", driver ", version_text(driver));
   for (int i = 0; i < count(); ++i) {
     const cudaDeviceProp& p = g_gpus[i].props;
     s += sdk::join(i == 0 ? "; " : ", ", std::string_view(p.name), " (sm_", p.major, p.minor, ", ",
@@ -156,10 +161,10 @@ void check(cudaError_t status, const char* call, int index) {
 
 void check_usable(int index) {
   if (forked()) {
-    throw Error(
-        TN_ERROR_BACKEND,
-        "CUDA was opened before this process was forked, and a child cannot use it; use it after the fork only, "
-        "or start the child with exec");
+    throw Error(TN_ERROR_BACKEND,
+                "CUDA was opened before this process was forked, and a child cannot use it; use it "
+                "after the fork only, "
+                "or start the child with exec");
   }
   Gpu& g = gpu(index);
   if (g.dead.load(std::memory_order_acquire)) throw Error(TN_ERROR_BACKEND, g.why_dead);
@@ -188,7 +193,8 @@ DeviceGuard::~DeviceGuard() {
 ReleaseGuard::ReleaseGuard(int index) noexcept {
   cudaThreadExchangeStreamCaptureMode(&mode_);
   int now = index;
-  if (cudaGetDevice(&now) == cudaSuccess && now != index && cudaSetDevice(index) == cudaSuccess) before_ = now;
+  if (cudaGetDevice(&now) == cudaSuccess && now != index && cudaSetDevice(index) == cudaSuccess)
+    before_ = now;
 }
 
 ReleaseGuard::~ReleaseGuard() {

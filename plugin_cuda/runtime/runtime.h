@@ -38,21 +38,23 @@ struct Gpu {
   uint32_t peers = 0;  // bit i: direct access to device i has been tried
 };
 
-// Finds the devices, once. Returns why there is none, or an empty text. Throws sdk::Error if the libraries do not fit.
+// Finds the devices, once. Returns why there is none, or an empty text. Throws sdk::Error if the
+// libraries do not fit.
 std::string start();
 void stop();
 std::string description();
 int count();
 Gpu& gpu(int index);  // throws for an index that no device has
 
-// Throws sdk::Error with the names of the call and the error. A sticky error is stored, and every later use of the
-// device fails with it immediately.
+// Throws sdk::Error with the names of the call and the error. A sticky error is stored, and every
+// later use of the device fails with it immediately.
 void check(cudaError_t status, const char* call, int index = -1);
 // Throws if the device is dead, or if this process was forked from one that used CUDA.
 void check_usable(int index);
 bool forked() noexcept;
 
-// Makes the device the thread's current one. The first guard of a device creates its context. Throws as check_usable().
+// Makes the device the thread's current one. The first guard of a device creates its context.
+// Throws as check_usable().
 class DeviceGuard {
  public:
   explicit DeviceGuard(int index);
@@ -89,8 +91,9 @@ class UncapturedGuard {
 // The CUDA stream of an ABI stream; null: the device's main stream. Requires a DeviceGuard.
 cudaStream_t native(int index, const tn_stream* stream);
 
-// Call after every kernel launch: raises the launch's error, and with TENON_CUDA_BLOCKING waits for the kernel, so that
-// its own op raises its error. `kernel` is a literal that contains the op's name.
+// Call after every kernel launch: raises the launch's error, and with TENON_CUDA_BLOCKING waits for
+// the kernel, so that its own op raises its error. `kernel` is a literal that contains the op's
+// name.
 void launched(cudaError_t status, int index, cudaStream_t stream, const char* kernel);
 bool capturing(int index, cudaStream_t stream);
 bool blocking() noexcept;    // TENON_CUDA_BLOCKING
@@ -105,7 +108,8 @@ tn_status report(tn_status code, std::string_view text) noexcept;
 tn_status report_current() noexcept;
 }  // namespace detail
 
-// Runs the body of a vtable function on the device; exceptions become a status and the text of last_error.
+// Runs the body of a vtable function on the device; exceptions become a status and the text of
+// last_error.
 template <class F>
 tn_status guarded(int index, F body) noexcept {
   try {

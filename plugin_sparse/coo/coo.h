@@ -27,7 +27,9 @@ inline bool on_host(const Tensor& t) { return t.device().type == TN_CPU; }
 
 inline constexpr int64_t kAll = -1;  // a size to be inferred
 inline std::vector<int64_t> to_vector(Ints v) { return {v.begin(), v.end()}; }
-inline Ints span(const std::vector<int64_t>& v) { return {v.data(), static_cast<int64_t>(v.size())}; }
+inline Ints span(const std::vector<int64_t>& v) {
+  return {v.data(), static_cast<int64_t>(v.size())};
+}
 // Sizes of the values: n, then the sizes of t from the sparse ones on.
 std::vector<int64_t> value_sizes(int64_t n, Ints sizes, int sparse_dim);
 
@@ -56,7 +58,9 @@ class Ops {
   Ops(const Ops&) = delete;
 
   // The first result of an operator.
-  Tensor operator()(std::string_view op, std::initializer_list<tn_value> in) { return call_many(op, in, 1)[0]; }
+  Tensor operator()(std::string_view op, std::initializer_list<tn_value> in) {
+    return call_many(op, in, 1)[0];
+  }
   std::vector<Tensor> call_many(std::string_view op, std::initializer_list<tn_value> in, int n);
   Tensor stack(const std::vector<Tensor>& parts, int64_t dim, std::string_view op = "stack");
   Tensor cat(const std::vector<Tensor>& parts, int64_t dim) { return stack(parts, dim, "cat"); }
@@ -66,7 +70,9 @@ class Ops {
   Tensor arange(int64_t n, Device device);
   // The elements of a small int64 tensor; synchronizes with the device.
   std::vector<int64_t> read(const Tensor& t);
-  Tensor row(const Tensor& t, int64_t i) { return (*this)("select.int", {value(t), value(int64_t{0}), value(i)}); }
+  Tensor row(const Tensor& t, int64_t i) {
+    return (*this)("select.int", {value(t), value(int64_t{0}), value(i)});
+  }
   Tensor index_select(const Tensor& t, int64_t dim, const Tensor& index) {
     return (*this)("index_select", {value(t), value(dim), value(index)});
   }
@@ -76,7 +82,8 @@ class Ops {
   Tensor keys(const Tensor& indices, Ints sizes);
   // The inverse of keys().
   Tensor columns(const Tensor& keys, Ints sizes);
-  // Positions of equal keys in two lists: for each of `wanted`, in order, all in `sorted` from the first on.
+  // Positions of equal keys in two lists: for each of `wanted`, in order, all in `sorted` from the
+  // first on.
   struct Matches {
     Tensor wanted, sorted;
   };
@@ -85,7 +92,8 @@ class Ops {
   // to.index_add_(dim 0), alpha * from.
   void add_rows(const Tensor& to, const Tensor& index, const Tensor& from,
                 const Scalar& alpha = Scalar::of(int64_t{1}));
-  // The same as the sum with a sparse tensor of these rows: in a fixed order if the device has a kernel for that.
+  // The same as the sum with a sparse tensor of these rows: in a fixed order if the device has a
+  // kernel for that.
   void add_rows_in_order(const Tensor& to, const Tensor& index, const Tensor& from,
                          const Scalar& alpha = Scalar::of(int64_t{1}));
 
@@ -98,13 +106,17 @@ class Ops {
 struct Coo {
   Tensor indices, values;
 };
-// The parts of t, coalesced; and of what has these parts, the sparse sizes being the first of `sizes`.
+// The parts of t, coalesced; and of what has these parts, the sparse sizes being the first of
+// `sizes`.
 Coo coalesce(Ops& op, const Tensor& t);
 Coo coalesce(Ops& op, const Tensor& indices, const Tensor& values, Ints sizes);
 
 // The components of output i.
-void set_output(const Call& call, uint32_t i, const Tensor& indices, const Tensor& values, bool coalesced);
-inline void set_output(const Call& call, const Coo& t) { set_output(call, 0, t.indices, t.values, true); }
+void set_output(const Call& call, uint32_t i, const Tensor& indices, const Tensor& values,
+                bool coalesced);
+inline void set_output(const Call& call, const Coo& t) {
+  set_output(call, 0, t.indices, t.values, true);
+}
 // Components of output 0, without elements.
 void set_empty_output(const Call& call, Ints sizes, int sparse_dim, DType dtype);
 

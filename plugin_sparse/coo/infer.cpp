@@ -70,7 +70,8 @@ tn_status products(const Rule& r) {
 
 tn_status quotients(const Rule& r) {
   if (r.sparse(1) || r.tensor(1).ndim() != 0)
-    throw Error(TN_ERROR, "a sparse tensor can be divided by a scalar only, got a divisor of shape ",
+    throw Error(TN_ERROR,
+                "a sparse tensor can be divided by a scalar only, got a divisor of shape ",
                 r.tensor(1).sizes());
   return r.coo();
 }
@@ -101,7 +102,8 @@ tn_status made(const Rule& r) {
 }
 tn_status made_of_parts(const Rule& r) {
   const tn_value& parts = r.call->in[0];
-  if (parts.len == 0 || !parts.u.tensors[parts.len - 1]) throw Error(TN_ERROR_VALUE, "expected indices and values");
+  if (parts.len == 0 || !parts.u.tensors[parts.len - 1])
+    throw Error(TN_ERROR_VALUE, "expected indices and values");
   r.shape(r.ints(1), parts.u.tensors[parts.len - 1]->dtype);
   return r.coo();
 }
@@ -133,12 +135,14 @@ tn_status masked(const Rule& r) {
 }
 tn_status masked_product(const Rule& r) {
   const Tensor mask = r.tensor(0), a = r.tensor(1), b = r.tensor(2);
-  const bool fits = r.sparse(0) && !r.sparse(1) && !r.sparse(2) && mask.ndim() == 2 && sparse_dim(mask) == 2 &&
-                    a.ndim() == 2 && b.ndim() == 2 && a.size(0) == mask.size(0) && b.size(1) == mask.size(1) &&
+  const bool fits = r.sparse(0) && !r.sparse(1) && !r.sparse(2) && mask.ndim() == 2 &&
+                    sparse_dim(mask) == 2 && a.ndim() == 2 && b.ndim() == 2 &&
+                    a.size(0) == mask.size(0) && b.size(1) == mask.size(1) &&
                     a.size(1) == b.size(0) && a.dtype() == b.dtype();
   if (!fits)
     throw Error(TN_ERROR_VALUE,
-                "expected a sparse matrix and two strided ones of one dtype whose product has its sizes, got ",
+                "expected a sparse matrix and two strided ones of one dtype whose product has its "
+                "sizes, got ",
                 mask.sizes(), ", ", a.sizes(), " and ", b.sizes());
   r.shape(mask.sizes(), a.dtype());
   return r.coo();
@@ -146,8 +150,10 @@ tn_status masked_product(const Rule& r) {
 tn_status value_rows(const Rule& r) {
   const Tensor self = r.tensor(0), at = r.tensor(1);
   if (at.ndim() != 2 || at.size(0) > self.ndim())
-    throw Error(TN_ERROR_VALUE, "indices must be a matrix of at most ", self.ndim(), " rows, got ", at.sizes());
-  const std::vector<int64_t> s = value_sizes(at.size(1), self.sizes(), static_cast<int>(at.size(0)));
+    throw Error(TN_ERROR_VALUE, "indices must be a matrix of at most ", self.ndim(), " rows, got ",
+                at.sizes());
+  const std::vector<int64_t> s =
+      value_sizes(at.size(1), self.sizes(), static_cast<int>(at.size(0)));
   r.shape(span(s), self.dtype());
   return r.strided();
 }
@@ -158,21 +164,24 @@ tn_status shared_values(const Rule& r) {
 tn_status hybrid_product(const Rule& r) {
   const Tensor a = r.tensor(0), b = r.tensor(1);
   if (!r.sparse(0) || r.sparse(1) || a.ndim() != 2 || b.ndim() != 2 || a.size(1) != b.size(0))
-    throw Error(TN_ERROR_VALUE, "expected a sparse matrix and a strided one that fits it, got ", a.sizes(), " and ",
-                b.sizes());
+    throw Error(TN_ERROR_VALUE, "expected a sparse matrix and a strided one that fits it, got ",
+                a.sizes(), " and ", b.sizes());
   const int64_t s[] = {a.size(0), b.size(1)};
   r.shape(Ints(s, 2), a.dtype());
   return r.coo();
 }
 tn_status sparse_sum_of_product(const Rule& r) {
   const Tensor a = r.tensor(1), b = r.tensor(2);
-  if (!r.sparse(0) || !r.sparse(1) || r.sparse(2) || a.ndim() != 2 || b.ndim() != 2 || a.size(1) != b.size(0))
-    throw Error(TN_ERROR_VALUE, "expected a sparse self, a sparse matrix and a strided one that fits it, got ",
+  if (!r.sparse(0) || !r.sparse(1) || r.sparse(2) || a.ndim() != 2 || b.ndim() != 2 ||
+      a.size(1) != b.size(0))
+    throw Error(TN_ERROR_VALUE,
+                "expected a sparse self, a sparse matrix and a strided one that fits it, got ",
                 a.sizes(), " and ", b.sizes());
   const int64_t s[] = {a.size(0), b.size(1)};
   const Ints self = r.tensor(0).sizes();
   if (self.size() != 2 || self[0] != s[0] || self[1] != s[1])
-    throw Error(TN_ERROR_VALUE, "self must have the sizes of the product, ", Ints(s, 2), ", got ", self);
+    throw Error(TN_ERROR_VALUE, "self must have the sizes of the product, ", Ints(s, 2), ", got ",
+                self);
   r.shape(self, r.tensor(0).dtype());
   return r.coo();
 }

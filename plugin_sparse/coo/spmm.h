@@ -11,8 +11,9 @@ struct Terms {
   Tensor rows, columns, values;
 };
 
-// out = start + alpha * the product; all but the terms are strided matrices, start is undefined for 0.
-void add_product(Ops& op, const Tensor& out, const Terms& terms, const Tensor& dense, const Scalar& alpha,
-                 const Tensor& start);
+// out = start + alpha * the product; all but the terms are strided matrices, start is undefined for
+// 0.
+void add_product(Ops& op, const Tensor& out, const Terms& terms, const Tensor& dense,
+                 const Scalar& alpha, const Tensor& start);
 
 }  // namespace tenon::coo

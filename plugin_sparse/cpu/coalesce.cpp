@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Each element once: keys are sorted with their positions, and one pass over them writes indices and sums.
+// Each element once: keys are sorted with their positions, and one pass over them writes indices
+// and sums.
 #include <algorithm>
 
 #include "plugin_sparse/cpu/keys.h"
@@ -16,7 +17,10 @@ constexpr int64_t kAhead = 16;  // elements whose values are fetched early
 class Columns {
  public:
   Columns(const Tensor& indices, Ints sizes)
-      : out_(indices.data<int64_t>()), n_(indices.size(1)), sizes_(sizes), last_(static_cast<int>(sizes.size()) - 1) {}
+      : out_(indices.data<int64_t>()),
+        n_(indices.size(1)),
+        sizes_(sizes),
+        last_(static_cast<int>(sizes.size()) - 1) {}
 
   void write(int64_t column, uint64_t key) {
     if (last_ < 0) return;
@@ -116,8 +120,9 @@ template <class How>
 Coo sum_groups(Ops& op, const Sorted<How>& s, const Tensor& values, Ints sizes) {
   const std::vector<int64_t> before = count_groups(s);
   const int64_t groups = before.back(), shape[] = {sizes.size(), groups};
-  const Coo out{op.empty(Ints(shape, 2), kInt64, values.device()),
-                op.empty(span(value_sizes(groups, values.sizes(), 1)), values.dtype(), values.device())};
+  const Coo out{
+      op.empty(Ints(shape, 2), kInt64, values.device()),
+      op.empty(span(value_sizes(groups, values.sizes(), 1)), values.dtype(), values.device())};
   dispatch_all(values.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     const Sums<T> sums{values.data<const T>(), out.values.data<T>(), values.numel() / s.n};

@@ -19,7 +19,8 @@ void add_to(const Elements& e, int64_t inner, const Scalar& alpha, T* out) {
   parallel_for(e.numbers.n, grain(inner), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       T* to = out + static_cast<int64_t>(e.numbers[i]) * inner;
-      for (int64_t j = 0; j < inner; ++j) to[j] = T(plus<A>(to[j], times<A>(v[i * inner + j], scale)));
+      for (int64_t j = 0; j < inner; ++j)
+        to[j] = T(plus<A>(to[j], times<A>(v[i * inner + j], scale)));
     }
   });
 }
@@ -27,10 +28,11 @@ void add_to(const Elements& e, int64_t inner, const Scalar& alpha, T* out) {
 // A dense row is no more work than this many elements for each of its entries.
 constexpr int64_t kWide = 4;
 
-// The elements of each key are added up in their order, in a dense row as wide as a group, and their sum is added to
-// out.
+// The elements of each key are added up in their order, in a dense row as wide as a group, and
+// their sum is added to out.
 template <class T, class Inner>
-void add_groups(const Groups& groups, int shift, const T* values, Inner inner, const Scalar& alpha, T* out) {
+void add_groups(const Groups& groups, int shift, const T* values, Inner inner, const Scalar& alpha,
+                T* out) {
   using A = compute_t<T>;
   const A scale = alpha.to<A>();
   const Packed how{shift};
@@ -111,15 +113,16 @@ void scatter(Ops& op, const Tensor& out, const Coo& from, const Scalar& alpha, b
   e.numbers = compute_keys(op, e.parts.indices, sizes, true);
   const bool grouped = !e.numbers.strict && e.numbers.shift >= 0 && inner > 0;
   const Groups groups = grouped ? partition(op, e.numbers) : Groups{};
-  const bool dense =
-      grouped && static_cast<int64_t>(groups.width) <= std::min<int64_t>(kWide * e.numbers.n, UINT32_MAX);
+  const bool dense = grouped && static_cast<int64_t>(groups.width) <=
+                                    std::min<int64_t>(kWide * e.numbers.n, UINT32_MAX);
   if (!e.numbers.strict && !dense) e = elements(op, e.parts, sizes);
   dispatch_all(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     const T* values = e.parts.values.data<const T>();
     if (!dense) return add_to(e, inner, alpha, out.data<T>());
     if (inner == 1)
-      return add_groups(groups, e.numbers.shift, values, std::integral_constant<int64_t, 1>(), alpha, out.data<T>());
+      return add_groups(groups, e.numbers.shift, values, std::integral_constant<int64_t, 1>(),
+                        alpha, out.data<T>());
     add_groups(groups, e.numbers.shift, values, inner, alpha, out.data<T>());
   });
 }
@@ -127,7 +130,9 @@ void scatter(Ops& op, const Tensor& out, const Coo& from, const Scalar& alpha, b
 void gather(Ops& op, const Tensor& out, const Coo& from, Ints sparse_sizes, const Tensor& at) {
   const Elements e = elements(op, from, sparse_sizes);
   const Numbers wanted = compute_keys(op, contiguous(op, at), sparse_sizes, false);
-  dispatch_size(out.dtype(), [&](auto tag) { gather(e, wanted, inner_of(from.values), out.data<tn_type(tag)>()); });
+  dispatch_size(out.dtype(), [&](auto tag) {
+    gather(e, wanted, inner_of(from.values), out.data<tn_type(tag)>());
+  });
 }
 
 }  // namespace tenon::coo::loops

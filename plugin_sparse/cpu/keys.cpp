@@ -13,7 +13,8 @@ constexpr int64_t kNumbered = 4096;  // elements per block, when keys are comput
 constexpr int64_t kSorted = 65536;   // minimum of elements per block, when keys are sorted
 constexpr int64_t kMaxBlocks = 64;   // of a sort: each has counters
 constexpr int64_t kCompared = 256;   // fewer are sorted by comparison
-constexpr int kDigit = 8;            // bits: as many streams are written at a time as the first cache has lines for
+constexpr int kDigit =
+    8;  // bits: as many streams are written at a time as the first cache has lines for
 
 int width_of(uint64_t v) { return v == 0 ? 0 : 64 - __builtin_clzll(v); }
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -23,18 +24,20 @@ int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
     for (int64_t i = 0; i < n; ++i) {
       const int64_t at = indices[d * n + i];
       if (at < 0 || at >= sizes[d])
-        throw Error(TN_ERROR_INDEX, "index ", at, " in column ", i, " of the indices is out of bounds for dimension ",
-                    d, " of size ", sizes[d]);
+        throw Error(TN_ERROR_INDEX, "index ", at, " in column ", i,
+                    " of the indices is out of bounds for dimension ", d, " of size ", sizes[d]);
     }
   }
   throw Error(TN_ERROR_INDEX, "indices changed while they were read");
 }
 
-// The sign bit of the bitwise or tells whether any is negative; every instruction set vectorizes this.
+// The sign bit of the bitwise or tells whether any is negative; every instruction set vectorizes
+// this.
 bool negative(uint64_t v) { return static_cast<int64_t>(v) < 0; }
 
 // Numbers of columns [begin, end) of n; false where an index is outside of sizes.
-bool key_block(const int64_t* indices, int64_t n, Ints sizes, int64_t begin, int64_t end, uint64_t* out) {
+bool key_block(const int64_t* indices, int64_t n, Ints sizes, int64_t begin, int64_t end,
+               uint64_t* out) {
   uint64_t signs = 0;
   if (sizes.empty()) std::fill(out, out + (end - begin), uint64_t{0});
   for (int64_t d = 0; d < sizes.size(); ++d) {
@@ -58,7 +61,8 @@ struct KeyFlags {
 uint64_t digit_source(uint64_t e) { return e; }
 uint64_t digit_source(const Pair& e) { return e.key; }
 
-// The digit of each element, counted per block; prefix sums turn the counters into output positions.
+// The digit of each element, counted per block; prefix sums turn the counters into output
+// positions.
 template <class E>
 struct Pass {
   const E* from;
@@ -67,7 +71,9 @@ struct Pass {
   int shift, width;
   std::vector<int64_t>& counts;
 
-  uint64_t digit(const E& e) const { return digit_source(e) >> shift & ((uint64_t{1} << width) - 1); }
+  uint64_t digit(const E& e) const {
+    return digit_source(e) >> shift & ((uint64_t{1} << width) - 1);
+  }
   int64_t* counters(int64_t begin) const { return counts.data() + (begin / block << width); }
 
   void run() const {
@@ -79,7 +85,8 @@ struct Pass {
     });
     int64_t sum = 0;
     for (int64_t d = 0; d < digits; ++d) {
-      for (int64_t b = 0; b < blocks; ++b) sum += std::exchange(counts[static_cast<std::size_t>(b * digits + d)], sum);
+      for (int64_t b = 0; b < blocks; ++b)
+        sum += std::exchange(counts[static_cast<std::size_t>(b * digits + d)], sum);
     }
     parallel_for(n, block, [&](int64_t begin, int64_t end) {
       int64_t* c = counters(begin);
@@ -113,9 +120,14 @@ Numbers compute_keys(Ops& op, const Tensor& indices, Ints sizes, bool positions)
   const int64_t n = indices.size(1), *at = indices.data<const int64_t>();
   uint64_t count = 1;
   for (int64_t s : sizes) count *= static_cast<uint64_t>(std::max<int64_t>(s, 1));
-  const int position_bits = positions ? width_of(static_cast<uint64_t>(std::max<int64_t>(n - 1, 0))) : 0;
-  Numbers out{
-      scratch<uint64_t>(op, n), n, width_of(count - 1) + position_bits > 64 ? -1 : position_bits, 0, true, true};
+  const int position_bits =
+      positions ? width_of(static_cast<uint64_t>(std::max<int64_t>(n - 1, 0))) : 0;
+  Numbers out{scratch<uint64_t>(op, n),
+              n,
+              width_of(count - 1) + position_bits > 64 ? -1 : position_bits,
+              0,
+              true,
+              true};
   KeyFlags flags;
   uint64_t first = 0;
   if (n > 0 && !key_block(at, n, sizes, 0, 1, &first)) throw_bad_index(at, n, sizes);
@@ -130,7 +142,8 @@ Numbers compute_keys(Ops& op, const Tensor& indices, Ints sizes, bool positions)
       less |= w[i] - w[i - 1] - 1;
     }
     for (int64_t i = 0; i < m; ++i) differing |= w[i] ^ first;
-    for (int64_t i = 0; out.shift > 0 && i < m; ++i) w[i] = w[i] << out.shift | static_cast<uint64_t>(begin + i);
+    for (int64_t i = 0; out.shift > 0 && i < m; ++i)
+      w[i] = w[i] << out.shift | static_cast<uint64_t>(begin + i);
     flags.differing.fetch_or(differing, std::memory_order_relaxed);
     if (negative(steps)) flags.ascending.store(false, std::memory_order_relaxed);
     if (negative(less)) flags.strict.store(false, std::memory_order_relaxed);
@@ -149,11 +162,13 @@ int64_t seek(const Numbers& have, int64_t at, uint64_t wanted) {
     at += step;
     step *= 2;
   }
-  return std::lower_bound(have.words + at, have.words + std::min(have.n, at + step + 1), wanted) - have.words;
+  return std::lower_bound(have.words + at, have.words + std::min(have.n, at + step + 1), wanted) -
+         have.words;
 }
 
 const uint64_t* sort_packed(Ops& op, const Numbers& numbers) {
-  return radix(numbers.words, scratch<uint64_t>(op, numbers.n), numbers.n, numbers.differing << numbers.shift);
+  return radix(numbers.words, scratch<uint64_t>(op, numbers.n), numbers.n,
+               numbers.differing << numbers.shift);
 }
 
 const Pair* sort_wide(Ops& op, const Numbers& numbers) {

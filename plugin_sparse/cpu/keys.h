@@ -16,8 +16,8 @@ struct Numbers {
   bool ascending, strict;
   uint64_t operator[](int64_t i) const { return shift < 0 ? words[i] : words[i] >> shift; }
 };
-// Of [sizes.size(), n] contiguous indices. IndexError where one lies outside of sizes. Sizes have a product below 2^63.
-// Without `positions` the shift is 0 and the words are the keys.
+// Of [sizes.size(), n] contiguous indices. IndexError where one lies outside of sizes. Sizes have a
+// product below 2^63. Without `positions` the shift is 0 and the words are the keys.
 Numbers compute_keys(Ops& op, const Tensor& indices, Ints sizes, bool positions);
 
 // The first of ascending keys without positions that is not below `wanted`, from `at` on.
@@ -28,7 +28,9 @@ struct Packed {
   using Element = uint64_t;
   int shift;
   uint64_t key(Element e) const { return e >> shift; }
-  int64_t position(Element e) const { return static_cast<int64_t>(e & ((uint64_t{1} << shift) - 1)); }
+  int64_t position(Element e) const {
+    return static_cast<int64_t>(e & ((uint64_t{1} << shift) - 1));
+  }
 };
 struct Pair {
   uint64_t key, position;
@@ -44,7 +46,8 @@ struct Wide {
 const uint64_t* sort_packed(Ops& op, const Numbers& numbers);
 const Pair* sort_wide(Ops& op, const Numbers& numbers);
 
-// Elements grouped by the highest bits in which their keys differ, in their order within a group. Overwrites the words.
+// Elements grouped by the highest bits in which their keys differ, in their order within a group.
+// Overwrites the words.
 struct Groups {
   const uint64_t* elements;
   std::vector<int64_t> ends;
@@ -69,11 +72,15 @@ T* scratch(Ops& op, int64_t n) {
 inline Coo parts(Ops& op, const Coo& like, int64_t n) {
   const int64_t shape[] = {like.indices.size(0), n};
   return {op.empty(Ints(shape, 2), kInt64, like.values.device()),
-          op.empty(span(value_sizes(n, like.values.sizes(), 1)), like.values.dtype(), like.values.device())};
+          op.empty(span(value_sizes(n, like.values.sizes(), 1)), like.values.dtype(),
+                   like.values.device())};
 }
-inline Tensor contiguous(Ops& op, const Tensor& t) { return t.contiguous() ? t : op("contiguous", {value(t)}); }
+inline Tensor contiguous(Ops& op, const Tensor& t) {
+  return t.contiguous() ? t : op("contiguous", {value(t)});
+}
 
-// Each element once, in order, whatever its flag says; components are contiguous. IndexError as from `compute_keys`.
+// Each element once, in order, whatever its flag says; components are contiguous. IndexError as
+// from `compute_keys`.
 struct Elements {
   Coo parts;
   Numbers numbers;
@@ -81,6 +88,8 @@ struct Elements {
 Elements elements(Ops& op, const Coo& t, Ints sizes);
 
 // Grain of parallel_for over runs of `inner` elements.
-inline int64_t grain(int64_t inner) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, inner)); }
+inline int64_t grain(int64_t inner) {
+  return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, inner));
+}
 
 }  // namespace tenon::coo::loops

@@ -18,7 +18,8 @@ inline constexpr A kNoTerm = std::is_floating_point_v<A> ? A(-0.0) : A(0);
 class Marks {
  public:
   explicit Marks(int64_t width)
-      : low_(static_cast<std::size_t>(width / 64 + 1)), high_(static_cast<std::size_t>(width / 4096 + 1)) {}
+      : low_(static_cast<std::size_t>(width / 64 + 1)),
+        high_(static_cast<std::size_t>(width / 4096 + 1)) {}
 
   // Entries from a to b may be set.
   void expect(uint32_t a, uint32_t b) {

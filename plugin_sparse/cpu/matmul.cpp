@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The product of two sparse matrices by rows (Gustavson): the rows of b that the elements of a row of a select are
-// added up in a dense row, where marks tell which columns have a sum. One pass counts these and one writes them, so
-// that nothing but the result grows with the number of terms. A row belongs to one thread, and its terms are added in
-// the order of a's elements.
+// The product of two sparse matrices by rows (Gustavson): the rows of b that the elements of a row
+// of a select are added up in a dense row, where marks tell which columns have a sum. One pass
+// counts these and one writes them, so that nothing but the result grows with the number of terms.
+// A row belongs to one thread, and its terms are added in the order of a's elements.
 #include <algorithm>
 #include <utility>
 
@@ -21,7 +21,9 @@ constexpr int64_t kTable = 4096;    // entries that a table may always have
 constexpr int64_t kPart = 8;  // if less than 1/kPart of b is used, its rows are gathered first
 
 // Whether a table of all rows or columns is small enough.
-bool few(int64_t size, int64_t elements) { return size <= std::min<int64_t>(kTable + 4 * elements, UINT32_MAX); }
+bool few(int64_t size, int64_t elements) {
+  return size <= std::min<int64_t>(kTable + 4 * elements, UINT32_MAX);
+}
 
 // b by columns that fit a dense row: its own, or the ranks of those that occur.
 struct Columns {
@@ -64,7 +66,9 @@ Columns ranked_columns(Ops& op, const Tensor& indices, int64_t width) {
 class Rows {
  public:
   Rows(Ops& op, const Numbers& b, int64_t height, int64_t width, bool table)
-      : b_(b), width_(static_cast<uint64_t>(width)), begins_(table ? scratch<int64_t>(op, height + 1) : nullptr) {
+      : b_(b),
+        width_(static_cast<uint64_t>(width)),
+        begins_(table ? scratch<int64_t>(op, height + 1) : nullptr) {
     for (int64_t i = 0, row = 0; table && row <= height; ++row) {
       while (i < b.n && b[i] < static_cast<uint64_t>(row) * width_) ++i;
       begins_[row] = i;
@@ -119,7 +123,8 @@ GatheredRows gathered_rows(Ops& op, const Numbers& a, int64_t width, const Rows&
 Coo gather(Ops& op, const GatheredRows& p, int64_t elements, const Coo& b) {
   std::vector<std::pair<int64_t, int64_t>> rows;  // where they begin and end
   for (int64_t i = 0; i < elements; ++i) {
-    if (p.before[i] < p.before[i + 1]) rows.emplace_back(p.begin[i], p.begin[i] + p.before[i + 1] - p.before[i]);
+    if (p.before[i] < p.before[i + 1])
+      rows.emplace_back(p.begin[i], p.begin[i] + p.before[i + 1] - p.before[i]);
   }
   std::sort(rows.begin(), rows.end());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
@@ -196,7 +201,9 @@ struct Sums {
     Marks marks(w.b.width);
     std::vector<A> sums(static_cast<std::size_t>(w.b.width), kNoTerm<A>);
     for (std::size_t row = begin; row < end; ++row) {
-      w.mark(row, marks, [&](int64_t i, int64_t j, uint32_t c) { sums[c] = plus<A>(sums[c], times<A>(a[i], b[j])); });
+      w.mark(row, marks, [&](int64_t i, int64_t j, uint32_t c) {
+        sums[c] = plus<A>(sums[c], times<A>(a[i], b[j]));
+      });
       int64_t at = first[row];
       marks.drain([&](uint32_t from, uint64_t bits) {
         for (; bits != 0; bits &= bits - 1, ++at) {
@@ -213,35 +220,44 @@ struct Sums {
 template <class F>
 void each_block(const std::vector<std::size_t>& cuts, F&& f) {
   parallel_for(static_cast<int64_t>(cuts.size()) - 1, 1, [&](int64_t begin, int64_t end) {
-    for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end); ++b) f(cuts[b], cuts[b + 1]);
+    for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end); ++b)
+      f(cuts[b], cuts[b + 1]);
   });
 }
 
 }  // namespace
 
-bool matmul(Ops& op, const Coo& given_a, const Coo& given_b, Ints sizes_a, Ints sizes_b, Coo& product) {
+bool matmul(Ops& op, const Coo& given_a, const Coo& given_b, Ints sizes_a, Ints sizes_b,
+            Coo& product) {
   const Elements a = elements(op, given_a, sizes_a), b = elements(op, given_b, sizes_b);
   const int64_t k = sizes_b[0], n = sizes_b[1];
   if (b.numbers.n > UINT32_MAX) return false;
   product = parts(op, a.parts, 0);
   if (a.numbers.n == 0 || b.numbers.n == 0) return true;
-  const GatheredRows p = gathered_rows(op, a.numbers, k, Rows(op, b.numbers, k, n, few(k, a.numbers.n + b.numbers.n)));
+  const GatheredRows p =
+      gathered_rows(op, a.numbers, k, Rows(op, b.numbers, k, n, few(k, a.numbers.n + b.numbers.n)));
   if (p.before[a.numbers.n] < b.numbers.n / kPart)
     return matmul(op, a.parts, gather(op, p, a.numbers.n, b.parts), sizes_a, sizes_b, product);
-  const Columns columns = few(n, b.numbers.n) ? own_columns(op, b.numbers, n) : ranked_columns(op, b.parts.indices, n);
+  const Columns columns =
+      few(n, b.numbers.n) ? own_columns(op, b.numbers, n) : ranked_columns(op, b.parts.indices, n);
   const Work work{p, columns, a.numbers.n};
   const std::vector<std::size_t> cuts = blocks_of(p, std::max(kTerms, 4 * columns.width));
   std::vector<int64_t> first(p.row.size() + 1, 0);
-  each_block(cuts, [&](std::size_t begin, std::size_t end) { count_rows(work, begin, end, first.data() + 1); });
+  each_block(cuts, [&](std::size_t begin, std::size_t end) {
+    count_rows(work, begin, end, first.data() + 1);
+  });
   for (std::size_t r = 1; r < first.size(); ++r) first[r] += first[r - 1];
   if (first.back() == 0) return true;
   product = parts(op, a.parts, first.back());
   dispatch_number(product.values.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     auto* at = product.indices.data<int64_t>();
-    const Sums<T> sums{
-        a.parts.values.data<const T>(), b.parts.values.data<const T>(), first.data(), at, at + first.back(),
-        product.values.data<T>()};
+    const Sums<T> sums{a.parts.values.data<const T>(),
+                       b.parts.values.data<const T>(),
+                       first.data(),
+                       at,
+                       at + first.back(),
+                       product.values.data<T>()};
     each_block(cuts, [&](std::size_t begin, std::size_t end) { sums.write(work, begin, end); });
   });
   return true;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The sum and the product by elements of two tensors whose elements are in order, each once: one pass finds the
-// operands of each element of the result, one writes it.
+// The sum and the product by elements of two tensors whose elements are in order, each once: one
+// pass finds the operands of each element of the result, one writes it.
 #include <algorithm>
 
 #include "plugin_sparse/cpu/keys.h"
@@ -18,7 +18,8 @@ struct Place {
   int64_t a, b;
 };
 
-// A split at which all keys before are lower than all after it; an element that both have is not split.
+// A split at which all keys before are lower than all after it; an element that both have is not
+// split.
 Place place_of(const Numbers& a, const Numbers& b, int64_t before) {
   int64_t low = std::max<int64_t>(0, before - b.n), high = std::min(before, a.n);
   while (low < high) {
@@ -45,7 +46,8 @@ struct Runs {
 struct Origins : Runs {
   using Out = uint8_t;
   Out* out;
-  Origins(const Numbers& a, const Numbers& b, Place from, Place to, Out* o) : Runs(a, b, from, to), out(o) {}
+  Origins(const Numbers& a, const Numbers& b, Place from, Place to, Out* o)
+      : Runs(a, b, from, to), out(o) {}
   void step() {
     const bool has_a = *x <= *y, has_b = *y <= *x;
     *out++ = static_cast<uint8_t>(has_a * kA | has_b * kB);
@@ -75,10 +77,11 @@ struct Common : Runs {
   void finish() {}
 };
 
-// Both halves of a block at a time, since each step depends on the one before. Returns how many elements were written
-// to `out`; `room` gives the space for the elements before a split.
+// Both halves of a block at a time, since each step depends on the one before. Returns how many
+// elements were written to `out`; `room` gives the space for the elements before a split.
 template <class Merge, class Room>
-int64_t merge_between(const Numbers& a, const Numbers& b, Place from, Place to, typename Merge::Out* out, Room&& room) {
+int64_t merge_between(const Numbers& a, const Numbers& b, Place from, Place to,
+                      typename Merge::Out* out, Room&& room) {
   const Place half = place_of(a, b, from.a + from.b + (to.a + to.b - from.a - from.b) / 2);
   typename Merge::Out* rest = out + room(half) - room(from);
   Merge first(a, b, from, half, out), second(a, b, half, to, rest);
@@ -106,7 +109,8 @@ template <class F>
 Cuts cut(const Numbers& a, const Numbers& b, F&& pass) {
   const int64_t n = a.n + b.n, blocks = (n + kBlock - 1) / kBlock;
   Cuts out{{}, std::vector<int64_t>(static_cast<std::size_t>(blocks + 1), 0)};
-  for (int64_t i = 0; i <= blocks; ++i) out.places.push_back(place_of(a, b, std::min(n, i * kBlock)));
+  for (int64_t i = 0; i <= blocks; ++i)
+    out.places.push_back(place_of(a, b, std::min(n, i * kBlock)));
   parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const Place* p = out.places.data() + i;
@@ -125,7 +129,11 @@ struct Plan {
 Plan plan(Ops& op, const Numbers& a, const Numbers& b) {
   auto* from = scratch<uint8_t>(op, a.n + b.n);
   const auto room = [](Place p) { return p.a + p.b; };
-  return {cut(a, b, [&](Place p, Place q) { return merge_between<Origins>(a, b, p, q, from + room(p), room); }), from};
+  return {cut(a, b,
+              [&](Place p, Place q) {
+                return merge_between<Origins>(a, b, p, q, from + room(p), room);
+              }),
+          from};
 }
 
 // f(element of the sum, of a, of b, where it comes from) for a block.
@@ -149,16 +157,21 @@ const T* select(bool take, const T* p, const T* q) {
   return reinterpret_cast<const T*>(y ^ ((x ^ y) & (uintptr_t{0} - uintptr_t{take})));
 }
 
-void write_indices(const Plan& plan, int64_t block, const Tensor& a, const Tensor& b, const Tensor& out) {
+void write_indices(const Plan& plan, int64_t block, const Tensor& a, const Tensor& b,
+                   const Tensor& out) {
   for (int64_t d = 0; d < out.size(0); ++d) {
-    const int64_t *x = a.data<const int64_t>() + d * a.size(1), *y = b.data<const int64_t>() + d * b.size(1);
+    const int64_t *x = a.data<const int64_t>() + d * a.size(1),
+                  *y = b.data<const int64_t>() + d * b.size(1);
     int64_t* to = out.data<int64_t>() + d * out.size(1);
-    each(plan, block, [&](int64_t i, int64_t p, int64_t q, uint8_t what) { to[i] = *select(what & kA, x + p, y + q); });
+    each(plan, block, [&](int64_t i, int64_t p, int64_t q, uint8_t what) {
+      to[i] = *select(what & kA, x + p, y + q);
+    });
   }
 }
 
 template <class T>
-void write_values(const Plan& plan, int64_t block, const Tensor& a, const Tensor& b, const Tensor& out) {
+void write_values(const Plan& plan, int64_t block, const Tensor& a, const Tensor& b,
+                  const Tensor& out) {
   using A = compute_t<T>;
   const T *x = a.data<const T>(), *y = b.data<const T>();
   T* to = out.data<T>();
@@ -175,13 +188,15 @@ void write_values(const Plan& plan, int64_t block, const Tensor& a, const Tensor
       std::copy_n(what == kA ? x + p * inner : y + q * inner, inner, to + i * inner);
       return;
     }
-    for (int64_t j = 0; j < inner; ++j) to[i * inner + j] = T(plus<A>(x[p * inner + j], y[q * inner + j]));
+    for (int64_t j = 0; j < inner; ++j)
+      to[i * inner + j] = T(plus<A>(x[p * inner + j], y[q * inner + j]));
   });
 }
 
 // Elements [begin, end) of a product, whose indices are those of a.
 template <class T>
-void write_products(const Place* common, int64_t begin, int64_t end, const Coo& a, const Coo& b, const Coo& out) {
+void write_products(const Place* common, int64_t begin, int64_t end, const Coo& a, const Coo& b,
+                    const Coo& out) {
   using A = compute_t<T>;
   for (int64_t d = 0; d < out.indices.size(0); ++d) {
     const int64_t* x = a.indices.data<const int64_t>() + d * a.indices.size(1);
@@ -193,7 +208,8 @@ void write_products(const Place* common, int64_t begin, int64_t end, const Coo& 
   const int64_t inner = out.values.numel() / out.values.size(0);
   for (int64_t i = begin; i < end; ++i) {
     const auto [p, q] = common[i - begin];
-    for (int64_t j = 0; j < inner; ++j) to[i * inner + j] = T(times<A>(x[p * inner + j], y[q * inner + j]));
+    for (int64_t j = 0; j < inner; ++j)
+      to[i * inner + j] = T(times<A>(x[p * inner + j], y[q * inner + j]));
   }
 }
 
@@ -207,7 +223,8 @@ struct Two {
 Two two(Ops& op, const Coo& given_a, const Coo& given_b, Ints sizes) {
   const Coo a{contiguous(op, given_a.indices), contiguous(op, given_a.values)};
   const Coo b{contiguous(op, given_b.indices), contiguous(op, given_b.values)};
-  return {a, b, compute_keys(op, a.indices, sizes, false), compute_keys(op, b.indices, sizes, false)};
+  return {a, b, compute_keys(op, a.indices, sizes, false),
+          compute_keys(op, b.indices, sizes, false)};
 }
 
 }  // namespace
@@ -234,14 +251,16 @@ bool intersect(Ops& op, const Coo& given_a, const Coo& given_b, Ints sizes, Coo&
   if (!t.ordered()) return false;
   auto* common = scratch<Place>(op, t.x.n);  // of a block: from where it begins in a
   const auto room = [](Place p) { return p.a; };
-  const Cuts cuts =
-      cut(t.x, t.y, [&](Place p, Place q) { return merge_between<Common>(t.x, t.y, p, q, common + room(p), room); });
+  const Cuts cuts = cut(t.x, t.y, [&](Place p, Place q) {
+    return merge_between<Common>(t.x, t.y, p, q, common + room(p), room);
+  });
   product = parts(op, t.a, cuts.first.back());
   if (cuts.first.back() == 0) return true;
   dispatch_all(t.a.values.dtype(), [&](auto tag) {
     parallel_for(cuts.blocks(), 1, [&](int64_t begin, int64_t end) {
       for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-        write_products<tn_type(tag)>(common + cuts.places[i].a, cuts.first[i], cuts.first[i + 1], t.a, t.b, product);
+        write_products<tn_type(tag)>(common + cuts.places[i].a, cuts.first[i], cuts.first[i + 1],
+                                     t.a, t.b, product);
       }
     });
   });

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums of rows of a dense matrix. A row of the result belongs to one thread; its elements are kept in registers while
-// the terms of the row are added in their order. Nothing is fused: every instruction set gives the same bits.
+// Sums of rows of a dense matrix. A row of the result belongs to one thread; its elements are kept
+// in registers while the terms of the row are added in their order. Nothing is fused: every
+// instruction set gives the same bits.
 #include "plugin_sparse/cpu/product.h"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kAhead = 16;     // terms whose rows are fetched early
 constexpr int64_t kFetched = 512;  // bytes of such a row; the hardware prefetcher gets the rest
-constexpr int64_t kRun = 64;       // elements of a row that are summed at a time where they are not vectors
+constexpr int64_t kRun =
+    64;  // elements of a row that are summed at a time where they are not vectors
 
 // Terms [begin, end), all of `row`; columns [c, c + n) of the matrices.
 template <class T>
@@ -63,12 +65,14 @@ HWY_INLINE void sum_vectors(const Row<T>& r, int64_t c) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), at = r.row * r.p.k + c;
   hn::Vec<hn::ScalableTag<T>> sum[N];
 #pragma GCC unroll 8
-  for (int v = 0; v < N; ++v) sum[v] = r.start ? hn::LoadU(d, r.start + at + v * lanes) : hn::Zero(d);
+  for (int v = 0; v < N; ++v)
+    sum[v] = r.start ? hn::LoadU(d, r.start + at + v * lanes) : hn::Zero(d);
   for (int64_t i = r.begin; i < r.end; ++i) {
     const auto factor = hn::Set(d, r.values[i] * r.alpha);
     const T* x = r.dense_row(i) + c;
 #pragma GCC unroll 8
-    for (int v = 0; v < N; ++v) sum[v] = hn::Add(sum[v], hn::Mul(factor, hn::LoadU(d, x + v * lanes)));
+    for (int v = 0; v < N; ++v)
+      sum[v] = hn::Add(sum[v], hn::Mul(factor, hn::LoadU(d, x + v * lanes)));
   }
 #pragma GCC unroll 8
   for (int v = 0; v < N; ++v) {
@@ -95,8 +99,8 @@ template <class T>
 HWY_INLINE void empty_rows(const Product& p, int64_t begin, int64_t end) {
   T* out = static_cast<T*>(p.out);
   if (p.start)
-    std::copy(static_cast<const T*>(p.start) + begin * p.k, static_cast<const T*>(p.start) + end * p.k,
-              out + begin * p.k);
+    std::copy(static_cast<const T*>(p.start) + begin * p.k,
+              static_cast<const T*>(p.start) + end * p.k, out + begin * p.k);
   else
     std::fill(out + begin * p.k, out + end * p.k, T(0));
 }
@@ -122,12 +126,14 @@ HWY_INLINE Outcome rows_between(const Product& p, Cut a, Cut b) {
     if (r.row < next || r.row >= b.row) return Outcome::Unordered;
     empty_rows<T>(p, next, r.row);
     do {
-      if (static_cast<uint64_t>(p.columns[r.end]) >= static_cast<uint64_t>(p.width)) return Outcome::OutOfRange;
+      if (static_cast<uint64_t>(p.columns[r.end]) >= static_cast<uint64_t>(p.width))
+        return Outcome::OutOfRange;
       // The column is not checked yet: the address is prefetched only, not read.
-      const auto ahead =
-          reinterpret_cast<uintptr_t>(dense) + static_cast<uintptr_t>(p.columns[std::min(r.end + kAhead, p.n - 1)]) *
-                                                   static_cast<uintptr_t>(p.k) * sizeof(T);
-      for (int64_t at = 0; at < bytes; at += 64) hwy::Prefetch(reinterpret_cast<const char*>(ahead) + at);
+      const auto ahead = reinterpret_cast<uintptr_t>(dense) +
+                         static_cast<uintptr_t>(p.columns[std::min(r.end + kAhead, p.n - 1)]) *
+                             static_cast<uintptr_t>(p.k) * sizeof(T);
+      for (int64_t at = 0; at < bytes; at += 64)
+        hwy::Prefetch(reinterpret_cast<const char*>(ahead) + at);
     } while (++r.end < b.term && p.rows[r.end] == r.row);
     sum_row(r);
     next = r.row + 1;
@@ -138,7 +144,8 @@ HWY_INLINE Outcome rows_between(const Product& p, Cut a, Cut b) {
 }
 
 Outcome product_between(const Product& p, Cut a, Cut b) {
-  return dispatch_number(p.dtype, [&](auto tag) HWY_ATTR { return rows_between<tn_type(tag)>(p, a, b); });
+  return dispatch_number(p.dtype,
+                         [&](auto tag) HWY_ATTR { return rows_between<tn_type(tag)>(p, a, b); });
 }
 
 }  // namespace tenon::coo::loops::HWY_NAMESPACE
@@ -153,10 +160,12 @@ TENON_EXPORT(product_between);
 
 namespace {
 
-constexpr int64_t kElements = 262144;            // multiplied by a block
-constexpr int64_t kNonTemporalBytes = 32 << 20;  // bytes; a larger result leaves the caches before it is read
+constexpr int64_t kElements = 262144;  // multiplied by a block
+constexpr int64_t kNonTemporalBytes =
+    32 << 20;  // bytes; a larger result leaves the caches before it is read
 
-// Rows and terms before it add up to `work` or, if that is within a row, more. If rows do not ascend, any value.
+// Rows and terms before it add up to `work` or, if that is within a row, more. If rows do not
+// ascend, any value.
 Cut cut_at(const Product& p, int64_t work) {
   int64_t low = 0, high = p.n;
   while (low < high) {
@@ -172,7 +181,8 @@ Cut cut_at(const Product& p, int64_t work) {
 }
 
 Outcome run(const Product& p) {
-  const int64_t all = p.n + p.height, block = std::max<int64_t>(256, kElements / std::max<int64_t>(1, p.k));
+  const int64_t all = p.n + p.height,
+                block = std::max<int64_t>(256, kElements / std::max<int64_t>(1, p.k));
   const int64_t blocks = (all + block - 1) / block;
   std::vector<Cut> cuts(static_cast<std::size_t>(blocks + 1));
   for (int64_t b = 0; b <= blocks; ++b) {
@@ -196,8 +206,10 @@ Outcome run(const Product& p) {
 // The terms by rows, those of a row in their order.
 Terms by_rows(Ops& op, const Terms& t, int64_t height) {
   const int64_t n = t.rows.numel(), shape[] = {1, n};
-  const Numbers numbers = compute_keys(op, op("view", {value(t.rows), value(Ints(shape, 2))}), Ints(&height, 1), true);
-  const Terms out{op.empty(t.rows.sizes(), kInt64, t.rows.device()), op.empty(t.rows.sizes(), kInt64, t.rows.device()),
+  const Numbers numbers =
+      compute_keys(op, op("view", {value(t.rows), value(Ints(shape, 2))}), Ints(&height, 1), true);
+  const Terms out{op.empty(t.rows.sizes(), kInt64, t.rows.device()),
+                  op.empty(t.rows.sizes(), kInt64, t.rows.device()),
                   op.empty(t.rows.sizes(), t.values.dtype(), t.rows.device())};
   in_order(op, numbers, [&](auto how, const auto* elements) {
     dispatch_size(t.values.dtype(), [&](auto tag) {
@@ -217,10 +229,12 @@ Terms by_rows(Ops& op, const Terms& t, int64_t height) {
   return out;
 }
 
-Product product_of(const Tensor& out, const Terms& t, const Tensor& dense, const Scalar& alpha, const Tensor& start) {
+Product product_of(const Tensor& out, const Terms& t, const Tensor& dense, const Scalar& alpha,
+                   const Tensor& start) {
   const int64_t k = dense.size(1), bytes = out.numel() * item_size(out.dtype());
   // Whole vectors of every instruction set.
-  const bool lines = k * item_size(out.dtype()) % 64 == 0 && reinterpret_cast<uintptr_t>(out.data<char>()) % 64 == 0;
+  const bool lines = k * item_size(out.dtype()) % 64 == 0 &&
+                     reinterpret_cast<uintptr_t>(out.data<char>()) % 64 == 0;
   return {t.rows.data<const int64_t>(),
           t.columns.data<const int64_t>(),
           t.rows.numel(),
@@ -242,14 +256,16 @@ void product(Ops& op, const Tensor& out, const Terms& given, const Tensor& of, c
              const Tensor& given_start) {
   if (out.numel() == 0) return;
   Terms t{contiguous(op, given.rows), contiguous(op, given.columns), contiguous(op, given.values)};
-  const Tensor dense = contiguous(op, of), start = given_start.defined() ? contiguous(op, given_start) : given_start;
+  const Tensor dense = contiguous(op, of),
+               start = given_start.defined() ? contiguous(op, given_start) : given_start;
   Outcome got = run(product_of(out, t, dense, alpha, start));
   if (got == Outcome::Unordered) {
     t = by_rows(op, t, out.size(0));
     got = run(product_of(out, t, dense, alpha, start));
   }
   if (got != Outcome::Done)
-    throw Error(TN_ERROR_INDEX, "an index is out of bounds for a matrix of ", out.size(0), " x ", dense.size(0));
+    throw Error(TN_ERROR_INDEX, "an index is out of bounds for a matrix of ", out.size(0), " x ",
+                dense.size(0));
 }
 
 }  // namespace tenon::coo::loops

@@ -11,9 +11,11 @@ namespace {
 Coo composed(Ops& op, const Tensor& indices, const Tensor& values, Ints sizes) {
   const Ints sparse(sizes.data(), indices.size(0));
   // A stable order, so that the sum of an element is always taken in the order of its values.
-  const std::vector<Tensor> sorted =
-      op.call_many("sort.stable", {value(op.keys(indices, sparse)), value(true), value(int64_t{0}), value(false)}, 2);
-  const std::vector<Tensor> runs = op.call_many("unique_consecutive", {value(sorted[0]), value(true), value(false)}, 3);
+  const std::vector<Tensor> sorted = op.call_many(
+      "sort.stable",
+      {value(op.keys(indices, sparse)), value(true), value(int64_t{0}), value(false)}, 2);
+  const std::vector<Tensor> runs =
+      op.call_many("unique_consecutive", {value(sorted[0]), value(true), value(false)}, 3);
   const Tensor in_order = op.index_select(values, 0, sorted[1]);
   const std::vector<int64_t> of_sums = value_sizes(runs[0].numel(), values.sizes(), 1);
   const Tensor sums = op.zeros(span(of_sums), values.dtype(), values.device());
@@ -40,8 +42,8 @@ Coo coalesce(Ops& op, const Tensor& t) {
 }
 
 Coo coalesce(Ops& op, const Tensor& indices, const Tensor& values, Ints sizes) {
-  return coalesce(op,
-                  op("_sparse_coo_tensor", {value(indices), value(values), value(sizes), value(false), value(false)}));
+  return coalesce(op, op("_sparse_coo_tensor", {value(indices), value(values), value(sizes),
+                                                value(false), value(false)}));
 }
 
 }  // namespace tenon::coo

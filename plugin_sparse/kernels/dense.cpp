@@ -39,14 +39,16 @@ Tensor values_at(Ops& op, const Tensor& self, const Tensor& at) {
     return out;
   }
   if (own.values.size(0) == 0) return op.zeros(span(sizes), self.dtype(), self.device());
-  const Tensor have = op.keys(own.indices, first(self, sparse)), keys = op.keys(at, first(self, sparse));
+  const Tensor have = op.keys(own.indices, first(self, sparse)),
+               keys = op.keys(at, first(self, sparse));
   Tensor place = op("searchsorted.Tensor", {value(have), value(keys)});
   place = op("clamp", {value(place), value(int64_t{0}), value(have.numel() - 1)});
   const Tensor found = op("eq.Tensor", {value(op.index_select(have, 0, place)), value(keys)});
   std::vector<int64_t> column(static_cast<std::size_t>(own.values.ndim()), 1);
   column[0] = at.size(1);
   const Tensor mask = op("reshape", {value(found), value(span(column))});
-  return op("where.ScalarOther", {value(mask), value(op.index_select(own.values, 0, place)), value(int64_t{0})});
+  return op("where.ScalarOther",
+            {value(mask), value(op.index_select(own.values, 0, place)), value(int64_t{0})});
 }
 
 namespace {
@@ -82,7 +84,8 @@ void sparse_from(Call& call, const Tensor& self, int64_t sparse) {
   const Tensor at = op("t", {value(op("nonzero", {value(filled)}))});
   const Ints sizes(self.sizes().data(), sparse);
   set_output(call, 0, op("contiguous", {value(at)}),
-             op.index_select(rows_of(op, self, static_cast<int>(sparse)), 0, op.keys(at, sizes)), true);
+             op.index_select(rows_of(op, self, static_cast<int>(sparse)), 0, op.keys(at, sizes)),
+             true);
 }
 
 tn_status to_sparse(Call& call, Tensor, Tensor self, int64_t sparse) {
@@ -102,7 +105,8 @@ tn_status values_at_kernel(Call& call, Tensor out, Tensor self, Tensor at) {
   op.copy(out, values_at(op, self, at));
   return TN_OK;
 }
-TN_KERNEL(_values_at, values_at_kernel, layouts("strided|sparse_coo,strided").any_strides().mixed_dtypes());
+TN_KERNEL(_values_at, values_at_kernel,
+          layouts("strided|sparse_coo,strided").any_strides().mixed_dtypes());
 
 tn_status sparse_mask(Call& call, Tensor, Tensor self, Tensor mask) {
   Ops op(call);
@@ -110,8 +114,10 @@ tn_status sparse_mask(Call& call, Tensor, Tensor self, Tensor mask) {
   set_output(call, 0, at.indices, values_at(op, self, at.indices), true);
   return TN_OK;
 }
-TN_KERNEL(sparse_mask, sparse_mask, layouts("strided|sparse_coo,sparse_coo").any_strides().mixed_dtypes());
-TN_KERNEL(_at_elements_of, sparse_mask, layouts("strided|sparse_coo,sparse_coo").any_strides().mixed_dtypes());
+TN_KERNEL(sparse_mask, sparse_mask,
+          layouts("strided|sparse_coo,sparse_coo").any_strides().mixed_dtypes());
+TN_KERNEL(_at_elements_of, sparse_mask,
+          layouts("strided|sparse_coo,sparse_coo").any_strides().mixed_dtypes());
 
 }  // namespace
 }  // namespace tenon::coo

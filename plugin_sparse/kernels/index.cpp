@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Slices of a sparse tensor, and concatenation. None is a view: the elements of a slice have their own indices.
+// Slices of a sparse tensor, and concatenation. None is a view: the elements of a slice have their
+// own indices.
 #include "plugin_sparse/coo/coo.h"
 #include "tenon/sdk/ops/cat.h"
 #include "tenon/sdk/ops/index_select.h"
@@ -33,21 +34,24 @@ tn_status select(Call& call, Tensor out, Tensor self, int64_t dim, int64_t index
   const int d = wrap_dim(dim, self.ndim()), sparse = sparse_dim(self);
   if (index < 0) index += self.size(d);
   if (d >= sparse) {
-    set_output(call, 0, indices(self),
-               op("contiguous",
-                  {value(op("select.int", {value(values(self)), value(int64_t{d - sparse + 1}), value(index)}))}),
-               coalesced(self));
+    set_output(
+        call, 0, indices(self),
+        op("contiguous", {value(op("select.int", {value(values(self)),
+                                                  value(int64_t{d - sparse + 1}), value(index)}))}),
+        coalesced(self));
     return TN_OK;
   }
-  const Tensor kept =
-      flat(op, op("nonzero", {value(op("eq.Scalar", {value(op.row(indices(self), d)), value(index)}))}));
+  const Tensor kept = flat(
+      op, op("nonzero", {value(op("eq.Scalar", {value(op.row(indices(self), d)), value(index)}))}));
   const Tensor v = op.index_select(values(self), 0, kept);
   if (sparse == 1) {
     const int64_t first = 0;
-    op.copy(out, op("sum.dim_IntList", {value(v), value(Ints(&first, 1)), value(false), value(v.dtype())}));
+    op.copy(out, op("sum.dim_IntList",
+                    {value(v), value(Ints(&first, 1)), value(false), value(v.dtype())}));
     return TN_OK;
   }
-  set_output(call, 0, with_row(op, op.index_select(indices(self), 1, kept), d, Tensor()), v, coalesced(self));
+  set_output(call, 0, with_row(op, op.index_select(indices(self), 1, kept), d, Tensor()), v,
+             coalesced(self));
   return TN_OK;
 }
 TN_KERNEL(select_int, select, layouts("sparse_coo").any_strides());
@@ -57,21 +61,25 @@ tn_status slice(Call& call, Tensor out, Tensor self, int64_t dim, std::optional<
   Ops op(call);
   const int d = wrap_dim(dim, self.ndim()), sparse = sparse_dim(self);
   const int64_t size = self.size(d);
-  const auto within = [&](int64_t i) { return i < 0 ? std::max<int64_t>(i + size, 0) : std::min(i, size); };
+  const auto within = [&](int64_t i) {
+    return i < 0 ? std::max<int64_t>(i + size, 0) : std::min(i, size);
+  };
   const int64_t from = within(start.value_or(0)), to = within(end.value_or(size));
   if (d >= sparse) {
-    const Tensor part =
-        op("slice.Tensor", {value(values(self)), value(int64_t{d - sparse + 1}), value(from), value(to), value(step)});
+    const Tensor part = op("slice.Tensor", {value(values(self)), value(int64_t{d - sparse + 1}),
+                                            value(from), value(to), value(step)});
     set_output(call, 0, indices(self), op("contiguous", {value(part)}), coalesced(self));
     return TN_OK;
   }
   (void)out;
   const Tensor from_start = op("sub.Scalar", {value(op.row(indices(self), d)), value(from)});
-  Tensor inside = op("logical_and", {value(op("ge.Scalar", {value(from_start), value(int64_t{0})})),
-                                     value(op("lt.Scalar", {value(from_start), value(to - from)}))});
+  Tensor inside =
+      op("logical_and", {value(op("ge.Scalar", {value(from_start), value(int64_t{0})})),
+                         value(op("lt.Scalar", {value(from_start), value(to - from)}))});
   if (step != 1) {
     const Tensor rest = op("remainder.Scalar", {value(from_start), value(step)});
-    inside = op("logical_and", {value(inside), value(op("eq.Scalar", {value(rest), value(int64_t{0})}))});
+    inside = op("logical_and",
+                {value(inside), value(op("eq.Scalar", {value(rest), value(int64_t{0})}))});
   }
   const Tensor kept = flat(op, op("nonzero", {value(inside)}));
   Tensor row = op.index_select(from_start, 0, kept);
@@ -87,7 +95,8 @@ tn_status index_select(Call& call, Tensor, Tensor self, int64_t dim, Tensor inde
   Ops op(call);
   const int d = wrap_dim(dim, self.ndim()), sparse = sparse_dim(self);
   if (d >= sparse) {
-    set_output(call, 0, indices(self), op.index_select(values(self), d - sparse + 1, index), coalesced(self));
+    set_output(call, 0, indices(self), op.index_select(values(self), d - sparse + 1, index),
+               coalesced(self));
     return TN_OK;
   }
   const int64_t zero = 0, last = std::max<int64_t>(self.size(d) - 1, 0);
@@ -96,8 +105,8 @@ tn_status index_select(Call& call, Tensor, Tensor self, int64_t dim, Tensor inde
     const int64_t min_index = op.read(op("amin", {value(wanted), value(Ints(&zero, 1))}))[0],
                   max_index = op.read(op("amax", {value(wanted), value(Ints(&zero, 1))}))[0];
     if (min_index < 0 || max_index > last)
-      throw Error(TN_ERROR_INDEX, "index ", min_index < 0 ? min_index : max_index, " is out of bounds for dimension ",
-                  int64_t{d}, " with size ", self.size(d));
+      throw Error(TN_ERROR_INDEX, "index ", min_index < 0 ? min_index : max_index,
+                  " is out of bounds for dimension ", int64_t{d}, " with size ", self.size(d));
   }
   const std::vector<Tensor> sorted =
       op.call_many("sort.stable", {value(wanted), value(true), value(int64_t{0}), value(false)}, 2);
@@ -113,10 +122,12 @@ tn_status cat(Call& call, Tensor, TensorList tensors, int64_t dim) {
   Ops op(call);
   const Tensor model = tensors[0];
   for (int64_t i = 0; i < tensors.size(); ++i) {
-    if (is_strided(tensors[i]) || sparse_dim(tensors[i]) != sparse_dim(model) || tensors[i].ndim() != model.ndim())
+    if (is_strided(tensors[i]) || sparse_dim(tensors[i]) != sparse_dim(model) ||
+        tensors[i].ndim() != model.ndim())
       throw Error(TN_ERROR_VALUE,
-                  "all tensors must be sparse with the same numbers of sparse and dense dimensions; tensor ", i,
-                  " differs from the first");
+                  "all tensors must be sparse with the same numbers of sparse and dense "
+                  "dimensions; tensor ",
+                  i, " differs from the first");
   }
   const int d = wrap_dim(dim, model.ndim()), sparse = sparse_dim(model);
   std::vector<Tensor> at, v;
@@ -124,7 +135,8 @@ tn_status cat(Call& call, Tensor, TensorList tensors, int64_t dim) {
   for (int64_t i = 0; i < tensors.size(); ++i) {
     const Tensor t = tensors[i];
     if (d < sparse) {
-      at.push_back(with_row(op, indices(t), d, op("add.Scalar", {value(op.row(indices(t), d)), value(offset)})));
+      at.push_back(with_row(op, indices(t), d,
+                            op("add.Scalar", {value(op.row(indices(t), d)), value(offset)})));
       v.push_back(values(t));
     } else {
       // The values of the others' parts are 0.
@@ -135,9 +147,9 @@ tn_status cat(Call& call, Tensor, TensorList tensors, int64_t dim) {
       before[k] = offset;
       after[k] = whole - offset - t.size(d);
       at.push_back(indices(t));
-      v.push_back(op.cat(
-          {op.zeros(span(before), t.dtype(), t.device()), values(t), op.zeros(span(after), t.dtype(), t.device())},
-          static_cast<int64_t>(k)));
+      v.push_back(op.cat({op.zeros(span(before), t.dtype(), t.device()), values(t),
+                          op.zeros(span(after), t.dtype(), t.device())},
+                         static_cast<int64_t>(k)));
     }
     offset += t.size(d);
   }
@@ -156,7 +168,8 @@ void permuted(Call& call, const Tensor& self, const std::vector<int64_t>& dims) 
   for (int i = 0; i < self.ndim(); ++i) {
     const int64_t d = dims[static_cast<std::size_t>(i)];
     if ((d < sparse) != (i < sparse))
-      throw Error(TN_ERROR_VALUE, "a sparse and a dense dimension cannot change places (", d, " and ", int64_t{i}, ")");
+      throw Error(TN_ERROR_VALUE, "a sparse and a dense dimension cannot change places (", d,
+                  " and ", int64_t{i}, ")");
     moved |= d != i && i < sparse;
     if (i < sparse)
       rows.push_back(op.row(indices(self), d));
@@ -204,14 +217,16 @@ tn_status unsqueeze(Call& call, Tensor, Tensor self, int64_t dim) {
   Ops op(call);
   const int d = wrap_dim(dim, self.ndim() + 1), sparse = sparse_dim(self);
   if (d > sparse) {
-    set_output(call, 0, indices(self), op("unsqueeze", {value(values(self)), value(int64_t{d - sparse + 1})}),
+    set_output(call, 0, indices(self),
+               op("unsqueeze", {value(values(self)), value(int64_t{d - sparse + 1})}),
                coalesced(self));
     return TN_OK;
   }
   std::vector<Tensor> rows;
   const int64_t n[] = {nnz(self)};
   for (int i = 0; i <= sparse; ++i) {
-    rows.push_back(i == d ? op.zeros(Ints(n, 1), kInt64, self.device()) : op.row(indices(self), i < d ? i : i - 1));
+    rows.push_back(i == d ? op.zeros(Ints(n, 1), kInt64, self.device())
+                          : op.row(indices(self), i < d ? i : i - 1));
   }
   set_output(call, 0, op.stack(rows, 0), values(self), coalesced(self));
   return TN_OK;

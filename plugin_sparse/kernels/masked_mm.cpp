@@ -47,24 +47,28 @@ void dot_rows(const Tensor& out, const Tensor& at, const Tensor& mat1, const Ten
   T* to = out.data<T>();
   parallel_for(out.numel(), std::max<int64_t>(1, 16384 / std::max<int64_t>(rows.n, 1)),
                [&](int64_t begin, int64_t end) {
-                 for (int64_t e = begin; e < end; ++e) to[e] = rows.product(index[e * along], index[other + e * along]);
+                 for (int64_t e = begin; e < end; ++e)
+                   to[e] = rows.product(index[e * along], index[other + e * along]);
                });
 }
 
 // In chunks of elements whose rows take a few megabytes.
 Tensor composed(Ops& op, const Tensor& at, const Tensor& mat1, const Tensor& mat2) {
-  const int64_t n = at.size(1), k = mat1.size(1), part = std::max<int64_t>(1, (1 << 20) / std::max<int64_t>(k, 1));
+  const int64_t n = at.size(1), k = mat1.size(1),
+                part = std::max<int64_t>(1, (1 << 20) / std::max<int64_t>(k, 1));
   const int64_t sizes[] = {n}, last = 1;
   const Tensor out = op.empty(Ints(sizes, 1), mat1.dtype(), mat1.device());
   const Tensor columns = op("t", {value(mat2)}), row = op.row(at, 0), column = op.row(at, 1);
   const auto cut = [&](const Tensor& t, int64_t from) {
-    return op("slice.Tensor",
-              {value(t), value(int64_t{0}), value(from), value(std::min(n, from + part)), value(int64_t{1})});
+    return op("slice.Tensor", {value(t), value(int64_t{0}), value(from),
+                               value(std::min(n, from + part)), value(int64_t{1})});
   };
   for (int64_t from = 0; from < n; from += part) {
-    const Tensor x = op.index_select(mat1, 0, cut(row, from)), y = op.index_select(columns, 0, cut(column, from));
-    op.copy(cut(out, from), op("sum.dim_IntList", {value(op("mul.Tensor", {value(x), value(y)})), value(Ints(&last, 1)),
-                                                   value(false), value(out.dtype())}));
+    const Tensor x = op.index_select(mat1, 0, cut(row, from)),
+                 y = op.index_select(columns, 0, cut(column, from));
+    op.copy(cut(out, from),
+            op("sum.dim_IntList", {value(op("mul.Tensor", {value(x), value(y)})),
+                                   value(Ints(&last, 1)), value(false), value(out.dtype())}));
   }
   return out;
 }
@@ -74,14 +78,15 @@ tn_status masked_mm(Call& call, Tensor, Tensor mask, Tensor mat1, Tensor mat2) {
   const Coo at = coalesce(op, mask);
   const int64_t sizes[] = {at.indices.size(1)};
   const bool direct = on_host(mask) && (mat1.dtype() == kFloat32 || mat1.dtype() == kFloat64);
-  const Tensor v =
-      direct ? op.empty(Ints(sizes, 1), mat1.dtype(), mat1.device()) : composed(op, at.indices, mat1, mat2);
+  const Tensor v = direct ? op.empty(Ints(sizes, 1), mat1.dtype(), mat1.device())
+                          : composed(op, at.indices, mat1, mat2);
   if (direct && mat1.dtype() == kFloat32) dot_rows<float>(v, at.indices, mat1, mat2);
   if (direct && mat1.dtype() == kFloat64) dot_rows<double>(v, at.indices, mat1, mat2);
   set_output(call, 0, at.indices, v, true);
   return TN_OK;
 }
-TN_KERNEL(_masked_mm, masked_mm, layouts("sparse_coo,strided,strided").any_strides().mixed_dtypes());
+TN_KERNEL(_masked_mm, masked_mm,
+          layouts("sparse_coo,strided,strided").any_strides().mixed_dtypes());
 
 }  // namespace
 }  // namespace tenon::coo

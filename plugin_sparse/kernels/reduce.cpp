@@ -42,7 +42,8 @@ Tensor kept_indices(Ops& op, const Tensor& self, const Kept& k, bool keepdim) {
   return op.stack(rows, 0);
 }
 
-tn_status sum(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype) {
+tn_status sum(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool keepdim,
+              std::optional<DType> dtype) {
   Ops op(call);
   const tn_value as = dtype ? value(*dtype) : no_value();
   const bool all = !dim || dim->empty();
@@ -74,16 +75,19 @@ tn_status norm_along(Call& call, const Tensor& out, const Tensor& self, double p
   const Coo t = coalesce(op, self);
   const Tensor powers = op("pow.Tensor_Scalar", {value(op("abs", {value(t.values)})), value(p)});
   const Tensor of_powers =
-      op("_sparse_coo_tensor", {value(t.indices), value(powers), value(self.sizes()), value(false), value(true)});
+      op("_sparse_coo_tensor",
+         {value(t.indices), value(powers), value(self.sizes()), value(false), value(true)});
   Tensor total = op("sum.dim_IntList", {value(of_powers), value(dim), value(false), no_value()});
   if (!is_strided(total)) total = op("_to_dense", {value(total)});
-  op.copy(out, op("reshape", {value(op("pow.Tensor_Scalar", {value(total), value(1 / p)})), value(out.sizes())}));
+  op.copy(out, op("reshape", {value(op("pow.Tensor_Scalar", {value(total), value(1 / p)})),
+                              value(out.sizes())}));
   return TN_OK;
 }
 
 tn_status norm(Call& call, Tensor out, Tensor self, std::optional<Scalar> p, Ints dim, bool) {
   const Scalar power = p.value_or(Scalar::of(int64_t{2}));
-  if (!dim.empty() && dim.size() != self.ndim()) return norm_along(call, out, self, power.to<double>(), dim);
+  if (!dim.empty() && dim.size() != self.ndim())
+    return norm_along(call, out, self, power.to<double>(), dim);
   Ops op(call);
   const Tensor total = op("norm.Scalar", {value(coalesce(op, self).values), value(power)});
   op.copy(out, op("reshape", {value(total), value(out.sizes())}));

@@ -29,7 +29,8 @@ Slices slices(Ops& op, const Tensor& at, Ints sizes, int d) {
   const Tensor keys = op.keys(op.stack(rows, 0), span(others));
   const std::vector<Tensor> sorted =
       op.call_many("sort.stable", {value(keys), value(true), value(int64_t{0}), value(false)}, 2);
-  const std::vector<Tensor> runs = op.call_many("unique_consecutive", {value(sorted[0]), value(true), value(false)}, 3);
+  const std::vector<Tensor> runs =
+      op.call_many("unique_consecutive", {value(sorted[0]), value(true), value(false)}, 3);
   const Tensor back = op.empty(keys.sizes(), kInt64, at.device());
   op("index_copy_", {value(back), value(int64_t{0}), value(sorted[1]), value(runs[1])});
   return {back, runs[0].numel()};
@@ -50,8 +51,8 @@ Tensor slice_sums(Ops& op, const Slices& s, const Tensor& v) {
 
 Tensor over_slices(Ops& op, const Slices& s, const Tensor& v, bool log) {
   const Tensor max = op.zeros(span(rows_like(s.n, v)), v.dtype(), v.device());
-  op("index_reduce_",
-     {value(max), value(int64_t{0}), value(s.of), value(v), value(std::string_view("amax")), value(false)});
+  op("index_reduce_", {value(max), value(int64_t{0}), value(s.of), value(v),
+                       value(std::string_view("amax")), value(false)});
   const Tensor x = op("sub.Tensor", {value(v), value(op.index_select(max, 0, s.of))});
   const Tensor e = op("exp", {value(x)});
   const Tensor sums = slice_sums(op, s, e);
@@ -65,35 +66,42 @@ tn_status forward(Call& call, const Tensor& self, int64_t dim, bool half_to_floa
   const int d = wrap_dim(dim, self.ndim()), sparse = sparse_dim(self);
   const Coo t = coalesce(op, self);
   if (d >= sparse) {
-    set_output(call, {t.indices, op(log ? "_log_softmax" : "_softmax",
-                                    {value(t.values), value(int64_t{d - sparse + 1}), value(false)})});
+    set_output(call,
+               {t.indices, op(log ? "_log_softmax" : "_softmax",
+                              {value(t.values), value(int64_t{d - sparse + 1}), value(false)})});
   } else if (t.values.size(0) == 0) {
     set_output(call, t);
   } else {
-    set_output(call, {t.indices, over_slices(op, slices(op, t.indices, self.sizes(), d), t.values, log)});
+    set_output(call,
+               {t.indices, over_slices(op, slices(op, t.indices, self.sizes(), d), t.values, log)});
   }
   return TN_OK;
 }
 
-tn_status backward(Call& call, const Tensor& grad, const Tensor& output, int64_t dim, DType dtype, bool log) {
+tn_status backward(Call& call, const Tensor& grad, const Tensor& output, int64_t dim, DType dtype,
+                   bool log) {
   if (is_strided(output)) return TN_DECLINED;
   Ops op(call);
   const int d = wrap_dim(dim, output.ndim()), sparse = sparse_dim(output);
   const Coo y = coalesce(op, output);
   const Tensor g = values_at(op, grad, y.indices);
   if (d >= sparse) {
-    set_output(call, {y.indices, op(log ? "_log_softmax_backward_data" : "_softmax_backward_data",
-                                    {value(g), value(y.values), value(int64_t{d - sparse + 1}), value(dtype)})});
+    set_output(
+        call,
+        {y.indices, op(log ? "_log_softmax_backward_data" : "_softmax_backward_data",
+                       {value(g), value(y.values), value(int64_t{d - sparse + 1}), value(dtype)})});
     return TN_OK;
   }
   const Slices s = slices(op, y.indices, output.sizes(), d);
   if (log) {
-    const Tensor part = op("mul.Tensor", {value(op("exp", {value(y.values)})), value(slice_sums(op, s, g))});
+    const Tensor part =
+        op("mul.Tensor", {value(op("exp", {value(y.values)})), value(slice_sums(op, s, g))});
     set_output(call, {y.indices, op("sub.Tensor", {value(g), value(part)})});
   } else {
     const Tensor inner = slice_sums(op, s, op("mul.Tensor", {value(g), value(y.values)}));
     set_output(call,
-               {y.indices, op("mul.Tensor", {value(y.values), value(op("sub.Tensor", {value(g), value(inner)}))})});
+               {y.indices, op("mul.Tensor", {value(y.values),
+                                             value(op("sub.Tensor", {value(g), value(inner)}))})});
   }
   return TN_OK;
 }
@@ -108,15 +116,19 @@ tn_status log_softmax(Call& call, Tensor, Tensor self, int64_t dim, bool half_to
 }
 TN_KERNEL(_log_softmax, log_softmax, layouts("sparse_coo").any_strides());
 
-tn_status softmax_backward(Call& call, Tensor, Tensor grad, Tensor output, int64_t dim, DType dtype) {
+tn_status softmax_backward(Call& call, Tensor, Tensor grad, Tensor output, int64_t dim,
+                           DType dtype) {
   return backward(call, grad, output, dim, dtype, false);
 }
-TN_KERNEL(_softmax_backward_data, softmax_backward, layouts("strided|sparse_coo,sparse_coo").any_strides());
+TN_KERNEL(_softmax_backward_data, softmax_backward,
+          layouts("strided|sparse_coo,sparse_coo").any_strides());
 
-tn_status log_softmax_backward(Call& call, Tensor, Tensor grad, Tensor output, int64_t dim, DType dtype) {
+tn_status log_softmax_backward(Call& call, Tensor, Tensor grad, Tensor output, int64_t dim,
+                               DType dtype) {
   return backward(call, grad, output, dim, dtype, true);
 }
-TN_KERNEL(_log_softmax_backward_data, log_softmax_backward, layouts("strided|sparse_coo,sparse_coo").any_strides());
+TN_KERNEL(_log_softmax_backward_data, log_softmax_backward,
+          layouts("strided|sparse_coo,sparse_coo").any_strides());
 
 }  // namespace
 }  // namespace tenon::coo

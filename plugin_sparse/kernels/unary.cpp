@@ -89,10 +89,12 @@ tn_status threshold_backward(Call& call, Tensor, Tensor grad, Tensor self, Scala
   Ops op(call);
   const Coo at = coalesce(op, self);
   const Tensor g = values_at(op, grad, at.indices);
-  set_output(call, {at.indices, op("threshold_backward", {value(g), value(at.values), value(threshold)})});
+  set_output(
+      call, {at.indices, op("threshold_backward", {value(g), value(at.values), value(threshold)})});
   return TN_OK;
 }
-TN_KERNEL(threshold_backward, threshold_backward, layouts("strided|sparse_coo,sparse_coo").any_strides());
+TN_KERNEL(threshold_backward, threshold_backward,
+          layouts("strided|sparse_coo,sparse_coo").any_strides());
 
 }  // namespace
 }  // namespace tenon::coo

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Elements of a sparse tensor by their linear index, row-major over the sparse dimensions. Construction has checked
-// that it fits an int64. Indices are checked where they are used, as _sparse_coo_tensor_unsafe does not check them.
+// Elements of a sparse tensor by their linear index, row-major over the sparse dimensions.
+// Construction has checked that it fits an int64. Indices are checked where they are used, as
+// _sparse_coo_tensor_unsafe does not check them.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,8 @@
 
 namespace tenon::cuda {
 
-inline constexpr int64_t kMaxSorted = (int64_t{1} << 31) - 1;  // positions of sorted elements have 32 bits
+inline constexpr int64_t kMaxSorted =
+    (int64_t{1} << 31) - 1;  // positions of sorted elements have 32 bits
 
 // Indices [dims, n], and the sizes of their dimensions.
 struct Places {
@@ -29,7 +31,8 @@ struct Places {
     std::copy(sizes.begin(), sizes.end(), size);
   }
   Places(const sdk::Call& call, const sdk::Tensor& indices, const sdk::Ints& sizes)
-      : Places(call, indices.data<int64_t>(), indices.size(1), sdk::Ints(sizes.data(), indices.size(0))) {}
+      : Places(call, indices.data<int64_t>(), indices.size(1),
+               sdk::Ints(sizes.data(), indices.size(0))) {}
 
   TN_DEVICE uint64_t linear_index(int64_t i) const {
     uint64_t linear = 0;
@@ -80,15 +83,18 @@ struct Sorted {
 
 inline uint64_t sorting_bytes(int64_t n) { return (sort_workspace_bytes(n) + 7) / 8 * 8; }
 
-// In the first sorting_bytes(n) of the workspace; `trailing` bytes follow. keys and values of the result are free.
+// In the first sorting_bytes(n) of the workspace; `trailing` bytes follow. keys and values of the
+// result are free.
 Pairs sort_places(const sdk::Call& call, const Places& p, uint64_t trailing);
 inline Sorted sorted(const Pairs& p) { return {p.keys_out, p.values_out, p.n}; }
 
-// Per linear index and each of `width` columns: out = scale * the sum of its elements, or out += it.
+// Per linear index and each of `width` columns: out = scale * the sum of its elements, or out +=
+// it.
 struct Sums {
   Dense values, out;
   int64_t width;
-  const uint32_t* rows;  // of out, by the first position of each linear index; null: the linear index
+  const uint32_t*
+      rows;  // of out, by the first position of each linear index; null: the linear index
   bool accumulate;
 
   template <class C>
@@ -100,8 +106,10 @@ struct Sums {
 };
 
 // In an order that depends on the numbers of equal indices alone.
-void sum_duplicates(const sdk::Call& call, const Sorted& elements, const Sums& sums, const sdk::Scalar& scale);
+void sum_duplicates(const sdk::Call& call, const Sorted& elements, const Sums& sums,
+                    const sdk::Scalar& scale);
 // The same for distinct linear indices.
-void scatter_distinct(const sdk::Call& call, const Places& places, const Sums& sums, const sdk::Scalar& scale);
+void scatter_distinct(const sdk::Call& call, const Places& places, const Sums& sums,
+                      const sdk::Scalar& scale);
 
 }  // namespace tenon::cuda

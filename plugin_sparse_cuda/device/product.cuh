@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a product whose left matrix is sparse: weighted sums of rows of the right one. Some lanes of a warp compute
-// neighboring columns, and several such groups share the elements of a row; a long row has a block. The order of a sum
-// follows from the sizes and from the row's length.
+// Rows of a product whose left matrix is sparse: weighted sums of rows of the right one. Some lanes
+// of a warp compute neighboring columns, and several such groups share the elements of a row; a
+// long row has a block. The order of a sum follows from the sizes and from the row's length.
 #pragma once
 
 #include "plugin_cuda/device/block.cuh"
@@ -47,12 +47,14 @@ struct Columns {
     for (int k = 0; k < V; ++k) v[k] = C(0);
   }
   TN_DEVICE void add_product(const Product<C>& p, int64_t element, int64_t column) {
-    const int64_t i = p.rows.position(element), at = p.faults.checked(p.columns[i], p.deep) * p.n + column;
+    const int64_t i = p.rows.position(element),
+                  at = p.faults.checked(p.columns[i], p.deep) * p.n + column;
     if constexpr (V == 1) {
       v[0] += p.values.template get<C>(i) * p.right.template get<C>(at);
     } else {
       const C factor = static_cast<C>(reinterpret_cast<const T*>(p.values.p)[i]);
-      const Pack<T, V> pack = *reinterpret_cast<const Pack<T, V>*>(p.right.p + at * static_cast<int64_t>(sizeof(T)));
+      const Pack<T, V> pack =
+          *reinterpret_cast<const Pack<T, V>*>(p.right.p + at * static_cast<int64_t>(sizeof(T)));
       for (int k = 0; k < V; ++k) v[k] += factor * static_cast<C>(pack.v[k]);
     }
   }
@@ -101,13 +103,15 @@ __global__ void multiply_rows(Product<C> p) {
     Sum sum;
     sum.clear();
     TN_UNROLL(4)
-    for (int64_t e = begin + group; short_enough && e < end; e += p.groups) sum.add_product(p, e, column);
+    for (int64_t e = begin + group; short_enough && e < end; e += p.groups)
+      sum.add_product(p, e, column);
     sum = add_groups(sum, p);
     if (inside && short_enough && group == 0) sum.put(p, row, column);
   }
 }
 
-// A longer row holds a multiple of kLongRow among its elements: the block of the first one computes the row.
+// A longer row holds a multiple of kLongRow among its elements: the block of the first one computes
+// the row.
 template <class Sum, class C>
 __global__ void multiply_long_rows(Product<C> p) {
   TN_SHARED(Sum, parts, kRowBlock);

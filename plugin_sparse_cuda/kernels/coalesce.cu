@@ -16,7 +16,9 @@ struct Heads {
   int64_t n, chunk, chunks;
   int64_t* starts;
 
-  TN_DEVICE int64_t marks(int64_t i) const { return i == 0 || elements.indices[i - 1] != elements.indices[i] ? 1 : 0; }
+  TN_DEVICE int64_t marks(int64_t i) const {
+    return i == 0 || elements.indices[i - 1] != elements.indices[i] ? 1 : 0;
+  }
 };
 
 // Indices of the distinct linear indices, [dims, starts[chunks]], and the row of each.
@@ -43,7 +45,8 @@ tn_status coalesce(Call& call, Tensor, Tensor self) {
   if (n > kMaxSorted) return TN_DECLINED;
   const Pairs pairs = sort_places(call, places, kStartsBytes);
   Heads heads{sorted(pairs), n, chunk_of(n), ceil_div(n, chunk_of(n)), nullptr};
-  heads.starts = reinterpret_cast<int64_t*>(call.workspace<char>() + call.workspace_bytes() - kStartsBytes);
+  heads.starts =
+      reinterpret_cast<int64_t*>(call.workspace<char>() + call.workspace_bytes() - kStartsBytes);
   int64_t sizes[kMaxDims] = {places.dims, 0};
   if (n > 0) {
     launch<count_marks<Heads>>(call, {heads.chunks, kSelectionBlock}, heads);
@@ -53,11 +56,14 @@ tn_status coalesce(Call& call, Tensor, Tensor self) {
   const Tensor indices = alloc_component(call, 0, coo::kIndices, Ints(sizes, 2), kInt64);
   sizes[0] = sizes[1];
   std::copy(values.sizes().begin() + 1, values.sizes().end(), sizes + 1);
-  const Tensor sums = alloc_component(call, 0, coo::kValues, Ints(sizes, values.ndim()), values.dtype());
+  const Tensor sums =
+      alloc_component(call, 0, coo::kValues, Ints(sizes, values.ndim()), values.dtype());
   set_layout_flags(call, 0, coo::kCoalesced);
   if (n == 0) return TN_OK;
-  launch<write_heads>(call, {heads.chunks, kSelectionBlock}, heads, places, indices.data<int64_t>(), pairs.values);
-  sum_duplicates(call, heads.elements, {Dense(values), Dense(sums), sums.numel() / sizes[0], pairs.values, false},
+  launch<write_heads>(call, {heads.chunks, kSelectionBlock}, heads, places, indices.data<int64_t>(),
+                      pairs.values);
+  sum_duplicates(call, heads.elements,
+                 {Dense(values), Dense(sums), sums.numel() / sizes[0], pairs.values, false},
                  Scalar::of(int64_t{1}));
   return TN_OK;
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Into strided tensors: to_dense, and sums with one strided operand. An in-place sum touches the sparse elements alone.
+// Into strided tensors: to_dense, and sums with one strided operand. An in-place sum touches the
+// sparse elements alone.
 #include "plugin_sparse_cuda/device/places.cuh"
 #include "tenon/sdk/ops/_to_dense.h"
 #include "tenon/sdk/ops/add.h"
@@ -12,7 +13,8 @@ namespace {
 using namespace sdk;
 
 // to = scale * t, or to += scale * t. `to` is row-major.
-void write_dense(const Call& call, const Tensor& to, const Tensor& t, bool accumulate, const Scalar& scale) {
+void write_dense(const Call& call, const Tensor& to, const Tensor& t, bool accumulate,
+                 const Scalar& scale) {
   const Tensor values = coo::values(t);
   const Places places(call, coo::indices(t), t.sizes());
   if (to.numel() == 0 || values.numel() == 0) return;
@@ -43,7 +45,8 @@ tn_status dense_workspace(tn_call* call, uint64_t* bytes) {
 bool is_one(const Scalar& a) { return a.is_float() ? a.to<double>() == 1 : a.to<int64_t>() == 1; }
 
 // self + alpha * other. The layout's own kernel concatenates the elements of two sparse operands.
-tn_status sum(Call& call, const Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+tn_status sum(Call& call, const Tensor& out, const Tensor& self, const Tensor& other,
+              const Scalar& alpha) {
   if (is_strided(self) == is_strided(other) || !out.contiguous()) return TN_DECLINED;
   coo::Ops op(call);
   if (is_strided(self)) {
@@ -74,10 +77,17 @@ tn_status sum_workspace(tn_call* call, uint64_t* bytes) {
 
 }  // namespace
 
-TN_KERNEL(_to_dense, to_dense, layouts("sparse_coo").mixed_dtypes().workspace(dense_workspace).capture_safe());
+TN_KERNEL(_to_dense, to_dense,
+          layouts("sparse_coo").mixed_dtypes().workspace(dense_workspace).capture_safe());
 TN_KERNEL(add_Tensor, add,
-          layouts("strided|sparse_coo,strided|sparse_coo").inplace("0=0").workspace(sum_workspace).capture_safe());
+          layouts("strided|sparse_coo,strided|sparse_coo")
+              .inplace("0=0")
+              .workspace(sum_workspace)
+              .capture_safe());
 TN_KERNEL(sub_Tensor, sub,
-          layouts("strided|sparse_coo,strided|sparse_coo").inplace("0=0").workspace(sum_workspace).capture_safe());
+          layouts("strided|sparse_coo,strided|sparse_coo")
+              .inplace("0=0")
+              .workspace(sum_workspace)
+              .capture_safe());
 
 }  // namespace tenon::cuda

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Elements found in another tensor by binary search: _values_at, sparse_mask, and products of elements.
+// Elements found in another tensor by binary search: _values_at, sparse_mask, and products of
+// elements.
 #include "plugin_cuda/device/selection.cuh"
 #include "plugin_sparse_cuda/device/places.cuh"
 #include "tenon/sdk/ops/_values_at.h"
@@ -27,21 +28,24 @@ __global__ void find_places(Places p, const uint64_t* linear, int64_t n, int64_t
 
 // Rows of `from`, 0 if none was found.
 template <class U>
-__global__ void gather_found(const U* from, const int64_t* found, U* out, int64_t all, int64_t width) {
+__global__ void gather_found(const U* from, const int64_t* found, U* out, int64_t all,
+                             int64_t width) {
   for (int64_t t = global_thread(); t < all; t += global_threads()) {
     const int64_t i = width == 1 ? t : t / width;
     out[t] = found[i] < 0 ? U(0) : from[found[i] * width + t - i * width];
   }
 }
 
-// Positions of the elements `at` in a coalesced tensor: in the first at.n words of the workspace, before its linear
-// indices.
-const int64_t* look_up(const Call& call, const Places& at, const Tensor& indices, const Ints& sizes) {
+// Positions of the elements `at` in a coalesced tensor: in the first at.n words of the workspace,
+// before its linear indices.
+const int64_t* look_up(const Call& call, const Places& at, const Tensor& indices,
+                       const Ints& sizes) {
   auto* found = call.workspace<int64_t>();
   const Places own(call, indices, sizes);
   auto* linear = reinterpret_cast<uint64_t*>(found + at.n);
   if (own.dims == 1)
-    linear = reinterpret_cast<uint64_t*>(const_cast<int64_t*>(own.at));  // the only index is the linear one
+    linear = reinterpret_cast<uint64_t*>(
+        const_cast<int64_t*>(own.at));  // the only index is the linear one
   else if (own.n > 0)
     launch<write_linear_indices>(call, shape_for(call, own.n), own, linear);
   if (at.n > 0) launch<find_places>(call, shape_for(call, at.n), at, linear, own.n, found);
@@ -57,21 +61,23 @@ struct Coalesced {
   }
 };
 
-void gather_values(const Call& call, coo::Ops& op, const Tensor& out, const Tensor& self, const Tensor& at) {
+void gather_values(const Call& call, coo::Ops& op, const Tensor& out, const Tensor& self,
+                   const Tensor& at) {
   const Coalesced own(op, self);
   const Places wanted(call, at, self.sizes());
   const int64_t* found = look_up(call, wanted, own.indices, self.sizes());
   if (out.numel() == 0) return;
   dispatch_size(self.dtype(), [&](auto tag) {
     using U = tn_type(tag);
-    launch<gather_found<U>>(call, shape_for(call, out.numel()), own.values.data<U>(), found, out.data<U>(), out.numel(),
-                            out.numel() / wanted.n);
+    launch<gather_found<U>>(call, shape_for(call, out.numel()), own.values.data<U>(), found,
+                            out.data<U>(), out.numel(), out.numel() / wanted.n);
   });
 }
 
 // Rows of a strided tensor are another operator.
 tn_status values_at(Call& call, Tensor out, Tensor self, Tensor at) {
-  if (is_strided(self) || at.size(0) != coo::sparse_dim(self) || !out.contiguous()) return TN_DECLINED;
+  if (is_strided(self) || at.size(0) != coo::sparse_dim(self) || !out.contiguous())
+    return TN_DECLINED;
   coo::Ops op(call);
   gather_values(call, op, out, self, at);
   return TN_OK;
@@ -82,8 +88,10 @@ tn_status sparse_mask(Call& call, Tensor, Tensor self, Tensor mask) {
   coo::Ops op(call);
   const Coalesced at(op, mask);
   share_component(call, 0, coo::kIndices, at.indices);
-  const std::vector<int64_t> sizes = coo::value_sizes(at.indices.size(1), self.sizes(), coo::sparse_dim(self));
-  gather_values(call, op, alloc_component(call, 0, coo::kValues, coo::span(sizes), self.dtype()), self, at.indices);
+  const std::vector<int64_t> sizes =
+      coo::value_sizes(at.indices.size(1), self.sizes(), coo::sparse_dim(self));
+  gather_values(call, op, alloc_component(call, 0, coo::kValues, coo::span(sizes), self.dtype()),
+                self, at.indices);
   set_layout_flags(call, 0, coo::kCoalesced);
   return TN_OK;
 }
@@ -106,17 +114,19 @@ struct WriteKept {
 };
 
 template <class C>
-__global__ void multiply_found(Dense a, Dense b, Dense out, const int64_t* which, const int64_t* found, int64_t all,
-                               int64_t width) {
+__global__ void multiply_found(Dense a, Dense b, Dense out, const int64_t* which,
+                               const int64_t* found, int64_t all, int64_t width) {
   for (int64_t t = global_thread(); t < all; t += global_threads()) {
     const int64_t row = width == 1 ? t : t / width, column = t - row * width, i = which[row];
-    out.put<C>(t, static_cast<C>(a.get<C>(i * width + column) * b.get<C>(found[i] * width + column)));
+    out.put<C>(t,
+               static_cast<C>(a.get<C>(i * width + column) * b.get<C>(found[i] * width + column)));
   }
 }
 
 // Products of the elements that both have.
 tn_status mul(Call& call, Tensor, Tensor self, Tensor other) {
-  if (is_strided(self) || is_strided(other) || coo::sparse_dim(self) != coo::sparse_dim(other)) return TN_DECLINED;
+  if (is_strided(self) || is_strided(other) || coo::sparse_dim(self) != coo::sparse_dim(other))
+    return TN_DECLINED;
   coo::Ops op(call);
   const Coalesced a(op, self), b(op, other);
   const Places places(call, a.indices, self.sizes());
@@ -124,22 +134,25 @@ tn_status mul(Call& call, Tensor, Tensor self, Tensor other) {
   const int64_t* found = look_up(call, places, b.indices, self.sizes());
   auto* which = call.workspace<int64_t>() + n + coo::nnz(other);
   auto* marks = reinterpret_cast<uint8_t*>(which + n);
-  auto* starts = reinterpret_cast<int64_t*>(call.workspace<char>() + call.workspace_bytes() - kStartsBytes);
+  auto* starts =
+      reinterpret_cast<int64_t*>(call.workspace<char>() + call.workspace_bytes() - kStartsBytes);
   if (n > 0) launch<mark_found>(call, shape_for(call, n), found, n, marks);
   const Selection s = select(reinterpret_cast<const char*>(marks), kBool, n, starts);
   const int64_t all = count_all(call, s), sizes[] = {places.dims, all};
   const Tensor indices = alloc_component(call, 0, coo::kIndices, Ints(sizes, 2), kInt64);
   const std::vector<int64_t> value_sizes = coo::value_sizes(all, self.sizes(), places.dims);
-  const Tensor values = alloc_component(call, 0, coo::kValues, coo::span(value_sizes), a.values.dtype());
+  const Tensor values =
+      alloc_component(call, 0, coo::kValues, coo::span(value_sizes), a.values.dtype());
   set_layout_flags(call, 0, coo::kCoalesced);
   if (all == 0) return TN_OK;
-  launch_scatter_selected(call, s, WriteKept{places.at, indices.data<int64_t>(), which, n, all, places.dims});
+  launch_scatter_selected(
+      call, s, WriteKept{places.at, indices.data<int64_t>(), which, n, all, places.dims});
   const int64_t elements = values.numel();
   if (elements == 0) return TN_OK;
   with_compute(values.dtype(), [&](auto tag) {
     using C = tn_type(tag);
-    launch<multiply_found<C>>(call, shape_for(call, elements), Dense(a.values), Dense(b.values), Dense(values), which,
-                              found, elements, elements / all);
+    launch<multiply_found<C>>(call, shape_for(call, elements), Dense(a.values), Dense(b.values),
+                              Dense(values), which, found, elements, elements / all);
   });
   return TN_OK;
 }
@@ -167,9 +180,17 @@ tn_status mul_workspace(tn_call* call, uint64_t* bytes) {
 }  // namespace
 
 TN_KERNEL(_values_at, values_at,
-          layouts("strided|sparse_coo,strided").mixed_dtypes().workspace(values_workspace).capture_safe());
+          layouts("strided|sparse_coo,strided")
+              .mixed_dtypes()
+              .workspace(values_workspace)
+              .capture_safe());
 TN_KERNEL(sparse_mask, sparse_mask,
-          layouts("strided|sparse_coo,sparse_coo").mixed_dtypes().workspace(mask_workspace).capture_safe());
-TN_KERNEL(mul_Tensor, mul, layouts("strided|sparse_coo,strided|sparse_coo").host_blocking().workspace(mul_workspace));
+          layouts("strided|sparse_coo,sparse_coo")
+              .mixed_dtypes()
+              .workspace(mask_workspace)
+              .capture_safe());
+TN_KERNEL(
+    mul_Tensor, mul,
+    layouts("strided|sparse_coo,strided|sparse_coo").host_blocking().workspace(mul_workspace));
 
 }  // namespace tenon::cuda

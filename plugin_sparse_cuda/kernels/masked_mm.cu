@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Products of strided matrices at the elements of a sparse one, as in the gradient of a sparse factor: some lanes of a
-// warp share an element.
+// Products of strided matrices at the elements of a sparse one, as in the gradient of a sparse
+// factor: some lanes of a warp share an element.
 #include "plugin_cuda/device/warp.cuh"
 #include "plugin_sparse_cuda/device/places.cuh"
 #include "tenon/sdk/ops/_masked_mm.h"
@@ -17,7 +17,8 @@ struct Lines {
   int64_t n, line, step;  // strides
 
   Lines() = default;
-  Lines(const Tensor& t, int dim) : of(t), n(t.size(dim)), line(t.stride(dim)), step(t.stride(1 - dim)) {}
+  Lines(const Tensor& t, int dim)
+      : of(t), n(t.size(dim)), line(t.stride(dim)), step(t.stride(1 - dim)) {}
   // Whether elements are contiguous, and lines aligned for packs of `width`.
   bool can_pack(int64_t k, int width) const {
     const auto bits = reinterpret_cast<uintptr_t>(of.p) | static_cast<uintptr_t>(line * of.item);
@@ -48,8 +49,10 @@ __global__ void dot_lines(Dots d) {
       if constexpr (V == 1) {
         sum += d.a.of.get<C>(x + at * d.a.step) * d.b.of.get<C>(y + at * d.b.step);
       } else {
-        const auto p = *reinterpret_cast<const Pack<T, V>*>(d.a.of.p + (x + at) * static_cast<int64_t>(sizeof(T)));
-        const auto q = *reinterpret_cast<const Pack<T, V>*>(d.b.of.p + (y + at) * static_cast<int64_t>(sizeof(T)));
+        const auto p = *reinterpret_cast<const Pack<T, V>*>(
+            d.a.of.p + (x + at) * static_cast<int64_t>(sizeof(T)));
+        const auto q = *reinterpret_cast<const Pack<T, V>*>(
+            d.b.of.p + (y + at) * static_cast<int64_t>(sizeof(T)));
         for (int i = 0; i < V; ++i) sum += static_cast<C>(p.v[i]) * static_cast<C>(q.v[i]);
       }
     }
@@ -114,6 +117,7 @@ tn_status masked_mm(Call& call, Tensor, Tensor mask, Tensor mat1, Tensor mat2) {
 
 }  // namespace
 
-TN_KERNEL(_masked_mm, masked_mm, layouts("sparse_coo,strided,strided").any_strides().mixed_dtypes().capture_safe());
+TN_KERNEL(_masked_mm, masked_mm,
+          layouts("sparse_coo,strided,strided").any_strides().mixed_dtypes().capture_safe());
 
 }  // namespace tenon::cuda

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// mm, addmm and mv of a sparse and a strided matrix. Products of two sparse ones are the layout's own kernel.
+// mm, addmm and mv of a sparse and a strided matrix. Products of two sparse ones are the layout's
+// own kernel.
 #include "plugin_sparse_cuda/device/product.cuh"
 #include "tenon/sdk/ops/addmm.h"
 #include "tenon/sdk/ops/mm.h"
@@ -22,7 +23,9 @@ __global__ void find_rows(Sorted e, int64_t m, int64_t* starts, Faults faults) {
 }
 
 bool is_zero(const Scalar& s) { return s.is_float() ? s.to<double>() == 0 : s.to<int64_t>() == 0; }
-bool is_matrix(const Tensor& t) { return t.ndim() == 2 && (is_strided(t) || coo::sparse_dim(t) == 2); }
+bool is_matrix(const Tensor& t) {
+  return t.ndim() == 2 && (is_strided(t) || coo::sparse_dim(t) == 2);
+}
 
 // A sparse matrix or its transpose: `line` is the line of indices that has the rows.
 struct Left {
@@ -51,15 +54,16 @@ struct Factors {
 };
 
 // self: absent, or one that broadcasts to out.
-void multiply(const Call& call, const Left& left, const Tensor& right, const Tensor& self, const Factors& by,
-              const Tensor& out) {
+void multiply(const Call& call, const Left& left, const Tensor& right, const Tensor& self,
+              const Factors& by, const Tensor& out) {
   if (out.numel() == 0) return;
   const int64_t* lines = left.indices.data<int64_t>();
   const int64_t n = left.nnz();
   Sorted rows{reinterpret_cast<const uint64_t*>(lines), nullptr, n};
   if (!left.in_order) {
     const int64_t sizes[] = {left.m};
-    rows = sorted(sort_places(call, Places(call, lines + left.line * n, n, Ints(sizes, 1)), left.starts()));
+    rows = sorted(
+        sort_places(call, Places(call, lines + left.line * n, n, Ints(sizes, 1)), left.starts()));
   }
   auto* starts = reinterpret_cast<int64_t*>(call.workspace<char>() + left.sorting());
   if (right.numel() == 0) rows.n = 0;
@@ -116,7 +120,8 @@ tn_status mm(Call& call, Tensor out, Tensor self, Tensor mat2) {
   return TN_OK;
 }
 
-tn_status addmm(Call& call, Tensor out, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha) {
+tn_status addmm(Call& call, Tensor out, Tensor self, Tensor mat1, Tensor mat2, Scalar beta,
+                Scalar alpha) {
   if (!out.contiguous()) return TN_DECLINED;
   multiply(call, Left(mat1, false), mat2, is_zero(beta) ? Tensor() : self, {alpha, beta}, out);
   return TN_OK;
@@ -130,7 +135,8 @@ tn_status mv(Call& call, Tensor out, Tensor self, Tensor vec) {
 
 tn_status mm_workspace(tn_call* call, uint64_t* bytes) {
   const Tensor self(call->in[0].u.tensor), mat2(call->in[1].u.tensor);
-  if (!is_matrix(self) || !is_matrix(mat2) || is_strided(self) == is_strided(mat2)) return TN_DECLINED;
+  if (!is_matrix(self) || !is_matrix(mat2) || is_strided(self) == is_strided(mat2))
+    return TN_DECLINED;
   return (is_strided(mat2) ? Left(self, false) : Left(mat2, true)).workspace(bytes);
 }
 tn_status addmm_workspace(tn_call* call, uint64_t* bytes) {
@@ -144,8 +150,11 @@ tn_status mv_workspace(tn_call* call, uint64_t* bytes) {
 
 }  // namespace
 
-TN_KERNEL(mm, mm, layouts("strided|sparse_coo,strided|sparse_coo").workspace(mm_workspace).capture_safe());
-TN_KERNEL(addmm, addmm, layouts("strided,sparse_coo,strided").inplace("0=0").workspace(addmm_workspace).capture_safe());
+TN_KERNEL(mm, mm,
+          layouts("strided|sparse_coo,strided|sparse_coo").workspace(mm_workspace).capture_safe());
+TN_KERNEL(
+    addmm, addmm,
+    layouts("strided,sparse_coo,strided").inplace("0=0").workspace(addmm_workspace).capture_safe());
 TN_KERNEL(mv, mv, layouts("sparse_coo,strided").workspace(mv_workspace).capture_safe());
 
 }  // namespace tenon::cuda

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums of elements with the same linear index: by the thread at the first of them, or by a block if they are many.
+// Sums of elements with the same linear index: by the thread at the first of them, or by a block if
+// they are many.
 #include "plugin_cuda/device/block.cuh"
 #include "plugin_sparse_cuda/device/places.cuh"
 
@@ -37,20 +38,23 @@ __global__ void add_runs(Sorted e, Sums s, C scale) {
     if (i + kLongRun < e.n && e.indices[i + kLongRun] == place) continue;
     const int64_t row = s.rows == nullptr ? static_cast<int64_t>(place) : s.rows[i];
     C sum = 0;
-    for (; i < e.n && e.indices[i] == place; ++i) sum += s.values.get<C>(e.position(i) * s.width + column);
+    for (; i < e.n && e.indices[i] == place; ++i)
+      sum += s.values.get<C>(e.position(i) * s.width + column);
     s.put(row, column, sum, scale);
   }
 }
 
-// The others hold a multiple of kLongRun: the block of the first one sums them, each of its groups of threads for
-// several columns, up to a warp's.
+// The others hold a multiple of kLongRun: the block of the first one sums them, each of its groups
+// of threads for several columns, up to a warp's.
 template <class C>
 __global__ void add_long_runs(Sorted e, Sums s, C scale, int across) {
   TN_SHARED(C, parts, kBlock);
-  const int mine = static_cast<int>(threadIdx.x) % across, group = static_cast<int>(threadIdx.x) / across;
+  const int mine = static_cast<int>(threadIdx.x) % across,
+            group = static_cast<int>(threadIdx.x) / across;
   for (int64_t at = blockIdx.x * kLongRun; at < e.n; at += gridDim.x * kLongRun) {
     const uint64_t place = e.indices[at];
-    const int64_t start = count_below(e.indices, e.n, place), end = count_below(e.indices, e.n, place + 1);
+    const int64_t start = count_below(e.indices, e.n, place),
+                  end = count_below(e.indices, e.n, place + 1);
     if (end - start <= kLongRun || at - start >= kLongRun) continue;
     const int64_t row = s.rows == nullptr ? static_cast<int64_t>(place) : s.rows[start];
     for (int64_t c = 0; c < s.width; c += across) {
@@ -102,8 +106,9 @@ void sum_duplicates(const Call& call, const Sorted& e, const Sums& s, const Scal
     if (e.n <= kLongRun) return;
     int across = 1;
     while (across < kWarp && across < s.width) across *= 2;
-    launch<add_long_runs<C>>(call, exactly(std::min(ceil_div(e.n, kLongRun), max_blocks(call)), kBlock), e, s,
-                             scale.to<C>(), across);
+    launch<add_long_runs<C>>(call,
+                             exactly(std::min(ceil_div(e.n, kLongRun), max_blocks(call)), kBlock),
+                             e, s, scale.to<C>(), across);
   });
 }
 

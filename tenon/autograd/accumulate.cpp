@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The node that ends at a leaf. A leaf has at most one at a time; it lives as long as a graph holds it.
+// The node that ends at a leaf. A leaf has at most one at a time; it lives as long as a graph holds
+// it.
 #include <pthread.h>
 
 #include <mutex>
@@ -12,14 +13,17 @@
 namespace tenon::autograd {
 namespace {
 
-// One lock for all: it guards the weak pointers from leaves to their nodes, and is held for a few instructions.
+// One lock for all: it guards the weak pointers from leaves to their nodes, and is held for a few
+// instructions.
 std::mutex g_accumulators;
 // Concurrent backward passes meet at leaves.
 std::mutex g_grads[64];
-std::mutex& lock_of(const void* p) { return g_grads[reinterpret_cast<std::uintptr_t>(p) / 64 % 64]; }
+std::mutex& lock_of(const void* p) {
+  return g_grads[reinterpret_cast<std::uintptr_t>(p) / 64 % 64];
+}
 
-// A fork waits for all locks of autograd, in the order in which a thread takes them: its child has no thread that would
-// release them.
+// A fork waits for all locks of autograd, in the order in which a thread takes them: its child has
+// no thread that would release them.
 template <class F>
 void each_lock(F&& f) {
   for (std::mutex& m : g_grads) f(m);
@@ -32,7 +36,8 @@ void before_fork() {
 void after_fork() {
   each_lock([](std::mutex& m) { m.unlock(); });
 }
-[[maybe_unused]] const int g_autograd_fork_handlers = pthread_atfork(before_fork, after_fork, after_fork);
+[[maybe_unused]] const int g_autograd_fork_handlers =
+    pthread_atfork(before_fork, after_fork, after_fork);
 
 }  // namespace
 
@@ -66,11 +71,13 @@ void AccumulateGrad::apply(Tensor* grads, Tensor*) {
   std::lock_guard<std::mutex> lock(lock_of(variable.unsafeGetTensorImpl()));
   Tensor& grad = make_meta(variable).grad;
   if (given.scalar_type() != variable.scalar_type()) given = given.to(variable.scalar_type());
-  if (TENON_UNLIKELY(variable.layout() != kStrided)) given = formulas::leaf_gradient(given, variable);
+  if (TENON_UNLIKELY(variable.layout() != kStrided))
+    given = formulas::leaf_gradient(given, variable);
   if (!grad.defined()) {
     // Moved if it has no other owner; a recorded gradient (create_graph) keeps its history.
     bool own =
-        given.use_count() == 1 && (!given.has_storage() || (given.storage().use_count() <= 1 && given.is_contiguous()));
+        given.use_count() == 1 &&
+        (!given.has_storage() || (given.storage().use_count() <= 1 && given.is_contiguous()));
     grad = recording() || own ? given : given.clone();
   } else if (recording() || grad.layout() != kStrided) {
     grad = formulas::sum_of(grad, given);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Walks the graph from results to leaves on the calling thread. A node runs when all gradients for its outputs have
-// come in; the order depends on the graph alone, so that sums are the same from run to run.
+// Walks the graph from results to leaves on the calling thread. A node runs when all gradients for
+// its outputs have come in; the order depends on the graph alone, so that sums are the same from
+// run to run.
 #include "tenon/autograd.h"
 
 #include "tenon/autograd/engine_workspace.h"
@@ -13,7 +14,8 @@
 namespace tenon::autograd {
 namespace {
 
-// Passes may nest (a hook that calls backward): each takes a workspace of its own from the thread's free list.
+// Passes may nest (a hook that calls backward): each takes a workspace of its own from the thread's
+// free list.
 __thread Workspace* t_free_list __attribute__((tls_model("initial-exec")));  // linked by `next`
 __thread bool t_free_list_ends __attribute__((tls_model("initial-exec")));
 
@@ -24,7 +26,8 @@ void drop_free_list() noexcept {
   }
   t_free_list_ends = false;
 }
-__thread core::ThreadEnd t_free_list_end __attribute__((tls_model("initial-exec"))) = {drop_free_list};
+__thread core::ThreadEnd t_free_list_end
+    __attribute__((tls_model("initial-exec"))) = {drop_free_list};
 
 struct Lease {
   Lease() : own(t_free_list) {
@@ -121,7 +124,9 @@ class Pass {
       for (const Capture& c : captures) {
         if (c.node == t.node && captured) (*captured)[c.place] = w_.grads[t.first_grad + c.nr];
       }
-      bool runs = t.node->accumulates ? accumulate && (captures.empty() || is_captured(captures, t.node)) : t.runs;
+      bool runs = t.node->accumulates
+                      ? accumulate && (captures.empty() || is_captured(captures, t.node))
+                      : t.runs;
       step(t, runs);
     }
   }
@@ -160,8 +165,9 @@ class Pass {
   static void add(Tensor& sum, const Tensor& g) {
     if (!sum.defined()) {
       sum = g;
-    } else if (!recording() && sum.use_count() == 1 && sum.has_storage() && sum.storage().use_count() <= 1 &&
-               sum.is_contiguous() && sum.scalar_type() == g.scalar_type() && sum.sizes() == g.sizes()) {
+    } else if (!recording() && sum.use_count() == 1 && sum.has_storage() &&
+               sum.storage().use_count() <= 1 && sum.is_contiguous() &&
+               sum.scalar_type() == g.scalar_type() && sum.sizes() == g.sizes()) {
       sum.add_(g);
     } else {
       sum = formulas::sum_of(sum, g);
@@ -174,10 +180,12 @@ class Pass {
       if (!entry.hook || !g.defined()) continue;
       Tensor r = entry.hook->call(g);
       if (!r.defined()) continue;
-      if (r.sizes() != g.sizes() || r.scalar_type() != g.scalar_type() || r.device() != g.device()) {
+      if (r.sizes() != g.sizes() || r.scalar_type() != g.scalar_type() ||
+          r.device() != g.device()) {
         throw Error(core::join(
-            "hook of ", t.node->name(), " returned a gradient of a different size/type/device: ", core::text(r.sizes()),
-            " ", dtype_name(r.scalar_type()), " instead of ", core::text(g.sizes()), " ", dtype_name(g.scalar_type())));
+            "hook of ", t.node->name(), " returned a gradient of a different size/type/device: ",
+            core::text(r.sizes()), " ", dtype_name(r.scalar_type()), " instead of ",
+            core::text(g.sizes()), " ", dtype_name(g.scalar_type())));
       }
       g = r;
     }
@@ -205,8 +213,8 @@ std::vector<Edge> root_edges(const variable_list& tensors) {
 }
 
 variable_list root_grads(const variable_list& tensors, const variable_list& given) {
-  TENON_CHECK(given.empty() || given.size() == tensors.size(), ValueError, "got ", given.size(), " gradients for ",
-              tensors.size(), " tensors");
+  TENON_CHECK(given.empty() || given.size() == tensors.size(), ValueError, "got ", given.size(),
+              " gradients for ", tensors.size(), " tensors");
   variable_list out;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
@@ -215,7 +223,8 @@ variable_list root_grads(const variable_list& tensors, const variable_list& give
                   core::text(given[i].sizes()), " but its tensor has ", core::text(t.sizes()));
       out.push_back(given[i]);
     } else {
-      TENON_CHECK(t.numel() == 1, Error, "a gradient is created implicitly only for scalar outputs; this one has ",
+      TENON_CHECK(t.numel() == 1, Error,
+                  "a gradient is created implicitly only for scalar outputs; this one has ",
                   t.numel(), " elements");
       out.push_back(ones_like(t));
     }
@@ -223,10 +232,12 @@ variable_list root_grads(const variable_list& tensors, const variable_list& give
   return out;
 }
 
-void run(const variable_list& tensors, const variable_list& grads, bool keep_graph, bool create_graph,
-         const std::vector<Capture>& captures, variable_list* captured, bool accumulate) {
+void run(const variable_list& tensors, const variable_list& grads, bool keep_graph,
+         bool create_graph, const std::vector<Capture>& captures, variable_list* captured,
+         bool accumulate) {
   std::vector<Edge> roots = root_edges(tensors);
-  ModeGuard mode((t_mode & ~uint32_t{kGradMode | kEra04}) | (create_graph ? uint32_t{kGradMode} : 0u));
+  ModeGuard mode((t_mode & ~uint32_t{kGradMode | kEra04}) |
+                 (create_graph ? uint32_t{kGradMode} : 0u));
   Lease lease;
   Pass pass(*lease.own, keep_graph);
   for (std::size_t i = 0; i < roots.size(); ++i) pass.add_root(roots[i], grads[i]);
@@ -238,7 +249,8 @@ void run(const variable_list& tensors, const variable_list& grads, bool keep_gra
 std::vector<Capture> capture_edges(const variable_list& inputs, std::vector<Edge>& keep) {
   std::vector<Capture> out;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    TENON_CHECK(inputs[i].defined() && inputs[i].requires_grad(), Error, "input ", i, " does not require grad");
+    TENON_CHECK(inputs[i].defined() && inputs[i].requires_grad(), Error, "input ", i,
+                " does not require grad");
     keep.push_back(gradient_edge(inputs[i]));
     out.push_back({keep.back().function.get(), keep.back().input_nr, i});
   }
@@ -247,24 +259,25 @@ std::vector<Capture> capture_edges(const variable_list& inputs, std::vector<Edge
 
 }  // namespace
 
-void backward(const variable_list& tensors, const variable_list& grad_tensors, std::optional<bool> retain_graph,
-              bool create_graph, const variable_list& inputs) {
+void backward(const variable_list& tensors, const variable_list& grad_tensors,
+              std::optional<bool> retain_graph, bool create_graph, const variable_list& inputs) {
   root_edges(tensors);
   std::vector<Edge> keep;
   std::vector<Capture> captures = capture_edges(inputs, keep);
   for (const Tensor& t : inputs) t.retain_grad();  // the gradient of a non-leaf goes to .grad, too
-  run(tensors, root_grads(tensors, grad_tensors), retain_graph.value_or(create_graph), create_graph, captures, nullptr,
-      true);
+  run(tensors, root_grads(tensors, grad_tensors), retain_graph.value_or(create_graph), create_graph,
+      captures, nullptr, true);
 }
 
-variable_list grad(const variable_list& outputs, const variable_list& inputs, const variable_list& grad_outputs,
-                   std::optional<bool> retain_graph, bool create_graph, bool allow_unused) {
+variable_list grad(const variable_list& outputs, const variable_list& inputs,
+                   const variable_list& grad_outputs, std::optional<bool> retain_graph,
+                   bool create_graph, bool allow_unused) {
   root_edges(outputs);
   std::vector<Edge> keep;
   std::vector<Capture> captures = capture_edges(inputs, keep);
   variable_list found(inputs.size());
-  run(outputs, root_grads(outputs, grad_outputs), retain_graph.value_or(create_graph), create_graph, captures, &found,
-      false);
+  run(outputs, root_grads(outputs, grad_outputs), retain_graph.value_or(create_graph), create_graph,
+      captures, &found, false);
   for (std::size_t i = 0; i < found.size(); ++i) {
     TENON_CHECK(found[i].defined() || allow_unused, Error, "input ", i,
                 " was not used in the graph; set allow_unused if that is intended");

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Tables of one backward pass, kept by the thread so that a pass allocates nothing once it has run at its size.
+// Tables of one backward pass, kept by the thread so that a pass allocates nothing once it has run
+// at its size.
 #pragma once
 
 #include <memory>
@@ -54,7 +55,8 @@ class Workspace {
  private:
   uint32_t& slot(Node* n) {
     std::size_t mask = table_.size() - 1;
-    std::size_t at = (reinterpret_cast<std::uintptr_t>(n) >> 5) * 0x9E3779B97F4A7C15ull >> 20 & mask;
+    std::size_t at =
+        (reinterpret_cast<std::uintptr_t>(n) >> 5) * 0x9E3779B97F4A7C15ull >> 20 & mask;
     while (table_[at] != kEmpty && tasks[table_[at]].node != n) at = (at + 1) & mask;
     return table_[at];
   }

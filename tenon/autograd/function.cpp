@@ -51,9 +51,12 @@ namespace {
 // The size of the list if it is not there.
 std::size_t position(const variable_list& list, const Tensor& t) {
   return static_cast<std::size_t>(
-      std::find_if(list.begin(), list.end(), [&](const Tensor& o) { return o.is_same(t); }) - list.begin());
+      std::find_if(list.begin(), list.end(), [&](const Tensor& o) { return o.is_same(t); }) -
+      list.begin());
 }
-bool contains(const variable_list& list, const Tensor& t) { return position(list, t) < list.size(); }
+bool contains(const variable_list& list, const Tensor& t) {
+  return position(list, t) < list.size();
+}
 }  // namespace
 
 void FunctionNode::count_writes(const variable_list& outputs) {
@@ -61,7 +64,8 @@ void FunctionNode::count_writes(const variable_list& outputs) {
     if (!t.defined()) continue;
     if (recording()) check_written((label + ": mark_dirty").c_str(), t);
     TENON_CHECK(contains(outputs, t), Error, label,
-                ": mark_dirty: forward must return each input that it marks, and did not return one of shape ",
+                ": mark_dirty: forward must return each input that it marks, and did not return "
+                "one of shape ",
                 core::text(t.sizes()));
     t.unsafeGetTensorImpl()->bump_version();
   }
@@ -70,7 +74,8 @@ void FunctionNode::count_writes(const variable_list& outputs) {
 void FunctionNode::connect_outputs(const variable_list& inputs, variable_list& outputs) {
   n_grads = static_cast<uint32_t>(outputs.size());
   ctx.saved_.resize(ctx.to_save_.size());
-  for (const Tensor& t : inputs) inputs_.push_back(t.defined() ? Shape{t.sizes().vec(), t.options()} : Shape{});
+  for (const Tensor& t : inputs)
+    inputs_.push_back(t.defined() ? Shape{t.sizes().vec(), t.options()} : Shape{});
   auto self = core::Ref<FunctionNode>::share(this);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     Tensor& t = outputs[i];
@@ -82,7 +87,8 @@ void FunctionNode::connect_outputs(const variable_list& inputs, variable_list& o
     const bool dirty = contains(ctx.dirty_, t);
     const bool through_base = dirty && t.unsafeGetTensorImpl()->base;
     TENON_CHECK(!through_base || outputs.size() == 1, Error, label,
-                ": mark_dirty: a function that writes to a view must return one tensor, not ", outputs.size());
+                ": mark_dirty: a function that writes to a view must return one tensor, not ",
+                outputs.size());
     if (dirty)
       rebase_history(t, self, input < inputs.size() ? static_cast<uint32_t>(input) : 0);
     else if (input < inputs.size())
@@ -116,15 +122,16 @@ bool sums_to(IntArrayRef from, IntArrayRef to) {
 }
 
 // The gradient in its argument's shape and dtype; an error if it cannot be brought to them.
-Tensor checked_gradient(const std::string& label, std::size_t at, const Tensor& g, const FunctionNode::Shape& of) {
+Tensor checked_gradient(const std::string& label, std::size_t at, const Tensor& g,
+                        const FunctionNode::Shape& of) {
   if (!g.defined()) return g;
   if (!sums_to(g.sizes(), of.sizes)) {
-    throw Error(core::join(label, " returned an invalid gradient at ", at, ": got ", core::text(g.sizes()),
-                           ", expected ", core::text(of.sizes)));
+    throw Error(core::join(label, " returned an invalid gradient at ", at, ": got ",
+                           core::text(g.sizes()), ", expected ", core::text(of.sizes)));
   }
   if (g.device() != of.options.device()) {
-    throw Error(core::join(label, " returned an invalid gradient at ", at, ": got device ", g.device().str(),
-                           ", expected ", of.options.device().str()));
+    throw Error(core::join(label, " returned an invalid gradient at ", at, ": got device ",
+                           g.device().str(), ", expected ", of.options.device().str()));
   }
   Tensor out = g.sizes() == of.sizes ? g : g.sum_to_size(of.sizes);
   return out.scalar_type() == of.options.dtype() ? out : out.to(of.options.dtype());
@@ -136,15 +143,16 @@ void FunctionNode::apply(Tensor* grads, Tensor* out) {
   variable_list in(grads, grads + n_grads);
   if (ctx.materialize_grads_) {
     for (std::size_t i = 0; i < in.size(); ++i) {
-      if (!in[i].defined() && i < outputs_.size()) in[i] = zeros(outputs_[i].sizes, outputs_[i].options);
+      if (!in[i].defined() && i < outputs_.size())
+        in[i] = zeros(outputs_[i].sizes, outputs_[i].options);
     }
   }
   variable_list result = run(&ctx, std::move(in));
   // As many gradients as forward had arguments; a trailing undefined one may be left out.
   std::size_t expected = edge_of_argument.size();
   while (result.size() > expected && !result.back().defined()) result.pop_back();
-  TENON_CHECK(result.size() == expected, Error, label, " backward returned ", result.size(), " gradients, expected ",
-              expected);
+  TENON_CHECK(result.size() == expected, Error, label, " backward returned ", result.size(),
+              " gradients, expected ", expected);
   for (std::size_t i = 0; i < expected; ++i) {
     if (edge_of_argument[i] == ~0u) {
       TENON_CHECK(!result[i].defined(), Error, label, " returned an invalid gradient at ", i,

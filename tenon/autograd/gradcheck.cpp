@@ -13,8 +13,11 @@ namespace {
 using Tensors = std::vector<Tensor>;
 using Doubles = std::vector<double>;
 
-// The variables of a tensor: its elements, or of one with a layout of its own the values of those that it holds.
-Tensor variables(const Tensor& t) { return t.layout() == kStrided ? t.detach() : t.detach().coalesce()._values(); }
+// The variables of a tensor: its elements, or of one with a layout of its own the values of those
+// that it holds.
+Tensor variables(const Tensor& t) {
+  return t.layout() == kStrided ? t.detach() : t.detach().coalesce()._values();
+}
 
 Doubles host_values(const Tensor& t) {
   Tensor h = variables(t).cpu().to(kDouble).contiguous();
@@ -36,11 +39,12 @@ std::size_t count(const Tensor& t) { return static_cast<std::size_t>(variables(t
 // By the variables of `of`.
 Doubles gradient_values(const char* what, const Tensor& grad, const Tensor& of) {
   if (!grad.defined()) return Doubles(count(of), 0.0);
-  TENON_CHECK(of.layout() == kStrided || grad.layout() == of.layout(), Error, what, ": a gradient has layout ",
-              toString(grad.layout()), ", its tensor of shape ", core::text(of.sizes()), " has ",
-              toString(of.layout()));
-  return host_values(of.layout() == kStrided ? grad.to_dense()
-                                             : _values_at(grad.detach(), of.detach().coalesce()._indices()));
+  TENON_CHECK(of.layout() == kStrided || grad.layout() == of.layout(), Error, what,
+              ": a gradient has layout ", toString(grad.layout()), ", its tensor of shape ",
+              core::text(of.sizes()), " has ", toString(of.layout()));
+  return host_values(of.layout() == kStrided
+                         ? grad.to_dense()
+                         : _values_at(grad.detach(), of.detach().coalesce()._indices()));
 }
 
 void check_inputs(const Tensors& inputs) {
@@ -48,17 +52,20 @@ void check_inputs(const Tensors& inputs) {
   for (const Tensor& t : inputs) {
     if (!t.defined() || !t.requires_grad()) continue;
     any = true;
-    TENON_CHECK(t.scalar_type() == kDouble, TypeError, "gradcheck: an input that requires a gradient is ",
-                toString(t.scalar_type()), ", expected Double");
+    TENON_CHECK(t.scalar_type() == kDouble, TypeError,
+                "gradcheck: an input that requires a gradient is ", toString(t.scalar_type()),
+                ", expected Double");
   }
   TENON_CHECK(any, ValueError, "gradcheck: no input requires a gradient");
 }
 
-bool is_compared(const Tensor& output) { return output.defined() && isFloatingType(output.scalar_type()); }
+bool is_compared(const Tensor& output) {
+  return output.defined() && isFloatingType(output.scalar_type());
+}
 
 // [output][element of the output] for one element of one input.
-std::vector<Doubles> numeric_column(const GradcheckFunction& f, const Tensors& inputs, std::size_t input,
-                                    int64_t element, double eps) {
+std::vector<Doubles> numeric_column(const GradcheckFunction& f, const Tensors& inputs,
+                                    std::size_t input, int64_t element, double eps) {
   NoGradGuard no_grad;
   auto moved = [&](double step) {
     Tensors args;
@@ -73,18 +80,20 @@ std::vector<Doubles> numeric_column(const GradcheckFunction& f, const Tensors& i
   for (std::size_t o = 0; o < up.size(); ++o) {
     if (!is_compared(up[o])) continue;
     Doubles a = host_values(up[o]), b = host_values(down[o]);
-    TENON_CHECK(a.size() == b.size(), Error, "gradcheck: output ", o, " has now ", a.size(), " elements, now ",
-                b.size());
+    TENON_CHECK(a.size() == b.size(), Error, "gradcheck: output ", o, " has now ", a.size(),
+                " elements, now ", b.size());
     for (std::size_t k = 0; k < a.size(); ++k) out[o].push_back((a[k] - b[k]) / (2 * eps));
   }
   return out;
 }
 
 // [input][element of the input] for one element of one output.
-std::vector<Doubles> analytic_row(const char* what, const Tensor& output, int64_t element, const Tensors& wanted) {
+std::vector<Doubles> analytic_row(const char* what, const Tensor& output, int64_t element,
+                                  const Tensors& wanted) {
   Doubles one(count(output), 0.0);
   one[static_cast<std::size_t>(element)] = 1;
-  Tensors grads = grad({output}, wanted, {from_values(one, output)}, /*retain_graph=*/true, /*create_graph=*/false,
+  Tensors grads = grad({output}, wanted, {from_values(one, output)}, /*retain_graph=*/true,
+                       /*create_graph=*/false,
                        /*allow_unused=*/true);
   std::vector<Doubles> out;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -94,7 +103,8 @@ std::vector<Doubles> analytic_row(const char* what, const Tensor& output, int64_
 }
 
 bool close(double analytic, double numeric, const GradcheckOptions& o) {
-  if (std::isnan(numeric) || std::isnan(analytic)) return std::isnan(numeric) == std::isnan(analytic);
+  if (std::isnan(numeric) || std::isnan(analytic))
+    return std::isnan(numeric) == std::isnan(analytic);
   return std::fabs(analytic - numeric) <= o.atol + o.rtol * std::fabs(numeric);
 }
 
@@ -106,11 +116,13 @@ struct Difference {
 
 bool report(const char* what, const Difference& d, const GradcheckOptions& o) {
   if (!o.raise) return false;
-  throw Error(core::join(what, ": the gradient of output ", d.output, ", element ", d.row, ", by input ", d.input,
-                         ", element ", d.column, " is ", d.analytic, ", the difference quotient is ", d.numeric));
+  throw Error(core::join(what, ": the gradient of output ", d.output, ", element ", d.row,
+                         ", by input ", d.input, ", element ", d.column, " is ", d.analytic,
+                         ", the difference quotient is ", d.numeric));
 }
 
-bool check(const char* what, const GradcheckFunction& f, const Tensors& inputs, const GradcheckOptions& options) {
+bool check(const char* what, const GradcheckFunction& f, const Tensors& inputs,
+           const GradcheckOptions& options) {
   check_inputs(inputs);
   Tensors wanted;
   std::vector<std::size_t> positions;
@@ -134,7 +146,8 @@ bool check(const char* what, const GradcheckFunction& f, const Tensors& inputs, 
         for (std::size_t k = 0; k < column[o].size(); ++k) {
           double analytic = rows[o].empty() ? 0 : rows[o][k][i][static_cast<std::size_t>(j)];
           if (close(analytic, column[o][k], options)) continue;
-          return report(what, {o, positions[i], static_cast<int64_t>(k), j, column[o][k], analytic}, options);
+          return report(what, {o, positions[i], static_cast<int64_t>(k), j, column[o][k], analytic},
+                        options);
         }
       }
     }
@@ -152,9 +165,11 @@ Tensor fixed_sequence(const Tensor& like, uint32_t& state) {
   return from_values(v, like);
 }
 
-// The gradients of f by the inputs that `needs` names, as a function of those inputs and, after them, of the
-// gradients of f's outputs. Called with leaves by the differences and with tracked tensors by the formula.
-Tensors first_gradient(const GradcheckFunction& f, const Tensors& args, const std::vector<bool>& needs) {
+// The gradients of f by the inputs that `needs` names, as a function of those inputs and, after
+// them, of the gradients of f's outputs. Called with leaves by the differences and with tracked
+// tensors by the formula.
+Tensors first_gradient(const GradcheckFunction& f, const Tensors& args,
+                       const std::vector<bool>& needs) {
   AutoGradMode on(true);
   Tensors given, wanted, results;
   Tensors seeds(args.begin() + static_cast<std::ptrdiff_t>(needs.size()), args.end());
@@ -167,7 +182,8 @@ Tensors first_gradient(const GradcheckFunction& f, const Tensors& args, const st
   for (const Tensor& t : f(given)) {
     if (is_compared(t) && t.requires_grad()) results.push_back(t);
   }
-  Tensors grads = grad(results, wanted, seeds, /*retain_graph=*/true, /*create_graph=*/tracked, /*allow_unused=*/true);
+  Tensors grads = grad(results, wanted, seeds, /*retain_graph=*/true, /*create_graph=*/tracked,
+                       /*allow_unused=*/true);
   for (std::size_t i = 0; i < grads.size(); ++i) {
     if (!grads[i].defined()) grads[i] = from_values(Doubles(count(wanted[i]), 0.0), wanted[i]);
   }
@@ -190,7 +206,8 @@ bool gradgradcheck(const GradcheckFunction& f, const Tensors& inputs, const Tens
   Tensors all = inputs;
   uint32_t state = 12345;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    Tensor g = grad_outputs.empty() ? fixed_sequence(outputs[o], state) : grad_outputs.at(o).detach().clone();
+    Tensor g = grad_outputs.empty() ? fixed_sequence(outputs[o], state)
+                                    : grad_outputs.at(o).detach().clone();
     all.push_back(g.requires_grad_(true));
   }
   std::vector<bool> needs;

@@ -24,10 +24,12 @@ bool differentiable(ScalarType t) {
 struct Geometry {
   std::vector<int64_t> sizes, strides;
   int64_t offset;
-  explicit Geometry(const Tensor& t) : sizes(t.sizes().vec()), strides(t.strides().vec()), offset(t.storage_offset()) {}
+  explicit Geometry(const Tensor& t)
+      : sizes(t.sizes().vec()), strides(t.strides().vec()), offset(t.storage_offset()) {}
 };
 
-// The gradient of a base after a write through a view: the slice goes through the write's node, the rest stays.
+// The gradient of a base after a write through a view: the slice goes through the write's node, the
+// rest stays.
 struct CopySlices final : NodeWith<0> {
   // Edge `of_self` of the write's node leads to the view.
   CopySlices(const Tensor& b, const Tensor& v, core::Ref<Node> f, uint32_t of_self)
@@ -68,7 +70,8 @@ struct CopySlices final : NodeWith<0> {
 void move_retained(AutogradMeta& m, core::TensorImpl* impl, Node& to, uint32_t output_nr) {
   if (!m.retains_grad || !m.grad_fn || !m.grad_fn->hooks) return;
   auto& list = m.grad_fn->hooks->retained;
-  const auto gone = std::remove_if(list.begin(), list.end(), [&](const auto& e) { return e.second == impl; });
+  const auto gone =
+      std::remove_if(list.begin(), list.end(), [&](const auto& e) { return e.second == impl; });
   if (gone == list.end()) return;
   list.erase(gone, list.end());
   to.hooks_for_write().retained.emplace_back(output_nr, impl);
@@ -83,9 +86,10 @@ struct ZeroBackward final : NodeWith<1> {
 };
 
 [[noreturn]] void refuse_inference_write(std::string_view caller) {
-  throw Error(core::join(caller,
-                         ": an inference tensor cannot be written outside of InferenceMode; clone() it and write to "
-                         "the clone"));
+  throw Error(core::join(
+      caller,
+      ": an inference tensor cannot be written outside of InferenceMode; clone() it and write to "
+      "the clone"));
 }
 
 bool refuses_writes(const core::TensorImpl& t) {
@@ -94,19 +98,22 @@ bool refuses_writes(const core::TensorImpl& t) {
 
 // Histories of views that are rebuilt after a write to their base: guards grad_fn and base_version.
 std::mutex g_views[16];
-std::mutex& lock_of_view(const void* p) { return g_views[reinterpret_cast<std::uintptr_t>(p) / 64 % 16]; }
+std::mutex& lock_of_view(const void* p) {
+  return g_views[reinterpret_cast<std::uintptr_t>(p) / 64 % 16];
+}
 
 bool is_current(const core::TensorImpl& view) {
   return __atomic_load_n(&view.base_version, __ATOMIC_ACQUIRE) == view.version();
 }
 
-// The path from a view to its base, which was written since. Other threads read what is set here once base_version says
-// so.
+// The path from a view to its base, which was written since. Other threads read what is set here
+// once base_version says so.
 void renew_history(const Tensor& view) {
   core::TensorImpl& impl = *view.unsafeGetTensorImpl();
   const uint32_t version = impl.version();
   const ModeGuard record((t_mode | kGradMode) & ~uint32_t{kInferenceMode});
-  const Tensor fresh = Tensor(impl.base).as_strided(view.sizes(), view.strides(), view.storage_offset());
+  const Tensor fresh =
+      Tensor(impl.base).as_strided(view.sizes(), view.strides(), view.storage_offset());
   if (const AutogradMeta* f = meta(fresh); f && f->grad_fn) {
     AutogradMeta& m = make_meta(view);
     move_retained(m, &impl, *f->grad_fn, f->output_nr);
@@ -136,7 +143,8 @@ void set_history(const Tensor& t, Node& node, uint32_t output_nr) {
 
 void set_view(const Tensor& view, const Tensor& of) {
   core::TensorImpl &v = *view.unsafeGetTensorImpl(), &source = *of.unsafeGetTensorImpl();
-  if (TENON_UNLIKELY(source.composite())) return;               // its result shares parts of it, not its geometry
+  if (TENON_UNLIKELY(source.composite()))
+    return;  // its result shares parts of it, not its geometry
   if (TENON_UNLIKELY(source.flags & core::kInference)) return;  // never part of a recording
   v.base = source.base ? source.base : core::Impl::share(&source);
   v.base_version = v.version();
@@ -160,14 +168,15 @@ void check_written(const char* caller, const Tensor& self) {
   if (!self.requires_grad() && !of_tracked) return;
   const bool itself = self.requires_grad() && self.is_leaf();
   if (itself || (of_tracked && Tensor(impl.base).is_leaf())) {
-    throw Error(core::join(caller, ": ", itself ? "" : "a view of ",
-                           "a leaf that requires grad cannot be the target of an in-place operation"));
+    throw Error(
+        core::join(caller, ": ", itself ? "" : "a view of ",
+                   "a leaf that requires grad cannot be the target of an in-place operation"));
   }
   if (impl.flags & core::kRefusesWrites) {
-    throw Error(
-        core::join(caller,
-                   ": this view was made without recording or is one of several results; its base requires grad, "
-                   "so it cannot be the target of an in-place operation"));
+    throw Error(core::join(caller,
+                           ": this view was made without recording or is one of several results; "
+                           "its base requires grad, "
+                           "so it cannot be the target of an in-place operation"));
   }
 }
 
@@ -200,8 +209,9 @@ Tensor view_of_slices(const Node& node, const Tensor& saved) {
   auto& slices = static_cast<CopySlices&>(*node.slices);
   const core::TensorImpl& t = *saved.unsafeGetTensorImpl();
   const Geometry &b = slices.base, &v = slices.view;
-  core::Impl whole = core::TensorImpl::make(t.dtype, t.storage, static_cast<uint64_t>(b.offset) * t.itemsize(),
-                                            static_cast<int>(b.sizes.size()), b.sizes.data(), b.strides.data());
+  core::Impl whole =
+      core::TensorImpl::make(t.dtype, t.storage, static_cast<uint64_t>(b.offset) * t.itemsize(),
+                             static_cast<int>(b.sizes.size()), b.sizes.data(), b.strides.data());
   whole->counter = t.counter;
   const Tensor base(std::move(whole));
   set_history(base, slices, 0);
@@ -218,15 +228,17 @@ void zero_history(const Tensor& self) {
 
 void refuse_tracked(int id, const char* arg, const Tensor& t) {
   if (recording() && t.requires_grad()) {
-    throw Error(core::join(core::op_at(id).name, ": out= does not support differentiation but argument ", arg,
+    throw Error(core::join(core::op_at(id).name,
+                           ": out= does not support differentiation but argument ", arg,
                            " requires grad"));
   }
 }
 
 void refuse_recorded(int id, const char* arg, TensorList list) {
   if (!recording() || !tracked(list)) return;
-  throw Error(core::join(core::op_at(id).name, ": a tensor of '", arg,
-                         "' requires grad, and what is written there is not recorded: call it under NoGradGuard"));
+  throw Error(core::join(
+      core::op_at(id).name, ": a tensor of '", arg,
+      "' requires grad, and what is written there is not recorded: call it under NoGradGuard"));
 }
 
 void refuse_tracked(int id, const char* arg, const std::optional<Tensor>& t) {
@@ -247,8 +259,8 @@ core::TensorImpl* out_impl(Tensor& out) {
 void write_inplace(int id, const Tensor& self, const Tensor& value) {
   const char* op = core::op_at(id).name;
   check_inplace(id, self);
-  TENON_CHECK(value.sizes() == self.sizes(), ValueError, op, "_: the result of shape ", core::text(value.sizes()),
-              " does not fit self of shape ", core::text(self.sizes()));
+  TENON_CHECK(value.sizes() == self.sizes(), ValueError, op, "_: the result of shape ",
+              core::text(value.sizes()), " does not fit self of shape ", core::text(self.sizes()));
   bool fits = core::dtype_class(value.scalar_type()) <= core::dtype_class(self.scalar_type());
   TENON_CHECK(fits, TypeError, op, "_: result type ", dtype_name(value.scalar_type()),
               " cannot be cast to the in-place dtype ", dtype_name(self.scalar_type()));
@@ -287,7 +299,8 @@ void put_list(Tensor* out, uint32_t n, std::vector<Tensor> grads) {
 }
 
 void derivative_missing(const char* op, const char* arg) {
-  throw NotImplementedError(core::join("the derivative of ", op, " for argument ", arg, " is not implemented"));
+  throw NotImplementedError(
+      core::join("the derivative of ", op, " for argument ", arg, " is not implemented"));
 }
 
 }  // namespace tenon::autograd
@@ -297,10 +310,12 @@ namespace tenon {
 using autograd::AutogradMeta;
 using autograd::meta;
 
-bool Tensor::view_requires_grad() const { return autograd::base_tracked(*impl_) && grad_fn() != nullptr; }
+bool Tensor::view_requires_grad() const {
+  return autograd::base_tracked(*impl_) && grad_fn() != nullptr;
+}
 
-// Several threads may read one view after a write to its base: the first makes the new path to the base, and the
-// others see it once base_version says so.
+// Several threads may read one view after a write to its base: the first makes the new path to the
+// base, and the others see it once base_version says so.
 core::Ref<autograd::Node> Tensor::grad_fn() const {
   if (!impl_) return {};
   if (autograd::base_tracked(*impl_) && !autograd::is_current(*impl_)) {

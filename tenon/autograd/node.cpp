@@ -24,8 +24,8 @@ Node::~Node() {
 
 int64_t live_nodes() noexcept { return g_live.load(std::memory_order_relaxed); }
 
-// A node's destructor drops its edges and saved tensors, which may drop further nodes: these are put on a list, so
-// that a chain of a million nodes takes no stack.
+// A node's destructor drops its edges and saved tensors, which may drop further nodes: these are
+// put on a list, so that a chain of a million nodes takes no stack.
 void Node::destroy(Node* n) noexcept {
   if (!n->die()) return;
   if (t_deleting) {

@@ -8,9 +8,10 @@
 namespace tenon::autograd {
 
 void SavedTensor::refuse_inference(const Node& owner) {
-  throw Error(core::join(owner.name(),
-                         ": an inference tensor cannot be saved for backward; clone() it outside of InferenceMode and "
-                         "use the clone"));
+  throw Error(core::join(
+      owner.name(),
+      ": an inference tensor cannot be saved for backward; clone() it outside of InferenceMode and "
+      "use the clone"));
 }
 
 void SavedTensor::save_output(const Tensor& t, uint32_t output_nr) {
@@ -26,17 +27,19 @@ void SavedTensor::save_output(const Tensor& t, uint32_t output_nr) {
 Tensor SavedTensor::unpack(Node& owner) const {
   if (!tensor_.defined()) {
     if (owner.released) {
-      throw Error(core::join(owner.name(),
-                             ": this graph was already walked and its buffers are freed; pass retain_graph to go "
-                             "backward a second time"));
+      throw Error(core::join(
+          owner.name(),
+          ": this graph was already walked and its buffers are freed; pass retain_graph to go "
+          "backward a second time"));
     }
     return {};
   }
   uint32_t now = tensor_.unsafeGetTensorImpl()->version();
   if (TENON_UNLIKELY(now != version_)) {
-    throw Error(core::join("a tensor needed for gradient computation was modified by an in-place operation: saved by ",
-                           owner.name(), " at version ", version_, ", now ", now, " (shape ",
-                           core::text(tensor_.sizes()), ")"));
+    throw Error(core::join(
+        "a tensor needed for gradient computation was modified by an in-place operation: saved by ",
+        owner.name(), " at version ", version_, ", now ", now, " (shape ",
+        core::text(tensor_.sizes()), ")"));
   }
   if (!is_output_ || !tracked_) return tensor_;
   if (TENON_UNLIKELY(owner.slices)) return view_of_slices(owner, tensor_);

@@ -8,8 +8,9 @@ namespace tenon::autograd {
 
 void undefined_argument(int id, int at) {
   const core::Op& op = core::op_at(id);
-  throw TypeError(core::join(op.name, ": expected a tensor but found an undefined one for argument ", at, " '",
-                             op.args[at].name, "'"));
+  throw TypeError(core::join(op.name,
+                             ": expected a tensor but found an undefined one for argument ", at,
+                             " '", op.args[at].name, "'"));
 }
 
 tn_value box(Device d) {
@@ -23,7 +24,8 @@ BoxedOptions::BoxedOptions(const TensorOptions& o)
       layout(box(o.layout_opt())),
       device(box(o.device_opt())),
       pin_memory(box(o.pinned_memory_opt())) {
-  if (o.layout() != kStrided) (void)core::usable_layout(core::layout_name(static_cast<int>(o.layout())));
+  if (o.layout() != kStrided)
+    (void)core::usable_layout(core::layout_name(static_cast<int>(o.layout())));
 }
 
 const tn_tensor** BoxedList::reserve(std::size_t n) {
@@ -54,10 +56,13 @@ namespace {
 bool is_none(const tn_value& v) { return v.tag == TN_TAG_NONE; }
 Layout layout_of(const tn_value& v) {
   const int slot = core::layout_slot_from_abi(v.u.i64);
-  TENON_CHECK(slot >= 0 && slot < core::layout_slots(), ValueError, "there is no layout with index ", v.u.i64);
+  TENON_CHECK(slot >= 0 && slot < core::layout_slots(), ValueError,
+              "there is no layout with index ", v.u.i64);
   return static_cast<Layout>(slot);
 }
-Tensor shared(const tn_tensor* v) { return Tensor(core::Impl::share(core::TensorImpl::from_view(v))); }
+Tensor shared(const tn_tensor* v) {
+  return Tensor(core::Impl::share(core::TensorImpl::from_view(v)));
+}
 
 }  // namespace
 
@@ -73,7 +78,8 @@ std::optional<Tensor> unbox_OptTensor(const tn_value& v) {
 std::vector<Tensor> unbox_TensorList(const tn_value& v) {
   if (v.tag != TN_TAG_TENSOR_LIST) refuse_value("a list of tensors", v);
   std::vector<Tensor> out;
-  for (uint32_t i = 0; i < v.len; ++i) out.push_back(v.u.tensors[i] ? shared(v.u.tensors[i]) : Tensor());
+  for (uint32_t i = 0; i < v.len; ++i)
+    out.push_back(v.u.tensors[i] ? shared(v.u.tensors[i]) : Tensor());
   return out;
 }
 std::vector<std::optional<Tensor>> unbox_OptTensorList(const tn_value& v) {
@@ -88,7 +94,8 @@ std::vector<std::optional<Tensor>> unbox_OptTensorList(const tn_value& v) {
   return out;
 }
 Scalar unbox_Scalar(const tn_value& v) {
-  if (v.tag == TN_TAG_TENSOR) return unbox_Tensor(v).item();  // a 0-dim tensor where a scalar is expected
+  if (v.tag == TN_TAG_TENSOR)
+    return unbox_Tensor(v).item();  // a 0-dim tensor where a scalar is expected
   return Scalar::from_abi(v);
 }
 std::optional<Scalar> unbox_OptScalar(const tn_value& v) {
@@ -170,7 +177,8 @@ std::optional<std::string_view> unbox_OptStr(const tn_value& v) {
 std::optional<Generator> unbox_Generator(const tn_value& v) {
   if (is_none(v)) return std::nullopt;
   if (v.tag != TN_TAG_OPAQUE) refuse_value("a generator", v);
-  return Generator(core::Ref<core::GeneratorImpl>::share(static_cast<core::GeneratorImpl*>(v.u.ptr)));
+  return Generator(
+      core::Ref<core::GeneratorImpl>::share(static_cast<core::GeneratorImpl*>(v.u.ptr)));
 }
 UnboxedDevice unbox_Device(const tn_value& v) {
   if (is_none(v)) return {};

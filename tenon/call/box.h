@@ -63,10 +63,13 @@ inline tn_value box(ScalarType t) {
   return r;
 }
 tn_value box(Device d);
-inline tn_value box(Layout l) { return value_of(TN_TAG_LAYOUT, core::abi_layout(static_cast<int>(l))); }
+inline tn_value box(Layout l) {
+  return value_of(TN_TAG_LAYOUT, core::abi_layout(static_cast<int>(l)));
+}
 inline tn_value box(MemoryFormat f) { return value_of(TN_TAG_I64, static_cast<int64_t>(f)); }
 inline tn_value box(const std::optional<Generator>& g) {
-  return g && g->defined() ? pointer_value(TN_TAG_OPAQUE, g->unsafeGetGeneratorImpl()) : none_value();
+  return g && g->defined() ? pointer_value(TN_TAG_OPAQUE, g->unsafeGetGeneratorImpl())
+                           : none_value();
 }
 template <class T>
 tn_value box(const std::optional<T>& v) {
@@ -74,8 +77,12 @@ tn_value box(const std::optional<T>& v) {
 }
 inline tn_value box(IntArrayRef v) { return pointer_value(TN_TAG_I64_LIST, v.data(), v.size()); }
 inline tn_value box(const OptionalIntArrayRef& v) { return v ? box(*v) : none_value(); }
-inline tn_value box(ArrayRef<double> v) { return pointer_value(TN_TAG_F64_LIST, v.data(), v.size()); }
-inline tn_value box(ArrayRef<bool> v) { return pointer_value(TN_TAG_BOOL_LIST, v.data(), v.size()); }
+inline tn_value box(ArrayRef<double> v) {
+  return pointer_value(TN_TAG_F64_LIST, v.data(), v.size());
+}
+inline tn_value box(ArrayRef<bool> v) {
+  return pointer_value(TN_TAG_BOOL_LIST, v.data(), v.size());
+}
 template <std::size_t N>
 tn_value box(const std::array<bool, N>& v) {
   return pointer_value(TN_TAG_BOOL_LIST, v.data(), N);
@@ -99,7 +106,9 @@ class BoxedList {
  public:
   BoxedList(int id, int at, TensorList list);
   BoxedList(int id, int at, ArrayRef<std::optional<Tensor>> list);
-  tn_value value() const { return pointer_value(TN_TAG_TENSOR_LIST, n_ <= kInline ? inline_ : heap_.data(), n_); }
+  tn_value value() const {
+    return pointer_value(TN_TAG_TENSOR_LIST, n_ <= kInline ? inline_ : heap_.data(), n_);
+  }
 
  private:
   const tn_tensor** reserve(std::size_t n);
@@ -167,8 +176,9 @@ std::string_view unbox_Str(const tn_value& v);
 std::optional<std::string_view> unbox_OptStr(const tn_value& v);
 std::optional<Generator> unbox_Generator(const tn_value& v);
 Device unbox_Device_value(const tn_value& v);
-// Arguments of these types are mostly optional in schemas; both forms convert. The conversion to an optional is not
-// const: as good a match as optional's own constructor, which would take the other one, it is preferred.
+// Arguments of these types are mostly optional in schemas; both forms convert. The conversion to an
+// optional is not const: as good a match as optional's own constructor, which would take the other
+// one, it is preferred.
 struct UnboxedDevice {
   std::optional<Device> v;
   operator Device() const {
@@ -204,7 +214,9 @@ std::array<bool, N> unbox_bools(const tn_value& v) {
 }
 struct UnboxedBools {
   std::vector<uint8_t> v;
-  operator ArrayRef<bool>() const { return ArrayRef<bool>(reinterpret_cast<const bool*>(v.data()), v.size()); }
+  operator ArrayRef<bool>() const {
+    return ArrayRef<bool>(reinterpret_cast<const bool*>(v.data()), v.size());
+  }
 };
 UnboxedBools unbox_BoolList(const tn_value& v);
 

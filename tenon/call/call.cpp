@@ -12,11 +12,13 @@ using autograd::pointer_value;
 using autograd::value_of;
 
 CallArgument::CallArgument(const Tensor& t) {
-  TENON_CHECK(t.defined(), TypeError, "call: an argument is an undefined tensor; nullopt stands for none");
+  TENON_CHECK(t.defined(), TypeError,
+              "call: an argument is an undefined tensor; nullopt stands for none");
   value_ = pointer_value(TN_TAG_TENSOR, &t.unsafeGetTensorImpl()->view);
 }
 CallArgument::CallArgument(TensorList list) {
-  for (const Tensor& t : list) list_.push_back(t.defined() ? &t.unsafeGetTensorImpl()->view : nullptr);
+  for (const Tensor& t : list)
+    list_.push_back(t.defined() ? &t.unsafeGetTensorImpl()->view : nullptr);
   value_ = value_of(TN_TAG_TENSOR_LIST, 0, static_cast<uint32_t>(list.size()));
 }
 CallArgument::CallArgument(bool v) : value_(autograd::box(v)) {}
@@ -38,15 +40,17 @@ std::vector<Tensor> call(std::string_view name, std::initializer_list<CallArgume
   std::vector<tn_value> in;
   for (CallArgument& a : kept) in.push_back(a.abi());
   std::vector<tn_value> out(op.n_results);
-  const tn_status s = tn_call_op(tn_str{name.data(), name.size()}, in.data(), static_cast<uint32_t>(in.size()),
-                                 out.data(), static_cast<uint32_t>(out.size()));
+  const tn_status s =
+      tn_call_op(tn_str{name.data(), name.size()}, in.data(), static_cast<uint32_t>(in.size()),
+                 out.data(), static_cast<uint32_t>(out.size()));
   if (s != TN_OK) core::throw_error(s, tn_last_error());
   std::vector<Tensor> results;
   bool others = false;
   for (tn_value& v : out) {
     others |= v.tag != TN_TAG_TENSOR && v.tag != TN_TAG_NONE;
-    results.push_back(v.tag == TN_TAG_TENSOR ? Tensor(core::Impl::share(core::TensorImpl::from_view(v.u.tensor)))
-                                             : Tensor());
+    results.push_back(v.tag == TN_TAG_TENSOR
+                          ? Tensor(core::Impl::share(core::TensorImpl::from_view(v.u.tensor)))
+                          : Tensor());
     tn_release_value(&v);
   }
   TENON_CHECK(!others, TypeError, "call: a result of ", name,

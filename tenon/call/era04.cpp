@@ -26,8 +26,9 @@ void Operands::add_operand(int id, int at, const Tensor& t) {
   }
   if (t.dim() == 0 || t.scalar_type() == dtype_) return;
   const core::Op& op = core::op_at(id);
-  throw TypeError(core::join(op.name, ": expected ", dtype_name(dtype_), " but found ", dtype_name(t.scalar_type()),
-                             " for argument ", at + 1, " '", op.args[at].name, "'; compat::Era04 does not promote"));
+  throw TypeError(core::join(op.name, ": expected ", dtype_name(dtype_), " but found ",
+                             dtype_name(t.scalar_type()), " for argument ", at + 1, " '",
+                             op.args[at].name, "'; compat::Era04 does not promote"));
 }
 
 Tensor Operands::operator()(const Tensor& t) const {
@@ -54,7 +55,9 @@ std::optional<Scalar> Operands::operator()(const std::optional<Scalar>& s) const
 
 Tensor as_mask(const Tensor& t) { return t.to(kByte); }
 
-TensorOptions float_unless_given(const TensorOptions& o) { return o.has_dtype() ? o : o.dtype(get_default_dtype()); }
+TensorOptions float_unless_given(const TensorOptions& o) {
+  return o.has_dtype() ? o : o.dtype(get_default_dtype());
+}
 
 std::vector<std::optional<Tensor>> bool_masks(ArrayRef<std::optional<Tensor>> indices) {
   std::vector<std::optional<Tensor>> out;

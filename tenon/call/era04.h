@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What the generated public functions do under compat::Era04 (tools/opgen/emit_era.cpp). Private to libtenon.
+// What the generated public functions do under compat::Era04 (tools/opgen/emit_era.cpp). Private to
+// libtenon.
 #pragma once
 
 #include <initializer_list>
@@ -11,7 +12,8 @@
 
 namespace tenon::autograd {
 
-// Turns the bit off while the body of an operator runs: calls below a public function follow today's rules.
+// Turns the bit off while the body of an operator runs: calls below a public function follow
+// today's rules.
 struct Today {
   Today() : bit(t_mode & kEra04) { t_mode &= ~bit; }
   ~Today() { t_mode |= bit; }
@@ -19,8 +21,8 @@ struct Today {
   uint32_t bit;
 };
 
-// The operands of a call by the rule of 0.4: dimensioned tensors must have one dtype, the TypeError names the argument;
-// 0-dim tensors and scalars take that dtype.
+// The operands of a call by the rule of 0.4: dimensioned tensors must have one dtype, the TypeError
+// names the argument; 0-dim tensors and scalars take that dtype.
 class Operands {
  public:
   struct Item {
@@ -45,8 +47,9 @@ class Operands {
 inline const Tensor* operand(const Tensor& t) { return &t; }
 inline const Tensor* operand(const std::optional<Tensor>& t) { return t ? &*t : nullptr; }
 
-Tensor as_mask(const Tensor& t);                                                         // uint8
-TensorOptions float_unless_given(const TensorOptions& o);                                // the default float dtype
-std::vector<std::optional<Tensor>> bool_masks(ArrayRef<std::optional<Tensor>> indices);  // uint8 masks index unwarned
+Tensor as_mask(const Tensor& t);                           // uint8
+TensorOptions float_unless_given(const TensorOptions& o);  // the default float dtype
+std::vector<std::optional<Tensor>> bool_masks(
+    ArrayRef<std::optional<Tensor>> indices);  // uint8 masks index unwarned
 
 }  // namespace tenon::autograd

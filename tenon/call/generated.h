@@ -71,8 +71,8 @@ inline Tensor adopt_view(core::TensorImpl* p, const Tensor& of) {
   p->flags |= of.unsafeGetTensorImpl()->flags & core::kInference;
   return Tensor(core::Impl::adopt(p));
 }
-// What an in-place call saves of self: the elements before the write, with the history that self had then. A gradient
-// that is differentiated again reaches self's past through it.
+// What an in-place call saves of self: the elements before the write, with the history that self
+// had then. A gradient that is differentiated again reaches self's past through it.
 Tensor copy_before_write(const Tensor& self);
 inline std::optional<std::string> own_str(std::optional<std::string_view> s) {
   return s ? std::optional<std::string>(std::string(*s)) : std::nullopt;
@@ -82,19 +82,22 @@ inline std::optional<std::string> own_str(std::optional<std::string_view> s) {
 void set_history(const Tensor& t, Node& node, uint32_t output_nr);
 // The result of a view operator knows its base.
 void set_view(const Tensor& view, const Tensor& of);
-// Before an in-place call: refuses leaves that require grad, views that cannot be written, and inference tensors
-// outside of InferenceMode.
+// Before an in-place call: refuses leaves that require grad, views that cannot be written, and
+// inference tensors outside of InferenceMode.
 void check_inplace(int id, const Tensor& self);
 // The same for a write that a program makes itself; `caller` names it in errors.
 void check_written(const char* caller, const Tensor& self);
-// After one: the tensor's history, and its base's when it is a view, goes through the node, whose edge `at` is self's.
+// After one: the tensor's history, and its base's when it is a view, goes through the node, whose
+// edge `at` is self's.
 void rebase_history(const Tensor& self, const core::Ref<Node>& node, uint32_t at = 0);
-// The saved result of a write through a view, with its history: a view of the base that node.slices wrote.
+// The saved result of a write through a view, with its history: a view of the base that node.slices
+// wrote.
 Tensor view_of_slices(const Node& node, const Tensor& saved);
-// After one whose result is constant between jumps (comparisons, logic): the gradient of what was there is zero.
+// After one whose result is constant between jumps (comparisons, logic): the gradient of what was
+// there is zero.
 void zero_history(const Tensor& self);
-// An error that names an argument which requires grad, in a call that is not recorded: a list that is written to, or
-// any tensor in a call with out=.
+// An error that names an argument which requires grad, in a call that is not recorded: a list that
+// is written to, or any tensor in a call with out=.
 void refuse_recorded(int id, const char* arg, TensorList list);
 void refuse_tracked(int id, const char* arg, const Tensor& t);
 void refuse_tracked(int id, const char* arg, const std::optional<Tensor>& t);
@@ -102,11 +105,12 @@ template <class List>
 auto refuse_tracked(int id, const char* arg, const List& list) -> decltype(list.begin(), void()) {
   for (const auto& t : list) refuse_tracked(id, arg, t);
 }
-// Before a call that writes to out=: refuses tensors that require grad, and inference tensors outside of InferenceMode.
+// Before a call that writes to out=: refuses tensors that require grad, and inference tensors
+// outside of InferenceMode.
 void check_out(int id, const char* arg, const Tensor& out);
 core::TensorImpl* out_impl(Tensor& out);  // makes an empty tensor of an undefined one
-// Sets what the schema of a factory has no argument for. If the tensor has no other owner, the writes that
-// filled it are not counted.
+// Sets what the schema of a factory has no argument for. If the tensor has no other owner, the
+// writes that filled it are not counted.
 inline Tensor with_requires_grad(Tensor made, const TensorOptions& options) {
   const core::TensorImpl* t = made.unsafeGetTensorImpl();
   if (t && made.use_count() == 1 && t->storage && !t->counter && t->storage->use_count() == 1)
@@ -119,7 +123,8 @@ TensorOptions options_of_out(TensorOptions given, const Tensor& out);
 void write_inplace(int id, const Tensor& self, const Tensor& value);
 void write_out(int id, Tensor& out, const Tensor& value);
 
-// The sum of a broadcast gradient over what was broadcast, in the argument's dtype and at its elements.
+// The sum of a broadcast gradient over what was broadcast, in the argument's dtype and at its
+// elements.
 Tensor reduce_grad(Tensor grad, const SavedGeometry& to);
 // f(grad, at) for strided tensors; for other layouts f of the values, at the elements of `at`.
 template <class F>

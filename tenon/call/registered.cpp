@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Ops that plugins register: their gradient is one call of the op that they name for it (tn_schema.backward).
+// Ops that plugins register: their gradient is one call of the op that they name for it
+// (tn_schema.backward).
 #include <deque>
 
 #include "tenon/call/generated.h"
@@ -36,21 +37,24 @@ struct Kept {
       text.assign(v.u.str, v.len);
       plain.u.str = text.data();
     } else if (v.tag >= TN_TAG_BOOL_LIST && v.tag != TN_TAG_TENSOR) {
-      throw NotImplementedError("an argument of this type cannot be saved for the gradient of a plugin's op");
+      throw NotImplementedError(
+          "an argument of this type cannot be saved for the gradient of a plugin's op");
     }
   }
 };
 
 struct RegisteredBackward final : NodeWith<0> {
-  explicit RegisteredBackward(const core::Op& o) : op(o), backward(core::get_op(core::registered(o)->backward)) {}
+  explicit RegisteredBackward(const core::Op& o)
+      : op(o), backward(core::get_op(core::registered(o)->backward)) {}
   const char* name() const override { return op.name; }
   void release_saved() override { kept.clear(); }
 
   void apply(Tensor* grads, Tensor* out) override {
     if (kept.empty() && released) {
-      throw Error(core::join(op.name,
-                             ": this graph was already walked and its buffers are freed; pass retain_graph to go "
-                             "backward a second time"));
+      throw Error(core::join(
+          op.name,
+          ": this graph was already walked and its buffers are freed; pass retain_graph to go "
+          "backward a second time"));
     }
     std::deque<Tensor> tensors;
     std::deque<std::vector<const tn_tensor*>> lists;
@@ -76,9 +80,9 @@ struct RegisteredBackward final : NodeWith<0> {
         in.push_back(k.plain);
       }
     }
-    TENON_CHECK(in.size() == backward.n_args && backward.n_results == n_edges, BackendError, op.name,
-                ": its backward op ", backward.schema, " must take ", in.size(), " arguments and give ", n_edges,
-                " gradients");
+    TENON_CHECK(in.size() == backward.n_args && backward.n_results == n_edges, BackendError,
+                op.name, ": its backward op ", backward.schema, " must take ", in.size(),
+                " arguments and give ", n_edges, " gradients");
     std::vector<core::OwnedValue> made(n_edges);
     call_recorded(backward, in.data(), made.data());
     for (uint32_t i = 0; i < n_edges; ++i) out[i] = Tensor(made[i].tensor);

@@ -20,7 +20,8 @@ std::string read_file(const std::string& path) {
   return bytes;
 }
 
-// idx: a big-endian magic number whose last byte is the number of dimensions, the sizes, then bytes.
+// idx: a big-endian magic number whose last byte is the number of dimensions, the sizes, then
+// bytes.
 Tensor read_idx(const std::string& path, uint32_t magic) {
   std::string bytes = read_file(path);
   auto word = [&](std::size_t i) {
@@ -38,10 +39,12 @@ Tensor read_idx(const std::string& path, uint32_t magic) {
     sizes.push_back(word(d));
     expected *= word(d);
   }
-  TENON_CHECK(bytes.size() - header == expected, ValueError, "MNIST: '", path, "' has ", bytes.size() - header,
-              " bytes of data, which is not what its sizes ", IntArrayRef(sizes), " need");
+  TENON_CHECK(bytes.size() - header == expected, ValueError, "MNIST: '", path, "' has ",
+              bytes.size() - header, " bytes of data, which is not what its sizes ",
+              IntArrayRef(sizes), " need");
   Tensor out = empty(sizes, kByte);
-  if (out.numel() > 0) std::memcpy(out.data_ptr<uint8_t>(), bytes.data() + header, bytes.size() - header);
+  if (out.numel() > 0)
+    std::memcpy(out.data_ptr<uint8_t>(), bytes.data() + header, bytes.size() - header);
   return out;
 }
 
@@ -57,11 +60,12 @@ Tensor to_unit(const Tensor& bytes) {
 }  // namespace
 
 MNIST::MNIST(const std::string& root, Mode mode) : mode_(mode) {
-  std::string stem = root + (root.empty() || root.back() == '/' ? "" : "/") + (is_train() ? "train" : "t10k");
+  std::string stem =
+      root + (root.empty() || root.back() == '/' ? "" : "/") + (is_train() ? "train" : "t10k");
   images_ = to_unit(read_idx(stem + "-images-idx3-ubyte", kImagesMagic)).unsqueeze(1);
   targets_ = read_idx(stem + "-labels-idx1-ubyte", kLabelsMagic).to(kLong);
-  TENON_CHECK(images_.size(0) == targets_.size(0), ValueError, "MNIST: ", images_.size(0), " images but ",
-              targets_.size(0), " labels under '", root, "'");
+  TENON_CHECK(images_.size(0) == targets_.size(0), ValueError, "MNIST: ", images_.size(0),
+              " images but ", targets_.size(0), " labels under '", root, "'");
 }
 
 Example<> MNIST::get(std::size_t index) {

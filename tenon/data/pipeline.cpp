@@ -13,8 +13,10 @@
 
 namespace tenon::data {
 
-WorkerException::WorkerException(std::exception_ptr original, std::size_t worker, std::size_t workers)
-    : original_exception(std::move(original)), message("Caught exception in DataLoader worker thread") {
+WorkerException::WorkerException(std::exception_ptr original, std::size_t worker,
+                                 std::size_t workers)
+    : original_exception(std::move(original)),
+      message("Caught exception in DataLoader worker thread") {
   if (workers > 0) message += core::join(" ", worker, " of ", workers);
   message += ".";
   try {
@@ -29,7 +31,8 @@ WorkerException::WorkerException(std::exception_ptr original, std::size_t worker
 
 namespace detail {
 
-// All members are guarded by `mutex`. in_flight = waiting jobs + running jobs + results not yet popped.
+// All members are guarded by `mutex`. in_flight = waiting jobs + running jobs + results not yet
+// popped.
 struct Pipeline::State {
   struct Result {
     std::shared_ptr<void> value;
@@ -39,7 +42,8 @@ struct Pipeline::State {
   using Results = std::map<std::size_t, Result>;  // by job number
   struct Job {
     std::shared_ptr<void> request;
-    Results::node_type result;  // made with the job: a worker cannot report that there is no memory for it
+    Results::node_type
+        result;  // made with the job: a worker cannot report that there is no memory for it
   };
   explicit State(const FullDataLoaderOptions& o) : options(o) {}
 
@@ -83,12 +87,14 @@ struct Pipeline::State {
   }
 };
 
-Pipeline::Pipeline(const FullDataLoaderOptions& options) : state_(std::make_unique<State>(options)) {}
+Pipeline::Pipeline(const FullDataLoaderOptions& options)
+    : state_(std::make_unique<State>(options)) {}
 Pipeline::~Pipeline() { stop(); }
 
 void Pipeline::add_worker(Work work) {
   State* s = state_.get();
-  s->threads.emplace_back([s, worker = s->threads.size(), work = std::move(work)] { s->work(worker, work); });
+  s->threads.emplace_back(
+      [s, worker = s->threads.size(), work = std::move(work)] { s->work(worker, work); });
 }
 
 void Pipeline::push(std::shared_ptr<void> request) {
@@ -106,9 +112,9 @@ std::shared_ptr<void> Pipeline::pop() {
   if (s.in_flight() == 0) return nullptr;
   auto ready = [&s] { return s.ready(); };
   if (s.options.timeout) {
-    TENON_CHECK(s.result_ready.wait_for(lock, *s.options.timeout, ready), Error, "data loader: timeout of ",
-                static_cast<long long>(s.options.timeout->count()), " ms while waiting for a batch from ",
-                s.options.workers, " worker threads");
+    TENON_CHECK(s.result_ready.wait_for(lock, *s.options.timeout, ready), Error,
+                "data loader: timeout of ", static_cast<long long>(s.options.timeout->count()),
+                " ms while waiting for a batch from ", s.options.workers, " worker threads");
   } else {
     s.result_ready.wait(lock, ready);
   }

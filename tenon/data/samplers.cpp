@@ -19,8 +19,8 @@ void save_index(serialize::OutputArchive& archive, const char* key, std::size_t 
 std::size_t load_index(serialize::InputArchive& archive, const char* key) {
   Tensor t;
   archive.read(key, t, /*is_buffer=*/true);
-  TENON_CHECK(t.numel() == 1 && isIntegralType(t.scalar_type()) && t.item<int64_t>() >= 0, ValueError, "load: '", key,
-              "' of a sampler is not one non-negative integer");
+  TENON_CHECK(t.numel() == 1 && isIntegralType(t.scalar_type()) && t.item<int64_t>() >= 0,
+              ValueError, "load: '", key, "' of a sampler is not one non-negative integer");
   return static_cast<std::size_t>(t.item<int64_t>());
 }
 
@@ -42,14 +42,18 @@ std::optional<std::vector<std::size_t>> SequentialSampler::next(std::size_t batc
   index_ += n;
   return range(index_ - n, n);
 }
-void SequentialSampler::save(serialize::OutputArchive& archive) const { save_index(archive, "index", index_); }
+void SequentialSampler::save(serialize::OutputArchive& archive) const {
+  save_index(archive, "index", index_);
+}
 void SequentialSampler::load(serialize::InputArchive& archive) {
   const std::size_t index = load_index(archive, "index");
-  TENON_CHECK(index <= size_, ValueError, "SequentialSampler: saved index ", index, " is past size ", size_);
+  TENON_CHECK(index <= size_, ValueError, "SequentialSampler: saved index ", index,
+              " is past size ", size_);
   index_ = index;
 }
 
-RandomSampler::RandomSampler(int64_t size, ScalarType index_dtype) : indices_(randperm(size, index_dtype)) {}
+RandomSampler::RandomSampler(int64_t size, ScalarType index_dtype)
+    : indices_(randperm(size, index_dtype)) {}
 void RandomSampler::reset(std::optional<std::size_t> new_size) {
   int64_t n = new_size ? static_cast<int64_t>(*new_size) : indices_.numel();
   indices_ = randperm(n, indices_.scalar_type());
@@ -71,14 +75,15 @@ void RandomSampler::load(serialize::InputArchive& archive) {
   auto index = static_cast<int64_t>(load_index(archive, "index"));
   Tensor indices;
   archive.read("indices", indices, /*is_buffer=*/true);
-  TENON_CHECK(indices.dim() == 1 && index <= indices.numel(), ValueError, "RandomSampler: saved index ", index,
-              " is past ", indices.numel(), " saved indices");
+  TENON_CHECK(indices.dim() == 1 && index <= indices.numel(), ValueError,
+              "RandomSampler: saved index ", index, " is past ", indices.numel(), " saved indices");
   // Row-major, as save() writes them, they are no more than the file has.
   TENON_CHECK(isIntegralType(indices.scalar_type()) && indices.is_contiguous(), ValueError,
               "RandomSampler: the saved indices are not a list of integers");
-  TENON_CHECK(
-      indices.numel() == 0 || (indices.min().item<int64_t>() >= 0 && indices.max().item<int64_t>() < indices.numel()),
-      ValueError, "RandomSampler: the saved indices are not those of ", indices.numel(), " examples");
+  TENON_CHECK(indices.numel() == 0 || (indices.min().item<int64_t>() >= 0 &&
+                                       indices.max().item<int64_t>() < indices.numel()),
+              ValueError, "RandomSampler: the saved indices are not those of ", indices.numel(),
+              " examples");
   index_ = index;
   indices_ = indices;
 }
@@ -97,11 +102,12 @@ void StreamSampler::save(serialize::OutputArchive& archive) const {
   save_index(archive, "examples_retrieved_so_far", examples_retrieved_so_far_);
 }
 void StreamSampler::load(serialize::InputArchive& archive) {
-  examples_retrieved_so_far_ = std::min(load_index(archive, "examples_retrieved_so_far"), epoch_size_);
+  examples_retrieved_so_far_ =
+      std::min(load_index(archive, "examples_retrieved_so_far"), epoch_size_);
 }
 
-DistributedRandomSampler::DistributedRandomSampler(std::size_t size, std::size_t num_replicas, std::size_t rank,
-                                                   bool allow_duplicates)
+DistributedRandomSampler::DistributedRandomSampler(std::size_t size, std::size_t num_replicas,
+                                                   std::size_t rank, bool allow_duplicates)
     : DistributedSampler(size, num_replicas, rank, allow_duplicates) {
   reset(size);
 }
@@ -134,14 +140,16 @@ void DistributedRandomSampler::save(serialize::OutputArchive& archive) const {
   save_index(archive, "epoch_", epoch_);
 }
 void DistributedRandomSampler::load(serialize::InputArchive& archive) {
-  const std::size_t epoch = load_index(archive, "epoch_"), index = load_index(archive, "sample_index_");
+  const std::size_t epoch = load_index(archive, "epoch_"),
+                    index = load_index(archive, "sample_index_");
   set_epoch(epoch);
   populate_indices();
   sample_index_ = std::clamp(index, begin_index_, end_index_);
 }
 
-DistributedSequentialSampler::DistributedSequentialSampler(std::size_t size, std::size_t num_replicas, std::size_t rank,
-                                                           bool allow_duplicates)
+DistributedSequentialSampler::DistributedSequentialSampler(std::size_t size,
+                                                           std::size_t num_replicas,
+                                                           std::size_t rank, bool allow_duplicates)
     : DistributedSampler(size, num_replicas, rank, allow_duplicates) {
   reset(size);
 }

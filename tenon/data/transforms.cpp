@@ -7,7 +7,8 @@
 
 namespace tenon::data {
 
-datasets::TensorDataset::TensorDataset(const std::vector<Tensor>& tensors) : TensorDataset(stack(tensors)) {}
+datasets::TensorDataset::TensorDataset(const std::vector<Tensor>& tensors)
+    : TensorDataset(stack(tensors)) {}
 
 namespace transforms {
 
@@ -34,7 +35,9 @@ namespace detail {
 Tensor channel_column(ArrayRef<double> values) {
   return tensor(values, kFloat32).view({static_cast<int64_t>(values.size()), 1, 1});
 }
-Tensor normalized(const Tensor& input, const Tensor& mean, const Tensor& stddev) { return (input - mean) / stddev; }
+Tensor normalized(const Tensor& input, const Tensor& mean, const Tensor& stddev) {
+  return (input - mean) / stddev;
+}
 
 }  // namespace detail
 }  // namespace transforms

@@ -26,18 +26,22 @@ OutputArchive::~OutputArchive() = default;
 namespace {
 
 void check_key(const Content& content, const std::string& key) {
-  TENON_CHECK(!key.empty() && key.size() <= detail::kMaxName, ValueError, "OutputArchive::write: a key of ", key.size(),
-              " bytes; expected 1 to ", detail::kMaxName);
-  TENON_CHECK(key != "__metadata__" && key.compare(0, detail::kHiddenPrefix.size(), detail::kHiddenPrefix) != 0,
+  TENON_CHECK(!key.empty() && key.size() <= detail::kMaxName, ValueError,
+              "OutputArchive::write: a key of ", key.size(), " bytes; expected 1 to ",
+              detail::kMaxName);
+  TENON_CHECK(key != "__metadata__" &&
+                  key.compare(0, detail::kHiddenPrefix.size(), detail::kHiddenPrefix) != 0,
               ValueError, "OutputArchive::write: the key '", key, "' is reserved");
-  TENON_CHECK(!content.taken(key), ValueError, "OutputArchive::write: the key '", key, "' already exists");
+  TENON_CHECK(!content.taken(key), ValueError, "OutputArchive::write: the key '", key,
+              "' already exists");
 }
 
 }  // namespace
 
 void OutputArchive::write(const std::string& key, const Tensor& tensor, bool) {
   check_key(*content_, key);
-  TENON_CHECK(tensor.defined(), ValueError, "OutputArchive::write: the tensor for '", key, "' is undefined");
+  TENON_CHECK(tensor.defined(), ValueError, "OutputArchive::write: the tensor for '", key,
+              "' is undefined");
   content_->order.push_back(key);
   content_->tensors.emplace(key, tensor);
 }
@@ -58,7 +62,8 @@ void OutputArchive::write(const std::string& key, const IValue& value) {
 void OutputArchive::write(const std::string& key, OutputArchive& nested) {
   check_key(*content_, key);
   std::string prefix = key + ".";
-  for (const auto& name : nested.content_->order) write(prefix + name, nested.content_->tensors.at(name));
+  for (const auto& name : nested.content_->order)
+    write(prefix + name, nested.content_->tensors.at(name));
   for (const auto& [name, value] : nested.content_->values) write(prefix + name, value);
   for (const auto& name : nested.content_->archives) content_->archives.insert(prefix + name);
   content_->archives.insert(key);
@@ -66,7 +71,8 @@ void OutputArchive::write(const std::string& key, OutputArchive& nested) {
 
 void OutputArchive::save_to(const std::function<std::size_t(const void*, std::size_t)>& func) {
   detail::write_safetensors(*content_, [&](const void* data, std::size_t bytes) {
-    TENON_CHECK(func(data, bytes) == bytes, ValueError, "save: the writer did not take all of ", bytes, " bytes");
+    TENON_CHECK(func(data, bytes) == bytes, ValueError, "save: the writer did not take all of ",
+                bytes, " bytes");
   });
 }
 
@@ -79,7 +85,8 @@ void OutputArchive::save_to(std::ostream& stream) {
 
 void OutputArchive::save_to(const std::string& filename) {
   detail::FileWriter file(filename);
-  detail::write_safetensors(*content_, [&](const void* data, std::size_t bytes) { file.write(data, bytes); });
+  detail::write_safetensors(*content_,
+                            [&](const void* data, std::size_t bytes) { file.write(data, bytes); });
   file.commit();
 }
 
@@ -96,10 +103,11 @@ bool InputArchive::try_read(const std::string& key, Tensor& tensor, bool) {
     tensor = saved;
     return true;
   }
-  TENON_CHECK(tensor.sizes() == saved.sizes(), ValueError, "load: '", prefix_ + key, "' has sizes ", saved.sizes(),
-              " in the file, but the tensor to load into has ", tensor.sizes());
-  TENON_CHECK(tensor.layout() == saved.layout(), ValueError, "load: '", prefix_ + key, "' has layout ",
-              toString(saved.layout()), " in the file, but the tensor to load into has ", toString(tensor.layout()));
+  TENON_CHECK(tensor.sizes() == saved.sizes(), ValueError, "load: '", prefix_ + key, "' has sizes ",
+              saved.sizes(), " in the file, but the tensor to load into has ", tensor.sizes());
+  TENON_CHECK(tensor.layout() == saved.layout(), ValueError, "load: '", prefix_ + key,
+              "' has layout ", toString(saved.layout()),
+              " in the file, but the tensor to load into has ", toString(tensor.layout()));
   NoGradGuard no_grad;
   tensor.copy_(saved);
   return true;
@@ -118,7 +126,8 @@ bool InputArchive::try_read(const std::string& key, IValue& value) {
   if (!try_read(key, list)) return false;
   std::vector<Tensor> tensors;
   Tensor one;
-  for (std::size_t i = 0; list.try_read(std::to_string(i), one); ++i) tensors.push_back(std::exchange(one, Tensor()));
+  for (std::size_t i = 0; list.try_read(std::to_string(i), one); ++i)
+    tensors.push_back(std::exchange(one, Tensor()));
   value = tensors;
   return true;
 }
@@ -135,7 +144,9 @@ bool InputArchive::try_read(const std::string& key, InputArchive& archive) {
       name = &it->first;
     return name->compare(0, prefix.size(), prefix) == 0;
   };
-  if (!content_->archives.count(prefix_ + key) && !begins(content_->tensors) && !begins(content_->values)) return false;
+  if (!content_->archives.count(prefix_ + key) && !begins(content_->tensors) &&
+      !begins(content_->values))
+    return false;
   archive.content_ = content_;
   archive.prefix_ = prefix;
   return true;
@@ -154,7 +165,8 @@ std::string known_keys(InputArchive& archive) {
 }
 
 template <class T>
-void read_or_throw(InputArchive& archive, const char* what, const std::string& prefix, const std::string& key, T& out) {
+void read_or_throw(InputArchive& archive, const char* what, const std::string& prefix,
+                   const std::string& key, T& out) {
   TENON_CHECK(archive.try_read(key, out), ValueError, "load: no ", what, " '", prefix + key,
               "' in the file; there are: ", known_keys(archive));
 }
@@ -165,14 +177,17 @@ void InputArchive::read(const std::string& key, Tensor& tensor, bool is_buffer) 
   TENON_CHECK(try_read(key, tensor, is_buffer), ValueError, "load: no tensor '", prefix_ + key,
               "' in the file; there are: ", known_keys(*this));
 }
-void InputArchive::read(const std::string& key, IValue& value) { read_or_throw(*this, "value", prefix_, key, value); }
+void InputArchive::read(const std::string& key, IValue& value) {
+  read_or_throw(*this, "value", prefix_, key, value);
+}
 void InputArchive::read(const std::string& key, InputArchive& archive) {
   read_or_throw(*this, "archive", prefix_, key, archive);
 }
 
 std::vector<std::string> InputArchive::keys() {
   std::set<std::string> found;
-  // Names with a common prefix are neighbors: a file of many archives is not searched for each of them.
+  // Names with a common prefix are neighbors: a file of many archives is not searched for each of
+  // them.
   const auto add = [&](const auto& sorted, const auto& name_of) {
     for (auto it = sorted.lower_bound(prefix_); it != sorted.end(); ++it) {
       const std::string& name = name_of(*it);
@@ -211,12 +226,13 @@ std::optional<uint64_t> bytes_left(std::istream& stream) {
 Content read_stream(const std::string& name, std::istream& stream, std::optional<Device> device) {
   if (stream.good()) {
     if (const auto size = bytes_left(stream)) {
-      return detail::read_safetensors({name, *size,
-                                       [&](void* out, std::size_t bytes) {
-                                         stream.read(static_cast<char*>(out), static_cast<std::streamsize>(bytes));
-                                         TENON_CHECK(stream.good(), ValueError, "load: error while reading ", name);
-                                       }},
-                                      device);
+      return detail::read_safetensors(
+          {name, *size,
+           [&](void* out, std::size_t bytes) {
+             stream.read(static_cast<char*>(out), static_cast<std::streamsize>(bytes));
+             TENON_CHECK(stream.good(), ValueError, "load: error while reading ", name);
+           }},
+          device);
     }
   }
   std::string bytes((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
@@ -224,16 +240,17 @@ Content read_stream(const std::string& name, std::istream& stream, std::optional
   return detail::read_safetensors(input_of(name, bytes.data(), bytes.size()), device);
 }
 
-// A pipe that waits for its writer is opened, too; what has neither length nor end (/dev/zero) is refused.
+// A pipe that waits for its writer is opened, too; what has neither length nor end (/dev/zero) is
+// refused.
 void check_readable(const std::string& filename) {
   detail::check_file_name("load", filename);
   std::error_code error;
   const auto kind = std::filesystem::status(filename, error).type();
   using std::filesystem::file_type;
-  TENON_CHECK(kind != file_type::not_found && kind != file_type::none && kind != file_type::unknown, ValueError,
-              "load: cannot open '", filename, "': ", error.message());
-  TENON_CHECK(kind == file_type::regular || kind == file_type::fifo, ValueError, "load: '", filename,
-              "' is neither a plain file nor a pipe");
+  TENON_CHECK(kind != file_type::not_found && kind != file_type::none && kind != file_type::unknown,
+              ValueError, "load: cannot open '", filename, "': ", error.message());
+  TENON_CHECK(kind == file_type::regular || kind == file_type::fifo, ValueError, "load: '",
+              filename, "' is neither a plain file nor a pipe");
 }
 
 }  // namespace
@@ -253,19 +270,22 @@ void InputArchive::load_from(std::istream& stream, std::optional<Device> device)
 }
 
 void InputArchive::load_from(const char* data, std::size_t size, std::optional<Device> device) {
-  content_ = std::make_shared<Content>(detail::read_safetensors(input_of("the bytes given", data, size), device));
+  content_ = std::make_shared<Content>(
+      detail::read_safetensors(input_of("the bytes given", data, size), device));
   prefix_.clear();
 }
 
-void InputArchive::load_from(const std::function<std::size_t(uint64_t, void*, std::size_t)>& read_func,
-                             const std::function<std::size_t()>& size_func, std::optional<Device> device) {
+void InputArchive::load_from(
+    const std::function<std::size_t(uint64_t, void*, std::size_t)>& read_func,
+    const std::function<std::size_t()>& size_func, std::optional<Device> device) {
   uint64_t at = 0;
   const auto read = [&](void* out, std::size_t bytes) {
     const std::size_t got = read_func(at, out, bytes);
     TENON_CHECK(got == bytes, ValueError, "load: the reader gave ", got, " of ", bytes, " bytes");
     at += bytes;
   };
-  content_ = std::make_shared<Content>(detail::read_safetensors({"the bytes given", size_func(), read}, device));
+  content_ = std::make_shared<Content>(
+      detail::read_safetensors({"the bytes given", size_func(), read}, device));
   prefix_.clear();
 }
 

@@ -36,8 +36,9 @@ uint32_t crc32(uint32_t crc, const void* data, std::size_t bytes) {
     std::memcpy(&lo, p, 4);
     std::memcpy(&hi, p + 4, 4);
     lo ^= crc;
-    crc = kTables[7][lo & 0xff] ^ kTables[6][lo >> 8 & 0xff] ^ kTables[5][lo >> 16 & 0xff] ^ kTables[4][lo >> 24] ^
-          kTables[3][hi & 0xff] ^ kTables[2][hi >> 8 & 0xff] ^ kTables[1][hi >> 16 & 0xff] ^ kTables[0][hi >> 24];
+    crc = kTables[7][lo & 0xff] ^ kTables[6][lo >> 8 & 0xff] ^ kTables[5][lo >> 16 & 0xff] ^
+          kTables[4][lo >> 24] ^ kTables[3][hi & 0xff] ^ kTables[2][hi >> 8 & 0xff] ^
+          kTables[1][hi >> 16 & 0xff] ^ kTables[0][hi >> 24];
   }
   for (; bytes > 0; --bytes, ++p) crc = crc >> 8 ^ kTables[0][(crc ^ *p) & 0xff];
   return ~crc;

@@ -2,19 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an archive holds, and its form as a safetensors file:
 //   8 bytes       length of the header, little-endian
-//   header        JSON: tensor name -> {dtype, shape, data_offsets}, and "__metadata__" (strings only)
-//   data          the tensors, row-major, end to end, in the order of their offsets
+//   header        JSON: tensor name -> {dtype, shape, data_offsets}, and "__metadata__" (strings
+//   only) data          the tensors, row-major, end to end, in the order of their offsets
 // Ours in the metadata:
 //   tenon.format    "1"
 //   tenon.tensors   JSON: name -> what the format cannot say:
-//                     strides         its dimensions lie in memory in the order of these, not row-major; files of
+//                     strides         its dimensions lie in memory in the order of these, not
+//                     row-major; files of
 //                                     older versions have some with holes, which are left out
-//                     of, offset      it is a view of another entry (then shape and strides are here, and there is no
-//                                     entry of its own); an entry named tenon.storage.N is there only to be viewed
+//                     of, offset      it is a view of another entry (then shape and strides are
+//                     here, and there is no
+//                                     entry of its own); an entry named tenon.storage.N is there
+//                                     only to be viewed
 //                     requires_grad
 //                     layout, components, shape, flags
-//                                     it has a plugin's layout, and consists of the entries that components
-//                                     names, NAME.indices for example; there is no entry of its own
+//                                     it has a plugin's layout, and consists of the entries that
+//                                     components names, NAME.indices for example; there is no entry
+//                                     of its own
 //   tenon.values    JSON: key -> {kind: value} of scalars, strings and lists
 //   tenon.archives  JSON: names of nested archives, for those that are empty
 //   tenon.checksum  CRC-32 of the whole file, taken with eight zeros in its place
@@ -40,19 +44,23 @@ struct Content {
   std::map<std::string, IValue> values;
   std::set<std::string> archives;
 
-  bool taken(const std::string& key) const { return tensors.count(key) || values.count(key) || archives.count(key); }
+  bool taken(const std::string& key) const {
+    return tensors.count(key) || values.count(key) || archives.count(key);
+  }
 };
 
 inline constexpr std::string_view kHiddenPrefix = "tenon.storage.";
 inline constexpr std::string_view kChecksumMark = "\"tenon.checksum\":\"";
 inline constexpr std::size_t kChecksumDigits = 8;
-inline constexpr std::size_t kMaxHeader = 16 << 20;  // bytes; larger ones are refused before they are parsed
+inline constexpr std::size_t kMaxHeader =
+    16 << 20;  // bytes; larger ones are refused before they are parsed
 inline constexpr std::size_t kMaxTensors = 1000000;
 inline constexpr std::size_t kMaxName = 1024;  // bytes
 inline constexpr int kMaxDepth = 4;            // of the JSON
 
 // Calls `put` with the parts of the file in order.
-void write_safetensors(const Content& content, const std::function<void(const void*, std::size_t)>& put);
+void write_safetensors(const Content& content,
+                       const std::function<void(const void*, std::size_t)>& put);
 // A file to be read once, from its start. No byte of it is kept but in the tensors.
 struct Input {
   std::string name;  // in errors

@@ -22,11 +22,12 @@ namespace {
 
 constexpr std::size_t kBuffer = 64 << 10;  // bytes: small tensors share a system call
 constexpr int kMaxLinks = 40;              // Linux follows as many
-constexpr int kMaxNames = 100;             // of temporaries that exist already; more look like an attack
+constexpr int kMaxNames = 100;  // of temporaries that exist already; more look like an attack
 constexpr const char* kAccessList = "system.posix_acl_access";
 
 [[noreturn]] void refuse(const char* action, const std::string& name, int error) {
-  throw ValueError(core::join("save: cannot ", action, " '", name, "': ", std::generic_category().message(error)));
+  throw ValueError(core::join("save: cannot ", action, " '", name,
+                              "': ", std::generic_category().message(error)));
 }
 
 template <class Call>
@@ -37,8 +38,8 @@ auto retry(Call&& call) {
   return result;
 }
 
-// A write to a pipe without a reader, and one past the limit on sizes of files, ends the process unless their signals
-// are held back; then it is an error.
+// A write to a pipe without a reader, and one past the limit on sizes of files, ends the process
+// unless their signals are held back; then it is an error.
 class SignalsHeld {
  public:
   SignalsHeld() {
@@ -95,14 +96,16 @@ std::string random_name() {
   return name;
 }
 
-// Copies mode, owner and access list of the file `from` to `to`. If the owner cannot be kept, as that takes privileges,
-// the saver owns the new file; if the group cannot, its members get the permissions of others.
+// Copies mode, owner and access list of the file `from` to `to`. If the owner cannot be kept, as
+// that takes privileges, the saver owns the new file; if the group cannot, its members get the
+// permissions of others.
 bool copy_access(const std::string& from, const struct stat& old, int to) {
   struct stat now;
   if (fstat(to, &now) != 0) return false;
   mode_t mode = old.st_mode & 0777;
   bool same_group = true;
-  if ((now.st_uid != old.st_uid || now.st_gid != old.st_gid) && fchown(to, old.st_uid, old.st_gid) != 0) {
+  if ((now.st_uid != old.st_uid || now.st_gid != old.st_gid) &&
+      fchown(to, old.st_uid, old.st_gid) != 0) {
     same_group = now.st_gid == old.st_gid || fchown(to, static_cast<uid_t>(-1), old.st_gid) == 0;
   }
   if (!same_group) mode &= ~(mode_t{070} & ~(mode << 3));
@@ -123,8 +126,8 @@ int Descriptor::close() {
 }
 
 void check_file_name(const char* action, const std::string& name) {
-  TENON_CHECK(name.find('\0') == std::string::npos, ValueError, action, ": the file name '", name.c_str(),
-              "' continues after a zero byte, where the system would end it");
+  TENON_CHECK(name.find('\0') == std::string::npos, ValueError, action, ": the file name '",
+              name.c_str(), "' continues after a zero byte, where the system would end it");
 }
 
 // Delegates to the default constructor: the destructor then runs also if the rest throws.
@@ -156,22 +159,27 @@ void FileWriter::open_folder(const std::string& folder) {
     return retry([&] { return open(folder.c_str(), how | O_DIRECTORY | O_CLOEXEC); });
   };
   folder_.reset(open_as(O_RDONLY));
-  if (folder_.get() < 0 && errno == EACCES) folder_.reset(open_as(O_PATH));  // it may be written, but not listed
+  if (folder_.get() < 0 && errno == EACCES)
+    folder_.reset(open_as(O_PATH));  // it may be written, but not listed
   if (folder_.get() < 0) refuse("open the folder of", name_, errno);
 }
 
 void FileWriter::open_temporary(const std::filesystem::path& target) {
   base_ = target.filename();
-  if (base_.empty() || base_ == "." || base_ == "..") refuse("write to", name_, name_.empty() ? ENOENT : EISDIR);
+  if (base_.empty() || base_ == "." || base_ == "..")
+    refuse("write to", name_, name_.empty() ? ENOENT : EISDIR);
   open_folder(target.has_parent_path() ? target.parent_path() : ".");
   struct stat old, at_end;
-  const auto look = [&] { return fstatat(folder_.get(), base_.c_str(), &old, AT_SYMLINK_NOFOLLOW); };
+  const auto look = [&] {
+    return fstatat(folder_.get(), base_.c_str(), &old, AT_SYMLINK_NOFOLLOW);
+  };
   const bool replaces = look() == 0;
   if (replaces) {
     // Another kind of file than a moment ago.
     if (!S_ISREG(old.st_mode)) refuse("replace", name_, S_ISDIR(old.st_mode) ? EISDIR : EEXIST);
     if ((old.st_mode & 0222) == 0) refuse("overwrite the read-only file", name_, EACCES);
-    if (faccessat(folder_.get(), base_.c_str(), W_OK, AT_EACCESS) != 0) refuse("overwrite", name_, errno);
+    if (faccessat(folder_.get(), base_.c_str(), W_OK, AT_EACCESS) != 0)
+      refuse("overwrite", name_, errno);
   } else if (errno != ENOENT) {
     refuse("inspect", name_, errno);
   } else if (stat(name_.c_str(), &at_end) == 0 && look() != 0) {
@@ -218,13 +226,14 @@ void FileWriter::commit() {
   if (const int error = sync_to_disk(file_.get())) refuse("sync", name_, error);
   if (const int error = file_.close()) refuse("finish", name_, error);
   if (temporary_.empty()) return;
-  if (renameat(folder_.get(), temporary_.c_str(), folder_.get(), base_.c_str()) != 0) refuse("replace", name_, errno);
+  if (renameat(folder_.get(), temporary_.c_str(), folder_.get(), base_.c_str()) != 0)
+    refuse("replace", name_, errno);
   temporary_.clear();
   const int error = sync_to_disk(folder_.get());
   if (error == EBADF) return ::sync();  // O_PATH
   TENON_CHECK(error == 0, ValueError, "save: '", name_,
-              "' has its new content, but a power cut may bring back the old: ", "its folder cannot be synced: ",
-              std::generic_category().message(error));
+              "' has its new content, but a power cut may bring back the old: ",
+              "its folder cannot be synced: ", std::generic_category().message(error));
 }
 
 }  // namespace tenon::serialize::detail

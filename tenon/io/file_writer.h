@@ -1,17 +1,20 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Writes a file so that its name holds the old content or all of the new one at every moment, whoever else writes it
-// and wherever the process or the machine ends:
+// Writes a file so that its name holds the old content or all of the new one at every moment,
+// whoever else writes it and wherever the process or the machine ends:
 //   1. a temporary of a random name in the target's folder, created by O_EXCL and O_NOFOLLOW
 //   2. owner, group, mode and access list of the file that is to be replaced
 //   3. the content, and fsync: the name must not reach the disk before the data
-//   4. rename, and fsync of the folder: when commit() returns, the new content is there after a power cut, too
+//   4. rename, and fsync of the folder: when commit() returns, the new content is there after a
+//   power cut, too
 // A failure removes the temporary; a process that is killed may leave it (.tenon-*.part).
 //   symbolic link            stays; the file that it names is replaced, or made if there is none
 //   other hard links         keep the old content
-//   without write permission refused, also to root, to whom the system would allow it: whoever takes the permission
+//   without write permission refused, also to root, to whom the system would allow it: whoever
+//   takes the permission
 //                            from a file wants it kept. A folder is refused, too.
-//   FIFO, device             written as it is, neither replaced nor truncated; nothing is whole or not at all there
+//   FIFO, device             written as it is, neither replaced nor truncated; nothing is whole or
+//   not at all there
 #pragma once
 
 #include <cstddef>

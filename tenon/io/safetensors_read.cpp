@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Reads files that anyone may have made: every length and offset is checked before it is used, arithmetic included.
+// Reads files that anyone may have made: every length and offset is checked before it is used,
+// arithmetic included.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -19,9 +20,9 @@ struct FormatDtype {
   std::string_view name;
   ScalarType type;
 };
-constexpr FormatDtype kDtypes[] = {{"BOOL", kBool},   {"U8", kUInt8},   {"I8", kInt8},     {"I16", kInt16},
-                                   {"I32", kInt32},   {"I64", kInt64},  {"F16", kFloat16}, {"BF16", kBFloat16},
-                                   {"F32", kFloat32}, {"F64", kFloat64}};
+constexpr FormatDtype kDtypes[] = {
+    {"BOOL", kBool}, {"U8", kUInt8},    {"I8", kInt8},       {"I16", kInt16},   {"I32", kInt32},
+    {"I64", kInt64}, {"F16", kFloat16}, {"BF16", kBFloat16}, {"F32", kFloat32}, {"F64", kFloat64}};
 
 struct Source {
   const std::string& name;
@@ -62,8 +63,8 @@ uint64_t read_unsigned(const Source& source, const std::string& where, const Jso
 
 std::vector<int64_t> read_integers(const Source& source, const std::string& where, const Json* v) {
   auto* list = v ? v->as<Json::Array>() : nullptr;
-  source.check(list && list->size() <= core::kMaxDims, where, " is not a list of at most ", core::kMaxDims,
-               " integers");
+  source.check(list && list->size() <= core::kMaxDims, where, " is not a list of at most ",
+               core::kMaxDims, " integers");
   std::vector<int64_t> out;
   for (const auto& n : *list) {
     uint64_t u = read_unsigned(source, where, &n);
@@ -75,8 +76,8 @@ std::vector<int64_t> read_integers(const Source& source, const std::string& wher
 }
 
 // Bytes of so many elements; a message instead of a wrap.
-uint64_t checked_bytes(const Source& source, const std::string& name, const std::vector<int64_t>& shape,
-                       ScalarType dtype) {
+uint64_t checked_bytes(const Source& source, const std::string& name,
+                       const std::vector<int64_t>& shape, ScalarType dtype) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   uint64_t bytes = elementSize(dtype);
   for (int64_t n : shape) {
@@ -90,12 +91,14 @@ Entry parse_entry(const Source& source, const std::string& name, const Json& v) 
   std::string where = "tensor '" + name.substr(0, 80) + "'";
   source.check(name.size() <= kMaxName, where, ": the name is longer than ", kMaxName, " bytes");
   auto* members = v.as<Json::Object>();
-  source.check(members && members->size() == 3 && v.find("dtype") && v.find("shape") && v.find("data_offsets"), where,
-               " does not have exactly dtype, shape and data_offsets");
-  const auto& dtype_text = expect<std::string>(source, v.find("dtype"), where + ": dtype", "not a string");
+  source.check(members && members->size() == 3 && v.find("dtype") && v.find("shape") &&
+                   v.find("data_offsets"),
+               where, " does not have exactly dtype, shape and data_offsets");
+  const auto& dtype_text =
+      expect<std::string>(source, v.find("dtype"), where + ": dtype", "not a string");
   auto dtype = from_format_name(dtype_text);
-  TENON_CHECK(dtype, NotImplementedError, "load: ", source.name, ": ", where, " has dtype ", dtype_text.substr(0, 80),
-              ", which is not supported");
+  TENON_CHECK(dtype, NotImplementedError, "load: ", source.name, ": ", where, " has dtype ",
+              dtype_text.substr(0, 80), ", which is not supported");
   Entry e;
   e.name = name;
   e.dtype = *dtype;
@@ -104,25 +107,29 @@ Entry parse_entry(const Source& source, const std::string& name, const Json& v) 
   source.check(offsets && offsets->size() == 2, where, ": data_offsets is not a pair");
   e.begin = read_unsigned(source, where + ": data_offsets", &(*offsets)[0]);
   e.end = read_unsigned(source, where + ": data_offsets", &(*offsets)[1]);
-  source.check(e.begin <= e.end && e.end - e.begin == checked_bytes(source, name, e.shape, e.dtype), where,
-               ": data_offsets do not fit shape and dtype");
+  source.check(e.begin <= e.end && e.end - e.begin == checked_bytes(source, name, e.shape, e.dtype),
+               where, ": data_offsets do not fit shape and dtype");
   return e;
 }
 
-std::vector<Entry> parse_entries(const Source& source, const Json::Object& header, uint64_t data_size) {
+std::vector<Entry> parse_entries(const Source& source, const Json::Object& header,
+                                 uint64_t data_size) {
   std::vector<Entry> entries;
   source.check(header.size() <= kMaxTensors, "has more than ", kMaxTensors, " tensors");
   for (const auto& [name, v] : header) {
     if (name != "__metadata__") entries.push_back(parse_entry(source, name, v));
   }
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
+  });
   uint64_t at = 0;
   for (const auto& e : entries) {
-    source.check(e.begin == at, "tensor '", e.name, "': its data leaves a gap or overlaps another's");
+    source.check(e.begin == at, "tensor '", e.name,
+                 "': its data leaves a gap or overlaps another's");
     at = e.end;
   }
-  source.check(at <= data_size, "is truncated: its header promises ", at, " bytes of data, there are ", data_size);
+  source.check(at <= data_size, "is truncated: its header promises ", at,
+               " bytes of data, there are ", data_size);
   source.check(at == data_size, "has ", data_size - at, " trailing bytes after the last tensor");
   return entries;
 }
@@ -160,16 +167,21 @@ Tensor make_tensor(const Entry& e, Reader& reader) {
   return t;
 }
 
-// The sum of the file so far: `head` is its start up to the data, and has zeros in place of the checksum then.
+// The sum of the file so far: `head` is its start up to the data, and has zeros in place of the
+// checksum then.
 uint32_t sum_of_head(const Source& source, const std::string& expected, std::string head) {
   const bool hex = expected.find_first_not_of("0123456789abcdef") == std::string::npos;
-  source.check(expected.size() == kChecksumDigits && hex, "its tenon.checksum '", expected.substr(0, 20), "' is not ",
-               kChecksumDigits, " digits of 0 to 9 and a to f");
+  source.check(expected.size() == kChecksumDigits && hex, "its tenon.checksum '",
+               expected.substr(0, 20), "' is not ", kChecksumDigits,
+               " digits of 0 to 9 and a to f");
   const std::size_t at = head.find(kChecksumMark);
-  source.check(at != std::string::npos && head.compare(at + kChecksumMark.size(), kChecksumDigits, expected) == 0,
-               "its header was rewritten by a program that formats JSON differently, so that tenon.checksum "
-               "cannot be compared");
-  std::fill_n(head.begin() + static_cast<std::ptrdiff_t>(at + kChecksumMark.size()), kChecksumDigits, '0');
+  source.check(
+      at != std::string::npos &&
+          head.compare(at + kChecksumMark.size(), kChecksumDigits, expected) == 0,
+      "its header was rewritten by a program that formats JSON differently, so that tenon.checksum "
+      "cannot be compared");
+  std::fill_n(head.begin() + static_cast<std::ptrdiff_t>(at + kChecksumMark.size()),
+              kChecksumDigits, '0');
   return crc32(0, head.data(), head.size());
 }
 
@@ -182,7 +194,8 @@ void check_sum(const Source& source, const std::string& expected, uint32_t crc) 
 }
 
 // The strided view, if every element that it reaches is inside the base.
-Tensor make_view(const Source& source, const std::string& where, const Tensor& base, const Json& v) {
+Tensor make_view(const Source& source, const std::string& where, const Tensor& base,
+                 const Json& v) {
   auto shape = read_integers(source, where + ": shape", v.find("shape"));
   auto strides = read_integers(source, where + ": strides", v.find("strides"));
   uint64_t start = read_unsigned(source, where + ": offset", v.find("offset"));
@@ -195,20 +208,24 @@ Tensor make_view(const Source& source, const std::string& where, const Tensor& b
   bool hollow = std::find(shape.begin(), shape.end(), 0) != shape.end();
   for (std::size_t d = 0; d < shape.size() && !hollow; ++d) {
     int64_t reach;
-    source.check(
-        !__builtin_mul_overflow(shape[d] - 1, strides[d], &reach) && !__builtin_add_overflow(last, reach, &last), where,
-        ": strides too large");
+    source.check(!__builtin_mul_overflow(shape[d] - 1, strides[d], &reach) &&
+                     !__builtin_add_overflow(last, reach, &last),
+                 where, ": strides too large");
   }
-  source.check(hollow ? offset <= base.numel() : last < base.numel(), where, " reaches outside of its storage");
+  source.check(hollow ? offset <= base.numel() : last < base.numel(), where,
+               " reaches outside of its storage");
   return base.as_strided(shape, strides, offset);
 }
 
 // Same values, in memory in the order of the strides.
-Tensor restride(const Source& source, const std::string& where, const Tensor& t, const Json& strides_of) {
+Tensor restride(const Source& source, const std::string& where, const Tensor& t,
+                const Json& strides_of) {
   auto strides = read_integers(source, where + ": strides", &strides_of);
-  source.check(strides.size() == static_cast<std::size_t>(t.dim()), where, ": as many strides as sizes expected");
+  source.check(strides.size() == static_cast<std::size_t>(t.dim()), where,
+               ": as many strides as sizes expected");
   if (t.numel() == 0) return t;
-  Tensor out = empty({t.numel()}, t.options()).as_strided(t.sizes(), compact_strides(t.sizes(), strides));
+  Tensor out =
+      empty({t.numel()}, t.options()).as_strided(t.sizes(), compact_strides(t.sizes(), strides));
   out.copy_(t);
   return out;
 }
@@ -223,20 +240,23 @@ int open_layout(const Source& source, const std::string& where, const std::strin
 }
 
 // The entries that a tensor is made of, in the layout's order.
-std::vector<Tensor> find_components(const Source& source, const std::string& where, const Json& v, int layout,
-                                    const Content& content, std::set<std::string>& used) {
-  const auto& given = expect<Json::Object>(source, v.find("components"), where + ": components", "not an object");
+std::vector<Tensor> find_components(const Source& source, const std::string& where, const Json& v,
+                                    int layout, const Content& content,
+                                    std::set<std::string>& used) {
+  const auto& given =
+      expect<Json::Object>(source, v.find("components"), where + ": components", "not an object");
   const auto& names = core::layout_components(layout);
-  source.check(given.size() == names.size(), where, ": layout ", core::layout_name(layout), " has ", names.size(),
-               " components, the file names ", given.size());
+  source.check(given.size() == names.size(), where, ": layout ", core::layout_name(layout), " has ",
+               names.size(), " components, the file names ", given.size());
   std::vector<Tensor> parts;
   for (const auto& name : names) {
     const Json* entry = v.find("components")->find(name);
     source.check(entry, where, " lacks the component '", name, "'");
-    const auto& key = expect<std::string>(source, entry, where + ": component '" + name + "'", "not a name");
+    const auto& key =
+        expect<std::string>(source, entry, where + ": component '" + name + "'", "not a name");
     const auto it = content.tensors.find(key);
-    source.check(it != content.tensors.end() && it->second.layout() == kStrided, where, ": component '", name,
-                 "' is not in the file");
+    source.check(it != content.tensors.end() && it->second.layout() == kStrided, where,
+                 ": component '", name, "' is not in the file");
     parts.push_back(it->second);
     used.insert(key);
   }
@@ -244,18 +264,21 @@ std::vector<Tensor> find_components(const Source& source, const std::string& whe
 }
 
 // A tensor with a layout of its own. Its plugin checks what the components hold.
-Tensor assemble(const Source& source, const std::string& where, const Json& v, const Content& content,
-                std::set<std::string>& used) {
-  const auto& name = expect<std::string>(source, v.find("layout"), where + ": layout", "not a string");
+Tensor assemble(const Source& source, const std::string& where, const Json& v,
+                const Content& content, std::set<std::string>& used) {
+  const auto& name =
+      expect<std::string>(source, v.find("layout"), where + ": layout", "not a string");
   const int layout = open_layout(source, where, name);
   source.check(layout != 0, where, ": a strided tensor has no components");
   const std::vector<Tensor> parts = find_components(source, where, v, layout, content, used);
   const auto& flags = core::layout_flags(layout);
   int64_t flag_bits = 0;
-  for (const auto& f : expect<Json::Array>(source, v.find("flags"), where + ": flags", "not a list")) {
+  for (const auto& f :
+       expect<Json::Array>(source, v.find("flags"), where + ": flags", "not a list")) {
     const auto& flag = expect<std::string>(source, &f, where + ": a flag", "not a string");
     const auto at = std::find(flags.begin(), flags.end(), flag);
-    source.check(at != flags.end(), where, ": layout ", name, " has no flag '", flag.substr(0, 80), "'");
+    source.check(at != flags.end(), where, ": layout ", name, " has no flag '", flag.substr(0, 80),
+                 "'");
     flag_bits |= int64_t{1} << (at - flags.begin());
   }
   const auto shape = read_integers(source, where + ": shape", v.find("shape"));
@@ -291,7 +314,8 @@ void read_extras(const Source& source, const Json& extra, Content& content) {
     if (v.find("layout")) continue;
     if (const Json* of = v.find("of")) {
       auto* base_name = of->as<std::string>();
-      source.check(base_name && !content.tensors.count(name), where, " is not a view of another tensor");
+      source.check(base_name && !content.tensors.count(name), where,
+                   " is not a view of another tensor");
       auto base = content.tensors.find(*base_name);
       source.check(base != content.tensors.end() && base->second.is_contiguous(), where,
                    " is a view of a tensor that is not there");
@@ -299,7 +323,8 @@ void read_extras(const Source& source, const Json& extra, Content& content) {
     } else {
       auto it = content.tensors.find(name);
       source.check(it != content.tensors.end(), where, " is not in the file");
-      if (const Json* strides = v.find("strides")) it->second = restride(source, where, it->second, *strides);
+      if (const Json* strides = v.find("strides"))
+        it->second = restride(source, where, it->second, *strides);
     }
   }
   read_layouts(source, members, content);
@@ -308,10 +333,11 @@ void read_extras(const Source& source, const Json& extra, Content& content) {
     const bool* flag = wanted ? wanted->as<bool>() : nullptr;
     if (!flag || !*flag) continue;
     const auto it = content.tensors.find(name);
-    source.check(it != content.tensors.end(), "tenon.tensors: '", name, "' is a component of another tensor");
+    source.check(it != content.tensors.end(), "tenon.tensors: '", name,
+                 "' is a component of another tensor");
     Tensor& t = it->second;
-    source.check(isFloatingType(t.scalar_type()), "tenon.tensors: '", name, "' of dtype ", dtype_name(t.scalar_type()),
-                 " cannot require grad");
+    source.check(isFloatingType(t.scalar_type()), "tenon.tensors: '", name, "' of dtype ",
+                 dtype_name(t.scalar_type()), " cannot require grad");
     t = t.detach().requires_grad_(true);
   }
 }
@@ -351,7 +377,8 @@ std::optional<std::vector<T>> to_list(const Json& v, std::optional<T> (*one)(con
 
 IValue read_value(const Source& source, const std::string& key, const Json& v) {
   auto* members = v.as<Json::Object>();
-  source.check(members && members->size() == 1, "tenon.values: '", key, "' is not one kind and its value");
+  source.check(members && members->size() == 1, "tenon.values: '", key,
+               "' is not one kind and its value");
   const auto& [kind, x] = members->front();
   if (kind == "none") return {};
   std::optional<IValue> value;
@@ -364,7 +391,8 @@ IValue read_value(const Source& source, const std::string& key, const Json& v) {
   if (kind == "string") set(x.as<std::string>());
   if (kind == "ints") set(to_list(x, to_integer));
   if (kind == "doubles") set(to_list(x, to_double));
-  source.check(value.has_value(), "tenon.values: '", key, "' has an unknown kind or the wrong value for it");
+  source.check(value.has_value(), "tenon.values: '", key,
+               "' has an unknown kind or the wrong value for it");
   return *value;
 }
 
@@ -377,20 +405,23 @@ void read_metadata(const Source& source, const Json& meta, Content& content) {
   };
   if (auto extras = read_part("tenon.tensors")) read_extras(source, *extras, content);
   if (auto values = read_part("tenon.values")) {
-    for (const auto& [key, v] : expect<Json::Object>(source, &*values, "tenon.values", "not an object")) {
+    for (const auto& [key, v] :
+         expect<Json::Object>(source, &*values, "tenon.values", "not an object")) {
       content.values[key] = read_value(source, key, v);
     }
   }
   if (auto names = read_part("tenon.archives")) {
     for (const auto& n : expect<Json::Array>(source, &*names, "tenon.archives", "not a list")) {
-      content.archives.insert(expect<std::string>(source, &n, "tenon.archives: a name", "not a string"));
+      content.archives.insert(
+          expect<std::string>(source, &n, "tenon.archives: a name", "not a string"));
     }
   }
 }
 
 void drop_hidden(Content& content) {
   auto it = content.tensors.lower_bound(std::string(kHiddenPrefix));
-  while (it != content.tensors.end() && it->first.compare(0, kHiddenPrefix.size(), kHiddenPrefix) == 0) {
+  while (it != content.tensors.end() &&
+         it->first.compare(0, kHiddenPrefix.size(), kHiddenPrefix) == 0) {
     it = content.tensors.erase(it);
   }
 }
@@ -399,19 +430,21 @@ constexpr std::size_t kHeadLength = 8;  // bytes that say how long the header is
 
 // The length and the header.
 std::string read_head(const Source& source, const Input& input) {
-  source.check(input.size >= kHeadLength, "is not a safetensors file: it has ", input.size, " bytes, fewer than the ",
-               kHeadLength, " of the header's length");
+  source.check(input.size >= kHeadLength, "is not a safetensors file: it has ", input.size,
+               " bytes, fewer than the ", kHeadLength, " of the header's length");
   std::string head(kHeadLength, '\0');
   input.read(head.data(), kHeadLength);
   uint64_t length = 0;
-  for (std::size_t i = kHeadLength; i-- > 0;) length = length << 8 | static_cast<unsigned char>(head[i]);
+  for (std::size_t i = kHeadLength; i-- > 0;)
+    length = length << 8 | static_cast<unsigned char>(head[i]);
   source.check(length <= kMaxHeader, "is not a safetensors file, or its header of ", length,
                " bytes exceeds the limit of ", kMaxHeader);
-  source.check(length <= input.size - kHeadLength, "is truncated: its header has ", length, " bytes, only ",
-               input.size - kHeadLength, " are there");
+  source.check(length <= input.size - kHeadLength, "is truncated: its header has ", length,
+               " bytes, only ", input.size - kHeadLength, " are there");
   head.resize(kHeadLength + static_cast<std::size_t>(length));
   input.read(head.data() + kHeadLength, static_cast<std::size_t>(length));
-  source.check(length > 0 && head[kHeadLength] == '{', "is not a safetensors file: its header does not begin with '{'");
+  source.check(length > 0 && head[kHeadLength] == '{',
+               "is not a safetensors file: its header does not begin with '{'");
   return head;
 }
 
@@ -434,7 +467,8 @@ std::optional<ScalarType> from_format_name(std::string_view name) {
 std::vector<int64_t> compact_strides(IntArrayRef sizes, IntArrayRef strides) {
   std::vector<std::size_t> dims(sizes.size());
   for (std::size_t d = 0; d < dims.size(); ++d) dims[d] = d;
-  std::stable_sort(dims.begin(), dims.end(), [&](std::size_t a, std::size_t b) { return strides[a] > strides[b]; });
+  std::stable_sort(dims.begin(), dims.end(),
+                   [&](std::size_t a, std::size_t b) { return strides[a] > strides[b]; });
   std::vector<int64_t> out(dims.size());
   int64_t step = 1;
   for (std::size_t i = dims.size(); i-- > 0;) {
@@ -451,7 +485,8 @@ Content read_safetensors(const Input& input, std::optional<Device> device) {
   const Json* given = header.find("__metadata__");
   const Json none = Json::Object();
   const Json& meta = given ? *given : none;
-  for (const auto& [key, v] : expect<Json::Object>(source, &meta, "__metadata__", "not an object")) {
+  for (const auto& [key, v] :
+       expect<Json::Object>(source, &meta, "__metadata__", "not an object")) {
     expect<std::string>(source, &v, "__metadata__: '" + key + "'", "not a string");
   }
   const auto entries = parse_entries(source, *header.as<Json::Object>(), input.size - head.size());

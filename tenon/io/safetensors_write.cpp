@@ -26,7 +26,9 @@ struct Plan {
   std::map<std::string, Json::Object> extra;  // tenon.tensors
 };
 
-int64_t storage_key(const Tensor& t) { return reinterpret_cast<int64_t>(t.unsafeGetTensorImpl()->storage.get()); }
+int64_t storage_key(const Tensor& t) {
+  return reinterpret_cast<int64_t>(t.unsafeGetTensorImpl()->storage.get());
+}
 
 Tensor to_host(const Tensor& t) { return t.detach().cpu().contiguous(); }
 
@@ -37,15 +39,18 @@ void add_plain(Plan& plan, const std::string& name, const Tensor& t) {
   plan.entries.push_back({name, to_host(t)});
 }
 
-void add_view(Plan& plan, const std::string& name, const Tensor& t, const std::string& of, int64_t offset) {
-  plan.extra[name] =
-      Json::object("of", of, "offset", offset, "shape", Json::list(t.sizes()), "strides", Json::list(t.strides()));
+void add_view(Plan& plan, const std::string& name, const Tensor& t, const std::string& of,
+              int64_t offset) {
+  plan.extra[name] = Json::object("of", of, "offset", offset, "shape", Json::list(t.sizes()),
+                                  "strides", Json::list(t.strides()));
 }
 
 // Tensors of one storage and dtype: one of them holds the data of all, or a hidden entry does.
-void add_group(Plan& plan, const std::vector<std::string>& names, const Content& content, int& hidden) {
+void add_group(Plan& plan, const std::vector<std::string>& names, const Content& content,
+               int& hidden) {
   const Tensor& first = content.tensors.at(names[0]);
-  if (names.size() == 1 && (first.is_contiguous() || !core::may_overlap_itself(first.sizes(), first.strides())))
+  if (names.size() == 1 &&
+      (first.is_contiguous() || !core::may_overlap_itself(first.sizes(), first.strides())))
     return add_plain(plan, names[0], first);
   int64_t begin = first.storage_offset(), end = begin;
   for (const auto& n : names) {
@@ -69,18 +74,23 @@ void add_group(Plan& plan, const std::vector<std::string>& names, const Content&
     plan.entries.push_back({owner, to_host(first.detach().as_strided({end - begin}, {1}, begin))});
   }
   for (const auto& n : names) {
-    if (n != owner) add_view(plan, n, content.tensors.at(n), owner, content.tensors.at(n).storage_offset() - begin);
+    if (n != owner)
+      add_view(plan, n, content.tensors.at(n), owner,
+               content.tensors.at(n).storage_offset() - begin);
   }
 }
 
-// The entry of a component: NAME.COMPONENT, so that other programs find it, unless that is another's name.
-std::string entry_name(const Content& given, const std::string& name, const std::string& component, int& hidden) {
+// The entry of a component: NAME.COMPONENT, so that other programs find it, unless that is
+// another's name.
+std::string entry_name(const Content& given, const std::string& name, const std::string& component,
+                       int& hidden) {
   std::string entry = name + "." + component;
   if (!given.taken(entry) && entry.size() <= kMaxName) return entry;
   return std::string(kHiddenPrefix) + std::to_string(hidden++);
 }
 
-// The strided tensors to be written: of those with a layout of their own the components, and how they go together.
+// The strided tensors to be written: of those with a layout of their own the components, and how
+// they go together.
 Content components_of(const Content& given, Plan& plan, int& hidden) {
   Content flat;
   auto add = [&](const std::string& name, const Tensor& t) {
@@ -104,8 +114,9 @@ Content components_of(const Content& given, Plan& plan, int& hidden) {
     for (const auto& flag : core::layout_flags(slot)) {
       if (t.layout_flag(flag)) flags.emplace_back(flag);
     }
-    plan.extra[name] = Json::object("layout", core::layout_name(slot), "shape", Json::list(t.sizes()), "components",
-                                    std::move(entries), "flags", std::move(flags));
+    plan.extra[name] =
+        Json::object("layout", core::layout_name(slot), "shape", Json::list(t.sizes()),
+                     "components", std::move(entries), "flags", std::move(flags));
     if (t.requires_grad()) plan.extra[name].emplace_back("requires_grad", true);
   }
   return flat;
@@ -138,7 +149,9 @@ Json json_number(double v) {
 }
 
 Json value_json(const IValue& v) {
-  auto entry = [](const char* kind, Json value) { return Json(Json::object(kind, std::move(value))); };
+  auto entry = [](const char* kind, Json value) {
+    return Json(Json::object(kind, std::move(value)));
+  };
   if (v.isDouble()) return entry("double", json_number(v.toDouble()));
   if (v.isInt()) return entry("int", v.toInt());
   if (v.isBool()) return entry("bool", v.toBool());
@@ -154,7 +167,8 @@ Json value_json(const IValue& v) {
 
 // `plan` keeps its names alone.
 Json make_metadata(const Content& content, Plan& plan) {
-  Json::Object meta = Json::object("tenon.checksum", std::string(kChecksumDigits, '0'), "tenon.format", "1");
+  Json::Object meta =
+      Json::object("tenon.checksum", std::string(kChecksumDigits, '0'), "tenon.format", "1");
   if (!plan.extra.empty()) {
     Json::Object tensors;
     for (auto& [name, members] : plan.extra) tensors.emplace_back(name, std::move(members));
@@ -165,7 +179,8 @@ Json make_metadata(const Content& content, Plan& plan) {
     for (const auto& [key, value] : content.values) values.emplace_back(key, value_json(value));
     meta.emplace_back("tenon.values", Json(std::move(values)).dump());
   }
-  if (!content.archives.empty()) meta.emplace_back("tenon.archives", Json::list(content.archives).dump());
+  if (!content.archives.empty())
+    meta.emplace_back("tenon.archives", Json::list(content.archives).dump());
   return meta;
 }
 
@@ -175,9 +190,10 @@ std::string header_text(const Content& content, Plan& plan) {
     uint64_t offset = 0;
     for (const auto& e : plan.entries) {
       uint64_t bytes = static_cast<uint64_t>(e.data.numel()) * elementSize(e.data.scalar_type());
-      header.emplace_back(e.name,
-                          Json::object("dtype", *format_name(e.data.scalar_type()), "shape", Json::list(e.data.sizes()),
-                                       "data_offsets", Json::list(std::array<uint64_t, 2>{offset, offset + bytes})));
+      header.emplace_back(
+          e.name, Json::object("dtype", *format_name(e.data.scalar_type()), "shape",
+                               Json::list(e.data.sizes()), "data_offsets",
+                               Json::list(std::array<uint64_t, 2>{offset, offset + bytes})));
       offset += bytes;
     }
     return Json(std::move(header)).dump();
@@ -190,8 +206,8 @@ std::string header_text(const Content& content, Plan& plan) {
 std::string make_header(const Content& content, Plan& plan) {
   std::string text = header_text(content, plan);
   text.resize((text.size() + 7) / 8 * 8, ' ');
-  TENON_CHECK(text.size() <= kMaxHeader, ValueError, "save: the header has ", text.size(), " bytes, the limit is ",
-              kMaxHeader);
+  TENON_CHECK(text.size() <= kMaxHeader, ValueError, "save: the header has ", text.size(),
+              " bytes, the limit is ", kMaxHeader);
   std::string out(8, '\0');
   for (std::size_t i = 0; i < 8; ++i) out[i] = static_cast<char>(text.size() >> (8 * i) & 0xff);
   return out + text;
@@ -199,7 +215,8 @@ std::string make_header(const Content& content, Plan& plan) {
 
 }  // namespace
 
-void write_safetensors(const Content& content, const std::function<void(const void*, std::size_t)>& put) {
+void write_safetensors(const Content& content,
+                       const std::function<void(const void*, std::size_t)>& put) {
   NoGradGuard no_grad;
   Plan plan = make_plan(content);
   // Wide types first keeps every tensor aligned to its element size.

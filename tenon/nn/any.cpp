@@ -24,14 +24,16 @@ std::string type_name(const std::type_info& type) {
 namespace detail {
 
 void bad_argument(std::size_t i, const std::type_info& wanted, const std::type_info& given) {
-  throw TypeError(core::join("expected argument #", i, " of forward() to be of type ", type_name(wanted), ", but got ",
-                             type_name(given)));
+  throw TypeError(core::join("expected argument #", i, " of forward() to be of type ",
+                             type_name(wanted), ", but got ", type_name(given)));
 }
 
-void complete_arguments(const Module& module, std::vector<AnyValue>& args, std::size_t wanted, DefaultArgs defaults) {
+void complete_arguments(const Module& module, std::vector<AnyValue>& args, std::size_t wanted,
+                        DefaultArgs defaults) {
   const std::size_t given = args.size();
-  TENON_CHECK(given < wanted && given + defaults.size() >= wanted, TypeError, "forward() of ", module.name(), " takes ",
-              wanted, " arguments, of which ", defaults.size(), " may be left out, but got ", given,
+  TENON_CHECK(given < wanted && given + defaults.size() >= wanted, TypeError, "forward() of ",
+              module.name(), " takes ", wanted, " arguments, of which ", defaults.size(),
+              " may be left out, but got ", given,
               "; TENON_FORWARD_HAS_DEFAULT_ARGS declares defaults");
   for (std::size_t i = given; i < wanted; ++i) {
     for (auto& d : defaults) {
@@ -67,8 +69,8 @@ const std::type_info& AnyModule::type_info() const {
 
 void AnyModule::check_type(const std::type_info& wanted) const {
   TENON_CHECK(!is_empty(), ValueError, "cannot call get() on an empty AnyModule");
-  TENON_CHECK(*type_ == wanted, TypeError, "the AnyModule holds a ", type_name(*type_), ", but a ", type_name(wanted),
-              " is wanted");
+  TENON_CHECK(*type_ == wanted, TypeError, "the AnyModule holds a ", type_name(*type_), ", but a ",
+              type_name(wanted), " is wanted");
 }
 
 }  // namespace nn

@@ -20,15 +20,18 @@ int64_t fan(const Tensor& tensor, FanModeType mode) {
 }
 
 void check_rank(const char* name, const Tensor& tensor, int64_t low, int64_t high) {
-  TENON_CHECK(tensor.dim() >= low && tensor.dim() <= high, ValueError, name, ": expected a tensor of ", low,
-              low == high ? "" : " or more", " dimensions",
-              high < 64 && low != high ? core::join(", at most ", high) : "", ", got ", tensor.dim());
+  TENON_CHECK(tensor.dim() >= low && tensor.dim() <= high, ValueError, name,
+              ": expected a tensor of ", low, low == high ? "" : " or more", " dimensions",
+              high < 64 && low != high ? core::join(", at most ", high) : "", ", got ",
+              tensor.dim());
 }
 
-// Makes the columns of a [rows, columns] matrix (rows >= columns) orthonormal, in order. A second pass against the
-// earlier columns removes what rounding left of them.
+// Makes the columns of a [rows, columns] matrix (rows >= columns) orthonormal, in order. A second
+// pass against the earlier columns removes what rounding left of them.
 void orthonormalize(std::vector<double>& a, int64_t rows, int64_t columns) {
-  auto at = [&](int64_t r, int64_t c) -> double& { return a[static_cast<std::size_t>(r * columns + c)]; };
+  auto at = [&](int64_t r, int64_t c) -> double& {
+    return a[static_cast<std::size_t>(r * columns + c)];
+  };
   for (int64_t c = 0; c < columns; ++c) {
     for (int pass = 0; pass < 2; ++pass) {
       for (int64_t k = 0; k < c; ++k) {
@@ -47,8 +50,8 @@ void orthonormalize(std::vector<double>& a, int64_t rows, int64_t columns) {
 }  // namespace
 
 std::tuple<int64_t, int64_t> _calculate_fan_in_and_fan_out(const Tensor& tensor) {
-  TENON_CHECK(tensor.dim() >= 2, ValueError, "fan in and fan out need a tensor of 2 or more dimensions, got ",
-              tensor.dim());
+  TENON_CHECK(tensor.dim() >= 2, ValueError,
+              "fan in and fan out need a tensor of 2 or more dimensions, got ", tensor.dim());
   int64_t field = 1;
   for (int64_t d = 2; d < tensor.dim(); ++d) field *= tensor.size(d);
   return {tensor.size(1) * field, tensor.size(0) * field};
@@ -111,7 +114,8 @@ Tensor orthogonal_(Tensor tensor, double gain) {
   NoGradGuard no_grad;
   const int64_t rows = tensor.size(0), columns = tensor.numel() / rows;
   const bool wide = rows < columns;
-  const Tensor drawn = tenon::randn({wide ? columns : rows, wide ? rows : columns}, TensorOptions().dtype(kDouble));
+  const Tensor drawn =
+      tenon::randn({wide ? columns : rows, wide ? rows : columns}, TensorOptions().dtype(kDouble));
   const double* begin = drawn.data_ptr<double>();
   std::vector<double> values(begin, begin + drawn.numel());
   orthonormalize(values, drawn.size(0), drawn.size(1));
@@ -128,7 +132,8 @@ Tensor sparse_(Tensor tensor, double sparsity, double std) {
   const int64_t rows = tensor.size(0);
   const int64_t zeros = static_cast<int64_t>(std::ceil(sparsity * static_cast<double>(rows)));
   for (int64_t column = 0; column < tensor.size(1); ++column) {
-    const Tensor index = tenon::randperm(rows, TensorOptions().dtype(kLong).device(tensor.device()));
+    const Tensor index =
+        tenon::randperm(rows, TensorOptions().dtype(kLong).device(tensor.device()));
     tensor.select(1, column).index_fill_(0, index.narrow(0, 0, zeros), 0);
   }
   return tensor;
@@ -147,13 +152,15 @@ Tensor xavier_uniform_(Tensor tensor, double gain) {
 
 Tensor kaiming_normal_(Tensor tensor, double a, FanModeType mode, NonlinearityType nonlinearity) {
   if (tensor.numel() == 0) return tensor;
-  const double std = calculate_gain(nonlinearity, a) / std::sqrt(static_cast<double>(fan(tensor, mode)));
+  const double std =
+      calculate_gain(nonlinearity, a) / std::sqrt(static_cast<double>(fan(tensor, mode)));
   return normal_(std::move(tensor), 0, std);
 }
 
 Tensor kaiming_uniform_(Tensor tensor, double a, FanModeType mode, NonlinearityType nonlinearity) {
   if (tensor.numel() == 0) return tensor;
-  const double std = calculate_gain(nonlinearity, a) / std::sqrt(static_cast<double>(fan(tensor, mode)));
+  const double std =
+      calculate_gain(nonlinearity, a) / std::sqrt(static_cast<double>(fan(tensor, mode)));
   const double bound = std::sqrt(3.0) * std;
   return uniform_(std::move(tensor), -bound, bound);
 }

@@ -32,7 +32,8 @@ std::string join_names(const std::string& prefix, const std::string& name) {
 }
 
 template <class F>
-void walk(const std::string& prefix, const OrderedDict<std::string, std::shared_ptr<Module>>& children, F&& f) {
+void walk(const std::string& prefix,
+          const OrderedDict<std::string, std::shared_ptr<Module>>& children, F&& f) {
   for (const auto& child : children) f(join_names(prefix, child.key()), child.value());
 }
 
@@ -55,7 +56,8 @@ const std::string& Module::name() const noexcept {
 }
 
 std::shared_ptr<Module> Module::clone(const std::optional<Device>&) const {
-  throw NotImplementedError(core::join("clone: ", name(), " has no clone(); derive it from nn::Cloneable<", name(),
+  throw NotImplementedError(core::join("clone: ", name(),
+                                       " has no clone(); derive it from nn::Cloneable<", name(),
                                        "> instead of nn::Module"));
 }
 
@@ -63,9 +65,10 @@ void Module::clone_(Module&, const std::optional<Device>&) {}
 
 std::shared_ptr<Module> Module::shared_self() const {
   auto self = std::const_pointer_cast<Module>(weak_from_this().lock());
-  TENON_CHECK(self != nullptr, ValueError, name(),
-              " is not owned by a shared_ptr, so shared pointers to it cannot be given out; make it with "
-              "std::make_shared or a holder, or leave it out with include_self=false");
+  TENON_CHECK(
+      self != nullptr, ValueError, name(),
+      " is not owned by a shared_ptr, so shared pointers to it cannot be given out; make it with "
+      "std::make_shared or a holder, or leave it out with include_self=false");
   return self;
 }
 
@@ -81,13 +84,16 @@ void Module::apply(const ConstModuleApplyFunction& function) const {
 
 void Module::apply(const NamedModuleApplyFunction& function, const std::string& name_prefix) {
   function(name_prefix, *this);
-  walk(name_prefix, children_, [&](const std::string& n, const std::shared_ptr<Module>& m) { m->apply(function, n); });
+  walk(name_prefix, children_,
+       [&](const std::string& n, const std::shared_ptr<Module>& m) { m->apply(function, n); });
 }
 
-void Module::apply(const ConstNamedModuleApplyFunction& function, const std::string& name_prefix) const {
+void Module::apply(const ConstNamedModuleApplyFunction& function,
+                   const std::string& name_prefix) const {
   function(name_prefix, *this);
-  walk(name_prefix, children_,
-       [&](const std::string& n, const std::shared_ptr<Module>& m) { std::as_const(*m).apply(function, n); });
+  walk(name_prefix, children_, [&](const std::string& n, const std::shared_ptr<Module>& m) {
+    std::as_const(*m).apply(function, n);
+  });
 }
 
 void Module::apply(const ModulePointerApplyFunction& function) const {
@@ -95,9 +101,11 @@ void Module::apply(const ModulePointerApplyFunction& function) const {
   for (const auto& child : children_) child.value()->apply(function);
 }
 
-void Module::apply(const NamedModulePointerApplyFunction& function, const std::string& name_prefix) const {
+void Module::apply(const NamedModulePointerApplyFunction& function,
+                   const std::string& name_prefix) const {
   function(name_prefix, shared_self());
-  walk(name_prefix, children_, [&](const std::string& n, const std::shared_ptr<Module>& m) { m->apply(function, n); });
+  walk(name_prefix, children_,
+       [&](const std::string& n, const std::shared_ptr<Module>& m) { m->apply(function, n); });
 }
 
 OrderedDict<std::string, Tensor> Module::named_parameters(bool recurse) const {
@@ -132,13 +140,17 @@ OrderedDict<std::string, Tensor> Module::named_buffers(bool recurse) const {
   return out;
 }
 
-std::vector<Tensor> Module::parameters(bool recurse) const { return named_parameters(recurse).values(); }
+std::vector<Tensor> Module::parameters(bool recurse) const {
+  return named_parameters(recurse).values();
+}
 std::vector<Tensor> Module::buffers(bool recurse) const { return named_buffers(recurse).values(); }
 
-OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules(const std::string& name_prefix,
-                                                                        bool include_self) const {
+OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules(
+    const std::string& name_prefix, bool include_self) const {
   OrderedDict<std::string, std::shared_ptr<Module>> out("Module");
-  auto collect = [&](const std::string& n, const std::shared_ptr<Module>& m) { out.push_unique(n, m); };
+  auto collect = [&](const std::string& n, const std::shared_ptr<Module>& m) {
+    out.push_unique(n, m);
+  };
   if (include_self) {
     apply(NamedModulePointerApplyFunction(collect), name_prefix);
   } else {
@@ -153,7 +165,9 @@ std::vector<std::shared_ptr<Module>> Module::modules(bool include_self) const {
   return named_modules("", include_self).values();
 }
 std::vector<std::shared_ptr<Module>> Module::children() const { return children_.values(); }
-OrderedDict<std::string, std::shared_ptr<Module>> Module::named_children() const { return children_; }
+OrderedDict<std::string, std::shared_ptr<Module>> Module::named_children() const {
+  return children_;
+}
 
 void Module::train(bool on) {
   for (auto& child : children_) child.value()->train(on);
@@ -162,10 +176,12 @@ void Module::train(bool on) {
 void Module::eval() { train(false); }
 bool Module::is_training() const noexcept { return is_training_; }
 
-void Module::convert(const std::optional<Device>& device, const std::optional<Dtype>& dtype, bool non_blocking) {
-  TENON_CHECK(!dtype || isFloatingType(*dtype), TypeError,
-              "Module::to accepted: to(device), to(floating dtype), to(device, floating dtype); got ",
-              toString(*dtype));
+void Module::convert(const std::optional<Device>& device, const std::optional<Dtype>& dtype,
+                     bool non_blocking) {
+  TENON_CHECK(
+      !dtype || isFloatingType(*dtype), TypeError,
+      "Module::to accepted: to(device), to(floating dtype), to(device, floating dtype); got ",
+      toString(*dtype));
   NoGradGuard no_grad;
   auto moved = [&](const Tensor& t) {
     TensorOptions options;
@@ -230,25 +246,27 @@ OrderedDict<std::string, Tensor> Module::state_dict() const {
 void Module::load_state_dict(const OrderedDict<std::string, Tensor>& state, bool strict) {
   const auto mine = state_dict();
   std::string missing, unexpected, shapes;
-  auto add = [](std::string& list, const std::string& item) { list += (list.empty() ? "" : ", ") + item; };
+  auto add = [](std::string& list, const std::string& item) {
+    list += (list.empty() ? "" : ", ") + item;
+  };
   for (const auto& item : mine) {
     const Tensor* given = state.find(item.key());
     if (given == nullptr || !given->defined()) {
       add(missing, item.key());
     } else if (given->sizes() != item.value().sizes()) {
-      shapes +=
-          core::join("; shape of ", item.key(), ": model ", shape_text(item.value()), ", file ", shape_text(*given));
+      shapes += core::join("; shape of ", item.key(), ": model ", shape_text(item.value()),
+                           ", file ", shape_text(*given));
     } else if (given->layout() != item.value().layout()) {
-      shapes += core::join("; layout of ", item.key(), ": model ", toString(item.value().layout()), ", file ",
-                           toString(given->layout()));
+      shapes += core::join("; layout of ", item.key(), ": model ", toString(item.value().layout()),
+                           ", file ", toString(given->layout()));
     }
   }
   for (const auto& item : state) {
     if (!mine.contains(item.key())) add(unexpected, item.key());
   }
   if (strict && !(missing.empty() && unexpected.empty() && shapes.empty())) {
-    std::string text =
-        core::join("loading ", name(), ": missing keys {", missing, "}; unexpected keys {", unexpected, "}", shapes);
+    std::string text = core::join("loading ", name(), ": missing keys {", missing,
+                                  "}; unexpected keys {", unexpected, "}", shapes);
     throw ValueError(std::move(text));
   }
   NoGradGuard no_grad;
@@ -266,8 +284,10 @@ bool Module::is_serializable() const { return true; }
 
 void Module::check_name(const char* kind, const std::string& name) const {
   TENON_CHECK(!name.empty(), ValueError, kind, " name may not be empty");
-  TENON_CHECK(name.find('.') == std::string::npos, ValueError, kind, " name may not contain '.' : '", name, "'");
-  const bool taken = parameters_.contains(name) || buffers_.contains(name) || children_.contains(name);
+  TENON_CHECK(name.find('.') == std::string::npos, ValueError, kind,
+              " name may not contain '.' : '", name, "'");
+  const bool taken =
+      parameters_.contains(name) || buffers_.contains(name) || children_.contains(name);
   TENON_CHECK(!taken, ValueError, kind, " name '", name, "' already exists");
 }
 
@@ -275,11 +295,13 @@ Tensor& Module::register_parameter(std::string name, Tensor tensor, bool require
   check_name("parameter", name);
   if (tensor.defined()) {
     TENON_CHECK(tensor.is_leaf(), ValueError, "parameter '", name,
-                "' must be a leaf, but it is the result of an operation; register the tensor it is computed from, "
+                "' must be a leaf, but it is the result of an operation; register the tensor it is "
+                "computed from, "
                 "or its detach()");
     tensor.set_requires_grad(requires_grad);
   } else if (requires_grad) {
-    warn("user", core::join("register_parameter: '", name, "' is undefined and cannot require grad"));
+    warn("user",
+         core::join("register_parameter: '", name, "' is undefined and cannot require grad"));
   }
   return parameters_.insert(std::move(name), std::move(tensor));
 }
@@ -310,8 +332,9 @@ void Module::forget_state() {
 
 void Module::copy_state_from(const Module& other, const std::optional<Device>& device) {
   auto check = [&](const char* kind, std::size_t mine, std::size_t theirs) {
-    TENON_CHECK(mine == theirs, ValueError, "clone: reset() of ", other.name(), " registers ", mine, " ", kind,
-                ", but the module has ", theirs, "; register them in reset(), not in the constructor");
+    TENON_CHECK(mine == theirs, ValueError, "clone: reset() of ", other.name(), " registers ", mine,
+                " ", kind, ", but the module has ", theirs,
+                "; register them in reset(), not in the constructor");
   };
   check("parameters", parameters_.size(), other.parameters_.size());
   check("buffers", buffers_.size(), other.buffers_.size());

@@ -9,7 +9,8 @@ namespace nn {
 
 namespace {
 
-void collect(serialize::InputArchive& archive, const std::string& prefix, OrderedDict<std::string, Tensor>* out) {
+void collect(serialize::InputArchive& archive, const std::string& prefix,
+             OrderedDict<std::string, Tensor>* out) {
   for (const std::string& key : archive.keys()) {
     Tensor tensor;
     serialize::InputArchive nested;

@@ -12,13 +12,15 @@ namespace tenon::attention {
 
 inline const double kNoPart = -std::numeric_limits<double>::infinity();
 
-// softmax(query @ key.t() * scale, masked) @ value; mask may be undefined, or bool: what takes part.
-inline Tensor decomposed(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
-                         double dropout_p, bool is_causal, double scale) {
+// softmax(query @ key.t() * scale, masked) @ value; mask may be undefined, or bool: what takes
+// part.
+inline Tensor decomposed(const Tensor& query, const Tensor& key, const Tensor& value,
+                         const Tensor& mask, double dropout_p, bool is_causal, double scale) {
   Tensor scores = tenon::matmul(query * scale, key.transpose(-2, -1));
   if (is_causal) {
-    const Tensor lower =
-        tenon::ones({scores.size(-2), scores.size(-1)}, TensorOptions().dtype(kBool).device(query.device())).tril();
+    const Tensor lower = tenon::ones({scores.size(-2), scores.size(-1)},
+                                     TensorOptions().dtype(kBool).device(query.device()))
+                             .tril();
     scores = scores.masked_fill(tenon::logical_not(lower), kNoPart);
   }
   if (mask.defined() && mask.scalar_type() == kBool) {

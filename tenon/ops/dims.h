@@ -19,10 +19,12 @@ inline std::vector<Tensor> list_for(const char* op, int64_t n) {
   return list;
 }
 
-// Dimension d of `rank`, counted from the front. A 0-dim tensor takes what one of a single dimension takes.
+// Dimension d of `rank`, counted from the front. A 0-dim tensor takes what one of a single
+// dimension takes.
 inline int64_t wrap(const char* op, int64_t d, int64_t rank) {
   const int64_t n = rank == 0 ? 1 : rank;
-  TENON_CHECK(d >= -n && d < n, IndexError, op, ": dimension out of range: allowed [", -n, ", ", n - 1, "], got ", d);
+  TENON_CHECK(d >= -n && d < n, IndexError, op, ": dimension out of range: allowed [", -n, ", ",
+              n - 1, "], got ", d);
   return d < 0 ? d + n : d;
 }
 

@@ -14,15 +14,20 @@ using core::text;
 namespace {
 
 void check(const char* name, Cell cell, const Tensor& input, const State& s, const Weights& w) {
-  TENON_CHECK(w.ih.dim() == 2 && w.hh.dim() == 2, ValueError, name, ": w_ih and w_hh must be matrices, got ",
-              text(w.ih.sizes()), " and ", text(w.hh.sizes()));
+  TENON_CHECK(w.ih.dim() == 2 && w.hh.dim() == 2, ValueError, name,
+              ": w_ih and w_hh must be matrices, got ", text(w.ih.sizes()), " and ",
+              text(w.hh.sizes()));
   TENON_CHECK(input.dim() > 0 && input.size(-1) == w.ih.size(1), ValueError, name,
-              ": input has inconsistent input_size: got ", text(input.sizes()), " expected ", w.ih.size(1));
+              ": input has inconsistent input_size: got ", text(input.sizes()), " expected ",
+              w.ih.size(1));
   TENON_CHECK(s.h.dim() > 0 && s.h.size(-1) == w.hh.size(1), ValueError, name,
-              ": hidden has inconsistent hidden_size: got ", text(s.h.sizes()), " expected ", w.hh.size(1));
-  const int64_t hidden = s.c.defined() ? s.c.size(-1) : s.h.size(-1), rows = gates_of(cell) * hidden;
-  TENON_CHECK(w.ih.size(0) == rows && w.hh.size(0) == rows, ValueError, name, ": expected ", gates_of(cell),
-              " gates of the hidden size ", hidden, " in w_ih ", text(w.ih.sizes()), " and w_hh ", text(w.hh.sizes()));
+              ": hidden has inconsistent hidden_size: got ", text(s.h.sizes()), " expected ",
+              w.hh.size(1));
+  const int64_t hidden = s.c.defined() ? s.c.size(-1) : s.h.size(-1),
+                rows = gates_of(cell) * hidden;
+  TENON_CHECK(w.ih.size(0) == rows && w.hh.size(0) == rows, ValueError, name, ": expected ",
+              gates_of(cell), " gates of the hidden size ", hidden, " in w_ih ", text(w.ih.sizes()),
+              " and w_hh ", text(w.hh.sizes()));
 }
 
 // One step: `of_input` is the product with the input.
@@ -32,18 +37,21 @@ State step(Cell cell, const Tensor& of_input, const State& s, const Weights& w) 
   if (cell == Cell::kRelu) return {tenon::relu(of_input + of_hidden), {}};
   if (cell == Cell::kLstm) {
     const auto gates = (of_input + of_hidden).chunk(4, -1);
-    const Tensor c = tenon::sigmoid(gates[1]) * s.c + tenon::sigmoid(gates[0]) * tenon::tanh(gates[2]);
+    const Tensor c =
+        tenon::sigmoid(gates[1]) * s.c + tenon::sigmoid(gates[0]) * tenon::tanh(gates[2]);
     const Tensor h = tenon::sigmoid(gates[3]) * tenon::tanh(c);
     return {w.projection.defined() ? tenon::matmul(h, w.projection.t()) : h, c};
   }
   const auto in = of_input.chunk(3, -1), hidden = of_hidden.chunk(3, -1);
-  const Tensor reset = tenon::sigmoid(in[0] + hidden[0]), update = tenon::sigmoid(in[1] + hidden[1]);
+  const Tensor reset = tenon::sigmoid(in[0] + hidden[0]),
+               update = tenon::sigmoid(in[1] + hidden[1]);
   const Tensor fresh = tenon::tanh(in[2] + reset * hidden[2]);
   return {(s.h - fresh) * update + fresh, {}};
 }
 
 // All steps of one cell; outputs [time, batch, feature] in the order of the input.
-std::pair<Tensor, State> over_time(const Layers& l, const Tensor& input, State s, const Weights& w, bool backwards) {
+std::pair<Tensor, State> over_time(const Layers& l, const Tensor& input, State s, const Weights& w,
+                                   bool backwards) {
   check(l.name, l.cell, input, s, w);
   const std::vector<Tensor> products = tenon::linear(input, w.ih, w.bias_ih).unbind(0);
   const std::size_t n = products.size();
@@ -76,21 +84,24 @@ void Layers::check_params() const {
   TENON_CHECK(count > 0 && static_cast<std::size_t>(count) <= params.size(), ValueError, name,
               ": expected weights for ", count, " layers, got ", params.size());
   const std::size_t plain = cells() * (has_biases ? 4U : 2U);
-  TENON_CHECK(params.size() == plain || projects(), ValueError, name, ": expected ", plain, " weights for ", count,
-              " layers and ", directions, " directions, got ", params.size());
+  TENON_CHECK(params.size() == plain || projects(), ValueError, name, ": expected ", plain,
+              " weights for ", count, " layers and ", directions, " directions, got ",
+              params.size());
 }
 
-std::tuple<Tensor, Tensor, Tensor> over_layers(const Layers& l, const Tensor& input, const Tensor& h0, const Tensor& c0,
+std::tuple<Tensor, Tensor, Tensor> over_layers(const Layers& l, const Tensor& input,
+                                               const Tensor& h0, const Tensor& c0,
                                                bool batch_first) {
   l.check_params();
-  TENON_CHECK(input.dim() == 3, ValueError, l.name, ": input must have 3 dimensions, got ", input.dim());
+  TENON_CHECK(input.dim() == 3, ValueError, l.name, ": input must have 3 dimensions, got ",
+              input.dim());
   Tensor x = batch_first ? input.transpose(0, 1) : input;
   TENON_CHECK(x.size(0) > 0, ValueError, l.name, ": expected sequence length to be larger than 0");
   for (const Tensor& t : {h0, c0}) {
-    TENON_CHECK(
-        !t.defined() || (t.dim() == 3 && t.size(0) == static_cast<int64_t>(l.cells()) && t.size(1) == x.size(1)),
-        ValueError, l.name, ": expected hidden states of ", l.cells(), " cells and ", x.size(1), " sequences, got ",
-        text(t.sizes()));
+    TENON_CHECK(!t.defined() || (t.dim() == 3 && t.size(0) == static_cast<int64_t>(l.cells()) &&
+                                 t.size(1) == x.size(1)),
+                ValueError, l.name, ": expected hidden states of ", l.cells(), " cells and ",
+                x.size(1), " sequences, got ", text(t.sizes()));
   }
   std::vector<Tensor> last_h, last_c;
   for (int64_t layer = 0; layer < l.count; ++layer) {
@@ -98,7 +109,8 @@ std::tuple<Tensor, Tensor, Tensor> over_layers(const Layers& l, const Tensor& in
     for (int64_t d = 0; d < l.directions; ++d) {
       const int64_t k = layer * l.directions + d;
       const State start{h0.select(0, k), c0.defined() ? c0.select(0, k) : Tensor()};
-      const auto [out, end] = over_time(l, x, start, l.weights(static_cast<std::size_t>(k)), d == 1);
+      const auto [out, end] =
+          over_time(l, x, start, l.weights(static_cast<std::size_t>(k)), d == 1);
       outputs.push_back(out);
       last_h.push_back(end.h);
       if (end.c.defined()) last_c.push_back(end.c);
@@ -110,8 +122,9 @@ std::tuple<Tensor, Tensor, Tensor> over_layers(const Layers& l, const Tensor& in
           last_c.empty() ? Tensor() : tenon::stack(last_c, 0)};
 }
 
-std::vector<std::vector<int64_t>> parameter_shapes(Cell cell, int64_t features, int64_t hidden, int64_t layers,
-                                                   int64_t directions, bool has_biases) {
+std::vector<std::vector<int64_t>> parameter_shapes(Cell cell, int64_t features, int64_t hidden,
+                                                   int64_t layers, int64_t directions,
+                                                   bool has_biases) {
   const int64_t rows = (core::Size(gates_of(cell)) * hidden).get("rnn", "hidden_size");
   const int64_t cells = (core::Size(layers) * directions).get("rnn", "num_layers");
   core::check_room("rnn", "layers", cells, 4 * sizeof(core::TensorImpl));
@@ -128,17 +141,18 @@ std::tuple<Tensor, Tensor, Tensor> over_layers(const Fused& f) {
   const int64_t directions = f.bidirectional ? 2 : 1, layers = f.hx.size(0) / directions;
   std::vector<Tensor> params;
   int64_t at = 0;
-  for (const auto& shape : parameter_shapes(f.cell, f.input.size(2), f.hx.size(2), layers, directions, f.has_biases)) {
+  for (const auto& shape :
+       parameter_shapes(f.cell, f.input.size(2), f.hx.size(2), layers, directions, f.has_biases)) {
     const int64_t n = shape[0] * (shape.size() > 1 ? shape[1] : 1);
     params.push_back(f.weight.narrow(0, at, n).view(shape));
     at += n;
   }
-  return over_layers({"_fused_rnn", f.cell, params, f.has_biases, layers, 0, false, directions}, f.input, f.hx, f.cx,
-                     false);
+  return over_layers({"_fused_rnn", f.cell, params, f.has_biases, layers, 0, false, directions},
+                     f.input, f.hx, f.cx, false);
 }
 
-std::array<Tensor, 4> gradients(const Fused& f, const std::array<Tensor, 3>& grads, const std::array<bool, 4>& wanted,
-                                bool create_graph) {
+std::array<Tensor, 4> gradients(const Fused& f, const std::array<Tensor, 3>& grads,
+                                const std::array<bool, 4>& wanted, bool create_graph) {
   const EnableGradGuard record;
   const auto [y, h, c] = over_layers(f);
   const Tensor results[] = {y, h, c}, arguments[] = {f.input, f.weight, f.hx, f.cx};

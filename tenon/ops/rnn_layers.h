@@ -37,19 +37,23 @@ struct Layers {
   bool train;
   int64_t directions;
 
-  bool projects() const { return cell == Cell::kLstm && params.size() == cells() * (has_biases ? 5U : 3U); }
+  bool projects() const {
+    return cell == Cell::kLstm && params.size() == cells() * (has_biases ? 5U : 3U);
+  }
   std::size_t cells() const { return static_cast<std::size_t>(count * directions); }
   Weights weights(std::size_t of_cell) const;
   void check_params() const;
 };
 
 // Outputs and last states; c is undefined unless cells are of an LSTM.
-std::tuple<Tensor, Tensor, Tensor> over_layers(const Layers& l, const Tensor& input, const Tensor& h0, const Tensor& c0,
+std::tuple<Tensor, Tensor, Tensor> over_layers(const Layers& l, const Tensor& input,
+                                               const Tensor& h0, const Tensor& c0,
                                                bool batch_first);
 
 // The shapes of all parameters without projections, in their order.
-std::vector<std::vector<int64_t>> parameter_shapes(Cell cell, int64_t features, int64_t hidden, int64_t layers,
-                                                   int64_t directions, bool has_biases);
+std::vector<std::vector<int64_t>> parameter_shapes(Cell cell, int64_t features, int64_t hidden,
+                                                   int64_t layers, int64_t directions,
+                                                   bool has_biases);
 
 // The arguments of _fused_rnn.
 struct Fused {
@@ -58,9 +62,9 @@ struct Fused {
   bool has_biases, bidirectional;
 };
 std::tuple<Tensor, Tensor, Tensor> over_layers(const Fused& f);
-// By input, weight, hx and cx, those that are wanted; of outputs whose gradient is undefined none flows. Recorded with
-// `create_graph`, so that the gradients have gradients.
-std::array<Tensor, 4> gradients(const Fused& f, const std::array<Tensor, 3>& grads, const std::array<bool, 4>& wanted,
-                                bool create_graph);
+// By input, weight, hx and cx, those that are wanted; of outputs whose gradient is undefined none
+// flows. Recorded with `create_graph`, so that the gradients have gradients.
+std::array<Tensor, 4> gradients(const Fused& f, const std::array<Tensor, 3>& grads,
+                                const std::array<bool, 4>& wanted, bool create_graph);
 
 }  // namespace tenon::rnn

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// 16-bit floats are computed in float32 and rounded once, as kernels do, also if an operator is composed of several:
-// an intermediate result may not fit into 16 bits, or lose digits there. Private to libtenon.
+// 16-bit floats are computed in float32 and rounded once, as kernels do, also if an operator is
+// composed of several: an intermediate result may not fit into 16 bits, or lose digits there.
+// Private to libtenon.
 #pragma once
 
 #include "tenon/ops.h"
@@ -9,7 +10,9 @@
 namespace tenon::composite {
 
 inline bool is_short_float(ScalarType t) { return t == kHalf || t == kBFloat16; }
-inline Tensor as(const Tensor& t, ScalarType dtype) { return t.scalar_type() == dtype ? t : t.to(dtype); }
+inline Tensor as(const Tensor& t, ScalarType dtype) {
+  return t.scalar_type() == dtype ? t : t.to(dtype);
+}
 inline Tensor wide(const Tensor& t) { return is_short_float(t.scalar_type()) ? t.to(kFloat) : t; }
 inline ScalarType wide(ScalarType t) { return is_short_float(t) ? kFloat : t; }
 inline std::optional<Tensor> wide(const std::optional<Tensor>& t) {
@@ -19,7 +22,8 @@ inline std::optional<Tensor> wide(const std::optional<Tensor>& t) {
 inline Tensor rounded(const Tensor& t, const Tensor& like) {
   return is_short_float(like.scalar_type()) ? as(t, like.scalar_type()) : t;
 }
-// What the dtypes of two operands promote to: of two floats, one without dimensions does not widen the other.
+// What the dtypes of two operands promote to: of two floats, one without dimensions does not widen
+// the other.
 inline ScalarType result_type(const Tensor& a, const Tensor& b) {
   const bool floats = isFloatingType(a.scalar_type()) && isFloatingType(b.scalar_type());
   if (floats && (a.dim() == 0) != (b.dim() == 0)) return (a.dim() == 0 ? b : a).scalar_type();

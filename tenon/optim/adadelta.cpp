@@ -35,9 +35,12 @@ Adadelta::Adadelta(const std::vector<OptimizerParamGroup>& param_groups, Adadelt
     : Optimizer(param_groups, std::make_unique<AdadeltaOptions>(std::move(defaults))) {}
 
 Adadelta::Adadelta(std::vector<Tensor> params, AdadeltaOptions defaults)
-    : Adadelta(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
+    : Adadelta(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))},
+               std::move(defaults)) {}
 
-std::unique_ptr<OptimizerParamState> Adadelta::new_state() const { return std::make_unique<AdadeltaParamState>(); }
+std::unique_ptr<OptimizerParamState> Adadelta::new_state() const {
+  return std::make_unique<AdadeltaParamState>();
+}
 
 void Adadelta::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
                       std::unique_ptr<OptimizerParamState>& state) {

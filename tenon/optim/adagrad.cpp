@@ -24,7 +24,8 @@ void AdagradOptions::check() const {
   TENON_OPTIM_CHECK(lr() >= 0, "lr", lr());
   TENON_OPTIM_CHECK(lr_decay() >= 0, "lr_decay", lr_decay());
   TENON_OPTIM_CHECK(weight_decay() >= 0, "weight_decay", weight_decay());
-  TENON_OPTIM_CHECK(initial_accumulator_value() >= 0, "initial_accumulator_value", initial_accumulator_value());
+  TENON_OPTIM_CHECK(initial_accumulator_value() >= 0, "initial_accumulator_value",
+                    initial_accumulator_value());
   TENON_OPTIM_CHECK(eps() >= 0, "eps", eps());
 }
 
@@ -37,9 +38,12 @@ Adagrad::Adagrad(const std::vector<OptimizerParamGroup>& param_groups, AdagradOp
     : Optimizer(param_groups, std::make_unique<AdagradOptions>(std::move(defaults))) {}
 
 Adagrad::Adagrad(std::vector<Tensor> params, AdagradOptions defaults)
-    : Adagrad(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
+    : Adagrad(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))},
+              std::move(defaults)) {}
 
-std::unique_ptr<OptimizerParamState> Adagrad::new_state() const { return std::make_unique<AdagradParamState>(); }
+std::unique_ptr<OptimizerParamState> Adagrad::new_state() const {
+  return std::make_unique<AdagradParamState>();
+}
 
 namespace {
 
@@ -48,7 +52,8 @@ double rate_of(const AdagradParamState& s, const AdagradOptions& o) {
 }
 
 // Elements without a gradient keep their sum and their value.
-void update_sparse(Tensor& param, const Tensor& grad, AdagradParamState& s, const AdagradOptions& o) {
+void update_sparse(Tensor& param, const Tensor& grad, AdagradParamState& s,
+                   const AdagradOptions& o) {
   const Tensor at = grad._indices(), v = grad._values();
   if (at.size(1) == 0) return;
   add_elements(s.sum(), at, v.mul(v));
@@ -68,7 +73,8 @@ void Adagrad::update(Tensor& param, const Tensor& grad, const OptimizerOptions& 
   }
   auto& s = static_cast<AdagradParamState&>(*state);
   if (grad.layout() != kStrided) {
-    TENON_CHECK(o.weight_decay() == 0, ValueError, "Adagrad: weight_decay is not compatible with sparse gradients");
+    TENON_CHECK(o.weight_decay() == 0, ValueError,
+                "Adagrad: weight_decay is not compatible with sparse gradients");
     s.step(s.step() + 1);
     update_sparse(param, grad.coalesce(), s, o);
     return;

@@ -22,8 +22,10 @@ void AdamaxOptions::fields(FieldVisitor& visitor) {
 void AdamaxOptions::check() const {
   TENON_OPTIM_CHECK(lr() >= 0, "lr", lr());
   TENON_OPTIM_CHECK(eps() >= 0, "eps", eps());
-  TENON_OPTIM_CHECK(std::get<0>(betas()) >= 0 && std::get<0>(betas()) < 1, "betas[0]", std::get<0>(betas()));
-  TENON_OPTIM_CHECK(std::get<1>(betas()) >= 0 && std::get<1>(betas()) < 1, "betas[1]", std::get<1>(betas()));
+  TENON_OPTIM_CHECK(std::get<0>(betas()) >= 0 && std::get<0>(betas()) < 1, "betas[0]",
+                    std::get<0>(betas()));
+  TENON_OPTIM_CHECK(std::get<1>(betas()) >= 0 && std::get<1>(betas()) < 1, "betas[1]",
+                    std::get<1>(betas()));
   TENON_OPTIM_CHECK(weight_decay() >= 0, "weight_decay", weight_decay());
 }
 
@@ -37,9 +39,12 @@ Adamax::Adamax(const std::vector<OptimizerParamGroup>& param_groups, AdamaxOptio
     : Optimizer(param_groups, std::make_unique<AdamaxOptions>(std::move(defaults))) {}
 
 Adamax::Adamax(std::vector<Tensor> params, AdamaxOptions defaults)
-    : Adamax(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
+    : Adamax(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))},
+             std::move(defaults)) {}
 
-std::unique_ptr<OptimizerParamState> Adamax::new_state() const { return std::make_unique<AdamaxParamState>(); }
+std::unique_ptr<OptimizerParamState> Adamax::new_state() const {
+  return std::make_unique<AdamaxParamState>();
+}
 
 void Adamax::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
                     std::unique_ptr<OptimizerParamState>& state) {

@@ -21,13 +21,15 @@ void AdamWOptions::fields(FieldVisitor& visitor) {
 void AdamWOptions::check() const {
   TENON_OPTIM_CHECK(lr() >= 0, "lr", lr());
   TENON_OPTIM_CHECK(eps() >= 0, "eps", eps());
-  TENON_OPTIM_CHECK(std::get<0>(betas()) >= 0 && std::get<0>(betas()) < 1, "betas[0]", std::get<0>(betas()));
-  TENON_OPTIM_CHECK(std::get<1>(betas()) >= 0 && std::get<1>(betas()) < 1, "betas[1]", std::get<1>(betas()));
+  TENON_OPTIM_CHECK(std::get<0>(betas()) >= 0 && std::get<0>(betas()) < 1, "betas[0]",
+                    std::get<0>(betas()));
+  TENON_OPTIM_CHECK(std::get<1>(betas()) >= 0 && std::get<1>(betas()) < 1, "betas[1]",
+                    std::get<1>(betas()));
   TENON_OPTIM_CHECK(weight_decay() >= 0, "weight_decay", weight_decay());
 }
 
-// What the device counts is saved as if the host did. capturable is not saved: it says how a step runs, not what it
-// does.
+// What the device counts is saved as if the host did. capturable is not saved: it says how a step
+// runs, not what it does.
 void AdamWParamState::fields(FieldVisitor& visitor) {
   if (state_step().defined()) step(state_step().item<int64_t>());
   visitor.field("step", step());
@@ -40,22 +42,26 @@ AdamW::AdamW(const std::vector<OptimizerParamGroup>& param_groups, AdamWOptions 
     : Optimizer(param_groups, std::make_unique<AdamWOptions>(std::move(defaults))) {}
 
 AdamW::AdamW(std::vector<Tensor> params, AdamWOptions defaults)
-    : AdamW(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
+    : AdamW(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))},
+            std::move(defaults)) {}
 
-std::unique_ptr<OptimizerParamState> AdamW::new_state() const { return std::make_unique<AdamWParamState>(); }
+std::unique_ptr<OptimizerParamState> AdamW::new_state() const {
+  return std::make_unique<AdamWParamState>();
+}
 
 void AdamW::update_all(ArrayRef<Item> items, const OptimizerOptions& options) {
   const auto& o = static_cast<const AdamWOptions&>(options);
   Batches batches;
   for (const Item& item : items) {
     if (!item.state) item.state = first_state(item.param);
-    batches.add_adam(item.param, item.grad, static_cast<AdamWParamState&>(*item.state), o.amsgrad(), o.capturable());
+    batches.add_adam(item.param, item.grad, static_cast<AdamWParamState&>(*item.state), o.amsgrad(),
+                     o.capturable());
   }
   const auto [beta1, beta2] = o.betas();
   for (const Batch& b : batches) {
-    (b.fused ? tenon::_fused_adamw_ : decomp::_fused_adamw_)(b.params, b.grads, b.states[0], b.states[1], b.states[2],
-                                                             b.counts, b.steps, o.lr(), beta1, beta2, o.weight_decay(),
-                                                             o.eps(), o.amsgrad(), false);
+    (b.fused ? tenon::_fused_adamw_ : decomp::_fused_adamw_)(
+        b.params, b.grads, b.states[0], b.states[1], b.states[2], b.counts, b.steps, o.lr(), beta1,
+        beta2, o.weight_decay(), o.eps(), o.amsgrad(), false);
   }
 }
 

@@ -35,9 +35,12 @@ ASGD::ASGD(const std::vector<OptimizerParamGroup>& param_groups, ASGDOptions def
     : Optimizer(param_groups, std::make_unique<ASGDOptions>(std::move(defaults))) {}
 
 ASGD::ASGD(std::vector<Tensor> params, ASGDOptions defaults)
-    : ASGD(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
+    : ASGD(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))},
+           std::move(defaults)) {}
 
-std::unique_ptr<OptimizerParamState> ASGD::new_state() const { return std::make_unique<ASGDParamState>(); }
+std::unique_ptr<OptimizerParamState> ASGD::new_state() const {
+  return std::make_unique<ASGDParamState>();
+}
 
 void ASGD::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
                   std::unique_ptr<OptimizerParamState>& state) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A group's parameters as lists for the fused steps: those of one dtype and device go together. Private to libtenon.
+// A group's parameters as lists for the fused steps: those of one dtype and device go together.
+// Private to libtenon.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,8 @@ namespace tenon {
 namespace optim {
 
 struct Batch {
-  bool fused;  // else one parameter, whose gradient or state differs in dtype, device or strides: operators update it
+  bool fused;  // else one parameter, whose gradient or state differs in dtype, device or strides:
+               // operators update it
   bool first;
   std::vector<Tensor> params, grads, states[3];
   std::vector<Tensor> counts;  // else steps
@@ -23,12 +25,16 @@ struct Batch {
 class Batches {
  public:
   // The batch to which a parameter was added; those of a first step have their own.
-  Batch& add(const Tensor& param, const Tensor& grad, const std::vector<Tensor>& states, bool first = false) {
+  Batch& add(const Tensor& param, const Tensor& grad, const std::vector<Tensor>& states,
+             bool first = false) {
     const bool fused = is_uniform(param, grad) &&
-                       std::all_of(states.begin(), states.end(), [&](const Tensor& s) { return is_uniform(param, s); });
+                       std::all_of(states.begin(), states.end(),
+                                   [&](const Tensor& s) { return is_uniform(param, s); });
     // Any dense order of elements is handled in the order of memory.
     const bool flat = fused && !param.is_contiguous();
-    const auto as_listed = [&](const Tensor& t) { return flat ? t.as_strided({t.numel()}, {1}) : t; };
+    const auto as_listed = [&](const Tensor& t) {
+      return flat ? t.as_strided({t.numel()}, {1}) : t;
+    };
     Batch& b = find_batch(param, fused, first);
     b.params.push_back(as_listed(param));
     b.grads.push_back(as_listed(grad));
@@ -36,10 +42,11 @@ class Batches {
     return b;
   }
 
-  // With the state of Adam or AdamW, which is made here and counts the step: on the device if `count_on_device` says
-  // so.
+  // With the state of Adam or AdamW, which is made here and counts the step: on the device if
+  // `count_on_device` says so.
   template <class State>
-  void add_adam(const Tensor& param, const Tensor& grad, State& s, bool amsgrad, bool count_on_device) {
+  void add_adam(const Tensor& param, const Tensor& grad, State& s, bool amsgrad,
+                bool count_on_device) {
     if (!s.exp_avg().defined()) {
       s.exp_avg(tenon::zeros_like(param));
       s.exp_avg_sq(tenon::zeros_like(param));
@@ -68,8 +75,9 @@ class Batches {
 
  private:
   static bool is_uniform(const Tensor& param, const Tensor& t) {
-    if (param.layout() != kStrided || t.layout() != kStrided || t.scalar_type() != param.scalar_type() ||
-        t.device() != param.device() || t.sizes() != param.sizes()) {
+    if (param.layout() != kStrided || t.layout() != kStrided ||
+        t.scalar_type() != param.scalar_type() || t.device() != param.device() ||
+        t.sizes() != param.sizes()) {
       return false;
     }
     if (param.is_contiguous()) return t.is_contiguous();

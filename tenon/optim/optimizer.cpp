@@ -23,7 +23,8 @@ const OptimizerOptions& OptimizerParamGroup::options() const {
   return const_cast<OptimizerParamGroup*>(this)->options();
 }
 
-Optimizer::Optimizer(const std::vector<OptimizerParamGroup>& param_groups, std::unique_ptr<OptimizerOptions> defaults)
+Optimizer::Optimizer(const std::vector<OptimizerParamGroup>& param_groups,
+                     std::unique_ptr<OptimizerOptions> defaults)
     : defaults_(std::move(defaults)) {
   TENON_CHECK(!param_groups.empty(), ValueError, "the optimizer got an empty parameter list");
   if (defaults_) defaults_->check();
@@ -31,10 +32,12 @@ Optimizer::Optimizer(const std::vector<OptimizerParamGroup>& param_groups, std::
 }
 
 Optimizer::Optimizer(std::vector<Tensor> parameters, std::unique_ptr<OptimizerOptions> defaults)
-    : Optimizer(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(parameters))}, std::move(defaults)) {}
+    : Optimizer(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(parameters))},
+                std::move(defaults)) {}
 
 void Optimizer::add_param_group(const OptimizerParamGroup& param_group) {
-  TENON_CHECK(!param_group.params().empty(), ValueError, "the optimizer got an empty parameter list");
+  TENON_CHECK(!param_group.params().empty(), ValueError,
+              "the optimizer got an empty parameter list");
   OptimizerParamGroup group = param_group;
   if (!group.has_options()) {
     TENON_CHECK(defaults_ != nullptr, ValueError,
@@ -63,7 +66,9 @@ void Optimizer::add_parameters(const std::vector<Tensor>& parameters) {
   mine.insert(mine.end(), parameters.begin(), parameters.end());
 }
 
-const std::vector<Tensor>& Optimizer::parameters() const noexcept { return param_groups_.front().params(); }
+const std::vector<Tensor>& Optimizer::parameters() const noexcept {
+  return param_groups_.front().params();
+}
 std::vector<Tensor>& Optimizer::parameters() noexcept { return param_groups_.front().params(); }
 
 std::size_t Optimizer::size() const noexcept {
@@ -112,7 +117,8 @@ void Optimizer::update_all(ArrayRef<Item> items, const OptimizerOptions& options
   for (const Item& item : items) update(item.param, item.grad, options, item.state);
 }
 
-void Optimizer::update(Tensor&, const Tensor&, const OptimizerOptions&, std::unique_ptr<OptimizerParamState>&) {
+void Optimizer::update(Tensor&, const Tensor&, const OptimizerOptions&,
+                       std::unique_ptr<OptimizerParamState>&) {
   throw NotImplementedError("an optimizer must override step() or update()");
 }
 
@@ -126,7 +132,8 @@ std::unique_ptr<OptimizerParamState> Optimizer::first_state(const Tensor& param)
 void refuse_capture(const Tensor& param, const char* why) {
   const core::TensorImpl& t = *param.unsafeGetTensorImpl();
   TENON_CHECK(!core::is_capturing(t.slot, t.index), NotImplementedError,
-              "the step of this optimizer cannot be captured in a graph of ", param.device().str(), ": ", why);
+              "the step of this optimizer cannot be captured in a graph of ", param.device().str(),
+              ": ", why);
 }
 
 bool Optimizer::takes_layouts() const { return false; }

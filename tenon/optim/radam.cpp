@@ -22,8 +22,10 @@ void RAdamOptions::fields(FieldVisitor& visitor) {
 void RAdamOptions::check() const {
   TENON_OPTIM_CHECK(lr() >= 0, "lr", lr());
   TENON_OPTIM_CHECK(eps() >= 0, "eps", eps());
-  TENON_OPTIM_CHECK(std::get<0>(betas()) >= 0 && std::get<0>(betas()) < 1, "betas[0]", std::get<0>(betas()));
-  TENON_OPTIM_CHECK(std::get<1>(betas()) >= 0 && std::get<1>(betas()) < 1, "betas[1]", std::get<1>(betas()));
+  TENON_OPTIM_CHECK(std::get<0>(betas()) >= 0 && std::get<0>(betas()) < 1, "betas[0]",
+                    std::get<0>(betas()));
+  TENON_OPTIM_CHECK(std::get<1>(betas()) >= 0 && std::get<1>(betas()) < 1, "betas[1]",
+                    std::get<1>(betas()));
   TENON_OPTIM_CHECK(weight_decay() >= 0, "weight_decay", weight_decay());
 }
 
@@ -37,9 +39,12 @@ RAdam::RAdam(const std::vector<OptimizerParamGroup>& param_groups, RAdamOptions 
     : Optimizer(param_groups, std::make_unique<RAdamOptions>(std::move(defaults))) {}
 
 RAdam::RAdam(std::vector<Tensor> params, RAdamOptions defaults)
-    : RAdam(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
+    : RAdam(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))},
+            std::move(defaults)) {}
 
-std::unique_ptr<OptimizerParamState> RAdam::new_state() const { return std::make_unique<RAdamParamState>(); }
+std::unique_ptr<OptimizerParamState> RAdam::new_state() const {
+  return std::make_unique<RAdamParamState>();
+}
 
 void RAdam::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
                    std::unique_ptr<OptimizerParamState>& state) {
@@ -65,7 +70,8 @@ void RAdam::update(Tensor& param, const Tensor& grad, const OptimizerOptions& op
     param.add_(s.exp_avg(), -o.lr() / correction1);
     return;
   }
-  const double rectified = std::sqrt((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length));
+  const double rectified =
+      std::sqrt((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length));
   const Tensor divisor = s.exp_avg_sq().sqrt().add_(o.eps());
   param.addcdiv_(s.exp_avg(), divisor, -o.lr() * rectified * std::sqrt(correction2) / correction1);
 }

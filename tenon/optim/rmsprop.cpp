@@ -39,9 +39,12 @@ RMSprop::RMSprop(const std::vector<OptimizerParamGroup>& param_groups, RMSpropOp
     : Optimizer(param_groups, std::make_unique<RMSpropOptions>(std::move(defaults))) {}
 
 RMSprop::RMSprop(std::vector<Tensor> params, RMSpropOptions defaults)
-    : RMSprop(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
+    : RMSprop(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))},
+              std::move(defaults)) {}
 
-std::unique_ptr<OptimizerParamState> RMSprop::new_state() const { return std::make_unique<RMSpropParamState>(); }
+std::unique_ptr<OptimizerParamState> RMSprop::new_state() const {
+  return std::make_unique<RMSpropParamState>();
+}
 
 void RMSprop::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
                      std::unique_ptr<OptimizerParamState>& state) {

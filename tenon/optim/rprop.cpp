@@ -21,8 +21,8 @@ void RpropOptions::fields(FieldVisitor& visitor) {
 
 void RpropOptions::check() const {
   TENON_OPTIM_CHECK(lr() >= 0, "lr", lr());
-  TENON_OPTIM_CHECK(std::get<0>(etas()) > 0 && std::get<0>(etas()) < 1 && std::get<1>(etas()) > 1, "etas",
-                    std::get<0>(etas()));
+  TENON_OPTIM_CHECK(std::get<0>(etas()) > 0 && std::get<0>(etas()) < 1 && std::get<1>(etas()) > 1,
+                    "etas", std::get<0>(etas()));
 }
 
 void RpropParamState::fields(FieldVisitor& visitor) {
@@ -35,9 +35,12 @@ Rprop::Rprop(const std::vector<OptimizerParamGroup>& param_groups, RpropOptions 
     : Optimizer(param_groups, std::make_unique<RpropOptions>(std::move(defaults))) {}
 
 Rprop::Rprop(std::vector<Tensor> params, RpropOptions defaults)
-    : Rprop(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
+    : Rprop(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))},
+            std::move(defaults)) {}
 
-std::unique_ptr<OptimizerParamState> Rprop::new_state() const { return std::make_unique<RpropParamState>(); }
+std::unique_ptr<OptimizerParamState> Rprop::new_state() const {
+  return std::make_unique<RpropParamState>();
+}
 
 void Rprop::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
                    std::unique_ptr<OptimizerParamState>& state) {
@@ -53,7 +56,8 @@ void Rprop::update(Tensor& param, const Tensor& grad, const OptimizerOptions& op
   const auto [min_step, max_step] = o.step_sizes();
   s.step(s.step() + 1);
   const Tensor sign = grad.mul(s.prev()).sign_();
-  const Tensor factor = tenon::ones_like(sign).masked_fill_(sign > 0, more).masked_fill_(sign < 0, less);
+  const Tensor factor =
+      tenon::ones_like(sign).masked_fill_(sign > 0, more).masked_fill_(sign < 0, less);
   s.step_size().mul_(factor).clamp_(min_step, max_step);
   // A step that went too far is not undone, but the next one starts over.
   const Tensor g = grad.masked_fill(sign < 0, 0);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Layout: "groups" (count), "N.size" and "N.FIELD" for the options of group N, "state.I.FIELD" for the state of the
-// parameter at position I over all groups.
+// Layout: "groups" (count), "N.size" and "N.FIELD" for the options of group N, "state.I.FIELD" for
+// the state of the parameter at position I over all groups.
 #include "tenon/serialize.h"
 
 #include <variant>
@@ -30,20 +30,24 @@ class Writer final : public FieldVisitor {
 
 class Reader final : public FieldVisitor {
  public:
-  Reader(serialize::InputArchive& archive, const Tensor& param) : archive_(archive), param_(param) {}
-  void field(const char* name, double& value) override { value = read(name).toScalar().to<double>(); }
+  Reader(serialize::InputArchive& archive, const Tensor& param)
+      : archive_(archive), param_(param) {}
+  void field(const char* name, double& value) override {
+    value = read(name).toScalar().to<double>();
+  }
   void field(const char* name, int64_t& value) override { value = read(name).toInt(); }
   void field(const char* name, bool& value) override { value = read(name).toBool(); }
-  // The state follows its parameter to its device and dtype. What a step writes into is a copy: in a file two tensors
-  // may share their data, or several elements of one may overlap.
+  // The state follows its parameter to its device and dtype. What a step writes into is a copy: in
+  // a file two tensors may share their data, or several elements of one may overlap.
   void field(const char* name, Tensor& value) override {
     Tensor given;
     if (!archive_.try_read(name, given)) {
       value = Tensor();
       return;
     }
-    TENON_CHECK(given.dim() == 0 || given.sizes() == param_.sizes(), ValueError, "load: the state '", name,
-                "' has sizes ", given.sizes(), " in the file, its parameter has ", param_.sizes());
+    TENON_CHECK(given.dim() == 0 || given.sizes() == param_.sizes(), ValueError,
+                "load: the state '", name, "' has sizes ", given.sizes(),
+                " in the file, its parameter has ", param_.sizes());
     value = given.to(param_.options().layout(std::nullopt), /*non_blocking=*/false, /*copy=*/true);
   }
 
@@ -108,16 +112,17 @@ void Optimizer::save(serialize::OutputArchive& archive) const {
 void Optimizer::load(serialize::InputArchive& archive) {
   IValue count;
   archive.read("groups", count);
-  TENON_CHECK(count.toInt() == static_cast<int64_t>(param_groups_.size()), ValueError, "the file has ", count.toInt(),
-              " parameter groups, the optimizer ", param_groups_.size());
+  TENON_CHECK(count.toInt() == static_cast<int64_t>(param_groups_.size()), ValueError,
+              "the file has ", count.toInt(), " parameter groups, the optimizer ",
+              param_groups_.size());
   std::vector<serialize::InputArchive> groups(param_groups_.size());
   for (std::size_t g = 0; g < param_groups_.size(); ++g) {
     IValue size;
     archive.read(core::join(g), groups[g]);
     groups[g].read("size", size);
-    TENON_CHECK(size.toInt() == static_cast<int64_t>(param_groups_[g].params().size()), ValueError, "group ", g,
-                " of the file has ", size.toInt(), " parameters, that of the optimizer ",
-                param_groups_[g].params().size());
+    TENON_CHECK(size.toInt() == static_cast<int64_t>(param_groups_[g].params().size()), ValueError,
+                "group ", g, " of the file has ", size.toInt(),
+                " parameters, that of the optimizer ", param_groups_[g].params().size());
   }
   // All is read and checked before anything of this optimizer changes.
   StateMap fresh;
@@ -136,7 +141,8 @@ void Optimizer::load(serialize::InputArchive& archive) {
       const std::string name = core::join(position++);
       if (!any || !states.try_read(name, one)) continue;
       auto state = new_state();
-      TENON_CHECK(state != nullptr, ValueError, "the optimizer keeps no state, but the file has one");
+      TENON_CHECK(state != nullptr, ValueError,
+                  "the optimizer keeps no state, but the file has one");
       Reader state_reader(one, p);
       state->fields(state_reader);
       fresh[p.unsafeGetTensorImpl()] = std::move(state);

@@ -26,15 +26,20 @@ void SGDOptions::check() const {
                     "true; it needs a momentum and zero dampening");
 }
 
-void SGDParamState::fields(FieldVisitor& visitor) { visitor.field("momentum_buffer", momentum_buffer()); }
+void SGDParamState::fields(FieldVisitor& visitor) {
+  visitor.field("momentum_buffer", momentum_buffer());
+}
 
 SGD::SGD(const std::vector<OptimizerParamGroup>& param_groups, SGDOptions defaults)
     : Optimizer(param_groups, std::make_unique<SGDOptions>(std::move(defaults))) {}
 
 SGD::SGD(std::vector<Tensor> params, SGDOptions defaults)
-    : SGD(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
+    : SGD(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))},
+          std::move(defaults)) {}
 
-std::unique_ptr<OptimizerParamState> SGD::new_state() const { return std::make_unique<SGDParamState>(); }
+std::unique_ptr<OptimizerParamState> SGD::new_state() const {
+  return std::make_unique<SGDParamState>();
+}
 
 namespace {
 
@@ -47,10 +52,12 @@ void add_scaled(Tensor& to, const Tensor& elements, double factor) {
   add_elements(to, sums._indices(), sums._values() * factor);
 }
 
-// Of a gradient with a layout of its own. The momentum has that layout, too: it grows to the elements that have ever
-// had a gradient.
-void step_by_elements(Tensor& param, const Tensor& grad, SGDParamState* state, const SGDOptions& o) {
-  TENON_CHECK(o.weight_decay() == 0, ValueError, "SGD: weight_decay is not possible with a gradient of layout ",
+// Of a gradient with a layout of its own. The momentum has that layout, too: it grows to the
+// elements that have ever had a gradient.
+void step_by_elements(Tensor& param, const Tensor& grad, SGDParamState* state,
+                      const SGDOptions& o) {
+  TENON_CHECK(o.weight_decay() == 0, ValueError,
+              "SGD: weight_decay is not possible with a gradient of layout ",
               toString(grad.layout()), ", of shape ", core::text(grad.sizes()),
               ": it would change what the gradient leaves out");
   if (o.momentum() == 0) {
@@ -97,8 +104,9 @@ void SGD::update_all(ArrayRef<Item> items, const OptimizerOptions& options) {
     batches.add(item.param, item.grad, {buffer}, first);
   }
   for (const Batch& b : batches) {
-    (b.fused ? tenon::_fused_sgd_ : decomp::_fused_sgd_)(b.params, b.grads, b.states[0], o.weight_decay(), o.momentum(),
-                                                         o.lr(), o.dampening(), o.nesterov(), false, b.first);
+    (b.fused ? tenon::_fused_sgd_ : decomp::_fused_sgd_)(
+        b.params, b.grads, b.states[0], o.weight_decay(), o.momentum(), o.lr(), o.dampening(),
+        o.nesterov(), false, b.first);
   }
 }
 

@@ -22,8 +22,10 @@ void SparseAdamOptions::fields(FieldVisitor& visitor) {
 void SparseAdamOptions::check() const {
   TENON_OPTIM_CHECK(lr() > 0, "lr", lr());
   TENON_OPTIM_CHECK(eps() > 0, "eps", eps());
-  TENON_OPTIM_CHECK(std::get<0>(betas()) >= 0 && std::get<0>(betas()) < 1, "betas[0]", std::get<0>(betas()));
-  TENON_OPTIM_CHECK(std::get<1>(betas()) >= 0 && std::get<1>(betas()) < 1, "betas[1]", std::get<1>(betas()));
+  TENON_OPTIM_CHECK(std::get<0>(betas()) >= 0 && std::get<0>(betas()) < 1, "betas[0]",
+                    std::get<0>(betas()));
+  TENON_OPTIM_CHECK(std::get<1>(betas()) >= 0 && std::get<1>(betas()) < 1, "betas[1]",
+                    std::get<1>(betas()));
 }
 
 void SparseAdamParamState::fields(FieldVisitor& visitor) {
@@ -32,19 +34,25 @@ void SparseAdamParamState::fields(FieldVisitor& visitor) {
   visitor.field("exp_avg_sq", exp_avg_sq());
 }
 
-SparseAdam::SparseAdam(const std::vector<OptimizerParamGroup>& param_groups, SparseAdamOptions defaults)
+SparseAdam::SparseAdam(const std::vector<OptimizerParamGroup>& param_groups,
+                       SparseAdamOptions defaults)
     : Optimizer(param_groups, std::make_unique<SparseAdamOptions>(std::move(defaults))) {}
 
 SparseAdam::SparseAdam(std::vector<Tensor> params, SparseAdamOptions defaults)
-    : SparseAdam(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
+    : SparseAdam(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))},
+                 std::move(defaults)) {}
 
-std::unique_ptr<OptimizerParamState> SparseAdam::new_state() const { return std::make_unique<SparseAdamParamState>(); }
+std::unique_ptr<OptimizerParamState> SparseAdam::new_state() const {
+  return std::make_unique<SparseAdamParamState>();
+}
 
 void SparseAdam::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
                         std::unique_ptr<OptimizerParamState>& state) {
-  TENON_CHECK(grad.layout() != kStrided, ValueError, "SparseAdam does not take strided gradients (one of shape ",
-              core::text(grad.sizes()), "): use Adam");
-  TENON_CHECK(param.layout() == kStrided, ValueError, "SparseAdam takes strided parameters only, got a sparse one");
+  TENON_CHECK(grad.layout() != kStrided, ValueError,
+              "SparseAdam does not take strided gradients (one of shape ", core::text(grad.sizes()),
+              "): use Adam");
+  TENON_CHECK(param.layout() == kStrided, ValueError,
+              "SparseAdam takes strided parameters only, got a sparse one");
   const auto& o = static_cast<const SparseAdamOptions&>(options);
   const auto [beta1, beta2] = o.betas();
   if (!state) {
@@ -58,8 +66,10 @@ void SparseAdam::update(Tensor& param, const Tensor& grad, const OptimizerOption
   const Tensor g = grad.coalesce(), at = g._indices(), v = g._values();
   if (at.size(1) == 0) return;
   const auto add = [&](Tensor& to, const Tensor& values) { add_elements(to, at, values); };
-  const Tensor mean = tenon::_values_at(s.exp_avg(), at), square = tenon::_values_at(s.exp_avg_sq(), at);
-  const Tensor mean_step = v.sub(mean).mul_(1 - beta1), square_step = v.mul(v).sub_(square).mul_(1 - beta2);
+  const Tensor mean = tenon::_values_at(s.exp_avg(), at),
+               square = tenon::_values_at(s.exp_avg_sq(), at);
+  const Tensor mean_step = v.sub(mean).mul_(1 - beta1),
+               square_step = v.mul(v).sub_(square).mul_(1 - beta2);
   add(s.exp_avg(), mean_step);
   add(s.exp_avg_sq(), square_step);
   const double n = static_cast<double>(s.step());
@@ -70,7 +80,8 @@ void SparseAdam::update(Tensor& param, const Tensor& grad, const OptimizerOption
 
 void refuse_layout(const Tensor& grad) {
   throw ValueError(core::join("this optimizer does not take sparse gradients, got one of shape ",
-                              core::text(grad.sizes()), ": use SparseAdam, Adagrad or SGD, or to_dense()"));
+                              core::text(grad.sizes()),
+                              ": use SparseAdam, Adagrad or SGD, or to_dense()"));
 }
 
 void add_elements(Tensor& to, const Tensor& indices, const Tensor& values) {

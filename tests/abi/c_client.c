@@ -1,8 +1,7 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* A program in C: adds two tensors by the op's name and reads the sum back, calls other forms of ops, then does
- * what must fail.
- *   abi_c_client [DEVICE]      default: cpu */
+/* A program in C: adds two tensors by the op's name and reads the sum back, calls other forms of
+ * ops, then does what must fail. abi_c_client [DEVICE]      default: cpu */
 #include "tenon/abi/client.h"
 
 #include <stdio.h>
@@ -35,13 +34,15 @@ static void adds(tn_handle a, tn_handle b) {
   in[2].tag = TN_TAG_I64;
   in[2].u.i64 = 10;
   expect(tn_call_op(text("add.Tensor"), in, 2, &out, 1) == TN_OK, "add with its default alpha");
-  expect(out.tag == TN_TAG_TENSOR && out.u.tensor->ndim == 2 && out.u.tensor->sizes[1] == 3, "the sum is 2 x 3");
+  expect(out.tag == TN_TAG_TENSOR && out.u.tensor->ndim == 2 && out.u.tensor->sizes[1] == 3,
+         "the sum is 2 x 3");
   expect(tn_to_host(out.u.tensor, sum, sizeof sum) == TN_OK, "read back");
   expect(sum[0] == 11.f && sum[5] == 66.f, "values of a + b");
   tn_release_value(&out);
   expect(out.tag == TN_TAG_NONE, "a released value is none");
   expect(tn_call_op(text("add.Tensor"), in, 3, &out, 1) == TN_OK, "add with alpha = 10");
-  expect(tn_to_host(out.u.tensor, sum, sizeof sum) == TN_OK && sum[5] == 606.f, "values of a + 10 b");
+  expect(tn_to_host(out.u.tensor, sum, sizeof sum) == TN_OK && sum[5] == 606.f,
+         "values of a + 10 b");
   tn_retain(out.u.tensor);
   tn_release(out.u.tensor);
   tn_release_value(&out);
@@ -59,18 +60,22 @@ static void other_forms(tn_handle a, tn_handle b) {
   in[0].len = 2;
   in[0].u.tensors = list;
   expect(tn_call_op(text("cat"), in, 1, out, 1) == TN_OK, "cat of a list");
-  expect(tn_to_host(out[0].u.tensor, values, sizeof values) == TN_OK && values[11] == 60.f, "values of cat");
+  expect(tn_to_host(out[0].u.tensor, values, sizeof values) == TN_OK && values[11] == 60.f,
+         "values of cat");
   tn_release_value(&out[0]);
   in[0] = tensor_value(a);
   in[1].tag = TN_TAG_I64;
   in[1].u.i64 = 2;
   expect(tn_call_op(text("topk"), in, 2, out, 3) == TN_OK, "topk of 2");
-  expect(out[0].tag == TN_TAG_TENSOR && out[1].tag == TN_TAG_TENSOR && out[2].tag == TN_TAG_NONE, "it has 2 results");
-  expect(tn_to_host(out[0].u.tensor, values, 16) == TN_OK && values[2] == 6.f && values[3] == 5.f, "values of topk");
+  expect(out[0].tag == TN_TAG_TENSOR && out[1].tag == TN_TAG_TENSOR && out[2].tag == TN_TAG_NONE,
+         "it has 2 results");
+  expect(tn_to_host(out[0].u.tensor, values, 16) == TN_OK && values[2] == 6.f && values[3] == 5.f,
+         "values of topk");
   tn_release_value(&out[0]);
   tn_release_value(&out[1]);
   in[1] = tensor_value(b);
-  expect(tn_call_op(text("add_.Tensor"), in, 2, out, 1) == TN_OK && out[0].u.tensor == a, "a += b gives a");
+  expect(tn_call_op(text("add_.Tensor"), in, 2, out, 1) == TN_OK && out[0].u.tensor == a,
+         "a += b gives a");
   expect(tn_to_host(a, values, 24) == TN_OK && values[5] == 66.f, "a was written");
   tn_release_value(&out[0]);
 }
@@ -87,15 +92,18 @@ static void refuses(tn_handle a, tn_device device, tn_dtype f32) {
   expect(tn_call_op(text("add.Tensor"), in, 1, &out, 1) == TN_ERROR_TYPE, "a missing argument");
   expect(strstr(tn_last_error(), "other") != 0, "the message names the argument");
   in[0].tag = TN_TAG_STR;
-  expect(tn_call_op(text("add.Tensor"), in, 1, &out, 1) == TN_ERROR_TYPE, "a text where a tensor belongs");
+  expect(tn_call_op(text("add.Tensor"), in, 1, &out, 1) == TN_ERROR_TYPE,
+         "a text where a tensor belongs");
   expect(tn_to_host(a, small, sizeof small) == TN_ERROR_VALUE, "a buffer that is too small");
   expect(tn_to_host(0, small, sizeof small) == TN_ERROR_VALUE, "no tensor");
   expect(tn_empty(1, negative, f32, device, &none) == TN_ERROR_VALUE && !none, "a negative size");
   expect(tn_empty(65, negative, f32, device, &none) == TN_ERROR_VALUE, "65 dimensions");
   expect(tn_device_from_name(text("toaster"), &toaster) != TN_OK, "an unknown device");
   expect(strstr(tn_last_error(), "toaster") != 0, "the message names the device");
-  expect(tn_load_plugin(text("/nonexistent/libtenon_x.so")) == TN_ERROR_BACKEND, "a plugin that is not there");
-  expect(tn_synchronize(device) == TN_OK && tn_last_error()[0] == '\0', "a success clears the text");
+  expect(tn_load_plugin(text("/nonexistent/libtenon_x.so")) == TN_ERROR_BACKEND,
+         "a plugin that is not there");
+  expect(tn_synchronize(device) == TN_OK && tn_last_error()[0] == '\0',
+         "a success clears the text");
 }
 
 int main(int argc, char** argv) {

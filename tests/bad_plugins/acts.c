@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Each does in init, or before it, what a library must not do to its process. One source, one FAULT per plugin. */
+/* Each does in init, or before it, what a library must not do to its process. One source, one FAULT
+ * per plugin. */
 #define _GNU_SOURCE
 #define PLUGIN_INIT start
 #include <dlfcn.h>
@@ -45,7 +46,8 @@ __attribute__((constructor)) static void early(void) {
 #if FAULT == CRASHES_EARLY
   raise(SIGBUS);
 #elif FAULT == FLUSHES_DENORMALS && defined(__x86_64__)
-  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040); /* what a library linked with -ffast-math does */
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() |
+                         0x8040); /* what a library linked with -ffast-math does */
 #elif FAULT == REPLACES_ITSELF
   Dl_info info;
   char evil[4096];

@@ -27,7 +27,8 @@
 #define HANGING_SYNC 16
 
 __attribute__((unused)) static char memory[1 << 23] __attribute__((aligned(4096)));
-static tn_status bad_alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream, void** handle) {
+static tn_status bad_alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream,
+                           void** handle) {
   (void)context, (void)index, (void)stream, (void)bytes;
 #if FAULT == NO_ADDRESS
   *handle = 0;
@@ -57,9 +58,11 @@ static tn_status bad_props(void* context, int32_t index, tn_device_props* out) {
   out->flags = FAULT == HANDLE_AND_ADDRESS ? 0xffffffffu : TN_DEVICE_HOST_READABLE;
   return FAULT == FAILING_PROPS ? TN_ERROR_BACKEND : TN_OK;
 }
-static tn_status bad_copy(void* context, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device,
-                          const void* src, uint64_t src_offset, uint64_t bytes, tn_stream* stream) {
-  (void)context, (void)dst_device, (void)dst, (void)dst_offset, (void)src_device, (void)src, (void)src_offset;
+static tn_status bad_copy(void* context, tn_device dst_device, void* dst, uint64_t dst_offset,
+                          tn_device src_device, const void* src, uint64_t src_offset,
+                          uint64_t bytes, tn_stream* stream) {
+  (void)context, (void)dst_device, (void)dst, (void)dst_offset, (void)src_device, (void)src,
+      (void)src_offset;
   (void)bytes, (void)stream;
   if (FAULT == CRASHING_COPY) raise(SIGSEGV);
   return TN_ERROR_BACKEND;
@@ -69,12 +72,14 @@ static tn_status bad_sync(void* context, int32_t index, tn_stream* stream) {
   while (FAULT == HANGING_SYNC) pause();
   return TN_ERROR_INDEX;
 }
-__attribute__((unused)) static tn_status bad_stream(void* context, int32_t index, int32_t priority, tn_stream** out) {
+__attribute__((unused)) static tn_status bad_stream(void* context, int32_t index, int32_t priority,
+                                                    tn_stream** out) {
   (void)context, (void)index, (void)priority;
   *out = (tn_stream*)memory;
   return TN_OK;
 }
-__attribute__((unused)) static tn_status bad_query(void* context, int32_t index, tn_stream* stream, int32_t* done) {
+__attribute__((unused)) static tn_status bad_query(void* context, int32_t index, tn_stream* stream,
+                                                   int32_t* done) {
   (void)context, (void)index, (void)stream, (void)done;
   return TN_ERROR;
 }
@@ -98,8 +103,10 @@ static const tn_device_api* api_with_fault(const tn_device_api* good) {
   static tn_device_api out;
   out = *good;
   if (FAULT <= OUT_OF_MEMORY) out.alloc = bad_alloc, out.free = nothing;
-  if (FAULT == NEGATIVE_COUNT || FAULT == FAILING_COUNT || FAULT == ENDLESS_COUNT) out.count = bad_count;
-  if (FAULT == FAILING_PROPS || FAULT == ODD_ALIGNMENT || FAULT == NO_END_OF_NAME || FAULT == HANDLE_AND_ADDRESS)
+  if (FAULT == NEGATIVE_COUNT || FAULT == FAILING_COUNT || FAULT == ENDLESS_COUNT)
+    out.count = bad_count;
+  if (FAULT == FAILING_PROPS || FAULT == ODD_ALIGNMENT || FAULT == NO_END_OF_NAME ||
+      FAULT == HANDLE_AND_ADDRESS)
     out.props = bad_props;
   if (FAULT == NO_STREAM_DESTROY)
     out.stream_create = bad_stream, out.stream_query = bad_query, out.event_sync = bad_event;

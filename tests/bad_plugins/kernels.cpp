@@ -32,7 +32,8 @@ const tn_host* host = nullptr;
 tn_str str(const char* s) { return {s, __builtin_strlen(s)}; }
 
 tn_status size(tn_call* call) {
-  const int64_t sizes[2] = {FAULT == NEGATIVE_SIZE ? -1 : 2, 1}, *given = FAULT == NULL_SIZES ? nullptr : sizes;
+  const int64_t sizes[2] = {FAULT == NEGATIVE_SIZE ? -1 : 2, 1},
+                *given = FAULT == NULL_SIZES ? nullptr : sizes;
   const tn_dtype i64 = {TN_INT, 64, 1}, strange = {77, 3, 9};
   if (FAULT == SIZES_NOTHING) return TN_OK;
   tn_status s = host->alloc_out(call, FAULT == NO_SUCH_OUTPUT ? 5 : 0,
@@ -68,22 +69,23 @@ tn_status workspace(tn_call*, uint64_t* bytes) {
 
 tn_status supports(const tn_call*) { return FAULT == SUPPORTS_NOTHING ? TN_DECLINED : TN_OK; }
 
-const tn_kernel one = {sizeof(tn_kernel),
-                       DYNAMIC ? uint32_t{TN_KERNEL_DYNAMIC} : 0u,
-                       0,
-                       DYNAMIC ? tn_str{"nonzero", 7} : tn_str{"relu", 4},
+const tn_kernel one = {
+    sizeof(tn_kernel),
+    DYNAMIC ? uint32_t{TN_KERNEL_DYNAMIC} : 0u,
+    0,
+    DYNAMIC ? tn_str{"nonzero", 7} : tn_str{"relu", 4},
 #if DYNAMIC
-                       TN_OP_nonzero_DIGEST,
+    TN_OP_nonzero_DIGEST,
 #else
-                       TN_OP_relu_DIGEST,
+    TN_OP_relu_DIGEST,
 #endif
-                       {"float32", 7},
-                       {nullptr, 0},
-                       {nullptr, 0},
-                       run,
-                       FAULT == ENDLESS_WORKSPACE || FAULT == FAILING_WORKSPACE ? workspace : nullptr,
-                       supports,
-                       nullptr};
+    {"float32", 7},
+    {nullptr, 0},
+    {nullptr, 0},
+    run,
+    FAULT == ENDLESS_WORKSPACE || FAULT == FAILING_WORKSPACE ? workspace : nullptr,
+    supports,
+    nullptr};
 const tn_kernel* const kernels[1] = {&one};
 
 tn_status start(const tn_host* given, tn_str*) {

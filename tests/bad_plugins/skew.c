@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* One of its structs has the size that TENON_TEST_SKEW gives ("kernel 88"), and ends where memory ends: the page after
- * it may not be read. What a newer minor would have there is filled with garbage. */
+/* One of its structs has the size that TENON_TEST_SKEW gives ("kernel 88"), and ends where memory
+ * ends: the page after it may not be read. What a newer minor would have there is filled with
+ * garbage. */
 #define PLUGIN_NAME "skew"
 #define PLUGIN_ENTRY unused_entry
 #define _GNU_SOURCE
@@ -21,8 +22,18 @@ static tn_status relu(tn_call* call) {
   for (int64_t i = 0; i < in->sizes[0]; ++i) to[i] = from[i] > 0 ? from[i] : 0;
   return TN_OK;
 }
-static const tn_kernel kernel = {
-    sizeof(tn_kernel), 0, 0, {"relu", 4}, TN_OP_relu_DIGEST, {"float32", 7}, {0, 0}, {0, 0}, relu, 0, 0, 0};
+static const tn_kernel kernel = {sizeof(tn_kernel),
+                                 0,
+                                 0,
+                                 {"relu", 4},
+                                 TN_OP_relu_DIGEST,
+                                 {"float32", 7},
+                                 {0, 0},
+                                 {0, 0},
+                                 relu,
+                                 0,
+                                 0,
+                                 0};
 
 /* Of an unknown vendor. */
 static const tn_ext extension = {sizeof(tn_ext), 0x7fff0001, 3, 0};
@@ -31,7 +42,8 @@ static const tn_ext extension = {sizeof(tn_ext), 0x7fff0001, 3, 0};
 static void* skewed(const void* from, size_t true_size, size_t size) {
   const size_t page = 4096, room = 16 * page;
   size_t readable = size < sizeof(size_t) ? sizeof(size_t) : size < room ? size : true_size;
-  char* memory = (char*)mmap(0, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* memory =
+      (char*)mmap(0, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   char* at = memory + room - (readable + 7) / 8 * 8;
   mprotect(memory + room, page, PROT_NONE);
   memset(at, 0xab, readable);
@@ -50,9 +62,12 @@ const tn_plugin* tenon_plugin_v1(void) {
   if (skew) sscanf(skew, "%15s %zu", which, &size);
   out = plugin;
   kernels[0] = &kernel;
-  if (strcmp(which, "kernel") == 0) kernels[0] = (const tn_kernel*)skewed(&kernel, sizeof kernel, size);
-  if (strcmp(which, "device") == 0) out.device_api = (const tn_device_api*)skewed(&api, sizeof api, size);
-  if (strcmp(which, "extension") == 0) out.ext = (const tn_ext*)skewed(&extension, sizeof extension, size);
+  if (strcmp(which, "kernel") == 0)
+    kernels[0] = (const tn_kernel*)skewed(&kernel, sizeof kernel, size);
+  if (strcmp(which, "device") == 0)
+    out.device_api = (const tn_device_api*)skewed(&api, sizeof api, size);
+  if (strcmp(which, "extension") == 0)
+    out.ext = (const tn_ext*)skewed(&extension, sizeof extension, size);
   out.kernels = kernels;
   out.kernels_end = kernels + 1;
   return strcmp(which, "plugin") == 0 ? (const tn_plugin*)skewed(&out, sizeof out, size) : &out;

@@ -38,31 +38,32 @@ static tn_status run(tn_call* call) {
   (void)call;
   return TN_DECLINED;
 }
-static const tn_kernel one = {FAULT == SHORT_KERNEL  ? 16
-                              : FAULT == HUGE_KERNEL ? (size_t)-1
-                                                     : sizeof(tn_kernel),
-                              0,
-                              0,
-                              {FAULT == UNKNOWN_OP         ? "no_such_op"
-                               : FAULT == NOT_A_KERNEL_ROW ? "linear"
-                                                           : "relu",
-                               FAULT == UNNAMED_OP         ? 0
-                               : FAULT == UNKNOWN_OP       ? 10
-                               : FAULT == NOT_A_KERNEL_ROW ? 6
-                                                           : 4},
-                              TN_OP_relu_DIGEST,
-                              {FAULT == DAMAGED_DTYPES  ? 0
-                               : FAULT == UNKNOWN_DTYPE ? "float5"
-                                                        : "float32",
-                               FAULT == UNKNOWN_DTYPE ? 6 : 7},
-                              {0, FAULT == DAMAGED_LAYOUTS ? 9 : 0},
-                              {FAULT == SPACED_INPLACE ? "0 = 0" : 0, FAULT == DAMAGED_INPLACE  ? 3
-                                                                      : FAULT == SPACED_INPLACE ? 5
-                                                                                                : 0},
-                              run,
-                              0,
-                              0,
-                              0};
+static const tn_kernel one = {
+    FAULT == SHORT_KERNEL  ? 16
+    : FAULT == HUGE_KERNEL ? (size_t)-1
+                           : sizeof(tn_kernel),
+    0,
+    0,
+    {FAULT == UNKNOWN_OP         ? "no_such_op"
+     : FAULT == NOT_A_KERNEL_ROW ? "linear"
+                                 : "relu",
+     FAULT == UNNAMED_OP         ? 0
+     : FAULT == UNKNOWN_OP       ? 10
+     : FAULT == NOT_A_KERNEL_ROW ? 6
+                                 : 4},
+    TN_OP_relu_DIGEST,
+    {FAULT == DAMAGED_DTYPES  ? 0
+     : FAULT == UNKNOWN_DTYPE ? "float5"
+                              : "float32",
+     FAULT == UNKNOWN_DTYPE ? 6 : 7},
+    {0, FAULT == DAMAGED_LAYOUTS ? 9 : 0},
+    {FAULT == SPACED_INPLACE ? "0 = 0" : 0, FAULT == DAMAGED_INPLACE  ? 3
+                                            : FAULT == SPACED_INPLACE ? 5
+                                                                      : 0},
+    run,
+    0,
+    0,
+    0};
 static const tn_kernel two = {sizeof(tn_kernel),
                               0,
                               FAULT == OTHER_PRIORITY ? 5 : 0,
@@ -130,22 +131,23 @@ static const tn_device_api sized = {FAULT == HUGE_DEVICE ? (size_t)1 << 40 : 24,
 #define GIVEN_DEVICE S(PLUGIN_NAME)
 #endif
 
-static const tn_plugin wrong = {sizeof(tn_plugin),
-                                TN_ABI_MAJOR,
-                                TN_ABI_TARGET_MINOR,
-                                TN_PLUGIN_UNLOADABLE,
-                                sizeof(tn_kernel),
-                                GIVEN_NAME,
-                                {FAULT == LONG_VERSION ? long_text : "1", FAULT == LONG_VERSION ? sizeof long_text : 1},
-                                {0, FAULT == DAMAGED_VENDOR ? 7 : 0},
-                                GIVEN_DEVICE,
-                                0,
-                                FAULT == NO_DEVICE_TABLE                        ? 0
-                                : FAULT == SHORT_DEVICE || FAULT == HUGE_DEVICE ? &sized
-                                                                                : &api,
-                                FAULT == BACKWARDS ? kernels + 1 : kernels,
-                                FAULT == BACKWARDS ? kernels : kernels + COUNT,
-                                FAULT == NO_INIT ? 0 : start,
-                                0,
-                                0};
+static const tn_plugin wrong = {
+    sizeof(tn_plugin),
+    TN_ABI_MAJOR,
+    TN_ABI_TARGET_MINOR,
+    TN_PLUGIN_UNLOADABLE,
+    sizeof(tn_kernel),
+    GIVEN_NAME,
+    {FAULT == LONG_VERSION ? long_text : "1", FAULT == LONG_VERSION ? sizeof long_text : 1},
+    {0, FAULT == DAMAGED_VENDOR ? 7 : 0},
+    GIVEN_DEVICE,
+    0,
+    FAULT == NO_DEVICE_TABLE                        ? 0
+    : FAULT == SHORT_DEVICE || FAULT == HUGE_DEVICE ? &sized
+                                                    : &api,
+    FAULT == BACKWARDS ? kernels + 1 : kernels,
+    FAULT == BACKWARDS ? kernels : kernels + COUNT,
+    FAULT == NO_INIT ? 0 : start,
+    0,
+    0};
 __attribute__((visibility("default"))) const tn_plugin* tenon_plugin_v1(void) { return &wrong; }

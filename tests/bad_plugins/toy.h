@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* A complete device plugin over malloc, in C. Each file of this folder changes one part of it by a macro. */
+/* A complete device plugin over malloc, in C. Each file of this folder changes one part of it by a
+ * macro. */
 #ifndef PLUGIN_NAME
 #error "define PLUGIN_NAME first"
 #endif
@@ -56,7 +57,8 @@ static tn_status props(void* context, int32_t index, tn_device_props* out) {
   out->flags = TN_DEVICE_HOST_READABLE;
   return TN_OK;
 }
-static tn_status alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream, void** handle) {
+static tn_status alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream,
+                       void** handle) {
   (void)context, (void)index, (void)stream;
   *handle = malloc(bytes ? bytes : 1);
   return *handle ? TN_OK : TN_ERROR_MEMORY;
@@ -65,8 +67,9 @@ static void release(void* context, int32_t index, void* handle, uint64_t bytes, 
   (void)context, (void)index, (void)bytes, (void)stream;
   free(handle);
 }
-static tn_status copy(void* context, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device,
-                      const void* src, uint64_t src_offset, uint64_t bytes, tn_stream* stream) {
+static tn_status copy(void* context, tn_device dst_device, void* dst, uint64_t dst_offset,
+                      tn_device src_device, const void* src, uint64_t src_offset, uint64_t bytes,
+                      tn_stream* stream) {
   (void)context, (void)dst_device, (void)src_device, (void)stream;
   memmove((char*)dst + dst_offset, (const char*)src + src_offset, bytes);
   return TN_OK;

@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Nothing is wrong with it, and it computes relu: used after a fault to check that core still works. */
+/* Nothing is wrong with it, and it computes relu: used after a fault to check that core still
+ * works. */
 #ifndef PLUGIN_NAME
 #define PLUGIN_NAME "works"
 #endif
@@ -24,8 +25,18 @@ static tn_status relu(tn_call* call) {
   for (int64_t i = 0; i < n; ++i) to[i] = from[i] > 0 ? from[i] : 0;
   return TN_OK;
 }
-static const tn_kernel one = {
-    sizeof(tn_kernel), 0, PRIORITY, {"relu", 4}, TN_OP_relu_DIGEST, {"float32", 7}, {0, 0}, {0, 0}, relu, 0, 0, 0};
+static const tn_kernel one = {sizeof(tn_kernel),
+                              0,
+                              PRIORITY,
+                              {"relu", 4},
+                              TN_OP_relu_DIGEST,
+                              {"float32", 7},
+                              {0, 0},
+                              {0, 0},
+                              relu,
+                              0,
+                              0,
+                              0};
 static const tn_kernel two = {
     sizeof(tn_kernel), 0, 0, {"neg", 3}, {1, 2, 3}, {"float32", 7}, {0, 0}, {0, 0}, relu, 0, 0, 0};
 static const tn_kernel* const kernels[2] = {&one, &two};

@@ -62,11 +62,14 @@ TEST_F(CaseReader, ConvertsOnTheWay) {
 TEST_F(CaseReader, RefusesDamagedFiles) {
   EXPECT_THROW(CaseFile(write("[", kHeader)), tenon::ValueError);
   EXPECT_THROW(CaseFile(write("[]", "{")), tenon::ValueError);
-  EXPECT_THROW(CaseFile(write("[]", R"({"0":{"dtype":"F32","shape":[7],"data_offsets":[0,28]}})")), tenon::ValueError);
-  EXPECT_THROW(CaseFile(write("[]", R"({"0":{"dtype":"F32","shape":[5],"data_offsets":[0,24]}})")), tenon::ValueError);
+  EXPECT_THROW(CaseFile(write("[]", R"({"0":{"dtype":"F32","shape":[7],"data_offsets":[0,28]}})")),
+               tenon::ValueError);
+  EXPECT_THROW(CaseFile(write("[]", R"({"0":{"dtype":"F32","shape":[5],"data_offsets":[0,24]}})")),
+               tenon::ValueError);
   CaseFile file(write("[]", kHeader));
   EXPECT_THROW(file.tensor({{"t", "1"}}), tenon::ValueError);
-  EXPECT_THROW(file.tensor({{"t", "0"}, {"size", {4}}, {"stride", {2}}, {"offset", 0}}), tenon::ValueError);
+  EXPECT_THROW(file.tensor({{"t", "0"}, {"size", {4}}, {"stride", {2}}, {"offset", 0}}),
+               tenon::ValueError);
 }
 
 TEST(CaseNumbers, ReadNamesOfSpecialValues) {

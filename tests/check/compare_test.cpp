@@ -14,9 +14,12 @@ namespace {
 using namespace tenon::oracle;
 namespace core = tenon::core;
 
-Values reals(std::vector<double> v) { return {tenon::kDouble, {static_cast<int64_t>(v.size())}, v, {}}; }
+Values reals(std::vector<double> v) {
+  return {tenon::kDouble, {static_cast<int64_t>(v.size())}, v, {}};
+}
 Values ints(std::vector<int64_t> v) {
-  return {tenon::kInt64, {static_cast<int64_t>(v.size())}, std::vector<double>(v.begin(), v.end()), v};
+  return {
+      tenon::kInt64, {static_cast<int64_t>(v.size())}, std::vector<double>(v.begin(), v.end()), v};
 }
 
 TEST(Compare, UsesBothTolerances) {
@@ -52,7 +55,8 @@ TEST(EqualValues, AcceptsAnotherEqualElementOnly) {
   double values[] = {1, 3, 3, 2};
   std::copy(values, values + 4, reinterpret_cast<double*>(self->host_data()));
   std::vector<tn_value> in;
-  for (int i = 0; i < op->n_args; ++i) in.push_back(op->args[i].has_default ? op->args[i].value : tn_value{});
+  for (int i = 0; i < op->n_args; ++i)
+    in.push_back(op->args[i].has_default ? op->args[i].value : tn_value{});
   in[0].tag = TN_TAG_TENSOR;
   in[0].u.tensor = &self->view;
   EqualValueRule rule(*op, in.data());

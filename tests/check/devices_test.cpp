@@ -39,7 +39,8 @@ TEST(NullDevice, IsNeverAskedForAWrongRange) {
 
 // Shape rules, promotion, broadcasting and outputs without arithmetic.
 TEST(NullDevice, ServesACallWithoutComputing) {
-  Tensor x = empty({4, 1}, TensorOptions().device(Device("null"))), y = empty({3}, x.options().dtype(kFloat64));
+  Tensor x = empty({4, 1}, TensorOptions().device(Device("null"))),
+         y = empty({3}, x.options().dtype(kFloat64));
   core::reset_fallback_counts();
   Tensor sum = x + y;
   EXPECT_EQ(sum.sizes(), IntArrayRef({4, 3}));

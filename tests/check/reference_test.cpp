@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The reference serves every operator by kernels of its own, or the conformance runner would compare the CPU with
-// itself.
+// The reference serves every operator by kernels of its own, or the conformance runner would
+// compare the CPU with itself.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -26,8 +26,10 @@ bool is_served(core::ServedBy by, const core::Op& op, int slot, ScalarType dtype
 
 // Why an operator has no reference kernel; empty if it must have one.
 std::string why_excluded(const core::Op& op) {
-  if (op.family == std::string_view("primitive")) return "on the host it is the operators that it stands for";
-  if (op.family == std::string_view("optimizer")) return "tests/optim holds it to the ops that it stands for";
+  if (op.family == std::string_view("primitive"))
+    return "on the host it is the operators that it stands for";
+  if (op.family == std::string_view("optimizer"))
+    return "tests/optim holds it to the ops that it stands for";
   return op.flags & core::kOpRandom ? "its bits are those of the host's generator" : "";
 }
 
@@ -39,7 +41,9 @@ TEST(Reference, HasAKernelForEveryOperatorWithoutADecomposition) {
     const core::Op& op = core::op_at(i);
     if (op.kind != core::OpKind::Kernel || (op.flags & core::kOpNoKernel)) continue;
     if (check::needs_layout(op)) continue;
-    if (!(op.flags & core::kOpPrimitive) && is_served(core::ServedBy::Decomposition, op, slot, kDouble)) continue;
+    if (!(op.flags & core::kOpPrimitive) &&
+        is_served(core::ServedBy::Decomposition, op, slot, kDouble))
+      continue;
     ++operators;
     bool any = false;
     for (ScalarType t : kDtypes) {
@@ -47,7 +51,8 @@ TEST(Reference, HasAKernelForEveryOperatorWithoutADecomposition) {
       bool native = is_served(core::ServedBy::Native, op, slot, t);
       any = any || native;
       const std::string why = why_excluded(op);
-      EXPECT_EQ(native, why.empty()) << op.name << " of " << dtype_name(t) << (native ? " is excluded: " + why : "");
+      EXPECT_EQ(native, why.empty())
+          << op.name << " of " << dtype_name(t) << (native ? " is excluded: " + why : "");
     }
     served += any;
     EXPECT_TRUE(any || !why_excluded(op).empty()) << op.name << " has no kernel of any dtype";

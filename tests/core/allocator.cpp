@@ -139,7 +139,8 @@ TEST(DevicePool, WithoutACacheABlockIsAnAllocationOfItsSize) {
 
 TEST(DevicePool, SmallRequestsDoNotPinLargeSegments) {
   FakeDevice fake("fake", 0);
-  Block large = cache_alloc(fake.slot, 0, 5 * kMiB, nullptr), small = cache_alloc(fake.slot, 0, 100, nullptr);
+  Block large = cache_alloc(fake.slot, 0, 5 * kMiB, nullptr),
+        small = cache_alloc(fake.slot, 0, 100, nullptr);
   EXPECT_NE(large.handle, small.handle);
   cache_free(fake.slot, 0, large, nullptr);
   core::cache_trim(fake.slot, 0);
@@ -161,14 +162,15 @@ TEST(DevicePool, OutOfMemoryComesAfterOneRetryWithAnEmptyCache) {
   fake.capacity = 64 * kMiB;
   Block a = cache_alloc(fake.slot, 0, 40 * kMiB, nullptr);
   cache_free(fake.slot, 0, a, nullptr);
-  Block b = cache_alloc(fake.slot, 0, 50 * kMiB, nullptr);  // needs the 40 MiB that lie in the cache
+  Block b =
+      cache_alloc(fake.slot, 0, 50 * kMiB, nullptr);  // needs the 40 MiB that lie in the cache
   EXPECT_EQ(fake.frees, 1);
   try {
     cache_alloc(fake.slot, 0, 30 * kMiB, nullptr);
     FAIL();
   } catch (const OutOfMemoryError& e) {
-    EXPECT_EQ(e.msg(), core::join("out of memory on fake:0: wanted ", 30 * kMiB, " bytes, allocated ", 50 * kMiB,
-                                  ", cached 0, free ", 14 * kMiB));
+    EXPECT_EQ(e.msg(), core::join("out of memory on fake:0: wanted ", 30 * kMiB,
+                                  " bytes, allocated ", 50 * kMiB, ", cached 0, free ", 14 * kMiB));
   }
   EXPECT_THROW(cache_alloc(fake.slot, 0, UINT64_MAX, nullptr), OutOfMemoryError);
   cache_free(fake.slot, 0, b, nullptr);
@@ -193,7 +195,8 @@ TEST(DevicePool, AnotherStreamWaitsForAnEventFirst) {
   fake.capacity = fake.in_use;  // the device has no other memory
   Block b = cache_alloc(fake.slot, 0, 2000, t);
   EXPECT_EQ(address(b), address(a));
-  EXPECT_EQ(fake.calls, (Calls{"record A", "record A", "wait B"})) << "asked whether A is done, then ordered after it";
+  EXPECT_EQ(fake.calls, (Calls{"record A", "record A", "wait B"}))
+      << "asked whether A is done, then ordered after it";
   EXPECT_EQ(fake.events_alive, 0);
   cache_free(fake.slot, 0, b, t);
 }
@@ -254,7 +257,8 @@ TEST(DevicePool, ABlockUsedOnAnotherStreamWaitsForIt) {
 TEST(DevicePool, MoreStreamsThanFitAreSynchronized) {
   FakeDevice fake("fake");
   Block a = cache_alloc(fake.slot, 0, 2000, nullptr);
-  for (char c = 'A'; c < 'H'; ++c) core::cache_record_stream(fake.slot, 0, a, FakeDevice::stream(c));
+  for (char c = 'A'; c < 'H'; ++c)
+    core::cache_record_stream(fake.slot, 0, a, FakeDevice::stream(c));
   cache_free(fake.slot, 0, a, nullptr);
   EXPECT_EQ(fake.calls.at(0), "sync");
   EXPECT_EQ(fake.events_alive, 0);

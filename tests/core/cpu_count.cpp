@@ -67,7 +67,8 @@ TEST_F(CpuQuota, AContainerSeesItsGroupAsTheRoot) {
 TEST_F(CpuQuota, Version1ReadsQuotaAndPeriodOfTheCpuController) {
   put("proc/self/mountinfo",
       "33 31 0:30 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
-      "34 31 0:31 /docker/abc /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n");
+      "34 31 0:31 /docker/abc /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup "
+      "rw,cpu,cpuacct\n");
   put("proc/self/cgroup", "5:cpuset:/elsewhere\n4:cpu,cpuacct:/docker/abc/inner\n0::/docker/abc\n");
   put("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
   put("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
@@ -80,7 +81,8 @@ TEST_F(CpuQuota, Version1ReadsQuotaAndPeriodOfTheCpuController) {
 }
 
 TEST_F(CpuQuota, AGroupOutsideOfTheMountIsReadWhereTheMountIs) {
-  put("proc/self/mountinfo", "34 31 0:31 /docker/abc /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n");
+  put("proc/self/mountinfo",
+      "34 31 0:31 /docker/abc /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n");
   put("proc/self/cgroup", "4:cpu:/\n");
   put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "100000\n");
   put("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");

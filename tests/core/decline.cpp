@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that decline: the next kernel gets the inputs that its own flags ask for, and is called once.
+// Kernels that decline: the next kernel gets the inputs that its own flags ask for, and is called
+// once.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -83,11 +84,15 @@ class Decline : public ::testing::Test {
   }
 
   Impl tensor(std::initializer_list<int64_t> sizes, const int64_t* strides = nullptr) {
-    return new_tensor("test", kFloat, fake_.slot, 0, static_cast<int>(sizes.size()), sizes.begin(), strides);
+    return new_tensor("test", kFloat, fake_.slot, 0, static_cast<int>(sizes.size()), sizes.begin(),
+                      strides);
   }
 
   void addcmul(const Impl& a, const Impl& b, const Impl& c, TensorImpl*& out, Form form) {
-    tn_value in[4] = {{TN_TAG_TENSOR, 0, {}}, {TN_TAG_TENSOR, 0, {}}, {TN_TAG_TENSOR, 0, {}}, {TN_TAG_I64, 0, {}}};
+    tn_value in[4] = {{TN_TAG_TENSOR, 0, {}},
+                      {TN_TAG_TENSOR, 0, {}},
+                      {TN_TAG_TENSOR, 0, {}},
+                      {TN_TAG_I64, 0, {}}};
     in[0].u.tensor = &a->view;
     in[1].u.tensor = &b->view;
     in[2].u.tensor = &c->view;
@@ -114,7 +119,8 @@ TEST_F(Decline, TheNextKernelGetsContiguousOutputs) {
   TensorImpl* given = out.get();
   try {
     addcmul(a, a, a, given, Form::Out);
-  } catch (const NotImplementedError&) {  // the copy after the kernel, as the host has no plugin here
+  } catch (
+      const NotImplementedError&) {  // the copy after the kernel, as the host has no plugin here
   }
   EXPECT_EQ(g_asked[1], 1);
   EXPECT_TRUE(g_last.contiguous);

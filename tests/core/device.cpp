@@ -34,7 +34,8 @@ TEST(Device, IsReadFromText) {
 }
 
 TEST(Device, RefusesWrongOrdinals) {
-  EXPECT_TRUE(has(text_of<ValueError>([] { Device("cpu:1"); }), "device index must be -1 or 0 for cpu, got 1"));
+  EXPECT_TRUE(has(text_of<ValueError>([] { Device("cpu:1"); }),
+                  "device index must be -1 or 0 for cpu, got 1"));
   EXPECT_TRUE(has(text_of<ValueError>([] { Device(kCUDA, -2); }), "device index must be"));
   for (const char* text : {"cuda:", "cuda:-1", "cuda:1x", "cuda:01", "cuda:999", "cuda:1:2"}) {
     EXPECT_TRUE(has(text_of<ValueError>([&] { Device d(text); }), "device index must be")) << text;
@@ -120,7 +121,8 @@ TEST(Device, SynchronizeRaisesWhatAKernelReported) {
     text = text_of<Error>([&] { core::synchronize(fake.slot, 0); });
     EXPECT_TRUE(has(text, "a kernel: failed on fake:0")) << text;
   }
-  text = text_of<OutOfMemoryError>([&] { core::device_failed(fake.slot, 1, "copy", TN_ERROR_MEMORY); });
+  text = text_of<OutOfMemoryError>(
+      [&] { core::device_failed(fake.slot, 1, "copy", TN_ERROR_MEMORY); });
   EXPECT_EQ(text, "fake:1: copy failed: fake words");
 }
 
@@ -128,7 +130,8 @@ TEST(Device, EachStreamHasItsErrorWord) {
   FakeDevice fake("fake");
   tn_stream *a = FakeDevice::stream('A'), *b = FakeDevice::stream('B');
   core::set_current_stream(fake.slot, 0, a);
-  tn_error_word *of_a = core::stream_error_word(fake.slot, 0, a), *of_b = core::stream_error_word(fake.slot, 0, b);
+  tn_error_word *of_a = core::stream_error_word(fake.slot, 0, a),
+                *of_b = core::stream_error_word(fake.slot, 0, b);
   tn_error_word* plain = core::stream_error_word(fake.slot, 0, nullptr);
   EXPECT_EQ(core::stream_error_word(fake.slot, 0, a), of_a);
   EXPECT_NE(of_a, of_b);
@@ -138,7 +141,8 @@ TEST(Device, EachStreamHasItsErrorWord) {
   *of_a = {TN_ERROR_INDEX, -1, 12, 10};
   core::synchronize_stream(fake.slot, 0, b);
   EXPECT_EQ(fake.calls.back(), "sync B");
-  EXPECT_TRUE(has(text_of<IndexError>([&] { core::synchronize_stream(fake.slot, 0, a); }), "index 12"));
+  EXPECT_TRUE(
+      has(text_of<IndexError>([&] { core::synchronize_stream(fake.slot, 0, a); }), "index 12"));
   core::synchronize_stream(fake.slot, 0, a);
   *of_a = {TN_ERROR_INDEX, -1, 13, 10};
   *of_b = {TN_ERROR_INDEX, -1, 14, 10};
@@ -151,14 +155,16 @@ TEST(Device, EachStreamHasItsErrorWord) {
 TEST(Device, TheDefaultStreamIsAwaitedAlone) {
   FakeDevice fake("fake");
   fake.api.stream_sync = [](void* c, int32_t, tn_stream* s) {
-    static_cast<FakeDevice*>(c)->calls.push_back(s == nullptr ? "wait for the default stream" : "wait for a stream");
+    static_cast<FakeDevice*>(c)->calls.push_back(s == nullptr ? "wait for the default stream"
+                                                              : "wait for a stream");
     return tn_status{TN_OK};
   };
   tn_stream* other = FakeDevice::stream('A');
   core::stream_error_word(fake.slot, 0, other)->code = TN_ERROR_INDEX;
   core::synchronize_stream(fake.slot, 0, nullptr);
   EXPECT_EQ(fake.calls.back(), "wait for the default stream");
-  EXPECT_THROW(core::synchronize(fake.slot, 0), IndexError) << "what another stream reported is not lost";
+  EXPECT_THROW(core::synchronize(fake.slot, 0), IndexError)
+      << "what another stream reported is not lost";
   EXPECT_EQ(fake.calls.back(), "sync");
 }
 
@@ -206,7 +212,8 @@ TEST(Device, ErrorWordsGoBackWithTheDevice) {
   };
   tn_stream* a = FakeDevice::stream('A');
   core::set_current_stream(fake.slot, 0, a);
-  EXPECT_NE(core::stream_error_word(fake.slot, 0, nullptr), core::stream_error_word(fake.slot, 0, a));
+  EXPECT_NE(core::stream_error_word(fake.slot, 0, nullptr),
+            core::stream_error_word(fake.slot, 0, a));
   EXPECT_EQ(alive, 2);
   core::release_device(fake.slot);
   EXPECT_EQ(alive, 0);
@@ -237,7 +244,8 @@ TEST(Device, DetachingIsRefusedWhileItsMemoryIsAlive) {
   EXPECT_TRUE(has(text_of<ValueError>([&] { core::release_device(fake.slot); }),
                   "fake:1 is in use: 1 storages of tensors hold 512 bytes"));
   block.reset();
-  EXPECT_TRUE(has(text_of<ValueError>([&] { core::release_device(fake.slot); }), "it pinned the memory of 1 tensors"));
+  EXPECT_TRUE(has(text_of<ValueError>([&] { core::release_device(fake.slot); }),
+                  "it pinned the memory of 1 tensors"));
   block = Storage::make(fake.slot, 1, 100);  // nothing has changed
   block.reset();
   pinned.reset();

@@ -25,9 +25,11 @@ TEST(Dtype, PromotionTakesTheClassThenTheWidth) {
 }
 
 TEST(Dtype, PromotionIsSymmetric) {
-  const ScalarType all[] = {kUInt8, kInt8, kInt16, kInt32, kInt64, kHalf, kFloat, kDouble, kBool, kBFloat16};
+  const ScalarType all[] = {kUInt8, kInt8,  kInt16,  kInt32, kInt64,
+                            kHalf,  kFloat, kDouble, kBool,  kBFloat16};
   for (ScalarType a : all) {
-    for (ScalarType b : all) EXPECT_EQ(promote_types(a, b), promote_types(b, a)) << dtype_name(a) << dtype_name(b);
+    for (ScalarType b : all)
+      EXPECT_EQ(promote_types(a, b), promote_types(b, a)) << dtype_name(a) << dtype_name(b);
   }
 }
 
@@ -39,7 +41,8 @@ TEST(Dtype, NamesSizesAndNumbersAgree) {
   EXPECT_EQ(core::dtype_from_abi({TN_BFLOAT, 16, 1}), kBFloat16);
   EXPECT_EQ(core::abi_dtype(kBool).code, TN_BOOL);
   EXPECT_THROW(core::dtype_from_abi({TN_COMPLEX, 64, 1}), TypeError);
-  test::expect_words(test::text_of<TypeError>([&] { core::dtype_from_name("float17"); }), {"invalid type 'float17'"});
+  test::expect_words(test::text_of<TypeError>([&] { core::dtype_from_name("float17"); }),
+                     {"invalid type 'float17'"});
 }
 
 TEST(Dtype, MasksAreReadFromClassesAndNames) {
@@ -56,7 +59,8 @@ TEST(Dtype, MasksAreReadFromClassesAndNames) {
 TEST(Dtype, AForeignDtypeJoinsMasksThatWereReadBefore) {
   core::DtypeMask of_operator = core::parse_dtype_mask("floating");
   core::DtypeMask of_kernel = core::parse_dtype_mask("floating", false);
-  ScalarType t = core::register_dtype(DtypeInfo{"test_float8", {}, DtypeClass::Floating, 8, true, 1});
+  ScalarType t =
+      core::register_dtype(DtypeInfo{"test_float8", {}, DtypeClass::Floating, 8, true, 1});
   EXPECT_GE(static_cast<int>(t), TN_DTYPE_FOREIGN);
   EXPECT_TRUE(of_operator.has(t));
   EXPECT_FALSE(of_kernel.has(t));
@@ -66,9 +70,12 @@ TEST(Dtype, AForeignDtypeJoinsMasksThatWereReadBefore) {
   EXPECT_EQ(core::dtype_from_name("test_float8"), t);
   EXPECT_EQ(promote_types(t, kHalf), kHalf);
   EXPECT_EQ(promote_types(t, kInt64), t);
-  EXPECT_EQ(core::register_dtype(DtypeInfo{"test_float8", {}, DtypeClass::Floating, 8, true, 1}), t);
-  EXPECT_THROW(core::register_dtype(DtypeInfo{"test_float8", {}, DtypeClass::Floating, 8, true, 2}), ValueError);
-  EXPECT_THROW(core::register_dtype(DtypeInfo{"float32", {}, DtypeClass::Floating, 8, true, 4}), ValueError);
+  EXPECT_EQ(core::register_dtype(DtypeInfo{"test_float8", {}, DtypeClass::Floating, 8, true, 1}),
+            t);
+  EXPECT_THROW(core::register_dtype(DtypeInfo{"test_float8", {}, DtypeClass::Floating, 8, true, 2}),
+               ValueError);
+  EXPECT_THROW(core::register_dtype(DtypeInfo{"float32", {}, DtypeClass::Floating, 8, true, 4}),
+               ValueError);
 }
 
 TEST(Dtype, TheDefaultMustBeFloating) {
@@ -76,7 +83,8 @@ TEST(Dtype, TheDefaultMustBeFloating) {
   set_default_dtype(kDouble);
   EXPECT_EQ(get_default_dtype(), kDouble);
   set_default_dtype(kFloat);
-  test::expect_words(test::text_of<TypeError>([&] { set_default_dtype(kInt64); }), {"default dtype"});
+  test::expect_words(test::text_of<TypeError>([&] { set_default_dtype(kInt64); }),
+                     {"default dtype"});
 }
 
 TEST(Dtype, AnUnknownNumberIsRefused) {

@@ -61,6 +61,7 @@ TEST(Error, LackOfMemoryBecomesAnError) {
 
 TEST(Error, MessagesAreJoinedFromAnything) {
   int64_t sizes[] = {2, 3};
-  EXPECT_EQ(core::join("a", 1, ' ', 2.5, ' ', 0.1f, ' ', true, ' ', IntArrayRef(sizes), ' ', std::string("s"), -3l),
+  EXPECT_EQ(core::join("a", 1, ' ', 2.5, ' ', 0.1f, ' ', true, ' ', IntArrayRef(sizes), ' ',
+                       std::string("s"), -3l),
             "a1 2.5 0.1 true [2, 3] s-3");
 }

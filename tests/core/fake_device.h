@@ -23,7 +23,8 @@ struct FakeDevice {
   tn_device_api api{};
   int slot = -1;
 
-  explicit FakeDevice(const char* name, uint32_t f = TN_DEVICE_ASYNC, bool with_events = true) : flags(f) {
+  explicit FakeDevice(const char* name, uint32_t f = TN_DEVICE_ASYNC, bool with_events = true)
+      : flags(f) {
     api.struct_size = sizeof api;
     api.context = this;
     api.count = [](void*, int32_t* n) {
@@ -46,8 +47,12 @@ struct FakeDevice {
         self(c).events_alive--;
         std::free(e);
       };
-      api.event_record = [](void* c, int32_t, tn_event*, tn_stream* s) { return note(c, "record ", s); };
-      api.event_wait = [](void* c, int32_t, tn_event*, tn_stream* s) { return note(c, "wait ", s); };
+      api.event_record = [](void* c, int32_t, tn_event*, tn_stream* s) {
+        return note(c, "record ", s);
+      };
+      api.event_wait = [](void* c, int32_t, tn_event*, tn_stream* s) {
+        return note(c, "wait ", s);
+      };
       api.event_query = [](void* c, int32_t, tn_event*, int32_t* done) {
         *done = self(c).events_pass;
         return tn_status{TN_OK};
@@ -58,7 +63,9 @@ struct FakeDevice {
   }
   ~FakeDevice() { core::detach_device(slot); }
 
-  static tn_stream* stream(char letter) { return reinterpret_cast<tn_stream*>(static_cast<intptr_t>(letter)); }
+  static tn_stream* stream(char letter) {
+    return reinterpret_cast<tn_stream*>(static_cast<intptr_t>(letter));
+  }
 
  private:
   static FakeDevice& self(void* c) { return *static_cast<FakeDevice*>(c); }
@@ -87,14 +94,16 @@ struct FakeDevice {
     ++self(c).frees;
     std::free(handle);
   }
-  static tn_status copy(void*, tn_device, void* dst, uint64_t dst_offset, tn_device, const void* src,
-                        uint64_t src_offset, uint64_t bytes, tn_stream*) {
-    std::memcpy(static_cast<char*>(dst) + dst_offset, static_cast<const char*>(src) + src_offset, bytes);
+  static tn_status copy(void*, tn_device, void* dst, uint64_t dst_offset, tn_device,
+                        const void* src, uint64_t src_offset, uint64_t bytes, tn_stream*) {
+    std::memcpy(static_cast<char*>(dst) + dst_offset, static_cast<const char*>(src) + src_offset,
+                bytes);
     return TN_OK;
   }
   static tn_status sync(void* c, int32_t, tn_stream* s) {
-    self(c).calls.push_back(s == nullptr ? "sync"
-                                         : "sync " + std::string(1, static_cast<char>(reinterpret_cast<intptr_t>(s))));
+    self(c).calls.push_back(
+        s == nullptr ? "sync"
+                     : "sync " + std::string(1, static_cast<char>(reinterpret_cast<intptr_t>(s))));
     return TN_OK;
   }
 };

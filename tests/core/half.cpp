@@ -25,7 +25,8 @@ TEST(Half, EveryValueSurvivesARoundTripThroughFloat) {
   }
 }
 
-// Between neighbors a and b, the midpoint goes to the even one and everything else to the nearer one.
+// Between neighbors a and b, the midpoint goes to the even one and everything else to the nearer
+// one.
 TEST(Half, RoundsToNearestEven) {
   for (uint16_t b = 0; b < 0x7bff; ++b) {
     float low = half(b), high = half(static_cast<uint16_t>(b + 1));

@@ -11,7 +11,9 @@ using namespace tenon;
 
 namespace {
 std::vector<std::string> heard;
-void hear(const Warning& w) { heard.push_back(std::string(w.category) + ": " + std::string(w.message)); }
+void hear(const Warning& w) {
+  heard.push_back(std::string(w.category) + ": " + std::string(w.message));
+}
 }  // namespace
 
 TEST(Log, WarningsGoToTheHandlerOrNowhere) {
@@ -22,14 +24,15 @@ TEST(Log, WarningsGoToTheHandlerOrNowhere) {
   warn("user", "a");
   warn_once("key", "user", "b");
   warn_once("key", "user", "c");
-  EXPECT_EQ(heard, (std::vector<std::string>{"user: a", "user: b"})) << "an unheard warning is not used up";
+  EXPECT_EQ(heard, (std::vector<std::string>{"user: a", "user: b"}))
+      << "an unheard warning is not used up";
   EXPECT_EQ(set_warning_handler(before), hear);
 }
 
 TEST(Log, LinesGoToTheHandler) {
   static std::string last;
-  core::LogHandler before =
-      core::set_log_handler([](int level, std::string_view text) { last = std::to_string(level) + std::string(text); });
+  core::LogHandler before = core::set_log_handler(
+      [](int level, std::string_view text) { last = std::to_string(level) + std::string(text); });
   core::log(TN_LOG_INFO, "line");
   EXPECT_EQ(last, "1line");
   core::set_log_handler(before);

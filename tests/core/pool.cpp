@@ -68,7 +68,8 @@ struct FreesAtExit {
 
 TEST(Pool, AThreadLocalMayFreeAfterThePoolOfItsThreadHasEnded) {
   std::thread([] {
-    static thread_local FreesAtExit late;  // made before the pool's own thread-local, so destroyed after it
+    static thread_local FreesAtExit
+        late;  // made before the pool's own thread-local, so destroyed after it
     late.p = nullptr;
     late.p = pool_alloc(64);
   }).join();

@@ -14,7 +14,9 @@ using namespace tenon;
 namespace {
 
 std::vector<std::string> heard;
-void hear(const Warning& w) { heard.push_back(std::string(w.category) + ": " + std::string(w.message)); }
+void hear(const Warning& w) {
+  heard.push_back(std::string(w.category) + ": " + std::string(w.message));
+}
 
 struct Listening {
   Listening() { heard.clear(); }
@@ -46,8 +48,8 @@ TEST(Settings, IntegersAreInRangeOrWarnedOf) {
     const std::string name = "TEST_BAD" + std::to_string(i);
     EXPECT_EQ(read(name.c_str(), bad[i]), std::nullopt) << bad[i];
     ASSERT_EQ(heard.size(), static_cast<std::size_t>(i) + 1) << bad[i];
-    EXPECT_EQ(heard.back(),
-              "setting: TENON_" + name + " is '" + bad[i] + "'; expected an integer from 0 to 100: 7 is used");
+    EXPECT_EQ(heard.back(), "setting: TENON_" + name + " is '" + bad[i] +
+                                "'; expected an integer from 0 to 100: 7 is used");
   }
 }
 
@@ -60,7 +62,8 @@ TEST(Settings, WordsAreOfTheListOrWarnedOf) {
   setenv("TENON_TEST_WORD", "Two", 1);
   EXPECT_EQ(core::choice_setting("TEST_WORD", kWords, 3, 2), 2);
   EXPECT_EQ(heard,
-            (std::vector<std::string>{"setting: TENON_TEST_WORD is 'Two'; expected one, two or three: three is used"}));
+            (std::vector<std::string>{
+                "setting: TENON_TEST_WORD is 'Two'; expected one, two or three: three is used"}));
 }
 
 }  // namespace

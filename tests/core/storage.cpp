@@ -56,8 +56,9 @@ TEST(Storage, AWrappedBlockIsGivenBackOnceByTheLastReference) {
 }
 
 TEST(Storage, RunningOutOfMemorySaysHowMuchWasWanted) {
-  test::expect_words(test::text_of<OutOfMemoryError>([&] { Storage::make(0, 0, uint64_t{1} << 50); }),
-                     {"out of memory on cpu: wanted 1125899906842624 bytes"});
+  test::expect_words(
+      test::text_of<OutOfMemoryError>([&] { Storage::make(0, 0, uint64_t{1} << 50); }),
+      {"out of memory on cpu: wanted 1125899906842624 bytes"});
   EXPECT_THROW(Storage::make(0, 0, UINT64_MAX), OutOfMemoryError);
 }
 

@@ -24,8 +24,8 @@ Impl make(const Sizes& sizes, ScalarType dtype = kFloat) {
   return new_tensor("test", dtype, 0, 0, static_cast<int>(sizes.size()), sizes.data());
 }
 Impl over(const Impl& base, const Sizes& sizes, const Sizes& strides, uint64_t bytes = 0) {
-  return TensorImpl::make(base->dtype, base->storage, bytes, static_cast<int>(sizes.size()), sizes.data(),
-                          strides.data());
+  return TensorImpl::make(base->dtype, base->storage, bytes, static_cast<int>(sizes.size()),
+                          sizes.data(), strides.data());
 }
 uint32_t flags(const Sizes& sizes, const Sizes& strides) {
   static Impl base = make({1000});
@@ -61,7 +61,8 @@ TEST(TensorImpl, ScalarsAndEmptyTensors) {
 TEST(TensorImpl, FlagsFollowTheStrides) {
   EXPECT_EQ(flags({2, 3}, {3, 1}), TN_TENSOR_CONTIGUOUS);
   EXPECT_EQ(flags({2, 3}, {1, 2}), 0u);
-  EXPECT_EQ(flags({1, 3}, {77, 1}), TN_TENSOR_CONTIGUOUS) << "the stride of one element does not matter";
+  EXPECT_EQ(flags({1, 3}, {77, 1}), TN_TENSOR_CONTIGUOUS)
+      << "the stride of one element does not matter";
   EXPECT_EQ(flags({2, 3}, {6, 2}), 0u);
   EXPECT_EQ(flags({2, 3}, {0, 1}), TN_TENSOR_OVERLAPPING);
   EXPECT_EQ(flags({1, 3}, {0, 1}), TN_TENSOR_CONTIGUOUS);

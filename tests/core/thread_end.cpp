@@ -45,7 +45,8 @@ TEST(ThreadEnd, MayBeRegisteredAgainFromThere) {
   EXPECT_EQ(rounds, 3);
 }
 
-// The library's own state is still usable in destructors of thread_local objects, in any order of construction.
+// The library's own state is still usable in destructors of thread_local objects, in any order of
+// construction.
 struct Uses {
   ~Uses() {
     core::pool_free(core::pool_alloc(64), 64);

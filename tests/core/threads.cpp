@@ -74,10 +74,12 @@ bool holds_in_child(F f) {
 }  // namespace
 
 TEST(Threads, BlocksDependOnLengthAndGrainAlone) {
-  for (auto [n, grain] : {std::pair<int64_t, int64_t>{1000, 7}, {3, 10}, {64, 1}, {1, 1}, {100, 50}, {101, 50}}) {
+  for (auto [n, grain] :
+       {std::pair<int64_t, int64_t>{1000, 7}, {3, 10}, {64, 1}, {1, 1}, {100, 50}, {101, 50}}) {
     auto one = blocks(1, n, grain);
     EXPECT_EQ(static_cast<int64_t>(one.size()), (n + grain - 1) / grain);
-    for (int threads : {2, 3, 8}) EXPECT_EQ(blocks(threads, n, grain), one) << n << " " << grain << " " << threads;
+    for (int threads : {2, 3, 8})
+      EXPECT_EQ(blocks(threads, n, grain), one) << n << " " << grain << " " << threads;
   }
 }
 
@@ -192,7 +194,8 @@ TEST(Threads, AForkedChildMakesWorkersOfItsOwn) {
   // Here first: while a thread is starting, a sanitizer forks with its own locks held.
   ASSERT_TRUE(works());
   EXPECT_TRUE(holds_in_child(works));
-  EXPECT_TRUE(holds_in_child([&] { return works() && holds_in_child(works); })) << "a child of a child";
+  EXPECT_TRUE(holds_in_child([&] { return works() && holds_in_child(works); }))
+      << "a child of a child";
   EXPECT_EQ(sum_of_squares(1000), 332833500);
 }
 
@@ -202,7 +205,8 @@ TEST(Threads, AForkWhileOthersWorkLeavesTheChildUsable) {
   std::thread busy([&] {
     while (!stop) sum_of_squares(2000);
   });
-  for (int i = 0; i < 20; ++i) EXPECT_TRUE(holds_in_child([] { return sum_of_squares(1000) == 332833500; }));
+  for (int i = 0; i < 20; ++i)
+    EXPECT_TRUE(holds_in_child([] { return sum_of_squares(1000) == 332833500; }));
   stop = true;
   busy.join();
 }
@@ -230,7 +234,8 @@ TEST(Threads, AWorkerThatWokeMayRunAnywhere) {
   EXPECT_EQ(barred, 0);
 }
 
-// A worker that is not scheduled takes no blocks, so the caller waits for at most the blocks that workers have begun.
+// A worker that is not scheduled takes no blocks, so the caller waits for at most the blocks that
+// workers have begun.
 TEST(Threads, BusyNeighborsCostTheirShareOnly) {
   WithThreads with(2);
   auto time = [] {

@@ -17,20 +17,25 @@ struct LiveBlock {
   tn_stream* stream;
 };
 
-core::Block allocate(uint64_t bytes, tn_stream* s = nullptr) { return core::cache_alloc(cuda_slot(), 0, bytes, s); }
-void release(const core::Block& b, tn_stream* s = nullptr) { core::cache_free(cuda_slot(), 0, b, s); }
+core::Block allocate(uint64_t bytes, tn_stream* s = nullptr) {
+  return core::cache_alloc(cuda_slot(), 0, bytes, s);
+}
+void release(const core::Block& b, tn_stream* s = nullptr) {
+  core::cache_free(cuda_slot(), 0, b, s);
+}
 
 void write(const LiveBlock& h) {
   const tn_device_api& a = cuda_api();
-  cuda_check(a.fill(a.context, 0, h.block.handle, h.block.offset, &h.value, 1, h.block.bytes, h.stream));
+  cuda_check(
+      a.fill(a.context, 0, h.block.handle, h.block.offset, &h.value, 1, h.block.bytes, h.stream));
 }
 
 // Every byte of the block still has the value written last.
 void check_bytes(const LiveBlock& h) {
   const tn_device_api& a = cuda_api();
   std::vector<unsigned char> seen(h.block.bytes);
-  cuda_check(
-      a.copy(a.context, kHost, seen.data(), 0, cuda_device(0), h.block.handle, h.block.offset, seen.size(), h.stream));
+  cuda_check(a.copy(a.context, kHost, seen.data(), 0, cuda_device(0), h.block.handle,
+                    h.block.offset, seen.size(), h.stream));
   for (unsigned char c : seen) ASSERT_EQ(c, h.value);
 }
 
@@ -50,11 +55,13 @@ TEST_F(CudaAllocator, AnotherStreamGetsNoBlockOfABusyOne) {
   LiveBlock first{allocate(4096, one.get()), 1, one.get()};
   write(first);
   release(first.block, one.get());
-  const int64_t allocations = tenon_fake_calls("cudaMalloc"), waits = tenon_fake_calls("cudaStreamWaitEvent");
+  const int64_t allocations = tenon_fake_calls("cudaMalloc"),
+                waits = tenon_fake_calls("cudaStreamWaitEvent");
   LiveBlock second{allocate(4096, two.get()), 2, two.get()};
   EXPECT_NE(second.block.handle, first.block.handle);
   EXPECT_EQ(tenon_fake_calls("cudaMalloc"), allocations + 1);
-  EXPECT_EQ(tenon_fake_calls("cudaStreamWaitEvent"), waits) << "it would wait for all work of the other";
+  EXPECT_EQ(tenon_fake_calls("cudaStreamWaitEvent"), waits)
+      << "it would wait for all work of the other";
   write(second);
   core::synchronize(cuda_slot(), 0);
   check_bytes(second);
@@ -92,7 +99,8 @@ TEST_F(CudaAllocator, ABlockUsedOnAnotherStreamWaitsForIt) {
   release(next.block, one.get());
 }
 
-// 3,000 requests from three streams: no two live blocks share a byte, and in the end all are released.
+// 3,000 requests from three streams: no two live blocks share a byte, and in the end all are
+// released.
 TEST_F(CudaAllocator, ATraceOfThreeStreamsKeepsEveryByte) {
   OnStream a, b, c;
   tn_stream* streams[] = {a.get(), b.get(), c.get()};
@@ -131,7 +139,8 @@ TEST_F(CudaAllocator, OutOfMemoryTriesOnceMoreAndHasNumbers) {
   const int64_t tries = tenon_fake_calls("cudaMalloc");
   const std::string text = text_of<OutOfMemoryError>([] { allocate(uint64_t{50} << 20); });
   EXPECT_LE(tenon_fake_calls("cudaMalloc") - tries, 4);
-  expect_words(text, {"out of memory on cuda:0", "wanted 52428800 bytes", "allocated 25165", "free 41943040"});
+  expect_words(text, {"out of memory on cuda:0", "wanted 52428800 bytes", "allocated 25165",
+                      "free 41943040"});
   release(kept);
   EXPECT_EQ(text_of([] { release(allocate(1 << 20)); }), "");
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions: by an allowed plan of cuDNN, otherwise by the plugin's own kernel. No failing call leaks.
+// Convolutions: by an allowed plan of cuDNN, otherwise by the plugin's own kernel. No failing call
+// leaks.
 #include <cudnn.h>
 
 #include "tenon/core/dispatch.h"
@@ -20,7 +21,8 @@ Tensor integers(IntArrayRef sizes) {
 TEST_F(CudaConvolution, WithoutAPlanThePluginsKernelIsUsed) {
   const Tensor x = integers({2, 4, 7, 6}), w = integers({6, 2, 3, 3}), b = integers({6});
   const int64_t asked = tenon_fake_calls("cudnn");
-  EXPECT_TRUE(equal(conv2d(x.to(kCUDA), w.to(kCUDA), b.to(kCUDA), 2, 1, 1, 2).cpu(), conv2d(x, w, b, 2, 1, 1, 2)));
+  EXPECT_TRUE(equal(conv2d(x.to(kCUDA), w.to(kCUDA), b.to(kCUDA), 2, 1, 1, 2).cpu(),
+                    conv2d(x, w, b, 2, 1, 1, 2)));
   EXPECT_GT(tenon_fake_calls("cudnn"), asked) << "cuDNN was not asked";
   const int64_t again = tenon_fake_calls("cudnn");
   (void)conv2d(x.to(kCUDA), w.to(kCUDA), b.to(kCUDA), 2, 1, 1, 2);
@@ -29,7 +31,8 @@ TEST_F(CudaConvolution, WithoutAPlanThePluginsKernelIsUsed) {
 
 TEST_F(CudaConvolution, GradientsToo) {
   const auto gradients = [](Device device) {
-    Tensor x = integers({2, 3, 8}).to(device).requires_grad_(), w = integers({4, 3, 3}).to(device).requires_grad_(),
+    Tensor x = integers({2, 3, 8}).to(device).requires_grad_(),
+           w = integers({4, 3, 3}).to(device).requires_grad_(),
            b = integers({4}).to(device).requires_grad_();
     const Tensor y = conv1d(x, w, b);
     y.backward(integers({2, 4, 6}).to(device));
@@ -49,7 +52,9 @@ TEST_F(CudaConvolution, EachCallFailsOnce) {
     const int64_t injected = tenon_fake_injected();
     tenon_fake_fail(n, cudaErrorInvalidValue);
     // The size differs each time, so that no plan is known yet.
-    const std::string text = text_of<std::exception>([&] { (void)conv2d(x.repeat({1, 1, n, 1}), w).cpu(); });
+    const std::string text = text_of<std::exception>([&] {
+      (void)conv2d(x.repeat({1, 1, n, 1}), w).cpu();
+    });
     const bool hit = tenon_fake_injected() > injected;
     tenon_fake_fail(0, 0);
     raised += !text.empty();
@@ -107,29 +112,37 @@ struct Shape {
 };
 
 std::vector<Tensor> convolved(const Shape& s, Device device, ScalarType dtype) {
-  const auto leaf = [&](IntArrayRef sizes) { return integers(sizes).to(dtype).to(device).requires_grad_(); };
+  const auto leaf = [&](IntArrayRef sizes) {
+    return integers(sizes).to(dtype).to(device).requires_grad_();
+  };
   Tensor x = leaf(s.x), w = leaf(s.w), b = leaf({s.transposed ? s.w[1] * s.groups : s.w[0]});
   const std::vector<int64_t> none(s.stride.size(), 0);
-  const Tensor y = convolution(x, w, b, s.stride, s.padding, s.dilation, s.transposed, none, s.groups);
+  const Tensor y =
+      convolution(x, w, b, s.stride, s.padding, s.dilation, s.transposed, none, s.groups);
   y.backward(integers(y.sizes()).to(dtype).to(device));
   return {y.detach().cpu(), x.grad().cpu(), w.grad().cpu(), b.grad().cpu()};
 }
 
 TEST_F(CudaPlans, ComputeWhatTheHostDoes) {
   offer({{-1, 0, 64, false}});
-  const Shape shapes[] = {{{2, 4, 7, 6}, {6, 2, 3, 3}, {2, 1}, {1, 0}, {1, 2}, false, 2},
-                          {{2, 3, 9}, {4, 3, 3}, {2}, {1}, {1}, false, 1},
-                          {{1, 2, 4, 5, 3}, {3, 2, 2, 2, 2}, {1, 2, 1}, {0, 1, 1}, {1, 1, 1}, false, 1},
-                          {{2, 4, 5, 4}, {4, 3, 3, 2}, {2, 1}, {1, 0}, {1, 1}, true, 2}};
+  const Shape shapes[] = {
+      {{2, 4, 7, 6}, {6, 2, 3, 3}, {2, 1}, {1, 0}, {1, 2}, false, 2},
+      {{2, 3, 9}, {4, 3, 3}, {2}, {1}, {1}, false, 1},
+      {{1, 2, 4, 5, 3}, {3, 2, 2, 2, 2}, {1, 2, 1}, {0, 1, 1}, {1, 1, 1}, false, 1},
+      {{2, 4, 5, 4}, {4, 3, 3, 2}, {2, 1}, {1, 0}, {1, 1}, true, 2}};
   for (ScalarType dtype : {kFloat, kDouble, kHalf, kBFloat16}) {
     for (std::size_t i = 0; i < std::size(shapes); ++i) {
       const int64_t before = tenon_fake_engine_runs(0);
-      const auto here = convolved(shapes[i], kCPU, dtype), there = convolved(shapes[i], kCUDA, dtype);
+      const auto here = convolved(shapes[i], kCPU, dtype),
+                 there = convolved(shapes[i], kCUDA, dtype);
       for (std::size_t k = 0; k < here.size(); ++k) {
-        EXPECT_TRUE(allclose(there[k], here[k], 1e-2, 1e-2)) << toString(dtype) << ", shape " << i << ", tensor " << k;
-        EXPECT_TRUE(dtype != kFloat || equal(there[k], here[k])) << "shape " << i << ", tensor " << k;
+        EXPECT_TRUE(allclose(there[k], here[k], 1e-2, 1e-2))
+            << toString(dtype) << ", shape " << i << ", tensor " << k;
+        EXPECT_TRUE(dtype != kFloat || equal(there[k], here[k]))
+            << "shape " << i << ", tensor " << k;
       }
-      EXPECT_EQ(tenon_fake_engine_runs(0), before + 3) << "forward, by input, by weight; shape " << i;
+      EXPECT_EQ(tenon_fake_engine_runs(0), before + 3)
+          << "forward, by input, by weight; shape " << i;
     }
   }
 }
@@ -152,12 +165,17 @@ TEST_F(CudaPlans, EnginesOfLessPrecisionOrAnyOrderAreLeftOut) {
 }
 
 TEST_F(CudaPlans, BenchmarkingCachesTheFastest) {
-  offer({{-1, 20, 0, false}, {-1, 1, 4096, false}, {-1, 0, 0, true}, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, 0, 0, false}});
+  offer({{-1, 20, 0, false},
+         {-1, 1, 4096, false},
+         {-1, 0, 0, true},
+         {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, 0, 0, false}});
   measure();
-  const Tensor x = integers({1, 2, 5, 5}), w = integers({2, 2, 3, 3}), there = x.to(kCUDA), weight = w.to(kCUDA);
+  const Tensor x = integers({1, 2, 5, 5}), w = integers({2, 2, 3, 3}), there = x.to(kCUDA),
+               weight = w.to(kCUDA);
   const auto blocks = tenon_fake_alive(TENON_FAKE_MEMORY);
   EXPECT_TRUE(equal(conv2d(there, weight).cpu(), conv2d(x, w)));
-  EXPECT_EQ(runs(4), (Runs{4, 5, 0, 0})) << "four timed runs of each, one of the second engine for the call";
+  EXPECT_EQ(runs(4), (Runs{4, 5, 0, 0}))
+      << "four timed runs of each, one of the second engine for the call";
   EXPECT_LE(tenon_fake_alive(TENON_FAKE_MEMORY), blocks + 2)
       << "the result and a workspace, not what was measured with";
   (void)conv2d(there, weight);
@@ -170,7 +188,8 @@ TEST_F(CudaPlans, BenchmarkingCachesTheFastest) {
 TEST_F(CudaPlans, NothingIsMeasuredInACapture) {
   offer({{-1, 20, 0, false}, {-1, 0, 0, false}});
   measure();
-  const Tensor x = integers({1, 2, 5, 5}), w = integers({2, 2, 3, 3}), there = x.to(kCUDA), weight = w.to(kCUDA);
+  const Tensor x = integers({1, 2, 5, 5}), w = integers({2, 2, 3, 3}), there = x.to(kCUDA),
+               weight = w.to(kCUDA);
   Graph g;
   g.capture_begin();
   const Tensor y = conv2d(there, weight);
@@ -185,7 +204,8 @@ TEST_F(CudaPlans, NothingIsMeasuredInACapture) {
 TEST_F(CudaPlans, WithoutMemoryToMeasureTheFirstIsUsed) {
   offer({{-1, 20, 0, false}, {-1, 0, int64_t{64} << 20, false}});
   measure();
-  const Tensor x = integers({1, 2, 5, 5}), w = integers({2, 2, 3, 3}), there = x.to(kCUDA), weight = w.to(kCUDA);
+  const Tensor x = integers({1, 2, 5, 5}), w = integers({2, 2, 3, 3}), there = x.to(kCUDA),
+               weight = w.to(kCUDA);
   tenon_fake_capacity(tenon_fake_bytes() + (uint64_t{32} << 20));
   EXPECT_TRUE(equal(conv2d(there, weight).cpu(), conv2d(x, w)));
   EXPECT_EQ(runs(2), (Runs{1, 0}));
@@ -204,14 +224,17 @@ TEST_F(CudaPlans, EachCallFailsOnce) {
     const Tensor more = x.repeat({1, 1, n, 1}), on_device = more.to(kCUDA);
     const int64_t handles = tenon_fake_alive(TENON_FAKE_HANDLES), injected = tenon_fake_injected();
     tenon_fake_fail(n, cudaErrorInvalidValue);
-    const std::string text = text_of<std::exception>([&] { (void)conv2d(on_device, weight, bias).cpu(); });
+    const std::string text =
+        text_of<std::exception>([&] { (void)conv2d(on_device, weight, bias).cpu(); });
     const bool hit = tenon_fake_injected() > injected;
     tenon_fake_fail(0, 0);
     raised += !text.empty();
     EXPECT_TRUE(text.empty() || has(text, "failed")) << text;
-    EXPECT_LE(tenon_fake_alive(TENON_FAKE_HANDLES), handles + 1) << n << ": more than the plan stays; " << text;
+    EXPECT_LE(tenon_fake_alive(TENON_FAKE_HANDLES), handles + 1)
+        << n << ": more than the plan stays; " << text;
     EXPECT_EQ(tenon_fake_alive(TENON_FAKE_EVENTS), 0) << n << ": " << text;
-    EXPECT_TRUE(equal(conv2d(on_device, weight, bias).cpu(), conv2d(more, w, b))) << n << ": " << text;
+    EXPECT_TRUE(equal(conv2d(on_device, weight, bias).cpu(), conv2d(more, w, b)))
+        << n << ": " << text;
     if (!hit) break;
     ASSERT_LT(n, 500);
   }

@@ -21,7 +21,8 @@ TEST_F(CudaDevice, PropertiesComeFromTheRuntime) {
   EXPECT_TRUE(p.flags & TN_DEVICE_ASYNC);
   EXPECT_NE(a.props(a.context, 7, &p), TN_OK);
   EXPECT_EQ(core::device_entry(cuda_slot()).count, 2);
-  expect_words(text_of([] { (void)empty({1}, Device("cuda:2")); }), {"device index must be below 2", "got 2"});
+  expect_words(text_of([] { (void)empty({1}, Device("cuda:2")); }),
+               {"device index must be below 2", "got 2"});
 }
 
 TEST_F(CudaDevice, TensorsGoThereAndComeBack) {
@@ -47,8 +48,10 @@ TEST_F(CudaDevice, PatternsOfAnyWidthAreFilled) {
     std::iota(pattern.begin(), pattern.end(), 1);
     core::Block b = core::cache_alloc(cuda_slot(), 0, 256, nullptr);
     cuda_check(a.fill(a.context, 0, b.handle, b.offset, pattern.data(), width, 9, nullptr));
-    cuda_check(a.copy(a.context, kHost, back.data(), 0, cuda_device(0), b.handle, b.offset, back.size(), nullptr));
-    for (std::size_t i = 0; i < back.size(); ++i) ASSERT_EQ(back[i], i % width + 1) << width << ", byte " << i;
+    cuda_check(a.copy(a.context, kHost, back.data(), 0, cuda_device(0), b.handle, b.offset,
+                      back.size(), nullptr));
+    for (std::size_t i = 0; i < back.size(); ++i)
+      ASSERT_EQ(back[i], i % width + 1) << width << ", byte " << i;
     core::cache_free(cuda_slot(), 0, b, nullptr);
   }
 }
@@ -72,7 +75,8 @@ TEST_F(CudaDevice, AStreamWaitsForTheEventOfAnother) {
       cuda_check(a.event_record(a.context, 0, e, writer.get()));
       int32_t done = 1;
       if (waits) cuda_check(a.event_wait(a.context, 0, e, reader.get()));
-      cuda_check(a.copy(a.context, kHost, pinned, 0, cuda_device(0), b.handle, b.offset, 1, reader.get()));
+      cuda_check(
+          a.copy(a.context, kHost, pinned, 0, cuda_device(0), b.handle, b.offset, 1, reader.get()));
       cuda_check(a.sync(a.context, 0, reader.get()));
       EXPECT_EQ(*static_cast<unsigned char*>(pinned), waits ? after : before);
       cuda_check(a.sync(a.context, 0, writer.get()));
@@ -106,7 +110,8 @@ TEST_F(CudaDevice, TheNativeStreamIsTheRuntimes) {
   OnStream s;
   EXPECT_NE(a.native_stream(a.context, 0, s.get()), a.native_stream(a.context, 0, nullptr));
   EXPECT_NE(a.native_stream(a.context, 0, nullptr), a.native_stream(a.context, 1, nullptr));
-  EXPECT_NE(a.native_stream(a.context, 0, nullptr), nullptr) << "the legacy stream cannot be captured";
+  EXPECT_NE(a.native_stream(a.context, 0, nullptr), nullptr)
+      << "the legacy stream cannot be captured";
 }
 
 TEST_F(CudaDevice, ACopyBetweenDevicesComesAfterTheWorkOfBoth) {

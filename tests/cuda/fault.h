@@ -9,11 +9,13 @@ namespace tenon::test {
 
 inline int64_t alive() {
   int64_t n = 0;
-  for (int what = TENON_FAKE_MEMORY; what <= TENON_FAKE_HANDLES; ++what) n += tenon_fake_alive(what);
+  for (int what = TENON_FAKE_MEMORY; what <= TENON_FAKE_HANDLES; ++what)
+    n += tenon_fake_alive(what);
   return n;
 }
 
-// The n-th call fails, for n = 1, 2, ... until the work is done before its n-th call. Returns how many were injected.
+// The n-th call fails, for n = 1, 2, ... until the work is done before its n-th call. Returns how
+// many were injected.
 template <class F>
 int each_call_fails_once(cudaError_t code, F&& work) {
   work();
@@ -28,7 +30,8 @@ int each_call_fails_once(cudaError_t code, F&& work) {
     tenon_fake_fail(0, 0);
     if (!hit) {
       EXPECT_EQ(text, "");
-      printf("%d calls failed with %s, %d of them raised an error\n", n - 1, cudaGetErrorName(code), raised);
+      printf("%d calls failed with %s, %d of them raised an error\n", n - 1, cudaGetErrorName(code),
+             raised);
       return n - 1;
     }
     if (!text.empty()) {

@@ -33,11 +33,14 @@ void use_everything() {
     }
   } event;
   core::check_device(cuda_slot(), 0, "event_create", a.event_create(a.context, 0, 0, &event.e));
-  core::check_device(cuda_slot(), 0, "fill", a.fill(a.context, 0, y.data_ptr(), 0, "abcd", 4, 16, s.get()));
-  core::check_device(cuda_slot(), 0, "event_record", a.event_record(a.context, 0, event.e, s.get()));
+  core::check_device(cuda_slot(), 0, "fill",
+                     a.fill(a.context, 0, y.data_ptr(), 0, "abcd", 4, 16, s.get()));
+  core::check_device(cuda_slot(), 0, "event_record",
+                     a.event_record(a.context, 0, event.e, s.get()));
   core::check_device(cuda_slot(), 0, "event_wait", a.event_wait(a.context, 0, event.e, nullptr));
-  core::check_device(cuda_slot(), 0, "copy",
-                     a.copy(a.context, kHost, pinned.p, 0, cuda_device(0), y.data_ptr(), 0, 64, nullptr));
+  core::check_device(
+      cuda_slot(), 0, "copy",
+      a.copy(a.context, kHost, pinned.p, 0, cuda_device(0), y.data_ptr(), 0, 64, nullptr));
   int32_t done;
   core::check_device(cuda_slot(), 0, "event_query", a.event_query(a.context, 0, event.e, &done));
   const Stream side = stream_from_pool();
@@ -59,7 +62,8 @@ void use_everything() {
 TEST_F(CudaFault, EachCallFailsOnce) {
   for (int i = 0; i < 32; ++i) (void)stream_from_pool();  // the whole pool, which stays alive
   int injected = 0;
-  for (cudaError_t code : {cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaErrorNotSupported}) {
+  for (cudaError_t code :
+       {cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaErrorNotSupported}) {
     injected += each_call_fails_once(code, use_everything);
   }
   EXPECT_GE(injected, 150);
@@ -85,7 +89,8 @@ TEST_F(CudaFault, EachCallOfLoadingFailsOnce) {
     if (info.state == plugins::State::Opened) {
       plugins::unload("cuda");
     } else {
-      EXPECT_TRUE(has(text + info.reason, "cudaErrorInvalidValue")) << n << ": " << text << info.reason;
+      EXPECT_TRUE(has(text + info.reason, "cudaErrorInvalidValue"))
+          << n << ": " << text << info.reason;
     }
     EXPECT_EQ(alive(), 0) << n;
   }
@@ -104,8 +109,9 @@ TEST_F(CudaFault, AStickyErrorIsNamedByEveryLaterUse) {
     expect_words(first, {"cuda:0", "cudaErrorIllegalAddress"});
     const int64_t calls = tenon_fake_calls(nullptr);
     for (int i = 0; i < 3; ++i) {
-      expect_words(text_of<BackendError>([&] { (void)there.cpu(); }),
-                   {"device cuda:0 is lost", "cudaErrorIllegalAddress", "the CPU can still be used"});
+      expect_words(
+          text_of<BackendError>([&] { (void)there.cpu(); }),
+          {"device cuda:0 is lost", "cudaErrorIllegalAddress", "the CPU can still be used"});
     }
     expect_words(text_of([] { (void)empty({1 << 20}, kCUDA); }), {"cuda:0 is lost"});
     EXPECT_EQ(tenon_fake_calls(nullptr), calls) << "a lost device gets no more calls";
@@ -154,12 +160,14 @@ TEST_F(CudaFault, AForkedChildGetsAnError) {
   close(out[1]);
   std::string text;
   char part[512];
-  for (ssize_t n; (n = read(out[0], part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(n));
+  for (ssize_t n; (n = read(out[0], part, sizeof part)) > 0;)
+    text.append(part, static_cast<std::size_t>(n));
   close(out[0]);
   int status;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
-  expect_words(text, {"before this process was forked", "a child cannot use it", "CPU right, no calls"});
+  expect_words(text,
+               {"before this process was forked", "a child cannot use it", "CPU right, no calls"});
   EXPECT_TRUE(equal(there.cpu(), ones({8}))) << "the parent goes on";
 }
 

@@ -40,10 +40,13 @@ TEST_F(CudaGemm, MmOfEveryDtypeAndOrder) {
   for (ScalarType dtype : kFloats) {
     for (int order = 0; order < 4; ++order) {
       using Sizes = std::array<int64_t, 3>;
-      for (Sizes mkn : {Sizes{3, 4, 5}, Sizes{1, 7, 2}, Sizes{6, 1, 1}, Sizes{1, 1, 9}, Sizes{80, 33, 70}}) {
-        const Tensor a = integers({mkn[0], mkn[1]}, dtype, 1), b = integers({mkn[1], mkn[2]}, dtype, 2);
+      for (Sizes mkn :
+           {Sizes{3, 4, 5}, Sizes{1, 7, 2}, Sizes{6, 1, 1}, Sizes{1, 1, 9}, Sizes{80, 33, 70}}) {
+        const Tensor a = integers({mkn[0], mkn[1]}, dtype, 1),
+                     b = integers({mkn[1], mkn[2]}, dtype, 2);
         const Tensor y = mm(on_device(a, order & 1), on_device(b, order & 2));
-        EXPECT_TRUE(equal(y.cpu(), mm(a, b))) << toString(dtype) << " order " << order << " of " << mkn[0];
+        EXPECT_TRUE(equal(y.cpu(), mm(a, b)))
+            << toString(dtype) << " order " << order << " of " << mkn[0];
       }
     }
   }
@@ -52,7 +55,8 @@ TEST_F(CudaGemm, MmOfEveryDtypeAndOrder) {
 TEST_F(CudaGemm, AnOperandWithoutAContiguousDimensionIsCopied) {
   const Tensor a = integers({6, 8}, kFloat, 1), b = integers({8, 10}, kFloat, 2);
   const Tensor there = b.to(kCUDA).slice(1, 0, 10, 2);
-  EXPECT_TRUE(equal(mm(a.to(kCUDA).slice(0, 0, 6, 2), there).cpu(), mm(a.slice(0, 0, 6, 2), b.slice(1, 0, 10, 2))));
+  EXPECT_TRUE(equal(mm(a.to(kCUDA).slice(0, 0, 6, 2), there).cpu(),
+                    mm(a.slice(0, 0, 6, 2), b.slice(1, 0, 10, 2))));
   EXPECT_TRUE(equal(mm(integers({1, 8}, kFloat, 3).to(kCUDA).expand({4, 8}), there).cpu(),
                     mm(integers({1, 8}, kFloat, 3).expand({4, 8}), b.slice(1, 0, 10, 2))));
 }
@@ -65,38 +69,48 @@ TEST_F(CudaGemm, BatchesAndBatchesOfOneMatrix) {
           << toString(dtype) << order;
     }
     const Tensor one = integers({1, 5, 6}, dtype, 3).expand({3, 5, 6});
-    EXPECT_TRUE(equal(bmm(a.to(kCUDA), integers({1, 5, 6}, dtype, 3).to(kCUDA).expand({3, 5, 6})).cpu(), bmm(a, one)));
+    EXPECT_TRUE(
+        equal(bmm(a.to(kCUDA), integers({1, 5, 6}, dtype, 3).to(kCUDA).expand({3, 5, 6})).cpu(),
+              bmm(a, one)));
   }
 }
 
 TEST_F(CudaGemm, ABiasIsTheEpilogue) {
   for (ScalarType dtype : kFloats) {
-    const Tensor bias = integers({6}, dtype, 1), a = integers({4, 5}, dtype, 2), b = integers({5, 6}, dtype, 3);
-    EXPECT_TRUE(equal(addmm(bias.to(kCUDA), a.to(kCUDA), on_device(b, true)).cpu(), addmm(bias, a, b)))
+    const Tensor bias = integers({6}, dtype, 1), a = integers({4, 5}, dtype, 2),
+                 b = integers({5, 6}, dtype, 3);
+    EXPECT_TRUE(
+        equal(addmm(bias.to(kCUDA), a.to(kCUDA), on_device(b, true)).cpu(), addmm(bias, a, b)))
         << toString(dtype);
-    EXPECT_TRUE(equal(nn::functional::linear(a.to(kCUDA), on_device(b, true).t(), bias.to(kCUDA)).cpu(),
-                      nn::functional::linear(a, b.t(), bias)));
+    EXPECT_TRUE(
+        equal(nn::functional::linear(a.to(kCUDA), on_device(b, true).t(), bias.to(kCUDA)).cpu(),
+              nn::functional::linear(a, b.t(), bias)));
   }
 }
 
 TEST_F(CudaGemm, AnActivationIsTheEpilogue) {
   for (ScalarType dtype : {kFloat, kHalf, kBFloat16}) {
-    const Tensor bias = integers({6}, dtype, 1), a = integers({4, 5}, dtype, 2), b = integers({5, 6}, dtype, 3);
+    const Tensor bias = integers({6}, dtype, 1), a = integers({4, 5}, dtype, 2),
+                 b = integers({5, 6}, dtype, 3);
     const Tensor rows = integers({4, 6}, dtype, 4), x = a.to(kCUDA), y = on_device(b, true);
     for (const Tensor& self : {bias, rows}) {
       const Tensor s = self.to(kCUDA);
-      EXPECT_TRUE(equal(_addmm_activation(s, x, y).cpu(), addmm(self, a, b).relu())) << toString(dtype);
+      EXPECT_TRUE(equal(_addmm_activation(s, x, y).cpu(), addmm(self, a, b).relu()))
+          << toString(dtype);
       EXPECT_TRUE(equal(_addmm_activation(s, x, y, 0, 2).cpu(), mm(a, b).mul(2).relu()));
-      EXPECT_TRUE(allclose(_addmm_activation(s, x, y, 1, 1, true).cpu(), gelu(addmm(self, a, b), "tanh"), 1e-2, 1e-2));
+      EXPECT_TRUE(allclose(_addmm_activation(s, x, y, 1, 1, true).cpu(),
+                           gelu(addmm(self, a, b), "tanh"), 1e-2, 1e-2));
     }
     EXPECT_TRUE(allclose(_addmm_activation(bias.to(kCUDA), x, y, 1, 1, true).cpu().to(kFloat),
-                         gelu(addmm(bias.to(kFloat), a.to(kFloat), b.to(kFloat)), "tanh"), 1e-2, 1e-2));
+                         gelu(addmm(bias.to(kFloat), a.to(kFloat), b.to(kFloat)), "tanh"), 1e-2,
+                         1e-2));
   }
 }
 
 // cuBLAS has no activations for doubles: product and activation are two ops then.
 TEST_F(CudaGemm, DoublesAreActivatedApart) {
-  const Tensor bias = integers({6}, kDouble, 1), a = integers({4, 5}, kDouble, 2), b = integers({5, 6}, kDouble, 3);
+  const Tensor bias = integers({6}, kDouble, 1), a = integers({4, 5}, kDouble, 2),
+               b = integers({5, 6}, kDouble, 3);
   const Tensor y = _addmm_activation(bias.to(kCUDA), a.to(kCUDA), b.to(kCUDA));
   EXPECT_TRUE(equal(y.cpu(), addmm(bias, a, b).relu()));
   core::reset_fallback_counts();
@@ -104,7 +118,8 @@ TEST_F(CudaGemm, DoublesAreActivatedApart) {
 
 TEST_F(CudaGemm, AddendsAndFactors) {
   for (ScalarType dtype : kFloats) {
-    const Tensor self = integers({4, 6}, dtype, 1), a = integers({4, 5}, dtype, 2), b = integers({5, 6}, dtype, 3);
+    const Tensor self = integers({4, 6}, dtype, 1), a = integers({4, 5}, dtype, 2),
+                 b = integers({5, 6}, dtype, 3);
     const Tensor s = self.to(kCUDA), x = a.to(kCUDA), y = b.to(kCUDA);
     EXPECT_TRUE(equal(addmm(s, x, y, 2, 3).cpu(), addmm(self, a, b, 2, 3))) << toString(dtype);
     EXPECT_TRUE(equal(s.cpu(), self)) << "the addend is only read";
@@ -115,17 +130,21 @@ TEST_F(CudaGemm, AddendsAndFactors) {
     EXPECT_TRUE(equal(addmm(nan, x, y, 0).cpu(), mm(a, b))) << "beta 0 does not read it";
     const Tensor batch = integers({2, 4, 6}, dtype, 4), p = integers({2, 4, 5}, dtype, 5),
                  q = integers({2, 5, 6}, dtype, 6);
-    EXPECT_TRUE(equal(baddbmm(batch.to(kCUDA), p.to(kCUDA), q.to(kCUDA), 3, 2).cpu(), baddbmm(batch, p, q, 3, 2)));
+    EXPECT_TRUE(equal(baddbmm(batch.to(kCUDA), p.to(kCUDA), q.to(kCUDA), 3, 2).cpu(),
+                      baddbmm(batch, p, q, 3, 2)));
   }
 }
 
 TEST_F(CudaGemm, VectorsOfAnyStep) {
   for (ScalarType dtype : kFloats) {
-    const Tensor m = integers({4, 6}, dtype, 1), v = integers({12}, dtype, 2), w = integers({4}, dtype, 3);
+    const Tensor m = integers({4, 6}, dtype, 1), v = integers({12}, dtype, 2),
+                 w = integers({4}, dtype, 3);
     const Tensor mt = m.to(kCUDA), vt = v.to(kCUDA), wt = w.to(kCUDA);
-    EXPECT_TRUE(equal(mv(mt, vt.slice(0, 0, 12, 2)).cpu(), mv(m, v.slice(0, 0, 12, 2)))) << toString(dtype);
+    EXPECT_TRUE(equal(mv(mt, vt.slice(0, 0, 12, 2)).cpu(), mv(m, v.slice(0, 0, 12, 2))))
+        << toString(dtype);
     EXPECT_TRUE(equal(mv(mt.t(), wt).cpu(), mv(m.t(), w)));
-    EXPECT_TRUE(equal(addmv(wt, mt, vt.slice(0, 6, 12), 2, -1).cpu(), addmv(w, m, v.slice(0, 6, 12), 2, -1)));
+    EXPECT_TRUE(equal(addmv(wt, mt, vt.slice(0, 6, 12), 2, -1).cpu(),
+                      addmv(w, m, v.slice(0, 6, 12), 2, -1)));
     EXPECT_TRUE(equal(dot(vt, vt).cpu(), dot(v, v)));
     EXPECT_TRUE(equal(dot(vt.slice(0, 0, 12, 3), wt).cpu(), dot(v.slice(0, 0, 12, 3), w)));
   }
@@ -145,7 +164,8 @@ TEST_F(CudaGemm, OutputsByColumns) {
 
 // A failure names the call, and the next product works.
 TEST_F(CudaGemm, EachCallFailsOnce) {
-  const Tensor a = integers({70, 80}, kFloat, 1), b = integers({80, 90}, kFloat, 2), right = mm(a, b);
+  const Tensor a = integers({70, 80}, kFloat, 1), b = integers({80, 90}, kFloat, 2),
+               right = mm(a, b);
   const Tensor x = a.to(kCUDA), y = b.to(kCUDA);
   int n = 1, raised = 0;
   for (;; ++n) {
@@ -164,7 +184,8 @@ TEST_F(CudaGemm, EachCallFailsOnce) {
 }
 
 TEST_F(CudaGemm, AProductIsCaptured) {
-  const Tensor a = integers({3, 4}, kFloat, 1), b = integers({4, 5}, kFloat, 2), x = a.to(kCUDA), y = b.to(kCUDA);
+  const Tensor a = integers({3, 4}, kFloat, 1), b = integers({4, 5}, kFloat, 2), x = a.to(kCUDA),
+               y = b.to(kCUDA);
   Graph g;
   g.capture_begin();
   const Tensor out = mm(mm(x, y), y.t());

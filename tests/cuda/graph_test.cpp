@@ -14,16 +14,17 @@ using CudaGraph = Cuda;
 
 void write(const Tensor& t, unsigned char value) {
   const tn_device_api& a = cuda_api();
-  core::check_device(
-      cuda_slot(), 0, "fill",
-      a.fill(a.context, 0, t.data_ptr(), 0, &value, 1, t.nbytes(), core::current_stream(cuda_slot(), 0)));
+  core::check_device(cuda_slot(), 0, "fill",
+                     a.fill(a.context, 0, t.data_ptr(), 0, &value, 1, t.nbytes(),
+                            core::current_stream(cuda_slot(), 0)));
 }
 
 void move(const Tensor& to, const Tensor& from) {
   const tn_device_api& a = cuda_api();
-  core::check_device(cuda_slot(), 0, "copy",
-                     a.copy(a.context, cuda_device(0), to.data_ptr(), 0, cuda_device(0), from.data_ptr(), 0,
-                            from.nbytes(), core::current_stream(cuda_slot(), 0)));
+  core::check_device(
+      cuda_slot(), 0, "copy",
+      a.copy(a.context, cuda_device(0), to.data_ptr(), 0, cuda_device(0), from.data_ptr(), 0,
+             from.nbytes(), core::current_stream(cuda_slot(), 0)));
 }
 
 Tensor bytes(int64_t n) { return empty({n}, TensorOptions(kByte).device(kCUDA)); }
@@ -118,11 +119,15 @@ TEST_F(CudaGraph, WhatNeedsTheHostIsRefusedByName) {
   const Tensor x = on_cuda(ones({16})), there = on_cuda(zeros({16}));
   Graph g;
   g.capture_begin();
-  expect_words(text_of<NotImplementedError>([&] { (void)x.cpu(); }), {"copy", "captured in a graph of cuda:0"});
+  expect_words(text_of<NotImplementedError>([&] { (void)x.cpu(); }),
+               {"copy", "captured in a graph of cuda:0"});
   expect_words(text_of<NotImplementedError>([&] { (void)nonzero(x); }), {"nonzero", "captured"});
-  expect_words(text_of<NotImplementedError>([&] { (void)x.sum().item(); }), {"captured in a graph"});
-  expect_words(text_of<NotImplementedError>([&] { core::synchronize(cuda_slot(), 0); }), {"synchronize", "captured"});
-  expect_words(text_of<ValueError>([&] { Graph().capture_begin(); }), {"capturing a graph already"});
+  expect_words(text_of<NotImplementedError>([&] { (void)x.sum().item(); }),
+               {"captured in a graph"});
+  expect_words(text_of<NotImplementedError>([&] { core::synchronize(cuda_slot(), 0); }),
+               {"synchronize", "captured"});
+  expect_words(text_of<ValueError>([&] { Graph().capture_begin(); }),
+               {"capturing a graph already"});
   move(there, x);
   EXPECT_TRUE(equal(ones({3}) + ones({3}), full({3}, 2.))) << "the host is not part of it";
   g.capture_end();
@@ -135,7 +140,8 @@ TEST_F(CudaGraph, RandomNumbersDifferPerReplay) {
   const Tensor x = ones({100}, kCUDA);
   Generator own = make_generator(Device("cuda:0"), 7);
   auto step = [&] {
-    return std::vector<Tensor>{rand({5}, kCUDA), dropout(x, 0.5, true), empty({7}, kCUDA).normal_(0, 1, own)};
+    return std::vector<Tensor>{rand({5}, kCUDA), dropout(x, 0.5, true),
+                               empty({7}, kCUDA).normal_(0, 1, own)};
   };
   manual_seed(3);
   std::vector<std::vector<Tensor>> expected;
@@ -152,20 +158,23 @@ TEST_F(CudaGraph, RandomNumbersDifferPerReplay) {
   g.capture_end();
   for (int i = 0; i < 3; ++i) {
     g.replay();
-    for (std::size_t k = 0; k < y.size(); ++k) EXPECT_TRUE(equal(y[k].cpu(), expected[i][k])) << i << " " << k;
+    for (std::size_t k = 0; k < y.size(); ++k)
+      EXPECT_TRUE(equal(y[k].cpu(), expected[i][k])) << i << " " << k;
     if (i == 1) manual_seed(4);
   }
 }
 
 TEST_F(CudaGraph, MisuseIsNamed) {
-  expect_words(text_of<NotImplementedError>([] { Graph g(kCPU); }), {"device 'cpu' cannot capture graphs"});
+  expect_words(text_of<NotImplementedError>([] { Graph g(kCPU); }),
+               {"device 'cpu' cannot capture graphs"});
   Graph g;
   expect_words(text_of<ValueError>([&] { g.replay(); }), {"nothing was captured"});
   expect_words(text_of<ValueError>([&] { g.capture_end(); }), {"no capture was begun"});
   g.capture_begin();
   g.capture_end();
   expect_words(text_of<ValueError>([&] { g.capture_begin(); }), {"reset() it first"});
-  expect_words(text_of<ValueError>([&] { plugins::unload("cuda"); }), {"1 captured graphs are alive"});
+  expect_words(text_of<ValueError>([&] { plugins::unload("cuda"); }),
+               {"1 captured graphs are alive"});
 }
 
 TEST_F(CudaGraph, AnAbandonedCaptureEnds) {
@@ -191,7 +200,8 @@ TEST_F(CudaGraph, EachCallFailsOnce) {
     move(y, x);
     g.capture_end();
     g.replay();
-    TENON_CHECK(equal(y.slice(0, 0, 256).cpu(), host(256, 4)), Error, "the replay failed to copy on cuda");
+    TENON_CHECK(equal(y.slice(0, 0, 256).cpu(), host(256, 4)), Error,
+                "the replay failed to copy on cuda");
   };
   work();
   core::cache_trim(cuda_slot(), 0);

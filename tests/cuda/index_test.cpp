@@ -17,18 +17,23 @@ TEST_F(CudaIndex, AFixedOrderGivesTheBitsOfTheCpu) {
   manual_seed(1);
   core::set_deterministic(true);
   for (ScalarType dtype : {kFloat, kDouble, kHalf, kBFloat16}) {
-    const Tensor self = values({7, 5}, dtype), by_element = places({40, 5}, 7), row = places({40}, 7);
+    const Tensor self = values({7, 5}, dtype), by_element = places({40, 5}, 7),
+                 row = places({40}, 7);
     const Tensor half = arange(7) > 3, src = values({40, 5}, dtype), column = places({1, 6}, 5),
                  mixed = values({40, 6}, dtype);
     compare([&](auto on) { return on(self).scatter_add(0, on(by_element), on(src)); });
     compare([&](auto on) { return on(self).scatter(0, on(by_element), on(src)); });
-    compare([&](auto on) { return on(self).scatter_add(0, on(row).unsqueeze(1).expand({40, 5}), on(src)); });
+    compare([&](auto on) {
+      return on(self).scatter_add(0, on(row).unsqueeze(1).expand({40, 5}), on(src));
+    });
     compare([&](auto on) { return on(self).index_add(0, on(row), on(src), 0.5); });
     compare([&](auto on) { return on(self).t().index_add(1, on(row), on(src).t()); });
     compare([&](auto on) { return on(self).index_copy(0, on(row), on(src)); });
     compare([&](auto on) { return on(self).index_put({on(row)}, on(src), true); });
     compare([&](auto on) { return on(self).index_put({on(row)}, on(src)); });
-    compare([&](auto on) { return on(self).index_put({on(row).unsqueeze(1), on(column)}, on(mixed), true); });
+    compare([&](auto on) {
+      return on(self).index_put({on(row).unsqueeze(1), on(column)}, on(mixed), true);
+    });
     compare([&](auto on) { return on(self).index_put({on(half)}, on(src).slice(0, 0, 1)); });
   }
 }
@@ -36,15 +41,19 @@ TEST_F(CudaIndex, AFixedOrderGivesTheBitsOfTheCpu) {
 TEST_F(CudaIndex, CountsDecideMeansAndUntouchedElements) {
   manual_seed(2);
   for (ScalarType dtype : {kFloat, kHalf, kLong, kChar}) {
-    const Tensor self = values({4, 30}, dtype), by = places({90, 30}, 4), src = values({90, 30}, dtype);
+    const Tensor self = values({4, 30}, dtype), by = places({90, 30}, 4),
+                 src = values({90, 30}, dtype);
     const Tensor row = places({90}, 4);
     for (const char* reduce : {"sum", "prod", "mean", "amax", "amin"}) {
       for (bool with_self : {true, false}) {
         if (with_self && dtype == kHalf) continue;  // atomics round each step
         if (with_self && dtype == kFloat && std::string_view(reduce) != "mean") continue;
-        compare([&](auto on) { return on(self).scatter_reduce(0, on(by), on(src), reduce, with_self); });
+        compare([&](auto on) {
+          return on(self).scatter_reduce(0, on(by), on(src), reduce, with_self);
+        });
         if (std::string_view(reduce) == "sum") continue;
-        compare([&](auto on) { return on(self).index_reduce(0, on(row), on(src), reduce, with_self); });
+        compare(
+            [&](auto on) { return on(self).index_reduce(0, on(row), on(src), reduce, with_self); });
       }
     }
   }
@@ -62,12 +71,16 @@ TEST_F(CudaIndex, ManyDuplicates) {
     const Tensor expected = add([](const Tensor& t) { return t; });
     const Tensor got = add([](const Tensor& t) { return t.to(kCUDA); });
     EXPECT_TRUE(allclose(got.cpu(), expected, 1e-12, 1e-10)) << width;
-    const Tensor single = self.to(kFloat).to(kCUDA).index_add(0, row.to(kCUDA), src.to(kFloat).to(kCUDA), 0.5);
+    const Tensor single =
+        self.to(kFloat).to(kCUDA).index_add(0, row.to(kCUDA), src.to(kFloat).to(kCUDA), 0.5);
     EXPECT_TRUE(allclose(single.cpu().to(kDouble), expected, 1e-4, 1e-2)) << width;
     compare([&](auto on) { return on(self).index_copy(0, on(row), on(src)); });
     for (bool with_self : {true, false}) {
-      compare([&](auto on) { return on(self.to(kLong)).index_reduce(0, on(row), on(whole), "mean", with_self); });
-      compare([&](auto on) { return on(self).index_reduce(0, on(row), on(src), "amin", with_self); });
+      compare([&](auto on) {
+        return on(self.to(kLong)).index_reduce(0, on(row), on(whole), "mean", with_self);
+      });
+      compare(
+          [&](auto on) { return on(self).index_reduce(0, on(row), on(src), "amin", with_self); });
     }
   }
 }
@@ -80,9 +93,13 @@ TEST_F(CudaIndex, MasksAmongTheIndices) {
   const Tensor rows = values({3, n, 2}), selected = places({3, 1}, 3);
   const auto none = std::optional<Tensor>();
   compare([&](auto on) { return on(self).index_put({none, on(mask)}, on(one)); });
-  compare([&](auto on) { return on(self).index_put({none, on(mask).t().contiguous().t()}, on(rows)); });
+  compare([&](auto on) {
+    return on(self).index_put({none, on(mask).t().contiguous().t()}, on(rows));
+  });
   compare([&](auto on) { return on(self).index_put({none, on(mask)}, on(rows), true); });
-  compare([&](auto on) { return on(self).index_put({on(arange(3)).unsqueeze(1), on(mask)}, on(rows)); });
+  compare([&](auto on) {
+    return on(self).index_put({on(arange(3)).unsqueeze(1), on(mask)}, on(rows));
+  });
   compare([&](auto on) { return on(self).masked_select(on(mask).unsqueeze(-1)); });
   const Tensor short_of = values({3, n + 1, 2}).to(kCUDA);
   EXPECT_THROW(self.to(kCUDA).index_put({none, mask.to(kCUDA)}, short_of), IndexError);
@@ -110,7 +127,8 @@ TEST_F(CudaIndex, DifferentSlices) {
 TEST_F(CudaIndex, ErrorsNameTheCall) {
   const Tensor self = zeros({4}, kCUDA), mask = ones({4}, kBool).to(kCUDA);
   EXPECT_THROW(self.masked_scatter(mask, ones({3}, kCUDA)).cpu(), ValueError);
-  EXPECT_THROW(self.index_reduce(0, full({1}, 4, kLong).to(kCUDA), ones({1}, kCUDA), "mean").cpu(), IndexError);
+  EXPECT_THROW(self.index_reduce(0, full({1}, 4, kLong).to(kCUDA), ones({1}, kCUDA), "mean").cpu(),
+               IndexError);
   EXPECT_THROW(repeat_interleave(full({2}, -1, kLong).to(kCUDA)).cpu(), ValueError);
   EXPECT_THROW(histc(full({2}, INFINITY).to(kCUDA)).cpu(), ValueError);
 }

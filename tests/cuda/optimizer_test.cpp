@@ -99,7 +99,8 @@ TEST_F(CudaOptimizer, CapturedStepsOfAdamCount) {
       EXPECT_TRUE(allclose(captured[k].detach().cpu(), here[k].detach(), 1e-5, 1e-6)) << k;
     }
   };
-  expect_steps(optim::AdamOptions(0.1).betas({0.8, 0.9}).amsgrad(true), static_cast<optim::Adam*>(nullptr));
+  expect_steps(optim::AdamOptions(0.1).betas({0.8, 0.9}).amsgrad(true),
+               static_cast<optim::Adam*>(nullptr));
   expect_steps(optim::AdamWOptions(0.1).betas({0.8, 0.9}), static_cast<optim::AdamW*>(nullptr));
 }
 
@@ -117,8 +118,10 @@ TEST_F(CudaOptimizer, StepsThatTheHostCountsAreNotCaptured) {
   optim::Adam adam(p, optim::AdamOptions(0.1)), first(p, optim::AdamOptions(0.1).capturable(true));
   optim::RAdam radam(p, optim::RAdamOptions(0.1));
   optim::SGD momentum(p, optim::SGDOptions(0.1).momentum(0.9));
-  expect_words(refused(adam, true), {"captured in a graph of cuda:0", "counted on the host", "capturable(true)"});
-  expect_words(refused(first, false), {"captured in a graph of cuda:0", "take that before the capture"});
+  expect_words(refused(adam, true),
+               {"captured in a graph of cuda:0", "counted on the host", "capturable(true)"});
+  expect_words(refused(first, false),
+               {"captured in a graph of cuda:0", "take that before the capture"});
   expect_words(refused(radam, true), {"captured in a graph of cuda:0", "counted on the host"});
   expect_words(refused(momentum, false), {"take that before the capture"});
 }

@@ -18,7 +18,8 @@ Tensor integers(IntArrayRef sizes, ScalarType dtype) {
 
 TEST_F(CudaOwnKernels, ProductsOfIntegers) {
   for (ScalarType dtype : {kByte, kChar, kShort, kInt, kLong}) {
-    const Tensor a = integers({70, 33}, dtype), b = integers({33, 65}, dtype), x = integers({33}, dtype);
+    const Tensor a = integers({70, 33}, dtype), b = integers({33, 65}, dtype),
+                 x = integers({33}, dtype);
     EXPECT_TRUE(equal(a.to(kCUDA).mm(b.to(kCUDA)).cpu(), a.mm(b)));
     EXPECT_TRUE(equal(b.to(kCUDA).t().mm(a.to(kCUDA).t()).cpu(), b.t().mm(a.t())));
     EXPECT_TRUE(equal(a.to(kCUDA).mv(x.to(kCUDA)).cpu(), a.mv(x)));
@@ -29,8 +30,10 @@ TEST_F(CudaOwnKernels, ProductsOfIntegers) {
 
 TEST_F(CudaOwnKernels, AddendsWithIrregularStrides) {
   for (ScalarType dtype : {kFloat, kDouble, kHalf, kBFloat16}) {
-    const Tensor a = integers({6, 3}, dtype), b = integers({3, 9}, dtype), column = integers({6, 1}, dtype);
-    EXPECT_TRUE(equal(addmm(column.to(kCUDA), a.to(kCUDA), b.to(kCUDA), 2).cpu(), addmm(column, a, b, 2)));
+    const Tensor a = integers({6, 3}, dtype), b = integers({3, 9}, dtype),
+                 column = integers({6, 1}, dtype);
+    EXPECT_TRUE(
+        equal(addmm(column.to(kCUDA), a.to(kCUDA), b.to(kCUDA), 2).cpu(), addmm(column, a, b, 2)));
     const Tensor apart = integers({6, 18}, dtype).slice(1, 0, 18, 2);
     EXPECT_TRUE(equal(addmm(apart.to(kCUDA), a.to(kCUDA), b.to(kCUDA)).cpu(), addmm(apart, a, b)));
   }
@@ -38,12 +41,15 @@ TEST_F(CudaOwnKernels, AddendsWithIrregularStrides) {
 
 TEST_F(CudaOwnKernels, ConvolutionsOfIntegers) {
   for (ScalarType dtype : {kByte, kShort, kLong}) {
-    const Tensor x = integers({2, 4, 7, 6}, dtype), w = integers({6, 2, 3, 2}, dtype), b = integers({6}, dtype);
-    EXPECT_TRUE(equal(conv2d(x.to(kCUDA), w.to(kCUDA), b.to(kCUDA), {2, 1}, {1, 0}, {1, 2}, 2).cpu(),
-                      conv2d(x, w, b, {2, 1}, {1, 0}, {1, 2}, 2)));
+    const Tensor x = integers({2, 4, 7, 6}, dtype), w = integers({6, 2, 3, 2}, dtype),
+                 b = integers({6}, dtype);
+    EXPECT_TRUE(
+        equal(conv2d(x.to(kCUDA), w.to(kCUDA), b.to(kCUDA), {2, 1}, {1, 0}, {1, 2}, 2).cpu(),
+              conv2d(x, w, b, {2, 1}, {1, 0}, {1, 2}, 2)));
     const Tensor t = integers({4, 3, 3, 2}, dtype);
-    EXPECT_TRUE(equal(conv_transpose2d(x.to(kCUDA), t.to(kCUDA), {}, {2, 3}, {1, 0}, {1, 2}, 2).cpu(),
-                      conv_transpose2d(x, t, {}, {2, 3}, {1, 0}, {1, 2}, 2)));
+    EXPECT_TRUE(
+        equal(conv_transpose2d(x.to(kCUDA), t.to(kCUDA), {}, {2, 3}, {1, 0}, {1, 2}, 2).cpu(),
+              conv_transpose2d(x, t, {}, {2, 3}, {1, 0}, {1, 2}, 2)));
   }
 }
 
@@ -58,8 +64,11 @@ TEST_F(CudaOwnKernels, SamplesOfAGrid) {
     for (int64_t mode = 0; mode < 3; ++mode) {
       const auto check = [&](const Tensor& x, const Tensor& grid) {
         const Tensor want = grid_sampler(x.to(kDouble), grid.to(kDouble), mode, 0, true);
-        const Tensor got = grid_sampler(x.to(kCUDA), grid.to(kCUDA), mode, 0, true).cpu().to(kDouble);
-        EXPECT_TRUE(allclose(got, want, allowed, allowed)) << mode << '\n' << got << "\nand not\n" << want;
+        const Tensor got =
+            grid_sampler(x.to(kCUDA), grid.to(kCUDA), mode, 0, true).cpu().to(kDouble);
+        EXPECT_TRUE(allclose(got, want, allowed, allowed)) << mode << '\n'
+                                                           << got << "\nand not\n"
+                                                           << want;
       };
       check(flat, at.slice(3, 0, 2).contiguous());
       if (mode < 2) check(deep, at.unsqueeze(1));
@@ -83,8 +92,10 @@ TEST_F(CudaOwnKernels, SamplesOfAGridInAFixedOrder) {
                                                      << expected;
   };
   for (int64_t border = 0; border < 3; ++border) {
-    for (int64_t mode = 0; mode < 3; ++mode) compare(randn({2, 3, 5, 4}), randn({2, 7, 6, 2}), mode, border);
-    for (int64_t mode = 0; mode < 2; ++mode) compare(randn({2, 3, 5, 4, 3}), randn({2, 3, 2, 4, 3}), mode, border);
+    for (int64_t mode = 0; mode < 3; ++mode)
+      compare(randn({2, 3, 5, 4}), randn({2, 7, 6, 2}), mode, border);
+    for (int64_t mode = 0; mode < 2; ++mode)
+      compare(randn({2, 3, 5, 4, 3}), randn({2, 3, 2, 4, 3}), mode, border);
   }
   compare(randn({2, 1, 4, 4}, kDouble), rand({2, 1100, 1000, 2}, kDouble), 0, 0);
 }
@@ -98,7 +109,9 @@ TEST_F(CudaOwnKernels, PowersWithKernelsOfTheirOwn) {
       const Tensor want = x.to(kDouble).pow(e);
       EXPECT_TRUE(allclose(x.to(kCUDA).pow(e).cpu().to(kDouble), want, 2 * rounding, 0)) << e;
       const Tensor want_apart = want.slice(1, 0, 7, 2);
-      EXPECT_TRUE(allclose(x.to(kCUDA).slice(1, 0, 7, 2).pow(e).cpu().to(kDouble), want_apart, 2 * rounding, 0)) << e;
+      EXPECT_TRUE(allclose(x.to(kCUDA).slice(1, 0, 7, 2).pow(e).cpu().to(kDouble), want_apart,
+                           2 * rounding, 0))
+          << e;
     }
   }
 }
@@ -108,7 +121,8 @@ TEST_F(CudaOwnKernels, FunctionsOfStridedElements) {
   const Tensor x = randn({6, 10}, kDouble);
   compare([&](const auto& there) { return there(x).slice(1, 0, 10, 3).clamp(-0.5, 0.5); });
   const auto near = [&](const auto& f) {
-    EXPECT_TRUE(allclose(f(x.to(kCUDA).slice(1, 0, 10, 3)).cpu(), f(x.slice(1, 0, 10, 3)), 1e-13, 1e-13));
+    EXPECT_TRUE(
+        allclose(f(x.to(kCUDA).slice(1, 0, 10, 3)).cpu(), f(x.slice(1, 0, 10, 3)), 1e-13, 1e-13));
   };
   near([](const Tensor& t) { return gelu(t, "tanh"); });
   near([](const Tensor& t) { return i0(t); });
@@ -136,7 +150,8 @@ TEST_F(CudaOwnKernels, NumbersOfTheExponentialDistribution) {
     manual_seed(4);
     const Tensor want = empty({1000}, dtype).exponential_(2);
     manual_seed(4);
-    EXPECT_TRUE(allclose(empty({1000}, TensorOptions(dtype).device(kCUDA)).exponential_(2).cpu(), want, 1e-6, 0));
+    EXPECT_TRUE(allclose(empty({1000}, TensorOptions(dtype).device(kCUDA)).exponential_(2).cpu(),
+                         want, 1e-6, 0));
   }
 }
 

@@ -12,8 +12,9 @@ constexpr std::pair<ScalarType, double> kRoundings[] = {
     {kFloat, 1e-5}, {kDouble, 1e-12}, {kHalf, 4e-3}, {kBFloat16, 3e-2}};
 
 void near(const Tensor& got, const Tensor& want, double allowed) {
-  EXPECT_TRUE(allclose(got.cpu().to(kDouble), want.to(kDouble), allowed, allowed)) << got.cpu() << "\nand not\n"
-                                                                                   << want;
+  EXPECT_TRUE(allclose(got.cpu().to(kDouble), want.to(kDouble), allowed, allowed))
+      << got.cpu() << "\nand not\n"
+      << want;
 }
 
 // f(x) and its gradient, on the device and on the host in double.
@@ -22,7 +23,8 @@ void with_gradient(const Tensor& x, double allowed, const F& f) {
   const auto run = [&](Tensor in) {
     in = in.detach().requires_grad_();
     const Tensor out = f(in);
-    const Tensor by = arange(out.numel(), kLong).remainder(5).sub(2).to(out.scalar_type()).view(out.sizes());
+    const Tensor by =
+        arange(out.numel(), kLong).remainder(5).sub(2).to(out.scalar_type()).view(out.sizes());
     out.backward(by.to(out.device()));
     return std::pair(out.detach(), in.grad());
   };
@@ -37,7 +39,9 @@ TEST_F(CudaPlanes, BatchNorm) {
   for (const auto& [dtype, allowed] : kRoundings) {
     for (int64_t side : {3, 12, 40}) {
       const Tensor x = randn({2, 3, side, side}).to(dtype);
-      with_gradient(x, allowed, [](const Tensor& t) { return batch_norm(t, {}, {}, {}, {}, true, 0.1, 1e-5, false); });
+      with_gradient(x, allowed, [](const Tensor& t) {
+        return batch_norm(t, {}, {}, {}, {}, true, 0.1, 1e-5, false);
+      });
     }
   }
 }
@@ -67,8 +71,9 @@ TEST_F(CudaPlanes, SamplesOfAGridInHalf) {
   manual_seed(11);
   for (ScalarType dtype : {kHalf, kBFloat16}) {
     const Tensor x = randn({2, 3, 5, 4}).to(dtype), grid = rand({2, 3, 3, 2}).sub(0.5).to(dtype);
-    with_gradient(x, 3e-2,
-                  [&](const Tensor& t) { return grid_sampler(t, grid.to(t.device(), t.scalar_type()), 0, 0, false); });
+    with_gradient(x, 3e-2, [&](const Tensor& t) {
+      return grid_sampler(t, grid.to(t.device(), t.scalar_type()), 0, 0, false);
+    });
   }
 }
 

@@ -12,16 +12,19 @@ using CudaPool = Cuda;
 // Planes of `side` squared elements under windows of two by two.
 Tensor gradient(const Tensor& grad, int64_t side, const Tensor& indices) {
   const Tensor self = zeros({1, 2, side, side}, grad.options());
-  return max_pool2d_with_indices_backward(grad, self, {2, 2}, {2, 2}, {0, 0}, {1, 1}, false, indices);
+  return max_pool2d_with_indices_backward(grad, self, {2, 2}, {2, 2}, {0, 0}, {1, 1}, false,
+                                          indices);
 }
 
 TEST_F(CudaPool, IndicesMayNameElementsOfOtherWindows) {
   const int64_t side = 50, half = side / 2;  // more elements than a tile of sums
   const Tensor grad = arange(2 * half * half, kFloat).reshape({1, 2, half, half});
-  const Tensor anywhere = arange(2 * half * half, kLong).mul(7919).remainder(side * side).reshape({1, 2, half, half});
+  const Tensor anywhere =
+      arange(2 * half * half, kLong).mul(7919).remainder(side * side).reshape({1, 2, half, half});
   const Tensor one = full({1, 2, half, half}, 1300, kLong);
   for (const Tensor& indices : {anywhere, one}) {
-    EXPECT_TRUE(equal(gradient(grad.to(kCUDA), side, indices.to(kCUDA)).cpu(), gradient(grad, side, indices)));
+    EXPECT_TRUE(equal(gradient(grad.to(kCUDA), side, indices.to(kCUDA)).cpu(),
+                      gradient(grad, side, indices)));
   }
 }
 

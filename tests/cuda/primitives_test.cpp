@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Calls that a kernel declines are decomposed into the device's primitives: nothing goes through the host.
+// Calls that a kernel declines are decomposed into the device's primitives: nothing goes through
+// the host.
 #include "tests/cuda/support.h"
 
 namespace tenon::test {
@@ -33,7 +34,9 @@ TEST_F(CudaPrimitives, SupportMoreIndicesThanAKernel) {
   for (bool in_order : {false, true}) {
     core::set_deterministic(in_order);
     compare([&](auto on) { return on(self).index(indices(on)); });
-    compare([&](auto on) { return on(self.to(kLong)).index_put(indices(on), on(values.to(kLong)), true); });
+    compare([&](auto on) {
+      return on(self.to(kLong)).index_put(indices(on), on(values.to(kLong)), true);
+    });
     compare([&](auto on) { return on(self).index_put(indices(on), on(full({}, 2.)), false); });
   }
   EXPECT_TRUE(decomposed("index_put"));
@@ -50,7 +53,8 @@ TEST_F(CudaPrimitives, SupportMasksInAFixedOrder) {
 
 // Scalars on the host, which no kernel supports.
 TEST_F(CudaPrimitives, SupportScalarsOnTheHost) {
-  const Tensor self = arange(12., kFloat).view({3, 4}), mask = self > 5, two = full({}, 2.), row = full({1}, 1, kLong);
+  const Tensor self = arange(12., kFloat).view({3, 4}), mask = self > 5, two = full({}, 2.),
+               row = full({1}, 1, kLong);
   compare([&](auto on) { return on(self).fill(two); });
   compare([&](auto on) { return on(self).masked_fill(on(mask), two); });
   compare([&](auto on) { return on(self).index_fill(0, on(row), two); });

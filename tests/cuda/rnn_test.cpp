@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent layers by one call of cuDNN, compared with the host; unsupported ones fall back to the decomposition.
+// Recurrent layers by one call of cuDNN, compared with the host; unsupported ones fall back to the
+// decomposition.
 #include "tenon/core/dispatch.h"
 #include "tenon/graph.h"
 #include "tests/cuda/support.h"
@@ -19,15 +20,22 @@ struct Case {
 };
 
 std::string text(const Case& c) {
-  return core::join("cell ", static_cast<int>(c.cell), ", layers ", c.layers, ", biases ", c.biases, ", bidirectional ",
-                    c.bidirectional, ", batch_first ", c.batch_first, ", time ", c.time);
+  return core::join("cell ", static_cast<int>(c.cell), ", layers ", c.layers, ", biases ", c.biases,
+                    ", bidirectional ", c.bidirectional, ", batch_first ", c.batch_first, ", time ",
+                    c.time);
 }
 
 // Values of both signs, without symmetry.
 Tensor mixed_values(IntArrayRef sizes, int64_t from) {
   int64_t n = 1;
   for (int64_t s : sizes) n *= s;
-  return arange(from, from + n, kLong).mul(7).remainder(13).sub(6).to(kDouble).mul(0.07).view(sizes);
+  return arange(from, from + n, kLong)
+      .mul(7)
+      .remainder(13)
+      .sub(6)
+      .to(kDouble)
+      .mul(0.07)
+      .view(sizes);
 }
 
 // Input, states and parameters.
@@ -39,9 +47,13 @@ struct Arguments {
     auto leaf = [&, at = int64_t{0}](IntArrayRef sizes) mutable {
       return mixed_values(sizes, ++at).to(dtype).to(device).requires_grad_(grad);
     };
-    const int64_t d = c.bidirectional ? 2 : 1, gates = c.cell == Cell::Lstm ? 4 : c.cell == Cell::Gru ? 3 : 1;
-    input = c.batch_first ? leaf({c.batch, c.time, c.features}) : leaf({c.time, c.batch, c.features});
-    for (int k = 0; k < (c.cell == Cell::Lstm ? 2 : 1); ++k) states.push_back(leaf({c.layers * d, c.batch, c.hidden}));
+    const int64_t d = c.bidirectional ? 2 : 1, gates = c.cell == Cell::Lstm  ? 4
+                                                       : c.cell == Cell::Gru ? 3
+                                                                             : 1;
+    input =
+        c.batch_first ? leaf({c.batch, c.time, c.features}) : leaf({c.time, c.batch, c.features});
+    for (int k = 0; k < (c.cell == Cell::Lstm ? 2 : 1); ++k)
+      states.push_back(leaf({c.layers * d, c.batch, c.hidden}));
     for (int64_t k = 0; k < c.layers * d; ++k) {
       params.push_back(leaf({gates * c.hidden, k < d ? c.features : c.hidden * d}));
       params.push_back(leaf({gates * c.hidden, c.hidden}));
@@ -58,17 +70,17 @@ struct Arguments {
 
 std::vector<Tensor> run(const Case& c, const Arguments& a, bool train = true) {
   if (c.cell == Cell::Lstm) {
-    const auto [y, h, s] =
-        lstm(a.input, a.states, a.params, c.biases, c.layers, c.dropout, train, c.bidirectional, c.batch_first);
+    const auto [y, h, s] = lstm(a.input, a.states, a.params, c.biases, c.layers, c.dropout, train,
+                                c.bidirectional, c.batch_first);
     return {y, h, s};
   }
   const auto with = [&](auto f) -> std::vector<Tensor> {
-    const auto [y, h] =
-        f(a.input, a.states[0], a.params, c.biases, c.layers, c.dropout, train, c.bidirectional, c.batch_first);
+    const auto [y, h] = f(a.input, a.states[0], a.params, c.biases, c.layers, c.dropout, train,
+                          c.bidirectional, c.batch_first);
     return {y, h};
   };
-  using RnnFunction =
-      std::tuple<Tensor, Tensor> (*)(const Tensor&, const Tensor&, TensorList, bool, int64_t, double, bool, bool, bool);
+  using RnnFunction = std::tuple<Tensor, Tensor> (*)(const Tensor&, const Tensor&, TensorList, bool,
+                                                     int64_t, double, bool, bool, bool);
   return with(c.cell == Cell::Gru    ? static_cast<RnnFunction>(gru)
               : c.cell == Cell::Tanh ? static_cast<RnnFunction>(rnn_tanh)
                                      : static_cast<RnnFunction>(rnn_relu));
@@ -80,7 +92,9 @@ Tensor loss_of(const std::vector<Tensor>& results, int64_t first = 0) {
   for (std::size_t k = static_cast<std::size_t>(first); k < results.size(); ++k) {
     const Tensor& r = results[k];
     const Tensor part =
-        (r * mixed_values(r.sizes(), 5 + static_cast<int64_t>(k)).to(r.scalar_type()).to(r.device())).sum();
+        (r *
+         mixed_values(r.sizes(), 5 + static_cast<int64_t>(k)).to(r.scalar_type()).to(r.device()))
+            .sum();
     sum = sum.defined() ? sum + part : part;
   }
   return sum;
@@ -99,14 +113,17 @@ Outcome outcome(const Case& c, Device device, ScalarType dtype) {
   return out;
 }
 
-void expect_same(const Outcome& there, const Outcome& here, double tolerance, const std::string& what) {
+void expect_same(const Outcome& there, const Outcome& here, double tolerance,
+                 const std::string& what) {
   ASSERT_EQ(there.values.size(), here.values.size());
   for (std::size_t k = 0; k < here.values.size(); ++k) {
     EXPECT_EQ(there.values[k].sizes(), here.values[k].sizes()) << what << ": result " << k;
-    EXPECT_TRUE(allclose(there.values[k], here.values[k], tolerance, tolerance)) << what << ": result " << k;
+    EXPECT_TRUE(allclose(there.values[k], here.values[k], tolerance, tolerance))
+        << what << ": result " << k;
   }
   for (std::size_t k = 0; k < here.grads.size(); ++k) {
-    EXPECT_TRUE(allclose(there.grads[k], here.grads[k], tolerance, tolerance)) << what << ": gradient " << k;
+    EXPECT_TRUE(allclose(there.grads[k], here.grads[k], tolerance, tolerance))
+        << what << ": gradient " << k;
   }
 }
 
@@ -180,9 +197,11 @@ TEST_F(CudaRnn, TheGraphMayBeWalkedTwice) {
   const Case c{Cell::Lstm};
   const Arguments a(c, kCUDA, kDouble, true);
   const Tensor loss = loss_of(run(c, a));
-  const auto first = autograd::grad({loss}, a.all(), {}, true), second = autograd::grad({loss}, a.all());
+  const auto first = autograd::grad({loss}, a.all(), {}, true),
+             second = autograd::grad({loss}, a.all());
   EXPECT_EQ(backwards(), 2);
-  for (std::size_t k = 0; k < first.size(); ++k) EXPECT_TRUE(equal(first[k].cpu(), second[k].cpu())) << k;
+  for (std::size_t k = 0; k < first.size(); ++k)
+    EXPECT_TRUE(equal(first[k].cpu(), second[k].cpu())) << k;
 }
 
 TEST_F(CudaRnn, SecondGradientsUseTheDecomposition) {
@@ -201,7 +220,8 @@ TEST_F(CudaRnn, SecondGradientsUseTheDecomposition) {
     EXPECT_EQ(forwards(), before + 1) << text(c);
     for (std::size_t k = 0; k < here.size(); ++k) {
       ASSERT_EQ(there[k].defined(), here[k].defined()) << text(c) << ", argument " << k;
-      EXPECT_TRUE(!here[k].defined() || allclose(there[k], here[k], 1e-10, 1e-10)) << text(c) << ", argument " << k;
+      EXPECT_TRUE(!here[k].defined() || allclose(there[k], here[k], 1e-10, 1e-10))
+          << text(c) << ", argument " << k;
     }
   }
 }
@@ -214,7 +234,8 @@ TEST_F(CudaRnn, WithoutGradientNothingIsReserved) {
   for (const Tensor& p : a.params) parts.push_back(p.reshape({-1}));
   flat = cat(parts);
   const auto kept = [&](bool train) {
-    return std::get<3>(_fused_rnn(a.input, flat, a.states[0], std::nullopt, 3, true, false, train)).numel();
+    return std::get<3>(_fused_rnn(a.input, flat, a.states[0], std::nullopt, 3, true, false, train))
+        .numel();
   };
   EXPECT_EQ(kept(false), 0);
   EXPECT_GT(kept(true), 0);
@@ -270,7 +291,8 @@ TEST_F(CudaRnn, AGraphReplaysIt) {
     const Arguments a(c, kCUDA, kDouble, true);
     const auto step = [&] {
       const auto results = run(c, a);
-      return autograd::grad({results[0].square().sum() + results[1].sum()}, a.all());  // nothing of the host's
+      return autograd::grad({results[0].square().sum() + results[1].sum()},
+                            a.all());  // nothing of the host's
     };
     const auto eager = step();
     const int64_t before = forwards();
@@ -312,7 +334,8 @@ TEST_F(CudaRnn, EachCallFailsOnce) {
     raised += !text.empty();
     EXPECT_TRUE(text.empty() || has(text, "failed")) << text;
     const Outcome again = outcome(c, kCUDA, kDouble);  // with a complete plan
-    if (n % 16 == 0) expect_same(again, outcome(c, kCPU, kDouble), 1e-12, core::join(n, ": ", text));
+    if (n % 16 == 0)
+      expect_same(again, outcome(c, kCPU, kDouble), 1e-12, core::join(n, ": ", text));
     if (!hit) break;
     ASSERT_LT(n, 500);
   }

@@ -31,8 +31,10 @@ TEST_F(CudaLongRows, Scans) {
       const double allowed = dtype == kFloat ? 1e-5 : 1e-13;
       for (int64_t n : {500, 20011}) {
         const Tensor floats = randn({rows, n}, dtype);
-        EXPECT_TRUE(allclose(floats.cumsum(1), floats.to(kCUDA).cumsum(1).cpu(), allowed, 10 * allowed));
-        EXPECT_TRUE(allclose(floats.logcumsumexp(1), floats.to(kCUDA).logcumsumexp(1).cpu(), allowed, allowed));
+        EXPECT_TRUE(
+            allclose(floats.cumsum(1), floats.to(kCUDA).cumsum(1).cpu(), allowed, 10 * allowed));
+        EXPECT_TRUE(allclose(floats.logcumsumexp(1), floats.to(kCUDA).logcumsumexp(1).cpu(),
+                             allowed, allowed));
       }
     }
   }
@@ -46,9 +48,11 @@ TEST_F(CudaLongRows, Reductions) {
       const Tensor all = (randn({2, n}) * 5).to(dtype), part = all.slice(1, 1, n - 2);
       for (const Tensor& t : {all, part, all.flatten().slice(0, 3)}) {
         const Tensor there = t.to(kCUDA);
-        const Tensor in_place = all.to(kCUDA).as_strided(t.sizes(), t.strides(), t.storage_offset());
+        const Tensor in_place =
+            all.to(kCUDA).as_strided(t.sizes(), t.strides(), t.storage_offset());
         for (const Tensor& x : {there, in_place}) {
-          EXPECT_TRUE(allclose(t.to(kDouble).sum(-1), x.sum(-1, false, kDouble).cpu(), 1e-9, 1e-9)) << n;
+          EXPECT_TRUE(allclose(t.to(kDouble).sum(-1), x.sum(-1, false, kDouble).cpu(), 1e-9, 1e-9))
+              << n;
           EXPECT_TRUE(equal(t.amax(-1), x.amax(-1).cpu())) << n;
           EXPECT_TRUE(equal(t.any(-1), x.any(-1).cpu())) << n;
           if (dtype == kBool) continue;

@@ -15,7 +15,8 @@ void expect_sorted(const Tensor& x, int64_t k, int64_t dim) {
   for (bool largest : {true, false}) {
     const auto [values, indices] = there.topk(k, dim, largest);
     const auto [all, order] = x.sort(true, dim, largest);
-    EXPECT_TRUE(equal(indices.cpu(), order.slice(dim, 0, k))) << toString(x.scalar_type()) << largest;
+    EXPECT_TRUE(equal(indices.cpu(), order.slice(dim, 0, k)))
+        << toString(x.scalar_type()) << largest;
     EXPECT_TRUE(allclose(values.cpu().to(kDouble), all.slice(dim, 0, k).to(kDouble), 0, 0, true));
   }
   const auto [value, index] = there.kthvalue(k, dim);
@@ -25,7 +26,9 @@ void expect_sorted(const Tensor& x, int64_t k, int64_t dim) {
 }
 
 // Few values, so that many are equal at the k-th.
-Tensor repeated(IntArrayRef sizes, ScalarType dtype) { return randint(23, sizes, kLong).sub(9).to(dtype); }
+Tensor repeated(IntArrayRef sizes, ScalarType dtype) {
+  return randint(23, sizes, kLong).sub(9).to(dtype);
+}
 
 TEST_F(CudaSelect, OneBlockPerRow) {
   manual_seed(1);
@@ -45,7 +48,8 @@ TEST_F(CudaSelect, ManyBlocksPerRow) {
 }
 
 TEST_F(CudaSelect, NaN) {
-  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const float inf = std::numeric_limits<float>::infinity(),
+              nan = std::numeric_limits<float>::quiet_NaN();
   manual_seed(3);
   Tensor x = randn({2, 2000});
   x.select(1, 5).fill_(nan);

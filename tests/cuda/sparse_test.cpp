@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// plugin_sparse_cuda against the layout's kernels on the host, with integers, whose sums are exact in any order.
+// plugin_sparse_cuda against the layout's kernels on the host, with integers, whose sums are exact
+// in any order.
 #include <functional>
 #include <set>
 
@@ -31,8 +32,12 @@ class CudaSparse : public Cuda {
   core::Fallback before_ = core::Fallback::Allow;
 };
 
-Tensor longs(std::vector<int64_t> v, IntArrayRef sizes) { return tensor(v, TensorOptions(kLong)).reshape(sizes); }
-Tensor integers(IntArrayRef sizes, ScalarType dtype) { return randint(0, 4, sizes, TensorOptions(kLong)).to(dtype); }
+Tensor longs(std::vector<int64_t> v, IntArrayRef sizes) {
+  return tensor(v, TensorOptions(kLong)).reshape(sizes);
+}
+Tensor integers(IntArrayRef sizes, ScalarType dtype) {
+  return randint(0, 4, sizes, TensorOptions(kLong)).to(dtype);
+}
 
 // nnz elements anywhere in sizes, of which the first `sparse` are sparse dimensions.
 Tensor random_sparse(IntArrayRef sizes, int64_t nnz, ScalarType dtype, std::size_t sparse = 2) {
@@ -51,7 +56,8 @@ void expect_parts(const Tensor& got, const Tensor& expected) {
   EXPECT_EQ(got.sizes(), expected.sizes());
   EXPECT_EQ(got.is_coalesced(), expected.is_coalesced());
   EXPECT_TRUE(equal(got._indices().cpu(), expected._indices()));
-  EXPECT_TRUE(equal(got._values().cpu(), expected._values())) << got._values() << "\nand not\n" << expected._values();
+  EXPECT_TRUE(equal(got._values().cpu(), expected._values())) << got._values() << "\nand not\n"
+                                                              << expected._values();
 }
 
 // f(function that moves a tensor to f's device)
@@ -98,12 +104,14 @@ TEST_F(CudaSparse, OwnKernelsRunWithoutNestedCalls) {
 TEST_F(CudaSparse, Coalesced) {
   for (ScalarType dtype : kNumbers) {
     for (int64_t nnz : {0, 1, 31, 1500}) {
-      const Tensor flat = random_sparse({40, 9}, nnz, dtype), rows = random_sparse({40, 2, 3}, nnz, dtype, 1),
+      const Tensor flat = random_sparse({40, 9}, nnz, dtype),
+                   rows = random_sparse({40, 2, 3}, nnz, dtype, 1),
                    wide = random_sparse({2, 9, 40}, nnz / 5, dtype);
       for (const Tensor& t : {flat, rows, wide}) compare([&](auto to) { return to(t).coalesce(); });
     }
   }
-  const Tensor none = sparse_coo_tensor(longs({}, {0, 3}), arange(1, 4, TensorOptions(kFloat)), IntArrayRef());
+  const Tensor none =
+      sparse_coo_tensor(longs({}, {0, 3}), arange(1, 4, TensorOptions(kFloat)), IntArrayRef());
   compare([&](auto to) { return to(none).coalesce(); });
   const Tensor narrow = sparse_coo_tensor(longs({1, 1, 0}, {1, 3}), ones({3, 0}), {2, 0});
   compare([&](auto to) { return to(narrow).coalesce(); });
@@ -124,9 +132,11 @@ TEST_F(CudaSparse, LinearIndicesBeyond32Bits) {
 TEST_F(CudaSparse, ManyDuplicates) {
   for (int64_t width : {1, 3, 40}) {
     for (int64_t many : {511, 512, 513, 1024, 1700}) {
-      const Tensor row = cat({zeros({5}, TensorOptions(kLong)), full({many}, 2, TensorOptions(kLong)),
-                              full({30}, 7, TensorOptions(kLong))});
-      const Tensor t = sparse_coo_tensor(row.unsqueeze(0), integers({many + 35, width}, kFloat), {9, width});
+      const Tensor row =
+          cat({zeros({5}, TensorOptions(kLong)), full({many}, 2, TensorOptions(kLong)),
+               full({30}, 7, TensorOptions(kLong))});
+      const Tensor t =
+          sparse_coo_tensor(row.unsqueeze(0), integers({many + 35, width}, kFloat), {9, width});
       compare([&](auto to) { return to(t).coalesce(); });
       compare([&](auto to) { return to(t).to_dense(); });
       compare([&](auto to) { return to(ones({9, width})).add(to(t), -2); });
@@ -148,8 +158,9 @@ TEST_F(CudaSparse, HalvesAreSummedAsFloats) {
 TEST_F(CudaSparse, Products) {
   for (ScalarType dtype : kNumbers) {
     for (int64_t k : {1, 3, 8, 64, 130}) {
-      const Tensor t = random_sparse({37, 21}, 150, dtype), c = t.coalesce(), x = integers({21, k}, dtype),
-                   y = integers({k, 37}, dtype), apart = integers({k, 21}, dtype).t();
+      const Tensor t = random_sparse({37, 21}, 150, dtype), c = t.coalesce(),
+                   x = integers({21, k}, dtype), y = integers({k, 37}, dtype),
+                   apart = integers({k, 21}, dtype).t();
       for (const Tensor& s : {t, c}) {
         compare([&](auto to) { return to(s).mm(to(x)); });
         compare([&](auto to) { return to(s).mm(to(apart)); });
@@ -163,8 +174,9 @@ TEST_F(CudaSparse, Products) {
 TEST_F(CudaSparse, ProductsWithAddends) {
   for (ScalarType dtype : {kFloat, kHalf, kLong}) {
     const Tensor c = random_sparse({12, 21}, 60, dtype), x = integers({21, 16}, dtype);
-    for (const Tensor& self : {integers({12, 16}, dtype), integers({16}, dtype), integers({1, 16}, dtype),
-                               integers({12, 1}, dtype), integers({16, 12}, dtype).t()}) {
+    for (const Tensor& self :
+         {integers({12, 16}, dtype), integers({16}, dtype), integers({1, 16}, dtype),
+          integers({12, 1}, dtype), integers({16, 12}, dtype).t()}) {
       compare([&](auto to) { return addmm(to(self), to(c), to(x), 3, 2); });
     }
     const Tensor nothing = full({12, 16}, 1, TensorOptions(dtype)).div(0).to(dtype);
@@ -178,19 +190,25 @@ TEST_F(CudaSparse, ProductsWithAddends) {
   }
 }
 
-// A row with all elements: as many as a warp sums, one more, and several such; the other rows are empty.
+// A row with all elements: as many as a warp sums, one more, and several such; the other rows are
+// empty.
 TEST_F(CudaSparse, LongRows) {
-  const std::pair<ScalarType, int64_t> rows[] = {{kFloat, 1023}, {kFloat, 1024},  {kFloat, 1025}, {kFloat, 2048},
-                                                 {kFloat, 3300}, {kDouble, 1025}, {kLong, 1025}};
+  const std::pair<ScalarType, int64_t> rows[] = {{kFloat, 1023}, {kFloat, 1024}, {kFloat, 1025},
+                                                 {kFloat, 2048}, {kFloat, 3300}, {kDouble, 1025},
+                                                 {kLong, 1025}};
   for (const auto& [dtype, many] : rows) {
-    const Tensor row = cat({full({many}, 3, TensorOptions(kLong)), full({many / 2}, 40, TensorOptions(kLong)),
-                            full({many}, 41, TensorOptions(kLong))});
+    const Tensor row =
+        cat({full({many}, 3, TensorOptions(kLong)), full({many / 2}, 40, TensorOptions(kLong)),
+             full({many}, 41, TensorOptions(kLong))});
     const Tensor column = arange(0, row.numel(), TensorOptions(kLong)).remainder(int64_t{50});
     for (int64_t k : {1, 5, 16, 136}) {
-      const Tensor t = sparse_coo_tensor(stack({row, column}), integers({row.numel()}, dtype), {45, 50});
-      const Tensor once = t.coalesce(), x = integers({50, k}, dtype), wide = integers({row.numel(), k}, dtype);
-      const Tensor uncoalesced = sparse_coo_tensor(stack({row, arange(0, row.numel(), TensorOptions(kLong))}),
-                                                   integers({row.numel()}, dtype), {45, row.numel()});
+      const Tensor t =
+          sparse_coo_tensor(stack({row, column}), integers({row.numel()}, dtype), {45, 50});
+      const Tensor once = t.coalesce(), x = integers({50, k}, dtype),
+                   wide = integers({row.numel(), k}, dtype);
+      const Tensor uncoalesced =
+          sparse_coo_tensor(stack({row, arange(0, row.numel(), TensorOptions(kLong))}),
+                            integers({row.numel()}, dtype), {45, row.numel()});
       compare([&](auto to) { return to(t).mm(to(x)); });
       compare([&](auto to) { return to(once).mm(to(x)); });
       compare([&](auto to) { return to(uncoalesced.coalesce()).mm(to(wide)); });
@@ -201,26 +219,34 @@ TEST_F(CudaSparse, LongRows) {
 TEST_F(CudaSparse, ProductsAtElements) {
   for (ScalarType dtype : kNumbers) {
     for (int64_t k : {0, 1, 8, 40, 130}) {
-      const Tensor a = integers({15, k}, dtype), b = integers({11, k}, dtype), t = random_sparse({15, 11}, 40, dtype);
+      const Tensor a = integers({15, k}, dtype), b = integers({11, k}, dtype),
+                   t = random_sparse({15, 11}, 40, dtype);
       compare([&](auto to) { return _masked_mm(to(t), to(a), to(b).t()); });
-      compare(
-          [&](auto to) { return _masked_mm(to(t.coalesce()), to(a.t().contiguous()).t(), to(b.t().contiguous())); });
+      compare([&](auto to) {
+        return _masked_mm(to(t.coalesce()), to(a.t().contiguous()).t(), to(b.t().contiguous()));
+      });
       if (k == 40)
-        compare([&](auto to) { return _masked_mm(to(t), to(a).narrow(1, 3, 32), to(b).narrow(1, 3, 32).t()); });
+        compare([&](auto to) {
+          return _masked_mm(to(t), to(a).narrow(1, 3, 32), to(b).narrow(1, 3, 32).t());
+        });
     }
   }
   // The gradient of a sparse factor.
-  const Tensor x = integers({11, 16}, kFloat), sparse = random_sparse({15, 11}, 40, kFloat).coalesce();
+  const Tensor x = integers({11, 16}, kFloat),
+               sparse = random_sparse({15, 11}, 40, kFloat).coalesce();
   compare([&](auto to) {
     Tensor values = to(sparse.values().clone()).requires_grad_();
-    _sparse_coo_tensor_unsafe(to(sparse.indices()), values, {15, 11}, {}, true).mm(to(x)).sum().backward();
+    _sparse_coo_tensor_unsafe(to(sparse.indices()), values, {15, 11}, {}, true)
+        .mm(to(x))
+        .sum()
+        .backward();
     return values.grad();
   });
 }
 
 TEST_F(CudaSparse, EmptyMatrices) {
-  const Tensor none = sparse_coo_tensor({5, 4}, TensorOptions(kFloat)), x = integers({4, 6}, kFloat),
-               some = random_sparse({5, 4}, 3, kFloat);
+  const Tensor none = sparse_coo_tensor({5, 4}, TensorOptions(kFloat)),
+               x = integers({4, 6}, kFloat), some = random_sparse({5, 4}, 3, kFloat);
   compare([&](auto to) { return to(none).mm(to(x)); });
   compare([&](auto to) { return addmm(to(ones({6})), to(none), to(x), 2); });
   compare([&](auto to) { return to(none).coalesce(); });
@@ -230,7 +256,9 @@ TEST_F(CudaSparse, EmptyMatrices) {
   compare([&](auto to) { return to(some).mul(to(none)); });
   compare([&](auto to) { return to(none).sparse_mask(to(some)); });
   compare([&](auto to) { return to(sparse_coo_tensor({0, 4}, TensorOptions(kFloat))).mm(to(x)); });
-  compare([&](auto to) { return to(sparse_coo_tensor({5, 0}, TensorOptions(kFloat))).mm(to(x.narrow(0, 0, 0))); });
+  compare([&](auto to) {
+    return to(sparse_coo_tensor({5, 0}, TensorOptions(kFloat))).mm(to(x.narrow(0, 0, 0)));
+  });
   compare([&](auto to) { return to(some).mm(to(x.narrow(1, 0, 0))); });
 }
 
@@ -278,17 +306,20 @@ TEST_F(CudaSparse, WrongIndicesAreNamed) {
   for (int64_t wrong : {int64_t{-1}, int64_t{9}, int64_t{1} << 40}) {
     for (bool row : {true, false}) {
       for (bool claimed : {true, false}) {
-        const Tensor at = row ? longs({0, 3, wrong, 1, 1, 1}, {2, 3}) : longs({0, 1, 2, 3, wrong, 1}, {2, 3});
+        const Tensor at =
+            row ? longs({0, 3, wrong, 1, 1, 1}, {2, 3}) : longs({0, 1, 2, 3, wrong, 1}, {2, 3});
         const Tensor t = _sparse_coo_tensor_unsafe(at, ones({3}), {9, 7}, {}, claimed).to(kCUDA);
         const auto refused = [&](const char* op, const std::function<Tensor()>& f) {
-          expect_words(text_of<IndexError>([&] { (void)f().cpu(); }), {op, core::join(wrong).c_str()});
+          expect_words(text_of<IndexError>([&] { (void)f().cpu(); }),
+                       {op, core::join(wrong).c_str()});
         };
         refused("mm", [&] { return t.mm(x); });
         refused("mm", [&] { return y.mm(t); });
         refused("mv", [&] { return t.mv(x.select(1, 0).contiguous()); });
         refused("_to_dense", [&] { return t.to_dense(); });
         refused("add", [&] { return zeros({9, 7}).to(kCUDA).add(t); });
-        refused(claimed ? "sparse_mask" : "_coalesce", [&] { return good.coalesce().sparse_mask(t)._values(); });
+        refused(claimed ? "sparse_mask" : "_coalesce",
+                [&] { return good.coalesce().sparse_mask(t)._values(); });
         if (!claimed) refused("_coalesce", [&] { return t.coalesce()._values(); });
       }
     }
@@ -302,7 +333,8 @@ TEST_F(CudaSparse, WrongIndicesAreNamed) {
 // The order of a sum follows from sizes alone: the same bits each time, whichever block runs first.
 TEST_F(CudaSparse, TheSameBitsEachTime) {
   const Tensor t =
-      sparse_coo_tensor(randint(0, 20, {2, 5000}, TensorOptions(kLong)), randn({5000}), {20, 20}).to(kCUDA);
+      sparse_coo_tensor(randint(0, 20, {2, 5000}, TensorOptions(kLong)), randn({5000}), {20, 20})
+          .to(kCUDA);
   const Tensor x = randn({20, 64}).to(kCUDA), dense = randn({20, 20}).to(kCUDA);
   const Tensor values = t.coalesce().values(), product = t.mm(x), sum = dense.add(t);
   const Tensor softmaxed = softmax(t, 0)._values(), rows = hspmm(t, x)._values();
@@ -317,7 +349,8 @@ TEST_F(CudaSparse, TheSameBitsEachTime) {
 
 // Operators that need no size from the device are replayed with current values.
 TEST_F(CudaSparse, ProductsAndSumsAreReplayed) {
-  const Tensor host = random_sparse({30, 20}, 200, kFloat), t = host.to(kCUDA), x = zeros({20, 16}).to(kCUDA);
+  const Tensor host = random_sparse({30, 20}, 200, kFloat), t = host.to(kCUDA),
+               x = zeros({20, 16}).to(kCUDA);
   Tensor out = zeros({30, 20}).to(kCUDA), product, dense;
   const OnStream on;
   Graph g;
@@ -350,7 +383,8 @@ TEST_F(CudaSparse, EachCallFailsOnce) {
   const auto work = [&] {
     const Tensor t = host.to(kCUDA), c = t.coalesce();
     TENON_CHECK(equal(t.mm(x.to(kCUDA)).cpu(), host.mm(x)), Error, "another product came back");
-    TENON_CHECK(equal(c.mul(t).to_dense().cpu(), host.mul(host).to_dense()), Error, "other elements came back");
+    TENON_CHECK(equal(c.mul(t).to_dense().cpu(), host.mul(host).to_dense()), Error,
+                "other elements came back");
   };
   EXPECT_GE(each_call_fails_once(cudaErrorInvalidValue, work), 40);
 }
@@ -364,7 +398,8 @@ plugins::Info info_of(std::string_view name) {
 
 // Whether plugin_sparse_cuda multiplies.
 bool own_kernels_run() {
-  const Tensor t = random_sparse({9, 7}, 40, kFloat), x = integers({7, 8}, kFloat), there = t.to(kCUDA);
+  const Tensor t = random_sparse({9, 7}, 40, kFloat), x = integers({7, 8}, kFloat),
+               there = t.to(kCUDA);
   Tensor product;
   const std::set<std::string> ops = ops_of([&] { product = there.mm(x.to(kCUDA)); });
   EXPECT_TRUE(equal(product.cpu(), t.mm(x)));
@@ -390,7 +425,8 @@ TEST_F(CudaSparse, PluginsOpenInAnyOrder) {
 class CudaNvccSparse : public Cuda {};
 
 TEST_F(CudaNvccSparse, ItOpensAndAKernelIsRefusedByName) {
-  const Tensor t = random_sparse({9, 7}, 40, kFloat), there = t.to(kCUDA), x = ones({7, 8}).to(kCUDA);
+  const Tensor t = random_sparse({9, 7}, 40, kFloat), there = t.to(kCUDA),
+               x = ones({7, 8}).to(kCUDA);
   for (int i = 0; i < 2; ++i) {
     expect_words(text_of<BackendError>([&] { (void)there.mm(x); }),
                  {"mm", "indices_as_keys", "cudaErrorInvalidDeviceFunction", "plugin sparse_cuda"});

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The public streams and events. The fake's streams run as late as they may, so that missing synchronization shows.
+// The public streams and events. The fake's streams run as late as they may, so that missing
+// synchronization shows.
 #include "tenon/stream.h"
 
 #include <set>
@@ -22,7 +23,8 @@ TEST_F(CudaStream, ThePoolHandsOutThirtyTwo) {
   EXPECT_EQ(ids.count(0), 0u) << "none is the default stream";
   EXPECT_EQ(ids.count(stream_from_pool(kCUDA, -1).id()), 0u) << "other priorities have their own";
   EXPECT_NE(stream_from_pool(Device("cuda:1")).device(), stream_from_pool().device());
-  expect_words(text_of<ValueError>([] { (void)stream_from_pool(Device("cuda:7")); }), {"below 2 for cuda, got 7"});
+  expect_words(text_of<ValueError>([] { (void)stream_from_pool(Device("cuda:7")); }),
+               {"below 2 for cuda, got 7"});
 }
 
 TEST_F(CudaStream, TheCurrentOneIsTheThreads) {
@@ -103,7 +105,8 @@ TEST_F(CudaStream, MemoryWaitsForTheStreamThatItWasRecordedOn) {
       EXPECT_TRUE((seen == 3).all().item<bool>());
     }
   }
-  expect_words(text_of<ValueError>([&] { ones({1}).record_stream(side); }), {"tensor is on cpu", "stream on cuda:0"});
+  expect_words(text_of<ValueError>([&] { ones({1}).record_stream(side); }),
+               {"tensor is on cpu", "stream on cuda:0"});
 }
 
 TEST_F(CudaStream, EventsMeasureTime) {
@@ -115,7 +118,8 @@ TEST_F(CudaStream, EventsMeasureTime) {
   plain.record();
   expect_words(text_of<ValueError>([&] { (void)begin.elapsed_time(plain); }), {"made with timing"});
   EXPECT_EQ(begin.device(), Device("cuda:0"));
-  expect_words(text_of<ValueError>([&] { begin.record(default_stream(Device("cuda:1"))); }), {"cuda:0", "cuda:1"});
+  expect_words(text_of<ValueError>([&] { begin.record(default_stream(Device("cuda:1"))); }),
+               {"cuda:0", "cuda:1"});
 }
 
 // As in another process, with the handle alone.
@@ -140,7 +144,8 @@ TEST_F(CudaStream, AnEventIsHandedToAnotherProcess) {
   consumer.synchronize();
   EXPECT_EQ(seen[0].item<int>(), 2);
   expect_words(text_of<ValueError>([] { (void)Event(kCUDA).ipc_handle(); }), {"INTERPROCESS"});
-  expect_words(text_of<ValueError>([] { Event(Device("cuda:0"), "short"); }), {"has 64 bytes, got 5"});
+  expect_words(text_of<ValueError>([] { Event(Device("cuda:0"), "short"); }),
+               {"has 64 bytes, got 5"});
   expect_words(text_of<BackendError>([] { Event(Device("cuda:0"), std::string(64, 'x')); }),
                {"opening an event failed", "cudaIpcOpenEventHandle"});
 }

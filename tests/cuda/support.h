@@ -43,7 +43,8 @@ class OnStream {
  public:
   explicit OnStream(int index = 0, int priority = 0) : index_(index) {
     const tn_device_api& a = cuda_api();
-    core::check_device(cuda_slot(), index, "stream_create", a.stream_create(a.context, index, priority, &stream_));
+    core::check_device(cuda_slot(), index, "stream_create",
+                       a.stream_create(a.context, index, priority, &stream_));
     before_ = core::current_stream(cuda_slot(), index);
     core::set_current_stream(cuda_slot(), index, stream_);
   }

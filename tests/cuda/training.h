@@ -26,12 +26,13 @@ inline Update by_descent(const Tensor& weight) {
 }
 // Its correction of the moments' bias depends on how many steps there were.
 inline Update by_adam(const Tensor& weight) {
-  auto adam = std::make_shared<optim::Adam>(std::vector<Tensor>{weight}, optim::AdamOptions(0.01).capturable(true));
+  auto adam = std::make_shared<optim::Adam>(std::vector<Tensor>{weight},
+                                            optim::AdamOptions(0.01).capturable(true));
   return [adam] { adam->step(); };
 }
 
-// Each replay takes the step that an eager call would: the weights of twenty are compared. `predict` is given 32 inputs
-// times the weight.
+// Each replay takes the step that an eager call would: the weights of twenty are compared.
+// `predict` is given 32 inputs times the weight.
 inline void replay_a_step_of_training(const std::function<Tensor(const Tensor&)>& predict = of_relu,
                                       Update (*make)(const Tensor&) = by_descent) {
   const auto start = [] {

@@ -23,9 +23,11 @@ namespace {
 
 // Items are their indices; some are slow, one may be broken.
 struct Numbers : data::datasets::Dataset<Numbers, int> {
-  explicit Numbers(std::size_t n, int broken = -1, int slow_ms = 0) : n(n), broken(broken), slow_ms(slow_ms) {}
+  explicit Numbers(std::size_t n, int broken = -1, int slow_ms = 0)
+      : n(n), broken(broken), slow_ms(slow_ms) {}
   int get(std::size_t i) override {
-    if (static_cast<int>(i) == broken) throw std::out_of_range("item " + std::to_string(i) + " is broken");
+    if (static_cast<int>(i) == broken)
+      throw std::out_of_range("item " + std::to_string(i) + " is broken");
     if (slow_ms > 0 && i % 3 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(slow_ms));
     return static_cast<int>(i);
   }
@@ -56,13 +58,14 @@ TEST(DataLoader, BatchesWithoutWorkers) {
 }
 
 TEST(DataLoader, KeepsOrderWithEightWorkers) {
-  auto loader = make_data_loader<SequentialSampler>(Numbers(101, -1, 2), DataLoaderOptions(3).workers(8));
+  auto loader =
+      make_data_loader<SequentialSampler>(Numbers(101, -1, 2), DataLoaderOptions(3).workers(8));
   for (int epoch = 0; epoch < 3; ++epoch) EXPECT_EQ(all(*loader), upto(101));
 }
 
 TEST(DataLoader, WithoutOrderGivesEverything) {
-  auto loader =
-      make_data_loader<SequentialSampler>(Numbers(50, -1, 1), DataLoaderOptions(3).workers(4).enforce_ordering(false));
+  auto loader = make_data_loader<SequentialSampler>(
+      Numbers(50, -1, 1), DataLoaderOptions(3).workers(4).enforce_ordering(false));
   auto got = all(*loader);
   std::sort(got.begin(), got.end());
   EXPECT_EQ(got, upto(50));
@@ -70,8 +73,8 @@ TEST(DataLoader, WithoutOrderGivesEverything) {
 
 TEST(DataLoader, DropLast) {
   for (std::size_t workers : {0, 2}) {
-    auto loader =
-        make_data_loader<SequentialSampler>(Numbers(10), DataLoaderOptions(4).workers(workers).drop_last(true));
+    auto loader = make_data_loader<SequentialSampler>(
+        Numbers(10), DataLoaderOptions(4).workers(workers).drop_last(true));
     EXPECT_EQ(all(*loader), upto(8));
   }
 }
@@ -85,7 +88,8 @@ TEST(DataLoader, RandomSamplerCoversEverythingEachEpoch) {
 }
 
 TEST(DataLoader, WorkerExceptionCarriesItsOrigin) {
-  auto loader = make_data_loader<SequentialSampler>(Numbers(12, 5), DataLoaderOptions(2).workers(3));
+  auto loader =
+      make_data_loader<SequentialSampler>(Numbers(12, 5), DataLoaderOptions(2).workers(3));
   auto it = loader->begin();
   EXPECT_EQ(*it, (std::vector<int>{0, 1}));
   ++it;
@@ -94,7 +98,8 @@ TEST(DataLoader, WorkerExceptionCarriesItsOrigin) {
     ++it;
     FAIL();
   } catch (const data::WorkerException& e) {
-    EXPECT_NE(std::string(e.what()).find("Original message: item 5 is broken"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("Original message: item 5 is broken"), std::string::npos)
+        << e.what();
     EXPECT_THROW(std::rethrow_exception(e.original_exception), std::out_of_range);
   }
   ++it;  // the epoch continues after the broken batch
@@ -120,7 +125,8 @@ TEST(DataLoader, SecondIteratorWhileOneRunsIsRefused) {
 
 TEST(DataLoader, BadOptions) {
   EXPECT_THROW(make_data_loader(Numbers(3), DataLoaderOptions(0)), ValueError);
-  EXPECT_THROW(make_data_loader(Numbers(3), DataLoaderOptions(1).workers(1).max_jobs(0)), ValueError);
+  EXPECT_THROW(make_data_loader(Numbers(3), DataLoaderOptions(1).workers(1).max_jobs(0)),
+               ValueError);
 }
 
 TEST(DataLoader, PastTheEnd) {
@@ -163,10 +169,13 @@ TEST(DataLoader, StatefulDatasetEndsItself) {
 
 TEST(DataLoader, MappedAndStacked) {
   auto set = data::datasets::TensorDataset(arange(6, kFloat32).view({3, 2}))
-                 .map(data::transforms::TensorLambda<data::example::NoTarget>([](Tensor t) { return t * 2; }))
+                 .map(data::transforms::TensorLambda<data::example::NoTarget>(
+                     [](Tensor t) { return t * 2; }))
                  .map(data::transforms::Stack<data::TensorExample>());
-  auto loader = make_data_loader<SequentialSampler>(std::move(set), DataLoaderOptions(3).workers(1));
-  for (auto& batch : *loader) EXPECT_TRUE(equal(batch.data, arange(0, 12, 2, kFloat32).view({3, 2})));
+  auto loader =
+      make_data_loader<SequentialSampler>(std::move(set), DataLoaderOptions(3).workers(1));
+  for (auto& batch : *loader)
+    EXPECT_TRUE(equal(batch.data, arange(0, 12, 2, kFloat32).view({3, 2})));
 }
 
 }  // namespace

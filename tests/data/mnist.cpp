@@ -21,13 +21,16 @@ struct Folder {
     std::filesystem::create_directories(path);
   }
   ~Folder() { std::filesystem::remove_all(path); }
-  void put(const char* name, const std::string& bytes) { std::ofstream(path / name, std::ios::binary) << bytes; }
+  void put(const char* name, const std::string& bytes) {
+    std::ofstream(path / name, std::ios::binary) << bytes;
+  }
   std::filesystem::path path;
 };
 
 TEST(Mnist, ReadsIdxFiles) {
   Folder f;
-  f.put("train-images-idx3-ubyte", word(0x803) + word(2) + word(2) + word(3) + std::string("\0\xff\0\0\0\0", 6) +
+  f.put("train-images-idx3-ubyte", word(0x803) + word(2) + word(2) + word(3) +
+                                       std::string("\0\xff\0\0\0\0", 6) +
                                        std::string("\x33\0\0\0\0\0", 6));
   f.put("train-labels-idx1-ubyte", word(0x801) + word(2) + std::string("\7\1", 2));
   MNIST set(f.path.string());
@@ -44,8 +47,9 @@ TEST(Mnist, BrokenFilesAreNamed) {
   EXPECT_THROW(MNIST(f.path.string()), ValueError);
   f.put("t10k-images-idx3-ubyte", word(0x803) + word(2) + word(2) + word(3) + "short");
   f.put("t10k-labels-idx1-ubyte", word(0x801) + word(2) + "ab");
-  test::expect_words(test::text_of<ValueError>([&] { MNIST set(f.path.string(), MNIST::Mode::kTest); }),
-                     {"t10k-images-idx3-ubyte"});
+  test::expect_words(
+      test::text_of<ValueError>([&] { MNIST set(f.path.string(), MNIST::Mode::kTest); }),
+      {"t10k-images-idx3-ubyte"});
   // Sizes whose product wraps to the number of bytes in the file.
   f.put("t10k-images-idx3-ubyte", word(0x803) + word(0x80000000) + word(0x80000000) + word(4));
   EXPECT_THROW(MNIST(f.path.string(), MNIST::Mode::kTest), ValueError);

@@ -93,7 +93,8 @@ TEST(Samplers, ARefusedFileChangesNothing) {
   }
   RandomSampler random(5);
   random.next(2);
-  for (const Tensor& indices : {tensor({0, 1, 5}), tensor({-1, 0, 1}), ones({3}), zeros({}, kLong)}) {
+  for (const Tensor& indices :
+       {tensor({0, 1, 5}), tensor({-1, 0, 1}), ones({3}), zeros({}, kLong)}) {
     auto in = archive({{"index", full({}, 1)}, {"indices", indices}});
     EXPECT_THROW(random.load(in), ValueError);
     EXPECT_EQ(random.index(), 2u);

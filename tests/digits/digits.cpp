@@ -33,7 +33,9 @@ std::string drawn(int images) {
     int label = i % 10;
     for (int p = 0; p < 64; ++p) {
       bool bright = p / 8 == label % 8 || (label > 7 && p / 8 == label - 4);
-      out += std::to_string(bright ? 16 - static_cast<int>(rng() % 3) : static_cast<int>(rng() % 3)) + ",";
+      out +=
+          std::to_string(bright ? 16 - static_cast<int>(rng() % 3) : static_cast<int>(rng() % 3)) +
+          ",";
     }
     out += std::to_string(label) + "\n";
   }
@@ -54,10 +56,13 @@ TEST_F(Digits, ReadsCsvAndGzip) {
 }
 
 TEST_F(Digits, ReadsIdx) {
-  auto word = [](unsigned v) { return std::string{char(v >> 24), char(v >> 16), char(v >> 8), char(v)}; };
+  auto word = [](unsigned v) {
+    return std::string{char(v >> 24), char(v >> 16), char(v >> 8), char(v)};
+  };
   std::string labels;
   for (int i = 0; i < 60; ++i) labels += static_cast<char>(i % 10);
-  write("t-images-idx3-ubyte", word(0x803) + word(60) + word(4) + word(5) + std::string(60 * 20, '\xff'));
+  write("t-images-idx3-ubyte",
+        word(0x803) + word(60) + word(4) + word(5) + std::string(60 * 20, '\xff'));
   write("t-labels-idx1-ubyte", word(0x801) + word(60) + labels);
   auto all = digits::load(path("t-images-idx3-ubyte"));
   EXPECT_EQ(all.size(), 60);

@@ -87,7 +87,8 @@ std::string wait_for_child(const Fuzzer& fuzzer, pid_t pid, int64_t end_ns) {
     if (waitpid(pid, &status, WNOHANG) == pid) {
       if (WIFSIGNALED(status)) return std::string("died of ") + strsignal(WTERMSIG(status));
       if (WEXITSTATUS(status) == kFound) return g_shared->finding;
-      return WEXITSTATUS(status) == 0 ? "" : "exited with status " + std::to_string(WEXITSTATUS(status));
+      return WEXITSTATUS(status) == 0 ? ""
+                                      : "exited with status " + std::to_string(WEXITSTATUS(status));
     }
     const int64_t now = now_ns(), began = g_shared->began_ns;
     if (now >= end_ns) g_shared->stop = 1;
@@ -107,11 +108,13 @@ std::string wait_for_child(const Fuzzer& fuzzer, pid_t pid, int64_t end_ns) {
 Options parse(int argc, char** argv, const Fuzzer& fuzzer) {
   Options o;
   CLI::App app(fuzzer.what);
-  app.add_option("--seed", o.seed, "seed of the random choices; default: a random one, which is printed");
+  app.add_option("--seed", o.seed,
+                 "seed of the random choices; default: a random one, which is printed");
   app.add_option("--seconds", o.seconds, "running time in seconds; default 60");
   app.add_option("--checks", o.checks, "maximum of checks");
   app.add_option("--only", o.only, "run this check only, in this process: for a debugger");
-  app.add_option("--first", o.first, "start with this check: to repeat what earlier checks lead to");
+  app.add_option("--first", o.first,
+                 "start with this check: to repeat what earlier checks lead to");
   app.add_option("--findings", o.max_findings, "end after this number of findings; default 20");
   try {
     app.parse(argc, argv);
@@ -144,12 +147,14 @@ int run(int argc, char** argv, const Fuzzer& fuzzer) {
   }
   std::printf("fuzz_%s --seed %lu\n", fuzzer.name, static_cast<unsigned long>(o.seed));
   std::fflush(stdout);
-  void* shared = mmap(nullptr, sizeof(SharedState), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* shared =
+      mmap(nullptr, sizeof(SharedState), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return std::perror("mmap"), 2;
   g_shared = new (shared) SharedState{};
   const int64_t end_ns = now_ns() + static_cast<int64_t>(o.seconds * 1e9);
   uint64_t findings = 0;
-  for (uint64_t next = o.first; next < o.checks && now_ns() < end_ns && findings < o.max_findings;) {
+  for (uint64_t next = o.first;
+       next < o.checks && now_ns() < end_ns && findings < o.max_findings;) {
     g_shared->check = next;
     g_shared->began_ns = 0;
     const pid_t pid = fork();
@@ -159,7 +164,8 @@ int run(int argc, char** argv, const Fuzzer& fuzzer) {
     if (wrong.empty()) break;
     ++findings;
     const auto at = static_cast<unsigned long>(g_shared->check.load());
-    std::printf("--seed %lu --only %lu: %s\n", static_cast<unsigned long>(o.seed), at, wrong.c_str());
+    std::printf("--seed %lu --only %lu: %s\n", static_cast<unsigned long>(o.seed), at,
+                wrong.c_str());
     std::fflush(stdout);
     next = at + 1;
   }

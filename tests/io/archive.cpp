@@ -27,7 +27,8 @@ std::vector<Tensor> round_trip(const std::vector<Tensor>& in) {
 }
 
 TEST(Save, EveryDtypeAndRank) {
-  for (ScalarType t : {kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kFloat16, kBFloat16, kFloat32, kFloat64}) {
+  for (ScalarType t :
+       {kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kFloat16, kBFloat16, kFloat32, kFloat64}) {
     auto x = arange(6).to(t).view({2, 1, 3});
     auto back = round_trip({x, x.flatten()[1].clone(), empty({0, 3}, TensorOptions().dtype(t))});
     ASSERT_EQ(back.size(), 3u);
@@ -44,7 +45,8 @@ TEST(Save, StridesAreKept) {
   auto back = round_trip({x.clone().permute({2, 0, 1}), holes, arange(3).expand({2, 3})});
   EXPECT_EQ(back[0].strides(), (std::vector<int64_t>{1, 12, 4}));
   EXPECT_TRUE(equal(back[0], x.permute({2, 0, 1})));
-  // The order of the dimensions is kept, the holes are not: a small file could ask for a huge block.
+  // The order of the dimensions is kept, the holes are not: a small file could ask for a huge
+  // block.
   EXPECT_EQ(back[1].strides(), (std::vector<int64_t>{1, 6, 2}));
   EXPECT_TRUE(equal(back[1], holes));
   EXPECT_EQ(back[2].strides(), (std::vector<int64_t>{0, 1}));
@@ -96,7 +98,8 @@ TEST(Save, ArchivesNest) {
 
   InputArchive in, nested;
   in.load_from(file);
-  EXPECT_EQ(in.keys(), (std::vector<std::string>{"inner", "name", "none", "nothing", "rate", "steps", "x"}));
+  EXPECT_EQ(in.keys(),
+            (std::vector<std::string>{"inner", "name", "none", "nothing", "rate", "steps", "x"}));
   in.read("inner", nested);
   EXPECT_EQ(nested.keys(), (std::vector<std::string>{"flag", "y"}));
   IValue v;
@@ -115,7 +118,8 @@ TEST(Save, ArchivesNest) {
   EXPECT_FALSE(in.try_read("absent", nested));
   Tensor t;
   EXPECT_FALSE(in.try_read("absent", t));
-  test::expect_words(test::text_of<ValueError>([&] { in.read("absent", t); }), {"no tensor 'absent'"});
+  test::expect_words(test::text_of<ValueError>([&] { in.read("absent", t); }),
+                     {"no tensor 'absent'"});
 }
 
 TEST(Save, IntoADefinedTensorCopies) {
@@ -169,7 +173,8 @@ TEST(Save, FilesAppearWholeOrNotAtAll) {
   load(back, path.string());
   EXPECT_TRUE(equal(back, arange(3)));
   std::filesystem::remove(path);
-  test::expect_words(test::text_of<ValueError>([&] { load(back, path.string()); }), {path.string().c_str()});
+  test::expect_words(test::text_of<ValueError>([&] { load(back, path.string()); }),
+                     {path.string().c_str()});
 }
 
 }  // namespace

@@ -21,7 +21,9 @@ std::string file(const std::string& header, const std::string& data = "") {
   return out + header + data;
 }
 
-void read(const std::string& bytes, InputArchive& archive) { archive.load_from(bytes.data(), bytes.size()); }
+void read(const std::string& bytes, InputArchive& archive) {
+  archive.load_from(bytes.data(), bytes.size());
+}
 
 // The reason why a file is refused; empty if it is not.
 std::string refusal(const std::string& bytes) {
@@ -29,14 +31,18 @@ std::string refusal(const std::string& bytes) {
   return test::text_of([&] { read(bytes, archive); });
 }
 
-void expect_refused(const std::string& bytes, const char* reason) { test::expect_words(refusal(bytes), {reason}); }
+void expect_refused(const std::string& bytes, const char* reason) {
+  test::expect_words(refusal(bytes), {reason});
+}
 
 TEST(Safetensors, ReadsWhatOthersWrite) {
   InputArchive in;
-  read(file(R"({"__metadata__":{"format":"pt"}, "a.w":{"dtype":"I16","shape":[2],"data_offsets":[0,4]},
+  read(
+      file(
+          R"({"__metadata__":{"format":"pt"}, "a.w":{"dtype":"I16","shape":[2],"data_offsets":[0,4]},
                "b":{"dtype":"BOOL","shape":[],"data_offsets":[4,5]}}  )",
-            std::string("\1\0\2\0\5", 5)),
-       in);
+          std::string("\1\0\2\0\5", 5)),
+      in);
   Tensor t, b;
   InputArchive a;
   in.read("a", a);
@@ -60,32 +66,43 @@ TEST(Safetensors, RefusesBrokenFiles) {
   expect_refused(file("{" + a + "," + a + "}", "xy"), "twice");
   expect_refused(file("{" + a + "}", "x"), "truncated");
   expect_refused(file("{" + a + "}", "xyz"), "trailing bytes after the last tensor");
-  expect_refused(file("{" + a + R"(,"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "xy"), "overlaps");
-  expect_refused(file("{" + a + R"(,"b":{"dtype":"U8","shape":[1],"data_offsets":[3,4]}})", "xyzw"), "gap");
-  expect_refused(file(R"({"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,2]}})", "xy"), "not a non-negative integer");
+  expect_refused(file("{" + a + R"(,"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "xy"),
+                 "overlaps");
+  expect_refused(file("{" + a + R"(,"b":{"dtype":"U8","shape":[1],"data_offsets":[3,4]}})", "xyzw"),
+                 "gap");
+  expect_refused(file(R"({"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,2]}})", "xy"),
+                 "not a non-negative integer");
   expect_refused(file(R"({"a":{"dtype":"U8","shape":[1.5],"data_offsets":[0,2]}})", "xy"),
                  "not a non-negative integer");
-  expect_refused(file(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,2]}})", "xy"), "do not fit");
+  expect_refused(file(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,2]}})", "xy"),
+                 "do not fit");
   expect_refused(file(R"({"a":{"dtype":"Q4","shape":[2],"data_offsets":[0,2]}})", "xy"), "Q4");
-  expect_refused(file(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[2,0]}})", "xy"), "do not fit");
+  expect_refused(file(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[2,0]}})", "xy"),
+                 "do not fit");
   // 2^32 * 2^32 * 4 wraps to zero.
-  expect_refused(file(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})"), "too large");
+  expect_refused(
+      file(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})"),
+      "too large");
 }
 
 TEST(Safetensors, RefusesViewsThatReachOutside) {
   auto with = [](const std::string& extra) {
     std::string meta = extra;
-    for (std::size_t i = 0; (i = meta.find('"', i)) != std::string::npos; i += 2) meta.insert(i, "\\");
-    return file(
-        R"({"__metadata__":{"tenon.tensors":")" + meta + R"("},"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})",
-        "wxyz");
+    for (std::size_t i = 0; (i = meta.find('"', i)) != std::string::npos; i += 2)
+      meta.insert(i, "\\");
+    return file(R"({"__metadata__":{"tenon.tensors":")" + meta +
+                    R"("},"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})",
+                "wxyz");
   };
   EXPECT_EQ(refusal(with(R"({"v":{"of":"a","shape":[2],"strides":[2],"offset":1}})")), "");
   expect_refused(with(R"({"v":{"of":"a","shape":[2],"strides":[2],"offset":2}})"), "outside");
-  expect_refused(with(R"({"v":{"of":"a","shape":[2],"strides":[9223372036854775807],"offset":2}})"), "too large");
-  expect_refused(with(R"({"v":{"of":"a","shape":[2],"strides":[1,1],"offset":0}})"), "differ in length");
+  expect_refused(with(R"({"v":{"of":"a","shape":[2],"strides":[9223372036854775807],"offset":2}})"),
+                 "too large");
+  expect_refused(with(R"({"v":{"of":"a","shape":[2],"strides":[1,1],"offset":0}})"),
+                 "differ in length");
   expect_refused(with(R"({"v":{"of":"b","shape":[2],"strides":[1],"offset":0}})"), "not there");
-  EXPECT_EQ(refusal(with(R"({"a":{"strides":[9000000000]}})")), "");  // the order of one dimension, and no such block
+  EXPECT_EQ(refusal(with(R"({"a":{"strides":[9000000000]}})")),
+            "");  // the order of one dimension, and no such block
   expect_refused(with(R"({"a":{"strides":[1,1]}})"), "as many strides");
   expect_refused(with(R"({"a":{"requires_grad":true}})"), "cannot require grad");
 }
@@ -109,9 +126,11 @@ TEST(Safetensors, FaultsOfTheChecksumSayWhatIsWrong) {
   const std::string good = out.str();
   const std::string mark = R"("tenon.checksum":")";
   const std::size_t at = good.find(mark);
-  // The header with `with` in place of `length` bytes from `from` on, and the right length in front.
+  // The header with `with` in place of `length` bytes from `from` on, and the right length in
+  // front.
   auto changed = [&](std::size_t from, std::size_t length, const std::string& with) {
-    const std::size_t end = 8 + static_cast<unsigned char>(good[0]) + 256 * static_cast<unsigned char>(good[1]);
+    const std::size_t end =
+        8 + static_cast<unsigned char>(good[0]) + 256 * static_cast<unsigned char>(good[1]);
     std::string header = good.substr(8, end - 8);
     return file(header.replace(from - 8, length, with), good.substr(end));
   };

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A program that leaves torch:: out where libtorch lets it: its factories are ambiguous there with those of at.
+// A program that leaves torch:: out where libtorch lets it: its factories are ambiguous there with
+// those of at.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -9,7 +10,9 @@ using namespace torch;
 using namespace torch::indexing;
 
 struct NetImpl : nn::Module {
-  NetImpl() : lstm(register_module("lstm", nn::LSTM(nn::LSTMOptions(3, 4).batch_first(true)))), out(4, 2) {
+  NetImpl()
+      : lstm(register_module("lstm", nn::LSTM(nn::LSTMOptions(3, 4).batch_first(true)))),
+        out(4, 2) {
     register_module("out", out);
   }
   Tensor forward(const Tensor& x) {

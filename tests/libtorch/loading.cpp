@@ -26,10 +26,11 @@ class Squares : public torch::data::datasets::Dataset<Squares> {
 void sequential(size_t workers) {
   std::cout << "# " << workers << " workers\n";
   auto set = Squares(10)
-                 .map(torch::data::transforms::Lambda<torch::data::Example<>>([](torch::data::Example<> e) {
-                   e.data = e.data + 0.5;
-                   return e;
-                 }))
+                 .map(torch::data::transforms::Lambda<torch::data::Example<>>(
+                     [](torch::data::Example<> e) {
+                       e.data = e.data + 0.5;
+                       return e;
+                     }))
                  .map(torch::data::transforms::Stack<>());
   auto loader = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(
       std::move(set), torch::data::DataLoaderOptions().batch_size(4).workers(workers));
@@ -39,8 +40,9 @@ void sequential(size_t workers) {
 }
 
 void random_order() {
-  auto loader = torch::data::make_data_loader(Squares(20).map(torch::data::transforms::Stack<>()),
-                                              torch::data::DataLoaderOptions(8).workers(3).drop_last(true));
+  auto loader =
+      torch::data::make_data_loader(Squares(20).map(torch::data::transforms::Stack<>()),
+                                    torch::data::DataLoaderOptions(8).workers(3).drop_last(true));
   int64_t batches = 0, items = 0;
   for (auto& batch : *loader) {
     ++batches;
@@ -57,18 +59,21 @@ void exception() {
     for (auto& batch : *loader) seen += batch.size();
   } catch (const torch::data::WorkerException& e) {
     std::string text = e.what();
-    std::cout << "# exception\n" << seen << " " << (text.find("item 3 is broken") != std::string::npos) << "\n";
+    std::cout << "# exception\n"
+              << seen << " " << (text.find("item 3 is broken") != std::string::npos) << "\n";
   }
 }
 
 void tensor_dataset() {
   std::cout << "# tensors\n";
   auto rows = torch::arange(12, torch::kFloat32).view({4, 1, 1, 3}).expand({4, 1, 2, 3});
-  auto set = torch::data::datasets::TensorDataset(rows)
-                 .map(torch::data::transforms::Normalize<torch::data::example::NoTarget>({5.5}, {2.0}))
-                 .map(torch::data::transforms::Stack<torch::data::TensorExample>());
+  auto set =
+      torch::data::datasets::TensorDataset(rows)
+          .map(torch::data::transforms::Normalize<torch::data::example::NoTarget>({5.5}, {2.0}))
+          .map(torch::data::transforms::Stack<torch::data::TensorExample>());
   std::cout << *set.size() << "\n";
-  auto loader = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(std::move(set), 3);
+  auto loader =
+      torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(std::move(set), 3);
   for (auto& batch : *loader) std::cout << batch.data << "\n";
 }
 
@@ -95,10 +100,12 @@ void saving() {
   torch::Tensor b;
   torch::load(b, "tensor.saved");
   std::cout << b << "\n" << torch::equal(a, b) << "\n";
-  std::vector<torch::Tensor> list = {a, a.t(), torch::tensor({true, false}), torch::tensor(3)}, back;
+  std::vector<torch::Tensor> list = {a, a.t(), torch::tensor({true, false}), torch::tensor(3)},
+                             back;
   torch::save(list, "list.saved");
   torch::load(back, "list.saved");
-  for (const auto& t : back) std::cout << t.dtype() << " " << t.sizes() << " " << t.strides() << "\n";
+  for (const auto& t : back)
+    std::cout << t.dtype() << " " << t.sizes() << " " << t.strides() << "\n";
   back[0].add_(1);
   std::cout << back[1] << "\n";
   torch::serialize::OutputArchive out;
@@ -119,8 +126,8 @@ void saving() {
   torch::IValue epoch, name;
   in.read("epoch", epoch);
   in.read("name", name);
-  std::cout << x.sum().item<double>() << " " << y << " " << epoch.toInt() << " " << name.toStringRef() << " "
-            << in.try_read("none", z) << "\n";
+  std::cout << x.sum().item<double>() << " " << y << " " << epoch.toInt() << " "
+            << name.toStringRef() << " " << in.try_read("none", z) << "\n";
   try {
     torch::load(x, "missing.saved");
   } catch (const std::exception&) {

@@ -77,13 +77,15 @@ TEST(Reserved, Accessors) {
 }
 
 TEST(Reserved, MemoryFormatArguments) {
-  auto x = torch::empty({2, 3, 4, 5}, torch::TensorOptions().dtype(torch::kFloat32), at::MemoryFormat::ChannelsLast);
+  auto x = torch::empty({2, 3, 4, 5}, torch::TensorOptions().dtype(torch::kFloat32),
+                        at::MemoryFormat::ChannelsLast);
   EXPECT_EQ(x.strides(), (std::vector<int64_t>{60, 1, 15, 3}));
   EXPECT_TRUE(x.is_contiguous(at::MemoryFormat::ChannelsLast));
   EXPECT_EQ(x.suggest_memory_format(), at::MemoryFormat::ChannelsLast);
   auto y = x.contiguous(at::MemoryFormat::Contiguous);
   EXPECT_TRUE(y.is_contiguous());
-  EXPECT_TRUE(y.contiguous(torch::MemoryFormat::ChannelsLast).is_contiguous(torch::MemoryFormat::ChannelsLast));
+  EXPECT_TRUE(y.contiguous(torch::MemoryFormat::ChannelsLast)
+                  .is_contiguous(torch::MemoryFormat::ChannelsLast));
   EXPECT_EQ(x.clone(torch::MemoryFormat::Preserve).strides(), x.strides());
   EXPECT_EQ(torch::empty_like(x).strides(), x.strides());
 }
@@ -119,8 +121,9 @@ TEST(Reserved, ParallelFor) {
   EXPECT_EQ(sum, 500500);
   EXPECT_GE(at::get_num_threads(), 1);
   EXPECT_FALSE(at::in_parallel_region());
-  EXPECT_THROW(at::parallel_for(0, 100, 1, [](int64_t, int64_t) { throw std::out_of_range("inside"); }),
-               std::out_of_range);
+  EXPECT_THROW(
+      at::parallel_for(0, 100, 1, [](int64_t, int64_t) { throw std::out_of_range("inside"); }),
+      std::out_of_range);
   at::parallel_for(5, 5, 1, [](int64_t, int64_t) { ADD_FAILURE(); });
 }
 
@@ -164,12 +167,14 @@ double first_as_double(const torch::Tensor& t) {
 
 TEST(Reserved, DispatchMacros) {
   auto value = [](const torch::Tensor& t) {
-    return AT_DISPATCH_ALL_TYPES_AND(at::kBool, t.scalar_type(), "value", [&] { return first_as_double<scalar_t>(t); });
+    return AT_DISPATCH_ALL_TYPES_AND(at::kBool, t.scalar_type(), "value",
+                                     [&] { return first_as_double<scalar_t>(t); });
   };
   EXPECT_EQ(value(torch::full({1}, 3, torch::kInt32)), 3.0);
   EXPECT_EQ(value(torch::full({1}, 2.5, torch::kFloat64)), 2.5);
   EXPECT_THROW(value(torch::ones({1}, torch::kFloat16)), c10::NotImplementedError);
-  AT_DISPATCH_FLOATING_TYPES(torch::kFloat32, "nothing", [&] { static_assert(sizeof(scalar_t) >= 4); });
+  AT_DISPATCH_FLOATING_TYPES(torch::kFloat32, "nothing",
+                             [&] { static_assert(sizeof(scalar_t) >= 4); });
   for (const auto i : c10::irange(3)) EXPECT_LT(i, 3);
 }
 

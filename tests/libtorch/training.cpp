@@ -26,7 +26,8 @@ void fill(torch::nn::Module& module) {
 
 struct NetImpl : torch::nn::Module {
   NetImpl()
-      : conv(register_module("conv", torch::nn::Conv2d(torch::nn::Conv2dOptions(1, 4, 3).padding(1)))),
+      : conv(register_module("conv",
+                             torch::nn::Conv2d(torch::nn::Conv2dOptions(1, 4, 3).padding(1)))),
         norm(register_module("norm", torch::nn::BatchNorm2d(4))),
         fc(register_module("fc", torch::nn::Linear(4 * 4 * 4, 3))) {}
   torch::Tensor forward(torch::Tensor x) {
@@ -73,7 +74,8 @@ void sequential() {
   fill(*mlp);
   auto x = wave({6, 4}, 1.0);
   auto y = x.sum(1, true);
-  torch::optim::SGD sgd(mlp->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9).weight_decay(0.01));
+  torch::optim::SGD sgd(mlp->parameters(),
+                        torch::optim::SGDOptions(0.1).momentum(0.9).weight_decay(0.01));
   for (int step = 0; step < 5; ++step) {
     sgd.zero_grad();
     auto loss = torch::mse_loss(mlp->forward(x), y);
@@ -109,7 +111,9 @@ int main() {
   torch::save(adam, "adam.saved");
   torch::optim::Adam resumed(other->parameters(), torch::optim::AdamOptions(0.5));
   torch::load(resumed, "adam.saved");
-  std::cout << "rate " << static_cast<torch::optim::AdamOptions&>(resumed.param_groups()[0].options()).lr() << "\n";
+  std::cout << "rate "
+            << static_cast<torch::optim::AdamOptions&>(resumed.param_groups()[0].options()).lr()
+            << "\n";
   std::remove("net.saved");
   std::remove("adam.saved");
   std::cout << "dropout " << torch::equal(torch::dropout(x, 0.5, /*train=*/false), x) << "\n";

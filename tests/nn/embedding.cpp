@@ -24,8 +24,8 @@ Tensor longs(std::vector<int64_t> v) { return tensor(v, TensorOptions(kLong)); }
 const Tensor kInput = longs({1, 3, 3, 0, 5, 2, 3}), kOffsets = longs({0, 3, 3, 6});
 
 // The expected bags, from their rows.
-Tensor by_rows(const Tensor& weight, const Tensor& input, const std::vector<int64_t>& starts, const char* mode,
-               const Tensor& factors = {}, int64_t padding = -1) {
+Tensor by_rows(const Tensor& weight, const Tensor& input, const std::vector<int64_t>& starts,
+               const char* mode, const Tensor& factors = {}, int64_t padding = -1) {
   std::vector<Tensor> bags;
   for (std::size_t b = 0; b + 1 < starts.size(); ++b) {
     std::vector<Tensor> rows;
@@ -40,7 +40,9 @@ Tensor by_rows(const Tensor& weight, const Tensor& input, const std::vector<int6
       continue;
     }
     const Tensor all = stack(rows, 0);
-    bags.push_back(*mode == 's' ? all.sum({0}) : mode[1] == 'e' ? all.mean({0}) : std::get<0>(all.max(0)));
+    bags.push_back(*mode == 's'     ? all.sum({0})
+                   : mode[1] == 'e' ? all.mean({0})
+                                    : std::get<0>(all.max(0)));
   }
   return stack(bags, 0);
 }
@@ -53,7 +55,8 @@ TEST(EmbeddingBag, JoinsTheRowsOfEachBag) {
     const double tol = t == kDouble || t == kFloat ? 1e-6 : 2e-2;
     const auto check = [&](const Tensor& got, const Tensor& expected) {
       EXPECT_EQ(got.scalar_type(), t);
-      EXPECT_TRUE(got.to(kDouble).allclose(expected, tol, tol)) << got << "\ninstead of\n" << expected;
+      EXPECT_TRUE(got.to(kDouble).allclose(expected, tol, tol)) << got << "\ninstead of\n"
+                                                                << expected;
     };
     const std::vector<int64_t> starts = {0, 3, 3, 6, 7};
     const Tensor wide = w.to(kDouble);
@@ -62,7 +65,8 @@ TEST(EmbeddingBag, JoinsTheRowsOfEachBag) {
     check(F::embedding_bag(kInput, w, options().mode(kMax)), by_rows(wide, kInput, starts, "max"));
     check(F::embedding_bag(kInput, w, options().mode(kMax).padding_idx(3)),
           by_rows(wide, kInput, starts, "max", {}, 3));
-    check(F::embedding_bag(kInput, w, options().padding_idx(-3)), by_rows(wide, kInput, starts, "mean", {}, 3));
+    check(F::embedding_bag(kInput, w, options().padding_idx(-3)),
+          by_rows(wide, kInput, starts, "mean", {}, 3));
     const Tensor factors = (arange(7, kDoubles) / 2 - 1).to(t);
     check(F::embedding_bag(kInput, w, options().mode(kSum).per_sample_weights(factors)),
           by_rows(wide, kInput, starts, "sum", factors.to(kDouble)));
@@ -70,7 +74,8 @@ TEST(EmbeddingBag, JoinsTheRowsOfEachBag) {
 }
 
 TEST(EmbeddingBag, TellsBagsAndSizes) {
-  auto [out, bag, size, row] = embedding_bag(table(), kInput, kOffsets, false, 2, false, std::nullopt, false, 3);
+  auto [out, bag, size, row] =
+      embedding_bag(table(), kInput, kOffsets, false, 2, false, std::nullopt, false, 3);
   EXPECT_TRUE(bag.equal(longs({0, 0, 0, 2, 2, 2, 3})));
   EXPECT_TRUE(size.equal(longs({1, 0, 3, 0})));
   EXPECT_EQ(row.sizes(), out.sizes());
@@ -81,14 +86,17 @@ TEST(EmbeddingBag, TakesRowsOfTwoDimensions) {
   const Tensor input = longs({1, 2, 0, 5, 5, 3}).reshape({2, 3});
   const Tensor flat = input.reshape({-1});
   EXPECT_TRUE(F::embedding_bag(input, table()).allclose(by_rows(table(), flat, {0, 3, 6}, "mean")));
-  EXPECT_TRUE(F::embedding_bag(input.to(kInt), table()).allclose(by_rows(table(), flat, {0, 3, 6}, "mean")));
+  EXPECT_TRUE(F::embedding_bag(input.to(kInt), table())
+                  .allclose(by_rows(table(), flat, {0, 3, 6}, "mean")));
   const Tensor ends = F::embedding_bag(
-      kInput, table(), F::EmbeddingBagFuncOptions().offsets(longs({0, 2, 7})).include_last_offset(true));
+      kInput, table(),
+      F::EmbeddingBagFuncOptions().offsets(longs({0, 2, 7})).include_last_offset(true));
   EXPECT_TRUE(ends.allclose(by_rows(table(), kInput, {0, 2, 7}, "mean")));
 }
 
 TEST(EmbeddingBag, Gradients) {
-  const Tensor weight = table().requires_grad_(), factors = (arange(7, kDoubles) / 2 - 1).requires_grad_();
+  const Tensor weight = table().requires_grad_(),
+               factors = (arange(7, kDoubles) / 2 - 1).requires_grad_();
   for (const bool padded : {false, true}) {
     const std::optional<int64_t> padding = padded ? std::optional<int64_t>(3) : std::nullopt;
     const auto of = [&](nn::EmbeddingBagMode mode) {
@@ -122,13 +130,15 @@ TEST(EmbeddingBag, AgreesWithLibtorch) {
   const Known cases[] = {
       {0,
        -1,
-       {-1.375, -0.125, -0.25, -1.75, -0.5, 0, 0, 0, 0, 0, -0.125, -1.25, 1.75, 0.625, -0.5, 0.5, 2.5, -1, 1, 3},
+       {-1.375, -0.125, -0.25, -1.75, -0.5, 0,   0,   0,  0, 0,
+        -0.125, -1.25,  1.75,  0.625, -0.5, 0.5, 2.5, -1, 1, 3},
        {5.5,  6,  6.5,  7,  7.5,  -1, -2, -3, -4, -5, 16.5, 18, 19.5, 21, 22.5,
         31.5, 33, 34.5, 36, 37.5, 0,  0,  0,  0,  0,  11,   12, 13,   14, 15},
        {6.5, 10.75, 10.75, -4.75, 11.5, -1, 55.75}},
       {0,
        3,
-       {-1.25, 0.5, -0.5, -1.5, 0.25, 0, 0, 0, 0, 0, -0.125, -1.25, 1.75, 0.625, -0.5, 0, 0, 0, 0, 0},
+       {-1.25,  0.5,   -0.5, -1.5,  0.25, 0, 0, 0, 0, 0,
+        -0.125, -1.25, 1.75, 0.625, -0.5, 0, 0, 0, 0, 0},
        {5.5, 6, 6.5, 7, 7.5, -1, -2, -3, -4, -5, 16.5, 18, 19.5, 21, 22.5,
         0,   0, 0,   0, 0,   0,  0,  0,  0,  0,  11,   12, 13,   14, 15},
        {6.5, 0, 0, -4.75, 11.5, -1, 0}},
@@ -136,29 +146,38 @@ TEST(EmbeddingBag, AgreesWithLibtorch) {
        -1,
        {7. / 12, 2 * t, -t / 2, 10. / 12, 11. / 12, 0,    0,    0,    0,   0,
         -t,      -0.25, 0.75,   -1. / 12, 0,        0.25, 1.25, -0.5, 0.5, 1.5},
-       {11 * t, 4,      13 * t, 14 * t, 5,      t, 2 * t, 1, 4 * t, 5 * t, 11 * t, 4, 13 * t, 14 * t, 5,
-        50 * t, 55 * t, 20,     65 * t, 70 * t, 0, 0,     0, 0,     0,     11 * t, 4, 13 * t, 14 * t, 5},
+       {11 * t, 4, 13 * t, 14 * t, 5, t,      2 * t,  1,      4 * t,  5 * t,
+        11 * t, 4, 13 * t, 14 * t, 5, 50 * t, 55 * t, 20,     65 * t, 70 * t,
+        0,      0, 0,      0,      0, 11 * t, 4,      13 * t, 14 * t, 5},
        {}},
       {2,
        -1,
-       {1.25, 1.25, 0.5, 1.5, 1.5, 0, 0, 0, 0, 0, 0.75, 0.25, 1.25, 1, 0.5, 0.25, 1.25, -0.5, 0.5, 1.5},
-       {0, 0, 0, 0, 0, 1, 0, 3, 4, 0, 11, 0, 0, 14, 0, 16, 19, 18, 19, 25, 0, 0, 0, 0, 0, 0, 12, 13, 0, 15},
+       {1.25, 1.25, 0.5,  1.5, 1.5, 0,    0,    0,    0,   0,
+        0.75, 0.25, 1.25, 1,   0.5, 0.25, 1.25, -0.5, 0.5, 1.5},
+       {0,  0,  0,  0,  0,  1, 0, 3, 4, 0, 11, 0,  0,  14, 0,
+        16, 19, 18, 19, 25, 0, 0, 0, 0, 0, 0,  12, 13, 0,  15},
        {}},
       {2,
        3,
        {1.25, -0.5, 0.5, 1.5, -0.25, 0, 0, 0, 0, 0, 0.75, 0.25, 1.25, 1, 0.5, 0, 0, 0, 0, 0},
-       {0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 11, 0, 0, 14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 13, 0, 15},
+       {0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 11, 0,  0,  14, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  12, 13, 0,  15},
        {}},
   };
   for (const Known& c : cases) {
-    const Tensor w = table().requires_grad_(), factors = (arange(7, kDoubles) / 2 - 1).requires_grad_();
-    const Tensor out = std::get<0>(embedding_bag(w, kInput, kOffsets, false, c.mode, false,
-                                                 c.mode == 0 ? std::optional<Tensor>(factors) : std::nullopt, false,
-                                                 c.padding < 0 ? std::nullopt : std::optional<int64_t>(c.padding)));
+    const Tensor w = table().requires_grad_(),
+                 factors = (arange(7, kDoubles) / 2 - 1).requires_grad_();
+    const Tensor out = std::get<0>(
+        embedding_bag(w, kInput, kOffsets, false, c.mode, false,
+                      c.mode == 0 ? std::optional<Tensor>(factors) : std::nullopt, false,
+                      c.padding < 0 ? std::nullopt : std::optional<int64_t>(c.padding)));
     (out * (arange(20, kDoubles).reshape({4, 5}) + 1)).sum().backward();
-    EXPECT_TRUE(out.reshape({-1}).allclose(tensor(c.out, kDoubles))) << c.mode << " " << c.padding << out;
-    EXPECT_TRUE(w.grad().reshape({-1}).allclose(tensor(c.by_weight, kDoubles))) << c.mode << " " << w.grad();
-    if (c.mode == 0) EXPECT_TRUE(factors.grad().allclose(tensor(c.by_factors, kDoubles))) << factors.grad();
+    EXPECT_TRUE(out.reshape({-1}).allclose(tensor(c.out, kDoubles)))
+        << c.mode << " " << c.padding << out;
+    EXPECT_TRUE(w.grad().reshape({-1}).allclose(tensor(c.by_weight, kDoubles)))
+        << c.mode << " " << w.grad();
+    if (c.mode == 0)
+      EXPECT_TRUE(factors.grad().allclose(tensor(c.by_factors, kDoubles))) << factors.grad();
   }
 }
 
@@ -185,16 +204,22 @@ TEST(EmbeddingBag, Refuses) {
   expect_words(refusal(kInput, {}), {"offsets has to be a 1D Tensor but got null"});
   expect_words(refusal(kInput, F::EmbeddingBagFuncOptions().offsets(zeros({1, 1}, kLong))),
                {"offsets has to be a 1D Tensor"});
-  expect_words(refusal(kInput.reshape({1, 7}), options()), {"If input is 2D, then offsets has to be null"});
-  expect_words(refusal(kInput.reshape({1, 1, 7}), options()), {"input has to be 1D or 2D Tensor", "dimension 3"});
-  expect_words(refusal(kInput, options().per_sample_weights(ones({6}, kDoubles))), {"same shape as the input"});
+  expect_words(refusal(kInput.reshape({1, 7}), options()),
+               {"If input is 2D, then offsets has to be null"});
+  expect_words(refusal(kInput.reshape({1, 1, 7}), options()),
+               {"input has to be 1D or 2D Tensor", "dimension 3"});
+  expect_words(refusal(kInput, options().per_sample_weights(ones({6}, kDoubles))),
+               {"same shape as the input"});
   expect_words(refusal(kInput, options().per_sample_weights(ones({7}, kDoubles))),
                {"per_sample_weights is only supported for mode='kSum'", "kMean"});
   expect_words(refusal(kInput, options().mode(kMax).scale_grad_by_freq(true)),
                {"max mode does not support scaling the gradient by the frequency"});
-  expect_words(refusal(kInput, options().mode(kMax).sparse(true)), {"max mode does not support sparse weights"});
-  expect_words(refusal(kInput, options().padding_idx(6)), {"padding_idx must be within the number of embeddings", "6"});
-  expect_words(refusal(longs({0, 6}), F::EmbeddingBagFuncOptions().offsets(longs({0}))), {"index 6", "out of bounds"});
+  expect_words(refusal(kInput, options().mode(kMax).sparse(true)),
+               {"max mode does not support sparse weights"});
+  expect_words(refusal(kInput, options().padding_idx(6)),
+               {"padding_idx must be within the number of embeddings", "6"});
+  expect_words(refusal(longs({0, 6}), F::EmbeddingBagFuncOptions().offsets(longs({0}))),
+               {"index 6", "out of bounds"});
   const auto with = [&](std::vector<int64_t> at) {
     return refusal(kInput, F::EmbeddingBagFuncOptions().offsets(longs(std::move(at))));
   };
@@ -212,10 +237,13 @@ TEST(EmbeddingBag, IsAModule) {
   std::ostringstream text;
   text << *bag;
   EXPECT_EQ(text.str(),
-            "tenon::nn::EmbeddingBag(num_embeddings=6, embedding_dim=5, sparse=true, mode=kSum, padding_idx=5)");
-  auto fixed = nn::EmbeddingBag::from_pretrained(table(), nn::EmbeddingBagFromPretrainedOptions().mode(kMax));
+            "tenon::nn::EmbeddingBag(num_embeddings=6, embedding_dim=5, sparse=true, mode=kSum, "
+            "padding_idx=5)");
+  auto fixed = nn::EmbeddingBag::from_pretrained(
+      table(), nn::EmbeddingBagFromPretrainedOptions().mode(kMax));
   EXPECT_FALSE(fixed->weight.requires_grad());
-  EXPECT_TRUE(fixed->forward(kInput, kOffsets).equal(F::embedding_bag(kInput, table(), options().mode(kMax))));
+  EXPECT_TRUE(fixed->forward(kInput, kOffsets)
+                  .equal(F::embedding_bag(kInput, table(), options().mode(kMax))));
   expect_words(text_of<ValueError>([] {
                  nn::EmbeddingBag(nn::EmbeddingBagOptions(2, 2)._weight(ones({3, 2})));
                }),

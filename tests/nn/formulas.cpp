@@ -16,7 +16,9 @@ namespace {
 
 using Vector = std::vector<double>;
 
-Tensor leaf(IntArrayRef sizes, double factor = 1) { return (randn(sizes, kFloat64) * factor).set_requires_grad(true); }
+Tensor leaf(IntArrayRef sizes, double factor = 1) {
+  return (randn(sizes, kFloat64) * factor).set_requires_grad(true);
+}
 
 Vector values(const Tensor& t) {
   const Tensor flat = t.detach().contiguous();
@@ -25,10 +27,12 @@ Vector values(const Tensor& t) {
 
 void expect_near(const Vector& given, const Vector& expected, double tolerance) {
   ASSERT_EQ(given.size(), expected.size());
-  for (std::size_t i = 0; i < given.size(); ++i) EXPECT_NEAR(given[i], expected[i], tolerance) << "element " << i;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    EXPECT_NEAR(given[i], expected[i], tolerance) << "element " << i;
 }
 
-// A loss by its definition: the losses of the elements or rows, whatever the reduction makes of them.
+// A loss by its definition: the losses of the elements or rows, whatever the reduction makes of
+// them.
 Vector reduced(const Vector& losses, const std::string& reduction) {
   double sum = 0;
   for (double l : losses) sum += l;
@@ -65,10 +69,12 @@ Options with_reduction(Options o, const std::string& reduction) {
 
 TEST(Formulas, ConstantPad2d) {
   manual_seed(4);
-  for (const std::vector<int64_t>& pad : {std::vector<int64_t>{1, 2, 3, 0}, {0, -1, -2, 1}, {2, 2, 2, 2}}) {
+  for (const std::vector<int64_t>& pad :
+       {std::vector<int64_t>{1, 2, 3, 0}, {0, -1, -2, 1}, {2, 2, 2, 2}}) {
     const int64_t left = pad[0], right = pad[1], top = pad[2], bottom = pad[3], h = 4, w = 5;
     const Tensor x = leaf({2, 3, h, w});
-    const Tensor y = nn::ConstantPad2d(nn::ConstantPad2dOptions({left, right, top, bottom}, -1.5))->forward(x);
+    const Tensor y =
+        nn::ConstantPad2d(nn::ConstantPad2dOptions({left, right, top, bottom}, -1.5))->forward(x);
     ASSERT_EQ(y.sizes(), IntArrayRef({2, 3, h + top + bottom, w + left + right}));
     const Tensor cotangent = randn(y.sizes(), kFloat64);
     (y * cotangent).sum().backward();
@@ -102,15 +108,19 @@ TEST(Formulas, SoftMarginLoss) {
   };
   for (const std::string reduction : {"none", "sum", "mean"}) {
     const Tensor x = leaf({3, 4}, 3);
-    const Tensor loss = nn::SoftMarginLoss(with_reduction(nn::SoftMarginLossOptions(), reduction))->forward(x, sign);
+    const Tensor loss = nn::SoftMarginLoss(with_reduction(nn::SoftMarginLossOptions(), reduction))
+                            ->forward(x, sign);
     expect_near(values(loss), reduced(losses(values(x)), reduction), 1e-14);
     loss.sum().backward();
-    expect_near(values(x.grad()),
-                slopes(values(x), [&](const Vector& v) { return total(reduced(losses(v), reduction)); }), 1e-8);
+    expect_near(
+        values(x.grad()),
+        slopes(values(x), [&](const Vector& v) { return total(reduced(losses(v), reduction)); }),
+        1e-8);
   }
   // exp overflows where the loss is as large as the argument.
   const Tensor far = tensor({-800.0, 800.0}, kFloat64).set_requires_grad(true);
-  const Tensor loss = nn::SoftMarginLoss(nn::SoftMarginLossOptions().reduction(kSum))->forward(far, ones_like(far));
+  const Tensor loss =
+      nn::SoftMarginLoss(nn::SoftMarginLossOptions().reduction(kSum))->forward(far, ones_like(far));
   EXPECT_EQ(loss.item<double>(), 800);
   loss.backward();
   expect_near(values(far.grad()), {-1, 0}, 0);
@@ -142,7 +152,8 @@ TEST(Formulas, TripletMarginLoss) {
           return out;
         };
         const Tensor x = leaf({3, rows, width});
-        const auto options = with_reduction(nn::TripletMarginLossOptions().margin(margin).p(p).swap(swap), reduction);
+        const auto options = with_reduction(
+            nn::TripletMarginLossOptions().margin(margin).p(p).swap(swap), reduction);
         const Tensor loss = nn::TripletMarginLoss(options)->forward(x[0], x[1], x[2]);
         expect_near(values(loss), reduced(losses(values(x)), reduction), 1e-12);
         loss.sum().backward();

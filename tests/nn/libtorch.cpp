@@ -67,7 +67,8 @@ TEST(Factories, RequiresGradOfTheOptionsIsKept) {
   EXPECT_FALSE(empty({2}, requires_grad(false)).requires_grad());
   // A leaf that requires grad may not be written.
   EXPECT_THROW(empty({2}, o).fill_(1), Error);
-  for (const auto& make : {+[] { return arange(3, requires_grad()); }, +[] { return randint(3, {2}, requires_grad()); },
+  for (const auto& make : {+[] { return arange(3, requires_grad()); },
+                           +[] { return randint(3, {2}, requires_grad()); },
                            +[] { return zeros({2}, requires_grad().dtype(kBool)); }}) {
     EXPECT_THROW(make(), Error) << "integers have no gradient";
   }
@@ -89,11 +90,13 @@ TEST(BinaryCrossEntropy, AColumnMeetsAVectorElementByElement) {
   const Tensor y = tensor({0.0, 1.0, 1.0, 0.5});
   const Tensor each = binary_cross_entropy(x, y, {}, 0);
   EXPECT_EQ(each.sizes(), IntArrayRef({4, 1}));
-  const double want[] = {-std::log(0.9), -std::log(0.4), -std::log(0.6), -0.5 * (std::log(0.9) + std::log(0.1))};
+  const double want[] = {-std::log(0.9), -std::log(0.4), -std::log(0.6),
+                         -0.5 * (std::log(0.9) + std::log(0.1))};
   for (int64_t i = 0; i < 4; ++i) EXPECT_NEAR(each[i].item<double>(), want[i], 1e-6);
   binary_cross_entropy(x, y).backward();
   EXPECT_EQ(x.grad().sizes(), IntArrayRef({4, 1}));
-  EXPECT_TRUE(allclose(x.grad().view({4}), tensor({1 / 0.9, -1 / 0.4, -1 / 0.6, (0.9 - 0.5) / 0.09}) / 4));
+  EXPECT_TRUE(
+      allclose(x.grad().view({4}), tensor({1 / 0.9, -1 / 0.4, -1 / 0.6, (0.9 - 0.5) / 0.09}) / 4));
   const auto shape = [](IntArrayRef input, IntArrayRef target) {
     return binary_cross_entropy(full(input, 0.3), full(target, 0.6), {}, 0).sizes().vec();
   };
@@ -118,7 +121,9 @@ TEST(BinaryCrossEntropy, AColumnMeetsAVectorElementByElement) {
 
 TEST(BinaryCrossEntropyWithLogits, HasTheTargetsShape) {
   const auto shape = [](IntArrayRef input, IntArrayRef target) {
-    return binary_cross_entropy_with_logits(full(input, 0.3), full(target, 0.6), {}, {}, 0).sizes().vec();
+    return binary_cross_entropy_with_logits(full(input, 0.3), full(target, 0.6), {}, {}, 0)
+        .sizes()
+        .vec();
   };
   using Sizes = std::vector<int64_t>;
   EXPECT_EQ(shape({4}, {3, 4}), (Sizes{3, 4}));
@@ -127,13 +132,15 @@ TEST(BinaryCrossEntropyWithLogits, HasTheTargetsShape) {
   EXPECT_THROW(shape({4}, {4, 1}), ValueError);
   EXPECT_THROW(shape({4}, {}), ValueError);
   EXPECT_THROW(binary_cross_entropy_with_logits(ones({4}), ones({4}), ones({3, 4})), ValueError);
-  EXPECT_THROW(binary_cross_entropy_with_logits(ones({4}), ones({4}), {}, ones({3, 4})), ValueError);
+  EXPECT_THROW(binary_cross_entropy_with_logits(ones({4}), ones({4}), {}, ones({3, 4})),
+               ValueError);
 }
 
 TEST(ClipGradNorm, AnyOrderAndGradientsThatAreNotFinite) {
   constexpr double kInf = INFINITY;
   struct Case {
-    double order, first, total, a, b, c;  // gradients {first, 4} and {1, 0}; afterwards {a, b} and {c, 0}
+    double order, first, total, a, b,
+        c;  // gradients {first, 4} and {1, 0}; afterwards {a, b} and {c, 0}
   };
   // torch 2.15, and for order 0 libtorch: the number of gradients. NaN: not looked at.
   const Case cases[] = {
@@ -161,7 +168,8 @@ TEST(ClipGradNorm, AnyOrderAndGradientsThatAreNotFinite) {
     }
   };
   for (const Case& c : cases) {
-    std::vector<Tensor> ps = {zeros({2}, requires_grad()), zeros({2}, requires_grad()), zeros({2}, requires_grad())};
+    std::vector<Tensor> ps = {zeros({2}, requires_grad()), zeros({2}, requires_grad()),
+                              zeros({2}, requires_grad())};
     ps[0].mutable_grad() = tensor({c.first, 4.0}, kFloat);
     ps[1].mutable_grad() = tensor({1.0, 0.0}, kFloat);
     expect(nn::utils::clip_grad_norm_(ps, 1, c.order), c.total, c);
@@ -170,7 +178,8 @@ TEST(ClipGradNorm, AnyOrderAndGradientsThatAreNotFinite) {
     expect(ps[1].grad()[0].item<double>(), c.c, c);
     ps[0].mutable_grad() = tensor({c.first, 4.0}, kFloat);
     const auto strict = [&] { nn::utils::clip_grad_norm_(ps, 1, c.order, true); };
-    EXPECT_EQ(text_of<ValueError>(strict).empty(), std::isfinite(c.total)) << c.order << " " << c.first;
+    EXPECT_EQ(text_of<ValueError>(strict).empty(), std::isfinite(c.total))
+        << c.order << " " << c.first;
   }
 }
 
@@ -178,8 +187,8 @@ int g_warnings = 0;
 
 TEST(Indexing, AUint8MaskWarnsOnce) {
   g_warnings = 0;
-  const auto before =
-      set_warning_handler([](const Warning& w) { g_warnings += test::has(std::string(w.message), "uint8"); });
+  const auto before = set_warning_handler(
+      [](const Warning& w) { g_warnings += test::has(std::string(w.message), "uint8"); });
   const Tensor x = arange(3), mask = tensor({1, 0, 1}, kByte);
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(equal(x.index({mask}), tensor({0, 2})));
   set_warning_handler(before);
@@ -220,8 +229,8 @@ TEST(Module, AnUndefinedParameterThatShallRequireGradWarns) {
     void add(const char* name, bool grad) { register_parameter(name, Tensor(), grad); }
   } net;
   g_warnings = 0;
-  const auto before =
-      set_warning_handler([](const Warning& w) { g_warnings += test::has(std::string(w.message), "'a'"); });
+  const auto before = set_warning_handler(
+      [](const Warning& w) { g_warnings += test::has(std::string(w.message), "'a'"); });
   net.add("a", true);
   net.add("b", false);
   set_warning_handler(before);
@@ -238,16 +247,19 @@ TEST(Module, ARefusedFileChangesNothing) {
   for (const auto& item : state) file.insert(item.key(), ones_like(item.value()));
   const std::string last = state.back().key();
   file[last] = file[last].to_sparse();
-  expect_words(text_of<ValueError>([&] { net->load_state_dict(file); }), {"layout of", last.c_str(), "sparse"});
+  expect_words(text_of<ValueError>([&] { net->load_state_dict(file); }),
+               {"layout of", last.c_str(), "sparse"});
   std::size_t i = 0;
-  for (const auto& item : net->state_dict()) EXPECT_TRUE(equal(item.value(), before[i++])) << item.key();
+  for (const auto& item : net->state_dict())
+    EXPECT_TRUE(equal(item.value(), before[i++])) << item.key();
 }
 
 TEST(AlphaDropout, KeepsMeanAndVariance) {
   manual_seed(1);
   const Tensor x = randn({1000000});
   for (double p : {0.1, 0.5, 0.8}) {
-    const Tensor y = alpha_dropout(x, p, true), z = feature_alpha_dropout(x.view({1000, 1000}).unsqueeze(2), p, true);
+    const Tensor y = alpha_dropout(x, p, true),
+                 z = feature_alpha_dropout(x.view({1000, 1000}).unsqueeze(2), p, true);
     EXPECT_NEAR(y.mean().item<double>(), 0, 0.01) << p;
     EXPECT_NEAR(y.var().item<double>(), 1, 0.02) << p;
     EXPECT_NEAR(z.mean().item<double>(), 0, 0.01) << p;

@@ -43,13 +43,16 @@ TENON_MODULE(Net);
 
 TEST(Module, NamesInOrderOfRegistration) {
   Net net;
-  const std::vector<std::string> names = {"scale",           "block.fc.weight", "block.fc.bias", "block.norm.weight",
+  const std::vector<std::string> names = {"scale",           "block.fc.weight",
+                                          "block.fc.bias",   "block.norm.weight",
                                           "block.norm.bias", "out.weight"};
   EXPECT_EQ(net->named_parameters().keys(), names);
   EXPECT_EQ(net->named_parameters(false).keys(), std::vector<std::string>{"scale"});
-  EXPECT_EQ(net->named_buffers().keys(), (std::vector<std::string>{"block.norm.running_mean", "block.norm.running_var",
-                                                                   "block.norm.num_batches_tracked"}));
-  EXPECT_EQ(net->named_modules().keys(), (std::vector<std::string>{"", "block", "block.fc", "block.norm", "out"}));
+  EXPECT_EQ(net->named_buffers().keys(),
+            (std::vector<std::string>{"block.norm.running_mean", "block.norm.running_var",
+                                      "block.norm.num_batches_tracked"}));
+  EXPECT_EQ(net->named_modules().keys(),
+            (std::vector<std::string>{"", "block", "block.fc", "block.norm", "out"}));
   EXPECT_EQ(net->children().size(), 2u);
   EXPECT_EQ(net->modules(false).size(), 4u);
 }
@@ -156,7 +159,8 @@ TEST(Module, LoadReportsAllFaultsAtOnce) {
   }
   given.insert("extra", ones({1}));
   const std::string text = test::text_of([&] { net->load_state_dict(given); });
-  expect_words(text, {"NetImpl", "missing", "scale", "unexpected", "extra", "shape of out.weight", "[2, 4]", "[3, 4]"});
+  expect_words(text, {"NetImpl", "missing", "scale", "unexpected", "extra", "shape of out.weight",
+                      "[2, 4]", "[3, 4]"});
   EXPECT_TRUE(equal(net->out->weight, before));
   net->load_state_dict(given, false);
   EXPECT_TRUE(equal(net->block->fc->bias, given["block.fc.bias"]));
@@ -167,12 +171,14 @@ TEST(Module, SavesAndLoads) {
   std::stringstream file;
   save(a, file);
   load(b, file);
-  for (const auto& item : a->state_dict()) EXPECT_TRUE(equal(item.value(), b->state_dict()[item.key()])) << item.key();
+  for (const auto& item : a->state_dict())
+    EXPECT_TRUE(equal(item.value(), b->state_dict()[item.key()])) << item.key();
 }
 
 TEST(Module, Prints) {
   std::ostringstream out;
-  nn::Sequential net(nn::Conv2d(nn::Conv2dOptions(1, 2, 3).padding(1)), nn::ReLU(), nn::Dropout(0.25));
+  nn::Sequential net(nn::Conv2d(nn::Conv2dOptions(1, 2, 3).padding(1)), nn::ReLU(),
+                     nn::Dropout(0.25));
   out << net;
   EXPECT_EQ(out.str(),
             "tenon::nn::Sequential(\n"
@@ -192,7 +198,10 @@ TEST(Containers, SequentialAndAnyModule) {
   nn::AnyModule any(nn::Bilinear(2, 3, 4));
   EXPECT_EQ(any.forward(ones({1, 2}), ones({1, 3})).sizes(), (std::vector<int64_t>{1, 4}));
   expect_words(test::text_of([&] { any.forward(ones({1, 2})); }), {"takes 2 arguments"});
-  expect_words(test::text_of([&] { any.forward(ones({1, 2}), 3); }), {"argument #1", "Tensor", "int"});
+  expect_words(test::text_of([&] {
+                 any.forward(ones({1, 2}), 3);
+               }),
+               {"argument #1", "Tensor", "int"});
   expect_words(test::text_of([&] { any.get<nn::LinearImpl>(); }), {"LinearImpl", "BilinearImpl"});
   nn::Sequential up(nn::ConvTranspose2d(1, 1, 2));  // its output_size may be left out
   EXPECT_EQ(up->forward(ones({1, 1, 2, 2})).size(3), 3);
@@ -206,43 +215,62 @@ TEST(Containers, SequentialAndAnyModule) {
 }
 
 TEST(Layers, RefuseBadInput) {
-  expect_words(test::text_of([] { nn::Dropout d(1.5); }), {"dropout probability", "within 0 and 1", "1.5"});
-  expect_words(test::text_of([] { nn::BatchNorm1d(3)->forward(ones({1, 3})); }), {"more than one value per channel"});
-  expect_words(test::text_of([] { nn::BatchNorm2d(3)->forward(ones({2, 3})); }), {"expected 4-D", "got 2-D"});
-  expect_words(test::text_of([] { nn::Conv2d(nn::Conv2dOptions(3, 4, 2).groups(2)); }), {"groups=2"});
+  expect_words(test::text_of([] { nn::Dropout d(1.5); }),
+               {"dropout probability", "within 0 and 1", "1.5"});
+  expect_words(test::text_of([] {
+                 nn::BatchNorm1d(3)->forward(ones({1, 3}));
+               }),
+               {"more than one value per channel"});
+  expect_words(test::text_of([] {
+                 nn::BatchNorm2d(3)->forward(ones({2, 3}));
+               }),
+               {"expected 4-D", "got 2-D"});
+  expect_words(test::text_of([] { nn::Conv2d(nn::Conv2dOptions(3, 4, 2).groups(2)); }),
+               {"groups=2"});
   const auto words = {"'same'", "stride of 1"};
-  expect_words(test::text_of<ValueError>([] { nn::Conv1d(nn::Conv1dOptions(3, 4, 2).padding(kSame).stride(2)); }),
+  expect_words(test::text_of<ValueError>(
+                   [] { nn::Conv1d(nn::Conv1dOptions(3, 4, 2).padding(kSame).stride(2)); }),
                words);
   expect_words(test::text_of<ValueError>([] {
                  nn::Conv2d(nn::Conv2dOptions(3, 4, 2).padding(kSame).stride({1, 2}));
                }),
                words);
-  expect_words(test::text_of<ValueError>([] { nn::Conv3d(nn::Conv3dOptions(3, 4, 2).padding(kSame).stride(2)); }),
+  expect_words(test::text_of<ValueError>(
+                   [] { nn::Conv3d(nn::Conv3dOptions(3, 4, 2).padding(kSame).stride(2)); }),
                words);
   nn::Conv2d(nn::Conv2dOptions(3, 4, 2).padding(kSame));
   nn::Conv2d(nn::Conv2dOptions(3, 4, 2).padding(kValid).stride(2));
-  expect_words(test::text_of<ValueError>([] { nn::MultiMarginLoss(nn::MultiMarginLossOptions().p(3)); }), {"p", "3"});
+  expect_words(
+      test::text_of<ValueError>([] { nn::MultiMarginLoss(nn::MultiMarginLossOptions().p(3)); }),
+      {"p", "3"});
   expect_words(test::text_of<ValueError>([] {
                  nn::MultiMarginLoss(nn::MultiMarginLossOptions().weight(ones({2, 2})));
                }),
                {"weight", "[2, 2]"});
-  expect_words(test::text_of<ValueError>([] { nn::GRU(nn::GRUOptions(3, 0)); }), {"hidden_size", "0"});
+  expect_words(test::text_of<ValueError>([] { nn::GRU(nn::GRUOptions(3, 0)); }),
+               {"hidden_size", "0"});
   for (bool training : {true, false}) {
-    nn::RReLU odd(nn::RReLUOptions().lower(0.5).upper(0.1)), wide(nn::RReLUOptions().upper(INFINITY));
+    nn::RReLU odd(nn::RReLUOptions().lower(0.5).upper(0.1)),
+        wide(nn::RReLUOptions().upper(INFINITY));
     odd->train(training);
     wide->train(training);
-    expect_words(test::text_of<ValueError>([&] { odd->forward(ones({2})); }), {"lower=0.5", "upper=0.1"});
+    expect_words(test::text_of<ValueError>([&] { odd->forward(ones({2})); }),
+                 {"lower=0.5", "upper=0.1"});
     expect_words(test::text_of<ValueError>([&] { wide->forward(ones({2})); }), {"finite"});
   }
   for (double min_val : {0.42, 0.43, double{NAN}}) {
-    expect_words(test::text_of<ValueError>([&] { nn::Hardtanh(nn::HardtanhOptions().min_val(min_val).max_val(0.42)); }),
+    expect_words(test::text_of<ValueError>(
+                     [&] { nn::Hardtanh(nn::HardtanhOptions().min_val(min_val).max_val(0.42)); }),
                  {"Hardtanh", "max_val=0.42", "min_val="});
   }
   expect_words(test::text_of([] {
                  nn::Conv2d(nn::Conv2dOptions(1, 1, 1).padding(-1))->forward(ones({1, 1, 2, 2}));
                }),
                {"negative padding"});
-  expect_words(test::text_of([] { nn::functional::nll_loss(zeros({2, 3}), zeros({3}, kInt64)); }), {"batch size"});
+  expect_words(test::text_of([] {
+                 nn::functional::nll_loss(zeros({2, 3}), zeros({3}, kInt64));
+               }),
+               {"batch size"});
 }
 
 TEST(Layers, DropoutKeepsTheRest) {

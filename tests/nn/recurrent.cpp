@@ -25,7 +25,9 @@ void share(Cell& cell, Layers& layers) {
   for (const auto& p : cell->named_parameters()) p.value().copy_(from[p.key() + "_l0"]);
 }
 
-Tensor leaf(IntArrayRef sizes) { return randn(sizes, TensorOptions().dtype(kDouble)).set_requires_grad(true); }
+Tensor leaf(IntArrayRef sizes) {
+  return randn(sizes, TensorOptions().dtype(kDouble)).set_requires_grad(true);
+}
 
 }  // namespace
 
@@ -74,14 +76,16 @@ TEST(Recurrent, Gradients) {
   };
   check(
       [](const Inputs& v) {
-        const auto [y, h, c] =
-            lstm(v[0], {v[1], v[2]}, {v[3], v[4], v[5], v[3], v[4], v[5]}, false, 1, 0, true, true, false);
+        const auto [y, h, c] = lstm(v[0], {v[1], v[2]}, {v[3], v[4], v[5], v[3], v[4], v[5]}, false,
+                                    1, 0, true, true, false);
         return Inputs{y, h, c};
       },
-      {leaf({2, 1, 2}), leaf({2, 1, 1}), leaf({2, 1, 2}), leaf({8, 2}), leaf({8, 1}), leaf({1, 2})});
+      {leaf({2, 1, 2}), leaf({2, 1, 1}), leaf({2, 1, 2}), leaf({8, 2}), leaf({8, 1}),
+       leaf({1, 2})});
   check(
       [](const Inputs& v) {
-        const auto [y, h] = gru(v[0], v[1], {v[2], v[3], v[4], v[4]}, true, 1, 0, true, false, true);
+        const auto [y, h] =
+            gru(v[0], v[1], {v[2], v[3], v[4], v[4]}, true, 1, 0, true, false, true);
         return Inputs{y, h};
       },
       {leaf({1, 2, 2}), leaf({1, 1, 2}), leaf({6, 2}), leaf({6, 2}), leaf({6})});
@@ -115,11 +119,13 @@ TEST(Recurrent, Texts) {
   std::ostringstream text;
   text << lstm << nn::RNNCell(nn::RNNCellOptions(3, 4).nonlinearity(kReLU));
   EXPECT_EQ(text.str(),
-            "tenon::nn::LSTM(input_size=3, hidden_size=4, num_layers=1, bias=false, batch_first=false, dropout=0, "
+            "tenon::nn::LSTM(input_size=3, hidden_size=4, num_layers=1, bias=false, "
+            "batch_first=false, dropout=0, "
             "bidirectional=false, proj_size=2)tenon::nn::RNNCell(3, 4, nonlinearity=kReLU)");
   nn::GRU gru(3, 4);
   EXPECT_TEXT(gru(ones({2, 2, 5})), "Expected 3, got 5");
-  EXPECT_TEXT(gru(ones({2, 2, 3}), ones({1, 3, 4})), "Expected hidden size [1, 2, 4], got [1, 3, 4]");
+  EXPECT_TEXT(gru(ones({2, 2, 3}), ones({1, 3, 4})),
+              "Expected hidden size [1, 2, 4], got [1, 3, 4]");
   EXPECT_TEXT(nn::RNNCell(3, 4)(ones({2, 5})), "inconsistent input_size");
   EXPECT_THROW(nn::LSTM(nn::LSTMOptions(3, 4).proj_size(4)), ValueError);
 }

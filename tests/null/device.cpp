@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A block is a small record; its handle is that record's number, not an address. Copies check their range and move
-// nothing; what comes back to the host is zeros.
+// A block is a small record; its handle is that record's number, not an address. Copies check their
+// range and move nothing; what comes back to the host is zeros.
 #include "device.h"
 
 #include <cstring>
@@ -69,8 +69,8 @@ void release(void*, int32_t, void* handle, uint64_t, tn_stream*) {
   if (b.bytes.erase(reinterpret_cast<uintptr_t>(handle)) == 0) ++counts().faults;
 }
 
-tn_status copy(void*, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device, const void* src,
-               uint64_t src_offset, uint64_t bytes, tn_stream*) {
+tn_status copy(void*, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device,
+               const void* src, uint64_t src_offset, uint64_t bytes, tn_stream*) {
   ++counts().copies;
   if (src_device.type != TN_CPU && !inside(src, src_offset, bytes)) return fault();
   if (dst_device.type != TN_CPU) return inside(dst, dst_offset, bytes) ? TN_OK : fault();

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// bfloat16 products are oneDNN's where the processor offers them, and what a virtual machine offers may be a SIGILL. So
-// they run in a process of their own, large enough to use them, and are compared with float products there.
+// bfloat16 products are oneDNN's where the processor offers them, and what a virtual machine offers
+// may be a SIGILL. So they run in a process of their own, large enough to use them, and are
+// compared with float products there.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -30,7 +31,8 @@ bool near(const char* name, const Tensor& given, const Tensor& expected) {
 bool agrees(const char* name, const Product& f, const Tensor& x, const Tensor& w, const Tensor& b) {
   const auto run = [&](ScalarType t) {
     std::vector<Tensor> leaves;
-    for (const Tensor& v : {x, w, b}) leaves.push_back(v.to(kBFloat16).to(t).detach().set_requires_grad(true));
+    for (const Tensor& v : {x, w, b})
+      leaves.push_back(v.to(kBFloat16).to(t).detach().set_requires_grad(true));
     const Tensor y = f(leaves[0], leaves[1], leaves[2]);
     y.backward(ones(y.sizes(), TensorOptions().dtype(t)));
     return std::vector<Tensor>{y.detach(), leaves[0].grad(), leaves[1].grad()};
@@ -42,9 +44,15 @@ bool agrees(const char* name, const Product& f, const Tensor& x, const Tensor& w
 }
 
 bool all_products() {
-  const auto mm_only = [](const Tensor& x, const Tensor& w, const Tensor& b) { return mm(x, w) + b; };
-  const auto affine = [](const Tensor& x, const Tensor& w, const Tensor& b) { return linear(x, w, b); };
-  const auto conv = [](const Tensor& x, const Tensor& w, const Tensor& b) { return conv2d(x, w, b, {1}, {1}); };
+  const auto mm_only = [](const Tensor& x, const Tensor& w, const Tensor& b) {
+    return mm(x, w) + b;
+  };
+  const auto affine = [](const Tensor& x, const Tensor& w, const Tensor& b) {
+    return linear(x, w, b);
+  };
+  const auto conv = [](const Tensor& x, const Tensor& w, const Tensor& b) {
+    return conv2d(x, w, b, {1}, {1});
+  };
   bool ok = agrees("mm", mm_only, randn({160, 192}), randn({192, 136}), randn({136}));
   ok = agrees("linear", affine, randn({160, 192}), randn({136, 192}), randn({136})) && ok;
   ok = agrees("conv2d", conv, randn({4, 16, 20, 20}), randn({32, 16, 3, 3}), randn({32})) && ok;

@@ -10,7 +10,8 @@
 namespace tenon {
 namespace {
 
-const ScalarType kAll[] = {kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kFloat16, kBFloat16, kFloat32, kFloat64};
+const ScalarType kAll[] = {kBool,  kUInt8,   kInt8,     kInt16,   kInt32,
+                           kInt64, kFloat16, kBFloat16, kFloat32, kFloat64};
 
 TEST(Copies, EveryPairOfDtypes) {
   for (ScalarType from : kAll) {
@@ -19,7 +20,8 @@ TEST(Copies, EveryPairOfDtypes) {
       ASSERT_EQ(y.scalar_type(), to);
       for (int64_t i = 0; i < 3; ++i) {
         int64_t expected = from == kBool || to == kBool ? i != 0 : i;
-        EXPECT_EQ(y.select(0, i).item().to<int64_t>(), expected) << dtype_name(from) << " to " << dtype_name(to);
+        EXPECT_EQ(y.select(0, i).item().to<int64_t>(), expected)
+            << dtype_name(from) << " to " << dtype_name(to);
       }
     }
   }
@@ -36,7 +38,8 @@ TEST(Copies, TransposedInTiles) {
         ASSERT_TRUE(equal(y, x.transpose(1, 2))) << dtype_name(t) << ' ' << rows << ' ' << columns;
         ASSERT_TRUE(equal(y.transpose(1, 2).contiguous(), x));
         for (int64_t i = 0; i < rows; i += 7) {
-          ASSERT_EQ(y.select(0, 1).select(0, 1).select(0, i).item().toLong(), (rows * columns + i * columns + 1) % 120);
+          ASSERT_EQ(y.select(0, 1).select(0, 1).select(0, i).item().toLong(),
+                    (rows * columns + i * columns + 1) % 120);
         }
       }
     }

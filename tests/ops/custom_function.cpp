@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What the backward of a program's own function may return: what is an error (their count, a shape, a device), and
-// what is corrected.
+// What the backward of a program's own function may return: what is an error (their count, a shape,
+// a device), and what is corrected.
 #include <gtest/gtest.h>
 
 #include "tenon/autograd.h"
@@ -19,7 +19,9 @@ using test::expect_words;
 // Multiplies, and returns whatever the test put here as gradients.
 struct Given : autograd::Function<Given> {
   static inline variable_list grads;
-  static Tensor forward(AutogradContext*, Tensor a, double factor, Tensor b) { return (a + b) * factor; }
+  static Tensor forward(AutogradContext*, Tensor a, double factor, Tensor b) {
+    return (a + b) * factor;
+  }
   static variable_list backward(AutogradContext*, variable_list) { return grads; }
 };
 
@@ -39,7 +41,8 @@ TEST(CustomFunction, RefusesAWrongNumber) {
   expect_words(message({ones({2, 3})}), {"Given backward returned 1 gradients, expected 3"});
   const variable_list four = {ones({2, 3}), Tensor(), ones({3}), ones({3})};
   expect_words(message(four), {"returned 4 gradients, expected 3"});
-  expect_words(message({ones({2, 3}), ones({1}), ones({3})}), {"at 1: that argument is not a tensor"});
+  expect_words(message({ones({2, 3}), ones({1}), ones({3})}),
+               {"at 1: that argument is not a tensor"});
 }
 
 TEST(CustomFunction, SumsAndCastsWhatFits) {
@@ -58,7 +61,8 @@ TEST(CustomFunction, SumsAndCastsWhatFits) {
 // Doubles its second argument in place, and returns what the test asks for.
 struct Doubled : autograd::Function<Doubled> {
   enum What { kItself, kTwice, kAnother };
-  static variable_list forward(AutogradContext* ctx, const Tensor& factor, const Tensor& x, What what) {
+  static variable_list forward(AutogradContext* ctx, const Tensor& factor, const Tensor& x,
+                               What what) {
     ctx->save_for_backward({factor});
     x.data_ptr<float>()[0] *= 2;  // a write that no operator counts
     ctx->mark_dirty({x});
@@ -71,7 +75,8 @@ struct Doubled : autograd::Function<Doubled> {
 };
 
 TEST(CustomFunction, CountsItsWrites) {
-  Tensor f = tensor(3., TensorOptions(kFloat)).requires_grad_(), x = ones({2}), y = ones({2}).requires_grad_() * 1;
+  Tensor f = tensor(3., TensorOptions(kFloat)).requires_grad_(), x = ones({2}),
+         y = ones({2}).requires_grad_() * 1;
   for (const Tensor& t : {x, y}) {
     const int64_t before = t._version();
     Doubled::apply(f, t, Doubled::kItself);
@@ -94,10 +99,12 @@ TEST(CustomFunction, WritesThroughAViewWhateverArgumentItIs) {
 
 TEST(CustomFunction, RefusesWritesThatCannotBeRecorded) {
   const Tensor f = tensor(3., TensorOptions(kFloat)), leaf = ones({2}).requires_grad_();
-  expect_words(test::text_of([&] { Doubled::apply(f, leaf, Doubled::kItself); }), {"Doubled", "mark_dirty", "a leaf"});
+  expect_words(test::text_of([&] { Doubled::apply(f, leaf, Doubled::kItself); }),
+               {"Doubled", "mark_dirty", "a leaf"});
   expect_words(test::text_of([&] { Doubled::apply(f, leaf.slice(0, 0, 1, 1), Doubled::kItself); }),
                {"mark_dirty", "a view of a leaf"});
-  expect_words(test::text_of([&] { Doubled::apply(f, leaf * 1, Doubled::kAnother); }), {"mark_dirty", "return"});
+  expect_words(test::text_of([&] { Doubled::apply(f, leaf * 1, Doubled::kAnother); }),
+               {"mark_dirty", "return"});
   const Tensor base = leaf * 1;
   expect_words(test::text_of([&] { Doubled::apply(f, base.slice(0, 0, 1, 1), Doubled::kTwice); }),
                {"mark_dirty", "a view", "one tensor, not 2"});

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// einsum against loops over its letters, its gradients and texts; tensordot, vector products, norms of linalg.
+// einsum against loops over its letters, its gradients and texts; tensordot, vector products, norms
+// of linalg.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -14,7 +15,9 @@ using Inputs = std::vector<Tensor>;
 
 namespace {
 
-Tensor leaf(IntArrayRef sizes) { return randn(sizes, TensorOptions().dtype(kDouble)).set_requires_grad(true); }
+Tensor leaf(IntArrayRef sizes) {
+  return randn(sizes, TensorOptions().dtype(kDouble)).set_requires_grad(true);
+}
 
 void check(const autograd::GradcheckFunction& f, const Inputs& inputs) {
   EXPECT_TRUE(autograd::gradcheck(f, inputs));
@@ -24,10 +27,12 @@ void check(const autograd::GradcheckFunction& f, const Inputs& inputs) {
 #define EXPECT_TEXT(call, words) test::expect_words(test::text_of([&] { call; }), {words})
 
 // The sum over all values of all letters, one product after the other.
-Tensor by_loops(const std::vector<std::string>& in, const std::string& out, const Inputs& operands) {
+Tensor by_loops(const std::vector<std::string>& in, const std::string& out,
+                const Inputs& operands) {
   std::map<char, int64_t> size, at;
   for (std::size_t i = 0; i < in.size(); ++i) {
-    for (std::size_t d = 0; d < in[i].size(); ++d) size[in[i][d]] = operands[i].size(static_cast<int64_t>(d));
+    for (std::size_t d = 0; d < in[i].size(); ++d)
+      size[in[i][d]] = operands[i].size(static_cast<int64_t>(d));
   }
   int64_t total = 1;
   for (const auto& [letter, n] : size) total *= n;
@@ -45,7 +50,8 @@ Tensor by_loops(const std::vector<std::string>& in, const std::string& out, cons
       return t;
     };
     double product = 1;
-    for (std::size_t i = 0; i < in.size(); ++i) product *= element(operands[i], in[i]).item<double>();
+    for (std::size_t i = 0; i < in.size(); ++i)
+      product *= element(operands[i], in[i]).item<double>();
     element(result, out).add_(product);
   }
   return result;
@@ -70,9 +76,11 @@ TEST(Einsum, AgreesWithLoops) {
         }
         operands.push_back(randn(shape, TensorOptions().dtype(kDouble)));
       }
-      const std::string outputs[] = {"", seen, std::string(seen.rbegin(), seen.rend()), seen.substr(0, 1)};
+      const std::string outputs[] = {"", seen, std::string(seen.rbegin(), seen.rend()),
+                                     seen.substr(0, 1)};
       for (const std::string& out : outputs) {
-        const Tensor got = einsum(l + "," + r + "->" + out, operands), want = by_loops({l, r}, out, operands);
+        const Tensor got = einsum(l + "," + r + "->" + out, operands),
+                     want = by_loops({l, r}, out, operands);
         ASSERT_EQ(got.sizes(), want.sizes()) << l << "," << r << "->" << out;
         EXPECT_TRUE(allclose(got, want)) << l << "," << r << "->" << out;
         ++equations;
@@ -90,11 +98,13 @@ TEST(Einsum, ImplicitOutputsEllipsesAndPaths) {
   EXPECT_EQ(einsum("...,...", {a, randn({1, 4})}).sizes(), a.sizes());
   EXPECT_TRUE(equal(einsum("ii", {ones({3, 3})}), tensor(3.F)));
   const Tensor chain = einsum("xij,jk,kl->xil", {a, b, c});
-  EXPECT_TRUE(allclose(einsum("xij,jk,kl->xil", {a, b, c}, IntArrayRef({1, 2, 0, 1})), chain, 1e-4, 1e-5));
+  EXPECT_TRUE(
+      allclose(einsum("xij,jk,kl->xil", {a, b, c}, IntArrayRef({1, 2, 0, 1})), chain, 1e-4, 1e-5));
 }
 
 TEST(Einsum, Gradients) {
-  check([](const Inputs& v) { return Inputs{einsum("aij,jk->aik", v)}; }, {leaf({2, 2, 3}), leaf({3, 2})});
+  check([](const Inputs& v) { return Inputs{einsum("aij,jk->aik", v)}; },
+        {leaf({2, 2, 3}), leaf({3, 2})});
   check([](const Inputs& v) { return Inputs{einsum("ii,i->", v)}; }, {leaf({3, 3}), leaf({3})});
   check(
       [](const Inputs& v) {
@@ -123,7 +133,8 @@ TEST(Linalg, Gradients) {
       },
       {leaf({2, 2, 3})});
   check([](const Inputs& v) { return Inputs{renorm(v[0], 2, 0, 0.5)}; }, {leaf({3, 4})});
-  check([](const Inputs& v) { return Inputs{linalg_vector_norm(v[0], 3, IntArrayRef({0}))}; }, {leaf({3, 2})});
+  check([](const Inputs& v) { return Inputs{linalg_vector_norm(v[0], 3, IntArrayRef({0}))}; },
+        {leaf({3, 2})});
 }
 
 TEST(Linalg, SaysWhatItLacks) {
@@ -145,7 +156,8 @@ TEST(Linalg, SaysWhatItLacks) {
 TEST(Statistics, Gradients) {
   const Tensor q = tensor({0.1, 0.6}).to(kDouble);
   for (const char* how : {"linear", "lower", "midpoint"}) {
-    check([=](const Inputs& v) { return Inputs{quantile(v[0], q, 1, false, how)}; }, {leaf({2, 5})});
+    check([=](const Inputs& v) { return Inputs{quantile(v[0], q, 1, false, how)}; },
+          {leaf({2, 5})});
   }
   check([](const Inputs& v) { return Inputs{quantile(v[0], v[1], std::nullopt, true)}; },
         {leaf({7}), tensor({0.3}).to(kDouble).set_requires_grad(true)});
@@ -159,7 +171,8 @@ TEST(Statistics, Gradients) {
       [](const Inputs& v) {
         return Inputs{igamma(v[0], v[1]), igammac(v[0], v[1])};
       },
-      {tensor({0.5, 2., 9.}).to(kDouble), tensor({0.7, 3., 5.}).to(kDouble).set_requires_grad(true)});
+      {tensor({0.5, 2., 9.}).to(kDouble),
+       tensor({0.7, 3., 5.}).to(kDouble).set_requires_grad(true)});
 }
 
 TEST(Statistics, RefusesADerivativeThatItLacks) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Results that an intermediate step must not lose: to overflow, to a rounding in 16 bits, or to what NaN and infinities
-// do. The expected numbers are libtorch's or mpmath's.
+// Results that an intermediate step must not lose: to overflow, to a rounding in 16 bits, or to
+// what NaN and infinities do. The expected numbers are libtorch's or mpmath's.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -36,7 +36,8 @@ void expect_values(const Tensor& t, const std::vector<double>& expected) {
   ASSERT_EQ(x.numel(), static_cast<int64_t>(expected.size()));
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double got = x.data_ptr<double>()[i];
-    EXPECT_TRUE(got == expected[i] || (got != got && expected[i] != expected[i])) << "at " << i << ": " << got;
+    EXPECT_TRUE(got == expected[i] || (got != got && expected[i] != expected[i]))
+        << "at " << i << ": " << got;
   }
 }
 
@@ -46,7 +47,8 @@ TEST(EndsOfRange, BatchNormDoesNotHideInfinities) {
   for (ScalarType t : {kFloat, kDouble, kHalf}) {
     Tensor mean = zeros({2}, t), var = ones({2}, t);
     const Tensor x = tensor({kInf, 1., 1., 1., 2., 1.}).reshape({3, 2}).to(t);
-    const auto [out, save_mean, save_rstd] = native_batch_norm(x, {}, {}, mean, var, true, 0.1, 1e-5);
+    const auto [out, save_mean, save_rstd] =
+        native_batch_norm(x, {}, {}, mean, var, true, 0.1, 1e-5);
     EXPECT_TRUE(out.select(1, 0).isnan().all().item<bool>());
     EXPECT_TRUE(save_rstd[0].isnan().item<bool>());
     EXPECT_TRUE(var[0].isnan().item<bool>());
@@ -58,7 +60,8 @@ TEST(EndsOfRange, BatchNormDoesNotHideInfinities) {
 TEST(EndsOfRange, DigammaOfSmallNegativeNumbers) {
   for (double x : {-1e-20, -1e-16, -1e-15}) {
     expect_all_near(digamma(many(x, kDouble)), -1 / x, 1e-15);
-    expect_all_near(digamma(many(x, kFloat)), -1 / static_cast<double>(static_cast<float>(x)), 1e-7);
+    expect_all_near(digamma(many(x, kFloat)), -1 / static_cast<double>(static_cast<float>(x)),
+                    1e-7);
   }
   expect_all_near(digamma(many(-1e-8, kDouble)), 99999999.42278433, 1e-15);
 }
@@ -143,12 +146,14 @@ TEST(EndsOfRange, StandardDeviationsAreRoundedOnce) {
 
 // Each would overflow in 16 bits between two steps, or lose its digits.
 TEST(EndsOfRange, SixteenBitsAreRoundedOnce) {
-  const Tensor x = tensor({300., 299.}).to(kHalf), zero = zeros({2}, kHalf), big = tensor({60000., 60000.}).to(kHalf);
+  const Tensor x = tensor({300., 299.}).to(kHalf), zero = zeros({2}, kHalf),
+               big = tensor({60000., 60000.}).to(kHalf);
   EXPECT_EQ(mse_loss(tensor({300., 0.}).to(kHalf), zero).item<float>(), 44992.F);
   const Tensor logits = full({64, 4}, 1000., kHalf), certain = zeros({64, 4}, kHalf);
   logits.select(1, 0).fill_(0);
   certain.select(1, 0).fill_(1);
-  EXPECT_EQ(cross_entropy_loss(logits, certain).item<float>(), 1001.F);  // their sum is not a float16
+  EXPECT_EQ(cross_entropy_loss(logits, certain).item<float>(),
+            1001.F);  // their sum is not a float16
   EXPECT_EQ(addr(zeros({2, 2}, kHalf), x, x, 1, 0.125)[0][0].item<float>(), 11248.F);
   EXPECT_EQ(dist(x, zero, 2).item<float>(), 423.5F);
   EXPECT_EQ(cosine_similarity(x, x, 0).item<float>(), 1.F);
@@ -160,8 +165,8 @@ TEST(EndsOfRange, SixteenBitsAreRoundedOnce) {
                 .item<float>(),
             0);
   EXPECT_EQ(logaddexp2(big, big)[0].item<float>(), 60000.F);
-  for (const Tensor& t :
-       {mse_loss(x, zero), dist(x, zero, 2), logsumexp(x, {0}), logit(zero), sinc(x), mvlgamma(x, 2)}) {
+  for (const Tensor& t : {mse_loss(x, zero), dist(x, zero, 2), logsumexp(x, {0}), logit(zero),
+                          sinc(x), mvlgamma(x, 2)}) {
     EXPECT_EQ(t.scalar_type(), kHalf);
   }
 }
@@ -180,7 +185,8 @@ TEST(EndsOfRange, DtypesOfMixedLosses) {
   EXPECT_EQ(logaddexp2(h, b).scalar_type(), kFloat);
   EXPECT_EQ(ldexp(h, tensor({1, 2})).scalar_type(), kHalf);
   EXPECT_EQ(ldexp(h, b).scalar_type(), kFloat);
-  EXPECT_EQ(ldexp(full({}, 1e-300, kDouble), tensor(1500)).item<double>(), std::ldexp(1e-300, 1500));
+  EXPECT_EQ(ldexp(full({}, 1e-300, kDouble), tensor(1500)).item<double>(),
+            std::ldexp(1e-300, 1500));
   EXPECT_EQ(ldexp(full({}, 0.), tensor(1 << 30)).item<double>(), 0);
   EXPECT_EQ(ldexp(full({}, 1.F), tensor(-149)).item<float>(), std::ldexp(1.F, -149));
 }
@@ -193,8 +199,10 @@ TEST(EndsOfRange, MaxPoolTakesTheLastNaN) {
     EXPECT_EQ(std::get<1>(adaptive_max_pool2d(x.to(t), {1, 1})).item<int64_t>(), 4);
   }
   const Tensor line = full({1, 1, 1, 64}, NAN, kFloat);
-  expect_values(std::get<1>(max_pool2d_with_indices(line, {1, 3}, {1, 1})).slice(-1, 0, 3), {2, 3, 4});
-  expect_values(std::get<1>(max_pool2d_with_indices(line, {1, 3}, {1, 2})).slice(-1, 0, 3), {2, 4, 6});
+  expect_values(std::get<1>(max_pool2d_with_indices(line, {1, 3}, {1, 1})).slice(-1, 0, 3),
+                {2, 3, 4});
+  expect_values(std::get<1>(max_pool2d_with_indices(line, {1, 3}, {1, 2})).slice(-1, 0, 3),
+                {2, 4, 6});
 }
 
 TEST(EndsOfRange, MediansThatAreNoneNameThemselves) {

@@ -54,7 +54,8 @@ TEST(Era04, ComparisonsGiveBytes) {
 TEST(Era04, ByteMasksWarnOnceOutside) {
   static int heard;
   heard = 0;
-  WarningHandler before = set_warning_handler([](const Warning& w) { heard += w.category == "deprecated"; });
+  WarningHandler before =
+      set_warning_handler([](const Warning& w) { heard += w.category == "deprecated"; });
   Tensor a = tensor({1., 2.}), mask = tensor({0, 1}, TensorOptions(kByte));
   {
     compat::Era04 era;
@@ -74,7 +75,8 @@ TEST(Era04, MixedDtypesAreRefused) {
   Tensor f = ones({2}), d = ones({2}, TensorOptions(kDouble)), n = ones({2}, TensorOptions(kLong));
   EXPECT_EQ((f + d).scalar_type(), kDouble);
   compat::Era04 era;
-  expect_words(text_of<TypeError>([&] { f + d; }), {"expected float32", "found float64", "argument 2", "'other'"});
+  expect_words(text_of<TypeError>([&] { f + d; }),
+               {"expected float32", "found float64", "argument 2", "'other'"});
   EXPECT_THROW(f * n, TypeError);
   EXPECT_THROW(f < d, TypeError);
   EXPECT_THROW(f.add_(d), TypeError);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Calls over uniform operands take the fast path (core/dispatch/fast_path.cpp), observed calls the slow path. Both must
-// agree.
+// Calls over uniform operands take the fast path (core/dispatch/fast_path.cpp), observed calls the
+// slow path. Both must agree.
 #include <gtest/gtest.h>
 
 #include "tenon/autograd.h"
@@ -32,12 +32,14 @@ Tensor make_operand(IntArrayRef sizes, ScalarType dtype, double start) {
 using Shapes = std::pair<std::vector<int64_t>, std::vector<int64_t>>;
 
 TEST(FastPath, AgreesWithTheSlowPath) {
-  const Shapes shapes[] = {{{4, 4}, {4, 4}}, {{4, 4}, {4}},       {{4}, {4, 4}},    {{3, 5, 7}, {5, 7}}, {{3, 5}, {}},
-                           {{}, {3, 5}},     {{4, 4}, {1, 4}},    {{4, 4}, {4, 1}}, {{4, 4}, {1}},       {{0, 4}, {4}},
-                           {{4, 0}, {0}},    {{300, 200}, {200}}, {{2, 1}, {1}},    {{1, 1, 4}, {4}},    {{7}, {7}}};
+  const Shapes shapes[] = {
+      {{4, 4}, {4, 4}}, {{4, 4}, {4}},       {{4}, {4, 4}},    {{3, 5, 7}, {5, 7}}, {{3, 5}, {}},
+      {{}, {3, 5}},     {{4, 4}, {1, 4}},    {{4, 4}, {4, 1}}, {{4, 4}, {1}},       {{0, 4}, {4}},
+      {{4, 0}, {0}},    {{300, 200}, {200}}, {{2, 1}, {1}},    {{1, 1, 4}, {4}},    {{7}, {7}}};
   for (ScalarType dtype : {kFloat, kDouble, kHalf, kBFloat16}) {
     for (const auto& [a, b] : shapes) {
-      const Tensor x = make_operand(a, dtype, -1), y = make_operand(b, dtype, 0.5), z = make_operand(a, dtype, 2);
+      const Tensor x = make_operand(a, dtype, -1), y = make_operand(b, dtype, 0.5),
+                   z = make_operand(a, dtype, 2);
       const auto agree = [&](auto&& f) {
         const Tensor is = f(), expected = run_slow_path(f);
         ASSERT_EQ(is.sizes(), expected.sizes());
@@ -65,7 +67,8 @@ TEST(FastPath, AnOperandThatIsWrittenIsReadFirst) {
 }
 
 TEST(FastPath, GradientsOfRepeatedOperandsAreSummed) {
-  Tensor x = make_operand({3, 4}, kDouble, 1).requires_grad_(), bias = make_operand({4}, kDouble, 1).requires_grad_();
+  Tensor x = make_operand({3, 4}, kDouble, 1).requires_grad_(),
+         bias = make_operand({4}, kDouble, 1).requires_grad_();
   (x * bias).sum().backward();
   EXPECT_TRUE(bias.grad().equal(x.detach().sum(0)));
   EXPECT_TRUE(x.grad().equal(bias.detach().expand({3, 4})));

@@ -25,7 +25,8 @@ struct Case {
 // Large enough that the pool shares each.
 std::vector<Case> cases() {
   manual_seed(1);
-  Tensor a = randn({600, 700}), b = randn({700, 500}), image = randn({8, 16, 40, 40}), filter = randn({32, 16, 3, 3});
+  Tensor a = randn({600, 700}), b = randn({700, 500}), image = randn({8, 16, 40, 40}),
+         filter = randn({32, 16, 3, 3});
   return {{"elementwise", [=] { return (a.exp() + a * 2).tanh(); }},
           {"mm", [=] { return a.mm(b); }},
           {"conv", [=] { return conv2d(image, filter); }},

@@ -57,9 +57,10 @@ TEST(Indexing, AMaskWithoutDimensionsIsAllOrNothing) {
     EXPECT_EQ(point.index({no}).sizes(), IntArrayRef({0}));
     // The operator itself has no dimension to put it in.
     const std::vector<std::optional<Tensor>> list = {no};
-    test::expect_words(
-        test::text_of<IndexError>([&] { x.index_put(ArrayRef<std::optional<Tensor>>(list), full({}, 1.0)); }),
-        {"index_put", "indices", "without dimensions"});
+    test::expect_words(test::text_of<IndexError>([&] {
+                         x.index_put(ArrayRef<std::optional<Tensor>>(list), full({}, 1.0));
+                       }),
+                       {"index_put", "indices", "without dimensions"});
     EXPECT_EQ(x.index(ArrayRef<std::optional<Tensor>>(list)).sizes(), IntArrayRef({0, 2, 3}));
   }
 }
@@ -69,10 +70,14 @@ TEST(Indexing, AnEmptyListIsRefused) {
   const ArrayRef<indexing::TensorIndex> none;
   const ArrayRef<std::optional<Tensor>> no_tensors;
   test::expect_words(test::text_of<IndexError>([&] { x.index(none); }), {"index: ", "empty list"});
-  test::expect_words(test::text_of<IndexError>([&] { x.index_put_(none, 3); }), {"index_put_: ", "empty list"});
-  test::expect_words(test::text_of<IndexError>([&] { x.index_put_(none, ones({2})); }), {"empty list"});
-  test::expect_words(test::text_of<IndexError>([&] { x.index(no_tensors); }), {"index", "empty list"});
-  test::expect_words(test::text_of<IndexError>([&] { x.index_put_(no_tensors, ones({2})); }), {"empty list"});
+  test::expect_words(test::text_of<IndexError>([&] { x.index_put_(none, 3); }),
+                     {"index_put_: ", "empty list"});
+  test::expect_words(test::text_of<IndexError>([&] { x.index_put_(none, ones({2})); }),
+                     {"empty list"});
+  test::expect_words(test::text_of<IndexError>([&] { x.index(no_tensors); }),
+                     {"index", "empty list"});
+  test::expect_words(test::text_of<IndexError>([&] { x.index_put_(no_tensors, ones({2})); }),
+                     {"empty list"});
   EXPECT_TRUE(equal(x, ones({2})));
 }
 
@@ -84,7 +89,8 @@ TEST(Indexing, MasksCoverTheirDimensions) {
   Tensor rows = tensor({true, false, true});
   EXPECT_TRUE(equal(x.index({rows, 1}), tensor({1, 9})));
   Tensor cube = arange(24).view({2, 3, 4});
-  EXPECT_TRUE(equal(cube.index({cube.select(2, 0).gt(10), tensor({1, 2, 3})}), tensor({13, 18, 23})));
+  EXPECT_TRUE(
+      equal(cube.index({cube.select(2, 0).gt(10), tensor({1, 2, 3})}), tensor({13, 18, 23})));
   test::expect_words(test::text_of<IndexError>([&] {
                        x.index({tensor({true, false})});
                      }),
@@ -114,9 +120,10 @@ TEST(Indexing, DuplicatesSum) {
   EXPECT_TRUE(equal(zeros({2}).index_add(0, at, ones({4}), 2), tensor({2., 6.})));
   // 4096 ones do not fit bfloat16 one by one; their sum does.
   Tensor many = zeros({4096}, TensorOptions(kLong));
-  EXPECT_EQ(
-      zeros({1}, TensorOptions(kBFloat16)).index_add(0, many, ones({4096}, TensorOptions(kBFloat16))).item<float>(),
-      4096);
+  EXPECT_EQ(zeros({1}, TensorOptions(kBFloat16))
+                .index_add(0, many, ones({4096}, TensorOptions(kBFloat16)))
+                .item<float>(),
+            4096);
 }
 
 // The values are libtorch's.
@@ -135,7 +142,8 @@ TEST(Indexing, ScatterAddsAndMultiplies) {
     expect(scatter_out(out, x, 1, at, 3, "multiply"), {9, 2, 3, 4, 45, 6});
   }
   const Tensor x = zeros({2, 3});
-  test::expect_words(test::text_of<ValueError>([&] { x.scatter(1, at, 1, "sum"); }), {"add or multiply", "'sum'"});
+  test::expect_words(test::text_of<ValueError>([&] { x.scatter(1, at, 1, "sum"); }),
+                     {"add or multiply", "'sum'"});
   EXPECT_THROW(x.scatter(1, at + 5, 1, "add"), IndexError);
 }
 
@@ -146,7 +154,8 @@ TEST(Indexing, SecondDerivatives) {
     Tensor g = autograd::grad({(y * y * y).sum()}, {x}, {}, true, true)[0];
     return autograd::grad({g.sum()}, {x})[0];
   };
-  Tensor counts = zeros({4, 1}, TensorOptions(kDouble)).index_add_(0, at, ones({3, 1}, TensorOptions(kDouble)));
+  Tensor counts =
+      zeros({4, 1}, TensorOptions(kDouble)).index_add_(0, at, ones({3, 1}, TensorOptions(kDouble)));
   Tensor expected = (6 * x * counts).detach();
   EXPECT_TRUE(allclose(twice(x.index_select(0, at)), expected));
   EXPECT_TRUE(allclose(twice(x.index({at})), expected));

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Inference tensors, and what may be written: writes to them are not counted, so they take no part in a recording.
+// Inference tensors, and what may be written: writes to them are not counted, so they take no part
+// in a recording.
 #include <gtest/gtest.h>
 
 #include "tenon/autograd.h"
@@ -41,7 +42,8 @@ struct Product : autograd::Function<Product> {
     ctx->save_for_backward({y});
     return x * y;
   }
-  static autograd::variable_list backward(autograd::AutogradContext* ctx, const autograd::variable_list& g) {
+  static autograd::variable_list backward(autograd::AutogradContext* ctx,
+                                          const autograd::variable_list& g) {
     return {g[0] * ctx->get_saved_variables()[0], Tensor()};
   }
 };
@@ -57,7 +59,8 @@ TEST(Inference, TensorsAreWrittenInInferenceModeAlone) {
   expect_words(text_of([&] { s.copy_(zeros({3})); }), {"copy_", "inference tensor"});
   expect_words(text_of([&] { s.square_(); }), {"square_", "inference tensor"});
   expect_words(text_of([&] { s.index_put_({0}, 5); }), {"inference tensor"});
-  expect_words(text_of([&] { add_out(out, ones({3}), ones({3})); }), {"add.Tensor", "out", "inference tensor"});
+  expect_words(text_of([&] { add_out(out, ones({3}), ones({3})); }),
+               {"add.Tensor", "out", "inference tensor"});
   expect_words(text_of([&] { s.resize_({5}); }), {"resize_", "inference tensor"});
   expect_words(text_of([&] { s.unsqueeze_(0); }), {"unsqueeze_", "inference tensor"});
   {
@@ -141,10 +144,10 @@ TEST(InPlaceComparisons, HaveAGradientOfZero) {
     return autograd::grad({y.sum() + z.sum()}, {x})[0];
   };
   const Tensor wanted = tensor({0., 0., 1.}, TensorOptions(kFloat));
-  for (auto write :
-       {+[](const Tensor& t) { t.gt_(0); }, +[](const Tensor& t) { t.le_(t + 1); }, +[](const Tensor& t) { t.eq_(1); },
-        +[](const Tensor& t) { t.not_equal_(1); }, +[](const Tensor& t) { t.logical_not_(); },
-        +[](const Tensor& t) { t.logical_xor_(t.detach()); }}) {
+  for (auto write : {+[](const Tensor& t) { t.gt_(0); }, +[](const Tensor& t) { t.le_(t + 1); },
+                     +[](const Tensor& t) { t.eq_(1); }, +[](const Tensor& t) { t.not_equal_(1); },
+                     +[](const Tensor& t) { t.logical_not_(); },
+                     +[](const Tensor& t) { t.logical_xor_(t.detach()); }}) {
     EXPECT_TRUE(equal(gradient(write), wanted));
   }
 }

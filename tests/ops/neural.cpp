@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients, to the second order, of convolutions, pooling, norms, softmax and losses, and their error texts.
+// Gradients, to the second order, of convolutions, pooling, norms, softmax and losses, and their
+// error texts.
 #include <gtest/gtest.h>
 
 #include "tenon/autograd.h"
@@ -15,7 +16,9 @@ using Inputs = std::vector<Tensor>;
 
 namespace {
 
-Tensor leaf(IntArrayRef sizes) { return randn(sizes, TensorOptions().dtype(kDouble)).set_requires_grad(true); }
+Tensor leaf(IntArrayRef sizes) {
+  return randn(sizes, TensorOptions().dtype(kDouble)).set_requires_grad(true);
+}
 
 void check(const autograd::GradcheckFunction& f, const Inputs& inputs) {
   EXPECT_TRUE(gradcheck(f, inputs));
@@ -34,9 +37,11 @@ TEST(Convolution, Gradients) {
       {leaf({2, 3, 5, 5}), leaf({4, 3, 3, 2}), leaf({4})});
   check([](const Inputs& v) { return Inputs{conv1d(v[0], v[1], std::nullopt, {1}, {2}, {1}, 2)}; },
         {leaf({2, 4, 5}), leaf({6, 2, 3})});
-  check([](const Inputs& v) { return Inputs{conv_transpose2d(v[0], v[1], v[2], {2}, {1}, {1}, 2)}; },
-        {leaf({1, 4, 3, 3}), leaf({4, 1, 3, 3}), leaf({2})});
-  check([](const Inputs& v) { return Inputs{conv3d(v[0], v[1])}; }, {leaf({1, 2, 3, 3, 3}), leaf({2, 2, 2, 2, 2})});
+  check(
+      [](const Inputs& v) { return Inputs{conv_transpose2d(v[0], v[1], v[2], {2}, {1}, {1}, 2)}; },
+      {leaf({1, 4, 3, 3}), leaf({4, 1, 3, 3}), leaf({2})});
+  check([](const Inputs& v) { return Inputs{conv3d(v[0], v[1])}; },
+        {leaf({1, 2, 3, 3, 3}), leaf({2, 2, 2, 2, 2})});
 }
 
 TEST(Convolution, DepthwiseAndFloat32AgreeWithDouble) {
@@ -49,19 +54,25 @@ TEST(Convolution, DepthwiseAndFloat32AgreeWithDouble) {
 TEST(Convolution, Texts) {
   EXPECT_TEXT(conv2d(ones({1, 3, 5, 5}), ones({4, 2, 3, 3})), "expected input channels 2");
   EXPECT_TEXT(conv2d(ones({1, 3, 5, 5}), ones({4, 2, 3, 3})), "groups=1");
-  EXPECT_TEXT(conv2d(ones({1, 3, 5, 5}), ones({4, 3, 3, 3}), std::nullopt, {1}, {-1}), "negative padding");
+  EXPECT_TEXT(conv2d(ones({1, 3, 5, 5}), ones({4, 3, 3, 3}), std::nullopt, {1}, {-1}),
+              "negative padding");
   EXPECT_THROW(conv2d(ones({1, 3, 2, 2}), ones({4, 3, 3, 3})), ValueError);
   EXPECT_THROW(conv2d(ones({3, 3}), ones({4, 3, 3, 3})), ValueError);
 }
 
 TEST(Pooling, Gradients) {
-  check([](const Inputs& v) { return Inputs{max_pool2d(v[0], {3}, {2}, {1})}; }, {leaf({2, 2, 6, 5})});
+  check([](const Inputs& v) { return Inputs{max_pool2d(v[0], {3}, {2}, {1})}; },
+        {leaf({2, 2, 6, 5})});
   check(
       [](const Inputs& v) {
         return Inputs{avg_pool2d(v[0], {3, 2}, {2}, {1, 0}, true, false)};
       },
       {leaf({2, 2, 6, 5})});
-  check([](const Inputs& v) { return Inputs{adaptive_avg_pool2d(v[0], {2, 3})}; }, {leaf({2, 2, 5, 5})});
+  check(
+      [](const Inputs& v) {
+        return Inputs{adaptive_avg_pool2d(v[0], {2, 3})};
+      },
+      {leaf({2, 2, 5, 5})});
   check([](const Inputs& v) { return Inputs{max_pool1d(v[0], {2})}; }, {leaf({2, 2, 6})});
   EXPECT_TEXT(max_pool2d(ones({1, 1, 4, 4}), {2}, {2}, {-1}), "negative padding");
 }
@@ -86,8 +97,11 @@ TEST(Norm, BatchNormGradients) {
   };
   check(train, {leaf({3, 2, 2, 2}), leaf({2}), leaf({2})});
   const Tensor mean = randn({2}, TensorOptions().dtype(kDouble)), var = mean * mean + 0.5;
-  check([&](const Inputs& v) { return Inputs{batch_norm(v[0], v[1], v[2], mean, var, false, 0.1, 1e-3, false)}; },
-        {leaf({3, 2, 4}), leaf({2}), leaf({2})});
+  check(
+      [&](const Inputs& v) {
+        return Inputs{batch_norm(v[0], v[1], v[2], mean, var, false, 0.1, 1e-3, false)};
+      },
+      {leaf({3, 2, 4}), leaf({2}), leaf({2})});
 }
 
 TEST(Norm, BatchNormMovesItsStatistics) {
@@ -98,7 +112,8 @@ TEST(Norm, BatchNormMovesItsStatistics) {
   EXPECT_FLOAT_EQ(mean[1].item<float>(), 2.0f);
   EXPECT_FLOAT_EQ(var[0].item<float>(), 0.5f + 1.0f);
   EXPECT_FLOAT_EQ(var[1].item<float>(), 0.5f + 4.0f);
-  EXPECT_TEXT(batch_norm(ones({1, 3}), std::nullopt, std::nullopt, std::nullopt, std::nullopt, true, 0.1, 1e-5, false),
+  EXPECT_TEXT(batch_norm(ones({1, 3}), std::nullopt, std::nullopt, std::nullopt, std::nullopt, true,
+                         0.1, 1e-5, false),
               "more than one value per channel");
 }
 
@@ -106,7 +121,9 @@ TEST(Norm, BatchNormMovesItsStatistics) {
 TEST(Norm, BatchNormTwiceThenBackward) {
   Tensor mean = zeros({2}), var = ones({2});
   const Tensor x = leaf({4, 2}).detach().to(kFloat).set_requires_grad(true);
-  const auto run = [&] { return batch_norm(x, std::nullopt, std::nullopt, mean, var, true, 0.1, 1e-5, false); };
+  const auto run = [&] {
+    return batch_norm(x, std::nullopt, std::nullopt, mean, var, true, 0.1, 1e-5, false);
+  };
   const Tensor first = run(), second = run();
   EXPECT_NO_THROW((first * second).sum().backward());
 }
@@ -138,9 +155,16 @@ TEST(Loss, ClassesGradients) {
   const Tensor target = tensor({1, 0, 2, -100}, TensorOptions().dtype(kLong));
   const Tensor weight = tensor({0.5, 2.0, 1.5}, TensorOptions().dtype(kDouble));
   for (int64_t reduction : {0, 1, 2}) {
-    check([&](const Inputs& v) { return Inputs{cross_entropy_loss(v[0], target, weight, reduction)}; }, {leaf({4, 3})});
-    check([&](const Inputs& v) { return Inputs{cross_entropy_loss(v[0], target, weight, reduction, -100, 0.2)}; },
-          {leaf({4, 3})});
+    check(
+        [&](const Inputs& v) {
+          return Inputs{cross_entropy_loss(v[0], target, weight, reduction)};
+        },
+        {leaf({4, 3})});
+    check(
+        [&](const Inputs& v) {
+          return Inputs{cross_entropy_loss(v[0], target, weight, reduction, -100, 0.2)};
+        },
+        {leaf({4, 3})});
   }
   EXPECT_TEXT(nll_loss_nd(ones({3, 2}), target), "batch size");
   EXPECT_THROW(nll_loss_nd(ones({4, 2}), target), IndexError);
@@ -151,15 +175,23 @@ TEST(Loss, RegressionGradients) {
   check([](const Inputs& v) { return Inputs{mse_loss(v[0], v[1])}; }, {a, b});
   check([](const Inputs& v) { return Inputs{smooth_l1_loss(v[0], v[1], 2, 0.7)}; }, {a, b});
   check([](const Inputs& v) { return Inputs{huber_loss(v[0], v[1], 0, 0.6)}; }, {a, b});
-  check([](const Inputs& v) { return Inputs{binary_cross_entropy_with_logits(v[0], v[1].sigmoid())}; }, {a, b});
-  check([](const Inputs& v) { return Inputs{binary_cross_entropy(v[0].sigmoid(), v[1].sigmoid())}; }, {a, b});
+  check(
+      [](const Inputs& v) {
+        return Inputs{binary_cross_entropy_with_logits(v[0], v[1].sigmoid())};
+      },
+      {a, b});
+  check(
+      [](const Inputs& v) { return Inputs{binary_cross_entropy(v[0].sigmoid(), v[1].sigmoid())}; },
+      {a, b});
 }
 
 TEST(Matmul, Gradients) {
   check([](const Inputs& v) { return Inputs{addmm(v[0], v[1], v[2], 0.5, 2)}; },
         {leaf({4}), leaf({3, 2}), leaf({2, 4})});
-  check([](const Inputs& v) { return Inputs{matmul(v[0], v[1])}; }, {leaf({2, 1, 3, 2}), leaf({3, 2, 4})});
-  check([](const Inputs& v) { return Inputs{linear(v[0], v[1], v[2])}; }, {leaf({2, 3, 2}), leaf({4, 2}), leaf({4})});
+  check([](const Inputs& v) { return Inputs{matmul(v[0], v[1])}; },
+        {leaf({2, 1, 3, 2}), leaf({3, 2, 4})});
+  check([](const Inputs& v) { return Inputs{linear(v[0], v[1], v[2])}; },
+        {leaf({2, 3, 2}), leaf({4, 2}), leaf({4})});
   check([](const Inputs& v) { return Inputs{bilinear(v[0], v[1], v[2], v[3])}; },
         {leaf({3, 2}), leaf({3, 4}), leaf({5, 2, 4}), leaf({5})});
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that no index can be made of: scales that lead far outside of an image, factors and values beyond any size.
+// Numbers that no index can be made of: scales that lead far outside of an image, factors and
+// values beyond any size.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -14,13 +15,14 @@ using namespace tenon;
 TEST(OddNumbers, ScalesThatLeadOutOfTheInputStayInIt) {
   const Tensor line = arange(1, 6, kFloat).view({1, 1, 5}), image = line.view({1, 1, 1, 5});
   for (const std::optional<double> scale : {1e-30, std::numeric_limits<double>::denorm_min()}) {
-    for (const Tensor& t : {upsample_nearest1d(line, {3}, scale), _upsample_nearest_exact1d(line, {3}, scale),
-                            upsample_linear1d(line, {3}, false, scale)}) {
+    for (const Tensor& t :
+         {upsample_nearest1d(line, {3}, scale), _upsample_nearest_exact1d(line, {3}, scale),
+          upsample_linear1d(line, {3}, false, scale)}) {
       EXPECT_TRUE((t >= 1).logical_and(t <= 5).all().item<bool>()) << *scale;
     }
-    for (const Tensor& t :
-         {upsample_bicubic2d(image, {1, 3}, false, {}, scale), _upsample_bilinear2d_aa(image, {1, 3}, false, {}, scale),
-          _upsample_bicubic2d_aa(image, {1, 3}, false, {}, scale)}) {
+    for (const Tensor& t : {upsample_bicubic2d(image, {1, 3}, false, {}, scale),
+                            _upsample_bilinear2d_aa(image, {1, 3}, false, {}, scale),
+                            _upsample_bicubic2d_aa(image, {1, 3}, false, {}, scale)}) {
       EXPECT_EQ(t.numel(), 3);
     }
   }
@@ -69,7 +71,8 @@ const Case kElements[] = {
     {"linspace", [](const Tensor& x, const Scalar& s) { return linspace(s, s, 2, x.options()); }},
 };
 
-constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity(),
+                 kNaN = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
@@ -135,8 +138,8 @@ TEST(OddNumbers, ABoundThatLetsNothingThroughIsRefused) {
 TEST(OddNumbers, ABoundThatIsNaNMakesEverythingNaN) {
   for (ScalarType dtype : {kDouble, kFloat, kHalf}) {
     const Tensor x = arange(40, dtype) - 20;
-    for (const Tensor& t : {x.clamp(kNaN), x.clamp(kNaN, 2), x.clamp(0, kNaN), x.clamp_min(kNaN), x.clamp_max(kNaN),
-                            hardtanh(x, kNaN, 2), hardtanh(x, 0, kNaN)}) {
+    for (const Tensor& t : {x.clamp(kNaN), x.clamp(kNaN, 2), x.clamp(0, kNaN), x.clamp_min(kNaN),
+                            x.clamp_max(kNaN), hardtanh(x, kNaN, 2), hardtanh(x, 0, kNaN)}) {
       EXPECT_TRUE(isnan(t).all().item<bool>());
     }
     EXPECT_EQ(x.clamp(3, 1).min().item<double>(), 1);  // the upper one wins where they cross

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A device whose memory has no addresses: what core hands to kernels and programs are blocks and offsets.
+// A device whose memory has no addresses: what core hands to kernels and programs are blocks and
+// offsets.
 #include <gtest/gtest.h>
 
 #include "tenon/core/backend.h"
@@ -20,7 +21,9 @@ namespace {
 int g_mixed = 0;              // calls of copy with a tensor of another device
 void* g_workspace = nullptr;  // of the last call of relu
 
-bool elsewhere(const tn_value& v, const tn_value& out) { return v.u.tensor->device.type != out.u.tensor->device.type; }
+bool elsewhere(const tn_value& v, const tn_value& out) {
+  return v.u.tensor->device.type != out.u.tensor->device.type;
+}
 
 tn_status copy(tn_call* c) {
   g_mixed += elsewhere(c->in[0], c->out[0]) || elsewhere(c->in[1], c->out[0]);
@@ -75,7 +78,8 @@ class Opaque : public ::testing::Test {
   ~Opaque() override { core::unregister_backend(backend_); }
 
   test::FakeDevice fake_;
-  const TensorOptions there_ = TensorOptions(Device("opaque_test"));  // after the device that it names
+  const TensorOptions there_ =
+      TensorOptions(Device("opaque_test"));  // after the device that it names
   tn_kernel kernels_[3];
   const tn_kernel* list_[3] = {&kernels_[0], &kernels_[1], &kernels_[2]};
   tn_plugin plugin_{};
@@ -98,9 +102,11 @@ TEST_F(Opaque, SetDataKeepsThePlaceInTheBlock) {
   Tensor first = empty({100}, there_), second = empty({100}, there_), t = empty({1}, there_);
   ASSERT_NE(second.unsafeGetTensorImpl()->view.byte_offset, 0u);
   t.set_data(second);
-  EXPECT_EQ(t.unsafeGetTensorImpl()->view.byte_offset, second.unsafeGetTensorImpl()->view.byte_offset);
+  EXPECT_EQ(t.unsafeGetTensorImpl()->view.byte_offset,
+            second.unsafeGetTensorImpl()->view.byte_offset);
   t.set_data(second.narrow(0, 10, 5));
-  EXPECT_EQ(t.unsafeGetTensorImpl()->view.byte_offset, second.unsafeGetTensorImpl()->view.byte_offset + 40);
+  EXPECT_EQ(t.unsafeGetTensorImpl()->view.byte_offset,
+            second.unsafeGetTensorImpl()->view.byte_offset + 40);
   EXPECT_EQ(t.storage_offset(), 10);
 }
 
@@ -130,7 +136,8 @@ TEST_F(Opaque, NoProgramGetsAnAddress) {
   EXPECT_EQ(x.storage().data_ptr(), x.unsafeGetTensorImpl()->view.data);
 }
 
-// exp is one call of prim_unary; a product of matrices is not decomposed without all the other primitives.
+// exp is one call of prim_unary; a product of matrices is not decomposed without all the other
+// primitives.
 TEST_F(Opaque, StagingCanBeForbiddenAlone) {
   struct Restore {
     ~Restore() { core::set_fallback(core::Fallback::Allow); }
@@ -141,9 +148,10 @@ TEST_F(Opaque, StagingCanBeForbiddenAlone) {
   x.exp();
   EXPECT_EQ(g_unary, 1);
   std::string text = test::text_of<NotImplementedError>([&] { x.mm(x); });
-  test::expect_words(text, {"mm: would be staged through the host on opaque_test (no kernel for this device; no "
-                            "decomposition: needs all primitives",
-                            "TENON_FALLBACK=forbid-staging): give the device a kernel"});
+  test::expect_words(
+      text, {"mm: would be staged through the host on opaque_test (no kernel for this device; no "
+             "decomposition: needs all primitives",
+             "TENON_FALLBACK=forbid-staging): give the device a kernel"});
   core::set_fallback(core::Fallback::Forbid);
   text = test::text_of<NotImplementedError>([&] { x.exp(); });
   test::expect_words(text, {"exp: would be decomposed on opaque_test", "set forbid-staging"});

@@ -35,19 +35,24 @@ Tensor by_loops(const Tensor& a, const Tensor& b) {
 }
 
 bool close(const Tensor& a, const Tensor& b, double tolerance) {
-  return a.sizes() == b.sizes() && ((a.to(kDouble) - b.to(kDouble)).abs().max().item<double>() <= tolerance);
+  return a.sizes() == b.sizes() &&
+         ((a.to(kDouble) - b.to(kDouble)).abs().max().item<double>() <= tolerance);
 }
 
 }  // namespace
 
 // Every pair of ranks from 1 to 5.
 TEST(Matmul, AllPairsOfRanks) {
-  const std::vector<std::vector<int64_t>> lefts = {{4}, {3, 4}, {2, 3, 4}, {5, 1, 3, 4}, {2, 5, 1, 3, 4}};
-  const std::vector<std::vector<int64_t>> rights = {{4}, {4, 6}, {2, 4, 6}, {5, 2, 4, 6}, {1, 5, 2, 4, 6}};
+  const std::vector<std::vector<int64_t>> lefts = {
+      {4}, {3, 4}, {2, 3, 4}, {5, 1, 3, 4}, {2, 5, 1, 3, 4}};
+  const std::vector<std::vector<int64_t>> rights = {
+      {4}, {4, 6}, {2, 4, 6}, {5, 2, 4, 6}, {1, 5, 2, 4, 6}};
   for (const auto& l : lefts) {
     for (const auto& r : rights) {
-      const Tensor a = randn(l, TensorOptions().dtype(kDouble)), b = randn(r, TensorOptions().dtype(kDouble));
-      const Tensor wide_a = l.size() == 1 ? a.unsqueeze(0) : a, wide_b = r.size() == 1 ? b.unsqueeze(1) : b;
+      const Tensor a = randn(l, TensorOptions().dtype(kDouble)),
+                   b = randn(r, TensorOptions().dtype(kDouble));
+      const Tensor wide_a = l.size() == 1 ? a.unsqueeze(0) : a,
+                   wide_b = r.size() == 1 ? b.unsqueeze(1) : b;
       const Tensor got = matmul(a, b);
       const Tensor want = (wide_a.unsqueeze(-1) * wide_b.unsqueeze(-3)).sum({-2});
       std::vector<int64_t> shape = want.sizes().vec();
@@ -84,9 +89,11 @@ TEST(Matmul, StridesAndSizesAroundTheBlocks) {
         EXPECT_TRUE(close(bmm(at, b), want, tolerance)) << n << " " << k;
         EXPECT_TRUE(close(bmm(a, bt), want, tolerance)) << n << " " << k;
         EXPECT_TRUE(close(mm(at[0], bt[0]), want[0], tolerance)) << n << " " << k;
-        EXPECT_TRUE(close(addmm(b[0][0], a[0], bt[0], 0.5, 2), b[0][0].to(kDouble) * 0.5 + want[0] * 2, 2 * tolerance))
+        EXPECT_TRUE(close(addmm(b[0][0], a[0], bt[0], 0.5, 2),
+                          b[0][0].to(kDouble) * 0.5 + want[0] * 2, 2 * tolerance))
             << n << " " << k;
-        EXPECT_TRUE(close(mv(a[0], b[0].select(1, 2)), want[0].select(1, 2), tolerance)) << n << " " << k;
+        EXPECT_TRUE(close(mv(a[0], b[0].select(1, 2)), want[0].select(1, 2), tolerance))
+            << n << " " << k;
       }
     }
   }
@@ -96,7 +103,8 @@ TEST(Matmul, BetaZeroDoesNotReadTheAddend) {
   const Tensor nan = full({2, 3}, std::numeric_limits<double>::quiet_NaN());
   const Tensor out = addmm(nan, ones({2, 4}), ones({4, 3}), 0, 2);
   EXPECT_TRUE(close(out, full({2, 3}, 8.0), 0));
-  EXPECT_TRUE(close(baddbmm(nan.unsqueeze(0), ones({1, 2, 4}), ones({1, 4, 3}), 0), full({1, 2, 3}, 4.0), 0));
+  EXPECT_TRUE(close(baddbmm(nan.unsqueeze(0), ones({1, 2, 4}), ones({1, 4, 3}), 0),
+                    full({1, 2, 3}, 4.0), 0));
 }
 
 TEST(Matmul, ExpandedAddend) {
@@ -114,19 +122,22 @@ TEST(Matmul, IntegersWrap) {
 }
 
 TEST(Matmul, SameBitsOnOneThreadAndOnTwo) {
-  const Tensor a = randn({300, 500}), b = randn({500, 260}), x = randn({8, 6, 20, 20}), w = randn({10, 6, 3, 3});
+  const Tensor a = randn({300, 500}), b = randn({500, 260}), x = randn({8, 6, 20, 20}),
+               w = randn({10, 6, 3, 3});
   const auto run = [&] {
     const Tensor xg = x.detach().set_requires_grad(true), wg = w.detach().set_requires_grad(true);
     const Tensor y = conv2d(xg, wg, std::nullopt, {1}, {1});
     (y * y).sum().backward();
-    return std::vector<Tensor>{mm(a, b), y.detach(), xg.grad(), wg.grad(), softmax(a, 1), layer_norm(a, {500})};
+    return std::vector<Tensor>{mm(a, b),  y.detach(),    xg.grad(),
+                               wg.grad(), softmax(a, 1), layer_norm(a, {500})};
   };
   test::expect_same_bits_on(2, run);
 }
 
 TEST(Matmul, SixteenBitFloatsAccumulateInFloat) {
   for (ScalarType t : {kHalf, kBFloat16}) {
-    const Tensor a = ones({1, 4096}, TensorOptions().dtype(t)), b = full({4096, 1}, 0.25, TensorOptions().dtype(t));
+    const Tensor a = ones({1, 4096}, TensorOptions().dtype(t)),
+                 b = full({4096, 1}, 0.25, TensorOptions().dtype(t));
     EXPECT_EQ(mm(a, b).item<float>(), 1024.0f);
   }
 }

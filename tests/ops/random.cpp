@@ -18,7 +18,9 @@ TEST(Random, WordsAreThoseOfTheStream) {
   manual_seed(11);
   Tensor x = rand({1000});
   for (int64_t i = 0; i < 1000; ++i) {
-    ASSERT_EQ(x.data_ptr<float>()[i], sdk::philox_float(sdk::philox_word(11, 0, static_cast<uint64_t>(i)))) << i;
+    ASSERT_EQ(x.data_ptr<float>()[i],
+              sdk::philox_float(sdk::philox_word(11, 0, static_cast<uint64_t>(i))))
+        << i;
   }
   Tensor next = rand({1});
   EXPECT_EQ(next.item<float>(), sdk::philox_float(sdk::philox_word(11, 250, 0)));

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Resampling, borders and grids: gradients to the second order, the bits of several threads, and error texts.
+// Resampling, borders and grids: gradients to the second order, the bits of several threads, and
+// error texts.
 #include <gtest/gtest.h>
 
 #include "tenon/autograd.h"
@@ -17,7 +18,9 @@ namespace F = tenon::nn::functional;
 
 namespace {
 
-Tensor leaf(IntArrayRef sizes) { return randn(sizes, TensorOptions().dtype(kDouble)).set_requires_grad(true); }
+Tensor leaf(IntArrayRef sizes) {
+  return randn(sizes, TensorOptions().dtype(kDouble)).set_requires_grad(true);
+}
 
 void check(const autograd::GradcheckFunction& f, const Inputs& inputs) {
   EXPECT_TRUE(gradcheck(f, inputs));
@@ -33,9 +36,18 @@ using Factors = std::vector<double>;
 
 TEST(Upsample, Gradients) {
   for (bool corners : {false, true}) {
-    check([=](const Inputs& v) { return Inputs{upsample_linear1d(v[0], {5}, corners)}; }, {leaf({1, 2, 3})});
-    check([=](const Inputs& v) { return Inputs{upsample_bilinear2d(v[0], {4, 2}, corners)}; }, {leaf({1, 2, 3, 3})});
-    check([=](const Inputs& v) { return Inputs{upsample_bicubic2d(v[0], {4, 2}, corners)}; }, {leaf({1, 1, 3, 4})});
+    check([=](const Inputs& v) { return Inputs{upsample_linear1d(v[0], {5}, corners)}; },
+          {leaf({1, 2, 3})});
+    check(
+        [=](const Inputs& v) {
+          return Inputs{upsample_bilinear2d(v[0], {4, 2}, corners)};
+        },
+        {leaf({1, 2, 3, 3})});
+    check(
+        [=](const Inputs& v) {
+          return Inputs{upsample_bicubic2d(v[0], {4, 2}, corners)};
+        },
+        {leaf({1, 1, 3, 4})});
     check(
         [=](const Inputs& v) {
           return Inputs{upsample_trilinear3d(v[0], {3, 2, 2}, corners)};
@@ -46,25 +58,50 @@ TEST(Upsample, Gradients) {
           return Inputs{_upsample_bilinear2d_aa(v[0], {2, 3}, corners)};
         },
         {leaf({1, 1, 5, 3})});
-    check([=](const Inputs& v) { return Inputs{_upsample_bicubic2d_aa(v[0], {2, 3}, corners)}; }, {leaf({1, 1, 5, 3})});
+    check(
+        [=](const Inputs& v) {
+          return Inputs{_upsample_bicubic2d_aa(v[0], {2, 3}, corners)};
+        },
+        {leaf({1, 1, 5, 3})});
   }
   check([](const Inputs& v) { return Inputs{upsample_nearest1d(v[0], {5})}; }, {leaf({1, 2, 3})});
-  check([](const Inputs& v) { return Inputs{upsample_nearest2d(v[0], {5, 2})}; }, {leaf({1, 2, 3, 3})});
-  check([](const Inputs& v) { return Inputs{upsample_nearest3d(v[0], {1, 3, 3})}; }, {leaf({1, 1, 2, 2, 2})});
-  check([](const Inputs& v) { return Inputs{_upsample_nearest_exact1d(v[0], {2})}; }, {leaf({1, 2, 5})});
-  check([](const Inputs& v) { return Inputs{_upsample_nearest_exact2d(v[0], {5, 2})}; }, {leaf({1, 2, 3, 3})});
-  check([](const Inputs& v) { return Inputs{_upsample_nearest_exact3d(v[0], {1, 3, 3})}; }, {leaf({1, 1, 2, 2, 2})});
+  check(
+      [](const Inputs& v) {
+        return Inputs{upsample_nearest2d(v[0], {5, 2})};
+      },
+      {leaf({1, 2, 3, 3})});
+  check(
+      [](const Inputs& v) {
+        return Inputs{upsample_nearest3d(v[0], {1, 3, 3})};
+      },
+      {leaf({1, 1, 2, 2, 2})});
+  check([](const Inputs& v) { return Inputs{_upsample_nearest_exact1d(v[0], {2})}; },
+        {leaf({1, 2, 5})});
+  check(
+      [](const Inputs& v) {
+        return Inputs{_upsample_nearest_exact2d(v[0], {5, 2})};
+      },
+      {leaf({1, 2, 3, 3})});
+  check(
+      [](const Inputs& v) {
+        return Inputs{_upsample_nearest_exact3d(v[0], {1, 3, 3})};
+      },
+      {leaf({1, 1, 2, 2, 2})});
 }
 
 TEST(Upsample, ScalesReplaceTheQuotientOfTheSizes) {
   const Tensor x = tensor({0., 1., 2., 3.}).reshape({1, 1, 4});
-  EXPECT_TRUE(equal(upsample_nearest1d(x, IntArrayRef({3}), 0.75), tensor({0., 1., 2.}).reshape({1, 1, 3})));
-  EXPECT_TRUE(equal(upsample_nearest1d(x, IntArrayRef({3}), 0.5), tensor({0., 2., 3.}).reshape({1, 1, 3})));
-  EXPECT_TRUE(equal(upsample_linear1d(x, IntArrayRef({2}), false, 0.5), tensor({0.5, 2.5}).reshape({1, 1, 2})));
+  EXPECT_TRUE(equal(upsample_nearest1d(x, IntArrayRef({3}), 0.75),
+                    tensor({0., 1., 2.}).reshape({1, 1, 3})));
+  EXPECT_TRUE(
+      equal(upsample_nearest1d(x, IntArrayRef({3}), 0.5), tensor({0., 2., 3.}).reshape({1, 1, 3})));
+  EXPECT_TRUE(equal(upsample_linear1d(x, IntArrayRef({2}), false, 0.5),
+                    tensor({0.5, 2.5}).reshape({1, 1, 2})));
 }
 
 TEST(Upsample, BitsDoNotDependOnThreads) {
-  const Tensor x = randn({2, 5, 67, 71}), grad = randn({2, 5, 131, 40}), places = randn({2, 131, 40, 2});
+  const Tensor x = randn({2, 5, 67, 71}), grad = randn({2, 5, 131, 40}),
+               places = randn({2, 131, 40, 2});
   const auto all = [&] {
     Inputs out;
     for (const Tensor& t : {x, x.to(kBFloat16)}) {
@@ -88,10 +125,13 @@ TEST(Upsample, BitsDoNotDependOnThreads) {
 TEST(Upsample, InterpolateTexts) {
   const Tensor x = ones({1, 1, 2, 2});
   EXPECT_TEXT(F::interpolate(x), "exactly one");
-  EXPECT_TEXT(F::interpolate(x, F::InterpolateFuncOptions().size(Size{2, 2}).scale_factor(Factors{2, 2})),
-              "exactly one");
-  EXPECT_TEXT(F::interpolate(x, F::InterpolateFuncOptions().size(Size{2}).mode(kLinear)), "needs 3-D input, got 4-D");
-  EXPECT_TEXT(F::interpolate(x, F::InterpolateFuncOptions().size(Size{2, 2}).align_corners(true)), "align_corners");
+  EXPECT_TEXT(
+      F::interpolate(x, F::InterpolateFuncOptions().size(Size{2, 2}).scale_factor(Factors{2, 2})),
+      "exactly one");
+  EXPECT_TEXT(F::interpolate(x, F::InterpolateFuncOptions().size(Size{2}).mode(kLinear)),
+              "needs 3-D input, got 4-D");
+  EXPECT_TEXT(F::interpolate(x, F::InterpolateFuncOptions().size(Size{2, 2}).align_corners(true)),
+              "align_corners");
   EXPECT_TEXT(upsample_bilinear2d(x, std::nullopt, false, std::nullopt), "exactly one");
   EXPECT_TEXT(upsample_trilinear3d(x, {1, 1, 1}, false), "needs 5-D input, got 4-D");
   EXPECT_THROW(upsample_nearest2d(x, {0, 2}), ValueError);
@@ -99,7 +139,8 @@ TEST(Upsample, InterpolateTexts) {
 }
 
 TEST(Upsample, ModuleDoesWhatTheFunctionDoes) {
-  nn::Upsample twice(nn::UpsampleOptions().scale_factor(Factors{2, 2}).mode(kBilinear).align_corners(false));
+  nn::Upsample twice(
+      nn::UpsampleOptions().scale_factor(Factors{2, 2}).mode(kBilinear).align_corners(false));
   const Tensor x = randn({1, 2, 3, 4});
   EXPECT_TRUE(equal(twice(x), upsample_bilinear2d(x, {6, 8}, false, 2.0, 2.0)));
   EXPECT_EQ(upsample_nearest2d(ones({0, 2, 3, 3}), {4, 4}).sizes(), IntArrayRef({0, 2, 4, 4}));
@@ -107,16 +148,33 @@ TEST(Upsample, ModuleDoesWhatTheFunctionDoes) {
 
 TEST(Borders, Gradients) {
   check([](const Inputs& v) { return Inputs{reflection_pad1d(v[0], {2, -1})}; }, {leaf({2, 4})});
-  check([](const Inputs& v) { return Inputs{reflection_pad2d(v[0], {1, 0, -1, 2})}; }, {leaf({1, 3, 3})});
-  check([](const Inputs& v) { return Inputs{reflection_pad3d(v[0], {1, 0, 0, 1, 1, 0})}; }, {leaf({1, 2, 2, 2})});
+  check(
+      [](const Inputs& v) {
+        return Inputs{reflection_pad2d(v[0], {1, 0, -1, 2})};
+      },
+      {leaf({1, 3, 3})});
+  check(
+      [](const Inputs& v) {
+        return Inputs{reflection_pad3d(v[0], {1, 0, 0, 1, 1, 0})};
+      },
+      {leaf({1, 2, 2, 2})});
   check([](const Inputs& v) { return Inputs{replication_pad1d(v[0], {2, -1})}; }, {leaf({2, 4})});
-  check([](const Inputs& v) { return Inputs{replication_pad2d(v[0], {3, 0, -1, 2})}; }, {leaf({1, 2, 3})});
-  check([](const Inputs& v) { return Inputs{replication_pad3d(v[0], {1, 0, 0, 1, 1, 0})}; }, {leaf({1, 1, 2, 2, 2})});
+  check(
+      [](const Inputs& v) {
+        return Inputs{replication_pad2d(v[0], {3, 0, -1, 2})};
+      },
+      {leaf({1, 2, 3})});
+  check(
+      [](const Inputs& v) {
+        return Inputs{replication_pad3d(v[0], {1, 0, 0, 1, 1, 0})};
+      },
+      {leaf({1, 1, 2, 2, 2})});
 }
 
 TEST(Borders, CircularPadsAndCrops) {
   const Tensor x = tensor({0., 1., 2., 3.}).reshape({1, 4});
-  EXPECT_TRUE(equal(pad(x, {2, 1}, "circular"), tensor({2., 3., 0., 1., 2., 3., 0.}).reshape({1, 7})));
+  EXPECT_TRUE(
+      equal(pad(x, {2, 1}, "circular"), tensor({2., 3., 0., 1., 2., 3., 0.}).reshape({1, 7})));
   EXPECT_TRUE(equal(pad(x, {-1, 2}, "circular"), tensor({1., 2., 3., 1., 2.}).reshape({1, 5})));
   EXPECT_TEXT(reflection_pad1d(x, {4, 0}), "Padding size should be less than");
 }
@@ -127,13 +185,21 @@ TEST(Grid, Gradients) {
     for (int64_t border = 0; border < 3; ++border) {
       for (bool corners : {false, true}) {
         SCOPED_TRACE(mode * 100 + border * 10 + corners);
-        const Tensor grid = (rand({1, 2, 2, 2}, TensorOptions().dtype(kDouble)) * 3 - 1.5).set_requires_grad(true);
-        check([=](const Inputs& v) { return Inputs{grid_sampler(v[0], v[1], mode, border, corners)}; },
-              {leaf({1, 2, 3, 3}), grid});
+        const Tensor grid =
+            (rand({1, 2, 2, 2}, TensorOptions().dtype(kDouble)) * 3 - 1.5).set_requires_grad(true);
+        check(
+            [=](const Inputs& v) {
+              return Inputs{grid_sampler(v[0], v[1], mode, border, corners)};
+            },
+            {leaf({1, 2, 3, 3}), grid});
         if (mode == 2) continue;
-        const Tensor deep = (rand({1, 1, 2, 1, 3}, TensorOptions().dtype(kDouble)) * 3 - 1.5).set_requires_grad(true);
-        check([=](const Inputs& v) { return Inputs{grid_sampler(v[0], v[1], mode, border, corners)}; },
-              {leaf({1, 1, 2, 3, 2}), deep});
+        const Tensor deep = (rand({1, 1, 2, 1, 3}, TensorOptions().dtype(kDouble)) * 3 - 1.5)
+                                .set_requires_grad(true);
+        check(
+            [=](const Inputs& v) {
+              return Inputs{grid_sampler(v[0], v[1], mode, border, corners)};
+            },
+            {leaf({1, 1, 2, 3, 2}), deep});
       }
     }
   }
@@ -149,13 +215,16 @@ TEST(Grid, IdentityGivesTheImageBack) {
 }
 
 TEST(Grid, WhatIsNowhereIsZero) {
-  const double nan = std::numeric_limits<double>::quiet_NaN(), far = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN(),
+               far = std::numeric_limits<double>::infinity();
   const Tensor grid = tensor({nan, 0., far, 0., -1e300, 0.}).reshape({1, 1, 3, 2}).to(kDouble);
   const Tensor x = ones({1, 1, 2, 2}, TensorOptions().dtype(kDouble));
   for (int64_t mode = 0; mode < 3; ++mode) {
-    EXPECT_TRUE(equal(grid_sampler(x, grid, mode, 0, false), zeros({1, 1, 1, 3}, TensorOptions().dtype(kDouble))));
+    EXPECT_TRUE(equal(grid_sampler(x, grid, mode, 0, false),
+                      zeros({1, 1, 1, 3}, TensorOptions().dtype(kDouble))));
   }
-  EXPECT_TEXT(grid_sampler(x, ones({1, 2, 2, 3}, TensorOptions().dtype(kDouble)), 0, 0, false), "size 2 in last");
+  EXPECT_TEXT(grid_sampler(x, ones({1, 2, 2, 3}, TensorOptions().dtype(kDouble)), 0, 0, false),
+              "size 2 in last");
   EXPECT_TEXT(grid_sampler(x, ones({1, 2, 2, 2}), 0, 0, false), "same dtype");
 }
 

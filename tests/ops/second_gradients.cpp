@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of gradients: what a call saves has the history that it had at the time. tools/check compares all
-// operators.
+// Gradients of gradients: what a call saves has the history that it had at the time. tools/check
+// compares all operators.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -82,7 +82,8 @@ TEST(SecondGradients, PassHooksOfBeforeTheWrite) {
   const Tensor g = autograd::grad({y.sum()}, {x}, {}, true, true)[0];
   const Tensor again = autograd::grad({g.sum()}, {x})[0];
   EXPECT_NEAR(g.item<double>(), 3 * std::cos(0.4), 1e-12);
-  EXPECT_NEAR(again.item<double>(), -9 * std::sin(0.4), 1e-12);  // the seed of cos passes the hook, too
+  EXPECT_NEAR(again.item<double>(), -9 * std::sin(0.4),
+              1e-12);  // the seed of cos passes the hook, too
 }
 
 // A saved copy holds no more of the graph than the call itself.
@@ -112,11 +113,14 @@ TEST(SecondGradients, OfProductsWithZeros) {
 }
 
 TEST(SecondGradients, OfCumulativeOperatorsByDifferences) {
-  const Tensor x = (arange(24, TensorOptions(kDouble)).view({4, 3, 2}) * 0.7).cos().requires_grad_();
+  const Tensor x =
+      (arange(24, TensorOptions(kDouble)).view({4, 3, 2}) * 0.7).cos().requires_grad_();
   for (int64_t dim : {0, 1, 2}) {
     const Tensors in = {x};
     for (bool product : {false, true}) {
-      const auto f = [&](const Tensors& t) { return Tensors{product ? t[0].cumprod(dim) : t[0].logcumsumexp(dim)}; };
+      const auto f = [&](const Tensors& t) {
+        return Tensors{product ? t[0].cumprod(dim) : t[0].logcumsumexp(dim)};
+      };
       EXPECT_TRUE(autograd::gradcheck(f, in));
       EXPECT_TRUE(autograd::gradgradcheck(f, in));
     }

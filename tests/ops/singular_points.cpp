@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients where a formula divides by zero, multiplies zero by infinity, or must choose: bounds, ties, NaN. The wanted
-// numbers are torch 2.15's, unless a comment says otherwise.
+// Gradients where a formula divides by zero, multiplies zero by infinity, or must choose: bounds,
+// ties, NaN. The wanted numbers are torch 2.15's, unless a comment says otherwise.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -17,7 +17,8 @@ namespace {
 using Values = std::vector<double>;
 using Tensors = std::vector<Tensor>;
 
-constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity(),
+                 kNaN = std::numeric_limits<double>::quiet_NaN();
 
 struct Case {
   const char* what;
@@ -39,7 +40,8 @@ void expect_gradients(const Case& c) {
   const Tensor y = c.call(in);
   const Tensors got = autograd::grad({y}, in, {full_like(y, c.seed)});
   for (std::size_t i = 0; i < got.size(); ++i) {
-    EXPECT_TRUE(allclose(got[i], row(c.gradients[i]), 1e-9, 1e-12, true)) << c.what << ", argument " << i << got[i];
+    EXPECT_TRUE(allclose(got[i], row(c.gradients[i]), 1e-9, 1e-12, true))
+        << c.what << ", argument " << i << got[i];
   }
 }
 
@@ -47,12 +49,20 @@ const Case kCases[] = {
     {"std", [](const Tensors& t) { return t[0].std(); }, {{2, 2, 2, 2}}, {{0, 0, 0, 0}}},
     {"std of zeros", [](const Tensors& t) { return t[0].std(0, false); }, {{0, 0}}, {{0, 0}}},
     {"std_mean",
-     [](const Tensors& t) { return std::get<0>(std_mean(t[0], true)) + std::get<1>(std_mean(t[0], true)); },
+     [](const Tensors& t) {
+       return std::get<0>(std_mean(t[0], true)) + std::get<1>(std_mean(t[0], true));
+     },
      {{2, 2, 2, 2}},
      {{0.25, 0.25, 0.25, 0.25}}},
-    {"atan2", [](const Tensors& t) { return t[0].atan2(t[1]); }, {{0, 0, 1}, {0, 2, 0}}, {{0, 0.5, 0}, {0, 0, -1}}},
+    {"atan2",
+     [](const Tensors& t) { return t[0].atan2(t[1]); },
+     {{0, 0, 1}, {0, 2, 0}},
+     {{0, 0.5, 0}, {0, 0, -1}}},
     // torch: 0, as the square of 1e-200 is.
-    {"atan2 of tiny numbers", [](const Tensors& t) { return t[0].atan2(t[1]); }, {{0}, {1e-200}}, {{1e200}, {0}}},
+    {"atan2 of tiny numbers",
+     [](const Tensors& t) { return t[0].atan2(t[1]); },
+     {{0}, {1e-200}},
+     {{1e200}, {0}}},
     {"xlogy without gradient",
      [](const Tensors& t) { return t[0].xlogy(t[1]); },
      {{1, 2, 0, 1}, {-1, 0, 0, 2}},
@@ -66,7 +76,10 @@ const Case kCases[] = {
      [](const Tensors& t) { return fmin(t[0], t[1]); },
      {{1, kNaN, kNaN, 2, 3}, {1, 1, kNaN, kNaN, 2}},
      {{0.5, 0, 1, 1, 0}, {0.5, 1, 0, 0, 1}}},
-    {"clamp", [](const Tensors& t) { return t[0].clamp(0, 1); }, {{0, 1, 0.5, -1, 2}}, {{0, 0, 1, 0, 0}}},
+    {"clamp",
+     [](const Tensors& t) { return t[0].clamp(0, 1); },
+     {{0, 1, 0.5, -1, 2}},
+     {{0, 0, 1, 0, 0}}},
     {"clamp_min", [](const Tensors& t) { return t[0].clamp_min(0); }, {{0, 1, -1}}, {{0, 1, 0}}},
     {"clamp_max", [](const Tensors& t) { return t[0].clamp_max(0); }, {{0, 1, -1}}, {{0, 0, 1}}},
     {"clamp_min.Tensor",
@@ -77,13 +90,22 @@ const Case kCases[] = {
      [](const Tensors& t) { return t[0].clamp_max(t[1]); },
      {{0, 1, 0.5}, {0, 2, 0.2}},
      {{0.5, 1, 0}, {0.5, 0, 1}}},
-    {"nextafter", [](const Tensors& t) { return t[0].nextafter(t[1]); }, {{1, 2}, {1, 3}}, {{0, 1}, {0, 0}}},
+    {"nextafter",
+     [](const Tensors& t) { return t[0].nextafter(t[1]); },
+     {{1, 2}, {1, 3}},
+     {{0, 1}, {0, 0}}},
     {"hardswish", [](const Tensors& t) { return hardswish(t[0]); }, {{-3, 3, 0}}, {{0, 1, 0.5}}},
     {"max", [](const Tensors& t) { return t[0].max(); }, {{1, kNaN, 2, kNaN}}, {{0, 0.5, 0, 0.5}}},
     // torch: NaN everywhere.
-    {"amin", [](const Tensors& t) { return t[0].amin(0); }, {{1, kNaN, 2, kNaN}}, {{0, 0.5, 0, 0.5}}},
+    {"amin",
+     [](const Tensors& t) { return t[0].amin(0); },
+     {{1, kNaN, 2, kNaN}},
+     {{0, 0.5, 0, 0.5}}},
     {"median", [](const Tensors& t) { return t[0].median(); }, {{1, 2, 2, 3}}, {{0, 0.5, 0.5, 0}}},
-    {"nanmedian", [](const Tensors& t) { return t[0].nanmedian(); }, {{1, kNaN, 1, 3}}, {{0.5, 0, 0.5, 0}}},
+    {"nanmedian",
+     [](const Tensors& t) { return t[0].nanmedian(); },
+     {{1, kNaN, 1, 3}},
+     {{0.5, 0, 0.5, 0}}},
     {"smooth_l1_loss",
      [](const Tensors& t) { return smooth_l1_loss(t[0], t[1], 0); },
      {{0, kInf, 0.5, 2, kNaN}, {kInf, 1, 0, 0, 0}},
@@ -98,7 +120,10 @@ const Case kCases[] = {
      },
      {{0, 1, 0, 1, 0.25}},
      {{0, 0, -1e12, 1e12, -4.0 / 3}}},
-    {"logit", [](const Tensors& t) { return t[0].logit(); }, {{0, 1, 0.25}}, {{kInf, kInf, 16.0 / 3}}},
+    {"logit",
+     [](const Tensors& t) { return t[0].logit(); },
+     {{0, 1, 0.25}},
+     {{kInf, kInf, 16.0 / 3}}},
 };
 
 TEST(SingularPoints, HaveTheGradientsOfTorch) {
@@ -106,16 +131,22 @@ TEST(SingularPoints, HaveTheGradientsOfTorch) {
 }
 
 const Case kSecond[] = {
-    {"i0", [](const Tensors& t) { return t[0].i0(); }, {{0, 1, -2}}, {{0.5, 0.7009067737595235, 1.484266875017402}}},
-    {"elu", [](const Tensors& t) { return elu(t[0]); }, {{0, 800, -1}}, {{0, 0, 0.36787944117144233}}},
+    {"i0",
+     [](const Tensors& t) { return t[0].i0(); },
+     {{0, 1, -2}},
+     {{0.5, 0.7009067737595235, 1.484266875017402}}},
+    {"elu",
+     [](const Tensors& t) { return elu(t[0]); },
+     {{0, 800, -1}},
+     {{0, 0, 0.36787944117144233}}},
     // torch: NaN. By hand.
     {"sinc", [](const Tensors& t) { return t[0].sinc(); }, {{0}}, {{-3.2898681336964524}}},
     // From 60 digits. By differences of quotients 3e-5 has three digits left.
     {"sinc near zero",
      [](const Tensors& t) { return t[0].sinc(); },
      {{1e-7, 3e-5, -1e-3, 0.01, 0.159, 0.16}},
-     {{-3.28986813369635546, -3.28986812492963468, -3.28985839279307203, -3.28889410001019583, -3.04724208759371539,
-       -3.04422671805202877}}},
+     {{-3.28986813369635546, -3.28986812492963468, -3.28985839279307203, -3.28889410001019583,
+       -3.04724208759371539, -3.04422671805202877}}},
     {"pow",
      [](const Tensors& t) {
        return t[0].pow(row({2, 3, 1}));
@@ -134,13 +165,15 @@ TEST(SingularPoints, HaveSecondGradients) {
   for (const Case& c : kSecond) {
     const Tensors in = leaves(c.inputs);
     const Tensor g = autograd::grad({c.call(in).sum()}, in, {}, true, true)[0];
-    const Tensor got = g.requires_grad() ? autograd::grad({g.sum()}, in, {}, true, false, true)[0] : Tensor();
+    const Tensor got =
+        g.requires_grad() ? autograd::grad({g.sum()}, in, {}, true, false, true)[0] : Tensor();
     const Tensor second = got.defined() ? got : zeros_like(in[0]);
     EXPECT_TRUE(allclose(second, row(c.gradients[0]), 1e-9, 1e-12)) << c.what << second;
   }
 }
 
-// Of exponents that are tensors the mixed derivative of x^e at e = 0 is 1 / x, whichever comes first.
+// Of exponents that are tensors the mixed derivative of x^e at e = 0 is 1 / x, whichever comes
+// first.
 TEST(SingularPoints, PowersOfZeroHaveTheSameMixedDerivativeBothWays) {
   const Tensor x = row({2}).requires_grad_(), e = row({0}).requires_grad_();
   const Tensors g = autograd::grad({x.pow(e)}, {x, e}, {}, true, true);
@@ -148,15 +181,18 @@ TEST(SingularPoints, PowersOfZeroHaveTheSameMixedDerivativeBothWays) {
   EXPECT_NEAR(autograd::grad({g[1]}, {x}, {}, true)[0].item<double>(), 0.5, 1e-12);
 }
 
-// The logarithms of gradients that torch adds up leave 1e-5 of them in float32; differences are float64's.
+// The logarithms of gradients that torch adds up leave 1e-5 of them in float32; differences are
+// float64's.
 TEST(SingularPoints, LogcumsumexpIsExactInFloat) {
-  for (const Values& v : {Values{100, 5, -30, 101, 90}, Values{10, -3, 7, 11, 2}, Values{-90, -3, -50, -1, 0}}) {
+  for (const Values& v :
+       {Values{100, 5, -30, 101, 90}, Values{10, -3, 7, 11, 2}, Values{-90, -3, -50, -1, 0}}) {
     const auto gradient = [&](ScalarType t) {
       const Tensor x = row(v).to(t).detach().requires_grad_();
       const Tensor y = x.logcumsumexp(0);
       return autograd::grad({(y * row({1, -2, 3, 0, 0.5}).to(t)).sum()}, {x})[0];
     };
-    EXPECT_TRUE(allclose(gradient(kFloat).to(kDouble), gradient(kDouble), 2e-5, 1e-30)) << gradient(kFloat);
+    EXPECT_TRUE(allclose(gradient(kFloat).to(kDouble), gradient(kDouble), 2e-5, 1e-30))
+        << gradient(kFloat);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Streams and events where there is only the default stream; tests/cuda/stream_test.cpp has a device with more.
+// Streams and events where there is only the default stream; tests/cuda/stream_test.cpp has a
+// device with more.
 #include "tenon/stream.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +39,8 @@ TEST(Streams, TheHostsEventsMeasureItsClock) {
   EXPECT_TRUE(never.query()) << "as libtorch has it";
   never.synchronize();
   never.block(default_stream(kCPU));
-  expect_words(text_of<ValueError>([&] { (void)begin.elapsed_time(end); }), {"both events must be recorded"});
+  expect_words(text_of<ValueError>([&] { (void)begin.elapsed_time(end); }),
+               {"both events must be recorded"});
   begin.record();
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
   end.record(default_stream(kCPU));
@@ -51,11 +53,14 @@ TEST(Streams, TheHostsEventsMeasureItsClock) {
 }
 
 TEST(Streams, MisuseIsNamed) {
-  expect_words(text_of<NotImplementedError>([] { (void)Event(kCPU, EventFlag::INTERPROCESS).ipc_handle(); }),
-               {"device 'cpu' cannot share events between processes"});
+  expect_words(
+      text_of<NotImplementedError>([] { (void)Event(kCPU, EventFlag::INTERPROCESS).ipc_handle(); }),
+      {"device 'cpu' cannot share events between processes"});
   expect_words(text_of<ValueError>([] { (void)Event(kCPU).ipc_handle(); }), {"INTERPROCESS"});
-  expect_words(text_of<NotImplementedError>([] { Event(Device(kCPU), "abc"); }), {"cannot share events"});
-  expect_words(text_of<ValueError>([] { Event(kCUDA).record(default_stream(kCPU)); }), {"is of cuda", "stream of cpu"});
+  expect_words(text_of<NotImplementedError>([] { Event(Device(kCPU), "abc"); }),
+               {"cannot share events"});
+  expect_words(text_of<ValueError>([] { Event(kCUDA).record(default_stream(kCPU)); }),
+               {"is of cuda", "stream of cpu"});
 }
 
 }  // namespace

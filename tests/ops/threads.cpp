@@ -56,7 +56,8 @@ TEST(AutogradThreads, OneGraphServesSeveralThreadsWhenItIsKept) {
   std::vector<int> same(4, 0);
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < same.size(); ++t) {
-    threads.emplace_back([&, t] { same[t] = equal(autograd::grad({y}, {x}, {}, true)[0], x.detach() * 2); });
+    threads.emplace_back(
+        [&, t] { same[t] = equal(autograd::grad({y}, {x}, {}, true)[0], x.detach() * 2); });
   }
   for (std::thread& t : threads) t.join();
   for (int n : same) EXPECT_EQ(n, 1);
@@ -72,7 +73,8 @@ TEST(AutogradThreads, ShareAViewWhoseBaseWasWritten) {
     for (std::size_t t = 0; t < same.size(); ++t) {
       threads.emplace_back([&, t] {
         const Tensor g = autograd::grad({(view * 2).sum()}, {x}, {}, true)[0];
-        same[t] = view.requires_grad() && view.grad_fn() && equal(g, tensor({0., 6., 6., 0.}, kFloat));
+        same[t] =
+            view.requires_grad() && view.grad_fn() && equal(g, tensor({0., 6., 6., 0.}, kFloat));
       });
     }
     for (std::thread& t : threads) t.join();

@@ -39,10 +39,15 @@ TEST(Views, CutAndJoinRunsOfMemory) {
 
 TEST(Views, SayWhatIsWrong) {
   Tensor x = zeros({2, 3});
-  expect_words(text_of<IndexError>([&] { x.select(1, 3); }), {"index 3 is out of bounds for dimension 1 of size 3"});
-  expect_words(text_of<IndexError>([&] { x.transpose(0, 2); }), {"dimension out of range: allowed [-2, 1], got 2"});
+  expect_words(text_of<IndexError>([&] { x.select(1, 3); }),
+               {"index 3 is out of bounds for dimension 1 of size 3"});
+  expect_words(text_of<IndexError>([&] { x.transpose(0, 2); }),
+               {"dimension out of range: allowed [-2, 1], got 2"});
   expect_words(text_of<IndexError>([&] { x.sum().select(0, 0); }), {"item()"});
-  expect_words(text_of<ValueError>([&] { x.expand({2, 4}); }), {"cannot expand size 3 to 4 at dimension 1"});
+  expect_words(text_of<ValueError>([&] {
+                 x.expand({2, 4});
+               }),
+               {"cannot expand size 3 to 4 at dimension 1"});
   expect_words(text_of<ValueError>([&] { x.slice(0, 0, 2, 0); }), {"slice step must be positive"});
   EXPECT_THROW(x.view({-1, -1}), ValueError);
   EXPECT_THROW(x.view({4}), ValueError);
@@ -52,7 +57,8 @@ TEST(Views, SayWhatIsWrong) {
 
 TEST(Views, GradientsGoWhereTheyLooked) {
   Tensor x = rand({3, 4}, TensorOptions(kDouble)).requires_grad_();
-  Tensor y = x.t().slice(0, 1, 4, 2).select(1, 2).sum() + 2 * x.diagonal().sum() + x.unfold(1, 2, 1).sum();
+  Tensor y =
+      x.t().slice(0, 1, 4, 2).select(1, 2).sum() + 2 * x.diagonal().sum() + x.unfold(1, 2, 1).sum();
   y.backward();
   Tensor expected = tensor({{3., 2., 2., 1.}, {1., 4., 2., 1.}, {1., 3., 4., 2.}}, kDouble);
   EXPECT_TRUE(equal(x.grad(), expected)) << x.grad();

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that take whole vectors, lines or blocks at a time, against plain loops or the same op in small pieces.
+// Kernels that take whole vectors, lines or blocks at a time, against plain loops or the same op in
+// small pieces.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -45,7 +46,8 @@ void expect_depthwise(int64_t height, int64_t width, int64_t pad) {
     const Tensor tap = w.select(3, t % 3).select(2, t / 3).to(kFloat64).view({1, 3, 1, 1});
     sum += wide.narrow(2, t / 3, high).narrow(3, t % 3, broad) * tap;
   }
-  EXPECT_LT((got.to(kFloat64) - sum).abs().max().item<double>(), 1e-5) << height << " x " << width << ", pad " << pad;
+  EXPECT_LT((got.to(kFloat64) - sum).abs().max().item<double>(), 1e-5)
+      << height << " x " << width << ", pad " << pad;
 }
 
 }  // namespace
@@ -75,7 +77,8 @@ TEST(WholeVectors, CumsumAddsFourNeighborsFirst) {
   const float *in = x.data_ptr<float>(), *out = y.data_ptr<float>();
   double before = 0;
   for (int i = 0; i + 4 <= 1003; i += 4) {
-    const double pair = static_cast<double>(in[i]) + in[i + 1], other = static_cast<double>(in[i + 2]) + in[i + 3];
+    const double pair = static_cast<double>(in[i]) + in[i + 1],
+                 other = static_cast<double>(in[i + 2]) + in[i + 3];
     EXPECT_EQ(out[i], static_cast<float>(before + in[i]));
     EXPECT_EQ(out[i + 1], static_cast<float>(before + pair));
     EXPECT_EQ(out[i + 2], static_cast<float>(before + (pair + in[i + 2])));
@@ -107,8 +110,9 @@ TEST(WholeVectors, EmbeddingGradientOfManyRowsAddsInOrder) {
   EXPECT_TRUE(test::same_bits(skipped.narrow(0, 6, 1000), got.narrow(0, 6, 1000)));
   const Tensor one = full({1, 1}, 0.3).expand({3000, width});
   for (bool by_frequency : {false, true}) {
-    EXPECT_TRUE(test::same_bits(embedding_dense_backward(one, at, rows, -1, by_frequency),
-                                embedding_dense_backward(one.contiguous(), at, rows, -1, by_frequency)));
+    EXPECT_TRUE(
+        test::same_bits(embedding_dense_backward(one, at, rows, -1, by_frequency),
+                        embedding_dense_backward(one.contiguous(), at, rows, -1, by_frequency)));
   }
 }
 
@@ -137,7 +141,8 @@ TEST(WholeVectors, BatchNormGradientOfAnExpandedNumber) {
   const Tensor x = randn({3, 5, 4, 7}), w = randn({5}), mean = randn({5}), rstd = rand({5}) + 0.5;
   const Tensor one = full({}, 0.7).expand_as(x);
   const auto f = [&](const Tensor& g, const Tensor& input) {
-    return native_batch_norm_backward(g, input, w, {}, {}, mean, rstd, true, 1e-5, {true, true, true});
+    return native_batch_norm_backward(g, input, w, {}, {}, mean, rstd, true, 1e-5,
+                                      {true, true, true});
   };
   const auto got = f(one, x), dense = f(one.contiguous(), x),
              strided = f(one, x.transpose(0, 3).contiguous().transpose(0, 3));
@@ -151,6 +156,7 @@ TEST(WholeVectors, LayerNormOfMoreThanCachesHold) {
   const Tensor x = randn({8200, 1028}), w = randn({1028}), b = randn({1028});
   const Tensor y = layer_norm(x, {1028}, w, b);
   for (int64_t row : {0, 4099, 8197}) {
-    EXPECT_TRUE(test::same_bits(y.narrow(0, row, 3), layer_norm(x.narrow(0, row, 3), {1028}, w, b)));
+    EXPECT_TRUE(
+        test::same_bits(y.narrow(0, row, 3), layer_norm(x.narrow(0, row, 3), {1028}, w, b)));
   }
 }

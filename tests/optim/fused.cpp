@@ -34,7 +34,8 @@ struct AdamByOps {
     m.mul_(0.9).add_(g, 1 - 0.9);
     v.mul_(0.99).addcmul_(g, g, 1 - 0.99);
     if (o.amsgrad) max_v = maximum(max_v, v);
-    const Tensor divisor = (o.amsgrad ? max_v : v).sqrt().div_(std::sqrt(1 - std::pow(0.99, n))).add_(o.eps);
+    const Tensor divisor =
+        (o.amsgrad ? max_v : v).sqrt().div_(std::sqrt(1 - std::pow(0.99, n))).add_(o.eps);
     p.addcdiv_(m, divisor, -o.lr / (1 - std::pow(0.9, n)));
   }
 };
@@ -61,7 +62,8 @@ std::vector<Tensor> parameters(ScalarType dtype) {
 }
 
 template <class ByOps, class Step>
-void expect_same_bits(const std::vector<Tensor>& params, optim::Optimizer& fused, const Step& step) {
+void expect_same_bits(const std::vector<Tensor>& params, optim::Optimizer& fused,
+                      const Step& step) {
   std::vector<ByOps> plain(params.begin(), params.end());
   for (int round = 0; round < 3; ++round) {
     for (std::size_t k = 0; k < params.size(); ++k) {
@@ -71,7 +73,8 @@ void expect_same_bits(const std::vector<Tensor>& params, optim::Optimizer& fused
     }
     fused.step();
     for (std::size_t k = 0; k < params.size(); ++k) {
-      EXPECT_TRUE(equal(params[k].detach(), plain[k].p)) << "tensor " << k << " after step " << round + 1;
+      EXPECT_TRUE(equal(params[k].detach(), plain[k].p))
+          << "tensor " << k << " after step " << round + 1;
     }
   }
 }
@@ -80,20 +83,29 @@ TEST(FusedSteps, OfAdamAreThoseOfItsOps) {
   for (ScalarType dtype : {kFloat, kDouble}) {
     for (const Numbers& o : {Numbers{}, Numbers{0.1, 0.3}, Numbers{0.1, 0.3, 1e-3, true}}) {
       const std::vector<Tensor> params = parameters(dtype);
-      optim::Adam adam(params,
-                       optim::AdamOptions(o.lr).betas({0.9, 0.99}).eps(o.eps).weight_decay(o.decay).amsgrad(o.amsgrad));
-      expect_same_bits<AdamByOps>(params, adam, [&](AdamByOps& by, const Tensor& grad) { by.step(grad, o); });
+      optim::Adam adam(params, optim::AdamOptions(o.lr)
+                                   .betas({0.9, 0.99})
+                                   .eps(o.eps)
+                                   .weight_decay(o.decay)
+                                   .amsgrad(o.amsgrad));
+      expect_same_bits<AdamByOps>(params, adam,
+                                  [&](AdamByOps& by, const Tensor& grad) { by.step(grad, o); });
     }
   }
 }
 
 TEST(FusedSteps, OfAdamWAreThoseOfItsOps) {
   for (ScalarType dtype : {kFloat, kDouble}) {
-    for (const Numbers& o : {Numbers{0.1, 0, 1e-3, false, true}, Numbers{0.1, 0.3, 1e-3, true, true}}) {
+    for (const Numbers& o :
+         {Numbers{0.1, 0, 1e-3, false, true}, Numbers{0.1, 0.3, 1e-3, true, true}}) {
       const std::vector<Tensor> params = parameters(dtype);
-      optim::AdamW adam(
-          params, optim::AdamWOptions(o.lr).betas({0.9, 0.99}).eps(o.eps).weight_decay(o.decay).amsgrad(o.amsgrad));
-      expect_same_bits<AdamByOps>(params, adam, [&](AdamByOps& by, const Tensor& grad) { by.step(grad, o); });
+      optim::AdamW adam(params, optim::AdamWOptions(o.lr)
+                                    .betas({0.9, 0.99})
+                                    .eps(o.eps)
+                                    .weight_decay(o.decay)
+                                    .amsgrad(o.amsgrad));
+      expect_same_bits<AdamByOps>(params, adam,
+                                  [&](AdamByOps& by, const Tensor& grad) { by.step(grad, o); });
     }
   }
 }
@@ -101,11 +113,13 @@ TEST(FusedSteps, OfAdamWAreThoseOfItsOps) {
 TEST(FusedSteps, OfSgdAreThoseOfItsOps) {
   using Options = optim::SGDOptions;
   for (ScalarType dtype : {kFloat, kDouble}) {
-    for (const Options& o : {Options(0.1), Options(0.1).weight_decay(0.2), Options(0.1).momentum(0.9).dampening(0.5),
-                             Options(0.1).momentum(0.9).weight_decay(0.2).nesterov(true)}) {
+    for (const Options& o :
+         {Options(0.1), Options(0.1).weight_decay(0.2), Options(0.1).momentum(0.9).dampening(0.5),
+          Options(0.1).momentum(0.9).weight_decay(0.2).nesterov(true)}) {
       const std::vector<Tensor> params = parameters(dtype);
       optim::SGD sgd(params, o);
-      expect_same_bits<SgdByOps>(params, sgd, [&](SgdByOps& by, const Tensor& grad) { by.step(grad, o); });
+      expect_same_bits<SgdByOps>(params, sgd,
+                                 [&](SgdByOps& by, const Tensor& grad) { by.step(grad, o); });
     }
   }
 }
@@ -115,7 +129,8 @@ TEST(FusedSteps, AreCountedByTensorsToo) {
   for (ScalarType dtype : {kFloat, kHalf}) {
     const std::vector<Tensor> one = parameters(dtype), other = parameters(dtype);
     const auto options = optim::AdamOptions(0.1).weight_decay(0.3);
-    optim::Adam by_host(one, options), by_tensors(other, optim::AdamOptions(options).capturable(true));
+    optim::Adam by_host(one, options),
+        by_tensors(other, optim::AdamOptions(options).capturable(true));
     for (int round = 0; round < 4; ++round) {
       for (std::size_t k = 0; k < one.size(); ++k) {
         if (round == 1 && k == 2) continue;  // this one is a step behind from here on
@@ -125,7 +140,8 @@ TEST(FusedSteps, AreCountedByTensorsToo) {
       if (round == 1) Tensor(one[2]).mutable_grad() = Tensor(other[2]).mutable_grad() = Tensor();
       by_host.step();
       by_tensors.step();
-      for (std::size_t k = 0; k < one.size(); ++k) EXPECT_TRUE(equal(one[k].detach(), other[k].detach())) << round << k;
+      for (std::size_t k = 0; k < one.size(); ++k)
+        EXPECT_TRUE(equal(one[k].detach(), other[k].detach())) << round << k;
     }
     const auto steps_of = [&](optim::Adam& adam, const Tensor& p) -> optim::AdamParamState& {
       return static_cast<optim::AdamParamState&>(*adam.state().at(p.unsafeGetTensorImpl()));
@@ -144,19 +160,23 @@ TEST(FusedSteps, DecomposedAreCountedByTensors) {
     for (bool amsgrad : {false, true}) {
       const auto make = [&] {
         manual_seed(2);
-        return std::vector<Tensor>{randn({3, 5}).to(dtype).t().requires_grad_(true)};  // its gradient is row-major
+        return std::vector<Tensor>{
+            randn({3, 5}).to(dtype).t().requires_grad_(true)};  // its gradient is row-major
       };
       const auto one = make(), other = make();
       const auto options = optim::AdamOptions(0.1).weight_decay(0.2).amsgrad(amsgrad);
-      optim::Adam by_host(one, options), by_tensors(other, optim::AdamOptions(options).capturable(true));
+      optim::Adam by_host(one, options),
+          by_tensors(other, optim::AdamOptions(options).capturable(true));
       for (int64_t step = 1; step < 4; ++step) {
         Tensor(one[0]).mutable_grad() = randn({5, 3}).to(dtype);
         Tensor(other[0]).mutable_grad() = one[0].grad();
         by_host.step();
         by_tensors.step();
-        const auto& s = static_cast<optim::AdamParamState&>(*by_tensors.state().at(other[0].unsafeGetTensorImpl()));
+        const auto& s = static_cast<optim::AdamParamState&>(
+            *by_tensors.state().at(other[0].unsafeGetTensorImpl()));
         EXPECT_EQ(s.state_step().item<int64_t>(), step);
-        EXPECT_TRUE(allclose(other[0].detach(), one[0].detach(), dtype == kBFloat16 ? 1e-2 : 1e-6, 1e-7))
+        EXPECT_TRUE(
+            allclose(other[0].detach(), one[0].detach(), dtype == kBFloat16 ? 1e-2 : 1e-6, 1e-7))
             << toString(dtype) << step;
       }
     }
@@ -224,24 +244,33 @@ TEST(FusedSteps, WhatIsWrittenIsCounted) {
 TEST(FusedSteps, RefuseWhatDoesNotBelongTogether) {
   const Tensor a = ones({3}), b = ones({4});
   const auto sgd = [](TensorList self, TensorList grads, TensorList buffers, double momentum) {
-    return text_of([&] { _fused_sgd_(self, grads, buffers, 0, momentum, 0.5, 0, false, false, false); });
+    return text_of(
+        [&] { _fused_sgd_(self, grads, buffers, 0, momentum, 0.5, 0, false, false, false); });
   };
   expect_words(sgd({}, {}, {}, 0), {"_fused_sgd_", "non-empty", "self"});
   expect_words(sgd({a}, {}, {}, 0), {"'grads'", "has 0 tensors", "expected 1"});
   expect_words(sgd({a}, {b}, {}, 0), {"'grads'", "position 0", "[4]", "[3]"});
-  expect_words(sgd({a, a.clone()}, {a, ones({3}, kDouble)}, {}, 0), {"'grads'", "position 1", "float64", "float32"});
+  expect_words(sgd({a, a.clone()}, {a, ones({3}, kDouble)}, {}, 0),
+               {"'grads'", "position 1", "float64", "float32"});
   expect_words(sgd({a}, {a}, {}, 0.9), {"'momentum_buffer_list'", "expected 1"});
   expect_words(sgd({a}, {a}, {a}, 0), {"'momentum_buffer_list'", "expected 0", "does not use it"});
   expect_words(sgd({ones({1}).expand({3})}, {a}, {}, 0), {"'self'", "share memory"});
-  expect_words(sgd({ones({3}).requires_grad_(true)}, {a}, {}, 0), {"'self'", "requires grad", "NoGradGuard"});
-  expect_words(text_of([&] { _fused_adam_({a}, {a}, {a}, {a}, {}, {}, {0}, 0.1, 0.9, 0.99, 0, 1e-8, false, false); }),
-               {"'steps'", "the first step is 1"});
+  expect_words(sgd({ones({3}).requires_grad_(true)}, {a}, {}, 0),
+               {"'self'", "requires grad", "NoGradGuard"});
   expect_words(text_of([&] {
-                 _fused_adam_({a}, {a}, {a}, {a}, {}, {}, {1, 2}, 0.1, 0.9, 0.99, 0, 1e-8, false, false);
+                 _fused_adam_({a}, {a}, {a}, {a}, {}, {}, {0}, 0.1, 0.9, 0.99, 0, 1e-8, false,
+                              false);
                }),
-               {"'steps'", "2 numbers", "expected 1"});
+               {"'steps'", "the first step is 1"});
+  expect_words(
+      text_of([&] {
+        _fused_adam_({a}, {a}, {a}, {a}, {}, {}, {1, 2}, 0.1, 0.9, 0.99, 0, 1e-8, false, false);
+      }),
+      {"'steps'", "2 numbers", "expected 1"});
   const auto counted = [&](TensorList counts, IntArrayRef steps) {
-    return text_of([&] { _fused_adam_({a}, {a}, {a}, {a}, {}, counts, steps, 0.1, 0.9, 0.99, 0, 1e-8, false, false); });
+    return text_of([&] {
+      _fused_adam_({a}, {a}, {a}, {a}, {}, counts, steps, 0.1, 0.9, 0.99, 0, 1e-8, false, false);
+    });
   };
   const Tensor count = zeros({}, kLong);
   expect_words(counted({count}, {1}), {"'steps'", "1 numbers", "expected none beside state_steps"});
@@ -250,7 +279,8 @@ TEST(FusedSteps, RefuseWhatDoesNotBelongTogether) {
   expect_words(counted({zeros({2}, kLong)}, {}), {"'state_steps'", "2 elements"});
 }
 
-// Kernels take contiguous memory: core hands them copies of other tensors, and the results are copied back.
+// Kernels take contiguous memory: core hands them copies of other tensors, and the results are
+// copied back.
 TEST(FusedSteps, OfTensorsWithGaps) {
   const Tensor whole = ones({4, 6}), p = whole.slice(1, 0, 6, 2);
   _fused_sgd_({p}, {full({4, 3}, 2.0)}, {}, 0, 0, 0.5, 0, false, false, false);

@@ -28,7 +28,10 @@ TEST(Optimizer, RefusesBadParameters) {
   SGD sgd(std::vector<Tensor>{p}, 0.1);
   expect_words(text_of([&] { sgd.add_param_group({{p}}); }), {"more than one group"});
   expect_words(text_of([] { SGD({leaf()}, -1); }), {"invalid lr: -1"});
-  expect_words(text_of([] { optim::Adam({leaf()}, optim::AdamOptions().betas({1.5, 0.9})); }), {"invalid betas[0]"});
+  expect_words(text_of([] {
+                 optim::Adam({leaf()}, optim::AdamOptions().betas({1.5, 0.9}));
+               }),
+               {"invalid betas[0]"});
   expect_words(text_of([] { SGD({leaf()}, optim::SGDOptions(0.1).nesterov(true)); }), {"nesterov"});
 }
 
@@ -52,7 +55,8 @@ TEST(Optimizer, ARefusedFileChangesNothing) {
   };
   const auto make = [](const std::vector<Tensor>& ps, double lr) {
     std::vector<optim::OptimizerParamGroup> groups;
-    for (const Tensor& p : ps) groups.emplace_back(std::vector<Tensor>{p}, std::make_unique<optim::AdamOptions>(lr));
+    for (const Tensor& p : ps)
+      groups.emplace_back(std::vector<Tensor>{p}, std::make_unique<optim::AdamOptions>(lr));
     return std::make_unique<optim::Adam>(groups, optim::AdamOptions(lr));
   };
   const Tensor a = leaf(), b = leaf();
@@ -62,7 +66,8 @@ TEST(Optimizer, ARefusedFileChangesNothing) {
   adam->save(before);
   std::stringstream was;
   before.save_to(was);
-  // The second group's options are none; a state has other sizes; a state of the last parameter lacks a field.
+  // The second group's options are none; a state has other sizes; a state of the last parameter
+  // lacks a field.
   for (int fault = 0; fault < 3; ++fault) {
     serialize::OutputArchive out, group0, group1, states, state;
     const Tensor c = leaf(), d = leaf();
@@ -76,8 +81,10 @@ TEST(Optimizer, ARefusedFileChangesNothing) {
     serialize::InputArchive in;
     in.load_from(file);
     serialize::OutputArchive bad;
-    const std::function<void(serialize::InputArchive&, serialize::OutputArchive&, const std::string&)> copy =
-        [&](serialize::InputArchive& from, serialize::OutputArchive& to, const std::string& prefix) {
+    const std::function<void(serialize::InputArchive&, serialize::OutputArchive&,
+                             const std::string&)>
+        copy = [&](serialize::InputArchive& from, serialize::OutputArchive& to,
+                   const std::string& prefix) {
           for (const std::string& key : from.keys()) {
             const std::string name = prefix + key;
             if (fault == 0 && name == "1.lr") {
@@ -149,7 +156,8 @@ TEST(Optimizer, ClosureRunsWithGradients) {
 // Saving in the middle and going on elsewhere gives the same bits as going on here.
 TEST(Optimizer, ResumesFromFile) {
   const Tensor p = leaf(), q = leaf();
-  optim::Adam one(std::vector<Tensor>{p}, optim::AdamOptions(0.1).amsgrad(true)), two(std::vector<Tensor>{q});
+  optim::Adam one(std::vector<Tensor>{p}, optim::AdamOptions(0.1).amsgrad(true)),
+      two(std::vector<Tensor>{q});
   auto steps = [](const Tensor& t, optim::Optimizer& o, int n) {
     for (int i = 0; i < n; ++i) {
       o.zero_grad();
@@ -190,7 +198,10 @@ TEST(Optimizer, TrainsALineOnSineData) {
 TEST(Schedules, RefuseBadArguments) {
   optim::SGD sgd({leaf()}, 0.1);
   expect_words(text_of([&] { optim::MultiStepLR(sgd, {3, 3}); }), {"milestones must increase"});
-  expect_words(text_of([&] { optim::ReduceLROnPlateauScheduler(sgd, optim::ReduceLROnPlateauScheduler::min, 1.0); }),
+  expect_words(text_of([&] {
+                 optim::ReduceLROnPlateauScheduler(sgd, optim::ReduceLROnPlateauScheduler::min,
+                                                   1.0);
+               }),
                {"below 1"});
 }
 

@@ -85,8 +85,9 @@ TEST_P(Layouts, GradientsPass) {
 }
 
 TEST_P(Layouts, Adds) {
-  const Tensor a = stairs(device),
-               b = tensor({0., 4., 4., 4., 4., 4.}, TensorOptions(kFloat)).reshape({2, 3}).to(device);
+  const Tensor a = stairs(device), b = tensor({0., 4., 4., 4., 4., 4.}, TensorOptions(kFloat))
+                                           .reshape({2, 3})
+                                           .to(device);
   const Tensor x = a.to(TensorOptions(runs)), y = b.to(TensorOptions(runs)), sum = x.add(y, 2);
   EXPECT_EQ(sum.layout(), runs);
   EXPECT_TRUE(sum.component("lengths").cpu().equal(tensor({1, 2, 2, 1}, TensorOptions(kLong))));
@@ -106,7 +107,9 @@ TEST_P(Layouts, GradientsAccumulate) {
   const Tensor dense = stairs(device);
   for (bool first : {true, false}) {
     Tensor x = dense.to(TensorOptions(runs)).requires_grad_();
-    const auto loss = [&](bool of_runs) { return of_runs ? (x * 2).sum() : (x.to_dense() * dense).sum(); };
+    const auto loss = [&](bool of_runs) {
+      return of_runs ? (x * 2).sum() : (x.to_dense() * dense).sum();
+    };
     loss(first).backward();
     loss(!first).backward();
     loss(first).backward();
@@ -140,8 +143,10 @@ TEST_P(Layouts, DataIsReplaced) {
   t.set_data((t * 2).to(kDouble));
   EXPECT_EQ(t.scalar_type(), kDouble);
   EXPECT_TRUE(t.to_dense().cpu().equal(stairs(kCPU).to(kDouble) * 2));
-  expect_words(text_of<TypeError>([&] { t.set_data(stairs(device)); }), {"set_data", "run_length", "strided"});
-  expect_words(text_of<TypeError>([&] { stairs(device).set_data(t); }), {"set_data", "run_length", "strided"});
+  expect_words(text_of<TypeError>([&] { t.set_data(stairs(device)); }),
+               {"set_data", "run_length", "strided"});
+  expect_words(text_of<TypeError>([&] { stairs(device).set_data(t); }),
+               {"set_data", "run_length", "strided"});
 }
 
 TEST_P(Layouts, AnOpWithoutAKernelSaysSo) {
@@ -150,7 +155,8 @@ TEST_P(Layouts, AnOpWithoutAKernelSaysSo) {
                {"sub.Tensor", "no kernel", "self run_length", "TENON_DENSIFY", "to_dense()"});
   expect_words(text_of<NotImplementedError>([&] { (void)t.exp(); }), {"exp", "run_length"});
   expect_words(text_of<Error>([&] { (void)t.resize_({6}); }), {"_resize_components", "run_length"});
-  expect_words(text_of<Error>([&] { (void)zeros({3}, TensorOptions(runs).device(device)); }), {"empty", "run_length"});
+  expect_words(text_of<Error>([&] { (void)zeros({3}, TensorOptions(runs).device(device)); }),
+               {"empty", "run_length"});
   expect_words(text_of<TypeError>([&] { (void)t.strides(); }), {"run_length", "strides"});
   expect_words(text_of<TypeError>([&] { (void)t.data_ptr(); }), {"run_length"});
   EXPECT_EQ(t.sum().item<float>(), 12) << "the next call works";
@@ -166,7 +172,8 @@ TEST_P(Layouts, StridedCopiesServeWhereTheyAreAllowed) {
   EXPECT_EQ(difference.layout(), runs);
   EXPECT_EQ(difference.sum().item<float>(), 24);
   uint64_t bytes = 0;
-  for (const auto& c : core::fallback_counts()) bytes += c.by == core::ServedBy::Densified ? c.bytes : 0;
+  for (const auto& c : core::fallback_counts())
+    bytes += c.by == core::ServedBy::Densified ? c.bytes : 0;
   EXPECT_EQ(bytes, 4u * 6 * 4) << "four tensors of six floats";
 }
 
@@ -201,8 +208,9 @@ TEST(Layout, RefusesPartsOfAFileThatDoNotFit) {
   const std::string good = file.str();
   const auto refusal = [&](const std::string& from, const std::string& to) {
     std::string bytes = good;
-    for (const auto& [a, b] :
-         {std::pair(from, to), {"tenon.checksum", "other.checksum"}, {"tenon.format", "other.format"}}) {
+    for (const auto& [a, b] : {std::pair(from, to),
+                               {"tenon.checksum", "other.checksum"},
+                               {"tenon.format", "other.format"}}) {
       bytes.replace(bytes.find(a), a.size(), b);
     }
     Tensor t;
@@ -215,16 +223,19 @@ TEST(Layout, RefusesPartsOfAFileThatDoNotFit) {
   expect_words(refusal(right, lengths({3, 2, 2})), {"load:", "7 elements", "has 6"});
   expect_words(refusal(right, lengths({7, -2, 1})), {"load:", "at least 1"});
   expect_words(refusal(right, lengths({INT64_MAX, INT64_MAX, 8})), {"load:", "of 6 elements"});
-  expect_words(refusal("\\\"shape\\\":[2,3]", "\\\"shape\\\":[2,9]"), {"load:", "6 elements", "has 18"});
+  expect_words(refusal("\\\"shape\\\":[2,3]", "\\\"shape\\\":[2,9]"),
+               {"load:", "6 elements", "has 18"});
   expect_words(refusal("run_length", "run_lengtX"), {"load:", "layout 'run_lengtX'", "looked for"});
 }
 
 TEST(Layout, IsMadeFromItsParts) {
   const Layout runs = layout_from_name("run_length");
-  const Tensor lengths = tensor({2, 1}, TensorOptions(kLong)), values = tensor({7., 8.}, TensorOptions(kFloat));
+  const Tensor lengths = tensor({2, 1}, TensorOptions(kLong)),
+               values = tensor({7., 8.}, TensorOptions(kFloat));
   const Tensor t = call("acme::run_length", {lengths, values, IntArrayRef({3}), runs})[0];
   EXPECT_TRUE(t.to_dense().equal(tensor({7., 7., 8.}, TensorOptions(kFloat))));
-  EXPECT_EQ(t.component("values").const_data_ptr(), values.const_data_ptr()) << "nothing was copied";
+  EXPECT_EQ(t.component("values").const_data_ptr(), values.const_data_ptr())
+      << "nothing was copied";
   expect_words(text_of<ValueError>([&] {
                  call("acme::run_length", {lengths, values.slice(0, 0, 1), IntArrayRef({3}), runs});
                }),
@@ -232,12 +243,14 @@ TEST(Layout, IsMadeFromItsParts) {
 }
 
 TEST(Layout, UnknownNamesSayWhereWasLooked) {
-  expect_words(text_of<ValueError>([] { (void)layout_from_name("no_such"); }), {"no_such", "looked for"});
+  expect_words(text_of<ValueError>([] { (void)layout_from_name("no_such"); }),
+               {"no_such", "looked for"});
 }
 
 TEST(Layout, APluginWithTensorsAliveStaysOpen) {
   Tensor t = stairs(kCPU).to(TensorOptions(layout_from_name("run_length")));
-  expect_words(text_of<ValueError>([] { plugins::unload("custom"); }), {"custom", "run_length", "alive"});
+  expect_words(text_of<ValueError>([] { plugins::unload("custom"); }),
+               {"custom", "run_length", "alive"});
   EXPECT_EQ(t.sum().item<float>(), 12);
   t.reset();
 }

@@ -44,11 +44,20 @@ TEST(OwnOp, HasGradientsOfAnyOrder) {
 
 TEST(OwnOp, RefusesWhatItsSchemaDoes) {
   const Tensor x = ones({2});
-  expect_words(text_of<TypeError>([&] { call("acme::scale", {x, "three"}); }), {"acme::scale", "factor"});
-  expect_words(text_of<TypeError>([&] { call("acme::scale", {}); }), {"acme::scale", "self", "missing"});
-  expect_words(text_of<TypeError>([&] { call("acme::scale", {x, 1.0, 2.0}); }), {"takes 2 arguments, got 3"});
-  expect_words(text_of<NotImplementedError>([&] { call("acme::skale", {x}); }), {"acme::skale", "acme::scale"});
-  expect_words(text_of<NotImplementedError>([&] { call("acme::scale", {x.to(kInt)}); }), {"acme::scale", "int32"});
+  expect_words(text_of<TypeError>([&] {
+                 call("acme::scale", {x, "three"});
+               }),
+               {"acme::scale", "factor"});
+  expect_words(text_of<TypeError>([&] { call("acme::scale", {}); }),
+               {"acme::scale", "self", "missing"});
+  expect_words(text_of<TypeError>([&] {
+                 call("acme::scale", {x, 1.0, 2.0});
+               }),
+               {"takes 2 arguments, got 3"});
+  expect_words(text_of<NotImplementedError>([&] { call("acme::skale", {x}); }),
+               {"acme::skale", "acme::scale"});
+  expect_words(text_of<NotImplementedError>([&] { call("acme::scale", {x.to(kInt)}); }),
+               {"acme::scale", "int32"});
 }
 
 TEST(OwnOp, IsRegisteredByAnInitOnly) {
@@ -85,7 +94,8 @@ TEST(OwnOp, BadSchemasAreRefusedWithWords) {
 TEST(OwnOp, WhatIsNotKeptIsWithdrawnAndMayComeAgain) {
   tn_schema s{};
   s.struct_size = sizeof s;
-  const std::string text = "brief::op(Tensor self, int[2] n=1, float x=-inf, str how='up') -> Tensor";
+  const std::string text =
+      "brief::op(Tensor self, int[2] n=1, float x=-inf, str how='up') -> Tensor";
   s.text = {text.data(), text.size()};
   s.infer = [](tn_call*, tn_tensor*, int64_t(*)[64]) -> tn_status { return TN_OK; };
   int first;
@@ -97,9 +107,11 @@ TEST(OwnOp, WhatIsNotKeptIsWithdrawnAndMayComeAgain) {
     EXPECT_EQ(op.args[1].value.u.i64s[1], 1);
     EXPECT_LT(op.args[2].value.u.f64, 0);
     EXPECT_EQ(std::string(op.args[3].value.u.str, op.args[3].value.len), "up");
-    expect_words(text_of<NotImplementedError>([] { call("brief::op", {ones({2})}); }), {"brief::op", "no kernel"});
+    expect_words(text_of<NotImplementedError>([] { call("brief::op", {ones({2})}); }),
+                 {"brief::op", "no kernel"});
   }
-  expect_words(text_of<NotImplementedError>([] { call("brief::op", {ones({2})}); }), {"brief::op", "closed"});
+  expect_words(text_of<NotImplementedError>([] { call("brief::op", {ones({2})}); }),
+               {"brief::op", "closed"});
   core::OpRegistration again;
   EXPECT_EQ(core::register_op(s), first);
 }
@@ -113,7 +125,8 @@ TEST_F(OwnDtype, ConvertsWithItsPlugin) {
   EXPECT_EQ(y.element_size(), 1u);
   EXPECT_EQ(y.nbytes(), 5u);
   EXPECT_TRUE(y.is_floating_point());
-  EXPECT_TRUE(y.to(kFloat).equal(tensor({1., 1., -3., 57344., 0.0009765625}, TensorOptions(kFloat))));
+  EXPECT_TRUE(
+      y.to(kFloat).equal(tensor({1., 1., -3., 57344., 0.0009765625}, TensorOptions(kFloat))));
   EXPECT_EQ(y[2].item<float>(), -3);
 }
 

@@ -43,12 +43,16 @@ std::string planted() {
 
 TEST_F(Program, FindsPlantedSections) {
   write("status", planted());
-  ASSERT_EQ(run("--status '" + path("status") + "' --out '" + path("one") + "' --ask p1 --ask none --least 85"), 0)
+  ASSERT_EQ(run("--status '" + path("status") + "' --out '" + path("one") +
+                "' --ask p1 --ask none --least 85"),
+            0)
       << read("out");
   EXPECT_NE(read("out").find("p1: s1 "), std::string::npos) << read("out");
   EXPECT_NE(read("out").find("none: no such package"), std::string::npos);
   EXPECT_NE(read("one/packages.svg").find("</svg>"), std::string::npos);
-  EXPECT_EQ(run("--status '" + path("status") + "' --out '" + path("one") + "' --epochs 1 --least 99"), 1);
+  EXPECT_EQ(
+      run("--status '" + path("status") + "' --out '" + path("one") + "' --epochs 1 --least 99"),
+      1);
 }
 
 TEST_F(Program, OneSeedGivesTheSameBitsOnAnyThreads) {
@@ -57,8 +61,8 @@ TEST_F(Program, OneSeedGivesTheSameBitsOnAnyThreads) {
   gzFile gz = gzopen(path("second.gz").c_str(), "wb");
   gzwrite(gz, text.data() + text.size() / 2, static_cast<unsigned>(text.size() - text.size() / 2));
   gzclose(gz);
-  std::string data =
-      "--directed --epochs 8 --dots 40 --status '" + path("first") + "' --status '" + path("second.gz") + "' --out '";
+  std::string data = "--directed --epochs 8 --dots 40 --status '" + path("first") + "' --status '" +
+                     path("second.gz") + "' --out '";
   ASSERT_EQ(run(data + path("one") + "' --threads 1"), 0) << read("out");
   ASSERT_EQ(run(data + path("two") + "' --threads 2"), 0) << read("out");
   EXPECT_FALSE(read("one/packages.svg").empty());
@@ -69,8 +73,10 @@ TEST_F(Program, OneSeedGivesTheSameBitsOnAnyThreads) {
 
 // With any set of installed packages it learns, or reports why there are too few.
 TEST_F(Program, ReadsThisMachine) {
-  if (!fs::exists("/var/lib/dpkg/status")) GTEST_SKIP() << "not of the Debian family: no /var/lib/dpkg/status";
-  int status = run("--status /var/lib/dpkg/status --epochs 20 --dots 100 --out '" + path("one") + "'");
+  if (!fs::exists("/var/lib/dpkg/status"))
+    GTEST_SKIP() << "not of the Debian family: no /var/lib/dpkg/status";
+  int status =
+      run("--status /var/lib/dpkg/status --epochs 20 --dots 100 --out '" + path("one") + "'");
   if (status == 0) {
     EXPECT_NE(read("one/packages.svg").find("</svg>"), std::string::npos);
   } else {
@@ -87,16 +93,19 @@ TEST_F(Program, FaultsSayWhatToDo) {
                                7));
   EXPECT_NE(fault("--status '" + path("list.xz") + "'").find("xz -dk"), std::string::npos);
   write("list.lz4", "\x04\x22\x4d\x18");
-  EXPECT_NE(
-      fault("--status '" + path("list.lz4") + "'").find("list.lz4: is cut short inside its lz4 data. Fetch it again"),
-      std::string::npos);
-  write("list.gz", "\x1f\x8b\x08garbage that no gzip file has");
-  EXPECT_NE(fault("--status '" + path("list.gz") + "'").find("list.gz: cannot be read"), std::string::npos);
-  write("words", "just words\n");
-  EXPECT_NE(fault("--status '" + path("words") + "'").find("no package is described"), std::string::npos);
-  write("status", planted());
-  EXPECT_NE(fault("--device nothing --status '" + path("status") + "'").find("tenon plugins --load"),
+  EXPECT_NE(fault("--status '" + path("list.lz4") + "'")
+                .find("list.lz4: is cut short inside its lz4 data. Fetch it again"),
             std::string::npos);
+  write("list.gz", "\x1f\x8b\x08garbage that no gzip file has");
+  EXPECT_NE(fault("--status '" + path("list.gz") + "'").find("list.gz: cannot be read"),
+            std::string::npos);
+  write("words", "just words\n");
+  EXPECT_NE(fault("--status '" + path("words") + "'").find("no package is described"),
+            std::string::npos);
+  write("status", planted());
+  EXPECT_NE(
+      fault("--device nothing --status '" + path("status") + "'").find("tenon plugins --load"),
+      std::string::npos);
 }
 
 Graph small() {
@@ -112,7 +121,8 @@ TEST(Model, AdjacencyIsNormalized) {
   const double half = 0.5, mixed = 1 / std::sqrt(6), third = 1. / 3;
   auto symmetric = adjacency(small(), false, tenon::kCPU);
   ASSERT_EQ(symmetric.size(), 1u);
-  auto expected = tenon::tensor({half, mixed, 0., 0., mixed, third, mixed, 0., 0., mixed, half, 0., 0., 0., 0., 1.});
+  auto expected = tenon::tensor(
+      {half, mixed, 0., 0., mixed, third, mixed, 0., 0., mixed, half, 0., 0., 0., 0., 1.});
   EXPECT_TRUE(symmetric[0].to_dense().allclose(expected.view({4, 4}).to(tenon::kFloat)));
 
   auto directed = adjacency(small(), true, tenon::kCPU);
@@ -144,7 +154,8 @@ TEST(Model, LearnsTheSameOnAnotherDevice) {
     tenon::manual_seed(1);
     Gcn net(adjacency(small(), true, device), options.width, 2, 0.);
     net->to(device);
-    train(net, small(), {{0, 2}, {1, 3}}, options, [&](int, const Epoch& e) { losses[i].push_back(e.loss); });
+    train(net, small(), {{0, 2}, {1, 3}}, options,
+          [&](int, const Epoch& e) { losses[i].push_back(e.loss); });
     ASSERT_EQ(net->embed().device().type(), device.type());
   }
   ASSERT_EQ(losses[0].size(), 4u);

@@ -19,14 +19,16 @@ using Names = std::vector<std::string>;
 using Links = std::vector<std::array<int64_t, 2>>;
 
 TEST(Control, RelationsGiveNames) {
-  EXPECT_EQ(names_of("a (>= 1:2.0~rc1), b:any | c [amd64] <!nocheck>,  d(<< 2)"), (Names{"a", "b", "c", "d"}));
+  EXPECT_EQ(names_of("a (>= 1:2.0~rc1), b:any | c [amd64] <!nocheck>,  d(<< 2)"),
+            (Names{"a", "b", "c", "d"}));
   EXPECT_EQ(names_of("${shlibs:Depends}, , |, <x>, -y, libstdc++6"), (Names{"libstdc++6"}));
   EXPECT_TRUE(names_of("").empty());
 }
 
 TEST(Control, FieldsOfStanzas) {
   auto all = parse(
-      "Package: one\nStatus: install ok installed\nSection: contrib/libs\nDepends: two (>= 1),\n three\n"
+      "Package: one\nStatus: install ok installed\nSection: contrib/libs\nDepends: two (>= 1),\n "
+      "three\n"
       "Description: text\n Package: not-this\n .\n more\n"
       "\n\n \t\n"
       "package:two\nRECOMMENDS: one\nSuggests: four\nPre-Depends: five\nProvides: v1, v2 (= 3)\n");
@@ -41,7 +43,8 @@ TEST(Control, FieldsOfStanzas) {
 }
 
 TEST(Control, CarriageReturnsAreBlank) {
-  auto all = parse("Package: one\r\nSection: libs\r\nDepends: a,\r\n b\r\n\r\nPackage: two\r\nSection: X11\r\n");
+  auto all = parse(
+      "Package: one\r\nSection: libs\r\nDepends: a,\r\n b\r\n\r\nPackage: two\r\nSection: X11\r\n");
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].section, "libs");
   EXPECT_EQ(all[0].needs, (Names{"a", "b"}));
@@ -50,7 +53,8 @@ TEST(Control, CarriageReturnsAreBlank) {
 
 TEST(Control, DamageCostsWhatItHit) {
   const char text[] =
-      "\0\xff garbage\nSection: lost\n\nPackage: \x1b[31m\nSection: bad\n\nPackage: kept\nno colon here\n: no name\n"
+      "\0\xff garbage\nSection: lost\n\nPackage: \x1b[31m\nSection: bad\n\nPackage: kept\nno colon "
+      "here\n: no name\n"
       "Section: <script>\nPackage: next\nSection: a/b/c";
   auto all = parse({text, sizeof text - 1});
   ASSERT_EQ(all.size(), 2u);
@@ -63,14 +67,16 @@ TEST(Control, DamageCostsWhatItHit) {
 }
 
 TEST(Control, AnyBytesAreSurvived) {
-  const std::string good = "Package: one\nSection: libs\nDepends: two | three (>= 1), four:any\n\nPackage: two\n";
+  const std::string good =
+      "Package: one\nSection: libs\nDepends: two | three (>= 1), four:any\n\nPackage: two\n";
   std::mt19937 rng(1);
   for (int i = 0; i < 3000; ++i) {
     std::string bad = good.substr(0, rng() % good.size());
     for (int k = 0; k < 4 && !bad.empty(); ++k) bad[rng() % bad.size()] = static_cast<char>(rng());
     for (const auto& p : parse(bad)) {
       EXPECT_FALSE(p.name.empty());
-      for (const auto& s : {p.name, p.section}) EXPECT_EQ(s.find_first_of("<>&\x1b\n"), std::string::npos);
+      for (const auto& s : {p.name, p.section})
+        EXPECT_EQ(s.find_first_of("<>&\x1b\n"), std::string::npos);
     }
   }
 }
@@ -120,11 +126,11 @@ Package package(std::string name, std::string section, Names needs, Names provid
 }
 
 TEST(Graph, LinksAndSections) {
-  auto g = build(
-      {package("a", "libs", {"b", "virtual", "nowhere", "a"}), package("b", "", {"a", "a"}),
-       package("c", "net", {"b"}, {"virtual", "virtual"}), package("d", "net", {}, {"virtual"}),
-       package("e", "libs", {}), package("f", "libs", {}), package("g", "lonely", {}), package("b", "net", {"d"})},
-      2);
+  auto g = build({package("a", "libs", {"b", "virtual", "nowhere", "a"}),
+                  package("b", "", {"a", "a"}), package("c", "net", {"b"}, {"virtual", "virtual"}),
+                  package("d", "net", {}, {"virtual"}), package("e", "libs", {}),
+                  package("f", "libs", {}), package("g", "lonely", {}), package("b", "net", {"d"})},
+                 2);
   EXPECT_EQ(g.names, (Names{"a", "b", "c", "d", "e", "f", "g"}));
   EXPECT_EQ(g.links, (Links{{0, 1}, {0, 2}, {0, 3}, {1, 0}, {1, 3}, {2, 1}}));
   EXPECT_EQ(g.sections, (Names{"libs", "net"}));
@@ -135,8 +141,8 @@ TEST(Graph, LinksAndSections) {
 TEST(Graph, WhatManyProvideLinksNobody) {
   std::vector<Package> all{package("user", "x", {"few", "many"})};
   for (int i = 0; i < 17; ++i) {
-    all.push_back(
-        package("p" + std::to_string(i), i % 2 ? "x" : "y", {}, i < 16 ? Names{"few", "many"} : Names{"many"}));
+    all.push_back(package("p" + std::to_string(i), i % 2 ? "x" : "y", {},
+                          i < 16 ? Names{"few", "many"} : Names{"many"}));
   }
   auto g = build(all, 2);
   EXPECT_EQ(g.links.size(), 16u);
@@ -154,12 +160,14 @@ TEST(Graph, TooLittleIsReported) {
     return "";
   };
   EXPECT_NE(what({}).find("/var/lib/dpkg/status"), std::string::npos);
-  EXPECT_NE(what({package("a", "libs", {}), package("b", "libs", {})}).find("--smallest"), std::string::npos);
+  EXPECT_NE(what({package("a", "libs", {}), package("b", "libs", {})}).find("--smallest"),
+            std::string::npos);
 }
 
 TEST(Graph, SplitHidesOfEachSection) {
   std::vector<Package> all;
-  for (int i = 0; i < 60; ++i) all.push_back(package("p" + std::to_string(i), i % 3 ? "many" : "few", {}));
+  for (int i = 0; i < 60; ++i)
+    all.push_back(package("p" + std::to_string(i), i % 3 ? "many" : "few", {}));
   for (int i = 0; i < 2; ++i) all.push_back(package("q" + std::to_string(i), "two", {}));
   auto g = build(all, 2);
   auto s = split(g, 0.3, 7), again = split(g, 0.3, 7), other = split(g, 0.3, 8);
@@ -180,7 +188,8 @@ TEST(Graph, NeighborsVoteWithKnownSectionsOnly) {
   EXPECT_EQ(ask_neighbors(g, s), (std::vector<int64_t>{1, 0}));  // two of y and one of x; one of x
   s.known = {1, 2};
   s.hidden = {0, 3, 4, 5};
-  EXPECT_EQ(ask_neighbors(g, s), (std::vector<int64_t>{1, 1, 1, 1}));  // the largest where none is known
+  EXPECT_EQ(ask_neighbors(g, s),
+            (std::vector<int64_t>{1, 1, 1, 1}));  // the largest where none is known
 }
 
 }  // namespace

@@ -20,18 +20,20 @@ struct Shape {
 };
 
 // Around tiles of 16 and 32, blocks of 64 queries and of 256 keys, and what is left of them.
-const std::vector<Shape> kShapes = {{64, 256, 64, 64}, {37, 41, 24, 40}, {130, 513, 33, 17}, {300, 70, 8, 250}};
+const std::vector<Shape> kShapes = {
+    {64, 256, 64, 64}, {37, 41, 24, 40}, {130, 513, 33, 17}, {300, 70, 8, 250}};
 
 // Weights are rounded once, and so is the result.
-bool near(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = std::nullopt, bool causal = false,
-          std::optional<double> scale = std::nullopt) {
+bool near(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = std::nullopt,
+          bool causal = false, std::optional<double> scale = std::nullopt) {
   const Tensor x = q.to(kDouble), y = k.to(kDouble), z = v.to(kDouble);
   const Mask wide = mask && mask->is_floating_point() ? Mask(mask->to(kDouble)) : mask;
   const Tensor want = scaled_dot_product_attention(x, y, z, wide, 0, causal, scale);
   const Tensor terms = scaled_dot_product_attention(x, y, z.abs(), wide, 0, causal, scale);
   const Tensor given = scaled_dot_product_attention(q, k, v, mask, 0, causal, scale).to(kDouble);
   const Tensor off = (given - want).abs(), both = logical_and(given.isnan(), want.isnan());
-  return given.sizes() == want.sizes() && logical_or(both, off <= (want.abs() + terms) * 0x1p-8).all().item<bool>();
+  return given.sizes() == want.sizes() &&
+         logical_or(both, off <= (want.abs() + terms) * 0x1p-8).all().item<bool>();
 }
 
 struct Operands {
@@ -66,8 +68,8 @@ TEST_F(TileAttention, Masks) {
   }
 }
 
-// Falls back to the decomposition: such a mask gives more results than query has heads; the error of a wrong one is
-// add's.
+// Falls back to the decomposition: such a mask gives more results than query has heads; the error
+// of a wrong one is add's.
 TEST_F(TileAttention, MasksOfMoreDimensions) {
   const Operands o({37, 41, 24, 40});
   const Tensor q = o.q[0][0], k = o.k[0][0], v = o.v[0][0];
@@ -87,8 +89,12 @@ TEST_F(TileAttention, LargeScoresLeaveOneKey) {
 TEST_F(TileAttention, AnyStrides) {
   for (const Shape& s : kShapes) {
     const Operands o(s);
-    const auto transposed = [](const Tensor& t) { return t.transpose(2, 3).contiguous().transpose(2, 3); };
-    const auto inside = [](const Tensor& t) { return t.transpose(1, 2).contiguous().transpose(1, 2); };
+    const auto transposed = [](const Tensor& t) {
+      return t.transpose(2, 3).contiguous().transpose(2, 3);
+    };
+    const auto inside = [](const Tensor& t) {
+      return t.transpose(1, 2).contiguous().transpose(1, 2);
+    };
     EXPECT_TRUE(near(transposed(o.q), transposed(o.k), transposed(o.v))) << s.queries;
     EXPECT_TRUE(near(inside(o.q), inside(o.k), inside(o.v))) << s.queries;
     EXPECT_TRUE(near(o.q, o.k.slice(1, 0, 1).expand(o.k.sizes()), o.v)) << s.queries;

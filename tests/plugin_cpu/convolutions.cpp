@@ -31,7 +31,12 @@ const std::vector<Case> kCases = {
     {"gaps", {1, 16, 17, 16}, {16, 16, 3, 3}, {1, 2}, {2, 3}, {2, 3}},
     {"groups", {2, 36, 10, 9}, {48, 12, 3, 3}, {1, 1}, {1, 1}, {1, 1}, false, {0, 0}, 3},
     {"more than an area", {1, 8, 16, 40}, {140, 8, 5, 5}, {1, 1}, {2, 2}, {1, 1}},
-    {"more pixels than a step of the gradient", {1, 8, 24, 40}, {8, 8, 3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {"more pixels than a step of the gradient",
+     {1, 8, 24, 40},
+     {8, 8, 3, 3},
+     {1, 1},
+     {1, 1},
+     {1, 1}},
     {"one dimension", {4, 16, 50}, {32, 16, 5}, {2}, {2}, {1}},
     {"three dimensions", {1, 16, 5, 6, 7}, {16, 16, 2, 3, 3}, {1, 2, 1}, {1, 0, 1}, {1, 1, 2}},
     {"transposed", {2, 32, 9, 8}, {32, 16, 3, 3}, {2, 2}, {1, 1}, {1, 1}, true, {1, 0}},
@@ -39,11 +44,12 @@ const std::vector<Case> kCases = {
 };
 
 // The result and the gradients of input, weight and bias.
-std::vector<Tensor> run(const Case& c, const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& grad) {
+std::vector<Tensor> run(const Case& c, const Tensor& x, const Tensor& w, const Tensor& b,
+                        const Tensor& grad) {
   std::vector<Tensor> leaves;
   for (const Tensor& t : {x, w, b}) leaves.push_back(t.detach().set_requires_grad(true));
-  const Tensor y =
-      convolution(leaves[0], leaves[1], leaves[2], c.stride, c.pad, c.dilation, c.transposed, c.out_pad, c.groups);
+  const Tensor y = convolution(leaves[0], leaves[1], leaves[2], c.stride, c.pad, c.dilation,
+                               c.transposed, c.out_pad, c.groups);
   y.backward(grad.defined() ? grad : ones_like(y));
   return {y.detach(), leaves[0].grad(), leaves[1].grad(), leaves[2].grad()};
 }
@@ -51,9 +57,11 @@ std::vector<Tensor> run(const Case& c, const Tensor& x, const Tensor& w, const T
 struct Operands {
   Tensor x, w, b, grad;
   explicit Operands(const Case& c) {
-    x = bf16(randn(c.x)), w = bf16(randn(c.w)), b = bf16(randn({c.transposed ? c.w[1] * c.groups : c.w[0]}));
+    x = bf16(randn(c.x)), w = bf16(randn(c.w)),
+    b = bf16(randn({c.transposed ? c.w[1] * c.groups : c.w[0]}));
     const NoGradGuard none;
-    grad = bf16(randn_like(convolution(x, w, b, c.stride, c.pad, c.dilation, c.transposed, c.out_pad, c.groups)));
+    grad = bf16(randn_like(
+        convolution(x, w, b, c.stride, c.pad, c.dilation, c.transposed, c.out_pad, c.groups)));
   }
   std::vector<Tensor> run_with(const Case& c) const { return run(c, x, w, b, grad); }
 };
@@ -70,14 +78,16 @@ TEST_F(TileConvolutions, ResultsAndGradientsAreRoundedOnce) {
     const auto size = [](const Tensor& t) { return t.to(kDouble).abs(); };
     const auto want = run(c, wide(o.x), wide(o.w), wide(o.b), wide(o.grad));
     const auto terms = run(c, size(o.x), size(o.w), size(o.b), size(o.grad));
-    for (std::size_t i = 0; i < given.size(); ++i) EXPECT_TRUE(near(given[i], want[i], terms[i])) << c.name << " " << i;
+    for (std::size_t i = 0; i < given.size(); ++i)
+      EXPECT_TRUE(near(given[i], want[i], terms[i])) << c.name << " " << i;
   }
 }
 
 // The windows written out, in the kernel's order of taps and channels.
 TEST_F(TileConvolutions, BitsAreThoseOfTheProductOverWindows) {
   const Tensor x = bf16(randn({2, 32, 10, 14})), w = bf16(randn({20, 32, 3, 3}));
-  // What the first tap adds the last one takes away: what is added between them is rounded, so that the order shows.
+  // What the first tap adds the last one takes away: what is added between them is rounded, so that
+  // the order shows.
   x.select(1, 0).fill_(0x1p20);
   w.select(1, 0).fill_(0);
   w.select(1, 0).select(2, 0).select(1, 0).fill_(1);
@@ -87,7 +97,8 @@ TEST_F(TileConvolutions, BitsAreThoseOfTheProductOverWindows) {
   for (int64_t n = 0; n < 2; ++n) {
     std::vector<Tensor> windows, taps;
     for (int64_t i = 0; i < 9; ++i) {
-      windows.push_back(wide[n].slice(1, i / 3, i / 3 + 10).slice(2, i % 3, i % 3 + 14).reshape({32, 140}));
+      windows.push_back(
+          wide[n].slice(1, i / 3, i / 3 + 10).slice(2, i % 3, i % 3 + 14).reshape({32, 140}));
       taps.push_back(w.select(3, i % 3).select(2, i / 3));
     }
     EXPECT_TRUE(same_bits(y[n].contiguous(), mm(cat(taps, 1), cat(windows, 0)).view({20, 10, 14})));
@@ -96,14 +107,18 @@ TEST_F(TileConvolutions, BitsAreThoseOfTheProductOverWindows) {
 
 TEST_F(TileConvolutions, ManyImagesArePackedInParts) {
   // Nine images fill what is packed at once, as 8 channels take the room of 32.
-  const Tensor x = bf16(randn({10, 8, 170, 170})), w = bf16(randn({8, 8, 1, 1})).set_requires_grad(true);
+  const Tensor x = bf16(randn({10, 8, 170, 170})),
+               w = bf16(randn({8, 8, 1, 1})).set_requires_grad(true);
   const Tensor y = conv2d(x, w), grad = bf16(randn_like(y));
   y.backward(grad);
-  const auto lines = [](const Tensor& t) { return t.detach().transpose(0, 1).reshape({8, -1}).to(kDouble); };
+  const auto lines = [](const Tensor& t) {
+    return t.detach().transpose(0, 1).reshape({8, -1}).to(kDouble);
+  };
   const Tensor weights = w.detach().view({8, 8}).to(kDouble);
-  EXPECT_TRUE(
-      near(y.detach().transpose(0, 1).reshape({8, -1}), mm(weights, lines(x)), mm(weights.abs(), lines(x).abs())));
-  EXPECT_TRUE(near(w.grad().view({8, 8}), mm(lines(grad), lines(x).t()), mm(lines(grad).abs(), lines(x).abs().t())));
+  EXPECT_TRUE(near(y.detach().transpose(0, 1).reshape({8, -1}), mm(weights, lines(x)),
+                   mm(weights.abs(), lines(x).abs())));
+  EXPECT_TRUE(near(w.grad().view({8, 8}), mm(lines(grad), lines(x).t()),
+                   mm(lines(grad).abs(), lines(x).abs().t())));
 }
 
 TEST_F(TileConvolutions, SameBitsOnOneThreadAndOnTwo) {

@@ -19,7 +19,8 @@ inline const bool kUnitNamed = setenv("TENON_CPU_BF16", "amx_emulated", 0) == 0;
 inline bool bfloat16_by(const std::string& name) {
   plugins::open_all();
   for (const plugins::Info& i : plugins::list()) {
-    if (i.name == "cpu") return i.description.find("bfloat16 by " + name + ",") != std::string::npos;
+    if (i.name == "cpu")
+      return i.description.find("bfloat16 by " + name + ",") != std::string::npos;
   }
   return false;
 }
@@ -41,7 +42,8 @@ inline Tensor bf16(const Tensor& t) { return t.to(kBFloat16); }
 inline bool near(const Tensor& given, const Tensor& expected, const Tensor& terms) {
   const Tensor off = (given.to(kDouble) - expected).abs();
   const Tensor allowed = expected.abs() * 0x1p-8 + terms * 1e-6;
-  return given.scalar_type() == kBFloat16 && given.sizes() == expected.sizes() && (off <= allowed).all().item<bool>();
+  return given.scalar_type() == kBFloat16 && given.sizes() == expected.sizes() &&
+         (off <= allowed).all().item<bool>();
 }
 
 }  // namespace tenon::test

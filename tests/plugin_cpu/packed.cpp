@@ -87,8 +87,14 @@ struct Layer {
 };
 
 const std::vector<Layer> kLayers = {
-    {"conv2d", {2, 8, 20, 20}, {16, 8, 3, 3}, [](const Tensor& x, const Tensor& w) { return conv2d(x, w); }},
-    {"linear", {96, 160}, {200, 160}, [](const Tensor& x, const Tensor& w) { return linear(x, w); }},
+    {"conv2d",
+     {2, 8, 20, 20},
+     {16, 8, 3, 3},
+     [](const Tensor& x, const Tensor& w) { return conv2d(x, w); }},
+    {"linear",
+     {96, 160},
+     {200, 160},
+     [](const Tensor& x, const Tensor& w) { return linear(x, w); }},
 };
 
 void expect_seen(const Layer& layer, const char* how, const std::function<void(Tensor&)>& write) {
@@ -115,7 +121,8 @@ TEST(PackedWeights, EveryWriteIsSeen) {
     expect_seen(layer, "set_data", [](Tensor& w) { w.set_data(randn_like(w)); });
     expect_seen(layer, "an index", [](Tensor& w) { w.index_put_({0}, 5.0); });
     expect_seen(layer, "a pointer", [](Tensor& w) { w.data_ptr<float>()[5] = 9; });
-    expect_seen(layer, "the storage", [](Tensor& w) { static_cast<float*>(w.storage().data_ptr())[6] = 8; });
+    expect_seen(layer, "the storage",
+                [](Tensor& w) { static_cast<float*>(w.storage().data_ptr())[6] = 8; });
   }
 }
 

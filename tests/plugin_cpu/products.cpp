@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products in bfloat16 on tiles against double, and bit for bit against the instruction's sums.
+// Matrix products in bfloat16 on tiles against double, and bit for bit against the instruction's
+// sums.
 #include <vector>
 
 #include "plugin_cpu/tiles/emulated.h"
@@ -18,7 +19,8 @@ struct Shape {
   int64_t m, n, k;
 };
 
-// Around tiles, blocks, areas of 128 and steps of ten tiles, and what is left of them; lines that are read in place.
+// Around tiles, blocks, areas of 128 and steps of ten tiles, and what is left of them; lines that
+// are read in place.
 const std::vector<Shape> kShapes = {{16, 16, 32}, {8, 8, 64},     {33, 17, 47},   {32, 48, 8},
                                     {9, 300, 41}, {257, 10, 63},  {130, 131, 40}, {40, 31, 1100},
                                     {48, 40, 64}, {144, 33, 320}, {16, 20, 352}};
@@ -47,7 +49,8 @@ Tensor by_instruction(const Tensor& a, const Tensor& b) {
   return out;
 }
 
-// The same values with other strides: as they are, transposed, in longer rows, every second element of a larger tensor.
+// The same values with other strides: as they are, transposed, in longer rows, every second element
+// of a larger tensor.
 std::vector<Tensor> laid_out(const Tensor& t) {
   const Tensor wide = zeros({t.size(0), 2 * t.size(1)}, t.options());
   Tensor gaps = wide.slice(1, 0, 2 * t.size(1), 2);
@@ -64,14 +67,16 @@ class TileProducts : public test::OnTiles {};
 TEST_F(TileProducts, BitsAreThoseOfTheInstruction) {
   for (const Shape& s : kShapes) {
     Tensor a = bf16(randn({s.m, s.k})), b = bf16(randn({s.k, s.n}));
-    // Large terms that cancel: what is added between them is rounded, so that the order shows in the result.
+    // Large terms that cancel: what is added between them is rounded, so that the order shows in
+    // the result.
     a.select(1, 0).fill_(0x1p20);
     a.select(1, s.k - 1).fill_(-0x1p20);
     b[0].fill_(1);
     b[s.k - 1].fill_(1);
     const Tensor want = by_instruction(a, b);
     for (const Tensor& x : laid_out(a)) {
-      for (const Tensor& y : laid_out(b)) EXPECT_TRUE(same_bits(mm(x, y), want)) << s.m << " " << s.n << " " << s.k;
+      for (const Tensor& y : laid_out(b))
+        EXPECT_TRUE(same_bits(mm(x, y), want)) << s.m << " " << s.n << " " << s.k;
     }
   }
 }
@@ -94,14 +99,16 @@ TEST_F(TileProducts, ScaledSumsAreRoundedOnce) {
 
 TEST_F(TileProducts, ResultsMayBeTransposedOrHaveGaps) {
   const Tensor a = bf16(randn({50, 70})), b = bf16(randn({70, 90})), want = mm(a, b);
-  Tensor flipped = zeros({90, 50}, a.options()).t(), gaps = zeros({50, 180}, a.options()).slice(1, 0, 180, 2);
+  Tensor flipped = zeros({90, 50}, a.options()).t(),
+         gaps = zeros({50, 180}, a.options()).slice(1, 0, 180, 2);
   mm_out(flipped, a, b);
   mm_out(gaps, a, b);
   EXPECT_TRUE(same_bits(flipped.contiguous(), want));
   EXPECT_TRUE(same_bits(gaps.contiguous(), want));
   Tensor sum = flipped;
   sum.addmm_(a, b, 1, 1);
-  EXPECT_TRUE(near(sum, want.to(kDouble) + mm(a.to(kDouble), b.to(kDouble)), want.to(kDouble).abs() + 100));
+  EXPECT_TRUE(
+      near(sum, want.to(kDouble) + mm(a.to(kDouble), b.to(kDouble)), want.to(kDouble).abs() + 100));
 }
 
 TEST_F(TileProducts, BatchesAreTheirProducts) {
@@ -136,7 +143,10 @@ TEST_F(TileProducts, NaNsAndInfinitiesStayInTheirRowsAndColumns) {
 }
 
 TEST_F(TileProducts, SameBitsOnOneThreadAndOnTwo) {
-  const Tensor a = bf16(randn({260, 300})), b = bf16(randn({300, 270})), x = bf16(randn({9, 32, 40}));
-  const auto run = [&] { return std::vector<Tensor>{mm(a, b), addmm(b[0].slice(0, 0, 270), a, b), bmm(x, x.mT())}; };
+  const Tensor a = bf16(randn({260, 300})), b = bf16(randn({300, 270})),
+               x = bf16(randn({9, 32, 40}));
+  const auto run = [&] {
+    return std::vector<Tensor>{mm(a, b), addmm(b[0].slice(0, 0, 270), a, b), bmm(x, x.mT())};
+  };
   test::expect_same_bits_on(2, run);
 }

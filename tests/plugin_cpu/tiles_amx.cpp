@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The machine code of the AMX unit against the emulated one. On a processor without AMX each of its instructions traps;
-// a handler decodes it and does what the manual says. With AMX the processor executes them.
+// The machine code of the AMX unit against the emulated one. On a processor without AMX each of its
+// instructions traps; a handler decodes it and does what the manual says. With AMX the processor
+// executes them.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -37,17 +38,21 @@ struct Instruction {
 };
 
 int64_t value(const ucontext_t* u, int number) {
-  constexpr int order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                             REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+  constexpr int order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+                             REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                             REG_R12, REG_R13, REG_R14, REG_R15};
   return u->uc_mcontext.gregs[order[number]];
 }
 
 Instruction decode(const ucontext_t* u) {
   const auto* p = reinterpret_cast<const unsigned char*>(u->uc_mcontext.gregs[REG_RIP]);
   if (p[0] != 0xc4 || (p[1] & 31) != 2 || (p[2] & 0x84) != 0) refuse("another instruction traps\n");
-  const int more_reg = p[1] & 0x80 ? 0 : 8, more_index = p[1] & 0x40 ? 0 : 8, more_base = p[1] & 0x20 ? 0 : 8;
+  const int more_reg = p[1] & 0x80 ? 0 : 8, more_index = p[1] & 0x40 ? 0 : 8,
+            more_base = p[1] & 0x20 ? 0 : 8;
   const int mode = p[4] >> 6, low = p[4] & 7;
-  Instruction i{p[2] & 3, p[3], (p[4] >> 3 & 7) | more_reg, low | more_base, ~p[2] >> 3 & 15, mode != 3, {}, 0, 5};
+  Instruction i{
+      p[2] & 3, p[3], (p[4] >> 3 & 7) | more_reg, low | more_base, ~p[2] >> 3 & 15, mode != 3, {},
+      0,        5};
   if (!i.memory) return i;
   int base = low | more_base;
   if (low == 4) {
@@ -86,7 +91,8 @@ void execute(const Instruction& i) {
   } else if (i.opcode == 0x4b && i.prefix == kF3 && i.memory) {
     for (int r = 0; r < 16; ++r) std::memcpy(i.base + r * i.index, g_tile[i.reg].line[r], 64);
   } else if (i.opcode == 0x5c && i.prefix == kF3 && !i.memory) {
-    if (i.reg == i.rm || i.reg == i.third || i.rm == i.third) refuse("a tile twice in one product\n");
+    if (i.reg == i.rm || i.reg == i.third || i.rm == i.third)
+      refuse("a tile twice in one product\n");
     emulated::multiply(g_tile[i.reg], g_tile[i.rm], g_tile[i.third]);
   } else {
     refuse("an instruction that is not known here\n");
@@ -127,13 +133,15 @@ TEST(AmxInstructions, BlocksAreThoseOfTheEmulatedUnit) {
   if (!here) ASSERT_EQ(sigaction(SIGILL, &trap, &before), 0);
   constexpr TileUnit emulation = tile_unit_of<emulated::Tiles>();
   const auto a = numbers(20 * 512), b = numbers(24 * 512);
-  const char *pa = reinterpret_cast<const char*>(a.data()), *pb = reinterpret_cast<const char*>(b.data());
+  const char *pa = reinterpret_cast<const char*>(a.data()),
+             *pb = reinterpret_cast<const char*>(b.data());
   for (int rows : {1, 2}) {
     for (int cols : {1, 2}) {
       for (int64_t depth : {1, 3, 9}) {
         for (bool add : {false, true}) {
           const TileBlock block{pa, pb, 10 * kTileBytes, 12 * kTileBytes, depth, nullptr, 48, add};
-          EXPECT_EQ(sums(*amx_instructions(), block, rows, cols), sums(emulation, block, rows, cols));
+          EXPECT_EQ(sums(*amx_instructions(), block, rows, cols),
+                    sums(emulation, block, rows, cols));
         }
       }
     }

@@ -40,7 +40,8 @@ TEST(EmulatedTiles, TheOldSumIsAddedLast) {
 }
 
 TEST(EmulatedTiles, AProductIsNotRoundedBeforeItIsAdded) {
-  EXPECT_EQ(dot(0, {{-0x1.8p127f, 1}, {0, 0}, {0x1p127f, 2}}), 0x1p126f);  // the product alone overflows
+  EXPECT_EQ(dot(0, {{-0x1.8p127f, 1}, {0, 0}, {0x1p127f, 2}}),
+            0x1p126f);  // the product alone overflows
 }
 
 TEST(EmulatedTiles, DenormalsAreZerosInAndOut) {
@@ -50,7 +51,8 @@ TEST(EmulatedTiles, DenormalsAreZerosInAndOut) {
   EXPECT_EQ(dot(tiny, {}), 0);
   EXPECT_EQ(dot(0, {{0x1p-100f, 0x1p-30f}}), 0);
   EXPECT_EQ(dot(0, {{0x1p-63f, 0x1p-63f}}), FLT_MIN);
-  EXPECT_EQ(dot(FLT_MIN, {{-0x1p-63f, 0x1.8p-64f}}), FLT_MIN);  // the chain is flushed before it is added
+  EXPECT_EQ(dot(FLT_MIN, {{-0x1p-63f, 0x1.8p-64f}}),
+            FLT_MIN);  // the chain is flushed before it is added
   EXPECT_EQ(dot(1.5f * FLT_MIN, {{-0x1p-63f, 0x1p-63f}}), 0);
 }
 
@@ -78,7 +80,8 @@ TEST(EmulatedTiles, EachSumHasItsRowOfAAndItsPairsOfB) {
   };
   for (int i = 0; i < 16; ++i) set(a, i, 2 * i + 1, 1);  // row i has the odd element of pair i
   for (int k = 0; k < 16; ++k) {
-    for (int n = 0; n < 16; ++n) set(b, k, 2 * n, -1), set(b, k, 2 * n + 1, static_cast<float>(16 * k + n));
+    for (int n = 0; n < 16; ++n)
+      set(b, k, 2 * n, -1), set(b, k, 2 * n + 1, static_cast<float>(16 * k + n));
   }
   for (float twice : {1.0f, 2.0f}) {
     emulated::multiply(sum, a, b);
@@ -92,5 +95,6 @@ TEST(EmulatedTiles, EachSumHasItsRowOfAAndItsPairsOfB) {
 
 TEST(EmulatedTilesDeathTest, WithoutAConfigurationTheyTrap) {
   EXPECT_DEATH(emulated::Tiles::zero<0>(), "");
-  EXPECT_DEATH((emulated::Tiles::configure(), emulated::Tiles::release(), emulated::Tiles::zero<0>()), "");
+  EXPECT_DEATH(
+      (emulated::Tiles::configure(), emulated::Tiles::release(), emulated::Tiles::zero<0>()), "");
 }

@@ -97,14 +97,18 @@ const Case kOpened[] = {
 #if defined(__x86_64__)
     {"flushes_denormals", "the floating-point mode (rounding, denormals or traps) was changed"},
 #endif
-    {"endless_count", "left out devices: its count says 2147483647; the first 16 are used (TN_MAX_DEVICES)"},
+    {"endless_count",
+     "left out devices: its count says 2147483647; the first 16 are used (TN_MAX_DEVICES)"},
     {"no_end_of_name", ""},
     {"no_address", "its alloc returned TN_OK and no address"},
     {"misaligned", "its alloc returned TN_OK and a block that is not aligned as props says"},
     {"out_of_memory", "out of memory on out_of_memory:0"},
     {"failing_copy", "failing_copy"},
-    {"device_throws", "device device_throws failed with status 8: its function copy threw an exception: the bus is on"},
-    {"spaced_inplace", "left out relu: in-place pairs '0 = 0' cannot be read: expected OUTPUT=ARGUMENT"},
+    {"device_throws",
+     "device device_throws failed with status 8: its function copy threw an exception: the bus is "
+     "on"},
+    {"spaced_inplace",
+     "left out relu: in-place pairs '0 = 0' cannot be read: expected OUTPUT=ARGUMENT"},
     {"failing_sync", "failing_sync"},
     {"kernel_fails", "relu: the kernel refuses this ([4]; plugin kernel_fails 1.2.3)", "relu"},
     {"kernel_fails_silently", "relu: status 8 ([4]; plugin kernel_fails_silently 1.2.3)", "relu"},
@@ -140,8 +144,9 @@ void expect_words(const Case& a, const std::string& found) {
   if (a.words[0] == '\0') {
     EXPECT_EQ(found, "") << a.name;
   } else {
-    EXPECT_NE(found.find(a.words), std::string::npos) << a.name << " should say '" << a.words << "', but says\n"
-                                                      << found;
+    EXPECT_NE(found.find(a.words), std::string::npos)
+        << a.name << " should say '" << a.words << "', but says\n"
+        << found;
   }
 }
 
@@ -166,7 +171,8 @@ TEST(BadPlugins, OpenedAndReported) {
 }
 
 TEST(BadPlugins, DeathsInAChildOnly) {
-  for (const Case& a : kProbed) expect_words(a, refusal(built_plugin(a.name), {{"TENON_PLUGIN_PROBE", "300"}}));
+  for (const Case& a : kProbed)
+    expect_words(a, refusal(built_plugin(a.name), {{"TENON_PLUGIN_PROBE", "300"}}));
 }
 
 // Without any setting, too: none of them has a manifest with a hash.

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Damaged files, from a seeded generator: 6,000 under a manifest that has the hash of the good one, 2,000 loaded
-// without one, each in a probe first. Only a probe may crash, or a process that opens a file whose damaged code
-// ran well in the probe: what such code does depends on its address. TENON_TEST_SEED and TENON_TEST_TIMES (a factor)
-// cover more than the default run.
+// Damaged files, from a seeded generator: 6,000 under a manifest that has the hash of the good one,
+// 2,000 loaded without one, each in a probe first. Only a probe may crash, or a process that opens
+// a file whose damaged code ran well in the probe: what such code does depends on its address.
+// TENON_TEST_SEED and TENON_TEST_TIMES (a factor) cover more than the default run.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -31,7 +31,8 @@ constexpr int kDivisor = 1;
 
 class Mutator {
  public:
-  explicit Mutator(std::string good) : good_(std::move(good)), random_(setting("TENON_TEST_SEED", 1)) {}
+  explicit Mutator(std::string good)
+      : good_(std::move(good)), random_(setting("TENON_TEST_SEED", 1)) {}
   // Never the good file itself.
   std::string next() {
     std::string out;
@@ -39,7 +40,8 @@ class Mutator {
       out = good_;
       switch (below(6)) {
         case 0:
-          for (std::size_t n = 1 + below(8); n > 0; --n) out[below(out.size())] ^= static_cast<char>(1 << below(8));
+          for (std::size_t n = 1 + below(8); n > 0; --n)
+            out[below(out.size())] ^= static_cast<char>(1 << below(8));
           break;
         case 1:
           out.resize(below(out.size()));
@@ -61,11 +63,14 @@ class Mutator {
   }
 
  private:
-  std::size_t below(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
+  std::size_t below(std::size_t n) {
+    return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_);
+  }
   void fill(std::string& s, std::size_t at, std::size_t n) {
     // Whole random headers never get past the first four bytes: most keep them.
     if (at == 0 && below(8) != 0) at = 4 + below(60), n = 1 + below(8);
-    for (std::size_t i = at; i < std::min(at + n, s.size()); ++i) s[i] = static_cast<char>(below(256));
+    for (std::size_t i = at; i < std::min(at + n, s.size()); ++i)
+      s[i] = static_cast<char>(below(256));
   }
   void swap_blocks(std::string& s) {
     std::size_t n = std::size_t{8} << below(7), a = below(s.size() - n), b = below(s.size() - n);
@@ -118,8 +123,9 @@ TEST(PluginCorruption, UnderTheGoodFilesHashNothingIsEverOpened) {
     EXPECT_EQ(core_works(), "");
     // The folder's own good file still opens.
     f.add("works", "works", {{"sha256", '"' + sha256_of(built_plugin("works")) + '"'}});
-    return std::string(plugins::to_string(plugins::load((f / "libtenon_works.json").string()).state)) + "\n" +
-           table(kinds);
+    return std::string(
+               plugins::to_string(plugins::load((f / "libtenon_works.json").string()).state)) +
+           "\n" + table(kinds);
   });
   EXPECT_EQ(out.rfind("opened\n", 0), 0u) << out;
   std::printf("%d files refused before they were opened:\n%s", times, out.c_str());
@@ -151,7 +157,8 @@ TEST(PluginCorruption, WithoutAManifestOnlyProbesDie) {
       return why;
     };
     const std::string said = in_child({{"TENON_PLUGIN_PATH", "/nonexistent"}}, load, &killed_by);
-    EXPECT_TRUE(killed_by == 0 || said.empty() || said == "opened") << "mutation " << i << " was refused: " << said;
+    EXPECT_TRUE(killed_by == 0 || said.empty() || said == "opened")
+        << "mutation " << i << " was refused: " << said;
     EXPECT_TRUE(killed_by != 0 || !said.empty()) << "mutation " << i;
     died_of_code += killed_by != 0;
     died_in_probe += said.find("the probe process") != std::string::npos;
@@ -161,7 +168,7 @@ TEST(PluginCorruption, WithoutAManifestOnlyProbesDie) {
   // The checks before dlopen are good, but the probe still finds some.
   EXPECT_GE(died_in_probe, times / 200);
   EXPECT_LE(died_of_code, 2) << "processes with a file that was opened died";
-  std::printf("%d files, %d probes died, and %d processes of the code of an opened file:\n%s", times, died_in_probe,
-              died_of_code, table(kinds).c_str());
+  std::printf("%d files, %d probes died, and %d processes of the code of an opened file:\n%s",
+              times, died_in_probe, died_of_code, table(kinds).c_str());
 }
 #endif

@@ -31,17 +31,20 @@ TEST(PluginDigest, StripChangesNothingAndAnyLoadedByteDoes) {
   const std::string digest = digest_of(built_plugin("works"));
   ASSERT_EQ(digest.size(), 22u);
   f.write("stripped.so", good);
-  ASSERT_EQ(std::system(("strip --strip-unneeded '" + (f / "stripped.so").string() + "'").c_str()), 0);
+  ASSERT_EQ(std::system(("strip --strip-unneeded '" + (f / "stripped.so").string() + "'").c_str()),
+            0);
   EXPECT_LT(fs::file_size(f / "stripped.so"), good.size());
   EXPECT_EQ(digest_of(f / "stripped.so"), digest);
-  // The first segment, which is loaded, holds the ELF header, whose section fields alone do not count.
+  // The first segment, which is loaded, holds the ELF header, whose section fields alone do not
+  // count.
   std::mt19937 random(1);
   for (int i = 0; i < 300; ++i) {
     std::string bad = good;
     const std::size_t at = i < 40 ? static_cast<std::size_t>(i) : 64 + random() % 1024;
     bad[at] = static_cast<char>(bad[at] ^ (1 << random() % 8));
     f.write("bad.so", bad);
-    const bool offset = at >= 64 && at < 64 + 56 * 12 && ((at - 64) % 56 >= 8 && (at - 64) % 56 < 32);
+    const bool offset =
+        at >= 64 && at < 64 + 56 * 12 && ((at - 64) % 56 >= 8 && (at - 64) % 56 < 32);
     if (offset) continue;
     EXPECT_NE(digest_of(f / "bad.so"), digest) << "byte " << at;
   }

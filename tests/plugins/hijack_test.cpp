@@ -54,7 +54,9 @@ TEST(PluginHijack, ABareNameIsNotLookedUpInTheCurrentDirectory) {
     EXPECT_EQ(core_works(), "");
     return bare;
   });
-  EXPECT_NE(out.find("a bare name is not searched for; expected a path, ./libtenon_good.so"), std::string::npos) << out;
+  EXPECT_NE(out.find("a bare name is not searched for; expected a path, ./libtenon_good.so"),
+            std::string::npos)
+      << out;
 }
 
 TEST(PluginHijack, AFolderAboveThatOthersMayWrite) {
@@ -86,7 +88,8 @@ TEST(PluginHijack, AFileOfAnotherUser) {
   expect_refused(f / "libtenon_good.so", "the file belongs to another user (uid 65534)");
 }
 
-// Its constructor puts another file in its place, which is the moment between the check and what follows.
+// Its constructor puts another file in its place, which is the moment between the check and what
+// follows.
 TEST(PluginHijack, AFileThatIsReplacedWhileItOpensServesNothing) {
   for (const char* isolated : {"false", "true"}) {
     Folder f;
@@ -106,8 +109,8 @@ TEST(PluginHijack, AFileThatIsReplacedWhileItOpensServesNothing) {
   }
 }
 
-// The good file is swapped with another of its name all the time. At any moment only the good one may be published,
-// and from a sealed copy no other code ever runs.
+// The good file is swapped with another of its name all the time. At any moment only the good one
+// may be published, and from a sealed copy no other code ever runs.
 TEST(PluginHijack, AFileThatIsExchangedAllTheTime) {
   const std::string hash = sha256_of(built_plugin("works"));
   for (const char* isolated : {"false", "true"}) {
@@ -133,8 +136,8 @@ TEST(PluginHijack, AFileThatIsExchangedAllTheTime) {
       opened += out.rfind("opened", 0) == 0;
       ran += out.find("IMPOSTOR") != std::string::npos;
     }
-    std::printf("isolated %s: %d opened, %d refused, the other one's code ran %d times\n", isolated, opened,
-                kTimes - opened, ran);
+    std::printf("isolated %s: %d opened, %d refused, the other one's code ran %d times\n", isolated,
+                opened, kTimes - opened, ran);
     EXPECT_GT(opened, 0);
     EXPECT_LT(opened, kTimes);
     if (isolated == std::string("true")) {
@@ -143,17 +146,19 @@ TEST(PluginHijack, AFileThatIsExchangedAllTheTime) {
   }
 }
 
-// A copy of this program with the setgid bit of another group runs with raised privileges (AT_SECURE).
+// A copy of this program with the setgid bit of another group runs with raised privileges
+// (AT_SECURE).
 TEST(PluginHijack, TheEnvironmentIsIgnoredUnderRaisedPrivileges) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root can make a program with the privileges of another group";
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can make a program with the privileges of another group";
   fs::path program = built_plugin("x").parent_path() / "setgid_listing";
   fs::copy_file(fs::canonical("/proc/self/exe").parent_path() / "plugins_listing", program,
                 fs::copy_options::overwrite_existing);
   Folder evil;
   evil.add("good", "good");
   auto run = [&] {
-    std::string command =
-        "env TENON_PLUGIN_PATH='" + evil.path().string() + "' TENON_PLUGINS_DISABLE='*' '" + program.string() + "'";
+    std::string command = "env TENON_PLUGIN_PATH='" + evil.path().string() +
+                          "' TENON_PLUGINS_DISABLE='*' '" + program.string() + "'";
     FILE* pipe = popen(command.c_str(), "r");
     std::string out(1 << 16, '\0');
     out.resize(fread(out.data(), 1, out.size(), pipe));
@@ -168,7 +173,8 @@ TEST(PluginHijack, TheEnvironmentIsIgnoredUnderRaisedPrivileges) {
   ASSERT_EQ(chmod(program.c_str(), 02755), 0);
   std::string raised = run();
   fs::remove(program);
-  if (raised.rfind("secure 0\n", 0) == 0) GTEST_SKIP() << "this system ignores the setgid bit (nosuid or no_new_privs)";
+  if (raised.rfind("secure 0\n", 0) == 0)
+    GTEST_SKIP() << "this system ignores the setgid bit (nosuid or no_new_privs)";
   EXPECT_EQ(raised.rfind("secure 1\n", 0), 0u) << raised;
   EXPECT_EQ(raised.find(evil.path().string()), std::string::npos) << raised;
   EXPECT_EQ(raised.find("disabled"), std::string::npos) << raised;

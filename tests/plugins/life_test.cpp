@@ -48,7 +48,9 @@ std::string relu() {
   return core::join(values[0], " ", values[1]);
 }
 
-fs::path slow_plugin() { return built_plugin("x").parent_path().parent_path() / "slow_plugin" / "libtenon_slow.so"; }
+fs::path slow_plugin() {
+  return built_plugin("x").parent_path().parent_path() / "slow_plugin" / "libtenon_slow.so";
+}
 
 std::atomic<bool> g_begun{false};
 
@@ -67,7 +69,8 @@ TEST(PluginLife, AnExplicitLoadNeedsNoManifestAndIsIdempotent) {
 TEST(PluginLife, TwentyThreadsLoadOneFile) {
   std::string out = in_child(kNowhere, [] {
     std::vector<std::thread> threads;
-    for (int i = 0; i < 20; ++i) threads.emplace_back([] { plugins::load(built_plugin("good").string()); });
+    for (int i = 0; i < 20; ++i)
+      threads.emplace_back([] { plugins::load(built_plugin("good").string()); });
     for (std::thread& t : threads) t.join();
     return listing();
   });
@@ -107,7 +110,9 @@ TEST(PluginLife, AKernelForAnotherSchemaIsLeftOutAlone) {
 
 TEST(PluginLife, TheOtherKernelsOfThatPluginServe) {
   std::string out = fault_of(built_plugin("half_old"), "relu");
-  EXPECT_EQ(out.rfind("left out neg: plugin schema does not match neg(Tensor self) -> Tensor\n", 0), 0u) << out;
+  EXPECT_EQ(out.rfind("left out neg: plugin schema does not match neg(Tensor self) -> Tensor\n", 0),
+            0u)
+      << out;
   EXPECT_EQ(out.find('\n'), out.size() - 1) << "something else failed: " << out;
 }
 
@@ -143,7 +148,8 @@ TEST(PluginLife, OneMadeByTheBuildFunctionOpensAndCloses) {
   std::string out = in_child({{"TENON_PLUGIN_PATH", folder.string()}}, [&] {
     plugins::open_all();
     plugins::Info i = plugins::list().at(0);
-    std::string first = i.name + " " + i.version + " " + i.description + " " + std::to_string(i.priority) + "\n";
+    std::string first =
+        i.name + " " + i.version + " " + i.description + " " + std::to_string(i.priority) + "\n";
     plugins::unload("added");
     EXPECT_FALSE(is_mapped(folder / "libtenon_added.so"));
     return first + listing();
@@ -171,10 +177,10 @@ TEST(PluginLife, UnloadIsRefusedWhileATensorIsAlive) {
     plugins::unload("good");
     return first + listing();
   });
-  EXPECT_EQ(
-      out,
-      "unload: plugin good: device good:0 is in use: 2 storages of tensors hold 1024 bytes of it; release them first\n"
-      "good opened: \ngood closed: unloaded\n");
+  EXPECT_EQ(out,
+            "unload: plugin good: device good:0 is in use: 2 storages of tensors hold 1024 bytes "
+            "of it; release them first\n"
+            "good opened: \ngood closed: unloaded\n");
 }
 
 TEST(PluginLife, UnloadWaitsForTheKernelThatRuns) {
@@ -226,7 +232,9 @@ TEST(PluginLife, UnloadFromInsideOfAnOperatorIsRefused) {
     });
     return relu() + ", " + text;
   });
-  EXPECT_NE(out.find("0 2, unload: plugin slow: called from inside of an operator"), std::string::npos) << out;
+  EXPECT_NE(out.find("0 2, unload: plugin slow: called from inside of an operator"),
+            std::string::npos)
+      << out;
 }
 
 TEST(PluginLife, UnloadOfAnUnknownNameSaysSo) {

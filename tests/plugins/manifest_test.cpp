@@ -43,27 +43,45 @@ TEST(PluginManifest, EachFaultHasItsReasonAndTheRestGoesOn) {
       {"abi is a text", {{"abi", "\"1.0\""}}, "field 'abi' must be an object"},
       {"abi without major", {{"abi", "{}"}}, "field 'major' is missing"},
       {"another major", {{"abi", R"({"major": 2})"}}, "plugin good speaks ABI 2.0, core 1."},
-      {"a newer minor", {{"abi", R"({"major": 1, "min_minor": 99})"}}, "plugin good speaks ABI 1.99, core 1."},
+      {"a newer minor",
+       {{"abi", R"({"major": 1, "min_minor": 99})"}},
+       "plugin good speaks ABI 1.99, core 1."},
       {"another machine", {{"arch", "\"sparc\""}}, "built for sparc, this machine is"},
-      {"a feature nobody has", {{"cpu_features", "[\"avx9000\"]"}}, "this processor has no avx9000"},
+      {"a feature nobody has",
+       {{"cpu_features", "[\"avx9000\"]"}},
+       "this processor has no avx9000"},
       {"layouts of a wrong type", {{"layouts", "[1]"}}, "field 'layouts'"},
       {"a short hash", {{"sha256", "\"abc\""}}, "64 lower-case hex digits"},
-      {"another hash", {{"sha256", '"' + std::string(64, '0') + '"'}}, "its SHA-256 is not the manifest's"},
+      {"another hash",
+       {{"sha256", '"' + std::string(64, '0') + '"'}},
+       "its SHA-256 is not the manifest's"},
       {"a short digest",
        {{"digest", "\"xxh64:12\""}},
        "field 'digest' must have 'xxh64:' and 16 lower-case hex digits"},
-      {"an unknown digest", {{"digest", "\"crc32:0123456789abcdef\""}}, "field 'digest' must have 'xxh64:'"},
+      {"an unknown digest",
+       {{"digest", "\"crc32:0123456789abcdef\""}},
+       "field 'digest' must have 'xxh64:'"},
       {"another digest",
        {{"digest", "\"xxh64:0123456789abcdef\""}},
        "its digest is not the manifest's: it is damaged, or"},
-      {"a broken priority", {{"priority", "1.5"}}, "field 'priority' is 1.5; expected an integer of 32 bits"},
-      {"a huge priority", {{"priority", "99999999999"}}, "field 'priority' is 99999999999; expected an integer"},
-      {"a true major", {{"abi", R"({"major": true})"}}, "field 'major' is true; expected an integer"},
+      {"a broken priority",
+       {{"priority", "1.5"}},
+       "field 'priority' is 1.5; expected an integer of 32 bits"},
+      {"a huge priority",
+       {{"priority", "99999999999"}},
+       "field 'priority' is 99999999999; expected an integer"},
+      {"a true major",
+       {{"abi", R"({"major": true})"}},
+       "field 'major' is true; expected an integer"},
       {"a field twice", {{"priority", "1, \"priority\": 2"}}, "names 'priority' twice"},
       {"a field twice below", {{"abi", R"({"major": 1, "major": 1})"}}, "names 'major' twice"},
       {"a missing library", {{"library", "\"libtenon_gone.so\""}}, "no such file"},
-      {"another plugin's library", {{"name", "\"other\""}}, "its manifest gives the name 'other', the library 'good'"},
-      {"another device", {{"device", "\"other\""}}, "its manifest gives the device 'other', the library 'good'"},
+      {"another plugin's library",
+       {{"name", "\"other\""}},
+       "its manifest gives the name 'other', the library 'good'"},
+      {"another device",
+       {{"device", "\"other\""}},
+       "its manifest gives the device 'other', the library 'good'"},
   };
   for (const Fault& fault : faults) {
     std::string out = listing_with(fault);
@@ -101,7 +119,8 @@ TEST(PluginManifest, OneThatOthersMayWriteIsRefused) {
   fs::permissions(f / "libtenon_good.json", fs::perms::others_write, fs::perm_options::add);
   f.add("resident", "resident");
   std::string out = open_listing(f);
-  EXPECT_NE(out.find("good refused: " + (f / "libtenon_good.json").string() + ": the file may be written by others"),
+  EXPECT_NE(out.find("good refused: " + (f / "libtenon_good.json").string() +
+                     ": the file may be written by others"),
             std::string::npos)
       << out;
   EXPECT_NE(out.find("resident opened"), std::string::npos) << out;
@@ -114,12 +133,14 @@ TEST(PluginManifest, ALinkIntoAFolderThatOthersMayWriteIsRefused) {
   fs::rename(f / "libtenon_good.json", open / "libtenon_good.json");
   fs::create_symlink(open / "libtenon_good.json", f / "libtenon_good.json");
   const std::string out = open_listing(f);
-  EXPECT_NE(out.find("good refused: " + open.path().string() + ": the folder may be written by others"),
-            std::string::npos)
+  EXPECT_NE(
+      out.find("good refused: " + open.path().string() + ": the folder may be written by others"),
+      std::string::npos)
       << out;
 }
 
-// As Vulkan's and OpenCL's manifests do: the library's own file and folders are checked wherever it lies.
+// As Vulkan's and OpenCL's manifests do: the library's own file and folders are checked wherever it
+// lies.
 TEST(PluginManifest, TheLibraryMayLieInAnotherFolder) {
   Folder f, other;
   other.add("good", "good");

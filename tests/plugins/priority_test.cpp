@@ -16,8 +16,8 @@ namespace {
 
 tn_str str(const char* s) { return {s, __builtin_strlen(s)}; }
 
-// Which plugin is tried first for relu on the host, with these priorities in the manifests of two plugins whose kernels
-// agree in theirs. The second one is found last.
+// Which plugin is tried first for relu on the host, with these priorities in the manifests of two
+// plugins whose kernels agree in theirs. The second one is found last.
 std::string first_of(const std::string& one, const std::string& two) {
   Folder f;
   f.add("host_relu", "host_relu", {{"device", "\"cpu\""}, {"priority", one}});
@@ -56,10 +56,11 @@ TEST(PluginPriority, OfKernelsComesFirst) {
 TEST(PluginNames, AnUnknownDtypeOpensThePluginsOfTheHost) {
   Folder f;
   f.add("host_dtype", "host_dtype", {{"device", "\"cpu\""}});
-  const std::string said = in_child({{"TENON_PLUGIN_PATH", f.path().string()}}, []() -> std::string {
-    tn_dtype t;
-    return tn_dtype_from_name(str("quarter8"), &t) == TN_OK ? "known" : tn_last_error();
-  });
+  const std::string said =
+      in_child({{"TENON_PLUGIN_PATH", f.path().string()}}, []() -> std::string {
+        tn_dtype t;
+        return tn_dtype_from_name(str("quarter8"), &t) == TN_OK ? "known" : tn_last_error();
+      });
   EXPECT_EQ(said, "known");
 }
 

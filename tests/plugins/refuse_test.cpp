@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Files that are not plugins, or broken ones: each is refused with its own reason, and the process continues.
+// Files that are not plugins, or broken ones: each is refused with its own reason, and the process
+// continues.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -38,10 +39,12 @@ TEST(PluginRefusal, TruncatedAtManyPlaces) {
   ASSERT_GT(whole.size(), 1000u);
   Folder f;
   for (int i = 0; i < 200; ++i) {
-    std::size_t length = i < 64 ? static_cast<std::size_t>(i) : whole.size() * static_cast<std::size_t>(i - 64) / 136;
+    std::size_t length = i < 64 ? static_cast<std::size_t>(i)
+                                : whole.size() * static_cast<std::size_t>(i - 64) / 136;
     std::string name = "libtenon_cut" + std::to_string(i) + ".so";
     f.write(name, whole.substr(0, length));
-    EXPECT_NE(refusal(f / name), "") << "cut after " << length << " of " << whole.size() << " bytes";
+    EXPECT_NE(refusal(f / name), "")
+        << "cut after " << length << " of " << whole.size() << " bytes";
   }
 }
 
@@ -53,10 +56,14 @@ TEST(PluginRefusal, ForeignHeaders) {
     char value;
     const char* reason;
   } cases[] = {
-      {"class32", 4, 1, "not a 64-bit library"},          {"bigendian", 5, 2, "big-endian"},
-      {"machine", 18, 2, "built for another machine"},    {"executable", 16, 2, "not a shared library (ELF type 2)"},
-      {"no_headers", 56, 0, "no usable program headers"}, {"entry_size", 54, 1, "no usable program headers"},
-      {"offset", 38, 127, "program headers are cut off"}, {"sections", 46, 127, "section headers are cut off"},
+      {"class32", 4, 1, "not a 64-bit library"},
+      {"bigendian", 5, 2, "big-endian"},
+      {"machine", 18, 2, "built for another machine"},
+      {"executable", 16, 2, "not a shared library (ELF type 2)"},
+      {"no_headers", 56, 0, "no usable program headers"},
+      {"entry_size", 54, 1, "no usable program headers"},
+      {"offset", 38, 127, "program headers are cut off"},
+      {"sections", 46, 127, "section headers are cut off"},
   };
   Folder f;
   for (auto& c : cases) {

@@ -20,12 +20,14 @@ std::string folders() {
 }  // namespace
 
 TEST(PluginSearch, ThePathVariableIsExclusive) {
-  std::string out = in_child({{"TENON_PLUGIN_PATH", "/a/x:/b/y/"}, {"TENON_ADD_PLUGIN_PATH", "/c"}}, folders);
+  std::string out =
+      in_child({{"TENON_PLUGIN_PATH", "/a/x:/b/y/"}, {"TENON_ADD_PLUGIN_PATH", "/c"}}, folders);
   EXPECT_EQ(out, "/a/x\n/b/y\n");
 }
 
 TEST(PluginSearch, AddedFoldersComeBeforeTheCoreLibraryAndTheUser) {
-  std::string out = in_child({{"TENON_ADD_PLUGIN_PATH", "/added"}, {"HOME", "/home/somebody"}}, folders);
+  std::string out =
+      in_child({{"TENON_ADD_PLUGIN_PATH", "/added"}, {"HOME", "/home/somebody"}}, folders);
   EXPECT_EQ(out.rfind("/added\n", 0), 0u) << out;
   std::size_t core = out.find("/tenon\n"), user = out.find("/home/somebody/.local/lib/tenon\n");
   EXPECT_NE(core, std::string::npos) << out;
@@ -47,10 +49,16 @@ TEST(PluginSearch, FiltersAreGlobs) {
   Folder f;
   for (const char* name : {"good", "resident", "no_device"}) f.add(name, name);
   std::string path = f.path().string();
-  std::string disabled = in_child({{"TENON_PLUGIN_PATH", path}, {"TENON_PLUGINS_DISABLE", "x,go*"}}, listing);
-  EXPECT_EQ(disabled, "good disabled: disabled by TENON_PLUGINS_DISABLE=x,go*\nno_device found: \nresident found: \n");
-  std::string selected = in_child({{"TENON_PLUGIN_PATH", path}, {"TENON_PLUGINS_SELECT", "r*"}}, listing);
-  EXPECT_NE(selected.find("good disabled: not selected by TENON_PLUGINS_SELECT=r*"), std::string::npos) << selected;
+  std::string disabled =
+      in_child({{"TENON_PLUGIN_PATH", path}, {"TENON_PLUGINS_DISABLE", "x,go*"}}, listing);
+  EXPECT_EQ(disabled,
+            "good disabled: disabled by TENON_PLUGINS_DISABLE=x,go*\nno_device found: \nresident "
+            "found: \n");
+  std::string selected =
+      in_child({{"TENON_PLUGIN_PATH", path}, {"TENON_PLUGINS_SELECT", "r*"}}, listing);
+  EXPECT_NE(selected.find("good disabled: not selected by TENON_PLUGINS_SELECT=r*"),
+            std::string::npos)
+      << selected;
   EXPECT_NE(selected.find("resident found"), std::string::npos) << selected;
 }
 
@@ -68,7 +76,8 @@ TEST(PluginSearch, TheSameFileThroughTwoFoldersIsOnePlugin) {
   Folder f, g;
   f.add("good", "good");
   fs::create_directory_symlink(f.path(), g / "link");
-  std::string out = in_child({{"TENON_PLUGIN_PATH", f.path().string() + ":" + (g / "link").string()}}, listing);
+  std::string out =
+      in_child({{"TENON_PLUGIN_PATH", f.path().string() + ":" + (g / "link").string()}}, listing);
   EXPECT_EQ(out, "good found: \n");
 }
 
@@ -76,13 +85,15 @@ TEST(PluginSearch, TheFirstOfTwoNamesWins) {
   Folder f, g;
   f.add("good", "good");
   g.add("good", "same_name", {{"device", "\"same_name\""}});
-  std::string out = in_child({{"TENON_PLUGIN_PATH", f.path().string() + ":" + g.path().string()}}, [] {
-    plugins::open_all();
-    return listing();
-  });
+  std::string out =
+      in_child({{"TENON_PLUGIN_PATH", f.path().string() + ":" + g.path().string()}}, [] {
+        plugins::open_all();
+        return listing();
+      });
   EXPECT_NE(out.find("good opened"), std::string::npos) << out;
-  EXPECT_NE(out.find("good refused: another plugin named 'good' was found first: " + f.path().string()),
-            std::string::npos)
+  EXPECT_NE(
+      out.find("good refused: another plugin named 'good' was found first: " + f.path().string()),
+      std::string::npos)
       << out;
 }
 
@@ -105,7 +116,8 @@ TEST(PluginSearch, AnAbsentDeviceSaysWhereWasLooked) {
     return std::string("resolved");
   });
   EXPECT_NE(out.find("threw:"), std::string::npos) << out;
-  EXPECT_NE(out.find("looked for libtenon_cuda.so in " + f.path().string()), std::string::npos) << out;
+  EXPECT_NE(out.find("looked for libtenon_cuda.so in " + f.path().string()), std::string::npos)
+      << out;
   EXPECT_NE(out.find("found no manifest"), std::string::npos) << out;
 }
 

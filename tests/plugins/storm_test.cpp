@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Plugins that come and go under threads that call their kernels without a pause. TENON_TEST_TIMES makes it longer.
+// Plugins that come and go under threads that call their kernels without a pause. TENON_TEST_TIMES
+// makes it longer.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -81,7 +82,8 @@ TEST(PluginStorm, PluginsComeAndGoUnderThreadsThatCallThem) {
   const int times = 100 * (text ? std::atoi(text) : 1);
   std::map<std::string, std::string> environment = {{"TENON_PLUGIN_PATH", "/nonexistent"}};
 #ifdef __SANITIZE_ADDRESS__
-  // In the child of a fork its allocator's locks stay held by the parent's other threads, so the probe would hang.
+  // In the child of a fork its allocator's locks stay held by the parent's other threads, so the
+  // probe would hang.
   environment["TENON_PLUGIN_PROBE"] = "0";
 #endif
   std::string out = in_child(environment, [&] {
@@ -99,10 +101,12 @@ TEST(PluginStorm, PluginsComeAndGoUnderThreadsThatCallThem) {
     EXPECT_GT(counts.served, 0);
     EXPECT_GT(counts.absent, 0);
     for (const char* name : {"host_relu", "host_relu_first", "works"}) {
-      EXPECT_EQ(bytes_of("/proc/self/maps").find(built_plugin(name).string()), std::string::npos) << name;
+      EXPECT_EQ(bytes_of("/proc/self/maps").find(built_plugin(name).string()), std::string::npos)
+          << name;
     }
     EXPECT_EQ(core_works(), "");
-    return std::to_string(counts.served) + " calls served, " + std::to_string(counts.absent) + " found no kernel";
+    return std::to_string(counts.served) + " calls served, " + std::to_string(counts.absent) +
+           " found no kernel";
   });
   std::printf("%d registrations, %s\n", 3 * times, out.c_str());
 }

@@ -17,7 +17,8 @@
 namespace tenon::test {
 
 fs::path built_plugin(const std::string& name) {
-  static const fs::path folder = fs::canonical("/proc/self/exe").parent_path().parent_path() / "tests/bad_plugins";
+  static const fs::path folder =
+      fs::canonical("/proc/self/exe").parent_path().parent_path() / "tests/bad_plugins";
   return folder / ("libtenon_" + name + ".so");
 }
 
@@ -33,16 +34,19 @@ Folder::~Folder() {
 }
 
 void Folder::write(const std::string& file, const std::string& text) const {
-  fs::remove(path_ / file);  // ext4 would write a file that is cut and filled again through to the disk
+  fs::remove(path_ /
+             file);  // ext4 would write a file that is cut and filled again through to the disk
   std::ofstream out(path_ / file, std::ios::binary);
   out << text;
   out.close();
   fs::permissions(path_ / file, fs::perms::owner_read | fs::perms::owner_write);
 }
 
-void Folder::add(const std::string& name, const std::string& built, std::map<std::string, std::string> fields) const {
+void Folder::add(const std::string& name, const std::string& built,
+                 std::map<std::string, std::string> fields) const {
   fs::path library = path_ / ("libtenon_" + name + ".so");
-  if (!built.empty()) fs::copy_file(built_plugin(built), library, fs::copy_options::overwrite_existing);
+  if (!built.empty())
+    fs::copy_file(built_plugin(built), library, fs::copy_options::overwrite_existing);
   std::map<std::string, std::string> all = {{"name", '"' + name + '"'},
                                             {"library", "\"libtenon_" + name + ".so\""},
                                             {"device", '"' + name + '"'},
@@ -55,8 +59,8 @@ void Folder::add(const std::string& name, const std::string& built, std::map<std
   write("libtenon_" + name + ".json", text + "}\n");
 }
 
-std::string in_child(const std::map<std::string, std::string>& environment, const std::function<std::string()>& f,
-                     int* killed_by) {
+std::string in_child(const std::map<std::string, std::string>& environment,
+                     const std::function<std::string()>& f, int* killed_by) {
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("pipe failed");
   auto parts = [] {
@@ -67,8 +71,9 @@ std::string in_child(const std::map<std::string, std::string>& environment, cons
   pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    for (const char* name : {"TENON_PLUGIN_PATH", "TENON_ADD_PLUGIN_PATH", "TENON_PLUGINS_SELECT",
-                             "TENON_PLUGINS_DISABLE", "TENON_PLUGINS_PREFER", "TENON_PLUGIN_PROBE"}) {
+    for (const char* name :
+         {"TENON_PLUGIN_PATH", "TENON_ADD_PLUGIN_PATH", "TENON_PLUGINS_SELECT",
+          "TENON_PLUGINS_DISABLE", "TENON_PLUGINS_PREFER", "TENON_PLUGIN_PROBE"}) {
       unsetenv(name);
     }
     for (auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
@@ -88,7 +93,8 @@ std::string in_child(const std::map<std::string, std::string>& environment, cons
   close(ends[1]);
   std::string out;
   char buffer[4096];
-  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;) out.append(buffer, static_cast<std::size_t>(n));
+  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
+    out.append(buffer, static_cast<std::size_t>(n));
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
@@ -130,10 +136,12 @@ std::string round_trip(const std::string& device_name, const std::string& op, bo
   arg.u.tensor = x;
   if (!op.empty() && tn_call_op(str(op), &arg, 1, &result, 1) != TN_OK) fault = last("the call");
   tn_handle read = result.tag == TN_TAG_TENSOR ? result.u.tensor : x;
-  if (fault.empty() && values_matter && tn_to_host(read, out, sizeof out) != TN_OK) fault = last("from the device");
+  if (fault.empty() && values_matter && tn_to_host(read, out, sizeof out) != TN_OK)
+    fault = last("from the device");
   for (int i = 0; fault.empty() && values_matter && i < 4; ++i) {
     float expected = op.empty() || in[i] > 0 ? in[i] : 0;
-    if (out[i] != expected) fault = "element " + std::to_string(i) + " is " + std::to_string(out[i]);
+    if (out[i] != expected)
+      fault = "element " + std::to_string(i) + " is " + std::to_string(out[i]);
   }
   tn_release_value(&result);
   tn_release(x);
@@ -146,9 +154,11 @@ std::string core_works() {
   std::string file = built_plugin("works").string();
   if (tn_load_plugin(str(file)) != TN_OK) return std::string("loading: ") + tn_last_error();
   if (std::string fault = round_trip("works", "relu", true); !fault.empty()) return fault;
-  if (std::string fault = round_trip("cpu", "", true); !fault.empty()) return "on the host: " + fault;
+  if (std::string fault = round_trip("cpu", "", true); !fault.empty())
+    return "on the host: " + fault;
   tn_value none{};
-  if (tn_call_op(str("no_such_op"), nullptr, 0, &none, 1) == TN_OK) return "an unknown op was called";
+  if (tn_call_op(str("no_such_op"), nullptr, 0, &none, 1) == TN_OK)
+    return "an unknown op was called";
   try {
     plugins::unload("works");
   } catch (const std::exception& e) {

@@ -20,7 +20,8 @@ constexpr const char* kHere = "[\"fp\"]";
 #endif
 constexpr const char* kNowhere = "[\"avx9000\"]";
 
-// toy_plain, toy_fast and toy_future serve the device toy; the first runs on every processor, the last on none.
+// toy_plain, toy_fast and toy_future serve the device toy; the first runs on every processor, the
+// last on none.
 struct Toys : Folder {
   Toys() {
     add("toy_plain", "toy_plain", fields("0", "[]"));
@@ -28,23 +29,30 @@ struct Toys : Folder {
     add("toy_future", "toy_future", fields("20", kNowhere));
   }
   static std::map<std::string, std::string> fields(const char* priority, const char* features) {
-    return {{"device", "\"toy\""}, {"variant", "\"isa\""}, {"priority", priority}, {"cpu_features", features}};
+    return {{"device", "\"toy\""},
+            {"variant", "\"isa\""},
+            {"priority", priority},
+            {"cpu_features", features}};
   }
 };
 
-bool is_mapped(const fs::path& file) { return bytes_of("/proc/self/maps").find(file.string()) != std::string::npos; }
+bool is_mapped(const fs::path& file) {
+  return bytes_of("/proc/self/maps").find(file.string()) != std::string::npos;
+}
 
 // The listing after the first use of the device; only one of the libraries may have been mapped.
 std::string use(const Folder& f, const char* prefer, const std::string& expected_name) {
-  return in_child({{"TENON_PLUGIN_PATH", f.path().string()}, {"TENON_PLUGINS_PREFER", prefer}}, [&] {
-    core::resolve(Device("toy:0"));
-    for (const char* name : {"toy_plain", "toy_fast", "toy_future"}) {
-      EXPECT_EQ(is_mapped(f / (std::string("libtenon_") + name + ".so")), name == expected_name) << name;
-    }
-    std::string out = listing();
-    EXPECT_EQ(core_works(), "");
-    return out;
-  });
+  return in_child(
+      {{"TENON_PLUGIN_PATH", f.path().string()}, {"TENON_PLUGINS_PREFER", prefer}}, [&] {
+        core::resolve(Device("toy:0"));
+        for (const char* name : {"toy_plain", "toy_fast", "toy_future"}) {
+          EXPECT_EQ(is_mapped(f / (std::string("libtenon_") + name + ".so")), name == expected_name)
+              << name;
+        }
+        std::string out = listing();
+        EXPECT_EQ(core_works(), "");
+        return out;
+      });
 }
 
 }  // namespace
@@ -62,13 +70,16 @@ TEST(PluginVariants, ANameOverridesThePriority) {
   Toys f;
   std::string out = use(f, "toy_plain", "toy_plain");
   EXPECT_NE(out.find("toy_plain opened"), std::string::npos) << out;
-  EXPECT_NE(out.find("toy_fast disabled: variant isa of toy is served by toy_plain"), std::string::npos) << out;
+  EXPECT_NE(out.find("toy_fast disabled: variant isa of toy is served by toy_plain"),
+            std::string::npos)
+      << out;
 }
 
 TEST(PluginVariants, ANameDoesNotOverrideTheProcessor) {
   Toys f;
   std::string out = use(f, "toy_future,*plain", "toy_plain");
-  EXPECT_NE(out.find("toy_future refused: this processor has no avx9000"), std::string::npos) << out;
+  EXPECT_NE(out.find("toy_future refused: this processor has no avx9000"), std::string::npos)
+      << out;
   EXPECT_NE(out.find("toy_plain opened"), std::string::npos) << out;
 }
 
@@ -91,7 +102,9 @@ TEST(PluginVariants, AnExplicitLoadOfAnotherIsRefused) {
     }
     return std::string("loaded");
   });
-  EXPECT_NE(out.find("variant isa of toy is served by plugin toy_fast; unload that first"), std::string::npos) << out;
+  EXPECT_NE(out.find("variant isa of toy is served by plugin toy_fast; unload that first"),
+            std::string::npos)
+      << out;
 }
 
 TEST(PluginVariants, OtherPluginsOfTheDeviceAreOpenedToo) {

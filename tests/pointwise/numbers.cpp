@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Scalars combined with integer tensors: what truncates, wraps, saturates and what is rejected. The values are
-// libtorch's.
+// Scalars combined with integer tensors: what truncates, wraps, saturates and what is rejected. The
+// values are libtorch's.
 #include <gtest/gtest.h>
 
 #include "tenon/core/error.h"
@@ -40,7 +40,8 @@ TEST(Numbers, ScalarsThatADtypeCannotHoldAreRejected) {
 
 TEST(Numbers, FactorsThatADtypeCannotHoldAreRejected) {
   const Tensor m = four(kByte).reshape({2, 2}), v = m[1], b = m.unsqueeze(0);
-  for (const Scalar factor : {Scalar(-1.0), Scalar(-0.5), Scalar(256), Scalar(-256), Scalar(300.0), Scalar(1e20)}) {
+  for (const Scalar factor :
+       {Scalar(-1.0), Scalar(-0.5), Scalar(256), Scalar(-256), Scalar(300.0), Scalar(1e20)}) {
     EXPECT_THROW(addmm(m, m, m, 1, factor), ValueError);
     EXPECT_THROW(addmm(m, m, m, factor, 1), ValueError);
     EXPECT_THROW(addmv(v, m, v, 1, factor), ValueError);

@@ -17,7 +17,8 @@ TEST(Polygamma, AgreesWithLibtorchBelowZero) {
   EXPECT_NEAR(y.index({1}).item<float>() / 3.2284242e14, 1, 1e-5);
   EXPECT_TRUE(std::isinf(y.index({2}).item<float>()));
   EXPECT_NEAR(y.index({3}).item<float>(), 1.6449341, 1e-6);
-  EXPECT_NEAR(polygamma(1, tensor({-0.5}, TensorOptions(kDouble))).index({0}).item<double>(), 8.934802200544679, 1e-11);
+  EXPECT_NEAR(polygamma(1, tensor({-0.5}, TensorOptions(kDouble))).index({0}).item<double>(),
+              8.934802200544679, 1e-11);
 }
 
 }  // namespace

@@ -44,8 +44,8 @@ TEST(Reduce, ALongSumOfFloatsKeepsItsDigits) {
 TEST(Reduce, AnyOrderOfDimensions) {
   const Tensor x = ramp({5, 6, 7, 8});
   const Tensor transposed = x.permute({3, 1, 0, 2});
-  EXPECT_TRUE(
-      tenon::allclose(tenon::sum(transposed, tenon::IntArrayRef({0, 2})), tenon::sum(x, tenon::IntArrayRef({0, 3}))));
+  EXPECT_TRUE(tenon::allclose(tenon::sum(transposed, tenon::IntArrayRef({0, 2})),
+                              tenon::sum(x, tenon::IntArrayRef({0, 3}))));
   EXPECT_TRUE(tenon::allclose(tenon::amax(transposed, tenon::IntArrayRef({1})).permute({1, 2, 0}),
                               tenon::amax(x, tenon::IntArrayRef({1}))));
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Which elements a line is resampled from, for scales that no image size gives: a program may pass any.
+// Which elements a line is resampled from, for scales that no image size gives: a program may pass
+// any.
 #include "tenon/sdk/resample.h"
 
 #include <gtest/gtest.h>
@@ -12,8 +13,8 @@ using tenon::sdk::Resampling;
 
 TEST(ResampleAxis, PositionsBeyondTheInputAreItsLastElement) {
   for (double scale : {1e-3, 1e-30, std::numeric_limits<double>::denorm_min()}) {
-    for (Resampling how : {Resampling::kNearest, Resampling::kNearestExact, Resampling::kLinear, Resampling::kCubic,
-                           Resampling::kLinearWide, Resampling::kCubicWide}) {
+    for (Resampling how : {Resampling::kNearest, Resampling::kNearestExact, Resampling::kLinear,
+                           Resampling::kCubic, Resampling::kLinearWide, Resampling::kCubicWide}) {
       const auto a = resample_axis<float>(how, 5, 3, false, scale);
       ASSERT_EQ(static_cast<int64_t>(a.index.size()), 3 * a.taps);
       EXPECT_LE(a.taps, 5);
@@ -21,7 +22,8 @@ TEST(ResampleAxis, PositionsBeyondTheInputAreItsLastElement) {
         EXPECT_GE(i, 0) << scale;
         EXPECT_LT(i, 5) << scale;
       }
-      if (how == Resampling::kNearest || how == Resampling::kLinear) EXPECT_EQ(a.index.back(), 4) << scale;
+      if (how == Resampling::kNearest || how == Resampling::kLinear)
+        EXPECT_EQ(a.index.back(), 4) << scale;
     }
   }
 }

@@ -12,7 +12,9 @@ namespace {
 
 using tenon::Tensor;
 
-float of(float x, Tensor (*f)(const Tensor&)) { return f(tenon::full({3}, x)).data_ptr<float>()[1]; }
+float of(float x, Tensor (*f)(const Tensor&)) {
+  return f(tenon::full({3}, x)).data_ptr<float>()[1];
+}
 
 }  // namespace
 
@@ -27,11 +29,13 @@ TEST(VecMath, FarEndsAndNan) {
   };
   for (const Row& r :
        {Row{&tenon::exp, 0, 0, inf, inf}, Row{&tenon::log, nan, nan, std::log(big), inf},
-        Row{&tenon::tanh, -1, -1, 1, 1}, Row{&tenon::sigmoid, 0, 0, 1, 1}, Row{&tenon::erf, -1, -1, 1, 1},
-        Row{&tenon::erfc, 2, 2, 0, 0}, Row{gelu, nan, 0, big, inf}, Row{gelu_tanh, nan, 0, big, inf}}) {
+        Row{&tenon::tanh, -1, -1, 1, 1}, Row{&tenon::sigmoid, 0, 0, 1, 1},
+        Row{&tenon::erf, -1, -1, 1, 1}, Row{&tenon::erfc, 2, 2, 0, 0}, Row{gelu, nan, 0, big, inf},
+        Row{gelu_tanh, nan, 0, big, inf}}) {
     const auto expect = [&](float x, float want) {
       const float got = of(x, r.f);
-      EXPECT_TRUE(std::isnan(want) ? std::isnan(got) : got == want) << "f(" << x << ") gives " << got;
+      EXPECT_TRUE(std::isnan(want) ? std::isnan(got) : got == want)
+          << "f(" << x << ") gives " << got;
     };
     expect(-inf, r.at_minus_inf);
     expect(-big, r.at_minus_big);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Training on a device that has the thirteen primitives alone: nothing goes through the host, and the losses are those
-// of the CPU.
+// Training on a device that has the thirteen primitives alone: nothing goes through the host, and
+// the losses are those of the CPU.
 #include <tenon/tenon.h>
 
 #include <map>
@@ -25,7 +25,9 @@ std::string staged() {
 
 // The requirements of level 2 of `tenon check`.
 TEST(Primitives, TrainAnMlp) { EXPECT_EQ(check::check_mlp(check::find_place("prim")), ""); }
-TEST(Primitives, TrainAConvolutionalNet) { EXPECT_EQ(check::check_conv_net(check::find_place("prim")), ""); }
+TEST(Primitives, TrainAConvolutionalNet) {
+  EXPECT_EQ(check::check_conv_net(check::find_place("prim")), "");
+}
 
 TEST(Primitives, DrawTheBitsOfTheHost) {
   const auto draw = [](const char* device) {
@@ -45,17 +47,20 @@ TEST(Primitives, DrawTheBitsOfTheHost) {
   core::reset_fallback_counts();
   const std::vector<Tensor> host = draw("cpu"), prim = draw("prim");
   EXPECT_EQ(staged(), "");
-  for (std::size_t i = 0; i < host.size(); ++i) EXPECT_TRUE(test::same_bits(host[i], prim[i])) << "draw " << i;
+  for (std::size_t i = 0; i < host.size(); ++i)
+    EXPECT_TRUE(test::same_bits(host[i], prim[i])) << "draw " << i;
 }
 
 std::map<core::ServedBy, core::Candidate> list_candidates(const char* op, const char* device) {
   std::map<core::ServedBy, core::Candidate> out;
   const int slot = core::device_slot(Device(device).type());
-  for (const core::Candidate& c : core::explain(core::get_op(op), slot, kFloat)) out.emplace(c.by, c);
+  for (const core::Candidate& c : core::explain(core::get_op(op), slot, kFloat))
+    out.emplace(c.by, c);
   return out;
 }
 
-// exp decomposes into prim_unary on a device that has it, and prim_unary into exp on the host: never both on one.
+// exp decomposes into prim_unary on a device that has it, and prim_unary into exp on the host:
+// never both on one.
 TEST(Primitives, DecomposeInOneDirectionOnADevice) {
   EXPECT_TRUE(list_candidates("exp", "prim").at(core::ServedBy::Decomposition).serves);
   EXPECT_TRUE(list_candidates("_softmax", "prim").at(core::ServedBy::Decomposition).serves);
@@ -67,7 +72,8 @@ TEST(Primitives, DecomposeInOneDirectionOnADevice) {
 TEST(Primitives, ADeviceWithoutThemIsServedByTheHost) {
   const auto candidates = list_candidates("_softmax", "ref");
   EXPECT_FALSE(candidates.at(core::ServedBy::Decomposition).serves);
-  test::expect_words(candidates.at(core::ServedBy::Decomposition).reason, {"needs all primitives", "no kernel for"});
+  test::expect_words(candidates.at(core::ServedBy::Decomposition).reason,
+                     {"needs all primitives", "no kernel for"});
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Every scenario of process_ends: the status with which it ends, and what it and its children print.
-// TENON_TEST_TIMES=60 runs each 60 times.
+// Every scenario of process_ends: the status with which it ends, and what it and its children
+// print. TENON_TEST_TIMES=60 runs each 60 times.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -44,8 +44,9 @@ Ended run(const std::vector<std::string>& arguments) {
   close(ends[1]);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kHang_ms);
   for (char buffer[4096];;) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+                          deadline - std::chrono::steady_clock::now())
+                          .count();
     pollfd wait{ends[0], POLLIN, 0};
     if (left <= 0 || poll(&wait, 1, static_cast<int>(left)) <= 0) {
       out.hung = true;

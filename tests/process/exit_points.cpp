@@ -186,12 +186,15 @@ void repeat_until_exit(F f) {
 
 double run_train_step() {
   Tensor w = ones({20, 20}).requires_grad_();
-  (w.mm(ones({20, 20})).tanh().sum() + conv2d(ones({1, 1, 5, 5}), ones({1, 1, 3, 3})).sum()).backward();
+  (w.mm(ones({20, 20})).tanh().sum() + conv2d(ones({1, 1, 5, 5}), ones({1, 1, 3, 3})).sum())
+      .backward();
   return w.grad().sum().item<double>();
 }
 
 struct Items : data::datasets::Dataset<Items> {
-  data::Example<> get(std::size_t i) override { return {full({3}, static_cast<double>(i)), ones({1})}; }
+  data::Example<> get(std::size_t i) override {
+    return {full({3}, static_cast<double>(i)), ones({1})};
+  }
   std::optional<std::size_t> size() const override { return 1000; }
 };
 
@@ -259,7 +262,8 @@ int invalid_settings() {
   for (const char* name : {"NUM_THREADS", "DENSIFY", "FALLBACK", "HOST_CACHE_MB", "PLUGIN_PROBE"}) {
     setenv((std::string("TENON_") + name).c_str(), "abc", 1);
   }
-  set_warning_handler([](const Warning& w) { say(std::string(w.message.substr(0, w.message.find(':')))); });
+  set_warning_handler(
+      [](const Warning& w) { say(std::string(w.message.substr(0, w.message.find(':')))); });
   (void)core::num_threads();
   (void)core::densify();
   (void)core::fallback();
@@ -285,23 +289,30 @@ std::vector<Scenario> ends() {
                      std::string(w.name) + " right\n", p.status});
     }
   }
-  const auto add = [&](const char* name, std::function<int()> run, const char* output = "", int status = 0) {
+  const auto add = [&](const char* name, std::function<int()> run, const char* output = "",
+                       int status = 0) {
     out.push_back({name, std::move(run), output, status});
   };
   add(
-      "first_use_without_descriptors", [] { return first_use_under(RLIMIT_NOFILE, 0); }, "refused\nforward right\n");
+      "first_use_without_descriptors", [] { return first_use_under(RLIMIT_NOFILE, 0); },
+      "refused\nforward right\n");
   add(
-      "first_use_without_memory", [] { return first_use_under(RLIMIT_AS, 1 << 20); }, "refused\nforward right\n");
+      "first_use_without_memory", [] { return first_use_under(RLIMIT_AS, 1 << 20); },
+      "refused\nforward right\n");
   add("invalid_settings", invalid_settings, kWarnings);
   add("threads_outlive_main", [] { return repeat_until_exit(run_train_step), 0; });
   add(
-      "threads_outlive_exit", [] { return repeat_until_exit(run_train_step), std::exit(4), 0; }, "", 4);
+      "threads_outlive_exit", [] { return repeat_until_exit(run_train_step), std::exit(4), 0; }, "",
+      4);
   add(
-      "threads_outlive_quick_exit", [] { return repeat_until_exit(run_train_step), std::quick_exit(5), 0; }, "", 5);
+      "threads_outlive_quick_exit",
+      [] { return repeat_until_exit(run_train_step), std::quick_exit(5), 0; }, "", 5);
   add(
       "threads_and_work_at_exit",
-      [] { return repeat_until_exit(run_train_step), atexit_after_use(work("backward").run); }, "backward right\n");
-  add("threads_come_and_go", [] { return repeat_until_exit([] { std::thread(run_train_step).join(); }), 0; });
+      [] { return repeat_until_exit(run_train_step), atexit_after_use(work("backward").run); },
+      "backward right\n");
+  add("threads_come_and_go",
+      [] { return repeat_until_exit([] { std::thread(run_train_step).join(); }), 0; });
   add("loader_left_behind", loader_left_behind);
   add("statics_left_behind", statics_left_behind);
   add("plugin_closed_at_exit", plugin_closed_at_exit, "refused\nforward right\n");

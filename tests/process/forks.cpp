@@ -27,7 +27,8 @@ void wait_for(pid_t pid) {
   int status = 0;
   waitpid(pid, &status, 0);
   if (WIFSIGNALED(status)) say("a child died of signal " + std::to_string(WTERMSIG(status)));
-  if (WIFEXITED(status) && WEXITSTATUS(status) != 0) say("a child exited with " + std::to_string(WEXITSTATUS(status)));
+  if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+    say("a child exited with " + std::to_string(WEXITSTATUS(status)));
 }
 
 // `f` in a child, which then returns from main as usual, or leaves by _exit.

@@ -23,8 +23,9 @@ void say(const std::string& line) {
 namespace {
 
 void expect(const char* what, double got, double right) {
-  say(std::abs(got - right) < 1e-3 ? std::string(what) + " right"
-                                   : std::string(what) + ": " + std::to_string(got) + ", not " + std::to_string(right));
+  say(std::abs(got - right) < 1e-3
+          ? std::string(what) + " right"
+          : std::string(what) + ": " + std::to_string(got) + ", not " + std::to_string(right));
 }
 
 // Products, a convolution of oneDNN's and a loop that the pool shares.
@@ -67,8 +68,8 @@ void errors() {
 
 const std::vector<Work>& works() {
   // Never destroyed: it is asked from destructors of statics.
-  static const auto& all =
-      *new std::vector<Work>{{"forward", forward}, {"backward", backward}, {"saving", saving}, {"errors", errors}};
+  static const auto& all = *new std::vector<Work>{
+      {"forward", forward}, {"backward", backward}, {"saving", saving}, {"errors", errors}};
   return all;
 }
 

@@ -43,11 +43,14 @@ constexpr Real kPi = 3.14159265358979323846L;
 
 Real sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }
 Real clamped(Real x, Real low, Real high) {
-  if (std::isnan(x) || std::isnan(low) || std::isnan(high)) return std::numeric_limits<Real>::quiet_NaN();
+  if (std::isnan(x) || std::isnan(low) || std::isnan(high))
+    return std::numeric_limits<Real>::quiet_NaN();
   return std::min(std::max(x, low), high);
 }
 Real gelu(Real x) { return x * std::erfc(-x * kSqrtHalf) / 2; }
-Real gelu_slope(Real x) { return std::erfc(-x * kSqrtHalf) / 2 + x * std::exp(-x * x / 2) / std::sqrt(2 * kPi); }
+Real gelu_slope(Real x) {
+  return std::erfc(-x * kSqrtHalf) / 2 + x * std::exp(-x * x / 2) / std::sqrt(2 * kPi);
+}
 
 template <class F>
 tn_status map(Tensor out, Tensor self, F f) {
@@ -56,8 +59,9 @@ tn_status map(Tensor out, Tensor self, F f) {
 }
 template <class F>
 tn_status map3(Tensor out, Tensor a, Tensor b, Tensor c, F f) {
-  each(out.sizes(),
-       [&](const Index& i) { put(out, i, f(get_broadcast(a, i), get_broadcast(b, i), get_broadcast(c, i))); });
+  each(out.sizes(), [&](const Index& i) {
+    put(out, i, f(get_broadcast(a, i), get_broadcast(b, i), get_broadcast(c, i)));
+  });
   return TN_OK;
 }
 
@@ -66,11 +70,14 @@ tn_status leaky_relu(Call&, Tensor out, Tensor self, Scalar slope) {
 }
 tn_status softplus(Call&, Tensor out, Tensor self, Scalar beta, Scalar threshold) {
   const Real b = number(beta);
-  return map(out, self, [&](Real x) { return x * b > number(threshold) ? x : std::log1p(std::exp(x * b)) / b; });
+  return map(out, self, [&](Real x) {
+    return x * b > number(threshold) ? x : std::log1p(std::exp(x * b)) / b;
+  });
 }
 tn_status elu(Call&, Tensor out, Tensor self, Scalar alpha, Scalar scale, Scalar input_scale) {
-  return map(out, self,
-             [&](Real x) { return number(scale) * (x > 0 ? x : number(alpha) * std::expm1(x * number(input_scale))); });
+  return map(out, self, [&](Real x) {
+    return number(scale) * (x > 0 ? x : number(alpha) * std::expm1(x * number(input_scale)));
+  });
 }
 tn_status hardtanh(Call&, Tensor out, Tensor self, Scalar low, Scalar high) {
   return map(out, self, [&](Real x) { return clamped(x, number(low), number(high)); });
@@ -80,7 +87,8 @@ Real as_element(const Scalar& s, DType d) {
   if (tenon::sdk::is_floating(d)) return number(s);
   const Real v = number(s), cut = std::trunc(v), size = std::fabs(cut);
   // An integer below zero wraps in an unsigned dtype, if only its size fits.
-  if (wrapped(cut, d) != cut ? s.is_float() || wrapped(size, d) != size : v < 0 && d.code == TN_UINT) {
+  if (wrapped(cut, d) != cut ? s.is_float() || wrapped(size, d) != size
+                             : v < 0 && d.code == TN_UINT) {
     throw tenon::sdk::Error(TN_ERROR_VALUE, "value ", static_cast<double>(number(s)),
                             " cannot be converted to the dtype without overflow");
   }
@@ -93,13 +101,16 @@ tn_status threshold(Call&, Tensor out, Tensor self, Scalar limit, Scalar value) 
 }
 tn_status softshrink(Call&, Tensor out, Tensor self, Scalar lambd) {
   const Real l = number(lambd);
-  return map(out, self, [&](Real x) { return std::isnan(x) ? x : x > l ? x - l : x < -l ? x + l : 0; });
+  return map(out, self, [&](Real x) {
+    return std::isnan(x) ? x : x > l ? x - l : x < -l ? x + l : 0;
+  });
 }
 tn_status hardshrink(Call&, Tensor out, Tensor self, Scalar lambd) {
   const Real l = number(lambd);
   return map(out, self, [&](Real x) { return x >= -l && x <= l ? 0 : x; });
 }
-tn_status clamp(Call&, Tensor out, Tensor self, std::optional<Scalar> low, std::optional<Scalar> high) {
+tn_status clamp(Call&, Tensor out, Tensor self, std::optional<Scalar> low,
+                std::optional<Scalar> high) {
   return map(out, self, [&](Real x) {
     // A bound that is NaN makes everything NaN.
     if (low && !(x >= number(*low)) && !std::isnan(x)) x = number(*low);
@@ -115,10 +126,12 @@ tn_status hardtanh_backward(Call&, Tensor out, Tensor grad, Tensor self, Scalar 
   return map3(out, grad, self, self,
               [&](Real g, Real x, Real) { return x <= number(low) || x >= number(high) ? 0 : g; });
 }
-tn_status softplus_backward(Call&, Tensor out, Tensor grad, Tensor self, Scalar beta, Scalar threshold) {
+tn_status softplus_backward(Call&, Tensor out, Tensor grad, Tensor self, Scalar beta,
+                            Scalar threshold) {
   const Real b = number(beta);
-  return map3(out, grad, self, self,
-              [&](Real g, Real x, Real) { return x * b > number(threshold) ? g : g * sigmoid(x * b); });
+  return map3(out, grad, self, self, [&](Real g, Real x, Real) {
+    return x * b > number(threshold) ? g : g * sigmoid(x * b);
+  });
 }
 tn_status dropout_backward(Call&, Tensor out, Tensor grad, Tensor mask, double scale) {
   return map3(out, grad, mask, mask, [&](Real g, Real m, Real) { return g * m * scale; });
@@ -127,7 +140,8 @@ tn_status lerp(Call&, Tensor out, Tensor self, Tensor end, Tensor weight) {
   return map3(out, self, end, weight, [](Real a, Real b, Real w) { return a + w * (b - a); });
 }
 tn_status lerp_number(Call&, Tensor out, Tensor self, Tensor end, Scalar weight) {
-  return map3(out, self, end, end, [&](Real a, Real b, Real) { return a + number(weight) * (b - a); });
+  return map3(out, self, end, end,
+              [&](Real a, Real b, Real) { return a + number(weight) * (b - a); });
 }
 tn_status addcmul(Call&, Tensor out, Tensor self, Tensor a, Tensor b, Scalar value) {
   const Real v = factor(value, out.dtype());
@@ -140,10 +154,12 @@ tn_status where(Call&, Tensor out, Tensor condition, Tensor self, Tensor other) 
   return map3(out, condition, self, other, [](Real c, Real x, Real y) { return c != 0 ? x : y; });
 }
 tn_status where_left(Call&, Tensor out, Tensor condition, Scalar self, Tensor other) {
-  return map3(out, condition, other, other, [&](Real c, Real y, Real) { return c != 0 ? number(self) : y; });
+  return map3(out, condition, other, other,
+              [&](Real c, Real y, Real) { return c != 0 ? number(self) : y; });
 }
 tn_status where_right(Call&, Tensor out, Tensor condition, Tensor self, Scalar other) {
-  return map3(out, condition, self, self, [&](Real c, Real x, Real) { return c != 0 ? x : number(other); });
+  return map3(out, condition, self, self,
+              [&](Real c, Real x, Real) { return c != 0 ? x : number(other); });
 }
 tn_status where_numbers(Call&, Tensor out, Tensor condition, Scalar self, Scalar other) {
   return map(out, condition, [&](Real c) { return number(c != 0 ? self : other); });

@@ -28,7 +28,8 @@ bool is_mask(DType d) { return tenon::sdk::is_bool(d) || (d.code == TN_UINT && d
 
 int64_t inside(int64_t i, int64_t size, std::size_t dim) {
   if (i < -size || i >= size) {
-    throw Error(TN_ERROR_INDEX, "index ", i, " is out of bounds for dimension ", int64_t(dim), " with size ", size);
+    throw Error(TN_ERROR_INDEX, "index ", i, " is out of bounds for dimension ", int64_t(dim),
+                " with size ", size);
   }
   return i < 0 ? i + size : i;
 }
@@ -54,7 +55,8 @@ std::vector<Positions> positions_of(const Tensor& self, TensorList indices) {
     } else {
       Positions p{true, Index(t.sizes().begin(), t.sizes().end()), {}};
       each(t.sizes(), [&](const Index& i) {
-        p.at.push_back(inside(static_cast<int64_t>(get(t, i)), self.size(static_cast<int>(first)), first));
+        p.at.push_back(
+            inside(static_cast<int64_t>(get(t, i)), self.size(static_cast<int>(first)), first));
       });
       out.push_back(p);
     }
@@ -73,15 +75,18 @@ class Plan {
       if (!p.given) continue;
       if (n++ == 0) begin_ = d;
       last = d;
-      if (p.sizes.size() > shape_.size()) shape_.insert(shape_.begin(), p.sizes.size() - shape_.size(), 1);
+      if (p.sizes.size() > shape_.size())
+        shape_.insert(shape_.begin(), p.sizes.size() - shape_.size(), 1);
       for (std::size_t k = 0; k < p.sizes.size(); ++k) {
         int64_t& s = shape_[shape_.size() - p.sizes.size() + k];
         if (p.sizes[k] == 1) continue;
-        if (s != 1 && s != p.sizes[k]) throw Error(TN_ERROR_INDEX, "the index tensors do not broadcast");
+        if (s != 1 && s != p.sizes[k])
+          throw Error(TN_ERROR_INDEX, "the index tensors do not broadcast");
         s = p.sizes[k];
       }
     }
-    if (n > 0 && last - begin_ + 1 != n) begin_ = 0;  // not neighbors: their dimensions go to the front
+    if (n > 0 && last - begin_ + 1 != n)
+      begin_ = 0;  // not neighbors: their dimensions go to the front
     std::size_t rest = 0;
     for (std::size_t d = 0; d < positions_.size(); ++d) {
       if (positions_[d].given) continue;
@@ -129,12 +134,15 @@ int64_t flat_of(const Index& i, Ints sizes) {
   return f;
 }
 
-tn_status index_put(Call&, Tensor out, Tensor self, TensorList indices, Tensor values, bool accumulate) {
+tn_status index_put(Call&, Tensor out, Tensor self, TensorList indices, Tensor values,
+                    bool accumulate) {
   const Plan plan(self, indices);
-  if (values.ndim() > plan.sizes().size()) throw Error(TN_ERROR_INDEX, "values have more dimensions than are indexed");
+  if (values.ndim() > plan.sizes().size())
+    throw Error(TN_ERROR_INDEX, "values have more dimensions than are indexed");
   for (int d = 1; d <= values.ndim(); ++d) {
     const int64_t size = plan.sizes()[plan.sizes().size() - d];
-    if (values.size(-d) != 1 && values.size(-d) != size) throw Error(TN_ERROR_INDEX, "values do not fit");
+    if (values.size(-d) != 1 && values.size(-d) != size)
+      throw Error(TN_ERROR_INDEX, "values do not fit");
   }
   std::vector<Real> sums;  // of 16-bit results, rounded once
   each(self.sizes(), [&](const Index& i) { sums.push_back(get(self, i)); });
@@ -158,8 +166,9 @@ tn_status index_fill(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Te
   for (int64_t k = 0; k < index.numel(); ++k) {
     filled[at(inside(index_at(index, k), extent(self, dim), at(dim)))] = true;
   }
-  each(out.sizes(),
-       [&](const Index& i) { put(out, i, filled[at(i.empty() ? 0 : i[at(dim)])] ? get(value, {}) : get(self, i)); });
+  each(out.sizes(), [&](const Index& i) {
+    put(out, i, filled[at(i.empty() ? 0 : i[at(dim)])] ? get(value, {}) : get(self, i));
+  });
   return TN_OK;
 }
 
@@ -170,8 +179,8 @@ Real joined(std::string_view reduce, Real a, Real b) {
   return reduce == "amax" ? std::max(a, b) : std::min(a, b);
 }
 
-tn_status index_reduce(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Tensor source, Str reduce,
-                       bool include_self) {
+tn_status index_reduce(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Tensor source,
+                       Str reduce, bool include_self) {
   const int dim = wrap_dim(d, self.ndim());
   const bool whole = !tenon::sdk::is_floating(out.dtype());
   each(out.sizes(), [&](const Index& o) {

@@ -41,7 +41,8 @@ Real nonzero(Real y, bool whole) {
 
 Real divide(Real x, Real y, bool whole, bool floor) {
   const Real q = x / nonzero(y, whole);
-  // As Python's //: nothing is the quotient of an infinity, and -1 that of a small number and the other infinity.
+  // As Python's //: nothing is the quotient of an infinity, and -1 that of a small number and the
+  // other infinity.
   if (floor && !whole && std::isinf(x) && y != 0) return NAN;
   if (floor && std::isinf(y) && x != 0 && !std::isnan(x)) return (x < 0) != (y < 0) ? -1 : 0;
   return floor ? std::floor(q) : std::trunc(q);
@@ -78,7 +79,8 @@ Real log_add(Real x, Real y) {
 Real xlogy(Real x, Real y) { return std::isnan(y) ? y : x == 0 ? 0 : x * std::log(y); }
 
 tn_status scaled(Tensor out, Tensor a, Tensor b, Real fa, Real fb) {
-  each(out.sizes(), [&](const Index& i) { put(out, i, fa * get_broadcast(a, i) + fb * get_broadcast(b, i)); });
+  each(out.sizes(),
+       [&](const Index& i) { put(out, i, fa * get_broadcast(a, i) + fb * get_broadcast(b, i)); });
   return TN_OK;
 }
 tn_status shifted(Tensor out, Tensor a, Real factor, Real b) {
@@ -86,9 +88,15 @@ tn_status shifted(Tensor out, Tensor a, Real factor, Real b) {
   return TN_OK;
 }
 
-tn_status add(Call&, Tensor out, Tensor a, Tensor b, Scalar s) { return scaled(out, a, b, 1, number(s)); }
-tn_status sub(Call&, Tensor out, Tensor a, Tensor b, Scalar s) { return scaled(out, a, b, 1, -number(s)); }
-tn_status rsub(Call&, Tensor out, Tensor a, Tensor b, Scalar s) { return scaled(out, a, b, -number(s), 1); }
+tn_status add(Call&, Tensor out, Tensor a, Tensor b, Scalar s) {
+  return scaled(out, a, b, 1, number(s));
+}
+tn_status sub(Call&, Tensor out, Tensor a, Tensor b, Scalar s) {
+  return scaled(out, a, b, 1, -number(s));
+}
+tn_status rsub(Call&, Tensor out, Tensor a, Tensor b, Scalar s) {
+  return scaled(out, a, b, -number(s), 1);
+}
 tn_status add_number(Call&, Tensor out, Tensor a, Scalar b, Scalar s) {
   return shifted(out, a, 1, number(b) * number(s));
 }

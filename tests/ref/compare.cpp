@@ -32,24 +32,28 @@ int64_t bits(Real x) { return to_int(x); }
 // Nothing is written before every count is checked.
 void check_count(Real n, DType d) {
   if (n < 0 || n >= Real(8 * tenon::sdk::item_size(d))) {
-    throw tenon::sdk::Error(TN_ERROR_VALUE, "a shift count is negative or not less than the number of bits");
+    throw tenon::sdk::Error(TN_ERROR_VALUE,
+                            "a shift count is negative or not less than the number of bits");
   }
 }
 int64_t shifted(Real x, Real n, bool left) {
-  return left ? static_cast<int64_t>(static_cast<uint64_t>(bits(x)) << bits(n)) : bits(x) >> bits(n);
+  return left ? static_cast<int64_t>(static_cast<uint64_t>(bits(x)) << bits(n))
+              : bits(x) >> bits(n);
 }
 
 template <bool Left>
 tn_status shift(Call&, Tensor out, Tensor self, Tensor other) {
   each(other.sizes(), [&](const Index& i) { check_count(get(other, i), out.dtype()); });
-  each(out.sizes(),
-       [&](const Index& i) { put(out, i, Real(shifted(get_broadcast(self, i), get_broadcast(other, i), Left))); });
+  each(out.sizes(), [&](const Index& i) {
+    put(out, i, Real(shifted(get_broadcast(self, i), get_broadcast(other, i), Left)));
+  });
   return TN_OK;
 }
 template <bool Left>
 tn_status shift_by(Call&, Tensor out, Tensor self, Scalar other) {
   check_count(number(other), out.dtype());
-  each(out.sizes(), [&](const Index& i) { put(out, i, Real(shifted(get(self, i), number(other), Left))); });
+  each(out.sizes(),
+       [&](const Index& i) { put(out, i, Real(shifted(get(self, i), number(other), Left))); });
   return TN_OK;
 }
 template <bool Left>

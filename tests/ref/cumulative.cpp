@@ -69,7 +69,9 @@ tn_status cumsum(Call&, Tensor out, Tensor self, int64_t dim, std::optional<DTyp
 tn_status cumprod(Call&, Tensor out, Tensor self, int64_t dim, std::optional<DType>) {
   return scan(out, self, dim, [](Real a, Real b) { return a * b; });
 }
-tn_status logcumsumexp(Call&, Tensor out, Tensor self, int64_t dim) { return scan(out, self, dim, log_add); }
+tn_status logcumsumexp(Call&, Tensor out, Tensor self, int64_t dim) {
+  return scan(out, self, dim, log_add);
+}
 tn_status cummax(Call&, Tensor values, Tensor indices, Tensor self, int64_t dim) {
   return extreme(values, indices, self, dim, true);
 }

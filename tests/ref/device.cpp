@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A synchronous device whose memory comes from malloc. TN_DEVICE_HOST_READABLE is off on purpose: the host
-// must read its memory through copy, as on a real accelerator.
+// A synchronous device whose memory comes from malloc. TN_DEVICE_HOST_READABLE is off on purpose:
+// the host must read its memory through copy, as on a real accelerator.
 #include "device.h"
 
 #include <cstring>

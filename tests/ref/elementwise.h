@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// One line per operator: REF_UNARY(exp, std::exp(x)). x and y are the operands' elements, `whole` is true for integers.
+// One line per operator: REF_UNARY(exp, std::exp(x)). x and y are the operands' elements, `whole`
+// is true for integers.
 #pragma once
 
 #include "number.h"
@@ -33,8 +34,8 @@
   }                                                                             \
   TN_KERNEL(op, ref_##op, REF_TRAITS)
 
-// Tensor with scalar, the scalar on the right; REF_SCALAR_LEFT: on the left. REF_LIMIT: the scalar is not converted to
-// the dtype, even if an integer dtype cannot hold it.
+// Tensor with scalar, the scalar on the right; REF_SCALAR_LEFT: on the left. REF_LIMIT: the scalar
+// is not converted to the dtype, even if an integer dtype cannot hold it.
 #define REF_NUMBER(op, value, expr)                                             \
   static tn_status ref_##op(Call&, Tensor out, Tensor self, Scalar other) {     \
     [[maybe_unused]] const bool whole = !tenon::sdk::is_floating(self.dtype()); \

@@ -59,9 +59,10 @@ tn_status flip(Call&, Tensor out, Tensor self, Ints dims) {
   return TN_OK;
 }
 
-tn_status arange(Call&, Tensor out, Scalar start, Scalar, Scalar step, MaybeDType, MaybeLayout, MaybeDevice,
-                 MaybeBool) {
-  each(out.sizes(), [&](const Index& i) { put(out, i, number(start) + Real(i[0]) * number(step)); });
+tn_status arange(Call&, Tensor out, Scalar start, Scalar, Scalar step, MaybeDType, MaybeLayout,
+                 MaybeDevice, MaybeBool) {
+  each(out.sizes(),
+       [&](const Index& i) { put(out, i, number(start) + Real(i[0]) * number(step)); });
   return TN_OK;
 }
 
@@ -70,19 +71,22 @@ Real between(Scalar start, Scalar end, int64_t steps, int64_t i) {
   return number(start) + (number(end) - number(start)) * Real(i) / Real(steps - 1);
 }
 
-tn_status linspace(Call&, Tensor out, Scalar start, Scalar end, int64_t steps, MaybeDType, MaybeLayout, MaybeDevice,
-                   MaybeBool) {
+tn_status linspace(Call&, Tensor out, Scalar start, Scalar end, int64_t steps, MaybeDType,
+                   MaybeLayout, MaybeDevice, MaybeBool) {
   each(out.sizes(), [&](const Index& i) { put(out, i, between(start, end, steps, i[0])); });
   return TN_OK;
 }
 
-tn_status logspace(Call&, Tensor out, Scalar start, Scalar end, int64_t steps, double base, MaybeDType, MaybeLayout,
-                   MaybeDevice, MaybeBool) {
-  each(out.sizes(), [&](const Index& i) { put(out, i, std::pow(Real(base), between(start, end, steps, i[0]))); });
+tn_status logspace(Call&, Tensor out, Scalar start, Scalar end, int64_t steps, double base,
+                   MaybeDType, MaybeLayout, MaybeDevice, MaybeBool) {
+  each(out.sizes(), [&](const Index& i) {
+    put(out, i, std::pow(Real(base), between(start, end, steps, i[0])));
+  });
   return TN_OK;
 }
 
-tn_status eye(Call&, Tensor out, int64_t, int64_t, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool) {
+tn_status eye(Call&, Tensor out, int64_t, int64_t, MaybeDType, MaybeLayout, MaybeDevice,
+              MaybeBool) {
   each(out.sizes(), [&](const Index& i) { put(out, i, i[0] == i[1]); });
   return TN_OK;
 }
@@ -96,8 +100,12 @@ tn_status triangle(Tensor out, Tensor self, int64_t diagonal, bool lower) {
   return TN_OK;
 }
 
-tn_status tril(Call&, Tensor out, Tensor self, int64_t diagonal) { return triangle(out, self, diagonal, true); }
-tn_status triu(Call&, Tensor out, Tensor self, int64_t diagonal) { return triangle(out, self, diagonal, false); }
+tn_status tril(Call&, Tensor out, Tensor self, int64_t diagonal) {
+  return triangle(out, self, diagonal, true);
+}
+tn_status triu(Call&, Tensor out, Tensor self, int64_t diagonal) {
+  return triangle(out, self, diagonal, false);
+}
 
 }  // namespace
 

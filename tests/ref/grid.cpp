@@ -43,14 +43,16 @@ Index origin(Source source, const Index& o, Ints sizes, Ints padding) {
 
 template <Source source>
 tn_status pad(Call&, Tensor out, Tensor self, Ints padding) {
-  each(out.sizes(), [&](const Index& o) { put(out, o, get(self, origin(source, o, self.sizes(), padding))); });
+  each(out.sizes(),
+       [&](const Index& o) { put(out, o, get(self, origin(source, o, self.sizes(), padding))); });
   return TN_OK;
 }
 
 template <Source source>
 tn_status pad_backward(Call&, Tensor out, Tensor grad, Tensor, Ints padding) {
   Sums sums(out.sizes());
-  each(grad.sizes(), [&](const Index& o) { sums[origin(source, o, out.sizes(), padding)] += get(grad, o); });
+  each(grad.sizes(),
+       [&](const Index& o) { sums[origin(source, o, out.sizes(), padding)] += get(grad, o); });
   sums.store(out);
   return TN_OK;
 }
@@ -97,12 +99,14 @@ struct Part {
 };
 
 std::vector<Part> parts(const Grid& g, Real coordinate, int64_t n) {
-  const Real per_unit = (g.align_corners ? Real(n - 1) : Real(n)) / 2, free = g.pixel(coordinate, n);
+  const Real per_unit = (g.align_corners ? Real(n - 1) : Real(n)) / 2,
+             free = g.pixel(coordinate, n);
   const Real x = g.mode == 2 ? free : g.bounded(free, n), low = std::floor(x);
   if (g.mode == 1) return {{std::nearbyint(x), 1, 0}};
   if (g.mode == 0) {
     // Bounds move a pixel along, back, or hold it where the border is.
-    const Real little = 1e-9L, ahead = g.bounded(free + little, n), back = g.bounded(free - little, n);
+    const Real little = 1e-9L, ahead = g.bounded(free + little, n),
+               back = g.bounded(free - little, n);
     const Real pace = std::round((ahead - back) / (2 * little)) * per_unit;
     return {{low, 1 - (x - low), -pace}, {low + 1, x - low, pace}};
   }
@@ -147,7 +151,8 @@ std::vector<Neighbor> neighbors(const Grid& g, Tensor input, Tensor grid, const 
   return out;
 }
 
-tn_status sample(Call&, Tensor out, Tensor input, Tensor grid, int64_t mode, int64_t border, bool align_corners) {
+tn_status sample(Call&, Tensor out, Tensor input, Tensor grid, int64_t mode, int64_t border,
+                 bool align_corners) {
   each(out.sizes(), [&](const Index& o) {
     Real sum = 0;
     for (const Neighbor& n : neighbors({mode, border, align_corners}, input, grid, o)) {
@@ -158,8 +163,9 @@ tn_status sample(Call&, Tensor out, Tensor input, Tensor grid, int64_t mode, int
   return TN_OK;
 }
 
-tn_status sample_backward(Call&, Tensor grad_input, Tensor grad_grid, Tensor grad, Tensor input, Tensor grid,
-                          int64_t mode, int64_t border, bool align_corners, tenon::sdk::Bools) {
+tn_status sample_backward(Call&, Tensor grad_input, Tensor grad_grid, Tensor grad, Tensor input,
+                          Tensor grid, int64_t mode, int64_t border, bool align_corners,
+                          tenon::sdk::Bools) {
   Sums by_input(input.sizes()), by_grid(grid.sizes());
   each(grad.sizes(), [&](const Index& o) {
     const Real g = get(grad, o);

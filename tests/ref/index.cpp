@@ -66,7 +66,8 @@ void each_target(Tensor out, int dim, Tensor index, F f) {
   }
 }
 
-tn_status index_add(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Tensor source, Scalar alpha) {
+tn_status index_add(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Tensor source,
+                    Scalar alpha) {
   const int dim = wrap_dim(d, self.ndim());
   std::vector<Real> sums;  // of 16-bit results, rounded once
   each(out.sizes(), [&](const Index& i) { sums.push_back(get(self, i)); });
@@ -83,8 +84,9 @@ tn_status index_add(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Ten
 
 tn_status index_copy(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Tensor source) {
   copy_all(out, self);
-  each_target(out, wrap_dim(d, self.ndim()), index,
-              [&](const Index& to, const Index& from) { put(out, to, get(source, source.ndim() ? from : Index{})); });
+  each_target(out, wrap_dim(d, self.ndim()), index, [&](const Index& to, const Index& from) {
+    put(out, to, get(source, source.ndim() ? from : Index{}));
+  });
   return TN_OK;
 }
 
@@ -113,8 +115,9 @@ tn_status gather(Call&, Tensor out, Tensor self, int64_t d, Tensor index, bool) 
 tn_status scatter_src(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Tensor src) {
   copy_all(out, self);
   const int dim = wrap_dim(d, self.ndim());
-  each(index.sizes(),
-       [&](const Index& i) { put(out, along(i, dim, checked(get(index, i), extent(self, dim), false)), get(src, i)); });
+  each(index.sizes(), [&](const Index& i) {
+    put(out, along(i, dim, checked(get(index, i), extent(self, dim), false)), get(src, i));
+  });
   return TN_OK;
 }
 
@@ -159,14 +162,15 @@ Real fold(std::string_view reduce, const std::vector<Real>& v, DType dtype) {
   return whole ? std::floor(r) : r;
 }
 
-tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Tensor src, tenon::sdk::Str reduce,
-                         bool include_self) {
+tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Tensor src,
+                         tenon::sdk::Str reduce, bool include_self) {
   const int dim = wrap_dim(d, self.ndim());
   each(index.sizes(), [&](const Index& i) { checked(get(index, i), extent(self, dim), false); });
   each(out.sizes(), [&](const Index& o) {
     std::vector<Real> given;
     each(index.sizes(), [&](const Index& i) {
-      if (along(i, dim, checked(get(index, i), extent(self, dim), false)) == o) given.push_back(get(src, i));
+      if (along(i, dim, checked(get(index, i), extent(self, dim), false)) == o)
+        given.push_back(get(src, i));
     });
     if (include_self || given.empty()) given.insert(given.begin(), get(self, o));
     put(out, o, fold(reduce, given, out.dtype()));
@@ -180,7 +184,8 @@ tn_status cat(Call&, Tensor out, tenon::sdk::TensorList tensors, int64_t d) {
   for (int64_t k = 0; k < tensors.size(); ++k) {
     const Tensor t = tensors[k];
     if (t.ndim() != out.ndim()) continue;  // an empty vector is skipped
-    each(t.sizes(), [&](const Index& i) { put(out, along(i, dim, i[at(dim)] + begin), get(t, i)); });
+    each(t.sizes(),
+         [&](const Index& i) { put(out, along(i, dim, i[at(dim)] + begin), get(t, i)); });
     begin += t.size(dim);
   }
   return TN_OK;
@@ -194,7 +199,8 @@ tn_status embedding(Call&, Tensor out, Tensor weight, Tensor indices, int64_t, b
   return TN_OK;
 }
 
-tn_status embedding_backward(Call&, Tensor out, Tensor grad, Tensor indices, int64_t, int64_t padding, bool by_count) {
+tn_status embedding_backward(Call&, Tensor out, Tensor grad, Tensor indices, int64_t,
+                             int64_t padding, bool by_count) {
   each(out.sizes(), [&](const Index& o) {
     Real sum = 0;
     int64_t n = 0;
@@ -211,13 +217,16 @@ tn_status embedding_backward(Call&, Tensor out, Tensor grad, Tensor indices, int
 }
 
 tn_status masked_fill(Call&, Tensor out, Tensor self, Tensor mask, Scalar value) {
-  each(out.sizes(),
-       [&](const Index& i) { put(out, i, get_broadcast(mask, i) != 0 ? number(value) : get_broadcast(self, i)); });
+  each(out.sizes(), [&](const Index& i) {
+    put(out, i, get_broadcast(mask, i) != 0 ? number(value) : get_broadcast(self, i));
+  });
   return TN_OK;
 }
 
 tn_status masked_fill_tensor(Call&, Tensor out, Tensor self, Tensor mask, Tensor value) {
-  each(out.sizes(), [&](const Index& i) { put(out, i, get_broadcast(get_broadcast(mask, i) != 0 ? value : self, i)); });
+  each(out.sizes(), [&](const Index& i) {
+    put(out, i, get_broadcast(get_broadcast(mask, i) != 0 ? value : self, i));
+  });
   return TN_OK;
 }
 

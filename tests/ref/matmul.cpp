@@ -14,8 +14,8 @@ namespace {
 
 using namespace tenon::ref;
 
-// The last dimension of `a` against the one of `b` before its last, or its last if it is a vector. `i` is the
-// position in the result.
+// The last dimension of `a` against the one of `b` before its last, or its last if it is a vector.
+// `i` is the position in the result.
 Real product(Tensor a, Tensor b, const Index& i) {
   Index left(i.begin(), i.begin() + a.ndim() - 1), right;
   right.assign(i.begin(), i.begin() + (b.ndim() > 2 ? b.ndim() - 2 : 0));
@@ -37,7 +37,8 @@ tn_status multiply(Call&, Tensor out, Tensor a, Tensor b) {
   return TN_OK;
 }
 
-tn_status multiply_add(Call&, Tensor out, Tensor self, Tensor a, Tensor b, Scalar beta, Scalar alpha) {
+tn_status multiply_add(Call&, Tensor out, Tensor self, Tensor a, Tensor b, Scalar beta,
+                       Scalar alpha) {
   const Real fb = factor(beta, out.dtype()), fa = factor(alpha, out.dtype());
   each(out.sizes(), [&](const Index& i) {
     // With a beta of zero NaN does not propagate.

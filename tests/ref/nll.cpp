@@ -14,15 +14,16 @@ using namespace tenon::ref;
 enum Reduction { kNone, kMean, kSum };
 
 // Classes lie in dimension 1, or in the only one.
-tn_status nll(Call&, Tensor out, Tensor total_weight, Tensor self, Tensor target, OptTensor weight, int64_t reduction,
-              int64_t ignored) {
+tn_status nll(Call&, Tensor out, Tensor total_weight, Tensor self, Tensor target, OptTensor weight,
+              int64_t reduction, int64_t ignored) {
   const int64_t classes = self.size(self.ndim() == 1 ? 0 : 1);
   Real sum = 0, total = 0;
   each(target.sizes(), [&](const Index& i) {
     const int64_t c = static_cast<int64_t>(get(target, i));
     Real loss = 0;
     if (c != ignored) {
-      if (c < 0 || c >= classes) throw tenon::sdk::Error(TN_ERROR_INDEX, "Target ", c, " is out of bounds.");
+      if (c < 0 || c >= classes)
+        throw tenon::sdk::Error(TN_ERROR_INDEX, "Target ", c, " is out of bounds.");
       Index from = i;
       from.insert(from.begin() + (self.ndim() == 1 ? 0 : 1), c);
       const Real w = weight.defined() ? get(weight, {c}) : 1;
@@ -37,13 +38,15 @@ tn_status nll(Call&, Tensor out, Tensor total_weight, Tensor self, Tensor target
   return TN_OK;
 }
 
-tn_status nll_backward(Call&, Tensor out, Tensor grad, Tensor self, Tensor target, OptTensor weight, int64_t reduction,
-                       int64_t ignored, Tensor total_weight) {
+tn_status nll_backward(Call&, Tensor out, Tensor grad, Tensor self, Tensor target, OptTensor weight,
+                       int64_t reduction, int64_t ignored, Tensor total_weight) {
   each(out.sizes(), [&](const Index& i) { put(out, i, 0); });
   each(target.sizes(), [&](const Index& i) {
-    const int64_t c = static_cast<int64_t>(get(target, i)), classes = self.size(self.ndim() == 1 ? 0 : 1);
+    const int64_t c = static_cast<int64_t>(get(target, i)),
+                  classes = self.size(self.ndim() == 1 ? 0 : 1);
     if (c == ignored) return;
-    if (c < 0 || c >= classes) throw tenon::sdk::Error(TN_ERROR_INDEX, "Target ", c, " is out of bounds.");
+    if (c < 0 || c >= classes)
+      throw tenon::sdk::Error(TN_ERROR_INDEX, "Target ", c, " is out of bounds.");
     const Real g = get(grad, reduction == kNone && grad.ndim() ? i : Index(at(grad.ndim()), 0));
     const Real w = weight.defined() ? get(weight, {c}) : 1;
     Index to = i;

@@ -38,7 +38,9 @@ std::vector<Moments> moments(Tensor input, int64_t groups, const GroupOf& group)
   return m;
 }
 
-Real at_or(const OptTensor& t, const Index& i, Real otherwise) { return t.defined() ? get(t, i) : otherwise; }
+Real at_or(const OptTensor& t, const Index& i, Real otherwise) {
+  return t.defined() ? get(t, i) : otherwise;
+}
 int64_t channel(const Index& i) { return i[1]; }
 
 int64_t flat(const Index& i, Ints sizes) {
@@ -47,8 +49,9 @@ int64_t flat(const Index& i, Ints sizes) {
   return f;
 }
 
-tn_status train(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, OptTensor weight, OptTensor bias,
-                OptTensor running_mean, OptTensor running_var, double momentum, double eps) {
+tn_status train(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, OptTensor weight,
+                OptTensor bias, OptTensor running_mean, OptTensor running_var, double momentum,
+                double eps) {
   const std::vector<Moments> m = moments(input, input.size(1), channel);
   each(out.sizes(), [&](const Index& i) {
     const Moments& g = m[at(i[1])];
@@ -71,8 +74,8 @@ tn_status train(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, OptTe
   return TN_OK;
 }
 
-tn_status evaluate(Call&, Tensor out, Tensor input, OptTensor weight, OptTensor bias, Tensor mean, Tensor variance,
-                   double eps) {
+tn_status evaluate(Call&, Tensor out, Tensor input, OptTensor weight, OptTensor bias, Tensor mean,
+                   Tensor variance, double eps) {
   each(out.sizes(), [&](const Index& i) {
     const Index c = {i[1]};
     const Real x = (get(input, i) - get(mean, c)) / std::sqrt(get(variance, c) + eps);
@@ -81,11 +84,12 @@ tn_status evaluate(Call&, Tensor out, Tensor input, OptTensor weight, OptTensor 
   return TN_OK;
 }
 
-tn_status layer_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, Ints shape, OptTensor weight,
-                     OptTensor bias, double eps) {
+tn_status layer_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, Ints shape,
+                     OptTensor weight, OptTensor bias, double eps) {
   const int64_t inner = count(shape), rows = mean.numel();
   const Ints sizes = input.sizes();
-  const std::vector<Moments> m = moments(input, rows, [&](const Index& i) { return flat(i, sizes) / inner; });
+  const std::vector<Moments> m =
+      moments(input, rows, [&](const Index& i) { return flat(i, sizes) / inner; });
   each(sizes, [&](const Index& i) {
     const Moments& g = m[at(flat(i, sizes) / inner)];
     const Index own(i.end() - shape.size(), i.end());
@@ -100,8 +104,9 @@ tn_status layer_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, 
   return TN_OK;
 }
 
-tn_status group_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, OptTensor weight, OptTensor bias,
-                     int64_t batch, int64_t channels, int64_t plane, int64_t groups, double eps) {
+tn_status group_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, OptTensor weight,
+                     OptTensor bias, int64_t batch, int64_t channels, int64_t plane, int64_t groups,
+                     double eps) {
   const Ints sizes = input.sizes();
   const int64_t each_group = channels / groups * plane;
   const std::vector<Moments> m =

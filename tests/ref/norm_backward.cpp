@@ -38,7 +38,8 @@ struct Norm {
 
 void Norm::backward(Tensor to_input, Tensor to_weight, Tensor to_bias) const {
   const Ints sizes = input.sizes();
-  std::vector<Real> sum(at(groups)), product(at(groups)), by_weight(at(weights)), by_bias(at(weights));
+  std::vector<Real> sum(at(groups)), product(at(groups)), by_weight(at(weights)),
+      by_bias(at(weights));
   std::vector<int64_t> n(at(groups));
   each(sizes, [&](const Index& i) {
     const int64_t f = flat(i, sizes), g = group(f);
@@ -61,40 +62,44 @@ void Norm::backward(Tensor to_input, Tensor to_weight, Tensor to_bias) const {
   });
 }
 
-tn_status batch(Call&, Tensor to_input, Tensor to_weight, Tensor to_bias, Tensor grad, Tensor input, OptTensor weight,
-                OptTensor running_mean, OptTensor running_var, OptTensor mean, OptTensor rstd, bool train, double eps,
-                Bools) {
+tn_status batch(Call&, Tensor to_input, Tensor to_weight, Tensor to_bias, Tensor grad, Tensor input,
+                OptTensor weight, OptTensor running_mean, OptTensor running_var, OptTensor mean,
+                OptTensor rstd, bool train, double eps, Bools) {
   const int64_t channels = input.size(1);
   int64_t plane = 1;
   for (int d = 2; d < input.ndim(); ++d) plane *= input.size(d);
   auto channel = [=](int64_t f) { return f / plane % channels; };
   auto mean_of = [&](int64_t c) { return get(train ? mean : running_mean, {c}); };
-  auto rstd_of = [&](int64_t c) { return train ? get(rstd, {c}) : 1 / std::sqrt(get(running_var, {c}) + eps); };
-  Norm{grad, input, weight, channels, channels, channel, channel, mean_of, rstd_of, train}.backward(to_input, to_weight,
-                                                                                                    to_bias);
+  auto rstd_of = [&](int64_t c) {
+    return train ? get(rstd, {c}) : 1 / std::sqrt(get(running_var, {c}) + eps);
+  };
+  Norm{grad, input, weight, channels, channels, channel, channel, mean_of, rstd_of, train}.backward(
+      to_input, to_weight, to_bias);
   return TN_OK;
 }
 
-tn_status layer(Call&, Tensor to_input, Tensor to_weight, Tensor to_bias, Tensor grad, Tensor input, Ints shape,
-                Tensor mean, Tensor rstd, OptTensor weight, OptTensor, Bools) {
+tn_status layer(Call&, Tensor to_input, Tensor to_weight, Tensor to_bias, Tensor grad, Tensor input,
+                Ints shape, Tensor mean, Tensor rstd, OptTensor weight, OptTensor, Bools) {
   const int64_t inner = count(shape);
   auto row = [=](int64_t f) { return f / inner; };
   auto place = [=](int64_t f) { return f % inner; };
   auto mean_of = [&](int64_t r) { return get(mean, unravel(r, mean.sizes())); };
   auto rstd_of = [&](int64_t r) { return get(rstd, unravel(r, rstd.sizes())); };
-  Norm{grad, input, weight, mean.numel(), inner, row, place, mean_of, rstd_of}.backward(to_input, to_weight, to_bias);
+  Norm{grad, input, weight, mean.numel(), inner, row, place, mean_of, rstd_of}.backward(
+      to_input, to_weight, to_bias);
   return TN_OK;
 }
 
-tn_status group(Call&, Tensor to_input, Tensor to_weight, Tensor to_bias, Tensor grad, Tensor input, Tensor mean,
-                Tensor rstd, OptTensor weight, int64_t batch, int64_t channels, int64_t plane, int64_t groups, Bools) {
+tn_status group(Call&, Tensor to_input, Tensor to_weight, Tensor to_bias, Tensor grad, Tensor input,
+                Tensor mean, Tensor rstd, OptTensor weight, int64_t batch, int64_t channels,
+                int64_t plane, int64_t groups, Bools) {
   const int64_t each_group = channels / groups * plane;
   auto group_of = [=](int64_t f) { return f / each_group; };
   auto channel = [=](int64_t f) { return f / plane % channels; };
   auto mean_of = [&](int64_t g) { return get(mean, {g / groups, g % groups}); };
   auto rstd_of = [&](int64_t g) { return get(rstd, {g / groups, g % groups}); };
-  Norm{grad, input, weight, batch * groups, channels, group_of, channel, mean_of, rstd_of}.backward(to_input, to_weight,
-                                                                                                    to_bias);
+  Norm{grad, input, weight, batch * groups, channels, group_of, channel, mean_of, rstd_of}.backward(
+      to_input, to_weight, to_bias);
   return TN_OK;
 }
 

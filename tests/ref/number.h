@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Elements as numbers. long double has 64 bits of mantissa here, so that it holds every int64 and every double.
+// Elements as numbers. long double has 64 bits of mantissa here, so that it holds every int64 and
+// every double.
 #pragma once
 
 #include <cmath>
@@ -100,9 +101,13 @@ void each(Ints sizes, F&& f) {
   for (int64_t i = 0, n = count(sizes); i < n; ++i) f(unravel(i, sizes));
 }
 
-inline Real number(const Scalar& s) { return s.is_float() ? Real{s.to<double>()} : Real(s.to<int64_t>()); }
+inline Real number(const Scalar& s) {
+  return s.is_float() ? Real{s.to<double>()} : Real(s.to<int64_t>());
+}
 // A factor of an integer result is an integer itself: its fraction is cut off.
-inline Real factor(const Scalar& s, DType d) { return sdk::is_floating(d) ? number(s) : std::trunc(number(s)); }
+inline Real factor(const Scalar& s, DType d) {
+  return sdk::is_floating(d) ? number(s) : std::trunc(number(s));
+}
 // Converts a number to an element.
 inline Real wrapped(Real v, DType d) {
   char element[8] = {};
@@ -110,7 +115,9 @@ inline Real wrapped(Real v, DType d) {
   return load(d, element);
 }
 // A scalar in place of a tensor is converted to an integer dtype and wraps like its elements.
-inline Real operand(const Scalar& s, DType d) { return sdk::is_floating(d) ? number(s) : wrapped(number(s), d); }
+inline Real operand(const Scalar& s, DType d) {
+  return sdk::is_floating(d) ? number(s) : wrapped(number(s), d);
+}
 inline std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace tenon::ref

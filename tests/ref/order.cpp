@@ -46,7 +46,8 @@ void each_slice(const Tensor& t, int dim, F f) {
   });
 }
 
-void choose(Tensor values, Tensor indices, Tensor self, Index to, Index from, int dim, int64_t chosen, int64_t place) {
+void choose(Tensor values, Tensor indices, Tensor self, Index to, Index from, int dim,
+            int64_t chosen, int64_t place) {
   if (self.ndim()) {
     from[at(dim)] = chosen;
     to[at(dim)] = place;
@@ -55,16 +56,19 @@ void choose(Tensor values, Tensor indices, Tensor self, Index to, Index from, in
   put(indices, to, Real(chosen));
 }
 
-tn_status sort(Call&, Tensor values, Tensor indices, Tensor self, std::optional<bool>, int64_t d, bool descending) {
+tn_status sort(Call&, Tensor values, Tensor indices, Tensor self, std::optional<bool>, int64_t d,
+               bool descending) {
   const int dim = wrap_dim(d, self.ndim());
   each_slice(self, dim, [&](const Index& i) {
     int64_t place = 0;
-    for (int64_t k : ordered(self, i, dim, descending)) choose(values, indices, self, i, i, dim, k, place++);
+    for (int64_t k : ordered(self, i, dim, descending))
+      choose(values, indices, self, i, i, dim, k, place++);
   });
   return TN_OK;
 }
 
-tn_status topk(Call&, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t d, bool largest, bool) {
+tn_status topk(Call&, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t d,
+               bool largest, bool) {
   const int dim = wrap_dim(d, self.ndim());
   each_slice(self, dim, [&](const Index& i) {
     std::vector<int64_t> order = ordered(self, i, dim, largest);
@@ -73,7 +77,8 @@ tn_status topk(Call&, Tensor values, Tensor indices, Tensor self, int64_t k, int
   return TN_OK;
 }
 
-tn_status kthvalue(Call&, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t d, bool keepdim) {
+tn_status kthvalue(Call&, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t d,
+                   bool keepdim) {
   const int dim = wrap_dim(d, self.ndim());
   each_slice(self, dim, [&](const Index& i) {
     Index to = i, from = i;
@@ -125,7 +130,9 @@ tn_status masked_scatter(Call&, Tensor out, Tensor self, Tensor mask, Tensor sou
   const int64_t n = source.numel();
   each(out.sizes(), [&](const Index& i) {
     if (get_broadcast(mask, i) == 0) return put(out, i, get_broadcast(self, i));
-    if (next == n) throw tenon::sdk::Error(TN_ERROR_VALUE, "source has ", n, " elements, fewer than the mask selects");
+    if (next == n)
+      throw tenon::sdk::Error(TN_ERROR_VALUE, "source has ", n,
+                              " elements, fewer than the mask selects");
     put(out, i, get(source, unravel(next++, source.sizes())));
   });
   return TN_OK;

@@ -51,12 +51,14 @@ struct Sliding {
 struct Adaptive {
   void add(Window& w, int64_t, int64_t o, int64_t size, int64_t out_size) const {
     w.at.emplace_back();
-    for (int64_t i = o * size / out_size; i * out_size < (o + 1) * size; ++i) w.at.back().push_back(i);
+    for (int64_t i = o * size / out_size; i * out_size < (o + 1) * size; ++i)
+      w.at.back().push_back(i);
     w.padded *= static_cast<int64_t>(w.at.back().size());
   }
 };
 
-// f(position in self, position in its plane) for each element of the window of `o`; returns the window.
+// f(position in self, position in its plane) for each element of the window of `o`; returns the
+// window.
 template <class Kind, class F>
 Window each_in(const Kind& kind, Tensor out, Tensor self, int64_t nd, const Index& o, F f) {
   Window w;
@@ -102,7 +104,8 @@ tn_status largest(const Kind& kind, Tensor out, Tensor indices, Tensor self, int
 }
 
 template <class Kind>
-tn_status average(const Kind& kind, Tensor out, Tensor self, int64_t nd, bool include_pad, OptInt divisor) {
+tn_status average(const Kind& kind, Tensor out, Tensor self, int64_t nd, bool include_pad,
+                  OptInt divisor) {
   each(out.sizes(), [&](const Index& o) {
     Real sum = 0;
     int64_t n = 0;
@@ -115,22 +118,28 @@ tn_status average(const Kind& kind, Tensor out, Tensor self, int64_t nd, bool in
   return TN_OK;
 }
 
-tn_status max2(Call&, Tensor out, Tensor indices, Tensor self, Ints kernel, Ints stride, Ints pad, Ints dilation,
-               bool) {
+tn_status max2(Call&, Tensor out, Tensor indices, Tensor self, Ints kernel, Ints stride, Ints pad,
+               Ints dilation, bool) {
   return largest(Sliding{kernel, stride, pad, &dilation}, out, indices, self, 2);
 }
-tn_status max3(Call&, Tensor out, Tensor indices, Tensor self, Ints kernel, Ints stride, Ints pad, Ints dilation,
-               bool) {
+tn_status max3(Call&, Tensor out, Tensor indices, Tensor self, Ints kernel, Ints stride, Ints pad,
+               Ints dilation, bool) {
   return largest(Sliding{kernel, stride, pad, &dilation}, out, indices, self, 3);
 }
-tn_status avg2(Call&, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad, bool, bool include_pad, OptInt n) {
+tn_status avg2(Call&, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad, bool,
+               bool include_pad, OptInt n) {
   return average(Sliding{kernel, stride, pad, nullptr}, out, self, 2, include_pad, n);
 }
-tn_status avg3(Call&, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad, bool, bool include_pad, OptInt n) {
+tn_status avg3(Call&, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad, bool,
+               bool include_pad, OptInt n) {
   return average(Sliding{kernel, stride, pad, nullptr}, out, self, 3, include_pad, n);
 }
-tn_status cells2(Call&, Tensor out, Tensor self, Ints) { return average(Adaptive{}, out, self, 2, true, {}); }
-tn_status cells3(Call&, Tensor out, Tensor self, Ints) { return average(Adaptive{}, out, self, 3, true, {}); }
+tn_status cells2(Call&, Tensor out, Tensor self, Ints) {
+  return average(Adaptive{}, out, self, 2, true, {});
+}
+tn_status cells3(Call&, Tensor out, Tensor self, Ints) {
+  return average(Adaptive{}, out, self, 3, true, {});
+}
 tn_status cells_max2(Call&, Tensor out, Tensor indices, Tensor self, Ints) {
   return largest(Adaptive{}, out, indices, self, 2);
 }
@@ -143,7 +152,8 @@ tn_status to_largest(Tensor out, Tensor grad, Tensor indices, int64_t nd) {
   Sums sums(out.sizes());
   const int64_t lead = out.ndim() - nd;
   each(grad.sizes(), [&](const Index& o) {
-    const Index plane = unravel(static_cast<int64_t>(get(indices, o)), Ints(out.sizes().begin() + lead, nd));
+    const Index plane =
+        unravel(static_cast<int64_t>(get(indices, o)), Ints(out.sizes().begin() + lead, nd));
     Index i(o.begin(), o.begin() + lead);
     i.insert(i.end(), plane.begin(), plane.end());
     sums[i] += get(grad, o);
@@ -153,11 +163,13 @@ tn_status to_largest(Tensor out, Tensor grad, Tensor indices, int64_t nd) {
 }
 
 template <class Kind>
-tn_status to_average(const Kind& kind, Tensor out, Tensor grad, int64_t nd, bool include_pad, OptInt divisor) {
+tn_status to_average(const Kind& kind, Tensor out, Tensor grad, int64_t nd, bool include_pad,
+                     OptInt divisor) {
   Sums sums(out.sizes());
   each(grad.sizes(), [&](const Index& o) {
     std::vector<Index> inside;
-    const Window w = each_in(kind, grad, out, nd, o, [&](const Index& i, int64_t) { inside.push_back(i); });
+    const Window w =
+        each_in(kind, grad, out, nd, o, [&](const Index& i, int64_t) { inside.push_back(i); });
     const auto n = static_cast<int64_t>(inside.size());
     Real part = get(grad, o) / Real(divisor ? *divisor : include_pad ? w.padded : n);
     if (!tenon::sdk::is_floating(out.dtype())) part = std::trunc(part);
@@ -168,7 +180,8 @@ tn_status to_average(const Kind& kind, Tensor out, Tensor grad, int64_t nd, bool
 }
 
 template <int Nd>
-tn_status max_back(Call&, Tensor out, Tensor grad, Tensor, Ints, Ints, Ints, Ints, bool, Tensor indices) {
+tn_status max_back(Call&, Tensor out, Tensor grad, Tensor, Ints, Ints, Ints, Ints, bool,
+                   Tensor indices) {
   return to_largest(out, grad, indices, Nd);
 }
 template <int Nd>
@@ -176,8 +189,8 @@ tn_status cells_max_back(Call&, Tensor out, Tensor grad, Tensor, Tensor indices)
   return to_largest(out, grad, indices, Nd);
 }
 template <int Nd>
-tn_status avg_back(Call&, Tensor out, Tensor grad, Tensor, Ints kernel, Ints stride, Ints pad, bool, bool include_pad,
-                   OptInt n) {
+tn_status avg_back(Call&, Tensor out, Tensor grad, Tensor, Ints kernel, Ints stride, Ints pad, bool,
+                   bool include_pad, OptInt n) {
   return to_average(Sliding{kernel, stride, pad, nullptr}, out, grad, Nd, include_pad, n);
 }
 template <int Nd>

@@ -38,7 +38,8 @@ std::vector<bool> reduced(const Tensor& t, const MaybeInts& dims) {
   return dims ? reduced(t, dims->data(), dims->size()) : reduced(t, nullptr, 0);
 }
 
-// f(position in the result, elements, their flat positions among the reduced dimensions) for every result.
+// f(position in the result, elements, their flat positions among the reduced dimensions) for every
+// result.
 template <class F>
 void each_group(const Tensor& out, const Tensor& self, const std::vector<bool>& gone, F f) {
   const bool keep = out.ndim() == self.ndim();
@@ -58,7 +59,8 @@ void each_group(const Tensor& out, const Tensor& self, const std::vector<bool>& 
 
 template <class F>
 tn_status reduce(Tensor out, Tensor self, const std::vector<bool>& gone, F f) {
-  each_group(out, self, gone, [&](const Index& o, const std::vector<Real>& g) { put(out, o, f(g)); });
+  each_group(out, self, gone,
+             [&](const Index& o, const std::vector<Real>& g) { put(out, o, f(g)); });
   return TN_OK;
 }
 
@@ -130,8 +132,12 @@ tn_status amax(Call&, Tensor out, Tensor self, Ints dim, bool) {
 tn_status amin(Call&, Tensor out, Tensor self, Ints dim, bool) {
   return reduce(out, self, reduced(self, dim.data(), dim.size()), least);
 }
-tn_status max_all(Call&, Tensor out, Tensor self) { return reduce(out, self, reduced(self, nullptr, 0), greatest); }
-tn_status min_all(Call&, Tensor out, Tensor self) { return reduce(out, self, reduced(self, nullptr, 0), least); }
+tn_status max_all(Call&, Tensor out, Tensor self) {
+  return reduce(out, self, reduced(self, nullptr, 0), greatest);
+}
+tn_status min_all(Call&, Tensor out, Tensor self) {
+  return reduce(out, self, reduced(self, nullptr, 0), least);
+}
 
 tn_status extreme_dim(Tensor values, Tensor indices, Tensor self, int64_t dim, bool most) {
   each_group(values, self, reduced(self, &dim, 1), [&](const Index& o, const Group& g) {
@@ -153,13 +159,19 @@ tn_status arg(Tensor out, Tensor self, std::optional<int64_t> dim, bool most) {
   return reduce(out, self, reduced(self, &d, dim ? 1 : 0),
                 [&](const Group& g) { return Real(where_extreme(g, most)); });
 }
-tn_status argmax(Call&, Tensor out, Tensor self, std::optional<int64_t> dim, bool) { return arg(out, self, dim, true); }
+tn_status argmax(Call&, Tensor out, Tensor self, std::optional<int64_t> dim, bool) {
+  return arg(out, self, dim, true);
+}
 tn_status argmin(Call&, Tensor out, Tensor self, std::optional<int64_t> dim, bool) {
   return arg(out, self, dim, false);
 }
 
-tn_status all(Call&, Tensor out, Tensor self) { return reduce(out, self, reduced(self, nullptr, 0), every); }
-tn_status any(Call&, Tensor out, Tensor self) { return reduce(out, self, reduced(self, nullptr, 0), some); }
+tn_status all(Call&, Tensor out, Tensor self) {
+  return reduce(out, self, reduced(self, nullptr, 0), every);
+}
+tn_status any(Call&, Tensor out, Tensor self) {
+  return reduce(out, self, reduced(self, nullptr, 0), some);
+}
 tn_status all_dim(Call&, Tensor out, Tensor self, int64_t dim, bool) {
   return reduce(out, self, reduced(self, &dim, 1), every);
 }
@@ -179,18 +191,21 @@ tn_status any_dims(Call&, Tensor out, Tensor self, MaybeInts dim, bool) {
   return reduce(out, self, listed(self, dim), some);
 }
 
-tn_status var(Call&, Tensor out, Tensor self, MaybeInts dim, std::optional<Scalar> correction, bool) {
+tn_status var(Call&, Tensor out, Tensor self, MaybeInts dim, std::optional<Scalar> correction,
+              bool) {
   const Real c = correction ? number(*correction) : 1;
   return reduce(out, self, reduced(self, dim), [&](const Group& g) { return variance(g, c); });
 }
-tn_status var_mean(Call&, Tensor v, Tensor m, Tensor self, MaybeInts dim, std::optional<Scalar> correction, bool) {
+tn_status var_mean(Call&, Tensor v, Tensor m, Tensor self, MaybeInts dim,
+                   std::optional<Scalar> correction, bool) {
   const Real c = correction ? number(*correction) : 1;
   reduce(v, self, reduced(self, dim), [&](const Group& g) { return variance(g, c); });
   return reduce(m, self, reduced(self, dim), mean_of);
 }
 tn_status norm(Call&, Tensor out, Tensor self, std::optional<Scalar> p, Ints dim, bool) {
   const Real e = p ? number(*p) : 2;
-  return reduce(out, self, reduced(self, dim.data(), dim.size()), [&](const Group& g) { return norm_of(g, e); });
+  return reduce(out, self, reduced(self, dim.data(), dim.size()),
+                [&](const Group& g) { return norm_of(g, e); });
 }
 
 }  // namespace

@@ -32,11 +32,13 @@ Real erfinv(Real x) {
 // Upwards to where the asymptotic series holds.
 Real digamma(Real x) {
   if (x == 0) return std::copysign(HUGE_VALL, -x);
-  if (x < 0) return x == std::floor(x) ? NAN : digamma(1 - x) - kPi / std::tan(kPi * std::fmod(x, Real(1)));
+  if (x < 0)
+    return x == std::floor(x) ? NAN : digamma(1 - x) - kPi / std::tan(kPi * std::fmod(x, Real(1)));
   Real sum = 0;
   for (; x < 30; ++x) sum -= 1 / x;
   const Real s = 1 / (x * x);
-  const Real tail = s * (1 / Real(12) - s * (1 / Real(120) - s * (1 / Real(252) - s * (1 / Real(240) - s / 132))));
+  const Real tail = s * (1 / Real(12) -
+                         s * (1 / Real(120) - s * (1 / Real(252) - s * (1 / Real(240) - s / 132))));
   return sum + std::log(x) - 1 / (2 * x) - tail;
 }
 

@@ -38,7 +38,8 @@ tn_status mode(Call&, Tensor values, Tensor indices, Tensor self, int64_t d, boo
         if (element(j) == v) ++same, last = j;
       }
       same = std::max<int64_t>(same, 1);
-      if (best < 0 || same > most || (same == most && less(v, element(best)))) best = last, most = same;
+      if (best < 0 || same > most || (same == most && less(v, element(best))))
+        best = last, most = same;
     }
     put(values, o, element(best));
     put(indices, o, Real(best));
@@ -58,12 +59,14 @@ tn_status histc(Call&, Tensor out, Tensor self, int64_t bins, Scalar min, Scalar
     first = false;
   });
   if (low == high) low -= 1, high += 1;
-  if (!std::isfinite(low) || !std::isfinite(high)) throw Error(TN_ERROR_VALUE, "histc: the range is not finite");
+  if (!std::isfinite(low) || !std::isfinite(high))
+    throw Error(TN_ERROR_VALUE, "histc: the range is not finite");
   std::vector<int64_t> counts(at(bins));
   each(self.sizes(), [&](const Index& i) {
     const Real v = get(self, i);
     if (!(v >= low && v <= high)) return;
-    ++counts[at(std::min(bins - 1, static_cast<int64_t>(std::floor((v - low) * Real(bins) / (high - low)))))];
+    ++counts[at(std::min(bins - 1,
+                         static_cast<int64_t>(std::floor((v - low) * Real(bins) / (high - low)))))];
   });
   for (int64_t i = 0; i < bins; ++i) put(out, {i}, Real(counts[at(i)]));
   return TN_OK;
@@ -76,7 +79,8 @@ tn_status histogram(Call&, Tensor out, Tensor self, Tensor edges, OptTensor weig
     const Real v = get(self, i);
     for (int64_t b = 0; b < bins; ++b) {
       const Real low = get(edges, {b}), high = get(edges, {b + 1});
-      if (v >= low && (v < high || (b == bins - 1 && v == high))) sums[at(b)] += weight.defined() ? get(weight, i) : 1;
+      if (v >= low && (v < high || (b == bins - 1 && v == high)))
+        sums[at(b)] += weight.defined() ? get(weight, i) : 1;
     }
   });
   for (int64_t b = 0; b < bins; ++b) put(out, {b}, sums[at(b)]);
@@ -92,8 +96,8 @@ tn_status frexp(Call&, Tensor mantissa, Tensor exponent, Tensor self) {
   return TN_OK;
 }
 
-// By the integral of t^(a-1) e^-t from 0 to x as a power series; where most of the mass lies below x, its tail by the
-// continued fraction, evaluated from its end.
+// By the integral of t^(a-1) e^-t from 0 to x as a power series; where most of the mass lies below
+// x, its tail by the continued fraction, evaluated from its end.
 Real lower(Real a, Real x) {
   if (!(a >= 0) || !(x >= 0) || (a == 0 && x == 0) || (std::isinf(a) && std::isinf(x))) return NAN;
   if (a == 0 || std::isinf(x)) return 1;

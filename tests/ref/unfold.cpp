@@ -14,7 +14,8 @@ int64_t of(Ints list, int64_t d) { return list[list.size() == 1 ? 0 : d]; }
 struct Windows {
   Ints kernel, dilation, padding, stride;
 
-  // f(position in the columns, position in the image) for each tap that lies inside. `lead`: 1 with a batch.
+  // f(position in the columns, position in the image) for each tap that lies inside. `lead`: 1 with
+  // a batch.
   template <class F>
   void each_tap(Ints columns, Ints image, F f) const {
     const int64_t lead = image.size() - 3, across = positions(1, image[lead + 2]);
@@ -32,21 +33,25 @@ struct Windows {
     });
   }
   int64_t positions(int64_t d, int64_t size) const {
-    return (size + 2 * of(padding, d) - of(dilation, d) * (of(kernel, d) - 1) - 1) / of(stride, d) + 1;
+    return (size + 2 * of(padding, d) - of(dilation, d) * (of(kernel, d) - 1) - 1) / of(stride, d) +
+           1;
   }
 };
 
-tn_status im2col(Call&, Tensor out, Tensor self, Ints kernel, Ints dilation, Ints padding, Ints stride) {
+tn_status im2col(Call&, Tensor out, Tensor self, Ints kernel, Ints dilation, Ints padding,
+                 Ints stride) {
   each(out.sizes(), [&](const Index& c) { put(out, c, 0); });
   Windows{kernel, dilation, padding, stride}.each_tap(
-      out.sizes(), self.sizes(), [&](const Index& c, const Index& i) { put(out, c, get(self, i)); });
+      out.sizes(), self.sizes(),
+      [&](const Index& c, const Index& i) { put(out, c, get(self, i)); });
   return TN_OK;
 }
 
-tn_status col2im(Call&, Tensor out, Tensor self, Ints, Ints kernel, Ints dilation, Ints padding, Ints stride) {
+tn_status col2im(Call&, Tensor out, Tensor self, Ints, Ints kernel, Ints dilation, Ints padding,
+                 Ints stride) {
   Sums sums(out.sizes());
-  Windows{kernel, dilation, padding, stride}.each_tap(self.sizes(), out.sizes(),
-                                                      [&](const Index& c, const Index& i) { sums[i] += get(self, c); });
+  Windows{kernel, dilation, padding, stride}.each_tap(
+      self.sizes(), out.sizes(), [&](const Index& c, const Index& i) { sums[i] += get(self, c); });
   sums.store(out);
   return TN_OK;
 }

@@ -44,14 +44,16 @@ Runs runs_of(const std::vector<Slice>& slices, bool sorted) {
   return out;
 }
 
-void write_inverse_and_counts(Call& call, const Runs& runs, Ints inverse, bool wants_inverse, bool wants_counts) {
+void write_inverse_and_counts(Call& call, const Runs& runs, Ints inverse, bool wants_inverse,
+                              bool wants_counts) {
   const int64_t none = 0, n = static_cast<int64_t>(runs.first.size());
   Tensor in = call.alloc_out(1, wants_inverse ? inverse : Ints(&none, 1), tenon::sdk::kInt64);
   Tensor counts = call.alloc_out(2, Ints(wants_counts ? &n : &none, 1), tenon::sdk::kInt64);
   std::size_t next = 0;
   if (wants_inverse) each(inverse, [&](const Index& i) { put(in, i, Real(runs.run[next++])); });
   if (!wants_counts) return;
-  for (int64_t k = 0; k < n; ++k) put(counts, {k}, Real(std::count(runs.run.begin(), runs.run.end(), k)));
+  for (int64_t k = 0; k < n; ++k)
+    put(counts, {k}, Real(std::count(runs.run.begin(), runs.run.end(), k)));
 }
 
 tn_status elements(Call& call, const Tensor& self, bool sorted, bool inverse, bool counts) {
@@ -85,14 +87,16 @@ tn_status slices(Call& call, const Tensor& self, int64_t d, bool sorted) {
   return TN_OK;
 }
 
-tn_status unique2(Call& call, Tensor, Tensor, Tensor, Tensor self, bool, bool inverse, bool counts) {
+tn_status unique2(Call& call, Tensor, Tensor, Tensor, Tensor self, bool, bool inverse,
+                  bool counts) {
   return elements(call, self, true, inverse, counts);
 }
-tn_status unique_dim(Call& call, Tensor, Tensor, Tensor, Tensor self, int64_t dim, bool, bool, bool) {
+tn_status unique_dim(Call& call, Tensor, Tensor, Tensor, Tensor self, int64_t dim, bool, bool,
+                     bool) {
   return slices(call, self, dim, true);
 }
-tn_status unique_consecutive(Call& call, Tensor, Tensor, Tensor, Tensor self, bool inverse, bool counts,
-                             std::optional<int64_t> dim) {
+tn_status unique_consecutive(Call& call, Tensor, Tensor, Tensor, Tensor self, bool inverse,
+                             bool counts, std::optional<int64_t> dim) {
   if (dim && !(*dim == 0 && self.ndim() == 1)) return slices(call, self, *dim, false);
   return elements(call, self, false, inverse, counts);
 }

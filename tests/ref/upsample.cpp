@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Resampling: every element as the sum of the elements that its position weighs, all dimensions at once.
+// Resampling: every element as the sum of the elements that its position weighs, all dimensions at
+// once.
 #include <algorithm>
 #include <optional>
 
@@ -50,7 +51,9 @@ struct Line {
     if (align_corners) return out > 1 ? Real(in - 1) / Real(out - 1) : 0;
     return scale && *scale > 0 ? 1 / Real(*scale) : Real(in) / Real(out);
   }
-  Real place(int64_t o) const { return align_corners ? step() * Real(o) : step() * (Real(o) + 0.5L) - 0.5L; }
+  Real place(int64_t o) const {
+    return align_corners ? step() * Real(o) : step() * (Real(o) + 0.5L) - 0.5L;
+  }
   Part part(Real index, Real weight) const {
     return {static_cast<int64_t>(std::min(std::max(index, Real(0)), Real(in - 1))), weight};
   }
@@ -65,12 +68,13 @@ Real keys(Real x, Real a) {
 Real tent(Real x) { return std::max(Real(0), 1 - std::abs(x)); }
 Real soft_keys(Real x) { return keys(x, -0.5L); }
 
-// The quotient is that of floats by contract: which element is nearest must not depend on the backend.
+// The quotient is that of floats by contract: which element is nearest must not depend on the
+// backend.
 Parts nearest(const Line& l, int64_t o, float offset) {
   if (l.in == l.out) return {{o, 1}};
   if (l.out == 2 * l.in) return {{o / 2, 1}};
-  const float step =
-      l.scale && *l.scale > 0 ? static_cast<float>(1 / *l.scale) : static_cast<float>(l.in) / static_cast<float>(l.out);
+  const float step = l.scale && *l.scale > 0 ? static_cast<float>(1 / *l.scale)
+                                             : static_cast<float>(l.in) / static_cast<float>(l.out);
   return {l.part(std::floor((static_cast<float>(o) + offset) * step), 1)};
 }
 Parts Nearest(const Line& l, int64_t o) { return nearest(l, o, 0); }
@@ -93,7 +97,8 @@ Parts wide(const Line& l, int64_t o, Real (*kernel)(Real), Real radius) {
   Parts p;
   Real sum = 0;
   for (int64_t i = 0; i < l.in; ++i) {
-    if (Real(i) + 0.5L <= center - radius * stretch || Real(i) + 0.5L >= center + radius * stretch) continue;
+    if (Real(i) + 0.5L <= center - radius * stretch || Real(i) + 0.5L >= center + radius * stretch)
+      continue;
     p.push_back({i, kernel((Real(i) + 0.5L - center) / stretch)});
     sum += p.back().weight;
   }
@@ -105,8 +110,8 @@ Parts WideCubic(const Line& l, int64_t o) { return wide(l, o, &soft_keys, 2); }
 
 using Rule = Parts (*)(const Line&, int64_t);
 
-// f(position in the small tensor `in`, weight) for each element that contributes to element o of the resampled tensor
-// `out`.
+// f(position in the small tensor `in`, weight) for each element that contributes to element o of
+// the resampled tensor `out`.
 template <class F>
 void each_part(Tensor in, Tensor out, const Index& o, Rule rule, bool align_corners,
                const std::vector<OptFloat>& scales, F f) {
@@ -129,7 +134,8 @@ void each_part(Tensor in, Tensor out, const Index& o, Rule rule, bool align_corn
   });
 }
 
-tn_status resample(Tensor out, Tensor self, Rule rule, bool align_corners, const std::vector<OptFloat>& scales) {
+tn_status resample(Tensor out, Tensor self, Rule rule, bool align_corners,
+                   const std::vector<OptFloat>& scales) {
   each(out.sizes(), [&](const Index& o) {
     Real sum = 0;
     each_part(self, out, o, rule, align_corners, scales,
@@ -139,7 +145,8 @@ tn_status resample(Tensor out, Tensor self, Rule rule, bool align_corners, const
   return TN_OK;
 }
 
-tn_status spread(Tensor out, Tensor grad, Rule rule, bool align_corners, const std::vector<OptFloat>& scales) {
+tn_status spread(Tensor out, Tensor grad, Rule rule, bool align_corners,
+                 const std::vector<OptFloat>& scales) {
   Sums sums(out.sizes());
   each(grad.sizes(), [&](const Index& o) {
     const Real g = get(grad, o);
@@ -175,7 +182,8 @@ tn_status picks2(Call&, Tensor out, Tensor self, Ints, OptFloat h, OptFloat w) {
   return resample(out, self, rule, false, {h, w});
 }
 template <Rule rule>
-tn_status corners2_backward(Call&, Tensor out, Tensor grad, Ints, Ints, bool align, OptFloat h, OptFloat w) {
+tn_status corners2_backward(Call&, Tensor out, Tensor grad, Ints, Ints, bool align, OptFloat h,
+                            OptFloat w) {
   return spread(out, grad, rule, align, {h, w});
 }
 template <Rule rule>
@@ -183,7 +191,8 @@ tn_status picks2_backward(Call&, Tensor out, Tensor grad, Ints, Ints, OptFloat h
   return spread(out, grad, rule, false, {h, w});
 }
 template <Rule rule>
-tn_status corners3(Call&, Tensor out, Tensor self, Ints, bool align, OptFloat d, OptFloat h, OptFloat w) {
+tn_status corners3(Call&, Tensor out, Tensor self, Ints, bool align, OptFloat d, OptFloat h,
+                   OptFloat w) {
   return resample(out, self, rule, align, {d, h, w});
 }
 template <Rule rule>
@@ -191,12 +200,13 @@ tn_status picks3(Call&, Tensor out, Tensor self, Ints, OptFloat d, OptFloat h, O
   return resample(out, self, rule, false, {d, h, w});
 }
 template <Rule rule>
-tn_status corners3_backward(Call&, Tensor out, Tensor grad, Ints, Ints, bool align, OptFloat d, OptFloat h,
-                            OptFloat w) {
+tn_status corners3_backward(Call&, Tensor out, Tensor grad, Ints, Ints, bool align, OptFloat d,
+                            OptFloat h, OptFloat w) {
   return spread(out, grad, rule, align, {d, h, w});
 }
 template <Rule rule>
-tn_status picks3_backward(Call&, Tensor out, Tensor grad, Ints, Ints, OptFloat d, OptFloat h, OptFloat w) {
+tn_status picks3_backward(Call&, Tensor out, Tensor grad, Ints, Ints, OptFloat d, OptFloat h,
+                          OptFloat w) {
   return spread(out, grad, rule, false, {d, h, w});
 }
 
@@ -205,15 +215,19 @@ tn_status picks3_backward(Call&, Tensor out, Tensor grad, Ints, Ints, OptFloat d
 TN_KERNEL(upsample_linear1d, corners1<&Linear>, dtypes("floating").any_strides());
 TN_KERNEL(upsample_linear1d_backward, corners1_backward<&Linear>, dtypes("floating").any_strides());
 TN_KERNEL(upsample_bilinear2d, corners2<&Linear>, dtypes("floating").any_strides());
-TN_KERNEL(upsample_bilinear2d_backward, corners2_backward<&Linear>, dtypes("floating").any_strides());
+TN_KERNEL(upsample_bilinear2d_backward, corners2_backward<&Linear>,
+          dtypes("floating").any_strides());
 TN_KERNEL(upsample_trilinear3d, corners3<&Linear>, dtypes("floating").any_strides());
-TN_KERNEL(upsample_trilinear3d_backward, corners3_backward<&Linear>, dtypes("floating").any_strides());
+TN_KERNEL(upsample_trilinear3d_backward, corners3_backward<&Linear>,
+          dtypes("floating").any_strides());
 TN_KERNEL(upsample_bicubic2d, corners2<&Cubic>, dtypes("floating").any_strides());
 TN_KERNEL(upsample_bicubic2d_backward, corners2_backward<&Cubic>, dtypes("floating").any_strides());
 TN_KERNEL(_upsample_bilinear2d_aa, corners2<&Tent>, dtypes("floating").any_strides());
-TN_KERNEL(_upsample_bilinear2d_aa_backward, corners2_backward<&Tent>, dtypes("floating").any_strides());
+TN_KERNEL(_upsample_bilinear2d_aa_backward, corners2_backward<&Tent>,
+          dtypes("floating").any_strides());
 TN_KERNEL(_upsample_bicubic2d_aa, corners2<&WideCubic>, dtypes("floating").any_strides());
-TN_KERNEL(_upsample_bicubic2d_aa_backward, corners2_backward<&WideCubic>, dtypes("floating").any_strides());
+TN_KERNEL(_upsample_bicubic2d_aa_backward, corners2_backward<&WideCubic>,
+          dtypes("floating").any_strides());
 TN_KERNEL(upsample_nearest1d, picks1<&Nearest>, dtypes("floating").any_strides());
 TN_KERNEL(upsample_nearest1d_backward, picks1_backward<&Nearest>, dtypes("floating").any_strides());
 TN_KERNEL(upsample_nearest2d, picks2<&Nearest>, dtypes("floating").any_strides());
@@ -221,8 +235,11 @@ TN_KERNEL(upsample_nearest2d_backward, picks2_backward<&Nearest>, dtypes("floati
 TN_KERNEL(upsample_nearest3d, picks3<&Nearest>, dtypes("floating").any_strides());
 TN_KERNEL(upsample_nearest3d_backward, picks3_backward<&Nearest>, dtypes("floating").any_strides());
 TN_KERNEL(_upsample_nearest_exact1d, picks1<&Exact>, dtypes("floating").any_strides());
-TN_KERNEL(_upsample_nearest_exact1d_backward, picks1_backward<&Exact>, dtypes("floating").any_strides());
+TN_KERNEL(_upsample_nearest_exact1d_backward, picks1_backward<&Exact>,
+          dtypes("floating").any_strides());
 TN_KERNEL(_upsample_nearest_exact2d, picks2<&Exact>, dtypes("floating").any_strides());
-TN_KERNEL(_upsample_nearest_exact2d_backward, picks2_backward<&Exact>, dtypes("floating").any_strides());
+TN_KERNEL(_upsample_nearest_exact2d_backward, picks2_backward<&Exact>,
+          dtypes("floating").any_strides());
 TN_KERNEL(_upsample_nearest_exact3d, picks3<&Exact>, dtypes("floating").any_strides());
-TN_KERNEL(_upsample_nearest_exact3d_backward, picks3_backward<&Exact>, dtypes("floating").any_strides());
+TN_KERNEL(_upsample_nearest_exact3d_backward, picks3_backward<&Exact>,
+          dtypes("floating").any_strides());

@@ -25,7 +25,9 @@ class Concurrent : public SavingTest {};
 
 TEST_F(Concurrent, ReadersFindOneWholeFile) {
   const std::string name = path("shared");
-  const auto content = [](double v) { return std::vector<Tensor>{full({30000}, v), full({100}, v)}; };
+  const auto content = [](double v) {
+    return std::vector<Tensor>{full({30000}, v), full({100}, v)};
+  };
   save(content(0), name);
   std::vector<pid_t> writers;
   for (int p = 0; p < kProcesses; ++p) {
@@ -45,7 +47,8 @@ TEST_F(Concurrent, ReadersFindOneWholeFile) {
     readers.emplace_back([&] {
       // Where the disk syncs slowly the readers wait for the writers.
       const auto waits = [&] {
-        return std::count_if(std::begin(seen), std::end(seen), [](const auto& s) { return s > 0; }) < kWriters / 2;
+        return std::count_if(std::begin(seen), std::end(seen),
+                             [](const auto& s) { return s > 0; }) < kWriters / 2;
       };
       for (int i = 0; i < kReads || (waits() && i < 100 * kReads); ++i) {
         std::vector<Tensor> got;
@@ -69,10 +72,12 @@ TEST_F(Concurrent, ReadersFindOneWholeFile) {
     waitpid(w, &status, 0);
   }
   EXPECT_EQ(torn, 0) << "of " << reads;
-  EXPECT_GE(std::count_if(std::begin(seen), std::end(seen), [](const auto& s) { return s > 0; }), kWriters / 2);
+  EXPECT_GE(std::count_if(std::begin(seen), std::end(seen), [](const auto& s) { return s > 0; }),
+            kWriters / 2);
   std::vector<Tensor> last;
   load(last, name);
-  EXPECT_LE(temporaries().size(), static_cast<std::size_t>(kWriters)) << "of those that were killed";
+  EXPECT_LE(temporaries().size(), static_cast<std::size_t>(kWriters))
+      << "of those that were killed";
 }
 
 }  // namespace

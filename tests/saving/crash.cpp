@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The process is killed before and after each system call of a save, and the machine loses power after each: the name
-// has the old file or the new one, whole.
+// The process is killed before and after each system call of a save, and the machine loses power
+// after each: the name has the old file or the new one, whole.
 #include "tests/saving/disk.h"
 #include "tests/saving/support.h"
 #include "tests/saving/trace.h"
@@ -33,11 +33,13 @@ class Crash : public SavingTest {
   std::string prepare(Kind kind) const {
     for (const auto& e : fs::directory_iterator(folder_)) fs::remove_all(e.path());
     if (kind == kReplaced || kind == kLink || kind == kPrivate) put("target", old_bytes_);
-    if (kind == kPrivate) fs::permissions(path("target"), fs::perms::owner_read | fs::perms::owner_write);
+    if (kind == kPrivate)
+      fs::permissions(path("target"), fs::perms::owner_read | fs::perms::owner_write);
     if (kind == kLink || kind == kDangling) fs::create_symlink("target", path("link"));
     return path(kind == kLink || kind == kDangling ? "link" : "target");
   }
-  // What the disk would say of a save to this kind of target, in the states that power cuts may leave.
+  // What the disk would say of a save to this kind of target, in the states that power cuts may
+  // leave.
   Disk disk_of(Kind kind) const {
     Disk disk(folder_.string(), "target");
     if (kind != kNew && kind != kDangling) disk.put(old_bytes_, mode("target") & 0777);
@@ -100,8 +102,8 @@ TEST_F(Crash, PowerIsLostAfterEachSystemCall) {
       disk.apply(call);
       for (const auto& state : disk.states()) {
         ++states;
-        const bool right =
-            state.there ? state.bytes == new_bytes_ || state.bytes == old_bytes_ : kind == kNew || kind == kDangling;
+        const bool right = state.there ? state.bytes == new_bytes_ || state.bytes == old_bytes_
+                                       : kind == kNew || kind == kDangling;
         ASSERT_TRUE(right) << "kind " << kind << ": " << state.bytes.size() << " bytes";
         if (kind == kPrivate) {
           ASSERT_EQ(state.mode, 0600u);
@@ -109,7 +111,8 @@ TEST_F(Crash, PowerIsLostAfterEachSystemCall) {
       }
     }
     EXPECT_GE(states, static_cast<int64_t>(calls.size()));
-    for (const auto& state : disk.states()) EXPECT_TRUE(state.bytes == new_bytes_) << "save() returned too early";
+    for (const auto& state : disk.states())
+      EXPECT_TRUE(state.bytes == new_bytes_) << "save() returned too early";
   }
 }
 
@@ -120,18 +123,21 @@ struct Wrong {
   bool torn, late;  // what is to be found
 };
 TEST_F(Crash, TheDiskShowsWhatIsWrong) {
-  for (const Wrong& wrong : {Wrong{"no fsync", false, true, true, true}, Wrong{"file only", true, false, false, true},
-                             Wrong{"both", true, true, false, false}}) {
+  for (const Wrong& wrong :
+       {Wrong{"no fsync", false, true, true, true}, Wrong{"file only", true, false, false, true},
+        Wrong{"both", true, true, false, false}}) {
     prepare(kReplaced);
     Disk disk = disk_of(kReplaced);
     bool ended_well = false;
-    const auto calls =
-        trace([&] { save_by_hand(folder_.string(), new_bytes_, wrong.sync_file, wrong.sync_folder); }, &ended_well);
+    const auto calls = trace(
+        [&] { save_by_hand(folder_.string(), new_bytes_, wrong.sync_file, wrong.sync_folder); },
+        &ended_well);
     ASSERT_TRUE(ended_well);
     bool torn = false, late = false;
     for (const auto& call : calls) {
       disk.apply(call);
-      for (const auto& s : disk.states()) torn |= !s.there || (s.bytes != old_bytes_ && s.bytes != new_bytes_);
+      for (const auto& s : disk.states())
+        torn |= !s.there || (s.bytes != old_bytes_ && s.bytes != new_bytes_);
     }
     for (const auto& s : disk.states()) late |= s.bytes != new_bytes_;
     EXPECT_EQ(torn, wrong.torn) << wrong.what;

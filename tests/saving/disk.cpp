@@ -41,7 +41,8 @@ void Disk::opened(const SystemCall& call) {
 
 void Disk::synced(int64_t descriptor) {
   if (File* file = file_of(descriptor)) {
-    for (const auto& c : file->pending) c.is_mode ? void(file->mode = c.mode) : void(file->bytes += c.data);
+    for (const auto& c : file->pending)
+      c.is_mode ? void(file->mode = c.mode) : void(file->bytes += c.data);
     file->pending.clear();
   } else if (open_folders_.count(descriptor)) {
     names_on_disk_ = names_;
@@ -130,7 +131,8 @@ std::set<Disk::State> Disk::states() const {
   return out;
 }
 
-void save_by_hand(const std::string& folder, const std::string& bytes, bool sync_file, bool sync_folder) {
+void save_by_hand(const std::string& folder, const std::string& bytes, bool sync_file,
+                  bool sync_folder) {
   const int in = open(folder.c_str(), O_RDONLY | O_DIRECTORY);
   const int file = openat(in, "temporary", O_WRONLY | O_CREAT | O_EXCL, 0644);
   if (write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) _exit(2);

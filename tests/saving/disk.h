@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A file system that does only what POSIX promises: of what was not synced any part may be lost when power goes.
+// A file system that does only what POSIX promises: of what was not synced any part may be lost
+// when power goes.
 //   data       each write may be lost, be there as zeros, be there up to its middle, or be there
 //   mode       each change may be lost
-//   names      each creation, rename and removal may be lost, whatever became of the others and of the data
+//   names      each creation, rename and removal may be lost, whatever became of the others and of
+//   the data
 // fsync of a file keeps its data and mode, fsync of the folder the names.
 #pragma once
 
@@ -19,7 +21,8 @@ namespace tenon::test {
 class Disk {
  public:
   // `target` is the name in the folder that is looked at.
-  Disk(std::string folder, std::string target) : folder_(std::move(folder)), target_(std::move(target)) {}
+  Disk(std::string folder, std::string target)
+      : folder_(std::move(folder)), target_(std::move(target)) {}
 
   // The target at the start, on the disk.
   void put(const std::string& bytes, unsigned mode);
@@ -29,7 +32,9 @@ class Disk {
     bool there = false;
     std::string bytes;
     unsigned mode = 0;
-    bool operator<(const State& o) const { return std::tie(there, bytes, mode) < std::tie(o.there, o.bytes, o.mode); }
+    bool operator<(const State& o) const {
+      return std::tie(there, bytes, mode) < std::tie(o.there, o.bytes, o.mode);
+    }
   };
   // Of the target, if power went now.
   std::set<State> states() const;
@@ -65,6 +70,7 @@ class Disk {
 };
 
 // The target "target" of a folder by write, rename, and fsync where asked for.
-void save_by_hand(const std::string& folder, const std::string& bytes, bool sync_file, bool sync_folder);
+void save_by_hand(const std::string& folder, const std::string& bytes, bool sync_file,
+                  bool sync_folder);
 
 }  // namespace tenon::test

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// System calls that fail, or do a part: the linker takes the definitions of this program for those of libtenon, too.
+// System calls that fail, or do a part: the linker takes the definitions of this program for those
+// of libtenon, too.
 #include <fcntl.h>
 #include <sys/syscall.h>
 
@@ -111,11 +112,13 @@ TEST_F(Faults, AnErrorLeavesTheOldFile) {
           break;
         }
         ++met;
-        const bool renamed = (call == std::string("fsync") && at == 1) || (call == std::string("close") && at >= 1);
+        const bool renamed =
+            (call == std::string("fsync") && at == 1) || (call == std::string("close") && at >= 1);
         if (call == std::string("close") && at >= 1) {
           EXPECT_EQ(text, "");  // of a folder that is synced
         } else {
-          expect_words(text, {"save: ", path("x").c_str(), std::generic_category().message(error).c_str()});
+          expect_words(
+              text, {"save: ", path("x").c_str(), std::generic_category().message(error).c_str()});
         }
         EXPECT_TRUE(bytes("x") == (renamed ? new_ : old_)) << call << " " << at;
         EXPECT_EQ(mode("x") & 0777, 0600u);

@@ -32,7 +32,9 @@ class SavingTest : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  void put(const std::string& name, const std::string& bytes) const { std::ofstream(path(name)) << bytes; }
+  void put(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path(name)) << bytes;
+  }
   std::string bytes(const std::string& name) const {
     std::ifstream in(path(name), std::ios::binary);
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};

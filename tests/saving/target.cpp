@@ -95,7 +95,8 @@ TEST_F(Target, TheAccessListIsKept) {
                                 6, 0,    255, 255, 255, 255, 32, 0, 0,   0,   255, 255, 255, 255};
   put("x", "old");
   const char* kind = "system.posix_acl_access";
-  if (setxattr(path("x").c_str(), kind, list, sizeof list, 0) != 0) GTEST_SKIP() << "no access lists on this disk";
+  if (setxattr(path("x").c_str(), kind, list, sizeof list, 0) != 0)
+    GTEST_SKIP() << "no access lists on this disk";
   save(arange(3), path("x"));
   unsigned char now[100];
   ASSERT_EQ(getxattr(path("x").c_str(), kind, now, sizeof now), static_cast<ssize_t>(sizeof list));
@@ -298,8 +299,10 @@ TEST_F(Target, DescriptorsByTheirLinksInProc) {
 
 TEST_F(Target, WhatCannotBeLoaded) {
   Tensor t;
-  expect_words(text_of<ValueError>([&] { load(t, "/dev/zero"); }), {"neither a plain file nor a pipe"});
-  expect_words(text_of<ValueError>([&] { load(t, folder_.string()); }), {"neither a plain file nor a pipe"});
+  expect_words(text_of<ValueError>([&] { load(t, "/dev/zero"); }),
+               {"neither a plain file nor a pipe"});
+  expect_words(text_of<ValueError>([&] { load(t, folder_.string()); }),
+               {"neither a plain file nor a pipe"});
   expect_words(text_of<ValueError>([&] { load(t, path("none")); }), {"No such file"});
 }
 

@@ -30,7 +30,8 @@ Traced::Traced(const std::function<void()>& body) {
   waitpid(child_, &status_, 0);
   // Where the system forbids ptrace nothing would be tested: that is a failure, not a pass.
   EXPECT_TRUE(WIFSTOPPED(status_)) << "ptrace is not allowed here";
-  if (WIFSTOPPED(status_)) ptrace(PTRACE_SETOPTIONS, child_, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+  if (WIFSTOPPED(status_))
+    ptrace(PTRACE_SETOPTIONS, child_, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
 }
 
 Traced::~Traced() {
@@ -44,11 +45,13 @@ std::string Traced::text_at(uint64_t address, std::size_t max_bytes, bool ends_a
   while (out.size() < max_bytes) {
     char block[256];
     // A block that ends where the page does: a text may end just before one that is not mapped.
-    const std::size_t size = std::min({sizeof block, max_bytes - out.size(), 4096 - (address + out.size()) % 4096});
+    const std::size_t size =
+        std::min({sizeof block, max_bytes - out.size(), 4096 - (address + out.size()) % 4096});
     iovec here{block, size}, there{reinterpret_cast<void*>(address + out.size()), size};
     const ssize_t got = process_vm_readv(child_, &here, 1, &there, 1, 0);
     if (got <= 0) break;
-    const std::size_t n = ends_at_zero ? strnlen(block, static_cast<std::size_t>(got)) : static_cast<std::size_t>(got);
+    const std::size_t n = ends_at_zero ? strnlen(block, static_cast<std::size_t>(got))
+                                       : static_cast<std::size_t>(got);
     out.append(block, n);
     if (n < static_cast<std::size_t>(got)) break;
   }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Every system call of a piece of code, from outside: a child does it under ptrace, and stops before and after each.
+// Every system call of a piece of code, from outside: a child does it under ptrace, and stops
+// before and after each.
 #pragma once
 
 #include <sys/types.h>

@@ -34,7 +34,8 @@ constexpr tn_device_api kWhole =
         .fill(fill_host)
         .streams(create_stream, destroy_stream, sync_stream, query_stream)
         .native_stream(native_of)
-        .events(create_event, destroy_event, record_event, wait_event, query_event, time_events, sync_event)
+        .events(create_event, destroy_event, record_event, wait_event, query_event, time_events,
+                sync_event)
         .pinned(alloc_pinned, free_pinned)
         .last_error(last_error);
 
@@ -66,9 +67,10 @@ TEST(DeviceFunctions, EachInItsPlace) {
 }
 
 TEST(DeviceFunctions, LastOnesOfAGroupMayBeAbsent) {
-  constexpr tn_device_api api = malloc_device(props)
-                                    .streams(create_stream, destroy_stream)
-                                    .events(create_event, destroy_event, record_event, wait_event, query_event);
+  constexpr tn_device_api api =
+      malloc_device(props)
+          .streams(create_stream, destroy_stream)
+          .events(create_event, destroy_event, record_event, wait_event, query_event);
   EXPECT_EQ(api.stream_destroy, &destroy_stream);
   EXPECT_EQ(api.stream_sync, nullptr);
   EXPECT_EQ(api.stream_query, nullptr);
@@ -90,7 +92,8 @@ TEST(DeviceFunctions, OfHostMemory) {
   const tn_device host{}, device{};
   EXPECT_EQ(kWhole.copy(nullptr, host, read, 2, device, block, 96, 4, nullptr), TN_OK);
   EXPECT_EQ(std::vector<char>(read, read + 6), (std::vector<char>{0, 0, 3, 1, 2, 3}));
-  EXPECT_EQ(kWhole.copy(nullptr, device, block, 2, device, block, 1, 99 - 1, nullptr), TN_OK);  // they overlap
+  EXPECT_EQ(kWhole.copy(nullptr, device, block, 2, device, block, 1, 99 - 1, nullptr),
+            TN_OK);  // they overlap
   EXPECT_EQ(static_cast<char*>(block)[99], 2);
   EXPECT_EQ(kWhole.sync(nullptr, 0, nullptr), TN_OK);
   kWhole.free(nullptr, 0, block, 100, nullptr);

@@ -15,7 +15,8 @@ struct Made {
   std::vector<int64_t> sizes, strides;
   std::vector<int32_t> data;
   tn_tensor t{};
-  Made(std::vector<int64_t> size, std::vector<int64_t> stride, std::size_t n) : sizes(size), strides(stride), data(n) {
+  Made(std::vector<int64_t> size, std::vector<int64_t> stride, std::size_t n)
+      : sizes(size), strides(stride), data(n) {
     std::iota(data.begin(), data.end(), 0);
     t.data = data.data();
     t.ndim = static_cast<int32_t>(sizes.size());
@@ -29,7 +30,8 @@ struct Made {
 void copy(const StridedLoop& loop, int64_t begin, int64_t end) {
   loop.run(begin, end, [](char* const* p, const int64_t* s, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
-      *reinterpret_cast<int32_t*>(p[0] + i * s[0]) = *reinterpret_cast<const int32_t*>(p[1] + i * s[1]);
+      *reinterpret_cast<int32_t*>(p[0] + i * s[0]) =
+          *reinterpret_cast<const int32_t*>(p[1] + i * s[1]);
     }
   });
 }
@@ -62,7 +64,8 @@ TEST(StridedLoop, BroadcastsAndTransposes) {
     std::fill(out.data.begin(), out.data.end(), -1);
     copy(other, 0, cut);
     copy(other, cut, 12);
-    for (int i = 0; i < 12; ++i) EXPECT_EQ(out.data[static_cast<std::size_t>(i)], i / 4 + i % 4 * 3);
+    for (int i = 0; i < 12; ++i)
+      EXPECT_EQ(out.data[static_cast<std::size_t>(i)], i / 4 + i % 4 * 3);
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Products of two sparse tensors, by elements and of matrices: the loops in host memory against the composed operators,
-// which run on the reference device, against dense results in double, and against themselves on more threads.
+// Products of two sparse tensors, by elements and of matrices: the loops in host memory against the
+// composed operators, which run on the reference device, against dense results in double, and
+// against themselves on more threads.
 #include <limits>
 
 #include "tests/sparse/support.h"
@@ -42,26 +43,33 @@ TEST(BothSparse, IntersectionsLikeTheComposedOps) {
                         {700, 500, {999}, 1},   {2, 3, {1 << 29, 1 << 28}, 2}};
   for (const Case& c : cases) {
     for (ScalarType dtype : kAll) {
-      const Tensor a = random_sparse(c.a, c.sizes, c.sparse, dtype), b = random_sparse(c.b, c.sizes, c.sparse, dtype);
-      const std::string what =
-          std::string(toString(dtype)) + ", nnz " + std::to_string(c.a) + ", " + std::to_string(c.b);
+      const Tensor a = random_sparse(c.a, c.sizes, c.sparse, dtype),
+                   b = random_sparse(c.b, c.sizes, c.sparse, dtype);
+      const std::string what = std::string(toString(dtype)) + ", nnz " + std::to_string(c.a) +
+                               ", " + std::to_string(c.b);
       expect_same_parts(a.mul(b), a.to(kRef).mul(b.to(kRef)), what);
-      expect_same_parts(a.coalesce().mul(b.coalesce()), a.to(kRef).mul(b.to(kRef)), what + ", coalesced");
-      if (a.numel() < 100000) expect_same(a.mul(b).to_dense(), a.to_dense().mul(b.to_dense()), what + ", dense");
+      expect_same_parts(a.coalesce().mul(b.coalesce()), a.to(kRef).mul(b.to(kRef)),
+                        what + ", coalesced");
+      if (a.numel() < 100000)
+        expect_same(a.mul(b).to_dense(), a.to_dense().mul(b.to_dense()), what + ", dense");
     }
   }
 }
 
 // The same on the host.
 Tensor common(const Tensor& a, const Tensor& b) {
-  const Tensor wanted = keys(a), have = keys(b), place = searchsorted(have, wanted).clamp(0, have.numel() - 1);
+  const Tensor wanted = keys(a), have = keys(b),
+               place = searchsorted(have, wanted).clamp(0, have.numel() - 1);
   const Tensor kept = have.index_select(0, place).eq(wanted).nonzero().reshape({-1});
-  const Tensor values = a._values().index_select(0, kept) * b._values().index_select(0, place.index_select(0, kept));
-  return _sparse_coo_tensor_unsafe(a._indices().index_select(1, kept), values, a.sizes())._coalesced_(true);
+  const Tensor values =
+      a._values().index_select(0, kept) * b._values().index_select(0, place.index_select(0, kept));
+  return _sparse_coo_tensor_unsafe(a._indices().index_select(1, kept), values, a.sizes())
+      ._coalesced_(true);
 }
 
 TEST(BothSparse, LargeIntersections) {
-  for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{300, 400}, {100000}, {int64_t{1} << 40}}) {
+  for (const std::vector<int64_t>& sizes :
+       {std::vector<int64_t>{300, 400}, {100000}, {int64_t{1} << 40}}) {
     const Tensor a = rounded(kMany, sizes).coalesce(), more = rounded(3 * kMany, sizes).coalesce();
     for (const Tensor& b : {a, more, a + more, rounded(20, sizes).coalesce()}) {
       expect_same_parts(a.mul(b), common(a, b), "first");
@@ -73,14 +81,16 @@ TEST(BothSparse, LargeIntersections) {
 struct Shape {
   int64_t m, k, n, a, b;  // a and b: elements
 };
-const Shape kShapes[] = {{5, 4, 3, 8, 9},         {1, 1, 1, 1, 1},       {1, 1, 1, 5, 5},        {20, 30, 40, 0, 50},
-                         {20, 30, 40, 50, 0},     {20, 30, 40, 9, 9},    {20, 30, 40, 200, 300}, {3, 4, 5, 0, 0},
-                         {1, 300, 400, 200, 900}, {300, 1, 400, 30, 40}, {400, 300, 1, 500, 99}, {900, 70, 900, 90, 90},
+const Shape kShapes[] = {{5, 4, 3, 8, 9},         {1, 1, 1, 1, 1},        {1, 1, 1, 5, 5},
+                         {20, 30, 40, 0, 50},     {20, 30, 40, 50, 0},    {20, 30, 40, 9, 9},
+                         {20, 30, 40, 200, 300},  {3, 4, 5, 0, 0},        {1, 300, 400, 200, 900},
+                         {300, 1, 400, 30, 40},   {400, 300, 1, 500, 99}, {900, 70, 900, 90, 90},
                          {64, 64, 4097, 100, 900}};
 
 std::string text_of(const Shape& s) {
   std::ostringstream out;
-  out << "[" << s.m << ", " << s.k << "] of " << s.a << " by [" << s.k << ", " << s.n << "] of " << s.b;
+  out << "[" << s.m << ", " << s.k << "] of " << s.a << " by [" << s.k << ", " << s.n << "] of "
+      << s.b;
   return out.str();
 }
 
@@ -88,13 +98,15 @@ TEST(BothSparse, MatricesLikeTheComposedOpsAndDenseOnes) {
   for (const Shape& s : kShapes) {
     for (ScalarType dtype : kAll) {
       if (dtype == kBool) continue;
-      const Tensor a = random_sparse(s.a, {s.m, s.k}, 2, dtype), b = random_sparse(s.b, {s.k, s.n}, 2, dtype);
+      const Tensor a = random_sparse(s.a, {s.m, s.k}, 2, dtype),
+                   b = random_sparse(s.b, {s.k, s.n}, 2, dtype);
       const std::string what = std::string(toString(dtype)) + ", " + text_of(s);
       const Tensor got = a.mm(b);
       expect_same_parts(got, a.to(kRef).mm(b.to(kRef)), what);
       expect_same_parts(a.coalesce().mm(b.coalesce()), got, what + ", coalesced");
       if (dtype == kByte || dtype == kChar) continue;  // wrap
-      expect_same(got.to_dense().to(kDouble), a.to_dense().to(kDouble).mm(b.to_dense().to(kDouble)), what + ", dense");
+      expect_same(got.to_dense().to(kDouble), a.to_dense().to(kDouble).mm(b.to_dense().to(kDouble)),
+                  what + ", dense");
     }
   }
 }
@@ -104,21 +116,24 @@ TEST(BothSparse, HugeSizes) {
   constexpr int64_t huge = int64_t{1} << 45;
   for (int64_t n : {3, 60, 300}) {
     const Tensor far = randint(0, 40, {n}, TensorOptions(kLong)) * (huge / 40 - 1) + 5;
-    const Tensor a = sparse_coo_tensor(stack({columns(n, {50}).select(0, 0), far}), whole({n}, kFloat), {50, huge});
+    const Tensor a = sparse_coo_tensor(stack({columns(n, {50}).select(0, 0), far}),
+                                       whole({n}, kFloat), {50, huge});
     const Tensor b = a.t(), small = random_sparse(n, {8, 50}, 2, kFloat),
                  once = random_sparse(n, {50, huge}, 2, kFloat);
     const std::string what = std::to_string(n) + " elements";
     expect_same_parts(a.mm(b), a.to(kRef).mm(b.to(kRef)), what + ", huge k");
     expect_same_parts(small.mm(a), small.to(kRef).mm(a.to(kRef)), what + ", huge n");
     expect_same_parts(b.mm(small.t()), b.to(kRef).mm(small.t().to(kRef)), what + ", huge m");
-    expect_same_parts(small.mm(once), small.to(kRef).mm(once.to(kRef)), what + ", columns once each");
+    expect_same_parts(small.mm(once), small.to(kRef).mm(once.to(kRef)),
+                      what + ", columns once each");
   }
 }
 
 // One row of a takes most of the work, or one row of b.
 TEST(BothSparse, RowsOfUnevenLengths) {
   const Tensor v = whole({kMany}, kFloat), k = columns(kMany, {300}).select(0, 0);
-  const Tensor b = random_sparse(9000, {300, 900}, 2, kFloat), few = random_sparse(50, {kMany, 300}, 2, kFloat);
+  const Tensor b = random_sparse(9000, {300, 900}, 2, kFloat),
+               few = random_sparse(50, {kMany, 300}, 2, kFloat);
   for (int64_t row : {0, 777, 1999}) {
     const Tensor full_row = full({kMany}, row, TensorOptions(kLong));
     const Tensor a = sparse_coo_tensor(stack({full_row, k}), v, {2000, 300});
@@ -129,17 +144,22 @@ TEST(BothSparse, RowsOfUnevenLengths) {
   }
   const Tensor one = random_sparse(12, {5, 300}, 2, kFloat);
   expect_same(one.mm(b).to_dense(), one.to_dense().mm(b.to_dense()), "few rows of b");
-  const Tensor tail = random_sparse(900, {9, 40}, 2, kFloat).coalesce(), last = ints({0, 9}, {2, 1});
+  const Tensor tail = random_sparse(900, {9, 40}, 2, kFloat).coalesce(),
+               last = ints({0, 9}, {2, 1});
   const Tensor beyond = sparse_coo_tensor(tail.indices(), tail.values(), {10, 40});
-  EXPECT_EQ(sparse_coo_tensor(last, ones({1}, TensorOptions(kFloat)), {1, 10}).mm(beyond)._nnz(), 0);
+  EXPECT_EQ(sparse_coo_tensor(last, ones({1}, TensorOptions(kFloat)), {1, 10}).mm(beyond)._nnz(),
+            0);
   const Tensor slim = b.narrow(1, 0, 40);
   expect_same(few.mm(slim).to_dense(), few.mm(slim.to_dense()), "few of many rows");
-  const auto none = [](int64_t m, int64_t n) { return sparse_coo_tensor({m, n}, TensorOptions(kFloat)); };
+  const auto none = [](int64_t m, int64_t n) {
+    return sparse_coo_tensor({m, n}, TensorOptions(kFloat));
+  };
   for (const auto& [m, k, n] : {std::tuple(0, 3, 4), {3, 0, 4}, {3, 4, 0}, {0, 0, 0}})
     EXPECT_EQ(none(m, k).mm(none(k, n)).sizes(), IntArrayRef({m, n}));
 }
 
-// Sums that are 0 stay elements; terms are added in the order of a's elements, and none to a 0 of the kernel's.
+// Sums that are 0 stay elements; terms are added in the order of a's elements, and none to a 0 of
+// the kernel's.
 TEST(BothSparse, SumsInOrder) {
   const Tensor at = ints({0, 0, 0, 0, 1, 2}, {2, 3}), down = ints({0, 1, 2, 0, 0, 0}, {2, 3});
   const auto sum = [&](const Tensor& v) {
@@ -150,16 +170,17 @@ TEST(BothSparse, SumsInOrder) {
   EXPECT_EQ(sum(tensor({1e20, -1e20, 1.})).values().item<float>(), 1);
   EXPECT_EQ(sum(tensor({1., -1., 0.}))._nnz(), 1);
   EXPECT_TRUE(sum(tensor({-0., -0., -0.})).values().signbit().item<bool>());
-  const Tensor many =
-      sparse_coo_tensor(stack({zeros({3000}, TensorOptions(kLong)), arange(3000, TensorOptions(kLong))}),
-                        ones({3000}, TensorOptions(kHalf)), {1, 3000});
+  const Tensor many = sparse_coo_tensor(
+      stack({zeros({3000}, TensorOptions(kLong)), arange(3000, TensorOptions(kLong))}),
+      ones({3000}, TensorOptions(kHalf)), {1, 3000});
   EXPECT_EQ(many.mm(many.t()).to_dense().to(kFloat).item<float>(), 3000);  // 16-bit floats in float
   const Tensor a = rounded(4000, {30, 500}).coalesce(), b = rounded(6000, {500, 40});
   expect_same(a.mm(b).to_dense(), a.mm(b.to_dense()), "as by a strided one");
 }
 
 TEST(BothSparse, UncheckedIndices) {
-  constexpr int64_t most = std::numeric_limits<int64_t>::max(), least = std::numeric_limits<int64_t>::min();
+  constexpr int64_t most = std::numeric_limits<int64_t>::max(),
+                    least = std::numeric_limits<int64_t>::min();
   const Tensor v = ones({3}, TensorOptions(kFloat)), good = random_sparse(9, {4, 4}, 2, kFloat);
   for (int64_t bad : {int64_t{-1}, int64_t{4}, most, least}) {
     for (int64_t dim : {0, 1}) {
@@ -168,8 +189,10 @@ TEST(BothSparse, UncheckedIndices) {
       for (bool claim : {false, true}) {
         const Tensor t = _sparse_coo_tensor_unsafe(at, v, {4, 4})._coalesced_(claim);
         for (const auto& [a, b] : {std::pair(t, good), {good, t}, {t, t}}) {
-          expect_words(test::text_of<IndexError>([&, &a = a, &b = b] { (void)a.mm(b); }), {"mm", "out of bounds"});
-          expect_words(test::text_of<IndexError>([&, &a = a, &b = b] { (void)a.mul(b); }), {"mul", "out of bounds"});
+          expect_words(test::text_of<IndexError>([&, &a = a, &b = b] { (void)a.mm(b); }),
+                       {"mm", "out of bounds"});
+          expect_words(test::text_of<IndexError>([&, &a = a, &b = b] { (void)a.mul(b); }),
+                       {"mul", "out of bounds"});
         }
       }
     }
@@ -189,7 +212,8 @@ TEST(BothSparse, AnyNumberOfThreads) {
     const Tensor product = a.mm(b), both = a.mul(other);
     return std::vector<Tensor>{product.indices(), product.values(), both.indices(), both.values()};
   };
-  for (int threads : {2, 3, 8}) test::expect_same_bits_on(threads, all, std::to_string(threads) + " threads");
+  for (int threads : {2, 3, 8})
+    test::expect_same_bits_on(threads, all, std::to_string(threads) + " threads");
 }
 
 }  // namespace

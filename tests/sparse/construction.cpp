@@ -55,7 +55,9 @@ TEST(Construction, CastsToTheOptions) {
   EXPECT_EQ(t._indices().scalar_type(), kLong);
 }
 
-TEST(Construction, RankOfTheIndices) { expect_words(refusal(ints({0, 1}, {2}), kValues, {2}), {"sparse_dim x nnz"}); }
+TEST(Construction, RankOfTheIndices) {
+  expect_words(refusal(ints({0, 1}, {2}), kValues, {2}), {"sparse_dim x nnz"});
+}
 
 TEST(Construction, AsManyValuesAsIndices) {
   expect_words(refusal(kIndices, ones({3}), {2, 2}), {"same nnz", "2 columns", "3 values"});
@@ -71,7 +73,8 @@ TEST(Construction, IndexOutsideOfTheSize) {
 }
 
 TEST(Construction, NegativeIndex) {
-  expect_words(refusal(ints({0, -3, 1, 0}, {2, 2}), kValues, {2, 2}), {"negative index -3", "dim 0"});
+  expect_words(refusal(ints({0, -3, 1, 0}, {2, 2}), kValues, {2, 2}),
+               {"negative index -3", "dim 0"});
   expect_words(text_of<ValueError>([] {
                  (void)sparse_coo_tensor(ints({0, -3, 1, 0}, {2, 2}), kValues);
                }),
@@ -86,18 +89,25 @@ TEST(Construction, SizesOfTheValues) {
   expect_words(refusal(kIndices, ones({2, 3}), {2, 2, 4}), {"values", "[2, 2, 4]"});
 }
 
-TEST(Construction, NegativeSize) { expect_words(refusal(kIndices, kValues, {2, -2}), {"negative", "-2"}); }
+TEST(Construction, NegativeSize) {
+  expect_words(refusal(kIndices, kValues, {2, -2}), {"negative", "-2"});
+}
 
 TEST(Construction, ProductsThatOverflow) {
   const int64_t big = int64_t{1} << 40;
-  const std::string text = text_of<Error>([&] { (void)sparse_coo_tensor(kIndices, kValues, {big, big}); });
+  const std::string text = text_of<Error>([&] {
+    (void)sparse_coo_tensor(kIndices, kValues, {big, big});
+  });
   EXPECT_FALSE(text.empty());
   expect_words(text, {"1099511627776"});
 }
 
 TEST(Construction, OneDevice) {
   const Tensor there = kIndices.to(Device("ref"));
-  expect_words(text_of<Error>([&] { (void)sparse_coo_tensor(there, kValues, {2, 2}); }), {"ref:0", "cpu"});
+  expect_words(text_of<Error>([&] {
+                 (void)sparse_coo_tensor(there, kValues, {2, 2});
+               }),
+               {"ref:0", "cpu"});
 }
 
 TEST(Construction, IndicesAreIntegers) {
@@ -110,15 +120,20 @@ TEST(Construction, IndicesAreIntegers) {
 // More elements than any memory holds, at no cost to the caller.
 TEST(Construction, HugeCounts) {
   const int64_t huge = int64_t{1} << 52;
-  const Tensor at = zeros({2, 1}, TensorOptions(kLong)).expand({2, huge}), values = ones({1}).expand({huge});
-  EXPECT_FALSE(text_of<OutOfMemoryError>([&] { (void)sparse_coo_tensor(at, values, {2, 2}); }).empty());
+  const Tensor at = zeros({2, 1}, TensorOptions(kLong)).expand({2, huge}),
+               values = ones({1}).expand({huge});
+  EXPECT_FALSE(text_of<OutOfMemoryError>([&] {
+                 (void)sparse_coo_tensor(at, values, {2, 2});
+               }).empty());
   expect_words(refusal(at, ones({3}), {2, 2}), {"same nnz", "4503599627370496 columns"});
-  EXPECT_EQ(sparse_coo_tensor(kIndices, kValues.select(0, 0).expand({2}), {2, 2})._values().stride(0), 1)
+  EXPECT_EQ(
+      sparse_coo_tensor(kIndices, kValues.select(0, 0).expand({2}), {2, 2})._values().stride(0), 1)
       << "a write to one element is not one to all";
 }
 
 TEST(Construction, ARefusalChangesNothing) {
-  const Tensor indices = ints({0, 9, 1, 0}, {2, 2}), before = indices.clone(), values = kValues.clone();
+  const Tensor indices = ints({0, 9, 1, 0}, {2, 2}), before = indices.clone(),
+               values = kValues.clone();
   EXPECT_FALSE(refusal(indices, values, {2, 2}).empty());
   EXPECT_TRUE(indices.equal(before));
   EXPECT_TRUE(values.equal(kValues));
@@ -128,12 +143,15 @@ TEST(Construction, ARefusalChangesNothing) {
 // One fault or several, of every kind that the components can have.
 TEST(Construction, SurvivesGeneratedFaults) {
   std::mt19937_64 random(20261122);
-  const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
+  const auto below = [&](int64_t n) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+  };
   const auto begin = std::chrono::steady_clock::now();
   int refused = 0, made = 0, tried = 0;
   for (; tried < 10000; ++tried) {
     const int64_t rows = below(4), n = below(5), dense = below(3);
-    std::vector<int64_t> at(static_cast<std::size_t>(rows * n)), size, values{below(6) == 0 ? n + 1 : n};
+    std::vector<int64_t> at(static_cast<std::size_t>(rows * n)), size,
+        values{below(6) == 0 ? n + 1 : n};
     for (int64_t d = 0; d < rows; ++d) size.push_back(below(4));
     for (int64_t d = 0; d < dense; ++d) {
       size.push_back(below(3));
@@ -141,7 +159,8 @@ TEST(Construction, SurvivesGeneratedFaults) {
     }
     for (int64_t& i : at) i = below(10) == 0 ? below(1000) - 500 : below(4);
     if (below(10) == 0 && !size.empty())
-      size[static_cast<std::size_t>(below(static_cast<int64_t>(size.size())))] = below(2) ? -1 : int64_t{1} << 62;
+      size[static_cast<std::size_t>(below(static_cast<int64_t>(size.size())))] =
+          below(2) ? -1 : int64_t{1} << 62;
     if (below(10) == 0) size.push_back(2);
     try {
       const Tensor t = sparse_coo_tensor(ints(at, {rows, n}), zeros(values), size);
@@ -159,8 +178,10 @@ TEST(Construction, SurvivesGeneratedFaults) {
   EXPECT_EQ(made + refused, tried);
   EXPECT_GT(refused, 5000);
   EXPECT_GT(made, 500);
-  RecordProperty("seconds",
-                 std::to_string(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()));
+  RecordProperty(
+      "seconds",
+      std::to_string(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()));
 }
 
 }  // namespace

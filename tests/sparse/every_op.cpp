@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Every operator of the build with sparse tensors as arguments: computed, or rejected with an error of Tenon's. Most
-// operators are defined for strided tensors only.
+// Every operator of the build with sparse tensors as arguments: computed, or rejected with an error
+// of Tenon's. Most operators are defined for strided tensors only.
 #include <cstring>
 
 #include "tenon/core/op.h"
@@ -22,13 +22,15 @@ struct Arguments {
   std::vector<tn_value> values;
 
   // Bit i of `which`: tensor argument i is sparse, the others are not.
-  Arguments(const core::Op& op, const Tensor& s, const Tensor& d, unsigned which) : sparse(s), strided(d) {
+  Arguments(const core::Op& op, const Tensor& s, const Tensor& d, unsigned which)
+      : sparse(s), strided(d) {
     list[0] = list[1] = &sparse.unsafeGetTensorImpl()->view;
     int tensors = 0;
     for (int i = 0; i < op.n_args; ++i) {
       const core::ArgInfo& a = op.args[i];
       const bool tensor = a.type == ArgType::Tensor;
-      values.push_back(a.has_default && !tensor ? a.value : made(a, which >> (tensor ? tensors++ : 0) & 1));
+      values.push_back(a.has_default && !tensor ? a.value
+                                                : made(a, which >> (tensor ? tensors++ : 0) & 1));
     }
   }
 
@@ -116,7 +118,8 @@ TEST(EveryOp, ComputesOrRejectsSparseTensors) {
       if (!tensors || !call) continue;
       for (unsigned which : {~0u, 1u, 2u, 4u}) {
         for (const Tensor& of : {kept, square, kept.select(0, 1), kept.to(kLong)}) {
-          SCOPED_TRACE(testing::Message() << op.name << " of " << of.sizes().size() << " dimensions, " << which);
+          SCOPED_TRACE(testing::Message()
+                       << op.name << " of " << of.sizes().size() << " dimensions, " << which);
           Arguments a(op, of.clone(), of.to_dense(), which);
           core::OwnedValue out[8];
           try {

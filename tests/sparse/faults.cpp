@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Ten thousand calls whose arguments have faults: of the constructors, of every op on sparse tensors, and of tensors
-// whose components were changed afterwards. Each is rejected with an error of Tenon's or returns a valid tensor.
+// Ten thousand calls whose arguments have faults: of the constructors, of every op on sparse
+// tensors, and of tensors whose components were changed afterwards. Each is rejected with an error
+// of Tenon's or returns a valid tensor.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -26,7 +27,9 @@ class Faults {
   int64_t below(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
   bool once_in(int64_t n) { return below(n) == 0; }
   // Mostly 3, so that tensors fit each other.
-  int64_t size() { return once_in(30) ? kHuge[below(3)] : once_in(30) ? 0 : once_in(5) ? 1 + below(4) : 3; }
+  int64_t size() {
+    return once_in(30) ? kHuge[below(3)] : once_in(30) ? 0 : once_in(5) ? 1 + below(4) : 3;
+  }
   int64_t number() { return once_in(10) ? kHuge[below(3)] * (once_in(2) ? -1 : 1) : below(9) - 4; }
   std::vector<int64_t> numbers(int64_t max_count) {
     std::vector<int64_t> out(static_cast<std::size_t>(below(max_count + 1)));
@@ -53,7 +56,8 @@ class Faults {
   // Most have only one or two faults.
   Tensor sparse() {
     const Device where = device();
-    const int64_t rows = once_in(5) ? below(4) : 2, n = below(6), dense = once_in(6) ? 1 + below(2) : 0;
+    const int64_t rows = once_in(5) ? below(4) : 2, n = below(6),
+                  dense = once_in(6) ? 1 + below(2) : 0;
     std::vector<int64_t> at, sizes, value_sizes{once_in(30) ? n + 1 : n};
     for (int64_t d = 0; d < rows; ++d) sizes.push_back(size());
     for (int64_t d = 0; d < rows * n; ++d) {
@@ -68,8 +72,9 @@ class Faults {
     const Tensor values = ones(value_sizes, TensorOptions(dtype())).to(where);
     const Tensor indices = ints(at, {rows, n}).to(where);
     const bool unchecked = once_in(8), coalesced = once_in(6);
-    const Tensor t = unchecked ? _sparse_coo_tensor_unsafe(indices, values, sizes, TensorOptions(), coalesced)
-                               : sparse_coo_tensor(indices, values, sizes, TensorOptions(), coalesced);
+    const Tensor t =
+        unchecked ? _sparse_coo_tensor_unsafe(indices, values, sizes, TensorOptions(), coalesced)
+                  : sparse_coo_tensor(indices, values, sizes, TensorOptions(), coalesced);
     if (once_in(6)) damage(t, indices);
     return t;
   }
@@ -97,7 +102,8 @@ class Faults {
   std::mt19937_64 random_;
 };
 
-// A composite tensor whose components fit together. Their contents may be wrong only if the arguments were.
+// A composite tensor whose components fit together. Their contents may be wrong only if the
+// arguments were.
 void expect_whole(const Tensor& t) {
   if (t.layout() != kSparse) return;
   const Tensor at = t._indices(), values = t._values();
@@ -225,7 +231,8 @@ TEST(Faults, AreRefusedOrHarmless) {
       ++refused;
     }
     if (testing::Test::HasFatalFailure()) return;
-    if (i % 100 == 0) expect_equal(good.make().coalesce().mm(good.make().t()), good.dense().mm(good.dense().t()));
+    if (i % 100 == 0)
+      expect_equal(good.make().coalesce().mm(good.make().t()), good.dense().mm(good.dense().t()));
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   RecordProperty("cases", kCases);
@@ -236,7 +243,8 @@ TEST(Faults, AreRefusedOrHarmless) {
   EXPECT_GT(refused, kCases / 4);
   EXPECT_GT(made, kCases / 10);
   for (const auto& [name, run] : kTries) {
-    const bool never = std::count(std::begin(kRefused), std::end(kRefused), std::string_view(name)) > 0;
+    const bool never =
+        std::count(std::begin(kRefused), std::end(kRefused), std::string_view(name)) > 0;
     EXPECT_EQ(passed[name] > 0, !never) << name;
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// First and second derivatives by the values of sparse tensors, against central differences, and the layout and
-// elements of gradients.
+// First and second derivatives by the values of sparse tensors, against central differences, and
+// the layout and elements of gradients.
 #include <limits>
 
 #include "tenon/gradcheck.h"
@@ -26,10 +26,13 @@ const Tensor kPlaces = ints({2, 1, 0, 1, 0, 2, 3, 2}, {2, 4});  // (1, 2) twice
 
 Tensor sparse_of(const Tensor& values) { return sparse_coo_tensor(kPlaces, values, {3, 4}); }
 Tensor some_values() { return tensor({0.5, -0.25, 0.75, 0.625}).to(kDouble); }
-Tensor some_dense() { return (arange(0, 12, TensorOptions(kDouble)).reshape({3, 4}) / 7 - 0.8).requires_grad_(); }
+Tensor some_dense() {
+  return (arange(0, 12, TensorOptions(kDouble)).reshape({3, 4}) / 7 - 0.8).requires_grad_();
+}
 // [4, 2], with elements that make products with the one above overlap.
 Tensor another() {
-  return sparse_coo_tensor(ints({0, 2, 3, 2, 1, 0, 0, 1}, {2, 4}), tensor({1.5, -0.5, 0.25, 2.}).to(kDouble), {4, 2});
+  return sparse_coo_tensor(ints({0, 2, 3, 2, 1, 0, 0, 1}, {2, 4}),
+                           tensor({1.5, -0.5, 0.25, 2.}).to(kDouble), {4, 2});
 }
 
 struct SparseGradients : testing::TestWithParam<Case> {};
@@ -46,7 +49,9 @@ TEST_P(SparseGradients, ThroughValues) {
 
 // Of a leaf that is sparse, coalesced or not; results stay as they are.
 TEST_P(SparseGradients, OfALeaf) {
-  const auto f = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{GetParam().f(in[0], in[1])}; };
+  const auto f = [](const std::vector<Tensor>& in) {
+    return std::vector<Tensor>{GetParam().f(in[0], in[1])};
+  };
   for (const bool coalesced : {false, true}) {
     const Tensor t = sparse_of(some_values());
     const std::vector<Tensor> in = {(coalesced ? t.coalesce() : t).requires_grad_(), some_dense()};
@@ -61,7 +66,8 @@ TEST_P(SparseGradients, HaveTheElementsOfTheLeaf) {
   ASSERT_TRUE(leaf.grad().defined());
   EXPECT_EQ(leaf.grad().layout(), kSparse);
   EXPECT_LE(leaf.grad()._nnz(), 3);
-  EXPECT_EQ((leaf.grad().to_dense().ne(0) & leaf.detach().to_dense().eq(0)).sum().item<int64_t>(), 0);
+  EXPECT_EQ((leaf.grad().to_dense().ne(0) & leaf.detach().to_dense().eq(0)).sum().item<int64_t>(),
+            0);
   if (dense.grad().defined()) EXPECT_EQ(dense.grad().layout(), kStrided);
   const Tensor once = leaf.grad().to_dense();
   GetParam().f(leaf, dense).to_dense().sum().backward();
@@ -83,7 +89,8 @@ const Case kLinear[] = {
     CASE("mv", s.mv(d.select(0, 1))),
     CASE("addmm", addmm(d.slice(1, 0, 3), s, d.t(), 0.5, 2)),
     CASE("smm", smm(s, d.t())),
-    CASE("sspaddmm", sspaddmm(another().t().mm(another()), another().t(), s.t().mm(d.slice(1, 0, 2)), 0.5, 2)),
+    CASE("sspaddmm",
+         sspaddmm(another().t().mm(another()), another().t(), s.t().mm(d.slice(1, 0, 2)), 0.5, 2)),
     CASE("sspaddmm_of_sparse", sspaddmm(s.mm(another()), s, d.t().slice(1, 0, 2), 3, 2)),
     CASE("hspmm", hspmm(s, d.t())),
     CASE("add", (s + s) + s * d),
@@ -101,7 +108,8 @@ const Case kLinear[] = {
     CASE("to_dense", s.to_dense() * d),
     CASE("coalesce", s.coalesce() * d),
     CASE("values", s.coalesce().values() * d.select(0, 0).slice(0, 0, 3)),
-    CASE("mask_of_sparse", s.sparse_mask((s.detach() + 1 * s.detach()).t().coalesce().t().coalesce())),
+    CASE("mask_of_sparse",
+         s.sparse_mask((s.detach() + 1 * s.detach()).t().coalesce().t().coalesce())),
     CASE("mask_of_strided", d.sparse_mask(s.detach()) + s),
     CASE("to_sparse", (s.to_dense() * d).to_sparse()),
     CASE("clone", s.clone() * d),
@@ -190,8 +198,11 @@ TEST(SparseGradient, OfHybridTensors) {
       [](const Tensor& s, const Tensor&) { return s.sin(); },
   };
   for (std::size_t i = 0; i < std::size(functions); ++i) {
-    const auto f = [&](const std::vector<Tensor>& in) { return std::vector<Tensor>{functions[i](in[0], in[1])}; };
-    const Tensor dense = (arange(12, TensorOptions(kDouble)).reshape({3, 2, 2}) / 5).requires_grad_();
+    const auto f = [&](const std::vector<Tensor>& in) {
+      return std::vector<Tensor>{functions[i](in[0], in[1])};
+    };
+    const Tensor dense =
+        (arange(12, TensorOptions(kDouble)).reshape({3, 2, 2}) / 5).requires_grad_();
     EXPECT_TRUE(gradcheck(f, {start, dense})) << i;
     EXPECT_TRUE(gradgradcheck(f, {start, dense})) << i;
   }
@@ -201,7 +212,8 @@ TEST(SparseGradient, AddsUpWithStridedOnes) {
   const Tensor leaf = sparse_of(some_values()).requires_grad_(), table = some_dense();
   leaf.mutable_grad() = full({3, 4}, 1, TensorOptions(kDouble));
   leaf.sum().backward();
-  EXPECT_TRUE(leaf.grad().to_dense().allclose(1 + sparse_of(some_values()).to_dense().ne(0).to(kDouble)));
+  EXPECT_TRUE(
+      leaf.grad().to_dense().allclose(1 + sparse_of(some_values()).to_dense().ne(0).to(kDouble)));
   table.mutable_grad() = sparse_of(some_values());
   (table * 3).sum().backward();
   EXPECT_TRUE(table.grad().to_dense().allclose(sparse_of(some_values()).to_dense() + 3));
@@ -224,7 +236,9 @@ TEST(SparseGradient, OfGather) {
   Tensor grads[2];
   for (const bool sparse : {false, true}) {
     const Tensor table = some_dense();
-    (table.gather(1, index, sparse) * arange(6, TensorOptions(kDouble)).reshape({3, 2})).sum().backward();
+    (table.gather(1, index, sparse) * arange(6, TensorOptions(kDouble)).reshape({3, 2}))
+        .sum()
+        .backward();
     EXPECT_EQ(table.grad().layout(), sparse ? kSparse : kStrided);
     grads[sparse] = table.grad();
   }

@@ -17,12 +17,16 @@ class SparseOpaque : public testing::Test {
 
 Tensor leaf_on(Device device) {
   const Tensor values = tensor({1., 2., 3., 4.}).to(kDouble);
-  return sparse_coo_tensor(ints({2, 1, 0, 1, 0, 2, 3, 2}, {2, 4}), values, {3, 4}).to(device).requires_grad_();
+  return sparse_coo_tensor(ints({2, 1, 0, 1, 0, 2, 3, 2}, {2, 4}), values, {3, 4})
+      .to(device)
+      .requires_grad_();
 }
 
-// The gradient after two uses of the leaf, which is summed at equal places, and after a second call, which adds to it.
+// The gradient after two uses of the leaf, which is summed at equal places, and after a second
+// call, which adds to it.
 Tensor gradient_on(Device device) {
-  const Tensor leaf = leaf_on(device), dense = arange(0, 12, TensorOptions(kDouble)).reshape({3, 4}).to(device);
+  const Tensor leaf = leaf_on(device),
+               dense = arange(0, 12, TensorOptions(kDouble)).reshape({3, 4}).to(device);
   for (int i = 0; i < 2; ++i) {
     const Tensor x = leaf * 2;
     ((x + x * 3).to_dense() * dense).sum().backward();
@@ -41,7 +45,8 @@ TEST_F(SparseOpaque, GradientsAreThoseOfTheHost) {
 
 TEST_F(SparseOpaque, ProductsToo) {
   const auto gradient = [](Device device) {
-    const Tensor leaf = leaf_on(device), dense = arange(0, 8, TensorOptions(kDouble)).reshape({4, 2}).to(device);
+    const Tensor leaf = leaf_on(device),
+                 dense = arange(0, 8, TensorOptions(kDouble)).reshape({4, 2}).to(device);
     mm(leaf, dense).sum().backward();
     return leaf.grad();
   };

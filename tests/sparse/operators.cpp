@@ -18,7 +18,8 @@ struct Sparse : testing::TestWithParam<const char*> {
   const Device device = Device(GetParam());
   const test::Twice twice{device};
 };
-INSTANTIATE_TEST_SUITE_P(On, Sparse, testing::Values("cpu", "ref"), [](const auto& i) { return std::string(i.param); });
+INSTANTIATE_TEST_SUITE_P(On, Sparse, testing::Values("cpu", "ref"),
+                         [](const auto& i) { return std::string(i.param); });
 
 TEST_P(Sparse, DuplicatesAreSums) {
   const Tensor t = twice.make();
@@ -36,11 +37,14 @@ TEST_P(Sparse, DuplicatesAreSums) {
 
 TEST_P(Sparse, CheckedAccessorsWantACoalescedTensor) {
   const Tensor t = twice.make();
-  expect_words(text_of<ValueError>([&] { (void)t.indices(); }), {"indices", "uncoalesced", "coalesce"});
-  expect_words(text_of<ValueError>([&] { (void)t.values(); }), {"values", "uncoalesced", "coalesce"});
+  expect_words(text_of<ValueError>([&] { (void)t.indices(); }),
+               {"indices", "uncoalesced", "coalesce"});
+  expect_words(text_of<ValueError>([&] { (void)t.values(); }),
+               {"values", "uncoalesced", "coalesce"});
   EXPECT_EQ(t._indices().sizes(), IntArrayRef({2, 4}));
   EXPECT_EQ(t._values().numel(), 4);
-  expect_words(text_of<TypeError>([&] { (void)twice.values.sparse_dim(); }), {"sparse_dim", "strided"});
+  expect_words(text_of<TypeError>([&] { (void)twice.values.sparse_dim(); }),
+               {"sparse_dim", "strided"});
 }
 
 TEST_P(Sparse, HybridTensors) {
@@ -116,19 +120,22 @@ TEST_P(Sparse, SizesMustAgree) {
   const Tensor t = twice.make();
   expect_words(text_of<ValueError>([&] { (void)t.add(t.t()); }), {"add", "[3, 4]", "[4, 3]"});
   const Tensor row = sparse_coo_tensor({1, 4}, t.options());
-  expect_words(text_of<ValueError>([&] { (void)t.add(row); }), {"add", "same size", "not broadcast"});
+  expect_words(text_of<ValueError>([&] { (void)t.add(row); }),
+               {"add", "same size", "not broadcast"});
   expect_words(text_of<ValueError>([&] { (void)t.mul(row); }), {"mul", "same size"});
   expect_words(text_of<Error>([&] { (void)t.mm(t); }), {"mm"});
 }
 
 TEST_P(Sparse, UnsupportedOperatorsAreNamed) {
   const Tensor t = twice.make();
-  expect_words(text_of<NotImplementedError>([&] { (void)t.exp(); }), {"exp", "sparse_coo", "to_dense()"});
+  expect_words(text_of<NotImplementedError>([&] { (void)t.exp(); }),
+               {"exp", "sparse_coo", "to_dense()"});
   expect_words(text_of<NotImplementedError>([&] { (void)t.cumsum(0); }), {"cumsum", "sparse_coo"});
 }
 
 TEST_P(Sparse, Products) {
-  const Tensor t = twice.make(), d = twice.dense(), b = arange(0, 8, TensorOptions(kDouble)).reshape({4, 2});
+  const Tensor t = twice.make(), d = twice.dense(),
+               b = arange(0, 8, TensorOptions(kDouble)).reshape({4, 2});
   expect_equal(t.mm(b.to(device)), d.mm(b));
   expect_equal(b.t().to(device).mm(t.t()), b.t().mm(d.t()));
   expect_equal(t.mv(b.select(1, 1).to(device)), d.mv(b.select(1, 1)));
@@ -154,7 +161,8 @@ TEST_P(Sparse, ToDeviceAndBack) {
 }
 
 TEST(SparseText, Prints) {
-  const Tensor t = sparse_coo_tensor(ints({0, 1, 2, 0}, {2, 2}), tensor({3., 4.}, TensorOptions(kFloat)), {2, 3});
+  const Tensor t = sparse_coo_tensor(ints({0, 1, 2, 0}, {2, 2}),
+                                     tensor({3., 4.}, TensorOptions(kFloat)), {2, 3});
   std::ostringstream out;
   out << t.coalesce();
   EXPECT_EQ(out.str(),
@@ -166,7 +174,8 @@ TEST(SparseText, Prints) {
 
 TEST(SparseText, Type) {
   EXPECT_EQ(sparse_coo_tensor({2, 2}, TensorOptions(kDouble)).type(), "tenon.sparse.DoubleTensor");
-  EXPECT_EQ(sparse_coo_tensor({2, 2}, TensorOptions(kFloat)).to(Device("ref")).type(), "tenon.ref.sparse.FloatTensor");
+  EXPECT_EQ(sparse_coo_tensor({2, 2}, TensorOptions(kFloat)).to(Device("ref")).type(),
+            "tenon.ref.sparse.FloatTensor");
 }
 
 std::string library_of(const char* name) {
@@ -182,7 +191,10 @@ TEST(SparsePlugin, UnloadsAndLoads) {
   t.reset();
   const std::string library = library_of("sparse");
   plugins::unload("sparse");
-  expect_words(text_of<Error>([] { (void)sparse_coo_tensor({2, 2}, TensorOptions(kDouble)); }), {"sparse"});
+  expect_words(text_of<Error>([] {
+                 (void)sparse_coo_tensor({2, 2}, TensorOptions(kDouble));
+               }),
+               {"sparse"});
   plugins::load(library);
   EXPECT_EQ(sparse_coo_tensor({2, 2}, TensorOptions(kDouble))._nnz(), 0);
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Files with sparse tensors: alone, in modules and in archives; damaged ones, and ones whose plugin is not loaded.
+// Files with sparse tensors: alone, in modules and in archives; damaged ones, and ones whose plugin
+// is not loaded.
 #include <random>
 #include <sstream>
 
@@ -32,7 +33,8 @@ Tensor loaded(const std::string& bytes) {
   return t;
 }
 
-// The one occurrence of `from` becomes `to`, of the same length, and the checksum is taken away: a forged file.
+// The one occurrence of `from` becomes `to`, of the same length, and the checksum is taken away: a
+// forged file.
 std::string forged(std::string bytes, const std::string& from, const std::string& to) {
   EXPECT_EQ(from.size(), to.size());
   const auto replace = [&](const std::string& a, const std::string& b) {
@@ -85,14 +87,17 @@ TEST_P(SparseFiles, IntoAnExistingTensor) {
   load(t, bytes.data(), bytes.size());
   EXPECT_EQ(t.device().type(), device.type());
   expect_equal(t, twice.dense());
-  Tensor strided = zeros({3, 4}, TensorOptions(kDouble)), other = sparse_coo_tensor({4, 4}, TensorOptions(kDouble));
+  Tensor strided = zeros({3, 4}, TensorOptions(kDouble)),
+         other = sparse_coo_tensor({4, 4}, TensorOptions(kDouble));
   expect_words(text_of<ValueError>([&] { load(strided, bytes.data(), bytes.size()); }),
                {"layout sparse_coo in the file", "strided"});
-  expect_words(text_of<ValueError>([&] { load(other, bytes.data(), bytes.size()); }), {"sizes", "[3, 4]"});
+  expect_words(text_of<ValueError>([&] { load(other, bytes.data(), bytes.size()); }),
+               {"sizes", "[3, 4]"});
 }
 
 TEST(SparseFile, EveryDtype) {
-  for (ScalarType d : {kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kHalf, kBFloat16, kFloat, kDouble}) {
+  for (ScalarType d :
+       {kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kHalf, kBFloat16, kFloat, kDouble}) {
     const Tensor t = sparse_coo_tensor(ints({0, 2}, {1, 2}), ones({2}, TensorOptions(d)), {3});
     const Tensor back = loaded(file_of(t));
     EXPECT_EQ(back.scalar_type(), d);
@@ -101,7 +106,8 @@ TEST(SparseFile, EveryDtype) {
 }
 
 TEST(SparseFile, WithoutElements) {
-  const Tensor back = loaded(file_of(sparse_coo_tensor({0, 5, int64_t{1} << 40}, TensorOptions(kFloat))));
+  const Tensor back =
+      loaded(file_of(sparse_coo_tensor({0, 5, int64_t{1} << 40}, TensorOptions(kFloat))));
   EXPECT_EQ(back.sizes(), IntArrayRef({0, 5, int64_t{1} << 40}));
   EXPECT_EQ(back._nnz(), 0);
   EXPECT_TRUE(back.is_coalesced());
@@ -168,12 +174,16 @@ TEST(SparseFile, RefusesWhatDoesNotFit) {
       << "a larger shape is valid";
   expect_words(refusal(forged(good, "\\\"shape\\\":[3,4]", "\\\"shape\\\":[3,3]")),
                {"load:", "'0'", "size is inconsistent with indices", "dim 1"});
-  expect_words(refusal(forged(good, "\\\"shape\\\":[3,4]", "\\\"shape\\\":[334]")), {"number of dimensions"});
-  expect_words(refusal(forged(good, "\\\"indices\\\":\\\"0.indices\\\"", "\\\"indices\\\":\\\"0.indiceX\\\"")),
+  expect_words(refusal(forged(good, "\\\"shape\\\":[3,4]", "\\\"shape\\\":[334]")),
+               {"number of dimensions"});
+  expect_words(refusal(forged(good, "\\\"indices\\\":\\\"0.indices\\\"",
+                              "\\\"indices\\\":\\\"0.indiceX\\\"")),
                {"component 'indices'", "not in the file"});
-  expect_words(refusal(forged(good, "\\\"values\\\":\\\"0.values\\\"", "\\\"valves\\\":\\\"0.values\\\"")),
-               {"lacks the component 'values'"});
-  expect_words(refusal(forged(good, "\\\"layout\\\":\\\"sparse_coo\\\"", "\\\"layout\\\":\\\"sparse_cow\\\"")),
+  expect_words(
+      refusal(forged(good, "\\\"values\\\":\\\"0.values\\\"", "\\\"valves\\\":\\\"0.values\\\"")),
+      {"lacks the component 'values'"});
+  expect_words(refusal(forged(good, "\\\"layout\\\":\\\"sparse_coo\\\"",
+                              "\\\"layout\\\":\\\"sparse_cow\\\"")),
                {"layout 'sparse_cow'", "no open plugin", "looked for"});
   const std::string coalesced = file_of(test::Twice{Device(kCPU)}.make().coalesce());
   expect_words(refusal(forged(coalesced, "coalesced", "sorted_up")), {"no flag 'sorted_up'"});
@@ -202,7 +212,8 @@ TEST(SparseFile, SurvivesDamage) {
   int refused = 0, made = 0;
   for (int i = 0; i < 3000; ++i) {
     std::string bytes = good;
-    for (uint64_t k = random() % 3 + 1; k > 0; --k) bytes[random() % bytes.size()] = static_cast<char>(random());
+    for (uint64_t k = random() % 3 + 1; k > 0; --k)
+      bytes[random() % bytes.size()] = static_cast<char>(random());
     if (random() % 8 == 0) bytes.resize(random() % bytes.size());
     try {
       const Tensor t = loaded(bytes);

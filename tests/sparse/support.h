@@ -21,13 +21,16 @@ struct Twice {
   const Tensor indices = ints({2, 1, 0, 1, 0, 2, 3, 2}, {2, 4}).to(device);
   const Tensor values = arange(1, 5, TensorOptions(kDouble)).to(device);
   Tensor make() const { return sparse_coo_tensor(indices, values, {3, 4}); }
-  Tensor dense() const { return tensor({0., 0., 0., 3., 0., 0., 6., 0., 1., 0., 0., 0.}).to(kDouble).reshape({3, 4}); }
+  Tensor dense() const {
+    return tensor({0., 0., 0., 3., 0., 0., 6., 0., 1., 0., 0., 0.}).to(kDouble).reshape({3, 4});
+  }
 };
 
 // [3, 2, 2]: two rows of 2 x 2 in one sparse dimension, the last first.
 inline Tensor hybrid(Device device) {
   return sparse_coo_tensor(ints({2, 0}, {1, 2}).to(device),
-                           arange(1, 9, TensorOptions(kDouble)).reshape({2, 2, 2}).to(device), {3, 2, 2});
+                           arange(1, 9, TensorOptions(kDouble)).reshape({2, 2, 2}).to(device),
+                           {3, 2, 2});
 }
 
 inline void expect_equal(const Tensor& got, const Tensor& expected) {
@@ -38,7 +41,8 @@ inline void expect_equal(const Tensor& got, const Tensor& expected) {
 
 inline constexpr int64_t kMany = 70000;  // more than a block of anything
 
-inline constexpr ScalarType kAll[] = {kBool, kByte, kChar, kShort, kInt, kLong, kHalf, kBFloat16, kFloat, kDouble};
+inline constexpr ScalarType kAll[] = {kBool, kByte, kChar,     kShort, kInt,
+                                      kLong, kHalf, kBFloat16, kFloat, kDouble};
 
 // Columns at random below `sizes`, each several times if there are few elements.
 inline Tensor columns(int64_t n, IntArrayRef sizes) {
@@ -56,8 +60,8 @@ inline Tensor whole(IntArrayRef sizes, ScalarType dtype) {
 inline Tensor random_sparse(int64_t n, IntArrayRef sizes, int64_t sparse, ScalarType dtype) {
   std::vector<int64_t> of_values{n};
   of_values.insert(of_values.end(), sizes.begin() + sparse, sizes.end());
-  return sparse_coo_tensor(columns(n, sizes.slice(0, static_cast<std::size_t>(sparse))), whole(of_values, dtype),
-                           sizes);
+  return sparse_coo_tensor(columns(n, sizes.slice(0, static_cast<std::size_t>(sparse))),
+                           whole(of_values, dtype), sizes);
 }
 
 // Row-major linear indices of elements.
@@ -80,7 +84,8 @@ inline void expect_same_parts(const Tensor& got, const Tensor& expected, const s
   expect_same(got._values(), expected._values(), what + ", values");
 }
 
-// How far f raises the peak of the host's memory: nothing that large may have been made before in this process.
+// How far f raises the peak of the host's memory: nothing that large may have been made before in
+// this process.
 template <class F>
 uint64_t more_at_peak(F&& f) {
   const uint64_t before = core::memory_stats(0, 0).allocated_peak;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Tables with sparse gradients: look-ups, bags, and optimizers whose steps touch the rows that the gradient has.
+// Tables with sparse gradients: look-ups, bags, and optimizers whose steps touch the rows that the
+// gradient has.
 #include <cmath>
 #include <sstream>
 
@@ -20,7 +21,9 @@ using test::ints;
 using test::text_of;
 
 const Tensor kInput = ints({1, 3, 3, 0, 5, 1}, {2, 3});
-Tensor table() { return (arange(12, TensorOptions(kDouble)).reshape({6, 2}) / 5 - 1).requires_grad_(); }
+Tensor table() {
+  return (arange(12, TensorOptions(kDouble)).reshape({6, 2}) / 5 - 1).requires_grad_();
+}
 
 using Lookup = std::function<Tensor(const Tensor& weight, bool sparse)>;
 
@@ -40,12 +43,18 @@ void expect_same_gradient(const Lookup& f, int64_t nnz) {
 
 TEST(SparseTable, GradientsOfLookups) {
   for (ScalarType t : {kLong, kInt}) {
-    expect_same_gradient([&](const Tensor& w, bool s) { return embedding(w, kInput.to(t), -1, false, s); }, 6);
-    expect_same_gradient([&](const Tensor& w, bool s) { return embedding(w, kInput.to(t), 3, false, s); }, 4);
+    expect_same_gradient(
+        [&](const Tensor& w, bool s) { return embedding(w, kInput.to(t), -1, false, s); }, 6);
+    expect_same_gradient(
+        [&](const Tensor& w, bool s) { return embedding(w, kInput.to(t), 3, false, s); }, 4);
   }
-  expect_same_gradient([](const Tensor& w, bool s) { return embedding(w, kInput.slice(1, 0, 0), -1, false, s); }, 0);
   expect_same_gradient(
-      [](const Tensor& w, bool s) { return F::embedding(kInput, w, F::EmbeddingFuncOptions().sparse(s)); }, 6);
+      [](const Tensor& w, bool s) { return embedding(w, kInput.slice(1, 0, 0), -1, false, s); }, 0);
+  expect_same_gradient(
+      [](const Tensor& w, bool s) {
+        return F::embedding(kInput, w, F::EmbeddingFuncOptions().sparse(s));
+      },
+      6);
   expect_words(text_of<ValueError>([] {
                  const Tensor w = table();
                  embedding(w, kInput, -1, true, true).sum().backward();
@@ -54,10 +63,12 @@ TEST(SparseTable, GradientsOfLookups) {
 }
 
 TEST(SparseTable, GradientsOfBags) {
-  for (const nn::EmbeddingBagMode mode : {nn::EmbeddingBagMode(kSum), nn::EmbeddingBagMode(kMean)}) {
+  for (const nn::EmbeddingBagMode mode :
+       {nn::EmbeddingBagMode(kSum), nn::EmbeddingBagMode(kMean)}) {
     const auto f = [&](std::optional<int64_t> padding) {
       return [=](const Tensor& w, bool s) {
-        return F::embedding_bag(kInput, w, F::EmbeddingBagFuncOptions().mode(mode).sparse(s).padding_idx(padding));
+        return F::embedding_bag(
+            kInput, w, F::EmbeddingBagFuncOptions().mode(mode).sparse(s).padding_idx(padding));
       };
     };
     expect_same_gradient(f(std::nullopt), 6);
@@ -66,8 +77,9 @@ TEST(SparseTable, GradientsOfBags) {
   const Tensor factors = (arange(6, TensorOptions(kDouble)).reshape({2, 3}) - 2);
   expect_same_gradient(
       [&](const Tensor& w, bool s) {
-        return F::embedding_bag(kInput, w,
-                                F::EmbeddingBagFuncOptions().mode(kSum).sparse(s).per_sample_weights(factors));
+        return F::embedding_bag(
+            kInput, w,
+            F::EmbeddingBagFuncOptions().mode(kSum).sparse(s).per_sample_weights(factors));
       },
       6);
 }
@@ -114,9 +126,9 @@ Tensor trained(Optimizer&& make, bool sparse, int steps = 5) {
 }
 
 TEST(SparseStep, OfSGDIsThatOfTheStridedGradient) {
-  for (const optim::SGDOptions& o :
-       {optim::SGDOptions(0.05), optim::SGDOptions(0.05).momentum(0.9),
-        optim::SGDOptions(0.05).momentum(0.5).dampening(0.3), optim::SGDOptions(0.05).momentum(0.9).nesterov(true)}) {
+  for (const optim::SGDOptions& o : {optim::SGDOptions(0.05), optim::SGDOptions(0.05).momentum(0.9),
+                                     optim::SGDOptions(0.05).momentum(0.5).dampening(0.3),
+                                     optim::SGDOptions(0.05).momentum(0.9).nesterov(true)}) {
     const auto make = [&](const Tensor& w) { return optim::SGD({w}, o); };
     EXPECT_TRUE(trained(make, true).allclose(trained(make, false))) << o.momentum();
   }
@@ -134,16 +146,20 @@ TEST(SparseStep, OfAdagradIsThatOfTheStridedGradient) {
 // After five steps; what libtorch 2.15 makes of them.
 TEST(SparseStep, AgreesWithLibtorch) {
   const auto expect = [](const Tensor& got, const std::vector<double>& known) {
-    EXPECT_TRUE(got.reshape({-1}).allclose(tensor(known, TensorOptions(kDouble)), 1e-8, 1e-9)) << got;
+    EXPECT_TRUE(got.reshape({-1}).allclose(tensor(known, TensorOptions(kDouble)), 1e-8, 1e-9))
+        << got;
   };
   expect(trained([](const Tensor& w) { return optim::SGD({w}, 0.05); }, true),
          {0, 0, -0.096, -0.064, -0.08, 0, 0.0224, 0.0448, 0.6, 0.8, 0.378, 0.4536});
-  expect(trained([](const Tensor& w) { return optim::SGD({w}, optim::SGDOptions(0.05).momentum(0.9)); }, true),
-         {0.34425, 0.2754, 0.309108, 0.206072, -0.01664, 0, -0.147304, -0.294608, 0.6, 0.8, -0.4374, -0.52488});
+  expect(trained(
+             [](const Tensor& w) { return optim::SGD({w}, optim::SGDOptions(0.05).momentum(0.9)); },
+             true),
+         {0.34425, 0.2754, 0.309108, 0.206072, -0.01664, 0, -0.147304, -0.294608, 0.6, 0.8, -0.4374,
+          -0.52488});
   const auto adagrad = optim::AdagradOptions(0.1).lr_decay(0.1).initial_accumulator_value(0.2);
   expect(trained([&](const Tensor& w) { return optim::Adagrad({w}, adagrad); }, true),
-         {-0.7046231994, -0.507839392, -0.4280975013, -0.2309049522, -0.06377000229, 0, 0.01214947678, 0.1772190354,
-          0.6, 0.8, 0.7666605366, 0.9652147101});
+         {-0.7046231994, -0.507839392, -0.4280975013, -0.2309049522, -0.06377000229, 0,
+          0.01214947678, 0.1772190354, 0.6, 0.8, 0.7666605366, 0.9652147101});
 }
 
 // Where every row has a gradient in every step it is Adam.
@@ -176,10 +192,11 @@ TEST(SparseStep, OfSparseAdamLeavesOtherRows) {
   step(2, 3);
   EXPECT_TRUE(w.detach().select(0, 2).allclose(start.select(0, 2) - 0.1));
   step(4, 1);
-  EXPECT_TRUE(w.detach().select(0, 2).allclose(start.select(0, 2) - 0.1)) << "its mean does not move it";
+  EXPECT_TRUE(w.detach().select(0, 2).allclose(start.select(0, 2) - 0.1))
+      << "its mean does not move it";
   const double mean = 0.9 * 0.3 + 0.1 * -2, square = 0.999 * 0.009 + 0.001 * 4;
-  const double by =
-      0.1 * std::sqrt(1 - std::pow(0.999, 3)) / (1 - std::pow(0.9, 3)) * mean / (std::sqrt(square) + 1e-8);
+  const double by = 0.1 * std::sqrt(1 - std::pow(0.999, 3)) / (1 - std::pow(0.9, 3)) * mean /
+                    (std::sqrt(square) + 1e-8);
   step(2, -2);
   EXPECT_TRUE(w.detach().select(0, 2).allclose(start.select(0, 2) - 0.1 - by));
   for (int64_t i : {0, 1, 3, 5}) EXPECT_TRUE(w.detach().select(0, i).equal(start.select(0, i)));
@@ -193,13 +210,15 @@ TEST(SparseStep, Refusals) {
   };
   const Tensor w = with_gradient(true);
   const auto refused = [&](optim::Optimizer&& o) { return text_of<ValueError>([&] { o.step(); }); };
-  expect_words(refused(optim::SGD({w}, optim::SGDOptions(0.1).weight_decay(0.1))), {"SGD", "weight_decay", "6, 2"});
+  expect_words(refused(optim::SGD({w}, optim::SGDOptions(0.1).weight_decay(0.1))),
+               {"SGD", "weight_decay", "6, 2"});
   expect_words(refused(optim::Adagrad({w}, optim::AdagradOptions(0.1).weight_decay(0.1))),
                {"Adagrad", "weight_decay", "sparse gradients"});
   expect_words(refused(optim::Adam({w})), {"sparse gradients", "SparseAdam"});
   expect_words(refused(optim::AdamW({w})), {"sparse gradients", "SparseAdam"});
   expect_words(refused(optim::RMSprop({w})), {"sparse gradients", "SparseAdam"});
-  expect_words(refused(optim::SparseAdam({with_gradient(false)})), {"SparseAdam", "strided gradients", "use Adam"});
+  expect_words(refused(optim::SparseAdam({with_gradient(false)})),
+               {"SparseAdam", "strided gradients", "use Adam"});
   expect_words(text_of<ValueError>([&] { optim::SparseAdam({w}, 0.); }), {"invalid lr: 0"});
   expect_words(text_of<ValueError>([&] {
                  optim::SparseAdam({w}, optim::SparseAdamOptions().betas({1, 0.9}));
@@ -209,7 +228,9 @@ TEST(SparseStep, Refusals) {
 
 // A sparse parameter takes steps of its own layout.
 TEST(SparseStep, OfSGDMovesSparseParameters) {
-  const Tensor p = sparse_coo_tensor(ints({0, 1, 1, 2}, {2, 2}), tensor({1., -2.}).to(kDouble), {2, 3}).coalesce();
+  const Tensor p =
+      sparse_coo_tensor(ints({0, 1, 1, 2}, {2, 2}), tensor({1., -2.}).to(kDouble), {2, 3})
+          .coalesce();
   p.requires_grad_();
   optim::SGD sgd({p}, optim::SGDOptions(0.25).momentum(0.5));
   for (int i = 0; i < 2; ++i) {
@@ -231,7 +252,8 @@ TEST(SparseStep, OnADevice) {
     auto optimizer = make(w);
     for (int i = 0; i < 3; ++i) {
       optimizer.zero_grad();
-      const Tensor bags = F::embedding_bag(kInput.to(device), w, F::EmbeddingBagFuncOptions().mode(kSum).sparse(true));
+      const Tensor bags = F::embedding_bag(kInput.to(device), w,
+                                           F::EmbeddingBagFuncOptions().mode(kSum).sparse(true));
       const Tensor rows = embedding(w, ints({i, 4}, {2}).to(device), 4, false, true);
       ((bags * bags).sum() + (rows * rows).sum()).backward();
       EXPECT_EQ(w.grad().layout(), kSparse);
@@ -240,8 +262,11 @@ TEST(SparseStep, OnADevice) {
     }
     return w.detach().cpu();
   };
-  const auto expect_same = [&](auto make) { EXPECT_TRUE(run(there, make).allclose(run(kCPU, make))); };
-  expect_same([](const Tensor& w) { return optim::SGD({w}, optim::SGDOptions(0.05).momentum(0.9)); });
+  const auto expect_same = [&](auto make) {
+    EXPECT_TRUE(run(there, make).allclose(run(kCPU, make)));
+  };
+  expect_same(
+      [](const Tensor& w) { return optim::SGD({w}, optim::SGDOptions(0.05).momentum(0.9)); });
   expect_same([](const Tensor& w) { return optim::Adagrad({w}, 0.1); });
   expect_same([](const Tensor& w) { return optim::SparseAdam({w}, 0.1); });
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Other properties of a tensor: type strings, options, sizes that change, shared memory, strided copies, threads.
+// Other properties of a tensor: type strings, options, sizes that change, shared memory, strided
+// copies, threads.
 #include <atomic>
 #include <cmath>
 #include <thread>
@@ -49,19 +50,22 @@ TEST_P(SparseTensor, TypeStringsParseBack) {
 }
 
 TEST(SparseTypes, UnknownStrings) {
-  for (const char* s :
-       {"", "tenon", "tenon.Tensor", "tenon.FooTensor", "FloatTensor", "tenon.Float", "torch.FloatTensor",
-        "tenon.sparse.FooTensor", "tenon..FloatTensor", "tenon.cpu.x.sparse.FloatTensor"}) {
+  for (const char* s : {"", "tenon", "tenon.Tensor", "tenon.FooTensor", "FloatTensor",
+                        "tenon.Float", "torch.FloatTensor", "tenon.sparse.FooTensor",
+                        "tenon..FloatTensor", "tenon.cpu.x.sparse.FloatTensor"}) {
     expect_words(text_of<ValueError>([&] { (void)options_from_type(s); }), {"invalid type", s});
   }
-  expect_words(text_of<Error>([] { (void)options_from_type("tenon.abacus.FloatTensor"); }), {"abacus"});
+  expect_words(text_of<Error>([] { (void)options_from_type("tenon.abacus.FloatTensor"); }),
+               {"abacus"});
 }
 
 TEST_P(SparseTensor, Factories) {
   const TensorOptions o = TensorOptions(kDouble).device(device).layout(kSparse);
-  for (const Tensor& t : {empty({3, 4}, o), zeros({3, 4}, o), zeros_like(twice.make()), empty_like(twice.make()),
-                          zeros_like(twice.values.reshape({2, 2}), TensorOptions(kSparse)), twice.make().new_zeros({3}),
-                          sparse_coo_tensor({3, 4}, TensorOptions(kDouble).device(device))}) {
+  for (const Tensor& t :
+       {empty({3, 4}, o), zeros({3, 4}, o), zeros_like(twice.make()), empty_like(twice.make()),
+        zeros_like(twice.values.reshape({2, 2}), TensorOptions(kSparse)),
+        twice.make().new_zeros({3}),
+        sparse_coo_tensor({3, 4}, TensorOptions(kDouble).device(device))}) {
     EXPECT_EQ(t.layout(), kSparse);
     EXPECT_EQ(t.device().type(), device.type());
     EXPECT_EQ(t.scalar_type(), kDouble);
@@ -74,7 +78,8 @@ TEST_P(SparseTensor, Factories) {
   EXPECT_TRUE(strided.cpu().equal(zeros({3, 4}, TensorOptions(kDouble))));
   EXPECT_TRUE(zeros({2}, o.requires_grad(true)).requires_grad());
   expect_words(text_of<NotImplementedError>([&] { (void)ones({2}, o); }), {"fill", "sparse_coo"});
-  expect_words(text_of<NotImplementedError>([&] { (void)arange(3, o); }), {"arange", "strided", "sparse_coo"});
+  expect_words(text_of<NotImplementedError>([&] { (void)arange(3, o); }),
+               {"arange", "strided", "sparse_coo"});
   expect_words(text_of<ValueError>([&] { (void)zeros({2, -1}, o); }), {"empty", "-1"});
 }
 
@@ -85,16 +90,19 @@ TEST_P(SparseTensor, Options) {
   EXPECT_TRUE(t.requires_grad());
   EXPECT_TRUE(t.is_leaf());
   EXPECT_TRUE(t.options().is_sparse());
-  const Tensor there = sparse_coo_tensor(twice.indices.cpu(), twice.values.cpu(), {3, 4}, TensorOptions(device));
+  const Tensor there =
+      sparse_coo_tensor(twice.indices.cpu(), twice.values.cpu(), {3, 4}, TensorOptions(device));
   EXPECT_EQ(there.device().type(), device.type());
   expect_equal(there, twice.dense());
-  EXPECT_TRUE(sparse_coo_tensor(ints({0, 1}, {1, 2}).to(device), ones({2}).to(device), {2}, TensorOptions(), true)
+  EXPECT_TRUE(sparse_coo_tensor(ints({0, 1}, {1, 2}).to(device), ones({2}).to(device), {2},
+                                TensorOptions(), true)
                   .is_coalesced());
 }
 
 TEST_P(SparseTensor, Moves) {
   const Tensor t = twice.make(), c = t.coalesce();
-  const Tensor host = t.to(kCPU, true), there = host.to(device, true), copied = t.to(device, false, true);
+  const Tensor host = t.to(kCPU, true), there = host.to(device, true),
+               copied = t.to(device, false, true);
   EXPECT_TRUE(host._indices().is_cpu() && host._values().is_cpu());
   EXPECT_EQ(there._values().device().type(), device.type());
   EXPECT_TRUE(t.to(device).is_same(t));
@@ -111,7 +119,8 @@ TEST_P(SparseTensor, SharesTheMemoryOfItsComponents) {
   const Tensor t = twice.make();
   t._values().mul_(2);
   expect_equal(t, twice.dense() * 2);
-  EXPECT_TRUE(twice.values.cpu().equal(tensor({2., 4., 6., 8.}, TensorOptions(kDouble)))) << "given, not copied";
+  EXPECT_TRUE(twice.values.cpu().equal(tensor({2., 4., 6., 8.}, TensorOptions(kDouble))))
+      << "given, not copied";
   const Tensor c = t.coalesce();
   c.values().fill_(1);
   expect_equal(c, (twice.dense() != 0).to(kDouble));
@@ -165,7 +174,8 @@ TEST_P(SparseTensor, Resizes) {
   EXPECT_EQ(t.sizes(), IntArrayRef({3, 4}));
   t.copy_(twice.make());
   expect_equal(t, twice.dense());
-  expect_words(text_of<TypeError>([&] { twice.dense().sparse_resize_({2}, 1, 0); }), {"sparse_resize", "strided"});
+  expect_words(text_of<TypeError>([&] { twice.dense().sparse_resize_({2}, 1, 0); }),
+               {"sparse_resize", "strided"});
 }
 
 TEST_P(SparseTensor, ReducesByDimension) {
@@ -175,7 +185,8 @@ TEST_P(SparseTensor, ReducesByDimension) {
       for (int64_t dim = -1; dim < t.dim(); ++dim) {
         expect_equal(t.sum(dim, keep), d.sum(dim, keep));
         for (double p : {1., 2., 3.}) {
-          EXPECT_TRUE(t.norm(p, {dim}, keep).cpu().allclose(d.norm(p, {dim}, keep))) << p << " along " << dim;
+          EXPECT_TRUE(t.norm(p, {dim}, keep).cpu().allclose(d.norm(p, {dim}, keep)))
+              << p << " along " << dim;
         }
       }
       expect_equal(t.sum({0, -1}, keep), d.sum({0, -1}, keep));
@@ -183,7 +194,8 @@ TEST_P(SparseTensor, ReducesByDimension) {
     EXPECT_EQ(t.sum(0).layout(), t.sparse_dim() == 1 ? kStrided : kSparse);
     EXPECT_EQ(t.sum({0}, false, kFloat).scalar_type(), kFloat);
   }
-  expect_words(text_of<NotImplementedError>([&] { (void)twice.make().norm(HUGE_VAL, {0}); }), {"norm", "declined"});
+  expect_words(text_of<NotImplementedError>([&] { (void)twice.make().norm(HUGE_VAL, {0}); }),
+               {"norm", "declined"});
 }
 
 TEST_P(SparseTensor, StacksAndSelects) {
@@ -195,7 +207,8 @@ TEST_P(SparseTensor, StacksAndSelects) {
   expect_equal(t.transpose(0, 1).select(0, 2), d.select(1, 2));
   expect_equal(t.softmax(1).sum(1).to_dense(), (d.sum(1) != 0).to(kDouble));
   expect_words(text_of<IndexError>([&] { (void)t.select(0, 3); }), {"select", "3"});
-  expect_words(text_of<IndexError>([&] { (void)t.index_select(1, ints({4}, {1}).to(device)); }), {"index_select", "4"});
+  expect_words(text_of<IndexError>([&] { (void)t.index_select(1, ints({4}, {1}).to(device)); }),
+               {"index_select", "4"});
   expect_words(text_of<Error>([&] { (void)t.narrow(1, 3, 2); }), {"narrow"});
   expect_words(text_of<ValueError>([&] { (void)cat({t, hybrid(device)}, 0); }), {"cat"});
   expect_words(text_of<ValueError>([&] { (void)t.pow(0); }), {"pow", "zero", "non-zero"});
@@ -204,13 +217,16 @@ TEST_P(SparseTensor, StacksAndSelects) {
 // Comparisons need an explicit choice: strided copies, or components.
 TEST_P(SparseTensor, ComparisonsAreNotSupported) {
   const Tensor t = twice.make();
-  expect_words(text_of<NotImplementedError>([&] { (void)t.equal(t); }), {"eq", "sparse_coo", "to_dense()"});
-  expect_words(text_of<NotImplementedError>([&] { (void)t.allclose(t); }), {"sparse_coo", "to_dense()"});
+  expect_words(text_of<NotImplementedError>([&] { (void)t.equal(t); }),
+               {"eq", "sparse_coo", "to_dense()"});
+  expect_words(text_of<NotImplementedError>([&] { (void)t.allclose(t); }),
+               {"sparse_coo", "to_dense()"});
 }
 
 TEST_P(SparseTensor, StridedCopiesAreUsedIfAllowed) {
   const Tensor t = twice.make(), d = twice.dense();
-  expect_words(text_of<NotImplementedError>([&] { (void)t.exp(); }), {"exp", "96 bytes", "TENON_DENSIFY=allow"});
+  expect_words(text_of<NotImplementedError>([&] { (void)t.exp(); }),
+               {"exp", "96 bytes", "TENON_DENSIFY=allow"});
   core::reset_fallback_counts();
   core::set_densify(core::Densify::Allow);
   expect_equal(t.exp(), d.exp());
@@ -221,7 +237,8 @@ TEST_P(SparseTensor, StridedCopiesAreUsedIfAllowed) {
   EXPECT_EQ(written.layout(), kSparse) << "what was sparse stays so";
   expect_equal(written, d.clamp(0, 4));
   uint64_t bytes = 0;
-  for (const auto& c : core::fallback_counts()) bytes += c.by == core::ServedBy::Densified ? c.bytes : 0;
+  for (const auto& c : core::fallback_counts())
+    bytes += c.by == core::ServedBy::Densified ? c.bytes : 0;
   EXPECT_GE(bytes, 4 * d.nbytes());
   core::set_densify(core::Densify::Forbid);
   expect_words(text_of<NotImplementedError>([&] { (void)t.exp(); }), {"exp"});
@@ -251,14 +268,16 @@ TEST(SparseTensor, PrintsDeviceAndRequiresGrad) {
             "       values=tensor([], dtype=float64),\n"
             "       size=(2, 0), nnz=0, coalesced=True, layout=sparse_coo, requires_grad=True)");
   out.str("");
-  out << sparse_coo_tensor(ints({1}, {1, 1}), tensor({2.}, TensorOptions(kFloat)), {3}).to(Device("ref"));
+  out << sparse_coo_tensor(ints({1}, {1, 1}), tensor({2.}, TensorOptions(kFloat)), {3})
+             .to(Device("ref"));
   EXPECT_EQ(out.str(),
             "tensor(indices=tensor([[1]], device='ref:0'),\n"
             "       values=tensor([2.], device='ref:0'),\n"
             "       size=(3,), nnz=1, layout=sparse_coo)");
   out.str("");
   out << sparse_coo_tensor(arange(5000).reshape({1, 5000}), ones({5000}), {5000});
-  EXPECT_NE(out.str().find("1., 1., 1.,  ..., "), std::string::npos) << "long parts are shortened: " << out.str();
+  EXPECT_NE(out.str().find("1., 1., 1.,  ..., "), std::string::npos)
+      << "long parts are shortened: " << out.str();
   EXPECT_LT(out.str().size(), 400u);
 }
 

@@ -23,7 +23,8 @@ std::string operator_name(const json& c) {
 }
 
 bool selects(std::string_view argument) {
-  return argument.substr(0, 5) == "index" || argument.substr(0, 7) == "indices" || argument == "mask";
+  return argument.substr(0, 5) == "index" || argument.substr(0, 7) == "indices" ||
+         argument == "mask";
 }
 
 Spec from_case(const core::Op& op, const std::shared_ptr<oracle::CaseFile>& file, const json& c) {
@@ -96,7 +97,8 @@ std::size_t count_largest(Spec& s) {
 bool same_arguments(const core::Op& a, const core::Op& b) {
   if (a.n_args != b.n_args || a.n_args == 0) return false;
   for (int i = 0; i < a.n_args; ++i) {
-    if (a.args[i].type != b.args[i].type || std::string_view(a.args[i].name) != b.args[i].name) return false;
+    if (a.args[i].type != b.args[i].type || std::string_view(a.args[i].name) != b.args[i].name)
+      return false;
     if (b.args[i].has_default && !a.args[i].has_default) return false;
   }
   return true;
@@ -119,7 +121,8 @@ std::string tensor_text(const json& ref, const oracle::CaseFile& file) {
     return core::join(out, "<", std::max<int64_t>(max, 0) + 1);
   }
   const auto within = [&](double low, double high) {
-    return std::all_of(v.real.begin(), v.real.end(), [=](double x) { return low <= x && x <= high; });
+    return std::all_of(v.real.begin(), v.real.end(),
+                       [=](double x) { return low <= x && x <= high; });
   };
   return v.real.empty() ? out : within(0, 1) ? out + "~" : within(0, 1e9) ? out + "+" : out;
 }
@@ -157,7 +160,8 @@ std::string text_of(const core::Op& op, const json& args, const oracle::CaseFile
 CaseLibrary::CaseLibrary(const std::string& folder) {
   std::error_code ignored;
   for (const auto& e : std::filesystem::directory_iterator(folder, ignored)) {
-    if (e.path().extension() == ".json") files_[e.path().stem().string()].push_back(e.path().string());
+    if (e.path().extension() == ".json")
+      files_[e.path().stem().string()].push_back(e.path().string());
   }
 }
 
@@ -169,9 +173,11 @@ std::vector<Spec> CaseLibrary::read(const core::Op& op, const core::Op& donor, b
   for (const std::string& path : it->second) {
     auto file = std::make_shared<oracle::CaseFile>(path);
     for (const json& c : file->cases()) {
-      if (!c.contains("schema") || c.contains("raises") != raises || operator_name(c) != donor.name) continue;
+      if (!c.contains("schema") || c.contains("raises") != raises || operator_name(c) != donor.name)
+        continue;
       if (!seen.insert(signature(c.at("args"), *file)).second) continue;
-      if (raises && too_many_dimensions(c.at("args"), *file)) continue;  // such a tensor cannot be created
+      if (raises && too_many_dimensions(c.at("args"), *file))
+        continue;  // such a tensor cannot be created
       Spec s = from_case(op, file, c);
       if (&op != &donor) s.valid = false;
       if (count_largest(s) <= kMaxElements) out.push_back(std::move(s));
@@ -190,9 +196,11 @@ std::vector<Spec> CaseLibrary::specs(const core::Op& op, std::size_t max_count) 
     }
   }
   // float64 first: its values mean something in every other dtype.
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Spec& a, const Spec& b) { return (a.main == kDouble) > (b.main == kDouble); });
-  if (out.size() > max_count) out.erase(out.begin() + static_cast<std::ptrdiff_t>(max_count), out.end());
+  std::stable_sort(out.begin(), out.end(), [](const Spec& a, const Spec& b) {
+    return (a.main == kDouble) > (b.main == kDouble);
+  });
+  if (out.size() > max_count)
+    out.erase(out.begin() + static_cast<std::ptrdiff_t>(max_count), out.end());
   return out;
 }
 
@@ -204,9 +212,11 @@ std::vector<std::string> CaseLibrary::texts(const core::Op& op) const {
     for (const std::string& path : it->second) {
       const oracle::CaseFile file(path);
       for (const json& c : file.cases()) {
-        if (!c.contains("schema") || c.contains("raises") || operator_name(c) != donor.name) continue;
+        if (!c.contains("schema") || c.contains("raises") || operator_name(c) != donor.name)
+          continue;
         std::string text = text_of(op, c.at("args"), file);
-        if (!text.empty() && std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
+        if (!text.empty() && std::find(out.begin(), out.end(), text) == out.end())
+          out.push_back(std::move(text));
       }
     }
   };
@@ -219,7 +229,8 @@ std::vector<std::string> CaseLibrary::texts(const core::Op& op) const {
     }
   }
   // Calls without integers first: their tensors take every dtype.
-  std::stable_partition(out.begin(), out.end(), [](const std::string& t) { return t.find('<') == std::string::npos; });
+  std::stable_partition(out.begin(), out.end(),
+                        [](const std::string& t) { return t.find('<') == std::string::npos; });
   return out;
 }
 

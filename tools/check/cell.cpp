@@ -22,29 +22,37 @@ Results call_again(const Cell& cell, const Spec& spec, int threads) {
 
 void run_again(const Cell& cell, const Spec& spec, const Results& first, Findings& out) {
   auto expected = bits(first);
-  out.judge(Property::Repeat, bits(call_again(cell, spec, 2)) == expected ? "" : "other bits in a second run");
-  out.judge(Property::Threads, bits(call_again(cell, spec, 1)) == expected ? "" : "other bits from one thread");
+  out.judge(Property::Repeat,
+            bits(call_again(cell, spec, 2)) == expected ? "" : "other bits in a second run");
+  out.judge(Property::Threads,
+            bits(call_again(cell, spec, 1)) == expected ? "" : "other bits from one thread");
   core::set_num_threads(2);
 }
 
 // The operator raised an Error.
-void judge_refusal(const Cell& cell, const Truth& truth, const Error& e, Place reference, Findings& out) {
-  bool must_work = cell.spec.valid && cell.dtype == cell.spec.main && cell.memory == Memory::Contiguous;
-  tn_status expected = truth.refusal.empty() ? refusal_in_layout(cell, truth, reference) : truth.refusal_code;
+void judge_refusal(const Cell& cell, const Truth& truth, const Error& e, Place reference,
+                   Findings& out) {
+  bool must_work =
+      cell.spec.valid && cell.dtype == cell.spec.main && cell.memory == Memory::Contiguous;
+  tn_status expected =
+      truth.refusal.empty() ? refusal_in_layout(cell, truth, reference) : truth.refusal_code;
   // The sample's own values may be refused where another set of values is not.
-  if (expected == TN_OK && e.code() == TN_ERROR_UNSUPPORTED) return out.failed(Property::Dtypes, e.what());
-  if (must_work || expected == TN_OK) return out.failed(Property::Errors, core::join("refused: ", e.what()));
+  if (expected == TN_OK && e.code() == TN_ERROR_UNSUPPORTED)
+    return out.failed(Property::Dtypes, e.what());
+  if (must_work || expected == TN_OK)
+    return out.failed(Property::Errors, core::join("refused: ", e.what()));
   bool same = e.code() == expected;
-  out.judge(
-      Property::Errors,
-      same ? "" : core::join("another class than the reference's error: ", e.what(), "; reference: ", truth.refusal));
+  out.judge(Property::Errors, same ? ""
+                                   : core::join("another class than the reference's error: ",
+                                                e.what(), "; reference: ", truth.refusal));
 }
 
 }  // namespace
 
 namespace {
 
-// What a device finds wrong with the data comes to light when it is waited for, and belongs to the call.
+// What a device finds wrong with the data comes to light when it is waited for, and belongs to the
+// call.
 Results call_and_wait(const Cell& cell, Built& inputs) {
   Results results = call_and_collect(cell.op, inputs);
   if (cell.place.slot != 0) core::synchronize(cell.place.slot, cell.place.index);
@@ -61,12 +69,14 @@ Results call_operator(const core::Op& op, const tn_value* in) {
 }
 
 bool mutates(const core::Op& op) {
-  return std::any_of(op.args, op.args + op.n_args, [](const core::ArgInfo& a) { return a.mutates; });
+  return std::any_of(op.args, op.args + op.n_args,
+                     [](const core::ArgInfo& a) { return a.mutates; });
 }
 
 bool addresses_storage(const core::Op& op) {
-  return std::any_of(op.args, op.args + op.n_args,
-                     [](const core::ArgInfo& a) { return std::string_view(a.name) == "storage_offset"; });
+  return std::any_of(op.args, op.args + op.n_args, [](const core::ArgInfo& a) {
+    return std::string_view(a.name) == "storage_offset";
+  });
 }
 
 tn_value unknown_dtype() {
@@ -88,7 +98,8 @@ Results call_and_collect(const core::Op& op, Built& inputs) {
 
 tn_value device_value(Place place) {
   tn_value v{TN_TAG_DEVICE, 0, {}};
-  v.u.device = {place.slot == 0 ? int32_t{TN_CPU} : core::device_entry(place.slot).abi_type, place.index};
+  v.u.device = {place.slot == 0 ? int32_t{TN_CPU} : core::device_entry(place.slot).abi_type,
+                place.index};
   return v;
 }
 
@@ -98,11 +109,13 @@ tn_value unknown_device() {
   return v;
 }
 
-std::string changed(const core::Op& op, const Built& inputs, const std::vector<std::vector<char>>& before) {
+std::string changed(const core::Op& op, const Built& inputs,
+                    const std::vector<std::vector<char>>& before) {
   auto after = inputs.bytes();
   for (std::size_t k = 0; k < after.size(); ++k) {
     const core::ArgInfo& a = op.args[inputs.position(k)];
-    if (!a.mutates && after[k] != before[k]) return core::join("argument '", a.name, "' was changed");
+    if (!a.mutates && after[k] != before[k])
+      return core::join("argument '", a.name, "' was changed");
   }
   return {};
 }

@@ -57,8 +57,10 @@ std::string other_geometry(const Results& a, const Results& b);
 bool mutates(const core::Op& op);
 // Its result depends on the memory layout of its argument.
 bool addresses_storage(const core::Op& op);
-// The name of an argument that `before` does not describe any more and that the operator does not write.
-std::string changed(const core::Op& op, const Built& inputs, const std::vector<std::vector<char>>& before);
+// The name of an argument that `before` does not describe any more and that the operator does not
+// write.
+std::string changed(const core::Op& op, const Built& inputs,
+                    const std::vector<std::vector<char>>& before);
 // Elements as bytes, row-major.
 std::vector<std::vector<char>> bits(const Results& results);
 bool same_values(const Values& a, const Values& b);

@@ -28,17 +28,20 @@ Watch& watch() {
   return w;
 }
 
-tn_status watched_alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream, void** handle) {
+tn_status watched_alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream,
+                        void** handle) {
   Watch& w = watch();
   if (!w.failing.load()) return w.own.alloc(context, index, bytes, stream, handle);
   ++w.failed;
   return TN_ERROR_MEMORY;
 }
 
-tn_status watched_copy(void* context, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device,
-                       const void* src, uint64_t src_offset, uint64_t bytes, tn_stream* stream) {
+tn_status watched_copy(void* context, tn_device dst_device, void* dst, uint64_t dst_offset,
+                       tn_device src_device, const void* src, uint64_t src_offset, uint64_t bytes,
+                       tn_stream* stream) {
   ++watch().copies;
-  return watch().own.copy(context, dst_device, dst, dst_offset, src_device, src, src_offset, bytes, stream);
+  return watch().own.copy(context, dst_device, dst, dst_offset, src_device, src, src_offset, bytes,
+                          stream);
 }
 
 // 0, 1, 2 ... as bytes, from `first` on.
@@ -53,12 +56,14 @@ core::Impl device_bytes(Place place, int64_t n) {
 }
 
 bool same_bytes(core::TensorImpl& a, core::TensorImpl& b) {
-  return a.numel == b.numel && std::memcmp(a.host_data(), b.host_data(), static_cast<std::size_t>(a.numel)) == 0;
+  return a.numel == b.numel &&
+         std::memcmp(a.host_data(), b.host_data(), static_cast<std::size_t>(a.numel)) == 0;
 }
 
 core::Impl byte_range(const core::Impl& t, int64_t begin, int64_t n) {
   const int64_t one = 1;
-  return core::TensorImpl::make(kUInt8, t->storage, t->byte_offset() + static_cast<uint64_t>(begin), 1, &n, &one);
+  return core::TensorImpl::make(kUInt8, t->storage, t->byte_offset() + static_cast<uint64_t>(begin),
+                                1, &n, &one);
 }
 
 // Blocks of many sizes keep what was written to them while others come and go.
@@ -75,7 +80,8 @@ std::string check_memory(Place place) {
   for (const auto& [host, remote] : kept) {
     core::Impl back = host_bytes(host->numel, 0);
     core::copy(*back, *remote);
-    if (!same_bytes(*back, *host)) return core::join("a block of ", host->numel, " bytes does not keep its bytes");
+    if (!same_bytes(*back, *host))
+      return core::join("a block of ", host->numel, " bytes does not keep its bytes");
   }
   kept.clear();
   core::cache_trim(place.slot, place.index);
@@ -93,14 +99,19 @@ std::string check_copies(Place place) {
     core::Impl remote_a = device_bytes(place, kSize), remote_b = device_bytes(place, kSize);
     core::copy(*remote_a, *a);
     core::copy(*remote_b, *b);
-    core::copy(*byte_range(remote_b, range.to, range.n), *byte_range(remote_a, range.from, range.n));
-    std::memcpy(b->host_data() + range.to, a->host_data() + range.from, static_cast<std::size_t>(range.n));
+    core::copy(*byte_range(remote_b, range.to, range.n),
+               *byte_range(remote_a, range.from, range.n));
+    std::memcpy(b->host_data() + range.to, a->host_data() + range.from,
+                static_cast<std::size_t>(range.n));
     core::Impl back = host_bytes(kSize, 0);
     core::copy(*back, *remote_b);
-    const std::string what = core::join(range.n, " bytes from offset ", range.from, " to ", range.to);
-    if (!same_bytes(*back, *b)) return core::join("on the device, ", what, ": other bytes arrive, or elsewhere");
+    const std::string what =
+        core::join(range.n, " bytes from offset ", range.from, " to ", range.to);
+    if (!same_bytes(*back, *b))
+      return core::join("on the device, ", what, ": other bytes arrive, or elsewhere");
     core::copy(*byte_range(remote_b, range.to, range.n), *byte_range(back, range.from, range.n));
-    std::memmove(b->host_data() + range.to, b->host_data() + range.from, static_cast<std::size_t>(range.n));
+    std::memmove(b->host_data() + range.to, b->host_data() + range.from,
+                 static_cast<std::size_t>(range.n));
     core::Impl again = host_bytes(kSize, 0);
     core::copy(*byte_range(again, range.from, range.n), *byte_range(remote_b, range.to, range.n));
     if (!same_bytes(*byte_range(again, range.from, range.n), *byte_range(b, range.to, range.n))) {
@@ -116,18 +127,20 @@ std::string check_fill(Place place) {
   for (uint32_t pattern : {1u, 2u, 4u, 8u}) {
     constexpr int64_t kSize = 256;
     const unsigned char bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    core::Impl remote = device_bytes(place, kSize), expected = host_bytes(kSize, 3), back = host_bytes(kSize, 0);
+    core::Impl remote = device_bytes(place, kSize), expected = host_bytes(kSize, 3),
+               back = host_bytes(kSize, 0);
     core::copy(*remote, *expected);
     const uint64_t count = 5, offset = 32;
     core::check_device(place.slot, place.index, "fill",
-                       api.fill(api.context, place.index, remote->view.data, remote->view.byte_offset + offset, bytes,
-                                pattern, count, nullptr));
+                       api.fill(api.context, place.index, remote->view.data,
+                                remote->view.byte_offset + offset, bytes, pattern, count, nullptr));
     core::synchronize(place.slot, place.index);
     for (uint64_t k = 0; k < count * pattern; ++k) {
       expected->host_data()[offset + k] = static_cast<char>(bytes[k % pattern]);
     }
     core::copy(*back, *remote);
-    if (!same_bytes(*back, *expected)) return core::join("patterns of ", pattern, " bytes: other bytes than expected");
+    if (!same_bytes(*back, *expected))
+      return core::join("patterns of ", pattern, " bytes: other bytes than expected");
   }
   return "";
 }
@@ -145,7 +158,8 @@ struct Stream {
 
 struct Event {
   Event(const tn_device_api& api, Place place) : api(api), place(place) {
-    core::check_device(place.slot, place.index, "event_create", api.event_create(api.context, place.index, 0, &event));
+    core::check_device(place.slot, place.index, "event_create",
+                       api.event_create(api.context, place.index, 0, &event));
   }
   ~Event() { api.event_destroy(api.context, place.index, event); }
   const tn_device_api& api;
@@ -155,7 +169,8 @@ struct Event {
 
 // Sets the stream of this thread for a scope.
 struct StreamGuard {
-  StreamGuard(Place place, tn_stream* s) : place(place), before(core::current_stream(place.slot, place.index)) {
+  StreamGuard(Place place, tn_stream* s)
+      : place(place), before(core::current_stream(place.slot, place.index)) {
     core::set_current_stream(place.slot, place.index, s);
   }
   ~StreamGuard() { core::set_current_stream(place.slot, place.index, before); }
@@ -187,7 +202,8 @@ TensorOptions options_of(Place place) {
 // Kernels and then a copy on one stream.
 std::string check_stream(Place place) {
   const tn_device_api& api = *core::device_entry(place.slot).api;
-  if (!api.stream_create || !api.stream_destroy) return check_sum(add_many(full({kMany}, 1., options_of(place))));
+  if (!api.stream_create || !api.stream_destroy)
+    return check_sum(add_many(full({kMany}, 1., options_of(place))));
   Stream s(api, place);
   std::string wrong;
   {
@@ -268,8 +284,9 @@ std::string check_native_copy(Place place) {
     const uint64_t copies = copies_of_device();
     out.copy_(from);
     if (copies_of_device() != copies) {
-      return core::join("copy from strided int64 to ", dtype_name(to),
-                        " goes through the host: its kernel needs any_strides() and mixed_dtypes()");
+      return core::join(
+          "copy from strided int64 to ", dtype_name(to),
+          " goes through the host: its kernel needs any_strides() and mixed_dtypes()");
     }
     if (!equal(out.cpu(), host.t().slice(1, 0, 6, 2).to(to))) {
       return core::join("copy from strided int64 to ", dtype_name(to), ": other values");
@@ -287,9 +304,9 @@ std::string check_primitives(Place place) {
     const core::DtypeMask claimed = core::parse_dtype_mask(op.dtypes);
     const ScalarType t = claimed.has(kFloat) ? kFloat : kInt32;
     const auto candidates = core::explain(op, place.slot, t);
-    const bool native = std::any_of(candidates.begin(), candidates.end(), [](const core::Candidate& c) {
-      return c.by == core::ServedBy::Native && c.serves;
-    });
+    const bool native = std::any_of(
+        candidates.begin(), candidates.end(),
+        [](const core::Candidate& c) { return c.by == core::ServedBy::Native && c.serves; });
     if (!native) missing += core::join(missing.empty() ? "" : " ", op.name);
   }
   return missing.empty() ? "" : "primitives without a kernel: " + missing;

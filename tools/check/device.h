@@ -12,8 +12,8 @@
 
 namespace tenon::check {
 
-// Intercepts the functions of a device's table to count calls and make them fail. Once per process, before
-// anything is called on the device from several threads.
+// Intercepts the functions of a device's table to count calls and make them fail. Once per process,
+// before anything is called on the device from several threads.
 void watch_device(int slot);
 bool can_fail_allocations(int slot);  // whether that was done
 uint64_t copies_of_device() noexcept;
@@ -29,7 +29,8 @@ class FailingAllocations {
 struct DeviceCheck {
   const char* name;  // "device.memory"
   int level;         // that needs it
-  // Empty: passed. Begins with a question mark: not run, and why. Else what is wrong; it may throw as well.
+  // Empty: passed. Begins with a question mark: not run, and why. Else what is wrong; it may throw
+  // as well.
   std::string (*run)(Place place);
 };
 const std::vector<DeviceCheck>& device_checks();

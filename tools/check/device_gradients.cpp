@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients on a device: those of the host. The formulas are core's, but what they are made of runs on the device, and
-// they must not read its memory from the host.
+// Gradients on a device: those of the host. The formulas are core's, but what they are made of runs
+// on the device, and they must not read its memory from the host.
 #include <tenon/tenon.h>
 
 #include "device.h"
@@ -29,9 +29,11 @@ Gradients of_dense(Device device) {
 
 // Of a leaf that is used twice, once more after a first call, and in a product.
 Gradients of_sparse(Device device) {
-  const Tensor places = tensor(std::vector<int64_t>{2, 1, 0, 1, 0, 2, 3, 2}, TensorOptions(kLong)).reshape({2, 4});
+  const Tensor places =
+      tensor(std::vector<int64_t>{2, 1, 0, 1, 0, 2, 3, 2}, TensorOptions(kLong)).reshape({2, 4});
   const Tensor dense = (arange(0, 12, TensorOptions(kFloat)).reshape({3, 4}) / 7 - 0.8).to(device);
-  const Tensor leaf = sparse_coo_tensor(places, tensor({1., 2., 3., 4.}).to(kFloat), {3, 4}).to(device);
+  const Tensor leaf =
+      sparse_coo_tensor(places, tensor({1., 2., 3., 4.}).to(kFloat), {3, 4}).to(device);
   leaf.requires_grad_();
   for (int i = 0; i < 2; ++i) {
     const Tensor x = leaf * 2;
@@ -44,7 +46,8 @@ Gradients of_sparse(Device device) {
 std::string difference(const Gradients& ours, const Gradients& host) {
   for (std::size_t i = 0; i < host.size(); ++i) {
     const Tensor a = ours[i].cpu();
-    if (a.sizes() != host[i].sizes()) return core::join("gradient ", i, " has other sizes than the host's");
+    if (a.sizes() != host[i].sizes())
+      return core::join("gradient ", i, " has other sizes than the host's");
     if (!a.allclose(host[i], 1e-4, 1e-5)) {
       const double worst = (a - host[i]).abs().max().item<double>();
       return core::join("gradient ", i, " differs from the host's by ", worst);
@@ -55,7 +58,9 @@ std::string difference(const Gradients& ours, const Gradients& host) {
 
 }  // namespace
 
-std::string check_gradients(Place place) { return difference(of_dense(device_of(place)), of_dense(kCPU)); }
+std::string check_gradients(Place place) {
+  return difference(of_dense(device_of(place)), of_dense(kCPU));
+}
 
 std::string check_sparse_gradients(Place place) {
   Gradients host;

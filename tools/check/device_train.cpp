@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Steps of training on a device: the losses are those of the host, and no call is staged through it.
+// Steps of training on a device: the losses are those of the host, and no call is staged through
+// it.
 #include <tenon/tenon.h>
 
 #include <cmath>
@@ -14,7 +15,9 @@ namespace tenon::check {
 namespace {
 
 struct MlpImpl : nn::Module {
-  MlpImpl() : first(register_module("first", nn::Linear(8, 16))), last(register_module("last", nn::Linear(16, 3))) {}
+  MlpImpl()
+      : first(register_module("first", nn::Linear(8, 16))),
+        last(register_module("last", nn::Linear(16, 3))) {}
   Tensor forward(const Tensor& x) { return last(tenon::relu(first(x))); }
   nn::Linear first, last;
 };
@@ -77,7 +80,8 @@ std::string train(Place place, const Options& options, IntArrayRef shape) {
   }
   std::string staged;
   for (const core::FallbackCount& c : core::fallback_counts()) {
-    if (c.by == core::ServedBy::Staged) staged += core::join(staged.empty() ? "" : ", ", c.op, " ", c.calls);
+    if (c.by == core::ServedBy::Staged)
+      staged += core::join(staged.empty() ? "" : ", ", c.op, " ", c.calls);
   }
   return staged.empty() ? "" : "staged through the host: " + staged;
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The forms with an output of their own: out= in five situations, in-place, and arguments that share memory.
+// The forms with an output of their own: out= in five situations, in-place, and arguments that
+// share memory.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -28,7 +29,8 @@ class Forms {
   Forms(const Cell& cell, const Results& expected, Place elsewhere, Findings& out)
       : cell_(cell), op_(cell.op), elsewhere_(elsewhere), out_(out) {
     for (const oracle::Result& r : expected) expected_.push_back(r.tensor);
-    tensors_only_ = std::all_of(expected_.begin(), expected_.end(), [](const core::Impl& t) { return bool(t); });
+    tensors_only_ = std::all_of(expected_.begin(), expected_.end(),
+                                [](const core::Impl& t) { return bool(t); });
   }
   void check_outs();
   void check_inplace();
@@ -42,16 +44,21 @@ class Forms {
     for (const core::Impl& t : expected_) out.push_back(one(*t));
     return out;
   }
-  std::string call_out(const Outs& outs, const std::function<std::string(const Outs&)>& besides = {}) const;
+  std::string call_out(const Outs& outs,
+                       const std::function<std::string(const Outs&)>& besides = {}) const;
   std::string check_refused(const Outs& outs) const;
   core::Impl make_empty(ScalarType dtype, Place place, const std::vector<int64_t>& sizes) const {
-    return core::new_tensor("check", dtype, place.slot, place.index, static_cast<int>(sizes.size()), sizes.data());
+    return core::new_tensor("check", dtype, place.slot, place.index, static_cast<int>(sizes.size()),
+                            sizes.data());
   }
   std::string differs(const core::Impl& ours, const core::Impl& expected) const {
     if (!has_bits(op_)) return ours->sizes() == expected->sizes() ? "" : "another shape";
-    // An operator that creates on the host unless an argument names a device: each device has its last digits.
-    if (ours->slot != expected->slot) return close_values(oracle::values_of(*ours), oracle::values_of(*expected));
-    return same_values(oracle::values_of(*ours), oracle::values_of(*expected)) ? "" : "other values";
+    // An operator that creates on the host unless an argument names a device: each device has its
+    // last digits.
+    if (ours->slot != expected->slot)
+      return close_values(oracle::values_of(*ours), oracle::values_of(*expected));
+    return same_values(oracle::values_of(*ours), oracle::values_of(*expected)) ? ""
+                                                                               : "other values";
   }
   core::Impl make_filled(const core::TensorImpl& like) const;
   core::Impl make_guarded(const core::TensorImpl& like) const;
@@ -66,7 +73,8 @@ class Forms {
   bool tensors_only_ = true;
 };
 
-std::string Forms::call_out(const Outs& outs, const std::function<std::string(const Outs&)>& besides) const {
+std::string Forms::call_out(const Outs& outs,
+                            const std::function<std::string(const Outs&)>& besides) const {
   Built inputs = build_inputs();
   auto before = inputs.bytes();
   try {
@@ -90,7 +98,8 @@ std::string Forms::check_refused(const Outs& outs) const {
   try {
     core::manual_seed(7);
     op_.row_call_out.load()(inputs.values(), outs.data());
-    return core::join("out= of ", dtype_name(outs[0]->dtype), " on ", outs[0]->device().str(), " is not refused");
+    return core::join("out= of ", dtype_name(outs[0]->dtype), " on ", outs[0]->device().str(),
+                      " is not refused");
   } catch (const Error&) {
   }
   if (oracle::storage_bytes(*outs[0]) != written) return "a refused out= was written";
@@ -101,7 +110,8 @@ std::string Forms::check_refused(const Outs& outs) const {
 core::Impl Forms::make_filled(const core::TensorImpl& like) const {
   Values v{like.dtype, like.sizes().vec(), {}, {}};
   bool floating = isFloatingType(like.dtype);
-  const uint64_t bits = like.dtype == kBool ? 1 : 8 * like.itemsize() - (like.dtype == kUInt8 ? 0 : 1);
+  const uint64_t bits =
+      like.dtype == kBool ? 1 : 8 * like.itemsize() - (like.dtype == kUInt8 ? 0 : 1);
   const auto max = static_cast<int64_t>((uint64_t{1} << (floating ? 0 : bits)) - 1);
   v.real.assign(static_cast<std::size_t>(like.numel), floating ? NAN : static_cast<double>(max));
   if (!floating) v.exact.assign(v.real.size(), max);
@@ -122,8 +132,8 @@ core::Impl Forms::make_guarded(const core::TensorImpl& like) const {
     core::copy(*remote, *flat);
     flat = remote;
   }
-  return core::TensorImpl::make(like.dtype, flat->storage, flat->byte_offset() + kMargin * item, like.ndim(),
-                                like.view.sizes, strides.data());
+  return core::TensorImpl::make(like.dtype, flat->storage, flat->byte_offset() + kMargin * item,
+                                like.ndim(), like.view.sizes, strides.data());
 }
 
 // True if the bytes before, between and after the elements are as they were.
@@ -136,11 +146,14 @@ bool is_intact(core::TensorImpl& t) {
   std::size_t end = begin + (2 * static_cast<std::size_t>(t.numel) + kMargin) * item;
   begin -= kMargin * item;
   return std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(begin),
-                     bytes.begin() + static_cast<std::ptrdiff_t>(end), [](char c) { return c == kByte; });
+                     bytes.begin() + static_cast<std::ptrdiff_t>(end),
+                     [](char c) { return c == kByte; });
 }
 
 void Forms::check_outs() {
-  if (!op_.row_call_out.load() || !tensors_only_ || static_cast<int>(expected_.size()) != op_.n_results) return;
+  if (!op_.row_call_out.load() || !tensors_only_ ||
+      static_cast<int>(expected_.size()) != op_.n_results)
+    return;
   Outs full = make_outs([&](const core::TensorImpl& t) { return make_filled(t); });
   std::vector<uint64_t> addresses;
   for (const core::Impl& t : full) addresses.push_back(t->view.byte_offset);
@@ -160,8 +173,9 @@ void Forms::check_outs() {
                }
                return {};
              }));
-  out_.judge(Property::OutEmpty,
-             call_out(make_outs([&](const core::TensorImpl& t) { return make_empty(t.dtype, cell_.place, {0}); })));
+  out_.judge(Property::OutEmpty, call_out(make_outs([&](const core::TensorImpl& t) {
+               return make_empty(t.dtype, cell_.place, {0});
+             })));
   out_.judge(Property::OutShape, call_out(make_outs([&](const core::TensorImpl& t) {
                return make_empty(t.dtype, cell_.place, {t.numel + 1, 2});
              })));
@@ -189,12 +203,14 @@ void Forms::check_refused_outs() {
   out_.judge(Property::OutRefused, wrong);
 }
 
-// Whether the one result has the sizes of the first argument, and its dtype or one that the argument can hold.
+// Whether the one result has the sizes of the first argument, and its dtype or one that the
+// argument can hold.
 bool Forms::result_fits_first(bool same_dtype) const {
   if (expected_.size() != 1 || !tensors_only_ || op_.n_args == 0) return false;
   core::Impl self = build_inputs().tensor(0);
   if (!self || self->sizes() != expected_[0]->sizes()) return false;
-  return same_dtype ? self->dtype == expected_[0]->dtype : can_hold(expected_[0]->dtype, self->dtype);
+  return same_dtype ? self->dtype == expected_[0]->dtype
+                    : can_hold(expected_[0]->dtype, self->dtype);
 }
 
 void Forms::check_inplace() {
@@ -211,11 +227,14 @@ void Forms::check_inplace() {
     core::manual_seed(7);
     f(inputs.values(), values.data());
   } catch (const Error& e) {
-    std::string wrong = fits ? e.what() : inputs.bytes() != before ? "a refused call wrote to its arguments" : "";
+    std::string wrong = fits                       ? e.what()
+                        : inputs.bytes() != before ? "a refused call wrote to its arguments"
+                                                   : "";
     return out_.judge(Property::InPlace, wrong);
   }
   if (!fits) return out_.failed(Property::InPlace, "a result that does not fit is not refused");
-  if (values[0].tensor != self) return out_.failed(Property::InPlace, "does not return its first argument");
+  if (values[0].tensor != self)
+    return out_.failed(Property::InPlace, "does not return its first argument");
   if (self->storage.get() != storage) return out_.failed(Property::InPlace, "another storage");
   core::Impl truth = expected_[0];
   if (truth->dtype != self->dtype) {
@@ -224,7 +243,8 @@ void Forms::check_inplace() {
   }
   auto after = inputs.bytes();
   for (std::size_t k = 1; k < after.size(); ++k) {
-    if (after[k] != before[k]) return out_.failed(Property::InPlace, "another argument was changed");
+    if (after[k] != before[k])
+      return out_.failed(Property::InPlace, "another argument was changed");
   }
   out_.judge(Property::InPlace, differs(self, truth));
 }
@@ -233,7 +253,8 @@ void Forms::check_alias() {
   Built inputs = build_inputs();
   std::string wrong;
   // out= over the first argument.
-  if (op_.row_call_out.load() && op_.n_results == 1 && result_fits_first(true) && cell_.memory != Memory::Expanded) {
+  if (op_.row_call_out.load() && op_.n_results == 1 && result_fits_first(true) &&
+      cell_.memory != Memory::Expanded) {
     core::Impl self = inputs.tensor(0);
     try {
       core::manual_seed(7);
@@ -242,14 +263,16 @@ void Forms::check_alias() {
     } catch (const Error& e) {
       wrong = e.what();
     }
-    if (!wrong.empty()) return out_.failed(Property::Alias, "out= over the first argument: " + wrong);
+    if (!wrong.empty())
+      return out_.failed(Property::Alias, "out= over the first argument: " + wrong);
   }
   // One tensor as two arguments.
-  const bool two = op_.n_args > 1 && cell_.spec.args[0].tensors.size() == 1 && cell_.spec.args[1].tensors.size() == 1 &&
-                   !cell_.spec.args[0].is_list && !cell_.spec.args[1].is_list && !mutates(op_);
+  const bool two = op_.n_args > 1 && cell_.spec.args[0].tensors.size() == 1 &&
+                   cell_.spec.args[1].tensors.size() == 1 && !cell_.spec.args[0].is_list &&
+                   !cell_.spec.args[1].is_list && !mutates(op_);
   Built twice = build_inputs(), apart = build_inputs();
-  if (two && twice.tensor(1)->sizes() == twice.tensor(0)->sizes() && twice.tensor(0)->dtype == twice.tensor(1)->dtype &&
-      cell_.memory != Memory::Expanded) {
+  if (two && twice.tensor(1)->sizes() == twice.tensor(0)->sizes() &&
+      twice.tensor(0)->dtype == twice.tensor(1)->dtype && cell_.memory != Memory::Expanded) {
     core::copy(*apart.tensor(1), *apart.tensor(0));
     twice.values()[1].u.tensor = twice.values()[0].u.tensor;
     try {
@@ -264,9 +287,11 @@ void Forms::check_alias() {
     Built again = build_inputs();
     for (const oracle::Result& r : call_operator(op_, again.values())) {
       if (!r.tensor || r.tensor->numel == 0) continue;
-      bool shares = std::any_of(again.tensors().begin(), again.tensors().end(),
-                                [&](const core::Impl& t) { return t->storage == r.tensor->storage; });
-      if (shares != (op_.kind == core::OpKind::View)) wrong = shares ? "shares storage" : "a view has its own storage";
+      bool shares =
+          std::any_of(again.tensors().begin(), again.tensors().end(),
+                      [&](const core::Impl& t) { return t->storage == r.tensor->storage; });
+      if (shares != (op_.kind == core::OpKind::View))
+        wrong = shares ? "shares storage" : "a view has its own storage";
     }
   }
   out_.judge(Property::Alias, wrong);

@@ -28,7 +28,8 @@ Function make_function(const core::Op& op, Built& inputs, const std::vector<int>
   return [&op, &inputs, &positions](const Tensors& given) {
     std::vector<tn_value> values(inputs.values(), inputs.values() + op.n_args);
     for (std::size_t k = 0; k < positions.size(); ++k) {
-      values[static_cast<std::size_t>(positions[k])].u.tensor = &given[k].unsafeGetTensorImpl()->view;
+      values[static_cast<std::size_t>(positions[k])].u.tensor =
+          &given[k].unsafeGetTensorImpl()->view;
     }
     // The other results of such operators are for their own backward and not differentiated.
     const std::string_view name = op.name;
@@ -60,7 +61,8 @@ Spec make_smooth(const Spec& spec) {
   return out;
 }
 
-// Why the argument has no gradient to compare although the operator is differentiable; empty if it has one.
+// Why the argument has no gradient to compare although the operator is differentiable; empty if it
+// has one.
 bool is_left_out(const core::Op& op, const Spec& spec, int i) {
   const std::string_view name = op.args[i].name;
   for (int k = 0; k < op.n_args; ++k) {
@@ -77,8 +79,9 @@ bool is_left_out(const core::Op& op, const Spec& spec, int i) {
 
 // Differences of shorter results are noise.
 bool has_tracked(const Tensors& outputs) {
-  return std::any_of(outputs.begin(), outputs.end(),
-                     [](const Tensor& t) { return t.defined() && t.requires_grad() && t.scalar_type() == kDouble; });
+  return std::any_of(outputs.begin(), outputs.end(), [](const Tensor& t) {
+    return t.defined() && t.requires_grad() && t.scalar_type() == kDouble;
+  });
 }
 
 std::vector<int> list_differentiable(const core::Op& op, const Spec& spec, Built& inputs) {
@@ -129,7 +132,8 @@ Tensors make_directions(const Tensors& like, uint32_t seed) {
 
 Tensors compute_gradient(const Function& f, const Tensors& leaves, bool create_graph) {
   Tensors outputs = select_tracked(f(leaves));
-  Tensors out = autograd::grad(outputs, leaves, make_directions(outputs, 1), true, create_graph, true);
+  Tensors out =
+      autograd::grad(outputs, leaves, make_directions(outputs, 1), true, create_graph, true);
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (!out[i].defined()) out[i] = zeros_like(leaves[i]);
   }
@@ -153,10 +157,12 @@ std::string compare_slope(uint32_t way, const Function& f, const Tensors& leaves
   };
   double numeric = (value(kStep) - value(-kStep)) / (2 * kStep);
   if (std::fabs(analytic - numeric) <= 1e-4 + 1e-3 * std::fabs(numeric)) return {};
-  return core::join("along one direction the gradient is ", analytic, ", the difference quotient ", numeric);
+  return core::join("along one direction the gradient is ", analytic, ", the difference quotient ",
+                    numeric);
 }
 
-// One of many elements may be near a jump, which the next direction may miss; a wrong formula fails in all.
+// One of many elements may be near a jump, which the next direction may miss; a wrong formula fails
+// in all.
 std::string compare_slopes(const Function& f, const Tensors& leaves) {
   std::string wrong;
   for (uint32_t way : {77u, 1234u, 98765u}) {
@@ -193,14 +199,17 @@ void judge(Findings& out, Property property, F&& check) {
   }
 }
 
-// The operator's in-place form on a copy of self as such a function, the copy being a part of a larger tensor or not.
-Function make_inplace(const core::Op& op, Built& inputs, const std::vector<int>& positions, bool through_view) {
+// The operator's in-place form on a copy of self as such a function, the copy being a part of a
+// larger tensor or not.
+Function make_inplace(const core::Op& op, Built& inputs, const std::vector<int>& positions,
+                      bool through_view) {
   return [&op, &inputs, &positions, through_view](const Tensors& given) {
     std::vector<tn_value> values(inputs.values(), inputs.values() + op.n_args);
     Tensor self(inputs.tensor(0));
     for (std::size_t k = 0; k < positions.size(); ++k) {
       if (positions[k] == 0) self = given[k];
-      values[static_cast<std::size_t>(positions[k])].u.tensor = &given[k].unsafeGetTensorImpl()->view;
+      values[static_cast<std::size_t>(positions[k])].u.tensor =
+          &given[k].unsafeGetTensorImpl()->view;
     }
     const Tensor whole = through_view ? stack({self, self}) : self.clone();
     const Tensor written = through_view ? whole.select(0, 1) : whole;
@@ -217,37 +226,45 @@ Tensors compute_gradients(const Function& f, const Tensors& leaves) {
   for (const Tensor& t : first) out.push_back(t.detach());
   const Tensors again = select_tracked(first);
   Tensors second(leaves.size());
-  if (!again.empty()) second = autograd::grad(again, leaves, make_directions(again, 3), false, false, true);
+  if (!again.empty())
+    second = autograd::grad(again, leaves, make_directions(again, 3), false, false, true);
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     out.push_back(second[i].defined() ? second[i] : zeros_like(leaves[i]));
   }
   return out;
 }
 
-std::string compare_inplace(const core::Op& op, Built& inputs, const std::vector<int>& positions, const Function& f,
-                            const Tensors& leaves) {
+std::string compare_inplace(const core::Op& op, Built& inputs, const std::vector<int>& positions,
+                            const Function& f, const Tensors& leaves) {
   const Tensors wanted = compute_gradients(f, leaves);
   for (bool through_view : {false, true}) {
-    const Tensors got = compute_gradients(make_inplace(op, inputs, positions, through_view), leaves);
+    const Tensors got =
+        compute_gradients(make_inplace(op, inputs, positions, through_view), leaves);
     for (std::size_t k = 0; k < wanted.size(); ++k) {
       if (allclose(got[k], wanted[k], 1e-9, 1e-12, true)) continue;
-      return core::join(through_view ? "through a view, " : "", k < leaves.size() ? "the gradient" : "its gradient",
-                        " by argument ", op.args[positions[k % leaves.size()]].name, " is not that of the function");
+      return core::join(through_view ? "through a view, " : "",
+                        k < leaves.size() ? "the gradient" : "its gradient", " by argument ",
+                        op.args[positions[k % leaves.size()]].name, " is not that of the function");
     }
   }
   return {};
 }
 
 // If the operator has an in-place form and the result fits into self.
-void check_inplace(const core::Op& op, Built& inputs, const std::vector<int>& positions, const Function& f,
-                   const Tensors& leaves, const Tensors& outputs, Findings& out) {
-  if (!op.row_call_inplace.load() || op.n_results != 1 || outputs.size() != 1 || !takes_tensor(op, 0)) return;
+void check_inplace(const core::Op& op, Built& inputs, const std::vector<int>& positions,
+                   const Function& f, const Tensors& leaves, const Tensors& outputs,
+                   Findings& out) {
+  if (!op.row_call_inplace.load() || op.n_results != 1 || outputs.size() != 1 ||
+      !takes_tensor(op, 0))
+    return;
   const core::Impl self = inputs.tensor(0);
   if (!self || self->dtype != kDouble || self->sizes() != outputs[0].sizes()) return;
-  judge(out, Property::InPlaceGrad, [&] { return compare_inplace(op, inputs, positions, f, leaves); });
+  judge(out, Property::InPlaceGrad,
+        [&] { return compare_inplace(op, inputs, positions, f, leaves); });
 }
 
-void check_function(const Function& f, const Tensors& leaves, const Tensors& outputs, Findings& out) {
+void check_function(const Function& f, const Tensors& leaves, const Tensors& outputs,
+                    Findings& out) {
   const int64_t in = count_elements(leaves), results = count_elements(outputs);
   judge(out, Property::Gradcheck, [&]() -> std::string {
     if (in * results > kMaxPairs) return compare_slopes(f, leaves);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// tenon_check: walks operators x samples x dtypes x memory layouts on a device and compares with the reference.
+// tenon_check: walks operators x samples x dtypes x memory layouts on a device and compares with
+// the reference.
 #include <iostream>
 #include <regex>
 #include <vector>
@@ -20,17 +21,20 @@ using tenon::oracle::Send;
 namespace core = tenon::core;
 
 struct Options {
-  std::string device = "cpu", reference = "ref", op = ".*", cases = "tests/oracle", calls = "tests/check/calls",
-              few = "tests/check/few.txt";
+  std::string device = "cpu", reference = "ref", op = ".*", cases = "tests/oracle",
+              calls = "tests/check/calls", few = "tests/check/few.txt";
   int processes = 2, seconds = 60, least = 12;
   std::size_t samples = 1000;  // more than any operator has
   int shard = 0, shards = 1;
   bool no_gradients = false, list = false, table = false, write_calls = false;
 };
 
-// Calls for operators that have none but the cases, as a file that CallFiles reads: up to two per operator that work.
-int write_calls(const CaseLibrary& library, const CallFiles& calls, const std::vector<const core::Op*>& ops) {
-  std::cout << "# Written by tenon_check --write-calls: operators that only the oracle's cases have calls for.\n";
+// Calls for operators that have none but the cases, as a file that CallFiles reads: up to two per
+// operator that work.
+int write_calls(const CaseLibrary& library, const CallFiles& calls,
+                const std::vector<const core::Op*>& ops) {
+  std::cout << "# Written by tenon_check --write-calls: operators that only the oracle's cases "
+               "have calls for.\n";
   for (const core::Op* op : ops) {
     if (!calls.specs(*op).empty() || !generated(*op).empty()) continue;
     int written = 0;
@@ -54,7 +58,8 @@ int run(const Options& o) {
   std::vector<const core::Op*> ops;
   for (int i = 0; i < core::op_count(); ++i) {
     core::Op& op = core::op_at(i);
-    if (i % o.shards == o.shard && is_callable(op) && std::regex_search(op.name, wanted)) ops.push_back(&op);
+    if (i % o.shards == o.shard && is_callable(op) && std::regex_search(op.name, wanted))
+      ops.push_back(&op);
   }
   CaseLibrary library(o.cases);
   CallFiles calls(o.calls);
@@ -63,13 +68,15 @@ int run(const Options& o) {
   if (o.write_calls) return write_calls(library, calls, ops);
   // Elsewhere, and without gradients, fewer properties are tried.
   const bool all = o.device == "cpu" && !o.no_gradients;
-  Report report(o.list, o.table, all ? o.least : 0, all ? read_reasons(o.few) : std::map<std::string, std::string>());
+  Report report(o.list, o.table, all ? o.least : 0,
+                all ? read_reasons(o.few) : std::map<std::string, std::string>());
   tenon::oracle::Work work;
   work.files = static_cast<int>(ops.size());
   work.run = [&](int f, int first, const Send& send) {
     const core::Op& op = *ops[static_cast<std::size_t>(f)];
     try {
-      OperatorCheck check(op, {o.device, o.reference, o.samples, !o.no_gradients, false}, library, calls);
+      OperatorCheck check(op, {o.device, o.reference, o.samples, !o.no_gradients, false}, library,
+                          calls);
       if (!check.has_samples()) send({"none", op.name});
       check.run(first, send);
     } catch (const std::exception& e) {
@@ -78,7 +85,9 @@ int run(const Options& o) {
       send({"found", encode(op.name, found)});
     }
   };
-  work.receive = [&](const Line& l) { l.kind == "none" ? report.no_samples(l.text) : report.add(l.text); };
+  work.receive = [&](const Line& l) {
+    l.kind == "none" ? report.no_samples(l.text) : report.add(l.text);
+  };
   work.died = [&](const std::string& id, int signal) {
     report.died(id, signal);
     return tenon::oracle::AfterDeath::NextItem;
@@ -91,7 +100,9 @@ int run(const Options& o) {
 
 int main(int argc, char** argv) {
   Options o;
-  CLI::App app{"Checks every operator on a device: values against the reference, and all that property.h lists."};
+  CLI::App app{
+      "Checks every operator on a device: values against the reference, and all that property.h "
+      "lists."};
   app.add_option("--device", o.device, "the device to check");
   app.add_option("--reference", o.reference, "the device to compare with");
   app.add_option("--op", o.op, "only operators in whose name this regular expression is found");

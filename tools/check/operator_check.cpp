@@ -21,8 +21,9 @@ bool accepts_on_host(const core::Op& op, const Spec& s) {
   }
 }
 
-const char* const OperatorCheck::kTaskNames[] = {
-    "", "large", "gradient", "unclaimed", "bad arguments", "other shapes", "whole", "refused", "device"};
+const char* const OperatorCheck::kTaskNames[] = {"",          "large",         "gradient",
+                                                 "unclaimed", "bad arguments", "other shapes",
+                                                 "whole",     "refused",       "device"};
 
 Place find_place(const std::string& device) {
   try {
@@ -48,18 +49,22 @@ void add_calls(const core::Op& op, const CallFiles& calls, std::vector<Spec>& sp
 
 }  // namespace
 
-std::vector<Spec> list_samples(const core::Op& op, const OperatorCheckOptions& o, const CaseLibrary& library,
-                               const CallFiles& calls) {
+std::vector<Spec> list_samples(const core::Op& op, const OperatorCheckOptions& o,
+                               const CaseLibrary& library, const CallFiles& calls) {
   std::vector<Spec> out = library.specs(op, o.samples);
   add_calls(op, calls, out);
   return out;
 }
 
-OperatorCheck::OperatorCheck(const core::Op& op, const OperatorCheckOptions& o, const CaseLibrary& library,
-                             const CallFiles& calls)
-    : op_(op), place_(find_place(o.device)), reference_(find_place(o.reference)), judge_claims_(!o.tested_device) {
+OperatorCheck::OperatorCheck(const core::Op& op, const OperatorCheckOptions& o,
+                             const CaseLibrary& library, const CallFiles& calls)
+    : op_(op),
+      place_(find_place(o.device)),
+      reference_(find_place(o.reference)),
+      judge_claims_(!o.tested_device) {
   TENON_CHECK(place_.slot >= 0, ValueError, "device ", o.device, " does not exist");
-  TENON_CHECK(reference_.slot >= 0, ValueError, "reference device ", o.reference, " does not exist");
+  TENON_CHECK(reference_.slot >= 0, ValueError, "reference device ", o.reference,
+              " does not exist");
   specs_ = library.specs(op, o.samples);
   cases_ = specs_.size();
   add_calls(op, calls, specs_);
@@ -75,7 +80,8 @@ bool OperatorCheck::fits(const Spec& s, ScalarType t) const {
   return isFloatingType(s.main) || !isFloatingType(t);
 }
 
-// float32 and float64 in every layout, the others row-major and in one more, a different one for each.
+// float32 and float64 in every layout, the others row-major and in one more, a different one for
+// each.
 void OperatorCheck::list_cells(std::size_t s) {
   core::DtypeMask claimed = core::parse_dtype_mask(op_.dtypes);
   std::size_t next = s;
@@ -87,8 +93,8 @@ void OperatorCheck::list_cells(std::size_t s) {
       }
       continue;
     }
-    const bool tensors =
-        std::any_of(specs_[s].args.begin(), specs_[s].args.end(), [](const SpecArg& a) { return !a.tensors.empty(); });
+    const bool tensors = std::any_of(specs_[s].args.begin(), specs_[s].args.end(),
+                                     [](const SpecArg& a) { return !a.tensors.empty(); });
     bool all = s < cases_ && (t == tenon::kDouble || t == tenon::kFloat || t == specs_[s].main);
     items_.push_back({Task::Cell, s, t, Memory::Contiguous});
     if (!tensors) continue;  // no tensor to lay out in another way
@@ -104,9 +110,11 @@ void OperatorCheck::list_tested_device(std::size_t s) {
   core::DtypeMask claimed = core::parse_dtype_mask(op_.dtypes);
   const std::size_t before = items_.size();
   for (ScalarType t : {kFloat, kHalf, kInt64}) {
-    if (claimed.has(t) && fits(specs_[s], t)) items_.push_back({Task::TestedDevice, s, t, Memory::Contiguous});
+    if (claimed.has(t) && fits(specs_[s], t))
+      items_.push_back({Task::TestedDevice, s, t, Memory::Contiguous});
   }
-  if (items_.size() == before) items_.push_back({Task::TestedDevice, s, specs_[s].main, Memory::Contiguous});
+  if (items_.size() == before)
+    items_.push_back({Task::TestedDevice, s, specs_[s].main, Memory::Contiguous});
 }
 
 void OperatorCheck::list_items(const OperatorCheckOptions& o) {
@@ -114,17 +122,22 @@ void OperatorCheck::list_items(const OperatorCheckOptions& o) {
   core::DtypeMask claimed = core::parse_dtype_mask(op_.dtypes);
   for (std::size_t s = 0; s < specs_.size(); ++s) {
     list_cells(s);
-    if (!gradients || specs_[s].large || !isFloatingType(specs_[s].main) || !claimed.has(tenon::kDouble)) continue;
+    if (!gradients || specs_[s].large || !isFloatingType(specs_[s].main) ||
+        !claimed.has(tenon::kDouble))
+      continue;
     items_.push_back({Task::Gradients, s, tenon::kDouble, Memory::Contiguous});
-    if (!addresses_storage(op_)) items_.push_back({Task::Gradients, s, tenon::kDouble, Memory::Transposed});
+    if (!addresses_storage(op_))
+      items_.push_back({Task::Gradients, s, tenon::kDouble, Memory::Transposed});
   }
-  auto valid = std::find_if(specs_.begin(), specs_.end(), [&](const Spec& s) { return accepts_on_host(op_, s); });
+  auto valid = std::find_if(specs_.begin(), specs_.end(),
+                            [&](const Spec& s) { return accepts_on_host(op_, s); });
   if (valid == specs_.end()) return;
   auto s = static_cast<std::size_t>(valid - specs_.begin());
-  auto last =
-      std::find_if(specs_.rbegin(), specs_.rend(), [&](const Spec& spec) { return accepts_on_host(op_, spec); });
+  auto last = std::find_if(specs_.rbegin(), specs_.rend(),
+                           [&](const Spec& spec) { return accepts_on_host(op_, spec); });
   auto other = static_cast<std::size_t>(specs_.rend() - last) - 1;
-  if (other != s && place_.slot == 0) items_.push_back({Task::Whole, other, last->main, Memory::Contiguous});
+  if (other != s && place_.slot == 0)
+    items_.push_back({Task::Whole, other, last->main, Memory::Contiguous});
   if (o.tested_device && place_.slot != 0) list_tested_device(other);
   items_.push_back({Task::BadArguments, s, valid->main, Memory::Contiguous});
   items_.push_back({Task::OtherShapes, s, valid->main, Memory::Contiguous});
@@ -138,8 +151,9 @@ void OperatorCheck::list_items(const OperatorCheckOptions& o) {
 
 std::string OperatorCheck::id_of(const Item& item) const {
   const Spec& spec = item.task == Task::Refused ? refused_[item.spec] : specs_[item.spec];
-  return core::join(op_.name, " ", kTaskNames[static_cast<int>(item.task)], item.task == Task::Cell ? "" : " ",
-                    dtype_name(item.dtype), " ", name(item.memory), " (", spec.origin, ")");
+  return core::join(op_.name, " ", kTaskNames[static_cast<int>(item.task)],
+                    item.task == Task::Cell ? "" : " ", dtype_name(item.dtype), " ",
+                    name(item.memory), " (", spec.origin, ")");
 }
 
 Findings OperatorCheck::findings_of(const Item& item) {
@@ -164,7 +178,8 @@ Findings OperatorCheck::findings_of(const Item& item) {
     default:
       break;
   }
-  Findings out = run_cell(cell, reference_, item.memory == Memory::Contiguous || item.memory == Memory::Transposed);
+  Findings out = run_cell(cell, reference_,
+                          item.memory == Memory::Contiguous || item.memory == Memory::Transposed);
   tried_.insert(item.dtype);
   for (const Finding& f : out.all()) {
     if (f.property == Property::Dtypes && f.verdict == Verdict::Passed) worked_.insert(item.dtype);
@@ -177,8 +192,8 @@ Findings OperatorCheck::claims() const {
   Findings out;
   for (ScalarType t : tried_) {
     if (!worked_.count(t)) {
-      out.failed(Property::Dtypes,
-                 core::join("the operator claims ", dtype_name(t), " and refuses it in every sample"));
+      out.failed(Property::Dtypes, core::join("the operator claims ", dtype_name(t),
+                                              " and refuses it in every sample"));
     }
   }
   return out;

@@ -27,7 +27,8 @@ struct OperatorCheckOptions {
   bool tested_device = false;  // also the properties from Sentinels on, of a device under test
 };
 
-// Whether the operator wants tensors of a layout, which a plugin provides: tests/own and tests/sparse call those.
+// Whether the operator wants tensors of a layout, which a plugin provides: tests/own and
+// tests/sparse call those.
 inline bool needs_layout(const core::Op& op) {
   const std::string_view family = op.family;
   return family == "sparse" || (family == "layout" && op.kind == core::OpKind::Kernel);
@@ -37,19 +38,30 @@ inline bool is_callable(const core::Op& op) { return op.row_call.load() && !need
 // Whether the operator takes the sample as it is, on the host.
 bool accepts_on_host(const core::Op& op, const Spec& s);
 // The samples to call the operator with; empty if there are none.
-std::vector<Spec> list_samples(const core::Op& op, const OperatorCheckOptions& o, const CaseLibrary& library,
-                               const CallFiles& calls);
+std::vector<Spec> list_samples(const core::Op& op, const OperatorCheckOptions& o,
+                               const CaseLibrary& library, const CallFiles& calls);
 
 class OperatorCheck {
  public:
   // ValueError if a device does not exist.
-  OperatorCheck(const core::Op& op, const OperatorCheckOptions& o, const CaseLibrary& library, const CallFiles& calls);
+  OperatorCheck(const core::Op& op, const OperatorCheckOptions& o, const CaseLibrary& library,
+                const CallFiles& calls);
   bool has_samples() const { return !specs_.empty(); }
   // Sends {"start", ...} before and {"found", encode(...)} after each item from `first` on.
   void run(int first, const oracle::Send& send);
 
  private:
-  enum class Task { Cell, Large, Gradients, Unclaimed, BadArguments, OtherShapes, Whole, Refused, TestedDevice };
+  enum class Task {
+    Cell,
+    Large,
+    Gradients,
+    Unclaimed,
+    BadArguments,
+    OtherShapes,
+    Whole,
+    Refused,
+    TestedDevice
+  };
   struct Item {
     Task task;
     std::size_t spec;

@@ -24,7 +24,9 @@ oracle::Tolerance tolerance(ScalarType dtype, const Values& truth) {
 
 // A value beyond what a short float holds is its infinity.
 void saturate(Values& truth, ScalarType dtype) {
-  double max = dtype == kHalf ? 65520 : dtype == kFloat || dtype == kBFloat16 ? 3.4028236e38 : INFINITY;
+  double max = dtype == kHalf                          ? 65520
+               : dtype == kFloat || dtype == kBFloat16 ? 3.4028236e38
+                                                       : INFINITY;
   for (double& v : truth.real) {
     if (std::fabs(v) >= max) v = std::copysign(INFINITY, v);
   }
@@ -68,14 +70,16 @@ Results results_on(const Cell& cell, const Spec& wide, Place place, Memory memor
   Results truth = call_and_collect(cell.op, inputs);
   for (oracle::Result& r : truth) {
     if (!r.tensor || r.tensor->slot == 0) continue;
-    core::Impl host = core::new_tensor("check", r.tensor->dtype, 0, 0, r.tensor->ndim(), r.tensor->view.sizes);
+    core::Impl host =
+        core::new_tensor("check", r.tensor->dtype, 0, 0, r.tensor->ndim(), r.tensor->view.sizes);
     core::copy(*host, *r.tensor);
     r.tensor = host;
   }
   return truth;
 }
 
-// The largest change of each output when the inputs change by a unit of the cell's dtype, up and down in turn.
+// The largest change of each output when the inputs change by a unit of the cell's dtype, up and
+// down in turn.
 std::vector<double> sensitivity(const Cell& cell, const Truth& truth, Place place, Memory memory) {
   const double unit = cell.dtype == kDouble  ? 2.3e-16
                       : cell.dtype == kFloat ? 1.2e-7
@@ -83,14 +87,16 @@ std::vector<double> sensitivity(const Cell& cell, const Truth& truth, Place plac
                                              : 8e-3;
   Spec moved = truth.wide;
   each_values(moved, [&](const SpecArg&, Values& v) {
-    for (std::size_t i = 0; v.dtype == kDouble && i < v.real.size(); ++i) v.real[i] *= 1 + (i % 2 ? unit : -unit);
+    for (std::size_t i = 0; v.dtype == kDouble && i < v.real.size(); ++i)
+      v.real[i] *= 1 + (i % 2 ? unit : -unit);
   });
   Results other = results_on(cell, moved, place, memory);
   std::vector<double> out;
   for (std::size_t k = 0; k < truth.results.size() && k < other.size(); ++k) {
     double max = 0;
     if (truth.results[k].tensor && other[k].tensor) {
-      Values a = oracle::values_of(*truth.results[k].tensor), b = oracle::values_of(*other[k].tensor);
+      Values a = oracle::values_of(*truth.results[k].tensor),
+             b = oracle::values_of(*other[k].tensor);
       for (std::size_t i = 0; i < std::min(a.real.size(), b.real.size()); ++i) {
         const double d = std::fabs(a.real[i] - b.real[i]);
         if (std::isfinite(d)) max = std::max(max, d);
@@ -102,13 +108,15 @@ std::vector<double> sensitivity(const Cell& cell, const Truth& truth, Place plac
 }
 
 // `allowance`: the further error of each output that the rounding of the inputs may cause.
-std::string difference(const Cell& cell, const tn_value* in, const Results& ours, const Results& truth,
-                       const std::vector<double>& allowance) {
-  if (ours.size() != truth.size()) return core::join(ours.size(), " results instead of ", truth.size());
+std::string difference(const Cell& cell, const tn_value* in, const Results& ours,
+                       const Results& truth, const std::vector<double>& allowance) {
+  if (ours.size() != truth.size())
+    return core::join(ours.size(), " results instead of ", truth.size());
   oracle::EqualValueRule rule(cell.op, in);
   for (std::size_t i = 0; i < ours.size(); ++i) {
     if (!ours[i].tensor || !truth[i].tensor) {
-      bool same = !ours[i].tensor == !truth[i].tensor && ours[i].plain.u.i64 == truth[i].plain.u.i64;
+      bool same =
+          !ours[i].tensor == !truth[i].tensor && ours[i].plain.u.i64 == truth[i].plain.u.i64;
       if (!same) return core::join("output ", i, ": another plain value");
       continue;
     }
@@ -117,15 +125,18 @@ std::string difference(const Cell& cell, const tn_value* in, const Results& ours
     oracle::Tolerance allowed = tolerance(ours[i].tensor->dtype, theirs);
     // At most twenty times: a jump, as that of floor, is not due to rounding.
     if (i < allowance.size()) allowed.atol += std::min(allowance[i], 19 * allowed.atol);
-    std::string wrong =
-        rule.covers(static_cast<int>(i)) ? rule.compare(mine, theirs) : oracle::compare_values(mine, theirs, allowed);
+    std::string wrong = rule.covers(static_cast<int>(i))
+                            ? rule.compare(mine, theirs)
+                            : oracle::compare_values(mine, theirs, allowed);
     if (!wrong.empty()) return core::join("output ", i, ": ", wrong);
   }
   return {};
 }
 
 // A number in [0, 1) for each element, the same in every run.
-double fraction(std::size_t i) { return std::fmod(static_cast<double>(i + 1) * 0.6180339887498949, 1.0); }
+double fraction(std::size_t i) {
+  return std::fmod(static_cast<double>(i + 1) * 0.6180339887498949, 1.0);
+}
 
 double in_set(int set, double v, std::size_t i) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -186,7 +197,8 @@ Truth find_truth(const Cell& cell, Place reference) {
     t.wide = widen_spec(cell, t.spec);
     Memory memory = addresses_storage(cell.op) ? cell.memory : Memory::Contiguous;
     try {
-      t.results = results_on(cell, t.wide, reference_place(cell.op, t.wide.main, reference), memory);
+      t.results =
+          results_on(cell, t.wide, reference_place(cell.op, t.wide.main, reference), memory);
       t.dull = has_values(cell.op) && is_trivial(t.results);
       if (!t.dull) return t;
     } catch (const Error& e) {
@@ -211,7 +223,8 @@ std::string close_values(const Values& ours, const Values& truth) {
   return oracle::compare_values(ours, truth, tolerance(ours.dtype, truth));
 }
 
-std::string compare(const Cell& cell, const tn_value* in, const Results& ours, const Truth& truth, Place reference) {
+std::string compare(const Cell& cell, const tn_value* in, const Results& ours, const Truth& truth,
+                    Place reference) {
   std::string wrong = difference(cell, in, ours, truth.results, {});
   if (wrong.empty() || !isFloatingType(cell.dtype)) return wrong;
   Memory memory = addresses_storage(cell.op) ? cell.memory : Memory::Contiguous;

@@ -40,22 +40,27 @@ std::optional<std::pair<tn_value, const char*>> impossible(const core::ArgInfo& 
   }
 }
 
-// One tensor on another device: refused, or served with the right values where only its shape or a copy is needed.
+// One tensor on another device: refused, or served with the right values where only its shape or a
+// copy is needed.
 std::string with_two_devices(const Cell& cell, Place elsewhere) {
   Built inputs(cell.spec, cell.dtype, cell.memory, cell.place);
   Built remote(cell.spec, cell.dtype, cell.memory, elsewhere);
   for (int i = cell.op.n_args; i-- > 0;) {
-    if (!takes_one_tensor(cell.op.args[i]) || !inputs.tensor(i) || inputs.tensor(i)->ndim() == 0) continue;
+    if (!takes_one_tensor(cell.op.args[i]) || !inputs.tensor(i) || inputs.tensor(i)->ndim() == 0)
+      continue;
     auto expected = bits(call_operator(cell.op, inputs.values()));
     inputs.values()[i] = remote.values()[i];
     std::string wrong = refusal(cell.op, inputs);
-    if (wrong == kNotRefused && bits(call_operator(cell.op, inputs.values())) == expected) return {};
-    return wrong.empty() ? "" : core::join("'", cell.op.args[i].name, "' on another device: ", wrong);
+    if (wrong == kNotRefused && bits(call_operator(cell.op, inputs.values())) == expected)
+      return {};
+    return wrong.empty() ? ""
+                         : core::join("'", cell.op.args[i].name, "' on another device: ", wrong);
   }
   return {};
 }
 
-// An integer or bool, where the kernels compute in another dtype: as if it had been cast to the result's before.
+// An integer or bool, where the kernels compute in another dtype: as if it had been cast to the
+// result's before.
 std::string as_promoted(const Cell& cell) {
   Built inputs(cell.spec, cell.dtype, cell.memory, cell.place);
   Results ours = call_operator(cell.op, inputs.values());
@@ -69,7 +74,9 @@ std::string as_promoted(const Cell& cell) {
   });
   cast.main = to;
   Built moved(cast, to, cell.memory, cell.place);
-  return bits(ours) == bits(call_operator(cell.op, moved.values())) ? "" : "is neither refused nor promoted first";
+  return bits(ours) == bits(call_operator(cell.op, moved.values()))
+             ? ""
+             : "is neither refused nor promoted first";
 }
 
 }  // namespace
@@ -85,19 +92,23 @@ Findings run_bad_arguments(const Cell& cell, Place elsewhere) {
     dimensional += takes_one_tensor(info) && inputs.tensor(i) && inputs.tensor(i)->ndim() > 0;
     inputs.values()[i] = bad->first;
     std::string message, wrong = refusal(cell.op, inputs, &message);
-    const bool named = takes_one_tensor(info) ? message.find(info.name) != std::string::npos : !message.empty();
+    const bool named =
+        takes_one_tensor(info) ? message.find(info.name) != std::string::npos : !message.empty();
     if (wrong.empty() && !named) wrong = "the error does not name it: " + message;
-    out.judge(Property::Errors, wrong.empty() ? "" : core::join("'", info.name, "', ", bad->second, ": ", wrong));
+    out.judge(Property::Errors,
+              wrong.empty() ? "" : core::join("'", info.name, "', ", bad->second, ": ", wrong));
   }
-  if (dimensional < 2 || (cell.op.flags & core::kOpCrossDevice) || elsewhere.slot == cell.place.slot) return out;
+  if (dimensional < 2 || (cell.op.flags & core::kOpCrossDevice) ||
+      elsewhere.slot == cell.place.slot)
+    return out;
   out.judge(Property::Errors, with_two_devices(cell, elsewhere));
   return out;
 }
 
 namespace {
 
-// One element more in the last dimension, one less in the first, one dimension more in front, none in the
-// last.
+// One element more in the last dimension, one less in the first, one dimension more in front, none
+// in the last.
 bool reshape(Values& v, int variant) {
   std::vector<int64_t>& s = v.sizes;
   if (variant == 2) {
@@ -134,10 +145,12 @@ Findings run_other_shapes(const Cell& cell, Place reference) {
       SpecArg& a = other.args[i];
       if (a.tensors.empty() || !a.tensors[0] || !reshape(*a.tensors[0], variant)) continue;
       std::string wrong;
-      Findings found = run_cell({cell.op, other, cell.dtype, cell.memory, cell.place}, reference, false);
+      Findings found =
+          run_cell({cell.op, other, cell.dtype, cell.memory, cell.place}, reference, false);
       for (const Finding& f : found.all()) {
         if (f.verdict != Verdict::Failed) continue;
-        wrong = core::join("'", cell.op.args[i].name, "' of shape ", core::text(IntArrayRef(a.tensors[0]->sizes)), ": ",
+        wrong = core::join("'", cell.op.args[i].name, "' of shape ",
+                           core::text(IntArrayRef(a.tensors[0]->sizes)), ": ",
                            kPropertyNames[static_cast<int>(f.property)], ": ", f.reason);
       }
       out.judge(Property::Errors, wrong);
@@ -151,8 +164,10 @@ Findings run_unclaimed(const Cell& cell) {
   Built inputs(cell.spec, cell.dtype, cell.memory, cell.place);
   std::string wrong = refusal(cell.op, inputs);
   if (wrong == kNotRefused && !isFloatingType(cell.dtype)) wrong = as_promoted(cell);
-  out.judge(Property::Dtypes,
-            wrong.empty() ? "" : core::join("the operator does not claim ", dtype_name(cell.dtype), ", which ", wrong));
+  out.judge(Property::Dtypes, wrong.empty()
+                                  ? ""
+                                  : core::join("the operator does not claim ",
+                                               dtype_name(cell.dtype), ", which ", wrong));
   return out;
 }
 

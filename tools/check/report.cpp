@@ -68,7 +68,8 @@ std::vector<Finding> decode(const std::string& encoded, std::string& id) {
   id = encoded.substr(0, tab);
   while (tab != std::string::npos) {
     std::size_t end = encoded.find('\t', tab + 1);
-    const std::string part = encoded.substr(tab + 1, end == std::string::npos ? end : end - tab - 1);
+    const std::string part =
+        encoded.substr(tab + 1, end == std::string::npos ? end : end - tab - 1);
     auto verdict = static_cast<Verdict>(std::find(kVerdicts, kVerdicts + 3, part[0]) - kVerdicts);
     out.push_back({static_cast<Property>(part[1] - 'A'), verdict, part.substr(2)});
     tab = end;
@@ -94,10 +95,11 @@ void Report::add(const std::string& encoded) {
   for (const Finding& f : decode(encoded, id)) {
     const char* name = kPropertyNames[static_cast<int>(f.property)];
     count(id, f.property, f.verdict);
-    if (f.verdict == Verdict::NotRun) ++reasons_[std::string(name) + ": " + kind_of_reason(f.reason)];
+    if (f.verdict == Verdict::NotRun)
+      ++reasons_[std::string(name) + ": " + kind_of_reason(f.reason)];
     if (f.verdict == Verdict::Failed || (list_ && f.verdict == Verdict::NotRun)) {
-      std::printf("%s %s, %s: %s\n", f.verdict == Verdict::Failed ? "FAILED" : "not run", id.c_str(), name,
-                  f.reason.c_str());
+      std::printf("%s %s, %s: %s\n", f.verdict == Verdict::Failed ? "FAILED" : "not run",
+                  id.c_str(), name, f.reason.c_str());
       std::fflush(stdout);
     }
   }
@@ -112,8 +114,8 @@ void Report::print_counts(const std::string& name, const Counts& c) {
   std::printf("%-40s %8ld %8ld %8ld\n", name.c_str(), c.passed, c.failed, c.not_run);
 }
 
-// Prints the minimum and the mean, and the operators that have few; the number of those without a reason, or with one
-// that they do not need.
+// Prints the minimum and the mean, and the operators that have few; the number of those without a
+// reason, or with one that they do not need.
 long Report::check_property_counts() const {
   std::size_t sum = 0, smallest = kProperties;
   long failed = 0;
@@ -125,13 +127,17 @@ long Report::check_property_counts() const {
     const bool few = n < static_cast<std::size_t>(min_properties_), excused = reason != few_.end();
     sum += n;
     smallest = std::min(smallest, n);
-    if (few && excused) std::printf("%s: %zu properties: %s\n", op.c_str(), n, reason->second.c_str());
+    if (few && excused)
+      std::printf("%s: %zu properties: %s\n", op.c_str(), n, reason->second.c_str());
     if (few == excused) continue;
-    std::printf("FAILED %s: %zu properties%s\n", op.c_str(), n, few ? "" : ", and a reason why it has few");
+    std::printf("FAILED %s: %zu properties%s\n", op.c_str(), n,
+                few ? "" : ", and a reason why it has few");
     ++failed;
   }
-  std::printf("%zu operators, properties per operator: at least %zu, %.1f in the mean\n", ops_.size(), smallest,
-              static_cast<double>(sum) / static_cast<double>(std::max<std::size_t>(ops_.size(), 1)));
+  std::printf(
+      "%zu operators, properties per operator: at least %zu, %.1f in the mean\n", ops_.size(),
+      smallest,
+      static_cast<double>(sum) / static_cast<double>(std::max<std::size_t>(ops_.size(), 1)));
   return failed;
 }
 
@@ -147,7 +153,8 @@ int Report::finish() const {
   std::printf("\n%-40s %8s %8s %8s\n", "family", "passed", "failed", "not run");
   for (const auto& [family, c] : families) print_counts(family, c);
   std::printf("\n%-40s %8s %8s %8s\n", "property", "passed", "failed", "not run");
-  for (int p = 0; p < kProperties; ++p) print_counts(kPropertyNames[p], properties_[static_cast<std::size_t>(p)]);
+  for (int p = 0; p < kProperties; ++p)
+    print_counts(kPropertyNames[p], properties_[static_cast<std::size_t>(p)]);
   std::vector<std::pair<long, std::string>> why;
   for (const auto& [reason, n] : reasons_) why.emplace_back(n, reason);
   std::sort(why.rbegin(), why.rend());
@@ -157,8 +164,8 @@ int Report::finish() const {
   }
   all.failed += check_property_counts();
   for (const std::string& op : no_samples_) std::printf("FAILED %s: has no samples\n", op.c_str());
-  std::printf("%ld passed, %ld failed, %ld not run\n", all.passed, all.failed + static_cast<long>(no_samples_.size()),
-              all.not_run);
+  std::printf("%ld passed, %ld failed, %ld not run\n", all.passed,
+              all.failed + static_cast<long>(no_samples_.size()), all.not_run);
   return all.failed || !no_samples_.empty() || !all.passed ? 1 : 0;
 }
 

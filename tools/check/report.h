@@ -19,7 +19,8 @@ std::vector<Finding> decode(const std::string& encoded, std::string& id);
 
 class Report {
  public:
-  // An operator with fewer than `min_properties` properties fails, unless `few` says why it has no more.
+  // An operator with fewer than `min_properties` properties fails, unless `few` says why it has no
+  // more.
   Report(bool list, bool table, int min_properties, std::map<std::string, std::string> few)
       : list_(list), table_(table), min_properties_(min_properties), few_(std::move(few)) {}
   void add(const std::string& encoded);
@@ -31,7 +32,9 @@ class Report {
  private:
   struct Counts {
     long passed = 0, failed = 0, not_run = 0;
-    void add(Verdict v) { ++(v == Verdict::Passed ? passed : v == Verdict::Failed ? failed : not_run); }
+    void add(Verdict v) {
+      ++(v == Verdict::Passed ? passed : v == Verdict::Failed ? failed : not_run);
+    }
     void add(const Counts& c);
   };
   static void print_counts(const std::string& name, const Counts& c);
@@ -48,8 +51,8 @@ class Report {
   std::vector<std::string> no_samples_;
 };
 
-// The reasons of a file: on each line the names of operators, a colon and why they have few properties. ValueError
-// names an operator that is not there.
+// The reasons of a file: on each line the names of operators, a colon and why they have few
+// properties. ValueError names an operator that is not there.
 std::map<std::string, std::string> read_reasons(const std::string& path);
 
 }  // namespace tenon::check

@@ -40,7 +40,8 @@ void make_integers(Values& v, ScalarType dtype, int64_t below, bool in_turn) {
 
 void make_ascending(Values& v) {
   auto length = static_cast<std::ptrdiff_t>(v.sizes.empty() ? 1 : v.sizes.back());
-  for (auto row = v.real.begin(); length > 0 && row != v.real.end(); row += length) std::sort(row, row + length);
+  for (auto row = v.real.begin(); length > 0 && row != v.real.end(); row += length)
+    std::sort(row, row + length);
 }
 
 int64_t parse_integer(std::string_view text) {
@@ -79,7 +80,8 @@ Values tensor_from(std::string_view text, Spec& spec, SpecArg& arg, uint32_t see
       make_integers(v, kBool, 2, false);
       break;
     case ':':
-      std::fill(v.real.begin(), v.real.end(), static_cast<double>(parse_integer(text.substr(end + 1))));
+      std::fill(v.real.begin(), v.real.end(),
+                static_cast<double>(parse_integer(text.substr(end + 1))));
       arg.constant = true;
       break;
     default:
@@ -127,7 +129,8 @@ std::string shape_text(const Shape& s) {
   return out.empty() ? "0d" : out;
 }
 
-// Tensors of these shapes in turn, scalars where they have no default. Empty where that does not fit.
+// Tensors of these shapes in turn, scalars where they have no default. Empty where that does not
+// fit.
 std::string text_with(const core::Op& op, const std::vector<Shape>& shapes) {
   std::string out;
   std::size_t next = 0;
@@ -164,7 +167,8 @@ const Shape kRank6 = {2, 1, 3, 2, 1, 2};
 const Shape kLarge = {301, 257};  // more than two grains of a pointwise kernel
 
 std::vector<std::vector<Shape>> shapes_of(Kind kind) {
-  if (kind == Kind::Unary) return {{{0}}, {{}}, {{3, 0, 2}}, {{7}}, {kRank6}, {{3, 1, 5}}, {{67, 3}}, {kLarge}};
+  if (kind == Kind::Unary)
+    return {{{0}}, {{}}, {{3, 0, 2}}, {{7}}, {kRank6}, {{3, 1, 5}}, {{67, 3}}, {kLarge}};
   if (kind == Kind::None) return {};
   return {{{0}, {0}},       {{}, {}},      {{}, {3, 2}},   {{4, 1, 3}, {2, 1}},
           {kRank6, kRank6}, {{3, 0}, {1}}, {{67, 3}, {3}}, {kLarge, kLarge}};
@@ -184,7 +188,8 @@ void choose_main_dtype(Spec& s) {
   }
   if (!first) return;
   s.main = first->tensors[0]->dtype;
-  for (SpecArg& a : s.args) a.fixed = a.fixed && !(a.tensors.size() == 1 && a.tensors[0]->dtype == s.main);
+  for (SpecArg& a : s.args)
+    a.fixed = a.fixed && !(a.tensors.size() == 1 && a.tensors[0]->dtype == s.main);
 }
 
 }  // namespace
@@ -201,8 +206,10 @@ Spec from_text(const core::Op& op, std::string_view text) {
     std::size_t equals = token.find('=');
     if (equals == std::string_view::npos) continue;
     std::string name(token.substr(0, equals));
-    const auto* info = std::find_if(op.args, op.args + op.n_args, [&](const auto& a) { return name == a.name; });
-    TENON_CHECK(info != op.args + op.n_args, ValueError, "samples: the operator has no argument '", name, "'");
+    const auto* info =
+        std::find_if(op.args, op.args + op.n_args, [&](const auto& a) { return name == a.name; });
+    TENON_CHECK(info != op.args + op.n_args, ValueError, "samples: the operator has no argument '",
+                name, "'");
     if (token.substr(equals + 1) == "same") {
       same_dtype = info->name;
       plain[name] = {{"dtype", "float64"}};
@@ -249,14 +256,16 @@ CallFiles::CallFiles(const std::string& folder) {
         for (std::string_view op : split_text(line, ' ')) operators.emplace_back(op);
         continue;
       }
-      for (const std::string& op : operators) calls_[op].push_back(line.substr(line.find_first_not_of(' ')));
+      for (const std::string& op : operators)
+        calls_[op].push_back(line.substr(line.find_first_not_of(' ')));
     }
   }
 }
 
 std::vector<Spec> CallFiles::specs(const core::Op& op) const {
   std::vector<Spec> out;
-  for (std::string_view text : split_text(op.samples ? op.samples : "", ';')) out.push_back(from_text(op, text));
+  for (std::string_view text : split_text(op.samples ? op.samples : "", ';'))
+    out.push_back(from_text(op, text));
   auto it = calls_.find(op.name);
   if (it == calls_.end()) return out;
   for (const std::string& text : it->second) out.push_back(from_text(op, text));

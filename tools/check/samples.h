@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Calls to try an op with: those of the cases in tests/oracle, those in tests/check/calls, and shapes that follow from
-// the operator's schema.
+// Calls to try an op with: those of the cases in tests/oracle, those in tests/check/calls, and
+// shapes that follow from the operator's schema.
 #pragma once
 
 #include <map>
@@ -17,10 +17,11 @@ namespace tenon::check {
 class CaseLibrary {
  public:
   explicit CaseLibrary(const std::string& folder);
-  // At most `max_count`, different in the shapes or scalars of their arguments. An operator without cases of its own
-  // borrows those of an operator with the same arguments, of its family first.
+  // At most `max_count`, different in the shapes or scalars of their arguments. An operator without
+  // cases of its own borrows those of an operator with the same arguments, of its family first.
   std::vector<Spec> specs(const core::Op& op, std::size_t max_count) const;
-  // The same calls as from_text() reads them, with other elements; those that cannot be written so are left out.
+  // The same calls as from_text() reads them, with other elements; those that cannot be written so
+  // are left out.
   std::vector<std::string> texts(const core::Op& op) const;
   // Calls that must be refused.
   std::vector<Spec> refused(const core::Op& op) const;
@@ -30,15 +31,16 @@ class CaseLibrary {
   std::map<std::string, std::vector<std::string>> files_;  // by the op's name without overload
 };
 
-// One sample: `name=value` for each argument without default, separated by spaces. A value is JSON, or for a tensor its
-// sizes, as in 2x3 or 0d, and what its elements are: nothing (between -2 and 2), + (between 0.1 and 2.1), ~ (between
-// 0.05 and 0.95), ? (bool), ^ (ascending), <n (integers below n), %n (0 to n-1 in turn), :n (all n). [2x3,4x3] is a
-// list of tensors; `same` as a dtype is that of the cell. `large` at the front: for threads, not for the reference.
-// ValueError names what does not fit.
+// One sample: `name=value` for each argument without default, separated by spaces. A value is JSON,
+// or for a tensor its sizes, as in 2x3 or 0d, and what its elements are: nothing (between -2 and
+// 2), + (between 0.1 and 2.1), ~ (between 0.05 and 0.95), ? (bool), ^ (ascending), <n (integers
+// below n), %n (0 to n-1 in turn), :n (all n). [2x3,4x3] is a list of tensors; `same` as a dtype is
+// that of the cell. `large` at the front: for threads, not for the reference. ValueError names what
+// does not fit.
 Spec from_text(const core::Op& op, std::string_view text);
 
-// The operator's `samples` lines, and the files of a folder: the names of operators on one line, and below it,
-// indented, one call per line.
+// The operator's `samples` lines, and the files of a folder: the names of operators on one line,
+// and below it, indented, one call per line.
 class CallFiles {
  public:
   explicit CallFiles(const std::string& folder);
@@ -49,8 +51,8 @@ class CallFiles {
   std::map<std::string, std::vector<std::string>> calls_;
 };
 
-// By the operator's family and schema: 0 elements, 0-dim, rank 6, broadcasting, and one that several threads share.
-// Empty where nothing fits.
+// By the operator's family and schema: 0 elements, 0-dim, rank 6, broadcasting, and one that
+// several threads share. Empty where nothing fits.
 std::vector<Spec> generated(const core::Op& op);
 
 }  // namespace tenon::check

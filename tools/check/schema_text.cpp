@@ -7,9 +7,10 @@ namespace {
 
 // In the order of core::ArgType. `#`: the length, where the schema fixes one.
 constexpr const char* kTypes[] = {
-    "Tensor",     "Tensor?",     "Tensor[]", "Tensor?[]", "Scalar",       "Scalar?",  "Scalar[]", "int",      "int?",
-    "int[#]",     "int[#]?",     "float",    "float?",    "float[]",      "float[]?", "bool",     "bool?",    "bool[#]",
-    "ScalarType", "ScalarType?", "Layout",   "Device",    "MemoryFormat", "str",      "str?",     "Generator"};
+    "Tensor",   "Tensor?",      "Tensor[]", "Tensor?[]", "Scalar",     "Scalar?",     "Scalar[]",
+    "int",      "int?",         "int[#]",   "int[#]?",   "float",      "float?",      "float[]",
+    "float[]?", "bool",         "bool?",    "bool[#]",   "ScalarType", "ScalarType?", "Layout",
+    "Device",   "MemoryFormat", "str",      "str?",      "Generator"};
 
 std::string type_text(core::ArgType type, int fixed) {
   std::string out = kTypes[static_cast<int>(type)];
@@ -19,7 +20,8 @@ std::string type_text(core::ArgType type, int fixed) {
 }
 
 void erase_all(std::string& text, std::string_view what, std::size_t keep = 0) {
-  for (std::size_t at; (at = text.find(what)) != std::string::npos;) text.erase(at + keep, what.size() - keep);
+  for (std::size_t at; (at = text.find(what)) != std::string::npos;)
+    text.erase(at + keep, what.size() - keep);
 }
 
 }  // namespace
@@ -48,7 +50,8 @@ std::string schema_text(const core::Op& op) {
 
 std::string plain_schema(std::string_view text) {
   std::string out(text);
-  for (const char* mark : {"(a)", "(a!)", "(b!)", "(c!)", "(d!)", "(e!)", "(a -> *)"}) erase_all(out, mark);
+  for (const char* mark : {"(a)", "(a!)", "(b!)", "(c!)", "(d!)", "(e!)", "(a -> *)"})
+    erase_all(out, mark);
   for (const char* type : {"Layout?", "Device?", "MemoryFormat?", "Generator?"}) {
     erase_all(out, type, std::string_view(type).size() - 1);
   }

@@ -12,8 +12,8 @@ namespace tenon::check {
 
 // Written from the name, the arguments and the results of the entry.
 std::string schema_text(const core::Op& op);
-// A printed schema without what the table does not keep: which results share memory with which arguments, and the `?`
-// of types that are always optional in it.
+// A printed schema without what the table does not keep: which results share memory with which
+// arguments, and the `?` of types that are always optional in it.
 std::string plain_schema(std::string_view text);
 
 }  // namespace tenon::check

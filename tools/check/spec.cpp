@@ -18,15 +18,16 @@ constexpr int kFiller = 92;     // what lies between and around the elements
 
 void store(char* p, ScalarType dtype, double real, int64_t exact) {
   switch (dtype) {
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls)                                             \
-  case ScalarType::Enum: {                                                                              \
-    ctype v;                                                                                            \
-    if constexpr (std::is_integral_v<ctype>)                                                            \
-      v = static_cast<ctype>(exact);                                                                    \
-    else                                                                                                \
-      v = static_cast<ctype>(static_cast<std::conditional_t<sizeof(ctype) == 8, double, float>>(real)); \
-    std::memcpy(p, &v, sizeof v);                                                                       \
-    return;                                                                                             \
+#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls)                          \
+  case ScalarType::Enum: {                                                           \
+    ctype v;                                                                         \
+    if constexpr (std::is_integral_v<ctype>)                                         \
+      v = static_cast<ctype>(exact);                                                 \
+    else                                                                             \
+      v = static_cast<ctype>(                                                        \
+          static_cast<std::conditional_t<sizeof(ctype) == 8, double, float>>(real)); \
+    std::memcpy(p, &v, sizeof v);                                                    \
+    return;                                                                          \
   }
 #include "tenon/core/dtypes.def"
 #undef TENON_DTYPE
@@ -81,14 +82,16 @@ double in_dtype(double v, ScalarType main, ScalarType dtype, bool keep_order) {
   return keep_order ? std::max(scaled, 0.0) : std::fabs(scaled);
 }
 
-core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memory memory, Place place) {
+core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memory memory,
+                       Place place) {
   int ndim = static_cast<int>(v.sizes.size());
   std::vector<int64_t> strides = strides_for(v.sizes, memory);
   int64_t offset = memory == Memory::Offset ? kMargin : 0, extent = 1;
   for (int d = 0; d < ndim; ++d) extent += std::max<int64_t>(0, v.sizes[d] - 1) * strides[d];
   int64_t total = offset + extent + kMargin;
   core::Impl flat = core::new_tensor("check", dtype, 0, 0, 1, &total);
-  for (int64_t e = 0; e < total; ++e) store(flat->host_data() + e * flat->itemsize(), dtype, kFiller, kFiller);
+  for (int64_t e = 0; e < total; ++e)
+    store(flat->host_data() + e * flat->itemsize(), dtype, kFiller, kFiller);
   std::vector<int64_t> at(v.sizes.size(), 0);
   for (std::size_t i = 0; i < v.real.size(); ++i) {
     int64_t e = offset;
@@ -98,7 +101,8 @@ core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memo
       repeated = repeated || (strides[d] == 0 && at[d] > 0);
     }
     double real = in_dtype(v.real[i], v.dtype, dtype, spec.ordered);
-    int64_t exact = v.exact.empty() ? static_cast<int64_t>(std::isfinite(real) ? real : 0) : v.exact[i];
+    int64_t exact =
+        v.exact.empty() ? static_cast<int64_t>(std::isfinite(real) ? real : 0) : v.exact[i];
     if (spec.ordered && dtype == kUInt8) exact = std::max<int64_t>(exact, 0);
     if (!repeated) store(flat->host_data() + e * flat->itemsize(), dtype, real, exact);
     for (int d = ndim; d-- > 0;) {
@@ -111,14 +115,16 @@ core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memo
     core::copy(*there, *flat);
     flat = there;
   }
-  return core::TensorImpl::make(dtype, flat->storage, flat->byte_offset() + offset * flat->itemsize(), ndim,
+  return core::TensorImpl::make(dtype, flat->storage,
+                                flat->byte_offset() + offset * flat->itemsize(), ndim,
                                 v.sizes.data(), strides.data());
 }
 
 Built::Built(const Spec& spec, ScalarType dtype, Memory memory, Place place) {
   lists_.reserve(spec.args.size());  // values point into the entries
   auto add = [&](const Values& v, int position) {
-    ScalarType own = spec.args[static_cast<std::size_t>(position)].follows(v, spec.main) ? dtype : v.dtype;
+    ScalarType own =
+        spec.args[static_cast<std::size_t>(position)].follows(v, spec.main) ? dtype : v.dtype;
     tensors_.push_back(make_tensor(v, spec, own, memory, place));
     positions_.push_back(position);
     return &tensors_.back()->view;

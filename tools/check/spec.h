@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// One call of an op as values, before a dtype, a memory layout and a device are chosen for its tensors.
+// One call of an op as values, before a dtype, a memory layout and a device are chosen for its
+// tensors.
 #pragma once
 
 #include <memory>
@@ -25,22 +26,22 @@ struct SpecArg {
 };
 
 struct Spec {
-  std::string origin;                        // a case's id, or the shapes
-  std::vector<SpecArg> args;                 // as in the schema
-  ScalarType main = kDouble;                 // tensors of this dtype take the dtype of a cell
-  bool ordered = false;                      // the order of elements matters, as in a search: no dtype may change it
-  bool valid = false;                        // must not be refused in its own dtype
-  bool large = false;                        // cut into several pieces by threads: too large for the reference
-  int device_arg = -1;                       // of an operator without tensors: names the device of the result
-  int dtype_arg = -1;                        // takes the dtype of a cell
+  std::string origin;         // a case's id, or the shapes
+  std::vector<SpecArg> args;  // as in the schema
+  ScalarType main = kDouble;  // tensors of this dtype take the dtype of a cell
+  bool ordered = false;  // the order of elements matters, as in a search: no dtype may change it
+  bool valid = false;    // must not be refused in its own dtype
+  bool large = false;    // cut into several pieces by threads: too large for the reference
+  int device_arg = -1;   // of an operator without tensors: names the device of the result
+  int dtype_arg = -1;    // takes the dtype of a cell
   std::shared_ptr<void> owner;               // owns what `plain` points to
   std::shared_ptr<oracle::Arguments> given;  // of a case: its tensors with their own strides
 };
 
 // How the elements of an argument lie in memory.
 enum class Memory { Contiguous, Transposed, Offset, Stepped, Expanded };
-inline constexpr Memory kMemories[] = {Memory::Contiguous, Memory::Transposed, Memory::Offset, Memory::Stepped,
-                                       Memory::Expanded};
+inline constexpr Memory kMemories[] = {Memory::Contiguous, Memory::Transposed, Memory::Offset,
+                                       Memory::Stepped, Memory::Expanded};
 const char* name(Memory m);
 
 // The tensors of a spec on a device.
@@ -62,11 +63,13 @@ class Built {
   std::vector<std::vector<const tn_tensor*>> lists_;
 };
 
-// The value that an element takes in a dtype: scaled and rounded for integers, its sign for bool. uint8 takes the
-// magnitude, or zero for negative numbers where the order must stay.
+// The value that an element takes in a dtype: scaled and rounded for integers, its sign for bool.
+// uint8 takes the magnitude, or zero for negative numbers where the order must stay.
 double in_dtype(double v, ScalarType main, ScalarType dtype, bool keep_order);
-// A tensor of these values. Expanded: the values of the first slice are repeated along the first long dimension.
-core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memory memory, Place place);
+// A tensor of these values. Expanded: the values of the first slice are repeated along the first
+// long dimension.
+core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memory memory,
+                       Place place);
 // Calls f(argument, Values&) for every tensor.
 template <class F>
 void each_values(Spec& spec, F&& f) {

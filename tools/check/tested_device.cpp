@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Properties of a device under test: it writes its outputs only, serves several threads, and may run out of memory.
+// Properties of a device under test: it writes its outputs only, serves several threads, and may
+// run out of memory.
 #include <algorithm>
 #include <cstring>
 #include <thread>
@@ -16,12 +17,15 @@
 namespace tenon::check {
 namespace {
 
-constexpr int64_t kMargin = 512;  // bytes on both sides: as far as one excess group of threads would write
+constexpr int64_t kMargin =
+    512;  // bytes on both sides: as far as one excess group of threads would write
 constexpr unsigned char kByte = 0x5c;
 constexpr int kThreads = 4, kCalls = 3;
 constexpr int kMaxAllocations = 6;  // of one call, that are made to fail in turn
 
-Built build_inputs(const Cell& cell) { return Built(cell.spec, cell.dtype, cell.memory, cell.place); }
+Built build_inputs(const Cell& cell) {
+  return Built(cell.spec, cell.dtype, cell.memory, cell.place);
+}
 
 Results call(const Cell& cell) {
   Built inputs = build_inputs(cell);
@@ -44,7 +48,8 @@ core::Impl bytes_on(Place place, int64_t n) {
 // out= row-major in the middle of a block, so that a kernel is given that memory itself.
 void check_sentinels(const Cell& cell, const Results& expected, Findings& out) {
   const auto call_out = cell.op.row_call_out.load();
-  const bool tensors = std::all_of(expected.begin(), expected.end(), [](const auto& r) { return bool(r.tensor); });
+  const bool tensors =
+      std::all_of(expected.begin(), expected.end(), [](const auto& r) { return bool(r.tensor); });
   if (!call_out || !tensors || static_cast<int>(expected.size()) != cell.op.n_results) return;
   std::vector<core::Impl> blocks, outs;
   for (const oracle::Result& r : expected) {
@@ -52,8 +57,9 @@ void check_sentinels(const Cell& cell, const Results& expected, Findings& out) {
     blocks.push_back(bytes_on(cell.place, t.numel * t.itemsize() + 2 * kMargin));
     std::vector<int64_t> strides(static_cast<std::size_t>(t.ndim()));
     core::contiguous_strides(t.ndim(), t.view.sizes, strides.data());
-    outs.push_back(core::TensorImpl::make(t.dtype, blocks.back()->storage, blocks.back()->byte_offset() + kMargin,
-                                          t.ndim(), t.view.sizes, strides.data()));
+    outs.push_back(core::TensorImpl::make(t.dtype, blocks.back()->storage,
+                                          blocks.back()->byte_offset() + kMargin, t.ndim(),
+                                          t.view.sizes, strides.data()));
   }
   Built inputs = build_inputs(cell);
   call_out(inputs.values(), outs.data());
@@ -66,8 +72,9 @@ void check_sentinels(const Cell& cell, const Results& expected, Findings& out) {
       if (around.exact[i] == kByte) continue;
       const bool before = i < margin;
       return out.failed(Property::Sentinels,
-                        core::join("output ", k, ": a byte was written ", before ? margin - i : i - (n - margin) + 1,
-                                   " bytes ", before ? "before" : "after", " its memory"));
+                        core::join("output ", k, ": a byte was written ",
+                                   before ? margin - i : i - (n - margin) + 1, " bytes ",
+                                   before ? "before" : "after", " its memory"));
     }
   }
   out.passed(Property::Sentinels);
@@ -93,11 +100,12 @@ void check_stress(const Cell& cell, const Results& expected, Findings& out) {
   out.passed(Property::Stress);
 }
 
-// The pool hands out parts of large segments: here all of them are in use but `left` pieces of the smallest size, so
-// that the next small tensor allocates on the device.
+// The pool hands out parts of large segments: here all of them are in use but `left` pieces of the
+// smallest size, so that the next small tensor allocates on the device.
 class Scarcity {
  public:
-  Scarcity(Place place, int left) : place_(place), stream_(core::current_stream(place.slot, place.index)) {
+  Scarcity(Place place, int left)
+      : place_(place), stream_(core::current_stream(place.slot, place.index)) {
     core::cache_trim(place.slot, place.index);
     const uint64_t before = asked();
     while (asked() == before && blocks_.size() < kMaxBlocks) {
@@ -118,7 +126,9 @@ class Scarcity {
 
  private:
   static constexpr std::size_t kMaxBlocks = 1 << 15;
-  uint64_t asked() const { return core::memory_stats(place_.slot, place_.index).device_allocations; }
+  uint64_t asked() const {
+    return core::memory_stats(place_.slot, place_.index).device_allocations;
+  }
   void free_at(std::size_t k) {
     core::cache_free(place_.slot, place_.index, blocks_[k], stream_);
     blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(k));
@@ -145,12 +155,14 @@ std::string call_with_failure(const Cell& cell, int left, const Results& expecte
     } catch (const Error& e) {
       const std::string text = e.what();
       if (e.code() != TN_ERROR_MEMORY) wrong = "another error than OutOfMemoryError: " + text;
-      if (wrong.empty() && text.find(name) == std::string::npos) wrong = "the error does not name the device: " + text;
+      if (wrong.empty() && text.find(name) == std::string::npos)
+        wrong = "the error does not name the device: " + text;
     }
     reached = failing.count() > 0;
     core::synchronize(cell.place.slot, cell.place.index);
     const uint64_t after = core::memory_stats(cell.place.slot, cell.place.index).allocated;
-    if (wrong.empty() && reached && after != in_use) wrong = core::join(after, " bytes in use, ", in_use, " before");
+    if (wrong.empty() && reached && after != in_use)
+      wrong = core::join(after, " bytes in use, ", in_use, " before");
   }
   if (!reached) return wrong;
   if (wrong.empty()) wrong = changed(cell.op, inputs, before);
@@ -166,7 +178,9 @@ void check_exhausted(const Cell& cell, const Results& expected, Findings& out) {
     bool reached = false;
     std::string wrong = call_with_failure(cell, left, expected, reached);
     any = any || reached;
-    if (!wrong.empty()) return out.failed(Property::Exhausted, core::join("allocation ", left + 1, " failed: ", wrong));
+    if (!wrong.empty())
+      return out.failed(Property::Exhausted,
+                        core::join("allocation ", left + 1, " failed: ", wrong));
     if (!reached) break;
   }
   if (any) out.passed(Property::Exhausted);
@@ -185,8 +199,9 @@ Findings run_tested_device(const Cell& cell) {
   constexpr struct {
     Property property;
     void (*run)(const Cell&, const Results&, Findings&);
-  } kChecks[] = {
-      {Property::Sentinels, check_sentinels}, {Property::Stress, check_stress}, {Property::Exhausted, check_exhausted}};
+  } kChecks[] = {{Property::Sentinels, check_sentinels},
+                 {Property::Stress, check_stress},
+                 {Property::Exhausted, check_exhausted}};
   for (const auto& check : kChecks) {
     try {
       check.run(cell, expected, out);

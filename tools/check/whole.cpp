@@ -55,7 +55,9 @@ bool is_default(const core::ArgInfo& a, const tn_value& v) {
 core::OwnedValue to_owned(const tn_value& v) {
   core::OwnedValue out;
   out.tag = v.tag;
-  auto share = [](const tn_tensor* t) { return t ? core::Impl::share(core::TensorImpl::from_view(t)) : core::Impl(); };
+  auto share = [](const tn_tensor* t) {
+    return t ? core::Impl::share(core::TensorImpl::from_view(t)) : core::Impl();
+  };
   if (v.tag == TN_TAG_TENSOR) {
     out.tensor = share(v.u.tensor);
   } else if (v.tag == TN_TAG_TENSOR_LIST) {
@@ -75,7 +77,8 @@ Verdicts check_by_name(const Whole& w) {
   std::vector<tn_value> out(w.op.n_results);
   core::manual_seed(7);
   const tn_str name{w.op.name, std::char_traits<char>::length(w.op.name)};
-  if (tn_call_op(name, inputs.values(), n, out.data(), w.op.n_results) != TN_OK) return tn_last_error();
+  if (tn_call_op(name, inputs.values(), n, out.data(), w.op.n_results) != TN_OK)
+    return tn_last_error();
   std::vector<core::OwnedValue> results;
   for (tn_value& v : out) {
     results.push_back(to_owned(v));
@@ -94,7 +97,8 @@ Verdicts check_device(const Whole& w) {
   }
   Results ours = call_and_collect(w.op, remote);
   for (std::size_t k = 0; k < ours.size(); ++k) {
-    if (ours[k].tensor && ours[k].tensor->slot != w.elsewhere.slot) return core::join("output ", k, " is on the host");
+    if (ours[k].tensor && ours[k].tensor->slot != w.elsewhere.slot)
+      return core::join("output ", k, " is on the host");
   }
   return other_geometry(ours, expected);
 }
@@ -116,8 +120,10 @@ Verdicts check_version(const Whole& w) {
     const core::TensorImpl& t = *inputs.tensors()[k];
     const core::ArgInfo& a = w.op.args[inputs.position(k)];
     const bool moved = t.version() != versions[k], counted = t.storage->head.writes != writes[k];
-    if (moved != counted) return core::join("'", a.name, "': autograd and plugins see different counts of writes");
-    if (after[k] != before[k] && !moved) return core::join("'", a.name, "' was written and its version stays");
+    if (moved != counted)
+      return core::join("'", a.name, "': autograd and plugins see different counts of writes");
+    if (after[k] != before[k] && !moved)
+      return core::join("'", a.name, "' was written and its version stays");
     if (!a.mutates && moved) return core::join("the version of '", a.name, "' moved");
   }
   return "";
@@ -129,11 +135,13 @@ Verdicts check_recovery(const Whole& w) {
   Built inputs = w.build_inputs();
   int bad = -1;
   for (int i = 0; i < w.op.n_args && bad < 0; ++i) {
-    if (w.op.args[i].type == core::ArgType::Tensor || w.op.args[i].type == core::ArgType::Device) bad = i;
+    if (w.op.args[i].type == core::ArgType::Tensor || w.op.args[i].type == core::ArgType::Device)
+      bad = i;
   }
   if (bad < 0) return std::nullopt;
   const tn_value good = inputs.values()[bad];
-  inputs.values()[bad] = w.op.args[bad].type == core::ArgType::Tensor ? tn_value{} : unknown_device();
+  inputs.values()[bad] =
+      w.op.args[bad].type == core::ArgType::Tensor ? tn_value{} : unknown_device();
   try {
     call_operator(w.op, inputs.values());
     return core::join("a bad '", w.op.args[bad].name, "' is not refused");
@@ -150,7 +158,9 @@ Verdicts check_memory(const Whole& w) {
   const uint64_t before = core::memory_stats(0, 0).allocated;
   call_operator(w.op, inputs.values());
   const uint64_t after = core::memory_stats(0, 0).allocated;
-  return after == before ? "" : core::join(after, " bytes are in use after the call, ", before, " before");
+  return after == before
+             ? ""
+             : core::join(after, " bytes are in use after the call, ", before, " before");
 }
 
 // Other than an argument that is handed back.
@@ -164,7 +174,8 @@ bool is_recorded(const Built& inputs, const Results& results, bool integers_only
   return false;
 }
 
-// Recording changes no bit; nothing is recorded under NoGradGuard, of integers or by an operator without gradient.
+// Recording changes no bit; nothing is recorded under NoGradGuard, of integers or by an operator
+// without gradient.
 Verdicts check_recording(const Whole& w) {
   Results expected = w.call();
   Built inputs = w.build_inputs();
@@ -203,8 +214,8 @@ Verdicts check_draws(const Whole& w) {
     return w.draw();
   };
   const Results one = after(7, 1);
-  const bool several =
-      std::any_of(one.begin(), one.end(), [](const auto& r) { return r.tensor && r.tensor->numel > 1; });
+  const bool several = std::any_of(one.begin(), one.end(),
+                                   [](const auto& r) { return r.tensor && r.tensor->numel > 1; });
   if (!several || generator.offset() == 0) return std::nullopt;  // as dropout that is turned off
   // Few elements may be the same in one draw, but not in all of them.
   constexpr int kTries = 20;
@@ -245,10 +256,11 @@ struct Check {
   Verdicts (*run)(const Whole&);
 };
 constexpr Check kChecks[] = {
-    {Property::Schema, check_schema},       {Property::ByName, check_by_name},    {Property::Device, check_device},
-    {Property::Version, check_version},     {Property::Recovery, check_recovery}, {Property::Memory, check_memory},
-    {Property::Recording, check_recording}, {Property::Served, check_served},     {Property::Draws, check_draws},
-    {Property::Together, check_together},
+    {Property::Schema, check_schema},       {Property::ByName, check_by_name},
+    {Property::Device, check_device},       {Property::Version, check_version},
+    {Property::Recovery, check_recovery},   {Property::Memory, check_memory},
+    {Property::Recording, check_recording}, {Property::Served, check_served},
+    {Property::Draws, check_draws},         {Property::Together, check_together},
 };
 
 }  // namespace
@@ -257,17 +269,22 @@ std::string other_geometry(const Results& a, const Results& b) {
   if (a.size() != b.size()) return core::join(a.size(), " results instead of ", b.size());
   for (std::size_t k = 0; k < a.size(); ++k) {
     if (!a[k].tensor || !b[k].tensor) {
-      if (!a[k].tensor != !b[k].tensor) return core::join("output ", k, ": a tensor on one side alone");
-      if (a[k].plain.tag != b[k].plain.tag) return core::join("output ", k, ": a value of another kind");
+      if (!a[k].tensor != !b[k].tensor)
+        return core::join("output ", k, ": a tensor on one side alone");
+      if (a[k].plain.tag != b[k].plain.tag)
+        return core::join("output ", k, ": a value of another kind");
       continue;
     }
     const core::TensorImpl &x = *a[k].tensor, &y = *b[k].tensor;
     if (x.dtype != y.dtype)
-      return core::join("output ", k, ": ", dtype_name(x.dtype), " instead of ", dtype_name(y.dtype));
+      return core::join("output ", k, ": ", dtype_name(x.dtype), " instead of ",
+                        dtype_name(y.dtype));
     if (x.sizes() != y.sizes())
-      return core::join("output ", k, ": sizes ", core::text(x.sizes()), " instead of ", core::text(y.sizes()));
+      return core::join("output ", k, ": sizes ", core::text(x.sizes()), " instead of ",
+                        core::text(y.sizes()));
     if (x.strides() != y.strides())
-      return core::join("output ", k, ": strides ", core::text(x.strides()), " instead of ", core::text(y.strides()));
+      return core::join("output ", k, ": strides ", core::text(x.strides()), " instead of ",
+                        core::text(y.strides()));
   }
   return {};
 }

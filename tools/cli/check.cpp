@@ -45,8 +45,8 @@ std::string installed_calls() {
 // Opens the plugin in this process; only child processes call it.
 plugins::Info open_plugin(const std::string& file) {
   plugins::Info info = plugins::load(file);
-  TENON_CHECK(info.state == plugins::State::Opened, ValueError, file, ": ", plugins::to_string(info.state), ": ",
-              info.reason);
+  TENON_CHECK(info.state == plugins::State::Opened, ValueError, file, ": ",
+              plugins::to_string(info.state), ": ", info.reason);
   return info;
 }
 
@@ -55,7 +55,8 @@ void read_description(const CheckOptions& o, CheckResult& r) {
       [&](const Send& send) {
         const plugins::Info info = open_plugin(o.file);
         TENON_CHECK(info.device != "any", ValueError,
-                    "it provides operators, dtypes or layouts for tensors on other devices, and no device to check");
+                    "it provides operators, dtypes or layouts for tensors on other devices, and no "
+                    "device to check");
         const Place place = check::find_place(info.device);
         TENON_CHECK(place.slot >= 0, ValueError, "its device '", info.device, "' cannot be used");
         send(json{{"name", info.name},
@@ -109,7 +110,8 @@ class Runner {
       const core::Op& op = core::op_at(i);
       if (check::is_callable(op) && std::regex_search(op.name, wanted)) ops_.push_back(&op);
     }
-    TENON_CHECK(!ops_.empty() || !checks_.empty(), ValueError, "no operator and no check has a name with '", o.op, "'");
+    TENON_CHECK(!ops_.empty() || !checks_.empty(), ValueError,
+                "no operator and no check has a name with '", o.op, "'");
   }
   void run();
 
@@ -180,13 +182,15 @@ void Runner::run_child(int file, int first, const oracle::Send& send) {
 
 void Runner::receive(const Line& l) {
   const std::size_t space = l.text.find(' ');
-  const std::string name = l.text.substr(0, space), rest = space == std::string::npos ? "" : l.text.substr(space + 1);
+  const std::string name = l.text.substr(0, space),
+                    rest = space == std::string::npos ? "" : l.text.substr(space + 1);
   if (l.kind == "none") {
     r_.no_samples.push_back(name);
   } else if (l.kind == "operator") {
     ++r_.operators;
     r_.passed_of[name] += 0;
-    if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K%d of %zu: %s", r_.operators, ops_.size(), name.c_str());
+    if (isatty(STDERR_FILENO))
+      std::fprintf(stderr, "\r\033[K%d of %zu: %s", r_.operators, ops_.size(), name.c_str());
   } else if (l.kind == "staged") {
     r_.staged[name] += std::stol(rest);
   } else if (l.kind == "device") {
@@ -232,7 +236,8 @@ oracle::AfterDeath Runner::after_death(const std::string& id, int signal, std::s
 }
 
 oracle::AfterDeath Runner::died(const std::string& id, int signal) {
-  std::string how = core::join("crashed with signal ", signal, " (", std::string(strsignal(signal)), ")");
+  std::string how =
+      core::join("crashed with signal ", signal, " (", std::string(strsignal(signal)), ")");
   if (signal == SIGALRM) how = core::join("did not end within ", o_.seconds, " s");
   if (signal == 0) how = "ended the process";
   const oracle::AfterDeath next = after_death(id, signal, how);
@@ -240,7 +245,9 @@ oracle::AfterDeath Runner::died(const std::string& id, int signal) {
     if (v.name != id) continue;
     v.run = v.failed = true;
     v.reason = how;
-    return next == oracle::AfterDeath::Nothing ? next : oracle::AfterDeath::NextFile;  // a device check is one item
+    return next == oracle::AfterDeath::Nothing
+               ? next
+               : oracle::AfterDeath::NextFile;  // a device check is one item
   }
   r_.failures.push_back({id.empty() ? "the process, before its first check" : id, "crash", how});
   return next;
@@ -248,7 +255,8 @@ oracle::AfterDeath Runner::died(const std::string& id, int signal) {
 
 void Runner::judge_levels() {
   if (!r_.stopped.empty()) r_.failures.push_back({"the check", "crash", r_.stopped});
-  for (const std::string& q : r_.quarantined) r_.failures.push_back({q.substr(0, q.find(':')), "left out", q});
+  for (const std::string& q : r_.quarantined)
+    r_.failures.push_back({q.substr(0, q.find(':')), "left out", q});
   r_.reached = r_.failures.empty() ? 2 : -1;
   for (const DeviceVerdict& v : r_.device_checks) {
     if (v.failed && v.level == 0) r_.failures.push_back({v.name, "device", v.reason});
@@ -265,7 +273,8 @@ void Runner::run() {
   for (const std::string& name : calls_.unknown_operators()) {
     throw ValueError("calls to try: there is no operator " + name);
   }
-  for (const check::DeviceCheck* c : checks_) r_.device_checks.push_back({c->name, c->level, false, false, "died"});
+  for (const check::DeviceCheck* c : checks_)
+    r_.device_checks.push_back({c->name, c->level, false, false, "died"});
   oracle::Work work;
   work.files = static_cast<int>(checks_.size() + ops_.size());
   work.run = [&](int file, int first, const oracle::Send& send) { run_child(file, first, send); };

@@ -42,14 +42,16 @@ struct CheckResult {
   std::map<std::string, long> passed_of;  // by operator
   std::vector<CheckFailure> failures;     // of level 0
   std::vector<DeviceVerdict> device_checks;
-  std::string stopped;                                                 // why not everything was tried
-  std::vector<std::string> no_samples;                                 // operators
-  std::map<std::string, std::map<std::string, std::string>> coverage;  // operator, dtype: "native", "decomposed", ...
-  std::map<std::string, long> staged;                                  // calls by operator
+  std::string stopped;                  // why not everything was tried
+  std::vector<std::string> no_samples;  // operators
+  std::map<std::string, std::map<std::string, std::string>>
+      coverage;                        // operator, dtype: "native", "decomposed", ...
+  std::map<std::string, long> staged;  // calls by operator
   bool good() const { return failures.empty() && reached >= level; }
 };
 
-// Opens the plugin and calls its device in child processes only. ValueError for a plugin that does not open.
+// Opens the plugin and calls its device in child processes only. ValueError for a plugin that does
+// not open.
 CheckResult run_check(const CheckOptions& o);
 
 std::string check_text(const CheckResult& r, bool table);

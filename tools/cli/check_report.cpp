@@ -51,7 +51,8 @@ std::string coverage_text(const CheckResult& r, bool table) {
   Table all(head);
   for (const auto& [op, cells] : r.coverage) {
     std::vector<std::string> line = {op};
-    for (const char* dtype : kDtypeNames) line.push_back(cells.count(dtype) ? cells.at(dtype) : "-");
+    for (const char* dtype : kDtypeNames)
+      line.push_back(cells.count(dtype) ? cells.at(dtype) : "-");
     all.add(line);
   }
   return out + "\n" + all.text();
@@ -61,10 +62,12 @@ std::string next_text(const CheckResult& r) {
   std::string out;
   const auto staged = sort_staged(r);
   for (const DeviceVerdict& v : r.device_checks) {
-    if (v.failed && v.level > 0) out += core::join("  for level ", v.level, ", ", v.name, ": ", v.reason, "\n");
+    if (v.failed && v.level > 0)
+      out += core::join("  for level ", v.level, ", ", v.name, ": ", v.reason, "\n");
   }
   if (!staged.empty()) {
-    out += core::join("  kernels for what still goes through the host, ", staged.size(), " operators, by calls:");
+    out += core::join("  kernels for what still goes through the host, ", staged.size(),
+                      " operators, by calls:");
     for (std::size_t k = 0; k < std::min(staged.size(), kMaxNext); ++k) {
       out += core::join(k ? ", " : " ", staged[k].second, " ", staged[k].first);
     }
@@ -96,7 +99,8 @@ std::string escaped(const std::string& s) {
         out += "&quot;";
         break;
       default:
-        out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;  // XML has no other control characters
+        out +=
+            static_cast<unsigned char>(c) < 0x20 ? ' ' : c;  // XML has no other control characters
     }
   }
   return out;
@@ -107,9 +111,12 @@ struct TestCase {
 };
 
 std::string xml_of(const TestCase& t) {
-  const std::string head = core::join("    <testcase classname=\"", escaped(t.of), "\" name=\"", escaped(t.name), "\"");
-  if (!t.failure.empty()) return head + ">\n      <failure>" + escaped(t.failure) + "</failure>\n    </testcase>\n";
-  if (!t.skipped.empty()) return head + ">\n      <skipped message=\"" + escaped(t.skipped) + "\"/>\n    </testcase>\n";
+  const std::string head =
+      core::join("    <testcase classname=\"", escaped(t.of), "\" name=\"", escaped(t.name), "\"");
+  if (!t.failure.empty())
+    return head + ">\n      <failure>" + escaped(t.failure) + "</failure>\n    </testcase>\n";
+  if (!t.skipped.empty())
+    return head + ">\n      <skipped message=\"" + escaped(t.skipped) + "\"/>\n    </testcase>\n";
   return head + "/>\n";
 }
 
@@ -127,7 +134,8 @@ std::vector<TestCase> test_cases(const CheckResult& r) {
   std::vector<TestCase> out;
   for (const DeviceVerdict& v : r.device_checks) {
     const bool fails = v.failed && v.level <= r.level;
-    out.push_back({"device", v.name, fails ? v.reason : "", fails || (v.run && !v.failed) ? "" : v.reason});
+    out.push_back(
+        {"device", v.name, fails ? v.reason : "", fails || (v.run && !v.failed) ? "" : v.reason});
   }
   for (const CheckFailure& f : r.failures) {
     if (f.property == "device") continue;
@@ -141,8 +149,8 @@ std::vector<TestCase> test_cases(const CheckResult& r) {
 }  // namespace
 
 std::string check_text(const CheckResult& r, bool table) {
-  std::string out = core::join("plugin ", r.plugin, " ", r.version, ", device ", r.device, ", ", r.kernels,
-                               " kernels: ", r.file, "\n");
+  std::string out = core::join("plugin ", r.plugin, " ", r.version, ", device ", r.device, ", ",
+                               r.kernels, " kernels: ", r.file, "\n");
   for (const std::string& q : r.quarantined) out += "left out: " + q + "\n";
   if (!r.device_checks.empty()) out += "\n";
   for (const DeviceVerdict& v : r.device_checks) {
@@ -151,32 +159,41 @@ std::string check_text(const CheckResult& r, bool table) {
   out += "\n" + coverage_text(r, table) + "\n";
   for (std::size_t k = 0; k < std::min(r.failures.size(), kMaxFailures); ++k) {
     const CheckFailure& f = r.failures[k];
-    if (f.property != "device") out += core::join("FAILED ", f.id, ", ", f.property, ": ", f.reason, "\n");
+    if (f.property != "device")
+      out += core::join("FAILED ", f.id, ", ", f.property, ": ", f.reason, "\n");
   }
   if (r.failures.size() > kMaxFailures) {
     out += core::join("... and ", r.failures.size() - kMaxFailures, " more; --json FILE has all\n");
   }
   if (!r.no_samples.empty()) {
-    out += core::join(r.no_samples.size(),
-                      " operators have no samples here and were not called; --cases gives them some\n");
+    out += core::join(
+        r.no_samples.size(),
+        " operators have no samples here and were not called; --cases gives them some\n");
   }
   out += next_text(r);
-  out += core::join("\n", r.operators, " operators called, ", r.passed, " checks passed, ", r.failures.size(),
-                    " failed, ", r.not_run, " not run\n");
+  out += core::join("\n", r.operators, " operators called, ", r.passed, " checks passed, ",
+                    r.failures.size(), " failed, ", r.not_run, " not run\n");
   const std::string reached = r.reached < 0 ? "no level" : core::join("level ", r.reached);
-  out += core::join(r.good() ? "PASSED" : "FAILED", ": level ", r.level, " was asked for, ", reached, " is reached\n");
+  out += core::join(r.good() ? "PASSED" : "FAILED", ": level ", r.level, " was asked for, ",
+                    reached, " is reached\n");
   return out;
 }
 
 std::string check_json(const CheckResult& r) {
-  ordered_json failures = ordered_json::array(), device = ordered_json::array(), next = ordered_json::array();
+  ordered_json failures = ordered_json::array(), device = ordered_json::array(),
+               next = ordered_json::array();
   for (const CheckFailure& f : r.failures) {
-    failures.push_back({{"operator", operator_of(f.id)}, {"id", f.id}, {"property", f.property}, {"reason", f.reason}});
+    failures.push_back({{"operator", operator_of(f.id)},
+                        {"id", f.id},
+                        {"property", f.property},
+                        {"reason", f.reason}});
   }
   for (const DeviceVerdict& v : r.device_checks) {
-    device.push_back({{"name", v.name}, {"level", v.level}, {"verdict", word_of(v)}, {"reason", v.reason}});
+    device.push_back(
+        {{"name", v.name}, {"level", v.level}, {"verdict", word_of(v)}, {"reason", v.reason}});
   }
-  for (const auto& [calls, op] : sort_staged(r)) next.push_back({{"op", op}, {"staged_calls", calls}});
+  for (const auto& [calls, op] : sort_staged(r))
+    next.push_back({{"op", op}, {"staged_calls", calls}});
   const ordered_json out = {
       {"file", r.file},
       {"plugin", r.plugin},
@@ -209,8 +226,9 @@ std::string check_junit(const CheckResult& r) {
   }
   const std::string counts =
       core::join("tests=\"", all.size(), "\" failures=\"", failed, "\" skipped=\"", skipped, "\"");
-  return core::join("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ", counts, ">\n  <testsuite name=\"",
-                    escaped(r.plugin), "\" ", counts, ">\n", cases, "  </testsuite>\n</testsuites>\n");
+  return core::join("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ", counts,
+                    ">\n  <testsuite name=\"", escaped(r.plugin), "\" ", counts, ">\n", cases,
+                    "  </testsuite>\n</testsuites>\n");
 }
 
 }  // namespace tenon::command

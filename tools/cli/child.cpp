@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kThrew = 97;                    // exit status of a child whose body threw
 constexpr std::size_t kMaxBytes = 64u << 20;  // of what a child may send
-constexpr char kFault = '\x01';               // begins the text of an exception, at the end of what was sent
-constexpr char kDone = '\x02';                // the end of what a body sent that returned
+constexpr char kFault = '\x01';  // begins the text of an exception, at the end of what was sent
+constexpr char kDone = '\x02';   // the end of what a body sent that returned
 
 void write_all(int fd, const std::string& text) {
   for (std::size_t at = 0; at < text.size();) {
@@ -54,7 +54,8 @@ void write_all(int fd, const std::string& text) {
 
 std::string failure_of(int status, std::string& text) {
   if (WIFSIGNALED(status)) {
-    return core::join("crashed with signal ", WTERMSIG(status), " (", std::string(strsignal(WTERMSIG(status))), ")");
+    return core::join("crashed with signal ", WTERMSIG(status), " (",
+                      std::string(strsignal(WTERMSIG(status))), ")");
   }
   if (WEXITSTATUS(status) == 0 && !text.empty() && text.back() == kDone) {
     text.pop_back();
@@ -73,7 +74,8 @@ std::string failure_of(int status, std::string& text) {
 
 ChildResult run_in_child(const std::function<void(const Send&)>& body, int seconds) {
   int fds[2];
-  TENON_CHECK(pipe2(fds, O_CLOEXEC) == 0, Error, "cannot create a pipe: ", std::string(std::strerror(errno)));
+  TENON_CHECK(pipe2(fds, O_CLOEXEC) == 0, Error,
+              "cannot create a pipe: ", std::string(std::strerror(errno)));
   pid_t pid = fork();
   TENON_CHECK(pid >= 0, Error, "cannot start a child process: ", std::string(std::strerror(errno)));
   if (pid == 0) run_child(fds[1], body);
@@ -81,7 +83,9 @@ ChildResult run_in_child(const std::function<void(const Send&)>& body, int secon
   ChildResult out;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   for (;;) {
-    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now())
+            .count();
     pollfd p{fds[0], POLLIN, 0};
     int ready = left > 0 ? poll(&p, 1, static_cast<int>(left)) : 0;
     if (ready < 0 && errno == EINTR) continue;
@@ -91,7 +95,8 @@ ChildResult run_in_child(const std::function<void(const Send&)>& body, int secon
     if (n > 0 && out.text.size() < kMaxBytes) continue;
     if (n != 0) {
       kill(pid, SIGKILL);
-      out.failure = n > 0 ? "sent more than 64 MiB" : core::join("did not end within ", seconds, " s");
+      out.failure =
+          n > 0 ? "sent more than 64 MiB" : core::join("did not end within ", seconds, " s");
     }
     break;
   }

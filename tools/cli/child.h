@@ -10,11 +10,13 @@ namespace tenon::command {
 
 struct ChildResult {
   std::string text;     // what it sent
-  std::string failure;  // empty, or "crashed with signal 11 (Segmentation fault)", "did not end within 10 s", ...
+  std::string failure;  // empty, or "crashed with signal 11 (Segmentation fault)", "did not end
+                        // within 10 s", ...
 };
 
-// body(send) runs in a fork with no standard input or output; send may be called several times. A body that throws
-// sends nothing further, and the child ends with the exception's text as its failure.
+// body(send) runs in a fork with no standard input or output; send may be called several times. A
+// body that throws sends nothing further, and the child ends with the exception's text as its
+// failure.
 using Send = std::function<void(const std::string&)>;
 ChildResult run_in_child(const std::function<void(const Send&)>& body, int seconds);
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands of `tenon`. Each writes to standard output and throws tenon::Error for a request that cannot be
-// served.
+// The subcommands of `tenon`. Each writes to standard output and throws tenon::Error for a request
+// that cannot be served.
 #pragma once
 
 #include <string>
@@ -16,9 +16,11 @@ void ops(const std::string& name, bool json);  // empty: all
 void why(const std::string& op, const std::string& device, const std::string& dtype, bool json);
 // Reads a plugin's file without running more of it than its entry, within the time.
 void inspect(const std::string& file, bool json, int seconds);
-// Writes the manifest of a library (or of the library that a manifest names), or updates the digest in it.
+// Writes the manifest of a library (or of the library that a manifest names), or updates the digest
+// in it.
 void manifest(const std::string& file, int seconds);
-// Writes the project of a backend into `dir`, empty: a folder with its name. Nothing is overwritten.
+// Writes the project of a backend into `dir`, empty: a folder with its name. Nothing is
+// overwritten.
 void new_plugin(const std::string& name, const std::string& dir);
 // Runs the operators on a plugin's device; true if nothing failed and the level is reached.
 bool check_plugin(const CheckOptions& o);

@@ -36,12 +36,15 @@ class Image {
     return std::string(begin, strnlen(begin, strings.sh_size - offset));
   }
   bool is_elf64() const {
-    return bytes_.size() >= sizeof(Elf64_Ehdr) && std::memcmp(bytes_.data(), ELFMAG, SELFMAG) == 0 &&
-           bytes_[EI_CLASS] == ELFCLASS64 && bytes_[EI_DATA] == ELFDATA2LSB;
+    return bytes_.size() >= sizeof(Elf64_Ehdr) &&
+           std::memcmp(bytes_.data(), ELFMAG, SELFMAG) == 0 && bytes_[EI_CLASS] == ELFCLASS64 &&
+           bytes_[EI_DATA] == ELFDATA2LSB;
   }
 
  private:
-  void need(bool good) const { TENON_CHECK(good, ValueError, path_, ": a damaged or truncated ELF file"); }
+  void need(bool good) const {
+    TENON_CHECK(good, ValueError, path_, ": a damaged or truncated ELF file");
+  }
   std::string path_;
   std::string bytes_;
 };
@@ -62,7 +65,8 @@ ElfNames read_elf(const std::string& path) {
   Image f(path);
   TENON_CHECK(f.is_elf64(), ValueError, path, ": not a shared library (no 64-bit ELF header)");
   const auto h = f.at<Elf64_Ehdr>(0);
-  TENON_CHECK(h.e_type == ET_DYN, ValueError, path, ": not a shared library (ELF type ", int{h.e_type}, ")");
+  TENON_CHECK(h.e_type == ET_DYN, ValueError, path, ": not a shared library (ELF type ",
+              int{h.e_type}, ")");
   ElfNames out;
   for (int i = 0; i < h.e_shnum; ++i) {
     const Elf64_Shdr s = section(f, h, static_cast<uint64_t>(i));

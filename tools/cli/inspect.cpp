@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a plugin's file declares: its descriptor, read in a child process that calls nothing but the entry.
+// What a plugin's file declares: its descriptor, read in a child process that calls nothing but the
+// entry.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -59,9 +60,11 @@ std::string text(tn_str s, const char* what) {
 }
 
 std::string extension_name(uint32_t id) {
-  constexpr const char* kNames[] = {"",           "profiler", "graph_capture", "rng",         "layout",        "dtype",
-                                    "collective", "dlpack",   "ipc",           "jit_compile", "unified_memory"};
-  return id > 0 && id < std::size(kNames) ? kNames[id] : core::join("id ", id >> 16, ":", id & 0xffff);
+  constexpr const char* kNames[] = {"",       "profiler",    "graph_capture", "rng",
+                                    "layout", "dtype",       "collective",    "dlpack",
+                                    "ipc",    "jit_compile", "unified_memory"};
+  return id > 0 && id < std::size(kNames) ? kNames[id]
+                                          : core::join("id ", id >> 16, ":", id & 0xffff);
 }
 
 ordered_json extensions_of(const tn_ext* e) {
@@ -75,9 +78,11 @@ ordered_json extensions_of(const tn_ext* e) {
     } else if (e->id == TN_EXT_DTYPE && e->struct_size >= offsetof(tn_ext_dtype, dtype_class)) {
       const auto* dtype = reinterpret_cast<const tn_ext_dtype*>(e);
       name = text(dtype->name, "the name of a dtype");
-      if (e->struct_size >= sizeof *dtype) core::register_dtype(dtype);  // the same; this process ends soon
+      if (e->struct_size >= sizeof *dtype)
+        core::register_dtype(dtype);  // the same; this process ends soon
     }
-    out.push_back(core::join(extension_name(e->id), " ", name, name.empty() ? "" : " ", "1.", e->minor));
+    out.push_back(
+        core::join(extension_name(e->id), " ", name, name.empty() ? "" : " ", "1.", e->minor));
   }
   return out;
 }
@@ -127,11 +132,14 @@ ordered_json kernels_of(const tn_plugin& p) {
 }
 
 ordered_json read_descriptor(const tn_plugin& theirs) {
-  TENON_CHECK(theirs.struct_size >= offsetof(tn_plugin, flags) && theirs.struct_size <= (1 << 16), ValueError,
-              "its descriptor says that it has ", static_cast<unsigned long>(theirs.struct_size), " bytes");
-  ordered_json out = {{"abi", {{"major", theirs.abi_major}, {"target_minor", theirs.abi_target_minor}}}};
+  TENON_CHECK(theirs.struct_size >= offsetof(tn_plugin, flags) && theirs.struct_size <= (1 << 16),
+              ValueError, "its descriptor says that it has ",
+              static_cast<unsigned long>(theirs.struct_size), " bytes");
+  ordered_json out = {
+      {"abi", {{"major", theirs.abi_major}, {"target_minor", theirs.abi_target_minor}}}};
   if (theirs.abi_major != TN_ABI_MAJOR) return out;  // what follows may have another layout
-  TENON_CHECK(theirs.struct_size >= offsetof(tn_plugin, shutdown), ValueError, "its descriptor is too short");
+  TENON_CHECK(theirs.struct_size >= offsetof(tn_plugin, shutdown), ValueError,
+              "its descriptor is too short");
   tn_plugin p{};
   std::memcpy(&p, &theirs, std::min(theirs.struct_size, sizeof p));
   out["name"] = text(p.name, "its name");
@@ -152,7 +160,8 @@ ordered_json read_plugin(const std::string& path, const Send& send) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   TENON_CHECK(library, BackendError, std::string(dlerror()));
   auto entry = reinterpret_cast<tn_plugin_entry_fn>(dlsym(library, TN_PLUGIN_ENTRY));
-  TENON_CHECK(entry, BackendError, path, ": does not export the function " TN_PLUGIN_ENTRY ": not a Tenon plugin");
+  TENON_CHECK(entry, BackendError, path,
+              ": does not export the function " TN_PLUGIN_ENTRY ": not a Tenon plugin");
   send(TN_PLUGIN_ENTRY " runs\n");
   const tn_plugin* p = entry();
   TENON_CHECK(p, BackendError, path, ": " TN_PLUGIN_ENTRY " returned no descriptor");
@@ -191,16 +200,19 @@ void print(const ordered_json& j) {
     if (j["vendor"] != "") std::cout << ", by " << printable(j["vendor"]);
     std::cout << "\n";
   }
-  std::cout << "  ABI         " << major << "." << minor << "; this core has " << TN_ABI_MAJOR << "." << TN_ABI_MINOR
+  std::cout << "  ABI         " << major << "." << minor << "; this core has " << TN_ABI_MAJOR
+            << "." << TN_ABI_MINOR
             << (major != TN_ABI_MAJOR ? ": it cannot be loaded here"
                 : newer               ? ": it needs a newer core"
                                       : "")
             << "\n";
   if (j.contains("name")) {
-    std::cout << "  device      " << printable(j["device"]) << "\n  functions   " << list(j["device_functions"])
-              << "\n  flags       " << list(j["flags"]) << "\n  extensions  " << list(j["extensions"]) << "\n";
+    std::cout << "  device      " << printable(j["device"]) << "\n  functions   "
+              << list(j["device_functions"]) << "\n  flags       " << list(j["flags"])
+              << "\n  extensions  " << list(j["extensions"]) << "\n";
   }
-  std::cout << "  needs       " << list(j["needs"]) << "\n  exports     " << list(j["exports"]) << "\n";
+  std::cout << "  needs       " << list(j["needs"]) << "\n  exports     " << list(j["exports"])
+            << "\n";
   if (!j.contains("name")) return;
   if (j["kernels"].empty()) {
     std::cout << "  kernels     none\n";
@@ -214,9 +226,11 @@ void print(const ordered_json& j) {
     const std::string inplace = printable(k["inplace"]);
     table.add({printable(k["op"]), printable(k["dtypes"]),
                fault.empty() ? printable(k["digest"]) : "left out: " + printable(fault),
-               std::to_string(k["priority"].get<int>()), inplace.empty() ? "-" : inplace, list(k["flags"])});
+               std::to_string(k["priority"].get<int>()), inplace.empty() ? "-" : inplace,
+               list(k["flags"])});
   }
-  std::cout << "  kernels     " << j["kernels"].size() << ", " << good << " of which this core takes\n\n"
+  std::cout << "  kernels     " << j["kernels"].size() << ", " << good
+            << " of which this core takes\n\n"
             << table.text();
 }
 
@@ -232,9 +246,11 @@ ordered_json inspect_file(const std::string& path, int seconds) {
   const std::size_t last = r.text.rfind('\n');  // the text before is how far it came
   if (!r.failure.empty()) {
     if (r.failure.find(path) != std::string::npos) throw BackendError(r.failure);
-    const std::size_t begin = last == std::string::npos || last == 0 ? 0 : r.text.rfind('\n', last - 1) + 1;
-    throw BackendError(core::join(path, ": ", r.failure, ", while ",
-                                  last == std::string::npos ? "it began" : r.text.substr(begin, last - begin)));
+    const std::size_t begin =
+        last == std::string::npos || last == 0 ? 0 : r.text.rfind('\n', last - 1) + 1;
+    throw BackendError(
+        core::join(path, ": ", r.failure, ", while ",
+                   last == std::string::npos ? "it began" : r.text.substr(begin, last - begin)));
   }
   return ordered_json::parse(r.text.substr(last + 1));
 }

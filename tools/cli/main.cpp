@@ -16,8 +16,10 @@
 namespace {
 
 constexpr const char* kAbout =
-    "Looks at the plugins, devices and operators of this Tenon installation, and creates new plugins.\n"
-    "A backend is two files, libtenon_NAME.so and libtenon_NAME.json, in a folder that is searched.";
+    "Looks at the plugins, devices and operators of this Tenon installation, and creates new "
+    "plugins.\n"
+    "A backend is two files, libtenon_NAME.so and libtenon_NAME.json, in a folder that is "
+    "searched.";
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -27,7 +29,8 @@ constexpr const char* kExamples =
     "  tenon ops add                     schemas and texts of add, and what serves it\n"
     "  tenon why add.Tensor cpu float32  native kernel and fallbacks, and why each can serve it\n"
     "  tenon inspect ./libtenon_x.so     what a plugin's file declares, without running it\n"
-    "  tenon check ./libtenon_x.so       runs the operators on its device and compares with the host's\n"
+    "  tenon check ./libtenon_x.so       runs the operators on its device and compares with the "
+    "host's\n"
     "  tenon manifest ./libtenon_x.so    writes the manifest beside it or updates its digest\n"
     "  tenon new-plugin mine             writes the project of a backend for the device 'mine'\n"
     "\n"
@@ -38,26 +41,36 @@ constexpr const char* kExamples =
     "  TENON_PLUGINS_DISABLE    leave these out";
 
 constexpr const char* kCheck =
-    "Runs the operators on a plugin's device, in child processes, and compares with the CPU plugin in float64: "
+    "Runs the operators on a plugin's device, in child processes, and compares with the CPU plugin "
+    "in float64: "
     "values,\n"
-    "strides, dtypes, errors, bytes around outputs, threads, allocations that fail. Level 0 is memory, copies, "
+    "strides, dtypes, errors, bytes around outputs, threads, allocations that fail. Level 0 is "
+    "memory, copies, "
     "streams\n"
-    "and every operator with any fallback; 1 asks for native fill and copy; 2 for the thirteen primitives and for\n"
+    "and every operator with any fallback; 1 asks for native fill and copy; 2 for the thirteen "
+    "primitives and for\n"
     "training without the host. Exits with 0 if nothing failed and the level is reached.";
 
 CLI::App* add_check(CLI::App& app, tenon::command::CheckOptions& o) {
   CLI::App* c = app.add_subcommand("check", kCheck);
   c->add_option("FILE", o.file, "A library: build/lib/libtenon_mine.so")->required();
-  c->add_option("--level", o.level, "What it must reach")->check(CLI::Range(0, 2))->capture_default_str();
-  c->add_option("--op", o.op, "Only operators and checks in whose name this regular expression is found");
+  c->add_option("--level", o.level, "What it must reach")
+      ->check(CLI::Range(0, 2))
+      ->capture_default_str();
+  c->add_option("--op", o.op,
+                "Only operators and checks in whose name this regular expression is found");
   c->add_option("--seconds", o.seconds, "How long one check may take")
       ->check(CLI::Range(1, 3600))
       ->capture_default_str();
-  c->add_option("-j", o.processes, "Processes at once")->check(CLI::Range(1, 256))->capture_default_str();
+  c->add_option("-j", o.processes, "Processes at once")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
   c->add_option("--reference", o.reference, "The device to compare with")->capture_default_str();
-  c->add_option("--calls", o.calls, "A folder of calls to try; default: share/tenon/check of the installation");
+  c->add_option("--calls", o.calls,
+                "A folder of calls to try; default: share/tenon/check of the installation");
   c->add_option("--cases", o.cases, "A folder of oracle cases, for more calls");
-  c->add_option("--json", o.json, "Write the report as JSON to this file; '-': print it instead of the text");
+  c->add_option("--json", o.json,
+                "Write the report as JSON to this file; '-': print it instead of the text");
   c->add_option("--junit", o.junit, "The same as JUnit's XML");
   c->add_flag("--table", o.table, "Print what serves each operator and dtype");
   c->add_flag("--text", o.text, "Print the text although another report goes to standard output");
@@ -70,8 +83,8 @@ int main(int argc, char** argv) {
   CLI::App app{kAbout, "tenon"};
   app.require_subcommand(1);
   app.set_version_flag("--version", [] {
-    return std::string("tenon " TENON_VERSION ", ABI ") + std::to_string(tn_abi_version() >> 16) + "." +
-           std::to_string(tn_abi_version() & 0xffff);
+    return std::string("tenon " TENON_VERSION ", ABI ") + std::to_string(tn_abi_version() >> 16) +
+           "." + std::to_string(tn_abi_version() & 0xffff);
   });
 
   bool json = false, load = false;
@@ -81,39 +94,51 @@ int main(int argc, char** argv) {
     c->add_flag("--json", json, "Write JSON instead of a table");
     return c;
   };
-  CLI::App* plugins = with_json(app.add_subcommand(
-      "plugins", "Lists plugins: found, opened, refused and why.\nA plugin stays 'found' until its device is used."));
+  CLI::App* plugins =
+      with_json(app.add_subcommand("plugins",
+                                   "Lists plugins: found, opened, refused and why.\nA plugin stays "
+                                   "'found' until its device is used."));
   plugins->add_flag("--load", load, "Open all of them now");
-  CLI::App* devices = with_json(app.add_subcommand("devices", "Lists devices with their memory and plugins."));
+  CLI::App* devices =
+      with_json(app.add_subcommand("devices", "Lists devices with their memory and plugins."));
   CLI::App* ops = with_json(app.add_subcommand(
-      "ops", "Lists operators, or shows one: schema, text, dtypes, and what serves it on which device."));
+      "ops",
+      "Lists operators, or shows one: schema, text, dtypes, and what serves it on which device."));
   ops->add_option("NAME", name, "An operator, with or without overload: add, add.Tensor");
-  CLI::App* why = with_json(
-      app.add_subcommand("why",
-                         "Explains what serves an operator on a device with a dtype: native kernel, decomposition,\n"
-                         "staging through the host, or none; each with its reason."));
+  CLI::App* why = with_json(app.add_subcommand(
+      "why",
+      "Explains what serves an operator on a device with a dtype: native kernel, decomposition,\n"
+      "staging through the host, or none; each with its reason."));
   why->add_option("OP", op, "An operator: softmax.int")->required();
   why->add_option("DEVICE", device, "A device: cpu, cuda, cuda:1")->required();
   why->add_option("DTYPE", dtype, "A dtype: float32, int64, bool ...")->required();
-  CLI::App* inspect = with_json(app.add_subcommand(
-      "inspect",
-      "Shows what a plugin's library declares: ABI, device, kernels and whether their schemas are this core's,\n"
-      "extensions, needed libraries, exports. The file is opened in a separate process, and nothing of it is called\n"
-      "but its entry; `tenon plugins --load` tells whether it also starts."));
+  CLI::App* inspect = with_json(
+      app.add_subcommand("inspect",
+                         "Shows what a plugin's library declares: ABI, device, kernels and whether "
+                         "their schemas are this core's,\n"
+                         "extensions, needed libraries, exports. The file is opened in a separate "
+                         "process, and nothing of it is called\n"
+                         "but its entry; `tenon plugins --load` tells whether it also starts."));
   inspect->add_option("FILE", file, "A library: build/lib/libtenon_mine.so")->required();
   inspect->add_option("--seconds", seconds, "How long that may take")
       ->check(CLI::Range(1, 3600))
       ->capture_default_str();
-  CLI::App* manifest = app.add_subcommand(
-      "manifest",
-      "Writes libtenon_NAME.json beside a plugin's library, or updates its digest after the library was changed.\n"
-      "A plugin with a digest is refused when it is damaged, and opens without a trial in a separate process.");
-  manifest->add_option("FILE", file, "The library or its manifest: build/lib/libtenon_mine.so")->required();
-  CLI::App* create = app.add_subcommand(
-      "new-plugin",
-      "Writes a backend that builds outside of Tenon's tree: a device with one kernel (CMakeLists.txt, NAME.cpp) and\n"
-      "README.md with the way from there to a passing backend. Files that exist are never overwritten.");
-  create->add_option("NAME", name, "Name of the plugin and its device: lowercase letters, digits, '_'")->required();
+  CLI::App* manifest = app.add_subcommand("manifest",
+                                          "Writes libtenon_NAME.json beside a plugin's library, or "
+                                          "updates its digest after the library was changed.\n"
+                                          "A plugin with a digest is refused when it is damaged, "
+                                          "and opens without a trial in a separate process.");
+  manifest->add_option("FILE", file, "The library or its manifest: build/lib/libtenon_mine.so")
+      ->required();
+  CLI::App* create = app.add_subcommand("new-plugin",
+                                        "Writes a backend that builds outside of Tenon's tree: a "
+                                        "device with one kernel (CMakeLists.txt, NAME.cpp) and\n"
+                                        "README.md with the way from there to a passing backend. "
+                                        "Files that exist are never overwritten.");
+  create
+      ->add_option("NAME", name,
+                   "Name of the plugin and its device: lowercase letters, digits, '_'")
+      ->required();
   create->add_option("--dir", dir, "The folder to write into; default: NAME");
   tenon::command::CheckOptions asked;
   CLI::App* check = add_check(app, asked);

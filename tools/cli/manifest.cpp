@@ -37,7 +37,8 @@ std::string digest_of(const fs::path& library) {
   const int fd = open(library.c_str(), O_RDONLY | O_CLOEXEC);
   const std::string out = fd >= 0 ? plugins::loaded_digest(fd) : "";
   if (fd >= 0) close(fd);
-  TENON_CHECK(!out.empty(), ValueError, library.string(), ": is not a shared library that can be read");
+  TENON_CHECK(!out.empty(), ValueError, library.string(),
+              ": is not a shared library that can be read");
   return out;
 }
 
@@ -55,13 +56,14 @@ ordered_json describe_library(const fs::path& library, int seconds) {
   const ordered_json d = inspect_file(fs::canonical(library).string(), seconds);
   TENON_CHECK(d.contains("name"), ValueError, library.string(), ": is of another ABI");
   utsname host;
-  return {{"name", d.at("name")},
-          {"library", library.filename().string()},
-          {"abi", {{"major", d.at("abi").at("major")}, {"min_minor", d.at("abi").at("target_minor")}}},
-          {"arch", uname(&host) == 0 ? host.machine : ""},
-          {"device", d.at("device")},
-          {"layouts", layouts_of(d)},
-          {"priority", 0}};
+  return {
+      {"name", d.at("name")},
+      {"library", library.filename().string()},
+      {"abi", {{"major", d.at("abi").at("major")}, {"min_minor", d.at("abi").at("target_minor")}}},
+      {"arch", uname(&host) == 0 ? host.machine : ""},
+      {"device", d.at("device")},
+      {"layouts", layouts_of(d)},
+      {"priority", 0}};
 }
 
 // `manifest` with the digest after the library's name; replaces an older hash.

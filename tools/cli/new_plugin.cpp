@@ -24,16 +24,18 @@ void check_name(const std::string& name) {
   bool good = !name.empty() && name.size() <= kMaxNameLength && name[0] >= 'a' && name[0] <= 'z' &&
               std::all_of(name.begin(), name.end(), plain);
   TENON_CHECK(good, ValueError, "'", name,
-              "' is not a valid plugin name: it must start with a lowercase letter, have 1 to ", kMaxNameLength,
+              "' is not a valid plugin name: it must start with a lowercase letter, have 1 to ",
+              kMaxNameLength,
               " lowercase letters, digits and '_', and not name an existing device");
-  TENON_CHECK(core::device_slot_from_name(name) < 0 && name != "meta", ValueError, "the device '", name,
-              "' exists already; choose a name of your own");
+  TENON_CHECK(core::device_slot_from_name(name) < 0 && name != "meta", ValueError, "the device '",
+              name, "' exists already; choose a name of your own");
 }
 
 // The prefix of this command's installation, if the SDK is installed too.
 std::string install_prefix() {
   std::error_code ec;
-  fs::path program = fs::read_symlink("/proc/self/exe", ec), prefix = program.parent_path().parent_path();
+  fs::path program = fs::read_symlink("/proc/self/exe", ec),
+           prefix = program.parent_path().parent_path();
   for (const char* lib : {"lib", "lib64", TENON_LIBDIR}) {
     if (!ec && fs::exists(prefix / lib / "cmake/TenonSDK", ec)) return prefix.string();
   }
@@ -50,7 +52,8 @@ std::string replace_all(std::string text, const std::string& key, const std::str
 // Fails if the file exists, also if it appeared since it was looked for.
 void write_new(const fs::path& file, const std::string& text) {
   std::FILE* f = std::fopen(file.c_str(), "wxe");
-  TENON_CHECK(f, ValueError, "cannot create ", file.string(), ": ", std::string(std::strerror(errno)));
+  TENON_CHECK(f, ValueError, "cannot create ", file.string(), ": ",
+              std::string(std::strerror(errno)));
   bool good = std::fwrite(text.data(), 1, text.size(), f) == text.size();
   good = std::fclose(f) == 0 && good;
   TENON_CHECK(good, ValueError, "cannot write ", file.string());
@@ -62,10 +65,12 @@ void new_plugin(const std::string& name, const std::string& dir) {
   check_name(name);
   const fs::path folder = dir.empty() ? fs::path(name) : fs::path(dir);
   const std::string prefix = install_prefix();
-  const std::pair<std::string, const char*> files[] = {
-      {"CMakeLists.txt", project::kCMakeLists}, {name + ".cpp", project::kPlugin}, {"README.md", project::kReadme}};
+  const std::pair<std::string, const char*> files[] = {{"CMakeLists.txt", project::kCMakeLists},
+                                                       {name + ".cpp", project::kPlugin},
+                                                       {"README.md", project::kReadme}};
   for (const auto& [file, text] : files) {
-    TENON_CHECK(!fs::exists(fs::symlink_status(folder / file)), ValueError, (folder / file).string(),
+    TENON_CHECK(!fs::exists(fs::symlink_status(folder / file)), ValueError,
+                (folder / file).string(),
                 " exists already and is left unchanged; choose another folder with --dir");
   }
   std::error_code ec;
@@ -74,9 +79,12 @@ void new_plugin(const std::string& name, const std::string& dir) {
   for (const auto& [file, text] : files) {
     write_new(folder / file, replace_all(replace_all(text, "@NAME@", name), "@PREFIX@", prefix));
   }
-  std::cout << "A backend for the device '" << name << "' is in " << folder.string() << ". Next:\n\n"
-            << "  cd " << folder.string() << "\n  cmake -S . -B build -DCMAKE_PREFIX_PATH=" << prefix
-            << "\n  cmake --build build\n  TENON_ADD_PLUGIN_PATH=$PWD/build/lib tenon devices\n\nREADME.md has the "
+  std::cout << "A backend for the device '" << name << "' is in " << folder.string()
+            << ". Next:\n\n"
+            << "  cd " << folder.string()
+            << "\n  cmake -S . -B build -DCMAKE_PREFIX_PATH=" << prefix
+            << "\n  cmake --build build\n  TENON_ADD_PLUGIN_PATH=$PWD/build/lib tenon "
+               "devices\n\nREADME.md has the "
                "next steps.\n";
 }
 

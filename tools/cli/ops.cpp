@@ -49,7 +49,8 @@ std::vector<Server> list_servers(const core::Op& op) {
     for (int id = 0; id < core::kMaxDtypes; ++id) {
       ScalarType t = static_cast<ScalarType>(id);
       if (!core::dtype_known(t) || !mask.has(t)) continue;
-      Server s{core::device_entry(slot).name, core::dtype_info(t).name, "none", "nothing serves it"};
+      Server s{core::device_entry(slot).name, core::dtype_info(t).name, "none",
+               "nothing serves it"};
       for (const core::Candidate& c : core::explain(op, slot, t)) {
         if (!c.serves) continue;
         s.by = core::toString(c.by);
@@ -90,15 +91,16 @@ nlohmann::ordered_json to_json(const core::Op& op, bool with_servers) {
   if (!with_servers) return j;
   j["served"] = nlohmann::ordered_json::array();
   for (const Server& s : list_servers(op)) {
-    j["served"].push_back({{"device", s.device}, {"dtype", s.dtype}, {"served_by", s.by}, {"reason", s.reason}});
+    j["served"].push_back(
+        {{"device", s.device}, {"dtype", s.dtype}, {"served_by", s.by}, {"reason", s.reason}});
   }
   return j;
 }
 
 void print_op(const core::Op& op) {
   std::cout << op.schema << "\n  " << op.doc << "\n\n";
-  std::cout << "  kind    " << kind_name(op) << ((op.flags & core::kOpDifferentiable) ? ", differentiable" : "")
-            << "\n";
+  std::cout << "  kind    " << kind_name(op)
+            << ((op.flags & core::kOpDifferentiable) ? ", differentiable" : "") << "\n";
   std::cout << "  dtypes  " << op.dtypes << "\n  forms   " << join_list(forms(op)) << "\n";
   if (op.kind == core::OpKind::Composite) {
     std::cout << "  served  by other ops\n\n";
@@ -106,7 +108,8 @@ void print_op(const core::Op& op) {
   }
   std::cout << "\n";
   Table table({"  DEVICE", "SERVED BY", "REASON", "DTYPES"});
-  for (const Server& s : merge_dtypes(list_servers(op))) table.add({"  " + s.device, s.by, s.reason, s.dtype});
+  for (const Server& s : merge_dtypes(list_servers(op)))
+    table.add({"  " + s.device, s.by, s.reason, s.dtype});
   if (!table.empty()) std::cout << table.text() << "\n";
 }
 
@@ -123,7 +126,8 @@ void list_all(bool json) {
   if (json)
     std::cout << out.dump(2) << "\n";
   else
-    std::cout << table.text() << "\n" << core::op_count() << " ops. `tenon ops NAME` has the schema of one.\n";
+    std::cout << table.text() << "\n"
+              << core::op_count() << " ops. `tenon ops NAME` has the schema of one.\n";
 }
 
 }  // namespace

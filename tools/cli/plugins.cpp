@@ -29,8 +29,8 @@ void print_table(const std::vector<Info>& all) {
   for (const Info& i : all) {
     bool open = i.state == plugins::State::Opened;
     table.add({i.name, std::string(plugins::to_string(i.state)), i.device.empty() ? "-" : i.device,
-               i.version.empty() ? "-" : i.version, open ? std::to_string(i.kernels) : "-", std::to_string(i.priority),
-               i.library.empty() ? i.manifest : i.library});
+               i.version.empty() ? "-" : i.version, open ? std::to_string(i.kernels) : "-",
+               std::to_string(i.priority), i.library.empty() ? i.manifest : i.library});
   }
   std::cout << table.text();
 }
@@ -39,9 +39,11 @@ void print_notes(const std::vector<Info>& all) {
   std::string notes;
   for (const Info& i : all) {
     if (!i.description.empty()) notes += i.name + ": " + i.description + "\n";
-    if (!i.reason.empty()) notes += i.name + " " + std::string(plugins::to_string(i.state)) + ": " + i.reason + "\n";
+    if (!i.reason.empty())
+      notes += i.name + " " + std::string(plugins::to_string(i.state)) + ": " + i.reason + "\n";
     for (const std::string& line : i.quarantined) notes += i.name + " left out " + line + "\n";
-    for (const std::string& line : i.changed) notes += i.name + ": " + line + " while it was opened; put back\n";
+    for (const std::string& line : i.changed)
+      notes += i.name + ": " + line + " while it was opened; put back\n";
   }
   if (!notes.empty()) std::cout << "\n" << notes;
 }
@@ -53,13 +55,15 @@ void plugins(bool load, bool json) {
   std::vector<Info> all = tenon::plugins::list();
   std::vector<std::string> folders = tenon::plugins::search_folders();
   if (json) {
-    nlohmann::ordered_json out = {{"folders", folders}, {"plugins", nlohmann::ordered_json::array()}};
+    nlohmann::ordered_json out = {{"folders", folders},
+                                  {"plugins", nlohmann::ordered_json::array()}};
     for (const Info& i : all) out["plugins"].push_back(to_json(i));
     std::cout << out.dump(2) << "\n";
     return;
   }
   if (all.empty()) {
-    std::cout << "No plugin was found. Put a plugin's two files (libtenon_NAME.so, libtenon_NAME.json) into one of\n"
+    std::cout << "No plugin was found. Put a plugin's two files (libtenon_NAME.so, "
+                 "libtenon_NAME.json) into one of\n"
                  "these folders, or name their folder in TENON_ADD_PLUGIN_PATH:\n";
   } else {
     print_table(all);

@@ -9,7 +9,8 @@ namespace {
 
 // Columns, not bytes: a UTF-8 continuation byte takes none.
 std::size_t width(const std::string& s) {
-  return static_cast<std::size_t>(std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 std::string one_line(std::string s) {
@@ -17,7 +18,8 @@ std::string one_line(std::string s) {
   return s;
 }
 
-void append_row(std::string& out, const std::vector<std::string>& row, const std::vector<std::size_t>& widths) {
+void append_row(std::string& out, const std::vector<std::string>& row,
+                const std::vector<std::size_t>& widths) {
   std::string line;
   for (std::size_t i = 0; i < row.size(); ++i) {
     std::string cell = one_line(row[i]);

@@ -23,17 +23,21 @@ const core::Op& find_overload(const std::string& name) {
 
 }  // namespace
 
-void why(const std::string& op_name, const std::string& device, const std::string& dtype, bool json) {
+void why(const std::string& op_name, const std::string& device, const std::string& dtype,
+         bool json) {
   core::backend_source().scan();
   const core::Op& op = find_overload(op_name);
   Device d = core::resolve(Device(device));
   ScalarType t = core::dtype_from_name(dtype);
   const std::vector<core::Candidate> candidates = core::explain(op, core::device_slot(d.type()), t);
   if (json) {
-    nlohmann::ordered_json out = {
-        {"op", op.name}, {"device", device}, {"dtype", dtype}, {"candidates", nlohmann::ordered_json::array()}};
+    nlohmann::ordered_json out = {{"op", op.name},
+                                  {"device", device},
+                                  {"dtype", dtype},
+                                  {"candidates", nlohmann::ordered_json::array()}};
     for (const core::Candidate& c : candidates) {
-      out["candidates"].push_back({{"served_by", core::toString(c.by)}, {"serves", c.serves}, {"reason", c.reason}});
+      out["candidates"].push_back(
+          {{"served_by", core::toString(c.by)}, {"serves", c.serves}, {"reason", c.reason}});
     }
     std::cout << out.dump(2) << "\n";
     return;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// tenon_digest FILE: prints the digest that the manifest of a plugin's library has. A tool of the build.
+// tenon_digest FILE: prints the digest that the manifest of a plugin's library has. A tool of the
+// build.
 #include <fcntl.h>
 
 #include <cstdio>

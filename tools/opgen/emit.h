@@ -15,16 +15,28 @@ void emit_infer_args(const std::vector<Row>& rows, const std::string& path);
 void emit_op_ids(const std::vector<Row>& rows, const std::string& path);
 void emit_sdk_headers(const std::vector<Row>& rows, const std::string& folder);
 
-void emit_methods(const std::vector<Row>& rows, const std::string& path);       // body of class Tensor
-void emit_declarations(const std::vector<Row>& rows, const std::string& path);  // functions of one family
-void emit_composites(const std::vector<Row>& rows, const std::string& path);    // declarations, all families
-void emit_functions(const std::vector<Row>& rows, const std::string& family, const std::string& path);
+void emit_methods(const std::vector<Row>& rows, const std::string& path);  // body of class Tensor
+void emit_declarations(const std::vector<Row>& rows,
+                       const std::string& path);  // functions of one family
+void emit_composites(const std::vector<Row>& rows,
+                     const std::string& path);  // declarations, all families
+void emit_functions(const std::vector<Row>& rows, const std::string& family,
+                    const std::string& path);
 void emit_nodes(const std::vector<Row>& rows, const std::string& family, const std::string& folder);
 
 // What a formula of a row needs saved. `how` is one of tensor, geometry, value.
 struct Saved {
   std::string name;
-  enum Kind { Tensor, OutTensor, TensorList, OptTensor, Geometry, StridedGeometry, ListGeometry, Value } kind;
+  enum Kind {
+    Tensor,
+    OutTensor,
+    TensorList,
+    OptTensor,
+    Geometry,
+    StridedGeometry,
+    ListGeometry,
+    Value
+  } kind;
   const Arg* arg = nullptr;  // null for a result
   int result = -1;
 };
@@ -40,7 +52,8 @@ std::string era_function(const Row& row, const std::string& rule);
 std::string era_inplace(const Row& row, const std::string& rule);
 std::string era_out(const Row& row, const std::string& rule);  // empty if the form needs none
 NodePlan plan_node(const Row& row);
-// Whether a rewritten formula reads an argument or a result: its name as a word of its own, not as a member or a call.
+// Whether a rewritten formula reads an argument or a result: its name as a word of its own, not as
+// a member or a call.
 bool uses(const std::string& formula, const std::string& name);
 std::string node_name(const Row& row);
 

@@ -20,20 +20,23 @@ void emit_methods(const std::vector<Row>& rows, const std::string& path) {
       out += doc(r, "  ") + "  " + cpp_result_type(r.schema) + " " + r.schema.name + "(" +
              params(r.schema, true, true) + ") const;\n";
     }
-    if (r.inplace) out += "  Tensor& " + r.schema.name + "_(" + params(r.schema, true, true) + ") const;\n";
+    if (r.inplace)
+      out += "  Tensor& " + r.schema.name + "_(" + params(r.schema, true, true) + ") const;\n";
   }
   write_if_changed(path, out);
 }
 
 void emit_declarations(const std::vector<Row>& rows, const std::string& path) {
-  std::string out = std::string(kGenerated) + "#pragma once\n\n#include \"tenon/tensor.h\"\n\nnamespace tenon {\n";
+  std::string out = std::string(kGenerated) +
+                    "#pragma once\n\n#include \"tenon/tensor.h\"\n\nnamespace tenon {\n";
   for (const Row& r : rows) {
     if (r.function)
       out += doc(r, "") + "TENON_API " + cpp_result_type(r.schema) + " " + r.schema.name + "(" +
              params(r.schema, true) + ");\n";
     if (r.inplace && r.function) {
       std::string rest = params(r.schema, true, true);
-      out += "TENON_API Tensor& " + r.schema.name + "_(Tensor& self" + (rest.empty() ? "" : ", " + rest) + ");\n";
+      out += "TENON_API Tensor& " + r.schema.name + "_(Tensor& self" +
+             (rest.empty() ? "" : ", " + rest) + ");\n";
     }
     if (r.out) {
       std::string outs, result = "Tensor&";
@@ -44,21 +47,23 @@ void emit_declarations(const std::vector<Row>& rows, const std::string& path) {
         if (n > 1) result += (i ? ", " : "") + std::string("Tensor&");
       }
       if (n > 1) result += ">";
-      out += "TENON_API " + result + " " + r.schema.name + "_out(" + outs + params(r.schema, true) + ");\n";
+      out += "TENON_API " + result + " " + r.schema.name + "_out(" + outs + params(r.schema, true) +
+             ");\n";
     }
   }
   write_if_changed(path, out + "}  // namespace tenon\n");
 }
 
 void emit_composites(const std::vector<Row>& rows, const std::string& path) {
-  std::string out = std::string(kGenerated) + "#pragma once\n\n#include \"tenon/ops.h\"\n\nnamespace tenon {\n";
+  std::string out =
+      std::string(kGenerated) + "#pragma once\n\n#include \"tenon/ops.h\"\n\nnamespace tenon {\n";
   for (const Row& r : rows) {
     if (r.composite())
-      out += "namespace composite { " + cpp_result_type(r.schema) + " " + r.ident() + "(" + params(r.schema, false) +
-             "); }\n";
+      out += "namespace composite { " + cpp_result_type(r.schema) + " " + r.ident() + "(" +
+             params(r.schema, false) + "); }\n";
     if (r.decomp)
-      out += "namespace decomp { " + cpp_result_type(r.schema) + " " + r.ident() + "(" + params(r.schema, false) +
-             "); }\n";
+      out += "namespace decomp { " + cpp_result_type(r.schema) + " " + r.ident() + "(" +
+             params(r.schema, false) + "); }\n";
   }
   write_if_changed(path, out + "}  // namespace tenon\n");
 }

@@ -25,7 +25,9 @@ std::string number_list(const std::string& d) {  // "[1, 2]" or "1" -> "1, 2"
 // The default of an argument as a tn_value initialiser; lists go to arrays of their own, before it.
 std::string default_value(const Arg& a, const std::string& array, std::string& arrays) {
   auto value = [](const std::string& tag, const std::string& member, const std::string& v,
-                  const std::string& len = "0") { return "{" + tag + ", " + len + ", {." + member + " = " + v + "}}"; };
+                  const std::string& len = "0") {
+    return "{" + tag + ", " + len + ", {." + member + " = " + v + "}}";
+  };
   if (!a.def || *a.def == "None") return value("TN_TAG_NONE", "i64", "0");
   const std::string& d = *a.def;
   const Type& t = a.type;
@@ -40,18 +42,24 @@ std::string default_value(const Arg& a, const std::string& array, std::string& a
     }
     bool is_int = t.base == "int";
     std::string ctype = is_int ? "int64_t" : t.base == "float" ? "double" : "uint8_t";
-    std::string tag = is_int ? "TN_TAG_I64_LIST" : t.base == "float" ? "TN_TAG_F64_LIST" : "TN_TAG_BOOL_LIST";
+    std::string tag = is_int              ? "TN_TAG_I64_LIST"
+                      : t.base == "float" ? "TN_TAG_F64_LIST"
+                                          : "TN_TAG_BOOL_LIST";
     std::string member = is_int ? "i64s" : t.base == "float" ? "f64s" : "bools";
     arrays += "const " + ctype + " " + array + "[] = {" + (n ? items : "0") + "};\n";
     return value(tag, member, array, std::to_string(n));
   }
   if (d == "True" || d == "False") return value("TN_TAG_BOOL", "i64", d == "True" ? "1" : "0");
   if (t.base == "str")
-    return value("TN_TAG_STR", "str", '"' + d.substr(1, d.size() - 2) + '"', std::to_string(d.size() - 2));
-  if (t.base == "MemoryFormat") return value("TN_TAG_I64", "i64", d == "contiguous_format" ? "0" : "1");
+    return value("TN_TAG_STR", "str", '"' + d.substr(1, d.size() - 2) + '"',
+                 std::to_string(d.size() - 2));
+  if (t.base == "MemoryFormat")
+    return value("TN_TAG_I64", "i64", d == "contiguous_format" ? "0" : "1");
   if (t.base == "int" && d == "Mean") return value("TN_TAG_I64", "i64", "1");
-  bool real = t.base == "float" || d.find_first_of(".e") != std::string::npos || d == "inf" || d == "-inf";
-  if (real) return value("TN_TAG_F64", "f64", d == "inf" ? "HUGE_VAL" : d == "-inf" ? "-HUGE_VAL" : d);
+  bool real =
+      t.base == "float" || d.find_first_of(".e") != std::string::npos || d == "inf" || d == "-inf";
+  if (real)
+    return value("TN_TAG_F64", "f64", d == "inf" ? "HUGE_VAL" : d == "-inf" ? "-HUGE_VAL" : d);
   return value("TN_TAG_I64", "i64", d);
 }
 
@@ -87,10 +95,12 @@ std::string entry(const Row& r, std::string& before) {
   for (const Arg& a : r.schema.args) {
     bool mutates = a.mutates;
     for (const std::string& m : r.mutates) mutates |= m == a.name;
-    before += "    {" + quoted(a.name) + ", ArgType::" + type_name(a.type) + ", " + std::to_string(a.type.fixed) +
-              ", " + std::to_string(tenon::core::list_lengths(r.schema, a)) + ", " + (mutates ? "true" : "false") +
-              ", " + (a.keyword_only ? "true" : "false") + ", " + (a.def ? "true" : "false") + ", " +
-              quoted(a.def.value_or("")) + ", " + default_value(a, "default_" + id + "_" + a.name, arrays) + "},\n";
+    before += "    {" + quoted(a.name) + ", ArgType::" + type_name(a.type) + ", " +
+              std::to_string(a.type.fixed) + ", " +
+              std::to_string(tenon::core::list_lengths(r.schema, a)) + ", " +
+              (mutates ? "true" : "false") + ", " + (a.keyword_only ? "true" : "false") + ", " +
+              (a.def ? "true" : "false") + ", " + quoted(a.def.value_or("")) + ", " +
+              default_value(a, "default_" + id + "_" + a.name, arrays) + "},\n";
   }
   before += "};\n";
   before.insert(before.rfind("const ArgInfo args_" + id), arrays);
@@ -98,7 +108,8 @@ std::string entry(const Row& r, std::string& before) {
   if (!r.schema.results.empty()) {
     results = "results_" + id;
     before += "const ResultInfo " + results + "[] = {";
-    for (const Result& x : r.schema.results) before += "{" + quoted(x.name) + ", ArgType::" + type_name(x.type) + "}, ";
+    for (const Result& x : r.schema.results)
+      before += "{" + quoted(x.name) + ", ArgType::" + type_name(x.type) + "}, ";
     before += "};\n";
   }
   std::string since = "nullptr";
@@ -109,12 +120,15 @@ std::string entry(const Row& r, std::string& before) {
     before += "};\n";
   }
   std::string kind = r.composite() ? "Composite" : r.view() ? "View" : "Kernel";
-  return "    {" + quoted(r.schema.full()) + ", " + quoted(r.ident()) + ", " + quoted(r.schema.text) + ",\n     " +
-         quoted(r.doc) + ", " + quoted(r.family) + ", " + quoted(r.samples) + ", " + quoted(r.dtypes) +
-         ", OpKind::" + kind + ",\n     " + flags_of(r) + ", " + std::to_string(r.schema.args.size()) + ", " +
-         std::to_string(r.schema.results.size()) + ", " + std::to_string(r.random_words) + ", args_" + id + ", " +
-         results + ", " + (r.infer.empty() ? "nullptr" : "&infer_" + r.infer) + ",\n     {" +
-         digest_of(r.schema, r.version) + "},\n     " + since + ", " + std::to_string(r.since.size()) + ", " +
+  return "    {" + quoted(r.schema.full()) + ", " + quoted(r.ident()) + ", " +
+         quoted(r.schema.text) + ",\n     " + quoted(r.doc) + ", " + quoted(r.family) + ", " +
+         quoted(r.samples) + ", " + quoted(r.dtypes) + ", OpKind::" + kind + ",\n     " +
+         flags_of(r) + ", " + std::to_string(r.schema.args.size()) + ", " +
+         std::to_string(r.schema.results.size()) + ", " + std::to_string(r.random_words) +
+         ", args_" + id + ", " + results + ", " +
+         (r.infer.empty() ? "nullptr" : "&infer_" + r.infer) + ",\n     {" +
+         digest_of(r.schema, r.version) + "},\n     " + since + ", " +
+         std::to_string(r.since.size()) + ", " +
          (r.scalar_overload.empty() ? "nullptr" : quoted(r.scalar_overload)) +
          ", ByCode::" + (r.by_code.empty() ? "None, 0" : r.by_code + ", " + r.code) + ", " +
          (r.infer == "layout" ? quoted(r.layout) : "nullptr") + ", " + id + ", {}, {}, {}, {}},\n";
@@ -122,9 +136,11 @@ std::string entry(const Row& r, std::string& before) {
 
 std::string signature(const Schema& s) {
   std::string out;
-  for (std::size_t i = 0; i < s.results.size(); ++i) out += std::string(i ? "," : "") + type_code(s.results[i].type);
+  for (std::size_t i = 0; i < s.results.size(); ++i)
+    out += std::string(i ? "," : "") + type_code(s.results[i].type);
   out += ";";
-  for (std::size_t i = 0; i < s.args.size(); ++i) out += std::string(i ? "," : "") + type_code(s.args[i].type);
+  for (std::size_t i = 0; i < s.args.size(); ++i)
+    out += std::string(i ? "," : "") + type_code(s.args[i].type);
   return out;
 }
 
@@ -139,27 +155,32 @@ void emit_core_table(const std::vector<Row>& rows, const std::string& path) {
   }
   std::string out = kGenerated;
   out +=
-      "#include <cmath>\n\n#include \"tenon/abi/primitives.h\"\n#include \"tenon/core/infer.h\"\n\nnamespace "
+      "#include <cmath>\n\n#include \"tenon/abi/primitives.h\"\n#include "
+      "\"tenon/core/infer.h\"\n\nnamespace "
       "tenon::core {\n";
   for (const std::string& i : infers) out += "TENON_INFER(" + i + ");\n";
   out += "namespace {\n" + before + "}  // namespace\n\n";
-  out += "extern const int g_row_count;\nconst int g_row_count = " + std::to_string(rows.size()) + ";\n";
+  out += "extern const int g_row_count;\nconst int g_row_count = " + std::to_string(rows.size()) +
+         ";\n";
   out += "constinit Op g_rows[] = {\n" + table + "};\n}  // namespace tenon::core\n";
   write_if_changed(path, out);
 }
 
 void emit_op_ids(const std::vector<Row>& rows, const std::string& path) {
-  std::string out = std::string(kGenerated) + "#pragma once\n\nnamespace tenon::core::op_id {\nenum : int {\n";
+  std::string out =
+      std::string(kGenerated) + "#pragma once\n\nnamespace tenon::core::op_id {\nenum : int {\n";
   for (const Row& r : rows) out += "  " + r.ident() + " = " + std::to_string(r.index) + ",\n";
   out += "};\n}  // namespace tenon::core::op_id\n";
   write_if_changed(path, out);
 }
 
-// A rule that several operators share has the names of all of them, but for a name that stands in two places.
+// A rule that several operators share has the names of all of them, but for a name that stands in
+// two places.
 void emit_infer_args(const std::vector<Row>& rows, const std::string& path) {
   std::map<std::string, std::map<std::string, std::set<std::size_t>>> places;  // rule, name
   for (const Row& r : rows) {
-    for (std::size_t i = 0; i < r.schema.args.size(); ++i) places[r.infer][r.schema.args[i].name].insert(i);
+    for (std::size_t i = 0; i < r.schema.args.size(); ++i)
+      places[r.infer][r.schema.args[i].name].insert(i);
   }
   places.erase("");  // composites
   std::string out = std::string(kGenerated) + "#pragma once\n\nnamespace tenon::core::args {\n";
@@ -189,8 +210,8 @@ void emit_sdk_headers(const std::vector<Row>& rows, const std::string& folder) {
   for (const auto& [name, body] : text) {
     std::string guard = "TENON_SDK_OPS_" + name + "_H_";
     write_if_changed(folder + "/" + name + ".h",
-                     std::string("/* Written by opgen from ops; edit the row instead. */\n") + "#ifndef " + guard +
-                         "\n#define " + guard + "\n" + body + "\n#endif\n");
+                     std::string("/* Written by opgen from ops; edit the row instead. */\n") +
+                         "#ifndef " + guard + "\n#define " + guard + "\n" + body + "\n#endif\n");
   }
 }
 

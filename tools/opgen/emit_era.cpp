@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Writes what public functions do under compat::Era04: adapt the arguments, then call the same row by today's rules.
+// Writes what public functions do under compat::Era04: adapt the arguments, then call the same row
+// by today's rules.
 #include "tools/opgen/emit.h"
 
 namespace opgen {
@@ -29,7 +30,8 @@ std::string adapted(const Row& r, const std::string& rule, std::size_t from) {
   std::string out;
   for (std::size_t i = 0; i < s.args.size(); ++i) {
     const bool options = options_start(s, i);
-    std::string arg = options ? (rule == "float" ? "float_unless_given(options)" : "options") : s.args[i].name;
+    std::string arg =
+        options ? (rule == "float" ? "float_unless_given(options)" : "options") : s.args[i].name;
     if (!options && rule == "index" && arg == "indices") arg = "bool_masks(indices)";
     if (!options && rule != "float" && rule != "index" && is_operand(r, i)) arg = "o(" + arg + ")";
     if (i >= from) out += (out.empty() ? "" : ", ") + arg;
@@ -46,14 +48,17 @@ std::string head(const Row& r, const std::string& rule) {
   for (std::size_t i = 0; i < s.args.size(); ++i) {
     if (!s.args[i].type.tensor() || !is_operand(r, i)) continue;
     const std::string at = std::to_string(i);
-    if (s.args[i].type.list) return out + "  const Operands o(" + id + ", " + at + ", " + s.args[i].name + ");\n";
+    if (s.args[i].type.list)
+      return out + "  const Operands o(" + id + ", " + at + ", " + s.args[i].name + ");\n";
     items += (items.empty() ? "{" : ", {") + at + ", operand(" + s.args[i].name + ")}";
   }
   return out + "  const Operands o(" + id + ", {" + items + "});\n";
 }
 
 // Integers divide towards zero.
-std::string truncated(const Row& r) { return "tenon::_div_trunc(" + adapted(r, "truncate", 0) + ")"; }
+std::string truncated(const Row& r) {
+  return "tenon::_div_trunc(" + adapted(r, "truncate", 0) + ")";
+}
 
 }  // namespace
 
@@ -66,7 +71,8 @@ std::string era_rule(const Row& r) {
 
 std::string era_function(const Row& r, const std::string& rule) {
   const Schema& s = r.schema;
-  std::string out = "TENON_COLD " + cpp_result_type(s) + " era04_" + r.ident() + "(" + params(s, false) + ") {\n";
+  std::string out =
+      "TENON_COLD " + cpp_result_type(s) + " era04_" + r.ident() + "(" + params(s, false) + ") {\n";
   out += head(r, rule);
   if (rule == "truncate") out += "  if (o.integral()) return " + truncated(r) + ";\n";
   std::string call = r.function ? "tenon::" + s.name + "(" + adapted(r, rule, 0) + ")"
@@ -76,9 +82,11 @@ std::string era_function(const Row& r, const std::string& rule) {
 
 std::string era_inplace(const Row& r, const std::string& rule) {
   const Schema& s = r.schema;
-  std::string out = "TENON_COLD void era04_inplace_" + r.ident() + "(" + params(s, false) + ") {\n" + head(r, rule);
+  std::string out = "TENON_COLD void era04_inplace_" + r.ident() + "(" + params(s, false) +
+                    ") {\n" + head(r, rule);
   if (rule == "truncate") {
-    out += "  if (o.integral()) return write_inplace(op_id::" + r.ident() + ", self, " + truncated(r) + ");\n";
+    out += "  if (o.integral()) return write_inplace(op_id::" + r.ident() + ", self, " +
+           truncated(r) + ");\n";
   }
   const std::string rest = adapted(r, rule, 1);
   return out + "  inplace_" + r.ident() + "(self" + (rest.empty() ? "" : ", " + rest) + ");\n}\n";
@@ -86,8 +94,8 @@ std::string era_inplace(const Row& r, const std::string& rule) {
 
 std::string era_out(const Row& r, const std::string& rule) {
   if (rule.empty() || rule == "float" || rule == "index") return "";
-  std::string out = "TENON_COLD Tensor& era04_out_" + r.ident() + "(Tensor& out, " + params(r.schema, false) + ") {\n" +
-                    head(r, rule);
+  std::string out = "TENON_COLD Tensor& era04_out_" + r.ident() + "(Tensor& out, " +
+                    params(r.schema, false) + ") {\n" + head(r, rule);
   if (rule == "truncate") {
     out += "  if (o.integral()) {\n    write_out(op_id::" + r.ident() + ", out, " + truncated(r) +
            ");\n    return out;\n  }\n";

@@ -39,7 +39,8 @@ void boxing(const Schema& s, std::string& locals, std::string& values) {
     } else if (a.type.plain_tensor() && !a.type.optional) {
       values += "box(id, " + at + ", " + a.name + "), ";
     } else if (tenon::core::list_lengths(s, a) & tenon::core::kLengthOne && a.type.fixed > 1) {
-      locals += "  const BoxedInts<" + std::to_string(a.type.fixed) + "> " + a.name + "_(" + a.name + ");\n";
+      locals += "  const BoxedInts<" + std::to_string(a.type.fixed) + "> " + a.name + "_(" +
+                a.name + ");\n";
       values += a.name + "_.value(), ";
     } else if (a.type.base == "Scalar" && a.type.list) {
       locals += "  const BoxedScalars " + a.name + "_(" + a.name + ");\n";
@@ -50,7 +51,8 @@ void boxing(const Schema& s, std::string& locals, std::string& values) {
   }
 }
 
-// A function over others would name one of those, or nobody, as the one that an argument is missing of.
+// A function over others would name one of those, or nobody, as the one that an argument is missing
+// of.
 std::string checked_args(const Schema& s) {
   std::string out;
   for (std::size_t i = 0; i < s.args.size(); ++i) {
@@ -63,26 +65,30 @@ std::string checked_args(const Schema& s) {
 }
 
 // Its errors are of those others, and name them.
-const char* const kNamed = "  } catch (...) {\n    core::rethrow_called(core::g_rows[id].name);\n  }\n";
+const char* const kNamed =
+    "  } catch (...) {\n    core::rethrow_called(core::g_rows[id].name);\n  }\n";
 
 // What reads codes, which may be made up, before core is called.
 bool takes_codes(const Schema& s) {
-  return std::any_of(s.args.begin(), s.args.end(),
-                     [](const Arg& a) { return a.type.base == "Device" || a.type.base == "Layout"; });
+  return std::any_of(s.args.begin(), s.args.end(), [](const Arg& a) {
+    return a.type.base == "Device" || a.type.base == "Layout";
+  });
 }
 
 // Nothing is recorded of lists that are written.
 std::string refused_lists(const Schema& s) {
   std::string out;
   for (const Arg& a : s.args) {
-    if (a.mutates && a.type.list) out += "  refuse_recorded(id, \"" + a.name + "\", " + a.name + ");\n";
+    if (a.mutates && a.type.list)
+      out += "  refuse_recorded(id, \"" + a.name + "\", " + a.name + ");\n";
   }
   return out;
 }
 
 std::string tracked_args(const std::vector<const Arg*>& inputs) {
   std::string out;
-  for (const Arg* a : inputs) out += (out.empty() ? "" : " || ") + std::string("tracked(") + a->name + ")";
+  for (const Arg* a : inputs)
+    out += (out.empty() ? "" : " || ") + std::string("tracked(") + a->name + ")";
   return out;
 }
 
@@ -92,7 +98,8 @@ std::string record_function(const Row& r, const NodePlan& plan) {
                     ", [[maybe_unused]] bool inplace) {\n";
   out += "  auto node = make_node<" + node + ">();\n";
   out += "  node->n_grads = " + std::to_string(r.schema.results.size()) + ";\n";
-  bool list = std::any_of(plan.inputs.begin(), plan.inputs.end(), [](const Arg* a) { return a->type.list; });
+  bool list = std::any_of(plan.inputs.begin(), plan.inputs.end(),
+                          [](const Arg* a) { return a->type.list; });
   if (list) {
     std::string total;
     for (const Arg* a : plan.inputs)
@@ -115,26 +122,31 @@ std::string record_function(const Row& r, const NodePlan& plan) {
   }
   for (const Saved& s : plan.saved) {
     if (s.kind == Saved::OutTensor) continue;
-    if (s.kind == Saved::Geometry || s.kind == Saved::ListGeometry || s.kind == Saved::StridedGeometry) {
-      out += "  node->" + s.name + (s.kind == Saved::StridedGeometry ? "_strided" : "_geometry") + ".save(" + s.name +
-             ");\n";
+    if (s.kind == Saved::Geometry || s.kind == Saved::ListGeometry ||
+        s.kind == Saved::StridedGeometry) {
+      out += "  node->" + s.name + (s.kind == Saved::StridedGeometry ? "_strided" : "_geometry") +
+             ".save(" + s.name + ");\n";
       continue;
     }
     if (s.kind == Saved::Value) {
-      out += "  node->" + s.name +
-             "_ = " + (s.arg->type.base == "str" && s.arg->type.optional ? "own_str(" + s.name + ")" : s.name) + ";\n";
+      out +=
+          "  node->" + s.name + "_ = " +
+          (s.arg->type.base == "str" && s.arg->type.optional ? "own_str(" + s.name + ")" : s.name) +
+          ";\n";
       continue;
     }
     std::string condition;
     for (std::size_t k = 0; k < r.grads.size(); ++k) {
-      // Which formulas use it decides when it is kept: nothing is saved for a gradient that nobody asks for.
+      // Which formulas use it decides when it is kept: nothing is saved for a gradient that nobody
+      // asks for.
       if (!uses(plan.formulas[k], s.name)) continue;
       for (const std::string& t : r.grads[k].targets)
         condition += (condition.empty() ? "" : " || ") + std::string("tracked(") + t + ")";
     }
     bool self = !r.schema.args.empty() && s.arg == &r.schema.args[0] && r.inplace;
     out += "  if (" + condition + ") node->" + s.name + "_.save(" +
-           (self ? "inplace ? copy_before_write(" + s.name + ") : " + s.name : s.name) + ", *node);\n";
+           (self ? "inplace ? copy_before_write(" + s.name + ") : " + s.name : s.name) +
+           ", *node);\n";
   }
   return out + "  return node;\n}\n\n";
 }
@@ -144,8 +156,8 @@ std::string finish(const NodePlan& plan, const char* indent, bool inplace) {
   for (const Saved& s : plan.saved) {
     if (s.kind != Saved::OutTensor) continue;
     std::string value = inplace ? "self" : "r" + std::to_string(s.result);
-    out +=
-        std::string(indent) + "node->" + s.name + "_.save_output(" + value + ", " + std::to_string(s.result) + ");\n";
+    out += std::string(indent) + "node->" + s.name + "_.save_output(" + value + ", " +
+           std::to_string(s.result) + ");\n";
   }
   return out;
 }
@@ -155,23 +167,26 @@ std::string functional(const Row& r, const NodePlan& plan) {
   std::string locals, values;
   boxing(s, locals, values);
   std::size_t n = s.results.size();
-  std::string out = "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) + ") {\n";
+  std::string out = "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" +
+                    params(s, false) + ") {\n";
   const bool codes = takes_codes(s);
   out += "  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n";
-  out += (codes ? "  try {\n" : "") + locals + "  const tn_value in[] = {" + values + "};\n" + refused_lists(s);
+  out += (codes ? "  try {\n" : "") + locals + "  const tn_value in[] = {" + values + "};\n" +
+         refused_lists(s);
   if (n == 0) return out + "  core::call(core::g_rows[id], in, nullptr);\n}\n";
   bool grad = !r.grads.empty();
   if (grad) {
     // A view of an inference tensor is one, too.
     const std::string normal = r.view() ? " && !" + s.args[0].name + ".is_inference()" : "";
-    out += "  core::Ref<" + node_name(r) + "> node;\n  if (recording() && (" + tracked_args(plan.inputs) + ")" +
-           normal + ") node = record_" + r.ident() + "(" + forward_args(s) + ", false);\n";
+    out += "  core::Ref<" + node_name(r) + "> node;\n  if (recording() && (" +
+           tracked_args(plan.inputs) + ")" + normal + ") node = record_" + r.ident() + "(" +
+           forward_args(s) + ", false);\n";
   }
   out += "  core::TensorImpl* outs[" + std::to_string(n) + "];\n";
   out += "  core::call(core::g_rows[id], in, outs);\n";
   for (std::size_t i = 0; i < n; ++i)
-    out += "  Tensor r" + std::to_string(i) + " = adopt" + (r.view() ? "_view" : "") + "(outs[" + std::to_string(i) +
-           "]" + (r.view() ? ", " + s.args[0].name : "") + ");\n";
+    out += "  Tensor r" + std::to_string(i) + " = adopt" + (r.view() ? "_view" : "") + "(outs[" +
+           std::to_string(i) + "]" + (r.view() ? ", " + s.args[0].name : "") + ");\n";
   if (r.view() && !r.grads.empty()) out += "  set_view(r0, " + s.args[0].name + ");\n";
   if (grad) {
     out += "  if (node) {\n";
@@ -182,25 +197,29 @@ std::string functional(const Row& r, const NodePlan& plan) {
   const std::string end = std::string(codes ? kNamed : "") + "}\n";
   if (n == 1) return out + "  return r0;\n" + end;
   out += "  return {";
-  for (std::size_t i = 0; i < n; ++i) out += (i ? ", " : "") + std::string("std::move(r") + std::to_string(i) + ")";
+  for (std::size_t i = 0; i < n; ++i)
+    out += (i ? ", " : "") + std::string("std::move(r") + std::to_string(i) + ")";
   return out + "};\n" + end;
 }
 
 std::string inplace_form(const Row& r, const NodePlan& plan) {
   const Schema& s = r.schema;
   std::string out = "static inline void inplace_" + r.ident() + "(" + params(s, false) +
-                    ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n";
+                    ") {\n  constexpr int id = op_id::" + r.ident() +
+                    ";\n  RowScope scope_of_row(id);\n";
   if (r.composite()) {
     out += "  try {\n" + checked_args(s);
-    // What the parts save, for the gradient of whichever argument, must outlive the write: they see a copy of self.
+    // What the parts save, for the gradient of whichever argument, must outlive the write: they see
+    // a copy of self.
     std::vector<const Arg*> tensors;
     for (const Arg& a : s.args) {
       if (a.type.tensor()) tensors.push_back(&a);
     }
     return out +
-           "  const Today today;\n  write_inplace(id, self, [&](const Tensor& self) { return composite::" + r.ident() +
-           "(" + forward_args(s) + "); }(recording() && (" + tracked_args(tensors) + ") ? self.clone() : self));\n" +
-           kNamed + "}\n";
+           "  const Today today;\n  write_inplace(id, self, [&](const Tensor& self) { return "
+           "composite::" +
+           r.ident() + "(" + forward_args(s) + "); }(recording() && (" + tracked_args(tensors) +
+           ") ? self.clone() : self));\n" + kNamed + "}\n";
   }
   std::string locals, values;
   boxing(s, locals, values);
@@ -208,14 +227,17 @@ std::string inplace_form(const Row& r, const NodePlan& plan) {
   if (s.args[0].mutates) out += "  refuse_recorded(id, \"self\", {self});\n";
   bool grad = !r.grads.empty();
   if (grad) {
-    out += "  core::Ref<" + node_name(r) + "> node;\n  if (recording() && (" + tracked_args(plan.inputs) +
-           ")) node = record_" + r.ident() + "(" + forward_args(s) + ", true);\n";
+    out += "  core::Ref<" + node_name(r) + "> node;\n  if (recording() && (" +
+           tracked_args(plan.inputs) + ")) node = record_" + r.ident() + "(" + forward_args(s) +
+           ", true);\n";
   }
   std::string self = s.args[0].name;
-  out += "  core::TensorImpl* outs[] = {" + self +
-         ".unsafeGetTensorImpl()};\n  core::call(core::g_rows[id], in, outs, core::Form::Inplace);\n";
+  out +=
+      "  core::TensorImpl* outs[] = {" + self +
+      ".unsafeGetTensorImpl()};\n  core::call(core::g_rows[id], in, outs, core::Form::Inplace);\n";
   if (grad)
-    out += "  if (node) {\n    rebase_history(" + self + ", node);\n" + finish(plan, "    ", true) + "  }\n";
+    out += "  if (node) {\n    rebase_history(" + self + ", node);\n" + finish(plan, "    ", true) +
+           "  }\n";
   else if (r.infer == "pointwise_bool")
     out += "  zero_history(" + self + ");\n";
   else if (!s.args[0].mutates && r.dtypes.find("integral") != 0)
@@ -247,21 +269,26 @@ std::string out_form(const Row& r, const NodePlan&) {
   std::string inputs = params(s, false), given = "TensorOptions& options";
   const std::size_t options = inputs.find(given);
   if (options != std::string::npos) inputs.replace(options, given.size(), "TensorOptions& given");
-  std::string out = result + " " + s.name + "_out(" + outs + inputs + ") {\n  constexpr int id = op_id::" + r.ident() +
+  std::string out = result + " " + s.name + "_out(" + outs + inputs +
+                    ") {\n  constexpr int id = op_id::" + r.ident() +
                     ";\n  RowScope scope_of_row(id);\n";
-  if (options != std::string::npos) out += "  const TensorOptions options = options_of_out(given, out);\n";
+  if (options != std::string::npos)
+    out += "  const TensorOptions options = options_of_out(given, out);\n";
   std::string refuse;
   for (const Arg& a : s.args) {
     if (a.type.tensor()) refuse += "  refuse_tracked(id, \"" + a.name + "\", " + a.name + ");\n";
   }
   if (!era_out(r, era_rule(r)).empty()) {
-    out += "  if (TENON_UNLIKELY(t_mode & kEra04)) return era04_out_" + r.ident() + "(out, " + forward_args(s) + ");\n";
+    out += "  if (TENON_UNLIKELY(t_mode & kEra04)) return era04_out_" + r.ident() + "(out, " +
+           forward_args(s) + ");\n";
   }
   out += refuse;
   for (std::size_t i = 0; i < n; ++i)
-    out += "  check_out(id, \"out\", " + (n > 1 ? "out" + std::to_string(i) : std::string("out")) + ");\n";
+    out += "  check_out(id, \"out\", " + (n > 1 ? "out" + std::to_string(i) : std::string("out")) +
+           ");\n";
   if (r.composite()) {
-    out += "  try {\n" + checked_args(s) + "  const Today today;\n  auto computed = composite::" + r.ident() + "(" +
+    out += "  try {\n" + checked_args(s) +
+           "  const Today today;\n  auto computed = composite::" + r.ident() + "(" +
            forward_args(s) + ");\n";
     for (std::size_t i = 0; i < n; ++i) {
       std::string k = std::to_string(i);
@@ -272,8 +299,10 @@ std::string out_form(const Row& r, const NodePlan&) {
   }
   std::string locals, values;
   boxing(s, locals, values);
-  out += locals + "  const tn_value in[] = {" + values + "};\n  core::TensorImpl* outs[] = {" + list + "};\n";
-  return out + "  core::call(core::g_rows[id], in, outs, core::Form::Out);\n  return " + back + ";\n}\n";
+  out += locals + "  const tn_value in[] = {" + values + "};\n  core::TensorImpl* outs[] = {" +
+         list + "};\n";
+  return out + "  core::call(core::g_rows[id], in, outs, core::Form::Out);\n  return " + back +
+         ";\n}\n";
 }
 
 std::string era_forms(const Row& r, const std::string& rule) {
@@ -320,8 +349,9 @@ std::string by_name(const Row& r, std::string& entries) {
     i = "boxed_inplace_" + id;
     std::string rest = unboxed(s, 1);
     out += "void " + i +
-           "(const tn_value* in, core::OwnedValue* out) {\n  Tensor self = unbox_Tensor(in[0]);\n  inplace_" + id +
-           "(self" + (rest.empty() ? "" : ", " + rest) + ");\n  put(out, self);\n}\n";
+           "(const tn_value* in, core::OwnedValue* out) {\n  Tensor self = unbox_Tensor(in[0]);\n  "
+           "inplace_" +
+           id + "(self" + (rest.empty() ? "" : ", " + rest) + ");\n  put(out, self);\n}\n";
   }
   if (r.out) {
     o = "boxed_out_" + id;
@@ -332,13 +362,14 @@ std::string by_name(const Row& r, std::string& entries) {
       make += "  Tensor " + name + "(outs[" + std::to_string(k) + "]);\n";
       names += name + ", ";
     }
-    out += "void " + o + "(const tn_value* in, const core::Impl* outs) {\n" + make + "  " + s.name + "_out(" + names +
-           unboxed(s, 0) + ");\n}\n";
+    out += "void " + o + "(const tn_value* in, const core::Impl* outs) {\n" + make + "  " + s.name +
+           "_out(" + names + unboxed(s, 0) + ");\n}\n";
   }
   if (r.decomp) {
     d = "boxed_decomp_" + id;
     out += "void " + d +
-           "(const tn_value* in, core::OwnedValue* out) {\n  NoGradGuard no_grad;\n  const Today today;\n  " +
+           "(const tn_value* in, core::OwnedValue* out) {\n  NoGradGuard no_grad;\n  const Today "
+           "today;\n  " +
            put(s, "decomp::" + id + "(" + unboxed(s, 0) + ")") + "\n}\n";
   }
   entries += "    {op_id::" + id + ", " + f + ", " + i + ", " + o + ", " + d + "},\n";
@@ -349,20 +380,22 @@ std::string bodies(const std::vector<Row>& rows, const std::string& family) {
   std::string out;
   for (const Row& r : rows) {
     if (r.family != family || r.body.empty()) continue;
-    out += cpp_result_type(r.schema) + " " + r.ident() + "(" + params(r.schema, false) + ") {\n  return " + r.body +
-           ";\n}\n";
+    out += cpp_result_type(r.schema) + " " + r.ident() + "(" + params(r.schema, false) +
+           ") {\n  return " + r.body + ";\n}\n";
   }
   return out.empty() ? "" : "namespace composite {\n\n" + out + "\n}  // namespace composite\n";
 }
 
 }  // namespace
 
-void emit_functions(const std::vector<Row>& rows, const std::string& family, const std::string& path) {
-  std::string out = std::string(kGenerated) + "#include \"nodes_" + family +
-                    ".gen.h\"\n#include \"op_ids.gen.h\"\n#include \"tenon/call/era04.h\"\n#include "
-                    "\"tenon/ops/composite/components.h\"\n#include \"tenon/ops/composite.gen.h\"\n\n";
-  out += "namespace tenon {\nusing namespace autograd;\nnamespace op_id = core::op_id;\n" + bodies(rows, family) +
-         "namespace {\n\n";
+void emit_functions(const std::vector<Row>& rows, const std::string& family,
+                    const std::string& path) {
+  std::string out =
+      std::string(kGenerated) + "#include \"nodes_" + family +
+      ".gen.h\"\n#include \"op_ids.gen.h\"\n#include \"tenon/call/era04.h\"\n#include "
+      "\"tenon/ops/composite/components.h\"\n#include \"tenon/ops/composite.gen.h\"\n\n";
+  out += "namespace tenon {\nusing namespace autograd;\nnamespace op_id = core::op_id;\n" +
+         bodies(rows, family) + "namespace {\n\n";
   std::string api = "}  // namespace\n\n", boxed, entries;
   for (const Row& r : rows) {
     if (r.family != family) continue;
@@ -374,7 +407,8 @@ void emit_functions(const std::vector<Row>& rows, const std::string& family, con
       out += "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) +
              ") {\n  [[maybe_unused]] constexpr int id = op_id::" + r.ident() +
              ";\n  RowScope scope_of_row(id);\n  try {\n" + checked_args(s) +
-             "  const Today today;\n  return composite::" + r.ident() + "(" + forward_args(s) + ");\n" + kNamed + "}\n";
+             "  const Today today;\n  return composite::" + r.ident() + "(" + forward_args(s) +
+             ");\n" + kNamed + "}\n";
     } else if (r.function || r.method) {
       out += functional(r, plan);
     }
@@ -382,44 +416,46 @@ void emit_functions(const std::vector<Row>& rows, const std::string& family, con
     const std::string rule = era_rule(r);
     if (!rule.empty()) out += era_forms(r, rule);
     const auto era = [&](const std::string& form, const std::string& args) {
-      return rule.empty()
-                 ? ""
-                 : "  if (TENON_UNLIKELY(t_mode & kEra04)) return era04_" + form + r.ident() + "(" + args + ");\n";
+      return rule.empty() ? ""
+                          : "  if (TENON_UNLIKELY(t_mode & kEra04)) return era04_" + form +
+                                r.ident() + "(" + args + ");\n";
     };
-    // What a factory makes has no history; that it is to have one from here on is said last. The schema knows nothing
-    // of it, and a row that does not make its result refuses it by itself.
+    // What a factory makes has no history; that it is to have one from here on is said last. The
+    // schema knows nothing of it, and a row that does not make its result refuses it by itself.
     const bool has_options = params(s, false).find("TensorOptions& options") != std::string::npos;
     const auto called = [&](const std::string& args) {
       const std::string call = callee + "(" + args + ")";
-      return "  return " + (has_options ? "with_requires_grad(" + call + ", options)" : call) + ";\n}\n";
+      return "  return " + (has_options ? "with_requires_grad(" + call + ", options)" : call) +
+             ";\n}\n";
     };
     if (r.function)
-      api += cpp_result_type(s) + " " + s.name + "(" + params(s, false) + ") {\n" + era("", forward_args(s)) +
-             called(forward_args(s));
+      api += cpp_result_type(s) + " " + s.name + "(" + params(s, false) + ") {\n" +
+             era("", forward_args(s)) + called(forward_args(s));
     std::string self_args = forward_args(s);
     if (r.method || r.inplace) self_args = "*this" + self_args.substr(s.args[0].name.size());
     if (r.method)
-      api += cpp_result_type(s) + " Tensor::" + s.name + "(" + params(s, false, true) + ") const {\n" +
-             era("", self_args) + called(self_args);
+      api += cpp_result_type(s) + " Tensor::" + s.name + "(" + params(s, false, true) +
+             ") const {\n" + era("", self_args) + called(self_args);
     if (r.inplace) {
       std::string rest = params(s, false, true);
       const auto write = [&](const std::string& args) {
         return (rule.empty() ? ""
-                             : "  if (TENON_UNLIKELY(t_mode & kEra04))\n    era04_inplace_" + r.ident() + "(" + args +
-                                   ");\n  else\n  ") +
+                             : "  if (TENON_UNLIKELY(t_mode & kEra04))\n    era04_inplace_" +
+                                   r.ident() + "(" + args + ");\n  else\n  ") +
                "  inplace_" + r.ident() + "(" + args + ");\n";
       };
       api += "Tensor& Tensor::" + s.name + "_(" + rest + ") const {\n" + write(self_args) +
              "  return const_cast<Tensor&>(*this);\n}\n";
       if (r.function)
-        api += "Tensor& " + s.name + "_(Tensor& self" + (rest.empty() ? "" : ", " + rest) + ") {\n" +
-               write(forward_args(s)) + "  return self;\n}\n";
+        api += "Tensor& " + s.name + "_(Tensor& self" + (rest.empty() ? "" : ", " + rest) +
+               ") {\n" + write(forward_args(s)) + "  return self;\n}\n";
     }
     if (r.out) api += out_form(r, plan);
     boxed += by_name(r, entries);
   }
   out += api + "\nnamespace {\n" + boxed + "const RowEntry entries[] = {\n" + entries +
-         "};\nconst RowRegistration registration(entries, sizeof entries / sizeof entries[0]);\n}  // namespace\n";
+         "};\nconst RowRegistration registration(entries, sizeof entries / sizeof entries[0]);\n}  "
+         "// namespace\n";
   write_if_changed(path, out + "}  // namespace tenon\n");
 }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Writes the autograd nodes of a family: what each saves, and its formulas with #line marks to the row.
+// Writes the autograd nodes of a family: what each saves, and its formulas with #line marks to the
+// row.
 #include <algorithm>
 #include <filesystem>
 
@@ -9,10 +10,11 @@
 namespace opgen {
 
 bool uses(const std::string& formula, const std::string& name) {
-  for (std::size_t at = formula.find(name); at != std::string::npos; at = formula.find(name, at + 1)) {
+  for (std::size_t at = formula.find(name); at != std::string::npos;
+       at = formula.find(name, at + 1)) {
     auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-    bool begins = at == 0 || (!word(formula[at - 1]) && formula[at - 1] != '.' && formula[at - 1] != ':' &&
-                              formula[at - 1] != '>');
+    bool begins = at == 0 || (!word(formula[at - 1]) && formula[at - 1] != '.' &&
+                              formula[at - 1] != ':' && formula[at - 1] != '>');
     std::size_t end = at + name.size();
     bool ends = end >= formula.size() || (!word(formula[end]) && formula[end] != '(');
     if (begins && ends) return true;
@@ -24,7 +26,10 @@ namespace {
 
 std::string owned_type(const Type& t) {
   if (t.list) {
-    std::string item = t.base == "int" ? "int64_t" : t.base == "float" ? "double" : t.base == "bool" ? "bool" : t.base;
+    std::string item = t.base == "int"     ? "int64_t"
+                       : t.base == "float" ? "double"
+                       : t.base == "bool"  ? "bool"
+                                           : t.base;
     if (t.base == "bool" && t.fixed) return cpp_arg_type(t);
     return t.optional ? "SavedOptList<" + item + ">" : "SavedList<" + item + ">";
   }
@@ -35,7 +40,8 @@ std::string owned_type(const Type& t) {
 }
 
 bool has_list(const NodePlan& plan) {
-  return std::any_of(plan.inputs.begin(), plan.inputs.end(), [](const Arg* a) { return a->type.list; });
+  return std::any_of(plan.inputs.begin(), plan.inputs.end(),
+                     [](const Arg* a) { return a->type.list; });
 }
 
 std::string member(const Saved& s) {
@@ -70,7 +76,8 @@ std::string unpack(const Saved& s) {
     case Saved::OutTensor:
       return "    Tensor " + s.name + " = this->" + s.name + "_.unpack(*this);\n";
     case Saved::OptTensor:
-      return "    std::optional<Tensor> " + s.name + " = this->" + s.name + "_.unpack_optional(*this);\n";
+      return "    std::optional<Tensor> " + s.name + " = this->" + s.name +
+             "_.unpack_optional(*this);\n";
     case Saved::TensorList:
       return "    std::vector<Tensor> " + s.name + " = this->" + s.name + "_.unpack(*this);\n";
     default:
@@ -83,14 +90,17 @@ std::string on_values(const Row& row, const NodePlan& plan, const std::string& f
   std::string read, body = formula;
   for (const Saved& s : plan.saved) {
     if (!holds_tensors(s) || !uses(formula, s.name)) continue;
-    if (!read.empty()) throw RowError(row.file, row.grads[0].line, "a formula on values reads one tensor");
+    if (!read.empty())
+      throw RowError(row.file, row.grads[0].line, "a formula on values reads one tensor");
     read = s.name;
   }
-  if (read.empty()) throw RowError(row.file, row.grads[0].line, "a formula on values reads a tensor");
+  if (read.empty())
+    throw RowError(row.file, row.grads[0].line, "a formula on values reads a tensor");
   const std::string grad = "grads[0]";
-  for (std::size_t at; (at = body.find(grad)) != std::string::npos;) body.replace(at, grad.size(), "grad");
-  return "on_values(grads[0], " + read + ", [&](const Tensor& grad, const Tensor& " + read + ") -> Tensor { return " +
-         body + "; })";
+  for (std::size_t at; (at = body.find(grad)) != std::string::npos;)
+    body.replace(at, grad.size(), "grad");
+  return "on_values(grads[0], " + read + ", [&](const Tensor& grad, const Tensor& " + read +
+         ") -> Tensor { return " + body + "; })";
 }
 
 std::string formula_block(const Row& row, const NodePlan& plan, std::size_t k) {
@@ -106,25 +116,30 @@ std::string formula_block(const Row& row, const NodePlan& plan, std::size_t k) {
     if (holds_tensors(s) && uses(f, s.name)) out += unpack(s);
   }
   std::string n = std::to_string(g.targets.size());
-  bool named = std::any_of(plan.saved.begin(), plan.saved.end(), [](const Saved& x) { return x.name == "mask"; });
-  if (uses(f, "mask") && !named) out += "    const std::array<bool, " + n + "> mask = {" + mask + "};\n";
+  bool named = std::any_of(plan.saved.begin(), plan.saved.end(),
+                           [](const Saved& x) { return x.name == "mask"; });
+  if (uses(f, "mask") && !named)
+    out += "    const std::array<bool, " + n + "> mask = {" + mask + "};\n";
   std::string line = "#line " + std::to_string(g.line) + " \"" + row.file + "\"\n";
   if (g.targets.size() > 1) {
     out += line + "    auto all = " + f + ";\n";
     for (std::size_t i = 0; i < g.targets.size(); ++i) {
       const std::string& t = g.targets[i];
-      out += "    if (needs_" + t + ") out[at_" + t + "] = std::move(std::get<" + std::to_string(i) + ">(all));\n";
+      out += "    if (needs_" + t + ") out[at_" + t + "] = std::move(std::get<" +
+             std::to_string(i) + ">(all));\n";
     }
     return out + "  }\n";
   }
   const std::string& t = g.targets[0];
-  auto arg = std::find_if(plan.inputs.begin(), plan.inputs.end(), [&](const Arg* a) { return a->name == t; });
+  auto arg = std::find_if(plan.inputs.begin(), plan.inputs.end(),
+                          [&](const Arg* a) { return a->name == t; });
   if ((*arg)->type.list) {
     out += line + "    put_list(out + at_" + t + ", n_" + t + "_, " + f + ");\n";
   } else if (f == "not_implemented") {
     out += "    derivative_missing(\"" + row.schema.full() + "\", \"" + t + "\");\n";
   } else if (row.on_values) {
-    out += line + "    out[at_" + t + "] = reduce_grad(" + on_values(row, plan, f) + ", this->" + t + "_geometry);\n";
+    out += line + "    out[at_" + t + "] = reduce_grad(" + on_values(row, plan, f) + ", this->" +
+           t + "_geometry);\n";
   } else if (plan.reduces && !(*arg)->type.optional) {
     out += line + "    out[at_" + t + "] = reduce_grad(" + f + ", this->" + t + "_geometry);\n";
   } else {
@@ -135,8 +150,8 @@ std::string formula_block(const Row& row, const NodePlan& plan, std::size_t k) {
 
 std::string declaration(const Row& row, const NodePlan& plan) {
   std::string name = node_name(row);
-  std::string out =
-      "struct " + name + " final : NodeWith<" + (has_list(plan) ? "0" : std::to_string(plan.inputs.size())) + "> {\n";
+  std::string out = "struct " + name + " final : NodeWith<" +
+                    (has_list(plan) ? "0" : std::to_string(plan.inputs.size())) + "> {\n";
   out += "  const char* name() const override { return \"" + name + "\"; }\n";
   out += "  void apply(Tensor* grads, Tensor* out) override;\n  void release_saved() override;\n";
   for (const Saved& s : plan.saved) out += member(s);
@@ -148,14 +163,16 @@ std::string declaration(const Row& row, const NodePlan& plan) {
 
 std::string definition(const Row& row, const NodePlan& plan, const std::string& own_path) {
   std::string name = node_name(row);
-  std::string out = "void " + name + "::apply([[maybe_unused]] Tensor* grads, [[maybe_unused]] Tensor* out) {\n";
+  std::string out =
+      "void " + name + "::apply([[maybe_unused]] Tensor* grads, [[maybe_unused]] Tensor* out) {\n";
   std::size_t n = row.schema.results.size();
   std::string blocks, none;
   for (std::size_t k = 0; k < row.grads.size(); ++k) blocks += formula_block(row, plan, k);
   // Of the gradients that a formula uses one is there.
   for (std::size_t i = 0; i < n; ++i) {
     std::string grad = "grads[" + std::to_string(i) + "]";
-    if (n == 1 || blocks.find(grad) != std::string::npos) none += (none.empty() ? "!" : " && !") + grad + ".defined()";
+    if (n == 1 || blocks.find(grad) != std::string::npos)
+      none += (none.empty() ? "!" : " && !") + grad + ".defined()";
   }
   if (!none.empty()) out += "  if (" + none + ") return;\n";
   std::string at = "0";
@@ -175,20 +192,25 @@ std::string definition(const Row& row, const NodePlan& plan, const std::string& 
 
 }  // namespace
 
-void emit_nodes(const std::vector<Row>& rows, const std::string& family, const std::string& folder) {
+void emit_nodes(const std::vector<Row>& rows, const std::string& family,
+                const std::string& folder) {
   std::string head =
-      std::string(kGenerated) + "#pragma once\n\n#include \"tenon/call/generated.h\"\n\nnamespace tenon::autograd {\n";
-  std::string body = std::string(kGenerated) + "#include \"nodes_" + family +
-                     ".gen.h\"\n\n#include \"tenon/autograd/formulas.h\"\n\nnamespace tenon::autograd {\nusing "
-                     "namespace formulas;\n\n";
+      std::string(kGenerated) +
+      "#pragma once\n\n#include \"tenon/call/generated.h\"\n\nnamespace tenon::autograd {\n";
+  std::string body =
+      std::string(kGenerated) + "#include \"nodes_" + family +
+      ".gen.h\"\n\n#include \"tenon/autograd/formulas.h\"\n\nnamespace tenon::autograd {\nusing "
+      "namespace formulas;\n\n";
   for (const Row& r : rows) {
     if (r.family != family || r.grads.empty()) continue;
     NodePlan plan = plan_node(r);
     head += "\n" + declaration(r, plan);
     body += definition(r, plan, folder);
   }
-  write_if_changed(folder + "/nodes_" + family + ".gen.h", head + "}  // namespace tenon::autograd\n");
-  write_if_changed(folder + "/nodes_" + family + ".gen.cpp", body + "}  // namespace tenon::autograd\n");
+  write_if_changed(folder + "/nodes_" + family + ".gen.h",
+                   head + "}  // namespace tenon::autograd\n");
+  write_if_changed(folder + "/nodes_" + family + ".gen.cpp",
+                   body + "}  // namespace tenon::autograd\n");
 }
 
 }  // namespace opgen

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// opgen: reads ops/*.ops and writes, only where something changed, the op table of core, the op headers of the
-// SDK, the functions, methods and autograd nodes of tenon, and the pointwise kernels' sources.
+// opgen: reads ops/*.ops and writes, only where something changed, the op table of core, the op
+// headers of the SDK, the functions, methods and autograd nodes of tenon, and the pointwise
+// kernels' sources.
 //
 //   opgen --core OUT  --sdk OUT  --tenon OUT  --infer DIR  FILE.ops...
 //   opgen --pointwise DEF OUT
@@ -42,17 +43,18 @@ void check_all(const std::vector<Row>& rows, const std::string& infer_folder) {
   for (const Row& r : rows) {
     auto [it, fresh] = seen.emplace(r.ident(), &r);
     if (!fresh)
-      throw RowError(
-          r.file, r.line,
-          r.schema.full() + " has a row already at " + it->second->file + ":" + std::to_string(it->second->line));
+      throw RowError(r.file, r.line,
+                     r.schema.full() + " has a row already at " + it->second->file + ":" +
+                         std::to_string(it->second->line));
     if (!r.infer.empty() && !infers.count(r.infer))
       throw RowError(r.file, r.line, "no TENON_INFER(" + r.infer + ") in " + infer_folder);
   }
   for (const Row& r : rows) {
     if (r.scalar_overload.empty()) continue;
-    bool found =
-        std::any_of(rows.begin(), rows.end(), [&](const Row& o) { return o.schema.full() == r.scalar_overload; });
-    if (!found) throw RowError(r.file, r.line, "scalar names '" + r.scalar_overload + "', which has no row");
+    bool found = std::any_of(rows.begin(), rows.end(),
+                             [&](const Row& o) { return o.schema.full() == r.scalar_overload; });
+    if (!found)
+      throw RowError(r.file, r.line, "scalar names '" + r.scalar_overload + "', which has no row");
   }
 }
 
@@ -69,7 +71,8 @@ void share_docs(std::vector<Row>& rows) {
   }
 }
 
-int generate(const std::map<std::string, std::string>& flags, const std::vector<std::string>& files) {
+int generate(const std::map<std::string, std::string>& flags,
+             const std::vector<std::string>& files) {
   std::vector<Row> rows;
   std::vector<std::string> families;
   for (const std::string& f : files) {
@@ -90,7 +93,8 @@ int generate(const std::map<std::string, std::string>& flags, const std::vector<
   std::string all = std::string(kGenerated) + "#pragma once\n\n";
   for (const std::string& family : families) {
     std::vector<Row> own;
-    std::copy_if(rows.begin(), rows.end(), std::back_inserter(own), [&](const Row& r) { return r.family == family; });
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(own),
+                 [&](const Row& r) { return r.family == family; });
     emit_declarations(own, out + "/tenon/ops/" + family + ".gen.h");
     emit_nodes(rows, family, out);
     emit_functions(rows, family, out + "/functions_" + family + ".gen.cpp");
@@ -122,7 +126,8 @@ int main(int argc, char** argv) {
         files.push_back(a);
     }
     for (const char* need : {"--core", "--sdk", "--tenon", "--infer"}) {
-      if (!flags.count(need)) throw std::runtime_error(std::string("opgen: missing ") + need + " DIR");
+      if (!flags.count(need))
+        throw std::runtime_error(std::string("opgen: missing ") + need + " DIR");
     }
     return generate(flags, files);
   } catch (const std::exception& e) {

@@ -48,7 +48,8 @@ std::vector<std::string> split(const std::string& text, const char* separators) 
 // A comment starts at '#' with nothing or a space before it.
 std::string without_comment(const std::string& line) {
   for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '#' && (i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t')) return line.substr(0, i);
+    if (line[i] == '#' && (i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t'))
+      return line.substr(0, i);
   }
   return line;
 }
@@ -65,13 +66,15 @@ void set_forms(Row& row, const std::string& rest) {
     else if (f == "out")
       row.out = true;
     else
-      throw RowError(row.file, row.line, "unknown form '" + f + "' (function, method, inplace, out)");
+      throw RowError(row.file, row.line,
+                     "unknown form '" + f + "' (function, method, inplace, out)");
   }
 }
 
 void add_grad(Row& row, const std::string& rest, int line) {
   std::size_t eq = rest.find('=');
-  if (eq == std::string::npos) throw RowError(row.file, line, "a grad line is 'argument = formula'");
+  if (eq == std::string::npos)
+    throw RowError(row.file, line, "a grad line is 'argument = formula'");
   Grad g;
   g.line = line;
   g.targets = split(rest.substr(0, eq), ",");
@@ -79,7 +82,9 @@ void add_grad(Row& row, const std::string& rest, int line) {
   for (const std::string& t : g.targets) {
     bool found = false;
     for (const Arg& a : row.schema.args) found |= a.name == t && a.type.tensor();
-    if (!found) throw RowError(row.file, line, "'" + t + "' is not a tensor argument of " + row.schema.full());
+    if (!found)
+      throw RowError(row.file, line,
+                     "'" + t + "' is not a tensor argument of " + row.schema.full());
   }
   row.grads.push_back(g);
 }
@@ -91,7 +96,8 @@ void require(Row& row, const std::string& rest, int line) {
       if (a.name != name) continue;
       a.required = found = true;
     }
-    if (!found) throw RowError(row.file, line, "'" + name + "' is not an argument of " + row.schema.full());
+    if (!found)
+      throw RowError(row.file, line, "'" + name + "' is not an argument of " + row.schema.full());
   }
 }
 
@@ -100,29 +106,32 @@ void set_era(Row& row, const std::string& rule, int line) {
     if (rule == known) row.era04 = rule;
   }
   if (row.era04.empty()) {
-    throw RowError(row.file, line, "unknown era04 rule '" + rule + "' (float, index, mask, operands, truncate)");
+    throw RowError(row.file, line,
+                   "unknown era04 rule '" + rule + "' (float, index, mask, operands, truncate)");
   }
 }
 
-// Nothing: a function over rows that every device serves. "primitives": a function over those too. "unary exp",
-// "binary add": one call of a primitive.
+// Nothing: a function over rows that every device serves. "primitives": a function over those too.
+// "unary exp", "binary add": one call of a primitive.
 void set_decomp(Row& row, const std::string& rest, int line) {
   const std::vector<std::string> words = split(rest, " \t");
   row.on_primitives = !words.empty();
   row.decomp = words.size() < 2;
   if (words.empty() || (words.size() == 1 && words[0] == "primitives")) return;
   if (words.size() != 2 || (words[0] != "unary" && words[0] != "binary")) {
-    throw RowError(row.file, line, "unknown decomp '" + rest + "' (nothing, primitives, unary CODE, binary CODE)");
+    throw RowError(row.file, line,
+                   "unknown decomp '" + rest + "' (nothing, primitives, unary CODE, binary CODE)");
   }
   row.by_code = words[0] == "unary" ? "Unary" : "Binary";
   row.code = "TN_" + words[0] + "_" + words[1];
   for (char& c : row.code) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
 }
 
-// Calls of uniform floating operands (core/dispatch/fast_path.cpp) need no shape rule: the result has their shape, and
-// their dtype ("same") or bool.
+// Calls of uniform floating operands (core/dispatch/fast_path.cpp) need no shape rule: the result
+// has their shape, and their dtype ("same") or bool.
 void set_fast_path(Row& row, const std::string& rest, int line) {
-  if (rest != "same" && rest != "bool") throw RowError(row.file, line, "unknown fast_path '" + rest + "' (same, bool)");
+  if (rest != "same" && rest != "bool")
+    throw RowError(row.file, line, "unknown fast_path '" + rest + "' (same, bool)");
   row.fast_path = rest;
 }
 
@@ -181,14 +190,19 @@ void set_property(Row& row, const std::string& key, const std::string& rest, int
 }
 
 void check(const Row& row) {
-  auto bad = [&](const std::string& what) { throw RowError(row.file, row.line, row.schema.full() + ": " + what); };
-  if (!row.layout.empty() && row.infer != "layout") bad("a layout line is for rows that say 'infer layout'");
+  auto bad = [&](const std::string& what) {
+    throw RowError(row.file, row.line, row.schema.full() + ": " + what);
+  };
+  if (!row.layout.empty() && row.infer != "layout")
+    bad("a layout line is for rows that say 'infer layout'");
   if (!row.body.empty() && !row.composite()) bad("a body line is for rows of 'kind composite'");
   if (row.on_values && (row.grads.size() != 1 || row.infer.rfind("pointwise", 0) != 0))
     bad("a values line is for pointwise rows with one grad line");
-  if (!row.fast_path.empty() && (row.infer.rfind("pointwise", 0) != 0 || row.schema.results.size() != 1 ||
-                                 row.dynamic || row.random_words > 0 || row.cross_device || row.no_kernel)) {
-    bad("a fast_path line is for pointwise operators with one result that depends on the operands alone");
+  if (!row.fast_path.empty() &&
+      (row.infer.rfind("pointwise", 0) != 0 || row.schema.results.size() != 1 || row.dynamic ||
+       row.random_words > 0 || row.cross_device || row.no_kernel)) {
+    bad("a fast_path line is for pointwise operators with one result that depends on the operands "
+        "alone");
   }
   if (row.composite() && !row.infer.empty()) bad("a composite row has no infer line");
   if (!row.composite() && row.infer.empty()) bad("no infer line");
@@ -200,7 +214,8 @@ void check(const Row& row) {
   if (row.inplace && (row.schema.args.empty() || !row.schema.args[0].type.plain_tensor())) {
     bad("an in-place form needs a tensor as its first argument");
   }
-  if (row.composite() && !row.grads.empty()) bad("a composite row gets its gradient from what it calls");
+  if (row.composite() && !row.grads.empty())
+    bad("a composite row gets its gradient from what it calls");
   for (const std::string& m : row.mutates) {
     bool found = false;
     for (const Arg& a : row.schema.args) found |= a.name == m;
@@ -222,7 +237,8 @@ std::vector<Row> parse_file(const std::string& path) {
     bool indented = line[0] == ' ' || line[0] == '\t';
     std::string body = trim(line);
     std::size_t gap = body.find_first_of(" \t");
-    std::string key = body.substr(0, gap), rest = gap == std::string::npos ? "" : trim(body.substr(gap));
+    std::string key = body.substr(0, gap),
+                rest = gap == std::string::npos ? "" : trim(body.substr(gap));
     if (!indented) {
       if (key != "op") throw RowError(path, number, "a row starts with 'op', not '" + key + "'");
       if (!rows.empty()) check(rows.back());
@@ -232,7 +248,8 @@ std::vector<Row> parse_file(const std::string& path) {
       row.family = std::filesystem::path(path).stem();
       row.schema = parse_schema(rest, path, number);
       const auto& args = row.schema.args;
-      row.method = !args.empty() && args[0].type.plain_tensor() && !args[0].type.optional && args[0].name == "self";
+      row.method = !args.empty() && args[0].type.plain_tensor() && !args[0].type.optional &&
+                   args[0].name == "self";
       rows.push_back(row);
     } else {
       if (rows.empty()) throw RowError(path, number, "a property before the first row");

@@ -27,7 +27,8 @@ Saved::Kind kind_of(const Arg& a) {
   return a.type.optional ? Saved::OptTensor : Saved::Tensor;
 }
 
-std::string rewrite_name(const Row& row, NodePlan& plan, const std::string& name, const std::string& rest, int line) {
+std::string rewrite_name(const Row& row, NodePlan& plan, const std::string& name,
+                         const std::string& rest, int line) {
   if (name == "grad") return "grads[0]";
   for (std::size_t i = 0; i < row.schema.results.size(); ++i) {
     const Result& r = row.schema.results[i];
@@ -44,7 +45,8 @@ std::string rewrite_name(const Row& row, NodePlan& plan, const std::string& name
       keep(plan, {name, Saved::ListGeometry, &a});
       return "this->" + name + "_geometry";
     }
-    if (a.type.plain_tensor() && (rest.rfind(".strides()", 0) == 0 || rest.rfind(".storage_offset()", 0) == 0)) {
+    if (a.type.plain_tensor() &&
+        (rest.rfind(".strides()", 0) == 0 || rest.rfind(".storage_offset()", 0) == 0)) {
       keep(plan, {name, Saved::StridedGeometry, &a});
       return "this->" + name + "_strided";
     }
@@ -59,7 +61,8 @@ std::string rewrite_name(const Row& row, NodePlan& plan, const std::string& name
     keep(plan, {name, kind_of(a), &a});
     return kind_of(a) == Saved::Value ? "this->" + name + "_" : name;
   }
-  if (name == "result") throw RowError(row.file, line, "this row has several results: name them in its schema");
+  if (name == "result")
+    throw RowError(row.file, line, "this row has several results: name them in its schema");
   return name;
 }
 
@@ -78,7 +81,8 @@ std::string rewrite(const Row& row, NodePlan& plan, const Grad& g) {
     std::size_t b = i;
     while (i < e.size() && name_char(e[i])) ++i;
     std::string name = e.substr(b, i - b);
-    bool member = b > 0 && (e[b - 1] == '.' || e[b - 1] == ':' || (b > 1 && e[b - 1] == '>' && e[b - 2] == '-'));
+    bool member = b > 0 && (e[b - 1] == '.' || e[b - 1] == ':' ||
+                            (b > 1 && e[b - 1] == '>' && e[b - 2] == '-'));
     bool called = i < e.size() && (e[i] == '(' || e[i] == ':');
     out += member || called ? name : rewrite_name(row, plan, name, e.substr(i), g.line);
   }
@@ -107,7 +111,8 @@ NodePlan plan_node(const Row& row) {
   for (const Grad& g : row.grads) plan.formulas.push_back(rewrite(row, plan, g));
   for (const Arg& a : row.schema.args) {
     for (const Grad& g : row.grads) {
-      if (std::find(g.targets.begin(), g.targets.end(), a.name) != g.targets.end()) plan.inputs.push_back(&a);
+      if (std::find(g.targets.begin(), g.targets.end(), a.name) != g.targets.end())
+        plan.inputs.push_back(&a);
     }
   }
   plan.reduces = row.infer.rfind("pointwise", 0) == 0;

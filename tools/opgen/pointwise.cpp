@@ -53,8 +53,8 @@ const std::map<std::string, std::string>& type_lists() {
 std::vector<std::string> columns(const std::string& text) {
   std::vector<std::string> out(1);
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool spaced =
-        text[i] == '|' && (i == 0 || text[i - 1] == ' ') && (i + 1 == text.size() || text[i + 1] == ' ');
+    const bool spaced = text[i] == '|' && (i == 0 || text[i - 1] == ' ') &&
+                        (i + 1 == text.size() || text[i + 1] == ' ');
     if (spaced)
       out.emplace_back();
     else
@@ -79,7 +79,8 @@ void read_options(Line& l, const std::string& text, const Fault& fault) {
 
 Line parse_line(const std::string& text, const Fault& fault) {
   const std::vector<std::string> c = columns(text);
-  if (c.size() < 6) fault("a line has the columns name | overloads | dtypes | result | operands | expression");
+  if (c.size() < 6)
+    fault("a line has the columns name | overloads | dtypes | result | operands | expression");
   Line l;
   l.name = c[0];
   for (const std::string& w : words(c[1])) {
@@ -90,7 +91,8 @@ Line parse_line(const std::string& text, const Fault& fault) {
   l.dtypes = c[2];
   if (!type_lists().count(l.dtypes)) fault("unknown dtypes '" + l.dtypes + "'");
   l.result = c[3];
-  if (l.result != "same" && l.result != "bool") fault("a result is same or bool, not '" + l.result + "'");
+  if (l.result != "same" && l.result != "bool")
+    fault("a result is same or bool, not '" + l.result + "'");
   for (const std::string& w : words(c[4])) {
     if (w == "m" || w == "a" || w == "b" || w == "c")
       l.operands.push_back(w);
@@ -132,10 +134,10 @@ std::string apply_of(const Line& l, const std::string& mark) {
   return s + "return " + l.expr + "; }";
 }
 
-// One kernel: typed parameters, and which go into the loop as operands and which as numbers. `run` begins the call and
-// `end` ends it; `traits` are added to what the kernel says of itself.
-std::string kernel_of(const Line& l, const Overload& o, const std::string& run, const std::string& end,
-                      const std::string& traits) {
+// One kernel: typed parameters, and which go into the loop as operands and which as numbers. `run`
+// begins the call and `end` ends it; `traits` are added to what the kernel says of itself.
+std::string kernel_of(const Line& l, const Overload& o, const std::string& run,
+                      const std::string& end, const std::string& traits) {
   static const std::map<char, std::string> types = {{'t', "Tensor"},
                                                     {'n', "Scalar"},
                                                     {'l', "Scalar"},
@@ -144,7 +146,8 @@ std::string kernel_of(const Line& l, const Overload& o, const std::string& run, 
                                                     {'m', "std::optional<Scalar>"},
                                                     {'M', "std::optional<Scalar>"}};
   const std::string ident = o.name.empty() ? l.name : l.name + "_" + o.name;
-  std::string head = "tn_status " + ident + "_kernel(sdk::Call& call, Tensor out", operands, params, inplace;
+  std::string head = "tn_status " + ident + "_kernel(sdk::Call& call, Tensor out", operands, params,
+              inplace;
   for (std::size_t i = 0; i < o.kinds.size(); ++i) {
     const bool operand = i < l.operands.size();
     const std::string name = operand ? l.operands[i] : l.params[i - l.operands.size()];
@@ -159,8 +162,8 @@ std::string kernel_of(const Line& l, const Overload& o, const std::string& run, 
     const bool shares = k == 't' && !(l.result == "bool" && l.dtypes == "floating");
     if (shares) inplace += (inplace.empty() ? "0=" : ",0=") + std::to_string(i);
   }
-  return head + ") {\n  return " + run + ", out, {" + operands + "}, {" + params + "}" + end + ");\n}\n" +
-         "TN_KERNEL(" + ident + ", " + ident + "_kernel, dtypes(\"" + l.dtypes +
+  return head + ") {\n  return " + run + ", out, {" + operands + "}, {" + params + "}" + end +
+         ");\n}\n" + "TN_KERNEL(" + ident + ", " + ident + "_kernel, dtypes(\"" + l.dtypes +
          "\").any_strides().broadcasts().inplace(\"" + inplace + "\")" + traits + ");\n";
 }
 
@@ -176,11 +179,14 @@ std::string source_of(const Line& l) {
   s += "#define PW_TYPES " + type_lists().at(l.dtypes) + "\n";
   s += "#define PW_APPLY " + apply_of(l, "PW_INLINE") + "\n";
   s += "#include \"plugin_cpu/pointwise/driver.h\"\n#include \"tenon/sdk/ops/" + l.name + ".h\"\n";
-  const bool limits = std::any_of(l.overloads.begin(), l.overloads.end(),
-                                  [](const Overload& o) { return o.kinds.find('l') != std::string::npos; });
+  const bool limits = std::any_of(l.overloads.begin(), l.overloads.end(), [](const Overload& o) {
+    return o.kinds.find('l') != std::string::npos;
+  });
   s += limits ? "#include \"tenon/sdk/number.h\"\n\n" : "\n";
-  s += std::string("namespace tenon::cpu::pw {\nnamespace {\n\n") + (limits ? "using sdk::limited;\n\n" : "");
-  for (const Overload& o : l.overloads) s += kernel_of(l, o, "run(call, loops()", ", Guard::" + l.guard, "") + "\n";
+  s += std::string("namespace tenon::cpu::pw {\nnamespace {\n\n") +
+       (limits ? "using sdk::limited;\n\n" : "");
+  for (const Overload& o : l.overloads)
+    s += kernel_of(l, o, "run(call, loops()", ", Guard::" + l.guard, "") + "\n";
   s += "}  // namespace\n";
   if (l.shared) s += "\nconst Loops& loops_" + l.name + "() { return loops(); }\n";
   return s + "}  // namespace tenon::cpu::pw\n";
@@ -210,7 +216,8 @@ std::string cuda_source_of(const std::vector<Line>& lines) {
     s += "  static constexpr Guard kGuard = Guard::" + l.guard + ";\n";
     s += "  " + apply_of(l, "TN_HD") + "\n};\n";
     for (const Overload& o : l.overloads) {
-      s += kernel_of(l, o, "run<" + op + ">(call, " + cuda_types().at(l.dtypes) + "{}", "", ".capture_safe()");
+      s += kernel_of(l, o, "run<" + op + ">(call, " + cuda_types().at(l.dtypes) + "{}", "",
+                     ".capture_safe()");
     }
   }
   return s + "\n}  // namespace\n}  // namespace tenon::cuda::pw\n";
@@ -218,7 +225,8 @@ std::string cuda_source_of(const std::vector<Line>& lines) {
 
 }  // namespace
 
-int generate_pointwise_cuda(const std::string& def_file, const std::string& out_dir, std::size_t files) {
+int generate_pointwise_cuda(const std::string& def_file, const std::string& out_dir,
+                            std::size_t files) {
   const auto all = lines_of(def_file);
   std::vector<std::vector<Line>> groups(files);
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -240,7 +248,8 @@ int generate_pointwise(const std::string& def_file, const std::string& out_dir) 
 
 std::vector<std::string> pointwise_names(const std::string& def_file) {
   std::vector<std::string> names;
-  for (const auto& [number, text] : lines_of(def_file)) names.push_back(parse_line(text, Fault{def_file, number}).name);
+  for (const auto& [number, text] : lines_of(def_file))
+    names.push_back(parse_line(text, Fault{def_file, number}).name);
   return names;
 }
 

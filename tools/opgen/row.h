@@ -41,9 +41,11 @@ struct Row {
        cross_device = false;
   std::string by_code, code;  // "Unary", "TN_UNARY_EXP"
   std::string body;           // of a composite: its one expression, where it needs no function
-  std::string fast_path;      // "same" or "bool": the dtype of the result on the fast path; else it takes none
-  std::string layout;         // of a row with `infer layout` whose tensors are all strided
-  bool on_values = false;     // its gradient, on tensors with a layout of their own, is that of their values
+  std::string
+      fast_path;  // "same" or "bool": the dtype of the result on the fast path; else it takes none
+  std::string layout;  // of a row with `infer layout` whose tensors are all strided
+  bool on_values =
+      false;  // its gradient, on tensors with a layout of their own, is that of their values
   int random_words = 0;
   int version = 1;
   std::vector<std::string> mutates;
@@ -70,7 +72,8 @@ std::string cpp_arg_type(const Type& t);
 std::string cpp_result_type(const Schema& s);
 // One entry of a signature, as sdk/signature.h reads it.
 std::string type_code(const Type& t);
-// True at the first of the four arguments dtype, layout, device, pin_memory, which C++ folds into TensorOptions.
+// True at the first of the four arguments dtype, layout, device, pin_memory, which C++ folds into
+// TensorOptions.
 bool options_start(const Schema& s, std::size_t i);
 std::string cpp_default(const Arg& a);
 std::string params(const Schema& s, bool with_defaults, bool skip_self = false);

@@ -5,7 +5,9 @@
 namespace opgen {
 
 std::string cpp_arg_type(const Type& t) {
-  auto opt = [&](const std::string& inner) { return t.optional ? "std::optional<" + inner + ">" : inner; };
+  auto opt = [&](const std::string& inner) {
+    return t.optional ? "std::optional<" + inner + ">" : inner;
+  };
   if (t.tensor()) {
     if (t.list) return t.optional_items ? "ArrayRef<std::optional<Tensor>>" : "TensorList";
     return t.optional ? "const std::optional<Tensor>&" : "const Tensor&";
@@ -23,7 +25,8 @@ std::string cpp_arg_type(const Type& t) {
     return opt("double");
   }
   if (t.base == "bool") {
-    if (t.list) return t.fixed ? "std::array<bool, " + std::to_string(t.fixed) + ">" : "ArrayRef<bool>";
+    if (t.list)
+      return t.fixed ? "std::array<bool, " + std::to_string(t.fixed) + ">" : "ArrayRef<bool>";
     return opt("bool");
   }
   if (t.base == "str") return opt("std::string_view");
@@ -42,14 +45,16 @@ std::string cpp_result_type(const Schema& s) {
   if (s.results.empty()) return "void";
   if (s.results.size() == 1) return result_type(s.results[0].type);
   std::string out = "std::tuple<";
-  for (std::size_t i = 0; i < s.results.size(); ++i) out += (i ? ", " : "") + result_type(s.results[i].type);
+  for (std::size_t i = 0; i < s.results.size(); ++i)
+    out += (i ? ", " : "") + result_type(s.results[i].type);
   return out + ">";
 }
 
 std::string type_code(const Type& t) {
   static const std::pair<const char*, char> codes[] = {
-      {"Tensor", 'T'}, {"Scalar", 'S'}, {"int", 'I'},          {"float", 'F'}, {"bool", 'B'},     {"ScalarType", 'D'},
-      {"Layout", 'L'}, {"Device", 'V'}, {"MemoryFormat", 'M'}, {"str", 'Z'},   {"Generator", 'G'}};
+      {"Tensor", 'T'},       {"Scalar", 'S'},     {"int", 'I'},      {"float", 'F'},
+      {"bool", 'B'},         {"ScalarType", 'D'}, {"Layout", 'L'},   {"Device", 'V'},
+      {"MemoryFormat", 'M'}, {"str", 'Z'},        {"Generator", 'G'}};
   std::string code;
   for (const auto& [base, letter] : codes) {
     if (t.base == base) code = letter;
@@ -74,7 +79,8 @@ std::string cpp_default(const Arg& a) {
   if (d == "True") return "true";
   if (d == "False") return "false";
   if (t.base == "str") return '"' + d.substr(1, d.size() - 2) + '"';
-  if (t.base == "MemoryFormat") return d == "contiguous_format" ? "MemoryFormat::Contiguous" : "MemoryFormat::Preserve";
+  if (t.base == "MemoryFormat")
+    return d == "contiguous_format" ? "MemoryFormat::Contiguous" : "MemoryFormat::Preserve";
   if (t.base == "int" && d == "Mean") return "1";
   if (t.list && t.base == "bool" && t.fixed) return "{}";
   if (t.list) return d.front() == '[' ? "{" + d.substr(1, d.size() - 2) + "}" : "{" + d + "}";
@@ -92,7 +98,8 @@ std::string params(const Schema& s, bool with_defaults, bool skip_self) {
       continue;
     }
     out += cpp_arg_type(s.args[i].type) + " " + s.args[i].name;
-    if (with_defaults && s.args[i].def && !s.args[i].required) out += " = " + cpp_default(s.args[i]);
+    if (with_defaults && s.args[i].def && !s.args[i].required)
+      out += " = " + cpp_default(s.args[i]);
   }
   return out;
 }

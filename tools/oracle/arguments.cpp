@@ -69,7 +69,8 @@ tn_value plain(const ArgInfo& info, const json& given) {
       if (given.is_string()) {
         const Device d(given.get<std::string>());
         tn_value v = value(TN_TAG_DEVICE);
-        v.u.device = {core::device_entry(core::device_slot(d.type())).abi_type, std::max<int>(0, d.index())};
+        v.u.device = {core::device_entry(core::device_slot(d.type())).abi_type,
+                      std::max<int>(0, d.index())};
         return v;
       }
       break;
@@ -92,8 +93,9 @@ core::Impl tensor_of(const CaseFile& file, const json& given, Place place) {
   const json& parts = given.at("sparse");
   const Tensor indices(file.tensor(parts.at("indices"), place.slot, place.index));
   const Tensor values(file.tensor(parts.at("values"), place.slot, place.index));
-  return tenon::call("_sparse_coo_tensor", {indices, values, parts.at("size").get<std::vector<int64_t>>(), true,
-                                            parts.at("coalesced").get<bool>()})[0]
+  return tenon::call("_sparse_coo_tensor",
+                     {indices, values, parts.at("size").get<std::vector<int64_t>>(), true,
+                      parts.at("coalesced").get<bool>()})[0]
       .getIntrusivePtr();
 }
 
@@ -129,7 +131,8 @@ Arguments::Arguments(const core::Op& op, const CaseFile& file, const json& args,
     const ArgInfo& info = op.args[i];
     auto given = args.find(info.name);
     bool absent = given == args.end();
-    if (info.type == ArgType::Device && creates && place.slot != 0 && (absent || given->is_null())) {
+    if (info.type == ArgType::Device && creates && place.slot != 0 &&
+        (absent || given->is_null())) {
       tn_value v = value(TN_TAG_DEVICE);
       v.u.device = {core::device_entry(place.slot).abi_type, place.index};
       values_.push_back(v);
@@ -140,7 +143,8 @@ Arguments::Arguments(const core::Op& op, const CaseFile& file, const json& args,
     } else if (info.type == ArgType::Generator) {
       values_.push_back(value(TN_TAG_NONE));
     } else {
-      throw ValueError(core::join("case: argument '", info.name, "' is not given and has no default"));
+      throw ValueError(
+          core::join("case: argument '", info.name, "' is not given and has no default"));
     }
   }
   for (auto& [name, unused] : args.items()) {
@@ -150,7 +154,8 @@ Arguments::Arguments(const core::Op& op, const CaseFile& file, const json& args,
   }
 }
 
-tn_value Arguments::bind(const ArgInfo& info, const CaseFile& file, const json& given, Place place) {
+tn_value Arguments::bind(const ArgInfo& info, const CaseFile& file, const json& given,
+                         Place place) {
   if (given.is_null()) return value(TN_TAG_NONE);
   switch (info.type) {
     case ArgType::Tensor:
@@ -184,12 +189,14 @@ tn_value Arguments::bind(const ArgInfo& info, const CaseFile& file, const json& 
   }
 }
 
-tn_value Arguments::bind_tensors(const ArgInfo& info, const CaseFile& file, const json& given, Place place) {
+tn_value Arguments::bind_tensors(const ArgInfo& info, const CaseFile& file, const json& given,
+                                 Place place) {
   if (!given.is_array()) refuse_value(info, given);
   auto& list = lists_.emplace_back();
   for (const json& one : given) {
     std::string name = core::join(info.name, ".", list.size());
-    list.push_back(one.is_null() ? nullptr : add_tensor(name, tensor_of(file, one, place), info.mutates));
+    list.push_back(one.is_null() ? nullptr
+                                 : add_tensor(name, tensor_of(file, one, place), info.mutates));
   }
   tn_value v = value(TN_TAG_TENSOR_LIST);
   v.u.tensors = list.data();
@@ -260,7 +267,8 @@ void Arguments::replace(int argument, core::Impl with) {
 std::string Arguments::changed() const {
   for (const Snapshot& s : snapshots_) {
     bool same = (!s.whole || s.whole->components->impl[s.part] == s.tensor.get()) &&
-                s.tensor->sizes() == IntArrayRef(s.sizes) && s.tensor->strides() == IntArrayRef(s.strides) &&
+                s.tensor->sizes() == IntArrayRef(s.sizes) &&
+                s.tensor->strides() == IntArrayRef(s.strides) &&
                 storage_bytes(*s.tensor) == s.bytes;
     if (!same) return s.name;
   }

@@ -22,8 +22,8 @@ struct Place {
 // Owns everything that values() points to. Each object creates its own tensors.
 class Arguments {
  public:
-  // Binds by name; what the case leaves out takes the operator's default. ValueError names an argument that does not
-  // fit.
+  // Binds by name; what the case leaves out takes the operator's default. ValueError names an
+  // argument that does not fit.
   Arguments(const core::Op& op, const CaseFile& file, const json& args, Place place);
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
@@ -36,8 +36,8 @@ class Arguments {
   // Replaces an argument that is one tensor.
   void replace(int argument, core::Impl with);
 
-  // The name of an argument whose storage, geometry or dtype differs from what it was at binding; empty if none.
-  // Arguments that the operator mutates are exempt.
+  // The name of an argument whose storage, geometry or dtype differs from what it was at binding;
+  // empty if none. Arguments that the operator mutates are exempt.
   std::string changed() const;
 
  private:
@@ -51,7 +51,8 @@ class Arguments {
   };
   tn_value bind(const core::ArgInfo& info, const CaseFile& file, const json& given, Place place);
   tn_value bind_list(const core::ArgInfo& info, const json& given);
-  tn_value bind_tensors(const core::ArgInfo& info, const CaseFile& file, const json& given, Place place);
+  tn_value bind_tensors(const core::ArgInfo& info, const CaseFile& file, const json& given,
+                        Place place);
   void take_snapshot(const std::string& name, const core::Impl& t);
   const tn_tensor* add_tensor(const std::string& name, core::Impl t, bool mutates);
 

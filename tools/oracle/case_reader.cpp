@@ -61,7 +61,8 @@ Geometry geometry(const Stored& s, const json& ref) {
     (g.strides[d] < 0 ? first : last) += (g.sizes[d] - 1) * g.strides[d];
   }
   int64_t n = static_cast<int64_t>(s.bytes / core::item_size(s.dtype));
-  TENON_CHECK(empty || (first >= 0 && last < n), ValueError, "a view reaches element ", last, " of a storage of ", n);
+  TENON_CHECK(empty || (first >= 0 && last < n), ValueError, "a view reaches element ", last,
+              " of a storage of ", n);
   return g;
 }
 
@@ -115,7 +116,8 @@ Values read_values(ScalarType dtype, const Geometry& g, const char* base) {
 
 core::Impl to_device(core::Impl host, int slot, int index) {
   if (slot == 0) return host;
-  core::Impl copy = core::new_tensor("oracle", host->dtype, slot, index, host->ndim(), host->view.sizes);
+  core::Impl copy =
+      core::new_tensor("oracle", host->dtype, slot, index, host->ndim(), host->view.sizes);
   core::copy(*copy, *host);
   return copy;
 }
@@ -126,8 +128,8 @@ StoredFile::StoredFile(const std::string& path) : path_(path), bytes_(read_all(p
   uint64_t header = 0;
   TENON_CHECK(bytes_.size() >= 8, ValueError, path, ": shorter than its header");
   std::memcpy(&header, bytes_.data(), 8);
-  TENON_CHECK(header <= bytes_.size() - 8, ValueError, path, ": header of ", header, " bytes in a file of ",
-              bytes_.size());
+  TENON_CHECK(header <= bytes_.size() - 8, ValueError, path, ": header of ", header,
+              " bytes in a file of ", bytes_.size());
   const char* text = bytes_.data() + 8;
   const char* base = text + header;
   uint64_t capacity = bytes_.size() - 8 - header;
@@ -135,17 +137,17 @@ StoredFile::StoredFile(const std::string& path) : path_(path), bytes_(read_all(p
   TENON_CHECK(head.is_object(), ValueError, path, ": the header is not JSON");
   for (auto& [key, entry] : head.items()) {
     if (key == "__metadata__") continue;
-    Stored s{stored_dtype(path, entry.at("dtype").get<std::string>()), entry.at("shape").get<std::vector<int64_t>>(),
-             nullptr, 0};
+    Stored s{stored_dtype(path, entry.at("dtype").get<std::string>()),
+             entry.at("shape").get<std::vector<int64_t>>(), nullptr, 0};
     auto range = entry.at("data_offsets").get<std::vector<uint64_t>>();
-    TENON_CHECK(range.size() == 2 && range[0] <= range[1] && range[1] <= capacity, ValueError, path, ": tensor ", key,
-                " lies outside of the file");
+    TENON_CHECK(range.size() == 2 && range[0] <= range[1] && range[1] <= capacity, ValueError, path,
+                ": tensor ", key, " lies outside of the file");
     s.data = base + range[0];
     s.bytes = range[1] - range[0];
     uint64_t need = core::item_size(s.dtype);
     for (int64_t d : s.sizes) need *= static_cast<uint64_t>(d);
-    TENON_CHECK(need == s.bytes, ValueError, path, ": tensor ", key, " has ", s.bytes, " bytes, its shape needs ",
-                need);
+    TENON_CHECK(need == s.bytes, ValueError, path, ": tensor ", key, " has ", s.bytes,
+                " bytes, its shape needs ", need);
     tensors_.emplace(key, std::move(s));
   }
 }
@@ -157,7 +159,8 @@ const Stored& StoredFile::at(const std::string& key) const {
 }
 
 Values values_of(core::TensorImpl& t) {
-  if (t.composite()) return values_of(*Tensor(core::Impl::share(&t)).detach().to_dense().unsafeGetTensorImpl());
+  if (t.composite())
+    return values_of(*Tensor(core::Impl::share(&t)).detach().to_dense().unsafeGetTensorImpl());
   core::Impl host = core::Impl::share(&t);
   if (t.slot != 0) {
     host = core::new_tensor("oracle", t.dtype, 0, 0, t.ndim(), t.view.sizes);
@@ -169,7 +172,9 @@ Values values_of(core::TensorImpl& t) {
   return read_values(host->dtype, g, host->host_data());
 }
 
-bool is_number(const json& j) { return j.is_number() || (j.is_string() && (j == "inf" || j == "-inf" || j == "nan")); }
+bool is_number(const json& j) {
+  return j.is_number() || (j.is_string() && (j == "inf" || j == "-inf" || j == "nan"));
+}
 
 double number(const json& j) {
   if (j.is_number()) return j.get<double>();
@@ -190,11 +195,13 @@ CaseFile::CaseFile(const std::string& json_path) : path_(json_path) {
 core::Impl CaseFile::tensor(const json& ref, int slot, int index) const {
   const Stored& s = stored(ref);
   Geometry g = geometry(s, ref);
-  core::Impl flat = core::new_tensor("oracle", s.dtype, 0, 0, static_cast<int>(s.sizes.size()), s.sizes.data());
+  core::Impl flat =
+      core::new_tensor("oracle", s.dtype, 0, 0, static_cast<int>(s.sizes.size()), s.sizes.data());
   if (s.bytes) std::memcpy(flat->host_data(), s.data, s.bytes);
   flat = to_device(std::move(flat), slot, index);
   if (!g.view) return flat;
-  return core::TensorImpl::make(s.dtype, flat->storage, static_cast<uint64_t>(g.offset) * core::item_size(s.dtype),
+  return core::TensorImpl::make(s.dtype, flat->storage,
+                                static_cast<uint64_t>(g.offset) * core::item_size(s.dtype),
                                 static_cast<int>(g.sizes.size()), g.sizes.data(), g.strides.data());
 }
 

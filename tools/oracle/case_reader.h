@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Reads the case files of tests/oracle: NAME.json with cases, NAME.safetensors with the tensors that they refer to.
+// Reads the case files of tests/oracle: NAME.json with cases, NAME.safetensors with the tensors
+// that they refer to.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,8 @@ class StoredFile {
   std::unordered_map<std::string, Stored> tensors_;
 };
 
-// Elements in row-major order. `exact` holds them for integers and booleans, `real` for every dtype.
+// Elements in row-major order. `exact` holds them for integers and booleans, `real` for every
+// dtype.
 struct Values {
   ScalarType dtype;
   std::vector<int64_t> sizes;
@@ -56,7 +58,8 @@ double number(const json& j);
 
 class CaseFile {
  public:
-  // `json_path` ends in .json; the tensors lie beside it. A file without tensors needs no .safetensors.
+  // `json_path` ends in .json; the tensors lie beside it. A file without tensors needs no
+  // .safetensors.
   explicit CaseFile(const std::string& json_path);
   CaseFile() = default;  // no cases
 
@@ -64,8 +67,11 @@ class CaseFile {
   const std::string& path() const { return path_; }
 
   static bool is_ref(const json& j) { return j.is_object() && j.contains("t"); }
-  const Stored& stored(const json& ref) const { return tensors_.at(ref.at("t").get<std::string>()); }
-  // A new tensor on `slot` (0: the host). A reference with strides gives exactly that view of a flat storage.
+  const Stored& stored(const json& ref) const {
+    return tensors_.at(ref.at("t").get<std::string>());
+  }
+  // A new tensor on `slot` (0: the host). A reference with strides gives exactly that view of a
+  // flat storage.
   core::Impl tensor(const json& ref, int slot = 0, int index = 0) const;
   // As tensor(), row-major and converted.
   core::Impl tensor_as(const json& ref, ScalarType dtype, int slot = 0, int index = 0) const;

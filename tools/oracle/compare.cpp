@@ -21,7 +21,10 @@ bool close(double ours, double truth, Tolerance tol) {
 
 // A truth that the dtype of our result cannot hold is infinite there.
 double round_to_infinity(double truth, ScalarType t) {
-  const double limit = t == kFloat ? 0x1.ffffffp127 : t == kBFloat16 ? 0x1.ffp127 : t == kHalf ? 65520.0 : INFINITY;
+  const double limit = t == kFloat      ? 0x1.ffffffp127
+                       : t == kBFloat16 ? 0x1.ffp127
+                       : t == kHalf     ? 65520.0
+                                        : INFINITY;
   return std::fabs(truth) >= limit ? std::copysign(INFINITY, truth) : truth;
 }
 
@@ -86,8 +89,8 @@ std::string compare_values(const Values& ours, const Values& truth, Tolerance to
                         static_cast<long long>(truth.exact[i]));
     }
     char text[160];
-    std::snprintf(text, sizeof text, "element %zu: %.9g instead of %.9g, off by %.2g, allowed %.2g", i, ours.real[i],
-                  truth.real[i], std::fabs(ours.real[i] - truth.real[i]),
+    std::snprintf(text, sizeof text, "element %zu: %.9g instead of %.9g, off by %.2g, allowed %.2g",
+                  i, ours.real[i], truth.real[i], std::fabs(ours.real[i] - truth.real[i]),
                   tol.atol + tol.rtol * std::fabs(truth.real[i]));
     return text;
   }
@@ -109,7 +112,8 @@ EqualValueRule::EqualValueRule(const core::Op& op, const tn_value* in) {
     last = first + 1;
   }
   if (first < 0 || last > input.ndim()) return;
-  for (int d = 0; d < input.ndim(); ++d) (d < first ? outer_ : d < last ? length_ : inner_) *= input.size(d);
+  for (int d = 0; d < input.ndim(); ++d)
+    (d < first ? outer_ : d < last ? length_ : inner_) *= input.size(d);
   input_ = values_of(input);
   distinct_ = c->distinct;
   output_ = c->output;
@@ -127,15 +131,18 @@ std::string EqualValueRule::compare(const Values& ours, const Values& truth) con
 }
 
 // `slice` numbers the pairs of an outer and an inner position.
-std::string EqualValueRule::compare_slice(const Values& ours, const Values& truth, int64_t slice) const {
+std::string EqualValueRule::compare_slice(const Values& ours, const Values& truth,
+                                          int64_t slice) const {
   int64_t chosen = static_cast<int64_t>(truth.exact.size()) / std::max<int64_t>(1, outer_ * inner_);
   int64_t outer = slice / inner_, inner = slice % inner_;
   std::set<int64_t> seen;
   for (int64_t k = 0; k < chosen; ++k) {
     auto at = static_cast<std::size_t>((outer * chosen + k) * inner_ + inner);
     int64_t mine = ours.exact[at], theirs = truth.exact[at];
-    if (mine < 0 || mine >= length_) return core::join("index ", mine, " is outside of ", length_, " elements");
-    if (distinct_ && !seen.insert(mine).second) return core::join("index ", mine, " is repeated in one slice");
+    if (mine < 0 || mine >= length_)
+      return core::join("index ", mine, " is outside of ", length_, " elements");
+    if (distinct_ && !seen.insert(mine).second)
+      return core::join("index ", mine, " is repeated in one slice");
     auto value = [&](int64_t n) {
       auto where = static_cast<std::size_t>((outer * length_ + n) * inner_ + inner);
       return input_.exact.empty() ? input_.real[where] : static_cast<double>(input_.exact[where]);

@@ -15,8 +15,8 @@ struct Tolerance {
   double atol = 0;
 };
 
-// |ours - truth| <= atol + rtol * |truth|; NaN equals NaN, infinities by sign. Shapes must agree; integers and booleans
-// are exact. The dtype of `truth` does not matter unless it is exact.
+// |ours - truth| <= atol + rtol * |truth|; NaN equals NaN, infinities by sign. Shapes must agree;
+// integers and booleans are exact. The dtype of `truth` does not matter unless it is exact.
 std::string compare_values(const Values& ours, const Values& truth, Tolerance tol);
 
 // Indices may select any element that is equal to the expected one (max, sort, topk, max_pool ...).
@@ -31,7 +31,8 @@ class EqualValueRule {
   std::string compare_slice(const Values& ours, const Values& truth, int64_t base) const;
   int output_ = -1;
   bool distinct_ = false;
-  int64_t outer_ = 1, length_ = 1, inner_ = 1;  // of the input around the dimension that is chosen from
+  int64_t outer_ = 1, length_ = 1,
+          inner_ = 1;  // of the input around the dimension that is chosen from
   Values input_;
 };
 

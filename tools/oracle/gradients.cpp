@@ -14,12 +14,15 @@
 namespace tenon::oracle {
 namespace {
 
-// A float32 gradient is a sum over outputs, whose rounding errors add up; the float64 truth has none of them.
-Tolerance widen_tolerance(Tolerance tol, ScalarType dtype, const Values& cotangent, const Values& truth) {
+// A float32 gradient is a sum over outputs, whose rounding errors add up; the float64 truth has
+// none of them.
+Tolerance widen_tolerance(Tolerance tol, ScalarType dtype, const Values& cotangent,
+                          const Values& truth) {
   if (dtype == kDouble) return tol;
-  double terms =
-      static_cast<double>(cotangent.real.size()) / static_cast<double>(std::max<std::size_t>(1, truth.real.size()));
-  // A contraction inside runs over at most the longest dimension; its errors grow with the root of that.
+  double terms = static_cast<double>(cotangent.real.size()) /
+                 static_cast<double>(std::max<std::size_t>(1, truth.real.size()));
+  // A contraction inside runs over at most the longest dimension; its errors grow with the root of
+  // that.
   double longest = 1;
   for (int64_t s : cotangent.sizes) longest = std::max(longest, static_cast<double>(s));
   for (int64_t s : truth.sizes) longest = std::max(longest, static_cast<double>(s));
@@ -27,14 +30,17 @@ Tolerance widen_tolerance(Tolerance tol, ScalarType dtype, const Values& cotange
   return {tol.rtol * factor, tol.atol * factor};
 }
 
-// The gradient of a tensor of a layout has that layout, and elements at most where the tensor has some: what it does
-// not hold is not a variable, whatever torch computes for it.
-std::string compare_gradient(const Tensor& leaf, const Tensor& grad, const Values& truth, Tolerance tol) {
+// The gradient of a tensor of a layout has that layout, and elements at most where the tensor has
+// some: what it does not hold is not a variable, whatever torch computes for it.
+std::string compare_gradient(const Tensor& leaf, const Tensor& grad, const Values& truth,
+                             Tolerance tol) {
   Values ours = values_of(*grad.unsafeGetTensorImpl());
-  if (leaf.layout() == kStrided || ours.sizes != truth.sizes) return compare_values(ours, truth, tol);
+  if (leaf.layout() == kStrided || ours.sizes != truth.sizes)
+    return compare_values(ours, truth, tol);
   if (grad.layout() != leaf.layout()) return core::join("layout ", toString(grad.layout()));
   const Tensor parts = leaf.detach();
-  const Tensor ones = call("_with_values", {parts, ones_like(parts.component("values"))})[0].to_dense();
+  const Tensor ones =
+      call("_with_values", {parts, ones_like(parts.component("values"))})[0].to_dense();
   const Values present = values_of(*ones.unsafeGetTensorImpl());
   for (std::size_t i = 0; i < truth.real.size(); ++i) {
     if (present.real[i] != 0) continue;

@@ -37,7 +37,8 @@ void read_waivers(const std::string& path, std::vector<Waiver>& out) {
   for (std::string line; std::getline(in, line);) {
     if (line.empty() || line[0] == '#' || line == "pattern,reason") continue;
     std::size_t comma = line.find(',');
-    TENON_CHECK(comma != std::string::npos, ValueError, path, ": no reason in the line '", line, "'");
+    TENON_CHECK(comma != std::string::npos, ValueError, path, ": no reason in the line '", line,
+                "'");
     out.push_back({line.substr(0, comma), line.substr(comma + 1)});
   }
 }
@@ -62,11 +63,11 @@ std::set<std::string> read_staged(const std::string& path) {
   for (std::string line; std::getline(in, line);) {
     if (line.rfind("| op |", 0) == 0 || line.rfind("|-", 0) == 0 || line[0] != '|') continue;
     const std::vector<std::string> cells = split(line.substr(1), '|');
-    TENON_CHECK(cells.size() == 3 && !cells[1].empty() && !cells[2].empty(), ValueError, path, ": the line '", line,
-                "' is not '| op, op | when | reason |'");
+    TENON_CHECK(cells.size() == 3 && !cells[1].empty() && !cells[2].empty(), ValueError, path,
+                ": the line '", line, "' is not '| op, op | when | reason |'");
     for (const std::string& op : split(cells[0], ',')) {
-      TENON_CHECK(!op.empty() && out.insert(op).second, ValueError, path, ": '", op, "' in the line '", line,
-                  "' is empty or listed twice");
+      TENON_CHECK(!op.empty() && out.insert(op).second, ValueError, path, ": '", op,
+                  "' in the line '", line, "' is empty or listed twice");
     }
   }
   return out;
@@ -115,8 +116,8 @@ void send_fallbacks(const Send& send) {
 }
 
 // Replays one file from an item on, sending one line per case: the verdict, the id, the reason.
-void run_file(const std::string& path, int first, const Options& o, const std::vector<Waiver>& waivers,
-              const std::regex& filter, const Send& send) {
+void run_file(const std::string& path, int first, const Options& o,
+              const std::vector<Waiver>& waivers, const std::regex& filter, const Send& send) {
   std::string failure;
   try {
     CaseFile file(path);
@@ -138,7 +139,8 @@ void run_file(const std::string& path, int first, const Options& o, const std::v
     failure = e.what();
   }
   send_fallbacks(send);
-  if (!failure.empty()) send({"FAILED", fs::path(path).filename().string() + "\t" + one_line(failure)});
+  if (!failure.empty())
+    send({"FAILED", fs::path(path).filename().string() + "\t" + one_line(failure)});
 }
 
 class Report {
@@ -160,18 +162,22 @@ class Report {
   void check_staged(const std::string& path) {
     const std::set<std::string> listed = read_staged(path);
     const auto found = fallbacks_.find("staged");
-    const std::set<std::string> staged = found == fallbacks_.end() ? std::set<std::string>() : found->second;
+    const std::set<std::string> staged =
+        found == fallbacks_.end() ? std::set<std::string>() : found->second;
     for (const std::string& op : staged) {
-      if (!listed.count(op)) add("FAILED", op, "goes through the host, which " + path + " does not list");
+      if (!listed.count(op))
+        add("FAILED", op, "goes through the host, which " + path + " does not list");
     }
     for (const std::string& op : listed) {
-      if (!staged.count(op)) add("FAILED", op, path + " lists it, but it does not go through the host");
+      if (!staged.count(op))
+        add("FAILED", op, path + " lists it, but it does not go through the host");
     }
   }
   int failed() const { return get("FAILED"); }
   void finish() const {
     for (const auto& [fallback, ops] : fallbacks_) {
-      std::printf("%llu calls of %zu ops by %s\n", calls_.at(fallback), ops.size(), fallback.c_str());
+      std::printf("%llu calls of %zu ops by %s\n", calls_.at(fallback), ops.size(),
+                  fallback.c_str());
     }
     std::printf("%d passed, %d failed, %d skipped\n", get("passed"), failed(), get("skipped"));
   }
@@ -204,8 +210,10 @@ int run(const Options& o) {
   };
   work.receive = [&](const Line& l) {
     std::size_t tab = l.text.find('\t');
-    const std::string first = l.text.substr(0, tab), rest = tab == std::string::npos ? "" : l.text.substr(tab + 1);
-    if (l.kind == "staged" || l.kind == "decomposition") return report.add_fallback(l.kind, first, rest);
+    const std::string first = l.text.substr(0, tab),
+                      rest = tab == std::string::npos ? "" : l.text.substr(tab + 1);
+    if (l.kind == "staged" || l.kind == "decomposition")
+      return report.add_fallback(l.kind, first, rest);
     report.add(l.kind, first, rest);
   };
   work.died = [&](const std::string& id, int signal) {
@@ -223,16 +231,20 @@ int run(const Options& o) {
 int main(int argc, char** argv) {
   Options o;
   CLI::App app{
-      "Replays the cases of a folder: operators through the op table (values, gradients, errors, in-place and out "
+      "Replays the cases of a folder: operators through the op table (values, gradients, errors, "
+      "in-place and out "
       "forms), modules, optimizers and schedules."};
-  app.add_option("dir", o.dir, "folder with NAME.json and NAME.safetensors; subfolders too")->required();
+  app.add_option("dir", o.dir, "folder with NAME.json and NAME.safetensors; subfolders too")
+      ->required();
   app.add_option("--device", o.device, "the device of the tensors");
   app.add_flag("--list", o.list, "print which cases are skipped, and why");
   app.add_option("--filter", o.filter, "only ids in which this regular expression is found");
-  app.add_option("--waivers", o.waivers, "file of 'pattern,reason' lines: cases to skip; may be given several times")
+  app.add_option("--waivers", o.waivers,
+                 "file of 'pattern,reason' lines: cases to skip; may be given several times")
       ->allow_extra_args(false);
   app.add_option("--staged", o.staged,
-                 "page with a table '| op | when | reason |': exactly these operators are staged through the host");
+                 "page with a table '| op | when | reason |': exactly these operators are staged "
+                 "through the host");
   app.add_option("-j", o.processes, "processes; 0 runs in this one");
   app.add_option("--seconds", o.seconds, "time for one case");
   app.add_option("--shard", o.shard, "the share of the files to run, counted from 0");

@@ -18,12 +18,18 @@ struct Args {
   const json& c;
 
   bool has(const char* name) const { return c.contains(name) && !c.at(name).is_null(); }
-  double num(const char* name, double otherwise) const { return has(name) ? number(c.at(name)) : otherwise; }
+  double num(const char* name, double otherwise) const {
+    return has(name) ? number(c.at(name)) : otherwise;
+  }
   int64_t integer(const char* name, int64_t otherwise = 0) const {
     return has(name) ? c.at(name).get<int64_t>() : otherwise;
   }
-  bool flag(const char* name, bool otherwise) const { return has(name) ? c.at(name).get<bool>() : otherwise; }
-  Tensor tensor(const char* name) const { return has(name) ? case_tensor(file, c.at(name)) : Tensor(); }
+  bool flag(const char* name, bool otherwise) const {
+    return has(name) ? c.at(name).get<bool>() : otherwise;
+  }
+  Tensor tensor(const char* name) const {
+    return has(name) ? case_tensor(file, c.at(name)) : Tensor();
+  }
   template <std::size_t D>
   ExpandingArray<D> sizes(const char* name, int64_t otherwise = 0) const {
     if (!has(name)) return otherwise;
@@ -56,8 +62,11 @@ nn::AnyModule make(const Options& options) {
 
 template <class M, std::size_t D>
 nn::AnyModule conv(const Args& a) {
-  auto o = nn::ConvOptions<D>(a.integer("in_channels"), a.integer("out_channels"), a.sizes<D>("kernel_size"));
-  o.stride(a.sizes<D>("stride", 1)).dilation(a.sizes<D>("dilation", 1)).groups(a.integer("groups", 1));
+  auto o = nn::ConvOptions<D>(a.integer("in_channels"), a.integer("out_channels"),
+                              a.sizes<D>("kernel_size"));
+  o.stride(a.sizes<D>("stride", 1))
+      .dilation(a.sizes<D>("dilation", 1))
+      .groups(a.integer("groups", 1));
   if (a.has("padding") && a.c.at("padding").is_string()) {
     if (a.c.at("padding") == "same") {
       o.padding(kSame);
@@ -72,18 +81,23 @@ nn::AnyModule conv(const Args& a) {
 
 template <class M, std::size_t D>
 nn::AnyModule conv_transpose(const Args& a) {
-  auto o = nn::ConvTransposeOptions<D>(a.integer("in_channels"), a.integer("out_channels"), a.sizes<D>("kernel_size"));
-  o.stride(a.sizes<D>("stride", 1)).padding(a.sizes<D>("padding", 0)).dilation(a.sizes<D>("dilation", 1));
-  return make<M>(
-      o.output_padding(a.sizes<D>("output_padding", 0)).groups(a.integer("groups", 1)).bias(a.flag("bias", true)));
+  auto o = nn::ConvTransposeOptions<D>(a.integer("in_channels"), a.integer("out_channels"),
+                                       a.sizes<D>("kernel_size"));
+  o.stride(a.sizes<D>("stride", 1))
+      .padding(a.sizes<D>("padding", 0))
+      .dilation(a.sizes<D>("dilation", 1));
+  return make<M>(o.output_padding(a.sizes<D>("output_padding", 0))
+                     .groups(a.integer("groups", 1))
+                     .bias(a.flag("bias", true)));
 }
 
 template <class M, std::size_t D>
 nn::AnyModule max_pool(const Args& a) {
   auto o = nn::MaxPoolOptions<D>(a.sizes<D>("kernel_size"));
   if (a.has("stride")) o.stride(a.sizes<D>("stride"));
-  return make<M>(
-      o.padding(a.sizes<D>("padding", 0)).dilation(a.sizes<D>("dilation", 1)).ceil_mode(a.flag("ceil_mode", false)));
+  return make<M>(o.padding(a.sizes<D>("padding", 0))
+                     .dilation(a.sizes<D>("dilation", 1))
+                     .ceil_mode(a.flag("ceil_mode", false)));
 }
 
 template <class M, std::size_t D>
@@ -115,19 +129,25 @@ nn::AnyModule batch_norm(const Args& a) {
 template <class M>
 nn::AnyModule instance_norm(const Args& a) {
   auto o = nn::InstanceNormOptions(a.integer("num_features"));
-  o.eps(a.num("eps", 1e-5)).momentum(a.num("momentum", 0.1)).affine(a.flag("affine", false)).bias(a.flag("bias", true));
+  o.eps(a.num("eps", 1e-5))
+      .momentum(a.num("momentum", 0.1))
+      .affine(a.flag("affine", false))
+      .bias(a.flag("bias", true));
   return make<M>(o.track_running_stats(a.flag("track_running_stats", false)));
 }
 
 nn::AnyModule rnn_cell(const Args& a) {
-  auto o = nn::RNNCellOptions(a.integer("input_size"), a.integer("hidden_size")).bias(a.flag("bias", true));
+  auto o = nn::RNNCellOptions(a.integer("input_size"), a.integer("hidden_size"))
+               .bias(a.flag("bias", true));
   if (a.has("nonlinearity") && a.c.at("nonlinearity") == "relu") o.nonlinearity(kReLU);
   return make<nn::RNNCellImpl>(o);
 }
 
 template <class M, class Options>
 nn::AnyModule layers(const Args& a, Options o) {
-  o.num_layers(a.integer("num_layers", 1)).bias(a.flag("bias", true)).batch_first(a.flag("batch_first", false));
+  o.num_layers(a.integer("num_layers", 1))
+      .bias(a.flag("bias", true))
+      .batch_first(a.flag("batch_first", false));
   return make<M>(o.bidirectional(a.flag("bidirectional", false)));
 }
 
@@ -142,24 +162,34 @@ const std::map<std::string, Builder>& builders() {
       {"InstanceNorm1d", &instance_norm<nn::InstanceNorm1dImpl>},
       {"AdaptiveAvgPool1d",
        [](const Args& a) {
-         return make<nn::AdaptiveAvgPool1dImpl>(nn::AdaptiveAvgPool1dOptions(a.sizes<1>("output_size")));
+         return make<nn::AdaptiveAvgPool1dImpl>(
+             nn::AdaptiveAvgPool1dOptions(a.sizes<1>("output_size")));
        }},
       {"AdaptiveMaxPool1d",
        [](const Args& a) {
-         return make<nn::AdaptiveMaxPool1dImpl>(nn::AdaptiveMaxPool1dOptions(a.sizes<1>("output_size")));
+         return make<nn::AdaptiveMaxPool1dImpl>(
+             nn::AdaptiveMaxPool1dOptions(a.sizes<1>("output_size")));
        }},
       {"ReflectionPad1d",
-       [](const Args& a) { return make<nn::ReflectionPad1dImpl>(nn::ReflectionPad1dOptions(a.sizes<2>("padding"))); }},
+       [](const Args& a) {
+         return make<nn::ReflectionPad1dImpl>(nn::ReflectionPad1dOptions(a.sizes<2>("padding")));
+       }},
       {"ReplicationPad1d",
        [](const Args& a) {
          return make<nn::ReplicationPad1dImpl>(nn::ReplicationPad1dOptions(a.sizes<2>("padding")));
        }},
-      {"ZeroPad1d", [](const Args& a) { return make<nn::ZeroPad1dImpl>(nn::ZeroPad1dOptions(a.sizes<2>("padding"))); }},
+      {"ZeroPad1d",
+       [](const Args& a) {
+         return make<nn::ZeroPad1dImpl>(nn::ZeroPad1dOptions(a.sizes<2>("padding")));
+       }},
       {"CircularPad1d",
-       [](const Args& a) { return make<nn::CircularPad1dImpl>(nn::CircularPad1dOptions(a.sizes<2>("padding"))); }},
+       [](const Args& a) {
+         return make<nn::CircularPad1dImpl>(nn::CircularPad1dOptions(a.sizes<2>("padding")));
+       }},
       {"ConstantPad1d",
        [](const Args& a) {
-         return make<nn::ConstantPad1dImpl>(nn::ConstantPad1dOptions(a.sizes<2>("padding"), a.num("value", 0)));
+         return make<nn::ConstantPad1dImpl>(
+             nn::ConstantPad1dOptions(a.sizes<2>("padding"), a.num("value", 0)));
        }},
       {"Conv2d", &conv<nn::Conv2dImpl, 2>},
       {"ConvTranspose2d", &conv_transpose<nn::ConvTranspose2dImpl, 2>},
@@ -170,21 +200,30 @@ const std::map<std::string, Builder>& builders() {
       {"InstanceNorm2d", &instance_norm<nn::InstanceNorm2dImpl>},
       {"AdaptiveAvgPool2d",
        [](const Args& a) {
-         return make<nn::AdaptiveAvgPool2dImpl>(nn::AdaptiveAvgPool2dOptions(a.optional_sizes<2>("output_size")));
+         return make<nn::AdaptiveAvgPool2dImpl>(
+             nn::AdaptiveAvgPool2dOptions(a.optional_sizes<2>("output_size")));
        }},
       {"AdaptiveMaxPool2d",
        [](const Args& a) {
-         return make<nn::AdaptiveMaxPool2dImpl>(nn::AdaptiveMaxPool2dOptions(a.optional_sizes<2>("output_size")));
+         return make<nn::AdaptiveMaxPool2dImpl>(
+             nn::AdaptiveMaxPool2dOptions(a.optional_sizes<2>("output_size")));
        }},
       {"ReflectionPad2d",
-       [](const Args& a) { return make<nn::ReflectionPad2dImpl>(nn::ReflectionPad2dOptions(a.sizes<4>("padding"))); }},
+       [](const Args& a) {
+         return make<nn::ReflectionPad2dImpl>(nn::ReflectionPad2dOptions(a.sizes<4>("padding")));
+       }},
       {"ReplicationPad2d",
        [](const Args& a) {
          return make<nn::ReplicationPad2dImpl>(nn::ReplicationPad2dOptions(a.sizes<4>("padding")));
        }},
-      {"ZeroPad2d", [](const Args& a) { return make<nn::ZeroPad2dImpl>(nn::ZeroPad2dOptions(a.sizes<4>("padding"))); }},
+      {"ZeroPad2d",
+       [](const Args& a) {
+         return make<nn::ZeroPad2dImpl>(nn::ZeroPad2dOptions(a.sizes<4>("padding")));
+       }},
       {"CircularPad2d",
-       [](const Args& a) { return make<nn::CircularPad2dImpl>(nn::CircularPad2dOptions(a.sizes<4>("padding"))); }},
+       [](const Args& a) {
+         return make<nn::CircularPad2dImpl>(nn::CircularPad2dOptions(a.sizes<4>("padding")));
+       }},
       {"Conv3d", &conv<nn::Conv3dImpl, 3>},
       {"ConvTranspose3d", &conv_transpose<nn::ConvTranspose3dImpl, 3>},
       {"MaxPool3d", &max_pool<nn::MaxPool3dImpl, 3>},
@@ -194,24 +233,34 @@ const std::map<std::string, Builder>& builders() {
       {"InstanceNorm3d", &instance_norm<nn::InstanceNorm3dImpl>},
       {"AdaptiveAvgPool3d",
        [](const Args& a) {
-         return make<nn::AdaptiveAvgPool3dImpl>(nn::AdaptiveAvgPool3dOptions(a.optional_sizes<3>("output_size")));
+         return make<nn::AdaptiveAvgPool3dImpl>(
+             nn::AdaptiveAvgPool3dOptions(a.optional_sizes<3>("output_size")));
        }},
       {"AdaptiveMaxPool3d",
        [](const Args& a) {
-         return make<nn::AdaptiveMaxPool3dImpl>(nn::AdaptiveMaxPool3dOptions(a.optional_sizes<3>("output_size")));
+         return make<nn::AdaptiveMaxPool3dImpl>(
+             nn::AdaptiveMaxPool3dOptions(a.optional_sizes<3>("output_size")));
        }},
       {"ReflectionPad3d",
-       [](const Args& a) { return make<nn::ReflectionPad3dImpl>(nn::ReflectionPad3dOptions(a.sizes<6>("padding"))); }},
+       [](const Args& a) {
+         return make<nn::ReflectionPad3dImpl>(nn::ReflectionPad3dOptions(a.sizes<6>("padding")));
+       }},
       {"ReplicationPad3d",
        [](const Args& a) {
          return make<nn::ReplicationPad3dImpl>(nn::ReplicationPad3dOptions(a.sizes<6>("padding")));
        }},
-      {"ZeroPad3d", [](const Args& a) { return make<nn::ZeroPad3dImpl>(nn::ZeroPad3dOptions(a.sizes<6>("padding"))); }},
+      {"ZeroPad3d",
+       [](const Args& a) {
+         return make<nn::ZeroPad3dImpl>(nn::ZeroPad3dOptions(a.sizes<6>("padding")));
+       }},
       {"CircularPad3d",
-       [](const Args& a) { return make<nn::CircularPad3dImpl>(nn::CircularPad3dOptions(a.sizes<6>("padding"))); }},
+       [](const Args& a) {
+         return make<nn::CircularPad3dImpl>(nn::CircularPad3dOptions(a.sizes<6>("padding")));
+       }},
       {"ConstantPad3d",
        [](const Args& a) {
-         return make<nn::ConstantPad3dImpl>(nn::ConstantPad3dOptions(a.sizes<6>("padding"), a.num("value", 0)));
+         return make<nn::ConstantPad3dImpl>(
+             nn::ConstantPad3dOptions(a.sizes<6>("padding"), a.num("value", 0)));
        }},
       {"RNN",
        [](const Args& a) {
@@ -222,49 +271,56 @@ const std::map<std::string, Builder>& builders() {
       {"LSTM",
        [](const Args& a) {
          return layers<nn::LSTMImpl>(
-             a,
-             nn::LSTMOptions(a.integer("input_size"), a.integer("hidden_size")).proj_size(a.integer("proj_size", 0)));
+             a, nn::LSTMOptions(a.integer("input_size"), a.integer("hidden_size"))
+                    .proj_size(a.integer("proj_size", 0)));
        }},
       {"GRU",
        [](const Args& a) {
-         return layers<nn::GRUImpl>(a, nn::GRUOptions(a.integer("input_size"), a.integer("hidden_size")));
+         return layers<nn::GRUImpl>(
+             a, nn::GRUOptions(a.integer("input_size"), a.integer("hidden_size")));
        }},
       {"RNNCell", &rnn_cell},
       {"LSTMCell",
        [](const Args& a) {
          return make<nn::LSTMCellImpl>(
-             nn::LSTMCellOptions(a.integer("input_size"), a.integer("hidden_size")).bias(a.flag("bias", true)));
+             nn::LSTMCellOptions(a.integer("input_size"), a.integer("hidden_size"))
+                 .bias(a.flag("bias", true)));
        }},
       {"Linear",
        [](const Args& a) {
          return make<nn::LinearImpl>(
-             nn::LinearOptions(a.integer("in_features"), a.integer("out_features")).bias(a.flag("bias", true)));
+             nn::LinearOptions(a.integer("in_features"), a.integer("out_features"))
+                 .bias(a.flag("bias", true)));
        }},
       {"Bilinear",
        [](const Args& a) {
-         return make<nn::BilinearImpl>(
-             nn::BilinearOptions(a.integer("in1_features"), a.integer("in2_features"), a.integer("out_features"))
-                 .bias(a.flag("bias", true)));
+         return make<nn::BilinearImpl>(nn::BilinearOptions(a.integer("in1_features"),
+                                                           a.integer("in2_features"),
+                                                           a.integer("out_features"))
+                                           .bias(a.flag("bias", true)));
        }},
       {"GroupNorm",
        [](const Args& a) {
-         return make<nn::GroupNormImpl>(nn::GroupNormOptions(a.integer("num_groups"), a.integer("num_channels"))
-                                            .eps(a.num("eps", 1e-5))
-                                            .affine(a.flag("affine", true))
-                                            .bias(a.flag("bias", true)));
+         return make<nn::GroupNormImpl>(
+             nn::GroupNormOptions(a.integer("num_groups"), a.integer("num_channels"))
+                 .eps(a.num("eps", 1e-5))
+                 .affine(a.flag("affine", true))
+                 .bias(a.flag("bias", true)));
        }},
       {"LayerNorm",
        [](const Args& a) {
-         return make<nn::LayerNormImpl>(nn::LayerNormOptions(a.c.at("normalized_shape").get<std::vector<int64_t>>())
-                                            .eps(a.num("eps", 1e-5))
-                                            .elementwise_affine(a.flag("elementwise_affine", true))
-                                            .bias(a.flag("bias", true)));
+         return make<nn::LayerNormImpl>(
+             nn::LayerNormOptions(a.c.at("normalized_shape").get<std::vector<int64_t>>())
+                 .eps(a.num("eps", 1e-5))
+                 .elementwise_affine(a.flag("elementwise_affine", true))
+                 .bias(a.flag("bias", true)));
        }},
       {"RMSNorm",
        [](const Args& a) {
-         return make<nn::RMSNormImpl>(nn::RMSNormOptions(a.c.at("normalized_shape").get<std::vector<int64_t>>())
-                                          .eps(a.has("eps") ? std::optional<double>(a.num("eps", 0)) : std::nullopt)
-                                          .elementwise_affine(a.flag("elementwise_affine", true)));
+         return make<nn::RMSNormImpl>(
+             nn::RMSNormOptions(a.c.at("normalized_shape").get<std::vector<int64_t>>())
+                 .eps(a.has("eps") ? std::optional<double>(a.num("eps", 0)) : std::nullopt)
+                 .elementwise_affine(a.flag("elementwise_affine", true)));
        }},
       {"LocalResponseNorm",
        [](const Args& a) {
@@ -273,18 +329,27 @@ const std::map<std::string, Builder>& builders() {
                                                     .beta(a.num("beta", 0.75))
                                                     .k(a.num("k", 1)));
        }},
-      {"CELU", [](const Args& a) { return make<nn::CELUImpl>(nn::CELUOptions().alpha(a.num("alpha", 1))); }},
-      {"ELU", [](const Args& a) { return make<nn::ELUImpl>(nn::ELUOptions().alpha(a.num("alpha", 1))); }},
+      {"CELU",
+       [](const Args& a) {
+         return make<nn::CELUImpl>(nn::CELUOptions().alpha(a.num("alpha", 1)));
+       }},
+      {"ELU",
+       [](const Args& a) { return make<nn::ELUImpl>(nn::ELUOptions().alpha(a.num("alpha", 1))); }},
       {"GELU",
        [](const Args& a) {
-         return make<nn::GELUImpl>(
-             nn::GELUOptions().approximate(a.has("approximate") ? a.c.at("approximate").get<std::string>() : "none"));
+         return make<nn::GELUImpl>(nn::GELUOptions().approximate(
+             a.has("approximate") ? a.c.at("approximate").get<std::string>() : "none"));
        }},
-      {"GLU", [](const Args& a) { return make<nn::GLUImpl>(nn::GLUOptions(a.integer("dim", -1))); }},
+      {"GLU",
+       [](const Args& a) { return make<nn::GLUImpl>(nn::GLUOptions(a.integer("dim", -1))); }},
       {"Hardshrink",
-       [](const Args& a) { return make<nn::HardshrinkImpl>(nn::HardshrinkOptions(a.num("lambd", 0.5))); }},
+       [](const Args& a) {
+         return make<nn::HardshrinkImpl>(nn::HardshrinkOptions(a.num("lambd", 0.5)));
+       }},
       {"Softshrink",
-       [](const Args& a) { return make<nn::SoftshrinkImpl>(nn::SoftshrinkOptions(a.num("lambd", 0.5))); }},
+       [](const Args& a) {
+         return make<nn::SoftshrinkImpl>(nn::SoftshrinkOptions(a.num("lambd", 0.5)));
+       }},
       {"Hardtanh",
        [](const Args& a) {
          return make<nn::HardtanhImpl>(
@@ -292,23 +357,32 @@ const std::map<std::string, Builder>& builders() {
        }},
       {"LeakyReLU",
        [](const Args& a) {
-         return make<nn::LeakyReLUImpl>(nn::LeakyReLUOptions().negative_slope(a.num("negative_slope", 0.01)));
+         return make<nn::LeakyReLUImpl>(
+             nn::LeakyReLUOptions().negative_slope(a.num("negative_slope", 0.01)));
        }},
       {"PReLU",
        [](const Args& a) {
-         return make<nn::PReLUImpl>(nn::PReLUOptions().num_parameters(a.integer("num_parameters", 1)));
+         return make<nn::PReLUImpl>(
+             nn::PReLUOptions().num_parameters(a.integer("num_parameters", 1)));
        }},
       {"Softplus",
        [](const Args& a) {
-         return make<nn::SoftplusImpl>(nn::SoftplusOptions().beta(a.num("beta", 1)).threshold(a.num("threshold", 20)));
+         return make<nn::SoftplusImpl>(
+             nn::SoftplusOptions().beta(a.num("beta", 1)).threshold(a.num("threshold", 20)));
        }},
       {"Threshold",
        [](const Args& a) {
-         return make<nn::ThresholdImpl>(nn::ThresholdOptions(a.num("threshold", 0), a.num("value", 0)));
+         return make<nn::ThresholdImpl>(
+             nn::ThresholdOptions(a.num("threshold", 0), a.num("value", 0)));
        }},
-      {"Softmax", [](const Args& a) { return make<nn::SoftmaxImpl>(nn::SoftmaxOptions(a.integer("dim"))); }},
-      {"Softmin", [](const Args& a) { return make<nn::SoftminImpl>(nn::SoftminOptions(a.integer("dim"))); }},
-      {"LogSoftmax", [](const Args& a) { return make<nn::LogSoftmaxImpl>(nn::LogSoftmaxOptions(a.integer("dim"))); }},
+      {"Softmax",
+       [](const Args& a) { return make<nn::SoftmaxImpl>(nn::SoftmaxOptions(a.integer("dim"))); }},
+      {"Softmin",
+       [](const Args& a) { return make<nn::SoftminImpl>(nn::SoftminOptions(a.integer("dim"))); }},
+      {"LogSoftmax",
+       [](const Args& a) {
+         return make<nn::LogSoftmaxImpl>(nn::LogSoftmaxOptions(a.integer("dim")));
+       }},
       {"ReLU", [](const Args&) { return make<nn::ReLUImpl>(nn::ReLUOptions()); }},
       {"ReLU6", [](const Args&) { return make<nn::ReLU6Impl>(nn::ReLU6Options()); }},
       {"SELU", [](const Args&) { return make<nn::SELUImpl>(nn::SELUOptions()); }},
@@ -321,19 +395,23 @@ const std::map<std::string, Builder>& builders() {
       {"Softsign", [](const Args&) { return nn::AnyModule(nn::Softsign()); }},
       {"Tanh", [](const Args&) { return nn::AnyModule(nn::Tanh()); }},
       {"Tanhshrink", [](const Args&) { return nn::AnyModule(nn::Tanhshrink()); }},
-      {"L1Loss", [](const Args& a) { return make<nn::L1LossImpl>(a.reduction(nn::L1LossOptions())); }},
-      {"MSELoss", [](const Args& a) { return make<nn::MSELossImpl>(a.reduction(nn::MSELossOptions())); }},
+      {"L1Loss",
+       [](const Args& a) { return make<nn::L1LossImpl>(a.reduction(nn::L1LossOptions())); }},
+      {"MSELoss",
+       [](const Args& a) { return make<nn::MSELossImpl>(a.reduction(nn::MSELossOptions())); }},
       {"MultiLabelMarginLoss",
        [](const Args& a) {
          return make<nn::MultiLabelMarginLossImpl>(a.reduction(nn::MultiLabelMarginLossOptions()));
        }},
       {"SmoothL1Loss",
        [](const Args& a) {
-         return make<nn::SmoothL1LossImpl>(a.reduction(nn::SmoothL1LossOptions().beta(a.num("beta", 1))));
+         return make<nn::SmoothL1LossImpl>(
+             a.reduction(nn::SmoothL1LossOptions().beta(a.num("beta", 1))));
        }},
       {"HuberLoss",
        [](const Args& a) {
-         return make<nn::HuberLossImpl>(a.reduction(nn::HuberLossOptions().delta(a.num("delta", 1))));
+         return make<nn::HuberLossImpl>(
+             a.reduction(nn::HuberLossOptions().delta(a.num("delta", 1))));
        }},
       {"KLDivLoss",
        [](const Args& a) {
@@ -349,7 +427,9 @@ const std::map<std::string, Builder>& builders() {
       {"BCEWithLogitsLoss",
        [](const Args& a) {
          return make<nn::BCEWithLogitsLossImpl>(
-             a.reduction(nn::BCEWithLogitsLossOptions().weight(a.tensor("weight")).pos_weight(a.tensor("pos_weight"))));
+             a.reduction(nn::BCEWithLogitsLossOptions()
+                             .weight(a.tensor("weight"))
+                             .pos_weight(a.tensor("pos_weight"))));
        }},
       {"HingeEmbeddingLoss",
        [](const Args& a) {
@@ -358,8 +438,10 @@ const std::map<std::string, Builder>& builders() {
        }},
       {"MultiMarginLoss",
        [](const Args& a) {
-         return make<nn::MultiMarginLossImpl>(a.reduction(
-             nn::MultiMarginLossOptions().weight(a.tensor("weight")).margin(a.num("margin", 1)).p(a.integer("p", 1))));
+         return make<nn::MultiMarginLossImpl>(a.reduction(nn::MultiMarginLossOptions()
+                                                              .weight(a.tensor("weight"))
+                                                              .margin(a.num("margin", 1))
+                                                              .p(a.integer("p", 1))));
        }},
       {"MultiLabelSoftMarginLoss",
        [](const Args& a) {
@@ -373,29 +455,35 @@ const std::map<std::string, Builder>& builders() {
        }},
       {"MarginRankingLoss",
        [](const Args& a) {
-         return make<nn::MarginRankingLossImpl>(a.reduction(nn::MarginRankingLossOptions().margin(a.num("margin", 0))));
+         return make<nn::MarginRankingLossImpl>(
+             a.reduction(nn::MarginRankingLossOptions().margin(a.num("margin", 0))));
        }},
       {"PoissonNLLLoss",
        [](const Args& a) {
          return make<nn::PoissonNLLLossImpl>(
-             a.reduction(nn::PoissonNLLLossOptions().full(a.flag("full", false)).log_input(a.flag("log_input", true))));
+             a.reduction(nn::PoissonNLLLossOptions()
+                             .full(a.flag("full", false))
+                             .log_input(a.flag("log_input", true))));
        }},
       {"GaussianNLLLoss",
        [](const Args& a) {
-         return make<nn::GaussianNLLLossImpl>(
-             a.reduction(nn::GaussianNLLLossOptions().full(a.flag("full", false)).eps(a.num("eps", 1e-6))));
+         return make<nn::GaussianNLLLossImpl>(a.reduction(
+             nn::GaussianNLLLossOptions().full(a.flag("full", false)).eps(a.num("eps", 1e-6))));
        }},
       {"NLLLoss",
        [](const Args& a) {
-         return make<nn::NLLLossImpl>(a.reduction(
-             nn::NLLLossOptions().weight(a.tensor("weight")).ignore_index(a.integer("ignore_index", -100))));
+         return make<nn::NLLLossImpl>(
+             a.reduction(nn::NLLLossOptions()
+                             .weight(a.tensor("weight"))
+                             .ignore_index(a.integer("ignore_index", -100))));
        }},
       {"CrossEntropyLoss",
        [](const Args& a) {
-         return make<nn::CrossEntropyLossImpl>(a.reduction(nn::CrossEntropyLossOptions()
-                                                               .weight(a.tensor("weight"))
-                                                               .ignore_index(a.integer("ignore_index", -100))
-                                                               .label_smoothing(a.num("label_smoothing", 0))));
+         return make<nn::CrossEntropyLossImpl>(
+             a.reduction(nn::CrossEntropyLossOptions()
+                             .weight(a.tensor("weight"))
+                             .ignore_index(a.integer("ignore_index", -100))
+                             .label_smoothing(a.num("label_smoothing", 0))));
        }},
   };
   return table;

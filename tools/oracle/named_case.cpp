@@ -19,7 +19,8 @@ bool fits(ArgType type, const json& given) {
       return given.is_array() && std::all_of(given.begin(), given.end(), is_tensor);
     case ArgType::IntList:
     case ArgType::OptIntList:
-      return given.is_array() && std::all_of(given.begin(), given.end(), [](const json& j) { return j.is_number(); });
+      return given.is_array() &&
+             std::all_of(given.begin(), given.end(), [](const json& j) { return j.is_number(); });
     case ArgType::Scalar:
     case ArgType::OptScalar:
     case ArgType::Float:
@@ -40,7 +41,8 @@ bool takes(const core::Op& op, const json& args) {
   std::size_t bound = 0;
   for (int i = 0; i < op.n_args; ++i) {
     const auto given = args.find(op.args[i].name);
-    if (given == args.end() ? !op.args[i].has_default : !fits(op.args[i].type, *given)) return false;
+    if (given == args.end() ? !op.args[i].has_default : !fits(op.args[i].type, *given))
+      return false;
     bound += given != args.end();
   }
   return op.row_call.load() != nullptr && bound == args.size();

@@ -16,6 +16,8 @@ struct NamedCase {
 NamedCase name_case(const json& c);
 
 // {"t": key}, or a tensor of a layout: {"sparse": {"indices", "values", "size", "coalesced"}}.
-inline bool is_tensor(const json& j) { return CaseFile::is_ref(j) || (j.is_object() && j.contains("sparse")); }
+inline bool is_tensor(const json& j) {
+  return CaseFile::is_ref(j) || (j.is_object() && j.contains("sparse"));
+}
 
 }  // namespace tenon::oracle

@@ -51,7 +51,9 @@ class Case {
     const auto expected = c_.find("sparse_result");
     if (expected == c_.end() || !results.at(0).tensor) return {};
     const Layout layout = Tensor(results[0].tensor).layout();
-    return (layout != kStrided) == expected->get<bool>() ? "" : core::join("a result of layout ", toString(layout));
+    return (layout != kStrided) == expected->get<bool>()
+               ? ""
+               : core::join("a result of layout ", toString(layout));
   }
   // Such an argument cannot be made: it is refused before the call.
   bool too_many_dimensions() const {
@@ -68,8 +70,8 @@ class Case {
 };
 
 std::string Case::error() {
-  std::string expected =
-      c_.at("raises").is_array() ? c_.at("raises").at(0).get<std::string>() : c_.at("raises").get<std::string>();
+  std::string expected = c_.at("raises").is_array() ? c_.at("raises").at(0).get<std::string>()
+                                                    : c_.at("raises").get<std::string>();
   if (too_many_dimensions()) return {};
   Arguments args(op_, file_, c_.at("args"), place_);
   try {
@@ -132,8 +134,8 @@ std::string Case::inplace_gradient() {
   return judge_gradients(file_, c_, args, results, place_);
 }
 
-// `empty`: into tensors without elements, which are resized; else into tensors of the final shape whose last two
-// dimensions lie transposed in memory.
+// `empty`: into tensors without elements, which are resized; else into tensors of the final shape
+// whose last two dimensions lie transposed in memory.
 std::string Case::out(bool empty) {
   const json& outputs = c_.at("outputs");
   if (c_.value("sparse_result", false)) return {};  // these outs are strided
@@ -146,8 +148,9 @@ std::string Case::out(bool empty) {
     if (n > 1) std::swap(transposed[n - 1], transposed[n - 2]);
     core::contiguous_strides(static_cast<int>(n), transposed.data(), strides.data());
     if (n > 1) std::swap(strides[n - 1], strides[n - 2]);
-    outs.push_back(core::new_tensor("oracle", core::dtype_from_name(c_.at("out_dtypes").at(i).get<std::string>()),
-                                    place_.slot, place_.index, static_cast<int>(n), sizes.data(), strides.data()));
+    outs.push_back(core::new_tensor(
+        "oracle", core::dtype_from_name(c_.at("out_dtypes").at(i).get<std::string>()), place_.slot,
+        place_.index, static_cast<int>(n), sizes.data(), strides.data()));
   }
   Arguments args(op_, file_, c_.at("args"), place_);
   (*op_.row_call_out)(args.values(), outs.data());
@@ -175,7 +178,8 @@ std::string run_all_forms(const core::Op& op, const CaseFile& file, const json& 
   std::string wrong = run_guarded("", [&] { return one.functional(); });
   if (wrong.empty() && op.row_call_inplace) {
     wrong = run_guarded("in-place", [&] { return one.inplace(); });
-    if (wrong.empty() && one.has_gradients()) wrong = run_guarded("in-place", [&] { return one.inplace_gradient(); });
+    if (wrong.empty() && one.has_gradients())
+      wrong = run_guarded("in-place", [&] { return one.inplace_gradient(); });
   }
   if (wrong.empty() && op.row_call_out && !c.at("list").get<bool>()) {
     wrong = run_guarded("out", [&] { return one.out(false); });
@@ -195,8 +199,10 @@ Outcome replay_operator(const CaseFile& file, const json& c, Place place) {
 Outcome replay_named(const CaseFile& file, const json& c, Place place) {
   const NamedCase named = name_case(c);
   const std::string name = c.at("op").get<std::string>();
-  if (!named.op) return {Verdict::Failed, "no overload of " + name + " takes " + c.at("args").dump()};
-  std::string wrong = run_guarded("", [&] { return run_all_forms(*named.op, file, named.c, place); });
+  if (!named.op)
+    return {Verdict::Failed, "no overload of " + name + " takes " + c.at("args").dump()};
+  std::string wrong =
+      run_guarded("", [&] { return run_all_forms(*named.op, file, named.c, place); });
   return {wrong.empty() ? Verdict::Passed : Verdict::Failed, wrong};
 }
 
@@ -215,7 +221,8 @@ Outcome replay(const CaseFile& file, const json& c, Place place) {
   } catch (const std::exception& e) {
     return {Verdict::Failed, core::join("threw: ", e.what())};
   }
-  return {Verdict::Skipped, "the format is not read yet: no schema, module, optimizer or scheduler"};
+  return {Verdict::Skipped,
+          "the format is not read yet: no schema, module, optimizer or scheduler"};
 }
 
 }  // namespace tenon::oracle

@@ -9,9 +9,11 @@
 
 namespace tenon::oracle {
 
-std::string close(const Tensor& got, const CaseFile& file, const json& ref, const std::string& what) {
+std::string close(const Tensor& got, const CaseFile& file, const json& ref,
+                  const std::string& what) {
   if (!got.defined()) return what + " is undefined";
-  const std::string wrong = compare_values(values_of(*got.unsafeGetTensorImpl()), file.values(ref), {1e-7, 1e-8});
+  const std::string wrong =
+      compare_values(values_of(*got.unsafeGetTensorImpl()), file.values(ref), {1e-7, 1e-8});
   return wrong.empty() ? wrong : core::join(what, ": ", wrong);
 }
 
@@ -26,11 +28,13 @@ std::vector<Tensor> call_layers(M& layers, const std::vector<Tensor>& x) {
 // Modules whose states make tuples; empty if this is none of them.
 std::vector<Tensor> call_recurrent(nn::Module& m, const std::vector<Tensor>& x) {
   if (auto* cell = dynamic_cast<nn::LSTMCellImpl*>(&m)) {
-    const auto [h, c] = x.size() == 3 ? cell->forward(x[0], std::make_tuple(x[1], x[2])) : cell->forward(x.at(0));
+    const auto [h, c] =
+        x.size() == 3 ? cell->forward(x[0], std::make_tuple(x[1], x[2])) : cell->forward(x.at(0));
     return {h, c};
   }
   if (auto* lstm = dynamic_cast<nn::LSTMImpl*>(&m)) {
-    const auto [y, s] = x.size() == 3 ? lstm->forward(x[0], std::make_tuple(x[1], x[2])) : lstm->forward(x.at(0));
+    const auto [y, s] =
+        x.size() == 3 ? lstm->forward(x[0], std::make_tuple(x[1], x[2])) : lstm->forward(x.at(0));
     return {y, std::get<0>(s), std::get<1>(s)};
   }
   if (auto* rnn = dynamic_cast<nn::RNNImpl*>(&m)) return call_layers(*rnn, x);
@@ -41,9 +45,12 @@ std::vector<Tensor> call_recurrent(nn::Module& m, const std::vector<Tensor>& x) 
 std::vector<Tensor> call(BuiltModule& m, std::vector<Tensor> x) {
   if (m.with_indices) {
     std::tuple<Tensor, Tensor> both;
-    if (auto p = std::dynamic_pointer_cast<nn::MaxPool1dImpl>(m.module.ptr())) both = p->forward_with_indices(x.at(0));
-    if (auto p = std::dynamic_pointer_cast<nn::MaxPool2dImpl>(m.module.ptr())) both = p->forward_with_indices(x.at(0));
-    if (auto p = std::dynamic_pointer_cast<nn::MaxPool3dImpl>(m.module.ptr())) both = p->forward_with_indices(x.at(0));
+    if (auto p = std::dynamic_pointer_cast<nn::MaxPool1dImpl>(m.module.ptr()))
+      both = p->forward_with_indices(x.at(0));
+    if (auto p = std::dynamic_pointer_cast<nn::MaxPool2dImpl>(m.module.ptr()))
+      both = p->forward_with_indices(x.at(0));
+    if (auto p = std::dynamic_pointer_cast<nn::MaxPool3dImpl>(m.module.ptr()))
+      both = p->forward_with_indices(x.at(0));
     return {std::get<0>(both), std::get<1>(both)};
   }
   if (const auto outputs = call_recurrent(*m.module.ptr(), x); !outputs.empty()) return outputs;
@@ -87,8 +94,8 @@ std::shared_ptr<nn::Module> prepared(BuiltModule& m, const CaseFile& file, const
   return module;
 }
 
-std::string gradients(const nn::Module& module, const std::vector<Tensor>& outputs, const std::vector<Tensor>& tracked,
-                      const CaseFile& file, const json& c) {
+std::string gradients(const nn::Module& module, const std::vector<Tensor>& outputs,
+                      const std::vector<Tensor>& tracked, const CaseFile& file, const json& c) {
   Tensor sum;
   for (std::size_t k = 0; k < c.at("differentiable_outputs").size(); ++k) {
     const Tensor& out = outputs.at(c.at("differentiable_outputs")[k].get<std::size_t>());
@@ -100,11 +107,13 @@ std::string gradients(const nn::Module& module, const std::vector<Tensor>& outpu
   std::string wrong;
   for (std::size_t i = 0; i < c.at("input_grads").size() && wrong.empty(); ++i) {
     const json& ref = c.at("input_grads")[i];
-    if (!ref.is_null()) wrong = close(tracked.at(i).grad(), file, ref, core::join("gradient of input ", i));
+    if (!ref.is_null())
+      wrong = close(tracked.at(i).grad(), file, ref, core::join("gradient of input ", i));
   }
   const auto parameters = module.named_parameters();
   for (const auto& [name, ref] : c.at("parameter_grads").items()) {
-    if (wrong.empty() && !ref.is_null()) wrong = close(parameters[name].grad(), file, ref, "gradient of " + name);
+    if (wrong.empty() && !ref.is_null())
+      wrong = close(parameters[name].grad(), file, ref, "gradient of " + name);
   }
   return wrong;
 }
@@ -113,13 +122,15 @@ std::string gradients(const nn::Module& module, const std::vector<Tensor>& outpu
 
 Outcome replay_module(const CaseFile& file, const json& c) {
   BuiltModule m;
-  if (!build_module(file, c, &m)) return {Verdict::Skipped, "no module named " + c.at("module").get<std::string>()};
+  if (!build_module(file, c, &m))
+    return {Verdict::Skipped, "no module named " + c.at("module").get<std::string>()};
   const auto module = prepared(m, file, c);
   const Inputs inputs(file, c);
   const std::vector<Tensor> outputs = call(m, inputs.all);
   const json& expected = c.at("outputs");
   std::string wrong;
-  if (outputs.size() != expected.size()) wrong = core::join(outputs.size(), " outputs, expected ", expected.size());
+  if (outputs.size() != expected.size())
+    wrong = core::join(outputs.size(), " outputs, expected ", expected.size());
   for (std::size_t i = 0; i < outputs.size() && wrong.empty(); ++i) {
     wrong = close(outputs[i], file, expected[i], core::join("output ", i));
   }

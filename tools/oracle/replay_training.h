@@ -16,6 +16,7 @@ Outcome replay_optimizer(const CaseFile& file, const json& c);
 Outcome replay_schedule(const json& c);
 
 // The first difference as a text; empty if there is none.
-std::string close(const Tensor& got, const CaseFile& file, const json& ref, const std::string& what);
+std::string close(const Tensor& got, const CaseFile& file, const json& ref,
+                  const std::string& what);
 
 }  // namespace tenon::oracle

@@ -28,7 +28,8 @@ Tolerance of_dtype(const std::string& dtype) {
   return {};
 }
 
-std::string judge_tensor(const Result& r, const Values& truth, const std::string& dtype, Tolerance tol) {
+std::string judge_tensor(const Result& r, const Values& truth, const std::string& dtype,
+                         Tolerance tol) {
   if (tol.rtol == 0 && tol.atol == 0) tol = of_dtype(dtype);
   if (!r.tensor) return "no tensor";
   std::string mine(dtype_name(r.tensor->dtype));
@@ -78,7 +79,8 @@ Judgment judge(const core::Op& op, const CaseFile& file, const json& c, const Ar
       j.difference = judge_plain(results[i], truth, tol);
     } else {
       Values expected = file.values(truth);
-      j.difference = judge_tensor(results[i], expected, c.at("out_dtypes").at(i).get<std::string>(), tol);
+      j.difference =
+          judge_tensor(results[i], expected, c.at("out_dtypes").at(i).get<std::string>(), tol);
       if (rule.covers(static_cast<int>(i)) && !j.difference.empty() && results[i].tensor &&
           results[i].tensor->dtype == kInt64) {
         j.difference = rule.compare(values_of(*results[i].tensor), expected);

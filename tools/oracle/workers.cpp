@@ -41,7 +41,8 @@ void write_all(int fd, const std::string& s) {
 class Pool {
  public:
   Pool(const Work& work, int seconds) : work_(work), seconds_(seconds) {
-    void* p = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* p = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     TENON_CHECK(p != MAP_FAILED, Error, "oracle: cannot map shared memory");
     next_ = new (p) std::atomic<int>(0);
   }
@@ -73,7 +74,8 @@ void Pool::run_child(int fd, int resume_file, int resume_item) {
   if (resume_file >= 0) begin(resume_file, resume_item);
   for (int f = (*next_)++; f < work_.files; f = (*next_)++) begin(f, 0);
 #if defined(__SANITIZE_ADDRESS__)
-  __lsan_do_leak_check();  // a leak ends the process: before "end", so that the parent counts it as a failure
+  __lsan_do_leak_check();  // a leak ends the process: before "end", so that the parent counts it as
+                           // a failure
 #endif
   write_all(fd, "end\t\n");
   _exit(0);  // the library's destructors belong to the parent
@@ -122,8 +124,8 @@ void Pool::end_child(std::list<Child>::iterator c) {
   if (gone.file < 0) return;
   const AfterDeath next = work_.died(gone.id, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
   if (next == AfterDeath::Nothing) *next_ = work_.files;
-  const bool same =
-      next == AfterDeath::NextItem && !gone.id.empty();  // a file that dies before its first item is not tried again
+  const bool same = next == AfterDeath::NextItem &&
+                    !gone.id.empty();  // a file that dies before its first item is not tried again
   same ? start(gone.file, gone.item + 1) : start(-1, 0);
 }
 

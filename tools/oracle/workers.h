@@ -27,7 +27,8 @@ struct Work {
   std::function<void(int file, int first_item, const Send& send)> run;
   // In the parent, for each line but "start".
   std::function<void(const Line&)> receive;
-  // In the parent: the item died of `signal`, 0 if it ended the process. Returns what a new process continues with.
+  // In the parent: the item died of `signal`, 0 if it ended the process. Returns what a new process
+  // continues with.
   std::function<AfterDeath(const std::string& id, int signal)> died;
 };
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The error of the floating functions in units of the last place, over numbers of every sign and exponent, denormal
-// ones, infinities and NaN among them, and densely where results begin to overflow and to vanish. The reference is
-// libm in long double, for float32 in double where that is precise enough.
+// The error of the floating functions in units of the last place, over numbers of every sign and
+// exponent, denormal ones, infinities and NaN among them, and densely where results begin to
+// overflow and to vanish. The reference is libm in long double, for float32 in double where that is
+// precise enough.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -23,10 +24,11 @@ struct Function {
   const char* name;
   Tensor (*ours)(const Tensor&);
   Real (*exact)(Real);
-  double limit = 2;            // in units of the last place, of float32
-  double wide_limit = 2;       // of float64
-  double min_result = 0;       // smaller results count as this: they are differences of larger ones
-  double wide_end = HUGE_VAL;  // of float64: from this magnitude on the reference itself is not known
+  double limit = 2;       // in units of the last place, of float32
+  double wide_limit = 2;  // of float64
+  double min_result = 0;  // smaller results count as this: they are differences of larger ones
+  double wide_end =
+      HUGE_VAL;  // of float64: from this magnitude on the reference itself is not known
 };
 
 constexpr Real kPi = 3.14159265358979323846264338327950288L;
@@ -45,7 +47,8 @@ Real digamma(Real x) {
   }
   for (; x < 40; x += 1) rest -= 1 / x;
   const Real z = 1 / (x * x);
-  return rest + std::log(x) - 0.5L / x - z * (1 / 12.0L - z * (1 / 120.0L - z * (1 / 252.0L - z / 240)));
+  return rest + std::log(x) - 0.5L / x -
+         z * (1 / 12.0L - z * (1 / 120.0L - z * (1 / 252.0L - z / 240)));
 }
 
 // All terms are positive.
@@ -60,8 +63,8 @@ Real i0(Real x) {
   return std::isnan(x) ? x : sum;
 }
 
-// gelu loses nothing far below zero in float32; in float64 it does as e^(-x^2 / 2) does of a rounded x^2. At -inf
-// products with 0 are NaN, as ATen's.
+// gelu loses nothing far below zero in float32; in float64 it does as e^(-x^2 / 2) does of a
+// rounded x^2. At -inf products with 0 are NaN, as ATen's.
 const Function kFunctions[] = {
     {"exp", &tenon::exp, [](Real x) { return std::exp(x); }},
     {"exp2", &tenon::exp2, [](Real x) { return std::exp2(x); }},
@@ -88,12 +91,17 @@ const Function kFunctions[] = {
     {"lgamma", &tenon::lgamma, [](Real x) { return std::lgamma(x); }, 2.5, 2.5, 1},
     {"digamma", &tenon::digamma, &digamma, 2, 64, 1},
     {"i0", &tenon::i0, &i0, 2, 12},
-    {"silu", [](const Tensor& x) { return tenon::silu(x); }, [](Real x) { return x * sigmoid(x); }, 3, 4},
+    {"silu", [](const Tensor& x) { return tenon::silu(x); }, [](Real x) { return x * sigmoid(x); },
+     3, 4},
     {"hardswish", &tenon::hardswish, &hardswish, 3, 3, 1e-2},
     {"gelu", [](const Tensor& x) { return tenon::gelu(x); },
-     [](Real x) { return x * (0.5L * std::erfc(-x * 0.707106781186547524400844362104849L)); }, 2.5, 2000},
+     [](Real x) { return x * (0.5L * std::erfc(-x * 0.707106781186547524400844362104849L)); }, 2.5,
+     2000},
     {"gelu(tanh)", [](const Tensor& x) { return tenon::gelu(x, "tanh"); },
-     [](Real x) { return x * sigmoid(1.59576912160573071175978423973752L * (x + 0.044715L * x * x * x)); }, 2.5, 2000},
+     [](Real x) {
+       return x * sigmoid(1.59576912160573071175978423973752L * (x + 0.044715L * x * x * x));
+     },
+     2.5, 2000},
 };
 
 // The error of `got`; infinite if it is NaN or infinite and the reference is not, or the reverse.
@@ -102,7 +110,8 @@ double error(T got, Real truth, double min_result) {
   const T rounded = static_cast<T>(truth);
   if (std::isnan(truth)) return std::isnan(got) ? 0 : HUGE_VAL;
   if (std::isinf(rounded))
-    return got == rounded || std::fabs(got) > 0.999999 * std::numeric_limits<T>::max() ? 0 : HUGE_VAL;
+    return got == rounded || std::fabs(got) > 0.999999 * std::numeric_limits<T>::max() ? 0
+                                                                                       : HUGE_VAL;
   const T size = std::max(static_cast<T>(std::fabs(rounded)), static_cast<T>(min_result)),
           inf = std::numeric_limits<T>::infinity();
   const Real ulp = static_cast<Real>(std::nextafter(size, inf)) - static_cast<Real>(size);
@@ -127,8 +136,8 @@ std::vector<T> points_of(uint64_t count) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   std::vector<T> out;
   const uint64_t even = count / 2, each = count / 10;
-  const auto step =
-      static_cast<Bits>(std::max<uint64_t>(1, static_cast<uint64_t>(~Bits{0} / std::max<uint64_t>(1, even))));
+  const auto step = static_cast<Bits>(
+      std::max<uint64_t>(1, static_cast<uint64_t>(~Bits{0} / std::max<uint64_t>(1, even))));
   Bits bits = 0;
   for (uint64_t i = 0; i < even; ++i, bits = static_cast<Bits>(bits + step)) {
     T x;
@@ -137,12 +146,13 @@ std::vector<T> points_of(uint64_t count) {
   }
   for (const Window& w : sizeof(T) == 4 ? kFloatWindows : kDoubleWindows) {
     for (uint64_t i = 0; i < each; ++i) {
-      out.push_back(static_cast<T>(w.from + (w.to - w.from) * static_cast<double>(i) / static_cast<double>(each)));
+      out.push_back(static_cast<T>(w.from + (w.to - w.from) * static_cast<double>(i) /
+                                                static_cast<double>(each)));
     }
   }
   constexpr T max = std::numeric_limits<T>::max(), min = std::numeric_limits<T>::denorm_min();
-  for (T x : {max, std::nextafter(max, T(0)), max / 2, std::numeric_limits<T>::infinity(), min, 2 * min,
-              std::numeric_limits<T>::min(), T(0)}) {
+  for (T x : {max, std::nextafter(max, T(0)), max / 2, std::numeric_limits<T>::infinity(), min,
+              2 * min, std::numeric_limits<T>::min(), T(0)}) {
     out.push_back(x);
     out.push_back(-x);
   }
@@ -151,7 +161,8 @@ std::vector<T> points_of(uint64_t count) {
 
 template <class T>
 Worst measure(const Function& f, const std::vector<T>& points) {
-  const Tensor x = tenon::empty({static_cast<int64_t>(points.size())}, sizeof(T) == 4 ? tenon::kFloat : tenon::kDouble);
+  const Tensor x = tenon::empty({static_cast<int64_t>(points.size())},
+                                sizeof(T) == 4 ? tenon::kFloat : tenon::kDouble);
   std::copy(points.begin(), points.end(), x.data_ptr<T>());
   const Tensor y = f.ours(x);
   const T* got = y.data_ptr<T>();
@@ -174,7 +185,9 @@ bool print(const char* name, const char* dtype, const Worst& worst, double limit
 
 int main(int argc, char** argv) {
   uint64_t points = 1000000;
-  CLI::App app{"The largest error of the floating functions in ULP; fails where one is above its limit, 2 for most."};
+  CLI::App app{
+      "The largest error of the floating functions in ULP; fails where one is above its limit, 2 "
+      "for most."};
   app.add_option("--points", points, "values to try: half of them evenly over their bit patterns")
       ->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);

@@ -4,29 +4,36 @@
 
 namespace tenon::autograd::formulas {
 
-std::tuple<Tensor, Tensor, Tensor> convolution_gradients(const Tensor& grad, const Tensor& input, const Tensor& weight,
-                                                         IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
-                                                         bool transposed, IntArrayRef output_padding, int64_t groups,
+std::tuple<Tensor, Tensor, Tensor> convolution_gradients(const Tensor& grad, const Tensor& input,
+                                                         const Tensor& weight, IntArrayRef stride,
+                                                         IntArrayRef padding, IntArrayRef dilation,
+                                                         bool transposed,
+                                                         IntArrayRef output_padding, int64_t groups,
                                                          std::array<bool, 3> mask) {
-  return tenon::convolution_backward(grad, input, weight, std::nullopt, stride, padding, dilation, transposed,
-                                     output_padding, groups, mask);
+  return tenon::convolution_backward(grad, input, weight, std::nullopt, stride, padding, dilation,
+                                     transposed, output_padding, groups, mask);
 }
 
-// The forward product P(input, weight) is bilinear; grad_input is linear in (grad_output, weight) and grad_weight in
-// (grad_output, input). Each pairing with a cotangent is one of the three products again:
-//   <gg_input, grad_input(go, w)> = <go, P(gg_input, w)>,  <gg_weight, grad_weight(go, x)> = <go, P(x, gg_weight)>.
+// The forward product P(input, weight) is bilinear; grad_input is linear in (grad_output, weight)
+// and grad_weight in (grad_output, input). Each pairing with a cotangent is one of the three
+// products again:
+//   <gg_input, grad_input(go, w)> = <go, P(gg_input, w)>,  <gg_weight, grad_weight(go, x)> = <go,
+//   P(x, gg_weight)>.
 std::tuple<Tensor, Tensor, Tensor> convolution_double_backward(
-    const Tensor& gg_input, const Tensor& gg_weight, const Tensor& gg_bias, const Tensor& grad_output,
-    const Tensor& input, const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
-    bool transposed, IntArrayRef output_padding, int64_t groups, std::array<bool, 3> mask) {
+    const Tensor& gg_input, const Tensor& gg_weight, const Tensor& gg_bias,
+    const Tensor& grad_output, const Tensor& input, const Tensor& weight, IntArrayRef stride,
+    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
+    int64_t groups, std::array<bool, 3> mask) {
   Tensor for_output, for_input, for_weight;
   const auto add = [](Tensor& sum, const Tensor& t) { sum = sum.defined() ? sum + t : t; };
   const auto forward = [&](const Tensor& x, const Tensor& w) {
-    return tenon::convolution(x, w, std::nullopt, stride, padding, dilation, transposed, output_padding, groups);
+    return tenon::convolution(x, w, std::nullopt, stride, padding, dilation, transposed,
+                              output_padding, groups);
   };
   const auto backward = [&](const Tensor& x, const Tensor& w, bool by_input) {
-    return tenon::convolution_backward(grad_output, x, w, std::nullopt, stride, padding, dilation, transposed,
-                                       output_padding, groups, {by_input, !by_input, false});
+    return tenon::convolution_backward(grad_output, x, w, std::nullopt, stride, padding, dilation,
+                                       transposed, output_padding, groups,
+                                       {by_input, !by_input, false});
   };
   if (mask[0]) {
     if (gg_input.defined()) add(for_output, forward(gg_input, weight));

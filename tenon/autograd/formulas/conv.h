@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of convolutions. They are convolutions again, so that they can be differentiated to any order.
+// Gradients of convolutions. They are convolutions again, so that they can be differentiated to any
+// order.
 #pragma once
 
 #include <array>
@@ -10,16 +11,19 @@
 
 namespace tenon::autograd::formulas {
 
-std::tuple<Tensor, Tensor, Tensor> convolution_gradients(const Tensor& grad, const Tensor& input, const Tensor& weight,
-                                                         IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
-                                                         bool transposed, IntArrayRef output_padding, int64_t groups,
+std::tuple<Tensor, Tensor, Tensor> convolution_gradients(const Tensor& grad, const Tensor& input,
+                                                         const Tensor& weight, IntArrayRef stride,
+                                                         IntArrayRef padding, IntArrayRef dilation,
+                                                         bool transposed,
+                                                         IntArrayRef output_padding, int64_t groups,
                                                          std::array<bool, 3> mask);
 
-// From the gradients of (grad_input, grad_weight, grad_bias), any of which may be undefined, those of grad_output,
-// input and weight.
+// From the gradients of (grad_input, grad_weight, grad_bias), any of which may be undefined, those
+// of grad_output, input and weight.
 std::tuple<Tensor, Tensor, Tensor> convolution_double_backward(
-    const Tensor& gg_input, const Tensor& gg_weight, const Tensor& gg_bias, const Tensor& grad_output,
-    const Tensor& input, const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
-    bool transposed, IntArrayRef output_padding, int64_t groups, std::array<bool, 3> mask);
+    const Tensor& gg_input, const Tensor& gg_weight, const Tensor& gg_bias,
+    const Tensor& grad_output, const Tensor& input, const Tensor& weight, IntArrayRef stride,
+    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
+    int64_t groups, std::array<bool, 3> mask);
 
 }  // namespace tenon::autograd::formulas

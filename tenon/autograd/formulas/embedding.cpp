@@ -7,7 +7,8 @@
 namespace tenon::autograd::formulas {
 namespace {
 
-Tensor looked_up_rows(const Tensor& grad, const Tensor& indices, int64_t num_weights, int64_t padding_idx) {
+Tensor looked_up_rows(const Tensor& grad, const Tensor& indices, int64_t num_weights,
+                      int64_t padding_idx) {
   Tensor at = indices.reshape({-1}).to(kLong), rows = grad.reshape({at.size(0), grad.size(-1)});
   if (padding_idx >= 0) {
     const Tensor kept = at.ne(padding_idx).nonzero().reshape({-1});
@@ -20,16 +21,18 @@ Tensor looked_up_rows(const Tensor& grad, const Tensor& indices, int64_t num_wei
 
 }  // namespace
 
-Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t num_weights, int64_t padding_idx,
-                          bool by_frequency, bool sparse) {
-  if (!sparse) return embedding_dense_backward(grad, indices, num_weights, padding_idx, by_frequency);
-  TENON_CHECK(
-      !by_frequency, ValueError,
-      "embedding: a sparse gradient cannot be scaled by frequency: give scale_grad_by_freq or sparse, not both");
+Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t num_weights,
+                          int64_t padding_idx, bool by_frequency, bool sparse) {
+  if (!sparse)
+    return embedding_dense_backward(grad, indices, num_weights, padding_idx, by_frequency);
+  TENON_CHECK(!by_frequency, ValueError,
+              "embedding: a sparse gradient cannot be scaled by frequency: give scale_grad_by_freq "
+              "or sparse, not both");
   return looked_up_rows(grad, indices, num_weights, padding_idx);
 }
 
-Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int64_t padding_idx, bool by_frequency) {
+Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int64_t padding_idx,
+                                 bool by_frequency) {
   Tensor flat = indices.reshape({-1});
   Tensor rows = grad.index_select(0, flat);
   if (padding_idx >= 0) rows = rows.masked_fill(flat.eq(padding_idx).unsqueeze(-1), 0);
@@ -44,23 +47,27 @@ Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int6
 }
 
 Tensor embedding_bag_backward(const Tensor& grad, const Tensor& indices, const Tensor& offset2bag,
-                              const Tensor& bag_size, const Tensor& max_indices, int64_t num_weights, bool by_frequency,
-                              int64_t mode, bool sparse, const std::optional<Tensor>& per_sample_weights,
+                              const Tensor& bag_size, const Tensor& max_indices,
+                              int64_t num_weights, bool by_frequency, int64_t mode, bool sparse,
+                              const std::optional<Tensor>& per_sample_weights,
                               int64_t padding_idx) {
   if (mode == 2) {
     const Tensor of_filled = where(bag_size.ne(0).unsqueeze(1), grad, 0);
     return zeros({num_weights, grad.size(1)}, grad.options().requires_grad(std::nullopt))
         .scatter_add(0, max_indices, of_filled);
   }
-  const Tensor each = mode == 1 ? grad / bag_size.clamp_min(1).to(grad.scalar_type()).unsqueeze(1) : grad;
+  const Tensor each =
+      mode == 1 ? grad / bag_size.clamp_min(1).to(grad.scalar_type()).unsqueeze(1) : grad;
   Tensor rows = each.index_select(0, offset2bag);
   if (per_sample_weights) rows = rows * per_sample_weights->unsqueeze(1);
   return embedding_backward(rows, indices, num_weights, padding_idx, by_frequency, sparse);
 }
 
-Tensor embedding_bag_factors_backward(const Tensor& grad, const Tensor& weight, const Tensor& indices,
-                                      const Tensor& offset2bag, int64_t padding_idx) {
-  const Tensor products = (grad.index_select(0, offset2bag) * weight.index_select(0, indices)).sum(1);
+Tensor embedding_bag_factors_backward(const Tensor& grad, const Tensor& weight,
+                                      const Tensor& indices, const Tensor& offset2bag,
+                                      int64_t padding_idx) {
+  const Tensor products =
+      (grad.index_select(0, offset2bag) * weight.index_select(0, indices)).sum(1);
   return padding_idx < 0 ? products : products.masked_fill(indices.eq(padding_idx), 0);
 }
 

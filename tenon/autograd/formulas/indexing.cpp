@@ -10,7 +10,9 @@
 namespace tenon::autograd::formulas {
 namespace {
 
-Tensor blank(const Tensor& grad, IntArrayRef sizes) { return zeros(sizes, grad.options().requires_grad(std::nullopt)); }
+Tensor blank(const Tensor& grad, IntArrayRef sizes) {
+  return zeros(sizes, grad.options().requires_grad(std::nullopt));
+}
 
 std::vector<std::optional<Tensor>> optional_list(const std::vector<Tensor>& list) {
   std::vector<std::optional<Tensor>> out;
@@ -35,7 +37,8 @@ Tensor masked_fill_value_backward(const Tensor& grad, const Tensor& mask) {
   return grad.masked_fill(mask.logical_not(), 0).sum();
 }
 
-Tensor index_backward(const Tensor& grad, IntArrayRef sizes, const TensorOptions&, const std::vector<Tensor>& indices) {
+Tensor index_backward(const Tensor& grad, IntArrayRef sizes, const TensorOptions&,
+                      const std::vector<Tensor>& indices) {
   auto at = optional_list(indices);
   return blank(grad, sizes).index_put_(OptTensors(at), grad, true);
 }
@@ -43,19 +46,22 @@ Tensor index_put_self_backward(const Tensor& grad, const std::vector<Tensor>& in
   auto at = optional_list(indices);
   return grad.index_put(OptTensors(at), blank(grad, {}), false);
 }
-Tensor index_put_values_backward(const Tensor& grad, const std::vector<Tensor>& indices, IntArrayRef sizes) {
+Tensor index_put_values_backward(const Tensor& grad, const std::vector<Tensor>& indices,
+                                 IntArrayRef sizes) {
   auto at = optional_list(indices);
   Tensor gathered = grad.index(OptTensors(at));
-  return gathered.dim() < static_cast<int64_t>(sizes.size()) ? gathered.reshape(sizes) : gathered.sum_to_size(sizes);
+  return gathered.dim() < static_cast<int64_t>(sizes.size()) ? gathered.reshape(sizes)
+                                                             : gathered.sum_to_size(sizes);
 }
 
-Tensor index_select_backward(const Tensor& grad, const SavedGeometry& of, int64_t dim, const Tensor& index) {
+Tensor index_select_backward(const Tensor& grad, const SavedGeometry& of, int64_t dim,
+                             const Tensor& index) {
   if (of.layout() != kStrided)
     return moved_backward(grad, of, [&](const Tensor& t) { return t.index_select(dim, index); });
   return blank(grad, of.sizes()).index_add_(dim, index, grad);
 }
-Tensor index_add_source_backward(const Tensor& grad, int64_t dim, const Tensor& index, IntArrayRef sizes,
-                                 const Scalar& alpha) {
+Tensor index_add_source_backward(const Tensor& grad, int64_t dim, const Tensor& index,
+                                 IntArrayRef sizes, const Scalar& alpha) {
   Tensor gathered = grad.index_select(dim, index).reshape(sizes);
   return alpha.equal(1) ? gathered : gathered * alpha;
 }
@@ -64,10 +70,12 @@ Tensor gather_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, const
   if (index.numel() == 0) return blank(grad, sizes);
   return blank(grad, sizes).scatter_add_(dim, index, grad);
 }
-Tensor scatter_src_backward(const Tensor& grad, int64_t dim, const Tensor& index, IntArrayRef sizes) {
+Tensor scatter_src_backward(const Tensor& grad, int64_t dim, const Tensor& index,
+                            IntArrayRef sizes) {
   if (index.numel() == 0) return blank(grad, sizes);
   Tensor gathered = grad.gather(dim, index);
-  return gathered.dim() == static_cast<int64_t>(sizes.size()) ? pad_to(gathered, sizes) : gathered.reshape(sizes);
+  return gathered.dim() == static_cast<int64_t>(sizes.size()) ? pad_to(gathered, sizes)
+                                                              : gathered.reshape(sizes);
 }
 
 Tensor masked_select_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& mask) {
@@ -84,7 +92,8 @@ Tensor masked_scatter_source_backward(const Tensor& grad, const Tensor& mask, In
   return pad_to(gathered, IntArrayRef(n)).reshape(sizes);
 }
 
-std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<SavedGeometry>& parts, int64_t dim) {
+std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<SavedGeometry>& parts,
+                                 int64_t dim) {
   std::vector<Tensor> out;
   int64_t at = 0;
   for (const SavedGeometry& p : parts) {
@@ -94,7 +103,8 @@ std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<SavedGeom
     }
     int64_t d = dim < 0 ? dim + grad.dim() : dim, n = p.size(d);
     Tensor piece = grad.slice(d, at, at + n, 1);
-    out.push_back(at_elements(p.scalar_type() == grad.scalar_type() ? piece : piece.to(p.scalar_type()), p));
+    out.push_back(
+        at_elements(p.scalar_type() == grad.scalar_type() ? piece : piece.to(p.scalar_type()), p));
     at += n;
   }
   return out;
@@ -103,7 +113,8 @@ std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<SavedGeom
 Tensor pick_backward(const Tensor& grad, int64_t dim, const Tensor& indices, IntArrayRef sizes) {
   return blank(grad, sizes).scatter_(dim, indices, grad);
 }
-Tensor pick_reduced_backward(const Tensor& grad, int64_t dim, const Tensor& indices, IntArrayRef sizes, bool keepdim) {
+Tensor pick_reduced_backward(const Tensor& grad, int64_t dim, const Tensor& indices,
+                             IntArrayRef sizes, bool keepdim) {
   if (keepdim || sizes.empty()) return pick_backward(grad, dim, indices, sizes);
   return pick_backward(grad.unsqueeze(dim), dim, indices.unsqueeze(dim), sizes);
 }

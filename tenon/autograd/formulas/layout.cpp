@@ -62,17 +62,20 @@ Tensor to_dense_backward(const Tensor& grad, const SavedGeometry& of, std::optio
   return masked.value_or(true) ? at_elements(g, of) : g.to(of.options());
 }
 
-Tensor moved_backward(const Tensor& grad, const SavedGeometry& of, FunctionRef<Tensor(const Tensor&)> move) {
+Tensor moved_backward(const Tensor& grad, const SavedGeometry& of,
+                      FunctionRef<Tensor(const Tensor&)> move) {
   const Tensor self = of.pattern().coalesce(), values = self._values();
   const int64_t n = values.numel();
   const TensorOptions long_options = TensorOptions(kLong).device(values.device());
-  const Tensor moved = move(_with_values(self, arange(1, n + 1, long_options).reshape(values.sizes())));
+  const Tensor moved =
+      move(_with_values(self, arange(1, n + 1, long_options).reshape(values.sizes())));
   const bool strided = moved.layout() == kStrided;
   // In a strided result, 0 marks the elements that no element of self went to.
   const Tensor from = strided ? moved.reshape({-1}) : moved._values().reshape({-1});
   const Tensor g = strided ? grad.to_dense() : _values_at(grad, moved._indices());
   const Tensor sums = zeros({n + 1}, TensorOptions(grad.scalar_type()).device(grad.device()));
-  return _with_values(self, sums.index_add(0, from, g.reshape({-1})).slice(0, 1).reshape(values.sizes()));
+  return _with_values(self,
+                      sums.index_add(0, from, g.reshape({-1})).slice(0, 1).reshape(values.sizes()));
 }
 
 Tensor product_backward(const Tensor& grad, const Tensor& other, const SavedGeometry& of) {

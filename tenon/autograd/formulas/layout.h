@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of tensors with a layout of their own. Elements that such a tensor does not hold are not
-// variables: its gradient has its layout and at most its elements, so that nothing of the full shape is allocated.
+// Gradients of tensors with a layout of their own. Elements that such a tensor does not hold are
+// not variables: its gradient has its layout and at most its elements, so that nothing of the full
+// shape is allocated.
 #pragma once
 
 #include "tenon/autograd/saved.h"
@@ -10,8 +11,8 @@
 
 namespace tenon::autograd::formulas {
 
-// A gradient at the elements of its tensor, in its layout. Unchanged for a strided tensor, and for one whose layout has
-// no kernel for it.
+// A gradient at the elements of its tensor, in its layout. Unchanged for a strided tensor, and for
+// one whose layout has no kernel for it.
 Tensor at_elements(const Tensor& grad, const SavedGeometry& of);
 Tensor at_elements_of(const Tensor& grad, const Tensor& like);
 // The gradient that a leaf stores: in the leaf's layout, coalesced.
@@ -23,8 +24,10 @@ Tensor laid_out(const Tensor& grad, const SavedGeometry& of);
 // Unless it is masked, the gradient has the elements that are not 0.
 Tensor to_dense_backward(const Tensor& grad, const SavedGeometry& of, std::optional<bool> masked);
 // Of an operator that moves or drops elements: it is applied again to the indices of the elements.
-Tensor moved_backward(const Tensor& grad, const SavedGeometry& of, FunctionRef<Tensor(const Tensor&)> move);
-// Of a factor; of a strided one that was multiplied by the elements of another layout, it is strided.
+Tensor moved_backward(const Tensor& grad, const SavedGeometry& of,
+                      FunctionRef<Tensor(const Tensor&)> move);
+// Of a factor; of a strided one that was multiplied by the elements of another layout, it is
+// strided.
 Tensor product_backward(const Tensor& grad, const Tensor& other, const SavedGeometry& of);
 
 }  // namespace tenon::autograd::formulas

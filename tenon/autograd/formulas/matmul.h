@@ -8,7 +8,8 @@
 
 namespace tenon::autograd::formulas {
 
-// Of the factors of mm. For one with a layout of its own the product is computed at its elements alone.
+// Of the factors of mm. For one with a layout of its own the product is computed at its elements
+// alone.
 Tensor mm_self_backward(const Tensor& grad, const SavedGeometry& of, const Tensor& mat2);
 Tensor mm_mat2_backward(const Tensor& grad, const Tensor& self, const SavedGeometry& of);
 Tensor mv_self_backward(const Tensor& grad, const SavedGeometry& of, const Tensor& vec);
@@ -16,10 +17,9 @@ Tensor mv_self_backward(const Tensor& grad, const SavedGeometry& of, const Tenso
 // grad * factor, summed over the dimensions that were broadcast from `sizes`.
 Tensor scaled_sum_to(const Tensor& grad, const Scalar& factor, IntArrayRef sizes);
 
-std::tuple<Tensor, Tensor, Tensor> addmm_activation_gradients(const Tensor& grad, const Tensor& result,
-                                                              const Tensor& self, const Tensor& mat1,
-                                                              const Tensor& mat2, const Scalar& beta,
-                                                              const Scalar& alpha, bool use_gelu,
-                                                              std::array<bool, 3> mask);
+std::tuple<Tensor, Tensor, Tensor> addmm_activation_gradients(
+    const Tensor& grad, const Tensor& result, const Tensor& self, const Tensor& mat1,
+    const Tensor& mat2, const Scalar& beta, const Scalar& alpha, bool use_gelu,
+    std::array<bool, 3> mask);
 
 }  // namespace tenon::autograd::formulas

@@ -19,8 +19,10 @@ bool is_differentiated_again(std::initializer_list<const Tensor*> tensors) {
   return false;
 }
 
-bool is_differentiated_again(const Tensor& grad, const Tensor& input, const std::optional<Tensor>& weight) {
-  return is_differentiated_again({&grad, &input}) || (weight && is_differentiated_again({&*weight}));
+bool is_differentiated_again(const Tensor& grad, const Tensor& input,
+                             const std::optional<Tensor>& weight) {
+  return is_differentiated_again({&grad, &input}) ||
+         (weight && is_differentiated_again({&*weight}));
 }
 
 // Statistics over `dims`, kept as dimensions of size 1, as functions of the input.
@@ -38,8 +40,10 @@ Tensor through_statistics(const Statistics& s, const Tensor& g, const Dims& dims
   return s.rstd * (g - g.mean(dims, true) - s.normalized * (g * s.normalized).mean(dims, true));
 }
 
-// What the gradients of the results mean and rstd add to that of the input; `count` elements share one of each.
-Tensor by_statistics(const Tensor& grad_mean, const Tensor& grad_rstd, const Statistics& s, double count) {
+// What the gradients of the results mean and rstd add to that of the input; `count` elements share
+// one of each.
+Tensor by_statistics(const Tensor& grad_mean, const Tensor& grad_rstd, const Statistics& s,
+                     double count) {
   Tensor sum;
   if (grad_mean.defined()) sum = (grad_mean / count).expand_as(s.centered);
   if (grad_rstd.defined()) {
@@ -67,35 +71,34 @@ Tensor plus(const Tensor& a, const Tensor& b) { return !a.defined() ? b : b.defi
 
 }  // namespace
 
-std::tuple<Tensor, Tensor, Tensor> batch_norm_train_gradients(const Tensor& grad, const Tensor& input,
-                                                              const std::optional<Tensor>& weight, const Tensor& mean,
-                                                              const Tensor& rstd, double eps,
-                                                              std::array<bool, 3> mask) {
+std::tuple<Tensor, Tensor, Tensor> batch_norm_train_gradients(
+    const Tensor& grad, const Tensor& input, const std::optional<Tensor>& weight,
+    const Tensor& mean, const Tensor& rstd, double eps, std::array<bool, 3> mask) {
   if (!grad.defined()) return {};
   if (!is_differentiated_again(grad, input, weight)) {
-    return tenon::native_batch_norm_backward(grad, input, weight, std::nullopt, std::nullopt, mean, rstd, true, eps,
-                                             mask);
+    return tenon::native_batch_norm_backward(grad, input, weight, std::nullopt, std::nullopt, mean,
+                                             rstd, true, eps, mask);
   }
   const Dims dims = non_channel_dims(input);
   const Statistics s(input, dims, eps);
   const Tensor g = weight ? grad * by_channel(*weight, input) : grad;
-  return {mask[0] ? through_statistics(s, g, dims) : Tensor(), mask[1] ? (grad * s.normalized).sum(dims) : Tensor(),
+  return {mask[0] ? through_statistics(s, g, dims) : Tensor(),
+          mask[1] ? (grad * s.normalized).sum(dims) : Tensor(),
           mask[2] ? grad.sum(dims) : Tensor()};
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_eval_gradients(const Tensor& grad, const Tensor& input,
-                                                                             const std::optional<Tensor>& weight,
-                                                                             const Tensor& running_mean,
-                                                                             const Tensor& running_var, double eps,
-                                                                             std::array<bool, 5> mask) {
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_eval_gradients(
+    const Tensor& grad, const Tensor& input, const std::optional<Tensor>& weight,
+    const Tensor& running_mean, const Tensor& running_var, double eps, std::array<bool, 5> mask) {
   if (input.dim() < 2) {  // an empty input
-    return {mask[0] ? zeros_like(input) : Tensor(), weight && mask[1] ? zeros_like(*weight) : Tensor(), Tensor(),
-            Tensor(), Tensor()};
+    return {mask[0] ? zeros_like(input) : Tensor(),
+            weight && mask[1] ? zeros_like(*weight) : Tensor(), Tensor(), Tensor(), Tensor()};
   }
-  if (!is_differentiated_again(grad, input, weight) && !is_differentiated_again({&running_mean, &running_var}) &&
-      !mask[3] && !mask[4]) {
-    auto [x, w, b] = tenon::native_batch_norm_backward(grad, input, weight, running_mean, running_var, std::nullopt,
-                                                       std::nullopt, false, eps, {mask[0], mask[1], mask[2]});
+  if (!is_differentiated_again(grad, input, weight) &&
+      !is_differentiated_again({&running_mean, &running_var}) && !mask[3] && !mask[4]) {
+    auto [x, w, b] = tenon::native_batch_norm_backward(grad, input, weight, running_mean,
+                                                       running_var, std::nullopt, std::nullopt,
+                                                       false, eps, {mask[0], mask[1], mask[2]});
     return {x, w, b, Tensor(), Tensor()};
   }
   const Dims dims = non_channel_dims(input);
@@ -107,14 +110,14 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_eval_gradients(con
           mask[4] ? (g * centered * rstd * rstd * rstd).sum(dims) * -0.5 : Tensor()};
 }
 
-std::tuple<Tensor, Tensor, Tensor> layer_norm_gradients(const Tensor& grad, const Tensor& grad_mean,
-                                                        const Tensor& grad_rstd, const Tensor& input,
-                                                        IntArrayRef normalized_shape,
-                                                        const std::optional<Tensor>& weight, const Tensor& mean,
-                                                        const Tensor& rstd, double eps, std::array<bool, 3> mask) {
+std::tuple<Tensor, Tensor, Tensor> layer_norm_gradients(
+    const Tensor& grad, const Tensor& grad_mean, const Tensor& grad_rstd, const Tensor& input,
+    IntArrayRef normalized_shape, const std::optional<Tensor>& weight, const Tensor& mean,
+    const Tensor& rstd, double eps, std::array<bool, 3> mask) {
   const bool statistics = grad_mean.defined() || grad_rstd.defined();
   if (!statistics && !is_differentiated_again(grad, input, weight)) {
-    return tenon::native_layer_norm_backward(grad, input, normalized_shape, mean, rstd, weight, std::nullopt, mask);
+    return tenon::native_layer_norm_backward(grad, input, normalized_shape, mean, rstd, weight,
+                                             std::nullopt, mask);
   }
   Dims inner, outer;
   double count = 1;
@@ -133,15 +136,14 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_gradients(const Tensor& grad, cons
   return {by_input, by_weight, by_bias};
 }
 
-std::tuple<Tensor, Tensor, Tensor> group_norm_gradients(const Tensor& grad, const Tensor& grad_mean,
-                                                        const Tensor& grad_rstd, const Tensor& input,
-                                                        const std::optional<Tensor>& weight, const Tensor& mean,
-                                                        const Tensor& rstd, int64_t batch, int64_t channels,
-                                                        int64_t plane, int64_t groups, double eps,
-                                                        std::array<bool, 3> mask) {
+std::tuple<Tensor, Tensor, Tensor> group_norm_gradients(
+    const Tensor& grad, const Tensor& grad_mean, const Tensor& grad_rstd, const Tensor& input,
+    const std::optional<Tensor>& weight, const Tensor& mean, const Tensor& rstd, int64_t batch,
+    int64_t channels, int64_t plane, int64_t groups, double eps, std::array<bool, 3> mask) {
   const bool statistics = grad_mean.defined() || grad_rstd.defined();
   if (!statistics && !is_differentiated_again(grad, input, weight)) {
-    return tenon::native_group_norm_backward(grad, input, mean, rstd, weight, batch, channels, plane, groups, mask);
+    return tenon::native_group_norm_backward(grad, input, mean, rstd, weight, batch, channels,
+                                             plane, groups, mask);
   }
   // [N, groups, channels of a group, plane]
   const int64_t shape[] = {batch, groups, channels / groups, plane};
@@ -151,15 +153,19 @@ std::tuple<Tensor, Tensor, Tensor> group_norm_gradients(const Tensor& grad, cons
   if (grad.defined()) {
     const Tensor dy = grad.reshape(shape);
     if (mask[0]) {
-      by_input = through_statistics(s, weight ? dy * weight->reshape({1, groups, channels / groups, 1}) : dy, inner);
+      by_input = through_statistics(
+          s, weight ? dy * weight->reshape({1, groups, channels / groups, 1}) : dy, inner);
     }
     if (mask[1]) by_weight = (dy * s.normalized).sum(others).reshape({channels});
     if (mask[2]) by_bias = dy.sum(others).reshape({channels});
   }
   if (mask[0]) {
-    const auto expanded = [&](const Tensor& t) { return t.defined() ? t.reshape({batch, groups, 1, 1}) : t; };
+    const auto expanded = [&](const Tensor& t) {
+      return t.defined() ? t.reshape({batch, groups, 1, 1}) : t;
+    };
     const double count = static_cast<double>(channels / groups * plane);
-    by_input = plus(by_input, by_statistics(expanded(grad_mean), expanded(grad_rstd), s, count)).reshape(input.sizes());
+    by_input = plus(by_input, by_statistics(expanded(grad_mean), expanded(grad_rstd), s, count))
+                   .reshape(input.sizes());
   }
   return {by_input, by_weight, by_bias};
 }

@@ -6,7 +6,9 @@
 
 namespace tenon::autograd::formulas {
 
-Tensor scaled(const Tensor& grad, const Scalar& factor) { return factor.equal(1) ? grad : grad * factor; }
+Tensor scaled(const Tensor& grad, const Scalar& factor) {
+  return factor.equal(1) ? grad : grad * factor;
+}
 
 Tensor pow_backward(const Tensor& grad, const Tensor& self, const Scalar& exponent) {
   if (exponent.equal(0)) return zeros_like(grad);
@@ -15,8 +17,8 @@ Tensor pow_backward(const Tensor& grad, const Tensor& self, const Scalar& expone
   return grad * (self.pow(exponent.toDouble() - 1) * exponent);
 }
 
-// Where one of these formulas is undefined, the argument is replaced as well as the result: the gradient of what is
-// left out must be zero and not zero times infinity.
+// Where one of these formulas is undefined, the argument is replaced as well as the result: the
+// gradient of what is left out must be zero and not zero times infinity.
 
 Tensor pow_backward_self(const Tensor& grad, const Tensor& self, const Tensor& exponent) {
   const Tensor flat = logical_and(exponent == 0, logical_or(self == 0, self != self));
@@ -24,12 +26,14 @@ Tensor pow_backward_self(const Tensor& grad, const Tensor& self, const Tensor& e
 }
 
 // The limit where the base is zero.
-Tensor pow_backward_exponent(const Tensor& grad, const Tensor& self, const Tensor& exponent, const Tensor& result) {
+Tensor pow_backward_exponent(const Tensor& grad, const Tensor& self, const Tensor& exponent,
+                             const Tensor& result) {
   const Tensor limit = logical_and(self == 0, exponent >= 0);
   return where(limit, 0, grad * (result * where(limit, 1, self).log()));
 }
 
-Tensor pow_backward_base(const Tensor& grad, const Scalar& self, const Tensor& exponent, const Tensor& result) {
+Tensor pow_backward_base(const Tensor& grad, const Scalar& self, const Tensor& exponent,
+                         const Tensor& result) {
   const double base = self.toDouble();
   if (base == 0) return where(exponent >= 0, 0, grad * (result * std::log(base)));
   return grad * (result * std::log(base));
@@ -70,9 +74,11 @@ Tensor copysign_backward(const Tensor& grad, const Tensor& self, const Tensor& r
   return where(self == 0, 0, grad * (result / self));
 }
 
-// The series of I1 below 18, Hankel's expansion above: the derivative of i0. Each gets arguments that suit it.
+// The series of I1 below 18, Hankel's expansion above: the derivative of i0. Each gets arguments
+// that suit it.
 Tensor i1(const Tensor& self) {
-  const Tensor near = self.abs() < 18, h = where(near, self, 0) * 0.5, s = h * h, x = where(near, 18, self).abs();
+  const Tensor near = self.abs() < 18, h = where(near, self, 0) * 0.5, s = h * h,
+               x = where(near, 18, self).abs();
   Tensor term = h, sum = h;
   for (int k = 1; k < 40; ++k) {
     term = term * s / static_cast<double>(k * (k + 1));
@@ -98,10 +104,11 @@ Tensor gelu_tanh_backward(const Tensor& grad, const Tensor& self) {
   return grad * (0.5 * (1 + t) + self * 0.5 * (1 - t * t) * (1 + self * self * (3 * c)) * k);
 }
 
-Tensor elu_backward(const Tensor& grad, const Tensor& self, const Scalar& alpha, const Scalar& scale,
-                    const Scalar& input_scale) {
+Tensor elu_backward(const Tensor& grad, const Tensor& self, const Scalar& alpha,
+                    const Scalar& scale, const Scalar& input_scale) {
   const double below = alpha.toDouble() * scale.toDouble() * input_scale.toDouble();
-  return where(self > 0, grad * scale, grad * ((where(self < 0, self, 0) * input_scale).exp() * below));
+  return where(self > 0, grad * scale,
+               grad * ((where(self < 0, self, 0) * input_scale).exp() * below));
 }
 
 Tensor hardswish_backward(const Tensor& grad, const Tensor& self) {
@@ -117,7 +124,8 @@ Tensor silu_second(const Tensor& self) {
   return s * (1 - s) * (2 + self * (1 - 2 * s));
 }
 
-Tensor softplus_second(const Tensor& grad, const Tensor& self, const Scalar& beta, const Scalar& threshold) {
+Tensor softplus_second(const Tensor& grad, const Tensor& self, const Scalar& beta,
+                       const Scalar& threshold) {
   const Tensor s = sigmoid(self * beta);
   return where(self * beta > threshold, 0, grad * (s * (1 - s) * beta));
 }

@@ -11,8 +11,10 @@ namespace tenon::autograd::formulas {
 Tensor scaled(const Tensor& grad, const Scalar& factor);
 Tensor pow_backward(const Tensor& grad, const Tensor& self, const Scalar& exponent);
 Tensor pow_backward_self(const Tensor& grad, const Tensor& self, const Tensor& exponent);
-Tensor pow_backward_exponent(const Tensor& grad, const Tensor& self, const Tensor& exponent, const Tensor& result);
-Tensor pow_backward_base(const Tensor& grad, const Scalar& self, const Tensor& exponent, const Tensor& result);
+Tensor pow_backward_exponent(const Tensor& grad, const Tensor& self, const Tensor& exponent,
+                             const Tensor& result);
+Tensor pow_backward_base(const Tensor& grad, const Scalar& self, const Tensor& exponent,
+                         const Tensor& result);
 // To `self` where it is greater than `other`; equal elements share.
 Tensor extremum_backward(const Tensor& grad, const Tensor& self, const Tensor& other);
 // The same of fmax, for which NaN loses; of fmin with self and other exchanged.
@@ -28,13 +30,14 @@ Tensor copysign_backward(const Tensor& grad, const Tensor& self, const Tensor& r
 Tensor i1(const Tensor& self);
 Tensor mish_backward(const Tensor& grad, const Tensor& self);
 Tensor gelu_tanh_backward(const Tensor& grad, const Tensor& self);
-Tensor elu_backward(const Tensor& grad, const Tensor& self, const Scalar& alpha, const Scalar& scale,
-                    const Scalar& input_scale);
+Tensor elu_backward(const Tensor& grad, const Tensor& self, const Scalar& alpha,
+                    const Scalar& scale, const Scalar& input_scale);
 Tensor hardswish_backward(const Tensor& grad, const Tensor& self);
 Tensor shrink_backward(const Tensor& grad, const Tensor& self, const Scalar& lambd);
 // The second derivative of silu.
 Tensor silu_second(const Tensor& self);
-Tensor softplus_second(const Tensor& grad, const Tensor& self, const Scalar& beta, const Scalar& threshold);
+Tensor softplus_second(const Tensor& grad, const Tensor& self, const Scalar& beta,
+                       const Scalar& threshold);
 // The slope of igamma by its second argument, times grad.
 Tensor igamma_slope(const Tensor& grad, const Tensor& self, const Tensor& other);
 Tensor frexp_backward(const Tensor& grad, const Tensor& exponent);

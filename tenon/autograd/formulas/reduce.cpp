@@ -42,11 +42,13 @@ int64_t dims_of(IntArrayRef sizes) { return static_cast<int64_t>(sizes.size()); 
 
 }  // namespace
 
-Tensor sum_backward(const Tensor& grad, const SavedGeometry& of, OptionalIntArrayRef dims, bool keepdim) {
+Tensor sum_backward(const Tensor& grad, const SavedGeometry& of, OptionalIntArrayRef dims,
+                    bool keepdim) {
   return at_elements(restored(grad.to_dense(), of.dim(), dims, keepdim).expand(of.sizes()), of);
 }
 
-Tensor mean_backward(const Tensor& grad, IntArrayRef sizes, OptionalIntArrayRef dims, bool keepdim) {
+Tensor mean_backward(const Tensor& grad, IntArrayRef sizes, OptionalIntArrayRef dims,
+                     bool keepdim) {
   return restored(grad / reduced_count(sizes, dims), dims_of(sizes), dims, keepdim).expand(sizes);
 }
 
@@ -55,28 +57,32 @@ Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& resul
   return prod_dim_backward(grad, self.reshape({-1}), result, 0, false).reshape(self.sizes());
 }
 
-Tensor prod_dim_backward(const Tensor& grad, const Tensor& self, const Tensor&, int64_t dim, bool keepdim) {
+Tensor prod_dim_backward(const Tensor& grad, const Tensor& self, const Tensor&, int64_t dim,
+                         bool keepdim) {
   if (self.dim() == 0) return grad;
   const int64_t n = self.size(dim);
   if (n == 0) return zeros_like(self);
   const Tensor back = keepdim ? grad : grad.unsqueeze(dim);
   const Tensor one = ones_like(self.narrow(dim, 0, 1));
   const Tensor left = cat({one, self.narrow(dim, 0, n - 1)}, dim).cumprod(dim);
-  const Tensor right = cat({one, self.narrow(dim, 1, n - 1).flip({dim})}, dim).cumprod(dim).flip({dim});
+  const Tensor right =
+      cat({one, self.narrow(dim, 1, n - 1).flip({dim})}, dim).cumprod(dim).flip({dim});
   return back * left * right;
 }
 
-Tensor amax_backward(const Tensor& grad, const Tensor& self, const Tensor& result, OptionalIntArrayRef dims,
-                     bool keepdim) {
+Tensor amax_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
+                     OptionalIntArrayRef dims, bool keepdim) {
   const Tensor top = restored(result, self.dim(), dims, keepdim);
   // Where there is a NaN it is the extremum, and those share.
   const Tensor mask = logical_or(self == top, self != self).to(grad.scalar_type());
   return restored(grad, self.dim(), dims, keepdim) * mask / sum(mask, dims, true);
 }
 
-Tensor index_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& indices, int64_t dim, bool keepdim) {
+Tensor index_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& indices, int64_t dim,
+                      bool keepdim) {
   if (sizes.empty()) return grad;
-  const Tensor g = keepdim ? grad : grad.unsqueeze(dim), i = keepdim ? indices : indices.unsqueeze(dim);
+  const Tensor g = keepdim ? grad : grad.unsqueeze(dim),
+               i = keepdim ? indices : indices.unsqueeze(dim);
   return zeros(sizes, grad.options()).scatter(dim, i, g);
 }
 
@@ -87,8 +93,9 @@ Tensor var_backward(const Tensor& grad, const Tensor& self, OptionalIntArrayRef 
   return restored(grad, self.dim(), dims, keepdim) * (centered * (2.0 / n));
 }
 
-Tensor var_mean_backward(const Tensor& grad_var, const Tensor& grad_mean, const Tensor& self, OptionalIntArrayRef dims,
-                         const std::optional<Scalar>& correction, bool keepdim) {
+Tensor var_mean_backward(const Tensor& grad_var, const Tensor& grad_mean, const Tensor& self,
+                         OptionalIntArrayRef dims, const std::optional<Scalar>& correction,
+                         bool keepdim) {
   Tensor total;
   if (grad_var.defined()) total = var_backward(grad_var, self, dims, correction, keepdim);
   if (grad_mean.defined()) {
@@ -111,11 +118,12 @@ Tensor norm_slope(double order, const Tensor& self, const Tensor& g, const Tenso
 }
 
 // Of a tensor with a layout of its own, by its values.
-Tensor norm_backward_of_values(const Tensor& grad, const Tensor& self, double order, const Tensor& result,
-                               OptionalIntArrayRef dims, bool keepdim) {
+Tensor norm_backward_of_values(const Tensor& grad, const Tensor& self, double order,
+                               const Tensor& result, OptionalIntArrayRef dims, bool keepdim) {
   const Tensor sums = self.coalesce(), v = sums.values();
   const auto each = [&](const Tensor& t, bool kept) {
-    return _values_at(restored(t.to_dense(), self.dim(), dims, kept).expand(self.sizes()), sums._indices());
+    return _values_at(restored(t.to_dense(), self.dim(), dims, kept).expand(self.sizes()),
+                      sums._indices());
   };
   const Tensor g = each(grad, keepdim), r = each(result, keepdim);
   if (!std::isinf(order)) return _with_values(sums, norm_slope(order, v, g, r));
@@ -125,12 +133,14 @@ Tensor norm_backward_of_values(const Tensor& grad, const Tensor& self, double or
 
 }  // namespace
 
-Tensor norm_backward(const Tensor& grad, const Tensor& self, const std::optional<Scalar>& p, const Tensor& result,
-                     OptionalIntArrayRef dims, bool keepdim) {
+Tensor norm_backward(const Tensor& grad, const Tensor& self, const std::optional<Scalar>& p,
+                     const Tensor& result, OptionalIntArrayRef dims, bool keepdim) {
   const double order = p ? p->toDouble() : 2.0;
   if (order == 0) return Tensor();
-  if (self.layout() != kStrided) return norm_backward_of_values(grad, self, order, result, dims, keepdim);
-  const Tensor g = restored(grad, self.dim(), dims, keepdim), r = restored(result, self.dim(), dims, keepdim);
+  if (self.layout() != kStrided)
+    return norm_backward_of_values(grad, self, order, result, dims, keepdim);
+  const Tensor g = restored(grad, self.dim(), dims, keepdim),
+               r = restored(result, self.dim(), dims, keepdim);
   if (!std::isinf(order)) return norm_slope(order, self, g, r);
   const Tensor mask = (self.abs() == r).to(self.scalar_type());
   return self.sign() * (mask / sum(mask, dims, true) * g);
@@ -156,8 +166,8 @@ Tensor reversed_recurrence(Tensor a, Tensor b, int64_t dim) {
   return b;
 }
 
-// Without a quotient: the product of all before an element, times the sum of g[j] times the product of those between.
-// Its gradient is right at zeros, too.
+// Without a quotient: the product of all before an element, times the sum of g[j] times the product
+// of those between. Its gradient is right at zeros, too.
 Tensor cumprod_backward_of_products(const Tensor& grad, const Tensor& self, int64_t dim) {
   const int64_t n = self.size(dim);
   const Tensor first = self.narrow(dim, 0, 1);
@@ -171,8 +181,10 @@ Tensor cumprod_backward_of_products(const Tensor& grad, const Tensor& self, int6
 // Up to the first zero the quotient of sums; at it, the products that leave it out; after it zero.
 Tensor cumprod_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& result) {
   if (self.dim() == 0 || self.numel() == 0) return grad;
-  const bool differentiated_again = GradMode::is_enabled() && (grad.requires_grad() || self.requires_grad());
-  if (differentiated_again && (self == 0).any().item<bool>()) return cumprod_backward_of_products(grad, self, dim);
+  const bool differentiated_again =
+      GradMode::is_enabled() && (grad.requires_grad() || self.requires_grad());
+  if (differentiated_again && (self == 0).any().item<bool>())
+    return cumprod_backward_of_products(grad, self, dim);
   const Tensor zero = self == 0, seen = zero.cumsum(dim);
   const Tensor first = logical_and(zero, seen == 1);
   const Tensor without = where(first, 1, self).cumprod(dim);
@@ -180,17 +192,20 @@ Tensor cumprod_backward(const Tensor& grad, const Tensor& self, int64_t dim, con
   return where(seen == 0, before, where(first, reversed_cumsum(grad * without, dim), 0));
 }
 
-// Of element i the sum of g[j] exp(self[i] - result[j]) over j >= i. The results only grow, so that no factor is
-// greater than 1.
-Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim) {
+// Of element i the sum of g[j] exp(self[i] - result[j]) over j >= i. The results only grow, so that
+// no factor is greater than 1.
+Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
+                             int64_t dim) {
   if (self.dim() == 0 || self.numel() == 0) return grad;
   const int64_t n = self.size(dim);
   const Tensor here = result.narrow(dim, 0, n - 1), next = result.narrow(dim, 1, n - 1);
   const Tensor fall = where(here == next, 0, here - next).exp();  // also where both are infinite
-  const Tensor sums = reversed_recurrence(cat({fall, zeros_like(result.narrow(dim, 0, 1))}, dim), grad, dim);
+  const Tensor sums =
+      reversed_recurrence(cat({fall, zeros_like(result.narrow(dim, 0, 1))}, dim), grad, dim);
   // The share of each of two infinities is undefined; other elements are not affected.
   const Tensor share = self - result, unknown = isnan(share);
-  return where(unknown, std::numeric_limits<double>::quiet_NaN(), where(unknown, 0, share).exp() * sums);
+  return where(unknown, std::numeric_limits<double>::quiet_NaN(),
+               where(unknown, 0, share).exp() * sums);
 }
 
 Tensor cummax_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& indices, int64_t dim) {

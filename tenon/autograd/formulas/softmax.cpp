@@ -5,7 +5,8 @@
 namespace tenon::autograd::formulas {
 namespace {
 
-// The sum of each slice along dim, once for each of its elements, or with one element where t is strided.
+// The sum of each slice along dim, once for each of its elements, or with one element where t is
+// strided.
 Tensor slice_sums(const Tensor& t, int64_t dim) {
   if (t.layout() == kStrided) return t.sum({dim}, true);
   const Tensor at = t._indices();
@@ -29,13 +30,15 @@ Tensor exponentials(const Tensor& t) {
 }  // namespace
 
 // Of sum_j g_j (go_j - s) y_j with s = sum_i go_i y_i, by y_k: g_k (go_k - s) - go_k sum_j g_j y_j.
-Tensor softmax_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& output, int64_t dim) {
+Tensor softmax_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& output,
+                               int64_t dim) {
   const Tensor s = slice_sums(grad_output * output, dim);
   return grad * (grad_output - s) - grad_output * slice_sums(grad * output, dim);
 }
 
 // Of sum_j g_j (go_j - exp(y_j) s) with s = sum_i go_i, by y_k: -g_k exp(y_k) s.
-Tensor log_softmax_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& output, int64_t dim) {
+Tensor log_softmax_double_backward(const Tensor& grad, const Tensor& grad_output,
+                                   const Tensor& output, int64_t dim) {
   return -(grad * exponentials(output)) * slice_sums(grad_output, dim);
 }
 

@@ -15,21 +15,23 @@ Tensor copy_backward(const Tensor& grad, IntArrayRef sizes, const TensorOptions&
 Tensor permute_backward(const Tensor& grad, IntArrayRef dims) {
   std::vector<int64_t> back(dims.size());
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    back[static_cast<std::size_t>(dims[i] < 0 ? dims[i] + static_cast<int64_t>(dims.size()) : dims[i])] =
-        static_cast<int64_t>(i);
+    back[static_cast<std::size_t>(dims[i] < 0 ? dims[i] + static_cast<int64_t>(dims.size())
+                                              : dims[i])] = static_cast<int64_t>(i);
   }
   return grad.permute(back);
 }
 
-Tensor slice_grad(const Tensor& grad, const SavedGeometry& of, int64_t dim, std::optional<int64_t> start,
-                  std::optional<int64_t> end, int64_t step) {
+Tensor slice_grad(const Tensor& grad, const SavedGeometry& of, int64_t dim,
+                  std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
   if (of.layout() != kStrided)
-    return moved_backward(grad, of, [&](const Tensor& t) { return t.slice(dim, start, end, step); });
+    return moved_backward(grad, of,
+                          [&](const Tensor& t) { return t.slice(dim, start, end, step); });
   return slice_backward(grad, of.sizes(), dim, start.value_or(0), end.value_or(of.size(dim)), step);
 }
 
 Tensor select_grad(const Tensor& grad, const SavedGeometry& of, int64_t dim, int64_t index) {
-  if (of.layout() != kStrided) return moved_backward(grad, of, [&](const Tensor& t) { return t.select(dim, index); });
+  if (of.layout() != kStrided)
+    return moved_backward(grad, of, [&](const Tensor& t) { return t.select(dim, index); });
   return select_backward(grad, of.sizes(), dim, index);
 }
 
@@ -53,11 +55,11 @@ int64_t end_of(IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
 
 }  // namespace
 
-// Writes the gradient of the view into a flat storage and reads self's geometry from it. Elements of self that share
-// memory share the gradient of that memory.
-Tensor as_strided_backward(const Tensor& grad, const TensorOptions&, IntArrayRef sizes, IntArrayRef strides,
-                           int64_t offset, IntArrayRef view_size, IntArrayRef view_stride,
-                           std::optional<int64_t> view_offset) {
+// Writes the gradient of the view into a flat storage and reads self's geometry from it. Elements
+// of self that share memory share the gradient of that memory.
+Tensor as_strided_backward(const Tensor& grad, const TensorOptions&, IntArrayRef sizes,
+                           IntArrayRef strides, int64_t offset, IntArrayRef view_size,
+                           IntArrayRef view_stride, std::optional<int64_t> view_offset) {
   int64_t at = view_offset.value_or(offset);
   int64_t n = std::max(end_of(sizes, strides, offset), end_of(view_size, view_stride, at));
   TensorOptions index_options = TensorOptions(kLong).device(grad.device());
@@ -68,8 +70,8 @@ Tensor as_strided_backward(const Tensor& grad, const TensorOptions&, IntArrayRef
   }
   if (core::may_overlap_itself(sizes, strides)) {
     Tensor where = arange(n, index_options).as_strided(sizes, strides, offset).reshape({-1});
-    Tensor count =
-        zeros_like(storage).index_add_(0, where, ones({where.numel()}, storage.options().requires_grad(std::nullopt)));
+    Tensor count = zeros_like(storage).index_add_(
+        0, where, ones({where.numel()}, storage.options().requires_grad(std::nullopt)));
     storage = storage / count.clamp_min(1);
   }
   return storage.as_strided(sizes, strides, offset);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// TENON_ARG(T, name): one field of an options struct, read by name(), set by name(value), which returns the struct
-// so that calls chain. A default follows the macro: TENON_ARG(bool, bias) = true;
+// TENON_ARG(T, name): one field of an options struct, read by name(), set by name(value), which
+// returns the struct so that calls chain. A default follows the macro: TENON_ARG(bool, bias) =
+// true;
 #pragma once
 
 #include <utility>

@@ -14,7 +14,8 @@ namespace tenon {
 // An argument of such a call; it borrows what it is made from until the call returns.
 class TENON_API CallArgument {
  public:
-  CallArgument(std::nullopt_t = std::nullopt) {}  // NOLINT: as the others, from what a function would take
+  CallArgument(std::nullopt_t = std::nullopt) {
+  }  // NOLINT: as the others, from what a function would take
   CallArgument(const Tensor& t);
   CallArgument(TensorList list);
   CallArgument(const std::vector<Tensor>& list) : CallArgument(TensorList(list)) {}
@@ -39,9 +40,11 @@ class TENON_API CallArgument {
   std::vector<const tn_tensor*> list_;
 };
 
-// "vendor::name.overload" or "add.Tensor" of the build, with the arguments of its schema; those left out at the end
-// take their defaults. Recorded for backward as a function's call is. The op's results; a result that is not a tensor
-// is a TypeError, as are arguments of other types than the schema's.
-TENON_API std::vector<Tensor> call(std::string_view op, std::initializer_list<CallArgument> arguments);
+// "vendor::name.overload" or "add.Tensor" of the build, with the arguments of its schema; those
+// left out at the end take their defaults. Recorded for backward as a function's call is. The op's
+// results; a result that is not a tensor is a TypeError, as are arguments of other types than the
+// schema's.
+TENON_API std::vector<Tensor> call(std::string_view op,
+                                   std::initializer_list<CallArgument> arguments);
 
 }  // namespace tenon

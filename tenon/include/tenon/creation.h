@@ -11,8 +11,8 @@
 namespace tenon {
 
 namespace detail {
-// Nested braces of one kind of scalar. The dtype is that of the scalars: int64 for integers, the default dtype for
-// floating ones, bool for bools; ValueError when rows differ in length.
+// Nested braces of one kind of scalar. The dtype is that of the scalars: int64 for integers, the
+// default dtype for floating ones, bool for bools; ValueError when rows differ in length.
 class TENON_API TensorData {
  public:
   template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
@@ -55,9 +55,11 @@ class TENON_API TensorData {
 // tensor(1.5), tensor({1, 2}), tensor({{1., 2.}, {3., 4.}}), tensor(std::vector<float>{...}).
 TENON_API Tensor tensor(detail::TensorData data, const TensorOptions& options = {});
 
-// Memory of the caller's as a tensor, without a copy; it must outlive the tensor unless a deleter is given.
+// Memory of the caller's as a tensor, without a copy; it must outlive the tensor unless a deleter
+// is given.
 TENON_API Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
-TENON_API Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
+TENON_API Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides,
+                           const TensorOptions& options = {});
 TENON_API Tensor from_blob_with(void* data, IntArrayRef sizes, IntArrayRef strides,
                                 void (*deleter)(void* context, void* data), void* context,
                                 const TensorOptions& options);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The named choices of option structs: kReLU, kMean, kFanIn, ... Each name is a type of its own, so that an option
-// takes only the names that it knows; OneOf holds which of them was given.
+// The named choices of option structs: kReLU, kMean, kFanIn, ... Each name is a type of its own, so
+// that an option takes only the names that it knows; OneOf holds which of them was given.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +70,9 @@ std::string get_enum_name(OneOf<A...> v) {
 
 using Reduction = OneOf<kNone, kMean, kSum>;
 // The code that operator schemas use: 0 none, 1 mean, 2 sum.
-inline int64_t reduction_get_enum(Reduction r) { return r.is<kNone>() ? 0 : (r.is<kMean>() ? 1 : 2); }
+inline int64_t reduction_get_enum(Reduction r) {
+  return r.is<kNone>() ? 0 : (r.is<kMean>() ? 1 : 2);
+}
 
 }  // namespace enumtype
 

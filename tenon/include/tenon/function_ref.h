@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Callables without <functional>: FunctionRef borrows for the length of a call, SharedFunction owns.
+// Callables without <functional>: FunctionRef borrows for the length of a call, SharedFunction
+// owns.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,8 @@ class FunctionRef<R(A...)> {
                                               std::is_invocable_r_v<R, F&, A...>>>
   FunctionRef(F&& f)
       : object_(address(f)), call_([](void* o, A... a) -> R {
-          return static_cast<R>((*reinterpret_cast<std::remove_reference_t<F>*>(o))(std::forward<A>(a)...));
+          return static_cast<R>(
+              (*reinterpret_cast<std::remove_reference_t<F>*>(o))(std::forward<A>(a)...));
         }) {}
   R operator()(A... a) const { return call_(object_, std::forward<A>(a)...); }
   explicit operator bool() const { return call_ != nullptr; }
@@ -51,7 +53,8 @@ class SharedFunction<R(A...)> {
   template <class F, class = std::enable_if_t<!std::is_same_v<std::decay_t<F>, SharedFunction> &&
                                               std::is_invocable_r_v<R, std::decay_t<F>&, A...>>>
   SharedFunction(F&& f)
-      : object_(std::make_shared<std::decay_t<F>>(std::forward<F>(f))), call_([](void* o, A... a) -> R {
+      : object_(std::make_shared<std::decay_t<F>>(std::forward<F>(f))),
+        call_([](void* o, A... a) -> R {
           return static_cast<R>((*static_cast<std::decay_t<F>*>(o))(std::forward<A>(a)...));
         }) {}
   R operator()(A... a) const { return call_(object_.get(), std::forward<A>(a)...); }

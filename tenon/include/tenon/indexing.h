@@ -36,7 +36,8 @@ struct TensorIndex {
   TensorIndex(EllipsisIndexType) : kind(Ellipsis) {}
   TensorIndex(const char* text);  // "..." or "None"
   template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
-  TensorIndex(T i) : kind(std::is_same_v<T, bool> ? Boolean : Integer), integer(static_cast<int64_t>(i)) {}
+  TensorIndex(T i)
+      : kind(std::is_same_v<T, bool> ? Boolean : Integer), integer(static_cast<int64_t>(i)) {}
   TensorIndex(Slice s) : kind(SliceKind), slice(s) {}
   TensorIndex(Tensor t) : kind(TensorKind), tensor(std::move(t)) {}
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A value of one of the kinds that archives and AutogradContext::saved_data hold. libtorch's IValue has more kinds
-// (tuples, dictionaries, objects of its script language); they do not exist here.
+// A value of one of the kinds that archives and AutogradContext::saved_data hold. libtorch's IValue
+// has more kinds (tuples, dictionaries, objects of its script language); they do not exist here.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +55,12 @@ class TENON_API IValue {
   const std::string& toStringRef() const { return get<std::string>("String"); }
   std::string_view toStringView() const { return toStringRef(); }
   const std::vector<int64_t>& toIntVector() const { return get<std::vector<int64_t>>("IntList"); }
-  const std::vector<double>& toDoubleVector() const { return get<std::vector<double>>("DoubleList"); }
-  const std::vector<Tensor>& toTensorVector() const { return get<std::vector<Tensor>>("TensorList"); }
+  const std::vector<double>& toDoubleVector() const {
+    return get<std::vector<double>>("DoubleList");
+  }
+  const std::vector<Tensor>& toTensorVector() const {
+    return get<std::vector<Tensor>>("TensorList");
+  }
   Scalar toScalar() const;
   std::string tagKind() const;  // "Tensor", "Int", ...
 
@@ -97,8 +101,8 @@ class TENON_API IValue {
   }
   [[noreturn]] void wrong_kind(const char* wanted) const;
 
-  std::variant<std::monostate, Tensor, double, int64_t, bool, std::string, std::vector<int64_t>, std::vector<double>,
-               std::vector<Tensor>>
+  std::variant<std::monostate, Tensor, double, int64_t, bool, std::string, std::vector<int64_t>,
+               std::vector<double>, std::vector<Tensor>>
       v_;
 };
 

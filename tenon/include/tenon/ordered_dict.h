@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A map that keeps the order of insertion. The search is linear: dictionaries of modules are short, and whoever
-// fills a long one knows its keys to be new (push_unique).
+// A map that keeps the order of insertion. The search is linear: dictionaries of modules are short,
+// and whoever fills a long one knows its keys to be new (push_unique).
 #pragma once
 
 #include <initializer_list>
@@ -35,7 +35,8 @@ class OrderedDict {
   using ConstIterator = typename std::vector<Item>::const_iterator;
 
   // key_description names the keys in errors: "parameter 'x' is not defined".
-  explicit OrderedDict(std::string key_description = "Key") : key_description_(std::move(key_description)) {}
+  explicit OrderedDict(std::string key_description = "Key")
+      : key_description_(std::move(key_description)) {}
   OrderedDict(std::initializer_list<Item> items) : OrderedDict() {
     for (const Item& i : items) insert(i.key(), i.value());
   }
@@ -62,7 +63,9 @@ class OrderedDict {
     }
     return nullptr;
   }
-  const Value* find(const Key& key) const noexcept { return const_cast<OrderedDict*>(this)->find(key); }
+  const Value* find(const Key& key) const noexcept {
+    return const_cast<OrderedDict*>(this)->find(key);
+  }
   bool contains(const Key& key) const noexcept { return find(key) != nullptr; }
 
   Iterator begin() { return items_.begin(); }
@@ -74,7 +77,8 @@ class OrderedDict {
 
   template <class K, class V>
   Value& insert(K&& key, V&& value) {
-    if (contains(key)) throw ValueError(core::join(key_description_, " '", key, "' already exists"));
+    if (contains(key))
+      throw ValueError(core::join(key_description_, " '", key, "' already exists"));
     items_.emplace_back(Key(std::forward<K>(key)), Value(std::forward<V>(value)));
     return items_.back().value();
   }
@@ -117,9 +121,10 @@ class OrderedDict {
 
  private:
   std::size_t checked(std::size_t i) const {
-    TENON_CHECK(!items_.empty(), IndexError, "OrderedDict: there is no ", key_description_, ": it is empty");
-    TENON_CHECK(i < items_.size(), IndexError, "OrderedDict: index ", i, " is out of bounds for ", items_.size(),
-                " items");
+    TENON_CHECK(!items_.empty(), IndexError, "OrderedDict: there is no ", key_description_,
+                ": it is empty");
+    TENON_CHECK(i < items_.size(), IndexError, "OrderedDict: index ", i, " is out of bounds for ",
+                items_.size(), " items");
     return i;
   }
   [[noreturn]] void missing(const Key& key) const {

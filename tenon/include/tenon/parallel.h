@@ -21,11 +21,15 @@ namespace detail {
 inline int64_t parallel_block(int64_t n, int64_t grain) {
   return std::max<int64_t>({grain, n / 64 + (n % 64 != 0), 1});
 }
-// Whether there are more integers from begin to end than 63 bits can count: then each half is a range of its own.
-inline bool parallel_halves(int64_t begin, int64_t end) { return begin < 0 && end > INT64_MAX + begin; }
+// Whether there are more integers from begin to end than 63 bits can count: then each half is a
+// range of its own.
+inline bool parallel_halves(int64_t begin, int64_t end) {
+  return begin < 0 && end > INT64_MAX + begin;
+}
 }  // namespace detail
 
-// Calls f(from, to) for blocks of at least `grain` that cover [begin, end). The first exception is rethrown.
+// Calls f(from, to) for blocks of at least `grain` that cover [begin, end). The first exception is
+// rethrown.
 template <class F>
 void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
   if (begin >= end) return;
@@ -47,9 +51,11 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
       &context);
 }
 
-// Reduces f(from, to, identity) of the blocks with `combine`, in their order: the same bits for any number of threads.
+// Reduces f(from, to, identity) of the blocks with `combine`, in their order: the same bits for any
+// number of threads.
 template <class T, class F, class Combine>
-T parallel_reduce(int64_t begin, int64_t end, int64_t grain, const T& identity, const F& f, const Combine& combine) {
+T parallel_reduce(int64_t begin, int64_t end, int64_t grain, const T& identity, const F& f,
+                  const Combine& combine) {
   if (begin >= end) return identity;
   if (detail::parallel_halves(begin, end)) {
     const int64_t middle = begin / 2 + end / 2;

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Saving and loading tensors, lists of tensors, modules and optimizers. Files are safetensors, which other programs can
-// read; what the format has no place for (strides, shared storage, scalars, a checksum) is under "tenon.*" in its
-// metadata. Nothing that could be executed is ever read.
+// Saving and loading tensors, lists of tensors, modules and optimizers. Files are safetensors,
+// which other programs can read; what the format has no place for (strides, shared storage,
+// scalars, a checksum) is under "tenon.*" in its metadata. Nothing that could be executed is ever
+// read.
 //
 //   save(net, "net.safetensors");
 //   load(net, "net.safetensors");
@@ -34,17 +35,17 @@ class TENON_API OutputArchive final {
   OutputArchive& operator=(OutputArchive&&) noexcept;
   ~OutputArchive();
 
-  // ValueError for a name that is taken or longer than 1,024 bytes, and for an undefined tensor. A buffer differs from
-  // a parameter only in the reader's eyes.
+  // ValueError for a name that is taken or longer than 1,024 bytes, and for an undefined tensor. A
+  // buffer differs from a parameter only in the reader's eyes.
   void write(const std::string& key, const Tensor& tensor, bool is_buffer = false);
   void write(const std::string& key, const IValue& value);
   void write(const std::string& key, OutputArchive& nested_archive);
 
-  // A file appears whole or not at all, also where several save to one name or the machine loses power: the content is
-  // written to a temporary in the same folder, synced, and renamed. Mode and owner of a file that is replaced are kept.
-  // A symbolic link stays, and the file that it names is replaced; other hard links keep the old content. A file
-  // without write permission is refused, also to root. Devices and pipes are written as they are. ValueError names what
-  // failed.
+  // A file appears whole or not at all, also where several save to one name or the machine loses
+  // power: the content is written to a temporary in the same folder, synced, and renamed. Mode and
+  // owner of a file that is replaced are kept. A symbolic link stays, and the file that it names is
+  // replaced; other hard links keep the old content. A file without write permission is refused,
+  // also to root. Devices and pipes are written as they are. ValueError names what failed.
   void save_to(const std::string& filename);
   void save_to(std::ostream& stream);
   void save_to(const std::function<std::size_t(const void*, std::size_t)>& func);
@@ -75,13 +76,14 @@ class TENON_API InputArchive final {
   bool try_read(const std::string& key, IValue& value);
   bool try_read(const std::string& key, InputArchive& archive);
 
-  // Tensors are made on `device`, the CPU unless given. A file is read once, from its start, and never held as a whole
-  // in addition to its tensors; a stream that cannot be sought is.
+  // Tensors are made on `device`, the CPU unless given. A file is read once, from its start, and
+  // never held as a whole in addition to its tensors; a stream that cannot be sought is.
   void load_from(const std::string& filename, std::optional<Device> device = std::nullopt);
   void load_from(std::istream& stream, std::optional<Device> device = std::nullopt);
   void load_from(const char* data, std::size_t size, std::optional<Device> device = std::nullopt);
-  void load_from(const std::function<std::size_t(uint64_t pos, void* buf, std::size_t nbytes)>& read_func,
-                 const std::function<std::size_t()>& size_func, std::optional<Device> device = std::nullopt);
+  void load_from(
+      const std::function<std::size_t(uint64_t pos, void* buf, std::size_t nbytes)>& read_func,
+      const std::function<std::size_t()>& size_func, std::optional<Device> device = std::nullopt);
 
   std::vector<std::string> keys();  // one level; nested archives by their name
 
@@ -117,13 +119,15 @@ auto operator>>(InputArchive& archive, T& value) -> decltype(value.load(archive)
 // Holders and smart pointers of such.
 template <class T>
 auto operator<<(OutputArchive& archive, const T& value) -> decltype(value->save(archive), archive) {
-  TENON_CHECK(static_cast<bool>(value.get()), ValueError, "save: the pointer or module holder is empty");
+  TENON_CHECK(static_cast<bool>(value.get()), ValueError,
+              "save: the pointer or module holder is empty");
   value->save(archive);
   return archive;
 }
 template <class T>
 auto operator>>(InputArchive& archive, T& value) -> decltype(value->load(archive), archive) {
-  TENON_CHECK(static_cast<bool>(value.get()), ValueError, "load: the pointer or module holder is empty");
+  TENON_CHECK(static_cast<bool>(value.get()), ValueError,
+              "load: the pointer or module holder is empty");
   value->load(archive);
   return archive;
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Order among the work of a device: streams, events and what this thread has current. Names and meanings are those of
-// libtorch's c10::Stream and c10::Event; they serve every device, and on one that has no streams there is only the
-// default one.
+// Order among the work of a device: streams, events and what this thread has current. Names and
+// meanings are those of libtorch's c10::Stream and c10::Event; they serve every device, and on one
+// that has no streams there is only the default one.
 //
 //   Stream side = stream_from_pool(kCUDA);
 //   Event ready(kCUDA);
@@ -10,7 +10,8 @@
 //   { StreamGuard on(side); ready.block(side); y = f(x); x.record_stream(side); }
 //   current_stream(kCUDA).wait(side);
 //
-// What runs on different streams is ordered by nothing else. backward() runs on the current streams of its thread.
+// What runs on different streams is ordered by nothing else. backward() runs on the current streams
+// of its thread.
 #pragma once
 
 #include <string>
@@ -37,7 +38,8 @@ class TENON_API Stream {
   DeviceType device_type() const { return device_.type(); }
   DeviceIndex device_index() const { return device_.index(); }
   int64_t id() const { return reinterpret_cast<int64_t>(stream_); }  // 0 for the default stream
-  // Work submitted from now on waits for the event, or for all work submitted to the other stream so far.
+  // Work submitted from now on waits for the event, or for all work submitted to the other stream
+  // so far.
   void wait(const Event& event) const;
   void wait(const Stream& other) const;
   bool query() const;        // whether all submitted work is complete
@@ -59,8 +61,8 @@ TENON_API std::ostream& operator<<(std::ostream& out, const Stream& s);
 // A device without an index is the current one of its type. ValueError for one that does not exist.
 TENON_API Stream default_stream(Device device = kCUDA);
 TENON_API Stream current_stream(Device device = kCUDA);
-// One of 32 per priority, round robin; they are shared by all callers. The lower the number, the sooner its work runs:
-// 0, to -3 where the device can tell that many apart.
+// One of 32 per priority, round robin; they are shared by all callers. The lower the number, the
+// sooner its work runs: 0, to -3 where the device can tell that many apart.
 TENON_API Stream stream_from_pool(Device device = kCUDA, int priority = 0);
 TENON_API void set_current_stream(const Stream& s);  // for this thread, of its device
 TENON_API Device current_device(DeviceType type = kCUDA);
@@ -69,7 +71,8 @@ TENON_API void set_device(Device device);  // for this thread
 // A point in the work of a stream. It is made when it is first recorded, on that stream's device.
 class TENON_API Event {
  public:
-  explicit Event(DeviceType type = kCUDA, EventFlag flag = EventFlag::PYTORCH_DEFAULT) : device_(type), flag_(flag) {}
+  explicit Event(DeviceType type = kCUDA, EventFlag flag = EventFlag::PYTORCH_DEFAULT)
+      : device_(type), flag_(flag) {}
   // Another process's, from its ipc_handle().
   Event(Device device, const std::string& ipc_handle);
   Device device() const { return device_; }
@@ -86,7 +89,8 @@ class TENON_API Event {
   void synchronize() const {
     if (impl_) impl_->synchronize();
   }
-  // Milliseconds. ValueError unless both are recorded and were made with EventFlag::BACKEND_DEFAULT.
+  // Milliseconds. ValueError unless both are recorded and were made with
+  // EventFlag::BACKEND_DEFAULT.
   double elapsed_time(const Event& end) const;
   double elapsedTime(const Event& end) const { return elapsed_time(end); }
   // Of an event of INTERPROCESS on the device that is current or that it was recorded on.
@@ -102,7 +106,9 @@ class TENON_API Event {
 // The device, or the device and its stream, are the thread's current ones while this lives.
 class TENON_API DeviceGuard {
  public:
-  explicit DeviceGuard(Device device) : before_(current_device(device.type())) { set_device(device); }
+  explicit DeviceGuard(Device device) : before_(current_device(device.type())) {
+    set_device(device);
+  }
   ~DeviceGuard();
   DeviceGuard(const DeviceGuard&) = delete;
   DeviceGuard& operator=(const DeviceGuard&) = delete;

@@ -90,15 +90,16 @@ class TENON_API Tensor {
   bool is_complex() const { return isComplexType(scalar_type()); }
   bool is_signed() const { return core::dtype_info(scalar_type()).is_signed; }
   bool is_pinned() const { return strided().storage->pinned; }
-  std::string type() const;                                             // "tenon.DoubleTensor"
-  Tensor type(std::string_view type, bool non_blocking = false) const;  // to what such a string says
+  std::string type() const;  // "tenon.DoubleTensor"
+  Tensor type(std::string_view type,
+              bool non_blocking = false) const;  // to what such a string says
   bool is_type(std::string_view type) const { return this->type() == type; }
   std::string toString() const { return type(); }
 
-  // Data. The typed forms check T against the dtype and throw TypeError. Reading through const_data_ptr lets backends
-  // keep what they derived from the elements, packed weights for example; the others may be written through at any
-  // time.
-  // The untyped ones also give the address of a device's memory; TypeError if it has none (opaque devices).
+  // Data. The typed forms check T against the dtype and throw TypeError. Reading through
+  // const_data_ptr lets backends keep what they derived from the elements, packed weights for
+  // example; the others may be written through at any time. The untyped ones also give the address
+  // of a device's memory; TypeError if it has none (opaque devices).
   void* data_ptr() const { return addressed().exposed_data(); }
   void* mutable_data_ptr() const { return data_ptr(); }
   const void* const_data_ptr() const { return addressed().host_data(); }
@@ -120,7 +121,8 @@ class TENON_API Tensor {
   T* data() const {
     return data_ptr<T>();
   }
-  // The memory is in use on that stream, too: once freed, it is not reused before the stream has passed this point.
+  // The memory is in use on that stream, too: once freed, it is not reused before the stream has
+  // passed this point.
   void record_stream(const Stream& s) const;
   Storage storage() const { return Storage(strided().storage); }
   bool has_storage() const { return defined() && !impl_->composite(); }
@@ -153,8 +155,8 @@ class TENON_API Tensor {
   uint32_t output_nr() const;
   void retain_grad() const;
   bool retains_grad() const;
-  void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = std::nullopt, bool create_graph = false,
-                std::optional<TensorList> inputs = std::nullopt) const;
+  void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = std::nullopt,
+                bool create_graph = false, std::optional<TensorList> inputs = std::nullopt) const;
   // Shares memory, counts writes apart, has no history.
   Tensor tensor_data() const { return variable_data(); }
   Tensor variable_data() const;
@@ -164,7 +166,8 @@ class TENON_API Tensor {
   int64_t _version() const { return get().version(); }
   bool is_view() const;
   Tensor _base() const;
-  // The function gets the gradient and may return another one to use instead; returns a handle for remove_hook.
+  // The function gets the gradient and may return another one to use instead; returns a handle for
+  // remove_hook.
   template <class F>
   unsigned register_hook(F&& f) const {
     if constexpr (std::is_void_v<std::invoke_result_t<F, Tensor>>) {
@@ -180,8 +183,8 @@ class TENON_API Tensor {
 
   // Moving to devices and dtypes.
   Tensor cpu() const;
-  // Of a layout other than strided: its components, by the names that the layout gives them. They share this one's
-  // memory.
+  // Of a layout other than strided: its components, by the names that the layout gives them. They
+  // share this one's memory.
   Tensor component(std::string_view name) const;
   bool layout_flag(std::string_view name) const;  // a flag of the layout: "coalesced"
   Tensor cuda() const;
@@ -234,8 +237,8 @@ class TENON_API Tensor {
   Tensor& float_power_(const Tensor& exponent) const;
   Tensor& float_power_(const Scalar& exponent) const;
 
-  // The same elements under another geometry, in this tensor. Counts as a write: backward refuses what
-  // was saved before.
+  // The same elements under another geometry, in this tensor. Counts as a write: backward refuses
+  // what was saved before.
   Tensor& t_() const;
   Tensor& transpose_(int64_t dim0, int64_t dim1) const;
   Tensor& swapaxes_(int64_t axis0, int64_t axis1) const { return transpose_(axis0, axis1); }
@@ -244,7 +247,8 @@ class TENON_API Tensor {
   Tensor& squeeze_(int64_t dim) const;
   Tensor& squeeze_(IntArrayRef dim) const;
   Tensor& unsqueeze_(int64_t dim) const;
-  Tensor& as_strided_(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset = std::nullopt) const;
+  Tensor& as_strided_(IntArrayRef size, IntArrayRef stride,
+                      std::optional<int64_t> storage_offset = std::nullopt) const;
 
   // A function that a gradient passes through, owned by the tensor's history.
   struct Hook {
@@ -291,7 +295,9 @@ class TENON_API Tensor {
 };
 
 using Variable = Tensor;
-inline Tensor variable(Tensor t, bool requires_grad = false) { return requires_grad ? t.set_requires_grad(true) : t; }
+inline Tensor variable(Tensor t, bool requires_grad = false) {
+  return requires_grad ? t.set_requires_grad(true) : t;
+}
 
 #define TENON_OPERATOR(op)                                        \
   TENON_API Tensor operator op(const Tensor& a, const Tensor& b); \

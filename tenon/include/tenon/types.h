@@ -17,18 +17,21 @@ namespace tenon {
 class Tensor;
 using TensorList = ArrayRef<Tensor>;
 using Dtype = ScalarType;
-inline constexpr Layout kSparse = static_cast<Layout>(1);  // the slot that types.cpp reserves for it
+inline constexpr Layout kSparse =
+    static_cast<Layout>(1);  // the slot that types.cpp reserves for it
 using std::nullopt;
 using std::optional;
 
-// What a factory makes: each part may be left open. Parts are set by functions that return the changed options.
+// What a factory makes: each part may be left open. Parts are set by functions that return the
+// changed options.
 class TensorOptions {
  public:
   TensorOptions() = default;
   TensorOptions(ScalarType d) : dtype_(d) {}
   TensorOptions(Device d) : device_(d) {}
   TensorOptions(DeviceType d) : device_(Device(d)) {}
-  // "cuda:1". A template, so that the literal 0 is not a null string and arange(0, 5, 0) has one meaning.
+  // "cuda:1". A template, so that the literal 0 is not a null string and arange(0, 5, 0) has one
+  // meaning.
   template <class T, class = std::enable_if_t<std::is_convertible_v<T&&, std::string_view>>>
   TensorOptions(T&& device) : device_(Device(std::string_view(device))) {}
   TensorOptions(Layout l) : layout_(l) {}
@@ -44,7 +47,9 @@ class TensorOptions {
     o.device_ = d;
     return o;
   }
-  TensorOptions device(DeviceType type, DeviceIndex index = -1) const { return device(Device(type, index)); }
+  TensorOptions device(DeviceType type, DeviceIndex index = -1) const {
+    return device(Device(type, index));
+  }
   TensorOptions device(const char* d) const { return device(Device(d)); }
   TensorOptions device_index(DeviceIndex i) const { return device(Device(kCUDA, i)); }
   TensorOptions layout(std::optional<Layout> l) const {
@@ -106,11 +111,12 @@ class TensorOptions {
   std::optional<MemoryFormat> memory_format_;
 };
 
-// "strided", "sparse_coo", or what a plugin calls its own; opens that plugin. ValueError if there is none.
+// "strided", "sparse_coo", or what a plugin calls its own; opens that plugin. ValueError if there
+// is none.
 TENON_API Layout layout_from_name(std::string_view name);
 TENON_API std::string_view toString(Layout l);
-// "tenon.DoubleTensor", "tenon.cuda.sparse.DoubleTensor": what Tensor::type() says of a tensor with these options. A
-// layout is known by the first word of its name.
+// "tenon.DoubleTensor", "tenon.cuda.sparse.DoubleTensor": what Tensor::type() says of a tensor with
+// these options. A layout is known by the first word of its name.
 TENON_API std::string type_string(const TensorOptions& o);
 // And back. ValueError for any other string, and for a device that no plugin provides.
 TENON_API TensorOptions options_from_type(std::string_view type);
@@ -141,7 +147,8 @@ class TENON_API Generator {
 
  private:
   core::GeneratorImpl& impl(const char* method) const {
-    TENON_CHECK(impl_, ValueError, "Generator.", method, ": the generator is undefined; make_generator() makes one");
+    TENON_CHECK(impl_, ValueError, "Generator.", method,
+                ": the generator is undefined; make_generator() makes one");
     return *impl_;
   }
   core::Ref<core::GeneratorImpl> impl_;

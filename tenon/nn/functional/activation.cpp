@@ -27,7 +27,9 @@ Tensor celu(Tensor input, const CELUFuncOptions& options) {
   return tenon::celu(input, options.alpha());
 }
 
-Tensor gelu(const Tensor& input, const GELUFuncOptions& options) { return tenon::gelu(input, options.approximate()); }
+Tensor gelu(const Tensor& input, const GELUFuncOptions& options) {
+  return tenon::gelu(input, options.approximate());
+}
 
 Tensor glu(const Tensor& input, const GLUFuncOptions& options) {
   TENON_CHECK(input.dim() > 0, ValueError, "glu needs an even size in dimension ", options.dim(),
@@ -49,12 +51,14 @@ Tensor relu6(Tensor input, const ReLU6FuncOptions& options) {
 }
 
 Tensor rrelu(Tensor input, const RReLUFuncOptions& options) {
-  TENON_CHECK(options.lower() <= options.upper() && std::isfinite(options.lower()) && std::isfinite(options.upper()),
+  TENON_CHECK(options.lower() <= options.upper() && std::isfinite(options.lower()) &&
+                  std::isfinite(options.upper()),
               ValueError, "rrelu: lower=", options.lower(), " and upper=", options.upper(),
               " must be finite, and the first not the greater");
   if (!options.training()) {
     const double slope = (options.lower() + options.upper()) / 2;
-    return leaky_relu(std::move(input), LeakyReLUFuncOptions().negative_slope(slope).inplace(options.inplace()));
+    return leaky_relu(std::move(input),
+                      LeakyReLUFuncOptions().negative_slope(slope).inplace(options.inplace()));
   }
   Tensor slopes;
   {

@@ -14,7 +14,8 @@ namespace {
 template <std::size_t D>
 void check_padding(const ExpandingArray<D>& padding) {
   for (const int64_t p : *padding) {
-    TENON_CHECK(p >= 0, ValueError, "conv", D, "d: negative padding is not supported here, got ", p);
+    TENON_CHECK(p >= 0, ValueError, "conv", D, "d: negative padding is not supported here, got ",
+                p);
   }
 }
 
@@ -25,12 +26,13 @@ Tensor conv1d(const Tensor& input, const Tensor& weight, const Conv1dFuncOptions
   const auto bias = optional_tensor(options.bias());
   const Kind kind = options.padding().kind();
   if (kind != Kind::kNumbers) {
-    return tenon::conv1d(input, weight, bias, options.stride(), kind == Kind::kSame ? "same" : "valid",
-                         options.dilation(), options.groups());
+    return tenon::conv1d(input, weight, bias, options.stride(),
+                         kind == Kind::kSame ? "same" : "valid", options.dilation(),
+                         options.groups());
   }
   check_padding(options.padding().numbers());
-  return tenon::conv1d(input, weight, bias, options.stride(), options.padding().numbers(), options.dilation(),
-                       options.groups());
+  return tenon::conv1d(input, weight, bias, options.stride(), options.padding().numbers(),
+                       options.dilation(), options.groups());
 }
 
 Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2dFuncOptions& options) {
@@ -38,12 +40,13 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2dFuncOptions
   const auto bias = optional_tensor(options.bias());
   const Kind kind = options.padding().kind();
   if (kind != Kind::kNumbers) {
-    return tenon::conv2d(input, weight, bias, options.stride(), kind == Kind::kSame ? "same" : "valid",
-                         options.dilation(), options.groups());
+    return tenon::conv2d(input, weight, bias, options.stride(),
+                         kind == Kind::kSame ? "same" : "valid", options.dilation(),
+                         options.groups());
   }
   check_padding(options.padding().numbers());
-  return tenon::conv2d(input, weight, bias, options.stride(), options.padding().numbers(), options.dilation(),
-                       options.groups());
+  return tenon::conv2d(input, weight, bias, options.stride(), options.padding().numbers(),
+                       options.dilation(), options.groups());
 }
 
 Tensor conv3d(const Tensor& input, const Tensor& weight, const Conv3dFuncOptions& options) {
@@ -51,30 +54,37 @@ Tensor conv3d(const Tensor& input, const Tensor& weight, const Conv3dFuncOptions
   const auto bias = optional_tensor(options.bias());
   const Kind kind = options.padding().kind();
   if (kind != Kind::kNumbers) {
-    return tenon::conv3d(input, weight, bias, options.stride(), kind == Kind::kSame ? "same" : "valid",
-                         options.dilation(), options.groups());
+    return tenon::conv3d(input, weight, bias, options.stride(),
+                         kind == Kind::kSame ? "same" : "valid", options.dilation(),
+                         options.groups());
   }
   check_padding(options.padding().numbers());
-  return tenon::conv3d(input, weight, bias, options.stride(), options.padding().numbers(), options.dilation(),
-                       options.groups());
+  return tenon::conv3d(input, weight, bias, options.stride(), options.padding().numbers(),
+                       options.dilation(), options.groups());
 }
 
-Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const ConvTranspose1dFuncOptions& options) {
+Tensor conv_transpose1d(const Tensor& input, const Tensor& weight,
+                        const ConvTranspose1dFuncOptions& options) {
   check_padding(options.padding());
-  return tenon::conv_transpose1d(input, weight, optional_tensor(options.bias()), options.stride(), options.padding(),
-                                 options.output_padding(), options.groups(), options.dilation());
+  return tenon::conv_transpose1d(input, weight, optional_tensor(options.bias()), options.stride(),
+                                 options.padding(), options.output_padding(), options.groups(),
+                                 options.dilation());
 }
 
-Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const ConvTranspose2dFuncOptions& options) {
+Tensor conv_transpose2d(const Tensor& input, const Tensor& weight,
+                        const ConvTranspose2dFuncOptions& options) {
   check_padding(options.padding());
-  return tenon::conv_transpose2d(input, weight, optional_tensor(options.bias()), options.stride(), options.padding(),
-                                 options.output_padding(), options.groups(), options.dilation());
+  return tenon::conv_transpose2d(input, weight, optional_tensor(options.bias()), options.stride(),
+                                 options.padding(), options.output_padding(), options.groups(),
+                                 options.dilation());
 }
 
-Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const ConvTranspose3dFuncOptions& options) {
+Tensor conv_transpose3d(const Tensor& input, const Tensor& weight,
+                        const ConvTranspose3dFuncOptions& options) {
   check_padding(options.padding());
-  return tenon::conv_transpose3d(input, weight, optional_tensor(options.bias()), options.stride(), options.padding(),
-                                 options.output_padding(), options.groups(), options.dilation());
+  return tenon::conv_transpose3d(input, weight, optional_tensor(options.bias()), options.stride(),
+                                 options.padding(), options.output_padding(), options.groups(),
+                                 options.dilation());
 }
 
 }  // namespace functional

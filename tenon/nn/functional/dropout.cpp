@@ -28,27 +28,32 @@ Tensor dropout(Tensor input, const DropoutFuncOptions& options) {
 
 Tensor dropout1d(Tensor input, const DropoutFuncOptions& options) {
   check(options.p());
-  return copy_if_inplace(input, tenon::feature_dropout(input, options.p(), options.training()), options.inplace());
+  return copy_if_inplace(input, tenon::feature_dropout(input, options.p(), options.training()),
+                         options.inplace());
 }
 
 Tensor dropout2d(Tensor input, const Dropout2dFuncOptions& options) {
   check(options.p());
-  return copy_if_inplace(input, tenon::feature_dropout(input, options.p(), options.training()), options.inplace());
+  return copy_if_inplace(input, tenon::feature_dropout(input, options.p(), options.training()),
+                         options.inplace());
 }
 
 Tensor dropout3d(Tensor input, const Dropout3dFuncOptions& options) {
   check(options.p());
-  return copy_if_inplace(input, tenon::feature_dropout(input, options.p(), options.training()), options.inplace());
+  return copy_if_inplace(input, tenon::feature_dropout(input, options.p(), options.training()),
+                         options.inplace());
 }
 
 Tensor alpha_dropout(Tensor input, const AlphaDropoutFuncOptions& options) {
   check(options.p());
-  return copy_if_inplace(input, tenon::alpha_dropout(input, options.p(), options.training()), options.inplace());
+  return copy_if_inplace(input, tenon::alpha_dropout(input, options.p(), options.training()),
+                         options.inplace());
 }
 
 Tensor feature_alpha_dropout(Tensor input, const FeatureAlphaDropoutFuncOptions& options) {
   check(options.p());
-  return copy_if_inplace(input, tenon::feature_alpha_dropout(input, options.p(), options.training()),
+  return copy_if_inplace(input,
+                         tenon::feature_alpha_dropout(input, options.p(), options.training()),
                          options.inplace());
 }
 

@@ -13,7 +13,8 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   return tenon::linear(input, weight, optional_tensor(bias));
 }
 
-Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias) {
+Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight,
+                const Tensor& bias) {
   return tenon::bilinear(input1, input2, weight, optional_tensor(bias));
 }
 

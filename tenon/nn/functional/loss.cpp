@@ -35,7 +35,8 @@ Tensor mse_loss(const Tensor& input, const Tensor& target, const MSELossFuncOpti
   return tenon::mse_loss(both[0], both[1], reduction_get_enum(options.reduction()));
 }
 
-Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, const SmoothL1LossFuncOptions& options) {
+Tensor smooth_l1_loss(const Tensor& input, const Tensor& target,
+                      const SmoothL1LossFuncOptions& options) {
   const auto both = same_shape(input, target);
   const double beta = options.beta().value_or(1.0);
   TENON_CHECK(beta >= 0, ValueError, "smooth_l1_loss: invalid beta: ", beta);
@@ -45,32 +46,37 @@ Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, const SmoothL1L
 
 Tensor huber_loss(const Tensor& input, const Tensor& target, const HuberLossFuncOptions& options) {
   const auto both = same_shape(input, target);
-  return tenon::huber_loss(both[0], both[1], reduction_get_enum(options.reduction()), options.delta());
+  return tenon::huber_loss(both[0], both[1], reduction_get_enum(options.reduction()),
+                           options.delta());
 }
 
 Tensor nll_loss(const Tensor& input, const Tensor& target, const NLLLossFuncOptions& options) {
-  return tenon::nll_loss_nd(input, target, optional_tensor(options.weight()), reduction_get_enum(options.reduction()),
-                            options.ignore_index());
+  return tenon::nll_loss_nd(input, target, optional_tensor(options.weight()),
+                            reduction_get_enum(options.reduction()), options.ignore_index());
 }
 
-Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntropyFuncOptions& options) {
+Tensor cross_entropy(const Tensor& input, const Tensor& target,
+                     const CrossEntropyFuncOptions& options) {
   return tenon::cross_entropy_loss(input, target, optional_tensor(options.weight()),
                                    reduction_get_enum(options.reduction()), options.ignore_index(),
                                    options.label_smoothing());
 }
 
-Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const BinaryCrossEntropyFuncOptions& options) {
-  TENON_CHECK(input.sizes() == target.sizes(), ValueError, "binary_cross_entropy: size of target ", target.sizes(),
-              " differs from size of input ", input.sizes());
+Tensor binary_cross_entropy(const Tensor& input, const Tensor& target,
+                            const BinaryCrossEntropyFuncOptions& options) {
+  TENON_CHECK(input.sizes() == target.sizes(), ValueError, "binary_cross_entropy: size of target ",
+              target.sizes(), " differs from size of input ", input.sizes());
   Tensor weight = options.weight();
   if (weight.defined() && weight.sizes() != target.sizes()) weight = weight.expand(target.sizes());
-  return tenon::binary_cross_entropy(input, target, optional_tensor(weight), reduction_get_enum(options.reduction()));
+  return tenon::binary_cross_entropy(input, target, optional_tensor(weight),
+                                     reduction_get_enum(options.reduction()));
 }
 
 Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target,
                                         const BinaryCrossEntropyWithLogitsFuncOptions& options) {
-  TENON_CHECK(input.sizes() == target.sizes(), ValueError, "binary_cross_entropy_with_logits: size of target ",
-              target.sizes(), " differs from size of input ", input.sizes());
+  TENON_CHECK(input.sizes() == target.sizes(), ValueError,
+              "binary_cross_entropy_with_logits: size of target ", target.sizes(),
+              " differs from size of input ", input.sizes());
   return tenon::binary_cross_entropy_with_logits(input, target, optional_tensor(options.weight()),
                                                  optional_tensor(options.pos_weight()),
                                                  reduction_get_enum(options.reduction()));
@@ -83,15 +89,17 @@ Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target,
 
 Tensor kl_div(const Tensor& input, const Tensor& target, const KLDivFuncOptions& options) {
   if (!options.reduction().is<enumtype::kBatchMean>()) {
-    const int64_t reduction =
-        options.reduction().is<enumtype::kNone>() ? 0 : (options.reduction().is<enumtype::kMean>() ? 1 : 2);
+    const int64_t reduction = options.reduction().is<enumtype::kNone>()
+                                  ? 0
+                                  : (options.reduction().is<enumtype::kMean>() ? 1 : 2);
     return tenon::kl_div(input, target, reduction, options.log_target());
   }
   const Tensor sum = tenon::kl_div(input, target, 2, options.log_target());
   return input.dim() == 0 ? sum : sum / input.size(0);
 }
 
-Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, const PoissonNLLLossFuncOptions& options) {
+Tensor poisson_nll_loss(const Tensor& input, const Tensor& target,
+                        const PoissonNLLLossFuncOptions& options) {
   return tenon::poisson_nll_loss(input, target, options.log_input(), options.full(), options.eps(),
                                  reduction_get_enum(options.reduction()));
 }
@@ -100,11 +108,13 @@ Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor
                          const GaussianNLLLossFuncOptions& options) {
   // var may leave out the last dimension or have size 1 there: one variance for a whole vector.
   Tensor variance = var;
-  if (variance.sizes() != input.sizes() && variance.dim() == input.dim() - 1) variance = variance.unsqueeze(-1);
+  if (variance.sizes() != input.sizes() && variance.dim() == input.dim() - 1)
+    variance = variance.unsqueeze(-1);
   Tensor limited = variance;
   {
     NoGradGuard no_grad;
-    TENON_CHECK(!(variance < 0).any().item<bool>(), ValueError, "gaussian_nll_loss: var has negative entries");
+    TENON_CHECK(!(variance < 0).any().item<bool>(), ValueError,
+                "gaussian_nll_loss: var has negative entries");
     limited = variance.clone().clamp_min_(options.eps());
   }
   // The limit changes the value, not the gradient.
@@ -115,18 +125,23 @@ Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor
   return reduced("gaussian_nll_loss", loss, reduction_get_enum(options.reduction()));
 }
 
-Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target, const HingeEmbeddingLossFuncOptions& options) {
-  return tenon::hinge_embedding_loss(input, target, options.margin(), reduction_get_enum(options.reduction()));
+Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target,
+                            const HingeEmbeddingLossFuncOptions& options) {
+  return tenon::hinge_embedding_loss(input, target, options.margin(),
+                                     reduction_get_enum(options.reduction()));
 }
 
-Tensor soft_margin_loss(const Tensor& input, const Tensor& target, const SoftMarginLossFuncOptions& options) {
-  TENON_CHECK(input.sizes() == target.sizes(), ValueError, "soft_margin_loss: size of target ", target.sizes(),
-              " differs from size of input ", input.sizes());
+Tensor soft_margin_loss(const Tensor& input, const Tensor& target,
+                        const SoftMarginLossFuncOptions& options) {
+  TENON_CHECK(input.sizes() == target.sizes(), ValueError, "soft_margin_loss: size of target ",
+              target.sizes(), " differs from size of input ", input.sizes());
   return tenon::soft_margin_loss(input, target, reduction_get_enum(options.reduction()));
 }
 
-Tensor multi_margin_loss(const Tensor& input, const Tensor& target, const MultiMarginLossFuncOptions& options) {
-  return tenon::multi_margin_loss(input, target, options.p(), options.margin(), optional_tensor(options.weight()),
+Tensor multi_margin_loss(const Tensor& input, const Tensor& target,
+                         const MultiMarginLossFuncOptions& options) {
+  return tenon::multi_margin_loss(input, target, options.p(), options.margin(),
+                                  optional_tensor(options.weight()),
                                   reduction_get_enum(options.reduction()));
 }
 
@@ -134,7 +149,8 @@ Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target,
                                    const MultilabelSoftMarginLossFuncOptions& options) {
   Tensor loss = -(target * tenon::log_sigmoid(input) + (1 - target) * tenon::log_sigmoid(-input));
   if (options.weight().defined()) loss = loss * options.weight();
-  return reduced("multilabel_soft_margin_loss", loss.mean(-1), reduction_get_enum(options.reduction()));
+  return reduced("multilabel_soft_margin_loss", loss.mean(-1),
+                 reduction_get_enum(options.reduction()));
 }
 
 Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
@@ -145,13 +161,15 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
 
 Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
                            const MarginRankingLossFuncOptions& options) {
-  return tenon::margin_ranking_loss(input1, input2, target, options.margin(), reduction_get_enum(options.reduction()));
+  return tenon::margin_ranking_loss(input1, input2, target, options.margin(),
+                                    reduction_get_enum(options.reduction()));
 }
 
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                            const TripletMarginLossFuncOptions& options) {
-  return tenon::triplet_margin_loss(anchor, positive, negative, options.margin(), options.p(), options.eps(),
-                                    options.swap(), reduction_get_enum(options.reduction()));
+  return tenon::triplet_margin_loss(anchor, positive, negative, options.margin(), options.p(),
+                                    options.eps(), options.swap(),
+                                    reduction_get_enum(options.reduction()));
 }
 
 }  // namespace functional

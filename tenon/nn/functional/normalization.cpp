@@ -11,15 +11,17 @@ namespace functional {
 
 Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var,
                   const BatchNormFuncOptions& options) {
-  return tenon::batch_norm(input, optional_tensor(options.weight()), optional_tensor(options.bias()),
-                           optional_tensor(running_mean), optional_tensor(running_var), options.training(),
+  return tenon::batch_norm(input, optional_tensor(options.weight()),
+                           optional_tensor(options.bias()), optional_tensor(running_mean),
+                           optional_tensor(running_var), options.training(),
                            options.momentum().value_or(0.0), options.eps(), true);
 }
 
 Tensor instance_norm(const Tensor& input, const InstanceNormFuncOptions& options) {
-  return tenon::instance_norm(input, optional_tensor(options.weight()), optional_tensor(options.bias()),
-                              optional_tensor(options.running_mean()), optional_tensor(options.running_var()),
-                              options.use_input_stats(), options.momentum(), options.eps(), true);
+  return tenon::instance_norm(
+      input, optional_tensor(options.weight()), optional_tensor(options.bias()),
+      optional_tensor(options.running_mean()), optional_tensor(options.running_var()),
+      options.use_input_stats(), options.momentum(), options.eps(), true);
 }
 
 Tensor layer_norm(const Tensor& input, const LayerNormFuncOptions& options) {
@@ -33,7 +35,8 @@ Tensor group_norm(const Tensor& input, const GroupNormFuncOptions& options) {
 }
 
 Tensor local_response_norm(const Tensor& input, const LocalResponseNormFuncOptions& options) {
-  return tenon::local_response_norm(input, options.size(), options.alpha(), options.beta(), options.k());
+  return tenon::local_response_norm(input, options.size(), options.alpha(), options.beta(),
+                                    options.k());
 }
 
 Tensor normalize(const Tensor& input, NormalizeFuncOptions options) {

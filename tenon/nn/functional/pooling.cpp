@@ -38,26 +38,27 @@ Tensor p_norm(const Tensor& mean, double p, int64_t elements) {
 }  // namespace
 
 Tensor avg_pool1d(const Tensor& input, const AvgPool1dFuncOptions& options) {
-  return tenon::avg_pool1d(input, options.kernel_size(), options.stride(), options.padding(), options.ceil_mode(),
-                           options.count_include_pad());
+  return tenon::avg_pool1d(input, options.kernel_size(), options.stride(), options.padding(),
+                           options.ceil_mode(), options.count_include_pad());
 }
 
 Tensor max_pool1d(const Tensor& input, const MaxPool1dFuncOptions& options) {
-  return tenon::max_pool1d(input, options.kernel_size(), options.stride(), options.padding(), options.dilation(),
-                           options.ceil_mode());
+  return tenon::max_pool1d(input, options.kernel_size(), options.stride(), options.padding(),
+                           options.dilation(), options.ceil_mode());
 }
 
-std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& input, const MaxPool1dFuncOptions& options) {
-  return tenon::max_pool1d_with_indices(input, options.kernel_size(), options.stride(), options.padding(),
-                                        options.dilation(), options.ceil_mode());
+std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& input,
+                                                   const MaxPool1dFuncOptions& options) {
+  return tenon::max_pool1d_with_indices(input, options.kernel_size(), options.stride(),
+                                        options.padding(), options.dilation(), options.ceil_mode());
 }
 
 Tensor adaptive_avg_pool1d(const Tensor& input, const AdaptiveAvgPool1dFuncOptions& options) {
   return tenon::adaptive_avg_pool1d(input, options.output_size());
 }
 
-std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor& input,
-                                                            const AdaptiveMaxPool1dFuncOptions& options) {
+std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(
+    const Tensor& input, const AdaptiveMaxPool1dFuncOptions& options) {
   return tenon::adaptive_max_pool1d(input, options.output_size());
 }
 
@@ -68,31 +69,34 @@ Tensor adaptive_max_pool1d(const Tensor& input, const AdaptiveMaxPool1dFuncOptio
 Tensor lp_pool1d(const Tensor& input, const LPPool1dFuncOptions& options) {
   const int64_t elements = window("lp_pool1d", options.kernel_size());
   const Tensor powers = input.pow(options.norm_type());
-  const Tensor mean = tenon::avg_pool1d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
+  const Tensor mean =
+      tenon::avg_pool1d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
   return p_norm(mean, options.norm_type(), elements);
 }
 
 Tensor avg_pool2d(const Tensor& input, const AvgPool2dFuncOptions& options) {
-  return tenon::avg_pool2d(input, options.kernel_size(), options.stride(), options.padding(), options.ceil_mode(),
-                           options.count_include_pad(), options.divisor_override());
+  return tenon::avg_pool2d(input, options.kernel_size(), options.stride(), options.padding(),
+                           options.ceil_mode(), options.count_include_pad(),
+                           options.divisor_override());
 }
 
 Tensor max_pool2d(const Tensor& input, const MaxPool2dFuncOptions& options) {
-  return tenon::max_pool2d(input, options.kernel_size(), options.stride(), options.padding(), options.dilation(),
-                           options.ceil_mode());
+  return tenon::max_pool2d(input, options.kernel_size(), options.stride(), options.padding(),
+                           options.dilation(), options.ceil_mode());
 }
 
-std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, const MaxPool2dFuncOptions& options) {
-  return tenon::max_pool2d_with_indices(input, options.kernel_size(), options.stride(), options.padding(),
-                                        options.dilation(), options.ceil_mode());
+std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input,
+                                                   const MaxPool2dFuncOptions& options) {
+  return tenon::max_pool2d_with_indices(input, options.kernel_size(), options.stride(),
+                                        options.padding(), options.dilation(), options.ceil_mode());
 }
 
 Tensor adaptive_avg_pool2d(const Tensor& input, const AdaptiveAvgPool2dFuncOptions& options) {
   return tenon::adaptive_avg_pool2d(input, sizes(input, options.output_size()));
 }
 
-std::tuple<Tensor, Tensor> adaptive_max_pool2d_with_indices(const Tensor& input,
-                                                            const AdaptiveMaxPool2dFuncOptions& options) {
+std::tuple<Tensor, Tensor> adaptive_max_pool2d_with_indices(
+    const Tensor& input, const AdaptiveMaxPool2dFuncOptions& options) {
   return tenon::adaptive_max_pool2d(input, sizes(input, options.output_size()));
 }
 
@@ -103,31 +107,34 @@ Tensor adaptive_max_pool2d(const Tensor& input, const AdaptiveMaxPool2dFuncOptio
 Tensor lp_pool2d(const Tensor& input, const LPPool2dFuncOptions& options) {
   const int64_t elements = window("lp_pool2d", options.kernel_size());
   const Tensor powers = input.pow(options.norm_type());
-  const Tensor mean = tenon::avg_pool2d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
+  const Tensor mean =
+      tenon::avg_pool2d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
   return p_norm(mean, options.norm_type(), elements);
 }
 
 Tensor avg_pool3d(const Tensor& input, const AvgPool3dFuncOptions& options) {
-  return tenon::avg_pool3d(input, options.kernel_size(), options.stride(), options.padding(), options.ceil_mode(),
-                           options.count_include_pad(), options.divisor_override());
+  return tenon::avg_pool3d(input, options.kernel_size(), options.stride(), options.padding(),
+                           options.ceil_mode(), options.count_include_pad(),
+                           options.divisor_override());
 }
 
 Tensor max_pool3d(const Tensor& input, const MaxPool3dFuncOptions& options) {
-  return tenon::max_pool3d(input, options.kernel_size(), options.stride(), options.padding(), options.dilation(),
-                           options.ceil_mode());
+  return tenon::max_pool3d(input, options.kernel_size(), options.stride(), options.padding(),
+                           options.dilation(), options.ceil_mode());
 }
 
-std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& input, const MaxPool3dFuncOptions& options) {
-  return tenon::max_pool3d_with_indices(input, options.kernel_size(), options.stride(), options.padding(),
-                                        options.dilation(), options.ceil_mode());
+std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& input,
+                                                   const MaxPool3dFuncOptions& options) {
+  return tenon::max_pool3d_with_indices(input, options.kernel_size(), options.stride(),
+                                        options.padding(), options.dilation(), options.ceil_mode());
 }
 
 Tensor adaptive_avg_pool3d(const Tensor& input, const AdaptiveAvgPool3dFuncOptions& options) {
   return tenon::adaptive_avg_pool3d(input, sizes(input, options.output_size()));
 }
 
-std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(const Tensor& input,
-                                                            const AdaptiveMaxPool3dFuncOptions& options) {
+std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(
+    const Tensor& input, const AdaptiveMaxPool3dFuncOptions& options) {
   return tenon::adaptive_max_pool3d(input, sizes(input, options.output_size()));
 }
 
@@ -138,7 +145,8 @@ Tensor adaptive_max_pool3d(const Tensor& input, const AdaptiveMaxPool3dFuncOptio
 Tensor lp_pool3d(const Tensor& input, const LPPool3dFuncOptions& options) {
   const int64_t elements = window("lp_pool3d", options.kernel_size());
   const Tensor powers = input.pow(options.norm_type());
-  const Tensor mean = tenon::avg_pool3d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
+  const Tensor mean =
+      tenon::avg_pool3d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
   return p_norm(mean, options.norm_type(), elements);
 }
 

@@ -36,12 +36,13 @@ Target target_of(const Tensor& input, const InterpolateFuncOptions& options, boo
               "interpolate: recompute_scale_factor is not meaningful with an explicit size");
   if (options.size()) {
     TENON_CHECK(options.size()->size() == nd, ValueError, "interpolate: size ",
-                core::text(IntArrayRef(*options.size())), " needs ", nd, " entries for a ", input.dim(), "-D input");
+                core::text(IntArrayRef(*options.size())), " needs ", nd, " entries for a ",
+                input.dim(), "-D input");
     return {*options.size(), {}};
   }
   const std::vector<double>& factors = *options.scale_factor();
-  TENON_CHECK(factors.size() == nd, ValueError, "interpolate: scale_factor needs ", nd, " entries for a ", input.dim(),
-              "-D input, got ", factors.size());
+  TENON_CHECK(factors.size() == nd, ValueError, "interpolate: scale_factor needs ", nd,
+              " entries for a ", input.dim(), "-D input, got ", factors.size());
   if (!recompute && !needs_size) return {{}, factors};
   std::vector<int64_t> sizes;
   for (std::size_t d = 0; d < nd; ++d) {
@@ -52,8 +53,8 @@ Target target_of(const Tensor& input, const InterpolateFuncOptions& options, boo
 }
 
 void need_rank(const Tensor& input, const char* mode, int64_t rank) {
-  TENON_CHECK(input.dim() == rank, ValueError, "interpolate: mode ", mode, " needs ", rank, "-D input, got ",
-              input.dim(), "-D");
+  TENON_CHECK(input.dim() == rank, ValueError, "interpolate: mode ", mode, " needs ", rank,
+              "-D input, got ", input.dim(), "-D");
 }
 
 Tensor area(const Tensor& input, IntArrayRef size) {
@@ -80,12 +81,13 @@ Tensor interpolate(const Tensor& input, const InterpolateFuncOptions& options) {
   const Name mode = options.mode().name();
   const bool picks = mode == Name::Nearest || mode == Name::NearestExact || mode == Name::Area;
   TENON_CHECK(!picks || !options.align_corners(), ValueError,
-              "interpolate: align_corners option can only be set with the interpolating modes: linear | bilinear | "
+              "interpolate: align_corners option can only be set with the interpolating modes: "
+              "linear | bilinear | "
               "bicubic | trilinear");
   TENON_CHECK(!options.antialias() || mode == Name::Bilinear || mode == Name::Bicubic, ValueError,
               "interpolate: antialias option is only supported for bilinear and bicubic modes");
-  TENON_CHECK(input.dim() >= 3 && input.dim() <= 5, ValueError, "interpolate: mode ", enumtype::text(mode),
-              " needs 3-D, 4-D or 5-D input, got ", input.dim(), "-D");
+  TENON_CHECK(input.dim() >= 3 && input.dim() <= 5, ValueError, "interpolate: mode ",
+              enumtype::text(mode), " needs 3-D, 4-D or 5-D input, got ", input.dim(), "-D");
   if (mode == Name::Linear) need_rank(input, "linear", 3);
   if (mode == Name::Bilinear) need_rank(input, "bilinear", 4);
   if (mode == Name::Bicubic) need_rank(input, "bicubic", 4);
@@ -96,11 +98,13 @@ Tensor interpolate(const Tensor& input, const InterpolateFuncOptions& options) {
     case Name::Linear:
       return tenon::upsample_linear1d(input, t.size(), corners, t.scale());
     case Name::Bilinear:
-      return options.antialias() ? tenon::_upsample_bilinear2d_aa(input, t.size(), corners, t.scale())
-                                 : tenon::upsample_bilinear2d(input, t.size(), corners, t.scale());
+      return options.antialias()
+                 ? tenon::_upsample_bilinear2d_aa(input, t.size(), corners, t.scale())
+                 : tenon::upsample_bilinear2d(input, t.size(), corners, t.scale());
     case Name::Bicubic:
-      return options.antialias() ? tenon::_upsample_bicubic2d_aa(input, t.size(), corners, t.scale())
-                                 : tenon::upsample_bicubic2d(input, t.size(), corners, t.scale());
+      return options.antialias()
+                 ? tenon::_upsample_bicubic2d_aa(input, t.size(), corners, t.scale())
+                 : tenon::upsample_bicubic2d(input, t.size(), corners, t.scale());
     case Name::Trilinear:
       return tenon::upsample_trilinear3d(input, t.size(), corners, t.scale());
     case Name::Area:

@@ -8,11 +8,13 @@ namespace tenon {
 namespace nn {
 namespace functional {
 
-Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, const CosineSimilarityFuncOptions& options) {
+Tensor cosine_similarity(const Tensor& x1, const Tensor& x2,
+                         const CosineSimilarityFuncOptions& options) {
   return tenon::cosine_similarity(x1, x2, options.dim(), options.eps());
 }
 
-Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, const PairwiseDistanceFuncOptions& options) {
+Tensor pairwise_distance(const Tensor& x1, const Tensor& x2,
+                         const PairwiseDistanceFuncOptions& options) {
   return tenon::pairwise_distance(x1, x2, options.p(), options.eps(), options.keepdim());
 }
 
@@ -38,10 +40,12 @@ Tensor grid_sample(const Tensor& input, const Tensor& grid, const GridSampleFunc
 }
 
 Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corners) {
-  TENON_CHECK(theta.is_floating_point(), TypeError, "affine_grid: expected theta to have floating point type, but got ",
+  TENON_CHECK(theta.is_floating_point(), TypeError,
+              "affine_grid: expected theta to have floating point type, but got ",
               toString(theta.scalar_type()));
   for (int64_t n : size) {
-    TENON_CHECK(n > 0, ValueError, "affine_grid: expected non-zero, positive output size. Got ", core::text(size));
+    TENON_CHECK(n > 0, ValueError, "affine_grid: expected non-zero, positive output size. Got ",
+                core::text(size));
   }
   return tenon::affine_grid_generator(theta, size, align_corners);
 }

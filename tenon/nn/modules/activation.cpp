@@ -15,7 +15,8 @@ ELUImpl::ELUImpl(const ELUOptions& options_) : options(options_) {}
 void ELUImpl::reset() {}
 Tensor ELUImpl::forward(Tensor input) { return functional::elu(std::move(input), options); }
 void ELUImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::ELU(alpha=" << options.alpha() << ", inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << "tenon::nn::ELU(alpha=" << options.alpha()
+         << ", inplace=" << options.inplace() << ")";
 }
 
 SELUImpl::SELUImpl(const SELUOptions& options_) : options(options_) {}
@@ -41,25 +42,34 @@ void GELUImpl::pretty_print(std::ostream& stream) const {
 
 HardshrinkImpl::HardshrinkImpl(const HardshrinkOptions& options_) : options(options_) {}
 void HardshrinkImpl::reset() {}
-Tensor HardshrinkImpl::forward(Tensor input) { return functional::hardshrink(std::move(input), options); }
+Tensor HardshrinkImpl::forward(Tensor input) {
+  return functional::hardshrink(std::move(input), options);
+}
 void HardshrinkImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Hardshrink(lambda=" << options.lambda() << ")";
 }
 
-HardtanhImpl::HardtanhImpl(const HardtanhOptions& options_) : options(options_) { HardtanhImpl::reset(); }
+HardtanhImpl::HardtanhImpl(const HardtanhOptions& options_) : options(options_) {
+  HardtanhImpl::reset();
+}
 void HardtanhImpl::reset() {
-  TENON_CHECK(options.max_val() > options.min_val(), ValueError, "Hardtanh: max_val=", options.max_val(),
+  TENON_CHECK(options.max_val() > options.min_val(), ValueError,
+              "Hardtanh: max_val=", options.max_val(),
               " must be greater than min_val=", options.min_val());
 }
-Tensor HardtanhImpl::forward(Tensor input) { return functional::hardtanh(std::move(input), options); }
+Tensor HardtanhImpl::forward(Tensor input) {
+  return functional::hardtanh(std::move(input), options);
+}
 void HardtanhImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::Hardtanh(min_val=" << options.min_val() << ", max_val=" << options.max_val()
-         << ", inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << "tenon::nn::Hardtanh(min_val=" << options.min_val()
+         << ", max_val=" << options.max_val() << ", inplace=" << options.inplace() << ")";
 }
 
 LeakyReLUImpl::LeakyReLUImpl(const LeakyReLUOptions& options_) : options(options_) {}
 void LeakyReLUImpl::reset() {}
-Tensor LeakyReLUImpl::forward(Tensor input) { return functional::leaky_relu(std::move(input), options); }
+Tensor LeakyReLUImpl::forward(Tensor input) {
+  return functional::leaky_relu(std::move(input), options);
+}
 void LeakyReLUImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::LeakyReLU(negative_slope=" << options.negative_slope()
          << ", inplace=" << options.inplace() << ")";
@@ -83,45 +93,57 @@ CELUImpl::CELUImpl(const CELUOptions& options_) : options(options_) {}
 void CELUImpl::reset() {}
 Tensor CELUImpl::forward(Tensor input) { return functional::celu(std::move(input), options); }
 void CELUImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::CELU(alpha=" << options.alpha() << ", inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << "tenon::nn::CELU(alpha=" << options.alpha()
+         << ", inplace=" << options.inplace() << ")";
 }
 
 SoftplusImpl::SoftplusImpl(const SoftplusOptions& options_) : options(options_) {}
 void SoftplusImpl::reset() {}
-Tensor SoftplusImpl::forward(Tensor input) { return functional::softplus(std::move(input), options); }
+Tensor SoftplusImpl::forward(Tensor input) {
+  return functional::softplus(std::move(input), options);
+}
 void SoftplusImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::Softplus(beta=" << options.beta() << ", threshold=" << options.threshold()
-         << ")";
+  stream << std::boolalpha << "tenon::nn::Softplus(beta=" << options.beta()
+         << ", threshold=" << options.threshold() << ")";
 }
 
 SoftshrinkImpl::SoftshrinkImpl(const SoftshrinkOptions& options_) : options(options_) {}
 void SoftshrinkImpl::reset() {}
-Tensor SoftshrinkImpl::forward(Tensor input) { return functional::softshrink(std::move(input), options); }
+Tensor SoftshrinkImpl::forward(Tensor input) {
+  return functional::softshrink(std::move(input), options);
+}
 void SoftshrinkImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Softshrink(lambda=" << options.lambda() << ")";
 }
 
 HardswishImpl::HardswishImpl(const HardswishOptions& options_) : options(options_) {}
 void HardswishImpl::reset() {}
-Tensor HardswishImpl::forward(Tensor input) { return functional::hardswish(std::move(input), options); }
+Tensor HardswishImpl::forward(Tensor input) {
+  return functional::hardswish(std::move(input), options);
+}
 void HardswishImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Hardswish(inplace=" << options.inplace() << ")";
 }
 
 HardsigmoidImpl::HardsigmoidImpl(const HardsigmoidOptions& options_) : options(options_) {}
 void HardsigmoidImpl::reset() {}
-Tensor HardsigmoidImpl::forward(Tensor input) { return functional::hardsigmoid(std::move(input), options); }
+Tensor HardsigmoidImpl::forward(Tensor input) {
+  return functional::hardsigmoid(std::move(input), options);
+}
 void HardsigmoidImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Hardsigmoid(inplace=" << options.inplace() << ")";
 }
 
-ThresholdImpl::ThresholdImpl(double threshold, double value) : ThresholdImpl(ThresholdOptions(threshold, value)) {}
+ThresholdImpl::ThresholdImpl(double threshold, double value)
+    : ThresholdImpl(ThresholdOptions(threshold, value)) {}
 ThresholdImpl::ThresholdImpl(const ThresholdOptions& options_) : options(options_) {}
 void ThresholdImpl::reset() {}
-Tensor ThresholdImpl::forward(Tensor input) { return functional::threshold(std::move(input), options); }
+Tensor ThresholdImpl::forward(Tensor input) {
+  return functional::threshold(std::move(input), options);
+}
 void ThresholdImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::Threshold(threshold=" << options.threshold() << ", value=" << options.value()
-         << ", inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << "tenon::nn::Threshold(threshold=" << options.threshold()
+         << ", value=" << options.value() << ", inplace=" << options.inplace() << ")";
 }
 
 RReLUImpl::RReLUImpl(const RReLUOptions& options_) : options(options_) {}
@@ -134,14 +156,16 @@ Tensor RReLUImpl::forward(Tensor input) {
                                                  .inplace(options.inplace()));
 }
 void RReLUImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::RReLU(lower=" << options.lower() << ", upper=" << options.upper()
-         << ", inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << "tenon::nn::RReLU(lower=" << options.lower()
+         << ", upper=" << options.upper() << ", inplace=" << options.inplace() << ")";
 }
 
 SoftmaxImpl::SoftmaxImpl(int64_t dim) : SoftmaxImpl(SoftmaxOptions(dim)) {}
 SoftmaxImpl::SoftmaxImpl(const SoftmaxOptions& options_) : options(options_) {}
 void SoftmaxImpl::reset() {}
-Tensor SoftmaxImpl::forward(const Tensor& input) { return functional::softmax(input, options.dim()); }
+Tensor SoftmaxImpl::forward(const Tensor& input) {
+  return functional::softmax(input, options.dim());
+}
 void SoftmaxImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Softmax(dim=" << options.dim() << ")";
 }
@@ -149,7 +173,9 @@ void SoftmaxImpl::pretty_print(std::ostream& stream) const {
 SoftminImpl::SoftminImpl(int64_t dim) : SoftminImpl(SoftminOptions(dim)) {}
 SoftminImpl::SoftminImpl(const SoftminOptions& options_) : options(options_) {}
 void SoftminImpl::reset() {}
-Tensor SoftminImpl::forward(const Tensor& input) { return functional::softmin(input, options.dim()); }
+Tensor SoftminImpl::forward(const Tensor& input) {
+  return functional::softmin(input, options.dim());
+}
 void SoftminImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Softmin(dim=" << options.dim() << ")";
 }
@@ -157,14 +183,18 @@ void SoftminImpl::pretty_print(std::ostream& stream) const {
 LogSoftmaxImpl::LogSoftmaxImpl(int64_t dim) : LogSoftmaxImpl(LogSoftmaxOptions(dim)) {}
 LogSoftmaxImpl::LogSoftmaxImpl(const LogSoftmaxOptions& options_) : options(options_) {}
 void LogSoftmaxImpl::reset() {}
-Tensor LogSoftmaxImpl::forward(const Tensor& input) { return functional::log_softmax(input, options.dim()); }
+Tensor LogSoftmaxImpl::forward(const Tensor& input) {
+  return functional::log_softmax(input, options.dim());
+}
 void LogSoftmaxImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::LogSoftmax(dim=" << options.dim() << ")";
 }
 
 void LogSigmoidImpl::reset() {}
 Tensor LogSigmoidImpl::forward(const Tensor& input) { return functional::logsigmoid(input); }
-void LogSigmoidImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::LogSigmoid()"; }
+void LogSigmoidImpl::pretty_print(std::ostream& stream) const {
+  stream << "tenon::nn::LogSigmoid()";
+}
 
 void SigmoidImpl::reset() {}
 Tensor SigmoidImpl::forward(const Tensor& input) { return tenon::sigmoid(input); }
@@ -188,7 +218,9 @@ void TanhImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::
 
 void TanhshrinkImpl::reset() {}
 Tensor TanhshrinkImpl::forward(const Tensor& input) { return functional::tanhshrink(input); }
-void TanhshrinkImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Tanhshrink()"; }
+void TanhshrinkImpl::pretty_print(std::ostream& stream) const {
+  stream << "tenon::nn::Tanhshrink()";
+}
 
 PReLUImpl::PReLUImpl(const PReLUOptions& options_) : options(options_) { PReLUImpl::reset(); }
 void PReLUImpl::reset() {
@@ -201,8 +233,8 @@ void PReLUImpl::pretty_print(std::ostream& stream) const {
 
 void Softmax2dImpl::reset() {}
 Tensor Softmax2dImpl::forward(const Tensor& input) {
-  TENON_CHECK(input.dim() == 3 || input.dim() == 4, ValueError, "Softmax2d: expected 3-D or 4-D input, got ",
-              input.dim(), "-D");
+  TENON_CHECK(input.dim() == 3 || input.dim() == 4, ValueError,
+              "Softmax2d: expected 3-D or 4-D input, got ", input.dim(), "-D");
   return functional::softmax(input, -3);
 }
 void Softmax2dImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Softmax2d()"; }

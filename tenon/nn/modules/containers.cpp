@@ -22,8 +22,8 @@ void ModuleListImpl::append(std::shared_ptr<Module> module) {
 }
 
 void ModuleListImpl::insert_at(std::size_t index, std::shared_ptr<Module> module) {
-  TENON_CHECK(index <= size(), IndexError, "index ", index, " is out of bounds for a ModuleList of ", size(),
-              " modules");
+  TENON_CHECK(index <= size(), IndexError, "index ", index,
+              " is out of bounds for a ModuleList of ", size(), " modules");
   if (index == size()) return append(std::move(module));
   TENON_CHECK(module != nullptr, ValueError, "module ", index, " is a null pointer");
   modules_.insert(modules_.begin() + static_cast<std::ptrdiff_t>(index), std::move(module));
@@ -32,12 +32,13 @@ void ModuleListImpl::insert_at(std::size_t index, std::shared_ptr<Module> module
 }
 
 std::shared_ptr<Module> ModuleListImpl::ptr(std::size_t index) const {
-  TENON_CHECK(index < size(), IndexError, "index ", index, " is out of bounds for a ModuleList of ", size(),
-              " modules");
+  TENON_CHECK(index < size(), IndexError, "index ", index, " is out of bounds for a ModuleList of ",
+              size(), " modules");
   return modules_[index];
 }
 
-ModuleDictImpl::ModuleDictImpl(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
+ModuleDictImpl::ModuleDictImpl(
+    const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
   update(modules);
 }
 ModuleDictImpl::ModuleDictImpl(const OrderedDict<std::string, std::shared_ptr<Module>>& modules) {
@@ -45,13 +46,15 @@ ModuleDictImpl::ModuleDictImpl(const OrderedDict<std::string, std::shared_ptr<Mo
 }
 std::shared_ptr<Module> ModuleDictImpl::clone(const std::optional<Device>& device) const {
   auto out = std::make_shared<ModuleDictImpl>();
-  for (const auto& child : children_) out->register_module(child.key(), child.value()->clone(device));
+  for (const auto& child : children_)
+    out->register_module(child.key(), child.value()->clone(device));
   out->Module::train(is_training());
   return out;
 }
 void ModuleDictImpl::reset() {}
 void ModuleDictImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::ModuleDict"; }
-void ModuleDictImpl::update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
+void ModuleDictImpl::update(
+    const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
   for (const auto& item : modules) {
     if (contains(item.first)) {
       replace_module(item.first, item.second);
@@ -93,11 +96,13 @@ void ParameterListImpl::append(Tensor parameter) {
   register_parameter(core::join(size()), std::move(parameter), tracked);
 }
 Tensor& ParameterListImpl::at(std::size_t index) {
-  TENON_CHECK(index < size(), IndexError, "index ", index, " is out of bounds for a ParameterList of ", size(),
-              " parameters");
+  TENON_CHECK(index < size(), IndexError, "index ", index,
+              " is out of bounds for a ParameterList of ", size(), " parameters");
   return parameters_[index].value();
 }
-const Tensor& ParameterListImpl::at(std::size_t index) const { return const_cast<ParameterListImpl*>(this)->at(index); }
+const Tensor& ParameterListImpl::at(std::size_t index) const {
+  return const_cast<ParameterListImpl*>(this)->at(index);
+}
 
 ParameterDictImpl::ParameterDictImpl(const OrderedDict<std::string, Tensor>& parameters) {
   for (const auto& p : parameters) insert(p.key(), p.value());
@@ -124,7 +129,9 @@ Tensor ParameterDictImpl::pop(const std::string& key) {
 
 FunctionalImpl::FunctionalImpl(Function function) : function_(std::move(function)) {}
 void FunctionalImpl::reset() {}
-void FunctionalImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Functional()"; }
+void FunctionalImpl::pretty_print(std::ostream& stream) const {
+  stream << "tenon::nn::Functional()";
+}
 Tensor FunctionalImpl::forward(Tensor input) { return function_(std::move(input)); }
 bool FunctionalImpl::is_serializable() const { return false; }
 

@@ -13,7 +13,9 @@ namespace nn {
 
 EmbeddingImpl::EmbeddingImpl(int64_t num_embeddings, int64_t embedding_dim)
     : EmbeddingImpl(EmbeddingOptions(num_embeddings, embedding_dim)) {}
-EmbeddingImpl::EmbeddingImpl(EmbeddingOptions options_) : options(std::move(options_)) { EmbeddingImpl::reset(); }
+EmbeddingImpl::EmbeddingImpl(EmbeddingOptions options_) : options(std::move(options_)) {
+  EmbeddingImpl::reset();
+}
 
 namespace {
 
@@ -23,15 +25,16 @@ void wrap_padding(const char* name, Options& options) {
   if (!options.padding_idx()) return;
   const int64_t rows = options.num_embeddings(), given = *options.padding_idx();
   TENON_CHECK(rows >= 0, ValueError, name, ": num_embeddings must not be negative, got ", rows);
-  TENON_CHECK(given >= -rows && given < rows, ValueError, name, ": padding_idx must be within [", -rows, ", ", rows - 1,
-              "], got ", given);
+  TENON_CHECK(given >= -rows && given < rows, ValueError, name, ": padding_idx must be within [",
+              -rows, ", ", rows - 1, "], got ", given);
   if (given < 0) options.padding_idx(given + rows);
 }
 
 template <class Options>
 void check_weight(const char* name, const Options& options) {
   const Tensor& given = options._weight();
-  TENON_CHECK(given.dim() == 2 && given.size(0) == options.num_embeddings() && given.size(1) == options.embedding_dim(),
+  TENON_CHECK(given.dim() == 2 && given.size(0) == options.num_embeddings() &&
+                  given.size(1) == options.embedding_dim(),
               ValueError, name, ": expected _weight of shape [", options.num_embeddings(), ", ",
               options.embedding_dim(), "], got ", given.sizes());
 }
@@ -48,7 +51,8 @@ void draw(Tensor& weight, std::optional<int64_t> padding) {
 void EmbeddingImpl::reset() {
   wrap_padding("Embedding", options);
   if (!options._weight().defined()) {
-    weight = register_parameter("weight", tenon::empty({options.num_embeddings(), options.embedding_dim()}));
+    weight = register_parameter("weight",
+                                tenon::empty({options.num_embeddings(), options.embedding_dim()}));
     reset_parameters();
     return;
   }
@@ -64,7 +68,8 @@ void EmbeddingImpl::pretty_print(std::ostream& stream) const {
   if (options.padding_idx()) stream << ", padding_idx=" << *options.padding_idx();
   if (options.max_norm()) stream << ", max_norm=" << *options.max_norm();
   if (options.norm_type() != 2) stream << ", norm_type=" << options.norm_type();
-  if (options.scale_grad_by_freq()) stream << ", scale_grad_by_freq=" << options.scale_grad_by_freq();
+  if (options.scale_grad_by_freq())
+    stream << ", scale_grad_by_freq=" << options.scale_grad_by_freq();
   if (options.sparse()) stream << ", sparse=" << options.sparse();
   stream << ")";
 }
@@ -79,9 +84,10 @@ Tensor EmbeddingImpl::forward(const Tensor& indices) {
                                    .sparse(options.sparse()));
 }
 
-Embedding Embedding::from_pretrained(const Tensor& embeddings, const EmbeddingFromPretrainedOptions& options) {
-  TENON_CHECK(embeddings.dim() == 2, ValueError, "Embedding::from_pretrained: expected 2-D embeddings, got ",
-              embeddings.dim(), "-D");
+Embedding Embedding::from_pretrained(const Tensor& embeddings,
+                                     const EmbeddingFromPretrainedOptions& options) {
+  TENON_CHECK(embeddings.dim() == 2, ValueError,
+              "Embedding::from_pretrained: expected 2-D embeddings, got ", embeddings.dim(), "-D");
   Embedding out(EmbeddingOptions(embeddings.size(0), embeddings.size(1))
                     ._weight(embeddings)
                     .padding_idx(options.padding_idx())
@@ -102,7 +108,8 @@ EmbeddingBagImpl::EmbeddingBagImpl(EmbeddingBagOptions options_) : options(std::
 void EmbeddingBagImpl::reset() {
   wrap_padding("EmbeddingBag", options);
   if (!options._weight().defined()) {
-    weight = register_parameter("weight", tenon::empty({options.num_embeddings(), options.embedding_dim()}));
+    weight = register_parameter("weight",
+                                tenon::empty({options.num_embeddings(), options.embedding_dim()}));
     reset_parameters();
     return;
   }
@@ -117,16 +124,20 @@ void EmbeddingBagImpl::pretty_print(std::ostream& stream) const {
          << ", embedding_dim=" << options.embedding_dim();
   if (options.max_norm()) stream << ", max_norm=" << *options.max_norm();
   if (options.norm_type() != 2) stream << ", norm_type=" << options.norm_type();
-  if (options.scale_grad_by_freq()) stream << ", scale_grad_by_freq=" << options.scale_grad_by_freq();
+  if (options.scale_grad_by_freq())
+    stream << ", scale_grad_by_freq=" << options.scale_grad_by_freq();
   if (options.sparse()) stream << ", sparse=" << options.sparse();
   const EmbeddingBagMode& mode = options.mode();
-  if (!mode.is<enumtype::kMean>()) stream << ", mode=" << (mode.is<enumtype::kSum>() ? "kSum" : "kMax");
-  if (options.include_last_offset()) stream << ", include_last_offset=" << options.include_last_offset();
+  if (!mode.is<enumtype::kMean>())
+    stream << ", mode=" << (mode.is<enumtype::kSum>() ? "kSum" : "kMax");
+  if (options.include_last_offset())
+    stream << ", include_last_offset=" << options.include_last_offset();
   if (options.padding_idx()) stream << ", padding_idx=" << *options.padding_idx();
   stream << ")";
 }
 
-Tensor EmbeddingBagImpl::forward(const Tensor& input, const Tensor& offsets, const Tensor& per_sample_weights) {
+Tensor EmbeddingBagImpl::forward(const Tensor& input, const Tensor& offsets,
+                                 const Tensor& per_sample_weights) {
   return functional::embedding_bag(input, weight,
                                    functional::EmbeddingBagFuncOptions()
                                        .offsets(offsets)
@@ -140,9 +151,11 @@ Tensor EmbeddingBagImpl::forward(const Tensor& input, const Tensor& offsets, con
                                        .padding_idx(options.padding_idx()));
 }
 
-EmbeddingBag EmbeddingBag::from_pretrained(const Tensor& embeddings, const EmbeddingBagFromPretrainedOptions& options) {
-  TENON_CHECK(embeddings.dim() == 2, ValueError, "EmbeddingBag::from_pretrained: expected 2-D embeddings, got ",
-              embeddings.dim(), "-D");
+EmbeddingBag EmbeddingBag::from_pretrained(const Tensor& embeddings,
+                                           const EmbeddingBagFromPretrainedOptions& options) {
+  TENON_CHECK(embeddings.dim() == 2, ValueError,
+              "EmbeddingBag::from_pretrained: expected 2-D embeddings, got ", embeddings.dim(),
+              "-D");
   EmbeddingBag out(EmbeddingBagOptions(embeddings.size(0), embeddings.size(1))
                        ._weight(embeddings)
                        .max_norm(options.max_norm())

@@ -21,7 +21,8 @@ LinearImpl::LinearImpl(int64_t in_features, int64_t out_features)
 LinearImpl::LinearImpl(const LinearOptions& options_) : options(options_) { LinearImpl::reset(); }
 
 void LinearImpl::reset() {
-  weight = register_parameter("weight", tenon::empty({options.out_features(), options.in_features()}));
+  weight =
+      register_parameter("weight", tenon::empty({options.out_features(), options.in_features()}));
   bias = options.bias() ? register_parameter("bias", tenon::empty({options.out_features()}))
                         : register_parameter("bias", {}, false);
   reset_parameters();
@@ -30,7 +31,8 @@ void LinearImpl::reset() {
 void LinearImpl::reset_parameters() {
   init::kaiming_uniform_(weight, std::sqrt(5.0));
   if (!bias.defined()) return;
-  const double bound = options.in_features() > 0 ? 1 / std::sqrt(static_cast<double>(options.in_features())) : 0;
+  const double bound =
+      options.in_features() > 0 ? 1 / std::sqrt(static_cast<double>(options.in_features())) : 0;
   init::uniform_(bias, -bound, bound);
 }
 
@@ -44,9 +46,12 @@ Tensor LinearImpl::forward(const Tensor& input) { return functional::linear(inpu
 FlattenImpl::FlattenImpl(const FlattenOptions& options_) : options(options_) {}
 void FlattenImpl::reset() {}
 void FlattenImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::Flatten(start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim() << ")";
+  stream << "tenon::nn::Flatten(start_dim=" << options.start_dim()
+         << ", end_dim=" << options.end_dim() << ")";
 }
-Tensor FlattenImpl::forward(const Tensor& input) { return input.flatten(options.start_dim(), options.end_dim()); }
+Tensor FlattenImpl::forward(const Tensor& input) {
+  return input.flatten(options.start_dim(), options.end_dim());
+}
 
 UnflattenImpl::UnflattenImpl(int64_t dim, std::vector<int64_t> sizes)
     : UnflattenImpl(UnflattenOptions(dim, std::move(sizes))) {}
@@ -56,15 +61,20 @@ void UnflattenImpl::pretty_print(std::ostream& stream) const {
   stream << "tenon::nn::Unflatten(dim=" << options.dim()
          << ", unflattened_size=" << core::join(IntArrayRef(options.sizes())) << ")";
 }
-Tensor UnflattenImpl::forward(const Tensor& input) { return input.unflatten(options.dim(), options.sizes()); }
+Tensor UnflattenImpl::forward(const Tensor& input) {
+  return input.unflatten(options.dim(), options.sizes());
+}
 
 BilinearImpl::BilinearImpl(int64_t in1_features, int64_t in2_features, int64_t out_features)
     : BilinearImpl(BilinearOptions(in1_features, in2_features, out_features)) {}
-BilinearImpl::BilinearImpl(const BilinearOptions& options_) : options(options_) { BilinearImpl::reset(); }
+BilinearImpl::BilinearImpl(const BilinearOptions& options_) : options(options_) {
+  BilinearImpl::reset();
+}
 
 void BilinearImpl::reset() {
-  weight = register_parameter("weight",
-                              tenon::empty({options.out_features(), options.in1_features(), options.in2_features()}));
+  weight = register_parameter(
+      "weight",
+      tenon::empty({options.out_features(), options.in1_features(), options.in2_features()}));
   bias = options.bias() ? register_parameter("bias", tenon::empty({options.out_features()}))
                         : register_parameter("bias", {}, false);
   reset_parameters();
@@ -78,8 +88,8 @@ void BilinearImpl::reset_parameters() {
 
 void BilinearImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Bilinear(in1_features=" << options.in1_features()
-         << ", in2_features=" << options.in2_features() << ", out_features=" << options.out_features()
-         << ", bias=" << options.bias() << ")";
+         << ", in2_features=" << options.in2_features()
+         << ", out_features=" << options.out_features() << ", bias=" << options.bias() << ")";
 }
 
 Tensor BilinearImpl::forward(const Tensor& input1, const Tensor& input2) {

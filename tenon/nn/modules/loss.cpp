@@ -16,7 +16,8 @@ Tensor L1LossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::l1_loss(input, target, options);
 }
 void L1LossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::L1Loss(reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << std::boolalpha
+         << "tenon::nn::L1Loss(reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
 MSELossImpl::MSELossImpl(MSELossOptions options_) : options(std::move(options_)) {}
@@ -25,7 +26,8 @@ Tensor MSELossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::mse_loss(input, target, options);
 }
 void MSELossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::MSELoss(reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << std::boolalpha
+         << "tenon::nn::MSELoss(reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
 SmoothL1LossImpl::SmoothL1LossImpl(SmoothL1LossOptions options_) : options(std::move(options_)) {}
@@ -34,7 +36,8 @@ Tensor SmoothL1LossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::smooth_l1_loss(input, target, options);
 }
 void SmoothL1LossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::SmoothL1Loss(reduction=" << enumtype::get_enum_name(options.reduction())
+  stream << std::boolalpha
+         << "tenon::nn::SmoothL1Loss(reduction=" << enumtype::get_enum_name(options.reduction())
          << ")";
 }
 
@@ -48,7 +51,9 @@ void HuberLossImpl::pretty_print(std::ostream& stream) const {
          << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
-NLLLossImpl::NLLLossImpl(NLLLossOptions options_) : options(std::move(options_)) { NLLLossImpl::reset(); }
+NLLLossImpl::NLLLossImpl(NLLLossOptions options_) : options(std::move(options_)) {
+  NLLLossImpl::reset();
+}
 void NLLLossImpl::reset() { weight = register_buffer("weight", options.weight()); }
 Tensor NLLLossImpl::forward(const Tensor& input, const Tensor& target) {
   NLLLossOptions call = options;
@@ -60,7 +65,8 @@ void NLLLossImpl::pretty_print(std::ostream& stream) const {
          << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
-CrossEntropyLossImpl::CrossEntropyLossImpl(CrossEntropyLossOptions options_) : options(std::move(options_)) {
+CrossEntropyLossImpl::CrossEntropyLossImpl(CrossEntropyLossOptions options_)
+    : options(std::move(options_)) {
   CrossEntropyLossImpl::reset();
 }
 void CrossEntropyLossImpl::reset() { weight = register_buffer("weight", options.weight()); }
@@ -75,7 +81,9 @@ void CrossEntropyLossImpl::pretty_print(std::ostream& stream) const {
          << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
-BCELossImpl::BCELossImpl(BCELossOptions options_) : options(std::move(options_)) { BCELossImpl::reset(); }
+BCELossImpl::BCELossImpl(BCELossOptions options_) : options(std::move(options_)) {
+  BCELossImpl::reset();
+}
 void BCELossImpl::reset() { weight = register_buffer("weight", options.weight()); }
 Tensor BCELossImpl::forward(const Tensor& input, const Tensor& target) {
   BCELossOptions call = options;
@@ -83,10 +91,12 @@ Tensor BCELossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::binary_cross_entropy(input, target, call);
 }
 void BCELossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::BCELoss(reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << std::boolalpha
+         << "tenon::nn::BCELoss(reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
-BCEWithLogitsLossImpl::BCEWithLogitsLossImpl(BCEWithLogitsLossOptions options_) : options(std::move(options_)) {
+BCEWithLogitsLossImpl::BCEWithLogitsLossImpl(BCEWithLogitsLossOptions options_)
+    : options(std::move(options_)) {
   BCEWithLogitsLossImpl::reset();
 }
 void BCEWithLogitsLossImpl::reset() {
@@ -99,8 +109,8 @@ Tensor BCEWithLogitsLossImpl::forward(const Tensor& input, const Tensor& target)
   return functional::binary_cross_entropy_with_logits(input, target, call);
 }
 void BCEWithLogitsLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::BCEWithLogitsLoss(reduction=" << enumtype::get_enum_name(options.reduction())
-         << ")";
+  stream << std::boolalpha << "tenon::nn::BCEWithLogitsLoss(reduction="
+         << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
 KLDivLossImpl::KLDivLossImpl(KLDivLossOptions options_) : options(std::move(options_)) {}
@@ -113,17 +123,20 @@ void KLDivLossImpl::pretty_print(std::ostream& stream) const {
          << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
-PoissonNLLLossImpl::PoissonNLLLossImpl(PoissonNLLLossOptions options_) : options(std::move(options_)) {}
+PoissonNLLLossImpl::PoissonNLLLossImpl(PoissonNLLLossOptions options_)
+    : options(std::move(options_)) {}
 void PoissonNLLLossImpl::reset() {}
 Tensor PoissonNLLLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::poisson_nll_loss(input, target, options);
 }
 void PoissonNLLLossImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::PoissonNLLLoss(log_input=" << options.log_input()
-         << ", full=" << options.full() << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+         << ", full=" << options.full()
+         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
-GaussianNLLLossImpl::GaussianNLLLossImpl(GaussianNLLLossOptions options_) : options(std::move(options_)) {}
+GaussianNLLLossImpl::GaussianNLLLossImpl(GaussianNLLLossOptions options_)
+    : options(std::move(options_)) {}
 void GaussianNLLLossImpl::reset() {}
 Tensor GaussianNLLLossImpl::forward(const Tensor& input, const Tensor& target, const Tensor& var) {
   return functional::gaussian_nll_loss(input, target, var, options);
@@ -133,7 +146,8 @@ void GaussianNLLLossImpl::pretty_print(std::ostream& stream) const {
          << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
-HingeEmbeddingLossImpl::HingeEmbeddingLossImpl(HingeEmbeddingLossOptions options_) : options(std::move(options_)) {}
+HingeEmbeddingLossImpl::HingeEmbeddingLossImpl(HingeEmbeddingLossOptions options_)
+    : options(std::move(options_)) {}
 void HingeEmbeddingLossImpl::reset() {}
 Tensor HingeEmbeddingLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::hinge_embedding_loss(input, target, options);
@@ -143,23 +157,28 @@ void HingeEmbeddingLossImpl::pretty_print(std::ostream& stream) const {
          << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
-SoftMarginLossImpl::SoftMarginLossImpl(SoftMarginLossOptions options_) : options(std::move(options_)) {}
+SoftMarginLossImpl::SoftMarginLossImpl(SoftMarginLossOptions options_)
+    : options(std::move(options_)) {}
 void SoftMarginLossImpl::reset() {}
 Tensor SoftMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::soft_margin_loss(input, target, options);
 }
 void SoftMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::SoftMarginLoss(reduction=" << enumtype::get_enum_name(options.reduction())
+  stream << std::boolalpha
+         << "tenon::nn::SoftMarginLoss(reduction=" << enumtype::get_enum_name(options.reduction())
          << ")";
 }
 
-MultiMarginLossImpl::MultiMarginLossImpl(MultiMarginLossOptions options_) : options(std::move(options_)) {
+MultiMarginLossImpl::MultiMarginLossImpl(MultiMarginLossOptions options_)
+    : options(std::move(options_)) {
   MultiMarginLossImpl::reset();
 }
 void MultiMarginLossImpl::reset() {
-  TENON_CHECK(options.p() == 1 || options.p() == 2, ValueError, "MultiMarginLoss: p must be 1 or 2, got ", options.p());
+  TENON_CHECK(options.p() == 1 || options.p() == 2, ValueError,
+              "MultiMarginLoss: p must be 1 or 2, got ", options.p());
   TENON_CHECK(!options.weight().defined() || options.weight().dim() == 1, ValueError,
-              "MultiMarginLoss: weight must have one dimension, got shape ", core::text(options.weight().sizes()));
+              "MultiMarginLoss: weight must have one dimension, got shape ",
+              core::text(options.weight().sizes()));
   weight = register_buffer("weight", options.weight());
 }
 Tensor MultiMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
@@ -168,7 +187,8 @@ Tensor MultiMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::multi_margin_loss(input, target, call);
 }
 void MultiMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::MultiMarginLoss(p=" << options.p() << ", margin=" << options.margin()
+  stream << std::boolalpha << "tenon::nn::MultiMarginLoss(p=" << options.p()
+         << ", margin=" << options.margin()
          << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
@@ -179,8 +199,8 @@ Tensor MultiLabelMarginLossImpl::forward(const Tensor& input, const Tensor& targ
   return functional::multilabel_margin_loss(input, target, options);
 }
 void MultiLabelMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha
-         << "tenon::nn::MultiLabelMarginLoss(reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << std::boolalpha << "tenon::nn::MultiLabelMarginLoss(reduction="
+         << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
 MultiLabelSoftMarginLossImpl::MultiLabelSoftMarginLossImpl(MultiLabelSoftMarginLossOptions options_)
@@ -194,13 +214,15 @@ Tensor MultiLabelSoftMarginLossImpl::forward(const Tensor& input, const Tensor& 
   return functional::multilabel_soft_margin_loss(input, target, call);
 }
 void MultiLabelSoftMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha
-         << "tenon::nn::MultiLabelSoftMarginLoss(reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << std::boolalpha << "tenon::nn::MultiLabelSoftMarginLoss(reduction="
+         << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
-CosineEmbeddingLossImpl::CosineEmbeddingLossImpl(CosineEmbeddingLossOptions options_) : options(std::move(options_)) {}
+CosineEmbeddingLossImpl::CosineEmbeddingLossImpl(CosineEmbeddingLossOptions options_)
+    : options(std::move(options_)) {}
 void CosineEmbeddingLossImpl::reset() {}
-Tensor CosineEmbeddingLossImpl::forward(const Tensor& input1, const Tensor& input2, const Tensor& target) {
+Tensor CosineEmbeddingLossImpl::forward(const Tensor& input1, const Tensor& input2,
+                                        const Tensor& target) {
   return functional::cosine_embedding_loss(input1, input2, target, options);
 }
 void CosineEmbeddingLossImpl::pretty_print(std::ostream& stream) const {
@@ -208,9 +230,11 @@ void CosineEmbeddingLossImpl::pretty_print(std::ostream& stream) const {
          << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
-MarginRankingLossImpl::MarginRankingLossImpl(MarginRankingLossOptions options_) : options(std::move(options_)) {}
+MarginRankingLossImpl::MarginRankingLossImpl(MarginRankingLossOptions options_)
+    : options(std::move(options_)) {}
 void MarginRankingLossImpl::reset() {}
-Tensor MarginRankingLossImpl::forward(const Tensor& input1, const Tensor& input2, const Tensor& target) {
+Tensor MarginRankingLossImpl::forward(const Tensor& input1, const Tensor& input2,
+                                      const Tensor& target) {
   return functional::margin_ranking_loss(input1, input2, target, options);
 }
 void MarginRankingLossImpl::pretty_print(std::ostream& stream) const {
@@ -218,14 +242,17 @@ void MarginRankingLossImpl::pretty_print(std::ostream& stream) const {
          << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
-TripletMarginLossImpl::TripletMarginLossImpl(TripletMarginLossOptions options_) : options(std::move(options_)) {}
+TripletMarginLossImpl::TripletMarginLossImpl(TripletMarginLossOptions options_)
+    : options(std::move(options_)) {}
 void TripletMarginLossImpl::reset() {}
-Tensor TripletMarginLossImpl::forward(const Tensor& anchor, const Tensor& positive, const Tensor& negative) {
+Tensor TripletMarginLossImpl::forward(const Tensor& anchor, const Tensor& positive,
+                                      const Tensor& negative) {
   return functional::triplet_margin_loss(anchor, positive, negative, options);
 }
 void TripletMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::TripletMarginLoss(margin=" << options.margin() << ", p=" << options.p()
-         << ", swap=" << options.swap() << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << std::boolalpha << "tenon::nn::TripletMarginLoss(margin=" << options.margin()
+         << ", p=" << options.p() << ", swap=" << options.swap()
+         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
 }  // namespace nn

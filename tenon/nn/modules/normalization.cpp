@@ -14,12 +14,16 @@ namespace nn {
 
 LayerNormImpl::LayerNormImpl(std::vector<int64_t> normalized_shape)
     : LayerNormImpl(LayerNormOptions(std::move(normalized_shape))) {}
-LayerNormImpl::LayerNormImpl(LayerNormOptions options_) : options(std::move(options_)) { LayerNormImpl::reset(); }
+LayerNormImpl::LayerNormImpl(LayerNormOptions options_) : options(std::move(options_)) {
+  LayerNormImpl::reset();
+}
 void LayerNormImpl::reset() {
   const bool affine = options.elementwise_affine();
-  weight = register_parameter("weight", affine ? tenon::empty(options.normalized_shape()) : Tensor(), affine);
+  weight = register_parameter("weight",
+                              affine ? tenon::empty(options.normalized_shape()) : Tensor(), affine);
   const bool with_bias = affine && options.bias();
-  bias = register_parameter("bias", with_bias ? tenon::empty(options.normalized_shape()) : Tensor(), with_bias);
+  bias = register_parameter("bias", with_bias ? tenon::empty(options.normalized_shape()) : Tensor(),
+                            with_bias);
   reset_parameters();
 }
 void LayerNormImpl::reset_parameters() {
@@ -27,27 +31,34 @@ void LayerNormImpl::reset_parameters() {
   if (bias.defined()) init::zeros_(bias);
 }
 void LayerNormImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::LayerNorm(" << core::join(IntArrayRef(options.normalized_shape()))
-         << ", eps=" << options.eps() << ", elementwise_affine=" << options.elementwise_affine() << ")";
+  stream << std::boolalpha << "tenon::nn::LayerNorm("
+         << core::join(IntArrayRef(options.normalized_shape())) << ", eps=" << options.eps()
+         << ", elementwise_affine=" << options.elementwise_affine() << ")";
 }
 Tensor LayerNormImpl::forward(const Tensor& input) {
-  return functional::layer_norm(
-      input, functional::LayerNormFuncOptions(options.normalized_shape()).weight(weight).bias(bias).eps(options.eps()));
+  return functional::layer_norm(input, functional::LayerNormFuncOptions(options.normalized_shape())
+                                           .weight(weight)
+                                           .bias(bias)
+                                           .eps(options.eps()));
 }
 
 RMSNormImpl::RMSNormImpl(std::vector<int64_t> normalized_shape)
     : RMSNormImpl(RMSNormOptions(std::move(normalized_shape))) {}
-RMSNormImpl::RMSNormImpl(RMSNormOptions options_) : options(std::move(options_)) { RMSNormImpl::reset(); }
+RMSNormImpl::RMSNormImpl(RMSNormOptions options_) : options(std::move(options_)) {
+  RMSNormImpl::reset();
+}
 void RMSNormImpl::reset() {
   const bool affine = options.elementwise_affine();
-  weight = register_parameter("weight", affine ? tenon::empty(options.normalized_shape()) : Tensor(), affine);
+  weight = register_parameter("weight",
+                              affine ? tenon::empty(options.normalized_shape()) : Tensor(), affine);
   reset_parameters();
 }
 void RMSNormImpl::reset_parameters() {
   if (weight.defined()) init::ones_(weight);
 }
 void RMSNormImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::RMSNorm(" << core::join(IntArrayRef(options.normalized_shape())) << ", eps=";
+  stream << std::boolalpha << "tenon::nn::RMSNorm("
+         << core::join(IntArrayRef(options.normalized_shape())) << ", eps=";
   if (options.eps()) {
     stream << *options.eps();
   } else {
@@ -59,9 +70,10 @@ Tensor RMSNormImpl::forward(const Tensor& input) {
   const auto& shape = options.normalized_shape();
   const int64_t rank = static_cast<int64_t>(shape.size());
   const bool fits =
-      input.dim() >= rank && input.sizes().slice(static_cast<std::size_t>(input.dim() - rank)) == IntArrayRef(shape);
-  TENON_CHECK(fits, ValueError, "RMSNorm: expected an input that ends in ", IntArrayRef(shape), ", got ",
-              input.sizes());
+      input.dim() >= rank &&
+      input.sizes().slice(static_cast<std::size_t>(input.dim() - rank)) == IntArrayRef(shape);
+  TENON_CHECK(fits, ValueError, "RMSNorm: expected an input that ends in ", IntArrayRef(shape),
+              ", got ", input.sizes());
   std::vector<int64_t> dims;
   for (int64_t d = 1; d <= rank; ++d) dims.push_back(-d);
   const double smallest = input.scalar_type() == kDouble ? 0x1p-52 : 0x1p-23;
@@ -72,12 +84,16 @@ Tensor RMSNormImpl::forward(const Tensor& input) {
 
 GroupNormImpl::GroupNormImpl(int64_t num_groups, int64_t num_channels)
     : GroupNormImpl(GroupNormOptions(num_groups, num_channels)) {}
-GroupNormImpl::GroupNormImpl(const GroupNormOptions& options_) : options(options_) { GroupNormImpl::reset(); }
+GroupNormImpl::GroupNormImpl(const GroupNormOptions& options_) : options(options_) {
+  GroupNormImpl::reset();
+}
 void GroupNormImpl::reset() {
   const bool affine = options.affine();
-  weight = register_parameter("weight", affine ? tenon::empty({options.num_channels()}) : Tensor(), affine);
+  weight = register_parameter("weight", affine ? tenon::empty({options.num_channels()}) : Tensor(),
+                              affine);
   const bool with_bias = affine && options.bias();
-  bias = register_parameter("bias", with_bias ? tenon::empty({options.num_channels()}) : Tensor(), with_bias);
+  bias = register_parameter("bias", with_bias ? tenon::empty({options.num_channels()}) : Tensor(),
+                            with_bias);
   reset_parameters();
 }
 void GroupNormImpl::reset_parameters() {
@@ -85,22 +101,29 @@ void GroupNormImpl::reset_parameters() {
   if (bias.defined()) init::zeros_(bias);
 }
 void GroupNormImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::GroupNorm(" << options.num_groups() << ", " << options.num_channels()
-         << ", eps=" << options.eps() << ", affine=" << options.affine() << ")";
+  stream << std::boolalpha << "tenon::nn::GroupNorm(" << options.num_groups() << ", "
+         << options.num_channels() << ", eps=" << options.eps() << ", affine=" << options.affine()
+         << ")";
 }
 Tensor GroupNormImpl::forward(const Tensor& input) {
-  return functional::group_norm(
-      input, functional::GroupNormFuncOptions(options.num_groups()).weight(weight).bias(bias).eps(options.eps()));
+  return functional::group_norm(input, functional::GroupNormFuncOptions(options.num_groups())
+                                           .weight(weight)
+                                           .bias(bias)
+                                           .eps(options.eps()));
 }
 
-LocalResponseNormImpl::LocalResponseNormImpl(int64_t size) : LocalResponseNormImpl(LocalResponseNormOptions(size)) {}
-LocalResponseNormImpl::LocalResponseNormImpl(const LocalResponseNormOptions& options_) : options(options_) {}
+LocalResponseNormImpl::LocalResponseNormImpl(int64_t size)
+    : LocalResponseNormImpl(LocalResponseNormOptions(size)) {}
+LocalResponseNormImpl::LocalResponseNormImpl(const LocalResponseNormOptions& options_)
+    : options(options_) {}
 void LocalResponseNormImpl::reset() {}
 void LocalResponseNormImpl::pretty_print(std::ostream& stream) const {
   stream << "tenon::nn::LocalResponseNorm(" << options.size() << ", alpha=" << options.alpha()
          << ", beta=" << options.beta() << ", k=" << options.k() << ")";
 }
-Tensor LocalResponseNormImpl::forward(const Tensor& input) { return functional::local_response_norm(input, options); }
+Tensor LocalResponseNormImpl::forward(const Tensor& input) {
+  return functional::local_response_norm(input, options);
+}
 
 }  // namespace nn
 }  // namespace tenon

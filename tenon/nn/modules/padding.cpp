@@ -23,15 +23,16 @@ functional::PadFuncOptions call(const ExpandingArray<N>& padding) {
 }
 
 void check_rank(const char* name, const Tensor& input, int64_t d) {
-  TENON_CHECK(input.dim() == d + 1 || input.dim() == d + 2, ValueError, name, ": expected ", d + 1, "-D or ", d + 2,
-              "-D input, got ", input.dim(), "-D");
+  TENON_CHECK(input.dim() == d + 1 || input.dim() == d + 2, ValueError, name, ": expected ", d + 1,
+              "-D or ", d + 2, "-D input, got ", input.dim(), "-D");
 }
 
 }  // namespace
 
 ReflectionPad1dImpl::ReflectionPad1dImpl(ExpandingArray<2> padding)
     : ReflectionPad1dImpl(ReflectionPad1dOptions(padding)) {}
-ReflectionPad1dImpl::ReflectionPad1dImpl(const ReflectionPad1dOptions& options_) : options(options_) {}
+ReflectionPad1dImpl::ReflectionPad1dImpl(const ReflectionPad1dOptions& options_)
+    : options(options_) {}
 void ReflectionPad1dImpl::reset() {}
 Tensor ReflectionPad1dImpl::forward(const Tensor& input) {
   check_rank("ReflectionPad1d", input, 1);
@@ -44,7 +45,8 @@ void ReflectionPad1dImpl::pretty_print(std::ostream& stream) const {
 
 ReflectionPad2dImpl::ReflectionPad2dImpl(ExpandingArray<4> padding)
     : ReflectionPad2dImpl(ReflectionPad2dOptions(padding)) {}
-ReflectionPad2dImpl::ReflectionPad2dImpl(const ReflectionPad2dOptions& options_) : options(options_) {}
+ReflectionPad2dImpl::ReflectionPad2dImpl(const ReflectionPad2dOptions& options_)
+    : options(options_) {}
 void ReflectionPad2dImpl::reset() {}
 Tensor ReflectionPad2dImpl::forward(const Tensor& input) {
   check_rank("ReflectionPad2d", input, 2);
@@ -57,7 +59,8 @@ void ReflectionPad2dImpl::pretty_print(std::ostream& stream) const {
 
 ReflectionPad3dImpl::ReflectionPad3dImpl(ExpandingArray<6> padding)
     : ReflectionPad3dImpl(ReflectionPad3dOptions(padding)) {}
-ReflectionPad3dImpl::ReflectionPad3dImpl(const ReflectionPad3dOptions& options_) : options(options_) {}
+ReflectionPad3dImpl::ReflectionPad3dImpl(const ReflectionPad3dOptions& options_)
+    : options(options_) {}
 void ReflectionPad3dImpl::reset() {}
 Tensor ReflectionPad3dImpl::forward(const Tensor& input) {
   check_rank("ReflectionPad3d", input, 3);
@@ -70,7 +73,8 @@ void ReflectionPad3dImpl::pretty_print(std::ostream& stream) const {
 
 ReplicationPad1dImpl::ReplicationPad1dImpl(ExpandingArray<2> padding)
     : ReplicationPad1dImpl(ReplicationPad1dOptions(padding)) {}
-ReplicationPad1dImpl::ReplicationPad1dImpl(const ReplicationPad1dOptions& options_) : options(options_) {}
+ReplicationPad1dImpl::ReplicationPad1dImpl(const ReplicationPad1dOptions& options_)
+    : options(options_) {}
 void ReplicationPad1dImpl::reset() {}
 Tensor ReplicationPad1dImpl::forward(const Tensor& input) {
   check_rank("ReplicationPad1d", input, 1);
@@ -83,7 +87,8 @@ void ReplicationPad1dImpl::pretty_print(std::ostream& stream) const {
 
 ReplicationPad2dImpl::ReplicationPad2dImpl(ExpandingArray<4> padding)
     : ReplicationPad2dImpl(ReplicationPad2dOptions(padding)) {}
-ReplicationPad2dImpl::ReplicationPad2dImpl(const ReplicationPad2dOptions& options_) : options(options_) {}
+ReplicationPad2dImpl::ReplicationPad2dImpl(const ReplicationPad2dOptions& options_)
+    : options(options_) {}
 void ReplicationPad2dImpl::reset() {}
 Tensor ReplicationPad2dImpl::forward(const Tensor& input) {
   check_rank("ReplicationPad2d", input, 2);
@@ -96,7 +101,8 @@ void ReplicationPad2dImpl::pretty_print(std::ostream& stream) const {
 
 ReplicationPad3dImpl::ReplicationPad3dImpl(ExpandingArray<6> padding)
     : ReplicationPad3dImpl(ReplicationPad3dOptions(padding)) {}
-ReplicationPad3dImpl::ReplicationPad3dImpl(const ReplicationPad3dOptions& options_) : options(options_) {}
+ReplicationPad3dImpl::ReplicationPad3dImpl(const ReplicationPad3dOptions& options_)
+    : options(options_) {}
 void ReplicationPad3dImpl::reset() {}
 Tensor ReplicationPad3dImpl::forward(const Tensor& input) {
   check_rank("ReplicationPad3d", input, 3);
@@ -107,34 +113,44 @@ void ReplicationPad3dImpl::pretty_print(std::ostream& stream) const {
   stream << ")";
 }
 
-ZeroPad1dImpl::ZeroPad1dImpl(ExpandingArray<2> padding) : ZeroPad1dImpl(ZeroPad1dOptions(padding)) {}
+ZeroPad1dImpl::ZeroPad1dImpl(ExpandingArray<2> padding)
+    : ZeroPad1dImpl(ZeroPad1dOptions(padding)) {}
 ZeroPad1dImpl::ZeroPad1dImpl(const ZeroPad1dOptions& options_) : options(options_) {}
 void ZeroPad1dImpl::reset() {}
-Tensor ZeroPad1dImpl::forward(const Tensor& input) { return functional::pad(input, call(options.padding())); }
+Tensor ZeroPad1dImpl::forward(const Tensor& input) {
+  return functional::pad(input, call(options.padding()));
+}
 void ZeroPad1dImpl::pretty_print(std::ostream& stream) const {
   print(stream, "ZeroPad1d", options);
   stream << ")";
 }
 
-ZeroPad2dImpl::ZeroPad2dImpl(ExpandingArray<4> padding) : ZeroPad2dImpl(ZeroPad2dOptions(padding)) {}
+ZeroPad2dImpl::ZeroPad2dImpl(ExpandingArray<4> padding)
+    : ZeroPad2dImpl(ZeroPad2dOptions(padding)) {}
 ZeroPad2dImpl::ZeroPad2dImpl(const ZeroPad2dOptions& options_) : options(options_) {}
 void ZeroPad2dImpl::reset() {}
-Tensor ZeroPad2dImpl::forward(const Tensor& input) { return functional::pad(input, call(options.padding())); }
+Tensor ZeroPad2dImpl::forward(const Tensor& input) {
+  return functional::pad(input, call(options.padding()));
+}
 void ZeroPad2dImpl::pretty_print(std::ostream& stream) const {
   print(stream, "ZeroPad2d", options);
   stream << ")";
 }
 
-ZeroPad3dImpl::ZeroPad3dImpl(ExpandingArray<6> padding) : ZeroPad3dImpl(ZeroPad3dOptions(padding)) {}
+ZeroPad3dImpl::ZeroPad3dImpl(ExpandingArray<6> padding)
+    : ZeroPad3dImpl(ZeroPad3dOptions(padding)) {}
 ZeroPad3dImpl::ZeroPad3dImpl(const ZeroPad3dOptions& options_) : options(options_) {}
 void ZeroPad3dImpl::reset() {}
-Tensor ZeroPad3dImpl::forward(const Tensor& input) { return functional::pad(input, call(options.padding())); }
+Tensor ZeroPad3dImpl::forward(const Tensor& input) {
+  return functional::pad(input, call(options.padding()));
+}
 void ZeroPad3dImpl::pretty_print(std::ostream& stream) const {
   print(stream, "ZeroPad3d", options);
   stream << ")";
 }
 
-CircularPad1dImpl::CircularPad1dImpl(ExpandingArray<2> padding) : CircularPad1dImpl(CircularPad1dOptions(padding)) {}
+CircularPad1dImpl::CircularPad1dImpl(ExpandingArray<2> padding)
+    : CircularPad1dImpl(CircularPad1dOptions(padding)) {}
 CircularPad1dImpl::CircularPad1dImpl(const CircularPad1dOptions& options_) : options(options_) {}
 void CircularPad1dImpl::reset() {}
 Tensor CircularPad1dImpl::forward(const Tensor& input) {
@@ -146,7 +162,8 @@ void CircularPad1dImpl::pretty_print(std::ostream& stream) const {
   stream << ")";
 }
 
-CircularPad2dImpl::CircularPad2dImpl(ExpandingArray<4> padding) : CircularPad2dImpl(CircularPad2dOptions(padding)) {}
+CircularPad2dImpl::CircularPad2dImpl(ExpandingArray<4> padding)
+    : CircularPad2dImpl(CircularPad2dOptions(padding)) {}
 CircularPad2dImpl::CircularPad2dImpl(const CircularPad2dOptions& options_) : options(options_) {}
 void CircularPad2dImpl::reset() {}
 Tensor CircularPad2dImpl::forward(const Tensor& input) {
@@ -158,7 +175,8 @@ void CircularPad2dImpl::pretty_print(std::ostream& stream) const {
   stream << ")";
 }
 
-CircularPad3dImpl::CircularPad3dImpl(ExpandingArray<6> padding) : CircularPad3dImpl(CircularPad3dOptions(padding)) {}
+CircularPad3dImpl::CircularPad3dImpl(ExpandingArray<6> padding)
+    : CircularPad3dImpl(CircularPad3dOptions(padding)) {}
 CircularPad3dImpl::CircularPad3dImpl(const CircularPad3dOptions& options_) : options(options_) {}
 void CircularPad3dImpl::reset() {}
 Tensor CircularPad3dImpl::forward(const Tensor& input) {

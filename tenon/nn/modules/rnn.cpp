@@ -27,12 +27,15 @@ int64_t RNNImplBase<Derived>::state_features() const {
 template <class Derived>
 void RNNImplBase<Derived>::reset() {
   const RNNOptionsBase& o = options_base;
-  TENON_CHECK(o.dropout() >= 0 && o.dropout() <= 1, ValueError, "dropout probability must be within 0 and 1, got ",
-              o.dropout());
-  TENON_CHECK(o.hidden_size() > 0, ValueError, "hidden_size must be greater than zero, got ", o.hidden_size());
-  TENON_CHECK(o.num_layers() > 0, ValueError, "num_layers must be greater than zero, got ", o.num_layers());
-  TENON_CHECK(o.proj_size() >= 0 && o.proj_size() < std::max<int64_t>(1, o.hidden_size()), ValueError,
-              "proj_size has to be smaller than hidden_size, got ", o.proj_size(), " and ", o.hidden_size());
+  TENON_CHECK(o.dropout() >= 0 && o.dropout() <= 1, ValueError,
+              "dropout probability must be within 0 and 1, got ", o.dropout());
+  TENON_CHECK(o.hidden_size() > 0, ValueError, "hidden_size must be greater than zero, got ",
+              o.hidden_size());
+  TENON_CHECK(o.num_layers() > 0, ValueError, "num_layers must be greater than zero, got ",
+              o.num_layers());
+  TENON_CHECK(o.proj_size() >= 0 && o.proj_size() < std::max<int64_t>(1, o.hidden_size()),
+              ValueError, "proj_size has to be smaller than hidden_size, got ", o.proj_size(),
+              " and ", o.hidden_size());
   const enumtype::Name mode = o.mode().name();
   const int64_t chunks = mode == enumtype::Name::LSTM ? 4 : mode == enumtype::Name::GRU ? 3 : 1;
   const int64_t rows = (core::Size(chunks) * o.hidden_size()).get("RNN", "hidden_size");
@@ -70,17 +73,21 @@ std::vector<Tensor> RNNImplBase<Derived>::all_weights() const {
 
 template <class Derived>
 int64_t RNNImplBase<Derived>::check_input(const Tensor& input) const {
-  TENON_CHECK(input.dim() == 2 || input.dim() == 3, ValueError, "input must have 2 or 3 dimensions, got ", input.dim());
+  TENON_CHECK(input.dim() == 2 || input.dim() == 3, ValueError,
+              "input must have 2 or 3 dimensions, got ", input.dim());
   TENON_CHECK(input.size(-1) == options_base.input_size(), ValueError,
-              "input.size(-1) must be equal to input_size. Expected ", options_base.input_size(), ", got ",
-              input.size(-1));
+              "input.size(-1) must be equal to input_size. Expected ", options_base.input_size(),
+              ", got ", input.size(-1));
   return input.dim() == 2 ? 1 : input.size(options_base.batch_first() ? 0 : 1);
 }
 
 template <class Derived>
-Tensor RNNImplBase<Derived>::state(const Tensor& given, const Tensor& input, int64_t features) const {
-  const int64_t batch = check_input(input), cells = options_base.num_layers() * (options_base.bidirectional() ? 2 : 1);
-  if (!given.defined()) return tenon::zeros({cells, batch, features}, input.options().requires_grad(std::nullopt));
+Tensor RNNImplBase<Derived>::state(const Tensor& given, const Tensor& input,
+                                   int64_t features) const {
+  const int64_t batch = check_input(input),
+                cells = options_base.num_layers() * (options_base.bidirectional() ? 2 : 1);
+  if (!given.defined())
+    return tenon::zeros({cells, batch, features}, input.options().requires_grad(std::nullopt));
   const bool fits = input.dim() == 2 ? given.sizes() == IntArrayRef({cells, features})
                                      : given.sizes() == IntArrayRef({cells, batch, features});
   TENON_CHECK(fits, ValueError, "Expected hidden size [", cells, input.dim() == 2 ? "" : ", ",
@@ -94,9 +101,9 @@ void RNNImplBase<Derived>::pretty_print(std::ostream& stream) const {
   const std::string& name = this->name();  // ends in Impl
   const RNNOptionsBase& o = options_base;
   stream << std::boolalpha << name.substr(0, name.size() - 4) << "(input_size=" << o.input_size()
-         << ", hidden_size=" << o.hidden_size() << ", num_layers=" << o.num_layers() << ", bias=" << o.bias()
-         << ", batch_first=" << o.batch_first() << ", dropout=" << o.dropout()
-         << ", bidirectional=" << o.bidirectional();
+         << ", hidden_size=" << o.hidden_size() << ", num_layers=" << o.num_layers()
+         << ", bias=" << o.bias() << ", batch_first=" << o.batch_first()
+         << ", dropout=" << o.dropout() << ", bidirectional=" << o.bidirectional();
   if (o.proj_size() > 0) stream << ", proj_size=" << o.proj_size();
   stream << ")";
 }
@@ -127,7 +134,8 @@ detail::RNNOptionsBase base(const RNNOptions& o) {
 struct Batch {
   bool added;
   int64_t dim;
-  Batch(const Tensor& input, bool batch_first) : added(input.dim() == 2), dim(batch_first ? 0 : 1) {}
+  Batch(const Tensor& input, bool batch_first)
+      : added(input.dim() == 2), dim(batch_first ? 0 : 1) {}
   Tensor in(const Tensor& x) const { return added ? x.unsqueeze(dim) : x; }
   Tensor out(const Tensor& x) const { return added ? x.squeeze(dim) : x; }
   Tensor state(const Tensor& s) const { return added ? s.squeeze(1) : s; }
@@ -135,45 +143,53 @@ struct Batch {
 
 }  // namespace
 
-RNNImpl::RNNImpl(int64_t input_size, int64_t hidden_size) : RNNImpl(RNNOptions(input_size, hidden_size)) {}
-RNNImpl::RNNImpl(const RNNOptions& options_) : detail::RNNImplBase<RNNImpl>(base(options_)), options(options_) {}
+RNNImpl::RNNImpl(int64_t input_size, int64_t hidden_size)
+    : RNNImpl(RNNOptions(input_size, hidden_size)) {}
+RNNImpl::RNNImpl(const RNNOptions& options_)
+    : detail::RNNImplBase<RNNImpl>(base(options_)), options(options_) {}
 
 std::tuple<Tensor, Tensor> RNNImpl::forward(const Tensor& input, Tensor hx) {
   const Tensor start = state(hx, input, state_features());
   const auto& o = options_base;
   const Batch batch(input, o.batch_first());
   const bool relu = options.nonlinearity().name() == enumtype::Name::ReLU;
-  const auto [y, h] = relu ? tenon::rnn_relu(batch.in(input), start, flat_weights_, o.bias(), o.num_layers(),
-                                             o.dropout(), is_training(), o.bidirectional(), o.batch_first())
-                           : tenon::rnn_tanh(batch.in(input), start, flat_weights_, o.bias(), o.num_layers(),
-                                             o.dropout(), is_training(), o.bidirectional(), o.batch_first());
+  const auto [y, h] =
+      relu ? tenon::rnn_relu(batch.in(input), start, flat_weights_, o.bias(), o.num_layers(),
+                             o.dropout(), is_training(), o.bidirectional(), o.batch_first())
+           : tenon::rnn_tanh(batch.in(input), start, flat_weights_, o.bias(), o.num_layers(),
+                             o.dropout(), is_training(), o.bidirectional(), o.batch_first());
   return {batch.out(y), batch.state(h)};
 }
 
-LSTMImpl::LSTMImpl(int64_t input_size, int64_t hidden_size) : LSTMImpl(LSTMOptions(input_size, hidden_size)) {}
+LSTMImpl::LSTMImpl(int64_t input_size, int64_t hidden_size)
+    : LSTMImpl(LSTMOptions(input_size, hidden_size)) {}
 LSTMImpl::LSTMImpl(const LSTMOptions& options_)
-    : detail::RNNImplBase<LSTMImpl>(base(kLSTM, options_).proj_size(options_.proj_size())), options(options_) {}
+    : detail::RNNImplBase<LSTMImpl>(base(kLSTM, options_).proj_size(options_.proj_size())),
+      options(options_) {}
 
-std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(const Tensor& input,
-                                                                 std::optional<std::tuple<Tensor, Tensor>> hx_opt) {
+std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(
+    const Tensor& input, std::optional<std::tuple<Tensor, Tensor>> hx_opt) {
   const auto& o = options_base;
   const Tensor h0 = state(hx_opt ? std::get<0>(*hx_opt) : Tensor(), input, state_features());
   const Tensor c0 = state(hx_opt ? std::get<1>(*hx_opt) : Tensor(), input, o.hidden_size());
   const Batch batch(input, o.batch_first());
-  const auto [y, h, c] = tenon::lstm(batch.in(input), {h0, c0}, flat_weights_, o.bias(), o.num_layers(), o.dropout(),
-                                     is_training(), o.bidirectional(), o.batch_first());
+  const auto [y, h, c] =
+      tenon::lstm(batch.in(input), {h0, c0}, flat_weights_, o.bias(), o.num_layers(), o.dropout(),
+                  is_training(), o.bidirectional(), o.batch_first());
   return {batch.out(y), {batch.state(h), batch.state(c)}};
 }
 
-GRUImpl::GRUImpl(int64_t input_size, int64_t hidden_size) : GRUImpl(GRUOptions(input_size, hidden_size)) {}
-GRUImpl::GRUImpl(const GRUOptions& options_) : detail::RNNImplBase<GRUImpl>(base(kGRU, options_)), options(options_) {}
+GRUImpl::GRUImpl(int64_t input_size, int64_t hidden_size)
+    : GRUImpl(GRUOptions(input_size, hidden_size)) {}
+GRUImpl::GRUImpl(const GRUOptions& options_)
+    : detail::RNNImplBase<GRUImpl>(base(kGRU, options_)), options(options_) {}
 
 std::tuple<Tensor, Tensor> GRUImpl::forward(const Tensor& input, Tensor hx) {
   const Tensor start = state(hx, input, state_features());
   const auto& o = options_base;
   const Batch batch(input, o.batch_first());
-  const auto [y, h] = tenon::gru(batch.in(input), start, flat_weights_, o.bias(), o.num_layers(), o.dropout(),
-                                 is_training(), o.bidirectional(), o.batch_first());
+  const auto [y, h] = tenon::gru(batch.in(input), start, flat_weights_, o.bias(), o.num_layers(),
+                                 o.dropout(), is_training(), o.bidirectional(), o.batch_first());
   return {batch.out(y), batch.state(h)};
 }
 

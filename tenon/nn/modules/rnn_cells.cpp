@@ -14,16 +14,19 @@ namespace nn {
 namespace detail {
 
 template <class Derived>
-RNNCellImplBase<Derived>::RNNCellImplBase(const RNNCellOptionsBase& options_) : options_base(options_) {
+RNNCellImplBase<Derived>::RNNCellImplBase(const RNNCellOptionsBase& options_)
+    : options_base(options_) {
   RNNCellImplBase<Derived>::reset();
 }
 
 template <class Derived>
 void RNNCellImplBase<Derived>::reset() {
-  const int64_t rows =
-      (core::Size(options_base.num_chunks()) * options_base.hidden_size()).get("RNNCell", "hidden_size");
-  weight_ih = this->register_parameter("weight_ih", tenon::empty({rows, options_base.input_size()}));
-  weight_hh = this->register_parameter("weight_hh", tenon::empty({rows, options_base.hidden_size()}));
+  const int64_t rows = (core::Size(options_base.num_chunks()) * options_base.hidden_size())
+                           .get("RNNCell", "hidden_size");
+  weight_ih =
+      this->register_parameter("weight_ih", tenon::empty({rows, options_base.input_size()}));
+  weight_hh =
+      this->register_parameter("weight_hh", tenon::empty({rows, options_base.hidden_size()}));
   const bool bias = options_base.bias();
   bias_ih = this->register_parameter("bias_ih", bias ? tenon::empty({rows}) : Tensor(), bias);
   bias_hh = this->register_parameter("bias_hh", bias ? tenon::empty({rows}) : Tensor(), bias);
@@ -40,8 +43,8 @@ void RNNCellImplBase<Derived>::reset_parameters() {
 template <class Derived>
 void RNNCellImplBase<Derived>::pretty_print(std::ostream& stream) const {
   const std::string& name = this->name();  // ends in Impl
-  stream << std::boolalpha << name.substr(0, name.size() - 4) << "(" << options_base.input_size() << ", "
-         << options_base.hidden_size();
+  stream << std::boolalpha << name.substr(0, name.size() - 4) << "(" << options_base.input_size()
+         << ", " << options_base.hidden_size();
   if (!options_base.bias()) stream << ", bias=" << options_base.bias();
   if (*other_nonlinearity()) stream << ", nonlinearity=" << other_nonlinearity();
   stream << ")";
@@ -49,13 +52,14 @@ void RNNCellImplBase<Derived>::pretty_print(std::ostream& stream) const {
 
 template <class Derived>
 void RNNCellImplBase<Derived>::check_forward_input(const Tensor& input, const char* what) const {
-  TENON_CHECK(input.dim() == 1 || input.dim() == 2, ValueError, "Expected ", what, " to be 1D or 2D, got ", input.dim(),
-              "D instead");
+  TENON_CHECK(input.dim() == 1 || input.dim() == 2, ValueError, "Expected ", what,
+              " to be 1D or 2D, got ", input.dim(), "D instead");
 }
 
 template <class Derived>
 Tensor RNNCellImplBase<Derived>::no_state(const Tensor& input) const {
-  return tenon::zeros({input.size(0), options_base.hidden_size()}, input.options().requires_grad(std::nullopt));
+  return tenon::zeros({input.size(0), options_base.hidden_size()},
+                      input.options().requires_grad(std::nullopt));
 }
 
 template <class Derived>
@@ -79,8 +83,8 @@ Tensor as_batch(const Tensor& t) { return t.dim() == 1 ? t.unsqueeze(0) : t; }
 RNNCellImpl::RNNCellImpl(int64_t input_size, int64_t hidden_size)
     : RNNCellImpl(RNNCellOptions(input_size, hidden_size)) {}
 RNNCellImpl::RNNCellImpl(const RNNCellOptions& options_)
-    : detail::RNNCellImplBase<RNNCellImpl>(
-          detail::RNNCellOptionsBase(options_.input_size(), options_.hidden_size(), options_.bias(), 1)),
+    : detail::RNNCellImplBase<RNNCellImpl>(detail::RNNCellOptionsBase(
+          options_.input_size(), options_.hidden_size(), options_.bias(), 1)),
       options(options_) {}
 
 const char* RNNCellImpl::other_nonlinearity() const {
@@ -100,8 +104,8 @@ Tensor RNNCellImpl::forward(const Tensor& input, const Tensor& hx) {
 LSTMCellImpl::LSTMCellImpl(int64_t input_size, int64_t hidden_size)
     : LSTMCellImpl(LSTMCellOptions(input_size, hidden_size)) {}
 LSTMCellImpl::LSTMCellImpl(const LSTMCellOptions& options_)
-    : detail::RNNCellImplBase<LSTMCellImpl>(
-          detail::RNNCellOptionsBase(options_.input_size(), options_.hidden_size(), options_.bias(), 4)),
+    : detail::RNNCellImplBase<LSTMCellImpl>(detail::RNNCellOptionsBase(
+          options_.input_size(), options_.hidden_size(), options_.bias(), 4)),
       options(options_) {}
 
 std::tuple<Tensor, Tensor> LSTMCellImpl::forward(const Tensor& input,
@@ -124,8 +128,8 @@ std::tuple<Tensor, Tensor> LSTMCellImpl::forward(const Tensor& input,
 GRUCellImpl::GRUCellImpl(int64_t input_size, int64_t hidden_size)
     : GRUCellImpl(GRUCellOptions(input_size, hidden_size)) {}
 GRUCellImpl::GRUCellImpl(const GRUCellOptions& options_)
-    : detail::RNNCellImplBase<GRUCellImpl>(
-          detail::RNNCellOptionsBase(options_.input_size(), options_.hidden_size(), options_.bias(), 3)),
+    : detail::RNNCellImplBase<GRUCellImpl>(detail::RNNCellOptionsBase(
+          options_.input_size(), options_.hidden_size(), options_.bias(), 3)),
       options(options_) {}
 
 Tensor GRUCellImpl::forward(const Tensor& input, const Tensor& hx) {

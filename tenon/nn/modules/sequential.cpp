@@ -46,11 +46,13 @@ void SequentialImpl::append(std::string name, AnyModule module) {
 }
 
 AnyModule& SequentialImpl::any(std::size_t index) {
-  TENON_CHECK(index < size(), IndexError, "index ", index, " is out of bounds for a Sequential of ", size(),
-              " modules");
+  TENON_CHECK(index < size(), IndexError, "index ", index, " is out of bounds for a Sequential of ",
+              size(), " modules");
   return modules_[index];
 }
-const AnyModule& SequentialImpl::any(std::size_t index) const { return const_cast<SequentialImpl*>(this)->any(index); }
+const AnyModule& SequentialImpl::any(std::size_t index) const {
+  return const_cast<SequentialImpl*>(this)->any(index);
+}
 
 }  // namespace nn
 }  // namespace tenon

@@ -9,37 +9,46 @@
 namespace tenon {
 namespace nn {
 
-CosineSimilarityImpl::CosineSimilarityImpl(const CosineSimilarityOptions& options_) : options(options_) {}
+CosineSimilarityImpl::CosineSimilarityImpl(const CosineSimilarityOptions& options_)
+    : options(options_) {}
 void CosineSimilarityImpl::reset() {}
 Tensor CosineSimilarityImpl::forward(const Tensor& x1, const Tensor& x2) {
   return functional::cosine_similarity(x1, x2, options);
 }
 void CosineSimilarityImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::CosineSimilarity(dim=" << options.dim() << ", eps=" << options.eps() << ")";
+  stream << std::boolalpha << "tenon::nn::CosineSimilarity(dim=" << options.dim()
+         << ", eps=" << options.eps() << ")";
 }
 
-PairwiseDistanceImpl::PairwiseDistanceImpl(const PairwiseDistanceOptions& options_) : options(options_) {}
+PairwiseDistanceImpl::PairwiseDistanceImpl(const PairwiseDistanceOptions& options_)
+    : options(options_) {}
 void PairwiseDistanceImpl::reset() {}
 Tensor PairwiseDistanceImpl::forward(const Tensor& x1, const Tensor& x2) {
   return functional::pairwise_distance(x1, x2, options);
 }
 void PairwiseDistanceImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::PairwiseDistance(p=" << options.p() << ", eps=" << options.eps()
-         << ", keepdim=" << options.keepdim() << ")";
+  stream << std::boolalpha << "tenon::nn::PairwiseDistance(p=" << options.p()
+         << ", eps=" << options.eps() << ", keepdim=" << options.keepdim() << ")";
 }
 
 PixelShuffleImpl::PixelShuffleImpl(const PixelShuffleOptions& options_) : options(options_) {}
 void PixelShuffleImpl::reset() {}
-Tensor PixelShuffleImpl::forward(const Tensor& input) { return functional::pixel_shuffle(input, options); }
+Tensor PixelShuffleImpl::forward(const Tensor& input) {
+  return functional::pixel_shuffle(input, options);
+}
 void PixelShuffleImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::PixelShuffle(upscale_factor=" << options.upscale_factor() << ")";
+  stream << std::boolalpha << "tenon::nn::PixelShuffle(upscale_factor=" << options.upscale_factor()
+         << ")";
 }
 
 PixelUnshuffleImpl::PixelUnshuffleImpl(const PixelUnshuffleOptions& options_) : options(options_) {}
 void PixelUnshuffleImpl::reset() {}
-Tensor PixelUnshuffleImpl::forward(const Tensor& input) { return functional::pixel_unshuffle(input, options); }
+Tensor PixelUnshuffleImpl::forward(const Tensor& input) {
+  return functional::pixel_unshuffle(input, options);
+}
 void PixelUnshuffleImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::PixelUnshuffle(downscale_factor=" << options.downscale_factor() << ")";
+  stream << std::boolalpha
+         << "tenon::nn::PixelUnshuffle(downscale_factor=" << options.downscale_factor() << ")";
 }
 
 }  // namespace nn

@@ -19,11 +19,13 @@ TENON_ALIAS(greater_equal, ge)
 #undef TENON_ALIAS
 
 Tensor isneginf(const Tensor& self) {
-  if (!isFloatingType(self.scalar_type())) return tenon::zeros_like(self, TensorOptions().dtype(kBool));
+  if (!isFloatingType(self.scalar_type()))
+    return tenon::zeros_like(self, TensorOptions().dtype(kBool));
   return self == -std::numeric_limits<double>::infinity();
 }
 Tensor isposinf(const Tensor& self) {
-  if (!isFloatingType(self.scalar_type())) return tenon::zeros_like(self, TensorOptions().dtype(kBool));
+  if (!isFloatingType(self.scalar_type()))
+    return tenon::zeros_like(self, TensorOptions().dtype(kBool));
   return self == std::numeric_limits<double>::infinity();
 }
 Tensor isreal(const Tensor& self) { return tenon::ones_like(self, TensorOptions().dtype(kBool)); }

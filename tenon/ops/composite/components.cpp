@@ -15,7 +15,8 @@ const Tensor& of_layout(const char* op, const Tensor& t, Layout layout) {
 }
 
 Tensor part_of(const char* op, const Tensor& t, std::string_view name) {
-  TENON_CHECK(t.layout() != kStrided, TypeError, op, ": expected a tensor with ", name, ", got a strided one");
+  TENON_CHECK(t.layout() != kStrided, TypeError, op, ": expected a tensor with ", name,
+              ", got a strided one");
   return t.component(name);
 }
 
@@ -36,7 +37,8 @@ Tensor components_on(const Tensor& indices, const Tensor& values, const TensorOp
 }
 
 std::vector<int64_t> size_of_components(const Tensor& indices, const Tensor& values) {
-  TENON_CHECK(indices.dim() == 2, ValueError, "indices must be a matrix, a column for each value; got a tensor of ",
+  TENON_CHECK(indices.dim() == 2, ValueError,
+              "indices must be a matrix, a column for each value; got a tensor of ",
               indices.sizes());
   TENON_CHECK(values.dim() > 0, ValueError, "values must have one dimension or more");
   std::vector<int64_t> sizes(static_cast<std::size_t>(indices.size(0)), 0);

@@ -17,8 +17,8 @@ Tensor coalesced_part(const char* op, const Tensor& t);
 
 // Options without a layout, and without a history.
 inline TensorOptions strided(const TensorOptions& o) { return plain(o).layout(std::nullopt); }
-// The components of a tensor that is made with these options: its values with their dtype and device, its indices
-// on the same device.
+// The components of a tensor that is made with these options: its values with their dtype and
+// device, its indices on the same device.
 Tensor values_on(const Tensor& values, const TensorOptions& o);
 Tensor components_on(const Tensor& indices, const Tensor& values, const TensorOptions& o);
 // Sizes that the largest index of each row asks for, then those of a value.

@@ -22,36 +22,43 @@ struct Parameters {
 // An input without a batch gets one for the call.
 Tensor convolve(const char* name, int64_t nd, const Tensor& input, const Tensor& weight,
                 const std::optional<Tensor>& bias, const Parameters& p) {
-  TENON_CHECK(weight.dim() == nd + 2, ValueError, name, ": expected ", nd + 2, "-D weight, got ", weight.dim(), "-D");
-  TENON_CHECK(input.dim() == nd + 1 || input.dim() == nd + 2, ValueError, name, ": expected ", nd + 1, "-D or ", nd + 2,
-              "-D input, got ", input.dim(), "-D input of shape ", core::text(input.sizes()));
+  TENON_CHECK(weight.dim() == nd + 2, ValueError, name, ": expected ", nd + 2, "-D weight, got ",
+              weight.dim(), "-D");
+  TENON_CHECK(input.dim() == nd + 1 || input.dim() == nd + 2, ValueError, name, ": expected ",
+              nd + 1, "-D or ", nd + 2, "-D input, got ", input.dim(), "-D input of shape ",
+              core::text(input.sizes()));
   const bool batch = input.dim() == nd + 2;
   const Sizes zeros(static_cast<std::size_t>(nd), 0);
-  const Tensor out =
-      tenon::convolution(batch ? input : input.unsqueeze(0), weight, bias, p.stride, p.padding, p.dilation,
-                         p.transposed, p.transposed ? p.output_padding : IntArrayRef(zeros), p.groups);
+  const Tensor out = tenon::convolution(
+      batch ? input : input.unsqueeze(0), weight, bias, p.stride, p.padding, p.dilation,
+      p.transposed, p.transposed ? p.output_padding : IntArrayRef(zeros), p.groups);
   return batch ? out : out.squeeze(0);
 }
 
-int64_t item(IntArrayRef v, int64_t d) { return v[v.size() == 1 ? 0 : static_cast<std::size_t>(d)]; }
+int64_t item(IntArrayRef v, int64_t d) {
+  return v[v.size() == 1 ? 0 : static_cast<std::size_t>(d)];
+}
 
 // "same": output size = input size. An odd total is padded with one more at the end.
 Tensor convolve_named(const char* name, int64_t nd, const Tensor& input, const Tensor& weight,
-                      const std::optional<Tensor>& bias, IntArrayRef stride, std::string_view padding,
-                      IntArrayRef dilation, int64_t groups) {
+                      const std::optional<Tensor>& bias, IntArrayRef stride,
+                      std::string_view padding, IntArrayRef dilation, int64_t groups) {
   Sizes pads(static_cast<std::size_t>(nd), 0);
-  if (padding == "valid") return convolve(name, nd, input, weight, bias, {stride, pads, dilation, false, {}, groups});
-  TENON_CHECK(padding == "same", ValueError, name, ": padding must be \"valid\", \"same\" or integers, got \"", padding,
-              "\"");
-  TENON_CHECK(weight.dim() == nd + 2, ValueError, name, ": expected ", nd + 2, "-D weight, got ", weight.dim(), "-D");
+  if (padding == "valid")
+    return convolve(name, nd, input, weight, bias, {stride, pads, dilation, false, {}, groups});
+  TENON_CHECK(padding == "same", ValueError, name,
+              ": padding must be \"valid\", \"same\" or integers, got \"", padding, "\"");
+  TENON_CHECK(weight.dim() == nd + 2, ValueError, name, ": expected ", nd + 2, "-D weight, got ",
+              weight.dim(), "-D");
   Sizes extra(static_cast<std::size_t>(2 * nd), 0);
   bool uneven = false;
   for (int64_t d = 0; d < nd; ++d) {
-    TENON_CHECK(item(stride, d) == 1, ValueError, name, ": padding \"same\" needs a stride of 1, got ",
-                core::text(stride));
-    const int64_t total =
-        (core::Size(item(dilation, d)) * (weight.size(2 + d) - 1)).get(name, "the size of the window");
-    TENON_CHECK(total >= 0, ValueError, name, ": dilation must be positive, got ", core::text(dilation));
+    TENON_CHECK(item(stride, d) == 1, ValueError, name,
+                ": padding \"same\" needs a stride of 1, got ", core::text(stride));
+    const int64_t total = (core::Size(item(dilation, d)) * (weight.size(2 + d) - 1))
+                              .get(name, "the size of the window");
+    TENON_CHECK(total >= 0, ValueError, name, ": dilation must be positive, got ",
+                core::text(dilation));
     pads[static_cast<std::size_t>(d)] = total / 2;
     if (total % 2 == 0) continue;
     extra[static_cast<std::size_t>(2 * (nd - 1 - d) + 1)] = 1;  // pairs, last dimension first
@@ -63,25 +70,30 @@ Tensor convolve_named(const char* name, int64_t nd, const Tensor& input, const T
 
 }  // namespace
 
-#define TENON_CONV(N)                                                                                                 \
-  Tensor conv##N##d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, IntArrayRef stride, \
-                    IntArrayRef padding, IntArrayRef dilation, int64_t groups) {                                      \
-    return convolve("conv" #N "d", N, input, weight, bias, {stride, padding, dilation, false, {}, groups});           \
-  }                                                                                                                   \
-  Tensor conv##N##d_padding(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,             \
-                            IntArrayRef stride, std::string_view padding, IntArrayRef dilation, int64_t groups) {     \
-    return convolve_named("conv" #N "d", N, input, weight, bias, stride, padding, dilation, groups);                  \
+#define TENON_CONV(N)                                                                             \
+  Tensor conv##N##d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, \
+                    IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,                \
+                    int64_t groups) {                                                             \
+    return convolve("conv" #N "d", N, input, weight, bias,                                        \
+                    {stride, padding, dilation, false, {}, groups});                              \
+  }                                                                                               \
+  Tensor conv##N##d_padding(const Tensor& input, const Tensor& weight,                            \
+                            const std::optional<Tensor>& bias, IntArrayRef stride,                \
+                            std::string_view padding, IntArrayRef dilation, int64_t groups) {     \
+    return convolve_named("conv" #N "d", N, input, weight, bias, stride, padding, dilation,       \
+                          groups);                                                                \
   }
 TENON_CONV(1)
 TENON_CONV(2)
 TENON_CONV(3)
 #undef TENON_CONV
 
-#define TENON_CONV_TRANSPOSE(name, N)                                                                           \
-  Tensor name(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, IntArrayRef stride, \
-              IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {          \
-    return convolve("conv_transpose" #N "d", N, input, weight, bias,                                            \
-                    {stride, padding, dilation, true, output_padding, groups});                                 \
+#define TENON_CONV_TRANSPOSE(name, N)                                                              \
+  Tensor name(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,        \
+              IntArrayRef stride, IntArrayRef padding, IntArrayRef output_padding, int64_t groups, \
+              IntArrayRef dilation) {                                                              \
+    return convolve("conv_transpose" #N "d", N, input, weight, bias,                               \
+                    {stride, padding, dilation, true, output_padding, groups});                    \
   }
 TENON_CONV_TRANSPOSE(conv_transpose1d, 1)
 TENON_CONV_TRANSPOSE(conv_transpose2d_input, 2)
@@ -89,10 +101,13 @@ TENON_CONV_TRANSPOSE(conv_transpose3d_input, 3)
 #undef TENON_CONV_TRANSPOSE
 
 Tensor conv_tbc(const Tensor& self, const Tensor& weight, const Tensor& bias, int64_t pad) {
-  TENON_CHECK(bias.defined(), TypeError, "conv_tbc: expected a tensor but argument 'bias' is undefined");
-  TENON_CHECK(self.dim() == 3 && weight.dim() == 3, ValueError, "conv_tbc: expected 3-D input and weight, got ",
-              core::text(self.sizes()), " and ", core::text(weight.sizes()));
-  return tenon::conv1d(self.permute({1, 2, 0}), weight.permute({2, 1, 0}), bias, {1}, {pad}).permute({2, 0, 1});
+  TENON_CHECK(bias.defined(), TypeError,
+              "conv_tbc: expected a tensor but argument 'bias' is undefined");
+  TENON_CHECK(self.dim() == 3 && weight.dim() == 3, ValueError,
+              "conv_tbc: expected 3-D input and weight, got ", core::text(self.sizes()), " and ",
+              core::text(weight.sizes()));
+  return tenon::conv1d(self.permute({1, 2, 0}), weight.permute({2, 1, 0}), bias, {1}, {pad})
+      .permute({2, 0, 1});
 }
 
 }  // namespace tenon::composite

@@ -35,30 +35,39 @@ Tensor contiguous(const Tensor& self, MemoryFormat f) {
   return self.is_contiguous(f) ? self : self.clone(f);
 }
 
-Tensor _to_copy(const Tensor& self, const TensorOptions& o, bool non_blocking, std::optional<MemoryFormat> f) {
+Tensor _to_copy(const Tensor& self, const TensorOptions& o, bool non_blocking,
+                std::optional<MemoryFormat> f) {
   TENON_CHECK(!o.requires_grad(), ValueError, "_to_copy: options may not ask for requires_grad");
   if (!f) f = o.memory_format_opt();
   if (o.has_layout() && o.layout() != self.layout()) {
     (void)core::usable_layout(core::layout_name(static_cast<int>(o.layout())));
-    const Tensor there = self.layout() == kStrided ? tenon::_to_layout(self, o.layout()) : self.to_dense();
+    const Tensor there =
+        self.layout() == kStrided ? tenon::_to_layout(self, o.layout()) : self.to_dense();
     return there.to(o, non_blocking);
   }
   if (self.layout() != kStrided) {
     return tenon::_copy_components(self, o.has_dtype() ? o.dtype() : self.scalar_type(),
                                    o.device_opt().value_or(self.device()), non_blocking);
   }
-  if (same_device(self, o.device_opt()) && (!o.has_dtype() || o.dtype() == self.scalar_type())) return self.clone(f);
-  Tensor out = empty_like(
-      self, TensorOptions().dtype(o.dtype_opt()).device(o.device_opt()).pinned_memory(o.pinned_memory_opt()), f);
+  if (same_device(self, o.device_opt()) && (!o.has_dtype() || o.dtype() == self.scalar_type()))
+    return self.clone(f);
+  Tensor out = empty_like(self,
+                          TensorOptions()
+                              .dtype(o.dtype_opt())
+                              .device(o.device_opt())
+                              .pinned_memory(o.pinned_memory_opt()),
+                          f);
   return out.copy_(self, non_blocking);
 }
 
 Tensor to_dtype_layout(const Tensor& self, const TensorOptions& o, bool non_blocking, bool copy,
                        std::optional<MemoryFormat> f) {
   // As libtorch: the result may be self, whose history is not a question of options.
-  TENON_CHECK(!o.requires_grad(), ValueError, "to: options may not ask for requires_grad; call requires_grad_()");
+  TENON_CHECK(!o.requires_grad(), ValueError,
+              "to: options may not ask for requires_grad; call requires_grad_()");
   if (!f) f = o.memory_format_opt();
-  bool same = same_device(self, o.device_opt()) && (!o.has_dtype() || o.dtype() == self.scalar_type()) &&
+  bool same = same_device(self, o.device_opt()) &&
+              (!o.has_dtype() || o.dtype() == self.scalar_type()) &&
               (!o.has_layout() || o.layout() == self.layout()) && keeps_format(self, f);
   return same && !copy ? self : tenon::_to_copy(self, o, non_blocking, f);
 }
@@ -66,42 +75,50 @@ Tensor to_device(const Tensor& self, Device device, ScalarType dtype, bool non_b
                  std::optional<MemoryFormat> f) {
   return to_dtype_layout(self, TensorOptions(dtype).device(device), non_blocking, copy, f);
 }
-Tensor to_dtype(const Tensor& self, ScalarType dtype, bool non_blocking, bool copy, std::optional<MemoryFormat> f) {
+Tensor to_dtype(const Tensor& self, ScalarType dtype, bool non_blocking, bool copy,
+                std::optional<MemoryFormat> f) {
   if (!copy && self.scalar_type() == dtype && !f) return self;
   return to_dtype_layout(self, TensorOptions(dtype), non_blocking, copy, f);
 }
-Tensor to_other(const Tensor& self, const Tensor& other, bool non_blocking, bool copy, std::optional<MemoryFormat> f) {
-  return to_dtype_layout(self, TensorOptions(other.scalar_type()).device(other.device()), non_blocking, copy, f);
+Tensor to_other(const Tensor& self, const Tensor& other, bool non_blocking, bool copy,
+                std::optional<MemoryFormat> f) {
+  return to_dtype_layout(self, TensorOptions(other.scalar_type()).device(other.device()),
+                         non_blocking, copy, f);
 }
 Tensor type_as(const Tensor& self, const Tensor& other) { return self.to(other); }
 
-Tensor to_dense(const Tensor& self, std::optional<ScalarType> dtype, std::optional<bool> masked_grad) {
+Tensor to_dense(const Tensor& self, std::optional<ScalarType> dtype,
+                std::optional<bool> masked_grad) {
   if (self.layout() == kStrided) return dtype ? self.to(*dtype) : self;
   return tenon::_to_dense(self, dtype, masked_grad);
 }
 
 Scalar item(const Tensor& self) {
-  TENON_CHECK(self.numel() == 1, ValueError, "item: only one-element tensors convert to a scalar; this one has ",
-              self.numel());
+  TENON_CHECK(self.numel() == 1, ValueError,
+              "item: only one-element tensors convert to a scalar; this one has ", self.numel());
   return core::item(*self.unsafeGetTensorImpl());
 }
 Scalar _local_scalar_dense(const Tensor& self) { return self.item(); }
 
 bool equal(const Tensor& self, const Tensor& other) {
   if (self.sizes() != other.sizes()) return false;
-  TENON_CHECK(self.scalar_type() == other.scalar_type(), TypeError, "equal: expected ", dtype_name(self.scalar_type()),
-              " but found ", dtype_name(other.scalar_type()), " for argument 'other'");
+  TENON_CHECK(self.scalar_type() == other.scalar_type(), TypeError, "equal: expected ",
+              dtype_name(self.scalar_type()), " but found ", dtype_name(other.scalar_type()),
+              " for argument 'other'");
   NoGradGuard no_grad;
   return self.eq(other).all().item().toBool();
 }
 
 Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
   TENON_CHECK(self.scalar_type() == other.scalar_type(), TypeError, "isclose: expected ",
-              dtype_name(self.scalar_type()), " but found ", dtype_name(other.scalar_type()), " for argument 'other'");
-  TENON_CHECK(rtol >= 0 && atol >= 0, ValueError, "isclose: tolerances ", rtol, " and ", atol, " must not be negative");
+              dtype_name(self.scalar_type()), " but found ", dtype_name(other.scalar_type()),
+              " for argument 'other'");
+  TENON_CHECK(rtol >= 0 && atol >= 0, ValueError, "isclose: tolerances ", rtol, " and ", atol,
+              " must not be negative");
   NoGradGuard no_grad;
   Tensor close = self.eq(other);
-  if (equal_nan && self.is_floating_point()) close = close.logical_or(self.ne(self).logical_and(other.ne(other)));
+  if (equal_nan && self.is_floating_point())
+    close = close.logical_or(self.ne(self).logical_and(other.ne(other)));
   if (rtol == 0 && atol == 0) return close;
   // Integers are compared in double: a tolerance is a real number.
   Tensor a = self.is_floating_point() ? self : self.to(kDouble),
@@ -116,8 +133,8 @@ bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol,
 
 Tensor repeat(const Tensor& self, IntArrayRef repeats) {
   int64_t lead = static_cast<int64_t>(repeats.size()) - self.dim();
-  TENON_CHECK(lead >= 0, ValueError, "repeat: ", text(repeats), " has fewer entries than 'self' has dimensions (",
-              self.dim(), ")");
+  TENON_CHECK(lead >= 0, ValueError, "repeat: ", text(repeats),
+              " has fewer entries than 'self' has dimensions (", self.dim(), ")");
   std::vector<int64_t> apart, wide, joined;
   for (std::size_t i = 0; i < repeats.size(); ++i) {
     TENON_CHECK(repeats[i] >= 0, ValueError, "repeat: negative count in ", text(repeats));
@@ -126,8 +143,8 @@ Tensor repeat(const Tensor& self, IntArrayRef repeats) {
     wide.insert(wide.end(), {repeats[i], size});
     joined.push_back((core::Size(repeats[i]) * size).get("repeat", "a size of the result"));
   }
-  TENON_CHECK(repeats.size() <= core::kMaxDims / 2, ValueError, "repeat: at most ", core::kMaxDims / 2,
-              " dimensions are possible");
+  TENON_CHECK(repeats.size() <= core::kMaxDims / 2, ValueError, "repeat: at most ",
+              core::kMaxDims / 2, " dimensions are possible");
   return self.reshape(apart).expand(wide).clone(MemoryFormat::Contiguous).view(joined);
 }
 Tensor tile(const Tensor& self, IntArrayRef dims) {
@@ -137,7 +154,8 @@ Tensor tile(const Tensor& self, IntArrayRef dims) {
 }
 
 Tensor fliplr(const Tensor& self) {
-  TENON_CHECK(self.dim() >= 2, ValueError, "fliplr: expected at least 2 dimensions, got ", self.dim());
+  TENON_CHECK(self.dim() >= 2, ValueError, "fliplr: expected at least 2 dimensions, got ",
+              self.dim());
   return self.flip({1});
 }
 Tensor flipud(const Tensor& self) {
@@ -148,12 +166,14 @@ Tensor flipud(const Tensor& self) {
 Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) {
   TENON_CHECK(!shifts.empty(), ValueError, "roll: argument 'shifts' must not be empty");
   if (dims.empty()) {
-    TENON_CHECK(shifts.size() == 1, ValueError, "roll: shifts ", text(shifts), " need as many dims");
+    TENON_CHECK(shifts.size() == 1, ValueError, "roll: shifts ", text(shifts),
+                " need as many dims");
     return self.reshape({-1}).roll(shifts, IntArrayRef(int64_t{0})).view(self.sizes());
   }
-  TENON_CHECK(shifts.size() == dims.size(), ValueError, "roll: shifts ", text(shifts), " and dims ", text(dims),
-              " differ in length");
-  TENON_CHECK(self.dim() > 0, IndexError, "roll: dims ", text(dims), " given for a tensor without dimensions");
+  TENON_CHECK(shifts.size() == dims.size(), ValueError, "roll: shifts ", text(shifts), " and dims ",
+              text(dims), " differ in length");
+  TENON_CHECK(self.dim() > 0, IndexError, "roll: dims ", text(dims),
+              " given for a tensor without dimensions");
   Tensor out = self;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     int64_t d = wrap("roll", dims[i], self.dim());
@@ -167,7 +187,8 @@ Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) {
 
 Tensor rot90(const Tensor& self, int64_t k, IntArrayRef dims) {
   TENON_CHECK(dims.size() == 2, ValueError, "rot90: expected two dims, got ", text(dims));
-  TENON_CHECK(self.dim() >= 2, ValueError, "rot90: expected at least 2 dimensions, got ", self.dim());
+  TENON_CHECK(self.dim() >= 2, ValueError, "rot90: expected at least 2 dimensions, got ",
+              self.dim());
   int64_t a = wrap("rot90", dims[0], self.dim()), b = wrap("rot90", dims[1], self.dim());
   TENON_CHECK(a != b, ValueError, "rot90: both dims are dimension ", a);
   switch ((k % 4 + 4) % 4) {
@@ -191,21 +212,26 @@ int64_t padded_source(std::string_view mode, int64_t at, int64_t size) {
   return at >= size ? 2 * (size - 1) - at : at;
 }
 
-Tensor pad_dim(const Tensor& self, int64_t d, int64_t before, int64_t after, std::string_view mode) {
-  const int64_t size = self.size(d), n = (core::Size(size) + before + after).get("pad", "a size of the result");
+Tensor pad_dim(const Tensor& self, int64_t d, int64_t before, int64_t after,
+               std::string_view mode) {
+  const int64_t size = self.size(d),
+                n = (core::Size(size) + before + after).get("pad", "a size of the result");
   constexpr int64_t kLimit = int64_t{1} << 62;
-  TENON_CHECK(before > -kLimit && after > -kLimit, ValueError, "pad: ", before, " and ", after, " are too large");
-  TENON_CHECK(n >= 0 && size > 0, ValueError, "pad: dimension ", d, " of size ", size, " cannot be padded by ", before,
-              " and ", after);
+  TENON_CHECK(before > -kLimit && after > -kLimit, ValueError, "pad: ", before, " and ", after,
+              " are too large");
+  TENON_CHECK(n >= 0 && size > 0, ValueError, "pad: dimension ", d, " of size ", size,
+              " cannot be padded by ", before, " and ", after);
   bool reflect = mode == "reflect", circular = mode == "circular";
-  TENON_CHECK(!reflect || (before < size && after < size), ValueError, "pad: reflection of ", before, " and ", after,
-              " must be smaller than dimension ", d, " of size ", size);
+  TENON_CHECK(!reflect || (before < size && after < size), ValueError, "pad: reflection of ",
+              before, " and ", after, " must be smaller than dimension ", d, " of size ", size);
   if (circular) {
     // A negative padding crops; what is left is wrapped around.
     const int64_t from = std::max<int64_t>(0, -before), left = std::max<int64_t>(0, before);
-    const int64_t kept = size - from - std::max<int64_t>(0, -after), right = std::max<int64_t>(0, after);
+    const int64_t kept = size - from - std::max<int64_t>(0, -after),
+                  right = std::max<int64_t>(0, after);
     TENON_CHECK(left <= kept && right <= kept, ValueError, "pad: wrapping ", before, " and ", after,
-                " must not exceed the ", kept, " kept elements of dimension ", d, " of size ", size);
+                " must not exceed the ", kept, " kept elements of dimension ", d, " of size ",
+                size);
     const Tensor body = self.narrow(d, from, kept);
     return tenon::cat({body.narrow(d, kept - left, left), body, body.narrow(d, 0, right)}, d);
   }
@@ -229,10 +255,12 @@ Tensor pad_planes(const Tensor& self, IntArrayRef pad, bool reflect) {
 
 }  // namespace
 
-Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode, std::optional<double> value) {
-  TENON_CHECK(pad.size() % 2 == 0, ValueError, "pad: argument 'pad' ", text(pad), " must have an even length");
-  TENON_CHECK(static_cast<int64_t>(pad.size()) <= 2 * self.dim(), ValueError, "pad: argument 'pad' ", text(pad),
-              " is too long for ", self.dim(), " dimensions");
+Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode,
+           std::optional<double> value) {
+  TENON_CHECK(pad.size() % 2 == 0, ValueError, "pad: argument 'pad' ", text(pad),
+              " must have an even length");
+  TENON_CHECK(static_cast<int64_t>(pad.size()) <= 2 * self.dim(), ValueError,
+              "pad: argument 'pad' ", text(pad), " is too long for ", self.dim(), " dimensions");
   if (mode == "constant") {
     double v = value.value_or(0);
     bool whole = !self.is_floating_point() && v == std::trunc(v) && std::abs(v) < 0x1p63;
@@ -240,7 +268,8 @@ Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode, std::opti
   }
   TENON_CHECK(mode == "reflect" || mode == "replicate" || mode == "circular", NotImplementedError,
               "pad: unknown mode '", std::string(mode), "'");
-  TENON_CHECK(!value || *value == 0, ValueError, "pad: mode ", std::string(mode), " takes no value");
+  TENON_CHECK(!value || *value == 0, ValueError, "pad: mode ", std::string(mode),
+              " takes no value");
   const int64_t spatial = static_cast<int64_t>(pad.size()) / 2, lead = self.dim() - spatial;
   if (mode != "circular" && (lead == 1 || lead == 2) && spatial >= 1 && spatial <= 3) {
     return pad_planes(self, pad, mode == "reflect");
@@ -248,7 +277,8 @@ Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode, std::opti
   Tensor out = self;
   for (std::size_t k = 0; k < pad.size() / 2; ++k) {
     if (pad[2 * k] || pad[2 * k + 1])
-      out = pad_dim(out, self.dim() - 1 - static_cast<int64_t>(k), pad[2 * k], pad[2 * k + 1], mode);
+      out =
+          pad_dim(out, self.dim() - 1 - static_cast<int64_t>(k), pad[2 * k], pad[2 * k + 1], mode);
   }
   return out.is_same(self) ? self.clone() : out;
 }

@@ -20,11 +20,13 @@ std::optional<MemoryFormat> format(const TensorOptions& o, std::optional<MemoryF
   return f ? f : o.memory_format_opt();
 }
 
-Tensor window(int64_t n, bool periodic, const TensorOptions& o, Tensor (*shape)(const Tensor& phase)) {
+Tensor window(int64_t n, bool periodic, const TensorOptions& o,
+              Tensor (*shape)(const Tensor& phase)) {
   TENON_CHECK(n >= 0, ValueError, "window: length ", n, " must not be negative");
   if (n <= 1) return tenon::ones({n}, o);
   // `phase` runs over [0, 1]; a periodic window leaves out the last point.
-  Tensor steps = tenon::arange(n, plain(o).dtype(o.dtype())).div(static_cast<double>(periodic ? n : n - 1));
+  Tensor steps =
+      tenon::arange(n, plain(o).dtype(o.dtype())).div(static_cast<double>(periodic ? n : n - 1));
   return shape(steps);
 }
 Tensor hann(const Tensor& p) { return p.mul(2 * M_PI).cos().mul(-0.5).add(0.5); }
@@ -33,12 +35,17 @@ Tensor bartlett(const Tensor& p) { return p.mul(2).sub(1).abs().neg().add(1); }
 
 }  // namespace
 
-Tensor new_empty(const Tensor& self, IntArrayRef size, const TensorOptions& o) { return empty(size, like(self, o)); }
-Tensor new_empty_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, const TensorOptions& o) {
+Tensor new_empty(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
+  return empty(size, like(self, o));
+}
+Tensor new_empty_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride,
+                         const TensorOptions& o) {
   return empty_strided(size, stride, like(self, o));
 }
 
-Tensor zeros(IntArrayRef size, const TensorOptions& o) { return empty(size, plain(o), o.memory_format_opt()).zero_(); }
+Tensor zeros(IntArrayRef size, const TensorOptions& o) {
+  return empty(size, plain(o), o.memory_format_opt()).zero_();
+}
 Tensor zeros_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
   return empty_like(self, plain(o), format(o, f)).zero_();
 }
@@ -46,7 +53,9 @@ Tensor new_zeros(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
   return tenon::zeros(size, like(self, o));
 }
 
-Tensor ones(IntArrayRef size, const TensorOptions& o) { return empty(size, plain(o), o.memory_format_opt()).fill_(1); }
+Tensor ones(IntArrayRef size, const TensorOptions& o) {
+  return empty(size, plain(o), o.memory_format_opt()).fill_(1);
+}
 Tensor ones_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
   return empty_like(self, plain(o), format(o, f)).fill_(1);
 }
@@ -59,7 +68,8 @@ Tensor full(IntArrayRef size, const Scalar& v, const TensorOptions& o) {
   if (!o.has_dtype()) with = with.dtype(v.isFloatingPoint() ? get_default_dtype() : v.type());
   return empty(size, with, o.memory_format_opt()).fill_(v);
 }
-Tensor full_like(const Tensor& self, const Scalar& v, const TensorOptions& o, std::optional<MemoryFormat> f) {
+Tensor full_like(const Tensor& self, const Scalar& v, const TensorOptions& o,
+                 std::optional<MemoryFormat> f) {
   return empty_like(self, plain(o), format(o, f)).fill_(v);
 }
 Tensor new_full(const Tensor& self, IntArrayRef size, const Scalar& v, const TensorOptions& o) {
@@ -72,40 +82,50 @@ Tensor scalar_tensor(const Scalar& s, const TensorOptions& o) {
   return empty(IntArrayRef(), plain(o).dtype(kDouble)).fill_(s).to(t);
 }
 
-Tensor arange(const Scalar& end, const TensorOptions& o) { return tenon::arange(Scalar(0), end, Scalar(1), o); }
+Tensor arange(const Scalar& end, const TensorOptions& o) {
+  return tenon::arange(Scalar(0), end, Scalar(1), o);
+}
 Tensor arange_start(const Scalar& start, const Scalar& end, const TensorOptions& o) {
   return tenon::arange(start, end, Scalar(1), o);
 }
 
-Tensor range_step(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& o) {
+Tensor range_step(const Scalar& start, const Scalar& end, const Scalar& step,
+                  const TensorOptions& o) {
   double a = start.toDouble(), b = end.toDouble(), s = step.toDouble();
-  TENON_CHECK(s != 0 && (b - a) / s >= 0, ValueError, "range: end ", b, " is not reached from ", a, " by steps of ", s);
-  TENON_CHECK((b - a) / s < 0x1p62, ValueError, "range: too many steps of ", s, " from ", a, " to ", b);
+  TENON_CHECK(s != 0 && (b - a) / s >= 0, ValueError, "range: end ", b, " is not reached from ", a,
+              " by steps of ", s);
+  TENON_CHECK((b - a) / s < 0x1p62, ValueError, "range: too many steps of ", s, " from ", a, " to ",
+              b);
   int64_t n = static_cast<int64_t>(std::floor((b - a) / s)) + 1;
   ScalarType dtype = o.dtype();
-  Tensor steps =
-      tenon::arange(Scalar(0), Scalar(n), Scalar(1), plain(o).dtype(isFloatingType(dtype) ? kDouble : dtype));
+  Tensor steps = tenon::arange(Scalar(0), Scalar(n), Scalar(1),
+                               plain(o).dtype(isFloatingType(dtype) ? kDouble : dtype));
   return steps.mul(step).add(start).to(dtype);
 }
 Tensor range(const Scalar& start, const Scalar& end, const TensorOptions& o) {
   return tenon::range(start, end, Scalar(1), o);
 }
 
-Tensor linspace_Tensor_Tensor(const Tensor& start, const Tensor& end, int64_t steps, const TensorOptions& o) {
-  TENON_CHECK(start.dim() == 0 && end.dim() == 0, ValueError, "linspace: the ends must have 0 dimensions");
+Tensor linspace_Tensor_Tensor(const Tensor& start, const Tensor& end, int64_t steps,
+                              const TensorOptions& o) {
+  TENON_CHECK(start.dim() == 0 && end.dim() == 0, ValueError,
+              "linspace: the ends must have 0 dimensions");
   return tenon::linspace(start.item(), end.item(), steps, o);
 }
-Tensor linspace_Tensor_Scalar(const Tensor& start, const Scalar& end, int64_t steps, const TensorOptions& o) {
+Tensor linspace_Tensor_Scalar(const Tensor& start, const Scalar& end, int64_t steps,
+                              const TensorOptions& o) {
   TENON_CHECK(start.dim() == 0, ValueError, "linspace: argument 'start' must have 0 dimensions");
   return tenon::linspace(start.item(), end, steps, o);
 }
-Tensor linspace_Scalar_Tensor(const Scalar& start, const Tensor& end, int64_t steps, const TensorOptions& o) {
+Tensor linspace_Scalar_Tensor(const Scalar& start, const Tensor& end, int64_t steps,
+                              const TensorOptions& o) {
   TENON_CHECK(end.dim() == 0, ValueError, "linspace: argument 'end' must have 0 dimensions");
   return tenon::linspace(start, end.item(), steps, o);
 }
 Tensor logspace_Tensor_Tensor(const Tensor& start, const Tensor& end, int64_t steps, double base,
                               const TensorOptions& o) {
-  TENON_CHECK(start.dim() == 0 && end.dim() == 0, ValueError, "logspace: the ends must have 0 dimensions");
+  TENON_CHECK(start.dim() == 0 && end.dim() == 0, ValueError,
+              "logspace: the ends must have 0 dimensions");
   return tenon::logspace(start.item(), end.item(), steps, base, o);
 }
 Tensor logspace_Tensor_Scalar(const Tensor& start, const Scalar& end, int64_t steps, double base,
@@ -124,13 +144,16 @@ Tensor eye(int64_t n, const TensorOptions& o) { return tenon::eye(n, n, o); }
 namespace {
 // Elements (i, j) with j - i <= offset; offset in [-row, col].
 core::Size elements_below(int64_t row, int64_t col, int64_t offset) {
-  // Row i has min(i + offset + 1, col) of them, where that is positive: first fewer than col, then all.
-  const int64_t from = std::max<int64_t>(0, -offset), to = std::clamp<int64_t>(col - offset, from, row);
+  // Row i has min(i + offset + 1, col) of them, where that is positive: first fewer than col, then
+  // all.
+  const int64_t from = std::max<int64_t>(0, -offset),
+                to = std::clamp<int64_t>(col - offset, from, row);
   const core::Size rising = to - from, first = from + offset + 1, last = to + offset;
   return rising * (first + last) / 2 + core::Size(row - to) * col;
 }
 
-// Row and column numbers of elements from columns [from(i), to(i)) of each row, n in all, as one tensor of two rows.
+// Row and column numbers of elements from columns [from(i), to(i)) of each row, n in all, as one
+// tensor of two rows.
 template <class From, class To>
 Tensor triangle_indices(int64_t row, int64_t n, const TensorOptions& o, From from, To to) {
   Tensor host = empty({2, n}, TensorOptions(kLong));
@@ -145,16 +168,19 @@ Tensor triangle_indices(int64_t row, int64_t n, const TensorOptions& o, From fro
 }
 
 void check_matrix(const char* op, int64_t row, int64_t col) {
-  TENON_CHECK(row >= 0 && col >= 0, ValueError, op, ": sizes ", row, " and ", col, " must not be negative");
+  TENON_CHECK(row >= 0 && col >= 0, ValueError, op, ": sizes ", row, " and ", col,
+              " must not be negative");
   constexpr int64_t kLimit = int64_t{1} << 61;
-  TENON_CHECK(row <= kLimit && col <= kLimit, ValueError, op, ": sizes ", row, " and ", col, " are too large");
+  TENON_CHECK(row <= kLimit && col <= kLimit, ValueError, op, ": sizes ", row, " and ", col,
+              " are too large");
 }
 }  // namespace
 
 Tensor tril_indices(int64_t row, int64_t col, int64_t offset, const TensorOptions& o) {
   check_matrix("tril_indices", row, col);
   offset = std::clamp(offset, -row, col);
-  const int64_t n = col == 0 ? 0 : elements_below(row, col, offset).get("tril_indices", "the number of indices");
+  const int64_t n =
+      col == 0 ? 0 : elements_below(row, col, offset).get("tril_indices", "the number of indices");
   // Rows without elements come first.
   const int64_t skipped = std::min(row, std::max<int64_t>(0, -offset));
   const auto to = [&](int64_t i) { return std::min(i + skipped + offset + 1, col); };
@@ -166,14 +192,17 @@ Tensor tril_indices(int64_t row, int64_t col, int64_t offset, const TensorOption
 Tensor triu_indices(int64_t row, int64_t col, int64_t offset, const TensorOptions& o) {
   check_matrix("triu_indices", row, col);
   offset = std::clamp(offset, -row, col);
-  const core::Size below = col == 0 || offset == -row ? core::Size(0) : elements_below(row, col, offset - 1);
+  const core::Size below =
+      col == 0 || offset == -row ? core::Size(0) : elements_below(row, col, offset - 1);
   const int64_t n = (core::Size(row) * col - below).get("triu_indices", "the number of indices");
   const auto from = [&](int64_t i) { return std::clamp<int64_t>(i + offset, 0, col); };
   return triangle_indices(row, n, o, from, [&](int64_t) { return col; });
 }
 
 Tensor hann_window(int64_t n, const TensorOptions& o) { return window(n, true, o, hann); }
-Tensor hann_window_periodic(int64_t n, bool periodic, const TensorOptions& o) { return window(n, periodic, o, hann); }
+Tensor hann_window_periodic(int64_t n, bool periodic, const TensorOptions& o) {
+  return window(n, periodic, o, hann);
+}
 Tensor hamming_window(int64_t n, const TensorOptions& o) { return window(n, true, o, hamming); }
 Tensor hamming_window_periodic(int64_t n, bool periodic, const TensorOptions& o) {
   return window(n, periodic, o, hamming);

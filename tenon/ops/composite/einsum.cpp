@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums of products by letters: every operand gets the dimensions of all letters, in one order, then pairs are
-// multiplied by bmm.
+// Sums of products by letters: every operand gets the dimensions of all letters, in one order, then
+// pairs are multiplied by bmm.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -31,7 +31,8 @@ Term read_term(std::string_view s, std::string_view equation) {
     const char c = s[i];
     if (c == ' ') continue;
     if (c == '.') {
-      TENON_CHECK(s.substr(i, 3) == "..." && !t.ellipsis, ValueError, "einsum(): found '.' in the equation ", equation,
+      TENON_CHECK(s.substr(i, 3) == "..." && !t.ellipsis, ValueError,
+                  "einsum(): found '.' in the equation ", equation,
                   " that is not part of any ellipsis, or a second ellipsis");
       t.ellipsis = true;
       t.labels.push_back(kEllipsis);
@@ -39,14 +40,16 @@ Term read_term(std::string_view s, std::string_view equation) {
       continue;
     }
     const bool upper = c >= 'A' && c <= 'Z', lower = c >= 'a' && c <= 'z';
-    TENON_CHECK(upper || lower, ValueError, "einsum(): invalid subscript '", c, "' in the equation ", equation,
-                ", subscripts must be in [a-zA-Z]");
+    TENON_CHECK(upper || lower, ValueError, "einsum(): invalid subscript '", c,
+                "' in the equation ", equation, ", subscripts must be in [a-zA-Z]");
     t.labels.push_back(upper ? c - 'A' : c - 'a' + 26);
   }
   return t;
 }
 
-std::string letter(int label) { return std::string(1, static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26)); }
+std::string letter(int label) {
+  return std::string(1, static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26));
+}
 
 // The equation, expanded to the dimensions of the operands.
 class Equation {
@@ -65,7 +68,8 @@ class Equation {
     order = output;
     for (std::size_t l = 0; l < count_.size(); ++l) {
       const int label = static_cast<int>(l);
-      if (count_[l] && std::find(output.begin(), output.end(), label) == output.end()) order.push_back(label);
+      if (count_[l] && std::find(output.begin(), output.end(), label) == output.end())
+        order.push_back(label);
     }
   }
   std::vector<Labels> terms;
@@ -81,27 +85,30 @@ class Equation {
       begin = comma + 1;
     }
     TENON_CHECK(read_.size() >= operands.size(), ValueError,
-                "einsum(): more operands were provided than specified in the equation ", equation_, ": ",
-                operands.size());
+                "einsum(): more operands were provided than specified in the equation ", equation_,
+                ": ", operands.size());
     TENON_CHECK(read_.size() <= operands.size(), ValueError,
-                "einsum(): fewer operands were provided than specified in the equation ", equation_, ": ",
-                operands.size());
+                "einsum(): fewer operands were provided than specified in the equation ", equation_,
+                ": ", operands.size());
   }
 
   // The dimensions of an ellipsis are counted from its end, so that operands broadcast.
   void expand_ellipsis(TensorList operands) {
     std::vector<int64_t> extra(read_.size());
     for (std::size_t i = 0; i < read_.size(); ++i) {
-      const int64_t named = static_cast<int64_t>(read_[i].labels.size()) - (read_[i].ellipsis ? 1 : 0);
+      const int64_t named =
+          static_cast<int64_t>(read_[i].labels.size()) - (read_[i].ellipsis ? 1 : 0);
       extra[i] = operands[i].dim() - named;
       TENON_CHECK(extra[i] == 0 || (extra[i] > 0 && read_[i].ellipsis), ValueError,
                   "einsum(): the number of subscripts in the equation (", named,
-                  read_[i].ellipsis ? ") is more than" : ") does not match", " the number of dimensions (",
-                  operands[i].dim(), ") for operand ", i, read_[i].ellipsis ? "" : " and no ellipsis was given");
+                  read_[i].ellipsis ? ") is more than" : ") does not match",
+                  " the number of dimensions (", operands[i].dim(), ") for operand ", i,
+                  read_[i].ellipsis ? "" : " and no ellipsis was given");
       if (read_[i].ellipsis) hidden_ = std::max(hidden_, extra[i]);
     }
     count_.assign(static_cast<std::size_t>(kLetters + hidden_), 0);
-    for (std::size_t i = 0; i < read_.size(); ++i) terms.push_back(expand_labels(read_[i].labels, extra[i]));
+    for (std::size_t i = 0; i < read_.size(); ++i)
+      terms.push_back(expand_labels(read_[i].labels, extra[i]));
   }
 
   Labels expand_labels(const Labels& labels, int64_t width) const {
@@ -111,7 +118,8 @@ class Equation {
         out.push_back(label);
         continue;
       }
-      for (int64_t k = hidden_ - width; k < hidden_; ++k) out.push_back(kLetters + static_cast<int>(k));
+      for (int64_t k = hidden_ - width; k < hidden_; ++k)
+        out.push_back(kLetters + static_cast<int>(k));
     }
     return out;
   }
@@ -127,12 +135,13 @@ class Equation {
     output = expand_labels(term.labels, hidden_);
     for (std::size_t i = 0; i < output.size(); ++i) {
       if (output[i] >= kLetters) continue;
-      TENON_CHECK(std::find(output.begin(), output.begin() + static_cast<std::ptrdiff_t>(i), output[i]) ==
-                      output.begin() + static_cast<std::ptrdiff_t>(i),
+      TENON_CHECK(std::find(output.begin(), output.begin() + static_cast<std::ptrdiff_t>(i),
+                            output[i]) == output.begin() + static_cast<std::ptrdiff_t>(i),
                   ValueError, "einsum(): output subscript ", letter(output[i]),
                   " appears more than once in the output of ", equation_);
-      TENON_CHECK(count_[static_cast<std::size_t>(output[i])] > 0, ValueError, "einsum(): output subscript ",
-                  letter(output[i]), " does not appear in the equation ", equation_, " for any input operand");
+      TENON_CHECK(count_[static_cast<std::size_t>(output[i])] > 0, ValueError,
+                  "einsum(): output subscript ", letter(output[i]),
+                  " does not appear in the equation ", equation_, " for any input operand");
     }
   }
 
@@ -142,7 +151,8 @@ class Equation {
   int64_t hidden_ = 0;
 };
 
-// Every label of `order` becomes a dimension, of size 1 where the operand lacks it. Letters that repeat are diagonals.
+// Every label of `order` becomes a dimension, of size 1 where the operand lacks it. Letters that
+// repeat are diagonals.
 Tensor aligned(Tensor t, Labels labels, const Labels& order, std::size_t operand) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     for (std::size_t k = i + 1; k < labels.size();) {
@@ -152,7 +162,8 @@ Tensor aligned(Tensor t, Labels labels, const Labels& order, std::size_t operand
       }
       const int64_t a = static_cast<int64_t>(i), b = static_cast<int64_t>(k);
       TENON_CHECK(t.size(a) == t.size(b), ValueError, "einsum(): subscript ", letter(labels[i]),
-                  " is repeated for operand ", operand, " but the sizes don't match, ", t.size(b), " != ", t.size(a));
+                  " is repeated for operand ", operand, " but the sizes don't match, ", t.size(b),
+                  " != ", t.size(a));
       t = t.diagonal(0, a, b).movedim(-1, a);
       labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(k));
     }
@@ -166,7 +177,8 @@ Tensor aligned(Tensor t, Labels labels, const Labels& order, std::size_t operand
   }
   t = t.permute(permutation);
   for (std::size_t d = 0; d < order.size(); ++d) {
-    if (std::find(labels.begin(), labels.end(), order[d]) == labels.end()) t = t.unsqueeze(static_cast<int64_t>(d));
+    if (std::find(labels.begin(), labels.end(), order[d]) == labels.end())
+      t = t.unsqueeze(static_cast<int64_t>(d));
   }
   return t;
 }
@@ -198,8 +210,10 @@ Tensor contract(Tensor left, Tensor right, const std::vector<bool>& sum) {
   }
   if (product(left, inner) == 1 && product(right, inner) == 1) return left * right;
   const int64_t n = product(left, batch), k = product(left, inner);
-  const Tensor a = left.permute(joined({&batch, &rows, &inner, &columns})).reshape({n, product(left, rows), k});
-  const Tensor b = right.permute(joined({&batch, &inner, &columns, &rows})).reshape({n, k, product(right, columns)});
+  const Tensor a =
+      left.permute(joined({&batch, &rows, &inner, &columns})).reshape({n, product(left, rows), k});
+  const Tensor b = right.permute(joined({&batch, &inner, &columns, &rows}))
+                       .reshape({n, k, product(right, columns)});
   const Sizes order = joined({&batch, &rows, &columns, &inner});
   Sizes shape;
   for (int64_t d : batch) shape.push_back(left.size(d));
@@ -207,7 +221,8 @@ Tensor contract(Tensor left, Tensor right, const std::vector<bool>& sum) {
   for (int64_t d : columns) shape.push_back(right.size(d));
   shape.resize(order.size(), 1);
   Sizes back(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<int64_t>(i);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<int64_t>(i);
   return a.bmm(b).reshape(shape).permute(back);
 }
 
@@ -218,14 +233,15 @@ void check_sizes(const std::vector<Tensor>& operands, const Labels& order) {
       const int64_t n = operands[i].size(static_cast<int64_t>(d));
       if (n == 1) continue;
       TENON_CHECK(seen == 1 || seen == n, ValueError, "einsum(): subscript ",
-                  order[d] < kLetters ? letter(order[d]) : "...", " has size ", n, " for operand ", i,
-                  " which does not broadcast with previously seen size ", seen);
+                  order[d] < kLetters ? letter(order[d]) : "...", " has size ", n, " for operand ",
+                  i, " which does not broadcast with previously seen size ", seen);
       seen = n;
     }
   }
 }
 
-// Takes two operands out and puts their product at the end; sums over what no other operand and no output has.
+// Takes two operands out and puts their product at the end; sums over what no other operand and no
+// output has.
 void contract_pair(std::vector<Tensor>& operands, std::size_t i, std::size_t j, std::size_t kept) {
   const Tensor left = operands[i], right = operands[j];
   operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(std::max(i, j)));
@@ -244,7 +260,8 @@ Tensor einsum(std::string_view equation, TensorList tensors, OptionalIntArrayRef
   TENON_CHECK(!tensors.empty(), ValueError, "einsum(): must provide at least one operand");
   const Equation e(equation, tensors);
   std::vector<Tensor> operands;
-  for (std::size_t i = 0; i < tensors.size(); ++i) operands.push_back(aligned(tensors[i], e.terms[i], e.order, i));
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    operands.push_back(aligned(tensors[i], e.terms[i], e.order, i));
   check_sizes(operands, e.order);
   const std::size_t kept = e.output.size();
   const int64_t rank = static_cast<int64_t>(e.order.size());
@@ -254,13 +271,14 @@ Tensor einsum(std::string_view equation, TensorList tensors, OptionalIntArrayRef
     return sum.empty() ? operands[0] : operands[0].sum(sum);
   }
   TENON_CHECK(!path || path->size() == 2 * (operands.size() - 1), ValueError,
-              "einsum(): expected contract path given in path parameter to contain ", 2 * (operands.size() - 1),
-              " elements, got ", path ? path->size() : 0);
+              "einsum(): expected contract path given in path parameter to contain ",
+              2 * (operands.size() - 1), " elements, got ", path ? path->size() : 0);
   for (std::size_t step = 0; operands.size() > 1; ++step) {
     const int64_t i = path ? (*path)[2 * step] : 0, j = path ? (*path)[2 * step + 1] : 1;
     const int64_t n = static_cast<int64_t>(operands.size());
-    TENON_CHECK(i >= 0 && j >= 0 && i < n && j < n && i != j, ValueError, "einsum(): invalid contraction (", i, ", ", j,
-                ") in the path: there are ", n, " operands left");
+    TENON_CHECK(i >= 0 && j >= 0 && i < n && j < n && i != j, ValueError,
+                "einsum(): invalid contraction (", i, ", ", j, ") in the path: there are ", n,
+                " operands left");
     contract_pair(operands, static_cast<std::size_t>(i), static_cast<std::size_t>(j), kept);
   }
   Tensor out = operands[0];
@@ -268,21 +286,22 @@ Tensor einsum(std::string_view equation, TensorList tensors, OptionalIntArrayRef
   return out;
 }
 
-Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self, IntArrayRef dims_other) {
+Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self,
+                 IntArrayRef dims_other) {
   TENON_CHECK(dims_self.size() == dims_other.size(), ValueError,
-              "tensordot: both dimension lists should have same length, got ", text(dims_self), " and ",
-              text(dims_other));
+              "tensordot: both dimension lists should have same length, got ", text(dims_self),
+              " and ", text(dims_other));
   TENON_CHECK(self.scalar_type() == other.scalar_type(), TypeError,
-              "tensordot: both inputs should have same dtype, got ", toString(self.scalar_type()), " and ",
-              toString(other.scalar_type()));
+              "tensordot: both inputs should have same dtype, got ", toString(self.scalar_type()),
+              " and ", toString(other.scalar_type()));
   Tensor a = self, b = other;
   Sizes in_a, in_b;
   int64_t inner = 1;
   for (std::size_t i = 0; i < dims_self.size(); ++i) {
     const int64_t n = a.size(dims_self[i]), m = b.size(dims_other[i]);
     TENON_CHECK(n == m || n == 1 || m == 1, ValueError,
-                "tensordot: contracted dimensions need to match, but first has ", "size ", n, " in dim ", dims_self[i],
-                " and second has size ", m, " in dim ", dims_other[i]);
+                "tensordot: contracted dimensions need to match, but first has ", "size ", n,
+                " in dim ", dims_self[i], " and second has size ", m, " in dim ", dims_other[i]);
     if (n == 1 && m != 1) b = b.sum(dims_other[i], true, b.scalar_type());
     if (m == 1 && n != 1) a = a.sum(dims_self[i], true, a.scalar_type());
     in_a.push_back(dims_self[i] < 0 ? dims_self[i] + a.dim() : dims_self[i]);

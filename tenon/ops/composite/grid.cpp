@@ -29,16 +29,20 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
 }
 
 Tensor diag(const Tensor& self, int64_t diagonal) {
-  TENON_CHECK(self.dim() == 1 || self.dim() == 2, ValueError, "diag: expected a vector or a matrix, got ", self.dim(),
-              " dimensions");
-  return self.dim() == 1 ? self.diag_embed(diagonal) : self.diagonal(diagonal).clone(MemoryFormat::Contiguous);
+  TENON_CHECK(self.dim() == 1 || self.dim() == 2, ValueError,
+              "diag: expected a vector or a matrix, got ", self.dim(), " dimensions");
+  return self.dim() == 1 ? self.diag_embed(diagonal)
+                         : self.diagonal(diagonal).clone(MemoryFormat::Contiguous);
 }
 
-Tensor diagflat(const Tensor& self, int64_t offset) { return self.reshape({-1}).diag_embed(offset); }
+Tensor diagflat(const Tensor& self, int64_t offset) {
+  return self.reshape({-1}).diag_embed(offset);
+}
 
 namespace {
 
-// Where the elements of blocks of these shapes are in a matrix of `columns` columns, block after block.
+// Where the elements of blocks of these shapes are in a matrix of `columns` columns, block after
+// block.
 std::vector<int64_t> diagonal_positions(const std::vector<Tensor>& blocks, int64_t columns) {
   std::vector<int64_t> places;
   int64_t row = 0, column = 0;
@@ -54,15 +58,15 @@ std::vector<int64_t> diagonal_positions(const std::vector<Tensor>& blocks, int64
 
 }  // namespace
 
-// One write of all elements: blocks padded to whole rows and joined would be as many writes as there are blocks, and
-// take the memory of the result twice.
+// One write of all elements: blocks padded to whole rows and joined would be as many writes as
+// there are blocks, and take the memory of the result twice.
 Tensor block_diag(TensorList tensors) {
   TENON_CHECK(!tensors.empty(), ValueError, "block_diag: expected a non-empty list of tensors");
   std::vector<Tensor> blocks, values;
   core::Size rows = 0, columns = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    TENON_CHECK(tensors[i].dim() <= 2, ValueError, "block_diag: the tensor at position ", i, " has ", tensors[i].dim(),
-                " dimensions; at most 2 are possible");
+    TENON_CHECK(tensors[i].dim() <= 2, ValueError, "block_diag: the tensor at position ", i,
+                " has ", tensors[i].dim(), " dimensions; at most 2 are possible");
     blocks.push_back(tenon::atleast_2d(tensors[i]));
     values.push_back(blocks.back().reshape({-1}));
     rows += blocks.back().size(0);
@@ -72,20 +76,22 @@ Tensor block_diag(TensorList tensors) {
   const int64_t height = rows.get("block_diag", "a size of the result"),
                 width = columns.get("block_diag", "a size of the result");
   Tensor out = tenon::zeros({height, width}, joined.options().requires_grad(false));
-  const Tensor places = tenon::tensor(diagonal_positions(blocks, width), TensorOptions(kLong)).to(joined.device());
+  const Tensor places =
+      tenon::tensor(diagonal_positions(blocks, width), TensorOptions(kLong)).to(joined.device());
   return out.view({-1}).scatter_(0, places, joined).view({height, width});
 }
 
 std::vector<Tensor> meshgrid_indexing(TensorList tensors, std::string_view indexing) {
   TENON_CHECK(!tensors.empty(), ValueError, "meshgrid: expected a non-empty list of tensors");
-  TENON_CHECK(indexing == "ij" || indexing == "xy", ValueError, "meshgrid: argument 'indexing' must be ij or xy, got '",
-              std::string(indexing), "'");
+  TENON_CHECK(indexing == "ij" || indexing == "xy", ValueError,
+              "meshgrid: argument 'indexing' must be ij or xy, got '", std::string(indexing), "'");
   bool swap = indexing == "xy" && tensors.size() >= 2;
   std::vector<Tensor> in(tensors.begin(), tensors.end());
   if (swap) std::swap(in[0], in[1]);
   std::vector<int64_t> shape;
   for (const Tensor& t : in) {
-    TENON_CHECK(t.dim() <= 1, ValueError, "meshgrid: expected vectors or numbers, got ", t.dim(), " dimensions");
+    TENON_CHECK(t.dim() <= 1, ValueError, "meshgrid: expected vectors or numbers, got ", t.dim(),
+                " dimensions");
     shape.push_back(t.numel());
   }
   std::vector<Tensor> out;
@@ -101,7 +107,8 @@ std::vector<Tensor> meshgrid(TensorList tensors) { return tenon::meshgrid(tensor
 
 Tensor cartesian_prod(TensorList tensors) {
   for (const Tensor& t : tensors) {
-    TENON_CHECK(t.dim() == 1, ValueError, "cartesian_prod: expected vectors, got ", t.dim(), " dimensions");
+    TENON_CHECK(t.dim() == 1, ValueError, "cartesian_prod: expected vectors, got ", t.dim(),
+                " dimensions");
   }
   if (tensors.size() == 1) return tensors[0];
   std::vector<Tensor> grids = tenon::meshgrid(tensors, "ij");
@@ -110,19 +117,24 @@ Tensor cartesian_prod(TensorList tensors) {
 }
 
 Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
-  TENON_CHECK(self.dim() == 1, ValueError, "combinations: expected a vector, got ", self.dim(), " dimensions");
+  TENON_CHECK(self.dim() == 1, ValueError, "combinations: expected a vector, got ", self.dim(),
+              " dimensions");
   TENON_CHECK(r >= 0, ValueError, "combinations: argument 'r' must not be negative, got ", r);
   if (r == 0) return empty({0}, self.options().requires_grad(std::nullopt));
   const int64_t n = self.numel(), step = with_replacement ? 0 : 1;
   // Of no element, so that a gradient of zeros is there.
-  if (n == 0 || (!with_replacement && r > n)) return self.slice(0, 0, 0).unsqueeze(1).expand({0, r}).clone();
+  if (n == 0 || (!with_replacement && r > n))
+    return self.slice(0, 0, 0).unsqueeze(1).expand({0, r}).clone();
   // How many numbers there will be; only roughly, as it decides whether they can be held.
-  const double of = static_cast<double>(with_replacement ? n - 1 : n - r) + 1, each = static_cast<double>(r);
-  const double total = std::exp(std::lgamma(of + each) - std::lgamma(of) - std::lgamma(each + 1)) * each;
-  core::check_room("combinations", "numbers", total < 0x1p62 ? static_cast<int64_t>(total) : INT64_MAX,
-                   sizeof(int64_t));
+  const double of = static_cast<double>(with_replacement ? n - 1 : n - r) + 1,
+               each = static_cast<double>(r);
+  const double total =
+      std::exp(std::lgamma(of + each) - std::lgamma(of) - std::lgamma(each + 1)) * each;
+  core::check_room("combinations", "numbers",
+                   total < 0x1p62 ? static_cast<int64_t>(total) : INT64_MAX, sizeof(int64_t));
   std::vector<int64_t> pick(static_cast<std::size_t>(r)), all;
-  // The first tuple is 0, step, 2 * step, ...; each next one raises the last position that can still rise.
+  // The first tuple is 0, step, 2 * step, ...; each next one raises the last position that can
+  // still rise.
   for (std::size_t i = 0; i < pick.size(); ++i) pick[i] = static_cast<int64_t>(i) * step;
   auto limit = [&](std::size_t i) { return n - 1 - (r - 1 - static_cast<int64_t>(i)) * step; };
   bool more = n > 0 && pick.back() < n;
@@ -139,7 +151,8 @@ Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
   }
   Tensor index = empty({static_cast<int64_t>(all.size())}, TensorOptions(kLong));
   std::copy(all.begin(), all.end(), index.data_ptr<int64_t>());
-  return self.index_select(0, index.to(self.device())).reshape({static_cast<int64_t>(all.size()) / r, r});
+  return self.index_select(0, index.to(self.device()))
+      .reshape({static_cast<int64_t>(all.size()) / r, r});
 }
 
 }  // namespace tenon::composite

@@ -18,7 +18,8 @@ using OptTensors = std::vector<std::optional<Tensor>>;
 
 bool is_mask(const Tensor& t) { return t.scalar_type() == kBool || t.scalar_type() == kUInt8; }
 
-// Replaces masks by the positions of their true elements. A mask without dimensions asks for a new one of size 1 or 0.
+// Replaces masks by the positions of their true elements. A mask without dimensions asks for a new
+// one of size 1 or 0.
 OptTensors positions(Tensor& self, ArrayRef<std::optional<Tensor>> indices) {
   OptTensors out;
   for (const auto& i : indices) {
@@ -34,11 +35,12 @@ OptTensors positions(Tensor& self, ArrayRef<std::optional<Tensor>> indices) {
       self = self.unsqueeze(at);
       mask = mask.reshape({1});
     }
-    TENON_CHECK(at + mask.dim() <= self.dim(), IndexError, "index: too many indices (", indices.size(), ") for rank ",
-                self.dim());
+    TENON_CHECK(at + mask.dim() <= self.dim(), IndexError, "index: too many indices (",
+                indices.size(), ") for rank ", self.dim());
     for (int64_t d = 0; d < mask.dim(); ++d) {
-      TENON_CHECK(mask.size(d) == self.size(at + d), IndexError, "index: mask shape ", text(mask.sizes()),
-                  " does not match ", text(self.sizes()), " at position ", at + d);
+      TENON_CHECK(mask.size(d) == self.size(at + d), IndexError, "index: mask shape ",
+                  text(mask.sizes()), " does not match ", text(self.sizes()), " at position ",
+                  at + d);
     }
     Tensor found = mask.nonzero();
     for (int64_t d = 0; d < mask.dim(); ++d) out.push_back(found.select(1, d));
@@ -49,8 +51,8 @@ OptTensors positions(Tensor& self, ArrayRef<std::optional<Tensor>> indices) {
 }  // namespace
 
 Tensor index_Tensor(const Tensor& self, ArrayRef<std::optional<Tensor>> indices) {
-  bool masked =
-      std::any_of(indices.begin(), indices.end(), [](const auto& i) { return i && i->defined() && is_mask(*i); });
+  bool masked = std::any_of(indices.begin(), indices.end(),
+                            [](const auto& i) { return i && i->defined() && is_mask(*i); });
   if (!masked) return _index(self, indices);
   Tensor of = self;
   OptTensors all = positions(of, indices);
@@ -60,13 +62,15 @@ Tensor index_Tensor(const Tensor& self, ArrayRef<std::optional<Tensor>> indices)
 Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                       std::string_view reduce) {
   TENON_CHECK(reduce == "add" || reduce == "multiply", ValueError,
-              "scatter: argument 'reduce' must be add or multiply, got '", std::string(reduce), "'");
+              "scatter: argument 'reduce' must be add or multiply, got '", std::string(reduce),
+              "'");
   return tenon::scatter_reduce(self, dim, index, src, reduce == "add" ? "sum" : "prod", true);
 }
 
-Tensor scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
-                            std::string_view reduce) {
-  return tenon::scatter(self, dim, index, tenon::full(index.sizes(), value, self.options().requires_grad(false)),
+Tensor scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index,
+                            const Scalar& value, std::string_view reduce) {
+  return tenon::scatter(self, dim, index,
+                        tenon::full(index.sizes(), value, self.options().requires_grad(false)),
                         reduce);
 }
 
@@ -110,7 +114,8 @@ std::vector<Tensor> nonzero_numpy(const Tensor& self) {
 Tensor argwhere(const Tensor& self) { return self.nonzero(); }
 
 Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill_value) {
-  TENON_CHECK(size >= 0, ValueError, "nonzero_static: argument 'size' must not be negative, got ", size);
+  TENON_CHECK(size >= 0, ValueError, "nonzero_static: argument 'size' must not be negative, got ",
+              size);
   Tensor found = self.nonzero();
   if (found.size(0) >= size) return found.slice(0, 0, size, 1).contiguous();
   return found.constant_pad_nd({0, 0, 0, size - found.size(0)}, fill_value);
@@ -120,13 +125,15 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   TENON_CHECK(self.scalar_type() == kLong, TypeError, "one_hot: expected int64 but found ",
               dtype_name(self.scalar_type()), " for argument 'self'");
   if (self.numel() == 0) {
-    TENON_CHECK(num_classes > 0, ValueError, "one_hot: the number of classes of an empty tensor must be given");
+    TENON_CHECK(num_classes > 0, ValueError,
+                "one_hot: the number of classes of an empty tensor must be given");
   } else {
     int64_t smallest = self.min().item().toLong(), largest = self.max().item().toLong();
     TENON_CHECK(smallest >= 0, ValueError, "one_hot: class ", smallest, " is negative");
-    if (num_classes == -1) num_classes = (core::Size(largest) + 1).get("one_hot", "the number of classes");
-    TENON_CHECK(largest < num_classes, ValueError, "one_hot: class ", largest, " must be below the number of classes ",
-                num_classes);
+    if (num_classes == -1)
+      num_classes = (core::Size(largest) + 1).get("one_hot", "the number of classes");
+    TENON_CHECK(largest < num_classes, ValueError, "one_hot: class ", largest,
+                " must be below the number of classes ", num_classes);
   }
   std::vector<int64_t> shape = self.sizes().vec();
   shape.push_back(num_classes);

@@ -15,8 +15,9 @@ Tensor stack(TensorList tensors, int64_t dim) {
   std::vector<Tensor> parts;
   parts.reserve(tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    TENON_CHECK(tensors[i].sizes() == tensors[0].sizes(), ValueError, "stack: the tensor at position ", i, " of shape ",
-                core::text(tensors[i].sizes()), " does not match ", core::text(tensors[0].sizes()));
+    TENON_CHECK(tensors[i].sizes() == tensors[0].sizes(), ValueError,
+                "stack: the tensor at position ", i, " of shape ", core::text(tensors[i].sizes()),
+                " does not match ", core::text(tensors[0].sizes()));
     parts.push_back(tensors[i].unsqueeze(dim));
   }
   return cat(parts, dim);

@@ -25,9 +25,11 @@ Sizes batch_shape(const Tensor& a, const Tensor& b) {
   const int64_t na = a.dim() - 2, nb = b.dim() - 2, n = std::max(na, nb);
   Sizes out(static_cast<std::size_t>(n));
   for (int64_t d = 0; d < n; ++d) {
-    const int64_t x = d < n - na ? 1 : a.size(d - (n - na)), y = d < n - nb ? 1 : b.size(d - (n - nb));
-    TENON_CHECK(x == y || x == 1 || y == 1, ValueError, "matmul: size ", x, " of self does not match size ", y,
-                " of other at dimension ", d, " (", core::text(a.sizes()), ", ", core::text(b.sizes()), ")");
+    const int64_t x = d < n - na ? 1 : a.size(d - (n - na)),
+                  y = d < n - nb ? 1 : b.size(d - (n - nb));
+    TENON_CHECK(x == y || x == 1 || y == 1, ValueError, "matmul: size ", x,
+                " of self does not match size ", y, " of other at dimension ", d, " (",
+                core::text(a.sizes()), ", ", core::text(b.sizes()), ")");
     out[static_cast<std::size_t>(d)] = x == 1 ? y : x;
   }
   return out;
@@ -43,8 +45,9 @@ Tensor with_batch(const Tensor& t, Sizes batch, int64_t count) {
 Tensor batched(const Tensor& a, const Tensor& b) {
   Sizes shape = batch_shape(a, b);
   const int64_t count = product(shape);
-  TENON_CHECK(a.size(-1) == b.size(-2), ValueError, "matmul: shapes cannot be multiplied: ", core::text(a.sizes()),
-              " and ", core::text(b.sizes()));
+  TENON_CHECK(a.size(-1) == b.size(-2), ValueError,
+              "matmul: shapes cannot be multiplied: ", core::text(a.sizes()), " and ",
+              core::text(b.sizes()));
   const Tensor out = with_batch(a, shape, count).bmm(with_batch(b, shape, count));
   shape.push_back(a.size(-2));
   shape.push_back(b.size(-1));
@@ -66,7 +69,8 @@ Tensor matmul_flattened(const Tensor& a, const Tensor& b) {
 
 Tensor matmul(const Tensor& self, const Tensor& other) {
   const int64_t a = self.dim(), b = other.dim();
-  TENON_CHECK(a > 0 && b > 0, ValueError, "matmul needs at least 1 dimension in both arguments, got ", a, " and ", b);
+  TENON_CHECK(a > 0 && b > 0, ValueError,
+              "matmul needs at least 1 dimension in both arguments, got ", a, " and ", b);
   if (a == 1 && b == 1) return self.dot(other);
   if (a == 2 && b == 1) return self.mv(other);
   if (a == 1 && b == 2) return self.unsqueeze(0).mm(other).squeeze(0);
@@ -79,8 +83,8 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
 Tensor linear(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias) {
   const bool with_bias = bias && bias->defined();
   TENON_CHECK(input.dim() > 0, ValueError, "linear: input must have at least 1 dimension");
-  TENON_CHECK(weight.dim() == 1 || weight.dim() == 2, ValueError, "linear: weight must have 1 or 2 dimensions, got ",
-              weight.dim());
+  TENON_CHECK(weight.dim() == 1 || weight.dim() == 2, ValueError,
+              "linear: weight must have 1 or 2 dimensions, got ", weight.dim());
   if (weight.dim() == 1) {
     const Tensor out = tenon::matmul(input, weight);
     return with_bias ? out + *bias : out;
@@ -94,31 +98,37 @@ Tensor linear(const Tensor& input, const Tensor& weight, const std::optional<Ten
   return tenon::addmm(*bias, input.reshape({rows, input.size(-1)}), weight.t()).reshape(shape);
 }
 
-Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const std::optional<Tensor>& bias) {
+Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight,
+                const std::optional<Tensor>& bias) {
   TENON_CHECK(input1.dim() == input2.dim(), ValueError,
-              "bilinear: input1 and input2 must have as many dimensions, got ", input1.dim(), " and ", input2.dim());
-  TENON_CHECK(
-      weight.dim() == 3 && input1.dim() > 0 && input1.size(-1) == weight.size(1) && input2.size(-1) == weight.size(2),
-      ValueError, "bilinear: weight ", core::text(weight.sizes()), " does not fit inputs ", core::text(input1.sizes()),
-      " and ", core::text(input2.sizes()));
+              "bilinear: input1 and input2 must have as many dimensions, got ", input1.dim(),
+              " and ", input2.dim());
+  TENON_CHECK(weight.dim() == 3 && input1.dim() > 0 && input1.size(-1) == weight.size(1) &&
+                  input2.size(-1) == weight.size(2),
+              ValueError, "bilinear: weight ", core::text(weight.sizes()), " does not fit inputs ",
+              core::text(input1.sizes()), " and ", core::text(input2.sizes()));
   Sizes shape = input1.sizes().vec();
   shape.pop_back();
   TENON_CHECK(IntArrayRef(shape) == input2.sizes().slice(0, shape.size()), ValueError,
-              "bilinear: the leading sizes of the inputs differ: ", core::text(input1.sizes()), " and ",
-              core::text(input2.sizes()));
-  const int64_t rows = product(shape), filters = weight.size(0), n1 = weight.size(1), n2 = weight.size(2);
+              "bilinear: the leading sizes of the inputs differ: ", core::text(input1.sizes()),
+              " and ", core::text(input2.sizes()));
+  const int64_t rows = product(shape), filters = weight.size(0), n1 = weight.size(1),
+                n2 = weight.size(2);
   shape.push_back(filters);
   // [rows, n1] x [n1, filters * n2], then each row's filters against input2.
-  const Tensor left = input1.reshape({rows, n1}).mm(weight.permute({1, 0, 2}).reshape({n1, filters * n2}));
-  const Tensor out = left.reshape({rows, filters, n2}).bmm(input2.reshape({rows, n2, 1})).reshape(shape);
+  const Tensor left =
+      input1.reshape({rows, n1}).mm(weight.permute({1, 0, 2}).reshape({n1, filters * n2}));
+  const Tensor out =
+      left.reshape({rows, filters, n2}).bmm(input2.reshape({rows, n2, 1})).reshape(shape);
   return bias && bias->defined() ? out + *bias : out;
 }
 
 Tensor vdot(const Tensor& self, const Tensor& other) { return self.dot(other); }
 
 Tensor outer(const Tensor& self, const Tensor& vec2) {
-  TENON_CHECK(self.dim() == 1 && vec2.dim() == 1, ValueError, "outer: expected two 1-D tensors, got shapes ",
-              core::text(self.sizes()), " and ", core::text(vec2.sizes()));
+  TENON_CHECK(self.dim() == 1 && vec2.dim() == 1, ValueError,
+              "outer: expected two 1-D tensors, got shapes ", core::text(self.sizes()), " and ",
+              core::text(vec2.sizes()));
   return self.unsqueeze(1) * vec2;
 }
 
@@ -126,8 +136,9 @@ Tensor ger(const Tensor& self, const Tensor& vec2) { return tenon::outer(self, v
 
 Tensor inner(const Tensor& self, const Tensor& other) {
   if (self.dim() == 0 || other.dim() == 0) return self * other;
-  TENON_CHECK(self.size(-1) == other.size(-1), ValueError, "inner: the last sizes differ: ", core::text(self.sizes()),
-              " and ", core::text(other.sizes()));
+  TENON_CHECK(self.size(-1) == other.size(-1), ValueError,
+              "inner: the last sizes differ: ", core::text(self.sizes()), " and ",
+              core::text(other.sizes()));
   Sizes shape = self.sizes().vec();
   shape.pop_back();
   const int64_t n = self.size(-1), rows = product(shape);
@@ -136,13 +147,16 @@ Tensor inner(const Tensor& self, const Tensor& other) {
   return self.reshape({rows, n}).mm(other.reshape({cols, n}).t()).reshape(shape);
 }
 
-Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta, const Scalar& alpha) {
+Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
+            const Scalar& alpha) {
   const Tensor product = tenon::outer(wide(vec1), wide(vec2));
   const ScalarType narrow = result_type(vec1, vec2);
-  const bool whole = isIntegralType(self.scalar_type(), true) && isIntegralType(product.scalar_type(), true);
+  const bool whole =
+      isIntegralType(self.scalar_type(), true) && isIntegralType(product.scalar_type(), true);
   for (const Scalar* s : {&beta, &alpha}) {
-    TENON_CHECK(!whole || !s->isFloatingPoint(), TypeError, "addr: For integral input tensors, argument ",
-                s == &beta ? "beta" : "alpha", " must not be a floating point number.");
+    TENON_CHECK(!whole || !s->isFloatingPoint(), TypeError,
+                "addr: For integral input tensors, argument ", s == &beta ? "beta" : "alpha",
+                " must not be a floating point number.");
   }
   const ScalarType result = promote_types(self.scalar_type(), narrow);
   for (const Scalar* s : {&beta, &alpha}) {
@@ -158,19 +172,24 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
   }
   const Tensor scaled = alpha.equal(1) ? product : product * alpha;
   // NaN of self is left out, and so is its gradient.
-  const Tensor own = beta.equal(0)   ? self.masked_fill(tenon::ones_like(self, TensorOptions().dtype(kBool)), 0)
+  const Tensor own = beta.equal(0)
+                         ? self.masked_fill(tenon::ones_like(self, TensorOptions().dtype(kBool)), 0)
                      : beta.equal(1) ? wide(self)
                                      : wide(self) * beta;
-  const bool narrow_scalar = self.dim() == 0 && isFloatingType(narrow);  // which does not widen the product
+  const bool narrow_scalar =
+      self.dim() == 0 && isFloatingType(narrow);  // which does not widen the product
   const ScalarType to = narrow_scalar ? narrow : result;
   return is_short_float(to) ? as(own + scaled, to) : own + scaled;
 }
 
-Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta, const Scalar& alpha) {
-  TENON_CHECK(batch1.dim() == 3 && batch2.dim() == 3, ValueError, "addbmm: batch1 and batch2 must have 3 dimensions, ",
-              "got shapes ", core::text(batch1.sizes()), " and ", core::text(batch2.sizes()));
+Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+              const Scalar& alpha) {
+  TENON_CHECK(batch1.dim() == 3 && batch2.dim() == 3, ValueError,
+              "addbmm: batch1 and batch2 must have 3 dimensions, ", "got shapes ",
+              core::text(batch1.sizes()), " and ", core::text(batch2.sizes()));
   TENON_CHECK(batch1.size(0) == batch2.size(0) && batch1.size(2) == batch2.size(1), ValueError,
-              "addbmm: shapes cannot be multiplied: ", core::text(batch1.sizes()), " and ", core::text(batch2.sizes()));
+              "addbmm: shapes cannot be multiplied: ", core::text(batch1.sizes()), " and ",
+              core::text(batch2.sizes()));
   // The sum over the batch is part of the sum of one product.
   const int64_t inner = batch1.size(0) * batch1.size(2);
   const Tensor left = batch1.permute({1, 0, 2}).reshape({batch1.size(1), inner});
@@ -178,7 +197,8 @@ Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, co
 }
 
 namespace {
-// Cheapest order of multiplications, by dynamic programming: split[i][j] cuts the product of matrices i to j.
+// Cheapest order of multiplications, by dynamic programming: split[i][j] cuts the product of
+// matrices i to j.
 Tensor multiply_range(TensorList m, const std::vector<Sizes>& split, std::size_t i, std::size_t j) {
   if (i == j) return m[i];
   const std::size_t k = static_cast<std::size_t>(split[i][j]);
@@ -190,7 +210,8 @@ Tensor chain_matmul(TensorList matrices) {
   const std::size_t n = matrices.size();
   TENON_CHECK(n > 0, ValueError, "chain_matmul: expected at least one matrix");
   for (const Tensor& t : matrices) {
-    TENON_CHECK(t.dim() == 2, ValueError, "chain_matmul: expected matrices, got shape ", core::text(t.sizes()));
+    TENON_CHECK(t.dim() == 2, ValueError, "chain_matmul: expected matrices, got shape ",
+                core::text(t.sizes()));
   }
   std::vector<Sizes> split(n, Sizes(n, 0));
   std::vector<std::vector<double>> cost(n, std::vector<double>(n, 0));

@@ -26,54 +26,66 @@ void check_statistics(const std::optional<Tensor>& mean, const std::optional<Ten
 
 }  // namespace
 
-std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& input, const std::optional<Tensor>& weight,
+std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& input,
+                                                     const std::optional<Tensor>& weight,
                                                      const std::optional<Tensor>& bias,
                                                      const std::optional<Tensor>& running_mean,
-                                                     const std::optional<Tensor>& running_var, bool training,
-                                                     double momentum, double eps) {
-  if (training) return tenon::_batch_norm_train(input, weight, bias, running_mean, running_var, momentum, eps);
+                                                     const std::optional<Tensor>& running_var,
+                                                     bool training, double momentum, double eps) {
+  if (training)
+    return tenon::_batch_norm_train(input, weight, bias, running_mean, running_var, momentum, eps);
   check_statistics(running_mean, running_var);
   const Tensor out = tenon::_batch_norm_eval(input, weight, bias, *running_mean, *running_var, eps);
   return {out, tenon::empty({0}, input.options()), tenon::empty({0}, input.options())};
 }
 
-Tensor batch_norm(const Tensor& input, const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
-                  const std::optional<Tensor>& running_mean, const std::optional<Tensor>& running_var, bool training,
-                  double momentum, double eps, bool) {
+Tensor batch_norm(const Tensor& input, const std::optional<Tensor>& weight,
+                  const std::optional<Tensor>& bias, const std::optional<Tensor>& running_mean,
+                  const std::optional<Tensor>& running_var, bool training, double momentum,
+                  double eps, bool) {
   if (training) {
-    return std::get<0>(tenon::_batch_norm_train(input, weight, bias, running_mean, running_var, momentum, eps));
+    return std::get<0>(
+        tenon::_batch_norm_train(input, weight, bias, running_mean, running_var, momentum, eps));
   }
   check_statistics(running_mean, running_var);
   return tenon::_batch_norm_eval(input, weight, bias, *running_mean, *running_var, eps);
 }
 
-// Images and channels become channels of one batch. Running statistics are those of copies, averaged over images.
-Tensor instance_norm(const Tensor& input, const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
-                     const std::optional<Tensor>& running_mean, const std::optional<Tensor>& running_var,
-                     bool use_input_stats, double momentum, double eps, bool cudnn_enabled) {
+// Images and channels become channels of one batch. Running statistics are those of copies,
+// averaged over images.
+Tensor instance_norm(const Tensor& input, const std::optional<Tensor>& weight,
+                     const std::optional<Tensor>& bias, const std::optional<Tensor>& running_mean,
+                     const std::optional<Tensor>& running_var, bool use_input_stats,
+                     double momentum, double eps, bool cudnn_enabled) {
   TENON_CHECK(use_input_stats || (given(running_mean) && given(running_var)), ValueError,
-              "instance_norm: running_mean and running_var must be given unless the input's statistics are used");
-  TENON_CHECK(input.dim() >= 2, ValueError, "instance_norm: expected 2-D or larger input, got ", input.dim(),
-              "-D input of shape ", core::text(input.sizes()));
+              "instance_norm: running_mean and running_var must be given unless the input's "
+              "statistics are used");
+  TENON_CHECK(input.dim() >= 2, ValueError, "instance_norm: expected 2-D or larger input, got ",
+              input.dim(), "-D input of shape ", core::text(input.sizes()));
   // Both are written at the end, when it is too late to refuse one of them.
   for (const auto& running : {running_mean, running_var}) {
-    TENON_CHECK(!given(running) || (running->dim() == 1 && running->size(0) == input.size(1)), ValueError,
-                "instance_norm: running_mean and running_var must have one element per channel, ", input.size(1),
-                ", got shape ", core::text(running->sizes()));
-    TENON_CHECK(!use_input_stats || !given(running) || running->numel() <= 1 ||
-                    !(running->unsafeGetTensorImpl()->view.flags & TN_TENSOR_OVERLAPPING),
-                ValueError, "instance_norm: elements of running_mean or running_var, which are written, share memory ",
-                "(a stride of 0); clone() it first");
+    TENON_CHECK(!given(running) || (running->dim() == 1 && running->size(0) == input.size(1)),
+                ValueError,
+                "instance_norm: running_mean and running_var must have one element per channel, ",
+                input.size(1), ", got shape ", core::text(running->sizes()));
+    TENON_CHECK(
+        !use_input_stats || !given(running) || running->numel() <= 1 ||
+            !(running->unsafeGetTensorImpl()->view.flags & TN_TENSOR_OVERLAPPING),
+        ValueError,
+        "instance_norm: elements of running_mean or running_var, which are written, share memory ",
+        "(a stride of 0); clone() it first");
   }
   const int64_t n = input.size(0), channels = input.size(1);
   std::vector<int64_t> shape = input.sizes().vec();
   shape[0] = 1;
   shape[1] = n * channels;
   const auto mean = repeated(running_mean, n), var = repeated(running_var, n);
-  const Tensor out = tenon::batch_norm(input.contiguous().view(shape), repeated(weight, n), repeated(bias, n), mean,
-                                       var, use_input_stats, momentum, eps, cudnn_enabled);
+  const Tensor out =
+      tenon::batch_norm(input.contiguous().view(shape), repeated(weight, n), repeated(bias, n),
+                        mean, var, use_input_stats, momentum, eps, cudnn_enabled);
   if (use_input_stats) {
-    const auto average = [&](const std::optional<Tensor>& running, const std::optional<Tensor>& all) {
+    const auto average = [&](const std::optional<Tensor>& running,
+                             const std::optional<Tensor>& all) {
       if (given(running)) running->copy_(all->view({n, channels}).mean({0}, false));
     };
     NoGradGuard no_grad;
@@ -83,34 +95,40 @@ Tensor instance_norm(const Tensor& input, const std::optional<Tensor>& weight, c
   return out.view(input.sizes());
 }
 
-Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const std::optional<Tensor>& weight,
-                  const std::optional<Tensor>& bias, double eps, bool) {
+Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape,
+                  const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
+                  double eps, bool) {
   return std::get<0>(tenon::native_layer_norm(input, normalized_shape, weight, bias, eps));
 }
 
 Tensor group_norm(const Tensor& input, int64_t num_groups, const std::optional<Tensor>& weight,
                   const std::optional<Tensor>& bias, double eps, bool) {
-  TENON_CHECK(input.dim() >= 2, IndexError, "group_norm: expected 2-D or larger input, got ", input.dim(),
-              "-D input of shape ", core::text(input.sizes()));
+  TENON_CHECK(input.dim() >= 2, IndexError, "group_norm: expected 2-D or larger input, got ",
+              input.dim(), "-D input of shape ", core::text(input.sizes()));
   const int64_t n = input.size(0), channels = input.size(1);
   int64_t plane = 1;
   for (int64_t d = 2; d < input.dim(); ++d) plane *= input.size(d);
-  TENON_CHECK(channels > 0, ValueError, "group_norm: expected at least one channel, got ", core::text(input.sizes()));
-  TENON_CHECK(num_groups > 0 && channels % num_groups == 0, ValueError, "group_norm: the number of channels ", channels,
-              " must be a multiple of the number of groups ", num_groups);
-  TENON_CHECK(n == 0 || channels * plane > 0, ValueError, "group_norm: expected values in every group, input ",
+  TENON_CHECK(channels > 0, ValueError, "group_norm: expected at least one channel, got ",
               core::text(input.sizes()));
-  return std::get<0>(tenon::native_group_norm(input, weight, bias, n, channels, plane, num_groups, eps));
+  TENON_CHECK(num_groups > 0 && channels % num_groups == 0, ValueError,
+              "group_norm: the number of channels ", channels,
+              " must be a multiple of the number of groups ", num_groups);
+  TENON_CHECK(n == 0 || channels * plane > 0, ValueError,
+              "group_norm: expected values in every group, input ", core::text(input.sizes()));
+  return std::get<0>(
+      tenon::native_group_norm(input, weight, bias, n, channels, plane, num_groups, eps));
 }
 
-Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, const std::optional<Tensor>& weight,
-                std::optional<double> eps) {
+Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape,
+                const std::optional<Tensor>& weight, std::optional<double> eps) {
   const int64_t n = static_cast<int64_t>(normalized_shape.size()), leading = input.dim() - n;
-  TENON_CHECK(n > 0 && leading >= 0 && input.sizes().slice(static_cast<std::size_t>(leading)) == normalized_shape,
+  TENON_CHECK(n > 0 && leading >= 0 &&
+                  input.sizes().slice(static_cast<std::size_t>(leading)) == normalized_shape,
               ValueError, "rms_norm: normalized_shape ", core::text(normalized_shape),
-              " must be the last sizes of the input, at least one, got ", core::text(input.sizes()));
-  TENON_CHECK(!given(weight) || weight->sizes() == normalized_shape, ValueError, "rms_norm: weight must have shape ",
-              core::text(normalized_shape));
+              " must be the last sizes of the input, at least one, got ",
+              core::text(input.sizes()));
+  TENON_CHECK(!given(weight) || weight->sizes() == normalized_shape, ValueError,
+              "rms_norm: weight must have shape ", core::text(normalized_shape));
   std::vector<int64_t> dims;
   for (int64_t d = leading; d < input.dim(); ++d) dims.push_back(d);
   const Tensor x = wide(input);
@@ -123,9 +141,10 @@ Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, const std::op
 }
 
 Tensor local_response_norm(const Tensor& input, int64_t size, double alpha, double beta, double k) {
-  TENON_CHECK(input.dim() >= 3, ValueError, "local_response_norm: expected 3-D or larger input, got ", input.dim(),
-              "-D");
-  TENON_CHECK(size > 0, ValueError, "local_response_norm: argument 'size' must be positive, got ", size);
+  TENON_CHECK(input.dim() >= 3, ValueError,
+              "local_response_norm: expected 3-D or larger input, got ", input.dim(), "-D");
+  TENON_CHECK(size > 0, ValueError, "local_response_norm: argument 'size' must be positive, got ",
+              size);
   const int64_t n = input.size(0), channels = input.size(1);
   if (input.numel() == 0) return input;
   // Channels become the dimension that the window moves over.

@@ -19,11 +19,13 @@ Rounding rounding(std::optional<std::string_view> mode) {
   if (!mode) return Rounding::None;
   if (*mode == "trunc") return Rounding::Trunc;
   if (*mode == "floor") return Rounding::Floor;
-  throw ValueError(core::join("div: rounding_mode is none, \"trunc\" or \"floor\", got \"", *mode, "\""));
+  throw ValueError(
+      core::join("div: rounding_mode is none, \"trunc\" or \"floor\", got \"", *mode, "\""));
 }
 
 template <class Other>
-Tensor rounded_quotient(const Tensor& self, const Other& other, std::optional<std::string_view> mode) {
+Tensor rounded_quotient(const Tensor& self, const Other& other,
+                        std::optional<std::string_view> mode) {
   switch (rounding(mode)) {
     case Rounding::Trunc:
       return tenon::_div_trunc(self, other);
@@ -37,20 +39,28 @@ Tensor rounded_quotient(const Tensor& self, const Other& other, std::optional<st
 
 }  // namespace
 
-Tensor div_Tensor_mode(const Tensor& self, const Tensor& other, std::optional<std::string_view> rounding_mode) {
+Tensor div_Tensor_mode(const Tensor& self, const Tensor& other,
+                       std::optional<std::string_view> rounding_mode) {
   return rounded_quotient(self, other, rounding_mode);
 }
-Tensor div_Scalar_mode(const Tensor& self, const Scalar& other, std::optional<std::string_view> rounding_mode) {
+Tensor div_Scalar_mode(const Tensor& self, const Scalar& other,
+                       std::optional<std::string_view> rounding_mode) {
   return rounded_quotient(self, other, rounding_mode);
 }
-Tensor true_divide_Tensor(const Tensor& self, const Tensor& other) { return tenon::div(self, other); }
-Tensor true_divide_Scalar(const Tensor& self, const Scalar& other) { return tenon::div(self, other); }
+Tensor true_divide_Tensor(const Tensor& self, const Tensor& other) {
+  return tenon::div(self, other);
+}
+Tensor true_divide_Scalar(const Tensor& self, const Scalar& other) {
+  return tenon::div(self, other);
+}
 Tensor divide_Tensor(const Tensor& self, const Tensor& other) { return tenon::div(self, other); }
 Tensor divide_Scalar(const Tensor& self, const Scalar& other) { return tenon::div(self, other); }
-Tensor divide_Tensor_mode(const Tensor& self, const Tensor& other, std::optional<std::string_view> rounding_mode) {
+Tensor divide_Tensor_mode(const Tensor& self, const Tensor& other,
+                          std::optional<std::string_view> rounding_mode) {
   return rounded_quotient(self, other, rounding_mode);
 }
-Tensor divide_Scalar_mode(const Tensor& self, const Scalar& other, std::optional<std::string_view> rounding_mode) {
+Tensor divide_Scalar_mode(const Tensor& self, const Scalar& other,
+                          std::optional<std::string_view> rounding_mode) {
   return rounded_quotient(self, other, rounding_mode);
 }
 Tensor multiply_Tensor(const Tensor& self, const Tensor& other) { return tenon::mul(self, other); }
@@ -74,7 +84,8 @@ Tensor float_power_Scalar(const Scalar& self, const Tensor& exponent) {
 
 Tensor negative(const Tensor& self) { return tenon::neg(self); }
 Tensor positive(const Tensor& self) {
-  if (self.scalar_type() == kBool) throw TypeError("positive: The `+` operator, on a bool tensor is not supported.");
+  if (self.scalar_type() == kBool)
+    throw TypeError("positive: The `+` operator, on a bool tensor is not supported.");
   return self;
 }
 Tensor absolute(const Tensor& self) { return tenon::abs(self); }
@@ -82,11 +93,14 @@ Tensor sgn(const Tensor& self) { return tenon::sign(self); }
 Tensor fix(const Tensor& self) { return tenon::trunc(self); }
 Tensor frac(const Tensor& self) {
   if (!isFloatingType(self.scalar_type())) {
-    throw NotImplementedError(core::join("frac: not implemented for dtype ", toString(self.scalar_type())));
+    throw NotImplementedError(
+        core::join("frac: not implemented for dtype ", toString(self.scalar_type())));
   }
   return self - tenon::trunc(self);
 }
-Tensor square(const Tensor& self) { return self.scalar_type() == kBool ? self.to(kLong) : self * self; }
+Tensor square(const Tensor& self) {
+  return self.scalar_type() == kBool ? self.to(kLong) : self * self;
+}
 
 Tensor round_decimals(const Tensor& self, int64_t decimals) {
   if (decimals == 0 || !isFloatingType(self.scalar_type())) return tenon::round(self);
@@ -95,15 +109,18 @@ Tensor round_decimals(const Tensor& self, int64_t decimals) {
   return rounded(decimals < 0 ? tenon::round(x / ten) * ten : tenon::round(x * ten) / ten, self);
 }
 
-Tensor clamp_Tensor(const Tensor& self, const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
+Tensor clamp_Tensor(const Tensor& self, const std::optional<Tensor>& min,
+                    const std::optional<Tensor>& max) {
   if (!min && !max) throw ValueError("clamp: At least one of 'min' or 'max' must not be None");
   if (!max) return tenon::clamp_min(self, *min);
   return tenon::clamp_max(min ? tenon::clamp_min(self, *min) : self, *max);
 }
-Tensor clip(const Tensor& self, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
+Tensor clip(const Tensor& self, const std::optional<Scalar>& min,
+            const std::optional<Scalar>& max) {
   return tenon::clamp(self, min, max);
 }
-Tensor clip_Tensor(const Tensor& self, const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
+Tensor clip_Tensor(const Tensor& self, const std::optional<Tensor>& min,
+                   const std::optional<Tensor>& max) {
   return tenon::clamp(self, min, max);
 }
 
@@ -121,9 +138,11 @@ Tensor rad2deg(const Tensor& self) { return self * (180 / 3.14159265358979323846
 Tensor logit(const Tensor& self, std::optional<double> eps) {
   // 1 - x wraps for bytes, and bool has no subtraction.
   const Tensor x = isFloatingType(self.scalar_type()) ? wide(self) : self.to(get_default_dtype());
-  if (!eps) return rounded(tenon::log(x) - tenon::log1p(-x), self);  // a quotient has no slope at 0 and 1
+  if (!eps)
+    return rounded(tenon::log(x) - tenon::log1p(-x), self);  // a quotient has no slope at 0 and 1
   // Above one half the bounds cross: the lower one is tried first.
-  const Tensor high = tenon::where(x > 1 - *eps, 1 - *eps, x), y = tenon::where(x < *eps, *eps, high);
+  const Tensor high = tenon::where(x > 1 - *eps, 1 - *eps, x),
+               y = tenon::where(x < *eps, *eps, high);
   return rounded(tenon::log(y / (1 - y)), self);
 }
 
@@ -143,8 +162,9 @@ static Tensor sinc_quotient(const Tensor& x, const Tensor& one) {
 Tensor sinc(const Tensor& self) {
   const Tensor x = wide(self) * 3.14159265358979323846, zero = self == 0;
   if (!x.requires_grad()) return rounded(sinc_quotient(x, zero), self);
-  // Slopes of the quotient are differences of nearly equal numbers near zero, so that they come from the series there.
-  // Its value becomes the quotient's, to the bit: the difference of numbers this near is exact.
+  // Slopes of the quotient are differences of nearly equal numbers near zero, so that they come
+  // from the series there. Its value becomes the quotient's, to the bit: the difference of numbers
+  // this near is exact.
   const Tensor near = x.abs() < 0.5, series = sinc_near_zero(tenon::where(near, x, 0));
   const Tensor same = series + (sinc_quotient(x.detach(), zero) - series.detach());
   return rounded(tenon::where(near, same, sinc_quotient(x, near)), self);
@@ -183,10 +203,13 @@ Tensor logaddexp2(const Tensor& self, const Tensor& other) {
   return rounded(tenon::logaddexp(wide(self) * ln2, wide(other) * ln2) / ln2, self, other);
 }
 Tensor ldexp_Tensor(const Tensor& self, const Tensor& other) {
-  if (isFloatingType(other.scalar_type())) return rounded(wide(self) * tenon::pow(2.0, wide(other)), self, other);
+  if (isFloatingType(other.scalar_type()))
+    return rounded(wide(self) * tenon::pow(2.0, wide(other)), self, other);
   // Integer exponents: three factors in double, as 2^1500 overflows but 1e-300 * 2^1500 does not.
-  const ScalarType t = isFloatingType(self.scalar_type()) ? self.scalar_type() : get_default_dtype();
-  const Tensor n = other.to(kLong).clamp(-2200, 2200), first = tenon::div(n, 3, "trunc"), rest = n - first * 2;
+  const ScalarType t =
+      isFloatingType(self.scalar_type()) ? self.scalar_type() : get_default_dtype();
+  const Tensor n = other.to(kLong).clamp(-2200, 2200), first = tenon::div(n, 3, "trunc"),
+               rest = n - first * 2;
   const Tensor step = tenon::pow(2.0, first.to(kDouble));
   return (self.to(kDouble) * step * step * tenon::pow(2.0, rest.to(kDouble))).to(t);
 }

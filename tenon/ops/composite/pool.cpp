@@ -9,67 +9,79 @@ namespace tenon::composite {
 namespace {
 
 int64_t single_entry(const char* name, const char* argument, IntArrayRef v) {
-  TENON_CHECK(v.size() == 1, ValueError, name, ": ", argument, " needs 1 entry, got ", core::text(v));
+  TENON_CHECK(v.size() == 1, ValueError, name, ": ", argument, " needs 1 entry, got ",
+              core::text(v));
   return v[0];
 }
 
 void check_line(const char* name, const Tensor& self) {
   bool fits = self.dim() == 2 || self.dim() == 3;
   for (int64_t d = self.dim() == 3 ? 1 : 0; fits && d < self.dim(); ++d) fits = self.size(d) > 0;
-  TENON_CHECK(fits, ValueError, name, ": expected 2-D or 3-D input with sizes that are not zero, got ", self.dim(),
+  TENON_CHECK(fits, ValueError, name,
+              ": expected 2-D or 3-D input with sizes that are not zero, got ", self.dim(),
               "-D input of shape ", core::text(self.sizes()));
 }
 
-std::tuple<Tensor, Tensor> max_line(const char* name, const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
-                                    IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
+std::tuple<Tensor, Tensor> max_line(const char* name, const Tensor& self, IntArrayRef kernel_size,
+                                    IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+                                    bool ceil_mode) {
   check_line(name, self);
   const int64_t k = single_entry(name, "kernel_size", kernel_size),
                 s = stride.empty() ? k : single_entry(name, "stride", stride);
-  auto [out, indices] =
-      tenon::max_pool2d_with_indices(self.unsqueeze(-2), {1, k}, {1, s}, {0, single_entry(name, "padding", padding)},
-                                     {1, single_entry(name, "dilation", dilation)}, ceil_mode);
+  auto [out, indices] = tenon::max_pool2d_with_indices(
+      self.unsqueeze(-2), {1, k}, {1, s}, {0, single_entry(name, "padding", padding)},
+      {1, single_entry(name, "dilation", dilation)}, ceil_mode);
   return {out.squeeze(-2), indices.squeeze(-2)};
 }
 
 void check_output_size(const char* name, const Tensor& self, IntArrayRef size, std::size_t nd) {
-  TENON_CHECK(size.size() == nd, ValueError, name, ": output_size needs ", nd, " entries, got ", core::text(size));
-  TENON_CHECK(self.dim() == static_cast<int64_t>(nd) + 1 || self.dim() == static_cast<int64_t>(nd) + 2, ValueError,
-              name, ": expected ", nd + 1, "-D or ", nd + 2, "-D input, got ", self.dim(), "-D input of shape ",
-              core::text(self.sizes()));
+  TENON_CHECK(size.size() == nd, ValueError, name, ": output_size needs ", nd, " entries, got ",
+              core::text(size));
+  TENON_CHECK(
+      self.dim() == static_cast<int64_t>(nd) + 1 || self.dim() == static_cast<int64_t>(nd) + 2,
+      ValueError, name, ": expected ", nd + 1, "-D or ", nd + 2, "-D input, got ", self.dim(),
+      "-D input of shape ", core::text(self.sizes()));
   for (int64_t n : size) {
-    TENON_CHECK(n >= 0, ValueError, name, ": output_size must not be negative, got ", core::text(size));
+    TENON_CHECK(n >= 0, ValueError, name, ": output_size must not be negative, got ",
+                core::text(size));
   }
 }
 
 }  // namespace
 
-Tensor max_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
-                  IntArrayRef dilation, bool ceil_mode) {
-  return std::get<0>(max_line("max_pool1d", self, kernel_size, stride, padding, dilation, ceil_mode));
+Tensor max_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
+                  IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
+  return std::get<0>(
+      max_line("max_pool1d", self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 
-std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
-                                                   IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
-  return max_line("max_pool1d_with_indices", self, kernel_size, stride, padding, dilation, ceil_mode);
+std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& self, IntArrayRef kernel_size,
+                                                   IntArrayRef stride, IntArrayRef padding,
+                                                   IntArrayRef dilation, bool ceil_mode) {
+  return max_line("max_pool1d_with_indices", self, kernel_size, stride, padding, dilation,
+                  ceil_mode);
 }
 
-Tensor max_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
-                  IntArrayRef dilation, bool ceil_mode) {
-  return std::get<0>(tenon::max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
+Tensor max_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
+                  IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
+  return std::get<0>(
+      tenon::max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 
-Tensor max_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
-                  IntArrayRef dilation, bool ceil_mode) {
-  return std::get<0>(tenon::max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
+Tensor max_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
+                  IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
+  return std::get<0>(
+      tenon::max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 
-Tensor avg_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
-                  bool count_include_pad) {
+Tensor avg_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
+                  IntArrayRef padding, bool ceil_mode, bool count_include_pad) {
   const char* name = "avg_pool1d";
   check_line(name, self);
   const int64_t k = single_entry(name, "kernel_size", kernel_size),
                 s = stride.empty() ? k : single_entry(name, "stride", stride);
-  return tenon::avg_pool2d(self.unsqueeze(-2), {1, k}, {1, s}, {0, single_entry(name, "padding", padding)}, ceil_mode,
+  return tenon::avg_pool2d(self.unsqueeze(-2), {1, k}, {1, s},
+                           {0, single_entry(name, "padding", padding)}, ceil_mode,
                            count_include_pad, std::nullopt)
       .squeeze(-2);
 }

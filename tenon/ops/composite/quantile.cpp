@@ -19,14 +19,18 @@ struct QuantileArgs {
 void check_quantile(const QuantileArgs& how, const Tensor& self, const Tensor& q) {
   const std::string_view i = how.interpolation;
   TENON_CHECK(self.numel() > 0, ValueError, how.name, "() input tensor must be non-empty");
-  TENON_CHECK(q.dim() <= 1, ValueError, how.name, "() q must be a scalar or 1D tensor, got ", q.dim(), " dimensions");
+  TENON_CHECK(q.dim() <= 1, ValueError, how.name, "() q must be a scalar or 1D tensor, got ",
+              q.dim(), " dimensions");
   TENON_CHECK(self.scalar_type() == kFloat || self.scalar_type() == kDouble, TypeError, how.name,
-              "() input tensor must be either float or double dtype, got ", toString(self.scalar_type()));
-  TENON_CHECK(q.scalar_type() == self.scalar_type(), TypeError, how.name,
-              "() q tensor must be same dtype as the input tensor, got ", toString(q.scalar_type()), " and ",
+              "() input tensor must be either float or double dtype, got ",
               toString(self.scalar_type()));
-  TENON_CHECK(i == "linear" || i == "lower" || i == "higher" || i == "midpoint" || i == "nearest", ValueError, how.name,
-              "() interpolation must be one of linear, lower, higher, midpoint or nearest, but got ", i);
+  TENON_CHECK(q.scalar_type() == self.scalar_type(), TypeError, how.name,
+              "() q tensor must be same dtype as the input tensor, got ", toString(q.scalar_type()),
+              " and ", toString(self.scalar_type()));
+  TENON_CHECK(
+      i == "linear" || i == "lower" || i == "higher" || i == "midpoint" || i == "nearest",
+      ValueError, how.name,
+      "() interpolation must be one of linear, lower, higher, midpoint or nearest, but got ", i);
   const Tensor inside = tenon::logical_and(q.detach() >= 0, q.detach() <= 1);
   TENON_CHECK(inside.all().item<bool>(), ValueError, how.name, "() q must be in the range [0, 1]");
 }
@@ -48,8 +52,10 @@ Tensor interpolate_at(const QuantileArgs& how, const Tensor& sorted, const Tenso
   if (how.interpolation == "higher") return sorted.gather(-1, at.ceil().to(kLong));
   if (how.interpolation == "nearest") return sorted.gather(-1, at.round().to(kLong));
   const Tensor below = at.floor(), above = at.ceil();
-  const Tensor low = sorted.gather(-1, below.detach().to(kLong)), high = sorted.gather(-1, above.detach().to(kLong));
-  return how.interpolation == "midpoint" ? low.lerp(high, 0.5) : low.lerp(high, at - below.detach());
+  const Tensor low = sorted.gather(-1, below.detach().to(kLong)),
+               high = sorted.gather(-1, above.detach().to(kLong));
+  return how.interpolation == "midpoint" ? low.lerp(high, 0.5)
+                                         : low.lerp(high, at - below.detach());
 }
 
 Tensor compute_quantile(const QuantileArgs& how, const Tensor& self, const Tensor& q) {
@@ -82,7 +88,8 @@ Tensor quantile(const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
 }
 Tensor quantile_scalar(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
                        std::string_view interpolation) {
-  return compute_quantile({"quantile", dim, keepdim, interpolation, false}, self, fraction_tensor(self, q));
+  return compute_quantile({"quantile", dim, keepdim, interpolation, false}, self,
+                          fraction_tensor(self, q));
 }
 Tensor nanquantile(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
                    std::string_view interpolation) {
@@ -90,7 +97,8 @@ Tensor nanquantile(const Tensor& self, const Tensor& q, std::optional<int64_t> d
 }
 Tensor nanquantile_scalar(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
                           std::string_view interpolation) {
-  return compute_quantile({"nanquantile", dim, keepdim, interpolation, true}, self, fraction_tensor(self, q));
+  return compute_quantile({"nanquantile", dim, keepdim, interpolation, true}, self,
+                          fraction_tensor(self, q));
 }
 
 }  // namespace tenon::composite

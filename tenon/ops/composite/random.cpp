@@ -13,7 +13,9 @@ namespace {
 
 using Gen = std::optional<Generator>;
 
-TensorOptions integers(const TensorOptions& o) { return plain(o).dtype(o.has_dtype() ? o.dtype() : kLong); }
+TensorOptions integers(const TensorOptions& o) {
+  return plain(o).dtype(o.has_dtype() ? o.dtype() : kLong);
+}
 
 void check_p(const char* op, double p) {
   TENON_CHECK(p >= 0 && p <= 1, ValueError, op, ": argument 'p' must be in [0, 1], got ", p);
@@ -32,7 +34,8 @@ Tensor keep_noise(const Tensor& input, IntArrayRef shape, double p) {
   return empty(shape, plain(input.options())).bernoulli_(1 - p);
 }
 
-// Dropped elements become the value that selu saturates at; the rest is moved so that mean and variance stay.
+// Dropped elements become the value that selu saturates at; the rest is moved so that mean and
+// variance stay.
 Tensor alpha_drop(const Tensor& input, const Tensor& keep, double p) {
   constexpr double alpha = 1.7580993408473766;
   if (p == 1) return input.mul(0);
@@ -58,7 +61,8 @@ Tensor randn_like(const Tensor& self, const TensorOptions& o, std::optional<Memo
   return empty_like(self, plain(o), f).normal_(0, 1);
 }
 
-Tensor randint_low_generator(int64_t low, int64_t high, IntArrayRef size, const Gen& g, const TensorOptions& o) {
+Tensor randint_low_generator(int64_t low, int64_t high, IntArrayRef size, const Gen& g,
+                             const TensorOptions& o) {
   return empty(size, integers(o)).random_(low, std::optional<int64_t>(high), g);
 }
 Tensor randint_low(int64_t low, int64_t high, IntArrayRef size, const TensorOptions& o) {
@@ -70,7 +74,8 @@ Tensor randint_generator(int64_t high, IntArrayRef size, const Gen& g, const Ten
 Tensor randint(int64_t high, IntArrayRef size, const TensorOptions& o) {
   return tenon::randint(0, high, size, Gen(), o);
 }
-Tensor randint_like(const Tensor& self, int64_t high, const TensorOptions& o, std::optional<MemoryFormat> f) {
+Tensor randint_like(const Tensor& self, int64_t high, const TensorOptions& o,
+                    std::optional<MemoryFormat> f) {
   return tenon::randint_like(self, 0, high, o, f);
 }
 Tensor randint_like_low_dtype(const Tensor& self, int64_t low, int64_t high, const TensorOptions& o,
@@ -79,7 +84,8 @@ Tensor randint_like_low_dtype(const Tensor& self, int64_t low, int64_t high, con
 }
 Tensor randperm(int64_t n, const TensorOptions& o) { return tenon::randperm(n, Gen(), o); }
 
-Tensor normal_float_float(double mean, double std, IntArrayRef size, const Gen& g, const TensorOptions& o) {
+Tensor normal_float_float(double mean, double std, IntArrayRef size, const Gen& g,
+                          const TensorOptions& o) {
   return empty(size, plain(o)).normal_(mean, std, g);
 }
 Tensor normal_Tensor_float(const Tensor& mean, double std, const Gen& g) {
@@ -89,7 +95,8 @@ Tensor normal_float_Tensor(double mean, const Tensor& std, const Gen& g) {
   return empty_like(std, TensorOptions()).normal_(0, 1, g).mul_(std.detach()).add_(mean);
 }
 Tensor normal_Tensor_Tensor(const Tensor& mean, const Tensor& std, const Gen& g) {
-  Tensor noise = tenon::empty(tenon::broadcast_tensors({mean, std})[0].sizes(), plain(mean.options()));
+  Tensor noise =
+      tenon::empty(tenon::broadcast_tensors({mean, std})[0].sizes(), plain(mean.options()));
   return noise.normal_(0, 1, g).mul_(std.detach()).add_(mean.detach());
 }
 
@@ -106,7 +113,8 @@ Tensor dropout(const Tensor& input, double p, bool train) {
 Tensor dropout_(const Tensor& self, double p, bool train) {
   check_p("dropout_", p);
   if (!train || p == 0 || self.numel() == 0) return self;
-  return self.mul_(p == 1 ? tenon::zeros_like(self) : keep_noise(self, self.sizes(), p).div_(1 - p));
+  return self.mul_(p == 1 ? tenon::zeros_like(self)
+                          : keep_noise(self, self.sizes(), p).div_(1 - p));
 }
 Tensor feature_dropout(const Tensor& input, double p, bool train) {
   check_p("feature_dropout", p);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Reductions that are compositions of others. An absent or empty list of dimensions means all of them.
+// Reductions that are compositions of others. An absent or empty list of dimensions means all of
+// them.
 #include <cmath>
 
 #include "tenon/core/error.h"
@@ -25,11 +26,13 @@ Tensor root(const Tensor& var) {
 }
 
 // The root is taken before the variance is rounded, which may not fit into 16 bits.
-Tensor deviation(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction, bool keepdim) {
+Tensor deviation(const Tensor& self, OptionalIntArrayRef dim,
+                 const std::optional<Scalar>& correction, bool keepdim) {
   return rounded(root(tenon::var(wide(self), dim, correction, keepdim)), self);
 }
 std::tuple<Tensor, Tensor> deviation_and_mean(const Tensor& self, OptionalIntArrayRef dim,
-                                              const std::optional<Scalar>& correction, bool keepdim) {
+                                              const std::optional<Scalar>& correction,
+                                              bool keepdim) {
   const auto [var, mean] = tenon::var_mean(wide(self), dim, correction, keepdim);
   return {rounded(root(var), self), rounded(mean, self)};
 }
@@ -39,13 +42,16 @@ std::tuple<Tensor, Tensor> deviation_and_mean(const Tensor& self, OptionalIntArr
 Tensor sum(const Tensor& self, std::optional<ScalarType> dtype) {
   return tenon::sum(self, OptionalIntArrayRef(), false, dtype);
 }
-Tensor nansum(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
-  return tenon::sum(isFloatingType(self.scalar_type()) ? zero_nans(self) : self, dim, keepdim, dtype);
+Tensor nansum(const Tensor& self, OptionalIntArrayRef dim, bool keepdim,
+              std::optional<ScalarType> dtype) {
+  return tenon::sum(isFloatingType(self.scalar_type()) ? zero_nans(self) : self, dim, keepdim,
+                    dtype);
 }
 Tensor mean(const Tensor& self, std::optional<ScalarType> dtype) {
   return tenon::mean(self, OptionalIntArrayRef(), false, dtype);
 }
-Tensor nanmean(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
+Tensor nanmean(const Tensor& self, OptionalIntArrayRef dim, bool keepdim,
+               std::optional<ScalarType> dtype) {
   const Tensor count = tenon::sum(tenon::logical_not(tenon::isnan(self.detach())), dim, keepdim);
   const Tensor mean = tenon::nansum(dtype ? self : wide(self), dim, keepdim, dtype) / count;
   return dtype ? mean : rounded(mean, self);
@@ -65,12 +71,13 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> di
 Tensor max_other(const Tensor& self, const Tensor& other) { return tenon::maximum(self, other); }
 Tensor min_other(const Tensor& self, const Tensor& other) { return tenon::minimum(self, other); }
 
-Tensor std_correction(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction,
-                      bool keepdim) {
+Tensor std_correction(const Tensor& self, OptionalIntArrayRef dim,
+                      const std::optional<Scalar>& correction, bool keepdim) {
   return deviation(self, dim, correction, keepdim);
 }
 std::tuple<Tensor, Tensor> std_mean_correction(const Tensor& self, OptionalIntArrayRef dim,
-                                               const std::optional<Scalar>& correction, bool keepdim) {
+                                               const std::optional<Scalar>& correction,
+                                               bool keepdim) {
   return deviation_and_mean(self, dim, correction, keepdim);
 }
 
@@ -89,22 +96,26 @@ Tensor std_dim(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool 
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased) {
   return tenon::var_mean(self, OptionalIntArrayRef(), correction_of(unbiased), false);
 }
-std::tuple<Tensor, Tensor> var_mean_dim(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+std::tuple<Tensor, Tensor> var_mean_dim(const Tensor& self, OptionalIntArrayRef dim, bool unbiased,
+                                        bool keepdim) {
   return tenon::var_mean(self, dim, correction_of(unbiased), keepdim);
 }
 std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased) {
   return deviation_and_mean(self, OptionalIntArrayRef(), correction_of(unbiased), false);
 }
-std::tuple<Tensor, Tensor> std_mean_dim(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+std::tuple<Tensor, Tensor> std_mean_dim(const Tensor& self, OptionalIntArrayRef dim, bool unbiased,
+                                        bool keepdim) {
   return deviation_and_mean(self, dim, correction_of(unbiased), keepdim);
 }
 
-Tensor norm_Scalar(const Tensor& self, const Scalar& p) { return tenon::norm(self, p, IntArrayRef(), false); }
+Tensor norm_Scalar(const Tensor& self, const Scalar& p) {
+  return tenon::norm(self, p, IntArrayRef(), false);
+}
 Tensor norm_ScalarOpt_dtype(const Tensor& self, const std::optional<Scalar>& p, ScalarType dtype) {
   return tenon::norm(self.to(dtype), p, IntArrayRef(), false);
 }
-Tensor norm_ScalarOpt_dim_dtype(const Tensor& self, const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim,
-                                ScalarType dtype) {
+Tensor norm_ScalarOpt_dim_dtype(const Tensor& self, const std::optional<Scalar>& p, IntArrayRef dim,
+                                bool keepdim, ScalarType dtype) {
   return tenon::norm(self.to(dtype), p, dim, keepdim);
 }
 Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
@@ -113,7 +124,8 @@ Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
 
 // The largest element is subtracted first, unless it is infinite.
 Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim) {
-  if (is_short_float(self.scalar_type())) return rounded(composite::logsumexp(wide(self), dim, keepdim), self);
+  if (is_short_float(self.scalar_type()))
+    return rounded(composite::logsumexp(wide(self), dim, keepdim), self);
   const Tensor x = isFloatingType(self.scalar_type()) ? self : self.to(get_default_dtype());
   if (x.numel() == 0) return tenon::log(tenon::sum(tenon::exp(x), dim, keepdim));
   Tensor top = tenon::amax(x.detach(), dim, true);
@@ -131,18 +143,22 @@ Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim) {
   return log_sum.reshape(sizes);
 }
 
-Tensor count_nonzero_dim_IntList(const Tensor& self, IntArrayRef dim) { return tenon::sum(self != 0, dim); }
+Tensor count_nonzero_dim_IntList(const Tensor& self, IntArrayRef dim) {
+  return tenon::sum(self != 0, dim);
+}
 Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
   return dim ? tenon::sum(self != 0, IntArrayRef(*dim)) : tenon::sum(self != 0);
 }
 
 namespace {
 
-// The lower of two middle elements. NaN is the largest: unless it is ignored, one NaN makes the result NaN.
-std::tuple<Tensor, Tensor> median_along(const char* name, const Tensor& self, int64_t dim, bool keepdim,
-                                        bool ignore_nan) {
+// The lower of two middle elements. NaN is the largest: unless it is ignored, one NaN makes the
+// result NaN.
+std::tuple<Tensor, Tensor> median_along(const char* name, const Tensor& self, int64_t dim,
+                                        bool keepdim, bool ignore_nan) {
   wrap(name, dim, self.dim());
-  if (self.dim() == 0) return {self.clone(), tenon::zeros({}, self.options().dtype(kLong).requires_grad(false))};
+  if (self.dim() == 0)
+    return {self.clone(), tenon::zeros({}, self.options().dtype(kLong).requires_grad(false))};
   const int64_t n = self.size(dim);
   TENON_CHECK(n > 0, IndexError, name, ": Expected reduction dim ", dim, " to have non-zero size.");
   auto [sorted, order] = tenon::sort(self.detach(), true, dim, false);
@@ -160,19 +176,23 @@ std::tuple<Tensor, Tensor> median_along(const char* name, const Tensor& self, in
   }
   const Tensor index = tenon::gather(order, dim, at);
   const Tensor value = tenon::gather(self, dim, index);
-  return keepdim ? std::make_tuple(value, index) : std::make_tuple(value.squeeze(dim), index.squeeze(dim));
+  return keepdim ? std::make_tuple(value, index)
+                 : std::make_tuple(value.squeeze(dim), index.squeeze(dim));
 }
 
 Tensor median_of_all(const char* name, const Tensor& self, bool ignore_nan) {
   if (self.numel() == 0) {
-    TENON_CHECK(isFloatingType(self.scalar_type()), ValueError, name, ": an empty tensor has no median in ",
-                dtype_name(self.scalar_type()), ", which has no NaN; got shape ", core::text(self.sizes()));
+    TENON_CHECK(isFloatingType(self.scalar_type()), ValueError, name,
+                ": an empty tensor has no median in ", dtype_name(self.scalar_type()),
+                ", which has no NaN; got shape ", core::text(self.sizes()));
     return tenon::full({}, NAN, self.options().requires_grad(std::nullopt));
   }
-  const Tensor flat = self.reshape({-1}), value = std::get<0>(median_along(name, flat, 0, false, ignore_nan));
+  const Tensor flat = self.reshape({-1}),
+               value = std::get<0>(median_along(name, flat, 0, false, ignore_nan));
   if (!GradMode::is_enabled() || !self.requires_grad()) return value;
   // Equal elements share the gradient.
-  const Tensor same = tenon::logical_or(flat == value, tenon::isnan(flat).logical_and(tenon::isnan(value)));
+  const Tensor same =
+      tenon::logical_or(flat == value, tenon::isnan(flat).logical_and(tenon::isnan(value)));
   return tenon::amax(tenon::masked_select(flat, same));
 }
 
@@ -188,7 +208,8 @@ std::tuple<Tensor, Tensor> nanmedian_dim(const Tensor& self, int64_t dim, bool k
 }
 
 Tensor trace(const Tensor& self) {
-  TENON_CHECK(self.dim() == 2, ValueError, "trace: expected a matrix, but got tensor with dim ", self.dim());
+  TENON_CHECK(self.dim() == 2, ValueError, "trace: expected a matrix, but got tensor with dim ",
+              self.dim());
   return tenon::sum(self.diagonal());
 }
 

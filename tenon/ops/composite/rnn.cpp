@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent cells and layers of them over a sequence: one call if the device has a kernel for all of it.
+// Recurrent cells and layers of them over a sequence: one call if the device has a kernel for all
+// of it.
 #include "tenon/autograd.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
@@ -17,20 +18,25 @@ using rnn::one_step;
 using rnn::State;
 using OptTensor = std::optional<Tensor>;
 
-// Whether all of it is of one dtype, device and the shapes that belong together, and the device has a kernel. Invalid
-// arguments are left to the decomposition, whose errors say more.
+// Whether all of it is of one dtype, device and the shapes that belong together, and the device has
+// a kernel. Invalid arguments are left to the decomposition, whose errors say more.
 bool is_fusable(const Layers& l, const Tensor& x, const Tensor& h0, const Tensor& c0) {
   const core::Op& op = core::get_op("_fused_rnn");
-  if (x.layout() != kStrided || !core::has_kernel(op, x.unsafeGetTensorImpl()->slot, x.scalar_type())) return false;
-  if (l.projects() || (l.train && l.dropout > 0 && l.count > 1) || core::deterministic()) return false;
+  if (x.layout() != kStrided ||
+      !core::has_kernel(op, x.unsafeGetTensorImpl()->slot, x.scalar_type()))
+    return false;
+  if (l.projects() || (l.train && l.dropout > 0 && l.count > 1) || core::deterministic())
+    return false;
   if (l.count < 1 || x.dim() != 3 || x.size(0) < 1 || h0.dim() != 3) return false;
   const int64_t hidden = h0.size(2), cells = static_cast<int64_t>(l.cells());
   const auto is_uniform = [&](const Tensor& t, IntArrayRef sizes) {
     return t.sizes() == sizes && t.scalar_type() == x.scalar_type() && t.device() == x.device() &&
            t.layout() == kStrided;
   };
-  if (!is_uniform(h0, {cells, x.size(1), hidden}) || (c0.defined() && !is_uniform(c0, h0.sizes()))) return false;
-  const auto shapes = rnn::parameter_shapes(l.cell, x.size(2), hidden, l.count, l.directions, l.has_biases);
+  if (!is_uniform(h0, {cells, x.size(1), hidden}) || (c0.defined() && !is_uniform(c0, h0.sizes())))
+    return false;
+  const auto shapes =
+      rnn::parameter_shapes(l.cell, x.size(2), hidden, l.count, l.directions, l.has_biases);
   if (shapes.size() != l.params.size()) return false;
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     if (!is_uniform(l.params[k], shapes[k])) return false;
@@ -38,60 +44,65 @@ bool is_fusable(const Layers& l, const Tensor& x, const Tensor& h0, const Tensor
   return true;
 }
 
-std::tuple<Tensor, Tensor, Tensor> layers(const Layers& l, const Tensor& input, const Tensor& h0, const Tensor& c0,
-                                          bool batch_first) {
+std::tuple<Tensor, Tensor, Tensor> layers(const Layers& l, const Tensor& input, const Tensor& h0,
+                                          const Tensor& c0, bool batch_first) {
   const Tensor x = batch_first && input.dim() == 3 ? input.transpose(0, 1) : input;
   if (!is_fusable(l, x, h0, c0)) return rnn::over_layers(l, input, h0, c0, batch_first);
   std::vector<Tensor> flat;
   for (const Tensor& p : l.params) flat.push_back(p.reshape({-1}));
   const Tensor weight = tenon::cat(flat);
-  const bool train = GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad() || h0.requires_grad() ||
-                                                (c0.defined() && c0.requires_grad()));
+  const bool train =
+      GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad() ||
+                                 h0.requires_grad() || (c0.defined() && c0.requires_grad()));
   const auto [out, h, c, reserve] =
-      tenon::_fused_rnn(x, weight, h0, c0.defined() ? OptTensor(c0) : std::nullopt, static_cast<int64_t>(l.cell),
-                        l.has_biases, l.directions == 2, train);
+      tenon::_fused_rnn(x, weight, h0, c0.defined() ? OptTensor(c0) : std::nullopt,
+                        static_cast<int64_t>(l.cell), l.has_biases, l.directions == 2, train);
   return {batch_first ? out.transpose(0, 1) : out, h, c0.defined() ? c : Tensor()};
 }
 
 }  // namespace
 
-#define TENON_CELL(name, cell)                                                                                      \
-  Tensor name(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, const OptTensor& b_ih, \
-              const OptTensor& b_hh) {                                                                              \
-    return one_step(#name, cell, input, {hx, {}}, {w_ih, w_hh, b_ih, b_hh, {}}).h;                                  \
+#define TENON_CELL(name, cell)                                                               \
+  Tensor name(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, \
+              const OptTensor& b_ih, const OptTensor& b_hh) {                                \
+    return one_step(#name, cell, input, {hx, {}}, {w_ih, w_hh, b_ih, b_hh, {}}).h;           \
   }
 TENON_CELL(rnn_tanh_cell, Cell::kTanh)
 TENON_CELL(rnn_relu_cell, Cell::kRelu)
 TENON_CELL(gru_cell, Cell::kGru)
 #undef TENON_CELL
 
-std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, TensorList hx, const Tensor& w_ih, const Tensor& w_hh,
-                                     const OptTensor& b_ih, const OptTensor& b_hh) {
+std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, TensorList hx, const Tensor& w_ih,
+                                     const Tensor& w_hh, const OptTensor& b_ih,
+                                     const OptTensor& b_hh) {
   TENON_CHECK(hx.size() == 2, ValueError, "lstm_cell expects two hidden states, got ", hx.size());
-  TENON_CHECK(hx[0].sizes() == hx[1].sizes(), ValueError, "lstm_cell: hx ", text(hx[0].sizes()), " and cx ",
-              text(hx[1].sizes()), " must have one shape");
-  const State s = one_step("lstm_cell", Cell::kLstm, input, {hx[0], hx[1]}, {w_ih, w_hh, b_ih, b_hh, {}});
+  TENON_CHECK(hx[0].sizes() == hx[1].sizes(), ValueError, "lstm_cell: hx ", text(hx[0].sizes()),
+              " and cx ", text(hx[1].sizes()), " must have one shape");
+  const State s =
+      one_step("lstm_cell", Cell::kLstm, input, {hx[0], hx[1]}, {w_ih, w_hh, b_ih, b_hh, {}});
   return {s.h, s.c};
 }
 
-#define TENON_LAYERS(name, cell)                                                                                     \
-  std::tuple<Tensor, Tensor> name##_input(const Tensor& input, const Tensor& hx, TensorList params, bool has_biases, \
-                                          int64_t num_layers, double dropout, bool train, bool bidirectional,        \
-                                          bool batch_first) {                                                        \
-    const Layers l{#name, cell, params, has_biases, num_layers, dropout, train, bidirectional ? 2 : 1};              \
-    const auto [out, h, c] = layers(l, input, hx, {}, batch_first);                                                  \
-    return {out, h};                                                                                                 \
+#define TENON_LAYERS(name, cell)                                                              \
+  std::tuple<Tensor, Tensor> name##_input(                                                    \
+      const Tensor& input, const Tensor& hx, TensorList params, bool has_biases,              \
+      int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) { \
+    const Layers l{#name,      cell,    params, has_biases,                                   \
+                   num_layers, dropout, train,  bidirectional ? 2 : 1};                       \
+    const auto [out, h, c] = layers(l, input, hx, {}, batch_first);                           \
+    return {out, h};                                                                          \
   }
 TENON_LAYERS(rnn_tanh, Cell::kTanh)
 TENON_LAYERS(rnn_relu, Cell::kRelu)
 TENON_LAYERS(gru, Cell::kGru)
 #undef TENON_LAYERS
 
-std::tuple<Tensor, Tensor, Tensor> lstm_input(const Tensor& input, TensorList hx, TensorList params, bool has_biases,
-                                              int64_t num_layers, double dropout, bool train, bool bidirectional,
-                                              bool batch_first) {
+std::tuple<Tensor, Tensor, Tensor> lstm_input(const Tensor& input, TensorList hx, TensorList params,
+                                              bool has_biases, int64_t num_layers, double dropout,
+                                              bool train, bool bidirectional, bool batch_first) {
   TENON_CHECK(hx.size() == 2, ValueError, "lstm expects two hidden states, got ", hx.size());
-  const Layers l{"lstm", Cell::kLstm, params, has_biases, num_layers, dropout, train, bidirectional ? 2 : 1};
+  const Layers l{"lstm",     Cell::kLstm, params, has_biases,
+                 num_layers, dropout,     train,  bidirectional ? 2 : 1};
   return layers(l, input, hx[0], hx[1], batch_first);
 }
 

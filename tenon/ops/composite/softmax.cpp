@@ -6,11 +6,13 @@
 namespace tenon::composite {
 
 Tensor softmax_int(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
-  return tenon::_softmax(dtype && *dtype != self.scalar_type() ? self.to(*dtype) : self, dim, false);
+  return tenon::_softmax(dtype && *dtype != self.scalar_type() ? self.to(*dtype) : self, dim,
+                         false);
 }
 
 Tensor log_softmax_int(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
-  return tenon::_log_softmax(dtype && *dtype != self.scalar_type() ? self.to(*dtype) : self, dim, false);
+  return tenon::_log_softmax(dtype && *dtype != self.scalar_type() ? self.to(*dtype) : self, dim,
+                             false);
 }
 
 Tensor softmin(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {

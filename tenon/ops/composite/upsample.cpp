@@ -15,12 +15,13 @@ struct Target {
   std::vector<int64_t> size;
   std::vector<std::optional<double>> scale;
 
-  Target(const char* name, const Tensor& input, std::size_t nd, OptionalIntArrayRef wanted, const Factors& factors)
+  Target(const char* name, const Tensor& input, std::size_t nd, OptionalIntArrayRef wanted,
+         const Factors& factors)
       : scale(nd) {
     TENON_CHECK(wanted.has_value() != factors.has_value(), ValueError, name,
                 ": define exactly one of size and scale_factor");
-    TENON_CHECK(input.dim() == static_cast<int64_t>(nd) + 2, ValueError, name, ": needs ", nd + 2, "-D input, got ",
-                input.dim(), "-D");
+    TENON_CHECK(input.dim() == static_cast<int64_t>(nd) + 2, ValueError, name, ": needs ", nd + 2,
+                "-D input, got ", input.dim(), "-D");
     const std::size_t given = wanted ? wanted->size() : factors->size();
     TENON_CHECK(given == nd, ValueError, name, ": needs ", nd, " sizes or factors, got ", given);
     if (wanted) {
@@ -32,7 +33,8 @@ struct Target {
       TENON_CHECK(f > 0, ValueError, name, ": factors must be greater than 0, got ", f);
       scale[d] = f;
       const double scaled = static_cast<double>(input.size(static_cast<int64_t>(d) + 2)) * f;
-      TENON_CHECK(scaled < 0x1p62, ValueError, name, ": a factor of ", f, " makes too large a dimension");
+      TENON_CHECK(scaled < 0x1p62, ValueError, name, ": a factor of ", f,
+                  " makes too large a dimension");
       size.push_back(static_cast<int64_t>(scaled));
     }
   }
@@ -55,10 +57,11 @@ struct Target {
     const Target t(#name, input, 3, size, factors);                                   \
     return tenon::name(input, t.size, t.scale[0], t.scale[1], t.scale[2]);            \
   }
-#define TENON_ALIGNED_PLANE(name)                                                                         \
-  Tensor name##_vec(const Tensor& input, OptionalIntArrayRef size, bool align_corners, Factors factors) { \
-    const Target t(#name, input, 2, size, factors);                                                       \
-    return tenon::name(input, t.size, align_corners, t.scale[0], t.scale[1]);                             \
+#define TENON_ALIGNED_PLANE(name)                                                      \
+  Tensor name##_vec(const Tensor& input, OptionalIntArrayRef size, bool align_corners, \
+                    Factors factors) {                                                 \
+    const Target t(#name, input, 2, size, factors);                                    \
+    return tenon::name(input, t.size, align_corners, t.scale[0], t.scale[1]);          \
   }
 
 TENON_LINE(upsample_nearest1d)
@@ -76,13 +79,16 @@ TENON_ALIGNED_PLANE(_upsample_bicubic2d_aa)
 #undef TENON_VOLUME
 #undef TENON_ALIGNED_PLANE
 
-Tensor upsample_linear1d_vec(const Tensor& input, OptionalIntArrayRef size, bool align_corners, Factors factors) {
+Tensor upsample_linear1d_vec(const Tensor& input, OptionalIntArrayRef size, bool align_corners,
+                             Factors factors) {
   const Target t("upsample_linear1d", input, 1, size, factors);
   return tenon::upsample_linear1d(input, t.size, align_corners, t.scale[0]);
 }
-Tensor upsample_trilinear3d_vec(const Tensor& input, OptionalIntArrayRef size, bool align_corners, Factors factors) {
+Tensor upsample_trilinear3d_vec(const Tensor& input, OptionalIntArrayRef size, bool align_corners,
+                                Factors factors) {
   const Target t("upsample_trilinear3d", input, 3, size, factors);
-  return tenon::upsample_trilinear3d(input, t.size, align_corners, t.scale[0], t.scale[1], t.scale[2]);
+  return tenon::upsample_trilinear3d(input, t.size, align_corners, t.scale[0], t.scale[1],
+                                     t.scale[2]);
 }
 
 }  // namespace tenon::composite

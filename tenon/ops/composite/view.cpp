@@ -40,7 +40,8 @@ std::vector<int64_t> without_unknown(const Tensor& self, IntArrayRef shape) {
 
 // conj, real and the like of a real tensor.
 const Tensor& require_defined(const char* op, const Tensor& self) {
-  TENON_CHECK(self.defined(), TypeError, op, ": expected a tensor but argument 'self' is undefined");
+  TENON_CHECK(self.defined(), TypeError, op,
+              ": expected a tensor but argument 'self' is undefined");
   return self;
 }
 
@@ -64,11 +65,11 @@ Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   dim = wrap("narrow", dim, self.dim());
   int64_t size = self.size(dim);
   TENON_CHECK(length >= 0, ValueError, "narrow: length is ", length, " but must not be negative");
-  TENON_CHECK(start >= -size && start <= size, IndexError, "narrow: start ", start, " is out of bounds for dimension ",
-              dim, " of size ", size);
+  TENON_CHECK(start >= -size && start <= size, IndexError, "narrow: start ", start,
+              " is out of bounds for dimension ", dim, " of size ", size);
   if (start < 0) start += size;
-  TENON_CHECK(start <= size - length, ValueError, "narrow: start ", start, " and length ", length, " exceed dimension ",
-              dim, " of size ", size);
+  TENON_CHECK(start <= size - length, ValueError, "narrow: start ", start, " and length ", length,
+              " exceed dimension ", dim, " of size ", size);
   return self.slice(dim, start, start + length, 1);
 }
 
@@ -81,7 +82,8 @@ Tensor narrow_Tensor(const Tensor& self, int64_t dim, const Tensor& start, int64
 Tensor flatten_using_ints(const Tensor& self, int64_t start_dim, int64_t end_dim) {
   start_dim = wrap("flatten", start_dim, self.dim());
   end_dim = wrap("flatten", end_dim, self.dim());
-  TENON_CHECK(start_dim <= end_dim, ValueError, "flatten: start_dim ", start_dim, " comes after end_dim ", end_dim);
+  TENON_CHECK(start_dim <= end_dim, ValueError, "flatten: start_dim ", start_dim,
+              " comes after end_dim ", end_dim);
   if (self.dim() == 0) return self.reshape({1});
   if (start_dim == end_dim) return self;
   std::vector<int64_t> shape;
@@ -100,13 +102,14 @@ Tensor unflatten_int(const Tensor& self, int64_t dim, IntArrayRef sizes) {
   const int64_t size = size_of(self, dim);
   std::vector<int64_t> parts = sizes.vec();
   const int64_t unknown = first_unknown(parts);
-  int64_t known = product_without(parts, unknown).get("unflatten", "the product of argument 'sizes'");
+  int64_t known =
+      product_without(parts, unknown).get("unflatten", "the product of argument 'sizes'");
   if (unknown >= 0 && known > 0 && size % known == 0) {
     parts[static_cast<std::size_t>(unknown)] = size / known;
     known = size;
   }
-  TENON_CHECK(known == size, ValueError, "unflatten: sizes ", text(sizes), " do not multiply up to ", size,
-              ", the size of dimension ", dim);
+  TENON_CHECK(known == size, ValueError, "unflatten: sizes ", text(sizes),
+              " do not multiply up to ", size, ", the size of dimension ", dim);
   std::vector<int64_t> shape;
   for (int64_t d = 0; d < self.dim(); ++d) {
     if (d == dim)
@@ -130,8 +133,9 @@ std::vector<Tensor> broadcast_tensors(TensorList tensors) {
     while (static_cast<int64_t>(shape.size()) < t.dim()) shape.insert(shape.begin(), 1);
     for (int64_t d = 0; d < t.dim(); ++d) {
       int64_t& s = shape[shape.size() - static_cast<std::size_t>(t.dim() - d)];
-      TENON_CHECK(t.size(d) == 1 || s == 1 || s == t.size(d), ValueError, "broadcast_tensors: size ", s,
-                  " of a does not match size ", t.size(d), " of b at dimension ", d, " (", text(t.sizes()), ")");
+      TENON_CHECK(t.size(d) == 1 || s == 1 || s == t.size(d), ValueError,
+                  "broadcast_tensors: size ", s, " of a does not match size ", t.size(d),
+                  " of b at dimension ", d, " (", text(t.sizes()), ")");
       if (t.size(d) != 1) s = t.size(d);
     }
   }
@@ -141,16 +145,16 @@ std::vector<Tensor> broadcast_tensors(TensorList tensors) {
 }
 
 Tensor movedim_intlist(const Tensor& self, IntArrayRef source, IntArrayRef destination) {
-  TENON_CHECK(source.size() == destination.size(), ValueError, "movedim: source ", text(source), " and destination ",
-              text(destination), " differ in length");
+  TENON_CHECK(source.size() == destination.size(), ValueError, "movedim: source ", text(source),
+              " and destination ", text(destination), " differ in length");
   std::vector<int64_t> order(static_cast<std::size_t>(self.dim()), -1);
   std::vector<bool> moved(order.size(), false);
   if (self.dim() == 0) return self.alias();
   for (std::size_t i = 0; i < source.size(); ++i) {
     std::size_t from = static_cast<std::size_t>(wrap("movedim", source[i], self.dim()));
     std::size_t to = static_cast<std::size_t>(wrap("movedim", destination[i], self.dim()));
-    TENON_CHECK(!moved[from] && order[to] < 0, ValueError, "movedim: a dimension appears twice in ", text(source),
-                " or ", text(destination));
+    TENON_CHECK(!moved[from] && order[to] < 0, ValueError, "movedim: a dimension appears twice in ",
+                text(source), " or ", text(destination));
     moved[from] = true;
     order[to] = static_cast<int64_t>(from);
   }
@@ -165,15 +169,20 @@ Tensor movedim_intlist(const Tensor& self, IntArrayRef source, IntArrayRef desti
 Tensor movedim_int(const Tensor& self, int64_t source, int64_t destination) {
   return self.movedim(IntArrayRef(source), IntArrayRef(destination));
 }
-Tensor swapaxes(const Tensor& self, int64_t axis0, int64_t axis1) { return self.transpose(axis0, axis1); }
-Tensor swapdims(const Tensor& self, int64_t dim0, int64_t dim1) { return self.transpose(dim0, dim1); }
+Tensor swapaxes(const Tensor& self, int64_t axis0, int64_t axis1) {
+  return self.transpose(axis0, axis1);
+}
+Tensor swapdims(const Tensor& self, int64_t dim0, int64_t dim1) {
+  return self.transpose(dim0, dim1);
+}
 
 Tensor mT(const Tensor& self) {
   TENON_CHECK(self.dim() >= 2, ValueError, "mT: expected at least 2 dimensions, got ", self.dim());
   return self.transpose(-2, -1);
 }
 Tensor mH(const Tensor& self) {
-  TENON_CHECK(self.dim() >= 2 || self.dim() == 0, ValueError, "mH: expected at least 2 dimensions, got ", self.dim());
+  TENON_CHECK(self.dim() >= 2 || self.dim() == 0, ValueError,
+              "mH: expected at least 2 dimensions, got ", self.dim());
   return self.dim() == 0 ? self : self.transpose(-2, -1);
 }
 Tensor conj(const Tensor& self) { return require_defined("conj", self); }
@@ -186,13 +195,14 @@ Tensor sum_to_size(const Tensor& self, IntArrayRef size) {
   if (size.empty()) return self.dim() == 0 && self.is_floating_point() ? self : self.sum();
   if (self.sizes() == size) return self;
   int64_t lead = self.dim() - static_cast<int64_t>(size.size());
-  TENON_CHECK(lead >= 0, ValueError, "sum_to_size: shape ", text(size), " has more dimensions than ",
-              text(self.sizes()));
+  TENON_CHECK(lead >= 0, ValueError, "sum_to_size: shape ", text(size),
+              " has more dimensions than ", text(self.sizes()));
   std::vector<int64_t> dims;
   for (int64_t d = 0; d < self.dim(); ++d) {
     bool repeated = d >= lead && size[static_cast<std::size_t>(d - lead)] == 1 && self.size(d) != 1;
-    TENON_CHECK(d < lead || repeated || size[static_cast<std::size_t>(d - lead)] == self.size(d), ValueError,
-                "sum_to_size: shape ", text(self.sizes()), " does not come from broadcasting ", text(size));
+    TENON_CHECK(d < lead || repeated || size[static_cast<std::size_t>(d - lead)] == self.size(d),
+                ValueError, "sum_to_size: shape ", text(self.sizes()),
+                " does not come from broadcasting ", text(size));
     if (d < lead || repeated) dims.push_back(d);
   }
   Tensor sum = dims.empty() ? self : self.sum(IntArrayRef(dims), true);
@@ -211,7 +221,8 @@ Tensor atleast_3d(const Tensor& self) {
 }
 
 Tensor alias_copy(const Tensor& self) { return self.clone(); }
-Tensor as_strided_copy(const Tensor& self, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> offset) {
+Tensor as_strided_copy(const Tensor& self, IntArrayRef size, IntArrayRef stride,
+                       std::optional<int64_t> offset) {
   return self.as_strided(size, stride, offset).clone(MemoryFormat::Contiguous);
 }
 Tensor diagonal_copy(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
@@ -223,9 +234,13 @@ Tensor expand_copy(const Tensor& self, IntArrayRef size, bool) {
 Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   return self.narrow(dim, start, length).clone(MemoryFormat::Contiguous);
 }
-Tensor permute_copy(const Tensor& self, IntArrayRef dims) { return self.permute(dims).clone(MemoryFormat::Contiguous); }
+Tensor permute_copy(const Tensor& self, IntArrayRef dims) {
+  return self.permute(dims).clone(MemoryFormat::Contiguous);
+}
 Tensor squeeze_copy(const Tensor& self) { return self.squeeze().clone(MemoryFormat::Contiguous); }
-Tensor squeeze_copy_dim(const Tensor& self, int64_t dim) { return self.squeeze(dim).clone(MemoryFormat::Contiguous); }
+Tensor squeeze_copy_dim(const Tensor& self, int64_t dim) {
+  return self.squeeze(dim).clone(MemoryFormat::Contiguous);
+}
 Tensor t_copy(const Tensor& self) { return self.t().clone(MemoryFormat::Contiguous); }
 Tensor transpose_copy_int(const Tensor& self, int64_t dim0, int64_t dim1) {
   return self.transpose(dim0, dim1).clone(MemoryFormat::Contiguous);
@@ -233,31 +248,39 @@ Tensor transpose_copy_int(const Tensor& self, int64_t dim0, int64_t dim1) {
 Tensor unfold_copy(const Tensor& self, int64_t dimension, int64_t size, int64_t step) {
   return self.unfold(dimension, size, step).clone(MemoryFormat::Contiguous);
 }
-Tensor unsqueeze_copy(const Tensor& self, int64_t dim) { return self.unsqueeze(dim).clone(MemoryFormat::Contiguous); }
-Tensor view_copy(const Tensor& self, IntArrayRef size) { return self.clone(MemoryFormat::Contiguous).view(size); }
+Tensor unsqueeze_copy(const Tensor& self, int64_t dim) {
+  return self.unsqueeze(dim).clone(MemoryFormat::Contiguous);
+}
+Tensor view_copy(const Tensor& self, IntArrayRef size) {
+  return self.clone(MemoryFormat::Contiguous).view(size);
+}
 
-Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
+Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1,
+                        int64_t dim2) {
   Tensor out = self.clone(MemoryFormat::Contiguous);
   Tensor part = out.diagonal(offset, dim1, dim2);
-  TENON_CHECK(part.sizes() == src.sizes(), ValueError, "diagonal_scatter: argument 'src' must have shape ",
-              text(part.sizes()), ", got ", text(src.sizes()));
+  TENON_CHECK(part.sizes() == src.sizes(), ValueError,
+              "diagonal_scatter: argument 'src' must have shape ", text(part.sizes()), ", got ",
+              text(src.sizes()));
   part.copy_(src);
   return out;
 }
 Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
   Tensor out = self.clone(MemoryFormat::Contiguous);
   Tensor part = out.select(dim, index);
-  TENON_CHECK(part.sizes() == src.sizes(), ValueError, "select_scatter: argument 'src' must have shape ",
-              text(part.sizes()), ", got ", text(src.sizes()));
+  TENON_CHECK(part.sizes() == src.sizes(), ValueError,
+              "select_scatter: argument 'src' must have shape ", text(part.sizes()), ", got ",
+              text(src.sizes()));
   part.copy_(src);
   return out;
 }
-Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start,
-                     std::optional<int64_t> end, int64_t step) {
+Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim,
+                     std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
   Tensor out = self.clone(MemoryFormat::Contiguous);
   Tensor part = out.slice(dim, start, end, step);
-  TENON_CHECK(part.sizes() == src.sizes(), ValueError, "slice_scatter: argument 'src' must have shape ",
-              text(part.sizes()), ", got ", text(src.sizes()));
+  TENON_CHECK(part.sizes() == src.sizes(), ValueError,
+              "slice_scatter: argument 'src' must have shape ", text(part.sizes()), ", got ",
+              text(src.sizes()));
   part.copy_(src);
   return out;
 }

@@ -34,7 +34,9 @@ Tensor at_most(const Tensor& x, const Scalar& v) { return minimum(x, limit(v, x)
 }  // namespace
 
 Tensor relu(const Tensor& self) { return maximum(self, scalar_like(0, self)); }
-Tensor leaky_relu(const Tensor& self, const Scalar& slope) { return tenon::where(self > 0, self, self * slope); }
+Tensor leaky_relu(const Tensor& self, const Scalar& slope) {
+  return tenon::where(self > 0, self, self * slope);
+}
 Tensor silu(const Tensor& self) {
   const Tensor x = wide(self);
   return x * x.sigmoid();
@@ -59,9 +61,11 @@ Tensor log_sigmoid(const Tensor& self) {
   const Tensor x = wide(self);
   return minimum(x, scalar_like(0, x)) - smooth(x);
 }
-Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
+Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale,
+           const Scalar& input_scale) {
   const Tensor x = wide(self);
-  return tenon::where(x > 0, x * scale, (x * input_scale).expm1() * (alpha.toDouble() * scale.toDouble()));
+  return tenon::where(x > 0, x * scale,
+                      (x * input_scale).expm1() * (alpha.toDouble() * scale.toDouble()));
 }
 Tensor hardtanh(const Tensor& self, const Scalar& low, const Scalar& high) {
   return at_most(at_least(self, low), high);
@@ -79,7 +83,8 @@ Tensor softshrink(const Tensor& self, const Scalar& lambd) {
   return tenon::where(x > lambd, x - lambd, outside);
 }
 Tensor hardshrink(const Tensor& self, const Scalar& lambd) {
-  return tenon::where((self >= -lambd.toDouble()).logical_and(self <= lambd), scalar_like(0, self), self);
+  return tenon::where((self >= -lambd.toDouble()).logical_and(self <= lambd), scalar_like(0, self),
+                      self);
 }
 
 Tensor threshold_backward(const Tensor& grad, const Tensor& self, const Scalar& threshold) {
@@ -101,19 +106,24 @@ Tensor _gelu_erf_backward(const Tensor& grad, const Tensor& self) {
   const Tensor x = wide(self);
   return wide(grad) * (normal_cdf(x) + x * 0.39894228040143267794 * (x * x * -0.5).exp());
 }
-Tensor hardtanh_backward(const Tensor& grad, const Tensor& self, const Scalar& low, const Scalar& high) {
+Tensor hardtanh_backward(const Tensor& grad, const Tensor& self, const Scalar& low,
+                         const Scalar& high) {
   return tenon::where((self <= low).logical_or(self >= high), scalar_like(0, grad), grad);
 }
-Tensor softplus_backward(const Tensor& grad, const Tensor& self, const Scalar& beta, const Scalar& threshold) {
+Tensor softplus_backward(const Tensor& grad, const Tensor& self, const Scalar& beta,
+                         const Scalar& threshold) {
   const Tensor y = wide(self) * beta, g = wide(grad);
   return tenon::where(y > threshold, g, g * y.sigmoid());
 }
 
-Tensor rsub_Tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) { return other.sub(self, alpha); }
+Tensor rsub_Tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return other.sub(self, alpha);
+}
 Tensor rsub_Scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) {
   return as(self, with(self.scalar_type(), other)).mul(alpha).neg().add(other);
 }
-Tensor clamp(const Tensor& self, const std::optional<Scalar>& low, const std::optional<Scalar>& high) {
+Tensor clamp(const Tensor& self, const std::optional<Scalar>& low,
+             const std::optional<Scalar>& high) {
   ScalarType t = self.scalar_type();
   if (low) t = with(t, *low);
   if (high) t = with(t, *high);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Convolution in any number of dimensions: windows of the padded input are a view, their copy is multiplied with the
-// weights, and gradients are added back into strided slices, one addition per offset of the kernel.
+// Convolution in any number of dimensions: windows of the padded input are a view, their copy is
+// multiplied with the weights, and gradients are added back into strided slices, one addition per
+// offset of the kernel.
 #include <numeric>
 
 #include "tenon/ops/decomp/decomp.h"
@@ -11,12 +12,16 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-int64_t times(const Sizes& v) { return std::accumulate(v.begin(), v.end(), int64_t{1}, std::multiplies<int64_t>()); }
+int64_t times(const Sizes& v) {
+  return std::accumulate(v.begin(), v.end(), int64_t{1}, std::multiplies<int64_t>());
+}
 Sizes plus(Sizes a, const Sizes& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
-Sizes entries(IntArrayRef v, std::size_t n) { return v.size() == 1 ? Sizes(n, v[0]) : Sizes(v.begin(), v.end()); }
+Sizes entries(IntArrayRef v, std::size_t n) {
+  return v.size() == 1 ? Sizes(n, v[0]) : Sizes(v.begin(), v.end());
+}
 Sizes spatial(const Tensor& t) { return Sizes(t.sizes().begin() + 2, t.sizes().end()); }
 
 struct Windows {
@@ -31,7 +36,8 @@ struct Windows {
   // How many windows there are in an input.
   Sizes count(const Sizes& in) const {
     Sizes out = padded(in);
-    for (std::size_t d = 0; d < nd(); ++d) out[d] = (out[d] - dilation[d] * (kernel[d] - 1) - 1) / stride[d] + 1;
+    for (std::size_t d = 0; d < nd(); ++d)
+      out[d] = (out[d] - dilation[d] * (kernel[d] - 1) - 1) / stride[d] + 1;
     return out;
   }
   // [N, C, kernel..., windows...], a view of a padded copy.
@@ -54,7 +60,8 @@ struct Windows {
   }
   // The sum of all windows where they came from: the reverse of view().
   Tensor fold(const Tensor& columns, const Sizes& in) const {
-    const Sizes all = padded(in), windows(columns.sizes().end() - static_cast<int64_t>(nd()), columns.sizes().end());
+    const Sizes all = padded(in),
+                windows(columns.sizes().end() - static_cast<int64_t>(nd()), columns.sizes().end());
     Tensor out = zeros(plus({columns.size(0), columns.size(1)}, all), options_of(columns));
     const int64_t taps = times(kernel);
     for (int64_t tap = 0; tap < taps; ++tap) {
@@ -68,7 +75,8 @@ struct Windows {
       }
       to.add_(from);
     }
-    for (std::size_t d = 0; d < nd(); ++d) out = out.narrow(static_cast<int64_t>(2 + d), padding[d], in[d]);
+    for (std::size_t d = 0; d < nd(); ++d)
+      out = out.narrow(static_cast<int64_t>(2 + d), padding[d], in[d]);
     return out;
   }
 };
@@ -83,7 +91,8 @@ Tensor by_batch(const Tensor& t, int64_t n) {  // [G, rows, N * places] -> [N, G
 }
 
 struct Conv {
-  Tensor weight;  // [G, rows, columns]: of the output's channels, or if it is transposed of the input's
+  Tensor weight;  // [G, rows, columns]: of the output's channels, or if it is transposed of the
+                  // input's
   Windows w;
   int64_t groups;
   int64_t rows() const { return weight.size(1); }
@@ -113,7 +122,8 @@ struct Conv {
   }
 };
 
-Conv conv_of(const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
+Conv conv_of(const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+             int64_t groups) {
   const Sizes kernel = spatial(weight);
   const std::size_t nd = kernel.size();
   Windows w{kernel, entries(stride, nd), entries(padding, nd), entries(dilation, nd)};
@@ -123,9 +133,9 @@ Conv conv_of(const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntA
 
 }  // namespace
 
-Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, IntArrayRef stride,
-                   IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
-                   int64_t groups) {
+Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
+                   IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed,
+                   IntArrayRef output_padding, int64_t groups) {
   const Conv c = conv_of(weight, stride, padding, dilation, groups);
   const Tensor x = wide(input);
   const std::size_t nd = c.w.nd();
@@ -133,7 +143,8 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const std::optiona
   const Sizes extra = entries(output_padding, nd);
   const int64_t channels = transposed ? weight.size(1) * groups : weight.size(0);
   for (std::size_t d = 0; transposed && d < nd; ++d) {
-    out[d] = (out[d] - 1) * c.w.stride[d] - 2 * c.w.padding[d] + c.w.dilation[d] * (c.w.kernel[d] - 1) + 1 + extra[d];
+    out[d] = (out[d] - 1) * c.w.stride[d] - 2 * c.w.padding[d] +
+             c.w.dilation[d] * (c.w.kernel[d] - 1) + 1 + extra[d];
   }
   Tensor y;
   if (input.numel() == 0 || weight.numel() == 0)
@@ -144,9 +155,10 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const std::optiona
   return y + wide(*bias).reshape(plus({channels}, Sizes(nd, 1)));
 }
 
-Three convolution_backward(const Tensor& grad_output, const Tensor& input, const Tensor& weight, OptionalIntArrayRef,
-                           IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef,
-                           int64_t groups, std::array<bool, 3> mask) {
+Three convolution_backward(const Tensor& grad_output, const Tensor& input, const Tensor& weight,
+                           OptionalIntArrayRef, IntArrayRef stride, IntArrayRef padding,
+                           IntArrayRef dilation, bool transposed, IntArrayRef, int64_t groups,
+                           std::array<bool, 3> mask) {
   const Conv c = conv_of(weight, stride, padding, dilation, groups);
   const Tensor g = wide(grad_output), x = wide(input);
   const bool nothing_there = input.numel() == 0 || weight.numel() == 0 || g.numel() == 0;
@@ -157,8 +169,9 @@ Three convolution_backward(const Tensor& grad_output, const Tensor& input, const
                                      : c.backward(g, spatial(input));
   }
   if (mask[1]) {
-    std::get<1>(out) = nothing_there ? zeros(weight.sizes(), options_of(x))
-                                     : (transposed ? c.weights(x, g) : c.weights(g, x)).reshape(weight.sizes());
+    std::get<1>(out) =
+        nothing_there ? zeros(weight.sizes(), options_of(x))
+                      : (transposed ? c.weights(x, g) : c.weights(g, x)).reshape(weight.sizes());
   }
   if (mask[2]) {
     std::vector<int64_t> dims{0};
@@ -176,10 +189,12 @@ Windows square(IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding, In
 
 }  // namespace
 
-Tensor im2col(const Tensor& self, IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride) {
+Tensor im2col(const Tensor& self, IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding,
+              IntArrayRef stride) {
   const Windows w = square(kernel, dilation, padding, stride);
   const Tensor x = self.dim() == 3 ? self.unsqueeze(0) : self;
-  const Tensor out = w.view(x).reshape({x.size(0), x.size(1) * times(w.kernel), times(w.count(spatial(x)))});
+  const Tensor out =
+      w.view(x).reshape({x.size(0), x.size(1) * times(w.kernel), times(w.count(spatial(x)))});
   return self.dim() == 3 ? out.squeeze(0) : out;
 }
 

@@ -16,7 +16,8 @@ Tensor flip(const Tensor& self, IntArrayRef dims) {
   Tensor out = self;
   for (int64_t d : dims) {
     const int64_t n = size_of(self, d);
-    if (self.dim() > 0) out = gather_slices(out, wrapped(d, self.dim()), positions(n, self).neg() + (n - 1));
+    if (self.dim() > 0)
+      out = gather_slices(out, wrapped(d, self.dim()), positions(n, self).neg() + (n - 1));
   }
   return out;
 }
@@ -26,29 +27,35 @@ namespace {
 Tensor column(int64_t n, const Tensor& like) { return positions(n, like).unsqueeze(1); }
 
 // Symmetrical: the second half counts from the end.
-Tensor evenly_spaced(double start, double end, int64_t n, const TensorOptions& options, ScalarType t) {
+Tensor evenly_spaced(double start, double end, int64_t n, const TensorOptions& options,
+                     ScalarType t) {
   const Tensor i = arange(n, options.dtype(kLong)), from_end = (n - 1) - i;
   const double step = n > 1 ? (end - start) / static_cast<double>(n - 1) : 0;
   const Tensor up = as(i, t) * step + start, down = as(from_end, t) * -step + end;
   return n == 1 ? up : tenon::where(i < n / 2, up, down);
 }
 
-ScalarType dtype_of(const TensorOptions& o) { return o.has_dtype() ? o.dtype() : get_default_dtype(); }
+ScalarType dtype_of(const TensorOptions& o) {
+  return o.has_dtype() ? o.dtype() : get_default_dtype();
+}
 double end_of(const Scalar& v, ScalarType t) {
   return isFloatingType(t) ? v.toDouble() : static_cast<double>(v.toLong());
 }
 
 }  // namespace
 
-Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
+Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps,
+                const TensorOptions& options) {
   const ScalarType t = dtype_of(options), c = t == kDouble || !isFloatingType(t) ? kDouble : kFloat;
-  return evenly_spaced(end_of(start, t), end_of(end, t), steps, options.requires_grad(std::nullopt), c);
+  return evenly_spaced(end_of(start, t), end_of(end, t), steps, options.requires_grad(std::nullopt),
+                       c);
 }
 
-Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base,
+                const TensorOptions& options) {
   const ScalarType t = dtype_of(options);
-  return tenon::pow(
-      base, evenly_spaced(end_of(start, t), end_of(end, t), steps, options.requires_grad(std::nullopt), kDouble));
+  return tenon::pow(base, evenly_spaced(end_of(start, t), end_of(end, t), steps,
+                                        options.requires_grad(std::nullopt), kDouble));
 }
 
 Tensor eye_m(int64_t n, int64_t m, const TensorOptions& options) {

@@ -12,7 +12,8 @@ Tensor constants_like(const std::vector<int64_t>& v, IntArrayRef sizes, const Te
   Tensor host = from_blob(const_cast<int64_t*>(v.data()), sizes, TensorOptions().dtype(kLong));
   return host.clone().to(like.device());
 }
-Tensor constants_like(const std::vector<double>& v, IntArrayRef sizes, const Tensor& like, ScalarType dtype) {
+Tensor constants_like(const std::vector<double>& v, IntArrayRef sizes, const Tensor& like,
+                      ScalarType dtype) {
   Tensor host = from_blob(const_cast<double*>(v.data()), sizes, TensorOptions().dtype(kDouble));
   return host.to(dtype, false, true).to(like.device());
 }
@@ -39,7 +40,8 @@ Tensor reduced(const Tensor& t, const std::vector<int64_t>& dims, bool keepdim, 
   const int64_t ndim = t.dim();
   if (static_cast<int64_t>(dims.size()) == ndim && ndim > 1) {
     Tensor all = tenon::prim_reduce(t.reshape({-1}), 0, code);
-    return all.reshape(keepdim ? std::vector<int64_t>(static_cast<std::size_t>(ndim), 1) : std::vector<int64_t>());
+    return all.reshape(keepdim ? std::vector<int64_t>(static_cast<std::size_t>(ndim), 1)
+                               : std::vector<int64_t>());
   }
   Tensor out = ndim == 0 ? tenon::prim_reduce(t, 0, code) : t;
   for (std::size_t k = dims.size(); ndim > 0 && k-- > 0;) {
@@ -66,7 +68,8 @@ Scalar bound(ScalarType t, bool high) {
     case kLong:
       return high ? INT64_MAX : INT64_MIN;
     default:
-      return high ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+      return high ? std::numeric_limits<double>::infinity()
+                  : -std::numeric_limits<double>::infinity();
   }
 }
 
@@ -88,7 +91,8 @@ Tensor gather_slices(const Tensor& t, int64_t dim, const Tensor& index) {
   return t.gather(dim, index_like(index, dim, t.sizes()));
 }
 
-Tensor scatter_slices(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, int code) {
+Tensor scatter_slices(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                      int code) {
   return tenon::prim_scatter(self, dim, index_like(index, dim, src.sizes()), src, code);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What decompositions share. They run without autograd, get the arguments as the user gave them, and core copies their
-// results into the outputs, cast to the dtypes that the operator's infer function says. Private to libtenon.
+// What decompositions share. They run without autograd, get the arguments as the user gave them,
+// and core copies their results into the outputs, cast to the dtypes that the operator's infer
+// function says. Private to libtenon.
 #pragma once
 
 #include <vector>
@@ -20,13 +21,20 @@ using composite::is_short_float;
 using composite::wide;
 
 inline TensorOptions options_of(const Tensor& t) { return t.options().requires_grad(std::nullopt); }
-inline TensorOptions options_of(const Tensor& t, ScalarType dtype) { return options_of(t).dtype(dtype); }
+inline TensorOptions options_of(const Tensor& t, ScalarType dtype) {
+  return options_of(t).dtype(dtype);
+}
 // A 0-dim tensor of `like`'s dtype, on its device.
-inline Tensor scalar_like(const Scalar& v, const Tensor& like) { return full({}, v, options_of(like)); }
-inline Tensor positions(int64_t n, const Tensor& like) { return arange(n, options_of(like, kLong)); }
+inline Tensor scalar_like(const Scalar& v, const Tensor& like) {
+  return full({}, v, options_of(like));
+}
+inline Tensor positions(int64_t n, const Tensor& like) {
+  return arange(n, options_of(like, kLong));
+}
 // Host values, on the device of a tensor.
 Tensor constants_like(const std::vector<int64_t>& v, IntArrayRef sizes, const Tensor& like);
-Tensor constants_like(const std::vector<double>& v, IntArrayRef sizes, const Tensor& like, ScalarType dtype);
+Tensor constants_like(const std::vector<double>& v, IntArrayRef sizes, const Tensor& like,
+                      ScalarType dtype);
 
 inline int64_t wrapped(int64_t d, int64_t ndim) { return d < 0 ? d + (ndim > 0 ? ndim : 1) : d; }
 inline int64_t size_of(const Tensor& t, int64_t d) { return t.dim() ? t.size(d) : 1; }
@@ -45,7 +53,8 @@ Scalar highest(ScalarType t);
 // index_select of t along dim, index a vector. Negative indices are not checked.
 Tensor gather_slices(const Tensor& t, int64_t dim, const Tensor& index);
 // self with the slices of src added, set ... along dim by a TN_SCATTER_ code, index a vector.
-Tensor scatter_slices(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, int code);
+Tensor scatter_slices(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                      int code);
 // An index vector, counted along `dim` of a tensor of `sizes`, expanded to them.
 Tensor index_like(const Tensor& index, int64_t dim, IntArrayRef sizes);
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Samples at positions of a grid: the neighbors of a position by gather, their gradients by scatter.
+// Samples at positions of a grid: the neighbors of a position by gather, their gradients by
+// scatter.
 #include "tenon/ops/decomp/decomp.h"
 
 namespace tenon::decomp {
@@ -21,15 +22,19 @@ struct Place {
 };
 
 Place clamp_place(const Place& p, int64_t size) {
-  const Tensor zero = scalar_like(0, p.at), last = scalar_like(size - 1, p.at), low = p.at <= zero, high = p.at >= last;
-  return {tenon::where(low, zero, tenon::where(high, last, p.at)), tenon::where(low.logical_or(high), zero, p.slope)};
+  const Tensor zero = scalar_like(0, p.at), last = scalar_like(size - 1, p.at), low = p.at <= zero,
+               high = p.at >= last;
+  return {tenon::where(low, zero, tenon::where(high, last, p.at)),
+          tenon::where(low.logical_or(high), zero, p.slope)};
 }
 
 // Mirrors at low and high, which are half of the integers given.
 Place mirrored(const Place& p, int64_t twice_low, int64_t twice_high) {
   if (twice_low == twice_high) return {p.at * 0, p.slope * 0};
-  const double low = static_cast<double>(twice_low) / 2, span = static_cast<double>(twice_high - twice_low) / 2;
-  const Tensor from = (p.at - low).abs(), extra = from.fmod(span), even = (from / span).floor().fmod(2).eq(0);
+  const double low = static_cast<double>(twice_low) / 2,
+               span = static_cast<double>(twice_high - twice_low) / 2;
+  const Tensor from = (p.at - low).abs(), extra = from.fmod(span),
+               even = (from / span).floor().fmod(2).eq(0);
   const Tensor slope = tenon::where(p.at < low, p.slope.neg(), p.slope);
   return {tenon::where(even, extra, span - extra) + low, tenon::where(even, slope, slope.neg())};
 }
@@ -37,7 +42,8 @@ Place mirrored(const Place& p, int64_t twice_low, int64_t twice_high) {
 Place bounded_place(const Place& p, int64_t size, const GridRules& rules) {
   if (rules.border == 1) return clamp_place(p, size);
   if (rules.border != 2) return p;
-  return clamp_place(rules.align_corners ? mirrored(p, 0, 2 * (size - 1)) : mirrored(p, -1, 2 * size - 1), size);
+  return clamp_place(
+      rules.align_corners ? mirrored(p, 0, 2 * (size - 1)) : mirrored(p, -1, 2 * size - 1), size);
 }
 
 Neighbor neighbor(const Tensor& at, int64_t size, const Tensor& weight, const Tensor& slope) {
@@ -48,7 +54,9 @@ Neighbor neighbor(const Tensor& at, int64_t size, const Tensor& weight, const Te
 // Cubic convolution: near is up to one element away, far between one and two.
 constexpr double kCubic = -0.75;
 Tensor near(const Tensor& x) { return ((x * (kCubic + 2) - (kCubic + 3)) * x) * x + 1; }
-Tensor far(const Tensor& x) { return ((x * kCubic - 5 * kCubic) * x + 8 * kCubic) * x - 4 * kCubic; }
+Tensor far(const Tensor& x) {
+  return ((x * kCubic - 5 * kCubic) * x + 8 * kCubic) * x - 4 * kCubic;
+}
 Tensor near_slope(const Tensor& x) { return (x * (3 * (kCubic + 2)) - 2 * (kCubic + 3)) * x; }
 Tensor far_slope(const Tensor& x) { return (x * (3 * kCubic) - 10 * kCubic) * x + 8 * kCubic; }
 
@@ -64,7 +72,8 @@ std::vector<Neighbor> neighbors(const Tensor& v, int64_t size, const GridRules& 
     return {neighbor(low, size, 1 - t, p.slope.neg()), neighbor(low + 1, size, t, p.slope)};
   }
   const Tensor weights[] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
-  const Tensor slopes[] = {far_slope(t + 1), near_slope(t), near_slope(1 - t).neg(), far_slope(2 - t).neg()};
+  const Tensor slopes[] = {far_slope(t + 1), near_slope(t), near_slope(1 - t).neg(),
+                           far_slope(2 - t).neg()};
   std::vector<Neighbor> out;
   for (int k = 0; k < 4; ++k) {
     const Place q = bounded_place({low + (k - 1), none}, size, rules);
@@ -119,7 +128,8 @@ struct Sampler {
   Tensor grad_input(const Tensor& g) const {
     Tensor out = full(input.sizes(), 0, options_of(input));
     for (const Sample& s : samples) {
-      const Tensor w = tenon::where(s.inside, s.weight, scalar_like(0, s.weight)), part = g * w.unsqueeze(1);
+      const Tensor w = tenon::where(s.inside, s.weight, scalar_like(0, s.weight)),
+                   part = g * w.unsqueeze(1);
       out = tenon::prim_scatter(out, 2, s.index.unsqueeze(1).expand(shape()), part, TN_SCATTER_ADD);
     }
     return out;
@@ -144,8 +154,8 @@ Tensor sampled(const Tensor& input, const Tensor& grid, const GridRules& rules) 
   if (input.numel() == 0 || grid.numel() == 0) return zeros(sizes, options_of(input));
   return Sampler(input, grid, rules).forward().reshape(sizes);
 }
-Both sampled_backward(const Tensor& grad, const Tensor& input, const Tensor& grid, const GridRules& rules,
-                      std::array<bool, 2> mask) {
+Both sampled_backward(const Tensor& grad, const Tensor& input, const Tensor& grid,
+                      const GridRules& rules, std::array<bool, 2> mask) {
   Both out;
   if (input.numel() == 0 || grid.numel() == 0) {
     if (mask[0]) std::get<0>(out) = zeros(input.sizes(), options_of(input));
@@ -161,18 +171,22 @@ Both sampled_backward(const Tensor& grad, const Tensor& input, const Tensor& gri
 
 }  // namespace
 
-Tensor grid_sampler_2d(const Tensor& input, const Tensor& grid, int64_t mode, int64_t border, bool align_corners) {
+Tensor grid_sampler_2d(const Tensor& input, const Tensor& grid, int64_t mode, int64_t border,
+                       bool align_corners) {
   return sampled(input, grid, {mode, border, align_corners});
 }
-Tensor grid_sampler_3d(const Tensor& input, const Tensor& grid, int64_t mode, int64_t border, bool align_corners) {
+Tensor grid_sampler_3d(const Tensor& input, const Tensor& grid, int64_t mode, int64_t border,
+                       bool align_corners) {
   return sampled(input, grid, {mode, border, align_corners});
 }
-Both grid_sampler_2d_backward(const Tensor& grad, const Tensor& input, const Tensor& grid, int64_t mode, int64_t border,
-                              bool align_corners, std::array<bool, 2> mask) {
+Both grid_sampler_2d_backward(const Tensor& grad, const Tensor& input, const Tensor& grid,
+                              int64_t mode, int64_t border, bool align_corners,
+                              std::array<bool, 2> mask) {
   return sampled_backward(grad, input, grid, {mode, border, align_corners}, mask);
 }
-Both grid_sampler_3d_backward(const Tensor& grad, const Tensor& input, const Tensor& grid, int64_t mode, int64_t border,
-                              bool align_corners, std::array<bool, 2> mask) {
+Both grid_sampler_3d_backward(const Tensor& grad, const Tensor& input, const Tensor& grid,
+                              int64_t mode, int64_t border, bool align_corners,
+                              std::array<bool, 2> mask) {
   return sampled_backward(grad, input, grid, {mode, border, align_corners}, mask);
 }
 
@@ -180,12 +194,15 @@ Both grid_sampler_3d_backward(const Tensor& grad, const Tensor& input, const Ten
 Both frexp_Tensor(const Tensor& self) {
   const Tensor x = wide(self);
   const bool is_double = x.scalar_type() == kDouble;
-  const int64_t bits = is_double ? 52 : 23, mask = is_double ? 0x7ff : 0xff, half = is_double ? 1022 : 126;
+  const int64_t bits = is_double ? 52 : 23, mask = is_double ? 0x7ff : 0xff,
+                half = is_double ? 1022 : 126;
   const ScalarType t = is_double ? kLong : kInt;
   const Tensor small = (x.contiguous().view(t).bitwise_right_shift(bits).bitwise_and(mask)).eq(0);
-  const Tensor larger = tenon::where(small, x * static_cast<double>(int64_t{1} << (bits + 1)), x).contiguous();
+  const Tensor larger =
+      tenon::where(small, x * static_cast<double>(int64_t{1} << (bits + 1)), x).contiguous();
   const Tensor raw = larger.view(t), exponent = raw.bitwise_right_shift(bits).bitwise_and(mask);
-  const Tensor mantissa = raw.bitwise_and(~(mask << bits)).bitwise_or(half << bits).view(x.scalar_type());
+  const Tensor mantissa =
+      raw.bitwise_and(~(mask << bits)).bitwise_or(half << bits).view(x.scalar_type());
   const Tensor as_is = exponent.eq(mask).logical_or(x.eq(0));  // infinities, NaN and zeros
   const Tensor power = exponent - half - as(small, t) * (bits + 1);
   return {tenon::where(as_is, x, mantissa), tenon::where(as_is, scalar_like(0, power), power)};

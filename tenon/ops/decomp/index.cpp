@@ -20,7 +20,8 @@ Tensor checked(const Tensor& index, int64_t size) {
   return positions(size, index).gather(0, from_start.reshape({-1})).reshape(index.sizes());
 }
 
-// self as a matrix: a row for each position in the indexed dimensions, and which rows the indices name.
+// self as a matrix: a row for each position in the indexed dimensions, and which rows the indices
+// name.
 struct Plan {
   std::vector<int64_t> order;  // of self's dimensions: the indexed ones, then the others
   std::vector<int64_t> shape;  // of the index tensors, broadcast
@@ -31,7 +32,8 @@ struct Plan {
 
   Tensor matrix(const Tensor& self) const { return self.permute(order).reshape({rows, width()}); }
   int64_t width() const {
-    return std::accumulate(kept.begin(), kept.end(), int64_t{1}, [](int64_t a, int64_t b) { return a * b; });
+    return std::accumulate(kept.begin(), kept.end(), int64_t{1},
+                           [](int64_t a, int64_t b) { return a * b; });
   }
   // [shape, kept] to the result's order of dimensions, and back.
   std::vector<int64_t> result_order() const {
@@ -46,7 +48,8 @@ struct Plan {
 
 std::vector<int64_t> inverse(const std::vector<int64_t>& order) {
   std::vector<int64_t> out(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) out[static_cast<std::size_t>(order[i])] = static_cast<int64_t>(i);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    out[static_cast<std::size_t>(order[i])] = static_cast<int64_t>(i);
   return out;
 }
 
@@ -104,7 +107,9 @@ std::vector<int64_t> joined(std::vector<int64_t> a, const std::vector<int64_t>& 
 
 Tensor _index(const Tensor& self, Indices indices) {
   const Plan p = plan_of(self, indices);
-  return gather_slices(p.matrix(self), 0, p.linear).reshape(joined(p.shape, p.kept)).permute(p.result_order());
+  return gather_slices(p.matrix(self), 0, p.linear)
+      .reshape(joined(p.shape, p.kept))
+      .permute(p.result_order());
 }
 
 Tensor index_put(const Tensor& self, Indices indices, const Tensor& values, bool accumulate) {
@@ -114,12 +119,15 @@ Tensor index_put(const Tensor& self, Indices indices, const Tensor& values, bool
   for (int64_t d : order) sizes.push_back(laid[static_cast<std::size_t>(d)]);
   bool fits = values.dim() <= static_cast<int64_t>(sizes.size());
   for (int64_t d = 1; fits && d <= values.dim(); ++d) {
-    fits = values.size(-d) == 1 || values.size(-d) == sizes[sizes.size() - static_cast<std::size_t>(d)];
+    fits = values.size(-d) == 1 ||
+           values.size(-d) == sizes[sizes.size() - static_cast<std::size_t>(d)];
   }
   TENON_CHECK(fits, IndexError, "index_put: values ", core::text(values.sizes()), " do not fit ",
               core::text(IntArrayRef(sizes)));
-  const Tensor given = values.expand(sizes).permute(inverse(order)).reshape({p.linear.numel(), p.width()});
-  const Tensor put = scatter_slices(p.matrix(self), 0, p.linear, given, accumulate ? TN_SCATTER_ADD : TN_SCATTER_SET);
+  const Tensor given =
+      values.expand(sizes).permute(inverse(order)).reshape({p.linear.numel(), p.width()});
+  const Tensor put = scatter_slices(p.matrix(self), 0, p.linear, given,
+                                    accumulate ? TN_SCATTER_ADD : TN_SCATTER_SET);
   std::vector<int64_t> moved;
   for (int64_t d : p.order) moved.push_back(self.size(d));
   return put.reshape(moved).permute(inverse(p.order));
@@ -132,9 +140,11 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
 namespace {
 
 // A 0-dim tensor is written as a vector of one element.
-Tensor put_slices(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, int code) {
+Tensor put_slices(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                  int code) {
   if (self.dim() == 0)
-    return tenon::prim_scatter(self.reshape({1}), 0, index.reshape({-1}), src.reshape({-1}), code).reshape({});
+    return tenon::prim_scatter(self.reshape({1}), 0, index.reshape({-1}), src.reshape({-1}), code)
+        .reshape({});
   return scatter_slices(self, wrapped(dim, self.dim()), index.reshape({-1}), src, code);
 }
 std::vector<int64_t> slice_sizes(const Tensor& self, int64_t dim, const Tensor& index) {
@@ -146,56 +156,71 @@ std::vector<int64_t> slice_sizes(const Tensor& self, int64_t dim, const Tensor& 
 
 }  // namespace
 
-Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) {
-  return put_slices(self, dim, index, alpha.toDouble() == 1 ? source : as(source * alpha, self.scalar_type()),
+Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                 const Scalar& alpha) {
+  return put_slices(self, dim, index,
+                    alpha.toDouble() == 1 ? source : as(source * alpha, self.scalar_type()),
                     TN_SCATTER_ADD);
 }
 Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   return put_slices(self, dim, checked(index, size_of(self, dim)), source, TN_SCATTER_SET);
 }
-Tensor index_fill_int_Tensor(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+Tensor index_fill_int_Tensor(const Tensor& self, int64_t dim, const Tensor& index,
+                             const Tensor& value) {
   const Tensor v = as(value, self.scalar_type()).expand(slice_sizes(self, dim, index));
   return put_slices(self, dim, checked(index, size_of(self, dim)), v, TN_SCATTER_SET);
 }
-Tensor index_fill_int_Scalar(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+Tensor index_fill_int_Scalar(const Tensor& self, int64_t dim, const Tensor& index,
+                             const Scalar& value) {
   return index_fill_int_Tensor(self, dim, index, scalar_like(value, self));
 }
 
 namespace {
 
-// Where src goes, self is joined with it. Without include_self those places start from the neutral element.
-Tensor joined_at(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view how,
-                 bool include_self) {
+// Where src goes, self is joined with it. Without include_self those places start from the neutral
+// element.
+Tensor joined_at(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                 std::string_view how, bool include_self) {
   const ScalarType t = wide(self.scalar_type());
   const bool is_mean = how == "mean", sums = how == "sum" || is_mean, product = how == "prod";
-  const int code = sums ? TN_SCATTER_ADD : product ? TN_SCATTER_MUL : how == "amax" ? TN_SCATTER_MAX : TN_SCATTER_MIN;
+  const int code = sums            ? TN_SCATTER_ADD
+                   : product       ? TN_SCATTER_MUL
+                   : how == "amax" ? TN_SCATTER_MAX
+                                   : TN_SCATTER_MIN;
   Tensor x = as(self, t), from = as(src, t);
   if (from.sizes() != index.sizes()) {
     for (int64_t d = 0; d < index.dim(); ++d) from = from.narrow(d, 0, index.size(d));
   }
   if (!include_self) {
-    const Scalar neutral = sums ? Scalar(0) : product ? Scalar(1) : how == "amax" ? lowest(t) : highest(t);
-    x = tenon::prim_scatter(x, dim, index, scalar_like(neutral, x).expand(index.sizes()), TN_SCATTER_SET);
+    const Scalar neutral = sums            ? Scalar(0)
+                           : product       ? Scalar(1)
+                           : how == "amax" ? lowest(t)
+                                           : highest(t);
+    x = tenon::prim_scatter(x, dim, index, scalar_like(neutral, x).expand(index.sizes()),
+                            TN_SCATTER_SET);
   }
   Tensor out = tenon::prim_scatter(x, dim, index, from, code);
   if (!is_mean) return out;
   const Tensor one = full({}, 1, options_of(self, kLong));
-  Tensor n = tenon::prim_scatter(full(self.sizes(), include_self ? 1 : 0, options_of(self, kLong)), dim, index,
-                                 one.expand(index.sizes()), TN_SCATTER_ADD);
+  Tensor n = tenon::prim_scatter(full(self.sizes(), include_self ? 1 : 0, options_of(self, kLong)),
+                                 dim, index, one.expand(index.sizes()), TN_SCATTER_ADD);
   n = as(maximum(n, scalar_like(1, n)), t);
   return isFloatingType(t) ? out / n : tenon::floor_divide(out, n);
 }
 
 }  // namespace
 
-Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
-                    bool include_self) {
+Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                    std::string_view reduce, bool include_self) {
   if (self.dim() == 0) {
-    return joined_at(self.reshape({1}), 0, index.reshape({-1}), source.reshape({-1}), reduce, include_self).reshape({});
+    return joined_at(self.reshape({1}), 0, index.reshape({-1}), source.reshape({-1}), reduce,
+                     include_self)
+        .reshape({});
   }
   const int64_t d = wrapped(dim, self.dim());
-  return joined_at(self, d, index_like(checked(index.reshape({-1}), self.size(d)), d, source.sizes()), source, reduce,
-                   include_self);
+  return joined_at(self, d,
+                   index_like(checked(index.reshape({-1}), self.size(d)), d, source.sizes()),
+                   source, reduce, include_self);
 }
 Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                           std::string_view reduce, bool include_self) {
@@ -206,7 +231,8 @@ Tensor scatter_src(const Tensor& self, int64_t dim, const Tensor& index, const T
   return tenon::prim_scatter(self, dim, index, src, TN_SCATTER_SET);
 }
 Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
-  return tenon::prim_scatter(self, dim, index, scalar_like(value, self).expand(index.sizes()), TN_SCATTER_SET);
+  return tenon::prim_scatter(self, dim, index, scalar_like(value, self).expand(index.sizes()),
+                             TN_SCATTER_SET);
 }
 Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
   return tenon::prim_scatter(self, dim, index, src, TN_SCATTER_ADD);
@@ -224,7 +250,8 @@ Tensor true_positions(const Tensor& mask) {
   const Tensor rank = ranks(mask);
   const int64_t count = rank.narrow(0, n - 1, 1).item<int64_t>();
   const Tensor at = tenon::where(mask, rank - 1, scalar_like(count, rank));
-  return tenon::prim_scatter(full({count + 1}, 0, options_of(rank)), 0, at, positions(n, mask), TN_SCATTER_SET)
+  return tenon::prim_scatter(full({count + 1}, 0, options_of(rank)), 0, at, positions(n, mask),
+                             TN_SCATTER_SET)
       .narrow(0, 0, count);
 }
 
@@ -259,7 +286,8 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
   TENON_CHECK(need <= source.numel(), ValueError, "masked_scatter: the mask has ", need,
               " true elements but source only ", source.numel());
   if (need == 0) return both[0];
-  const Tensor at = maximum(rank - 1, scalar_like(0, rank)), from = source.reshape({-1}).gather(0, at);
+  const Tensor at = maximum(rank - 1, scalar_like(0, rank)),
+               from = source.reshape({-1}).gather(0, at);
   return tenon::where(both[1], from.reshape(both[1].sizes()), both[0]);
 }
 
@@ -268,14 +296,15 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, boo
   sizes.push_back(weight.size(1));
   return gather_slices(weight, 0, indices.reshape({-1})).reshape(sizes);
 }
-Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, int64_t num_weights, int64_t padding_idx,
-                                bool scale_grad_by_freq) {
+Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, int64_t num_weights,
+                                int64_t padding_idx, bool scale_grad_by_freq) {
   const Tensor index = as(indices.reshape({-1}), kLong);
   const int64_t n = index.numel(), width = grad.size(-1);
   Tensor g = wide(grad).reshape({n, width});
   if (padding_idx >= 0) g = tenon::where(index.eq(padding_idx).unsqueeze(1), scalar_like(0, g), g);
   if (scale_grad_by_freq) {
-    const Tensor none = full({num_weights}, 0, options_of(index)), one = scalar_like(1, index).expand({n});
+    const Tensor none = full({num_weights}, 0, options_of(index)),
+                 one = scalar_like(1, index).expand({n});
     const Tensor counts = tenon::prim_scatter(none, 0, index, one, TN_SCATTER_ADD);
     g = g / as(counts.gather(0, index), g.scalar_type()).unsqueeze(1);
   }

@@ -17,20 +17,23 @@ struct Selected {
   Tensor weight;  // a target, in its shape; 0 where it is ignored
 };
 
-Selected select_targets(const Tensor& self, const Tensor& target, const OptTensor& weight, int64_t ignore) {
+Selected select_targets(const Tensor& self, const Tensor& target, const OptTensor& weight,
+                        int64_t ignore) {
   const int64_t dim = self.dim() == 1 ? 0 : 1;
   const Tensor ignored = target.eq(ignore), t = as(target, kLong);
   const Tensor index = tenon::where(ignored, scalar_like(0, t), t),
                kept = as(ignored.logical_not(), wide(self.scalar_type()));
   Selected p{dim, self.dim() == 1 ? index.reshape({1}) : index.unsqueeze(dim), kept};
   if (weight && weight->defined()) {
-    const Tensor of_class = gather_slices(wide(*weight), 0, index.reshape({-1})).reshape(target.sizes());
+    const Tensor of_class =
+        gather_slices(wide(*weight), 0, index.reshape({-1})).reshape(target.sizes());
     p.weight = tenon::where(ignored, scalar_like(0, of_class), of_class);
   }
   return p;
 }
 
-Both forward(const Tensor& self, const Tensor& target, const OptTensor& weight, int64_t reduction, int64_t ignore) {
+Both forward(const Tensor& self, const Tensor& target, const OptTensor& weight, int64_t reduction,
+             int64_t ignore) {
   const Selected p = select_targets(self, target, weight, ignore);
   const Tensor x = wide(self.gather(p.dim, p.index)).reshape(target.sizes());
   const Tensor loss = tenon::where(p.weight.eq(0), scalar_like(0, x), x.neg() * p.weight);
@@ -39,31 +42,35 @@ Both forward(const Tensor& self, const Tensor& target, const OptTensor& weight, 
   return {reduction == kReduceMean ? sum / total : sum, total};
 }
 
-Tensor backward(const Tensor& grad, const Tensor& self, const Tensor& target, const OptTensor& weight,
-                int64_t reduction, int64_t ignore, const Tensor& total_weight) {
+Tensor backward(const Tensor& grad, const Tensor& self, const Tensor& target,
+                const OptTensor& weight, int64_t reduction, int64_t ignore,
+                const Tensor& total_weight) {
   const Selected p = select_targets(self, target, weight, ignore);
   Tensor g = p.weight.neg() * wide(grad);
   if (reduction == kReduceMean) g = g / wide(total_weight);
   g = tenon::where(p.weight.eq(0), scalar_like(0, g), g).reshape(p.index.sizes());
-  return tenon::prim_scatter(full(self.sizes(), 0, options_of(g)), p.dim, p.index, g, TN_SCATTER_SET);
+  return tenon::prim_scatter(full(self.sizes(), 0, options_of(g)), p.dim, p.index, g,
+                             TN_SCATTER_SET);
 }
 
 }  // namespace
 
-Both nll_loss_forward(const Tensor& self, const Tensor& target, const OptTensor& weight, int64_t reduction,
-                      int64_t ignore) {
+Both nll_loss_forward(const Tensor& self, const Tensor& target, const OptTensor& weight,
+                      int64_t reduction, int64_t ignore) {
   return forward(self, target, weight, reduction, ignore);
 }
-Both nll_loss2d_forward(const Tensor& self, const Tensor& target, const OptTensor& weight, int64_t reduction,
-                        int64_t ignore) {
+Both nll_loss2d_forward(const Tensor& self, const Tensor& target, const OptTensor& weight,
+                        int64_t reduction, int64_t ignore) {
   return forward(self, target, weight, reduction, ignore);
 }
-Tensor nll_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const OptTensor& weight,
-                         int64_t reduction, int64_t ignore, const Tensor& total_weight) {
+Tensor nll_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
+                         const OptTensor& weight, int64_t reduction, int64_t ignore,
+                         const Tensor& total_weight) {
   return backward(grad, self, target, weight, reduction, ignore, total_weight);
 }
-Tensor nll_loss2d_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const OptTensor& weight,
-                           int64_t reduction, int64_t ignore, const Tensor& total_weight) {
+Tensor nll_loss2d_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
+                           const OptTensor& weight, int64_t reduction, int64_t ignore,
+                           const Tensor& total_weight) {
   return backward(grad, self, target, weight, reduction, ignore, total_weight);
 }
 

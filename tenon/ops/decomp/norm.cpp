@@ -47,8 +47,10 @@ Normal normal(const Tensor& input, const std::vector<int64_t>& dims, double eps)
   return s;
 }
 
-// The gradient through a normalization whose statistics are its own: g is that of the normal values.
-Tensor normal_backward(const Tensor& g, const Tensor& normal, const Tensor& rstd, const std::vector<int64_t>& dims) {
+// The gradient through a normalization whose statistics are its own: g is that of the normal
+// values.
+Tensor normal_backward(const Tensor& g, const Tensor& normal, const Tensor& rstd,
+                       const std::vector<int64_t>& dims) {
   const double n = static_cast<double>(count_of(g, dims));
   return (g - summed(g, dims, true) / n - normal * (summed(g * normal, dims, true) / n)) * rstd;
 }
@@ -56,7 +58,8 @@ Tensor normal_backward(const Tensor& g, const Tensor& normal, const Tensor& rstd
 }  // namespace
 
 Three _batch_norm_train(const Tensor& input, const OptTensor& weight, const OptTensor& bias,
-                        const OptTensor& running_mean, const OptTensor& running_var, double momentum, double eps) {
+                        const OptTensor& running_mean, const OptTensor& running_var,
+                        double momentum, double eps) {
   if (input.numel() == 0) {
     const Tensor none = full({input.dim() > 1 ? input.size(1) : 0}, 0, options_of(input));
     return {input, none, none};
@@ -74,23 +77,26 @@ Three _batch_norm_train(const Tensor& input, const OptTensor& weight, const OptT
   return {scaled(s.out, weight, bias), s.mean.reshape({channels}), s.rstd.reshape({channels})};
 }
 
-Tensor _batch_norm_eval(const Tensor& input, const OptTensor& weight, const OptTensor& bias, const Tensor& running_mean,
-                        const Tensor& running_var, double eps) {
+Tensor _batch_norm_eval(const Tensor& input, const OptTensor& weight, const OptTensor& bias,
+                        const Tensor& running_mean, const Tensor& running_var, double eps) {
   const Tensor x = wide(input), rstd = (per_channel(running_var, x) + eps).rsqrt();
   return scaled((x - per_channel(running_mean, x)) * rstd, weight, bias);
 }
 
-Three native_batch_norm_backward(const Tensor& grad_out, const Tensor& input, const OptTensor& weight,
-                                 const OptTensor& running_mean, const OptTensor& running_var,
-                                 const OptTensor& save_mean, const OptTensor& save_invstd, bool train, double eps,
+Three native_batch_norm_backward(const Tensor& grad_out, const Tensor& input,
+                                 const OptTensor& weight, const OptTensor& running_mean,
+                                 const OptTensor& running_var, const OptTensor& save_mean,
+                                 const OptTensor& save_invstd, bool train, double eps,
                                  std::array<bool, 3> mask) {
   const Tensor x = wide(input), g = wide(grad_out);
   const Tensor mean = per_channel(train ? *save_mean : *running_mean, x);
-  const Tensor rstd = train ? per_channel(*save_invstd, x) : (per_channel(*running_var, x) + eps).rsqrt();
+  const Tensor rstd =
+      train ? per_channel(*save_invstd, x) : (per_channel(*running_var, x) + eps).rsqrt();
   const std::vector<int64_t> dims = batch_dims(x);
   const Tensor y = (x - mean) * rstd, gy = scaled(g, weight, std::nullopt);
   Three out;
-  if (mask[0]) std::get<0>(out) = train && x.numel() > 0 ? normal_backward(gy, y, rstd, dims) : gy * rstd;
+  if (mask[0])
+    std::get<0>(out) = train && x.numel() > 0 ? normal_backward(gy, y, rstd, dims) : gy * rstd;
   if (mask[1]) std::get<1>(out) = summed(g * y, dims, false);
   if (mask[2]) std::get<2>(out) = summed(g, dims, false);
   return out;
@@ -115,17 +121,17 @@ Tensor sum_first(const Tensor& t, std::size_t last) {
 
 }  // namespace
 
-Three native_layer_norm(const Tensor& input, IntArrayRef shape, const OptTensor& weight, const OptTensor& bias,
-                        double eps) {
+Three native_layer_norm(const Tensor& input, IntArrayRef shape, const OptTensor& weight,
+                        const OptTensor& bias, double eps) {
   Normal s = normal(input, last_dims(input, shape.size()), eps);
   if (given(weight)) s.out = s.out * wide(*weight);
   if (given(bias)) s.out = s.out + wide(*bias);
   return {s.out, s.mean, s.rstd};
 }
 
-Three native_layer_norm_backward(const Tensor& grad_out, const Tensor& input, IntArrayRef shape, const Tensor& mean,
-                                 const Tensor& rstd, const OptTensor& weight, const OptTensor&,
-                                 std::array<bool, 3> mask) {
+Three native_layer_norm_backward(const Tensor& grad_out, const Tensor& input, IntArrayRef shape,
+                                 const Tensor& mean, const Tensor& rstd, const OptTensor& weight,
+                                 const OptTensor&, std::array<bool, 3> mask) {
   const Tensor g = wide(grad_out), r = wide(rstd), y = (wide(input) - wide(mean)) * r;
   Three out;
   if (mask[0]) {
@@ -143,14 +149,16 @@ struct Groups {
   int64_t n, channels, plane, groups;
   std::vector<int64_t> sizes() const { return {n, groups, channels / groups, plane}; }
   Tensor grouped(const Tensor& t) const { return wide(t).reshape(sizes()); }
-  Tensor channel(const Tensor& v) const { return wide(v).reshape({1, groups, channels / groups, 1}); }
+  Tensor channel(const Tensor& v) const {
+    return wide(v).reshape({1, groups, channels / groups, 1});
+  }
   Tensor statistic(const Tensor& v) const { return wide(v).reshape({n, groups, 1, 1}); }
 };
 
 }  // namespace
 
-Three native_group_norm(const Tensor& input, const OptTensor& weight, const OptTensor& bias, int64_t N, int64_t C,
-                        int64_t HxW, int64_t group, double eps) {
+Three native_group_norm(const Tensor& input, const OptTensor& weight, const OptTensor& bias,
+                        int64_t N, int64_t C, int64_t HxW, int64_t group, double eps) {
   const Groups s{N, C, HxW, group};
   Normal a = normal(s.grouped(input), {2, 3}, eps);
   if (given(weight)) a.out = a.out * s.channel(*weight);
@@ -158,11 +166,12 @@ Three native_group_norm(const Tensor& input, const OptTensor& weight, const OptT
   return {a.out.reshape(input.sizes()), a.mean.reshape({N, group}), a.rstd.reshape({N, group})};
 }
 
-Three native_group_norm_backward(const Tensor& grad_out, const Tensor& input, const Tensor& mean, const Tensor& rstd,
-                                 const OptTensor& weight, int64_t N, int64_t C, int64_t HxW, int64_t group,
-                                 std::array<bool, 3> mask) {
+Three native_group_norm_backward(const Tensor& grad_out, const Tensor& input, const Tensor& mean,
+                                 const Tensor& rstd, const OptTensor& weight, int64_t N, int64_t C,
+                                 int64_t HxW, int64_t group, std::array<bool, 3> mask) {
   const Groups s{N, C, HxW, group};
-  const Tensor g = s.grouped(grad_out), r = s.statistic(rstd), y = (s.grouped(input) - s.statistic(mean)) * r;
+  const Tensor g = s.grouped(grad_out), r = s.statistic(rstd),
+               y = (s.grouped(input) - s.statistic(mean)) * r;
   Three out;
   if (mask[0]) {
     const Tensor gy = given(weight) ? g * s.channel(*weight) : g;

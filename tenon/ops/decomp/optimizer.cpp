@@ -13,7 +13,8 @@ struct Adam {
   bool amsgrad, maximize, decoupled;  // decoupled: weight decay shrinks the parameter
 };
 
-// Bias corrections for a count of steps: tensors on the parameter's device if the count is a tensor.
+// Bias corrections for a count of steps: tensors on the parameter's device if the count is a
+// tensor.
 struct Corrections {
   Scalar root, size;
   Tensor root_there, size_there;
@@ -47,17 +48,18 @@ void adam_step(const Tensor& param, const Tensor& grad, const Tensor& mean, cons
   }
 }
 
-void adam(TensorList self, TensorList grads, TensorList means, TensorList squares, TensorList max_squares,
-          TensorList counts, IntArrayRef steps, const Adam& o) {
+void adam(TensorList self, TensorList grads, TensorList means, TensorList squares,
+          TensorList max_squares, TensorList counts, IntArrayRef steps, const Adam& o) {
   for (std::size_t k = 0; k < self.size(); ++k) {
     const Tensor third = o.amsgrad ? max_squares[k] : Tensor();
-    const Corrections by =
-        counts.empty() ? corrections(steps[k], o) : corrections(counts[k], wide(self[k].scalar_type()), o);
+    const Corrections by = counts.empty() ? corrections(steps[k], o)
+                                          : corrections(counts[k], wide(self[k].scalar_type()), o);
     if (!is_short_float(self[k].scalar_type())) {
       adam_step(self[k], grads[k], means[k], squares[k], third, by, o);
       continue;
     }
-    const Tensor p = wide(self[k]), m = wide(means[k]), s = wide(squares[k]), x = o.amsgrad ? wide(third) : third;
+    const Tensor p = wide(self[k]), m = wide(means[k]), s = wide(squares[k]),
+                 x = o.amsgrad ? wide(third) : third;
     adam_step(p, wide(grads[k]), m, s, x, by, o);
     self[k].copy_(p);
     means[k].copy_(m);
@@ -68,8 +70,9 @@ void adam(TensorList self, TensorList grads, TensorList means, TensorList square
 
 }  // namespace
 
-void _fused_sgd_(TensorList self, TensorList grads, TensorList buffers, double weight_decay, double momentum, double lr,
-                 double dampening, bool nesterov, bool maximize, bool is_first_step) {
+void _fused_sgd_(TensorList self, TensorList grads, TensorList buffers, double weight_decay,
+                 double momentum, double lr, double dampening, bool nesterov, bool maximize,
+                 bool is_first_step) {
   for (std::size_t k = 0; k < self.size(); ++k) {
     const Tensor p = wide(self[k]), b = momentum != 0 ? wide(buffers[k]) : Tensor();
     Tensor g = maximize ? wide(grads[k]).neg() : wide(grads[k]);
@@ -88,15 +91,17 @@ void _fused_sgd_(TensorList self, TensorList grads, TensorList buffers, double w
 }
 
 void _fused_adam_(TensorList self, TensorList grads, TensorList exp_avgs, TensorList exp_avg_sqs,
-                  TensorList max_exp_avg_sqs, TensorList state_steps, IntArrayRef steps, double lr, double beta1,
-                  double beta2, double weight_decay, double eps, bool amsgrad, bool maximize) {
+                  TensorList max_exp_avg_sqs, TensorList state_steps, IntArrayRef steps, double lr,
+                  double beta1, double beta2, double weight_decay, double eps, bool amsgrad,
+                  bool maximize) {
   adam(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, steps,
        {lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, false});
 }
 
 void _fused_adamw_(TensorList self, TensorList grads, TensorList exp_avgs, TensorList exp_avg_sqs,
-                   TensorList max_exp_avg_sqs, TensorList state_steps, IntArrayRef steps, double lr, double beta1,
-                   double beta2, double weight_decay, double eps, bool amsgrad, bool maximize) {
+                   TensorList max_exp_avg_sqs, TensorList state_steps, IntArrayRef steps, double lr,
+                   double beta1, double beta2, double weight_decay, double eps, bool amsgrad,
+                   bool maximize) {
   adam(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, steps,
        {lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, true});
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Pooling over windows and over cells. A table says for each dimension which elements contribute to an output.
+// Pooling over windows and over cells. A table says for each dimension which elements contribute to
+// an output.
 #include <algorithm>
 
 #include "tenon/ops/decomp/decomp.h"
@@ -9,7 +10,9 @@
 namespace tenon::decomp {
 namespace {
 
-int64_t entry(IntArrayRef v, std::size_t d, int64_t none) { return v.empty() ? none : v[v.size() == 1 ? 0 : d]; }
+int64_t entry(IntArrayRef v, std::size_t d, int64_t none) {
+  return v.empty() ? none : v[v.size() == 1 ? 0 : d];
+}
 
 int64_t outputs(int64_t in, int64_t k, int64_t s, int64_t p, int64_t dilation, bool ceil_mode) {
   const int64_t room = in + 2 * p - dilation * (k - 1) - 1 + (ceil_mode ? s - 1 : 0);
@@ -17,7 +20,8 @@ int64_t outputs(int64_t in, int64_t k, int64_t s, int64_t p, int64_t dilation, b
   return ceil_mode && (n - 1) * s >= in + p ? n - 1 : n;
 }
 
-// A window of one dimension; taps outside of the input weigh nothing, and stand for the nearest one inside.
+// A window of one dimension; taps outside of the input weigh nothing, and stand for the nearest one
+// inside.
 Taps windows(int64_t in, int64_t out, int64_t k, int64_t s, int64_t p, int64_t dilation) {
   Taps t{in, out, k, {}, {}};
   for (int64_t o = 0; o < out; ++o) {
@@ -25,7 +29,8 @@ Taps windows(int64_t in, int64_t out, int64_t k, int64_t s, int64_t p, int64_t d
     const int64_t first = start < 0 ? (-start + dilation - 1) / dilation : 0;
     const int64_t last = std::max(first, in - 1 - start >= 0 ? (in - 1 - start) / dilation : 0);
     for (int64_t i = 0; i < k; ++i) {
-      t.index.push_back(std::clamp<int64_t>(start + std::clamp(i, first, last) * dilation, 0, in - 1));
+      t.index.push_back(
+          std::clamp<int64_t>(start + std::clamp(i, first, last) * dilation, 0, in - 1));
       t.weight.push_back(i >= first && i <= last && start + i * dilation < in ? 1 : 0);
     }
   }
@@ -49,13 +54,15 @@ struct Pool {
   int64_t first;  // dimension that is pooled
   std::vector<Taps> taps;
 };
-Pool pool_windows(const Tensor& self, std::size_t nd, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
-                  IntArrayRef dilation, bool ceil_mode) {
+Pool pool_windows(const Tensor& self, std::size_t nd, IntArrayRef kernel, IntArrayRef stride,
+                  IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   Pool p{self.dim() - static_cast<int64_t>(nd), {}};
   for (std::size_t d = 0; d < nd; ++d) {
-    const int64_t in = self.size(p.first + static_cast<int64_t>(d)), k = entry(kernel, d, 1), s = entry(stride, d, k);
+    const int64_t in = self.size(p.first + static_cast<int64_t>(d)), k = entry(kernel, d, 1),
+                  s = entry(stride, d, k);
     const int64_t pad = entry(padding, d, 0), spread_by = entry(dilation, d, 1);
-    p.taps.push_back(windows(in, outputs(in, k, s, pad, spread_by, ceil_mode), k, s, pad, spread_by));
+    p.taps.push_back(
+        windows(in, outputs(in, k, s, pad, spread_by, ceil_mode), k, s, pad, spread_by));
   }
   return p;
 }
@@ -69,7 +76,8 @@ Pool pool_cells(const Tensor& self, IntArrayRef output) {
 
 std::vector<int64_t> pooled_sizes(const Tensor& self, const Pool& p) {
   std::vector<int64_t> sizes = self.sizes().vec();
-  for (std::size_t d = 0; d < p.taps.size(); ++d) sizes[static_cast<std::size_t>(p.first) + d] = p.taps[d].out;
+  for (std::size_t d = 0; d < p.taps.size(); ++d)
+    sizes[static_cast<std::size_t>(p.first) + d] = p.taps[d].out;
   return sizes;
 }
 
@@ -78,7 +86,8 @@ std::vector<std::vector<double>> count_inside(const Pool& p) {
   std::vector<std::vector<double>> out;
   for (const Taps& t : p.taps) {
     std::vector<double>& n = out.emplace_back(static_cast<std::size_t>(t.out));
-    for (std::size_t i = 0; i < t.weight.size(); ++i) n[i / static_cast<std::size_t>(t.taps)] += t.weight[i];
+    for (std::size_t i = 0; i < t.weight.size(); ++i)
+      n[i / static_cast<std::size_t>(t.taps)] += t.weight[i];
   }
   return out;
 }
@@ -101,7 +110,8 @@ Tensor find_empty_windows(const Pool& p, const Tensor& like) {
 Tensor best_tap(const Tensor& x) {
   const Tensor largest = tenon::prim_reduce(x, -1, TN_REDUCE_ARGMAX);
   if (!isFloatingType(x.scalar_type())) return largest;
-  const Tensor nan = x.isnan(), from_end = tenon::prim_reduce(as(nan.flip({-1}), kLong), -1, TN_REDUCE_ARGMAX);
+  const Tensor nan = x.isnan(),
+               from_end = tenon::prim_reduce(as(nan.flip({-1}), kLong), -1, TN_REDUCE_ARGMAX);
   return tenon::where(nan.any(-1, true), x.size(-1) - 1 - from_end, largest);
 }
 
@@ -130,7 +140,8 @@ Both max_pool(const Tensor& self, const Pool& p) {
   int64_t stride = 1;
   for (int64_t d = nd; d-- > 0;) {
     const Taps& t = p.taps[static_cast<std::size_t>(d)];
-    const Tensor own = rest.remainder(t.taps), table = constants_like(t.index, {t.out * t.taps}, self);
+    const Tensor own = rest.remainder(t.taps),
+                 table = constants_like(t.index, {t.out * t.taps}, self);
     const Tensor start = index_like(positions(t.out, self) * t.taps, p.first + d, sizes);
     const Tensor at = table.gather(0, (own + start).reshape({-1})).reshape(sizes) * stride;
     place = place.defined() ? place + at : at;
@@ -143,7 +154,8 @@ Both max_pool(const Tensor& self, const Pool& p) {
           tenon::where(none, full({}, 0, options_of(place)), place)};
 }
 
-Tensor max_pool_backward(const Tensor& grad, const Tensor& self, const Tensor& indices, int64_t nd) {
+Tensor max_pool_backward(const Tensor& grad, const Tensor& self, const Tensor& indices,
+                         int64_t nd) {
   const std::vector<int64_t> s = self.sizes().vec();
   int64_t plane = 1, places = 1;
   for (int64_t d = self.dim() - nd; d < self.dim(); ++d) {
@@ -153,11 +165,13 @@ Tensor max_pool_backward(const Tensor& grad, const Tensor& self, const Tensor& i
   const int64_t planes = plane == 0 ? 0 : self.numel() / plane;
   const Tensor g = wide(grad).reshape({planes, places});
   const Tensor none = full({planes, plane}, 0, options_of(g));
-  return tenon::prim_scatter(none, 1, indices.reshape({planes, places}), g, TN_SCATTER_ADD).reshape(self.sizes());
+  return tenon::prim_scatter(none, 1, indices.reshape({planes, places}), g, TN_SCATTER_ADD)
+      .reshape(self.sizes());
 }
 
 // What the sum of each window is divided by, shaped as the pooled dimensions are.
-Tensor divisors(const Pool& p, const Tensor& like, ScalarType t, const std::vector<std::vector<double>>& counts) {
+Tensor divisors(const Pool& p, const Tensor& like, ScalarType t,
+                const std::vector<std::vector<double>>& counts) {
   Tensor out = full({}, 1, options_of(like, t));
   const std::size_t nd = p.taps.size();
   for (std::size_t d = 0; d < nd; ++d) {
@@ -177,7 +191,9 @@ struct Average {
     return pool_windows(self, kernel.size(), kernel, stride, padding, {}, ceil_mode);
   }
   // In a dtype that holds a window's sum, and what it is divided by.
-  static Tensor summed(const Tensor& t) { return isFloatingType(t.scalar_type()) ? wide(t) : as(t, kLong); }
+  static Tensor summed(const Tensor& t) {
+    return isFloatingType(t.scalar_type()) ? wide(t) : as(t, kLong);
+  }
   Tensor divide(const Tensor& sum, const Pool& p) const {
     const bool whole = !isFloatingType(sum.scalar_type());
     const auto by = [&](const Tensor& n) { return whole ? _div_trunc(sum, n) : sum / n; };
@@ -187,7 +203,8 @@ struct Average {
       for (std::size_t o = 0; o < counts[d].size(); ++o) {
         const int64_t k = entry(kernel, d, 1), s = entry(stride, d, k), pad = entry(padding, d, 0);
         const int64_t start = static_cast<int64_t>(o) * s - pad;
-        if (include_pad) counts[d][o] = static_cast<double>(std::min(start + k, p.taps[d].in + pad) - start);
+        if (include_pad)
+          counts[d][o] = static_cast<double>(std::min(start + k, p.taps[d].in + pad) - start);
         counts[d][o] = std::max(1.0, counts[d][o]);
       }
     }
@@ -222,30 +239,37 @@ Tensor adaptive_avg(const Tensor& self, IntArrayRef output) {
 Tensor adaptive_avg_backward(const Tensor& grad, const Tensor& self, int64_t nd) {
   const Pool p = pool_cells(self, grad.sizes().slice(static_cast<std::size_t>(grad.dim() - nd)));
   Tensor g = wide(grad) / divisors(p, grad, wide(grad.scalar_type()), count_inside(p));
-  for (std::size_t d = 0; d < p.taps.size(); ++d) g = unblended(g, p.first + static_cast<int64_t>(d), p.taps[d]);
+  for (std::size_t d = 0; d < p.taps.size(); ++d)
+    g = unblended(g, p.first + static_cast<int64_t>(d), p.taps[d]);
   return g;
 }
 
 }  // namespace
 
-Both max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
-                             IntArrayRef dilation, bool ceil_mode) {
+Both max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel, IntArrayRef stride,
+                             IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   return max_pool(self, pool_windows(self, 2, kernel, stride, padding, dilation, ceil_mode));
 }
-Both max_pool3d_with_indices(const Tensor& self, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
-                             IntArrayRef dilation, bool ceil_mode) {
+Both max_pool3d_with_indices(const Tensor& self, IntArrayRef kernel, IntArrayRef stride,
+                             IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   return max_pool(self, pool_windows(self, 3, kernel, stride, padding, dilation, ceil_mode));
 }
-Tensor max_pool2d_with_indices_backward(const Tensor& grad, const Tensor& self, IntArrayRef, IntArrayRef, IntArrayRef,
-                                        IntArrayRef, bool, const Tensor& indices) {
+Tensor max_pool2d_with_indices_backward(const Tensor& grad, const Tensor& self, IntArrayRef,
+                                        IntArrayRef, IntArrayRef, IntArrayRef, bool,
+                                        const Tensor& indices) {
   return max_pool_backward(grad, self, indices, 2);
 }
-Tensor max_pool3d_with_indices_backward(const Tensor& grad, const Tensor& self, IntArrayRef, IntArrayRef, IntArrayRef,
-                                        IntArrayRef, bool, const Tensor& indices) {
+Tensor max_pool3d_with_indices_backward(const Tensor& grad, const Tensor& self, IntArrayRef,
+                                        IntArrayRef, IntArrayRef, IntArrayRef, bool,
+                                        const Tensor& indices) {
   return max_pool_backward(grad, self, indices, 3);
 }
-Both adaptive_max_pool2d(const Tensor& self, IntArrayRef output) { return max_pool(self, pool_cells(self, output)); }
-Both adaptive_max_pool3d(const Tensor& self, IntArrayRef output) { return max_pool(self, pool_cells(self, output)); }
+Both adaptive_max_pool2d(const Tensor& self, IntArrayRef output) {
+  return max_pool(self, pool_cells(self, output));
+}
+Both adaptive_max_pool3d(const Tensor& self, IntArrayRef output) {
+  return max_pool(self, pool_cells(self, output));
+}
 Tensor adaptive_max_pool2d_backward(const Tensor& grad, const Tensor& self, const Tensor& indices) {
   return max_pool_backward(grad, self, indices, 2);
 }
@@ -253,28 +277,34 @@ Tensor adaptive_max_pool3d_backward(const Tensor& grad, const Tensor& self, cons
   return max_pool_backward(grad, self, indices, 3);
 }
 
-Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
-                  bool include_pad, std::optional<int64_t> divisor) {
+Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
+                  bool ceil_mode, bool include_pad, std::optional<int64_t> divisor) {
   const std::vector<int64_t> k{entry(kernel, 0, 1), entry(kernel, 1, 1)};
   return Average{k, stride, padding, ceil_mode, include_pad, divisor}.forward(self);
 }
-Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
-                  bool include_pad, std::optional<int64_t> divisor) {
+Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
+                  bool ceil_mode, bool include_pad, std::optional<int64_t> divisor) {
   const std::vector<int64_t> k{entry(kernel, 0, 1), entry(kernel, 1, 1), entry(kernel, 2, 1)};
   return Average{k, stride, padding, ceil_mode, include_pad, divisor}.forward(self);
 }
-Tensor avg_pool2d_backward(const Tensor& grad, const Tensor& self, IntArrayRef kernel, IntArrayRef stride,
-                           IntArrayRef padding, bool ceil_mode, bool include_pad, std::optional<int64_t> divisor) {
+Tensor avg_pool2d_backward(const Tensor& grad, const Tensor& self, IntArrayRef kernel,
+                           IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
+                           bool include_pad, std::optional<int64_t> divisor) {
   const std::vector<int64_t> k{entry(kernel, 0, 1), entry(kernel, 1, 1)};
   return Average{k, stride, padding, ceil_mode, include_pad, divisor}.backward(grad, self);
 }
-Tensor avg_pool3d_backward(const Tensor& grad, const Tensor& self, IntArrayRef kernel, IntArrayRef stride,
-                           IntArrayRef padding, bool ceil_mode, bool include_pad, std::optional<int64_t> divisor) {
+Tensor avg_pool3d_backward(const Tensor& grad, const Tensor& self, IntArrayRef kernel,
+                           IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
+                           bool include_pad, std::optional<int64_t> divisor) {
   const std::vector<int64_t> k{entry(kernel, 0, 1), entry(kernel, 1, 1), entry(kernel, 2, 1)};
   return Average{k, stride, padding, ceil_mode, include_pad, divisor}.backward(grad, self);
 }
-Tensor _adaptive_avg_pool2d(const Tensor& self, IntArrayRef output) { return adaptive_avg(self, output); }
-Tensor _adaptive_avg_pool3d(const Tensor& self, IntArrayRef output) { return adaptive_avg(self, output); }
+Tensor _adaptive_avg_pool2d(const Tensor& self, IntArrayRef output) {
+  return adaptive_avg(self, output);
+}
+Tensor _adaptive_avg_pool3d(const Tensor& self, IntArrayRef output) {
+  return adaptive_avg(self, output);
+}
 Tensor _adaptive_avg_pool2d_backward(const Tensor& grad, const Tensor& self) {
   return adaptive_avg_backward(grad, self, 2);
 }

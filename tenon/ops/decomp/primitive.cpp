@@ -9,7 +9,8 @@ namespace tenon::decomp {
 namespace {
 
 [[noreturn]] void unknown(const char* op, int64_t code) {
-  throw NotImplementedError(core::join(op, ": the host knows no code ", code, "; see tenon/abi/primitives.h"));
+  throw NotImplementedError(
+      core::join(op, ": the host knows no code ", code, "; see tenon/abi/primitives.h"));
 }
 
 Tensor index_of(std::tuple<Tensor, Tensor> both) { return std::move(std::get<1>(both)); }
@@ -19,11 +20,14 @@ Tensor index_of(std::tuple<Tensor, Tensor> both) { return std::move(std::get<1>(
 Tensor prim_unary(const Tensor& self, int64_t code) {
   using F = Tensor (*)(const Tensor&);
   // The code takes any dtype, the operator refuses bool.
-  constexpr F magnitude = [](const Tensor& x) { return x.scalar_type() == kBool ? x.clone() : tenon::abs(x); };
+  constexpr F magnitude = [](const Tensor& x) {
+    return x.scalar_type() == kBool ? x.clone() : tenon::abs(x);
+  };
   static constexpr F operators[] = {
-      neg,   magnitude, sign,  floor, ceil,    round, trunc, bitwise_not, sqrt,   rsqrt,   reciprocal, exp,  exp2,
-      expm1, log,       log2,  log10, log1p,   sin,   cos,   tan,         asin,   acos,    atan,       sinh, cosh,
-      tanh,  asinh,     acosh, atanh, sigmoid, erf,   erfc,  erfinv,      lgamma, digamma, i0};
+      neg,        magnitude, sign, floor,  ceil,   round,   trunc, bitwise_not, sqrt,  rsqrt,
+      reciprocal, exp,       exp2, expm1,  log,    log2,    log10, log1p,       sin,   cos,
+      tan,        asin,      acos, atan,   sinh,   cosh,    tanh,  asinh,       acosh, atanh,
+      sigmoid,    erf,       erfc, erfinv, lgamma, digamma, i0};
   static_assert(sizeof operators / sizeof operators[0] == TN_UNARY_I0 + 1);
   static constexpr F tests[] = {logical_not, isnan, isinf, isfinite, signbit};
   static_assert(sizeof tests / sizeof tests[0] == TN_UNARY_SIGNBIT - TN_UNARY_LOGICAL_NOT + 1);
@@ -101,7 +105,8 @@ Tensor prim_scan(const Tensor& self, int64_t dim, int64_t code) {
   }
 }
 
-Tensor prim_scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, int64_t code) {
+Tensor prim_scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                    int64_t code) {
   switch (code) {
     case TN_SCATTER_SET:
       return self.scatter(dim, index, src);
@@ -118,6 +123,8 @@ Tensor prim_scatter(const Tensor& self, int64_t dim, const Tensor& index, const 
   }
 }
 
-Tensor prim_argsort(const Tensor& self, bool descending) { return index_of(self.sort(true, -1, descending)); }
+Tensor prim_argsort(const Tensor& self, bool descending) {
+  return index_of(self.sort(true, -1, descending));
+}
 
 }  // namespace tenon::decomp

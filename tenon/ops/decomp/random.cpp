@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Random operators: the words are those that the host would draw, and the results are the same except for the last
-// digit of logarithms, sines and cosines. core hands over a generator that stands at the start of the reserved range.
+// Random operators: the words are those that the host would draw, and the results are the same
+// except for the last digit of logarithms, sines and cosines. core hands over a generator that
+// stands at the start of the reserved range.
 #include <cmath>
 #include <limits>
 
@@ -19,7 +20,9 @@ Tensor words(int64_t n, int64_t per, const TensorOptions& options, const Gen& g)
   const Tensor w = tenon::prim_philox({n, per}, options.dtype(kInt), g).to(kLong);
   return w.bitwise_and((int64_t{1} << 32) - 1);
 }
-Tensor words(const Tensor& like, int64_t per, const Gen& g) { return words(like.numel(), per, options_of(like), g); }
+Tensor words(const Tensor& like, int64_t per, const Gen& g) {
+  return words(like.numel(), per, options_of(like), g);
+}
 // Two words as one of 64 bits, the first the high half.
 Tensor wide_words(int64_t n, const TensorOptions& options, const Gen& g) {
   const Tensor w = words(n, 2, options, g);
@@ -30,16 +33,20 @@ Tensor wide_words(int64_t n, const TensorOptions& options, const Gen& g) {
 Tensor unit_uniform(const Tensor& like, ScalarType t, int bits, const Gen& g) {
   if (t == kDouble) {
     const Tensor w = wide_words(like.numel(), options_of(like), g);
-    return (w.bitwise_right_shift(11).bitwise_and((int64_t{1} << 53) - 1).to(kDouble) * 0x1p-53).reshape(like.sizes());
+    return (w.bitwise_right_shift(11).bitwise_and((int64_t{1} << 53) - 1).to(kDouble) * 0x1p-53)
+        .reshape(like.sizes());
   }
   const Tensor w = words(like, 1, g).bitwise_right_shift(32 - bits).to(kFloat);
   return (w * std::ldexp(1.0, -bits)).reshape(like.sizes());
 }
-Tensor unit_uniform(const Tensor& like, const Gen& g) { return unit_uniform(like, like.scalar_type(), 24, g); }
+Tensor unit_uniform(const Tensor& like, const Gen& g) {
+  return unit_uniform(like, like.scalar_type(), 24, g);
+}
 
 void check_probabilities(const Tensor& p) {
   const Tensor outside = p.ge(0).logical_and(p.le(1)).logical_not();
-  TENON_CHECK(!outside.any().item<bool>(), ValueError, "bernoulli: probabilities must be in [0, 1]");
+  TENON_CHECK(!outside.any().item<bool>(), ValueError,
+              "bernoulli: probabilities must be in [0, 1]");
 }
 
 // v % r for 64-bit words and a range of 64 bits, both without a sign.
@@ -51,7 +58,8 @@ Tensor modulo(const Tensor& v, uint64_t range) {
     return tenon::where(v.bitwise_xor(lowest).ge(r ^ lowest), v - r, v);
   }
   // 2 * (v / 2 % r) + v % 2, less r if it reaches that.
-  const Tensor half = v.bitwise_right_shift(1).bitwise_and(std::numeric_limits<int64_t>::max()).remainder(r);
+  const Tensor half =
+      v.bitwise_right_shift(1).bitwise_and(std::numeric_limits<int64_t>::max()).remainder(r);
   const Tensor low = v.bitwise_and(1), room = low.neg() + r - half;
   return tenon::where(half.ge(room), half - room, half * 2 + low);
 }
@@ -76,13 +84,15 @@ Tensor uniform(const Tensor& self, double from, double to, const Gen& g) {
   return u * static_cast<double>(static_cast<float>(to) - static_cast<float>(from)) + from;
 }
 
-// Box-Muller: normals 2j and 2j + 1 from the uniform values of elements 2j and 2j + 1, the first taken from (0, 1].
+// Box-Muller: normals 2j and 2j + 1 from the uniform values of elements 2j and 2j + 1, the first
+// taken from (0, 1].
 Tensor normal(const Tensor& self, double mean, double std, const Gen& g) {
   const int64_t pairs = (self.numel() + 1) / 2;
   const bool is_double = self.scalar_type() == kDouble;
   Tensor u, v;
   if (is_double) {
-    const Tensor w = wide_words(2 * pairs, options_of(self), g).reshape({pairs, 2}).bitwise_right_shift(11);
+    const Tensor w =
+        wide_words(2 * pairs, options_of(self), g).reshape({pairs, 2}).bitwise_right_shift(11);
     const Tensor top = w.bitwise_and((int64_t{1} << 53) - 1);
     u = (top.select(1, 0) + 1).to(kDouble) * 0x1p-53;
     v = top.select(1, 1).to(kDouble) * 0x1p-53;
@@ -92,7 +102,8 @@ Tensor normal(const Tensor& self, double mean, double std, const Gen& g) {
     v = top.select(1, 1).to(kFloat) * 0x1p-24;
   }
   const Tensor r = (u.log() * -2).sqrt(), angle = v * kTwoPi;
-  const Tensor z = tenon::stack({r * angle.cos(), r * angle.sin()}, 1).reshape({-1}).narrow(0, 0, self.numel());
+  const Tensor z =
+      tenon::stack({r * angle.cos(), r * angle.sin()}, 1).reshape({-1}).narrow(0, 0, self.numel());
   return (z * std + mean).reshape(self.sizes());
 }
 
@@ -103,7 +114,9 @@ Tensor exponential(const Tensor& self, double lambd, const Gen& g) {
 Tensor random_from(const Tensor& self, int64_t from, std::optional<int64_t> to, const Gen& g) {
   return integers(self, from, to ? *to - 1 : std::numeric_limits<int64_t>::max(), !to, g);
 }
-Tensor random_to(const Tensor& self, int64_t to, const Gen& g) { return integers(self, 0, to - 1, false, g); }
+Tensor random_to(const Tensor& self, int64_t to, const Gen& g) {
+  return integers(self, 0, to - 1, false, g);
+}
 Tensor random(const Tensor& self, const Gen& g) {
   const ScalarType t = self.scalar_type();
   int64_t last = t == kDouble     ? int64_t{1} << 53
@@ -125,7 +138,10 @@ Tensor bernoulli_Tensor(const Tensor& self, const Tensor& p, const Gen& g) {
 }
 Tensor bernoulli_float(const Tensor& self, double p, const Gen& g) {
   if (self.scalar_type() == kDouble) return unit_uniform(self, g).lt(p);
-  return words(self, 1, g).bitwise_right_shift(8).lt(static_cast<int64_t>(std::ceil(p * 0x1p24))).reshape(self.sizes());
+  return words(self, 1, g)
+      .bitwise_right_shift(8)
+      .lt(static_cast<int64_t>(std::ceil(p * 0x1p24)))
+      .reshape(self.sizes());
 }
 
 Both native_dropout(const Tensor& input, double p, std::optional<bool> train, const Gen& g) {
@@ -143,14 +159,16 @@ Tensor multinomial(const Tensor& self, int64_t draws, bool replacement, const Ge
   const Tensor w = (self.dim() == 1 ? self.unsqueeze(0) : self).to(kDouble);
   const int64_t rows = w.size(0), n = w.size(1);
   const Tensor usable = w.ge(0).logical_and(w.isfinite()), positive = w.gt(0);
-  TENON_CHECK(usable.all().item<bool>(), ValueError, "multinomial: weights must be finite and not negative");
+  TENON_CHECK(usable.all().item<bool>(), ValueError,
+              "multinomial: weights must be finite and not negative");
   const int64_t min_positive = rows == 0 ? n : positive.sum(1).min().item<int64_t>();
   TENON_CHECK(min_positive > 0, ValueError, "multinomial: the weights of a row sum up to 0");
   TENON_CHECK(replacement || min_positive >= draws, ValueError, "multinomial: cannot draw ", draws,
               " without replacement: only ", min_positive, " weights of a row are positive");
   const int64_t per_row = replacement ? draws : n;
   const Tensor bits = wide_words(rows * per_row, options_of(self), g).bitwise_right_shift(11);
-  const Tensor u = bits.bitwise_and((int64_t{1} << 53) - 1).to(kDouble).reshape({rows, per_row}) * 0x1p-53;
+  const Tensor u =
+      bits.bitwise_and((int64_t{1} << 53) - 1).to(kDouble).reshape({rows, per_row}) * 0x1p-53;
   Tensor out;
   if (replacement) {
     const Tensor sums = w.cumsum(1);

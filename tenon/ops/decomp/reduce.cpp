@@ -12,7 +12,9 @@ namespace {
 ScalarType sum_dtype(const Tensor& t, std::optional<ScalarType> dtype) {
   return dtype ? *dtype : isFloatingType(t.scalar_type()) ? t.scalar_type() : kLong;
 }
-Tensor operand(const Tensor& t, std::optional<ScalarType> dtype) { return as(t, wide(sum_dtype(t, dtype))); }
+Tensor operand(const Tensor& t, std::optional<ScalarType> dtype) {
+  return as(t, wide(sum_dtype(t, dtype)));
+}
 
 Both extreme(const Tensor& self, int64_t dim, bool keepdim, int code) {
   const Tensor at = tenon::prim_reduce(self, dim, code), value = self.gather(dim, at);
@@ -38,10 +40,12 @@ Tensor logic(const Tensor& self, int64_t dim, bool keepdim, int code) {
 struct Moments {
   Tensor var, mean;
 };
-Moments moments(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction, bool keepdim) {
+Moments moments(const Tensor& self, OptionalIntArrayRef dim,
+                const std::optional<Scalar>& correction, bool keepdim) {
   const std::vector<int64_t> dims = dims_of(dim, self.dim());
   const Tensor x = wide(self);
-  const double n = static_cast<double>(count_of(self, dims)), taken = correction ? correction->toDouble() : 1;
+  const double n = static_cast<double>(count_of(self, dims)),
+               taken = correction ? correction->toDouble() : 1;
   const Tensor mean = summed(x, dims, true) / n, off = x - mean;
   const Tensor var = summed(off * off, dims, keepdim) / std::max(0.0, n - taken);
   return {var, keepdim ? mean : mean.reshape(var.sizes())};
@@ -49,17 +53,20 @@ Moments moments(const Tensor& self, OptionalIntArrayRef dim, const std::optional
 
 }  // namespace
 
-Tensor sum_dim_IntList(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
+Tensor sum_dim_IntList(const Tensor& self, OptionalIntArrayRef dim, bool keepdim,
+                       std::optional<ScalarType> dtype) {
   return summed(operand(self, dtype), dims_of(dim, self.dim()), keepdim);
 }
-Tensor mean_dim(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
+Tensor mean_dim(const Tensor& self, OptionalIntArrayRef dim, bool keepdim,
+                std::optional<ScalarType> dtype) {
   const std::vector<int64_t> dims = dims_of(dim, self.dim());
   return summed(operand(self, dtype), dims, keepdim) / static_cast<double>(count_of(self, dims));
 }
 Tensor prod(const Tensor& self, std::optional<ScalarType> dtype) {
   return reduced(operand(self, dtype), dims_of(std::nullopt, self.dim()), false, TN_REDUCE_PROD);
 }
-Tensor prod_dim_int(const Tensor& self, int64_t dim, bool keepdim, std::optional<ScalarType> dtype) {
+Tensor prod_dim_int(const Tensor& self, int64_t dim, bool keepdim,
+                    std::optional<ScalarType> dtype) {
   return reduced(operand(self, dtype), {wrapped(dim, self.dim())}, keepdim, TN_REDUCE_PROD);
 }
 Tensor amax(const Tensor& self, IntArrayRef dim, bool keepdim) {
@@ -70,8 +77,12 @@ Tensor amin(const Tensor& self, IntArrayRef dim, bool keepdim) {
 }
 Tensor max(const Tensor& self) { return decomp::amax(self, {}, false); }
 Tensor min(const Tensor& self) { return decomp::amin(self, {}, false); }
-Both max_dim(const Tensor& self, int64_t dim, bool keepdim) { return extreme(self, dim, keepdim, TN_REDUCE_ARGMAX); }
-Both min_dim(const Tensor& self, int64_t dim, bool keepdim) { return extreme(self, dim, keepdim, TN_REDUCE_ARGMIN); }
+Both max_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  return extreme(self, dim, keepdim, TN_REDUCE_ARGMAX);
+}
+Both min_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  return extreme(self, dim, keepdim, TN_REDUCE_ARGMIN);
+}
 Tensor argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
   return where_extreme(self, dim, keepdim, TN_REDUCE_ARGMAX);
 }
@@ -80,8 +91,12 @@ Tensor argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
 }
 Tensor all(const Tensor& self) { return logic(self, std::nullopt, false, TN_REDUCE_ALL); }
 Tensor any(const Tensor& self) { return logic(self, std::nullopt, false, TN_REDUCE_ANY); }
-Tensor all_dim(const Tensor& self, int64_t dim, bool keepdim) { return logic(self, dim, keepdim, TN_REDUCE_ALL); }
-Tensor any_dim(const Tensor& self, int64_t dim, bool keepdim) { return logic(self, dim, keepdim, TN_REDUCE_ANY); }
+Tensor all_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  return logic(self, dim, keepdim, TN_REDUCE_ALL);
+}
+Tensor any_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  return logic(self, dim, keepdim, TN_REDUCE_ANY);
+}
 Tensor all_dims(const Tensor& self, OptionalIntArrayRef dim, bool keepdim) {
   return logic(self, dim, keepdim, TN_REDUCE_ALL);
 }
@@ -89,17 +104,18 @@ Tensor any_dims(const Tensor& self, OptionalIntArrayRef dim, bool keepdim) {
   return logic(self, dim, keepdim, TN_REDUCE_ANY);
 }
 
-Both var_mean_correction(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction,
-                         bool keepdim) {
+Both var_mean_correction(const Tensor& self, OptionalIntArrayRef dim,
+                         const std::optional<Scalar>& correction, bool keepdim) {
   const Moments m = moments(self, dim, correction, keepdim);
   return {m.var, m.mean};
 }
-Tensor var_correction(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction,
-                      bool keepdim) {
+Tensor var_correction(const Tensor& self, OptionalIntArrayRef dim,
+                      const std::optional<Scalar>& correction, bool keepdim) {
   return moments(self, dim, correction, keepdim).var;
 }
 
-Tensor norm_ScalarOpt_dim(const Tensor& self, const std::optional<Scalar>& order, IntArrayRef dim, bool keepdim) {
+Tensor norm_ScalarOpt_dim(const Tensor& self, const std::optional<Scalar>& order, IntArrayRef dim,
+                          bool keepdim) {
   const std::vector<int64_t> dims = dims_of(dim, self.dim());
   const double p = order ? order->toDouble() : 2;
   const Tensor x = wide(self).abs();
@@ -133,8 +149,10 @@ namespace {
 // Where the extreme so far is met again, or met by NaN, its place is a new one; places only grow.
 Both find_records(const Tensor& self, int64_t dim, int code) {
   if (self.dim() == 0) return {self, as(self.ne(self), kLong) * 0};
-  const Tensor values = tenon::prim_scan(self, dim, code), met = self.eq(values).logical_or(self.isnan());
-  const Tensor at = index_like(positions(self.size(dim), self), wrapped(dim, self.dim()), self.sizes());
+  const Tensor values = tenon::prim_scan(self, dim, code),
+               met = self.eq(values).logical_or(self.isnan());
+  const Tensor at =
+      index_like(positions(self.size(dim), self), wrapped(dim, self.dim()), self.sizes());
   return {values, tenon::prim_scan(tenon::where(met, at, scalar_like(0, at)), dim, TN_REDUCE_MAX)};
 }
 

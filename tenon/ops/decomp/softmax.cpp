@@ -27,15 +27,17 @@ Tensor _softmax_backward_data(const Tensor& grad, const Tensor& output, int64_t 
   const Tensor y = wide(output), gy = wide(grad) * y;
   return gy - y * sum_along(gy, dim);
 }
-Tensor _log_softmax_backward_data(const Tensor& grad, const Tensor& output, int64_t dim, ScalarType) {
+Tensor _log_softmax_backward_data(const Tensor& grad, const Tensor& output, int64_t dim,
+                                  ScalarType) {
   const Tensor g = wide(grad);
   return g - wide(output).exp() * sum_along(g, dim);
 }
 
-Tensor _fused_attention(const Tensor& query, const Tensor& key, const Tensor& value, const std::optional<Tensor>& bias,
-                        bool is_causal, double scale) {
+Tensor _fused_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                        const std::optional<Tensor>& bias, bool is_causal, double scale) {
   const Tensor mask = bias && bias->defined() ? wide(*bias) : Tensor();
-  return as(attention::decomposed(wide(query), wide(key), wide(value), mask, 0, is_causal, scale), query.scalar_type());
+  return as(attention::decomposed(wide(query), wide(key), wide(value), mask, 0, is_causal, scale),
+            query.scalar_type());
 }
 
 }  // namespace tenon::decomp

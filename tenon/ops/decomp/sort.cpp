@@ -30,20 +30,24 @@ int64_t last(const Tensor& t) { return t.narrow(0, t.numel() - 1, 1).item<int64_
 Tensor changes(const Tensor& t) {
   const int64_t n = t.size(0);
   const Tensor other = t.narrow(0, 1, n - 1).ne(t.narrow(0, 0, n - 1));
-  const Tensor flat = t.dim() > 1 ? reduced(other.reshape({n - 1, -1}), {1}, false, TN_REDUCE_ANY) : other;
+  const Tensor flat =
+      t.dim() > 1 ? reduced(other.reshape({n - 1, -1}), {1}, false, TN_REDUCE_ANY) : other;
   return tenon::cat({full({1}, true, options_of(flat)), flat}, 0);
 }
 
-// Of slices along dimension 0 in which equal ones are neighbors: one of each kind, the kind of each, their counts.
+// Of slices along dimension 0 in which equal ones are neighbors: one of each kind, the kind of
+// each, their counts.
 struct Kinds {
   Tensor first, kind, count;
 };
 Kinds kinds_of(const Tensor& t) {
   const int64_t n = t.size(0);
   if (n == 0) return {positions(0, t), positions(0, t), positions(0, t)};
-  const Tensor kind = tenon::prim_scan(changes(t).to(kLong), 0, TN_REDUCE_SUM) - 1, at = positions(n, t);
+  const Tensor kind = tenon::prim_scan(changes(t).to(kLong), 0, TN_REDUCE_SUM) - 1,
+               at = positions(n, t);
   const int64_t kinds = last(kind) + 1;
-  const Tensor first = tenon::prim_scatter(full({kinds}, n, options_of(at)), 0, kind, at, TN_SCATTER_MIN);
+  const Tensor first =
+      tenon::prim_scatter(full({kinds}, n, options_of(at)), 0, kind, at, TN_SCATTER_MIN);
   const Tensor none = full({kinds}, 0, options_of(at)), one = scalar_like(1, at).expand({n});
   return {first, kind, tenon::prim_scatter(none, 0, kind, one, TN_SCATTER_ADD)};
 }
@@ -69,28 +73,33 @@ Both mode(const Tensor& self, int64_t dim, bool keepdim) {
   const Tensor order = tenon::prim_argsort(line, false), value = line.gather(-1, order);
   const Tensor at = positions(n, self), zero = scalar_like(0, at);
   const Tensor fresh = value.narrow(-1, 1, n - 1).ne(value.narrow(-1, 0, n - 1));
-  const Tensor begin =
-      tenon::cat({zero.expand(value.narrow(-1, 0, 1).sizes()), tenon::where(fresh, at.narrow(0, 1, n - 1), zero)}, -1);
+  const Tensor begin = tenon::cat({zero.expand(value.narrow(-1, 0, 1).sizes()),
+                                   tenon::where(fresh, at.narrow(0, 1, n - 1), zero)},
+                                  -1);
   const Tensor length = at - tenon::prim_scan(begin, -1, TN_REDUCE_MAX),
                best = tenon::prim_reduce(length, -1, TN_REDUCE_ARGMAX);
-  return squeeze_both({value.gather(-1, best).transpose(dim, -1), order.gather(-1, best).transpose(dim, -1)}, dim,
-                      keepdim);
+  return squeeze_both(
+      {value.gather(-1, best).transpose(dim, -1), order.gather(-1, best).transpose(dim, -1)}, dim,
+      keepdim);
 }
 
 Three _unique2(const Tensor& self, bool, bool return_inverse, bool return_counts) {
-  const Tensor flat = self.reshape({-1}), order = tenon::prim_argsort(flat, false), value = flat.gather(0, order);
+  const Tensor flat = self.reshape({-1}), order = tenon::prim_argsort(flat, false),
+               value = flat.gather(0, order);
   const Kinds k = kinds_of(value);
   Three out{value.gather(0, k.first), nothing(self), nothing(self)};
   if (return_inverse) {
     const Tensor none = full({flat.numel()}, 0, options_of(order));
-    std::get<1>(out) = tenon::prim_scatter(none, 0, order, k.kind, TN_SCATTER_SET).reshape(self.sizes());
+    std::get<1>(out) =
+        tenon::prim_scatter(none, 0, order, k.kind, TN_SCATTER_SET).reshape(self.sizes());
   }
   if (return_counts) std::get<2>(out) = k.count;
   return out;
 }
 
 // Of slices, inverse and counts are given whether asked for or not, as ATen does.
-Three unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts, std::optional<int64_t> dim) {
+Three unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts,
+                         std::optional<int64_t> dim) {
   if (dim && self.dim() == 0) return decomp::unique_consecutive(self, true, true, std::nullopt);
   if (dim && !(*dim == 0 && self.dim() == 1)) {
     const Tensor t = self.movedim(*dim, 0);
@@ -99,14 +108,16 @@ Three unique_consecutive(const Tensor& self, bool return_inverse, bool return_co
   }
   const Tensor t = self.reshape({-1});
   const Kinds k = kinds_of(t);
-  return {gather_slices(t, 0, k.first), return_inverse ? k.kind.reshape(self.sizes()) : nothing(self),
+  return {gather_slices(t, 0, k.first),
+          return_inverse ? k.kind.reshape(self.sizes()) : nothing(self),
           return_counts ? k.count : nothing(self)};
 }
 
 // Rows in the order of their elements: sorted by the last one first, and stable.
 Three unique_dim(const Tensor& self, int64_t dim, bool, bool, bool) {
   if (self.dim() == 0) return decomp::unique_consecutive(self, true, true, std::nullopt);
-  const Tensor rows = self.dim() == 1 ? self.unsqueeze(1) : self.movedim(dim, 0), flat = rows.flatten(1);
+  const Tensor rows = self.dim() == 1 ? self.unsqueeze(1) : self.movedim(dim, 0),
+               flat = rows.flatten(1);
   Tensor order = positions(rows.size(0), self);
   for (int64_t c = flat.size(1); c-- > 0;) {
     order = order.gather(0, tenon::prim_argsort(flat.select(1, c).gather(0, order), false));
@@ -120,19 +131,22 @@ Three unique_dim(const Tensor& self, int64_t dim, bool, bool, bool) {
 
 // Binary search for all values at once. NaN counts as the largest.
 Tensor searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool, bool right,
-                           std::optional<std::string_view> side, const std::optional<Tensor>& sorter) {
+                           std::optional<std::string_view> side,
+                           const std::optional<Tensor>& sorter) {
   const bool after = side ? *side == "right" : right;
   Tensor edges = sorted_sequence, x = self;
   if (sorter && sorter->defined()) edges = edges.gather(-1, *sorter);
   const int64_t n = edges.size(-1);
   const bool shared = edges.dim() == 1;
   if (shared) x = x.reshape({-1});
-  Tensor low = full(x.sizes(), 0, options_of(x, kLong)), high = full(x.sizes(), n, options_of(x, kLong));
+  Tensor low = full(x.sizes(), 0, options_of(x, kLong)),
+         high = full(x.sizes(), n, options_of(x, kLong));
   for (int64_t left = n; left > 0; left /= 2) {
     const Tensor middle = (low + high).bitwise_right_shift(1), open = low < high;
     const Tensor at = edges.gather(-1, minimum(middle, scalar_like(n - 1, middle)));
-    const Tensor ahead =
-        after ? (at <= x).logical_or(x.isnan()) : (at < x).logical_or(x.isnan().logical_and(at.isnan().logical_not()));
+    const Tensor ahead = after
+                             ? (at <= x).logical_or(x.isnan())
+                             : (at < x).logical_or(x.isnan().logical_and(at.isnan().logical_not()));
     low = tenon::where(open.logical_and(ahead), middle + 1, low);
     high = tenon::where(open.logical_and(ahead.logical_not()), middle, high);
   }
@@ -141,12 +155,15 @@ Tensor searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bo
 
 Tensor repeat_interleave_Tensor(const Tensor& repeats, std::optional<int64_t> output_size) {
   if (repeats.numel() == 0) return repeats;
-  TENON_CHECK(!(repeats < 0).any().item<bool>(), ValueError, "repeat_interleave: repeats must not be negative");
+  TENON_CHECK(!(repeats < 0).any().item<bool>(), ValueError,
+              "repeat_interleave: repeats must not be negative");
   const Tensor ends = tenon::prim_scan(repeats.to(kLong), 0, TN_REDUCE_SUM);
   const int64_t total = last(ends);
-  TENON_CHECK(!output_size || *output_size == total, ValueError, "repeat_interleave: repeats sum up to ", total,
-              ", not to output_size ", output_size.value_or(total));
-  return searchsorted_Tensor(ends, positions(total, repeats), false, true, std::nullopt, std::nullopt)
+  TENON_CHECK(!output_size || *output_size == total, ValueError,
+              "repeat_interleave: repeats sum up to ", total, ", not to output_size ",
+              output_size.value_or(total));
+  return searchsorted_Tensor(ends, positions(total, repeats), false, true, std::nullopt,
+                             std::nullopt)
       .to(repeats.scalar_type());
 }
 
@@ -154,7 +171,8 @@ namespace {
 
 Tensor counted(const Tensor& bin, const Tensor& inside, const Tensor& weight, int64_t bins) {
   const Tensor at = tenon::where(inside, bin, scalar_like(bins, bin));
-  return tenon::prim_scatter(full({bins + 1}, 0, options_of(weight)), 0, at, weight, TN_SCATTER_ADD).narrow(0, 0, bins);
+  return tenon::prim_scatter(full({bins + 1}, 0, options_of(weight)), 0, at, weight, TN_SCATTER_ADD)
+      .narrow(0, 0, bins);
 }
 
 }  // namespace
@@ -170,10 +188,11 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
     low -= 1;
     high += 1;
   }
-  TENON_CHECK(std::isfinite(low) && std::isfinite(high), ValueError, "histc: range of [", low, ", ", high,
-              "] is not finite");
+  TENON_CHECK(std::isfinite(low) && std::isfinite(high), ValueError, "histc: range of [", low, ", ",
+              high, "] is not finite");
   const Tensor inside = (x >= low).logical_and(x <= high);
-  const Tensor place = tenon::where(inside, (x - low) * static_cast<double>(bins) / (high - low), scalar_like(0, x));
+  const Tensor place =
+      tenon::where(inside, (x - low) * static_cast<double>(bins) / (high - low), scalar_like(0, x));
   const Tensor bin = minimum(place.to(kLong), full({}, bins - 1, options_of(x, kLong)));
   return counted(bin, inside, scalar_like(1, bin).expand(bin.sizes()), bins);
 }
@@ -185,8 +204,8 @@ Tensor _histogram(const Tensor& self, const Tensor& edges, const std::optional<T
   const Tensor inside = (x >= edges.select(0, 0)).logical_and(x <= edges.select(0, bins));
   Tensor bin = searchsorted_Tensor(edges, x, false, true, std::nullopt, std::nullopt) - 1;
   bin = minimum(bin, scalar_like(bins - 1, bin));
-  const Tensor w =
-      weight && weight->defined() ? weight->reshape({-1}).to(kDouble) : full({x.numel()}, 1, options_of(self, kDouble));
+  const Tensor w = weight && weight->defined() ? weight->reshape({-1}).to(kDouble)
+                                               : full({x.numel()}, 1, options_of(self, kDouble));
   return counted(bin, inside, w, bins);
 }
 

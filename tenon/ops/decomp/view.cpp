@@ -9,7 +9,9 @@
 namespace tenon::decomp {
 namespace {
 
-Tensor blank(const Tensor& grad, IntArrayRef sizes) { return zeros(sizes, grad.options().requires_grad(std::nullopt)); }
+Tensor blank(const Tensor& grad, IntArrayRef sizes) {
+  return zeros(sizes, grad.options().requires_grad(std::nullopt));
+}
 
 }  // namespace
 
@@ -18,18 +20,21 @@ Tensor select_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, int64
   out.select(dim, index).copy_(grad);
   return out;
 }
-Tensor slice_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, int64_t start, int64_t end, int64_t step) {
+Tensor slice_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, int64_t start,
+                      int64_t end, int64_t step) {
   Tensor out = blank(grad, sizes);
   out.slice(dim, start, end, step).copy_(grad);
   return out;
 }
-Tensor diagonal_backward(const Tensor& grad, IntArrayRef sizes, int64_t offset, int64_t dim1, int64_t dim2) {
+Tensor diagonal_backward(const Tensor& grad, IntArrayRef sizes, int64_t offset, int64_t dim1,
+                         int64_t dim2) {
   Tensor out = blank(grad, sizes);
   out.diagonal(offset, dim1, dim2).copy_(grad);
   return out;
 }
 
-Tensor unfold_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, int64_t size, int64_t step) {
+Tensor unfold_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, int64_t size,
+                       int64_t step) {
   Tensor out = blank(grad, sizes);
   if (sizes.empty()) return size > 0 ? out.add_(grad.reshape(IntArrayRef())) : out;
   int64_t d = dim < 0 ? dim + out.dim() : dim, n = grad.size(d);
@@ -51,7 +56,8 @@ Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value)
   for (std::size_t k = 0; k < n; ++k) {
     int64_t d = self.dim() - 1 - static_cast<int64_t>(k), size = self.size(d);
     int64_t before = pad[2 * k],
-            kept = std::max<int64_t>(0, size + std::min<int64_t>(before, 0) + std::min<int64_t>(pad[2 * k + 1], 0));
+            kept = std::max<int64_t>(
+                0, size + std::min<int64_t>(before, 0) + std::min<int64_t>(pad[2 * k + 1], 0));
     int64_t at = std::max<int64_t>(before, 0), skip = std::min(std::max<int64_t>(-before, 0), size);
     to = to.slice(d, at, at + kept, 1);
     from = from.slice(d, skip, skip + kept, 1);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What the test's own minor adds to core: a service, a client function, and the count of plugins with the new field.
+// What the test's own minor adds to core: a service, a client function, and the count of plugins
+// with the new field.
 #include "tenon/abi/client.h"
 
 int g_mottos = 0;

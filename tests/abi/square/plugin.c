@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* The plugin of the square: a device over malloc with four kernels that use what the ABI has (lists, optional
- * arguments, sized outputs, workspace, calls back into core). Kept as a binary of each minor; so this source must also
- * compile against the headers of each. */
+/* The plugin of the square: a device over malloc with four kernels that use what the ABI has
+ * (lists, optional arguments, sized outputs, workspace, calls back into core). Kept as a binary of
+ * each minor; so this source must also compile against the headers of each. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +43,9 @@ static tn_status add(tn_call* call) {
   const float *a = floats(call->in[0].u.tensor), *b = floats(call->in[1].u.tensor);
   float* out = floats(call->out[0].u.tensor);
   const tn_value* alpha = &call->in[2];
-  double by = alpha->tag == TN_TAG_I64 ? (double)alpha->u.i64 : alpha->tag == TN_TAG_F64 ? alpha->u.f64 : 1.0;
+  double by = alpha->tag == TN_TAG_I64   ? (double)alpha->u.i64
+              : alpha->tag == TN_TAG_F64 ? alpha->u.f64
+                                         : 1.0;
   if (by == 666) {
     core->set_error(call, (tn_str)STR("666 is the number of the beast"));
     return TN_ERROR_VALUE;
@@ -63,12 +65,14 @@ static tn_status cat_supports(const tn_call* call) {
 static tn_status cat(tn_call* call) {
   const tn_value* list = &call->in[0];
   float* at = (float*)call->workspace;
-  if (call->workspace_bytes < (uint64_t)numel(call->out[0].u.tensor) * sizeof(float)) return TN_ERROR_MEMORY;
+  if (call->workspace_bytes < (uint64_t)numel(call->out[0].u.tensor) * sizeof(float))
+    return TN_ERROR_MEMORY;
   for (uint32_t i = 0; i < list->len; ++i) {
     memcpy(at, floats(list->u.tensors[i]), (size_t)numel(list->u.tensors[i]) * sizeof(float));
     at += numel(list->u.tensors[i]);
   }
-  memcpy(floats(call->out[0].u.tensor), call->workspace, (size_t)numel(call->out[0].u.tensor) * sizeof(float));
+  memcpy(floats(call->out[0].u.tensor), call->workspace,
+         (size_t)numel(call->out[0].u.tensor) * sizeof(float));
   return TN_OK;
 }
 
@@ -96,21 +100,24 @@ static tn_status neg(tn_call* call) {
   in[2].u.i64 = -2;
   tn_status status = core->call_op(call, (tn_str)STR("add.Tensor"), in, 3, &out, 1);
   if (status != TN_OK) return status;
-  memcpy(floats(call->out[0].u.tensor), floats(out.u.tensor), (size_t)numel(out.u.tensor) * sizeof(float));
+  memcpy(floats(call->out[0].u.tensor), floats(out.u.tensor),
+         (size_t)numel(out.u.tensor) * sizeof(float));
   core->release(&out);
   return TN_OK;
 }
 
-#define KERNEL(name, op_name, run, flags, workspace, supports)                                                    \
-  static const tn_kernel name##_kernel = {sizeof(tn_kernel), flags,  0,      STR(op_name), TN_OP_##name##_DIGEST, \
-                                          STR("float32"),    {0, 0}, {0, 0}, run,          workspace,             \
-                                          supports,          0}
+#define KERNEL(name, op_name, run, flags, workspace, supports)                \
+  static const tn_kernel name##_kernel = {                                    \
+      sizeof(tn_kernel), flags,  0,      STR(op_name), TN_OP_##name##_DIGEST, \
+      STR("float32"),    {0, 0}, {0, 0}, run,          workspace,             \
+      supports,          0}
 KERNEL(relu, "relu", relu, 0, 0, 0);
 KERNEL(add_Tensor, "add.Tensor", add, 0, 0, 0);
 KERNEL(cat, "cat", cat, 0, cat_bytes, cat_supports);
 KERNEL(nonzero, "nonzero", nonzero, TN_KERNEL_DYNAMIC, 0, 0);
 KERNEL(neg, "neg", neg, 0, 0, 0);
-static const tn_kernel* const kernels[] = {&relu_kernel, &add_Tensor_kernel, &cat_kernel, &nonzero_kernel, &neg_kernel};
+static const tn_kernel* const kernels[] = {&relu_kernel, &add_Tensor_kernel, &cat_kernel,
+                                           &nonzero_kernel, &neg_kernel};
 
 static tn_status count(void* context, int32_t* n) {
   (void)context;
@@ -125,7 +132,8 @@ static tn_status props(void* context, int32_t index, tn_device_props* out) {
   out->flags = TN_DEVICE_HOST_READABLE;
   return TN_OK;
 }
-static tn_status alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream, void** handle) {
+static tn_status alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream,
+                       void** handle) {
   (void)context, (void)index, (void)stream;
   *handle = aligned_alloc(64, bytes / 64 * 64 + 64);
   return *handle ? TN_OK : TN_ERROR_MEMORY;
@@ -134,8 +142,9 @@ static void release(void* context, int32_t index, void* handle, uint64_t bytes, 
   (void)context, (void)index, (void)bytes, (void)stream;
   free(handle);
 }
-static tn_status copy(void* context, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device,
-                      const void* src, uint64_t src_offset, uint64_t bytes, tn_stream* stream) {
+static tn_status copy(void* context, tn_device dst_device, void* dst, uint64_t dst_offset,
+                      tn_device src_device, const void* src, uint64_t src_offset, uint64_t bytes,
+                      tn_stream* stream) {
   (void)context, (void)dst_device, (void)src_device, (void)stream;
   memmove((char*)dst + dst_offset, (const char*)src + src_offset, bytes);
   return TN_OK;
@@ -161,7 +170,8 @@ static tn_status start(const tn_host* host, tn_str* why) {
   (void)why;
   core = host;
   if (!TN_HAS(host, tn_host, get_setting) || host->num_threads() < 1) return TN_ERROR;
-#if TN_ABI_MINOR >= 1 /* the test's own minor: a core that has not got that far is met with what there is */
+#if TN_ABI_MINOR >= \
+    1 /* the test's own minor: a core that has not got that far is met with what there is */
   if (TN_HAS(host, tn_host, answer) && host->answer && host->answer() != 42) return TN_ERROR;
 #if TN_ABI_TARGET_MINOR >= 1
   if (!TN_HAS(host, tn_host, answer) || !host->answer) return TN_ERROR;

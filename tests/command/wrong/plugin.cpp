@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A device with the memory of tests/ref, whose blocks have space after them, and kernels that are wrong, each in a
-// different way.
+// A device with the memory of tests/ref, whose blocks have space after them, and kernels that are
+// wrong, each in a different way.
 #include <csignal>
 
 #include <unistd.h>
@@ -39,7 +39,12 @@ tn_status exp(Call&, Tensor out, Tensor) {
 
 }  // namespace
 
-TN_PLUGIN(PluginInfo{}.name("wrong").version("1.0").device("wrong").device_api(&tenon::ref::kDeviceApi).unloadable());
+TN_PLUGIN(PluginInfo{}
+              .name("wrong")
+              .version("1.0")
+              .device("wrong")
+              .device_api(&tenon::ref::kDeviceApi)
+              .unloadable());
 
 TN_KERNEL(relu, relu, dtypes("float32"));
 TN_KERNEL(neg, neg, dtypes("float32"));

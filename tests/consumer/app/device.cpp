@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 //   device NAME
-// What a device with streams, events and memory of its own promises besides values: order, waiting, reports of bad
-// indices, and errors that say what failed.
+// What a device with streams, events and memory of its own promises besides values: order, waiting,
+// reports of bad indices, and errors that say what failed.
 #include <tenon/core/device.h>
 #include <tenon/core/error.h>
 #include <tenon/tenon.h>
@@ -28,7 +28,8 @@ void expect_error(F f, const char* word, const char* what) {
   try {
     f();
   } catch (const T& e) {
-    if (std::strstr(e.what(), word) == nullptr) std::printf("device: %s says '%s'\n", what, e.what()), ++failures;
+    if (std::strstr(e.what(), word) == nullptr)
+      std::printf("device: %s says '%s'\n", what, e.what()), ++failures;
     return;
   } catch (const std::exception& e) {
     std::printf("device: %s has another class: '%s'\n", what, e.what());
@@ -75,9 +76,11 @@ void streams(const Device& device) {
   const tn_device_api& api = *core::device_entry(slot).api;
   tn_stream *a = nullptr, *b = nullptr;
   tn_event *begin = nullptr, *end = nullptr, *unused = nullptr;
-  expect(api.stream_create(api.context, 0, 0, &a) == TN_OK && api.stream_create(api.context, 0, 0, &b) == TN_OK,
+  expect(api.stream_create(api.context, 0, 0, &a) == TN_OK &&
+             api.stream_create(api.context, 0, 0, &b) == TN_OK,
          "streams");
-  expect(api.event_create(api.context, 0, 0, &begin) == TN_OK && api.event_create(api.context, 0, 0, &end) == TN_OK &&
+  expect(api.event_create(api.context, 0, 0, &begin) == TN_OK &&
+             api.event_create(api.context, 0, 0, &end) == TN_OK &&
              api.event_create(api.context, 0, 0, &unused) == TN_OK,
          "events");
   Tensor x = zeros({1 << 20}).to(device), y = zeros({1 << 20}).to(device);
@@ -89,11 +92,14 @@ void streams(const Device& device) {
   core::set_current_stream(slot, 0, b);
   expect(api.event_wait(api.context, 0, end, b) == TN_OK, "a stream waits for an event");
   y.copy_(x);
-  expect(y.sum().item<double>() == 20.0 * (1 << 20), "a stream that waited sees what came before the event");
+  expect(y.sum().item<double>() == 20.0 * (1 << 20),
+         "a stream that waited sees what came before the event");
   int32_t done = 0;
-  expect(api.event_query(api.context, 0, end, &done) == TN_OK && done == 1, "the event has passed then");
+  expect(api.event_query(api.context, 0, end, &done) == TN_OK && done == 1,
+         "the event has passed then");
   double ms = -1;
-  expect(api.event_elapsed(api.context, 0, begin, end, &ms) == TN_OK && ms > 0 && ms < 60000, "time between events");
+  expect(api.event_elapsed(api.context, 0, begin, end, &ms) == TN_OK && ms > 0 && ms < 60000,
+         "time between events");
   expect(api.event_elapsed(api.context, 0, begin, unused, &ms) != TN_OK,
          "an event that was never recorded has no time");
   core::set_current_stream(slot, 0, nullptr);
@@ -107,9 +113,11 @@ void memory(const Device& device) {
   x.slice(0, 10, 900).copy_(x.slice(0, 0, 890).clone());
   expect(there.cpu().equal(x), "a copy onto itself, 10 elements further");
   Tensor host = empty({1 << 20}, TensorOptions(kFloat32).pinned_memory(true)).fill_(3);
-  expect(host.to(device, true).sum().item<double>() == 3.0 * (1 << 20), "an asynchronous copy from pinned memory");
-  expect_error<OutOfMemoryError>([&] { empty({int64_t{1} << 50}, TensorOptions(kByte).device(device)); },
-                                 "out of memory on", "more memory than there is");
+  expect(host.to(device, true).sum().item<double>() == 3.0 * (1 << 20),
+         "an asynchronous copy from pinned memory");
+  expect_error<OutOfMemoryError>(
+      [&] { empty({int64_t{1} << 50}, TensorOptions(kByte).device(device)); }, "out of memory on",
+      "more memory than there is");
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 //   step DEVICE [--native]
-// Trains a small network for a few steps on the CPU and on DEVICE and compares loss and weights. With --native no call
-// may have been staged through the host; without, the counts are printed.
+// Trains a small network for a few steps on the CPU and on DEVICE and compares loss and weights.
+// With --native no call may have been staged through the host; without, the counts are printed.
 #include <tenon/core/dispatch.h>
 #include <tenon/tenon.h>
 
@@ -16,7 +16,9 @@ using namespace tenon;
 namespace {
 
 struct Net : nn::Module {
-  Net() : fc1(register_module("fc1", nn::Linear(8, 16))), fc2(register_module("fc2", nn::Linear(16, 3))) {}
+  Net()
+      : fc1(register_module("fc1", nn::Linear(8, 16))),
+        fc2(register_module("fc2", nn::Linear(16, 3))) {}
   Tensor forward(const Tensor& x) { return fc2->forward(tanh(fc1->forward(x))); }
   nn::Linear fc1, fc2;
 };
@@ -53,8 +55,10 @@ int compare(const char* name, bool native) {
     if (native && c.by == tenon::core::ServedBy::Staged)
       std::printf("staged: %s (%s)\n", c.op.c_str(), c.reason.c_str());
   }
-  std::printf("%s: loss from %.4f to %.4f, largest difference from the CPU %.2g, %llu calls staged, %llu decomposed\n",
-              name, first, last, worst, staged, decomposed);
+  std::printf(
+      "%s: loss from %.4f to %.4f, largest difference from the CPU %.2g, %llu calls staged, %llu "
+      "decomposed\n",
+      name, first, last, worst, staged, decomposed);
   return worst < 1e-5 && last < first && (staged == 0) == native ? 0 : 1;
 }
 

@@ -9,4 +9,8 @@ tn_str describe() {
   thread_local std::string text = "guarded";
   return {text.data(), text.size()};
 }
-TN_PLUGIN(tenon::sdk::PluginInfo{}.name("thread_guard").device("visitor").host_memory().describe(describe));
+TN_PLUGIN(tenon::sdk::PluginInfo{}
+              .name("thread_guard")
+              .device("visitor")
+              .host_memory()
+              .describe(describe));

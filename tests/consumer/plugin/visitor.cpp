@@ -29,4 +29,9 @@ tn_status relu(Call& call, Tensor out, Tensor self) {
 }  // namespace
 
 TN_KERNEL(relu, relu, dtypes("number").any_strides().inplace("0=0"));
-TN_PLUGIN(tenon::sdk::PluginInfo{}.name("visitor").version("1.0").device("cpu").host_memory().unloadable());
+TN_PLUGIN(tenon::sdk::PluginInfo{}
+              .name("visitor")
+              .version("1.0")
+              .device("cpu")
+              .host_memory()
+              .unloadable());

@@ -174,8 +174,8 @@ void Block::barrier(const char* file, int line) {
   }
   for (const Thread& other : threads_) {
     if (other.line != line || std::strcmp(other.file, file) != 0) {
-      fail(FaultKind::Barrier,
-           "waits at " + describe(t) + ", but thread " + text_of(other.index) + " waits at " + describe(other));
+      fail(FaultKind::Barrier, "waits at " + describe(t) + ", but thread " + text_of(other.index) +
+                                   " waits at " + describe(other));
     }
   }
   release_barrier();
@@ -190,13 +190,17 @@ void Block::release_barrier() {
   }
 }
 
-uint64_t Block::warp_op(WarpOp op, uint32_t mask, uint64_t value, int operand, int width, const char* file, int line) {
+uint64_t Block::warp_op(WarpOp op, uint32_t mask, uint64_t value, int operand, int width,
+                        const char* file, int line) {
   Thread& t = *current;
   const int32_t lane = t.linear % 32;
-  const std::size_t in_warp = std::min<std::size_t>(32, threads_.size() - static_cast<std::size_t>(t.linear - lane));
-  if (!(mask >> lane & 1)) fail(FaultKind::Warp, std::string(name_of(op)) + " with a mask that leaves out its lane");
+  const std::size_t in_warp =
+      std::min<std::size_t>(32, threads_.size() - static_cast<std::size_t>(t.linear - lane));
+  if (!(mask >> lane & 1))
+    fail(FaultKind::Warp, std::string(name_of(op)) + " with a mask that leaves out its lane");
   if (in_warp < 32 && mask >> in_warp != 0) {
-    fail(FaultKind::Warp, std::string(name_of(op)) + " with a mask of lanes that the block does not have");
+    fail(FaultKind::Warp,
+         std::string(name_of(op)) + " with a mask of lanes that the block does not have");
   }
   t.at_barrier = false;
   t.op = op;
@@ -215,8 +219,8 @@ bool Block::complete_warp_op(Thread& last) {
   for (int i = 0; i < 32; ++i) {
     if (!(last.mask >> i & 1) || warp + i == &last) continue;
     const Thread& t = warp[i];
-    const bool same = t.state == Thread::Waiting && !t.at_barrier && t.op == last.op && t.mask == last.mask &&
-                      t.line == last.line && t.file == last.file;
+    const bool same = t.state == Thread::Waiting && !t.at_barrier && t.op == last.op &&
+                      t.mask == last.mask && t.line == last.line && t.file == last.file;
     if (!same) return false;
   }
   if (last.op == WarpOp::Sync) ++warp_epochs_[static_cast<std::size_t>(last.linear / 32)];
@@ -252,7 +256,9 @@ void Block::set_result(Thread& t, Thread* warp) {
       for (int i = 0; i < 32; ++i) {
         if (t.mask >> i & 1) votes |= static_cast<uint32_t>(warp[i].value != 0) << i;
       }
-      t.result = t.op == WarpOp::Ballot ? votes : t.op == WarpOp::Any ? votes != 0 : votes == t.mask;
+      t.result = t.op == WarpOp::Ballot ? votes
+                 : t.op == WarpOp::Any  ? votes != 0
+                                        : votes == t.mask;
       return;
     }
   }
@@ -260,8 +266,8 @@ void Block::set_result(Thread& t, Thread* warp) {
     Thread* caller = current;
     current = &t;
     try {
-      fail(FaultKind::Warp,
-           std::string(name_of(t.op)) + " from lane " + std::to_string(source) + ", which the mask leaves out");
+      fail(FaultKind::Warp, std::string(name_of(t.op)) + " from lane " + std::to_string(source) +
+                                ", which the mask leaves out");
     } catch (const Stop&) {
       current = caller;
       throw;

@@ -40,7 +40,8 @@ class Block {
   void set_order(Order order) { order_ = order; }
 
   void barrier(const char* file, int line);
-  uint64_t warp_op(WarpOp op, uint32_t mask, uint64_t value, int operand, int width, const char* file, int line);
+  uint64_t warp_op(WarpOp op, uint32_t mask, uint64_t value, int operand, int width,
+                   const char* file, int line);
   [[noreturn]] void fail(FaultKind kind, const std::string& what);
   std::string where() const;  // kernel, block and the thread that runs
   SharedRegion* region(const void* tag, const char* name, std::size_t bytes);

@@ -29,7 +29,8 @@ thread_local Block* t_block = nullptr;
 
 // Whether an access at `then` is ordered before one at `now`.
 bool is_ordered(const Moment& then, const Moment& now) {
-  if (then.thread < 0 || then.thread == now.thread || then.block_epoch != now.block_epoch) return true;
+  if (then.thread < 0 || then.thread == now.thread || then.block_epoch != now.block_epoch)
+    return true;
   return then.warp == now.warp && then.warp_epoch != now.warp_epoch;
 }
 
@@ -40,14 +41,16 @@ std::string element(const SharedRegion& r, std::size_t offset, std::size_t bytes
 void check_bounds(SharedRegion* r, std::size_t offset, std::size_t bytes) {
   if (offset + bytes <= r->data.size() && offset + bytes >= bytes) return;
   const int64_t at = static_cast<int64_t>(offset) / static_cast<int64_t>(bytes);
-  t_block->fail(FaultKind::Outside, "index " + std::to_string(at) + " of " + r->name + ", which has " +
-                                        std::to_string(r->data.size() / bytes) + " elements in shared memory");
+  t_block->fail(FaultKind::Outside, "index " + std::to_string(at) + " of " + r->name +
+                                        ", which has " + std::to_string(r->data.size() / bytes) +
+                                        " elements in shared memory");
 }
 
-[[noreturn]] void fail_race(const SharedRegion& r, std::size_t offset, std::size_t bytes, const char* now,
-                            const char* then, const Moment& other) {
-  t_block->fail(FaultKind::Race, std::string(now) + " " + element(r, offset, bytes) + ", which thread " +
-                                     std::to_string(other.thread) + " " + then + " since the last barrier");
+[[noreturn]] void fail_race(const SharedRegion& r, std::size_t offset, std::size_t bytes,
+                            const char* now, const char* then, const Moment& other) {
+  t_block->fail(FaultKind::Race, std::string(now) + " " + element(r, offset, bytes) +
+                                     ", which thread " + std::to_string(other.thread) + " " + then +
+                                     " since the last barrier");
 }
 
 void mark_read(SharedRegion::Cell& c, const Moment& now) {
@@ -57,7 +60,8 @@ void mark_read(SharedRegion::Cell& c, const Moment& now) {
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-// Called when the address sanitizer ends the process: prints kernel, block and thread after its report.
+// Called when the address sanitizer ends the process: prints kernel, block and thread after its
+// report.
 void print_position() {
   if (t_block != nullptr) std::fprintf(stderr, "emulated: %s\n", t_block->where().c_str());
 }
@@ -68,8 +72,10 @@ std::mutex g_schedule_lock;
 Schedule& schedule() {
   static Schedule s = [] {
     Schedule given;
-    if (const char* seed = std::getenv("TENON_EMULATOR_SEED")) given.seed = std::strtoull(seed, nullptr, 10);
-    if (const char* threads = std::getenv("TENON_EMULATOR_THREADS")) given.threads = std::max(1, std::atoi(threads));
+    if (const char* seed = std::getenv("TENON_EMULATOR_SEED"))
+      given.seed = std::strtoull(seed, nullptr, 10);
+    if (const char* threads = std::getenv("TENON_EMULATOR_THREADS"))
+      given.threads = std::max(1, std::atoi(threads));
     return given;
   }();
   return s;
@@ -95,7 +101,8 @@ class Blocks {
       for (std::size_t i; (i = next_++) < count_;) {
         const std::size_t n = order_.empty() ? i : order_[i];
         if (seed_ != 0) block.set_order((n ^ seed_) & 1 ? Order::Reverse : Order::Forward);
-        const auto [x, y, z] = std::tuple(n % grid_.x, n / grid_.x % grid_.y, n / grid_.x / grid_.y);
+        const auto [x, y, z] =
+            std::tuple(n % grid_.x, n / grid_.x % grid_.y, n / grid_.x / grid_.y);
         block.run({static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)});
       }
     } catch (const Fault& e) {
@@ -129,14 +136,16 @@ void set_schedule(const Schedule& s) {
 
 void run(const Launch& launch, void (*body)(void*), void* arg) {
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_set_death_callback(print_position);  // each time: other libraries of the process have emulators, too
+  __sanitizer_set_death_callback(
+      print_position);  // each time: other libraries of the process have emulators, too
 #endif
   std::unique_lock<std::mutex> hold(g_schedule_lock);
   const Schedule s = schedule();
   hold.unlock();
   Blocks blocks(launch, s.seed);
   std::vector<std::thread> others;
-  for (std::size_t i = 1; i < std::min<std::size_t>(static_cast<std::size_t>(s.threads), blocks.count()); ++i) {
+  for (std::size_t i = 1;
+       i < std::min<std::size_t>(static_cast<std::size_t>(s.threads), blocks.count()); ++i) {
     others.emplace_back([&] { blocks.work(launch, body, arg); });
   }
   blocks.work(launch, body, arg);
@@ -151,7 +160,8 @@ const Dim3& grid_size() { return t_block->launch.grid; }
 
 void barrier(const char* file, int line) { t_block->barrier(file, line); }
 
-uint64_t warp_op(WarpOp op, uint32_t mask, uint64_t value, int operand, int width, const char* file, int line) {
+uint64_t warp_op(WarpOp op, uint32_t mask, uint64_t value, int operand, int width, const char* file,
+                 int line) {
   return t_block->warp_op(op, mask, value, operand, width, file, line);
 }
 
@@ -167,7 +177,8 @@ void check_read(SharedRegion* r, std::size_t offset, std::size_t bytes) {
   check_bounds(r, offset, bytes);
   SharedRegion::Cell& c = r->cells[offset];
   if (!c.written) {
-    t_block->fail(FaultKind::Unwritten, "reads " + element(*r, offset, bytes) + ", which nothing has written");
+    t_block->fail(FaultKind::Unwritten,
+                  "reads " + element(*r, offset, bytes) + ", which nothing has written");
   }
   const Moment now = t_block->now();
   if (!is_ordered(c.writer, now)) fail_race(*r, offset, bytes, "reads", "wrote", c.writer);
@@ -179,7 +190,8 @@ void check_write(SharedRegion* r, std::size_t offset, std::size_t bytes, const v
   SharedRegion::Cell& c = r->cells[offset];
   const Moment now = t_block->now();
   const bool same = c.written && std::memcmp(r->data.data() + offset, value, bytes) == 0;
-  if (!same && c.written && !is_ordered(c.writer, now)) fail_race(*r, offset, bytes, "writes", "wrote", c.writer);
+  if (!same && c.written && !is_ordered(c.writer, now))
+    fail_race(*r, offset, bytes, "writes", "wrote", c.writer);
   const bool read_now = c.reader.thread >= 0 && c.reader.block_epoch == now.block_epoch;
   if (!same && read_now && (c.many_readers || !is_ordered(c.reader, now))) {
     fail_race(*r, offset, bytes, "writes", "read", c.reader);
@@ -193,10 +205,12 @@ void check_atomic(SharedRegion* r, std::size_t offset, std::size_t bytes) {
   check_bounds(r, offset, bytes);
   SharedRegion::Cell& c = r->cells[offset];
   if (!c.written) {
-    t_block->fail(FaultKind::Unwritten, "adds to " + element(*r, offset, bytes) + ", which nothing has written");
+    t_block->fail(FaultKind::Unwritten,
+                  "adds to " + element(*r, offset, bytes) + ", which nothing has written");
   }
   const Moment now = t_block->now();
-  if (!c.atomic && !is_ordered(c.writer, now)) fail_race(*r, offset, bytes, "adds to", "wrote", c.writer);
+  if (!c.atomic && !is_ordered(c.writer, now))
+    fail_race(*r, offset, bytes, "adds to", "wrote", c.writer);
   c.atomic = true;
   c.writer = now;
 }

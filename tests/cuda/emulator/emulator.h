@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Runs the body of a CUDA kernel on the host: block after block, or several at once; the threads of a block as fibers
-// of one OS thread that switch where they wait for each other. What would be undefined on a device is a Fault with the
-// kernel, the block and the thread. How device code reaches this is in tenon_cuda_emulated.h.
+// Runs the body of a CUDA kernel on the host: block after block, or several at once; the threads of
+// a block as fibers of one OS thread that switch where they wait for each other. What would be
+// undefined on a device is a Fault with the kernel, the block and the thread. How device code
+// reaches this is in tenon_cuda_emulated.h.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +35,8 @@ class Fault : public std::runtime_error {
 enum class Order { Forward, Reverse };
 void set_order(Order order);
 
-// How the blocks of a launch run. A seed shuffles them and their threads; several OS threads run them concurrently.
-// TENON_EMULATOR_SEED and TENON_EMULATOR_THREADS are the default.
+// How the blocks of a launch run. A seed shuffles them and their threads; several OS threads run
+// them concurrently. TENON_EMULATOR_SEED and TENON_EMULATOR_THREADS are the default.
 struct Schedule {
   uint64_t seed = 0;
   int threads = 1;
@@ -63,16 +64,28 @@ const Dim3& block_index();
 const Dim3& block_size();
 const Dim3& grid_size();
 
-enum class WarpOp : uint8_t { None, Sync, ShuffleUp, ShuffleDown, ShuffleXor, Shuffle, Ballot, Any, All };
+enum class WarpOp : uint8_t {
+  None,
+  Sync,
+  ShuffleUp,
+  ShuffleDown,
+  ShuffleXor,
+  Shuffle,
+  Ballot,
+  Any,
+  All
+};
 void barrier(const char* file, int line);
-uint64_t warp_op(WarpOp op, uint32_t mask, uint64_t value, int operand, int width, const char* file, int line);
+uint64_t warp_op(WarpOp op, uint32_t mask, uint64_t value, int operand, int width, const char* file,
+                 int line);
 
 [[noreturn]] void fail(FaultKind kind, const std::string& what);
 
 // Shared memory of the block. `tag` identifies the declaration; null is the dynamic part.
 class SharedRegion;
 SharedRegion* shared_region(const void* tag, const char* name, std::size_t bytes);
-// Check the element at a byte offset. Writes that store the present value are not races with each other.
+// Check the element at a byte offset. Writes that store the present value are not races with each
+// other.
 void check_read(SharedRegion* region, std::size_t offset, std::size_t bytes);
 void check_write(SharedRegion* region, std::size_t offset, std::size_t bytes, const void* value);
 void check_atomic(SharedRegion* region, std::size_t offset, std::size_t bytes);

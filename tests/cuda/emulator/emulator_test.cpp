@@ -34,7 +34,9 @@ std::string fault_of(FaultKind kind, unsigned block, F&& f, std::size_t shared =
   return "";
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 class BothOrders : public testing::TestWithParam<Order> {
  protected:
@@ -45,8 +47,9 @@ INSTANTIATE_TEST_SUITE_P(Order, BothOrders, testing::Values(Order::Forward, Orde
 
 TEST_P(BothOrders, EveryThreadOfEveryBlockRunsOnce) {
   std::vector<int> seen(7 * 96);
-  run(Launch{"k", {7}, {8, 4, 3}, 0},
-      [&] { ++seen[blockIdx.x * 96 + (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x]; });
+  run(Launch{"k", {7}, {8, 4, 3}, 0}, [&] {
+    ++seen[blockIdx.x * 96 + (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x];
+  });
   EXPECT_EQ(seen, std::vector<int>(seen.size(), 1));
 }
 
@@ -63,7 +66,8 @@ TEST_P(BothOrders, TreeSumInSharedMemory) {
       }
       if (threadIdx.x == 0) out[blockIdx.x] = part[0];
     });
-    for (unsigned b = 0; b < 5; ++b) EXPECT_EQ(out[b], static_cast<int>(size * (size - 1) / 2 + size * b));
+    for (unsigned b = 0; b < 5; ++b)
+      EXPECT_EQ(out[b], static_cast<int>(size * (size - 1) / 2 + size * b));
   }
 }
 
@@ -89,7 +93,8 @@ TEST_P(BothOrders, ShufflesAndVotes) {
     EXPECT_EQ(exchanged[i], i ^ 16);
     EXPECT_EQ(from[i], warp + 7);
     EXPECT_EQ(narrow[i], i % 8 + 2 > 7 ? i : i + 2);
-    for (int k = 0; k < 32; ++k) EXPECT_EQ(votes[i] >> k & 1, static_cast<unsigned>((warp + k) % 3 == 0));
+    for (int k = 0; k < 32; ++k)
+      EXPECT_EQ(votes[i] >> k & 1, static_cast<unsigned>((warp + k) % 3 == 0));
     EXPECT_EQ(any[i] != 0, i >= 32);
     EXPECT_EQ(all[i] != 0, i >= 32);
   }
@@ -336,7 +341,8 @@ TEST(GlobalMemoryDeathTest, AnAccessOutsideNamesKernelBlockAndThread) {
     int* const p = v.data();
     launch(2, 32, [p] { p[10 * (blockIdx.x == 1 && threadIdx.x == 3)] = 1; });
   };
-  EXPECT_DEATH(outside(), "heap-buffer-overflow(.|\n)*emulated: kernel .*, block .1, 0, 0., thread .3, 0, 0.");
+  EXPECT_DEATH(outside(),
+               "heap-buffer-overflow(.|\n)*emulated: kernel .*, block .1, 0, 0., thread .3, 0, 0.");
 }
 #endif
 

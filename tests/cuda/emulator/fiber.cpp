@@ -55,7 +55,8 @@ void release_stack(char* p) {
 
 }  // namespace
 
-Fiber::Fiber(void (*body)(Fiber&, void*), void* arg) : body_(body), arg_(arg), stack_(allocate_stack()) {
+Fiber::Fiber(void (*body)(Fiber&, void*), void* arg)
+    : body_(body), arg_(arg), stack_(allocate_stack()) {
   inside_ = make_fcontext(stack_ + kStack, kStack, &Fiber::start);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Fibers over Boost.Context's context switch, annotated for the address sanitizer. A fiber's function never returns; it
-// switches back, and the fiber may be destroyed there.
+// Fibers over Boost.Context's context switch, annotated for the address sanitizer. A fiber's
+// function never returns; it switches back, and the fiber may be destroyed there.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>

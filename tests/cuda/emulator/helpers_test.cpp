@@ -20,7 +20,8 @@ void launch_blocks(unsigned grid, unsigned block, F&& f) {
   tenon::emulator::run(Launch{"helper", {grid}, {block}, 0}, f);
 }
 
-// x -> a x + b modulo 2^32: associative, not commutative, and larger than a word, so that a wrong order is detected.
+// x -> a x + b modulo 2^32: associative, not commutative, and larger than a word, so that a wrong
+// order is detected.
 struct Affine {
   uint32_t a, b, pad;
 };
@@ -62,7 +63,8 @@ TEST_P(Helpers, ReduceInTheOrderOfThreads) {
 TEST_P(Helpers, ScanInTheOrderOfThreads) {
   std::vector<Affine> got(block()), totals(block());
   launch_blocks(1, block(), [&] {
-    got[threadIdx.x] = block_inclusive_scan(affine(threadIdx.x), kIdentity, Compose(), &totals[threadIdx.x]);
+    got[threadIdx.x] =
+        block_inclusive_scan(affine(threadIdx.x), kIdentity, Compose(), &totals[threadIdx.x]);
   });
   Affine want = kIdentity;
   for (unsigned i = 0; i < block(); ++i) {
@@ -74,10 +76,11 @@ TEST_P(Helpers, ScanInTheOrderOfThreads) {
 }
 
 TEST(Divider, AgreesWithDivision) {
-  for (uint32_t d :
-       {1u, 2u, 3u, 5u, 7u, 10u, 31u, 32u, 33u, 641u, 65535u, 65537u, 1u << 30, (1u << 30) + 1, 0x7fffffffu}) {
+  for (uint32_t d : {1u, 2u, 3u, 5u, 7u, 10u, 31u, 32u, 33u, 641u, 65535u, 65537u, 1u << 30,
+                     (1u << 30) + 1, 0x7fffffffu}) {
     const Divider by(d);
-    for (uint32_t n : {0u, 1u, 2u, d - 1, d, d + 1, 2 * d - 1, 12345678u, (1u << 30) - 1, 0x7ffffffeu, 0x7fffffffu}) {
+    for (uint32_t n : {0u, 1u, 2u, d - 1, d, d + 1, 2 * d - 1, 12345678u, (1u << 30) - 1,
+                       0x7ffffffeu, 0x7fffffffu}) {
       if (n <= 0x7fffffffu) {
         ASSERT_EQ(by.divide(n), n / d) << n << " / " << d;
       }
@@ -89,7 +92,8 @@ TEST(Divider, AgreesWithDivision) {
 struct Shape {
   std::vector<int64_t> sizes, strides;
   tn_tensor view{};
-  Shape(std::vector<int64_t> s, std::vector<int64_t> t) : sizes(std::move(s)), strides(std::move(t)) {
+  Shape(std::vector<int64_t> s, std::vector<int64_t> t)
+      : sizes(std::move(s)), strides(std::move(t)) {
     view.ndim = static_cast<int32_t>(sizes.size());
     view.dtype = tenon::sdk::kFloat32;
     view.sizes = sizes.data();
@@ -147,7 +151,8 @@ TEST(ForEachPiece, CutsWhatIsLargerThanTheIndex) {
 
 TEST(Element, GoesThroughEveryDtype) {
   alignas(8) char place[8];
-  for (Code code : {Code::U8, Code::I8, Code::I16, Code::I32, Code::I64, Code::F16, Code::BF16, Code::F32, Code::F64}) {
+  for (Code code : {Code::U8, Code::I8, Code::I16, Code::I32, Code::I64, Code::F16, Code::BF16,
+                    Code::F32, Code::F64}) {
     store(place, code, 5.0);
     EXPECT_EQ(load<double>(place, code), 5);
     EXPECT_EQ(load<int64_t>(place, code), 5);

@@ -23,9 +23,12 @@ std::string without(std::string s, std::string_view what) {
   return s;
 }
 
-std::string file_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+std::string file_name(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
 
-// "dense<pw::Op_add, float>" of "constexpr const char* kernel_name() [with auto Kernel = tenon::cuda::pw::dense<...>]"
+// "dense<pw::Op_add, float>" of "constexpr const char* kernel_name() [with auto Kernel =
+// tenon::cuda::pw::dense<...>]"
 std::string instance_name(std::string_view pretty) {
   constexpr std::string_view kBefore = "Kernel = ";
   const std::size_t begin = pretty.find(kBefore) + kBefore.size();
@@ -39,7 +42,8 @@ std::string kernel_name(const std::string& instance, const char* file) {
   std::string name = instance.substr(0, arguments);
   if (name.rfind(kPointwise, 0) == 0) {
     const std::string op = without(without(instance.substr(arguments + 1), kUnnamed), "Op_");
-    return "pointwise " + name.substr(kPointwise.size()) + " " + op.substr(0, op.find_first_of(",<>"));
+    return "pointwise " + name.substr(kPointwise.size()) + " " +
+           op.substr(0, op.find_first_of(",<>"));
   }
   const bool own = instance.find(kUnnamed) != std::string::npos;
   return (own ? file_name(file) + " " : "") + without(name, kUnnamed);
@@ -59,14 +63,16 @@ const std::string& path_prefix() {
 // Several processes may append concurrently.
 void append(const std::string& path, const std::string& text) {
   const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-  const bool whole = fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool whole =
+      fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (fd >= 0) close(fd);
   if (!whole) throw std::runtime_error("cannot write " + path);
 }
 
 }  // namespace
 
-Launches::Launches(const char* instance, const char* file) : instance_(instance), file_(file), next_(g_first) {
+Launches::Launches(const char* instance, const char* file)
+    : instance_(instance), file_(file), next_(g_first) {
   g_first = this;
 }
 

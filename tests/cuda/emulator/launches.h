@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Records which kernels exist, and which ran with which block sizes. With TENON_EMULATOR_LAUNCHES set to a folder, a
-// library writes LIBRARY.kernels there (lines of kernel, tab, instance) at its first launch, and to LIBRARY.launches a
-// line of kernel, instance and block size for each that is new to the process.
-// launches.sh reads them.
+// Records which kernels exist, and which ran with which block sizes. With TENON_EMULATOR_LAUNCHES
+// set to a folder, a library writes LIBRARY.kernels there (lines of kernel, tab, instance) at its
+// first launch, and to LIBRARY.launches a line of kernel, instance and block size for each that is
+// new to the process. launches.sh reads them.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,8 @@ class Launches {
   Launches(const char* instance, const char* file);
   Launches(const Launches&) = delete;
   void add(int block) {
-    const uint64_t bit = uint64_t{1} << (block + 31) / 32;  // one thread counts as a warp; there are at most 1024
+    const uint64_t bit =
+        uint64_t{1} << (block + 31) / 32;  // one thread counts as a warp; there are at most 1024
     if (!(sizes_.fetch_or(bit) & bit)) record(block);
   }
 

@@ -10,8 +10,8 @@
 
 namespace tenon::emulator {
 
-// A thread at a point in time: its accesses before the last barrier of its block, or of its warp, are ordered before
-// all later ones of the block, or of the warp.
+// A thread at a point in time: its accesses before the last barrier of its block, or of its warp,
+// are ordered before all later ones of the block, or of the warp.
 struct Moment {
   int32_t thread = -1;
   int32_t warp = -1;
@@ -21,7 +21,8 @@ struct Moment {
 
 class SharedRegion {
  public:
-  SharedRegion(std::string name, std::size_t bytes) : name(std::move(name)), data(bytes), cells(bytes) {}
+  SharedRegion(std::string name, std::size_t bytes)
+      : name(std::move(name)), data(bytes), cells(bytes) {}
   struct Cell {
     Moment writer, reader;
     bool written = false;

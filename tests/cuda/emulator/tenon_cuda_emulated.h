@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// CUDA C++ for sources that g++ compiles: plugin_cuda/device/device.cuh includes this instead of cuda_runtime.h if
-// TENON_CUDA_EMULATED is defined.
+// CUDA C++ for sources that g++ compiles: plugin_cuda/device/device.cuh includes this instead of
+// cuda_runtime.h if TENON_CUDA_EMULATED is defined.
 #pragma once
 
 #include <cmath>
@@ -30,16 +30,23 @@
 #define gridDim (::tenon::emulator::grid_size())
 
 #define __syncthreads() ::tenon::emulator::barrier(__FILE__, __LINE__)
-#define TN_DETAIL_WARP(op, mask, value, operand, width) \
-  ::tenon::emulator::warp<::tenon::emulator::WarpOp::op>(mask, value, operand, width, __FILE__, __LINE__)
+#define TN_DETAIL_WARP(op, mask, value, operand, width)                                         \
+  ::tenon::emulator::warp<::tenon::emulator::WarpOp::op>(mask, value, operand, width, __FILE__, \
+                                                         __LINE__)
 #define __syncwarp(mask) static_cast<void>(TN_DETAIL_WARP(Sync, mask, 0, 0, 32))
-#define __shfl_up_sync(mask, value, delta, width) TN_DETAIL_WARP(ShuffleUp, mask, value, delta, width)
-#define __shfl_down_sync(mask, value, delta, width) TN_DETAIL_WARP(ShuffleDown, mask, value, delta, width)
-#define __shfl_xor_sync(mask, value, lanes, width) TN_DETAIL_WARP(ShuffleXor, mask, value, lanes, width)
+#define __shfl_up_sync(mask, value, delta, width) \
+  TN_DETAIL_WARP(ShuffleUp, mask, value, delta, width)
+#define __shfl_down_sync(mask, value, delta, width) \
+  TN_DETAIL_WARP(ShuffleDown, mask, value, delta, width)
+#define __shfl_xor_sync(mask, value, lanes, width) \
+  TN_DETAIL_WARP(ShuffleXor, mask, value, lanes, width)
 #define __shfl_sync(mask, value, lane, width) TN_DETAIL_WARP(Shuffle, mask, value, lane, width)
-#define __ballot_sync(mask, condition) static_cast<unsigned>(TN_DETAIL_WARP(Ballot, mask, int{(condition)}, 0, 32))
-#define __any_sync(mask, condition) static_cast<int>(TN_DETAIL_WARP(Any, mask, int{(condition)}, 0, 32))
-#define __all_sync(mask, condition) static_cast<int>(TN_DETAIL_WARP(All, mask, int{(condition)}, 0, 32))
+#define __ballot_sync(mask, condition) \
+  static_cast<unsigned>(TN_DETAIL_WARP(Ballot, mask, int{(condition)}, 0, 32))
+#define __any_sync(mask, condition) \
+  static_cast<int>(TN_DETAIL_WARP(Any, mask, int{(condition)}, 0, 32))
+#define __all_sync(mask, condition) \
+  static_cast<int>(TN_DETAIL_WARP(All, mask, int{(condition)}, 0, 32))
 
 namespace tenon::emulator {
 
@@ -53,7 +60,8 @@ T warp(uint32_t mask, T value, int operand, int width, const char* file, int lin
   return value;
 }
 
-// A reference to an element of shared memory, whose reads and writes are checked. auto does not copy the element.
+// A reference to an element of shared memory, whose reads and writes are checked. auto does not
+// copy the element.
 template <class T>
 class SharedElement {
  public:
@@ -71,7 +79,9 @@ class SharedElement {
     return *this;
   }
   const SharedElement& operator=(const SharedElement& v) const { return *this = static_cast<T>(v); }
-  const SharedElement& operator+=(const T& v) const { return *this = static_cast<T>(static_cast<T>(*this) + v); }
+  const SharedElement& operator+=(const T& v) const {
+    return *this = static_cast<T>(static_cast<T>(*this) + v);
+  }
   // For atomics.
   const SharedElement* operator&() const { return this; }
   T* atomic_address() const {
@@ -109,20 +119,22 @@ T update(T* p, F&& f) {
   __atomic_load(p, &old, __ATOMIC_RELAXED);
   for (;;) {
     T next = f(old);
-    if (__atomic_compare_exchange(p, &old, &next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return old;
+    if (__atomic_compare_exchange(p, &old, &next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      return old;
   }
 }
 
 }  // namespace tenon::emulator
 
-#define TN_DETAIL_ATOMIC(name, expr)                                                                    \
-  template <class T>                                                                                    \
-  T name(T* p, std::common_type_t<T> v) {                                                               \
-    return ::tenon::emulator::update(p, [&](T old) { return static_cast<T>(expr); });                   \
-  }                                                                                                     \
-  template <class T>                                                                                    \
-  T name(const ::tenon::emulator::SharedElement<T>* p, std::common_type_t<T> v) {                       \
-    return ::tenon::emulator::update(p->atomic_address(), [&](T old) { return static_cast<T>(expr); }); \
+#define TN_DETAIL_ATOMIC(name, expr)                                                  \
+  template <class T>                                                                  \
+  T name(T* p, std::common_type_t<T> v) {                                             \
+    return ::tenon::emulator::update(p, [&](T old) { return static_cast<T>(expr); }); \
+  }                                                                                   \
+  template <class T>                                                                  \
+  T name(const ::tenon::emulator::SharedElement<T>* p, std::common_type_t<T> v) {     \
+    return ::tenon::emulator::update(p->atomic_address(),                             \
+                                     [&](T old) { return static_cast<T>(expr); });    \
   }
 TN_DETAIL_ATOMIC(atomicAdd, old + v)
 TN_DETAIL_ATOMIC(atomicMax, old < v ? v : old)
@@ -136,7 +148,8 @@ T atomicCAS(T* p, std::common_type_t<T> compare, std::common_type_t<T> v) {
   return ::tenon::emulator::update(p, [&](T old) { return old == compare ? v : old; });
 }
 template <class T>
-T atomicCAS(const ::tenon::emulator::SharedElement<T>* p, std::common_type_t<T> compare, std::common_type_t<T> v) {
+T atomicCAS(const ::tenon::emulator::SharedElement<T>* p, std::common_type_t<T> compare,
+            std::common_type_t<T> v) {
   return atomicCAS(p->atomic_address(), compare, v);
 }
 
@@ -144,7 +157,9 @@ template <class T>
 T __ldg(const T* p) {
   return *p;
 }
-inline uint32_t __umulhi(uint32_t a, uint32_t b) { return static_cast<uint32_t>((uint64_t{a} * b) >> 32); }
+inline uint32_t __umulhi(uint32_t a, uint32_t b) {
+  return static_cast<uint32_t>((uint64_t{a} * b) >> 32);
+}
 inline int __popc(uint32_t a) { return __builtin_popcount(a); }
 inline int __ffs(int a) { return __builtin_ffs(a); }
 inline int __clz(int a) { return a == 0 ? 32 : __builtin_clz(static_cast<unsigned>(a)); }
@@ -152,10 +167,12 @@ inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_system() { __threadfence(); }
 
 // T name[n] in shared memory.
-#define TN_SHARED(T, name, n)                   \
-  static constexpr char name##_tag = 0;         \
-  const ::tenon::emulator::SharedArray<T> name( \
-      ::tenon::emulator::shared_region(&name##_tag, #name, sizeof(T) * static_cast<std::size_t>(n)), 0)
+#define TN_SHARED(T, name, n)                                                    \
+  static constexpr char name##_tag = 0;                                          \
+  const ::tenon::emulator::SharedArray<T> name(                                  \
+      ::tenon::emulator::shared_region(&name##_tag, #name,                       \
+                                       sizeof(T) * static_cast<std::size_t>(n)), \
+      0)
 
 namespace tenon::cuda {
 template <class T>

@@ -7,7 +7,8 @@
 
 namespace tenon::cuda {
 
-// Runs body(arg) in the order of the stream, then frees it; defined with the emulated plugin or with a test.
+// Runs body(arg) in the order of the stream, then frees it; defined with the emulated plugin or
+// with a test.
 void emulate(const sdk::Call& call, const emulator::Launch& launch, void (*body)(void*), void* arg,
              void (*release)(void*));
 
@@ -26,8 +27,10 @@ void launch(const sdk::Call& call, const Shape& s, const A&... args) {
   Tuple* arguments = new Tuple(args...);
   const int block = s.exact ? s.block : emulator::choose_block(s.block);
   Registered<Kernel>::launches.add(block);
-  const emulator::Launch how{
-      kernel_name<Kernel>(), {static_cast<unsigned>(s.grid)}, {static_cast<unsigned>(block)}, s.shared_bytes};
+  const emulator::Launch how{kernel_name<Kernel>(),
+                             {static_cast<unsigned>(s.grid)},
+                             {static_cast<unsigned>(block)},
+                             s.shared_bytes};
   emulate(
       call, how, [](void* p) { std::apply(Kernel, *static_cast<Tuple*>(p)); }, arguments,
       [](void* p) { delete static_cast<Tuple*>(p); });

@@ -77,10 +77,13 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void*, void**) {
   BEGIN();
   const dim3 &g = config->gridDim, &b = config->blockDim;
-  const bool fits = g.x && g.y && g.z && b.x && b.y && b.z && b.x * b.y * b.z <= 1024 && g.y < 65536 && g.z < 65536;
-  return fail(fits ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidConfiguration);  // no device code can run here
+  const bool fits = g.x && g.y && g.z && b.x && b.y && b.z && b.x * b.y * b.z <= 1024 &&
+                    g.y < 65536 && g.z < 65536;
+  return fail(fits ? cudaErrorInvalidDeviceFunction
+                   : cudaErrorInvalidConfiguration);  // no device code can run here
 }
-cudaError_t cudaLaunchKernel(const void* f, dim3 grid, dim3 block, void** args, size_t shared, cudaStream_t stream) {
+cudaError_t cudaLaunchKernel(const void* f, dim3 grid, dim3 block, void** args, size_t shared,
+                             cudaStream_t stream) {
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = block;
@@ -104,7 +107,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* n, const void*, i
   *n = 2;
   return cudaSuccess;
 }
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* n, const void*, int, size_t, unsigned) {
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* n, const void*, int, size_t,
+                                                                   unsigned) {
   BEGIN();
   *n = 2;
   return cudaSuccess;
@@ -115,7 +119,8 @@ static void* g_image;
 void** __cudaRegisterFatBinary(void*) { return &g_image; }
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
-void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*, dim3*, dim3*, int*) {}
+void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*, dim3*,
+                            dim3*, int*) {}
 void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int) {}
 char __cudaInitModule(void**) { return 1; }
 static thread_local cudaLaunchConfig_t t_config;
@@ -137,7 +142,8 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* f) {
   *kernel = static_cast<cudaKernel_t>(const_cast<void*>(f));
   return cudaSuccess;
 }
-cudaError_t __cudaLaunchKernel(cudaKernel_t f, dim3 grid, dim3 block, void** args, size_t shared, cudaStream_t stream) {
+cudaError_t __cudaLaunchKernel(cudaKernel_t f, dim3 grid, dim3 block, void** args, size_t shared,
+                               cudaStream_t stream) {
   return cudaLaunchKernel(f, grid, block, args, shared, stream);
 }
 }

@@ -12,8 +12,8 @@ int tenon_fake_enqueue(void* stream, void (*run)(void*), void* arg);
 // The same; calls drop(arg) after the last run.
 int tenon_fake_enqueue_owned(void* stream, void (*run)(void*), void (*drop)(void*), void* arg);
 
-// The n-th call from now on (1: the next) fails with the code, once; 0: none does. Release functions
-// release and report the code, as the real ones report errors of earlier work.
+// The n-th call from now on (1: the next) fails with the code, once; 0: none does. Release
+// functions release and report the code, as the real ones report errors of earlier work.
 void tenon_fake_fail(int64_t nth, int code);
 // The n-th work item that a stream runs fails with a sticky error.
 void tenon_fake_fail_work(int64_t nth, int code);
@@ -40,8 +40,8 @@ int tenon_fake_device_of(const void* address);  // -1: not device memory
 int tenon_fake_call(const char* name);
 void tenon_fake_count(int what, int64_t more);
 
-// The engines that the fake cuDNN has for every convolution from now on, in the order of its heuristics; none: it
-// proposes some, but supports no plan.
+// The engines that the fake cuDNN has for every convolution from now on, in the order of its
+// heuristics; none: it proposes some, but supports no plan.
 struct tenon_fake_engine {
   int note;           // a cudnnBackendNumericalNote_t, or -1
   int ms;             // duration of a convolution

@@ -48,8 +48,8 @@ void for_each_tap(const Convolution& c, F&& f) {
 }  // namespace
 
 bool fits(const Convolution& c) {
-  bool ok = c.nd >= 2 && c.nd <= 3 && c.x[0] == c.y[0] && c.w[0] == c.y[1] && c.w[1] > 0 && c.x[1] % c.w[1] == 0 &&
-            c.w[0] % (c.x[1] / c.w[1]) == 0;
+  bool ok = c.nd >= 2 && c.nd <= 3 && c.x[0] == c.y[0] && c.w[0] == c.y[1] && c.w[1] > 0 &&
+            c.x[1] % c.w[1] == 0 && c.w[0] % (c.x[1] / c.w[1]) == 0;
   for (int64_t d = 0; ok && d < c.nd; ++d) {
     const int64_t room = c.x[2 + d] + 2 * c.padding[d] - c.dilation[d] * (c.w[2 + d] - 1) - 1;
     ok = room >= 0 && c.y[2 + d] == room / c.stride[d] + 1;
@@ -58,11 +58,15 @@ bool fits(const Convolution& c) {
 }
 
 void convolve(const Convolution& c, void* x, void* w, void* y) {
-  const int64_t xs = product(c.x + 2, c.nd), ws = product(c.w + 2, c.nd), ys = product(c.y + 2, c.nd);
+  const int64_t xs = product(c.x + 2, c.nd), ws = product(c.w + 2, c.nd),
+                ys = product(c.y + 2, c.nd);
   const int64_t groups = c.x[1] / c.w[1], filters = c.w[0] / groups;
   const int64_t counts[] = {c.y[0] * c.y[1] * ys, c.x[0] * c.x[1] * xs, c.w[0] * c.w[1] * ws};
-  std::vector<double> vy = read(c.type, y, counts[0]), vx = read(c.type, x, counts[1]), vw = read(c.type, w, counts[2]);
-  std::vector<double>& result = c.op == ConvOp::Forward ? vy : c.op == ConvOp::BackwardData ? vx : vw;
+  std::vector<double> vy = read(c.type, y, counts[0]), vx = read(c.type, x, counts[1]),
+                      vw = read(c.type, w, counts[2]);
+  std::vector<double>& result = c.op == ConvOp::Forward        ? vy
+                                : c.op == ConvOp::BackwardData ? vx
+                                                               : vw;
   result.assign(result.size(), 0);
   for (int64_t n = 0; n < c.x[0]; ++n) {
     for (int64_t k = 0; k < c.w[0]; ++k) {
@@ -86,7 +90,8 @@ void add_bias(const Bias& b, const void* bias, void* image) {
   const std::vector<double> one = read(b.type, bias, b.channels);
   std::vector<double> all = read(b.type, image, b.batch * b.channels * b.plane);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto channel = i / static_cast<std::size_t>(b.plane) % static_cast<std::size_t>(b.channels);
+    const auto channel =
+        i / static_cast<std::size_t>(b.plane) % static_cast<std::size_t>(b.channels);
     all[i] = b.alpha * one[channel] + b.beta * all[i];
   }
   write(b.type, all, image);
@@ -99,7 +104,8 @@ void sum_bias(const Bias& b, const void* image, void* bias) {
     sums[i / static_cast<std::size_t>(b.plane) % static_cast<std::size_t>(b.channels)] += all[i];
   }
   // With beta 0 the destination is not read.
-  const std::vector<double> before = b.beta == 0 ? std::vector<double>(sums.size(), 0) : read(b.type, bias, b.channels);
+  const std::vector<double> before =
+      b.beta == 0 ? std::vector<double>(sums.size(), 0) : read(b.type, bias, b.channels);
   for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = b.alpha * sums[k] + b.beta * before[k];
   write(b.type, sums, bias);
 }

@@ -59,17 +59,18 @@ struct Work {
   void* pout;
 };
 
-// CUBLASLT_EPILOGUE_RELU, _BIAS and _GELU are bits of it; other bits (pointers to further results) are not supported
-// here.
+// CUBLASLT_EPILOGUE_RELU, _BIAS and _GELU are bits of it; other bits (pointers to further results)
+// are not supported here.
 bool biased(const Desc& d) { return d.epilogue & CUBLASLT_EPILOGUE_BIAS; }
 double activated(const Desc& d, double x) {
-  if (d.epilogue == CUBLASLT_EPILOGUE_RELU || d.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS) return x > 0 ? x : 0;
+  if (d.epilogue == CUBLASLT_EPILOGUE_RELU || d.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS)
+    return x > 0 ? x : 0;
   if (d.epilogue != CUBLASLT_EPILOGUE_GELU && d.epilogue != CUBLASLT_EPILOGUE_GELU_BIAS) return x;
   return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
 }
 bool known(const Desc& d) {
-  for (int e : {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU_BIAS,
-                CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS}) {
+  for (int e : {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU,
+                CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS}) {
     if (d.epilogue == e) return !biased(d) || d.bias != nullptr;
   }
   return false;
@@ -87,8 +88,9 @@ void multiply(const Work& w) {
       for (int64_t i = 0; i < w.out.rows; ++i) {
         double sum = 0;
         for (int64_t k = 0; k < inner; ++k) {
-          sum += static_cast<double>(w.d.transposed[0] ? a[k + i * w.a.lead] : a[i + k * w.a.lead]) *
-                 static_cast<double>(w.d.transposed[1] ? b[j + k * w.b.lead] : b[k + j * w.b.lead]);
+          sum +=
+              static_cast<double>(w.d.transposed[0] ? a[k + i * w.a.lead] : a[i + k * w.a.lead]) *
+              static_cast<double>(w.d.transposed[1] ? b[j + k * w.b.lead] : b[k + j * w.b.lead]);
         }
         sum *= w.alpha;
         if (w.beta != 0) sum += w.beta * static_cast<double>(c[i + j * w.c.lead]);
@@ -103,12 +105,15 @@ void multiply(const Work& w) {
 
 bool fits(const Desc& d, const Layout& a, const Layout& b, const Layout& c, const Layout& out) {
   const int64_t m = d.transposed[0] ? a.columns : a.rows, k = d.transposed[0] ? a.rows : a.columns;
-  const int64_t n = d.transposed[1] ? b.rows : b.columns, inner = d.transposed[1] ? b.columns : b.rows;
+  const int64_t n = d.transposed[1] ? b.rows : b.columns,
+                inner = d.transposed[1] ? b.columns : b.rows;
   for (const Layout* l : {&a, &b, &c, &out}) {
-    if (l->rows <= 0 || l->columns <= 0 || l->lead < l->rows || l->type != out.type || l->batch != out.batch)
+    if (l->rows <= 0 || l->columns <= 0 || l->lead < l->rows || l->type != out.type ||
+        l->batch != out.batch)
       return false;
   }
-  const bool activates = d.epilogue != CUBLASLT_EPILOGUE_DEFAULT && d.epilogue != CUBLASLT_EPILOGUE_BIAS;
+  const bool activates =
+      d.epilogue != CUBLASLT_EPILOGUE_DEFAULT && d.epilogue != CUBLASLT_EPILOGUE_BIAS;
   if (!known(d) || (activates && d.scale == CUDA_R_64F)) return false;
   return out.rows == m && out.columns == n && c.rows == m && c.columns == n && k == inner;
 }
@@ -133,16 +138,20 @@ size_t cublasLtGetVersion(void) {
   return other ? static_cast<size_t>(std::atoi(other)) : CUBLAS_VER_MAJOR * 10000;
 }
 const char* cublasLtGetStatusName(cublasStatus_t s) {
-  return s == CUBLAS_STATUS_NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED" : "CUBLAS_STATUS_OF_THE_FAKE";
+  return s == CUBLAS_STATUS_NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED"
+                                          : "CUBLAS_STATUS_OF_THE_FAKE";
 }
 const char* cublasLtGetStatusString(cublasStatus_t) { return "by the fake"; }
 
-cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t layout, size_t, cudaDataType type,
-                                                 uint64_t rows, uint64_t columns, int64_t lead) {
-  as<Layout>(layout) = {type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), lead, 0, 1};
+cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t layout, size_t,
+                                                 cudaDataType type, uint64_t rows, uint64_t columns,
+                                                 int64_t lead) {
+  as<Layout>(layout) = {type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), lead, 0,
+                        1};
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t what,
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+                                                cublasLtMatrixLayoutAttribute_t what,
                                                 const void* value, size_t bytes) {
   Layout& l = as<Layout>(layout);
   if (what == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT && bytes == sizeof l.batch)
@@ -153,12 +162,13 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout, c
     return CUBLAS_STATUS_INVALID_VALUE;
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t desc, size_t, cublasComputeType_t compute,
-                                               cudaDataType_t scale) {
+cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t desc, size_t,
+                                               cublasComputeType_t compute, cudaDataType_t scale) {
   as<Desc>(desc) = {compute, scale, {CUBLAS_OP_N, CUBLAS_OP_N}, CUBLASLT_EPILOGUE_DEFAULT, nullptr};
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t what,
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
+                                              cublasLtMatmulDescAttributes_t what,
                                               const void* value, size_t bytes) {
   Desc& d = as<Desc>(desc);
   switch (what) {
@@ -179,41 +189,59 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasL
       return CUBLAS_STATUS_INVALID_VALUE;
   }
 }
-cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t preference, size_t) {
+cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t preference,
+                                                     size_t) {
   std::memset(preference, 0, sizeof *preference);
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t,
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
+                                                    cublasLtMatmulPreferenceAttributes_t,
                                                     const void*, size_t) {
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
-                                              cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
-                                              cublasLtMatrixLayout_t out, cublasLtMatmulPreference_t, int,
-                                              cublasLtMatmulHeuristicResult_t* results, int* found) {
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t out,
+                                              cublasLtMatmulPreference_t, int,
+                                              cublasLtMatmulHeuristicResult_t* results,
+                                              int* found) {
   BEGIN();
   const Layout& o = as<Layout>(out);
   *found = 0;
-  if (!fits(as<Desc>(desc), as<Layout>(a), as<Layout>(b), as<Layout>(c), o)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!fits(as<Desc>(desc), as<Layout>(a), as<Layout>(b), as<Layout>(c), o))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   const Layout& first = as<Layout>(a);
   const int64_t inner = as<Desc>(desc).transposed[0] ? first.rows : first.columns;
   *results = {};
   results->workspaceSize = o.rows * o.columns > 4096 ? 1 << 16 : 0;
-  as<Algo>(&results->algo) = {o.rows, o.columns, inner, static_cast<int64_t>(results->workspaceSize)};
+  as<Algo>(&results->algo) = {o.rows, o.columns, inner,
+                              static_cast<int64_t>(results->workspaceSize)};
   *found = 1;
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void* alpha, const void* a,
-                              cublasLtMatrixLayout_t la, const void* b, cublasLtMatrixLayout_t lb, const void* beta,
-                              const void* c, cublasLtMatrixLayout_t lc, void* out, cublasLtMatrixLayout_t lout,
-                              const cublasLtMatmulAlgo_t* algo, void* workspace, size_t bytes, cudaStream_t stream) {
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void* alpha,
+                              const void* a, cublasLtMatrixLayout_t la, const void* b,
+                              cublasLtMatrixLayout_t lb, const void* beta, const void* c,
+                              cublasLtMatrixLayout_t lc, void* out, cublasLtMatrixLayout_t lout,
+                              const cublasLtMatmulAlgo_t* algo, void* workspace, size_t bytes,
+                              cudaStream_t stream) {
   BEGIN();
-  auto* w =
-      new Work{as<Desc>(desc), as<Layout>(la), as<Layout>(lb), as<Layout>(lc), as<Layout>(lout), 0, 0, a, b, c, out};
+  auto* w = new Work{as<Desc>(desc),
+                     as<Layout>(la),
+                     as<Layout>(lb),
+                     as<Layout>(lc),
+                     as<Layout>(lout),
+                     0,
+                     0,
+                     a,
+                     b,
+                     c,
+                     out};
   const Algo& found = as<Algo>(algo);
   const bool same = found.rows == w->out.rows && found.columns == w->out.columns &&
                     found.inner == (w->d.transposed[0] ? w->a.rows : w->a.columns);
-  const bool room = static_cast<int64_t>(bytes) >= found.workspace && (workspace != nullptr || found.workspace == 0);
+  const bool room = static_cast<int64_t>(bytes) >= found.workspace &&
+                    (workspace != nullptr || found.workspace == 0);
   if (!fits(w->d, w->a, w->b, w->c, w->out) || !same || !room) {
     delete w;
     return CUBLAS_STATUS_INVALID_VALUE;

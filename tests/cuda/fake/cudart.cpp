@@ -22,7 +22,8 @@ namespace {
 bool known_device(int d) { return d >= 0 && d < state().devices && d < kMaxDevices; }
 
 char* map(std::size_t bytes) {
-  void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return p == MAP_FAILED ? nullptr : static_cast<char*>(p);
 }
 
@@ -32,10 +33,12 @@ cudaError_t allocate(void** out, std::size_t bytes, int device) {
     return cudaSuccess;
   }
   State& s = state();
-  if (device >= 0 && s.device[device].used + bytes > s.capacity) return fail(cudaErrorMemoryAllocation);
+  if (device >= 0 && s.device[device].used + bytes > s.capacity)
+    return fail(cudaErrorMemoryAllocation);
   char* p = map(bytes);
   if (!p) return fail(cudaErrorMemoryAllocation);
-  std::memset(p, 0xcd, std::min<std::size_t>(bytes, 4096));  // not zero, as zeros are not guaranteed
+  std::memset(p, 0xcd,
+              std::min<std::size_t>(bytes, 4096));  // not zero, as zeros are not guaranteed
   s.memory[p] = {bytes, device};
   if (device >= 0) s.device[device].used += bytes;
   *out = p;
@@ -47,7 +50,8 @@ cudaError_t release(void* p, bool of_device) {
   if (!p) return cudaSuccess;
   State& s = state();
   auto it = s.memory.find(static_cast<char*>(p));
-  if (it == s.memory.end() || (it->second.device >= 0) != of_device) return fail(cudaErrorInvalidValue);
+  if (it == s.memory.end() || (it->second.device >= 0) != of_device)
+    return fail(cudaErrorInvalidValue);
   for (int d = 0; d < kMaxDevices; ++d) run_device(d);
   if (of_device) s.device[it->second.device].used -= it->second.bytes;
   munmap(p, it->second.bytes);
@@ -103,7 +107,8 @@ const char* cudaGetErrorName(cudaError_t e) {
   }
 }
 const char* cudaGetErrorString(cudaError_t e) {
-  if (e == cudaErrorInvalidDeviceFunction) return "the fake library runs no device code; kernels run in the emulator";
+  if (e == cudaErrorInvalidDeviceFunction)
+    return "the fake library runs no device code; kernels run in the emulator";
   static thread_local char text[32];
   std::snprintf(text, sizeof text, "fake error %d", static_cast<int>(e));
   return text;
@@ -226,7 +231,8 @@ cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total) {
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
   BEGIN();
   cudaStream_t s = resolve(stream);
   const Memory *to = memory_at(dst, bytes), *from = memory_at(src, bytes);
@@ -239,8 +245,8 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t bytes, cudaMemcpy
     return fail(cudaErrorStreamCaptureUnsupported);
   }
   if (from_host && pageable) {  // the real one stages it before it returns
-    auto staged =
-        std::make_shared<std::vector<char>>(static_cast<const char*>(src), static_cast<const char*>(src) + bytes);
+    auto staged = std::make_shared<std::vector<char>>(static_cast<const char*>(src),
+                                                      static_cast<const char*>(src) + bytes);
     return enqueue(s, [=] { std::memcpy(dst, staged->data(), bytes); });
   }
   enqueue(s, [=] { std::memmove(dst, src, bytes); });
@@ -248,7 +254,8 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t bytes, cudaMemcpy
   run_all(s);
   return fail(state().device[s->device].broken);
 }
-cudaError_t cudaMemcpyPeerAsync(void* dst, int to, const void* src, int from, size_t bytes, cudaStream_t stream) {
+cudaError_t cudaMemcpyPeerAsync(void* dst, int to, const void* src, int from, size_t bytes,
+                                cudaStream_t stream) {
   BEGIN();
   const Memory *a = memory_at(dst, bytes), *b = memory_at(src, bytes);
   if (!a || !b || a->device != to || b->device != from) return fail(cudaErrorInvalidValue);
@@ -256,15 +263,18 @@ cudaError_t cudaMemcpyPeerAsync(void* dst, int to, const void* src, int from, si
 }
 cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t stream) {
   BEGIN();
-  if (const Memory* m = memory_at(p, bytes); !m || m->device < 0) return fail(cudaErrorInvalidValue);
+  if (const Memory* m = memory_at(p, bytes); !m || m->device < 0)
+    return fail(cudaErrorInvalidValue);
   return enqueue(stream, [=] { std::memset(p, value, bytes); });
 }
-cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
+cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream) {
   BEGIN();
   const std::size_t span = height == 0 ? 0 : (height - 1) * pitch + width;
   if (const Memory* m = memory_at(p, span); !m || m->device < 0) return fail(cudaErrorInvalidValue);
   return enqueue(stream, [=] {
-    for (std::size_t i = 0; i < height; ++i) std::memset(static_cast<char*>(p) + i * pitch, value, width);
+    for (std::size_t i = 0; i < height; ++i)
+      std::memset(static_cast<char*>(p) + i * pitch, value, width);
   });
 }
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A cuDNN that accepts every descriptor, checks it for missing attributes, and counts leaks. Unless a test offers
-// engines, it proposes two and supports no plan. Offered engines compute in plain loops.
+// A cuDNN that accepts every descriptor, checks it for missing attributes, and counts leaks. Unless
+// a test offers engines, it proposes two and supports no plan. Offered engines compute in plain
+// loops.
 #include <cudnn.h>
 
 #include <chrono>
@@ -34,7 +35,8 @@ using Kept = std::shared_ptr<Descriptor>;
 Kept& kept(cudnnBackendDescriptor_t d) { return *reinterpret_cast<Kept*>(d); }
 Descriptor& as(cudnnBackendDescriptor_t d) { return *kept(d); }
 
-// TENON_FAKE_CUDNN_ENGINES: how many engines of zero duration it offers, for programs that cannot call control.h.
+// TENON_FAKE_CUDNN_ENGINES: how many engines of zero duration it offers, for programs that cannot
+// call control.h.
 struct Engines {
   std::mutex lock;
   std::vector<tenon_fake_engine> offered;
@@ -81,14 +83,15 @@ bool has(const Descriptor& d, std::initializer_list<int> names) {
 bool whole(const Descriptor& d) {
   switch (d.type) {
     case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
-      return has(d, {CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_ATTR_TENSOR_STRIDES,
-                     CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT}) &&
+      return has(d, {CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_ATTR_TENSOR_DIMENSIONS,
+                     CUDNN_ATTR_TENSOR_STRIDES, CUDNN_ATTR_TENSOR_UNIQUE_ID,
+                     CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT}) &&
              d.counts.at(CUDNN_ATTR_TENSOR_DIMENSIONS) == d.counts.at(CUDNN_ATTR_TENSOR_STRIDES);
     case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
-      return has(
-          d, {CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_ATTR_CONVOLUTION_CONV_MODE,
-              CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS,
-              CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES});
+      return has(d, {CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_ATTR_CONVOLUTION_COMP_TYPE,
+                     CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS,
+                     CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_ATTR_CONVOLUTION_DILATIONS,
+                     CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES});
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
@@ -113,13 +116,16 @@ constexpr Names kNames[] = {
      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
     {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, ConvOp::BackwardData,
-     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
     {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, ConvOp::BackwardFilter,
-     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}};
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}};
 
 bool is_number(const Descriptor& op, int name, cudnnDataType_t type, double wanted) {
   if (type != CUDNN_DATA_DOUBLE) {
@@ -132,10 +138,11 @@ bool is_number(const Descriptor& op, int name, cudnnDataType_t type, double want
   return v == wanted;
 }
 
-// The convolution that a plan is for, and the names of its tensors; false if this fake does not support it.
+// The convolution that a plan is for, and the names of its tensors; false if this fake does not
+// support it.
 bool convolution_of(const Descriptor& plan, Convolution& c, int64_t (&names)[3]) {
-  const Descriptor& graph =
-      part(part(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG), CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+  const Descriptor& graph = part(part(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG),
+                                 CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
   const Descriptor& op = part(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS);
   for (const Names& n : kNames) {
     if (op.type != n.type) continue;
@@ -166,9 +173,11 @@ bool convolution_of(const Descriptor& plan, Convolution& c, int64_t (&names)[3])
 }
 
 // Both are whole tensors of one rank, the bias with one element for every channel.
-bool bias_of(const PlainTensor& image, const PlainTensor& one, const void* alpha, const void* beta, Bias& out) {
+bool bias_of(const PlainTensor& image, const PlainTensor& one, const void* alpha, const void* beta,
+             Bias& out) {
   const std::size_t n = image.dims.size();
-  if (n < 4 || one.dims.size() != n || one.type != image.type || one.dims[1] != image.dims[1]) return false;
+  if (n < 4 || one.dims.size() != n || one.type != image.type || one.dims[1] != image.dims[1])
+    return false;
   out = {image.type, image.dims[0], image.dims[1], 1, 0, 0};
   for (std::size_t d = 0; d < n; ++d) {
     if (d != 1 && one.dims[d] != 1) return false;
@@ -217,7 +226,8 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t* out) {
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
+                                           cudnnBackendDescriptor_t* out) {
   BEGIN();
   *out = reinterpret_cast<cudnnBackendDescriptor_t>(new Kept(new Descriptor{type}));
   tenon_fake_count(TENON_FAKE_HANDLES, 1);
@@ -229,7 +239,8 @@ cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t d) {
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
-                                       cudnnBackendAttributeType_t type, int64_t n, const void* values) {
+                                       cudnnBackendAttributeType_t type, int64_t n,
+                                       const void* values) {
   BEGIN();
   if (as(d).final) return CUDNN_STATUS_BAD_PARAM;
   as(d).counts[name] = n;
@@ -252,16 +263,20 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t d) {
     Convolution c;
     int64_t names[3];
     std::lock_guard<std::mutex> hold(engines().lock);
-    const auto engine = static_cast<std::size_t>(part(as(d), CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).engine);
-    if (engine >= engines().offered.size() || engines().offered[engine].refuses) return CUDNN_STATUS_NOT_SUPPORTED;
+    const auto engine =
+        static_cast<std::size_t>(part(as(d), CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).engine);
+    if (engine >= engines().offered.size() || engines().offered[engine].refuses)
+      return CUDNN_STATUS_NOT_SUPPORTED;
     if (!convolution_of(as(d), c, names)) return CUDNN_STATUS_NOT_SUPPORTED;
     as(d).engine = static_cast<int>(engine);
   }
   as(d).final = true;
   return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const d, cudnnBackendAttributeName_t name,
-                                       cudnnBackendAttributeType_t, int64_t most, int64_t* n, void* values) {
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const d,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t, int64_t most, int64_t* n,
+                                       void* values) {
   BEGIN();
   std::lock_guard<std::mutex> hold(engines().lock);
   const std::vector<tenon_fake_engine>& offered = engines().offered;
@@ -271,7 +286,8 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const d, cudnnBa
     for (int64_t i = 0; i < *n && i < most; ++i) {
       Descriptor& config = as(static_cast<cudnnBackendDescriptor_t*>(values)[i]);
       config.engine = static_cast<int>(i);
-      config.parts[CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH] = as(d).parts.at(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+      config.parts[CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH] =
+          as(d).parts.at(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
       config.final = true;
     }
   } else if (name == CUDNN_ATTR_ENGINECFG_ENGINE) {
@@ -280,19 +296,23 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const d, cudnnBa
   } else if (name == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE && !offered.empty()) {
     const int note = offered[static_cast<std::size_t>(as(d).engine)].note;
     *n = note >= 0;
-    if (note >= 0) *static_cast<cudnnBackendNumericalNote_t*>(values) = static_cast<cudnnBackendNumericalNote_t>(note);
+    if (note >= 0)
+      *static_cast<cudnnBackendNumericalNote_t*>(values) =
+          static_cast<cudnnBackendNumericalNote_t>(note);
   } else if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE) {
     *static_cast<int64_t*>(values) = offered[static_cast<std::size_t>(as(d).engine)].workspace;
     *n = 1;
   }
   return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack) {
+cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
+                                  cudnnBackendDescriptor_t pack) {
   BEGIN();
   Convolution c;
   int64_t wanted[3], names[3];
   void *places[3], *workspace = nullptr, *at[3] = {};
-  if (!as(plan).final || !as(pack).final || !convolution_of(as(plan), c, wanted)) return CUDNN_STATUS_BAD_PARAM;
+  if (!as(plan).final || !as(pack).final || !convolution_of(as(plan), c, wanted))
+    return CUDNN_STATUS_BAD_PARAM;
   get(as(pack), CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, names, 3);
   get(as(pack), CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, places, 3);
   get(as(pack), CUDNN_ATTR_VARIANT_PACK_WORKSPACE, &workspace, 1);
@@ -300,7 +320,8 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     for (int k = 0; k < 3; ++k) {
       if (names[k] == wanted[i]) at[i] = places[k];
     }
-    if (at[i] == nullptr || reinterpret_cast<uintptr_t>(at[i]) % 16 != 0) return CUDNN_STATUS_BAD_PARAM;
+    if (at[i] == nullptr || reinterpret_cast<uintptr_t>(at[i]) % 16 != 0)
+      return CUDNN_STATUS_BAD_PARAM;
   }
   int ms;
   {
@@ -328,8 +349,8 @@ cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t d) {
   tenon_fake_count(TENON_FAKE_HANDLES, -1);
   return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t d, cudnnDataType_t type, int n, const int* dims,
-                                         const int* strides) {
+cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t d, cudnnDataType_t type, int n,
+                                         const int* dims, const int* strides) {
   BEGIN();
   int step = 1;
   for (int i = n - 1; i >= 0; --i) {
@@ -339,15 +360,17 @@ cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t d, cudnnDataTyp
   as(d) = {type, {dims, dims + n}};
   return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void* alpha, const cudnnTensorDescriptor_t a, const void* bias,
-                             const void* beta, const cudnnTensorDescriptor_t c, void* image) {
+cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void* alpha,
+                             const cudnnTensorDescriptor_t a, const void* bias, const void* beta,
+                             const cudnnTensorDescriptor_t c, void* image) {
   BEGIN();
   Bias b;
   if (!bias_of(as(c), as(a), alpha, beta, b)) return CUDNN_STATUS_BAD_PARAM;
   return enqueue(handle, [=] { add_bias(b, bias, image); });
 }
-cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void* alpha, const cudnnTensorDescriptor_t image,
-                                           const void* dy, const void* beta, const cudnnTensorDescriptor_t bias,
+cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void* alpha,
+                                           const cudnnTensorDescriptor_t image, const void* dy,
+                                           const void* beta, const cudnnTensorDescriptor_t bias,
                                            void* db) {
   BEGIN();
   Bias b;

@@ -22,8 +22,8 @@ namespace tenon::fake {
 template <class W>
 cudnnStatus_t enqueue(cudnnHandle_t handle, W work) {
   const int status = tenon_fake_enqueue_owned(
-      handle->stream, [](void* p) { (*static_cast<W*>(p))(); }, [](void* p) { delete static_cast<W*>(p); },
-      new W(std::move(work)));
+      handle->stream, [](void* p) { (*static_cast<W*>(p))(); },
+      [](void* p) { delete static_cast<W*>(p); }, new W(std::move(work)));
   return status == 0 ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
 }
 

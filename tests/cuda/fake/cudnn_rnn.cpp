@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The recurrent part of the fake cuDNN: descriptors are checked against each other, and layers computed in plain
-// loops.
+// The recurrent part of the fake cuDNN: descriptors are checked against each other, and layers
+// computed in plain loops.
 #include <atomic>
 #include <vector>
 
@@ -43,12 +43,17 @@ cudnnStatus_t destroy(D d) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-std::size_t size_of(cudnnDataType_t type) { return type == CUDNN_DATA_DOUBLE ? 8 : type == CUDNN_DATA_FLOAT ? 4 : 2; }
-std::size_t weight_bytes(const Network& n) { return static_cast<std::size_t>(weight_elements(n)) * size_of(n.type); }
+std::size_t size_of(cudnnDataType_t type) {
+  return type == CUDNN_DATA_DOUBLE ? 8 : type == CUDNN_DATA_FLOAT ? 4 : 2;
+}
+std::size_t weight_bytes(const Network& n) {
+  return static_cast<std::size_t>(weight_elements(n)) * size_of(n.type);
+}
 
 bool is_states(cudnnTensorDescriptor_t d, const Network& n, int batch) {
   const PlainTensor& t = as(d);
-  return t.type == n.type && t.dims == std::vector<int>{static_cast<int>(n.cells()), batch, static_cast<int>(n.hidden)};
+  return t.type == n.type &&
+         t.dims == std::vector<int>{static_cast<int>(n.cells()), batch, static_cast<int>(n.hidden)};
 }
 
 bool on_device(std::initializer_list<const void*> places) {
@@ -90,8 +95,8 @@ cudnnStatus_t cudnnCreateDropoutDescriptor(cudnnDropoutDescriptor_t* out) {
   return create<Dropout>(out);
 }
 cudnnStatus_t cudnnDestroyDropoutDescriptor(cudnnDropoutDescriptor_t d) { return destroy(d); }
-cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t d, cudnnHandle_t, float dropout, void* states, size_t,
-                                        unsigned long long) {
+cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t d, cudnnHandle_t, float dropout,
+                                        void* states, size_t, unsigned long long) {
   BEGIN();
   if (dropout != 0 && states == nullptr) return CUDNN_STATUS_BAD_PARAM;
   as(d).none = dropout == 0;
@@ -103,15 +108,17 @@ cudnnStatus_t cudnnCreateRNNDescriptor(cudnnRNNDescriptor_t* out) {
   return create<Rnn>(out);
 }
 cudnnStatus_t cudnnDestroyRNNDescriptor(cudnnRNNDescriptor_t d) { return destroy(d); }
-cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t d, cudnnRNNAlgo_t algo, cudnnRNNMode_t mode,
-                                       cudnnRNNBiasMode_t bias, cudnnDirectionMode_t direction,
-                                       cudnnRNNInputMode_t input, cudnnDataType_t type, cudnnDataType_t compute,
-                                       cudnnMathType_t, int32_t features, int32_t hidden, int32_t projection,
-                                       int32_t layers, cudnnDropoutDescriptor_t dropout, uint32_t) {
+cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t d, cudnnRNNAlgo_t algo,
+                                       cudnnRNNMode_t mode, cudnnRNNBiasMode_t bias,
+                                       cudnnDirectionMode_t direction, cudnnRNNInputMode_t input,
+                                       cudnnDataType_t type, cudnnDataType_t compute,
+                                       cudnnMathType_t, int32_t features, int32_t hidden,
+                                       int32_t projection, int32_t layers,
+                                       cudnnDropoutDescriptor_t dropout, uint32_t) {
   BEGIN();
   if (g_refuses) return CUDNN_STATUS_NOT_SUPPORTED;
-  if (algo != CUDNN_RNN_ALGO_STANDARD || input != CUDNN_LINEAR_INPUT || projection != hidden || !as(dropout).none ||
-      (bias != CUDNN_RNN_NO_BIAS && bias != CUDNN_RNN_DOUBLE_BIAS) ||
+  if (algo != CUDNN_RNN_ALGO_STANDARD || input != CUDNN_LINEAR_INPUT || projection != hidden ||
+      !as(dropout).none || (bias != CUDNN_RNN_NO_BIAS && bias != CUDNN_RNN_DOUBLE_BIAS) ||
       (compute == CUDNN_DATA_DOUBLE) != (type == CUDNN_DATA_DOUBLE)) {
     return CUDNN_STATUS_BAD_PARAM;
   }
@@ -125,8 +132,9 @@ cudnnStatus_t cudnnCreateRNNDataDescriptor(cudnnRNNDataDescriptor_t* out) {
   return create<Steps>(out);
 }
 cudnnStatus_t cudnnDestroyRNNDataDescriptor(cudnnRNNDataDescriptor_t d) { return destroy(d); }
-cudnnStatus_t cudnnSetRNNDataDescriptor(cudnnRNNDataDescriptor_t d, cudnnDataType_t type, cudnnRNNDataLayout_t layout,
-                                        int time, int batch, int width, const int lengths[], void*) {
+cudnnStatus_t cudnnSetRNNDataDescriptor(cudnnRNNDataDescriptor_t d, cudnnDataType_t type,
+                                        cudnnRNNDataLayout_t layout, int time, int batch, int width,
+                                        const int lengths[], void*) {
   BEGIN();
   if (layout != CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED) return CUDNN_STATUS_NOT_SUPPORTED;
   for (int i = 0; i < batch; ++i) {
@@ -142,25 +150,29 @@ cudnnStatus_t cudnnGetRNNWeightSpaceSize(cudnnHandle_t, cudnnRNNDescriptor_t d, 
   *bytes = weight_bytes(as(d).n);
   return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnGetRNNTempSpaceSizes(cudnnHandle_t, cudnnRNNDescriptor_t d, cudnnForwardMode_t mode,
-                                        cudnnRNNDataDescriptor_t x, size_t* workspace, size_t* reserve) {
+cudnnStatus_t cudnnGetRNNTempSpaceSizes(cudnnHandle_t, cudnnRNNDescriptor_t d,
+                                        cudnnForwardMode_t mode, cudnnRNNDataDescriptor_t x,
+                                        size_t* workspace, size_t* reserve) {
   BEGIN();
   const bool trains = mode == CUDNN_FWD_MODE_TRAINING;
   *workspace = kWorkspace;
   *reserve = trains ? static_cast<std::size_t>(reserve_bytes(as(d).n, as(x).time, as(x).batch)) : 0;
   return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnGetRNNWeightParams(cudnnHandle_t, cudnnRNNDescriptor_t d, int32_t cell, size_t bytes,
-                                      const void* space, int32_t id, cudnnTensorDescriptor_t matrix, void** matrix_at,
+cudnnStatus_t cudnnGetRNNWeightParams(cudnnHandle_t, cudnnRNNDescriptor_t d, int32_t cell,
+                                      size_t bytes, const void* space, int32_t id,
+                                      cudnnTensorDescriptor_t matrix, void** matrix_at,
                                       cudnnTensorDescriptor_t bias, void** bias_at) {
   BEGIN();
   const Network& n = as(d).n;
-  if (bytes != weight_bytes(n) || cell >= n.cells() || id >= 2 * n.gates()) return CUDNN_STATUS_BAD_PARAM;
+  if (bytes != weight_bytes(n) || cell >= n.cells() || id >= 2 * n.gates())
+    return CUDNN_STATUS_BAD_PARAM;
   const auto at = [&](bool of_bias) {
     const auto offset = static_cast<std::size_t>(offset_of(n, cell, id, of_bias)) * size_of(n.type);
     return static_cast<char*>(const_cast<void*>(space)) + offset;
   };
-  const int rows = static_cast<int>(n.hidden), width = static_cast<int>(id < n.gates() ? n.inputs(cell) : n.hidden);
+  const int rows = static_cast<int>(n.hidden),
+            width = static_cast<int>(id < n.gates() ? n.inputs(cell) : n.hidden);
   as(matrix) = {n.type, {1, rows, width}};
   as(bias) = {n.type, {1, rows, 1}};
   *matrix_at = at(false);
@@ -170,13 +182,15 @@ cudnnStatus_t cudnnGetRNNWeightParams(cudnnHandle_t, cudnnRNNDescriptor_t d, int
 
 cudnnStatus_t cudnnRNNForward(cudnnHandle_t handle, cudnnRNNDescriptor_t d, cudnnForwardMode_t mode,
                               const int32_t lengths[], cudnnRNNDataDescriptor_t xd, const void* x,
-                              cudnnRNNDataDescriptor_t yd, void* y, cudnnTensorDescriptor_t h, const void* hx, void* hy,
-                              cudnnTensorDescriptor_t, const void* cx, void* cy, size_t weight_size,
-                              const void* weights, size_t work_size, void* work, size_t reserve_size, void* reserve) {
+                              cudnnRNNDataDescriptor_t yd, void* y, cudnnTensorDescriptor_t h,
+                              const void* hx, void* hy, cudnnTensorDescriptor_t, const void* cx,
+                              void* cy, size_t weight_size, const void* weights, size_t work_size,
+                              void* work, size_t reserve_size, void* reserve) {
   if (tenon_fake_call("cudnnRNNForward") != 0) return CUDNN_STATUS_EXECUTION_FAILED;
   const bool trains = mode == CUDNN_FWD_MODE_TRAINING;
   const Given g{d, xd, yd, h, weight_size, work_size, reserve_size, work};
-  if (lengths || !fits(g, trains) || !on_device({x, y, hx, hy, weights}) || (trains && !on_device({reserve}))) {
+  if (lengths || !fits(g, trains) || !on_device({x, y, hx, hy, weights}) ||
+      (trains && !on_device({reserve}))) {
     return CUDNN_STATUS_BAD_PARAM;
   }
   const Network n = as(d).n;
@@ -185,30 +199,36 @@ cudnnStatus_t cudnnRNNForward(cudnnHandle_t handle, cudnnRNNDescriptor_t d, cudn
   return enqueue(handle, [=] { forward(n, s, y, hy, cy, trains ? reserve : nullptr); });
 }
 
-cudnnStatus_t cudnnRNNBackwardData_v8(cudnnHandle_t handle, cudnnRNNDescriptor_t d, const int32_t lengths[],
-                                      cudnnRNNDataDescriptor_t yd, const void* y, const void* dy,
-                                      cudnnRNNDataDescriptor_t xd, void* dx, cudnnTensorDescriptor_t h, const void* hx,
-                                      const void* dhy, void* dhx, cudnnTensorDescriptor_t, const void* cx,
-                                      const void* dcy, void* dcx, size_t weight_size, const void* weights,
-                                      size_t work_size, void* work, size_t reserve_size, void* reserve) {
+cudnnStatus_t cudnnRNNBackwardData_v8(cudnnHandle_t handle, cudnnRNNDescriptor_t d,
+                                      const int32_t lengths[], cudnnRNNDataDescriptor_t yd,
+                                      const void* y, const void* dy, cudnnRNNDataDescriptor_t xd,
+                                      void* dx, cudnnTensorDescriptor_t h, const void* hx,
+                                      const void* dhy, void* dhx, cudnnTensorDescriptor_t,
+                                      const void* cx, const void* dcy, void* dcx,
+                                      size_t weight_size, const void* weights, size_t work_size,
+                                      void* work, size_t reserve_size, void* reserve) {
   if (tenon_fake_call("cudnnRNNBackwardData") != 0) return CUDNN_STATUS_EXECUTION_FAILED;
   const Given g{d, xd, yd, h, weight_size, work_size, reserve_size, work};
-  if (lengths || !fits(g, true) || !on_device({y, dy, dx, hx, weights, reserve})) return CUDNN_STATUS_BAD_PARAM;
+  if (lengths || !fits(g, true) || !on_device({y, dy, dx, hx, weights, reserve}))
+    return CUDNN_STATUS_BAD_PARAM;
   const Network n = as(d).n;
   // The input is not among the arguments: nothing that is computed here needs it.
   const Sequences s{as(xd).time, as(xd).batch, nullptr, hx, cx, weights};
   return enqueue(handle, [=] { backward_data(n, s, dy, dhy, dcy, dx, dhx, dcx, reserve); });
 }
 
-cudnnStatus_t cudnnRNNBackwardWeights_v8(cudnnHandle_t handle, cudnnRNNDescriptor_t d, cudnnWgradMode_t mode,
-                                         const int32_t lengths[], cudnnRNNDataDescriptor_t xd, const void* x,
-                                         cudnnTensorDescriptor_t h, const void* hx, cudnnRNNDataDescriptor_t yd,
-                                         const void* y, size_t weight_size, void* dweights, size_t work_size,
+cudnnStatus_t cudnnRNNBackwardWeights_v8(cudnnHandle_t handle, cudnnRNNDescriptor_t d,
+                                         cudnnWgradMode_t mode, const int32_t lengths[],
+                                         cudnnRNNDataDescriptor_t xd, const void* x,
+                                         cudnnTensorDescriptor_t h, const void* hx,
+                                         cudnnRNNDataDescriptor_t yd, const void* y,
+                                         size_t weight_size, void* dweights, size_t work_size,
                                          void* work, size_t reserve_size, void* reserve) {
   if (tenon_fake_call("cudnnRNNBackwardWeights") != 0) return CUDNN_STATUS_EXECUTION_FAILED;
   if (mode != CUDNN_WGRAD_MODE_ADD) return CUDNN_STATUS_NOT_SUPPORTED;
   const Given g{d, xd, yd, h, weight_size, work_size, reserve_size, work};
-  if (lengths || !fits(g, true) || !on_device({x, y, hx, dweights, reserve})) return CUDNN_STATUS_BAD_PARAM;
+  if (lengths || !fits(g, true) || !on_device({x, y, hx, dweights, reserve}))
+    return CUDNN_STATUS_BAD_PARAM;
   const Network n = as(d).n;
   const Sequences s{as(xd).time, as(xd).batch, x, hx, nullptr, nullptr};
   return enqueue(handle, [=] { backward_weights(n, s, dweights, reserve); });

@@ -21,7 +21,8 @@ State& state() {
   static State& s = *[] {
     auto* made = new State;
     if (const char* n = std::getenv("TENON_FAKE_CUDA_DEVICES")) made->devices = std::atoi(n);
-    for (int d = 0; d < kMaxDevices; ++d) made->streams.push_back(new CUstream_st{d, {}, nullptr, 0});
+    for (int d = 0; d < kMaxDevices; ++d)
+      made->streams.push_back(new CUstream_st{d, {}, nullptr, 0});
     return made;
   }();
   return s;
@@ -52,7 +53,8 @@ cudaError_t enter(const char* name) {
 
 cudaStream_t resolve(cudaStream_t s) {
   // Null, and the legacy stream's and the thread's stream's handles, which are small numbers.
-  if (reinterpret_cast<uintptr_t>(s) <= 2) return state().streams[static_cast<std::size_t>(t_device)];
+  if (reinterpret_cast<uintptr_t>(s) <= 2)
+    return state().streams[static_cast<std::size_t>(t_device)];
   return s;
 }
 
@@ -171,7 +173,8 @@ static void drop_context(int device) {
   for (auto it = s.events.begin(); it != s.events.end();)
     it = (*it)->device == device ? s.events.erase(it) : std::next(it);
   const auto gone = [&](cudaStream_t x) { return x->device == device; };
-  s.streams.erase(std::remove_if(s.streams.begin() + kMaxDevices, s.streams.end(), gone), s.streams.end());
+  s.streams.erase(std::remove_if(s.streams.begin() + kMaxDevices, s.streams.end(), gone),
+                  s.streams.end());
   s.device[device] = Device{};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Devices in host memory, and streams whose work runs late: only when something waits for it, and streams in reverse
-// order of creation, so that missing synchronization shows.
+// Devices in host memory, and streams whose work runs late: only when something waits for it, and
+// streams in reverse order of creation, so that missing synchronization shows.
 #pragma once
 
 #include <cuda_runtime_api.h>

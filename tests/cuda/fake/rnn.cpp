@@ -18,15 +18,17 @@ int64_t padded(int64_t n) { return (n + kGap) / kGap * kGap; }
 std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
 double sigmoid(double v) { return 1 / (1 + std::exp(-v)); }
 
-Numbers read_or_zero(cudnnDataType_t type, const void* p, int64_t n) { return p ? read(type, p, n) : Numbers(at(n)); }
+Numbers read_or_zero(cudnnDataType_t type, const void* p, int64_t n) {
+  return p ? read(type, p, n) : Numbers(at(n));
+}
 
 int64_t matrices(const Network& n, int64_t cell) {
   return padded(n.gates() * n.hidden * n.hidden) + padded(n.gates() * n.hidden * n.inputs(cell));
 }
 
-// The reserve of a forward pass: whether backward_data has used it, the outputs of every layer, and per cell and step
-// its gates and one more value: an LSTM's state, or what the reset gate of a GRU scales. After backward_data: the
-// gradients of the gates and of that value.
+// The reserve of a forward pass: whether backward_data has used it, the outputs of every layer, and
+// per cell and step its gates and one more value: an LSTM's state, or what the reset gate of a GRU
+// scales. After backward_data: the gradients of the gates and of that value.
 constexpr double kForward = 1, kBackward = 2;
 struct Reserve {
   const Network& n;
@@ -44,7 +46,9 @@ struct Reserve {
     const int64_t outputs = n.layers * time * batch * n.hidden * n.directions;
     return &all[at(1 + outputs + ((cell * time + t) * batch + b) * (n.gates() + 1) * n.hidden)];
   }
-  double* extra(int64_t cell, int64_t t, int64_t b) { return gates(cell, t, b) + n.gates() * n.hidden; }
+  double* extra(int64_t cell, int64_t t, int64_t b) {
+    return gates(cell, t, b) + n.gates() * n.hidden;
+  }
 };
 
 // A cell of a layer: steps run in reverse for the second direction.
@@ -77,7 +81,8 @@ struct Pass {
         kept(n, s) {}
 
   const double* input(const Cell& c, int64_t t, int64_t b) {
-    return c.layer() == 0 ? &x[at((t * s.batch + b) * n.features)] : kept.output(c.layer() - 1, t, b);
+    return c.layer() == 0 ? &x[at((t * s.batch + b) * n.features)]
+                          : kept.output(c.layer() - 1, t, b);
   }
   int64_t state(const Cell& c, int64_t b) const { return (c.index * s.batch + b) * n.hidden; }
   double* output(const Cell& c, int64_t t, int64_t b) {
@@ -92,7 +97,8 @@ struct Pass {
 };
 
 double product(const Cell& c, const Numbers& w, int64_t id, int64_t row, const double* v) {
-  const int64_t width = id < c.n.gates() ? c.n.inputs(c.index) : c.n.hidden, begin = c.matrix(id, row);
+  const int64_t width = id < c.n.gates() ? c.n.inputs(c.index) : c.n.hidden,
+                begin = c.matrix(id, row);
   double sum = c.n.biases ? w[at(offset_of(c.n, c.index, id, true) + row)] : 0;
   for (int64_t k = 0; k < width; ++k) sum += w[at(begin + k)] * v[k];
   return sum;
@@ -100,8 +106,10 @@ double product(const Cell& c, const Numbers& w, int64_t id, int64_t row, const d
 
 void step_forward(Pass& p, const Cell& c, const Numbers& w, int64_t t, int64_t b) {
   const Network& n = p.n;
-  const double *in = p.input(c, t, b), *h = p.hidden_before(c, t, b), *before = p.cell_before(c, t, b);
-  double *gates = p.kept.gates(c.index, t, b), *more = p.kept.extra(c.index, t, b), *out = p.output(c, t, b);
+  const double *in = p.input(c, t, b), *h = p.hidden_before(c, t, b),
+               *before = p.cell_before(c, t, b);
+  double *gates = p.kept.gates(c.index, t, b), *more = p.kept.extra(c.index, t, b),
+         *out = p.output(c, t, b);
   for (int64_t j = 0; j < n.hidden; ++j) {
     double of_input[4], of_state[4];
     for (int64_t g = 0; g < n.gates(); ++g) {
@@ -112,7 +120,8 @@ void step_forward(Pass& p, const Cell& c, const Numbers& w, int64_t t, int64_t b
     const double sum = of_input[0] + of_state[0];
     if (n.mode == CUDNN_LSTM) {
       for (int64_t g = 0; g < 4; ++g) {
-        gate(g) = g == 2 ? std::tanh(of_input[g] + of_state[g]) : sigmoid(of_input[g] + of_state[g]);
+        gate(g) =
+            g == 2 ? std::tanh(of_input[g] + of_state[g]) : sigmoid(of_input[g] + of_state[g]);
       }
       more[j] = gate(1) * before[j] + gate(0) * gate(2);
       out[j] = gate(3) * std::tanh(more[j]);
@@ -128,11 +137,13 @@ void step_forward(Pass& p, const Cell& c, const Numbers& w, int64_t t, int64_t b
   }
 }
 
-// The gates' gradients replace the gates; dh and dc become those of the step before, but for what the gates pass on.
+// The gates' gradients replace the gates; dh and dc become those of the step before, but for what
+// the gates pass on.
 void step_backward(Pass& p, const Cell& c, int64_t t, int64_t b, double* dh, double* dc) {
   const Network& n = p.n;
   double *gates = p.kept.gates(c.index, t, b), *more = p.kept.extra(c.index, t, b);
-  const double *h = p.hidden_before(c, t, b), *before = p.cell_before(c, t, b), *out = p.output(c, t, b);
+  const double *h = p.hidden_before(c, t, b), *before = p.cell_before(c, t, b),
+               *out = p.output(c, t, b);
   for (int64_t j = 0; j < n.hidden; ++j) {
     const auto gate = [&](int64_t g) -> double& { return gates[g * n.hidden + j]; };
     const double d = dh[j];
@@ -164,7 +175,8 @@ double of_hidden(const Network& n, const double* gates, const double* more, int6
 }
 
 // Passes the gates' gradients on to the layer's input and the step before.
-void pass_on(Pass& p, const Cell& c, const Numbers& w, int64_t t, int64_t b, double* dx, double* dh) {
+void pass_on(Pass& p, const Cell& c, const Numbers& w, int64_t t, int64_t b, double* dx,
+             double* dh) {
   const Network& n = p.n;
   const double *gates = p.kept.gates(c.index, t, b), *more = p.kept.extra(c.index, t, b);
   for (int64_t g = 0; g < n.gates(); ++g) {
@@ -195,7 +207,8 @@ int64_t weight_elements(const Network& n) {
 }
 
 int64_t reserve_bytes(const Network& n, int64_t time, int64_t batch) {
-  const int64_t outputs = n.layers * n.hidden * n.directions, cells = n.cells() * (n.gates() + 1) * n.hidden;
+  const int64_t outputs = n.layers * n.hidden * n.directions,
+                cells = n.cells() * (n.gates() + 1) * n.hidden;
   return 8 * (1 + time * batch * (outputs + cells));
 }
 
@@ -223,8 +236,8 @@ void forward(const Network& n, const Sequences& s, void* y, void* hy, void* cy, 
   if (reserve) std::copy(p.kept.all.begin(), p.kept.all.end(), static_cast<double*>(reserve));
 }
 
-void backward_data(const Network& n, const Sequences& s, const void* dy, const void* dhy, const void* dcy, void* dx,
-                   void* dhx, void* dcx, void* reserve) {
+void backward_data(const Network& n, const Sequences& s, const void* dy, const void* dhy,
+                   const void* dcy, void* dx, void* dhx, void* dcx, void* reserve) {
   Pass p(n, s);
   const auto* from = static_cast<const double*>(reserve);
   std::copy(from, from + p.kept.all.size(), p.kept.all.begin());
@@ -242,7 +255,8 @@ void backward_data(const Network& n, const Sequences& s, const void* dy, const v
         for (int64_t b = 0; b < s.batch; ++b) {
           const int64_t t = c.step(i), place = t * s.batch + b;
           double *h = &dh[at(p.state(c, b))], *cell = &dc[at(p.state(c, b))];
-          for (int64_t j = 0; j < n.hidden; ++j) h[j] += above[at((place * n.directions + d) * n.hidden + j)];
+          for (int64_t j = 0; j < n.hidden; ++j)
+            h[j] += above[at((place * n.directions + d) * n.hidden + j)];
           step_backward(p, c, t, b, h, cell);
           pass_on(p, c, w, t, b, &below[at(place * width)], h);
         }

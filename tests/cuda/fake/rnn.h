@@ -20,9 +20,10 @@ struct Network {
   int64_t inputs(int64_t cell) const { return cell < directions ? features : hidden * directions; }
 };
 
-// The offset of a parameter in the weight space, in elements. As in the real one the layout is private: each cell has
-// its recurrent matrices before those of the input, biases follow all matrices, and there are gaps between parameters.
-// `id`: the gates of the input, then those of the hidden state.
+// The offset of a parameter in the weight space, in elements. As in the real one the layout is
+// private: each cell has its recurrent matrices before those of the input, biases follow all
+// matrices, and there are gaps between parameters. `id`: the gates of the input, then those of the
+// hidden state.
 int64_t offset_of(const Network& n, int64_t cell, int64_t id, bool bias);
 int64_t weight_elements(const Network& n);
 
@@ -36,10 +37,10 @@ struct Sequences {
 // reserve: null if no gradient is needed.
 void forward(const Network& n, const Sequences& s, void* y, void* hy, void* cy, void* reserve);
 
-// Gradients of the input and the first states; null: not wanted. Null incoming gradients are zero. Overwrites the
-// reserve for backward_weights: a second pass needs another copy.
-void backward_data(const Network& n, const Sequences& s, const void* dy, const void* dhy, const void* dcy, void* dx,
-                   void* dhx, void* dcx, void* reserve);
+// Gradients of the input and the first states; null: not wanted. Null incoming gradients are zero.
+// Overwrites the reserve for backward_weights: a second pass needs another copy.
+void backward_data(const Network& n, const Sequences& s, const void* dy, const void* dhy,
+                   const void* dcy, void* dx, void* dhx, void* dcx, void* reserve);
 void backward_weights(const Network& n, const Sequences& s, void* dweights, const void* reserve);
 
 }  // namespace tenon::fake

@@ -38,19 +38,24 @@ TEST_F(Gpu, PatternsAreFilled) {
   for (uint32_t width : {1u, 2u, 4u, 8u}) {
     const unsigned char pattern[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     const Tensor there = empty({8000}, TensorOptions(kByte).device(kCUDA));
-    ASSERT_EQ(api->fill(api->context, 0, there.data_ptr(), 0, pattern, width, 8000 / width, nullptr), TN_OK);
+    ASSERT_EQ(
+        api->fill(api->context, 0, there.data_ptr(), 0, pattern, width, 8000 / width, nullptr),
+        TN_OK);
     const Tensor back = there.cpu();
-    for (uint32_t i = 0; i < 8000; ++i) ASSERT_EQ(back.data_ptr<uint8_t>()[i], pattern[i % width]) << width;
+    for (uint32_t i = 0; i < 8000; ++i)
+      ASSERT_EQ(back.data_ptr<uint8_t>()[i], pattern[i % width]) << width;
   }
 }
 
 TEST_F(Gpu, ProductsAgreeWithTheHost) {
   manual_seed(1);
   for (ScalarType dtype : {kFloat, kDouble, kHalf, kBFloat16}) {
-    const Tensor a = randn({65, 130}).to(dtype), b = randn({130, 47}).to(dtype), c = randn({47}).to(dtype);
+    const Tensor a = randn({65, 130}).to(dtype), b = randn({130, 47}).to(dtype),
+                 c = randn({47}).to(dtype);
     const Tensor y = addmm(c.to(kCUDA), a.to(kCUDA), b.t().contiguous().to(kCUDA).t()).cpu();
     const double tolerance = dtype == kDouble ? 1e-12 : dtype == kFloat ? 1e-4 : 0.5;
-    EXPECT_TRUE(allclose(y.to(kDouble), addmm(c.to(kDouble), a.to(kDouble), b.to(kDouble)), 1e-2, tolerance))
+    EXPECT_TRUE(allclose(y.to(kDouble), addmm(c.to(kDouble), a.to(kDouble), b.to(kDouble)), 1e-2,
+                         tolerance))
         << toString(dtype);
   }
 }
@@ -66,7 +71,8 @@ TEST_F(Gpu, ConvolutionsAgreeWithTheHost) {
     return std::vector<Tensor>{y.detach().cpu(), a.grad().cpu(), b.grad().cpu()};
   };
   const auto there = run(kCUDA), here = run(kCPU);
-  for (std::size_t k = 0; k < here.size(); ++k) EXPECT_TRUE(allclose(there[k], here[k], 1e-3, 1e-3)) << k;
+  for (std::size_t k = 0; k < here.size(); ++k)
+    EXPECT_TRUE(allclose(there[k], here[k], 1e-3, 1e-3)) << k;
 }
 
 TEST_F(Gpu, RecurrentLayersAgreeWithTheHost) {
@@ -83,12 +89,14 @@ TEST_F(Gpu, RecurrentLayersAgreeWithTheHost) {
     return out;
   };
   const auto there = run(kCUDA), here = run(kCPU);
-  for (std::size_t k = 0; k < here.size(); ++k) EXPECT_TRUE(allclose(there[k], here[k], 1e-3, 1e-4)) << k;
+  for (std::size_t k = 0; k < here.size(); ++k)
+    EXPECT_TRUE(allclose(there[k], here[k], 1e-3, 1e-4)) << k;
 }
 
 TEST_F(Gpu, TheFirstOfManyAreThoseOfASort) {
   manual_seed(4);
-  for (const Tensor& x : {randn({3, 5000}), randint(50, {200000}, kLong), randn({2, 100000}).to(kHalf)}) {
+  for (const Tensor& x :
+       {randn({3, 5000}), randint(50, {200000}, kLong), randn({2, 100000}).to(kHalf)}) {
     const auto [values, indices] = x.to(kCUDA).topk(300);
     const auto [all, order] = x.sort(true, -1, true);
     EXPECT_TRUE(equal(values.cpu(), all.slice(-1, 0, 300)));
@@ -111,7 +119,8 @@ TEST_F(Gpu, EventsOrderStreamsAndMeasureTime) {
       ASSERT_EQ(api->event_record(api->context, 0, end, one), TN_OK);
       ASSERT_EQ(api->event_wait(api->context, 0, end, two), TN_OK);
       const tn_device d{TN_CUDA, 0};
-      ASSERT_EQ(api->copy(api->context, d, b.data_ptr(), 0, d, a.data_ptr(), 0, 1 << 26, two), TN_OK);
+      ASSERT_EQ(api->copy(api->context, d, b.data_ptr(), 0, d, a.data_ptr(), 0, 1 << 26, two),
+                TN_OK);
       ASSERT_EQ(api->sync(api->context, 0, two), TN_OK);
       double ms = 0;
       ASSERT_EQ(api->event_elapsed(api->context, 0, begin, end, &ms), TN_OK);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// plugin_sparse_cuda on a device: more blocks than run at once. Integers, whose sums are exact in any order.
+// plugin_sparse_cuda on a device: more blocks than run at once. Integers, whose sums are exact in
+// any order.
 #include <gtest/gtest.h>
 
 #include "tenon/core/backend.h"
@@ -24,9 +25,10 @@ class GpuSparse : public testing::Test {
   // A third of the elements in one row.
   static Tensor random(int64_t rows, int64_t columns, int64_t nnz) {
     const TensorOptions whole(kLong);
-    const Tensor row = cat({randint(0, rows, {nnz - nnz / 3}, whole), full({nnz / 3}, rows / 2, whole)});
-    return sparse_coo_tensor(stack({row, randint(0, columns, {nnz}, whole)}), randint(0, 4, {nnz}, kFloat),
-                             {rows, columns});
+    const Tensor row =
+        cat({randint(0, rows, {nnz - nnz / 3}, whole), full({nnz / 3}, rows / 2, whole)});
+    return sparse_coo_tensor(stack({row, randint(0, columns, {nnz}, whole)}),
+                             randint(0, 4, {nnz}, kFloat), {rows, columns});
   }
 };
 
@@ -53,7 +55,8 @@ TEST_F(GpuSparse, ProductsAgreeWithTheHost) {
   const Tensor t = random(5000, 700, 300000), c = t.coalesce();
   for (int64_t k : {1, 7, 64, 260}) {
     const Tensor x = randint(0, 3, {700, k}, kFloat), expected = t.mm(x);
-    for (const Tensor& s : {t, c}) EXPECT_TRUE(equal(s.to(kCUDA).mm(x.to(kCUDA)).cpu(), expected)) << k;
+    for (const Tensor& s : {t, c})
+      EXPECT_TRUE(equal(s.to(kCUDA).mm(x.to(kCUDA)).cpu(), expected)) << k;
     EXPECT_TRUE(equal(x.t().to(kCUDA).mm(t.t().to(kCUDA)).cpu(), expected.t())) << k;
   }
 }

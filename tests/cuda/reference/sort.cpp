@@ -16,8 +16,9 @@ void sort_in_one_thread(Pairs p, int bits) {
   const uint64_t mask = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
   std::vector<std::size_t> order(static_cast<std::size_t>(p.n));
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return (p.keys[a] & mask) < (p.keys[b] & mask); });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return (p.keys[a] & mask) < (p.keys[b] & mask);
+  });
   for (std::size_t i = 0; i < order.size(); ++i) {
     p.keys_out[i] = p.keys[order[i]];
     p.values_out[i] = p.values[order[i]];
@@ -28,8 +29,10 @@ void sort_in_one_thread(Pairs p, int bits) {
 
 std::size_t sort_scratch(int64_t) { return 16; }
 
-void sort_pairs(const sdk::Call& call, const Pairs& pairs, int bits, void* scratch, std::size_t bytes) {
-  if (scratch == nullptr || bytes < 16) throw sdk::Error(TN_ERROR, "sort_pairs() was given no scratch");
+void sort_pairs(const sdk::Call& call, const Pairs& pairs, int bits, void* scratch,
+                std::size_t bytes) {
+  if (scratch == nullptr || bytes < 16)
+    throw sdk::Error(TN_ERROR, "sort_pairs() was given no scratch");
   launch<sort_in_one_thread>(call, exactly(1, 1), pairs, bits);
 }
 

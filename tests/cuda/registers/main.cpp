@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// registers PLUGIN VERSION [RECORD]: registers and local memory of the kernels in the plugin's sm_90 code, one line for
-// all instances of a kernel. Without a record the lines are printed, with one they are compared; 77: nothing to
-// compare.
+// registers PLUGIN VERSION [RECORD]: registers and local memory of the kernels in the plugin's
+// sm_90 code, one line for all instances of a kernel. Without a record the lines are printed, with
+// one they are compared; 77: nothing to compare.
 #include <cxxabi.h>
 #include <elf.h>
 
@@ -25,7 +25,8 @@ constexpr int kArch = 90;
 int allowed(int recorded) { return recorded + std::max(4, recorded / 8); }
 
 struct Row {
-  int instances = 0, registers = 0, local_bytes = 0, with_local = 0;  // the largest of an instance; how many have any
+  int instances = 0, registers = 0, local_bytes = 0,
+      with_local = 0;  // the largest of an instance; how many have any
 };
 using Rows = std::map<std::string, Row>;
 
@@ -37,7 +38,8 @@ std::string read_file(const std::string& path) {
 
 template <class T>
 T at(const std::string& d, uint64_t offset) {
-  if (offset > d.size() || d.size() - offset < sizeof(T)) throw std::runtime_error("the file ends inside of a record");
+  if (offset > d.size() || d.size() - offset < sizeof(T))
+    throw std::runtime_error("the file ends inside of a record");
   T v;
   std::memcpy(&v, d.data() + offset, sizeof v);
   return v;
@@ -47,13 +49,18 @@ class Elf {
  public:
   explicit Elf(const std::string& bytes) : d(bytes), header_(at<Elf64_Ehdr>(d, 0)) {}
   int count() const { return header_.e_shnum; }
-  Elf64_Shdr section(int i) const { return at<Elf64_Shdr>(d, header_.e_shoff + uint64_t{header_.e_shentsize} * i); }
+  Elf64_Shdr section(int i) const {
+    return at<Elf64_Shdr>(d, header_.e_shoff + uint64_t{header_.e_shentsize} * i);
+  }
   std::string name(int i) const { return text(header_.e_shstrndx, section(i).sh_name); }
-  std::string text(int table, uint64_t offset) const { return d.c_str() + section(table).sh_offset + offset; }
+  std::string text(int table, uint64_t offset) const {
+    return d.c_str() + section(table).sh_offset + offset;
+  }
   std::string symbol(uint32_t n) const {
     for (int i = 0; i < count(); ++i) {
       const Elf64_Shdr s = section(i);
-      if (s.sh_type == SHT_SYMTAB) return text(s.sh_link, at<Elf64_Sym>(d, s.sh_offset + n * s.sh_entsize).st_name);
+      if (s.sh_type == SHT_SYMTAB)
+        return text(s.sh_link, at<Elf64_Sym>(d, s.sh_offset + n * s.sh_entsize).st_name);
     }
     throw std::runtime_error("device code without a table of symbols");
   }
@@ -68,7 +75,8 @@ std::string replaced(std::string s, const std::string& what) {
   return s;
 }
 
-// "cat.cu concatenate", "pointwise dense add": file, kernel and, for the many pointwise ones, the operation.
+// "cat.cu concatenate", "pointwise dense add": file, kernel and, for the many pointwise ones, the
+// operation.
 std::string short_name(const std::string& mangled) {
   int status = 0;
   char* p = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
@@ -77,7 +85,8 @@ std::string short_name(const std::string& mangled) {
   std::smatch file;
   static const std::regex in_file("_GLOBAL__N__[0-9a-f]+_[0-9]+_([A-Za-z0-9_]+?)_cu_[0-9a-f]+_");
   const bool has_file = std::regex_search(mangled, file, in_file);
-  for (const char* part : {"(anonymous namespace)::", "tenon::cuda::", "void "}) s = replaced(s, part);
+  for (const char* part : {"(anonymous namespace)::", "tenon::cuda::", "void "})
+    s = replaced(s, part);
   s = std::regex_replace(s, std::regex("CUB_[0-9A-Z_]+::"), "");
   std::smatch op;
   static const std::regex pointwise("^pw::(\\w+)<pw::Op_(\\w+)");
@@ -85,7 +94,8 @@ std::string short_name(const std::string& mangled) {
   return (has_file ? file.str(1) + ".cu " : "") + s.substr(0, s.find_first_of("<("));
 }
 
-// Attributes of kernels in .nv.info: records of a format, a name and, in format 4, a size with a symbol and a value.
+// Attributes of kernels in .nv.info: records of a format, a name and, in format 4, a size with a
+// symbol and a value.
 void add_kernels(const std::string& bytes, Rows& rows) {
   constexpr uint8_t kSized = 4, kFrameSize = 0x11, kRegisters = 0x2f;
   const Elf elf(bytes);
@@ -96,8 +106,10 @@ void add_kernels(const std::string& bytes, Rows& rows) {
     for (uint64_t p = s.sh_offset; p + 4 <= s.sh_offset + s.sh_size;) {
       const auto format = at<uint8_t>(bytes, p), name = at<uint8_t>(bytes, p + 1);
       const auto size = format == kSized ? at<uint16_t>(bytes, p + 2) : uint16_t{0};
-      if (size == 8 && name == kRegisters) kernels[at<uint32_t>(bytes, p + 4)].registers = at<int32_t>(bytes, p + 8);
-      if (size == 8 && name == kFrameSize) kernels[at<uint32_t>(bytes, p + 4)].local_bytes = at<int32_t>(bytes, p + 8);
+      if (size == 8 && name == kRegisters)
+        kernels[at<uint32_t>(bytes, p + 4)].registers = at<int32_t>(bytes, p + 8);
+      if (size == 8 && name == kFrameSize)
+        kernels[at<uint32_t>(bytes, p + 4)].local_bytes = at<int32_t>(bytes, p + 8);
       p += 4 + size;
     }
   }
@@ -111,7 +123,8 @@ void add_kernels(const std::string& bytes, Rows& rows) {
   }
 }
 
-// The fat binaries of a library: headers of 16 bytes with the size of what follows, in which each entry has a header.
+// The fat binaries of a library: headers of 16 bytes with the size of what follows, in which each
+// entry has a header.
 Rows kernels_of(const std::string& plugin) {
   constexpr uint32_t kMagic = 0xba55ed50;
   constexpr uint16_t kElf = 2;
@@ -145,7 +158,8 @@ Rows kernels_of(const std::string& plugin) {
 }
 
 std::string first_line(const std::string& version) {
-  return "# sm_" + std::to_string(kArch) + ", nvcc " + version + "; ./dev cuda-registers writes this file";
+  return "# sm_" + std::to_string(kArch) + ", nvcc " + version +
+         "; ./dev cuda-registers writes this file";
 }
 
 constexpr const char* kColumns = "kernel,instances,registers,local_bytes,with_local";
@@ -153,7 +167,8 @@ constexpr const char* kColumns = "kernel,instances,registers,local_bytes,with_lo
 void print(const Rows& rows, const std::string& version) {
   std::printf("%s\n%s\n", first_line(version).c_str(), kColumns);
   for (const auto& [name, r] : rows) {
-    std::printf("%s,%d,%d,%d,%d\n", name.c_str(), r.instances, r.registers, r.local_bytes, r.with_local);
+    std::printf("%s,%d,%d,%d,%d\n", name.c_str(), r.instances, r.registers, r.local_bytes,
+                r.with_local);
   }
 }
 
@@ -162,7 +177,8 @@ int compare(const Rows& rows, const std::string& path, const std::string& versio
   std::string line;
   std::getline(in, line);
   if (line != first_line(version)) {
-    std::printf("not compared: the record begins with '%s', this is nvcc %s\n", line.c_str(), version.c_str());
+    std::printf("not compared: the record begins with '%s', this is nvcc %s\n", line.c_str(),
+                version.c_str());
     return 77;
   }
   Rows record;
@@ -170,8 +186,9 @@ int compare(const Rows& rows, const std::string& path, const std::string& versio
     Row r;
     const std::size_t comma = line.find(',');
     if (line == kColumns) continue;
-    if (comma == std::string::npos || std::sscanf(line.c_str() + comma, ",%d,%d,%d,%d", &r.instances, &r.registers,
-                                                  &r.local_bytes, &r.with_local) != 4) {
+    if (comma == std::string::npos ||
+        std::sscanf(line.c_str() + comma, ",%d,%d,%d,%d", &r.instances, &r.registers,
+                    &r.local_bytes, &r.with_local) != 4) {
       throw std::runtime_error(path + ": the line '" + line + "' is not '" + kColumns + "'");
     }
     record[line.substr(0, comma)] = r;
@@ -184,15 +201,19 @@ int compare(const Rows& rows, const std::string& path, const std::string& versio
     kernels += now.instances;
     if (now.with_local > was.with_local || now.local_bytes > was.local_bytes) {
       ++failed;
-      std::printf("%s: %d of %d instances use local memory, %d bytes at most; recorded: %d, %d bytes\n", name.c_str(),
-                  now.with_local, now.instances, now.local_bytes, was.with_local, was.local_bytes);
+      std::printf(
+          "%s: %d of %d instances use local memory, %d bytes at most; recorded: %d, %d bytes\n",
+          name.c_str(), now.with_local, now.instances, now.local_bytes, was.with_local,
+          was.local_bytes);
     }
     if (it != record.end() && now.registers > allowed(was.registers)) {
       ++failed;
-      std::printf("%s: %d registers, %d are recorded\n", name.c_str(), now.registers, was.registers);
+      std::printf("%s: %d registers, %d are recorded\n", name.c_str(), now.registers,
+                  was.registers);
     }
   }
-  std::printf("%d kernels of %zu names; %d names are not recorded; %d faults\n", kernels, rows.size(), fresh, failed);
+  std::printf("%d kernels of %zu names; %d names are not recorded; %d faults\n", kernels,
+              rows.size(), fresh, failed);
   if (failed > 0) std::printf("after an intentional change: ./dev cuda-registers\n");
   return failed > 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* The interface through which fuzz_calls calls libtorch, in a separate module: the names of both libraries would clash.
+/* The interface through which fuzz_calls calls libtorch, in a separate module: the names of both
+ * libraries would clash.
  */
 #ifndef TENON_FUZZ_CALLS_BASELINE_H_
 #define TENON_FUZZ_CALLS_BASELINE_H_
@@ -41,8 +42,8 @@ typedef struct baseline_result {
 } baseline_result;
 
 /* Calls aten's operator of this name and overload. */
-typedef void (*baseline_call_fn)(const char* name, const char* overload, const baseline_arg* args, int n,
-                                 baseline_result* out);
+typedef void (*baseline_call_fn)(const char* name, const char* overload, const baseline_arg* args,
+                                 int n, baseline_result* out);
 typedef void (*baseline_release_fn)(baseline_result* result);
 
 #ifdef __cplusplus

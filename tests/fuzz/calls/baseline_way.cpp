@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Against libtorch, where TENON_FUZZ_TORCH names the module: the same tensors, in contiguous memory.
+// Against libtorch, where TENON_FUZZ_TORCH names the module: the same tensors, in contiguous
+// memory.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -49,7 +50,8 @@ Impl tensor_of(const baseline_tensor& t) {
 
 std::string other_dtypes(const Results& ours, const Results& theirs) {
   for (std::size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {
-    if (!ours[i].tensor || !theirs[i].tensor || ours[i].tensor->dtype == theirs[i].tensor->dtype) continue;
+    if (!ours[i].tensor || !theirs[i].tensor || ours[i].tensor->dtype == theirs[i].tensor->dtype)
+      continue;
     return core::join("result ", i, " is ", dtype_name(ours[i].tensor->dtype), " instead of ",
                       dtype_name(theirs[i].tensor->dtype));
   }
@@ -62,17 +64,20 @@ bool has_baseline() { return baseline().call != nullptr; }
 
 std::string compare_with_baseline(const Call& call, const Answer& ours, bool loosely) {
   const core::Op& op = call.op();
-  if (!has_baseline() || !check::has_values(op) || call.spec().device_arg >= 0 || is_left_out(op, Way::Baseline)) {
+  if (!has_baseline() || !check::has_values(op) || call.spec().device_arg >= 0 ||
+      is_left_out(op, Way::Baseline)) {
     return {};
   }
   Call::Arguments in = call.contiguous();
   std::vector<baseline_arg> args;
-  for (int i = 0; i < op.n_args; ++i) args.push_back({op.args[i].name, in.values[static_cast<std::size_t>(i)]});
+  for (int i = 0; i < op.n_args; ++i)
+    args.push_back({op.args[i].name, in.values[static_cast<std::size_t>(i)]});
   const std::string full = op.name, name = full.substr(0, full.find('.'));
   const std::string overload = name.size() == full.size() ? "" : full.substr(name.size() + 1);
   const auto result = std::make_unique<baseline_result>();
   baseline().call(name.c_str(), overload.c_str(), args.data(), op.n_args, result.get());
-  const std::unique_ptr<baseline_result, baseline_release_fn> released(result.get(), baseline().release);
+  const std::unique_ptr<baseline_result, baseline_release_fn> released(result.get(),
+                                                                       baseline().release);
   if (result->status == BASELINE_UNKNOWN) return {};
   if (result->status == BASELINE_REFUSED) {
     if (ours.refused()) return tally("both refuse"), "";
@@ -99,7 +104,8 @@ std::string compare_with_baseline(const Call& call, const Answer& ours, bool loo
   if (!wrong.empty() && !call.mixed()) {
     Slack slack;
     const Answer middle = call_widened(call, {}, 0, 0);
-    for (unsigned signs = 1; signs < 5; ++signs) widen(slack, call_widened(call, {}, 2, signs).results, middle.results);
+    for (unsigned signs = 1; signs < 5; ++signs)
+      widen(slack, call_widened(call, {}, 2, signs).results, middle.results);
     wrong = other_dtypes(ours.results, theirs);
     if (wrong.empty()) wrong = too_far(op, plain.values.data(), ours.results, theirs, near, slack);
   }

@@ -14,7 +14,8 @@ namespace tenon::fuzz {
 namespace {
 
 constexpr double kMixed = 0.1;
-constexpr ScalarType kAll[] = {kDouble, kFloat, kHalf, kBFloat16, kInt64, kInt32, kInt16, kInt8, kUInt8, kBool};
+constexpr ScalarType kAll[] = {kDouble, kFloat, kHalf, kBFloat16, kInt64,
+                               kInt32,  kInt16, kInt8, kUInt8,    kBool};
 
 Wild wildness(Family family, ScalarType dtype, Random& random) {
   Wild w;
@@ -23,7 +24,9 @@ Wild wildness(Family family, ScalarType dtype, Random& random) {
   // Sums of numbers of one size can be compared with a tolerance of that size.
   w.whole_range = false;
   const int powers = dtype == kHalf ? 4 : 12;
-  w.power = random.chance(0.5) ? 0 : static_cast<int>(random.between(-powers, dtype == kHalf ? 3 : powers));
+  w.power = random.chance(0.5)
+                ? 0
+                : static_cast<int>(random.between(-powers, dtype == kHalf ? 3 : powers));
   w.finite = random.chance(0.7);
   return w;
 }
@@ -33,7 +36,8 @@ Wild wildness(Family family, ScalarType dtype, Random& random) {
 Family family_of(const core::Op& op) {
   const std::string_view f = op.family;
   if (f == "pointwise" || f == "compare" || f == "activation") return Family::Elements;
-  if (f == "view" || f == "copy" || f == "index" || f == "join" || f == "create" || f == "sort" || f == "pad") {
+  if (f == "view" || f == "copy" || f == "index" || f == "join" || f == "create" || f == "sort" ||
+      f == "pad") {
     return Family::Copies;
   }
   return Family::Sums;
@@ -42,7 +46,8 @@ Family family_of(const core::Op& op) {
 Call::Call(const core::Op& op, const Spec& spec, ScalarType dtype, Random& random)
     : op_(op), spec_(spec), dtype_(dtype), wild_(wildness(family_of(op), dtype, random)) {
   const ScalarType main = spec_.main;
-  const bool keep = spec_.ordered || has_sizes_as_elements(op) || random.chance(0.2), mix = random.chance(kMixed);
+  const bool keep = spec_.ordered || has_sizes_as_elements(op) || random.chance(0.2),
+             mix = random.chance(kMixed);
   for (std::size_t i = 0; i < spec_.args.size(); ++i) {
     check::SpecArg& a = spec_.args[i];
     for (auto& given : a.tensors) {
@@ -61,7 +66,8 @@ Call::Call(const core::Op& op, const Spec& spec, ScalarType dtype, Random& rando
         if (random.chance(0.08) && !op.args[i].mutates) dims.push_back(d);
       }
       // Elements of a dimension of stride 0 are one: also in the contiguous tensor.
-      if (!dims.empty()) tensors_.back() = copy_of(*in_irregular_memory(*tensors_.back(), dims, random));
+      if (!dims.empty())
+        tensors_.back() = copy_of(*in_irregular_memory(*tensors_.back(), dims, random));
     }
   }
 }
@@ -113,8 +119,9 @@ Call::Arguments Call::contiguous() const {
 Call::Arguments Call::irregular(Random& random) const {
   std::vector<Impl> own;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    own.push_back(random.chance(0.2) && repeated_[i].empty() ? copy_of(*tensors_[i])
-                                                             : in_irregular_memory(*tensors_[i], repeated_[i], random));
+    own.push_back(random.chance(0.2) && repeated_[i].empty()
+                      ? copy_of(*tensors_[i])
+                      : in_irregular_memory(*tensors_[i], repeated_[i], random));
   }
   return bind(std::move(own));
 }
@@ -125,14 +132,16 @@ Results call(const core::Op& op, Call::Arguments& in) {
   for (int i = 0; i < op.n_args; ++i) {
     const tn_value& v = in.values[static_cast<std::size_t>(i)];
     const std::size_t n = v.tag == TN_TAG_TENSOR ? 1 : 0;
-    if (n && op.args[i].mutates) out.push_back({core::Impl::share(core::TensorImpl::from_view(v.u.tensor)), {}});
+    if (n && op.args[i].mutates)
+      out.push_back({core::Impl::share(core::TensorImpl::from_view(v.u.tensor)), {}});
     tensor += n;
   }
   return out;
 }
 
 std::string Call::text() const {
-  std::string out = core::join(op_.name, " ", dtype_name(dtype_), " (", spec_.origin.substr(0, 300), ")");
+  std::string out =
+      core::join(op_.name, " ", dtype_name(dtype_), " (", spec_.origin.substr(0, 300), ")");
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     out += core::join("\n    ", op_.args[positions_[i]].name, " = ", text_of(*tensors_[i]));
   }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A call with wild values: an operator, its arguments as contiguous tensors, and the same in irregular memory.
+// A call with wild values: an operator, its arguments as contiguous tensors, and the same in
+// irregular memory.
 #pragma once
 
 #include <deque>
@@ -25,7 +26,8 @@ enum class Family {
 };
 Family family_of(const core::Op& op);
 
-// Elements that one dtype can hold: ends of the range, denormals, zeros, infinities and NaN, and plain ones between.
+// Elements that one dtype can hold: ends of the range, denormals, zeros, infinities and NaN, and
+// plain ones between.
 struct Wild {
   double chance = 0;        // of a special element
   bool whole_range = true;  // the others are from anywhere in the range, else from one power of ten
@@ -49,7 +51,8 @@ class Call {
     std::deque<std::vector<const tn_tensor*>> lists;
   };
   Arguments contiguous() const;
-  Arguments irregular(Random& random) const;  // the same elements with gaps, offsets, other orders and strides of 0
+  Arguments irregular(
+      Random& random) const;  // the same elements with gaps, offsets, other orders and strides of 0
   Arguments bind(std::vector<Impl> tensors) const;
   const std::vector<Impl>& tensors() const { return tensors_; }
   int position(std::size_t tensor) const { return positions_[tensor]; }
@@ -66,7 +69,8 @@ class Call {
   bool mixed_ = false;
   std::vector<Impl> tensors_;  // contiguous
   std::vector<int> positions_;
-  std::vector<std::vector<int>> repeated_;  // of each tensor: dimensions that may have a stride of 0
+  std::vector<std::vector<int>>
+      repeated_;  // of each tensor: dimensions that may have a stride of 0
 };
 
 // The results, then what the operator wrote into its arguments.
@@ -74,8 +78,8 @@ Results call(const core::Op& op, Call::Arguments& in);
 
 // A contiguous copy on the host.
 Impl copy_of(core::TensorImpl& t);
-// The elements in separate memory: dimensions in any order, gaps, an offset, and stride 0 for `repeated`.
-// Everything around the elements is filled with one byte.
+// The elements in separate memory: dimensions in any order, gaps, an offset, and stride 0 for
+// `repeated`. Everything around the elements is filled with one byte.
 Impl in_irregular_memory(core::TensorImpl& t, const std::vector<int>& repeated, Random& random);
 // Whether the bytes around the elements are still as in_irregular_memory() left them.
 bool is_intact(core::TensorImpl& t);

@@ -19,12 +19,14 @@ struct Nearness {
   double min_unit = 0;      // the last place of the shortest dtype on the way
   bool other_ends = false;  // one is infinite or NaN where the other overflowed in another order
 };
-// The further error that each result may have: its change when the operands change by their last place.
+// The further error that each result may have: its change when the operands change by their last
+// place.
 using Slack = std::vector<std::vector<double>>;
 
-// `in` are the arguments, by which an index among equal elements is judged. Truth may be of a wider dtype.
-std::string too_far(const core::Op& op, const tn_value* in, const Results& ours, const Results& truth,
-                    const Nearness& near, const Slack& slack = {});
+// `in` are the arguments, by which an index among equal elements is judged. Truth may be of a wider
+// dtype.
+std::string too_far(const core::Op& op, const tn_value* in, const Results& ours,
+                    const Results& truth, const Nearness& near, const Slack& slack = {});
 // Adds the differences between results for moved operands and results for the operands themselves.
 void widen(Slack& slack, const Results& moved, const Results& truth);
 

@@ -15,7 +15,8 @@ namespace {
 double largest_element(const Call& call) {
   double out = 0;
   for (const Impl& t : call.tensors()) {
-    for (double v : oracle::values_of(*t).real) out = std::max(out, std::isfinite(v) ? std::fabs(v) : 0);
+    for (double v : oracle::values_of(*t).real)
+      out = std::max(out, std::isfinite(v) ? std::fabs(v) : 0);
   }
   return out;
 }
@@ -25,13 +26,17 @@ bool near_enough(const Call& call, const std::string& difference) {
   double ours = 0, other = 0;
   const auto at = difference.rfind(": ");
   if (family_of(call.op()) == Family::Elements || at == std::string::npos) return false;
-  if (std::sscanf(difference.c_str() + at + 2, "%lf instead of %lf", &ours, &other) != 2) return false;
-  double scale = 20 + std::pow(10.0, call.wild().power) + std::fabs(other);           // special elements are up to 10
-  if (!isFloatingType(call.dtype())) scale = std::max(scale, largest_element(call));  // any integer is
+  if (std::sscanf(difference.c_str() + at + 2, "%lf instead of %lf", &ours, &other) != 2)
+    return false;
+  double scale =
+      20 + std::pow(10.0, call.wild().power) + std::fabs(other);  // special elements are up to 10
+  if (!isFloatingType(call.dtype()))
+    scale = std::max(scale, largest_element(call));  // any integer is
   // Results of integers, and of operators with a dtype of their own, are float32 at least.
-  const bool own =
-      isFloatingType(call.dtype()) && !call.mixed() && call.spec().origin.find("dtype=") == std::string::npos;
-  return std::fabs(ours - other) <= 64 * (own ? unit(call.dtype()) : unit(kFloat)) * scale * std::max(1.0, scale);
+  const bool own = isFloatingType(call.dtype()) && !call.mixed() &&
+                   call.spec().origin.find("dtype=") == std::string::npos;
+  return std::fabs(ours - other) <=
+         64 * (own ? unit(call.dtype()) : unit(kFloat)) * scale * std::max(1.0, scale);
 }
 
 struct Known {
@@ -42,20 +47,24 @@ struct Known {
 };
 
 // A last place: four elements are added first where they are neighbors.
-bool is_small(const Call& call, const std::string& difference) { return near_enough(call, difference); }
+bool is_small(const Call& call, const std::string& difference) {
+  return near_enough(call, difference);
+}
 
 bool is_last_place(const Call& call, const std::string& difference) {
   double ours = 0, other = 0;
   const auto at = difference.rfind(": ");
   if (at == std::string::npos) return false;
-  if (std::sscanf(difference.c_str() + at + 2, "%lf instead of %lf", &ours, &other) != 2) return false;
+  if (std::sscanf(difference.c_str() + at + 2, "%lf instead of %lf", &ours, &other) != 2)
+    return false;
   return std::fabs(ours - other) <=
          2 * std::max(unit(call.dtype()), call.mixed() ? unit(kFloat) : 0) * std::fabs(other);
 }
 
 bool is_mixed(const Call& call, const std::string&) { return call.mixed(); }
 bool is_dtype(const Call&, const std::string& difference) {
-  return difference.find(" is ") != std::string::npos && difference.find(" instead of ") != std::string::npos;
+  return difference.find(" is ") != std::string::npos &&
+         difference.find(" instead of ") != std::string::npos;
 }
 
 bool is_infinite(const Call&, const std::string& difference) {
@@ -77,25 +86,29 @@ bool is_tiny(const Call& call, const std::string& difference) {
   double ours = 0, other = 0;
   const auto at = difference.rfind(": ");
   if (at == std::string::npos) return false;
-  if (std::sscanf(difference.c_str() + at + 2, "%lf instead of %lf", &ours, &other) != 2) return false;
+  if (std::sscanf(difference.c_str() + at + 2, "%lf instead of %lf", &ours, &other) != 2)
+    return false;
   return std::fabs(ours - other) < (call.dtype() == kDouble ? 1e-14 : 2e-6);
 }
 bool is_integer(const Call& call, const std::string&) { return !isFloatingType(call.dtype()); }
 
 const Known kKnown[] = {
     {Way::Strides | Way::Out | Way::InPlace | Way::Reference, ".*",
-     "a part of a sum or product overflows in one order and not in another", is_overflow_on_the_way},
-    {Way::Strides | Way::Out | Way::InPlace, ".*", "sums of other strides run in another order", is_small},
+     "a part of a sum or product overflows in one order and not in another",
+     is_overflow_on_the_way},
+    {Way::Strides | Way::Out | Way::InPlace, ".*", "sums of other strides run in another order",
+     is_small},
     {Way::Strides | Way::Out | Way::InPlace, "(r?sub|subtract|add)(\\..*)?",
      "alpha times an element overflows where the addition is not fused with it", is_infinite},
     {Way::Reference | Way::Baseline,
      ".*upsample.*|grid_sampler.*|interpolate.*|affine_grid.*|.*conv.*|.*rnn.*|.*lstm.*|.*gru.*",
      "0 times an infinity is NaN, also for a weight of 0 and for padding", is_infinite},
-    {Way::Reference, "addcmul|addcdiv|lerp.*|sinc|mvlgamma|silu_backward|.*norm.*", "a step overflows, as in libtorch",
-     is_infinite},
-    {Way::Baseline, "grid_sampler.*", "NaN coordinates lie outside; libtorch has a pixel or NaN, as its kernels go",
-     is_anything},
-    {Way::Reference, "(div|divide).Tensor_mode|(div|divide).Scalar_mode|_div_trunc.*|floor_divide.*",
+    {Way::Reference, "addcmul|addcdiv|lerp.*|sinc|mvlgamma|silu_backward|.*norm.*",
+     "a step overflows, as in libtorch", is_infinite},
+    {Way::Baseline, "grid_sampler.*",
+     "NaN coordinates lie outside; libtorch has a pixel or NaN, as its kernels go", is_anything},
+    {Way::Reference,
+     "(div|divide).Tensor_mode|(div|divide).Scalar_mode|_div_trunc.*|floor_divide.*",
      "a quotient is rounded before it is cut, as in libtorch", is_anything},
     {Way::Reference, "(index|scatter)_reduce.*|scatter.reduce.*",
      "products wrap, and are rounded and overflow step by step", is_anything},
@@ -105,77 +118,105 @@ const Known kKnown[] = {
      "powers of elements overflow or vanish, as in libtorch", is_anything},
     {Way::Reference, "rms_norm", "eps is that of the dtype", is_anything},
     {Way::Reference,
-     "tanh_backward|sigmoid_backward|_addmm_activation|quantile.*|nanquantile.*|native_dropout_backward",
+     "tanh_backward|sigmoid_backward|_addmm_activation|quantile.*|nanquantile.*|native_dropout_"
+     "backward",
      "a step overflows, or is 0 times an infinity", is_infinite},
-    {Way::Reference, "sum_to_size|cumulative_trapezoid.*|trap.*", "sums of integers wrap", is_integer},
-    {Way::Reference, "sinc|mish", "a product or an exponential is rounded before it is used", is_tiny},
-    {Way::Reference, "mish", "e^x vanishes where x e^x does not", is_tiny},
-    {Way::Baseline, "scatter_reduce.*|index_reduce.*|.*trapz.*|.*trapezoid.*", "sums of integers wrap elsewhere",
+    {Way::Reference, "sum_to_size|cumulative_trapezoid.*|trap.*", "sums of integers wrap",
      is_integer},
+    {Way::Reference, "sinc|mish", "a product or an exponential is rounded before it is used",
+     is_tiny},
+    {Way::Reference, "mish", "e^x vanishes where x e^x does not", is_tiny},
+    {Way::Baseline, "scatter_reduce.*|index_reduce.*|.*trapz.*|.*trapezoid.*",
+     "sums of integers wrap elsewhere", is_integer},
     {Way::Strides | Way::Out | Way::InPlace, "sin|cos|tan|sinc|special_sinc",
      "SLEEF reduces a vector's lanes as the largest of them needs", is_last_place},
     {Way::Reference, "_gelu_erf_backward|gelu_backward|softplus_backward|silu_backward",
      "a slope vanishes before a large gradient multiplies it, as in libtorch", is_tiny},
     {Way::Reference, "mvlgamma", "terms near poles cancel, as in libtorch", is_anything},
-    {Way::Baseline, "igammac?|special_gammainc.*", "libtorch is off by 1e-5 for tiny a: igamma(4e-35, 0.23) is 1",
-     is_anything},
+    {Way::Baseline, "igammac?|special_gammainc.*",
+     "libtorch is off by 1e-5 for tiny a: igamma(4e-35, 0.23) is 1", is_anything},
     {Way::Baseline, "gelu_backward", "libtorch has 1 + erf in the tail", is_anything},
-    {Way::Baseline, "ldexp.*", "0 times an infinite power, which integers do not have here", is_infinite},
-    {Way::Baseline, "(var|std)_mean.*|native_(group|layer|batch)_norm.*",
-     "the mean of an infinity is NaN in libtorch's running sums, and steps of gradients overflow", is_infinite},
-    {Way::Baseline, "(remainder|fmod).*", "libtorch has NaN where the quotient is infinite", is_infinite},
-    {Way::Baseline, "lerp.*|linalg_cross|cosine_similarity|gelu|.*_pad.*_backward", "a step overflows in libtorch",
+    {Way::Baseline, "ldexp.*", "0 times an infinite power, which integers do not have here",
      is_infinite},
-    {Way::Baseline, "scaled_dot_product_attention|multi_margin_loss", "libtorch has 0 for NaN scores", is_infinite},
-    {Way::Baseline, "linspace.*", "another last place, and integers from beyond their range", is_anything},
-    {Way::Reference, "digamma|lgamma|special_(digamma|psi|gammaln)|logaddexp2?", "a root, near which terms cancel",
-     is_tiny},
-    {Way::Reference, "cov|corrcoef", "squares of small numbers vanish, as in libtorch", is_infinite},
-    {Way::Baseline, "mode", "NaN equals itself here, so that it can be the most frequent", is_anything},
+    {Way::Baseline, "(var|std)_mean.*|native_(group|layer|batch)_norm.*",
+     "the mean of an infinity is NaN in libtorch's running sums, and steps of gradients overflow",
+     is_infinite},
+    {Way::Baseline, "(remainder|fmod).*", "libtorch has NaN where the quotient is infinite",
+     is_infinite},
+    {Way::Baseline, "lerp.*|linalg_cross|cosine_similarity|gelu|.*_pad.*_backward",
+     "a step overflows in libtorch", is_infinite},
+    {Way::Baseline, "scaled_dot_product_attention|multi_margin_loss",
+     "libtorch has 0 for NaN scores", is_infinite},
+    {Way::Baseline, "linspace.*", "another last place, and integers from beyond their range",
+     is_anything},
+    {Way::Reference, "digamma|lgamma|special_(digamma|psi|gammaln)|logaddexp2?",
+     "a root, near which terms cancel", is_tiny},
+    {Way::Reference, "cov|corrcoef", "squares of small numbers vanish, as in libtorch",
+     is_infinite},
+    {Way::Baseline, "mode", "NaN equals itself here, so that it can be the most frequent",
+     is_anything},
     {Way::Baseline, ".*_scatter|to\\..*|type_as|copy.*|where.*|masked_.*",
      "a value that no integer holds becomes any integer: undefined in C++", is_mixed},
-    {Way::Reference, "(index|scatter)_add.*|index_put.*|put|.*backward", "sums of integers wrap", is_integer},
+    {Way::Reference, "(index|scatter)_add.*|index_put.*|put|.*backward", "sums of integers wrap",
+     is_integer},
     {Way::Reference, "heaviside", "0 at NaN, as in libtorch", is_infinite},
     {Way::Reference, "polygamma|i0", "the reference has NaN at infinity", is_infinite},
     {Way::Baseline, "polygamma|digamma|special_(polygamma|digamma|psi)",
      "libtorch's series is short: 2e-10 of trigamma"},
     {Way::Baseline,
-     "erfc?|_?gelu.*|silu.*|igammac?|special_erf.*|sigmoid.*|softplus.*|mish.*|log_sigmoid.*|elu.*|selu|celu",
+     "erfc?|_?gelu.*|silu.*|igammac?|special_erf.*|sigmoid.*|softplus.*|mish.*|log_sigmoid.*|elu.*|"
+     "selu|celu",
      "libtorch has 0 where results are denormal or a difference from 1", is_tiny},
     {Way::Baseline, "igammac?|special_gammainc.*", "libtorch: 0 and 1 next to NaN", is_infinite},
     {Way::Baseline, "cov|corrcoef", "libtorch adds integers in their own type", is_integer},
     {Way::Reference, "(_?to(_copy)?|_to_copy|type_as)(\\..*)?",
      "a value that no integer holds becomes any integer: undefined in C++",
      [](const Call&, const std::string&) { return true; }},
-    {Way::Reference | Way::Baseline, "tanhshrink", "x - tanh(x), as in libtorch, has no digits for small x"},
-    {Way::Reference | Way::Baseline, "round.decimals", "elements times a power of ten may overflow, as in libtorch"},
-    {Way::Baseline, "_addmm_activation", "gelu's tanh form on each device; libtorch's CPU takes the other"},
-    {Way::Baseline, "hinge_embedding_loss", "libtorch cuts losses of integers to integers", is_anything},
-    {Way::Baseline, "unique.*", "NaN has its own position here, so that equal slices are adjacent", is_anything},
-    {Way::Baseline, "addr|_(log_)?softmax_backward_data", "a 0-dim operand widens in libtorch", is_dtype},
+    {Way::Reference | Way::Baseline, "tanhshrink",
+     "x - tanh(x), as in libtorch, has no digits for small x"},
+    {Way::Reference | Way::Baseline, "round.decimals",
+     "elements times a power of ten may overflow, as in libtorch"},
+    {Way::Baseline, "_addmm_activation",
+     "gelu's tanh form on each device; libtorch's CPU takes the other"},
+    {Way::Baseline, "hinge_embedding_loss", "libtorch cuts losses of integers to integers",
+     is_anything},
+    {Way::Baseline, "unique.*", "NaN has its own position here, so that equal slices are adjacent",
+     is_anything},
+    {Way::Baseline, "addr|_(log_)?softmax_backward_data", "a 0-dim operand widens in libtorch",
+     is_dtype},
     {Way::Baseline, "glu", "libtorch has 0 where results are denormal", is_tiny},
-    {Way::Reference, "ldexp.*|prod.*|.*_pad.*_backward|addr", "a step overflows, or is 0 times an infinity",
+    {Way::Reference, "ldexp.*|prod.*|.*_pad.*_backward|addr",
+     "a step overflows, or is 0 times an infinity", is_infinite},
+    {Way::Strides | Way::Out, "sum_to_size", "a part of the sum overflows in one order alone",
      is_infinite},
-    {Way::Strides | Way::Out, "sum_to_size", "a part of the sum overflows in one order alone", is_infinite},
     {Way::Reference, "isclose|allclose", "the bound is rounded to the dtype", is_anything},
     {Way::Reference, "addcdiv", "a step is denormal, as in libtorch", is_anything},
-    {Way::Reference, "sigmoid_backward|tanh_backward", "a step is denormal, as in libtorch", is_tiny},
-    {Way::Reference, "grid_sampler_[23]d_backward", "slopes jump at pixels and borders", is_anything},
+    {Way::Reference, "sigmoid_backward|tanh_backward", "a step is denormal, as in libtorch",
+     is_tiny},
+    {Way::Reference, "grid_sampler_[23]d_backward", "slopes jump at pixels and borders",
+     is_anything},
     {Way::Baseline, "i0|special_i0", "libtorch has NaN at infinity"},
-    {Way::Baseline, "hardtanh_backward", "libtorch's vectors and its elements differ where the input is NaN"},
+    {Way::Baseline, "hardtanh_backward",
+     "libtorch's vectors and its elements differ where the input is NaN"},
     {Way::Baseline, "gcd|lcm", "libtorch has negative divisors of the lowest integer"},
 };
 
-bool matches(const char* pattern, const std::string& name) { return std::regex_match(name, std::regex(pattern)); }
+bool matches(const char* pattern, const std::string& name) {
+  return std::regex_match(name, std::regex(pattern));
+}
 
 // Ways in which an operator is not checked.
 const Known kLeftOut[] = {
-    {Way::Reference, "nextafter|view.dtype|item|_local_scalar_dense", "neighbors and bits are those of the dtype"},
+    {Way::Reference, "nextafter|view.dtype|item|_local_scalar_dense",
+     "neighbors and bits are those of the dtype"},
     {Way::Baseline, "grid_sampler_[23]d_backward", "libtorch dies of NaN coordinates"},
     {Way::Baseline, "lcm", "libtorch dies of the lowest integer"},
-    {Way::Baseline, "_fused_.*|_embedding_bag.*|embedding_bag.*", "libtorch has other results and arguments"},
-    {Way::Reference, "polygamma|special_polygamma", "the reference counts up from below zero by ones"},
-    {Way::Reference, "igammac?_?", "the reference adds a term for each unit of its argument: minutes for 1e9"},
+    {Way::Baseline, "_fused_.*|_embedding_bag.*|embedding_bag.*",
+     "libtorch has other results and arguments"},
+    {Way::Reference, "polygamma|special_polygamma",
+     "the reference counts up from below zero by ones"},
+    {Way::Reference, "igammac?_?",
+     "the reference adds a term for each unit of its argument: minutes for 1e9"},
 };
 
 }  // namespace
@@ -194,7 +235,8 @@ bool is_left_out(const core::Op& op, Way way) {
 bool is_known(const Call& call, Way way, const std::string& difference) {
   const std::string name = call.op().name;
   for (const Known& k : kKnown) {
-    if ((k.ways & way) && matches(k.ops, name) && (!k.when || k.when(call, difference))) return true;
+    if ((k.ways & way) && matches(k.ops, name) && (!k.when || k.when(call, difference)))
+      return true;
   }
   return false;
 }
@@ -202,7 +244,9 @@ bool is_known(const Call& call, Way way, const std::string& difference) {
 Nearness nearness(const Call& call, Way way) {
   Nearness n;
   const bool shortened = call.dtype() == kHalf || call.dtype() == kBFloat16;
-  if (call.mixed()) return {4, 4, unit(kBFloat16), true};  // the dtype of the computation is compared, not last places
+  if (call.mixed())
+    return {4, 4, unit(kBFloat16),
+            true};  // the dtype of the computation is compared, not last places
   switch (family_of(call.op())) {
     case Family::Copies:
       n.units = shortened ? 4 : 40;

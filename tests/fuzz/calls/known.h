@@ -20,7 +20,8 @@ enum Way : unsigned {
   BaselineAccepts = 64
 };
 
-// Whether the values of an operator's operands are sizes or counts, of which a wild one asks for all memory.
+// Whether the values of an operator's operands are sizes or counts, of which a wild one asks for
+// all memory.
 bool has_sizes_as_elements(const core::Op& op);
 // Whether this way does not suit the operator.
 bool is_left_out(const core::Op& op, Way way);

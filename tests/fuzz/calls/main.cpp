@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Calls made from every operator's samples, with wild elements, in irregular memory, compared with the same call on
-// contiguous copies. With TENON_FUZZ_REFERENCE set also with tests/ref in float64, for manual inspection: in one of
-// some 50,000 calls a sum cancels or a step overflows beyond what the tolerances know. With libtorch where
-// TENON_FUZZ_TORCH names its module: the build has lib/libfuzz_calls_torch.so where TENON_TORCH is a wheel's folder;
-// LD_LIBRARY_PATH must lead to what that needs. TENON_FUZZ_OPS, a regular expression of names, leaves the others out.
+// Calls made from every operator's samples, with wild elements, in irregular memory, compared with
+// the same call on contiguous copies. With TENON_FUZZ_REFERENCE set also with tests/ref in float64,
+// for manual inspection: in one of some 50,000 calls a sum cancels or a step overflows beyond what
+// the tolerances know. With libtorch where TENON_FUZZ_TORCH names its module: the build has
+// lib/libfuzz_calls_torch.so where TENON_TORCH is a wheel's folder; LD_LIBRARY_PATH must lead to
+// what that needs. TENON_FUZZ_OPS, a regular expression of names, leaves the others out.
 #include <cstdlib>
 #include <map>
 #include <regex>
@@ -36,7 +37,8 @@ class Samples {
     const auto known = specs_.find(op.index);
     if (known != specs_.end()) return known->second;
     auto& specs = specs_[op.index];
-    for (check::Spec& s : check::list_samples(op, {"cpu", "ref", 24, false, false}, library_, calls_)) {
+    for (check::Spec& s :
+         check::list_samples(op, {"cpu", "ref", 24, false, false}, library_, calls_)) {
       if (!s.large) specs.push_back(std::move(s));
     }
     return specs;
@@ -84,7 +86,8 @@ std::string check_call(Random& random) {
 
 int main(int argc, char** argv) {
   Fuzzer fuzzer{"calls",
-                "Calls with wild elements in irregular memory against contiguous ones, the reference and libtorch.",
+                "Calls with wild elements in irregular memory against contiguous ones, the "
+                "reference and libtorch.",
                 check_call};
   fuzzer.prepare = [] { g_samples = new Samples(); };
   return run(argc, argv, fuzzer);

@@ -65,8 +65,9 @@ Impl in_irregular_memory(core::TensorImpl& t, const std::vector<int>& repeated, 
   Impl flat = core::new_tensor("fuzz", t.dtype, 0, 0, 1, &total);
   const std::size_t item = t.itemsize();
   std::memset(flat->host_data(), kFiller, static_cast<std::size_t>(total) * item);
-  Impl out = core::TensorImpl::make(t.dtype, flat->storage, flat->byte_offset() + static_cast<uint64_t>(offset) * item,
-                                    n, t.view.sizes, strides.data());
+  Impl out = core::TensorImpl::make(t.dtype, flat->storage,
+                                    flat->byte_offset() + static_cast<uint64_t>(offset) * item, n,
+                                    t.view.sizes, strides.data());
   Impl dense = copy_of(t);
   const char* from = dense->host_data();
   each_element(*out, [&](int64_t at) {
@@ -79,14 +80,16 @@ Impl in_irregular_memory(core::TensorImpl& t, const std::vector<int>& repeated, 
 bool is_intact(core::TensorImpl& t) {
   std::vector<char> bytes = oracle::storage_bytes(t);
   const std::size_t item = t.itemsize(), begin = t.byte_offset();
-  each_element(
-      t, [&](int64_t at) { std::memset(bytes.data() + begin + static_cast<std::size_t>(at) * item, kFiller, item); });
+  each_element(t, [&](int64_t at) {
+    std::memset(bytes.data() + begin + static_cast<std::size_t>(at) * item, kFiller, item);
+  });
   return std::all_of(bytes.begin(), bytes.end(), [](char c) { return c == kFiller; });
 }
 
 std::string text_of(core::TensorImpl& t) {
   const check::Values v = oracle::values_of(t);
-  std::string out = core::join(dtype_name(t.dtype), core::text(t.sizes()), " strides ", core::text(t.strides()), " {");
+  std::string out = core::join(dtype_name(t.dtype), core::text(t.sizes()), " strides ",
+                               core::text(t.strides()), " {");
   for (std::size_t i = 0; i < v.real.size() && i < kPrinted; ++i) {
     char number[40];
     if (isFloatingType(t.dtype))

@@ -14,14 +14,16 @@ namespace tenon::fuzz {
 namespace {
 
 bool tensors_only(const Results& results) {
-  return std::all_of(results.begin(), results.end(), [](const oracle::Result& r) { return bool(r.tensor); });
+  return std::all_of(results.begin(), results.end(),
+                     [](const oracle::Result& r) { return bool(r.tensor); });
 }
 
 // The refused call wrote nothing.
 std::string unchanged(const Call& call, const Call::Arguments& in, const Call::Arguments& before) {
   for (std::size_t i = 0; i < in.tensors.size(); ++i) {
     const std::string wrong = other_bits(*in.tensors[i], *before.tensors[i]);
-    if (!wrong.empty()) return core::join("argument '", call.op().args[call.position(i)].name, "' changed: ", wrong);
+    if (!wrong.empty())
+      return core::join("argument '", call.op().args[call.position(i)].name, "' changed: ", wrong);
   }
   return {};
 }
@@ -43,11 +45,12 @@ std::string in_irregular_memory(const Call& call, const Answer& expected, Random
   Call::Arguments in = call.irregular(random);
   const Answer got = answer(call.op(), in);
   // A view may be possible in one memory alone.
-  if (std::string_view(call.op().family) == "view" && got.refused() != expected.refused()) return {};
+  if (std::string_view(call.op().family) == "view" && got.refused() != expected.refused())
+    return {};
   if (check::addresses_storage(call.op())) return {};
   if (got.refused() != expected.refused()) {
-    return core::join("strides: ",
-                      got.refused() ? "refused: " + got.refusal : "accepted, contiguous: " + expected.refusal);
+    return core::join("strides: ", got.refused() ? "refused: " + got.refusal
+                                                 : "accepted, contiguous: " + expected.refusal);
   }
   if (got.refused()) {
     const std::string wrong = unchanged(call, in, call.contiguous());
@@ -68,7 +71,8 @@ std::string call_into_out(const Call& call, const Answer& expected, Random& rand
   if (!f || expected.refused() || !tensors_only(expected.results) || check::mutates(op)) return {};
   if (static_cast<int>(expected.results.size()) != op.n_results) return {};
   std::vector<Impl> outs;
-  for (const oracle::Result& r : expected.results) outs.push_back(in_irregular_memory(*r.tensor, {}, random));
+  for (const oracle::Result& r : expected.results)
+    outs.push_back(in_irregular_memory(*r.tensor, {}, random));
   Call::Arguments in = random.chance(0.5) ? call.irregular(random) : call.contiguous();
   try {
     core::manual_seed(7);
@@ -81,7 +85,8 @@ std::string call_into_out(const Call& call, const Answer& expected, Random& rand
     if (!wrong.empty() && !is_known(call, Way::Out, wrong)) {
       return core::join("out: ", wrong, "\n    out ", text_of(*outs[i]));
     }
-    if (outs[i]->numel && !is_intact(*outs[i])) return core::join("out: bytes beside the elements were written");
+    if (outs[i]->numel && !is_intact(*outs[i]))
+      return core::join("out: bytes beside the elements were written");
   }
   return {};
 }
@@ -89,12 +94,14 @@ std::string call_into_out(const Call& call, const Answer& expected, Random& rand
 std::string call_in_place(const Call& call, const Answer& expected, Random& random) {
   const core::Op& op = call.op();
   const core::BoxedFn f = op.row_call_inplace.load();
-  if (!f || expected.refused() || expected.results.size() != 1 || !expected.results[0].tensor) return {};
+  if (!f || expected.refused() || expected.results.size() != 1 || !expected.results[0].tensor)
+    return {};
   Call::Arguments in = call.contiguous();
   if (in.values[0].tag != TN_TAG_TENSOR) return {};
   std::vector<Impl> tensors = in.tensors;
   tensors[0] = in_irregular_memory(*tensors[0], {}, random);
-  const bool twice = tensors.size() > 1 && random.chance(0.1) && tensors[1]->dtype == tensors[0]->dtype &&
+  const bool twice = tensors.size() > 1 && random.chance(0.1) &&
+                     tensors[1]->dtype == tensors[0]->dtype &&
                      tensors[1]->sizes() == tensors[0]->sizes();
   in = call.bind(tensors);
   if (twice) return {};

@@ -31,8 +31,8 @@ Impl copy_to(core::TensorImpl& t, ScalarType dtype, const check::Place& to) {
   return remote;
 }
 
-// Sums of such elements cancel, and products and powers of them overflow on the way, in the dtype alone: the reference
-// in double says nothing of them.
+// Sums of such elements cancel, and products and powers of them overflow on the way, in the dtype
+// alone: the reference in double says nothing of them.
 bool has_large(const Call& call) {
   const double max = core::item_size(call.dtype()) <= 2 ? 16 : 1e3;
   for (const Impl& t : call.tensors()) {
@@ -53,7 +53,8 @@ Answer call_widened(const Call& call, const check::Place& place, double units, u
     for (int64_t i = 0; host->dtype == kDouble && units != 0 && i < host->numel; ++i) {
       auto& x = reinterpret_cast<double*>(host->host_data())[i];
       signs = signs * 1664525u + 1013904223u;
-      x += (signs >> 16 & 1 ? units : -units) * (std::fabs(x) * unit(t->dtype) + smallest(t->dtype) / 2);
+      x += (signs >> 16 & 1 ? units : -units) *
+           (std::fabs(x) * unit(t->dtype) + smallest(t->dtype) / 2);
     }
     there.push_back(copy_to(*host, host->dtype, place));
   }
@@ -70,8 +71,10 @@ std::string compare_with_reference(const Call& call, const Answer& ours, bool* c
   const core::Op& op = call.op();
   const std::string_view name = op.name;
   if (place.slot < 0) return "reference: there is no device 'ref'; build the target tenon_ref";
-  if (ours.refused() || call.mixed() || !check::has_values(op) || is_left_out(op, Way::Reference)) return {};
-  if (call.spec().device_arg >= 0 || call.spec().dtype_arg >= 0 || check::addresses_storage(op)) return {};
+  if (ours.refused() || call.mixed() || !check::has_values(op) || is_left_out(op, Way::Reference))
+    return {};
+  if (call.spec().device_arg >= 0 || call.spec().dtype_arg >= 0 || check::addresses_storage(op))
+    return {};
   const bool floats = isFloatingType(call.dtype());
   // The reference computes integers in long double, which does not wrap.
   const bool moves = family_of(op) == Family::Copies;
@@ -91,7 +94,8 @@ std::string compare_with_reference(const Call& call, const Answer& ours, bool* c
   std::string wrong = too_far(op, plain.values.data(), ours.results, truth.results, near);
   if (wrong.empty()) return {};
   Slack slack;
-  for (unsigned signs = 1; signs < 5; ++signs) widen(slack, call_widened(call, place, 1, signs).results, truth.results);
+  for (unsigned signs = 1; signs < 5; ++signs)
+    widen(slack, call_widened(call, place, 1, signs).results, truth.results);
   wrong = too_far(op, plain.values.data(), ours.results, truth.results, near, slack);
   return wrong.empty() || is_known(call, Way::Reference, wrong) ? "" : "reference: " + wrong;
 }

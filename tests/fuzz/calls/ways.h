@@ -25,10 +25,11 @@ std::string call_into_out(const Call& call, const Answer& expected, Random& rand
 std::string call_in_place(const Call& call, const Answer& expected, Random& random);
 // In float64 on the device "ref", where that has the operator; `compared` tells whether it has.
 std::string compare_with_reference(const Call& call, const Answer& ours, bool* compared);
-// If the module that baseline.h describes is loaded. Loosely if the reference agreed: then a difference in the last
-// place is libtorch's.
+// If the module that baseline.h describes is loaded. Loosely if the reference agreed: then a
+// difference in the last place is libtorch's.
 std::string compare_with_baseline(const Call& call, const Answer& ours, bool loosely);
-// The call in float64 at a place, with operands moved by so many units of their own dtype; in the place's memory.
+// The call in float64 at a place, with operands moved by so many units of their own dtype; in the
+// place's memory.
 Answer call_widened(const Call& call, const check::Place& place, double units, unsigned signs);
 bool has_baseline();
 

@@ -14,10 +14,16 @@ double largest(ScalarType dtype) {
                             : 3.3895313892515355e38;
 }
 double unit(ScalarType dtype) {
-  return dtype == kHalf ? 0x1p-10 : dtype == kBFloat16 ? 0x1p-7 : dtype == kFloat ? 0x1p-23 : 0x1p-52;
+  return dtype == kHalf       ? 0x1p-10
+         : dtype == kBFloat16 ? 0x1p-7
+         : dtype == kFloat    ? 0x1p-23
+                              : 0x1p-52;
 }
 double smallest(ScalarType dtype) {
-  return dtype == kHalf ? 0x1p-24 : dtype == kBFloat16 ? 0x1p-133 : dtype == kFloat ? 0x1p-149 : 0x1p-1074;
+  return dtype == kHalf       ? 0x1p-24
+         : dtype == kBFloat16 ? 0x1p-133
+         : dtype == kFloat    ? 0x1p-149
+                              : 0x1p-1074;
 }
 
 namespace {
@@ -70,7 +76,8 @@ int64_t wild_integer(ScalarType t, const Wild& how, Random& random) {
   const int bits = 8 * static_cast<int>(core::item_size(t));
   const int64_t max = t == kUInt8 ? 255 : static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1);
   const int64_t low = t == kUInt8 ? 0 : -max - 1;
-  if (random.chance(how.chance)) return random.pick({max, low, max - 1, t == kUInt8 ? 1 : low + 1, int64_t{0}});
+  if (random.chance(how.chance))
+    return random.pick({max, low, max - 1, t == kUInt8 ? 1 : low + 1, int64_t{0}});
   if (how.whole_range && random.chance(0.3)) return random.between(low, max);
   return random.between(t == kUInt8 ? 0 : -9, 9);
 }

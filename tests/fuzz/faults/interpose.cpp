@@ -49,13 +49,14 @@ void find(F*& to, const char* name) {
   to = reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
 }
 
-// Others' libraries that end the process where memory is short, by their own rules: libgomp in every allocation, and
-// oneDNN in its constructors, which run while it is opened.
+// Others' libraries that end the process where memory is short, by their own rules: libgomp in
+// every allocation, and oneDNN in its constructors, which run while it is opened.
 thread_local int t_opening __attribute__((tls_model("local-exec"))) = 0;
 
 bool lies_in(const void* code, const char* library) {
   Dl_info info;
-  return dladdr(code, &info) != 0 && info.dli_fname != nullptr && std::strstr(info.dli_fname, library) != nullptr;
+  return dladdr(code, &info) != 0 && info.dli_fname != nullptr &&
+         std::strstr(info.dli_fname, library) != nullptr;
 }
 
 bool may_fail(const void* caller) {
@@ -86,7 +87,8 @@ bool fails(Call call, int error, const void* caller = nullptr) {
   return true;
 }
 
-// Inside of the dynamic linker nothing can be replaced; a limit of the process makes its own calls fail.
+// Inside of the dynamic linker nothing can be replaced; a limit of the process makes its own calls
+// fail.
 void* dlopen_under(int resource, rlim_t limit, const char* file, int mode) {
   rlimit before;
   const Opening opening;
@@ -98,7 +100,9 @@ void* dlopen_under(int resource, rlim_t limit, const char* file, int mode) {
   return handle;
 }
 
-int mode_of(int flags, va_list list) { return (flags & (O_CREAT | __O_TMPFILE)) != 0 ? va_arg(list, int) : 0; }
+int mode_of(int flags, va_list list) {
+  return (flags & (O_CREAT | __O_TMPFILE)) != 0 ? va_arg(list, int) : 0;
+}
 
 }  // namespace
 
@@ -135,11 +139,15 @@ using namespace tenon::faults;
 #pragma GCC visibility push(default)
 extern "C" {
 
-void* malloc(std::size_t n) { return fails(Call::Memory, ENOMEM, CALLER) ? nullptr : __libc_malloc(n); }
+void* malloc(std::size_t n) {
+  return fails(Call::Memory, ENOMEM, CALLER) ? nullptr : __libc_malloc(n);
+}
 void* calloc(std::size_t n, std::size_t of) {
   return fails(Call::Memory, ENOMEM, CALLER) ? nullptr : __libc_calloc(n, of);
 }
-void* realloc(void* p, std::size_t n) { return fails(Call::Memory, ENOMEM, CALLER) ? nullptr : __libc_realloc(p, n); }
+void* realloc(void* p, std::size_t n) {
+  return fails(Call::Memory, ENOMEM, CALLER) ? nullptr : __libc_realloc(p, n);
+}
 void* memalign(std::size_t to, std::size_t n) {
   return fails(Call::Memory, ENOMEM, CALLER) ? nullptr : __libc_memalign(to, n);
 }
@@ -168,7 +176,9 @@ int openat(int folder, const char* path, int flags, ...) {
   va_start(list, flags);
   const int mode = mode_of(flags, list);
   va_end(list);
-  return fails(Call::Open, EMFILE) ? -1 : static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
+  return fails(Call::Open, EMFILE)
+             ? -1
+             : static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
 }
 int openat64(int folder, const char* path, int flags, ...) {
   va_list list;
@@ -197,7 +207,9 @@ FILE* fopen(const char* path, const char* mode) {
 FILE* fopen64(const char* path, const char* mode) {
   return fails(Call::Open, EMFILE) ? nullptr : g_real.fopen64(path, mode);
 }
-DIR* opendir(const char* path) { return fails(Call::Open, EMFILE) ? nullptr : g_real.opendir(path); }
+DIR* opendir(const char* path) {
+  return fails(Call::Open, EMFILE) ? nullptr : g_real.opendir(path);
+}
 DIR* fdopendir(int fd) { return fails(Call::Open, ENOMEM) ? nullptr : g_real.fdopendir(fd); }
 
 ssize_t read(int fd, void* to, std::size_t n) {
@@ -211,10 +223,15 @@ ssize_t write(int fd, const void* from, std::size_t n) {
   return fails(Call::Write, ENOSPC) ? -1 : static_cast<ssize_t>(syscall(SYS_write, fd, from, n));
 }
 int fsync(int fd) { return fails(Call::Sync, EIO) ? -1 : static_cast<int>(syscall(SYS_fsync, fd)); }
-int fdatasync(int fd) { return fails(Call::Sync, EIO) ? -1 : static_cast<int>(syscall(SYS_fdatasync, fd)); }
-int rename(const char* from, const char* to) { return fails(Call::Rename, EIO) ? -1 : g_real.rename(from, to); }
+int fdatasync(int fd) {
+  return fails(Call::Sync, EIO) ? -1 : static_cast<int>(syscall(SYS_fdatasync, fd));
+}
+int rename(const char* from, const char* to) {
+  return fails(Call::Rename, EIO) ? -1 : g_real.rename(from, to);
+}
 
-int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*f)(void*), void* arg) {
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*f)(void*),
+                   void* arg) {
   if (fails(Call::Thread, EAGAIN)) return EAGAIN;
   return g_real.create(thread, attributes, f, arg);
 }

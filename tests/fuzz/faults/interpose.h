@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the C library that fail on request. Defined in the program, they replace the library's own for everything
-// that the process has loaded. Calls inside of the library are not intercepted, except for dlopen, which gets no
-// descriptor or no memory while it runs.
+// Calls of the C library that fail on request. Defined in the program, they replace the library's
+// own for everything that the process has loaded. Calls inside of the library are not intercepted,
+// except for dlopen, which gets no descriptor or no memory while it runs.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ inline constexpr const char* kCallNames[kCalls] = {"malloc", "mmap",  "open",   
                                                    "write",  "fsync", "rename", "pthread_create"};
 
 void prepare();  // once, before anything else: finds the library's functions
-// From here on calls are counted, and the n-th of its kind fails; 1 is the first. With `permanent` all later ones, too.
+// From here on calls are counted, and the n-th of its kind fails; 1 is the first. With `permanent`
+// all later ones, too.
 void arm(Call call, int64_t n, bool permanent);
 void disarm();
 int64_t counted(Call call);  // since arm()

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Whatever fails in the n-th call of malloc, mmap, open, read, write, fsync, rename or pthread_create, once or
-// permanently: the operation throws or has the right numbers, the process lives, and the next call has the right
-// numbers. A point is an operation, cold (the first call of its process) or warm, a function, n, and once or
-// permanently. Each runs in a separate child process.
+// Whatever fails in the n-th call of malloc, mmap, open, read, write, fsync, rename or
+// pthread_create, once or permanently: the operation throws or has the right numbers, the process
+// lives, and the next call has the right numbers. A point is an operation, cold (the first call of
+// its process) or warm, a function, n, and once or permanently. Each runs in a separate child
+// process.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <sys/mman.h>
@@ -31,12 +32,24 @@ namespace {
 constexpr std::size_t kNumbers = 1 << 16, kText = 2000;
 constexpr unsigned kHangSeconds = 20;
 
-// oneDNN 2.7 uses the engine that dnnl_engine_create failed to create; nothing outside of it can prevent that.
-enum Verdict { kThrew = 40, kSame, kDiedInOneDnn, kWrong, kStranger, kNextFails, kNextWrong, kVerdicts };
+// oneDNN 2.7 uses the engine that dnnl_engine_create failed to create; nothing outside of it can
+// prevent that.
+enum Verdict {
+  kThrew = 40,
+  kSame,
+  kDiedInOneDnn,
+  kWrong,
+  kStranger,
+  kNextFails,
+  kNextWrong,
+  kVerdicts
+};
 const char* const kVerdictNames[] = {
     "threw",        "right numbers nevertheless", "died in oneDNN's own code", "WRONG NUMBERS",
     "NOT AN ERROR", "THE NEXT CALL FAILS",        "THE NEXT CALL IS WRONG"};
-bool is_fine(int verdict) { return verdict == kThrew || verdict == kSame || verdict == kDiedInOneDnn; }
+bool is_fine(int verdict) {
+  return verdict == kThrew || verdict == kSame || verdict == kDiedInOneDnn;
+}
 
 // Memory that the children of one operation share with the program.
 struct SharedState {
@@ -73,7 +86,8 @@ bool same(const std::vector<double>& got) {
   if (got.size() != g_shared->n) return false;
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double a = got[i], b = g_shared->expected[i];
-    if (!(a == b || std::abs(a - b) <= 1e-5 * std::max(1.0, std::abs(b)) || (std::isnan(a) && std::isnan(b))))
+    if (!(a == b || std::abs(a - b) <= 1e-5 * std::max(1.0, std::abs(b)) ||
+          (std::isnan(a) && std::isnan(b))))
       return false;
   }
   return true;
@@ -90,7 +104,8 @@ void on_death(int signal) {
   const int n = backtrace(frames, 64);
   Dl_info where{};
   if (g_alone) backtrace_symbols_fd(frames, n, 2);
-  if (n > kFaulty && dladdr(frames[kFaulty], &where) != 0 && std::strstr(where.dli_fname, "/libdnnl.so")) {
+  if (n > kFaulty && dladdr(frames[kFaulty], &where) != 0 &&
+      std::strstr(where.dli_fname, "/libdnnl.so")) {
     _exit(kDiedInOneDnn);
   }
   std::signal(signal, SIG_DFL);
@@ -167,15 +182,16 @@ void judge(const Operation& op, bool warm, const Point& p, int status) {
   if (code >= kThrew && code < kVerdicts) ++g_shared->verdicts[code - kThrew];
   if (is_fine(code)) return;
   ++g_shared->findings;
-  std::printf("--only %s/%s/%s/%ld/%s: %s%s%s\n", op.name, warm ? "warm" : "cold", kCallNames[p.call],
-              static_cast<long>(p.n), p.permanent ? "always" : "once", end_of(status).c_str(),
-              g_shared->text[0] ? ": " : "", g_shared->text);
+  std::printf("--only %s/%s/%s/%ld/%s: %s%s%s\n", op.name, warm ? "warm" : "cold",
+              kCallNames[p.call], static_cast<long>(p.n), p.permanent ? "always" : "once",
+              end_of(status).c_str(), g_shared->text[0] ? ": " : "", g_shared->text);
   std::fflush(stdout);
 }
 
 // The child from which all points of the operation are forked: cold it has not used the library.
 template <class Choose>
-[[noreturn]] void run_zygote(const Operation& op, bool warm, const Options& o, double end, Choose choose) {
+[[noreturn]] void run_zygote(const Operation& op, bool warm, const Options& o, double end,
+                             Choose choose) {
   if (warm) {
     alarm(kHangSeconds);
     (void)op.run();
@@ -185,8 +201,8 @@ template <class Choose>
   pid_t pid = fork();
   if (pid == 0) run_counting(op);
   if (const int status = wait_for(pid); status != 0) {
-    std::printf("%s, %s: without any failure it %s: %s\n", op.name, warm ? "warm" : "cold", end_of(status).c_str(),
-                g_shared->text);
+    std::printf("%s, %s: without any failure it %s: %s\n", op.name, warm ? "warm" : "cold",
+                end_of(status).c_str(), g_shared->text);
     ++g_shared->findings;
     std::fflush(stdout);
     _exit(0);
@@ -207,7 +223,8 @@ void in_zygote(const Operation& op, bool warm, const Options& o, double end, Cho
   const pid_t pid = fork();
   if (pid == 0) run_zygote(op, warm, o, end, choose);
   if (const int status = wait_for(pid); status != 0) {
-    std::printf("%s, %s: %s before any failure\n", op.name, warm ? "warm" : "cold", end_of(status).c_str());
+    std::printf("%s, %s: %s before any failure\n", op.name, warm ? "warm" : "cold",
+                end_of(status).c_str());
     ++g_shared->findings;
   }
 }
@@ -247,7 +264,8 @@ void run_sample(const Options& o) {
       for (int i = 0; i < kBatch; ++i) {
         const int call = random.chance(0.5) ? 0 : random.pick(made);
         if (g_shared->calls[call] == 0) continue;
-        const auto n = static_cast<int64_t>(random.below(static_cast<uint64_t>(g_shared->calls[call]))) + 1;
+        const auto n =
+            static_cast<int64_t>(random.below(static_cast<uint64_t>(g_shared->calls[call]))) + 1;
         if (!run(Point{call, n, random.chance(0.5)})) return;
       }
     });
@@ -275,11 +293,13 @@ bool run_only(const Options& o) {
 Options parse(int argc, char** argv) {
   Options o;
   CLI::App app("Calls of the C library that fail, one in each child");
-  app.add_option("--seed", o.seed, "seed of the random choices; default: a random one, which is printed");
+  app.add_option("--seed", o.seed,
+                 "seed of the random choices; default: a random one, which is printed");
   app.add_option("--seconds", o.seconds, "running time in seconds; default 60");
   app.add_flag("--all", o.all, "every point instead of a sample");
   app.add_option("--operation", o.operation, "run this operation only");
-  app.add_option("--only", o.only, "one point, as a finding names it: OPERATION/cold/malloc/17/once");
+  app.add_option("--only", o.only,
+                 "one point, as a finding names it: OPERATION/cold/malloc/17/once");
   app.add_option("--findings", o.max_findings, "end after this number of findings; default 20");
   try {
     app.parse(argc, argv);
@@ -290,7 +310,8 @@ Options parse(int argc, char** argv) {
 }
 
 int run(const Options& o) {
-  void* shared = mmap(nullptr, sizeof(SharedState), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* shared =
+      mmap(nullptr, sizeof(SharedState), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return std::perror("mmap"), 2;
   g_shared = new (shared) SharedState{};
   std::string folder = (std::filesystem::temp_directory_path() / "tenon_faults_XXXXXX").string();
@@ -317,7 +338,8 @@ int run(const Options& o) {
   }
   std::filesystem::remove_all(folder);
   for (int v = 0; v < kVerdicts - kThrew; ++v) {
-    std::printf("  %-28s %lu\n", kVerdictNames[v], static_cast<unsigned long>(g_shared->verdicts[v]));
+    std::printf("  %-28s %lu\n", kVerdictNames[v],
+                static_cast<unsigned long>(g_shared->verdicts[v]));
   }
   std::printf("%lu points, %lu findings, seed %lu\n", static_cast<unsigned long>(g_shared->points),
               static_cast<unsigned long>(g_shared->findings), static_cast<unsigned long>(o.seed));

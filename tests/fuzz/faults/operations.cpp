@@ -34,7 +34,8 @@ Tensor ramp(IntArrayRef sizes, double step = 0.01) {
 // Every element counts in the sum, the first ones one by one.
 Numbers numbers_of(const Tensor& t) {
   const Tensor flat = t.detach().to(kDouble).contiguous().flatten();
-  Numbers out(flat.const_data_ptr<double>(), flat.const_data_ptr<double>() + std::min(kMaxShown, flat.numel()));
+  Numbers out(flat.const_data_ptr<double>(),
+              flat.const_data_ptr<double>() + std::min(kMaxShown, flat.numel()));
   double sum = 0;
   for (int64_t i = 0; i < flat.numel(); ++i) sum += flat.const_data_ptr<double>()[i];
   out.push_back(sum);
@@ -57,7 +58,8 @@ Numbers letters_of(const std::string& text) { return {text.begin(), text.end()};
 Numbers first_use() { return numbers_of(ones({3}) + 1); }
 Numbers pointwise() {
   const Tensor a = ramp({40, 30}), b = ramp({30});
-  return numbers_of({(a.exp() + b * 2).tanh(), a.gt(0).to(kLong), where(a.gt(0), a, a * -1), a.pow(2.5)});
+  return numbers_of(
+      {(a.exp() + b * 2).tanh(), a.gt(0).to(kLong), where(a.gt(0), a, a * -1), a.pow(2.5)});
 }
 Numbers pointwise_on_many_threads() {
   core::set_num_threads(4);
@@ -66,7 +68,8 @@ Numbers pointwise_on_many_threads() {
 }
 Numbers casts() {
   const Tensor a = ramp({100});
-  return numbers_of({a.to(kHalf), a.to(kBFloat16).exp(), (a * 100).to(kInt) + 1, a.to(kDouble).sqrt().nan_to_num()});
+  return numbers_of({a.to(kHalf), a.to(kBFloat16).exp(), (a * 100).to(kInt) + 1,
+                     a.to(kDouble).sqrt().nan_to_num()});
 }
 Numbers reduce() {
   const Tensor a = ramp({50, 70});
@@ -77,14 +80,17 @@ Numbers mm_large() {
   core::set_num_threads(4);
   return numbers_of(ramp({300, 200}, 0.001).mm(ramp({200, 250}, 0.002)));
 }
-Numbers mm_bfloat16() { return numbers_of(ramp({60, 50}).to(kBFloat16).mm(ramp({50, 40}).to(kBFloat16))); }
+Numbers mm_bfloat16() {
+  return numbers_of(ramp({60, 50}).to(kBFloat16).mm(ramp({50, 40}).to(kBFloat16)));
+}
 Numbers mm_batched() {
-  return numbers_of({ramp({5, 8, 9}).matmul(ramp({9, 4})), einsum("bij,bkj->ik", {ramp({2, 3, 4}), ramp({2, 5, 4})})});
+  return numbers_of({ramp({5, 8, 9}).matmul(ramp({9, 4})),
+                     einsum("bij,bkj->ik", {ramp({2, 3, 4}), ramp({2, 5, 4})})});
 }
 Numbers convolution() {
-  return numbers_of(
-      {conv2d(ramp({2, 4, 12, 12}), ramp({6, 4, 3, 3}), ramp({6})),
-       conv1d(ramp({2, 4, 30}), ramp({4, 1, 5}), Tensor(), IntArrayRef({1}), IntArrayRef({0}), IntArrayRef({1}), 4)});
+  return numbers_of({conv2d(ramp({2, 4, 12, 12}), ramp({6, 4, 3, 3}), ramp({6})),
+                     conv1d(ramp({2, 4, 30}), ramp({4, 1, 5}), Tensor(), IntArrayRef({1}),
+                            IntArrayRef({0}), IntArrayRef({1}), 4)});
 }
 Numbers convolution_backward() {
   Tensor w = ramp({6, 4, 3, 3}).requires_grad_(), x = ramp({2, 4, 12, 12}).requires_grad_();
@@ -107,16 +113,18 @@ Numbers indexing() {
   const Tensor rows = tensor({3, 1, 17, 1});
   Tensor b = a.clone();
   b.index_put_({rows}, ramp({4, 30}), true);
-  return numbers_of({a.index({rows}), a.gather(0, rows.reshape({4, 1}).expand({4, 30})), b, a.index_select(1, rows),
-                     b.scatter_add(0, rows.reshape({4, 1}), ones({4, 1})), a.masked_select(a.gt(0)),
-                     nonzero(a.gt(0.5))});
+  return numbers_of({a.index({rows}), a.gather(0, rows.reshape({4, 1}).expand({4, 30})), b,
+                     a.index_select(1, rows), b.scatter_add(0, rows.reshape({4, 1}), ones({4, 1})),
+                     a.masked_select(a.gt(0)), nonzero(a.gt(0.5))});
 }
 Numbers scans() {
-  return numbers_of({ramp({30, 40}).cumsum(1), ramp({30, 40}).cumprod(0), std::get<0>(ramp({9, 9}).cummax(1))});
+  return numbers_of(
+      {ramp({30, 40}).cumsum(1), ramp({30, 40}).cumprod(0), std::get<0>(ramp({9, 9}).cummax(1))});
 }
 Numbers random_numbers() {
   manual_seed(7);
-  return numbers_of({randn({50}), rand({50}), randperm(30), bernoulli(full({40}, 0.3)), randint(0, 9, {20})});
+  return numbers_of(
+      {randn({50}), rand({50}), randperm(30), bernoulli(full({40}, 0.3)), randint(0, 9, {20})});
 }
 Numbers sparse() {
   const Tensor t = sparse_coo_tensor(tensor({{0, 1, 1, 0}, {2, 0, 0, 1}}), ramp({4}), {2, 3});
@@ -124,8 +132,9 @@ Numbers sparse() {
 }
 Numbers views() {
   const Tensor a = ramp({4, 6, 5});
-  return numbers_of({a.permute({2, 0, 1}), a.narrow(1, 2, 3).transpose(0, 1), a.reshape({24, 5})[3], a.flip(0),
-                     a.unfold(1, 3, 1), a.expand({2, 4, 6, 5}), cat({a, a}, 1), stack({a, a})});
+  return numbers_of({a.permute({2, 0, 1}), a.narrow(1, 2, 3).transpose(0, 1), a.reshape({24, 5})[3],
+                     a.flip(0), a.unfold(1, 3, 1), a.expand({2, 4, 6, 5}), cat({a, a}, 1),
+                     stack({a, a})});
 }
 Numbers in_place() {
   Tensor a = ramp({20, 30});
@@ -140,7 +149,8 @@ Numbers norms() {
                      std::get<0>(native_batch_norm(x, w, w, Tensor(), Tensor(), true, 0.1, 1e-5))});
 }
 Numbers attention() {
-  return numbers_of(scaled_dot_product_attention(ramp({1, 2, 20, 16}), ramp({1, 2, 24, 16}), ramp({1, 2, 24, 16})));
+  return numbers_of(scaled_dot_product_attention(ramp({1, 2, 20, 16}), ramp({1, 2, 24, 16}),
+                                                 ramp({1, 2, 24, 16})));
 }
 Numbers print() {
   std::ostringstream out;
@@ -148,14 +158,16 @@ Numbers print() {
   out << ramp({3, 4}) << arange(5) << ones({2, 2}).to(kBool);
   return letters_of(out.str() + to_text(ramp({2000})));
 }
-// Of the class that it has without a failure; the kernel's text may be lost, the operator's name is not. If memory or
-// the plugin failed, the operation has failed.
+// Of the class that it has without a failure; the kernel's text may be lost, the operator's name is
+// not. If memory or the plugin failed, the operation has failed.
 template <class F>
 void add_error(Numbers& out, const char* op, F f) {
   try {
     f();
   } catch (const Error& e) {
-    if (e.code() == TN_ERROR_MEMORY || e.code() == TN_ERROR_BACKEND || e.code() == TN_ERROR_UNSUPPORTED) throw;
+    if (e.code() == TN_ERROR_MEMORY || e.code() == TN_ERROR_BACKEND ||
+        e.code() == TN_ERROR_UNSUPPORTED)
+      throw;
     out.push_back(e.code());
     out.push_back(e.msg().find(op) != std::string::npos);
   }
@@ -174,7 +186,8 @@ Numbers plugins_listed() {
 }
 Numbers plugin_loaded() {
   const auto info = plugins::load(TENON_TEST_PLUGINS "/libtenon_sparse.so");
-  return {static_cast<double>(info.state), static_cast<double>(info.kernels), numbers_of(ones({2})).back()};
+  return {static_cast<double>(info.state), static_cast<double>(info.kernels),
+          numbers_of(ones({2})).back()};
 }
 Numbers device_by_name() {
   return {static_cast<double>(Device("cpu").type()), numbers_of(ones({2}, Device("cpu:0")))[0]};
@@ -227,7 +240,8 @@ Numbers threads_started() {
   core::parallel_for(
       64, 1,
       [](void* to, int64_t begin, int64_t) {
-        (*static_cast<Numbers*>(to))[static_cast<std::size_t>(begin)] = static_cast<double>(begin) * 2;
+        (*static_cast<Numbers*>(to))[static_cast<std::size_t>(begin)] =
+            static_cast<double>(begin) * 2;
       },
       &sums);
   return sums;

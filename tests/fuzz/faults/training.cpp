@@ -95,7 +95,8 @@ Numbers trained(Make make) {
 }
 optim::Adam adam(const std::vector<Tensor>& p) { return optim::Adam(p, optim::AdamOptions(0.01)); }
 Numbers sgd_steps() {
-  return trained([](const auto& p) { return optim::SGD(p, optim::SGDOptions(0.01).momentum(0.9)); });
+  return trained(
+      [](const auto& p) { return optim::SGD(p, optim::SGDOptions(0.01).momentum(0.9)); });
 }
 Numbers adam_steps() { return trained(adam); }
 Numbers rmsprop_steps() {
@@ -176,8 +177,8 @@ struct Lines : data::datasets::Dataset<Lines> {
   std::optional<std::size_t> size() const override { return 20; }
 };
 Numbers loaded(std::size_t workers) {
-  auto loader = data::make_data_loader<data::samplers::SequentialSampler>(Lines().map(data::transforms::Stack<>()),
-                                                                          data::DataLoaderOptions(4).workers(workers));
+  auto loader = data::make_data_loader<data::samplers::SequentialSampler>(
+      Lines().map(data::transforms::Stack<>()), data::DataLoaderOptions(4).workers(workers));
   Numbers out;
   for (auto& batch : *loader) {
     const Numbers of = numbers_of({batch.data, batch.target});

@@ -92,11 +92,28 @@ void change_header(std::string& header, Random& r) {
       header = scramble(header, r);
       return;
     case 4: {  // a word that means something
-      const std::string word = r.pick<const char*>(
-          {"F64",           "BOOL",         "C64",          "of",           "offset",         "strides",
-           "shape",         "layout",       "sparse_coo",   "strided",      "components",     "flags",
-           "requires_grad", "__metadata__", "tenon.format", "tenon.values", "tenon.archives", "tenon.storage.0",
-           "data_offsets",  "true",         "\\u0000",      "\\ud800"});
+      const std::string word = r.pick<const char*>({"F64",
+                                                    "BOOL",
+                                                    "C64",
+                                                    "of",
+                                                    "offset",
+                                                    "strides",
+                                                    "shape",
+                                                    "layout",
+                                                    "sparse_coo",
+                                                    "strided",
+                                                    "components",
+                                                    "flags",
+                                                    "requires_grad",
+                                                    "__metadata__",
+                                                    "tenon.format",
+                                                    "tenon.values",
+                                                    "tenon.archives",
+                                                    "tenon.storage.0",
+                                                    "data_offsets",
+                                                    "true",
+                                                    "\\u0000",
+                                                    "\\ud800"});
       const auto [from, size] = piece(header, "\"", r);
       if (size > 1) header.replace(from + 1, size - 1, word);
       return;
@@ -136,14 +153,17 @@ std::string likely_list(Random& r, const std::vector<uint64_t>& numbers) {
 }
 
 std::string name_of(Random& r, const std::vector<Tensor>& tensors) {
-  if (tensors.empty() || r.chance(0.05)) return r.pick<const char*>({"", "0", "a.b", "x", "tenon.storage.0"});
+  if (tensors.empty() || r.chance(0.05))
+    return r.pick<const char*>({"", "0", "a.b", "x", "tenon.storage.0"});
   return r.pick(tensors).name;
 }
 
 // The entry of one name in tenon.tensors.
 std::string extra(Random& r, const std::vector<Tensor>& tensors) {
   const std::size_t rank = r.below(r.chance(0.98) ? 4 : 70);
-  const auto numbers = [&] { return list(r, rank, [&] { return r.chance(0.95) ? small(r) : number(r); }); };
+  const auto numbers = [&] {
+    return list(r, rank, [&] { return r.chance(0.95) ? small(r) : number(r); });
+  };
   std::string out = "{";
   const auto add = [&](const std::string& key, const std::string& value) {
     if (r.chance(0.97)) out += (out.size() > 1 ? ",\"" : "\"") + key + "\":" + value;
@@ -161,7 +181,8 @@ std::string extra(Random& r, const std::vector<Tensor>& tensors) {
     case 2:
       add("layout", r.chance(0.9) ? "\"sparse_coo\"" : "\"" + name_of(r, tensors) + "\"");
       add("shape", numbers());
-      add("components", "{\"indices\":\"" + name_of(r, tensors) + "\",\"values\":\"" + name_of(r, tensors) + "\"}");
+      add("components", "{\"indices\":\"" + name_of(r, tensors) + "\",\"values\":\"" +
+                            name_of(r, tensors) + "\"}");
       add("flags", r.chance(0.5) ? "[]" : "[\"coalesced\"]");
       break;
     default:
@@ -172,9 +193,11 @@ std::string extra(Random& r, const std::vector<Tensor>& tensors) {
 }
 
 std::string value(Random& r) {
-  const std::string kind = r.pick<const char*>({"double", "int", "bool", "string", "ints", "doubles", "none", "odd"});
-  const std::string of = r.pick<const char*>({"1", "-1", "0.5", "true", "\"text\"", "\"nan\"", "[1,2]", "[0.5,\"inf\"]",
-                                              "null", "[[1]]", "9223372036854775807", "18446744073709551615"});
+  const std::string kind =
+      r.pick<const char*>({"double", "int", "bool", "string", "ints", "doubles", "none", "odd"});
+  const std::string of = r.pick<const char*>({"1", "-1", "0.5", "true", "\"text\"", "\"nan\"",
+                                              "[1,2]", "[0.5,\"inf\"]", "null", "[[1]]",
+                                              "9223372036854775807", "18446744073709551615"});
   return "{\"" + kind + "\":" + of + "}";
 }
 
@@ -208,7 +231,8 @@ std::string File::whole() const {
 std::string scramble(std::string bytes, Random& r) {
   for (uint64_t k = r.below(4) + 1; k > 0; --k) {
     if (bytes.empty()) return bytes;
-    const std::size_t at = r.below(bytes.size()), n = std::min<std::size_t>(r.below(16) + 1, bytes.size() - at);
+    const std::size_t at = r.below(bytes.size()),
+                      n = std::min<std::size_t>(r.below(16) + 1, bytes.size() - at);
     switch (r.below(6)) {
       case 0:
         bytes[at] = static_cast<char>(r.bits());
@@ -240,7 +264,8 @@ std::string damage(File file, Random& r) {
       file.data = scramble(file.data, r);
   }
   std::string bytes = file.whole();
-  if (r.chance(0.05)) bytes.replace(0, 8, length_of(r.chance(0.5) ? r.bits() : file.header.size() + r.below(9)));
+  if (r.chance(0.05))
+    bytes.replace(0, 8, length_of(r.chance(0.5) ? r.bits() : file.header.size() + r.below(9)));
   return r.chance(0.05) ? scramble(bytes, r) : bytes;
 }
 
@@ -249,7 +274,8 @@ File invent(Random& r) {
   uint64_t at = 0;
   for (uint64_t n = r.below(5); n > 0; --n) {
     const auto& dtype = kDtypes[r.below(std::size(kDtypes))];
-    Tensor t{r.chance(0.1) ? "tenon.storage.0" : std::to_string(tensors.size()), dtype.name, {}, at, 0};
+    Tensor t{
+        r.chance(0.1) ? "tenon.storage.0" : std::to_string(tensors.size()), dtype.name, {}, at, 0};
     uint64_t bytes = dtype.bytes;
     for (uint64_t d = r.below(4); d > 0; --d) {
       t.shape.push_back(r.below(5));
@@ -271,15 +297,17 @@ File invent(Random& r) {
   if (!extras.empty()) out.header += ",\"tenon.tensors\":" + quoted("{" + extras + "}");
   if (!values.empty()) out.header += ",\"tenon.values\":" + quoted("{" + values + "}");
   if (r.chance(0.2))
-    out.header += ",\"tenon.archives\":" + quoted(r.pick<const char*>({"[]", "[\"a\"]", "[1]", "{}", "["}));
+    out.header +=
+        ",\"tenon.archives\":" + quoted(r.pick<const char*>({"[]", "[\"a\"]", "[1]", "{}", "["}));
   out.header += "}";
   for (const Tensor& t : tensors) {
     out.header += ",\"" + t.name + "\":{\"dtype\":\"" + (r.chance(0.99) ? t.dtype : "F8_E4M3") +
-                  "\",\"shape\":" + likely_list(r, t.shape) + ",\"data_offsets\":" + likely_list(r, {t.begin, t.end}) +
-                  "}";
+                  "\",\"shape\":" + likely_list(r, t.shape) +
+                  ",\"data_offsets\":" + likely_list(r, {t.begin, t.end}) + "}";
   }
   out.header += "}";
-  for (uint64_t i = 0; i < at; ++i) out.data += static_cast<char>(r.chance(0.7) ? r.below(4) : r.bits());
+  for (uint64_t i = 0; i < at; ++i)
+    out.data += static_cast<char>(r.chance(0.7) ? r.below(4) : r.bits());
   return out;
 }
 

@@ -15,13 +15,15 @@ struct File {
   std::string header, data;
 
   static File split(const std::string& bytes);
-  // With the right length of the header, and the right checksum where the header has a place for it.
+  // With the right length of the header, and the right checksum where the header has a place for
+  // it.
   std::string whole() const;
 };
 
 // A few changes of any of its parts; the result may have a wrong length or checksum.
 std::string damage(File file, Random& random);
-// A header of tensors, views, strides, layouts, values and archives, most of it likely and some of it not.
+// A header of tensors, views, strides, layouts, values and archives, most of it likely and some of
+// it not.
 File invent(Random& random);
 // Any bytes changed, cut, doubled or added.
 std::string scramble(std::string bytes, Random& random);

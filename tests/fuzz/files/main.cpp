@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Loads damaged files into everything that loads. A finding is: a crash, a hang, an exception that is not the
-// library's, much more memory than the file, a tensor that reaches outside of its storage, and a target that a refused
-// file has changed.
+// Loads damaged files into everything that loads. A finding is: a crash, a hang, an exception that
+// is not the library's, much more memory than the file, a tensor that reaches outside of its
+// storage, and a target that a refused file has changed.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -23,7 +23,8 @@
 namespace tenon::fuzz {
 namespace {
 
-constexpr rlim_t kMemory = rlim_t{32} << 20;  // bytes beyond what the process has after its start; files have some KB
+constexpr rlim_t kMemory =
+    rlim_t{32} << 20;  // bytes beyond what the process has after its start; files have some KB
 
 template <class T>
 std::string saved(const T& value) {
@@ -64,7 +65,8 @@ std::string good_tensors() {
                              empty({0, 3}),
                              ones({2}, requires_grad()),
                              eye(2, 3).to_sparse()};
-  for (ScalarType t : {kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kFloat16, kBFloat16, kFloat64}) {
+  for (ScalarType t :
+       {kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kFloat16, kBFloat16, kFloat64}) {
     all.push_back(arange(5).to(t));
   }
   return saved(all);
@@ -105,7 +107,8 @@ void prepare() {
   long pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
 #if !defined(__SANITIZE_ADDRESS__)
-  const rlim_t most = static_cast<rlim_t>(pages) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + kMemory;
+  const rlim_t most =
+      static_cast<rlim_t>(pages) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + kMemory;
   const rlimit limit{most, most};
   setrlimit(RLIMIT_AS, &limit);
 #endif
@@ -113,10 +116,12 @@ void prepare() {
 
 std::string outside(const std::string& name, const Tensor& t) {
   if (t.layout() != kStrided)
-    return outside(name + ".indices", t.component("indices")) + outside(name + ".values", t.component("values"));
+    return outside(name + ".indices", t.component("indices")) +
+           outside(name + ".values", t.component("values"));
   if (t.numel() == 0) return "";
   __int128 first = t.storage_offset(), last = first;
-  for (int64_t d = 0; d < t.dim(); ++d) (t.stride(d) < 0 ? first : last) += __int128{t.size(d) - 1} * t.stride(d);
+  for (int64_t d = 0; d < t.dim(); ++d)
+    (t.stride(d) < 0 ? first : last) += __int128{t.size(d) - 1} * t.stride(d);
   const auto bytes = t.unsafeGetTensorImpl()->storage->bytes;
   if (first < 0 || (last + 1) * static_cast<__int128>(elementSize(t.scalar_type())) > bytes) {
     return "tensor '" + name + "' reaches outside of its storage";
@@ -134,7 +139,8 @@ std::string read_all(serialize::InputArchive& archive, const std::string& prefix
     serialize::InputArchive nested;
     if (archive.try_read(key, tensor)) wrong += outside(prefix + key, tensor);
     (void)archive.try_read(key, value);
-    if (depth < 50 && archive.try_read(key, nested)) wrong += read_all(nested, prefix + key + ".", depth + 1);
+    if (depth < 50 && archive.try_read(key, nested))
+      wrong += read_all(nested, prefix + key + ".", depth + 1);
   }
   return wrong;
 }
@@ -218,7 +224,9 @@ std::string idx(uint32_t magic, std::vector<uint32_t> sizes) {
 
 std::string digits(Random& r) {
   const auto put = [&](const char* name, std::string bytes) {
-    if (r.chance(0.6)) bytes = r.chance(0.5) ? scramble(bytes, r) : scramble(bytes.substr(0, 8), r) + bytes.substr(8);
+    if (r.chance(0.6))
+      bytes =
+          r.chance(0.5) ? scramble(bytes, r) : scramble(bytes.substr(0, 8), r) + bytes.substr(8);
     std::ofstream(g_folder + name, std::ios::binary) << bytes;
   };
   put("/train-images-idx3-ubyte", idx(0x803, {3, 2, 4}));
@@ -244,8 +252,8 @@ std::string check(Random& r) {
   if (r.chance(0.03)) return digits(r);
   const bool invented = r.chance(0.4);
   const std::size_t kind = invented ? 6 : r.below(g_good.size());
-  const std::string bytes =
-      invented ? (r.chance(0.7) ? invent(r).whole() : damage(invent(r), r)) : damage(File::split(g_good[kind]), r);
+  const std::string bytes = invented ? (r.chance(0.7) ? invent(r).whole() : damage(invent(r), r))
+                                     : damage(File::split(g_good[kind]), r);
   Targets& t = *g_targets;
   switch (r.chance(0.8) ? kind : r.below(7)) {
     case 0:
@@ -272,11 +280,11 @@ int main(int argc, char** argv) {
   std::string folder = std::filesystem::temp_directory_path() / "tenon_fuzz_files_XXXXXX";
   if (!mkdtemp(folder.data())) return std::perror("mkdtemp"), 2;
   tenon::fuzz::g_folder = folder;
-  const int status = tenon::fuzz::run(
-      argc, argv,
-      {"files",
-       "Loads damaged files: safetensors into archives, modules, optimizers and samplers, and idx files of digits.",
-       tenon::fuzz::check, tenon::fuzz::prepare});
+  const int status = tenon::fuzz::run(argc, argv,
+                                      {"files",
+                                       "Loads damaged files: safetensors into archives, modules, "
+                                       "optimizers and samplers, and idx files of digits.",
+                                       tenon::fuzz::check, tenon::fuzz::prepare});
   std::filesystem::remove_all(folder);
   return status;
 }

@@ -13,10 +13,12 @@ Tensor Arguments::make_tensor() {
   std::vector<int64_t> sizes;
   const int n = r.chance(0.9) ? ndim : static_cast<int>(r.below(7));
   for (int d = 0; d < n; ++d) sizes.push_back(r.chance(0.06) ? 0 : r.between(1, 4));
-  const ScalarType t = r.chance(0.85) ? dtype : r.pick({kLong, kFloat, kDouble, kBool, kInt, kHalf, kByte});
-  Tensor x = isFloatingType(t) ? (r.chance(0.5) ? tenon::rand(sizes) : tenon::randn(sizes) * 3).to(t)
-             : t == kBool      ? tenon::randint(0, 2, sizes).to(t)
-                               : tenon::randint(0, 3, sizes, TensorOptions(kLong)).to(t);
+  const ScalarType t =
+      r.chance(0.85) ? dtype : r.pick({kLong, kFloat, kDouble, kBool, kInt, kHalf, kByte});
+  Tensor x = isFloatingType(t)
+                 ? (r.chance(0.5) ? tenon::rand(sizes) : tenon::randn(sizes) * 3).to(t)
+             : t == kBool ? tenon::randint(0, 2, sizes).to(t)
+                          : tenon::randint(0, 3, sizes, TensorOptions(kLong)).to(t);
   if (x.numel() > 0 && r.chance(odd / 2)) {
     Tensor flat = x.view({-1});
     const int64_t at = r.between(0, x.numel() - 1);
@@ -56,12 +58,15 @@ tn_value Arguments::value(tn_tag tag, const ArgInfo* a) {
       v.u.i64 = r.chance(odd / 4) ? odd_int(r) : r.between(0, 1);
       return v;
     case TN_TAG_DTYPE:
-      v.u.dtype = core::abi_dtype(r.chance(0.7) ? dtype : r.pick({kFloat, kLong, kBool, kDouble, kHalf}));
-      if (r.chance(odd / 3)) v.u.dtype = {static_cast<uint8_t>(r.below(256)), static_cast<uint8_t>(r.below(256)), 7};
+      v.u.dtype =
+          core::abi_dtype(r.chance(0.7) ? dtype : r.pick({kFloat, kLong, kBool, kDouble, kHalf}));
+      if (r.chance(odd / 3))
+        v.u.dtype = {static_cast<uint8_t>(r.below(256)), static_cast<uint8_t>(r.below(256)), 7};
       return v;
     case TN_TAG_DEVICE:
       v.u.device = {TN_CPU, 0};
-      if (r.chance(odd / 3)) v.u.device = {static_cast<int32_t>(odd_int(r)), static_cast<int32_t>(odd_int(r))};
+      if (r.chance(odd / 3))
+        v.u.device = {static_cast<int32_t>(odd_int(r)), static_cast<int32_t>(odd_int(r))};
       return v;
     case TN_TAG_LAYOUT:
       v.u.i64 = r.chance(odd) ? odd_int(r) : 0;
@@ -83,13 +88,15 @@ tn_value Arguments::value(tn_tag tag, const ArgInfo* a) {
     }
     case TN_TAG_BOOL_LIST: {
       auto& list = flags.emplace_back(n);
-      for (uint8_t& x : list) x = static_cast<uint8_t>(r.chance(odd / 4) ? r.below(256) : r.below(2));
+      for (uint8_t& x : list)
+        x = static_cast<uint8_t>(r.chance(odd / 4) ? r.below(256) : r.below(2));
       return tagged(tag, null ? nullptr : list.data(), n);
     }
     case TN_TAG_SCALAR_LIST: {
       auto& list = numbers.emplace_back();
       for (std::size_t i = 0; i < n; ++i) {
-        list.push_back(value(r.chance(odd / 10) ? static_cast<tn_tag>(r.below(9)) : tn_tag{TN_TAG_F64}, nullptr));
+        list.push_back(value(
+            r.chance(odd / 10) ? static_cast<tn_tag>(r.below(9)) : tn_tag{TN_TAG_F64}, nullptr));
       }
       return tagged(tag, null ? nullptr : list.data(), n);
     }
@@ -168,7 +175,8 @@ tn_value Arguments::argument(const ArgInfo& a) {
   }
   const bool text = a.type == ArgType::Str || a.type == ArgType::OptStr;
   if (a.has_default && !r.chance(text ? 0.3 : 0.6)) return a.value;
-  const bool can_be_none = a.type == ArgType::Generator || a.type == ArgType::Device || a.type == ArgType::Layout;
+  const bool can_be_none =
+      a.type == ArgType::Generator || a.type == ArgType::Device || a.type == ArgType::Layout;
   if (can_be_none && r.chance(0.8)) return tagged(TN_TAG_NONE);
   tn_tag tag = tag_of(a.type);
   if (tag == TN_TAG_F64 && (a.type == ArgType::Scalar || a.type == ArgType::OptScalar)) {
@@ -178,7 +186,8 @@ tn_value Arguments::argument(const ArgInfo& a) {
 }
 
 tn_value Arguments::changed(const ArgInfo& a, const tn_value& v) {
-  const bool null = (v.tag == TN_TAG_TENSOR || v.tag == TN_TAG_I64_LIST) && !v.u.ptr;  // changed once already
+  const bool null =
+      (v.tag == TN_TAG_TENSOR || v.tag == TN_TAG_I64_LIST) && !v.u.ptr;  // changed once already
   if (null || r.chance(0.3)) return argument(a);
   switch (v.tag) {
     case TN_TAG_I64_LIST: {

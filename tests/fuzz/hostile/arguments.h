@@ -30,13 +30,17 @@ struct Arguments {
   explicit Arguments(Random& random)
       : r(random),
         ndim(static_cast<int>(r.below(6))),
-        dtype(r.chance(0.6) ? kFloat : r.pick({kLong, kDouble, kBool, kInt, kHalf, kByte, kBFloat16, kChar})),
+        dtype(r.chance(0.6)
+                  ? kFloat
+                  : r.pick({kLong, kDouble, kBool, kInt, kHalf, kByte, kBFloat16, kChar})),
         odd(r.pick({0.05, 0.2, 0.5})) {}
 
   int64_t integer() { return r.chance(odd) ? odd_int(r) : r.between(-1, 3); }
   double real() { return r.chance(odd) ? odd_real(r) : r.real(0, 1); }
   Tensor make_tensor();
-  const tn_tensor* tensor() { return &tensors.emplace_back(make_tensor()).unsafeGetTensorImpl()->view; }
+  const tn_tensor* tensor() {
+    return &tensors.emplace_back(make_tensor()).unsafeGetTensorImpl()->view;
+  }
   tn_value value(tn_tag tag, const core::ArgInfo* a);
   tn_value argument(const core::ArgInfo& a);
   // The same value but for something in it.

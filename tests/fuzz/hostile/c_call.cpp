@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// tn_call_op of every schema: mostly the right kinds of values with odd ones among them, sometimes any kind for any
-// argument, null pointers and wrong counts.
+// tn_call_op of every schema: mostly the right kinds of values with odd ones among them, sometimes
+// any kind for any argument, null pointers and wrong counts.
 #include <map>
 #include <vector>
 
@@ -33,7 +33,8 @@ std::string described(const std::string& name, const std::vector<tn_value>& in) 
     } else if (v.tag == TN_TAG_I64 || v.tag == TN_TAG_BOOL || v.tag == TN_TAG_LAYOUT) {
       s += core::text(static_cast<long long>(v.u.i64));
     } else {
-      s += core::join("tag ", v.tag, " of length ", v.len, v.u.ptr || v.len == 0 ? "" : " and null");
+      s +=
+          core::join("tag ", v.tag, " of length ", v.len, v.u.ptr || v.len == 0 ? "" : " and null");
     }
   }
   return s + ")";
@@ -42,7 +43,9 @@ std::string described(const std::string& name, const std::vector<tn_value>& in) 
 struct State {
   std::vector<int64_t> sizes, strides;
   std::vector<char> bytes;
-  bool operator==(const State& o) const { return sizes == o.sizes && strides == o.strides && bytes == o.bytes; }
+  bool operator==(const State& o) const {
+    return sizes == o.sizes && strides == o.strides && bytes == o.bytes;
+  }
 };
 State state_of(const Tensor& t) {
   if (t.layout() != kStrided) return {t.sizes().vec(), {}, {}};
@@ -64,7 +67,8 @@ std::string outside(const tn_tensor* view) {
   for (int d = 0; d < t.ndim(); ++d) {
     if (t.size(d) < 0) return core::join("a result has the negative size ", t.size(d));
     numel *= t.size(d);
-    if (numel > INT64_MAX) return core::join("a result has sizes ", core::text(t.sizes()), ", whose product wraps");
+    if (numel > INT64_MAX)
+      return core::join("a result has sizes ", core::text(t.sizes()), ", whose product wraps");
     last += static_cast<__int128>(t.size(d) - 1) * t.stride(d);
   }
   if (numel != t.numel) return "a result has a wrong numel";
@@ -90,19 +94,24 @@ std::string base_name(const Op& op) {
   return name.substr(0, name.find('.'));
 }
 
-std::string judge_error(tn_status status, const std::string& text, const Op& op, const std::vector<tn_value>& out) {
+std::string judge_error(tn_status status, const std::string& text, const Op& op,
+                        const std::vector<tn_value>& out) {
   for (const tn_value& v : out) {
     if (v.tag != TN_TAG_NONE) return "a result is not NONE after an error";
   }
-  if (status < TN_ERROR || text.empty()) return core::join("status ", status, " with the text '", text, "'");
+  if (status < TN_ERROR || text.empty())
+    return core::join("status ", status, " with the text '", text, "'");
   // Operators of one name differ in arguments: the error has the overload only if it matters.
-  if (text.compare(0, base_name(op).size(), base_name(op)) != 0) return "the error does not name the operator: " + text;
+  if (text.compare(0, base_name(op).size(), base_name(op)) != 0)
+    return "the error does not name the operator: " + text;
   return "";
 }
 
-std::string judged(Random& r, const Op& op, std::vector<tn_value> in, Arguments& args, std::vector<Tensor> given) {
+std::string judged(Random& r, const Op& op, std::vector<tn_value> in, Arguments& args,
+                   std::vector<Tensor> given) {
   std::string name = op.name;
-  if ((op.flags & core::kOpInplace) && r.chance(0.25)) name.insert(std::min(name.find('.'), name.size()), "_");
+  if ((op.flags & core::kOpInplace) && r.chance(0.25))
+    name.insert(std::min(name.find('.'), name.size()), "_");
   if (r.chance(0.02)) in.resize(in.size() - std::min<std::size_t>(in.size(), 1 + r.below(2)));
   if (r.chance(0.01)) in.push_back(tagged(TN_TAG_NONE));
   std::vector<tn_value> out(op.n_results + 1);
@@ -111,8 +120,8 @@ std::string judged(Random& r, const Op& op, std::vector<tn_value> in, Arguments&
   for (const Tensor& t : args.tensors) given.push_back(t);
   for (const Tensor& t : given) before.push_back(state_of(t));
   const auto n_out = static_cast<uint32_t>(r.chance(0.01) ? 0 : out.size());
-  const tn_status status =
-      tn_call_op(tn_str{name.data(), name.size()}, in.data(), static_cast<uint32_t>(in.size()), out.data(), n_out);
+  const tn_status status = tn_call_op(tn_str{name.data(), name.size()}, in.data(),
+                                      static_cast<uint32_t>(in.size()), out.data(), n_out);
   std::string wrong;
   if (status == TN_OK) {
     tally("C calls served");
@@ -122,7 +131,8 @@ std::string judged(Random& r, const Op& op, std::vector<tn_value> in, Arguments&
     wrong = judge_error(status, tn_last_error(), op, out);
     std::size_t k = 0;
     for (const Tensor& t : given) {
-      if (wrong.empty() && !(state_of(t) == before[k])) wrong = core::join("tensor ", k, " changed in a refused call");
+      if (wrong.empty() && !(state_of(t) == before[k]))
+        wrong = core::join("tensor ", k, " changed in a refused call");
       ++k;
     }
     if (!wrong.empty()) wrong += std::string("; ") + tn_last_error();
@@ -153,7 +163,8 @@ std::string call_c(Random& r) {
   std::vector<Tensor> given;
   if (const auto& calls = right_calls(op); !calls.empty() && r.chance(0.6)) {
     const check::Spec& spec = calls[r.below(calls.size())];
-    const check::Built built(spec, r.chance(0.7) ? spec.main : args.dtype, check::kMemories[r.below(5)], {});
+    const check::Built built(spec, r.chance(0.7) ? spec.main : args.dtype,
+                             check::kMemories[r.below(5)], {});
     for (const core::Impl& t : built.tensors()) given.emplace_back(t);
     in.assign(built.values(), built.values() + op.n_args);
     for (std::size_t k = r.below(3); k-- > 0 && !in.empty();) {

@@ -19,7 +19,9 @@ struct Call {
 };
 
 tn_str odd_str(Random& r, std::string& keep) {
-  keep = r.chance(0.3) ? r.pick({std::string("cpu"), std::string("float32"), std::string("add.Tensor")}) : odd_text(r);
+  keep = r.chance(0.3)
+             ? r.pick({std::string("cpu"), std::string("float32"), std::string("add.Tensor")})
+             : odd_text(r);
   if (r.chance(0.1)) return tn_str{nullptr, keep.size()};
   return tn_str{keep.data(), keep.size()};
 }
@@ -31,7 +33,8 @@ tn_device odd_device(Random& r) {
 
 tn_dtype odd_dtype(Random& r) {
   if (r.chance(0.7)) return core::abi_dtype(r.pick({kFloat, kLong, kBool, kDouble}));
-  return {static_cast<uint8_t>(r.bits()), static_cast<uint8_t>(r.bits()), static_cast<uint16_t>(r.bits())};
+  return {static_cast<uint8_t>(r.bits()), static_cast<uint8_t>(r.bits()),
+          static_cast<uint16_t>(r.bits())};
 }
 
 std::vector<int64_t> odd_sizes(Random& r) {
@@ -42,8 +45,8 @@ std::vector<int64_t> odd_sizes(Random& r) {
 
 Call make(Random& r) {
   const std::vector<int64_t> sizes = odd_sizes(r);
-  const int32_t ndim =
-      r.chance(0.1) ? static_cast<int32_t>(r.pick({-1, INT32_MIN, 65, INT32_MAX})) : static_cast<int32_t>(sizes.size());
+  const int32_t ndim = r.chance(0.1) ? static_cast<int32_t>(r.pick({-1, INT32_MIN, 65, INT32_MAX}))
+                                     : static_cast<int32_t>(sizes.size());
   std::vector<char> bytes(r.below(4096));
   tn_handle out = nullptr;
   const int64_t* given = r.chance(0.05) ? nullptr : sizes.data();
@@ -115,7 +118,8 @@ std::string call_client(Random& r) {
   if (call.status < TN_ERROR || text.empty())
     return core::join(call.function, ": status ", call.status, " '", text, "'");
   for (const char* internal : {"basic_string", "vector::", "bad_", "std::"}) {
-    if (text.find(internal) != text.npos) return core::join(call.function, ": the error is not the library's: ", text);
+    if (text.find(internal) != text.npos)
+      return core::join(call.function, ": the error is not the library's: ", text);
   }
   return "";
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the C++ library with odd arguments: what has no schema, and what C++ can pass that C cannot.
+// Calls of the C++ library with odd arguments: what has no schema, and what C++ can pass that C
+// cannot.
 #include <algorithm>
 #include <cctype>
 #include <functional>
@@ -19,7 +20,8 @@ namespace F = tenon::nn::functional;
 using tenon::indexing::Slice;
 
 struct Entry {
-  // One of these, separated by '|', must stand in an error, in any case, or an operator before its first colon.
+  // One of these, separated by '|', must stand in an error, in any case, or an operator before its
+  // first colon.
   const char* words;
   std::function<void(Random&)> call;
 };
@@ -39,7 +41,8 @@ std::vector<int64_t> L_of(Random& r, std::size_t n) {
 // Mostly of so many dimensions, sometimes of others or undefined.
 Tensor T(Random& r, int ndim) {
   if (r.chance(0.03)) return Tensor();
-  std::vector<int64_t> sizes(static_cast<std::size_t>(r.chance(0.1) ? static_cast<int>(r.below(6)) : ndim));
+  std::vector<int64_t> sizes(
+      static_cast<std::size_t>(r.chance(0.1) ? static_cast<int>(r.below(6)) : ndim));
   for (int64_t& s : sizes) s = r.chance(0.05) ? 0 : r.between(1, 5);
   Tensor t = tenon::randn(sizes);
   return r.chance(0.1) ? t.to(kLong) : t;
@@ -70,15 +73,22 @@ std::vector<Entry> factories() {
        [](Random& r) {
          (void)tenon::empty({2, 3, 4, 5}, TensorOptions(), static_cast<MemoryFormat>(I(r)));
        }},
-      {"empty|device", [](Random& r) { (void)tenon::empty({2}, TensorOptions(Device(odd_text(r)))); }},
-      {"empty|dtype", [](Random& r) { (void)tenon::zeros({2}, TensorOptions(static_cast<ScalarType>(r.below(128)))); }},
+      {"empty|device",
+       [](Random& r) { (void)tenon::empty({2}, TensorOptions(Device(odd_text(r)))); }},
+      {"empty|dtype",
+       [](Random& r) {
+         (void)tenon::zeros({2}, TensorOptions(static_cast<ScalarType>(r.below(128))));
+       }},
       {"empty|layout",
-       [](Random& r) { (void)tenon::empty({2}, TensorOptions().layout(static_cast<Layout>(r.below(100)))); }},
+       [](Random& r) {
+         (void)tenon::empty({2}, TensorOptions().layout(static_cast<Layout>(r.below(100))));
+       }},
       {"from_blob|dimension",
        [](Random& r) {
          static float data[16] = {};
          std::vector<int64_t> sizes = L(r, 3), strides = L_of(r, sizes.size());
-         const Tensor t = tenon::from_blob(r.chance(0.1) ? nullptr : static_cast<void*>(data), sizes, strides);
+         const Tensor t =
+             tenon::from_blob(r.chance(0.1) ? nullptr : static_cast<void*>(data), sizes, strides);
          (void)t.numel();
        }},
       {"tensor|scalar|number",
@@ -129,7 +139,10 @@ std::vector<Entry> tensors() {
        }},
       {"resize|slice",
        [](Random& r) {
-         (void)tenon::empty({int64_t{1} << r.below(62), 0}).slice(0, I(r), I(r), 1).resize_({4}).fill_(1);
+         (void)tenon::empty({int64_t{1} << r.below(62), 0})
+             .slice(0, I(r), I(r), 1)
+             .resize_({4})
+             .fill_(1);
        }},
       {"set_|storage",
        [](Random& r) {
@@ -144,7 +157,9 @@ std::vector<Entry> tensors() {
       {"to|dtype", [](Random& r) { (void)T(r, 2).to(static_cast<ScalarType>(r.below(128))); }},
       {"to|device", [](Random& r) { (void)T(r, 2).to(Device(odd_text(r))); }},
       {"device",
-       [](Random& r) { (void)Device(static_cast<DeviceType>(r.below(40)), static_cast<DeviceIndex>(r.bits())); }},
+       [](Random& r) {
+         (void)Device(static_cast<DeviceType>(r.below(40)), static_cast<DeviceIndex>(r.bits()));
+       }},
       {"accessor|dimension|dtype|expected", [](Random& r) { (void)T(r, 2).accessor<float, 2>(); }},
       {"data_ptr|dtype|expected", [](Random& r) { (void)T(r, 2).data_ptr<int64_t>(); }},
       {"backward|grad",
@@ -163,7 +178,8 @@ std::vector<Entry> tensors() {
        [](Random& r) {
          (void)tenon::cat({T(r, 2), T(r, 2)}, I(r));
        }},
-      {"cat|stack", [](Random& r) { (void)tenon::stack(std::vector<Tensor>(r.below(3), T(r, 1)), I(r)); }},
+      {"cat|stack",
+       [](Random& r) { (void)tenon::stack(std::vector<Tensor>(r.below(3), T(r, 1)), I(r)); }},
       {"split", [](Random& r) { (void)T(r, 2).split(I(r), I(r)); }},
       {"chunk", [](Random& r) { (void)T(r, 2).chunk(I(r), I(r)); }},
       {"tensor_split", [](Random& r) { (void)T(r, 2).tensor_split(I(r), I(r)); }},
@@ -174,7 +190,8 @@ std::vector<Entry> tensors() {
       {"number|integer", [](Random& r) { (void)Scalar(D(r)).to<int8_t>(); }},
       {"thread",
        [](Random& r) {
-         const int64_t begin = I(r), end = std::min(begin, INT64_MAX - 1000) + static_cast<int64_t>(r.below(1000));
+         const int64_t begin = I(r), end = std::min(begin, INT64_MAX - 1000) +
+                                           static_cast<int64_t>(r.below(1000));
          int64_t n = 0;
          tenon::set_num_threads(1);
          tenon::parallel_for(begin, end, I(r), [&](int64_t from, int64_t to) { n += to - from; });
@@ -191,45 +208,66 @@ std::vector<Entry> tensors() {
 std::vector<Entry> functions() {
   return {
       {"pad", [](Random& r) { (void)F::pad(T(r, 3), F::PadFuncOptions(L(r, 6)).mode(kReflect)); }},
-      {"pad", [](Random& r) { (void)F::pad(T(r, 4), F::PadFuncOptions(L(r, 6)).mode(kReplicate)); }},
+      {"pad",
+       [](Random& r) { (void)F::pad(T(r, 4), F::PadFuncOptions(L(r, 6)).mode(kReplicate)); }},
       {"pad", [](Random& r) { (void)F::pad(T(r, 4), F::PadFuncOptions(L(r, 6)).mode(kCircular)); }},
       {"pad", [](Random& r) { (void)F::pad(T(r, 2), F::PadFuncOptions(L(r, 6)).value(D(r))); }},
-      {"pool", [](Random& r) { (void)F::avg_pool1d(image(r, 1), window<F::AvgPool1dFuncOptions, 1>(r)); }},
-      {"pool", [](Random& r) { (void)F::avg_pool2d(image(r, 2), window<F::AvgPool2dFuncOptions, 2>(r)); }},
+      {"pool",
+       [](Random& r) { (void)F::avg_pool1d(image(r, 1), window<F::AvgPool1dFuncOptions, 1>(r)); }},
+      {"pool",
+       [](Random& r) { (void)F::avg_pool2d(image(r, 2), window<F::AvgPool2dFuncOptions, 2>(r)); }},
       {"pool",
        [](Random& r) {
-         (void)F::max_pool2d(image(r, 2),
-                             window<F::MaxPool2dFuncOptions, 2>(r).dilation(I(r)).ceil_mode(r.chance(0.5)));
+         (void)F::max_pool2d(
+             image(r, 2),
+             window<F::MaxPool2dFuncOptions, 2>(r).dilation(I(r)).ceil_mode(r.chance(0.5)));
        }},
-      {"pool", [](Random& r) { (void)F::max_pool3d(image(r, 3), window<F::MaxPool3dFuncOptions, 3>(r)); }},
-      {"pool", [](Random& r) { (void)F::adaptive_avg_pool2d(image(r, 2), F::AdaptiveAvgPool2dFuncOptions(I(r))); }},
-      {"pool", [](Random& r) { (void)F::adaptive_max_pool3d(image(r, 3), F::AdaptiveMaxPool3dFuncOptions(I(r))); }},
-      {"pool", [](Random& r) { (void)F::lp_pool2d(image(r, 2), F::LPPool2dFuncOptions(D(r), L_of(r, 2))); }},
+      {"pool",
+       [](Random& r) { (void)F::max_pool3d(image(r, 3), window<F::MaxPool3dFuncOptions, 3>(r)); }},
+      {"pool",
+       [](Random& r) {
+         (void)F::adaptive_avg_pool2d(image(r, 2), F::AdaptiveAvgPool2dFuncOptions(I(r)));
+       }},
+      {"pool",
+       [](Random& r) {
+         (void)F::adaptive_max_pool3d(image(r, 3), F::AdaptiveMaxPool3dFuncOptions(I(r)));
+       }},
+      {"pool",
+       [](Random& r) {
+         (void)F::lp_pool2d(image(r, 2), F::LPPool2dFuncOptions(D(r), L_of(r, 2)));
+       }},
       {"conv",
        [](Random& r) {
-         (void)F::conv1d(image(r, 1), T(r, 3), F::Conv1dFuncOptions().stride(I(r)).dilation(I(r)).groups(I(r)));
+         (void)F::conv1d(image(r, 1), T(r, 3),
+                         F::Conv1dFuncOptions().stride(I(r)).dilation(I(r)).groups(I(r)));
        }},
       {"conv",
        [](Random& r) {
-         (void)F::conv2d(image(r, 2), T(r, 4), F::Conv2dFuncOptions().padding(L_of(r, 2)).groups(I(r)));
+         (void)F::conv2d(image(r, 2), T(r, 4),
+                         F::Conv2dFuncOptions().padding(L_of(r, 2)).groups(I(r)));
        }},
       {"conv",
        [](Random& r) {
-         (void)F::conv_transpose2d(image(r, 2), T(r, 4),
-                                   F::ConvTranspose2dFuncOptions().stride(I(r)).padding(I(r)).output_padding(I(r)));
+         (void)F::conv_transpose2d(
+             image(r, 2), T(r, 4),
+             F::ConvTranspose2dFuncOptions().stride(I(r)).padding(I(r)).output_padding(I(r)));
        }},
       {"interpolate|upsample",
-       [](Random& r) { (void)F::interpolate(image(r, 2), F::InterpolateFuncOptions().size(L(r, 3)).mode(kNearest)); }},
+       [](Random& r) {
+         (void)F::interpolate(image(r, 2),
+                              F::InterpolateFuncOptions().size(L(r, 3)).mode(kNearest));
+       }},
+      {"interpolate|upsample",
+       [](Random& r) {
+         (void)F::interpolate(image(r, 2), F::InterpolateFuncOptions()
+                                               .scale_factor(std::vector<double>(r.below(4), D(r)))
+                                               .mode(kBilinear));
+       }},
       {"interpolate|upsample",
        [](Random& r) {
          (void)F::interpolate(
-             image(r, 2),
-             F::InterpolateFuncOptions().scale_factor(std::vector<double>(r.below(4), D(r))).mode(kBilinear));
-       }},
-      {"interpolate|upsample",
-       [](Random& r) {
-         (void)F::interpolate(image(r, 1),
-                              F::InterpolateFuncOptions().scale_factor(std::vector<double>{D(r)}).mode(kLinear));
+             image(r, 1),
+             F::InterpolateFuncOptions().scale_factor(std::vector<double>{D(r)}).mode(kLinear));
        }},
       {"one_hot",
        [](Random& r) {
@@ -244,29 +282,37 @@ std::vector<Entry> functions() {
       {"softmax|dim", [](Random& r) { (void)F::softmax(T(r, 2), F::SoftmaxFuncOptions(I(r))); }},
       {"gumbel|softmax|dim",
        [](Random& r) {
-         (void)F::gumbel_softmax(T(r, 2), F::GumbelSoftmaxFuncOptions().tau(D(r)).dim(static_cast<int>(I(r))));
+         (void)F::gumbel_softmax(
+             T(r, 2), F::GumbelSoftmaxFuncOptions().tau(D(r)).dim(static_cast<int>(I(r))));
        }},
       {"nll|cross|class|target|softmax",
        [](Random& r) {
-         (void)F::cross_entropy(T(r, 2), tenon::tensor({I(r), I(r)}, TensorOptions(kLong)),
-                                F::CrossEntropyFuncOptions().ignore_index(I(r)).label_smoothing(D(r)));
+         (void)F::cross_entropy(
+             T(r, 2), tenon::tensor({I(r), I(r)}, TensorOptions(kLong)),
+             F::CrossEntropyFuncOptions().ignore_index(I(r)).label_smoothing(D(r)));
        }},
       {"margin|loss|p",
        [](Random& r) {
          (void)F::multi_margin_loss(T(r, 2), tenon::tensor({I(r), I(r)}, TensorOptions(kLong)),
                                     F::MultiMarginLossFuncOptions().p(I(r)));
        }},
-      {"layer_norm|norm", [](Random& r) { (void)F::layer_norm(T(r, 3), F::LayerNormFuncOptions(L(r, 3)).eps(D(r))); }},
-      {"group_norm|group", [](Random& r) { (void)F::group_norm(T(r, 3), F::GroupNormFuncOptions(I(r))); }},
+      {"layer_norm|norm",
+       [](Random& r) { (void)F::layer_norm(T(r, 3), F::LayerNormFuncOptions(L(r, 3)).eps(D(r))); }},
+      {"group_norm|group",
+       [](Random& r) { (void)F::group_norm(T(r, 3), F::GroupNormFuncOptions(I(r))); }},
       {"local_response_norm|pool|pad|size",
-       [](Random& r) { (void)F::local_response_norm(T(r, 4), F::LocalResponseNormFuncOptions(I(r)).alpha(D(r))); }},
+       [](Random& r) {
+         (void)F::local_response_norm(T(r, 4), F::LocalResponseNormFuncOptions(I(r)).alpha(D(r)));
+       }},
       {"batch_norm|norm",
        [](Random& r) {
          (void)F::batch_norm(T(r, 3), T(r, 1), T(r, 1),
                              F::BatchNormFuncOptions().momentum(D(r)).training(r.chance(0.5)));
        }},
-      {"pixel_shuffle", [](Random& r) { (void)F::pixel_shuffle(T(r, 4), F::PixelShuffleFuncOptions(I(r))); }},
-      {"pixel_unshuffle", [](Random& r) { (void)F::pixel_unshuffle(T(r, 4), F::PixelUnshuffleFuncOptions(I(r))); }},
+      {"pixel_shuffle",
+       [](Random& r) { (void)F::pixel_shuffle(T(r, 4), F::PixelShuffleFuncOptions(I(r))); }},
+      {"pixel_unshuffle",
+       [](Random& r) { (void)F::pixel_unshuffle(T(r, 4), F::PixelUnshuffleFuncOptions(I(r))); }},
       {"affine_grid", [](Random& r) { (void)F::affine_grid(T(r, 3), L(r)); }},
       {"grid_sample", [](Random& r) { (void)F::grid_sample(T(r, 4), T(r, 4)); }},
   };
@@ -476,11 +522,17 @@ std::vector<Entry> optimizers() {
   return {
       {"sgd|lr|momentum|param|decay|dampening|nesterov",
        [](Random& r) {
-         optimize<SGD>(r, SGDOptions(D(r)).momentum(D(r)).dampening(D(r)).weight_decay(D(r)).nesterov(r.chance(0.5)));
+         optimize<SGD>(r,
+                       SGDOptions(D(r)).momentum(D(r)).dampening(D(r)).weight_decay(D(r)).nesterov(
+                           r.chance(0.5)));
        }},
       {"adam|lr|beta|eps|param|decay",
        [](Random& r) {
-         optimize<Adam>(r, AdamOptions(D(r)).betas({D(r), D(r)}).eps(D(r)).weight_decay(D(r)).amsgrad(r.chance(0.5)));
+         optimize<Adam>(r, AdamOptions(D(r))
+                               .betas({D(r), D(r)})
+                               .eps(D(r))
+                               .weight_decay(D(r))
+                               .amsgrad(r.chance(0.5)));
        }},
       {"adamw|lr|beta|eps|param|decay",
        [](Random& r) {
@@ -505,7 +557,8 @@ const std::vector<Entry>& entries() {
 }
 
 std::string lower(std::string s) {
-  std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(s.begin(), s.end(), s.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return s;
 }
 

@@ -31,13 +31,15 @@ int64_t odd_int(Random& r) {
                            -(int64_t{1} << 31),
                            -(int64_t{1} << 31) - 1};
   if (r.chance(0.5)) return large[r.below(std::size(large))];
-  return r.chance(0.7) ? r.between(-3, 8) : r.pick({-65, -64, 63, 64, 65, 100, 255, 256, -128, 1000});
+  return r.chance(0.7) ? r.between(-3, 8)
+                       : r.pick({-65, -64, 63, 64, 65, 100, 255, 256, -128, 1000});
 }
 
 double odd_real(Random& r) {
   if (r.chance(0.4)) return r.real(-3, 3);
-  return r.pick({0.0,  -0.0,  1.0,     -1.0, 0.5,   2.0,    1e308,   -1e308,   1e-308,    5e-324,
-                 1e39, -1e39, 65520.0, 1e19, -1e19, 0x1p63, -0x1p63, HUGE_VAL, -HUGE_VAL, std::nan("")});
+  return r.pick({0.0,    -0.0,   1.0,     -1.0,     0.5,       2.0,         1e308,
+                 -1e308, 1e-308, 5e-324,  1e39,     -1e39,     65520.0,     1e19,
+                 -1e19,  0x1p63, -0x1p63, HUGE_VAL, -HUGE_VAL, std::nan("")});
 }
 
 std::string odd_text(Random& r) {
@@ -87,13 +89,14 @@ std::string check(Random& r) {
   return wrong;
 }
 
-// The memory that a call may allocate: beyond it the allocation fails, which must be an ordinary error. Added to what
-// the process has mapped, which is terabytes under the address sanitizer.
+// The memory that a call may allocate: beyond it the allocation fails, which must be an ordinary
+// error. Added to what the process has mapped, which is terabytes under the address sanitizer.
 void limit_memory() {
   constexpr rlim_t kBytes = rlim_t{2} << 30;
   long pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
-  const rlim_t most = static_cast<rlim_t>(pages) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + kBytes;
+  const rlim_t most =
+      static_cast<rlim_t>(pages) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + kBytes;
   const rlimit limit{most, most};
   setrlimit(RLIMIT_AS, &limit);
   (void)good_call();  // plugins are loaded
@@ -114,9 +117,10 @@ void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 #endif
 
 int main(int argc, char** argv) {
-  return tenon::fuzz::run(argc, argv,
-                          {"hostile",
-                           "Hostile calls through the C interface and through C++: none may crash, hang, fail "
-                           "other than by an Error that names its operator, or change an argument.",
-                           tenon::fuzz::check, tenon::fuzz::limit_memory, 60});
+  return tenon::fuzz::run(
+      argc, argv,
+      {"hostile",
+       "Hostile calls through the C interface and through C++: none may crash, hang, fail "
+       "other than by an Error that names its operator, or change an argument.",
+       tenon::fuzz::check, tenon::fuzz::limit_memory, 60});
 }

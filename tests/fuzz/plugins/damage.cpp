@@ -8,7 +8,8 @@ namespace tenon::fuzz {
 namespace {
 
 void randomize(Random& random, std::string& s, std::size_t at, std::size_t n) {
-  for (std::size_t i = at; i < std::min(at + n, s.size()); ++i) s[i] = static_cast<char>(random.below(256));
+  for (std::size_t i = at; i < std::min(at + n, s.size()); ++i)
+    s[i] = static_cast<char>(random.below(256));
 }
 
 void flip_bits(Random& random, std::string& s) {
@@ -52,10 +53,12 @@ std::string damaged_library(Random& random, const std::string& good) {
       for (int i = 0; i < 8; ++i) randomize(random, out, random.below(4096), 1);
       break;
     case 7:
-      std::fill_n(out.begin() + static_cast<std::ptrdiff_t>(random.below(out.size() - 64)), 64, '\0');
+      std::fill_n(out.begin() + static_cast<std::ptrdiff_t>(random.below(out.size() - 64)), 64,
+                  '\0');
       break;
     case 8:  // an ELF file up to somewhere, then anything
-      randomize(random, out, random.chance(0.5) ? kHead : random.below(out.size()), random.below(out.size()));
+      randomize(random, out, random.chance(0.5) ? kHead : random.below(out.size()),
+                random.below(out.size()));
       break;
     default:
       randomize(random, out, random.below(out.size()), 1 + random.below(256));
@@ -103,7 +106,8 @@ std::string damaged_manifest(Random& random, const std::string& good) {
         break;
       default:
         if (random.chance(0.1))
-          out.insert(at, std::string(1 + random.below(5000), random.pick({'[', '{', ' ', '9', 'a'})));
+          out.insert(at,
+                     std::string(1 + random.below(5000), random.pick({'[', '{', ' ', '9', 'a'})));
     }
   }
   return out;

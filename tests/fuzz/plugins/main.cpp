@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Damaged plugins: mutated libraries with and without a hash in their manifests, and mutated manifests. Each is loaded
-// by a separate process, which must live and get an exception of the right class or a plugin; a damaged library is
-// never opened if the manifest has a hash. Without a hash a trial may pass and the code may still write into foreign
-// memory: what dies after load() has returned is counted, and is a finding only with a hash.
+// Damaged plugins: mutated libraries with and without a hash in their manifests, and mutated
+// manifests. Each is loaded by a separate process, which must live and get an exception of the
+// right class or a plugin; a damaged library is never opened if the manifest has a hash. Without a
+// hash a trial may pass and the code may still write into foreign memory: what dies after load()
+// has returned is counted, and is a finding only with a hash.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,16 +42,20 @@ struct Plugin {
   std::string manifest(bool with_digest) const {
     return "{\n  \"name\": \"" + name + "\",\n  \"library\": \"libtenon_" + name + ".so\",\n" +
            (with_digest ? "  \"digest\": \"" + digest + "\",\n" : "") +
-           "  \"abi\": {\"major\": 1, \"min_minor\": 0},\n  \"arch\": \"x86_64\",\n  \"cpu_features\": [],\n  "
+           "  \"abi\": {\"major\": 1, \"min_minor\": 0},\n  \"arch\": \"x86_64\",\n  "
+           "\"cpu_features\": [],\n  "
            "\"device\": \"" +
-           name + "\",\n  \"layouts\": [],\n  \"third_party\": {\"libtoy.so.1\": \"1.2\"},\n  \"priority\": 0,\n" +
+           name +
+           "\",\n  \"layouts\": [],\n  \"third_party\": {\"libtoy.so.1\": \"1.2\"},\n  "
+           "\"priority\": 0,\n" +
            "  \"variant\": \"\",\n  \"isolated\": false\n}\n";
   }
 };
 
 Plugin read_plugin(const std::string& name, const fs::path& library) {
   Plugin p{name, bytes_of(library), digest_of(library)};
-  if (p.bytes.empty() || p.digest.empty()) throw std::runtime_error("no plugin is at " + library.string());
+  if (p.bytes.empty() || p.digest.empty())
+    throw std::runtime_error("no plugin is at " + library.string());
   return p;
 }
 
@@ -112,10 +117,13 @@ Outcome load(const fs::path& file, std::string& why) {
   waitpid(pid, &status, 0);
   why.assign(buffer + 1, static_cast<std::size_t>(n > 1 ? n - 1 : 0));
   if (n <= 0 || status != 0) {
-    why = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit status " + std::to_string(WEXITSTATUS(status));
+    why = WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
+                              : "exit status " + std::to_string(WEXITSTATUS(status));
     return n > 0 && buffer[0] == 'o' ? Outcome::DiedLater : Outcome::Died;
   }
-  return buffer[0] == 'o' ? Outcome::Opened : buffer[0] == 'r' ? Outcome::Refused : Outcome::WrongClass;
+  return buffer[0] == 'o'   ? Outcome::Opened
+         : buffer[0] == 'r' ? Outcome::Refused
+                            : Outcome::WrongClass;
 }
 
 // Empty, or the finding. With a hash, only the loaded bytes of the good library may be opened.
@@ -126,7 +134,8 @@ std::string judged(Outcome outcome, const std::string& why, bool damage_is_known
     case Outcome::WrongClass:
       return "not a BackendError: " + why;
     case Outcome::Refused:
-      tally(why.find("opened in a process of its own") != std::string::npos ? "refused by the trial" : "refused");
+      tally(why.find("opened in a process of its own") != std::string::npos ? "refused by the trial"
+                                                                            : "refused");
       return why.find('/') == std::string::npos ? "no file is named: " + why : "";
     case Outcome::DiedLater:
       tally("opened, died later");
@@ -141,7 +150,8 @@ std::string judged(Outcome outcome, const std::string& why, bool damage_is_known
 std::string check(Random& random) {
   // The large one is slow and differs from the small one in its size only.
   const Plugin& plugin = random.chance(0.005) ? cpu_plugin() : small_plugin();
-  const std::string so = "libtenon_" + plugin.name + ".so", json = "libtenon_" + plugin.name + ".json";
+  const std::string so = "libtenon_" + plugin.name + ".so",
+                    json = "libtenon_" + plugin.name + ".json";
   Folder folder;
   const uint64_t kind = random.below(4);
   const bool hashed = kind == 0 || (kind == 3 && random.chance(0.5));
@@ -150,16 +160,21 @@ std::string check(Random& random) {
   std::string manifest = plugin.manifest(hashed);
   if (kind == 3) manifest = damaged_manifest(random, manifest);
   if (kind != 2) folder.write(json, manifest);
-  const bool same = digest_of(folder.path / so) == plugin.digest;  // the damage is outside of what the loader reads
+  const bool same = digest_of(folder.path / so) ==
+                    plugin.digest;  // the damage is outside of what the loader reads
   std::string why;
   const fs::path file = folder.path / (kind == 2 ? so : json);
   Outcome outcome = load(file, why);
   if (outcome == Outcome::Died && !hashed) {
-    // Relocations that write at random do so in the trial or after it: without a hash a trial proves nothing.
+    // Relocations that write at random do so in the trial or after it: without a hash a trial
+    // proves nothing.
     tally("died after its trial");
     outcome = load(file, why);
   }
-  tally(kind == 0 ? "library, hashed" : kind == 1 ? "library, not hashed" : kind == 2 ? "library alone" : "manifest");
+  tally(kind == 0   ? "library, hashed"
+        : kind == 1 ? "library, not hashed"
+        : kind == 2 ? "library alone"
+                    : "manifest");
   return judged(outcome, why, hashed && kind == 0 && !same);
 }
 
@@ -175,5 +190,6 @@ void prepare() {
 
 int main(int argc, char** argv) {
   using namespace tenon::fuzz;
-  return run(argc, argv, {"plugins", "Damaged libraries and manifests of plugins.", check, prepare});
+  return run(argc, argv,
+             {"plugins", "Damaged libraries and manifests of plugins.", check, prepare});
 }

@@ -56,10 +56,13 @@ class Generator {
     }
     if (all.empty()) return -1;
     const double where = 1 - r_.real(0, 1) * r_.real(0, 1);
-    return all[std::min(all.size() - 1, static_cast<std::size_t>(where * static_cast<double>(all.size())))];
+    return all[std::min(all.size() - 1,
+                        static_cast<std::size_t>(where * static_cast<double>(all.size())))];
   }
   // Has dimensions, and not so many that each step takes long.
-  static bool is_plain(const Variable& v) { return !v.sizes.empty() && v.sizes.size() < 6 && v.at.size() < 64; }
+  static bool is_plain(const Variable& v) {
+    return !v.sizes.empty() && v.sizes.size() < 6 && v.at.size() < 64;
+  }
   int any() { return pick(is_plain); }
   int operand(const Variable& a) {
     return pick([&](const Variable& v) {
@@ -173,7 +176,8 @@ class Generator {
   }
   void choose_outputs() {
     for (int i = 0; i < static_cast<int>(p_.variables.size()); ++i) {
-      if (!at(i).gone && (r_.chance(0.3) || i + 1 == static_cast<int>(p_.variables.size()))) p_.outputs.push_back(i);
+      if (!at(i).gone && (r_.chance(0.3) || i + 1 == static_cast<int>(p_.variables.size())))
+        p_.outputs.push_back(i);
     }
   }
 

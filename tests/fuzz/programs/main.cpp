@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Random programs of 5 to 30 steps with views, writes in place, hooks, parts that are not recorded and custom
-// functions: results, gradients and gradients of gradients against the same program without any of these, and those
-// against differences.
+// Random programs of 5 to 30 steps with views, writes in place, hooks, parts that are not recorded
+// and custom functions: results, gradients and gradients of gradients against the same program
+// without any of these, and those against differences.
 #include <algorithm>
 #include <cmath>
 
@@ -24,7 +24,8 @@ constexpr double kDifference = 1e-4;
 Tensors leaves_of(const Program& p, const Tensors& moves, double step) {
   Tensors out;
   for (std::size_t i = 0; i < p.leaves.size(); ++i) {
-    Tensor t = tensor(ArrayRef<double>(p.leaves[i]), TensorOptions(kDouble)).reshape(p.variables[i].sizes);
+    Tensor t =
+        tensor(ArrayRef<double>(p.leaves[i]), TensorOptions(kDouble)).reshape(p.variables[i].sizes);
     out.push_back((t + moves[i] * step).detach().requires_grad_());
   }
   return out;
@@ -35,7 +36,8 @@ Tensors random_moves(const Program& p, Random& r) {
   for (std::size_t i = 0; i < p.leaves.size(); ++i) {
     std::vector<double> v(p.leaves[i].size());
     for (double& x : v) x = r.real(-1, 1);
-    out.push_back(tensor(ArrayRef<double>(v), TensorOptions(kDouble)).reshape(p.variables[i].sizes));
+    out.push_back(
+        tensor(ArrayRef<double>(v), TensorOptions(kDouble)).reshape(p.variables[i].sizes));
   }
   return out;
 }
@@ -45,7 +47,8 @@ Tensor total(const Tensors& outputs) {
   Tensor sum = zeros({}, TensorOptions(kDouble));
   double k = 0.3;
   for (const Tensor& t : outputs) {
-    const Tensor weights = (arange(t.numel(), TensorOptions(kDouble)) * 0.17 + k).cos().reshape(t.sizes());
+    const Tensor weights =
+        (arange(t.numel(), TensorOptions(kDouble)) * 0.17 + k).cos().reshape(t.sizes());
     sum = sum + (t * weights + t * t * 0.1).sum();
     k += 0.7;
   }
@@ -74,12 +77,15 @@ Answer answer(const Function& f, const Tensors& leaves, const Tensors& moves, bo
   Answer out;
   const Tensor y = total(f(leaves));
   out.value = y.item<double>();
-  if (!y.requires_grad()) return out.first = out.second = filled(Tensors(leaves.size()), leaves), out;
+  if (!y.requires_grad())
+    return out.first = out.second = filled(Tensors(leaves.size()), leaves), out;
   out.first = filled(autograd::grad({y}, leaves, {}, true, twice, true), leaves);
   if (!twice) return out;
   const Tensor slope = inner(out.first, moves);
-  out.second = filled(
-      slope.requires_grad() ? autograd::grad({slope}, leaves, {}, false, false, true) : Tensors(leaves.size()), leaves);
+  out.second =
+      filled(slope.requires_grad() ? autograd::grad({slope}, leaves, {}, false, false, true)
+                                   : Tensors(leaves.size()),
+             leaves);
   return out;
 }
 
@@ -102,25 +108,33 @@ std::string differ(const char* what, const Tensors& got, const Tensors& wanted) 
   return {};
 }
 
-// The slopes of value and of <first, moves> along `moves`, by gradients and by differences of several steps.
-std::string by_differences(const Function& twin, const Program& p, const Answer& a, const Tensors& moves) {
-  const double first = inner(a.first, moves).item<double>(), second = inner(a.second, moves).item<double>();
+// The slopes of value and of <first, moves> along `moves`, by gradients and by differences of
+// several steps.
+std::string by_differences(const Function& twin, const Program& p, const Answer& a,
+                           const Tensors& moves) {
+  const double first = inner(a.first, moves).item<double>(),
+               second = inner(a.second, moves).item<double>();
   std::string wrong;
   for (double step : {1e-5, 1e-4, 1e-6, 1e-3}) {
     const Answer up = answer(twin, leaves_of(p, moves, step), moves, false);
     const Answer down = answer(twin, leaves_of(p, moves, -step), moves, false);
     const double one = (up.value - down.value) / (2 * step);
-    const double two = (inner(up.first, moves) - inner(down.first, moves)).item<double>() / (2 * step);
+    const double two =
+        (inner(up.first, moves) - inner(down.first, moves)).item<double>() / (2 * step);
     const double scale = 1 + std::fabs(first) + std::fabs(second);
-    if (std::fabs(one - first) <= kDifference * scale && std::fabs(two - second) <= kDifference * scale) return {};
-    wrong = core::join("by differences the slope is ", one, " and the second one ", two, ", by gradients ", first,
-                       " and ", second);
+    if (std::fabs(one - first) <= kDifference * scale &&
+        std::fabs(two - second) <= kDifference * scale)
+      return {};
+    wrong = core::join("by differences the slope is ", one, " and the second one ", two,
+                       ", by gradients ", first, " and ", second);
   }
   return wrong;
 }
 
-// Whether leaves that differ in their last places give other gradients: then two computations may differ as much.
-bool ill_conditioned(const Function& twin, const Program& p, const Answer& wanted, const Tensors& moves) {
+// Whether leaves that differ in their last places give other gradients: then two computations may
+// differ as much.
+bool ill_conditioned(const Function& twin, const Program& p, const Answer& wanted,
+                     const Tensors& moves) {
   const Answer near = answer(twin, leaves_of(p, moves, 1e-14), moves, true);
   return !differ("the gradient", near.first, wanted.first).empty() ||
          !differ("the gradient of the gradient", near.second, wanted.second).empty();
@@ -132,7 +146,8 @@ std::string check(Random& r) {
   Constants constants;
   const Function twin = [&](const Tensors& x) { return run_twin(p, x, constants); };
   const Answer wanted = answer(twin, leaves, moves, true);
-  const double size = std::max({std::fabs(wanted.value), largest(wanted.first), largest(wanted.second)});
+  const double size =
+      std::max({std::fabs(wanted.value), largest(wanted.first), largest(wanted.second)});
   if (constants.noisy || !(size < kMaxValue)) return tally("too large"), "";
   Answer got;
   try {
@@ -140,7 +155,8 @@ std::string check(Random& r) {
   } catch (const Error& e) {
     const std::string text = e.what();
     // What was saved was written: torch refuses that, too.
-    if (text.find("was modified by an in-place operation") == std::string::npos) return text + text_of(p);
+    if (text.find("was modified by an in-place operation") == std::string::npos)
+      return text + text_of(p);
     return tally("refused"), "";
   }
   tally("compared");
@@ -149,7 +165,8 @@ std::string check(Random& r) {
     wrong = core::join("the value is ", got.value, " and not ", wanted.value);
   if (wrong.empty()) wrong = differ("the gradient", got.first, wanted.first);
   if (wrong.empty()) wrong = differ("the gradient of the gradient", got.second, wanted.second);
-  if (!wrong.empty() && ill_conditioned(twin, p, wanted, moves)) return tally("ill-conditioned"), "";
+  if (!wrong.empty() && ill_conditioned(twin, p, wanted, moves))
+    return tally("ill-conditioned"), "";
   if (wrong.empty()) wrong = by_differences(twin, p, wanted, moves);
   return wrong.empty() ? "" : wrong + text_of(p);
 }
@@ -158,7 +175,8 @@ std::string check(Random& r) {
 }  // namespace tenon::fuzz
 
 int main(int argc, char** argv) {
-  return tenon::fuzz::run(argc, argv,
-                          {"programs", "Gradients of random programs against twins without views, writes and hooks.",
-                           tenon::fuzz::check, [] { tenon::core::set_num_threads(1); }});
+  return tenon::fuzz::run(
+      argc, argv,
+      {"programs", "Gradients of random programs against twins without views, writes and hooks.",
+       tenon::fuzz::check, [] { tenon::core::set_num_threads(1); }});
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Operators without corners or poles where the programs use them: the difference quotient of such a program must
-// match.
+// Operators without corners or poles where the programs use them: the difference quotient of such a
+// program must match.
 #include "program.h"
 #include "tenon/autograd.h"
 
@@ -14,7 +14,9 @@ using T = const Tensor&;
 Tensor divisor(T b) { return b.sigmoid() + 0.6; }
 // From -0.8 to 0.8.
 Tensor bounded(T b) { return b.tanh() * 0.8; }
-Tensor half_of(T a) { return arange(a.numel(), TensorOptions(kLong)).remainder(2).reshape(a.sizes()) == 0; }
+Tensor half_of(T a) {
+  return arange(a.numel(), TensorOptions(kLong)).remainder(2).reshape(a.sizes()) == 0;
+}
 Tensor backwards(T a) { return arange(a.size(0) - 1, -1, -1, TensorOptions(kLong)); }
 Tensor filled(T a, T b) { return (b * ones_like(a)).clone(); }
 
@@ -63,7 +65,8 @@ const std::vector<Operator> kOperators = {
     {"exp", false, [](T a, T) { return bounded(a).exp(); }, nullptr},
     {"softmax", false, [](T a, T) { return a.softmax(-1); }, nullptr},
     {"log_softmax", false, [](T a, T) { return a.log_softmax(-1); }, nullptr},
-    {"logsumexp", false, [](T a, T) { return a.logsumexp(-1, true).expand_as(a).clone(); }, nullptr},
+    {"logsumexp", false, [](T a, T) { return a.logsumexp(-1, true).expand_as(a).clone(); },
+     nullptr},
     {"logcumsumexp", false, [](T a, T) { return a.logcumsumexp(-1); }, nullptr},
     {"var", false, [](T a, T) { return a + a.var(-1, false, true); }, nullptr},
     {"norm", false, [](T a, T) { return a / (a.square().sum(-1, true) + 1).sqrt(); }, nullptr},
@@ -97,9 +100,12 @@ const std::vector<Operator> kOperators = {
     OWN("lerp by", a.lerp(cos(a), bounded(b)), a.lerp_(cos(a), bounded(b))),
     OWN("copy", filled(a, b), a.copy_(b)),
     OWN("where", where(half_of(a), a, b), a.copy_(where(half_of(a), a, b))),
-    OWN("masked_scatter", a.masked_scatter(half_of(a), filled(a, b)), a.masked_scatter_(half_of(a), filled(a, b))),
-    OWN("index_add", a.index_add(0, backwards(a), filled(a, b)), a.index_add_(0, backwards(a), filled(a, b))),
-    OWN("index_copy", a.index_copy(0, backwards(a), filled(a, b)), a.index_copy_(0, backwards(a), filled(a, b))),
+    OWN("masked_scatter", a.masked_scatter(half_of(a), filled(a, b)),
+        a.masked_scatter_(half_of(a), filled(a, b))),
+    OWN("index_add", a.index_add(0, backwards(a), filled(a, b)),
+        a.index_add_(0, backwards(a), filled(a, b))),
+    OWN("index_copy", a.index_copy(0, backwards(a), filled(a, b)),
+        a.index_copy_(0, backwards(a), filled(a, b))),
     OWN("logaddexp", logaddexp(a, b), a.copy_(logaddexp(a, b))),
     OWN("add sum", a + (b * ones_like(a)).sum(), a.add_((b * ones_like(a)).sum())),
 };
@@ -109,7 +115,8 @@ struct Cubed : autograd::Function<Cubed> {
     ctx->save_for_backward({a});
     return a * a * a;
   }
-  static autograd::variable_list backward(autograd::AutogradContext* ctx, const autograd::variable_list& g) {
+  static autograd::variable_list backward(autograd::AutogradContext* ctx,
+                                          const autograd::variable_list& g) {
     const Tensor a = ctx->get_saved_variables()[0];
     return {g[0] * a * a * 3};
   }
@@ -122,7 +129,8 @@ struct DoubleExponential : autograd::Function<DoubleExponential> {
     ctx->save_for_backward({a});
     return a;
   }
-  static autograd::variable_list backward(autograd::AutogradContext* ctx, const autograd::variable_list& g) {
+  static autograd::variable_list backward(autograd::AutogradContext* ctx,
+                                          const autograd::variable_list& g) {
     return {g[0] * ctx->get_saved_variables()[0] * 2};
   }
 };

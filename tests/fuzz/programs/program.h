@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs over float64 tensors, and the two ways to run them.
 //
-// A program works on tensors: views share memory, writes are in place, hooks run. Its twin has none of these. It keeps
-// each block of memory as a flat tensor that is never written: a view is a list of offsets into one, and a write
-// creates a new one by index_copy. What a program hides from autograd (detach, NoGradGuard, a hook) the twin says with
-// constants, so that differences of the twin's values are the gradients that the program must give.
+// A program works on tensors: views share memory, writes are in place, hooks run. Its twin has none
+// of these. It keeps each block of memory as a flat tensor that is never written: a view is a list
+// of offsets into one, and a write creates a new one by index_copy. What a program hides from
+// autograd (detach, NoGradGuard, a hook) the twin says with constants, so that differences of the
+// twin's values are the gradients that the program must give.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@
 
 namespace tenon::fuzz {
 
-// One operator, as a function and in place (null: it has no such form). `b` broadcasts to `a`; unary ones ignore it.
+// One operator, as a function and in place (null: it has no such form). `b` broadcasts to `a`;
+// unary ones ignore it.
 struct Operator {
   const char* name;
   bool binary;
@@ -88,6 +90,7 @@ class Constants {
   std::vector<Tensor> kept_;
   std::size_t next_ = 0;
 };
-std::vector<Tensor> run_twin(const Program& p, const std::vector<Tensor>& leaves, Constants& constants);
+std::vector<Tensor> run_twin(const Program& p, const std::vector<Tensor>& leaves,
+                             Constants& constants);
 
 }  // namespace tenon::fuzz

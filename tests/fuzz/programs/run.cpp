@@ -25,7 +25,9 @@ class Twin {
   }
 
  private:
-  static Tensor places(const Variable& v) { return tensor(ArrayRef<int64_t>(v.at), TensorOptions(kLong)); }
+  static Tensor places(const Variable& v) {
+    return tensor(ArrayRef<int64_t>(v.at), TensorOptions(kLong));
+  }
   void write(int i, const Tensor& value) {
     constexpr double kMaxValue = 100;
     const Variable& v = p_.variables[at(i)];
@@ -111,9 +113,10 @@ std::vector<Tensor> run(const Program& p, const std::vector<Tensor>& leaves) {
         made = op_of(s).call(a, b);
         break;
       case Step::kHook:
-        made =
-            op_of(s).call(a, b) * 1;  // an operator that saves its result gives the hook what flows back to that, too
-        if (made.requires_grad()) made.register_hook([k = s.number](const Tensor& g) { return g * k; });
+        made = op_of(s).call(a, b) *
+               1;  // an operator that saves its result gives the hook what flows back to that, too
+        if (made.requires_grad())
+          made.register_hook([k = s.number](const Tensor& g) { return g * k; });
         break;
       case Step::kWrite:
       case Step::kHiddenWrite:
@@ -142,7 +145,8 @@ std::vector<Tensor> run(const Program& p, const std::vector<Tensor>& leaves) {
   return out;
 }
 
-std::vector<Tensor> run_twin(const Program& p, const std::vector<Tensor>& leaves, Constants& constants) {
+std::vector<Tensor> run_twin(const Program& p, const std::vector<Tensor>& leaves,
+                             Constants& constants) {
   constants.restart();
   Twin twin(p, leaves, constants);
   std::vector<Tensor> out;
@@ -153,8 +157,9 @@ std::vector<Tensor> run_twin(const Program& p, const std::vector<Tensor>& leaves
 std::string text_of(const Program& p) {
   static const char* const kViews[] = {"select last", "every second", "second half", "unsqueeze",
                                        "transpose",   "diagonal",     "unfold",      "expand"};
-  static const char* const kKinds[] = {"",     "view",       "write",    "detach",        "no-grad", "no-grad write",
-                                       "hook", "transpose_", "function", "function write"};
+  static const char* const kKinds[] = {"",         "view",          "write", "detach",
+                                       "no-grad",  "no-grad write", "hook",  "transpose_",
+                                       "function", "function write"};
   std::ostringstream out;
   for (std::size_t i = 0; i < p.leaves.size(); ++i) {
     out << "\n  v" << i << " = leaf " << core::text(p.variables[i].sizes) << " {";
@@ -166,8 +171,9 @@ std::string text_of(const Program& p) {
     if (s.dst >= 0) out << "v" << s.dst << " = ";
     out << kKinds[s.kind] << " ";
     if (s.kind == Step::kView) out << kViews[s.view] << " " << s.dim << " " << s.dim2;
-    const bool operates = s.kind == Step::kCompute || s.kind == Step::kWrite || s.kind == Step::kHook ||
-                          s.kind == Step::kHiddenCompute || s.kind == Step::kHiddenWrite;
+    const bool operates = s.kind == Step::kCompute || s.kind == Step::kWrite ||
+                          s.kind == Step::kHook || s.kind == Step::kHiddenCompute ||
+                          s.kind == Step::kHiddenWrite;
     if (operates) out << op_of(s).name;
     if (s.kind == Step::kHook) out << " " << s.number;
     out << "(v" << s.a;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Built by tenon_add_plugin() from abi/ and sdk/ alone. It uses standard templates whose instances would be exported,
-// were it not for the version script, and a static in a template, which would pin the library.
+// Built by tenon_add_plugin() from abi/ and sdk/ alone. It uses standard templates whose instances
+// would be exported, were it not for the version script, and a static in a template, which would
+// pin the library.
 #include <map>
 #include <regex>
 #include <string>
@@ -24,5 +25,10 @@ tn_str describe() {
 
 }  // namespace
 
-TN_PLUGIN(tenon::sdk::PluginInfo{}.name("added").version("9.8.7").device("added").host_memory().unloadable().describe(
-    &describe));
+TN_PLUGIN(tenon::sdk::PluginInfo{}
+              .name("added")
+              .version("9.8.7")
+              .device("added")
+              .host_memory()
+              .unloadable()
+              .describe(&describe));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Whether the process runs with raised privileges, the folders that are searched, and what was found: for a test that
-// runs it with the rights of another group.
+// Whether the process runs with raised privileges, the folders that are searched, and what was
+// found: for a test that runs it with the rights of another group.
 #include <sys/auxv.h>
 
 #include <cstdio>

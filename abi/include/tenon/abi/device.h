@@ -27,8 +27,10 @@ enum {
 };
 
 enum {
-  TN_EVENT_NO_TIMING = 1u << 0,   /* not used with event_elapsed: such an event costs some devices less */
-  TN_EVENT_INTERPROCESS = 1u << 1 /* ext/ipc.h can share it with another process; set together with NO_TIMING */
+  TN_EVENT_NO_TIMING =
+      1u << 0, /* not used with event_elapsed: such an event costs some devices less */
+  TN_EVENT_INTERPROCESS =
+      1u << 1 /* ext/ipc.h can share it with another process; set together with NO_TIMING */
 };
 
 /* Filled by the plugin; struct_size on entry is the caller's size. */
@@ -50,12 +52,16 @@ typedef struct tn_device_api {
   /* required */
   tn_status (*count)(void* context, int32_t* n);
   tn_status (*props)(void* context, int32_t index, tn_device_props* out);
-  tn_status (*alloc)(void* context, int32_t index, uint64_t bytes, tn_stream* stream, void** handle);
+  tn_status (*alloc)(void* context, int32_t index, uint64_t bytes, tn_stream* stream,
+                     void** handle);
   void (*free)(void* context, int32_t index, void* handle, uint64_t bytes, tn_stream* stream);
-  /* Either side may be the host (TN_CPU). Work is ordered on `stream`, which belongs to the non-host side. */
-  tn_status (*copy)(void* context, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device,
-                    const void* src, uint64_t src_offset, uint64_t bytes, tn_stream* stream);
-  tn_status (*sync)(void* context, int32_t index, tn_stream* stream); /* null stream: the whole device */
+  /* Either side may be the host (TN_CPU). Work is ordered on `stream`, which belongs to the
+   * non-host side. */
+  tn_status (*copy)(void* context, tn_device dst_device, void* dst, uint64_t dst_offset,
+                    tn_device src_device, const void* src, uint64_t src_offset, uint64_t bytes,
+                    tn_stream* stream);
+  tn_status (*sync)(void* context, int32_t index,
+                    tn_stream* stream); /* null stream: the whole device */
 
   /* optional */
   tn_status (*fill)(void* context, int32_t index, void* dst, uint64_t offset, const void* pattern,
@@ -65,17 +71,22 @@ typedef struct tn_device_api {
   tn_status (*event_create)(void* context, int32_t index, uint32_t flags, tn_event** out);
   void (*event_destroy)(void* context, int32_t index, tn_event* event);
   tn_status (*event_record)(void* context, int32_t index, tn_event* event, tn_stream* stream);
-  tn_status (*event_wait)(void* context, int32_t index, tn_event* event, tn_stream* stream); /* the stream waits */
+  tn_status (*event_wait)(void* context, int32_t index, tn_event* event,
+                          tn_stream* stream); /* the stream waits */
   tn_status (*event_query)(void* context, int32_t index, tn_event* event, int32_t* done);
-  tn_status (*event_elapsed)(void* context, int32_t index, tn_event* begin, tn_event* end, double* ms);
+  tn_status (*event_elapsed)(void* context, int32_t index, tn_event* begin, tn_event* end,
+                             double* ms);
   void* (*native_stream)(void* context, int32_t index, tn_stream* stream);
   tn_status (*alloc_pinned)(void* context, uint64_t bytes, void** host);
-  void (*free_pinned)(void* context, void* host, uint64_t bytes); /* waits for copies in progress there */
-  tn_str (*last_error)(void* context);                            /* text for the last failure on this thread */
+  void (*free_pinned)(void* context, void* host,
+                      uint64_t bytes); /* waits for copies in progress there */
+  tn_str (*last_error)(void* context); /* text for the last failure on this thread */
   tn_status (*stream_query)(void* context, int32_t index, tn_stream* stream, int32_t* done);
-  tn_status (*event_sync)(void* context, int32_t index, tn_event* event); /* the host waits; absent: core polls */
-  /* The host waits for one stream, and reads its error word as sync does. Null: the default stream alone, where `sync`
-     waits for all. Absent: `sync` is used, which waits for the whole device if the stream is the default one. */
+  tn_status (*event_sync)(void* context, int32_t index,
+                          tn_event* event); /* the host waits; absent: core polls */
+  /* The host waits for one stream, and reads its error word as sync does. Null: the default stream
+     alone, where `sync` waits for all. Absent: `sync` is used, which waits for the whole device if
+     the stream is the default one. */
   tn_status (*stream_sync)(void* context, int32_t index, tn_stream* stream);
 } tn_device_api;
 

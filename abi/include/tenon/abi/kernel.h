@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /* The one signature of every operator kernel, and the record that describes a kernel.
  *
- * Every kernel is called in its out form: core supplies the outputs with final shapes, strides and dtypes, and the
- * kernel writes all of their elements. Threads: core may run a kernel from any thread, and from several at once. */
+ * Every kernel is called in its out form: core supplies the outputs with final shapes, strides and
+ * dtypes, and the kernel writes all of their elements. Threads: core may run a kernel from any
+ * thread, and from several at once. */
 #ifndef TENON_ABI_KERNEL_H_
 #define TENON_ABI_KERNEL_H_
 
@@ -13,12 +14,14 @@
 extern "C" {
 #endif
 
-typedef struct tn_stream tn_stream; /* opaque, defined by the device; null on a synchronous device */
+typedef struct tn_stream
+    tn_stream; /* opaque, defined by the device; null on a synchronous device */
 
-/* Reachable from the device, one per stream; core reads it at the next synchronization and raises. `index` and `limit`
- * depend on the code: with TN_ERROR_INDEX, index is out of bounds for a size of limit; with TN_ERROR_VALUE, the scalar
- * index is outside of [0, limit) (limit 0: no range is known); with TN_ERROR and a limit of -1, the integer index was
- * divided by zero. With other codes they mean nothing. */
+/* Reachable from the device, one per stream; core reads it at the next synchronization and raises.
+ * `index` and `limit` depend on the code: with TN_ERROR_INDEX, index is out of bounds for a size of
+ * limit; with TN_ERROR_VALUE, the scalar index is outside of [0, limit) (limit 0: no range is
+ * known); with TN_ERROR and a limit of -1, the integer index was divided by zero. With other codes
+ * they mean nothing. */
 typedef struct tn_error_word {
   int32_t code; /* 0: none; else a tn_status */
   int32_t op;   /* tn_call.op of the call that failed first */
@@ -30,9 +33,9 @@ enum {
   TN_CALL_CAPTURING = 1u << 0,     /* a graph is being captured: no host blocking */
   TN_CALL_DETERMINISTIC = 1u << 1, /* decline if the result's bits would vary from run to run */
   TN_CALL_DRY_RUN = 1u << 2,       /* only return TN_OK or TN_DECLINED; touch no data */
-  /* Saves a kernel its checks: every tensor is contiguous, all are on one device, the arguments have one dtype, the
-     outputs one shape, and each argument has that shape or its last dimensions, so that its elements repeat. Where it
-     is unset all of this may hold, too. */
+  /* Saves a kernel its checks: every tensor is contiguous, all are on one device, the arguments
+     have one dtype, the outputs one shape, and each argument has that shape or its last dimensions,
+     so that its elements repeat. Where it is unset all of this may hold, too. */
   TN_CALL_UNIFORM = 1u << 3
 };
 
@@ -43,7 +46,8 @@ typedef struct tn_call {
   const tn_value* in; /* in schema order */
   tn_value* out;      /* TENSOR, TENSOR_LIST, or NONE for an output that output_mask excludes */
   tn_stream* stream;
-  void* workspace; /* as many bytes as the kernel's workspace() asked for, 64-byte aligned, device memory */
+  void* workspace; /* as many bytes as the kernel's workspace() asked for, 64-byte aligned, device
+                      memory */
   uint64_t workspace_bytes;
   void* state; /* tn_kernel.state */
   tn_error_word* device_error;
@@ -69,17 +73,18 @@ enum {
 typedef struct tn_kernel {
   size_t struct_size;
   uint32_t flags;
-  int32_t priority;   /* of several kernels for a call the highest is tried first; 0 for ordinary ones */
-  tn_str op;          /* "name" or "name.overload" */
+  int32_t
+      priority; /* of several kernels for a call the highest is tried first; 0 for ordinary ones */
+  tn_str op;    /* "name" or "name.overload" */
   uint8_t digest[32]; /* of the schema it was written against (tenon/sdk/ops/<name>.h) */
   tn_str dtypes;      /* comma-separated names or classes (all, number, floating, integral, bool) */
-  /* Empty: every tensor is strided. Else one name per tensor argument in schema order, of which the last holds for all
-   * that follow: "sparse_coo,strided"; "a|b" accepts either. */
+  /* Empty: every tensor is strided. Else one name per tensor argument in schema order, of which the
+   * last holds for all that follow: "sparse_coo,strided"; "a|b" accepts either. */
   tn_str layouts;
   tn_str inplace; /* "0=0,0=1": output 0 may be the memory of argument 0 or 1 */
   tn_kernel_fn run;
   tn_status (*workspace)(tn_call* call, uint64_t* bytes); /* optional: absent means none */
-  tn_status (*supports)(const tn_call* call);             /* optional; no side effects; TN_OK or TN_DECLINED */
+  tn_status (*supports)(const tn_call* call); /* optional; no side effects; TN_OK or TN_DECLINED */
   void* state;
 } tn_kernel;
 

@@ -1,15 +1,18 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* The codes of the primitive operators (ops/primitive.ops). A device with kernels for the thirteen primitives
+/* The codes of the primitive operators (ops/primitive.ops). A device with kernels for the thirteen
+ * primitives
  *
  *   fill.Scalar  copy  where.self  gather  bmm  arange.start_step
  *   prim_unary  prim_binary  prim_reduce  prim_scan  prim_scatter  prim_argsort  prim_philox
  *
- * serves every operator that is decomposed into them. Codes are fixed and new ones are only added at the end of a list:
- * a kernel declines (TN_DECLINED) a code that it does not know, and core then computes that call on the host.
+ * serves every operator that is decomposed into them. Codes are fixed and new ones are only added
+ * at the end of a list: a kernel declines (TN_DECLINED) a code that it does not know, and core then
+ * computes that call on the host.
  *
- * Float16 and bfloat16 are computed in float32 and rounded once. Sums and products of them, scans included, accumulate
- * in float32. Integers wrap. An index outside of its dimension is an error (TN_ERROR_INDEX). */
+ * Float16 and bfloat16 are computed in float32 and rounded once. Sums and products of them, scans
+ * included, accumulate in float32. Integers wrap. An index outside of its dimension is an error
+ * (TN_ERROR_INDEX). */
 #ifndef TENON_ABI_PRIMITIVES_H_
 #define TENON_ABI_PRIMITIVES_H_
 
@@ -59,23 +62,25 @@ enum {
   TN_UNARY_SIGNBIT = 68   /* of floats the bit, -0.0 and NaN included; of integers x < 0 */
 };
 
-/* prim_binary(self, other, code). Both have one dtype and one shape, broadcast by strides of 0. The result has that
- * dtype, from TN_BINARY_EQ on bool. Of bool, ADD and MAX are `or`, MUL and MIN are `and`. */
+/* prim_binary(self, other, code). Both have one dtype and one shape, broadcast by strides of 0. The
+ * result has that dtype, from TN_BINARY_EQ on bool. Of bool, ADD and MAX are `or`, MUL and MIN are
+ * `and`. */
 enum {
   TN_BINARY_ADD = 0,
   TN_BINARY_SUB = 1,
   TN_BINARY_MUL = 2,
-  TN_BINARY_DIV = 3,       /* floating dtypes only */
-  TN_BINARY_DIV_TRUNC = 4, /* rounded to zero. Integers, also below: a zero divisor is an error; lowest / -1 wraps */
+  TN_BINARY_DIV = 3, /* floating dtypes only */
+  TN_BINARY_DIV_TRUNC =
+      4, /* rounded to zero. Integers, also below: a zero divisor is an error; lowest / -1 wraps */
   TN_BINARY_DIV_FLOOR = 5, /* rounded down; of floats from the exact remainder, a / 0 as DIV */
   TN_BINARY_REMAINDER = 6, /* the sign of the divisor */
   TN_BINARY_FMOD = 7,      /* the sign of the dividend */
-  TN_BINARY_POW = 8,       /* integers: wraps; a negative exponent gives 0, of 1 and -1 the true power */
-  TN_BINARY_MAX = 9,       /* NaN wins */
-  TN_BINARY_MIN = 10,      /* NaN wins */
-  TN_BINARY_FMAX = 11,     /* NaN loses */
-  TN_BINARY_FMIN = 12,     /* NaN loses */
-  TN_BINARY_ATAN2 = 13,    /* floating dtypes only, as all up to XLOGY; self is y */
+  TN_BINARY_POW = 8,  /* integers: wraps; a negative exponent gives 0, of 1 and -1 the true power */
+  TN_BINARY_MAX = 9,  /* NaN wins */
+  TN_BINARY_MIN = 10, /* NaN wins */
+  TN_BINARY_FMAX = 11,  /* NaN loses */
+  TN_BINARY_FMIN = 12,  /* NaN loses */
+  TN_BINARY_ATAN2 = 13, /* floating dtypes only, as all up to XLOGY; self is y */
   TN_BINARY_HYPOT = 14,
   TN_BINARY_NEXTAFTER = 15,
   TN_BINARY_COPYSIGN = 16,
@@ -85,9 +90,10 @@ enum {
   TN_BINARY_BITWISE_AND = 20, /* integers and bool */
   TN_BINARY_BITWISE_OR = 21,
   TN_BINARY_BITWISE_XOR = 22,
-  TN_BINARY_SHIFT_LEFT = 23,  /* integers; a count outside of [0, bits) is an error, as SHIFT_RIGHT */
+  TN_BINARY_SHIFT_LEFT =
+      23, /* integers; a count outside of [0, bits) is an error, as SHIFT_RIGHT */
   TN_BINARY_SHIFT_RIGHT = 24, /* keeps the sign */
-  TN_BINARY_EQ = 64,          /* the result is bool, as of all below; NaN compares false, and true by NE */
+  TN_BINARY_EQ = 64, /* the result is bool, as of all below; NaN compares false, and true by NE */
   TN_BINARY_NE = 65,
   TN_BINARY_LT = 66,
   TN_BINARY_LE = 67,
@@ -98,9 +104,10 @@ enum {
   TN_BINARY_LOGICAL_XOR = 72
 };
 
-/* prim_reduce(self, dim, code) and, up to MIN, prim_scan(self, dim, code), which includes the element itself. A reduced
- * dimension keeps size 1. The result has self's dtype, ARGMAX and ARGMIN give int64, ANY and ALL bool. Of an empty
- * dimension SUM is 0, PROD 1, ANY false, ALL true; core refuses the others. */
+/* prim_reduce(self, dim, code) and, up to MIN, prim_scan(self, dim, code), which includes the
+ * element itself. A reduced dimension keeps size 1. The result has self's dtype, ARGMAX and ARGMIN
+ * give int64, ANY and ALL bool. Of an empty dimension SUM is 0, PROD 1, ANY false, ALL true; core
+ * refuses the others. */
 enum {
   TN_REDUCE_SUM = 0,
   TN_REDUCE_PROD = 1,
@@ -112,9 +119,9 @@ enum {
   TN_REDUCE_ALL = 7
 };
 
-/* prim_scatter(self, dim, index, src, code): a copy of self in which, as in gather, element [.., index[p], ..] takes
- * src[p]. self and src have one dtype; index is int32 or int64, no larger than src in any dimension nor, but for dim,
- * than self. */
+/* prim_scatter(self, dim, index, src, code): a copy of self in which, as in gather, element [..,
+ * index[p], ..] takes src[p]. self and src have one dtype; index is int32 or int64, no larger than
+ * src in any dimension nor, but for dim, than self. */
 enum {
   TN_SCATTER_SET = 0, /* of elements with one destination any one stays */
   TN_SCATTER_ADD = 1, /* all of them count; of bool `or` */
@@ -123,9 +130,11 @@ enum {
   TN_SCATTER_MUL = 4 /* as ADD */
 };
 
-/* prim_argsort(self, descending): int64 positions along the last dimension, stable; NaN counts as the greatest.
+/* prim_argsort(self, descending): int64 positions along the last dimension, stable; NaN counts as
+ * the greatest.
  *
- * prim_philox(size, generator): int32, element i of the row-major result is word i of the range that core reserved
- * (tn_generator: lane i % 4 of the Philox 4x32-10 block at counter offset + i / 4, key seed). */
+ * prim_philox(size, generator): int32, element i of the row-major result is word i of the range
+ * that core reserved (tn_generator: lane i % 4 of the Philox 4x32-10 block at counter offset + i /
+ * 4, key seed). */
 
 #endif

@@ -10,16 +10,26 @@
 extern "C" {
 #endif
 
-/* DLPack's {code, bits, lanes}. bool is {6, 8, 1}. A custom dtype is {id, 8 * size, 1}, id from 64. */
+/* DLPack's {code, bits, lanes}. bool is {6, 8, 1}. A custom dtype is {id, 8 * size, 1}, id from 64.
+ */
 typedef struct tn_dtype {
   uint8_t code;
   uint8_t bits;
   uint16_t lanes;
 } tn_dtype;
 
-enum { TN_INT = 0, TN_UINT = 1, TN_FLOAT = 2, TN_BFLOAT = 4, TN_COMPLEX = 5, TN_BOOL = 6, TN_DTYPE_FOREIGN = 64 };
+enum {
+  TN_INT = 0,
+  TN_UINT = 1,
+  TN_FLOAT = 2,
+  TN_BFLOAT = 4,
+  TN_COMPLEX = 5,
+  TN_BOOL = 6,
+  TN_DTYPE_FOREIGN = 64
+};
 
-/* DLPack's device numbers; types from TN_DEVICE_FOREIGN were assigned to a name when its plugin registered. */
+/* DLPack's device numbers; types from TN_DEVICE_FOREIGN were assigned to a name when its plugin
+ * registered. */
 typedef struct tn_device {
   int32_t type;
   int32_t index;
@@ -30,12 +40,14 @@ enum { TN_CPU = 1, TN_CUDA = 2, TN_CUDA_HOST = 3, TN_OPENCL = 4, TN_DEVICE_FOREI
 /* Layout 0 is strided. Others were assigned to a name at registration (from 64). */
 enum { TN_STRIDED = 0, TN_LAYOUT_FOREIGN = 64 };
 
-/* The bytes may change without being counted: other code owns them, or holds a pointer to write through. */
+/* The bytes may change without being counted: other code owns them, or holds a pointer to write
+ * through. */
 enum { TN_STORAGE_EXPOSED = 1u << 0 };
 
-/* What a plugin may see of a storage. Owned by core. `writes` counts every write of core and of kernels, so that a
- * kernel may cache what it derives from the bytes (packed weights) under {id, writes}, unless `flags` has
- * TN_STORAGE_EXPOSED; then the bytes must be read at each call. An id is never reused. */
+/* What a plugin may see of a storage. Owned by core. `writes` counts every write of core and of
+ * kernels, so that a kernel may cache what it derives from the bytes (packed weights) under {id,
+ * writes}, unless `flags` has TN_STORAGE_EXPOSED; then the bytes must be read at each call. An id
+ * is never reused. */
 typedef struct tn_storage {
   uint64_t id;
   uint64_t writes;
@@ -47,17 +59,19 @@ typedef struct tn_storage {
 enum {
   TN_TENSOR_CONTIGUOUS = 1u << 0, /* row-major without gaps */
   TN_TENSOR_READ_ONLY = 1u << 1,
-  TN_TENSOR_OVERLAPPING = 1u << 2, /* some elements share memory (a stride of 0 with a size above 1) */
-  TN_TENSOR_OPAQUE = 1u << 3,      /* data is a handle: no arithmetic on it */
-  TN_TENSOR_PINNED = 1u << 4,      /* host memory that a device reads directly */
-  TN_TENSOR_COMPONENT = 1u << 5    /* a component of another tensor; core uses its bits from 16 on */
+  TN_TENSOR_OVERLAPPING =
+      1u << 2,                  /* some elements share memory (a stride of 0 with a size above 1) */
+  TN_TENSOR_OPAQUE = 1u << 3,   /* data is a handle: no arithmetic on it */
+  TN_TENSOR_PINNED = 1u << 4,   /* host memory that a device reads directly */
+  TN_TENSOR_COMPONENT = 1u << 5 /* a component of another tensor; core uses its bits from 16 on */
 };
 
-/* Bit TN_LAYOUT_FLAG + i is flag i of tn_ext_layout.flags, of a tensor with a layout other than strided. */
+/* Bit TN_LAYOUT_FLAG + i is flag i of tn_ext_layout.flags, of a tensor with a layout other than
+ * strided. */
 enum { TN_LAYOUT_FLAG = 16 };
 
-/* Sizes and strides count elements; strides are never null when ndim > 0. For a layout other than strided, data
- * points to the components (an array of tn_tensor) and strides is null. */
+/* Sizes and strides count elements; strides are never null when ndim > 0. For a layout other than
+ * strided, data points to the components (an array of tn_tensor) and strides is null. */
 typedef struct tn_tensor {
   void* data; /* handle of the storage's memory; the first element is byte_offset bytes further */
   tn_device device;

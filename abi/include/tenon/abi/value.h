@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-/* Unknown tags make a kernel decline. An absent optional is NONE, which differs from an empty list. */
+/* Unknown tags make a kernel decline. An absent optional is NONE, which differs from an empty list.
+ */
 typedef uint32_t tn_tag;
 enum {
   TN_TAG_NONE = 0,
@@ -32,10 +33,11 @@ enum {
   TN_TAG_OPAQUE = 16       /* u.ptr, meaning known to caller and kernel alone */
 };
 
-/* A reserved range of a Philox 4x32-10 stream. Core reserves the range before the call; a kernel never advances it.
- * Word w of the stream is lane w % 4 of the block at counter offset + w / 4. While a graph is captured state_ptr is not
- * null: it points to two 64-bit words of device memory, read when the graph runs: the seed, and what is to be added to
- * `offset`, so that each launch draws new random values. */
+/* A reserved range of a Philox 4x32-10 stream. Core reserves the range before the call; a kernel
+ * never advances it. Word w of the stream is lane w % 4 of the block at counter offset + w / 4.
+ * While a graph is captured state_ptr is not null: it points to two 64-bit words of device memory,
+ * read when the graph runs: the seed, and what is to be added to `offset`, so that each launch
+ * draws new random values. */
 typedef struct tn_generator {
   uint64_t seed;
   uint64_t offset;

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // The caching allocator over a device's raw memory. One policy for every device: blocks are kept by
-// size class; small ones per thread (host memory), large ones in a shared pool that splits and merges. On a device with
-// streams a freed block is reused immediately on its own stream, and by others after an event.
+// size class; small ones per thread (host memory), large ones in a shared pool that splits and
+// merges. On a device with streams a freed block is reused immediately on its own stream, and by
+// others after an event.
 #pragma once
 
 #include <cstdint>

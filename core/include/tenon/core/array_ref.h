@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A borrowed, constant run of values: libtorch's ArrayRef. It must not outlive what it was made from.
+// A borrowed, constant run of values: libtorch's ArrayRef. It must not outlive what it was made
+// from.
 #pragma once
 
 #include <array>
@@ -27,7 +28,8 @@ class ArrayRef {
   constexpr ArrayRef() = default;
   constexpr ArrayRef(const T& one) : data_(&one), size_(1) {}
   constexpr ArrayRef(const T* data, std::size_t size) : data_(data), size_(size) {}
-  constexpr ArrayRef(const T* begin, const T* end) : data_(begin), size_(static_cast<std::size_t>(end - begin)) {}
+  constexpr ArrayRef(const T* begin, const T* end)
+      : data_(begin), size_(static_cast<std::size_t>(end - begin)) {}
   template <class A, class = std::enable_if_t<!std::is_same_v<T, bool>, A>>
   ArrayRef(const std::vector<T, A>& v) : data_(v.data()), size_(v.size()) {}
   template <std::size_t N>
@@ -52,12 +54,15 @@ class ArrayRef {
   constexpr bool empty() const { return size_ == 0; }
   constexpr const T& operator[](std::size_t i) const { return data_[i]; }
   const T& at(std::size_t i) const {
-    TENON_CHECK(i < size_, IndexError, "index ", i, " is out of bounds for a list of ", size_, " items");
+    TENON_CHECK(i < size_, IndexError, "index ", i, " is out of bounds for a list of ", size_,
+                " items");
     return data_[i];
   }
   const T& front() const { return at(0); }
   const T& back() const { return at(size_ - 1); }
-  constexpr ArrayRef slice(std::size_t from, std::size_t n) const { return ArrayRef(data_ + from, n); }
+  constexpr ArrayRef slice(std::size_t from, std::size_t n) const {
+    return ArrayRef(data_ + from, n);
+  }
   constexpr ArrayRef slice(std::size_t from) const { return ArrayRef(data_ + from, size_ - from); }
   std::vector<T> vec() const { return std::vector<T>(begin(), end()); }
   constexpr bool equals(ArrayRef o) const {

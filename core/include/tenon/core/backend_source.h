@@ -14,8 +14,8 @@ namespace tenon::core {
 struct BackendSource {
   virtual ~BackendSource() = default;
   virtual void scan() = 0;  // manifests only; idempotent
-  // Opens every plugin that serves it; idempotent. False after a transient failure (no file descriptor, no memory):
-  // the next use must call it again.
+  // Opens every plugin that serves it; idempotent. False after a transient failure (no file
+  // descriptor, no memory): the next use must call it again.
   virtual bool open_for_device(std::string_view device) = 0;
   virtual void open_for_layout(std::string_view layout) = 0;
   // Opens one file now, independently of the search. BackendError says why it was refused.
@@ -26,8 +26,8 @@ struct BackendSource {
   virtual std::string why_no_layout(std::string_view layout) = 0;
 };
 TENON_API BackendSource& backend_source();
-// Opens the plugins for tensors on any device and those of the host: they may provide an op or a dtype whose name
-// is not known yet.
+// Opens the plugins for tensors on any device and those of the host: they may provide an op or a
+// dtype whose name is not known yet.
 inline void open_for_unknown_name() {
   backend_source().scan();
   backend_source().open_for_device("any");

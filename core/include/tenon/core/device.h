@@ -14,8 +14,16 @@ namespace tenon {
 
 using DeviceIndex = int8_t;
 
-// The values are c10's for the names that c10 has; others are assigned from 0x1000 in order of registration.
-enum class DeviceType : int16_t { CPU = 0, CUDA = 1, XPU = 12, MPS = 13, Meta = 14, PrivateUse1 = 20 };
+// The values are c10's for the names that c10 has; others are assigned from 0x1000 in order of
+// registration.
+enum class DeviceType : int16_t {
+  CPU = 0,
+  CUDA = 1,
+  XPU = 12,
+  MPS = 13,
+  Meta = 14,
+  PrivateUse1 = 20
+};
 inline constexpr DeviceType kCPU = DeviceType::CPU;
 inline constexpr DeviceType kCUDA = DeviceType::CUDA;
 
@@ -46,7 +54,12 @@ class TENON_API Device {
 enum class Layout : int8_t { Strided = 0 };
 inline constexpr Layout kStrided = Layout::Strided;
 
-enum class MemoryFormat : int8_t { Contiguous = 0, Preserve = 1, ChannelsLast = 2, ChannelsLast3d = 3 };
+enum class MemoryFormat : int8_t {
+  Contiguous = 0,
+  Preserve = 1,
+  ChannelsLast = 2,
+  ChannelsLast3d = 3
+};
 
 namespace core {
 
@@ -74,20 +87,23 @@ TENON_API int device_slot_from_name(std::string_view name);
 TENON_API int device_slot_from_abi(int32_t abi_type);  // -1 if unknown
 // Reserves a slot for a name (idempotent); the API follows when the plugin opens.
 TENON_API int reserve_device(std::string_view name);
-// Opens the plugins that serve the device if that has not been tried; true if the device has memory now.
+// Opens the plugins that serve the device if that has not been tried; true if the device has memory
+// now.
 TENON_API bool ensure_device(int slot);
 // The slot of a type, its plugin opened. BackendError says where a plugin was looked for.
 TENON_API int usable_slot(DeviceType type);
-// With the index filled in: the current one of this thread where it was -1, 0 for the host. Throws as usable_slot
-// does, and ValueError for an ordinal that the device does not have.
+// With the index filled in: the current one of this thread where it was -1, 0 for the host. Throws
+// as usable_slot does, and ValueError for an ordinal that the device does not have.
 TENON_API Device resolve(Device d);
-// The host has index 0 across the ABI and -1 in a Device, so that a tensor's device equals Device("cpu").
+// The host has index 0 across the ABI and -1 in a Device, so that a tensor's device equals
+// Device("cpu").
 TENON_API tn_device abi_device(Device d);
 TENON_API Device device_from_abi(tn_device d);
 // "cpu, cuda": the types that have memory now, for messages.
 TENON_API std::string loaded_devices();
 // Throws for a status of a device call, with the plugin's own message: "cuda:0: copy failed: ...".
-TENON_API TENON_COLD void device_failed(int slot, int index, std::string_view what, tn_status status);
+TENON_API TENON_COLD void device_failed(int slot, int index, std::string_view what,
+                                        tn_status status);
 inline void check_device(int slot, int index, std::string_view what, tn_status status) {
   if (TENON_UNLIKELY(status != TN_OK)) device_failed(slot, index, what, status);
 }

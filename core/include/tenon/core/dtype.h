@@ -33,7 +33,8 @@ struct DtypeInfo {
   std::string name;
   tn_dtype abi;
   DtypeClass cls;
-  uint8_t rank;  // within the class: the width in bits, or a place among those; the higher wins a promotion
+  uint8_t rank;  // within the class: the width in bits, or a place among those; the higher wins a
+                 // promotion
   bool is_signed;
   uint32_t size;  // bytes
 };
@@ -45,14 +46,16 @@ TENON_API const DtypeInfo& dtype_info(ScalarType t);
 TENON_API bool dtype_known(ScalarType t) noexcept;
 TENON_API ScalarType dtype_from_name(std::string_view name);  // TypeError if unknown
 TENON_API ScalarType dtype_from_abi(tn_dtype t);
-// The next id of its class from 64 on; `info.abi` is filled in. The same name and size again gives the same id.
-// ValueError when the name has another size or class, or the class is full.
+// The next id of its class from 64 on; `info.abi` is filled in. The same name and size again gives
+// the same id. ValueError when the name has another size or class, or the class is full.
 TENON_API ScalarType register_dtype(DtypeInfo info);
-// The same for a plugin's, with its conversions, which must live until unregister_dtype. The name stays taken.
+// The same for a plugin's, with its conversions, which must live until unregister_dtype. The name
+// stays taken.
 TENON_API ScalarType register_dtype(const tn_ext_dtype* ext);
 TENON_API void unregister_dtype(ScalarType t) noexcept;
 TENON_API const tn_ext_dtype* dtype_ext(ScalarType t) noexcept;  // null: no plugin converts it now
-// Whether a plugin has registered one: only then can a kernel be handed a dtype that it does not know.
+// Whether a plugin has registered one: only then can a kernel be handed a dtype that it does not
+// know.
 extern TENON_API std::atomic<bool> g_dtypes_in_use;
 
 // Written once an id, at registration.
@@ -64,19 +67,24 @@ inline uint32_t item_size(ScalarType t) { return g_item_size[static_cast<uint8_t
 inline tn_dtype abi_dtype(ScalarType t) { return g_abi_dtype[static_cast<uint8_t>(t) & 127]; }
 // dtype_info(t).cls for less.
 inline DtypeClass dtype_class(ScalarType t) {
-  return TENON_LIKELY(item_size(t) != 0) ? g_dtype_class[static_cast<uint8_t>(t) & 127] : dtype_info(t).cls;
+  return TENON_LIKELY(item_size(t) != 0) ? g_dtype_class[static_cast<uint8_t>(t) & 127]
+                                         : dtype_info(t).cls;
 }
 
 // A set of dtypes, by id.
 struct DtypeMask {
   uint64_t bits[2] = {0, 0};
-  void add(ScalarType t) { bits[static_cast<uint8_t>(t) >> 6 & 1] |= uint64_t{1} << (static_cast<uint8_t>(t) & 63); }
-  bool has(ScalarType t) const { return bits[static_cast<uint8_t>(t) >> 6 & 1] >> (static_cast<uint8_t>(t) & 63) & 1; }
+  void add(ScalarType t) {
+    bits[static_cast<uint8_t>(t) >> 6 & 1] |= uint64_t{1} << (static_cast<uint8_t>(t) & 63);
+  }
+  bool has(ScalarType t) const {
+    return bits[static_cast<uint8_t>(t) >> 6 & 1] >> (static_cast<uint8_t>(t) & 63) & 1;
+  }
 };
 
-// "all", "number", "floating", "integral", "bool", names, joined by commas. With `foreign`, the dtypes of plugins join
-// by class, later ones too (their ids are kept apart by class): right for a row, wrong for a kernel, which can only
-// read what it knows or names.
+// "all", "number", "floating", "integral", "bool", names, joined by commas. With `foreign`, the
+// dtypes of plugins join by class, later ones too (their ids are kept apart by class): right for a
+// row, wrong for a kernel, which can only read what it knows or names.
 TENON_API DtypeMask parse_dtype_mask(std::string_view text, bool foreign = true);
 
 }  // namespace core
@@ -86,18 +94,24 @@ TENON_API std::string_view toString(ScalarType t);  // "Float"; a foreign dtype'
 inline std::string_view dtype_name(ScalarType t) { return core::dtype_info(t).name; }  // "float32"
 inline std::size_t elementSize(ScalarType t) { return core::item_size(t); }
 
-inline bool isFloatingType(ScalarType t) { return core::dtype_class(t) == core::DtypeClass::Floating; }
-inline bool isComplexType(ScalarType t) { return core::dtype_class(t) == core::DtypeClass::Complex; }
+inline bool isFloatingType(ScalarType t) {
+  return core::dtype_class(t) == core::DtypeClass::Floating;
+}
+inline bool isComplexType(ScalarType t) {
+  return core::dtype_class(t) == core::DtypeClass::Complex;
+}
 inline bool isIntegralType(ScalarType t, bool include_bool = false) {
   auto c = core::dtype_class(t);
   return c == core::DtypeClass::Integral || (include_bool && c == core::DtypeClass::Bool);
 }
 
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) inline constexpr ScalarType k##Enum = ScalarType::Enum;
+#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
+  inline constexpr ScalarType k##Enum = ScalarType::Enum;
 #include "tenon/core/dtypes.def"
 #undef TENON_DTYPE
-inline constexpr ScalarType kUInt8 = ScalarType::Byte, kInt8 = ScalarType::Char, kInt16 = ScalarType::Short,
-                            kInt32 = ScalarType::Int, kInt64 = ScalarType::Long, kFloat16 = ScalarType::Half,
+inline constexpr ScalarType kUInt8 = ScalarType::Byte, kInt8 = ScalarType::Char,
+                            kInt16 = ScalarType::Short, kInt32 = ScalarType::Int,
+                            kInt64 = ScalarType::Long, kFloat16 = ScalarType::Half,
                             kFloat32 = ScalarType::Float, kFloat64 = ScalarType::Double;
 
 template <class T>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// One hierarchy of exceptions. what() is the message; code() is stable and crosses the ABI as tn_status.
+// One hierarchy of exceptions. what() is the message; code() is stable and crosses the ABI as
+// tn_status.
 #pragma once
 
 #include <exception>
@@ -14,13 +15,15 @@ namespace tenon {
 
 class TENON_API Error : public std::exception {
  public:
-  explicit Error(std::string message, tn_status code = TN_ERROR) : message_(std::move(message)), code_(code) {}
+  explicit Error(std::string message, tn_status code = TN_ERROR)
+      : message_(std::move(message)), code_(code) {}
   const char* what() const noexcept override { return message_.c_str(); }
   const char* what_without_backtrace() const noexcept { return message_.c_str(); }
   const std::string& msg() const noexcept { return message_; }
   tn_status code() const noexcept { return code_; }
-  // The operator that the program called, where the message is of another one inside of it: "op: in " before it. Of
-  // several calls the outermost remains. "add.Tensor" is the operator of "add: ..." and "add_: ...".
+  // The operator that the program called, where the message is of another one inside of it: "op: in
+  // " before it. Of several calls the outermost remains. "add.Tensor" is the operator of "add: ..."
+  // and "add_: ...".
   void set_called(std::string_view op);
 
  private:
@@ -49,7 +52,8 @@ namespace core {
 
 // Throws the class that belongs to `code`.
 [[noreturn]] TENON_API TENON_COLD void throw_error(tn_status code, std::string message);
-// In a handler: throws what it caught again, as an Error of this call. Lack of memory becomes an OutOfMemoryError.
+// In a handler: throws what it caught again, as an Error of this call. Lack of memory becomes an
+// OutOfMemoryError.
 [[noreturn]] TENON_API TENON_COLD void rethrow_called(std::string_view op);
 
 // Joins anything that has a text form; for messages where fmt would cost a header in public code.
@@ -57,7 +61,8 @@ TENON_API std::string text(std::string_view v);
 TENON_API std::string text(double v);
 TENON_API std::string text(long long v);
 TENON_API std::string text(unsigned long long v);
-TENON_API std::string text(ArrayRef<int64_t> v);  // "[2, 3]"; before join, which finds only what is declared above it
+TENON_API std::string text(
+    ArrayRef<int64_t> v);  // "[2, 3]"; before join, which finds only what is declared above it
 inline std::string text(const char* v) { return text(std::string_view(v)); }
 inline std::string text(const std::string& v) { return v; }
 inline std::string text(bool v) { return v ? "true" : "false"; }

@@ -14,8 +14,9 @@ typedef struct tn_graph tn_graph;
 
 namespace tenon::core {
 
-// What this thread allocates on the device during the capture comes from memory that the graph keeps until reset(), as
-// every launch writes there again. Ops that would need the host in between throw, with their name.
+// What this thread allocates on the device during the capture comes from memory that the graph
+// keeps until reset(), as every launch writes there again. Ops that would need the host in between
+// throw, with their name.
 class TENON_API GraphImpl {
  public:
   GraphImpl(int slot, int index);  // NotImplementedError where the device cannot capture
@@ -30,8 +31,8 @@ class TENON_API GraphImpl {
 
  private:
   friend tn_generator reserve_in_capture(GeneratorImpl& g, uint64_t words);
-  // What the captured work draws of one generator. Each launch reserves as many again and writes the offset to the
-  // device.
+  // What the captured work draws of one generator. Each launch reserves as many again and writes
+  // the offset to the device.
   struct Drawn {
     Ref<GeneratorImpl> generator;
     Block state;  // of the device: tn_generator.state_ptr
@@ -50,8 +51,8 @@ class TENON_API GraphImpl {
 
 // Whether this thread captures work of the device.
 TENON_API bool is_capturing(int slot, int index) noexcept;
-// Reserves random numbers for a captured call, which draws new ones at each launch. NotImplementedError if the device
-// cannot fill.
+// Reserves random numbers for a captured call, which draws new ones at each launch.
+// NotImplementedError if the device cannot fill.
 tn_generator reserve_in_capture(GeneratorImpl& g, uint64_t words);
 int64_t graphs_alive(int slot) noexcept;
 

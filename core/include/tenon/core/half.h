@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The two 16-bit floats as storage types: conversions to and from float, round to nearest even. Arithmetic on them
-// happens in float.
+// The two 16-bit floats as storage types: conversions to and from float, round to nearest even.
+// Arithmetic on them happens in float.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,16 @@ inline uint16_t float_to_half_bits(float f) {
   uint32_t x = float_to_bits(f);
   uint32_t sign = x >> 16 & 0x8000u;
   x &= 0x7fffffffu;
-  if (x > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u | (x >> 13 & 0x3ffu));  // NaN stays quiet NaN
-  if (x >= 0x47800000u) return static_cast<uint16_t>(sign | 0x7c00u);                      // 65536 and above, inf
+  if (x > 0x7f800000u)
+    return static_cast<uint16_t>(sign | 0x7e00u | (x >> 13 & 0x3ffu));  // NaN stays quiet NaN
+  if (x >= 0x47800000u) return static_cast<uint16_t>(sign | 0x7c00u);   // 65536 and above, inf
   if (x < 0x38800000u) {  // subnormal or zero: let the float adder round
     float shifted = bits_to_float(x) + bits_to_float(0x3f000000u);
     return static_cast<uint16_t>(sign | (float_to_bits(shifted) - 0x3f000000u));
   }
   uint32_t odd = x >> 13 & 1u;
-  x += 0xc8000fffu + odd;  // rebias the exponent and round to nearest even; a carry may reach infinity
+  x += 0xc8000fffu +
+       odd;  // rebias the exponent and round to nearest even; a carry may reach infinity
   return static_cast<uint16_t>(sign | x >> 13);
 }
 

@@ -10,8 +10,9 @@ namespace tenon::core {
 
 // The table that init receives.
 TENON_API const tn_host& host_table();
-// The service of that name: adds an op, or restores a withdrawn one with the same schema; returns its index.
-// ValueError if the schema cannot be read, the name is taken, or no OpRegistration lives on this thread.
+// The service of that name: adds an op, or restores a withdrawn one with the same schema; returns
+// its index. ValueError if the schema cannot be read, the name is taken, or no OpRegistration lives
+// on this thread.
 TENON_API int register_op(const tn_schema& schema);
 
 }  // namespace tenon::core

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The working sheet of one operator call: arguments in, the outputs' shapes, dtypes and aliasing out.
-// An infer function (ops/infer/*.cpp, named in the row) reads the arguments and fills the sheet; core does the rest.
+// The working sheet of one operator call: arguments in, the outputs' shapes, dtypes and aliasing
+// out. An infer function (ops/infer/*.cpp, named in the row) reads the arguments and fills the
+// sheet; core does the rest.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +25,20 @@ struct OutMeta {
   int64_t strides[kMaxDims];
 };
 
-// ValueError unless the dtype can hold the number: no float beyond its range, no infinity or NaN for integers.
-// Fractions may be cut off, and whole negative numbers may wrap to an unsigned dtype, as in -1 for its highest value.
+// ValueError unless the dtype can hold the number: no float beyond its range, no infinity or NaN
+// for integers. Fractions may be cut off, and whole negative numbers may wrap to an unsigned dtype,
+// as in -1 for its highest value.
 TENON_API bool fits(const Scalar& number, ScalarType dtype) noexcept;
-TENON_API void check_fits(const char* op, const char* argument, const Scalar& number, ScalarType dtype);
+TENON_API void check_fits(const char* op, const char* argument, const Scalar& number,
+                          ScalarType dtype);
 
 // ValueError unless lists have the lengths that the schema gives them (ArgInfo::lengths).
 TENON_API void check_list_lengths(const Op& op, const tn_value* in);
-[[noreturn]] TENON_API TENON_COLD void wrong_list_length(const Op& op, const ArgInfo& a, std::size_t given);
+[[noreturn]] TENON_API TENON_COLD void wrong_list_length(const Op& op, const ArgInfo& a,
+                                                         std::size_t given);
 inline void check_list_length(const Op& op, const ArgInfo& a, std::size_t n) {
-  if (n == a.fixed || (n == 1 && (a.lengths & kLengthOne)) || (n == 0 && (a.lengths & kLengthNone))) return;
+  if (n == a.fixed || (n == 1 && (a.lengths & kLengthOne)) || (n == 0 && (a.lengths & kLengthNone)))
+    return;
   wrong_list_length(op, a, n);
 }
 
@@ -45,9 +50,10 @@ class Infer {
 
   // What the function fills.
   OutMeta out[kMaxOutputs];
-  ScalarType compute = ScalarType::Undefined;  // tensors of `operands` are cast to it; Undefined: none is
-  uint64_t operands = 0;                       // bit i: argument i takes part in promotion
-  uint64_t broadcasts = 0;                     // bit i: argument i is expanded to the shape of output 0
+  ScalarType compute =
+      ScalarType::Undefined;  // tensors of `operands` are cast to it; Undefined: none is
+  uint64_t operands = 0;      // bit i: argument i takes part in promotion
+  uint64_t broadcasts = 0;    // bit i: argument i is expanded to the shape of output 0
   // The dtype that must be in the row's classes; by default compute, else that of the first tensor.
   ScalarType checked = ScalarType::Undefined;
   // The device of the outputs; by default that of the first tensor on a device other than the host.
@@ -79,7 +85,8 @@ class Infer {
 
   // Outputs.
   void set(int k, IntArrayRef sizes, ScalarType dtype);
-  void set_like(int k, const TensorImpl& t, ScalarType dtype);  // sizes of t; its strides if dense (Preserve)
+  void set_like(int k, const TensorImpl& t,
+                ScalarType dtype);  // sizes of t; its strides if dense (Preserve)
   void set_view(int k, int of, IntArrayRef sizes, IntArrayRef strides, int64_t element_offset);
   void set_device(int i);  // that of argument i, if it is given
   void set_undefined(int k) { out[k].defined = false; }
@@ -96,10 +103,11 @@ class Infer {
   }
   // "argument 'other'"
   std::string arg(int i) const;
-  // Wraps a dimension counted from the end; IndexError when out of range. A 0-dim tensor counts as one dimension.
+  // Wraps a dimension counted from the end; IndexError when out of range. A 0-dim tensor counts as
+  // one dimension.
   int dim(int64_t d, int ndim) const;
-  // A result dtype by type promotion over tensors and numbers: category, then width; 0-dim tensors and numbers
-  // do not widen a dimensioned tensor of their category.
+  // A result dtype by type promotion over tensors and numbers: category, then width; 0-dim tensors
+  // and numbers do not widen a dimensioned tensor of their category.
   ScalarType promoted(std::initializer_list<int> args) const;
   // Broadcast shape of several tensors into output k; ValueError when two sizes differ.
   void broadcast_shape(int k, std::initializer_list<int> args, ScalarType dtype);
@@ -124,8 +132,8 @@ inline bool every_float_holds(const tn_value& v) {
   return v.tag == TN_TAG_F64 && v.u.f64 >= -double{kMost} && v.u.f64 <= double{kMost};
 }
 
-// Strides of `shape` (of as many elements as t) over the memory of t; false if only a copy can have it. `strides` has
-// room for the shape's dimensions.
+// Strides of `shape` (of as many elements as t) over the memory of t; false if only a copy can have
+// it. `strides` has room for the shape's dimensions.
 TENON_API bool view_strides(const TensorImpl& t, IntArrayRef shape, int64_t* strides);
 
 }  // namespace tenon::core

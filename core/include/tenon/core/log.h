@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Warnings and log lines go through handlers that a program sets; without one they are dropped, because a library
-// must not print.
+// Warnings and log lines go through handlers that a program sets; without one they are dropped,
+// because a library must not print.
 #pragma once
 
 #include <string>
@@ -21,7 +21,8 @@ struct Warning {
 using WarningHandler = void (*)(const Warning& w);
 // Returns the previous one. Null: warnings are dropped.
 TENON_API WarningHandler set_warning_handler(WarningHandler f);
-TENON_API void warn(std::string_view category, std::string_view message, const char* file = nullptr, int line = 0);
+TENON_API void warn(std::string_view category, std::string_view message, const char* file = nullptr,
+                    int line = 0);
 // Only the first time for this key in the process.
 TENON_API void warn_once(std::string_view key, std::string_view category, std::string_view message);
 

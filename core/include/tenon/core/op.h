@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The op table: one entry a row of ops/*.ops, plus those that plugins register. Entries are never removed.
+// The op table: one entry a row of ops/*.ops, plus those that plugins register. Entries are never
+// removed.
 #pragma once
 
 #include <atomic>
@@ -57,8 +58,9 @@ enum OpFlags : uint32_t {
   kOpDecomposes = 64,    // a function of tenon/ops can serve it
   kOpCrossDevice = 128,  // tensors may live on different devices (copy)
   kOpDifferentiable = 256,
-  kOpNoKernel = 512,       // infer and allocation are all there is (empty)
-  kOpPrimitive = 1024,     // what other rows decompose into; its own decomposition serves the host alone
+  kOpNoKernel = 512,  // infer and allocation are all there is (empty)
+  kOpPrimitive =
+      1024,  // what other rows decompose into; its own decomposition serves the host alone
   kOpOnPrimitives = 2048,  // decomposes on devices that have kernels for the primitives
   kOpListLengths = 4096,   // has an argument with ArgInfo::lengths
   kOpFastPath = 8192,      // may skip inference and preparation (dispatch/fast_path.cpp)
@@ -79,7 +81,8 @@ struct OwnedValue {
   std::vector<Impl> tensors;  // TENSOR_LIST
   tn_value plain{};           // I64, F64, BOOL, DTYPE, DEVICE
 };
-// A whole row call (with autograd) or a decomposition (without): every argument present, in schema order.
+// A whole row call (with autograd) or a decomposition (without): every argument present, in schema
+// order.
 using BoxedFn = void (*)(const tn_value* in, OwnedValue* out);
 
 enum class Form : uint8_t { Functional, Inplace, Out };
@@ -105,8 +108,8 @@ struct Op {
   const char* scalar_overload;  // for a 0-dim host tensor beside device tensors; null: none
   ByCode by_code;
   uint8_t code;
-  // Null: the row rules on its results. Else the layout of its tensors does, or where all are strided the one named
-  // here, if one is.
+  // Null: the row rules on its results. Else the layout of its tensors does, or where all are
+  // strided the one named here, if one is.
   const char* layout;
 
   // filled at run time
@@ -120,7 +123,8 @@ struct Op {
 // The rows of the build, by the generated enumeration.
 extern TENON_API Op g_rows[];
 
-// Dense: op_at(i).index == i. The rows of the build come first, in the order of the generated enumeration.
+// Dense: op_at(i).index == i. The rows of the build come first, in the order of the generated
+// enumeration.
 TENON_API Op& op_at(int index);
 TENON_API int op_count();
 TENON_API Op* find_op(std::string_view name);  // "add.Tensor"; null if unknown
@@ -133,8 +137,8 @@ TENON_API std::vector<Op*> overloads(std::string_view base_name);
 // Appends to the table; ValueError if the name is taken.
 int add_op(std::unique_ptr<Op> op);
 
-// While one lives, ops may be registered by this thread: a plugin's init runs inside of one. What was registered is
-// withdrawn again unless it is kept.
+// While one lives, ops may be registered by this thread: a plugin's init runs inside of one. What
+// was registered is withdrawn again unless it is kept.
 class TENON_API OpRegistration {
  public:
   OpRegistration();

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Free lists of fixed-size blocks, one list per thread: objects that every op makes and drops cost no heap call.
-// A block freed on another thread joins that thread's list. A list keeps at most kPoolKept blocks.
+// Free lists of fixed-size blocks, one list per thread: objects that every op makes and drops cost
+// no heap call. A block freed on another thread joins that thread's list. A list keeps at most
+// kPoolKept blocks.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +13,12 @@
 namespace tenon::core {
 
 inline constexpr std::size_t kPoolStep = 32;
-inline constexpr std::size_t kPoolClasses = 24;  // blocks up to 768 bytes; larger ones go to the heap
+inline constexpr std::size_t kPoolClasses =
+    24;  // blocks up to 768 bytes; larger ones go to the heap
 inline constexpr uint32_t kPoolKept = 4096;
 
-// All zero is both the state before first use and that of a thread that is ending: an empty list with no room sends
-// every call to the cold path, which distinguishes the two.
+// All zero is both the state before first use and that of a thread that is ending: an empty list
+// with no room sends every call to the cold path, which distinguishes the two.
 struct PoolLists {
   struct Node {
     Node* next;
@@ -26,14 +28,16 @@ struct PoolLists {
   int state;                    // 0: not used yet, 1: open, 2: the thread is ending
 };
 
-// __thread, not thread_local: no guard call on access from other libraries. Initial-exec: one load instead of a call;
-// the lists take 300 bytes of the static TLS block.
+// __thread, not thread_local: no guard call on access from other libraries. Initial-exec: one load
+// instead of a call; the lists take 300 bytes of the static TLS block.
 extern TENON_API __thread PoolLists t_pool __attribute__((tls_model("initial-exec")));
 
 TENON_API TENON_COLD void* pool_refill(std::size_t bytes);
 TENON_API TENON_COLD void pool_spill(void* p, std::size_t bytes) noexcept;
 
-constexpr std::size_t pool_class(std::size_t bytes) { return bytes == 0 ? 0 : (bytes - 1) / kPoolStep; }
+constexpr std::size_t pool_class(std::size_t bytes) {
+  return bytes == 0 ? 0 : (bytes - 1) / kPoolStep;
+}
 
 // 16-byte aligned, uninitialized. std::bad_alloc when the heap is exhausted.
 inline void* pool_alloc(std::size_t bytes) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Generators: Philox 4x32-10 by counter. A generator is a seed and an offset of 128-bit blocks; core reserves the
-// range of each call, so that results depend on neither threads nor device.
+// Generators: Philox 4x32-10 by counter. A generator is a seed and an offset of 128-bit blocks;
+// core reserves the range of each call, so that results depend on neither threads nor device.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ class TENON_API GeneratorImpl : public RefCounted {
   void set_seed(uint64_t s);  // and the offset to zero
   uint64_t offset() const;
   void set_offset(uint64_t o);
-  // Takes `words` 32-bit words, rounded up to whole blocks; returns seed and the old offset. Thread-safe.
+  // Takes `words` 32-bit words, rounded up to whole blocks; returns seed and the old offset.
+  // Thread-safe.
   tn_generator reserve(uint64_t words);
   const void* state() const { return state_; }  // tn_generator's
 

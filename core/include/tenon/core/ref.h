@@ -5,7 +5,8 @@
 // Invariants (cited elsewhere as "the rules of Ref"):
 //  1. An object starts with one reference, owned by the Ref that make() returned.
 //  2. The last release() calls T::destroy(T*), which returns the memory to where it came from.
-//  3. Counts are atomic; a count of one seen by its owner means that no one else can see the object.
+//  3. Counts are atomic; a count of one seen by its owner means that no one else can see the
+//  object.
 #pragma once
 
 #include <atomic>
@@ -31,7 +32,8 @@ class RefCounted {
     return false;
   }
   uint32_t use_count() const noexcept { return refs_.load(std::memory_order_acquire); }
-  // For types with weak pointers, after drop() said true: false if another thread took a reference in between.
+  // For types with weak pointers, after drop() said true: false if another thread took a reference
+  // in between.
   bool die() const noexcept {
     uint32_t one = 1;
     if (refs_.compare_exchange_strong(one, 0, std::memory_order_acq_rel) || one == 0) return true;

@@ -37,7 +37,9 @@ class TENON_API Scalar {
   bool isBoolean() const { return tag_ == TN_TAG_BOOL; }
   // The dtype category: Double, Long or Bool.
   ScalarType type() const {
-    return tag_ == TN_TAG_F64 ? ScalarType::Double : tag_ == TN_TAG_BOOL ? ScalarType::Bool : ScalarType::Long;
+    return tag_ == TN_TAG_F64    ? ScalarType::Double
+           : tag_ == TN_TAG_BOOL ? ScalarType::Bool
+                                 : ScalarType::Long;
   }
   // Converts as a C++ cast does; ValueError if an integer type cannot hold the value.
   template <class T>
@@ -62,7 +64,8 @@ class TENON_API Scalar {
   int toInt() const { return to<int>(); }
   bool toBool() const { return to<bool>(); }
   Scalar operator-() const {
-    return tag_ == TN_TAG_F64 ? Scalar(-f_) : Scalar(static_cast<int64_t>(-static_cast<uint64_t>(i_)));
+    return tag_ == TN_TAG_F64 ? Scalar(-f_)
+                              : Scalar(static_cast<int64_t>(-static_cast<uint64_t>(i_)));
   }
   bool equal(double v) const { return toDouble() == v; }
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on sizes, none of which wraps. An infer function or a composite that adds or multiplies integers of its
-// caller does it in Size: a result beyond 64 bits is remembered, and get() throws.
+// Arithmetic on sizes, none of which wraps. An infer function or a composite that adds or
+// multiplies integers of its caller does it in Size: a result beyond 64 bits is remembered, and
+// get() throws.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@ namespace tenon::core {
 
 // Throws "op: ...": the bytes cannot be allocated, or the sizes are beyond 64 bits.
 [[noreturn]] TENON_API TENON_COLD void too_large(const char* op, const char* what);
-// OutOfMemoryError unless the host has memory for `count` objects of `bytes` each: before a loop whose count is an
-// argument and whose every iteration allocates.
+// OutOfMemoryError unless the host has memory for `count` objects of `bytes` each: before a loop
+// whose count is an argument and whose every iteration allocates.
 TENON_API void check_room(const char* op, const char* what, int64_t count, uint64_t bytes);
 
 class Size {

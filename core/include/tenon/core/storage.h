@@ -14,18 +14,22 @@ namespace tenon::core {
 
 using Deleter = void (*)(void* context, void* data);
 
-// `head` is what a plugin sees. `version` is autograd's count of writes, shared by all tensors without a counter of
-// their own. Threads: any may hold references; writes follow the rules of the data itself.
+// `head` is what a plugin sees. `version` is autograd's count of writes, shared by all tensors
+// without a counter of their own. Threads: any may hold references; writes follow the rules of the
+// data itself.
 class TENON_API Storage : public RefCounted {
  public:
-  // From the device's caching allocator, uninitialized. OutOfMemoryError when the device has none left.
+  // From the device's caching allocator, uninitialized. OutOfMemoryError when the device has none
+  // left.
   static Ref<Storage> make(int slot, int index, uint64_t bytes);
-  // External memory; `deleter` runs once, when the last reference goes. It may be null. When wrap throws,
-  // the memory is still the caller's.
-  static Ref<Storage> wrap(int slot, int index, void* data, uint64_t bytes, Deleter deleter, void* context);
+  // External memory; `deleter` runs once, when the last reference goes. It may be null. When wrap
+  // throws, the memory is still the caller's.
+  static Ref<Storage> wrap(int slot, int index, void* data, uint64_t bytes, Deleter deleter,
+                           void* context);
   static void destroy(Storage* s) noexcept;
 
-  // From now on the bytes may change without notice: plugins must not cache anything derived from them.
+  // From now on the bytes may change without notice: plugins must not cache anything derived from
+  // them.
   void expose() noexcept {
     if (!(__atomic_load_n(&head.flags, __ATOMIC_RELAXED) & TN_STORAGE_EXPOSED)) {
       __atomic_fetch_or(&head.flags, static_cast<uint32_t>(TN_STORAGE_EXPOSED), __ATOMIC_RELAXED);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A tensor: geometry over a storage. The view that kernels see is a member of it, so that passing a tensor across the
-// ABI costs nothing.
+// A tensor: geometry over a storage. The view that kernels see is a member of it, so that passing a
+// tensor across the ABI costs nothing.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ enum ImplFlags : uint8_t {
   kRefusesWrites = 16,  // a view made without recording
 };
 
-// The parts of a tensor of a layout other than strided; the tensor owns a reference on each. The last one holds the
-// values and has the tensor's dtype.
+// The parts of a tensor of a layout other than strided; the tensor owns a reference on each. The
+// last one holds the values and has the tensor's dtype.
 class TensorImpl;
 struct Components {
   int n;
@@ -41,13 +41,14 @@ struct Components {
 
 class TENON_API TensorImpl : public RefCounted {
  public:
-  // Row-major unless strides are given (element counts). Sizes are checked before (checked_numel). `byte_offset`
-  // counts from the start of the storage, here and in set_geometry.
-  static Ref<TensorImpl> make(ScalarType dtype, Ref<Storage> storage, uint64_t byte_offset, int ndim,
-                              const int64_t* sizes, const int64_t* strides = nullptr);
-  // Another handle on the parts of a tensor of a layout of its own, or one without parts (layout.h).
-  static Ref<TensorImpl> make_composite(int layout_slot, ScalarType dtype, int slot, int index, int ndim,
-                                        const int64_t* sizes, int n);
+  // Row-major unless strides are given (element counts). Sizes are checked before (checked_numel).
+  // `byte_offset` counts from the start of the storage, here and in set_geometry.
+  static Ref<TensorImpl> make(ScalarType dtype, Ref<Storage> storage, uint64_t byte_offset,
+                              int ndim, const int64_t* sizes, const int64_t* strides = nullptr);
+  // Another handle on the parts of a tensor of a layout of its own, or one without parts
+  // (layout.h).
+  static Ref<TensorImpl> make_composite(int layout_slot, ScalarType dtype, int slot, int index,
+                                        int ndim, const int64_t* sizes, int n);
   void set_component(int i, Ref<TensorImpl> part);
   // The sizes, parts and facts of another tensor of this one's layout, which loses them.
   void take_components(TensorImpl& from);
@@ -56,7 +57,8 @@ class TENON_API TensorImpl : public RefCounted {
   Ref<TensorImpl> alias(bool own_version) const;
   // The tensor around a view that core handed out (never one that a caller built).
   static TensorImpl* from_view(const tn_tensor* v) {
-    return reinterpret_cast<TensorImpl*>(reinterpret_cast<char*>(const_cast<tn_tensor*>(v)) - kViewOffset);
+    return reinterpret_cast<TensorImpl*>(reinterpret_cast<char*>(const_cast<tn_tensor*>(v)) -
+                                         kViewOffset);
   }
   static constexpr std::size_t kViewOffset = 8;
   // The same, for a view that may be one of a tensor's components.
@@ -70,12 +72,14 @@ class TENON_API TensorImpl : public RefCounted {
   int64_t stride(int d) const { return view.strides[d]; }
   bool contiguous() const { return view.flags & TN_TENSOR_CONTIGUOUS; }
   uint32_t itemsize() const { return item_size(dtype); }
-  // From the start of the storage. The view's byte_offset counts from its handle, which on an opaque device may hold
-  // several storages.
+  // From the start of the storage. The view's byte_offset counts from its handle, which on an
+  // opaque device may hold several storages.
   uint64_t byte_offset() const { return storage ? view.byte_offset - storage->base : 0; }
   int64_t storage_offset() const { return static_cast<int64_t>(byte_offset() / itemsize()); }
   // The host has no ordinal, as in libtorch.
-  Device device() const { return slot == 0 ? Device(DeviceType::CPU) : Device(device_entry(slot).type, index); }
+  Device device() const {
+    return slot == 0 ? Device(DeviceType::CPU) : Device(device_entry(slot).type, index);
+  }
   // Address of the first element; only for memory that the host reads.
   // For core and libtenon themselves: who writes through it counts the write.
   char* host_data() const { return static_cast<char*>(view.data) + view.byte_offset; }
@@ -85,7 +89,8 @@ class TENON_API TensorImpl : public RefCounted {
     return host_data();
   }
   uint32_t version() const {
-    return counter ? counter->value.load(std::memory_order_acquire) : storage->version.load(std::memory_order_acquire);
+    return counter ? counter->value.load(std::memory_order_acquire)
+                   : storage->version.load(std::memory_order_acquire);
   }
   // After every write through this tensor; also counts the write for plugins (tn_storage.writes).
   void bump_version() const {
@@ -102,8 +107,8 @@ class TENON_API TensorImpl : public RefCounted {
   Ref<Storage> storage;
   Ref<VersionCounter> counter;  // null: the storage's
   AutogradSlot* autograd;       // owned; null for most
-  // Of a view that the layer above tells of: what it is a view of, never a view itself. Kept here and not in the slot,
-  // as most views need no other of its fields.
+  // Of a view that the layer above tells of: what it is a view of, never a view itself. Kept here
+  // and not in the slot, as most views need no other of its fields.
   Ref<TensorImpl> base;
   uint32_t base_version;  // of the storage when the view's history was made
   ScalarType dtype;
@@ -123,18 +128,20 @@ class TENON_API TensorImpl : public RefCounted {
 
 using Impl = Ref<TensorImpl>;
 
-// A view of t's storage, with t's device and version counter. `byte_offset` counts from the start of the storage.
-TENON_API Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int ndim, const int64_t* sizes,
-                        const int64_t* strides);
-// A new tensor on a device from the caching allocator, uninitialised. `op` names the caller in errors. An index of -1
-// means the current one.
-TENON_API Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim, const int64_t* sizes,
-                          const int64_t* strides = nullptr);
-// New sizes, row-major. Where the storage is too small the tensor gets a larger one with the old bytes at its start;
-// other tensors keep the old one. New bytes are undefined.
+// A view of t's storage, with t's device and version counter. `byte_offset` counts from the start
+// of the storage.
+TENON_API Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int ndim,
+                        const int64_t* sizes, const int64_t* strides);
+// A new tensor on a device from the caching allocator, uninitialised. `op` names the caller in
+// errors. An index of -1 means the current one.
+TENON_API Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim,
+                          const int64_t* sizes, const int64_t* strides = nullptr);
+// New sizes, row-major. Where the storage is too small the tensor gets a larger one with the old
+// bytes at its start; other tensors keep the old one. New bytes are undefined.
 TENON_API void resize(TensorImpl& t, int ndim, const int64_t* sizes);
 
-// The geometry of a tensor as a row-major strided one without memory: what infer functions see of a layout.
+// The geometry of a tensor as a row-major strided one without memory: what infer functions see of a
+// layout.
 Impl stand_in(const TensorImpl& t);
 // A row-major tensor of the shape and on the device of another, which is row-major itself.
 Impl new_like(const TensorImpl& t, ScalarType dtype);

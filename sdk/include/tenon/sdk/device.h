@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of a device, a table for PluginInfo::device_api():
 //
-//   constexpr tn_device_api kDevice = DeviceFunctions(count, props, alloc, release, copy, sync).fill(fill);
+//   constexpr tn_device_api kDevice = DeviceFunctions(count, props, alloc, release, copy,
+//   sync).fill(fill);
 //
-// The constructor takes the six required functions; no two have the same type. A device whose memory comes from malloc
-// begins with malloc_device(props) instead, and any device may use the functions that stand below.
+// The constructor takes the six required functions; no two have the same type. A device whose
+// memory comes from malloc begins with malloc_device(props) instead, and any device may use the
+// functions that stand below.
 #pragma once
 
 #include <cstdlib>
@@ -20,8 +22,9 @@ class DeviceFunctions {
   using Api = tn_device_api;
 
  public:
-  constexpr DeviceFunctions(decltype(Api::count) count, decltype(Api::props) props, decltype(Api::alloc) alloc,
-                            decltype(Api::free) free, decltype(Api::copy) copy, decltype(Api::sync) sync)
+  constexpr DeviceFunctions(decltype(Api::count) count, decltype(Api::props) props,
+                            decltype(Api::alloc) alloc, decltype(Api::free) free,
+                            decltype(Api::copy) copy, decltype(Api::sync) sync)
       : api_{} {
     api_.struct_size = sizeof(Api);
     api_.count = count;
@@ -38,7 +41,8 @@ class DeviceFunctions {
     d.api_.fill = f;
     return d;
   }
-  constexpr DeviceFunctions streams(decltype(Api::stream_create) create, decltype(Api::stream_destroy) destroy,
+  constexpr DeviceFunctions streams(decltype(Api::stream_create) create,
+                                    decltype(Api::stream_destroy) destroy,
                                     decltype(Api::stream_sync) sync = nullptr,
                                     decltype(Api::stream_query) query = nullptr) const {
     DeviceFunctions d = *this;
@@ -54,9 +58,11 @@ class DeviceFunctions {
     return d;
   }
   // Core uses events if the first five are there.
-  constexpr DeviceFunctions events(decltype(Api::event_create) create, decltype(Api::event_destroy) destroy,
-                                   decltype(Api::event_record) record, decltype(Api::event_wait) wait,
-                                   decltype(Api::event_query) query, decltype(Api::event_elapsed) elapsed = nullptr,
+  constexpr DeviceFunctions events(decltype(Api::event_create) create,
+                                   decltype(Api::event_destroy) destroy,
+                                   decltype(Api::event_record) record,
+                                   decltype(Api::event_wait) wait, decltype(Api::event_query) query,
+                                   decltype(Api::event_elapsed) elapsed = nullptr,
                                    decltype(Api::event_sync) sync = nullptr) const {
     DeviceFunctions d = *this;
     d.api_.event_create = create;
@@ -68,7 +74,8 @@ class DeviceFunctions {
     d.api_.event_sync = sync;
     return d;
   }
-  constexpr DeviceFunctions pinned(decltype(Api::alloc_pinned) alloc, decltype(Api::free_pinned) free) const {
+  constexpr DeviceFunctions pinned(decltype(Api::alloc_pinned) alloc,
+                                   decltype(Api::free_pinned) free) const {
     DeviceFunctions d = *this;
     d.api_.alloc_pinned = alloc;
     d.api_.free_pinned = free;
@@ -103,14 +110,15 @@ inline tn_status alloc_host(void*, int32_t, uint64_t bytes, tn_stream*, void** h
 }
 inline void free_host(void*, int32_t, void* handle, uint64_t, tn_stream*) { std::free(handle); }
 
-inline tn_status copy_host(void*, tn_device, void* dst, uint64_t dst_offset, tn_device, const void* src,
-                           uint64_t src_offset, uint64_t bytes, tn_stream*) {
-  std::memmove(static_cast<char*>(dst) + dst_offset, static_cast<const char*>(src) + src_offset, bytes);
+inline tn_status copy_host(void*, tn_device, void* dst, uint64_t dst_offset, tn_device,
+                           const void* src, uint64_t src_offset, uint64_t bytes, tn_stream*) {
+  std::memmove(static_cast<char*>(dst) + dst_offset, static_cast<const char*>(src) + src_offset,
+               bytes);
   return TN_OK;
 }
 
-inline tn_status fill_host(void*, int32_t, void* dst, uint64_t offset, const void* pattern, uint32_t pattern_bytes,
-                           uint64_t count, tn_stream*) {
+inline tn_status fill_host(void*, int32_t, void* dst, uint64_t offset, const void* pattern,
+                           uint32_t pattern_bytes, uint64_t count, tn_stream*) {
   char* p = static_cast<char*>(dst) + offset;
   for (uint64_t i = 0; i < count; ++i) std::memcpy(p + i * pattern_bytes, pattern, pattern_bytes);
   return TN_OK;

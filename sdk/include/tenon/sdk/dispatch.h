@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Calls a lambda with the C++ type of a dtype: dispatch_floating(t.dtype(), [&](auto tag) { using T = tn_type(tag); ...
+// Calls a lambda with the C++ type of a dtype: dispatch_floating(t.dtype(), [&](auto tag) { using T
+// = tn_type(tag); ...
 // }).
 #pragma once
 
@@ -24,11 +25,11 @@ constexpr DType make_dtype(int code, int bits) {
   return DType{static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};
 }
 
-inline constexpr DType kBool = make_dtype(TN_BOOL, 8), kUInt8 = make_dtype(TN_UINT, 8), kInt8 = make_dtype(TN_INT, 8),
-                       kInt16 = make_dtype(TN_INT, 16), kInt32 = make_dtype(TN_INT, 32),
-                       kInt64 = make_dtype(TN_INT, 64), kFloat16 = make_dtype(TN_FLOAT, 16),
-                       kBFloat16 = make_dtype(TN_BFLOAT, 16), kFloat32 = make_dtype(TN_FLOAT, 32),
-                       kFloat64 = make_dtype(TN_FLOAT, 64);
+inline constexpr DType kBool = make_dtype(TN_BOOL, 8), kUInt8 = make_dtype(TN_UINT, 8),
+                       kInt8 = make_dtype(TN_INT, 8), kInt16 = make_dtype(TN_INT, 16),
+                       kInt32 = make_dtype(TN_INT, 32), kInt64 = make_dtype(TN_INT, 64),
+                       kFloat16 = make_dtype(TN_FLOAT, 16), kBFloat16 = make_dtype(TN_BFLOAT, 16),
+                       kFloat32 = make_dtype(TN_FLOAT, 32), kFloat64 = make_dtype(TN_FLOAT, 64);
 
 template <class T>
 inline constexpr DType dtype_of = kBool;
@@ -51,7 +52,9 @@ inline constexpr DType dtype_of<float> = kFloat32;
 template <>
 inline constexpr DType dtype_of<double> = kFloat64;
 
-constexpr bool operator==(DType a, DType b) { return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes; }
+constexpr bool operator==(DType a, DType b) {
+  return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
+}
 constexpr bool operator!=(DType a, DType b) { return !(a == b); }
 constexpr bool is_floating(DType d) { return d.code == TN_FLOAT || d.code == TN_BFLOAT; }
 constexpr bool is_integral(DType d) { return d.code == TN_INT || d.code == TN_UINT; }
@@ -59,7 +62,8 @@ constexpr bool is_bool(DType d) { return d.code == TN_BOOL; }
 constexpr int64_t item_size(DType d) { return d.bits / 8; }
 
 [[noreturn]] __attribute__((cold, noinline)) inline void refuse_dtype(DType d) {
-  throw Error(TN_ERROR_UNSUPPORTED, "no kernel for the dtype with code ", int{d.code}, " and ", int{d.bits}, " bits");
+  throw Error(TN_ERROR_UNSUPPORTED, "no kernel for the dtype with code ", int{d.code}, " and ",
+              int{d.bits}, " bits");
 }
 
 #define TN_DETAIL_CASE(T)      \

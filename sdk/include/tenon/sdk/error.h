@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The exception that kernels throw. The trampoline of kernel.h converts it to a status, so it never crosses the
-// boundary.
+// The exception that kernels throw. The trampoline of kernel.h converts it to a status, so it never
+// crosses the boundary.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,9 @@ inline void append_text(std::string& s, tn_str v) { s.append(v.ptr, v.len); }
 template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
 void append_text(std::string& s, T v) {
   char text[32];
-  const int n = std::is_floating_point_v<T> ? std::snprintf(text, sizeof text, "%g", static_cast<double>(v))
-                                            : std::snprintf(text, sizeof text, "%lld", static_cast<long long>(v));
+  const int n = std::is_floating_point_v<T>
+                    ? std::snprintf(text, sizeof text, "%g", static_cast<double>(v))
+                    : std::snprintf(text, sizeof text, "%lld", static_cast<long long>(v));
   s.append(text, static_cast<std::size_t>(n));
 }
 template <class... P>

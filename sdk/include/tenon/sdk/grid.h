@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The neighbors of a position between pixels, their weights, and the derivatives of these (grid_sample).
+// The neighbors of a position between pixels, their weights, and the derivatives of these
+// (grid_sample).
 #pragma once
 
 #include <cmath>
@@ -31,7 +32,8 @@ struct Position {
 // Converts a coordinate from -1 to 1 to pixels.
 TN_HD inline Position to_pixels(double v, int64_t size, bool align_corners) {
   const double n = static_cast<double>(size);
-  return align_corners ? Position{(v + 1) / 2 * (n - 1), (n - 1) / 2} : Position{((v + 1) * n - 1) / 2, n / 2};
+  return align_corners ? Position{(v + 1) / 2 * (n - 1), (n - 1) / 2}
+                       : Position{((v + 1) * n - 1) / 2, n / 2};
 }
 
 TN_HD inline Position clip(Position p, int64_t size) {
@@ -44,7 +46,8 @@ TN_HD inline Position clip(Position p, int64_t size) {
 // Reflects at low and high, which are passed doubled.
 TN_HD inline Position reflect(Position p, int64_t twice_low, int64_t twice_high) {
   if (twice_low == twice_high) return {0, 0};
-  const double low = static_cast<double>(twice_low) / 2, span = static_cast<double>(twice_high - twice_low) / 2;
+  const double low = static_cast<double>(twice_low) / 2,
+               span = static_cast<double>(twice_high - twice_low) / 2;
   double from = p.at - low, slope = p.slope;
   if (from < 0) from = -from, slope = -slope;
   const double extra = std::fmod(from, span);
@@ -100,13 +103,15 @@ TN_HD inline GridTaps grid_taps(double coordinate, int64_t size, const GridRules
     g.weight[0] = 1 - t, g.weight[1] = t;
     g.slope[0] = -p.slope, g.slope[1] = p.slope;
     for (int k = 0; k < 2; ++k) g.index[k] = detail::index_or_outside(low + k, size);
-    if (t == 0 && p.slope == 0) g.index[1] = g.index[0];  // clipped to the last pixel, which has no right neighbor
+    if (t == 0 && p.slope == 0)
+      g.index[1] = g.index[0];  // clipped to the last pixel, which has no right neighbor
     return g;
   }
   g.count = 4;
   detail::set_cubic_taps(g, t, p.slope);
   for (int k = 0; k < 4; ++k) {
-    g.index[k] = detail::index_or_outside(detail::apply_border({low - 1 + k, 0}, size, rules).at, size);
+    g.index[k] =
+        detail::index_or_outside(detail::apply_border({low - 1 + k, 0}, size, rules).at, size);
   }
   return g;
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The two 16-bit floats, for storage. Arithmetic is done in float; conversions round to nearest even.
+// The two 16-bit floats, for storage. Arithmetic is done in float; conversions round to nearest
+// even.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +24,14 @@ TN_HD inline uint32_t as_bits(float f) {
   return b;
 }
 
-// Without branches, so that loops over it vectorize: each range of the exponent is computed and one is selected.
+// Without branches, so that loops over it vectorize: each range of the exponent is computed and one
+// is selected.
 TN_HD inline uint16_t to_half(float f) {
   const uint32_t bits = as_bits(f), sign = bits >> 16 & 0x8000u, x = bits & 0x7fffffffu;
-  const uint32_t normal = (x + 0xc8000fffu + (x >> 13 & 1u)) >> 13;  // rebias the exponent, round to even
-  const uint32_t tiny = as_bits(as_float(x) + 0.5f) - 0x3f000000u;   // subnormal: the float adder rounds
+  const uint32_t normal =
+      (x + 0xc8000fffu + (x >> 13 & 1u)) >> 13;  // rebias the exponent, round to even
+  const uint32_t tiny =
+      as_bits(as_float(x) + 0.5f) - 0x3f000000u;  // subnormal: the float adder rounds
   const uint32_t nan = 0x7e00u | (x >> 13 & 0x3ffu);
   uint32_t r = x < 0x38800000u ? tiny : normal;
   r = x >= 0x47800000u ? 0x7c00u : r;
@@ -38,7 +42,8 @@ TN_HD inline uint16_t to_half(float f) {
 TN_HD inline float from_half(uint16_t h) {
   const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16, rest = h & 0x7fffu;
   const uint32_t normal = (rest << 13) + 0x38000000u;
-  const uint32_t tiny = as_bits(static_cast<float>(static_cast<int32_t>(rest)) * 5.9604644775390625e-8f);
+  const uint32_t tiny =
+      as_bits(static_cast<float>(static_cast<int32_t>(rest)) * 5.9604644775390625e-8f);
   const uint32_t special = 0x7f800000u | (rest & 0x3ffu) << 13;
   uint32_t r = rest < 0x400u ? tiny : normal;
   r = rest >= 0x7c00u ? special : r;
@@ -77,6 +82,7 @@ using compute_t = std::conditional_t<is_half_v<T>, float, T>;
 // The type in which sums of T accumulate.
 template <class T>
 using accumulate_t =
-    std::conditional_t<is_half_v<T>, float, std::conditional_t<std::is_floating_point_v<T>, T, int64_t>>;
+    std::conditional_t<is_half_v<T>, float,
+                       std::conditional_t<std::is_floating_point_v<T>, T, int64_t>>;
 
 }  // namespace tenon::sdk

@@ -6,7 +6,8 @@
 
 namespace tenon::sdk {
 
-// Up to this value the dtype holds every integer; `random` without bounds draws from [0, max_exact_integer].
+// Up to this value the dtype holds every integer; `random` without bounds draws from [0,
+// max_exact_integer].
 inline int64_t max_exact_integer(DType t) {
   if (t == kFloat64) return int64_t{1} << 53;
   if (t == kFloat32) return 1 << 24;

@@ -5,8 +5,9 @@
 //   tn_status mm(Call& call, Tensor out, Tensor self, Tensor mat2) { ...; return TN_OK; }
 //   TN_KERNEL(mm, mm, dtypes("floating").any_strides());
 //
-// The first argument names the operator's generated header, tenon/sdk/ops/mm.h; its TN_OP_mm_SIGNATURE is compared with
-// the function's type at compile time. The record is constant data, found through a linker section.
+// The first argument names the operator's generated header, tenon/sdk/ops/mm.h; its
+// TN_OP_mm_SIGNATURE is compared with the function's type at compile time. The record is constant
+// data, found through a linker section.
 #pragma once
 
 #include <new>
@@ -44,7 +45,8 @@ class Call {
 
   // Kernels with dynamic(): sizes output i. Once per output, from the calling thread.
   Tensor alloc_out(uint32_t i, Ints sizes, DType dtype) const {
-    const tn_status s = host().alloc_out(c_, i, static_cast<int32_t>(sizes.size()), sizes.data(), dtype);
+    const tn_status s =
+        host().alloc_out(c_, i, static_cast<int32_t>(sizes.size()), sizes.data(), dtype);
     if (s != TN_OK) throw Error(s, "output ", i, " of ", sizes, " elements could not be allocated");
     return Tensor(c_->out[i].u.tensor);
   }
@@ -56,7 +58,8 @@ class Call {
 namespace detail {
 
 // Sets the text of the error.
-__attribute__((cold, noinline)) inline tn_status report(tn_call* c, tn_status code, std::string_view text) {
+__attribute__((cold, noinline)) inline tn_status report(tn_call* c, tn_status code,
+                                                        std::string_view text) {
   host().set_error(c, tn_str{text.data(), text.size()});
   return code;
 }
@@ -76,8 +79,10 @@ __attribute__((cold, noinline)) inline tn_status report_current(tn_call* c) {
 }
 
 template <class... A, std::size_t... I>
-inline tn_status invoke(tn_status (*f)(Call&, A...), tn_call* c, std::size_t outputs, std::index_sequence<I...>) {
-  const tn_value* values[sizeof...(A) + 1] = {(I < outputs ? c->out + I : c->in + (I - outputs))..., nullptr};
+inline tn_status invoke(tn_status (*f)(Call&, A...), tn_call* c, std::size_t outputs,
+                        std::index_sequence<I...>) {
+  const tn_value* values[sizeof...(A) + 1] = {(I < outputs ? c->out + I : c->in + (I - outputs))...,
+                                              nullptr};
   if (!(Unpack<A>::accepts(*values[I]) && ...)) return TN_DECLINED;
   Call call(c);
   return f(call, Unpack<A>::get(*values[I])...);
@@ -157,8 +162,18 @@ struct Traits {
 namespace detail {
 template <class Op>
 constexpr tn_kernel make_kernel(const Traits& t, tn_kernel_fn run) {
-  tn_kernel k{sizeof(tn_kernel), t.flags_,         t.priority_, text(Op::name), {},          text(t.dtypes_),
-              text(t.layouts_),  text(t.inplace_), run,         t.workspace_,   t.supports_, nullptr};
+  tn_kernel k{sizeof(tn_kernel),
+              t.flags_,
+              t.priority_,
+              text(Op::name),
+              {},
+              text(t.dtypes_),
+              text(t.layouts_),
+              text(t.inplace_),
+              run,
+              t.workspace_,
+              t.supports_,
+              nullptr};
   for (int i = 0; i < 32; ++i) k.digest[i] = Op::digest[i];
   return k;
 }
@@ -178,19 +193,25 @@ constexpr tn_kernel make_kernel(const Traits& t, tn_kernel_fn run) {
 #define TN_DETAIL_JOIN2(a, b) a##b
 #define TN_DETAIL_JOIN(a, b) TN_DETAIL_JOIN2(a, b)
 
-// Registers one kernel: the operator's identifier, the function, its traits. At namespace scope, in a source file.
-#define TN_KERNEL(op, fn, ...) TN_DETAIL_KERNEL(op, fn, TN_DETAIL_JOIN(op##_kernel_, __COUNTER__), __VA_ARGS__)
-#define TN_DETAIL_KERNEL(op, fn, id, ...)                                                                         \
-  namespace {                                                                                                     \
-  struct TN_DETAIL_JOIN(id, _op) {                                                                                \
-    static constexpr std::string_view name = TN_OP_##op##_NAME;                                                   \
-    static constexpr uint8_t digest[32] = TN_OP_##op##_DIGEST;                                                    \
-    static constexpr std::size_t outputs = ::tenon::sdk::detail::count_outputs(TN_OP_##op##_SIGNATURE);           \
-  };                                                                                                              \
-  static_assert(::tenon::sdk::detail::matches(static_cast<decltype(&fn)>(nullptr), TN_OP_##op##_SIGNATURE),       \
-                "the function's parameters are not those of the op's schema: " TN_OP_##op##_SIGNATURE);           \
-  constexpr tn_kernel id = ::tenon::sdk::detail::make_kernel<TN_DETAIL_JOIN(id, _op)>(                            \
-      ::tenon::sdk::Traits{}.__VA_ARGS__, &::tenon::sdk::detail::trampoline<&fn, TN_DETAIL_JOIN(id, _op)>);       \
-  __attribute__((section("tn_kernels"), TN_DETAIL_KEEP)) const tn_kernel* const TN_DETAIL_JOIN(id, _entry) = &id; \
-  }                                                                                                               \
+// Registers one kernel: the operator's identifier, the function, its traits. At namespace scope, in
+// a source file.
+#define TN_KERNEL(op, fn, ...) \
+  TN_DETAIL_KERNEL(op, fn, TN_DETAIL_JOIN(op##_kernel_, __COUNTER__), __VA_ARGS__)
+#define TN_DETAIL_KERNEL(op, fn, id, ...)                                                         \
+  namespace {                                                                                     \
+  struct TN_DETAIL_JOIN(id, _op) {                                                                \
+    static constexpr std::string_view name = TN_OP_##op##_NAME;                                   \
+    static constexpr uint8_t digest[32] = TN_OP_##op##_DIGEST;                                    \
+    static constexpr std::size_t outputs =                                                        \
+        ::tenon::sdk::detail::count_outputs(TN_OP_##op##_SIGNATURE);                              \
+  };                                                                                              \
+  static_assert(                                                                                  \
+      ::tenon::sdk::detail::matches(static_cast<decltype(&fn)>(nullptr), TN_OP_##op##_SIGNATURE), \
+      "the function's parameters are not those of the op's schema: " TN_OP_##op##_SIGNATURE);     \
+  constexpr tn_kernel id = ::tenon::sdk::detail::make_kernel<TN_DETAIL_JOIN(id, _op)>(            \
+      ::tenon::sdk::Traits{}.__VA_ARGS__,                                                         \
+      &::tenon::sdk::detail::trampoline<&fn, TN_DETAIL_JOIN(id, _op)>);                           \
+  __attribute__((section("tn_kernels"), TN_DETAIL_KEEP))                                          \
+  const tn_kernel* const TN_DETAIL_JOIN(id, _entry) = &id;                                        \
+  }                                                                                               \
   static_assert(true, "")

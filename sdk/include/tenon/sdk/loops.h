@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Strided loops over several operands of one shape: broadcast dimensions have a stride of zero, dimensions are sorted
-// by the memory order of operand 0, and adjacent ones that are contiguous in every operand are merged.
+// Strided loops over several operands of one shape: broadcast dimensions have a stride of zero,
+// dimensions are sorted by the memory order of operand 0, and adjacent ones that are contiguous in
+// every operand are merged.
 #pragma once
 
 #include "tenon/sdk/view.h"

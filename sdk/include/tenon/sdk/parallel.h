@@ -19,17 +19,21 @@ __attribute__((visibility("hidden"))) inline const tn_host* g_host = nullptr;
 
 inline const tn_host& host() { return *detail::g_host; }
 
-inline void log(int32_t level, std::string_view text) { host().log(level, tn_str{text.data(), text.size()}); }
+inline void log(int32_t level, std::string_view text) {
+  host().log(level, tn_str{text.data(), text.size()});
+}
 
 // The setting TENON_<name>; empty if unset or if the process runs with raised privileges.
 inline std::optional<std::string_view> setting(std::string_view name) {
   tn_str v{nullptr, 0};
-  if (host().get_setting(tn_str{name.data(), name.size()}, &v) != TN_OK || v.ptr == nullptr) return std::nullopt;
+  if (host().get_setting(tn_str{name.data(), name.size()}, &v) != TN_OK || v.ptr == nullptr)
+    return std::nullopt;
   return std::string_view(v.ptr, v.len);
 }
 
-// body(begin, end) over [0, n) in blocks of at most `grain`. Blocks depend on n and grain alone, so that results
-// per block do not depend on the number of threads. The first exception of a block is rethrown here.
+// body(begin, end) over [0, n) in blocks of at most `grain`. Blocks depend on n and grain alone, so
+// that results per block do not depend on the number of threads. The first exception of a block is
+// rethrown here.
 template <class F>
 void parallel_for(int64_t n, int64_t grain, F&& body) {
   if (n <= 0) return;

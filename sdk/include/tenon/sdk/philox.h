@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Philox 4x32-10 (Salmon et al., SC 2011) by counter: word w of a reserved range is lane w % 4 of the block at counter
-// offset + w / 4, so that each element's random words are computed independently.
+// Philox 4x32-10 (Salmon et al., SC 2011) by counter: word w of a reserved range is lane w % 4 of
+// the block at counter offset + w / 4, so that each element's random words are computed
+// independently.
 #pragma once
 
 #include <cmath>
@@ -17,11 +18,13 @@ struct PhiloxBlock {
 
 // The counter is {block, 0}: 64 bits of block number, the upper 64 bits zero. The key is the seed.
 TN_HD inline PhiloxBlock philox_block(uint64_t seed, uint64_t block) {
-  uint32_t c0 = static_cast<uint32_t>(block), c1 = static_cast<uint32_t>(block >> 32), c2 = 0, c3 = 0;
+  uint32_t c0 = static_cast<uint32_t>(block), c1 = static_cast<uint32_t>(block >> 32), c2 = 0,
+           c3 = 0;
   uint32_t k0 = static_cast<uint32_t>(seed), k1 = static_cast<uint32_t>(seed >> 32);
   for (int round = 0; round < 10; ++round) {
     const uint64_t p0 = uint64_t{0xD2511F53u} * c0, p1 = uint64_t{0xCD9E8D57u} * c2;
-    const uint32_t n0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0, n2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
+    const uint32_t n0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0,
+                   n2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
     c1 = static_cast<uint32_t>(p1);
     c3 = static_cast<uint32_t>(p0);
     c0 = n0;
@@ -69,10 +72,11 @@ TN_HD inline float philox_float(uint32_t w, int bits = 24) {
 }
 TN_HD inline double philox_double(uint64_t w) { return static_cast<double>(w >> 11) * 0x1p-53; }
 
-// Box-Muller: normals 2j and 2j + 1 from the words of elements 2j and 2j + 1. The radius uses a uniform value in (0,
-// 1].
+// Box-Muller: normals 2j and 2j + 1 from the words of elements 2j and 2j + 1. The radius uses a
+// uniform value in (0, 1].
 TN_HD inline void philox_normal2(uint32_t w0, uint32_t w1, float* n0, float* n1) {
-  const double u = static_cast<double>((w0 >> 8) + 1) * 0x1p-24, v = static_cast<double>(w1 >> 8) * 0x1p-24;
+  const double u = static_cast<double>((w0 >> 8) + 1) * 0x1p-24,
+               v = static_cast<double>(w1 >> 8) * 0x1p-24;
   const double r = std::sqrt(-2.0 * std::log(u)), t = 6.283185307179586476925 * v;
   *n0 = static_cast<float>(r * std::cos(t));
   *n1 = static_cast<float>(r * std::sin(t));

@@ -18,7 +18,8 @@ extern const tn_kernel* const __stop_tn_kernels[] __attribute__((weak, visibilit
 
 namespace tenon::sdk {
 
-// Fields as in tn_plugin. init, shutdown and describe are optional; init runs once, when host() can be used.
+// Fields as in tn_plugin. init, shutdown and describe are optional; init runs once, when host() can
+// be used.
 struct PluginInfo {
   std::string_view name_, version_ = "0.1.0", vendor_ = "", device_ = "cpu";
   uint32_t flags_ = 0;
@@ -96,7 +97,8 @@ tn_status plugin_init(const tn_host* host, tn_str* why) {
 }
 
 template <tn_status (*Init)(const tn_host&, tn_str*)>
-constexpr tn_plugin make_plugin(const PluginInfo& p, const tn_kernel* const* begin, const tn_kernel* const* end) {
+constexpr tn_plugin make_plugin(const PluginInfo& p, const tn_kernel* const* begin,
+                                const tn_kernel* const* end) {
   return tn_plugin{sizeof(tn_plugin),
                    TN_ABI_MAJOR,
                    TN_ABI_TARGET_MINOR,
@@ -119,10 +121,10 @@ constexpr tn_plugin make_plugin(const PluginInfo& p, const tn_kernel* const* beg
 
 #define TN_PLUGIN(...) TN_PLUGIN_INIT(nullptr, __VA_ARGS__)
 // init: tn_status init(const tn_host& host, tn_str* why)
-#define TN_PLUGIN_INIT(init, ...)                                                                    \
-  extern "C" __attribute__((visibility("default"))) const tn_plugin* tenon_plugin_v1(void) {         \
-    static constexpr tn_plugin plugin =                                                              \
-        ::tenon::sdk::detail::make_plugin<init>(__VA_ARGS__, __start_tn_kernels, __stop_tn_kernels); \
-    return &plugin;                                                                                  \
-  }                                                                                                  \
+#define TN_PLUGIN_INIT(init, ...)                                                            \
+  extern "C" __attribute__((visibility("default"))) const tn_plugin* tenon_plugin_v1(void) { \
+    static constexpr tn_plugin plugin = ::tenon::sdk::detail::make_plugin<init>(             \
+        __VA_ARGS__, __start_tn_kernels, __stop_tn_kernels);                                 \
+    return &plugin;                                                                          \
+  }                                                                                          \
   static_assert(true, "")

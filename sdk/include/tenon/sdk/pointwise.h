@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Operands and parameters of the operators of pointwise.def, and the checks of operands that it names.
+// Operands and parameters of the operators of pointwise.def, and the checks of operands that it
+// names.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +46,8 @@ struct Param {
 template <class T>
 T convert(const Param& p) {
   using L = std::numeric_limits<T>;
-  if (p.limit == Limit::Lowest) return L::has_infinity ? static_cast<T>(-L::infinity()) : L::lowest();
+  if (p.limit == Limit::Lowest)
+    return L::has_infinity ? static_cast<T>(-L::infinity()) : L::lowest();
   if (p.limit == Limit::Highest) return L::has_infinity ? L::infinity() : L::max();
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     return p.saturate ? limited<T>(p.value) : checked<T>(p.value);
@@ -67,7 +69,8 @@ TN_HD bool violates(Guard guard, T v) {
 
 // The error of an operand that violates the guard.
 [[noreturn]] inline void refuse_operand(Guard guard) {
-  if (guard == Guard::Divisor) throw Error(TN_ERROR, "ZeroDivisionError: division by zero of integers");
+  if (guard == Guard::Divisor)
+    throw Error(TN_ERROR, "ZeroDivisionError: division by zero of integers");
   throw Error(TN_ERROR_VALUE, "a shift count is negative or not less than the number of bits");
 }
 

@@ -25,7 +25,9 @@ TN_HD inline int64_t bounded(double at, int64_t low, int64_t high) {
 
 // Cubic convolution: near is up to one element away, far between one and two.
 TN_HD inline double cubic_near(double x, double a) { return ((a + 2) * x - (a + 3)) * x * x + 1; }
-TN_HD inline double cubic_far(double x, double a) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; }
+TN_HD inline double cubic_far(double x, double a) {
+  return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+}
 
 TN_HD inline double tent(double x) { return std::fmax(0.0, 1 - std::fabs(x)); }
 TN_HD inline double cubic_kernel(double x) {
@@ -35,14 +37,15 @@ TN_HD inline double cubic_kernel(double x) {
 
 }  // namespace resample_detail
 
-// One axis: every output element is a sum of `taps` weighted input elements, whose indices do not decrease with the
-// output index.
+// One axis: every output element is a sum of `taps` weighted input elements, whose indices do not
+// decrease with the output index.
 struct ResampleLine {
   Resampling how = Resampling::kNearest;
   bool align_corners = false;
   int64_t in = 1, out = 1, taps = 1;
-  double step = 1;         // input elements per output element
-  float nearest_step = 1;  // in float, as in ATen, so that the same arguments select the same elements
+  double step = 1;  // input elements per output element
+  float nearest_step =
+      1;  // in float, as in ATen, so that the same arguments select the same elements
 
   ResampleLine() = default;
   ResampleLine(Resampling h, int64_t from, int64_t to, bool corners, std::optional<double> scale)
@@ -52,7 +55,8 @@ struct ResampleLine {
       step = out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0;
     else
       step = given ? 1 / *scale : static_cast<double>(in) / static_cast<double>(out);
-    nearest_step = given ? static_cast<float>(1 / *scale) : static_cast<float>(in) / static_cast<float>(out);
+    nearest_step =
+        given ? static_cast<float>(1 / *scale) : static_cast<float>(in) / static_cast<float>(out);
     if (how == Resampling::kLinear) taps = 2;
     if (how == Resampling::kCubic) taps = 4;
     if (is_wide()) taps = resample_detail::bounded(std::ceil(support()) * 2 + 1, 1, in);
@@ -82,13 +86,15 @@ struct ResampleLine {
   TN_HD double stretch() const { return std::fmax(1.0, step); }
   TN_HD double support() const { return (how == Resampling::kLinearWide ? 1 : 2) * stretch(); }
   TN_HD double kernel(double x) const {
-    return how == Resampling::kLinearWide ? resample_detail::tent(x) : resample_detail::cubic_kernel(x);
+    return how == Resampling::kLinearWide ? resample_detail::tent(x)
+                                          : resample_detail::cubic_kernel(x);
   }
 
   TN_HD int64_t nearest(int64_t o) const {
     if (in == out) return o;
     if (out == 2 * in) return o / 2;
-    const float at = (static_cast<float>(o) + (how == Resampling::kNearestExact ? 0.5F : 0.0F)) * nearest_step;
+    const float at =
+        (static_cast<float>(o) + (how == Resampling::kNearestExact ? 0.5F : 0.0F)) * nearest_step;
     return resample_detail::bounded(std::floor(at), 0, in - 1);
   }
 
@@ -107,7 +113,8 @@ struct ResampleLine {
   template <class I, class C>
   TN_HD void cubic(double o, I* index, C* weight) const {
     namespace detail = resample_detail;
-    const double at = align_corners ? step * o : step * (o + 0.5) - 0.5, low = std::floor(at), t = at - low;
+    const double at = align_corners ? step * o : step * (o + 0.5) - 0.5, low = std::floor(at),
+                 t = at - low;
     const double w[4] = {detail::cubic_far(t + 1, -0.75), detail::cubic_near(t, -0.75),
                          detail::cubic_near(1 - t, -0.75), detail::cubic_far(2 - t, -0.75)};
     for (int k = 0; k < 4; ++k) {
@@ -123,17 +130,21 @@ struct ResampleLine {
     const int64_t first = resample_detail::bounded(center - support() + 0.5, 0, in),
                   last = resample_detail::bounded(center + support() + 0.5, 0, in);
     double sum = 0;
-    for (int64_t i = first; i < last; ++i) sum += kernel((static_cast<double>(i) - center + 0.5) / stretch());
+    for (int64_t i = first; i < last; ++i)
+      sum += kernel((static_cast<double>(i) - center + 0.5) / stretch());
     for (int64_t k = 0; k < taps; ++k) {
       const int64_t i = first + k;
-      const double w = i < last && sum != 0 ? kernel((static_cast<double>(i) - center + 0.5) / stretch()) / sum : 0;
+      const double w = i < last && sum != 0
+                           ? kernel((static_cast<double>(i) - center + 0.5) / stretch()) / sum
+                           : 0;
       index[k] = static_cast<I>(i < in ? i : in - 1);
       weight[k] = static_cast<C>(w);
     }
   }
 };
 
-// ResampleLine as a table: element o is the sum over t of weight[o * taps + t] times element index[o * taps + t].
+// ResampleLine as a table: element o is the sum over t of weight[o * taps + t] times element
+// index[o * taps + t].
 template <class C>
 struct ResampleAxis {
   int64_t in = 1, out = 1, taps = 1;
@@ -147,12 +158,13 @@ ResampleAxis<C> resample_axis(Resampling how, int64_t in, int64_t out, bool alig
   const ResampleLine line(how, in, out, align_corners, scale);
   const std::size_t n = static_cast<std::size_t>(out * line.taps);
   ResampleAxis<C> a{in, out, line.taps, std::vector<int64_t>(n), std::vector<C>(n)};
-  for (int64_t o = 0; o < out; ++o) line.find(o, a.index.data() + o * line.taps, a.weight.data() + o * line.taps);
+  for (int64_t o = 0; o < out; ++o)
+    line.find(o, a.index.data() + o * line.taps, a.weight.data() + o * line.taps);
   return a;
 }
 
-// Fixed-point weights in units of 2^-bits, with as many bits as int16 allows, and one tap per distinct element: results
-// of uint8 are bitwise those of ATen.
+// Fixed-point weights in units of 2^-bits, with as many bits as int16 allows, and one tap per
+// distinct element: results of uint8 are bitwise those of ATen.
 struct ByteAxis {
   int64_t in = 1, out = 1, taps = 1;
   int bits = 0;
@@ -161,7 +173,12 @@ struct ByteAxis {
 };
 
 inline ByteAxis byte_axis(const ResampleAxis<double>& a) {
-  ByteAxis b{a.in, a.out, a.taps, 0, std::vector<int64_t>(a.index.size()), std::vector<int32_t>(a.index.size())};
+  ByteAxis b{a.in,
+             a.out,
+             a.taps,
+             0,
+             std::vector<int64_t>(a.index.size()),
+             std::vector<int32_t>(a.index.size())};
   std::vector<double> merged(a.weight.size());
   double max_weight = 0;
   for (int64_t o = 0; o < a.out; ++o) {
@@ -173,9 +190,11 @@ inline ByteAxis byte_axis(const ResampleAxis<double>& a) {
       merged[to] += a.weight[k];
       max_weight = std::max(max_weight, merged[to]);
     }
-    for (std::size_t k = to + 1; k < first + static_cast<std::size_t>(a.taps); ++k) b.index[k] = b.index[to];
+    for (std::size_t k = to + 1; k < first + static_cast<std::size_t>(a.taps); ++k)
+      b.index[k] = b.index[to];
   }
-  while (b.bits < 22 && static_cast<int>(0.5 + max_weight * (1 << (b.bits + 1))) < 1 << 15) ++b.bits;
+  while (b.bits < 22 && static_cast<int>(0.5 + max_weight * (1 << (b.bits + 1))) < 1 << 15)
+    ++b.bits;
   for (std::size_t k = 0; k < merged.size(); ++k) {
     const double w = merged[k] * (1 << b.bits);
     b.weight[k] = static_cast<int32_t>(w < 0 ? w - 0.5 : w + 0.5);

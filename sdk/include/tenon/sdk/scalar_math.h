@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The scalar functions that the expressions of pointwise.def use, for float and double on host and device, and a few
-// for integers and bool too. An expression is a template: on the CPU it also runs on vectors, which have functions of
-// the same names.
+// The scalar functions that the expressions of pointwise.def use, for float and double on host and
+// device, and a few for integers and bool too. An expression is a template: on the CPU it also runs
+// on vectors, which have functions of the same names.
 #pragma once
 
 #include <cmath>
@@ -143,7 +143,8 @@ TN_HD T div_trunc(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
     return std::trunc(a / b);
   else if constexpr (std::is_signed_v<T>)
-    return b == T(-1) ? static_cast<T>(T(0) - static_cast<std::make_unsigned_t<T>>(a)) : static_cast<T>(a / b);
+    return b == T(-1) ? static_cast<T>(T(0) - static_cast<std::make_unsigned_t<T>>(a))
+                      : static_cast<T>(a / b);
   else
     return static_cast<T>(a / b);
 }
@@ -171,7 +172,8 @@ TN_HD T fmod(T a, T b) {
   else
     return static_cast<T>(a % b);
 }
-// As Python's //: found from the exact remainder, so that a quotient just below an integer stays below it.
+// As Python's //: found from the exact remainder, so that a quotient just below an integer stays
+// below it.
 template <class T>
 TN_HD T div_floor(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -254,7 +256,8 @@ TN_HD T gcd(T a, T b) {
 template <class T>
 TN_HD T lcm(T a, T b) {
   const auto g = common_divisor(a, b);
-  return g == 0 ? T(0) : abs(static_cast<T>(static_cast<uint64_t>(magnitude(a) / g) * magnitude(b)));
+  return g == 0 ? T(0)
+                : abs(static_cast<T>(static_cast<uint64_t>(magnitude(a) / g) * magnitude(b)));
 }
 
 // 1 / (1 + e^-a) without overflow.
@@ -300,12 +303,13 @@ TN_HD T xlogy(T a, T b) {
   return b != b ? b : a == T(0) ? T(0) : a * log(b);
 }
 
-// Winitzki's closed form (2008) and Halley steps, in double. Near one the steps are on erfc, which keeps the digits
-// that erf loses.
+// Winitzki's closed form (2008) and Halley steps, in double. Near one the steps are on erfc, which
+// keeps the digits that erf loses.
 template <class T>
 TN_HD T erfinv(T a) {
   const double x = static_cast<double>(a), size = std::fabs(x);
-  if (!(size < 1)) return size == 1 ? a * std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN();
+  if (!(size < 1))
+    return size == 1 ? a * std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN();
   const double w = -std::log1p(-size * size), k = 2 / (3.14159265358979323846 * 0.147) - 0.5 * w;
   double y = w < 1e-3 ? size * 0.886226925452758 : std::sqrt(std::sqrt(k * k + w / 0.147) - k);
   for (int i = 0; i < 4; ++i) {
@@ -333,15 +337,19 @@ TN_HD T digamma(T a) {
   }
   const double z = 1 / (x * x);
   const double tail =
-      z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * 691.0 / 32760)))));
+      z *
+      (1.0 / 12 -
+       z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * 691.0 / 32760)))));
   return static_cast<T>(r + std::log(x) - 0.5 / x - tail);
 }
 
-// The modified Bessel function of order 0: its power series below 20, where all terms are positive, then Hankel's.
+// The modified Bessel function of order 0: its power series below 20, where all terms are positive,
+// then Hankel's.
 template <class T>
 TN_HD T i0(T a) {
   const double x = std::fabs(static_cast<double>(a));
-  if (x > 1000) return std::numeric_limits<T>::infinity();  // beyond, the square root below overflows, too
+  if (x > 1000)
+    return std::numeric_limits<T>::infinity();  // beyond, the square root below overflows, too
   if (x < 20) {
     double term = 1, sum = 1;
     for (int k = 1; k < 80 && term > 1e-18 * sum; ++k) {

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Conversion of tagged values to C++ types, and the letters of TN_OP_x_SIGNATURE: "outputs;arguments", each a
-// comma-separated list of
-//   T tensor, S scalar, I int, F float, B bool, D dtype, L layout, V device, M memory format, Z str, G generator,
-// followed by "?" if it is optional, "[]" if it is a list, "?[]" for a list of optional tensors, "[]?" for an optional
-// list.
+// Conversion of tagged values to C++ types, and the letters of TN_OP_x_SIGNATURE:
+// "outputs;arguments", each a comma-separated list of
+//   T tensor, S scalar, I int, F float, B bool, D dtype, L layout, V device, M memory format, Z
+//   str, G generator,
+// followed by "?" if it is optional, "[]" if it is a list, "?[]" for a list of optional tensors,
+// "[]?" for an optional list.
 #pragma once
 
 #include <optional>
@@ -22,18 +23,24 @@ template <>
 struct Unpack<OptTensor> {
   static constexpr std::string_view code = "T?";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_TENSOR || v.tag == TN_TAG_NONE; }
-  static OptTensor get(const tn_value& v) { return OptTensor(v.tag == TN_TAG_TENSOR ? v.u.tensor : nullptr); }
+  static OptTensor get(const tn_value& v) {
+    return OptTensor(v.tag == TN_TAG_TENSOR ? v.u.tensor : nullptr);
+  }
 };
 template <>
 struct Unpack<Tensor> {
   static constexpr std::string_view code = "T";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_TENSOR || v.tag == TN_TAG_NONE; }
-  static Tensor get(const tn_value& v) { return Tensor(v.tag == TN_TAG_TENSOR ? v.u.tensor : nullptr); }
+  static Tensor get(const tn_value& v) {
+    return Tensor(v.tag == TN_TAG_TENSOR ? v.u.tensor : nullptr);
+  }
 };
 template <>
 struct Unpack<TensorList> {
   static constexpr std::string_view code = "T[]";
-  static bool accepts(const tn_value& v) { return v.tag == TN_TAG_TENSOR_LIST || v.tag == TN_TAG_NONE; }
+  static bool accepts(const tn_value& v) {
+    return v.tag == TN_TAG_TENSOR_LIST || v.tag == TN_TAG_NONE;
+  }
   static TensorList get(const tn_value& v) {
     return v.tag == TN_TAG_NONE ? TensorList() : TensorList(v.u.tensors, v.len);
   }
@@ -41,7 +48,9 @@ struct Unpack<TensorList> {
 template <>
 struct Unpack<Scalar> {
   static constexpr std::string_view code = "S";
-  static bool accepts(const tn_value& v) { return v.tag == TN_TAG_I64 || v.tag == TN_TAG_F64 || v.tag == TN_TAG_BOOL; }
+  static bool accepts(const tn_value& v) {
+    return v.tag == TN_TAG_I64 || v.tag == TN_TAG_F64 || v.tag == TN_TAG_BOOL;
+  }
   static Scalar get(const tn_value& v) { return Scalar(v); }
 };
 template <>
@@ -54,7 +63,9 @@ template <>
 struct Unpack<double> {
   static constexpr std::string_view code = "F";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_F64 || v.tag == TN_TAG_I64; }
-  static double get(const tn_value& v) { return v.tag == TN_TAG_F64 ? v.u.f64 : static_cast<double>(v.u.i64); }
+  static double get(const tn_value& v) {
+    return v.tag == TN_TAG_F64 ? v.u.f64 : static_cast<double>(v.u.i64);
+  }
 };
 template <>
 struct Unpack<bool> {
@@ -89,8 +100,12 @@ struct Unpack<Str> {
 template <>
 struct Unpack<Generator> {
   static constexpr std::string_view code = "G";
-  static bool accepts(const tn_value& v) { return v.tag == TN_TAG_GENERATOR || v.tag == TN_TAG_NONE; }
-  static Generator get(const tn_value& v) { return Generator(v.tag == TN_TAG_GENERATOR ? v.u.generator : nullptr); }
+  static bool accepts(const tn_value& v) {
+    return v.tag == TN_TAG_GENERATOR || v.tag == TN_TAG_NONE;
+  }
+  static Generator get(const tn_value& v) {
+    return Generator(v.tag == TN_TAG_GENERATOR ? v.u.generator : nullptr);
+  }
 };
 template <>
 struct Unpack<Ints> {
@@ -135,8 +150,8 @@ inline constexpr bool is_optional<std::optional<A>> = true;
 template <class A>
 inline constexpr bool is_optional<const A&> = is_optional<A>;
 
-// Whether a parameter's type fits one entry of a signature. An optional tensor may be a Tensor, too, and dtype, layout,
-// device, memory format and generator may be optional or not.
+// Whether a parameter's type fits one entry of a signature. An optional tensor may be a Tensor,
+// too, and dtype, layout, device, memory format and generator may be optional or not.
 template <class A>
 constexpr bool matches_one(std::string_view want) {
   const std::string_view code = Unpack<A>::code;
@@ -147,7 +162,8 @@ constexpr bool matches_one(std::string_view want) {
     return code[0] == want[0];
   }
   if (!is_optional<A>) return want == code;
-  return want.size() == code.size() + 1 && want.back() == '?' && want.substr(0, code.size()) == code;
+  return want.size() == code.size() + 1 && want.back() == '?' &&
+         want.substr(0, code.size()) == code;
 }
 
 constexpr std::size_t count_outputs(std::string_view signature) {

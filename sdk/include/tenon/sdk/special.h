@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The incomplete gamma functions and the derivatives of digamma, computed in double on host and device.
+// The incomplete gamma functions and the derivatives of digamma, computed in double on host and
+// device.
 #pragma once
 
 #include <cmath>
@@ -24,7 +25,8 @@ TN_HD inline double stirling_correction(double a) {
 TN_HD inline double factor(double a, double x) {
   if (a < 10) return std::exp(a * std::log(x) - x - std::lgamma(a));
   const double d = (x - a) / a;
-  return std::sqrt(a / (2 * 3.14159265358979323846)) * std::exp(a * (std::log1p(d) - d) - stirling_correction(a));
+  return std::sqrt(a / (2 * 3.14159265358979323846)) *
+         std::exp(a * (std::log1p(d) - d) - stirling_correction(a));
 }
 
 TN_HD inline double lower_series(double a, double x, double epsilon) {
@@ -134,7 +136,8 @@ TN_HD inline double hurwitz_zeta_near(double s, double x) {
   return sum;
 }
 
-// For integer s. Far below zero the terms are those in both directions from the nearest integer, less those before x.
+// For integer s. Far below zero the terms are those in both directions from the nearest integer,
+// less those before x.
 TN_HD inline double hurwitz_zeta(double s, double x) {
   if (!(x < -16)) return hurwitz_zeta_near(s, x);
   const double off = x - std::nearbyint(x), sign = std::fmod(s, 2) == 0 ? 1 : -1;
@@ -144,13 +147,15 @@ TN_HD inline double hurwitz_zeta(double s, double x) {
   return std::pow(off, -s) + above + sign * below;
 }
 
-// By reflection below zero, about the nearest integer: far from zero the sine of pi x itself has no digits left. At a
-// negative integer, a pole, ATen returns a large finite value, from the sine of the rounded argument in the precision
-// of T, and so does this.
+// By reflection below zero, about the nearest integer: far from zero the sine of pi x itself has no
+// digits left. At a negative integer, a pole, ATen returns a large finite value, from the sine of
+// the rounded argument in the precision of T, and so does this.
 template <class T>
 TN_HD double trigamma_below_zero(T given) {
-  const double x = static_cast<double>(given), off = x - std::nearbyint(x), pi = 3.14159265358979323846;
-  const double s = off == 0 ? static_cast<double>(std::sin(static_cast<T>(pi) * given)) : std::sin(pi * off);
+  const double x = static_cast<double>(given), off = x - std::nearbyint(x),
+               pi = 3.14159265358979323846;
+  const double s =
+      off == 0 ? static_cast<double>(std::sin(static_cast<T>(pi) * given)) : std::sin(pi * off);
   return pi * pi / (s * s) - hurwitz_zeta(2, 1 - x);
 }
 

@@ -126,7 +126,9 @@ class Scalar {
 
  private:
   Scalar(tn_tag tag, int64_t v) : tag_(tag), i_(v) {}
-  static int64_t float_to_int(double v) { return v >= -0x1p63 && v < 0x1p63 ? static_cast<int64_t>(v) : 0; }
+  static int64_t float_to_int(double v) {
+    return v >= -0x1p63 && v < 0x1p63 ? static_cast<int64_t>(v) : 0;
+  }
   tn_tag tag_;
   union {
     int64_t i_;
@@ -145,7 +147,8 @@ class Generator {
   uint64_t seed() const { return g_->seed; }
   // In blocks of four words.
   uint64_t offset() const { return g_->offset; }
-  // Null unless a graph is being captured; else device memory: the seed, and the blocks to be added to the offset.
+  // Null unless a graph is being captured; else device memory: the seed, and the blocks to be added
+  // to the offset.
   const uint64_t* state() const { return static_cast<const uint64_t*>(g_->state_ptr); }
 
  private:
@@ -156,8 +159,8 @@ class Generator {
 inline int wrap_dim(int64_t d, int ndim) {
   const int64_t n = ndim > 0 ? ndim : 1;
   if (d < -n || d >= n) {
-    throw Error(TN_ERROR_INDEX, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1, "], but got ",
-                d, ")");
+    throw Error(TN_ERROR_INDEX, "Dimension out of range (expected to be in range of [", -n, ", ",
+                n - 1, "], but got ", d, ")");
   }
   return static_cast<int>(d < 0 ? d + n : d);
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A lambda for each of a set of dtypes, with scalar_t in it. The dtype that fits none throws NotImplementedError.
+// A lambda for each of a set of dtypes, with scalar_t in it. The dtype that fits none throws
+// NotImplementedError.
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -27,15 +28,15 @@ struct CppType;
     using scalar_t [[maybe_unused]] = typename ::tenon::compat::CppType<enum_type>::type; \
     return __VA_ARGS__();                                                                 \
   }
-#define AT_DISPATCH_SWITCH(TYPE, NAME, ...)                                                                         \
-  [&] {                                                                                                             \
-    const ::tenon::ScalarType at_dispatch_type = TYPE;                                                              \
-    switch (at_dispatch_type) {                                                                                     \
-      __VA_ARGS__                                                                                                   \
-      default:                                                                                                      \
-        throw ::tenon::NotImplementedError(                                                                         \
-            ::tenon::core::join("\"", NAME, "\" not implemented for '", ::tenon::toString(at_dispatch_type), "'")); \
-    }                                                                                                               \
+#define AT_DISPATCH_SWITCH(TYPE, NAME, ...)                                                     \
+  [&] {                                                                                         \
+    const ::tenon::ScalarType at_dispatch_type = TYPE;                                          \
+    switch (at_dispatch_type) {                                                                 \
+      __VA_ARGS__                                                                               \
+      default:                                                                                  \
+        throw ::tenon::NotImplementedError(::tenon::core::join(                                 \
+            "\"", NAME, "\" not implemented for '", ::tenon::toString(at_dispatch_type), "'")); \
+    }                                                                                           \
   }()
 
 #define AT_DISPATCH_CASE_FLOATING_TYPES(...)                 \
@@ -57,17 +58,21 @@ struct CppType;
   AT_DISPATCH_SWITCH(TYPE, NAME,                                  \
                      AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) \
                          AT_DISPATCH_CASE(::tenon::ScalarType::Half, __VA_ARGS__))
-#define AT_DISPATCH_FLOATING_TYPES_AND(EXTRA, TYPE, NAME, ...) \
-  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(EXTRA, __VA_ARGS__))
-#define AT_DISPATCH_FLOATING_TYPES_AND2(EXTRA1, EXTRA2, TYPE, NAME, ...)                                \
-  AT_DISPATCH_SWITCH(TYPE, NAME,                                                                        \
-                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(EXTRA1, __VA_ARGS__) \
-                         AT_DISPATCH_CASE(EXTRA2, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND(EXTRA, TYPE, NAME, ...)    \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                  \
+                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) \
+                         AT_DISPATCH_CASE(EXTRA, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND2(EXTRA1, EXTRA2, TYPE, NAME, ...)            \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                                    \
+                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE( \
+                         EXTRA1, __VA_ARGS__) AT_DISPATCH_CASE(EXTRA2, __VA_ARGS__))
 #define AT_DISPATCH_INTEGRAL_TYPES(TYPE, NAME, ...) \
   AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES(TYPE, NAME, ...) AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES(TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES_AND(EXTRA, TYPE, NAME, ...) \
-  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(EXTRA, __VA_ARGS__))
+  AT_DISPATCH_SWITCH(TYPE, NAME,                          \
+                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(EXTRA, __VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES_AND2(EXTRA1, EXTRA2, TYPE, NAME, ...)                                \
   AT_DISPATCH_SWITCH(TYPE, NAME,                                                                   \
                      AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(EXTRA1, __VA_ARGS__) \
@@ -75,4 +80,5 @@ struct CppType;
 #define AT_DISPATCH_ALL_TYPES_AND3(EXTRA1, EXTRA2, EXTRA3, TYPE, NAME, ...)                        \
   AT_DISPATCH_SWITCH(TYPE, NAME,                                                                   \
                      AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(EXTRA1, __VA_ARGS__) \
-                         AT_DISPATCH_CASE(EXTRA2, __VA_ARGS__) AT_DISPATCH_CASE(EXTRA3, __VA_ARGS__))
+                         AT_DISPATCH_CASE(EXTRA2, __VA_ARGS__)                                     \
+                             AT_DISPATCH_CASE(EXTRA3, __VA_ARGS__))

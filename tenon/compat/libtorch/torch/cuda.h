@@ -16,7 +16,8 @@ inline std::size_t device_count() {
 }
 inline bool is_available() { return device_count() > 0; }
 inline void synchronize(int64_t index = -1) {
-  ::tenon::core::synchronize(::tenon::core::usable_slot(::tenon::kCUDA), static_cast<int>(index < 0 ? 0 : index));
+  ::tenon::core::synchronize(::tenon::core::usable_slot(::tenon::kCUDA),
+                             static_cast<int>(index < 0 ? 0 : index));
 }
 
 }  // namespace torch::cuda

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// TORCH_LIBRARY compiles. Its block does not run at the start, because an exception there would end the process; the
-// first look-up in the dispatcher runs it and throws.
+// TORCH_LIBRARY compiles. Its block does not run at the start, because an exception there would end
+// the process; the first look-up in the dispatcher runs it and throws.
 #pragma once
 
 #include <torch/missing.h>
@@ -35,8 +35,9 @@ class Library {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    tenon::compat::missing(("TORCH_LIBRARY(" + ns_ + "): " + what).c_str(),
-                           "operators of a third party are registered by a plugin through tn_host.register_op");
+    tenon::compat::missing(
+        ("TORCH_LIBRARY(" + ns_ + "): " + what).c_str(),
+        "operators of a third party are registered by a plugin through tn_host.register_op");
   }
   std::string ns_;
 };
@@ -62,9 +63,10 @@ struct RegisterLibrary {
 #define TORCH_LIBRARY_FRAGMENT(ns, m) TENON_COMPAT_LIBRARY(ns, m, __COUNTER__)
 #define TORCH_LIBRARY_IMPL(ns, key, m) TENON_COMPAT_LIBRARY(ns, m, __COUNTER__)
 #define TENON_COMPAT_LIBRARY(ns, m, n) TENON_COMPAT_LIBRARY_2(ns, m, n)
-#define TENON_COMPAT_LIBRARY_2(ns, m, n)                                                                          \
-  static void torch_library_##ns##_##n(::torch::Library&);                                                        \
-  static const ::torch::detail::RegisterLibrary torch_library_register_##ns##_##n(#ns, torch_library_##ns##_##n); \
+#define TENON_COMPAT_LIBRARY_2(ns, m, n)                                           \
+  static void torch_library_##ns##_##n(::torch::Library&);                         \
+  static const ::torch::detail::RegisterLibrary torch_library_register_##ns##_##n( \
+      #ns, torch_library_##ns##_##n);                                              \
   static void torch_library_##ns##_##n([[maybe_unused]] ::torch::Library& m)
 
 namespace c10 {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Small types on streams, as libtorch writes them. In namespace tenon, where argument-dependent look-up finds them.
+// Small types on streams, as libtorch writes them. In namespace tenon, where argument-dependent
+// look-up finds them.
 #pragma once
 
 #include <ostream>
@@ -18,7 +19,8 @@ std::ostream& operator<<(std::ostream& out, ArrayRef<T> list) {
 
 inline std::ostream& operator<<(std::ostream& out, const Device& d) { return out << d.str(); }
 
-// dtype() and scalar_type() are one type here and two there; the text is dtype()'s, the one that programs print.
+// dtype() and scalar_type() are one type here and two there; the text is dtype()'s, the one that
+// programs print.
 inline std::ostream& operator<<(std::ostream& out, ScalarType t) {
   switch (t) {
     case kByte:

@@ -20,5 +20,6 @@
 
 namespace torch::detail {
 // Tensors print as libtorch prints them, in the whole program.
-inline const bool print_as_libtorch = (::tenon::set_print_style(::tenon::PrintStyle::Libtorch), true);
+inline const bool print_as_libtorch =
+    (::tenon::set_print_style(::tenon::PrintStyle::Libtorch), true);
 }  // namespace torch::detail

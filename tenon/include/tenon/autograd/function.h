@@ -3,9 +3,9 @@
 // Functions with a gradient of their own:
 //
 //   struct Exp : autograd::Function<Exp> {
-//     static Tensor forward(AutogradContext* ctx, Tensor x) { auto y = x.exp(); ctx->save_for_backward({y}); return y;
-//     } static variable_list backward(AutogradContext* ctx, variable_list g) { return {g[0] *
-//     ctx->get_saved_variables()[0]}; }
+//     static Tensor forward(AutogradContext* ctx, Tensor x) { auto y = x.exp();
+//     ctx->save_for_backward({y}); return y; } static variable_list backward(AutogradContext* ctx,
+//     variable_list g) { return {g[0] * ctx->get_saved_variables()[0]}; }
 //   };
 //   auto y = Exp::apply(x);
 #pragma once
@@ -63,7 +63,8 @@ struct TENON_API FunctionNode final : NodeWith<0> {
   std::string label;
   AutogradContext ctx;
   Backward run = nullptr;
-  std::vector<uint32_t> edge_of_argument;  // index of the edge for each argument, or ~0 for one that is not a tensor
+  std::vector<uint32_t>
+      edge_of_argument;  // index of the edge for each argument, or ~0 for one that is not a tensor
   struct Shape {
     std::vector<int64_t> sizes;
     TensorOptions options;
@@ -75,11 +76,14 @@ template <class T>
 struct Function {
   // Returns what T::forward returns, recorded.
   template <class X = T, class... Args>
-  static auto apply(Args&&... args) -> std::decay_t<decltype(X::forward(nullptr, std::forward<Args>(args)...))> {
+  static auto apply(Args&&... args)
+      -> std::decay_t<decltype(X::forward(nullptr, std::forward<Args>(args)...))> {
     using Result = std::decay_t<decltype(X::forward(nullptr, std::forward<Args>(args)...))>;
     auto node = core::Ref<FunctionNode>::adopt(new FunctionNode);
     node->label = demangled(typeid(X).name());
-    node->run = [](AutogradContext* c, variable_list g) -> variable_list { return X::backward(c, std::move(g)); };
+    node->run = [](AutogradContext* c, variable_list g) -> variable_list {
+      return X::backward(c, std::move(g));
+    };
     node->ctx.node_ = node.get();
     variable_list inputs;
     (collect(*node, inputs, args), ...);
@@ -87,7 +91,8 @@ struct Function {
     bool tracked = false;
     for (const Tensor& t : inputs) tracked |= t.defined() && t.requires_grad();
     tracked = tracked && GradMode::is_enabled() && !InferenceMode::is_enabled();
-    for (std::size_t i = 0; tracked && i < inputs.size(); ++i) node->edges[i] = gradient_edge(inputs[i]);
+    for (std::size_t i = 0; tracked && i < inputs.size(); ++i)
+      node->edges[i] = gradient_edge(inputs[i]);
     variable_list outputs;
     Result result;
     {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Per-thread switches of operator calls, in one word: gradient recording, inference, the rules of PyTorch 0.4,
-// observers.
+// Per-thread switches of operator calls, in one word: gradient recording, inference, the rules of
+// PyTorch 0.4, observers.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ enum Mode : uint32_t {
   kOperatorObserved = 8,  // operator calls are observed (tracing, profiler)
 };
 
-// Reads and writes go through functions: thread-locals of a shared library are slow to reach from outside.
+// Reads and writes go through functions: thread-locals of a shared library are slow to reach from
+// outside.
 TENON_API uint32_t mode() noexcept;
 TENON_API void set_mode(uint32_t word) noexcept;
 
@@ -28,7 +29,8 @@ TENON_API void set_mode(uint32_t word) noexcept;
 struct GradMode {
   static bool is_enabled() { return autograd::mode() & autograd::kGradMode; }
   static void set_enabled(bool on) {
-    autograd::set_mode(on ? autograd::mode() | autograd::kGradMode : autograd::mode() & ~uint32_t{autograd::kGradMode});
+    autograd::set_mode(on ? autograd::mode() | autograd::kGradMode
+                          : autograd::mode() & ~uint32_t{autograd::kGradMode});
   }
 };
 
@@ -46,7 +48,8 @@ class ModeGuard {
 
 struct AutoGradMode : ModeGuard {
   explicit AutoGradMode(bool on)
-      : ModeGuard(on ? autograd::mode() | autograd::kGradMode : autograd::mode() & ~uint32_t{autograd::kGradMode}) {}
+      : ModeGuard(on ? autograd::mode() | autograd::kGradMode
+                     : autograd::mode() & ~uint32_t{autograd::kGradMode}) {}
 };
 struct NoGradGuard : AutoGradMode {
   NoGradGuard() : AutoGradMode(false) {}
@@ -57,8 +60,9 @@ struct EnableGradGuard : AutoGradMode {
 // Nothing is recorded, and what is made here can never take part in a recording.
 struct InferenceMode : ModeGuard {
   explicit InferenceMode(bool on = true)
-      : ModeGuard(on ? (autograd::mode() | autograd::kInferenceMode) & ~uint32_t{autograd::kGradMode}
-                     : (autograd::mode() & ~uint32_t{autograd::kInferenceMode}) | autograd::kGradMode) {}
+      : ModeGuard(
+            on ? (autograd::mode() | autograd::kInferenceMode) & ~uint32_t{autograd::kGradMode}
+               : (autograd::mode() & ~uint32_t{autograd::kInferenceMode}) | autograd::kGradMode) {}
   static bool is_enabled() { return autograd::mode() & autograd::kInferenceMode; }
 };
 

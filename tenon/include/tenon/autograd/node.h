@@ -34,7 +34,8 @@ class TENON_API Node : public core::RefCounted {
   Node(const Node&) = delete;
 
   virtual const char* name() const = 0;
-  // grads: one for each output of the forward call, possibly undefined; may be moved from. out: one per edge.
+  // grads: one for each output of the forward call, possibly undefined; may be moved from. out: one
+  // per edge.
   virtual void apply(Tensor* grads, Tensor* out) = 0;
   virtual void release_saved() {}
 
@@ -112,7 +113,9 @@ struct AutogradMeta final : core::AutogradSlot {
   std::unique_ptr<NodeHooks> leaf_hooks;  // of a leaf: they outlive the accumulators that use them
 };
 
-inline AutogradMeta* meta(const Tensor& t) { return static_cast<AutogradMeta*>(t.unsafeGetTensorImpl()->autograd); }
+inline AutogradMeta* meta(const Tensor& t) {
+  return static_cast<AutogradMeta*>(t.unsafeGetTensorImpl()->autograd);
+}
 TENON_API AutogradMeta& make_meta(const Tensor& t);
 // The edge that a gradient for t follows; empty unless t is tracked.
 TENON_API Edge gradient_edge(const Tensor& t);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Observes the operator calls of this thread (every public operator, views and composites included): profiler, named
-// ranges.
+// Observes the operator calls of this thread (every public operator, views and composites
+// included): profiler, named ranges.
 #pragma once
 
 #include <string_view>

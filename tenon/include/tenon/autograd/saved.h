@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a node keeps of its call. A tensor is kept with its version: a write before the gradient is computed is an
-// error, not a wrong result.
+// What a node keeps of its call. A tensor is kept with its version: a write before the gradient is
+// computed is an error, not a wrong result.
 #pragma once
 
 #include <array>
@@ -50,7 +50,8 @@ class TENON_API SavedTensorList {
   std::vector<SavedTensor> items_;
 };
 
-// Shape and kind of a tensor, without its data; of one with a layout of its own, where its elements are.
+// Shape and kind of a tensor, without its data; of one with a layout of its own, where its elements
+// are.
 class TENON_API SavedGeometry {
  public:
   void save(const Tensor& t);
@@ -58,7 +59,9 @@ class TENON_API SavedGeometry {
     if (t && t->defined()) save(*t);
   }
   IntArrayRef sizes() const { return {n_ <= kInline ? inline_ : rare_->sizes.data(), n_}; }
-  int64_t size(int64_t d) const { return sizes()[static_cast<std::size_t>(d < 0 ? d + static_cast<int64_t>(n_) : d)]; }
+  int64_t size(int64_t d) const {
+    return sizes()[static_cast<std::size_t>(d < 0 ? d + static_cast<int64_t>(n_) : d)];
+  }
   int64_t dim() const { return static_cast<int64_t>(n_); }
   int64_t numel() const;
   ScalarType scalar_type() const { return dtype_; }
@@ -151,7 +154,9 @@ class SavedOptList {
   operator OptionalArrayRef<T>() const {
     return has_ ? OptionalArrayRef<T>(ArrayRef<T>(list_)) : OptionalArrayRef<T>();
   }
-  operator std::optional<ArrayRef<T>>() const { return has_ ? std::optional<ArrayRef<T>>(list_) : std::nullopt; }
+  operator std::optional<ArrayRef<T>>() const {
+    return has_ ? std::optional<ArrayRef<T>>(list_) : std::nullopt;
+  }
 
  private:
   bool has_ = false;

@@ -24,8 +24,11 @@ class DataLoaderBase {
   using BatchRequestType = BatchRequest;
 
   DataLoaderBase(DataLoaderOptions options, Dataset dataset)
-      : options_(options), dataset_(std::make_shared<Dataset>(std::move(dataset))), pipeline_(options_) {
-    TENON_CHECK(options_.batch_size > 0, ValueError, "make_data_loader: batch_size must be positive");
+      : options_(options),
+        dataset_(std::make_shared<Dataset>(std::move(dataset))),
+        pipeline_(options_) {
+    TENON_CHECK(options_.batch_size > 0, ValueError,
+                "make_data_loader: batch_size must be positive");
     TENON_CHECK(options_.workers == 0 || options_.max_jobs > 0, ValueError,
                 "make_data_loader: max_jobs must be positive when there are workers");
     for (std::size_t i = 0; i < options_.workers; ++i) add_worker();
@@ -36,8 +39,9 @@ class DataLoaderBase {
 
   // Begins an epoch. One iteration at a time: an earlier one must have reached its end.
   Iterator<Batch> begin() {
-    TENON_CHECK(pipeline_.in_flight() == 0, ValueError,
-                "data loader: attempted to get a new iterator while another one is not yet exhausted");
+    TENON_CHECK(
+        pipeline_.in_flight() == 0, ValueError,
+        "data loader: attempted to get a new iterator while another one is not yet exhausted");
     reset();
     return Iterator<Batch>([this] { return next(); });
   }
@@ -53,7 +57,8 @@ class DataLoaderBase {
   }
 
   const FullDataLoaderOptions options_;
-  // Read by the calling thread without workers, and by all workers if stateful; else each worker has a copy.
+  // Read by the calling thread without workers, and by all workers if stateful; else each worker
+  // has a copy.
   std::shared_ptr<Dataset> dataset_;
   detail::Pipeline pipeline_;
 
@@ -103,10 +108,11 @@ class DataLoaderBase {
 
 // For datasets that answer indices.
 template <class Dataset, class Sampler>
-class StatelessDataLoader
-    : public DataLoaderBase<Dataset, typename Dataset::BatchType, typename Sampler::BatchRequestType> {
+class StatelessDataLoader : public DataLoaderBase<Dataset, typename Dataset::BatchType,
+                                                  typename Sampler::BatchRequestType> {
  public:
-  using super = DataLoaderBase<Dataset, typename Dataset::BatchType, typename Sampler::BatchRequestType>;
+  using super =
+      DataLoaderBase<Dataset, typename Dataset::BatchType, typename Sampler::BatchRequestType>;
   using typename super::BatchRequestType;
 
   StatelessDataLoader(Dataset dataset, Sampler sampler, DataLoaderOptions options)
@@ -120,7 +126,8 @@ class StatelessDataLoader
   }
   std::optional<BatchRequestType> get_batch_request() override {
     auto request = sampler_.next(this->options_.batch_size);
-    if (!request || (this->options_.drop_last && request->size() < this->options_.batch_size)) return std::nullopt;
+    if (!request || (this->options_.drop_last && request->size() < this->options_.batch_size))
+      return std::nullopt;
     return request;
   }
 
@@ -129,13 +136,15 @@ class StatelessDataLoader
 
 // For datasets that keep their own position and end by returning nothing.
 template <class Dataset>
-class StatefulDataLoader
-    : public DataLoaderBase<Dataset, typename Dataset::BatchType::value_type, typename Dataset::BatchRequestType> {
+class StatefulDataLoader : public DataLoaderBase<Dataset, typename Dataset::BatchType::value_type,
+                                                 typename Dataset::BatchRequestType> {
  public:
-  using super = DataLoaderBase<Dataset, typename Dataset::BatchType::value_type, typename Dataset::BatchRequestType>;
+  using super = DataLoaderBase<Dataset, typename Dataset::BatchType::value_type,
+                               typename Dataset::BatchRequestType>;
   using typename super::BatchRequestType;
 
-  StatefulDataLoader(Dataset dataset, DataLoaderOptions options) : super(options, std::move(dataset)) {}
+  StatefulDataLoader(Dataset dataset, DataLoaderOptions options)
+      : super(options, std::move(dataset)) {}
   ~StatefulDataLoader() override { this->join(); }
 
  private:
@@ -148,9 +157,10 @@ class StatefulDataLoader
 };
 
 template <class Dataset, class Sampler>
-std::enable_if_t<!Dataset::is_stateful, std::unique_ptr<StatelessDataLoader<Dataset, Sampler>>> make_data_loader(
-    Dataset dataset, Sampler sampler, DataLoaderOptions options = {}) {
-  return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), std::move(sampler), options);
+std::enable_if_t<!Dataset::is_stateful, std::unique_ptr<StatelessDataLoader<Dataset, Sampler>>>
+make_data_loader(Dataset dataset, Sampler sampler, DataLoaderOptions options = {}) {
+  return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset),
+                                                                 std::move(sampler), options);
 }
 
 template <class Sampler = samplers::RandomSampler, class Dataset>
@@ -158,14 +168,16 @@ std::enable_if_t<!Dataset::is_stateful && std::is_constructible_v<Sampler, std::
                  std::unique_ptr<StatelessDataLoader<Dataset, Sampler>>>
 make_data_loader(Dataset dataset, DataLoaderOptions options = {}) {
   auto size = dataset.size();
-  TENON_CHECK(size.has_value(), ValueError,
-              "make_data_loader: the dataset has no size, which the sampler needs; pass a sampler instead");
-  return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), Sampler(*size), options);
+  TENON_CHECK(
+      size.has_value(), ValueError,
+      "make_data_loader: the dataset has no size, which the sampler needs; pass a sampler instead");
+  return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), Sampler(*size),
+                                                                 options);
 }
 
 template <class Dataset>
-std::enable_if_t<Dataset::is_stateful, std::unique_ptr<StatefulDataLoader<Dataset>>> make_data_loader(
-    Dataset dataset, DataLoaderOptions options = {}) {
+std::enable_if_t<Dataset::is_stateful, std::unique_ptr<StatefulDataLoader<Dataset>>>
+make_data_loader(Dataset dataset, DataLoaderOptions options = {}) {
   return std::make_unique<StatefulDataLoader<Dataset>>(std::move(dataset), options);
 }
 

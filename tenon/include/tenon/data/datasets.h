@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Datasets: what a data loader reads from. A dataset is copied once for each worker thread, so a copy should be cheap
-// (tensors are handles) and get() must not write to what copies share.
+// Datasets: what a data loader reads from. A dataset is copied once for each worker thread, so a
+// copy should be cheap (tensors are handles) and get() must not write to what copies share.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,10 @@ template <class T>
 struct is_optional<std::optional<T>> : std::true_type {};
 }  // namespace detail
 
-// Gives whole batches. One whose batch type is std::optional is stateful: it ends by returning nothing, and has
-// reset().
-template <class Self, class Batch = std::vector<Example<>>, class BatchRequest = ArrayRef<std::size_t>>
+// Gives whole batches. One whose batch type is std::optional is stateful: it ends by returning
+// nothing, and has reset().
+template <class Self, class Batch = std::vector<Example<>>,
+          class BatchRequest = ArrayRef<std::size_t>>
 class BatchDataset {
  public:
   using SelfType = Self;
@@ -73,18 +74,19 @@ using StreamDataset = BatchDataset<Self, Batch, std::size_t>;
 
 // A dataset seen through a transform.
 template <class Source, class AppliedTransform>
-class MapDataset
-    : public BatchDataset<
-          MapDataset<Source, AppliedTransform>,
-          std::conditional_t<Source::is_stateful, std::optional<typename AppliedTransform::OutputBatchType>,
-                             typename AppliedTransform::OutputBatchType>,
-          typename Source::BatchRequestType> {
+class MapDataset : public BatchDataset<
+                       MapDataset<Source, AppliedTransform>,
+                       std::conditional_t<Source::is_stateful,
+                                          std::optional<typename AppliedTransform::OutputBatchType>,
+                                          typename AppliedTransform::OutputBatchType>,
+                       typename Source::BatchRequestType> {
  public:
   using DatasetType = Source;
   using TransformType = AppliedTransform;
   using BatchRequestType = typename Source::BatchRequestType;
   using OutputBatchType =
-      std::conditional_t<Source::is_stateful, std::optional<typename AppliedTransform::OutputBatchType>,
+      std::conditional_t<Source::is_stateful,
+                         std::optional<typename AppliedTransform::OutputBatchType>,
                          typename AppliedTransform::OutputBatchType>;
 
   MapDataset(DatasetType dataset, TransformType transform)
@@ -111,7 +113,8 @@ class MapDataset
 
 template <class D, class T>
 MapDataset<D, T> map(D dataset, T transform) {
-  using Given = std::conditional_t<D::is_stateful, detail::is_optional<typename D::BatchType>, typename D::BatchType>;
+  using Given = std::conditional_t<D::is_stateful, detail::is_optional<typename D::BatchType>,
+                                   typename D::BatchType>;
   static_assert(D::is_stateful || std::is_same_v<Given, typename T::InputBatchType>,
                 "the dataset's BatchType is not what the transform takes");
   return {std::move(dataset), std::move(transform)};
@@ -122,22 +125,26 @@ struct TensorDataset : public Dataset<TensorDataset, TensorExample> {
   explicit TensorDataset(const std::vector<Tensor>& tensors);  // stacked
   explicit TensorDataset(Tensor rows) : tensor(std::move(rows)) {}
   TensorExample get(std::size_t index) override { return tensor[static_cast<int64_t>(index)]; }
-  std::optional<std::size_t> size() const override { return static_cast<std::size_t>(tensor.size(0)); }
+  std::optional<std::size_t> size() const override {
+    return static_cast<std::size_t>(tensor.size(0));
+  }
 
   Tensor tensor;
 };
 
 // Copies share one dataset: workers use it at the same time, so it must be thread-safe.
 template <class UnderlyingDataset>
-class SharedBatchDataset
-    : public BatchDataset<SharedBatchDataset<UnderlyingDataset>, typename UnderlyingDataset::BatchType,
-                          typename UnderlyingDataset::BatchRequestType> {
+class SharedBatchDataset : public BatchDataset<SharedBatchDataset<UnderlyingDataset>,
+                                               typename UnderlyingDataset::BatchType,
+                                               typename UnderlyingDataset::BatchRequestType> {
  public:
   using BatchType = typename UnderlyingDataset::BatchType;
   using BatchRequestType = typename UnderlyingDataset::BatchRequestType;
 
   SharedBatchDataset(std::shared_ptr<UnderlyingDataset> dataset) : dataset_(std::move(dataset)) {}
-  BatchType get_batch(BatchRequestType request) override { return dataset_->get_batch(std::move(request)); }
+  BatchType get_batch(BatchRequestType request) override {
+    return dataset_->get_batch(std::move(request));
+  }
   std::optional<std::size_t> size() const override { return dataset_->size(); }
   UnderlyingDataset& operator*() { return *dataset_; }
   const UnderlyingDataset& operator*() const { return *dataset_; }
@@ -154,8 +161,9 @@ SharedBatchDataset<UnderlyingDataset> make_shared_dataset(Args&&... args) {
   return std::make_shared<UnderlyingDataset>(std::forward<Args>(args)...);
 }
 
-// Handwritten digits in LeCun's idx files under `root`: train-images-idx3-ubyte and its three siblings, unpacked.
-// Images are float32 [n, 1, rows, cols] from 0 to 1, targets int64 [n]. ValueError names the file and what is wrong.
+// Handwritten digits in LeCun's idx files under `root`: train-images-idx3-ubyte and its three
+// siblings, unpacked. Images are float32 [n, 1, rows, cols] from 0 to 1, targets int64 [n].
+// ValueError names the file and what is wrong.
 class TENON_API MNIST : public Dataset<MNIST> {
  public:
   enum class Mode { kTrain, kTest };

@@ -19,7 +19,8 @@ struct Example {
   using TargetType = Target;
 
   Example() = default;
-  Example(Data data_in, Target target_in) : data(std::move(data_in)), target(std::move(target_in)) {}
+  Example(Data data_in, Target target_in)
+      : data(std::move(data_in)), target(std::move(target_in)) {}
 
   Data data;
   Target target;

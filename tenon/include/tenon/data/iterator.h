@@ -24,7 +24,8 @@ class Iterator {
   using iterator_category = std::input_iterator_tag;
 
   Iterator() = default;  // the end
-  explicit Iterator(std::function<std::optional<Batch>()> next) : state_(std::make_shared<State>()) {
+  explicit Iterator(std::function<std::optional<Batch>()> next)
+      : state_(std::make_shared<State>()) {
     state_->next = std::move(next);
   }
 
@@ -36,7 +37,9 @@ class Iterator {
   Batch& operator*() const { return get(); }
   Batch* operator->() const { return &get(); }
   // Equal are two ends, and copies of one iterator.
-  bool operator==(const Iterator& other) const { return state_ == other.state_ || (at_end() && other.at_end()); }
+  bool operator==(const Iterator& other) const {
+    return state_ == other.state_ || (at_end() && other.at_end());
+  }
   bool operator!=(const Iterator& other) const { return !(*this == other); }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Samplers say which examples the next batch has. A data loader asks its sampler from one thread only.
+// Samplers say which examples the next batch has. A data loader asks its sampler from one thread
+// only.
 #pragma once
 
 #include <cstdint>
@@ -82,15 +83,16 @@ class TENON_API StreamSampler : public Sampler<BatchSize> {
   std::size_t epoch_size_;
 };
 
-// A share of equal length for each of `num_replicas`. With duplicates the lists are padded by wrapping around, without
-// them the rest is dropped.
+// A share of equal length for each of `num_replicas`. With duplicates the lists are padded by
+// wrapping around, without them the rest is dropped.
 template <class BatchRequest = std::vector<std::size_t>>
 class DistributedSampler : public Sampler<BatchRequest> {
  public:
-  DistributedSampler(std::size_t size, std::size_t num_replicas = 1, std::size_t rank = 0, bool allow_duplicates = true)
+  DistributedSampler(std::size_t size, std::size_t num_replicas = 1, std::size_t rank = 0,
+                     bool allow_duplicates = true)
       : size_(size), num_replicas_(num_replicas), rank_(rank), allow_duplicates_(allow_duplicates) {
-    TENON_CHECK(num_replicas > 0 && rank < num_replicas, ValueError, "DistributedSampler: rank ", rank,
-                " is not below num_replicas ", num_replicas);
+    TENON_CHECK(num_replicas > 0 && rank < num_replicas, ValueError, "DistributedSampler: rank ",
+                rank, " is not below num_replicas ", num_replicas);
   }
   void set_epoch(std::size_t epoch) { epoch_ = epoch; }  // all ranks must agree on it
   std::size_t epoch() const { return epoch_; }

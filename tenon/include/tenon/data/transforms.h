@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What is done to examples (Transform) and to batches (BatchTransform) on their way out of a dataset.
+// What is done to examples (Transform) and to batches (BatchTransform) on their way out of a
+// dataset.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A module class that derives from Cloneable<Itself> gets clone(); its reset() registers and initializes everything.
+// A module class that derives from Cloneable<Itself> gets clone(); its reset() registers and
+// initializes everything.
 #pragma once
 
 #include "tenon/nn/module.h"
@@ -28,7 +29,8 @@ class Cloneable : public Module {
   // Lets a child of the copy that reset() made take the state of the original's child.
   void clone_(Module& other, const std::optional<Device>& device) override {
     auto copy = std::dynamic_pointer_cast<Derived>(other.clone(device));
-    TENON_CHECK(copy != nullptr, TypeError, "clone: attempted to clone a submodule into one of another type");
+    TENON_CHECK(copy != nullptr, TypeError,
+                "clone: attempted to clone a submodule into one of another type");
     static_cast<Derived&>(*this) = *copy;
   }
 };

@@ -14,8 +14,9 @@ namespace init {
 
 using NonlinearityType =
     enumtype::OneOf<enumtype::kLinear, enumtype::kConv1D, enumtype::kConv2D, enumtype::kConv3D,
-                    enumtype::kConvTranspose1D, enumtype::kConvTranspose2D, enumtype::kConvTranspose3D,
-                    enumtype::kSigmoid, enumtype::kTanh, enumtype::kReLU, enumtype::kLeakyReLU, enumtype::kSELU>;
+                    enumtype::kConvTranspose1D, enumtype::kConvTranspose2D,
+                    enumtype::kConvTranspose3D, enumtype::kSigmoid, enumtype::kTanh,
+                    enumtype::kReLU, enumtype::kLeakyReLU, enumtype::kSELU>;
 using FanModeType = enumtype::OneOf<enumtype::kFanIn, enumtype::kFanOut>;
 
 // By how much a nonlinearity shrinks the deviation; param is the slope of kLeakyReLU.

@@ -37,8 +37,8 @@ inline constexpr bool is_module_holder = std::is_base_of_v<ModuleHolderIndicator
 struct AnyAccess;
 }  // namespace detail
 
-// Own a module by shared_ptr or by a holder (TENON_MODULE): modules() and named_modules() hand out shared ownership of
-// the module itself. A copy shares its tensors; clone() does not.
+// Own a module by shared_ptr or by a holder (TENON_MODULE): modules() and named_modules() hand out
+// shared ownership of the module itself. A copy shares its tensors; clone() does not.
 class TENON_API Module : public std::enable_shared_from_this<Module> {
  public:
   using ModuleApplyFunction = FunctionRef<void(Module&)>;
@@ -46,7 +46,8 @@ class TENON_API Module : public std::enable_shared_from_this<Module> {
   using NamedModuleApplyFunction = FunctionRef<void(const std::string&, Module&)>;
   using ConstNamedModuleApplyFunction = FunctionRef<void(const std::string&, const Module&)>;
   using ModulePointerApplyFunction = FunctionRef<void(const std::shared_ptr<Module>&)>;
-  using NamedModulePointerApplyFunction = FunctionRef<void(const std::string&, const std::shared_ptr<Module>&)>;
+  using NamedModulePointerApplyFunction =
+      FunctionRef<void(const std::string&, const std::shared_ptr<Module>&)>;
 
   Module();
   // name is what printing and errors call the module; the default is the name of its class.
@@ -65,19 +66,23 @@ class TENON_API Module : public std::enable_shared_from_this<Module> {
   // Calls the function for this module, then for every module below it, parents first.
   void apply(const ModuleApplyFunction& function);
   void apply(const ConstModuleApplyFunction& function) const;
-  void apply(const NamedModuleApplyFunction& function, const std::string& name_prefix = std::string());
-  void apply(const ConstNamedModuleApplyFunction& function, const std::string& name_prefix = std::string()) const;
+  void apply(const NamedModuleApplyFunction& function,
+             const std::string& name_prefix = std::string());
+  void apply(const ConstNamedModuleApplyFunction& function,
+             const std::string& name_prefix = std::string()) const;
   void apply(const ModulePointerApplyFunction& function) const;
-  void apply(const NamedModulePointerApplyFunction& function, const std::string& name_prefix = std::string()) const;
+  void apply(const NamedModulePointerApplyFunction& function,
+             const std::string& name_prefix = std::string()) const;
 
-  // In order of registration, names joined by dots; a parameter that is registered twice is listed once.
+  // In order of registration, names joined by dots; a parameter that is registered twice is listed
+  // once.
   std::vector<Tensor> parameters(bool recurse = true) const;
   OrderedDict<std::string, Tensor> named_parameters(bool recurse = true) const;
   std::vector<Tensor> buffers(bool recurse = true) const;
   OrderedDict<std::string, Tensor> named_buffers(bool recurse = true) const;
   std::vector<std::shared_ptr<Module>> modules(bool include_self = true) const;
-  OrderedDict<std::string, std::shared_ptr<Module>> named_modules(const std::string& name_prefix = std::string(),
-                                                                  bool include_self = true) const;
+  OrderedDict<std::string, std::shared_ptr<Module>> named_modules(
+      const std::string& name_prefix = std::string(), bool include_self = true) const;
   std::vector<std::shared_ptr<Module>> children() const;
   OrderedDict<std::string, std::shared_ptr<Module>> named_children() const;
 
@@ -85,18 +90,19 @@ class TENON_API Module : public std::enable_shared_from_this<Module> {
   void eval();
   virtual bool is_training() const noexcept;
 
-  // Converts parameters and buffers in place: the tensors stay the same objects. A dtype must be floating and touches
-  // floating tensors only.
+  // Converts parameters and buffers in place: the tensors stay the same objects. A dtype must be
+  // floating and touches floating tensors only.
   virtual void to(Device device, Dtype dtype, bool non_blocking = false);
   virtual void to(Dtype dtype, bool non_blocking = false);
   virtual void to(Device device, bool non_blocking = false);
 
   virtual void zero_grad(bool set_to_none = true);
 
-  // Parameters and buffers under their dotted names, sharing memory with the module; shared ones under each name.
+  // Parameters and buffers under their dotted names, sharing memory with the module; shared ones
+  // under each name.
   OrderedDict<std::string, Tensor> state_dict() const;
-  // Copies values in. strict: one error that lists every missing key, unexpected key and mismatch of shapes, before
-  // anything is written; otherwise what fits is taken.
+  // Copies values in. strict: one error that lists every missing key, unexpected key and mismatch
+  // of shapes, before anything is written; otherwise what fits is taken.
   void load_state_dict(const OrderedDict<std::string, Tensor>& state, bool strict = true);
 
   template <class M>
@@ -164,7 +170,8 @@ class TENON_API Module : public std::enable_shared_from_this<Module> {
   void replace_child(const std::string& name, std::shared_ptr<Module> module);
   void forget_state();
   void copy_state_from(const Module& other, const std::optional<Device>& device);
-  void convert(const std::optional<Device>& device, const std::optional<Dtype>& dtype, bool non_blocking);
+  void convert(const std::optional<Device>& device, const std::optional<Dtype>& dtype,
+               bool non_blocking);
   void print_tree(std::ostream& stream, const std::string& indent) const;
   std::shared_ptr<Module> shared_self() const;
 

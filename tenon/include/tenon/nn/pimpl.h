@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Holders: TENON_MODULE(Net) makes Net from NetImpl, a value that owns a NetImpl by shared_ptr. Copies of a holder
-// share the module.
+// Holders: TENON_MODULE(Net) makes Net from NetImpl, a value that owns a NetImpl by shared_ptr.
+// Copies of a holder share the module.
 #pragma once
 
 #include "tenon/nn/module.h"
@@ -20,8 +20,8 @@ inline constexpr bool is_holder_of<T, Contained, std::enable_if_t<is_module_hold
 template <class Contained>
 class ModuleHolder : detail::ModuleHolderIndicator {
  protected:
-  // A pointer to the base: std::shared_ptr<Contained> would be instantiated for each of a hundred layers in every
-  // file, which took a third of the time of nn.h.
+  // A pointer to the base: std::shared_ptr<Contained> would be instantiated for each of a hundred
+  // layers in every file, which took a third of the time of nn.h.
   std::shared_ptr<Module> impl_;
 
  public:
@@ -31,10 +31,10 @@ class ModuleHolder : detail::ModuleHolderIndicator {
   // An empty holder.
   ModuleHolder(std::nullptr_t) : impl_(nullptr) {}
   // Copies of this holder and pointers to its module are for the other constructors.
-  template <
-      class Head, class... Tail,
-      class = std::enable_if_t<!(sizeof...(Tail) == 0 && (detail::is_holder_of<std::decay_t<Head>, Contained> ||
-                                                          std::is_convertible_v<Head, std::shared_ptr<Contained>>))>>
+  template <class Head, class... Tail,
+            class = std::enable_if_t<!(sizeof...(Tail) == 0 &&
+                                       (detail::is_holder_of<std::decay_t<Head>, Contained> ||
+                                        std::is_convertible_v<Head, std::shared_ptr<Contained>>))>>
   explicit ModuleHolder(Head&& head, Tail&&... tail)
       : impl_(std::make_shared<Contained>(std::forward<Head>(head), std::forward<Tail>(tail)...)) {}
   ModuleHolder(std::shared_ptr<Contained> module) : impl_(std::move(module)) {}

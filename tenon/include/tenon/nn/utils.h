@@ -11,10 +11,11 @@ namespace tenon {
 namespace nn {
 namespace utils {
 
-// Scales all gradients by one factor so that the norm of them together is at most max_norm, and returns the norm
-// before. The norm type may be infinity. error_if_nonfinite: a norm that is nan or infinite is an error.
-TENON_API double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type = 2.0,
-                                 bool error_if_nonfinite = false);
+// Scales all gradients by one factor so that the norm of them together is at most max_norm, and
+// returns the norm before. The norm type may be infinity. error_if_nonfinite: a norm that is nan or
+// infinite is an error.
+TENON_API double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm,
+                                 double norm_type = 2.0, bool error_if_nonfinite = false);
 TENON_API double clip_grad_norm_(Tensor parameter, double max_norm, double norm_type = 2.0,
                                  bool error_if_nonfinite = false);
 // Limits every element of every gradient to [-clip_value, clip_value].

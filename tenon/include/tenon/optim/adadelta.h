@@ -38,7 +38,8 @@ struct TENON_API AdadeltaParamState : public OptimizerCloneableParamState<Adadel
 // Zeiler, 2012.
 class TENON_API Adadelta : public Optimizer {
  public:
-  explicit Adadelta(const std::vector<OptimizerParamGroup>& param_groups, AdadeltaOptions defaults = {});
+  explicit Adadelta(const std::vector<OptimizerParamGroup>& param_groups,
+                    AdadeltaOptions defaults = {});
   explicit Adadelta(std::vector<Tensor> params, AdadeltaOptions defaults = {});
 
  protected:

@@ -38,7 +38,8 @@ struct TENON_API AdagradParamState : public OptimizerCloneableParamState<Adagrad
 // Duchi and others, 2011. Of a sparse gradient only the rows that it has are read and written.
 class TENON_API Adagrad : public Optimizer {
  public:
-  explicit Adagrad(const std::vector<OptimizerParamGroup>& param_groups, AdagradOptions defaults = {});
+  explicit Adagrad(const std::vector<OptimizerParamGroup>& param_groups,
+                   AdagradOptions defaults = {});
   explicit Adagrad(std::vector<Tensor> params, AdagradOptions defaults = {});
 
  protected:

@@ -22,8 +22,8 @@ struct TENON_API AdamOptions : public OptimizerCloneableOptions<AdamOptions> {
   TENON_ARG(double, weight_decay) = 0;
   // Divides by the largest mean of squares so far.
   TENON_ARG(bool, amsgrad) = false;
-  // The device counts the steps, so that a step captured in a graph counts in its replays. Its learning rate is that
-  // of the capture.
+  // The device counts the steps, so that a step captured in a graph counts in its replays. Its
+  // learning rate is that of the capture.
   TENON_ARG(bool, capturable) = false;
 
  public:

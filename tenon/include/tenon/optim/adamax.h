@@ -41,7 +41,8 @@ struct TENON_API AdamaxParamState : public OptimizerCloneableParamState<AdamaxPa
 // Adam with the infinity norm: Kingma and Ba, 2014, section 7.
 class TENON_API Adamax : public Optimizer {
  public:
-  explicit Adamax(const std::vector<OptimizerParamGroup>& param_groups, AdamaxOptions defaults = {});
+  explicit Adamax(const std::vector<OptimizerParamGroup>& param_groups,
+                  AdamaxOptions defaults = {});
   explicit Adamax(std::vector<Tensor> params, AdamaxOptions defaults = {});
 
  protected:

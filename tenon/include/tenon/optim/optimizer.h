@@ -103,7 +103,8 @@ class TENON_API Optimizer {
   using LossClosure = FunctionRef<Tensor()>;
   using StateMap = std::unordered_map<void*, std::unique_ptr<OptimizerParamState>>;
 
-  Optimizer(const std::vector<OptimizerParamGroup>& param_groups, std::unique_ptr<OptimizerOptions> defaults);
+  Optimizer(const std::vector<OptimizerParamGroup>& param_groups,
+            std::unique_ptr<OptimizerOptions> defaults);
   Optimizer(std::vector<Tensor> parameters, std::unique_ptr<OptimizerOptions> defaults);
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
@@ -111,11 +112,13 @@ class TENON_API Optimizer {
   Optimizer& operator=(Optimizer&&) = default;
   virtual ~Optimizer();
 
-  // ValueError: an empty list, a parameter that is not a leaf, does not require grad or is in a group already.
+  // ValueError: an empty list, a parameter that is not a leaf, does not require grad or is in a
+  // group already.
   void add_param_group(const OptimizerParamGroup& param_group);
   void add_parameters(const std::vector<Tensor>& parameters);
 
-  // Parameters without a gradient are left as they are. Returns the loss of the closure, if one is given.
+  // Parameters without a gradient are left as they are. Returns the loss of the closure, if one is
+  // given.
   virtual Tensor step(LossClosure closure = nullptr);
   void zero_grad(bool set_to_none = true);
 
@@ -158,12 +161,15 @@ class TENON_API Optimizer {
   std::unique_ptr<OptimizerOptions> defaults_;
 };
 
-// NotImplementedError if the parameter's device captures a graph, whose replays would not do what `why` says.
+// NotImplementedError if the parameter's device captures a graph, whose replays would not do what
+// `why` says.
 TENON_API void refuse_capture(const Tensor& param, const char* why);
-inline constexpr const char* kFirstStep = "its state is made in the first step; take that before the capture";
+inline constexpr const char* kFirstStep =
+    "its state is made in the first step; take that before the capture";
 
 // A value that went out of its range: "invalid lr: -1".
-#define TENON_OPTIM_CHECK(condition, name, value) TENON_CHECK(condition, ValueError, "invalid ", name, ": ", value)
+#define TENON_OPTIM_CHECK(condition, name, value) \
+  TENON_CHECK(condition, ValueError, "invalid ", name, ": ", value)
 
 }  // namespace optim
 }  // namespace tenon

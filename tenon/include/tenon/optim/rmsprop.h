@@ -44,7 +44,8 @@ struct TENON_API RMSpropParamState : public OptimizerCloneableParamState<RMSprop
 // Hinton, lecture 6e; centered is of Graves, 2013.
 class TENON_API RMSprop : public Optimizer {
  public:
-  explicit RMSprop(const std::vector<OptimizerParamGroup>& param_groups, RMSpropOptions defaults = {});
+  explicit RMSprop(const std::vector<OptimizerParamGroup>& param_groups,
+                   RMSpropOptions defaults = {});
   explicit RMSprop(std::vector<Tensor> params, RMSpropOptions defaults = {});
 
  protected:

@@ -33,8 +33,8 @@ struct TENON_API SGDParamState : public OptimizerCloneableParamState<SGDParamSta
   void fields(FieldVisitor& visitor) override;
 };
 
-// Stochastic gradient descent, with momentum or without. Gradients may have a layout of their own, but not with
-// weight_decay; the momentum then has it, too.
+// Stochastic gradient descent, with momentum or without. Gradients may have a layout of their own,
+// but not with weight_decay; the momentum then has it, too.
 class TENON_API SGD : public Optimizer {
  public:
   explicit SGD(const std::vector<OptimizerParamGroup>& param_groups, SGDOptions defaults);

@@ -36,11 +36,12 @@ struct TENON_API SparseAdamParamState : public OptimizerCloneableParamState<Spar
   void fields(FieldVisitor& visitor) override;
 };
 
-// Adam for strided parameters with sparse gradients: the means and the parameter change where the gradient has
-// elements, and a step costs as much as those.
+// Adam for strided parameters with sparse gradients: the means and the parameter change where the
+// gradient has elements, and a step costs as much as those.
 class TENON_API SparseAdam : public Optimizer {
  public:
-  explicit SparseAdam(const std::vector<OptimizerParamGroup>& param_groups, SparseAdamOptions defaults = {});
+  explicit SparseAdam(const std::vector<OptimizerParamGroup>& param_groups,
+                      SparseAdamOptions defaults = {});
   explicit SparseAdam(std::vector<Tensor> params, SparseAdamOptions defaults = {});
 
  protected:

@@ -12,13 +12,18 @@ namespace {
 
 using namespace tenon;
 
-constexpr sdk::PluginInfo kInfo =
-    sdk::PluginInfo{}.name("cuda_emulated").vendor("Tenon").device("cuda").device_api(&ref::kDeviceApi);
+constexpr sdk::PluginInfo kInfo = sdk::PluginInfo{}
+                                      .name("cuda_emulated")
+                                      .vendor("Tenon")
+                                      .device("cuda")
+                                      .device_api(&ref::kDeviceApi);
 
 bool is_primitive(const tn_kernel& k) {
   const std::string_view op(k.op.ptr, k.op.len);
-  constexpr std::string_view kOthers[] = {"fill.Scalar", "copy", "where.self", "gather", "bmm", "arange.start_step"};
-  return op.substr(0, 5) == "prim_" || std::find(std::begin(kOthers), std::end(kOthers), op) != std::end(kOthers);
+  constexpr std::string_view kOthers[] = {"fill.Scalar", "copy", "where.self",
+                                          "gather",      "bmm",  "arange.start_step"};
+  return op.substr(0, 5) == "prim_" ||
+         std::find(std::begin(kOthers), std::end(kOthers), op) != std::end(kOthers);
 }
 
 tn_plugin only_primitives(tn_plugin all) {
@@ -35,7 +40,8 @@ tn_plugin only_primitives(tn_plugin all) {
 
 // As TN_PLUGIN defines it; with TENON_EMULATOR_PRIMITIVES set, with the primitives' kernels only.
 extern "C" __attribute__((visibility("default"))) const tn_plugin* tenon_plugin_v1() {
-  static constexpr tn_plugin all = sdk::detail::make_plugin<nullptr>(kInfo, __start_tn_kernels, __stop_tn_kernels);
+  static constexpr tn_plugin all =
+      sdk::detail::make_plugin<nullptr>(kInfo, __start_tn_kernels, __stop_tn_kernels);
   static const tn_plugin few = only_primitives(all);
   return std::getenv("TENON_EMULATOR_PRIMITIVES") ? &few : &all;
 }

@@ -48,7 +48,8 @@ void read_back(const sdk::Call& call, void* host, const void* device, std::size_
   const int index = device_of(call);
   DeviceGuard on(index);
   cudaStream_t stream = native(index, call.stream());
-  check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync", index);
+  check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync",
+        index);
   check(cudaStreamSynchronize(stream), "cudaStreamSynchronize", index);
 }
 

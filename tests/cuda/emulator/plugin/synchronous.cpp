@@ -7,7 +7,8 @@
 
 namespace tenon::cuda {
 
-void emulate(const sdk::Call&, const emulator::Launch& launch, void (*body)(void*), void* arg, void (*release)(void*)) {
+void emulate(const sdk::Call&, const emulator::Launch& launch, void (*body)(void*), void* arg,
+             void (*release)(void*)) {
   try {
     emulator::run(launch, body, arg);
   } catch (const emulator::Fault& e) {

@@ -95,7 +95,8 @@ IValue list_of(const tn_value& v, const c10::Type& element) {
     case TypeKind::OptionalType: {
       c10::List<std::optional<at::Tensor>> out;
       for (uint32_t i = 0; i < v.len; ++i) {
-        out.push_back(v.u.tensors[i] ? std::optional<at::Tensor>(tensor_of(v.u.tensors[i])) : std::nullopt);
+        out.push_back(v.u.tensors[i] ? std::optional<at::Tensor>(tensor_of(v.u.tensors[i]))
+                                     : std::nullopt);
       }
       return out;
     }
@@ -185,7 +186,8 @@ void add(baseline_result* out, const IValue& v) {
   throw NoCounterpart();
 }
 
-void call(const char* name, const char* overload, const baseline_arg* args, int n, baseline_result* out) {
+void call(const char* name, const char* overload, const baseline_arg* args, int n,
+          baseline_result* out) {
   const auto op = c10::Dispatcher::singleton().findSchema({std::string("aten::") + name, overload});
   if (!op) throw NoCounterpart();
   c10::Stack stack;
@@ -222,9 +224,10 @@ extern "C" __attribute__((visibility("default"))) void baseline_release(baseline
   result->n = 0;
 }
 
-extern "C" __attribute__((visibility("default"))) void baseline_call(const char* name, const char* overload,
-                                                                     const baseline_arg* args, int n,
-                                                                     baseline_result* out) {
+extern "C" __attribute__((visibility("default"))) void baseline_call(const char* name,
+                                                                     const char* overload,
+                                                                     const baseline_arg* args,
+                                                                     int n, baseline_result* out) {
   out->n = 0;
   set_status(out, BASELINE_OK, "");
   at::set_num_threads(1);

@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /* Recording the work of a stream and replaying it.
  *
- * Between begin and end the stream (null: the device's default) records its work and runs none of it. alloc and free
- * stay allowed and are not recorded. After end, whatever it returns, the stream runs work again. A graph may be
- * launched repeatedly, on any stream of its device; destroy may be called while a launch is in progress. */
+ * Between begin and end the stream (null: the device's default) records its work and runs none of
+ * it. alloc and free stay allowed and are not recorded. After end, whatever it returns, the stream
+ * runs work again. A graph may be launched repeatedly, on any stream of its device; destroy may be
+ * called while a launch is in progress. */
 #ifndef TENON_ABI_EXT_GRAPH_CAPTURE_H_
 #define TENON_ABI_EXT_GRAPH_CAPTURE_H_
 

@@ -13,9 +13,11 @@ extern "C" {
 typedef struct tn_ext_profiler {
   tn_ext head;
   tn_status (*start)(void* context, int32_t index);
-  /* Calls `emit` once per finished kernel: its correlation id, name, begin and end in ns of the host's steady clock. */
+  /* Calls `emit` once per finished kernel: its correlation id, name, begin and end in ns of the
+   * host's steady clock. */
   tn_status (*stop)(void* context, int32_t index,
-                    void (*emit)(void* arg, uint64_t correlation, tn_str name, int64_t begin_ns, int64_t end_ns),
+                    void (*emit)(void* arg, uint64_t correlation, tn_str name, int64_t begin_ns,
+                                 int64_t end_ns),
                     void* arg);
 } tn_ext_profiler;
 

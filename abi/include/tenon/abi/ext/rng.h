@@ -13,7 +13,8 @@ extern "C" {
 typedef struct tn_ext_rng {
   tn_ext head;
   tn_status (*make_offset)(void* context, int32_t index, void** device_word);
-  tn_status (*set_offset)(void* context, int32_t index, void* device_word, uint64_t offset, tn_stream* stream);
+  tn_status (*set_offset)(void* context, int32_t index, void* device_word, uint64_t offset,
+                          tn_stream* stream);
   void (*free_offset)(void* context, int32_t index, void* device_word);
 } tn_ext_rng;
 

@@ -14,7 +14,8 @@ typedef struct tn_ext_unified_memory {
   tn_ext head;
   tn_status (*alloc)(void* context, int32_t index, uint64_t bytes, void** pointer);
   void (*free)(void* context, int32_t index, void* pointer, uint64_t bytes);
-  tn_status (*prefetch)(void* context, int32_t index, void* pointer, uint64_t bytes, tn_stream* stream);
+  tn_status (*prefetch)(void* context, int32_t index, void* pointer, uint64_t bytes,
+                        tn_stream* stream);
 } tn_ext_unified_memory;
 
 #ifdef __cplusplus

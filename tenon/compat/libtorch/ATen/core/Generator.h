@@ -15,7 +15,8 @@ struct CUDAGeneratorImpl {};
 // make_generator<CPUGeneratorImpl>(seed)
 template <class Impl>
 Generator make_generator(uint64_t seed = 67280421310721) {
-  return ::tenon::make_generator(Device(std::is_same_v<Impl, CPUGeneratorImpl> ? kCPU : kCUDA), seed);
+  return ::tenon::make_generator(Device(std::is_same_v<Impl, CPUGeneratorImpl> ? kCPU : kCUDA),
+                                 seed);
 }
 
 namespace detail {

@@ -13,7 +13,9 @@ class CUDAEvent : public ::tenon::Event {
   using Event::record;
   void record() { record(getCurrentCUDAStream()); }
   bool isCreated() const { return was_marked_for_recording(); }
-  float elapsed_time(const CUDAEvent& end) const { return static_cast<float>(Event::elapsed_time(end)); }
+  float elapsed_time(const CUDAEvent& end) const {
+    return static_cast<float>(Event::elapsed_time(end));
+  }
 
  private:
   static ::tenon::EventFlag flag_of(unsigned flags) {

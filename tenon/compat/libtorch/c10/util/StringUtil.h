@@ -18,7 +18,9 @@ std::string str(const Parts&... parts) {
 }
 
 namespace detail {
-inline std::string check_text(const char* condition) { return std::string("Expected ") + condition + " to be true"; }
+inline std::string check_text(const char* condition) {
+  return std::string("Expected ") + condition + " to be true";
+}
 template <class... Parts>
 std::string check_text(const char*, const Parts&... parts) {
   return c10::str(parts...);

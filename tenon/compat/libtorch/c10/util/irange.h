@@ -48,7 +48,8 @@ template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
 integer_range<T> irange(T end) {
   return {T(), end};
 }
-template <class A, class B, class = std::enable_if_t<std::is_integral_v<A> && std::is_integral_v<B>>>
+template <class A, class B,
+          class = std::enable_if_t<std::is_integral_v<A> && std::is_integral_v<B>>>
 integer_range<B> irange(A begin, B end) {
   return {static_cast<B>(begin), end};
 }

@@ -16,7 +16,8 @@ TENON_API Tensor dropout2d(Tensor input, const Dropout2dFuncOptions& options = {
 TENON_API Tensor dropout3d(Tensor input, const Dropout3dFuncOptions& options = {});
 // Keeps mean and variance of inputs that come from selu.
 TENON_API Tensor alpha_dropout(Tensor input, const AlphaDropoutFuncOptions& options = {});
-TENON_API Tensor feature_alpha_dropout(Tensor input, const FeatureAlphaDropoutFuncOptions& options = {});
+TENON_API Tensor feature_alpha_dropout(Tensor input,
+                                       const FeatureAlphaDropoutFuncOptions& options = {});
 
 }  // namespace functional
 }  // namespace nn

@@ -9,18 +9,26 @@ namespace tenon {
 namespace nn {
 namespace functional {
 
-TENON_API Tensor l1_loss(const Tensor& input, const Tensor& target, const L1LossFuncOptions& options = {});
-TENON_API Tensor mse_loss(const Tensor& input, const Tensor& target, const MSELossFuncOptions& options = {});
-TENON_API Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, const SmoothL1LossFuncOptions& options = {});
-TENON_API Tensor huber_loss(const Tensor& input, const Tensor& target, const HuberLossFuncOptions& options = {});
-TENON_API Tensor nll_loss(const Tensor& input, const Tensor& target, const NLLLossFuncOptions& options = {});
+TENON_API Tensor l1_loss(const Tensor& input, const Tensor& target,
+                         const L1LossFuncOptions& options = {});
+TENON_API Tensor mse_loss(const Tensor& input, const Tensor& target,
+                          const MSELossFuncOptions& options = {});
+TENON_API Tensor smooth_l1_loss(const Tensor& input, const Tensor& target,
+                                const SmoothL1LossFuncOptions& options = {});
+TENON_API Tensor huber_loss(const Tensor& input, const Tensor& target,
+                            const HuberLossFuncOptions& options = {});
+TENON_API Tensor nll_loss(const Tensor& input, const Tensor& target,
+                          const NLLLossFuncOptions& options = {});
 // The target holds class indices, or probabilities of the shape of the input.
-TENON_API Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntropyFuncOptions& options = {});
+TENON_API Tensor cross_entropy(const Tensor& input, const Tensor& target,
+                               const CrossEntropyFuncOptions& options = {});
 TENON_API Tensor binary_cross_entropy(const Tensor& input, const Tensor& target,
                                       const BinaryCrossEntropyFuncOptions& options = {});
-TENON_API Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target,
-                                                  const BinaryCrossEntropyWithLogitsFuncOptions& options = {});
-TENON_API Tensor kl_div(const Tensor& input, const Tensor& target, const KLDivFuncOptions& options = {});
+TENON_API Tensor
+binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target,
+                                 const BinaryCrossEntropyWithLogitsFuncOptions& options = {});
+TENON_API Tensor kl_div(const Tensor& input, const Tensor& target,
+                        const KLDivFuncOptions& options = {});
 TENON_API Tensor poisson_nll_loss(const Tensor& input, const Tensor& target,
                                   const PoissonNLLLossFuncOptions& options = {});
 TENON_API Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor& var,
@@ -33,14 +41,18 @@ TENON_API Tensor multi_margin_loss(const Tensor& input, const Tensor& target,
                                    const MultiMarginLossFuncOptions& options = {});
 TENON_API Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target,
                                         const MultilabelMarginLossFuncOptions& options = {});
-TENON_API Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target,
-                                             const MultilabelSoftMarginLossFuncOptions& options = {});
+TENON_API Tensor
+multilabel_soft_margin_loss(const Tensor& input, const Tensor& target,
+                            const MultilabelSoftMarginLossFuncOptions& options = {});
 // target is 1 or -1: whether the rows of the inputs should agree.
-TENON_API Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
+TENON_API Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2,
+                                       const Tensor& target,
                                        const CosineEmbeddingLossFuncOptions& options = {});
-TENON_API Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
+TENON_API Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2,
+                                     const Tensor& target,
                                      const MarginRankingLossFuncOptions& options = {});
-TENON_API Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+TENON_API Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive,
+                                     const Tensor& negative,
                                      const TripletMarginLossFuncOptions& options = {});
 
 }  // namespace functional

@@ -11,12 +11,13 @@ namespace nn {
 namespace functional {
 
 // Updates running_mean and running_var in place when training.
-TENON_API Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var,
-                            const BatchNormFuncOptions& options = {});
+TENON_API Tensor batch_norm(const Tensor& input, const Tensor& running_mean,
+                            const Tensor& running_var, const BatchNormFuncOptions& options = {});
 TENON_API Tensor instance_norm(const Tensor& input, const InstanceNormFuncOptions& options = {});
 TENON_API Tensor layer_norm(const Tensor& input, const LayerNormFuncOptions& options);
 TENON_API Tensor group_norm(const Tensor& input, const GroupNormFuncOptions& options);
-TENON_API Tensor local_response_norm(const Tensor& input, const LocalResponseNormFuncOptions& options);
+TENON_API Tensor local_response_norm(const Tensor& input,
+                                     const LocalResponseNormFuncOptions& options);
 // Slices along dim divided by their norm.
 TENON_API Tensor normalize(const Tensor& input, NormalizeFuncOptions options = {});
 

@@ -17,25 +17,34 @@ TENON_API Tensor avg_pool3d(const Tensor& input, const AvgPool3dFuncOptions& opt
 TENON_API Tensor max_pool1d(const Tensor& input, const MaxPool1dFuncOptions& options);
 TENON_API Tensor max_pool2d(const Tensor& input, const MaxPool2dFuncOptions& options);
 TENON_API Tensor max_pool3d(const Tensor& input, const MaxPool3dFuncOptions& options);
-TENON_API Tensor adaptive_avg_pool1d(const Tensor& input, const AdaptiveAvgPool1dFuncOptions& options);
-TENON_API Tensor adaptive_avg_pool2d(const Tensor& input, const AdaptiveAvgPool2dFuncOptions& options);
-TENON_API Tensor adaptive_avg_pool3d(const Tensor& input, const AdaptiveAvgPool3dFuncOptions& options);
-TENON_API Tensor adaptive_max_pool1d(const Tensor& input, const AdaptiveMaxPool1dFuncOptions& options);
-TENON_API Tensor adaptive_max_pool2d(const Tensor& input, const AdaptiveMaxPool2dFuncOptions& options);
-TENON_API Tensor adaptive_max_pool3d(const Tensor& input, const AdaptiveMaxPool3dFuncOptions& options);
+TENON_API Tensor adaptive_avg_pool1d(const Tensor& input,
+                                     const AdaptiveAvgPool1dFuncOptions& options);
+TENON_API Tensor adaptive_avg_pool2d(const Tensor& input,
+                                     const AdaptiveAvgPool2dFuncOptions& options);
+TENON_API Tensor adaptive_avg_pool3d(const Tensor& input,
+                                     const AdaptiveAvgPool3dFuncOptions& options);
+TENON_API Tensor adaptive_max_pool1d(const Tensor& input,
+                                     const AdaptiveMaxPool1dFuncOptions& options);
+TENON_API Tensor adaptive_max_pool2d(const Tensor& input,
+                                     const AdaptiveMaxPool2dFuncOptions& options);
+TENON_API Tensor adaptive_max_pool3d(const Tensor& input,
+                                     const AdaptiveMaxPool3dFuncOptions& options);
 TENON_API Tensor lp_pool1d(const Tensor& input, const LPPool1dFuncOptions& options);
 TENON_API Tensor lp_pool2d(const Tensor& input, const LPPool2dFuncOptions& options);
 TENON_API Tensor lp_pool3d(const Tensor& input, const LPPool3dFuncOptions& options);
 // Also the index of each maximum within the flattened spatial dimensions.
-TENON_API std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& input, const MaxPool1dFuncOptions& options);
-TENON_API std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, const MaxPool2dFuncOptions& options);
-TENON_API std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& input, const MaxPool3dFuncOptions& options);
-TENON_API std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor& input,
-                                                                      const AdaptiveMaxPool1dFuncOptions& options);
-TENON_API std::tuple<Tensor, Tensor> adaptive_max_pool2d_with_indices(const Tensor& input,
-                                                                      const AdaptiveMaxPool2dFuncOptions& options);
-TENON_API std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(const Tensor& input,
-                                                                      const AdaptiveMaxPool3dFuncOptions& options);
+TENON_API std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& input,
+                                                             const MaxPool1dFuncOptions& options);
+TENON_API std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input,
+                                                             const MaxPool2dFuncOptions& options);
+TENON_API std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& input,
+                                                             const MaxPool3dFuncOptions& options);
+TENON_API std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(
+    const Tensor& input, const AdaptiveMaxPool1dFuncOptions& options);
+TENON_API std::tuple<Tensor, Tensor> adaptive_max_pool2d_with_indices(
+    const Tensor& input, const AdaptiveMaxPool2dFuncOptions& options);
+TENON_API std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(
+    const Tensor& input, const AdaptiveMaxPool3dFuncOptions& options);
 
 }  // namespace functional
 }  // namespace nn

@@ -9,7 +9,8 @@ namespace tenon {
 namespace nn {
 namespace functional {
 
-// Resamples the spatial dimensions to options.size() or by options.scale_factor(), of which one must be given.
+// Resamples the spatial dimensions to options.size() or by options.scale_factor(), of which one
+// must be given.
 TENON_API Tensor interpolate(const Tensor& input, const InterpolateFuncOptions& options = {});
 
 }  // namespace functional

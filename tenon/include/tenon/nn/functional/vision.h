@@ -9,13 +9,16 @@ namespace tenon {
 namespace nn {
 namespace functional {
 
-TENON_API Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, const CosineSimilarityFuncOptions& options = {});
-TENON_API Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, const PairwiseDistanceFuncOptions& options = {});
+TENON_API Tensor cosine_similarity(const Tensor& x1, const Tensor& x2,
+                                   const CosineSimilarityFuncOptions& options = {});
+TENON_API Tensor pairwise_distance(const Tensor& x1, const Tensor& x2,
+                                   const PairwiseDistanceFuncOptions& options = {});
 // [N, C r^2, H, W] to [N, C, H r, W r].
 TENON_API Tensor pixel_shuffle(const Tensor& input, const PixelShuffleFuncOptions& options);
 TENON_API Tensor pixel_unshuffle(const Tensor& input, const PixelUnshuffleFuncOptions& options);
 // Values of images or volumes at the positions of a grid, from -1 to 1.
-TENON_API Tensor grid_sample(const Tensor& input, const Tensor& grid, const GridSampleFuncOptions& options = {});
+TENON_API Tensor grid_sample(const Tensor& input, const Tensor& grid,
+                             const GridSampleFuncOptions& options = {});
 // The positions that affine maps [N, 2, 3] or [N, 3, 4] give each pixel of images of this size.
 TENON_API Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corners = false);
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// AnyModule: a module of any class, with the forward() of its class, whatever that takes and returns.
+// AnyModule: a module of any class, with the forward() of its class, whatever that takes and
+// returns.
 #pragma once
 
 #include "tenon/nn/modules/any_value.h"
@@ -22,10 +23,11 @@ struct AnyAccess {
   static DefaultArgs defaults(const Module&, long) { return {}; }
 };
 
-[[noreturn]] TENON_API void bad_argument(std::size_t i, const std::type_info& wanted, const std::type_info& given);
+[[noreturn]] TENON_API void bad_argument(std::size_t i, const std::type_info& wanted,
+                                         const std::type_info& given);
 // Appends default arguments; the error names the module.
-TENON_API void complete_arguments(const Module& module, std::vector<AnyValue>& args, std::size_t wanted,
-                                  DefaultArgs defaults);
+TENON_API void complete_arguments(const Module& module, std::vector<AnyValue>& args,
+                                  std::size_t wanted, DefaultArgs defaults);
 
 template <class T>
 struct OptionalOf {
@@ -59,7 +61,8 @@ struct ForwardCall {
   }
   static AnyValue packed(Module& module, std::vector<AnyValue>& args) {
     M& typed = static_cast<M&>(module);
-    if (args.size() != sizeof...(A)) complete_arguments(module, args, sizeof...(A), AnyAccess::defaults(typed, 0));
+    if (args.size() != sizeof...(A))
+      complete_arguments(module, args, sizeof...(A), AnyAccess::defaults(typed, 0));
     return call(typed, args, std::index_sequence_for<A...>());
   }
 };
@@ -72,7 +75,8 @@ template <class M, class C, class R, class... A>
 PackedForward forward_of(R (C::*)(A...) const) {
   return &ForwardCall<M, R, A...>::packed;
 }
-// Modules whose forward() is a template, as that of Sequential, say how to call it with packed arguments.
+// Modules whose forward() is a template, as that of Sequential, say how to call it with packed
+// arguments.
 template <class M>
 auto find_forward(int) -> decltype(&M::forward_packed) {
   return &M::forward_packed;
@@ -91,7 +95,8 @@ class TENON_API AnyModule {
   explicit AnyModule(std::shared_ptr<M> module)
       : module_(std::move(module)), forward_(detail::find_forward<M>(0)), type_(&typeid(M)) {}
   template <class M, class = std::enable_if_t<detail::is_module<M>>>
-  explicit AnyModule(M&& module) : AnyModule(std::make_shared<std::decay_t<M>>(std::forward<M>(module))) {}
+  explicit AnyModule(M&& module)
+      : AnyModule(std::make_shared<std::decay_t<M>>(std::forward<M>(module))) {}
   template <class M>
   explicit AnyModule(const ModuleHolder<M>& holder) : AnyModule(holder.ptr()) {}
 
@@ -156,7 +161,8 @@ class TENON_API AnyModule {
 class NamedAnyModule {
  public:
   template <class M>
-  NamedAnyModule(std::string name, M&& module) : name_(std::move(name)), module_(std::forward<M>(module)) {}
+  NamedAnyModule(std::string name, M&& module)
+      : name_(std::move(name)), module_(std::forward<M>(module)) {}
   const std::string& name() const noexcept { return name_; }
   AnyModule& module() noexcept { return module_; }
   const AnyModule& module() const noexcept { return module_; }

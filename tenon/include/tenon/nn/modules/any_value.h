@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A value of any type, and the macro by which a module tells AnyModule the default arguments of its forward().
+// A value of any type, and the macro by which a module tells AnyModule the default arguments of its
+// forward().
 #pragma once
 
 #include <memory>
@@ -18,7 +19,8 @@ class AnyValue {
  public:
   AnyValue() = default;
   template <class T, class = std::enable_if_t<!std::is_same_v<std::decay_t<T>, AnyValue>>>
-  explicit AnyValue(T&& value) : content_(std::make_unique<Box<std::decay_t<T>>>(std::forward<T>(value))) {}
+  explicit AnyValue(T&& value)
+      : content_(std::make_unique<Box<std::decay_t<T>>>(std::forward<T>(value))) {}
   AnyValue(AnyValue&&) = default;
   AnyValue& operator=(AnyValue&&) = default;
   AnyValue(const AnyValue& other) : content_(other.content_ ? other.content_->copy() : nullptr) {}
@@ -30,15 +32,19 @@ class AnyValue {
   // Null if the value is of another type.
   template <class T>
   T* try_get() {
-    static_assert(!std::is_reference_v<T> && !std::is_const_v<T>, "AnyValue holds values, not references");
+    static_assert(!std::is_reference_v<T> && !std::is_const_v<T>,
+                  "AnyValue holds values, not references");
     return type_info() == typeid(T) ? &static_cast<Box<T>*>(content_.get())->value : nullptr;
   }
   template <class T>
   T get() {
     if (T* value = try_get<T>()) return *value;
-    throw TypeError(core::join("the value holds a ", type_info().name(), ", but a ", typeid(T).name(), " is wanted"));
+    throw TypeError(core::join("the value holds a ", type_info().name(), ", but a ",
+                               typeid(T).name(), " is wanted"));
   }
-  const std::type_info& type_info() const noexcept { return content_ ? content_->type() : typeid(void); }
+  const std::type_info& type_info() const noexcept {
+    return content_ ? content_->type() : typeid(void);
+  }
 
  private:
   struct BoxBase {
@@ -60,8 +66,10 @@ class AnyValue {
 }  // namespace nn
 }  // namespace tenon
 
-// In a module class: TENON_FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(2.0)}) says that argument 1 of forward() may be left
-// out and is then 2.0. The defaults are those of the last arguments.
-#define TENON_FORWARD_HAS_DEFAULT_ARGS(...)     \
-  friend struct ::tenon::nn::detail::AnyAccess; \
-  std::vector<std::pair<unsigned, ::tenon::nn::AnyValue>> _forward_default_args() const { return {__VA_ARGS__}; }
+// In a module class: TENON_FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(2.0)}) says that argument 1 of
+// forward() may be left out and is then 2.0. The defaults are those of the last arguments.
+#define TENON_FORWARD_HAS_DEFAULT_ARGS(...)                                               \
+  friend struct ::tenon::nn::detail::AnyAccess;                                           \
+  std::vector<std::pair<unsigned, ::tenon::nn::AnyValue>> _forward_default_args() const { \
+    return {__VA_ARGS__};                                                                 \
+  }

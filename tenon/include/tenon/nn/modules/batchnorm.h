@@ -11,7 +11,8 @@ namespace nn {
 
 namespace detail {
 
-// The state that batch and instance norm share: weight and bias start as 1 and 0, running statistics as 0 and 1.
+// The state that batch and instance norm share: weight and bias start as 1 and 0, running
+// statistics as 0 and 1.
 struct TENON_API NormState {
   Tensor weight;               // [num_features], or undefined
   Tensor bias;                 // [num_features], or undefined
@@ -24,10 +25,10 @@ struct TENON_API NormState {
   void reset_statistics();
 };
 
-TENON_API Tensor batch_norm_forward(NormState& state, const BatchNormOptions& options, bool training,
-                                    const Tensor& input);
-TENON_API Tensor instance_norm_forward(NormState& state, const InstanceNormOptions& options, bool training,
-                                       const Tensor& input, int64_t batched_rank);
+TENON_API Tensor batch_norm_forward(NormState& state, const BatchNormOptions& options,
+                                    bool training, const Tensor& input);
+TENON_API Tensor instance_norm_forward(NormState& state, const InstanceNormOptions& options,
+                                       bool training, const Tensor& input, int64_t batched_rank);
 
 }  // namespace detail
 
@@ -36,7 +37,8 @@ class BatchNormImplBase : public Cloneable<Derived>, public detail::NormState {
  public:
   explicit BatchNormImplBase(const BatchNormOptions& options_) : options(options_) {}
   void reset() override {
-    make(*this, options.num_features(), options.affine(), options.bias(), options.track_running_stats());
+    make(*this, options.num_features(), options.affine(), options.bias(),
+         options.track_running_stats());
   }
   void reset_running_stats() { reset_statistics(); }
 
@@ -76,14 +78,16 @@ class InstanceNormImplBase : public Cloneable<Derived>, public detail::NormState
  public:
   explicit InstanceNormImplBase(const InstanceNormOptions& options_) : options(options_) {}
   void reset() override {
-    make(*this, options.num_features(), options.affine(), options.bias(), options.track_running_stats());
+    make(*this, options.num_features(), options.affine(), options.bias(),
+         options.track_running_stats());
   }
   void reset_running_stats() { reset_statistics(); }
 
   InstanceNormOptions options;
 };
 
-// Normalizes each channel of each sample. A sample alone, without the dimension of the batch, is accepted.
+// Normalizes each channel of each sample. A sample alone, without the dimension of the batch, is
+// accepted.
 class TENON_API InstanceNorm1dImpl : public InstanceNormImplBase<InstanceNorm1dImpl> {
  public:
   explicit InstanceNorm1dImpl(int64_t num_features);

@@ -33,7 +33,8 @@ class TENON_API ModuleListImpl : public Cloneable<ModuleListImpl> {
 
   ModuleListImpl() = default;
   template <class Head, class... Tail,
-            class = std::enable_if_t<!std::is_same_v<std::decay_t<Head>, ModuleListImpl> || (sizeof...(Tail) > 0)>>
+            class = std::enable_if_t<!std::is_same_v<std::decay_t<Head>, ModuleListImpl> ||
+                                     (sizeof...(Tail) > 0)>>
   explicit ModuleListImpl(Head&& head, Tail&&... tail) {
     push_back(std::forward<Head>(head));
     (push_back(std::forward<Tail>(tail)), ...);
@@ -93,7 +94,8 @@ class TENON_API ModuleDictImpl : public Cloneable<ModuleDictImpl> {
   using ConstIterator = OrderedDict<std::string, std::shared_ptr<Module>>::ConstIterator;
 
   ModuleDictImpl() = default;
-  explicit ModuleDictImpl(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules);
+  explicit ModuleDictImpl(
+      const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules);
   explicit ModuleDictImpl(const OrderedDict<std::string, std::shared_ptr<Module>>& modules);
   std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
   void reset() override;
@@ -134,8 +136,8 @@ class TENON_API ParameterListImpl : public Cloneable<ParameterListImpl> {
   using ConstIterator = OrderedDict<std::string, Tensor>::ConstIterator;
 
   ParameterListImpl() = default;
-  template <class... T,
-            class = std::enable_if_t<(std::is_same_v<std::decay_t<T>, Tensor> && ...) && (sizeof...(T) > 0)>>
+  template <class... T, class = std::enable_if_t<(std::is_same_v<std::decay_t<T>, Tensor> && ...) &&
+                                                 (sizeof...(T) > 0)>>
   explicit ParameterListImpl(T&&... parameters) {
     (append(Tensor(parameters)), ...);
   }
@@ -186,7 +188,8 @@ class TENON_API ParameterDictImpl : public Cloneable<ParameterDictImpl> {
 };
 TENON_MODULE(ParameterDict);
 
-// A function of a tensor as a module; further arguments are bound: Functional(tenon::leaky_relu, 0.1).
+// A function of a tensor as a module; further arguments are bound: Functional(tenon::leaky_relu,
+// 0.1).
 class TENON_API FunctionalImpl : public Cloneable<FunctionalImpl> {
  public:
   using Function = SharedFunction<Tensor(Tensor)>;

@@ -56,7 +56,8 @@ class TENON_API Conv3dImpl : public Cloneable<Conv3dImpl> {
 };
 TENON_MODULE(Conv3d);
 
-// The gradient of a convolution as a layer. output_size settles which of several sizes the result gets.
+// The gradient of a convolution as a layer. output_size settles which of several sizes the result
+// gets.
 class TENON_API ConvTranspose1dImpl : public Cloneable<ConvTranspose1dImpl> {
  public:
   ConvTranspose1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size);

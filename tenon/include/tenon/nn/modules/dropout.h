@@ -9,7 +9,8 @@
 namespace tenon {
 namespace nn {
 
-// Zeroes elements with probability p and scales the rest by 1 / (1 - p); does nothing in evaluation.
+// Zeroes elements with probability p and scales the rest by 1 / (1 - p); does nothing in
+// evaluation.
 class TENON_API DropoutImpl : public Cloneable<DropoutImpl> {
  public:
   explicit DropoutImpl(double p);

@@ -28,11 +28,12 @@ class TENON_API Embedding : public ModuleHolder<EmbeddingImpl> {
  public:
   using ModuleHolder<EmbeddingImpl>::ModuleHolder;
   // embeddings is [rows, length] and used without a copy.
-  static Embedding from_pretrained(const Tensor& embeddings, const EmbeddingFromPretrainedOptions& options = {});
+  static Embedding from_pretrained(const Tensor& embeddings,
+                                   const EmbeddingFromPretrainedOptions& options = {});
 };
 
-// Sums, means or maxima of the vectors that bags of int64 indices name, without the vectors themselves as a tensor.
-// Starts from N(0, 1), the padding row zero.
+// Sums, means or maxima of the vectors that bags of int64 indices name, without the vectors
+// themselves as a tensor. Starts from N(0, 1), the padding row zero.
 class TENON_API EmbeddingBagImpl : public Cloneable<EmbeddingBagImpl> {
  public:
   EmbeddingBagImpl(int64_t num_embeddings, int64_t embedding_dim);
@@ -41,7 +42,8 @@ class TENON_API EmbeddingBagImpl : public Cloneable<EmbeddingBagImpl> {
   void reset_parameters();
   void pretty_print(std::ostream& stream) const override;
   // input is [bags, indices], or the indices of all bags with the offsets at which they start.
-  Tensor forward(const Tensor& input, const Tensor& offsets = {}, const Tensor& per_sample_weights = {});
+  Tensor forward(const Tensor& input, const Tensor& offsets = {},
+                 const Tensor& per_sample_weights = {});
 
   EmbeddingBagOptions options;
   Tensor weight;  // [num_embeddings, embedding_dim]
@@ -54,7 +56,8 @@ class TENON_API EmbeddingBag : public ModuleHolder<EmbeddingBagImpl> {
  public:
   using ModuleHolder<EmbeddingBagImpl>::ModuleHolder;
   // embeddings is [rows, length] and used without a copy.
-  static EmbeddingBag from_pretrained(const Tensor& embeddings, const EmbeddingBagFromPretrainedOptions& options = {});
+  static EmbeddingBag from_pretrained(const Tensor& embeddings,
+                                      const EmbeddingBagFromPretrainedOptions& options = {});
 };
 
 }  // namespace nn

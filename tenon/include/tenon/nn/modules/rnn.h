@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent layers over a sequence, and cells, which are one step of it. Weights and biases start uniform within
-// 1 / sqrt(hidden_size).
+// Recurrent layers over a sequence, and cells, which are one step of it. Weights and biases start
+// uniform within 1 / sqrt(hidden_size).
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ namespace nn {
 
 namespace detail {
 
-// The parameters that all layers have: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, weight_hr_l0, then those of
-// the other direction (_reverse) and of the other layers.
+// The parameters that all layers have: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0,
+// weight_hr_l0, then those of the other direction (_reverse) and of the other layers.
 template <class Derived>
 class TENON_API RNNImplBase : public Cloneable<Derived> {
  public:
@@ -35,9 +35,11 @@ class TENON_API RNNImplBase : public Cloneable<Derived> {
   RNNOptionsBase options_base;
 
  protected:
-  // Checks an input [time, batch, feature] or [time, feature], or with batch first; returns the size of its batch.
+  // Checks an input [time, batch, feature] or [time, feature], or with batch first; returns the
+  // size of its batch.
   int64_t check_input(const Tensor& input) const;
-  // A state of the layers for a batch, zeros if none is given; without a batch it has two dimensions.
+  // A state of the layers for a batch, zeros if none is given; without a batch it has two
+  // dimensions.
   Tensor state(const Tensor& given, const Tensor& input, int64_t features) const;
   int64_t state_features() const;  // of the hidden state, projected if it is
 
@@ -88,8 +90,8 @@ class TENON_API LSTMImpl : public detail::RNNImplBase<LSTMImpl> {
   LSTMImpl(int64_t input_size, int64_t hidden_size);
   explicit LSTMImpl(const LSTMOptions& options_);
   // The outputs of all steps, and the last hidden and cell states.
-  std::tuple<Tensor, std::tuple<Tensor, Tensor>> forward(const Tensor& input,
-                                                         std::optional<std::tuple<Tensor, Tensor>> hx_opt = {});
+  std::tuple<Tensor, std::tuple<Tensor, Tensor>> forward(
+      const Tensor& input, std::optional<std::tuple<Tensor, Tensor>> hx_opt = {});
 
   LSTMOptions options;
 
@@ -132,7 +134,8 @@ class TENON_API LSTMCellImpl : public detail::RNNCellImplBase<LSTMCellImpl> {
   LSTMCellImpl(int64_t input_size, int64_t hidden_size);
   explicit LSTMCellImpl(const LSTMCellOptions& options_);
   // The next hidden and cell state.
-  std::tuple<Tensor, Tensor> forward(const Tensor& input, std::optional<std::tuple<Tensor, Tensor>> hx_opt = {});
+  std::tuple<Tensor, Tensor> forward(const Tensor& input,
+                                     std::optional<std::tuple<Tensor, Tensor>> hx_opt = {});
 
   LSTMCellOptions options;
 

@@ -18,7 +18,8 @@ class TENON_API SequentialImpl : public Cloneable<SequentialImpl> {
   explicit SequentialImpl(OrderedDict<std::string, AnyModule>&& modules);
   explicit SequentialImpl(std::initializer_list<NamedAnyModule> modules);
   template <class Head, class... Tail,
-            class = std::enable_if_t<!std::is_same_v<std::decay_t<Head>, SequentialImpl> || (sizeof...(Tail) > 0)>,
+            class = std::enable_if_t<!std::is_same_v<std::decay_t<Head>, SequentialImpl> ||
+                                     (sizeof...(Tail) > 0)>,
             class = std::enable_if_t<std::is_constructible_v<AnyModule, Head>>>
   explicit SequentialImpl(Head&& head, Tail&&... tail) {
     push_back(std::forward<Head>(head));
@@ -39,7 +40,8 @@ class TENON_API SequentialImpl : public Cloneable<SequentialImpl> {
   }
   static AnyValue forward_packed(Module& self, std::vector<AnyValue>& args);
 
-  // Takes a module, a shared_ptr to one, a holder or an AnyModule; without a name, its index is the name.
+  // Takes a module, a shared_ptr to one, a holder or an AnyModule; without a name, its index is the
+  // name.
   template <class M>
   void push_back(M&& module) {
     append(std::string(), AnyModule(std::forward<M>(module)));

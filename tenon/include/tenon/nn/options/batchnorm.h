@@ -16,7 +16,8 @@ struct BatchNormOptions {
   TENON_ARG(int64_t, num_features);
   // Added to the variance.
   TENON_ARG(double, eps) = 1e-5;
-  // Share of the new batch in the running statistics; nullopt keeps the plain mean over all batches.
+  // Share of the new batch in the running statistics; nullopt keeps the plain mean over all
+  // batches.
   TENON_ARG(std::optional<double>, momentum) = 0.1;
   // Whether a learned weight and bias are applied per channel.
   TENON_ARG(bool, affine) = true;

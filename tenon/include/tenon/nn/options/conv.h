@@ -11,8 +11,8 @@ namespace tenon {
 namespace nn {
 
 namespace detail {
-using conv_padding_mode_t =
-    enumtype::OneOf<enumtype::kZeros, enumtype::kReflect, enumtype::kReplicate, enumtype::kCircular>;
+using conv_padding_mode_t = enumtype::OneOf<enumtype::kZeros, enumtype::kReflect,
+                                            enumtype::kReplicate, enumtype::kCircular>;
 
 // Integers, or kValid (none), or kSame (as much as keeps the size at stride 1).
 template <std::size_t D>

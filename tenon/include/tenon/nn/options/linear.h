@@ -13,7 +13,8 @@ namespace nn {
 struct IdentityOptions {};
 
 struct LinearOptions {
-  LinearOptions(int64_t in_features, int64_t out_features) : in_features_(in_features), out_features_(out_features) {}
+  LinearOptions(int64_t in_features, int64_t out_features)
+      : in_features_(in_features), out_features_(out_features) {}
   // Size of the last dimension of the input.
   TENON_ARG(int64_t, in_features);
   // Size of the last dimension of the output.

@@ -21,7 +21,8 @@ struct L1LossOptions {
 };
 
 struct KLDivLossOptions {
-  using reduction_t = enumtype::OneOf<enumtype::kNone, enumtype::kBatchMean, enumtype::kSum, enumtype::kMean>;
+  using reduction_t =
+      enumtype::OneOf<enumtype::kNone, enumtype::kBatchMean, enumtype::kSum, enumtype::kMean>;
   template <class T, class = std::enable_if_t<std::is_constructible_v<reduction_t, T>>>
   KLDivLossOptions(T reduction) : reduction_(reduction) {}
   KLDivLossOptions() = default;

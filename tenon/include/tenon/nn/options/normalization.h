@@ -12,7 +12,8 @@ namespace tenon {
 namespace nn {
 
 struct LayerNormOptions {
-  LayerNormOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
+  LayerNormOptions(std::vector<int64_t> normalized_shape)
+      : normalized_shape_(std::move(normalized_shape)) {}
   // Sizes of the last dimensions, over which one normalizes.
   TENON_ARG(std::vector<int64_t>, normalized_shape);
   // Added to the variance.
@@ -24,7 +25,8 @@ struct LayerNormOptions {
 };
 
 struct RMSNormOptions {
-  RMSNormOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
+  RMSNormOptions(std::vector<int64_t> normalized_shape)
+      : normalized_shape_(std::move(normalized_shape)) {}
   // Sizes of the last dimensions, over which one normalizes.
   TENON_ARG(std::vector<int64_t>, normalized_shape);
   // Added to the mean square; nullopt is the epsilon of the input's dtype.
@@ -46,7 +48,8 @@ struct LocalResponseNormOptions {
 };
 
 struct GroupNormOptions {
-  GroupNormOptions(int64_t num_groups, int64_t num_channels) : num_groups_(num_groups), num_channels_(num_channels) {}
+  GroupNormOptions(int64_t num_groups, int64_t num_channels)
+      : num_groups_(num_groups), num_channels_(num_channels) {}
   // Groups that the channels are split into.
   TENON_ARG(int64_t, num_groups);
   // Channels: the size of dimension 1.
@@ -61,7 +64,8 @@ struct GroupNormOptions {
 
 namespace functional {
 struct LayerNormFuncOptions {
-  LayerNormFuncOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
+  LayerNormFuncOptions(std::vector<int64_t> normalized_shape)
+      : normalized_shape_(std::move(normalized_shape)) {}
   // Sizes of the last dimensions, over which one normalizes.
   TENON_ARG(std::vector<int64_t>, normalized_shape);
   // Factor; may be undefined.

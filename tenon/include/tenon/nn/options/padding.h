@@ -53,7 +53,8 @@ using CircularPad3dOptions = CircularPadOptions<3>;
 
 template <std::size_t D>
 struct ConstantPadOptions {
-  ConstantPadOptions(ExpandingArray<D * 2> padding, double value) : padding_(padding), value_(value) {}
+  ConstantPadOptions(ExpandingArray<D * 2> padding, double value)
+      : padding_(padding), value_(value) {}
   // Elements added per side, last dimension first; negative values crop.
   TENON_ARG(ExpandingArray<D * 2>, padding);
   // What the border holds.
@@ -65,7 +66,8 @@ using ConstantPad3dOptions = ConstantPadOptions<3>;
 
 namespace functional {
 struct PadFuncOptions {
-  using mode_t = enumtype::OneOf<enumtype::kConstant, enumtype::kReflect, enumtype::kReplicate, enumtype::kCircular>;
+  using mode_t = enumtype::OneOf<enumtype::kConstant, enumtype::kReflect, enumtype::kReplicate,
+                                 enumtype::kCircular>;
   PadFuncOptions(std::vector<int64_t> pad) : pad_(std::move(pad)) {}
   // Elements added per side, last dimension first; negative values crop.
   TENON_ARG(std::vector<int64_t>, pad);

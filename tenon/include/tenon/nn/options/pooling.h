@@ -72,7 +72,8 @@ using AdaptiveAvgPool3dOptions = AdaptiveAvgPoolOptions<ExpandingArrayWithOption
 
 template <std::size_t D>
 struct MaxUnpoolOptions {
-  MaxUnpoolOptions(ExpandingArray<D> kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
+  MaxUnpoolOptions(ExpandingArray<D> kernel_size)
+      : kernel_size_(kernel_size), stride_(kernel_size) {}
   // Size of the window.
   TENON_ARG(ExpandingArray<D>, kernel_size);
   // Step of the window; the default is its size.
@@ -120,7 +121,8 @@ using LPPool3dFuncOptions = LPPool3dOptions;
 
 template <std::size_t D>
 struct MaxUnpoolFuncOptions {
-  MaxUnpoolFuncOptions(ExpandingArray<D> kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
+  MaxUnpoolFuncOptions(ExpandingArray<D> kernel_size)
+      : kernel_size_(kernel_size), stride_(kernel_size) {}
   // Size of the window.
   TENON_ARG(ExpandingArray<D>, kernel_size);
   // Step of the window; the default is its size.

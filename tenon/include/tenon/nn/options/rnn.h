@@ -40,7 +40,8 @@ struct RNNOptionsBase {
 
 struct RNNOptions {
   using nonlinearity_t = enumtype::OneOf<enumtype::kTanh, enumtype::kReLU>;
-  RNNOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
+  RNNOptions(int64_t input_size, int64_t hidden_size)
+      : input_size_(input_size), hidden_size_(hidden_size) {}
   // Features of an element of the sequence.
   TENON_ARG(int64_t, input_size);
   // Features of the hidden state.
@@ -60,7 +61,8 @@ struct RNNOptions {
 };
 
 struct LSTMOptions {
-  LSTMOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
+  LSTMOptions(int64_t input_size, int64_t hidden_size)
+      : input_size_(input_size), hidden_size_(hidden_size) {}
   // Features of an element of the sequence.
   TENON_ARG(int64_t, input_size);
   // Features of the hidden state.
@@ -80,7 +82,8 @@ struct LSTMOptions {
 };
 
 struct GRUOptions {
-  GRUOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
+  GRUOptions(int64_t input_size, int64_t hidden_size)
+      : input_size_(input_size), hidden_size_(hidden_size) {}
   // Features of an element of the sequence.
   TENON_ARG(int64_t, input_size);
   // Features of the hidden state.
@@ -115,7 +118,8 @@ struct RNNCellOptionsBase {
 
 struct RNNCellOptions {
   using nonlinearity_t = enumtype::OneOf<enumtype::kTanh, enumtype::kReLU>;
-  RNNCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
+  RNNCellOptions(int64_t input_size, int64_t hidden_size)
+      : input_size_(input_size), hidden_size_(hidden_size) {}
   // Features of the input.
   TENON_ARG(int64_t, input_size);
   // Features of the hidden state.
@@ -127,7 +131,8 @@ struct RNNCellOptions {
 };
 
 struct LSTMCellOptions {
-  LSTMCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
+  LSTMCellOptions(int64_t input_size, int64_t hidden_size)
+      : input_size_(input_size), hidden_size_(hidden_size) {}
   // Features of the input.
   TENON_ARG(int64_t, input_size);
   // Features of the hidden state.
@@ -137,7 +142,8 @@ struct LSTMCellOptions {
 };
 
 struct GRUCellOptions {
-  GRUCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
+  GRUCellOptions(int64_t input_size, int64_t hidden_size)
+      : input_size_(input_size), hidden_size_(hidden_size) {}
   // Features of the input.
   TENON_ARG(int64_t, input_size);
   // Features of the hidden state.

@@ -69,8 +69,8 @@ struct UnfoldOptions {
 };
 
 struct UpsampleOptions {
-  using mode_t = enumtype::OneOf<enumtype::kNearest, enumtype::kLinear, enumtype::kBilinear, enumtype::kBicubic,
-                                 enumtype::kTrilinear>;
+  using mode_t = enumtype::OneOf<enumtype::kNearest, enumtype::kLinear, enumtype::kBilinear,
+                                 enumtype::kBicubic, enumtype::kTrilinear>;
   // Spatial size of the result; or else scale_factor.
   TENON_ARG(std::optional<std::vector<int64_t>>, size) = std::nullopt;
   // Factors of the spatial sizes; or else size.
@@ -90,8 +90,9 @@ using FoldFuncOptions = FoldOptions;
 using UnfoldFuncOptions = UnfoldOptions;
 
 struct InterpolateFuncOptions {
-  using mode_t = enumtype::OneOf<enumtype::kNearest, enumtype::kLinear, enumtype::kBilinear, enumtype::kBicubic,
-                                 enumtype::kTrilinear, enumtype::kArea, enumtype::kNearestExact>;
+  using mode_t = enumtype::OneOf<enumtype::kNearest, enumtype::kLinear, enumtype::kBilinear,
+                                 enumtype::kBicubic, enumtype::kTrilinear, enumtype::kArea,
+                                 enumtype::kNearestExact>;
   // Spatial size of the result; or else scale_factor.
   TENON_ARG(std::optional<std::vector<int64_t>>, size) = std::nullopt;
   // Factors of the spatial sizes; or else size.
@@ -108,7 +109,8 @@ struct InterpolateFuncOptions {
 
 struct GridSampleFuncOptions {
   using mode_t = enumtype::OneOf<enumtype::kBilinear, enumtype::kNearest, enumtype::kBicubic>;
-  using padding_mode_t = enumtype::OneOf<enumtype::kZeros, enumtype::kBorder, enumtype::kReflection>;
+  using padding_mode_t =
+      enumtype::OneOf<enumtype::kZeros, enumtype::kBorder, enumtype::kReflection>;
   // How values between pixels are made.
   TENON_ARG(mode_t, mode) = kBilinear;
   // What lies outside the image.

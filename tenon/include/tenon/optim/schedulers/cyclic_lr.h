@@ -21,10 +21,12 @@ class TENON_API CosineAnnealingLR : public LRScheduler {
   const double eta_min_;
 };
 
-// Half a cosine over T_0 epochs, then again over T_mult times as many (Loshchilov and Hutter, 2016).
+// Half a cosine over T_0 epochs, then again over T_mult times as many (Loshchilov and Hutter,
+// 2016).
 class TENON_API CosineAnnealingWarmRestarts : public LRScheduler {
  public:
-  CosineAnnealingWarmRestarts(Optimizer& optimizer, int64_t T_0, int64_t T_mult = 1, double eta_min = 0);
+  CosineAnnealingWarmRestarts(Optimizer& optimizer, int64_t T_0, int64_t T_mult = 1,
+                              double eta_min = 0);
 
  private:
   std::vector<double> get_lrs() override;
@@ -32,12 +34,13 @@ class TENON_API CosineAnnealingWarmRestarts : public LRScheduler {
   const double eta_min_;
 };
 
-// From base_lr up to max_lr and down again (Smith, 2015). mode: "triangular"; "triangular2" halves the height each
-// cycle; "exp_range" multiplies it by gamma every epoch. step_size_down 0 means step_size_up.
+// From base_lr up to max_lr and down again (Smith, 2015). mode: "triangular"; "triangular2" halves
+// the height each cycle; "exp_range" multiplies it by gamma every epoch. step_size_down 0 means
+// step_size_up.
 class TENON_API CyclicLR : public LRScheduler {
  public:
-  CyclicLR(Optimizer& optimizer, double base_lr, double max_lr, int64_t step_size_up = 2000, int64_t step_size_down = 0,
-           std::string mode = "triangular", double gamma = 1.0);
+  CyclicLR(Optimizer& optimizer, double base_lr, double max_lr, int64_t step_size_up = 2000,
+           int64_t step_size_down = 0, std::string mode = "triangular", double gamma = 1.0);
 
  private:
   std::vector<double> get_lrs() override;

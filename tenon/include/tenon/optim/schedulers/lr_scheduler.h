@@ -9,8 +9,8 @@
 namespace tenon {
 namespace optim {
 
-// Sets the learning rates of an optimizer, which must outlive it, once per epoch: optimizer.step() first, then step()
-// here.
+// Sets the learning rates of an optimizer, which must outlive it, once per epoch: optimizer.step()
+// first, then step() here.
 class TENON_API LRScheduler {
  public:
   explicit LRScheduler(Optimizer& optimizer);

@@ -68,7 +68,8 @@ class TENON_API ConstantLR : public LRScheduler {
 // The factor goes from start_factor to end_factor in total_iters epochs.
 class TENON_API LinearLR : public LRScheduler {
  public:
-  LinearLR(Optimizer& optimizer, double start_factor = 1.0 / 3, double end_factor = 1.0, int64_t total_iters = 5);
+  LinearLR(Optimizer& optimizer, double start_factor = 1.0 / 3, double end_factor = 1.0,
+           int64_t total_iters = 5);
 
  private:
   std::vector<double> get_lrs() override;
