@@ -150,7 +150,8 @@ void store(Stage how, const char* from, char* to, int64_t stride, int64_t item, 
 
 // A run of elements with one stride per operand: passed to the loop directly if the strides allow,
 // else staged by blocks.
-void run_row(const Job& job, const Staged& st, char* const* p, const int64_t* strides, int64_t n) {
+void run_boxed(const Job& job, const Staged& st, char* const* p, const int64_t* strides,
+               int64_t n) {
   const int inputs = job.inputs;
   const bool last_is_value = job.loops->value[job.kind] != nullptr && strides[inputs] == 0;
   const LoopFn loop = last_is_value ? job.loops->value[job.kind] : job.loops->full[job.kind];
@@ -207,7 +208,7 @@ __attribute__((noinline)) void run_general(const Job& job, int64_t numel) {
   loop.finish();
   parallel_for(numel, kGrain, [&](int64_t begin, int64_t end) {
     loop.run(begin, end, [&](char* const* p, const int64_t* strides, int64_t n) {
-      run_row(job, st, p, strides, n);
+      run_boxed(job, st, p, strides, n);
     });
   });
 }
