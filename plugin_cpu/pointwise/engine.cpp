@@ -4,7 +4,6 @@
 
 #include "plugin_cpu/simd/convert.h"
 #include "tenon/sdk/loops.h"
-#include "tenon/sdk/number.h"
 
 namespace tenon::cpu::pw {
 namespace {
