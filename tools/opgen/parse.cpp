@@ -234,39 +234,60 @@ void check(const Definition& definition) {
   }
 }
 
+// One property, or the first line of a definition. Lines that are indented by six or more go on
+// with the one before.
+struct Line {
+  int number;
+  bool indented;
+  std::string text;
+};
+
+std::vector<Line> read_lines(const std::string& path) {
+  std::vector<Line> lines;
+  std::istringstream in(read_file(path));
+  std::string text;
+  for (int number = 1; std::getline(in, text); ++number) {
+    text = without_comment(text);
+    if (trim(text).empty()) continue;
+    const bool goes_on = text.rfind("      ", 0) == 0 && !lines.empty();
+    if (goes_on)
+      lines.back().text += " " + trim(text);
+    else
+      lines.push_back({number, text[0] == ' ' || text[0] == '\t', trim(text)});
+  }
+  return lines;
+}
+
+Definition start_definition(const std::string& path, int line, const std::string& schema) {
+  Definition definition;
+  definition.file = path;
+  definition.line = line;
+  definition.family = std::filesystem::path(path).stem();
+  definition.schema = parse_schema(schema, path, line);
+  const auto& args = definition.schema.args;
+  definition.method = !args.empty() && args[0].type.plain_tensor() && !args[0].type.optional &&
+                      args[0].name == "self";
+  return definition;
+}
+
 }  // namespace
 
 std::vector<Definition> parse_file(const std::string& path) {
   std::vector<Definition> definitions;
-  std::istringstream in(read_file(path));
-  std::string line;
-  int number = 0;
-  while (std::getline(in, line)) {
-    ++number;
-    line = without_comment(line);
-    if (trim(line).empty()) continue;
-    bool indented = line[0] == ' ' || line[0] == '\t';
-    std::string body = trim(line);
-    std::size_t gap = body.find_first_of(" \t");
-    std::string key = body.substr(0, gap),
-                rest = gap == std::string::npos ? "" : trim(body.substr(gap));
-    if (!indented) {
+  for (const Line& line : read_lines(path)) {
+    const std::size_t gap = line.text.find_first_of(" \t");
+    const std::string key = line.text.substr(0, gap),
+                      rest = gap == std::string::npos ? "" : trim(line.text.substr(gap));
+    if (!line.indented) {
       if (key != "op")
-        throw DefinitionError(path, number, "a definition starts with 'op', not '" + key + "'");
+        throw DefinitionError(path, line.number,
+                              "a definition starts with 'op', not '" + key + "'");
       if (!definitions.empty()) check(definitions.back());
-      Definition definition;
-      definition.file = path;
-      definition.line = number;
-      definition.family = std::filesystem::path(path).stem();
-      definition.schema = parse_schema(rest, path, number);
-      const auto& args = definition.schema.args;
-      definition.method = !args.empty() && args[0].type.plain_tensor() && !args[0].type.optional &&
-                          args[0].name == "self";
-      definitions.push_back(definition);
+      definitions.push_back(start_definition(path, line.number, rest));
     } else {
       if (definitions.empty())
-        throw DefinitionError(path, number, "a property before the first definition");
-      set_property(definitions.back(), key, rest, number);
+        throw DefinitionError(path, line.number, "a property before the first definition");
+      set_property(definitions.back(), key, rest, line.number);
     }
   }
   if (!definitions.empty()) check(definitions.back());
