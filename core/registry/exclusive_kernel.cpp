@@ -10,8 +10,8 @@
 namespace tenon::core {
 namespace {
 
-// One for all plugins: kernels of two of them may call each other's rows. No recursive one, which a
-// forked child, whose thread has another id, could not unlock.
+// One for all plugins: kernels of two of them may call each other's operators. No recursive one,
+// which a forked child, whose thread has another id, could not unlock.
 std::mutex g_lock;
 thread_local int t_depth = 0;
 

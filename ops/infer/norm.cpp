@@ -70,7 +70,7 @@ void check_groups(Infer& c, const TensorImpl& input, int first) {
   }
 }
 
-// Rows with the signature (grad_out, input, ...).
+// Operators with the signature (grad_out, input, ...).
 void check_gradient(Infer& c) {
   using A = args::batch_norm_backward;
   const TensorImpl &grad = c.tensor(A::grad_out), &input = c.tensor(A::input);
