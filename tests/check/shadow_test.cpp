@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Shadow checks: the null device returns zeros, so that a result other than zero differs from the reference's.
+// Shadow checks: the null device returns zeros, so that a result other than zero differs from the
+// reference's.
 #include <gtest/gtest.h>
 
 #include "tenon/core/dispatch.h"
@@ -24,6 +25,8 @@ TEST(Shadow, CountsResultsThatDiffer) {
   EXPECT_EQ(core::shadow_mismatches(), before + 1) << "turned off";
 }
 
-TEST(Shadow, NeedsADeviceToCompareWith) { EXPECT_THROW(core::set_shadow(1, "no_such_device"), ValueError); }
+TEST(Shadow, NeedsADeviceToCompareWith) {
+  EXPECT_THROW(core::set_shadow(1, "no_such_device"), ValueError);
+}
 
 }  // namespace

@@ -32,7 +32,8 @@ int64_t numel_of(IntArrayRef sizes) {
 }
 
 uint64_t bytes_of(uint32_t item, IntArrayRef sizes, IntArrayRef strides) {
-  return core::checked_extent("test", item, static_cast<int>(sizes.size()), sizes.data(), strides.data());
+  return core::checked_extent("test", item, static_cast<int>(sizes.size()), sizes.data(),
+                              strides.data());
 }
 
 }  // namespace
@@ -42,10 +43,18 @@ TEST(Geometry, CountsElementsThatMemoryCanHold) {
   EXPECT_EQ(numel_of({2, 3, 4}), 24);
   EXPECT_EQ(numel_of({kHuge, 0, kHuge}), 0);
   EXPECT_EQ(numel_of({core::kMaxNumel}), core::kMaxNumel);
-  expect_words(text_of<ValueError>([] { numel_of({core::kMaxNumel + 1}); }), {"test", "more elements than memory"});
-  expect_words(text_of<ValueError>([] { numel_of({kHuge, kHuge}); }), {"more elements than memory"});
-  expect_words(text_of<ValueError>([] { numel_of({2, -1}); }), {"size -1 of dimension 1 is negative"});
-  expect_words(text_of<ValueError>([] { numel_of(std::vector<int64_t>(65, 1)); }), {"at most 64 dimensions"});
+  expect_words(text_of<ValueError>([] { numel_of({core::kMaxNumel + 1}); }),
+               {"test", "more elements than memory"});
+  expect_words(text_of<ValueError>([] {
+                 numel_of({kHuge, kHuge});
+               }),
+               {"more elements than memory"});
+  expect_words(text_of<ValueError>([] {
+                 numel_of({2, -1});
+               }),
+               {"size -1 of dimension 1 is negative"});
+  expect_words(text_of<ValueError>([] { numel_of(std::vector<int64_t>(65, 1)); }),
+               {"at most 64 dimensions"});
 }
 
 TEST(Geometry, ExtentsReachTheLastElement) {
@@ -55,8 +64,10 @@ TEST(Geometry, ExtentsReachTheLastElement) {
   EXPECT_EQ(extent({4, 0}, {1, 1}), 0);
   EXPECT_EQ(bytes_of(8, {2, 3}, {10, 2}), 120u);
   EXPECT_EQ(bytes_of(8, {0, kHuge}, {1, kHuge}), 0u);
-  expect_words(text_of<ValueError>([] { bytes_of(1, {2}, {-1}); }), {"stride -1 of dimension 0 is negative"});
-  expect_words(text_of<ValueError>([] { bytes_of(1, {5}, {kHuge}); }), {"reach further than memory"});
+  expect_words(text_of<ValueError>([] { bytes_of(1, {2}, {-1}); }),
+               {"stride -1 of dimension 0 is negative"});
+  expect_words(text_of<ValueError>([] { bytes_of(1, {5}, {kHuge}); }),
+               {"reach further than memory"});
 }
 
 TEST(Geometry, RowMajorStridesCountTheElementsBehind) {
