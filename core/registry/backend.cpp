@@ -116,7 +116,7 @@ void add_entries(BackendImpl& b, const tn_kernel& k, RegisterReport& report) {
     if (!(named >> l & 1) || (l == 0 && named != 1)) continue;
     auto e = make_entry(*b.plugin, b.priority, k);
     if (b.plugin->flags & TN_PLUGIN_SINGLE_THREADED) {
-      b.serial.push_back(serialised(k));
+      b.serial.push_back(serialized(k));
       e->kernel = &b.serial.back()->kernel;
       e->run = e->kernel->run;
     }

@@ -70,7 +70,7 @@ tn_status supports(const tn_call* call) {
 
 }  // namespace
 
-std::unique_ptr<SerialKernel> serialised(const tn_kernel& own) {
+std::unique_ptr<SerialKernel> serialized(const tn_kernel& own) {
   auto s = std::make_unique<SerialKernel>(SerialKernel{own, &own});
   s->kernel.state = s.get();
   s->kernel.run = run;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Shapes of normalisation.
+// Shapes of normalization.
 #include "infer_args.gen.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
@@ -36,7 +36,7 @@ int64_t check_channels(Infer& c, int first, int last) {
   return channels;
 }
 
-// Trailing dimensions that are normalised together: how many there are.
+// Trailing dimensions that are normalized together: how many there are.
 int check_normalized(Infer& c, const TensorImpl& input, IntArrayRef shape) {
   const int n = static_cast<int>(shape.size());
   bool fits = n >= 1 && input.ndim() >= n;

@@ -148,7 +148,7 @@ TEST(DevicePool, BlocksOfADoneStreamServeAnotherWithoutWaiting) {
   cache_free(fake.slot, 0, b, t);
 }
 
-TEST(DevicePool, WithoutEventsTheStreamIsSynchronised) {
+TEST(DevicePool, WithoutEventsTheStreamIsSynchronized) {
   FakeDevice fake("fake", TN_DEVICE_ASYNC, false);
   Block a = cache_alloc(fake.slot, 0, 2000, FakeDevice::stream('A'));
   cache_free(fake.slot, 0, a, FakeDevice::stream('A'));
@@ -176,7 +176,7 @@ TEST(DevicePool, ABlockUsedOnAnotherStreamWaitsForIt) {
   EXPECT_EQ(fake.in_use, 0u);
 }
 
-TEST(DevicePool, MoreStreamsThanFitAreSynchronised) {
+TEST(DevicePool, MoreStreamsThanFitAreSynchronized) {
   FakeDevice fake("fake");
   Block a = cache_alloc(fake.slot, 0, 2000, nullptr);
   for (char c = 'A'; c < 'H'; ++c)

@@ -22,7 +22,7 @@ std::string number_list(const std::string& d) {  // "[1, 2]" or "1" -> "1, 2"
   return d.front() == '[' ? d.substr(1, d.size() - 2) : d;
 }
 
-// The default of an argument as a tn_value initialiser; lists go to arrays of their own, before it.
+// The default of an argument as a tn_value initializer; lists go to arrays of their own, before it.
 std::string default_value(const Arg& a, const std::string& array, std::string& arrays) {
   auto value = [](const std::string& tag, const std::string& member, const std::string& v,
                   const std::string& len = "0") {

@@ -22,7 +22,7 @@ std::string forward_args(const Schema& s) {
   return out;
 }
 
-// Locals that a boxed argument borrows from, and the initialiser of in[].
+// Locals that a boxed argument borrows from, and the initializer of in[].
 void boxing(const Schema& s, std::string& locals, std::string& values) {
   for (std::size_t i = 0; i < s.args.size(); ++i) {
     if (options_start(s, i)) {

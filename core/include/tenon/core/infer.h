@@ -13,7 +13,7 @@
 
 namespace tenon::core {
 
-// Uninitialised on purpose: only ndim entries mean something.
+// Uninitialized on purpose: only ndim entries mean something.
 struct OutMeta {
   int ndim;
   ScalarType dtype;
