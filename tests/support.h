@@ -34,6 +34,10 @@ inline void expect_words(const std::string& text, std::initializer_list<const ch
     EXPECT_TRUE(has(text, w)) << "'" << w << "' is not in: '" << text << "'";
 }
 
+// `call` throws an Error whose text has `words`.
+#define EXPECT_TEXT(call, words) \
+  tenon::test::expect_words(tenon::test::text_of([&] { call; }), {words})
+
 // Of contiguous tensors.
 template <class T>
 bool same_bits(const T& a, const T& b) {

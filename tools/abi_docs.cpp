@@ -9,9 +9,6 @@
 // A comment belongs to what follows it, or to what ends on the line where it begins. A comment of
 // one word inside a struct heads the fields below. Anything else is an error.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <regex>
@@ -20,22 +17,14 @@
 #include <utility>
 #include <vector>
 
+#include "abi_headers.h"
+
 namespace {
 
+using tenon::abi_headers::fail;
+using tenon::abi_headers::read;
+
 constexpr std::size_t kColumns = 118;
-
-[[noreturn]] void fail(const std::string& where, const std::string& what) {
-  std::cerr << where << ": " << what << "\n";
-  std::exit(1);
-}
-
-std::string read(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) fail(path, "cannot be read");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 std::string replaced(const std::string& text, const char* pattern, const char* by) {
   return std::regex_replace(text, std::regex(pattern), by);

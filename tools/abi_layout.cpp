@@ -10,29 +10,18 @@
 // It parses the few forms that these headers use. Anything else is an error, and a field that it
 // missed is a hole in the printed layout.
 #include <cctype>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "abi_headers.h"
+
 namespace {
 
-[[noreturn]] void fail(const std::string& header, const std::string& what) {
-  std::cerr << header << ": " << what << "\n";
-  std::exit(1);
-}
-
-std::string read(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) fail(path, "cannot be read");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
+using tenon::abi_headers::fail;
+using tenon::abi_headers::read;
 
 // Without comments and directives, one blank between words; defined constants are kept apart.
 std::string normalize(const std::string& source, std::vector<std::string>& constants) {

@@ -26,6 +26,17 @@ struct Mlp {
   Tensor loss() { return F::cross_entropy(net->forward(x), y); }
 };
 
+template <class Optimizer, class Options>
+auto mlp_step(const Options& options) {
+  auto m = std::make_shared<Mlp>();
+  auto o = std::make_shared<Optimizer>(m->net->parameters(), options);
+  return [=] {
+    o->zero_grad();
+    m->loss().backward();
+    o->step();
+  };
+}
+
 struct DigitNet {
   torch::nn::Sequential net{torch::nn::Conv2d(torch::nn::Conv2dOptions(1, 16, 3).padding(1)),
                             torch::nn::ReLU(),
@@ -92,30 +103,10 @@ void train_rows(Suite& s) {
     };
   });
   row(
-      "mlp_sgd",
-      [] {
-        auto m = std::make_shared<Mlp>();
-        auto o = std::make_shared<torch::optim::SGD>(m->net->parameters(),
-                                                     torch::optim::SGDOptions(0.01));
-        return [=] {
-          o->zero_grad();
-          m->loss().backward();
-          o->step();
-        };
-      },
+      "mlp_sgd", [] { return mlp_step<torch::optim::SGD>(torch::optim::SGDOptions(0.01)); },
       "full step");
   row(
-      "mlp_adam",
-      [] {
-        auto m = std::make_shared<Mlp>();
-        auto o = std::make_shared<torch::optim::Adam>(m->net->parameters(),
-                                                      torch::optim::AdamOptions(1e-3));
-        return [=] {
-          o->zero_grad();
-          m->loss().backward();
-          o->step();
-        };
-      },
+      "mlp_adam", [] { return mlp_step<torch::optim::Adam>(torch::optim::AdamOptions(1e-3)); },
       "full step");
   row(
       "digits_step",

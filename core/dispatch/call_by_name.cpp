@@ -105,13 +105,14 @@ void check_code(const Op& op, const ArgInfo& a, const tn_value& v) {
   }
 }
 
-// Rows of libtenon compute with real numbers; a kernel of a plugin may know what to do with others.
+// Operators of libtenon compute with real numbers; a kernel of a plugin may know what to do with
+// others.
 void check_scalar(const Op& op, const ArgInfo& a, const tn_value& v) {
   TENON_CHECK(v.tag <= TN_TAG_COMPLEX && (kNumber >> v.tag & 1), TypeError, op.name, ": argument '",
               a.name, "': a list of numbers has an entry with tag ", v.tag);
   if (v.tag != TN_TAG_COMPLEX) return;
   if (!v.u.ptr) refuse(op, a, "is a null pointer to a complex number");
-  if (op.row_call.load(std::memory_order_relaxed)) refuse(op, a, "cannot take a complex number");
+  if (op.boxed_call.load(std::memory_order_relaxed)) refuse(op, a, "cannot take a complex number");
 }
 
 // What a pointer must not be. A pointer that is not null is believed.
@@ -220,7 +221,7 @@ void resolve_components(tn_value& v, std::vector<std::vector<const tn_tensor*>>&
 }
 
 template <class Function>
-void run_row(const Op& op, Function f, const tn_value* in, tn_value* out) {
+void run_boxed(const Op& op, Function f, const tn_value* in, tn_value* out) {
   auto results = std::make_unique<OwnedValue[]>(op.n_results);
   f(in, results.get());
   for (int i = 0; i < op.n_results; ++i) give(out[i], results[i]);
@@ -259,13 +260,13 @@ void call_found(Caller caller, const Target& t, const tn_value* in, uint32_t n_i
   }
   if (const RegisteredCall recorded = g_registered_call.load();
       recorded && caller == Caller::Program && t.form == Form::Functional && registered(op)) {
-    return run_row(
+    return run_boxed(
         op, [&](const tn_value* args, OwnedValue* results) { recorded(op, args, results); }, full,
         out);
   }
-  BoxedFn row = t.form == Form::Inplace ? op.row_call_inplace.load() : op.row_call.load();
+  BoxedFn row = t.form == Form::Inplace ? op.boxed_inplace.load() : op.boxed_call.load();
   if (row && (caller == Caller::Program || op.kind == OpKind::Composite)) {
-    run_row(op, row, full, out);
+    run_boxed(op, row, full, out);
   } else {
     run_kernel(t, full, out);
   }

@@ -12,9 +12,9 @@ namespace tenon::core {
 
 // `name` is "add.Tensor", or "add_.Tensor" for the form that writes its first argument. Tensors in
 // in[] are handles that core gave out. Arguments left out at the end take their defaults. For a
-// program, the row call (with autograd) is used where libtenon is loaded; what a kernel calls is
-// not recorded. Each out[i] is owned by the caller and given back with release_value; those beyond
-// the op's results, and all of them on failure, are NONE.
+// program, the operator call (with autograd) is used where libtenon is loaded; what a kernel calls
+// is not recorded. Each out[i] is owned by the caller and given back with release_value; those
+// beyond the op's results, and all of them on failure, are NONE.
 enum class Caller { Program, Kernel };
 void call_by_name(Caller caller, std::string_view name, const tn_value* in, uint32_t n_in,
                   tn_value* out, uint32_t n_out);

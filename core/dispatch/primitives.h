@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The primitives: what other rows decompose into (ops/primitive.ops).
+// The primitives: what other operators decompose into (ops/primitive.ops).
 #pragma once
 
 #include "core/dispatch/frame.h"
@@ -8,12 +8,12 @@
 
 namespace tenon::core {
 
-// Whether a device can be served by the row's decomposition; where it cannot, why.
+// Whether a device can be served by the operator's decomposition; where it cannot, why.
 bool can_decompose(const Op& op, int slot, ScalarType dtype, std::string* why = nullptr);
-// The kernel that will write the outputs where the row itself has none: of the primitive that it is
-// one call of.
+// The kernel that will write the outputs where the operator itself has none: of the primitive that
+// it is one call of.
 const KernelEntry* writing_kernel(const Op& op, int slot, ScalarType dtype);
-// A row that is one call of a primitive. Its arguments are as the user gave them.
+// An operator that is one call of a primitive. Its arguments are as the user gave them.
 void call_by_code(CallFrame& f);
 
 }  // namespace tenon::core

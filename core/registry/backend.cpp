@@ -116,7 +116,7 @@ void add_entries(BackendImpl& b, const tn_kernel& k, RegisterReport& report) {
     if (!(named >> l & 1) || (l == 0 && named != 1)) continue;
     auto e = make_entry(*b.plugin, b.priority, k);
     if (b.plugin->flags & TN_PLUGIN_SINGLE_THREADED) {
-      b.serial.push_back(serialised(k));
+      b.serial.push_back(serialized(k));
       e->kernel = &b.serial.back()->kernel;
       e->run = e->kernel->run;
     }
@@ -168,7 +168,7 @@ std::string kernel_fault(const tn_kernel& k) {
   if (!op) return "this core has no such operator";
   const bool of_layout = view(k.layouts).find_first_not_of(',') != std::string_view::npos;
   if (op->kind == OpKind::Composite || (op->kind == OpKind::View && !of_layout))
-    return "the row is not one that backends implement";
+    return "this operator is not one that backends implement";
   if (!k.run) return "the kernel has no function";
   static constexpr uint8_t kNone[sizeof op->digest] = {};
   const bool unsigned_op = registered(*op) && std::memcmp(k.digest, kNone, sizeof kNone) == 0;

@@ -21,7 +21,7 @@ struct KernelEntry {
   const tn_kernel* kernel;
   const tn_plugin* plugin;
   tn_kernel_fn run;
-  DtypeMask dtypes;  // of the kernel, within those of the row
+  DtypeMask dtypes;  // of the kernel, within those of the operator
   uint64_t inplace;  // bit 8 * argument + output: those may be the same memory (arguments 0 to 7)
   uint32_t flags;
   int32_t plugin_priority;  // decides between kernels of one priority

@@ -10,8 +10,8 @@
 namespace tenon::core {
 namespace {
 
-// One for all plugins: kernels of two of them may call each other's rows. No recursive one, which a
-// forked child, whose thread has another id, could not unlock.
+// One for all plugins: kernels of two of them may call each other's operators. No recursive one,
+// which a forked child, whose thread has another id, could not unlock.
 std::mutex g_lock;
 thread_local int t_depth = 0;
 
@@ -70,7 +70,7 @@ tn_status supports(const tn_call* call) {
 
 }  // namespace
 
-std::unique_ptr<SerialKernel> serialised(const tn_kernel& own) {
+std::unique_ptr<SerialKernel> serialized(const tn_kernel& own) {
   auto s = std::make_unique<SerialKernel>(SerialKernel{own, &own});
   s->kernel.state = s.get();
   s->kernel.run = run;

@@ -16,7 +16,7 @@ struct SerialKernel {
   tn_kernel kernel;
   const tn_kernel* own;
 };
-std::unique_ptr<SerialKernel> serialised(const tn_kernel& own);
+std::unique_ptr<SerialKernel> serialized(const tn_kernel& own);
 
 // threads.cpp: whether this thread counts as inside of a parallel region, where parallel_for works
 // alone.

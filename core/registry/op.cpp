@@ -18,20 +18,20 @@
 
 namespace tenon::core {
 
-extern const int g_row_count;
+extern const int g_op_count;
 
 namespace {
 
 struct Table {
   LeafMutex mutex;
   std::deque<std::unique_ptr<Op>> added;
-  std::atomic<int> count{g_row_count};
+  std::atomic<int> count{g_op_count};
   std::unordered_map<std::string_view, Op*> by_name;
   std::map<std::string_view, std::vector<Op*>> by_base;
 
   Table() {
-    by_name.reserve(static_cast<std::size_t>(g_row_count) * 2);
-    for (int i = 0; i < g_row_count; ++i) index(g_rows[i]);
+    by_name.reserve(static_cast<std::size_t>(g_op_count) * 2);
+    for (int i = 0; i < g_op_count; ++i) index(g_ops[i]);
   }
   void index(Op& op) {
     std::string_view name = op.name;
@@ -66,10 +66,10 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 Op& op_at(int index) {
-  if (index < g_row_count) return g_rows[index];
+  if (index < g_op_count) return g_ops[index];
   Table& t = table();
   std::lock_guard lock(t.mutex);
-  return *t.added.at(static_cast<std::size_t>(index - g_row_count));
+  return *t.added.at(static_cast<std::size_t>(index - g_op_count));
 }
 
 namespace {

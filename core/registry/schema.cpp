@@ -203,7 +203,7 @@ int list_lengths(const Schema& s, const Arg& a) {
   if (!a.type.list || n == 0) return 0;
   const auto is = [&](std::string_view name) { return a.name == name; };
   if (n == 1 && (is("dim") || is("dims") || is("shifts"))) return 0;
-  // Of a row without windows `padding` has two numbers for each dimension.
+  // Of an operator without windows `padding` has two numbers for each dimension.
   const bool border =
       is("padding") && std::none_of(s.args.begin(), s.args.end(),
                                     [](const Arg& other) { return other.name == "stride"; });

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The text of an op's schema, read: by opgen for the rows of the build, by core for the ops that
-// plugins register.
+// The text of an op's schema, read: by opgen for the operators of the build, by core for the ops
+// that plugins register.
 #pragma once
 
 #include <optional>

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "runtime.h"
+#include "tenon/sdk/device.h"
 
 namespace tenon::opencl {
 namespace {
@@ -305,29 +306,14 @@ tn_str last_error(void*) { return {t_error, std::strlen(t_error)}; }
 
 }  // namespace
 
-extern const tn_device_api kDeviceApi = {sizeof(tn_device_api),
-                                         nullptr,
-                                         count_devices,
-                                         props,
-                                         alloc,
-                                         release,
-                                         copy,
-                                         sync,
-                                         fill,
-                                         stream_create,
-                                         stream_destroy,
-                                         event_create,
-                                         event_destroy,
-                                         event_record,
-                                         event_wait,
-                                         event_query,
-                                         event_elapsed,
-                                         native_stream,
-                                         alloc_pinned,
-                                         free_pinned,
-                                         last_error,
-                                         nullptr,  // stream_query
-                                         event_sync,
-                                         stream_sync};
+extern const tn_device_api kDeviceApi =
+    sdk::DeviceFunctions(count_devices, props, alloc, release, copy, sync)
+        .fill(fill)
+        .streams(stream_create, stream_destroy, stream_sync)
+        .native_stream(native_stream)
+        .events(event_create, event_destroy, event_record, event_wait, event_query, event_elapsed,
+                event_sync)
+        .pinned(alloc_pinned, free_pinned)
+        .last_error(last_error);
 
 }  // namespace tenon::opencl

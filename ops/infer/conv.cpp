@@ -19,8 +19,8 @@ enum Arg {
   kGroups
 };
 
-// A convolution's arguments behind `first` others: one in the backward row, where sizes stand in
-// the bias's place.
+// A convolution's arguments behind `first` others: one in the backward operator, where sizes stand
+// in the bias's place.
 struct Conv {
   Infer& c;
   int first;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows on tensors of a layout other than strided.
+// Operators on tensors of a layout other than strided.
 #include "infer_args.gen.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Shapes of normalisation.
+// Shapes of normalization.
 #include "infer_args.gen.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
@@ -36,7 +36,7 @@ int64_t check_channels(Infer& c, int first, int last) {
   return channels;
 }
 
-// Trailing dimensions that are normalised together: how many there are.
+// Trailing dimensions that are normalized together: how many there are.
 int check_normalized(Infer& c, const TensorImpl& input, IntArrayRef shape) {
   const int n = static_cast<int>(shape.size());
   bool fits = n >= 1 && input.ndim() >= n;
@@ -70,7 +70,7 @@ void check_groups(Infer& c, const TensorImpl& input, int first) {
   }
 }
 
-// Rows with the signature (grad_out, input, ...).
+// Operators with the signature (grad_out, input, ...).
 void check_gradient(Infer& c) {
   using A = args::batch_norm_backward;
   const TensorImpl &grad = c.tensor(A::grad_out), &input = c.tensor(A::input);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Steps of optimisers: no results, lists that belong together.
+// Steps of optimizers: no results, lists that belong together.
 #include "infer_args.gen.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"

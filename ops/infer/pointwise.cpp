@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Shapes and dtypes of pointwise rows: the shape is what the tensors broadcast to, the dtype what
-// the operands promote to. The names decide which numbers are operands and what becomes of
+// Shapes and dtypes of pointwise operators: the shape is what the tensors broadcast to, the dtype
+// what the operands promote to. The names decide which numbers are operands and what becomes of
 // integers.
 #include <cstring>
 

@@ -99,7 +99,7 @@ void adaptive(Infer& c, int nd, bool indices) {
   if (indices) c.set(1, {sizes, n}, kLong);
 }
 
-// Rows with the signature (grad_output, self, ...).
+// Operators with the signature (grad_output, self, ...).
 void gradient_of_shape(Infer& c, const int64_t* sizes) {
   using A = args::adaptive_pool2d_backward;
   const TensorImpl &grad = c.tensor(A::grad_output), &self = c.tensor(A::self);

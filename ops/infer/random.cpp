@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Random rows: shapes, ranges, and how many Philox words a call takes.
+// Random operators: shapes, ranges, and how many Philox words a call takes.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@
 namespace tenon::core {
 namespace {
 
-// The row reserves one word an element; float64 takes two.
+// The operator reserves one word an element; float64 takes two.
 void reserve(Infer& c, const TensorImpl& t, int words) {
   c.random_count = static_cast<uint64_t>(t.numel) * words;
 }

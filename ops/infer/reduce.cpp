@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Shapes and dtypes of reductions and cumulative rows.
+// Shapes and dtypes of reductions and cumulative operators.
 #include "infer_args.gen.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"

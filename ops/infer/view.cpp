@@ -414,8 +414,8 @@ TENON_INFER(alias) {
   finish(c, s);
 }
 
-// Rows with the signature (grad, input_sizes, ...): zeros of input_sizes, and grad where the view
-// was.
+// Operators with the signature (grad, input_sizes, ...): zeros of input_sizes, and grad where the
+// view was.
 namespace {
 
 void backward_of_view(Infer& c, const Shape& view) {

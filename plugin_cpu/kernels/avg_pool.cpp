@@ -11,8 +11,6 @@
 #include "tenon/sdk/ops/avg_pool3d.h"
 #include "tenon/sdk/ops/avg_pool3d_backward.h"
 
-#include <vector>
-
 #include "plugin_cpu/kernels/pool.h"
 #include "tenon/sdk/scalar_math.h"
 
@@ -22,6 +20,7 @@ using namespace tenon::sdk;
 using tenon::cpu::Pool;
 using tenon::cpu::pool_shape;
 using tenon::cpu::pool_windows;
+using tenon::cpu::sum_planes;
 using tenon::cpu::Taps;
 
 // Elements [from[i], to[i]) of each dimension, and what their sum is divided by.
@@ -111,35 +110,22 @@ void forward(const Pool& p, const T* x, T* y, Windows&& windows) {
 template <class T, class Windows>
 void backward(const Pool& p, const T* dy, T* dx, Windows&& windows) {
   using C = compute_t<T>;
-  const int64_t n = p.in_plane();
-  parallel_for(p.planes, p.grain(), [&](int64_t begin, int64_t end) {
-    std::vector<C> sums(std::is_same_v<C, T> ? 0 : static_cast<std::size_t>(n));
-    for (int64_t q = begin; q < end; ++q) {
-      const T* grad = dy + q * p.out_plane();
-      C* sum;
-      if constexpr (std::is_same_v<C, T>)
-        sum = dx + q * n;
+  sum_planes(p, p.grain(), dx, [&](int64_t q, C* sums) {
+    const T* grad = dy + q * p.out_plane();
+    each_output(p, windows, [&](int64_t at, const Window& w) {
+      C share;
+      if constexpr (std::is_integral_v<C>)
+        share = static_cast<C>(
+            math::div_trunc<int64_t>(grad[at], w.divisor));  // a divisor need not fit
       else
-        sum = sums.data();
-      std::fill(sum, sum + n, C(0));
-      each_output(p, windows, [&](int64_t at, const Window& w) {
-        C share;
-        if constexpr (std::is_integral_v<C>)
-          share = static_cast<C>(
-              math::div_trunc<int64_t>(grad[at], w.divisor));  // a divisor need not fit
-        else
-          share = static_cast<C>(grad[at]) / static_cast<C>(w.divisor);
-        for (int64_t d = w.from[0]; d < w.to[0]; ++d) {
-          for (int64_t h = w.from[1]; h < w.to[1]; ++h) {
-            C* line = sum + (d * p.in[1] + h) * p.in[2];
-            for (int64_t i = w.from[2]; i < w.to[2]; ++i) line[i] = static_cast<C>(line[i] + share);
-          }
+        share = static_cast<C>(grad[at]) / static_cast<C>(w.divisor);
+      for (int64_t d = w.from[0]; d < w.to[0]; ++d) {
+        for (int64_t h = w.from[1]; h < w.to[1]; ++h) {
+          C* line = sums + (d * p.in[1] + h) * p.in[2];
+          for (int64_t i = w.from[2]; i < w.to[2]; ++i) line[i] = static_cast<C>(line[i] + share);
         }
-      });
-      if constexpr (!std::is_same_v<C, T>) {
-        for (int64_t i = 0; i < n; ++i) dx[q * n + i] = T(sum[i]);
       }
-    }
+    });
   });
 }
 

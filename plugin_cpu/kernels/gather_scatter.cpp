@@ -139,35 +139,23 @@ tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t dim, Tensor ind
   if (index.numel() > 0) check_along(self, dim, index);
   start_from(out, self);
   if (index.numel() == 0) return TN_OK;
-  const ReduceMode mode = parse_reduce_mode(reduce);
-  Scratch counts(out.sizes(), kInt64);
-  std::fill_n(counts.tensor().data<int64_t>(), out.numel(), int64_t{0});
-  accumulate_in(out, [&](const Tensor& target, auto wide, auto tag) {
-    using A = tn_type(wide);
-    using T = tn_type(tag);
-    AlongDim loop(index.sizes(), dim);
-    loop.add(target);
-    loop.add(index);
-    loop.add(src);
-    loop.add(counts.tensor());
-    const int64_t count_stride = loop.stride[3];
-    loop.stride[3] = 0;
-    dispatch_index(index.dtype(), [&](auto index_tag) {
-      using I = tn_type(index_tag);
-      each_position<I>(loop, 1, 0, [&](char** p) {
-        const int64_t at = static_cast<int64_t>(*reinterpret_cast<const I*>(p[1]));
-        int64_t& count = *reinterpret_cast<int64_t*>(p[3] + at * count_stride);
-        A& t = *reinterpret_cast<A*>(p[0]);
-        const A v = convert<A>(*reinterpret_cast<const T*>(p[2]));
-        if (count++ == 0 && !include_self)
-          t = v;
-        else
-          reduce_into<A>(t, v, mode);
-      });
-    });
-    if (mode == ReduceMode::Mean)
-      divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
-  });
+  reduce_all_into(out, reduce, include_self,
+                  [&](const Tensor& target, const Tensor& counts, auto&& reduce_one) {
+                    AlongDim loop(index.sizes(), dim);
+                    loop.add(target);
+                    loop.add(index);
+                    loop.add(src);
+                    loop.add(counts);
+                    const int64_t count_stride = loop.stride[3];
+                    loop.stride[3] = 0;
+                    dispatch_index(index.dtype(), [&](auto index_tag) {
+                      using I = tn_type(index_tag);
+                      each_position<I>(loop, 1, 0, [&](char** p) {
+                        const int64_t at = static_cast<int64_t>(*reinterpret_cast<const I*>(p[1]));
+                        reduce_one(p[0], p[3] + at * count_stride, p[2]);
+                      });
+                    });
+                  });
   return TN_OK;
 }
 TN_KERNEL(scatter_reduce_two, scatter_reduce,

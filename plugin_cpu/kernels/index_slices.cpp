@@ -187,36 +187,26 @@ tn_status index_reduce(Call&, Tensor out, Tensor self, int64_t given, Tensor ind
   const std::vector<int64_t> at = read_indices(index, dim, length_of(self, dim));
   start_from(out, self);
   if (out.numel() == 0) return TN_OK;
-  const ReduceMode mode = parse_reduce_mode(reduce);
-  Scratch counts(out.sizes(), kInt64);
-  std::fill_n(counts.tensor().data<int64_t>(), out.numel(), int64_t{0});
-  accumulate_in(out, [&](const Tensor& target, auto wide, auto tag) {
-    using A = tn_type(wide);
-    using T = tn_type(tag);
-    AlongDim loop(self.sizes(), dim);
-    loop.add(target);
-    loop.add(source);
-    loop.add(counts.tensor());
-    const int64_t count_stride = loop.stride[2];
-    // One thread: the count of a target moves with its index.
-    loop.rest.finish(0);
-    for (std::size_t k = 0; k < at.size(); ++k) {
-      loop.rest.run(0, loop.rest.numel, [&](char* const* p, const int64_t* s, int64_t n) {
-        for (int64_t i = 0; i < n; ++i) {
-          A& t = *reinterpret_cast<A*>(p[0] + i * s[0] + at[k] * loop.stride[0]);
-          const A v = convert<A>(*reinterpret_cast<const T*>(
-              p[1] + i * s[1] + static_cast<int64_t>(k) * loop.stride[1]));
-          int64_t& count = *reinterpret_cast<int64_t*>(p[2] + i * s[2] + at[k] * count_stride);
-          if (count++ == 0 && !include_self)
-            t = v;
-          else
-            reduce_into<A>(t, v, mode);
+  reduce_all_into(
+      out, reduce, include_self,
+      [&](const Tensor& target, const Tensor& counts, auto&& reduce_one) {
+        AlongDim loop(self.sizes(), dim);
+        loop.add(target);
+        loop.add(source);
+        loop.add(counts);
+        const int64_t count_stride = loop.stride[2];
+        // One thread: the count of a target moves with its index.
+        loop.rest.finish(0);
+        for (std::size_t k = 0; k < at.size(); ++k) {
+          loop.rest.run(0, loop.rest.numel, [&](char* const* p, const int64_t* s, int64_t n) {
+            for (int64_t i = 0; i < n; ++i) {
+              reduce_one(p[0] + i * s[0] + at[k] * loop.stride[0],
+                         p[2] + i * s[2] + at[k] * count_stride,
+                         p[1] + i * s[1] + static_cast<int64_t>(k) * loop.stride[1]);
+            }
+          });
         }
       });
-    }
-    if (mode == ReduceMode::Mean)
-      divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
-  });
   return TN_OK;
 }
 TN_KERNEL(index_reduce, index_reduce, dtypes("number").any_strides().mixed_dtypes().inplace("0=0"));

@@ -303,6 +303,7 @@ using tenon::cpu::cell;
 using tenon::cpu::Pool;
 using tenon::cpu::pool_shape;
 using tenon::cpu::pool_windows;
+using tenon::cpu::sum_planes;
 using tenon::cpu::Taps;
 
 template <class T>
@@ -346,33 +347,20 @@ void max_cells(const Pool& p, const T* x, T* y, int64_t* indices) {
   });
 }
 
-// A plane belongs to one task, so that its sums have one order.
 template <class T>
 void scatter(const Pool& p, const T* dy, const int64_t* indices, T* dx) {
   using C = compute_t<T>;
   const int64_t n = p.in_plane(), m = p.out_plane();
-  parallel_for(p.planes, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, n + m)),
-               [&](int64_t begin, int64_t end) {
-                 std::vector<C> sums(std::is_same_v<C, T> ? 0 : static_cast<std::size_t>(n));
-                 for (int64_t q = begin; q < end; ++q) {
-                   C* sum;
-                   if constexpr (std::is_same_v<C, T>)
-                     sum = dx + q * n;
-                   else
-                     sum = sums.data();
-                   std::fill(sum, sum + n, C(0));
-                   for (int64_t i = q * m; i < (q + 1) * m; ++i) {
-                     if (static_cast<uint64_t>(indices[i]) >= static_cast<uint64_t>(n)) {
-                       throw Error(TN_ERROR_INDEX, "index ", indices[i],
-                                   " is out of bounds for a plane of ", n, " elements");
-                     }
-                     sum[indices[i]] = static_cast<C>(sum[indices[i]] + static_cast<C>(dy[i]));
-                   }
-                   if constexpr (!std::is_same_v<C, T>) {
-                     for (int64_t i = 0; i < n; ++i) dx[q * n + i] = T(sum[i]);
-                   }
+  sum_planes(p, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, n + m)), dx,
+             [&](int64_t q, C* sums) {
+               for (int64_t i = q * m; i < (q + 1) * m; ++i) {
+                 if (static_cast<uint64_t>(indices[i]) >= static_cast<uint64_t>(n)) {
+                   throw Error(TN_ERROR_INDEX, "index ", indices[i],
+                               " is out of bounds for a plane of ", n, " elements");
                  }
-               });
+                 sums[indices[i]] = static_cast<C>(sums[indices[i]] + static_cast<C>(dy[i]));
+               }
+             });
 }
 
 tn_status pool(Tensor out, Tensor indices, Tensor self, const Pool& p) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
+#include <vector>
 
 #include "tenon/sdk/kernel.h"
 
@@ -79,6 +81,30 @@ inline Taps outputs_inside(const Pool& p, int64_t t) {
 // Cells of adaptive pooling: [floor(o * in / out), ceil((o + 1) * in / out)).
 inline Taps cell(const Pool& p, int i, int64_t o) {
   return {o * p.in[i] / p.out[i], ((o + 1) * p.in[i] + p.out[i] - 1) / p.out[i]};
+}
+
+// Gradients of dx, plane by plane: add(q, sums) adds into the sums of plane q, which start at zero
+// and have the type that T is computed in. A plane belongs to one task, so that its sums have one
+// order.
+template <class T, class F>
+void sum_planes(const Pool& p, int64_t grain, T* dx, F&& add) {
+  using C = sdk::compute_t<T>;
+  const int64_t n = p.in_plane();
+  sdk::parallel_for(p.planes, grain, [&](int64_t begin, int64_t end) {
+    std::vector<C> wide(std::is_same_v<C, T> ? 0 : static_cast<std::size_t>(n));
+    for (int64_t q = begin; q < end; ++q) {
+      C* sums;
+      if constexpr (std::is_same_v<C, T>)
+        sums = dx + q * n;
+      else
+        sums = wide.data();
+      std::fill(sums, sums + n, C(0));
+      add(q, sums);
+      if constexpr (!std::is_same_v<C, T>) {
+        for (int64_t i = 0; i < n; ++i) dx[q * n + i] = T(sums[i]);
+      }
+    }
+  });
 }
 
 }  // namespace tenon::cpu

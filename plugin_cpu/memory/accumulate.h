@@ -3,6 +3,7 @@
 // Accumulating and reducing into tensors: 16-bit floats are summed in float32 scratch.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "plugin_cpu/memory/along_dim.h"
@@ -96,6 +97,30 @@ void divide_by_counts(const sdk::Tensor& target, const sdk::Tensor& counts, int6
       A& t = *reinterpret_cast<A*>(p[0] + i * s[0]);
       if (count > 0) t = mean_of<A>(t, count + own);
     }
+  });
+}
+
+// Reduces values into out by the name of a reduction: f(target, counts, reduce) calls
+// reduce(element of target, its count, value) with their addresses, for each value. The first one
+// replaces an element that is not included.
+template <class F>
+void reduce_all_into(const sdk::Tensor& out, sdk::Str reduce, bool include_self, F&& f) {
+  const ReduceMode mode = parse_reduce_mode(reduce);
+  Scratch counts(out.sizes(), sdk::kInt64);
+  std::fill_n(counts.tensor().data<int64_t>(), out.numel(), int64_t{0});
+  accumulate_in(out, [&](const sdk::Tensor& target, auto wide, auto tag) {
+    using A = tn_type(wide);
+    using T = tn_type(tag);
+    f(target, counts.tensor(), [mode, include_self](char* element, char* count, const char* value) {
+      A& t = *reinterpret_cast<A*>(element);
+      const A v = convert<A>(*reinterpret_cast<const T*>(value));
+      if ((*reinterpret_cast<int64_t*>(count))++ == 0 && !include_self)
+        t = v;
+      else
+        reduce_into<A>(t, v, mode);
+    });
+    if (mode == ReduceMode::Mean)
+      divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
   });
 }
 

@@ -2,11 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin_cpu/pointwise/engine.h"
 
-#include <limits>
-
 #include "plugin_cpu/simd/convert.h"
 #include "tenon/sdk/loops.h"
-#include "tenon/sdk/number.h"
 
 namespace tenon::cpu::pw {
 namespace {
@@ -65,19 +62,6 @@ void with_kind(Kind k, F&& f) {
       return f(Type<float>{});
     default:
       return f(Type<double>{});
-  }
-}
-
-template <class T>
-T convert(const Param& p) {
-  using L = std::numeric_limits<T>;
-  if (p.limit == Limit::Lowest)
-    return L::has_infinity ? static_cast<T>(-L::infinity()) : L::lowest();
-  if (p.limit == Limit::Highest) return L::has_infinity ? L::infinity() : L::max();
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    return p.saturate ? sdk::limited<T>(p.value) : sdk::checked<T>(p.value);
-  } else {
-    return p.value.to<T>();
   }
 }
 
@@ -165,7 +149,8 @@ void store(Stage how, const char* from, char* to, int64_t stride, int64_t item, 
 
 // A run of elements with one stride per operand: passed to the loop directly if the strides allow,
 // else staged by blocks.
-void run_row(const Job& job, const Staged& st, char* const* p, const int64_t* strides, int64_t n) {
+void run_boxed(const Job& job, const Staged& st, char* const* p, const int64_t* strides,
+               int64_t n) {
   const int inputs = job.inputs;
   const bool last_is_value = job.loops->value[job.kind] != nullptr && strides[inputs] == 0;
   const LoopFn loop = last_is_value ? job.loops->value[job.kind] : job.loops->full[job.kind];
@@ -222,22 +207,12 @@ __attribute__((noinline)) void run_general(const Job& job, int64_t numel) {
   loop.finish();
   parallel_for(numel, kGrain, [&](int64_t begin, int64_t end) {
     loop.run(begin, end, [&](char* const* p, const int64_t* strides, int64_t n) {
-      run_row(job, st, p, strides, n);
+      run_boxed(job, st, p, strides, n);
     });
   });
 }
 
-// A zero divisor or a shift count that is out of range, before anything is written.
-template <class T>
-bool violates(Guard guard, T v) {
-  if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, bool>)
-    return false;
-  else if (guard == Guard::Divisor)
-    return v == 0;
-  else
-    return v < 0 || static_cast<uint64_t>(v) >= sizeof(T) * 8;
-}
-
+// Before anything is written.
 __attribute__((noinline)) void check(const Job& job, Guard guard) {
   if (job.kind == kKindF32 || job.kind == kKindF64 || job.kind == kKindBool) return;
   bool bad = false;
@@ -256,10 +231,7 @@ __attribute__((noinline)) void check(const Job& job, Guard guard) {
         bad |= violates(guard, *reinterpret_cast<const T*>(p[0] + i * strides[0]));
     });
   });
-  if (!bad) return;
-  if (guard == Guard::Divisor)
-    throw Error(TN_ERROR, "ZeroDivisionError: division by zero of integers");
-  throw Error(TN_ERROR_VALUE, "a shift count is negative or not less than the number of bits");
+  if (bad) refuse_operand(guard);
 }
 
 bool same_sizes(Tensor a, Tensor b) {

@@ -8,9 +8,11 @@
 #include <initializer_list>
 
 #include "tenon/sdk/kernel.h"
+#include "tenon/sdk/pointwise.h"
 
 namespace tenon::cpu::pw {
 
+using namespace sdk::pointwise;
 using sdk::Scalar;
 using sdk::Tensor;
 
@@ -26,33 +28,6 @@ struct Loops {
   uint8_t inputs;
   bool mask;      // operand 0 is bool, whatever the compute type is
   bool out_bool;  // the result is bool
-};
-
-enum class Guard : uint8_t { None, Divisor, Shift };
-enum class Limit : uint8_t { None, Lowest, Highest };
-
-// A tensor, or a scalar in its place.
-struct Operand {
-  Tensor tensor;
-  Scalar number;
-  Operand(Tensor t) : tensor(t) {}
-  Operand(Scalar s) : number(s) {}
-};
-
-// A scalar parameter; an absent bound becomes the dtype's limit.
-struct Param {
-  Scalar value;
-  Limit limit = Limit::None;
-  bool saturate = false;
-  Param(Scalar s) : value(s) {}
-  Param(double v) : value(Scalar::of(v)) {}
-  Param(int64_t v) : value(Scalar::of(v)) {}
-  Param(const std::optional<Scalar>& s, Limit if_none) : saturate(true) {
-    if (s)
-      value = *s;
-    else
-      limit = if_none;
-  }
 };
 
 tn_status run(const sdk::Call& call, const Loops& loops, Tensor out,

@@ -40,22 +40,11 @@ void Dims::finish() {
   in[0] = out[0] = 0;
 }
 
-uint64_t dim_mask(const std::optional<sdk::Ints>& dims, int ndim) {
-  const uint64_t all = ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1;
-  if (!dims || dims->empty()) return all;
-  uint64_t mask = 0;
-  for (int64_t d : *dims) {
-    const int w = sdk::wrap_dim(d, ndim);
-    if (ndim > 0) mask |= uint64_t{1} << w;
-  }
-  return mask;
-}
-
 Plan::Plan(const Tensor& result, const Tensor& self, const std::optional<sdk::Ints>& dims,
            bool keepdim)
     : in(self.data<char>()), out(result.data<char>()) {
   const int64_t item = sdk::item_size(self.dtype()), out_item = sdk::item_size(result.dtype());
-  const uint64_t mask = dim_mask(dims, self.ndim());
+  const uint64_t mask = sdk::dim_mask(dims, self.ndim());
   // From the innermost dimension outwards, so that equal strides keep that order.
   int k = result.ndim() - 1;
   for (int d = self.ndim() - 1; d >= 0; --d) {

@@ -56,7 +56,4 @@ struct WideResults {
   void store(const Plan& to, sdk::DType dtype) const;
 };
 
-// One bit per dimension.
-uint64_t dim_mask(const std::optional<sdk::Ints>& dims, int ndim);
-
 }  // namespace tenon::cpu::reduce

@@ -7,60 +7,19 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <limits>
-#include <optional>
 
 #include "plugin_cuda/device/element.cuh"
 #include "plugin_cuda/device/fault.cuh"
 #include "plugin_cuda/device/index.cuh"
 #include "plugin_cuda/device/launch.cuh"
-#include "tenon/sdk/number.h"
+#include "tenon/sdk/pointwise.h"
 #include "tenon/sdk/scalar_math.h"
 
 namespace tenon::cuda::pw {
 
+using namespace sdk::pointwise;
 using sdk::Scalar;
 using sdk::Tensor;
-
-enum class Guard : uint8_t { None, Divisor, Shift };
-enum class Limit : uint8_t { None, Lowest, Highest };
-
-// A tensor or a scalar.
-struct Operand {
-  Tensor tensor;
-  Scalar scalar;
-  Operand(Tensor t) : tensor(t) {}
-  Operand(Scalar s) : scalar(s) {}
-};
-
-// A scalar parameter of the op; an absent bound becomes the dtype's limit.
-struct Param {
-  Scalar value;
-  Limit limit = Limit::None;
-  bool saturate = false;
-  Param(Scalar s) : value(s) {}
-  Param(double v) : value(Scalar::of(v)) {}
-  Param(int64_t v) : value(Scalar::of(v)) {}
-  Param(const std::optional<Scalar>& s, Limit if_none) : saturate(true) {
-    if (s)
-      value = *s;
-    else
-      limit = if_none;
-  }
-};
-
-template <class T>
-T convert(const Param& p) {
-  using L = std::numeric_limits<T>;
-  if (p.limit == Limit::Lowest)
-    return L::has_infinity ? static_cast<T>(-L::infinity()) : L::lowest();
-  if (p.limit == Limit::Highest) return L::has_infinity ? L::infinity() : L::max();
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    return p.saturate ? sdk::limited<T>(p.value) : sdk::checked<T>(p.value);
-  } else {
-    return p.value.to<T>();
-  }
-}
 
 // The scalars of a kernel. C: the type of the computation.
 template <class Op, class C>
@@ -70,16 +29,6 @@ struct Scalars {
   bool is_value[Op::kInputs];
   Faults faults;
 };
-
-template <class T>
-TN_HD bool violates(Guard guard, T v) {
-  if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, bool>) {
-    return false;
-  } else {
-    if (guard == Guard::Divisor) return v == T(0);
-    return v < T(0) || static_cast<uint64_t>(v) >= sizeof(T) * 8;
-  }
-}
 
 template <class Op, class C>
 TN_DEVICE auto compute(C a, C b, C c, const Scalars<Op, C>& n) {
@@ -228,7 +177,7 @@ void run_as(const sdk::Call& call, const Tensor& out, std::initializer_list<Oper
   for (const Operand& o : in) {
     n.is_value[k] = !o.tensor.defined();
     if (n.is_value[k]) {
-      n.value[k] = o.scalar.to<C>();
+      n.value[k] = o.number.to<C>();
       loop.add_value(nullptr);
     } else {
       loop.add(o.tensor);
@@ -238,12 +187,8 @@ void run_as(const sdk::Call& call, const Tensor& out, std::initializer_list<Oper
   k = 0;
   for (const Param& p : params) n.param[k++] = convert<C>(p);
   if constexpr (Op::kGuard != Guard::None) {
-    if (n.is_value[Op::kInputs - 1] && violates(Op::kGuard, n.value[Op::kInputs - 1])) {
-      if (Op::kGuard == Guard::Divisor)
-        throw sdk::Error(TN_ERROR, "ZeroDivisionError: division by zero of integers");
-      throw sdk::Error(TN_ERROR_VALUE,
-                       "a shift count is negative or not less than the number of bits");
-    }
+    if (n.is_value[Op::kInputs - 1] && violates(Op::kGuard, n.value[Op::kInputs - 1]))
+      refuse_operand(Op::kGuard);
   }
   if (loop.numel == 0) return;
   loop.finish();

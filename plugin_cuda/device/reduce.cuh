@@ -9,8 +9,6 @@
 // which elements follows from sizes, strides and whether rows begin at multiples of 16 bytes.
 #pragma once
 
-#include <optional>
-
 #include "plugin_cuda/device/block.cuh"
 #include "plugin_cuda/device/element.cuh"
 #include "plugin_cuda/device/index.cuh"
@@ -185,17 +183,6 @@ inline bool rows_aligned(const Strided<3>& kept) {
   uintptr_t bits = reinterpret_cast<uintptr_t>(kept.base[2]);
   for (int d = 0; d < kept.ndim; ++d) bits |= static_cast<uintptr_t>(kept.stride[2][d]);
   return bits % 16 == 0;
-}
-
-inline uint64_t dim_mask(const std::optional<sdk::Ints>& dims, int ndim) {
-  const uint64_t all = ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1;
-  if (!dims || dims->empty()) return all;
-  uint64_t mask = 0;
-  for (int64_t d : *dims) {
-    const int w = sdk::wrap_dim(d, ndim);
-    if (ndim > 0) mask |= uint64_t{1} << w;
-  }
-  return mask;
 }
 
 // Sizes and strides of the dimensions of a mask.

@@ -186,7 +186,7 @@ bool plans_of(const Backward& b, ConvPlan (&plan)[2], int index, cudaStream_t s)
 }
 
 tn_status forward_workspace(tn_call* c, uint64_t* bytes) noexcept {
-  try {
+  return sdk::detail::report_exceptions(c, [&] {
     const Forward f(c);
     const int index = f.out.device().index;
     DeviceGuard on(index);
@@ -195,13 +195,11 @@ tn_status forward_workspace(tn_call* c, uint64_t* bytes) noexcept {
     if (!plans_of(f, plan, index, native(index, c->stream))) return TN_DECLINED;
     *bytes = static_cast<uint64_t>(plan.workspace);
     return TN_OK;
-  } catch (...) {
-    return sdk::detail::report_current(c);
-  }
+  });
 }
 
 tn_status backward_workspace(tn_call* c, uint64_t* bytes) noexcept {
-  try {
+  return sdk::detail::report_exceptions(c, [&] {
     const Backward b(c);
     const int index = b.grad.device().index;
     DeviceGuard on(index);
@@ -210,9 +208,7 @@ tn_status backward_workspace(tn_call* c, uint64_t* bytes) noexcept {
     if (!plans_of(b, plan, index, native(index, c->stream))) return TN_DECLINED;
     *bytes = static_cast<uint64_t>(std::max(plan[0].workspace, plan[1].workspace));
     return TN_OK;
-  } catch (...) {
-    return sdk::detail::report_current(c);
-  }
+  });
 }
 
 tn_status convolution(Call& call, Tensor out, Tensor, Tensor, OptTensor bias, Ints, Ints, Ints,

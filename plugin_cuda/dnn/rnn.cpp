@@ -123,7 +123,7 @@ RnnPlan* plan_of(const Rnn& r, const tn_call* c) {
 }
 
 tn_status forward_workspace(tn_call* c, uint64_t* bytes) noexcept {
-  try {
+  return sdk::detail::report_exceptions(c, [&] {
     const Rnn r(c, 0, 4, c->in[7].u.i64);
     DeviceGuard on(r.index);
     const RnnPlan* plan = plan_of(r, c);
@@ -132,13 +132,11 @@ tn_status forward_workspace(tn_call* c, uint64_t* bytes) noexcept {
     (void)ForwardParts(p, *plan);
     *bytes = p.used();
     return TN_OK;
-  } catch (...) {
-    return sdk::detail::report_current(c);
-  }
+  });
 }
 
 tn_status backward_workspace(tn_call* c, uint64_t* bytes) noexcept {
-  try {
+  return sdk::detail::report_exceptions(c, [&] {
     const Backward b(c);
     DeviceGuard on(b.index);
     const RnnPlan* plan = plan_of(b, c);
@@ -147,9 +145,7 @@ tn_status backward_workspace(tn_call* c, uint64_t* bytes) noexcept {
     (void)BackwardParts(p, *plan, b);
     *bytes = p.used();
     return TN_OK;
-  } catch (...) {
-    return sdk::detail::report_current(c);
-  }
+  });
 }
 
 void* data_or_null(Tensor t) { return t.defined() ? t.data() : nullptr; }

@@ -152,6 +152,20 @@ __global__ void gradient(Run r, const T* dy, const T* x, T* out, const Slopes<C>
   }
 }
 
+// A result for each part of each channel, by one thread or by a block.
+template <auto OfThreads, auto OfBlocks, class... A>
+void launch_parts(const Call& call, const Planes& s, const A&... args) {
+  const Cut cut(s);
+  const int64_t n = cut.channels * cut.parts;
+  if (n == 0) return;
+  if (by_threads(s)) {
+    launch<OfThreads>(call, shape_for(call, n, 128), cut, args...);
+  } else {
+    const int size = s.count() >= 1024 ? 256 : s.count() >= 256 ? 128 : 32;
+    launch<OfBlocks>(call, {std::min(n, 8 * max_blocks(call)), size}, cut, args...);
+  }
+}
+
 bool aligned(const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data()) % 16 == 0; }
 
 // f(run, offset of its first element) for runs that 32 bits can count.
@@ -187,41 +201,21 @@ int64_t Planes::part() const {
 }
 
 void part_moments(const Call& call, const Planes& s, const Tensor& x, void* parts) {
-  const Cut cut(s);
-  const int64_t n = cut.channels * cut.parts;
-  if (n == 0) return;
   dispatch_floating(x.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     using C = compute_t<T>;
-    auto* const out = static_cast<Moments<C>*>(parts);
-    if (by_threads(s)) {
-      launch<moments_of_threads<T, C>>(call, shape_for(call, n, 128), cut, x.data<T>(), out);
-    } else {
-      const int size = s.count() >= 1024 ? 256 : s.count() >= 256 ? 128 : 32;
-      launch<moments_of_blocks<T, C>>(call, {std::min(n, 8 * max_blocks(call)), size}, cut,
-                                      x.data<T>(), out);
-    }
+    launch_parts<moments_of_threads<T, C>, moments_of_blocks<T, C>>(
+        call, s, x.data<T>(), static_cast<Moments<C>*>(parts));
   });
 }
 
 void part_gradient_sums(const Call& call, const Planes& s, const Tensor& dy, const Tensor& x,
                         const Tensor& mean, int64_t sharing, void* parts) {
-  const Cut cut(s);
-  const int64_t n = cut.channels * cut.parts;
-  if (n == 0) return;
   dispatch_floating(x.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     using C = compute_t<T>;
-    auto* const out = static_cast<Two<C>*>(parts);
-    if (by_threads(s)) {
-      launch<gradient_sums_of_threads<T, C>>(call, shape_for(call, n, 128), cut, dy.data<T>(),
-                                             x.data<T>(), mean.data<T>(), sharing, out);
-    } else {
-      const int size = s.count() >= 1024 ? 256 : s.count() >= 256 ? 128 : 32;
-      launch<gradient_sums_of_blocks<T, C>>(call, {std::min(n, 8 * max_blocks(call)), size}, cut,
-                                            dy.data<T>(), x.data<T>(), mean.data<T>(), sharing,
-                                            out);
-    }
+    launch_parts<gradient_sums_of_threads<T, C>, gradient_sums_of_blocks<T, C>>(
+        call, s, dy.data<T>(), x.data<T>(), mean.data<T>(), sharing, static_cast<Two<C>*>(parts));
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include "plugin_cuda/device/block.cuh"
 #include "plugin_cuda/device/element.cuh"
+#include "plugin_cuda/device/found.cuh"
 #include "plugin_cuda/device/launch.cuh"
 #include "tenon/abi/primitives.h"
 #include "tenon/sdk/ops/cummax.h"
@@ -61,11 +62,6 @@ struct LogSumExp : Plain<C> {
   }
 };
 
-template <class C>
-struct Found {
-  C value;
-  int64_t index;  // -1: none yet
-};
 // The last of equal elements; NaN wins.
 template <class C, bool kMax>
 struct Extremum {

@@ -8,6 +8,7 @@
 #include "plugin_cuda/device/copy.cuh"
 #include "plugin_cuda/device/dense.cuh"
 #include "plugin_cuda/device/fault.cuh"
+#include "plugin_cuda/device/found.cuh"
 #include "plugin_cuda/device/pool.cuh"
 #include "tenon/sdk/ops/adaptive_max_pool2d.h"
 #include "tenon/sdk/ops/adaptive_max_pool2d_backward.h"
@@ -23,35 +24,29 @@ namespace {
 
 using namespace sdk;
 
-template <class C>
-struct Found {
-  C value;
-  int32_t at;  // in the plane; -1: none yet
-};
-
 template <class E>
 struct Max {
   using C = typename E::C;
-  using Acc = Found<C>;
+  using Acc = Found<C, int32_t>;  // in the plane
   E elements;
   Volume out, indices;
   C lowest;  // of a window that has only padding
   TN_DEVICE Acc identity() const { return {lowest, -1}; }
   TN_DEVICE Acc reduce(const Acc& best, C v, int32_t at) const {
-    const bool wins = best.at < 0 || v > best.value || v != v;
+    const bool wins = best.index < 0 || v > best.value || v != v;
     return wins ? Acc{v, at} : best;
   }
   TN_DEVICE Acc combine(const Acc& a, const Acc& b) const {
-    if (a.at < 0) return b;
-    if (b.at < 0) return a;
+    if (a.index < 0) return b;
+    if (b.index < 0) return a;
     const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
     if (a_nan != b_nan) return a_nan ? a : b;
     if (!a_nan && a.value != b.value) return a.value > b.value ? a : b;
-    return (a.at < b.at) != a_nan ? a : b;
+    return (a.index < b.index) != a_nan ? a : b;
   }
   TN_DEVICE void put(const Pool&, const Place& o, const Acc& best) const {
     elements.put(out.element(o), best.value);
-    write<int64_t>(indices.element(o), best.at < 0 ? 0 : best.at);
+    write<int64_t>(indices.element(o), best.index < 0 ? 0 : best.index);
   }
 };
 

@@ -136,7 +136,7 @@ tn_status reduce_with(const Call& call, const Tensor& out, const Tensor& self, u
 }
 
 uint64_t mask_of(const std::optional<Ints>& dims, const Tensor& self) {
-  return reduction::dim_mask(dims, self.ndim());
+  return dim_mask(dims, self.ndim());
 }
 uint64_t mask_of(int64_t dim, const Tensor& self) { return mask_of(Ints(&dim, 1), self); }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // amax, amin, max, min, argmax and argmin. NaN wins; the first of equal elements does.
+#include "plugin_cuda/device/found.cuh"
 #include "plugin_cuda/device/primitives.cuh"
 #include "plugin_cuda/device/reduce.cuh"
 #include "tenon/abi/primitives.h"
@@ -15,12 +16,6 @@ namespace tenon::cuda {
 namespace {
 
 using namespace sdk;
-
-template <class C>
-struct Found {
-  C value;
-  int64_t index;  // -1: none yet
-};
 
 // Which results are stored: the value, the index, or both.
 enum class What { Value, Index, Both };
@@ -69,23 +64,21 @@ tn_status find_extremum(const Call& call, const Tensor* results, const Tensor& s
 
 template <bool kMax>
 tn_status reduce_dims(Call& call, Tensor out, Tensor self, Ints dim, bool) {
-  return find_extremum(call, &out, self, reduction::dim_mask(dim, self.ndim()), kMax, What::Value);
+  return find_extremum(call, &out, self, dim_mask(dim, self.ndim()), kMax, What::Value);
 }
 template <bool kMax>
 tn_status reduce_all(Call& call, Tensor out, Tensor self) {
-  return find_extremum(call, &out, self, reduction::dim_mask(std::nullopt, self.ndim()), kMax,
-                       What::Value);
+  return find_extremum(call, &out, self, dim_mask(std::nullopt, self.ndim()), kMax, What::Value);
 }
 template <bool kMax>
 tn_status reduce_dim(Call& call, Tensor values, Tensor indices, Tensor self, int64_t dim, bool) {
   const Tensor results[2] = {values, indices};
-  return find_extremum(call, results, self, reduction::dim_mask(Ints(&dim, 1), self.ndim()), kMax,
-                       What::Both);
+  return find_extremum(call, results, self, dim_mask(Ints(&dim, 1), self.ndim()), kMax, What::Both);
 }
 template <bool kMax>
 tn_status reduce_index(Call& call, Tensor out, Tensor self, std::optional<int64_t> dim, bool) {
   const std::optional<Ints> dims = dim ? std::optional<Ints>(Ints(&*dim, 1)) : std::nullopt;
-  return find_extremum(call, &out, self, reduction::dim_mask(dims, self.ndim()), kMax, What::Index);
+  return find_extremum(call, &out, self, dim_mask(dims, self.ndim()), kMax, What::Index);
 }
 
 }  // namespace
@@ -93,7 +86,7 @@ tn_status reduce_index(Call& call, Tensor out, Tensor self, std::optional<int64_
 tn_status reduce_extremum(const Call& call, const Tensor& out, const Tensor& self, int64_t dim,
                           int64_t code) {
   const bool where = code == TN_REDUCE_ARGMAX || code == TN_REDUCE_ARGMIN;
-  return find_extremum(call, &out, self, reduction::dim_mask(Ints(&dim, 1), self.ndim()),
+  return find_extremum(call, &out, self, dim_mask(Ints(&dim, 1), self.ndim()),
                        code == TN_REDUCE_MAX || code == TN_REDUCE_ARGMAX,
                        where ? What::Index : What::Value);
 }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "plugin_cuda/runtime/runtime.h"
+#include "tenon/sdk/device.h"
 
 namespace tenon::cuda {
 
@@ -282,30 +283,15 @@ void* native_stream(void*, int32_t index, tn_stream* stream) {
 
 }  // namespace
 
-extern const tn_device_api kDeviceApi = {sizeof(tn_device_api),
-                                         nullptr,
-                                         count_devices,
-                                         props,
-                                         alloc,
-                                         release,
-                                         copy,
-                                         sync,
-                                         fill,
-                                         stream_create,
-                                         stream_destroy,
-                                         event_create,
-                                         event_destroy,
-                                         event_record,
-                                         event_wait,
-                                         event_query,
-                                         event_elapsed,
-                                         native_stream,
-                                         alloc_pinned,
-                                         free_pinned,
-                                         last_error,
-                                         stream_query,
-                                         event_sync,
-                                         stream_sync};
+extern const tn_device_api kDeviceApi =
+    sdk::DeviceFunctions(count_devices, props, alloc, release, copy, sync)
+        .fill(fill)
+        .streams(stream_create, stream_destroy, stream_sync, stream_query)
+        .native_stream(native_stream)
+        .events(event_create, event_destroy, event_record, event_wait, event_query, event_elapsed,
+                event_sync)
+        .pinned(alloc_pinned, free_pinned)
+        .last_error(last_error);
 
 static_assert(sizeof(cudaIpcEventHandle_t) == CUDA_IPC_HANDLE_SIZE);
 extern const tn_ext_ipc kIpc = {{sizeof(tn_ext_ipc), TN_EXT_IPC, 0, nullptr},

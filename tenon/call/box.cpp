@@ -229,12 +229,12 @@ void put(core::OwnedValue* out, ScalarType v) {
   out->tag = TN_TAG_DTYPE;
 }
 
-RowRegistration::RowRegistration(const RowEntry* entries, std::size_t n) {
+OperatorRegistration::OperatorRegistration(const OperatorEntry* entries, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
-    core::Op& op = core::g_rows[entries[i].id];
-    op.row_call.store(entries[i].row, std::memory_order_relaxed);
-    op.row_call_inplace.store(entries[i].inplace, std::memory_order_relaxed);
-    op.row_call_out.store(entries[i].out, std::memory_order_relaxed);
+    core::Op& op = core::g_ops[entries[i].id];
+    op.boxed_call.store(entries[i].boxed, std::memory_order_relaxed);
+    op.boxed_inplace.store(entries[i].inplace, std::memory_order_relaxed);
+    op.boxed_out.store(entries[i].out, std::memory_order_relaxed);
     op.decomposition.store(entries[i].decomposition, std::memory_order_release);
   }
 }

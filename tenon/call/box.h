@@ -90,7 +90,7 @@ tn_value box(const std::array<bool, N>& v) {
 
 // For composite functions, whose lists core does not check.
 inline void check_length(int id, int at, IntArrayRef v) {
-  core::check_list_length(core::g_rows[id], core::g_rows[id].args[at], v.size());
+  core::check_list_length(core::g_ops[id], core::g_ops[id].args[at], v.size());
 }
 inline void check_length(int id, int at, const OptionalIntArrayRef& v) {
   if (v) check_length(id, at, *v);
@@ -233,15 +233,15 @@ void put(core::OwnedValue* out, const std::tuple<T...>& t) {
   std::apply([&](const auto&... part) { (put(out++, part), ...); }, t);
 }
 
-struct RowEntry {
+struct OperatorEntry {
   int id;
-  core::BoxedFn row, inplace;
+  core::BoxedFn boxed, inplace;
   void (*out)(const tn_value* in, const core::Impl* outs);
   core::BoxedFn decomposition;
 };
 // Puts a family's entries into the op table when libtenon loads.
-struct RowRegistration {
-  RowRegistration(const RowEntry* entries, std::size_t n);
+struct OperatorRegistration {
+  OperatorRegistration(const OperatorEntry* entries, std::size_t n);
 };
 
 }  // namespace tenon::autograd

@@ -16,14 +16,14 @@ extern thread_local uint32_t t_mode __attribute__((tls_model("initial-exec")));
 // Reports the begin and the end of an operator call to the thread's observer, if there is one.
 TENON_COLD void begin_operator(int id);
 TENON_COLD void end_operator(int id) noexcept;
-struct RowScope {
-  explicit RowScope(int op) : id(op), on(t_mode & kOperatorObserved) {
+struct OperatorScope {
+  explicit OperatorScope(int op) : id(op), on(t_mode & kOperatorObserved) {
     if (TENON_UNLIKELY(on)) begin_operator(id);
   }
-  ~RowScope() {
+  ~OperatorScope() {
     if (TENON_UNLIKELY(on)) end_operator(id);
   }
-  RowScope(const RowScope&) = delete;
+  OperatorScope(const OperatorScope&) = delete;
   int id;
   bool on;
 };

@@ -119,11 +119,11 @@ core::Ref<RegisteredBackward> record(const core::Op& op, const tn_value* in) {
 
 void call_recorded(const core::Op& op, const tn_value* in, core::OwnedValue* out) {
   if (!core::registered(op)) {  // an operator of the build as the backward of a plugin's op
-    const core::BoxedFn function = op.row_call.load();
+    const core::BoxedFn function = op.boxed_call.load();
     TENON_CHECK(function, NotImplementedError, op.name, ": has no function to call");
     return function(in, out);
   }
-  RowScope scope(op.index);
+  OperatorScope scope(op.index);
   core::Ref<RegisteredBackward> node = record(op, in);
   core::TensorImpl* outs[core::kMaxOutputs] = {};
   core::call(op, in, outs);

@@ -7,24 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static tn_str text(const char* s) {
-  tn_str out = {s, strlen(s)};
-  return out;
-}
+#include "values.h"
 
 static int faults = 0;
 static void expect(int ok, const char* what) {
   if (ok) return;
   ++faults;
   printf("FAILED: %s (last error: %s)\n", what, tn_last_error());
-}
-
-static tn_value tensor_value(tn_handle t) {
-  tn_value v;
-  memset(&v, 0, sizeof v);
-  v.tag = TN_TAG_TENSOR;
-  v.u.tensor = t;
-  return v;
 }
 
 static void adds(tn_handle a, tn_handle b) {

@@ -36,47 +36,22 @@
 #define PLUGIN_KERNELS 0, 0
 #endif
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "tenon/abi/plugin.h"
+
+#include "../malloc_device.h"
 
 #define TEXT(s) \
   { s, sizeof(s) - 1 }
 
-static tn_status count(void* context, int32_t* n) {
-  (void)context;
-  *n = 1;
-  return TN_OK;
-}
 static tn_status props(void* context, int32_t index, tn_device_props* out) {
   (void)context, (void)index;
-  memcpy(out->name, "toy", 4);
-  out->total_bytes = out->free_bytes = 1u << 30;
-  out->alignment = 16;
-  out->flags = TN_DEVICE_HOST_READABLE;
-  return TN_OK;
+  return fill_props(out, "toy", 16);
 }
 static tn_status alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream,
                        void** handle) {
   (void)context, (void)index, (void)stream;
   *handle = malloc(bytes ? bytes : 1);
   return *handle ? TN_OK : TN_ERROR_MEMORY;
-}
-static void release(void* context, int32_t index, void* handle, uint64_t bytes, tn_stream* stream) {
-  (void)context, (void)index, (void)bytes, (void)stream;
-  free(handle);
-}
-static tn_status copy(void* context, tn_device dst_device, void* dst, uint64_t dst_offset,
-                      tn_device src_device, const void* src, uint64_t src_offset, uint64_t bytes,
-                      tn_stream* stream) {
-  (void)context, (void)dst_device, (void)src_device, (void)stream;
-  memmove((char*)dst + dst_offset, (const char*)src + src_offset, bytes);
-  return TN_OK;
-}
-static tn_status wait_for(void* context, int32_t index, tn_stream* stream) {
-  (void)context, (void)index, (void)stream, (void)copy;
-  return TN_OK;
 }
 #ifndef PLUGIN_INIT
 #define PLUGIN_INIT start

@@ -17,7 +17,7 @@ struct FakeDevice {
   uint32_t flags = TN_DEVICE_ASYNC;
   uint64_t capacity = uint64_t{1} << 40;
   uint64_t in_use = 0;
-  int allocations = 0, frees = 0, events_alive = 0;
+  int allocations = 0, frees = 0, events_alive = 0, pinned_alive = 0;
   bool events_pass = false;        // what event_query answers
   std::vector<std::string> calls;  // "record A", "wait B", "sync", in order
   tn_device_api api{};
@@ -62,6 +62,19 @@ struct FakeDevice {
     core::attach_device(slot, &api);
   }
   ~FakeDevice() { core::detach_device(slot); }
+
+  // Its driver pins host memory from now on.
+  void give_pinned_memory() {
+    api.alloc_pinned = [](void* c, uint64_t bytes, void** host) {
+      ++self(c).pinned_alive;
+      *host = std::malloc(bytes);
+      return tn_status{TN_OK};
+    };
+    api.free_pinned = [](void* c, void* host, uint64_t) {
+      --self(c).pinned_alive;
+      std::free(host);
+    };
+  }
 
   static tn_stream* stream(char letter) {
     return reinterpret_cast<tn_stream*>(static_cast<intptr_t>(letter));

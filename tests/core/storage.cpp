@@ -70,22 +70,13 @@ TEST(Storage, PinnedMemoryFallsBackToPlain) {
 
 TEST(Storage, PinnedMemoryComesFromTheDeviceThatHasIt) {
   test::FakeDevice fake("fake");
-  static int alive = 0;
-  fake.api.alloc_pinned = [](void*, uint64_t bytes, void** host) {
-    ++alive;
-    *host = std::malloc(bytes);
-    return tn_status{TN_OK};
-  };
-  fake.api.free_pinned = [](void*, void* host, uint64_t) {
-    --alive;
-    std::free(host);
-  };
+  fake.give_pinned_memory();
   Ref<Storage> s = core::make_pinned(100);
   EXPECT_TRUE(s->pinned);
   EXPECT_EQ(s->slot, 0);
-  EXPECT_EQ(alive, 1);
+  EXPECT_EQ(fake.pinned_alive, 1);
   s.reset();
-  EXPECT_EQ(alive, 0);
+  EXPECT_EQ(fake.pinned_alive, 0);
 }
 
 TEST(Storage, OnAnOpaqueDeviceDataIsTheHandle) {

@@ -7,12 +7,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+
+#include "options.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -34,13 +35,10 @@ struct SharedState {
 };
 SharedState* g_shared = nullptr;
 
-struct Options {
-  uint64_t seed = std::random_device{}() | uint64_t{std::random_device{}()} << 32;
-  double seconds = 60;
+struct Options : CommonOptions {
   uint64_t checks = UINT64_MAX;
   int64_t only = -1;
   uint64_t first = 0;
-  uint64_t max_findings = 20;
 };
 
 constexpr int kFound = 99;
@@ -108,19 +106,11 @@ std::string wait_for_child(const Fuzzer& fuzzer, pid_t pid, int64_t end_ns) {
 Options parse(int argc, char** argv, const Fuzzer& fuzzer) {
   Options o;
   CLI::App app(fuzzer.what);
-  app.add_option("--seed", o.seed,
-                 "seed of the random choices; default: a random one, which is printed");
-  app.add_option("--seconds", o.seconds, "running time in seconds; default 60");
   app.add_option("--checks", o.checks, "maximum of checks");
   app.add_option("--only", o.only, "run this check only, in this process: for a debugger");
   app.add_option("--first", o.first,
                  "start with this check: to repeat what earlier checks lead to");
-  app.add_option("--findings", o.max_findings, "end after this number of findings; default 20");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    std::exit(app.exit(e));
-  }
+  parse_options(app, o, argc, argv);
   return o;
 }
 

@@ -5,17 +5,16 @@
 
 #include <sstream>
 
-#include "tenon/gradcheck.h"
 #include "tenon/nn.h"
 #include "tenon/ops.h"
-#include "tests/support.h"
+#include "tests/gradients.h"
 
 using namespace tenon;
-using Inputs = std::vector<Tensor>;
+using test::check_gradients;
+using test::Inputs;
+using test::leaf;
 
 namespace {
-
-#define EXPECT_TEXT(call, words) test::expect_words(test::text_of([&] { call; }), {words})
 
 // The cell takes the weights of layer 0.
 template <class Cell, class Layers>
@@ -23,10 +22,6 @@ void share(Cell& cell, Layers& layers) {
   NoGradGuard no_grad;
   const auto from = layers->named_parameters();
   for (const auto& p : cell->named_parameters()) p.value().copy_(from[p.key() + "_l0"]);
-}
-
-Tensor leaf(IntArrayRef sizes) {
-  return randn(sizes, TensorOptions().dtype(kDouble)).set_requires_grad(true);
 }
 
 }  // namespace
@@ -70,11 +65,7 @@ TEST(Recurrent, WithoutABatch) {
 }
 
 TEST(Recurrent, Gradients) {
-  const auto check = [](const autograd::GradcheckFunction& f, const Inputs& inputs) {
-    EXPECT_TRUE(autograd::gradcheck(f, inputs));
-    EXPECT_TRUE(autograd::gradgradcheck(f, inputs));
-  };
-  check(
+  check_gradients(
       [](const Inputs& v) {
         const auto [y, h, c] = lstm(v[0], {v[1], v[2]}, {v[3], v[4], v[5], v[3], v[4], v[5]}, false,
                                     1, 0, true, true, false);
@@ -82,7 +73,7 @@ TEST(Recurrent, Gradients) {
       },
       {leaf({2, 1, 2}), leaf({2, 1, 1}), leaf({2, 1, 2}), leaf({8, 2}), leaf({8, 1}),
        leaf({1, 2})});
-  check(
+  check_gradients(
       [](const Inputs& v) {
         const auto [y, h] =
             gru(v[0], v[1], {v[2], v[3], v[4], v[4]}, true, 1, 0, true, false, true);

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "counts.h"
+#include "tenon/sdk/device.h"
 
 namespace tenon::null_device {
 
@@ -40,11 +41,6 @@ bool inside(const void* handle, uint64_t offset, uint64_t bytes) {
 tn_status fault() {
   ++counts().faults;
   return TN_ERROR_BACKEND;
-}
-
-tn_status count(void*, int32_t* n) {
-  *n = 1;
-  return TN_OK;
 }
 
 tn_status props(void*, int32_t, tn_device_props* out) {
@@ -82,22 +78,9 @@ tn_status copy(void*, tn_device dst_device, void* dst, uint64_t dst_offset, tn_d
   return TN_OK;
 }
 
-tn_status sync(void*, int32_t, tn_stream*) { return TN_OK; }
-
-constexpr tn_device_api make() {
-  tn_device_api api{};
-  api.struct_size = sizeof api;
-  api.count = count;
-  api.props = props;
-  api.alloc = alloc;
-  api.free = release;
-  api.copy = copy;
-  api.sync = sync;
-  return api;
-}
-
 }  // namespace
 
-extern const tn_device_api kDeviceApi = make();
+extern const tn_device_api kDeviceApi =
+    sdk::DeviceFunctions(sdk::count_one, props, alloc, release, copy, sdk::sync_nothing);
 
 }  // namespace tenon::null_device

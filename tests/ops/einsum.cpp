@@ -6,25 +6,15 @@
 
 #include <map>
 
-#include "tenon/gradcheck.h"
 #include "tenon/ops.h"
-#include "tests/support.h"
+#include "tests/gradients.h"
 
 using namespace tenon;
-using Inputs = std::vector<Tensor>;
+using test::check_gradients;
+using test::Inputs;
+using test::leaf;
 
 namespace {
-
-Tensor leaf(IntArrayRef sizes) {
-  return randn(sizes, TensorOptions().dtype(kDouble)).set_requires_grad(true);
-}
-
-void check(const autograd::GradcheckFunction& f, const Inputs& inputs) {
-  EXPECT_TRUE(autograd::gradcheck(f, inputs));
-  EXPECT_TRUE(autograd::gradgradcheck(f, inputs));
-}
-
-#define EXPECT_TEXT(call, words) test::expect_words(test::text_of([&] { call; }), {words})
 
 // The sum over all values of all letters, one product after the other.
 Tensor by_loops(const std::vector<std::string>& in, const std::string& out,
@@ -103,10 +93,11 @@ TEST(Einsum, ImplicitOutputsEllipsesAndPaths) {
 }
 
 TEST(Einsum, Gradients) {
-  check([](const Inputs& v) { return Inputs{einsum("aij,jk->aik", v)}; },
-        {leaf({2, 2, 3}), leaf({3, 2})});
-  check([](const Inputs& v) { return Inputs{einsum("ii,i->", v)}; }, {leaf({3, 3}), leaf({3})});
-  check(
+  check_gradients([](const Inputs& v) { return Inputs{einsum("aij,jk->aik", v)}; },
+                  {leaf({2, 2, 3}), leaf({3, 2})});
+  check_gradients([](const Inputs& v) { return Inputs{einsum("ii,i->", v)}; },
+                  {leaf({3, 3}), leaf({3})});
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{tensordot(v[0], v[1], {0, 2}, {1, 0})};
       },
@@ -126,15 +117,17 @@ TEST(Einsum, Texts) {
 }
 
 TEST(Linalg, Gradients) {
-  check([](const Inputs& v) { return Inputs{cross(v[0], v[1])}; }, {leaf({2, 3}), leaf({2, 3})});
-  check(
+  check_gradients([](const Inputs& v) { return Inputs{cross(v[0], v[1])}; },
+                  {leaf({2, 3}), leaf({2, 3})});
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{linalg_matrix_norm(v[0], 1), linalg_matrix_norm(v[0], "fro")};
       },
       {leaf({2, 2, 3})});
-  check([](const Inputs& v) { return Inputs{renorm(v[0], 2, 0, 0.5)}; }, {leaf({3, 4})});
-  check([](const Inputs& v) { return Inputs{linalg_vector_norm(v[0], 3, IntArrayRef({0}))}; },
-        {leaf({3, 2})});
+  check_gradients([](const Inputs& v) { return Inputs{renorm(v[0], 2, 0, 0.5)}; }, {leaf({3, 4})});
+  check_gradients(
+      [](const Inputs& v) { return Inputs{linalg_vector_norm(v[0], 3, IntArrayRef({0}))}; },
+      {leaf({3, 2})});
 }
 
 TEST(Linalg, SaysWhatItLacks) {
@@ -156,18 +149,22 @@ TEST(Linalg, SaysWhatItLacks) {
 TEST(Statistics, Gradients) {
   const Tensor q = tensor({0.1, 0.6}).to(kDouble);
   for (const char* how : {"linear", "lower", "midpoint"}) {
-    check([=](const Inputs& v) { return Inputs{quantile(v[0], q, 1, false, how)}; },
-          {leaf({2, 5})});
+    check_gradients([=](const Inputs& v) { return Inputs{quantile(v[0], q, 1, false, how)}; },
+                    {leaf({2, 5})});
   }
-  check([](const Inputs& v) { return Inputs{quantile(v[0], v[1], std::nullopt, true)}; },
-        {leaf({7}), tensor({0.3}).to(kDouble).set_requires_grad(true)});
-  check([](const Inputs& v) { return Inputs{cov(v[0]), corrcoef(v[0])}; }, {leaf({3, 5})});
-  check(
+  check_gradients([](const Inputs& v) { return Inputs{quantile(v[0], v[1], std::nullopt, true)}; },
+                  {leaf({7}), tensor({0.3}).to(kDouble).set_requires_grad(true)});
+  check_gradients(
+      [](const Inputs& v) {
+        return Inputs{cov(v[0]), corrcoef(v[0])};
+      },
+      {leaf({3, 5})});
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{trapezoid(v[0], v[1]), cumulative_trapezoid(v[0], v[1])};
       },
       {leaf({2, 4}), leaf({4})});
-  check(
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{igamma(v[0], v[1]), igammac(v[0], v[1])};
       },

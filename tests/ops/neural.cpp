@@ -5,43 +5,28 @@
 #include <gtest/gtest.h>
 
 #include "tenon/autograd.h"
-#include "tenon/gradcheck.h"
 #include "tenon/ops.h"
-#include "tests/support.h"
+#include "tests/gradients.h"
 
 using namespace tenon;
-using autograd::gradcheck;
-using autograd::gradgradcheck;
-using Inputs = std::vector<Tensor>;
-
-namespace {
-
-Tensor leaf(IntArrayRef sizes) {
-  return randn(sizes, TensorOptions().dtype(kDouble)).set_requires_grad(true);
-}
-
-void check(const autograd::GradcheckFunction& f, const Inputs& inputs) {
-  EXPECT_TRUE(gradcheck(f, inputs));
-  EXPECT_TRUE(gradgradcheck(f, inputs));
-}
-
-#define EXPECT_TEXT(call, words) test::expect_words(test::text_of([&] { call; }), {words})
-
-}  // namespace
+using test::check_gradients;
+using test::Inputs;
+using test::leaf;
 
 TEST(Convolution, Gradients) {
-  check(
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{conv2d(v[0], v[1], v[2], {2, 1}, {1, 0}, {1, 2})};
       },
       {leaf({2, 3, 5, 5}), leaf({4, 3, 3, 2}), leaf({4})});
-  check([](const Inputs& v) { return Inputs{conv1d(v[0], v[1], std::nullopt, {1}, {2}, {1}, 2)}; },
-        {leaf({2, 4, 5}), leaf({6, 2, 3})});
-  check(
+  check_gradients(
+      [](const Inputs& v) { return Inputs{conv1d(v[0], v[1], std::nullopt, {1}, {2}, {1}, 2)}; },
+      {leaf({2, 4, 5}), leaf({6, 2, 3})});
+  check_gradients(
       [](const Inputs& v) { return Inputs{conv_transpose2d(v[0], v[1], v[2], {2}, {1}, {1}, 2)}; },
       {leaf({1, 4, 3, 3}), leaf({4, 1, 3, 3}), leaf({2})});
-  check([](const Inputs& v) { return Inputs{conv3d(v[0], v[1])}; },
-        {leaf({1, 2, 3, 3, 3}), leaf({2, 2, 2, 2, 2})});
+  check_gradients([](const Inputs& v) { return Inputs{conv3d(v[0], v[1])}; },
+                  {leaf({1, 2, 3, 3, 3}), leaf({2, 2, 2, 2, 2})});
 }
 
 TEST(Convolution, DepthwiseAndFloat32AgreeWithDouble) {
@@ -61,19 +46,19 @@ TEST(Convolution, Texts) {
 }
 
 TEST(Pooling, Gradients) {
-  check([](const Inputs& v) { return Inputs{max_pool2d(v[0], {3}, {2}, {1})}; },
-        {leaf({2, 2, 6, 5})});
-  check(
+  check_gradients([](const Inputs& v) { return Inputs{max_pool2d(v[0], {3}, {2}, {1})}; },
+                  {leaf({2, 2, 6, 5})});
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{avg_pool2d(v[0], {3, 2}, {2}, {1, 0}, true, false)};
       },
       {leaf({2, 2, 6, 5})});
-  check(
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{adaptive_avg_pool2d(v[0], {2, 3})};
       },
       {leaf({2, 2, 5, 5})});
-  check([](const Inputs& v) { return Inputs{max_pool1d(v[0], {2})}; }, {leaf({2, 2, 6})});
+  check_gradients([](const Inputs& v) { return Inputs{max_pool1d(v[0], {2})}; }, {leaf({2, 2, 6})});
   EXPECT_TEXT(max_pool2d(ones({1, 1, 4, 4}), {2}, {2}, {-1}), "negative padding");
 }
 
@@ -95,9 +80,9 @@ TEST(Norm, BatchNormGradients) {
   const auto train = [](const Inputs& v) {
     return Inputs{batch_norm(v[0], v[1], v[2], std::nullopt, std::nullopt, true, 0.1, 1e-3, false)};
   };
-  check(train, {leaf({3, 2, 2, 2}), leaf({2}), leaf({2})});
+  check_gradients(train, {leaf({3, 2, 2, 2}), leaf({2}), leaf({2})});
   const Tensor mean = randn({2}, TensorOptions().dtype(kDouble)), var = mean * mean + 0.5;
-  check(
+  check_gradients(
       [&](const Inputs& v) {
         return Inputs{batch_norm(v[0], v[1], v[2], mean, var, false, 0.1, 1e-3, false)};
       },
@@ -129,14 +114,14 @@ TEST(Norm, BatchNormTwiceThenBackward) {
 }
 
 TEST(Norm, LayerAndGroupNormGradients) {
-  check(
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{layer_norm(v[0], {3, 2}, v[1], v[2], 1e-3)};
       },
       {leaf({4, 3, 2}), leaf({3, 2}), leaf({3, 2})});
-  check([](const Inputs& v) { return Inputs{group_norm(v[0], 2, v[1], v[2], 1e-3)}; },
-        {leaf({2, 4, 3}), leaf({4}), leaf({4})});
-  check(
+  check_gradients([](const Inputs& v) { return Inputs{group_norm(v[0], 2, v[1], v[2], 1e-3)}; },
+                  {leaf({2, 4, 3}), leaf({4}), leaf({4})});
+  check_gradients(
       [](const Inputs& v) {
         auto [out, mean, rstd] = native_layer_norm(v[0], {3}, v[1], std::nullopt, 1e-3);
         return Inputs{out, mean, rstd};
@@ -146,8 +131,10 @@ TEST(Norm, LayerAndGroupNormGradients) {
 
 TEST(Softmax, Gradients) {
   for (int64_t dim : {0, 1, -1}) {
-    check([dim](const Inputs& v) { return Inputs{softmax(v[0], dim)}; }, {leaf({3, 4, 2})});
-    check([dim](const Inputs& v) { return Inputs{log_softmax(v[0], dim)}; }, {leaf({3, 4, 2})});
+    check_gradients([dim](const Inputs& v) { return Inputs{softmax(v[0], dim)}; },
+                    {leaf({3, 4, 2})});
+    check_gradients([dim](const Inputs& v) { return Inputs{log_softmax(v[0], dim)}; },
+                    {leaf({3, 4, 2})});
   }
 }
 
@@ -155,12 +142,12 @@ TEST(Loss, ClassesGradients) {
   const Tensor target = tensor({1, 0, 2, -100}, TensorOptions().dtype(kLong));
   const Tensor weight = tensor({0.5, 2.0, 1.5}, TensorOptions().dtype(kDouble));
   for (int64_t reduction : {0, 1, 2}) {
-    check(
+    check_gradients(
         [&](const Inputs& v) {
           return Inputs{cross_entropy_loss(v[0], target, weight, reduction)};
         },
         {leaf({4, 3})});
-    check(
+    check_gradients(
         [&](const Inputs& v) {
           return Inputs{cross_entropy_loss(v[0], target, weight, reduction, -100, 0.2)};
         },
@@ -172,26 +159,27 @@ TEST(Loss, ClassesGradients) {
 
 TEST(Loss, RegressionGradients) {
   const Tensor a = leaf({3, 2}), b = leaf({3, 2});
-  check([](const Inputs& v) { return Inputs{mse_loss(v[0], v[1])}; }, {a, b});
-  check([](const Inputs& v) { return Inputs{smooth_l1_loss(v[0], v[1], 2, 0.7)}; }, {a, b});
-  check([](const Inputs& v) { return Inputs{huber_loss(v[0], v[1], 0, 0.6)}; }, {a, b});
-  check(
+  check_gradients([](const Inputs& v) { return Inputs{mse_loss(v[0], v[1])}; }, {a, b});
+  check_gradients([](const Inputs& v) { return Inputs{smooth_l1_loss(v[0], v[1], 2, 0.7)}; },
+                  {a, b});
+  check_gradients([](const Inputs& v) { return Inputs{huber_loss(v[0], v[1], 0, 0.6)}; }, {a, b});
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{binary_cross_entropy_with_logits(v[0], v[1].sigmoid())};
       },
       {a, b});
-  check(
+  check_gradients(
       [](const Inputs& v) { return Inputs{binary_cross_entropy(v[0].sigmoid(), v[1].sigmoid())}; },
       {a, b});
 }
 
 TEST(Matmul, Gradients) {
-  check([](const Inputs& v) { return Inputs{addmm(v[0], v[1], v[2], 0.5, 2)}; },
-        {leaf({4}), leaf({3, 2}), leaf({2, 4})});
-  check([](const Inputs& v) { return Inputs{matmul(v[0], v[1])}; },
-        {leaf({2, 1, 3, 2}), leaf({3, 2, 4})});
-  check([](const Inputs& v) { return Inputs{linear(v[0], v[1], v[2])}; },
-        {leaf({2, 3, 2}), leaf({4, 2}), leaf({4})});
-  check([](const Inputs& v) { return Inputs{bilinear(v[0], v[1], v[2], v[3])}; },
-        {leaf({3, 2}), leaf({3, 4}), leaf({5, 2, 4}), leaf({5})});
+  check_gradients([](const Inputs& v) { return Inputs{addmm(v[0], v[1], v[2], 0.5, 2)}; },
+                  {leaf({4}), leaf({3, 2}), leaf({2, 4})});
+  check_gradients([](const Inputs& v) { return Inputs{matmul(v[0], v[1])}; },
+                  {leaf({2, 1, 3, 2}), leaf({3, 2, 4})});
+  check_gradients([](const Inputs& v) { return Inputs{linear(v[0], v[1], v[2])}; },
+                  {leaf({2, 3, 2}), leaf({4, 2}), leaf({4})});
+  check_gradients([](const Inputs& v) { return Inputs{bilinear(v[0], v[1], v[2], v[3])}; },
+                  {leaf({3, 2}), leaf({3, 4}), leaf({5, 2, 4}), leaf({5})});
 }

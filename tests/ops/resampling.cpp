@@ -5,29 +5,17 @@
 #include <gtest/gtest.h>
 
 #include "tenon/autograd.h"
-#include "tenon/gradcheck.h"
 #include "tenon/nn.h"
 #include "tenon/ops.h"
-#include "tests/support.h"
+#include "tests/gradients.h"
 
 using namespace tenon;
-using autograd::gradcheck;
-using autograd::gradgradcheck;
-using Inputs = std::vector<Tensor>;
+using test::check_gradients;
+using test::Inputs;
+using test::leaf;
 namespace F = tenon::nn::functional;
 
 namespace {
-
-Tensor leaf(IntArrayRef sizes) {
-  return randn(sizes, TensorOptions().dtype(kDouble)).set_requires_grad(true);
-}
-
-void check(const autograd::GradcheckFunction& f, const Inputs& inputs) {
-  EXPECT_TRUE(gradcheck(f, inputs));
-  EXPECT_TRUE(gradgradcheck(f, inputs));
-}
-
-#define EXPECT_TEXT(call, words) test::expect_words(test::text_of([&] { call; }), {words})
 
 using Size = std::vector<int64_t>;
 using Factors = std::vector<double>;
@@ -36,53 +24,54 @@ using Factors = std::vector<double>;
 
 TEST(Upsample, Gradients) {
   for (bool corners : {false, true}) {
-    check([=](const Inputs& v) { return Inputs{upsample_linear1d(v[0], {5}, corners)}; },
-          {leaf({1, 2, 3})});
-    check(
+    check_gradients([=](const Inputs& v) { return Inputs{upsample_linear1d(v[0], {5}, corners)}; },
+                    {leaf({1, 2, 3})});
+    check_gradients(
         [=](const Inputs& v) {
           return Inputs{upsample_bilinear2d(v[0], {4, 2}, corners)};
         },
         {leaf({1, 2, 3, 3})});
-    check(
+    check_gradients(
         [=](const Inputs& v) {
           return Inputs{upsample_bicubic2d(v[0], {4, 2}, corners)};
         },
         {leaf({1, 1, 3, 4})});
-    check(
+    check_gradients(
         [=](const Inputs& v) {
           return Inputs{upsample_trilinear3d(v[0], {3, 2, 2}, corners)};
         },
         {leaf({1, 1, 2, 3, 2})});
-    check(
+    check_gradients(
         [=](const Inputs& v) {
           return Inputs{_upsample_bilinear2d_aa(v[0], {2, 3}, corners)};
         },
         {leaf({1, 1, 5, 3})});
-    check(
+    check_gradients(
         [=](const Inputs& v) {
           return Inputs{_upsample_bicubic2d_aa(v[0], {2, 3}, corners)};
         },
         {leaf({1, 1, 5, 3})});
   }
-  check([](const Inputs& v) { return Inputs{upsample_nearest1d(v[0], {5})}; }, {leaf({1, 2, 3})});
-  check(
+  check_gradients([](const Inputs& v) { return Inputs{upsample_nearest1d(v[0], {5})}; },
+                  {leaf({1, 2, 3})});
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{upsample_nearest2d(v[0], {5, 2})};
       },
       {leaf({1, 2, 3, 3})});
-  check(
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{upsample_nearest3d(v[0], {1, 3, 3})};
       },
       {leaf({1, 1, 2, 2, 2})});
-  check([](const Inputs& v) { return Inputs{_upsample_nearest_exact1d(v[0], {2})}; },
-        {leaf({1, 2, 5})});
-  check(
+  check_gradients([](const Inputs& v) { return Inputs{_upsample_nearest_exact1d(v[0], {2})}; },
+                  {leaf({1, 2, 5})});
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{_upsample_nearest_exact2d(v[0], {5, 2})};
       },
       {leaf({1, 2, 3, 3})});
-  check(
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{_upsample_nearest_exact3d(v[0], {1, 3, 3})};
       },
@@ -147,24 +136,32 @@ TEST(Upsample, ModuleDoesWhatTheFunctionDoes) {
 }
 
 TEST(Borders, Gradients) {
-  check([](const Inputs& v) { return Inputs{reflection_pad1d(v[0], {2, -1})}; }, {leaf({2, 4})});
-  check(
+  check_gradients(
+      [](const Inputs& v) {
+        return Inputs{reflection_pad1d(v[0], {2, -1})};
+      },
+      {leaf({2, 4})});
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{reflection_pad2d(v[0], {1, 0, -1, 2})};
       },
       {leaf({1, 3, 3})});
-  check(
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{reflection_pad3d(v[0], {1, 0, 0, 1, 1, 0})};
       },
       {leaf({1, 2, 2, 2})});
-  check([](const Inputs& v) { return Inputs{replication_pad1d(v[0], {2, -1})}; }, {leaf({2, 4})});
-  check(
+  check_gradients(
+      [](const Inputs& v) {
+        return Inputs{replication_pad1d(v[0], {2, -1})};
+      },
+      {leaf({2, 4})});
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{replication_pad2d(v[0], {3, 0, -1, 2})};
       },
       {leaf({1, 2, 3})});
-  check(
+  check_gradients(
       [](const Inputs& v) {
         return Inputs{replication_pad3d(v[0], {1, 0, 0, 1, 1, 0})};
       },
@@ -187,7 +184,7 @@ TEST(Grid, Gradients) {
         SCOPED_TRACE(mode * 100 + border * 10 + corners);
         const Tensor grid =
             (rand({1, 2, 2, 2}, TensorOptions().dtype(kDouble)) * 3 - 1.5).set_requires_grad(true);
-        check(
+        check_gradients(
             [=](const Inputs& v) {
               return Inputs{grid_sampler(v[0], v[1], mode, border, corners)};
             },
@@ -195,7 +192,7 @@ TEST(Grid, Gradients) {
         if (mode == 2) continue;
         const Tensor deep = (rand({1, 1, 2, 1, 3}, TensorOptions().dtype(kDouble)) * 3 - 1.5)
                                 .set_requires_grad(true);
-        check(
+        check_gradients(
             [=](const Inputs& v) {
               return Inputs{grid_sampler(v[0], v[1], mode, border, corners)};
             },

@@ -182,6 +182,11 @@ std::string refusal(const fs::path& file, const std::map<std::string, std::strin
   });
 }
 
+void expect_refused(const fs::path& file, const std::string& reason) {
+  const std::string why = refusal(file);
+  EXPECT_NE(why.find(reason), std::string::npos) << file << " was refused with: " << why;
+}
+
 std::string use_of(const fs::path& file, const std::string& op) {
   std::string out;
   try {

@@ -52,7 +52,9 @@ std::string core_works();
 // does not.
 std::string refusal(const fs::path& file,
                     const std::map<std::string, std::string>& environment = {});
-// The same for a fault that shows later: loads the file, then copies a tensor to its device and
+// load() refuses the file, and its reason has this text.
+void expect_refused(const fs::path& file, const std::string& reason);
+// The reason of a fault that shows later: loads the file, then copies a tensor to its device and
 // back and calls the kernel that it has (`op`, if any). Returns what was reported, one line each.
 std::string fault_of(const fs::path& file, const std::string& op);
 std::string use_of(const fs::path& file, const std::string& op);  // the same in this process

@@ -9,10 +9,7 @@
 namespace tenon {
 namespace {
 
-using test::expect_equal;
-using test::expect_words;
-using test::ints;
-using test::text_of;
+using namespace test;
 
 const Tensor kIndices = ints({0, 1, 1, 0}, {2, 2});
 const Tensor kValues = tensor({1., 2.}, TensorOptions(kDouble));

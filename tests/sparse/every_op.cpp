@@ -114,7 +114,7 @@ TEST(EveryOp, ComputesOrRejectsSparseTensors) {
     bool tensors = false;
     for (int i = 0; i < op.n_args; ++i)
       tensors |= op.args[i].type == ArgType::Tensor || op.args[i].type == ArgType::TensorList;
-    for (const core::BoxedFn call : {op.row_call.load(), op.row_call_inplace.load()}) {
+    for (const core::BoxedFn call : {op.boxed_call.load(), op.boxed_inplace.load()}) {
       if (!tensors || !call) continue;
       for (unsigned which : {~0u, 1u, 2u, 4u}) {
         for (const Tensor& of : {kept, square, kept.select(0, 1), kept.to(kLong)}) {

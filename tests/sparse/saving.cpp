@@ -14,11 +14,7 @@ namespace {
 
 using serialize::InputArchive;
 using serialize::OutputArchive;
-using test::expect_equal;
-using test::expect_words;
-using test::hybrid;
-using test::ints;
-using test::text_of;
+using namespace test;
 
 template <class T>
 std::string file_of(const T& value) {

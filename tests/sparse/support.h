@@ -3,6 +3,7 @@
 // Sparse tensors: small ones, and random ones for the loops.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "tenon/core/allocator.h"
@@ -37,6 +38,23 @@ inline void expect_equal(const Tensor& got, const Tensor& expected) {
   const Tensor a = got.to_dense().cpu(), b = expected.to_dense().cpu();
   EXPECT_EQ(a.sizes(), b.sizes());
   EXPECT_TRUE(a.equal(b)) << got << "\ninstead of\n" << expected;
+}
+
+// [4, 4], with an index out of range in either dimension, coalesced by their own claim or not: what
+// a construction without checks lets through.
+inline std::vector<Tensor> out_of_range() {
+  const Tensor values = ones({3}, TensorOptions(kFloat));
+  std::vector<Tensor> all;
+  for (int64_t bad : {int64_t{-1}, int64_t{4}, std::numeric_limits<int64_t>::max(),
+                      std::numeric_limits<int64_t>::min()}) {
+    for (int64_t dim : {0, 1}) {
+      Tensor at = zeros({2, 3}, TensorOptions(kLong));
+      at.select(0, dim).fill_(bad);
+      for (bool claim : {false, true})
+        all.push_back(_sparse_coo_tensor_unsafe(at, values, {4, 4})._coalesced_(claim));
+    }
+  }
+  return all;
 }
 
 inline constexpr int64_t kMany = 70000;  // more than a block of anything

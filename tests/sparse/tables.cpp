@@ -15,10 +15,7 @@ namespace tenon {
 namespace {
 
 namespace F = nn::functional;
-using test::expect_equal;
-using test::expect_words;
-using test::ints;
-using test::text_of;
+using namespace test;
 
 const Tensor kInput = ints({1, 3, 3, 0, 5, 1}, {2, 3});
 Tensor table() {

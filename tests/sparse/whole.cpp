@@ -14,11 +14,7 @@
 namespace tenon {
 namespace {
 
-using test::expect_equal;
-using test::expect_words;
-using test::hybrid;
-using test::ints;
-using test::text_of;
+using namespace test;
 
 struct SparseTensor : testing::TestWithParam<const char*> {
   const Device device = Device(GetParam());

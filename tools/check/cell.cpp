@@ -64,7 +64,7 @@ Results call_and_wait(const Cell& cell, Built& inputs) {
 Results call_operator(const core::Op& op, const tn_value* in) {
   core::manual_seed(7);
   std::vector<core::OwnedValue> values(op.n_results);
-  op.row_call.load()(in, values.data());
+  op.boxed_call.load()(in, values.data());
   return oracle::flatten(values.data(), op.n_results);
 }
 

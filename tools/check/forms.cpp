@@ -79,7 +79,7 @@ std::string Forms::call_out(const Outs& outs,
   auto before = inputs.bytes();
   try {
     core::manual_seed(7);
-    op_.row_call_out.load()(inputs.values(), outs.data());
+    op_.boxed_out.load()(inputs.values(), outs.data());
   } catch (const Error& e) {
     return e.what();
   }
@@ -97,7 +97,7 @@ std::string Forms::check_refused(const Outs& outs) const {
   auto written = oracle::storage_bytes(*outs[0]);
   try {
     core::manual_seed(7);
-    op_.row_call_out.load()(inputs.values(), outs.data());
+    op_.boxed_out.load()(inputs.values(), outs.data());
     return core::join("out= of ", dtype_name(outs[0]->dtype), " on ", outs[0]->device().str(),
                       " is not refused");
   } catch (const Error&) {
@@ -151,7 +151,7 @@ bool is_intact(core::TensorImpl& t) {
 }
 
 void Forms::check_outs() {
-  if (!op_.row_call_out.load() || !tensors_only_ ||
+  if (!op_.boxed_out.load() || !tensors_only_ ||
       static_cast<int>(expected_.size()) != op_.n_results)
     return;
   Outs full = make_outs([&](const core::TensorImpl& t) { return make_filled(t); });
@@ -214,7 +214,7 @@ bool Forms::result_fits_first(bool same_dtype) const {
 }
 
 void Forms::check_inplace() {
-  core::BoxedFn f = op_.row_call_inplace.load();
+  core::BoxedFn f = op_.boxed_inplace.load();
   Built inputs = build_inputs();
   core::Impl self = op_.n_args ? inputs.tensor(0) : core::Impl();
   if (!f || !self || expected_.size() != 1 || !tensors_only_) return;
@@ -253,12 +253,12 @@ void Forms::check_alias() {
   Built inputs = build_inputs();
   std::string wrong;
   // out= over the first argument.
-  if (op_.row_call_out.load() && op_.n_results == 1 && result_fits_first(true) &&
+  if (op_.boxed_out.load() && op_.n_results == 1 && result_fits_first(true) &&
       cell_.memory != Memory::Expanded) {
     core::Impl self = inputs.tensor(0);
     try {
       core::manual_seed(7);
-      op_.row_call_out.load()(inputs.values(), &self);
+      op_.boxed_out.load()(inputs.values(), &self);
       wrong = differs(self, expected_[0]);
     } catch (const Error& e) {
       wrong = e.what();

@@ -215,7 +215,7 @@ Function make_inplace(const core::Op& op, Built& inputs, const std::vector<int>&
     const Tensor written = through_view ? whole.select(0, 1) : whole;
     values[0].u.tensor = &written.unsafeGetTensorImpl()->view;
     std::vector<core::OwnedValue> out(op.n_results);
-    op.row_call_inplace.load()(values.data(), out.data());
+    op.boxed_inplace.load()(values.data(), out.data());
     return Tensors{through_view ? whole.select(0, 1) : whole};
   };
 }
@@ -254,8 +254,7 @@ std::string compare_inplace(const core::Op& op, Built& inputs, const std::vector
 void check_inplace(const core::Op& op, Built& inputs, const std::vector<int>& positions,
                    const Function& f, const Tensors& leaves, const Tensors& outputs,
                    Findings& out) {
-  if (!op.row_call_inplace.load() || op.n_results != 1 || outputs.size() != 1 ||
-      !takes_tensor(op, 0))
+  if (!op.boxed_inplace.load() || op.n_results != 1 || outputs.size() != 1 || !takes_tensor(op, 0))
     return;
   const core::Impl self = inputs.tensor(0);
   if (!self || self->dtype != kDouble || self->sizes() != outputs[0].sizes()) return;

@@ -34,7 +34,7 @@ inline bool needs_layout(const core::Op& op) {
   return family == "sparse" || (family == "layout" && op.kind == core::OpKind::Kernel);
 }
 // Whether there is a function for the operator that takes strided tensors.
-inline bool is_callable(const core::Op& op) { return op.row_call.load() && !needs_layout(op); }
+inline bool is_callable(const core::Op& op) { return op.boxed_call.load() && !needs_layout(op); }
 // Whether the operator takes the sample as it is, on the host.
 bool accepts_on_host(const core::Op& op, const Spec& s);
 // The samples to call the operator with; empty if there are none.

@@ -176,7 +176,7 @@ Findings run_refused(const core::Op& op, const Spec& spec) {
   std::string wrong;
   try {
     std::vector<core::OwnedValue> values(op.n_results);
-    op.row_call.load()(spec.given->values(), values.data());
+    op.boxed_call.load()(spec.given->values(), values.data());
     wrong = "is not refused";
   } catch (const Error&) {
     wrong = spec.given->changed();

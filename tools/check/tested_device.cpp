@@ -47,7 +47,7 @@ core::Impl bytes_on(Place place, int64_t n) {
 
 // out= row-major in the middle of a block, so that a kernel is given that memory itself.
 void check_sentinels(const Cell& cell, const Results& expected, Findings& out) {
-  const auto call_out = cell.op.row_call_out.load();
+  const auto call_out = cell.op.boxed_out.load();
   const bool tensors =
       std::all_of(expected.begin(), expected.end(), [](const auto& r) { return bool(r.tensor); });
   if (!call_out || !tensors || static_cast<int>(expected.size()) != cell.op.n_results) return;

@@ -32,7 +32,7 @@ struct Whole {
   Results draw() const {  // from the generator as it is
     Built inputs = build_inputs();
     std::vector<core::OwnedValue> values(op.n_results);
-    op.row_call.load()(inputs.values(), values.data());
+    op.boxed_call.load()(inputs.values(), values.data());
     return collect(op, inputs, oracle::flatten(values.data(), op.n_results));
   }
   std::string differs(const Results& a, const Results& b) const {

@@ -23,7 +23,7 @@ example_plugin() {
   source="examples/plugin_$name"
   [ -n "$name" ] && [ -d "$source" ] || return 0
   say "building $source against the installed SDK"
-  build dev tenon_rows
+  build dev tenon_operators
   rm -rf build/sdk
   cmake --install build/dev --component sdk --prefix build/sdk >/dev/null
   cmake -G Ninja -S "$source" -B "build/$name" -DCMAKE_PREFIX_PATH="$PWD/build/sdk" -DCMAKE_BUILD_TYPE=Release >/dev/null

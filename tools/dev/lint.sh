@@ -62,6 +62,8 @@ lint_form() {
   [ -z "$hits" ] || complain "documents over 120 columns, tables apart" "$hits"
   hits=$(tools/lint/docs.sh)
   [ -z "$hits" ] || complain "documents: a file that is not there, or a setting left out" "$hits"
+  hits=$(git ls-files | awk -f tools/lint/tests.awk - tests/README.md)
+  [ -z "$hits" ] || complain "tests/README.md and the tree differ in which file tests a source" "$hits"
   hits=$(tools/lint/words.sh)
   [ -z "$hits" ] || complain "refused words (budgets only fall; tools/lint/words.sh --renew lowers them)" "$hits"
   hits=$(sources | xargs grep -L 'SPDX-License-Identifier' || true)

@@ -4,7 +4,7 @@
 # Of build/tidy, configured for clang, which refuses some of g++'s flags. Only what the compiler reads is built there.
 dev_tidy() {
   packages+=(clang-tidy)
-  build tidy tenon_rows tenon_pointwise
+  build tidy tenon_operators tenon_pointwise
   [ $# -gt 0 ] || mapfile -t changed < <({ git diff --name-only --diff-filter=d "$(git merge-base HEAD main 2>/dev/null || echo HEAD)"
     git ls-files --others --exclude-standard; } | sort -u)
   [ $# -gt 0 ] || set -- "${changed[@]}"

@@ -1,30 +1,33 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The writers. Each takes the rows and leaves files alone that would not change.
+// The writers. Each takes the definitions and leaves files alone that would not change.
 #pragma once
 
-#include "tools/opgen/row.h"
+#include "tools/opgen/definition.h"
 
 namespace opgen {
 
-inline constexpr const char* kGenerated = "// Written by opgen from ops; edit the row instead.\n";
+inline constexpr const char* kGenerated =
+    "// Written by opgen from ops; edit the definition instead.\n";
 
-void emit_core_table(const std::vector<Row>& rows, const std::string& path);
+void emit_core_table(const std::vector<Definition>& definitions, const std::string& path);
 // Positions of arguments by name, for each shape rule.
-void emit_infer_args(const std::vector<Row>& rows, const std::string& path);
-void emit_op_ids(const std::vector<Row>& rows, const std::string& path);
-void emit_sdk_headers(const std::vector<Row>& rows, const std::string& folder);
+void emit_infer_args(const std::vector<Definition>& definitions, const std::string& path);
+void emit_op_ids(const std::vector<Definition>& definitions, const std::string& path);
+void emit_sdk_headers(const std::vector<Definition>& definitions, const std::string& folder);
 
-void emit_methods(const std::vector<Row>& rows, const std::string& path);  // body of class Tensor
-void emit_declarations(const std::vector<Row>& rows,
+void emit_methods(const std::vector<Definition>& definitions,
+                  const std::string& path);  // body of class Tensor
+void emit_declarations(const std::vector<Definition>& definitions,
                        const std::string& path);  // functions of one family
-void emit_composites(const std::vector<Row>& rows,
+void emit_composites(const std::vector<Definition>& definitions,
                      const std::string& path);  // declarations, all families
-void emit_functions(const std::vector<Row>& rows, const std::string& family,
+void emit_functions(const std::vector<Definition>& definitions, const std::string& family,
                     const std::string& path);
-void emit_nodes(const std::vector<Row>& rows, const std::string& family, const std::string& folder);
+void emit_nodes(const std::vector<Definition>& definitions, const std::string& family,
+                const std::string& folder);
 
-// What a formula of a row needs saved. `how` is one of tensor, geometry, value.
+// What a formula of a definition needs saved. `how` is one of tensor, geometry, value.
 struct Saved {
   std::string name;
   enum Kind {
@@ -42,19 +45,21 @@ struct Saved {
 };
 struct NodePlan {
   std::vector<Saved> saved;
-  std::vector<std::string> formulas;  // rewritten, parallel to row.grads
+  std::vector<std::string> formulas;  // rewritten, parallel to definition.grads
   std::vector<const Arg*> inputs;     // differentiable arguments, in order of the schema
   bool reduces = false;               // gradients go back to the arguments' shapes
 };
-// The row's rule under compat::Era04, empty if it has none, and the functions that follow it.
-std::string era_rule(const Row& row);
-std::string era_function(const Row& row, const std::string& rule);
-std::string era_inplace(const Row& row, const std::string& rule);
-std::string era_out(const Row& row, const std::string& rule);  // empty if the form needs none
-NodePlan plan_node(const Row& row);
+// The definition's rule under compat::Era04, empty if it has none, and the functions that follow
+// it.
+std::string era_rule(const Definition& definition);
+std::string era_function(const Definition& definition, const std::string& rule);
+std::string era_inplace(const Definition& definition, const std::string& rule);
+std::string era_out(const Definition& definition,
+                    const std::string& rule);  // empty if the form needs none
+NodePlan plan_node(const Definition& definition);
 // Whether a rewritten formula reads an argument or a result: its name as a word of its own, not as
 // a member or a call.
 bool uses(const std::string& formula, const std::string& name);
-std::string node_name(const Row& row);
+std::string node_name(const Definition& definition);
 
 }  // namespace opgen

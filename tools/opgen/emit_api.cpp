@@ -6,16 +6,16 @@
 namespace opgen {
 namespace {
 
-// Doc comment of a declaration: the row's sentence.
-std::string doc(const Row& r, const char* indent) {
+// Doc comment of a declaration: the definition's sentence.
+std::string doc(const Definition& r, const char* indent) {
   return r.doc.empty() ? "" : std::string(indent) + "// " + r.doc + "\n";
 }
 
 }  // namespace
 
-void emit_methods(const std::vector<Row>& rows, const std::string& path) {
+void emit_methods(const std::vector<Definition>& definitions, const std::string& path) {
   std::string out = std::string(kGenerated) + "// Included by the body of class Tensor.\n";
-  for (const Row& r : rows) {
+  for (const Definition& r : definitions) {
     if (r.method) {
       out += doc(r, "  ") + "  " + cpp_result_type(r.schema) + " " + r.schema.name + "(" +
              params(r.schema, true, true) + ") const;\n";
@@ -26,10 +26,10 @@ void emit_methods(const std::vector<Row>& rows, const std::string& path) {
   write_if_changed(path, out);
 }
 
-void emit_declarations(const std::vector<Row>& rows, const std::string& path) {
+void emit_declarations(const std::vector<Definition>& definitions, const std::string& path) {
   std::string out = std::string(kGenerated) +
                     "#pragma once\n\n#include \"tenon/tensor.h\"\n\nnamespace tenon {\n";
-  for (const Row& r : rows) {
+  for (const Definition& r : definitions) {
     if (r.function)
       out += doc(r, "") + "TENON_API " + cpp_result_type(r.schema) + " " + r.schema.name + "(" +
              params(r.schema, true) + ");\n";
@@ -54,10 +54,10 @@ void emit_declarations(const std::vector<Row>& rows, const std::string& path) {
   write_if_changed(path, out + "}  // namespace tenon\n");
 }
 
-void emit_composites(const std::vector<Row>& rows, const std::string& path) {
+void emit_composites(const std::vector<Definition>& definitions, const std::string& path) {
   std::string out =
       std::string(kGenerated) + "#pragma once\n\n#include \"tenon/ops.h\"\n\nnamespace tenon {\n";
-  for (const Row& r : rows) {
+  for (const Definition& r : definitions) {
     if (r.composite())
       out += "namespace composite { " + cpp_result_type(r.schema) + " " + r.ident() + "(" +
              params(r.schema, false) + "); }\n";

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Writes what core and the SDK need of the rows: the op table, and one C header an op name.
+// Writes what core and the SDK need of the definitions: the op table, and one C header an op name.
 #include <map>
 #include <set>
 
@@ -22,7 +22,7 @@ std::string number_list(const std::string& d) {  // "[1, 2]" or "1" -> "1, 2"
   return d.front() == '[' ? d.substr(1, d.size() - 2) : d;
 }
 
-// The default of an argument as a tn_value initialiser; lists go to arrays of their own, before it.
+// The default of an argument as a tn_value initializer; lists go to arrays of their own, before it.
 std::string default_value(const Arg& a, const std::string& array, std::string& arrays) {
   auto value = [](const std::string& tag, const std::string& member, const std::string& v,
                   const std::string& len = "0") {
@@ -63,7 +63,7 @@ std::string default_value(const Arg& a, const std::string& array, std::string& a
   return value("TN_TAG_I64", "i64", d);
 }
 
-std::string flags_of(const Row& r) {
+std::string flags_of(const Definition& r) {
   std::string f = "0";
   auto add = [&](bool on, const char* name) {
     if (on) f += std::string(" | ") + name;
@@ -88,7 +88,7 @@ std::string flags_of(const Row& r) {
   return f;
 }
 
-std::string entry(const Row& r, std::string& before) {
+std::string entry(const Definition& r, std::string& before) {
   std::string id = std::to_string(r.index);
   before += "const ArgInfo args_" + id + "[] = {\n";
   std::string arrays;
@@ -146,10 +146,10 @@ std::string signature(const Schema& s) {
 
 }  // namespace
 
-void emit_core_table(const std::vector<Row>& rows, const std::string& path) {
+void emit_core_table(const std::vector<Definition>& definitions, const std::string& path) {
   std::string before, table;
   std::set<std::string> infers;
-  for (const Row& r : rows) {
+  for (const Definition& r : definitions) {
     table += entry(r, before);
     if (!r.infer.empty()) infers.insert(r.infer);
   }
@@ -160,25 +160,27 @@ void emit_core_table(const std::vector<Row>& rows, const std::string& path) {
       "tenon::core {\n";
   for (const std::string& i : infers) out += "TENON_INFER(" + i + ");\n";
   out += "namespace {\n" + before + "}  // namespace\n\n";
-  out += "extern const int g_row_count;\nconst int g_row_count = " + std::to_string(rows.size()) +
-         ";\n";
-  out += "constinit Op g_rows[] = {\n" + table + "};\n}  // namespace tenon::core\n";
+  out +=
+      "extern const int g_op_count;\nconst int g_op_count = " + std::to_string(definitions.size()) +
+      ";\n";
+  out += "constinit Op g_ops[] = {\n" + table + "};\n}  // namespace tenon::core\n";
   write_if_changed(path, out);
 }
 
-void emit_op_ids(const std::vector<Row>& rows, const std::string& path) {
+void emit_op_ids(const std::vector<Definition>& definitions, const std::string& path) {
   std::string out =
       std::string(kGenerated) + "#pragma once\n\nnamespace tenon::core::op_id {\nenum : int {\n";
-  for (const Row& r : rows) out += "  " + r.ident() + " = " + std::to_string(r.index) + ",\n";
+  for (const Definition& r : definitions)
+    out += "  " + r.ident() + " = " + std::to_string(r.index) + ",\n";
   out += "};\n}  // namespace tenon::core::op_id\n";
   write_if_changed(path, out);
 }
 
 // A rule that several operators share has the names of all of them, but for a name that stands in
 // two places.
-void emit_infer_args(const std::vector<Row>& rows, const std::string& path) {
+void emit_infer_args(const std::vector<Definition>& definitions, const std::string& path) {
   std::map<std::string, std::map<std::string, std::set<std::size_t>>> places;  // rule, name
-  for (const Row& r : rows) {
+  for (const Definition& r : definitions) {
     for (std::size_t i = 0; i < r.schema.args.size(); ++i)
       places[r.infer][r.schema.args[i].name].insert(i);
   }
@@ -195,9 +197,9 @@ void emit_infer_args(const std::vector<Row>& rows, const std::string& path) {
   write_if_changed(path, out + "}  // namespace tenon::core::args\n");
 }
 
-void emit_sdk_headers(const std::vector<Row>& rows, const std::string& folder) {
+void emit_sdk_headers(const std::vector<Definition>& definitions, const std::string& folder) {
   std::map<std::string, std::string> text;
-  for (const Row& r : rows) {
+  for (const Definition& r : definitions) {
     if (r.composite()) continue;
     std::string& t = text[r.schema.name];
     std::string macro = "TN_OP_" + r.ident();
@@ -209,9 +211,10 @@ void emit_sdk_headers(const std::vector<Row>& rows, const std::string& folder) {
   }
   for (const auto& [name, body] : text) {
     std::string guard = "TENON_SDK_OPS_" + name + "_H_";
-    write_if_changed(folder + "/" + name + ".h",
-                     std::string("/* Written by opgen from ops; edit the row instead. */\n") +
-                         "#ifndef " + guard + "\n#define " + guard + "\n" + body + "\n#endif\n");
+    write_if_changed(
+        folder + "/" + name + ".h",
+        std::string("/* Written by opgen from ops; edit the definition instead. */\n") +
+            "#ifndef " + guard + "\n#define " + guard + "\n" + body + "\n#endif\n");
   }
 }
 

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Writes what public functions do under compat::Era04: adapt the arguments, then call the same row
-// by today's rules.
+// Writes what public functions do under compat::Era04: adapt the arguments, then call the same
+// definition by today's rules.
 #include "tools/opgen/emit.h"
 
 namespace opgen {
 namespace {
 
-// Whether argument i takes part in promotion, as the row's infer function has it.
-bool is_operand(const Row& r, std::size_t i) {
+// Whether argument i takes part in promotion, as the definition's infer function has it.
+bool is_operand(const Definition& r, std::size_t i) {
   const Type& t = r.schema.args[i].type;
   const bool where = r.infer == "pointwise_where";
   if (where && i == 0) return false;
@@ -18,14 +18,14 @@ bool is_operand(const Row& r, std::size_t i) {
   return i < 2 && r.infer != "pointwise_same";
 }
 
-std::size_t count_operands(const Row& r) {
+std::size_t count_operands(const Definition& r) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < r.schema.args.size(); ++i) n += is_operand(r, i);
   return n;
 }
 
 // The arguments of the inner call, wrapped by the rule; `from` leaves out those before it.
-std::string adapted(const Row& r, const std::string& rule, std::size_t from) {
+std::string adapted(const Definition& r, const std::string& rule, std::size_t from) {
   const Schema& s = r.schema;
   std::string out;
   for (std::size_t i = 0; i < s.args.size(); ++i) {
@@ -40,7 +40,7 @@ std::string adapted(const Row& r, const std::string& rule, std::size_t from) {
   return out;
 }
 
-std::string head(const Row& r, const std::string& rule) {
+std::string head(const Definition& r, const std::string& rule) {
   std::string out = "  const Today today;\n", items;
   if (rule == "float" || rule == "index") return out;
   const Schema& s = r.schema;
@@ -56,20 +56,20 @@ std::string head(const Row& r, const std::string& rule) {
 }
 
 // Integers divide towards zero.
-std::string truncated(const Row& r) {
+std::string truncated(const Definition& r) {
   return "tenon::_div_trunc(" + adapted(r, "truncate", 0) + ")";
 }
 
 }  // namespace
 
-std::string era_rule(const Row& r) {
+std::string era_rule(const Definition& r) {
   if (!r.era04.empty()) return r.era04;
   if (r.family != "pointwise" && r.family != "compare") return "";
   if (r.infer == "pointwise_bool") return "mask";
   return r.infer.rfind("pointwise", 0) == 0 && count_operands(r) > 1 ? "operands" : "";
 }
 
-std::string era_function(const Row& r, const std::string& rule) {
+std::string era_function(const Definition& r, const std::string& rule) {
   const Schema& s = r.schema;
   std::string out =
       "TENON_COLD " + cpp_result_type(s) + " era04_" + r.ident() + "(" + params(s, false) + ") {\n";
@@ -80,7 +80,7 @@ std::string era_function(const Row& r, const std::string& rule) {
   return out + "  return " + (rule == "mask" ? "as_mask(" + call + ")" : call) + ";\n}\n";
 }
 
-std::string era_inplace(const Row& r, const std::string& rule) {
+std::string era_inplace(const Definition& r, const std::string& rule) {
   const Schema& s = r.schema;
   std::string out = "TENON_COLD void era04_inplace_" + r.ident() + "(" + params(s, false) +
                     ") {\n" + head(r, rule);
@@ -92,7 +92,7 @@ std::string era_inplace(const Row& r, const std::string& rule) {
   return out + "  inplace_" + r.ident() + "(self" + (rest.empty() ? "" : ", " + rest) + ");\n}\n";
 }
 
-std::string era_out(const Row& r, const std::string& rule) {
+std::string era_out(const Definition& r, const std::string& rule) {
   if (rule.empty() || rule == "float" || rule == "index") return "";
   std::string out = "TENON_COLD Tensor& era04_out_" + r.ident() + "(Tensor& out, " +
                     params(r.schema, false) + ") {\n" + head(r, rule);

@@ -22,7 +22,7 @@ std::string forward_args(const Schema& s) {
   return out;
 }
 
-// Locals that a boxed argument borrows from, and the initialiser of in[].
+// Locals that a boxed argument borrows from, and the initializer of in[].
 void boxing(const Schema& s, std::string& locals, std::string& values) {
   for (std::size_t i = 0; i < s.args.size(); ++i) {
     if (options_start(s, i)) {
@@ -66,7 +66,7 @@ std::string checked_args(const Schema& s) {
 
 // Its errors are of those others, and name them.
 const char* const kNamed =
-    "  } catch (...) {\n    core::rethrow_called(core::g_rows[id].name);\n  }\n";
+    "  } catch (...) {\n    core::rethrow_called(core::g_ops[id].name);\n  }\n";
 
 // What reads codes, which may be made up, before core is called.
 bool takes_codes(const Schema& s) {
@@ -92,7 +92,7 @@ std::string tracked_args(const std::vector<const Arg*>& inputs) {
   return out;
 }
 
-std::string record_function(const Row& r, const NodePlan& plan) {
+std::string record_function(const Definition& r, const NodePlan& plan) {
   std::string node = node_name(r);
   std::string out = "core::Ref<" + node + "> record_" + r.ident() + "(" + params(r.schema, false) +
                     ", [[maybe_unused]] bool inplace) {\n";
@@ -162,7 +162,7 @@ std::string finish(const NodePlan& plan, const char* indent, bool inplace) {
   return out;
 }
 
-std::string functional(const Row& r, const NodePlan& plan) {
+std::string functional(const Definition& r, const NodePlan& plan) {
   const Schema& s = r.schema;
   std::string locals, values;
   boxing(s, locals, values);
@@ -170,10 +170,10 @@ std::string functional(const Row& r, const NodePlan& plan) {
   std::string out = "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" +
                     params(s, false) + ") {\n";
   const bool codes = takes_codes(s);
-  out += "  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n";
+  out += "  constexpr int id = op_id::" + r.ident() + ";\n  OperatorScope operator_scope(id);\n";
   out += (codes ? "  try {\n" : "") + locals + "  const tn_value in[] = {" + values + "};\n" +
          refused_lists(s);
-  if (n == 0) return out + "  core::call(core::g_rows[id], in, nullptr);\n}\n";
+  if (n == 0) return out + "  core::call(core::g_ops[id], in, nullptr);\n}\n";
   bool grad = !r.grads.empty();
   if (grad) {
     // A view of an inference tensor is one, too.
@@ -183,7 +183,7 @@ std::string functional(const Row& r, const NodePlan& plan) {
            forward_args(s) + ", false);\n";
   }
   out += "  core::TensorImpl* outs[" + std::to_string(n) + "];\n";
-  out += "  core::call(core::g_rows[id], in, outs);\n";
+  out += "  core::call(core::g_ops[id], in, outs);\n";
   for (std::size_t i = 0; i < n; ++i)
     out += "  Tensor r" + std::to_string(i) + " = adopt" + (r.view() ? "_view" : "") + "(outs[" +
            std::to_string(i) + "]" + (r.view() ? ", " + s.args[0].name : "") + ");\n";
@@ -202,11 +202,11 @@ std::string functional(const Row& r, const NodePlan& plan) {
   return out + "};\n" + end;
 }
 
-std::string inplace_form(const Row& r, const NodePlan& plan) {
+std::string inplace_form(const Definition& r, const NodePlan& plan) {
   const Schema& s = r.schema;
   std::string out = "static inline void inplace_" + r.ident() + "(" + params(s, false) +
                     ") {\n  constexpr int id = op_id::" + r.ident() +
-                    ";\n  RowScope scope_of_row(id);\n";
+                    ";\n  OperatorScope operator_scope(id);\n";
   if (r.composite()) {
     out += "  try {\n" + checked_args(s);
     // What the parts save, for the gradient of whichever argument, must outlive the write: they see
@@ -234,18 +234,19 @@ std::string inplace_form(const Row& r, const NodePlan& plan) {
   std::string self = s.args[0].name;
   out +=
       "  core::TensorImpl* outs[] = {" + self +
-      ".unsafeGetTensorImpl()};\n  core::call(core::g_rows[id], in, outs, core::Form::Inplace);\n";
+      ".unsafeGetTensorImpl()};\n  core::call(core::g_ops[id], in, outs, core::Form::Inplace);\n";
   if (grad)
     out += "  if (node) {\n    rebase_history(" + self + ", node);\n" + finish(plan, "    ", true) +
            "  }\n";
   else if (r.infer == "pointwise_bool")
     out += "  zero_history(" + self + ");\n";
   else if (!s.args[0].mutates && r.dtypes.find("integral") != 0)
-    throw RowError(r.file, r.line, "a row with an in-place form for floats needs a gradient");
+    throw DefinitionError(r.file, r.line,
+                          "a definition with an in-place form for floats needs a gradient");
   return out + "}\n";
 }
 
-std::string out_form(const Row& r, const NodePlan&) {
+std::string out_form(const Definition& r, const NodePlan&) {
   const Schema& s = r.schema;
   std::size_t n = s.results.size();
   std::string outs, list, result = "Tensor&", back = "out";
@@ -271,7 +272,7 @@ std::string out_form(const Row& r, const NodePlan&) {
   if (options != std::string::npos) inputs.replace(options, given.size(), "TensorOptions& given");
   std::string out = result + " " + s.name + "_out(" + outs + inputs +
                     ") {\n  constexpr int id = op_id::" + r.ident() +
-                    ";\n  RowScope scope_of_row(id);\n";
+                    ";\n  OperatorScope operator_scope(id);\n";
   if (options != std::string::npos)
     out += "  const TensorOptions options = options_of_out(given, out);\n";
   std::string refuse;
@@ -301,11 +302,11 @@ std::string out_form(const Row& r, const NodePlan&) {
   boxing(s, locals, values);
   out += locals + "  const tn_value in[] = {" + values + "};\n  core::TensorImpl* outs[] = {" +
          list + "};\n";
-  return out + "  core::call(core::g_rows[id], in, outs, core::Form::Out);\n  return " + back +
+  return out + "  core::call(core::g_ops[id], in, outs, core::Form::Out);\n  return " + back +
          ";\n}\n";
 }
 
-std::string era_forms(const Row& r, const std::string& rule) {
+std::string era_forms(const Definition& r, const std::string& rule) {
   std::string out;
   if (r.function || r.method) out += era_function(r, rule);
   if (r.inplace) out += era_inplace(r, rule);
@@ -337,7 +338,7 @@ std::string put(const Schema& s, const std::string& call) {
   return s.results.empty() ? "(void)out;\n  " + call + ";" : "put(out, " + call + ");";
 }
 
-std::string by_name(const Row& r, std::string& entries) {
+std::string by_name(const Definition& r, std::string& entries) {
   const Schema& s = r.schema;
   std::string id = r.ident(), out, f = "nullptr", i = "nullptr", o = "nullptr", d = "nullptr";
   if (r.function || r.method) {
@@ -376,9 +377,9 @@ std::string by_name(const Row& r, std::string& entries) {
   return out;
 }
 
-std::string bodies(const std::vector<Row>& rows, const std::string& family) {
+std::string bodies(const std::vector<Definition>& definitions, const std::string& family) {
   std::string out;
-  for (const Row& r : rows) {
+  for (const Definition& r : definitions) {
     if (r.family != family || r.body.empty()) continue;
     out += cpp_result_type(r.schema) + " " + r.ident() + "(" + params(r.schema, false) +
            ") {\n  return " + r.body + ";\n}\n";
@@ -388,16 +389,16 @@ std::string bodies(const std::vector<Row>& rows, const std::string& family) {
 
 }  // namespace
 
-void emit_functions(const std::vector<Row>& rows, const std::string& family,
+void emit_functions(const std::vector<Definition>& definitions, const std::string& family,
                     const std::string& path) {
   std::string out =
       std::string(kGenerated) + "#include \"nodes_" + family +
       ".gen.h\"\n#include \"op_ids.gen.h\"\n#include \"tenon/call/era04.h\"\n#include "
       "\"tenon/ops/composite/components.h\"\n#include \"tenon/ops/composite.gen.h\"\n\n";
   out += "namespace tenon {\nusing namespace autograd;\nnamespace op_id = core::op_id;\n" +
-         bodies(rows, family) + "namespace {\n\n";
+         bodies(definitions, family) + "namespace {\n\n";
   std::string api = "}  // namespace\n\n", boxed, entries;
-  for (const Row& r : rows) {
+  for (const Definition& r : definitions) {
     if (r.family != family) continue;
     NodePlan plan = plan_node(r);
     if (!r.grads.empty()) out += record_function(r, plan);
@@ -406,7 +407,7 @@ void emit_functions(const std::vector<Row>& rows, const std::string& family,
     if (r.composite()) {
       out += "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) +
              ") {\n  [[maybe_unused]] constexpr int id = op_id::" + r.ident() +
-             ";\n  RowScope scope_of_row(id);\n  try {\n" + checked_args(s) +
+             ";\n  OperatorScope operator_scope(id);\n  try {\n" + checked_args(s) +
              "  const Today today;\n  return composite::" + r.ident() + "(" + forward_args(s) +
              ");\n" + kNamed + "}\n";
     } else if (r.function || r.method) {
@@ -421,7 +422,8 @@ void emit_functions(const std::vector<Row>& rows, const std::string& family,
                                 r.ident() + "(" + args + ");\n";
     };
     // What a factory makes has no history; that it is to have one from here on is said last. The
-    // schema knows nothing of it, and a row that does not make its result refuses it by itself.
+    // schema knows nothing of it, and a definition that does not make its result refuses it by
+    // itself.
     const bool has_options = params(s, false).find("TensorOptions& options") != std::string::npos;
     const auto called = [&](const std::string& args) {
       const std::string call = callee + "(" + args + ")";
@@ -453,8 +455,9 @@ void emit_functions(const std::vector<Row>& rows, const std::string& family,
     if (r.out) api += out_form(r, plan);
     boxed += by_name(r, entries);
   }
-  out += api + "\nnamespace {\n" + boxed + "const RowEntry entries[] = {\n" + entries +
-         "};\nconst RowRegistration registration(entries, sizeof entries / sizeof entries[0]);\n}  "
+  out += api + "\nnamespace {\n" + boxed + "const OperatorEntry entries[] = {\n" + entries +
+         "};\nconst OperatorRegistration registration(entries, sizeof entries / sizeof "
+         "entries[0]);\n}  "
          "// namespace\n";
   write_if_changed(path, out + "}  // namespace tenon\n");
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Writes the autograd nodes of a family: what each saves, and its formulas with #line marks to the
-// row.
+// definition.
 #include <algorithm>
 #include <filesystem>
 
@@ -86,16 +86,19 @@ std::string unpack(const Saved& s) {
 }
 
 // The formula as a function of the gradient and of the one tensor that it reads.
-std::string on_values(const Row& row, const NodePlan& plan, const std::string& formula) {
+std::string on_values(const Definition& definition, const NodePlan& plan,
+                      const std::string& formula) {
   std::string read, body = formula;
   for (const Saved& s : plan.saved) {
     if (!holds_tensors(s) || !uses(formula, s.name)) continue;
     if (!read.empty())
-      throw RowError(row.file, row.grads[0].line, "a formula on values reads one tensor");
+      throw DefinitionError(definition.file, definition.grads[0].line,
+                            "a formula on values reads one tensor");
     read = s.name;
   }
   if (read.empty())
-    throw RowError(row.file, row.grads[0].line, "a formula on values reads a tensor");
+    throw DefinitionError(definition.file, definition.grads[0].line,
+                          "a formula on values reads a tensor");
   const std::string grad = "grads[0]";
   for (std::size_t at; (at = body.find(grad)) != std::string::npos;)
     body.replace(at, grad.size(), "grad");
@@ -103,8 +106,8 @@ std::string on_values(const Row& row, const NodePlan& plan, const std::string& f
          ") -> Tensor { return " + body + "; })";
 }
 
-std::string formula_block(const Row& row, const NodePlan& plan, std::size_t k) {
-  const Grad& g = row.grads[k];
+std::string formula_block(const Definition& definition, const NodePlan& plan, std::size_t k) {
+  const Grad& g = definition.grads[k];
   const std::string& f = plan.formulas[k];
   std::string need, mask;
   for (const std::string& t : g.targets) {
@@ -120,7 +123,7 @@ std::string formula_block(const Row& row, const NodePlan& plan, std::size_t k) {
                            [](const Saved& x) { return x.name == "mask"; });
   if (uses(f, "mask") && !named)
     out += "    const std::array<bool, " + n + "> mask = {" + mask + "};\n";
-  std::string line = "#line " + std::to_string(g.line) + " \"" + row.file + "\"\n";
+  std::string line = "#line " + std::to_string(g.line) + " \"" + definition.file + "\"\n";
   if (g.targets.size() > 1) {
     out += line + "    auto all = " + f + ";\n";
     for (std::size_t i = 0; i < g.targets.size(); ++i) {
@@ -136,10 +139,10 @@ std::string formula_block(const Row& row, const NodePlan& plan, std::size_t k) {
   if ((*arg)->type.list) {
     out += line + "    put_list(out + at_" + t + ", n_" + t + "_, " + f + ");\n";
   } else if (f == "not_implemented") {
-    out += "    derivative_missing(\"" + row.schema.full() + "\", \"" + t + "\");\n";
-  } else if (row.on_values) {
-    out += line + "    out[at_" + t + "] = reduce_grad(" + on_values(row, plan, f) + ", this->" +
-           t + "_geometry);\n";
+    out += "    derivative_missing(\"" + definition.schema.full() + "\", \"" + t + "\");\n";
+  } else if (definition.on_values) {
+    out += line + "    out[at_" + t + "] = reduce_grad(" + on_values(definition, plan, f) +
+           ", this->" + t + "_geometry);\n";
   } else if (plan.reduces && !(*arg)->type.optional) {
     out += line + "    out[at_" + t + "] = reduce_grad(" + f + ", this->" + t + "_geometry);\n";
   } else {
@@ -148,8 +151,8 @@ std::string formula_block(const Row& row, const NodePlan& plan, std::size_t k) {
   return out + "  }\n";
 }
 
-std::string declaration(const Row& row, const NodePlan& plan) {
-  std::string name = node_name(row);
+std::string declaration(const Definition& definition, const NodePlan& plan) {
+  std::string name = node_name(definition);
   std::string out = "struct " + name + " final : NodeWith<" +
                     (has_list(plan) ? "0" : std::to_string(plan.inputs.size())) + "> {\n";
   out += "  const char* name() const override { return \"" + name + "\"; }\n";
@@ -161,13 +164,15 @@ std::string declaration(const Row& row, const NodePlan& plan) {
   return out + "};\n";
 }
 
-std::string definition(const Row& row, const NodePlan& plan, const std::string& own_path) {
-  std::string name = node_name(row);
+std::string definition(const Definition& definition, const NodePlan& plan,
+                       const std::string& own_path) {
+  std::string name = node_name(definition);
   std::string out =
       "void " + name + "::apply([[maybe_unused]] Tensor* grads, [[maybe_unused]] Tensor* out) {\n";
-  std::size_t n = row.schema.results.size();
+  std::size_t n = definition.schema.results.size();
   std::string blocks, none;
-  for (std::size_t k = 0; k < row.grads.size(); ++k) blocks += formula_block(row, plan, k);
+  for (std::size_t k = 0; k < definition.grads.size(); ++k)
+    blocks += formula_block(definition, plan, k);
   // Of the gradients that a formula uses one is there.
   for (std::size_t i = 0; i < n; ++i) {
     std::string grad = "grads[" + std::to_string(i) + "]";
@@ -192,7 +197,7 @@ std::string definition(const Row& row, const NodePlan& plan, const std::string& 
 
 }  // namespace
 
-void emit_nodes(const std::vector<Row>& rows, const std::string& family,
+void emit_nodes(const std::vector<Definition>& definitions, const std::string& family,
                 const std::string& folder) {
   std::string head =
       std::string(kGenerated) +
@@ -201,7 +206,7 @@ void emit_nodes(const std::vector<Row>& rows, const std::string& family,
       std::string(kGenerated) + "#include \"nodes_" + family +
       ".gen.h\"\n\n#include \"tenon/autograd/formulas.h\"\n\nnamespace tenon::autograd {\nusing "
       "namespace formulas;\n\n";
-  for (const Row& r : rows) {
+  for (const Definition& r : definitions) {
     if (r.family != family || r.grads.empty()) continue;
     NodePlan plan = plan_node(r);
     head += "\n" + declaration(r, plan);

@@ -22,7 +22,8 @@ using namespace opgen;
 
 namespace {
 
-// Names of the infer functions that core defines: a typo in a row is caught here, at its line.
+// Names of the infer functions that core defines: a typo in a definition is caught here, at its
+// line.
 std::set<std::string> infer_names(const std::string& folder) {
   std::set<std::string> names;
   for (const auto& e : fs::directory_iterator(folder)) {
@@ -37,67 +38,69 @@ std::set<std::string> infer_names(const std::string& folder) {
   return names;
 }
 
-void check_all(const std::vector<Row>& rows, const std::string& infer_folder) {
+void check_all(const std::vector<Definition>& definitions, const std::string& infer_folder) {
   std::set<std::string> infers = infer_names(infer_folder);
-  std::map<std::string, const Row*> seen;
-  for (const Row& r : rows) {
+  std::map<std::string, const Definition*> seen;
+  for (const Definition& r : definitions) {
     auto [it, fresh] = seen.emplace(r.ident(), &r);
     if (!fresh)
-      throw RowError(r.file, r.line,
-                     r.schema.full() + " has a row already at " + it->second->file + ":" +
-                         std::to_string(it->second->line));
+      throw DefinitionError(r.file, r.line,
+                            r.schema.full() + " has a definition already at " + it->second->file +
+                                ":" + std::to_string(it->second->line));
     if (!r.infer.empty() && !infers.count(r.infer))
-      throw RowError(r.file, r.line, "no TENON_INFER(" + r.infer + ") in " + infer_folder);
+      throw DefinitionError(r.file, r.line, "no TENON_INFER(" + r.infer + ") in " + infer_folder);
   }
-  for (const Row& r : rows) {
+  for (const Definition& r : definitions) {
     if (r.scalar_overload.empty()) continue;
-    bool found = std::any_of(rows.begin(), rows.end(),
-                             [&](const Row& o) { return o.schema.full() == r.scalar_overload; });
+    bool found = std::any_of(definitions.begin(), definitions.end(), [&](const Definition& o) {
+      return o.schema.full() == r.scalar_overload;
+    });
     if (!found)
-      throw RowError(r.file, r.line, "scalar names '" + r.scalar_overload + "', which has no row");
+      throw DefinitionError(r.file, r.line,
+                            "scalar names '" + r.scalar_overload + "', which has no definition");
   }
 }
 
 // Overloads share what is said of them: one without a doc has that of the first of its name.
-void share_docs(std::vector<Row>& rows) {
+void share_docs(std::vector<Definition>& definitions) {
   std::map<std::string, std::string> of_name;
-  for (const Row& r : rows) {
+  for (const Definition& r : definitions) {
     if (!r.doc.empty()) of_name.emplace(r.schema.name, r.doc);
   }
-  for (Row& r : rows) {
+  for (Definition& r : definitions) {
     auto it = of_name.find(r.schema.name);
-    if (it == of_name.end()) throw RowError(r.file, r.line, r.schema.full() + " has no doc");
+    if (it == of_name.end()) throw DefinitionError(r.file, r.line, r.schema.full() + " has no doc");
     if (r.doc.empty()) r.doc = it->second;
   }
 }
 
 int generate(const std::map<std::string, std::string>& flags,
              const std::vector<std::string>& files) {
-  std::vector<Row> rows;
+  std::vector<Definition> definitions;
   std::vector<std::string> families;
   for (const std::string& f : files) {
-    std::vector<Row> more = parse_file(f);
+    std::vector<Definition> more = parse_file(f);
     families.push_back(fs::path(f).stem());
-    rows.insert(rows.end(), more.begin(), more.end());
+    definitions.insert(definitions.end(), more.begin(), more.end());
   }
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].index = static_cast<int>(i);
-  check_all(rows, flags.at("--infer"));
-  share_docs(rows);
-  emit_core_table(rows, flags.at("--core") + "/op_table.gen.cpp");
-  emit_infer_args(rows, flags.at("--core") + "/infer_args.gen.h");
-  emit_sdk_headers(rows, flags.at("--sdk") + "/tenon/sdk/ops");
+  for (std::size_t i = 0; i < definitions.size(); ++i) definitions[i].index = static_cast<int>(i);
+  check_all(definitions, flags.at("--infer"));
+  share_docs(definitions);
+  emit_core_table(definitions, flags.at("--core") + "/op_table.gen.cpp");
+  emit_infer_args(definitions, flags.at("--core") + "/infer_args.gen.h");
+  emit_sdk_headers(definitions, flags.at("--sdk") + "/tenon/sdk/ops");
   std::string out = flags.at("--tenon");
-  emit_op_ids(rows, out + "/op_ids.gen.h");
-  emit_methods(rows, out + "/tenon/tensor_methods.gen.h");
-  emit_composites(rows, out + "/tenon/ops/composite.gen.h");
+  emit_op_ids(definitions, out + "/op_ids.gen.h");
+  emit_methods(definitions, out + "/tenon/tensor_methods.gen.h");
+  emit_composites(definitions, out + "/tenon/ops/composite.gen.h");
   std::string all = std::string(kGenerated) + "#pragma once\n\n";
   for (const std::string& family : families) {
-    std::vector<Row> own;
-    std::copy_if(rows.begin(), rows.end(), std::back_inserter(own),
-                 [&](const Row& r) { return r.family == family; });
+    std::vector<Definition> own;
+    std::copy_if(definitions.begin(), definitions.end(), std::back_inserter(own),
+                 [&](const Definition& r) { return r.family == family; });
     emit_declarations(own, out + "/tenon/ops/" + family + ".gen.h");
-    emit_nodes(rows, family, out);
-    emit_functions(rows, family, out + "/functions_" + family + ".gen.cpp");
+    emit_nodes(definitions, family, out);
+    emit_functions(definitions, family, out + "/functions_" + family + ".gen.cpp");
     all += "#include \"tenon/ops/" + family + ".gen.h\"\n";
   }
   write_if_changed(out + "/tenon/ops.gen.h", all);

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "tools/opgen/row.h"
+#include "tools/opgen/definition.h"
 
 namespace opgen {
 
@@ -54,210 +54,244 @@ std::string without_comment(const std::string& line) {
   return line;
 }
 
-void set_forms(Row& row, const std::string& rest) {
-  row.function = row.method = false;
+void set_forms(Definition& definition, const std::string& rest) {
+  definition.function = definition.method = false;
   for (const std::string& f : split(rest, " \t")) {
     if (f == "function")
-      row.function = true;
+      definition.function = true;
     else if (f == "method")
-      row.method = true;
+      definition.method = true;
     else if (f == "inplace")
-      row.inplace = true;
+      definition.inplace = true;
     else if (f == "out")
-      row.out = true;
+      definition.out = true;
     else
-      throw RowError(row.file, row.line,
-                     "unknown form '" + f + "' (function, method, inplace, out)");
+      throw DefinitionError(definition.file, definition.line,
+                            "unknown form '" + f + "' (function, method, inplace, out)");
   }
 }
 
-void add_grad(Row& row, const std::string& rest, int line) {
+void add_grad(Definition& definition, const std::string& rest, int line) {
   std::size_t eq = rest.find('=');
   if (eq == std::string::npos)
-    throw RowError(row.file, line, "a grad line is 'argument = formula'");
+    throw DefinitionError(definition.file, line, "a grad line is 'argument = formula'");
   Grad g;
   g.line = line;
   g.targets = split(rest.substr(0, eq), ",");
   g.expr = trim(rest.substr(eq + 1));
   for (const std::string& t : g.targets) {
     bool found = false;
-    for (const Arg& a : row.schema.args) found |= a.name == t && a.type.tensor();
+    for (const Arg& a : definition.schema.args) found |= a.name == t && a.type.tensor();
     if (!found)
-      throw RowError(row.file, line,
-                     "'" + t + "' is not a tensor argument of " + row.schema.full());
+      throw DefinitionError(definition.file, line,
+                            "'" + t + "' is not a tensor argument of " + definition.schema.full());
   }
-  row.grads.push_back(g);
+  definition.grads.push_back(g);
 }
 
-void require(Row& row, const std::string& rest, int line) {
+void require(Definition& definition, const std::string& rest, int line) {
   for (const std::string& name : split(rest, " \t,")) {
     bool found = false;
-    for (Arg& a : row.schema.args) {
+    for (Arg& a : definition.schema.args) {
       if (a.name != name) continue;
       a.required = found = true;
     }
     if (!found)
-      throw RowError(row.file, line, "'" + name + "' is not an argument of " + row.schema.full());
+      throw DefinitionError(definition.file, line,
+                            "'" + name + "' is not an argument of " + definition.schema.full());
   }
 }
 
-void set_era(Row& row, const std::string& rule, int line) {
+void set_era(Definition& definition, const std::string& rule, int line) {
   for (const char* known : {"float", "index", "mask", "operands", "truncate"}) {
-    if (rule == known) row.era04 = rule;
+    if (rule == known) definition.era04 = rule;
   }
-  if (row.era04.empty()) {
-    throw RowError(row.file, line,
-                   "unknown era04 rule '" + rule + "' (float, index, mask, operands, truncate)");
+  if (definition.era04.empty()) {
+    throw DefinitionError(
+        definition.file, line,
+        "unknown era04 rule '" + rule + "' (float, index, mask, operands, truncate)");
   }
 }
 
-// Nothing: a function over rows that every device serves. "primitives": a function over those too.
-// "unary exp", "binary add": one call of a primitive.
-void set_decomp(Row& row, const std::string& rest, int line) {
+// Nothing: a function over definitions that every device serves. "primitives": a function over
+// those too. "unary exp", "binary add": one call of a primitive.
+void set_decomp(Definition& definition, const std::string& rest, int line) {
   const std::vector<std::string> words = split(rest, " \t");
-  row.on_primitives = !words.empty();
-  row.decomp = words.size() < 2;
+  definition.on_primitives = !words.empty();
+  definition.decomp = words.size() < 2;
   if (words.empty() || (words.size() == 1 && words[0] == "primitives")) return;
   if (words.size() != 2 || (words[0] != "unary" && words[0] != "binary")) {
-    throw RowError(row.file, line,
-                   "unknown decomp '" + rest + "' (nothing, primitives, unary CODE, binary CODE)");
+    throw DefinitionError(
+        definition.file, line,
+        "unknown decomp '" + rest + "' (nothing, primitives, unary CODE, binary CODE)");
   }
-  row.by_code = words[0] == "unary" ? "Unary" : "Binary";
-  row.code = "TN_" + words[0] + "_" + words[1];
-  for (char& c : row.code) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  definition.by_code = words[0] == "unary" ? "Unary" : "Binary";
+  definition.code = "TN_" + words[0] + "_" + words[1];
+  for (char& c : definition.code)
+    c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
 }
 
 // Calls of uniform floating operands (core/dispatch/fast_path.cpp) need no shape rule: the result
 // has their shape, and their dtype ("same") or bool.
-void set_fast_path(Row& row, const std::string& rest, int line) {
+void set_fast_path(Definition& definition, const std::string& rest, int line) {
   if (rest != "same" && rest != "bool")
-    throw RowError(row.file, line, "unknown fast_path '" + rest + "' (same, bool)");
-  row.fast_path = rest;
+    throw DefinitionError(definition.file, line, "unknown fast_path '" + rest + "' (same, bool)");
+  definition.fast_path = rest;
 }
 
-void set_property(Row& row, const std::string& key, const std::string& rest, int line) {
+void set_property(Definition& definition, const std::string& key, const std::string& rest,
+                  int line) {
   if (key == "infer")
-    row.infer = rest;
+    definition.infer = rest;
   else if (key == "dtypes")
-    row.dtypes = rest;
+    definition.dtypes = rest;
   else if (key == "forms")
-    set_forms(row, rest);
+    set_forms(definition, rest);
   else if (key == "kind") {
     if (rest != "kernel" && rest != "view" && rest != "composite") {
-      throw RowError(row.file, line, "unknown kind '" + rest + "' (kernel, view, composite)");
+      throw DefinitionError(definition.file, line,
+                            "unknown kind '" + rest + "' (kernel, view, composite)");
     }
-    row.kind = rest;
+    definition.kind = rest;
   } else if (key == "decomp")
-    set_decomp(row, rest, line);
+    set_decomp(definition, rest, line);
   else if (key == "fast_path")
-    set_fast_path(row, rest, line);
+    set_fast_path(definition, rest, line);
   else if (key == "layout")
-    row.layout = rest;
+    definition.layout = rest;
   else if (key == "values")
-    row.on_values = true;
+    definition.on_values = true;
   else if (key == "body")
-    row.body += (row.body.empty() ? "" : " ") + rest;
+    definition.body += (definition.body.empty() ? "" : " ") + rest;
   else if (key == "primitive")
-    row.primitive = true;
+    definition.primitive = true;
   else if (key == "dynamic")
-    row.dynamic = true;
+    definition.dynamic = true;
   else if (key == "nokernel")
-    row.no_kernel = true;
+    definition.no_kernel = true;
   else if (key == "crossdevice")
-    row.cross_device = true;
+    definition.cross_device = true;
   else if (key == "scalar")
-    row.scalar_overload = rest;
+    definition.scalar_overload = rest;
   else if (key == "random")
-    row.random_words = std::stoi(rest);
+    definition.random_words = std::stoi(rest);
   else if (key == "version")
-    row.version = std::stoi(rest);
+    definition.version = std::stoi(rest);
   else if (key == "required")
-    require(row, rest, line);
+    require(definition, rest, line);
   else if (key == "mutates")
-    row.mutates = split(rest, " \t,");
+    definition.mutates = split(rest, " \t,");
   else if (key == "since")
-    row.since.push_back(parse_schema(rest, row.file, line));
+    definition.since.push_back(parse_schema(rest, definition.file, line));
   else if (key == "grad")
-    add_grad(row, rest, line);
+    add_grad(definition, rest, line);
   else if (key == "era04")
-    set_era(row, rest, line);
+    set_era(definition, rest, line);
   else if (key == "samples")
-    row.samples += (row.samples.empty() ? "" : ";") + rest;
+    definition.samples += (definition.samples.empty() ? "" : ";") + rest;
   else if (key == "doc")
-    row.doc += (row.doc.empty() ? "" : " ") + rest;
+    definition.doc += (definition.doc.empty() ? "" : " ") + rest;
   else
-    throw RowError(row.file, line, "unknown property '" + key + "'");
+    throw DefinitionError(definition.file, line, "unknown property '" + key + "'");
 }
 
-void check(const Row& row) {
+void check(const Definition& definition) {
   auto bad = [&](const std::string& what) {
-    throw RowError(row.file, row.line, row.schema.full() + ": " + what);
+    throw DefinitionError(definition.file, definition.line, definition.schema.full() + ": " + what);
   };
-  if (!row.layout.empty() && row.infer != "layout")
-    bad("a layout line is for rows that say 'infer layout'");
-  if (!row.body.empty() && !row.composite()) bad("a body line is for rows of 'kind composite'");
-  if (row.on_values && (row.grads.size() != 1 || row.infer.rfind("pointwise", 0) != 0))
-    bad("a values line is for pointwise rows with one grad line");
-  if (!row.fast_path.empty() &&
-      (row.infer.rfind("pointwise", 0) != 0 || row.schema.results.size() != 1 || row.dynamic ||
-       row.random_words > 0 || row.cross_device || row.no_kernel)) {
+  if (!definition.layout.empty() && definition.infer != "layout")
+    bad("a layout line is for definitions that say 'infer layout'");
+  if (!definition.body.empty() && !definition.composite())
+    bad("a body line is for definitions of 'kind composite'");
+  if (definition.on_values &&
+      (definition.grads.size() != 1 || definition.infer.rfind("pointwise", 0) != 0))
+    bad("a values line is for pointwise definitions with one grad line");
+  if (!definition.fast_path.empty() &&
+      (definition.infer.rfind("pointwise", 0) != 0 || definition.schema.results.size() != 1 ||
+       definition.dynamic || definition.random_words > 0 || definition.cross_device ||
+       definition.no_kernel)) {
     bad("a fast_path line is for pointwise operators with one result that depends on the operands "
         "alone");
   }
-  if (row.composite() && !row.infer.empty()) bad("a composite row has no infer line");
-  if (!row.composite() && row.infer.empty()) bad("no infer line");
-  if (!row.composite()) {
-    for (const Result& r : row.schema.results) {
-      if (!r.type.plain_tensor()) bad("a kernel row returns tensors; make it a composite");
+  if (definition.composite() && !definition.infer.empty())
+    bad("a composite definition has no infer line");
+  if (!definition.composite() && definition.infer.empty()) bad("no infer line");
+  if (!definition.composite()) {
+    for (const Result& r : definition.schema.results) {
+      if (!r.type.plain_tensor()) bad("a kernel definition returns tensors; make it a composite");
     }
   }
-  if (row.inplace && (row.schema.args.empty() || !row.schema.args[0].type.plain_tensor())) {
+  if (definition.inplace &&
+      (definition.schema.args.empty() || !definition.schema.args[0].type.plain_tensor())) {
     bad("an in-place form needs a tensor as its first argument");
   }
-  if (row.composite() && !row.grads.empty())
-    bad("a composite row gets its gradient from what it calls");
-  for (const std::string& m : row.mutates) {
+  if (definition.composite() && !definition.grads.empty())
+    bad("a composite definition gets its gradient from what it calls");
+  for (const std::string& m : definition.mutates) {
     bool found = false;
-    for (const Arg& a : row.schema.args) found |= a.name == m;
+    for (const Arg& a : definition.schema.args) found |= a.name == m;
     if (!found) bad("mutates names '" + m + "', which is no argument");
   }
 }
 
+// One property, or the first line of a definition. Lines that are indented by six or more go on
+// with the one before.
+struct Line {
+  int number;
+  bool indented;
+  std::string text;
+};
+
+std::vector<Line> read_lines(const std::string& path) {
+  std::vector<Line> lines;
+  std::istringstream in(read_file(path));
+  std::string text;
+  for (int number = 1; std::getline(in, text); ++number) {
+    text = without_comment(text);
+    if (trim(text).empty()) continue;
+    const bool goes_on = text.rfind("      ", 0) == 0 && !lines.empty();
+    if (goes_on)
+      lines.back().text += " " + trim(text);
+    else
+      lines.push_back({number, text[0] == ' ' || text[0] == '\t', trim(text)});
+  }
+  return lines;
+}
+
+Definition start_definition(const std::string& path, int line, const std::string& schema) {
+  Definition definition;
+  definition.file = path;
+  definition.line = line;
+  definition.family = std::filesystem::path(path).stem();
+  definition.schema = parse_schema(schema, path, line);
+  const auto& args = definition.schema.args;
+  definition.method = !args.empty() && args[0].type.plain_tensor() && !args[0].type.optional &&
+                      args[0].name == "self";
+  return definition;
+}
+
 }  // namespace
 
-std::vector<Row> parse_file(const std::string& path) {
-  std::vector<Row> rows;
-  std::istringstream in(read_file(path));
-  std::string line;
-  int number = 0;
-  while (std::getline(in, line)) {
-    ++number;
-    line = without_comment(line);
-    if (trim(line).empty()) continue;
-    bool indented = line[0] == ' ' || line[0] == '\t';
-    std::string body = trim(line);
-    std::size_t gap = body.find_first_of(" \t");
-    std::string key = body.substr(0, gap),
-                rest = gap == std::string::npos ? "" : trim(body.substr(gap));
-    if (!indented) {
-      if (key != "op") throw RowError(path, number, "a row starts with 'op', not '" + key + "'");
-      if (!rows.empty()) check(rows.back());
-      Row row;
-      row.file = path;
-      row.line = number;
-      row.family = std::filesystem::path(path).stem();
-      row.schema = parse_schema(rest, path, number);
-      const auto& args = row.schema.args;
-      row.method = !args.empty() && args[0].type.plain_tensor() && !args[0].type.optional &&
-                   args[0].name == "self";
-      rows.push_back(row);
+std::vector<Definition> parse_file(const std::string& path) {
+  std::vector<Definition> definitions;
+  for (const Line& line : read_lines(path)) {
+    const std::size_t gap = line.text.find_first_of(" \t");
+    const std::string key = line.text.substr(0, gap),
+                      rest = gap == std::string::npos ? "" : trim(line.text.substr(gap));
+    if (!line.indented) {
+      if (key != "op")
+        throw DefinitionError(path, line.number,
+                              "a definition starts with 'op', not '" + key + "'");
+      if (!definitions.empty()) check(definitions.back());
+      definitions.push_back(start_definition(path, line.number, rest));
     } else {
-      if (rows.empty()) throw RowError(path, number, "a property before the first row");
-      set_property(rows.back(), key, rest, number);
+      if (definitions.empty())
+        throw DefinitionError(path, line.number, "a property before the first definition");
+      set_property(definitions.back(), key, rest, line.number);
     }
   }
-  if (!rows.empty()) check(rows.back());
-  return rows;
+  if (!definitions.empty()) check(definitions.back());
+  return definitions;
 }
 
 }  // namespace opgen

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Reads the formulas of a row and decides what its autograd node keeps.
+// Reads the formulas of a definition and decides what its autograd node keeps.
 #include <algorithm>
 #include <cctype>
 
@@ -27,19 +27,20 @@ Saved::Kind kind_of(const Arg& a) {
   return a.type.optional ? Saved::OptTensor : Saved::Tensor;
 }
 
-std::string rewrite_name(const Row& row, NodePlan& plan, const std::string& name,
+std::string rewrite_name(const Definition& definition, NodePlan& plan, const std::string& name,
                          const std::string& rest, int line) {
   if (name == "grad") return "grads[0]";
-  for (std::size_t i = 0; i < row.schema.results.size(); ++i) {
-    const Result& r = row.schema.results[i];
-    std::string known = r.name.empty() ? (row.schema.results.size() == 1 ? "result" : "") : r.name;
+  for (std::size_t i = 0; i < definition.schema.results.size(); ++i) {
+    const Result& r = definition.schema.results[i];
+    std::string known =
+        r.name.empty() ? (definition.schema.results.size() == 1 ? "result" : "") : r.name;
     if (!known.empty() && name == "grad_" + known) return "grads[" + std::to_string(i) + "]";
     if (!known.empty() && name == known) {
       keep(plan, {name, Saved::OutTensor, nullptr, static_cast<int>(i)});
       return name;
     }
   }
-  for (const Arg& a : row.schema.args) {
+  for (const Arg& a : definition.schema.args) {
     if (a.name != name) continue;
     if (a.type.tensor() && a.type.list && rest.rfind(".geometry()", 0) == 0) {
       keep(plan, {name, Saved::ListGeometry, &a});
@@ -62,11 +63,12 @@ std::string rewrite_name(const Row& row, NodePlan& plan, const std::string& name
     return kind_of(a) == Saved::Value ? "this->" + name + "_" : name;
   }
   if (name == "result")
-    throw RowError(row.file, line, "this row has several results: name them in its schema");
+    throw DefinitionError(definition.file, line,
+                          "this definition has several results: name them in its schema");
   return name;
 }
 
-std::string rewrite(const Row& row, NodePlan& plan, const Grad& g) {
+std::string rewrite(const Definition& definition, NodePlan& plan, const Grad& g) {
   std::string out;
   const std::string& e = g.expr;
   for (std::size_t i = 0; i < e.size();) {
@@ -84,17 +86,17 @@ std::string rewrite(const Row& row, NodePlan& plan, const Grad& g) {
     bool member = b > 0 && (e[b - 1] == '.' || e[b - 1] == ':' ||
                             (b > 1 && e[b - 1] == '>' && e[b - 2] == '-'));
     bool called = i < e.size() && (e[i] == '(' || e[i] == ':');
-    out += member || called ? name : rewrite_name(row, plan, name, e.substr(i), g.line);
+    out += member || called ? name : rewrite_name(definition, plan, name, e.substr(i), g.line);
   }
   return out;
 }
 
 }  // namespace
 
-std::string node_name(const Row& row) {
+std::string node_name(const Definition& definition) {
   std::string out;
   bool upper = true;
-  for (char c : row.ident()) {
+  for (char c : definition.ident()) {
     if (c == '_') {
       upper = true;
       continue;
@@ -102,20 +104,20 @@ std::string node_name(const Row& row) {
     out += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
     upper = false;
   }
-  // Two rows may differ by underscores alone (_softmax, softmax).
-  return (row.schema.name[0] == '_' ? "Under" : "") + out + "Backward";
+  // Two definitions may differ by underscores alone (_softmax, softmax).
+  return (definition.schema.name[0] == '_' ? "Under" : "") + out + "Backward";
 }
 
-NodePlan plan_node(const Row& row) {
+NodePlan plan_node(const Definition& definition) {
   NodePlan plan;
-  for (const Grad& g : row.grads) plan.formulas.push_back(rewrite(row, plan, g));
-  for (const Arg& a : row.schema.args) {
-    for (const Grad& g : row.grads) {
+  for (const Grad& g : definition.grads) plan.formulas.push_back(rewrite(definition, plan, g));
+  for (const Arg& a : definition.schema.args) {
+    for (const Grad& g : definition.grads) {
       if (std::find(g.targets.begin(), g.targets.end(), a.name) != g.targets.end())
         plan.inputs.push_back(&a);
     }
   }
-  plan.reduces = row.infer.rfind("pointwise", 0) == 0;
+  plan.reduces = definition.infer.rfind("pointwise", 0) == 0;
   if (plan.reduces) {
     for (const Arg* a : plan.inputs) {
       if (a->type.plain_tensor() && !a->type.optional) keep(plan, {a->name, Saved::Geometry, a});

@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "tools/opgen/row.h"
+#include "tools/opgen/definition.h"
 
 namespace opgen {
 namespace {
@@ -37,7 +37,9 @@ struct Line {
 struct Fault {
   const std::string& file;
   int line;
-  [[noreturn]] void operator()(const std::string& what) const { throw RowError(file, line, what); }
+  [[noreturn]] void operator()(const std::string& what) const {
+    throw DefinitionError(file, line, what);
+  }
 };
 
 const std::map<std::string, std::string>& type_lists() {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <openssl/sha.h>
 
-#include "tools/opgen/row.h"
+#include "tools/opgen/definition.h"
 
 namespace opgen {
 
@@ -10,7 +10,7 @@ Schema parse_schema(const std::string& text, const std::string& file, int line) 
   try {
     return tenon::core::parse_schema(text);
   } catch (const tenon::core::SchemaError& e) {
-    throw RowError(file, line, e.what());
+    throw DefinitionError(file, line, e.what());
   }
 }
 

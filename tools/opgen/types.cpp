@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/opgen/row.h"
+#include "tools/opgen/definition.h"
 
 namespace opgen {
 

@@ -45,7 +45,7 @@ bool takes(const core::Op& op, const json& args) {
       return false;
     bound += given != args.end();
   }
-  return op.row_call.load() != nullptr && bound == args.size();
+  return op.boxed_call.load() != nullptr && bound == args.size();
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ std::string Case::error() {
   if (too_many_dimensions()) return {};
   Arguments args(op_, file_, c_.at("args"), place_);
   try {
-    call(args, op_.row_call);
+    call(args, op_.boxed_call);
     core::synchronize(place_.slot, place_.index);  // an asynchronous device reports its errors here
     return "no error, expected " + expected;
   } catch (const IndexError&) {
@@ -88,7 +88,7 @@ std::string Case::error() {
 std::string Case::functional() {
   Arguments args(op_, file_, c_.at("args"), place_);
   if (has_gradients()) require_gradients(c_, args);
-  std::vector<Result> results = call(args, op_.row_call);
+  std::vector<Result> results = call(args, op_.boxed_call);
   Judgment j = judge(op_, file_, c_, args, results);
   if (!j.difference.empty()) return j.difference;
   std::string wrong = check_layout(results);
@@ -115,7 +115,7 @@ std::string Case::inplace() {
   if (!result_fits_first_argument(args)) return {};
   core::Impl self = args.tensors().front();
   args.replace(0, core::Impl(self));
-  std::vector<Result> results = call(args, op_.row_call_inplace);
+  std::vector<Result> results = call(args, op_.boxed_inplace);
   if (results.empty() || results[0].tensor != self) return "does not return its first argument";
   Arguments fresh(op_, file_, c_.at("args"), place_);
   std::string wrong = judge(op_, file_, c_, fresh, {results[0]}).difference;
@@ -130,7 +130,7 @@ std::string Case::inplace_gradient() {
   if (!result_fits_first_argument(args)) return {};
   require_gradients(c_, args);
   args.replace(0, recorded_copy(args.tensors().front()));
-  std::vector<Result> results = call(args, op_.row_call_inplace);
+  std::vector<Result> results = call(args, op_.boxed_inplace);
   return judge_gradients(file_, c_, args, results, place_);
 }
 
@@ -153,7 +153,7 @@ std::string Case::out(bool empty) {
         place_.index, static_cast<int>(n), sizes.data(), strides.data()));
   }
   Arguments args(op_, file_, c_.at("args"), place_);
-  (*op_.row_call_out)(args.values(), outs.data());
+  (*op_.boxed_out)(args.values(), outs.data());
   std::vector<Result> results;
   for (core::Impl& t : outs) results.push_back({t, {}});
   std::string wrong = judge(op_, file_, c_, args, results).difference;
@@ -176,12 +176,12 @@ std::string run_all_forms(const core::Op& op, const CaseFile& file, const json& 
   Case one(op, file, c, place);
   if (c.contains("raises")) return run_guarded("", [&] { return one.error(); });
   std::string wrong = run_guarded("", [&] { return one.functional(); });
-  if (wrong.empty() && op.row_call_inplace) {
+  if (wrong.empty() && op.boxed_inplace) {
     wrong = run_guarded("in-place", [&] { return one.inplace(); });
     if (wrong.empty() && one.has_gradients())
       wrong = run_guarded("in-place", [&] { return one.inplace_gradient(); });
   }
-  if (wrong.empty() && op.row_call_out && !c.at("list").get<bool>()) {
+  if (wrong.empty() && op.boxed_out && !c.at("list").get<bool>()) {
     wrong = run_guarded("out", [&] { return one.out(false); });
     if (wrong.empty()) wrong = run_guarded("out, resized", [&] { return one.out(true); });
   }
@@ -191,7 +191,7 @@ std::string run_all_forms(const core::Op& op, const CaseFile& file, const json& 
 Outcome replay_operator(const CaseFile& file, const json& c, Place place) {
   std::string name = operator_name(c.at("schema").get<std::string>());
   core::Op* op = core::find_op(name);
-  if (!op || !op->row_call) return {Verdict::Skipped, "no operator named " + name};
+  if (!op || !op->boxed_call) return {Verdict::Skipped, "no operator named " + name};
   std::string wrong = run_guarded("", [&] { return run_all_forms(*op, file, c, place); });
   return {wrong.empty() ? Verdict::Passed : Verdict::Failed, wrong};
 }

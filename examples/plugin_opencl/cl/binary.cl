@@ -3,6 +3,20 @@
 // prim_binary: Y is X, or boolean for the codes from 64 on.
 typedef COMPUTE(X) C;
 
+C compare(C a, C b) {
+  switch (CODE) {
+    case 64: return a == b;
+    case 65: return a != b;
+    case 66: return a < b;
+    case 67: return a <= b;
+    case 68: return a > b;
+    case 69: return a >= b;
+    case 70: return a != 0 && b != 0;
+    case 71: return a != 0 || b != 0;
+    default: return (a != 0) != (b != 0);
+  }
+}
+
 #if KIND(X) == 3
 C larger(C a, C b) { return isnan(a) || a > b ? a : b; }
 C smaller(C a, C b) { return isnan(a) || a < b ? a : b; }
@@ -74,15 +88,7 @@ C binary(C a, C b) {
     case 16: return copysign(a, b);
     case 17: return logaddexp(a, b);
     case 18: return isnan(b) ? b : a == 0 ? 0 : a * log(b);
-    case 64: return a == b;
-    case 65: return a != b;
-    case 66: return a < b;
-    case 67: return a <= b;
-    case 68: return a > b;
-    case 69: return a >= b;
-    case 70: return a != 0 && b != 0;
-    case 71: return a != 0 || b != 0;
-    default: return (a != 0) != (b != 0);
+    default: return compare(a, b);
   }
 }
 #define CHECK(a, b)
@@ -141,15 +147,7 @@ C binary(C a, C b) {
     case 22: return a ^ b;
     case 23: return (C)((ulong)a << (b & 63));
     case 24: return a >> (b & 63);
-    case 64: return a == b;
-    case 65: return a != b;
-    case 66: return a < b;
-    case 67: return a <= b;
-    case 68: return a > b;
-    case 69: return a >= b;
-    case 70: return a && b;
-    case 71: return a || b;
-    default: return !a != !b;
+    default: return compare(a, b);
   }
 }
 #define CHECK(a, b)                                                          \

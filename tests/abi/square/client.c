@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../values.h"
+
 static void* core;
 static void* need(const char* name) {
   void* f = dlsym(core, name);
@@ -20,8 +22,6 @@ static void* need(const char* name) {
   exit(1);
 }
 #define F(name) ((__typeof__(&name))need(#name))
-
-static tn_str text(const char* s) { return (tn_str){s, strlen(s)}; }
 
 static int calls, faults;
 static void expect(int ok, const char* what) {
@@ -32,13 +32,6 @@ static void expect(int ok, const char* what) {
 }
 static int says(const char* words) { return strstr(F(tn_last_error)(), words) != 0; }
 
-static tn_value tensor_value(tn_handle t) {
-  tn_value v;
-  memset(&v, 0, sizeof v);
-  v.tag = TN_TAG_TENSOR;
-  v.u.tensor = t;
-  return v;
-}
 static tn_value number(int64_t i) {
   tn_value v = tensor_value(0);
   v.tag = TN_TAG_I64;

@@ -3,10 +3,9 @@
 /* The plugin of the square: a device over malloc with four kernels that use what the ABI has
  * (lists, optional arguments, sized outputs, workspace, calls back into core). Kept as a binary of
  * each minor; so this source must also compile against the headers of each. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tenon/abi/plugin.h"
+
+#include "../../malloc_device.h"
 #include "tenon/sdk/ops/add.h"
 #include "tenon/sdk/ops/cat.h"
 #include "tenon/sdk/ops/neg.h"
@@ -119,39 +118,15 @@ KERNEL(neg, "neg", neg, 0, 0, 0);
 static const tn_kernel* const kernels[] = {&relu_kernel, &add_Tensor_kernel, &cat_kernel,
                                            &nonzero_kernel, &neg_kernel};
 
-static tn_status count(void* context, int32_t* n) {
-  (void)context;
-  *n = 1;
-  return TN_OK;
-}
 static tn_status props(void* context, int32_t index, tn_device_props* out) {
   (void)context, (void)index;
-  memcpy(out->name, "square", 7);
-  out->total_bytes = out->free_bytes = 1u << 30;
-  out->alignment = 64;
-  out->flags = TN_DEVICE_HOST_READABLE;
-  return TN_OK;
+  return fill_props(out, "square", 64);
 }
 static tn_status alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream,
                        void** handle) {
   (void)context, (void)index, (void)stream;
   *handle = aligned_alloc(64, bytes / 64 * 64 + 64);
   return *handle ? TN_OK : TN_ERROR_MEMORY;
-}
-static void release(void* context, int32_t index, void* handle, uint64_t bytes, tn_stream* stream) {
-  (void)context, (void)index, (void)bytes, (void)stream;
-  free(handle);
-}
-static tn_status copy(void* context, tn_device dst_device, void* dst, uint64_t dst_offset,
-                      tn_device src_device, const void* src, uint64_t src_offset, uint64_t bytes,
-                      tn_stream* stream) {
-  (void)context, (void)dst_device, (void)src_device, (void)stream;
-  memmove((char*)dst + dst_offset, (const char*)src + src_offset, bytes);
-  return TN_OK;
-}
-static tn_status wait_for(void* context, int32_t index, tn_stream* stream) {
-  (void)context, (void)index, (void)stream;
-  return TN_OK;
 }
 static tn_str last_error(void* context) {
   (void)context;

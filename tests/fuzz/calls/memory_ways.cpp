@@ -67,7 +67,7 @@ std::string in_irregular_memory(const Call& call, const Answer& expected, Random
 
 std::string call_into_out(const Call& call, const Answer& expected, Random& random) {
   const core::Op& op = call.op();
-  const auto f = op.row_call_out.load();
+  const auto f = op.boxed_out.load();
   if (!f || expected.refused() || !tensors_only(expected.results) || check::mutates(op)) return {};
   if (static_cast<int>(expected.results.size()) != op.n_results) return {};
   std::vector<Impl> outs;
@@ -93,7 +93,7 @@ std::string call_into_out(const Call& call, const Answer& expected, Random& rand
 
 std::string call_in_place(const Call& call, const Answer& expected, Random& random) {
   const core::Op& op = call.op();
-  const core::BoxedFn f = op.row_call_inplace.load();
+  const core::BoxedFn f = op.boxed_inplace.load();
   if (!f || expected.refused() || expected.results.size() != 1 || !expected.results[0].tensor)
     return {};
   Call::Arguments in = call.contiguous();

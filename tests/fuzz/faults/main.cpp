@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <csignal>
@@ -25,6 +24,7 @@
 #include "fuzz.h"
 #include "interpose.h"
 #include "operations.h"
+#include "options.h"
 
 namespace tenon::faults {
 namespace {
@@ -68,12 +68,9 @@ struct Point {
   bool permanent;
 };
 
-struct Options {
-  uint64_t seed = std::random_device{}() | uint64_t{std::random_device{}()} << 32;
-  double seconds = 60;
+struct Options : fuzz::CommonOptions {
   bool all = false;
   std::string only, operation;
-  uint64_t max_findings = 20;
 };
 
 double now() {
@@ -293,19 +290,11 @@ bool run_only(const Options& o) {
 Options parse(int argc, char** argv) {
   Options o;
   CLI::App app("Calls of the C library that fail, one in each child");
-  app.add_option("--seed", o.seed,
-                 "seed of the random choices; default: a random one, which is printed");
-  app.add_option("--seconds", o.seconds, "running time in seconds; default 60");
   app.add_flag("--all", o.all, "every point instead of a sample");
   app.add_option("--operation", o.operation, "run this operation only");
   app.add_option("--only", o.only,
                  "one point, as a finding names it: OPERATION/cold/malloc/17/once");
-  app.add_option("--findings", o.max_findings, "end after this number of findings; default 20");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    std::exit(app.exit(e));
-  }
+  fuzz::parse_options(app, o, argc, argv);
   return o;
 }
 

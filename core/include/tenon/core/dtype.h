@@ -84,7 +84,7 @@ struct DtypeMask {
 
 // "all", "number", "floating", "integral", "bool", names, joined by commas. With `foreign`, the
 // dtypes of plugins join by class, later ones too (their ids are kept apart by class): right for a
-// row, wrong for a kernel, which can only read what it knows or names.
+// operator, wrong for a kernel, which can only read what it knows or names.
 TENON_API DtypeMask parse_dtype_mask(std::string_view text, bool foreign = true);
 
 }  // namespace core

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // The working sheet of one operator call: arguments in, the outputs' shapes, dtypes and aliasing
-// out. An infer function (ops/infer/*.cpp, named in the row) reads the arguments and fills the
+// out. An infer function (ops/infer/*.cpp, named in the operator) reads the arguments and fills the
 // sheet; core does the rest.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace tenon::core {
 
-// Uninitialised on purpose: only ndim entries mean something.
+// Uninitialized on purpose: only ndim entries mean something.
 struct OutMeta {
   int ndim;
   ScalarType dtype;
@@ -54,7 +54,8 @@ class Infer {
       ScalarType::Undefined;  // tensors of `operands` are cast to it; Undefined: none is
   uint64_t operands = 0;      // bit i: argument i takes part in promotion
   uint64_t broadcasts = 0;    // bit i: argument i is expanded to the shape of output 0
-  // The dtype that must be in the row's classes; by default compute, else that of the first tensor.
+  // The dtype that must be in the operator's classes; by default compute, else that of the first
+  // tensor.
   ScalarType checked = ScalarType::Undefined;
   // The device of the outputs; by default that of the first tensor on a device other than the host.
   int slot = -1;

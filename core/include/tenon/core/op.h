@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The op table: one entry a row of ops/*.ops, plus those that plugins register. Entries are never
-// removed.
+// The op table: one entry per operator of ops/*.ops, plus those that plugins register. Entries are
+// never removed.
 #pragma once
 
 #include <atomic>
@@ -42,7 +42,7 @@ struct ArgInfo {
 };
 
 struct ResultInfo {
-  const char* name;  // "" unless the row names it
+  const char* name;  // "" unless the operator names it
   ArgType type;
 };
 
@@ -60,29 +60,29 @@ enum OpFlags : uint32_t {
   kOpDifferentiable = 256,
   kOpNoKernel = 512,  // infer and allocation are all there is (empty)
   kOpPrimitive =
-      1024,  // what other rows decompose into; its own decomposition serves the host alone
+      1024,  // what other operators decompose into; its own decomposition serves the host alone
   kOpOnPrimitives = 2048,  // decomposes on devices that have kernels for the primitives
   kOpListLengths = 4096,   // has an argument with ArgInfo::lengths
   kOpFastPath = 8192,      // may skip inference and preparation (dispatch/fast_path.cpp)
   kOpBoolResult = 16384,   // with kOpFastPath: the result is bool, else of the operands' dtype
 };
 
-// Rows that are one call of a primitive: which, and its code of tenon/abi/primitives.h.
+// Operators that are one call of a primitive: which, and its code of tenon/abi/primitives.h.
 enum class ByCode : uint8_t { None, Unary, Binary };
 
 struct Op;
 class Infer;
 using InferFn = void (*)(Infer&);
 
-// An owned result of a row call by name.
+// An owned result of an operator call by name.
 struct OwnedValue {
   tn_tag tag = TN_TAG_NONE;
   Impl tensor;                // TENSOR; undefined: NONE
   std::vector<Impl> tensors;  // TENSOR_LIST
   tn_value plain{};           // I64, F64, BOOL, DTYPE, DEVICE
 };
-// A whole row call (with autograd) or a decomposition (without): every argument present, in schema
-// order.
+// A whole operator call (with autograd) or a decomposition (without): every argument present, in
+// schema order.
 using BoxedFn = void (*)(const tn_value* in, OwnedValue* out);
 
 enum class Form : uint8_t { Functional, Inplace, Out };
@@ -108,29 +108,30 @@ struct Op {
   const char* scalar_overload;  // for a 0-dim host tensor beside device tensors; null: none
   ByCode by_code;
   uint8_t code;
-  // Null: the row rules on its results. Else the layout of its tensors does, or where all are
+  // Null: the operator rules on its results. Else the layout of its tensors does, or where all are
   // strided the one named here, if one is.
   const char* layout;
 
   // filled at run time
   int32_t index;
-  std::atomic<BoxedFn> row_call;          // set when libtenon loads
-  std::atomic<BoxedFn> row_call_inplace;  // arguments as in the schema; the first is written
-  std::atomic<void (*)(const tn_value* in, const Impl* outs)> row_call_out;
+  std::atomic<BoxedFn> boxed_call;     // set when libtenon loads
+  std::atomic<BoxedFn> boxed_inplace;  // arguments as in the schema; the first is written
+  std::atomic<void (*)(const tn_value* in, const Impl* outs)> boxed_out;
   std::atomic<BoxedFn> decomposition;
 };
 
-// The rows of the build, by the generated enumeration.
-extern TENON_API Op g_rows[];
+// The operators of the build, by the generated enumeration.
+extern TENON_API Op g_ops[];
 
-// Dense: op_at(i).index == i. The rows of the build come first, in the order of the generated
+// Dense: op_at(i).index == i. The operators of the build come first, in the order of the generated
 // enumeration.
 TENON_API Op& op_at(int index);
 TENON_API int op_count();
 TENON_API Op* find_op(std::string_view name);  // "add.Tensor"; null if unknown
 // As find_op, but throws with the closest names.
 TENON_API Op& get_op(std::string_view name);
-// What the row's `dtypes` line admits; grows when a plugin registers a dtype of an admitted class.
+// What the operator's `dtypes` line admits; grows when a plugin registers a dtype of an admitted
+// class.
 TENON_API bool op_takes(const Op& op, ScalarType t);
 TENON_API std::vector<Op*> overloads(std::string_view base_name);
 

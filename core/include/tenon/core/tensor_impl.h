@@ -132,7 +132,7 @@ using Impl = Ref<TensorImpl>;
 // of the storage.
 TENON_API Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int ndim,
                         const int64_t* sizes, const int64_t* strides);
-// A new tensor on a device from the caching allocator, uninitialised. `op` names the caller in
+// A new tensor on a device from the caching allocator, uninitialized. `op` names the caller in
 // errors. An index of -1 means the current one.
 TENON_API Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim,
                           const int64_t* sizes, const int64_t* strides = nullptr);

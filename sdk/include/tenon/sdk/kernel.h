@@ -78,6 +78,16 @@ __attribute__((cold, noinline)) inline tn_status report_current(tn_call* c) {
   }
 }
 
+// The status of body(), or of what it throws.
+template <class F>
+tn_status report_exceptions(tn_call* c, F&& body) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    return report_current(c);
+  }
+}
+
 template <class... A, std::size_t... I>
 inline tn_status invoke(tn_status (*f)(Call&, A...), tn_call* c, std::size_t outputs,
                         std::index_sequence<I...>) {

@@ -165,4 +165,16 @@ inline int wrap_dim(int64_t d, int ndim) {
   return static_cast<int>(d < 0 ? d + n : d);
 }
 
+// The dimensions as bits, all of them where none is named.
+inline uint64_t dim_mask(const std::optional<Ints>& dims, int ndim) {
+  const uint64_t all = ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1;
+  if (!dims || dims->empty()) return all;
+  uint64_t mask = 0;
+  for (int64_t d : *dims) {
+    const int w = wrap_dim(d, ndim);
+    if (ndim > 0) mask |= uint64_t{1} << w;
+  }
+  return mask;
+}
+
 }  // namespace tenon::sdk

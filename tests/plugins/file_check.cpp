@@ -16,11 +16,6 @@ using namespace tenon::test;
 
 namespace {
 
-void expect_refused(const fs::path& file, const std::string& reason) {
-  std::string why = refusal(file);
-  EXPECT_NE(why.find(reason), std::string::npos) << file << " was refused with: " << why;
-}
-
 // A process that swaps libtenon_works.so of the folder with `b` and back, until this one ends.
 pid_t start_exchanging(const Folder& f) {
   pid_t child = fork();
@@ -57,6 +52,16 @@ TEST(PluginHijack, ABareNameIsNotLookedUpInTheCurrentDirectory) {
   EXPECT_NE(out.find("a bare name is not searched for; expected a path, ./libtenon_good.so"),
             std::string::npos)
       << out;
+}
+
+TEST(PluginHijack, FoldersAndFilesThatOthersMayWrite) {
+  Folder f;
+  f.add("good", "good");
+  fs::permissions(f / "libtenon_good.so", fs::perms::others_write, fs::perm_options::add);
+  expect_refused(f / "libtenon_good.so", "the file may be written by others");
+  fs::permissions(f / "libtenon_good.so", fs::perms::others_write, fs::perm_options::remove);
+  fs::permissions(f.path(), fs::perms::others_all, fs::perm_options::add);
+  expect_refused(f / "libtenon_good.so", "the folder may be written by others");
 }
 
 TEST(PluginHijack, AFolderAboveThatOthersMayWrite) {

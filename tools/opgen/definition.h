@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a row of ops/*.ops says, parsed and checked.
+// What a definition of ops/*.ops says, parsed and checked.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace opgen {
 
-// A fault in a row; what() is "file:line: text", which editors jump to.
-struct RowError : std::runtime_error {
-  RowError(const std::string& file, int line, const std::string& text)
+// A fault in a definition; what() is "file:line: text", which editors jump to.
+struct DefinitionError : std::runtime_error {
+  DefinitionError(const std::string& file, int line, const std::string& text)
       : std::runtime_error(file + ":" + std::to_string(line) + ": error: " + text) {}
 };
 
@@ -31,7 +31,7 @@ struct Grad {
   int line;
 };
 
-struct Row {
+struct Definition {
   std::string file, family;
   int line = 0;
   Schema schema;
@@ -43,7 +43,7 @@ struct Row {
   std::string body;           // of a composite: its one expression, where it needs no function
   std::string
       fast_path;  // "same" or "bool": the dtype of the result on the fast path; else it takes none
-  std::string layout;  // of a row with `infer layout` whose tensors are all strided
+  std::string layout;  // of a definition with `infer layout` whose tensors are all strided
   bool on_values =
       false;  // its gradient, on tensors with a layout of their own, is that of their values
   int random_words = 0;
@@ -58,9 +58,9 @@ struct Row {
   std::string ident() const { return schema.ident(); }
 };
 
-// Throws RowError.
+// Throws DefinitionError.
 Schema parse_schema(const std::string& text, const std::string& file, int line);
-std::vector<Row> parse_file(const std::string& path);
+std::vector<Definition> parse_file(const std::string& path);
 
 std::string digest_of(const Schema& s, int version);  // 32 bytes as "0x..,0x.."
 std::string read_file(const std::string& path);

@@ -85,7 +85,7 @@ const Case kOpened[] = {
     {"unknown_dtype", "float5"},
     {"twice", "left out relu: a second kernel of this plugin for the same dtypes and priority"},
     {"other_priority", ""},
-    {"not_a_kernel_row", "left out linear: the row is not one that backends implement"},
+    {"not_a_kernel_row", "left out linear: this operator is not one that backends implement"},
     {"opens_itself", ""},
     {"asks_for_itself", ""},
     {"moves", "the current directory was changed to /"},

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "core/stream/device_state.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/core/storage.h"
+#include "tenon/core/stream.h"
+#include "tenon/core/tensor_impl.h"
+#include "tests/core/fake_device.h"
+
+using namespace tenon;
+using test::FakeDevice;
+
+TEST(Copy, ACopyCountsAsOneWrite) {
+  FakeDevice fake("fake");
+  const int64_t n = 8;
+  core::Impl there = core::new_tensor("test", kFloat, fake.slot, 0, 1, &n);
+  core::Impl here = core::new_tensor("test", kFloat, 0, 0, 1, &n);
+  const uint64_t before = there->storage->head.writes;
+  core::copy(*there, *here);
+  EXPECT_EQ(there->storage->head.writes, before + 1);
+  EXPECT_EQ(there->storage->version.load(), 1u);
+}
+
+TEST(Copy, ADownloadIntoPinnedMemoryWaitsWhereItIsAskedTo) {
+  FakeDevice fake("fake");
+  fake.give_pinned_memory();
+  const int64_t n = 8;
+  core::Impl there = core::new_tensor("test", kFloat, fake.slot, 0, 1, &n);
+  core::Impl pinned = core::TensorImpl::make(kFloat, core::make_pinned(32), 0, 1, &n);
+  core::Impl pageable = core::new_tensor("test", kFloat, 0, 0, 1, &n);
+  core::copy(*pinned, *there, true);
+  EXPECT_EQ(fake.calls, std::vector<std::string>{});
+  core::copy(*pinned, *there, false);
+  EXPECT_EQ(fake.calls, std::vector<std::string>{"sync"});
+  core::copy(*pageable, *there, true);
+  EXPECT_EQ(fake.calls.size(), 2u) << "the host could read what has not come";
+}
+
+TEST(Copy, CopiesToTheHostRaiseWhatTheStreamReported) {
+  FakeDevice fake("fake");
+  const int64_t one = 1;
+  core::Impl t = core::new_tensor("test", kFloat32, fake.slot, 0, 1, &one);
+  *core::stream_error_word(fake.slot, 0, nullptr) = {TN_ERROR_INDEX, -1, 12, 10};
+  EXPECT_THROW(core::item(*t), IndexError);
+  core::item(*t);
+}
