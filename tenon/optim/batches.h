@@ -48,8 +48,9 @@ class Batches {
   void add_adam(const Tensor& param, const Tensor& grad, State& s, bool amsgrad,
                 bool count_on_device) {
     if (!s.exp_avg().defined()) {
-      s.exp_avg(tenon::zeros_like(param));
-      s.exp_avg_sq(tenon::zeros_like(param));
+      const Tensor avg = tenon::zeros_like(param), avg_sq = tenon::zeros_like(param);
+      s.exp_avg(avg);
+      s.exp_avg_sq(avg_sq);
     }
     if (amsgrad && !s.max_exp_avg_sq().defined()) s.max_exp_avg_sq(tenon::zeros_like(param));
     std::vector<Tensor> states = {s.exp_avg(), s.exp_avg_sq()};

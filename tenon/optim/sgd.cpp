@@ -70,11 +70,38 @@ void step_by_elements(Tensor& param, const Tensor& grad, SGDParamState* state,
   if (o.nesterov()) add_scaled(param, grad, -o.lr());
 }
 
+// Momentum buffers that the step is about to write: those that it did not reach are taken away
+// again.
+class FreshBuffers {
+ public:
+  FreshBuffers() = default;
+  FreshBuffers(const FreshBuffers&) = delete;
+  ~FreshBuffers() {
+    for (Tensor* t : unwritten_) *t = Tensor();
+  }
+  void add(Tensor& buffer, Tensor memory) {
+    unwritten_.push_back(&buffer);
+    buffer = std::move(memory);
+  }
+  void keep(ArrayRef<Tensor> written) {
+    const auto is_written = [&](const Tensor* t) {
+      return std::any_of(written.begin(), written.end(),
+                         [&](const Tensor& w) { return w.is_alias_of(*t); });
+    };
+    unwritten_.erase(std::remove_if(unwritten_.begin(), unwritten_.end(), is_written),
+                     unwritten_.end());
+  }
+
+ private:
+  std::vector<Tensor*> unwritten_;
+};
+
 }  // namespace
 
 void SGD::update_all(ArrayRef<Item> items, const OptimizerOptions& options) {
   const auto& o = static_cast<const SGDOptions&>(options);
   Batches batches;
+  FreshBuffers fresh;
   for (const Item& item : items) {
     if (item.grad.layout() != kStrided) {
       if (o.momentum() != 0 && !item.state) item.state = first_state(item.param);
@@ -89,13 +116,14 @@ void SGD::update_all(ArrayRef<Item> items, const OptimizerOptions& options) {
     Tensor& buffer = static_cast<SGDParamState&>(*item.state).momentum_buffer();
     if (buffer.defined() && buffer.layout() != kStrided) buffer = buffer.to_dense();
     const bool first = !buffer.defined();
-    if (first) buffer = tenon::empty_like(item.param);
+    if (first) fresh.add(buffer, tenon::empty_like(item.param));
     batches.add(item.param, item.grad, {buffer}, first);
   }
   for (const Batch& b : batches) {
     (b.fused ? tenon::_fused_sgd_ : decomp::_fused_sgd_)(
         b.params, b.grads, b.states[0], o.weight_decay(), o.momentum(), o.lr(), o.dampening(),
         o.nesterov(), false, b.first);
+    if (b.first) fresh.keep(b.states[0]);
   }
 }
 

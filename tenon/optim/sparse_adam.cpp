@@ -44,10 +44,11 @@ void SparseAdam::update(Tensor& param, const Tensor& grad, const OptimizerOption
   const auto& o = static_cast<const SparseAdamOptions&>(options);
   const auto [beta1, beta2] = o.betas();
   if (!state) {
-    state = first_state(param);
-    auto& s = static_cast<SparseAdamParamState&>(*state);
+    std::unique_ptr<OptimizerParamState> first = first_state(param);
+    auto& s = static_cast<SparseAdamParamState&>(*first);
     s.exp_avg(tenon::zeros_like(param));
     s.exp_avg_sq(tenon::zeros_like(param));
+    state = std::move(first);
   }
   auto& s = static_cast<SparseAdamParamState&>(*state);
   s.step(s.step() + 1);

@@ -216,5 +216,28 @@ TEST(Schedules, StepsAtTheRightEpochs) {
   EXPECT_EQ(seen, (std::vector<double>{1, 1, 1, 0.5, 0.5, 0.5, 0.25}));
 }
 
+// A leaf of one element and 2^40 indices, whose state no memory can hold.
+Tensor huge_leaf() {
+  Tensor t = ones({1}).expand({int64_t{1} << 40}).detach().set_requires_grad(true);
+  t.mutable_grad() = ones({1}).expand({int64_t{1} << 40});
+  return t;
+}
+
+TEST(Optimizer, AFirstStepThatFailsLeavesNoHalfState) {
+  optim::Adagrad adagrad({huge_leaf()}, 0.1);
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(adagrad.step(), OutOfMemoryError) << i;
+}
+
+TEST(Optimizer, AFirstStepThatFailsLeavesNoMomentum) {
+  Tensor small = leaf(), huge = huge_leaf();
+  small.mutable_grad() = ones({2});
+  optim::SGD sgd({small, huge}, optim::SGDOptions(1.0).momentum(0.9));
+  { Tensor used = full({2}, 1e9); }  // what new memory may hold
+  EXPECT_THROW(sgd.step(), OutOfMemoryError);
+  huge.mutable_grad() = Tensor();
+  sgd.step();
+  EXPECT_EQ(small.detach().sum().item<double>(), 0);
+}
+
 }  // namespace
 }  // namespace tenon

@@ -186,9 +186,10 @@ class SerialOptimizer : public OptimizerOf<Options, ParamState> {
   void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
               std::unique_ptr<OptimizerParamState>& state) override {
     const auto& own_options = static_cast<const Options&>(options);
-    if (!state) {
-      state = this->first_state(param);
-      init_state(static_cast<ParamState&>(*state), param, own_options);
+    if (!state) {  // kept when it is whole
+      std::unique_ptr<OptimizerParamState> first = this->first_state(param);
+      init_state(static_cast<ParamState&>(*first), param, own_options);
+      state = std::move(first);
     }
     update_param(param, grad, static_cast<ParamState&>(*state), own_options);
   }
