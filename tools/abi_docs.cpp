@@ -30,7 +30,9 @@ std::string replaced(const std::string& text, const char* pattern, const char* b
   return std::regex_replace(text, std::regex(pattern), by);
 }
 std::string trimmed(const std::string& text) { return replaced(text, R"(^\s+|\s+$)", ""); }
-std::string one_line(const std::string& text) { return trimmed(replaced(text, R"(\s+)", " ")); }
+std::string one_line(const std::string& text) {
+  return trimmed(replaced(replaced(text, R"(\s+)", " "), R"(\( )", "("));
+}
 
 // A comment, directive or declaration as it stands in the header; `beside`: it begins on the line
 // where another ended.
