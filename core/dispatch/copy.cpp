@@ -80,9 +80,9 @@ void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
 
 Scalar item(TensorImpl& t) {
   TENON_CHECK(!t.composite(), TypeError, "item: a tensor of layout ", layout_name(t.layout_slot),
-              " is read through to_dense()");
+              "; call to_dense() first");
   TENON_CHECK(t.numel == 1, ValueError,
-              "item: only one-element tensors become a host number; this has ", t.numel);
+              "item: only one-element tensors convert to a scalar; this one has ", t.numel);
   Impl host = t.slot == 0 ? Impl::share(&t) : to_host(t);
   if (foreign(t.dtype)) {
     Impl number = new_tensor("item", kFloat, 0, 0, 0, nullptr);

@@ -208,7 +208,8 @@ int add_registered_op(const tn_schema& given, InferFn infer) {
     parsed = parse_schema(text_of(schema.text));
     for (const Arg& a : parsed.args) (void)static_cast<ArgType>(type_index(a.type));
   } catch (const std::exception& e) {  // of numbers, too
-    throw ValueError(join("register_op: '", text_of(schema.text), "' is no schema: ", e.what()));
+    throw ValueError(
+        join("register_op: '", text_of(schema.text), "' is not a valid schema: ", e.what()));
   }
   check_names(parsed);
   if (Op* op = find_op(parsed.full())) {

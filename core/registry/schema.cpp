@@ -153,7 +153,7 @@ Schema parse_schema(const std::string& text) {
     a.name = in.ident();
     if (in.take("=")) a.def = in.value();
     for (const Arg& other : s.args)
-      if (other.name == a.name) in.fail("argument '" + a.name + "' stands twice");
+      if (other.name == a.name) in.fail("argument '" + a.name + "' is a duplicate");
     s.args.push_back(a);
     if (!in.take(",")) {
       in.expect(")");

@@ -120,7 +120,7 @@ int usable_layout(std::string_view name) {
     slot = layout_slot_from_name(name);
   }
   TENON_CHECK(slot >= 0 && layout_ext(slot) != nullptr, ValueError,
-              "no open plugin brings the layout '", name,
+              "no loaded plugin provides the layout '", name,
               "': ", backend_source().why_no_layout(name));
   return slot;
 }

@@ -69,14 +69,14 @@ TEST(OwnOp, IsRegisteredByAnInitOnly) {
 
 TEST(OwnOp, BadSchemasAreRefusedWithWords) {
   const std::pair<const char*, const char*> cases[] = {
-      {"", "no schema"},
+      {"", "not a valid schema"},
       {"plain(Tensor self) -> Tensor", "vendor"},
       {"a::b(Tensor self -> Tensor", "expected"},
       {"a::b(Matrix self) -> Tensor", "unknown type 'Matrix'"},
-      {"a::b(Tensor self, Tensor self) -> Tensor", "stands twice"},
+      {"a::b(Tensor self, Tensor self) -> Tensor", "is a duplicate"},
       {"a::b(Tensor self) -> int", "results are tensors"},
       {"a::b(Tensor self) -> ()", "results"},
-      {"a::b(int[x] self) -> Tensor", "no schema"},
+      {"a::b(int[x] self) -> Tensor", "not a valid schema"},
       {"a::b(int n=many) -> Tensor", "no number"},
       {"a::b(Tensor t=None) -> Tensor, Tensor", "expected a name"},
       {"acme::scale(Tensor self) -> Tensor", "registered already"},

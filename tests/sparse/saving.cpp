@@ -180,7 +180,7 @@ TEST(SparseFile, RefusesWhatDoesNotFit) {
       {"lacks the component 'values'"});
   expect_words(refusal(forged(good, "\\\"layout\\\":\\\"sparse_coo\\\"",
                               "\\\"layout\\\":\\\"sparse_cow\\\"")),
-               {"layout 'sparse_cow'", "no open plugin", "looked for"});
+               {"layout 'sparse_cow'", "no loaded plugin", "looked for"});
   const std::string coalesced = file_of(test::Twice{Device(kCPU)}.make().coalesce());
   expect_words(refusal(forged(coalesced, "coalesced", "sorted_up")), {"no flag 'sorted_up'"});
 }
@@ -235,7 +235,7 @@ TEST(SparseFile, NamesTheMissingLayout) {
   const std::string bytes = file_of(test::Twice{Device(kCPU)}.make());
   const std::string library = library_of("sparse");
   plugins::unload("sparse");
-  expect_words(refusal(bytes), {"load:", "'0'", "layout 'sparse_coo'", "no open plugin"});
+  expect_words(refusal(bytes), {"load:", "'0'", "layout 'sparse_coo'", "no loaded plugin"});
   plugins::load(library);
   expect_equal(loaded(bytes), test::Twice{Device(kCPU)}.dense());
 }
