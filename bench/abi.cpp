@@ -13,8 +13,8 @@
 
 #include "bench/harness.h"
 #include "tenon/abi/plugin.h"
-#include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
+#include "tenon/runtime/device.h"
 
 namespace {
 

@@ -11,7 +11,7 @@ set_target_properties(tenon PROPERTIES INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTAL
 foreach(folder abi sdk)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/${folder}/include/ DESTINATION include COMPONENT sdk)
 endforeach()
-foreach(folder core plugins tenon)
+foreach(folder runtime core plugins tenon)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/${folder}/include/ DESTINATION include)
 endforeach()
 install(DIRECTORY ${CMAKE_BINARY_DIR}/gen/sdk/tenon/ DESTINATION include/tenon COMPONENT sdk)

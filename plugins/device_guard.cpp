@@ -11,8 +11,8 @@ namespace tenon::plugins {
 namespace {
 
 // What was thrown on this thread and not yet reported, and what was reported last. A pointer,
-// because static thread-local space is scarce (docs/design/core.md). Few threads ever call such a
-// plugin; never freed.
+// because static thread-local space is scarce (docs/design/runtime.md). Few threads ever call such
+// a plugin; never freed.
 struct Texts {
   std::string thrown, reported;
 };

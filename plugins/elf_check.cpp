@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "elf_dynamic.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::plugins {
 namespace {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "transient.h"
 
 namespace tenon::plugins {

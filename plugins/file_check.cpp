@@ -19,7 +19,7 @@
 #include "elf_check.h"
 #include "sha256.h"
 #include "tenon/abi/plugin.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "transient.h"
 
 namespace tenon::plugins {

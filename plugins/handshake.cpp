@@ -9,8 +9,8 @@
 #include <memory>
 #include <new>
 
-#include "tenon/core/error.h"
 #include "tenon/core/host_services.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::plugins {
 namespace {

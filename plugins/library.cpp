@@ -16,7 +16,7 @@
 
 #include "elf_check.h"
 #include "tenon/abi/plugin.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "transient.h"
 
 namespace tenon::plugins {

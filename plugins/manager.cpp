@@ -8,10 +8,10 @@
 #include <memory>
 #include <new>
 
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/log.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/log.h"
 #include "transient.h"
 
 namespace tenon::plugins {

@@ -18,8 +18,8 @@
 #include "recursive_mutex.h"
 #include "search.h"
 #include "tenon/core/backend.h"
-#include "tenon/core/backend_source.h"
 #include "tenon/plugins/plugins.h"
+#include "tenon/runtime/backend_source.h"
 
 namespace tenon::plugins {
 

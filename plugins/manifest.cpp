@@ -12,9 +12,9 @@
 #include <optional>
 #include <sstream>
 
-#include "core/base/json.h"
+#include "runtime/base/json.h"
 #include "tenon/abi/base.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "transient.h"
 
 namespace tenon::plugins {

@@ -5,15 +5,15 @@
 #include <climits>
 #include <new>
 
-#include "core/base/settings.h"
 #include "manager.h"
 #include "probe.h"
 #include "process_state.h"
-#include "tenon/core/allocator.h"
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
+#include "runtime/base/settings.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/log.h"
+#include "tenon/runtime/allocator.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/log.h"
 #include "transient.h"
 
 namespace tenon::plugins {

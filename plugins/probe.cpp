@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <chrono>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::plugins {
 namespace {

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::plugins {
 namespace {

@@ -12,8 +12,8 @@
 #include <memory>
 #include <system_error>
 
-#include "core/base/settings.h"
-#include "tenon/core/error.h"
+#include "runtime/base/settings.h"
+#include "tenon/runtime/error.h"
 #include "transient.h"
 
 namespace tenon::plugins {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::plugins {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon {
 namespace detail {

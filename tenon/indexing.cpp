@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "tenon/core/error.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon {
 namespace indexing {

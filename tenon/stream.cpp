@@ -4,8 +4,8 @@
 
 #include <ostream>
 
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon {
 namespace {

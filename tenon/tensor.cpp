@@ -8,9 +8,9 @@
 
 #include "tenon/autograd.h"
 #include "tenon/call/generated.h"
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
 #include "tenon/ops/dims.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon {
 

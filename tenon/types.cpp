@@ -6,9 +6,9 @@
 #include <cstring>
 #include <random>
 
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon {
 

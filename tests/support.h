@@ -9,8 +9,8 @@
 #include <initializer_list>
 #include <string>
 
-#include "tenon/core/error.h"
-#include "tenon/core/threads.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/threads.h"
 
 namespace tenon::test {
 

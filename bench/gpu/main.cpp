@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "plugin_cuda/floors/floors.h"
-#include "tenon/core/allocator.h"
+#include "tenon/runtime/allocator.h"
 #include "tenon/tenon.h"
 
 using namespace tenon;

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/dispatch/byte_copy.h"
 
-#include "core/device/capture.h"
-#include "core/device/device.h"
+#include "runtime/device/capture.h"
+#include "runtime/device/device.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
-#include "tenon/core/stream.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/stream.h"
 
 namespace tenon::core {
 namespace {

@@ -11,10 +11,10 @@
 #include "core/dispatch/call_by_name.h"
 #include "tenon/abi/client.h"
 #include "tenon/core/backend.h"
-#include "tenon/core/backend_source.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/thread_end.h"
+#include "tenon/runtime/backend_source.h"
+#include "tenon/runtime/thread_end.h"
 
 namespace {
 

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call: inference, device, outputs, kernel, fallback chain. One path for every plugin, device and
 // layout.
-#include "core/base/in_flight.h"
-#include "core/base/watched_calls.h"
 #include "core/dispatch/fallback.h"
 #include "core/dispatch/fast_path.h"
 #include "core/dispatch/layout_rules.h"
@@ -11,9 +9,11 @@
 #include "core/dispatch/registered_dtype.h"
 #include "core/dispatch/run_kernel.h"
 #include "core/dispatch/shadow.h"
+#include "runtime/base/in_flight.h"
+#include "runtime/base/watched_calls.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 namespace {

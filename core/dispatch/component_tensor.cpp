@@ -3,9 +3,9 @@
 // Tensors of a layout other than strided: what core does with them component by component.
 #include "core/dispatch/component_tensor.h"
 
-#include "core/base/in_flight.h"
+#include "runtime/base/in_flight.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 

@@ -4,14 +4,14 @@
 // to and from the host for all of it; its own copy kernel is used where it has one.
 #include <cstring>
 
-#include "core/base/in_flight.h"
 #include "core/dispatch/byte_copy.h"
 #include "core/dispatch/known_ops.h"
 #include "core/dispatch/registered_dtype.h"
 #include "core/registry/cells.h"
+#include "runtime/base/in_flight.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 namespace {

@@ -5,8 +5,6 @@
 // step does not.
 #include "core/dispatch/fallback.h"
 
-#include "core/base/in_flight.h"
-#include "core/device/capture.h"
 #include "core/dispatch/arguments.h"
 #include "core/dispatch/byte_copy.h"
 #include "core/dispatch/component_tensor.h"
@@ -17,8 +15,10 @@
 #include "core/dispatch/primitives.h"
 #include "core/dispatch/registered_dtype.h"
 #include "core/dispatch/run_kernel.h"
-#include "tenon/core/backend_source.h"
-#include "tenon/core/error.h"
+#include "runtime/base/in_flight.h"
+#include "runtime/device/capture.h"
+#include "tenon/runtime/backend_source.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 namespace {

@@ -7,11 +7,11 @@
 #include <mutex>
 #include <tuple>
 
-#include "core/base/leaf_mutex.h"
-#include "core/base/settings.h"
 #include "core/dispatch/primitives.h"
-#include "tenon/core/error.h"
-#include "tenon/core/log.h"
+#include "runtime/base/leaf_mutex.h"
+#include "runtime/base/settings.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/log.h"
 
 namespace tenon::core {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/dispatch/prepare.h"
 #include "core/dispatch/run_kernel.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tenon/core/infer.h"
-#include "tenon/core/random.h"
+#include "tenon/runtime/random.h"
 
 namespace tenon::core {
 

@@ -8,17 +8,17 @@
 #include <mutex>
 #include <set>
 
-#include "core/base/settings.h"
-#include "core/device/device.h"
 #include "core/dispatch/call_by_name.h"
 #include "core/dispatch/frame.h"
 #include "core/dispatch/registered_infer.h"
 #include "core/registry/registered_op.h"
+#include "runtime/base/settings.h"
+#include "runtime/device/device.h"
 #include "tenon/core/backend.h"
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/log.h"
-#include "tenon/core/threads.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/log.h"
+#include "tenon/runtime/threads.h"
 
 namespace tenon::core {
 namespace {

@@ -4,15 +4,15 @@
 
 #include <cstring>
 
-#include "core/base/settings.h"
 #include "core/dispatch/arguments.h"
 #include "core/dispatch/component_tensor.h"
 #include "core/dispatch/deliver_result.h"
 #include "core/dispatch/fallback_counts.h"
 #include "core/dispatch/known_ops.h"
+#include "runtime/base/settings.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
-#include "tenon/core/log.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/log.h"
 
 namespace tenon::core {
 namespace {

@@ -6,15 +6,15 @@
 
 #include <cstring>
 
-#include "core/device/capture.h"
 #include "core/dispatch/arguments.h"
 #include "core/dispatch/layout_rules.h"
 #include "core/dispatch/primitives.h"
 #include "core/dispatch/small_cast.h"
+#include "runtime/device/capture.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
-#include "tenon/core/graph.h"
-#include "tenon/core/log.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/graph.h"
+#include "tenon/runtime/log.h"
 
 namespace tenon::core {
 namespace {

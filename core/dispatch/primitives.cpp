@@ -5,7 +5,7 @@
 #include "core/dispatch/known_ops.h"
 #include "tenon/abi/primitives.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 namespace {

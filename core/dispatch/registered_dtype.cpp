@@ -10,7 +10,7 @@
 #include "core/dispatch/arguments.h"
 #include "core/dispatch/byte_copy.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 namespace {

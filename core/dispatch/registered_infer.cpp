@@ -6,7 +6,7 @@
 #include "core/dispatch/prepare.h"
 #include "core/registry/registered_op.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 

@@ -9,14 +9,14 @@
 #include <memory>
 #include <utility>
 
-#include "core/base/watched_calls.h"
-#include "core/device/capture.h"
 #include "core/dispatch/layout_rules.h"
 #include "core/dispatch/prepare.h"
 #include "core/dispatch/registered_dtype.h"
+#include "runtime/base/watched_calls.h"
+#include "runtime/device/capture.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
-#include "tenon/core/graph.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/graph.h"
 
 namespace tenon::core {
 

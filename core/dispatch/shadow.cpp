@@ -5,11 +5,11 @@
 // trampoline has anyway.
 #include <cmath>
 
-#include "core/base/watched_calls.h"
 #include "core/dispatch/shadow.h"
+#include "runtime/base/watched_calls.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
-#include "tenon/core/log.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/log.h"
 
 namespace tenon::core {
 

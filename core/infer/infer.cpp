@@ -11,8 +11,8 @@
 #include <cstring>
 #include <limits>
 
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 

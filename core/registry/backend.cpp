@@ -7,14 +7,14 @@
 #include <cstring>
 #include <memory>
 
-#include "core/base/in_flight.h"
-#include "core/device/device.h"
-#include "core/device/extensions.h"
-#include "core/registry/attach_device.h"
 #include "core/registry/cells.h"
 #include "core/registry/exclusive_kernel.h"
-#include "tenon/core/error.h"
+#include "runtime/base/in_flight.h"
+#include "runtime/device/device.h"
+#include "runtime/device/extensions.h"
+#include "runtime/stream/attach_device.h"
 #include "tenon/core/layout.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <utility>
 
-#include "tenon/core/backend_source.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/backend_source.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 

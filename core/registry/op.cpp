@@ -11,10 +11,10 @@
 #include <string>
 #include <unordered_map>
 
-#include "core/base/leaf_mutex.h"
-#include "core/stream/device_state.h"
-#include "tenon/core/backend_source.h"
-#include "tenon/core/error.h"
+#include "runtime/base/leaf_mutex.h"
+#include "runtime/stream/device_state.h"
+#include "tenon/runtime/backend_source.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 

@@ -12,10 +12,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/base/leaf_mutex.h"
 #include "core/registry/schema.h"
-#include "tenon/core/error.h"
+#include "runtime/base/leaf_mutex.h"
 #include "tenon/core/layout.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "tenon/core/backend_source.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/backend_source.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon {
 namespace core {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 

@@ -5,9 +5,9 @@
 #include <atomic>
 #include <mutex>
 
-#include "tenon/core/backend_source.h"
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/backend_source.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 

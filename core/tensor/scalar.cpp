@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon {
 

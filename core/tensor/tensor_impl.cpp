@@ -7,10 +7,10 @@
 #include <new>
 #include <utility>
 
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/pool.h"
 #include "tenon/core/sizes.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/pool.h"
 
 namespace tenon::core {
 

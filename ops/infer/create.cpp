@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "infer_args.gen.h"
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 #include "tenon/core/layout.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "infer_args.gen.h"
-#include "tenon/core/error.h"
 #include "tenon/core/infer.h"
-#include "tenon/core/log.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/log.h"
 
 namespace tenon::core {
 namespace {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of losses.
 #include "infer_args.gen.h"
-#include "tenon/core/error.h"
 #include "tenon/core/infer.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "infer_args.gen.h"
-#include "tenon/core/error.h"
 #include "tenon/core/infer.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "infer_args.gen.h"
 #include "tenon/abi/primitives.h"
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
 #include "tenon/core/infer.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 

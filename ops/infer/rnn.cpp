@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of layers of recurrent cells that are one call.
-#include "tenon/core/error.h"
 #include "tenon/core/infer.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "infer_args.gen.h"
-#include "tenon/core/error.h"
 #include "tenon/core/infer.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 namespace {

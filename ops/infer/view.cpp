@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "infer_args.gen.h"
-#include "tenon/core/error.h"
 #include "tenon/core/infer.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 namespace {

@@ -3,8 +3,8 @@
 // What windows that slide over the last dimensions share. Private to ops/infer.
 #pragma once
 
-#include "tenon/core/error.h"
 #include "tenon/core/infer.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 

@@ -8,8 +8,8 @@
 #include "tenon/autograd/engine_workspace.h"
 #include "tenon/autograd/formulas/layout.h"
 #include "tenon/call/generated.h"
-#include "tenon/core/error.h"
-#include "tenon/core/thread_end.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/thread_end.h"
 
 namespace tenon::autograd {
 namespace {

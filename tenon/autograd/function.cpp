@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "tenon/call/generated.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::autograd {
 

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "tenon/core/error.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::autograd {
 namespace {

@@ -9,7 +9,7 @@
 #include "tenon/autograd/fork.h"
 #include "tenon/autograd/formulas/layout.h"
 #include "tenon/call/generated.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::autograd {
 namespace {

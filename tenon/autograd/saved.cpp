@@ -3,7 +3,7 @@
 #include "tenon/autograd/saved.h"
 
 #include "tenon/call/generated.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::autograd {
 

@@ -8,10 +8,10 @@
 #include <tuple>
 #include <vector>
 
-#include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/op.h"
+#include "tenon/runtime/error.h"
 #include "tenon/tensor.h"
 
 namespace tenon::autograd {

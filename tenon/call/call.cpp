@@ -4,7 +4,7 @@
 
 #include "tenon/abi/client.h"
 #include "tenon/call/box.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon {
 

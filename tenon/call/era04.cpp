@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/call/era04.h"
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::autograd {
 

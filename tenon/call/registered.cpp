@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "tenon/call/generated.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::autograd {
 namespace {

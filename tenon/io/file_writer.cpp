@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::serialize::detail {
 namespace {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/ivalue.h"
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon {
 

@@ -3,7 +3,7 @@
 // Headers of files are JSON.
 #pragma once
 
-#include "core/base/json.h"
+#include "runtime/base/json.h"
 
 namespace tenon::serialize::detail {
 using core::Json;

@@ -11,8 +11,8 @@
 #include <unordered_set>
 
 #include "tenon/autograd/zero_grad.h"
-#include "tenon/core/log.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/log.h"
 
 namespace tenon {
 namespace nn {

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "tenon/core/error.h"
 #include "tenon/core/infer.h"
+#include "tenon/runtime/error.h"
 #include "tenon/tensor.h"
 
 namespace tenon {

@@ -3,8 +3,8 @@
 // The last step of every loss. Private to libtenon.
 #pragma once
 
-#include "tenon/core/error.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 

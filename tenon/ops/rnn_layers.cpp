@@ -4,8 +4,8 @@
 #include "tenon/ops/rnn_layers.h"
 
 #include "tenon/autograd.h"
-#include "tenon/core/error.h"
 #include "tenon/core/sizes.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::rnn {
 

@@ -5,9 +5,9 @@
 #include <unordered_set>
 
 #include "tenon/autograd/zero_grad.h"
-#include "tenon/core/graph.h"
 #include "tenon/ops.h"
 #include "tenon/optim/layouts.h"
+#include "tenon/runtime/graph.h"
 
 namespace tenon {
 namespace optim {

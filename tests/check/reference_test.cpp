@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
+#include "tenon/runtime/device.h"
 #include "tenon/tensor.h"
 #include "tools/check/operator_check.h"
 

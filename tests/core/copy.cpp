@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "core/stream/device_state.h"
+#include "runtime/stream/device_state.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/storage.h"
-#include "tenon/core/stream.h"
 #include "tenon/core/tensor_impl.h"
-#include "tests/core/fake_device.h"
+#include "tenon/runtime/storage.h"
+#include "tenon/runtime/stream.h"
+#include "tests/runtime/fake_device.h"
 
 using namespace tenon;
 using test::FakeDevice;

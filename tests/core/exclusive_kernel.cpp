@@ -10,10 +10,10 @@
 #include "tenon/core/backend.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/host_services.h"
-#include "tenon/core/threads.h"
+#include "tenon/runtime/threads.h"
 #include "tenon/sdk/ops/neg.h"
 #include "tenon/sdk/ops/relu.h"
-#include "tests/core/fake_device.h"
+#include "tests/runtime/fake_device.h"
 
 namespace tenon::core {
 namespace {

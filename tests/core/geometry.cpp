@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tests/support.h"
 
 using namespace tenon;

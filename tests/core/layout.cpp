@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 using namespace tenon;
 

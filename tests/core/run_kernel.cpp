@@ -8,9 +8,9 @@
 
 #include "tenon/core/backend.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/sdk/ops/addcmul.h"
-#include "tests/core/fake_device.h"
+#include "tests/runtime/fake_device.h"
 
 namespace tenon::core {
 namespace {

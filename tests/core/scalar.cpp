@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 using namespace tenon;
 

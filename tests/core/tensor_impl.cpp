@@ -9,8 +9,8 @@
 
 #include <vector>
 
-#include "tenon/core/error.h"
-#include "tests/core/fake_device.h"
+#include "tenon/runtime/error.h"
+#include "tests/runtime/fake_device.h"
 
 using namespace tenon;
 using core::Impl;

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "tenon/core/allocator.h"
-#include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/plugins/plugins.h"
+#include "tenon/runtime/allocator.h"
+#include "tenon/runtime/device.h"
 #include "tenon/tenon.h"
 #include "tests/cuda/fake/control.h"
 #include "tests/support.h"

@@ -9,7 +9,7 @@ mkdir -p "$work"
 cd "$root" || exit 1
 compat=tenon/compat/libtorch
 "$tenon" ops | sed -n '2,$s/[. ].*//p' | sort -u > "$work/operators"
-grep -rh '' tenon/include core/include $compat | sed 's|//.*||' | grep -oE '\b[A-Za-z_][A-Za-z0-9_]+\b' | sort -u > "$work/names"
+grep -rh '' tenon/include runtime/include core/include $compat | sed 's|//.*||' | grep -oE '\b[A-Za-z_][A-Za-z0-9_]+\b' | sort -u > "$work/names"
 
 # The second column of the tables: names of headers, of operators with or without the underscore of the in-place form.
 awk '/^## / { take = $0 == "## What is missing"; next } take && /^\|/' docs/libtorch.md | cut -d'|' -f3 |

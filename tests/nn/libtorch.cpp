@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "tenon/autograd.h"
-#include "tenon/core/log.h"
 #include "tenon/nn.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/log.h"
 #include "tests/support.h"
 
 namespace tenon {

@@ -3,9 +3,9 @@
 // Copies between all dtypes and any strides, and the factories.
 #include <gtest/gtest.h>
 
-#include "tenon/core/error.h"
 #include "tenon/creation.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon {
 namespace {

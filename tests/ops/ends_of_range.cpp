@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "tenon/autograd.h"
-#include "tenon/core/error.h"
 #include "tenon/creation.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 #include "tests/support.h"
 
 using namespace tenon;

@@ -6,10 +6,10 @@
 #include <thread>
 
 #include "tenon/autograd.h"
-#include "tenon/core/error.h"
-#include "tenon/core/log.h"
 #include "tenon/creation.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/log.h"
 #include "tests/support.h"
 
 namespace tenon {

@@ -6,9 +6,9 @@
 
 #include "tenon/autograd.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
 #include "tenon/creation.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon {
 namespace {

@@ -8,8 +8,8 @@
 #include <functional>
 
 #include "tenon/autograd.h"
-#include "tenon/core/threads.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/threads.h"
 
 using namespace tenon;
 

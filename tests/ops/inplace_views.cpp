@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "tenon/autograd.h"
-#include "tenon/core/error.h"
 #include "tenon/creation.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 #include "tests/support.h"
 
 namespace tenon {

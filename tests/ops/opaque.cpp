@@ -6,13 +6,13 @@
 
 #include "tenon/core/backend.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
 #include "tenon/creation.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 #include "tenon/sdk/ops/copy.h"
 #include "tenon/sdk/ops/prim_unary.h"
 #include "tenon/sdk/ops/relu.h"
-#include "tests/core/fake_device.h"
+#include "tests/runtime/fake_device.h"
 #include "tests/support.h"
 
 namespace tenon {

@@ -5,9 +5,9 @@
 
 #include <functional>
 
-#include "tenon/core/error.h"
 #include "tenon/creation.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 #include "tenon/sdk/philox.h"
 #include "tests/support.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tenon/autograd.h"
-#include "tenon/core/threads.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/threads.h"
 
 using namespace tenon;
 

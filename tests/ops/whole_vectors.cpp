@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include "tenon/core/error.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 #include "tests/support.h"
 
 using namespace tenon;

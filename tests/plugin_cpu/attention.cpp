@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "tenon/core/allocator.h"
+#include "tenon/runtime/allocator.h"
 #include "tests/plugin_cpu/on_tiles.h"
 #include "tests/support.h"
 

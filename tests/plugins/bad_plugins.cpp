@@ -8,7 +8,7 @@
 
 #include "support.h"
 #include "tenon/abi/client.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 using namespace tenon;
 using namespace tenon::test;

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "support.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 using namespace tenon;
 using namespace tenon::test;

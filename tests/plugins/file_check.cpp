@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "support.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 using namespace tenon;
 using namespace tenon::test;

@@ -13,7 +13,7 @@
 #include "tenon/abi/plugin.h"
 #include "tenon/core/backend.h"
 #include "tenon/core/host_services.h"
-#include "tenon/core/log.h"
+#include "tenon/runtime/log.h"
 
 using namespace tenon;
 using namespace tenon::test;

@@ -5,7 +5,7 @@
 
 #include "support.h"
 #include "tenon/abi/client.h"
-#include "tenon/core/device.h"
+#include "tenon/runtime/device.h"
 
 using namespace tenon;
 using namespace tenon::test;

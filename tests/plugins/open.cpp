@@ -7,11 +7,11 @@
 #include <thread>
 
 #include "support.h"
-#include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
-#include "tenon/core/log.h"
 #include "tenon/core/tensor_impl.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/log.h"
 
 using namespace tenon;
 using namespace tenon::test;

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "support.h"
-#include "tenon/core/device.h"
+#include "tenon/runtime/device.h"
 
 using namespace tenon;
 using namespace tenon::test;

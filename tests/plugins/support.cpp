@@ -12,7 +12,7 @@
 #include <iterator>
 
 #include "tenon/abi/client.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::test {
 

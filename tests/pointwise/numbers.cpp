@@ -4,8 +4,8 @@
 // values are libtorch's.
 #include <gtest/gtest.h>
 
-#include "tenon/core/error.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 
 namespace {
 

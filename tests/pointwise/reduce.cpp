@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "tenon/core/threads.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/threads.h"
 #include "tenon/tensor.h"
 #include "tests/support.h"
 

@@ -6,8 +6,8 @@
 
 #include <map>
 
-#include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
+#include "tenon/runtime/device.h"
 #include "tests/support.h"
 #include "tools/check/device.h"
 #include "tools/check/operator_check.h"

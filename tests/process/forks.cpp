@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <thread>
 
-#include "tenon/core/allocator.h"
-#include "tenon/core/threads.h"
 #include "tenon/plugins/plugins.h"
+#include "tenon/runtime/allocator.h"
+#include "tenon/runtime/threads.h"
 #include "tenon/tenon.h"
 #include "tests/process/scenarios.h"
 

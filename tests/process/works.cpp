@@ -6,7 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "tenon/core/threads.h"
+#include "tenon/runtime/threads.h"
 #include "tenon/tenon.h"
 #include "tests/process/scenarios.h"
 

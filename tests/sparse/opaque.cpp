@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Gradients of sparse tensors on a device whose memory has no addresses equal those of the host.
-#include "tests/core/fake_device.h"
+#include "tests/runtime/fake_device.h"
 #include "tests/sparse/support.h"
 
 namespace tenon {

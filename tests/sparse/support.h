@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "tenon/core/allocator.h"
+#include "tenon/runtime/allocator.h"
 #include "tenon/tenon.h"
 #include "tests/support.h"
 

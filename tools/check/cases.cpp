@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "samples.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::check {
 namespace {

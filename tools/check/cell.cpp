@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "reference.h"
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
-#include "tenon/core/random.h"
-#include "tenon/core/threads.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/random.h"
+#include "tenon/runtime/threads.h"
 
 namespace tenon::check {
 namespace {

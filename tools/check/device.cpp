@@ -6,11 +6,11 @@
 #include <atomic>
 #include <cstring>
 
-#include "tenon/core/allocator.h"
-#include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/allocator.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::check {
 namespace {

@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "device.h"
-#include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::check {
 namespace {

@@ -9,8 +9,8 @@
 #include "cell.h"
 #include "reference.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
-#include "tenon/core/random.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/random.h"
 
 namespace tenon::check {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "cell.h"
 #include "reference.h"
-#include "tenon/core/error.h"
 #include "tenon/gradcheck.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::check {
 namespace {

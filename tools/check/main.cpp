@@ -11,7 +11,7 @@
 #include "../oracle/workers.h"
 #include "operator_check.h"
 #include "report.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace {
 

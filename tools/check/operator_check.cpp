@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "report.h"
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::check {
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::check {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "cell.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::check {
 namespace {

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "tenon/core/error.h"
 #include "tenon/core/op.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::check {
 namespace {

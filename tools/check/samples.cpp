@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::check {
 namespace {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::check {
 namespace {

@@ -9,10 +9,10 @@
 #include "cell.h"
 #include "device.h"
 #include "reference.h"
-#include "tenon/core/allocator.h"
-#include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/allocator.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::check {
 namespace {

@@ -9,11 +9,11 @@
 #include "reference.h"
 #include "schema_text.h"
 #include "tenon/abi/client.h"
-#include "tenon/core/allocator.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
-#include "tenon/core/random.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/allocator.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/random.h"
 
 namespace tenon::check {
 namespace {

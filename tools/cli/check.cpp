@@ -21,10 +21,10 @@
 #include "../check/report.h"
 #include "child.h"
 #include "commands.h"
-#include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
 #include "tenon/plugins/plugins.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::command {
 namespace {

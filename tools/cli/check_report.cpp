@@ -5,8 +5,8 @@
 
 #include "check.h"
 #include "table.h"
-#include "tenon/core/error.h"
 #include "tenon/core/op.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::command {
 namespace {

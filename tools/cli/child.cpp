@@ -14,7 +14,7 @@
 #include <cstring>
 #include <exception>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::command {
 namespace {

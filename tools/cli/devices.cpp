@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "tenon/core/device.h"
+#include "tenon/runtime/device.h"
 
 #include <cstring>
 #include <iostream>
@@ -9,8 +9,8 @@
 #include "commands.h"
 #include "table.h"
 #include "tenon/core/backend.h"
-#include "tenon/core/backend_source.h"
 #include "tenon/plugins/plugins.h"
+#include "tenon/runtime/backend_source.h"
 
 namespace tenon::command {
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::command {
 namespace {

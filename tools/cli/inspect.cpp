@@ -18,9 +18,9 @@
 #include "tenon/abi/ext/dtype.h"
 #include "tenon/core/backend.h"
 #include "tenon/core/dtype.h"
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/op.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::command {
 namespace {

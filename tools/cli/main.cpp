@@ -7,7 +7,7 @@
 #include "check.h"
 #include "commands.h"
 #include "tenon/abi/client.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 #ifndef TENON_VERSION
 #define TENON_VERSION "0.1.0"

@@ -13,7 +13,7 @@
 #include "commands.h"
 #include "inspect.h"
 #include "plugins/digest.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::command {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "commands.h"
 #include "project.h"
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::command {
 namespace {

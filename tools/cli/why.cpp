@@ -6,8 +6,8 @@
 #include "commands.h"
 #include "table.h"
 #include "tenon/core/backend.h"
-#include "tenon/core/backend_source.h"
 #include "tenon/core/dispatch.h"
+#include "tenon/runtime/backend_source.h"
 
 namespace tenon::command {
 namespace {

@@ -23,11 +23,11 @@ lint_layers() {
   hits=$(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | grep -v '^tools/cli/project/' |
     xargs awk -f tools/lint/layers.awk tools/lint/header_folders.txt docs/design/README.md || true)
   [ -z "$hits" ] || complain "against docs/design/README.md: who may include whom, and the order of folders" "$hits"
-  hits=$(git grep -nE '#include *[<"](core/|plugins/|tenon/(core|plugins|tensor|autograd|nn|ops|types|optim|data))' -- \
+  hits=$(git grep -nE '#include *[<"](runtime/|core/|plugins/|tenon/(runtime|core|plugins|tensor|autograd|nn|ops|types|optim|data))' -- \
     'tests/ref' 'tests/null' 'examples/plugin_*' || true)
   [ -z "$hits" ] || complain "a plugin reaches above abi/" "$hits"
   # The second coo is not that of coordinate, cooperate or cooldown.
-  hits=$({ git grep -niE 'coo|sparse' -- core plugins
+  hits=$({ git grep -niE 'coo|sparse' -- runtime core plugins
     git grep -niE 'coo([^lpr]|$)|sparse' -- 'tenon/*.h' 'tenon/*.cpp' ':!tenon/types.cpp' \
       ':!tenon/include/tenon/types.h' ':!tenon/*embedding*' ':!tenon/*nn/init.*' ':!tenon/*optim/sparse_adam*' \
       ':!tenon/*optim/adagrad*' ':!tenon/*compat*'; } | grep -v '#include "tenon/optim/sparse_adam.h"' || true)
@@ -41,15 +41,15 @@ lint_hazards() {
   [ -z "$hits" ] || complain "arithmetic on a caller's integers that may wrap: use Size (tenon/core/sizes.h)" "$hits"
   hits=$(git grep -nE '\bc\.(tensor|tensor_or_null|integer|flag|number|ints|fixed|bit|scalar|dtype|none|list_size|list_tensor|arg|cast|expand|expand_to|set_device|check_fits)\([0-9]' -- ops/infer || true)
   [ -z "$hits" ] || complain "a shape rule names an argument by its number (infer_args.gen.h has the names)" "$hits"
-  hits=$(git grep -nE '\b(std::cout|std::cerr|printf\(|abort\(\)|std::exit|[^_]exit\()' -- core plugins plugin_cpu 'tenon/*.cpp' |
+  hits=$(git grep -nE '\b(std::cout|std::cerr|printf\(|abort\(\)|std::exit|[^_]exit\()' -- runtime core plugins plugin_cpu 'tenon/*.cpp' |
     grep -vE 'snprintf|debugger|_exit|puts' || true)
   [ -z "$hits" ] || complain "a library prints or exits" "$hits"
-  hits=$(git ls-files core plugins sdk tenon 'plugin_*' | grep -E '\.(h|cpp|cu|cuh)$' |
+  hits=$(git ls-files runtime core plugins sdk tenon 'plugin_*' | grep -E '\.(h|cpp|cu|cuh)$' |
     xargs awk -f tools/lint/noexcept.awk tools/lint/noexcept.allow)
   [ -z "$hits" ] || complain "noexcept, and it may allocate (tools/lint/noexcept.allow takes reasons)" "$hits"
-  hits=$(git grep -nE '^[^/]*\bthread_local\b' -- core plugins sdk tenon 'plugin_*' |
+  hits=$(git grep -nE '^[^/]*\bthread_local\b' -- runtime core plugins sdk tenon 'plugin_*' |
     grep -vE 'thread_local (bool|int|uint32_t|char|ThreadCapture|[A-Za-z:]+\*) ' || true)
-  [ -z "$hits" ] || complain "thread_local of a type that may have a destructor (core: thread_end.h)" "$hits"
+  [ -z "$hits" ] || complain "thread_local of a type that may have a destructor (runtime: thread_end.h)" "$hits"
 }
 
 lint_form() {

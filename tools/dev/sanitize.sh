@@ -3,10 +3,10 @@
 # shellcheck shell=bash
 # Everything under the address sanitizer, with the undefined-behavior and the leak one; under the thread sanitizer what
 # threads share. The kernels are built for few instruction sets (TENON_CPU_MOST), so that this takes some ten minutes.
-# With --quick core and the loader alone, which own memory, share it and read files of others: two minutes; and what runs
-# on CUDA devices.
+# With --quick runtime, core and the loader alone, which own memory, share it and read files of others: two minutes; and
+# what runs on CUDA devices.
 dev_sanitize() {
-  local preset tests='core|plugins' fuzzers='' targets=(test_core test_plugins)
+  local preset tests='runtime|core|plugins' fuzzers='' targets=(test_runtime test_core test_plugins)
   case "${1:-}" in
     "" | --quick) dev_sanitize address "$@"; dev_sanitize thread "$@"; return ;;
     address) preset=asan ;;

@@ -4,7 +4,7 @@
 dev_test() {
   if [ "${1:-}" = --quick ]; then
     build dev
-    ctest --test-dir build/dev -j "$jobs" --output-on-failure -R '^(core|plugins|abi)\.'
+    ctest --test-dir build/dev -j "$jobs" --output-on-failure -R '^(runtime|core|plugins|abi)\.'
     return
   fi
   build dev

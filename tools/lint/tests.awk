@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# The table of tests/README.md against the tree: each source of core/ and of the loader has a line, each line a source
-# and tests that exist, among them the one of the source's name.
+# The table of tests/README.md against the tree: each source of runtime/, core/ and of the loader has a line, each
+# line a source and tests that exist, among them the one of the source's name.
 #   git ls-files | awk -f tests.awk - tests/README.md
 
 function base(path) {
@@ -11,11 +11,11 @@ function base(path) {
 
 FNR == NR {
   exists[$0]
-  if ($0 ~ /^(core\/[a-z]+|plugins)\/[a-z0-9_]+\.cpp$/) sources[$0]
+  if ($0 ~ /^((runtime|core)\/[a-z]+|plugins)\/[a-z0-9_]+\.cpp$/) sources[$0]
   next
 }
 
-/^\| *(core|plugins)\// {
+/^\| *(runtime|core|plugins)\// {
   split($0, cell, / *\| */)
   source = cell[2]
   seen[source]
@@ -27,7 +27,7 @@ FNR == NR {
     if (!(tests[i] in exists)) print source ": " tests[i] " does not exist"
     named = named || base(tests[i]) == base(source)
   }
-  own = (source ~ /^core/ ? "tests/core/" : "tests/plugins/") base(source)
+  own = "tests/" substr(source, 1, index(source, "/")) base(source)
   if (!named && own in exists) print source ": " own " is not named"
 }
 

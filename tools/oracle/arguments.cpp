@@ -7,9 +7,9 @@
 
 #include "named_case.h"
 #include "tenon/call.h"
-#include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::oracle {
 namespace {

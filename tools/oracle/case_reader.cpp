@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 #include "tenon/tensor.h"
 
 namespace tenon::oracle {

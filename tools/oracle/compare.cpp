@@ -8,7 +8,7 @@
 #include <set>
 #include <string_view>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::oracle {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "tenon/autograd.h"
 #include "tenon/call.h"
-#include "tenon/core/error.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 #include "tenon/tensor.h"
 
 namespace tenon::oracle {

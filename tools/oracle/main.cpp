@@ -16,9 +16,9 @@
 #include <CLI/CLI.hpp>
 
 #include "replay.h"
-#include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
 #include "workers.h"
 
 namespace {

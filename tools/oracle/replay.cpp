@@ -8,8 +8,8 @@
 #include "named_case.h"
 #include "replay_training.h"
 #include "results.h"
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
 #include "tenon/tensor.h"
 
 namespace tenon::oracle {

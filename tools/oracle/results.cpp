@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results.h"
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::oracle {
 namespace {

@@ -16,7 +16,7 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::oracle {
 namespace {

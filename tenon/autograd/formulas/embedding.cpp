@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/autograd/formulas/embedding.h"
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::autograd::formulas {
 namespace {

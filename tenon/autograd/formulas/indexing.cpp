@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tenon/autograd/formulas/layout.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::autograd::formulas {
 namespace {

@@ -3,7 +3,7 @@
 // Gradients of scatter_reduce and index_reduce: the second is the first with its index expanded
 // over the slices.
 #include "tenon/autograd/formulas/indexing.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::autograd::formulas {
 namespace {

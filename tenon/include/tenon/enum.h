@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-#include "tenon/core/export.h"
+#include "tenon/runtime/export.h"
 
 // clang-format off
 #define TENON_FORALL_ENUM_NAMES(_)                                                                       \

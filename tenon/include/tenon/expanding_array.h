@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "tenon/core/array_ref.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/array_ref.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon {
 

@@ -12,7 +12,7 @@
 
 #include <memory>
 
-#include "tenon/core/graph.h"
+#include "tenon/runtime/graph.h"
 
 namespace tenon {
 

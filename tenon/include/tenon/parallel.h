@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tenon/core/threads.h"
+#include "tenon/runtime/threads.h"
 
 namespace tenon {
 

@@ -16,7 +16,7 @@
 
 #include <string>
 
-#include "tenon/core/stream.h"
+#include "tenon/runtime/stream.h"
 #include "tenon/tensor.h"
 
 namespace tenon {

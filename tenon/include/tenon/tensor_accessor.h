@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tenon/core/array_ref.h"
+#include "tenon/runtime/array_ref.h"
 
 namespace tenon {
 

@@ -5,12 +5,12 @@
 
 #include <optional>
 
-#include "tenon/core/array_ref.h"
-#include "tenon/core/device.h"
 #include "tenon/core/dtype.h"
-#include "tenon/core/error.h"
-#include "tenon/core/random.h"
 #include "tenon/core/scalar.h"
+#include "tenon/runtime/array_ref.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/random.h"
 
 namespace tenon {
 

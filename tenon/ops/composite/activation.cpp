@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "tenon/core/error.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/wide.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
 
-#include "tenon/core/error.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 

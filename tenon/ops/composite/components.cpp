@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/ops/composite/components.h"
 
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // conv1d to conv3d and their transposed forms, over `convolution`.
-#include "tenon/core/error.h"
 #include "tenon/core/sizes.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 namespace {

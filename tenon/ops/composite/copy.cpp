@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/sizes.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 namespace {

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <vector>
 
-#include "tenon/core/error.h"
 #include "tenon/core/sizes.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/factory.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 namespace {

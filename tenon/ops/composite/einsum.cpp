@@ -6,9 +6,9 @@
 #include <array>
 #include <numeric>
 
-#include "tenon/core/error.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "tenon/core/error.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 

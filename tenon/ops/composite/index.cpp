@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "tenon/core/error.h"
-#include "tenon/core/log.h"
 #include "tenon/core/sizes.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/log.h"
 
 namespace tenon::composite {
 namespace {

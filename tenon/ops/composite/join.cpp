@@ -3,8 +3,8 @@
 // Operators over cat.
 #include <vector>
 
-#include "tenon/core/error.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 

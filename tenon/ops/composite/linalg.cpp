@@ -3,11 +3,11 @@
 // Norms over `norm`, and vector products.
 #include <cmath>
 
-#include "tenon/core/error.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
 #include "tenon/ops/wide.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 namespace {

@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "tenon/autograd.h"
-#include "tenon/core/error.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/reduction.h"
 #include "tenon/ops/wide.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 namespace {

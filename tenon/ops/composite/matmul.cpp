@@ -3,11 +3,11 @@
 // Products written over mm, bmm, mv, dot and addmm.
 #include <algorithm>
 
-#include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/wide.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 namespace {

@@ -3,11 +3,11 @@
 // Normalization over the fused operators.
 #include <limits>
 
-#include "tenon/core/error.h"
 #include "tenon/core/sizes.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/wide.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Quantiles: a sorted dimension, read at fractions of its length.
-#include "tenon/core/error.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 namespace {

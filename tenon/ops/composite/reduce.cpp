@@ -4,11 +4,11 @@
 // them.
 #include <cmath>
 
-#include "tenon/core/error.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
 #include "tenon/ops/wide.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 

@@ -4,9 +4,9 @@
 // of it.
 #include "tenon/autograd.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/rnn_layers.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 namespace {

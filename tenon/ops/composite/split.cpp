@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "tenon/core/error.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 namespace {

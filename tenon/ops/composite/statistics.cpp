@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tenon/core/error.h"
 #include "tenon/core/sizes.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/wide.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 namespace {

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shuffles of pixels and channels, grids of positions, and the choice of the operator that samples
 // them.
-#include "tenon/core/error.h"
 #include "tenon/core/sizes.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tenon/core/error.h"
 #include "tenon/ops/decomp/decomp.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::decomp {
 namespace {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The primitives on the host: the operators that they stand for.
 #include "tenon/abi/primitives.h"
-#include "tenon/core/error.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::decomp {
 namespace {

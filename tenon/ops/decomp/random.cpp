@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "tenon/core/error.h"
 #include "tenon/ops/decomp/decomp.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::decomp {
 namespace {

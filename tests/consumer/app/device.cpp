@@ -3,8 +3,8 @@
 //   device NAME
 // What a device with streams, events and memory of its own promises besides values: order, waiting,
 // reports of bad indices, and errors that say what failed.
-#include <tenon/core/device.h>
-#include <tenon/core/error.h>
+#include <tenon/runtime/device.h>
+#include <tenon/runtime/error.h>
 #include <tenon/tenon.h>
 
 #include <cstdio>

@@ -3,9 +3,9 @@
 // What only a GPU can show: that the real runtime behaves as the fake one.
 #include <gtest/gtest.h>
 
-#include "tenon/core/allocator.h"
 #include "tenon/core/backend.h"
-#include "tenon/core/backend_source.h"
+#include "tenon/runtime/allocator.h"
+#include "tenon/runtime/backend_source.h"
 #include "tenon/tenon.h"
 #include "tests/cuda/training.h"
 #include "tests/support.h"

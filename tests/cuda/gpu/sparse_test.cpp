@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "tenon/core/backend.h"
-#include "tenon/core/backend_source.h"
-#include "tenon/core/device.h"
 #include "tenon/plugins/plugins.h"
+#include "tenon/runtime/backend_source.h"
+#include "tenon/runtime/device.h"
 #include "tenon/tenon.h"
 
 namespace tenon::test {

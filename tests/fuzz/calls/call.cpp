@@ -7,7 +7,7 @@
 
 #include "known.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "wild.h"
 
 namespace tenon::fuzz {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "wild.h"
 
 namespace tenon::fuzz {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "call.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::fuzz {
 namespace {

@@ -6,7 +6,7 @@
 #include "compare.h"
 #include "known.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/core/random.h"
+#include "tenon/runtime/random.h"
 #include "tools/check/reference.h"
 #include "ways.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "call.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::fuzz {
 

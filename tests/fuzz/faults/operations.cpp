@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "tenon/abi/client.h"
-#include "tenon/core/allocator.h"
-#include "tenon/core/threads.h"
 #include "tenon/plugins/plugins.h"
+#include "tenon/runtime/allocator.h"
+#include "tenon/runtime/threads.h"
 #include "tenon/tenon.h"
 #include "training.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arguments.h"
 
-#include "tenon/core/random.h"
+#include "tenon/runtime/random.h"
 
 namespace tenon::fuzz {
 

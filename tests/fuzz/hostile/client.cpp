@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "hostile.h"
-#include "tenon/core/error.h"
 #include "tenon/core/op.h"
+#include "tenon/runtime/error.h"
 #include "tenon/tenon.h"
 
 namespace tenon::fuzz {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "hostile.h"
-#include "tenon/core/error.h"
 #include "tenon/parallel.h"
+#include "tenon/runtime/error.h"
 #include "tenon/tenon.h"
 
 namespace tenon::fuzz {

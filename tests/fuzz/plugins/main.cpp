@@ -16,8 +16,8 @@
 
 #include "damage.h"
 #include "plugins/digest.h"
-#include "tenon/core/error.h"
 #include "tenon/plugins/plugins.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::fuzz {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "program.h"
 #include "tenon/autograd.h"
-#include "tenon/core/error.h"
-#include "tenon/core/threads.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/threads.h"
 
 namespace tenon::fuzz {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "tenon/abi/ext/dtype.h"
 #include "tenon/abi/tensor.h"
-#include "tenon/core/export.h"
 #include "tenon/core/half.h"
+#include "tenon/runtime/export.h"
 
 namespace tenon {
 

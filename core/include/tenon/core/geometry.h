@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "tenon/core/array_ref.h"
-#include "tenon/core/export.h"
+#include "tenon/runtime/array_ref.h"
+#include "tenon/runtime/export.h"
 
 namespace tenon::core {
 

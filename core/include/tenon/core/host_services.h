@@ -4,7 +4,7 @@
 #pragma once
 
 #include "tenon/abi/host.h"
-#include "tenon/core/export.h"
+#include "tenon/runtime/export.h"
 
 namespace tenon::core {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tenon/abi/ext/layout.h"
-#include "tenon/core/export.h"
+#include "tenon/runtime/export.h"
 
 namespace tenon::core {
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "tenon/abi/host.h"
-#include "tenon/core/array_ref.h"
 #include "tenon/core/dtype.h"
 #include "tenon/core/list_length.h"
 #include "tenon/core/tensor_impl.h"
+#include "tenon/runtime/array_ref.h"
 
 namespace tenon::core {
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::core {
 

@@ -7,10 +7,10 @@
 #include <cstdint>
 
 #include "tenon/abi/value.h"
-#include "tenon/core/array_ref.h"
 #include "tenon/core/dtype.h"
 #include "tenon/core/geometry.h"
-#include "tenon/core/storage.h"
+#include "tenon/runtime/array_ref.h"
+#include "tenon/runtime/storage.h"
 
 namespace tenon::core {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/core/export.h"
+#include "tenon/runtime/export.h"
 
 namespace tenon::plugins {
 

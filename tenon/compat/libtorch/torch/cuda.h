@@ -4,7 +4,7 @@
 
 #include <torch/namespaces.h>
 
-#include "tenon/core/device.h"
+#include "tenon/runtime/device.h"
 
 namespace torch::cuda {
 

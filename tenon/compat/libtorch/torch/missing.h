@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::compat {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tenon/core/pool.h"
+#include "tenon/runtime/pool.h"
 #include "tenon/tensor.h"
 
 namespace tenon::autograd {

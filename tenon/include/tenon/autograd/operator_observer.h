@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "tenon/core/export.h"
+#include "tenon/runtime/export.h"
 
 namespace tenon::autograd {
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/core/array_ref.h"
 #include "tenon/data/example.h"
+#include "tenon/runtime/array_ref.h"
 
 namespace tenon::data::datasets {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::data {
 

@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
-#include "tenon/core/export.h"
 #include "tenon/data/options.h"
+#include "tenon/runtime/export.h"
 
 namespace tenon::data {
 

@@ -4,4 +4,4 @@
 
 #include <torch/namespaces.h>
 
-#include "tenon/core/device.h"
+#include "tenon/runtime/device.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "tenon/core/export.h"
+#include "tenon/runtime/export.h"
 
 #define C10_UNUSED [[maybe_unused]]
 #define C10_NODISCARD [[nodiscard]]

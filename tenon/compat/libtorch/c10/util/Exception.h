@@ -6,8 +6,8 @@
 #include <c10/util/StringUtil.h>
 #include <torch/namespaces.h>
 
-#include "tenon/core/error.h"
-#include "tenon/core/log.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/log.h"
 
 namespace c10 {
 

@@ -4,4 +4,4 @@
 
 #include <torch/namespaces.h>
 
-#include "tenon/core/array_ref.h"
+#include "tenon/runtime/array_ref.h"

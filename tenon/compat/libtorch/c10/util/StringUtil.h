@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "tenon/core/array_ref.h"
+#include "tenon/runtime/array_ref.h"
 
 namespace c10 {
 

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device/capture.h"
+
+#include "runtime/base/watched_calls.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
+
+namespace tenon::core {
+
+std::atomic<int> g_captures{0};
+
+namespace {
+
+struct ThreadCapture {
+  int slot, index;
+  uint32_t pool;  // 0: this thread captures nothing
+};
+thread_local ThreadCapture t_capture{-1, -1, 0};
+
+}  // namespace
+
+void begin_thread_capture(int slot, int index, uint32_t pool) {
+  t_capture = {slot, index, pool};
+  g_captures.fetch_add(1);
+  watch_calls(+1);
+}
+
+void end_thread_capture() noexcept {
+  t_capture = {-1, -1, 0};
+  g_captures.fetch_sub(1);
+  watch_calls(-1);
+}
+
+uint32_t capture_pool_slow(int slot, int index) noexcept {
+  return t_capture.slot == slot && t_capture.index == index ? t_capture.pool : 0;
+}
+
+void refuse_in_capture_slow(int slot, int index, std::string_view op, std::string_view why) {
+  TENON_CHECK(capture_pool(slot, index) == 0, NotImplementedError, op,
+              ": cannot be captured in a graph of ", device_entry(slot).name, ":", index, ": ",
+              why);
+}
+
+}  // namespace tenon::core

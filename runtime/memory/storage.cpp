@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/runtime/storage.h"
+
+#include <new>
+
+#include "runtime/base/in_flight.h"
+#include "runtime/device/device.h"
+#include "tenon/runtime/allocator.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/pool.h"
+
+namespace tenon::core {
+
+struct StorageAccess {
+  static Storage* make() { return new (pool_alloc(sizeof(Storage))) Storage; }
+  static void release(Storage* s) noexcept {
+    s->~Storage();
+    pool_free(s, sizeof(Storage));
+  }
+};
+
+namespace {
+
+// Ids are handed to threads in runs, so that threads do not share a counter.
+uint64_t next_storage_id() noexcept {
+  static std::atomic<uint64_t> runs{0};
+  static __thread uint64_t next __attribute__((tls_model("initial-exec"))) = 0;
+  constexpr uint64_t kRun = 1u << 20;
+  if (TENON_UNLIKELY(next % kRun == 0))
+    next = runs.fetch_add(1, std::memory_order_relaxed) * kRun + 1;
+  return next++;
+}
+
+void fill(Storage& s, int slot, int index, uint64_t bytes) {
+  s.head.id = next_storage_id();
+  s.head.writes = 0;
+  s.head.bytes = bytes;
+  s.head.flags = 0;
+  s.head.reserved = 0;
+  s.base = 0;
+  s.bytes = bytes;
+  s.version.store(0, std::memory_order_relaxed);
+  s.slot = static_cast<uint8_t>(slot);
+  s.index = static_cast<int8_t>(index);
+  s.pinned = false;
+  s.stream = nullptr;
+}
+
+void keep_data(void*, void*) {}
+
+struct PinnedSource {
+  const tn_device_api* api;
+  uint64_t bytes;
+  int slot;
+};
+
+std::atomic<int64_t> g_pinned[kMaxDevices];  // blocks alive
+
+void free_pinned(void* context, void* data) {
+  auto* source = static_cast<PinnedSource*>(context);
+  source->api->free_pinned(source->api->context, data, source->bytes);
+  g_pinned[source->slot].fetch_sub(1, std::memory_order_release);
+  pool_free(source, sizeof(PinnedSource));
+}
+
+// The slot of a device that can pin; 0 if there is none.
+int pinning_device() {
+  for (int i = 1, n = device_slots(); i < n; ++i) {
+    const tn_device_api* api = device_entry(i).api;
+    if (api != nullptr && TN_HAS(api, tn_device_api, free_pinned) && api->alloc_pinned &&
+        api->free_pinned)
+      return i;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Ref<Storage> Storage::make(int slot, int index, uint64_t bytes) {
+  if (slot == 0) index = 0;
+  if (TENON_UNLIKELY(index < 0)) index = current_index(slot);
+  tn_stream* stream = slot == 0 ? nullptr : current_stream(slot, index);
+  Block b = cache_alloc(slot, index, bytes, stream);
+  Storage* s;
+  try {
+    s = StorageAccess::make();
+  } catch (...) {
+    cache_free(slot, index, b, stream);
+    throw;
+  }
+  fill(*s, slot, index, bytes);
+  if (slot != 0 && (device_entry(slot).flags & TN_DEVICE_OPAQUE)) {
+    s->data = b.handle;
+    s->base = b.offset;
+  } else {
+    s->data = static_cast<char*>(b.handle) + b.offset;
+  }
+  s->stream = stream;
+  s->deleter = nullptr;
+  s->deleter_context = b.owner;
+  return Ref<Storage>::adopt(s);
+}
+
+Ref<Storage> Storage::wrap(int slot, int index, void* data, uint64_t bytes, Deleter deleter,
+                           void* context) {
+  if (slot == 0) index = 0;
+  if (index < 0) index = current_index(slot);
+  Storage* s = StorageAccess::make();
+  fill(*s, slot, index, bytes);
+  s->data = data;
+  s->deleter = deleter != nullptr ? deleter : keep_data;
+  s->expose();
+  s->deleter_context = context;
+  return Ref<Storage>::adopt(s);
+}
+
+void Storage::destroy(Storage* s) noexcept {
+  if (s->deleter != nullptr) {
+    s->deleter(s->deleter_context, s->data);
+  } else {
+    cache_free(s->slot, s->index, Block{s->data, s->base, s->bytes, s->deleter_context}, s->stream);
+  }
+  StorageAccess::release(s);
+}
+
+void VersionCounter::destroy(VersionCounter* c) noexcept { pool_free(c, sizeof(VersionCounter)); }
+
+Ref<Storage> make_pinned(uint64_t bytes) {
+  InFlight inside;
+  const int slot = pinning_device();
+  const tn_device_api* api = slot != 0 ? device_entry(slot).api : nullptr;
+  if (api == nullptr || bytes == 0) return Storage::make(0, 0, bytes);
+  auto* source = new (pool_alloc(sizeof(PinnedSource))) PinnedSource{api, bytes, slot};
+  void* data = nullptr;
+  if (api->alloc_pinned(api->context, bytes, &data) != TN_OK || data == nullptr) {
+    pool_free(source, sizeof(PinnedSource));
+    throw OutOfMemoryError(join("out of memory on cpu: wanted ", bytes, " bytes of pinned memory"));
+  }
+  g_pinned[slot].fetch_add(1, std::memory_order_relaxed);
+  Ref<Storage> s;
+  try {
+    s = Storage::wrap(0, 0, data, bytes, free_pinned, source);
+  } catch (...) {
+    free_pinned(source, data);
+    throw;
+  }
+  s->pinned = true;
+  return s;
+}
+
+int64_t pinned_blocks(int slot) noexcept { return g_pinned[slot].load(std::memory_order_acquire); }
+
+}  // namespace tenon::core
