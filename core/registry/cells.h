@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tenon/abi/plugin.h"
+#include "tenon/core/layout.h"
 #include "tenon/core/op.h"
 
 namespace tenon::core {

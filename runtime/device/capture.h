@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Whether this thread captures work into a graph (stream/graph.cpp). Allocations and calls check
-// it. Private to core.
+// it. Private to libtenon_core.
 #pragma once
 
 #include <atomic>

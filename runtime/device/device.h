@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The one table of device types, and what a plugin says of its device. Private to core.
+// The one table of device types, and what a plugin says of its device. Private to libtenon_core.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Extensions of the plugin that provides a device. Private to core.
+// Extensions of the plugin that provides a device. Private to libtenon_core.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// All pools of a device, as DevicePool's. Private to core.
+// All pools of a device, as DevicePool's. Private to libtenon_core.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Large host blocks and all device memory of one device. Private to core.
+// Large host blocks and all device memory of one device. Private to libtenon_core.
 //
 // Memory comes from the device in segments. A segment is a chain of spans in the order of their
 // offsets; neighbors that are free and of one stream are always merged. Free spans are kept in

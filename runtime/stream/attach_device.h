@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Private to core.
+// Private to libtenon_core.
 #pragma once
 
 #include "tenon/runtime/device.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What kernels of a device report into. Private to core.
+// What kernels of a device report into. Private to libtenon_core.
 #pragma once
 
 #include "tenon/runtime/device.h"

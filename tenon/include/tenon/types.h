@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tenon/core/dtype.h"
+#include "tenon/core/layout.h"
 #include "tenon/core/scalar.h"
 #include "tenon/runtime/array_ref.h"
 #include "tenon/runtime/device.h"

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,23 @@
 #include "tenon/abi/ext/layout.h"
 #include "tenon/runtime/export.h"
 
-namespace tenon::core {
+namespace tenon {
+
+// Other layouts have the value of the slot that their name was given.
+enum class Layout : int8_t { Strided = 0 };
+inline constexpr Layout kStrided = Layout::Strided;
+
+enum class MemoryFormat : int8_t {
+  Contiguous = 0,
+  Preserve = 1,
+  ChannelsLast = 2,
+  ChannelsLast3d = 3
+};
+
+namespace core {
+
+inline constexpr int kMaxLayouts = 8;
+inline constexpr int kMaxComponents = 4;
 
 TENON_API int layout_slots() noexcept;  // known to this process, strided among them
 TENON_API int layout_slot_from_name(std::string_view name);  // -1 if unknown
@@ -48,4 +65,5 @@ inline int layout_slot_from_abi(int64_t id) {
              : -1;
 }
 
-}  // namespace tenon::core
+}  // namespace core
+}  // namespace tenon

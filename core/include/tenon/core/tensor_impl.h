@@ -9,6 +9,7 @@
 #include "tenon/abi/value.h"
 #include "tenon/core/dtype.h"
 #include "tenon/core/geometry.h"
+#include "tenon/core/layout.h"
 #include "tenon/runtime/array_ref.h"
 #include "tenon/runtime/storage.h"
 

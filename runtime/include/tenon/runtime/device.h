@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Devices and layouts by name. Core knows "cpu" and "strided"; everything else is registered.
+// Devices by name. "cpu" is known; everything else is registered.
 #pragma once
 
 #include <cstdint>
@@ -50,23 +50,10 @@ class TENON_API Device {
   DeviceIndex index_;
 };
 
-// Other layouts have the value of the slot that their name was given.
-enum class Layout : int8_t { Strided = 0 };
-inline constexpr Layout kStrided = Layout::Strided;
-
-enum class MemoryFormat : int8_t {
-  Contiguous = 0,
-  Preserve = 1,
-  ChannelsLast = 2,
-  ChannelsLast3d = 3
-};
-
 namespace core {
 
 inline constexpr int kMaxDevices = 16;   // device types known to one process
 inline constexpr int kMaxOrdinals = 16;  // devices of one type
-inline constexpr int kMaxLayouts = 8;
-inline constexpr int kMaxComponents = 4;
 
 // A device type as core sees it. `api` is null until its plugin is open; the host's is core's own.
 struct DeviceEntry {

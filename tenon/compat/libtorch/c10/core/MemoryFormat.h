@@ -4,4 +4,4 @@
 
 #include <torch/namespaces.h>
 
-#include "tenon/runtime/device.h"
+#include "tenon/core/layout.h"
