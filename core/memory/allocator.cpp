@@ -275,6 +275,11 @@ inline DevicePool* pool_or_null(DeviceId device) noexcept {
   return g_pools[device.slot][device.index].load(std::memory_order_acquire);
 }
 
+// The pool that a block with an owner is from.
+inline DevicePool& pool_of_block(DeviceId device) noexcept {
+  return *g_pools[device.slot][device.index].load(std::memory_order_acquire);
+}
+
 }  // namespace
 
 Block cache_alloc(DeviceId device, uint64_t bytes, tn_stream* stream) {
@@ -288,14 +293,14 @@ Block cache_alloc(DeviceId device, uint64_t bytes, tn_stream* stream) {
 
 void cache_free(DeviceId device, const Block& b, tn_stream*) noexcept {
   if (b.owner != nullptr) {
-    pool_or_null(device)->free(static_cast<Span*>(b.owner));
+    pool_of_block(device).free(static_cast<Span*>(b.owner));
   } else if (b.bytes != 0) {
     small_free(b.handle, b.bytes);
   }
 }
 
 void cache_record_stream(DeviceId device, const Block& b, tn_stream* stream) {
-  if (b.owner != nullptr) pool_or_null(device)->record_stream(static_cast<Span*>(b.owner), stream);
+  if (b.owner != nullptr) pool_of_block(device).record_stream(static_cast<Span*>(b.owner), stream);
 }
 
 void cache_trim(DeviceId device) {
