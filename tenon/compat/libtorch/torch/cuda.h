@@ -4,9 +4,6 @@
 
 #include <torch/namespaces.h>
 
-#include <algorithm>
-#include <cstdint>
-
 #include "tenon/core/device.h"
 
 namespace torch::cuda {
@@ -19,8 +16,8 @@ inline std::size_t device_count() {
 }
 inline bool is_available() { return device_count() > 0; }
 inline void synchronize(int64_t index = -1) {
-  ::tenon::core::synchronize({::tenon::core::usable_slot(::tenon::kCUDA),
-                              static_cast<int>(std::clamp<int64_t>(index, 0, INT8_MAX))});
+  const int ordinal = index < 0 ? 0 : index < INT8_MAX ? static_cast<int>(index) : INT8_MAX;
+  ::tenon::core::synchronize({::tenon::core::usable_slot(::tenon::kCUDA), ordinal});
 }
 
 }  // namespace torch::cuda
