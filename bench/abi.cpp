@@ -43,10 +43,11 @@ tn_value boxed(const core::Impl& t) {
 
 struct Operands {
   core::Impl out, self, other;
-  explicit Operands(int slot) : out(make(slot)), self(make(slot)), other(make(slot)) {}
-  static core::Impl make(int slot) {
+  explicit Operands(core::DeviceId device)
+      : out(make(device)), self(make(device)), other(make(device)) {}
+  static core::Impl make(core::DeviceId device) {
     const int64_t one = 1;
-    return core::new_tensor("bench", tenon::kFloat, slot, 0, 1, &one);
+    return core::new_tensor("bench", tenon::kFloat, device, 1, &one);
   }
 };
 
@@ -71,7 +72,7 @@ inline void hand_over(const tn_kernel& kernel, const tn_value* in, tn_value* out
 }
 
 auto kernel_call() {
-  return [&kernel = kernel_of("sub.Tensor"), t = Operands(0)] {
+  return [&kernel = kernel_of("sub.Tensor"), t = Operands(core::kHost)] {
     const tn_value in[3] = {boxed(t.self), boxed(t.other), {TN_TAG_I64, 0, {1}}};
     tn_value out[1] = {boxed(t.out)};
     hand_over(kernel, in, out);
@@ -114,25 +115,26 @@ auto lookup_call() {
   entry->dtypes = core::parse_dtype_mask("all");
   auto table = std::make_shared<Table>();
   table->cells[0][0][op.index] = entry.get();
-  return [&op, entry, table, t = Operands(0)] {
+  return [&op, entry, table, t = Operands(core::kHost)] {
     tn_tensor views[3];
     const tn_value in[3] = {
         viewed(*t.self, views[0]), viewed(*t.other, views[1]), {TN_TAG_I64, 0, {1}}};
     tn_value out[1] = {viewed(*t.out, views[2])};
-    const Entry* e = table->cells[t.self->slot][0][op.index].load(std::memory_order_acquire);
+    const Entry* e =
+        table->cells[t.self->device_id.slot][0][op.index].load(std::memory_order_acquire);
     while (e && !e->dtypes.has(t.self->dtype)) e = e->next.load(std::memory_order_acquire);
     if (e) hand_over(*e->kernel, in, out);
   };
 }
 
 auto whole_call() {
-  return [&op = *core::find_op("sub.Tensor"),
-          t = Operands(core::usable_slot(tenon::Device("null").type()))] {
-    const tn_value in[3] = {boxed(t.self), boxed(t.other), {TN_TAG_I64, 0, {1}}};
-    core::TensorImpl* out = t.out.get();
-    core::call(op, in, &out, core::Form::Out);
-    bench::keep(out);
-  };
+  return
+      [&op = *core::find_op("sub.Tensor"), t = Operands(core::device_id(tenon::Device("null")))] {
+        const tn_value in[3] = {boxed(t.self), boxed(t.other), {TN_TAG_I64, 0, {1}}};
+        core::TensorImpl* out = t.out.get();
+        core::call(op, in, &out, core::Form::Out);
+        bench::keep(out);
+      };
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ Tensor from_blob_with(void* data, IntArrayRef sizes, IntArrayRef strides,
   TENON_CHECK(strides.empty() || strides.size() == sizes.size(), ValueError, "from_blob: sizes ",
               core::text(sizes), " and strides ", core::text(strides), " differ in length");
   ScalarType dtype = options.dtype();
-  Device d = core::resolve(options.device());
+  const core::DeviceId device = core::device_id(options.device());
   int64_t span = core::checked_numel("from_blob", static_cast<int>(sizes.size()), sizes.data());
   if (!strides.empty()) {
     span = static_cast<int64_t>(core::checked_extent("from_blob", 1, static_cast<int>(sizes.size()),
@@ -89,9 +89,8 @@ Tensor from_blob_with(void* data, IntArrayRef sizes, IntArrayRef strides,
   }
   TENON_CHECK(data || span == 0, ValueError, "from_blob: argument 'data' is null, but there are ",
               span, " elements");
-  auto storage =
-      core::Storage::wrap(core::device_slot(d.type()), d.index(), data,
-                          static_cast<uint64_t>(span) * core::item_size(dtype), deleter, context);
+  auto storage = core::Storage::wrap(
+      device, data, static_cast<uint64_t>(span) * core::item_size(dtype), deleter, context);
   Tensor t(core::TensorImpl::make(dtype, std::move(storage), 0, static_cast<int>(sizes.size()),
                                   sizes.data(), strides.empty() ? nullptr : strides.data()));
   return t.set_requires_grad(options.requires_grad());

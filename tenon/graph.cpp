@@ -6,8 +6,7 @@ namespace tenon {
 
 Graph::Graph(Device device)
     : device_(core::resolve(device)),
-      impl_(std::make_shared<core::GraphImpl>(core::usable_slot(device_.type()),
-                                              device_.has_index() ? device_.index() : 0)) {}
+      impl_(std::make_shared<core::GraphImpl>(core::device_id(device_))) {}
 
 void Graph::capture_begin() { impl_->begin(); }
 void Graph::capture_end() { impl_->end(); }

@@ -10,17 +10,8 @@
 namespace tenon {
 namespace {
 
-struct DeviceSlot {
-  int slot, index;
-};
-
 // The host has no index in a Device, and index 0 in core.
 Device with_index(Device d) { return d.is_cpu() ? Device(kCPU) : core::resolve(d); }
-
-DeviceSlot slot_of(Device d) {
-  if (d.is_cpu()) return {0, 0};
-  return {core::usable_slot(d.type()), core::resolve(d).index()};
-}
 
 uint32_t event_flags(EventFlag flag) {
   if (flag == EventFlag::BACKEND_DEFAULT) return 0;
@@ -34,10 +25,10 @@ uint32_t event_flags(EventFlag flag) {
 Stream::Stream(Device device, tn_stream* stream)
     : device_(with_index(device)),
       stream_(stream),
-      generation_(core::device_generation(slot_of(device).slot)) {}
+      generation_(core::device_generation(core::device_id(device).slot)) {}
 
 tn_stream* Stream::abi() const {
-  const int slot = device_.is_cpu() ? 0 : core::device_slot(device_.type());
+  const core::DeviceSlot slot = core::device_slot(device_.type());
   TENON_CHECK(generation_ == core::device_generation(slot), ValueError, "the stream of ",
               device_.str(), " is gone: the device's plugin was unloaded");
   return stream_;
@@ -52,21 +43,15 @@ void Stream::wait(const Stream& other) const {
   point.block(*this);
 }
 
-bool Stream::query() const {
-  const DeviceSlot p = slot_of(device_);
-  return core::query_stream(p.slot, p.index, abi());
-}
+bool Stream::query() const { return core::query_stream(core::device_id(device_), abi()); }
 
-void Stream::synchronize() const {
-  const DeviceSlot p = slot_of(device_);
-  core::synchronize_stream(p.slot, p.index, abi());
-}
+void Stream::synchronize() const { core::synchronize_stream(core::device_id(device_), abi()); }
 
 void* Stream::native_handle() const {
-  const DeviceSlot p = slot_of(device_);
-  const tn_device_api* a = core::device_entry(p.slot).api;
-  const bool has = p.slot != 0 && TN_HAS(a, tn_device_api, native_stream) && a->native_stream;
-  return has ? a->native_stream(a->context, p.index, abi()) : nullptr;
+  const core::DeviceId id = core::device_id(device_);
+  const tn_device_api* a = core::device_entry(id).api;
+  const bool has = !id.is_host() && TN_HAS(a, tn_device_api, native_stream) && a->native_stream;
+  return has ? a->native_stream(a->context, id.index, abi()) : nullptr;
 }
 
 std::ostream& operator<<(std::ostream& out, const Stream& s) {
@@ -76,37 +61,32 @@ std::ostream& operator<<(std::ostream& out, const Stream& s) {
 Stream default_stream(Device device) { return Stream(device, nullptr); }
 
 Stream current_stream(Device device) {
-  const DeviceSlot p = slot_of(device);
-  return Stream(device, core::current_stream(p.slot, p.index));
+  return Stream(device, core::current_stream(core::device_id(device)));
 }
 
 Stream stream_from_pool(Device device, int priority) {
-  const DeviceSlot p = slot_of(device);
-  return Stream(device, core::pooled_stream(p.slot, p.index, priority));
+  return Stream(device, core::pooled_stream(core::device_id(device), priority));
 }
 
 void set_current_stream(const Stream& s) {
-  const DeviceSlot p = slot_of(s.device());
-  core::set_current_stream(p.slot, p.index, s.abi());
+  core::set_current_stream(core::device_id(s.device()), s.abi());
 }
 
 Device current_device(DeviceType type) { return with_index(Device(type)); }
 
 void set_device(Device device) {
-  const DeviceSlot p = slot_of(device);
-  if (p.slot != 0) core::set_current_index(p.slot, p.index);
+  const core::DeviceId id = core::device_id(device);
+  if (!id.is_host()) core::set_current_index(id);
 }
 
 Event::Event(Device device, const std::string& ipc_handle)
     : device_(with_index(device)), flag_(EventFlag::INTERPROCESS) {
-  const DeviceSlot p = slot_of(device_);
-  impl_ = core::EventImpl::open(p.slot, p.index, ipc_handle);
+  impl_ = core::EventImpl::open(core::device_id(device_), ipc_handle);
 }
 
 core::EventImpl& Event::ensure_event(Device device) {
   if (!impl_) {
-    const DeviceSlot p = slot_of(device);
-    impl_ = core::EventImpl::make(p.slot, p.index, event_flags(flag_));
+    impl_ = core::EventImpl::make(core::device_id(device), event_flags(flag_));
     device_ = with_index(device);
   }
   return *impl_;
@@ -123,7 +103,7 @@ void Event::block(const Stream& s) const {
   if (!impl_) return;
   TENON_CHECK(s.device_type() == device_type(), ValueError, "Event.block: the event is of ",
               device_.str(), ", the stream of ", s.device().str());
-  impl_->block(slot_of(s.device()).index, s.abi());
+  impl_->block(core::device_id(s.device()).index, s.abi());
 }
 
 double Event::elapsed_time(const Event& end) const {

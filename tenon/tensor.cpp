@@ -24,7 +24,7 @@ void Tensor::wrong_type(ScalarType asked) const {
 }
 
 void Tensor::not_host() const {
-  if (!(core::device_entry(get().slot).flags & TN_DEVICE_HOST_READABLE)) {
+  if (!(core::device_entry(get().device_id).flags & TN_DEVICE_HOST_READABLE)) {
     throw TypeError(core::join("data_ptr: the memory of ", device().str(),
                                " cannot be read by the host; use cpu() first"));
   }
@@ -141,12 +141,12 @@ bool Tensor::is_non_overlapping_and_dense() const {
   return true;
 }
 
-Device Tensor::device() const {
-  const core::TensorImpl& t = get();
-  return t.slot == 0 ? Device(kCPU) : t.device();
-}
+Device Tensor::device() const { return get().device(); }
 
-int64_t Tensor::get_device() const { return get().slot == 0 ? -1 : get().index; }
+int64_t Tensor::get_device() const {
+  const core::DeviceId id = get().device_id;
+  return id.is_host() ? -1 : id.index;
+}
 
 TensorOptions Tensor::options() const {
   return TensorOptions(scalar_type()).device(device()).layout(layout());

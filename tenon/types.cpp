@@ -98,8 +98,8 @@ bool consume_prefix(std::string_view& text, std::string_view front) {
 }  // namespace
 
 std::string type_string(const TensorOptions& o) {
-  const int slot = core::device_slot(o.device().type());
-  const std::string device = slot == 0 ? "" : core::device_entry(slot).name + ".";
+  const core::DeviceSlot slot = core::device_slot(o.device().type());
+  const std::string device = core::is_host_slot(slot) ? "" : core::device_entry(slot).name + ".";
   const std::string layout =
       o.layout() == kStrided ? "" : std::string(first_word(static_cast<int>(o.layout()))) + ".";
   return core::join("tenon.", device, layout, toString(o.dtype()), "Tensor");

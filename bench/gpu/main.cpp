@@ -59,9 +59,9 @@ Convolution shrunk(const Convolution& c) {
   return {c.name, at_most(c.images), at_most(c.channels), at_most(c.side), at_most(c.kernel)};
 }
 
-int slot() { return core::usable_slot(kCUDA); }
-const tn_device_api& api() { return *core::device_entry(slot()).api; }
-void wait() { core::synchronize(slot(), 0); }
+core::DeviceId cuda() { return {core::usable_slot(kCUDA), 0}; }
+const tn_device_api& api() { return *core::device_entry(cuda()).api; }
+void wait() { core::synchronize(cuda()); }
 
 double now_us() {
   using namespace std::chrono;
@@ -77,17 +77,17 @@ void print(const char* id, const std::string& row, double value, const char* uni
 double device_ms(int times, const std::function<void()>& run) {
   const tn_device_api& a = api();
   tn_event *begin = nullptr, *end = nullptr;
-  core::check_device(slot(), 0, "event_create", a.event_create(a.context, 0, 0, &begin));
-  core::check_device(slot(), 0, "event_create", a.event_create(a.context, 0, 0, &end));
-  tn_stream* s = core::current_stream(slot(), 0);
+  core::check_device(cuda(), "event_create", a.event_create(a.context, 0, 0, &begin));
+  core::check_device(cuda(), "event_create", a.event_create(a.context, 0, 0, &end));
+  tn_stream* s = core::current_stream(cuda());
   run();
   std::vector<double> took;
   for (int k = 0; k < 5; ++k) {
     double ms = 0;
-    core::check_device(slot(), 0, "event_record", a.event_record(a.context, 0, begin, s));
+    core::check_device(cuda(), "event_record", a.event_record(a.context, 0, begin, s));
     for (int i = 0; i < times; ++i) run();
-    core::check_device(slot(), 0, "event_record", a.event_record(a.context, 0, end, s));
-    core::check_device(slot(), 0, "event_elapsed", a.event_elapsed(a.context, 0, begin, end, &ms));
+    core::check_device(cuda(), "event_record", a.event_record(a.context, 0, end, s));
+    core::check_device(cuda(), "event_elapsed", a.event_elapsed(a.context, 0, begin, end, &ms));
     took.push_back(ms / times);
   }
   a.event_destroy(a.context, 0, begin);
@@ -223,11 +223,11 @@ void allocator_row() {
   };
   const int64_t steps = at_most(100000);
   for (int64_t i = 0; i < steps / 5; ++i) step();
-  const auto before = core::memory_stats(slot(), 0);
+  const auto before = core::memory_stats(cuda());
   const double begin = now_us();
   for (int64_t i = 0; i < steps; ++i) step();
   const double took = now_us() - begin;
-  const auto after = core::memory_stats(slot(), 0);
+  const auto after = core::memory_stats(cuda());
   print("G7", "empty and free, random sizes", took / static_cast<double>(2 * steps), "us");
   print("G7", "calls of the driver in 100,000",
         static_cast<double>(after.device_allocations - before.device_allocations), "");
@@ -246,14 +246,14 @@ void overlap_row() {
   };
   const auto timed = [&](bool compute, bool copies) {
     tn_stream* s = nullptr;
-    core::check_device(slot(), 0, "stream_create", a.stream_create(a.context, 0, 0, &s));
+    core::check_device(cuda(), "stream_create", a.stream_create(a.context, 0, 0, &s));
     wait();
     const double begin = now_us();
     if (compute) multiply();
     if (copies) {
-      core::set_current_stream(slot(), 0, s);
+      core::set_current_stream(cuda(), s);
       there.copy_(host, true);
-      core::set_current_stream(slot(), 0, nullptr);
+      core::set_current_stream(cuda(), nullptr);
     }
     wait();
     const double took = now_us() - begin;

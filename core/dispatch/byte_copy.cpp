@@ -23,17 +23,17 @@ void check(tn_status s, const char* what, const DeviceEntry& d) {
 }
 
 // What the second device's current stream gets from now on comes after what the first's has.
-void order_streams(const DeviceEntry& d, int first, int second) {
-  const tn_device_api* a = d.api;
-  tn_stream *from = current_stream(d.slot, first), *to = current_stream(d.slot, second);
+void order_streams(DeviceId first, DeviceId second) {
+  const tn_device_api* a = device_entry(first).api;
+  tn_stream *from = current_stream(first), *to = current_stream(second);
   tn_event* event = nullptr;
   const bool events = TN_HAS(a, tn_device_api, event_wait) && a->event_create && a->event_destroy &&
                       a->event_record && a->event_wait &&
-                      a->event_create(a->context, first, TN_EVENT_NO_TIMING, &event) == TN_OK;
-  bool ordered = events && a->event_record(a->context, first, event, from) == TN_OK &&
-                 a->event_wait(a->context, second, event, to) == TN_OK;
-  if (events) a->event_destroy(a->context, first, event);
-  if (!ordered) synchronize_stream(d.slot, first, from);
+                      a->event_create(a->context, first.index, TN_EVENT_NO_TIMING, &event) == TN_OK;
+  bool ordered = events && a->event_record(a->context, first.index, event, from) == TN_OK &&
+                 a->event_wait(a->context, second.index, event, to) == TN_OK;
+  if (events) a->event_destroy(a->context, first.index, event);
+  if (!ordered) synchronize_stream(first, from);
 }
 
 }  // namespace
@@ -41,22 +41,22 @@ void order_streams(const DeviceEntry& d, int first, int second) {
 void copy_bytes(TensorImpl& dst, uint64_t dst_offset, TensorImpl& src, uint64_t src_offset,
                 uint64_t bytes, bool wait) {
   if (bytes == 0) return;
-  const DeviceEntry& d = device_entry(dst.slot != 0 ? dst.slot : src.slot);
-  int index = dst.slot != 0 ? dst.index : src.index;
-  tn_stream* stream = d.slot == 0 ? nullptr : current_stream(d.slot, index);
+  const DeviceId to = dst.device_id, from = src.device_id, device = to.is_host() ? from : to;
+  const DeviceEntry& d = device_entry(device);
+  tn_stream* stream = device.is_host() ? nullptr : current_stream(device);
   const bool pinned =
-      (dst.slot != 0 || dst.storage->pinned) && (src.slot != 0 || src.storage->pinned);
+      (!to.is_host() || dst.storage->pinned) && (!from.is_host() || src.storage->pinned);
   if (wait || !pinned)
     refuse_in_capture(
-        d.slot, index, "copy",
+        device, "copy",
         "the host would have to wait for it; copy without blocking, to or from pinned memory");
-  const bool across = dst.slot == src.slot && dst.index != src.index;
-  if (across) order_streams(d, src.index, dst.index);
+  const bool across = to.slot == from.slot && to != from;
+  if (across) order_streams(from, to);
   check(d.api->copy(d.api->context, dst.view.device, dst.view.data, dst_offset, src.view.device,
                     src.view.data, src_offset, bytes, stream),
         "copy", d);
-  if (across && !wait) order_streams(d, dst.index, src.index);
-  if (wait && d.slot != 0) synchronize_stream(d.slot, index, stream);
+  if (across && !wait) order_streams(to, from);
+  if (wait && !device.is_host()) synchronize_stream(device, stream);
 }
 
 bool plain(const TensorImpl& dst, const TensorImpl& src) {
@@ -66,13 +66,13 @@ bool plain(const TensorImpl& dst, const TensorImpl& src) {
 
 Impl to_host(TensorImpl& t) {
   int64_t n = extent(t.sizes(), t.strides());
-  Impl flat = new_tensor("copy", t.dtype, 0, 0, 1, &n);
+  Impl flat = new_tensor("copy", t.dtype, kHost, 1, &n);
   copy_bytes(*flat, 0, t, t.view.byte_offset, static_cast<uint64_t>(n) * t.itemsize(), true);
   return TensorImpl::make(t.dtype, flat->storage, 0, t.ndim(), t.view.sizes, t.view.strides);
 }
 
 void from_host(TensorImpl& dst, TensorImpl& host) {
-  if (dst.slot == 0) return copy(dst, host);
+  if (dst.device_id.is_host()) return copy(dst, host);
   if (plain(dst, host)) {
     copy_bytes(dst, dst.view.byte_offset, host, host.view.byte_offset,
                static_cast<uint64_t>(dst.numel) * dst.itemsize(), true);

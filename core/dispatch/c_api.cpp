@@ -79,9 +79,8 @@ Impl make(const char* function, int32_t ndim, const int64_t* sizes, tn_dtype dty
   TENON_CHECK(ndim >= 0 && ndim <= core::kMaxDims, ValueError, function,
               ": ndim must be from 0 to ", core::kMaxDims, ", got ", ndim);
   TENON_CHECK(ndim == 0 || sizes, ValueError, function, ": argument 'sizes' is null");
-  Device d = core::resolve(core::device_from_abi(device));
-  int slot = core::device_slot(d.type());
-  return core::new_tensor(function, core::dtype_from_abi(dtype), slot, d.index(), ndim, sizes);
+  const core::DeviceId id = core::device_id(core::device_from_abi(device));
+  return core::new_tensor(function, core::dtype_from_abi(dtype), id, ndim, sizes);
 }
 
 uint64_t byte_count(const TensorImpl& t) { return static_cast<uint64_t>(t.numel) * t.itemsize(); }
@@ -95,7 +94,7 @@ void check_bytes(const char* function, const TensorImpl& t, const void* data, ui
 
 // A row-major host tensor over the caller's buffer, for the duration of a copy.
 Impl borrowed(const TensorImpl& like, void* data, uint64_t bytes) {
-  auto storage = core::Storage::wrap(0, 0, data, bytes, nullptr, nullptr);
+  auto storage = core::Storage::wrap(core::kHost, data, bytes, nullptr, nullptr);
   return TensorImpl::make(like.dtype, storage, 0, like.ndim(), like.view.sizes);
 }
 
@@ -139,11 +138,11 @@ tn_status tn_from_host(int32_t ndim, const int64_t* sizes, tn_dtype dtype, const
     checked(out, "tn_from_host", "out");
     Impl t = make("tn_from_host", ndim, sizes, dtype, device);
     check_bytes("tn_from_host", *t, data, bytes);
-    if (t->slot == 0) {
+    if (t->device_id.is_host()) {
       if (bytes) std::memcpy(t->host_data(), data, bytes);
     } else if (bytes) {
       core::copy(*t, *borrowed(*t, const_cast<void*>(data), bytes));
-      core::synchronize(t->slot, t->index);  // the caller's buffer is its own again
+      core::synchronize(t->device_id);  // the caller's buffer is its own again
     }
     *out = &t.leak()->view;
   });
@@ -153,13 +152,13 @@ tn_status tn_to_host(tn_handle tensor, void* data, uint64_t bytes) {
   return guarded([&] {
     TensorImpl& t = impl(tensor, "tn_to_host");
     check_bytes("tn_to_host", t, data, bytes);
-    core::synchronize(t.slot, t.index);
+    core::synchronize(t.device_id);
     if (bytes == 0) return;
-    if (t.slot == 0 && t.contiguous()) {
+    if (t.device_id.is_host() && t.contiguous()) {
       std::memcpy(data, t.host_data(), bytes);
     } else {
       core::copy(*borrowed(t, data, bytes), t);
-      core::synchronize(t.slot, t.index);
+      core::synchronize(t.device_id);
     }
   });
 }
@@ -189,10 +188,7 @@ tn_status tn_load_plugin(tn_str path) {
 }
 
 tn_status tn_synchronize(tn_device device) {
-  return guarded([&] {
-    Device d = core::resolve(core::device_from_abi(device));
-    core::synchronize(core::device_slot(d.type()), d.index());
-  });
+  return guarded([&] { core::synchronize(core::device_id(core::device_from_abi(device))); });
 }
 
 }  // extern "C"

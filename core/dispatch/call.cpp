@@ -24,14 +24,14 @@ TENON_COLD KernelEntry* kernel_of_layout(CallFrame& f) {
   TENON_CHECK(op_takes(f.op(), f.c.checked), NotImplementedError, f.op().name,
               ": not implemented for dtype ", dtype_name(f.c.checked), "; it takes ",
               f.op().dtypes);
-  first_use(f.slot);
-  return KernelList(f, f.slot).next();
+  first_use(f.device.slot);
+  return KernelList(f, f.device.slot).next();
 }
 
 inline KernelEntry* first_kernel(CallFrame& f) {
   if (TENON_UNLIKELY(f.layout != 0)) return kernel_of_layout(f);
   if (f.op().flags & kOpNoKernel) return nullptr;
-  KernelEntry* e = find_kernel(f.op(), f.slot, 0, f.dtype);
+  KernelEntry* e = find_kernel(f.op(), f.device.slot, 0, f.dtype);
   if (TENON_UNLIKELY(g_dtypes_in_use.load(std::memory_order_relaxed)) && e && !knows_dtypes(f, *e))
     return nullptr;
   return e;
@@ -50,7 +50,7 @@ TENON_COLD void without_kernel(CallFrame& f, const KernelEntry* declined) {
 // bytes. False for one device.
 TENON_COLD bool copy_across(CallFrame& f) {
   TensorImpl &to = f.c.tensor(0), &from = f.c.tensor(1);
-  const bool same = to.slot == from.slot && to.index == from.index;
+  const bool same = to.device_id == from.device_id;
   if (TENON_LIKELY(same && !foreign(to.dtype) && !foreign(from.dtype))) return false;
   try {
     make_outputs(f);
@@ -76,16 +76,15 @@ void call_view(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
 void call_new(const Op& op, const tn_value* in, TensorImpl** outs) {
   Infer c(op, in, Form::Functional);
   op.infer(c);
-  int slot = c.slot, index = c.index;
-  for (int i = 0; slot < 0 && i < op.n_args; ++i) {
-    if (in[i].tag != TN_TAG_TENSOR) continue;
-    slot = c.tensor(i).slot;
-    index = c.tensor(i).index;
+  DeviceId device = c.device;
+  for (int i = 0; device.is_none() && i < op.n_args; ++i) {
+    if (in[i].tag == TN_TAG_TENSOR) device = c.tensor(i).device_id;
   }
+  if (device.is_none()) device = kHost;
   const OutMeta& o = c.out[0];
-  outs[0] = new_tensor(op.name, o.dtype, slot < 0 ? 0 : slot, slot < 0 ? 0 : index, o.ndim, o.sizes,
-                       o.has_strides ? o.strides : nullptr)
-                .leak();
+  outs[0] =
+      new_tensor(op.name, o.dtype, device, o.ndim, o.sizes, o.has_strides ? o.strides : nullptr)
+          .leak();
 }
 
 }  // namespace

@@ -9,20 +9,20 @@
 
 namespace tenon::core {
 
-Impl new_composite(int layout_slot, ScalarType dtype, int slot, int index, int ndim,
+Impl new_composite(int layout_slot, ScalarType dtype, DeviceId device, int ndim,
                    const int64_t* sizes) {
   checked_numel("a tensor of a layout", ndim, sizes);
   const int n = static_cast<int>(layout_components(layout_slot).size());
-  return TensorImpl::make_composite(layout_slot, dtype, slot, index, ndim, sizes, n);
+  return TensorImpl::make_composite(layout_slot, dtype, device, ndim, sizes, n);
 }
 
-Impl copy_composite(TensorImpl& t, ScalarType dtype, int slot, int index, bool non_blocking) {
-  Impl made = TensorImpl::make_composite(t.layout_slot, dtype, slot, index, t.ndim(), t.view.sizes,
+Impl copy_composite(TensorImpl& t, ScalarType dtype, DeviceId device, bool non_blocking) {
+  Impl made = TensorImpl::make_composite(t.layout_slot, dtype, device, t.ndim(), t.view.sizes,
                                          t.components->n);
   for (int i = 0; i < t.components->n; ++i) {
     TensorImpl& part = *t.components->impl[i];
     const ScalarType to = i == t.components->n - 1 ? dtype : part.dtype;
-    Impl copied = new_tensor("copy", to, slot, index, part.ndim(), part.view.sizes);
+    Impl copied = new_tensor("copy", to, device, part.ndim(), part.view.sizes);
     copy(*copied, part, non_blocking);
     made->set_component(i, std::move(copied));
   }

@@ -9,10 +9,9 @@
 namespace tenon::core {
 
 // A tensor of a layout, without its components (TensorImpl::set_component).
-Impl new_composite(int layout_slot, ScalarType dtype, int slot, int index, int ndim,
+Impl new_composite(int layout_slot, ScalarType dtype, DeviceId device, int ndim,
                    const int64_t* sizes);
 // Another one with each component copied, and the values cast.
-Impl copy_composite(TensorImpl& t, ScalarType dtype, int slot, int index,
-                    bool non_blocking = false);
+Impl copy_composite(TensorImpl& t, ScalarType dtype, DeviceId device, bool non_blocking = false);
 
 }  // namespace tenon::core

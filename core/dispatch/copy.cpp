@@ -37,7 +37,7 @@ void call_copy(TensorImpl& dst, TensorImpl& src) {
 // A native call of the copy operator on one device.
 bool copy_natively(TensorImpl& dst, TensorImpl& src) {
   InFlight inside;
-  const KernelEntry* e = find_kernel(known::copy(), dst.slot, 0, dst.dtype);
+  const KernelEntry* e = find_kernel(known::copy(), dst.device_id.slot, 0, dst.dtype);
   if (!e || !takes(*e, dst, src)) return false;
   call_copy(dst, src);
   return true;
@@ -46,32 +46,33 @@ bool copy_natively(TensorImpl& dst, TensorImpl& src) {
 }  // namespace
 
 void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
-  if (dst.slot == src.slot && dst.index == src.index) {
+  if (dst.device_id == src.device_id) {
     if (copy_natively(dst, src)) return;
     if ((foreign(dst.dtype) || foreign(src.dtype)) && !plain(dst, src))
       return copy_foreign(dst, src);
-    if (dst.slot == 0) {
+    if (dst.device_id.is_host()) {
       if (plain(dst, src)) {  // what a process without any plugin can do
         std::memcpy(dst.host_data(), src.host_data(),
                     static_cast<std::size_t>(dst.numel) * dst.itemsize());
         return dst.bump_version();
       }
-      TENON_CHECK(!find_kernel(known::copy(), 0, 0, dst.dtype), NotImplementedError,
+      TENON_CHECK(!find_kernel(known::copy(), kHostSlot, 0, dst.dtype), NotImplementedError,
                   "copy: the kernel of the host takes neither these strides nor these dtypes");
       return call_copy(dst, src);  // throws, with reasons
     }
   }
-  if (plain(dst, src) && (dst.slot == 0 || src.slot == 0 || dst.slot == src.slot)) {
+  if (plain(dst, src) && (dst.device_id.is_host() || src.device_id.is_host() ||
+                          dst.device_id.slot == src.device_id.slot)) {
     copy_bytes(dst, dst.view.byte_offset, src, src.view.byte_offset,
                static_cast<uint64_t>(dst.numel) * dst.itemsize(),
-               !non_blocking || (dst.slot == 0 && !dst.storage->pinned));
+               !non_blocking || (dst.device_id.is_host() && !dst.storage->pinned));
     return dst.bump_version();
   }
   if (foreign(dst.dtype) || foreign(src.dtype)) return copy_foreign(dst, src);
-  Impl host = src.slot == 0 ? Impl::share(&src) : to_host(src);
-  if (dst.slot == 0) return copy(dst, *host);
+  Impl host = src.device_id.is_host() ? Impl::share(&src) : to_host(src);
+  if (dst.device_id.is_host()) return copy(dst, *host);
   if (!plain(dst, *host) && dst.contiguous()) {
-    Impl ready = new_tensor("copy", dst.dtype, 0, 0, dst.ndim(), dst.view.sizes);
+    Impl ready = new_tensor("copy", dst.dtype, kHost, dst.ndim(), dst.view.sizes);
     copy(*ready, *host);
     host = std::move(ready);
   }
@@ -83,9 +84,9 @@ Scalar item(TensorImpl& t) {
               "; call to_dense() first");
   TENON_CHECK(t.numel == 1, ValueError,
               "item: only one-element tensors convert to a scalar; this one has ", t.numel);
-  Impl host = t.slot == 0 ? Impl::share(&t) : to_host(t);
+  Impl host = t.device_id.is_host() ? Impl::share(&t) : to_host(t);
   if (foreign(t.dtype)) {
-    Impl number = new_tensor("item", kFloat, 0, 0, 0, nullptr);
+    Impl number = new_tensor("item", kFloat, kHost, 0, nullptr);
     copy_foreign(*number,
                  *TensorImpl::make(t.dtype, host->storage, host->byte_offset(), 0, nullptr));
     host = std::move(number);

@@ -25,7 +25,7 @@ namespace {
 
 Impl cast_to(const CallFrame& f, Impl t, ScalarType dtype) {
   if (t->dtype == dtype) return t;
-  Impl made = new_tensor(f.op().name, dtype, t->slot, t->index, t->ndim(), t->view.sizes);
+  Impl made = new_tensor(f.op().name, dtype, t->device_id, t->ndim(), t->view.sizes);
   copy(*made, *t);
   return made;
 }
@@ -35,8 +35,7 @@ Ref<GeneratorImpl> generator_of(CallFrame& f) {
   for (uint32_t i = 0; i < f.op().n_args; ++i) {
     if (f.in[i].tag != TN_TAG_GENERATOR) continue;
     const tn_generator& range = *f.in[i].u.generator;
-    Device device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index));
-    auto g = Ref<GeneratorImpl>::adopt(new GeneratorImpl(device, range));
+    auto g = Ref<GeneratorImpl>::adopt(new GeneratorImpl(device_of(f.device), range));
     f.mutable_args()[i].tag = TN_TAG_OPAQUE;
     f.args[i].u.ptr = g.get();
     return g;
@@ -45,8 +44,8 @@ Ref<GeneratorImpl> generator_of(CallFrame& f) {
 }
 
 bool call_decomposition(CallFrame& f, const std::string& reason) {
-  if (f.layout != 0 || !can_decompose(f.op(), f.slot, f.dtype)) return false;
-  if (f.slot != 0) count_fallback(f, ServedBy::Decomposition, reason, 0);
+  if (f.layout != 0 || !can_decompose(f.op(), f.device.slot, f.dtype)) return false;
+  if (!f.device.is_host()) count_fallback(f, ServedBy::Decomposition, reason, 0);
   if (f.op().by_code != ByCode::None) {
     call_by_code(f);
     return true;
@@ -74,7 +73,7 @@ bool host_has_kernel(const CallFrame& f) {
 }
 
 bool host_serves(const CallFrame& f) {
-  if (f.slot == 0) return false;
+  if (f.device.is_host()) return false;
   if (f.layout != 0) return host_has_kernel(f);
   return find_kernel(f.op(), 0, 0, f.dtype) || can_decompose(f.op(), 0, f.dtype);
 }
@@ -87,28 +86,26 @@ uint64_t bytes_of(const TensorImpl& t) {
 }
 
 Impl copy_to_host(TensorImpl& t) {
-  return t.composite() ? copy_composite(t, t.dtype, 0, 0) : to_host(t);
+  return t.composite() ? copy_composite(t, t.dtype, kHost) : to_host(t);
 }
 
 // A result that was computed on the host becomes one of the call's device.
 void deliver_from_host(CallFrame& f, int k, TensorImpl& made) {
-  if (made.composite())
-    return deliver_result(f, k, copy_composite(made, made.dtype, f.slot, f.index));
+  if (made.composite()) return deliver_result(f, k, copy_composite(made, made.dtype, f.device));
   if (f.targets[k]) return from_host(*f.targets[k], made);
   if (f.layout == 0 && !(f.op().flags & kOpDynamic)) return;
-  Impl there = new_tensor(f.op().name, made.dtype, f.slot, f.index, made.ndim(), made.view.sizes);
+  Impl there = new_tensor(f.op().name, made.dtype, f.device, made.ndim(), made.view.sizes);
   from_host(*there, made);
   deliver_result(f, k, std::move(there));
 }
 
 bool call_on_host(CallFrame& f, const std::string& reason) {
   if (!host_serves(f)) return false;
-  refuse_in_capture(f.slot, f.index, f.op().name,
-                    join("it would be computed on the host (", reason, ")"));
+  refuse_in_capture(f.device, f.op().name, join("it would be computed on the host (", reason, ")"));
   uint64_t bytes = 0;
   std::vector<std::pair<TensorImpl*, Impl>> written;  // on the device, on the host
   Replaced args(f.op(), f.c.in, [&](int i, TensorImpl& t) {
-    if (t.slot == 0) return Impl();
+    if (t.device_id.is_host()) return Impl();
     bytes += bytes_of(t);
     Impl host = copy_to_host(t);
     if (f.op().args[i].mutates) written.emplace_back(&t, host);
@@ -134,7 +131,7 @@ bool call_on_host(CallFrame& f, const std::string& reason) {
 
 std::string native_reason(const CallFrame& f) {
   if (f.layout != 0) return "no kernel for this device and layout";
-  KernelEntry* any = cell(f.op(), f.slot, 0).load(std::memory_order_acquire);
+  KernelEntry* any = cell(f.op(), f.device.slot, 0).load(std::memory_order_acquire);
   if (!any) return "no kernel for this device";
   return join("no kernel for dtype ", dtype_name(f.dtype));
 }
@@ -143,7 +140,7 @@ std::string native_reason(const CallFrame& f) {
 // one layout of outputs, or may not write over an argument, never gets what the one before it was
 // prepared for.
 bool try_further_kernels(CallFrame& f, const KernelEntry& declined) {
-  KernelList kernels(f, f.slot, declined);
+  KernelList kernels(f, f.device.slot, declined);
   while (KernelEntry* e = kernels.next()) {
     protect_outputs(f, *e);
     if (try_kernel(f, *e)) return true;
@@ -162,7 +159,7 @@ bool call_as_float(CallFrame& f, const std::string& reason) {
   Replaced args(f.op(), f.c.in, [&](int i, TensorImpl& t) {
     if (!known(t.dtype)) return Impl();
     any = true;
-    Impl floats = new_tensor(f.op().name, kFloat, t.slot, t.index, t.ndim(), t.view.sizes);
+    Impl floats = new_tensor(f.op().name, kFloat, t.device_id, t.ndim(), t.view.sizes);
     copy(*floats, t);
     if (f.op().args[i].mutates) mutated.emplace_back(&t, floats);
     return floats;
@@ -189,15 +186,16 @@ bool call_as_float(CallFrame& f, const std::string& reason) {
                                             bool declined) {
   if (f.layout != 0) no_kernel_for_layouts(f, declined);
   std::string why;
-  can_decompose(f.op(), f.slot, f.dtype, &why);
-  const std::string& device = device_entry(f.slot).name;
+  can_decompose(f.op(), f.device.slot, f.dtype, &why);
+  const std::string& device = device_entry(f.device).name;
   std::string key = join(device, ", ", dtype_name(f.dtype));
   std::string absent = cell(f.op(), 0, 0).load() || registered(f.op())
                            ? ""
                            : join("; ", backend_source().why_absent("cpu"));
-  throw NotImplementedError(join(
-      f.op().name, " has no kernel for ", key, ": native: ", native, "; decomposition: ", why,
-      "; staged: ", f.slot == 0 ? "this is the host" : "the host has no kernel either", absent));
+  throw NotImplementedError(
+      join(f.op().name, " has no kernel for ", key, ": native: ", native, "; decomposition: ", why,
+           "; staged: ", f.device.is_host() ? "this is the host" : "the host has no kernel either",
+           absent));
 }
 
 }  // namespace
@@ -213,12 +211,12 @@ void fall_back(CallFrame& f, const KernelEntry* declined) {
   nothing_serves(f, native, declined != nullptr);
 }
 
-bool has_kernel(const Op& op, int slot, ScalarType dtype) {
+bool has_kernel(const Op& op, DeviceSlot slot, ScalarType dtype) {
   InFlight inside;
   return find_kernel(op, slot, 0, dtype) != nullptr;
 }
 
-std::vector<Candidate> explain(const Op& op, int slot, ScalarType dtype) {
+std::vector<Candidate> explain(const Op& op, DeviceSlot slot, ScalarType dtype) {
   InFlight inside;
   std::vector<Candidate> out;
   if (op.kind == OpKind::View)
@@ -246,11 +244,12 @@ std::vector<Candidate> explain(const Op& op, int slot, ScalarType dtype) {
       op.by_code == ByCode::None ? "a function of tenon/ops" : "one call of a primitive";
   bool decomposes = can_decompose(op, slot, dtype, &why);
   out.push_back({ServedBy::Decomposition, decomposes, why});
-  bool host = slot != 0 && (find_kernel(op, 0, 0, dtype) || can_decompose(op, 0, dtype));
+  bool host = !is_host_slot(slot) &&
+              (find_kernel(op, kHostSlot, 0, dtype) || can_decompose(op, kHostSlot, dtype));
   out.push_back({ServedBy::Staged, host,
-                 slot == 0 ? "this is the host"
-                 : host    ? "through the host"
-                           : "the host has no kernel"});
+                 is_host_slot(slot) ? "this is the host"
+                 : host             ? "through the host"
+                                    : "the host has no kernel"});
   return out;
 }
 

@@ -49,11 +49,11 @@ static_assert(std::size(kServedBy) == static_cast<std::size_t>(ServedBy::None) +
 [[noreturn]] TENON_COLD void forbidden(const CallFrame& f, ServedBy by, const std::string& reason) {
   const bool staged = by == ServedBy::Staged;
   std::string why;
-  if (staged) can_decompose(f.op(), f.slot, f.dtype, &why);
+  if (staged) can_decompose(f.op(), f.device.slot, f.dtype, &why);
   const char* way = kServedBy[static_cast<int>(by)][1];
   const std::string more = why.empty() ? "" : "; no decomposition: " + why;
   throw NotImplementedError(join(
-      f.op().name, ": would be ", way, " on ", device_entry(f.slot).name, " (", reason, more,
+      f.op().name, ": would be ", way, " on ", device_entry(f.device).name, " (", reason, more,
       "), which is forbidden by setting (TENON_FALLBACK=", kPolicies[static_cast<int>(fallback())],
       "): give the device a kernel for it, call it on tensors of the host, or ",
       staged ? "set warn" : "set forbid-staging"));
@@ -64,7 +64,7 @@ static_assert(std::size(kServedBy) == static_cast<std::size_t>(ServedBy::None) +
 const char* toString(ServedBy by) noexcept { return kServedBy[static_cast<int>(by)][0]; }
 
 void count_fallback(const CallFrame& f, ServedBy by, const std::string& reason, uint64_t bytes) {
-  const std::string& device = device_entry(f.slot).name;
+  const std::string& device = device_entry(f.device).name;
   const Fallback policy = fallback();
   if (policy == Fallback::Forbid || (policy == Fallback::ForbidStaging && by == ServedBy::Staged)) {
     forbidden(f, by, reason);

@@ -26,7 +26,7 @@ inline bool is_floating(ScalarType t) {
 }
 
 inline bool same_kind(const TensorImpl& t, const TensorImpl& other) {
-  return t.contiguous() && t.dtype == other.dtype && t.slot == other.slot && t.index == other.index;
+  return t.contiguous() && t.dtype == other.dtype && t.device_id == other.device_id;
 }
 
 // Whether the sizes of t are the last sizes of `whole`.
@@ -97,13 +97,12 @@ bool call_fast_path(const Op& op, const tn_value* in, TensorImpl** outs, Form fo
   const Common common = common_of(op, in);
   const TensorImpl* whole = common.whole;
   if (whole == nullptr) return false;
-  KernelEntry* e = find_kernel(op, whole->slot, 0, whole->dtype);
+  KernelEntry* e = find_kernel(op, whole->device_id.slot, 0, whole->dtype);
   if (TENON_UNLIKELY(e == nullptr) || (common.repeats && !(e->flags & TN_KERNEL_BROADCASTS)))
     return false;
   const ScalarType result = op.flags & kOpBoolResult ? ScalarType::Bool : whole->dtype;
   CallFrame f(op, in, outs, form);
-  f.slot = whole->slot;
-  f.index = whole->index;
+  f.device = whole->device_id;
   f.dtype = whole->dtype;
   if (form == Form::Functional) {
     outs[0] = new_like(*whole, result).leak();

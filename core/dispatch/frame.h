@@ -20,7 +20,7 @@ struct CallFrame {
   const tn_value* in;  // what the kernel gets: the caller's arguments, or `args`
   TensorImpl** outs;
   Form form;
-  int slot = 0, index = 0;
+  DeviceId device;
   ScalarType dtype = ScalarType::Undefined;  // selects the kernel
   int layout = 0;                            // slot; 0: every tensor is strided
   // Of results, filled where `layout` is not 0: layout slots, and flags from TN_LAYOUT_FLAG on.

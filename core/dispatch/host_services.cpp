@@ -79,8 +79,7 @@ tn_status host_alloc_out(tn_call* call, uint32_t i, int32_t ndim, const int64_t*
     check_output(f, "alloc_out", i);
     TENON_CHECK(!f.targets[i], ValueError, "alloc_out: output ", i, " is sized already");
     check_shape("alloc_out", ndim, sizes);
-    give_output(f, call, i,
-                new_tensor(f.op().name, dtype_from_abi(dtype), f.slot, f.index, ndim, sizes));
+    give_output(f, call, i, new_tensor(f.op().name, dtype_from_abi(dtype), f.device, ndim, sizes));
   });
 }
 
@@ -111,7 +110,7 @@ tn_status host_alloc_component(tn_call* call, uint32_t i, uint32_t component, in
     TensorImpl& t = open_component(f, "alloc_component", i, component);
     check_shape("alloc_component", ndim, sizes);
     set_checked("alloc_component", t, component,
-                new_tensor(f.op().name, dtype_from_abi(dtype), f.slot, f.index, ndim, sizes));
+                new_tensor(f.op().name, dtype_from_abi(dtype), f.device, ndim, sizes));
   });
 }
 
@@ -124,9 +123,8 @@ tn_status host_share_component(tn_call* call, uint32_t i, uint32_t component,
     TENON_CHECK(!from.composite(), ValueError, "share_component: a component is strided");
     if (!f.targets[i]) return give_output(f, call, i, from.alias(false));
     TensorImpl& t = open_component(f, "share_component", i, component);
-    TENON_CHECK(from.slot == t.slot && from.index == t.index, ValueError,
-                "share_component: the output is on ", t.device().str(), ", the tensor on ",
-                from.device().str());
+    TENON_CHECK(from.device_id == t.device_id, ValueError, "share_component: the output is on ",
+                t.device().str(), ", the tensor on ", from.device().str());
     // Memory is shared, geometry is not: its owner may resize the tensor.
     set_checked("share_component", t, component, from.alias(false));
   });
@@ -162,7 +160,7 @@ tn_status host_call_op(tn_call* call, tn_str name, const tn_value* in, uint32_t 
 void host_release(tn_value* v) { release_value(*v); }
 
 const tn_device_api* host_get_device_api(tn_str name, int32_t* type) {
-  int slot = device_slot_from_name(view(name));
+  DeviceSlot slot = device_slot_from_name(view(name));
   if (slot < 0 || !device_entry(slot).api) return nullptr;
   if (type) *type = device_entry(slot).abi_type;
   return device_entry(slot).api;

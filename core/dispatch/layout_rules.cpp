@@ -117,17 +117,17 @@ bool takes_layouts(const CallFrame& f, const KernelEntry& e) {
 
 void prepare_components(CallFrame& f, int i, TensorImpl& t, bool cast, bool contiguous) {
   if (cast && t.dtype != f.c.compute) {
-    f.replace(i, *f.keep(copy_composite(t, f.c.compute, t.slot, t.index)));
+    f.replace(i, *f.keep(copy_composite(t, f.c.compute, t.device_id)));
     return;
   }
   bool ready = true;
   for (int k = 0; k < t.components->n; ++k) ready &= t.components->impl[k]->contiguous();
-  if (!ready && contiguous) f.replace(i, *f.keep(copy_composite(t, t.dtype, t.slot, t.index)));
+  if (!ready && contiguous) f.replace(i, *f.keep(copy_composite(t, t.dtype, t.device_id)));
 }
 
 void make_component_output(CallFrame& f, int k) {
   const OutMeta& o = f.c.out[k];
-  Impl made = new_composite(f.result_layout[k], o.dtype, f.slot, f.index, o.ndim, o.sizes);
+  Impl made = new_composite(f.result_layout[k], o.dtype, f.device, o.ndim, o.sizes);
   made->view.flags = f.result_flags[k];
   if (f.form == Form::Functional) {
     f.targets[k] = f.outs[k] = made.leak();
@@ -217,7 +217,7 @@ void no_kernel_for_layouts(const CallFrame& f, bool declined) {
   });
   if (!composites) layouts += join(", layout ", layout_name(f.layout));
   throw NotImplementedError(
-      join(f.op().name, ": no kernel for ", device_entry(f.slot).name, ", ", dtype_name(f.dtype),
+      join(f.op().name, ": no kernel for ", device_entry(f.device).name, ", ", dtype_name(f.dtype),
            layouts, declined ? " (one declined these arguments)" : "",
            f.op().layout || !composites ? ""
                                         : join("; strided copies would take ", bytes,
@@ -229,7 +229,7 @@ bool call_by_components(CallFrame& f) {
   const Op* op = &f.op();
   if (op == &known::clone()) {
     TensorImpl& t = f.c.tensor(0);
-    f.outs[0] = copy_composite(t, t.dtype, t.slot, t.index).leak();
+    f.outs[0] = copy_composite(t, t.dtype, t.device_id).leak();
     return true;
   }
   if (op == &known::detach() || op == &known::alias()) {
@@ -237,11 +237,10 @@ bool call_by_components(CallFrame& f) {
     return true;
   }
   if (op == &known::copy_components()) {
-    const Device to = resolve(device_from_abi(f.in[2].u.device));
-    const int slot = usable_slot(to.type());
-    f.outs[0] = copy_composite(f.c.tensor(0), dtype_from_abi(f.in[1].u.dtype), slot,
-                               slot == 0 ? 0 : to.index(), f.in[3].u.i64 != 0)
-                    .leak();
+    const DeviceId to = device_id(device_from_abi(f.in[2].u.device));
+    f.outs[0] =
+        copy_composite(f.c.tensor(0), dtype_from_abi(f.in[1].u.dtype), to, f.in[3].u.i64 != 0)
+            .leak();
     return true;
   }
   if (op != &known::copy() || f.form != Form::Inplace) return false;
@@ -250,7 +249,7 @@ bool call_by_components(CallFrame& f) {
   TENON_CHECK(to.sizes() == from.sizes(), ValueError, "copy_: self of shape ", text(to.sizes()),
               " and src of shape ", text(from.sizes()),
               " differ, and tensors of a layout are not expanded");
-  Impl made = copy_composite(from, to.dtype, to.slot, to.index, f.in[2].u.i64 != 0);
+  Impl made = copy_composite(from, to.dtype, to.device_id, f.in[2].u.i64 != 0);
   to.take_components(*made);
   to.bump_version();
   return true;
@@ -270,9 +269,9 @@ int layout_of_call(const Op& op, const tn_value* in) {
   return op.layout && *op.layout ? usable_layout(op.layout) : 0;
 }
 
-bool layout_serves(int slot, const Op& op) noexcept {
+bool layout_serves(int layout_slot, const Op& op) noexcept {
   for (int device = kAnyDevice; device >= 0; --device) {
-    if (cell(op, device, slot).load(std::memory_order_acquire) != nullptr) return true;
+    if (cell(op, device, layout_slot).load(std::memory_order_acquire) != nullptr) return true;
   }
   return false;
 }

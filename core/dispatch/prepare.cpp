@@ -20,15 +20,14 @@ namespace tenon::core {
 namespace {
 
 [[noreturn]] TENON_COLD void wrong_device(const CallFrame& f, int arg, const TensorImpl& t) {
-  throw TypeError(join(f.op().name, ": expected all tensors on ",
-                       Device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index)).str(),
+  throw TypeError(join(f.op().name, ": expected all tensors on ", device_of(f.device).str(),
                        " but found ", t.device().str(), " for argument ", arg, " '",
                        f.op().args[arg].name, "'"));
 }
 
 // A 0-dim host tensor beside device tensors becomes one on the device.
 TENON_COLD void to_call_device(CallFrame& f, int i, const TensorImpl& t) {
-  Impl there = new_tensor(f.op().name, t.dtype, f.slot, f.index, 0, nullptr);
+  Impl there = new_tensor(f.op().name, t.dtype, f.device, 0, nullptr);
   copy(*there, const_cast<TensorImpl&>(t));
   f.replace(i, *f.keep(std::move(there)));
 }
@@ -37,36 +36,30 @@ TENON_COLD void to_call_device(CallFrame& f, int i, const TensorImpl& t) {
 
 void find_device(CallFrame& f) {
   Infer& c = f.c;
-  int slot = c.slot, index = c.index;
+  DeviceId device = c.device;
   ScalarType first = ScalarType::Undefined;
   bool mixed = false;
-  int seen = -1, seen_index = 0;
+  DeviceId seen = kHost;
   const TensorImpl* model = nullptr;
   each_argument(f.op(), f.in, [&](int, const TensorImpl& t) {
     if (model == nullptr)
       model = &t;
     else
-      mixed |= t.slot != model->slot || t.index != model->index;
+      mixed |= t.device_id != model->device_id;
   });
   if (model != nullptr) {
     first = model->dtype;
-    seen = model->slot;
-    seen_index = model->index;
+    seen = model->device_id;
   }
-  if (slot < 0) {
-    slot = seen < 0 ? 0 : seen;
-    index = seen < 0 ? 0 : seen_index;
+  if (device.is_none()) {
+    device = seen;
     if (TENON_UNLIKELY(mixed)) {
       each_argument(f.op(), f.in, [&](int, const TensorImpl& t) {
-        if (t.slot != 0 && (slot == 0 || t.ndim() > 0)) {
-          slot = t.slot;
-          index = t.index;
-        }
+        if (!t.device_id.is_host() && (device.is_host() || t.ndim() > 0)) device = t.device_id;
       });
     }
   }
-  f.slot = slot;
-  f.index = index;
+  f.device = device;
   f.dtype = c.compute != ScalarType::Undefined ? c.compute
             : first != ScalarType::Undefined   ? first
                                                : c.out[0].dtype;
@@ -76,8 +69,8 @@ void find_device(CallFrame& f) {
       const tn_value v = f.in[i];
       if (v.tag != TN_TAG_TENSOR) continue;
       const TensorImpl& t = *TensorImpl::from_view(v.u.tensor);
-      if (t.slot == slot && t.index == index) continue;
-      if (t.slot != 0 || t.ndim() != 0) wrong_device(f, i, t);
+      if (t.device_id == device) continue;
+      if (!t.device_id.is_host() || t.ndim() != 0) wrong_device(f, i, t);
       to_call_device(f, i, t);
       for (uint32_t k = 0; k < f.op().n_args; ++k) f.moved[k] = f.args[k];
       f.c.in = f.moved;
@@ -94,7 +87,7 @@ bool can_cast(ScalarType from, ScalarType to) {
 IntArrayRef meta_sizes(const OutMeta& o) { return {o.sizes, static_cast<std::size_t>(o.ndim)}; }
 
 Impl fresh_output(CallFrame& f, const OutMeta& o) {
-  return new_tensor(f.op().name, o.dtype, f.slot, f.index, o.ndim, o.sizes,
+  return new_tensor(f.op().name, o.dtype, f.device, o.ndim, o.sizes,
                     o.has_strides ? o.strides : nullptr);
 }
 
@@ -127,10 +120,9 @@ TENON_COLD void check_given(const CallFrame& f, int k) {
   const TensorImpl& t = *f.outs[k];
   const char* name = f.op().name;
   bool cross = f.op().flags & kOpCrossDevice;
-  if (!cross && (t.slot != f.slot || t.index != f.index)) {
-    throw TypeError(
-        join(name, ": out is on ", t.device().str(), " but the result is on ",
-             Device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index)).str()));
+  if (!cross && t.device_id != f.device) {
+    throw TypeError(join(name, ": out is on ", t.device().str(), " but the result is on ",
+                         device_of(f.device).str()));
   }
   if (t.dtype != o.dtype && !can_cast(o.dtype, t.dtype)) {
     throw TypeError(join(name, ": result type ", dtype_name(o.dtype), " cannot be cast to the ",
@@ -164,7 +156,7 @@ TENON_COLD void given_output(CallFrame& f, int k, const KernelEntry* e) {
     f.targets[k] = &t;
     return;
   }
-  f.targets[k] = f.keep(new_tensor(name, o.dtype, f.slot, f.index, o.ndim, o.sizes));
+  f.targets[k] = f.keep(new_tensor(name, o.dtype, f.device, o.ndim, o.sizes));
   f.write_back[k] = &t;
 }
 
@@ -185,8 +177,8 @@ TENON_COLD bool output_of_layout(CallFrame& f, int k) {
 
 void make_outputs(CallFrame& f, const KernelEntry* e) {
   if (TENON_UNLIKELY(f.form != Form::Functional) && e == nullptr) {
-    e = find_kernel(f.op(), f.slot, 0, f.dtype);
-    if (e == nullptr) e = writing_kernel(f.op(), f.slot, f.dtype);
+    e = find_kernel(f.op(), f.device.slot, 0, f.dtype);
+    if (e == nullptr) e = writing_kernel(f.op(), f.device.slot, f.dtype);
   }
   for (int k = 0; k < f.op().n_results; ++k) {
     OutMeta& o = f.c.out[k];
@@ -212,8 +204,7 @@ void protect_outputs(CallFrame& f, const KernelEntry& e) {
   for (int k = 0; k < f.op().n_results; ++k) {
     TensorImpl* t = f.targets[k];
     if (t == nullptr || t != f.outs[k] || t->composite() || !disturbs(f, *t, &e, k)) continue;
-    f.targets[k] =
-        f.keep(new_tensor(f.op().name, t->dtype, f.slot, f.index, t->ndim(), t->view.sizes));
+    f.targets[k] = f.keep(new_tensor(f.op().name, t->dtype, f.device, t->ndim(), t->view.sizes));
     f.write_back[k] = t;
   }
 }
@@ -238,7 +229,7 @@ void make_contiguous_outputs(CallFrame& f) {
     TensorImpl* t = f.targets[k];
     if (!t || t->contiguous() || t->composite()) continue;
     f.targets[k] =
-        f.keep(new_tensor(f.op().name, t->dtype, t->slot, t->index, t->ndim(), t->view.sizes));
+        f.keep(new_tensor(f.op().name, t->dtype, t->device_id, t->ndim(), t->view.sizes));
     if (!f.write_back[k]) f.write_back[k] = t;
   }
 }
@@ -293,7 +284,7 @@ void expanded_view(CallFrame& f, int i, const TensorImpl& t) {
 }
 
 Impl converted(const CallFrame& f, TensorImpl& t, ScalarType dtype) {
-  Impl made = new_tensor(f.op().name, dtype, t.slot, t.index, t.ndim(), t.view.sizes);
+  Impl made = new_tensor(f.op().name, dtype, t.device_id, t.ndim(), t.view.sizes);
   copy(*made, t);
   return made;
 }
@@ -334,7 +325,7 @@ TENON_COLD void convert_list(CallFrame& f, int i, bool cast, bool contiguous) {
 Impl materialised(const CallFrame& f, const tn_tensor& v, const TensorImpl& t) {
   Impl view = TensorImpl::make(t.dtype, t.storage, v.byte_offset - t.storage->base, v.ndim, v.sizes,
                                v.strides);
-  Impl made = new_tensor(f.op().name, t.dtype, t.slot, t.index, v.ndim, v.sizes);
+  Impl made = new_tensor(f.op().name, t.dtype, t.device_id, v.ndim, v.sizes);
   copy(*made, *view);
   return made;
 }
@@ -406,7 +397,7 @@ void reserve_random(CallFrame& f) {
     const tn_value& v = f.in[i];
     if (v.tag == TN_TAG_GENERATOR)
       return;  // a staged call: reserved on the device that it came from
-    Device device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index));
+    const Device device = device_of(f.device);
     GeneratorImpl& g =
         v.tag == TN_TAG_NONE ? default_generator(device) : *static_cast<GeneratorImpl*>(v.u.ptr);
     if (g.device().type() != device.type()) {
@@ -419,7 +410,7 @@ void reserve_random(CallFrame& f) {
       for (int d = 0; d < f.c.out[0].ndim; ++d) n *= static_cast<uint64_t>(f.c.out[0].sizes[d]);
     }
     const uint64_t words = f.c.draws ? n * f.op().random_words : 0;
-    f.generator = is_capturing(f.slot, f.index) ? reserve_in_capture(g, words) : g.reserve(words);
+    f.generator = is_capturing(f.device) ? reserve_in_capture(g, words) : g.reserve(words);
     tn_value& arg = f.mutable_args()[i];
     arg.tag = TN_TAG_GENERATOR;
     arg.len = 0;

@@ -26,7 +26,7 @@ const std::vector<const Op*>& primitives() {
 }
 
 Impl number_there(CallFrame& f, const tn_value& v) {
-  Impl t = new_tensor(f.op().name, f.dtype, f.slot, f.index, 0, nullptr);
+  Impl t = new_tensor(f.op().name, f.dtype, f.device, 0, nullptr);
   tn_value in[2] = {};
   in[0].tag = TN_TAG_TENSOR;
   in[0].u.tensor = &t->view;
@@ -42,7 +42,7 @@ Impl operand(CallFrame& f, int i) {
   if (v.tag != TN_TAG_TENSOR) return number_there(f, v);
   TensorImpl& t = *TensorImpl::from_view(v.u.tensor);
   if (t.dtype == f.dtype) return Impl::share(&t);
-  Impl cast = new_tensor(f.op().name, f.dtype, f.slot, f.index, t.ndim(), t.view.sizes);
+  Impl cast = new_tensor(f.op().name, f.dtype, f.device, t.ndim(), t.view.sizes);
   copy(*cast, t);
   return cast;
 }
@@ -66,7 +66,7 @@ bool is_one(const tn_value& v) { return v.tag == TN_TAG_F64 ? v.u.f64 == 1 : v.u
 
 }  // namespace
 
-bool can_decompose(const Op& op, int slot, ScalarType dtype, std::string* why) {
+bool can_decompose(const Op& op, DeviceSlot slot, ScalarType dtype, std::string* why) {
   const auto no = [&](std::string text) {
     if (why) *why = std::move(text);
     return false;
@@ -75,7 +75,7 @@ bool can_decompose(const Op& op, int slot, ScalarType dtype, std::string* why) {
     return no("none is registered");
   // On the host a primitive is the operators that it stands for, and those are the primitive
   // elsewhere.
-  if ((op.flags & kOpPrimitive) && slot != 0)
+  if ((op.flags & kOpPrimitive) && !is_host_slot(slot))
     return no("a primitive is what others decompose into");
   if (!(op.flags & kOpOnPrimitives)) return true;
   if (op.by_code != ByCode::None) {
@@ -96,7 +96,7 @@ bool can_decompose(const Op& op, int slot, ScalarType dtype, std::string* why) {
              : no(join(binary.name, " has no kernel for ", dtype_name(dtype)));
 }
 
-const KernelEntry* writing_kernel(const Op& op, int slot, ScalarType dtype) {
+const KernelEntry* writing_kernel(const Op& op, DeviceSlot slot, ScalarType dtype) {
   return op.by_code == ByCode::None ? nullptr : find_kernel(primitive(op.by_code), slot, 0, dtype);
 }
 

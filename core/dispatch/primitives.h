@@ -9,10 +9,10 @@
 namespace tenon::core {
 
 // Whether a device can be served by the operator's decomposition; where it cannot, why.
-bool can_decompose(const Op& op, int slot, ScalarType dtype, std::string* why = nullptr);
+bool can_decompose(const Op& op, DeviceSlot slot, ScalarType dtype, std::string* why = nullptr);
 // The kernel that will write the outputs where the operator itself has none: of the primitive that
 // it is one call of.
-const KernelEntry* writing_kernel(const Op& op, int slot, ScalarType dtype);
+const KernelEntry* writing_kernel(const Op& op, DeviceSlot slot, ScalarType dtype);
 // An operator that is one call of a primitive. Its arguments are as the user gave them.
 void call_by_code(CallFrame& f);
 

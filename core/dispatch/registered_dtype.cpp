@@ -59,7 +59,7 @@ const tn_ext_dtype& conversions(ScalarType t) {
 }
 
 Impl row_major_on_host(const TensorImpl& like, ScalarType dtype) {
-  return new_tensor("copy", dtype, 0, 0, like.ndim(), like.view.sizes);
+  return new_tensor("copy", dtype, kHost, like.ndim(), like.view.sizes);
 }
 
 Impl as_float(const TensorImpl& host) {
@@ -79,8 +79,8 @@ Impl expanded(TensorImpl& src, const TensorImpl& dst) {
 }  // namespace
 
 void copy_foreign(TensorImpl& dst, TensorImpl& src) {
-  if (src.slot != 0) return copy_foreign(dst, *to_host(src));
-  if (dst.slot != 0) {
+  if (!src.device_id.is_host()) return copy_foreign(dst, *to_host(src));
+  if (!dst.device_id.is_host()) {
     Impl ready = row_major_on_host(dst, dst.dtype);
     copy_foreign(*ready, src);
     return from_host(dst, *ready);

@@ -61,48 +61,48 @@ void check_sized(CallFrame& f, const KernelEntry& e) {
 // be added.
 struct OwnBlock {
   const tn_device_api* api;
-  int index;
+  DeviceId device;
   uint64_t bytes;
   tn_stream* stream;
   static void free(void* context, void* data) {
     auto* b = static_cast<OwnBlock*>(context);
-    b->api->free(b->api->context, b->index, data, b->bytes, b->stream);
+    b->api->free(b->api->context, b->device.index, data, b->bytes, b->stream);
     delete b;
   }
 };
 
-TENON_COLD Ref<Storage> own_block(int slot, int index, uint64_t bytes) {
+TENON_COLD Ref<Storage> own_block(DeviceId device, uint64_t bytes) {
   auto b = std::make_unique<OwnBlock>(
-      OwnBlock{device_entry(slot).api, index, bytes, current_stream(slot, index)});
+      OwnBlock{device_entry(device).api, device, bytes, current_stream(device)});
   void* handle = nullptr;
-  check_device(slot, index, "allocation of a workspace",
-               b->api->alloc(b->api->context, index, bytes, b->stream, &handle));
+  check_device(device, "allocation of a workspace",
+               b->api->alloc(b->api->context, device.index, bytes, b->stream, &handle));
   try {
-    Ref<Storage> s = Storage::wrap(slot, index, handle, bytes, OwnBlock::free, b.get());
+    Ref<Storage> s = Storage::wrap(device, handle, bytes, OwnBlock::free, b.get());
     (void)b.release();
     return s;
   } catch (...) {
-    b->api->free(b->api->context, index, handle, bytes, b->stream);
+    b->api->free(b->api->context, device.index, handle, bytes, b->stream);
     throw;
   }
 }
 
 TENON_COLD void* make_workspace(CallFrame& f, uint64_t bytes) {
   int64_t n = static_cast<int64_t>(bytes);
-  if (f.slot != 0 && (device_entry(f.slot).flags & TN_DEVICE_OPAQUE)) {
-    return f.keep(TensorImpl::make(kByte, own_block(f.slot, f.index, bytes), 0, 1, &n))->view.data;
+  if (!f.device.is_host() && (device_entry(f.device).flags & TN_DEVICE_OPAQUE)) {
+    return f.keep(TensorImpl::make(kByte, own_block(f.device, bytes), 0, 1, &n))->view.data;
   }
-  return f.keep(new_tensor(f.op().name, kByte, f.slot, f.index, 1, &n))->host_data();
+  return f.keep(new_tensor(f.op().name, kByte, f.device, 1, &n))->host_data();
 }
 
 tn_status run_watched(CallFrame& f, KernelEntry& e, tn_call& call) {
-  if (is_capturing(f.slot, f.index)) {
+  if (is_capturing(f.device)) {
     const bool safe = e.flags & TN_KERNEL_CAPTURE_SAFE;
     const bool waits =
         (e.flags & TN_KERNEL_HOST_BLOCKING) || (!safe && (f.op().flags & kOpDynamic));
-    if (waits) refuse_in_capture(f.slot, f.index, f.op().name, "its kernel waits for the device");
+    if (waits) refuse_in_capture(f.device, f.op().name, "its kernel waits for the device");
     if (!safe)
-      refuse_in_capture(f.slot, f.index, f.op().name,
+      refuse_in_capture(f.device, f.op().name,
                         "its kernel does not say that it can be (capture_safe)");
     call.flags |= TN_CALL_CAPTURING;
   }
@@ -110,7 +110,7 @@ tn_status run_watched(CallFrame& f, KernelEntry& e, tn_call& call) {
   KernelObserver observer = g_observer.f.load(std::memory_order_acquire);
   int64_t begin = observer ? now_ns() : 0;
   tn_status status = e.run(&call);
-  if (observer) observer(g_observer.context, f.op(), f.slot, begin, now_ns());
+  if (observer) observer(g_observer.context, f.op(), f.device.slot, begin, now_ns());
   return status;
 }
 
@@ -130,11 +130,11 @@ bool run_kernel(CallFrame& f, KernelEntry& e) {
   call.n_out = n_out;
   call.in = f.in;
   call.out = out;
-  call.stream = f.slot == 0 ? nullptr : current_stream(f.slot, f.index);
+  call.stream = f.device.is_host() ? nullptr : current_stream(f.device);
   call.workspace = nullptr;
   call.workspace_bytes = 0;
   call.state = e.kernel->state;
-  call.device_error = f.slot == 0 ? nullptr : device_error_word(f.slot, f.index);
+  call.device_error = f.device.is_host() ? nullptr : device_error_word(f.device);
   call.context = &f;
   call.correlation = 0;
   call.flags = g_call_flags.load(std::memory_order_relaxed) | f.flags;
@@ -172,12 +172,12 @@ bool kernel_fits(const CallFrame& f, const KernelEntry& e) {
   return e.dtypes.has(f.dtype) && (f.layout == 0 ? knows_dtypes(f, e) : takes_layouts(f, e));
 }
 
-KernelList::KernelList(const CallFrame& f, int slot)
+KernelList::KernelList(const CallFrame& f, DeviceSlot slot)
     : f_(f), next_(cell(f.op(), slot, f.layout).load(std::memory_order_acquire)) {
   if (f.layout != 0) rest_ = cell(f.op(), kAnyDevice, f.layout).load(std::memory_order_acquire);
 }
 
-KernelList::KernelList(const CallFrame& f, int slot, const KernelEntry& last)
+KernelList::KernelList(const CallFrame& f, DeviceSlot slot, const KernelEntry& last)
     : KernelList(f, slot) {
   while (KernelEntry* e = next()) {
     if (e == &last) return;

@@ -21,9 +21,9 @@ bool kernel_fits(const CallFrame& f, const KernelEntry& e);
 // layout, those of every device. Each fits the call.
 class KernelList {
  public:
-  KernelList(const CallFrame& f, int slot);
-  KernelList(const CallFrame& f, int slot, const KernelEntry& last);  // those after `last`
-  KernelEntry* next();                                                // null: no more
+  KernelList(const CallFrame& f, DeviceSlot slot);
+  KernelList(const CallFrame& f, DeviceSlot slot, const KernelEntry& last);  // those after `last`
+  KernelEntry* next();                                                       // null: no more
 
  private:
   const CallFrame& f_;

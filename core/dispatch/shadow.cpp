@@ -17,18 +17,18 @@ std::atomic<uint32_t> g_shadow_every{0};
 
 namespace {
 
-std::atomic<int> g_reference{-1};
+std::atomic<DeviceSlot> g_reference{-1};
 std::atomic<uint64_t> g_calls{0}, g_mismatches{0};
 thread_local bool t_inside = false;
 
-Impl on_reference(TensorImpl& t, int slot) {
-  Impl made = new_tensor("shadow", t.dtype, slot, 0, t.ndim(), t.view.sizes);
+Impl on_reference(TensorImpl& t, DeviceSlot slot) {
+  Impl made = new_tensor("shadow", t.dtype, {slot, 0}, t.ndim(), t.view.sizes);
   copy(*made, t);
   return made;
 }
 
 Impl as_double(TensorImpl& t) {
-  Impl made = new_tensor("shadow", kDouble, 0, 0, t.ndim(), t.view.sizes);
+  Impl made = new_tensor("shadow", kDouble, kHost, t.ndim(), t.view.sizes);
   copy(*made, t);
   return made;
 }
@@ -57,8 +57,9 @@ struct Inside {
 
 void shadow_check(CallFrame& f) {
   uint32_t every = g_shadow_every.load(std::memory_order_relaxed);
-  int slot = g_reference.load(std::memory_order_relaxed);
-  if (every == 0 || slot < 0 || slot == f.slot || t_inside || f.form != Form::Functional) return;
+  DeviceSlot slot = g_reference.load(std::memory_order_relaxed);
+  if (every == 0 || slot < 0 || slot == f.device.slot || t_inside || f.form != Form::Functional)
+    return;
   if (f.op().flags & (kOpRandom | kOpDynamic | kOpCrossDevice)) return;
   if (g_calls.fetch_add(1, std::memory_order_relaxed) % every != 0) return;
   Inside inside;
@@ -77,13 +78,13 @@ void shadow_check(CallFrame& f) {
     Impl reference = Impl::adopt(outs[k]);
     if (!reference || agree(*f.outs[k], *reference)) continue;
     g_mismatches.fetch_add(1, std::memory_order_relaxed);
-    warn("shadow", join(f.op().name, " on ", device_entry(f.slot).name, " differs from ",
+    warn("shadow", join(f.op().name, " on ", device_entry(f.device).name, " differs from ",
                         device_entry(slot).name));
   }
 }
 
 void set_shadow(uint32_t every_nth, std::string_view reference_device) {
-  int slot = every_nth ? device_slot_from_name(reference_device) : -1;
+  DeviceSlot slot = every_nth ? device_slot_from_name(reference_device) : -1;
   TENON_CHECK(every_nth == 0 || (slot >= 0 && ensure_device(slot)), ValueError,
               "set_shadow: device '", reference_device, "' is not available");
   g_reference.store(slot);

@@ -61,7 +61,8 @@ void cast_through(ScalarType from, const char* src, ScalarType to, char* dst, in
 }  // namespace
 
 bool cast_on_stack(CallFrame& f, int i, const TensorImpl& t, ScalarType dtype) {
-  if (t.slot != 0 || !t.contiguous() || f.n_views == 8 || f.n_small == kMaxSmallCasts) return false;
+  if (!t.device_id.is_host() || !t.contiguous() || f.n_views == 8 || f.n_small == kMaxSmallCasts)
+    return false;
   if (!isFloatingType(dtype) || !(isFloatingType(t.dtype) || isIntegralType(t.dtype, true)))
     return false;
   if (t.numel * item_size(dtype) > kSmallCastBytes) return false;

@@ -160,9 +160,7 @@ void Infer::expand_to(int i, IntArrayRef sizes) {
 void Infer::set_device(int i) {
   if (none(i)) return;
   try {
-    const Device d = resolve(device_from_abi(in[i].u.device));
-    slot = device_slot(d.type());
-    index = d.index();
+    device = device_id(device_from_abi(in[i].u.device));
   } catch (...) {
     rethrow_called(op.name);
   }

@@ -20,7 +20,7 @@ namespace tenon::core {
 
 struct BackendImpl {
   const tn_plugin* plugin;
-  int slot;
+  DeviceSlot slot;
   int priority;
   std::vector<std::pair<Cell*, std::unique_ptr<KernelEntry>>> entries;
   std::vector<int> layouts, ops;

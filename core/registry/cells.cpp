@@ -17,14 +17,14 @@ std::atomic<bool> g_used[kMaxDevices];
 std::mutex g_publish;
 }  // namespace
 
-void first_use(int slot) {
+void first_use(DeviceSlot slot) {
   if (g_used[slot].load(std::memory_order_acquire)) return;
   // Idempotent, takes its own lock.
   if (backend_source().open_for_device(device_entry(slot).name))
     g_used[slot].store(true, std::memory_order_release);
 }
 
-KernelEntry* find_kernel_late(const Op& op, int slot, int layout, ScalarType dtype) {
+KernelEntry* find_kernel_late(const Op& op, DeviceSlot slot, int layout, ScalarType dtype) {
   first_use(slot);
   if (cell(op, slot, layout).load(std::memory_order_acquire))
     return find_kernel(op, slot, layout, dtype);

@@ -41,12 +41,14 @@ struct KernelEntry {
 using Cell = std::atomic<KernelEntry*>;
 extern Cell g_cells[kMaxDevices + 1][kMaxLayouts][kMaxOps];
 
-inline Cell& cell(const Op& op, int slot, int layout) { return g_cells[slot][layout][op.index]; }
+inline Cell& cell(const Op& op, DeviceSlot slot, int layout) {
+  return g_cells[slot][layout][op.index];
+}
 
 // Opens the plugins of the device on first use, then looks again.
-KernelEntry* find_kernel_late(const Op& op, int slot, int layout, ScalarType dtype);
+KernelEntry* find_kernel_late(const Op& op, DeviceSlot slot, int layout, ScalarType dtype);
 // The kernel for a dtype; null if there is none.
-inline KernelEntry* find_kernel(const Op& op, int slot, int layout, ScalarType dtype) {
+inline KernelEntry* find_kernel(const Op& op, DeviceSlot slot, int layout, ScalarType dtype) {
   KernelEntry* e = cell(op, slot, layout).load(std::memory_order_acquire);
   if (TENON_UNLIKELY(e == nullptr)) return find_kernel_late(op, slot, layout, dtype);
   do {
@@ -60,6 +62,6 @@ inline KernelEntry* find_kernel(const Op& op, int slot, int layout, ScalarType d
 void publish(Cell& c, KernelEntry* e);
 void withdraw(const tn_plugin* plugin);
 // Opens what serves a device, once.
-void first_use(int slot);
+void first_use(DeviceSlot slot);
 
 }  // namespace tenon::core

@@ -78,18 +78,18 @@ int64_t product(int ndim, const int64_t* sizes) {
 
 void attach(TensorImpl& t, Ref<Storage>&& storage, uint64_t byte_offset) {
   Storage* s = storage.get();
-  t.slot = s->slot;
-  t.index = s->index;
+  t.device_id = s->device;
   t.view.data = s->data;
   t.view.byte_offset = s->base + byte_offset;
   t.view.storage = &s->head;
-  t.view.device = {s->slot == 0 ? int32_t{TN_CPU} : device_entry(s->slot).abi_type, s->index};
+  t.view.device = abi_device(s->device);
   t.storage = std::move(storage);
 }
 
 uint32_t storage_flags(const TensorImpl& t) {
   uint32_t flags = 0;
-  if (t.slot != 0 && (device_entry(t.slot).flags & TN_DEVICE_OPAQUE)) flags |= TN_TENSOR_OPAQUE;
+  if (!t.device_id.is_host() && (device_entry(t.device_id).flags & TN_DEVICE_OPAQUE))
+    flags |= TN_TENSOR_OPAQUE;
   if (t.storage && t.storage->pinned) flags |= TN_TENSOR_PINNED;
   return flags;
 }
@@ -99,7 +99,7 @@ uint32_t storage_flags(const TensorImpl& t) {
 namespace {
 
 // Row-major, over no memory.
-Ref<TensorImpl> make_bare(ScalarType dtype, int slot, int index, int ndim, const int64_t* sizes) {
+Ref<TensorImpl> make_bare(ScalarType dtype, DeviceId device, int ndim, const int64_t* sizes) {
   int64_t* heap = heap_for(ndim);
   Ref<TensorImpl> t;
   try {
@@ -108,11 +108,10 @@ Ref<TensorImpl> make_bare(ScalarType dtype, int slot, int index, int ndim, const
     if (heap != nullptr) pool_free(heap, heap_bytes(ndim));
     throw;
   }
-  t->slot = static_cast<uint8_t>(slot);
-  t->index = static_cast<int8_t>(index);
+  t->device_id = device;
   t->dtype = dtype;
   t->view.dtype = abi_dtype(dtype);
-  t->view.device = {slot == 0 ? int32_t{TN_CPU} : device_entry(slot).abi_type, index};
+  t->view.device = abi_device(device);
   Dims d = place(*t, ndim, heap);
   for (int i = 0; i < ndim; ++i) d.sizes[i] = sizes[i];
   t->numel = contiguous_strides(ndim, sizes, d.strides);
@@ -158,9 +157,9 @@ Ref<TensorImpl> TensorImpl::make(ScalarType dtype, Ref<Storage> storage, uint64_
       make_over(dtype, std::move(storage), byte_offset, ndim, sizes, strides));
 }
 
-Ref<TensorImpl> TensorImpl::make_composite(int layout_slot, ScalarType dtype, int slot, int index,
+Ref<TensorImpl> TensorImpl::make_composite(int layout_slot, ScalarType dtype, DeviceId device,
                                            int ndim, const int64_t* sizes, int n) {
-  Ref<TensorImpl> t = make_bare(dtype, slot, index, ndim, sizes);
+  Ref<TensorImpl> t = make_bare(dtype, device, ndim, sizes);
   t->counter = Ref<VersionCounter>::adopt(new (pool_alloc(sizeof(VersionCounter))) VersionCounter);
   t->components = new (pool_alloc(sizeof(Components))) Components{};
   t->components->n = n;
@@ -183,8 +182,7 @@ void TensorImpl::take_components(TensorImpl& from) {
   set_geometry(from.ndim(), from.view.sizes, nullptr, 0);
   dtype = from.dtype;
   view.dtype = from.view.dtype;
-  slot = from.slot;
-  index = from.index;
+  device_id = from.device_id;
   view.device = from.view.device;
   std::swap(components, from.components);
   view.data = components->views;
@@ -202,7 +200,7 @@ TensorImpl* TensorImpl::from_any_view(const tn_tensor* v) {
 }
 
 Impl stand_in(const TensorImpl& t) {
-  return make_bare(t.dtype, t.slot, t.index, t.ndim(), t.view.sizes);
+  return make_bare(t.dtype, t.device_id, t.ndim(), t.view.sizes);
 }
 
 void TensorImpl::destroy(TensorImpl* t) noexcept {
@@ -219,7 +217,7 @@ void TensorImpl::destroy(TensorImpl* t) noexcept {
 Ref<TensorImpl> TensorImpl::alias(bool own_version) const {
   Ref<TensorImpl> t;
   if (components != nullptr) {
-    t = make_composite(layout_slot, dtype, slot, index, ndim(), view.sizes, components->n);
+    t = make_composite(layout_slot, dtype, device_id, ndim(), view.sizes, components->n);
     for (int i = 0; i < components->n; ++i)
       t->set_component(i, Ref<TensorImpl>::share(components->impl[i]));
     t->view.flags = view.flags;
@@ -289,9 +287,9 @@ inline bool plain_numel(int ndim, const int64_t* sizes, int64_t* numel) {
 }
 
 // Lack of memory is an error of `op`.
-inline Ref<Storage> make_storage(const char* op, int slot, int index, uint64_t bytes) {
+inline Ref<Storage> make_storage(const char* op, DeviceId device, uint64_t bytes) {
   try {
-    return Storage::make(slot, index, bytes);
+    return Storage::make(device, bytes);
   } catch (...) {
     rethrow_called(op);
   }
@@ -303,8 +301,7 @@ __attribute__((always_inline)) inline TensorImpl* make_whole(ScalarType dtype,
                                                              const tn_device& device) {
   const Storage& s = *storage;
   TensorImpl* t = TensorImplAccess::make();
-  t->slot = s.slot;
-  t->index = s.index;
+  t->device_id = s.device;
   t->dtype = dtype;
   t->view.data = s.data;
   t->view.device = device;
@@ -317,8 +314,8 @@ __attribute__((always_inline)) inline TensorImpl* make_whole(ScalarType dtype,
 
 }  // namespace
 
-Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim,
-                const int64_t* sizes, const int64_t* strides) {
+Impl new_tensor(const char* op, ScalarType dtype, DeviceId device, int ndim, const int64_t* sizes,
+                const int64_t* strides) {
   uint32_t item = item_size(dtype);
   TENON_CHECK(item != 0, TypeError, op, ": dtype ", toString(dtype),
               " has no memory format in this build");
@@ -326,11 +323,11 @@ Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim,
   if (TENON_UNLIKELY(!plain_numel(ndim, sizes, &numel))) numel = checked_numel(op, ndim, sizes);
   uint64_t bytes = static_cast<uint64_t>(numel) * item;
   if (strides != nullptr) bytes = checked_extent(op, item, ndim, sizes, strides);
-  Ref<Storage> storage = make_storage(op, slot, index, bytes);
-  if (TENON_UNLIKELY(slot != 0 || ndim > kInlineDims || strides != nullptr)) {
+  Ref<Storage> storage = make_storage(op, device, bytes);
+  if (TENON_UNLIKELY(!device.is_host() || ndim > kInlineDims || strides != nullptr)) {
     return Impl::adopt(make_over(dtype, std::move(storage), 0, ndim, sizes, strides));
   }
-  TensorImpl* t = make_whole(dtype, std::move(storage), tn_device{int32_t{TN_CPU}, 0});
+  TensorImpl* t = make_whole(dtype, std::move(storage), abi_device(kHost));
   const Dims d = place(*t, ndim, nullptr);
   uint64_t next = 1;
   for (int i = ndim - 1; i >= 0; --i) {
@@ -346,7 +343,7 @@ Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim,
 
 Impl new_like(const TensorImpl& t, ScalarType dtype) {
   Ref<Storage> storage =
-      Storage::make(t.slot, t.index, static_cast<uint64_t>(t.numel) * item_size(dtype));
+      Storage::make(t.device_id, static_cast<uint64_t>(t.numel) * item_size(dtype));
   if (TENON_UNLIKELY(t.heap_dims != nullptr)) {
     return Impl::adopt(make_over(dtype, std::move(storage), 0, t.ndim(), t.view.sizes, nullptr));
   }
@@ -369,8 +366,7 @@ Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int n
     return v;
   }
   TensorImpl* v = TensorImplAccess::make();
-  v->slot = t.slot;
-  v->index = t.index;
+  v->device_id = t.device_id;
   v->dtype = dtype;
   v->storage = t.storage;
   v->counter = t.counter;
@@ -411,10 +407,10 @@ void resize(TensorImpl& t, int ndim, const int64_t* sizes) {
   // The offset of a view without elements can be anything.
   if (__builtin_add_overflow(bytes, offset, &bytes)) too_large("resize_", "the storage");
   if (bytes > t.storage->bytes) {
-    Ref<Storage> old = t.storage, grown = make_storage("resize_", t.slot, t.index, bytes);
+    Ref<Storage> old = t.storage, grown = make_storage("resize_", t.device_id, bytes);
     if (old->bytes != 0) {
-      const tn_device_api* api = device_entry(t.slot).api;
-      check_device(t.slot, t.index, "copy",
+      const tn_device_api* api = device_entry(t.device_id).api;
+      check_device(t.device_id, "copy",
                    api->copy(api->context, t.view.device, grown->data, grown->base, t.view.device,
                              old->data, old->base, old->bytes, grown->stream));
     }

@@ -177,8 +177,7 @@ TENON_INFER(triu) { infer_tril(c); }
 TENON_INFER(copy) {
   using A = args::copy;
   const TensorImpl& self = c.tensor(A::self);
-  c.slot = self.slot;
-  c.index = self.index;
+  c.device = self.device_id;
   c.set_like(0, self, self.dtype);
   c.expand_to(A::src, self.sizes());
 }

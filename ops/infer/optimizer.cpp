@@ -27,7 +27,7 @@ void check_list(Infer& c, int arg, bool used) {
       fail<TypeError>(c, c.arg(arg), " at position ", k, " has dtype ", dtype_name(t.dtype),
                       "; expected ", dtype_name(first.dtype), ", that of the first tensor of self");
     }
-    if (t.slot != first.slot || t.index != first.index) {
+    if (t.device_id != first.device_id) {
       fail<TypeError>(c, c.arg(arg), " at position ", k, " is on ", t.device().str(), "; expected ",
                       first.device().str(), ", where the first tensor of self is");
     }
@@ -57,8 +57,7 @@ void check_counts(Infer& c) {
   const TensorImpl& first = *c.list_tensor(A::self, 0);
   for (int k = 0; k < n; ++k) {
     const TensorImpl& t = *c.list_tensor(kStateSteps, k);
-    if (t.dtype != ScalarType::Long || t.numel != 1 || t.slot != first.slot ||
-        t.index != first.index) {
+    if (t.dtype != ScalarType::Long || t.numel != 1 || t.device_id != first.device_id) {
       fail<TypeError>(c, c.arg(kStateSteps), " at position ", k, " has dtype ", dtype_name(t.dtype),
                       " and ", t.numel, " elements on ", t.device().str(),
                       "; expected one of int64 on ", first.device().str());

@@ -8,30 +8,29 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tenon/runtime/export.h"
+#include "tenon/runtime/device.h"
 
 namespace tenon::core {
 
 extern std::atomic<int> g_captures;  // under way, in all threads
 
 // `pool`: the memory pool of this thread's requests meanwhile. Calls are watched until the end.
-void begin_thread_capture(int slot, int index, uint32_t pool);
+void begin_thread_capture(DeviceId device, uint32_t pool);
 void end_thread_capture() noexcept;
 
 // The memory pool of this thread's requests; 0 is the shared one.
-uint32_t capture_pool_slow(int slot, int index) noexcept;
-inline uint32_t capture_pool(int slot, int index) noexcept {
-  return TENON_LIKELY(g_captures.load(std::memory_order_relaxed) == 0)
-             ? 0
-             : capture_pool_slow(slot, index);
+uint32_t capture_pool_slow(DeviceId device) noexcept;
+inline uint32_t capture_pool(DeviceId device) noexcept {
+  return TENON_LIKELY(g_captures.load(std::memory_order_relaxed) == 0) ? 0
+                                                                       : capture_pool_slow(device);
 }
 
 // NotImplementedError where this thread captures work of the device: "nonzero: cannot be captured
 // in a graph: ...".
-void refuse_in_capture_slow(int slot, int index, std::string_view op, std::string_view why);
-inline void refuse_in_capture(int slot, int index, std::string_view op, std::string_view why) {
+void refuse_in_capture_slow(DeviceId device, std::string_view op, std::string_view why);
+inline void refuse_in_capture(DeviceId device, std::string_view op, std::string_view why) {
   if (TENON_UNLIKELY(g_captures.load(std::memory_order_relaxed) != 0))
-    refuse_in_capture_slow(slot, index, op, why);
+    refuse_in_capture_slow(device, op, why);
 }
 
 }  // namespace tenon::core

@@ -67,7 +67,7 @@ DeviceRegistry::DeviceRegistry() {
   count.store(1, std::memory_order_release);
 }
 
-const DeviceEntry& device_entry(int slot) {
+const DeviceEntry& device_entry(DeviceSlot slot) {
   DeviceRegistry& r = device_registry();
   TENON_CHECK(slot >= 0 && slot < r.count.load(std::memory_order_acquire), ValueError,
               "no device has slot ", slot);
@@ -76,34 +76,34 @@ const DeviceEntry& device_entry(int slot) {
 
 int device_slots() noexcept { return device_registry().count.load(std::memory_order_acquire); }
 
-int device_slot(DeviceType type) {
+DeviceSlot device_slot(DeviceType type) {
   for (int i = 0, n = device_slots(); i < n; ++i) {
     if (device_registry().entries[i].type == type) return i;
   }
   return -1;
 }
 
-int device_slot_from_name(std::string_view name) {
+DeviceSlot device_slot_from_name(std::string_view name) {
   for (int i = 0, n = device_slots(); i < n; ++i) {
     if (device_registry().entries[i].name == name) return i;
   }
   return -1;
 }
 
-int device_slot_from_abi(int32_t abi_type) {
+DeviceSlot device_slot_from_abi(int32_t abi_type) {
   for (int i = 0, n = device_slots(); i < n; ++i) {
     if (device_registry().entries[i].abi_type == abi_type) return i;
   }
   return -1;
 }
 
-int reserve_device(std::string_view name) {
+DeviceSlot reserve_device(std::string_view name) {
   TENON_CHECK(is_valid_name(name), ValueError, "'", name.substr(0, 40),
               "' is not a valid device name: expected 1 to 32 of a-z, 0-9, _");
   DeviceRegistry& r = device_registry();
   std::lock_guard<std::mutex> hold(r.lock);
-  if (int slot = device_slot_from_name(name); slot >= 0) return slot;
-  int slot = r.count.load(std::memory_order_relaxed);
+  if (DeviceSlot slot = device_slot_from_name(name); slot >= 0) return slot;
+  DeviceSlot slot = r.count.load(std::memory_order_relaxed);
   TENON_CHECK(slot < kMaxDevices, ValueError, "device '", name, "': this process knows ",
               kMaxDevices, " types of devices already (TN_MAX_DEVICE_TYPES)");
   int16_t type = static_cast<int16_t>(TN_DEVICE_FOREIGN + r.foreign);
@@ -157,7 +157,7 @@ DeviceFacts ask_device(std::string_view name, const tn_device_api& api) {
   return out;
 }
 
-bool ensure_device(int slot) {
+bool ensure_device(DeviceSlot slot) {
   const DeviceEntry& e = device_entry(slot);
   DeviceRegistry& r = device_registry();
   if (!r.tried[slot].load(std::memory_order_acquire)) {
@@ -166,7 +166,7 @@ bool ensure_device(int slot) {
     if (opening >> slot & 1) return e.api != nullptr;
     opening |= 1u << slot;
     struct Done {
-      int slot;
+      DeviceSlot slot;
       ~Done() { opening &= ~(1u << slot); }
     } done{slot};
     if (backend_source().open_for_device(e.name))
@@ -189,7 +189,7 @@ std::string loaded_devices() {
 namespace {
 
 std::string type_name(DeviceType type) {
-  if (int slot = device_slot(type); slot >= 0) return device_entry(slot).name;
+  if (DeviceSlot slot = device_slot(type); slot >= 0) return device_entry(slot).name;
   if (const KnownName* k = known_type(type)) return std::string(k->name);
   return join("type ", static_cast<int>(type));
 }
@@ -202,9 +202,9 @@ std::string unknown_text(std::string_view name) {
 
 }  // namespace
 
-int usable_slot(DeviceType type) {
-  int slot = device_slot(type);
-  if (slot == 0) return 0;
+DeviceSlot usable_slot(DeviceType type) {
+  DeviceSlot slot = device_slot(type);
+  if (is_host_slot(slot)) return slot;
   if (slot < 0) {
     backend_source().scan();  // a manifest may name it
     slot = device_slot(type);
@@ -214,30 +214,33 @@ int usable_slot(DeviceType type) {
   throw BackendError(unknown_text(name));
 }
 
-Device resolve(Device d) {
-  int slot = usable_slot(d.type());
+DeviceId device_id(Device d) {
+  DeviceSlot slot = usable_slot(d.type());
   int count = device_entry(slot).count;
   int index = d.has_index() ? d.index() : current_index(slot);
   TENON_CHECK(index < count, ValueError, "device index must be below ", count, " for ",
               device_entry(slot).name, ", got ", index);
-  d.set_index(static_cast<DeviceIndex>(index));
+  return {slot, index};
+}
+
+Device resolve(Device d) {
+  d.set_index(device_id(d).index);
   return d;
 }
 
 tn_device abi_device(Device d) {
-  int slot = device_slot(d.type());
+  DeviceSlot slot = device_slot(d.type());
   if (slot < 0) slot = usable_slot(d.type());
   return {device_entry(slot).abi_type, d.has_index() ? d.index() : current_index(slot)};
 }
 
 Device device_from_abi(tn_device d) {
-  int slot = device_slot_from_abi(d.type);
+  DeviceSlot slot = device_slot_from_abi(d.type);
   TENON_CHECK(slot >= 0, ValueError, "no device type has number ", d.type,
               "; loaded: ", loaded_devices());
-  TENON_CHECK(d.index >= -1 && d.index <= (slot == 0 ? 0 : INT8_MAX), ValueError,
+  TENON_CHECK(d.index >= -1 && d.index <= (is_host_slot(slot) ? 0 : INT8_MAX), ValueError,
               "there is no device ", device_entry(slot).name, ":", d.index);
-  if (slot == 0) return Device(DeviceType::CPU);
-  return Device(device_entry(slot).type, static_cast<DeviceIndex>(d.index));
+  return device_of({slot, d.index});
 }
 
 }  // namespace core
@@ -254,7 +257,7 @@ Device::Device(const std::string& text) : type_(DeviceType::CPU), index_(-1) {
   if (const core::KnownName* k = core::known_name(name)) {
     type_ = static_cast<DeviceType>(k->type);
   } else {
-    int slot = core::device_slot_from_name(name);
+    core::DeviceSlot slot = core::device_slot_from_name(name);
     if (slot < 0) {
       core::backend_source().scan();
       slot = core::device_slot_from_name(name);

@@ -13,13 +13,13 @@ std::atomic<const tn_ext*> g_extensions[kMaxDevices];
 
 }  // namespace
 
-const tn_ext* device_ext(int slot, uint32_t id) noexcept {
+const tn_ext* device_ext(DeviceSlot slot, uint32_t id) noexcept {
   const tn_ext* e = g_extensions[slot].load(std::memory_order_acquire);
   while (e != nullptr && e->id != id) e = e->next;
   return e;
 }
 
-void set_device_extensions(int slot, const tn_ext* first) noexcept {
+void set_device_extensions(DeviceSlot slot, const tn_ext* first) noexcept {
   g_extensions[slot].store(first, std::memory_order_release);
 }
 

@@ -6,12 +6,13 @@
 #include <cstdint>
 
 #include "tenon/abi/plugin.h"
+#include "tenon/runtime/device.h"
 
 namespace tenon::core {
 
 // The extension of this id; null if the plugin has none, or is not open.
-const tn_ext* device_ext(int slot, uint32_t id) noexcept;
+const tn_ext* device_ext(DeviceSlot slot, uint32_t id) noexcept;
 // The first of the plugin's list, which lives until null is set.
-void set_device_extensions(int slot, const tn_ext* first) noexcept;
+void set_device_extensions(DeviceSlot slot, const tn_ext* first) noexcept;
 
 }  // namespace tenon::core

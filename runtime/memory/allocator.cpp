@@ -174,9 +174,9 @@ TENON_COLD Block small_refill(int k, uint64_t bytes) {
   int64_t size = small_bytes(k);
   void* p = nullptr;
   if (posix_memalign(&p, kMinBlock, static_cast<std::size_t>(size)) != 0) {
-    cache_trim(0, 0);
+    cache_trim(kHost);
     if (posix_memalign(&p, kMinBlock, static_cast<std::size_t>(size)) != 0) {
-      MemoryStats s = memory_stats(0, 0);
+      MemoryStats s = memory_stats(kHost);
       throw OutOfMemoryError(core::join("out of memory on cpu: wanted ", bytes,
                                         " bytes, allocated ", s.allocated, ", cached ",
                                         s.reserved - s.allocated, ", free 0"));
@@ -258,61 +258,67 @@ AllCaches& all_caches() {
 [[maybe_unused]] const int g_fork_handlers =
     (static_cast<void>(all_caches()), pthread_atfork(before_fork, after_fork, after_fork));
 
-TENON_COLD DevicePool& make_pool(int slot, int index) {
-  TENON_CHECK(index >= 0 && index < kMaxOrdinals, ValueError, "device index must be 0 to ",
-              kMaxOrdinals - 1, ", got ", index);
+TENON_COLD DevicePool& make_pool(DeviceId device) {
+  TENON_CHECK(device.index >= 0 && device.index < kMaxOrdinals, ValueError,
+              "device index must be 0 to ", kMaxOrdinals - 1, ", got ", int{device.index});
   std::lock_guard<std::mutex> hold(g_pools_lock);
-  std::atomic<DevicePool*>& pool = g_pools[slot][index];
+  std::atomic<DevicePool*>& pool = g_pools[device.slot][device.index];
   if (pool.load(std::memory_order_relaxed) == nullptr) {
-    pool.store(new DevicePool(slot, index), std::memory_order_release);
+    pool.store(new DevicePool(device), std::memory_order_release);
   }
   return *pool.load(std::memory_order_relaxed);
 }
 
-inline DevicePool* pool_or_null(int slot, int index) noexcept {
-  if (slot < 0 || slot >= kMaxDevices || index < 0 || index >= kMaxOrdinals) return nullptr;
-  return g_pools[slot][index].load(std::memory_order_acquire);
+inline DevicePool* pool_or_null(DeviceId device) noexcept {
+  if (device.slot >= kMaxDevices || device.index < 0 || device.index >= kMaxOrdinals)
+    return nullptr;
+  return g_pools[device.slot][device.index].load(std::memory_order_acquire);
+}
+
+// The pool that a block with an owner is from.
+inline DevicePool& pool_of_block(DeviceId device) noexcept {
+  return *g_pools[device.slot][device.index].load(std::memory_order_acquire);
 }
 
 }  // namespace
 
-Block cache_alloc(int slot, int index, uint64_t bytes, tn_stream* stream) {
+Block cache_alloc(DeviceId device, uint64_t bytes, tn_stream* stream) {
   if (bytes == 0) return {nullptr, 0, 0, nullptr};
-  if (TENON_LIKELY(slot == 0 && bytes <= kSmallLimit)) return small_alloc(bytes);
-  if (slot != 0 && device_entry(slot).api == nullptr) usable_slot(device_entry(slot).type);
-  DevicePool* p = pool_or_null(slot, index);
-  return (p != nullptr ? *p : make_pool(slot, index)).alloc(bytes, stream);
+  if (TENON_LIKELY(device.is_host() && bytes <= kSmallLimit)) return small_alloc(bytes);
+  if (!device.is_host() && device_entry(device).api == nullptr)
+    usable_slot(device_entry(device).type);
+  DevicePool* p = pool_or_null(device);
+  return (p != nullptr ? *p : make_pool(device)).alloc(bytes, stream);
 }
 
-void cache_free(int slot, int index, const Block& b, tn_stream*) noexcept {
+void cache_free(DeviceId device, const Block& b, tn_stream*) noexcept {
   if (b.owner != nullptr) {
-    pool_or_null(slot, index)->free(static_cast<Span*>(b.owner));
+    pool_of_block(device).free(static_cast<Span*>(b.owner));
   } else if (b.bytes != 0) {
     small_free(b.handle, b.bytes);
   }
 }
 
-void cache_record_stream(int slot, int index, const Block& b, tn_stream* stream) {
-  if (b.owner != nullptr)
-    pool_or_null(slot, index)->record_stream(static_cast<Span*>(b.owner), stream);
+void cache_record_stream(DeviceId device, const Block& b, tn_stream* stream) {
+  if (b.owner != nullptr) pool_of_block(device).record_stream(static_cast<Span*>(b.owner), stream);
 }
 
-void cache_trim(int slot, int index) {
-  if (slot == 0 && t_small != nullptr) free_lists(*t_small);
-  if (DevicePool* p = pool_or_null(slot, index)) p->trim();
+void cache_trim(DeviceId device) {
+  if (device.is_host() && t_small != nullptr) free_lists(*t_small);
+  if (DevicePool* p = pool_or_null(device)) p->trim();
 }
 
-void end_capture_pool(int slot, int index) noexcept {
-  if (DevicePool* p = pool_or_null(slot, index)) p->end_capture();
+void end_capture_pool(DeviceId device) noexcept {
+  if (DevicePool* p = pool_or_null(device)) p->end_capture();
 }
 
-void release_capture_pool(int slot, int index, uint32_t pool) noexcept {
-  if (DevicePool* p = pool_or_null(slot, index)) p->release_capture(pool);
+void release_capture_pool(DeviceId device, uint32_t pool) noexcept {
+  if (DevicePool* p = pool_or_null(device)) p->release_capture(pool);
 }
 
-int close_pools(int slot) {
+int close_pools(DeviceSlot slot) {
   for (int i = 0; i < kMaxOrdinals; ++i) {
-    DevicePool* p = pool_or_null(slot, i);
+    DevicePool* p = pool_or_null({slot, i});
     if (p == nullptr || p->close()) continue;
     open_pools(slot);
     return i;
@@ -320,21 +326,21 @@ int close_pools(int slot) {
   return -1;
 }
 
-uint64_t blocks_alive(int slot, int index) {
-  DevicePool* p = pool_or_null(slot, index);
+uint64_t blocks_alive(DeviceId device) {
+  DevicePool* p = pool_or_null(device);
   return p != nullptr ? p->blocks_alive() : 0;
 }
 
-void open_pools(int slot) {
+void open_pools(DeviceSlot slot) {
   for (int i = 0; i < kMaxOrdinals; ++i) {
-    if (DevicePool* p = pool_or_null(slot, i)) p->open();
+    if (DevicePool* p = pool_or_null({slot, i})) p->open();
   }
 }
 
-MemoryStats memory_stats(int slot, int index) {
+MemoryStats memory_stats(DeviceId device) {
   MemoryStats s{};
-  if (DevicePool* p = pool_or_null(slot, index)) s = p->stats();
-  if (slot != 0) return s;
+  if (DevicePool* p = pool_or_null(device)) s = p->stats();
+  if (!device.is_host()) return s;
   AllCaches& all = all_caches();
   std::lock_guard<std::mutex> hold(all.lock);
   ThreadStats sum;

@@ -5,13 +5,15 @@
 
 #include <cstdint>
 
+#include "tenon/runtime/device.h"
+
 namespace tenon::core {
 
-void open_pools(int slot);
-int close_pools(int slot);  // the ordinal that has live blocks, or -1
-uint64_t blocks_alive(int slot, int index);
+void open_pools(DeviceSlot slot);
+int close_pools(DeviceSlot slot);  // the ordinal that has live blocks, or -1
+uint64_t blocks_alive(DeviceId device);
 // Frees what had to wait for the end of a capture; returns a capture's memory to the shared pool.
-void end_capture_pool(int slot, int index) noexcept;
-void release_capture_pool(int slot, int index, uint32_t pool) noexcept;
+void end_capture_pool(DeviceId device) noexcept;
+void release_capture_pool(DeviceId device, uint32_t pool) noexcept;
 
 }  // namespace tenon::core

@@ -94,23 +94,22 @@ Span* FreeLists::find_best(uint64_t bytes) const noexcept {
   return nullptr;
 }
 
-DevicePool::DevicePool(int slot, int index)
-    : slot_(slot),
-      index_(index),
-      granule_(slot == 0 ? 4096 : 512),
-      cache_limit_(read_cache_limit(slot == 0)),
-      exact_(slot != 0 && cache_limit_ == 0) {
+DevicePool::DevicePool(DeviceId device)
+    : device_(device),
+      granule_(device.is_host() ? 4096 : 512),
+      cache_limit_(read_cache_limit(device.is_host())),
+      exact_(!device.is_host() && cache_limit_ == 0) {
   tn_device_props props{};
   props.struct_size = sizeof props;
   const tn_device_api* a = api();
-  if (slot == 0 || a->props(a->context, index, &props) != TN_OK) return;
+  if (device.is_host() || a->props(a->context, device.index, &props) != TN_OK) return;
   if (props.alignment > 512) granule_ = props.alignment;
   if (props.alignment > 0 && !(props.flags & TN_DEVICE_OPAQUE)) alignment_ = props.alignment;
 }
 
 const tn_device_api* DevicePool::api() const {
-  const tn_device_api* a = device_entry(slot_).api;
-  TENON_CHECK(a != nullptr && !closed_, BackendError, "device '", device_entry(slot_).name,
+  const tn_device_api* a = device_entry(device_).api;
+  TENON_CHECK(a != nullptr && !closed_, BackendError, "device '", device_entry(device_).name,
               "' is not loaded");
   return a;
 }
@@ -140,7 +139,7 @@ Block DevicePool::alloc(uint64_t bytes, tn_stream* stream) {
   uint64_t rounded =
       exact_ ? round_up(std::max<uint64_t>(bytes, 1), kWord) : round_up(bytes, granule_);
   bool small = rounded <= kSmallRequest;
-  const uint32_t pool = capture_pool(slot_, index_);
+  const uint32_t pool = capture_pool(device_);
   if (pool != 0) make_lists(stream, small, 0);  // made here, so that what frees need not allocate
   if (pending_ != nullptr) poll_pending(false);
   Span* s = find(rounded, stream, small, pool);
@@ -189,38 +188,39 @@ Span* DevicePool::take_from_other_stream(uint64_t bytes, tn_stream* stream, bool
 }
 
 tn_event* DevicePool::record(tn_stream* stream) noexcept {
-  const tn_device_api* a = device_entry(slot_).api;
+  const tn_device_api* a = device_entry(device_).api;
   tn_event* event = nullptr;
-  if (!has_events(a) || a->event_create(a->context, index_, TN_EVENT_NO_TIMING, &event) != TN_OK)
+  if (!has_events(a) ||
+      a->event_create(a->context, device_.index, TN_EVENT_NO_TIMING, &event) != TN_OK)
     return nullptr;
-  if (a->event_record(a->context, index_, event, stream) == TN_OK) return event;
-  a->event_destroy(a->context, index_, event);
+  if (a->event_record(a->context, device_.index, event, stream) == TN_OK) return event;
+  a->event_destroy(a->context, device_.index, event);
   return nullptr;
 }
 
 // Whether all work of the stream until now is done.
 bool DevicePool::is_idle(tn_stream* stream) noexcept {
-  const tn_device_api* a = device_entry(slot_).api;
+  const tn_device_api* a = device_entry(device_).api;
   int32_t done = 0;
   if (g_captures.load(std::memory_order_relaxed) != 0)
     return false;  // a capturing stream cannot be queried
   if (TN_HAS(a, tn_device_api, stream_query) && a->stream_query)
-    return a->stream_query(a->context, index_, stream, &done) == TN_OK && done;
+    return a->stream_query(a->context, device_.index, stream, &done) == TN_OK && done;
   tn_event* event = record(stream);
   if (event == nullptr) return false;
-  const bool passed = a->event_query(a->context, index_, event, &done) == TN_OK && done;
-  a->event_destroy(a->context, index_, event);
+  const bool passed = a->event_query(a->context, device_.index, event, &done) == TN_OK && done;
+  a->event_destroy(a->context, device_.index, event);
   return passed;
 }
 
 // Work of `to` from here on comes after all work of `from` until now.
 bool DevicePool::order_streams(tn_stream* from, tn_stream* to) noexcept {
-  const tn_device_api* a = device_entry(slot_).api;
+  const tn_device_api* a = device_entry(device_).api;
   tn_event* event = record(from);
-  if (event == nullptr) return a->sync(a->context, index_, from) == TN_OK;
-  bool waits = a->event_wait(a->context, index_, event, to) == TN_OK;
-  a->event_destroy(a->context, index_, event);
-  return waits || a->sync(a->context, index_, from) == TN_OK;
+  if (event == nullptr) return a->sync(a->context, device_.index, from) == TN_OK;
+  bool waits = a->event_wait(a->context, device_.index, event, to) == TN_OK;
+  a->event_destroy(a->context, device_.index, event);
+  return waits || a->sync(a->context, device_.index, from) == TN_OK;
 }
 
 // Two tensors that share memory would be noticed much later, far from the cause.
@@ -228,7 +228,7 @@ const char* DevicePool::block_fault(const void* handle, uint64_t bytes) const {
   if (handle == nullptr) return "no address";
   const auto begin = reinterpret_cast<uintptr_t>(handle);
   if (begin % alignment_ != 0) return "a block that is not aligned as props says";
-  if (slot_ == 0 || (device_entry(slot_).flags & TN_DEVICE_OPAQUE)) return nullptr;
+  if (device_.is_host() || (device_entry(device_).flags & TN_DEVICE_OPAQUE)) return nullptr;
   for (const Span* first = segments_; first != nullptr; first = first->segment_next) {
     uint64_t whole = 0;
     for (const Span* s = first; s != nullptr; s = s->next) whole += s->bytes;
@@ -241,7 +241,7 @@ const char* DevicePool::block_fault(const void* handle, uint64_t bytes) const {
 Span* DevicePool::alloc_segment(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool) {
   const tn_device_api* a = api();
   auto* s = new (pool_alloc(sizeof(Span))) Span{};
-  last_status_ = a->alloc(a->context, index_, bytes, stream, &s->handle);
+  last_status_ = a->alloc(a->context, device_.index, bytes, stream, &s->handle);
   if (last_status_ != TN_OK) {
     pool_free(s, sizeof(Span));
     return nullptr;
@@ -249,7 +249,7 @@ Span* DevicePool::alloc_segment(uint64_t bytes, tn_stream* stream, bool small, u
   if (const char* fault = block_fault(s->handle, bytes)) {
     pool_free(s, sizeof(Span));  // the block is leaked: freeing it is undefined
     throw BackendError(
-        join("device '", device_entry(slot_).name, "': its alloc returned TN_OK and ", fault));
+        join("device '", device_entry(device_).name, "': its alloc returned TN_OK and ", fault));
   }
   s->bytes = bytes;
   s->stream = stream;
@@ -322,9 +322,9 @@ void DevicePool::free(Span* s) noexcept {
   std::lock_guard<std::mutex> hold(lock_);
   stats_.allocated -= s->bytes;
   --alive_;
-  const tn_device_api* a = device_entry(slot_).api;
+  const tn_device_api* a = device_entry(device_).api;
   if (a == nullptr) return;  // its plugin is unloaded, and its memory freed
-  if (s->n_used > 0 && capture_pool(slot_, index_) != 0) {  // events of a capture cannot be queried
+  if (s->n_used > 0 && capture_pool(device_) != 0) {  // events of a capture cannot be queried
     s->bin_next = held_;
     held_ = s;
     return;
@@ -334,12 +334,12 @@ void DevicePool::free(Span* s) noexcept {
 
 // To the free spans, or to the pending ones while other streams use it.
 void DevicePool::retire(Span* s) noexcept {
-  const tn_device_api* a = device_entry(slot_).api;
+  const tn_device_api* a = device_entry(device_).api;
   bool waits = false;
   for (int i = 0; i < s->n_used; ++i) {
     s->events[i] = s->used_on_many ? nullptr : record(s->used_on[i]);
     if (s->events[i] == nullptr)
-      a->sync(a->context, index_, s->used_on_many ? nullptr : s->used_on[i]);
+      a->sync(a->context, device_.index, s->used_on_many ? nullptr : s->used_on[i]);
     waits |= s->events[i] != nullptr;
   }
   if (waits) {
@@ -348,14 +348,14 @@ void DevicePool::retire(Span* s) noexcept {
     return;
   }
   put_free(s);
-  if (stats_.reserved - stats_.allocated > cache_limit_ && capture_pool(slot_, index_) == 0)
+  if (stats_.reserved - stats_.allocated > cache_limit_ && capture_pool(device_) == 0)
     trim_locked();
 }
 
 // Frees the pending spans whose events have passed; with `wait`, all of them.
 void DevicePool::poll_pending(bool wait) noexcept {
-  const tn_device_api* a = device_entry(slot_).api;
-  if (wait && pending_ != nullptr) a->sync(a->context, index_, nullptr);
+  const tn_device_api* a = device_entry(device_).api;
+  if (wait && pending_ != nullptr) a->sync(a->context, device_.index, nullptr);
   Span* todo = pending_;
   pending_ = nullptr;
   while (Span* s = todo) {
@@ -364,11 +364,12 @@ void DevicePool::poll_pending(bool wait) noexcept {
     for (int i = 0; i < s->n_used; ++i) {
       if (s->events[i] == nullptr) continue;
       int32_t passed = 0;
-      if (!wait && a->event_query(a->context, index_, s->events[i], &passed) == TN_OK && !passed) {
+      if (!wait && a->event_query(a->context, device_.index, s->events[i], &passed) == TN_OK &&
+          !passed) {
         done = false;
         continue;
       }
-      a->event_destroy(a->context, index_, s->events[i]);
+      a->event_destroy(a->context, device_.index, s->events[i]);
       s->events[i] = nullptr;
     }
     if (done) {
@@ -396,9 +397,9 @@ void DevicePool::record_stream(Span* s, tn_stream* stream) {
 // Whole segments go back. Spans of one segment may belong to different streams; after a wait they
 // can merge.
 void DevicePool::trim_locked() noexcept {
-  const tn_device_api* a = device_entry(slot_).api;
+  const tn_device_api* a = device_entry(device_).api;
   if (a == nullptr) return;
-  if (slot_ != 0) a->sync(a->context, index_, nullptr);
+  if (!device_.is_host()) a->sync(a->context, device_.index, nullptr);
   Span* following;
   for (Span* first = segments_; first != nullptr; first = following) {
     following = first->segment_next;
@@ -411,7 +412,7 @@ void DevicePool::trim_locked() noexcept {
         first->segment_next;
     if (first->segment_next != nullptr) first->segment_next->segment_prev = first->segment_prev;
     stats_.reserved -= first->bytes;
-    a->free(a->context, index_, first->handle, first->bytes, first->stream);
+    a->free(a->context, device_.index, first->handle, first->bytes, first->stream);
     pool_free(first, sizeof(Span));
   }
 }
@@ -475,15 +476,13 @@ MemoryStats DevicePool::stats() {
 void DevicePool::out_of_memory(uint64_t bytes) {
   const tn_device_api* a = api();
   if (last_status_ == TN_ERROR_BACKEND)
-    device_failed(slot_, index_, "alloc", last_status_);  // not a lack of memory
+    device_failed(device_, "alloc", last_status_);  // not a lack of memory
   tn_device_props props{};
   props.struct_size = sizeof props;
-  if (a->props(a->context, index_, &props) != TN_OK) props.free_bytes = 0;
-  std::string device = device_entry(slot_).name;
-  if (slot_ != 0) device += join(":", index_);
-  throw OutOfMemoryError(join("out of memory on ", device, ": wanted ", bytes, " bytes, allocated ",
-                              stats_.allocated, ", cached ", stats_.reserved - stats_.allocated,
-                              ", free ", props.free_bytes));
+  if (a->props(a->context, device_.index, &props) != TN_OK) props.free_bytes = 0;
+  throw OutOfMemoryError(join("out of memory on ", device_of(device_).str(), ": wanted ", bytes,
+                              " bytes, allocated ", stats_.allocated, ", cached ",
+                              stats_.reserved - stats_.allocated, ", free ", props.free_bytes));
 }
 
 }  // namespace tenon::core

@@ -56,7 +56,7 @@ class FreeLists {
 
 class DevicePool {
  public:
-  DevicePool(int slot, int index);
+  explicit DevicePool(DeviceId device);
   Block alloc(uint64_t bytes, tn_stream* stream);
   void free(Span* s) noexcept;
   void record_stream(Span* s, tn_stream* stream);
@@ -94,7 +94,7 @@ class DevicePool {
   tn_event* record(tn_stream* stream) noexcept;
   [[noreturn]] void out_of_memory(uint64_t bytes);
 
-  const int slot_, index_;
+  const DeviceId device_;
   uint64_t granule_;
   uint64_t alignment_ = 1;  // that the device promises for its blocks
   uint64_t cache_limit_;    // bytes that may lie unused before they go back

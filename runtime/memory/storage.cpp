@@ -13,7 +13,9 @@
 namespace tenon::core {
 
 struct StorageAccess {
-  static Storage* make() { return new (pool_alloc(sizeof(Storage))) Storage; }
+  static Storage* make(DeviceId device) {
+    return new (pool_alloc(sizeof(Storage))) Storage(device);
+  }
   static void release(Storage* s) noexcept {
     s->~Storage();
     pool_free(s, sizeof(Storage));
@@ -32,7 +34,7 @@ uint64_t next_storage_id() noexcept {
   return next++;
 }
 
-void fill(Storage& s, int slot, int index, uint64_t bytes) {
+void fill(Storage& s, uint64_t bytes) {
   s.head.id = next_storage_id();
   s.head.writes = 0;
   s.head.bytes = bytes;
@@ -41,10 +43,13 @@ void fill(Storage& s, int slot, int index, uint64_t bytes) {
   s.base = 0;
   s.bytes = bytes;
   s.version.store(0, std::memory_order_relaxed);
-  s.slot = static_cast<uint8_t>(slot);
-  s.index = static_cast<int8_t>(index);
   s.pinned = false;
   s.stream = nullptr;
+}
+
+// The host, or the current device of the type.
+TENON_COLD DeviceId current_of_type(DeviceId device) {
+  return device.is_host() ? kHost : DeviceId(device.slot, current_index(device.slot));
 }
 
 void keep_data(void*, void*) {}
@@ -52,7 +57,7 @@ void keep_data(void*, void*) {}
 struct PinnedSource {
   const tn_device_api* api;
   uint64_t bytes;
-  int slot;
+  DeviceSlot slot;
 };
 
 std::atomic<int64_t> g_pinned[kMaxDevices];  // blocks alive
@@ -64,33 +69,32 @@ void free_pinned(void* context, void* data) {
   pool_free(source, sizeof(PinnedSource));
 }
 
-// The slot of a device that can pin; 0 if there is none.
-int pinning_device() {
+// The slot of a device that can pin; the host's if there is none.
+DeviceSlot pinning_device() {
   for (int i = 1, n = device_slots(); i < n; ++i) {
     const tn_device_api* api = device_entry(i).api;
     if (api != nullptr && TN_HAS(api, tn_device_api, free_pinned) && api->alloc_pinned &&
         api->free_pinned)
       return i;
   }
-  return 0;
+  return kHostSlot;
 }
 
 }  // namespace
 
-Ref<Storage> Storage::make(int slot, int index, uint64_t bytes) {
-  if (slot == 0) index = 0;
-  if (TENON_UNLIKELY(index < 0)) index = current_index(slot);
-  tn_stream* stream = slot == 0 ? nullptr : current_stream(slot, index);
-  Block b = cache_alloc(slot, index, bytes, stream);
+Ref<Storage> Storage::make(DeviceId device, uint64_t bytes) {
+  if (TENON_UNLIKELY(device.index < 0)) return make(current_of_type(device), bytes);
+  tn_stream* stream = device.is_host() ? nullptr : current_stream(device);
+  Block b = cache_alloc(device, bytes, stream);
   Storage* s;
   try {
-    s = StorageAccess::make();
+    s = StorageAccess::make(device);
   } catch (...) {
-    cache_free(slot, index, b, stream);
+    cache_free(device, b, stream);
     throw;
   }
-  fill(*s, slot, index, bytes);
-  if (slot != 0 && (device_entry(slot).flags & TN_DEVICE_OPAQUE)) {
+  fill(*s, bytes);
+  if (!device.is_host() && (device_entry(device).flags & TN_DEVICE_OPAQUE)) {
     s->data = b.handle;
     s->base = b.offset;
   } else {
@@ -102,12 +106,11 @@ Ref<Storage> Storage::make(int slot, int index, uint64_t bytes) {
   return Ref<Storage>::adopt(s);
 }
 
-Ref<Storage> Storage::wrap(int slot, int index, void* data, uint64_t bytes, Deleter deleter,
+Ref<Storage> Storage::wrap(DeviceId device, void* data, uint64_t bytes, Deleter deleter,
                            void* context) {
-  if (slot == 0) index = 0;
-  if (index < 0) index = current_index(slot);
-  Storage* s = StorageAccess::make();
-  fill(*s, slot, index, bytes);
+  if (device.index < 0) return wrap(current_of_type(device), data, bytes, deleter, context);
+  Storage* s = StorageAccess::make(device);
+  fill(*s, bytes);
   s->data = data;
   s->deleter = deleter != nullptr ? deleter : keep_data;
   s->expose();
@@ -119,7 +122,7 @@ void Storage::destroy(Storage* s) noexcept {
   if (s->deleter != nullptr) {
     s->deleter(s->deleter_context, s->data);
   } else {
-    cache_free(s->slot, s->index, Block{s->data, s->base, s->bytes, s->deleter_context}, s->stream);
+    cache_free(s->device, Block{s->data, s->base, s->bytes, s->deleter_context}, s->stream);
   }
   StorageAccess::release(s);
 }
@@ -128,9 +131,9 @@ void VersionCounter::destroy(VersionCounter* c) noexcept { pool_free(c, sizeof(V
 
 Ref<Storage> make_pinned(uint64_t bytes) {
   InFlight inside;
-  const int slot = pinning_device();
-  const tn_device_api* api = slot != 0 ? device_entry(slot).api : nullptr;
-  if (api == nullptr || bytes == 0) return Storage::make(0, 0, bytes);
+  const DeviceSlot slot = pinning_device();
+  const tn_device_api* api = !is_host_slot(slot) ? device_entry(slot).api : nullptr;
+  if (api == nullptr || bytes == 0) return Storage::make(kHost, bytes);
   auto* source = new (pool_alloc(sizeof(PinnedSource))) PinnedSource{api, bytes, slot};
   void* data = nullptr;
   if (api->alloc_pinned(api->context, bytes, &data) != TN_OK || data == nullptr) {
@@ -140,7 +143,7 @@ Ref<Storage> make_pinned(uint64_t bytes) {
   g_pinned[slot].fetch_add(1, std::memory_order_relaxed);
   Ref<Storage> s;
   try {
-    s = Storage::wrap(0, 0, data, bytes, free_pinned, source);
+    s = Storage::wrap(kHost, data, bytes, free_pinned, source);
   } catch (...) {
     free_pinned(source, data);
     throw;
@@ -149,6 +152,8 @@ Ref<Storage> make_pinned(uint64_t bytes) {
   return s;
 }
 
-int64_t pinned_blocks(int slot) noexcept { return g_pinned[slot].load(std::memory_order_acquire); }
+int64_t pinned_blocks(DeviceSlot slot) noexcept {
+  return g_pinned[slot].load(std::memory_order_acquire);
+}
 
 }  // namespace tenon::core

@@ -18,9 +18,9 @@
 
 namespace tenon::core {
 
-int attach_device(int slot, const tn_device_api* api) {
+int attach_device(DeviceSlot slot, const tn_device_api* api) {
   const DeviceEntry& known = device_entry(slot);
-  TENON_CHECK(slot != 0, ValueError, "the host device is core's own");
+  TENON_CHECK(!is_host_slot(slot), ValueError, "the host device is core's own");
   bool complete = api != nullptr && TN_HAS(api, tn_device_api, sync) && api->count && api->props &&
                   api->alloc && api->free && api->copy && api->sync;
   TENON_CHECK(complete, BackendError, "device '", known.name,
@@ -47,14 +47,15 @@ void set_api(DeviceEntry& e, const tn_device_api* api) {
 
 }  // namespace
 
-void release_device(int slot) {
-  if (slot <= 0 || slot >= device_slots()) return;
+void release_device(DeviceSlot slot) {
+  if (slot <= kHostSlot || slot >= device_slots()) return;
   DeviceEntry& e = device_registry().entries[slot];
   const tn_device_api* api = e.api;
   if (api == nullptr) return;
   if (int index = close_pools(slot); index >= 0) {
-    throw ValueError(join("device ", e.name, ":", index, " is in use: ", blocks_alive(slot, index),
-                          " storages of tensors hold ", memory_stats(slot, index).allocated,
+    throw ValueError(join("device ", e.name, ":", index,
+                          " is in use: ", blocks_alive({slot, index}), " storages of tensors hold ",
+                          memory_stats({slot, index}).allocated,
                           " bytes of it; release them first"));
   }
   set_api(e, nullptr);
@@ -77,7 +78,7 @@ void release_device(int slot) {
   e.count = 0;
 }
 
-void detach_device(int slot) noexcept {
+void detach_device(DeviceSlot slot) noexcept {
   try {
     release_device(slot);
   } catch (const std::exception& e) {

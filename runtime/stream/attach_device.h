@@ -9,10 +9,10 @@ namespace tenon::core {
 
 // Asks the plugin for count, flags. Throws BackendError when it fails. Returns the count, of which
 // kMaxOrdinals serve.
-TENON_API int attach_device(int slot, const tn_device_api* api);
-TENON_API void detach_device(int slot) noexcept;
+TENON_API int attach_device(DeviceSlot slot, const tn_device_api* api);
+TENON_API void detach_device(DeviceSlot slot) noexcept;
 // detach_device, which says why not: ValueError, and nothing has changed, while memory that the
 // device gave out is alive. Waits for the calls into the device that are under way.
-TENON_API void release_device(int slot);
+TENON_API void release_device(DeviceSlot slot);
 
 }  // namespace tenon::core

@@ -45,8 +45,8 @@ ThreadDevices& devices_for_write() {
   return *(t_devices = made.release());
 }
 
-bool is_valid(int slot, int index) {
-  return slot >= 0 && slot < kMaxDevices && index >= 0 && index < kMaxOrdinals;
+bool is_valid(DeviceId device) {
+  return device.slot < kMaxDevices && device.index >= 0 && device.index < kMaxOrdinals;
 }
 
 struct StreamWord {
@@ -82,18 +82,19 @@ StreamWord make_word(const tn_device_api* api, tn_stream* stream) {
   return {stream, new tn_error_word{}, false};
 }
 
-TENON_COLD tn_error_word* find_word(int slot, int index, tn_stream* stream) {
-  const tn_device_api* api = device_entry(slot).api;
+TENON_COLD tn_error_word* find_word(DeviceId device, tn_stream* stream) {
+  const tn_device_api* api = device_entry(device).api;
   if (api == nullptr) return nullptr;
   std::lock_guard<std::mutex> hold(words().lock);
-  std::vector<StreamWord>& all = words().of[slot][index];
+  std::vector<StreamWord>& all = words().of[device.slot][device.index];
   auto it =
       std::find_if(all.begin(), all.end(), [&](const StreamWord& w) { return w.stream == stream; });
   if (it == all.end()) {
     all.reserve(all.size() + 1);
     it = all.insert(all.end(), make_word(api, stream));
   }
-  if (stream == nullptr) g_default_word[slot][index].store(it->word, std::memory_order_release);
+  if (stream == nullptr)
+    g_default_word[device.slot][device.index].store(it->word, std::memory_order_release);
   return it->word;
 }
 
@@ -102,21 +103,21 @@ constexpr const char* kNotYet = "its work does not run before the graph is launc
 enum class Streams { One, All };
 
 // The report of one stream, or of the first stream that has one.
-tn_error_word take_report(int slot, int index, Streams which, tn_stream* stream) {
+tn_error_word take_report(DeviceId device, Streams which, tn_stream* stream) {
   std::lock_guard<std::mutex> hold(words().lock);
-  for (const StreamWord& w : words().of[slot][index]) {
+  for (const StreamWord& w : words().of[device.slot][device.index]) {
     if ((which == Streams::One && w.stream != stream) || w.word->code == TN_OK) continue;
     return std::exchange(*w.word, tn_error_word{});
   }
   return {};
 }
 
-void raise_report(int slot, int index, Streams which, tn_stream* stream) {
-  const tn_error_word seen = take_report(slot, index, which, stream);
+void raise_report(DeviceId device, Streams which, tn_stream* stream) {
+  const tn_error_word seen = take_report(device, which, stream);
   if (seen.code == TN_OK) return;
   const char* op = g_operator_name != nullptr ? g_operator_name(seen.op) : nullptr;
   if (op == nullptr) op = "a kernel";
-  const std::string reporter = join(" (reported by ", device_entry(slot).name, ":", index, ")");
+  const std::string reporter = join(" (reported by ", device_of(device).str(), ")");
   if (seen.code == TN_ERROR_INDEX) {
     throw IndexError(
         join(op, ": index ", seen.index, " is out of bounds for a size of ", seen.limit, reporter));
@@ -128,57 +129,58 @@ void raise_report(int slot, int index, Streams which, tn_stream* stream) {
     throw Error(
         join(op, ": ZeroDivisionError: division by zero of the integer ", seen.index, reporter));
   }
-  throw_error(seen.code, join(op, ": failed on ", device_entry(slot).name, ":", index));
+  throw_error(seen.code, join(op, ": failed on ", device_of(device).str()));
 }
 
 }  // namespace
 
-uint32_t device_generation(int slot) noexcept {
+uint32_t device_generation(DeviceSlot slot) noexcept {
   return g_generation[slot].load(std::memory_order_acquire);
 }
 
-tn_stream* current_stream(int slot, int index) noexcept {
-  if (slot <= 0 || !t_devices || !is_valid(slot, index)) return nullptr;
-  const bool lives = t_devices->generation[slot][index] == device_generation(slot);
-  return lives ? t_devices->stream[slot][index] : nullptr;
+tn_stream* current_stream(DeviceId device) noexcept {
+  if (device.is_host() || !t_devices || !is_valid(device)) return nullptr;
+  const bool lives =
+      t_devices->generation[device.slot][device.index] == device_generation(device.slot);
+  return lives ? t_devices->stream[device.slot][device.index] : nullptr;
 }
 
-void set_current_stream(int slot, int index, tn_stream* s) {
-  if (slot <= 0 || !is_valid(slot, index)) return;
+void set_current_stream(DeviceId device, tn_stream* s) {
+  if (device.is_host() || !is_valid(device)) return;
   ThreadDevices& t = devices_for_write();
-  t.stream[slot][index] = s;
-  t.generation[slot][index] = device_generation(slot);
-  t.word[slot][index] = nullptr;
+  t.stream[device.slot][device.index] = s;
+  t.generation[device.slot][device.index] = device_generation(device.slot);
+  t.word[device.slot][device.index] = nullptr;
 }
 
-int current_index(int slot) noexcept {
-  return t_devices && is_valid(slot, 0) ? t_devices->index[slot] : 0;
+int current_index(DeviceSlot slot) noexcept {
+  return t_devices && is_valid({slot, 0}) ? t_devices->index[slot] : 0;
 }
 
-void set_current_index(int slot, int index) {
-  int count = device_entry(slot).count;
-  TENON_CHECK(index >= 0 && index < count, ValueError, "device index must be 0 to ", count - 1,
-              " for ", device_entry(slot).name, ", got ", index);
-  devices_for_write().index[slot] = static_cast<int8_t>(index);
+void set_current_index(DeviceId device) {
+  int count = device_entry(device).count;
+  TENON_CHECK(device.index >= 0 && device.index < count, ValueError, "device index must be 0 to ",
+              count - 1, " for ", device_entry(device).name, ", got ", int{device.index});
+  devices_for_write().index[device.slot] = device.index;
 }
 
-tn_error_word* stream_error_word(int slot, int index, tn_stream* stream) {
-  if (slot <= 0 || !is_valid(slot, index)) return nullptr;
+tn_error_word* stream_error_word(DeviceId device, tn_stream* stream) {
+  if (device.is_host() || !is_valid(device)) return nullptr;
   if (stream == nullptr) {
-    tn_error_word* word = g_default_word[slot][index].load(std::memory_order_acquire);
-    return word != nullptr ? word : find_word(slot, index, nullptr);
+    tn_error_word* word = g_default_word[device.slot][device.index].load(std::memory_order_acquire);
+    return word != nullptr ? word : find_word(device, nullptr);
   }
-  if (current_stream(slot, index) != stream) return find_word(slot, index, stream);
-  tn_error_word*& word = t_devices->word[slot][index];
-  if (word == nullptr) word = find_word(slot, index, stream);
+  if (current_stream(device) != stream) return find_word(device, stream);
+  tn_error_word*& word = t_devices->word[device.slot][device.index];
+  if (word == nullptr) word = find_word(device, stream);
   return word;
 }
 
-tn_error_word* device_error_word(int slot, int index) {
-  return stream_error_word(slot, index, current_stream(slot, index));
+tn_error_word* device_error_word(DeviceId device) {
+  return stream_error_word(device, current_stream(device));
 }
 
-void drop_error_words(int slot, const tn_device_api* api) noexcept {
+void drop_error_words(DeviceSlot slot, const tn_device_api* api) noexcept {
   std::lock_guard<std::mutex> hold(words().lock);
   g_generation[slot].fetch_add(1, std::memory_order_release);
   for (int i = 0; i < kMaxOrdinals; ++i) {
@@ -193,31 +195,31 @@ void drop_error_words(int slot, const tn_device_api* api) noexcept {
   }
 }
 
-void synchronize_stream(int slot, int index, tn_stream* stream) {
-  if (slot == 0) return;
+void synchronize_stream(DeviceId device, tn_stream* stream) {
+  if (device.is_host()) return;
   InFlight inside;
-  const tn_device_api* api = device_entry(slot).api;
+  const tn_device_api* api = device_entry(device).api;
   if (api == nullptr) return;
-  refuse_in_capture(slot, index, "synchronize", kNotYet);
+  refuse_in_capture(device, "synchronize", kNotYet);
   const bool alone = TN_HAS(api, tn_device_api, stream_sync) && api->stream_sync;
-  check_device(slot, index, "synchronize",
-               (alone ? api->stream_sync : api->sync)(api->context, index, stream));
-  if (is_valid(slot, index))
-    raise_report(slot, index, alone || stream != nullptr ? Streams::One : Streams::All, stream);
+  check_device(device, "synchronize",
+               (alone ? api->stream_sync : api->sync)(api->context, device.index, stream));
+  if (is_valid(device))
+    raise_report(device, alone || stream != nullptr ? Streams::One : Streams::All, stream);
 }
 
-void synchronize(int slot, int index) {
-  if (slot == 0) return;
+void synchronize(DeviceId device) {
+  if (device.is_host()) return;
   InFlight inside;
-  const tn_device_api* api = device_entry(slot).api;
+  const tn_device_api* api = device_entry(device).api;
   if (api == nullptr) return;
-  refuse_in_capture(slot, index, "synchronize", kNotYet);
-  check_device(slot, index, "synchronize", api->sync(api->context, index, nullptr));
-  if (is_valid(slot, index)) raise_report(slot, index, Streams::All, nullptr);
+  refuse_in_capture(device, "synchronize", kNotYet);
+  check_device(device, "synchronize", api->sync(api->context, device.index, nullptr));
+  if (is_valid(device)) raise_report(device, Streams::All, nullptr);
 }
 
-void device_failed(int slot, int index, std::string_view what, tn_status status) {
-  const DeviceEntry& e = device_entry(slot);
+void device_failed(DeviceId device, std::string_view what, tn_status status) {
+  const DeviceEntry& e = device_entry(device);
   const tn_device_api* api = e.api;
   tn_str words{nullptr, 0};
   if (api != nullptr && TN_HAS(api, tn_device_api, last_error) && api->last_error)
@@ -226,7 +228,7 @@ void device_failed(int slot, int index, std::string_view what, tn_status status)
       words.ptr != nullptr ? std::string_view(words.ptr, words.len) : std::string_view();
   if (status == TN_DECLINED || status == TN_NO_DEVICE) status = TN_ERROR_BACKEND;
   throw_error(status,
-              join(e.name, ":", index, ": ", what, " failed", why.empty() ? "" : ": ", why));
+              join(device_of(device).str(), ": ", what, " failed", why.empty() ? "" : ": ", why));
 }
 
 }  // namespace tenon::core

@@ -34,11 +34,12 @@ std::atomic<GeneratorImpl*> g_generators[kMaxDevices][kMaxOrdinals];
 std::mutex g_lock;
 uint64_t g_seed = kFirstSeed;  // under g_lock; what generators made later start with
 
-TENON_COLD GeneratorImpl& make_generator(int slot, int index, Device d) {
+TENON_COLD GeneratorImpl& make_generator(DeviceId device) {
   std::lock_guard<std::mutex> hold(g_lock);
-  std::atomic<GeneratorImpl*>& generator = g_generators[slot][index];
+  std::atomic<GeneratorImpl*>& generator = g_generators[device.slot][device.index];
   if (generator.load(std::memory_order_relaxed) == nullptr) {
-    generator.store(new GeneratorImpl(d, g_seed), std::memory_order_release);  // never destroyed
+    generator.store(new GeneratorImpl(device_of(device), g_seed),
+                    std::memory_order_release);  // never destroyed
   }
   return *generator.load(std::memory_order_relaxed);
 }
@@ -74,13 +75,16 @@ tn_generator GeneratorImpl::reserve(uint64_t words) {
 }
 
 GeneratorImpl& default_generator(Device d) {
-  int slot = d.is_cpu() ? 0 : usable_slot(d.type());
-  int index = slot == 0 ? 0 : d.has_index() ? d.index() : current_index(slot);
-  TENON_CHECK(index < kMaxOrdinals, ValueError, "device index must be below ", kMaxOrdinals,
-              ", got ", index);
-  if (GeneratorImpl* g = g_generators[slot][index].load(std::memory_order_acquire)) return *g;
-  return make_generator(slot, index,
-                        slot == 0 ? Device() : Device(d.type(), static_cast<DeviceIndex>(index)));
+  DeviceId device;
+  if (!d.is_cpu()) {
+    const DeviceSlot slot = usable_slot(d.type());
+    device = {slot, d.has_index() ? d.index() : current_index(slot)};
+  }
+  TENON_CHECK(device.index < kMaxOrdinals, ValueError, "device index must be below ", kMaxOrdinals,
+              ", got ", int{device.index});
+  if (GeneratorImpl* g = g_generators[device.slot][device.index].load(std::memory_order_acquire))
+    return *g;
+  return make_generator(device);
 }
 
 void manual_seed(uint64_t seed) {

@@ -57,14 +57,14 @@ bool has_events(const tn_device_api* a) {
          a->event_record && a->event_wait && a->event_query;
 }
 
-const tn_device_api& api_of(int slot) {
+const tn_device_api& api_of(DeviceSlot slot) {
   const tn_device_api* a = device_entry(slot).api;
   TENON_CHECK(a != nullptr, ValueError, "the plugin of device ", device_entry(slot).name,
               " is not loaded");
   return *a;
 }
 
-const tn_ext_ipc* ipc_of(int slot) {
+const tn_ext_ipc* ipc_of(DeviceSlot slot) {
   const tn_ext* e = device_ext(slot, TN_EXT_IPC);
   const auto* ipc = reinterpret_cast<const tn_ext_ipc*>(e);
   const bool whole = ipc != nullptr && e->struct_size >= sizeof *ipc && ipc->export_event &&
@@ -72,7 +72,7 @@ const tn_ext_ipc* ipc_of(int slot) {
   return whole ? ipc : nullptr;
 }
 
-const tn_ext_ipc& need_ipc(int slot) {
+const tn_ext_ipc& need_ipc(DeviceSlot slot) {
   const tn_ext_ipc* ipc = ipc_of(slot);
   TENON_CHECK(
       ipc != nullptr, NotImplementedError, "Event: device '", device_entry(slot).name,
@@ -82,34 +82,34 @@ const tn_ext_ipc& need_ipc(int slot) {
 
 }  // namespace
 
-tn_stream* pooled_stream(int slot, int index, int priority) {
+tn_stream* pooled_stream(DeviceId device, int priority) {
   InFlight inside;
-  const tn_device_api* a = slot > 0 ? &api_of(slot) : nullptr;
+  const tn_device_api* a = !device.is_host() ? &api_of(device.slot) : nullptr;
   if (!has_streams(a)) return nullptr;
   const int level = std::clamp(-priority, 0, kPriorities - 1);
   std::lock_guard<std::mutex> hold(pools().lock);
-  std::unique_ptr<StreamPool>& pool = pools().of[slot][index];
+  std::unique_ptr<StreamPool>& pool = pools().of[device.slot][device.index];
   if (!pool) pool = std::make_unique<StreamPool>();
   tn_stream*& s = pool->streams[level][pool->next[level] % kPooled];
   if (s == nullptr)
-    check_device(slot, index, "making a stream", a->stream_create(a->context, index, -level, &s));
+    check_device(device, "making a stream", a->stream_create(a->context, device.index, -level, &s));
   ++pool->next[level];
   return s;
 }
 
-bool query_stream(int slot, int index, tn_stream* stream) {
+bool query_stream(DeviceId device, tn_stream* stream) {
   InFlight inside;
-  const tn_device_api& a = api_of(slot);
-  if (slot == 0 || !TN_HAS(&a, tn_device_api, stream_query) || !a.stream_query) {
-    synchronize_stream(slot, index, stream);
+  const tn_device_api& a = api_of(device.slot);
+  if (device.is_host() || !TN_HAS(&a, tn_device_api, stream_query) || !a.stream_query) {
+    synchronize_stream(device, stream);
     return true;
   }
   int32_t done = 0;
-  check_device(slot, index, "asking a stream", a.stream_query(a.context, index, stream, &done));
+  check_device(device, "asking a stream", a.stream_query(a.context, device.index, stream, &done));
   return done != 0;
 }
 
-void drop_streams(int slot, const tn_device_api* api) noexcept {
+void drop_streams(DeviceSlot slot, const tn_device_api* api) noexcept {
   std::lock_guard<std::mutex> hold(pools().lock);
   for (int i = 0; i < kMaxOrdinals; ++i) {
     const std::unique_ptr<StreamPool> pool = std::move(pools().of[slot][i]);
@@ -122,48 +122,50 @@ void drop_streams(int slot, const tn_device_api* api) noexcept {
   }
 }
 
-int64_t events_alive(int slot) noexcept { return g_events[slot].load(std::memory_order_acquire); }
-
-void record_stream(const Storage& s, tn_stream* stream) {
-  if (s.slot == 0 || s.deleter != nullptr) return;  // not the allocator's to give away
-  cache_record_stream(s.slot, s.index, Block{s.data, s.base, s.bytes, s.deleter_context}, stream);
+int64_t events_alive(DeviceSlot slot) noexcept {
+  return g_events[slot].load(std::memory_order_acquire);
 }
 
-EventImpl::EventImpl(int slot, int index, uint32_t flags, tn_event* event)
-    : slot_(slot), index_(index), flags_(flags), event_(event) {
-  g_events[slot_].fetch_add(1, std::memory_order_relaxed);
+void record_stream(const Storage& s, tn_stream* stream) {
+  if (s.device.is_host() || s.deleter != nullptr) return;  // not the allocator's to give away
+  cache_record_stream(s.device, Block{s.data, s.base, s.bytes, s.deleter_context}, stream);
+}
+
+EventImpl::EventImpl(DeviceId device, uint32_t flags, tn_event* event)
+    : device_(device), flags_(flags), event_(event) {
+  g_events[device_.slot].fetch_add(1, std::memory_order_relaxed);
 }
 
 EventImpl::~EventImpl() {
   if (event_ != nullptr) {
-    const tn_device_api& a = *device_entry(slot_).api;
-    a.event_destroy(a.context, index_, event_);
+    const tn_device_api& a = *device_entry(device_).api;
+    a.event_destroy(a.context, device_.index, event_);
   }
-  g_events[slot_].fetch_sub(1, std::memory_order_release);
+  g_events[device_.slot].fetch_sub(1, std::memory_order_release);
 }
 
-Ref<EventImpl> EventImpl::make(int slot, int index, uint32_t flags) {
+Ref<EventImpl> EventImpl::make(DeviceId device, uint32_t flags) {
   InFlight inside;
-  const tn_device_api& a = api_of(slot);
-  if (flags & TN_EVENT_INTERPROCESS) (void)need_ipc(slot);
+  const tn_device_api& a = api_of(device.slot);
+  if (flags & TN_EVENT_INTERPROCESS) (void)need_ipc(device.slot);
   tn_event* event = nullptr;
-  if (slot != 0 && has_events(&a))
-    check_device(slot, index, "making an event", a.event_create(a.context, index, flags, &event));
-  return Ref<EventImpl>::adopt(new EventImpl(slot, index, flags, event));
+  if (!device.is_host() && has_events(&a))
+    check_device(device, "making an event", a.event_create(a.context, device.index, flags, &event));
+  return Ref<EventImpl>::adopt(new EventImpl(device, flags, event));
 }
 
-Ref<EventImpl> EventImpl::open(int slot, int index, std::string_view handle) {
+Ref<EventImpl> EventImpl::open(DeviceId device, std::string_view handle) {
   InFlight inside;
-  const tn_ext_ipc& ipc = need_ipc(slot);
+  const tn_ext_ipc& ipc = need_ipc(device.slot);
   TENON_CHECK(handle.size() == ipc.handle_bytes, ValueError, "Event: a handle of ",
-              device_entry(slot).name, " has ", ipc.handle_bytes, " bytes, got ", handle.size());
-  const tn_device_api& a = api_of(slot);
+              device_entry(device).name, " has ", ipc.handle_bytes, " bytes, got ", handle.size());
+  const tn_device_api& a = api_of(device.slot);
   tn_event* event = nullptr;
-  check_device(
-      slot, index, "opening an event",
-      ipc.import_event(a.context, index, reinterpret_cast<const uint8_t*>(handle.data()), &event));
-  Ref<EventImpl> e = Ref<EventImpl>::adopt(new EventImpl(
-      slot, index, uint32_t{TN_EVENT_NO_TIMING} | uint32_t{TN_EVENT_INTERPROCESS}, event));
+  check_device(device, "opening an event",
+               ipc.import_event(a.context, device.index,
+                                reinterpret_cast<const uint8_t*>(handle.data()), &event));
+  Ref<EventImpl> e = Ref<EventImpl>::adopt(
+      new EventImpl(device, uint32_t{TN_EVENT_NO_TIMING} | uint32_t{TN_EVENT_INTERPROCESS}, event));
   e->recorded_ = true;  // assumed: by the other process
   return e;
 }
@@ -173,10 +175,10 @@ std::string EventImpl::ipc_handle() const {
   TENON_CHECK(
       flags_ & TN_EVENT_INTERPROCESS, ValueError,
       "Event.ipc_handle: the event was not made for other processes (EventFlag::INTERPROCESS)");
-  const tn_ext_ipc& ipc = need_ipc(slot_);
+  const tn_ext_ipc& ipc = need_ipc(device_.slot);
   std::string handle(ipc.handle_bytes, '\0');
-  check_device(slot_, index_, "sharing an event",
-               ipc.export_event(api_of(slot_).context, index_, event_,
+  check_device(device_, "sharing an event",
+               ipc.export_event(api_of(device_.slot).context, device_.index, event_,
                                 reinterpret_cast<uint8_t*>(handle.data())));
   return handle;
 }
@@ -184,11 +186,11 @@ std::string EventImpl::ipc_handle() const {
 void EventImpl::record(tn_stream* stream) {
   InFlight inside;
   if (event_ != nullptr) {
-    const tn_device_api& a = api_of(slot_);
-    check_device(slot_, index_, "recording an event",
-                 a.event_record(a.context, index_, event_, stream));
+    const tn_device_api& a = api_of(device_.slot);
+    check_device(device_, "recording an event",
+                 a.event_record(a.context, device_.index, event_, stream));
   } else {
-    synchronize_stream(slot_, index_, stream);
+    synchronize_stream(device_, stream);
     at_ = now_ns();
   }
   recorded_ = true;
@@ -197,38 +199,37 @@ void EventImpl::record(tn_stream* stream) {
 void EventImpl::block(int index, tn_stream* stream) const {
   if (!recorded_ || event_ == nullptr) return;
   InFlight inside;
-  const tn_device_api& a = api_of(slot_);
-  check_device(slot_, index, "waiting for an event",
+  const tn_device_api& a = api_of(device_.slot);
+  check_device({device_.slot, index}, "waiting for an event",
                a.event_wait(a.context, index, event_, stream));
 }
 
 bool EventImpl::query() const {
   if (!recorded_ || event_ == nullptr) return true;
   InFlight inside;
-  const tn_device_api& a = api_of(slot_);
+  const tn_device_api& a = api_of(device_.slot);
   int32_t done = 0;
-  check_device(slot_, index_, "asking an event", a.event_query(a.context, index_, event_, &done));
+  check_device(device_, "asking an event", a.event_query(a.context, device_.index, event_, &done));
   return done != 0;
 }
 
 void EventImpl::synchronize() const {
   if (!recorded_ || event_ == nullptr) return;
-  refuse_in_capture(slot_, index_, "Event.synchronize",
+  refuse_in_capture(device_, "Event.synchronize",
                     "its work does not run before the graph is launched");
   InFlight inside;
-  const tn_device_api& a = api_of(slot_);
+  const tn_device_api& a = api_of(device_.slot);
   if (TN_HAS(&a, tn_device_api, event_sync) && a.event_sync) {
-    check_device(slot_, index_, "waiting for an event", a.event_sync(a.context, index_, event_));
+    check_device(device_, "waiting for an event", a.event_sync(a.context, device_.index, event_));
     return;
   }
   while (!query()) std::this_thread::yield();
 }
 
 double EventImpl::elapsed(const EventImpl& end) const {
-  TENON_CHECK(slot_ == end.slot_ && index_ == end.index_, ValueError,
+  TENON_CHECK(device_ == end.device_, ValueError,
               "Event.elapsed_time: both events must be of one device, got ",
-              device_entry(slot_).name, ":", index_, " and ", device_entry(end.slot_).name, ":",
-              end.index_);
+              device_of(device_).str(), " and ", device_of(end.device_).str());
   TENON_CHECK(recorded_ && end.recorded_, ValueError,
               "Event.elapsed_time: both events must be recorded before the time between them can "
               "be measured");
@@ -239,12 +240,12 @@ double EventImpl::elapsed(const EventImpl& end) const {
   synchronize();
   end.synchronize();
   InFlight inside;
-  const tn_device_api& a = api_of(slot_);
+  const tn_device_api& a = api_of(device_.slot);
   TENON_CHECK(TN_HAS(&a, tn_device_api, event_elapsed) && a.event_elapsed, NotImplementedError,
-              "Event.elapsed_time: events of ", device_entry(slot_).name, " cannot be timed");
+              "Event.elapsed_time: events of ", device_entry(device_).name, " cannot be timed");
   double ms = 0;
-  check_device(slot_, index_, "timing",
-               a.event_elapsed(a.context, index_, event_, end.event_, &ms));
+  check_device(device_, "timing",
+               a.event_elapsed(a.context, device_.index, event_, end.event_, &ms));
   return ms;
 }
 

@@ -85,8 +85,7 @@ void SavedGeometry::save(const Tensor& t) {
   }
   for (std::size_t i = 0; i < n_; ++i) to[i] = impl.view.sizes[i];
   dtype_ = impl.dtype;
-  slot_ = impl.slot;
-  index_ = impl.index;
+  device_ = impl.device_id;
   layout_ = static_cast<Layout>(impl.layout_slot);
   if (TENON_UNLIKELY(impl.composite())) rare_->pattern = Tensor(impl.alias(false));
 }
@@ -103,8 +102,7 @@ int64_t SavedGeometry::numel() const {
 }
 
 TensorOptions SavedGeometry::options() const {
-  Device d(core::device_entry(slot_).type, slot_ == 0 ? static_cast<DeviceIndex>(-1) : index_);
-  return TensorOptions(dtype_).device(d).layout(layout_);
+  return TensorOptions(dtype_).device(core::device_of(device_)).layout(layout_);
 }
 
 }  // namespace tenon::autograd

@@ -123,7 +123,7 @@ std::unique_ptr<OptimizerParamState> Optimizer::first_state(const Tensor& param)
 
 void refuse_capture(const Tensor& param, const char* why) {
   const core::TensorImpl& t = *param.unsafeGetTensorImpl();
-  TENON_CHECK(!core::is_capturing(t.slot, t.index), NotImplementedError,
+  TENON_CHECK(!core::is_capturing(t.device_id), NotImplementedError,
               "the step of this optimizer cannot be captured in a graph of ", param.device().str(),
               ": ", why);
 }

@@ -51,7 +51,7 @@ TEST(EqualValues, AcceptsAnotherEqualElementOnly) {
   const core::Op* op = core::find_op("topk");
   if (!op) GTEST_SKIP() << "no operator named topk";
   int64_t n = 4;
-  core::Impl self = core::new_tensor("test", tenon::kDouble, 0, 0, 1, &n);
+  core::Impl self = core::new_tensor("test", tenon::kDouble, core::kHost, 1, &n);
   double values[] = {1, 3, 3, 2};
   std::copy(values, values + 4, reinterpret_cast<double*>(self->host_data()));
   std::vector<tn_value> in;

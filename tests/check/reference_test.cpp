@@ -17,7 +17,7 @@ using namespace tenon;
 
 constexpr ScalarType kDtypes[] = {kDouble, kInt64, kBool};
 
-bool is_served(core::ServedBy by, const core::Op& op, int slot, ScalarType dtype) {
+bool is_served(core::ServedBy by, const core::Op& op, core::DeviceSlot slot, ScalarType dtype) {
   for (const core::Candidate& c : core::explain(op, slot, dtype)) {
     if (c.by == by && c.serves) return true;
   }
@@ -34,7 +34,7 @@ std::string why_excluded(const core::Op& op) {
 }
 
 TEST(Reference, HasAKernelForEveryOperatorWithoutADecomposition) {
-  const int slot = core::device_slot(Device("ref").type());
+  const core::DeviceSlot slot = core::device_slot(Device("ref").type());
   ASSERT_TRUE(core::ensure_device(slot));
   int operators = 0, served = 0;
   for (int i = 0; i < core::op_count(); ++i) {

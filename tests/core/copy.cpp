@@ -15,8 +15,8 @@ using test::FakeDevice;
 TEST(Copy, ACopyCountsAsOneWrite) {
   FakeDevice fake("fake");
   const int64_t n = 8;
-  core::Impl there = core::new_tensor("test", kFloat, fake.slot, 0, 1, &n);
-  core::Impl here = core::new_tensor("test", kFloat, 0, 0, 1, &n);
+  core::Impl there = core::new_tensor("test", kFloat, fake.id(), 1, &n);
+  core::Impl here = core::new_tensor("test", kFloat, core::kHost, 1, &n);
   const uint64_t before = there->storage->head.writes;
   core::copy(*there, *here);
   EXPECT_EQ(there->storage->head.writes, before + 1);
@@ -27,9 +27,9 @@ TEST(Copy, ADownloadIntoPinnedMemoryWaitsWhereItIsAskedTo) {
   FakeDevice fake("fake");
   fake.give_pinned_memory();
   const int64_t n = 8;
-  core::Impl there = core::new_tensor("test", kFloat, fake.slot, 0, 1, &n);
+  core::Impl there = core::new_tensor("test", kFloat, fake.id(), 1, &n);
   core::Impl pinned = core::TensorImpl::make(kFloat, core::make_pinned(32), 0, 1, &n);
-  core::Impl pageable = core::new_tensor("test", kFloat, 0, 0, 1, &n);
+  core::Impl pageable = core::new_tensor("test", kFloat, core::kHost, 1, &n);
   core::copy(*pinned, *there, true);
   EXPECT_EQ(fake.calls, std::vector<std::string>{});
   core::copy(*pinned, *there, false);
@@ -41,8 +41,8 @@ TEST(Copy, ADownloadIntoPinnedMemoryWaitsWhereItIsAskedTo) {
 TEST(Copy, CopiesToTheHostRaiseWhatTheStreamReported) {
   FakeDevice fake("fake");
   const int64_t one = 1;
-  core::Impl t = core::new_tensor("test", kFloat32, fake.slot, 0, 1, &one);
-  *core::stream_error_word(fake.slot, 0, nullptr) = {TN_ERROR_INDEX, -1, 12, 10};
+  core::Impl t = core::new_tensor("test", kFloat32, fake.id(), 1, &one);
+  *core::stream_error_word(fake.id(), nullptr) = {TN_ERROR_INDEX, -1, 12, 10};
   EXPECT_THROW(core::item(*t), IndexError);
   core::item(*t);
 }

@@ -112,7 +112,7 @@ class ExclusiveKernel : public ::testing::Test {
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&, t] {
         const int64_t n = 100;
-        Impl x = new_tensor("test", kFloat, fake_.slot, 0, 1, &n);
+        Impl x = new_tensor("test", kFloat, fake_.id(), 1, &n);
         tn_value in{TN_TAG_TENSOR, 0, {}};
         in.u.tensor = &x->view;
         for (int i = 0; i < calls; ++i) {

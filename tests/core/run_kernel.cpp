@@ -84,7 +84,7 @@ class Decline : public ::testing::Test {
   }
 
   Impl tensor(std::initializer_list<int64_t> sizes, const int64_t* strides = nullptr) {
-    return new_tensor("test", kFloat, fake_.slot, 0, static_cast<int>(sizes.size()), sizes.begin(),
+    return new_tensor("test", kFloat, fake_.id(), static_cast<int>(sizes.size()), sizes.begin(),
                       strides);
   }
 

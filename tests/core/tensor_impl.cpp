@@ -21,7 +21,7 @@ using Sizes = std::vector<int64_t>;
 
 namespace {
 Impl make(const Sizes& sizes, ScalarType dtype = kFloat) {
-  return new_tensor("test", dtype, 0, 0, static_cast<int>(sizes.size()), sizes.data());
+  return new_tensor("test", dtype, core::kHost, static_cast<int>(sizes.size()), sizes.data());
 }
 Impl over(const Impl& base, const Sizes& sizes, const Sizes& strides, uint64_t bytes = 0) {
   return TensorImpl::make(base->dtype, base->storage, bytes, static_cast<int>(sizes.size()),
@@ -163,15 +163,15 @@ TEST(TensorImpl, ImpossibleSizesAreRefused) {
     EXPECT_STREQ(e.what(), "test: size -5 of dimension 1 is negative");
   }
   int64_t sizes[] = {2, 2}, strides[] = {huge, huge};
-  EXPECT_THROW(new_tensor("test", kFloat, 0, 0, 2, sizes, strides), ValueError);
+  EXPECT_THROW(new_tensor("test", kFloat, core::kHost, 2, sizes, strides), ValueError);
   EXPECT_THROW(make({2}, ScalarType::ComplexFloat), TypeError);
 }
 
 TEST(TensorImpl, OffsetsCountFromTheStorageOnAnOpaqueDevice) {
   test::FakeDevice fake("fake_opaque", TN_DEVICE_OPAQUE);
   int64_t n = 8;
-  Impl first = new_tensor("test", kFloat, fake.slot, -1, 1, &n);
-  Impl second = new_tensor("test", kFloat, fake.slot, -1, 1, &n);
+  Impl first = new_tensor("test", kFloat, fake.id(-1), 1, &n);
+  Impl second = new_tensor("test", kFloat, fake.id(-1), 1, &n);
   EXPECT_EQ(second->storage_offset(), 0);
   EXPECT_EQ(second->view.byte_offset, second->storage->base);
   EXPECT_TRUE(second->view.flags & TN_TENSOR_OPAQUE);
@@ -185,7 +185,7 @@ TEST(TensorImpl, OffsetsCountFromTheStorageOnAnOpaqueDevice) {
 TEST(TensorImpl, ALayoutOfItsOwnHoldsItsComponents) {
   Impl indices = make({2, 5}, kLong), values = make({5});
   int64_t sizes[] = {10, 10};
-  Impl t = TensorImpl::make_composite(1, kFloat, 0, 0, 2, sizes, 2);
+  Impl t = TensorImpl::make_composite(1, kFloat, core::kHost, 2, sizes, 2);
   t->set_component(0, indices);
   t->set_component(1, values);
   EXPECT_EQ(TensorImpl::from_any_view(static_cast<tn_tensor*>(t->view.data) + 1), values.get());

@@ -18,11 +18,9 @@ struct LiveBlock {
 };
 
 core::Block allocate(uint64_t bytes, tn_stream* s = nullptr) {
-  return core::cache_alloc(cuda_slot(), 0, bytes, s);
+  return core::cache_alloc(cuda_id(), bytes, s);
 }
-void release(const core::Block& b, tn_stream* s = nullptr) {
-  core::cache_free(cuda_slot(), 0, b, s);
-}
+void release(const core::Block& b, tn_stream* s = nullptr) { core::cache_free(cuda_id(), b, s); }
 
 void write(const LiveBlock& h) {
   const tn_device_api& a = cuda_api();
@@ -63,7 +61,7 @@ TEST_F(CudaAllocator, AnotherStreamGetsNoBlockOfABusyOne) {
   EXPECT_EQ(tenon_fake_calls("cudaStreamWaitEvent"), waits)
       << "it would wait for all work of the other";
   write(second);
-  core::synchronize(cuda_slot(), 0);
+  core::synchronize(cuda_id());
   check_bytes(second);
   release(second.block, two.get());
 }
@@ -73,13 +71,13 @@ TEST_F(CudaAllocator, AnotherStreamGetsTheBlockOfADoneOne) {
   LiveBlock first{allocate(4096, one.get()), 1, one.get()};
   write(first);
   release(first.block, one.get());
-  core::synchronize(cuda_slot(), 0);
+  core::synchronize(cuda_id());
   const int64_t allocations = tenon_fake_calls("cudaMalloc");
   LiveBlock second{allocate(4096, two.get()), 2, two.get()};
   EXPECT_EQ(second.block.handle, first.block.handle);
   EXPECT_EQ(tenon_fake_calls("cudaMalloc"), allocations);
   write(second);
-  core::synchronize(cuda_slot(), 0);
+  core::synchronize(cuda_id());
   check_bytes(second);
   release(second.block, two.get());
 }
@@ -87,14 +85,14 @@ TEST_F(CudaAllocator, AnotherStreamGetsTheBlockOfADoneOne) {
 TEST_F(CudaAllocator, ABlockUsedOnAnotherStreamWaitsForIt) {
   OnStream one, two;
   LiveBlock shared{allocate(4096, one.get()), 7, two.get()};
-  core::cache_record_stream(cuda_slot(), 0, shared.block, two.get());
+  core::cache_record_stream(cuda_id(), shared.block, two.get());
   write(shared);
   release(shared.block, one.get());
   LiveBlock next{allocate(4096, one.get()), 9, one.get()};
   EXPECT_TRUE(next.block.offset != shared.block.offset || next.block.handle != shared.block.handle)
       << "the other stream is not done";
   write(next);
-  core::synchronize(cuda_slot(), 0);
+  core::synchronize(cuda_id());
   check_bytes(next);
   release(next.block, one.get());
 }
@@ -124,11 +122,11 @@ TEST_F(CudaAllocator, ATraceOfThreeStreamsKeepsEveryByte) {
     check_bytes(h);
     release(h.block, h.stream);
   }
-  EXPECT_EQ(core::memory_stats(cuda_slot(), 0).allocated, 0u);
+  EXPECT_EQ(core::memory_stats(cuda_id()).allocated, 0u);
 }
 
 TEST_F(CudaAllocator, OutOfMemoryTriesOnceMoreAndHasNumbers) {
-  core::cache_trim(cuda_slot(), 0);
+  core::cache_trim(cuda_id());
   tenon_fake_capacity(uint64_t{64} << 20);
   const core::Block kept = allocate(24 << 20), cached = allocate(30 << 20);
   release(cached);
@@ -146,14 +144,14 @@ TEST_F(CudaAllocator, OutOfMemoryTriesOnceMoreAndHasNumbers) {
 }
 
 TEST_F(CudaAllocator, StatisticsCountAndAnEmptiedCacheIsGone) {
-  const core::MemoryStats before = core::memory_stats(cuda_slot(), 0);
+  const core::MemoryStats before = core::memory_stats(cuda_id());
   const core::Block b = allocate(3 << 20);
-  const core::MemoryStats with = core::memory_stats(cuda_slot(), 0);
+  const core::MemoryStats with = core::memory_stats(cuda_id());
   EXPECT_EQ(with.allocated - before.allocated, uint64_t{3} << 20);
   EXPECT_EQ(with.reserved, tenon_fake_bytes());
   release(b);
-  core::cache_trim(cuda_slot(), 0);
-  EXPECT_EQ(core::memory_stats(cuda_slot(), 0).reserved, tenon_fake_bytes());
+  core::cache_trim(cuda_id());
+  EXPECT_EQ(core::memory_stats(cuda_id()).reserved, tenon_fake_bytes());
   EXPECT_LT(tenon_fake_bytes(), with.reserved);
 }
 

@@ -46,13 +46,13 @@ TEST_F(CudaDevice, PatternsOfAnyWidthAreFilled) {
   for (uint32_t width : {1u, 2u, 4u, 8u, 16u}) {
     std::vector<unsigned char> pattern(width), back(width * 9);
     std::iota(pattern.begin(), pattern.end(), 1);
-    core::Block b = core::cache_alloc(cuda_slot(), 0, 256, nullptr);
+    core::Block b = core::cache_alloc(cuda_id(), 256, nullptr);
     cuda_check(a.fill(a.context, 0, b.handle, b.offset, pattern.data(), width, 9, nullptr));
     cuda_check(a.copy(a.context, kHost, back.data(), 0, cuda_device(0), b.handle, b.offset,
                       back.size(), nullptr));
     for (std::size_t i = 0; i < back.size(); ++i)
       ASSERT_EQ(back[i], i % width + 1) << width << ", byte " << i;
-    core::cache_free(cuda_slot(), 0, b, nullptr);
+    core::cache_free(cuda_id(), b, nullptr);
   }
 }
 
@@ -63,7 +63,7 @@ TEST_F(CudaDevice, AStreamWaitsForTheEventOfAnother) {
   void* pinned = nullptr;
   cuda_check(a.alloc_pinned(a.context, 1, &pinned));
   for (bool waits : {true, false}) {
-    core::Block b = core::cache_alloc(cuda_slot(), 0, 8, nullptr);
+    core::Block b = core::cache_alloc(cuda_id(), 8, nullptr);
     const unsigned char before = 1, after = 2;
     cuda_check(a.fill(a.context, 0, b.handle, b.offset, &before, 1, 1, nullptr));
     cuda_check(a.sync(a.context, 0, nullptr));
@@ -84,7 +84,7 @@ TEST_F(CudaDevice, AStreamWaitsForTheEventOfAnother) {
       EXPECT_EQ(done, 1);
       a.event_destroy(a.context, 0, e);
     }
-    core::cache_free(cuda_slot(), 0, b, nullptr);
+    core::cache_free(cuda_id(), b, nullptr);
   }
   a.free_pinned(a.context, pinned, 1);
 }

@@ -25,24 +25,23 @@ void use_everything() {
       if (p) cuda_api().free_pinned(cuda_api().context, p, 64);
     }
   } pinned;
-  core::check_device(cuda_slot(), 0, "alloc_pinned", a.alloc_pinned(a.context, 64, &pinned.p));
+  core::check_device(cuda_id(), "alloc_pinned", a.alloc_pinned(a.context, 64, &pinned.p));
   struct OfTheTable {
     tn_event* e = nullptr;
     ~OfTheTable() {
       if (e) cuda_api().event_destroy(cuda_api().context, 0, e);
     }
   } event;
-  core::check_device(cuda_slot(), 0, "event_create", a.event_create(a.context, 0, 0, &event.e));
-  core::check_device(cuda_slot(), 0, "fill",
+  core::check_device(cuda_id(), "event_create", a.event_create(a.context, 0, 0, &event.e));
+  core::check_device(cuda_id(), "fill",
                      a.fill(a.context, 0, y.data_ptr(), 0, "abcd", 4, 16, s.get()));
-  core::check_device(cuda_slot(), 0, "event_record",
-                     a.event_record(a.context, 0, event.e, s.get()));
-  core::check_device(cuda_slot(), 0, "event_wait", a.event_wait(a.context, 0, event.e, nullptr));
+  core::check_device(cuda_id(), "event_record", a.event_record(a.context, 0, event.e, s.get()));
+  core::check_device(cuda_id(), "event_wait", a.event_wait(a.context, 0, event.e, nullptr));
   core::check_device(
-      cuda_slot(), 0, "copy",
+      cuda_id(), "copy",
       a.copy(a.context, kHost, pinned.p, 0, cuda_device(0), y.data_ptr(), 0, 64, nullptr));
   int32_t done;
-  core::check_device(cuda_slot(), 0, "event_query", a.event_query(a.context, 0, event.e, &done));
+  core::check_device(cuda_id(), "event_query", a.event_query(a.context, 0, event.e, &done));
   const Stream side = stream_from_pool();
   Event begin(kCUDA, EventFlag::BACKEND_DEFAULT), end(kCUDA, EventFlag::BACKEND_DEFAULT);
   Event shared(kCUDA, EventFlag::INTERPROCESS);
@@ -53,10 +52,10 @@ void use_everything() {
   (void)side.query();
   end.synchronize();
   (void)begin.elapsed_time(end);
-  core::synchronize(cuda_slot(), 0);
+  core::synchronize(cuda_id());
   tn_device_props p{};
   p.struct_size = sizeof p;
-  core::check_device(cuda_slot(), 0, "props", a.props(a.context, 0, &p));
+  core::check_device(cuda_id(), "props", a.props(a.context, 0, &p));
 }
 
 TEST_F(CudaFault, EachCallFailsOnce) {
@@ -105,7 +104,7 @@ TEST_F(CudaFault, AStickyErrorIsNamedByEveryLaterUse) {
     tenon_fake_fail_work(1, cudaErrorIllegalAddress);
     const unsigned char zero = 0;
     cuda_check(a.fill(a.context, 0, there.data_ptr(), 0, &zero, 1, 64, nullptr));
-    const std::string first = text_of<BackendError>([&] { core::synchronize(cuda_slot(), 0); });
+    const std::string first = text_of<BackendError>([&] { core::synchronize(cuda_id()); });
     expect_words(first, {"cuda:0", "cudaErrorIllegalAddress"});
     const int64_t calls = tenon_fake_calls(nullptr);
     for (int i = 0; i < 3; ++i) {

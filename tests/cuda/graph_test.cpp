@@ -14,17 +14,16 @@ using CudaGraph = Cuda;
 
 void write(const Tensor& t, unsigned char value) {
   const tn_device_api& a = cuda_api();
-  core::check_device(cuda_slot(), 0, "fill",
+  core::check_device(cuda_id(), "fill",
                      a.fill(a.context, 0, t.data_ptr(), 0, &value, 1, t.nbytes(),
-                            core::current_stream(cuda_slot(), 0)));
+                            core::current_stream(cuda_id())));
 }
 
 void move(const Tensor& to, const Tensor& from) {
   const tn_device_api& a = cuda_api();
-  core::check_device(
-      cuda_slot(), 0, "copy",
-      a.copy(a.context, cuda_device(0), to.data_ptr(), 0, cuda_device(0), from.data_ptr(), 0,
-             from.nbytes(), core::current_stream(cuda_slot(), 0)));
+  core::check_device(cuda_id(), "copy",
+                     a.copy(a.context, cuda_device(0), to.data_ptr(), 0, cuda_device(0),
+                            from.data_ptr(), 0, from.nbytes(), core::current_stream(cuda_id())));
 }
 
 Tensor bytes(int64_t n) { return empty({n}, TensorOptions(kByte).device(kCUDA)); }
@@ -42,7 +41,7 @@ TEST_F(CudaGraph, AReplayComputesWithNewValues) {
     write(x, 1);
     Graph g;
     g.capture_begin();
-    EXPECT_TRUE(core::is_capturing(cuda_slot(), 0));
+    EXPECT_TRUE(core::is_capturing(cuda_id()));
     {
       const Tensor between = bytes(1000);
       move(between, x);
@@ -50,7 +49,7 @@ TEST_F(CudaGraph, AReplayComputesWithNewValues) {
       move(y, between);
     }
     g.capture_end();
-    EXPECT_FALSE(core::is_capturing(cuda_slot(), 0));
+    EXPECT_FALSE(core::is_capturing(cuda_id()));
     for (int value = 2; value < 5; ++value) {
       write(x, static_cast<unsigned char>(value));
       g.replay();
@@ -71,7 +70,7 @@ TEST_F(CudaGraph, ItsMemoryIsItsOwnUntilReset) {
   }
   g.capture_end();
   EXPECT_EQ(inside[0], inside[7]) << "within one capture a freed block serves again";
-  core::cache_trim(cuda_slot(), 0);
+  core::cache_trim(cuda_id());
   const uint64_t kept = tenon_fake_bytes();
   EXPECT_GE(kept, uint64_t{5} << 20);
   std::vector<Tensor> others;
@@ -83,7 +82,7 @@ TEST_F(CudaGraph, ItsMemoryIsItsOwnUntilReset) {
   for (const Tensor& t : others) EXPECT_TRUE(equal(t.cpu(), host(5 << 20, 1)));
   others.clear();
   g.reset();
-  core::cache_trim(cuda_slot(), 0);
+  core::cache_trim(cuda_id());
   EXPECT_LT(tenon_fake_bytes(), kept);
 }
 
@@ -102,15 +101,15 @@ TEST_F(CudaGraph, ATensorOutlivesItsGraph) {
 
 TEST_F(CudaGraph, ABlockUsedOnAnotherStreamIsNotUsedAgainInTheCapture) {
   OnStream other;
-  core::set_current_stream(cuda_slot(), 0, nullptr);
+  core::set_current_stream(cuda_id(), nullptr);
   Graph g;
   g.capture_begin();
-  core::Block a = core::cache_alloc(cuda_slot(), 0, 4096, nullptr);
-  core::cache_record_stream(cuda_slot(), 0, a, other.get());
-  core::cache_free(cuda_slot(), 0, a, nullptr);
-  core::Block b = core::cache_alloc(cuda_slot(), 0, 4096, nullptr);
+  core::Block a = core::cache_alloc(cuda_id(), 4096, nullptr);
+  core::cache_record_stream(cuda_id(), a, other.get());
+  core::cache_free(cuda_id(), a, nullptr);
+  core::Block b = core::cache_alloc(cuda_id(), 4096, nullptr);
   EXPECT_NE(a.offset, b.offset);
-  core::cache_free(cuda_slot(), 0, b, nullptr);
+  core::cache_free(cuda_id(), b, nullptr);
   g.capture_end();
 }
 
@@ -124,7 +123,7 @@ TEST_F(CudaGraph, WhatNeedsTheHostIsRefusedByName) {
   expect_words(text_of<NotImplementedError>([&] { (void)nonzero(x); }), {"nonzero", "captured"});
   expect_words(text_of<NotImplementedError>([&] { (void)x.sum().item(); }),
                {"captured in a graph"});
-  expect_words(text_of<NotImplementedError>([&] { core::synchronize(cuda_slot(), 0); }),
+  expect_words(text_of<NotImplementedError>([&] { core::synchronize(cuda_id()); }),
                {"synchronize", "captured"});
   expect_words(text_of<ValueError>([&] { Graph().capture_begin(); }),
                {"capturing a graph already"});
@@ -184,7 +183,7 @@ TEST_F(CudaGraph, AnAbandonedCaptureEnds) {
     throw std::runtime_error("in the middle");
   } catch (const std::runtime_error&) {
   }
-  EXPECT_FALSE(core::is_capturing(cuda_slot(), 0));
+  EXPECT_FALSE(core::is_capturing(cuda_id()));
   EXPECT_TRUE(equal(on_cuda(ones({8})).cpu(), ones({8})));
 }
 
@@ -204,7 +203,7 @@ TEST_F(CudaGraph, EachCallFailsOnce) {
                 "the replay failed to copy on cuda");
   };
   work();
-  core::cache_trim(cuda_slot(), 0);
+  core::cache_trim(cuda_id());
   const uint64_t before = tenon_fake_bytes();
   int n = 1, raised = 0;
   for (;; ++n) {
@@ -216,13 +215,13 @@ TEST_F(CudaGraph, EachCallFailsOnce) {
     if (!hit) break;
     raised += !text.empty();
     EXPECT_TRUE(text.empty() || has(text, "failed")) << n << ": " << text;
-    EXPECT_FALSE(core::is_capturing(cuda_slot(), 0));
-    core::synchronize(cuda_slot(), 0);
-    core::cache_trim(cuda_slot(), 0);
+    EXPECT_FALSE(core::is_capturing(cuda_id()));
+    core::synchronize(cuda_id());
+    core::cache_trim(cuda_id());
     EXPECT_EQ(tenon_fake_bytes(), before) << n;
     EXPECT_EQ(tenon_fake_alive(TENON_FAKE_GRAPHS), 0) << n;
     EXPECT_EQ(text_of<std::exception>(work), "") << "after a failure of call " << n;
-    core::cache_trim(cuda_slot(), 0);
+    core::cache_trim(cuda_id());
   }
   printf("%d calls failed, %d of them raised an error\n", n - 1, raised);
   EXPECT_GE(n, 20);

@@ -57,7 +57,7 @@ TEST_F(CudaOptimizer, ManyTensorsTakeFewLaunches) {
   const std::vector<Tensor> params = parameters(70, kCUDA);
   optim::Adam adam(params, optim::AdamOptions(0.1));
   adam.step();  // makes the state
-  core::synchronize(cuda_slot(), 0);
+  core::synchronize(cuda_id());
   const int64_t before = tenon_fake_work();
   adam.step();
   EXPECT_EQ(tenon_fake_work() - before, 2);

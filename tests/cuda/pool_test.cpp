@@ -33,7 +33,7 @@ TEST_F(CudaPool, AnIndexOutsideOfThePlaneIsRaisedAndTheDeviceLives) {
   for (int64_t wrong : {4, -1}) {
     const auto bad = [&] {
       (void)gradient(grad, 2, full({1, 2, 1, 1}, wrong, kLong).to(kCUDA));
-      core::synchronize(cuda_slot(), 0);
+      core::synchronize(cuda_id());
     };
     const std::string number = std::to_string(wrong);
     expect_words(text_of<IndexError>(bad), {"max_pool2d_with_indices_backward", number.c_str()});

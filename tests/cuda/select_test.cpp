@@ -64,11 +64,11 @@ TEST_F(CudaSelect, NaN) {
 // A sort needs 24 bytes per element and more; a selection needs as much as its result.
 TEST_F(CudaSelect, AFewOfManyTakeLittleMemory) {
   const Tensor x = on_cuda(zeros({1 << 17}));
-  core::synchronize(cuda_slot(), 0);
-  core::cache_trim(cuda_slot(), 0);
-  const auto before = core::memory_stats(cuda_slot(), 0);
+  core::synchronize(cuda_id());
+  core::cache_trim(cuda_id());
+  const auto before = core::memory_stats(cuda_id());
   (void)x.topk(4);
-  EXPECT_LT(core::memory_stats(cuda_slot(), 0).reserved - before.reserved, uint64_t{3} << 20);
+  EXPECT_LT(core::memory_stats(cuda_id()).reserved - before.reserved, uint64_t{3} << 20);
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ void compare(const F& f) {
 std::set<std::string> ops_of(const std::function<void()>& work) {
   std::set<std::string> ops;
   core::set_kernel_observer(
-      [](void* seen, const core::Op& op, int slot, int64_t, int64_t) {
+      [](void* seen, const core::Op& op, core::DeviceSlot slot, int64_t, int64_t) {
         if (slot == cuda_slot()) static_cast<std::set<std::string>*>(seen)->insert(op.name);
       },
       &ops);

@@ -58,7 +58,7 @@ TEST_F(CudaStream, ProducerAndConsumerAreOrderedByWhatWaits) {
   const Stream producer = stream_from_pool(), consumer = stream_from_pool();
   for (int way = 0; way < 4; ++way) {
     Tensor x = full({64}, 1, TensorOptions(kByte).device(kCUDA));
-    core::synchronize(cuda_slot(), 0);
+    core::synchronize(cuda_id());
     {
       StreamGuard on(producer);
       x.fill_(2);
@@ -88,7 +88,7 @@ TEST_F(CudaStream, MemoryWaitsForTheStreamThatItWasRecordedOn) {
   const Stream side = stream_from_pool();
   for (bool recorded : {false, true}) {
     Tensor x = full({1 << 16}, 3, TensorOptions(kByte).device(kCUDA));
-    core::synchronize(cuda_slot(), 0);
+    core::synchronize(cuda_id());
     Tensor seen = pinned_bytes(1 << 16);
     void* const address = x.data_ptr();
     {
@@ -99,7 +99,7 @@ TEST_F(CudaStream, MemoryWaitsForTheStreamThatItWasRecordedOn) {
     x = Tensor();
     Tensor y = full({1 << 16}, 4, TensorOptions(kByte).device(kCUDA));
     EXPECT_EQ(y.data_ptr() == address, !recorded) << "otherwise it is reused immediately";
-    core::synchronize(cuda_slot(), 0);
+    core::synchronize(cuda_id());
     side.synchronize();
     if (recorded) {
       EXPECT_TRUE((seen == 3).all().item<bool>());
@@ -130,7 +130,7 @@ TEST_F(CudaStream, AnEventIsHandedToAnotherProcess) {
   EXPECT_EQ(handle.size(), 64u);
   Event theirs(Device("cuda:0"), handle);
   Tensor x = full({64}, 1, TensorOptions(kByte).device(kCUDA)), seen = pinned_bytes(64);
-  core::synchronize(cuda_slot(), 0);
+  core::synchronize(cuda_id());
   {
     StreamGuard on(producer);
     x.fill_(2);

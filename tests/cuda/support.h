@@ -33,7 +33,8 @@ inline const std::string& cuda_library() {
 // Created on the host, so that no kernel runs.
 inline Tensor on_cuda(const Tensor& t, const char* device = "cuda") { return t.to(Device(device)); }
 
-inline int cuda_slot() { return core::usable_slot(kCUDA); }
+inline core::DeviceSlot cuda_slot() { return core::usable_slot(kCUDA); }
+inline core::DeviceId cuda_id(int index = 0) { return {cuda_slot(), index}; }
 inline const tn_device_api& cuda_api() { return *core::device_entry(cuda_slot()).api; }
 inline tn_device cuda_device(int index) { return {TN_CUDA, index}; }
 inline constexpr tn_device kHost{TN_CPU, 0};
@@ -43,13 +44,13 @@ class OnStream {
  public:
   explicit OnStream(int index = 0, int priority = 0) : index_(index) {
     const tn_device_api& a = cuda_api();
-    core::check_device(cuda_slot(), index, "stream_create",
+    core::check_device(cuda_id(index), "stream_create",
                        a.stream_create(a.context, index, priority, &stream_));
-    before_ = core::current_stream(cuda_slot(), index);
-    core::set_current_stream(cuda_slot(), index, stream_);
+    before_ = core::current_stream(cuda_id(index));
+    core::set_current_stream(cuda_id(index), stream_);
   }
   ~OnStream() {
-    core::set_current_stream(cuda_slot(), index_, before_);
+    core::set_current_stream(cuda_id(index_), before_);
     const tn_device_api& a = cuda_api();
     a.stream_destroy(a.context, index_, stream_);
   }
@@ -71,10 +72,10 @@ inline void cuda_check(tn_status s) {
 inline void trim() {
   for (int i = 0; i < 2; ++i) {
     try {
-      core::synchronize(cuda_slot(), i);
+      core::synchronize(cuda_id(i));
     } catch (const Error&) {  // of a device that is lost
     }
-    core::cache_trim(cuda_slot(), i);
+    core::cache_trim(cuda_id(i));
   }
 }
 
@@ -91,14 +92,14 @@ class Cuda : public testing::Test {
  protected:
   void SetUp() override {
     tenon_fake_reset();
-    core::device_error_word(cuda_slot(), 0);  // created here, before anything is counted
+    core::device_error_word(cuda_id());  // created here, before anything is counted
     ASSERT_NE(cuda_library(), "");
   }
   void TearDown() override {
     tenon_fake_reset();
     for (int i = 0; i < 2; ++i) {
-      core::synchronize(cuda_slot(), i);
-      core::cache_trim(cuda_slot(), i);
+      core::synchronize(cuda_id(i));
+      core::cache_trim(cuda_id(i));
     }
     EXPECT_EQ(tenon_fake_alive(TENON_FAKE_MEMORY), 0);
     EXPECT_EQ(tenon_fake_alive(TENON_FAKE_EVENTS), 0);

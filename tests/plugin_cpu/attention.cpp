@@ -119,9 +119,9 @@ TEST_F(TileAttention, NaNsStayInTheirRows) {
 // The fused kernel runs: it never allocates a matrix of scores.
 TEST_F(TileAttention, NeedsNoMemoryForScores) {
   const Operands o({500, 3000, 64, 64});
-  const uint64_t before = core::memory_stats(0, 0).allocated_peak;
+  const uint64_t before = core::memory_stats(core::kHost).allocated_peak;
   const Tensor out = scaled_dot_product_attention(o.q, o.k, o.v);
-  EXPECT_LT(core::memory_stats(0, 0).allocated_peak - before, uint64_t{6 * 500 * 3000});
+  EXPECT_LT(core::memory_stats(core::kHost).allocated_peak - before, uint64_t{6 * 500 * 3000});
   EXPECT_EQ(out.scalar_type(), kBFloat16);
 }
 

@@ -31,7 +31,7 @@ bool is_mapped(const fs::path& file) {
 // relu of -1 and 2 through whatever kernel the host has, as text.
 std::string relu() {
   int64_t sizes[1] = {2};
-  core::Impl x = core::new_tensor("test", kFloat32, 0, 0, 1, sizes);
+  core::Impl x = core::new_tensor("test", kFloat32, core::kHost, 1, sizes);
   auto* values = static_cast<float*>(static_cast<void*>(x->host_data()));
   values[0] = -1, values[1] = 2;
   tn_value in{};
@@ -160,10 +160,10 @@ TEST(PluginLife, OneMadeByTheBuildFunctionOpensAndCloses) {
 TEST(PluginLife, UnloadIsRefusedWhileATensorIsAlive) {
   std::string out = in_child(kNowhere, [] {
     plugins::load(built_plugin("good").string());
-    int slot = core::device_slot_from_name("good");
+    core::DeviceSlot slot = core::device_slot_from_name("good");
     int64_t sizes[1] = {4};
-    core::Impl t = core::new_tensor("test", kFloat32, slot, 0, 1, sizes);
-    core::Impl u = core::new_tensor("test", kFloat32, slot, 0, 1, sizes);
+    core::Impl t = core::new_tensor("test", kFloat32, {slot, 0}, 1, sizes);
+    core::Impl u = core::new_tensor("test", kFloat32, {slot, 0}, 1, sizes);
     std::string first = "unloaded";
     try {
       plugins::unload("good");
@@ -172,7 +172,7 @@ TEST(PluginLife, UnloadIsRefusedWhileATensorIsAlive) {
     }
     first += "\n" + listing();
     u.reset();
-    core::new_tensor("test", kFloat32, slot, 0, 1, sizes);  // the device is still there
+    core::new_tensor("test", kFloat32, {slot, 0}, 1, sizes);  // the device is still there
     t.reset();
     plugins::unload("good");
     return first + listing();

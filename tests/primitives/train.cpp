@@ -53,7 +53,7 @@ TEST(Primitives, DrawTheBitsOfTheHost) {
 
 std::map<core::ServedBy, core::Candidate> list_candidates(const char* op, const char* device) {
   std::map<core::ServedBy, core::Candidate> out;
-  const int slot = core::device_slot(Device(device).type());
+  const core::DeviceSlot slot = core::device_slot(Device(device).type());
   for (const core::Candidate& c : core::explain(core::get_op(op), slot, kFloat))
     out.emplace(c.by, c);
   return out;

@@ -267,7 +267,7 @@ int invalid_settings() {
   (void)core::num_threads();
   (void)core::densify();
   (void)core::fallback();
-  (void)core::cache_alloc(0, 0, 2 << 20, nullptr);
+  (void)core::cache_alloc(core::kHost, 2 << 20, nullptr);
   work("forward").run();
   return 0;
 }

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 #include "runtime/device/device.h"
 #include "runtime/stream/attach_device.h"
 #include "tests/runtime/fake_device.h"
@@ -65,4 +67,21 @@ TEST(Device, TheHostHasIndexZeroAcrossTheAbiAndNoneInADevice) {
   EXPECT_EQ(core::abi_device(Device("cpu")).index, 0);
   EXPECT_EQ(core::device_from_abi({TN_CPU, 0}), Device(kCPU));
   EXPECT_EQ(core::resolve(Device("cpu")).index(), 0);
+}
+
+TEST(Device, AnIdIsTwoBytesAndConvertsBothWays) {
+  static_assert(sizeof(core::DeviceId) == 2 && std::is_trivially_copyable_v<core::DeviceId>);
+  static_assert(core::kHost.is_host() && !core::kHost.is_none() && core::kHost.index == 0);
+  static_assert(core::DeviceId::none().is_none() && !core::DeviceId::none().is_host());
+  static_assert(core::DeviceId(-1, 0).is_none());
+  FakeDevice fake("fake");
+  const core::DeviceId id = core::device_id(Device("fake:1"));
+  EXPECT_EQ(id, fake.id(1));
+  EXPECT_NE(id, fake.id(0));
+  EXPECT_EQ(core::device_of(id), Device("fake:1"));
+  EXPECT_EQ(core::abi_device(id).type, core::device_entry(id).abi_type);
+  EXPECT_EQ(core::abi_device(id).index, 1);
+  EXPECT_EQ(core::device_id(Device("cpu")), core::kHost);
+  EXPECT_EQ(core::device_of(core::kHost), Device("cpu"));
+  EXPECT_THROW(core::device_id(Device("fake:2")), ValueError);
 }

@@ -21,7 +21,7 @@ struct FakeDevice {
   bool events_pass = false;        // what event_query answers
   std::vector<std::string> calls;  // "record A", "wait B", "sync", in order
   tn_device_api api{};
-  int slot = -1;
+  core::DeviceSlot slot = -1;
 
   explicit FakeDevice(const char* name, uint32_t f = TN_DEVICE_ASYNC, bool with_events = true)
       : flags(f) {
@@ -62,6 +62,7 @@ struct FakeDevice {
     core::attach_device(slot, &api);
   }
   ~FakeDevice() { core::detach_device(slot); }
+  core::DeviceId id(int index = 0) const { return {slot, index}; }
 
   // Its driver pins host memory from now on.
   void give_pinned_memory() {

@@ -18,7 +18,7 @@ using core::Storage;
 
 TEST(Storage, HostMemoryIsAlignedAndWritable) {
   for (uint64_t bytes : {1, 63, 64, 65, 1000, 1 << 20, (1 << 20) + 1, 30 << 20}) {
-    Ref<Storage> s = Storage::make(0, 0, bytes);
+    Ref<Storage> s = Storage::make(core::kHost, bytes);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(s->data) % 64, 0u) << bytes;
     EXPECT_EQ(s->bytes, bytes);
     EXPECT_EQ(s->head.bytes, bytes);
@@ -27,14 +27,15 @@ TEST(Storage, HostMemoryIsAlignedAndWritable) {
 }
 
 TEST(Storage, NoBytesNeedNoMemory) {
-  Ref<Storage> s = Storage::make(0, 0, 0);
+  Ref<Storage> s = Storage::make(core::kHost, 0);
   EXPECT_EQ(s->data, nullptr);
 }
 
 TEST(Storage, IdsAreNeverUsedAgain) {
   std::unordered_set<uint64_t> seen;
   auto some = [&] {
-    for (int i = 0; i < 1000; ++i) EXPECT_TRUE(seen.insert(Storage::make(0, 0, 8)->head.id).second);
+    for (int i = 0; i < 1000; ++i)
+      EXPECT_TRUE(seen.insert(Storage::make(core::kHost, 8)->head.id).second);
   };
   some();
   std::thread(some).join();
@@ -45,21 +46,21 @@ TEST(Storage, AWrappedBlockIsGivenBackOnceByTheLastReference) {
   int runs = 0;
   char data[16];
   auto deleter = [](void* context, void*) { ++*static_cast<int*>(context); };
-  Ref<Storage> s = Storage::wrap(0, 0, data, sizeof data, deleter, &runs);
+  Ref<Storage> s = Storage::wrap(core::kHost, data, sizeof data, deleter, &runs);
   EXPECT_EQ(s->data, data);
   Ref<Storage> other = s;
   s.reset();
   EXPECT_EQ(runs, 0);
   other.reset();
   EXPECT_EQ(runs, 1);
-  Storage::wrap(0, 0, data, sizeof data, nullptr, nullptr);  // nothing to call
+  Storage::wrap(core::kHost, data, sizeof data, nullptr, nullptr);  // nothing to call
 }
 
 TEST(Storage, RunningOutOfMemorySaysHowMuchWasWanted) {
   test::expect_words(
-      test::text_of<OutOfMemoryError>([&] { Storage::make(0, 0, uint64_t{1} << 50); }),
+      test::text_of<OutOfMemoryError>([&] { Storage::make(core::kHost, uint64_t{1} << 50); }),
       {"out of memory on cpu: wanted 1125899906842624 bytes"});
-  EXPECT_THROW(Storage::make(0, 0, UINT64_MAX), OutOfMemoryError);
+  EXPECT_THROW(Storage::make(core::kHost, UINT64_MAX), OutOfMemoryError);
 }
 
 TEST(Storage, PinnedMemoryFallsBackToPlain) {
@@ -73,7 +74,7 @@ TEST(Storage, PinnedMemoryComesFromTheDeviceThatHasIt) {
   fake.give_pinned_memory();
   Ref<Storage> s = core::make_pinned(100);
   EXPECT_TRUE(s->pinned);
-  EXPECT_EQ(s->slot, 0);
+  EXPECT_TRUE(s->device.is_host());
   EXPECT_EQ(fake.pinned_alive, 1);
   s.reset();
   EXPECT_EQ(fake.pinned_alive, 0);
@@ -81,8 +82,8 @@ TEST(Storage, PinnedMemoryComesFromTheDeviceThatHasIt) {
 
 TEST(Storage, OnAnOpaqueDeviceDataIsTheHandle) {
   test::FakeDevice fake("fake_opaque", TN_DEVICE_OPAQUE);
-  Ref<Storage> a = Storage::make(fake.slot, 0, 100);
-  Ref<Storage> b = Storage::make(fake.slot, 0, 100);
+  Ref<Storage> a = Storage::make(fake.id(), 100);
+  Ref<Storage> b = Storage::make(fake.id(), 100);
   EXPECT_EQ(a->data, b->data) << "two blocks of one handle";
   EXPECT_NE(a->base, b->base);
 }

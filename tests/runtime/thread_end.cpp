@@ -50,17 +50,17 @@ TEST(ThreadEnd, MayBeRegisteredAgainFromThere) {
 struct Uses {
   ~Uses() {
     core::pool_free(core::pool_alloc(64), 64);
-    const core::Block b = core::cache_alloc(0, 0, 128, nullptr);
-    core::cache_free(0, 0, b, nullptr);
+    const core::Block b = core::cache_alloc(core::kHost, 128, nullptr);
+    core::cache_free(core::kHost, b, nullptr);
   }
 };
 TEST(ThreadEnd, ComesAfterThreadLocalObjects) {
-  const uint64_t before = core::memory_stats(0, 0).allocated;
+  const uint64_t before = core::memory_stats(core::kHost).allocated;
   for (bool early : {true, false}) {
     std::thread([early] {
       const auto use = [] {
-        const core::Block b = core::cache_alloc(0, 0, 128, nullptr);
-        core::cache_free(0, 0, b, nullptr);
+        const core::Block b = core::cache_alloc(core::kHost, 128, nullptr);
+        core::cache_free(core::kHost, b, nullptr);
       };
       if (!early) use();
       static thread_local Uses at_the_end;
@@ -68,7 +68,7 @@ TEST(ThreadEnd, ComesAfterThreadLocalObjects) {
       if (early) use();
     }).join();
   }
-  EXPECT_EQ(core::memory_stats(0, 0).allocated, before);
+  EXPECT_EQ(core::memory_stats(core::kHost).allocated, before);
 }
 
 }  // namespace

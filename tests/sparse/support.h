@@ -106,9 +106,9 @@ inline void expect_same_parts(const Tensor& got, const Tensor& expected, const s
 // this process.
 template <class F>
 uint64_t more_at_peak(F&& f) {
-  const uint64_t before = core::memory_stats(0, 0).allocated_peak;
+  const uint64_t before = core::memory_stats(core::kHost).allocated_peak;
   f();
-  return core::memory_stats(0, 0).allocated_peak - before;
+  return core::memory_stats(core::kHost).allocated_peak - before;
 }
 
 }  // namespace tenon::test

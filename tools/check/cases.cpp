@@ -28,7 +28,7 @@ bool selects(std::string_view argument) {
 }
 
 Spec from_case(const core::Op& op, const std::shared_ptr<oracle::CaseFile>& file, const json& c) {
-  auto given = std::make_shared<oracle::Arguments>(op, *file, c.at("args"), Place{});
+  auto given = std::make_shared<oracle::Arguments>(op, *file, c.at("args"), core::kHost);
   Spec s;
   s.origin = c.at("id").get<std::string>();
   s.valid = true;

@@ -30,7 +30,7 @@ void run_again(const Cell& cell, const Spec& spec, const Results& first, Finding
 }
 
 // The operator raised an Error.
-void judge_refusal(const Cell& cell, const Truth& truth, const Error& e, Place reference,
+void judge_refusal(const Cell& cell, const Truth& truth, const Error& e, DeviceId reference,
                    Findings& out) {
   bool must_work =
       cell.spec.valid && cell.dtype == cell.spec.main && cell.memory == Memory::Contiguous;
@@ -55,7 +55,7 @@ namespace {
 // call.
 Results call_and_wait(const Cell& cell, Built& inputs) {
   Results results = call_and_collect(cell.op, inputs);
-  if (cell.place.slot != 0) core::synchronize(cell.place.slot, cell.place.index);
+  if (!cell.place.is_host()) core::synchronize(cell.place);
   return results;
 }
 
@@ -96,10 +96,9 @@ Results call_and_collect(const core::Op& op, Built& inputs) {
   return collect(op, inputs, call_operator(op, inputs.values()));
 }
 
-tn_value device_value(Place place) {
+tn_value device_value(DeviceId place) {
   tn_value v{TN_TAG_DEVICE, 0, {}};
-  v.u.device = {place.slot == 0 ? int32_t{TN_CPU} : core::device_entry(place.slot).abi_type,
-                place.index};
+  v.u.device = core::abi_device(place);
   return v;
 }
 
@@ -126,7 +125,7 @@ std::vector<std::vector<char>> bits(const Results& results) {
     if (!r.tensor) continue;
     core::TensorImpl& t = *r.tensor;
     std::size_t n = static_cast<std::size_t>(t.numel) * t.itemsize();
-    if (t.slot == 0 && t.contiguous()) {
+    if (t.device_id.is_host() && t.contiguous()) {
       out.emplace_back(t.host_data(), t.host_data() + n);
       continue;
     }
@@ -145,7 +144,7 @@ bool same_values(const Values& a, const Values& b) {
                     [](double x, double y) { return x == y || (x != x && y != y); });
 }
 
-Findings run_cell(const Cell& cell, Place reference, bool forms) {
+Findings run_cell(const Cell& cell, DeviceId reference, bool forms) {
   Findings out;
   Truth truth = find_truth(cell, reference);
   Built inputs(truth.spec, cell.dtype, cell.memory, cell.place);

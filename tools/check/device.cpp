@@ -16,7 +16,7 @@ namespace tenon::check {
 namespace {
 
 struct Watch {
-  int slot = -1;
+  core::DeviceSlot slot = -1;
   tn_device_api own{};  // the plugin's
   std::atomic<bool> failing{false};
   std::atomic<int> failed{0};
@@ -46,13 +46,13 @@ tn_status watched_copy(void* context, tn_device dst_device, void* dst, uint64_t 
 
 // 0, 1, 2 ... as bytes, from `first` on.
 core::Impl host_bytes(int64_t n, int first) {
-  core::Impl t = core::new_tensor("check", kUInt8, 0, 0, 1, &n);
+  core::Impl t = core::new_tensor("check", kUInt8, core::kHost, 1, &n);
   for (int64_t i = 0; i < n; ++i) t->host_data()[i] = static_cast<char>(first + i * 7);
   return t;
 }
 
-core::Impl device_bytes(Place place, int64_t n) {
-  return core::new_tensor("check", kUInt8, place.slot, place.index, 1, &n);
+core::Impl device_bytes(DeviceId place, int64_t n) {
+  return core::new_tensor("check", kUInt8, place, 1, &n);
 }
 
 bool same_bytes(core::TensorImpl& a, core::TensorImpl& b) {
@@ -67,7 +67,7 @@ core::Impl byte_range(const core::Impl& t, int64_t begin, int64_t n) {
 }
 
 // Blocks of many sizes keep what was written to them while others come and go.
-std::string check_memory(Place place) {
+std::string check_memory(DeviceId place) {
   std::vector<std::pair<core::Impl, core::Impl>> kept;
   int seed = 1;
   for (int64_t n : {1, 3, 64, 511, 512, 513, 4096, 100003, 3 << 20, 25 << 20}) {
@@ -84,12 +84,12 @@ std::string check_memory(Place place) {
       return core::join("a block of ", host->numel, " bytes does not keep its bytes");
   }
   kept.clear();
-  core::cache_trim(place.slot, place.index);
+  core::cache_trim(place);
   return "";
 }
 
 // Host to device, on the device and back, from and to the middle of blocks; no other byte changes.
-std::string check_copies(Place place) {
+std::string check_copies(DeviceId place) {
   constexpr int64_t kSize = 5000;
   struct {
     int64_t from, to, n;
@@ -121,8 +121,8 @@ std::string check_copies(Place place) {
   return "";
 }
 
-std::string check_fill(Place place) {
-  const tn_device_api& api = *core::device_entry(place.slot).api;
+std::string check_fill(DeviceId place) {
+  const tn_device_api& api = *core::device_entry(place).api;
   if (!api.fill) return "?the device table has no fill: core copies from the host";
   for (uint32_t pattern : {1u, 2u, 4u, 8u}) {
     constexpr int64_t kSize = 256;
@@ -131,10 +131,10 @@ std::string check_fill(Place place) {
                back = host_bytes(kSize, 0);
     core::copy(*remote, *expected);
     const uint64_t count = 5, offset = 32;
-    core::check_device(place.slot, place.index, "fill",
+    core::check_device(place, "fill",
                        api.fill(api.context, place.index, remote->view.data,
                                 remote->view.byte_offset + offset, bytes, pattern, count, nullptr));
-    core::synchronize(place.slot, place.index);
+    core::synchronize(place);
     for (uint64_t k = 0; k < count * pattern; ++k) {
       expected->host_data()[offset + k] = static_cast<char>(bytes[k % pattern]);
     }
@@ -146,35 +146,34 @@ std::string check_fill(Place place) {
 }
 
 struct Stream {
-  Stream(const tn_device_api& api, Place place) : api(api), place(place) {
-    core::check_device(place.slot, place.index, "stream_create",
+  Stream(const tn_device_api& api, DeviceId place) : api(api), place(place) {
+    core::check_device(place, "stream_create",
                        api.stream_create(api.context, place.index, 0, &stream));
   }
   ~Stream() { api.stream_destroy(api.context, place.index, stream); }
   const tn_device_api& api;
-  Place place;
+  DeviceId place;
   tn_stream* stream = nullptr;
 };
 
 struct Event {
-  Event(const tn_device_api& api, Place place) : api(api), place(place) {
-    core::check_device(place.slot, place.index, "event_create",
+  Event(const tn_device_api& api, DeviceId place) : api(api), place(place) {
+    core::check_device(place, "event_create",
                        api.event_create(api.context, place.index, 0, &event));
   }
   ~Event() { api.event_destroy(api.context, place.index, event); }
   const tn_device_api& api;
-  Place place;
+  DeviceId place;
   tn_event* event = nullptr;
 };
 
 // Sets the stream of this thread for a scope.
 struct StreamGuard {
-  StreamGuard(Place place, tn_stream* s)
-      : place(place), before(core::current_stream(place.slot, place.index)) {
-    core::set_current_stream(place.slot, place.index, s);
+  StreamGuard(DeviceId place, tn_stream* s) : place(place), before(core::current_stream(place)) {
+    core::set_current_stream(place, s);
   }
-  ~StreamGuard() { core::set_current_stream(place.slot, place.index, before); }
-  Place place;
+  ~StreamGuard() { core::set_current_stream(place, before); }
+  DeviceId place;
   tn_stream* before;
 };
 
@@ -194,14 +193,11 @@ std::string check_sum(const Tensor& on_device) {
   return core::join("elements between ", low, " and ", high, " instead of ", 1 + kSteps);
 }
 
-TensorOptions options_of(Place place) {
-  const auto& e = core::device_entry(place.slot);
-  return TensorOptions().device(Device(e.type, static_cast<DeviceIndex>(place.index)));
-}
+TensorOptions options_of(DeviceId place) { return TensorOptions().device(core::device_of(place)); }
 
 // Kernels and then a copy on one stream.
-std::string check_stream(Place place) {
-  const tn_device_api& api = *core::device_entry(place.slot).api;
+std::string check_stream(DeviceId place) {
+  const tn_device_api& api = *core::device_entry(place).api;
   if (!api.stream_create || !api.stream_destroy)
     return check_sum(add_many(full({kMany}, 1., options_of(place))));
   Stream s(api, place);
@@ -209,15 +205,15 @@ std::string check_stream(Place place) {
   {
     StreamGuard guard(place, s.stream);
     wrong = check_sum(add_many(full({kMany}, 1., options_of(place))));
-    core::synchronize(place.slot, place.index);
+    core::synchronize(place);
   }
-  core::cache_trim(place.slot, place.index);
+  core::cache_trim(place);
   return wrong;
 }
 
 // One stream computes, another one waits for its event and continues.
-std::string check_events(Place place) {
-  const tn_device_api& api = *core::device_entry(place.slot).api;
+std::string check_events(DeviceId place) {
+  const tn_device_api& api = *core::device_entry(place).api;
   if (!api.stream_create || !api.stream_destroy) return "?the device has no streams";
   if (!api.event_create || !api.event_destroy || !api.event_record || !api.event_wait)
     return "?the device has no events";
@@ -229,27 +225,27 @@ std::string check_events(Place place) {
     {
       StreamGuard guard(place, one.stream);
       x = add_many(full({kMany}, 1 - double{kSteps}, options_of(place)));
-      core::check_device(place.slot, place.index, "event_record",
+      core::check_device(place, "event_record",
                          api.event_record(api.context, place.index, ready.event, one.stream));
     }
     StreamGuard guard(place, two.stream);
-    core::check_device(place.slot, place.index, "event_wait",
+    core::check_device(place, "event_wait",
                        api.event_wait(api.context, place.index, ready.event, two.stream));
     wrong = check_sum(add_many(x));
-    core::synchronize(place.slot, place.index);
+    core::synchronize(place);
     int32_t done = 1;
     if (api.event_query) {
-      core::check_device(place.slot, place.index, "event_query",
+      core::check_device(place, "event_query",
                          api.event_query(api.context, place.index, ready.event, &done));
     }
     if (wrong.empty() && !done) wrong = "the event of finished work is not done";
   }
-  core::synchronize(place.slot, place.index);
-  core::cache_trim(place.slot, place.index);
+  core::synchronize(place);
+  core::cache_trim(place);
   return wrong;
 }
 
-std::string why_not_native(Place place, const char* op) {
+std::string why_not_native(DeviceId place, const char* op) {
   std::string out;
   for (ScalarType t : {kFloat, kInt32, kBool}) {
     for (const core::Candidate& c : core::explain(core::get_op(op), place.slot, t)) {
@@ -260,7 +256,7 @@ std::string why_not_native(Place place, const char* op) {
   return out;
 }
 
-std::string check_native_fill(Place place) {
+std::string check_native_fill(DeviceId place) {
   std::string wrong = why_not_native(place, "fill.Scalar");
   if (!wrong.empty()) return wrong;
   Tensor x = full({6, 8}, 1., options_of(place)), part = x.t().slice(0, 1, 7, 2);
@@ -273,7 +269,7 @@ std::string check_native_fill(Place place) {
   return equal(x.cpu(), expected) ? "" : "a strided fill: other values";
 }
 
-std::string check_native_copy(Place place) {
+std::string check_native_copy(DeviceId place) {
   std::string wrong = why_not_native(place, "copy");
   if (!wrong.empty()) return wrong;
   const Tensor host = arange(48).reshape({6, 8});
@@ -296,7 +292,7 @@ std::string check_native_copy(Place place) {
 }
 
 // In float32, or int32 for primitives without floating dtypes.
-std::string check_primitives(Place place) {
+std::string check_primitives(DeviceId place) {
   std::string missing;
   for (int i = 0; i < core::op_count(); ++i) {
     const core::Op& op = core::op_at(i);
@@ -314,9 +310,9 @@ std::string check_primitives(Place place) {
 
 }  // namespace
 
-void watch_device(int slot) {
+void watch_device(core::DeviceSlot slot) {
   Watch& w = watch();
-  if (w.slot >= 0 || slot == 0) return;
+  if (w.slot >= 0 || core::is_host_slot(slot)) return;
   // The loader's copy of the plugin's table, which is not const.
   auto* api = const_cast<tn_device_api*>(core::device_entry(slot).api);
   w.own = *api;
@@ -325,7 +321,7 @@ void watch_device(int slot) {
   api->copy = watched_copy;
 }
 
-bool can_fail_allocations(int slot) { return watch().slot == slot; }
+bool can_fail_allocations(core::DeviceSlot slot) { return watch().slot == slot; }
 uint64_t copies_of_device() noexcept { return watch().copies.load(); }
 
 FailingAllocations::FailingAllocations() {

@@ -14,8 +14,8 @@ namespace tenon::check {
 
 // Intercepts the functions of a device's table to count calls and make them fail. Once per process,
 // before anything is called on the device from several threads.
-void watch_device(int slot);
-bool can_fail_allocations(int slot);  // whether that was done
+void watch_device(core::DeviceSlot slot);
+bool can_fail_allocations(core::DeviceSlot slot);  // whether that was done
 uint64_t copies_of_device() noexcept;
 
 // Every allocation of the device that is watched fails meanwhile.
@@ -31,13 +31,13 @@ struct DeviceCheck {
   int level;         // that needs it
   // Empty: passed. Begins with a question mark: not run, and why. Else what is wrong; it may throw
   // as well.
-  std::string (*run)(Place place);
+  std::string (*run)(DeviceId place);
 };
 const std::vector<DeviceCheck>& device_checks();
 
-std::string check_gradients(Place place);
-std::string check_sparse_gradients(Place place);
-std::string check_mlp(Place place);
-std::string check_conv_net(Place place);
+std::string check_gradients(DeviceId place);
+std::string check_sparse_gradients(DeviceId place);
+std::string check_mlp(DeviceId place);
+std::string check_conv_net(DeviceId place);
 
 }  // namespace tenon::check

@@ -13,10 +13,6 @@ namespace {
 
 using Gradients = std::vector<Tensor>;
 
-Device device_of(Place place) {
-  return Device(core::device_entry(place.slot).type, static_cast<DeviceIndex>(place.index));
-}
-
 Gradients of_dense(Device device) {
   const TensorOptions options = TensorOptions(kFloat);
   const Tensor x = (arange(0, 12, options).reshape({4, 3}) / 7 - 0.8).to(device).requires_grad_();
@@ -58,18 +54,18 @@ std::string difference(const Gradients& ours, const Gradients& host) {
 
 }  // namespace
 
-std::string check_gradients(Place place) {
-  return difference(of_dense(device_of(place)), of_dense(kCPU));
+std::string check_gradients(DeviceId place) {
+  return difference(of_dense(core::device_of(place)), of_dense(kCPU));
 }
 
-std::string check_sparse_gradients(Place place) {
+std::string check_sparse_gradients(DeviceId place) {
   Gradients host;
   try {
     host = of_sparse(kCPU);
   } catch (const Error& e) {
     return core::join("?the host has no sparse tensors: ", e.msg());
   }
-  return difference(of_sparse(device_of(place)), host);
+  return difference(of_sparse(core::device_of(place)), host);
 }
 
 }  // namespace tenon::check

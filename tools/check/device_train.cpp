@@ -64,12 +64,10 @@ std::vector<double> losses(Device device, const Options& options, IntArrayRef sh
 }
 
 template <class Net, class Optimizer, class Options>
-std::string train(Place place, const Options& options, IntArrayRef shape) {
-  const auto& e = core::device_entry(place.slot);
+std::string train(DeviceId place, const Options& options, IntArrayRef shape) {
   const std::vector<double> host = losses<Net, Optimizer>(Device("cpu"), options, shape);
   core::reset_fallback_counts();
-  const std::vector<double> ours =
-      losses<Net, Optimizer>(Device(e.type, static_cast<DeviceIndex>(place.index)), options, shape);
+  const std::vector<double> ours = losses<Net, Optimizer>(core::device_of(place), options, shape);
   for (std::size_t i = 0; i < host.size(); ++i) {
     if (!(std::fabs(ours[i] - host[i]) <= 5e-4)) {
       return core::join("loss ", ours[i], " in step ", i, ", ", host[i], " on the host");
@@ -88,10 +86,10 @@ std::string train(Place place, const Options& options, IntArrayRef shape) {
 
 }  // namespace
 
-std::string check_mlp(Place place) {
+std::string check_mlp(DeviceId place) {
   return train<Mlp, optim::SGD>(place, optim::SGDOptions(0.5).momentum(0.5), {24, 8});
 }
-std::string check_conv_net(Place place) {
+std::string check_conv_net(DeviceId place) {
   return train<ConvNet, optim::Adam>(place, optim::AdamOptions(0.02), {16, 2, 6, 6});
 }
 

@@ -26,7 +26,7 @@ bool can_hold(ScalarType from, ScalarType to) {
 
 class Forms {
  public:
-  Forms(const Cell& cell, const Results& expected, Place elsewhere, Findings& out)
+  Forms(const Cell& cell, const Results& expected, DeviceId elsewhere, Findings& out)
       : cell_(cell), op_(cell.op), elsewhere_(elsewhere), out_(out) {
     for (const oracle::Result& r : expected) expected_.push_back(r.tensor);
     tensors_only_ = std::all_of(expected_.begin(), expected_.end(),
@@ -47,15 +47,14 @@ class Forms {
   std::string call_out(const Outs& outs,
                        const std::function<std::string(const Outs&)>& besides = {}) const;
   std::string check_refused(const Outs& outs) const;
-  core::Impl make_empty(ScalarType dtype, Place place, const std::vector<int64_t>& sizes) const {
-    return core::new_tensor("check", dtype, place.slot, place.index, static_cast<int>(sizes.size()),
-                            sizes.data());
+  core::Impl make_empty(ScalarType dtype, DeviceId place, const std::vector<int64_t>& sizes) const {
+    return core::new_tensor("check", dtype, place, static_cast<int>(sizes.size()), sizes.data());
   }
   std::string differs(const core::Impl& ours, const core::Impl& expected) const {
     if (!has_bits(op_)) return ours->sizes() == expected->sizes() ? "" : "another shape";
     // An operator that creates on the host unless an argument names a device: each device has its
     // last digits.
-    if (ours->slot != expected->slot)
+    if (ours->device_id.slot != expected->device_id.slot)
       return close_values(oracle::values_of(*ours), oracle::values_of(*expected));
     return same_values(oracle::values_of(*ours), oracle::values_of(*expected)) ? ""
                                                                                : "other values";
@@ -67,7 +66,7 @@ class Forms {
 
   const Cell& cell_;
   const core::Op& op_;
-  Place elsewhere_;
+  DeviceId elsewhere_;
   Findings& out_;
   std::vector<core::Impl> expected_;
   bool tensors_only_ = true;
@@ -125,9 +124,9 @@ core::Impl Forms::make_guarded(const core::TensorImpl& like) const {
   for (int64_t& s : strides) s *= 2;
   int64_t item = like.itemsize();
   int64_t bytes = (2 * like.numel + 2 * kMargin) * item;
-  core::Impl flat = make_empty(kUInt8, Place{}, {bytes});
+  core::Impl flat = make_empty(kUInt8, core::kHost, {bytes});
   std::memset(flat->host_data(), kByte, static_cast<std::size_t>(bytes));
-  if (cell_.place.slot != 0) {
+  if (!cell_.place.is_host()) {
     core::Impl remote = make_empty(kUInt8, cell_.place, {bytes});
     core::copy(*remote, *flat);
     flat = remote;
@@ -299,7 +298,7 @@ void Forms::check_alias() {
 
 }  // namespace
 
-void run_forms(const Cell& cell, const Results& expected, Place elsewhere, Findings& out) {
+void run_forms(const Cell& cell, const Results& expected, DeviceId elsewhere, Findings& out) {
   Forms forms(cell, expected, elsewhere, out);
   forms.check_outs();
   forms.check_inplace();

@@ -290,7 +290,7 @@ Findings run_gradients(const core::Op& op, const Spec& given, Memory memory) {
   for (int set : {0, 1, 2}) {  // until one lies inside of the function's domain
     Spec spec = with_values(start, set);
     try {
-      Built inputs(spec, kDouble, memory, Place{});
+      Built inputs(spec, kDouble, memory, core::kHost);
       const std::vector<int> positions = list_differentiable(op, spec, inputs);
       if (positions.empty()) return out;
       Tensors leaves;

@@ -13,7 +13,7 @@ namespace tenon::check {
 bool accepts_on_host(const core::Op& op, const Spec& s) {
   if (s.large) return false;
   try {
-    Built inputs(s, s.main, Memory::Contiguous, Place{});
+    Built inputs(s, s.main, Memory::Contiguous, core::kHost);
     call_operator(op, inputs.values());
     return true;
   } catch (const tenon::Error&) {
@@ -25,13 +25,13 @@ const char* const OperatorCheck::kTaskNames[] = {"",          "large",         "
                                                  "unclaimed", "bad arguments", "other shapes",
                                                  "whole",     "refused",       "device"};
 
-Place find_place(const std::string& device) {
+DeviceId find_place(const std::string& device) {
   try {
     Device d(device);
     return {core::usable_slot(d.type()), std::max<int>(0, d.index())};
   } catch (const Error&) {
   }
-  return {-1, 0};
+  return DeviceId::none();
 }
 
 namespace {
@@ -62,15 +62,15 @@ OperatorCheck::OperatorCheck(const core::Op& op, const OperatorCheckOptions& o,
       place_(find_place(o.device)),
       reference_(find_place(o.reference)),
       judge_claims_(!o.tested_device) {
-  TENON_CHECK(place_.slot >= 0, ValueError, "device ", o.device, " does not exist");
-  TENON_CHECK(reference_.slot >= 0, ValueError, "reference device ", o.reference,
+  TENON_CHECK(!place_.is_none(), ValueError, "device ", o.device, " does not exist");
+  TENON_CHECK(!reference_.is_none(), ValueError, "reference device ", o.reference,
               " does not exist");
   specs_ = library.specs(op, o.samples);
   cases_ = specs_.size();
   add_calls(op, calls, specs_);
   list_items(o);
   refused_ = library.refused(op);
-  for (std::size_t s = 0; s < refused_.size() && place_.slot == 0; ++s) {
+  for (std::size_t s = 0; s < refused_.size() && place_.is_host(); ++s) {
     items_.push_back({Task::Refused, s, refused_[s].main, Memory::Contiguous});
   }
 }
@@ -118,7 +118,7 @@ void OperatorCheck::list_tested_device(std::size_t s) {
 }
 
 void OperatorCheck::list_items(const OperatorCheckOptions& o) {
-  const bool gradients = o.gradients && place_.slot == 0;
+  const bool gradients = o.gradients && place_.is_host();
   core::DtypeMask claimed = core::parse_dtype_mask(op_.dtypes);
   for (std::size_t s = 0; s < specs_.size(); ++s) {
     list_cells(s);
@@ -136,15 +136,15 @@ void OperatorCheck::list_items(const OperatorCheckOptions& o) {
   auto last = std::find_if(specs_.rbegin(), specs_.rend(),
                            [&](const Spec& spec) { return accepts_on_host(op_, spec); });
   auto other = static_cast<std::size_t>(specs_.rend() - last) - 1;
-  if (other != s && place_.slot == 0)
+  if (other != s && place_.is_host())
     items_.push_back({Task::Whole, other, last->main, Memory::Contiguous});
-  if (o.tested_device && place_.slot != 0) list_tested_device(other);
+  if (o.tested_device && !place_.is_host()) list_tested_device(other);
   items_.push_back({Task::BadArguments, s, valid->main, Memory::Contiguous});
   items_.push_back({Task::OtherShapes, s, valid->main, Memory::Contiguous});
   for (ScalarType t : kDtypes) {
     if (!claimed.has(t))
       items_.push_back({Task::Unclaimed, s, t, Memory::Contiguous});
-    else if (place_.slot == 0 && fits(*valid, t))
+    else if (place_.is_host() && fits(*valid, t))
       items_.push_back({Task::Whole, s, t, Memory::Contiguous});
   }
 }

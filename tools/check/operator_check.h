@@ -17,8 +17,8 @@ namespace tenon::check {
 inline constexpr ScalarType kDtypes[] = {kDouble, kFloat, kHalf, kBFloat16, kInt64,
                                          kInt32,  kInt16, kInt8, kUInt8,    kBool};
 
-// The slot is -1 if the device does not exist.
-Place find_place(const std::string& device);
+// DeviceId::none() if the device does not exist.
+DeviceId find_place(const std::string& device);
 
 struct OperatorCheckOptions {
   std::string device = "cpu", reference = "ref";
@@ -78,7 +78,7 @@ class OperatorCheck {
   Findings claims() const;
 
   const core::Op& op_;
-  Place place_, reference_;
+  DeviceId place_, reference_;
   std::vector<Spec> specs_, refused_;
   std::size_t cases_ = 0;
   bool judge_claims_;  // of the operator: does not apply to a device under test

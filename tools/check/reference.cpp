@@ -50,28 +50,29 @@ Spec widen_spec(const Cell& cell, const Spec& spec) {
   const bool wider = isFloatingType(cell.dtype) && std::string_view(cell.op.name) != "view.dtype";
   each_values(wide, [&](const SpecArg& a, Values& v) {
     bool main = a.follows(v, spec.main);
-    v = oracle::values_of(*make_tensor(v, spec, main ? cell.dtype : v.dtype, cell.memory, Place{}));
+    v = oracle::values_of(
+        *make_tensor(v, spec, main ? cell.dtype : v.dtype, cell.memory, core::kHost));
     if (main && wider) v.dtype = kDouble;
   });
   wide.main = wider ? kDouble : cell.dtype;
   return wide;
 }
 
-Place reference_place(const core::Op& op, ScalarType dtype, Place reference) {
-  if (reference.slot == 0 || op.kind != core::OpKind::Kernel) return reference;
+DeviceId reference_place(const core::Op& op, ScalarType dtype, DeviceId reference) {
+  if (reference.is_host() || op.kind != core::OpKind::Kernel) return reference;
   for (const core::Candidate& c : core::explain(op, reference.slot, dtype)) {
-    if (c.serves) return c.by != core::ServedBy::Staged ? reference : Place{};
+    if (c.serves) return c.by != core::ServedBy::Staged ? reference : core::kHost;
   }
-  return Place{};
+  return core::kHost;
 }
 
-Results results_on(const Cell& cell, const Spec& wide, Place place, Memory memory) {
+Results results_on(const Cell& cell, const Spec& wide, DeviceId place, Memory memory) {
   Built inputs(wide, wide.main, memory, place);
   Results truth = call_and_collect(cell.op, inputs);
   for (oracle::Result& r : truth) {
-    if (!r.tensor || r.tensor->slot == 0) continue;
-    core::Impl host =
-        core::new_tensor("check", r.tensor->dtype, 0, 0, r.tensor->ndim(), r.tensor->view.sizes);
+    if (!r.tensor || r.tensor->device_id.is_host()) continue;
+    core::Impl host = core::new_tensor("check", r.tensor->dtype, core::kHost, r.tensor->ndim(),
+                                       r.tensor->view.sizes);
     core::copy(*host, *r.tensor);
     r.tensor = host;
   }
@@ -80,7 +81,8 @@ Results results_on(const Cell& cell, const Spec& wide, Place place, Memory memor
 
 // The largest change of each output when the inputs change by a unit of the cell's dtype, up and
 // down in turn.
-std::vector<double> sensitivity(const Cell& cell, const Truth& truth, Place place, Memory memory) {
+std::vector<double> sensitivity(const Cell& cell, const Truth& truth, DeviceId place,
+                                Memory memory) {
   const double unit = cell.dtype == kDouble  ? 2.3e-16
                       : cell.dtype == kFloat ? 1.2e-7
                       : cell.dtype == kHalf  ? 1e-3
@@ -189,7 +191,7 @@ Spec with_values(const Spec& spec, int set) {
   return out;
 }
 
-Truth find_truth(const Cell& cell, Place reference) {
+Truth find_truth(const Cell& cell, DeviceId reference) {
   Truth first;
   for (int set = 0; set < (cell.spec.ordered ? 1 : kValueSets); ++set) {
     Truth t;
@@ -210,7 +212,7 @@ Truth find_truth(const Cell& cell, Place reference) {
   return first;
 }
 
-tn_status refusal_in_layout(const Cell& cell, const Truth& truth, Place reference) {
+tn_status refusal_in_layout(const Cell& cell, const Truth& truth, DeviceId reference) {
   try {
     results_on(cell, truth.wide, reference_place(cell.op, truth.wide.main, reference), cell.memory);
   } catch (const Error& e) {
@@ -224,11 +226,11 @@ std::string close_values(const Values& ours, const Values& truth) {
 }
 
 std::string compare(const Cell& cell, const tn_value* in, const Results& ours, const Truth& truth,
-                    Place reference) {
+                    DeviceId reference) {
   std::string wrong = difference(cell, in, ours, truth.results, {});
   if (wrong.empty() || !isFloatingType(cell.dtype)) return wrong;
   Memory memory = addresses_storage(cell.op) ? cell.memory : Memory::Contiguous;
-  Place place = reference_place(cell.op, truth.wide.main, reference);
+  DeviceId place = reference_place(cell.op, truth.wide.main, reference);
   return difference(cell, in, ours, truth.results, sensitivity(cell, truth, place, memory));
 }
 

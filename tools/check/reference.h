@@ -26,12 +26,12 @@ bool has_values(const core::Op& op);
 // The reference computes: its device where that serves the op by a kernel of its own or by the
 // operator's decomposition, else the host. From row-major arguments, unless the operator addresses
 // elements of the storage.
-Truth find_truth(const Cell& cell, Place reference);
+Truth find_truth(const Cell& cell, DeviceId reference);
 // The code of the Error that the reference raises for arguments in the cell's own memory layout.
-tn_status refusal_in_layout(const Cell& cell, const Truth& truth, Place reference);
+tn_status refusal_in_layout(const Cell& cell, const Truth& truth, DeviceId reference);
 // The first difference, or an empty string.
 std::string compare(const Cell& cell, const tn_value* in, const Results& ours, const Truth& truth,
-                    Place reference);
+                    DeviceId reference);
 
 // The same for the values of two kernels.
 std::string close_values(const Values& ours, const Values& truth);

@@ -42,7 +42,7 @@ std::optional<std::pair<tn_value, const char*>> impossible(const core::ArgInfo& 
 
 // One tensor on another device: refused, or served with the right values where only its shape or a
 // copy is needed.
-std::string with_two_devices(const Cell& cell, Place elsewhere) {
+std::string with_two_devices(const Cell& cell, DeviceId elsewhere) {
   Built inputs(cell.spec, cell.dtype, cell.memory, cell.place);
   Built remote(cell.spec, cell.dtype, cell.memory, elsewhere);
   for (int i = cell.op.n_args; i-- > 0;) {
@@ -69,7 +69,7 @@ std::string as_promoted(const Cell& cell) {
   Spec cast = cell.spec;
   each_values(cast, [&](const SpecArg& a, Values& v) {
     if (!a.follows(v, cell.spec.main)) return;
-    v = oracle::values_of(*make_tensor(v, cell.spec, cell.dtype, cell.memory, Place{}));
+    v = oracle::values_of(*make_tensor(v, cell.spec, cell.dtype, cell.memory, core::kHost));
     v.dtype = to;
   });
   cast.main = to;
@@ -81,7 +81,7 @@ std::string as_promoted(const Cell& cell) {
 
 }  // namespace
 
-Findings run_bad_arguments(const Cell& cell, Place elsewhere) {
+Findings run_bad_arguments(const Cell& cell, DeviceId elsewhere) {
   Findings out;
   int dimensional = 0;
   for (int i = 0; i < cell.op.n_args; ++i) {
@@ -135,7 +135,7 @@ bool reshape(Values& v, int variant) {
 
 }  // namespace
 
-Findings run_other_shapes(const Cell& cell, Place reference) {
+Findings run_other_shapes(const Cell& cell, DeviceId reference) {
   Findings out;
   if (cell.spec.ordered) return out;
   for (std::size_t i = 0; i < cell.spec.args.size(); ++i) {

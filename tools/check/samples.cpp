@@ -225,7 +225,7 @@ Spec from_text(const core::Op& op, std::string_view text) {
       plain[op.args[i].name] = json::array();
     }
   }
-  bound->args = std::make_unique<oracle::Arguments>(op, bound->none, plain, Place{});
+  bound->args = std::make_unique<oracle::Arguments>(op, bound->none, plain, core::kHost);
   uint32_t seed = 0;
   for (int i = 0; i < op.n_args; ++i) {
     SpecArg a;

@@ -83,13 +83,13 @@ double in_dtype(double v, ScalarType main, ScalarType dtype, bool keep_order) {
 }
 
 core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memory memory,
-                       Place place) {
+                       DeviceId place) {
   int ndim = static_cast<int>(v.sizes.size());
   std::vector<int64_t> strides = strides_for(v.sizes, memory);
   int64_t offset = memory == Memory::Offset ? kMargin : 0, extent = 1;
   for (int d = 0; d < ndim; ++d) extent += std::max<int64_t>(0, v.sizes[d] - 1) * strides[d];
   int64_t total = offset + extent + kMargin;
-  core::Impl flat = core::new_tensor("check", dtype, 0, 0, 1, &total);
+  core::Impl flat = core::new_tensor("check", dtype, core::kHost, 1, &total);
   for (int64_t e = 0; e < total; ++e)
     store(flat->host_data() + e * flat->itemsize(), dtype, kFiller, kFiller);
   std::vector<int64_t> at(v.sizes.size(), 0);
@@ -110,8 +110,8 @@ core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memo
       at[d] = 0;
     }
   }
-  if (place.slot != 0) {
-    core::Impl there = core::new_tensor("check", dtype, place.slot, place.index, 1, &total);
+  if (!place.is_host()) {
+    core::Impl there = core::new_tensor("check", dtype, place, 1, &total);
     core::copy(*there, *flat);
     flat = there;
   }
@@ -120,7 +120,7 @@ core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memo
                                 v.sizes.data(), strides.data());
 }
 
-Built::Built(const Spec& spec, ScalarType dtype, Memory memory, Place place) {
+Built::Built(const Spec& spec, ScalarType dtype, Memory memory, DeviceId place) {
   lists_.reserve(spec.args.size());  // values point into the entries
   auto add = [&](const Values& v, int position) {
     ScalarType own =
@@ -143,9 +143,9 @@ Built::Built(const Spec& spec, ScalarType dtype, Memory memory, Place place) {
       value.u.tensor = add(*a.tensors[0], static_cast<int>(i));
     }
     if (static_cast<int>(i) == spec.dtype_arg) value.u.dtype = core::abi_dtype(dtype);
-    if (static_cast<int>(i) == spec.device_arg && place.slot != 0 && value.tag == TN_TAG_NONE) {
+    if (static_cast<int>(i) == spec.device_arg && !place.is_host() && value.tag == TN_TAG_NONE) {
       value.tag = TN_TAG_DEVICE;
-      value.u.device = {core::device_entry(place.slot).abi_type, place.index};
+      value.u.device = core::abi_device(place);
     }
     values_.push_back(value);
   }

@@ -13,7 +13,7 @@
 
 namespace tenon::check {
 
-using oracle::Place;
+using core::DeviceId;
 using oracle::Values;
 
 struct SpecArg {
@@ -47,7 +47,7 @@ const char* name(Memory m);
 // The tensors of a spec on a device.
 class Built {
  public:
-  Built(const Spec& spec, ScalarType dtype, Memory memory, Place place);
+  Built(const Spec& spec, ScalarType dtype, Memory memory, DeviceId place);
   const tn_value* values() const { return values_.data(); }
   tn_value* values() { return values_.data(); }
   const std::vector<core::Impl>& tensors() const { return tensors_; }
@@ -69,7 +69,7 @@ double in_dtype(double v, ScalarType main, ScalarType dtype, bool keep_order);
 // A tensor of these values. Expanded: the values of the first slice are repeated along the first
 // long dimension.
 core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memory memory,
-                       Place place);
+                       DeviceId place);
 // Calls f(argument, Values&) for every tensor.
 template <class F>
 void each_values(Spec& spec, F&& f) {

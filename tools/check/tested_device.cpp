@@ -37,10 +37,10 @@ std::string differs(const Cell& cell, const Results& a, const Results& b) {
   return wrong.empty() && has_bits(cell.op) && bits(a) != bits(b) ? "other bits" : wrong;
 }
 
-core::Impl bytes_on(Place place, int64_t n) {
-  core::Impl host = core::new_tensor("check", kUInt8, 0, 0, 1, &n);
+core::Impl bytes_on(DeviceId place, int64_t n) {
+  core::Impl host = core::new_tensor("check", kUInt8, core::kHost, 1, &n);
   std::memset(host->host_data(), kByte, static_cast<std::size_t>(n));
-  core::Impl there = core::new_tensor("check", kUInt8, place.slot, place.index, 1, &n);
+  core::Impl there = core::new_tensor("check", kUInt8, place, 1, &n);
   core::copy(*there, *host);
   return there;
 }
@@ -104,37 +104,34 @@ void check_stress(const Cell& cell, const Results& expected, Findings& out) {
 // smallest size, so that the next small tensor allocates on the device.
 class Scarcity {
  public:
-  Scarcity(Place place, int left)
-      : place_(place), stream_(core::current_stream(place.slot, place.index)) {
-    core::cache_trim(place.slot, place.index);
+  Scarcity(DeviceId place, int left) : place_(place), stream_(core::current_stream(place)) {
+    core::cache_trim(place);
     const uint64_t before = asked();
     while (asked() == before && blocks_.size() < kMaxBlocks) {
-      blocks_.push_back(core::cache_alloc(place.slot, place.index, 1, stream_));
+      blocks_.push_back(core::cache_alloc(place, 1, stream_));
     }
     free_at(blocks_.size() - 1);  // of the new segment, which goes back whole
-    core::cache_trim(place.slot, place.index);
+    core::cache_trim(place);
     // Not side by side: two pieces would become one.
     for (int k = 1; k <= left && !blocks_.empty(); ++k) {
       free_at(static_cast<std::size_t>(k) * blocks_.size() / static_cast<std::size_t>(left + 1));
     }
   }
   ~Scarcity() {
-    for (const core::Block& b : blocks_) core::cache_free(place_.slot, place_.index, b, stream_);
+    for (const core::Block& b : blocks_) core::cache_free(place_, b, stream_);
   }
   Scarcity(const Scarcity&) = delete;
   Scarcity& operator=(const Scarcity&) = delete;
 
  private:
   static constexpr std::size_t kMaxBlocks = 1 << 15;
-  uint64_t asked() const {
-    return core::memory_stats(place_.slot, place_.index).device_allocations;
-  }
+  uint64_t asked() const { return core::memory_stats(place_).device_allocations; }
   void free_at(std::size_t k) {
-    core::cache_free(place_.slot, place_.index, blocks_[k], stream_);
+    core::cache_free(place_, blocks_[k], stream_);
     blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(k));
   }
 
-  Place place_;
+  DeviceId place_;
   tn_stream* stream_;
   std::vector<core::Block> blocks_;
 };
@@ -143,12 +140,12 @@ class Scarcity {
 std::string call_with_failure(const Cell& cell, int left, const Results& expected, bool& reached) {
   Built inputs = build_inputs(cell);
   const auto before = inputs.bytes();
-  core::synchronize(cell.place.slot, cell.place.index);
-  const std::string name = core::device_entry(cell.place.slot).name;
+  core::synchronize(cell.place);
+  const std::string name = core::device_entry(cell.place).name;
   std::string wrong;
   {
     Scarcity scarce(cell.place, left);
-    const uint64_t in_use = core::memory_stats(cell.place.slot, cell.place.index).allocated;
+    const uint64_t in_use = core::memory_stats(cell.place).allocated;
     FailingAllocations failing;
     try {
       call_operator(cell.op, inputs.values());
@@ -159,8 +156,8 @@ std::string call_with_failure(const Cell& cell, int left, const Results& expecte
         wrong = "the error does not name the device: " + text;
     }
     reached = failing.count() > 0;
-    core::synchronize(cell.place.slot, cell.place.index);
-    const uint64_t after = core::memory_stats(cell.place.slot, cell.place.index).allocated;
+    core::synchronize(cell.place);
+    const uint64_t after = core::memory_stats(cell.place).allocated;
     if (wrong.empty() && reached && after != in_use)
       wrong = core::join(after, " bytes in use, ", in_use, " before");
   }

@@ -22,7 +22,7 @@ using Verdicts = std::optional<std::string>;  // nothing: does not apply; empty:
 
 struct Whole {
   const Cell& cell;
-  Place elsewhere;
+  DeviceId elsewhere;
   const core::Op& op = cell.op;
   Built build_inputs() const { return Built(cell.spec, cell.dtype, cell.memory, cell.place); }
   Results call() const {
@@ -97,7 +97,7 @@ Verdicts check_device(const Whole& w) {
   }
   Results ours = call_and_collect(w.op, remote);
   for (std::size_t k = 0; k < ours.size(); ++k) {
-    if (ours[k].tensor && ours[k].tensor->slot != w.elsewhere.slot)
+    if (ours[k].tensor && ours[k].tensor->device_id.slot != w.elsewhere.slot)
       return core::join("output ", k, " is on the host");
   }
   return other_geometry(ours, expected);
@@ -155,9 +155,9 @@ Verdicts check_recovery(const Whole& w) {
 Verdicts check_memory(const Whole& w) {
   Built inputs = w.build_inputs();
   call_operator(w.op, inputs.values());
-  const uint64_t before = core::memory_stats(0, 0).allocated;
+  const uint64_t before = core::memory_stats(core::kHost).allocated;
   call_operator(w.op, inputs.values());
-  const uint64_t after = core::memory_stats(0, 0).allocated;
+  const uint64_t after = core::memory_stats(core::kHost).allocated;
   return after == before
              ? ""
              : core::join(after, " bytes are in use after the call, ", before, " before");
@@ -289,7 +289,7 @@ std::string other_geometry(const Results& a, const Results& b) {
   return {};
 }
 
-Findings run_whole(const Cell& cell, Place elsewhere) {
+Findings run_whole(const Cell& cell, DeviceId elsewhere) {
   Findings out;
   const Whole w{cell, elsewhere};
   try {

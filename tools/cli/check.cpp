@@ -31,8 +31,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using check::Findings;
-using check::Place;
 using check::Verdict;
+using core::DeviceId;
 using nlohmann::json;
 using oracle::Line;
 
@@ -57,8 +57,8 @@ void read_description(const CheckOptions& o, CheckResult& r) {
         TENON_CHECK(info.device != "any", ValueError,
                     "it provides operators, dtypes or layouts for tensors on other devices, and no "
                     "device to check");
-        const Place place = check::find_place(info.device);
-        TENON_CHECK(place.slot >= 0, ValueError, "its device '", info.device, "' cannot be used");
+        const DeviceId place = check::find_place(info.device);
+        TENON_CHECK(!place.is_none(), ValueError, "its device '", info.device, "' cannot be used");
         send(json{{"name", info.name},
                   {"device", info.device},
                   {"version", info.version},
@@ -78,7 +78,7 @@ void read_description(const CheckOptions& o, CheckResult& r) {
 }
 
 // "float32=native int64=staged": what serves the operator in each dtype that it claims.
-std::string coverage_of(const core::Op& op, int slot) {
+std::string coverage_of(const core::Op& op, core::DeviceSlot slot) {
   std::string out;
   const core::DtypeMask claimed = core::parse_dtype_mask(op.dtypes);
   for (ScalarType t : check::kDtypes) {
@@ -117,8 +117,9 @@ class Runner {
 
  private:
   void run_child(int file, int first, const oracle::Send& send);
-  void check_device(const check::DeviceCheck& c, Place place, const oracle::Send& send);
-  void check_operator(const core::Op& op, int slot, int first, const oracle::Send& send);
+  void check_device(const check::DeviceCheck& c, DeviceId place, const oracle::Send& send);
+  void check_operator(const core::Op& op, core::DeviceSlot slot, int first,
+                      const oracle::Send& send);
   void receive(const Line& l);
   oracle::AfterDeath died(const std::string& id, int signal);
   oracle::AfterDeath after_death(const std::string& id, int signal, std::string& how);
@@ -135,11 +136,11 @@ class Runner {
   int hangs_ = 0;
 };
 
-void Runner::check_device(const check::DeviceCheck& c, Place place, const oracle::Send& send) {
+void Runner::check_device(const check::DeviceCheck& c, DeviceId place, const oracle::Send& send) {
   send({"start", std::string("0 ") + c.name});
   std::string wrong;
   try {
-    const bool host = place.slot == 0 && c.level == 0;
+    const bool host = place.is_host() && c.level == 0;
     wrong = host ? "?the device is the host, whose memory is core's own" : c.run(place);
   } catch (const std::exception& e) {
     wrong = e.what();
@@ -150,7 +151,8 @@ void Runner::check_device(const check::DeviceCheck& c, Place place, const oracle
   send({"device", std::string(c.name) + " " + wrong});
 }
 
-void Runner::check_operator(const core::Op& op, int slot, int first, const oracle::Send& send) {
+void Runner::check_operator(const core::Op& op, core::DeviceSlot slot, int first,
+                            const oracle::Send& send) {
   if (first == 0 && op.kind == core::OpKind::Kernel)
     send({"cover", std::string(op.name) + " " + coverage_of(op, slot)});
   check::OperatorCheck check(op, options_, library_, calls_);
@@ -165,7 +167,7 @@ void Runner::run_child(int file, int first, const oracle::Send& send) {
   try {
     core::set_fallback(core::Fallback::Allow);
     open_plugin(o_.file);
-    const Place place = check::find_place(r_.device);
+    const DeviceId place = check::find_place(r_.device);
     check::watch_device(place.slot);
     core::reset_fallback_counts();
     on_device ? check_device(*checks_[f], place, send)

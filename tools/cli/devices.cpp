@@ -44,7 +44,7 @@ std::vector<std::string> plugins_of(const std::string& device) {
 
 DeviceRow describe_device(const core::DeviceEntry& e, int index) {
   DeviceRow r;
-  r.device = e.slot == 0 ? e.name : e.name + ":" + std::to_string(index);
+  r.device = core::is_host_slot(e.slot) ? e.name : e.name + ":" + std::to_string(index);
   r.served_by = plugins_of(e.name);
   r.flags = flag_names(e.flags);
   tn_device_props props;
@@ -64,7 +64,7 @@ DeviceRow describe_device(const core::DeviceEntry& e, int index) {
 std::vector<DeviceRow> list_devices() {
   core::backend_source().scan();  // makes the devices of all manifests known
   std::vector<DeviceRow> out;
-  for (int slot = 0; slot < core::device_slots(); ++slot) {
+  for (core::DeviceSlot slot = 0; slot < core::device_slots(); ++slot) {
     bool available = core::ensure_device(slot);
     const core::DeviceEntry& e = core::device_entry(slot);
     for (int i = 0; available && i < e.count; ++i) out.push_back(describe_device(e, i));

@@ -44,7 +44,7 @@ struct Server {
 std::vector<Server> list_servers(const core::Op& op) {
   std::vector<Server> out;
   core::DtypeMask mask = core::parse_dtype_mask(op.dtypes);
-  for (int slot = 0; slot < core::device_slots(); ++slot) {
+  for (core::DeviceSlot slot = 0; slot < core::device_slots(); ++slot) {
     if (!core::ensure_device(slot)) continue;
     for (int id = 0; id < core::kMaxDtypes; ++id) {
       ScalarType t = static_cast<ScalarType>(id);

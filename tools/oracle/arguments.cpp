@@ -88,11 +88,11 @@ tn_value plain(const ArgInfo& info, const json& given) {
   refuse_value(info, given);
 }
 
-core::Impl tensor_of(const CaseFile& file, const json& given, Place place) {
-  if (CaseFile::is_ref(given)) return file.tensor(given, place.slot, place.index);
+core::Impl tensor_of(const CaseFile& file, const json& given, core::DeviceId place) {
+  if (CaseFile::is_ref(given)) return file.tensor(given, place);
   const json& parts = given.at("sparse");
-  const Tensor indices(file.tensor(parts.at("indices"), place.slot, place.index));
-  const Tensor values(file.tensor(parts.at("values"), place.slot, place.index));
+  const Tensor indices(file.tensor(parts.at("indices"), place));
+  const Tensor values(file.tensor(parts.at("values"), place));
   return tenon::call("_sparse_coo_tensor",
                      {indices, values, parts.at("size").get<std::vector<int64_t>>(), true,
                       parts.at("coalesced").get<bool>()})[0]
@@ -112,29 +112,30 @@ std::vector<char> storage_bytes(core::TensorImpl& t) {
   core::Storage& s = *t.storage;
   std::vector<char> out(s.bytes);
   if (s.bytes == 0) return out;
-  if (t.slot == 0) {
+  if (t.device_id.is_host()) {
     std::memcpy(out.data(), s.data, s.bytes);
     return out;
   }
   uint64_t base = 0;
   int64_t n = static_cast<int64_t>(s.bytes);
   core::Impl flat = core::TensorImpl::make(kUInt8, t.storage, base, 1, &n);
-  core::Impl host = core::new_tensor("oracle", kUInt8, 0, 0, 1, &n);
+  core::Impl host = core::new_tensor("oracle", kUInt8, core::kHost, 1, &n);
   core::copy(*host, *flat);
   std::memcpy(out.data(), host->host_data(), s.bytes);
   return out;
 }
 
-Arguments::Arguments(const core::Op& op, const CaseFile& file, const json& args, Place place) {
+Arguments::Arguments(const core::Op& op, const CaseFile& file, const json& args,
+                     core::DeviceId place) {
   const bool creates = !takes_tensors(op);
   for (int i = 0; i < op.n_args; ++i) {
     const ArgInfo& info = op.args[i];
     auto given = args.find(info.name);
     bool absent = given == args.end();
-    if (info.type == ArgType::Device && creates && place.slot != 0 &&
+    if (info.type == ArgType::Device && creates && !place.is_host() &&
         (absent || given->is_null())) {
       tn_value v = value(TN_TAG_DEVICE);
-      v.u.device = {core::device_entry(place.slot).abi_type, place.index};
+      v.u.device = core::abi_device(place);
       values_.push_back(v);
     } else if (!absent) {
       values_.push_back(bind(info, file, *given, place));
@@ -155,7 +156,7 @@ Arguments::Arguments(const core::Op& op, const CaseFile& file, const json& args,
 }
 
 tn_value Arguments::bind(const ArgInfo& info, const CaseFile& file, const json& given,
-                         Place place) {
+                         core::DeviceId place) {
   if (given.is_null()) return value(TN_TAG_NONE);
   switch (info.type) {
     case ArgType::Tensor:
@@ -190,7 +191,7 @@ tn_value Arguments::bind(const ArgInfo& info, const CaseFile& file, const json& 
 }
 
 tn_value Arguments::bind_tensors(const ArgInfo& info, const CaseFile& file, const json& given,
-                                 Place place) {
+                                 core::DeviceId place) {
   if (!given.is_array()) refuse_value(info, given);
   auto& list = lists_.emplace_back();
   for (const json& one : given) {

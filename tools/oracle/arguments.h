@@ -13,18 +13,12 @@
 
 namespace tenon::oracle {
 
-// Where a case runs.
-struct Place {
-  int slot = 0;
-  int index = 0;
-};
-
 // Owns everything that values() points to. Each object creates its own tensors.
 class Arguments {
  public:
   // Binds by name; what the case leaves out takes the operator's default. ValueError names an
   // argument that does not fit.
-  Arguments(const core::Op& op, const CaseFile& file, const json& args, Place place);
+  Arguments(const core::Op& op, const CaseFile& file, const json& args, core::DeviceId place);
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
 
@@ -49,10 +43,11 @@ class Arguments {
     core::Impl whole;         // the tensor that this is a component of
     int part;
   };
-  tn_value bind(const core::ArgInfo& info, const CaseFile& file, const json& given, Place place);
+  tn_value bind(const core::ArgInfo& info, const CaseFile& file, const json& given,
+                core::DeviceId place);
   tn_value bind_list(const core::ArgInfo& info, const json& given);
   tn_value bind_tensors(const core::ArgInfo& info, const CaseFile& file, const json& given,
-                        Place place);
+                        core::DeviceId place);
   void take_snapshot(const std::string& name, const core::Impl& t);
   const tn_tensor* add_tensor(const std::string& name, core::Impl t, bool mutates);
 

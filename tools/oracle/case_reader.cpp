@@ -114,10 +114,9 @@ Values read_values(ScalarType dtype, const Geometry& g, const char* base) {
   return out;
 }
 
-core::Impl to_device(core::Impl host, int slot, int index) {
-  if (slot == 0) return host;
-  core::Impl copy =
-      core::new_tensor("oracle", host->dtype, slot, index, host->ndim(), host->view.sizes);
+core::Impl to_device(core::Impl host, core::DeviceId device) {
+  if (device.is_host()) return host;
+  core::Impl copy = core::new_tensor("oracle", host->dtype, device, host->ndim(), host->view.sizes);
   core::copy(*copy, *host);
   return copy;
 }
@@ -162,8 +161,8 @@ Values values_of(core::TensorImpl& t) {
   if (t.composite())
     return values_of(*Tensor(core::Impl::share(&t)).detach().to_dense().unsafeGetTensorImpl());
   core::Impl host = core::Impl::share(&t);
-  if (t.slot != 0) {
-    host = core::new_tensor("oracle", t.dtype, 0, 0, t.ndim(), t.view.sizes);
+  if (!t.device_id.is_host()) {
+    host = core::new_tensor("oracle", t.dtype, core::kHost, t.ndim(), t.view.sizes);
     core::copy(*host, t);
   }
   Geometry g;
@@ -192,24 +191,24 @@ CaseFile::CaseFile(const std::string& json_path) : path_(json_path) {
   if (std::ifstream(tensor_path)) tensors_ = StoredFile(tensor_path);
 }
 
-core::Impl CaseFile::tensor(const json& ref, int slot, int index) const {
+core::Impl CaseFile::tensor(const json& ref, core::DeviceId device) const {
   const Stored& s = stored(ref);
   Geometry g = geometry(s, ref);
-  core::Impl flat =
-      core::new_tensor("oracle", s.dtype, 0, 0, static_cast<int>(s.sizes.size()), s.sizes.data());
+  core::Impl flat = core::new_tensor("oracle", s.dtype, core::kHost,
+                                     static_cast<int>(s.sizes.size()), s.sizes.data());
   if (s.bytes) std::memcpy(flat->host_data(), s.data, s.bytes);
-  flat = to_device(std::move(flat), slot, index);
+  flat = to_device(std::move(flat), device);
   if (!g.view) return flat;
   return core::TensorImpl::make(s.dtype, flat->storage,
                                 static_cast<uint64_t>(g.offset) * core::item_size(s.dtype),
                                 static_cast<int>(g.sizes.size()), g.sizes.data(), g.strides.data());
 }
 
-core::Impl CaseFile::tensor_as(const json& ref, ScalarType dtype, int slot, int index) const {
+core::Impl CaseFile::tensor_as(const json& ref, ScalarType dtype, core::DeviceId device) const {
   core::Impl from = tensor(ref);
-  core::Impl to = core::new_tensor("oracle", dtype, 0, 0, from->ndim(), from->view.sizes);
+  core::Impl to = core::new_tensor("oracle", dtype, core::kHost, from->ndim(), from->view.sizes);
   core::copy(*to, *from);
-  return to_device(std::move(to), slot, index);
+  return to_device(std::move(to), device);
 }
 
 Values CaseFile::values(const json& ref) const {

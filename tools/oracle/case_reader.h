@@ -70,11 +70,12 @@ class CaseFile {
   const Stored& stored(const json& ref) const {
     return tensors_.at(ref.at("t").get<std::string>());
   }
-  // A new tensor on `slot` (0: the host). A reference with strides gives exactly that view of a
+  // A new tensor on `device`. A reference with strides gives exactly that view of a
   // flat storage.
-  core::Impl tensor(const json& ref, int slot = 0, int index = 0) const;
+  core::Impl tensor(const json& ref, core::DeviceId device = core::kHost) const;
   // As tensor(), row-major and converted.
-  core::Impl tensor_as(const json& ref, ScalarType dtype, int slot = 0, int index = 0) const;
+  core::Impl tensor_as(const json& ref, ScalarType dtype,
+                       core::DeviceId device = core::kHost) const;
   Values values(const json& ref) const;
 
  private:

@@ -62,7 +62,7 @@ void require_gradients(const json& c, const Arguments& args) {
 }
 
 std::string judge_gradients(const CaseFile& file, const json& c, const Arguments& args,
-                            const std::vector<Result>& results, Place place) {
+                            const std::vector<Result>& results, core::DeviceId place) {
   std::vector<Tensor> outputs, cotangents;
   Values longest;
   for (auto& [index, ref] : c.at("cotangents").items()) {
@@ -71,7 +71,7 @@ std::string judge_gradients(const CaseFile& file, const json& c, const Arguments
     Tensor out(r.tensor);
     if (!out.requires_grad()) continue;
     outputs.push_back(out.to_dense());
-    cotangents.push_back(Tensor(file.tensor_as(ref, r.tensor->dtype, place.slot, place.index)));
+    cotangents.push_back(Tensor(file.tensor_as(ref, r.tensor->dtype, place)));
     Values v = file.values(ref);
     if (v.real.size() > longest.real.size()) longest = std::move(v);
   }

@@ -14,7 +14,7 @@ namespace tenon::oracle {
 void require_gradients(const json& c, const Arguments& args);
 // Runs backward from `results` with the case's cotangents and compares. After the call.
 std::string judge_gradients(const CaseFile& file, const json& c, const Arguments& args,
-                            const std::vector<Result>& results, Place place);
+                            const std::vector<Result>& results, core::DeviceId place);
 // A copy of `leaf` that autograd has recorded: an in-place form may write to it.
 core::Impl recorded_copy(const core::Impl& leaf);
 

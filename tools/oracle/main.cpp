@@ -89,7 +89,7 @@ std::vector<std::string> case_files(const std::string& dir) {
   return out;
 }
 
-Place place_of(const std::string& device) {
+tenon::core::DeviceId place_of(const std::string& device) {
   tenon::Device d(device);
   return {tenon::core::usable_slot(d.type()), std::max<int>(0, d.index())};
 }
@@ -122,7 +122,7 @@ void run_file(const std::string& path, int first, const Options& o,
   try {
     CaseFile file(path);
     if (!file.cases().is_array()) return;
-    Place place = place_of(o.device);
+    const tenon::core::DeviceId place = place_of(o.device);
     for (int i = first; i < static_cast<int>(file.cases().size()); ++i) {
       const json& c = file.cases()[static_cast<std::size_t>(i)];
       std::string id = c.is_object() && c.contains("id") ? c.at("id").get<std::string>() : "?";

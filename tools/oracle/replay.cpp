@@ -24,7 +24,7 @@ std::string operator_name(const std::string& schema) {
 
 class Case {
  public:
-  Case(const core::Op& op, const CaseFile& file, const json& c, Place place)
+  Case(const core::Op& op, const CaseFile& file, const json& c, core::DeviceId place)
       : op_(op), file_(file), c_(c), place_(place) {}
 
   // Each returns what is wrong, or an empty string.
@@ -66,7 +66,7 @@ class Case {
   const core::Op& op_;
   const CaseFile& file_;
   const json& c_;
-  Place place_;
+  core::DeviceId place_;
 };
 
 std::string Case::error() {
@@ -76,7 +76,7 @@ std::string Case::error() {
   Arguments args(op_, file_, c_.at("args"), place_);
   try {
     call(args, op_.boxed_call);
-    core::synchronize(place_.slot, place_.index);  // an asynchronous device reports its errors here
+    core::synchronize(place_);  // an asynchronous device reports its errors here
     return "no error, expected " + expected;
   } catch (const IndexError&) {
   } catch (const Error& e) {
@@ -149,8 +149,8 @@ std::string Case::out(bool empty) {
     core::contiguous_strides(static_cast<int>(n), transposed.data(), strides.data());
     if (n > 1) std::swap(strides[n - 1], strides[n - 2]);
     outs.push_back(core::new_tensor(
-        "oracle", core::dtype_from_name(c_.at("out_dtypes").at(i).get<std::string>()), place_.slot,
-        place_.index, static_cast<int>(n), sizes.data(), strides.data()));
+        "oracle", core::dtype_from_name(c_.at("out_dtypes").at(i).get<std::string>()), place_,
+        static_cast<int>(n), sizes.data(), strides.data()));
   }
   Arguments args(op_, file_, c_.at("args"), place_);
   (*op_.boxed_out)(args.values(), outs.data());
@@ -172,7 +172,8 @@ std::string run_guarded(const char* form, F f) {
   return wrong.empty() || !*form ? wrong : core::join(form, ": ", wrong);
 }
 
-std::string run_all_forms(const core::Op& op, const CaseFile& file, const json& c, Place place) {
+std::string run_all_forms(const core::Op& op, const CaseFile& file, const json& c,
+                          core::DeviceId place) {
   Case one(op, file, c, place);
   if (c.contains("raises")) return run_guarded("", [&] { return one.error(); });
   std::string wrong = run_guarded("", [&] { return one.functional(); });
@@ -188,7 +189,7 @@ std::string run_all_forms(const core::Op& op, const CaseFile& file, const json& 
   return wrong;
 }
 
-Outcome replay_operator(const CaseFile& file, const json& c, Place place) {
+Outcome replay_operator(const CaseFile& file, const json& c, core::DeviceId place) {
   std::string name = operator_name(c.at("schema").get<std::string>());
   core::Op* op = core::find_op(name);
   if (!op || !op->boxed_call) return {Verdict::Skipped, "no operator named " + name};
@@ -196,7 +197,7 @@ Outcome replay_operator(const CaseFile& file, const json& c, Place place) {
   return {wrong.empty() ? Verdict::Passed : Verdict::Failed, wrong};
 }
 
-Outcome replay_named(const CaseFile& file, const json& c, Place place) {
+Outcome replay_named(const CaseFile& file, const json& c, core::DeviceId place) {
   const NamedCase named = name_case(c);
   const std::string name = c.at("op").get<std::string>();
   if (!named.op)
@@ -208,12 +209,12 @@ Outcome replay_named(const CaseFile& file, const json& c, Place place) {
 
 }  // namespace
 
-Outcome replay(const CaseFile& file, const json& c, Place place) {
+Outcome replay(const CaseFile& file, const json& c, core::DeviceId place) {
   if (c.contains("schema") && c.contains("args")) return replay_operator(file, c, place);
   if (c.contains("op") && c.contains("args")) return replay_named(file, c, place);
   try {
     if (c.contains("module")) {
-      if (place.slot != 0) return {Verdict::Skipped, "modules are replayed on the host"};
+      if (!place.is_host()) return {Verdict::Skipped, "modules are replayed on the host"};
       return replay_module(file, c);
     }
     if (c.contains("optimiser")) return replay_optimizer(file, c);

@@ -17,6 +17,6 @@ struct Outcome {
 };
 
 // Never throws: what a case throws is part of its outcome.
-Outcome replay(const CaseFile& file, const json& c, Place place);
+Outcome replay(const CaseFile& file, const json& c, core::DeviceId place);
 
 }  // namespace tenon::oracle

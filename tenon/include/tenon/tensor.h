@@ -84,7 +84,7 @@ class TENON_API Tensor {
   Layout layout() const { return static_cast<Layout>(get().layout_slot); }
   int64_t get_device() const;  // -1 on the host
   TensorOptions options() const;
-  bool is_cpu() const { return get().slot == 0; }
+  bool is_cpu() const { return get().device_id.is_host(); }
   bool is_cuda() const { return device().is_cuda(); }
   bool is_floating_point() const { return isFloatingType(scalar_type()); }
   bool is_complex() const { return isComplexType(scalar_type()); }
@@ -285,7 +285,7 @@ class TENON_API Tensor {
   [[noreturn]] TENON_COLD void not_strided() const;
   void check_type(ScalarType t) const {
     if (TENON_UNLIKELY(get().dtype != t)) wrong_type(t);
-    if (TENON_UNLIKELY(get().slot != 0)) not_host();
+    if (TENON_UNLIKELY(!get().device_id.is_host())) not_host();
   }
   [[noreturn]] TENON_COLD void wrong_type(ScalarType asked) const;
   TENON_COLD void not_host() const;

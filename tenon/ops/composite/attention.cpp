@@ -37,7 +37,7 @@ bool is_fusable(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
   for (const Tensor* t : {&q, &k, &v, &mask}) {
     if (GradMode::is_enabled() && t->defined() && t->requires_grad()) return false;
   }
-  return core::has_kernel(core::get_op("_fused_attention"), q.unsafeGetTensorImpl()->slot,
+  return core::has_kernel(core::get_op("_fused_attention"), q.unsafeGetTensorImpl()->device_id.slot,
                           q.scalar_type());
 }
 

@@ -23,7 +23,7 @@ using OptTensor = std::optional<Tensor>;
 bool is_fusable(const Layers& l, const Tensor& x, const Tensor& h0, const Tensor& c0) {
   const core::Op& op = core::get_op("_fused_rnn");
   if (x.layout() != kStrided ||
-      !core::has_kernel(op, x.unsafeGetTensorImpl()->slot, x.scalar_type()))
+      !core::has_kernel(op, x.unsafeGetTensorImpl()->device_id.slot, x.scalar_type()))
     return false;
   if (l.projects() || (l.train && l.dropout > 0 && l.count > 1) || core::deterministic())
     return false;

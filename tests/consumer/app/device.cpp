@@ -40,40 +40,40 @@ void expect_error(F f, const char* word, const char* what) {
 }
 
 void indices(const Device& device) {
-  const int slot = core::device_slot(device.type());
+  const core::DeviceId id = core::device_id(device);
   Tensor x = ones({3, 4}).to(device), bad = tensor({0, 7}).to(device);
   expect_error<IndexError>(
       [&] {
         x.gather(0, bad.view({2, 1}));
-        core::synchronize(slot, 0);
+        core::synchronize(id);
       },
       "index 7 is out of bounds for a size of 3", "a bad index of gather");
   expect_error<IndexError>(
       [&] {
         x.scatter_add(0, bad.view({2, 1}), ones({2, 1}).to(device));
-        core::synchronize(slot, 0);
+        core::synchronize(id);
       },
       "index 7 is out of bounds for", "a bad index of scatter_add");
   const Tensor whole = tensor({5, 6}).to(device);
   expect_error<Error>(
       [&] {
         floor_divide(whole, tensor({2, 0}).to(device));
-        core::synchronize(slot, 0);
+        core::synchronize(id);
       },
       "division by zero of the integer 6", "an integer division by zero");
   expect_error<ValueError>(
       [&] {
         bitwise_left_shift(whole, tensor({64, 1}).to(device));
-        core::synchronize(slot, 0);
+        core::synchronize(id);
       },
       "64 is not in [0, 64)", "a shift by too many bits");
-  core::synchronize(slot, 0);  // reported once
+  core::synchronize(id);  // reported once
   expect((x + 1).sum().item<double>() == 24, "the device goes on after a bad index");
 }
 
 void streams(const Device& device) {
-  const int slot = core::device_slot(device.type());
-  const tn_device_api& api = *core::device_entry(slot).api;
+  const core::DeviceId id = core::device_id(device);
+  const tn_device_api& api = *core::device_entry(id).api;
   tn_stream *a = nullptr, *b = nullptr;
   tn_event *begin = nullptr, *end = nullptr, *unused = nullptr;
   expect(api.stream_create(api.context, 0, 0, &a) == TN_OK &&
@@ -84,12 +84,12 @@ void streams(const Device& device) {
              api.event_create(api.context, 0, 0, &unused) == TN_OK,
          "events");
   Tensor x = zeros({1 << 20}).to(device), y = zeros({1 << 20}).to(device);
-  core::synchronize(slot, 0);
-  core::set_current_stream(slot, 0, a);
+  core::synchronize(id);
+  core::set_current_stream(id, a);
   api.event_record(api.context, 0, begin, a);
   for (int i = 0; i < 20; ++i) x.add_(1);
   api.event_record(api.context, 0, end, a);
-  core::set_current_stream(slot, 0, b);
+  core::set_current_stream(id, b);
   expect(api.event_wait(api.context, 0, end, b) == TN_OK, "a stream waits for an event");
   y.copy_(x);
   expect(y.sum().item<double>() == 20.0 * (1 << 20),
@@ -102,9 +102,9 @@ void streams(const Device& device) {
          "time between events");
   expect(api.event_elapsed(api.context, 0, begin, unused, &ms) != TN_OK,
          "an event that was never recorded has no time");
-  core::set_current_stream(slot, 0, nullptr);
+  core::set_current_stream(id, nullptr);
   for (tn_event* e : {begin, end, unused}) api.event_destroy(api.context, 0, e);
-  core::synchronize(slot, 0);
+  core::synchronize(id);
 }
 
 void memory(const Device& device) {

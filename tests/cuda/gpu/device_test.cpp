@@ -22,7 +22,7 @@ class Gpu : public testing::Test {
       GTEST_SKIP() << "no device: " << core::backend_source().why_absent("cuda");
     api = core::device_entry(slot).api;
   }
-  int slot = -1;
+  core::DeviceSlot slot = -1;
   const tn_device_api* api = nullptr;
 };
 
@@ -128,7 +128,7 @@ TEST_F(Gpu, EventsOrderStreamsAndMeasureTime) {
       EXPECT_EQ(b.slice(0, (1 << 26) - 1).cpu().item<int>(), value);
     }
   }
-  core::cache_trim(slot, 0);
+  core::cache_trim({slot, 0});
   api->event_destroy(api->context, 0, begin);
   api->event_destroy(api->context, 0, end);
   api->stream_destroy(api->context, 0, one);
@@ -142,7 +142,7 @@ TEST_F(Gpu, AnIndexOutOfRangeIsRaisedAndTheDeviceLives) {
   const Tensor table = arange(10, kFloat).to(kCUDA);
   const auto bad = [&] {
     (void)index_select(table, 0, tensor({3, 11}).to(kLong).to(kCUDA));
-    core::synchronize(slot, 0);
+    core::synchronize({slot, 0});
   };
   expect_words(text_of<IndexError>(bad), {"index_select", "11"});
   EXPECT_TRUE(equal(table.add(1).cpu(), arange(1, 11, kFloat)));

@@ -17,7 +17,7 @@ class GpuSparse : public testing::Test {
  protected:
   void SetUp() override {
     core::backend_source().open_for_device("cuda");
-    const int slot = core::device_slot(kCUDA);
+    const core::DeviceSlot slot = core::device_slot(kCUDA);
     if (slot < 0 || !core::ensure_device(slot))
       GTEST_SKIP() << "no device: " << core::backend_source().why_absent("cuda");
     manual_seed(1);

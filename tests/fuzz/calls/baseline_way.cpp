@@ -43,7 +43,7 @@ bool asks_for_refusals() {
 
 Impl tensor_of(const baseline_tensor& t) {
   if (t.ndim < 0) return {};
-  Impl out = core::new_tensor("fuzz", core::dtype_from_abi(t.dtype), 0, 0, t.ndim, t.sizes);
+  Impl out = core::new_tensor("fuzz", core::dtype_from_abi(t.dtype), core::kHost, t.ndim, t.sizes);
   std::memcpy(out->host_data(), t.data, t.bytes);
   return out;
 }

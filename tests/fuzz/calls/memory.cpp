@@ -33,7 +33,7 @@ void each_element(const core::TensorImpl& t, F&& f) {
 }  // namespace
 
 Impl copy_of(core::TensorImpl& t) {
-  Impl out = core::new_tensor("fuzz", t.dtype, 0, 0, t.ndim(), t.view.sizes);
+  Impl out = core::new_tensor("fuzz", t.dtype, core::kHost, t.ndim(), t.view.sizes);
   const std::size_t item = t.itemsize();
   char* to = out->host_data();
   const char* from = t.host_data();
@@ -62,7 +62,7 @@ Impl in_irregular_memory(core::TensorImpl& t, const std::vector<int>& repeated, 
   }
   const int64_t offset = random.between(0, 5);
   int64_t total = offset + step + 4;
-  Impl flat = core::new_tensor("fuzz", t.dtype, 0, 0, 1, &total);
+  Impl flat = core::new_tensor("fuzz", t.dtype, core::kHost, 1, &total);
   const std::size_t item = t.itemsize();
   std::memset(flat->host_data(), kFiller, static_cast<std::size_t>(total) * item);
   Impl out = core::TensorImpl::make(t.dtype, flat->storage,

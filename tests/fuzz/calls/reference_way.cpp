@@ -14,7 +14,7 @@
 namespace tenon::fuzz {
 namespace {
 
-bool is_served(const core::Op& op, ScalarType dtype, int slot) {
+bool is_served(const core::Op& op, ScalarType dtype, core::DeviceSlot slot) {
   if (op.kind != core::OpKind::Kernel) return op.kind == core::OpKind::Composite;
   for (const core::Candidate& c : core::explain(op, slot, dtype)) {
     if (c.serves) return c.by != core::ServedBy::Staged;
@@ -22,11 +22,11 @@ bool is_served(const core::Op& op, ScalarType dtype, int slot) {
   return false;
 }
 
-Impl copy_to(core::TensorImpl& t, ScalarType dtype, const check::Place& to) {
-  Impl wide = core::new_tensor("fuzz", dtype, 0, 0, t.ndim(), t.view.sizes);
+Impl copy_to(core::TensorImpl& t, ScalarType dtype, core::DeviceId to) {
+  Impl wide = core::new_tensor("fuzz", dtype, core::kHost, t.ndim(), t.view.sizes);
   core::copy(*wide, t);
-  if (to.slot == 0) return wide;
-  Impl remote = core::new_tensor("fuzz", dtype, to.slot, to.index, t.ndim(), t.view.sizes);
+  if (to.is_host()) return wide;
+  Impl remote = core::new_tensor("fuzz", dtype, to, t.ndim(), t.view.sizes);
   core::copy(*remote, *wide);
   return remote;
 }
@@ -45,7 +45,7 @@ bool has_large(const Call& call) {
 
 }  // namespace
 
-Answer call_widened(const Call& call, const check::Place& place, double units, unsigned signs) {
+Answer call_widened(const Call& call, core::DeviceId place, double units, unsigned signs) {
   const ScalarType wide = isFloatingType(call.dtype()) ? kDouble : call.dtype();
   std::vector<Impl> there;
   for (const Impl& t : call.tensors()) {
@@ -67,10 +67,10 @@ Answer call_widened(const Call& call, const check::Place& place, double units, u
 }
 
 std::string compare_with_reference(const Call& call, const Answer& ours, bool* compared) {
-  static const check::Place place = check::find_place("ref");
+  static const core::DeviceId place = check::find_place("ref");
   const core::Op& op = call.op();
   const std::string_view name = op.name;
-  if (place.slot < 0) return "reference: there is no device 'ref'; build the target tenon_ref";
+  if (place.is_none()) return "reference: there is no device 'ref'; build the target tenon_ref";
   if (ours.refused() || call.mixed() || !check::has_values(op) || is_left_out(op, Way::Reference))
     return {};
   if (call.spec().device_arg >= 0 || call.spec().dtype_arg >= 0 || check::addresses_storage(op))

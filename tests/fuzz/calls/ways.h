@@ -30,7 +30,7 @@ std::string compare_with_reference(const Call& call, const Answer& ours, bool* c
 std::string compare_with_baseline(const Call& call, const Answer& ours, bool loosely);
 // The call in float64 at a place, with operands moved by so many units of their own dtype; in the
 // place's memory.
-Answer call_widened(const Call& call, const check::Place& place, double units, unsigned signs);
+Answer call_widened(const Call& call, core::DeviceId place, double units, unsigned signs);
 bool has_baseline();
 
 }  // namespace tenon::fuzz

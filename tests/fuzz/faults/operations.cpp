@@ -249,8 +249,8 @@ Numbers threads_started() {
 
 Numbers memory_statistics() {
   const Tensor a = ramp({300000});
-  const auto stats = core::memory_stats(0, 0);
-  core::cache_trim(0, 0);
+  const auto stats = core::memory_stats(core::kHost);
+  core::cache_trim(core::kHost);
   return {numbers_of(a).back(), stats.allocated > 0 ? 1.0 : 0.0};
 }
 

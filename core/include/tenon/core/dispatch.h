@@ -56,13 +56,13 @@ struct Candidate {
   bool serves;
   std::string reason;  // "libtenon_cpu 0.1.0", "no kernel for dtype bfloat16", ...
 };
-TENON_API std::vector<Candidate> explain(const Op& op, int slot, ScalarType dtype);
+TENON_API std::vector<Candidate> explain(const Op& op, DeviceSlot slot, ScalarType dtype);
 // Whether a plugin has a kernel of the operator there, which may still decline; opens what serves
 // the device.
-TENON_API bool has_kernel(const Op& op, int slot, ScalarType dtype);
+TENON_API bool has_kernel(const Op& op, DeviceSlot slot, ScalarType dtype);
 
 // Whether there is a kernel of the operator for the layout, on some device.
-TENON_API bool layout_serves(int slot, const Op& op) noexcept;
+TENON_API bool layout_serves(int layout_slot, const Op& op) noexcept;
 
 // What becomes of a call that no kernel of its layout serves: Forbid is an error, Allow makes its
 // tensors strided.
@@ -72,7 +72,7 @@ TENON_API Densify densify();
 
 // Kernel calls, for the profiler: one observer at a time; null turns it off. Called after each
 // kernel.
-using KernelObserver = void (*)(void* context, const Op& op, int slot, int64_t begin_ns,
+using KernelObserver = void (*)(void* context, const Op& op, DeviceSlot slot, int64_t begin_ns,
                                 int64_t end_ns);
 TENON_API void set_kernel_observer(KernelObserver f, void* context);
 

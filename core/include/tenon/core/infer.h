@@ -58,8 +58,7 @@ class Infer {
   // tensor.
   ScalarType checked = ScalarType::Undefined;
   // The device of the outputs; by default that of the first tensor on a device other than the host.
-  int slot = -1;
-  int index = -1;
+  DeviceId device = DeviceId::none();
   bool draws = true;          // false: this call takes no random words
   uint64_t random_count = 0;  // elements to reserve random words for; by default output 0's numel
 

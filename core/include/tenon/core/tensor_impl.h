@@ -48,7 +48,7 @@ class TENON_API TensorImpl : public RefCounted {
                               int ndim, const int64_t* sizes, const int64_t* strides = nullptr);
   // Another handle on the parts of a tensor of a layout of its own, or one without parts
   // (layout.h).
-  static Ref<TensorImpl> make_composite(int layout_slot, ScalarType dtype, int slot, int index,
+  static Ref<TensorImpl> make_composite(int layout_slot, ScalarType dtype, DeviceId device,
                                         int ndim, const int64_t* sizes, int n);
   void set_component(int i, Ref<TensorImpl> part);
   // The sizes, parts and facts of another tensor of this one's layout, which loses them.
@@ -78,9 +78,7 @@ class TENON_API TensorImpl : public RefCounted {
   uint64_t byte_offset() const { return storage ? view.byte_offset - storage->base : 0; }
   int64_t storage_offset() const { return static_cast<int64_t>(byte_offset() / itemsize()); }
   // The host has no ordinal, as in libtorch.
-  Device device() const {
-    return slot == 0 ? Device(DeviceType::CPU) : Device(device_entry(slot).type, index);
-  }
+  Device device() const { return device_of(device_id); }
   // Address of the first element; only for memory that the host reads.
   // For core and libtenon themselves: who writes through it counts the write.
   char* host_data() const { return static_cast<char*>(view.data) + view.byte_offset; }
@@ -113,8 +111,7 @@ class TENON_API TensorImpl : public RefCounted {
   Ref<TensorImpl> base;
   uint32_t base_version;  // of the storage when the view's history was made
   ScalarType dtype;
-  uint8_t slot;  // of the device
-  int8_t index;
+  DeviceId device_id;
   uint8_t flags;  // ImplFlags
   uint8_t layout_slot;
   int64_t* heap_dims;  // for more than kInlineDims dimensions
@@ -135,7 +132,7 @@ TENON_API Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_off
                         const int64_t* sizes, const int64_t* strides);
 // A new tensor on a device from the caching allocator, uninitialized. `op` names the caller in
 // errors. An index of -1 means the current one.
-TENON_API Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim,
+TENON_API Impl new_tensor(const char* op, ScalarType dtype, DeviceId device, int ndim,
                           const int64_t* sizes, const int64_t* strides = nullptr);
 // New sizes, row-major. Where the storage is too small the tensor gets a larger one with the old
 // bytes at its start; other tensors keep the old one. New bytes are undefined.

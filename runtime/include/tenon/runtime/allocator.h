@@ -14,13 +14,13 @@
 namespace tenon::core {
 
 // OutOfMemoryError after one retry with an emptied cache.
-TENON_API Block cache_alloc(int slot, int index, uint64_t bytes, tn_stream* stream);
-TENON_API void cache_free(int slot, int index, const Block& b, tn_stream* stream) noexcept;
+TENON_API Block cache_alloc(DeviceId device, uint64_t bytes, tn_stream* stream);
+TENON_API void cache_free(DeviceId device, const Block& b, tn_stream* stream) noexcept;
 // The block is used on a further stream; it is not reused before that stream passed this point.
-TENON_API void cache_record_stream(int slot, int index, const Block& b, tn_stream* stream);
+TENON_API void cache_record_stream(DeviceId device, const Block& b, tn_stream* stream);
 // Gives unused memory back to the device. Of the host's small blocks, those of this thread.
-TENON_API void cache_trim(int slot, int index);
+TENON_API void cache_trim(DeviceId device);
 
-TENON_API MemoryStats memory_stats(int slot, int index);
+TENON_API MemoryStats memory_stats(DeviceId device);
 
 }  // namespace tenon::core

@@ -19,7 +19,7 @@ namespace tenon::core {
 // throw, with their name.
 class TENON_API GraphImpl {
  public:
-  GraphImpl(int slot, int index);  // NotImplementedError where the device cannot capture
+  explicit GraphImpl(DeviceId device);  // NotImplementedError where the device cannot capture
   ~GraphImpl();
   GraphImpl(const GraphImpl&) = delete;
   GraphImpl& operator=(const GraphImpl&) = delete;
@@ -41,7 +41,7 @@ class TENON_API GraphImpl {
   Drawn& drawn_of(GeneratorImpl& g);
   void drop() noexcept;  // frees what the graph held, after it was destroyed
 
-  const int slot_, index_;
+  const DeviceId device_;
   tn_graph* graph_ = nullptr;
   tn_stream* stream_ = nullptr;  // under capture
   uint32_t pool_ = 0;            // its memory
@@ -50,10 +50,10 @@ class TENON_API GraphImpl {
 };
 
 // Whether this thread captures work of the device.
-TENON_API bool is_capturing(int slot, int index) noexcept;
+TENON_API bool is_capturing(DeviceId device) noexcept;
 // Reserves random numbers for a captured call, which draws new ones at each launch.
 // NotImplementedError if the device cannot fill.
 tn_generator reserve_in_capture(GeneratorImpl& g, uint64_t words);
-int64_t graphs_alive(int slot) noexcept;
+int64_t graphs_alive(DeviceSlot slot) noexcept;
 
 }  // namespace tenon::core

@@ -21,10 +21,10 @@ class TENON_API Storage : public RefCounted {
  public:
   // From the device's caching allocator, uninitialized. OutOfMemoryError when the device has none
   // left.
-  static Ref<Storage> make(int slot, int index, uint64_t bytes);
+  static Ref<Storage> make(DeviceId device, uint64_t bytes);
   // External memory; `deleter` runs once, when the last reference goes. It may be null. When wrap
   // throws, the memory is still the caller's.
-  static Ref<Storage> wrap(int slot, int index, void* data, uint64_t bytes, Deleter deleter,
+  static Ref<Storage> wrap(DeviceId device, void* data, uint64_t bytes, Deleter deleter,
                            void* context);
   static void destroy(Storage* s) noexcept;
 
@@ -41,8 +41,7 @@ class TENON_API Storage : public RefCounted {
   uint64_t base;  // on an opaque device, where in the handle the first byte is; else 0
   uint64_t bytes;
   std::atomic<uint32_t> version;
-  uint8_t slot;
-  int8_t index;
+  DeviceId device;
   bool pinned;
   tn_stream* stream;      // whose order the allocation follows
   Deleter deleter;        // null: the caching allocator's
@@ -50,7 +49,7 @@ class TENON_API Storage : public RefCounted {
 
  private:
   friend struct StorageAccess;
-  Storage() = default;
+  explicit Storage(DeviceId d) : device(d) {}
   ~Storage() = default;
 };
 
@@ -62,6 +61,6 @@ struct TENON_API VersionCounter : RefCounted {
 
 // Pinned host memory, from a device that can pin; plain host memory otherwise.
 TENON_API Ref<Storage> make_pinned(uint64_t bytes);
-int64_t pinned_blocks(int slot) noexcept;  // alive, of all that the device pinned
+int64_t pinned_blocks(DeviceSlot slot) noexcept;  // alive, of all that the device pinned
 
 }  // namespace tenon::core

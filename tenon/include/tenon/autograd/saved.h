@@ -76,8 +76,7 @@ class TENON_API SavedGeometry {
   std::size_t n_ = 0;
   int64_t inline_[kInline];
   ScalarType dtype_ = ScalarType::Undefined;
-  uint8_t slot_ = 0;
-  int8_t index_ = 0;
+  core::DeviceId device_;
   Layout layout_ = kStrided;
   struct Rare {
     std::vector<int64_t> sizes;  // more than kInline
