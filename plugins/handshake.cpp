@@ -22,8 +22,8 @@ constexpr std::size_t kMaxKernels = 1 << 16;
 constexpr std::size_t kMaxStruct = 1 << 16;  // bytes of any one struct, of whatever minor
 
 template <class... Parts>
-[[noreturn]] void refuse(const Library& lib, const Parts&... parts) {
-  throw BackendError(core::join(lib.path().string(), ": ", parts...));
+[[noreturn]] TENON_INLINE void refuse(const Library& lib, const Parts&... parts) {
+  core::throw_parts<BackendError>({lib.path().native(), ": ", core::MessagePart(parts)...});
 }
 
 // The fields up to the version never move, so they can be read before the version is known.

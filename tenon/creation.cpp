@@ -79,7 +79,7 @@ Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const Tenso
 Tensor from_blob_with(void* data, IntArrayRef sizes, IntArrayRef strides,
                       void (*deleter)(void*, void*), void* context, const TensorOptions& options) {
   TENON_CHECK(strides.empty() || strides.size() == sizes.size(), ValueError, "from_blob: sizes ",
-              core::text(sizes), " and strides ", core::text(strides), " differ in length");
+              sizes, " and strides ", strides, " differ in length");
   ScalarType dtype = options.dtype();
   const core::DeviceId device = core::device_id(options.device());
   int64_t span = core::checked_numel("from_blob", static_cast<int>(sizes.size()), sizes.data());

@@ -142,8 +142,8 @@ void make_component_output(CallFrame& f, int k) {
               " cannot be written to a tensor of layout ", layout_name(given.layout_slot),
               " and dtype ", dtype_name(given.dtype));
   TENON_CHECK(f.form == Form::Out || f.op().layout || given.sizes() == made->sizes(), ValueError,
-              f.op().name, "_: the result of shape ", text(made->sizes()),
-              " does not fit self of shape ", text(given.sizes()));
+              f.op().name, "_: the result of shape ", made->sizes(), " does not fit self of shape ",
+              given.sizes());
   f.targets[k] = f.keep(std::move(made));
 }
 
@@ -246,8 +246,8 @@ bool call_by_components(CallFrame& f) {
   if (op != &known::copy() || f.form != Form::Inplace) return false;
   TensorImpl &to = f.c.tensor(0), &from = f.c.tensor(1);
   if (to.layout_slot != from.layout_slot) return false;
-  TENON_CHECK(to.sizes() == from.sizes(), ValueError, "copy_: self of shape ", text(to.sizes()),
-              " and src of shape ", text(from.sizes()),
+  TENON_CHECK(to.sizes() == from.sizes(), ValueError, "copy_: self of shape ", to.sizes(),
+              " and src of shape ", from.sizes(),
               " differ, and tensors of a layout are not expanded");
   Impl made = copy_composite(from, to.dtype, to.device_id, f.in[2].u.i64 != 0);
   to.take_components(*made);

@@ -138,13 +138,12 @@ TENON_COLD void given_output(CallFrame& f, int k, const KernelEntry* e) {
   check_given(f, k);
   if (t.sizes() != meta_sizes(o)) {
     if (f.form == Form::Inplace) {
-      throw ValueError(join(name, "_: the result of shape ", text(meta_sizes(o)),
-                            " does not fit self of shape ", text(t.sizes())));
+      throw ValueError(join(name, "_: the result of shape ", meta_sizes(o),
+                            " does not fit self of shape ", t.sizes()));
     }
     if (t.numel != 0) {
-      warn_once(
-          "out-resized", "user",
-          join(name, ": out= of shape ", text(t.sizes()), " is resized to ", text(meta_sizes(o))));
+      warn_once("out-resized", "user",
+                join(name, ": out= of shape ", t.sizes(), " is resized to ", meta_sizes(o)));
     }
     resize(t, o.ndim, o.sizes);
   }

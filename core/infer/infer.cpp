@@ -152,8 +152,7 @@ void Infer::expand_to(int i, IntArrayRef sizes) {
     fits = t.size(d) == 1 || t.size(d) == sizes[static_cast<std::size_t>(d + lead)];
   }
   if (!fits)
-    fail<ValueError>(*this, arg(i), " of shape ", text(t.sizes()), " cannot be expanded to ",
-                     text(sizes));
+    fail<ValueError>(*this, arg(i), " of shape ", t.sizes(), " cannot be expanded to ", sizes);
   expand(i);
 }
 
@@ -276,8 +275,7 @@ void Infer::broadcast_shape(int k, std::initializer_list<int> args, ScalarType d
       if (t.size(d) == 1 || t.size(d) == sizes[at]) continue;
       if (sizes[at] != 1) {
         fail<ValueError>(*this, "size ", sizes[at], " of a does not match size ", t.size(d),
-                         " of b at dimension ", at, " (", text(first->sizes()), ", ",
-                         text(t.sizes()), ")");
+                         " of b at dimension ", at, " (", first->sizes(), ", ", t.sizes(), ")");
       }
       sizes[at] = t.size(d);
     }

@@ -43,22 +43,21 @@ void Conv::check_parameters(int nd) const {
   for (int d = 0; d < nd; ++d) {
     if (item(kStride, d, nd) <= 0) {
       fail<ValueError>(c, c.arg(first + kStride), " must be positive, got ",
-                       text(c.ints(first + kStride)));
+                       c.ints(first + kStride));
     }
     if (item(kPadding, d, nd) < 0) {
-      fail<ValueError>(c, "negative padding is not supported here, got ",
-                       text(c.ints(first + kPadding)));
+      fail<ValueError>(c, "negative padding is not supported here, got ", c.ints(first + kPadding));
     }
     if (item(kDilation, d, nd) <= 0) {
       fail<ValueError>(c, c.arg(first + kDilation), " must be positive, got ",
-                       text(c.ints(first + kDilation)));
+                       c.ints(first + kDilation));
     }
     if (transposed()) {
       const int64_t extra = item(kOutputPadding, d, nd);
       if (extra < 0 || (extra >= item(kStride, d, nd) && extra >= item(kDilation, d, nd))) {
         fail<ValueError>(c, c.arg(first + kOutputPadding),
                          " must be smaller than stride or dilation, got ",
-                         text(c.ints(first + kOutputPadding)));
+                         c.ints(first + kOutputPadding));
       }
     }
   }
@@ -67,8 +66,8 @@ void Conv::check_parameters(int nd) const {
 void Conv::check_tensors() const {
   const TensorImpl &input = this->input(), &weight = this->weight();
   if (input.ndim() != weight.ndim() || input.ndim() < 3 || input.ndim() > 5) {
-    fail<ValueError>(c, "expected ", weight.ndim(), "-D input for weight ", text(weight.sizes()),
-                     ", got ", input.ndim(), "-D input of shape ", text(input.sizes()));
+    fail<ValueError>(c, "expected ", weight.ndim(), "-D input for weight ", weight.sizes(),
+                     ", got ", input.ndim(), "-D input of shape ", input.sizes());
   }
   if (input.dtype != weight.dtype) {
     fail<TypeError>(c, "input has dtype ", dtype_name(input.dtype), " but weight has ",
@@ -78,10 +77,10 @@ void Conv::check_tensors() const {
   if (groups <= 0) fail<ValueError>(c, "groups must be positive, got ", groups);
   const int64_t expected = transposed() ? leading : c.take(Size(weight.size(1)) * groups);
   if (input.size(1) != expected || leading % groups != 0) {
-    fail<ValueError>(c, "groups=", groups, ", weight ", text(weight.sizes()),
+    fail<ValueError>(c, "groups=", groups, ", weight ", weight.sizes(),
                      ": expected input channels ", expected,
                      leading % groups ? " and a first size of weight that groups divides" : "",
-                     ", got ", input.size(1), " in input ", text(input.sizes()));
+                     ", got ", input.size(1), " in input ", input.sizes());
   }
 }
 
@@ -89,8 +88,8 @@ void Conv::check_bias() const {
   const TensorImpl* bias = c.tensor_or_null(kBias);
   if (!bias) return;
   if (bias->ndim() != 1 || bias->size(0) != filters()) {
-    fail<ValueError>(c, "bias must have shape [", filters(), "] for weight ",
-                     text(weight().sizes()), ", got ", text(bias->sizes()));
+    fail<ValueError>(c, "bias must have shape [", filters(), "] for weight ", weight().sizes(),
+                     ", got ", bias->sizes());
   }
   if (bias->dtype != input().dtype) {
     fail<TypeError>(c, "input has dtype ", dtype_name(input().dtype), " but bias has ",
@@ -116,14 +115,14 @@ int Conv::output_sizes(int64_t* sizes) const {
       if (weight.size(2 + d) <= 0 || padded < reach) {
         fail<ValueError>(c, "the kernel of size ", reach,
                          " (with dilation) is larger than the padded input of size ", padded,
-                         " at dimension ", 2 + d, ", input ", text(input.sizes()), ", weight ",
-                         text(weight.sizes()));
+                         " at dimension ", 2 + d, ", input ", input.sizes(), ", weight ",
+                         weight.sizes());
       }
       sizes[2 + d] = (padded - reach) / stride + 1;
     }
     if (sizes[2 + d] < (transposed ? 0 : 1)) {
       fail<ValueError>(c, "the output would have size ", sizes[2 + d], " at dimension ", 2 + d,
-                       ", input ", text(input.sizes()), ", weight ", text(weight.sizes()));
+                       ", input ", input.sizes(), ", weight ", weight.sizes());
     }
   }
   return nd + 2;
@@ -157,7 +156,7 @@ TENON_INFER(im2col) {
   for (int d = n - 3; fits && d < n; ++d) fits = self.size(d) > 0;
   if (!fits)
     fail<ValueError>(c, "expected 3-D or 4-D input with sizes that are not zero, got ",
-                     text(self.sizes()));
+                     self.sizes());
   const int64_t count = c.take(Size(positions(c, A::kernel_size, 0, self.size(n - 2))) *
                                positions(c, A::kernel_size, 1, self.size(n - 1)));
   const int64_t taps =
@@ -171,10 +170,9 @@ TENON_INFER(col2im) {
   using A = args::col2im;
   const TensorImpl& self = c.tensor(A::self);
   const int n = self.ndim();
-  if (n != 2 && n != 3)
-    fail<ValueError>(c, "expected 2-D or 3-D input, got shape ", text(self.sizes()));
+  if (n != 2 && n != 3) fail<ValueError>(c, "expected 2-D or 3-D input, got shape ", self.sizes());
   if (c.ints(A::output_size).size() != 2)
-    fail<ValueError>(c, "output_size needs 2 entries, got ", text(c.ints(A::output_size)));
+    fail<ValueError>(c, "output_size needs 2 entries, got ", c.ints(A::output_size));
   const int64_t size[] = {window_entry(c, A::output_size, 0, 2),
                           window_entry(c, A::output_size, 1, 2)};
   const int64_t taps =
@@ -183,7 +181,7 @@ TENON_INFER(col2im) {
                                positions(c, A::kernel_size, 1, size[1]));
   if (self.size(n - 2) % taps != 0 || self.size(n - 1) != count) {
     fail<ValueError>(c, "expected a multiple of ", taps, " rows and ", count, " columns, got ",
-                     text(self.sizes()));
+                     self.sizes());
   }
   const int64_t sizes[] = {self.size(0), self.size(n - 2) / taps, size[0], size[1]};
   const int64_t plain[] = {self.size(0) / taps, size[0], size[1]};
@@ -207,9 +205,8 @@ TENON_INFER(convolution_backward) {
   int64_t sizes[5];
   const IntArrayRef expected{sizes, static_cast<std::size_t>(conv.output_sizes(sizes))};
   if (grad.sizes() != expected) {
-    fail<ValueError>(c, "expected grad_output of shape ", text(expected), " for input ",
-                     text(input.sizes()), " and weight ", text(weight.sizes()), ", got ",
-                     text(grad.sizes()));
+    fail<ValueError>(c, "expected grad_output of shape ", expected, " for input ", input.sizes(),
+                     " and weight ", weight.sizes(), ", got ", grad.sizes());
   }
   if (grad.dtype != input.dtype) {
     fail<TypeError>(c, "grad_output has dtype ", dtype_name(grad.dtype), " but input has ",

@@ -97,11 +97,11 @@ TENON_INFER(empty_strided) {
   ScalarType dtype = read_options(c, A::dtype, get_default_dtype());
   IntArrayRef size = c.ints(A::size), stride = c.ints(A::stride);
   if (size.size() != stride.size()) {
-    fail<ValueError>(c, "size ", text(size), " and stride ", text(stride), " differ in length");
+    fail<ValueError>(c, "size ", size, " and stride ", stride, " differ in length");
   }
   c.set(0, size, dtype);
   for (std::size_t d = 0; d < stride.size(); ++d) {
-    if (stride[d] < 0) fail<ValueError>(c, "negative entry in stride ", text(stride));
+    if (stride[d] < 0) fail<ValueError>(c, "negative entry in stride ", stride);
     c.out[0].strides[d] = stride[d];
   }
   c.out[0].has_strides = true;
@@ -213,8 +213,7 @@ TENON_INFER(flip) {
   uint64_t seen = 0;
   for (int64_t given : c.ints(A::dims)) {
     int d = c.dim(given, t.ndim());
-    if (seen >> d & 1)
-      fail<ValueError>(c, "dimension ", d, " appears twice in ", text(c.ints(A::dims)));
+    if (seen >> d & 1) fail<ValueError>(c, "dimension ", d, " appears twice in ", c.ints(A::dims));
     seen |= uint64_t{1} << d;
   }
   c.set(0, t.sizes(), t.dtype);
@@ -227,7 +226,7 @@ TENON_INFER(constant_pad_nd) {
   c.check_fits(A::value, t.dtype);
   int n = static_cast<int>(pad.size()) / 2;
   if (pad.size() % 2 || n > t.ndim()) {
-    fail<ValueError>(c, "argument 'pad' ", text(pad), " must have an even length of at most ",
+    fail<ValueError>(c, "argument 'pad' ", pad, " must have an even length of at most ",
                      2 * t.ndim());
   }
   int64_t sizes[kMaxDims];
@@ -235,8 +234,7 @@ TENON_INFER(constant_pad_nd) {
     int k = t.ndim() - 1 - d;  // pairs run from the last dimension inwards
     sizes[d] = k < n ? c.take(Size(t.size(d)) + pad[2 * k] + pad[2 * k + 1]) : t.size(d);
     if (sizes[d] < 0) {
-      fail<ValueError>(c, "pad ", text(pad), " makes dimension ", d, " of size ", t.size(d),
-                       " negative");
+      fail<ValueError>(c, "pad ", pad, " makes dimension ", d, " of size ", t.size(d), " negative");
     }
   }
   c.set(0, {sizes, static_cast<std::size_t>(t.ndim())}, t.dtype);

@@ -47,8 +47,8 @@ void check_slices(Infer& c, int dim, const TensorImpl& index, const TensorImpl& 
   }
   for (int d = 0; d < self.ndim() && d < source.ndim(); ++d) {
     if (d != dim && self.size(d) != source.size(d)) {
-      fail<ValueError>(c, c.arg(source_arg), " of shape ", text(source.sizes()), " does not match ",
-                       text(self.sizes()), " at dimension ", d);
+      fail<ValueError>(c, c.arg(source_arg), " of shape ", source.sizes(), " does not match ",
+                       self.sizes(), " at dimension ", d);
     }
   }
 }
@@ -79,8 +79,9 @@ void broadcast_into(Infer& c, const TensorImpl& t, int64_t* sizes, int& n) {
     int64_t& s = sizes[n - t.ndim() + d];
     if (t.size(d) == 1 || t.size(d) == s) continue;
     if (s != 1) {
-      fail<IndexError>(c, "the shapes of the index tensors do not broadcast: ",
-                       text(IntArrayRef(sizes, n)), " and ", text(t.sizes()));
+      fail<IndexError>(c,
+                       "the shapes of the index tensors do not broadcast: ", IntArrayRef(sizes, n),
+                       " and ", t.sizes());
     }
     s = t.size(d);
   }
@@ -127,8 +128,8 @@ void indexed_shape(Infer& c, int arg, bool masks, Indexed& out) {
       }
       for (int i = 0; mask && i < covers; ++i) {
         if (t->size(i) != self.size(d + i)) {
-          fail<IndexError>(c, "mask shape ", text(t->sizes()), " does not match ",
-                           text(self.sizes()), " at position ", d + i);
+          fail<IndexError>(c, "mask shape ", t->sizes(), " does not match ", self.sizes(),
+                           " at position ", d + i);
         }
       }
       out.masked |= mask;
@@ -189,9 +190,8 @@ TENON_INFER(index_put) {
     for (int d = 0; d < values.ndim(); ++d) {
       if (values.size(d) == 1) continue;
       if (lead + d < 0 || values.size(d) != s.sizes[lead + d]) {
-        fail<IndexError>(c, "argument 'values' of shape ", text(values.sizes()),
-                         " cannot be broadcast to the indexed shape ",
-                         text(IntArrayRef(s.sizes, s.n)));
+        fail<IndexError>(c, "argument 'values' of shape ", values.sizes(),
+                         " cannot be broadcast to the indexed shape ", IntArrayRef(s.sizes, s.n));
       }
     }
   }
@@ -354,8 +354,8 @@ TENON_INFER(embedding_dense_backward) {
   bool fits = grad.ndim() == indices.ndim() + 1;
   for (int d = 0; fits && d < indices.ndim(); ++d) fits = grad.size(d) == indices.size(d);
   if (!fits) {
-    fail<ValueError>(c, "gradient of shape ", text(grad.sizes()),
-                     " does not match indices of shape ", text(indices.sizes()));
+    fail<ValueError>(c, "gradient of shape ", grad.sizes(), " does not match indices of shape ",
+                     indices.sizes());
   }
   int64_t sizes[2] = {c.integer(A::num_weights), grad.size(grad.ndim() - 1)};
   c.set(0, sizes, grad.dtype);
@@ -371,7 +371,7 @@ TENON_INFER(embedding_bag) {
   check_index_dtype(c, A::offsets, offsets);
   if (indices.ndim() != 1 || offsets.ndim() != 1) {
     fail<ValueError>(c, "arguments 'indices' and 'offsets' must be vectors, got shapes ",
-                     text(indices.sizes()), " and ", text(offsets.sizes()));
+                     indices.sizes(), " and ", offsets.sizes());
   }
   const bool with_last = c.flag(A::include_last_offset);
   if (with_last && offsets.numel == 0)
@@ -387,7 +387,7 @@ TENON_INFER(embedding_bag) {
       fail<ValueError>(c, "per_sample_weights is only supported with mode 0 (sum), got mode ",
                        mode);
     if (factors.ndim() != 1 || factors.numel != indices.numel) {
-      fail<ValueError>(c, "per_sample_weights of shape ", text(factors.sizes()),
+      fail<ValueError>(c, "per_sample_weights of shape ", factors.sizes(),
                        " must be one number for each of the ", indices.numel, " indices");
     }
     check_same_dtype(c, A::per_sample_weights, weight.dtype);

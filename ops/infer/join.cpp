@@ -33,8 +33,8 @@ TENON_INFER(cat) {
     bool fits = t.ndim() == first->ndim();
     for (int d = 0; fits && d < t.ndim(); ++d) fits = d == dim || t.size(d) == sizes[d];
     if (!fits) {
-      fail<ValueError>(c, "the tensor at position ", k, " of shape ", text(t.sizes()),
-                       " does not fit ", text(first->sizes()), " outside of dimension ", dim);
+      fail<ValueError>(c, "the tensor at position ", k, " of shape ", t.sizes(), " does not fit ",
+                       first->sizes(), " outside of dimension ", dim);
     }
     sizes[dim] = c.take(Size(sizes[dim]) + t.size(dim));
   }

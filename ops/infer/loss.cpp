@@ -25,7 +25,7 @@ void check_target(Infer& c) {
   if (const TensorImpl* weight = c.tensor_or_null(A::weight)) {
     if (weight->ndim() != 1 || weight->size(0) != classes) {
       fail<ValueError>(c, "weight must have one entry for each of ", classes,
-                       " classes, got shape ", text(weight->sizes()));
+                       " classes, got shape ", weight->sizes());
     }
     if (weight->dtype != self.dtype) {
       fail<TypeError>(c, "weight must have the input's dtype ", dtype_name(self.dtype), ", got ",
@@ -50,11 +50,11 @@ TENON_INFER(nll_loss) {
   const TensorImpl &self = c.tensor(A::self), &target = c.tensor(A::target);
   if (self.ndim() < 1 || self.ndim() > 2) {
     fail<ValueError>(c, "expected 1-D or 2-D input, got ", self.ndim(), "-D input of shape ",
-                     text(self.sizes()));
+                     self.sizes());
   }
   if (target.ndim() > 1 || (self.ndim() == 1 && target.numel != 1)) {
-    fail<ValueError>(c, "expected a target of one class for each row of input ", text(self.sizes()),
-                     ", got shape ", text(target.sizes()));
+    fail<ValueError>(c, "expected a target of one class for each row of input ", self.sizes(),
+                     ", got shape ", target.sizes());
   }
   if (self.ndim() == 2 && (target.ndim() != 1 || target.size(0) != self.size(0))) {
     fail<ValueError>(c, "batch size of input (", self.size(0), ") and target (",
@@ -69,15 +69,14 @@ TENON_INFER(nll_loss2d) {
   const TensorImpl &self = c.tensor(A::self), &target = c.tensor(A::target);
   if (self.ndim() != 4 || target.ndim() != 3) {
     fail<ValueError>(c, "expected 4-D input and 3-D target, got ", self.ndim(), "-D input ",
-                     text(self.sizes()), " and target ", text(target.sizes()));
+                     self.sizes(), " and target ", target.sizes());
   }
   if (self.size(0) != target.size(0)) {
     fail<ValueError>(c, "batch size of input (", self.size(0), ") and target (", target.size(0),
                      ") differ");
   }
   if (self.size(2) != target.size(1) || self.size(3) != target.size(2)) {
-    fail<ValueError>(c, "input ", text(self.sizes()), " and target ", text(target.sizes()),
-                     " differ in size");
+    fail<ValueError>(c, "input ", self.sizes(), " and target ", target.sizes(), " differ in size");
   }
   check_target(c);
   outputs(c, target.sizes());
@@ -95,18 +94,17 @@ TENON_INFER(nll_loss_backward) {
   if (self.ndim() == 0) fail<ValueError>(c, "expected an input of classes, got a 0-dim one");
   const int64_t classes = self.size(self.ndim() == 1 ? 0 : 1);
   if (c.take(Size(target.numel) * classes) != self.numel) {
-    fail<ValueError>(c, "input ", text(self.sizes()), " and target ", text(target.sizes()),
-                     " do not fit");
+    fail<ValueError>(c, "input ", self.sizes(), " and target ", target.sizes(), " do not fit");
   }
   const TensorImpl* weight = c.tensor_or_null(A::weight);
   if (weight && (weight->ndim() != 1 || weight->size(0) != classes)) {
     fail<ValueError>(c, "weight must have one entry for each of ", classes, " classes, got shape ",
-                     text(weight->sizes()));
+                     weight->sizes());
   }
   if (grad.numel != (c.integer(A::reduction) == 0 ? target.numel : 1) || total.numel != 1) {
-    fail<ValueError>(c, "grad_output of shape ", text(grad.sizes()), " and total_weight of shape ",
-                     text(total.sizes()), " do not fit target ", text(target.sizes()),
-                     " with reduction ", c.integer(A::reduction));
+    fail<ValueError>(c, "grad_output of shape ", grad.sizes(), " and total_weight of shape ",
+                     total.sizes(), " do not fit target ", target.sizes(), " with reduction ",
+                     c.integer(A::reduction));
   }
   for (const TensorImpl* t : {&grad, weight, &total}) {
     if (t && t->dtype != self.dtype) {

@@ -13,7 +13,7 @@ namespace {
 void need_ndim(Infer& c, int arg, int ndim) {
   if (c.tensor(arg).ndim() != ndim) {
     fail<ValueError>(c, c.arg(arg), " must have ", ndim, ndim == 1 ? " dimension" : " dimensions",
-                     ", got shape ", text(c.tensor(arg).sizes()));
+                     ", got shape ", c.tensor(arg).sizes());
   }
 }
 
@@ -27,9 +27,9 @@ void same_dtype(Infer& c, int a, int b) {
 
 void same_size(Infer& c, int a, int a_dim, int b, int b_dim) {
   if (c.tensor(a).size(a_dim) != c.tensor(b).size(b_dim)) {
-    fail<ValueError>(c, "shapes cannot be multiplied: ", text(c.tensor(a).sizes()), " and ",
-                     text(c.tensor(b).sizes()), "; size ", c.tensor(a).size(a_dim),
-                     " at dimension ", a_dim, " is not ", c.tensor(b).size(b_dim));
+    fail<ValueError>(c, "shapes cannot be multiplied: ", c.tensor(a).sizes(), " and ",
+                     c.tensor(b).sizes(), "; size ", c.tensor(a).size(a_dim), " at dimension ",
+                     a_dim, " is not ", c.tensor(b).size(b_dim));
   }
 }
 

@@ -12,7 +12,7 @@ void check_parameter(Infer& c, int arg, IntArrayRef sizes) {
   using A = args::batch_norm_backward;
   const TensorImpl* t = c.tensor_or_null(arg);
   if (t && t->sizes() != sizes) {
-    fail<ValueError>(c, c.arg(arg), " must have shape ", text(sizes), ", got ", text(t->sizes()));
+    fail<ValueError>(c, c.arg(arg), " must have shape ", sizes, ", got ", t->sizes());
   }
   if (t && t->dtype != c.tensor(A::grad_out).dtype) {
     fail<TypeError>(c, c.arg(arg), " must have the input's dtype ",
@@ -29,7 +29,7 @@ int64_t check_channels(Infer& c, int first, int last) {
   const bool empty = input.ndim() == 1 && input.size(0) == 0;
   if (input.ndim() < 2 && !empty) {
     fail<ValueError>(c, "expected 2-D or larger input, got ", input.ndim(), "-D input of shape ",
-                     text(input.sizes()));
+                     input.sizes());
   }
   const int64_t sizes[] = {channels};
   for (int i = first; i <= last; ++i) check_parameter(c, i, sizes);
@@ -43,9 +43,8 @@ int check_normalized(Infer& c, const TensorImpl& input, IntArrayRef shape) {
   for (int d = 0; fits && d < n; ++d)
     fits = input.size(input.ndim() - n + d) == shape[static_cast<std::size_t>(d)];
   if (!fits) {
-    fail<ValueError>(c, "normalized_shape ", text(shape),
-                     " must be the last sizes of the input, at least one, got ",
-                     text(input.sizes()));
+    fail<ValueError>(c, "normalized_shape ", shape,
+                     " must be the last sizes of the input, at least one, got ", input.sizes());
   }
   return n;
 }
@@ -65,7 +64,7 @@ void check_groups(Infer& c, const TensorImpl& input, int first) {
                      " must be a multiple of the number of groups ", groups);
   }
   if (n < 0 || channels < 0 || plane < 0 || input.numel != c.take(Size(n) * channels * plane)) {
-    fail<ValueError>(c, "input ", text(input.sizes()), " does not have N * C * HxW = ", n, " * ",
+    fail<ValueError>(c, "input ", input.sizes(), " does not have N * C * HxW = ", n, " * ",
                      channels, " * ", plane, " elements");
   }
 }
@@ -75,8 +74,8 @@ void check_gradient(Infer& c) {
   using A = args::batch_norm_backward;
   const TensorImpl &grad = c.tensor(A::grad_out), &input = c.tensor(A::input);
   if (grad.sizes() != input.sizes()) {
-    fail<ValueError>(c, "grad_out ", text(grad.sizes()), " must have the shape of the input ",
-                     text(input.sizes()));
+    fail<ValueError>(c, "grad_out ", grad.sizes(), " must have the shape of the input ",
+                     input.sizes());
   }
   if (grad.dtype != input.dtype) {
     fail<TypeError>(c, "grad_out has dtype ", dtype_name(grad.dtype), " but the input has ",
@@ -99,7 +98,7 @@ TENON_INFER(batch_norm_train) {
   const int64_t channels = check_channels(c, A::weight, A::running_var);
   if (input.numel > 0 && input.numel == channels) {
     fail<ValueError>(c, "batch norm needs more than one value per channel in training, input ",
-                     text(input.sizes()));
+                     input.sizes());
   }
   const int64_t sizes[] = {channels};
   c.set(0, input.sizes(), input.dtype);

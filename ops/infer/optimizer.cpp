@@ -20,8 +20,8 @@ void check_list(Infer& c, int arg, bool used) {
     const TensorImpl &t = *c.list_tensor(arg, k), &self = *c.list_tensor(A::self, k),
                      &first = *c.list_tensor(A::self, 0);
     if (t.sizes() != self.sizes()) {
-      fail<ValueError>(c, c.arg(arg), " at position ", k, " has the shape ", text(t.sizes()),
-                       " but self there has ", text(self.sizes()));
+      fail<ValueError>(c, c.arg(arg), " at position ", k, " has the shape ", t.sizes(),
+                       " but self there has ", self.sizes());
     }
     if (t.dtype != first.dtype) {
       fail<TypeError>(c, c.arg(arg), " at position ", k, " has dtype ", dtype_name(t.dtype),

@@ -15,7 +15,7 @@ void check_input(Infer& c, int at, int nd) {
   if (!fits) {
     fail<ValueError>(c, "expected ", nd + 1, "-D or ", nd + 2,
                      "-D input with sizes that are not zero, got ", self.ndim(),
-                     "-D input of shape ", text(self.sizes()));
+                     "-D input of shape ", self.sizes());
   }
 }
 
@@ -34,10 +34,10 @@ void window_sizes(Infer& c, int at_self, int nd, bool dilated, bool ceil_mode, i
                   s = stride.empty() ? k : window_entry(c, at_self + 2, d, nd);
     const int64_t p = window_entry(c, at_self + 3, d, nd),
                   spread = dilated ? window_entry(c, at_self + 4, d, nd) : 1;
-    if (k <= 0) fail<ValueError>(c, "kernel_size must be positive, got ", text(kernel));
-    if (s <= 0) fail<ValueError>(c, "stride must be positive, got ", text(stride));
+    if (k <= 0) fail<ValueError>(c, "kernel_size must be positive, got ", kernel);
+    if (s <= 0) fail<ValueError>(c, "stride must be positive, got ", stride);
     if (spread <= 0) fail<ValueError>(c, "dilation must be positive, got ", spread);
-    if (p < 0) fail<ValueError>(c, "negative padding is not supported here, got ", text(pad));
+    if (p < 0) fail<ValueError>(c, "negative padding is not supported here, got ", pad);
     const int64_t reach = (k - 1) * spread + 1;
     if (p > reach / 2) {
       fail<ValueError>(c, "padding must be at most half of the kernel size, got padding ", p,
@@ -49,7 +49,7 @@ void window_sizes(Infer& c, int at_self, int nd, bool dilated, bool ceil_mode, i
       --n;  // the last window starts inside of the input
     if (n < 1) {
       fail<ValueError>(c, "the output would have size ", n, " at dimension ", at, ": input ",
-                       text(self.sizes()), ", kernel_size ", text(kernel));
+                       self.sizes(), ", kernel_size ", kernel);
     }
     sizes[at] = n;
   }
@@ -84,13 +84,13 @@ void adaptive(Infer& c, int nd, bool indices) {
   const TensorImpl& self = c.tensor(A::self);
   const IntArrayRef size = c.ints(A::output_size);
   if (size.size() != static_cast<std::size_t>(nd)) {
-    fail<ValueError>(c, "output_size needs ", nd, " entries, got ", text(size));
+    fail<ValueError>(c, "output_size needs ", nd, " entries, got ", size);
   }
   int64_t sizes[kMaxDims];
   for (int d = 0; d < self.ndim(); ++d) sizes[d] = self.size(d);
   for (int d = 0; d < nd; ++d) {
     if (size[static_cast<std::size_t>(d)] < 0) {
-      fail<ValueError>(c, "output_size must not be negative, got ", text(size));
+      fail<ValueError>(c, "output_size must not be negative, got ", size);
     }
     sizes[self.ndim() - nd + d] = size[static_cast<std::size_t>(d)];
   }
@@ -109,8 +109,8 @@ void gradient_of_shape(Infer& c, const int64_t* sizes) {
                     dtype_name(self.dtype));
   }
   if (grad.sizes() != expected) {
-    fail<ValueError>(c, "expected grad_output of shape ", text(expected), " for self ",
-                     text(self.sizes()), ", got ", text(grad.sizes()));
+    fail<ValueError>(c, "expected grad_output of shape ", expected, " for self ", self.sizes(),
+                     ", got ", grad.sizes());
   }
   c.set(0, self.sizes(), self.dtype);
 }
@@ -119,8 +119,8 @@ void check_indices(Infer& c, int arg) {
   using A = args::adaptive_pool2d_backward;
   const TensorImpl &grad = c.tensor(A::grad_output), &indices = c.tensor(arg);
   if (indices.sizes() != grad.sizes()) {
-    fail<ValueError>(c, "indices ", text(indices.sizes()), " must have the shape of grad_output ",
-                     text(grad.sizes()));
+    fail<ValueError>(c, "indices ", indices.sizes(), " must have the shape of grad_output ",
+                     grad.sizes());
   }
   if (indices.dtype != kLong)
     fail<TypeError>(c, "indices must be int64, got ", dtype_name(indices.dtype));

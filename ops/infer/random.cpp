@@ -175,7 +175,7 @@ TENON_INFER(native_dropout_backward) {
   if (mask.dtype != kBool)
     fail<TypeError>(c, "argument 'mask' must be bool, got ", dtype_name(mask.dtype));
   if (mask.sizes() != grad.sizes()) {
-    fail<ValueError>(c, "shapes ", text(grad.sizes()), " and ", text(mask.sizes()), " differ");
+    fail<ValueError>(c, "shapes ", grad.sizes(), " and ", mask.sizes(), " differ");
   }
   c.compute = isFloatingType(grad.dtype) ? grad.dtype : get_default_dtype();
   c.cast(A::grad_output);

@@ -13,8 +13,7 @@ void need_sizes(Infer& c, IntArrayRef sizes, std::size_t nd) {
   bool positive = sizes.size() == nd;
   for (int64_t s : sizes) positive = positive && s > 0;
   if (!positive)
-    fail<ValueError>(c, c.arg(A::output_size), " must be ", nd, " positive sizes, got ",
-                     text(sizes));
+    fail<ValueError>(c, c.arg(A::output_size), " must be ", nd, " positive sizes, got ", sizes);
 }
 
 // An input [C, spatial...] or [N, C, spatial...], of which only the batch may be empty.
@@ -24,7 +23,7 @@ void need_planes(Infer& c, const TensorImpl& t, int nd) {
   if (!fits) {
     fail<ValueError>(c, "expected ", nd + 1, "-D or ", nd + 2,
                      "-D input with sizes that are not zero, got ", t.ndim(), "-D input of shape ",
-                     text(t.sizes()));
+                     t.sizes());
   }
 }
 
@@ -44,12 +43,12 @@ void padded_sizes(Infer& c, const TensorImpl& self, int at, bool reflect,
       fail<ValueError>(
           c,
           "Padding size should be less than the corresponding input dimension, but got: padding (",
-          before, ", ", after, ") at dimension ", d, " of input ", text(self.sizes()));
+          before, ", ", after, ") at dimension ", d, " of input ", self.sizes());
     }
     sizes[d] = c.take(Size(sizes[d]) + before + after);
     if (sizes[d] < 1) {
-      fail<ValueError>(c, "input ", text(self.sizes()), " is too small for padding ", text(pad),
-                       ": dimension ", d, " would have size ", sizes[d]);
+      fail<ValueError>(c, "input ", self.sizes(), " is too small for padding ", pad, ": dimension ",
+                       d, " would have size ", sizes[d]);
     }
   }
 }
@@ -72,8 +71,8 @@ void pad_ends_backward(Infer& c, bool reflect) {
   int64_t sizes[kMaxDims];
   padded_sizes(c, self, 2, reflect, sizes);
   if (!grad.sizes().equals({sizes, static_cast<std::size_t>(self.ndim())})) {
-    fail<ValueError>(c, "grad_output ", text(grad.sizes()), " does not fit self ",
-                     text(self.sizes()), " and padding ", text(c.ints(A::padding)));
+    fail<ValueError>(c, "grad_output ", grad.sizes(), " does not fit self ", self.sizes(),
+                     " and padding ", c.ints(A::padding));
   }
   c.set(0, self.sizes(), self.dtype);
 }
@@ -96,21 +95,21 @@ void sample(Infer& c, int nd) {
   if (input.ndim() != nd + 2 || grid.ndim() != nd + 2) {
     fail<ValueError>(c, "expected ", nd + 2,
                      "D input and grid with same number of dimensions, but got input with sizes ",
-                     text(input.sizes()), " and grid with sizes ", text(grid.sizes()));
+                     input.sizes(), " and grid with sizes ", grid.sizes());
   }
   if (input.size(0) != grid.size(0)) {
     fail<ValueError>(c,
                      "expected grid and input to have same batch size, but got input with sizes ",
-                     text(input.sizes()), " and grid with sizes ", text(grid.sizes()));
+                     input.sizes(), " and grid with sizes ", grid.sizes());
   }
   if (grid.size(nd + 1) != nd) {
     fail<ValueError>(c, "expected grid to have size ", nd,
-                     " in last dimension, but got grid with sizes ", text(grid.sizes()));
+                     " in last dimension, but got grid with sizes ", grid.sizes());
   }
   for (int d = 2; d < input.ndim(); ++d) {
     if (input.size(d) > 0) continue;
     fail<ValueError>(c, "expected input to have non-empty spatial dimensions, but input has sizes ",
-                     text(input.sizes()), " with dimension ", d, " being empty");
+                     input.sizes(), " with dimension ", d, " being empty");
   }
   check_sampling(c, A::interpolation_mode, nd);
   int64_t sizes[kMaxDims] = {input.size(0), input.size(1)};
@@ -145,8 +144,8 @@ TENON_INFER(upsample_backward) {
     fits = grad.size(d) == (d < 2 ? input[i] : size[i - 2]) && (d == 0 || input[i] > 0);
   }
   if (!fits) {
-    fail<ValueError>(c, "grad_output ", text(grad.sizes()), " does not fit output_size ",
-                     text(size), " and input_size ", text(input));
+    fail<ValueError>(c, "grad_output ", grad.sizes(), " does not fit output_size ", size,
+                     " and input_size ", input);
   }
   c.set(0, input, grad.dtype);
 }
@@ -171,8 +170,8 @@ void sample_backward(Infer& c, int nd) {
               grad.size(0) == input.size(0) && grad.size(1) == input.size(1);
   for (int d = 0; fits && d < nd; ++d) fits = grad.size(d + 2) == grid.size(d + 1);
   if (!fits) {
-    fail<ValueError>(c, "grad_output ", text(grad.sizes()), " does not fit input ",
-                     text(input.sizes()), " and grid ", text(grid.sizes()));
+    fail<ValueError>(c, "grad_output ", grad.sizes(), " does not fit input ", input.sizes(),
+                     " and grid ", grid.sizes());
   }
   if (grad.dtype != input.dtype || grid.dtype != input.dtype) {
     fail<TypeError>(c, "grad_output, input and grid must have one dtype, got ",

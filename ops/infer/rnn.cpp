@@ -37,8 +37,7 @@ void Rnn::check_like(int arg, IntArrayRef sizes) const {
   const TensorImpl* t = c.tensor_or_null(arg);
   if (!t) return;
   if (t->sizes() != sizes) {
-    fail<ValueError>(c, c.arg(arg), " must have the shape ", text(sizes), ", got ",
-                     text(t->sizes()));
+    fail<ValueError>(c, c.arg(arg), " must have the shape ", sizes, ", got ", t->sizes());
   }
   if (t->dtype != input().dtype) {
     fail<TypeError>(c, "input has dtype ", dtype_name(input().dtype), " but ", c.arg(arg), " has ",
@@ -54,13 +53,12 @@ void Rnn::check() const {
   const TensorImpl &x = input(), &h = hx();
   if (x.ndim() != 3 || x.size(0) < 1) {
     fail<ValueError>(c, c.arg(first),
-                     " must be [time, batch, feature] with one step at least, got ",
-                     text(x.sizes()));
+                     " must be [time, batch, feature] with one step at least, got ", x.sizes());
   }
   if (h.ndim() != 3 || h.size(0) < 1 || h.size(0) % directions() != 0 || h.size(1) != x.size(1)) {
     fail<ValueError>(c, c.arg(first + 2),
                      " must have a state for each layer, direction and one of ", x.size(1),
-                     " sequences, got ", text(h.sizes()), " for ", directions(), " directions");
+                     " sequences, got ", h.sizes(), " for ", directions(), " directions");
   }
   if (is_lstm() != (cx() != nullptr)) {
     fail<ValueError>(c, c.arg(first + 3), is_lstm() ? " is needed by" : " is given, but is only of",

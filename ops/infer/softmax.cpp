@@ -20,8 +20,8 @@ TENON_INFER(softmax_backward) {
   const TensorImpl &grad = c.tensor(A::grad_output), &output = c.tensor(A::output);
   c.dim(c.integer(A::dim), grad.ndim());
   if (grad.sizes() != output.sizes() || grad.dtype != output.dtype) {
-    fail<ValueError>(c, "grad_output ", text(grad.sizes()), " of ", dtype_name(grad.dtype),
-                     " must have the shape and dtype of output ", text(output.sizes()), " of ",
+    fail<ValueError>(c, "grad_output ", grad.sizes(), " of ", dtype_name(grad.dtype),
+                     " must have the shape and dtype of output ", output.sizes(), " of ",
                      dtype_name(output.dtype));
   }
   c.set(0, grad.sizes(), c.dtype(A::input_dtype, grad.dtype));
@@ -34,8 +34,7 @@ void check_heads(Infer& c, int arg, IntArrayRef sizes) {
   using A = args::fused_attention;
   const TensorImpl& t = c.tensor(arg);
   if (t.sizes() != sizes) {
-    fail<ValueError>(c, c.arg(arg), " must have the shape ", text(sizes), ", got ",
-                     text(t.sizes()));
+    fail<ValueError>(c, c.arg(arg), " must have the shape ", sizes, ", got ", t.sizes());
   }
   if (t.dtype != c.tensor(A::query).dtype) {
     fail<TypeError>(c, "query has dtype ", dtype_name(c.tensor(A::query).dtype), " but ",
@@ -52,7 +51,7 @@ TENON_INFER(fused_attention) {
   for (int arg = 0; arg < 3; ++arg) {
     if (c.tensor(arg).ndim() == 4) continue;
     fail<ValueError>(c, c.arg(arg), " must be [batch, head, row, column], got ",
-                     text(c.tensor(arg).sizes()));
+                     c.tensor(arg).sizes());
   }
   const int64_t batches = query.size(0), heads = query.size(1);
   const int64_t keys[] = {batches, heads, key.size(2), query.size(3)};
@@ -62,8 +61,8 @@ TENON_INFER(fused_attention) {
   if (const TensorImpl* bias = c.tensor_or_null(A::bias)) {
     const int64_t scores[] = {batches, heads, query.size(2), key.size(2)};
     if (bias->sizes() != IntArrayRef(scores)) {
-      fail<ValueError>(c, "bias must have the shape ", text(IntArrayRef(scores)), ", got ",
-                       text(bias->sizes()));
+      fail<ValueError>(c, "bias must have the shape ", IntArrayRef(scores), ", got ",
+                       bias->sizes());
     }
     if (bias->dtype != query.dtype && bias->dtype != kFloat) {
       fail<TypeError>(c, "bias must be of ", dtype_name(query.dtype), " or float32, got ",

@@ -78,12 +78,11 @@ TENON_INFER(histogram) {
   const TensorImpl &t = c.tensor(A::self), &edges = c.tensor(A::edges),
                    *weight = c.tensor_or_null(A::weight);
   if (edges.ndim() != 1 || edges.numel == 0) {
-    fail<ValueError>(c, "bins must be a vector with at least one element, got ",
-                     text(edges.sizes()));
+    fail<ValueError>(c, "bins must be a vector with at least one element, got ", edges.sizes());
   }
   if (weight && weight->sizes() != t.sizes()) {
-    fail<ValueError>(c, "weight ", text(weight->sizes()), " must have the shape of the input ",
-                     text(t.sizes()));
+    fail<ValueError>(c, "weight ", weight->sizes(), " must have the shape of the input ",
+                     t.sizes());
   }
   if (edges.dtype != t.dtype || (weight && weight->dtype != t.dtype)) {
     fail<TypeError>(c, "input, bins and weight must have the same dtype, but got input ",
@@ -136,8 +135,7 @@ TENON_INFER(searchsorted) {
   for (int d = 0; fits && row.ndim() > 1 && d + 1 < row.ndim(); ++d)
     fits = row.size(d) == t.size(d);
   if (!fits) {
-    fail<ValueError>(c, "rows of shape ", text(row.sizes()), " do not match 'self' of shape ",
-                     text(t.sizes()));
+    fail<ValueError>(c, "rows of shape ", row.sizes(), " do not match 'self' of shape ", t.sizes());
   }
   if (!c.none(A::side)) {
     std::string_view side(c.in[A::side].u.str, c.in[A::side].len);
@@ -150,7 +148,7 @@ TENON_INFER(searchsorted) {
     if (sorter->sizes() != row.sizes() || sorter->dtype != kLong) {
       fail<ValueError>(c,
                        "argument 'sorter' must be int64 with the shape of 'sorted_sequence', got ",
-                       text(sorter->sizes()));
+                       sorter->sizes());
     }
   }
   c.set(0, t.sizes(), c.flag(A::out_int32) ? kInt : kLong);

@@ -55,24 +55,22 @@ void resolve_shape(Infer& c, IntArrayRef given, int64_t numel, Shape& s) {
   for (std::size_t i = 0; i < given.size(); ++i) {
     s.push(c, given[i], 0);
     if (given[i] == -1) {
-      if (unknown >= 0)
-        fail<ValueError>(c, "only one dimension of shape ", text(given), " can be -1");
+      if (unknown >= 0) fail<ValueError>(c, "only one dimension of shape ", given, " can be -1");
       unknown = static_cast<int>(i);
     } else if (given[i] < 0) {
-      fail<ValueError>(c, "negative size ", given[i], " in shape ", text(given));
+      fail<ValueError>(c, "negative size ", given[i], " in shape ", given);
     } else if (__builtin_mul_overflow(known, given[i], &known)) {
-      fail<ValueError>(c, "shape ", text(given), " has too many elements");
+      fail<ValueError>(c, "shape ", given, " has too many elements");
     }
   }
   if (unknown >= 0) {
     if (known == 0)
-      fail<ValueError>(c, "-1 in shape ", text(given),
-                       " is ambiguous: the other sizes hold no element");
+      fail<ValueError>(c, "-1 in shape ", given, " is ambiguous: the other sizes hold no element");
     s.size[unknown] = numel / known;
     known *= s.size[unknown];
   }
   if (known != numel) {
-    fail<ValueError>(c, "shape ", text(given), " is invalid for an input of ", numel, " elements");
+    fail<ValueError>(c, "shape ", given, " is invalid for an input of ", numel, " elements");
   }
 }
 
@@ -121,9 +119,8 @@ TENON_INFER(view) {
   Shape s;
   resolve_shape(c, c.ints(A::size), t.numel, s);
   if (!view_strides(t, s.sizes(), s.stride)) {
-    fail<ValueError>(c, "view is incompatible with strides ", text(t.strides()), " of sizes ",
-                     text(t.sizes()), ": shape ", text(c.ints(A::size)),
-                     " would need a copy; use reshape or contiguous");
+    fail<ValueError>(c, "view is incompatible with strides ", t.strides(), " of sizes ", t.sizes(),
+                     ": shape ", c.ints(A::size), " would need a copy; use reshape or contiguous");
   }
   finish(c, s);
 }
@@ -133,7 +130,7 @@ TENON_INFER(as_strided) {
   const TensorImpl& t = c.tensor(A::self);
   IntArrayRef size = c.ints(A::size), stride = c.ints(A::stride);
   if (size.size() != stride.size()) {
-    fail<ValueError>(c, "size ", text(size), " and stride ", text(stride), " differ in length");
+    fail<ValueError>(c, "size ", size, " and stride ", stride, " differ in length");
   }
   int64_t offset = c.integer(A::storage_offset, t.storage_offset());
   if (offset < 0) fail<ValueError>(c, "storage_offset is ", offset, " but must not be negative");
@@ -142,20 +139,19 @@ TENON_INFER(as_strided) {
   bool empty = false;
   for (std::size_t d = 0; d < size.size(); ++d) {
     if (size[d] < 0 || stride[d] < 0) {
-      fail<ValueError>(c, "negative entry in size ", text(size), " or stride ", text(stride));
+      fail<ValueError>(c, "negative entry in size ", size, " or stride ", stride);
     }
     s.push(c, size[d], stride[d]);
     empty |= size[d] == 0;
     if (size[d] > 0) reach += (Size(size[d]) - 1) * stride[d];
   }
-  if (!reach.fits())
-    fail<ValueError>(c, "size ", text(size), " and stride ", text(stride), " overflow");
+  if (!reach.fits()) fail<ValueError>(c, "size ", size, " and stride ", stride, " overflow");
   const int64_t last = reach.get(c.op.name, "the last element");
   if (!t.storage)
     fail<TypeError>(c, "expected a strided tensor, got one of a layout of its own; use to_dense()");
   int64_t held = static_cast<int64_t>(t.storage->bytes / t.itemsize());
   if (!empty && last >= held) {
-    fail<ValueError>(c, "size ", text(size), ", stride ", text(stride), " and offset ", offset,
+    fail<ValueError>(c, "size ", size, ", stride ", stride, " and offset ", offset,
                      " reach element ", last, " but the storage holds ", held);
   }
   check_numel(c, s);
@@ -169,7 +165,7 @@ TENON_INFER(expand) {
   int lead = static_cast<int>(want.size()) - t.ndim();
   if (lead < 0) {
     fail<ValueError>(c, "cannot expand a tensor of ", t.ndim(), " dimensions to the shorter shape ",
-                     text(want));
+                     want);
   }
   Shape s;
   for (int d = 0; d < static_cast<int>(want.size()); ++d) {
@@ -177,7 +173,7 @@ TENON_INFER(expand) {
     int64_t size = want[d] == -1 && d >= lead ? have : want[d];
     if (size < 0 || (have != size && have != 1)) {
       fail<ValueError>(c, "cannot expand size ", have, " to ", want[d], " at dimension ", d, " (",
-                       text(t.sizes()), " to ", text(want), ")");
+                       t.sizes(), " to ", want, ")");
     }
     bool keeps = d >= lead && have == size;
     s.push(c, size, keeps ? t.stride(d - lead) : 0);
@@ -191,13 +187,13 @@ TENON_INFER(permute) {
   const TensorImpl& t = c.tensor(A::self);
   IntArrayRef dims = c.ints(A::dims);
   if (static_cast<int>(dims.size()) != t.ndim()) {
-    fail<ValueError>(c, "argument 'dims' ", text(dims), " must name all ", t.ndim(), " dimensions");
+    fail<ValueError>(c, "argument 'dims' ", dims, " must name all ", t.ndim(), " dimensions");
   }
   uint64_t seen = 0;
   Shape s;
   for (int64_t given : dims) {
     int d = c.dim(given, t.ndim());
-    if (seen >> d & 1) fail<ValueError>(c, "dimension ", d, " appears twice in ", text(dims));
+    if (seen >> d & 1) fail<ValueError>(c, "dimension ", d, " appears twice in ", dims);
     seen |= uint64_t{1} << d;
     s.push(c, t.size(d), t.stride(d));
   }
@@ -241,9 +237,9 @@ TENON_INFER(view_dtype) {
       s.stride[d] = t.stride(d) * from / to;
     }
     if (!fits) {
-      fail<ValueError>(c, "sizes ", text(t.sizes()), ", strides ", text(t.strides()),
-                       " and offset ", t.storage_offset(), " of ", old_name,
-                       " do not fall on elements of ", new_name);
+      fail<ValueError>(c, "sizes ", t.sizes(), ", strides ", t.strides(), " and offset ",
+                       t.storage_offset(), " of ", old_name, " do not fall on elements of ",
+                       new_name);
     }
     s.size[last] = c.take(Size(t.size(last)) * from / to);
     s.stride[last] = 1;
@@ -346,8 +342,7 @@ TENON_INFER(squeeze_dims) {
   uint64_t gone = 0;
   for (int64_t given : c.ints(A::dim)) {
     int d = c.dim(given, t.ndim());
-    if (gone >> d & 1)
-      fail<ValueError>(c, "dimension ", d, " appears twice in ", text(c.ints(A::dim)));
+    if (gone >> d & 1) fail<ValueError>(c, "dimension ", d, " appears twice in ", c.ints(A::dim));
     gone |= uint64_t{1} << d;
   }
   Shape s;
@@ -421,8 +416,8 @@ namespace {
 void backward_of_view(Infer& c, const Shape& view) {
   using A = args::diagonal_backward;
   if (c.tensor(A::grad_output).sizes() != view.sizes()) {
-    fail<ValueError>(c, "a gradient of shape ", text(view.sizes()), " is expected, got ",
-                     text(c.tensor(A::grad_output).sizes()));
+    fail<ValueError>(c, "a gradient of shape ", view.sizes(), " is expected, got ",
+                     c.tensor(A::grad_output).sizes());
   }
   c.set(0, c.ints(A::input_sizes), c.tensor(A::grad_output).dtype);
 }
@@ -432,8 +427,7 @@ Shape input_shape(Infer& c) {
   Shape s;
   for (int64_t n : c.ints(A::input_sizes)) {
     if (n < 0)
-      fail<ValueError>(c, c.arg(A::input_sizes),
-                       " has a negative size: ", text(c.ints(A::input_sizes)));
+      fail<ValueError>(c, c.arg(A::input_sizes), " has a negative size: ", c.ints(A::input_sizes));
     s.push(c, n, 0);
   }
   return s;

@@ -13,7 +13,7 @@ inline int64_t small_entry(Infer& c, int arg, std::size_t k) {
   const int64_t entry = c.ints(arg)[k];
   constexpr int64_t most = (int64_t{1} << 31) - 1;
   if (entry < -most || entry > most)
-    fail<ValueError>(c, c.arg(arg), " is too large: ", text(c.ints(arg)));
+    fail<ValueError>(c, c.arg(arg), " is too large: ", c.ints(arg));
   return entry;
 }
 
@@ -21,7 +21,7 @@ inline int64_t small_entry(Infer& c, int arg, std::size_t k) {
 inline int64_t window_entry(Infer& c, int arg, int d, int nd) {
   const IntArrayRef v = c.ints(arg);
   if (v.size() != 1 && v.size() != static_cast<std::size_t>(nd)) {
-    fail<ValueError>(c, c.arg(arg), " needs ", nd, " entries, got ", text(v));
+    fail<ValueError>(c, c.arg(arg), " needs ", nd, " entries, got ", v);
   }
   return small_entry(c, arg, v.size() == 1 ? 0 : static_cast<std::size_t>(d));
 }

@@ -4,13 +4,6 @@
 
 namespace tenon::core {
 
-std::string text(IntArrayRef v) {
-  std::string out = "[";
-  for (std::size_t i = 0; i < v.size(); ++i) {
-    if (i != 0) out += ", ";
-    out += std::to_string(v[i]);
-  }
-  return out += ']';
-}
+std::string text(IntArrayRef v) { return join({v}); }
 
 }  // namespace tenon::core

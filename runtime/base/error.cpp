@@ -65,20 +65,66 @@ void rethrow_called(std::string_view op) {
   }
 }
 
-std::string text(std::string_view v) { return std::string(v); }
+namespace {
 
-// The shortest digits that read back as the same number; those of a float where the value is one.
-std::string text(double v) {
-  char buffer[32];
-  float narrow = static_cast<float>(v);
-  auto end = static_cast<double>(narrow) == v
-                 ? std::to_chars(buffer, buffer + sizeof buffer, narrow).ptr
-                 : std::to_chars(buffer, buffer + sizeof buffer, v).ptr;
-  return std::string(buffer, end);
+template <class Number>
+void append(std::string& out, Number v) {
+  char digits[32];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
 }
 
-std::string text(long long v) { return std::to_string(v); }
-std::string text(unsigned long long v) { return std::to_string(v); }
+void append_list(std::string& out, const std::int64_t* v, std::size_t size) {
+  out += '[';
+  for (std::size_t i = 0; i < size; ++i) {
+    if (i != 0) out += ", ";
+    append(out, v[i]);
+  }
+  out += ']';
+}
+
+}  // namespace
+
+void MessagePart::append_to(std::string& out) const {
+  const std::size_t size = how_ >> 3;
+  switch (how_ & 7) {
+    case Chars:
+      out.append(chars_, size);
+      break;
+    case Integer:
+      append(out, integer_);
+      break;
+    case Unsigned:
+      append(out, unsigned_);
+      break;
+    case Double:  // the digits of a float where the value is one
+      if (const auto narrow = static_cast<float>(double_); double{narrow} == double_) {
+        append(out, narrow);
+      } else {
+        append(out, double_);
+      }
+      break;
+    case Char:
+      out += static_cast<char>(integer_);
+      break;
+    case Integers:
+      append_list(out, integers_, size);
+      break;
+  }
+}
+
+std::string join(std::initializer_list<MessagePart> parts) {
+  std::string out;
+  for (const MessagePart& part : parts) part.append_to(out);
+  return out;
+}
+
+template void throw_parts<Error>(std::initializer_list<MessagePart>);
+template void throw_parts<IndexError>(std::initializer_list<MessagePart>);
+template void throw_parts<TypeError>(std::initializer_list<MessagePart>);
+template void throw_parts<ValueError>(std::initializer_list<MessagePart>);
+template void throw_parts<NotImplementedError>(std::initializer_list<MessagePart>);
+template void throw_parts<OutOfMemoryError>(std::initializer_list<MessagePart>);
+template void throw_parts<BackendError>(std::initializer_list<MessagePart>);
 
 }  // namespace core
 }  // namespace tenon

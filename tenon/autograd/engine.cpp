@@ -182,10 +182,10 @@ class Pass {
       if (!r.defined()) continue;
       if (r.sizes() != g.sizes() || r.scalar_type() != g.scalar_type() ||
           r.device() != g.device()) {
-        throw Error(core::join(
-            "hook of ", t.node->name(), " returned a gradient of a different size/type/device: ",
-            core::text(r.sizes()), " ", dtype_name(r.scalar_type()), " instead of ",
-            core::text(g.sizes()), " ", dtype_name(g.scalar_type())));
+        throw Error(core::join("hook of ", t.node->name(),
+                               " returned a gradient of a different size/type/device: ", r.sizes(),
+                               " ", dtype_name(r.scalar_type()), " instead of ", g.sizes(), " ",
+                               dtype_name(g.scalar_type())));
       }
       g = r;
     }
@@ -220,7 +220,7 @@ variable_list root_grads(const variable_list& tensors, const variable_list& give
     const Tensor& t = tensors[i];
     if (!given.empty() && given[i].defined()) {
       TENON_CHECK(given[i].sizes() == t.sizes(), ValueError, "gradient ", i, " has shape ",
-                  core::text(given[i].sizes()), " but its tensor has ", core::text(t.sizes()));
+                  given[i].sizes(), " but its tensor has ", t.sizes());
       out.push_back(given[i]);
     } else {
       TENON_CHECK(t.numel() == 1, Error,

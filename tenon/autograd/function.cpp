@@ -66,7 +66,7 @@ void FunctionNode::count_writes(const variable_list& outputs) {
     TENON_CHECK(contains(outputs, t), Error, label,
                 ": mark_dirty: forward must return each input that it marks, and did not return "
                 "one of shape ",
-                core::text(t.sizes()));
+                t.sizes());
     t.unsafeGetTensorImpl()->bump_version();
   }
 }
@@ -126,8 +126,8 @@ Tensor checked_gradient(const std::string& label, std::size_t at, const Tensor& 
                         const FunctionNode::Shape& of) {
   if (!g.defined()) return g;
   if (!sums_to(g.sizes(), of.sizes)) {
-    throw Error(core::join(label, " returned an invalid gradient at ", at, ": got ",
-                           core::text(g.sizes()), ", expected ", core::text(of.sizes)));
+    throw Error(core::join(label, " returned an invalid gradient at ", at, ": got ", g.sizes(),
+                           ", expected ", of.sizes));
   }
   if (g.device() != of.options.device()) {
     throw Error(core::join(label, " returned an invalid gradient at ", at, ": got device ",

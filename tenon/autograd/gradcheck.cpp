@@ -41,7 +41,7 @@ Doubles gradient_values(const char* what, const Tensor& grad, const Tensor& of) 
   if (!grad.defined()) return Doubles(count(of), 0.0);
   TENON_CHECK(of.layout() == kStrided || grad.layout() == of.layout(), Error, what,
               ": a gradient has layout ", toString(grad.layout()), ", its tensor of shape ",
-              core::text(of.sizes()), " has ", toString(of.layout()));
+              of.sizes(), " has ", toString(of.layout()));
   return host_values(of.layout() == kStrided
                          ? grad.to_dense()
                          : _values_at(grad.detach(), of.detach().coalesce()._indices()));

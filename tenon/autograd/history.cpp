@@ -260,7 +260,7 @@ void write_inplace(int id, const Tensor& self, const Tensor& value) {
   const char* op = core::op_at(id).name;
   check_inplace(id, self);
   TENON_CHECK(value.sizes() == self.sizes(), ValueError, op, "_: the result of shape ",
-              core::text(value.sizes()), " does not fit self of shape ", core::text(self.sizes()));
+              value.sizes(), " does not fit self of shape ", self.sizes());
   bool fits = core::dtype_class(value.scalar_type()) <= core::dtype_class(self.scalar_type());
   TENON_CHECK(fits, TypeError, op, "_: result type ", dtype_name(value.scalar_type()),
               " cannot be cast to the in-place dtype ", dtype_name(self.scalar_type()));

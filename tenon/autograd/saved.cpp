@@ -38,8 +38,7 @@ Tensor SavedTensor::unpack(Node& owner) const {
   if (TENON_UNLIKELY(now != version_)) {
     throw Error(core::join(
         "a tensor needed for gradient computation was modified by an in-place operation: saved by ",
-        owner.name(), " at version ", version_, ", now ", now, " (shape ",
-        core::text(tensor_.sizes()), ")"));
+        owner.name(), " at version ", version_, ", now ", now, " (shape ", tensor_.sizes(), ")"));
   }
   if (!is_output_ || !tracked_) return tensor_;
   if (TENON_UNLIKELY(owner.slices)) return view_of_slices(owner, tensor_);

@@ -28,8 +28,10 @@ struct Source {
   const std::string& name;
 
   template <class... Parts>
-  void check(bool ok, const Parts&... parts) const {
-    if (!ok) throw ValueError(core::join("load: ", name, ": ", parts...));
+  TENON_INLINE void check(bool ok, const Parts&... parts) const {
+    if (TENON_UNLIKELY(!ok)) {
+      core::throw_parts<ValueError>({"load: ", name, ": ", core::MessagePart(parts)...});
+    }
   }
 };
 

@@ -15,19 +15,18 @@ namespace {
 
 void check(const char* name, Cell cell, const Tensor& input, const State& s, const Weights& w) {
   TENON_CHECK(w.ih.dim() == 2 && w.hh.dim() == 2, ValueError, name,
-              ": w_ih and w_hh must be matrices, got ", text(w.ih.sizes()), " and ",
-              text(w.hh.sizes()));
+              ": w_ih and w_hh must be matrices, got ", w.ih.sizes(), " and ", w.hh.sizes());
   TENON_CHECK(input.dim() > 0 && input.size(-1) == w.ih.size(1), ValueError, name,
-              ": input has inconsistent input_size: got ", text(input.sizes()), " expected ",
+              ": input has inconsistent input_size: got ", input.sizes(), " expected ",
               w.ih.size(1));
   TENON_CHECK(s.h.dim() > 0 && s.h.size(-1) == w.hh.size(1), ValueError, name,
-              ": hidden has inconsistent hidden_size: got ", text(s.h.sizes()), " expected ",
+              ": hidden has inconsistent hidden_size: got ", s.h.sizes(), " expected ",
               w.hh.size(1));
   const int64_t hidden = s.c.defined() ? s.c.size(-1) : s.h.size(-1),
                 rows = gates_of(cell) * hidden;
   TENON_CHECK(w.ih.size(0) == rows && w.hh.size(0) == rows, ValueError, name, ": expected ",
-              gates_of(cell), " gates of the hidden size ", hidden, " in w_ih ", text(w.ih.sizes()),
-              " and w_hh ", text(w.hh.sizes()));
+              gates_of(cell), " gates of the hidden size ", hidden, " in w_ih ", w.ih.sizes(),
+              " and w_hh ", w.hh.sizes());
 }
 
 // One step: `of_input` is the product with the input.
@@ -101,7 +100,7 @@ std::tuple<Tensor, Tensor, Tensor> over_layers(const Layers& l, const Tensor& in
     TENON_CHECK(!t.defined() || (t.dim() == 3 && t.size(0) == static_cast<int64_t>(l.cells()) &&
                                  t.size(1) == x.size(1)),
                 ValueError, l.name, ": expected hidden states of ", l.cells(), " cells and ",
-                x.size(1), " sequences, got ", text(t.sizes()));
+                x.size(1), " sequences, got ", t.sizes());
   }
   std::vector<Tensor> last_h, last_c;
   for (int64_t layer = 0; layer < l.count; ++layer) {

@@ -47,7 +47,7 @@ void step_by_elements(Tensor& param, const Tensor& grad, SGDParamState* state,
                       const SGDOptions& o) {
   TENON_CHECK(o.weight_decay() == 0, ValueError,
               "SGD: weight_decay is not possible with a gradient of layout ",
-              toString(grad.layout()), ", of shape ", core::text(grad.sizes()),
+              toString(grad.layout()), ", of shape ", grad.sizes(),
               ": it would change what the gradient leaves out");
   if (o.momentum() == 0) {
     add_scaled(param, grad, -o.lr());

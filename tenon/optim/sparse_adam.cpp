@@ -37,7 +37,7 @@ void SparseAdamParamState::fields(FieldVisitor& visitor) {
 void SparseAdam::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
                         std::unique_ptr<OptimizerParamState>& state) {
   TENON_CHECK(grad.layout() != kStrided, ValueError,
-              "SparseAdam does not take strided gradients (one of shape ", core::text(grad.sizes()),
+              "SparseAdam does not take strided gradients (one of shape ", grad.sizes(),
               "): use Adam");
   TENON_CHECK(param.layout() == kStrided, ValueError,
               "SparseAdam takes strided parameters only, got a sparse one");
@@ -69,8 +69,7 @@ void SparseAdam::update(Tensor& param, const Tensor& grad, const OptimizerOption
 
 void refuse_layout(const Tensor& grad) {
   throw ValueError(core::join("this optimizer does not take sparse gradients, got one of shape ",
-                              core::text(grad.sizes()),
-                              ": use SparseAdam, Adagrad or SGD, or to_dense()"));
+                              grad.sizes(), ": use SparseAdam, Adagrad or SGD, or to_dense()"));
 }
 
 void add_elements(Tensor& to, const Tensor& indices, const Tensor& values) {

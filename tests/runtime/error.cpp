@@ -4,12 +4,29 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <new>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "tenon/runtime/array_ref.h"
 
 using namespace tenon;
+
+namespace tenon {
+class ProgramError : public Error {  // a class that core does not know
+ public:
+  using Error::Error;
+};
+}  // namespace tenon
+
+namespace {
+struct Point {
+  int x, y;
+};
+std::string text(const Point& p) { return core::join('(', p.x, ", ", p.y, ')'); }
+}  // namespace
 
 TEST(Error, EachCodeHasItsClass) {
   EXPECT_THROW(core::throw_error(TN_ERROR_INDEX, "x"), IndexError);
@@ -64,4 +81,35 @@ TEST(Error, MessagesAreJoinedFromAnything) {
   EXPECT_EQ(core::join("a", 1, ' ', 2.5, ' ', 0.1f, ' ', true, ' ', IntArrayRef(sizes), ' ',
                        std::string("s"), -3l),
             "a1 2.5 0.1 true [2, 3] s-3");
+}
+
+TEST(Error, AProgramGivesItsTypesAText) {
+  const std::vector<int64_t> sizes = {4, 5};
+  EXPECT_EQ(core::join("from ", Point{1, -2}, " to ", Point{3, 4}, " in ", sizes),
+            "from (1, -2) to (3, 4) in [4, 5]");
+}
+
+TEST(Error, NumbersHaveTheirShortestText) {
+  EXPECT_EQ(core::join(std::numeric_limits<int64_t>::min(), ' ', ~uint64_t{0}, ' ', uint8_t{7}, ' ',
+                       0.1, ' ', 1.0 / 3, ' ', 1e300, ' ', -0.0, ' ', 3.0),
+            "-9223372036854775808 18446744073709551615 7 0.1 0.3333333333333333 1e+300 -0 3");
+  EXPECT_EQ(core::join(), "");
+}
+
+TEST(Error, AFailedCheckThrowsItsClassWithTheParts) {
+  const auto message = [](auto check) {
+    try {
+      check();
+    } catch (const Error& e) {
+      return std::to_string(e.code()) + " " + e.what();
+    }
+    return std::string("nothing");
+  };
+  const std::string name(40, 'n');
+  const std::string code = std::to_string(TN_ERROR_INDEX) + " ";
+  EXPECT_EQ(message([&] { TENON_CHECK(false, IndexError, name, ": ", name + "!", " of ", 3); }),
+            code + name + ": " + name + "! of 3");
+  EXPECT_THROW(TENON_CHECK(false, ValueError, "x"), ValueError);
+  EXPECT_THROW(TENON_CHECK(false, ProgramError, Point{1, 2}, name), ProgramError);
+  EXPECT_EQ(message([] { TENON_CHECK(true, ValueError, "x"); }), "nothing");
 }

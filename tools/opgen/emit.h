@@ -16,12 +16,12 @@ void emit_infer_args(const std::vector<Definition>& definitions, const std::stri
 void emit_op_ids(const std::vector<Definition>& definitions, const std::string& path);
 void emit_sdk_headers(const std::vector<Definition>& definitions, const std::string& folder);
 
-void emit_methods(const std::vector<Definition>& definitions,
-                  const std::string& path);  // body of class Tensor
-void emit_declarations(const std::vector<Definition>& definitions,
-                       const std::string& path);  // functions of one family
-void emit_composites(const std::vector<Definition>& definitions,
-                     const std::string& path);  // declarations, all families
+// The headers of tenon that are installed: the body of class Tensor, the functions of each family,
+// the functions that composites define. The build includes them without docs, so that
+// a changed word recompiles nothing.
+enum class Docs { Without, With };
+void emit_headers(const std::vector<Definition>& definitions,
+                  const std::vector<std::string>& families, const std::string& folder, Docs docs);
 void emit_functions(const std::vector<Definition>& definitions, const std::string& family,
                     const std::string& path);
 void emit_nodes(const std::vector<Definition>& definitions, const std::string& family,

@@ -1,23 +1,23 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Writes what users call: declarations of functions and methods.
+#include <algorithm>
+
 #include "tools/opgen/emit.h"
 
 namespace opgen {
 namespace {
 
 // Doc comment of a declaration: the definition's sentence.
-std::string doc(const Definition& r, const char* indent) {
-  return r.doc.empty() ? "" : std::string(indent) + "// " + r.doc + "\n";
+std::string doc(const Definition& r, const char* indent, Docs docs) {
+  return docs == Docs::Without ? "" : std::string(indent) + "// " + r.doc + "\n";
 }
 
-}  // namespace
-
-void emit_methods(const std::vector<Definition>& definitions, const std::string& path) {
+void emit_methods(const std::vector<Definition>& definitions, const std::string& path, Docs docs) {
   std::string out = std::string(kGenerated) + "// Included by the body of class Tensor.\n";
   for (const Definition& r : definitions) {
     if (r.method) {
-      out += doc(r, "  ") + "  " + cpp_result_type(r.schema) + " " + r.schema.name + "(" +
+      out += doc(r, "  ", docs) + "  " + cpp_result_type(r.schema) + " " + r.schema.name + "(" +
              params(r.schema, true, true) + ") const;\n";
     }
     if (r.inplace)
@@ -26,13 +26,14 @@ void emit_methods(const std::vector<Definition>& definitions, const std::string&
   write_if_changed(path, out);
 }
 
-void emit_declarations(const std::vector<Definition>& definitions, const std::string& path) {
+void emit_declarations(const std::vector<Definition>& definitions, const std::string& path,
+                       Docs docs) {
   std::string out = std::string(kGenerated) +
                     "#pragma once\n\n#include \"tenon/tensor.h\"\n\nnamespace tenon {\n";
   for (const Definition& r : definitions) {
     if (r.function)
-      out += doc(r, "") + "TENON_API " + cpp_result_type(r.schema) + " " + r.schema.name + "(" +
-             params(r.schema, true) + ");\n";
+      out += doc(r, "", docs) + "TENON_API " + cpp_result_type(r.schema) + " " + r.schema.name +
+             "(" + params(r.schema, true) + ");\n";
     if (r.inplace && r.function) {
       std::string rest = params(r.schema, true, true);
       out += "TENON_API Tensor& " + r.schema.name + "_(Tensor& self" +
@@ -66,6 +67,23 @@ void emit_composites(const std::vector<Definition>& definitions, const std::stri
              params(r.schema, false) + "); }\n";
   }
   write_if_changed(path, out + "}  // namespace tenon\n");
+}
+
+}  // namespace
+
+void emit_headers(const std::vector<Definition>& definitions,
+                  const std::vector<std::string>& families, const std::string& folder, Docs docs) {
+  emit_methods(definitions, folder + "/tensor_methods.gen.h", docs);
+  emit_composites(definitions, folder + "/ops/composite.gen.h");
+  std::string all = std::string(kGenerated) + "#pragma once\n\n";
+  for (const std::string& family : families) {
+    std::vector<Definition> own;
+    std::copy_if(definitions.begin(), definitions.end(), std::back_inserter(own),
+                 [&](const Definition& r) { return r.family == family; });
+    emit_declarations(own, folder + "/ops/" + family + ".gen.h", docs);
+    all += "#include \"tenon/ops/" + family + ".gen.h\"\n";
+  }
+  write_if_changed(folder + "/ops.gen.h", all);
 }
 
 }  // namespace opgen

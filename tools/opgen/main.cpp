@@ -4,7 +4,8 @@
 // headers of the SDK, the functions, methods and autograd nodes of tenon, and the pointwise
 // kernels' sources.
 //
-//   opgen --core OUT  --sdk OUT  --tenon OUT  --infer DIR  FILE.ops...
+//   opgen --core OUT  --sdk OUT  --tenon OUT  --docs OUT  --infer DIR  FILE.ops...
+// --docs is for the headers of tenon that are installed: those of --tenon with comments.
 //   opgen --pointwise DEF OUT
 //   opgen --pointwise-cuda DEF OUT FILES
 //   opgen --pointwise-list DEF
@@ -91,19 +92,12 @@ int generate(const std::map<std::string, std::string>& flags,
   emit_sdk_headers(definitions, flags.at("--sdk") + "/tenon/sdk/ops");
   std::string out = flags.at("--tenon");
   emit_op_ids(definitions, out + "/op_ids.gen.h");
-  emit_methods(definitions, out + "/tenon/tensor_methods.gen.h");
-  emit_composites(definitions, out + "/tenon/ops/composite.gen.h");
-  std::string all = std::string(kGenerated) + "#pragma once\n\n";
+  emit_headers(definitions, families, out + "/tenon", Docs::Without);
+  emit_headers(definitions, families, flags.at("--docs") + "/tenon", Docs::With);
   for (const std::string& family : families) {
-    std::vector<Definition> own;
-    std::copy_if(definitions.begin(), definitions.end(), std::back_inserter(own),
-                 [&](const Definition& r) { return r.family == family; });
-    emit_declarations(own, out + "/tenon/ops/" + family + ".gen.h");
     emit_nodes(definitions, family, out);
     emit_functions(definitions, family, out + "/functions_" + family + ".gen.cpp");
-    all += "#include \"tenon/ops/" + family + ".gen.h\"\n";
   }
-  write_if_changed(out + "/tenon/ops.gen.h", all);
   return 0;
 }
 
@@ -128,7 +122,7 @@ int main(int argc, char** argv) {
       else
         files.push_back(a);
     }
-    for (const char* need : {"--core", "--sdk", "--tenon", "--infer"}) {
+    for (const char* need : {"--core", "--sdk", "--tenon", "--docs", "--infer"}) {
       if (!flags.count(need))
         throw std::runtime_error(std::string("opgen: missing ") + need + " DIR");
     }

@@ -36,8 +36,8 @@ Target target_of(const Tensor& input, const InterpolateFuncOptions& options, boo
               "interpolate: recompute_scale_factor is not meaningful with an explicit size");
   if (options.size()) {
     TENON_CHECK(options.size()->size() == nd, ValueError, "interpolate: size ",
-                core::text(IntArrayRef(*options.size())), " needs ", nd, " entries for a ",
-                input.dim(), "-D input");
+                IntArrayRef(*options.size()), " needs ", nd, " entries for a ", input.dim(),
+                "-D input");
     return {*options.size(), {}};
   }
   const std::vector<double>& factors = *options.scale_factor();

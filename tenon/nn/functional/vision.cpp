@@ -45,7 +45,7 @@ Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corners) {
               toString(theta.scalar_type()));
   for (int64_t n : size) {
     TENON_CHECK(n > 0, ValueError, "affine_grid: expected non-zero, positive output size. Got ",
-                core::text(size));
+                size);
   }
   return tenon::affine_grid_generator(theta, size, align_corners);
 }

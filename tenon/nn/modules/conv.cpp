@@ -69,7 +69,7 @@ void check(const char* family, const ConvOptions<D>& o) {
   TENON_CHECK(
       o.padding().kind() != nn::detail::ConvPadding<D>::Kind::kSame || all<D>(o.stride(), 1),
       ValueError, family, D, "d: padding 'same' needs a stride of 1, got ",
-      core::text(IntArrayRef(o.stride())));
+      IntArrayRef(o.stride()));
 }
 template <std::size_t D>
 void check(const char* family, const ConvTransposeOptions<D>& o) {

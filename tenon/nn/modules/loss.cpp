@@ -178,7 +178,7 @@ void MultiMarginLossImpl::reset() {
               "MultiMarginLoss: p must be 1 or 2, got ", options.p());
   TENON_CHECK(!options.weight().defined() || options.weight().dim() == 1, ValueError,
               "MultiMarginLoss: weight must have one dimension, got shape ",
-              core::text(options.weight().sizes()));
+              options.weight().sizes());
   weight = register_buffer("weight", options.weight());
 }
 Tensor MultiMarginLossImpl::forward(const Tensor& input, const Tensor& target) {

@@ -92,7 +92,7 @@ Tensor RNNImplBase<Derived>::state(const Tensor& given, const Tensor& input,
                                      : given.sizes() == IntArrayRef({cells, batch, features});
   TENON_CHECK(fits, ValueError, "Expected hidden size [", cells, input.dim() == 2 ? "" : ", ",
               input.dim() == 2 ? std::string() : std::to_string(batch), ", ", features, "], got ",
-              core::text(given.sizes()));
+              given.sizes());
   return input.dim() == 2 ? given.unsqueeze(1) : given;
 }
 

@@ -26,7 +26,7 @@ Tensor convolve(const char* name, int64_t nd, const Tensor& input, const Tensor&
               weight.dim(), "-D");
   TENON_CHECK(input.dim() == nd + 1 || input.dim() == nd + 2, ValueError, name, ": expected ",
               nd + 1, "-D or ", nd + 2, "-D input, got ", input.dim(), "-D input of shape ",
-              core::text(input.sizes()));
+              input.sizes());
   const bool batch = input.dim() == nd + 2;
   const Sizes zeros(static_cast<std::size_t>(nd), 0);
   const Tensor out = tenon::convolution(
@@ -54,11 +54,10 @@ Tensor convolve_named(const char* name, int64_t nd, const Tensor& input, const T
   bool uneven = false;
   for (int64_t d = 0; d < nd; ++d) {
     TENON_CHECK(item(stride, d) == 1, ValueError, name,
-                ": padding \"same\" needs a stride of 1, got ", core::text(stride));
+                ": padding \"same\" needs a stride of 1, got ", stride);
     const int64_t total = (core::Size(item(dilation, d)) * (weight.size(2 + d) - 1))
                               .get(name, "the size of the window");
-    TENON_CHECK(total >= 0, ValueError, name, ": dilation must be positive, got ",
-                core::text(dilation));
+    TENON_CHECK(total >= 0, ValueError, name, ": dilation must be positive, got ", dilation);
     pads[static_cast<std::size_t>(d)] = total / 2;
     if (total % 2 == 0) continue;
     extra[static_cast<std::size_t>(2 * (nd - 1 - d) + 1)] = 1;  // pairs, last dimension first
@@ -104,8 +103,8 @@ Tensor conv_tbc(const Tensor& self, const Tensor& weight, const Tensor& bias, in
   TENON_CHECK(bias.defined(), TypeError,
               "conv_tbc: expected a tensor but argument 'bias' is undefined");
   TENON_CHECK(self.dim() == 3 && weight.dim() == 3, ValueError,
-              "conv_tbc: expected 3-D input and weight, got ", core::text(self.sizes()), " and ",
-              core::text(weight.sizes()));
+              "conv_tbc: expected 3-D input and weight, got ", self.sizes(), " and ",
+              weight.sizes());
   return tenon::conv1d(self.permute({1, 2, 0}), weight.permute({2, 1, 0}), bias, {1}, {pad})
       .permute({2, 0, 1});
 }

@@ -133,11 +133,11 @@ bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol,
 
 Tensor repeat(const Tensor& self, IntArrayRef repeats) {
   int64_t lead = static_cast<int64_t>(repeats.size()) - self.dim();
-  TENON_CHECK(lead >= 0, ValueError, "repeat: ", text(repeats),
+  TENON_CHECK(lead >= 0, ValueError, "repeat: ", repeats,
               " has fewer entries than 'self' has dimensions (", self.dim(), ")");
   std::vector<int64_t> apart, wide, joined;
   for (std::size_t i = 0; i < repeats.size(); ++i) {
-    TENON_CHECK(repeats[i] >= 0, ValueError, "repeat: negative count in ", text(repeats));
+    TENON_CHECK(repeats[i] >= 0, ValueError, "repeat: negative count in ", repeats);
     int64_t size = static_cast<int64_t>(i) < lead ? 1 : self.size(static_cast<int64_t>(i) - lead);
     apart.insert(apart.end(), {1, size});
     wide.insert(wide.end(), {repeats[i], size});
@@ -166,13 +166,12 @@ Tensor flipud(const Tensor& self) {
 Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) {
   TENON_CHECK(!shifts.empty(), ValueError, "roll: argument 'shifts' must not be empty");
   if (dims.empty()) {
-    TENON_CHECK(shifts.size() == 1, ValueError, "roll: shifts ", text(shifts),
-                " need as many dims");
+    TENON_CHECK(shifts.size() == 1, ValueError, "roll: shifts ", shifts, " need as many dims");
     return self.reshape({-1}).roll(shifts, IntArrayRef(int64_t{0})).view(self.sizes());
   }
-  TENON_CHECK(shifts.size() == dims.size(), ValueError, "roll: shifts ", text(shifts), " and dims ",
-              text(dims), " differ in length");
-  TENON_CHECK(self.dim() > 0, IndexError, "roll: dims ", text(dims),
+  TENON_CHECK(shifts.size() == dims.size(), ValueError, "roll: shifts ", shifts, " and dims ", dims,
+              " differ in length");
+  TENON_CHECK(self.dim() > 0, IndexError, "roll: dims ", dims,
               " given for a tensor without dimensions");
   Tensor out = self;
   for (std::size_t i = 0; i < dims.size(); ++i) {
@@ -186,7 +185,7 @@ Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) {
 }
 
 Tensor rot90(const Tensor& self, int64_t k, IntArrayRef dims) {
-  TENON_CHECK(dims.size() == 2, ValueError, "rot90: expected two dims, got ", text(dims));
+  TENON_CHECK(dims.size() == 2, ValueError, "rot90: expected two dims, got ", dims);
   TENON_CHECK(self.dim() >= 2, ValueError, "rot90: expected at least 2 dimensions, got ",
               self.dim());
   int64_t a = wrap("rot90", dims[0], self.dim()), b = wrap("rot90", dims[1], self.dim());
@@ -257,10 +256,10 @@ Tensor pad_planes(const Tensor& self, IntArrayRef pad, bool reflect) {
 
 Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode,
            std::optional<double> value) {
-  TENON_CHECK(pad.size() % 2 == 0, ValueError, "pad: argument 'pad' ", text(pad),
+  TENON_CHECK(pad.size() % 2 == 0, ValueError, "pad: argument 'pad' ", pad,
               " must have an even length");
   TENON_CHECK(static_cast<int64_t>(pad.size()) <= 2 * self.dim(), ValueError,
-              "pad: argument 'pad' ", text(pad), " is too long for ", self.dim(), " dimensions");
+              "pad: argument 'pad' ", pad, " is too long for ", self.dim(), " dimensions");
   if (mode == "constant") {
     double v = value.value_or(0);
     bool whole = !self.is_floating_point() && v == std::trunc(v) && std::abs(v) < 0x1p63;

@@ -289,8 +289,8 @@ Tensor einsum(std::string_view equation, TensorList tensors, OptionalIntArrayRef
 Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self,
                  IntArrayRef dims_other) {
   TENON_CHECK(dims_self.size() == dims_other.size(), ValueError,
-              "tensordot: both dimension lists should have same length, got ", text(dims_self),
-              " and ", text(dims_other));
+              "tensordot: both dimension lists should have same length, got ", dims_self, " and ",
+              dims_other);
   TENON_CHECK(self.scalar_type() == other.scalar_type(), TypeError,
               "tensordot: both inputs should have same dtype, got ", toString(self.scalar_type()),
               " and ", toString(other.scalar_type()));

@@ -38,9 +38,8 @@ OptTensors positions(Tensor& self, ArrayRef<std::optional<Tensor>> indices) {
     TENON_CHECK(at + mask.dim() <= self.dim(), IndexError, "index: too many indices (",
                 indices.size(), ") for rank ", self.dim());
     for (int64_t d = 0; d < mask.dim(); ++d) {
-      TENON_CHECK(mask.size(d) == self.size(at + d), IndexError, "index: mask shape ",
-                  text(mask.sizes()), " does not match ", text(self.sizes()), " at position ",
-                  at + d);
+      TENON_CHECK(mask.size(d) == self.size(at + d), IndexError, "index: mask shape ", mask.sizes(),
+                  " does not match ", self.sizes(), " at position ", at + d);
     }
     Tensor found = mask.nonzero();
     for (int64_t d = 0; d < mask.dim(); ++d) out.push_back(found.select(1, d));

@@ -16,8 +16,8 @@ Tensor stack(TensorList tensors, int64_t dim) {
   parts.reserve(tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     TENON_CHECK(tensors[i].sizes() == tensors[0].sizes(), ValueError,
-                "stack: the tensor at position ", i, " of shape ", core::text(tensors[i].sizes()),
-                " does not match ", core::text(tensors[0].sizes()));
+                "stack: the tensor at position ", i, " of shape ", tensors[i].sizes(),
+                " does not match ", tensors[0].sizes());
     parts.push_back(tensors[i].unsqueeze(dim));
   }
   return cat(parts, dim);

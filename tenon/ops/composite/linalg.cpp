@@ -26,7 +26,7 @@ void check_floating(const char* name, const Tensor& self, const OptDtype& dtype)
 std::pair<int64_t, int64_t> matrix_dims(const char* name, const Tensor& self, IntArrayRef dim) {
   const int64_t rank = self.dim();
   TENON_CHECK(rank >= 2, ValueError, name, ": The input tensor A must have at least 2 dimensions.");
-  TENON_CHECK(dim.size() == 2, ValueError, name, ": dim must be a 2-tuple. Got ", text(dim));
+  TENON_CHECK(dim.size() == 2, ValueError, name, ": dim must be a 2-tuple. Got ", dim);
   const int64_t a = wrap(name, dim[0], rank), b = wrap(name, dim[1], rank);
   TENON_CHECK(a != b, ValueError, name, ": dims must be different. Got (", dim[0], ", ", dim[1],
               ")");
@@ -37,8 +37,7 @@ int64_t dim_of_three(const Tensor& self) {
   for (int64_t d = 0; d < self.dim(); ++d) {
     if (self.size(d) == 3) return d;
   }
-  throw ValueError(
-      core::join("linalg.cross: no dimension of size 3 in input ", text(self.sizes())));
+  throw ValueError(core::join("linalg.cross: no dimension of size 3 in input ", self.sizes()));
 }
 
 }  // namespace

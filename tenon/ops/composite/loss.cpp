@@ -93,15 +93,14 @@ Tensor reshape_target(const char* op, const Tensor& target, const Tensor& input)
   bool fits = from.size() <= to.size();
   for (std::size_t d = 1; fits && d <= from.size(); ++d)
     fits = from[from.size() - d] == to[to.size() - d];
-  TENON_CHECK(fits, ValueError, op, ": input ", core::text(input.sizes()), " and target ",
-              core::text(target.sizes()), " differ in shape");
+  TENON_CHECK(fits, ValueError, op, ": input ", input.sizes(), " and target ", target.sizes(),
+              " differ in shape");
   return target.squeeze().expand(to).reshape(input.sizes());
 }
 
 void check_shape(const char* op, const Tensor& loss, const char* what, const Tensor& given) {
   TENON_CHECK(loss.sizes() == given.sizes(), ValueError, op, ": the operands broadcast to ",
-              core::text(loss.sizes()), ", which is not the shape of the ", what, ", ",
-              core::text(given.sizes()));
+              loss.sizes(), ", which is not the shape of the ", what, ", ", given.sizes());
 }
 
 }  // namespace
@@ -152,8 +151,7 @@ Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Ten
   TENON_CHECK(
       target.dim() == input1.dim() && target.dim() == input2.dim(), ValueError,
       "margin_ranking_loss: expected inputs and target with as many dimensions, got shapes ",
-      core::text(input1.sizes()), ", ", core::text(input2.sizes()), ", ",
-      core::text(target.sizes()));
+      input1.sizes(), ", ", input2.sizes(), ", ", target.sizes());
   const Tensor loss = tenon::clamp_min(-wide(target) * (wide(input1) - wide(input2)) + margin, 0);
   const Tensor out = reduced("margin_ranking_loss", loss, reduction);
   const ScalarType inputs = result_type(input1, input2),
@@ -199,7 +197,7 @@ Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double
 
 Tensor pdist(const Tensor& self, double p) {
   TENON_CHECK(self.dim() == 2, ValueError, "pdist: expected a 2-D tensor, got shape ",
-              core::text(self.sizes()));
+              self.sizes());
   TENON_CHECK(p >= 0, ValueError, "pdist: p must not be negative, got ", p);
   const int64_t n = self.size(0);
   const Tensor upper =
@@ -214,8 +212,7 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
   TENON_CHECK(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(), ValueError,
               "triplet_margin_loss: expected anchor, positive and negative with as many "
               "dimensions, got shapes ",
-              core::text(anchor.sizes()), ", ", core::text(positive.sizes()), ", ",
-              core::text(negative.sizes()));
+              anchor.sizes(), ", ", positive.sizes(), ", ", negative.sizes());
   const Tensor a = wide(anchor), same = wide(positive), other = wide(negative);
   const Tensor near = tenon::pairwise_distance(a, same, p, eps);
   Tensor far = tenon::pairwise_distance(a, other, p, eps);
@@ -235,8 +232,7 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
       ValueError,
       "cosine_embedding_loss: expected inputs with one dimension more than a target of at most 1, "
       "got shapes ",
-      core::text(input1.sizes()), ", ", core::text(input2.sizes()), ", ",
-      core::text(target.sizes()));
+      input1.sizes(), ", ", input2.sizes(), ", ", target.sizes());
   constexpr double kEpsilon = 1e-12;
   const auto dot = [](const Tensor& a, const Tensor& b) { return (a * b).sum({-1}); };
   const Tensor x = wide(input1), y = wide(input2);

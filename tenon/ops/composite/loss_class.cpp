@@ -34,8 +34,8 @@ Tensor nll_loss_nd(const Tensor& self, const Tensor& target, const std::optional
   std::vector<int64_t> expected = self.sizes().vec();
   expected.erase(expected.begin() + 1);
   TENON_CHECK(target.sizes() == IntArrayRef(expected), ValueError,
-              "nll_loss_nd: expected a target of shape ", core::text(IntArrayRef(expected)),
-              ", got ", core::text(target.sizes()));
+              "nll_loss_nd: expected a target of shape ", IntArrayRef(expected), ", got ",
+              target.sizes());
   const int64_t n = self.size(0), classes = self.size(1);
   int64_t plane = 1;
   for (std::size_t d = 1; d < expected.size(); ++d) plane *= expected[d];
@@ -124,10 +124,10 @@ Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar&
               p.toDouble());
   TENON_CHECK(self.dim() <= 2 && (self.dim() == 0 || self.size(-1) > 0), ValueError,
               "multi_margin_loss: expected a score, a vector or a matrix of scores, got shape ",
-              core::text(self.sizes()));
+              self.sizes());
   const int64_t n = self.dim() == 2 ? self.size(0) : 1, classes = self.dim() ? self.size(-1) : 1;
   TENON_CHECK(target.dim() <= 1 && target.numel() == n, ValueError, "multi_margin_loss: expected ",
-              n, " targets, got shape ", core::text(target.sizes()));
+              n, " targets, got shape ", target.sizes());
   TENON_CHECK(target.scalar_type() == kLong, TypeError,
               "multi_margin_loss: target must be int64, got ", dtype_name(target.scalar_type()));
   const Tensor x = wide(self).reshape({n, classes}), t = target.reshape({n, 1});
@@ -135,8 +135,7 @@ Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar&
   if (p.equal(2)) loss = loss * loss;
   if (weight && weight->defined()) {
     TENON_CHECK(weight->dim() == 1 && weight->size(0) == classes, ValueError,
-                "multi_margin_loss: weight must have shape [", classes, "], got ",
-                core::text(weight->sizes()));
+                "multi_margin_loss: weight must have shape [", classes, "], got ", weight->sizes());
     loss = loss * wide(*weight).gather(0, t.flatten()).unsqueeze(1);
   }
   const Tensor own = tenon::arange(classes, t.options()) == t;
@@ -149,7 +148,7 @@ Tensor multilabel_margin_loss(const Tensor& self, const Tensor& target, int64_t 
   TENON_CHECK(self.dim() <= 2 && self.numel() > 0 && self.sizes() == target.sizes(), ValueError,
               "multilabel_margin_loss: expected a vector or matrix of scores and a target of its "
               "shape, got shapes ",
-              core::text(self.sizes()), " and ", core::text(target.sizes()));
+              self.sizes(), " and ", target.sizes());
   const int64_t n = self.dim() == 2 ? self.size(0) : 1, classes = self.dim() ? self.size(-1) : 1;
   const Tensor x = wide(self).reshape({n, classes}), t = target.to(kLong).reshape({n, classes});
   const Tensor valid = (t < 0).to(kLong).cumsum(1) == 0;  // up to the first -1

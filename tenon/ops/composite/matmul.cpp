@@ -28,8 +28,8 @@ Sizes batch_shape(const Tensor& a, const Tensor& b) {
     const int64_t x = d < n - na ? 1 : a.size(d - (n - na)),
                   y = d < n - nb ? 1 : b.size(d - (n - nb));
     TENON_CHECK(x == y || x == 1 || y == 1, ValueError, "matmul: size ", x,
-                " of self does not match size ", y, " of other at dimension ", d, " (",
-                core::text(a.sizes()), ", ", core::text(b.sizes()), ")");
+                " of self does not match size ", y, " of other at dimension ", d, " (", a.sizes(),
+                ", ", b.sizes(), ")");
     out[static_cast<std::size_t>(d)] = x == 1 ? y : x;
   }
   return out;
@@ -46,8 +46,7 @@ Tensor batched(const Tensor& a, const Tensor& b) {
   Sizes shape = batch_shape(a, b);
   const int64_t count = product(shape);
   TENON_CHECK(a.size(-1) == b.size(-2), ValueError,
-              "matmul: shapes cannot be multiplied: ", core::text(a.sizes()), " and ",
-              core::text(b.sizes()));
+              "matmul: shapes cannot be multiplied: ", a.sizes(), " and ", b.sizes());
   const Tensor out = with_batch(a, shape, count).bmm(with_batch(b, shape, count));
   shape.push_back(a.size(-2));
   shape.push_back(b.size(-1));
@@ -105,13 +104,13 @@ Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight
               " and ", input2.dim());
   TENON_CHECK(weight.dim() == 3 && input1.dim() > 0 && input1.size(-1) == weight.size(1) &&
                   input2.size(-1) == weight.size(2),
-              ValueError, "bilinear: weight ", core::text(weight.sizes()), " does not fit inputs ",
-              core::text(input1.sizes()), " and ", core::text(input2.sizes()));
+              ValueError, "bilinear: weight ", weight.sizes(), " does not fit inputs ",
+              input1.sizes(), " and ", input2.sizes());
   Sizes shape = input1.sizes().vec();
   shape.pop_back();
   TENON_CHECK(IntArrayRef(shape) == input2.sizes().slice(0, shape.size()), ValueError,
-              "bilinear: the leading sizes of the inputs differ: ", core::text(input1.sizes()),
-              " and ", core::text(input2.sizes()));
+              "bilinear: the leading sizes of the inputs differ: ", input1.sizes(), " and ",
+              input2.sizes());
   const int64_t rows = product(shape), filters = weight.size(0), n1 = weight.size(1),
                 n2 = weight.size(2);
   shape.push_back(filters);
@@ -127,8 +126,7 @@ Tensor vdot(const Tensor& self, const Tensor& other) { return self.dot(other); }
 
 Tensor outer(const Tensor& self, const Tensor& vec2) {
   TENON_CHECK(self.dim() == 1 && vec2.dim() == 1, ValueError,
-              "outer: expected two 1-D tensors, got shapes ", core::text(self.sizes()), " and ",
-              core::text(vec2.sizes()));
+              "outer: expected two 1-D tensors, got shapes ", self.sizes(), " and ", vec2.sizes());
   return self.unsqueeze(1) * vec2;
 }
 
@@ -137,8 +135,7 @@ Tensor ger(const Tensor& self, const Tensor& vec2) { return tenon::outer(self, v
 Tensor inner(const Tensor& self, const Tensor& other) {
   if (self.dim() == 0 || other.dim() == 0) return self * other;
   TENON_CHECK(self.size(-1) == other.size(-1), ValueError,
-              "inner: the last sizes differ: ", core::text(self.sizes()), " and ",
-              core::text(other.sizes()));
+              "inner: the last sizes differ: ", self.sizes(), " and ", other.sizes());
   Sizes shape = self.sizes().vec();
   shape.pop_back();
   const int64_t n = self.size(-1), rows = product(shape);
@@ -185,11 +182,10 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
 Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
               const Scalar& alpha) {
   TENON_CHECK(batch1.dim() == 3 && batch2.dim() == 3, ValueError,
-              "addbmm: batch1 and batch2 must have 3 dimensions, ", "got shapes ",
-              core::text(batch1.sizes()), " and ", core::text(batch2.sizes()));
+              "addbmm: batch1 and batch2 must have 3 dimensions, ", "got shapes ", batch1.sizes(),
+              " and ", batch2.sizes());
   TENON_CHECK(batch1.size(0) == batch2.size(0) && batch1.size(2) == batch2.size(1), ValueError,
-              "addbmm: shapes cannot be multiplied: ", core::text(batch1.sizes()), " and ",
-              core::text(batch2.sizes()));
+              "addbmm: shapes cannot be multiplied: ", batch1.sizes(), " and ", batch2.sizes());
   // The sum over the batch is part of the sum of one product.
   const int64_t inner = batch1.size(0) * batch1.size(2);
   const Tensor left = batch1.permute({1, 0, 2}).reshape({batch1.size(1), inner});
@@ -210,8 +206,7 @@ Tensor chain_matmul(TensorList matrices) {
   const std::size_t n = matrices.size();
   TENON_CHECK(n > 0, ValueError, "chain_matmul: expected at least one matrix");
   for (const Tensor& t : matrices) {
-    TENON_CHECK(t.dim() == 2, ValueError, "chain_matmul: expected matrices, got shape ",
-                core::text(t.sizes()));
+    TENON_CHECK(t.dim() == 2, ValueError, "chain_matmul: expected matrices, got shape ", t.sizes());
   }
   std::vector<Sizes> split(n, Sizes(n, 0));
   std::vector<std::vector<double>> cost(n, std::vector<double>(n, 0));

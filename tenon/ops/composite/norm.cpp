@@ -61,13 +61,13 @@ Tensor instance_norm(const Tensor& input, const std::optional<Tensor>& weight,
               "instance_norm: running_mean and running_var must be given unless the input's "
               "statistics are used");
   TENON_CHECK(input.dim() >= 2, ValueError, "instance_norm: expected 2-D or larger input, got ",
-              input.dim(), "-D input of shape ", core::text(input.sizes()));
+              input.dim(), "-D input of shape ", input.sizes());
   // Both are written at the end, when it is too late to refuse one of them.
   for (const auto& running : {running_mean, running_var}) {
     TENON_CHECK(!given(running) || (running->dim() == 1 && running->size(0) == input.size(1)),
                 ValueError,
                 "instance_norm: running_mean and running_var must have one element per channel, ",
-                input.size(1), ", got shape ", core::text(running->sizes()));
+                input.size(1), ", got shape ", running->sizes());
     TENON_CHECK(
         !use_input_stats || !given(running) || running->numel() <= 1 ||
             !(running->unsafeGetTensorImpl()->view.flags & TN_TENSOR_OVERLAPPING),
@@ -104,17 +104,17 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape,
 Tensor group_norm(const Tensor& input, int64_t num_groups, const std::optional<Tensor>& weight,
                   const std::optional<Tensor>& bias, double eps, bool) {
   TENON_CHECK(input.dim() >= 2, IndexError, "group_norm: expected 2-D or larger input, got ",
-              input.dim(), "-D input of shape ", core::text(input.sizes()));
+              input.dim(), "-D input of shape ", input.sizes());
   const int64_t n = input.size(0), channels = input.size(1);
   int64_t plane = 1;
   for (int64_t d = 2; d < input.dim(); ++d) plane *= input.size(d);
   TENON_CHECK(channels > 0, ValueError, "group_norm: expected at least one channel, got ",
-              core::text(input.sizes()));
+              input.sizes());
   TENON_CHECK(num_groups > 0 && channels % num_groups == 0, ValueError,
               "group_norm: the number of channels ", channels,
               " must be a multiple of the number of groups ", num_groups);
   TENON_CHECK(n == 0 || channels * plane > 0, ValueError,
-              "group_norm: expected values in every group, input ", core::text(input.sizes()));
+              "group_norm: expected values in every group, input ", input.sizes());
   return std::get<0>(
       tenon::native_group_norm(input, weight, bias, n, channels, plane, num_groups, eps));
 }
@@ -124,11 +124,10 @@ Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape,
   const int64_t n = static_cast<int64_t>(normalized_shape.size()), leading = input.dim() - n;
   TENON_CHECK(n > 0 && leading >= 0 &&
                   input.sizes().slice(static_cast<std::size_t>(leading)) == normalized_shape,
-              ValueError, "rms_norm: normalized_shape ", core::text(normalized_shape),
-              " must be the last sizes of the input, at least one, got ",
-              core::text(input.sizes()));
+              ValueError, "rms_norm: normalized_shape ", normalized_shape,
+              " must be the last sizes of the input, at least one, got ", input.sizes());
   TENON_CHECK(!given(weight) || weight->sizes() == normalized_shape, ValueError,
-              "rms_norm: weight must have shape ", core::text(normalized_shape));
+              "rms_norm: weight must have shape ", normalized_shape);
   std::vector<int64_t> dims;
   for (int64_t d = leading; d < input.dim(); ++d) dims.push_back(d);
   const Tensor x = wide(input);

@@ -9,8 +9,7 @@ namespace tenon::composite {
 namespace {
 
 int64_t single_entry(const char* name, const char* argument, IntArrayRef v) {
-  TENON_CHECK(v.size() == 1, ValueError, name, ": ", argument, " needs 1 entry, got ",
-              core::text(v));
+  TENON_CHECK(v.size() == 1, ValueError, name, ": ", argument, " needs 1 entry, got ", v);
   return v[0];
 }
 
@@ -19,7 +18,7 @@ void check_line(const char* name, const Tensor& self) {
   for (int64_t d = self.dim() == 3 ? 1 : 0; fits && d < self.dim(); ++d) fits = self.size(d) > 0;
   TENON_CHECK(fits, ValueError, name,
               ": expected 2-D or 3-D input with sizes that are not zero, got ", self.dim(),
-              "-D input of shape ", core::text(self.sizes()));
+              "-D input of shape ", self.sizes());
 }
 
 std::tuple<Tensor, Tensor> max_line(const char* name, const Tensor& self, IntArrayRef kernel_size,
@@ -36,14 +35,13 @@ std::tuple<Tensor, Tensor> max_line(const char* name, const Tensor& self, IntArr
 
 void check_output_size(const char* name, const Tensor& self, IntArrayRef size, std::size_t nd) {
   TENON_CHECK(size.size() == nd, ValueError, name, ": output_size needs ", nd, " entries, got ",
-              core::text(size));
+              size);
   TENON_CHECK(
       self.dim() == static_cast<int64_t>(nd) + 1 || self.dim() == static_cast<int64_t>(nd) + 2,
       ValueError, name, ": expected ", nd + 1, "-D or ", nd + 2, "-D input, got ", self.dim(),
-      "-D input of shape ", core::text(self.sizes()));
+      "-D input of shape ", self.sizes());
   for (int64_t n : size) {
-    TENON_CHECK(n >= 0, ValueError, name, ": output_size must not be negative, got ",
-                core::text(size));
+    TENON_CHECK(n >= 0, ValueError, name, ": output_size must not be negative, got ", size);
   }
 }
 

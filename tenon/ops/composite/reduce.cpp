@@ -184,7 +184,7 @@ Tensor median_of_all(const char* name, const Tensor& self, bool ignore_nan) {
   if (self.numel() == 0) {
     TENON_CHECK(isFloatingType(self.scalar_type()), ValueError, name,
                 ": an empty tensor has no median in ", dtype_name(self.scalar_type()),
-                ", which has no NaN; got shape ", core::text(self.sizes()));
+                ", which has no NaN; got shape ", self.sizes());
     return tenon::full({}, NAN, self.options().requires_grad(std::nullopt));
   }
   const Tensor flat = self.reshape({-1}),

@@ -76,8 +76,8 @@ std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, TensorList hx, const T
                                      const Tensor& w_hh, const OptTensor& b_ih,
                                      const OptTensor& b_hh) {
   TENON_CHECK(hx.size() == 2, ValueError, "lstm_cell expects two hidden states, got ", hx.size());
-  TENON_CHECK(hx[0].sizes() == hx[1].sizes(), ValueError, "lstm_cell: hx ", text(hx[0].sizes()),
-              " and cx ", text(hx[1].sizes()), " must have one shape");
+  TENON_CHECK(hx[0].sizes() == hx[1].sizes(), ValueError, "lstm_cell: hx ", hx[0].sizes(),
+              " and cx ", hx[1].sizes(), " must have one shape");
   const State s =
       one_step("lstm_cell", Cell::kLstm, input, {hx[0], hx[1]}, {w_ih, w_hh, b_ih, b_hh, {}});
   return {s.h, s.c};

@@ -71,11 +71,11 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes
   std::vector<int64_t> ends;
   core::Size sum = 0;
   for (int64_t s : split_sizes) {
-    TENON_CHECK(s >= 0, ValueError, "split_with_sizes: negative size in ", text(split_sizes));
+    TENON_CHECK(s >= 0, ValueError, "split_with_sizes: negative size in ", split_sizes);
     ends.push_back((sum += s).get("split_with_sizes", "the sum of split_sizes"));
   }
   const int64_t at = ends.empty() ? 0 : ends.back();
-  TENON_CHECK(at == self.size(dim), ValueError, "split_with_sizes: sizes ", text(split_sizes),
+  TENON_CHECK(at == self.size(dim), ValueError, "split_with_sizes: sizes ", split_sizes,
               " sum up to ", at, " but dimension ", dim, " has size ", self.size(dim));
   return slice_at(self, dim, ends);
 }

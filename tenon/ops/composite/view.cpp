@@ -108,8 +108,8 @@ Tensor unflatten_int(const Tensor& self, int64_t dim, IntArrayRef sizes) {
     parts[static_cast<std::size_t>(unknown)] = size / known;
     known = size;
   }
-  TENON_CHECK(known == size, ValueError, "unflatten: sizes ", text(sizes),
-              " do not multiply up to ", size, ", the size of dimension ", dim);
+  TENON_CHECK(known == size, ValueError, "unflatten: sizes ", sizes, " do not multiply up to ",
+              size, ", the size of dimension ", dim);
   std::vector<int64_t> shape;
   for (int64_t d = 0; d < self.dim(); ++d) {
     if (d == dim)
@@ -135,7 +135,7 @@ std::vector<Tensor> broadcast_tensors(TensorList tensors) {
       int64_t& s = shape[shape.size() - static_cast<std::size_t>(t.dim() - d)];
       TENON_CHECK(t.size(d) == 1 || s == 1 || s == t.size(d), ValueError,
                   "broadcast_tensors: size ", s, " of a does not match size ", t.size(d),
-                  " of b at dimension ", d, " (", text(t.sizes()), ")");
+                  " of b at dimension ", d, " (", t.sizes(), ")");
       if (t.size(d) != 1) s = t.size(d);
     }
   }
@@ -145,8 +145,8 @@ std::vector<Tensor> broadcast_tensors(TensorList tensors) {
 }
 
 Tensor movedim_intlist(const Tensor& self, IntArrayRef source, IntArrayRef destination) {
-  TENON_CHECK(source.size() == destination.size(), ValueError, "movedim: source ", text(source),
-              " and destination ", text(destination), " differ in length");
+  TENON_CHECK(source.size() == destination.size(), ValueError, "movedim: source ", source,
+              " and destination ", destination, " differ in length");
   std::vector<int64_t> order(static_cast<std::size_t>(self.dim()), -1);
   std::vector<bool> moved(order.size(), false);
   if (self.dim() == 0) return self.alias();
@@ -154,7 +154,7 @@ Tensor movedim_intlist(const Tensor& self, IntArrayRef source, IntArrayRef desti
     std::size_t from = static_cast<std::size_t>(wrap("movedim", source[i], self.dim()));
     std::size_t to = static_cast<std::size_t>(wrap("movedim", destination[i], self.dim()));
     TENON_CHECK(!moved[from] && order[to] < 0, ValueError, "movedim: a dimension appears twice in ",
-                text(source), " or ", text(destination));
+                source, " or ", destination);
     moved[from] = true;
     order[to] = static_cast<int64_t>(from);
   }
@@ -195,14 +195,14 @@ Tensor sum_to_size(const Tensor& self, IntArrayRef size) {
   if (size.empty()) return self.dim() == 0 && self.is_floating_point() ? self : self.sum();
   if (self.sizes() == size) return self;
   int64_t lead = self.dim() - static_cast<int64_t>(size.size());
-  TENON_CHECK(lead >= 0, ValueError, "sum_to_size: shape ", text(size),
-              " has more dimensions than ", text(self.sizes()));
+  TENON_CHECK(lead >= 0, ValueError, "sum_to_size: shape ", size, " has more dimensions than ",
+              self.sizes());
   std::vector<int64_t> dims;
   for (int64_t d = 0; d < self.dim(); ++d) {
     bool repeated = d >= lead && size[static_cast<std::size_t>(d - lead)] == 1 && self.size(d) != 1;
     TENON_CHECK(d < lead || repeated || size[static_cast<std::size_t>(d - lead)] == self.size(d),
-                ValueError, "sum_to_size: shape ", text(self.sizes()),
-                " does not come from broadcasting ", text(size));
+                ValueError, "sum_to_size: shape ", self.sizes(),
+                " does not come from broadcasting ", size);
     if (d < lead || repeated) dims.push_back(d);
   }
   Tensor sum = dims.empty() ? self : self.sum(IntArrayRef(dims), true);
@@ -260,8 +260,8 @@ Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, i
   Tensor out = self.clone(MemoryFormat::Contiguous);
   Tensor part = out.diagonal(offset, dim1, dim2);
   TENON_CHECK(part.sizes() == src.sizes(), ValueError,
-              "diagonal_scatter: argument 'src' must have shape ", text(part.sizes()), ", got ",
-              text(src.sizes()));
+              "diagonal_scatter: argument 'src' must have shape ", part.sizes(), ", got ",
+              src.sizes());
   part.copy_(src);
   return out;
 }
@@ -269,8 +269,8 @@ Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_
   Tensor out = self.clone(MemoryFormat::Contiguous);
   Tensor part = out.select(dim, index);
   TENON_CHECK(part.sizes() == src.sizes(), ValueError,
-              "select_scatter: argument 'src' must have shape ", text(part.sizes()), ", got ",
-              text(src.sizes()));
+              "select_scatter: argument 'src' must have shape ", part.sizes(), ", got ",
+              src.sizes());
   part.copy_(src);
   return out;
 }
@@ -279,8 +279,8 @@ Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim,
   Tensor out = self.clone(MemoryFormat::Contiguous);
   Tensor part = out.slice(dim, start, end, step);
   TENON_CHECK(part.sizes() == src.sizes(), ValueError,
-              "slice_scatter: argument 'src' must have shape ", text(part.sizes()), ", got ",
-              text(src.sizes()));
+              "slice_scatter: argument 'src' must have shape ", part.sizes(), ", got ",
+              src.sizes());
   part.copy_(src);
   return out;
 }

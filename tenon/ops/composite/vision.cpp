@@ -80,7 +80,7 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
 Tensor channel_shuffle(const Tensor& self, int64_t groups) {
   TENON_CHECK(self.dim() > 2, ValueError,
               "channel_shuffle expects input with > 2 dims, but got input with sizes ",
-              text(self.sizes()));
+              self.sizes());
   const int64_t channels = self.size(1);
   TENON_CHECK(groups > 0, ValueError,
               "channel_shuffle: number of groups to divide channels in must be positive, got ",
@@ -97,13 +97,12 @@ Tensor channel_shuffle(const Tensor& self, int64_t groups) {
 Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, bool align_corners) {
   const std::size_t nd = size.size() - 2;
   TENON_CHECK(size.size() == 4 || size.size() == 5, ValueError,
-              "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs, got size ",
-              text(size));
+              "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs, got size ", size);
   const int64_t n = static_cast<int64_t>(nd);
   TENON_CHECK(
       theta.dim() == 3 && theta.size(1) == n && theta.size(2) == n + 1 && theta.size(0) == size[0],
       ValueError, "affine_grid_generator: expected a batch of ", size[0], " ", n, "x", n + 1,
-      " affine matrices, got ", text(theta.sizes()));
+      " affine matrices, got ", theta.sizes());
   // The coordinates run x, y, z: the last dimension first.
   std::vector<int64_t> shape(size.begin() + 2, size.end());
   std::vector<Tensor> columns;
@@ -126,7 +125,7 @@ Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t interpolati
   TENON_CHECK((input.dim() == 4 || input.dim() == 5) && input.dim() == grid.dim(), ValueError,
               "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, "
               "but got input with ",
-              "sizes ", text(input.sizes()), " and grid with sizes ", text(grid.sizes()));
+              "sizes ", input.sizes(), " and grid with sizes ", grid.sizes());
   if (input.dim() == 4)
     return tenon::grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners);
   return tenon::grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners);

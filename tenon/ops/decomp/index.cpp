@@ -122,8 +122,8 @@ Tensor index_put(const Tensor& self, Indices indices, const Tensor& values, bool
     fits = values.size(-d) == 1 ||
            values.size(-d) == sizes[sizes.size() - static_cast<std::size_t>(d)];
   }
-  TENON_CHECK(fits, IndexError, "index_put: values ", core::text(values.sizes()), " do not fit ",
-              core::text(IntArrayRef(sizes)));
+  TENON_CHECK(fits, IndexError, "index_put: values ", values.sizes(), " do not fit ",
+              IntArrayRef(sizes));
   const Tensor given =
       values.expand(sizes).permute(inverse(order)).reshape({p.linear.numel(), p.width()});
   const Tensor put = scatter_slices(p.matrix(self), 0, p.linear, given,

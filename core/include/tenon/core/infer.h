@@ -118,8 +118,8 @@ class Infer {
 
 // "op: what"; the class of the exception, then the parts of the message.
 template <class E, class... Parts>
-[[noreturn]] TENON_COLD void fail(const Infer& c, const Parts&... parts) {
-  throw E(join(c.op.name, ": ", parts...));
+[[noreturn]] TENON_INLINE void fail(const Infer& c, const Parts&... parts) {
+  throw_parts<E>({c.op.name, ": ", MessagePart(parts)...});
 }
 
 // Finds a named infer function; the generated op table refers to them directly.

@@ -105,6 +105,9 @@ bool operator!=(ArrayRef<T> a, const std::vector<T>& b) {
 
 using IntArrayRef = ArrayRef<int64_t>;
 
+inline core::MessagePart::MessagePart(const IntArrayRef& v)
+    : integers_(v.data()), how_(Integers | v.size() << 3) {}
+
 // An optional list that also takes a list, a vector or one scalar.
 template <class T>
 class OptionalArrayRef {

@@ -4,9 +4,14 @@
 // tn_status.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "tenon/abi/base.h"
 #include "tenon/runtime/export.h"
@@ -56,35 +61,80 @@ namespace core {
 // OutOfMemoryError.
 [[noreturn]] TENON_API TENON_COLD void rethrow_called(std::string_view op);
 
-// Joins anything that has a text form; for messages where fmt would cost a header in public code.
-TENON_API std::string text(std::string_view v);
-TENON_API std::string text(double v);
-TENON_API std::string text(long long v);
-TENON_API std::string text(unsigned long long v);
-TENON_API std::string text(
-    ArrayRef<int64_t> v);  // "[2, 3]"; before join, which finds only what is declared above it
-inline std::string text(const char* v) { return text(std::string_view(v)); }
-inline std::string text(const std::string& v) { return v; }
-inline std::string text(bool v) { return v ? "true" : "false"; }
-inline std::string text(char v) { return std::string(1, v); }
-inline std::string text(int v) { return text(static_cast<long long>(v)); }
-inline std::string text(long v) { return text(static_cast<long long>(v)); }
-inline std::string text(unsigned v) { return text(static_cast<unsigned long long>(v)); }
-inline std::string text(unsigned long v) { return text(static_cast<unsigned long long>(v)); }
-inline std::string text(float v) { return text(static_cast<double>(v)); }
+// "[2, 3]"
+TENON_API std::string text(ArrayRef<std::int64_t> v);
 
+// One part of a message. It refers to what it was made from, and so is made in the call that takes
+// it. A number is written in decimal, a double by the shortest digits that read back as the same, a
+// list as "[2, 3]"; any other class by the function text() that takes it.
+class MessagePart {
+ public:
+  constexpr MessagePart(std::string_view v) : chars_(v.data()), how_(Chars | v.size() << 3) {}
+  constexpr MessagePart(const char* v) : MessagePart(std::string_view(v)) {}
+  MessagePart(const std::string& v) : MessagePart(std::string_view(v)) {}
+  MessagePart(const ArrayRef<std::int64_t>& v);
+  constexpr MessagePart(bool v) : MessagePart(v ? "true" : "false") {}
+  constexpr MessagePart(char v) : integer_(v), how_(Char) {}
+  constexpr MessagePart(int v) : integer_(v), how_(Integer) {}
+  constexpr MessagePart(long v) : integer_(v), how_(Integer) {}
+  constexpr MessagePart(long long v) : integer_(v), how_(Integer) {}
+  constexpr MessagePart(unsigned v) : unsigned_(v), how_(Unsigned) {}
+  constexpr MessagePart(unsigned long v) : unsigned_(v), how_(Unsigned) {}
+  constexpr MessagePart(unsigned long long v) : unsigned_(v), how_(Unsigned) {}
+  constexpr MessagePart(double v) : double_(v), how_(Double) {}
+  template <class T>
+  MessagePart(const T*) = delete;  // which would be a bool
+  // `made` lives until the end of the full expression, as a caller's own temporary does.
+  template <class T,
+            class = std::enable_if_t<std::is_class_v<T> ||
+                                     (std::is_enum_v<T> && !std::is_convertible_v<T, int>)>>
+  MessagePart(const T& v, std::string&& made = std::string())
+      : MessagePart(std::string_view(made = text(v))) {}
+
+  void append_to(std::string& out) const;
+
+ private:
+  enum How : std::size_t { Chars, Integer, Unsigned, Double, Char, Integers };
+
+  union {
+    const char* chars_;
+    const std::int64_t* integers_;
+    long long integer_;
+    unsigned long long unsigned_;
+    double double_;
+  };
+  std::size_t how_;  // a How, and above its three bits the length of Chars and Integers
+};
+
+TENON_API std::string join(std::initializer_list<MessagePart> parts);
+
+// Joins anything that has a text form; for messages where fmt would cost a header in public code.
 template <class... Parts>
-std::string join(const Parts&... parts) {
-  std::string out;
-  ((out += text(parts)), ...);
-  return out;
+TENON_INLINE std::string join(const Parts&... parts) {
+  return join(std::initializer_list<MessagePart>{MessagePart(parts)...});
 }
+
+// Throws an E of these parts.
+template <class E>
+[[noreturn]] TENON_COLD void throw_parts(std::initializer_list<MessagePart> parts) {
+  throw E(join(parts));
+}
+#define TENON_THROWN_BY_CORE(Class) \
+  extern template TENON_API void throw_parts<Class>(std::initializer_list<MessagePart>);
+TENON_THROWN_BY_CORE(Error)
+TENON_THROWN_BY_CORE(IndexError)
+TENON_THROWN_BY_CORE(TypeError)
+TENON_THROWN_BY_CORE(ValueError)
+TENON_THROWN_BY_CORE(NotImplementedError)
+TENON_THROWN_BY_CORE(OutOfMemoryError)
+TENON_THROWN_BY_CORE(BackendError)
+#undef TENON_THROWN_BY_CORE
 
 }  // namespace core
 }  // namespace tenon
 
 // TENON_CHECK(cond, ValueError, "add: size ", n, " is wrong")
-#define TENON_CHECK(cond, Class, ...)                                                    \
-  do {                                                                                   \
-    if (TENON_UNLIKELY(!(cond))) throw ::tenon::Class(::tenon::core::join(__VA_ARGS__)); \
+#define TENON_CHECK(cond, Class, ...)                                                       \
+  do {                                                                                      \
+    if (TENON_UNLIKELY(!(cond))) ::tenon::core::throw_parts<::tenon::Class>({__VA_ARGS__}); \
   } while (0)
