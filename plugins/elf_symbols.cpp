@@ -123,7 +123,7 @@ std::string symbol_fault(const ElfImage& image, uint64_t i) {
                ? ""
                : core::join("damaged: symbol ", name, " is not in executable code");
   if (type == STT_OBJECT) return image.mapped(s.st_value, s.st_size) ? "" : outside();
-  return s.st_value <= image.end() ? "" : outside();  // _end is behind the last byte
+  return s.st_value <= image.end() ? "" : outside();  // _end is after the last byte
 }
 
 // The versions of one needed library; adds their indices.

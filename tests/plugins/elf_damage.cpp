@@ -71,7 +71,7 @@ struct Parts {
   T& table(int64_t t, uint64_t index = 0) {
     return at<T>(offset(value(t)) + index * sizeof(T));
   }
-  // The first of this type behind `after` others of it.
+  // The first of this type after `after` others of it.
   Elf64_Rela& relocation(uint32_t type, int after = 0) {
     const bool jump = type == kSlot;
     for (uint64_t i = 0; i < value(jump ? DT_PLTRELSZ : DT_RELASZ) / sizeof(Elf64_Rela); ++i) {
