@@ -278,11 +278,11 @@ TEST(PluginElf, ConstructorsAndPackedRelocations) {
       {"packed",
        [](Parts& p) {
          p.tag(DT_FINI).d_tag = DT_RELR;
-         p.tag(DT_RELR).d_un.d_val = p.value(DT_RELA);  // a place that is relocated already
+         p.tag(DT_RELR).d_un.d_val = p.value(DT_RELA);  // an address, and what is none
          p.tag(DT_INIT).d_tag = DT_RELRSZ;
-         p.tag(DT_RELRSZ).d_un.d_val = 8;
+         p.tag(DT_RELRSZ).d_un.d_val = 16;
        },
-       "packed relocation 0 writes what another one wrote"},
+       "packed relocation 1 does not write initialized data"},
   });
 }
 
