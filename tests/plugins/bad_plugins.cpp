@@ -76,6 +76,9 @@ const Case kRefused[] = {
     {"no_stream_destroy", "its device table has stream_create and no stream_destroy"},
     {"handle_and_address", "its memory is HOST_READABLE and OPAQUE"},
     {"writes_behind", "the probe process"},
+#if defined(__x86_64__)
+    {"moves_stack", "the probe process"},
+#endif
     {"odd_alignment", "props gives an alignment of 3000 bytes"},
 };
 
