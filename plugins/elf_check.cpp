@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "elf_dynamic.h"
+#include "elf_relocations.h"
+#include "elf_symbols.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::plugins {
@@ -42,14 +44,14 @@ std::string header_fault(const File& f, Elf64_Ehdr& h) {
   return {};
 }
 
-std::string segment_fault(const File& f, const Elf64_Ehdr& h) {
+std::string segment_fault(ElfImage& image, const Elf64_Ehdr& h) {
+  const File& f = image.file;
   if (h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phnum == 0 || h.e_phnum > kMaxHeaders) {
     return "damaged: no usable program headers";
   }
   if (!f.has(h.e_phoff, uint64_t{h.e_phnum} * sizeof(Elf64_Phdr)))
     return "truncated: program headers are cut off";
-  int dynamic = 0;
-  std::vector<Elf64_Phdr> segments;
+  int dynamic = 0, stack = 0;
   for (int i = 0; i < h.e_phnum; ++i) {
     Elf64_Phdr p;
     if (!f.read(h.e_phoff + static_cast<uint64_t>(i) * sizeof(p), &p, sizeof(p)))
@@ -58,10 +60,16 @@ std::string segment_fault(const File& f, const Elf64_Ehdr& h) {
     if (p.p_type == PT_INTERP) return "a program, not a library";
     if (p.p_type == PT_GNU_STACK && (p.p_flags & PF_X)) return "asks for an executable stack";
     dynamic += p.p_type == PT_DYNAMIC;
-    segments.push_back(p);
+    stack += p.p_type == PT_GNU_STACK;
+    image.segments.push_back(p);
   }
   if (dynamic == 0) return "not a shared library (no dynamic segment)";
-  return dynamic > 1 ? "damaged: two dynamic segments" : mapping_fault(f, segments);
+  if (dynamic > 1) return "damaged: two dynamic segments";
+  std::string fault = mapping_fault(image);
+  if (!fault.empty()) return fault;
+  // Without a statement about the stack some dynamic linkers make it executable.
+  if (stack != 1) return "damaged: it does not say once that the stack is not executable";
+  return {};
 }
 
 bool defines(const File& f, const Elf64_Shdr& symbols, const Elf64_Shdr& names,
@@ -111,8 +119,11 @@ std::string elf_fault(int fd, uint64_t bytes, const char* symbol) {
   Elf64_Ehdr h;
   std::memset(&h, 0, sizeof(h));
   std::string fault = header_fault(f, h);
-  if (fault.empty()) fault = segment_fault(f, h);
+  ElfImage image{f, {}};
+  if (fault.empty()) fault = segment_fault(image, h);
   if (fault.empty()) fault = symbol_fault(f, h, symbol);
+  if (fault.empty()) fault = symbols_fault(image);
+  if (fault.empty()) fault = relocations_fault(image);
   return fault;
 }
 

@@ -141,6 +141,9 @@ std::string copy_kernels(DescriptorCopy& c) {
   if ((p.kernels == nullptr) != (p.kernels_end == nullptr) || p.kernels_end < p.kernels) {
     return "its table of kernels is damaged: it ends before it begins";
   }
+  // The difference of two pointers is exact for the compiler, which leaves out the rounding.
+  if (is_misaligned(p.kernels) || is_misaligned(p.kernels_end))
+    return "its table of kernels is not 8-byte aligned";
   std::size_t n = static_cast<std::size_t>(p.kernels_end - p.kernels);
   if (n > kMaxKernels)
     return core::join("its table has ", n, " kernels; expected at most ", kMaxKernels);

@@ -36,22 +36,56 @@ void send(int fd, char kind, std::string text) {
   }
 }
 
-[[noreturn]] void run_child(
-    int fd, const std::function<std::string(const std::function<void(const char*)>&)>& f) {
+using Work = std::function<std::string(const std::function<void(const char*)>&)>;
+
+// Damaged code may return with another stack pointer. Many functions live with one that is not
+// aligned, until one uses aligned instructions.
+__attribute__((noinline)) bool stack_is_aligned() {
+  constexpr uintptr_t kAlignment = 16;
+  return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) % kAlignment == 0;
+}
+
+void announce(int fd, const char* step) {
+  if (!stack_is_aligned()) {
+    send(fd, kResult, "it moved the stack pointer of the probe process");
+    _exit(0);
+  }
+  send(fd, kStep, step);
+}
+
+std::string call(const Work& f, int fd) {
+  try {
+    return f([fd](const char* step) { announce(fd, step); });
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "it threw something that is not a std::exception";
+  }
+}
+
+// This process ends before it uses the frames of its callers, which the damaged code of a function
+// that fills a caller's variable is likely to hit. So there is something to look at above f's own.
+std::string call_below_zone(const Work& f, int fd) {
+  constexpr std::size_t kZone = 16 << 10;
+  constexpr unsigned char kMark = 0xa5;
+  volatile unsigned char zone[kZone];
+  for (volatile unsigned char& byte : zone) byte = kMark;
+  std::string result = call(f, fd);
+  for (const volatile unsigned char& byte : zone) {
+    if (result.empty() && byte != kMark)
+      result = "it wrote to the stack of the probe process, outside of what it was given";
+  }
+  return result;
+}
+
+[[noreturn]] void run_child(int fd, const Work& f) {
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) signal(s, SIG_DFL);
   int quiet = open("/dev/null",
                    O_WRONLY | O_CLOEXEC);  // the parent reports what the runtime prints on a crash
   if (quiet >= 0) dup2(quiet, STDERR_FILENO);
-  std::string result;
-  try {
-    result = f([fd](const char* step) { send(fd, kStep, step); });
-  } catch (const std::exception& e) {
-    result = e.what();
-  } catch (...) {
-    result = "it threw something that is not a std::exception";
-  }
+  const std::string result = call_below_zone(f, fd);
   send(fd, kResult, result);
   _exit(0);
 }

@@ -40,6 +40,7 @@
 #define REPLACES_ITSELF 21
 #define LEAVES_QUIETLY 22
 #define ABORTS_AT_EXIT 23
+#define MOVES_STACK 24
 
 #if FAULT == CRASHES_EARLY || FAULT == FLUSHES_DENORMALS || FAULT == REPLACES_ITSELF
 __attribute__((constructor)) static void early(void) {
@@ -75,7 +76,17 @@ static void* register_one(void* arg) {
 }
 #endif
 
-static tn_status start(const tn_host* host, tn_str* why) {
+#if FAULT == MOVES_STACK && defined(__x86_64__)
+#undef PLUGIN_INIT
+#define PLUGIN_INIT moved
+/* One bit from `ret`: it removes bytes of the caller's, too. */
+__attribute__((naked)) static tn_status moved(const tn_host* host __attribute__((unused)),
+                                              tn_str* why __attribute__((unused))) {
+  __asm__("xorl %eax, %eax\n\tret $8");
+}
+#endif
+
+__attribute__((unused)) static tn_status start(const tn_host* host, tn_str* why) {
   (void)host;
 #if FAULT == EXITS
   exit(3);

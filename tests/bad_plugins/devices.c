@@ -25,6 +25,7 @@
 #define HANDLE_AND_ADDRESS 14
 #define CRASHING_COPY 15
 #define HANGING_SYNC 16
+#define WRITES_BEHIND 17
 
 __attribute__((unused)) static char memory[1 << 23] __attribute__((aligned(4096)));
 static tn_status bad_alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream,
@@ -53,6 +54,7 @@ static tn_status bad_count(void* context, int32_t* n) {
 static tn_status bad_props(void* context, int32_t index, tn_device_props* out) {
   (void)context, (void)index;
   memset(out->name, 'x', sizeof out->name);
+  if (FAULT == WRITES_BEHIND) ((volatile char*)out)[8192] = 0;
   out->total_bytes = out->free_bytes = 1u << 30;
   out->alignment = FAULT == ODD_ALIGNMENT ? 3000 : 16;
   out->flags = FAULT == HANDLE_AND_ADDRESS ? 0xffffffffu : TN_DEVICE_HOST_READABLE;
@@ -106,7 +108,7 @@ static const tn_device_api* api_with_fault(const tn_device_api* good) {
   if (FAULT == NEGATIVE_COUNT || FAULT == FAILING_COUNT || FAULT == ENDLESS_COUNT)
     out.count = bad_count;
   if (FAULT == FAILING_PROPS || FAULT == ODD_ALIGNMENT || FAULT == NO_END_OF_NAME ||
-      FAULT == HANDLE_AND_ADDRESS)
+      FAULT == HANDLE_AND_ADDRESS || FAULT == WRITES_BEHIND)
     out.props = bad_props;
   if (FAULT == NO_STREAM_DESTROY)
     out.stream_create = bad_stream, out.stream_query = bad_query, out.event_sync = bad_event;

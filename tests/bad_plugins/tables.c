@@ -30,6 +30,7 @@
 #define DEVICE_OF_ANOTHER 24
 #define OTHER_PRIORITY 25
 #define SPACED_INPLACE 26
+#define ODD_TABLE 27
 
 #define S(text) \
   { text, sizeof(text) - 1 }
@@ -146,7 +147,9 @@ static const tn_plugin wrong = {
     : FAULT == SHORT_DEVICE || FAULT == HUGE_DEVICE ? &sized
                                                     : &api,
     FAULT == BACKWARDS ? kernels + 1 : kernels,
-    FAULT == BACKWARDS ? kernels : kernels + COUNT,
+    FAULT == BACKWARDS   ? kernels
+    : FAULT == ODD_TABLE ? (const tn_kernel* const*)((const char*)(kernels + COUNT) + 2)
+                         : kernels + COUNT,
     FAULT == NO_INIT ? 0 : start,
     0,
     0};

@@ -44,6 +44,7 @@ const Case kRefused[] = {
     {"null_kernel", "kernel of null_kernel at index 0 of its table is null"},
     {"no_run", "(mm) has no run function"},
     {"backwards", "its table of kernels is damaged: it ends before it begins"},
+    {"odd_table", "its table of kernels is not 8-byte aligned"},
     {"too_many", "its table has 100000 kernels; expected at most 65536"},
     {"short_kernel", "at index 0 of its table is too short for the required fields"},
     {"huge_kernel", "says that it has 18446744073709551615 bytes"},
@@ -74,6 +75,10 @@ const Case kRefused[] = {
     {"failing_props", "'failing_props': props failed with status 8"},
     {"no_stream_destroy", "its device table has stream_create and no stream_destroy"},
     {"handle_and_address", "its memory is HOST_READABLE and OPAQUE"},
+    {"writes_behind", "the probe process"},
+#if defined(__x86_64__)
+    {"moves_stack", "the probe process"},
+#endif
     {"odd_alignment", "props gives an alignment of 3000 bytes"},
 };
 

@@ -3,6 +3,7 @@
 #include "damage.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tenon::fuzz {
 namespace {
@@ -25,12 +26,23 @@ void swap_blocks(Random& random, std::string& s) {
   s.replace(b, n, kept);
 }
 
+// Addresses, sizes and indices that are wrong by a little pass more checks than random ones.
+void move_numbers(Random& random, std::string& s) {
+  for (uint64_t n = 1 + random.below(3); n > 0; --n) {
+    const std::size_t at = random.below(s.size() / 4 - 1) * 4;
+    uint32_t word;
+    std::memcpy(&word, s.data() + at, sizeof word);
+    word += static_cast<uint32_t>(random.between(-4, 4)) * (random.chance(0.5) ? 1 : 8);
+    std::memcpy(s.data() + at, &word, sizeof word);
+  }
+}
+
 }  // namespace
 
 std::string damaged_library(Random& random, const std::string& good) {
   constexpr std::size_t kHead = 64, kHeader = 56, kHeaders = 9;
   std::string out = good;
-  switch (random.below(10)) {
+  switch (random.below(12)) {
     case 0:
       flip_bits(random, out);
       break;
@@ -59,6 +71,10 @@ std::string damaged_library(Random& random, const std::string& good) {
     case 8:  // an ELF file up to somewhere, then anything
       randomize(random, out, random.chance(0.5) ? kHead : random.below(out.size()),
                 random.below(out.size()));
+      break;
+    case 9:
+    case 10:
+      move_numbers(random, out);
       break;
     default:
       randomize(random, out, random.below(out.size()), 1 + random.below(256));
