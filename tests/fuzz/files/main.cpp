@@ -65,8 +65,7 @@ std::string good_tensors() {
                              empty({0, 3}),
                              ones({2}, requires_grad()),
                              eye(2, 3).to_sparse()};
-  for (ScalarType t :
-       {kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kFloat16, kBFloat16, kFloat64}) {
+  for (ScalarType t : core::kBuiltInDtypes) {
     all.push_back(arange(5).to(t));
   }
   return saved(all);
