@@ -44,7 +44,7 @@ Table& table() {
   static Table* t = new Table;  // never destroyed: ops are used until the process ends
   return *t;
 }
-// At load: the child of a fork that met the first use would wait for it for ever.
+// At load: the child of a fork that met the first use would never stop waiting for it.
 [[maybe_unused]] const Table& g_table_at_load = table();
 
 // Levenshtein distance, for "did you mean".

@@ -33,7 +33,7 @@ struct OperatorCheckOptions {
   bool tested_device = false;  // also the properties from Sentinels on, of a device under test
 };
 
-// Whether the operator wants tensors of a layout, which a plugin provides: tests/own and
+// Whether the operator wants tensors of a layout, which a plugin provides: tests/custom and
 // tests/sparse call those.
 inline bool needs_layout(const core::Op& op) {
   const std::string_view family = op.family;

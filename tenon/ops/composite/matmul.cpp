@@ -115,7 +115,7 @@ Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight
   const int64_t rows = product(shape), filters = weight.size(0), n1 = weight.size(1),
                 n2 = weight.size(2);
   shape.push_back(filters);
-  // [rows, n1] x [n1, filters * n2], then each row's filters against input2.
+  // [rows, n1] x [n1, filters * n2], then the filters of each row against input2.
   const Tensor left =
       input1.reshape({rows, n1}).mm(weight.permute({1, 0, 2}).reshape({n1, filters * n2}));
   const Tensor out =

@@ -22,7 +22,7 @@ TENON_API int usable_layout(std::string_view name);
 // Reserves the next slot for a name; idempotent.
 TENON_API int reserve_layout(std::string_view name);
 // What a plugin says of a layout. `ext` must live until unregister_layout. ValueError when the
-// names in it are no use, or another plugin has registered the layout.
+// names in it are not valid, or another plugin has registered the layout.
 TENON_API int register_layout(const tn_ext_layout* ext);
 // ValueError, and nothing has changed, while tensors of the layout are alive.
 TENON_API void unregister_layout(int slot);
