@@ -18,7 +18,7 @@ void print_padding(std::ostream& stream, const char* family, const Options& o) {
 }
 
 template <std::size_t N>
-functional::PadFuncOptions call(const ExpandingArray<N>& padding) {
+functional::PadFuncOptions function_options(const ExpandingArray<N>& padding) {
   return functional::PadFuncOptions(std::vector<int64_t>(padding->begin(), padding->end()));
 }
 
@@ -33,7 +33,7 @@ void check_rank(const char* family, const Tensor& input) {
 template <std::size_t D, class Derived>
 Tensor ReflectionPadImpl<D, Derived>::forward(const Tensor& input) {
   check_rank<D>("ReflectionPad", input);
-  return functional::pad(input, call(options.padding()).mode(kReflect));
+  return functional::pad(input, function_options(options.padding()).mode(kReflect));
 }
 template <std::size_t D, class Derived>
 void ReflectionPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
@@ -47,7 +47,7 @@ template class ReflectionPadImpl<3, ReflectionPad3dImpl>;
 template <std::size_t D, class Derived>
 Tensor ReplicationPadImpl<D, Derived>::forward(const Tensor& input) {
   check_rank<D>("ReplicationPad", input);
-  return functional::pad(input, call(options.padding()).mode(kReplicate));
+  return functional::pad(input, function_options(options.padding()).mode(kReplicate));
 }
 template <std::size_t D, class Derived>
 void ReplicationPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
@@ -60,7 +60,7 @@ template class ReplicationPadImpl<3, ReplicationPad3dImpl>;
 
 template <std::size_t D, class Derived>
 Tensor ZeroPadImpl<D, Derived>::forward(const Tensor& input) {
-  return functional::pad(input, call(options.padding()));
+  return functional::pad(input, function_options(options.padding()));
 }
 template <std::size_t D, class Derived>
 void ZeroPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
@@ -74,7 +74,7 @@ template class ZeroPadImpl<3, ZeroPad3dImpl>;
 template <std::size_t D, class Derived>
 Tensor CircularPadImpl<D, Derived>::forward(const Tensor& input) {
   check_rank<D>("CircularPad", input);
-  return functional::pad(input, call(options.padding()).mode(kCircular));
+  return functional::pad(input, function_options(options.padding()).mode(kCircular));
 }
 template <std::size_t D, class Derived>
 void CircularPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
@@ -87,7 +87,7 @@ template class CircularPadImpl<3, CircularPad3dImpl>;
 
 template <std::size_t D, class Derived>
 Tensor ConstantPadImpl<D, Derived>::forward(const Tensor& input) {
-  return functional::pad(input, call(options.padding()).value(options.value()));
+  return functional::pad(input, function_options(options.padding()).value(options.value()));
 }
 template <std::size_t D, class Derived>
 void ConstantPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
