@@ -29,8 +29,8 @@ void host_set_error(tn_call* call, tn_str text) {
   if (!call || !call->context) return;
   try {
     static_cast<CallFrame*>(call->context)->error.assign(text.ptr, text.len);
-  } catch (const std::bad_alloc&) {  // nothing is thrown into a plugin; the status goes without its
-                                     // words
+  } catch (const std::bad_alloc&) {
+    // Nothing is thrown into a plugin; the status goes without its words.
   }
 }
 

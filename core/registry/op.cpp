@@ -96,8 +96,8 @@ Op& get_op(std::string_view name) {
     open_for_unknown_name();
     if (Op* op = find_op(name)) return *op;
   }
-  constexpr std::size_t kLongest =
-      200;  // longer than any name: what is long is not near, and takes long to compare
+  // Longer than any name: what is long is not near, and takes long to compare.
+  constexpr std::size_t kLongest = 200;
   if (name.size() > kLongest) {
     throw NotImplementedError(join("no operator is called '", name.substr(0, kLongest), "...' (",
                                    name.size(), " bytes)"));

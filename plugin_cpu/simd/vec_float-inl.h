@@ -9,8 +9,8 @@ namespace tenon::cpu::HWY_NAMESPACE {
 // 2^n for n in [-126, 127], given as an integral float.
 TN_V Vec<float> power_of_two(Vec<float> n) {
   const hn::RebindToSigned<Vec<float>::D> di;
-  const auto shifted =
-      hn::BitCast(di, (n + Vec<float>(12582912.0f + 127.0f)).v);  // the low bits are n + 127
+  // The low bits are n + 127.
+  const auto shifted = hn::BitCast(di, (n + Vec<float>(12582912.0f + 127.0f)).v);
   return Vec<float>(hn::BitCast(Vec<float>::D(), hn::ShiftLeft<23>(shifted)));
 }
 

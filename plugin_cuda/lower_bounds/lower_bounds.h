@@ -9,8 +9,8 @@ extern "C" {
 enum tenon_bound_type { TENON_BOUND_FLOAT32, TENON_BOUND_FLOAT16, TENON_BOUND_BFLOAT16 };
 int tenon_bound_devices(void);
 double tenon_bound_launch_us(int launches);  // host time of one empty launch
-double tenon_bound_graph_us(
-    int nodes, int launches);  // one launch of a graph of `nodes` kernels of one element
+// One launch of a graph of `nodes` kernels of one element.
+double tenon_bound_graph_us(int nodes, int launches);
 double tenon_bound_copy_gb_s(int64_t bytes);  // read and written, within the device
 double tenon_bound_gather_ms(int64_t rows, int64_t columns,
                              int64_t selected);  // index_select without bounds checks

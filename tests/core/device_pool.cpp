@@ -84,8 +84,8 @@ TEST(DevicePool, OutOfMemoryComesAfterOneRetryWithAnEmptyCache) {
   fake.capacity = 64 * kMiB;
   Block a = cache_alloc(fake.slot, 0, 40 * kMiB, nullptr);
   cache_free(fake.slot, 0, a, nullptr);
-  Block b =
-      cache_alloc(fake.slot, 0, 50 * kMiB, nullptr);  // needs the 40 MiB that lie in the cache
+  // Needs the 40 MiB that lie in the cache.
+  Block b = cache_alloc(fake.slot, 0, 50 * kMiB, nullptr);
   EXPECT_EQ(fake.frees, 1);
   try {
     cache_alloc(fake.slot, 0, 30 * kMiB, nullptr);

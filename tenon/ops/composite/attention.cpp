@@ -92,8 +92,8 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   }
   if (dropout_p == 0 && is_fusable(query, k, v, mask))
     return fused_attention(query, k, v, mask, is_causal, factor);
-  const Tensor bias =
-      masked && mask.is_floating_point() ? mask.to(kFloat) : mask;  // scores are kept in float
+  // Scores are kept in float.
+  const Tensor bias = masked && mask.is_floating_point() ? mask.to(kFloat) : mask;
   return attention::decomposed(query.to(kFloat), k.to(kFloat), v.to(kFloat), bias, dropout_p,
                                is_causal, factor)
       .to(query.scalar_type());

@@ -176,8 +176,8 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
                          ? self.masked_fill(tenon::ones_like(self, TensorOptions().dtype(kBool)), 0)
                      : beta.equal(1) ? wide(self)
                                      : wide(self) * beta;
-  const bool narrow_scalar =
-      self.dim() == 0 && isFloatingType(narrow);  // which does not widen the product
+  // A 0-dim self does not widen the product.
+  const bool narrow_scalar = self.dim() == 0 && isFloatingType(narrow);
   const ScalarType to = narrow_scalar ? narrow : result;
   return is_short_float(to) ? as(own + scaled, to) : own + scaled;
 }

@@ -91,8 +91,8 @@ Tensor by_batch(const Tensor& t, int64_t n) {  // [G, rows, N * places] -> [N, G
 }
 
 struct Conv {
-  Tensor weight;  // [G, rows, columns]: of the output's channels, or if it is transposed of the
-                  // input's
+  // [G, rows, columns]: of the output's channels, or if it is transposed of the input's
+  Tensor weight;
   Windows w;
   int64_t groups;
   int64_t rows() const { return weight.size(1); }

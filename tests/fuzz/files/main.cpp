@@ -23,8 +23,8 @@
 namespace tenon::fuzz {
 namespace {
 
-constexpr rlim_t kMemory =
-    rlim_t{32} << 20;  // bytes beyond what the process has after its start; files have some KB
+// Bytes beyond what the process has after its start; files have some KB.
+constexpr rlim_t kMemory = rlim_t{32} << 20;
 
 template <class T>
 std::string saved(const T& value) {

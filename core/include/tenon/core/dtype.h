@@ -33,8 +33,8 @@ struct DtypeInfo {
   std::string name;
   tn_dtype abi;
   DtypeClass cls;
-  uint8_t rank;  // within the class: the width in bits, or a place among those; the higher wins a
-                 // promotion
+  // Within the class: the width in bits, or a place among those; the higher wins a promotion.
+  uint8_t rank;
   bool is_signed;
   uint32_t size;  // bytes
 };

@@ -50,10 +50,10 @@ class Infer {
 
   // What the function fills.
   OutMeta out[kMaxOutputs];
-  ScalarType compute =
-      ScalarType::Undefined;  // tensors of `operands` are cast to it; Undefined: none is
-  uint64_t operands = 0;      // bit i: argument i takes part in promotion
-  uint64_t broadcasts = 0;    // bit i: argument i is expanded to the shape of output 0
+  // Tensors of `operands` are cast to it; Undefined: none is.
+  ScalarType compute = ScalarType::Undefined;
+  uint64_t operands = 0;    // bit i: argument i takes part in promotion
+  uint64_t broadcasts = 0;  // bit i: argument i is expanded to the shape of output 0
   // The dtype that must be in the operator's classes; by default compute, else that of the first
   // tensor.
   ScalarType checked = ScalarType::Undefined;

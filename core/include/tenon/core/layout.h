@@ -28,8 +28,8 @@ TENON_API int register_layout(const tn_ext_layout* ext);
 TENON_API void unregister_layout(int slot);
 TENON_API std::string_view layout_name(int slot);
 TENON_API const tn_ext_layout* layout_ext(int slot) noexcept;  // null until its plugin is open
-TENON_API const std::vector<std::string>& layout_components(
-    int slot);  // their names; ValueError without a plugin
+// Their names; ValueError without a plugin.
+TENON_API const std::vector<std::string>& layout_components(int slot);
 TENON_API const std::vector<std::string>& layout_flags(int slot);
 TENON_API int64_t layout_tensors(int slot) noexcept;  // alive
 void count_composite(int layout_slot, int by) noexcept;
