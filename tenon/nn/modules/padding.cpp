@@ -15,6 +15,8 @@ namespace {
 template <std::size_t D, class Options>
 void print_padding(std::ostream& stream, const char* family, const Options& o) {
   stream << "tenon::nn::" << family << D << "d(padding=" << core::join(IntArrayRef(o.padding()));
+  if constexpr (std::is_same_v<Options, ConstantPadOptions<D>>) stream << ", value=" << o.value();
+  stream << ")";
 }
 
 template <std::size_t N>
@@ -38,7 +40,6 @@ Tensor ReflectionPadImpl<D, Derived>::forward(const Tensor& input) {
 template <std::size_t D, class Derived>
 void ReflectionPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   print_padding<D>(stream, "ReflectionPad", options);
-  stream << ")";
 }
 template class ReflectionPadImpl<1, ReflectionPad1dImpl>;
 template class ReflectionPadImpl<2, ReflectionPad2dImpl>;
@@ -52,7 +53,6 @@ Tensor ReplicationPadImpl<D, Derived>::forward(const Tensor& input) {
 template <std::size_t D, class Derived>
 void ReplicationPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   print_padding<D>(stream, "ReplicationPad", options);
-  stream << ")";
 }
 template class ReplicationPadImpl<1, ReplicationPad1dImpl>;
 template class ReplicationPadImpl<2, ReplicationPad2dImpl>;
@@ -65,7 +65,6 @@ Tensor ZeroPadImpl<D, Derived>::forward(const Tensor& input) {
 template <std::size_t D, class Derived>
 void ZeroPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   print_padding<D>(stream, "ZeroPad", options);
-  stream << ")";
 }
 template class ZeroPadImpl<1, ZeroPad1dImpl>;
 template class ZeroPadImpl<2, ZeroPad2dImpl>;
@@ -79,7 +78,6 @@ Tensor CircularPadImpl<D, Derived>::forward(const Tensor& input) {
 template <std::size_t D, class Derived>
 void CircularPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   print_padding<D>(stream, "CircularPad", options);
-  stream << ")";
 }
 template class CircularPadImpl<1, CircularPad1dImpl>;
 template class CircularPadImpl<2, CircularPad2dImpl>;
@@ -92,7 +90,6 @@ Tensor ConstantPadImpl<D, Derived>::forward(const Tensor& input) {
 template <std::size_t D, class Derived>
 void ConstantPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   print_padding<D>(stream, "ConstantPad", options);
-  stream << ", value=" << options.value() << ")";
 }
 template class ConstantPadImpl<1, ConstantPad1dImpl>;
 template class ConstantPadImpl<2, ConstantPad2dImpl>;
