@@ -78,7 +78,8 @@ std::string today() {
 
 int measure(const Options& o) {
   bench::Neighbors neighbors(o.busy);
-  Sides s{open_side(o.ours, "ours"), open_side(o.peer, "libtorch"), open_side(o.floors, "floors")};
+  Sides s{open_side(o.ours, "ours"), open_side(o.peer, "libtorch"),
+          open_side(o.lower_bounds, "lower_bounds")};
   if (!s.ours) return 1;
   if (!o.count.empty()) return count(s.ours, o);
   auto rows = bench::rows(s, o.rows);
@@ -92,7 +93,7 @@ int measure(const Options& o) {
     for (auto& name : processes) std::printf("process %s\n", name.c_str());
     return 0;
   }
-  for (Side* side : {s.ours, s.peer, s.floors}) {
+  for (Side* side : {s.ours, s.peer, s.lower_bounds}) {
     if (side) side->set_threads(o.threads);
   }
   std::ofstream json;
@@ -135,7 +136,7 @@ int main(int argc, char** argv) {
   app.add_flag("--list", o.list, "print group and name of the rows instead");
   app.add_option("--ours", o.ours);
   app.add_option("--peer", o.peer);
-  app.add_option("--floors", o.floors);
+  app.add_option("--lower-bounds", o.lower_bounds);
   app.add_option("--process-ours", o.process_ours, "NAME=PROGRAM, a row of a whole process")
       ->allow_extra_args(false);
   app.add_option("--process-peer", o.process_peer)->allow_extra_args(false);

@@ -82,7 +82,7 @@ struct Contender {
 
 Contender of_ours(const Sides& s) { return {s.ours, 1}; }
 Contender of_peer(const Sides& s, const Options& o) { return {s.peer, o.threads}; }
-Contender of_floors(const Sides& s, const Options& o) { return {s.floors, o.threads}; }
+Contender of_lower_bounds(const Sides& s, const Options& o) { return {s.lower_bounds, o.threads}; }
 
 // Idle workers of the other side's runtime may still spin.
 void settle(const Options& o) {
@@ -90,11 +90,11 @@ void settle(const Options& o) {
 }
 
 Json once(const Sides& s, const Row& row, const Options& o) {
-  Contender ours = of_ours(s), peer = of_peer(s, o), floor = of_floors(s, o);
-  for (Contender* c : {&ours, &peer, &floor}) c->prepare(row.name);
+  Contender ours = of_ours(s), peer = of_peer(s, o), lower_bound = of_lower_bounds(s, o);
+  for (Contender* c : {&ours, &peer, &lower_bound}) c->prepare(row.name);
   std::vector<double> ratios;
   for (int i = 0; i < o.pairs; ++i) {
-    for (Contender* c : {&ours, &peer, &floor}) {
+    for (Contender* c : {&ours, &peer, &lower_bound}) {
       if (!c->ok) continue;
       settle(o);
       c->run();
@@ -104,9 +104,9 @@ Json once(const Sides& s, const Row& row, const Options& o) {
   Json j = {{"row", row.name}, {"group", row.group}, {"threads", o.threads}};
   j["ours_ns"] = median(ours.ns);
   j["peer_ns"] = median(peer.ns);
-  j["floor_ns"] = median(floor.ns);
+  j["lower_bound_ns"] = median(lower_bound.ns);
   j["ratio"] = median(ratios);
-  j["spread"] = spread(!ratios.empty() ? ratios : ours.ok ? ours.ns : floor.ns);
+  j["spread"] = spread(!ratios.empty() ? ratios : ours.ok ? ours.ns : lower_bound.ns);
   if (!ours.failed.empty()) j["failed"] = ours.failed;
   return j;
 }
@@ -117,7 +117,7 @@ std::vector<const Row*> rows(const Sides& s, const std::string& pattern) {
   std::vector<const Row*> found;
   std::set<std::string> seen;
   std::regex wanted(pattern);
-  for (Side* side : {s.ours, s.floors}) {
+  for (Side* side : {s.ours, s.lower_bounds}) {
     if (!side) continue;
     for (const Row& row : side->suite.rows) {
       if (std::regex_match(row.name, wanted) && seen.insert(row.name).second) found.push_back(&row);

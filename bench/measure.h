@@ -16,7 +16,7 @@ namespace bench {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string rows = ".*", json, counts, count, ours, peer, floors, commit;
+  std::string rows = ".*", json, counts, count, ours, peer, lower_bounds, commit;
   std::vector<std::string> markdown, process_ours, process_peer;  // NAME=PROGRAM
   int threads = 1, pairs = 9, busy = 0;
   long calls = 200;
@@ -24,7 +24,7 @@ struct Options {
 };
 
 struct Sides {
-  Side *ours = nullptr, *peer = nullptr, *floors = nullptr;
+  Side *ours = nullptr, *peer = nullptr, *lower_bounds = nullptr;
 };
 
 // Null if there are no values; the spread is the interquartile range / median.

@@ -80,7 +80,7 @@ Json once(const std::string& name, const Options& o) {
   }
   j["ours_ns"] = median(ours);
   j["peer_ns"] = median(peer);
-  j["floor_ns"] = nullptr;
+  j["lower_bound_ns"] = nullptr;
   j["ratio"] = median(ratios);
   j["spread"] = spread(ratios.empty() ? ours : ratios);
   j["ours_bytes"] = ours_bytes;

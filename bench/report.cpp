@@ -148,8 +148,8 @@ void times(const std::vector<Json>& lines) {
     if (j.contains("busy")) continue;
     std::printf("| %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", j.value("row", "?").c_str(),
                 j.value("threads", 1), grouped(j, "ours_ns").c_str(), grouped(j, "peer_ns").c_str(),
-                grouped(j, "floor_ns").c_str(), cell(j, "ratio", "%.3f").c_str(), target(j).c_str(),
-                cell(j, "spread", "%.2f").c_str(), remark(j).c_str());
+                grouped(j, "lower_bound_ns").c_str(), cell(j, "ratio", "%.3f").c_str(),
+                target(j).c_str(), cell(j, "spread", "%.2f").c_str(), remark(j).c_str());
   }
 }
 
@@ -210,10 +210,10 @@ std::string table_line(const Json& j) {
                  cell(j, "peer_busy_ratio", "%.2f"), remark(j)},
                 widths);
   }
-  return line(
-      {j["row"], threads, cell(j, "ours_ns", "%.1f"), cell(j, "peer_ns", "%.1f"),
-       cell(j, "floor_ns", "%.1f"), cell(j, "ratio", "%.3f"), cell(j, "spread", "%.2f"), remark(j)},
-      widths);
+  return line({j["row"], threads, cell(j, "ours_ns", "%.1f"), cell(j, "peer_ns", "%.1f"),
+               cell(j, "lower_bound_ns", "%.1f"), cell(j, "ratio", "%.3f"),
+               cell(j, "spread", "%.2f"), remark(j)},
+              widths);
 }
 
 std::string processor() {

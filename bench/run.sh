@@ -45,9 +45,9 @@ export OMP_NUM_THREADS=1 OMP_PROC_BIND=false
 # OpenBLAS takes processors that it does not know for very old ones.
 grep -qw avx512bw /proc/cpuinfo 2>/dev/null && export OPENBLAS_CORETYPE="${OPENBLAS_CORETYPE:-SkylakeX}"
 bench="$build/bin/tenon_bench"
-ours="$PWD/$build/lib/libbench_ours.so" peer="$PWD/$build/lib/libbench_peer.so" floors="$PWD/$build/lib/libbench_floors.so"
+ours="$PWD/$build/lib/libbench_ours.so" peer="$PWD/$build/lib/libbench_peer.so" lower_bounds="$PWD/$build/lib/libbench_lower_bounds.so"
 sides=(--ours "$ours" --commit "$(git describe --always --dirty 2>/dev/null || echo unknown)")
-[ ! -e "$floors" ] || sides+=(--floors "$floors")
+[ ! -e "$lower_bounds" ] || sides+=(--lower-bounds "$lower_bounds")
 [ "$whose" = ours ] || [ ! -e "$peer" ] || sides+=(--peer "$peer")
 # The plugins of the tests lie beside those that are measured, and a process reads the manifests of all that it finds.
 if [ -z "${TENON_PLUGIN_PATH:-}${TENON_ADD_PLUGIN_PATH:-}" ]; then

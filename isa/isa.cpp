@@ -24,7 +24,7 @@ Isa machine_isa() noexcept {
 #endif
 }
 
-Isa best_isa() noexcept { return std::min(machine_isa(), static_cast<Isa>(TENON_CPU_MOST)); }
+Isa best_isa() noexcept { return std::min(machine_isa(), static_cast<Isa>(TENON_CPU_MAX_ISA)); }
 
 }  // namespace
 

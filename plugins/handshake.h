@@ -31,8 +31,8 @@ struct DescriptorCopy {
 struct Handshake {
   DescriptorCopy* copy = nullptr;     // leaked with the library
   const tn_plugin* plugin = nullptr;  // of the copy
-  core::BackendImpl* backend =
-      nullptr;  // null: nothing to serve here, see why_no_device, or a rehearsal
+  // null: nothing to serve here, see why_no_device, or a rehearsal
+  core::BackendImpl* backend = nullptr;
   core::RegisterReport report;
   std::string why_no_device;
 };

@@ -34,8 +34,8 @@ namespace dll = boost::dll;
 // process. So there must be enough before they run.
 void check_memory_for_constructors() {
   constexpr std::size_t kRoom = 16 << 20;
-  void* volatile room =
-      std::malloc(kRoom);  // volatile: the allocation of an unused block would be optimized away
+  // volatile: the allocation of an unused block would be optimized away
+  void* volatile room = std::malloc(kRoom);
   if (room == nullptr) throw std::bad_alloc();
   std::free(room);
 }

@@ -250,8 +250,8 @@ void Manager::open_for_layout(std::string_view layout) {
   });
   const int slot = core::layout_slot_from_name(layout);
   if (slot >= 0 && core::layout_ext(slot) != nullptr) return;
-  open_where(
-      [&](const Info& i) { return contains(i.layouts, layout); });  // one of them may provide it
+  // One of them may provide it.
+  open_where([&](const Info& i) { return contains(i.layouts, layout); });
 }
 
 void Manager::open_all() {

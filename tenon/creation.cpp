@@ -37,14 +37,14 @@ void TensorData::write(char*& at, ScalarType dtype) const {
     return;
   }
   switch (dtype) {
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
-  case ScalarType::Enum: {                                  \
-    ctype v = scalar_.to<ctype>();                          \
-    std::memcpy(at, &v, sizeof v);                          \
-    break;                                                  \
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  case ScalarType::Enum: {                                             \
+    ctype v = scalar_.to<ctype>();                                     \
+    std::memcpy(at, &v, sizeof v);                                     \
+    break;                                                             \
   }
-#include "tenon/core/dtypes.def"
-#undef TENON_DTYPE
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
     default:
       throw NotImplementedError(
           core::join("tensor: not implemented for dtype ", dtype_name(dtype)));

@@ -129,11 +129,11 @@ class Printer {
     const char* p = static_cast<const char*>(host_.const_data_ptr()) +
                     at * static_cast<int64_t>(host_.element_size());
     switch (host_.scalar_type()) {
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
-  case ScalarType::Enum:                                    \
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  case ScalarType::Enum:                                               \
     return Scalar(*reinterpret_cast<const ctype*>(p));
-#include "tenon/core/dtypes.def"
-#undef TENON_DTYPE
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
       default:
         return Scalar(0);
     }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a GPU: "id<TAB>row<TAB>value<TAB>unit", ours or the device's lower bounds (--floors);
-// peer.py prints libtorch's. --small: with tensors too small for a measurement, to test the
-// program.
+// The rows of a GPU: "id<TAB>row<TAB>value<TAB>unit", ours or the device's lower bounds
+// (--lower-bounds); peer.py prints libtorch's. --small: with tensors too small for a measurement,
+// to test the program.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "plugin_cuda/floors/floors.h"
+#include "plugin_cuda/lower_bounds/lower_bounds.h"
 #include "tenon/runtime/allocator.h"
 #include "tenon/tenon.h"
 
@@ -32,8 +32,8 @@ struct Product {
 constexpr Product kProducts[] = {{"8192^3", 1, 8192, 8192, 8192},
                                  {"64 x 1024^3", 64, 1024, 1024, 1024},
                                  {"8192^2 x 16", 1, 8192, 8192, 16}};
-constexpr std::pair<ScalarType, tenon_floor_type> kTypes[] = {
-    {kBFloat16, TENON_FLOOR_BFLOAT16}, {kHalf, TENON_FLOOR_FLOAT16}, {kFloat, TENON_FLOOR_FLOAT32}};
+constexpr std::pair<ScalarType, tenon_bound_type> kTypes[] = {
+    {kBFloat16, TENON_BOUND_BFLOAT16}, {kHalf, TENON_BOUND_FLOAT16}, {kFloat, TENON_BOUND_FLOAT32}};
 std::string row_of(const Product& p, ScalarType dtype) {
   return core::join("matmul ", dtype_name(dtype), " ", p.name);
 }
@@ -268,61 +268,61 @@ void overlap_row() {
 }
 
 // A negative value means that the measurement failed.
-void print_floor(const char* id, const std::string& row, double value, const char* unit) {
+void print_bound(const char* id, const std::string& row, double value, const char* unit) {
   if (value < 0)
     std::printf("failed: the lower bound of %s, %s\n", id, row.c_str());
   else
     print(id, row, value, unit);
 }
 
-void floors() {
-  const double copy = tenon_floor_copy_gb_s(at_most(kGiB));
-  print_floor("G1", "add of 1 element, host",
-              tenon_floor_launch_us(static_cast<int>(at_most(10000))), "us");
-  print_floor("G2", "replay of 100 captured ops",
-              tenon_floor_graph_us(100, static_cast<int>(at_most(200))), "us");
-  print_floor("G3", "add, 1 GiB moved", copy, "GB/s");
+void lower_bounds() {
+  const double copy = tenon_bound_copy_gb_s(at_most(kGiB));
+  print_bound("G1", "add of 1 element, host",
+              tenon_bound_launch_us(static_cast<int>(at_most(10000))), "us");
+  print_bound("G2", "replay of 100 captured ops",
+              tenon_bound_graph_us(100, static_cast<int>(at_most(200))), "us");
+  print_bound("G3", "add, 1 GiB moved", copy, "GB/s");
   for (const char* row :
        {"sum over rows, 8192^2", "sum of all, 8192^2", "softmax, 8192^2", "layer_norm, 8192^2"}) {
-    print_floor("G4", row, copy, "GB/s");
+    print_bound("G4", row, copy, "GB/s");
   }
-  print_floor("G12", "step of Adam, 50 x 1048576", copy, "GB/s");
-  print_floor("G9", "200,000 checked rows of 256",
-              tenon_floor_gather_ms(at_most(100000), 256, at_most(200000)), "ms");
-  print_floor("G11", "pinned copy to the device", tenon_floor_pinned_gb_s(at_most(256 << 20)),
+  print_bound("G12", "step of Adam, 50 x 1048576", copy, "GB/s");
+  print_bound("G9", "200,000 checked rows of 256",
+              tenon_bound_gather_ms(at_most(100000), 256, at_most(200000)), "ms");
+  print_bound("G11", "pinned copy to the device", tenon_bound_pinned_gb_s(at_most(256 << 20)),
               "GB/s");
   for (const auto& [dtype, type] : kTypes) {
     for (const Product& whole : kProducts) {
       const Product p = shrunk(whole);
-      const double ms = tenon_floor_matmul_ms(type, p.batch, p.m, p.k, p.n);
-      print_floor("G5", row_of(p, dtype), ms <= 0 ? -1 : teraflops(p, ms), "TFLOP/s");
+      const double ms = tenon_bound_matmul_ms(type, p.batch, p.m, p.k, p.n);
+      print_bound("G5", row_of(p, dtype), ms <= 0 ? -1 : teraflops(p, ms), "TFLOP/s");
     }
   }
   for (const Convolution& whole : kConvolutions) {
     const Convolution c = shrunk(whole);
-    print_floor("G6", row_of(c), tenon_floor_conv_ms(c.images, c.channels, c.side, c.kernel), "ms");
+    print_bound("G6", row_of(c), tenon_bound_conv_ms(c.images, c.channels, c.side, c.kernel), "ms");
   }
   // Bytes of the selected rows, elements and results; for coalesce, of both tensors.
   const int64_t rows = at_most(kRows), many = at_most(kMany);
   const double product =
       static_cast<double>(rows * kEach * (4 * kWide + 20) + rows * kWide * 4) * 1e-6;
-  print_floor("G8", kProduct, product / copy, "ms");
+  print_bound("G8", kProduct, product / copy, "ms");
   if (g_max == kGiB) {  // opened by name: its toolkit may differ from the one of a --small run
-    print_floor("G8", core::join(kProduct, ", cuSPARSE"),
-                tenon_floor_cusparse_ms(rows, kEach, kWide), "ms");
+    print_bound("G8", core::join(kProduct, ", cuSPARSE"),
+                tenon_bound_cusparse_ms(rows, kEach, kWide), "ms");
   }
-  print_floor("G8", kCoalesce, static_cast<double>(many) * 40e-6 / copy, "ms");
+  print_bound("G8", kCoalesce, static_cast<double>(many) * 40e-6 / copy, "ms");
 }
 
 int measure(const std::string& what) {
-  if (tenon_floor_devices() == 0) {
+  if (tenon_bound_devices() == 0) {
     std::puts("no device");
     return 0;
   }
-  if (what == "--floors") {
-    floors();
-  } else if (what == "--first-floor") {
-    print_floor("G10", "first op of a process", tenon_floor_first_ms(), "ms");
+  if (what == "--lower-bounds") {
+    lower_bounds();
+  } else if (what == "--first-bound") {
+    print_bound("G10", "first op of a process", tenon_bound_first_ms(), "ms");
   } else if (what == "--first") {
     const double begin = now_us();
     const Tensor x = ones({1}, kCUDA), y = x.add(x);

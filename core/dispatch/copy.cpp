@@ -93,14 +93,14 @@ Scalar item(TensorImpl& t) {
   }
   const char* p = host->host_data();
   switch (host->dtype) {
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
-  case ScalarType::Enum: {                                  \
-    ctype v;                                                \
-    std::memcpy(&v, p, sizeof v);                           \
-    return Scalar(v);                                       \
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  case ScalarType::Enum: {                                             \
+    ctype v;                                                           \
+    std::memcpy(&v, p, sizeof v);                                      \
+    return Scalar(v);                                                  \
   }
-#include "tenon/core/dtypes.def"
-#undef TENON_DTYPE
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
     default:
       break;
   }

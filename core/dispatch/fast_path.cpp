@@ -17,9 +17,13 @@ namespace tenon::core {
 
 namespace {
 
-constexpr uint64_t bit(ScalarType t) { return uint64_t{1} << static_cast<int>(t); }
-constexpr uint64_t kFloating = bit(ScalarType::Half) | bit(ScalarType::Float) |
-                               bit(ScalarType::Double) | bit(ScalarType::BFloat16);
+// Bit i: dtype i is floating, of the dtypes of every build.
+constexpr uint64_t kFloating = 0
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  | uint64_t{DtypeClass::cls == DtypeClass::Floating} << (id)
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
+    ;
 
 inline bool is_floating(ScalarType t) {
   return static_cast<int>(t) < 64 && (kFloating >> static_cast<int>(t) & 1);

@@ -29,8 +29,8 @@ void host_set_error(tn_call* call, tn_str text) {
   if (!call || !call->context) return;
   try {
     static_cast<CallFrame*>(call->context)->error.assign(text.ptr, text.len);
-  } catch (const std::bad_alloc&) {  // nothing is thrown into a plugin; the status goes without its
-                                     // words
+  } catch (const std::bad_alloc&) {
+    // Nothing is thrown into a plugin; the status goes without its words.
   }
 }
 
@@ -168,13 +168,13 @@ const tn_device_api* host_get_device_api(tn_str name, int32_t* type) {
 
 // Nothing but its size is read before it is known to be there.
 void check_schema(const tn_schema* schema) {
-  constexpr std::size_t kLeast = offsetof(tn_schema, infer), kMost = 1 << 16;
+  constexpr std::size_t kMinSize = offsetof(tn_schema, infer), kMaxSize = 1 << 16;
   TENON_CHECK(schema && reinterpret_cast<uintptr_t>(schema) % alignof(tn_schema) == 0, ValueError,
-              "register_op: the schema is null, or at an address that is no multiple of ",
+              "register_op: the schema is null, or at an address that is not a multiple of ",
               alignof(tn_schema));
-  TENON_CHECK(schema->struct_size >= kLeast && schema->struct_size <= kMost, ValueError,
+  TENON_CHECK(schema->struct_size >= kMinSize && schema->struct_size <= kMaxSize, ValueError,
               "register_op: the schema says that it has ", schema->struct_size, " bytes; expected ",
-              kLeast, " to ", kMost);
+              kMinSize, " to ", kMaxSize);
 }
 
 tn_status host_register_op(const tn_schema* schema) {

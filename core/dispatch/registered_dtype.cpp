@@ -30,7 +30,7 @@ void each_element(const TensorImpl& t, F&& visit) {
   }
 }
 
-// The elements of a host tensor, one behind the other.
+// The elements of a host tensor in contiguous memory.
 std::vector<char> gathered(const TensorImpl& t) {
   const std::size_t item = t.itemsize();
   std::vector<char> out(static_cast<std::size_t>(t.numel) * item);

@@ -16,7 +16,7 @@ void infer_registered(Infer& c) {
               ": expected a tensor of a layout of its own, got strided ones");
   TensorImpl* made[kMaxOutputs] = {};
   CallFrame f(c.op, c.in, made,
-              Form::Functional);  // what the callback's services work on: it is no kernel yet
+              Form::Functional);  // what the callback's services work on: there is no kernel yet
   const InferOutputs infer = infer_callback(c.op);
   const TensorImpl* first = nullptr;
   for (int i = 0; i < c.op.n_args && !first; ++i) {

@@ -38,21 +38,21 @@ template <class Wide>
 void cast_through(ScalarType from, const char* src, ScalarType to, char* dst, int64_t n) {
   Wide wide[kSmallCastBytes];
   switch (from) {
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
-  case ScalarType::Enum:                                    \
-    widen<Wide, ctype>(src, wide, n);                       \
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  case ScalarType::Enum:                                               \
+    widen<Wide, ctype>(src, wide, n);                                  \
     break;
-#include "tenon/core/dtypes.def"
-#undef TENON_DTYPE
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
     default:
       return;
   }
   switch (to) {
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
-  case ScalarType::Enum:                                    \
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  case ScalarType::Enum:                                               \
     return narrow<Wide, ctype>(wide, dst, n);
-#include "tenon/core/dtypes.def"
-#undef TENON_DTYPE
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
     default:
       return;
   }

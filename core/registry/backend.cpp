@@ -32,7 +32,7 @@ namespace {
 
 std::string_view view(tn_str s) { return {s.ptr, s.len}; }
 
-// A later one of the same cell would hide an earlier one of its own plugin for ever.
+// A later one of the same cell would permanently hide an earlier one of its own plugin.
 bool same_place(const tn_kernel& a, const tn_kernel& b) {
   return view(a.op) == view(b.op) && view(a.dtypes) == view(b.dtypes) &&
          view(a.layouts) == view(b.layouts) && a.priority == b.priority;

@@ -14,8 +14,8 @@
 
 namespace tenon::core {
 
-inline constexpr int kAnyDevice =
-    kMaxDevices;  // the place of kernels that serve a layout on every device
+// The place of kernels that serve a layout on every device.
+inline constexpr int kAnyDevice = kMaxDevices;
 
 // One published kernel. Found and used inside of an InFlight (in_flight.h).
 struct KernelEntry {

@@ -44,7 +44,7 @@ Table& table() {
   static Table* t = new Table;  // never destroyed: ops are used until the process ends
   return *t;
 }
-// At load: the child of a fork that met the first use would wait for it for ever.
+// At load: the child of a fork that met the first use would never stop waiting for it.
 [[maybe_unused]] const Table& g_table_at_load = table();
 
 // Levenshtein distance, for "did you mean".
@@ -96,8 +96,8 @@ Op& get_op(std::string_view name) {
     open_for_unknown_name();
     if (Op* op = find_op(name)) return *op;
   }
-  constexpr std::size_t kLongest =
-      200;  // longer than any name: what is long is not near, and takes long to compare
+  // Longer than any name: what is long is not near, and takes long to compare.
+  constexpr std::size_t kLongest = 200;
   if (name.size() > kLongest) {
     throw NotImplementedError(join("no operator is called '", name.substr(0, kLongest), "...' (",
                                    name.size(), " bytes)"));

@@ -66,7 +66,7 @@ T number(const std::string& text) {
   const char* end = text.data() + text.size();
   auto [p, error] = std::from_chars(text.data(), end, v);
   if (error != std::errc() || p != end)
-    throw SchemaError(join("default '", text, "' is no number"));
+    throw SchemaError(join("default '", text, "' is not a number"));
   return v;
 }
 

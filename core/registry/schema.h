@@ -18,8 +18,8 @@ struct SchemaError : std::runtime_error {
 };
 
 struct Type {
-  std::string base;  // Tensor, Scalar, int, float, bool, str, ScalarType, Layout, Device,
-                     // MemoryFormat, Generator
+  // Tensor, Scalar, int, float, bool, str, ScalarType, Layout, Device, MemoryFormat, Generator
+  std::string base;
   bool list = false;
   bool optional = false;        // of the whole: Tensor?, int[]?
   bool optional_items = false;  // Tensor?[]
@@ -47,9 +47,9 @@ struct Schema {
   std::string name, overload;
   std::vector<Arg> args;
   std::vector<Result> results;
-  std::string text;       // ATen's form, as shown to people
-  std::string canonical;  // what the digest covers: names of arguments and results left out of
-                          // nothing but results
+  std::string text;  // ATen's form, as shown to people
+  // What the digest covers: names of arguments and results left out of nothing but results.
+  std::string canonical;
 
   std::string full() const { return overload.empty() ? name : name + "." + overload; }
   std::string ident() const { return overload.empty() ? name : name + "_" + overload; }

@@ -17,17 +17,17 @@ std::atomic<bool> g_dtypes_in_use{false};
 
 namespace {
 constexpr tn_dtype built_in(int wanted) {
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
   if (wanted == (id)) return {code, bits, 1};
-#include "tenon/core/dtypes.def"
-#undef TENON_DTYPE
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
   return {0, 0, 0};
 }
 constexpr DtypeClass built_in_class(int wanted) {
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
   if (wanted == (id)) return DtypeClass::cls;
-#include "tenon/core/dtypes.def"
-#undef TENON_DTYPE
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
   return DtypeClass{};
 }
 }  // namespace
@@ -72,13 +72,13 @@ struct Registry {
   std::mutex lock;
 
   Registry() {
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls)                                    \
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format)                         \
   info[id] =                                                                                   \
       DtypeInfo{#name, g_abi_dtype[id], DtypeClass::cls, bits, (code) != TN_UINT, (bits) / 8}; \
   enumerator[id] = #Enum;                                                                      \
   known[id] = true;
-#include "tenon/core/dtypes.def"
-#undef TENON_DTYPE
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
   }
 };
 

@@ -376,7 +376,7 @@ Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int n
   v->view.byte_offset = t.storage->base + byte_offset;
   v->view.storage = t.view.storage;
   const Dims d = place(*v, ndim, nullptr);
-  // Row-major, and by how many elements the last one lies behind the first: see is_row_major() and
+  // Row-major, and how many elements the last one lies after the first: see is_row_major() and
   // overlaps_itself().
   uint64_t numel = 1, span = 0;
   bool contiguous = true, repeats = false;

@@ -24,7 +24,7 @@ namespace {
 struct Settings {
   std::string data = "digits.csv.gz", device = "cpu", out = ".";
   int seeds = 1, threads = 0;
-  double least = 0;
+  double min_accuracy = 0;
   digits::Options training;
 };
 
@@ -98,9 +98,10 @@ void work(const Settings& settings) {
   }
   if (settings.seeds > 1) print_spread(accuracies);
   double worst = 100 * *std::min_element(accuracies.begin(), accuracies.end());
-  if (worst < settings.least) {
+  if (worst < settings.min_accuracy) {
     throw std::runtime_error("a test accuracy of " + std::to_string(worst) + " % is below the " +
-                             std::to_string(settings.least) + " % that --least asks for");
+                             std::to_string(settings.min_accuracy) +
+                             " % that --min-accuracy asks for");
   }
 }
 
@@ -128,7 +129,7 @@ int main(int argc, char** argv) {
   app.add_option("--seeds", s.seeds, "trainings, each with the next seed")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  app.add_option("--least", s.least, "test accuracy in percent below which it fails")
+  app.add_option("--min-accuracy", s.min_accuracy, "test accuracy in percent below which it fails")
       ->check(CLI::Range(0.0, 100.0));
   app.add_option("--threads", s.threads, "for the kernels; all unless given")
       ->check(CLI::Range(1, 1024));

@@ -24,7 +24,7 @@ namespace {
 struct Settings {
   std::vector<std::string> files, ask;
   std::string device = "cpu", out = ".";
-  double hide = 0.3, least = 0;
+  double hide = 0.3, min_accuracy = 0;
   int64_t smallest = 8, dots = 1200;
   uint64_t seed = 1;
   int threads = 0;
@@ -179,10 +179,10 @@ void run(const Settings& settings) {
   packages::write_file(path,
                        packages::draw(graph, judgment, map_of(split, answers, settings.dots)));
   std::printf("picture drawn to %s; %.1f s in all\n", path.c_str(), seconds_since(begin));
-  if (100 * judgment.accuracy < settings.least) {
+  if (100 * judgment.accuracy < settings.min_accuracy) {
     throw std::runtime_error("an accuracy of " + std::to_string(100 * judgment.accuracy) +
-                             " % is below the " + std::to_string(settings.least) +
-                             " % that --least asks for");
+                             " % is below the " + std::to_string(settings.min_accuracy) +
+                             " % that --min-accuracy asks for");
   }
 }
 
@@ -238,7 +238,7 @@ int main(int argc, char** argv) {
   app.add_option("--seed", s.seed, "the same seed gives the same result")->capture_default_str();
   app.add_option("--threads", s.threads, "for the kernels; all unless given")
       ->check(CLI::Range(1, 1024));
-  app.add_option("--least", s.least, "accuracy in percent below which it fails")
+  app.add_option("--min-accuracy", s.min_accuracy, "accuracy in percent below which it fails")
       ->check(CLI::Range(0.0, 100.0));
   app.footer(
       "Examples:\n"

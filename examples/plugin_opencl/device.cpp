@@ -17,8 +17,8 @@ namespace {
 
 using sdk::Error;
 
-thread_local char t_error[512];  // trivially destructible: a thread_local destructor would keep the
-                                 // library loaded
+// Trivially destructible: a thread_local destructor would keep the library loaded.
+thread_local char t_error[512];
 
 template <class F>
 tn_status catch_errors(F body) noexcept {

@@ -12,8 +12,8 @@ namespace {
 using sdk::Error;
 
 std::vector<std::unique_ptr<Gpu>>& gpus() {
-  static auto& all = *new std::vector<std::unique_ptr<Gpu>>;  // never destroyed: queues may be used
-                                                              // during static destruction
+  // Never destroyed: queues may be used during static destruction.
+  static auto& all = *new std::vector<std::unique_ptr<Gpu>>;
   return all;
 }
 

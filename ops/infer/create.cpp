@@ -34,8 +34,8 @@ void channels_last(Infer& c, int k, int ndim) {
   OutMeta& o = c.out[k];
   if (o.ndim != ndim)
     fail<ValueError>(c, "a channels-last memory format needs ", ndim, " dimensions, got ", o.ndim);
-  uint64_t stride = 1;  // unsigned: of sizes without elements it may wrap, and others are refused
-                        // where memory is made
+  // unsigned: of sizes without elements it may wrap, and others are refused where memory is made
+  uint64_t stride = 1;
   auto next = [&](int d) {
     o.strides[d] = static_cast<int64_t>(stride);
     stride *= static_cast<uint64_t>(o.sizes[d] > 0 ? o.sizes[d] : 1);

@@ -88,7 +88,7 @@ void broadcast_into(Infer& c, const TensorImpl& t, int64_t* sizes, int& n) {
 }
 
 // The shape of self[indices]: the indexed dimensions become the broadcast shape of the index
-// tensors, in place if they are neighbours and in front if not. A mask covers as many dimensions as
+// tensors, in place if they are neighbors and in front if not. A mask covers as many dimensions as
 // it has; only index_put's kernels take them.
 struct Indexed {
   int64_t sizes[2 * kMaxDims];

@@ -12,7 +12,7 @@
 namespace tenon::core {
 namespace {
 
-// The operator reserves one word an element; float64 takes two.
+// The operator reserves one word per element; float64 takes two.
 void reserve(Infer& c, const TensorImpl& t, int words) {
   c.random_count = static_cast<uint64_t>(t.numel) * words;
 }

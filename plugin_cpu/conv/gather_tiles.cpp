@@ -13,8 +13,8 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr int32_t kNone =
-    -(1 << 29);  // the sum of three fits int32_t, and plus any pixel it stays negative
+// The sum of three fits int32_t, and plus any pixel it stays negative.
+constexpr int32_t kNone = -(1 << 29);
 
 // Coordinates of `count` pixels from the first on.
 void coordinates(const Window& w, int64_t first, int64_t count,

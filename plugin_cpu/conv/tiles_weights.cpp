@@ -21,9 +21,9 @@ struct Gradient {
   Window window;
   int64_t channels, filters, depth = 0, columns = 0;
   const BFloat16 *x = nullptr, *dy = nullptr;
-  int64_t batch = 0;   // images that are packed at once
-  int64_t shares = 0;  // of the batch, each summed separately, so that a gradient of few areas has
-                       // work for all threads
+  int64_t batch = 0;  // images that are packed at once
+  // Of the batch, each summed separately, so that a gradient of few areas has work for all threads.
+  int64_t shares = 0;
   float* total = nullptr;  // [share][group][filter][column]
 
   int64_t down() const { return tiles(filters, kArea); }

@@ -469,8 +469,8 @@ void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<con
   struct Panel;
   const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
   const packed::Kept kept = kept_panels<T>(n, k, b, b_from);
-  const int64_t parts =
-      std::clamp<int64_t>(8 / panels, 1, m / S::kRowBlock + 1);  // of the rows, for few panels
+  // Of the rows, for few panels.
+  const int64_t parts = std::clamp<int64_t>(8 / panels, 1, m / S::kRowBlock + 1);
   const int64_t rows = ((m + parts - 1) / parts + kRows - 1) / kRows * kRows;
   const auto compute = [&](int64_t i0, int64_t j) {
     T* own = kept ? nullptr

@@ -15,8 +15,8 @@ namespace {
 
 using sdk::BFloat16;
 
-constexpr int64_t kSerial =
-    32 * kGemmSerial;  // multiply-adds that are not worth waking another thread
+// Multiply-adds that are not worth waking another thread.
+constexpr int64_t kSerial = 32 * kGemmSerial;
 
 struct Product {
   const TileUnit& unit;

@@ -49,10 +49,12 @@ Scalar factor(Tensor out, Scalar s) {
   });
 }
 
-// Writes beta * self to out, to which the product is added; false: the product overwrites out.
-bool copy_addend(Tensor out, Tensor self, Scalar beta) {
-  if (beta.to<double>() == 0) return false;
-  if (out.data() == self.data()) return true;
+// Copies self to out, and returns the factor by which the product scales it; with 0 the product
+// overwrites out, and self is not read.
+Scalar copy_addend(Tensor out, Tensor self, Scalar beta) {
+  beta = factor(out, beta);
+  if (beta.to<double>() == 0) return kZero;
+  if (out.data() == self.data()) return beta;
   dispatch_number(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     const int n = out.ndim();
@@ -71,7 +73,7 @@ bool copy_addend(Tensor out, Tensor self, Scalar beta) {
       }
     });
   });
-  return true;
+  return beta;
 }
 
 tn_status mm(Call&, Tensor out, Tensor self, Tensor mat2) {
@@ -83,10 +85,9 @@ tn_status mm(Call&, Tensor out, Tensor self, Tensor mat2) {
 tn_status addmm(Call&, Tensor out, Tensor self, Tensor mat1, Tensor mat2, Scalar beta,
                 Scalar alpha) {
   alpha = factor(out, alpha);
-  beta = factor(out, beta);
-  const bool add = copy_addend(out, self, beta);
+  beta = copy_addend(out, self, beta);
   gemm(out.dtype(), mat1.size(0), mat2.size(1), mat1.size(1), alpha, operand(mat1), operand(mat2),
-       add ? beta : kZero, matrix(out), origin(mat2));
+       beta, matrix(out), origin(mat2));
   return TN_OK;
 }
 
@@ -113,9 +114,8 @@ tn_status bmm(Call&, Tensor out, Tensor self, Tensor mat2) {
 tn_status baddbmm(Call&, Tensor out, Tensor self, Tensor batch1, Tensor batch2, Scalar beta,
                   Scalar alpha) {
   alpha = factor(out, alpha);
-  beta = factor(out, beta);
-  const bool add = copy_addend(out, self, beta);
-  batched(out, batch1, batch2, alpha, add ? beta : kZero);
+  beta = copy_addend(out, self, beta);
+  batched(out, batch1, batch2, alpha, beta);
   return TN_OK;
 }
 
@@ -127,10 +127,9 @@ tn_status mv(Call&, Tensor out, Tensor self, Tensor vec) {
 
 tn_status addmv(Call&, Tensor out, Tensor self, Tensor mat, Tensor vec, Scalar beta, Scalar alpha) {
   alpha = factor(out, alpha);
-  beta = factor(out, beta);
-  const bool add = copy_addend(out, self, beta);
-  gemm(out.dtype(), mat.size(0), 1, mat.size(1), alpha, operand(mat), column_operand(vec),
-       add ? beta : kZero, column(out));
+  beta = copy_addend(out, self, beta);
+  gemm(out.dtype(), mat.size(0), 1, mat.size(1), alpha, operand(mat), column_operand(vec), beta,
+       column(out));
   return TN_OK;
 }
 

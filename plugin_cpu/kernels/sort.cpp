@@ -31,8 +31,8 @@ HWY_INLINE key_t<T> min_key(const T* x, key_t<T> mask) {
   return lowest;
 }
 
-// The first position, in steps of 64, whose step has a key up to `bound`, or where no whole step is
-// left.
+// The first multiple of 64 from which on 64 elements include a key up to `bound`, or where fewer
+// than 64 are left.
 int64_t skip_keys(sdk::DType dtype, const void* at, int64_t n, bool flip, uint64_t bound) {
   int64_t i = 0;
   sdk::dispatch_number(dtype, [&](auto tag) HWY_ATTR {

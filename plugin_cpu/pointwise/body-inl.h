@@ -26,9 +26,9 @@ struct Op {
 
 template <class T>
 using Out = std::conditional_t<PW_OUT_BOOL, bool, T>;
+// A mask may be uint8, where any value but 0 is true.
 template <class T>
-using First =
-    std::conditional_t<PW_MASK, uint8_t, T>;  // a mask may be uint8, where any value but 0 is true
+using First = std::conditional_t<PW_MASK, uint8_t, T>;
 
 // Elements do not depend on each other, also where the result is written over an operand.
 #define PW_LOOP(expr) \

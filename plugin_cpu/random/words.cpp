@@ -16,8 +16,8 @@ namespace tenon::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR
-constexpr int kChains =
-    HWY_TARGET == HWY_AVX3 ? 2 : 1;  // vectors at a time: a round depends on the one before
+// Vectors at a time: a round depends on the one before.
+constexpr int kChains = HWY_TARGET == HWY_AVX3 ? 2 : 1;
 constexpr int kRounds = 10;
 
 // The high and low halves of x * k.

@@ -13,8 +13,8 @@ namespace tenon::cpu {
 // out[i] = word 4 * first + i of the stream, for 4 * blocks words; `out` is 64-byte aligned.
 void philox_blocks(uint64_t seed, uint64_t first, int64_t blocks, uint32_t* out);
 
-inline constexpr int64_t kRandomGrain =
-    1 << 13;  // elements per parallel block; whole Philox blocks for any word count
+// Elements per parallel block; whole Philox blocks for any word count.
+inline constexpr int64_t kRandomGrain = 1 << 13;
 
 inline constexpr int64_t kRandomRun = 1024;
 

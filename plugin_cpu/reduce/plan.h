@@ -35,8 +35,8 @@ struct Plan {
   Dims kept, reduced;
   const char* in;
   char* out;
-  bool by_columns;  // the innermost memory of the input is kept: several results are accumulated
-                    // side by side
+  // The innermost memory of the input is kept: several results are accumulated side by side.
+  bool by_columns;
 
   // dims: absent or empty means all. `out` has the reduced dimensions as ones if keepdim.
   Plan(const sdk::Tensor& out, const sdk::Tensor& self, const std::optional<sdk::Ints>& dims,

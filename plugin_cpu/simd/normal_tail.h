@@ -10,7 +10,7 @@
 namespace tenon::cpu {
 
 inline constexpr float kNormalTailEnd = 3.9375f;
-inline constexpr float kNormalTailCentre[32] = {
+inline constexpr float kNormalTailCenter[32] = {
     0.0312505811f, 0.125019208f, 0.250023454f, 0.374989301f, 0.500054419f, 0.624855459f,
     0.750121593f,  0.875051141f, 0.999763727f, 1.12534046f,  1.25005126f,  1.37516546f,
     1.49988282f,   1.6251744f,   1.75003636f,  1.87492168f,  2.00044942f,  2.12514591f,

@@ -9,8 +9,8 @@ namespace tenon::cpu::HWY_NAMESPACE {
 // 2^n for n in [-126, 127], given as an integral float.
 TN_V Vec<float> power_of_two(Vec<float> n) {
   const hn::RebindToSigned<Vec<float>::D> di;
-  const auto shifted =
-      hn::BitCast(di, (n + Vec<float>(12582912.0f + 127.0f)).v);  // the low bits are n + 127
+  // The low bits are n + 127.
+  const auto shifted = hn::BitCast(di, (n + Vec<float>(12582912.0f + 127.0f)).v);
   return Vec<float>(hn::BitCast(Vec<float>::D(), hn::ShiftLeft<23>(shifted)));
 }
 
@@ -188,7 +188,7 @@ TN_V Vec<float> look_up(const float (&table)[32], __m512i i) {
 TN_V Vec<float> normal_tail(Vec<float> y, Vec<float> a) {
   using F = Vec<float>;
   const __m512i eighths = _mm512_castps_si512((a + F(1048576.0f)).v.raw);
-  const F r = a - look_up(kNormalTailCentre, eighths);
+  const F r = a - look_up(kNormalTailCenter, eighths);
   F q = look_up(kNormalTail[5], eighths);
   for (int i = 4; i >= 0; --i) q = fma(q, r, look_up(kNormalTail[i], eighths));
   const F near = y * q;

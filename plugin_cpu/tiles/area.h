@@ -76,8 +76,8 @@ class Area {
   }
 
  private:
-  static constexpr int64_t kRow =
-      kColumns + 16;  // not a power of two, which would map rows to the same cache sets
+  // Not a power of two, which would map rows to the same cache sets.
+  static constexpr int64_t kRow = kColumns + 16;
   alignas(64) float sum_[kArea * kRow];
 };
 

@@ -13,8 +13,8 @@ namespace tenon::cuda {
 struct Matrix {
   const void* data = nullptr;
   int64_t rows = 0, columns = 0;
-  int64_t lead =
-      0;  // the leading dimension: elements between rows, or between columns if `by_columns`
+  // The leading dimension: elements between rows, or between columns if `by_columns`.
+  int64_t lead = 0;
   int64_t apart = 0;  // elements between the matrices of a batch
   bool by_columns = false;
 };
@@ -40,8 +40,8 @@ struct Gemm {
 struct GemmPlan {
   cublasLtMatmulAlgo_t algo;
   uint64_t workspace = 0;
-  bool found =
-      true;  // false: no algorithm with this activation; without an activation that is an error
+  // false: no algorithm with this activation; without an activation that is an error
+  bool found = true;
 };
 GemmPlan plan_of(const Gemm& g, int index);
 void run(const Gemm& g, int index, cudaStream_t stream, void* workspace, uint64_t workspace_bytes);

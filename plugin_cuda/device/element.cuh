@@ -11,36 +11,42 @@ namespace tenon::cuda {
 
 using sdk::operator==;
 using sdk::operator!=;
+using sdk::is_floating;
 
-enum class Code : uint8_t { Bool, U8, I8, I16, I32, I64, F16, BF16, F32, F64 };
+// A dtype by its name in dtypes.def: BOOL, U8, .. F64. The floating ones come last.
+enum class Code : uint8_t {
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) format,
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
+};
 
 inline Code code_of(sdk::DType d) {
-  using namespace sdk;
-  constexpr DType all[] = {kBool,  kUInt8,   kInt8,     kInt16,   kInt32,
-                           kInt64, kFloat16, kBFloat16, kFloat32, kFloat64};
-  for (int i = 0; i < 10; ++i) {
-    if (all[i] == d) return static_cast<Code>(i);
+  switch (sdk::dtype_key(d)) {
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  case sdk::dtype_key(sdk::k##Name):                                   \
+    return Code::format;
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
   }
-  refuse_dtype(d);
+  sdk::refuse_dtype(d);
 }
 
 TN_HD inline int64_t code_bytes(Code c) {
   switch (c) {
-    case Code::Bool:
-    case Code::U8:
-    case Code::I8:
-      return 1;
-    case Code::I16:
-    case Code::F16:
-    case Code::BF16:
-      return 2;
-    case Code::I32:
-    case Code::F32:
-      return 4;
-    default:
-      return 8;
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  case Code::format:                                                   \
+    return (bits) / 8;
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
   }
+  return 0;
 }
+
+TN_HD constexpr bool is_floating(Code c) { return c >= Code::BF16; }
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  static_assert(is_floating(Code::format) == sdk::is_floating(sdk::k##Name));
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
 
 template <class T>
 TN_DEVICE T read(const char* p) {
@@ -62,55 +68,47 @@ TN_DEVICE T to_integer(C v) {
   }
 }
 
+template <class T, class C>
+TN_DEVICE C read_as(const char* p) {
+  if constexpr (std::is_same_v<T, bool>)
+    return static_cast<C>(read<uint8_t>(p) != 0);
+  else
+    return static_cast<C>(static_cast<sdk::compute_t<T>>(read<T>(p)));
+}
+template <class T, class C>
+TN_DEVICE void write_as(char* p, C v) {
+  if constexpr (std::is_same_v<T, bool>)
+    write<uint8_t>(p, v != C(0));
+  else if constexpr (std::is_integral_v<T>)
+    write(p, to_integer<T>(v));
+  else
+    write(p, T(static_cast<sdk::compute_t<T>>(v)));
+}
+
 template <class C>
 TN_DEVICE C load(const char* p, Code code) {
+  using sdk::BFloat16;
+  using sdk::Half;
   switch (code) {
-    case Code::Bool:
-      return static_cast<C>(read<uint8_t>(p) != 0);
-    case Code::U8:
-      return static_cast<C>(read<uint8_t>(p));
-    case Code::I8:
-      return static_cast<C>(read<int8_t>(p));
-    case Code::I16:
-      return static_cast<C>(read<int16_t>(p));
-    case Code::I32:
-      return static_cast<C>(read<int32_t>(p));
-    case Code::I64:
-      return static_cast<C>(read<int64_t>(p));
-    case Code::F16:
-      return static_cast<C>(static_cast<float>(read<sdk::Half>(p)));
-    case Code::BF16:
-      return static_cast<C>(static_cast<float>(read<sdk::BFloat16>(p)));
-    case Code::F32:
-      return static_cast<C>(read<float>(p));
-    default:
-      return static_cast<C>(read<double>(p));
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  case Code::format:                                                   \
+    return read_as<ctype, C>(p);
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
   }
+  return C();
 }
 
 template <class C>
 TN_DEVICE void store(char* p, Code code, C v) {
+  using sdk::BFloat16;
+  using sdk::Half;
   switch (code) {
-    case Code::Bool:
-      return write<uint8_t>(p, v != C(0));
-    case Code::U8:
-      return write(p, to_integer<uint8_t>(v));
-    case Code::I8:
-      return write(p, to_integer<int8_t>(v));
-    case Code::I16:
-      return write(p, to_integer<int16_t>(v));
-    case Code::I32:
-      return write(p, to_integer<int32_t>(v));
-    case Code::I64:
-      return write(p, to_integer<int64_t>(v));
-    case Code::F16:
-      return write(p, sdk::Half(static_cast<float>(v)));
-    case Code::BF16:
-      return write(p, sdk::BFloat16(static_cast<float>(v)));
-    case Code::F32:
-      return write(p, static_cast<float>(v));
-    default:
-      return write(p, static_cast<double>(v));
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  case Code::format:                                                   \
+    return write_as<ctype, C>(p, v);
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
   }
 }
 

@@ -37,7 +37,7 @@ TN_DEVICE uint64_t key_of(const char* p, Code code) {
   }
 }
 TN_DEVICE bool is_nan(const char* p, Code code) {
-  if (code < Code::F16) return false;
+  if (!is_floating(code)) return false;
   const double v = load<double>(p, code);
   return v != v;
 }

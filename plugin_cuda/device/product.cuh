@@ -77,7 +77,7 @@ void launch_product(const sdk::Call& call, const P& p) {
 template <class F>
 void with_sum(Code code, F&& f) {
   if (code == Code::F64) return f(sdk::Type<double>{});
-  if (code >= Code::F16) return f(sdk::Type<float>{});
+  if (is_floating(code)) return f(sdk::Type<float>{});
   if (code == Code::I64) return f(sdk::Type<uint64_t>{});
   f(sdk::Type<uint32_t>{});
 }

@@ -86,15 +86,15 @@ TN_DEVICE typename Op::Acc reduce_packs(const Op& op, typename Op::Acc acc, cons
 // The dtypes that are read as C.
 template <class C>
 constexpr bool has_packs(Code code) {
-  if (std::is_same_v<C, int64_t>) return code < Code::F16;
-  return code >= Code::F16 && (code != Code::F64 || std::is_same_v<C, double>);
+  if (std::is_same_v<C, int64_t>) return !is_floating(code);
+  return is_floating(code) && (code != Code::F64 || std::is_same_v<C, double>);
 }
 template <class Op, class C>
 TN_DEVICE typename Op::Acc reduce_dense(const Layout& l, const Op& op, typename Op::Acc acc,
                                         const char* row, int64_t begin, int64_t end, C first) {
   if constexpr (std::is_same_v<C, int64_t>) {
     switch (l.in) {
-      case Code::Bool:
+      case Code::BOOL:
         return reduce_packs<uint8_t, true>(op, acc, row, begin, end, first);
       case Code::U8:
         return reduce_packs<uint8_t, false>(op, acc, row, begin, end, first);

@@ -84,8 +84,8 @@ bool axis_of(Axis* a, int64_t in, int64_t kernel, int64_t dilation, int64_t pad,
   if (in > max || kernel > max || dilation > max || pad > max || kernel * dilation > max)
     return false;
   const int64_t padded = in + 2 * pad;
-  const int64_t step =
-      stride > padded ? padded + 1 : stride;  // beyond the padded image there is one output
+  // Beyond the padded image there is one output.
+  const int64_t step = stride > padded ? padded + 1 : stride;
   const int64_t out = (padded - (kernel - 1) * dilation - 1) / step + 1;
   *a = {static_cast<int32_t>(in),
         static_cast<int32_t>(out),

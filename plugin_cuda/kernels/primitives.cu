@@ -82,7 +82,7 @@ TN_DEVICE C unary(int code, C a, Code dtype) {
   if constexpr (std::is_floating_point_v<C>) {
     return unary_float(code, a);
   } else {
-    return dtype == Code::Bool ? a == 0 : math::bit_not(a);
+    return dtype == Code::BOOL ? a == 0 : math::bit_not(a);
   }
 }
 

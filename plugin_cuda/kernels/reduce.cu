@@ -101,7 +101,7 @@ struct Moments {
   double sum, squares;
 };
 
-// Sums of differences from the row's first element, in double: a mean far from zero costs no
+// Sums of differences from the first element of the row, in double: a mean far from zero costs no
 // precision.
 struct Variance {
   using Acc = Moments;

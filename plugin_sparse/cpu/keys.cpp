@@ -13,8 +13,8 @@ constexpr int64_t kNumbered = 4096;  // elements per block, when keys are comput
 constexpr int64_t kSorted = 65536;   // minimum of elements per block, when keys are sorted
 constexpr int64_t kMaxBlocks = 64;   // of a sort: each has counters
 constexpr int64_t kCompared = 256;   // fewer are sorted by comparison
-constexpr int kDigit =
-    8;  // bits: as many streams are written at a time as the first cache has lines for
+// bits: as many streams are written at a time as the first cache has lines for
+constexpr int kDigit = 8;
 
 int width_of(uint64_t v) { return v == 0 ? 0 : 64 - __builtin_clzll(v); }
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }

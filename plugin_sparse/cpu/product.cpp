@@ -22,8 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kAhead = 16;     // terms whose rows are fetched early
 constexpr int64_t kFetched = 512;  // bytes of such a row; the hardware prefetcher gets the rest
-constexpr int64_t kRun =
-    64;  // elements of a row that are summed at a time where they are not vectors
+// Elements of a row that are summed at a time where they are not vectors.
+constexpr int64_t kRun = 64;
 
 // Terms [begin, end), all of `row`; columns [c, c + n) of the matrices.
 template <class T>
@@ -161,8 +161,8 @@ TENON_EXPORT(product_between);
 namespace {
 
 constexpr int64_t kElements = 262144;  // multiplied by a block
-constexpr int64_t kNonTemporalBytes =
-    32 << 20;  // bytes; a larger result leaves the caches before it is read
+// Bytes; a larger result leaves the caches before it is read.
+constexpr int64_t kNonTemporalBytes = 32 << 20;
 
 // Rows and terms before it add up to `work` or, if that is within a row, more. If rows do not
 // ascend, any value.

@@ -15,8 +15,8 @@
 
 namespace tenon::cuda {
 
-inline constexpr int64_t kMaxSorted =
-    (int64_t{1} << 31) - 1;  // positions of sorted elements have 32 bits
+// Positions of sorted elements have 32 bits.
+inline constexpr int64_t kMaxSorted = (int64_t{1} << 31) - 1;
 
 // Indices [dims, n], and the sizes of their dimensions.
 struct Places {

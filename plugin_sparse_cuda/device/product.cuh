@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a product whose left matrix is sparse: weighted sums of rows of the right one. Some lanes
 // of a warp compute neighboring columns, and several such groups share the elements of a row; a
-// long row has a block. The order of a sum follows from the sizes and from the row's length.
+// long row has a block. The order of a sum follows from the sizes and the length of the row.
 #pragma once
 
 #include "plugin_cuda/device/block.cuh"

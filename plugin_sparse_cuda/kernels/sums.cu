@@ -24,7 +24,7 @@ __global__ void indices_as_keys(Places p, Pairs to) {
 template <class F>
 void with_sum_of(Code code, F&& f) {
   if (code == Code::F64) return f(Type<double>{});
-  if (code >= Code::F16) return f(Type<float>{});
+  if (is_floating(code)) return f(Type<float>{});
   f(Type<int64_t>{});
 }
 

@@ -20,8 +20,8 @@ namespace tenon::core {
 class TENON_API Json {
  public:
   using Array = std::vector<Json>;
-  using Object =
-      std::vector<std::pair<std::string, Json>>;  // in the order of the text; keys are unique
+  // In the order of the text; keys are unique.
+  using Object = std::vector<std::pair<std::string, Json>>;
 
   Json() = default;  // null
   // Move-only: if copying a variant of strings and vectors throws, libstdc++ 12 destroys what was

@@ -38,8 +38,8 @@ namespace {
 
 constexpr int kMaxThreads = 256;
 constexpr int kLanes = 64;
-constexpr int kSlots =
-    8;  // calls from different threads that share the workers; further ones run on their own thread
+// Calls from different threads that share the workers; further ones run on their own thread.
+constexpr int kSlots = 8;
 constexpr int kFewWorkers = 7;
 constexpr int64_t kSpinNs = 20000;
 

@@ -43,8 +43,8 @@ class FreeLists {
       : stream(stream), pool(pool), small(small) {}
   void insert(Span* s) noexcept;
   void remove(Span* s) noexcept;
-  Span* find_best(
-      uint64_t bytes) const noexcept;  // still in the list; null if none is large enough
+  // Still in the list; null if none is large enough.
+  Span* find_best(uint64_t bytes) const noexcept;
   tn_stream* stream;
   uint32_t pool;
   bool small;
@@ -107,8 +107,8 @@ class DevicePool {
   FreeLists* recent_ = nullptr;  // of these, the one that was asked for last
   Span* segments_ = nullptr;
   Span* held_ = nullptr;  // freed in a capture that used them on further streams, until its end
-  Span* pending_ =
-      nullptr;  // freed, but used on further streams that have not passed their events yet
+  // Freed, but used on further streams that have not passed their events yet.
+  Span* pending_ = nullptr;
   MemoryStats stats_{};
   uint64_t alive_ = 0;  // blocks that were handed out
 };

@@ -32,8 +32,8 @@ struct StreamPools {
 };
 
 StreamPools& pools() {
-  static StreamPools& p =
-      *new StreamPools;  // never destroyed: programs may exit while they hold streams
+  // Never destroyed: programs may exit while they hold streams.
+  static StreamPools& p = *new StreamPools;
   return p;
 }
 // Made at load, because functions that must not throw use it.

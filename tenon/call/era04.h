@@ -49,7 +49,7 @@ inline const Tensor* operand(const std::optional<Tensor>& t) { return t ? &*t : 
 
 Tensor as_mask(const Tensor& t);                           // uint8
 TensorOptions float_unless_given(const TensorOptions& o);  // the default float dtype
-std::vector<std::optional<Tensor>> bool_masks(
-    ArrayRef<std::optional<Tensor>> indices);  // uint8 masks index unwarned
+// Masks of uint8, which then index without a warning.
+std::vector<std::optional<Tensor>> bool_masks(ArrayRef<std::optional<Tensor>> indices);
 
 }  // namespace tenon::autograd

@@ -52,8 +52,8 @@ struct Content {
 inline constexpr std::string_view kHiddenPrefix = "tenon.storage.";
 inline constexpr std::string_view kChecksumMark = "\"tenon.checksum\":\"";
 inline constexpr std::size_t kChecksumDigits = 8;
-inline constexpr std::size_t kMaxHeader =
-    16 << 20;  // bytes; larger ones are refused before they are parsed
+// Bytes; larger ones are refused before they are parsed.
+inline constexpr std::size_t kMaxHeader = 16 << 20;
 inline constexpr std::size_t kMaxTensors = 1000000;
 inline constexpr std::size_t kMaxName = 1024;  // bytes
 inline constexpr int kMaxDepth = 4;            // of the JSON

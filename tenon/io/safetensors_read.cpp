@@ -21,8 +21,10 @@ struct FormatDtype {
   ScalarType type;
 };
 constexpr FormatDtype kDtypes[] = {
-    {"BOOL", kBool}, {"U8", kUInt8},    {"I8", kInt8},       {"I16", kInt16},   {"I32", kInt32},
-    {"I64", kInt64}, {"F16", kFloat16}, {"BF16", kBFloat16}, {"F32", kFloat32}, {"F64", kFloat64}};
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) {#format, ScalarType::Enum},
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
+};
 
 struct Source {
   const std::string& name;

@@ -14,8 +14,9 @@ namespace tenon {
 namespace optim {
 
 struct Batch {
-  bool fused;  // else one parameter, whose gradient or state differs in dtype, device or strides:
-               // operators update it
+  // Else one parameter, whose gradient or state differs in dtype, device or strides: operators
+  // update it.
+  bool fused;
   bool first;
   std::vector<Tensor> params, grads, states[3];
   std::vector<Tensor> counts;  // else steps

@@ -10,12 +10,9 @@
 namespace tenon {
 namespace {
 
-const ScalarType kAll[] = {kBool,  kUInt8,   kInt8,     kInt16,   kInt32,
-                           kInt64, kFloat16, kBFloat16, kFloat32, kFloat64};
-
 TEST(Copies, EveryPairOfDtypes) {
-  for (ScalarType from : kAll) {
-    for (ScalarType to : kAll) {
+  for (ScalarType from : core::kBuiltInDtypes) {
+    for (ScalarType to : core::kBuiltInDtypes) {
       Tensor x = arange(3, TensorOptions(kInt64)).to(from), y = x.to(to);
       ASSERT_EQ(y.scalar_type(), to);
       for (int64_t i = 0; i < 3; ++i) {

@@ -44,15 +44,15 @@ std::string planted() {
 TEST_F(Program, FindsPlantedSections) {
   write("status", planted());
   ASSERT_EQ(run("--status '" + path("status") + "' --out '" + path("one") +
-                "' --ask p1 --ask none --least 85"),
+                "' --ask p1 --ask none --min-accuracy 85"),
             0)
       << read("out");
   EXPECT_NE(read("out").find("p1: s1 "), std::string::npos) << read("out");
   EXPECT_NE(read("out").find("none: no such package"), std::string::npos);
   EXPECT_NE(read("one/packages.svg").find("</svg>"), std::string::npos);
-  EXPECT_EQ(
-      run("--status '" + path("status") + "' --out '" + path("one") + "' --epochs 1 --least 99"),
-      1);
+  EXPECT_EQ(run("--status '" + path("status") + "' --out '" + path("one") +
+                "' --epochs 1 --min-accuracy 99"),
+            1);
 }
 
 TEST_F(Program, OneSeedGivesTheSameBitsOnAnyThreads) {

@@ -27,8 +27,8 @@ struct Scenario {
 std::vector<Scenario> ends();   // exit_points.cpp
 std::vector<Scenario> forks();  // forks.cpp
 
-void say(
-    const std::string& line);   // to stdout at once, also after the standard streams are destroyed
+// To stdout at once, also after the standard streams are destroyed.
+void say(const std::string& line);
 extern std::string& g_program;  // path of this program; never destroyed, like the next
 extern std::string& g_folder;   // for files
 

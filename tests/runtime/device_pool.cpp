@@ -84,7 +84,8 @@ TEST(DevicePool, OutOfMemoryComesAfterOneRetryWithAnEmptyCache) {
   fake.capacity = 64 * kMiB;
   Block a = cache_alloc(fake.id(), 40 * kMiB, nullptr);
   cache_free(fake.id(), a, nullptr);
-  Block b = cache_alloc(fake.id(), 50 * kMiB, nullptr);  // needs the 40 MiB that lie in the cache
+  // Needs the 40 MiB that lie in the cache.
+  Block b = cache_alloc(fake.id(), 50 * kMiB, nullptr);
   EXPECT_EQ(fake.frees, 1);
   try {
     cache_alloc(fake.id(), 30 * kMiB, nullptr);

@@ -92,8 +92,7 @@ TEST_P(SparseFiles, IntoAnExistingTensor) {
 }
 
 TEST(SparseFile, EveryDtype) {
-  for (ScalarType d :
-       {kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kHalf, kBFloat16, kFloat, kDouble}) {
+  for (ScalarType d : core::kBuiltInDtypes) {
     const Tensor t = sparse_coo_tensor(ints({0, 2}, {1, 2}), ones({2}, TensorOptions(d)), {3});
     const Tensor back = loaded(file_of(t));
     EXPECT_EQ(back.scalar_type(), d);

@@ -23,7 +23,7 @@ namespace core = tenon::core;
 struct Options {
   std::string device = "cpu", reference = "ref", op = ".*", cases = "tests/oracle",
               calls = "tests/check/calls", few = "tests/check/few.txt";
-  int processes = 2, seconds = 60, least = 12;
+  int processes = 2, seconds = 60, min_properties = 12;
   std::size_t samples = 1000;  // more than any operator has
   int shard = 0, shards = 1;
   bool no_gradients = false, list = false, table = false, write_calls = false;
@@ -68,7 +68,7 @@ int run(const Options& o) {
   if (o.write_calls) return write_calls(library, calls, ops);
   // Elsewhere, and without gradients, fewer properties are tried.
   const bool all = o.device == "cpu" && !o.no_gradients;
-  Report report(o.list, o.table, all ? o.least : 0,
+  Report report(o.list, o.table, all ? o.min_properties : 0,
                 all ? read_reasons(o.few) : std::map<std::string, std::string>());
   tenon::oracle::Work work;
   work.files = static_cast<int>(ops.size());
@@ -109,7 +109,8 @@ int main(int argc, char** argv) {
   app.add_option("--cases", o.cases, "folder of oracle cases that give arguments");
   app.add_option("--calls", o.calls, "folder of calls to try");
   app.add_option("--few", o.few, "reasons of operators with few properties");
-  app.add_option("--least", o.least, "minimum of properties for each other operator");
+  app.add_option("--min-properties", o.min_properties,
+                 "minimum of properties for each other operator");
   app.add_option("--samples", o.samples, "cases to take for one operator");
   app.add_option("--shard", o.shard, "the share of the operators to run, counted from 0")
       ->check(CLI::NonNegativeNumber);

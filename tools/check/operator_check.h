@@ -3,6 +3,8 @@
 // Everything that is checked of one operator on a device.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,8 +16,12 @@
 
 namespace tenon::check {
 
-inline constexpr ScalarType kDtypes[] = {kDouble, kFloat, kHalf, kBFloat16, kInt64,
-                                         kInt32,  kInt16, kInt8, kUInt8,    kBool};
+// In the order of the checks and of reports: floating first, wide ones before narrow ones.
+inline constexpr auto kDtypes = [] {
+  auto all = std::to_array(core::kBuiltInDtypes);
+  std::reverse(all.begin(), all.end());
+  return all;
+}();
 
 // DeviceId::none() if the device does not exist.
 DeviceId find_place(const std::string& device);
@@ -27,7 +33,7 @@ struct OperatorCheckOptions {
   bool tested_device = false;  // also the properties from Sentinels on, of a device under test
 };
 
-// Whether the operator wants tensors of a layout, which a plugin provides: tests/own and
+// Whether the operator wants tensors of a layout, which a plugin provides: tests/custom and
 // tests/sparse call those.
 inline bool needs_layout(const core::Op& op) {
   const std::string_view family = op.family;

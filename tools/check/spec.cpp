@@ -18,7 +18,7 @@ constexpr int kFiller = 92;     // what lies between and around the elements
 
 void store(char* p, ScalarType dtype, double real, int64_t exact) {
   switch (dtype) {
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls)                          \
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format)               \
   case ScalarType::Enum: {                                                           \
     ctype v;                                                                         \
     if constexpr (std::is_integral_v<ctype>)                                         \
@@ -29,8 +29,8 @@ void store(char* p, ScalarType dtype, double real, int64_t exact) {
     std::memcpy(p, &v, sizeof v);                                                    \
     return;                                                                          \
   }
-#include "tenon/core/dtypes.def"
-#undef TENON_DTYPE
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
     default:
       throw TypeError("check: dtype " + std::string(toString(dtype)));
   }

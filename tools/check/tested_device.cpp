@@ -17,8 +17,8 @@
 namespace tenon::check {
 namespace {
 
-constexpr int64_t kMargin =
-    512;  // bytes on both sides: as far as one excess group of threads would write
+// Bytes on both sides: as far as one excess group of threads would write.
+constexpr int64_t kMargin = 512;
 constexpr unsigned char kByte = 0x5c;
 constexpr int kThreads = 4, kCalls = 3;
 constexpr int kMaxAllocations = 6;  // of one call, that are made to fail in turn

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "../check/operator_check.h"
 #include "check.h"
 #include "table.h"
 #include "tenon/core/op.h"
@@ -15,8 +16,6 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t kMaxFailures = 40, kMaxNext = 12;  // lines of the text; JSON has all
 constexpr const char* kServedBy[] = {"native", "decomposed", "staged", "none"};
-constexpr const char* kDtypeNames[] = {"float32", "float64", "float16", "bfloat16", "int64",
-                                       "int32",   "int16",   "int8",    "uint8",    "bool"};
 
 std::string operator_of(const std::string& id) { return id.substr(0, id.find(' ')); }
 
@@ -38,7 +37,8 @@ std::map<std::string, std::map<std::string, long>> count_by_dtype(const CheckRes
 std::string coverage_text(const CheckResult& r, bool table) {
   Table sums({"operators by dtype", "native", "decomposed", "staged", "none"});
   auto counted = count_by_dtype(r);
-  for (const char* dtype : kDtypeNames) {
+  for (ScalarType t : check::kDtypes) {
+    const std::string dtype(dtype_name(t));
     if (!counted.count(dtype)) continue;
     std::vector<std::string> line = {dtype};
     for (const char* by : kServedBy) line.push_back(std::to_string(counted[dtype][by]));
@@ -47,12 +47,14 @@ std::string coverage_text(const CheckResult& r, bool table) {
   std::string out = sums.text();
   if (!table) return out;
   std::vector<std::string> head = {"operator"};
-  head.insert(head.end(), std::begin(kDtypeNames), std::end(kDtypeNames));
+  for (ScalarType t : check::kDtypes) head.emplace_back(dtype_name(t));
   Table all(head);
   for (const auto& [op, cells] : r.coverage) {
     std::vector<std::string> line = {op};
-    for (const char* dtype : kDtypeNames)
-      line.push_back(cells.count(dtype) ? cells.at(dtype) : "-");
+    for (ScalarType t : check::kDtypes) {
+      const auto cell = cells.find(std::string(dtype_name(t)));
+      line.push_back(cell == cells.end() ? "-" : cell->second);
+    }
     all.add(line);
   }
   return out + "\n" + all.text();

@@ -9,9 +9,9 @@
 namespace tenon::command {
 
 struct ChildResult {
-  std::string text;     // what it sent
-  std::string failure;  // empty, or "crashed with signal 11 (Segmentation fault)", "did not end
-                        // within 10 s", ...
+  std::string text;  // what it sent
+  // Empty, or "crashed with signal 11 (Segmentation fault)", "did not end within 10 s", ...
+  std::string failure;
 };
 
 // body(send) runs in a fork with no standard input or output; send may be called several times. A

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Everything under the address sanitizer, with the undefined-behavior and the leak one; under the thread sanitizer what
-# threads share. The kernels are built for few instruction sets (TENON_CPU_MOST), so that this takes some ten minutes.
+# threads share. The kernels are built for few instruction sets (TENON_CPU_MAX_ISA), so that this takes some ten minutes.
 # With --quick runtime, core and the loader alone, which own memory, share it and read files of others: two minutes; and
 # what runs on CUDA devices.
 dev_sanitize() {

@@ -57,13 +57,13 @@ else
   step sanitizer 5 echo "no compute-sanitizer"
 fi
 if [ -e share/digits.csv.gz ]; then
-  step demo 45 "${say[@]}" bin/tenon_digits --data share/digits.csv.gz --out "$out" --device cuda --epochs 10 --least 97
+  step demo 45 "${say[@]}" bin/tenon_digits --data share/digits.csv.gz --out "$out" --device cuda --epochs 10 --min-accuracy 97
 else
   step demo 5 echo "no digits"
 fi
 step kernel_lab 20 bin/tenon_cuda_kernel_lab
-step floors 40 bin/tenon_bench_gpu --floors
-step first_floor 20 bin/tenon_bench_gpu --first-floor
+step lower_bounds 40 bin/tenon_bench_gpu --lower-bounds
+step first_bound 20 bin/tenon_bench_gpu --first-bound
 step first 20 bin/tenon_bench_gpu --first
 step ours 120 bin/tenon_bench_gpu
 if [ -n "$python" ]; then
@@ -85,15 +85,15 @@ fi
     NF == 4 {
       key = $1 "\t" $2 "\t" $4
       if (!(key in seen)) {seen[key] = 1; order[++n] = key}
-      kind = side ~ /torch/ ? "torch" : side ~ /floor/ ? "floor" : "ours"
+      kind = side ~ /torch/ ? "torch" : side ~ /bound/ ? "bound" : "ours"
       value[key, kind] = $3
     }
     END {
       for (i = 1; i <= n; ++i) {
         split(order[i], k, "\t")
-        printf "| %s | %s | %s | %s | %s | %s |\n", k[1], k[2], k[3], value[order[i], "ours"], value[order[i], "torch"], value[order[i], "floor"]
+        printf "| %s | %s | %s | %s | %s | %s |\n", k[1], k[2], k[3], value[order[i], "ours"], value[order[i], "torch"], value[order[i], "bound"]
       }
-    }' $(ls "$out"/{ours,first,torch,first_torch,floors,first_floor}.txt 2>/dev/null)
+    }' $(ls "$out"/{ours,first,torch,first_torch,lower_bounds,first_bound}.txt 2>/dev/null)
 } >"$table"
 echo "the table: $table"
 exit $failed

@@ -44,8 +44,8 @@ struct Definition {
   std::string
       fast_path;  // "same" or "bool": the dtype of the result on the fast path; else it takes none
   std::string layout;  // of a definition with `infer layout` whose tensors are all strided
-  bool on_values =
-      false;  // its gradient, on tensors with a layout of their own, is that of their values
+  // Its gradient, on tensors with a layout of their own, is that of their values.
+  bool on_values = false;
   int random_words = 0;
   int version = 1;
   std::vector<std::string> mutates;

@@ -48,7 +48,6 @@ std::string member(const Saved& s) {
   switch (s.kind) {
     case Saved::Tensor:
     case Saved::OptTensor:
-      return "  SavedTensor " + s.name + "_;\n";
     case Saved::OutTensor:
       return "  SavedTensor " + s.name + "_;\n";
     case Saved::TensorList:

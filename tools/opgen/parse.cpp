@@ -230,7 +230,7 @@ void check(const Definition& definition) {
   for (const std::string& m : definition.mutates) {
     bool found = false;
     for (const Arg& a : definition.schema.args) found |= a.name == m;
-    if (!found) bad("mutates names '" + m + "', which is no argument");
+    if (!found) bad("mutates names '" + m + "', which is not an argument");
   }
 }
 

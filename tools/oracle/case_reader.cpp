@@ -25,15 +25,12 @@ std::vector<char> read_all(const std::string& path) {
   return bytes;
 }
 
-ScalarType stored_dtype(const std::string& path, const std::string& name) {
-  static const std::unordered_map<std::string, ScalarType> names = {
-      {"F64", ScalarType::Double},    {"F32", ScalarType::Float}, {"F16", ScalarType::Half},
-      {"BF16", ScalarType::BFloat16}, {"I64", ScalarType::Long},  {"I32", ScalarType::Int},
-      {"I16", ScalarType::Short},     {"I8", ScalarType::Char},   {"U8", ScalarType::Byte},
-      {"BOOL", ScalarType::Bool}};
-  auto it = names.find(name);
-  TENON_CHECK(it != names.end(), ValueError, path, ": dtype ", name, " is not known");
-  return it->second;
+ScalarType stored_dtype(const std::string& path, std::string_view name) {
+#define TN_DTYPE(Enum, id, Name, dtype, ctype, code, bits, cls, format) \
+  if (name == #format) return ScalarType::Enum;
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
+  throw ValueError(core::join(path, ": dtype ", name, " is not known"));
 }
 
 // The elements of `ref` inside its stored tensor.
@@ -68,14 +65,14 @@ Geometry geometry(const Stored& s, const json& ref) {
 
 double real_at(ScalarType dtype, const char* p) {
   switch (dtype) {
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
-  case ScalarType::Enum: {                                  \
-    ctype v;                                                \
-    std::memcpy(&v, p, sizeof v);                           \
-    return static_cast<double>(v);                          \
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  case ScalarType::Enum: {                                             \
+    ctype v;                                                           \
+    std::memcpy(&v, p, sizeof v);                                      \
+    return static_cast<double>(v);                                     \
   }
-#include "tenon/core/dtypes.def"
-#undef TENON_DTYPE
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
     default:
       throw TypeError("cannot read dtype " + std::string(toString(dtype)));
   }

@@ -74,8 +74,8 @@ void Pool::run_child(int fd, int resume_file, int resume_item) {
   if (resume_file >= 0) begin(resume_file, resume_item);
   for (int f = (*next_)++; f < work_.files; f = (*next_)++) begin(f, 0);
 #if defined(__SANITIZE_ADDRESS__)
-  __lsan_do_leak_check();  // a leak ends the process: before "end", so that the parent counts it as
-                           // a failure
+  // A leak ends the process: before "end", so that the parent counts it as a failure.
+  __lsan_do_leak_check();
 #endif
   write_all(fd, "end\t\n");
   _exit(0);  // the library's destructors belong to the parent

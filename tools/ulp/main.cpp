@@ -27,8 +27,8 @@ struct Function {
   double limit = 2;       // in units of the last place, of float32
   double wide_limit = 2;  // of float64
   double min_result = 0;  // smaller results count as this: they are differences of larger ones
-  double wide_end =
-      HUGE_VAL;  // of float64: from this magnitude on the reference itself is not known
+  // Of float64: from this magnitude on the reference itself is not known.
+  double wide_end = HUGE_VAL;
 };
 
 constexpr Real kPi = 3.14159265358979323846264338327950288L;

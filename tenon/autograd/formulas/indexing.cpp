@@ -10,7 +10,7 @@
 namespace tenon::autograd::formulas {
 namespace {
 
-Tensor blank(const Tensor& grad, IntArrayRef sizes) {
+Tensor make_zeros(const Tensor& grad, IntArrayRef sizes) {
   return zeros(sizes, grad.options().requires_grad(std::nullopt));
 }
 
@@ -40,11 +40,11 @@ Tensor masked_fill_value_backward(const Tensor& grad, const Tensor& mask) {
 Tensor index_backward(const Tensor& grad, IntArrayRef sizes, const TensorOptions&,
                       const std::vector<Tensor>& indices) {
   auto at = optional_list(indices);
-  return blank(grad, sizes).index_put_(OptTensors(at), grad, true);
+  return make_zeros(grad, sizes).index_put_(OptTensors(at), grad, true);
 }
 Tensor index_put_self_backward(const Tensor& grad, const std::vector<Tensor>& indices) {
   auto at = optional_list(indices);
-  return grad.index_put(OptTensors(at), blank(grad, {}), false);
+  return grad.index_put(OptTensors(at), make_zeros(grad, {}), false);
 }
 Tensor index_put_values_backward(const Tensor& grad, const std::vector<Tensor>& indices,
                                  IntArrayRef sizes) {
@@ -58,7 +58,7 @@ Tensor index_select_backward(const Tensor& grad, const SavedGeometry& of, int64_
                              const Tensor& index) {
   if (of.layout() != kStrided)
     return moved_backward(grad, of, [&](const Tensor& t) { return t.index_select(dim, index); });
-  return blank(grad, of.sizes()).index_add_(dim, index, grad);
+  return make_zeros(grad, of.sizes()).index_add_(dim, index, grad);
 }
 Tensor index_add_source_backward(const Tensor& grad, int64_t dim, const Tensor& index,
                                  IntArrayRef sizes, const Scalar& alpha) {
@@ -67,19 +67,19 @@ Tensor index_add_source_backward(const Tensor& grad, int64_t dim, const Tensor& 
 }
 
 Tensor gather_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, const Tensor& index) {
-  if (index.numel() == 0) return blank(grad, sizes);
-  return blank(grad, sizes).scatter_add_(dim, index, grad);
+  if (index.numel() == 0) return make_zeros(grad, sizes);
+  return make_zeros(grad, sizes).scatter_add_(dim, index, grad);
 }
 Tensor scatter_src_backward(const Tensor& grad, int64_t dim, const Tensor& index,
                             IntArrayRef sizes) {
-  if (index.numel() == 0) return blank(grad, sizes);
+  if (index.numel() == 0) return make_zeros(grad, sizes);
   Tensor gathered = grad.gather(dim, index);
   return gathered.dim() == static_cast<int64_t>(sizes.size()) ? pad_to(gathered, sizes)
                                                               : gathered.reshape(sizes);
 }
 
 Tensor masked_select_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& mask) {
-  std::vector<Tensor> both = broadcast_tensors({blank(grad, sizes), mask});
+  std::vector<Tensor> both = broadcast_tensors({make_zeros(grad, sizes), mask});
   return both[0].masked_scatter(both[1], grad).sum_to_size(sizes);
 }
 Tensor masked_scatter_self_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& mask) {
@@ -111,7 +111,7 @@ std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<SavedGeom
 }
 
 Tensor pick_backward(const Tensor& grad, int64_t dim, const Tensor& indices, IntArrayRef sizes) {
-  return blank(grad, sizes).scatter_(dim, indices, grad);
+  return make_zeros(grad, sizes).scatter_(dim, indices, grad);
 }
 Tensor pick_reduced_backward(const Tensor& grad, int64_t dim, const Tensor& indices,
                              IntArrayRef sizes, bool keepdim) {

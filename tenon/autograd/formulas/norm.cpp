@@ -67,7 +67,9 @@ Tensor by_channel(const Tensor& t, const Tensor& like) {
   return t.reshape(sizes);
 }
 
-Tensor plus(const Tensor& a, const Tensor& b) { return !a.defined() ? b : b.defined() ? a + b : a; }
+Tensor add_defined(const Tensor& a, const Tensor& b) {
+  return !a.defined() ? b : b.defined() ? a + b : a;
+}
 
 }  // namespace
 
@@ -132,7 +134,7 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_gradients(
     if (mask[1]) by_weight = over_outer(grad * s.normalized);
     if (mask[2]) by_bias = over_outer(grad);
   }
-  if (mask[0]) by_input = plus(by_input, by_statistics(grad_mean, grad_rstd, s, count));
+  if (mask[0]) by_input = add_defined(by_input, by_statistics(grad_mean, grad_rstd, s, count));
   return {by_input, by_weight, by_bias};
 }
 
@@ -164,8 +166,9 @@ std::tuple<Tensor, Tensor, Tensor> group_norm_gradients(
       return t.defined() ? t.reshape({batch, groups, 1, 1}) : t;
     };
     const double count = static_cast<double>(channels / groups * plane);
-    by_input = plus(by_input, by_statistics(expanded(grad_mean), expanded(grad_rstd), s, count))
-                   .reshape(input.sizes());
+    by_input =
+        add_defined(by_input, by_statistics(expanded(grad_mean), expanded(grad_rstd), s, count))
+            .reshape(input.sizes());
   }
   return {by_input, by_weight, by_bias};
 }

@@ -11,7 +11,7 @@
 namespace tenon::autograd::formulas {
 namespace {
 
-std::vector<bool> reduced(int64_t ndim, OptionalIntArrayRef dims) {
+std::vector<bool> reduced_dims(int64_t ndim, OptionalIntArrayRef dims) {
   const bool all = !dims || dims->empty();
   std::vector<bool> mask(static_cast<std::size_t>(ndim), all);
   if (all || ndim == 0) return mask;
@@ -20,9 +20,9 @@ std::vector<bool> reduced(int64_t ndim, OptionalIntArrayRef dims) {
 }
 
 // Puts the reduced dimensions back, as ones.
-Tensor restored(Tensor t, int64_t ndim, OptionalIntArrayRef dims, bool keepdim) {
+Tensor restore_dims(Tensor t, int64_t ndim, OptionalIntArrayRef dims, bool keepdim) {
   if (keepdim || ndim == 0) return t;
-  const std::vector<bool> mask = reduced(ndim, dims);
+  const std::vector<bool> mask = reduced_dims(ndim, dims);
   for (int64_t d = 0; d < ndim; ++d) {
     if (mask[static_cast<std::size_t>(d)]) t = t.unsqueeze(d);
   }
@@ -30,7 +30,7 @@ Tensor restored(Tensor t, int64_t ndim, OptionalIntArrayRef dims, bool keepdim) 
 }
 
 double reduced_count(IntArrayRef sizes, OptionalIntArrayRef dims) {
-  const std::vector<bool> mask = reduced(static_cast<int64_t>(sizes.size()), dims);
+  const std::vector<bool> mask = reduced_dims(static_cast<int64_t>(sizes.size()), dims);
   double n = 1;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     if (mask[d]) n *= static_cast<double>(sizes[d]);
@@ -44,12 +44,13 @@ int64_t dims_of(IntArrayRef sizes) { return static_cast<int64_t>(sizes.size()); 
 
 Tensor sum_backward(const Tensor& grad, const SavedGeometry& of, OptionalIntArrayRef dims,
                     bool keepdim) {
-  return at_elements(restored(grad.to_dense(), of.dim(), dims, keepdim).expand(of.sizes()), of);
+  return at_elements(restore_dims(grad.to_dense(), of.dim(), dims, keepdim).expand(of.sizes()), of);
 }
 
 Tensor mean_backward(const Tensor& grad, IntArrayRef sizes, OptionalIntArrayRef dims,
                      bool keepdim) {
-  return restored(grad / reduced_count(sizes, dims), dims_of(sizes), dims, keepdim).expand(sizes);
+  return restore_dims(grad / reduced_count(sizes, dims), dims_of(sizes), dims, keepdim)
+      .expand(sizes);
 }
 
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
@@ -72,10 +73,10 @@ Tensor prod_dim_backward(const Tensor& grad, const Tensor& self, const Tensor&, 
 
 Tensor amax_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
                      OptionalIntArrayRef dims, bool keepdim) {
-  const Tensor top = restored(result, self.dim(), dims, keepdim);
+  const Tensor top = restore_dims(result, self.dim(), dims, keepdim);
   // Where there is a NaN it is the extremum, and those share.
   const Tensor mask = logical_or(self == top, self != self).to(grad.scalar_type());
-  return restored(grad, self.dim(), dims, keepdim) * mask / sum(mask, dims, true);
+  return restore_dims(grad, self.dim(), dims, keepdim) * mask / sum(mask, dims, true);
 }
 
 Tensor index_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& indices, int64_t dim,
@@ -90,7 +91,7 @@ Tensor var_backward(const Tensor& grad, const Tensor& self, OptionalIntArrayRef 
                     const std::optional<Scalar>& correction, bool keepdim) {
   const double n = reduced_count(self.sizes(), dims) - (correction ? correction->toDouble() : 1.0);
   const Tensor centered = self - mean(self, dims, true);
-  return restored(grad, self.dim(), dims, keepdim) * (centered * (2.0 / n));
+  return restore_dims(grad, self.dim(), dims, keepdim) * (centered * (2.0 / n));
 }
 
 Tensor var_mean_backward(const Tensor& grad_var, const Tensor& grad_mean, const Tensor& self,
@@ -122,7 +123,7 @@ Tensor norm_backward_of_values(const Tensor& grad, const Tensor& self, double or
                                const Tensor& result, OptionalIntArrayRef dims, bool keepdim) {
   const Tensor sums = self.coalesce(), v = sums.values();
   const auto each = [&](const Tensor& t, bool kept) {
-    return _values_at(restored(t.to_dense(), self.dim(), dims, kept).expand(self.sizes()),
+    return _values_at(restore_dims(t.to_dense(), self.dim(), dims, kept).expand(self.sizes()),
                       sums._indices());
   };
   const Tensor g = each(grad, keepdim), r = each(result, keepdim);
@@ -139,8 +140,8 @@ Tensor norm_backward(const Tensor& grad, const Tensor& self, const std::optional
   if (order == 0) return Tensor();
   if (self.layout() != kStrided)
     return norm_backward_of_values(grad, self, order, result, dims, keepdim);
-  const Tensor g = restored(grad, self.dim(), dims, keepdim),
-               r = restored(result, self.dim(), dims, keepdim);
+  const Tensor g = restore_dims(grad, self.dim(), dims, keepdim),
+               r = restore_dims(result, self.dim(), dims, keepdim);
   if (!std::isinf(order)) return norm_slope(order, self, g, r);
   const Tensor mask = (self.abs() == r).to(self.scalar_type());
   return self.sign() * (mask / sum(mask, dims, true) * g);

@@ -48,7 +48,7 @@ Tensor constant_pad_backward(const Tensor& grad, IntArrayRef pad) {
 namespace {
 
 // Elements from the start of a storage to after the last one that a geometry reaches.
-int64_t end_of(IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+int64_t storage_end(IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   const int64_t n = core::extent(sizes, strides);
   return n == 0 ? 0 : offset + n;
 }
@@ -61,7 +61,8 @@ Tensor as_strided_backward(const Tensor& grad, const TensorOptions&, IntArrayRef
                            IntArrayRef strides, int64_t offset, IntArrayRef view_size,
                            IntArrayRef view_stride, std::optional<int64_t> view_offset) {
   int64_t at = view_offset.value_or(offset);
-  int64_t n = std::max(end_of(sizes, strides, offset), end_of(view_size, view_stride, at));
+  int64_t n =
+      std::max(storage_end(sizes, strides, offset), storage_end(view_size, view_stride, at));
   TensorOptions index_options = TensorOptions(kLong).device(grad.device());
   Tensor storage = zeros({n}, grad.options().requires_grad(std::nullopt));
   if (grad.numel() > 0) {

@@ -18,8 +18,8 @@ namespace tenon {
 class Tensor;
 using TensorList = ArrayRef<Tensor>;
 using Dtype = ScalarType;
-inline constexpr Layout kSparse =
-    static_cast<Layout>(1);  // the slot that types.cpp reserves for it
+// The slot that types.cpp reserves for it.
+inline constexpr Layout kSparse = static_cast<Layout>(1);
 using std::nullopt;
 using std::optional;
 

@@ -15,7 +15,8 @@ namespace {
 
 // nullopt keeps the size of the input.
 template <std::size_t D>
-std::array<int64_t, D> sizes(const Tensor& input, const ExpandingArrayWithOptionalElem<D>& wanted) {
+std::array<int64_t, D> output_sizes(const Tensor& input,
+                                    const ExpandingArrayWithOptionalElem<D>& wanted) {
   std::array<int64_t, D> out;
   for (std::size_t i = 0; i < D; ++i) {
     const auto& w = (*wanted)[i];
@@ -26,7 +27,7 @@ std::array<int64_t, D> sizes(const Tensor& input, const ExpandingArrayWithOption
 
 // The elements of a window.
 template <std::size_t D>
-int64_t window(const char* name, const ExpandingArray<D>& kernel_size) {
+int64_t window_elements(const char* name, const ExpandingArray<D>& kernel_size) {
   return core::product(kernel_size->data(), static_cast<int64_t>(D)).get(name, "kernel_size");
 }
 
@@ -67,7 +68,7 @@ Tensor adaptive_max_pool1d(const Tensor& input, const AdaptiveMaxPool1dFuncOptio
 }
 
 Tensor lp_pool1d(const Tensor& input, const LPPool1dFuncOptions& options) {
-  const int64_t elements = window("lp_pool1d", options.kernel_size());
+  const int64_t elements = window_elements("lp_pool1d", options.kernel_size());
   const Tensor powers = input.pow(options.norm_type());
   const Tensor mean =
       tenon::avg_pool1d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
@@ -92,12 +93,12 @@ std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input,
 }
 
 Tensor adaptive_avg_pool2d(const Tensor& input, const AdaptiveAvgPool2dFuncOptions& options) {
-  return tenon::adaptive_avg_pool2d(input, sizes(input, options.output_size()));
+  return tenon::adaptive_avg_pool2d(input, output_sizes(input, options.output_size()));
 }
 
 std::tuple<Tensor, Tensor> adaptive_max_pool2d_with_indices(
     const Tensor& input, const AdaptiveMaxPool2dFuncOptions& options) {
-  return tenon::adaptive_max_pool2d(input, sizes(input, options.output_size()));
+  return tenon::adaptive_max_pool2d(input, output_sizes(input, options.output_size()));
 }
 
 Tensor adaptive_max_pool2d(const Tensor& input, const AdaptiveMaxPool2dFuncOptions& options) {
@@ -105,7 +106,7 @@ Tensor adaptive_max_pool2d(const Tensor& input, const AdaptiveMaxPool2dFuncOptio
 }
 
 Tensor lp_pool2d(const Tensor& input, const LPPool2dFuncOptions& options) {
-  const int64_t elements = window("lp_pool2d", options.kernel_size());
+  const int64_t elements = window_elements("lp_pool2d", options.kernel_size());
   const Tensor powers = input.pow(options.norm_type());
   const Tensor mean =
       tenon::avg_pool2d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
@@ -130,12 +131,12 @@ std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& input,
 }
 
 Tensor adaptive_avg_pool3d(const Tensor& input, const AdaptiveAvgPool3dFuncOptions& options) {
-  return tenon::adaptive_avg_pool3d(input, sizes(input, options.output_size()));
+  return tenon::adaptive_avg_pool3d(input, output_sizes(input, options.output_size()));
 }
 
 std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(
     const Tensor& input, const AdaptiveMaxPool3dFuncOptions& options) {
-  return tenon::adaptive_max_pool3d(input, sizes(input, options.output_size()));
+  return tenon::adaptive_max_pool3d(input, output_sizes(input, options.output_size()));
 }
 
 Tensor adaptive_max_pool3d(const Tensor& input, const AdaptiveMaxPool3dFuncOptions& options) {
@@ -143,7 +144,7 @@ Tensor adaptive_max_pool3d(const Tensor& input, const AdaptiveMaxPool3dFuncOptio
 }
 
 Tensor lp_pool3d(const Tensor& input, const LPPool3dFuncOptions& options) {
-  const int64_t elements = window("lp_pool3d", options.kernel_size());
+  const int64_t elements = window_elements("lp_pool3d", options.kernel_size());
   const Tensor powers = input.pow(options.norm_type());
   const Tensor mean =
       tenon::avg_pool3d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());

@@ -27,7 +27,7 @@ struct Target {
   }
 };
 
-Target target_of(const Tensor& input, const InterpolateFuncOptions& options, bool needs_size) {
+Target find_target(const Tensor& input, const InterpolateFuncOptions& options, bool needs_size) {
   const std::size_t nd = static_cast<std::size_t>(input.dim() - 2);
   TENON_CHECK(options.size().has_value() != options.scale_factor().has_value(), ValueError,
               "interpolate: define exactly one of size and scale_factor");
@@ -52,7 +52,7 @@ Target target_of(const Tensor& input, const InterpolateFuncOptions& options, boo
   return {sizes, {}};
 }
 
-void need_rank(const Tensor& input, const char* mode, int64_t rank) {
+void check_rank(const Tensor& input, const char* mode, int64_t rank) {
   TENON_CHECK(input.dim() == rank, ValueError, "interpolate: mode ", mode, " needs ", rank,
               "-D input, got ", input.dim(), "-D");
 }
@@ -88,11 +88,11 @@ Tensor interpolate(const Tensor& input, const InterpolateFuncOptions& options) {
               "interpolate: antialias option is only supported for bilinear and bicubic modes");
   TENON_CHECK(input.dim() >= 3 && input.dim() <= 5, ValueError, "interpolate: mode ",
               enumtype::text(mode), " needs 3-D, 4-D or 5-D input, got ", input.dim(), "-D");
-  if (mode == Name::Linear) need_rank(input, "linear", 3);
-  if (mode == Name::Bilinear) need_rank(input, "bilinear", 4);
-  if (mode == Name::Bicubic) need_rank(input, "bicubic", 4);
-  if (mode == Name::Trilinear) need_rank(input, "trilinear", 5);
-  const Target t = target_of(input, options, mode == Name::Area);
+  if (mode == Name::Linear) check_rank(input, "linear", 3);
+  if (mode == Name::Bilinear) check_rank(input, "bilinear", 4);
+  if (mode == Name::Bicubic) check_rank(input, "bicubic", 4);
+  if (mode == Name::Trilinear) check_rank(input, "trilinear", 5);
+  const Target t = find_target(input, options, mode == Name::Area);
   const bool corners = options.align_corners().value_or(false);
   switch (mode) {
     case Name::Linear:

@@ -74,8 +74,8 @@ Tensor instance_norm_forward(NormState& s, const InstanceNormOptions& options, b
 namespace {
 
 template <std::size_t D, class Options, class Momentum>
-void print_norm(std::ostream& stream, const char* family, const Options& options,
-                const Momentum& momentum) {
+void print_options(std::ostream& stream, const char* family, const Options& options,
+                   const Momentum& momentum) {
   stream << std::boolalpha << "tenon::nn::" << family << D << "d(" << options.num_features()
          << ", eps=" << options.eps() << ", momentum=" << momentum
          << ", affine=" << options.affine()
@@ -83,7 +83,7 @@ void print_norm(std::ostream& stream, const char* family, const Options& options
 }
 
 template <std::size_t D>
-void check_batch_norm_rank(const Tensor& input) {
+void check_rank(const Tensor& input) {
   constexpr int64_t high = D + 2, low = D == 1 ? 2 : high;
   const bool ok = input.dim() >= low && input.dim() <= high;
   TENON_CHECK(ok, ValueError, "BatchNorm", D, "d: expected ",
@@ -96,13 +96,13 @@ void check_batch_norm_rank(const Tensor& input) {
 
 template <std::size_t D, class Derived>
 Tensor BatchNormImplBase<D, Derived>::forward(const Tensor& input) {
-  detail::check_batch_norm_rank<D>(input);
+  detail::check_rank<D>(input);
   return detail::batch_norm_forward(*this, options, this->is_training(), input);
 }
 template <std::size_t D, class Derived>
 void BatchNormImplBase<D, Derived>::pretty_print(std::ostream& stream) const {
-  detail::print_norm<D>(stream, "BatchNorm", options,
-                        options.momentum() ? core::join(*options.momentum()) : "none");
+  detail::print_options<D>(stream, "BatchNorm", options,
+                           options.momentum() ? core::join(*options.momentum()) : "none");
 }
 template class BatchNormImplBase<1, BatchNorm1dImpl>;
 template class BatchNormImplBase<2, BatchNorm2dImpl>;
@@ -114,7 +114,7 @@ Tensor InstanceNormImplBase<D, Derived>::forward(const Tensor& input) {
 }
 template <std::size_t D, class Derived>
 void InstanceNormImplBase<D, Derived>::pretty_print(std::ostream& stream) const {
-  detail::print_norm<D>(stream, "InstanceNorm", options, options.momentum());
+  detail::print_options<D>(stream, "InstanceNorm", options, options.momentum());
 }
 template class InstanceNormImplBase<1, InstanceNorm1dImpl>;
 template class InstanceNormImplBase<2, InstanceNorm2dImpl>;

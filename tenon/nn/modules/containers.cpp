@@ -72,7 +72,7 @@ std::shared_ptr<Module> ModuleDictImpl::pop(const std::string& key) {
 namespace {
 
 // A copy that shares nothing and is a leaf.
-Tensor copied(const Tensor& t, const std::optional<Device>& device) {
+Tensor copy_leaf(const Tensor& t, const std::optional<Device>& device) {
   if (!t.defined()) return Tensor();
   const Tensor data = t.detach();
   Tensor out = device && data.device() != *device ? data.to(*device) : data.clone();
@@ -83,7 +83,7 @@ Tensor copied(const Tensor& t, const std::optional<Device>& device) {
 
 std::shared_ptr<Module> ParameterListImpl::clone(const std::optional<Device>& device) const {
   auto out = std::make_shared<ParameterListImpl>();
-  for (const auto& p : parameters_) out->append(copied(p.value(), device));
+  for (const auto& p : parameters_) out->append(copy_leaf(p.value(), device));
   out->Module::train(is_training());
   return out;
 }
@@ -109,7 +109,7 @@ ParameterDictImpl::ParameterDictImpl(const OrderedDict<std::string, Tensor>& par
 }
 std::shared_ptr<Module> ParameterDictImpl::clone(const std::optional<Device>& device) const {
   auto out = std::make_shared<ParameterDictImpl>();
-  for (const auto& p : parameters_) out->insert(p.key(), copied(p.value(), device));
+  for (const auto& p : parameters_) out->insert(p.key(), copy_leaf(p.value(), device));
   out->Module::train(is_training());
   return out;
 }

@@ -37,8 +37,8 @@ void check_channels(const char* family, const Options& o) {
 
 // Weight [first, second / groups, kernel...]; registers both and draws them.
 template <class Impl, std::size_t D>
-void make(Impl& m, int64_t first, int64_t second, const ExpandingArray<D>& kernel,
-          int64_t out_channels, bool with_bias) {
+void register_weights(Impl& m, int64_t first, int64_t second, const ExpandingArray<D>& kernel,
+                      int64_t out_channels, bool with_bias) {
   std::vector<int64_t> shape = {first, second};
   shape.insert(shape.end(), kernel->begin(), kernel->end());
   m.weight = m.register_parameter("weight", tenon::empty(shape));
@@ -47,7 +47,7 @@ void make(Impl& m, int64_t first, int64_t second, const ExpandingArray<D>& kerne
   m.reset_parameters();
 }
 
-void draw(Tensor& weight, Tensor& bias) {
+void draw_weights(Tensor& weight, Tensor& bias) {
   init::kaiming_uniform_(weight, std::sqrt(5.0));
   if (!bias.defined()) return;
   const int64_t fan_in = std::get<0>(init::_calculate_fan_in_and_fan_out(weight));
@@ -56,7 +56,7 @@ void draw(Tensor& weight, Tensor& bias) {
 }
 
 template <std::size_t D>
-bool all(const ExpandingArray<D>& values, int64_t wanted) {
+bool all_equal(const ExpandingArray<D>& values, int64_t wanted) {
   for (const int64_t v : *values) {
     if (v != wanted) return false;
   }
@@ -64,15 +64,15 @@ bool all(const ExpandingArray<D>& values, int64_t wanted) {
 }
 
 template <std::size_t D>
-void check(const char* family, const ConvOptions<D>& o) {
+void check_options(const char* family, const ConvOptions<D>& o) {
   check_channels<D>(family, o);
   TENON_CHECK(
-      o.padding().kind() != nn::detail::ConvPadding<D>::Kind::kSame || all<D>(o.stride(), 1),
+      o.padding().kind() != nn::detail::ConvPadding<D>::Kind::kSame || all_equal<D>(o.stride(), 1),
       ValueError, family, D, "d: padding 'same' needs a stride of 1, got ",
       IntArrayRef(o.stride()));
 }
 template <std::size_t D>
-void check(const char* family, const ConvTransposeOptions<D>& o) {
+void check_options(const char* family, const ConvTransposeOptions<D>& o) {
   check_channels<D>(family, o);
 }
 
@@ -85,7 +85,8 @@ void print_common(std::ostream& stream, const char* family, const Options& o) {
 
 template <std::size_t D, class Options>
 void print_rest(std::ostream& stream, const Options& o) {
-  if (!all<D>(o.dilation(), 1)) stream << ", dilation=" << core::join(IntArrayRef(o.dilation()));
+  if (!all_equal<D>(o.dilation(), 1))
+    stream << ", dilation=" << core::join(IntArrayRef(o.dilation()));
   if (o.groups() != 1) stream << ", groups=" << o.groups();
   if (!o.bias()) stream << ", bias=" << false;
   if (!o.padding_mode().template is<enumtype::kZeros>()) {
@@ -95,29 +96,29 @@ void print_rest(std::ostream& stream, const Options& o) {
 }
 
 template <std::size_t D>
-void print(std::ostream& stream, const ConvOptions<D>& o) {
+void print_options(std::ostream& stream, const ConvOptions<D>& o) {
   print_common<D>(stream, "Conv", o);
   using Kind = typename nn::detail::ConvPadding<D>::Kind;
   if (o.padding().kind() == Kind::kSame) stream << ", padding='same'";
   if (o.padding().kind() == Kind::kValid) stream << ", padding='valid'";
-  if (o.padding().kind() == Kind::kNumbers && !all<D>(o.padding().numbers(), 0)) {
+  if (o.padding().kind() == Kind::kNumbers && !all_equal<D>(o.padding().numbers(), 0)) {
     stream << ", padding=" << core::join(IntArrayRef(o.padding().numbers()));
   }
   print_rest<D>(stream, o);
 }
 
 template <std::size_t D>
-void print(std::ostream& stream, const ConvTransposeOptions<D>& o) {
+void print_options(std::ostream& stream, const ConvTransposeOptions<D>& o) {
   print_common<D>(stream, "ConvTranspose", o);
-  if (!all<D>(o.padding(), 0)) stream << ", padding=" << core::join(IntArrayRef(o.padding()));
-  if (!all<D>(o.output_padding(), 0))
+  if (!all_equal<D>(o.padding(), 0)) stream << ", padding=" << core::join(IntArrayRef(o.padding()));
+  if (!all_equal<D>(o.output_padding(), 0))
     stream << ", output_padding=" << core::join(IntArrayRef(o.output_padding()));
   print_rest<D>(stream, o);
 }
 
 // What F::pad adds, last dimension first, where the border is not zeros.
 template <std::size_t D>
-std::vector<int64_t> border(const ConvOptions<D>& o) {
+std::vector<int64_t> border_widths(const ConvOptions<D>& o) {
   using Kind = typename nn::detail::ConvPadding<D>::Kind;
   std::vector<int64_t> out;
   for (std::size_t i = D; i-- > 0;) {
@@ -131,19 +132,21 @@ std::vector<int64_t> border(const ConvOptions<D>& o) {
 }
 
 template <std::size_t D>
-Tensor padded(const Tensor& input, const ConvOptions<D>& o, functional::ConvFuncOptions<D>* call) {
+Tensor pad_input(const Tensor& input, const ConvOptions<D>& o,
+                 functional::ConvFuncOptions<D>* call) {
   if (o.padding_mode().template is<enumtype::kZeros>()) {
     call->padding(o.padding());
     return input;
   }
-  return functional::pad(input,
-                         functional::PadFuncOptions(border(o)).mode(pad_mode(o.padding_mode())));
+  return functional::pad(
+      input, functional::PadFuncOptions(border_widths(o)).mode(pad_mode(o.padding_mode())));
 }
 
 // The output padding that leads to output_size; without one, that of the options.
 template <std::size_t D>
-ExpandingArray<D> output_padding(const Tensor& input, const std::optional<IntArrayRef>& output_size,
-                                 const ConvTransposeOptions<D>& o) {
+ExpandingArray<D> find_output_padding(const Tensor& input,
+                                      const std::optional<IntArrayRef>& output_size,
+                                      const ConvTransposeOptions<D>& o) {
   if (!output_size) return o.output_padding();
   const std::size_t skip = output_size->size() == D ? 0 : output_size->size() - D;
   TENON_CHECK(output_size->size() == D || output_size->size() == D + 2, ValueError, "ConvTranspose",
@@ -166,17 +169,17 @@ ExpandingArray<D> output_padding(const Tensor& input, const std::optional<IntArr
 
 template <std::size_t D, class Derived>
 void ConvNdImpl<D, Derived>::reset() {
-  check("Conv", options);
-  make(*this, options.out_channels(), options.in_channels() / options.groups(),
-       options.kernel_size(), options.out_channels(), options.bias());
+  check_options("Conv", options);
+  register_weights(*this, options.out_channels(), options.in_channels() / options.groups(),
+                   options.kernel_size(), options.out_channels(), options.bias());
 }
 template <std::size_t D, class Derived>
 void ConvNdImpl<D, Derived>::reset_parameters() {
-  draw(weight, bias);
+  draw_weights(weight, bias);
 }
 template <std::size_t D, class Derived>
 void ConvNdImpl<D, Derived>::pretty_print(std::ostream& stream) const {
-  print(stream, options);
+  print_options(stream, options);
 }
 template class ConvNdImpl<1, Conv1dImpl>;
 template class ConvNdImpl<2, Conv2dImpl>;
@@ -189,7 +192,7 @@ Tensor run_conv(Call&& conv, const Tensor& input, const Tensor& weight, const Te
                 const ConvOptions<D>& o) {
   functional::ConvFuncOptions<D> call;
   call.bias(bias).stride(o.stride()).dilation(o.dilation()).groups(o.groups());
-  const Tensor x = padded<D>(input, o, &call);
+  const Tensor x = pad_input<D>(input, o, &call);
   return conv(x, weight, call);
 }
 
@@ -207,20 +210,20 @@ Tensor Conv3dImpl::forward(const Tensor& input) {
 
 template <std::size_t D, class Derived>
 void ConvTransposeNdImpl<D, Derived>::reset() {
-  check("ConvTranspose", options);
+  check_options("ConvTranspose", options);
   TENON_CHECK(options.padding_mode().template is<enumtype::kZeros>(), ValueError, "ConvTranspose",
               D, "d: padding_mode may only be kZeros, got ",
               enumtype::get_enum_name(options.padding_mode()));
-  make(*this, options.in_channels(), options.out_channels() / options.groups(),
-       options.kernel_size(), options.out_channels(), options.bias());
+  register_weights(*this, options.in_channels(), options.out_channels() / options.groups(),
+                   options.kernel_size(), options.out_channels(), options.bias());
 }
 template <std::size_t D, class Derived>
 void ConvTransposeNdImpl<D, Derived>::reset_parameters() {
-  draw(weight, bias);
+  draw_weights(weight, bias);
 }
 template <std::size_t D, class Derived>
 void ConvTransposeNdImpl<D, Derived>::pretty_print(std::ostream& stream) const {
-  print(stream, options);
+  print_options(stream, options);
 }
 template class ConvTransposeNdImpl<1, ConvTranspose1dImpl>;
 template class ConvTransposeNdImpl<2, ConvTranspose2dImpl>;
@@ -229,14 +232,14 @@ template class ConvTransposeNdImpl<3, ConvTranspose3dImpl>;
 namespace {
 
 template <std::size_t D>
-functional::ConvTransposeFuncOptions<D> transpose_call(
+functional::ConvTransposeFuncOptions<D> function_options(
     const Tensor& input, const std::optional<IntArrayRef>& output_size, const Tensor& bias,
     const ConvTransposeOptions<D>& o) {
   return functional::ConvTransposeFuncOptions<D>()
       .bias(bias)
       .stride(o.stride())
       .padding(o.padding())
-      .output_padding(output_padding<D>(input, output_size, o))
+      .output_padding(find_output_padding<D>(input, output_size, o))
       .groups(o.groups())
       .dilation(o.dilation());
 }
@@ -246,17 +249,17 @@ functional::ConvTransposeFuncOptions<D> transpose_call(
 Tensor ConvTranspose1dImpl::forward(const Tensor& input,
                                     const std::optional<IntArrayRef>& output_size) {
   return functional::conv_transpose1d(input, weight,
-                                      transpose_call(input, output_size, bias, options));
+                                      function_options(input, output_size, bias, options));
 }
 Tensor ConvTranspose2dImpl::forward(const Tensor& input,
                                     const std::optional<IntArrayRef>& output_size) {
   return functional::conv_transpose2d(input, weight,
-                                      transpose_call(input, output_size, bias, options));
+                                      function_options(input, output_size, bias, options));
 }
 Tensor ConvTranspose3dImpl::forward(const Tensor& input,
                                     const std::optional<IntArrayRef>& output_size) {
   return functional::conv_transpose3d(input, weight,
-                                      transpose_call(input, output_size, bias, options));
+                                      function_options(input, output_size, bias, options));
 }
 
 }  // namespace nn

@@ -13,11 +13,11 @@ namespace nn {
 namespace {
 
 template <class FuncOptions>
-FuncOptions call_options(const DropoutOptions& options, bool training) {
+FuncOptions function_options(const DropoutOptions& options, bool training) {
   return FuncOptions().p(options.p()).training(training).inplace(options.inplace());
 }
 
-void print_dropout(std::ostream& stream, const char* name, const DropoutOptions& options) {
+void print_options(std::ostream& stream, const char* name, const DropoutOptions& options) {
   stream << std::boolalpha << "tenon::nn::" << name << "(p=" << options.p()
          << ", inplace=" << options.inplace() << ")";
 }
@@ -37,51 +37,53 @@ template class DropoutImplBase<AlphaDropoutImpl>;
 template class DropoutImplBase<FeatureAlphaDropoutImpl>;
 
 Tensor DropoutImpl::forward(Tensor input) {
-  return functional::dropout(std::move(input),
-                             call_options<functional::DropoutFuncOptions>(options, is_training()));
+  return functional::dropout(
+      std::move(input), function_options<functional::DropoutFuncOptions>(options, is_training()));
 }
 void DropoutImpl::pretty_print(std::ostream& stream) const {
-  print_dropout(stream, "Dropout", options);
+  print_options(stream, "Dropout", options);
 }
 
 Tensor Dropout1dImpl::forward(Tensor input) {
   return functional::dropout1d(
-      std::move(input), call_options<functional::DropoutFuncOptions>(options, is_training()));
+      std::move(input), function_options<functional::DropoutFuncOptions>(options, is_training()));
 }
 void Dropout1dImpl::pretty_print(std::ostream& stream) const {
-  print_dropout(stream, "Dropout1d", options);
+  print_options(stream, "Dropout1d", options);
 }
 
 Tensor Dropout2dImpl::forward(Tensor input) {
   return functional::dropout2d(
-      std::move(input), call_options<functional::DropoutFuncOptions>(options, is_training()));
+      std::move(input), function_options<functional::DropoutFuncOptions>(options, is_training()));
 }
 void Dropout2dImpl::pretty_print(std::ostream& stream) const {
-  print_dropout(stream, "Dropout2d", options);
+  print_options(stream, "Dropout2d", options);
 }
 
 Tensor Dropout3dImpl::forward(Tensor input) {
   return functional::dropout3d(
-      std::move(input), call_options<functional::DropoutFuncOptions>(options, is_training()));
+      std::move(input), function_options<functional::DropoutFuncOptions>(options, is_training()));
 }
 void Dropout3dImpl::pretty_print(std::ostream& stream) const {
-  print_dropout(stream, "Dropout3d", options);
+  print_options(stream, "Dropout3d", options);
 }
 
 Tensor AlphaDropoutImpl::forward(Tensor input) {
   return functional::alpha_dropout(
-      std::move(input), call_options<functional::AlphaDropoutFuncOptions>(options, is_training()));
+      std::move(input),
+      function_options<functional::AlphaDropoutFuncOptions>(options, is_training()));
 }
 void AlphaDropoutImpl::pretty_print(std::ostream& stream) const {
-  print_dropout(stream, "AlphaDropout", options);
+  print_options(stream, "AlphaDropout", options);
 }
 
 Tensor FeatureAlphaDropoutImpl::forward(Tensor input) {
   return functional::feature_alpha_dropout(
-      std::move(input), call_options<functional::AlphaDropoutFuncOptions>(options, is_training()));
+      std::move(input),
+      function_options<functional::AlphaDropoutFuncOptions>(options, is_training()));
 }
 void FeatureAlphaDropoutImpl::pretty_print(std::ostream& stream) const {
-  print_dropout(stream, "FeatureAlphaDropout", options);
+  print_options(stream, "FeatureAlphaDropout", options);
 }
 
 }  // namespace nn

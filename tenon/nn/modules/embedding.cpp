@@ -21,7 +21,7 @@ namespace {
 
 // Makes options.padding_idx() count from the first row.
 template <class Options>
-void wrap_padding(const char* name, Options& options) {
+void wrap_padding_idx(const char* name, Options& options) {
   if (!options.padding_idx()) return;
   const int64_t rows = options.num_embeddings(), given = *options.padding_idx();
   TENON_CHECK(rows >= 0, ValueError, name, ": num_embeddings must not be negative, got ", rows);
@@ -39,7 +39,7 @@ void check_weight(const char* name, const Options& options) {
               options.embedding_dim(), "], got ", given.sizes());
 }
 
-void draw(Tensor& weight, std::optional<int64_t> padding) {
+void draw_weight(Tensor& weight, std::optional<int64_t> padding) {
   init::normal_(weight);
   if (!padding) return;
   NoGradGuard no_grad;
@@ -49,7 +49,7 @@ void draw(Tensor& weight, std::optional<int64_t> padding) {
 }  // namespace
 
 void EmbeddingImpl::reset() {
-  wrap_padding("Embedding", options);
+  wrap_padding_idx("Embedding", options);
   if (!options._weight().defined()) {
     weight = register_parameter("weight",
                                 tenon::empty({options.num_embeddings(), options.embedding_dim()}));
@@ -60,7 +60,7 @@ void EmbeddingImpl::reset() {
   weight = register_parameter("weight", options._weight());
 }
 
-void EmbeddingImpl::reset_parameters() { draw(weight, options.padding_idx()); }
+void EmbeddingImpl::reset_parameters() { draw_weight(weight, options.padding_idx()); }
 
 void EmbeddingImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Embedding(num_embeddings=" << options.num_embeddings()
@@ -106,7 +106,7 @@ EmbeddingBagImpl::EmbeddingBagImpl(EmbeddingBagOptions options_) : options(std::
 }
 
 void EmbeddingBagImpl::reset() {
-  wrap_padding("EmbeddingBag", options);
+  wrap_padding_idx("EmbeddingBag", options);
   if (!options._weight().defined()) {
     weight = register_parameter("weight",
                                 tenon::empty({options.num_embeddings(), options.embedding_dim()}));
@@ -117,7 +117,7 @@ void EmbeddingBagImpl::reset() {
   weight = register_parameter("weight", options._weight());
 }
 
-void EmbeddingBagImpl::reset_parameters() { draw(weight, options.padding_idx()); }
+void EmbeddingBagImpl::reset_parameters() { draw_weight(weight, options.padding_idx()); }
 
 void EmbeddingBagImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::EmbeddingBag(num_embeddings=" << options.num_embeddings()

@@ -15,10 +15,12 @@ namespace {
 template <std::size_t D, class Options>
 void print_padding(std::ostream& stream, const char* family, const Options& o) {
   stream << "tenon::nn::" << family << D << "d(padding=" << core::join(IntArrayRef(o.padding()));
+  if constexpr (std::is_same_v<Options, ConstantPadOptions<D>>) stream << ", value=" << o.value();
+  stream << ")";
 }
 
 template <std::size_t N>
-functional::PadFuncOptions call(const ExpandingArray<N>& padding) {
+functional::PadFuncOptions function_options(const ExpandingArray<N>& padding) {
   return functional::PadFuncOptions(std::vector<int64_t>(padding->begin(), padding->end()));
 }
 
@@ -33,12 +35,11 @@ void check_rank(const char* family, const Tensor& input) {
 template <std::size_t D, class Derived>
 Tensor ReflectionPadImpl<D, Derived>::forward(const Tensor& input) {
   check_rank<D>("ReflectionPad", input);
-  return functional::pad(input, call(options.padding()).mode(kReflect));
+  return functional::pad(input, function_options(options.padding()).mode(kReflect));
 }
 template <std::size_t D, class Derived>
 void ReflectionPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   print_padding<D>(stream, "ReflectionPad", options);
-  stream << ")";
 }
 template class ReflectionPadImpl<1, ReflectionPad1dImpl>;
 template class ReflectionPadImpl<2, ReflectionPad2dImpl>;
@@ -47,12 +48,11 @@ template class ReflectionPadImpl<3, ReflectionPad3dImpl>;
 template <std::size_t D, class Derived>
 Tensor ReplicationPadImpl<D, Derived>::forward(const Tensor& input) {
   check_rank<D>("ReplicationPad", input);
-  return functional::pad(input, call(options.padding()).mode(kReplicate));
+  return functional::pad(input, function_options(options.padding()).mode(kReplicate));
 }
 template <std::size_t D, class Derived>
 void ReplicationPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   print_padding<D>(stream, "ReplicationPad", options);
-  stream << ")";
 }
 template class ReplicationPadImpl<1, ReplicationPad1dImpl>;
 template class ReplicationPadImpl<2, ReplicationPad2dImpl>;
@@ -60,12 +60,11 @@ template class ReplicationPadImpl<3, ReplicationPad3dImpl>;
 
 template <std::size_t D, class Derived>
 Tensor ZeroPadImpl<D, Derived>::forward(const Tensor& input) {
-  return functional::pad(input, call(options.padding()));
+  return functional::pad(input, function_options(options.padding()));
 }
 template <std::size_t D, class Derived>
 void ZeroPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   print_padding<D>(stream, "ZeroPad", options);
-  stream << ")";
 }
 template class ZeroPadImpl<1, ZeroPad1dImpl>;
 template class ZeroPadImpl<2, ZeroPad2dImpl>;
@@ -74,12 +73,11 @@ template class ZeroPadImpl<3, ZeroPad3dImpl>;
 template <std::size_t D, class Derived>
 Tensor CircularPadImpl<D, Derived>::forward(const Tensor& input) {
   check_rank<D>("CircularPad", input);
-  return functional::pad(input, call(options.padding()).mode(kCircular));
+  return functional::pad(input, function_options(options.padding()).mode(kCircular));
 }
 template <std::size_t D, class Derived>
 void CircularPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   print_padding<D>(stream, "CircularPad", options);
-  stream << ")";
 }
 template class CircularPadImpl<1, CircularPad1dImpl>;
 template class CircularPadImpl<2, CircularPad2dImpl>;
@@ -87,12 +85,11 @@ template class CircularPadImpl<3, CircularPad3dImpl>;
 
 template <std::size_t D, class Derived>
 Tensor ConstantPadImpl<D, Derived>::forward(const Tensor& input) {
-  return functional::pad(input, call(options.padding()).value(options.value()));
+  return functional::pad(input, function_options(options.padding()).value(options.value()));
 }
 template <std::size_t D, class Derived>
 void ConstantPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   print_padding<D>(stream, "ConstantPad", options);
-  stream << ", value=" << options.value() << ")";
 }
 template class ConstantPadImpl<1, ConstantPad1dImpl>;
 template class ConstantPadImpl<2, ConstantPad2dImpl>;

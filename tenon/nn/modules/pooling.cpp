@@ -20,7 +20,7 @@ void print_window(std::ostream& stream, const char* family, const Options& o) {
 }
 
 template <class Sizes>
-void print_sizes(std::ostream& stream, const char* family, const Sizes& sizes) {
+void print_output_size(std::ostream& stream, const char* family, const Sizes& sizes) {
   stream << "tenon::nn::" << family << sizes->size() << "d(output_size=[";
   const char* separator = "";
   for (const std::optional<int64_t> size : *sizes) {
@@ -89,7 +89,7 @@ std::tuple<Tensor, Tensor> MaxPool3dImpl::forward_with_indices(const Tensor& inp
 
 template <std::size_t D, class Derived>
 void AdaptiveAvgPoolImpl<D, Derived>::pretty_print(std::ostream& stream) const {
-  print_sizes(stream, "AdaptiveAvgPool", options.output_size());
+  print_output_size(stream, "AdaptiveAvgPool", options.output_size());
 }
 template class AdaptiveAvgPoolImpl<1, AdaptiveAvgPool1dImpl>;
 template class AdaptiveAvgPoolImpl<2, AdaptiveAvgPool2dImpl>;
@@ -107,7 +107,7 @@ Tensor AdaptiveAvgPool3dImpl::forward(const Tensor& input) {
 
 template <std::size_t D, class Derived>
 void AdaptiveMaxPoolImpl<D, Derived>::pretty_print(std::ostream& stream) const {
-  print_sizes(stream, "AdaptiveMaxPool", options.output_size());
+  print_output_size(stream, "AdaptiveMaxPool", options.output_size());
 }
 template class AdaptiveMaxPoolImpl<1, AdaptiveMaxPool1dImpl>;
 template class AdaptiveMaxPoolImpl<2, AdaptiveMaxPool2dImpl>;

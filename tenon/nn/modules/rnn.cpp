@@ -117,7 +117,7 @@ template class RNNImplBase<GRUImpl>;
 namespace {
 
 template <class Mode, class Options>
-detail::RNNOptionsBase base(Mode mode, const Options& o) {
+detail::RNNOptionsBase base_options(Mode mode, const Options& o) {
   return detail::RNNOptionsBase(mode, o.input_size(), o.hidden_size())
       .num_layers(o.num_layers())
       .bias(o.bias())
@@ -126,8 +126,9 @@ detail::RNNOptionsBase base(Mode mode, const Options& o) {
       .bidirectional(o.bidirectional());
 }
 
-detail::RNNOptionsBase base(const RNNOptions& o) {
-  return o.nonlinearity().name() == enumtype::Name::ReLU ? base(kRNN_RELU, o) : base(kRNN_TANH, o);
+detail::RNNOptionsBase base_options(const RNNOptions& o) {
+  return o.nonlinearity().name() == enumtype::Name::ReLU ? base_options(kRNN_RELU, o)
+                                                         : base_options(kRNN_TANH, o);
 }
 
 // An input without a batch gets one of size 1, and results lose it again.
@@ -146,7 +147,7 @@ struct Batch {
 RNNImpl::RNNImpl(int64_t input_size, int64_t hidden_size)
     : RNNImpl(RNNOptions(input_size, hidden_size)) {}
 RNNImpl::RNNImpl(const RNNOptions& options_)
-    : detail::RNNImplBase<RNNImpl>(base(options_)), options(options_) {}
+    : detail::RNNImplBase<RNNImpl>(base_options(options_)), options(options_) {}
 
 std::tuple<Tensor, Tensor> RNNImpl::forward(const Tensor& input, Tensor hx) {
   const Tensor start = state(hx, input, state_features());
@@ -164,7 +165,7 @@ std::tuple<Tensor, Tensor> RNNImpl::forward(const Tensor& input, Tensor hx) {
 LSTMImpl::LSTMImpl(int64_t input_size, int64_t hidden_size)
     : LSTMImpl(LSTMOptions(input_size, hidden_size)) {}
 LSTMImpl::LSTMImpl(const LSTMOptions& options_)
-    : detail::RNNImplBase<LSTMImpl>(base(kLSTM, options_).proj_size(options_.proj_size())),
+    : detail::RNNImplBase<LSTMImpl>(base_options(kLSTM, options_).proj_size(options_.proj_size())),
       options(options_) {}
 
 std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(
@@ -182,7 +183,7 @@ std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(
 GRUImpl::GRUImpl(int64_t input_size, int64_t hidden_size)
     : GRUImpl(GRUOptions(input_size, hidden_size)) {}
 GRUImpl::GRUImpl(const GRUOptions& options_)
-    : detail::RNNImplBase<GRUImpl>(base(kGRU, options_)), options(options_) {}
+    : detail::RNNImplBase<GRUImpl>(base_options(kGRU, options_)), options(options_) {}
 
 std::tuple<Tensor, Tensor> GRUImpl::forward(const Tensor& input, Tensor hx) {
   const Tensor start = state(hx, input, state_features());

@@ -11,7 +11,7 @@ namespace {
 
 // Whether a mask can be expanded to a matrix of scores for each of query's heads, without adding
 // heads.
-bool fits(const Tensor& mask, const Tensor& q, const Tensor& k) {
+bool mask_fits(const Tensor& mask, const Tensor& q, const Tensor& k) {
   if (mask.dim() > q.dim()) return false;
   for (int64_t d = 1; d <= mask.dim(); ++d) {
     if (mask.size(-d) != 1 && mask.size(-d) != (d == 1 ? k.size(-2) : q.size(-d))) return false;
@@ -33,7 +33,7 @@ bool is_fusable(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
   if (!is_uniform(q) || !is_uniform(k) || !is_uniform(v) || k.size(-1) != q.size(-1) ||
       k.size(-2) != v.size(-2))
     return false;
-  if (mask.defined() && !fits(mask, q, k)) return false;
+  if (mask.defined() && !mask_fits(mask, q, k)) return false;
   for (const Tensor* t : {&q, &k, &v, &mask}) {
     if (GradMode::is_enabled() && t->defined() && t->requires_grad()) return false;
   }
@@ -46,8 +46,8 @@ Tensor with_four_dims(Tensor t) {
   return t;
 }
 
-Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool is_causal,
-             double scale) {
+Tensor fused_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                       bool is_causal, double scale) {
   const Tensor query = with_four_dims(q), key = with_four_dims(k);
   std::optional<Tensor> bias;
   if (mask.defined()) {
@@ -91,9 +91,9 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
     return attention::decomposed(query, k, v, mask, dropout_p, is_causal, factor);
   }
   if (dropout_p == 0 && is_fusable(query, k, v, mask))
-    return fused(query, k, v, mask, is_causal, factor);
-  const Tensor bias =
-      masked && mask.is_floating_point() ? mask.to(kFloat) : mask;  // scores are kept in float
+    return fused_attention(query, k, v, mask, is_causal, factor);
+  // Scores are kept in float.
+  const Tensor bias = masked && mask.is_floating_point() ? mask.to(kFloat) : mask;
   return attention::decomposed(query.to(kFloat), k.to(kFloat), v.to(kFloat), bias, dropout_p,
                                is_causal, factor)
       .to(query.scalar_type());

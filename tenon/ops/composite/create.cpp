@@ -13,15 +13,16 @@
 namespace tenon::composite {
 namespace {
 
-TensorOptions like(const Tensor& self, const TensorOptions& o) {
+TensorOptions options_like(const Tensor& self, const TensorOptions& o) {
   return self.options().requires_grad(std::nullopt).merge_in(o);
 }
-std::optional<MemoryFormat> format(const TensorOptions& o, std::optional<MemoryFormat> f) {
+std::optional<MemoryFormat> memory_format_of(const TensorOptions& o,
+                                             std::optional<MemoryFormat> f) {
   return f ? f : o.memory_format_opt();
 }
 
-Tensor window(int64_t n, bool periodic, const TensorOptions& o,
-              Tensor (*shape)(const Tensor& phase)) {
+Tensor make_window(int64_t n, bool periodic, const TensorOptions& o,
+                   Tensor (*shape)(const Tensor& phase)) {
   TENON_CHECK(n >= 0, ValueError, "window: length ", n, " must not be negative");
   if (n <= 1) return tenon::ones({n}, o);
   // `phase` runs over [0, 1]; a periodic window leaves out the last point.
@@ -36,31 +37,31 @@ Tensor bartlett(const Tensor& p) { return p.mul(2).sub(1).abs().neg().add(1); }
 }  // namespace
 
 Tensor new_empty(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
-  return empty(size, like(self, o));
+  return empty(size, options_like(self, o));
 }
 Tensor new_empty_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride,
                          const TensorOptions& o) {
-  return empty_strided(size, stride, like(self, o));
+  return empty_strided(size, stride, options_like(self, o));
 }
 
 Tensor zeros(IntArrayRef size, const TensorOptions& o) {
   return empty(size, plain(o), o.memory_format_opt()).zero_();
 }
 Tensor zeros_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
-  return empty_like(self, plain(o), format(o, f)).zero_();
+  return empty_like(self, plain(o), memory_format_of(o, f)).zero_();
 }
 Tensor new_zeros(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
-  return tenon::zeros(size, like(self, o));
+  return tenon::zeros(size, options_like(self, o));
 }
 
 Tensor ones(IntArrayRef size, const TensorOptions& o) {
   return empty(size, plain(o), o.memory_format_opt()).fill_(1);
 }
 Tensor ones_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
-  return empty_like(self, plain(o), format(o, f)).fill_(1);
+  return empty_like(self, plain(o), memory_format_of(o, f)).fill_(1);
 }
 Tensor new_ones(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
-  return tenon::ones(size, like(self, o));
+  return tenon::ones(size, options_like(self, o));
 }
 
 Tensor full(IntArrayRef size, const Scalar& v, const TensorOptions& o) {
@@ -70,10 +71,10 @@ Tensor full(IntArrayRef size, const Scalar& v, const TensorOptions& o) {
 }
 Tensor full_like(const Tensor& self, const Scalar& v, const TensorOptions& o,
                  std::optional<MemoryFormat> f) {
-  return empty_like(self, plain(o), format(o, f)).fill_(v);
+  return empty_like(self, plain(o), memory_format_of(o, f)).fill_(v);
 }
 Tensor new_full(const Tensor& self, IntArrayRef size, const Scalar& v, const TensorOptions& o) {
-  return tenon::full(size, v, like(self, o));
+  return tenon::full(size, v, options_like(self, o));
 }
 Tensor scalar_tensor(const Scalar& s, const TensorOptions& o) {
   // In a 16-bit float a value beyond it is an infinity.
@@ -199,17 +200,21 @@ Tensor triu_indices(int64_t row, int64_t col, int64_t offset, const TensorOption
   return triangle_indices(row, n, o, from, [&](int64_t) { return col; });
 }
 
-Tensor hann_window(int64_t n, const TensorOptions& o) { return window(n, true, o, hann); }
+Tensor hann_window(int64_t n, const TensorOptions& o) { return make_window(n, true, o, hann); }
 Tensor hann_window_periodic(int64_t n, bool periodic, const TensorOptions& o) {
-  return window(n, periodic, o, hann);
+  return make_window(n, periodic, o, hann);
 }
-Tensor hamming_window(int64_t n, const TensorOptions& o) { return window(n, true, o, hamming); }
+Tensor hamming_window(int64_t n, const TensorOptions& o) {
+  return make_window(n, true, o, hamming);
+}
 Tensor hamming_window_periodic(int64_t n, bool periodic, const TensorOptions& o) {
-  return window(n, periodic, o, hamming);
+  return make_window(n, periodic, o, hamming);
 }
-Tensor bartlett_window(int64_t n, const TensorOptions& o) { return window(n, true, o, bartlett); }
+Tensor bartlett_window(int64_t n, const TensorOptions& o) {
+  return make_window(n, true, o, bartlett);
+}
 Tensor bartlett_window_periodic(int64_t n, bool periodic, const TensorOptions& o) {
-  return window(n, periodic, o, bartlett);
+  return make_window(n, periodic, o, bartlett);
 }
 
 }  // namespace tenon::composite

@@ -47,7 +47,7 @@ Term read_term(std::string_view s, std::string_view equation) {
   return t;
 }
 
-std::string letter(int label) {
+std::string letter_of(int label) {
   return std::string(1, static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26));
 }
 
@@ -137,10 +137,10 @@ class Equation {
       if (output[i] >= kLetters) continue;
       TENON_CHECK(std::find(output.begin(), output.begin() + static_cast<std::ptrdiff_t>(i),
                             output[i]) == output.begin() + static_cast<std::ptrdiff_t>(i),
-                  ValueError, "einsum(): output subscript ", letter(output[i]),
+                  ValueError, "einsum(): output subscript ", letter_of(output[i]),
                   " appears more than once in the output of ", equation_);
       TENON_CHECK(count_[static_cast<std::size_t>(output[i])] > 0, ValueError,
-                  "einsum(): output subscript ", letter(output[i]),
+                  "einsum(): output subscript ", letter_of(output[i]),
                   " does not appear in the equation ", equation_, " for any input operand");
     }
   }
@@ -153,7 +153,7 @@ class Equation {
 
 // Every label of `order` becomes a dimension, of size 1 where the operand lacks it. Letters that
 // repeat are diagonals.
-Tensor aligned(Tensor t, Labels labels, const Labels& order, std::size_t operand) {
+Tensor align(Tensor t, Labels labels, const Labels& order, std::size_t operand) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     for (std::size_t k = i + 1; k < labels.size();) {
       if (labels[k] != labels[i]) {
@@ -161,7 +161,7 @@ Tensor aligned(Tensor t, Labels labels, const Labels& order, std::size_t operand
         continue;
       }
       const int64_t a = static_cast<int64_t>(i), b = static_cast<int64_t>(k);
-      TENON_CHECK(t.size(a) == t.size(b), ValueError, "einsum(): subscript ", letter(labels[i]),
+      TENON_CHECK(t.size(a) == t.size(b), ValueError, "einsum(): subscript ", letter_of(labels[i]),
                   " is repeated for operand ", operand, " but the sizes don't match, ", t.size(b),
                   " != ", t.size(a));
       t = t.diagonal(0, a, b).movedim(-1, a);
@@ -189,7 +189,7 @@ int64_t product(const Tensor& t, const Sizes& dims) {
   return n;
 }
 
-Sizes joined(std::initializer_list<const Sizes*> parts) {
+Sizes concatenate(std::initializer_list<const Sizes*> parts) {
   Sizes out;
   for (const Sizes* p : parts) out.insert(out.end(), p->begin(), p->end());
   return out;
@@ -210,11 +210,11 @@ Tensor contract(Tensor left, Tensor right, const std::vector<bool>& sum) {
   }
   if (product(left, inner) == 1 && product(right, inner) == 1) return left * right;
   const int64_t n = product(left, batch), k = product(left, inner);
-  const Tensor a =
-      left.permute(joined({&batch, &rows, &inner, &columns})).reshape({n, product(left, rows), k});
-  const Tensor b = right.permute(joined({&batch, &inner, &columns, &rows}))
+  const Tensor a = left.permute(concatenate({&batch, &rows, &inner, &columns}))
+                       .reshape({n, product(left, rows), k});
+  const Tensor b = right.permute(concatenate({&batch, &inner, &columns, &rows}))
                        .reshape({n, k, product(right, columns)});
-  const Sizes order = joined({&batch, &rows, &columns, &inner});
+  const Sizes order = concatenate({&batch, &rows, &columns, &inner});
   Sizes shape;
   for (int64_t d : batch) shape.push_back(left.size(d));
   for (int64_t d : rows) shape.push_back(left.size(d));
@@ -233,8 +233,8 @@ void check_sizes(const std::vector<Tensor>& operands, const Labels& order) {
       const int64_t n = operands[i].size(static_cast<int64_t>(d));
       if (n == 1) continue;
       TENON_CHECK(seen == 1 || seen == n, ValueError, "einsum(): subscript ",
-                  order[d] < kLetters ? letter(order[d]) : "...", " has size ", n, " for operand ",
-                  i, " which does not broadcast with previously seen size ", seen);
+                  order[d] < kLetters ? letter_of(order[d]) : "...", " has size ", n,
+                  " for operand ", i, " which does not broadcast with previously seen size ", seen);
       seen = n;
     }
   }
@@ -261,7 +261,7 @@ Tensor einsum(std::string_view equation, TensorList tensors, OptionalIntArrayRef
   const Equation e(equation, tensors);
   std::vector<Tensor> operands;
   for (std::size_t i = 0; i < tensors.size(); ++i)
-    operands.push_back(aligned(tensors[i], e.terms[i], e.order, i));
+    operands.push_back(align(tensors[i], e.terms[i], e.order, i));
   check_sizes(operands, e.order);
   const std::size_t kept = e.output.size();
   const int64_t rank = static_cast<int64_t>(e.order.size());
@@ -325,8 +325,8 @@ Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self,
     shape.push_back(b.size(d));
     columns *= b.size(d);
   }
-  const Tensor left = a.permute(joined({&free_a, &in_a})).reshape({rows, inner});
-  const Tensor right = b.permute(joined({&in_b, &free_b})).reshape({inner, columns});
+  const Tensor left = a.permute(concatenate({&free_a, &in_a})).reshape({rows, inner});
+  const Tensor right = b.permute(concatenate({&in_b, &free_b})).reshape({inner, columns});
   return left.mm(right).reshape(shape);
 }
 

@@ -68,9 +68,9 @@ Tensor against_probabilities(const Tensor& self, Tensor target, const std::optio
   return -loss.sum() / (static_cast<double>(self.numel()) / static_cast<double>(classes));
 }
 
-Tensor smoothed(const Tensor& log_probability, const Tensor& target,
-                const std::optional<Tensor>& weight, int64_t reduction, int64_t ignore_index,
-                double smoothing, int64_t class_dim) {
+Tensor smooth_labels(const Tensor& log_probability, const Tensor& target,
+                     const std::optional<Tensor>& weight, int64_t reduction, int64_t ignore_index,
+                     double smoothing, int64_t class_dim) {
   const bool weighted = weight && weight->defined();
   const Tensor nll = tenon::nll_loss_nd(log_probability, target, weight, reduction, ignore_index);
   const Tensor all =
@@ -113,8 +113,8 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target,
   const Tensor log_probability = tenon::log_softmax(self, class_dim);
   if (label_smoothing == 0)
     return tenon::nll_loss_nd(log_probability, target, weight, reduction, ignore_index);
-  return smoothed(log_probability, target, weight, reduction, ignore_index, label_smoothing,
-                  class_dim);
+  return smooth_labels(log_probability, target, weight, reduction, ignore_index, label_smoothing,
+                       class_dim);
 }
 
 Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar& p,

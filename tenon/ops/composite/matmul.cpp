@@ -114,7 +114,7 @@ Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight
   const int64_t rows = product(shape), filters = weight.size(0), n1 = weight.size(1),
                 n2 = weight.size(2);
   shape.push_back(filters);
-  // [rows, n1] x [n1, filters * n2], then each row's filters against input2.
+  // [rows, n1] x [n1, filters * n2], then the filters of each row against input2.
   const Tensor left =
       input1.reshape({rows, n1}).mm(weight.permute({1, 0, 2}).reshape({n1, filters * n2}));
   const Tensor out =
@@ -173,8 +173,8 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
                          ? self.masked_fill(tenon::ones_like(self, TensorOptions().dtype(kBool)), 0)
                      : beta.equal(1) ? wide(self)
                                      : wide(self) * beta;
-  const bool narrow_scalar =
-      self.dim() == 0 && isFloatingType(narrow);  // which does not widen the product
+  // A 0-dim self does not widen the product.
+  const bool narrow_scalar = self.dim() == 0 && isFloatingType(narrow);
   const ScalarType to = narrow_scalar ? narrow : result;
   return is_short_float(to) ? as(own + scaled, to) : own + scaled;
 }

@@ -13,7 +13,7 @@ namespace {
 
 using Gen = std::optional<Generator>;
 
-TensorOptions integers(const TensorOptions& o) {
+TensorOptions integer_options(const TensorOptions& o) {
   return plain(o).dtype(o.has_dtype() ? o.dtype() : kLong);
 }
 
@@ -22,7 +22,7 @@ void check_p(const char* op, double p) {
 }
 
 // One value for each channel of each sample.
-std::vector<int64_t> channels(const char* op, const Tensor& t) {
+std::vector<int64_t> channel_shape(const char* op, const Tensor& t) {
   TENON_CHECK(t.dim() >= 2, ValueError, op, ": expected at least 2 dimensions, got ", t.dim());
   std::vector<int64_t> shape(static_cast<std::size_t>(t.dim()), 1);
   shape[0] = t.size(0);
@@ -63,7 +63,7 @@ Tensor randn_like(const Tensor& self, const TensorOptions& o, std::optional<Memo
 
 Tensor randint_low_generator(int64_t low, int64_t high, IntArrayRef size, const Gen& g,
                              const TensorOptions& o) {
-  return empty(size, integers(o)).random_(low, std::optional<int64_t>(high), g);
+  return empty(size, integer_options(o)).random_(low, std::optional<int64_t>(high), g);
 }
 Tensor randint_low(int64_t low, int64_t high, IntArrayRef size, const TensorOptions& o) {
   return tenon::randint(low, high, size, Gen(), o);
@@ -120,7 +120,7 @@ Tensor feature_dropout(const Tensor& input, double p, bool train) {
   check_p("feature_dropout", p);
   if (!train || p == 0 || input.numel() == 0) return input;
   if (p == 1) return input.mul(0);
-  return input.mul(keep_noise(input, channels("feature_dropout", input), p).div_(1 - p));
+  return input.mul(keep_noise(input, channel_shape("feature_dropout", input), p).div_(1 - p));
 }
 Tensor alpha_dropout(const Tensor& input, double p, bool train) {
   check_p("alpha_dropout", p);
@@ -130,7 +130,7 @@ Tensor alpha_dropout(const Tensor& input, double p, bool train) {
 Tensor feature_alpha_dropout(const Tensor& input, double p, bool train) {
   check_p("feature_alpha_dropout", p);
   if (!train || p == 0 || input.numel() == 0) return input;
-  return alpha_drop(input, keep_noise(input, channels("feature_alpha_dropout", input), p), p);
+  return alpha_drop(input, keep_noise(input, channel_shape("feature_alpha_dropout", input), p), p);
 }
 
 }  // namespace tenon::composite

@@ -19,22 +19,22 @@ Tensor zero_nans(const Tensor& self) { return tenon::where(tenon::isnan(self), 0
 std::optional<Scalar> correction_of(bool unbiased) { return Scalar(unbiased ? 1 : 0); }
 
 // Of a variance. Where all elements are equal its slope is taken as 0, not as infinite.
-Tensor root(const Tensor& var) {
+Tensor root_of_variance(const Tensor& var) {
   if (!GradMode::is_enabled() || !var.requires_grad()) return tenon::sqrt(var);
   const Tensor flat = var == 0;
   return tenon::where(flat, 0, tenon::sqrt(tenon::where(flat, 1, var)));
 }
 
 // The root is taken before the variance is rounded, which may not fit into 16 bits.
-Tensor deviation(const Tensor& self, OptionalIntArrayRef dim,
-                 const std::optional<Scalar>& correction, bool keepdim) {
-  return rounded(root(tenon::var(wide(self), dim, correction, keepdim)), self);
+Tensor standard_deviation(const Tensor& self, OptionalIntArrayRef dim,
+                          const std::optional<Scalar>& correction, bool keepdim) {
+  return rounded(root_of_variance(tenon::var(wide(self), dim, correction, keepdim)), self);
 }
 std::tuple<Tensor, Tensor> deviation_and_mean(const Tensor& self, OptionalIntArrayRef dim,
                                               const std::optional<Scalar>& correction,
                                               bool keepdim) {
   const auto [var, mean] = tenon::var_mean(wide(self), dim, correction, keepdim);
-  return {rounded(root(var), self), rounded(mean, self)};
+  return {rounded(root_of_variance(var), self), rounded(mean, self)};
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ Tensor min_other(const Tensor& self, const Tensor& other) { return tenon::minimu
 
 Tensor std_correction(const Tensor& self, OptionalIntArrayRef dim,
                       const std::optional<Scalar>& correction, bool keepdim) {
-  return deviation(self, dim, correction, keepdim);
+  return standard_deviation(self, dim, correction, keepdim);
 }
 std::tuple<Tensor, Tensor> std_mean_correction(const Tensor& self, OptionalIntArrayRef dim,
                                                const std::optional<Scalar>& correction,
@@ -88,10 +88,10 @@ Tensor var_dim(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool 
   return tenon::var(self, dim, correction_of(unbiased), keepdim);
 }
 Tensor std(const Tensor& self, bool unbiased) {
-  return deviation(self, OptionalIntArrayRef(), correction_of(unbiased), false);
+  return standard_deviation(self, OptionalIntArrayRef(), correction_of(unbiased), false);
 }
 Tensor std_dim(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
-  return deviation(self, dim, correction_of(unbiased), keepdim);
+  return standard_deviation(self, dim, correction_of(unbiased), keepdim);
 }
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased) {
   return tenon::var_mean(self, OptionalIntArrayRef(), correction_of(unbiased), false);

@@ -44,8 +44,9 @@ bool is_fusable(const Layers& l, const Tensor& x, const Tensor& h0, const Tensor
   return true;
 }
 
-std::tuple<Tensor, Tensor, Tensor> layers(const Layers& l, const Tensor& input, const Tensor& h0,
-                                          const Tensor& c0, bool batch_first) {
+std::tuple<Tensor, Tensor, Tensor> run_layers(const Layers& l, const Tensor& input,
+                                              const Tensor& h0, const Tensor& c0,
+                                              bool batch_first) {
   const Tensor x = batch_first && input.dim() == 3 ? input.transpose(0, 1) : input;
   if (!is_fusable(l, x, h0, c0)) return rnn::over_layers(l, input, h0, c0, batch_first);
   std::vector<Tensor> flat;
@@ -89,7 +90,7 @@ std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, TensorList hx, const T
       int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) { \
     const Layers l{#name,      cell,    params, has_biases,                                   \
                    num_layers, dropout, train,  bidirectional ? 2 : 1};                       \
-    const auto [out, h, c] = layers(l, input, hx, {}, batch_first);                           \
+    const auto [out, h, c] = run_layers(l, input, hx, {}, batch_first);                       \
     return {out, h};                                                                          \
   }
 TENON_LAYERS(rnn_tanh, Cell::kTanh)
@@ -103,7 +104,7 @@ std::tuple<Tensor, Tensor, Tensor> lstm_input(const Tensor& input, TensorList hx
   TENON_CHECK(hx.size() == 2, ValueError, "lstm expects two hidden states, got ", hx.size());
   const Layers l{"lstm",     Cell::kLstm, params, has_biases,
                  num_layers, dropout,     train,  bidirectional ? 2 : 1};
-  return layers(l, input, hx[0], hx[1], batch_first);
+  return run_layers(l, input, hx[0], hx[1], batch_first);
 }
 
 }  // namespace tenon::composite

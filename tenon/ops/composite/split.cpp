@@ -46,7 +46,7 @@ std::vector<Tensor> equal_parts(const char* op, const Tensor& self, int64_t sect
   return self.tensor_split(sections, dim);
 }
 
-std::vector<Tensor> cloned(std::vector<Tensor> list) {
+std::vector<Tensor> clone_each(std::vector<Tensor> list) {
   for (Tensor& t : list) t = t.clone(MemoryFormat::Contiguous);
   return list;
 }
@@ -84,7 +84,7 @@ std::vector<Tensor> split_sizes(const Tensor& self, IntArrayRef split_size, int6
 }
 std::vector<Tensor> split_with_sizes_copy(const Tensor& self, IntArrayRef split_sizes,
                                           int64_t dim) {
-  return cloned(self.split_with_sizes(split_sizes, dim));
+  return clone_each(self.split_with_sizes(split_sizes, dim));
 }
 std::vector<Tensor> unsafe_split_Tensor(const Tensor& self, int64_t split_size, int64_t dim) {
   return self.split(split_size, dim);
@@ -109,7 +109,7 @@ std::vector<Tensor> unbind_int(const Tensor& self, int64_t dim) {
   return out;
 }
 std::vector<Tensor> unbind_copy_int(const Tensor& self, int64_t dim) {
-  return cloned(self.unbind(dim));
+  return clone_each(self.unbind(dim));
 }
 
 std::vector<Tensor> tensor_split_sections(const Tensor& self, int64_t sections, int64_t dim) {

@@ -53,7 +53,7 @@ Tensor sample_distances(const char* name, const Tensor& y, const Tensor& x, int6
   return x.reshape(shape).diff(1, dim);
 }
 
-Tensor nothing_along(const Tensor& y, int64_t dim) {
+Tensor empty_along(const Tensor& y, int64_t dim) {
   return tenon::zeros_like(y.sum(dim, false, y.scalar_type()));
 }
 
@@ -153,13 +153,13 @@ Tensor corrcoef(const Tensor& self) {
 }
 
 Tensor trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {
-  if (y.size(dim) == 0) return nothing_along(y, dim);
+  if (y.size(dim) == 0) return empty_along(y, dim);
   const Tensor dx = sample_distances("trapezoid", y, x, dim);
   const auto [left, right] = ends_of(wide(y), dim);
   return rounded(((left + right) * wide(dx)).sum(dim) / 2.0, y, x);
 }
 Tensor trapezoid_dx(const Tensor& y, const Scalar& dx, int64_t dim) {
-  if (y.size(dim) == 0) return nothing_along(y, dim);
+  if (y.size(dim) == 0) return empty_along(y, dim);
   // Halves of the ends are taken off, so that neighbors are added by the sum alone, in its wider
   // type.
   const Tensor x = wide(y), ends = x.select(dim, 0) + x.select(dim, -1);

@@ -15,7 +15,7 @@ using core::text;
 
 // Positions of the pixels of a line, from -1 to 1; with the corners aligned these are the centers
 // of the outer ones.
-Tensor line_of_positions(const Tensor& like, int64_t n, bool align_corners) {
+Tensor pixel_positions(const Tensor& like, int64_t n, bool align_corners) {
   const TensorOptions options = like.options().requires_grad(std::nullopt);
   if (n <= 1) return tenon::zeros({n}, options);
   const Tensor line = tenon::linspace(-1, 1, n, options);
@@ -23,7 +23,7 @@ Tensor line_of_positions(const Tensor& like, int64_t n, bool align_corners) {
 }
 
 // The elements of all dimensions but the last three.
-int64_t planes_of(const char* op, const Tensor& t) {
+int64_t count_planes(const char* op, const Tensor& t) {
   return core::product(t.sizes().data(), t.dim() - 3).get(op, "the number of planes");
 }
 
@@ -45,7 +45,7 @@ Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor) {
   result[d - 3] = channels;
   result[d - 2] = (Size(height) * r).get("pixel_shuffle", "the height");
   result[d - 1] = (Size(width) * r).get("pixel_shuffle", "the width");
-  const int64_t planes = planes_of("pixel_shuffle", self);
+  const int64_t planes = count_planes("pixel_shuffle", self);
   return self.reshape({planes, channels, r, r, height, width})
       .permute({0, 1, 4, 2, 5, 3})
       .reshape(result);
@@ -71,7 +71,7 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
   const std::size_t d = result.size();
   result[d - 3] = (Size(channels) * r * r).get("pixel_unshuffle", "the number of channels");
   result[d - 2] = height, result[d - 1] = width;
-  const int64_t planes = planes_of("pixel_unshuffle", self);
+  const int64_t planes = count_planes("pixel_unshuffle", self);
   return self.reshape({planes, channels, height, r, width, r})
       .permute({0, 1, 3, 5, 2, 4})
       .reshape(result);
@@ -110,7 +110,7 @@ Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, bool align_c
     std::vector<int64_t> own(nd, 1);
     own[k] = shape[k];
     columns.push_back(
-        line_of_positions(theta, shape[k], align_corners).reshape(own).expand(shape).reshape({-1}));
+        pixel_positions(theta, shape[k], align_corners).reshape(own).expand(shape).reshape({-1}));
   }
   columns.push_back(tenon::ones_like(columns[0]));
   const Tensor base = tenon::stack(columns, 1);

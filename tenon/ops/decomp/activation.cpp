@@ -11,7 +11,7 @@ namespace {
 // max(x, 0) + log(1 + e^-|x|) without its first term.
 Tensor smooth(const Tensor& x) { return x.abs().neg().exp().log1p(); }
 Tensor normal_cdf(const Tensor& x) { return (x * -0.70710678118654752440).erfc() * 0.5; }
-Tensor ramp(const Tensor& x) { return (x + 3).clamp(0, 6) / 6; }
+Tensor hard_sigmoid(const Tensor& x) { return (x + 3).clamp(0, 6) / 6; }
 
 // A bound as an element: beyond an integer dtype's range it is the range's end.
 Tensor limit(const Scalar& v, const Tensor& like) {
@@ -23,7 +23,7 @@ Tensor limit(const Scalar& v, const Tensor& like) {
   return scalar_like(v.toLong(), like);
 }
 
-ScalarType with(ScalarType t, const Scalar& v) {
+ScalarType promote_with(ScalarType t, const Scalar& v) {
   if (v.isFloatingPoint() && !isFloatingType(t)) return get_default_dtype();
   return t == kBool && !v.isBoolean() ? kLong : t;
 }
@@ -73,10 +73,10 @@ Tensor hardtanh(const Tensor& self, const Scalar& low, const Scalar& high) {
 Tensor threshold(const Tensor& self, const Scalar& threshold, const Scalar& value) {
   return tenon::where(self <= scalar_like(threshold, self), scalar_like(value, self), self);
 }
-Tensor hardsigmoid(const Tensor& self) { return ramp(wide(self)); }
+Tensor hardsigmoid(const Tensor& self) { return hard_sigmoid(wide(self)); }
 Tensor hardswish(const Tensor& self) {
   const Tensor x = wide(self);
-  return x * ramp(x);
+  return x * hard_sigmoid(x);
 }
 Tensor softshrink(const Tensor& self, const Scalar& lambd) {
   const Tensor x = wide(self), outside = tenon::where(x < -lambd.toDouble(), x + lambd, x * 0);
@@ -120,33 +120,33 @@ Tensor rsub_Tensor(const Tensor& self, const Tensor& other, const Scalar& alpha)
   return other.sub(self, alpha);
 }
 Tensor rsub_Scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) {
-  return as(self, with(self.scalar_type(), other)).mul(alpha).neg().add(other);
+  return as(self, promote_with(self.scalar_type(), other)).mul(alpha).neg().add(other);
 }
 Tensor clamp(const Tensor& self, const std::optional<Scalar>& low,
              const std::optional<Scalar>& high) {
   ScalarType t = self.scalar_type();
-  if (low) t = with(t, *low);
-  if (high) t = with(t, *high);
+  if (low) t = promote_with(t, *low);
+  if (high) t = promote_with(t, *high);
   Tensor x = as(self, t);
   if (low) x = at_least(x, *low);
   return high ? at_most(x, *high) : x;
 }
 Tensor clamp_min(const Tensor& self, const Scalar& low) {
-  return at_least(as(self, with(self.scalar_type(), low)), low);
+  return at_least(as(self, promote_with(self.scalar_type(), low)), low);
 }
 Tensor clamp_max(const Tensor& self, const Scalar& high) {
-  return at_most(as(self, with(self.scalar_type(), high)), high);
+  return at_most(as(self, promote_with(self.scalar_type(), high)), high);
 }
 Tensor where_ScalarSelf(const Tensor& condition, const Scalar& self, const Tensor& other) {
-  const ScalarType t = with(other.scalar_type(), self);
+  const ScalarType t = promote_with(other.scalar_type(), self);
   return tenon::where(condition, full({}, self, options_of(other, t)), as(other, t));
 }
 Tensor where_ScalarOther(const Tensor& condition, const Tensor& self, const Scalar& other) {
-  const ScalarType t = with(self.scalar_type(), other);
+  const ScalarType t = promote_with(self.scalar_type(), other);
   return tenon::where(condition, as(self, t), full({}, other, options_of(self, t)));
 }
 Tensor where_Scalar(const Tensor& condition, const Scalar& self, const Scalar& other) {
-  const ScalarType t = tenon::promote_types(with(kBool, self), with(kBool, other));
+  const ScalarType t = tenon::promote_types(promote_with(kBool, self), promote_with(kBool, other));
   const auto as_scalar = [&](const Scalar& v) { return full({}, v, options_of(condition, t)); };
   return tenon::where(condition, as_scalar(self), as_scalar(other));
 }

@@ -12,17 +12,17 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-int64_t times(const Sizes& v) {
+int64_t product(const Sizes& v) {
   return std::accumulate(v.begin(), v.end(), int64_t{1}, std::multiplies<int64_t>());
 }
-Sizes plus(Sizes a, const Sizes& b) {
+Sizes concatenate(Sizes a, const Sizes& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
-Sizes entries(IntArrayRef v, std::size_t n) {
+Sizes expand_entries(IntArrayRef v, std::size_t n) {
   return v.size() == 1 ? Sizes(n, v[0]) : Sizes(v.begin(), v.end());
 }
-Sizes spatial(const Tensor& t) { return Sizes(t.sizes().begin() + 2, t.sizes().end()); }
+Sizes spatial_sizes(const Tensor& t) { return Sizes(t.sizes().begin() + 2, t.sizes().end()); }
 
 struct Windows {
   Sizes kernel, stride, padding, dilation;
@@ -44,10 +44,10 @@ struct Windows {
   Tensor view(const Tensor& x) const {
     Sizes pads;
     for (std::size_t d = nd(); d-- > 0;) pads.insert(pads.end(), {padding[d], padding[d]});
-    const bool any = times(padded(spatial(x))) != times(spatial(x));
+    const bool any = product(padded(spatial_sizes(x))) != product(spatial_sizes(x));
     const Tensor p = any ? tenon::constant_pad_nd(x, pads, 0) : x.contiguous();
     Sizes sizes{x.size(0), x.size(1)}, strides{p.stride(0), p.stride(1)};
-    const Sizes windows = count(spatial(x));
+    const Sizes windows = count(spatial_sizes(x));
     for (std::size_t d = 0; d < nd(); ++d) {
       sizes.push_back(kernel[d]);
       strides.push_back(dilation[d] * p.stride(static_cast<int64_t>(2 + d)));
@@ -62,8 +62,8 @@ struct Windows {
   Tensor fold(const Tensor& columns, const Sizes& in) const {
     const Sizes all = padded(in),
                 windows(columns.sizes().end() - static_cast<int64_t>(nd()), columns.sizes().end());
-    Tensor out = zeros(plus({columns.size(0), columns.size(1)}, all), options_of(columns));
-    const int64_t taps = times(kernel);
+    Tensor out = zeros(concatenate({columns.size(0), columns.size(1)}, all), options_of(columns));
+    const int64_t taps = product(kernel);
     for (int64_t tap = 0; tap < taps; ++tap) {
       Tensor to = out, from = columns;
       int64_t rest = tap;
@@ -91,8 +91,8 @@ Tensor by_batch(const Tensor& t, int64_t n) {  // [G, rows, N * places] -> [N, G
 }
 
 struct Conv {
-  Tensor weight;  // [G, rows, columns]: of the output's channels, or if it is transposed of the
-                  // input's
+  // [G, rows, columns]: of the output's channels, or if it is transposed of the input's
+  Tensor weight;
   Windows w;
   int64_t groups;
   int64_t rows() const { return weight.size(1); }
@@ -107,13 +107,14 @@ struct Conv {
       out = weight.expand({n, rows(), columns()}).bmm(view.reshape({n, columns(), -1}));
     else
       out = by_batch(weight.bmm(by_group(view, groups, columns())), n);
-    return out.reshape(plus({n, groups * rows()}, w.count(spatial(x))));
+    return out.reshape(concatenate({n, groups * rows()}, w.count(spatial_sizes(x))));
   }
   // The gradient of forward() for x of spatial sizes `in`.
   Tensor backward(const Tensor& g, const Sizes& in) const {
     const int64_t n = g.size(0);
     Tensor columns_of = by_batch(weight.transpose(1, 2).bmm(by_group(g, groups, rows())), n);
-    const Sizes shape = plus(plus({n, groups * columns() / times(w.kernel)}, w.kernel), spatial(g));
+    const Sizes shape = concatenate(
+        concatenate({n, groups * columns() / product(w.kernel)}, w.kernel), spatial_sizes(g));
     return w.fold(columns_of.reshape(shape), in);
   }
   // The gradient of forward() for the weight.
@@ -122,12 +123,13 @@ struct Conv {
   }
 };
 
-Conv conv_of(const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
-             int64_t groups) {
-  const Sizes kernel = spatial(weight);
+Conv make_conv(const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+               int64_t groups) {
+  const Sizes kernel = spatial_sizes(weight);
   const std::size_t nd = kernel.size();
-  Windows w{kernel, entries(stride, nd), entries(padding, nd), entries(dilation, nd)};
-  const int64_t columns = weight.size(1) * times(kernel);
+  Windows w{kernel, expand_entries(stride, nd), expand_entries(padding, nd),
+            expand_entries(dilation, nd)};
+  const int64_t columns = weight.size(1) * product(kernel);
   return {wide(weight).reshape({groups, weight.size(0) / groups, columns}), w, groups};
 }
 
@@ -136,11 +138,11 @@ Conv conv_of(const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntA
 Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
                    IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed,
                    IntArrayRef output_padding, int64_t groups) {
-  const Conv c = conv_of(weight, stride, padding, dilation, groups);
+  const Conv c = make_conv(weight, stride, padding, dilation, groups);
   const Tensor x = wide(input);
   const std::size_t nd = c.w.nd();
-  Sizes out = spatial(input);
-  const Sizes extra = entries(output_padding, nd);
+  Sizes out = spatial_sizes(input);
+  const Sizes extra = expand_entries(output_padding, nd);
   const int64_t channels = transposed ? weight.size(1) * groups : weight.size(0);
   for (std::size_t d = 0; transposed && d < nd; ++d) {
     out[d] = (out[d] - 1) * c.w.stride[d] - 2 * c.w.padding[d] +
@@ -148,25 +150,26 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const std::optiona
   }
   Tensor y;
   if (input.numel() == 0 || weight.numel() == 0)
-    y = zeros(plus({input.size(0), channels}, transposed ? out : c.w.count(out)), options_of(x));
+    y = zeros(concatenate({input.size(0), channels}, transposed ? out : c.w.count(out)),
+              options_of(x));
   else
     y = transposed ? c.backward(x, out) : c.forward(x);
   if (!bias || !bias->defined()) return y;
-  return y + wide(*bias).reshape(plus({channels}, Sizes(nd, 1)));
+  return y + wide(*bias).reshape(concatenate({channels}, Sizes(nd, 1)));
 }
 
 Three convolution_backward(const Tensor& grad_output, const Tensor& input, const Tensor& weight,
                            OptionalIntArrayRef, IntArrayRef stride, IntArrayRef padding,
                            IntArrayRef dilation, bool transposed, IntArrayRef, int64_t groups,
                            std::array<bool, 3> mask) {
-  const Conv c = conv_of(weight, stride, padding, dilation, groups);
+  const Conv c = make_conv(weight, stride, padding, dilation, groups);
   const Tensor g = wide(grad_output), x = wide(input);
   const bool nothing_there = input.numel() == 0 || weight.numel() == 0 || g.numel() == 0;
   Three out;
   if (mask[0]) {
     std::get<0>(out) = nothing_there ? zeros(input.sizes(), options_of(x))
                        : transposed  ? c.forward(g)
-                                     : c.backward(g, spatial(input));
+                                     : c.backward(g, spatial_sizes(input));
   }
   if (mask[1]) {
     std::get<1>(out) =
@@ -184,7 +187,8 @@ Three convolution_backward(const Tensor& grad_output, const Tensor& input, const
 namespace {
 
 Windows square(IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride) {
-  return {entries(kernel, 2), entries(stride, 2), entries(padding, 2), entries(dilation, 2)};
+  return {expand_entries(kernel, 2), expand_entries(stride, 2), expand_entries(padding, 2),
+          expand_entries(dilation, 2)};
 }
 
 }  // namespace
@@ -193,17 +197,18 @@ Tensor im2col(const Tensor& self, IntArrayRef kernel, IntArrayRef dilation, IntA
               IntArrayRef stride) {
   const Windows w = square(kernel, dilation, padding, stride);
   const Tensor x = self.dim() == 3 ? self.unsqueeze(0) : self;
-  const Tensor out =
-      w.view(x).reshape({x.size(0), x.size(1) * times(w.kernel), times(w.count(spatial(x)))});
+  const Tensor out = w.view(x).reshape(
+      {x.size(0), x.size(1) * product(w.kernel), product(w.count(spatial_sizes(x)))});
   return self.dim() == 3 ? out.squeeze(0) : out;
 }
 
 Tensor col2im(const Tensor& self, IntArrayRef output_size, IntArrayRef kernel, IntArrayRef dilation,
               IntArrayRef padding, IntArrayRef stride) {
   const Windows w = square(kernel, dilation, padding, stride);
-  const Sizes in = entries(output_size, 2);
+  const Sizes in = expand_entries(output_size, 2);
   const Tensor x = wide(self.dim() == 2 ? self.unsqueeze(0) : self);
-  const Sizes shape = plus(plus({x.size(0), x.size(1) / times(w.kernel)}, w.kernel), w.count(in));
+  const Sizes shape =
+      concatenate(concatenate({x.size(0), x.size(1) / product(w.kernel)}, w.kernel), w.count(in));
   const Tensor out = w.fold(x.reshape(shape), in);
   return self.dim() == 2 ? out.squeeze(0) : out;
 }

@@ -24,7 +24,7 @@ Tensor flip(const Tensor& self, IntArrayRef dims) {
 
 namespace {
 
-Tensor column(int64_t n, const Tensor& like) { return positions(n, like).unsqueeze(1); }
+Tensor position_column(int64_t n, const Tensor& like) { return positions(n, like).unsqueeze(1); }
 
 // Symmetrical: the second half counts from the end.
 Tensor evenly_spaced(double start, double end, int64_t n, const TensorOptions& options,
@@ -64,11 +64,13 @@ Tensor eye_m(int64_t n, int64_t m, const TensorOptions& options) {
 }
 
 Tensor tril(const Tensor& self, int64_t diagonal) {
-  const Tensor kept = positions(self.size(-1), self) - column(self.size(-2), self) <= diagonal;
+  const Tensor kept =
+      positions(self.size(-1), self) - position_column(self.size(-2), self) <= diagonal;
   return tenon::where(kept, self, scalar_like(0, self));
 }
 Tensor triu(const Tensor& self, int64_t diagonal) {
-  const Tensor kept = positions(self.size(-1), self) - column(self.size(-2), self) >= diagonal;
+  const Tensor kept =
+      positions(self.size(-1), self) - position_column(self.size(-2), self) >= diagonal;
   return tenon::where(kept, self, scalar_like(0, self));
 }
 

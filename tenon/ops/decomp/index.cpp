@@ -15,7 +15,7 @@ using Indices = ArrayRef<std::optional<Tensor>>;
 bool is_mask(const Tensor& t) { return t.scalar_type() == kBool || t.scalar_type() == kByte; }
 
 // Indices of one dimension, from the start; those out of bounds become an error in gather.
-Tensor checked(const Tensor& index, int64_t size) {
+Tensor wrap_index(const Tensor& index, int64_t size) {
   const Tensor i = as(index, kLong), from_start = tenon::where(i < 0, i + size, i);
   return positions(size, index).gather(0, from_start.reshape({-1})).reshape(index.sizes());
 }
@@ -46,14 +46,14 @@ struct Plan {
   }
 };
 
-std::vector<int64_t> inverse(const std::vector<int64_t>& order) {
+std::vector<int64_t> invert_order(const std::vector<int64_t>& order) {
   std::vector<int64_t> out(order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     out[static_cast<std::size_t>(order[i])] = static_cast<int64_t>(i);
   return out;
 }
 
-Plan plan_of(const Tensor& self, Indices indices) {
+Plan make_plan(const Tensor& self, Indices indices) {
   std::vector<Tensor> index;
   for (const std::optional<Tensor>& t : indices) {
     if (!t || !t->defined())
@@ -78,7 +78,7 @@ Plan plan_of(const Tensor& self, Indices indices) {
     if (first < 0) first = d;
     last = d;
     p.order.push_back(d);
-    used.push_back(checked(t, self.size(d)));
+    used.push_back(wrap_index(t, self.size(d)));
     p.rows *= self.size(d);
   }
   try {
@@ -98,7 +98,7 @@ Plan plan_of(const Tensor& self, Indices indices) {
   return p;
 }
 
-std::vector<int64_t> joined(std::vector<int64_t> a, const std::vector<int64_t>& b) {
+std::vector<int64_t> concatenate(std::vector<int64_t> a, const std::vector<int64_t>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
@@ -106,15 +106,15 @@ std::vector<int64_t> joined(std::vector<int64_t> a, const std::vector<int64_t>& 
 }  // namespace
 
 Tensor _index(const Tensor& self, Indices indices) {
-  const Plan p = plan_of(self, indices);
+  const Plan p = make_plan(self, indices);
   return gather_slices(p.matrix(self), 0, p.linear)
-      .reshape(joined(p.shape, p.kept))
+      .reshape(concatenate(p.shape, p.kept))
       .permute(p.result_order());
 }
 
 Tensor index_put(const Tensor& self, Indices indices, const Tensor& values, bool accumulate) {
-  const Plan p = plan_of(self, indices);
-  const std::vector<int64_t> order = p.result_order(), laid = joined(p.shape, p.kept);
+  const Plan p = make_plan(self, indices);
+  const std::vector<int64_t> order = p.result_order(), laid = concatenate(p.shape, p.kept);
   std::vector<int64_t> sizes;
   for (int64_t d : order) sizes.push_back(laid[static_cast<std::size_t>(d)]);
   bool fits = values.dim() <= static_cast<int64_t>(sizes.size());
@@ -125,12 +125,12 @@ Tensor index_put(const Tensor& self, Indices indices, const Tensor& values, bool
   TENON_CHECK(fits, IndexError, "index_put: values ", values.sizes(), " do not fit ",
               IntArrayRef(sizes));
   const Tensor given =
-      values.expand(sizes).permute(inverse(order)).reshape({p.linear.numel(), p.width()});
+      values.expand(sizes).permute(invert_order(order)).reshape({p.linear.numel(), p.width()});
   const Tensor put = scatter_slices(p.matrix(self), 0, p.linear, given,
                                     accumulate ? TN_SCATTER_ADD : TN_SCATTER_SET);
   std::vector<int64_t> moved;
   for (int64_t d : p.order) moved.push_back(self.size(d));
-  return put.reshape(moved).permute(inverse(p.order));
+  return put.reshape(moved).permute(invert_order(p.order));
 }
 
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
@@ -163,12 +163,12 @@ Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Ten
                     TN_SCATTER_ADD);
 }
 Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
-  return put_slices(self, dim, checked(index, size_of(self, dim)), source, TN_SCATTER_SET);
+  return put_slices(self, dim, wrap_index(index, size_of(self, dim)), source, TN_SCATTER_SET);
 }
 Tensor index_fill_int_Tensor(const Tensor& self, int64_t dim, const Tensor& index,
                              const Tensor& value) {
   const Tensor v = as(value, self.scalar_type()).expand(slice_sizes(self, dim, index));
-  return put_slices(self, dim, checked(index, size_of(self, dim)), v, TN_SCATTER_SET);
+  return put_slices(self, dim, wrap_index(index, size_of(self, dim)), v, TN_SCATTER_SET);
 }
 Tensor index_fill_int_Scalar(const Tensor& self, int64_t dim, const Tensor& index,
                              const Scalar& value) {
@@ -179,8 +179,8 @@ namespace {
 
 // Where src goes, self is joined with it. Without include_self those places start from the neutral
 // element.
-Tensor joined_at(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
-                 std::string_view how, bool include_self) {
+Tensor combine_at(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                  std::string_view how, bool include_self) {
   const ScalarType t = wide(self.scalar_type());
   const bool is_mean = how == "mean", sums = how == "sum" || is_mean, product = how == "prod";
   const int code = sums            ? TN_SCATTER_ADD
@@ -213,19 +213,19 @@ Tensor joined_at(const Tensor& self, int64_t dim, const Tensor& index, const Ten
 Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                     std::string_view reduce, bool include_self) {
   if (self.dim() == 0) {
-    return joined_at(self.reshape({1}), 0, index.reshape({-1}), source.reshape({-1}), reduce,
-                     include_self)
+    return combine_at(self.reshape({1}), 0, index.reshape({-1}), source.reshape({-1}), reduce,
+                      include_self)
         .reshape({});
   }
   const int64_t d = wrapped(dim, self.dim());
-  return joined_at(self, d,
-                   index_like(checked(index.reshape({-1}), self.size(d)), d, source.sizes()),
-                   source, reduce, include_self);
+  return combine_at(self, d,
+                    index_like(wrap_index(index.reshape({-1}), self.size(d)), d, source.sizes()),
+                    source, reduce, include_self);
 }
 Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                           std::string_view reduce, bool include_self) {
   if (index.numel() == 0) return self;
-  return joined_at(self, wrapped(dim, self.dim()), index, src, reduce, include_self);
+  return combine_at(self, wrapped(dim, self.dim()), index, src, reduce, include_self);
 }
 Tensor scatter_src(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
   return tenon::prim_scatter(self, dim, index, src, TN_SCATTER_SET);
@@ -242,12 +242,12 @@ namespace {
 
 Tensor as_mask(const Tensor& mask) { return as(mask, kBool); }
 // How many true elements there are up to each one, of a flat mask.
-Tensor ranks(const Tensor& mask) { return tenon::prim_scan(mask.to(kLong), 0, TN_REDUCE_SUM); }
+Tensor count_true(const Tensor& mask) { return tenon::prim_scan(mask.to(kLong), 0, TN_REDUCE_SUM); }
 // Flat positions of true elements: each one is put at its rank, the others after the last position.
 Tensor true_positions(const Tensor& mask) {
   const int64_t n = mask.numel();
   if (n == 0) return positions(0, mask);
-  const Tensor rank = ranks(mask);
+  const Tensor rank = count_true(mask);
   const int64_t count = rank.narrow(0, n - 1, 1).item<int64_t>();
   const Tensor at = tenon::where(mask, rank - 1, scalar_like(count, rank));
   return tenon::prim_scatter(full({count + 1}, 0, options_of(rank)), 0, at, positions(n, mask),
@@ -281,7 +281,7 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
 Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
   const std::vector<Tensor> both = tenon::broadcast_tensors({self, as_mask(mask)});
   if (both[0].numel() == 0) return both[0];
-  const Tensor flat = both[1].reshape({-1}), rank = ranks(flat);
+  const Tensor flat = both[1].reshape({-1}), rank = count_true(flat);
   const int64_t need = rank.narrow(0, flat.numel() - 1, 1).item<int64_t>();
   TENON_CHECK(need <= source.numel(), ValueError, "masked_scatter: the mask has ", need,
               " true elements but source only ", source.numel());

@@ -26,17 +26,17 @@ Tensor per_channel(const Tensor& v, const Tensor& t) {
   sizes[t.dim() > 1 ? 1 : 0] = t.dim() > 1 ? t.size(1) : t.size(0);
   return wide(v).reshape(sizes);
 }
-Tensor scaled(Tensor t, const OptTensor& weight, const OptTensor& bias) {
+Tensor apply_affine(Tensor t, const OptTensor& weight, const OptTensor& bias) {
   if (given(weight)) t = t * per_channel(*weight, t);
   return given(bias) ? t + per_channel(*bias, t) : t;
 }
 
 // Statistics over `dims`, which are kept.
-struct Normal {
+struct Normalized {
   Tensor x, mean, rstd, var, out;
 };
-Normal normal(const Tensor& input, const std::vector<int64_t>& dims, double eps) {
-  Normal s;
+Normalized normalize(const Tensor& input, const std::vector<int64_t>& dims, double eps) {
+  Normalized s;
   s.x = wide(input);
   const double n = static_cast<double>(count_of(s.x, dims));
   s.mean = summed(s.x, dims, true) / n;
@@ -49,8 +49,8 @@ Normal normal(const Tensor& input, const std::vector<int64_t>& dims, double eps)
 
 // The gradient through a normalization whose statistics are its own: g is that of the normal
 // values.
-Tensor normal_backward(const Tensor& g, const Tensor& normal, const Tensor& rstd,
-                       const std::vector<int64_t>& dims) {
+Tensor normalize_backward(const Tensor& g, const Tensor& normal, const Tensor& rstd,
+                          const std::vector<int64_t>& dims) {
   const double n = static_cast<double>(count_of(g, dims));
   return (g - summed(g, dims, true) / n - normal * (summed(g * normal, dims, true) / n)) * rstd;
 }
@@ -65,7 +65,7 @@ Three _batch_norm_train(const Tensor& input, const OptTensor& weight, const OptT
     return {input, none, none};
   }
   const std::vector<int64_t> dims = batch_dims(input);
-  const Normal s = normal(input, dims, eps);
+  const Normalized s = normalize(input, dims, eps);
   const int64_t channels = input.size(1);
   const double n = static_cast<double>(count_of(input, dims));
   const auto follow = [&](const OptTensor& running, const Tensor& now) {
@@ -74,13 +74,14 @@ Three _batch_norm_train(const Tensor& input, const OptTensor& weight, const OptT
   };
   follow(running_mean, s.mean);
   follow(running_var, s.var * (n / std::max(1.0, n - 1)));
-  return {scaled(s.out, weight, bias), s.mean.reshape({channels}), s.rstd.reshape({channels})};
+  return {apply_affine(s.out, weight, bias), s.mean.reshape({channels}),
+          s.rstd.reshape({channels})};
 }
 
 Tensor _batch_norm_eval(const Tensor& input, const OptTensor& weight, const OptTensor& bias,
                         const Tensor& running_mean, const Tensor& running_var, double eps) {
   const Tensor x = wide(input), rstd = (per_channel(running_var, x) + eps).rsqrt();
-  return scaled((x - per_channel(running_mean, x)) * rstd, weight, bias);
+  return apply_affine((x - per_channel(running_mean, x)) * rstd, weight, bias);
 }
 
 Three native_batch_norm_backward(const Tensor& grad_out, const Tensor& input,
@@ -93,10 +94,10 @@ Three native_batch_norm_backward(const Tensor& grad_out, const Tensor& input,
   const Tensor rstd =
       train ? per_channel(*save_invstd, x) : (per_channel(*running_var, x) + eps).rsqrt();
   const std::vector<int64_t> dims = batch_dims(x);
-  const Tensor y = (x - mean) * rstd, gy = scaled(g, weight, std::nullopt);
+  const Tensor y = (x - mean) * rstd, gy = apply_affine(g, weight, std::nullopt);
   Three out;
   if (mask[0])
-    std::get<0>(out) = train && x.numel() > 0 ? normal_backward(gy, y, rstd, dims) : gy * rstd;
+    std::get<0>(out) = train && x.numel() > 0 ? normalize_backward(gy, y, rstd, dims) : gy * rstd;
   if (mask[1]) std::get<1>(out) = summed(g * y, dims, false);
   if (mask[2]) std::get<2>(out) = summed(g, dims, false);
   return out;
@@ -123,7 +124,7 @@ Tensor sum_first(const Tensor& t, std::size_t last) {
 
 Three native_layer_norm(const Tensor& input, IntArrayRef shape, const OptTensor& weight,
                         const OptTensor& bias, double eps) {
-  Normal s = normal(input, last_dims(input, shape.size()), eps);
+  Normalized s = normalize(input, last_dims(input, shape.size()), eps);
   if (given(weight)) s.out = s.out * wide(*weight);
   if (given(bias)) s.out = s.out + wide(*bias);
   return {s.out, s.mean, s.rstd};
@@ -136,7 +137,7 @@ Three native_layer_norm_backward(const Tensor& grad_out, const Tensor& input, In
   Three out;
   if (mask[0]) {
     const Tensor gy = given(weight) ? g * wide(*weight) : g;
-    std::get<0>(out) = normal_backward(gy, y, r, last_dims(input, shape.size()));
+    std::get<0>(out) = normalize_backward(gy, y, r, last_dims(input, shape.size()));
   }
   if (mask[1]) std::get<1>(out) = sum_first(g * y, shape.size());
   if (mask[2]) std::get<2>(out) = sum_first(g, shape.size());
@@ -160,7 +161,7 @@ struct Groups {
 Three native_group_norm(const Tensor& input, const OptTensor& weight, const OptTensor& bias,
                         int64_t N, int64_t C, int64_t HxW, int64_t group, double eps) {
   const Groups s{N, C, HxW, group};
-  Normal a = normal(s.grouped(input), {2, 3}, eps);
+  Normalized a = normalize(s.grouped(input), {2, 3}, eps);
   if (given(weight)) a.out = a.out * s.channel(*weight);
   if (given(bias)) a.out = a.out + s.channel(*bias);
   return {a.out.reshape(input.sizes()), a.mean.reshape({N, group}), a.rstd.reshape({N, group})};
@@ -175,7 +176,7 @@ Three native_group_norm_backward(const Tensor& grad_out, const Tensor& input, co
   Three out;
   if (mask[0]) {
     const Tensor gy = given(weight) ? g * s.channel(*weight) : g;
-    std::get<0>(out) = normal_backward(gy, y, r, {2, 3}).reshape(input.sizes());
+    std::get<0>(out) = normalize_backward(gy, y, r, {2, 3}).reshape(input.sizes());
   }
   if (mask[1]) std::get<1>(out) = summed(g * y, {0, 3}, false).reshape({C});
   if (mask[2]) std::get<2>(out) = summed(g, {0, 3}, false).reshape({C});

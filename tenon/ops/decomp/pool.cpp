@@ -10,11 +10,12 @@
 namespace tenon::decomp {
 namespace {
 
-int64_t entry(IntArrayRef v, std::size_t d, int64_t none) {
+int64_t entry_or(IntArrayRef v, std::size_t d, int64_t none) {
   return v.empty() ? none : v[v.size() == 1 ? 0 : d];
 }
 
-int64_t outputs(int64_t in, int64_t k, int64_t s, int64_t p, int64_t dilation, bool ceil_mode) {
+int64_t count_outputs(int64_t in, int64_t k, int64_t s, int64_t p, int64_t dilation,
+                      bool ceil_mode) {
   const int64_t room = in + 2 * p - dilation * (k - 1) - 1 + (ceil_mode ? s - 1 : 0);
   const int64_t n = room / s + 1;
   return ceil_mode && (n - 1) * s >= in + p ? n - 1 : n;
@@ -22,7 +23,7 @@ int64_t outputs(int64_t in, int64_t k, int64_t s, int64_t p, int64_t dilation, b
 
 // A window of one dimension; taps outside of the input weigh nothing, and stand for the nearest one
 // inside.
-Taps windows(int64_t in, int64_t out, int64_t k, int64_t s, int64_t p, int64_t dilation) {
+Taps window_taps(int64_t in, int64_t out, int64_t k, int64_t s, int64_t p, int64_t dilation) {
   Taps t{in, out, k, {}, {}};
   for (int64_t o = 0; o < out; ++o) {
     const int64_t start = o * s - p;
@@ -36,7 +37,7 @@ Taps windows(int64_t in, int64_t out, int64_t k, int64_t s, int64_t p, int64_t d
   }
   return t;
 }
-Taps cells(int64_t in, int64_t out) {
+Taps cell_taps(int64_t in, int64_t out) {
   Taps t{in, out, 1, {}, {}};
   const auto from = [&](int64_t o) { return o * in / out; };
   const auto to = [&](int64_t o) { return ((o + 1) * in + out - 1) / out; };
@@ -58,18 +59,18 @@ Pool pool_windows(const Tensor& self, std::size_t nd, IntArrayRef kernel, IntArr
                   IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   Pool p{self.dim() - static_cast<int64_t>(nd), {}};
   for (std::size_t d = 0; d < nd; ++d) {
-    const int64_t in = self.size(p.first + static_cast<int64_t>(d)), k = entry(kernel, d, 1),
-                  s = entry(stride, d, k);
-    const int64_t pad = entry(padding, d, 0), spread_by = entry(dilation, d, 1);
+    const int64_t in = self.size(p.first + static_cast<int64_t>(d)), k = entry_or(kernel, d, 1),
+                  s = entry_or(stride, d, k);
+    const int64_t pad = entry_or(padding, d, 0), spread_by = entry_or(dilation, d, 1);
     p.taps.push_back(
-        windows(in, outputs(in, k, s, pad, spread_by, ceil_mode), k, s, pad, spread_by));
+        window_taps(in, count_outputs(in, k, s, pad, spread_by, ceil_mode), k, s, pad, spread_by));
   }
   return p;
 }
 Pool pool_cells(const Tensor& self, IntArrayRef output) {
   Pool p{self.dim() - static_cast<int64_t>(output.size()), {}};
   for (std::size_t d = 0; d < output.size(); ++d) {
-    p.taps.push_back(cells(self.size(p.first + static_cast<int64_t>(d)), output[d]));
+    p.taps.push_back(cell_taps(self.size(p.first + static_cast<int64_t>(d)), output[d]));
   }
   return p;
 }
@@ -201,7 +202,8 @@ struct Average {
     std::vector<std::vector<double>> counts = count_inside(p);
     for (std::size_t d = 0; d < counts.size(); ++d) {
       for (std::size_t o = 0; o < counts[d].size(); ++o) {
-        const int64_t k = entry(kernel, d, 1), s = entry(stride, d, k), pad = entry(padding, d, 0);
+        const int64_t k = entry_or(kernel, d, 1), s = entry_or(stride, d, k),
+                      pad = entry_or(padding, d, 0);
         const int64_t start = static_cast<int64_t>(o) * s - pad;
         if (include_pad)
           counts[d][o] = static_cast<double>(std::min(start + k, p.taps[d].in + pad) - start);
@@ -228,7 +230,7 @@ struct Average {
   }
 };
 
-Tensor adaptive_avg(const Tensor& self, IntArrayRef output) {
+Tensor adaptive_avg_pool(const Tensor& self, IntArrayRef output) {
   const Pool p = pool_cells(self, output);
   Tensor sum = wide(self);
   for (std::size_t d = 0; d < p.taps.size(); ++d) {
@@ -236,7 +238,7 @@ Tensor adaptive_avg(const Tensor& self, IntArrayRef output) {
   }
   return sum / divisors(p, sum, sum.scalar_type(), count_inside(p));
 }
-Tensor adaptive_avg_backward(const Tensor& grad, const Tensor& self, int64_t nd) {
+Tensor adaptive_avg_pool_backward(const Tensor& grad, const Tensor& self, int64_t nd) {
   const Pool p = pool_cells(self, grad.sizes().slice(static_cast<std::size_t>(grad.dim() - nd)));
   Tensor g = wide(grad) / divisors(p, grad, wide(grad.scalar_type()), count_inside(p));
   for (std::size_t d = 0; d < p.taps.size(); ++d)
@@ -279,37 +281,39 @@ Tensor adaptive_max_pool3d_backward(const Tensor& grad, const Tensor& self, cons
 
 Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
                   bool ceil_mode, bool include_pad, std::optional<int64_t> divisor) {
-  const std::vector<int64_t> k{entry(kernel, 0, 1), entry(kernel, 1, 1)};
+  const std::vector<int64_t> k{entry_or(kernel, 0, 1), entry_or(kernel, 1, 1)};
   return Average{k, stride, padding, ceil_mode, include_pad, divisor}.forward(self);
 }
 Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
                   bool ceil_mode, bool include_pad, std::optional<int64_t> divisor) {
-  const std::vector<int64_t> k{entry(kernel, 0, 1), entry(kernel, 1, 1), entry(kernel, 2, 1)};
+  const std::vector<int64_t> k{entry_or(kernel, 0, 1), entry_or(kernel, 1, 1),
+                               entry_or(kernel, 2, 1)};
   return Average{k, stride, padding, ceil_mode, include_pad, divisor}.forward(self);
 }
 Tensor avg_pool2d_backward(const Tensor& grad, const Tensor& self, IntArrayRef kernel,
                            IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
                            bool include_pad, std::optional<int64_t> divisor) {
-  const std::vector<int64_t> k{entry(kernel, 0, 1), entry(kernel, 1, 1)};
+  const std::vector<int64_t> k{entry_or(kernel, 0, 1), entry_or(kernel, 1, 1)};
   return Average{k, stride, padding, ceil_mode, include_pad, divisor}.backward(grad, self);
 }
 Tensor avg_pool3d_backward(const Tensor& grad, const Tensor& self, IntArrayRef kernel,
                            IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
                            bool include_pad, std::optional<int64_t> divisor) {
-  const std::vector<int64_t> k{entry(kernel, 0, 1), entry(kernel, 1, 1), entry(kernel, 2, 1)};
+  const std::vector<int64_t> k{entry_or(kernel, 0, 1), entry_or(kernel, 1, 1),
+                               entry_or(kernel, 2, 1)};
   return Average{k, stride, padding, ceil_mode, include_pad, divisor}.backward(grad, self);
 }
 Tensor _adaptive_avg_pool2d(const Tensor& self, IntArrayRef output) {
-  return adaptive_avg(self, output);
+  return adaptive_avg_pool(self, output);
 }
 Tensor _adaptive_avg_pool3d(const Tensor& self, IntArrayRef output) {
-  return adaptive_avg(self, output);
+  return adaptive_avg_pool(self, output);
 }
 Tensor _adaptive_avg_pool2d_backward(const Tensor& grad, const Tensor& self) {
-  return adaptive_avg_backward(grad, self, 2);
+  return adaptive_avg_pool_backward(grad, self, 2);
 }
 Tensor _adaptive_avg_pool3d_backward(const Tensor& grad, const Tensor& self) {
-  return adaptive_avg_backward(grad, self, 3);
+  return adaptive_avg_pool_backward(grad, self, 3);
 }
 
 }  // namespace tenon::decomp

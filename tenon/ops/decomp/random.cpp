@@ -16,27 +16,27 @@ using Gen = std::optional<Generator>;
 constexpr double kTwoPi = 6.283185307179586476925;
 
 // Words of one draw as non-negative int64, in rows of `per`.
-Tensor words(int64_t n, int64_t per, const TensorOptions& options, const Gen& g) {
+Tensor random_words(int64_t n, int64_t per, const TensorOptions& options, const Gen& g) {
   const Tensor w = tenon::prim_philox({n, per}, options.dtype(kInt), g).to(kLong);
   return w.bitwise_and((int64_t{1} << 32) - 1);
 }
-Tensor words(const Tensor& like, int64_t per, const Gen& g) {
-  return words(like.numel(), per, options_of(like), g);
+Tensor random_words(const Tensor& like, int64_t per, const Gen& g) {
+  return random_words(like.numel(), per, options_of(like), g);
 }
 // Two words as one of 64 bits, the first the high half.
-Tensor wide_words(int64_t n, const TensorOptions& options, const Gen& g) {
-  const Tensor w = words(n, 2, options, g);
+Tensor random_wide_words(int64_t n, const TensorOptions& options, const Gen& g) {
+  const Tensor w = random_words(n, 2, options, g);
   return w.select(1, 0).bitwise_left_shift(32).bitwise_or(w.select(1, 1));
 }
 
 // The top `bits` of a word, or 53 of two, as a value in [0, 1).
 Tensor unit_uniform(const Tensor& like, ScalarType t, int bits, const Gen& g) {
   if (t == kDouble) {
-    const Tensor w = wide_words(like.numel(), options_of(like), g);
+    const Tensor w = random_wide_words(like.numel(), options_of(like), g);
     return (w.bitwise_right_shift(11).bitwise_and((int64_t{1} << 53) - 1).to(kDouble) * 0x1p-53)
         .reshape(like.sizes());
   }
-  const Tensor w = words(like, 1, g).bitwise_right_shift(32 - bits).to(kFloat);
+  const Tensor w = random_words(like, 1, g).bitwise_right_shift(32 - bits).to(kFloat);
   return (w * std::ldexp(1.0, -bits)).reshape(like.sizes());
 }
 Tensor unit_uniform(const Tensor& like, const Gen& g) {
@@ -64,14 +64,15 @@ Tensor modulo(const Tensor& v, uint64_t range) {
   return tenon::where(half.ge(room), half - room, half * 2 + low);
 }
 
-Tensor integers(const Tensor& self, int64_t from, int64_t last, bool wide, const Gen& g) {
+Tensor random_integers(const Tensor& self, int64_t from, int64_t last, bool wide, const Gen& g) {
   const uint64_t range = static_cast<uint64_t>(last) - static_cast<uint64_t>(from) + 1;
   wide = wide || range == 0 || (range - 1) >> 32 != 0;
   Tensor v;
   if (wide)
-    v = modulo(wide_words(self.numel(), options_of(self), g), range);
+    v = modulo(random_wide_words(self.numel(), options_of(self), g), range);
   else
-    v = range >> 32 ? words(self, 1, g) : words(self, 1, g).remainder(static_cast<int64_t>(range));
+    v = range >> 32 ? random_words(self, 1, g)
+                    : random_words(self, 1, g).remainder(static_cast<int64_t>(range));
   return (v + from).reshape(self.sizes());
 }
 
@@ -91,13 +92,14 @@ Tensor normal(const Tensor& self, double mean, double std, const Gen& g) {
   const bool is_double = self.scalar_type() == kDouble;
   Tensor u, v;
   if (is_double) {
-    const Tensor w =
-        wide_words(2 * pairs, options_of(self), g).reshape({pairs, 2}).bitwise_right_shift(11);
+    const Tensor w = random_wide_words(2 * pairs, options_of(self), g)
+                         .reshape({pairs, 2})
+                         .bitwise_right_shift(11);
     const Tensor top = w.bitwise_and((int64_t{1} << 53) - 1);
     u = (top.select(1, 0) + 1).to(kDouble) * 0x1p-53;
     v = top.select(1, 1).to(kDouble) * 0x1p-53;
   } else {
-    const Tensor top = words(pairs, 2, options_of(self), g).bitwise_right_shift(8);
+    const Tensor top = random_words(pairs, 2, options_of(self), g).bitwise_right_shift(8);
     u = (top.select(1, 0) + 1).to(kFloat) * 0x1p-24;
     v = top.select(1, 1).to(kFloat) * 0x1p-24;
   }
@@ -112,10 +114,10 @@ Tensor exponential(const Tensor& self, double lambd, const Gen& g) {
 }
 
 Tensor random_from(const Tensor& self, int64_t from, std::optional<int64_t> to, const Gen& g) {
-  return integers(self, from, to ? *to - 1 : std::numeric_limits<int64_t>::max(), !to, g);
+  return random_integers(self, from, to ? *to - 1 : std::numeric_limits<int64_t>::max(), !to, g);
 }
 Tensor random_to(const Tensor& self, int64_t to, const Gen& g) {
-  return integers(self, 0, to - 1, false, g);
+  return random_integers(self, 0, to - 1, false, g);
 }
 Tensor random(const Tensor& self, const Gen& g) {
   const ScalarType t = self.scalar_type();
@@ -124,7 +126,7 @@ Tensor random(const Tensor& self, const Gen& g) {
                  : t == kHalf     ? 1 << 11
                  : t == kBFloat16 ? 1 << 8
                                   : highest(t).toLong();
-  return integers(self, 0, last, t == kLong || t == kDouble, g);
+  return random_integers(self, 0, last, t == kLong || t == kDouble, g);
 }
 
 Tensor bernoulli(const Tensor& self, const Gen& g) {
@@ -138,7 +140,7 @@ Tensor bernoulli_Tensor(const Tensor& self, const Tensor& p, const Gen& g) {
 }
 Tensor bernoulli_float(const Tensor& self, double p, const Gen& g) {
   if (self.scalar_type() == kDouble) return unit_uniform(self, g).lt(p);
-  return words(self, 1, g)
+  return random_words(self, 1, g)
       .bitwise_right_shift(8)
       .lt(static_cast<int64_t>(std::ceil(p * 0x1p24)))
       .reshape(self.sizes());
@@ -166,7 +168,8 @@ Tensor multinomial(const Tensor& self, int64_t draws, bool replacement, const Ge
   TENON_CHECK(replacement || min_positive >= draws, ValueError, "multinomial: cannot draw ", draws,
               " without replacement: only ", min_positive, " weights of a row are positive");
   const int64_t per_row = replacement ? draws : n;
-  const Tensor bits = wide_words(rows * per_row, options_of(self), g).bitwise_right_shift(11);
+  const Tensor bits =
+      random_wide_words(rows * per_row, options_of(self), g).bitwise_right_shift(11);
   const Tensor u =
       bits.bitwise_and((int64_t{1} << 53) - 1).to(kDouble).reshape({rows, per_row}) * 0x1p-53;
   Tensor out;
@@ -184,7 +187,7 @@ Tensor multinomial(const Tensor& self, int64_t draws, bool replacement, const Ge
 
 // Positions in the order of random keys, which are compared without a sign.
 Tensor randperm_generator(int64_t n, const Gen& g, const TensorOptions& options) {
-  const Tensor keys = wide_words(n, options.requires_grad(std::nullopt), g);
+  const Tensor keys = random_wide_words(n, options.requires_grad(std::nullopt), g);
   return tenon::prim_argsort(keys.bitwise_xor(std::numeric_limits<int64_t>::min()), false);
 }
 

@@ -12,16 +12,16 @@ namespace {
 ScalarType sum_dtype(const Tensor& t, std::optional<ScalarType> dtype) {
   return dtype ? *dtype : isFloatingType(t.scalar_type()) ? t.scalar_type() : kLong;
 }
-Tensor operand(const Tensor& t, std::optional<ScalarType> dtype) {
+Tensor to_operand(const Tensor& t, std::optional<ScalarType> dtype) {
   return as(t, wide(sum_dtype(t, dtype)));
 }
 
-Both extreme(const Tensor& self, int64_t dim, bool keepdim, int code) {
+Both find_extreme(const Tensor& self, int64_t dim, bool keepdim, int code) {
   const Tensor at = tenon::prim_reduce(self, dim, code), value = self.gather(dim, at);
   if (keepdim || self.dim() == 0) return {value, at};
   return {value.squeeze(dim), at.squeeze(dim)};
 }
-Tensor where_extreme(const Tensor& self, std::optional<int64_t> dim, bool keepdim, int code) {
+Tensor index_of_extreme(const Tensor& self, std::optional<int64_t> dim, bool keepdim, int code) {
   if (dim) {
     const Tensor at = tenon::prim_reduce(self, *dim, code);
     return keepdim || self.dim() == 0 ? at : at.squeeze(*dim);
@@ -29,11 +29,11 @@ Tensor where_extreme(const Tensor& self, std::optional<int64_t> dim, bool keepdi
   const Tensor at = tenon::prim_reduce(self.reshape({-1}), 0, code);
   return at.reshape(std::vector<int64_t>(keepdim ? static_cast<std::size_t>(self.dim()) : 0, 1));
 }
-Tensor logic(const Tensor& self, OptionalIntArrayRef dims, bool keepdim, int code) {
+Tensor reduce_logic(const Tensor& self, OptionalIntArrayRef dims, bool keepdim, int code) {
   // An empty list of `any.dims` means all, as none does.
   return reduced(self, dims_of(dims, self.dim()), keepdim, code);
 }
-Tensor logic(const Tensor& self, int64_t dim, bool keepdim, int code) {
+Tensor reduce_logic(const Tensor& self, int64_t dim, bool keepdim, int code) {
   return reduced(self, {wrapped(dim, self.dim())}, keepdim, code);
 }
 
@@ -55,19 +55,19 @@ Moments moments(const Tensor& self, OptionalIntArrayRef dim,
 
 Tensor sum_dim_IntList(const Tensor& self, OptionalIntArrayRef dim, bool keepdim,
                        std::optional<ScalarType> dtype) {
-  return summed(operand(self, dtype), dims_of(dim, self.dim()), keepdim);
+  return summed(to_operand(self, dtype), dims_of(dim, self.dim()), keepdim);
 }
 Tensor mean_dim(const Tensor& self, OptionalIntArrayRef dim, bool keepdim,
                 std::optional<ScalarType> dtype) {
   const std::vector<int64_t> dims = dims_of(dim, self.dim());
-  return summed(operand(self, dtype), dims, keepdim) / static_cast<double>(count_of(self, dims));
+  return summed(to_operand(self, dtype), dims, keepdim) / static_cast<double>(count_of(self, dims));
 }
 Tensor prod(const Tensor& self, std::optional<ScalarType> dtype) {
-  return reduced(operand(self, dtype), dims_of(std::nullopt, self.dim()), false, TN_REDUCE_PROD);
+  return reduced(to_operand(self, dtype), dims_of(std::nullopt, self.dim()), false, TN_REDUCE_PROD);
 }
 Tensor prod_dim_int(const Tensor& self, int64_t dim, bool keepdim,
                     std::optional<ScalarType> dtype) {
-  return reduced(operand(self, dtype), {wrapped(dim, self.dim())}, keepdim, TN_REDUCE_PROD);
+  return reduced(to_operand(self, dtype), {wrapped(dim, self.dim())}, keepdim, TN_REDUCE_PROD);
 }
 Tensor amax(const Tensor& self, IntArrayRef dim, bool keepdim) {
   return reduced(self, dims_of(dim, self.dim()), keepdim, TN_REDUCE_MAX);
@@ -78,30 +78,30 @@ Tensor amin(const Tensor& self, IntArrayRef dim, bool keepdim) {
 Tensor max(const Tensor& self) { return decomp::amax(self, {}, false); }
 Tensor min(const Tensor& self) { return decomp::amin(self, {}, false); }
 Both max_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return extreme(self, dim, keepdim, TN_REDUCE_ARGMAX);
+  return find_extreme(self, dim, keepdim, TN_REDUCE_ARGMAX);
 }
 Both min_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return extreme(self, dim, keepdim, TN_REDUCE_ARGMIN);
+  return find_extreme(self, dim, keepdim, TN_REDUCE_ARGMIN);
 }
 Tensor argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  return where_extreme(self, dim, keepdim, TN_REDUCE_ARGMAX);
+  return index_of_extreme(self, dim, keepdim, TN_REDUCE_ARGMAX);
 }
 Tensor argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  return where_extreme(self, dim, keepdim, TN_REDUCE_ARGMIN);
+  return index_of_extreme(self, dim, keepdim, TN_REDUCE_ARGMIN);
 }
-Tensor all(const Tensor& self) { return logic(self, std::nullopt, false, TN_REDUCE_ALL); }
-Tensor any(const Tensor& self) { return logic(self, std::nullopt, false, TN_REDUCE_ANY); }
+Tensor all(const Tensor& self) { return reduce_logic(self, std::nullopt, false, TN_REDUCE_ALL); }
+Tensor any(const Tensor& self) { return reduce_logic(self, std::nullopt, false, TN_REDUCE_ANY); }
 Tensor all_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return logic(self, dim, keepdim, TN_REDUCE_ALL);
+  return reduce_logic(self, dim, keepdim, TN_REDUCE_ALL);
 }
 Tensor any_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return logic(self, dim, keepdim, TN_REDUCE_ANY);
+  return reduce_logic(self, dim, keepdim, TN_REDUCE_ANY);
 }
 Tensor all_dims(const Tensor& self, OptionalIntArrayRef dim, bool keepdim) {
-  return logic(self, dim, keepdim, TN_REDUCE_ALL);
+  return reduce_logic(self, dim, keepdim, TN_REDUCE_ALL);
 }
 Tensor any_dims(const Tensor& self, OptionalIntArrayRef dim, bool keepdim) {
-  return logic(self, dim, keepdim, TN_REDUCE_ANY);
+  return reduce_logic(self, dim, keepdim, TN_REDUCE_ANY);
 }
 
 Both var_mean_correction(const Tensor& self, OptionalIntArrayRef dim,
@@ -127,10 +127,10 @@ Tensor norm_ScalarOpt_dim(const Tensor& self, const std::optional<Scalar>& order
 }
 
 Tensor cumsum(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
-  return tenon::prim_scan(operand(self, dtype), dim, TN_REDUCE_SUM);
+  return tenon::prim_scan(to_operand(self, dtype), dim, TN_REDUCE_SUM);
 }
 Tensor cumprod(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
-  return tenon::prim_scan(operand(self, dtype), dim, TN_REDUCE_PROD);
+  return tenon::prim_scan(to_operand(self, dtype), dim, TN_REDUCE_PROD);
 }
 
 // Each step joins runs twice as long.

@@ -22,7 +22,7 @@ std::vector<T> column_of(const std::vector<T>& table, int64_t t, int64_t taps) {
   }
   return out;
 }
-std::vector<int64_t> along(const Tensor& x, int64_t dim, int64_t n) {
+std::vector<int64_t> shape_along(const Tensor& x, int64_t dim, int64_t n) {
   std::vector<int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
   shape[static_cast<std::size_t>(dim)] = n;
   return shape;
@@ -40,7 +40,7 @@ Tensor blended(const Tensor& x, int64_t dim, const Taps& taps, bool skip) {
     Tensor part =
         gather_slices(x, dim, constants_like(column_of(taps.index, t, taps.taps), {taps.out}, x));
     if (!all_ones(w)) {
-      const Tensor weight = constants_like(w, along(x, dim, taps.out), x, x.scalar_type());
+      const Tensor weight = constants_like(w, shape_along(x, dim, taps.out), x, x.scalar_type());
       part = skip ? tenon::where(weight.eq(0), scalar_like(0, part), part * weight) : part * weight;
     }
     sum = sum.defined() ? sum + part : part;
@@ -55,7 +55,7 @@ Tensor unblended(const Tensor& g, int64_t dim, const Taps& taps) {
   for (int64_t t = 0; t < taps.taps; ++t) {
     const std::vector<double> w = column_of(taps.weight, t, taps.taps);
     const Tensor part =
-        all_ones(w) ? g : g * constants_like(w, along(g, dim, taps.out), g, g.scalar_type());
+        all_ones(w) ? g : g * constants_like(w, shape_along(g, dim, taps.out), g, g.scalar_type());
     out =
         scatter_slices(out, dim, constants_like(column_of(taps.index, t, taps.taps), {taps.out}, g),
                        part, TN_SCATTER_ADD);
@@ -162,7 +162,7 @@ Tensor upsample_trilinear3d_backward(const Tensor& g, IntArrayRef, IntArrayRef i
 namespace {
 
 // Where each element of a padded dimension comes from.
-Taps border(int64_t in, int64_t before, int64_t after, bool reflect) {
+Taps border_taps(int64_t in, int64_t before, int64_t after, bool reflect) {
   Taps t{in, in + before + after, 1, {}, {}};
   for (int64_t o = 0; o < t.out; ++o) {
     const int64_t i = o - before, low = reflect ? -i : 0,
@@ -173,29 +173,29 @@ Taps border(int64_t in, int64_t before, int64_t after, bool reflect) {
   return t;
 }
 
-Tensor padded(const Tensor& self, IntArrayRef pad, bool reflect) {
+Tensor pad_dims(const Tensor& self, IntArrayRef pad, bool reflect) {
   Tensor x = self;
   for (std::size_t k = 0; k < pad.size() / 2; ++k) {
     const int64_t dim = self.dim() - 1 - static_cast<int64_t>(k);
-    x = blended(x, dim, border(self.size(dim), pad[2 * k], pad[2 * k + 1], reflect));
+    x = blended(x, dim, border_taps(self.size(dim), pad[2 * k], pad[2 * k + 1], reflect));
   }
   return x;
 }
-Tensor padded_backward(const Tensor& grad, const Tensor& self, IntArrayRef pad, bool reflect) {
+Tensor pad_dims_backward(const Tensor& grad, const Tensor& self, IntArrayRef pad, bool reflect) {
   Tensor g = wide(grad);
   for (std::size_t k = 0; k < pad.size() / 2; ++k) {
     const int64_t dim = self.dim() - 1 - static_cast<int64_t>(k);
-    g = unblended(g, dim, border(self.size(dim), pad[2 * k], pad[2 * k + 1], reflect));
+    g = unblended(g, dim, border_taps(self.size(dim), pad[2 * k], pad[2 * k + 1], reflect));
   }
   return g;
 }
 
 }  // namespace
 
-#define TENON_BORDER(name, reflect)                                                       \
-  Tensor name(const Tensor& self, IntArrayRef pad) { return padded(self, pad, reflect); } \
-  Tensor name##_backward(const Tensor& grad, const Tensor& self, IntArrayRef pad) {       \
-    return padded_backward(grad, self, pad, reflect);                                     \
+#define TENON_BORDER(name, reflect)                                                         \
+  Tensor name(const Tensor& self, IntArrayRef pad) { return pad_dims(self, pad, reflect); } \
+  Tensor name##_backward(const Tensor& grad, const Tensor& self, IntArrayRef pad) {         \
+    return pad_dims_backward(grad, self, pad, reflect);                                     \
   }
 TENON_BORDER(reflection_pad1d, true)
 TENON_BORDER(reflection_pad2d, true)

@@ -11,7 +11,7 @@ namespace tenon::decomp {
 namespace {
 
 // Values and indices of a sorted dimension.
-Both sorted(const Tensor& self, int64_t dim, bool descending) {
+Both sort_slices(const Tensor& self, int64_t dim, bool descending) {
   if (self.dim() == 0) return {self, tenon::prim_argsort(self, descending)};
   const Tensor order = tenon::prim_argsort(self.transpose(dim, -1), descending).transpose(dim, -1);
   return {self.gather(dim, order), order};
@@ -24,10 +24,10 @@ Both squeeze_both(const Both& b, int64_t dim, bool keepdim) {
   if (keepdim || std::get<0>(b).dim() == 0) return b;
   return {std::get<0>(b).squeeze(dim), std::get<1>(b).squeeze(dim)};
 }
-int64_t last(const Tensor& t) { return t.narrow(0, t.numel() - 1, 1).item<int64_t>(); }
+int64_t last_item(const Tensor& t) { return t.narrow(0, t.numel() - 1, 1).item<int64_t>(); }
 
 // Whether each slice of dimension 0 differs from the one before; the first does.
-Tensor changes(const Tensor& t) {
+Tensor differs_from_previous(const Tensor& t) {
   const int64_t n = t.size(0);
   const Tensor other = t.narrow(0, 1, n - 1).ne(t.narrow(0, 0, n - 1));
   const Tensor flat =
@@ -40,29 +40,29 @@ Tensor changes(const Tensor& t) {
 struct Kinds {
   Tensor first, kind, count;
 };
-Kinds kinds_of(const Tensor& t) {
+Kinds find_kinds(const Tensor& t) {
   const int64_t n = t.size(0);
   if (n == 0) return {positions(0, t), positions(0, t), positions(0, t)};
-  const Tensor kind = tenon::prim_scan(changes(t).to(kLong), 0, TN_REDUCE_SUM) - 1,
+  const Tensor kind = tenon::prim_scan(differs_from_previous(t).to(kLong), 0, TN_REDUCE_SUM) - 1,
                at = positions(n, t);
-  const int64_t kinds = last(kind) + 1;
+  const int64_t kinds = last_item(kind) + 1;
   const Tensor first =
       tenon::prim_scatter(full({kinds}, n, options_of(at)), 0, kind, at, TN_SCATTER_MIN);
   const Tensor none = full({kinds}, 0, options_of(at)), one = scalar_like(1, at).expand({n});
   return {first, kind, tenon::prim_scatter(none, 0, kind, one, TN_SCATTER_ADD)};
 }
-Tensor nothing(const Tensor& like) { return empty({0}, options_of(like, kLong)); }
+Tensor no_indices(const Tensor& like) { return empty({0}, options_of(like, kLong)); }
 
 }  // namespace
 
 Both sort_stable(const Tensor& self, std::optional<bool>, int64_t dim, bool descending) {
-  return sorted(self, dim, descending);
+  return sort_slices(self, dim, descending);
 }
 Both topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool) {
-  return slice_both(sorted(self, dim, largest), dim, 0, k);
+  return slice_both(sort_slices(self, dim, largest), dim, 0, k);
 }
 Both kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
-  return squeeze_both(slice_both(sorted(self, dim, false), dim, k - 1, 1), dim, keepdim);
+  return squeeze_both(slice_both(sort_slices(self, dim, false), dim, k - 1, 1), dim, keepdim);
 }
 
 // The longest run of the sorted line, the first of equally long ones.
@@ -86,8 +86,8 @@ Both mode(const Tensor& self, int64_t dim, bool keepdim) {
 Three _unique2(const Tensor& self, bool, bool return_inverse, bool return_counts) {
   const Tensor flat = self.reshape({-1}), order = tenon::prim_argsort(flat, false),
                value = flat.gather(0, order);
-  const Kinds k = kinds_of(value);
-  Three out{value.gather(0, k.first), nothing(self), nothing(self)};
+  const Kinds k = find_kinds(value);
+  Three out{value.gather(0, k.first), no_indices(self), no_indices(self)};
   if (return_inverse) {
     const Tensor none = full({flat.numel()}, 0, options_of(order));
     std::get<1>(out) =
@@ -103,14 +103,14 @@ Three unique_consecutive(const Tensor& self, bool return_inverse, bool return_co
   if (dim && self.dim() == 0) return decomp::unique_consecutive(self, true, true, std::nullopt);
   if (dim && !(*dim == 0 && self.dim() == 1)) {
     const Tensor t = self.movedim(*dim, 0);
-    const Kinds k = kinds_of(t);
+    const Kinds k = find_kinds(t);
     return {gather_slices(t, 0, k.first).movedim(0, *dim).contiguous(), k.kind, k.count};
   }
   const Tensor t = self.reshape({-1});
-  const Kinds k = kinds_of(t);
+  const Kinds k = find_kinds(t);
   return {gather_slices(t, 0, k.first),
-          return_inverse ? k.kind.reshape(self.sizes()) : nothing(self),
-          return_counts ? k.count : nothing(self)};
+          return_inverse ? k.kind.reshape(self.sizes()) : no_indices(self),
+          return_counts ? k.count : no_indices(self)};
 }
 
 // Rows in the order of their elements: sorted by the last one first, and stable.
@@ -122,7 +122,7 @@ Three unique_dim(const Tensor& self, int64_t dim, bool, bool, bool) {
   for (int64_t c = flat.size(1); c-- > 0;) {
     order = order.gather(0, tenon::prim_argsort(flat.select(1, c).gather(0, order), false));
   }
-  const Kinds k = kinds_of(gather_slices(flat, 0, order));
+  const Kinds k = find_kinds(gather_slices(flat, 0, order));
   const Tensor none = full({rows.size(0)}, 0, options_of(order)),
                value = gather_slices(rows, 0, order.gather(0, k.first));
   return {self.dim() == 1 ? value.squeeze(1) : value.movedim(0, dim).contiguous(),
@@ -158,7 +158,7 @@ Tensor repeat_interleave_Tensor(const Tensor& repeats, std::optional<int64_t> ou
   TENON_CHECK(!(repeats < 0).any().item<bool>(), ValueError,
               "repeat_interleave: repeats must not be negative");
   const Tensor ends = tenon::prim_scan(repeats.to(kLong), 0, TN_REDUCE_SUM);
-  const int64_t total = last(ends);
+  const int64_t total = last_item(ends);
   TENON_CHECK(!output_size || *output_size == total, ValueError,
               "repeat_interleave: repeats sum up to ", total, ", not to output_size ",
               output_size.value_or(total));
@@ -169,7 +169,7 @@ Tensor repeat_interleave_Tensor(const Tensor& repeats, std::optional<int64_t> ou
 
 namespace {
 
-Tensor counted(const Tensor& bin, const Tensor& inside, const Tensor& weight, int64_t bins) {
+Tensor count_by_bin(const Tensor& bin, const Tensor& inside, const Tensor& weight, int64_t bins) {
   const Tensor at = tenon::where(inside, bin, scalar_like(bins, bin));
   return tenon::prim_scatter(full({bins + 1}, 0, options_of(weight)), 0, at, weight, TN_SCATTER_ADD)
       .narrow(0, 0, bins);
@@ -194,7 +194,7 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
   const Tensor place =
       tenon::where(inside, (x - low) * static_cast<double>(bins) / (high - low), scalar_like(0, x));
   const Tensor bin = minimum(place.to(kLong), full({}, bins - 1, options_of(x, kLong)));
-  return counted(bin, inside, scalar_like(1, bin).expand(bin.sizes()), bins);
+  return count_by_bin(bin, inside, scalar_like(1, bin).expand(bin.sizes()), bins);
 }
 
 Tensor _histogram(const Tensor& self, const Tensor& edges, const std::optional<Tensor>& weight) {
@@ -206,7 +206,7 @@ Tensor _histogram(const Tensor& self, const Tensor& edges, const std::optional<T
   bin = minimum(bin, scalar_like(bins - 1, bin));
   const Tensor w = weight && weight->defined() ? weight->reshape({-1}).to(kDouble)
                                                : full({x.numel()}, 1, options_of(self, kDouble));
-  return counted(bin, inside, w, bins);
+  return count_by_bin(bin, inside, w, bins);
 }
 
 }  // namespace tenon::decomp

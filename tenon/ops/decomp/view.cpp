@@ -9,33 +9,33 @@
 namespace tenon::decomp {
 namespace {
 
-Tensor blank(const Tensor& grad, IntArrayRef sizes) {
+Tensor make_zeros(const Tensor& grad, IntArrayRef sizes) {
   return zeros(sizes, grad.options().requires_grad(std::nullopt));
 }
 
 }  // namespace
 
 Tensor select_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, int64_t index) {
-  Tensor out = blank(grad, sizes);
+  Tensor out = make_zeros(grad, sizes);
   out.select(dim, index).copy_(grad);
   return out;
 }
 Tensor slice_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, int64_t start,
                       int64_t end, int64_t step) {
-  Tensor out = blank(grad, sizes);
+  Tensor out = make_zeros(grad, sizes);
   out.slice(dim, start, end, step).copy_(grad);
   return out;
 }
 Tensor diagonal_backward(const Tensor& grad, IntArrayRef sizes, int64_t offset, int64_t dim1,
                          int64_t dim2) {
-  Tensor out = blank(grad, sizes);
+  Tensor out = make_zeros(grad, sizes);
   out.diagonal(offset, dim1, dim2).copy_(grad);
   return out;
 }
 
 Tensor unfold_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, int64_t size,
                        int64_t step) {
-  Tensor out = blank(grad, sizes);
+  Tensor out = make_zeros(grad, sizes);
   if (sizes.empty()) return size > 0 ? out.add_(grad.reshape(IntArrayRef())) : out;
   int64_t d = dim < 0 ? dim + out.dim() : dim, n = grad.size(d);
   for (int64_t w = 0; w < size && n > 0; ++w) {

@@ -136,8 +136,8 @@ void set_schedule(const Schedule& s) {
 
 void run(const Launch& launch, void (*body)(void*), void* arg) {
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_set_death_callback(
-      print_position);  // each time: other libraries of the process have emulators, too
+  // Each time: other libraries of the process have emulators, too.
+  __sanitizer_set_death_callback(print_position);
 #endif
   std::unique_lock<std::mutex> hold(g_schedule_lock);
   const Schedule s = schedule();

@@ -8,14 +8,13 @@
 #include "known.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/runtime/error.h"
+#include "tools/check/operator_check.h"
 #include "wild.h"
 
 namespace tenon::fuzz {
 namespace {
 
 constexpr double kMixed = 0.1;
-constexpr ScalarType kAll[] = {kDouble, kFloat, kHalf, kBFloat16, kInt64,
-                               kInt32,  kInt16, kInt8, kUInt8,    kBool};
 
 Wild wildness(Family family, ScalarType dtype, Random& random) {
   Wild w;
@@ -55,7 +54,7 @@ Call::Call(const core::Op& op, const Spec& spec, ScalarType dtype, Random& rando
       check::Values v = *given;
       ScalarType own = a.follows(v, main) ? dtype : v.dtype;
       if (own == dtype && a.follows(v, main) && mix) {
-        own = kAll[random.below(std::size(kAll))];
+        own = check::kDtypes[random.below(std::size(check::kDtypes))];
         mixed_ = mixed_ || own != dtype;
       }
       if (a.follows(v, main) && !a.constant && !keep) fill(v, own, random);

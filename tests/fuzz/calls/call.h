@@ -51,8 +51,8 @@ class Call {
     std::deque<std::vector<const tn_tensor*>> lists;
   };
   Arguments contiguous() const;
-  Arguments irregular(
-      Random& random) const;  // the same elements with gaps, offsets, other orders and strides of 0
+  // The same elements with gaps, offsets, other orders and strides of 0.
+  Arguments irregular(Random& random) const;
   Arguments bind(std::vector<Impl> tensors) const;
   const std::vector<Impl>& tensors() const { return tensors_; }
   int position(std::size_t tensor) const { return positions_[tensor]; }

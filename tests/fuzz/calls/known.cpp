@@ -28,8 +28,8 @@ bool near_enough(const Call& call, const std::string& difference) {
   if (family_of(call.op()) == Family::Elements || at == std::string::npos) return false;
   if (std::sscanf(difference.c_str() + at + 2, "%lf instead of %lf", &ours, &other) != 2)
     return false;
-  double scale =
-      20 + std::pow(10.0, call.wild().power) + std::fabs(other);  // special elements are up to 10
+  // Special elements are up to 10.
+  double scale = 20 + std::pow(10.0, call.wild().power) + std::fabs(other);
   if (!isFloatingType(call.dtype()))
     scale = std::max(scale, largest_element(call));  // any integer is
   // Results of integers, and of operators with a dtype of their own, are float32 at least.

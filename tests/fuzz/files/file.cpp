@@ -141,8 +141,11 @@ struct Tensor {
 constexpr struct {
   const char* name;
   uint64_t bytes;
-} kDtypes[] = {{"BOOL", 1}, {"U8", 1},  {"I8", 1},   {"I16", 2}, {"I32", 4},
-               {"I64", 8},  {"F16", 2}, {"BF16", 2}, {"F32", 4}, {"F64", 8}};
+} kDtypes[] = {
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) {#format, (bits) / 8},
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
+};
 
 std::string likely_list(Random& r, const std::vector<uint64_t>& numbers) {
   std::size_t i = 0;

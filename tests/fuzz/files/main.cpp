@@ -23,8 +23,8 @@
 namespace tenon::fuzz {
 namespace {
 
-constexpr rlim_t kMemory =
-    rlim_t{32} << 20;  // bytes beyond what the process has after its start; files have some KB
+// Bytes beyond what the process has after its start; files have some KB.
+constexpr rlim_t kMemory = rlim_t{32} << 20;
 
 template <class T>
 std::string saved(const T& value) {
@@ -65,8 +65,7 @@ std::string good_tensors() {
                              empty({0, 3}),
                              ones({2}, requires_grad()),
                              eye(2, 3).to_sparse()};
-  for (ScalarType t :
-       {kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kFloat16, kBFloat16, kFloat64}) {
+  for (ScalarType t : core::kBuiltInDtypes) {
     all.push_back(arange(5).to(t));
   }
   return saved(all);

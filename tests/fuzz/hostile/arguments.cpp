@@ -186,8 +186,8 @@ tn_value Arguments::argument(const ArgInfo& a) {
 }
 
 tn_value Arguments::changed(const ArgInfo& a, const tn_value& v) {
-  const bool null =
-      (v.tag == TN_TAG_TENSOR || v.tag == TN_TAG_I64_LIST) && !v.u.ptr;  // changed once already
+  // Changed once already.
+  const bool null = (v.tag == TN_TAG_TENSOR || v.tag == TN_TAG_I64_LIST) && !v.u.ptr;
   if (null || r.chance(0.3)) return argument(a);
   switch (v.tag) {
     case TN_TAG_I64_LIST: {

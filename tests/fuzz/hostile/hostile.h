@@ -9,11 +9,11 @@
 
 namespace tenon::fuzz {
 
-int64_t odd_int(
-    Random& r);  // small, negative, or so large that sums and products of two do not fit 64 bits
+// Small, negative, or so large that sums and products of two do not fit 64 bits.
+int64_t odd_int(Random& r);
 double odd_real(Random& r);  // also NaN, infinities, and beyond the range of float
-std::string odd_text(
-    Random& r);  // names that operators take, empty, long, not UTF-8, with a zero byte
+// Names that operators take, empty, long, not UTF-8, with a zero byte.
+std::string odd_text(Random& r);
 
 // One call each. They return what is wrong with the answer.
 std::string call_c(Random& r);

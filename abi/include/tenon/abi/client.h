@@ -20,8 +20,8 @@ extern "C" {
 typedef const tn_tensor* tn_handle;
 
 TN_API uint32_t tn_abi_version(void); /* major << 16 | minor */
-TN_API const char* tn_last_error(
-    void); /* text of this thread's last failure; valid until its next call */
+/* text of this thread's last failure; valid until its next call */
+TN_API const char* tn_last_error(void);
 
 TN_API tn_status tn_device_from_name(tn_str name, tn_device* out); /* "cpu", "cuda:1" */
 TN_API tn_status tn_dtype_from_name(tn_str name, tn_dtype* out);

@@ -27,10 +27,10 @@ enum {
 };
 
 enum {
-  TN_EVENT_NO_TIMING =
-      1u << 0, /* not used with event_elapsed: such an event costs some devices less */
-  TN_EVENT_INTERPROCESS =
-      1u << 1 /* ext/ipc.h can share it with another process; set together with NO_TIMING */
+  /* not used with event_elapsed: such an event costs some devices less */
+  TN_EVENT_NO_TIMING = 1u << 0,
+  /* ext/ipc.h can share it with another process; set together with NO_TIMING */
+  TN_EVENT_INTERPROCESS = 1u << 1
 };
 
 /* Filled by the plugin; struct_size on entry is the caller's size. */

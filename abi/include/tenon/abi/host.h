@@ -16,8 +16,8 @@ enum { TN_LOG_DEBUG = 0, TN_LOG_INFO = 1, TN_LOG_WARNING = 2, TN_LOG_ERROR = 3 }
  * C++ with tenon::call, and its kernels name it like any other; their digest may be all zeros. */
 typedef struct tn_schema {
   size_t struct_size;
-  tn_str text; /* "vendor::name.overload(Tensor self, ...) -> Tensor", as in ops; results are
-                  tensors */
+  /* "vendor::name.overload(Tensor self, ...) -> Tensor", as in ops; results are tensors */
+  tn_str text;
   /* Sets ndim and dtype of each of outputs[], and sizes[i]; they arrive as those of the first
    * tensor argument. An error is raised with the text of set_error, before any kernel runs. Null:
    * kernels size the outputs (alloc_out). */

@@ -46,8 +46,8 @@ typedef struct tn_call {
   const tn_value* in; /* in schema order */
   tn_value* out;      /* TENSOR, TENSOR_LIST, or NONE for an output that output_mask excludes */
   tn_stream* stream;
-  void* workspace; /* as many bytes as the kernel's workspace() asked for, 64-byte aligned, device
-                      memory */
+  /* as many bytes as the kernel's workspace() asked for, 64-byte aligned, device memory */
+  void* workspace;
   uint64_t workspace_bytes;
   void* state; /* tn_kernel.state */
   tn_error_word* device_error;

@@ -17,8 +17,8 @@ enum {
      on its thread alone, and call_op may reenter the plugin. Not covered: the device table, which
      any thread may call, and describe. */
   TN_PLUGIN_SINGLE_THREADED = 1u << 1,
-  TN_PLUGIN_HOST_MEMORY =
-      1u << 2 /* kernels for another plugin's or core's device: no device table */
+  /* kernels for another plugin's or core's device: no device table */
+  TN_PLUGIN_HOST_MEMORY = 1u << 2
 };
 
 /* Limits of one process. A plugin whose device type would exceed the first is refused; devices that
@@ -37,8 +37,8 @@ typedef struct tn_plugin {
   tn_str name;            /* "cpu" */
   tn_str version;         /* "0.1.0" */
   tn_str vendor;
-  tn_str device; /* the device its kernels serve, by name; "any": tensors of its layouts on every
-                    device */
+  /* the device its kernels serve, by name; "any": tensors of its layouts on every device */
+  tn_str device;
   const tn_ext* ext;
   const tn_device_api* device_api; /* null with TN_PLUGIN_HOST_MEMORY */
   /* [kernels, kernels_end): pointers, gathered in the section tn_kernels. Of several plugins'
@@ -50,8 +50,8 @@ typedef struct tn_plugin {
   /* Called once, before any kernel. TN_NO_DEVICE: no device is present. The plugin keeps `host`. */
   tn_status (*init)(const tn_host* host, tn_str* why);
   void (*shutdown)(void);
-  tn_str (*describe)(
-      void); /* optional: one line for `tenon plugins`, after init ("AVX3, oneDNN 2.6.3") */
+  /* optional: one line for `tenon plugins`, after init ("AVX3, oneDNN 2.6.3") */
+  tn_str (*describe)(void);
 } tn_plugin;
 
 /* A static const descriptor. The function runs no code beyond returning it. */

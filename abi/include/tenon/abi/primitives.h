@@ -70,8 +70,8 @@ enum {
   TN_BINARY_SUB = 1,
   TN_BINARY_MUL = 2,
   TN_BINARY_DIV = 3, /* floating dtypes only */
-  TN_BINARY_DIV_TRUNC =
-      4, /* rounded to zero. Integers, also below: a zero divisor is an error; lowest / -1 wraps */
+  /* rounded to zero. Integers, also below: a zero divisor is an error; lowest / -1 wraps */
+  TN_BINARY_DIV_TRUNC = 4,
   TN_BINARY_DIV_FLOOR = 5, /* rounded down; of floats from the exact remainder, a / 0 as DIV */
   TN_BINARY_REMAINDER = 6, /* the sign of the divisor */
   TN_BINARY_FMOD = 7,      /* the sign of the dividend */
@@ -90,8 +90,8 @@ enum {
   TN_BINARY_BITWISE_AND = 20, /* integers and bool */
   TN_BINARY_BITWISE_OR = 21,
   TN_BINARY_BITWISE_XOR = 22,
-  TN_BINARY_SHIFT_LEFT =
-      23, /* integers; a count outside of [0, bits) is an error, as SHIFT_RIGHT */
+  /* integers; a count outside of [0, bits) is an error, as SHIFT_RIGHT */
+  TN_BINARY_SHIFT_LEFT = 23,
   TN_BINARY_SHIFT_RIGHT = 24, /* keeps the sign */
   TN_BINARY_EQ = 64, /* the result is bool, as of all below; NaN compares false, and true by NE */
   TN_BINARY_NE = 65,

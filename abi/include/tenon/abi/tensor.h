@@ -59,8 +59,8 @@ typedef struct tn_storage {
 enum {
   TN_TENSOR_CONTIGUOUS = 1u << 0, /* row-major without gaps */
   TN_TENSOR_READ_ONLY = 1u << 1,
-  TN_TENSOR_OVERLAPPING =
-      1u << 2,                  /* some elements share memory (a stride of 0 with a size above 1) */
+  /* some elements share memory (a stride of 0 with a size above 1) */
+  TN_TENSOR_OVERLAPPING = 1u << 2,
   TN_TENSOR_OPAQUE = 1u << 3,   /* data is a handle: no arithmetic on it */
   TN_TENSOR_PINNED = 1u << 4,   /* host memory that a device reads directly */
   TN_TENSOR_COMPONENT = 1u << 5 /* a component of another tensor; core uses its bits from 16 on */

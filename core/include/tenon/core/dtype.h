@@ -17,9 +17,9 @@ namespace tenon {
 
 // The numbers are c10's: programs switch on them. A foreign dtype is a value from 64.
 enum class ScalarType : int8_t {
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) Enum = id,
-#include "tenon/core/dtypes.def"
-#undef TENON_DTYPE
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) Enum = id,
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
   ComplexFloat = 9,
   ComplexDouble = 10,
   Undefined = 46,
@@ -33,13 +33,20 @@ struct DtypeInfo {
   std::string name;
   tn_dtype abi;
   DtypeClass cls;
-  uint8_t rank;  // within the class: the width in bits, or a place among those; the higher wins a
-                 // promotion
+  // Within the class: the width in bits, or a place among those; the higher wins a promotion.
+  uint8_t rank;
   bool is_signed;
   uint32_t size;  // bytes
 };
 
 inline constexpr int kMaxDtypes = 128;
+
+// Those of every build: bool, the integral ones and the floating ones, each class by width.
+inline constexpr ScalarType kBuiltInDtypes[] = {
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) ScalarType::Enum,
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
+};
 
 // What is known of a dtype. Throws TypeError for an id that nobody registered.
 TENON_API const DtypeInfo& dtype_info(ScalarType t);
@@ -105,10 +112,11 @@ inline bool isIntegralType(ScalarType t, bool include_bool = false) {
   return c == core::DtypeClass::Integral || (include_bool && c == core::DtypeClass::Bool);
 }
 
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
   inline constexpr ScalarType k##Enum = ScalarType::Enum;
-#include "tenon/core/dtypes.def"
-#undef TENON_DTYPE
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
+// The other names of libtorch; kBool and kBFloat16 have one only.
 inline constexpr ScalarType kUInt8 = ScalarType::Byte, kInt8 = ScalarType::Char,
                             kInt16 = ScalarType::Short, kInt32 = ScalarType::Int,
                             kInt64 = ScalarType::Long, kFloat16 = ScalarType::Half,
@@ -116,13 +124,13 @@ inline constexpr ScalarType kUInt8 = ScalarType::Byte, kInt8 = ScalarType::Char,
 
 template <class T>
 struct CppTypeToScalarType;
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
-  template <>                                               \
-  struct CppTypeToScalarType<ctype> {                       \
-    static constexpr ScalarType value = ScalarType::Enum;   \
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  template <>                                                          \
+  struct CppTypeToScalarType<ctype> {                                  \
+    static constexpr ScalarType value = ScalarType::Enum;              \
   };
-#include "tenon/core/dtypes.def"
-#undef TENON_DTYPE
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
 
 // The dtype of factories without one; float32 at start. Thread-safe; TypeError unless floating.
 TENON_API ScalarType get_default_dtype() noexcept;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The working sheet of one operator call: arguments in, the outputs' shapes, dtypes and aliasing
-// out. An infer function (ops/infer/*.cpp, named in the operator) reads the arguments and fills the
-// sheet; core does the rest.
+// The inference context of one operator call: arguments in, the outputs' shapes, dtypes and
+// aliasing out. An infer function (ops/infer/*.cpp, named in the operator) reads the arguments and
+// fills the context; core does the rest.
 #pragma once
 
 #include <cstdint>
@@ -50,10 +50,10 @@ class Infer {
 
   // What the function fills.
   OutMeta out[kMaxOutputs];
-  ScalarType compute =
-      ScalarType::Undefined;  // tensors of `operands` are cast to it; Undefined: none is
-  uint64_t operands = 0;      // bit i: argument i takes part in promotion
-  uint64_t broadcasts = 0;    // bit i: argument i is expanded to the shape of output 0
+  // Tensors of `operands` are cast to it; Undefined: none is.
+  ScalarType compute = ScalarType::Undefined;
+  uint64_t operands = 0;    // bit i: argument i takes part in promotion
+  uint64_t broadcasts = 0;  // bit i: argument i is expanded to the shape of output 0
   // The dtype that must be in the operator's classes; by default compute, else that of the first
   // tensor.
   ScalarType checked = ScalarType::Undefined;
@@ -127,9 +127,9 @@ template <class E, class... Parts>
 
 // A plain number that is within the range of every floating dtype.
 inline bool every_float_holds(const tn_value& v) {
-  constexpr int64_t kMost = 65504;
-  if (v.tag == TN_TAG_I64) return v.u.i64 >= -kMost && v.u.i64 <= kMost;
-  return v.tag == TN_TAG_F64 && v.u.f64 >= -double{kMost} && v.u.f64 <= double{kMost};
+  constexpr int64_t kMaxHalf = 65504;
+  if (v.tag == TN_TAG_I64) return v.u.i64 >= -kMaxHalf && v.u.i64 <= kMaxHalf;
+  return v.tag == TN_TAG_F64 && v.u.f64 >= -double{kMaxHalf} && v.u.f64 <= double{kMaxHalf};
 }
 
 // Strides of `shape` (of as many elements as t) over the memory of t; false if only a copy can have

@@ -39,14 +39,14 @@ TENON_API int usable_layout(std::string_view name);
 // Reserves the next slot for a name; idempotent.
 TENON_API int reserve_layout(std::string_view name);
 // What a plugin says of a layout. `ext` must live until unregister_layout. ValueError when the
-// names in it are no use, or another plugin has registered the layout.
+// names in it are not valid, or another plugin has registered the layout.
 TENON_API int register_layout(const tn_ext_layout* ext);
 // ValueError, and nothing has changed, while tensors of the layout are alive.
 TENON_API void unregister_layout(int slot);
 TENON_API std::string_view layout_name(int slot);
 TENON_API const tn_ext_layout* layout_ext(int slot) noexcept;  // null until its plugin is open
-TENON_API const std::vector<std::string>& layout_components(
-    int slot);  // their names; ValueError without a plugin
+// Their names; ValueError without a plugin.
+TENON_API const std::vector<std::string>& layout_components(int slot);
 TENON_API const std::vector<std::string>& layout_flags(int slot);
 TENON_API int64_t layout_tensors(int slot) noexcept;  // alive
 void count_composite(int layout_slot, int by) noexcept;

@@ -59,8 +59,8 @@ enum OpFlags : uint32_t {
   kOpCrossDevice = 128,  // tensors may live on different devices (copy)
   kOpDifferentiable = 256,
   kOpNoKernel = 512,  // infer and allocation are all there is (empty)
-  kOpPrimitive =
-      1024,  // what other operators decompose into; its own decomposition serves the host alone
+  // What other operators decompose into; its own decomposition serves the host alone.
+  kOpPrimitive = 1024,
   kOpOnPrimitives = 2048,  // decomposes on devices that have kernels for the primitives
   kOpListLengths = 4096,   // has an argument with ArgInfo::lengths
   kOpFastPath = 8192,      // may skip inference and preparation (dispatch/fast_path.cpp)

@@ -51,7 +51,7 @@ class TENON_API TensorImpl : public RefCounted {
   static Ref<TensorImpl> make_composite(int layout_slot, ScalarType dtype, DeviceId device,
                                         int ndim, const int64_t* sizes, int n);
   void set_component(int i, Ref<TensorImpl> part);
-  // The sizes, parts and facts of another tensor of this one's layout, which loses them.
+  // The sizes, components and flags of another tensor of this one's layout, which loses them.
   void take_components(TensorImpl& from);
   static void destroy(TensorImpl* t) noexcept;
   // A handle on the same data; with `own_version`, later writes are counted apart.

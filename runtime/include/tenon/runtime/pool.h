@@ -13,8 +13,8 @@
 namespace tenon::core {
 
 inline constexpr std::size_t kPoolStep = 32;
-inline constexpr std::size_t kPoolClasses =
-    24;  // blocks up to 768 bytes; larger ones go to the heap
+// Blocks up to 768 bytes; larger ones go to the heap.
+inline constexpr std::size_t kPoolClasses = 24;
 inline constexpr uint32_t kPoolKept = 4096;
 
 // All zero is both the state before first use and that of a thread that is ending: an empty list

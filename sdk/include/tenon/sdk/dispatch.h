@@ -25,32 +25,16 @@ constexpr DType make_dtype(int code, int bits) {
   return DType{static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};
 }
 
-inline constexpr DType kBool = make_dtype(TN_BOOL, 8), kUInt8 = make_dtype(TN_UINT, 8),
-                       kInt8 = make_dtype(TN_INT, 8), kInt16 = make_dtype(TN_INT, 16),
-                       kInt32 = make_dtype(TN_INT, 32), kInt64 = make_dtype(TN_INT, 64),
-                       kFloat16 = make_dtype(TN_FLOAT, 16), kBFloat16 = make_dtype(TN_BFLOAT, 16),
-                       kFloat32 = make_dtype(TN_FLOAT, 32), kFloat64 = make_dtype(TN_FLOAT, 64);
-
 template <class T>
-inline constexpr DType dtype_of = kBool;
-template <>
-inline constexpr DType dtype_of<uint8_t> = kUInt8;
-template <>
-inline constexpr DType dtype_of<int8_t> = kInt8;
-template <>
-inline constexpr DType dtype_of<int16_t> = kInt16;
-template <>
-inline constexpr DType dtype_of<int32_t> = kInt32;
-template <>
-inline constexpr DType dtype_of<int64_t> = kInt64;
-template <>
-inline constexpr DType dtype_of<Half> = kFloat16;
-template <>
-inline constexpr DType dtype_of<BFloat16> = kBFloat16;
-template <>
-inline constexpr DType dtype_of<float> = kFloat32;
-template <>
-inline constexpr DType dtype_of<double> = kFloat64;
+inline constexpr DType dtype_of = DType{};  // of a C++ type that no dtype has: all zeros
+
+// kBool, kUInt8, kInt8, .. kFloat64, and dtype_of each C++ type.
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  inline constexpr DType k##Name = make_dtype(code, bits);             \
+  template <>                                                          \
+  inline constexpr DType dtype_of<ctype> = k##Name;
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
 
 constexpr bool operator==(DType a, DType b) {
   return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
@@ -66,17 +50,15 @@ constexpr int64_t item_size(DType d) { return d.bits / 8; }
               int{d.bits}, " bits");
 }
 
-#define TN_DETAIL_CASE(T)      \
-  case dtype_key(dtype_of<T>): \
-    return f(Type<T>{});
-
 template <class F>
 decltype(auto) dispatch_floating(DType d, F&& f) {
   switch (dtype_key(d)) {
-    TN_DETAIL_CASE(float)
-    TN_DETAIL_CASE(double)
-    TN_DETAIL_CASE(Half)
-    TN_DETAIL_CASE(BFloat16)
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  case dtype_key(k##Name):                                             \
+    if constexpr (is_floating(k##Name)) return f(Type<ctype>{});       \
+    break;
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
   }
   refuse_dtype(d);
 }
@@ -84,11 +66,12 @@ decltype(auto) dispatch_floating(DType d, F&& f) {
 template <class F>
 decltype(auto) dispatch_integral(DType d, F&& f) {
   switch (dtype_key(d)) {
-    TN_DETAIL_CASE(int64_t)
-    TN_DETAIL_CASE(int32_t)
-    TN_DETAIL_CASE(int16_t)
-    TN_DETAIL_CASE(int8_t)
-    TN_DETAIL_CASE(uint8_t)
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  case dtype_key(k##Name):                                             \
+    if constexpr (is_integral(k##Name)) return f(Type<ctype>{});       \
+    break;
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
   }
   refuse_dtype(d);
 }
@@ -125,11 +108,12 @@ decltype(auto) dispatch_size(DType d, F&& f) {
 template <class F>
 decltype(auto) dispatch_index(DType d, F&& f) {
   switch (dtype_key(d)) {
-    TN_DETAIL_CASE(int64_t)
-    TN_DETAIL_CASE(int32_t)
+    case dtype_key(kInt64):
+      return f(Type<int64_t>{});
+    case dtype_key(kInt32):
+      return f(Type<int32_t>{});
   }
   refuse_dtype(d);
 }
-#undef TN_DETAIL_CASE
 
 }  // namespace tenon::sdk

@@ -28,10 +28,10 @@ TN_HD inline uint32_t as_bits(float f) {
 // is selected.
 TN_HD inline uint16_t to_half(float f) {
   const uint32_t bits = as_bits(f), sign = bits >> 16 & 0x8000u, x = bits & 0x7fffffffu;
-  const uint32_t normal =
-      (x + 0xc8000fffu + (x >> 13 & 1u)) >> 13;  // rebias the exponent, round to even
-  const uint32_t tiny =
-      as_bits(as_float(x) + 0.5f) - 0x3f000000u;  // subnormal: the float adder rounds
+  // Rebias the exponent, round to even.
+  const uint32_t normal = (x + 0xc8000fffu + (x >> 13 & 1u)) >> 13;
+  // subnormal: the float adder rounds
+  const uint32_t tiny = as_bits(as_float(x) + 0.5f) - 0x3f000000u;
   const uint32_t nan = 0x7e00u | (x >> 13 & 0x3ffu);
   uint32_t r = x < 0x38800000u ? tiny : normal;
   r = x >= 0x47800000u ? 0x7c00u : r;

@@ -44,8 +44,8 @@ struct ResampleLine {
   bool align_corners = false;
   int64_t in = 1, out = 1, taps = 1;
   double step = 1;  // input elements per output element
-  float nearest_step =
-      1;  // in float, as in ATen, so that the same arguments select the same elements
+  // In float, as in ATen, so that the same arguments select the same elements.
+  float nearest_step = 1;
 
   ResampleLine() = default;
   ResampleLine(Resampling h, int64_t from, int64_t to, bool corners, std::optional<double> scale)

@@ -13,13 +13,13 @@ namespace tenon::compat {
 
 template <ScalarType t>
 struct CppType;
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
-  template <>                                               \
-  struct CppType<ScalarType::Enum> {                        \
-    using type = ctype;                                     \
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  template <>                                                          \
+  struct CppType<ScalarType::Enum> {                                   \
+    using type = ctype;                                                \
   };
-#include "tenon/core/dtypes.def"
-#undef TENON_DTYPE
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
 
 }  // namespace tenon::compat
 

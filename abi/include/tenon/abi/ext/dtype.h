@@ -19,8 +19,8 @@ typedef struct tn_ext_dtype {
   tn_str name;
   tn_str dtype_class; /* floating, integral, bool */
   uint32_t size;      /* bytes of an element, 1 to 31 */
-  uint32_t rank; /* order of promotion in its class: the higher one wins. A built-in dtype has its
-                    width in bits */
+  /* order of promotion in its class: the higher one wins. A built-in dtype has its width in bits */
+  uint32_t rank;
   /* Converts n elements, from host memory to host memory. A value that the target cannot hold is
    * rounded. */
   void (*to_float)(const void* src, float* dst, int64_t n);

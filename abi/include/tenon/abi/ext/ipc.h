@@ -12,8 +12,8 @@ extern "C" {
 
 typedef struct tn_ext_ipc {
   tn_ext head;
-  uint32_t handle_bytes; /* of every handle, at most 128; functions for what a device cannot share
-                            are null */
+  /* of every handle, at most 128; functions for what a device cannot share are null */
+  uint32_t handle_bytes;
   tn_status (*export_memory)(void* context, int32_t index, void* handle, uint8_t* out);
   tn_status (*import_memory)(void* context, int32_t index, const uint8_t* in, void** handle);
   void (*close_memory)(void* context, int32_t index, void* handle);

@@ -20,8 +20,9 @@ typedef struct tn_ext_layout {
   tn_ext head;
   tn_str name;       /* "sparse_coo" */
   tn_str components; /* "indices,values": 1 to 4 names */
-  tn_str flags; /* names of up to 16 flags of a tensor, "coalesced": bits of tn_tensor.flags from
-                   TN_LAYOUT_FLAG on */
+  /* names of up to 16 flags of a tensor, "coalesced": bits of tn_tensor.flags from TN_LAYOUT_FLAG
+   * on */
+  tn_str flags;
   /* Infers the results of each call with a tensor of this layout, before a kernel is selected.
    * outputs[i] and sizes[i] hold what the operator's definition says of result i: ndim, sizes,
    * dtype, and layout TN_STRIDED; if it leaves this to the layout (`infer layout`), ndim is -1. The

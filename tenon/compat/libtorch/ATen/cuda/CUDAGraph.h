@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "tenon/runtime/error.h"
 #include "tenon/graph.h"
 
 namespace at::cuda {

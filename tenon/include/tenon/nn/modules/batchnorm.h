@@ -32,24 +32,29 @@ TENON_API Tensor instance_norm_forward(NormState& state, const InstanceNormOptio
 
 }  // namespace detail
 
-// Normalizes each channel over the batch and the other dimensions. 1d takes [N, C] or [N, C, L].
-template <std::size_t D, class Derived>
-class TENON_API BatchNormImplBase : public Cloneable<Derived>, public detail::NormState {
+// What batch and instance norm of any number of dimensions share.
+template <class Derived, class Options>
+class TENON_API NormImplBase : public Cloneable<Derived>, public detail::NormState {
  public:
-  explicit BatchNormImplBase(int64_t num_features)
-      : BatchNormImplBase(BatchNormOptions(num_features)) {}
-  explicit BatchNormImplBase(const BatchNormOptions& options_) : options(options_) {
-    BatchNormImplBase::reset();
-  }
+  explicit NormImplBase(int64_t num_features) : NormImplBase(Options(num_features)) {}
+  explicit NormImplBase(const Options& options_) : options(options_) { NormImplBase::reset(); }
   void reset() override {
     make(*this, options.num_features(), options.affine(), options.bias(),
          options.track_running_stats());
   }
   void reset_running_stats() { reset_statistics(); }
+
+  Options options;
+};
+
+// Normalizes each channel over the batch and the other dimensions. 1d takes [N, C] or [N, C, L].
+template <std::size_t D, class Derived>
+class TENON_API BatchNormImplBase : public NormImplBase<Derived, BatchNormOptions> {
+ public:
+  using NormImplBase<Derived, BatchNormOptions>::NormImplBase;
+  using NormImplBase<Derived, BatchNormOptions>::options;
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
-
-  BatchNormOptions options;
 };
 
 class TENON_API BatchNorm1dImpl : public BatchNormImplBase<1, BatchNorm1dImpl> {
@@ -73,22 +78,12 @@ TENON_MODULE(BatchNorm3d);
 // Normalizes each channel of each sample. A sample alone, without the dimension of the batch, is
 // accepted.
 template <std::size_t D, class Derived>
-class TENON_API InstanceNormImplBase : public Cloneable<Derived>, public detail::NormState {
+class TENON_API InstanceNormImplBase : public NormImplBase<Derived, InstanceNormOptions> {
  public:
-  explicit InstanceNormImplBase(int64_t num_features)
-      : InstanceNormImplBase(InstanceNormOptions(num_features)) {}
-  explicit InstanceNormImplBase(const InstanceNormOptions& options_) : options(options_) {
-    InstanceNormImplBase::reset();
-  }
-  void reset() override {
-    make(*this, options.num_features(), options.affine(), options.bias(),
-         options.track_running_stats());
-  }
-  void reset_running_stats() { reset_statistics(); }
+  using NormImplBase<Derived, InstanceNormOptions>::NormImplBase;
+  using NormImplBase<Derived, InstanceNormOptions>::options;
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
-
-  InstanceNormOptions options;
 };
 
 class TENON_API InstanceNorm1dImpl : public InstanceNormImplBase<1, InstanceNorm1dImpl> {

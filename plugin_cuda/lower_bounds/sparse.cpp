@@ -3,8 +3,8 @@
 // A product by cuSPARSE, which is not linked but opened at run time if the toolkit has it.
 #include <dlfcn.h>
 
-#include "plugin_cuda/floors/floors.h"
-#include "plugin_cuda/floors/measure.h"
+#include "plugin_cuda/lower_bounds/lower_bounds.h"
+#include "plugin_cuda/lower_bounds/measure.h"
 
 #if __has_include(<cusparse.h>)
 #include <cusparse.h>
@@ -43,8 +43,8 @@ struct Library {
 
 }  // namespace
 
-double tenon_floor_cusparse_ms(int64_t rows, int64_t each, int64_t k) {
-  using tenon::floors::Memory;
+double tenon_bound_cusparse_ms(int64_t rows, int64_t each, int64_t k) {
+  using tenon::lower_bounds::Memory;
   std::vector<int> starts, columns;
   for (int64_t r = 0; r <= rows; ++r) starts.push_back(static_cast<int>(r * each));
   for (int64_t i = 0; i < rows * each; ++i)
@@ -77,7 +77,7 @@ double tenon_floor_cusparse_ms(int64_t rows, int64_t each, int64_t k) {
     well = well && lib.SpMM(handle, as_is, as_is, &one, left, right, &none, out, CUDA_R_32F, algo,
                             buffer.p) == 0;
   };
-  const double ms = tenon::floors::device_ms(5, run);
+  const double ms = tenon::lower_bounds::device_ms(5, run);
   if (out) lib.DestroyDnMat(out);
   if (right) lib.DestroyDnMat(right);
   if (left) lib.DestroySpMat(left);
@@ -86,5 +86,5 @@ double tenon_floor_cusparse_ms(int64_t rows, int64_t each, int64_t k) {
 }
 
 #else
-double tenon_floor_cusparse_ms(int64_t, int64_t, int64_t) { return -1; }
+double tenon_bound_cusparse_ms(int64_t, int64_t, int64_t) { return -1; }
 #endif

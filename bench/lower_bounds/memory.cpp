@@ -3,9 +3,9 @@
 // Lower bounds of memory-bound rows.
 #include <algorithm>
 
-#include "bench/floors/stream.h"
+#include "bench/lower_bounds/stream.h"
 
-namespace bench::floors {
+namespace bench::lower_bounds {
 namespace {
 
 void transpose16(float* out, long ldo, float const* in, long ldi) {
@@ -385,4 +385,4 @@ void memory(Suite& s) {
   masks(row);
 }
 
-}  // namespace bench::floors
+}  // namespace bench::lower_bounds

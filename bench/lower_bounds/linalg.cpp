@@ -8,7 +8,7 @@
 #include <fftw3.h>
 #endif
 
-#include "bench/floors/floors.h"
+#include "bench/lower_bounds/lower_bounds.h"
 
 extern "C" {
 void sgetrf_(int*, int*, float*, int*, int*, int*);
@@ -21,7 +21,7 @@ void sorgqr_(int*, int*, int*, float*, int*, float*, float*, int*, int*);
 void spotrf_(char const*, int*, float*, int*, int*);
 }
 
-namespace bench::floors {
+namespace bench::lower_bounds {
 
 namespace {
 
@@ -132,4 +132,4 @@ void linalg(Suite& s) {
 #endif
 }
 
-}  // namespace bench::floors
+}  // namespace bench::lower_bounds

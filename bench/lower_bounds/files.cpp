@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "bench/floors/floors.h"
+#include "bench/lower_bounds/lower_bounds.h"
 
-namespace bench::floors {
+namespace bench::lower_bounds {
 
 namespace {
 
@@ -73,4 +73,4 @@ void files(Suite& s) {
       "mmap, touch one page");
 }
 
-}  // namespace bench::floors
+}  // namespace bench::lower_bounds

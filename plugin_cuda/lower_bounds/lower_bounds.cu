@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin_cuda/floors/floors.h"
+#include "plugin_cuda/lower_bounds/lower_bounds.h"
 
 #include <chrono>
 
-#include "plugin_cuda/floors/measure.h"
+#include "plugin_cuda/lower_bounds/measure.h"
 
-using namespace tenon::floors;
+using namespace tenon::lower_bounds;
 
 namespace {
 
@@ -33,12 +33,12 @@ cudaError_t launch(F kernel, unsigned grid, unsigned block, cudaStream_t s, void
 
 }  // namespace
 
-int tenon_floor_devices(void) {
+int tenon_bound_devices(void) {
   int n = 0;
   return cudaGetDeviceCount(&n) == cudaSuccess ? n : 0;
 }
 
-double tenon_floor_launch_us(int launches) {
+double tenon_bound_launch_us(int launches) {
   const Memory m(4);
   float* p = m.as<float>();
   void* arguments[] = {&p};
@@ -52,7 +52,7 @@ double tenon_floor_launch_us(int launches) {
   return cudaDeviceSynchronize() == cudaSuccess && well ? took / launches : -1;
 }
 
-double tenon_floor_graph_us(int nodes, int launches) {
+double tenon_bound_graph_us(int nodes, int launches) {
   const Memory m(4);
   float* p = m.as<float>();
   void* arguments[] = {&p};
@@ -78,7 +78,7 @@ double tenon_floor_graph_us(int nodes, int launches) {
   return well ? took / launches : -1;
 }
 
-double tenon_floor_copy_gb_s(int64_t bytes) {
+double tenon_bound_copy_gb_s(int64_t bytes) {
   const Memory a(bytes), b(bytes);
   if (!a.p || !b.p) return -1;
   const auto n = static_cast<size_t>(bytes);
@@ -87,7 +87,7 @@ double tenon_floor_copy_gb_s(int64_t bytes) {
   return ms <= 0 ? -1 : 2e-6 * static_cast<double>(bytes) / ms;
 }
 
-double tenon_floor_pinned_gb_s(int64_t bytes) {
+double tenon_bound_pinned_gb_s(int64_t bytes) {
   const Memory a(bytes);
   void* host = nullptr;
   const auto n = static_cast<size_t>(bytes);
@@ -98,7 +98,7 @@ double tenon_floor_pinned_gb_s(int64_t bytes) {
   return ms <= 0 ? -1 : 1e-6 * static_cast<double>(bytes) / ms;
 }
 
-double tenon_floor_gather_ms(int64_t rows, int64_t columns, int64_t selected) {
+double tenon_bound_gather_ms(int64_t rows, int64_t columns, int64_t selected) {
   const Memory in(4 * rows * columns), out(4 * selected * columns), index(8 * selected);
   if (!in.p || !out.p || !index.p) return -1;
   int64_t* host = new int64_t[static_cast<size_t>(selected)];
@@ -114,7 +114,7 @@ double tenon_floor_gather_ms(int64_t rows, int64_t columns, int64_t selected) {
       20, [&] { launch(select_rows, static_cast<unsigned>(selected), 256, nullptr, arguments); });
 }
 
-double tenon_floor_first_ms(void) {
+double tenon_bound_first_ms(void) {
   const double begin = now_us();
   const Memory m(4);
   float* p = m.as<float>();

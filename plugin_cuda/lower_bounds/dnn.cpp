@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions by plain calls of cuDNN's graph interface.
-#include "plugin_cuda/floors/floors.h"
-#include "plugin_cuda/floors/measure.h"
+#include "plugin_cuda/lower_bounds/lower_bounds.h"
+#include "plugin_cuda/lower_bounds/measure.h"
 
 #if defined(TENON_CUDNN)
 #include <cudnn.h>
@@ -12,7 +12,7 @@
 
 #include "plugin_cuda/dnn/operation.h"
 
-namespace tenon::floors {
+namespace tenon::lower_bounds {
 namespace {
 
 constexpr int64_t kX = 1, kW = 2, kY = 3;  // names of the tensors
@@ -187,11 +187,11 @@ double conv_ms(const Shapes& s) {
 }
 
 }  // namespace
-}  // namespace tenon::floors
+}  // namespace tenon::lower_bounds
 
-double tenon_floor_conv_ms(int64_t images, int64_t channels, int64_t side, int64_t kernel) {
-  return tenon::floors::conv_ms({images, channels, side, kernel});
+double tenon_bound_conv_ms(int64_t images, int64_t channels, int64_t side, int64_t kernel) {
+  return tenon::lower_bounds::conv_ms({images, channels, side, kernel});
 }
 #else
-double tenon_floor_conv_ms(int64_t, int64_t, int64_t, int64_t) { return -1; }
+double tenon_bound_conv_ms(int64_t, int64_t, int64_t, int64_t) { return -1; }
 #endif

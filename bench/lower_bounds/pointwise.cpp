@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Lower bounds of pointwise functions and of random numbers.
-#include "bench/floors/stream.h"
+#include "bench/lower_bounds/stream.h"
 
-namespace bench::floors {
+namespace bench::lower_bounds {
 namespace {
 
 // Philox 4x32-10 on 16 counters at once: 32x32->64 multiplies on even and odd lanes.
@@ -143,4 +143,4 @@ void pointwise(Suite& s) {
   normal_draws(row);
 }
 
-}  // namespace bench::floors
+}  // namespace bench::lower_bounds

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Lower bounds of autograd and of small training steps.
-#include "bench/floors/dnnl.h"
+#include "bench/lower_bounds/dnnl.h"
 
-namespace bench::floors {
+namespace bench::lower_bounds {
 namespace {
 
 // A free list of one block size: what a tensor library that keeps its blocks pays for one.
@@ -20,7 +20,7 @@ struct Pool {
   }
 };
 
-struct MlpFloor {
+struct PlainMlp {
   static constexpr long b = 32, d = 64, c = 16;  // ten classes padded to one vector
   Buffer<float> x = floats(b * d), w1 = floats(d * d), w2 = floats(d * d), w3 = floats(d * c),
                 h1 = floats(b * d), h2 = floats(b * d), out = floats(b * c), g3 = floats(b * c),
@@ -168,7 +168,7 @@ void small_graphs(Group const& row) {
 }
 
 void networks(Group const& row) {
-  auto mlp = [] { return std::make_shared<MlpFloor>(); };
+  auto mlp = [] { return std::make_shared<PlainMlp>(); };
   row(
       "mlp_fwd", [=] { return [m = mlp()] { m->forward(); }; }, "hand-tiled loops, 1 thread");
   row(
@@ -202,4 +202,4 @@ void train_small(Suite& s) {
   networks(row);
 }
 
-}  // namespace bench::floors
+}  // namespace bench::lower_bounds

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace tenon::floors {
+namespace tenon::lower_bounds {
 
 // Zeroed device memory; null if out of memory.
 struct Memory {
@@ -52,4 +52,4 @@ double device_ms(int times, F run) {
 // element, 4 or 2; 2-byte elements are float16, or bfloat16 if `brain`.
 void fill(const Memory& m, int64_t elements, int width, bool brain);
 
-}  // namespace tenon::floors
+}  // namespace tenon::lower_bounds

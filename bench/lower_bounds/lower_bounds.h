@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Lower bounds of the rows: plain loops and raw libraries on buffers that are already mapped, under
-// the rows' names. A name may stand for several implementations; the fastest on this machine is the
-// lower bound.
+// the names of the rows. A name may stand for several implementations; the fastest on this machine
+// is the lower bound.
 #pragma once
 
 #include <sys/mman.h>
@@ -20,7 +20,7 @@
 
 #include "bench/harness.h"
 
-namespace bench::floors {
+namespace bench::lower_bounds {
 
 inline constexpr long M = 1 << 20;
 
@@ -103,4 +103,4 @@ Loop amx_conv3x3(long batch, long channels, long side);
 // Attention in bfloat16 on them, keys and values prepacked; throws likewise.
 Loop amx_attention(long heads, long length, long depth);
 
-}  // namespace bench::floors
+}  // namespace bench::lower_bounds

@@ -7,7 +7,7 @@
 #endif
 #include <omp.h>
 
-#include "bench/floors/floors.h"
+#include "bench/lower_bounds/lower_bounds.h"
 
 namespace {
 
@@ -22,23 +22,23 @@ void set_threads(int n) {
 
 extern "C" bench::Side* bench_side() {
   static bench::Side* side = [] {
-    namespace floors = bench::floors;
+    namespace lower_bounds = bench::lower_bounds;
     auto* s = new bench::Side;
-    s->library = "floors";
+    s->library = "lower_bounds";
     s->set_threads = set_threads;
-    floors::small(s->suite);
-    floors::train_small(s->suite);
+    lower_bounds::small(s->suite);
+    lower_bounds::train_small(s->suite);
 #ifdef BENCH_AVX512
-    floors::memory(s->suite);
-    floors::pointwise(s->suite);
+    lower_bounds::memory(s->suite);
+    lower_bounds::pointwise(s->suite);
 #endif
-    floors::compute(s->suite);
-    floors::nets(s->suite);
+    lower_bounds::compute(s->suite);
+    lower_bounds::nets(s->suite);
 #ifdef BENCH_AVX512
-    floors::sparse(s->suite);
+    lower_bounds::sparse(s->suite);
 #endif
-    floors::linalg(s->suite);
-    floors::files(s->suite);
+    lower_bounds::linalg(s->suite);
+    lower_bounds::files(s->suite);
     return s;
   }();
   return side;

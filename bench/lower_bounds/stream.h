@@ -6,9 +6,9 @@
 #include <immintrin.h>
 #include <omp.h>
 
-#include "bench/floors/floors.h"
+#include "bench/lower_bounds/lower_bounds.h"
 
-namespace bench::floors {
+namespace bench::lower_bounds {
 
 // Runs f(i) on 16-float vectors and writes the result with non-temporal stores.
 template <class F>
@@ -30,4 +30,4 @@ void stream_blocks(float* out, long n, F f) {
   }
 }
 
-}  // namespace bench::floors
+}  // namespace bench::lower_bounds

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
-#include "bench/floors/floors.h"
+#include "bench/lower_bounds/lower_bounds.h"
 
-namespace bench::floors {
+namespace bench::lower_bounds {
 namespace {
 
 __attribute__((target("amx-tile,amx-bf16"))) inline void amx_step(uint16_t const* a, long lda,
@@ -202,4 +202,4 @@ Loop amx_attention(long heads, long length, long depth) {
   };
 }
 
-}  // namespace bench::floors
+}  // namespace bench::lower_bounds

@@ -3,9 +3,9 @@
 // Lower bounds of small calls: what no design can avoid, as plain loops on mapped buffers.
 #include <dnnl.h>
 
-#include "bench/floors/floors.h"
+#include "bench/lower_bounds/lower_bounds.h"
 
-namespace bench::floors {
+namespace bench::lower_bounds {
 namespace {
 
 auto fresh_call(Kernel k, long na, long nb, long nout) {
@@ -200,4 +200,4 @@ void small(Suite& s) {
   views(row);
 }
 
-}  // namespace bench::floors
+}  // namespace bench::lower_bounds

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Lower bounds of whole networks.
-#include "bench/floors/dnnl.h"
+#include "bench/lower_bounds/dnnl.h"
 
-namespace bench::floors {
+namespace bench::lower_bounds {
 namespace {
 
 Steps lstm(bool training) {
@@ -178,4 +178,4 @@ void nets(Suite& s) {
       "matrix products (oneDNN sgemm) and Adam only");
 }
 
-}  // namespace bench::floors
+}  // namespace bench::lower_bounds

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "bench/floors/floors.h"
+#include "bench/lower_bounds/lower_bounds.h"
 
-namespace bench::floors {
+namespace bench::lower_bounds {
 namespace {
 
 struct Coo {
@@ -157,4 +157,4 @@ void sparse(Suite& s) {
   sums(row);
 }
 
-}  // namespace bench::floors
+}  // namespace bench::lower_bounds

@@ -7,9 +7,9 @@
 #include <dnnl.hpp>
 #include <unordered_map>
 
-#include "bench/floors/floors.h"
+#include "bench/lower_bounds/lower_bounds.h"
 
-namespace bench::floors {
+namespace bench::lower_bounds {
 
 using Dims = dnnl::memory::dims;
 using Type = dnnl::memory::data_type;
@@ -151,4 +151,4 @@ inline Step pool(Dims x, long k, bool training, bool backward = false,
            {DNNL_ARG_DIFF_DST, d.memory(bp.diff_dst_desc())},
            {DNNL_ARG_WORKSPACE, d.memory(bp.workspace_desc())}}};
 }
-}  // namespace bench::floors
+}  // namespace bench::lower_bounds

@@ -8,10 +8,10 @@
 #include <random>
 #include <vector>
 
-#include "plugin_cuda/floors/floors.h"
-#include "plugin_cuda/floors/measure.h"
+#include "plugin_cuda/lower_bounds/lower_bounds.h"
+#include "plugin_cuda/lower_bounds/measure.h"
 
-namespace tenon::floors {
+namespace tenon::lower_bounds {
 
 void fill(const Memory& m, int64_t elements, int width, bool brain) {
   constexpr int64_t kPiece = 1 << 20;
@@ -72,15 +72,15 @@ struct Product {
   }
 };
 
-double matmul_ms(tenon_floor_type type, int64_t batch, int64_t m, int64_t k, int64_t n) {
+double matmul_ms(tenon_bound_type type, int64_t batch, int64_t m, int64_t k, int64_t n) {
   constexpr cudaDataType_t kTypes[] = {CUDA_R_32F, CUDA_R_16F, CUDA_R_16BF};
-  const int width = type == TENON_FLOOR_FLOAT32 ? 4 : 2;
+  const int width = type == TENON_BOUND_FLOAT32 ? 4 : 2;
   const Memory a(batch * m * k * width), b(batch * k * n * width), out(batch * m * n * width),
       work(kWorkspace);
   Product p(kTypes[type], batch, m, k, n);
   if (!p.good || !a.p || !b.p || !out.p || !work.p) return -1;
-  fill(a, batch * m * k, width, type == TENON_FLOOR_BFLOAT16);
-  fill(b, batch * k * n, width, type == TENON_FLOOR_BFLOAT16);
+  fill(a, batch * m * k, width, type == TENON_BOUND_BFLOAT16);
+  fill(b, batch * k * n, width, type == TENON_BOUND_BFLOAT16);
   cublasLtMatmulPreferenceOpaque_t preference;
   p.check(cublasLtMatmulPreferenceInit(&preference));
   p.check(cublasLtMatmulPreferenceSetAttribute(
@@ -106,9 +106,9 @@ double matmul_ms(tenon_floor_type type, int64_t batch, int64_t m, int64_t k, int
 }
 
 }  // namespace
-}  // namespace tenon::floors
+}  // namespace tenon::lower_bounds
 
-double tenon_floor_matmul_ms(tenon_floor_type type, int64_t batch, int64_t m, int64_t k,
+double tenon_bound_matmul_ms(tenon_bound_type type, int64_t batch, int64_t m, int64_t k,
                              int64_t n) {
-  return tenon::floors::matmul_ms(type, batch, m, k, n);
+  return tenon::lower_bounds::matmul_ms(type, batch, m, k, n);
 }

@@ -5,9 +5,9 @@
 #include <cblas.h>
 #endif
 
-#include "bench/floors/dnnl.h"
+#include "bench/lower_bounds/dnnl.h"
 
-namespace bench::floors {
+namespace bench::lower_bounds {
 
 namespace {
 
@@ -171,4 +171,4 @@ void compute(Suite& s) {
   norms(row);
 }
 
-}  // namespace bench::floors
+}  // namespace bench::lower_bounds
