@@ -6,8 +6,8 @@
 
 #include <optional>
 
-#include "tenon/runtime/error.h"
 #include "tenon/graph.h"
+#include "tenon/runtime/error.h"
 
 namespace at::cuda {
 
