@@ -11,11 +11,14 @@
 
 namespace tenon::autograd {
 
-extern thread_local uint32_t t_mode __attribute__((tls_model("initial-exec")));
+// __thread, not thread_local: no test on each access whether it needs an initialization.
+extern __thread uint32_t t_mode __attribute__((tls_model("initial-exec")));
 
 // Reports the begin and the end of an operator call to the thread's observer, if there is one.
 TENON_COLD void begin_operator(int id);
 TENON_COLD void end_operator(int id) noexcept;
+// In a handler: core::rethrow_called of this operator.
+[[noreturn]] TENON_COLD void rethrow_called(int id);
 struct OperatorScope {
   explicit OperatorScope(int op) : id(op), on(t_mode & kOperatorObserved) {
     if (TENON_UNLIKELY(on)) begin_operator(id);

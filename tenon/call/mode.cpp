@@ -7,7 +7,7 @@
 
 namespace tenon::autograd {
 
-thread_local uint32_t t_mode __attribute__((tls_model("initial-exec"))) = kGradMode;
+__thread uint32_t t_mode __attribute__((tls_model("initial-exec"))) = kGradMode;
 
 uint32_t mode() noexcept { return t_mode; }
 void set_mode(uint32_t word) noexcept { t_mode = word; }
@@ -30,5 +30,7 @@ void begin_operator(int id) {
 void end_operator(int id) noexcept {
   if (t_observer) t_observer->end(core::op_at(id).name);
 }
+
+void rethrow_called(int id) { core::rethrow_called(core::op_at(id).name); }
 
 }  // namespace tenon::autograd

@@ -65,8 +65,7 @@ std::string checked_args(const Schema& s) {
 }
 
 // Its errors are of those others, and name them.
-const char* const kNamed =
-    "  } catch (...) {\n    core::rethrow_called(core::g_ops[id].name);\n  }\n";
+const char* const kNamed = "  } catch (...) {\n    rethrow_called(id);\n  }\n";
 
 // What reads codes, which may be made up, before core is called.
 bool takes_codes(const Schema& s) {
