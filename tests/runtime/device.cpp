@@ -4,17 +4,9 @@
 
 #include <gtest/gtest.h>
 
-<<<<<<< HEAD:tests/runtime/device.cpp
-#include <type_traits>
-
 #include "runtime/device/device.h"
 #include "runtime/stream/attach_device.h"
 #include "tests/runtime/fake_device.h"
-=======
-#include "runtime/device/device.h"
-#include "runtime/stream/attach_device.h"
-#include "tests/runtime/fake_device.h"
->>>>>>> deviceid:tests/core/device.cpp
 #include "tests/support.h"
 
 using namespace tenon;
