@@ -282,7 +282,7 @@ TEST(PluginElf, ConstructorsAndPackedRelocations) {
          p.tag(DT_INIT).d_tag = DT_RELRSZ;
          p.tag(DT_RELRSZ).d_un.d_val = 16;
        },
-       "packed relocation 1 does not write initialized data"},
+       "damaged: packed relocation"},
   });
 }
 
