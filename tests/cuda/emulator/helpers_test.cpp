@@ -157,8 +157,8 @@ TEST(Element, GoesThroughEveryDtype) {
     EXPECT_EQ(load<double>(place, code), 5);
     EXPECT_EQ(load<int64_t>(place, code), 5);
   }
-  store(place, Code::Bool, 0.5);
-  EXPECT_EQ(load<int64_t>(place, Code::Bool), 1);
+  store(place, Code::BOOL, 0.5);
+  EXPECT_EQ(load<int64_t>(place, Code::BOOL), 1);
   store(place, Code::I64, 1e30);  // as on the host: the lowest value
   EXPECT_EQ(load<int64_t>(place, Code::I64), INT64_MIN);
   store(place, Code::I8, int64_t{300});
