@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -42,6 +43,8 @@ struct Options : CommonOptions {
 };
 
 constexpr int kFound = 99;
+// Findings of one run that do not come again, which are printed and do not fail it; more do.
+constexpr uint64_t kMaxOnce = 1;
 constexpr int kBetweenPrints_s = 5;
 
 int64_t now_ns() {
@@ -103,6 +106,31 @@ std::string wait_for_child(const Fuzzer& fuzzer, pid_t pid, int64_t end_ns) {
   }
 }
 
+// A process that makes the checks from `first` on; returns what it found, at g_shared->check.
+std::string run_checks(const Fuzzer& fuzzer, const Options& o, uint64_t first, uint64_t end,
+                       int64_t end_ns) {
+  g_shared->check = first;
+  g_shared->began_ns = 0;
+  const pid_t pid = fork();
+  if (pid < 0) return std::string("fork failed: ") + strerror(errno);
+  if (pid == 0) run_child(fuzzer, o, first, end);
+  return wait_for_child(fuzzer, pid, end_ns);
+}
+
+// Whether the check finds something again, alone or after those that its process made before it. A
+// machine that stands still for seconds is not a hang of the check.
+bool comes_again(const Fuzzer& fuzzer, const Options& o, uint64_t first, uint64_t at) {
+  constexpr int64_t kNoEnd_ns = INT64_MAX;
+  const int stop = g_shared->stop.exchange(0);
+  bool again = !run_checks(fuzzer, o, at, at + 1, kNoEnd_ns).empty();
+  constexpr uint64_t kMaxBefore = 20000;
+  if (!again && at - first <= kMaxBefore)
+    again = !run_checks(fuzzer, o, first, at + 1, kNoEnd_ns).empty();
+  g_shared->stop = stop;
+  g_shared->check = at;
+  return again;
+}
+
 Options parse(int argc, char** argv, const Fuzzer& fuzzer) {
   Options o;
   CLI::App app(fuzzer.what);
@@ -142,23 +170,20 @@ int run(int argc, char** argv, const Fuzzer& fuzzer) {
   if (shared == MAP_FAILED) return std::perror("mmap"), 2;
   g_shared = new (shared) SharedState{};
   const int64_t end_ns = now_ns() + static_cast<int64_t>(o.seconds * 1e9);
-  uint64_t findings = 0;
+  uint64_t findings = 0, once = 0;
   for (uint64_t next = o.first;
        next < o.checks && now_ns() < end_ns && findings < o.max_findings;) {
-    g_shared->check = next;
-    g_shared->began_ns = 0;
-    const pid_t pid = fork();
-    if (pid < 0) return std::perror("fork"), 2;
-    if (pid == 0) run_child(fuzzer, o, next, o.checks);
-    const std::string wrong = wait_for_child(fuzzer, pid, end_ns);
+    const std::string wrong = run_checks(fuzzer, o, next, o.checks, end_ns);
     if (wrong.empty()) break;
-    ++findings;
-    const auto at = static_cast<unsigned long>(g_shared->check.load());
-    std::printf("--seed %lu --only %lu: %s\n", static_cast<unsigned long>(o.seed), at,
-                wrong.c_str());
+    const uint64_t at = g_shared->check;
+    const bool again = comes_again(fuzzer, o, next, at);
+    ++(again ? findings : once);
+    std::printf("--seed %lu --only %lu: %s%s\n", static_cast<unsigned long>(o.seed),
+                static_cast<unsigned long>(at), wrong.c_str(), again ? "" : " (once, not again)");
     std::fflush(stdout);
     next = at + 1;
   }
+  if (once > kMaxOnce) findings += once;
   for (const auto& t : g_shared->tallies) {
     if (t.kind) std::printf("  %-24s %lu\n", t.kind, static_cast<unsigned long>(t.count));
   }
