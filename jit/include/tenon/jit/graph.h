@@ -52,7 +52,8 @@ class TENON_API Value {
     type_ = std::move(t);
     return this;
   }
-  // Shown as %name; unique in the graph: a name that is taken gets a number. Empty: %id.
+  // Shown as %name; unique in the graph: who had the name before gets a number, %x becomes %x.1.
+  // Empty: %id. Characters that a name cannot have become underscores.
   const std::string& name() const noexcept { return name_; }
   Value* set_name(std::string_view name);
   std::string debug_name() const { return name_.empty() ? std::to_string(id_) : name_; }
@@ -122,7 +123,9 @@ class TENON_API Node {
  private:
   friend class Graph;
   friend class Block;
+  friend class Value;
   Node() = default;
+  void unlink();
   const std::string* kind_ = nullptr;  // interned
   Graph* graph_ = nullptr;
   Block* block_ = nullptr;
@@ -177,6 +180,7 @@ class TENON_API Graph : public std::enable_shared_from_this<Graph> {
                std::size_t n_outputs = 1);
   // Before the insertion point.
   Node* insert(Node* n);
+  // prim::Constant with the attribute "value", for None, too.
   Value* insert_constant(IValue v, const SourceRange& where = {}, TypePtr type = nullptr);
   Node* insert_point() const noexcept { return insert_before_; }
   void set_insert_point(Node* n) { insert_before_ = n; }                  // before n
@@ -206,6 +210,7 @@ class TENON_API Graph : public std::enable_shared_from_this<Graph> {
   std::vector<std::unique_ptr<Value>> values_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::map<std::string, Value*, std::less<>> names_;
+  std::map<std::string, std::size_t> name_numbers_;  // the next to try, of "x.1"
 };
 
 struct Graph::InsertPoint {
@@ -218,6 +223,9 @@ struct Graph::InsertPoint {
   Graph& graph;
   Node* was;
 };
+
+// The value of a prim::Constant; nothing for what another node makes, and for a function.
+TENON_API std::optional<IValue> to_constant(const Value* v);
 
 // The text form, read. ValueError says what was expected and where. Classes are looked up in
 // `unit`.
