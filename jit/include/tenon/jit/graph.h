@@ -82,6 +82,7 @@ class TENON_API Node {
   bool is(std::string_view k) const noexcept { return *kind_ == k; }
   // What computes it; null for what the interpreter knows itself (prim::If, prim::Constant, ...).
   const Operator* op = nullptr;
+  Function* function = nullptr;  // what a prim::CallFunction calls; its attribute `name` names it
   SourceRange range;
 
   Graph* graph() const noexcept { return graph_; }
