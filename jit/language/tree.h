@@ -60,6 +60,7 @@ struct Expr {
   std::string text;
   int64_t integer = 0;
   double number = 0;
+  int depth = 1;  // of the tree below
   ExprPtr a, b, c, d;
   std::vector<ExprPtr> args;
   std::vector<Keyword> keywords;
@@ -81,7 +82,7 @@ enum class StmtKind : uint8_t {
   Delete,  // targets
   With,    // items: value as target; body
   Global,  // refused by the emitter
-  Def,     // a function inside of a class
+  Def,     // a function inside of a class or function
 };
 
 struct Param {
