@@ -36,7 +36,10 @@ std::vector<Node*> Block::nodes() const {
   return out;
 }
 
-Graph::Graph() : block_(new_block(nullptr)) { set_insert_point(block_); }
+Graph::Graph() {
+  block_ = new_block(nullptr);
+  set_insert_point(block_);
+}
 Graph::~Graph() = default;
 
 Node* Graph::create(std::string_view kind, const std::vector<Value*>& inputs,

@@ -35,6 +35,7 @@ struct Operator;
 class Graph;
 class Node;
 class Block;
+class GraphParser;
 
 struct Use {
   Node* user;
@@ -64,6 +65,7 @@ class TENON_API Value {
   friend class Node;
   friend class Block;
   friend class Graph;
+  friend class GraphParser;
   Node* node_ = nullptr;
   int offset_ = 0, id_ = 0;
   TypePtr type_;
@@ -202,6 +204,7 @@ class TENON_API Graph : public std::enable_shared_from_this<Graph> {
   friend class Node;
   friend class Block;
   friend class Value;
+  friend class GraphParser;
   Block* new_block(Node* owner);
   Value* new_value(Node* n, int offset, TypePtr type);
   Block* block_ = nullptr;
