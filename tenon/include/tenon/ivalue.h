@@ -1,88 +1,211 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A value of one of the kinds that archives and AutogradContext::saved_data hold. libtorch's IValue
-// has more kinds (tuples, dictionaries, objects of its script language); they do not exist here.
+// A value of any kind that programs compute with: what archives hold, what methods of loaded
+// programs take and give. A copy shares lists, dictionaries, objects and tensors, as in Python.
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <iosfwd>
+#include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "tenon/core/ref.h"
 #include "tenon/tensor.h"
 
 namespace tenon {
 
+namespace jit {
+class Type;
+using TypePtr = std::shared_ptr<const Type>;
+class ClassType;
+using ClassTypePtr = std::shared_ptr<ClassType>;
+}  // namespace jit
+
+class IValue;
+namespace ivalue {
+
+// What an IValue shares with its copies.
+struct Boxed : core::RefCounted {
+  virtual ~Boxed() = default;
+  static void destroy(const Boxed* p) { delete p; }
+};
+struct String;
+struct List;
+struct Dict;
+struct Tuple;
+struct Object;
+struct Future;
+struct Enum;
+struct GeneratorBox;
+
+}  // namespace ivalue
+
+template <class T>
+using intrusive_ptr = core::Ref<T>;
+
 class TENON_API IValue {
  public:
-  IValue() = default;  // None
-  IValue(std::nullopt_t) {}
-  IValue(Tensor v) : v_(std::move(v)) {}
-  IValue(bool v) : v_(v) {}
-  IValue(double v) : v_(v) {}
-  IValue(float v) : v_(static_cast<double>(v)) {}
+  enum class Tag : uint8_t {
+    None,
+    Tensor,
+    Double,
+    Int,
+    Bool,
+    String,
+    Device,
+    Generator,
+    List,
+    Dict,
+    Tuple,
+    Object,
+    Future,
+    Enum
+  };
+
+  IValue() noexcept = default;  // None
+  IValue(std::nullopt_t) noexcept {}
+  IValue(const IValue& o) noexcept : tag_(o.tag_), u_(o.u_) { retain(); }
+  IValue(IValue&& o) noexcept : tag_(o.tag_), u_(o.u_) { o.tag_ = Tag::None; }
+  IValue& operator=(const IValue& o) noexcept {
+    IValue(o).swap(*this);
+    return *this;
+  }
+  IValue& operator=(IValue&& o) noexcept {
+    IValue(std::move(o)).swap(*this);
+    return *this;
+  }
+  ~IValue() { release(); }
+  void swap(IValue& o) noexcept {
+    std::swap(tag_, o.tag_);
+    std::swap(u_, o.u_);
+  }
+
+  IValue(Tensor v);  // an undefined tensor stays a tensor
+  IValue(bool v) noexcept : tag_(Tag::Bool) { u_.i = v; }
+  IValue(double v) noexcept : tag_(Tag::Double) { u_.d = v; }
+  IValue(float v) noexcept : IValue(static_cast<double>(v)) {}
   template <class T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int> = 0>
-  IValue(T v) : v_(static_cast<int64_t>(v)) {}
-  IValue(const char* v) : v_(std::string(v)) {}
-  IValue(std::string v) : v_(std::move(v)) {}
-  IValue(std::vector<int64_t> v) : v_(std::move(v)) {}
-  IValue(std::vector<double> v) : v_(std::move(v)) {}
-  IValue(std::vector<Tensor> v) : v_(std::move(v)) {}
-  IValue(IntArrayRef v) : v_(v.vec()) {}
+  IValue(T v) noexcept : tag_(Tag::Int) {
+    u_.i = static_cast<int64_t>(v);
+  }
+  IValue(ScalarType v) noexcept : IValue(static_cast<int64_t>(v)) {}  // as programs see a dtype
+  IValue(Layout v) noexcept : IValue(static_cast<int64_t>(v)) {}
+  IValue(MemoryFormat v) noexcept : IValue(static_cast<int64_t>(v)) {}
+  IValue(const Scalar& v);  // a double, an int or a bool
+  IValue(const char* v) : IValue(std::string(v)) {}
+  IValue(std::string_view v) : IValue(std::string(v)) {}
+  IValue(std::string v);
+  IValue(Device v) noexcept;
+  IValue(Generator v);
+  IValue(core::Ref<ivalue::List> v) noexcept;
+  IValue(core::Ref<ivalue::Dict> v) noexcept;
+  IValue(core::Ref<ivalue::Tuple> v) noexcept;
+  IValue(core::Ref<ivalue::Object> v) noexcept;
+  IValue(core::Ref<ivalue::Future> v) noexcept;
+  IValue(core::Ref<ivalue::Enum> v) noexcept;
+  // New lists; their element type is that of T.
+  IValue(const std::vector<int64_t>& v);
+  IValue(const std::vector<double>& v);
+  IValue(const std::vector<bool>& v);
+  IValue(const std::vector<Tensor>& v);
+  IValue(const std::vector<std::string>& v);
+  IValue(const std::vector<IValue>& v);  // of anything
+  IValue(IntArrayRef v);
+  IValue(ArrayRef<double> v);
+  IValue(TensorList v);
+  template <class... T>
+  IValue(const std::tuple<T...>& v);
   template <class T>
   IValue(const std::optional<T>& v) : IValue(v ? IValue(*v) : IValue()) {}
 
-  bool isNone() const { return holds<std::monostate>(); }
-  bool isTensor() const { return holds<Tensor>(); }
-  bool isDouble() const { return holds<double>(); }
-  bool isInt() const { return holds<int64_t>(); }
-  bool isBool() const { return holds<bool>(); }
-  bool isString() const { return holds<std::string>(); }
-  bool isScalar() const { return isInt() || isDouble() || isBool(); }
-  bool isIntList() const { return holds<std::vector<int64_t>>(); }
-  bool isDoubleList() const { return holds<std::vector<double>>(); }
-  bool isTensorList() const { return holds<std::vector<Tensor>>(); }
+  Tag tag() const noexcept { return tag_; }
+  std::string tagKind() const;  // "Tensor", "Int", "GenericList", ...: c10's names
+
+  bool isNone() const noexcept { return tag_ == Tag::None; }
+  bool isTensor() const noexcept { return tag_ == Tag::Tensor; }
+  bool isDouble() const noexcept { return tag_ == Tag::Double; }
+  bool isInt() const noexcept { return tag_ == Tag::Int; }
+  bool isBool() const noexcept { return tag_ == Tag::Bool; }
+  bool isScalar() const noexcept { return isInt() || isDouble() || isBool(); }
+  bool isString() const noexcept { return tag_ == Tag::String; }
+  bool isDevice() const noexcept { return tag_ == Tag::Device; }
+  bool isGenerator() const noexcept { return tag_ == Tag::Generator; }
+  bool isList() const noexcept { return tag_ == Tag::List; }
+  bool isGenericDict() const noexcept { return tag_ == Tag::Dict; }
+  bool isTuple() const noexcept { return tag_ == Tag::Tuple; }
+  bool isObject() const noexcept { return tag_ == Tag::Object; }
+  bool isModule() const noexcept;  // an object of a class that is a module
+  bool isFuture() const noexcept { return tag_ == Tag::Future; }
+  bool isEnum() const noexcept { return tag_ == Tag::Enum; }
+  // Of a list: by its element type.
+  bool isIntList() const noexcept;
+  bool isDoubleList() const noexcept;
+  bool isBoolList() const noexcept;
+  bool isTensorList() const noexcept;
 
   // TypeError names the kind that is held and the one that was asked for.
-  const Tensor& toTensor() const { return get<Tensor>("Tensor"); }
-  double toDouble() const { return get<double>("Double"); }
-  int64_t toInt() const { return get<int64_t>("Int"); }
-  bool toBool() const { return get<bool>("Bool"); }
-  const std::string& toStringRef() const { return get<std::string>("String"); }
-  std::string_view toStringView() const { return toStringRef(); }
-  const std::vector<int64_t>& toIntVector() const { return get<std::vector<int64_t>>("IntList"); }
-  const std::vector<double>& toDoubleVector() const {
-    return get<std::vector<double>>("DoubleList");
+  const Tensor& toTensor() const {
+    if (TENON_UNLIKELY(tag_ != Tag::Tensor)) wrong_kind("Tensor");
+    return *reinterpret_cast<const Tensor*>(&u_);
   }
-  const std::vector<Tensor>& toTensorVector() const {
-    return get<std::vector<Tensor>>("TensorList");
+  double toDouble() const {
+    if (TENON_UNLIKELY(tag_ != Tag::Double)) wrong_kind("Double");
+    return u_.d;
+  }
+  int64_t toInt() const {
+    if (TENON_UNLIKELY(tag_ != Tag::Int)) wrong_kind("Int");
+    return u_.i;
+  }
+  bool toBool() const {
+    if (TENON_UNLIKELY(tag_ != Tag::Bool)) wrong_kind("Bool");
+    return u_.i != 0;
   }
   Scalar toScalar() const;
-  std::string tagKind() const;  // "Tensor", "Int", ...
+  const std::string& toStringRef() const;
+  std::string_view toStringView() const { return toStringRef(); }
+  Device toDevice() const;
+  ScalarType toScalarType() const { return static_cast<ScalarType>(toInt()); }
+  Layout toLayout() const { return static_cast<Layout>(toInt()); }
+  MemoryFormat toMemoryFormat() const { return static_cast<MemoryFormat>(toInt()); }
+  const Generator& toGenerator() const;
+  // The shared thing itself: what is written through it, every copy sees.
+  ivalue::List& toListRef() const;
+  ivalue::Dict& toDictRef() const;
+  ivalue::Tuple& toTupleRef() const;
+  ivalue::Object& toObjectRef() const;
+  ivalue::Future& toFutureRef() const;
+  ivalue::Enum& toEnumRef() const;
+  core::Ref<ivalue::Tuple> toTuple() const;
+  core::Ref<ivalue::Object> toObject() const;
+  core::Ref<ivalue::Future> toFuture() const;
+  // Copies of lists. TypeError where an element is of another kind.
+  std::vector<int64_t> toIntVector() const;
+  std::vector<int64_t> toIntList() const { return toIntVector(); }
+  std::vector<double> toDoubleVector() const;
+  std::vector<bool> toBoolVector() const;
+  std::vector<Tensor> toTensorVector() const;
+  std::vector<Tensor> toTensorList() const { return toTensorVector(); }
+  ArrayRef<IValue> toList() const;  // valid while nobody writes the list
+
+  // The same object, or equal numbers, strings, None: `is` of Python.
+  bool is(const IValue& o) const noexcept;
+  // `==` of Python: by value, containers by their elements. TypeError for tensors of more than one
+  // element.
+  bool operator==(const IValue& o) const;
+  bool operator!=(const IValue& o) const { return !(*this == o); }
+  // Containers and tensors are copied all through; what was shared inside stays shared.
+  IValue deepcopy() const;
 
   template <class T>
-  T to() const {
-    if constexpr (std::is_same_v<T, IValue>)
-      return *this;
-    else if constexpr (std::is_same_v<T, Tensor>)
-      return toTensor();
-    else if constexpr (std::is_same_v<T, bool>)
-      return toBool();
-    else if constexpr (std::is_floating_point_v<T>)
-      return static_cast<T>(toDouble());
-    else if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(toInt());
-    else if constexpr (std::is_same_v<T, std::string>)
-      return toStringRef();
-    else if constexpr (std::is_same_v<T, Scalar>)
-      return toScalar();
-    else
-      return get<T>("a list of that type");
-  }
+  T to() const;
   template <class T>
   std::optional<T> toOptional() const {
     if (isNone()) return std::nullopt;
@@ -90,20 +213,176 @@ class TENON_API IValue {
   }
 
  private:
-  template <class T>
-  bool holds() const {
-    return std::holds_alternative<T>(v_);
+  IValue(Tag t, ivalue::Boxed* p) noexcept : tag_(p ? t : Tag::None) { u_.p = p; }
+  bool counted() const noexcept { return tag_ == Tag::String || tag_ >= Tag::Generator; }
+  void retain() noexcept {
+    if (tag_ == Tag::Tensor)
+      new (&u_) Tensor(toTensor());
+    else if (counted())
+      u_.p->retain();
   }
-  template <class T>
-  const T& get(const char* wanted) const {
-    if (const T* v = std::get_if<T>(&v_)) return *v;
-    wrong_kind(wanted);
+  void release() noexcept {
+    if (tag_ == Tag::Tensor)
+      reinterpret_cast<Tensor*>(&u_)->~Tensor();
+    else if (counted() && u_.p->drop())
+      ivalue::Boxed::destroy(u_.p);
   }
   [[noreturn]] void wrong_kind(const char* wanted) const;
 
-  std::variant<std::monostate, Tensor, double, int64_t, bool, std::string, std::vector<int64_t>,
-               std::vector<double>, std::vector<Tensor>>
-      v_;
+  Tag tag_ = Tag::None;
+  union Payload {
+    int64_t i;
+    double d;
+    ivalue::Boxed* p;
+  } u_{0};
 };
+static_assert(sizeof(IValue) == 16);
+// A Tensor is one counted pointer, kept in the payload.
+static_assert(sizeof(Tensor) == sizeof(void*));
+
+// As Python prints it, tensors by shape and dtype.
+TENON_API std::ostream& operator<<(std::ostream& out, const IValue& v);
+
+namespace ivalue {
+
+struct String final : Boxed {
+  explicit String(std::string v) : text(std::move(v)) {}
+  const std::string text;
+};
+
+// A list of values of one type. `element` may be null: of anything.
+struct TENON_API List final : Boxed {
+  explicit List(jit::TypePtr e = nullptr) : element(std::move(e)) {}
+  List(jit::TypePtr e, std::vector<IValue> v) : element(std::move(e)), items(std::move(v)) {}
+  jit::TypePtr element;
+  std::vector<IValue> items;
+};
+
+// Keys are strings, integers, doubles, booleans or tensors (by identity), in the order of
+// insertion.
+class TENON_API Dict final : public Boxed {
+ public:
+  explicit Dict(jit::TypePtr k = nullptr, jit::TypePtr v = nullptr);
+  ~Dict() override;
+  std::size_t size() const noexcept { return items_.size(); }
+  const std::vector<std::pair<IValue, IValue>>& items() const noexcept { return items_; }
+  const IValue* find(const IValue& k) const;  // null if absent; TypeError for a key of another kind
+  bool contains(const IValue& k) const { return find(k) != nullptr; }
+  const IValue& at(const IValue& k) const;  // IndexError names the key
+  void insert_or_assign(IValue k, IValue v);
+  bool erase(const IValue& k);
+  void clear();
+  jit::TypePtr key, value;
+
+ private:
+  std::vector<std::pair<IValue, IValue>> items_;
+  struct Index;  // from keys to positions, once there are many
+  std::unique_ptr<Index> index_;
+};
+
+// `type` names the fields of a NamedTuple; null for a plain tuple.
+struct TENON_API Tuple final : Boxed {
+  explicit Tuple(std::vector<IValue> v, jit::TypePtr t = nullptr)
+      : items(std::move(v)), type(std::move(t)) {}
+  const std::vector<IValue>& elements() const noexcept { return items; }
+  std::size_t size() const noexcept { return items.size(); }
+  std::vector<IValue> items;
+  jit::TypePtr type;
+};
+
+// What an object needs to know of its class. jit::ClassType implements it.
+struct TENON_API ObjectType {
+  virtual ~ObjectType() = default;
+  virtual const std::string& class_name() const = 0;            // "__torch__.M"
+  virtual int find_slot(std::string_view attribute) const = 0;  // -1 if there is none
+  virtual const std::string& slot_name(int slot) const = 0;
+  virtual bool is_module_class() const = 0;
+};
+
+struct TENON_API Object final : Boxed {
+  Object(std::shared_ptr<const ObjectType> t, std::size_t n) : type(std::move(t)), slots(n) {}
+  const std::string& name() const { return type->class_name(); }
+  bool hasattr(std::string_view attribute) const { return type->find_slot(attribute) >= 0; }
+  const IValue& getAttr(std::string_view attribute) const;  // AttributeError's text in an Error
+  void setAttr(std::string_view attribute, IValue v);
+  std::shared_ptr<const ObjectType> type;
+  std::vector<IValue> slots;
+};
+
+struct TENON_API Enum final : Boxed {
+  Enum(std::string c, std::string n, IValue v)
+      : class_name(std::move(c)), name(std::move(n)), value(std::move(v)) {}
+  std::string class_name, name;
+  IValue value;
+};
+
+// A value that another thread computes.
+class TENON_API Future final : public Boxed {
+ public:
+  Future();
+  ~Future() override;
+  void markCompleted(IValue v);
+  void setError(std::exception_ptr e);
+  bool completed() const;
+  void wait();            // until it is completed
+  const IValue& value();  // waits; throws what setError was given
+  jit::TypePtr element;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The types that IValue's constructors give to lists: those of libtenon_jit where it is loaded.
+struct TENON_API ElementTypes {
+  jit::TypePtr integer, floating, boolean, tensor, string;
+};
+TENON_API const ElementTypes& element_types() noexcept;
+TENON_API void set_element_types(const ElementTypes* types) noexcept;
+
+}  // namespace ivalue
+
+inline IValue::IValue(core::Ref<ivalue::List> v) noexcept : IValue(Tag::List, v.leak()) {}
+inline IValue::IValue(core::Ref<ivalue::Dict> v) noexcept : IValue(Tag::Dict, v.leak()) {}
+inline IValue::IValue(core::Ref<ivalue::Tuple> v) noexcept : IValue(Tag::Tuple, v.leak()) {}
+inline IValue::IValue(core::Ref<ivalue::Object> v) noexcept : IValue(Tag::Object, v.leak()) {}
+inline IValue::IValue(core::Ref<ivalue::Future> v) noexcept : IValue(Tag::Future, v.leak()) {}
+inline IValue::IValue(core::Ref<ivalue::Enum> v) noexcept : IValue(Tag::Enum, v.leak()) {}
+
+template <class... T>
+IValue::IValue(const std::tuple<T...>& v)
+    : IValue(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::apply(
+          [](const auto&... part) { return std::vector<IValue>{IValue(part)...}; }, v)))) {}
+
+template <class T>
+T IValue::to() const {
+  if constexpr (std::is_same_v<T, IValue>)
+    return *this;
+  else if constexpr (std::is_same_v<T, Tensor>)
+    return toTensor();
+  else if constexpr (std::is_same_v<T, bool>)
+    return toBool();
+  else if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(toDouble());
+  else if constexpr (std::is_same_v<T, ScalarType> || std::is_same_v<T, Layout> ||
+                     std::is_same_v<T, MemoryFormat> || std::is_integral_v<T>)
+    return static_cast<T>(toInt());
+  else if constexpr (std::is_same_v<T, std::string>)
+    return toStringRef();
+  else if constexpr (std::is_same_v<T, Scalar>)
+    return toScalar();
+  else if constexpr (std::is_same_v<T, Device>)
+    return toDevice();
+  else if constexpr (std::is_same_v<T, std::vector<int64_t>>)
+    return toIntVector();
+  else if constexpr (std::is_same_v<T, std::vector<double>>)
+    return toDoubleVector();
+  else if constexpr (std::is_same_v<T, std::vector<bool>>)
+    return toBoolVector();
+  else if constexpr (std::is_same_v<T, std::vector<Tensor>>)
+    return toTensorVector();
+  else
+    static_assert(!sizeof(T), "IValue::to: no conversion to this type");
+}
 
 }  // namespace tenon

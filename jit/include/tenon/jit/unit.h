@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Functions, and the unit that owns them and the types of a program.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/jit/graph.h"
+#include "tenon/jit/operator.h"
+#include "tenon/jit/schema.h"
+
+namespace tenon::jit {
+
+class Plan;
+
+// A function or method of a program; the first argument of a method is self. Owned by its unit.
+class TENON_API Function {
+ public:
+  // `define` makes the graph and the schema's types when they are first asked for: functions may
+  // call each other in any order.
+  Function(std::string qualified_name, std::shared_ptr<Graph> graph, FunctionSchema schema,
+           std::function<void(Function&)> define = nullptr);
+  ~Function();
+  const std::string& qualified_name() const noexcept { return qualified_name_; }
+  std::string_view name() const noexcept;  // the last part
+  const FunctionSchema& schema() const { return ensure_defined().schema_; }
+  const std::shared_ptr<Graph>& graph() const { return ensure_defined().graph_; }
+  void set_schema(FunctionSchema s) { schema_ = std::move(s); }
+  // Forgets the plan: no run may be in progress.
+  void set_graph(std::shared_ptr<Graph> g);
+  const Function& ensure_defined() const;
+  bool is_being_defined() const noexcept { return state_ == State::BeingDefined; }
+
+  // Takes the arguments off the stack and puts the one result there (None for none). Many threads
+  // may run one function.
+  void run(Stack& stack) const;
+  // With keywords and defaults, checked against the schema: TypeError and ValueError name the
+  // argument.
+  IValue operator()(std::vector<IValue> arguments,
+                    const std::map<std::string, IValue>& keywords = {}) const;
+  // Called with all arguments in order, as `run` needs them.
+  std::vector<IValue> bind(std::vector<IValue> arguments,
+                           const std::map<std::string, IValue>& keywords) const;
+  const Plan& plan() const;  // made at the first run
+
+ private:
+  enum class State { ToDefine, BeingDefined, Defined };
+  std::string qualified_name_;
+  std::shared_ptr<Graph> graph_;
+  FunctionSchema schema_;
+  std::function<void(Function&)> define_;
+  std::atomic<State> state_;
+  std::atomic<const Plan*> plan_{nullptr};
+};
+
+class TENON_API CompilationUnit {
+ public:
+  CompilationUnit();
+  ~CompilationUnit();
+  CompilationUnit(const CompilationUnit&) = delete;
+
+  Function* find_function(std::string_view qualified_name) const;  // null if there is none
+  Function& get_function(std::string_view qualified_name) const;   // IndexError names the closest
+  Function* add_function(std::unique_ptr<Function> f);  // ValueError if the name is taken
+  std::vector<Function*> functions() const;
+  TypePtr find_type(std::string_view qualified_name) const;  // classes, named tuples, enums
+  ClassTypePtr find_class(std::string_view qualified_name) const;
+  void add_type(TypePtr t);
+  const std::vector<TypePtr>& types() const noexcept { return types_; }
+  // Makes what is not known yet when a name is first asked for: archives compile their code as it
+  // is needed. May be null. Called with a qualified name of a type or function.
+  std::function<void(std::string_view)> importer;
+  // The text of functions, as in `jit::compile`. Errors show the line with a caret.
+  void define(const std::string& text);
+  IValue run_method(std::string_view name, std::vector<IValue> arguments);
+
+ private:
+  std::vector<std::unique_ptr<Function>> functions_;
+  std::map<std::string, Function*, std::less<>> by_name_;
+  std::vector<TypePtr> types_;
+  std::map<std::string, TypePtr, std::less<>> types_by_name_;
+};
+
+}  // namespace tenon::jit
