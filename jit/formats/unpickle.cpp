@@ -138,6 +138,13 @@ void Unpickler::finish_value(const IValue& v) {
   join_extents(e, v, false);
 }
 
+// Before a walk over the value.
+void Unpickler::spend(const IValue& v) {
+  spent_ += extent(v).elements;
+  check(spent_ <= kFreeElements + kElementsPerByte * bytes_.size(), "the values have more than ",
+        spent_, " elements, too many for a pickle of its size");
+}
+
 IValue Unpickler::make_tuple(std::vector<IValue> items) {
   Extent e;
   for (const IValue& v : items) join_extents(e, v, true);
@@ -239,6 +246,7 @@ void Unpickler::reduce() {
 void Unpickler::build() {
   const IValue state = pop();
   finish_value(state);
+  spend(state);
   IValue& object = top();
   if (object.isGenericDict()) return;  // attributes of an OrderedDict: state dictionaries have some
   check(is_unbuilt(object) && object.toEnumRef().value.isNone(), "gives a state to ",

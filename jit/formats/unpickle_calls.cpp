@@ -5,8 +5,8 @@
 #include <array>
 #include <map>
 
+#include "jit/formats/conform.h"
 #include "jit/formats/unpickler.h"
-#include "tenon/jit/type.h"
 
 namespace tenon::jit::formats {
 namespace {
@@ -180,8 +180,8 @@ IValue Unpickler::tagged(Arguments args) {
   check(static_cast<bool>(hooks_.type_of), "types of values are not expected here");
   const TypePtr type = hooks_.type_of(annotation);
   const IValue& v = args[0];
-  set_element_type(v, type);
-  check(is_instance(v, *type), "a value of kind ", v.tagKind(), " is not of its type ",
+  spend(v);
+  check(conform(v, type), "a value of kind ", v.tagKind(), " is not of its type ",
         annotation.substr(0, 200));
   return v;
 }

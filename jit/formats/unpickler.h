@@ -16,6 +16,8 @@ namespace tenon::jit::formats {
 inline constexpr uint32_t kMaxNesting = 512;  // of lists, dictionaries, tuples and objects
 // Elements of a value with what it shares counted each time: what a walk over it takes.
 inline constexpr uint64_t kMaxElements = uint64_t{1} << 26;
+// Those of all states of objects and of all values with a type, by the bytes of the pickle.
+inline constexpr uint64_t kElementsPerByte = 64, kFreeElements = uint64_t{1} << 20;
 
 class Unpickler {
  public:
@@ -58,6 +60,7 @@ class Unpickler {
   Extent& open(const IValue& v);
   void join_extents(Extent& whole, const IValue& part, bool in_tuple);
   void finish_value(const IValue& v);
+  void spend(const IValue& v);
   IValue make_tuple(std::vector<IValue> items);
   IValue make_list();
   IValue make_dict();
@@ -101,7 +104,7 @@ class Unpickler {
 
   std::string_view bytes_;
   const UnpickleHooks& hooks_;
-  uint64_t at_ = 0, op_at_ = 0;
+  uint64_t at_ = 0, op_at_ = 0, spent_ = 0;
   uint8_t op_ = 0;
   std::vector<IValue> stack_;
   std::vector<std::size_t> marks_;
