@@ -31,6 +31,12 @@ bool has_outside_effects(const Operator& o) {
   return o.has_side_effects && !writes_argument(o.schema);
 }
 
+// Effects that no other node depends on.
+bool keeps_modes(const Node& n) {
+  return n.is("prim::Print") || n.is("prim::RaiseException") || n.is("aten::warn") ||
+         (n.op && n.op->op && (n.op->op->flags & core::kOpRandom));
+}
+
 bool is_silent(const Node& n) {
   static const std::set<std::string, std::less<>> kinds{
       "prim::Constant",       "prim::Uninitialized",
@@ -99,12 +105,14 @@ AliasFacts::Effects AliasFacts::compute_effects(const Node& n) const {
   if (direct != direct_writes_.end())
     for (int s : direct->second) e.writes.insert(find(s));
   e.outside = n.op ? has_outside_effects(*n.op) : !is_silent(n);
+  e.barrier = e.outside && !keeps_modes(n);
   for (const Block* b : n.blocks()) {
     for (const Node* inner : b->nodes()) {
       const Effects& i = effects(inner);
       e.reads.insert(i.reads.begin(), i.reads.end());
       e.writes.insert(i.writes.begin(), i.writes.end());
       e.outside |= i.outside;
+      e.barrier |= i.barrier;
     }
     for (const Value* v : b->outputs()) e.reads.merge(sets(v));
   }
@@ -141,7 +149,7 @@ bool AliasFacts::can_merge(const Value* a, const Value* b) const {
 namespace {
 
 bool conflict(const AliasFacts::Effects& a, const AliasFacts::Effects& b) {
-  return (a.outside && b.outside) || intersect(a.writes, b.writes) ||
+  return a.barrier || b.barrier || (a.outside && b.outside) || intersect(a.writes, b.writes) ||
          intersect(a.writes, b.reads) || intersect(a.reads, b.writes);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // What may share memory with what in a graph, and which nodes write it: passes ask before they
-// merge, move or remove. Computed for the graph as it is; made again after it was changed.
+// merge, move or remove. Computed for the graph as it is: rebuild it after a change.
 //
 // Every value that can be written or can hold such values belongs to a set; two values may alias if
 // their sets are one. A set of containers has a set of contents. Graph inputs, objects and their
@@ -49,6 +49,9 @@ class AliasFacts {
   struct Effects {
     Sets reads, writes;
     bool outside = false;
+    // It may change how others compute: modes, as of gradients, and what a call does. Nothing moves
+    // past it.
+    bool barrier = false;
   };
   // Of the node with its blocks.
   const Effects& effects(const Node* n) const;
