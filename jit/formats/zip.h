@@ -3,28 +3,34 @@
 // ZIP archives as programs are saved in: read from a mapped file, written in one pass. Nothing in
 // the file is trusted: offsets and sizes are checked against the file, entries may not overlap,
 // names may not leave the archive, an inflated entry has at most 1000 times the bytes it is stored
-// in and at most `max_inflated` in all.
+// in, and all of them together at most kMaxInflated.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tenon/core/export.h"
+
 namespace tenon::jit::formats {
 
-class ZipReader {
+inline constexpr uint64_t kMaxInflated = uint64_t{4} << 30;
+inline constexpr uint64_t kMaxInflation = 1000;
+
+class TENON_API ZipReader {
  public:
   struct Entry {
-    std::string name;
-    uint64_t offset;  // of the data in the file
+    std::string name;  // whole, with root()
+    uint64_t offset;   // of the data in the file
     uint64_t stored, size;
     uint32_t crc;
     bool deflated;
   };
-  // Errors name the file and what is wrong.
+  // Errors are ValueErrors that name the file, the entry and what is wrong.
   static std::shared_ptr<ZipReader> open(const std::string& path);
   static std::shared_ptr<ZipReader> from_bytes(std::string bytes, std::string name);
   ~ZipReader();
@@ -36,10 +42,12 @@ class ZipReader {
   const std::string& root() const noexcept;
   // The content, checksum checked. IndexError if there is no such entry.
   std::string read(std::string_view name) const;
-  // The bytes of a stored entry, where they lie in the mapped file; they live as long as this. The
-  // checksum is checked when `check`.
+  std::string read(const Entry& e) const;
+  // The bytes of a stored entry, where they lie in the mapped file; they live as long as this. What
+  // is written there changes this copy in memory, not the file. The checksum is checked when
+  // `check`. ValueError for a deflated entry.
   struct Bytes {
-    const std::byte* data;
+    std::byte* data;
     uint64_t size;
   };
   Bytes view(const Entry& e, bool check) const;
@@ -51,14 +59,16 @@ class ZipReader {
 };
 
 // Entries are stored, their data at multiples of 64 bytes, as torch writes them.
-class ZipWriter {
+class TENON_API ZipWriter {
  public:
-  explicit ZipWriter(std::string root);  // "archive": names become archive/name
+  using Sink = std::function<void(const void* data, std::size_t bytes)>;
+  explicit ZipWriter(std::string root);    // "archive": names become archive/name
+  ZipWriter(std::string root, Sink sink);  // the bytes go to `sink` as they come
   ~ZipWriter();
   void add(std::string_view name, std::string_view content);
-  // In parts: `write` is called with a function that takes the next bytes; `size` in all.
   void add(std::string_view name, const void* data, uint64_t size);
-  std::string finish();  // the archive; nothing may be added after
+  // The archive, or "" where a sink took it. Nothing may be added after.
+  std::string finish();
 
  private:
   struct State;

@@ -33,9 +33,9 @@ class Plan {
   // the program added, in the form of an ErrorReport, and keeps its class.
   void run(Stack& stack) const;
   std::string str() const;  // the instructions, for people
+  struct Code;              // jit/run/code.h
 
  private:
-  struct Code;
   std::unique_ptr<const Code> code_;
 };
 

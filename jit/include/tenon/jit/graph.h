@@ -35,6 +35,7 @@ struct Operator;
 class Graph;
 class Node;
 class Block;
+class GraphParser;
 
 struct Use {
   Node* user;
@@ -52,7 +53,8 @@ class TENON_API Value {
     type_ = std::move(t);
     return this;
   }
-  // Shown as %name; unique in the graph: a name that is taken gets a number. Empty: %id.
+  // Shown as %name; unique in the graph: who had the name before gets a number, %x becomes %x.1.
+  // Empty: %id. Characters that a name cannot have become underscores.
   const std::string& name() const noexcept { return name_; }
   Value* set_name(std::string_view name);
   std::string debug_name() const { return name_.empty() ? std::to_string(id_) : name_; }
@@ -63,6 +65,7 @@ class TENON_API Value {
   friend class Node;
   friend class Block;
   friend class Graph;
+  friend class GraphParser;
   Node* node_ = nullptr;
   int offset_ = 0, id_ = 0;
   TypePtr type_;
@@ -81,6 +84,7 @@ class TENON_API Node {
   bool is(std::string_view k) const noexcept { return *kind_ == k; }
   // What computes it; null for what the interpreter knows itself (prim::If, prim::Constant, ...).
   const Operator* op = nullptr;
+  Function* function = nullptr;  // what a prim::CallFunction calls; its attribute `name` names it
   SourceRange range;
 
   Graph* graph() const noexcept { return graph_; }
@@ -122,7 +126,9 @@ class TENON_API Node {
  private:
   friend class Graph;
   friend class Block;
+  friend class Value;
   Node() = default;
+  void unlink();
   const std::string* kind_ = nullptr;  // interned
   Graph* graph_ = nullptr;
   Block* block_ = nullptr;
@@ -177,6 +183,7 @@ class TENON_API Graph : public std::enable_shared_from_this<Graph> {
                std::size_t n_outputs = 1);
   // Before the insertion point.
   Node* insert(Node* n);
+  // prim::Constant with the attribute "value", for None, too.
   Value* insert_constant(IValue v, const SourceRange& where = {}, TypePtr type = nullptr);
   Node* insert_point() const noexcept { return insert_before_; }
   void set_insert_point(Node* n) { insert_before_ = n; }                  // before n
@@ -197,6 +204,7 @@ class TENON_API Graph : public std::enable_shared_from_this<Graph> {
   friend class Node;
   friend class Block;
   friend class Value;
+  friend class GraphParser;
   Block* new_block(Node* owner);
   Value* new_value(Node* n, int offset, TypePtr type);
   Block* block_ = nullptr;
@@ -206,6 +214,7 @@ class TENON_API Graph : public std::enable_shared_from_this<Graph> {
   std::vector<std::unique_ptr<Value>> values_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::map<std::string, Value*, std::less<>> names_;
+  std::map<std::string, std::size_t> name_numbers_;  // the next to try, of "x.1"
 };
 
 struct Graph::InsertPoint {
@@ -218,6 +227,9 @@ struct Graph::InsertPoint {
   Graph& graph;
   Node* was;
 };
+
+// The value of a prim::Constant; nothing for what another node makes, and for a function.
+TENON_API std::optional<IValue> to_constant(const Value* v);
 
 // The text form, read. ValueError says what was expected and where. Classes are looked up in
 // `unit`.

@@ -59,7 +59,8 @@ class TENON_API Module {
   // Runs forward. Arguments by position; then by name.
   IValue forward(std::vector<IValue> arguments,
                  const std::map<std::string, IValue>& keywords = {}) const;
-  IValue operator()(std::vector<IValue> arguments) const { return forward(std::move(arguments)); }
+  // The same with the module's hooks around it.
+  IValue operator()(std::vector<IValue> arguments) const;
   Method get_method(std::string_view name) const;  // Error names the closest
   std::optional<Method> find_method(std::string_view name) const;
   std::vector<Method> get_methods() const;
@@ -70,14 +71,16 @@ class TENON_API Module {
   IValue attr(std::string_view name) const;  // AttributeError's text in an Error
   IValue attr(std::string_view name, IValue or_else) const;
   bool hasattr(std::string_view name) const;
+  // TypeError for a value that is not of the attribute's type.
   void setattr(std::string_view name, IValue v) const;
   void register_parameter(const std::string& name, Tensor t, bool is_buffer = false);
   void register_buffer(const std::string& name, Tensor t) { register_parameter(name, t, true); }
   void register_attribute(const std::string& name, TypePtr type, IValue v);
   void register_module(const std::string& name, const Module& m);
 
-  // Submodules first to last as they were registered, depth first; a tensor that two share is given
-  // once.
+  // A module's own first, in the order of its attributes, then those of its submodules, depth
+  // first. A module or tensor that is there twice is given once. Buffers: all tensors that are not
+  // parameters.
   std::vector<Tensor> parameters(bool recurse = true) const;
   std::vector<NamedTensor> named_parameters(bool recurse = true) const;
   std::vector<Tensor> buffers(bool recurse = true) const;

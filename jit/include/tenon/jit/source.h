@@ -24,10 +24,10 @@ struct SourceRange {
   uint32_t begin = 0, end = 0;
 
   std::string_view text() const;
-  int line() const;  // 1-based; 0 if unknown
-  int column() const;
-  // "  File "code/__torch__.py", line 7\n    y = x + z\n            ~ <--- HERE\n"; empty if
-  // unknown
+  int line() const;    // 1-based; 0 if unknown
+  int column() const;  // 0-based, in bytes
+  // "  File "code/__torch__.py", line 7\n    y = x + z\n            ~ <--- HERE\n", with two lines
+  // before and after; empty if unknown
   std::string highlight() const;
 };
 

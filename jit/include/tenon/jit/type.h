@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Types of the values of programs. Types without a name are compared by structure; classes, enums
-// and interfaces by identity.
+// Types of the values of programs. Types without a name are compared by structure, enums by
+// their qualified names; classes and interfaces by identity.
 #pragma once
 
 #include <memory>
@@ -38,8 +38,9 @@ enum class TypeKind : uint8_t {
   AnyTuple,
   Class,
   Interface,
-  Enum,  // contained: the type of the values
-  Var,   // a type variable of a schema: t in aten::append(t[] self, t el)
+  Enum,      // contained: the type of the values
+  Function,  // of prim::Constant[name="f"]() that prim::CallFunction calls
+  Var,       // a type variable of a schema: t in aten::append(t[] self, t el)
 };
 
 class TENON_API Type : public std::enable_shared_from_this<Type> {
@@ -54,7 +55,8 @@ class TENON_API Type : public std::enable_shared_from_this<Type> {
   const std::vector<std::string>& fields() const noexcept { return fields_; }  // of a NamedTuple
   const std::vector<std::optional<IValue>>& field_defaults() const noexcept { return defaults_; }
 
-  // As graphs and schemas print it: "Tensor?", "int[]", "Dict(str, Tensor)", "(Tensor, int)".
+  // As schemas print it: "Tensor?", "int[]", "Dict(str, Tensor)", "(Tensor, int)", "Future(int)".
+  // Graphs print named tuples with their fields, and Future[int].
   std::string str() const;
   // As programs write it: "Optional[Tensor]", "List[int]", "Tuple[Tensor, int]".
   std::string annotation() const;
@@ -72,6 +74,7 @@ class TENON_API Type : public std::enable_shared_from_this<Type> {
   static const TypePtr& generator();
   static const TypePtr& any_list();
   static const TypePtr& any_tuple();
+  static const TypePtr& function();
   static TypePtr optional(TypePtr of);  // of an Optional, of Any and of None: itself
   static TypePtr list(TypePtr of);
   static TypePtr dict(TypePtr key, TypePtr value);
@@ -107,8 +110,8 @@ TENON_API TypePtr type_of(const IValue& v);
 // Gives lists, dictionaries and tuples inside of `v` the element types that `t` says.
 TENON_API void set_element_type(const IValue& v, const TypePtr& t);
 // "Tensor?", "int[2]", "Dict(str, Tensor)", "t[]", "(Tensor, int)": as schemas and graphs write
-// types. `resolve` gives the types of names with a dot. ValueError says what was expected and
-// where.
+// types; "List[int]" and "Optional[Tensor]" are read, too. `unit` gives the types of names with a
+// dot. ValueError says what was expected and where.
 class CompilationUnit;
 TENON_API TypePtr parse_type(std::string_view text, const CompilationUnit* unit = nullptr);
 

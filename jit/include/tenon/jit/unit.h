@@ -3,10 +3,10 @@
 // Functions, and the unit that owns them and the types of a program.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,21 +32,22 @@ class TENON_API Function {
   const FunctionSchema& schema() const { return ensure_defined().schema_; }
   const std::shared_ptr<Graph>& graph() const { return ensure_defined().graph_; }
   void set_schema(FunctionSchema s) { schema_ = std::move(s); }
+  // Forgets the plan: no run may be in progress.
   void set_graph(std::shared_ptr<Graph> g);
   const Function& ensure_defined() const;
   bool is_being_defined() const noexcept { return state_ == State::BeingDefined; }
 
   // Takes the arguments off the stack and puts the one result there (None for none). Many threads
   // may run one function.
-  void run(Stack& stack);
+  void run(Stack& stack) const;
   // With keywords and defaults, checked against the schema: TypeError and ValueError name the
   // argument.
   IValue operator()(std::vector<IValue> arguments,
-                    const std::map<std::string, IValue>& keywords = {});
+                    const std::map<std::string, IValue>& keywords = {}) const;
   // Called with all arguments in order, as `run` needs them.
   std::vector<IValue> bind(std::vector<IValue> arguments,
                            const std::map<std::string, IValue>& keywords) const;
-  const Plan& plan();  // compiled at the first run
+  const Plan& plan() const;  // made at the first run
 
  private:
   enum class State { ToDefine, BeingDefined, Defined };
@@ -54,9 +55,8 @@ class TENON_API Function {
   std::shared_ptr<Graph> graph_;
   FunctionSchema schema_;
   std::function<void(Function&)> define_;
-  State state_;
-  std::once_flag planned_;
-  std::unique_ptr<Plan> plan_;
+  std::atomic<State> state_;
+  std::atomic<const Plan*> plan_{nullptr};
 };
 
 class TENON_API CompilationUnit {

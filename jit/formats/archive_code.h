@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The code of a TorchScript archive: "__torch__.a.b.M" is defined by code/__torch__/a/b.py.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/formats/zip.h"
+#include "jit/language/emit.h"
+#include "tenon/jit/unit.h"
+
+namespace tenon::jit::formats {
+
+class ArchiveCode {
+ public:
+  // Reads all files below `folder` ("archive/code/"). ErrorReport where a text cannot be read.
+  ArchiveCode(const ZipReader& zip, const std::string& folder, int64_t operator_version);
+  // NotImplementedError with every operator that is used and missing, how often, and the closest
+  // names.
+  void check_operators() const;
+  // Defines what the file of this name defines; nothing if there is no such file. Types and
+  // functions that it needs are asked of unit.importer.
+  void import(CompilationUnit& unit, std::string_view qualified_name);
+  // The rest; then compiles everything.
+  void import_all(CompilationUnit& unit);
+  void set_constants(std::vector<IValue> constants) { constants_ = std::move(constants); }
+
+ private:
+  void define(CompilationUnit& unit, const std::string& prefix);
+  struct Module {
+    language::File file;
+    bool defined = false;
+  };
+  std::map<std::string, Module, std::less<>> modules_;  // by "__torch__.a.b"
+  std::vector<IValue> constants_;
+  std::shared_ptr<language::Resolver> resolver_;
+};
+
+// Names of operators that a file calls, "aten::add", with how often.
+void count_operators(const language::File& file, std::map<std::string, int64_t>& counts);
+
+}  // namespace tenon::jit::formats

@@ -1,0 +1,478 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include "jit/formats/unpickler.h"
+
+namespace tenon::jit::formats {
+namespace {
+
+const void* box(const IValue& v) {
+  switch (v.tag()) {
+    case IValue::Tag::List:
+      return &v.toListRef();
+    case IValue::Tag::Dict:
+      return &v.toDictRef();
+    case IValue::Tag::Tuple:
+      return &v.toTupleRef();
+    case IValue::Tag::Object:
+      return &v.toObjectRef();
+    default:
+      return nullptr;
+  }
+}
+
+IValue special(const char* cls, std::string name) {
+  return core::Ref<ivalue::Enum>::adopt(new ivalue::Enum(cls, std::move(name), IValue()));
+}
+
+}  // namespace
+
+bool is_global(const IValue& v) { return v.isEnum() && v.toEnumRef().class_name == kGlobalClass; }
+bool is_unbuilt(const IValue& v) { return v.isEnum() && v.toEnumRef().class_name == kObjectClass; }
+
+std::string Unpickler::where() const {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string op = {'0', 'x', kHex[op_ >> 4], kHex[op_ & 15]};
+  if (op_ > ' ' && op_ < 0x7f) op = std::string("'") + static_cast<char>(op_) + "'";
+  return core::join("opcode ", op, " at byte ", op_at_, ": ");
+}
+
+std::string_view Unpickler::take(uint64_t n) {
+  check(n <= bytes_.size() - at_, "needs ", n, " bytes, the pickle ends after ",
+        bytes_.size() - at_);
+  const std::string_view out = bytes_.substr(at_, n);
+  at_ += n;
+  return out;
+}
+
+uint64_t Unpickler::take_number(int bytes) {
+  const std::string_view p = take(static_cast<uint64_t>(bytes));
+  uint64_t v = 0;
+  for (std::size_t i = p.size(); i-- > 0;) v = v << 8 | static_cast<uint8_t>(p[i]);
+  return v;
+}
+
+std::string Unpickler::take_line() {
+  const std::size_t end = bytes_.find('\n', at_);
+  check(end != std::string_view::npos, "its line does not end");
+  check(end - at_ < 4096, "its line is too long");
+  const std::string out(take(end - at_));
+  ++at_;
+  return out;
+}
+
+// Little-endian, two's complement, of any length.
+IValue Unpickler::take_long(uint64_t n) {
+  check(n <= 8, "an integer of ", n, " bytes is too large");
+  uint64_t v = n == 0 ? 0 : take_number(static_cast<int>(n));
+  if (n > 0 && n < 8 && (v >> (8 * n - 1) & 1)) v |= ~uint64_t{0} << (8 * n);
+  return static_cast<int64_t>(v);
+}
+
+IValue Unpickler::pop() {
+  check(stack_.size() > (marks_.empty() ? 0 : marks_.back()), "the stack is empty");
+  IValue v = std::move(stack_.back());
+  stack_.pop_back();
+  return v;
+}
+
+IValue& Unpickler::top() {
+  check(stack_.size() > (marks_.empty() ? 0 : marks_.back()), "the stack is empty");
+  return stack_.back();
+}
+
+std::vector<IValue> Unpickler::pop_to_mark() {
+  check(!marks_.empty(), "there is no mark on the stack");
+  const auto from = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
+  std::vector<IValue> out(std::make_move_iterator(from), std::make_move_iterator(stack_.end()));
+  stack_.erase(from, stack_.end());
+  marks_.pop_back();
+  return out;
+}
+
+Unpickler::Extent Unpickler::extent(const IValue& v) const {
+  const void* p = box(v);
+  if (!p) return {};
+  const auto it = extents_.find(p);
+  if (it != extents_.end()) return it->second;
+  Extent flat;  // those without containers inside are not listed
+  if (v.isTuple()) flat.elements += v.toTupleRef().size();
+  if (v.isList()) flat.elements += v.toListRef().items.size();
+  if (v.isGenericDict()) flat.elements += v.toDictRef().size() * 2;
+  return flat;
+}
+
+Unpickler::Extent& Unpickler::open(const IValue& v) {
+  Extent& e = extents_[box(v)];
+  e = {};
+  e.open = true;
+  return e;
+}
+
+// Makes `part` a part of a value of the extent `whole`.
+void Unpickler::join_extents(Extent& whole, const IValue& part, bool in_tuple) {
+  check(!is_unbuilt(part), "an object is used before its state is read");
+  if (is_global(part)) {
+    check(in_tuple, "the name ", part.toEnumRef().name, " is used as a value");
+    whole.has_global = true;
+    return;
+  }
+  const void* p = box(part);
+  const Extent e = extent(part);
+  check(!e.has_global, "a name is used as a value");
+  whole.depth = std::max(whole.depth, p ? e.depth + 1 : 1);
+  whole.elements += p ? e.elements : 1;
+  check(whole.depth <= kMaxNesting, "values are nested more than ", kMaxNesting, " deep");
+  check(whole.elements <= kMaxElements, "a value has more than ", kMaxElements, " elements");
+  if (!p) return;
+  const auto it = extents_.find(p);
+  if (it == extents_.end()) return;
+  it->second.open = false;
+  if (e.depth == 1 && !part.isObject()) extents_.erase(it);
+}
+
+// A value that leaves the machine.
+void Unpickler::finish_value(const IValue& v) {
+  Extent e;
+  join_extents(e, v, false);
+}
+
+// Before a walk over the value.
+void Unpickler::spend(const IValue& v) {
+  spent_ += extent(v).elements;
+  check(spent_ <= kFreeElements + kElementsPerByte * bytes_.size(), "the values have more than ",
+        spent_, " elements, too many for a pickle of its size");
+}
+
+IValue Unpickler::make_tuple(std::vector<IValue> items) {
+  Extent e;
+  for (const IValue& v : items) join_extents(e, v, true);
+  IValue out(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::move(items))));
+  extents_.erase(box(out));
+  if (e.depth > 1 || e.has_global) extents_[box(out)] = e;
+  return out;
+}
+
+IValue Unpickler::make_list() {
+  IValue out(core::Ref<ivalue::List>::adopt(new ivalue::List));
+  open(out);
+  return out;
+}
+
+IValue Unpickler::make_dict() {
+  IValue out(core::Ref<ivalue::Dict>::adopt(new ivalue::Dict));
+  open(out);
+  return out;
+}
+
+void Unpickler::append(const IValue& list, std::vector<IValue> items) {
+  check(list.isList(), "appends to ", list.tagKind());
+  const auto it = extents_.find(box(list));
+  check(it != extents_.end() && it->second.open,
+        "appends to a list that is a part of another value already");
+  auto& to = list.toListRef().items;
+  for (IValue& v : items) {
+    check(!v.is(list), "a list contains itself");
+    Extent& e = extents_.at(box(list));
+    join_extents(e, v, false);
+    to.push_back(std::move(v));
+  }
+}
+
+void Unpickler::set_items(const IValue& dict, std::vector<IValue> items) {
+  check(dict.isGenericDict(), "sets items of ", dict.tagKind());
+  check(items.size() % 2 == 0, "a key has no value");
+  const auto it = extents_.find(box(dict));
+  check(it != extents_.end() && it->second.open,
+        "sets items of a dictionary that is a part of another value already");
+  for (std::size_t i = 0; i < items.size(); i += 2) {
+    IValue &k = items[i], &v = items[i + 1];
+    check(k.isString() || k.isInt() || k.isDouble() || k.isBool() || k.isTensor(),
+          "a key of a dictionary is ", k.tagKind());
+    check(!v.is(dict), "a dictionary contains itself");
+    Extent& e = extents_.at(box(dict));
+    join_extents(e, k, false);
+    join_extents(e, v, false);
+    dict.toDictRef().insert_or_assign(std::move(k), std::move(v));
+  }
+}
+
+void Unpickler::remember(uint64_t key) {
+  const IValue& v = top();
+  memo_[key] = v;
+}
+
+void Unpickler::recall(uint64_t key) {
+  const auto it = memo_.find(key);
+  check(it != memo_.end(), "nothing is remembered under ", key);
+  if (is_unbuilt(it->second)) {
+    const IValue& built = it->second.toEnumRef().value;
+    check(!built.isNone(), "an object refers to itself");
+    push(built);
+  } else {
+    push(it->second);
+  }
+}
+
+void Unpickler::global(const std::string& module, const std::string& name) {
+  check(!module.empty() && !name.empty(), "an empty name");
+  const std::string full = module + "." + name;
+  if (module == "torch") {
+    try {  // torch.float32
+      const ScalarType dtype = core::dtype_from_name(name);
+      if (static_cast<int>(dtype) < 64) return push(dtype);
+    } catch (const TypeError&) {
+    }
+  }
+  push(special(kGlobalClass, full));
+}
+
+void Unpickler::new_object() {
+  const IValue args = pop(), cls = pop();
+  check(is_global(cls) && args.isTuple(), "makes an object of ", cls.tagKind());
+  const std::string& name = cls.toEnumRef().name;
+  if (name.rfind("__torch__.", 0) != 0) return push(call(name, args.toTupleRef().items));
+  check(args.toTupleRef().size() == 0, "the class ", name, " takes no arguments here");
+  push(special(kObjectClass, name));
+}
+
+void Unpickler::reduce() {
+  const IValue args = pop(), callee = pop();
+  check(is_global(callee) && args.isTuple(), "calls ", callee.tagKind());
+  push(call(callee.toEnumRef().name, args.toTupleRef().items));
+}
+
+void Unpickler::build() {
+  const IValue state = pop();
+  finish_value(state);
+  spend(state);
+  IValue& object = top();
+  if (object.isGenericDict()) return;  // attributes of an OrderedDict: state dictionaries have some
+  check(is_unbuilt(object) && object.toEnumRef().value.isNone(), "gives a state to ",
+        object.tagKind());
+  const std::string cls = object.toEnumRef().name;
+  check(static_cast<bool>(hooks_.build_object), "objects are not expected here: ", cls);
+  IValue built = hooks_.build_object(cls, state);
+  Extent e;
+  join_extents(e, state, false);
+  e.elements = 1;
+  if (const void* p = box(built)) extents_[p] = e;
+  IValue& now = top();
+  now.toEnumRef().value = built;
+  now = std::move(built);
+}
+
+void Unpickler::persistent() {
+  const IValue id = pop();
+  check(id.isTuple(), "a persistent id is ", id.tagKind());
+  const auto& parts = id.toTupleRef().items;
+  check(parts.size() >= 5 && parts.size() <= 6 && parts[0].isString() &&
+            parts[0].toStringRef() == "storage" && is_global(parts[1]) && parts[2].isString() &&
+            parts[3].isString() && parts[4].isInt() && parts[4].toInt() >= 0,
+        "a persistent id is not (\"storage\", type, key, location, size)");
+  std::string type = parts[1].toEnumRef().name;
+  check(type.rfind("torch.", 0) == 0, type, " is not a kind of storage");
+  type = type.substr(type.rfind('.') + 1);
+  check(static_cast<bool>(hooks_.load_storage), "storages are not expected here");
+  push(hooks_.load_storage(type, parts[2].toStringRef(), parts[3].toStringRef(), parts[4].toInt()));
+}
+
+bool Unpickler::step_value(uint8_t op) {
+  switch (op) {
+    case 'N':
+      push(IValue());
+      return true;
+    case 0x88:
+    case 0x89:
+      push(op == 0x88);
+      return true;
+    case 'J':
+      push(static_cast<int64_t>(static_cast<int32_t>(take_number(4))));
+      return true;
+    case 'K':
+      push(static_cast<int64_t>(take_number(1)));
+      return true;
+    case 'M':
+      push(static_cast<int64_t>(take_number(2)));
+      return true;
+    case 0x8a:
+      push(take_long(take_number(1)));
+      return true;
+    case 0x8b:
+      push(take_long(take_number(4)));
+      return true;
+    case 'G': {
+      const std::string_view p = take(8);
+      uint64_t bits = 0;
+      for (char c : p) bits = bits << 8 | static_cast<uint8_t>(c);
+      double v;
+      std::memcpy(&v, &bits, sizeof v);
+      push(v);
+      return true;
+    }
+    case 'X':
+    case 'T':
+    case 'B':
+      push(std::string(take(take_number(4))));
+      return true;
+    case 0x8c:
+    case 'U':
+    case 'C':
+      push(std::string(take(take_number(1))));
+      return true;
+    case 0x8d:
+    case 0x8e:
+      push(std::string(take(take_number(8))));
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool Unpickler::step_container(uint8_t op) {
+  switch (op) {
+    case '(':
+      marks_.push_back(stack_.size());
+      return true;
+    case ')':
+      push(make_tuple({}));
+      return true;
+    case 0x85:
+    case 0x86:
+    case 0x87: {
+      std::vector<IValue> items(op - 0x84u);
+      for (std::size_t i = items.size(); i-- > 0;) items[i] = pop();
+      push(make_tuple(std::move(items)));
+      return true;
+    }
+    case 't':
+      push(make_tuple(pop_to_mark()));
+      return true;
+    case ']':
+      push(make_list());
+      return true;
+    case 'l':
+    case 'd': {
+      std::vector<IValue> items = pop_to_mark();
+      IValue v = op == 'l' ? make_list() : make_dict();
+      op == 'l' ? append(v, std::move(items)) : set_items(v, std::move(items));
+      push(std::move(v));
+      return true;
+    }
+    case '}':
+      push(make_dict());
+      return true;
+    case 'a': {
+      std::vector<IValue> one(1);
+      one[0] = pop();
+      append(top(), std::move(one));
+      return true;
+    }
+    case 'e': {
+      std::vector<IValue> items = pop_to_mark();
+      append(top(), std::move(items));
+      return true;
+    }
+    case 's': {
+      std::vector<IValue> pair(2);
+      pair[1] = pop();
+      pair[0] = pop();
+      set_items(top(), std::move(pair));
+      return true;
+    }
+    case 'u': {
+      std::vector<IValue> items = pop_to_mark();
+      set_items(top(), std::move(items));
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+bool Unpickler::step_memo(uint8_t op) {
+  switch (op) {
+    case 'q':
+    case 'r':
+      remember(take_number(op == 'q' ? 1 : 4));
+      return true;
+    case 0x94:
+      remember(memo_.size());
+      return true;
+    case 'h':
+    case 'j':
+      recall(take_number(op == 'h' ? 1 : 4));
+      return true;
+    case '0':
+      if (!marks_.empty() && marks_.back() == stack_.size())
+        marks_.pop_back();
+      else
+        (void)pop();
+      return true;
+    case '1':
+      (void)pop_to_mark();
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool Unpickler::step() {
+  op_at_ = at_;
+  op_ = 0;
+  op_ = static_cast<uint8_t>(take_number(1));
+  if (step_value(op_) || step_container(op_) || step_memo(op_)) return true;
+  switch (op_) {
+    case 0x80: {
+      const uint64_t protocol = take_number(1);
+      check(protocol >= 2 && protocol <= 5, "protocol ", protocol, "; 2 to 5 are read");
+      return true;
+    }
+    case 0x95:
+      check(take_number(8) <= bytes_.size() - at_, "its frame is longer than the pickle");
+      return true;
+    case 'c': {
+      const std::string module = take_line();
+      global(module, take_line());
+      return true;
+    }
+    case 0x93: {
+      const IValue name = pop(), module = pop();
+      check(name.isString() && module.isString(), "a name is not a text");
+      global(module.toStringRef(), name.toStringRef());
+      return true;
+    }
+    case 0x81:
+      new_object();
+      return true;
+    case 'R':
+      reduce();
+      return true;
+    case 'b':
+      build();
+      return true;
+    case 'Q':
+      persistent();
+      return true;
+    case '.':
+      return false;
+    default:
+      fail("is not one that archives use");
+  }
+}
+
+IValue Unpickler::run() {
+  while (step()) {
+  }
+  IValue out = pop();
+  finish_value(out);
+  check(stack_.empty() && marks_.empty(), "ends with ", stack_.size(), " more values on the stack");
+  return out;
+}
+
+IValue unpickle(std::string_view bytes, const UnpickleHooks& hooks) {
+  return Unpickler(bytes, hooks).run();
+}
+
+}  // namespace tenon::jit::formats

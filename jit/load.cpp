@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Which reader a file is for. Its name says nothing.
+#include <algorithm>
+#include <istream>
+#include <iterator>
+
+#include "jit/formats/mapped_file.h"
+#include "jit/formats/read.h"
+#include "jit/formats/zip.h"
+#include "tenon/core/error.h"
+#include "tenon/jit.h"
+
+namespace tenon::jit {
+namespace {
+
+using formats::ZipReader;
+
+// What a file that is no archive looks like.
+std::string kind_of(std::string_view head) {
+  const auto begins = [&](std::string_view with, std::size_t at = 0) {
+    return head.size() >= at + with.size() && head.substr(at, with.size()) == with;
+  };
+  using namespace std::literals;
+  if (head.empty()) return "it is empty";
+  if (begins("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"sv))
+    return "it is a state dictionary or a Python module of torch.save before torch 1.6; save the "
+           "program by torch.jit.save or torch.export.save";
+  if (begins("\x80"sv)) return "it is a pickle of Python; save the program by torch.jit.save";
+  if (begins("ustar", 257)) return "it is a tar archive, as torch.save wrote before torch 0.2";
+  if (begins("PTMF", 4)) return "it is a flatbuffer for mobile devices; save it by torch.jit.save";
+  if (begins("\x7f"
+             "ELF"sv))
+    return "it is a shared library; a program that AOTInductor compiled cannot be loaded";
+  if (begins("\x89HDF")) return "it is an HDF5 file";
+  if (begins("{", 8)) return "it is a safetensors file, which holds tensors and no program";
+  if (begins("\x08"sv) && head.substr(0, 200).find("torch") != std::string_view::npos)
+    return "it is an ONNX model; load it by tenon::onnx";
+  if (begins("\x08"sv)) return "it may be an ONNX model; load it by tenon::onnx";
+  return "it is neither a TorchScript archive nor an exported program";
+}
+
+bool has_folder(const ZipReader& zip, const std::string& folder) {
+  const auto& all = zip.entries();
+  return std::any_of(all.begin(), all.end(), [&](const ZipReader::Entry& e) {
+    return e.name.compare(0, folder.size(), folder) == 0;
+  });
+}
+
+Module read(const std::shared_ptr<ZipReader>& zip, std::optional<Device> device,
+            ExtraFiles* extra) {
+  const std::string& root = zip->root();
+  const auto has = [&](const char* name) { return zip->find(root + name) != nullptr; };
+  if (has("archive_format") || has("serialized_exported_program.json") ||
+      has_folder(*zip, root + "models/"))
+    throw NotImplementedError("exported programs are not supported yet");
+  if (has("constants.pkl") || has_folder(*zip, root + "code/"))
+    return formats::read_torchscript(zip, device, extra);
+  TENON_CHECK(!has("data.pkl"), ValueError, "load: ", zip->file(),
+              ": it is a state dictionary or a Python module of torch.save; save the program by "
+              "torch.jit.save or torch.export.save");
+  TENON_CHECK(!has("model.json"), NotImplementedError, "load: ", zip->file(),
+              ": it is an archive of torch before 1.4; load and save it there again");
+  throw ValueError(core::join("load: ", zip->file(),
+                              ": it is a zip archive, but neither TorchScript nor an exported "
+                              "program"));
+}
+
+// Errors name the file.
+Module read_named(const std::shared_ptr<ZipReader>& zip, std::optional<Device> device,
+                  ExtraFiles* extra) {
+  try {
+    return read(zip, device, extra);
+  } catch (const Error& e) {
+    const std::string prefix = "load: " + zip->file() + ": ";
+    if (e.msg().compare(0, prefix.size(), prefix) == 0) throw;
+    core::throw_error(e.code(), prefix + e.msg());
+  }
+}
+
+Module load_path(const std::string& path, std::optional<Device> device, ExtraFiles* extra) {
+  {
+    const formats::MappedFile file(path);
+    const std::string_view head(reinterpret_cast<const char*>(file.data()),
+                                std::min<uint64_t>(file.size(), 512));
+    TENON_CHECK(head.substr(0, 2) == "PK", ValueError, "load: ", path, ": ", kind_of(head));
+  }
+  return read_named(ZipReader::open(path), device, extra);
+}
+
+Module load_stream(std::istream& in, std::optional<Device> device, ExtraFiles* extra) {
+  std::string bytes(std::istreambuf_iterator<char>(in), {});
+  TENON_CHECK(std::string_view(bytes).substr(0, 2) == "PK", ValueError,
+              "load: the stream: ", kind_of(std::string_view(bytes).substr(0, 512)));
+  return read_named(ZipReader::from_bytes(std::move(bytes), "the stream"), device, extra);
+}
+
+}  // namespace
+
+Module load(const std::string& path, std::optional<Device> device) {
+  return load_path(path, device, nullptr);
+}
+Module load(const std::string& path, std::optional<Device> device, ExtraFiles& extra) {
+  return load_path(path, device, &extra);
+}
+Module load(std::istream& in, std::optional<Device> device) {
+  return load_stream(in, device, nullptr);
+}
+Module load(std::istream& in, std::optional<Device> device, ExtraFiles& extra) {
+  return load_stream(in, device, &extra);
+}
+
+}  // namespace tenon::jit

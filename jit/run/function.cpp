@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include <mutex>
+#include <sstream>
+
+#include "jit/run/plan.h"
+#include "tenon/core/error.h"
+#include "tenon/jit/unit.h"
+
+namespace tenon::jit {
+namespace {
+
+// Functions are defined and planned one at a time, in the order in which they need each other.
+std::recursive_mutex& definition_mutex() {
+  static auto* const m = new std::recursive_mutex;
+  return *m;
+}
+
+}  // namespace
+
+Function::Function(std::string qualified_name, std::shared_ptr<Graph> graph, FunctionSchema schema,
+                   std::function<void(Function&)> define)
+    : qualified_name_(std::move(qualified_name)),
+      graph_(std::move(graph)),
+      schema_(std::move(schema)),
+      define_(std::move(define)),
+      state_(define_ ? State::ToDefine : State::Defined) {}
+
+Function::~Function() { delete plan_.load(); }
+
+std::string_view Function::name() const noexcept {
+  const std::string_view all = qualified_name_;
+  const std::size_t dot = all.rfind('.');
+  return dot == std::string_view::npos ? all : all.substr(dot + 1);
+}
+
+// Who is being defined may be asked for its schema: it calls itself.
+const Function& Function::ensure_defined() const {
+  if (state_.load(std::memory_order_acquire) == State::Defined) return *this;
+  const std::lock_guard lock(definition_mutex());
+  if (state_ != State::ToDefine) return *this;
+  auto& self = const_cast<Function&>(*this);
+  self.state_ = State::BeingDefined;
+  try {
+    self.define_(self);
+  } catch (...) {
+    self.state_ = State::ToDefine;
+    throw;
+  }
+  self.state_.store(State::Defined, std::memory_order_release);
+  return *this;
+}
+
+void Function::set_graph(std::shared_ptr<Graph> g) {
+  graph_ = std::move(g);
+  delete plan_.exchange(nullptr);
+}
+
+const Plan& Function::plan() const {
+  if (const Plan* p = plan_.load(std::memory_order_acquire)) return *p;
+  const std::lock_guard lock(definition_mutex());
+  if (const Plan* p = plan_.load()) return *p;
+  auto made = std::make_unique<Plan>(graph());
+  auto& self = const_cast<Function&>(*this);
+  self.plan_.store(made.get(), std::memory_order_release);
+  return *made.release();
+}
+
+void Function::run(Stack& stack) const { plan().run(stack); }
+
+namespace {
+
+std::string text_of(const IValue& v) {
+  std::ostringstream out;
+  out << v;
+  std::string s = out.str();
+  constexpr std::size_t kMaxText = 200;
+  if (s.size() > kMaxText) s = s.substr(0, kMaxText) + "...";
+  return s;
+}
+
+void check_argument(const FunctionSchema& s, std::string_view name, std::size_t at,
+                    const IValue& v) {
+  const Argument& a = s.arguments[at];
+  if (!a.type || is_instance(v, *a.type)) return;
+  throw TypeError(core::join(name, "() Expected a value of type '", a.type->annotation(),
+                             "' for argument '", a.name, "' but instead found type '",
+                             type_of(v)->annotation(), "'.\nPosition: ", at,
+                             "\nValue: ", text_of(v), "\nDeclaration: ", s.str()));
+}
+
+}  // namespace
+
+std::vector<IValue> Function::bind(std::vector<IValue> arguments,
+                                   const std::map<std::string, IValue>& keywords) const {
+  const FunctionSchema& s = schema();
+  TENON_CHECK(arguments.size() <= s.arguments.size(), TypeError, name(), "() expected at most ",
+              s.arguments.size(), " argument(s) but received ", arguments.size(),
+              " argument(s). Declaration: ", s.str());
+  const std::size_t given = arguments.size();
+  std::size_t used = 0;
+  for (std::size_t i = given; i < s.arguments.size(); ++i) {
+    const Argument& a = s.arguments[i];
+    if (auto it = keywords.find(a.name); it != keywords.end()) {
+      arguments.push_back(it->second);
+      ++used;
+    } else {
+      TENON_CHECK(a.default_value, TypeError, name(), "() is missing value for argument '", a.name,
+                  "'. Declaration: ", s.str());
+      arguments.push_back(*a.default_value);
+    }
+  }
+  for (const auto& [key, v] : keywords) {
+    const int at = s.find_argument(key);
+    TENON_CHECK(at >= 0, TypeError, name(), "() got an unexpected argument '", key,
+                "'. Declaration: ", s.str());
+    TENON_CHECK(static_cast<std::size_t>(at) >= given, TypeError, name(),
+                "() got multiple values for argument '", key, "'");
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (s.arguments[i].type) set_element_type(arguments[i], s.arguments[i].type);
+    check_argument(s, name(), i, arguments[i]);
+  }
+  return arguments;
+}
+
+IValue Function::operator()(std::vector<IValue> arguments,
+                            const std::map<std::string, IValue>& keywords) const {
+  Stack stack = bind(std::move(arguments), keywords);
+  run(stack);
+  return pop(stack);
+}
+
+}  // namespace tenon::jit

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The table of operators by name. A name is looked up among the host operators and in the op table
+// of core when it is first asked for.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+
+#include "jit/run/boxing.h"
+#include "tenon/core/error.h"
+#include "tenon/jit/operator.h"
+
+namespace tenon::jit {
+namespace {
+
+using Overloads = std::vector<std::unique_ptr<Operator>>;
+
+struct Table {
+  std::shared_mutex mutex;
+  std::map<std::string, std::vector<HostOperator>, std::less<>> host;  // by name
+  std::map<std::string, Overloads, std::less<>> known;
+};
+Table& table() {
+  static Table* const t = new Table;  // lives as long as the process: threads may outlive statics
+  return *t;
+}
+
+std::string_view name_of_schema(std::string_view schema) {
+  return schema.substr(0, std::min(schema.find('('), schema.find('.')));
+}
+
+// "add.Tensor" of the build is aten::add; those of plugins have their own namespace.
+std::string qualified(std::string_view op) {
+  return op.find("::") == std::string_view::npos ? "aten::" + std::string(op) : std::string(op);
+}
+std::string_view without_namespace(std::string_view name) {
+  return name.substr(0, 6) == "aten::" ? name.substr(6) : name;
+}
+
+bool may_have_effects(const FunctionSchema& s, const core::Op* op) {
+  if (op && (op->flags & core::kOpRandom)) return true;
+  return std::any_of(s.arguments.begin(), s.arguments.end(),
+                     [](const Argument& a) { return a.alias.write; });
+}
+
+std::unique_ptr<Operator> functional(const core::Op& op) {
+  auto made = std::make_unique<Operator>();
+  made->op = &op;
+  made->schema = parse_schema(qualified(op.schema));
+  made->has_side_effects = may_have_effects(made->schema, &op);
+  return made;
+}
+
+std::unique_ptr<Operator> inplace(const core::Op& op) {
+  auto made = functional(op);
+  made->form = Operator::Form::Inplace;
+  FunctionSchema& s = made->schema;
+  s.name += '_';
+  s.arguments[0].alias = {"a", true};
+  s.returns = {Argument{"", s.arguments[0].type, std::nullopt, false, 0, {"a", true}}};
+  made->has_side_effects = true;
+  return made;
+}
+
+std::unique_ptr<Operator> with_out(const core::Op& op) {
+  auto made = functional(op);
+  made->form = Operator::Form::Out;
+  FunctionSchema& s = made->schema;
+  s.overload = s.overload.empty() || s.overload == "Tensor" ? "out" : s.overload + "_out";
+  for (std::size_t i = 0; i < s.returns.size(); ++i) {
+    Argument out = s.returns[i];
+    const std::string letter(1, static_cast<char>('a' + i));
+    if (out.name.empty()) out.name = s.returns.size() == 1 ? "out" : "out" + std::to_string(i);
+    out.keyword_only = true;
+    out.alias = {letter, true};
+    s.returns[i].alias = out.alias;
+    s.arguments.push_back(out);
+  }
+  made->has_side_effects = true;
+  return made;
+}
+
+std::unique_ptr<Operator> host_operator(const HostOperator& h) {
+  auto made = std::make_unique<Operator>();
+  made->schema = parse_schema(h.schema);
+  made->host = h.function;
+  made->host_vararg = h.vararg;
+  made->has_side_effects = h.has_side_effects || may_have_effects(made->schema, nullptr);
+  return made;
+}
+
+bool callable(const core::Op& op) {
+  return op.boxed_call.load(std::memory_order_relaxed) || core::registered(op);
+}
+
+void add_core_overloads(std::string_view name, Overloads& to) {
+  const std::string_view base = without_namespace(name);
+  for (const core::Op* op : core::overloads(base)) {
+    if (callable(*op)) to.push_back(functional(*op));
+  }
+  for (const core::Op* op : core::overloads(base)) {
+    if (op->boxed_out.load(std::memory_order_relaxed)) to.push_back(with_out(*op));
+  }
+  if (base.size() < 2 || base.back() != '_') return;
+  for (const core::Op* op : core::overloads(base.substr(0, base.size() - 1))) {
+    if (op->boxed_inplace.load(std::memory_order_relaxed)) to.push_back(inplace(*op));
+  }
+}
+
+// Operators of tensors first: their overloads are the ones that most calls mean.
+Overloads find_overloads(const Table& t, std::string_view name) {
+  Overloads made;
+  if (without_namespace(name).find("::") != std::string_view::npos ||
+      name.substr(0, 6) == "aten::") {
+    add_core_overloads(name, made);
+  }
+  if (auto it = t.host.find(name); it != t.host.end()) {
+    for (const HostOperator& h : it->second) made.push_back(host_operator(h));
+  }
+  return made;
+}
+
+std::vector<const Operator*> pointers(const Overloads& list) {
+  std::vector<const Operator*> out;
+  for (const auto& o : list) out.push_back(o.get());
+  return out;
+}
+
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+std::vector<std::string> all_names() {
+  std::vector<std::string> names;
+  for (int i = 0; i < core::op_count(); ++i) {
+    const std::string_view name = core::op_at(i).name;
+    names.push_back(qualified(name.substr(0, name.find('.'))));
+  }
+  const std::shared_lock lock(table().mutex);
+  for (const auto& [name, list] : table().host) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
+HostOperators::HostOperators(const HostOperator* list, std::size_t n) {
+  const std::unique_lock lock(table().mutex);
+  for (std::size_t i = 0; i < n; ++i)
+    table().host[std::string(name_of_schema(list[i].schema))].push_back(list[i]);
+}
+
+std::vector<const Operator*> operators_named(std::string_view name) {
+  Table& t = table();
+  {
+    const std::shared_lock lock(t.mutex);
+    if (auto it = t.known.find(name); it != t.known.end()) return pointers(it->second);
+  }
+  const std::unique_lock lock(t.mutex);
+  if (auto it = t.known.find(name); it != t.known.end()) return pointers(it->second);
+  Overloads made = find_overloads(t, name);
+  if (made.empty()) return {};  // a plugin may bring it later
+  return pointers(t.known.emplace(std::string(name), std::move(made)).first->second);
+}
+
+const Operator* find_operator(std::string_view full_name) {
+  const std::size_t dot = full_name.rfind('.');
+  const std::string_view name = full_name.substr(0, dot);
+  const std::string_view overload =
+      dot == std::string_view::npos ? std::string_view() : full_name.substr(dot + 1);
+  for (const Operator* o : operators_named(name)) {
+    if (o->schema.overload == overload) return o;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> similar_operators(std::string_view name, std::size_t n) {
+  std::vector<std::pair<std::size_t, std::string>> found;
+  for (std::string& candidate : all_names()) {
+    const std::size_t d = distance(name, candidate);
+    if (d <= std::max<std::size_t>(2, name.size() / 4)) found.emplace_back(d, std::move(candidate));
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < std::min(n, found.size()); ++i) out.push_back(found[i].second);
+  return out;
+}
+
+void Operator::call(Stack& stack, std::size_t n_args) const {
+  if (op)
+    call_on_stack(*this, stack);
+  else if (host)
+    host(stack);
+  else
+    host_vararg(stack, n_args);
+}
+
+}  // namespace tenon::jit
