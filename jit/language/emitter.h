@@ -43,6 +43,8 @@ Function* find_function(const std::string& name, const Scope& scope);  // null i
 // The value of an expression that is known without running anything: defaults of parameters,
 // constants of classes.
 IValue constant_value(const Expr& e, const Scope& scope, const TypePtr& type);
+// CONSTANTS.c0, torch.float32.
+std::optional<IValue> named_constant(const std::string& dotted, const Scope& scope);
 // The functions of torch.nn.functional that are not operators; null if there is none.
 Function* functional(CompilationUnit& unit, std::string_view name);
 // Bounds how deeply compilation recurses, functions that compile functions included.
@@ -89,8 +91,7 @@ class Emitter {
  public:
   Emitter(ScopePtr scope, std::shared_ptr<Graph> graph, Emitter* outer = nullptr);
   // The graph's inputs are the parameters. Returns the type of the result.
-  TypePtr function(const Def& def, const FunctionSchema& schema, const TypePtr& self,
-                   const TypePtr& declared_return);
+  TypePtr function(const Def& def, const FunctionSchema& schema, const TypePtr& declared_return);
 
  private:
   // environment.cpp

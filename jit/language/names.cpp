@@ -140,6 +140,22 @@ SugarPtr Emitter::global(const std::string& name, const SourceRange& range) {
   return nullptr;
 }
 
+std::optional<IValue> named_constant(const std::string& dotted, const Scope& scope) {
+  if (dotted.compare(0, 6, "torch.") == 0) {
+    if (const auto v = torch_constant(dotted.substr(6))) return IValue(*v);
+    return std::nullopt;
+  }
+  if (dotted.compare(0, 11, "CONSTANTS.c") != 0) return std::nullopt;
+  const std::string digits = dotted.substr(11);
+  const auto* table = scope.resolver ? scope.resolver->constants : nullptr;
+  if (!table || digits.empty() || digits.size() > 9 ||
+      digits.find_first_not_of("0123456789") != std::string::npos)
+    return std::nullopt;
+  const std::size_t i = std::stoul(digits);
+  if (i >= table->size()) return std::nullopt;
+  return (*table)[i];
+}
+
 SugarPtr Emitter::of_program(const std::string& dotted, const SourceRange& range) {
   if (TypePtr t = scope_->local_type ? scope_->local_type(dotted) : nullptr)
     return make_sugar(SugarKind::Type, dotted, nullptr, std::move(t));
@@ -165,14 +181,9 @@ SugarPtr Emitter::in_namespace(const std::string& space, const std::string& name
   const auto within = [&](const std::string& n) { return make_sugar(SugarKind::Namespace, n); };
   const auto op = [&](const std::string& n) { return make_sugar(SugarKind::Operator, n); };
   if (space == "CONSTANTS") {
-    const auto* table = scope_->resolver ? scope_->resolver->constants : nullptr;
-    std::size_t i = 0;
-    const bool valid = name.size() > 1 && name.size() < 10 && name[0] == 'c' &&
-                       name.find_first_not_of("0123456789", 1) == std::string::npos;
-    if (valid) i = std::stoul(name.substr(1));
-    TENON_PROGRAM_CHECK(table && valid && i < table->size(), range, "constant ", name,
-                        " is not in the archive");
-    return as_sugar(constant((*table)[i], range));
+    const auto v = named_constant("CONSTANTS." + name, *scope_);
+    TENON_PROGRAM_CHECK(v, range, "constant ", name, " is not in the archive");
+    return as_sugar(constant(*v, range));
   }
   if (space == "ops") return within("ops." + name);
   if (space.compare(0, 4, "ops.") == 0) return op(space.substr(4) + "::" + name);

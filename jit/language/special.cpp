@@ -288,7 +288,7 @@ Value* Emitter::special_fork(const Expr& e) {
   if (callee->is(SugarKind::Closure)) {
     TENON_PROGRAM_CHECK(args.empty() && callee->closure->params.empty(), e.range,
                         "a function inside of a function is forked without arguments");
-    result = inner.function(*callee->closure, FunctionSchema(), nullptr, nullptr);
+    result = inner.function(*callee->closure, FunctionSchema(), nullptr);
   } else {
     inner.frame_ = &inner.root_;
     const auto bring = [&](Value* v, const std::string& name) {
