@@ -223,6 +223,8 @@ bool may_give_argument(std::string_view name) {
                                                 "to_dense",
                                                 "to_sparse",
                                                 "type_as",
+                                                "unsafe_chunk",
+                                                "unsafe_split",
                                                 "values"};
   return names.count(name.substr(0, name.find('.'))) != 0;
 }

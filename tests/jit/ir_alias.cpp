@@ -85,6 +85,36 @@ TEST(JitAlias, ContainersHoldTheirElements) {
   EXPECT_FALSE(f.written("d"));
 }
 
+TEST(JitAlias, ListsOfViewsAndCopiesOfLists) {
+  Facts f(
+      "graph(%x : Tensor, %k : str):\n"
+      "  %0 : int = prim::Constant[value=0]()\n"
+      "  %1 : int = prim::Constant[value=1]()\n"
+      "  %a : Tensor = aten::relu(%x)\n"
+      "  %b : Tensor = aten::relu(%x)\n"
+      "  %c : Tensor = aten::relu(%x)\n"
+      "  %s : Tensor[] = aten::split(%a, %1, %0)\n"
+      "  %p : Tensor = aten::__getitem__(%s, %1)\n"
+      "  %d : Dict(str, Tensor) = prim::DictConstruct(%k, %b)\n"
+      "  %i : (str, Tensor)[] = aten::items(%d)\n"
+      "  %t : (str, Tensor) = aten::__getitem__(%i, %0)\n"
+      "  %n : str, %q : Tensor = prim::TupleUnpack(%t)\n"
+      "  %l : Tensor[] = prim::ListConstruct(%c)\n"
+      "  %m : Tensor[] = aten::slice(%l, %0, %1, %1)\n"
+      "  %o : Tensor = aten::__getitem__(%m, %0)\n"
+      "  %r : Tensor[] = aten::append(%m, %x)\n"
+      "  return (%0)\n");
+  EXPECT_TRUE(f.alias("p", "a"));
+  EXPECT_TRUE(f.alias("q", "b"));
+  EXPECT_TRUE(f.alias("o", "c"));
+  EXPECT_FALSE(f.alias("p", "b"));
+  EXPECT_FALSE(f.alias("q", "c"));
+  EXPECT_FALSE(f.alias("l", "m"));  // another list of the same tensors
+  EXPECT_FALSE(f.written("s"));
+  EXPECT_TRUE(f.written("m"));
+  EXPECT_FALSE(f.written("l"));
+}
+
 TEST(JitAlias, ControlFlowMerges) {
   Facts f(
       "graph(%x : Tensor, %c : bool, %n : int):\n"
