@@ -80,6 +80,7 @@ Value* Emitter::call_function(Function& f, const std::vector<NamedValue>& args,
   const Match m = match_function(f.schema(), g_, range, args);
   Value* out = emit_node(g_, range, "prim::CallFunction", m.inputs, m.returns.at(0));
   out->node()->set("name", f.qualified_name());
+  out->node()->function = &f;
   return out;
 }
 
