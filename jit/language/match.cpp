@@ -344,6 +344,7 @@ Value* emit_node(Graph& graph, const SourceRange& range, std::string_view kind,
                  const std::vector<Value*>& inputs, TypePtr type) {
   Node* n = graph.insert(graph.create(kind, inputs, 1));
   n->range = range;
+  n->op = find_operator(kind);  // null for what plans know themselves
   return n->output()->set_type(std::move(type));
 }
 
