@@ -111,6 +111,7 @@ Node* copy_node(const Node& n, Graph& to, ValueMap& map) {
   for (Value* v : n.inputs()) inputs.push_back(mapped(to, v, map));
   Node* copy = to.create(n.kind(), inputs, n.outputs().size());
   copy->op = n.op;
+  copy->function = n.function;
   copy->range = n.range;
   for (const auto& [name, a] : n.attributes()) copy->set(name, copy_attribute(a));
   for (std::size_t i = 0; i < n.outputs().size(); ++i) {

@@ -11,8 +11,8 @@ namespace tenon::jit {
 
 class GraphParser {
  public:
-  GraphParser(Cursor& c, std::string_view text, const FindType& find)
-      : c_(c), text_(text), find_(find), graph_(std::make_shared<Graph>()) {}
+  GraphParser(Cursor& c, std::string_view text, const FindType& find, const CompilationUnit* unit)
+      : c_(c), text_(text), find_(find), unit_(unit), graph_(std::make_shared<Graph>()) {}
   std::shared_ptr<Graph> parse();
 
  private:
@@ -34,6 +34,7 @@ class GraphParser {
   Cursor& c_;
   std::string_view text_;
   const FindType& find_;
+  const CompilationUnit* unit_;
   std::shared_ptr<Graph> graph_;
   std::map<std::string, Value*> values_;
   std::vector<Node*> with_graphs_;
@@ -132,6 +133,8 @@ void GraphParser::attributes(Node* n) {
     }
   }
   if (n->is("prim::Constant") && n->attributes().empty()) n->set("value", IValue());
+  if (n->is("prim::CallFunction") && n->has("name") && unit_)
+    n->function = unit_->find_function(n->s("name"));
 }
 
 void GraphParser::node(Block* b) {
@@ -197,7 +200,7 @@ std::shared_ptr<Graph> GraphParser::parse() {
     c_.expect("with");
     c_.expect(core::join(with_graphs_[i]->kind(), "_", i));
     c_.expect("=");
-    with_graphs_[i]->set("Subgraph", GraphParser(c_, text_, find_).parse());
+    with_graphs_[i]->set("Subgraph", GraphParser(c_, text_, find_, unit_).parse());
   }
   finish();
   try {
@@ -226,7 +229,7 @@ FindType find_or_make() {
 std::shared_ptr<Graph> parse_graph(std::string_view text, const CompilationUnit* unit) {
   Cursor c(text, "parse_graph");
   FindType find = unit ? find_in(unit) : find_or_make();
-  auto g = GraphParser(c, text, find).parse();
+  auto g = GraphParser(c, text, find, unit).parse();
   if (!c.at_end()) c.fail("the end");
   return g;
 }

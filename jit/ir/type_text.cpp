@@ -279,6 +279,14 @@ AliasInfo parse_alias(Cursor& c) {
   return a;
 }
 
+int parse_length(Cursor& c) {
+  std::size_t at = c.position();
+  int64_t n = c.integer();
+  if (n >= 1 && n <= 64) return static_cast<int>(n);
+  c.seek(at);
+  c.fail("a length from 1 to 64");
+}
+
 // [], [2], ?, (a!)
 void parse_suffixes(Cursor& c, ParsedType& t) {
   for (int n = 0;; ++n) {
@@ -291,7 +299,7 @@ void parse_suffixes(Cursor& c, ParsedType& t) {
       t.alias = std::move(a);
     } else if (next == '[') {
       c.expect("[");
-      t.fixed_length = c.starts_with("]") ? 0 : static_cast<int>(c.integer() & 0xff);
+      t.fixed_length = c.starts_with("]") ? 0 : parse_length(c);
       c.expect("]");
       t.type = Type::list(t.type);
       t.alias = AliasInfo{"", false, "", t.alias.set, t.alias.write};
@@ -308,10 +316,9 @@ void parse_suffixes(Cursor& c, ParsedType& t) {
 
 std::vector<TypePtr> parse_types(Cursor& c, std::string_view close, const FindType& find) {
   std::vector<TypePtr> out;
-  if (c.take("()")) {  // Tuple[()]
-    c.expect(close);
-    return out;
-  }
+  std::size_t begin = c.position();
+  if (c.take("()") && c.take(close)) return out;  // Tuple[()]
+  c.seek(begin);
   while (!c.take(close)) {
     if (!out.empty()) {
       c.expect(",");

@@ -67,6 +67,7 @@ TEST(JitType, ErrorsSayWhatWasExpectedAndWhere) {
        {std::pair{"Dict(str", "expected \",\" at position 8, found the end"},
         {"Wrong", "expected a type at position 0, found \"Wrong\""},
         {"int]", "expected the end at position 3, found \"]\""},
+        {"int[65]", "expected a length from 1 to 64 at position 4"},
         {"Dict(str)", "expected 2 types for Dict at position 9"},
         {"__torch__.M", "expected the name of a known class at position 0"}}) {
     try {

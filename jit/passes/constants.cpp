@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/ir/alias.h"
+#include "jit/passes/passes.h"
+
+namespace tenon::jit {
+namespace {
+
+constexpr std::size_t kMaxBytes = 64 * 1024;
+
+// What a constant would hold; more than kMaxBytes counts as kMaxBytes + 1.
+std::size_t bytes_of(const IValue& v) {
+  std::size_t n = sizeof(IValue);
+  auto add = [&](const IValue& item) {
+    if (n <= kMaxBytes) n += bytes_of(item);
+  };
+  if (v.isTensor()) {
+    const Tensor& t = v.toTensor();
+    if (t.defined() && t.layout() == kStrided) n += t.nbytes();
+  } else if (v.isString()) {
+    n += v.toStringView().size();
+  } else if (v.isList()) {
+    for (const IValue& item : v.toListRef().items) add(item);
+  } else if (v.isTuple()) {
+    for (const IValue& item : v.toTupleRef().items) add(item);
+  } else if (v.isGenericDict()) {
+    for (const auto& [key, value] : v.toDictRef().items()) {
+      add(key);
+      add(value);
+    }
+  }
+  return std::min(n, kMaxBytes + 1);
+}
+
+bool may_be_constant(const IValue& v) {
+  if (v.isObject() || v.isFuture() || v.isGenerator()) return false;
+  if (v.isTensor() && (!v.toTensor().defined() || v.toTensor().requires_grad())) return false;
+  return bytes_of(v) <= kMaxBytes;
+}
+
+// Nothing says what is in them.
+bool is_uninitialized(const Node& n) {
+  const std::string& kind = n.kind();
+  return kind.rfind("aten::empty", 0) == 0 || kind.rfind("aten::new_empty", 0) == 0;
+}
+
+class Propagation {
+ public:
+  explicit Propagation(Graph& g) : graph_(g), facts_(g) {}
+  bool run() {
+    block(*graph_.block());
+    return changed_;
+  }
+
+ private:
+  void block(Block& b) {
+    for (Node* n : b.nodes()) {
+      for (Block* inner : n->blocks()) block(*inner);
+      if (n->is("prim::If"))
+        take_branch(*n);
+      else if (n->is("prim::Loop"))
+        skip_loop(*n);
+      else
+        fold(*n);
+    }
+  }
+
+  void replace(Node& n, const std::vector<Value*>& by) {
+    for (std::size_t i = 0; i < by.size(); ++i) n.output(i)->replace_all_uses_with(by[i]);
+    n.destroy();
+    changed_ = true;
+  }
+
+  void take_branch(Node& n) {
+    std::optional<IValue> condition = to_constant(n.input(0));
+    if (!condition || !condition->isBool()) return;
+    Block* taken = n.block(condition->toBool() ? 0 : 1);
+    for (Node* inner : taken->nodes()) inner->move_before(&n);
+    replace(n, std::vector<Value*>(taken->outputs()));
+  }
+
+  void skip_loop(Node& n) {
+    std::optional<IValue> trips = to_constant(n.input(0)), condition = to_constant(n.input(1));
+    bool never = (trips && trips->isInt() && trips->toInt() <= 0) ||
+                 (condition && condition->isBool() && !condition->toBool());
+    if (never) replace(n, {n.inputs().begin() + 2, n.inputs().end()});
+  }
+
+  bool can_fold(const Node& n) const {
+    bool container = n.is("prim::ListConstruct") || n.is("prim::TupleConstruct");
+    if (n.outputs().empty() || is_uninitialized(n) || !(n.op || container)) return false;
+    // Without inputs it may tell of a mode, as is_grad_enabled does.
+    if (n.op && n.inputs().empty()) return false;
+    const AliasFacts::Effects& e = facts_.effects(&n);
+    if (e.outside || !e.writes.empty()) return false;
+    for (const Value* v : n.inputs())
+      if (facts_.has_writers(v)) return false;
+    for (const Value* v : n.outputs())
+      if (is_mutable(*v->type()) && (facts_.has_writers(v) || facts_.escapes(v))) return false;
+    return true;
+  }
+
+  // What the node computes; nothing where it does not compute, or fails: then the program does.
+  static std::optional<Stack> compute(const Node& n, Stack stack) {
+    try {
+      if (n.op) {
+        n.op->call(stack, n.inputs().size());
+      } else {
+        const TypePtr& type = n.output()->type();
+        IValue made = n.is("prim::ListConstruct")
+                          ? IValue(core::Ref<ivalue::List>::adopt(
+                                new ivalue::List(type->element(), std::move(stack))))
+                          : IValue(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(
+                                std::move(stack), type->fields().empty() ? nullptr : type)));
+        stack = {std::move(made)};
+      }
+    } catch (const std::exception&) {
+      return std::nullopt;
+    }
+    return stack;
+  }
+
+  void fold(Node& n) {
+    if (!can_fold(n)) return;
+    Stack inputs;
+    for (const Value* v : n.inputs()) {
+      std::optional<IValue> value = to_constant(v);
+      if (!value) return;
+      inputs.push_back(std::move(*value));
+    }
+    std::optional<Stack> results = compute(n, std::move(inputs));
+    if (!results || results->size() != n.outputs().size()) return;
+    for (const IValue& v : *results)
+      if (!may_be_constant(v)) return;
+    Graph::InsertPoint at(graph_, &n);
+    std::vector<Value*> constants;
+    for (std::size_t i = 0; i < results->size(); ++i) {
+      const TypePtr& type = n.output(i)->type();
+      set_element_type((*results)[i], type);
+      constants.push_back(graph_.insert_constant(std::move((*results)[i]), n.range, type));
+    }
+    replace(n, constants);
+  }
+
+  Graph& graph_;
+  AliasFacts facts_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool propagate_constants(Graph& g) { return Propagation(g).run(); }
+
+}  // namespace tenon::jit

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "jit/passes/passes.h"
+#include "tenon/jit/unit.h"
+
+namespace tenon::jit {
+namespace {
+
+constexpr std::size_t kMaxNodes = 200000;
+constexpr std::size_t kMaxDepth = 200;
+
+std::size_t count_nodes(const Block& b) {
+  std::size_t n = 0;
+  for (const Node* node : b.nodes()) {
+    ++n;
+    for (const Block* inner : node->blocks()) n += count_nodes(*inner);
+  }
+  return n;
+}
+
+// What a node calls; null: no call, or one that is known only when it runs.
+Function* callee(const Node& n) {
+  if (n.is("prim::CallFunction")) return n.function;
+  if (!n.is("prim::CallMethod")) return nullptr;
+  const ClassType* cls = as_class(n.input(0)->type());
+  return cls ? cls->find_method(n.s("name")) : nullptr;
+}
+
+class Inliner {
+ public:
+  explicit Inliner(Graph& g) : graph_(g), size_(count_nodes(*g.block())) {}
+
+  void block(Block& b) { range(b.param_node()->next(), b.return_node()); }
+
+ private:
+  void range(Node* n, const Node* end) {
+    while (n != end) {
+      Node* next = n->next();
+      for (Block* inner : n->blocks()) block(*inner);
+      if (Function* f = callee(*n)) call(*n, *f);
+      n = next;
+    }
+  }
+
+  void call(Node& n, Function& f) {
+    bool recursive = std::find(active_.begin(), active_.end(), &f) != active_.end();
+    if (recursive || f.is_being_defined() || active_.size() == kMaxDepth) return;
+    const Graph& body = *f.graph();
+    if (&body == &graph_ || body.inputs().size() != n.inputs().size() ||
+        body.outputs().size() > 1 || n.outputs().size() != 1)
+      return;
+    std::size_t nodes = count_nodes(*body.block());
+    if (size_ + nodes > kMaxNodes) return;
+    size_ += nodes;
+    expand(n, f, body);
+  }
+
+  void expand(Node& n, Function& f, const Graph& body) {
+    std::map<const Value*, Value*> map;
+    for (std::size_t i = 0; i < n.inputs().size(); ++i) map[body.inputs()[i]] = n.input(i);
+    Node* before = n.prev();
+    Value* result;
+    {
+      Graph::InsertPoint at(graph_, &n);
+      std::vector<Value*> results = graph_.inline_block(*body.block(), map);
+      result = results.empty() ? graph_.insert_constant(IValue(), n.range) : results[0];
+    }
+    n.output()->replace_all_uses_with(result);
+    active_.push_back(&f);
+    range(before->next(), &n);
+    active_.pop_back();
+    n.destroy();
+  }
+
+  Graph& graph_;
+  std::size_t size_;
+  std::vector<const Function*> active_;
+};
+
+}  // namespace
+
+void inline_calls(Graph& g) { Inliner(g).block(*g.block()); }
+
+}  // namespace tenon::jit
