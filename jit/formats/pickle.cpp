@@ -118,11 +118,10 @@ void Pickler::write_global(const std::string& module, const std::string& name) {
 }
 
 void Pickler::write_class(const std::string& name) {
-  const std::string full = hooks_.class_name ? hooks_.class_name(name) : name;
-  const std::size_t dot = full.rfind('.');
-  TENON_CHECK(dot != std::string::npos && full.find('\n') == std::string::npos, ValueError,
-              "save: the class name '", full, "' has no module");
-  write_global(full.substr(0, dot), full.substr(dot + 1));
+  const std::size_t dot = name.rfind('.');
+  TENON_CHECK(dot != std::string::npos && name.find('\n') == std::string::npos, ValueError,
+              "save: the class name '", name, "' has no module");
+  write_global(name.substr(0, dot), name.substr(dot + 1));
 }
 
 void Pickler::write_sizes(IntArrayRef v) {
@@ -202,7 +201,7 @@ void Pickler::write_tuple(const std::vector<IValue>& items) {
 
 void Pickler::write_object(const ivalue::Object& object) {
   if (recall(&object)) return;
-  write_class(object.name());
+  write_class(hooks_.class_name ? hooks_.class_name(object) : object.name());
   out_ += ")\x81";
   if (std::optional<IValue> state = hooks_.state ? hooks_.state(object) : std::nullopt) {
     alive_.push_back(*state);
@@ -251,7 +250,7 @@ void Pickler::write(const IValue& v) {
     case IValue::Tag::Object:
       return write_object(v.toObjectRef());
     case IValue::Tag::Enum:
-      write_class(v.toEnumRef().class_name);
+      write_class(hooks_.enum_name ? hooks_.enum_name(v.toEnumRef()) : v.toEnumRef().class_name);
       write(v.toEnumRef().value);
       out_ += "\x85R";
       return;

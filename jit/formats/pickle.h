@@ -51,9 +51,9 @@ Tensor tensor_over(const Tensor& memory, ScalarType dtype, int64_t offset, IntAr
 struct PickleHooks {
   // Writes the storage somewhere and returns its key.
   std::function<std::string(const Tensor& t)> save_storage;
-  // The name that the class of an object, or the type of an enum, has in the archive; null: its
-  // own.
-  std::function<std::string(const std::string& name)> class_name;
+  // The name in the archive of an object's class, or of an enum; null: its own.
+  std::function<std::string(const ivalue::Object& object)> class_name;
+  std::function<std::string(const ivalue::Enum& value)> enum_name;
   // A type as the archive's code writes it; null: its annotation().
   std::function<std::string(const jit::TypePtr& type)> annotation;
   // What __getstate__ of the object gives; nothing for a dictionary of its attributes. May be null.

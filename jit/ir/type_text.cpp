@@ -313,7 +313,10 @@ std::vector<TypePtr> parse_types(Cursor& c, std::string_view close, const FindTy
     return out;
   }
   while (!c.take(close)) {
-    if (!out.empty()) c.expect(",");
+    if (!out.empty()) {
+      c.expect(",");
+      if (c.take(close)) break;  // (int,)
+    }
     out.push_back(parse_type(c, find).type);
   }
   return out;

@@ -68,7 +68,7 @@ void CompilationUnit::define(const std::string& text) {
   source->file = "<text>";
   language::define_file(*this, "", language::parse_file(source),
                         std::make_shared<language::Resolver>());
-  for (const auto& f : functions_) f->ensure_defined();  // errors belong to this call
+  for (std::size_t i = 0; i < functions_.size(); ++i) functions_[i]->ensure_defined();
 }
 
 IValue CompilationUnit::run_method(std::string_view name, std::vector<IValue> arguments) {

@@ -16,8 +16,8 @@ namespace tenon::jit {
 struct AliasInfo {
   std::string set;  // "a", "a|b", "*" (any); empty: it shares nothing
   bool write = false;
-  std::string after;     // "*" of (a -> *): the sets once the operator has run; empty: `set`
-  std::string elements;  // of a list: what its elements share, "a" of Tensor(a!)[]
+  std::string after{};     // "*" of (a -> *): the sets once the operator has run; empty: `set`
+  std::string elements{};  // of a list: what its elements share, "a" of Tensor(a!)[]
   bool write_elements = false;
 };
 

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+
+#include "jit/formats/code_writer.h"
+#include "jit/formats/pickle.h"
+#include "jit/formats/write.h"
+#include "tenon/core/error.h"
+
+namespace tenon::jit::formats {
+namespace {
+
+// The operators' version that Tenon computes; readers of before refuse it.
+constexpr const char* kVersion = "10\n";
+
+// The memory of tensors below one folder, each storage once.
+class Storages {
+ public:
+  Storages(ZipWriter& zip, std::string folder) : zip_(zip), folder_(std::move(folder)) {}
+
+  std::string save(const Tensor& t) {
+    const auto& storage = t.unsafeGetTensorImpl()->storage;
+    const auto [it, fresh] = keys_.emplace(storage.get(), std::to_string(keys_.size()));
+    if (!fresh) return it->second;
+    alive_.push_back(t);
+    const auto bytes = static_cast<int64_t>(storage->bytes);
+    Tensor all = tensor_over(t, kByte, 0, {bytes}, {1});
+    if (!all.is_cpu()) all = all.to(kCPU);
+    zip_.add(folder_ + it->second, all.const_data_ptr(), storage->bytes);
+    return it->second;
+  }
+
+ private:
+  ZipWriter& zip_;
+  std::string folder_;
+  std::map<const void*, std::string> keys_;
+  std::vector<Tensor> alive_;
+};
+
+class TorchScriptWriter {
+ public:
+  TorchScriptWriter(const Module& m, ZipWriter& zip) : module_(m), zip_(zip), code_(m.unit()) {}
+
+  void run(const ExtraFiles& extra) {
+    write_pickle("data", module_._ivalue());
+    code_.write_all();
+    for (const auto& [path, text] : code_.files()) zip_.add("code/" + path, text);
+    write_pickle("constants",
+                 IValue(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(code_.constants()))));
+    zip_.add("version", kVersion);
+    zip_.add("byteorder", "little");
+    for (const auto& [name, content] : extra) zip_.add("extra/" + name, content);
+  }
+
+ private:
+  void write_pickle(const std::string& name, const IValue& v) {
+    Storages storages(zip_, name + "/");
+    PickleHooks hooks;
+    hooks.save_storage = [&](const Tensor& t) { return storages.save(t); };
+    hooks.class_name = [&](const ivalue::Object& o) { return code_.name_of(class_of(o)); };
+    hooks.enum_name = [&](const ivalue::Enum& e) { return code_.name_of_enum(e.class_name); };
+    hooks.annotation = [&](const TypePtr& type) { return code_.annotation(type); };
+    hooks.state = [&](const ivalue::Object& o) { return state_of(o); };
+    zip_.add(name + ".pkl", pickle(v, hooks));
+  }
+
+  static TypePtr class_of(const ivalue::Object& o) {
+    return static_cast<const ClassType&>(*o.type).self();
+  }
+
+  static std::optional<IValue> state_of(const ivalue::Object& o) {
+    const auto& cls = static_cast<const ClassType&>(*o.type);
+    Function* get = cls.find_method("__getstate__");
+    if (!get) return std::nullopt;
+    TENON_CHECK(cls.find_method("__setstate__"), ValueError, "save: ", o.name(),
+                " has __getstate__ and no __setstate__");
+    return (*get)({IValue(core::Ref<ivalue::Object>::share(const_cast<ivalue::Object*>(&o)))});
+  }
+
+  const Module& module_;
+  ZipWriter& zip_;
+  CodeWriter code_;
+};
+
+}  // namespace
+
+void write_torchscript(const Module& m, ZipWriter& zip, const ExtraFiles& extra) {
+  TorchScriptWriter(m, zip).run(extra);
+}
+
+}  // namespace tenon::jit::formats

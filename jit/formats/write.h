@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jit/formats/zip.h"
+#include "tenon/jit.h"
+
+namespace tenon::jit::formats {
+
+// Writes what torch.jit.load reads. NotImplementedError names what an archive cannot hold.
+void write_torchscript(const Module& m, ZipWriter& zip, const ExtraFiles& extra);
+
+}  // namespace tenon::jit::formats
