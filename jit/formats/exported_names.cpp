@@ -13,6 +13,7 @@ const std::map<std::string, const char*>& renamed() {
   static const std::map<std::string, const char*> kNames = {
       {"aten::lift_fresh_copy", "aten::clone"},
       {"aten::detach_", "aten::detach"},
+      {"aten::where", "aten::nonzero_numpy"},
       {"aten::_unsafe_view", "aten::reshape"},
       {"aten::_reshape_copy", "aten::reshape"},
       {"aten::_unsafe_index.Tensor", "aten::index.Tensor"},
@@ -31,13 +32,11 @@ const std::map<std::string, const char*>& renamed() {
       {"aten::__lshift__.Scalar", "aten::bitwise_left_shift.Tensor_Scalar"},
       {"aten::__rshift__.Tensor", "aten::bitwise_right_shift.Tensor"},
       {"aten::__rshift__.Scalar", "aten::bitwise_right_shift.Tensor_Scalar"},
-      {"aten::upsample_nearest2d.default", "aten::upsample_nearest2d"},
       {"aten::special_expm1", "aten::expm1"},
       {"aten::special_erf", "aten::erf"},
       {"aten::special_log1p", "aten::log1p"},
       {"aten::special_expit", "aten::sigmoid"},
       {"aten::_embedding_bag_forward_only", "aten::_embedding_bag"},
-      {"aten::_log_softmax_backward_data.default", "aten::_log_softmax_backward_data"},
   };
   return kNames;
 }
@@ -76,11 +75,6 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& f
   if (is_identity(full_name) && !inputs.empty()) return std::vector<Value*>{inputs[0].value};
   if (const auto it = renamed().find(full_name); it != renamed().end())
     return call_operator(it->second, inputs);
-  if (full_name == "aten::pad") {
-    return std::vector<Value*>{
-        apply1("exported::pad", {needed("self"), needed("pad"), given("mode", IValue("constant")),
-                                 given("value")})};
-  }
   if (full_name == "aten::empty_permuted")
     return std::vector<Value*>{apply1(
         "aten::empty.memory_format", {needed("size"), given("dtype"), given("layout"),

@@ -275,6 +275,25 @@ std::vector<Value*> ExportedBuilder::missing(const std::string& name, const Node
   return {};
 }
 
+namespace {
+
+bool is_number(const Type& t) {
+  return t.is(TypeKind::Int) || t.is(TypeKind::Float) || t.is(TypeKind::Bool) ||
+         t.is(TypeKind::Number);
+}
+bool takes_tensor(const Argument& a) {
+  return a.type->is(TypeKind::Tensor) ||
+         (a.type->is(TypeKind::Optional) && a.type->element()->is(TypeKind::Tensor));
+}
+// torch calls x * 2 mul.Tensor; here it is mul.Scalar.
+bool numbers_for_tensors(const FunctionSchema& schema, const std::vector<Value*>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (is_number(*arguments[i]->type()) && takes_tensor(schema.arguments[i])) return true;
+  return false;
+}
+
+}  // namespace
+
 std::vector<Value*> ExportedBuilder::call_operator(const std::string& full_name,
                                                    const NodeInputs& inputs) {
   if (auto made = rewrite(full_name, inputs)) return *std::move(made);
@@ -285,14 +304,24 @@ std::vector<Value*> ExportedBuilder::call_operator(const std::string& full_name,
     n->op = &op;
     return n->outputs();
   };
-  if (const Operator* op = find_operator(full_name)) {
-    if (const auto arguments = bind_schema(op->schema, inputs)) return finish(*op, *arguments);
-  }
+  const Operator* exact = find_operator(full_name);
+  std::optional<std::vector<Value*>> arguments;
+  if (exact) arguments = bind_schema(exact->schema, inputs);
+  if (arguments && !numbers_for_tensors(exact->schema, *arguments))
+    return finish(*exact, *arguments);
   std::vector<language::NamedValue> values;
   for (const NodeInput& in : inputs) values.push_back({in.name, in.value, range_});
   for (const Operator* op : operators_named(full_name.substr(0, full_name.find('.')))) {
     if (const auto m = language::try_schema(op->schema, *graph_, range_, values, false, nullptr))
       return finish(*op, m->inputs);
+  }
+  if (arguments) {
+    for (std::size_t i = 0; i < arguments->size(); ++i) {
+      Value*& v = (*arguments)[i];
+      if (is_number(*v->type()) && takes_tensor(exact->schema.arguments[i]))
+        v = apply1("prim::NumToTensor.Scalar", {v});
+    }
+    return finish(*exact, *arguments);
   }
   return missing(full_name, inputs);
 }

@@ -10,6 +10,7 @@
 #include "tenon/core/error.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
+#include "tenon/nn/functional/padding.h"
 #include "tenon/ops.h"
 
 namespace tenon::jit {
@@ -170,6 +171,23 @@ void safe_softmax(Stack& s) {
   s.emplace_back(x.softmax(dim).masked_fill(none, 0.0));
 }
 
+void pad(Stack& s) {
+  namespace F = nn::functional;
+  const IValue value = pop(s), mode = pop(s);
+  F::PadFuncOptions options(pop(s).toIntVector());
+  const std::string& name = mode.toStringRef();
+  if (name == "reflect")
+    options.mode(kReflect);
+  else if (name == "replicate")
+    options.mode(kReplicate);
+  else if (name == "circular")
+    options.mode(kCircular);
+  else
+    TENON_CHECK(name == "constant", ValueError, "pad: unknown mode '", name, "'");
+  if (!value.isNone()) options.value(value.toScalar().to<double>());
+  s.back() = F::pad(s.back().toTensor(), options);
+}
+
 #define CHECK_OP(schema, f) {"exported::" schema " -> ()", f, nullptr, true}
 const HostOperator list[] = {
     {"exported::check_sizes(Any value, str name, int[] sizes) -> int[]", check_sizes, nullptr,
@@ -190,6 +208,7 @@ const HostOperator list[] = {
      nullptr, true},
     {"aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()",
      constrain, nullptr, true},
+    {"aten::pad(Tensor self, int[] pad, str mode='constant', float? value=None) -> Tensor", pad},
     {"aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", safe_softmax},
 };
 #undef CHECK_OP
