@@ -9,21 +9,12 @@
 #include <vector>
 
 #include "tenon/jit/graph.h"
+#include "tenon/jit/limits.h"
 #include "tenon/jit/operator.h"
 
 namespace tenon::jit {
 
 class Function;
-
-// Bounds of a run; 0: none. Errors say which was exceeded, and where in the program.
-struct RunLimits {
-  int64_t instructions = 0;
-  int64_t milliseconds = 0;
-  int64_t call_depth = 1000;
-};
-// For runs of this thread, and of what they fork.
-TENON_API RunLimits run_limits() noexcept;
-TENON_API void set_run_limits(const RunLimits& limits) noexcept;
 
 class Plan {
  public:

@@ -9,6 +9,7 @@
 namespace tenon::command {
 
 struct CheckOptions;
+struct RunOptions;
 
 void plugins(bool load, bool json);
 void devices(bool json);
@@ -24,5 +25,11 @@ void manifest(const std::string& file, int seconds);
 void new_plugin(const std::string& name, const std::string& dir);
 // Runs the operators on a plugin's device; true if nothing failed and the level is reached.
 bool check_plugin(const CheckOptions& o);
+// Runs a saved program on a folder of cases or a file of inputs; false if a case differs.
+bool run_program(const RunOptions& o);
+// What a saved program is, and what would serve its operators on the device.
+void show_program(const std::string& file, const std::string& device, bool graph, bool code);
+// Writes a saved program in the format that the extension of `out` names.
+void convert_program(const std::string& in, const std::string& out);
 
 }  // namespace tenon::command

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "commands.h"
+#include "programs.h"
 #include "tenon/abi/client.h"
 #include "tenon/runtime/error.h"
 
@@ -16,8 +17,8 @@
 namespace {
 
 constexpr const char* kAbout =
-    "Looks at the plugins, devices and operators of this Tenon installation, and creates new "
-    "plugins.\n"
+    "Looks at the plugins, devices and operators of this Tenon installation, creates new plugins, "
+    "and runs saved programs.\n"
     "A backend is two files, libtenon_NAME.so and libtenon_NAME.json, in a folder that is "
     "searched.";
 
@@ -33,6 +34,12 @@ constexpr const char* kExamples =
     "host's\n"
     "  tenon manifest ./libtenon_x.so    writes the manifest beside it or updates its digest\n"
     "  tenon new-plugin mine             writes the project of a backend for the device 'mine'\n"
+    "  tenon show model.pt               a saved program: inputs, parameters, operators, what "
+    "serves "
+    "them\n"
+    "  tenon run model.pt --cases DIR    runs it and compares with the results that the folder "
+    "holds\n"
+    "  tenon convert model.pt2 model.pt  writes it in another format\n"
     "\n"
     "Environment:\n"
     "  TENON_PLUGIN_PATH        search these folders only (absolute, with ':' between)\n"
@@ -74,6 +81,45 @@ CLI::App* add_check(CLI::App& app, tenon::command::CheckOptions& o) {
   c->add_option("--junit", o.junit, "The same as JUnit's XML");
   c->add_flag("--table", o.table, "Print what serves each operator and dtype");
   c->add_flag("--text", o.text, "Print the text although another report goes to standard output");
+  return c;
+}
+
+constexpr const char* kRun =
+    "Runs a program that torch.jit.save or torch.export.save wrote. --cases: a folder with "
+    "about.json and\n"
+    "cases.safetensors, arguments and what another library computed for them. Each result is "
+    "compared: "
+    "the largest\n"
+    "difference over the largest value may be 1e-4, or four times the noise that the folder gives "
+    "for "
+    "it; integers,\n"
+    "texts, dtypes and shapes must be equal. Exits with 0 if no case failed.";
+
+CLI::App* add_run(CLI::App& app, tenon::command::RunOptions& o) {
+  CLI::App* c = app.add_subcommand("run", kRun);
+  c->add_option("MODEL", o.model, "A saved program, or a folder of cases that has one")->required();
+  c->add_option("--cases", o.cases, "The folder of cases; default: MODEL, if it is a folder");
+  c->add_option("--format", o.format,
+                "The program of a folder: script.pt, trace.pt or export.pt2; default: the first "
+                "that it has");
+  c->add_flag("--grads", o.grads, "Compare the gradients of the folder's grads.safetensors, too");
+  c->add_option("--inputs", o.inputs,
+                "Run on these arguments instead: a safetensors file with in.0, in.1, ...");
+  c->add_option("--outputs", o.outputs,
+                "Write the results to this file, as out.0, out.1, ...; default: print them");
+  c->add_option("--method", o.method, "The method that --inputs are for")->capture_default_str();
+  c->add_option("--device", o.device, "Where it runs")->capture_default_str();
+  c->add_option("--threads", o.threads, "Threads of an operator; default: one per core")
+      ->check(CLI::Range(1, 1024));
+  c->add_option("--bench", o.bench,
+                "Measure this many runs on the inputs or the first case: load, first run, median, "
+                "memory, operators")
+      ->check(CLI::Range(1, 1000000));
+  c->add_flag("--verify", o.verify, "Compare the device with the host instead");
+  c->add_option("--time-limit", o.time_limit, "Milliseconds that one call may take")
+      ->check(CLI::PositiveNumber);
+  c->add_option("--instruction-limit", o.instruction_limit, "Instructions that one call may run")
+      ->check(CLI::PositiveNumber);
   return c;
 }
 
@@ -142,6 +188,22 @@ int main(int argc, char** argv) {
   create->add_option("--dir", dir, "The folder to write into; default: NAME");
   tenon::command::CheckOptions asked;
   CLI::App* check = add_check(app, asked);
+  tenon::command::RunOptions to_run;
+  CLI::App* run = add_run(app, to_run);
+  std::string device_of_show = "cpu", converted;
+  bool graph = false, code = false;
+  CLI::App* show = app.add_subcommand(
+      "show",
+      "Shows a saved program: format, methods, parameters, its operators and what would serve them "
+      "on a device.");
+  show->add_option("MODEL", file, "A saved program")->required();
+  show->add_option("--device", device_of_show, "The device to ask about")->capture_default_str();
+  show->add_flag("--graph", graph, "Print the graphs of its methods");
+  show->add_flag("--code", code, "Print its classes, attributes and code");
+  CLI::App* convert = app.add_subcommand(
+      "convert", "Writes a saved program in the format that OUT's extension names: .pt.");
+  convert->add_option("IN", file, "A saved program")->required();
+  convert->add_option("OUT", converted, "The file to write")->required();
   app.footer(kExamples);
   CLI11_PARSE(app, argc, argv);
 
@@ -153,6 +215,9 @@ int main(int argc, char** argv) {
     if (*manifest) tenon::command::manifest(file, seconds);
     if (*create) tenon::command::new_plugin(name, dir);
     if (*check) return tenon::command::check_plugin(asked) ? 0 : 1;
+    if (*run) return tenon::command::run_program(to_run) ? 0 : 1;
+    if (*show) tenon::command::show_program(file, device_of_show, graph, code);
+    if (*convert) tenon::command::convert_program(file, converted);
     if (*why) tenon::command::why(op, device, dtype, json);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "tenon: %s\n", e.what());

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "cases.h"
+
+namespace tenon::command {
+namespace {
+
+// Below this the largest value counts as this much: what should be zero is compared by difference.
+constexpr double kLeastScale = 1e-6;
+
+std::string text_of(const IValue& v) {
+  std::ostringstream out;
+  out << v;
+  return out.str().substr(0, 80);
+}
+
+std::string describe(const Tensor& t) {
+  std::ostringstream out;
+  out << core::dtype_info(t.scalar_type()).name << " " << t.sizes();
+  return out.str();
+}
+
+double difference(double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+  const double d = std::abs(a - b);
+  return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
+}
+
+// Keys in their order, as the numbers of a case's tensors go by it.
+std::vector<std::pair<IValue, IValue>> sorted_items(const ivalue::Dict& d) {
+  auto items = d.items();
+  std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) {
+    if (a.first.isString() && b.first.isString())
+      return a.first.toStringRef() < b.first.toStringRef();
+    if (a.first.isInt() && b.first.isInt()) return a.first.toInt() < b.first.toInt();
+    if (a.first.isDouble() && b.first.isDouble()) return a.first.toDouble() < b.first.toDouble();
+    return a.first.tag() < b.first.tag();
+  });
+  return items;
+}
+
+}  // namespace
+
+double relative_difference(const Tensor& got, const Tensor& expected) {
+  const Tensor a = got.detach().to(kCPU).to(kDouble).contiguous();
+  const Tensor b = expected.detach().to(kCPU).to(kDouble).contiguous();
+  const double *p = a.data_ptr<double>(), *q = b.data_ptr<double>();
+  double far = 0, scale = kLeastScale;
+  for (int64_t i = 0; i < a.numel(); ++i) {
+    far = std::max(far, difference(p[i], q[i]));
+    if (std::isfinite(q[i])) scale = std::max(scale, std::abs(q[i]));
+  }
+  return far / scale;
+}
+
+void Comparison::differ(const std::string& what) {
+  if (wrong.empty()) wrong = what;
+}
+
+void Comparison::compare(const Tensor& got, const Tensor& expected, const std::string& name,
+                         double limit) {
+  if (got.scalar_type() != expected.scalar_type() || got.sizes() != expected.sizes())
+    return differ(name + " is " + describe(got) + ", expected " + describe(expected));
+  if (shapes_only) return;
+  const double far = relative_difference(got, expected);
+  if (!expected.is_floating_point()) limit = 0;
+  if (far >= largest) {
+    largest = far;
+    bound = limit;
+  }
+  if (!(far <= limit)) {
+    std::ostringstream what;
+    what << name << " (" << describe(expected) << ") is off by " << far << " of its largest value";
+    differ(what.str());
+  }
+}
+
+void Comparison::compare_number(double got, double expected, const std::string& name) {
+  const double limit = allowed(next_++);
+  const double far = difference(got, expected) / std::max(std::abs(expected), kLeastScale);
+  if (shapes_only) return;
+  largest = std::max(largest, far);
+  if (!(far <= limit)) differ(name + " is " + text_of(got) + ", expected " + text_of(expected));
+}
+
+void Comparison::compare_items(const std::vector<IValue>& got, const std::vector<IValue>& expected,
+                               const std::string& name) {
+  if (got.size() != expected.size())
+    return differ(name + " has " + std::to_string(got.size()) + " elements, expected " +
+                  std::to_string(expected.size()));
+  for (std::size_t i = 0; i < got.size(); ++i)
+    compare(got[i], expected[i], name + "[" + std::to_string(i) + "]");
+}
+
+void Comparison::compare_dicts(const ivalue::Dict& got, const ivalue::Dict& expected,
+                               const std::string& name) {
+  if (got.size() != expected.size())
+    return differ(name + " has " + std::to_string(got.size()) + " keys, expected " +
+                  std::to_string(expected.size()));
+  for (const auto& [key, value] : sorted_items(expected)) {
+    const IValue* found = got.find(key);
+    const std::string item = name + "[" + text_of(key) + "]";
+    if (!found) return differ(item + " is missing");
+    compare(*found, value, item);
+  }
+}
+
+void Comparison::compare(const IValue& got, const IValue& expected, const std::string& name) {
+  if (got.tag() != expected.tag())
+    return differ(name + " is " + text_of(got) + " (" + got.tagKind() + "), expected " +
+                  text_of(expected) + " (" + expected.tagKind() + ")");
+  switch (expected.tag()) {
+    case IValue::Tag::Tensor:
+      return compare(got.toTensor(), expected.toTensor(), name, allowed(next_++));
+    case IValue::Tag::Double:
+      return compare_number(got.toDouble(), expected.toDouble(), name);
+    case IValue::Tag::List: {
+      const auto& a = got.toListRef().items;
+      return compare_items(a, expected.toListRef().items, name);
+    }
+    case IValue::Tag::Tuple:
+      return compare_items(got.toTupleRef().items, expected.toTupleRef().items, name);
+    case IValue::Tag::Dict:
+      return compare_dicts(got.toDictRef(), expected.toDictRef(), name);
+    case IValue::Tag::Device:
+      if (other_device) return;
+      break;
+    case IValue::Tag::Int:
+    case IValue::Tag::Bool:
+      ++next_;
+      if (shapes_only) return;
+      break;
+    case IValue::Tag::Object:  // nothing says what is in it
+      return;
+    default:
+      break;
+  }
+  if (!(got == expected)) differ(name + " is " + text_of(got) + ", expected " + text_of(expected));
+}
+
+}  // namespace tenon::command

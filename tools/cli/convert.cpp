@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <iostream>
+
+#include "commands.h"
+#include "programs.h"
+#include "tenon/core/error.h"
+
+namespace tenon::command {
+
+void convert_program(const std::string& in, const std::string& out) {
+  const std::string extension = std::filesystem::path(out).extension().string();
+  TENON_CHECK(extension != ".pt2" && extension != ".onnx", NotImplementedError,
+              "convert: ", extension, " cannot be written yet; .pt can");
+  TENON_CHECK(extension == ".pt", ValueError, "convert: '", out,
+              "' does not say its format: a name that ends in .pt is a TorchScript archive");
+  load_program(in, Device("cpu")).save(out);
+  std::cout << "wrote " << out << ", " << format_bytes(std::filesystem::file_size(out)) << "\n";
+}
+
+}  // namespace tenon::command

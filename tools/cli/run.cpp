@@ -1,0 +1,235 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <iostream>
+
+#include "cases.h"
+#include "commands.h"
+#include "gradients.h"
+#include "programs.h"
+#include "table.h"
+#include "tenon/autograd.h"
+#include "tenon/core/error.h"
+#include "tenon/jit/limits.h"
+#include "tenon/parallel.h"
+#include "tenon/types.h"
+
+namespace tenon::command {
+namespace {
+
+constexpr const char* kFormats[] = {"script.pt", "trace.pt", "export.pt2"};
+
+// The seed of the calls whose results a folder holds.
+constexpr uint64_t kSeed = 0;
+
+// One line of the report.
+struct Outcome {
+  std::string name, what;
+  double difference = 0, bound = 0, milliseconds = 0;
+  std::string wrong, skipped;
+};
+
+class Report {
+ public:
+  void add(Outcome o) {
+    if (o.skipped.empty()) ++(o.wrong.empty() ? passed_ : failed_);
+    const bool compared = o.skipped.empty() && o.bound > 0;
+    table_.add({o.name, o.what, compared ? format_number("%.1e", o.difference) : "-",
+                compared ? format_number("%.1e", o.bound) : "-",
+                o.skipped.empty() ? format_ms(o.milliseconds) : "-",
+                !o.skipped.empty() ? "not run: " + o.skipped
+                : o.wrong.empty()  ? "passed"
+                                   : "FAILED"});
+    if (!o.wrong.empty()) reasons_ += "\n" + o.name + " " + o.what + ": " + o.wrong + "\n";
+  }
+  // True if nothing failed.
+  bool print(double load_ms) const {
+    std::cout << table_.text() << reasons_ << "\nloaded in " << format_ms(load_ms) << "\n"
+              << passed_ << " passed, " << failed_ << " failed\n";
+    return failed_ == 0;
+  }
+
+ private:
+  Table table_{{"CASE", "WHAT", "OFF BY", "ALLOWED", "TIME", "RESULT"}};
+  std::string reasons_;
+  int passed_ = 0, failed_ = 0;
+};
+
+class CaseRunner {
+ public:
+  CaseRunner(const CaseFolder& folder, std::string file, Device device)
+      : folder_(folder), file_(std::move(file)), device_(device) {}
+
+  // A module as it was saved: calls may change it.
+  jit::Module load() const { return load_program(file_, device_); }
+
+  Outcome run(const Case& c, const jit::Module& m) const {
+    Outcome o;
+    o.name = c.prefix.empty() ? "-" : c.prefix.substr(0, c.prefix.size() - 1);
+    o.what = c.method;
+    const std::vector<IValue> arguments = folder_.arguments(c, device_);
+    const Stopwatch watch;
+    IValue got;
+    std::string error;
+    try {
+      got = call(c, m, arguments);
+    } catch (const std::exception& e) {
+      error = e.what();
+      if (error.empty()) error = "an error without a text";
+    }
+    o.milliseconds = watch.milliseconds();
+    if (c.raises)
+      judge_error(c, error, o);
+    else if (!error.empty())
+      o.wrong = error;
+    else
+      judge(c, got, o);
+    return o;
+  }
+
+ private:
+  IValue call(const Case& c, const jit::Module& m, const std::vector<IValue>& arguments) const {
+    manual_seed(kSeed);
+    const AutoGradMode mode(c.records_grad);
+    IValue got = m.get_method(c.method)(arguments);
+    wait_for(device_);
+    return got;
+  }
+  static void judge_error(const Case& c, const std::string& error, Outcome& o) {
+    o.what += " raises";
+    if (error.empty())
+      o.wrong = "it ended without an error, expected one";
+    else if (error.find(c.says) == std::string::npos)
+      o.wrong = "the error does not say '" + c.says + "': " + error;
+  }
+  void judge(const Case& c, const IValue& got, Outcome& o) const {
+    Comparison comparison;
+    comparison.allowed = [&](int leaf) {
+      return folder_.allowed(c.prefix + "out." + std::to_string(leaf));
+    };
+    comparison.shapes_only = c.shapes_only;
+    comparison.other_device = !device_.is_cpu();
+    comparison.compare(got, folder_.expected(c), "the result");
+    o.difference = comparison.largest;
+    o.bound = comparison.bound;
+    o.wrong = comparison.wrong;
+  }
+  const CaseFolder& folder_;
+  std::string file_;
+  Device device_;
+};
+
+bool run_cases(const RunOptions& o, const Device& device) {
+  const CaseFolder folder(o.cases);
+  const CaseRunner runner(folder, o.model, device);
+  Report report;
+  double load_ms = 0;
+  std::string load_error;
+  try {
+    const Stopwatch watch;
+    runner.load();
+    load_ms = watch.milliseconds();
+  } catch (const std::exception& e) {
+    load_error = e.what();
+  }
+  if (!load_error.empty()) {
+    std::cout << load_error << "\n\n0 passed, " << folder.cases().size() << " failed\n";
+    return false;
+  }
+  for (const Case& c : folder.cases()) report.add(runner.run(c, runner.load()));
+  if (!o.grads) return report.print(load_ms);
+  for (GradientResult& g : compare_gradients(
+           folder, [&] { return runner.load(); }, device)) {
+    report.add({"-", std::to_string(g.compared) + " gradients (" + g.mode + ")",
+                g.comparison.largest, g.comparison.bound, g.milliseconds, g.comparison.wrong,
+                g.skipped});
+  }
+  return report.print(load_ms);
+}
+
+// The arguments of a plain run: those of the file, or of the folder's first case.
+std::vector<IValue> plain_arguments(const RunOptions& o, const jit::Method& method,
+                                    const Device& device) {
+  if (!o.inputs.empty()) return read_arguments(o.inputs, method, device);
+  const CaseFolder folder(o.cases);
+  for (const Case& c : folder.cases()) {
+    if (c.method == o.method && !c.raises) return folder.arguments(c, device);
+  }
+  throw ValueError(o.cases + " has no case of the method '" + o.method + "'");
+}
+
+// The module on the device against the same on the host.
+bool verify(const RunOptions& o, const Device& device) {
+  const auto result_on = [&](const Device& d) {
+    const jit::Module m = load_program(o.model, d);
+    const jit::Method method = m.get_method(o.method);
+    manual_seed(kSeed);
+    const NoGradGuard no_grad;
+    return method(plain_arguments(o, method, d));
+  };
+  Comparison comparison;
+  constexpr double kAllowed = 1e-4;
+  comparison.allowed = [](int) { return kAllowed; };
+  comparison.other_device = true;
+  comparison.compare(result_on(device), result_on(Device("cpu")), "the result");
+  std::cout << o.device << " against the host: off by " << format_number("%.1e", comparison.largest)
+            << " of the largest value, allowed " << format_number("%.1e", kAllowed) << "\n";
+  if (!comparison.wrong.empty()) std::cout << comparison.wrong << "\n";
+  return comparison.wrong.empty();
+}
+
+void run_plain(const RunOptions& o, const Device& device) {
+  const Stopwatch watch;
+  const jit::Module m = load_program(o.model, device);
+  const double load_ms = watch.milliseconds();
+  const jit::Method method = m.get_method(o.method);
+  const NoGradGuard no_grad;
+  if (o.bench > 0) {
+    print_bench(method, plain_arguments(o, method, device), device, load_ms, o.bench);
+    return;
+  }
+  const IValue result = method(plain_arguments(o, method, device));
+  if (o.outputs.empty())
+    std::cout << result << "\n";
+  else
+    write_results(o.outputs, result);
+}
+
+// A folder stands for the file in it, and for its cases.
+RunOptions resolve_model(RunOptions o) {
+  namespace fs = std::filesystem;
+  if (!fs::is_directory(o.model)) {
+    TENON_CHECK(o.format.empty(), ValueError, "run: --format is for a MODEL that is a folder");
+    return o;
+  }
+  const std::string folder = o.model;
+  if (o.cases.empty() && o.inputs.empty()) o.cases = folder;
+  for (const char* format : kFormats) {
+    if (o.format.empty() && fs::exists(fs::path(folder) / format)) o.format = format;
+  }
+  o.model = (fs::path(folder) / o.format).string();
+  TENON_CHECK(!o.format.empty() && fs::exists(o.model), ValueError, "run: ", folder, " has no ",
+              o.format.empty() ? "script.pt, trace.pt or export.pt2" : o.format);
+  return o;
+}
+
+}  // namespace
+
+bool run_program(const RunOptions& asked) {
+  const RunOptions o = resolve_model(asked);
+  TENON_CHECK(!o.cases.empty() || !o.inputs.empty(), ValueError,
+              "run: --cases FOLDER or --inputs FILE is needed");
+  TENON_CHECK(!o.grads || !o.cases.empty(), ValueError, "run: --grads needs --cases FOLDER");
+  const Device device = find_device(o.device);
+  if (o.threads > 0) set_num_threads(o.threads);
+  jit::RunLimits limits = jit::run_limits();
+  limits.milliseconds = o.time_limit;
+  limits.instructions = o.instruction_limit;
+  jit::set_run_limits(limits);
+  if (o.verify) return verify(o, device);
+  if (!o.cases.empty() && o.bench == 0 && o.inputs.empty()) return run_cases(o, device);
+  run_plain(o, device);
+  return true;
+}
+
+}  // namespace tenon::command
