@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit/module.h"
 
 namespace tenon::jit {

@@ -4,7 +4,7 @@
 
 #include "jit/language/emit.h"
 #include "tenon/autograd/mode.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/tensor.h"
 
 namespace tenon::jit {

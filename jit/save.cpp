@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "jit/formats/write.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit.h"
 
 namespace tenon::jit {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "jit/formats/upgrade.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
 
 namespace tenon::jit::formats {

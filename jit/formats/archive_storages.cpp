@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tenon/core/error.h"
-#include "tenon/core/storage.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/storage.h"
 
 namespace tenon::jit::formats {
 namespace {

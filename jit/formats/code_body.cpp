@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "jit/formats/code_writer.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "jit/formats/code_writer.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 namespace {

@@ -7,7 +7,7 @@
 #include "jit/formats/exported_build.h"
 #include "jit/formats/exported_weights.h"
 #include "jit/formats/read.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 namespace {

@@ -4,7 +4,7 @@
 // and what is written back.
 #include "jit/formats/exported_build.h"
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 

@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "jit/formats/exported_build.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 namespace {

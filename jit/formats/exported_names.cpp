@@ -3,7 +3,7 @@
 // Operators that exporting puts into programs and that Tenon has under another name, or as a part
 // of another operator.
 #include "jit/formats/exported_build.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "jit/formats/exported_build.h"
 #include "jit/language/match.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 namespace {

@@ -3,7 +3,7 @@
 #include "jit/formats/exported_weights.h"
 
 #include "jit/formats/pickle.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 namespace {

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 namespace {

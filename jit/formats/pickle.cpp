@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "jit/formats/zip_layout.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 namespace {

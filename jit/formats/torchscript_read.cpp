@@ -10,7 +10,7 @@
 #include "jit/formats/conform.h"
 #include "jit/formats/pickle.h"
 #include "jit/formats/read.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 namespace {

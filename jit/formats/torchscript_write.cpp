@@ -6,7 +6,7 @@
 #include "jit/formats/conform.h"
 #include "jit/formats/pickle.h"
 #include "jit/formats/write.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 namespace {

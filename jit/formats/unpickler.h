@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "jit/formats/pickle.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 

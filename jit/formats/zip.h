@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/core/export.h"
+#include "tenon/runtime/export.h"
 
 namespace tenon::jit::formats {
 

@@ -9,7 +9,7 @@
 #include "jit/formats/mapped_file.h"
 #include "jit/formats/zip.h"
 #include "jit/formats/zip_layout.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 

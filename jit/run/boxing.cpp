@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/scalar.h"
 

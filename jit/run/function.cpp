@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "jit/run/plan.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit/unit.h"
 
 namespace tenon::jit {

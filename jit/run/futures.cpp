@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "tenon/autograd/mode.h"
-#include "tenon/core/threads.h"
+#include "tenon/runtime/threads.h"
 
 namespace tenon::jit {
 namespace {

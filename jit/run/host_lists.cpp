@@ -3,7 +3,7 @@
 // Lists, with Python's indices: negative ones count from the end.
 #include <algorithm>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
 
 namespace tenon::jit {

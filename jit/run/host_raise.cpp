@@ -3,7 +3,7 @@
 // raise: known as an operator to programs that are read; plans have an instruction of their own.
 #include <iterator>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
 
 namespace tenon::jit {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tenon/autograd/mode.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/creation.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"

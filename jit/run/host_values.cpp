@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "jit/run/futures.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/print.h"
 #include "tenon/jit/type.h"

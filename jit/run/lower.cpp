@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "jit/run/code.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit/unit.h"
 
 namespace tenon::jit {

@@ -9,7 +9,7 @@
 #include <shared_mutex>
 
 #include "jit/run/boxing.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
 
 namespace tenon::jit {

@@ -8,7 +8,7 @@
 
 #include "jit/run/code.h"
 #include "jit/run/futures.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit/unit.h"
 
 namespace tenon::jit {

@@ -3,7 +3,7 @@
 #include "tenon/jit/unit.h"
 
 #include "jit/language/emit.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit.h"
 
 namespace tenon::jit {

@@ -8,7 +8,7 @@
 #include <ostream>
 #include <unordered_map>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/ops.h"
 
 namespace tenon {

@@ -10,7 +10,7 @@
 
 #include "jit/formats/zip.h"
 #include "jit/formats/zip_layout.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/serialize.h"
 
 namespace tenon::command {

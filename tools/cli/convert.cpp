@@ -5,7 +5,7 @@
 
 #include "commands.h"
 #include "programs.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::command {
 

@@ -7,7 +7,7 @@
 
 #include "programs.h"
 #include "tenon/autograd.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/ops.h"
 
 namespace tenon::command {

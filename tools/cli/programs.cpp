@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <set>
 
-#include "tenon/core/backend_source.h"
-#include "tenon/core/device.h"
+#include "tenon/runtime/backend_source.h"
+#include "tenon/runtime/device.h"
 #include "tenon/jit/print.h"
 
 namespace tenon::command {

@@ -9,7 +9,7 @@
 #include "programs.h"
 #include "table.h"
 #include "tenon/autograd.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit/limits.h"
 #include "tenon/parallel.h"
 #include "tenon/types.h"

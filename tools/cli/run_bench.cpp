@@ -9,8 +9,8 @@
 #include "programs.h"
 #include "table.h"
 #include "tenon/autograd/operator_observer.h"
-#include "tenon/core/allocator.h"
-#include "tenon/core/device.h"
+#include "tenon/runtime/allocator.h"
+#include "tenon/runtime/device.h"
 
 namespace tenon::command {
 namespace {

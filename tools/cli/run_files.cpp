@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cases.h"
 #include "programs.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/ops.h"
 #include "tenon/serialize.h"
 

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/core/ref.h"
+#include "tenon/runtime/ref.h"
 #include "tenon/tensor.h"
 
 namespace tenon {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "tenon/core/export.h"
+#include "tenon/runtime/export.h"
 
 namespace tenon::jit {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 

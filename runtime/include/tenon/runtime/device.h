@@ -3,7 +3,6 @@
 // Devices by name. "cpu" is known; everything else is registered.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -75,8 +74,9 @@ struct DeviceId {
   constexpr bool is_none() const { return slot == UINT8_MAX; }
   constexpr bool is_host() const { return is_host_slot(slot); }
   friend constexpr bool operator==(DeviceId a, DeviceId b) {  // one comparison, not two
-    return std::bit_cast<uint16_t>(a) == std::bit_cast<uint16_t>(b);
+    return __builtin_bit_cast(uint16_t, a) == __builtin_bit_cast(uint16_t, b);
   }
+  friend constexpr bool operator!=(DeviceId a, DeviceId b) { return !(a == b); }
 };
 inline constexpr DeviceId kHost{};
 
