@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
 # Who may include whom: the block `parts` of docs/design/README.md, which explains its format. A header and the source of
-# its name are one unit. A public header of core belongs to the folder of the source of its name, or to the one that
-# header_folders.txt names it for.
+# its name are one unit. A public header of runtime, core or jit belongs to the folder of the source of its name, or to the
+# one that header_folders.txt names it for.
 #   awk -f layers.awk header_folders.txt docs/design/README.md $(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh')
 function complain(text) {
   print text
@@ -10,14 +10,13 @@ function complain(text) {
 }
 
 # PART/[FOLDER/]STEM of a path or of an include; "" for what is not in the tree.
-function unit_of(path,    stem) {
-  sub(/^(abi|sdk|core|plugins|tenon)\/include\//, "", path)
-  if (path ~ /^tenon\/(abi|sdk|core|plugins)\//) sub(/^tenon\//, "", path)
+function unit_of(path,    parts) {
+  sub(/^(abi|sdk|runtime|core|plugins|tenon|jit)\/include\//, "", path)
+  if (path ~ /^tenon\/((abi|sdk|runtime|core|plugins|jit)\/|jit\.h$)/) sub(/^tenon\//, "", path)
+  if (path == "jit.h") return "jit/jit"
   if (path ~ /^(tests|tools|examples|bench)\//) sub(/\/.*\//, "/", path)  # one folder each
   sub(/\.[a-z]+$/, "", path)
-  stem = path
-  sub(/.*\//, "", stem)
-  if (path ~ /^core\/[^\/]*$/ && stem in folder_of_stem) path = "core/" folder_of_stem[stem] "/" stem
+  if (split(path, parts, "/") == 2 && path in folder_of_header) return folder_of_header[path] "/" parts[2]
   return path
 }
 function part_of(unit) { return substr(unit, 1, index(unit, "/") - 1) }
@@ -32,7 +31,8 @@ function rank_of(unit) {
 
 FILENAME ~ /header_folders\.txt$/ {
   if ($0 ~ /^#/ || NF == 0) next
-  for (i = 2; i <= NF; ++i) folder_of_stem[$i] = substr($1, 1, length($1) - 1)
+  split($1, parts, "/")
+  for (i = 2; i <= NF; ++i) folder_of_header[parts[1] "/" $i] = substr($1, 1, length($1) - 1)
   next
 }
 
@@ -58,15 +58,15 @@ FILENAME ~ /README\.md$/ {
   next
 }
 
-# Before the first source is read: the folders of core's public headers by the sources of their names.
+# Before the first source is read: the folders of public headers by the sources of their names.
 !headers_found {
   headers_found = 1
   for (i = 3; i < ARGC; ++i) {
-    if (ARGV[i] !~ /^core\/[a-z]+\/[a-z_]+\.cpp$/) continue
+    if (ARGV[i] !~ /^(runtime|core|jit)\/[a-z]+\/[a-z_]+\.cpp$/) continue
     split(ARGV[i], parts, "/")
-    stem = parts[3]
-    sub(/\.cpp$/, "", stem)
-    if (!(stem in folder_of_stem)) folder_of_stem[stem] = parts[2]
+    sub(/\.cpp$/, "", parts[3])
+    header = parts[1] "/" parts[3]
+    if (!(header in folder_of_header)) folder_of_header[header] = parts[1] "/" parts[2]
   }
 }
 
@@ -75,12 +75,12 @@ FNR == 1 {
   part = part_of(from)
   ordered = part in n_folders
   if (!(part in known)) complain(FILENAME ": is not a part in docs/design/README.md")
-  else if (ordered && (folder_of(from) != "." || part == "core") && !rank[part, folder_of(from)]) {
+  else if (ordered && (folder_of(from) != "." || part ~ /^(runtime|core)$/) && !rank[part, folder_of(from)]) {
     complain(FILENAME ": its folder is missing from the order of docs/design/README.md")
   }
 }
 
-/^#include ["<](abi|core|isa|ops|plugins|plugin_[a-z_]+|sdk|tenon|tools|bench|examples|tests)\// && !/gen\.h/ {
+/^#include ["<](abi|runtime|core|isa|jit|ops|plugins|plugin_[a-z_]+|sdk|tenon|tools|bench|examples|tests)\// && !/gen\.h/ {
   split($0, quoted, /["<>]/)
   to = unit_of(quoted[2])
   target = part_of(to)
