@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kLeastAllowed = 1e-4;
+constexpr double kMinAllowed = 1e-4;
 constexpr double kNoiseFactor = 4;
 
 // The names in the header of a safetensors file; the archive's reader has checked it.
@@ -29,7 +29,8 @@ std::vector<std::string> tensor_names(const std::string& file) {
   std::string text(n, '\0');
   in.read(text.data(), static_cast<std::streamsize>(n));
   std::vector<std::string> out;
-  for (const auto& [name, entry] : json::parse(text).items()) {
+  const json header = json::parse(text);
+  for (const auto& [name, entry] : header.items()) {
     if (name != "__metadata__") out.push_back(name);
   }
   return out;
@@ -77,7 +78,8 @@ CaseFolder::CaseFolder(const std::string& path) : path_(path) {
   try {
     const json about = json::parse(in);
     for (const json& j : about.at("cases")) cases_.push_back(read_case(j, about));
-    for (const auto& [name, v] : about.value("noise", json::object()).items()) {
+    const json noise = about.value("noise", json::object());
+    for (const auto& [name, v] : noise.items()) {
       if (v.is_number()) noise_[name] = v.get<double>();
     }
   } catch (const json::exception& e) {
@@ -92,7 +94,7 @@ double CaseFolder::allowed(const std::string& entry) const {
   // The noise of out.0 is that of b.out.0 too.
   if (it == noise_.end())
     it = noise_.find(entry.substr(std::min(entry.find("out."), entry.size())));
-  return it == noise_.end() ? kLeastAllowed : std::max(kLeastAllowed, kNoiseFactor * it->second);
+  return it == noise_.end() ? kMinAllowed : std::max(kMinAllowed, kNoiseFactor * it->second);
 }
 
 const Tensor& CaseFolder::tensor(const std::string& name) const {

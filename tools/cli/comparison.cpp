@@ -11,7 +11,7 @@ namespace tenon::command {
 namespace {
 
 // Below this the largest value counts as this much: what should be zero is compared by difference.
-constexpr double kLeastScale = 1e-6;
+constexpr double kMinScale = 1e-6;
 
 std::string text_of(const IValue& v) {
   std::ostringstream out;
@@ -50,7 +50,7 @@ double relative_difference(const Tensor& got, const Tensor& expected) {
   const Tensor a = got.detach().to(kCPU).to(kDouble).contiguous();
   const Tensor b = expected.detach().to(kCPU).to(kDouble).contiguous();
   const double *p = a.data_ptr<double>(), *q = b.data_ptr<double>();
-  double far = 0, scale = kLeastScale;
+  double far = 0, scale = kMinScale;
   for (int64_t i = 0; i < a.numel(); ++i) {
     far = std::max(far, difference(p[i], q[i]));
     if (std::isfinite(q[i])) scale = std::max(scale, std::abs(q[i]));
@@ -82,7 +82,7 @@ void Comparison::compare(const Tensor& got, const Tensor& expected, const std::s
 
 void Comparison::compare_number(double got, double expected, const std::string& name) {
   const double limit = allowed(next_++);
-  const double far = difference(got, expected) / std::max(std::abs(expected), kLeastScale);
+  const double far = difference(got, expected) / std::max(std::abs(expected), kMinScale);
   if (shapes_only) return;
   largest = std::max(largest, far);
   if (!(far <= limit)) differ(name + " is " + text_of(got) + ", expected " + text_of(expected));

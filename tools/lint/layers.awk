@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
 # Who may include whom: the block `parts` of docs/design/README.md, which explains its format. A header and the source of
-# its name are one unit. A public header of runtime or core belongs to the folder of the source of its name, or to the
+# its name are one unit. A public header of runtime, core or jit belongs to the folder of the source of its name, or to the
 # one that header_folders.txt names it for.
 #   awk -f layers.awk header_folders.txt docs/design/README.md $(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh')
 function complain(text) {
@@ -11,8 +11,9 @@ function complain(text) {
 
 # PART/[FOLDER/]STEM of a path or of an include; "" for what is not in the tree.
 function unit_of(path,    parts) {
-  sub(/^(abi|sdk|runtime|core|plugins|tenon)\/include\//, "", path)
-  if (path ~ /^tenon\/(abi|sdk|runtime|core|plugins)\//) sub(/^tenon\//, "", path)
+  sub(/^(abi|sdk|runtime|core|plugins|tenon|jit)\/include\//, "", path)
+  if (path ~ /^tenon\/((abi|sdk|runtime|core|plugins|jit)\/|jit\.h$)/) sub(/^tenon\//, "", path)
+  if (path == "jit.h") return "jit/jit"
   if (path ~ /^(tests|tools|examples|bench)\//) sub(/\/.*\//, "/", path)  # one folder each
   sub(/\.[a-z]+$/, "", path)
   if (split(path, parts, "/") == 2 && path in folder_of_header) return folder_of_header[path] "/" parts[2]
@@ -61,7 +62,7 @@ FILENAME ~ /README\.md$/ {
 !headers_found {
   headers_found = 1
   for (i = 3; i < ARGC; ++i) {
-    if (ARGV[i] !~ /^(runtime|core)\/[a-z]+\/[a-z_]+\.cpp$/) continue
+    if (ARGV[i] !~ /^(runtime|core|jit)\/[a-z]+\/[a-z_]+\.cpp$/) continue
     split(ARGV[i], parts, "/")
     sub(/\.cpp$/, "", parts[3])
     header = parts[1] "/" parts[3]
@@ -79,7 +80,7 @@ FNR == 1 {
   }
 }
 
-/^#include ["<](abi|runtime|core|isa|ops|plugins|plugin_[a-z_]+|sdk|tenon|tools|bench|examples|tests)\// && !/gen\.h/ {
+/^#include ["<](abi|runtime|core|isa|jit|ops|plugins|plugin_[a-z_]+|sdk|tenon|tools|bench|examples|tests)\// && !/gen\.h/ {
   split($0, quoted, /["<>]/)
   to = unit_of(quoted[2])
   target = part_of(to)
