@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "tenon/runtime/error.h"
 #include "tenon/jit/module.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 

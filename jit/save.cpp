@@ -8,8 +8,8 @@
 #include <system_error>
 
 #include "jit/formats/write.h"
-#include "tenon/runtime/error.h"
 #include "tenon/jit.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {

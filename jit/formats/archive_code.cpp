@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "jit/formats/upgrade.h"
-#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <array>
 
-#include "tenon/runtime/error.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/scalar.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {

@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "jit/run/plan.h"
-#include "tenon/runtime/error.h"
 #include "tenon/jit/unit.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {

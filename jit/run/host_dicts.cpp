@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Dictionaries, in the order of insertion.
-#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {

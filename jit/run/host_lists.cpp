@@ -3,9 +3,9 @@
 // Lists, with Python's indices: negative ones count from the end.
 #include <algorithm>
 
-#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {

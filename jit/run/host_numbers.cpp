@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {

@@ -3,8 +3,8 @@
 // raise: known as an operator to programs that are read; plans have an instruction of their own.
 #include <iterator>
 
-#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {

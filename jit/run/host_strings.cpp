@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {

@@ -5,10 +5,10 @@
 #include <sstream>
 
 #include "jit/run/futures.h"
-#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/print.h"
 #include "tenon/jit/type.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {

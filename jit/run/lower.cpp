@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "jit/run/code.h"
-#include "tenon/runtime/error.h"
 #include "tenon/jit/unit.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {

@@ -9,8 +9,8 @@
 #include <shared_mutex>
 
 #include "jit/run/boxing.h"
-#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {

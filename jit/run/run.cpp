@@ -8,8 +8,8 @@
 
 #include "jit/run/code.h"
 #include "jit/run/futures.h"
-#include "tenon/runtime/error.h"
 #include "tenon/jit/unit.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {

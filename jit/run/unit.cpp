@@ -3,8 +3,8 @@
 #include "tenon/jit/unit.h"
 
 #include "jit/language/emit.h"
-#include "tenon/runtime/error.h"
 #include "tenon/jit.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 

@@ -8,8 +8,8 @@
 #include <ostream>
 #include <unordered_map>
 
-#include "tenon/runtime/error.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon {
 namespace {

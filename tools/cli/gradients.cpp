@@ -7,8 +7,8 @@
 
 #include "programs.h"
 #include "tenon/autograd.h"
-#include "tenon/runtime/error.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::command {
 namespace {

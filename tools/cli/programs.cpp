@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <set>
 
+#include "tenon/jit/print.h"
 #include "tenon/runtime/backend_source.h"
 #include "tenon/runtime/device.h"
-#include "tenon/jit/print.h"
 
 namespace tenon::command {
 

@@ -9,9 +9,9 @@
 #include "programs.h"
 #include "table.h"
 #include "tenon/autograd.h"
-#include "tenon/runtime/error.h"
 #include "tenon/jit/limits.h"
 #include "tenon/parallel.h"
+#include "tenon/runtime/error.h"
 #include "tenon/types.h"
 
 namespace tenon::command {

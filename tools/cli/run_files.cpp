@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cases.h"
 #include "programs.h"
-#include "tenon/runtime/error.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 #include "tenon/serialize.h"
 
 namespace tenon::command {
