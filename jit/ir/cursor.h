@@ -70,10 +70,5 @@ FindType find_in(const CompilationUnit* unit);
 // A constant as graphs and schemas write it. `type` (may be null) tells int from float and what
 // empty lists hold. "a\n", 1, 2., [1, 2], {"a": 1}, (1, 2), True, None.
 IValue parse_value(Cursor& c, const TypePtr& type);
-void print_value(std::string& out, const IValue& v);
-void print_quoted(std::string& out, std::string_view text);
-void print_double(std::string& out, double v);
-// As graphs print types: named tuples with their fields, Future[Tensor].
-std::string graph_text(const Type& t);
 
 }  // namespace tenon::jit

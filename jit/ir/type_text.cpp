@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "jit/ir/cursor.h"
+#include "jit/ir/value_text.h"
 #include "tenon/jit/unit.h"
 
 namespace tenon::jit {

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "jit/ir/cursor.h"
+#include "jit/ir/value_text.h"
 #include "tenon/creation.h"
 
 namespace tenon::jit {

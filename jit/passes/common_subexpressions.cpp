@@ -6,6 +6,7 @@
 
 #include "jit/ir/alias.h"
 #include "jit/ir/cursor.h"
+#include "jit/ir/value_text.h"
 #include "jit/passes/passes.h"
 
 namespace tenon::jit {
@@ -126,7 +127,7 @@ class Merger {
   Graph& graph_;
   AliasFacts facts_;
   std::vector<Known> scopes_;
-  std::unordered_set<const Value*> escaped_;  // since the facts were computed
+  std::unordered_set<const Value*> escaped_;  // since alias analysis ran
   bool changed_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What programs ask of tensors that is no operator of the dispatcher: sizes, flags, numbers, and
+// What programs ask of tensors without an operator of the dispatcher: sizes, flags, numbers, and
 // tensors from numbers and lists.
 #include <algorithm>
 

@@ -77,7 +77,7 @@ TEST(OwnOp, BadSchemasAreRefusedWithWords) {
       {"a::b(Tensor self) -> int", "results are tensors"},
       {"a::b(Tensor self) -> ()", "results"},
       {"a::b(int[x] self) -> Tensor", "not a valid schema"},
-      {"a::b(int n=many) -> Tensor", "no number"},
+      {"a::b(int n=many) -> Tensor", "is not a number"},
       {"a::b(Tensor t=None) -> Tensor, Tensor", "expected a name"},
       {"acme::scale(Tensor self) -> Tensor", "registered already"},
   };
