@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs as text: what TorchScript prints.
 #include "jit/ir/cursor.h"
-#include "jit/ir/value_text.h"
+#include "jit/ir/print_value.h"
 #include "tenon/jit/graph.h"
 
 namespace tenon::jit {

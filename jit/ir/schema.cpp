@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "jit/ir/value_text.h"
+#include "jit/ir/print_value.h"
 
 namespace tenon::jit {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "jit/ir/cursor.h"
-#include "jit/ir/value_text.h"
+#include "jit/ir/print_value.h"
 #include "tenon/jit/unit.h"
 
 namespace tenon::jit {

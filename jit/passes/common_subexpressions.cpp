@@ -6,7 +6,7 @@
 
 #include "jit/ir/alias.h"
 #include "jit/ir/cursor.h"
-#include "jit/ir/value_text.h"
+#include "jit/ir/print_value.h"
 #include "jit/passes/passes.h"
 
 namespace tenon::jit {
