@@ -330,25 +330,7 @@ constexpr std::size_t kIndexedFrom = 9;
 
 namespace {
 
-struct KeyHash {
-  std::size_t operator()(const IValue& k) const {
-    switch (k.tag()) {
-      case IValue::Tag::String:
-        return std::hash<std::string>{}(k.toStringRef());
-      case IValue::Tag::Double:
-        return std::hash<double>{}(k.toDouble());
-      case IValue::Tag::Tensor:
-        return std::hash<const void*>{}(k.toTensor().unsafeGetTensorImpl());
-      default:  // True and 1 are one key, as are 1 and 1.0
-        return std::hash<double>{}(k.toScalar().to<double>());
-    }
-  }
-};
 bool same_key(const IValue& a, const IValue& b) { return a.isTensor() ? a.is(b) : a == b; }
-struct KeyEqual {
-  bool operator()(const IValue& a, const IValue& b) const { return same_key(a, b); }
-};
-
 void check_key(const IValue& k) {
   TENON_CHECK(k.isString() || k.isScalar() || k.isTensor(), TypeError,
               "a key of a dictionary is a string, a number, a bool or a tensor, not ", k.tagKind());
@@ -364,6 +346,23 @@ std::string text_of_key(const IValue& k) {
 }  // namespace
 
 struct Dict::Index {
+  struct KeyHash {
+    std::size_t operator()(const IValue& k) const {
+      switch (k.tag()) {
+        case IValue::Tag::String:
+          return std::hash<std::string>{}(k.toStringRef());
+        case IValue::Tag::Double:
+          return std::hash<double>{}(k.toDouble());
+        case IValue::Tag::Tensor:
+          return std::hash<const void*>{}(k.toTensor().unsafeGetTensorImpl());
+        default:  // True and 1 are one key, as are 1 and 1.0
+          return std::hash<double>{}(k.toScalar().to<double>());
+      }
+    }
+  };
+  struct KeyEqual {
+    bool operator()(const IValue& a, const IValue& b) const { return same_key(a, b); }
+  };
   std::unordered_map<IValue, std::size_t, KeyHash, KeyEqual> at;
 };
 
