@@ -18,7 +18,8 @@ namespace {
 // Writes the text of a graph of 3 x 3 tensors and lists of them.
 class Program {
  public:
-  explicit Program(unsigned seed) : random_(seed) {}
+  // Half of the programs write nothing: there more may be merged.
+  explicit Program(unsigned seed) : random_(seed), writes_(seed % 2 == 0) {}
 
   std::string text() {
     out_ =
@@ -57,7 +58,9 @@ class Program {
     for (std::size_t i = 0; i < n; ++i) statement(depth);
   }
   void statement(int depth) {
-    switch (pick(depth < 2 ? 14 : 11)) {
+    std::size_t kind = pick(depth < 2 ? 14 : 11);
+    if (!writes_ && kind >= 6 && kind <= 8) kind -= 6;
+    switch (kind) {
       case 0:
         return define("aten::tanh(%" + tensor() + ")");
       case 1:
@@ -94,14 +97,14 @@ class Program {
     line("%" + written + " : Tensor = aten::add_(%" + part + ", %1, %1)");
   }
   void use_list() {
-    if (lists_.empty() || pick(3) == 0) {
+    if (lists_.empty() || (writes_ && pick(3) == 0)) {
       std::string name = fresh("l");
       line("%" + name + " : Tensor[] = prim::ListConstruct(%" + tensor() + ", %" + tensor() + ")");
       lists_.push_back(name);
       return;
     }
     std::string list = "%" + lists_[pick(lists_.size())];
-    switch (pick(3)) {
+    switch (writes_ ? pick(3) : 2) {
       case 0:
         line("%" + fresh("a") + " : Tensor[] = aten::append(" + list + ", %" + tensor() + ")");
         return;
@@ -166,6 +169,7 @@ class Program {
   }
 
   std::mt19937 random_;
+  bool writes_;
   std::string out_;
   std::size_t indent_ = 2;
   int next_ = 0;
