@@ -5,6 +5,7 @@
 
 #include "tenon/jit/schema.h"
 #include "tenon/jit/type.h"
+#include "tenon/jit/unit.h"
 
 namespace tenon::jit {
 namespace {
@@ -129,6 +130,28 @@ TEST(JitType, ClassesAreComparedByIdentity) {
   EXPECT_THROW(a->add_attribute("x", Type::tensor()), ValueError);
   a->add_constant("k", 3);
   EXPECT_EQ(a->find_constant("k")->toInt(), 3);
+}
+
+TEST(JitType, ClassesOfAnInterface) {
+  CompilationUnit unit;
+  auto interface = InterfaceType::make("__torch__.I", false);
+  interface->methods.push_back(parse_schema("run(Any self, Tensor x) -> Tensor?"));
+  auto with_method = [&](const char* name, const char* schema) {
+    auto cls = ClassType::make(name, false);
+    cls->add_method(unit.add_function(std::make_unique<Function>(
+        std::string(name) + ".run", std::make_shared<Graph>(), parse_schema(schema))));
+    return cls;
+  };
+  auto exact = with_method("__torch__.A", "run(Any self, Tensor x) -> Tensor?");
+  auto wider = with_method("__torch__.B", "run(Any self, Tensor? x) -> Tensor");
+  auto narrower = with_method("__torch__.C", "run(Any self, int x) -> Tensor");
+  auto longer = with_method("__torch__.D", "run(Any self, Tensor x, int n) -> Tensor");
+  EXPECT_TRUE(is_subtype(*exact, *interface));
+  EXPECT_TRUE(is_subtype(*wider, *interface));
+  EXPECT_FALSE(is_subtype(*narrower, *interface));
+  EXPECT_FALSE(is_subtype(*longer, *interface));
+  EXPECT_FALSE(is_subtype(*ClassType::make("__torch__.E", false), *interface));
+  EXPECT_FALSE(is_subtype(*Type::integer(), *interface));
 }
 
 TEST(JitType, TypesOfValues) {
