@@ -124,18 +124,16 @@ Function* functional(CompilationUnit& unit, std::string_view name) {
   const auto it = definitions().find(std::string(name));
   if (it == definitions().end()) return nullptr;
   const std::string qualified = std::string(kPrefix) + "." + it->first;
+  bool first = true;
   for (Function* f : unit.functions()) {
     if (f->qualified_name() == qualified) return f;
+    first &= f->qualified_name() != std::string(kPrefix) + "._reduction";
   }
   const auto define = [&unit](const std::shared_ptr<Def>& def) {
     File file;
     file.functions.push_back(def);
     define_file(unit, kPrefix, file, nullptr);
   };
-  const bool first =
-      std::none_of(unit.functions().begin(), unit.functions().end(), [](const Function* f) {
-        return f->qualified_name() == std::string(kPrefix) + "._reduction";
-      });
   if (first) define(definitions().at("_reduction"));
   define(it->second);
   return unit.find_function(qualified);

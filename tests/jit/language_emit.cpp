@@ -59,16 +59,16 @@ TEST(JitLanguage, LoopsCarryWhatTheyAssign) {
                      "  for i in range(n):\n"
                      "    x = x + i\n"
                      "  return x\n"),
-            "graph(%x : Tensor,\n"
+            "graph(%x.1 : Tensor,\n"
             "      %n : int):\n"
             "  %3 : bool = prim::Constant[value=1]()\n"
-            "  %x.3 : Tensor = prim::Loop(%n, %3, %x)\n"
-            "    block0(%i : int, %x.1 : Tensor):\n"
-            "      %8 : int = prim::Constant[value=1]()\n"
-            "      %x.2 : Tensor = aten::add(%x.1, %i, %8)\n"
-            "      %12 : bool = prim::Constant[value=1]()\n"
-            "      -> (%12, %x.2)\n"
-            "  return (%x.3)\n");
+            "  %x : Tensor = prim::Loop(%n, %3, %x.1)\n"
+            "    block0(%i : int, %x.2 : Tensor):\n"
+            "      %6 : int = prim::Constant[value=1]()\n"
+            "      %x.3 : Tensor = aten::add(%x.2, %i, %6)\n"
+            "      %8 : bool = prim::Constant[value=1]()\n"
+            "      -> (%8, %x.3)\n"
+            "  return (%x)\n");
 }
 
 TEST(JitLanguage, WhatFollowsAReturnStandsInTheOtherBranch) {
