@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // torch.nn.functional for programs that are compiled from text: the functions that are more than
-// an operator, written in the language itself. Archives have their own.
+// an operator, written in the language itself. Archives have their own. The first are what
+// operators of old archives did.
 
 #include "jit/language/emitter.h"
 
@@ -18,6 +19,26 @@ def _reduction(reduction: str) -> int:
     return 1
   assert reduction == "sum", "{} is not a valid value for reduction".format(reduction)
   return 2
+def _div_until_3(self: Tensor, other: Tensor) -> Tensor:
+  if self.is_floating_point() or other.is_floating_point():
+    return torch.div(self, other)
+  return torch.div(self, other, rounding_mode="trunc")
+def _div_scalar_until_3(self: Tensor, other: number) -> Tensor:
+  if self.is_floating_point() or isinstance(other, float):
+    return torch.div(self, other)
+  return torch.div(self, other, rounding_mode="trunc")
+def _div_in_place_until_3(self: Tensor, other: Tensor) -> Tensor:
+  if self.is_floating_point() or other.is_floating_point():
+    return torch.div_(self, other)
+  return torch.div_(self, other, rounding_mode="trunc")
+def _div_in_place_scalar_until_3(self: Tensor, other: number) -> Tensor:
+  if self.is_floating_point() or isinstance(other, float):
+    return torch.div_(self, other)
+  return torch.div_(self, other, rounding_mode="trunc")
+def _full_until_4(size: List[int], fill_value: number, dtype: Optional[int] = None, layout: Optional[int] = None, device: Optional[Device] = None, pin_memory: Optional[bool] = None) -> Tensor:
+  if dtype is None:
+    return torch.full(size, float(fill_value), dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+  return torch.full(size, fill_value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
   return torch.relu_(input) if inplace else torch.relu(input)
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
