@@ -59,10 +59,26 @@ SugarPtr Emitter::call_sugar(const SugarPtr& callee, const std::vector<NamedValu
 
 namespace {
 
+// The overloads of recurrent layers that take packed sequences; null for other calls.
+const char* over_packed(const std::string& name, const std::vector<NamedValue>& args) {
+  static const std::map<std::string, std::pair<const char*, TypeKind>> kPacked = {
+      {"aten::lstm", {"_lstm_packed", TypeKind::List}},
+      {"aten::gru", {"_gru_packed", TypeKind::Tensor}},
+      {"aten::rnn_tanh", {"_rnn_tanh_packed", TypeKind::Tensor}},
+      {"aten::rnn_relu", {"_rnn_relu_packed", TypeKind::Tensor}}};
+  const auto it = kPacked.find(name);
+  if (it == kPacked.end() || args.size() < 4) return nullptr;
+  const bool packed = args[1].value->type()->is(TypeKind::Tensor) &&
+                      args[2].value->type()->is(it->second.second) &&
+                      args[3].value->type()->is(TypeKind::List);
+  return packed ? it->second.first : nullptr;
+}
+
 // The function that computes what the operator did in archives of that version; null: it is the
 // same today.
 const char* before(int64_t version, const std::string& name, Value* self,
                    const std::vector<NamedValue>& args) {
+  if (const char* f = over_packed(name, args)) return f;
   if (version <= 0) return nullptr;
   if (version < 5 && name == "aten::full") return "_full_until_4";
   if (version >= 4 || (name != "aten::div" && name != "aten::div_")) return nullptr;

@@ -39,6 +39,88 @@ def _full_until_4(size: List[int], fill_value: number, dtype: Optional[int] = No
   if dtype is None:
     return torch.full(size, float(fill_value), dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
   return torch.full(size, fill_value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def _lstm_packed(data: Tensor, batch_sizes: Tensor, hx: List[Tensor], params: List[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool) -> Tuple[Tensor, Tensor, Tensor]:
+  sizes: List[int] = batch_sizes.tolist()
+  outputs: List[Tensor] = []
+  places: List[Tensor] = []
+  hs: List[Tensor] = []
+  cs: List[Tensor] = []
+  for j in range(sizes[0]):
+    of_sequence: List[int] = []
+    begin = 0
+    for size in sizes:
+      if j < size:
+        of_sequence.append(begin + j)
+      begin += size
+    place = torch.tensor(of_sequence, dtype=torch.int64, device=data.device)
+    x = data.index_select(0, place).unsqueeze(1)
+    y, h, c = torch.lstm(x, [hx[0][:, j:j + 1].contiguous(), hx[1][:, j:j + 1].contiguous()], params, has_biases, num_layers, dropout, train, bidirectional, False)
+    outputs.append(y.squeeze(1))
+    places.append(place)
+    hs.append(h)
+    cs.append(c)
+  out = torch.cat(outputs)
+  return torch.index_copy(torch.zeros_like(out), 0, torch.cat(places), out), torch.cat(hs, 1), torch.cat(cs, 1)
+def _gru_packed(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: List[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool) -> Tuple[Tensor, Tensor]:
+  sizes: List[int] = batch_sizes.tolist()
+  outputs: List[Tensor] = []
+  places: List[Tensor] = []
+  hs: List[Tensor] = []
+  for j in range(sizes[0]):
+    of_sequence: List[int] = []
+    begin = 0
+    for size in sizes:
+      if j < size:
+        of_sequence.append(begin + j)
+      begin += size
+    place = torch.tensor(of_sequence, dtype=torch.int64, device=data.device)
+    x = data.index_select(0, place).unsqueeze(1)
+    y, h = torch.gru(x, hx[:, j:j + 1].contiguous(), params, has_biases, num_layers, dropout, train, bidirectional, False)
+    outputs.append(y.squeeze(1))
+    places.append(place)
+    hs.append(h)
+  out = torch.cat(outputs)
+  return torch.index_copy(torch.zeros_like(out), 0, torch.cat(places), out), torch.cat(hs, 1)
+def _rnn_tanh_packed(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: List[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool) -> Tuple[Tensor, Tensor]:
+  sizes: List[int] = batch_sizes.tolist()
+  outputs: List[Tensor] = []
+  places: List[Tensor] = []
+  hs: List[Tensor] = []
+  for j in range(sizes[0]):
+    of_sequence: List[int] = []
+    begin = 0
+    for size in sizes:
+      if j < size:
+        of_sequence.append(begin + j)
+      begin += size
+    place = torch.tensor(of_sequence, dtype=torch.int64, device=data.device)
+    x = data.index_select(0, place).unsqueeze(1)
+    y, h = torch.rnn_tanh(x, hx[:, j:j + 1].contiguous(), params, has_biases, num_layers, dropout, train, bidirectional, False)
+    outputs.append(y.squeeze(1))
+    places.append(place)
+    hs.append(h)
+  out = torch.cat(outputs)
+  return torch.index_copy(torch.zeros_like(out), 0, torch.cat(places), out), torch.cat(hs, 1)
+def _rnn_relu_packed(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: List[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool) -> Tuple[Tensor, Tensor]:
+  sizes: List[int] = batch_sizes.tolist()
+  outputs: List[Tensor] = []
+  places: List[Tensor] = []
+  hs: List[Tensor] = []
+  for j in range(sizes[0]):
+    of_sequence: List[int] = []
+    begin = 0
+    for size in sizes:
+      if j < size:
+        of_sequence.append(begin + j)
+      begin += size
+    place = torch.tensor(of_sequence, dtype=torch.int64, device=data.device)
+    x = data.index_select(0, place).unsqueeze(1)
+    y, h = torch.rnn_relu(x, hx[:, j:j + 1].contiguous(), params, has_biases, num_layers, dropout, train, bidirectional, False)
+    outputs.append(y.squeeze(1))
+    places.append(place)
+    hs.append(h)
+  out = torch.cat(outputs)
+  return torch.index_copy(torch.zeros_like(out), 0, torch.cat(places), out), torch.cat(hs, 1)
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
   return torch.relu_(input) if inplace else torch.relu(input)
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
