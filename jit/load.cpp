@@ -8,15 +8,15 @@
 #include "jit/formats/mapped_file.h"
 #include "jit/formats/read.h"
 #include "jit/formats/zip.h"
+#include "tenon/core/error.h"
 #include "tenon/jit.h"
-#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {
 
 using formats::ZipReader;
 
-// What a file other than an archive looks like.
+// What a file looks like that is not an archive.
 std::string kind_of(std::string_view head) {
   const auto begins = [&](std::string_view with, std::size_t at = 0) {
     return head.size() >= at + with.size() && head.substr(at, with.size()) == with;
@@ -53,7 +53,7 @@ Module read(const std::shared_ptr<ZipReader>& zip, std::optional<Device> device,
   const auto has = [&](const char* name) { return zip->find(root + name) != nullptr; };
   if (has("archive_format") || has("serialized_exported_program.json") ||
       has_folder(*zip, root + "models/"))
-    return formats::read_exported(zip, device, extra);
+    throw NotImplementedError("exported programs are not supported yet");
   if (has("constants.pkl") || has_folder(*zip, root + "code/"))
     return formats::read_torchscript(zip, device, extra);
   TENON_CHECK(!has("data.pkl"), ValueError, "load: ", zip->file(),
