@@ -39,8 +39,8 @@ class ExportedReader {
     try {
       return f();
     } catch (const Error& e) {
-      core::throw_error(e.code(), core::join("load: ", zip_->file(), ": entry '", entry, "': ",
-                                             e.msg()));
+      core::throw_error(e.code(),
+                        core::join("load: ", zip_->file(), ": entry '", entry, "': ", e.msg()));
     }
   }
   std::string find_program();
@@ -79,8 +79,8 @@ std::string ExportedReader::find_program() {
       continue;
     const std::string name =
         e.name.substr(folder.size(), e.name.size() - folder.size() - suffix.size());
-    TENON_CHECK(found.empty() || name == "model" || found == "model", NotImplementedError, "load: ",
-                zip_->file(), ": it holds several programs ('", found, "' and '", name,
+    TENON_CHECK(found.empty() || name == "model" || found == "model", NotImplementedError,
+                "load: ", zip_->file(), ": it holds several programs ('", found, "' and '", name,
                 "'), and none is named 'model'");
     if (found != "model") found = name;
   }
@@ -109,9 +109,9 @@ void ExportedReader::read_kinds(const Json& program) {
     const bool parameter = t.tag == "parameter";
     if (!parameter && t.tag != "buffer") continue;
     const char* key = parameter ? "parameter_name" : "buffer_name";
-    kinds_.try_emplace(text_of(member(t.value, key), key),
-                       Kind{parameter ? ClassAttribute::Parameter : ClassAttribute::Buffer,
-                            kinds_.size()});
+    kinds_.try_emplace(
+        text_of(member(t.value, key), key),
+        Kind{parameter ? ClassAttribute::Parameter : ClassAttribute::Buffer, kinds_.size()});
   }
 }
 
@@ -125,8 +125,7 @@ Part& ExportedReader::part_of(Part& top, const std::string& dotted) {
                 "' is not a name of a parameter");
     std::unique_ptr<Part>& next = at->modules[name];
     if (!next) {
-      next = std::make_unique<Part>(
-          ClassType::make(at->cls->name() + "." + name, true));
+      next = std::make_unique<Part>(ClassType::make(at->cls->name() + "." + name, true));
       unit_->add_type(next->cls);
       at->order.push_back(name);
     }
@@ -138,8 +137,8 @@ Part& ExportedReader::part_of(Part& top, const std::string& dotted) {
 void ExportedReader::add_weight(Part& top, const NamedWeight& w) {
   Part& p = part_of(top, w.name);
   const std::string name = w.name.substr(w.name.rfind('.') + 1);
-  TENON_CHECK(!name.empty() && !p.cls->find_attribute(name), ValueError, "'",
-              w.name.substr(0, 200), "' is there twice, or no name");
+  TENON_CHECK(!name.empty() && !p.cls->find_attribute(name), ValueError, "'", w.name.substr(0, 200),
+              "' is there twice, or no name");
   const auto kind = kinds_.find(w.name);
   p.cls->add_attribute(name, Type::tensor(),
                        kind == kinds_.end() ? ClassAttribute::Plain : kind->second.kind);
@@ -154,8 +153,8 @@ core::Ref<ivalue::Object> ExportedReader::make(Part& p) {
     parts.push_back(make(*p.modules[name]));
     p.cls->add_attribute(name, p.modules[name]->cls);
   }
-  auto object = core::Ref<ivalue::Object>::adopt(
-      new ivalue::Object(p.cls, p.cls->attributes().size()));
+  auto object =
+      core::Ref<ivalue::Object>::adopt(new ivalue::Object(p.cls, p.cls->attributes().size()));
   for (auto& [name, value] : p.tensors) object->setAttr(name, std::move(value));
   for (std::size_t i = 0; i < parts.size(); ++i)
     object->setAttr(p.order[i], IValue(std::move(parts[i])));

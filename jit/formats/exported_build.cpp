@@ -55,11 +55,10 @@ void ExportedBuilder::read_input(const Json& spec) {
   if (t.tag == "tensor_constant") return lift("tensor_constant_name");
   if (t.tag == "custom_obj") {
     const Json& arg = member(t.value, "arg");
-    throw NotImplementedError(
-        core::join("the program holds an object of class ",
-                   text_of(member(arg, "class_fqn"), "class_fqn"), " as '",
-                   text_of(member(t.value, "custom_obj_name"), "custom_obj_name"),
-                   "'; objects of C++ classes are not supported"));
+    throw NotImplementedError(core::join(
+        "the program holds an object of class ", text_of(member(arg, "class_fqn"), "class_fqn"),
+        " as '", text_of(member(t.value, "custom_obj_name"), "custom_obj_name"),
+        "'; objects of C++ classes are not supported"));
   }
   TENON_CHECK(t.tag != "token", NotImplementedError,
               "programs with tokens of side effects are not supported");
@@ -160,9 +159,9 @@ Value* ExportedBuilder::build_tree(const Tree& tree, const std::vector<Value*>& 
     }
     parts.push_back(build_tree(tree.children[i], leaves, at, own));
   }
-  const char* kind = tuple                            ? "prim::TupleConstruct"
+  const char* kind = tuple                           ? "prim::TupleConstruct"
                      : tree.kind == Tree::Kind::List ? "prim::ListConstruct"
-                                                      : "prim::DictConstruct";
+                                                     : "prim::DictConstruct";
   return insert1(kind, parts, type);
 }
 

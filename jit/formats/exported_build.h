@@ -45,7 +45,7 @@ class ExportedBuilder {
     std::optional<ScalarType> autocast;
   };
   struct UserInput {
-    std::string name;                // of the value in the graph; empty: a constant
+    std::string name;  // of the value in the graph; empty: a constant
     TypePtr type;
     std::optional<IValue> constant;  // what the program was exported for
     Value* value = nullptr;

@@ -151,8 +151,8 @@ std::vector<Value*> ExportedBuilder::over_slices(const NodeInputs& inputs, std::
   TENON_CHECK(!slices.empty(), ValueError, "there is nothing to go over");
   const Json& graph = member(tagged(*inputs[0].json, "an argument").value, "graph");
   const std::size_t n_outputs = list_of(member(graph, "outputs"), "outputs").size();
-  TENON_CHECK(n_outputs >= initial.size(), ValueError, "the body has ", n_outputs,
-              " outputs for ", initial.size(), " carried values");
+  TENON_CHECK(n_outputs >= initial.size(), ValueError, "the body has ", n_outputs, " outputs for ",
+              initial.size(), " carried values");
   std::vector<Value*> lists;
   for (std::size_t i = initial.size(); i < n_outputs; ++i)
     lists.push_back(list({}, Type::tensor()));
@@ -251,8 +251,8 @@ std::vector<Value*> ExportedBuilder::call_higher(const std::string& name, const 
     check_count(inputs.size(), 2, "invoke_subgraph");
     return inline_graph(inputs[0], operands(inputs, 2, s), s);
   }
-  if (name == "wrap" || name == "wrap_activation_checkpoint" || name == "tag_activation_checkpoint" ||
-      name == "strict_mode" || name == "hints_wrapper") {
+  if (name == "wrap" || name == "wrap_activation_checkpoint" ||
+      name == "tag_activation_checkpoint" || name == "strict_mode" || name == "hints_wrapper") {
     check_count(inputs.size(), 1, name.c_str());
     return inline_graph(inputs[0], operands(inputs, 1, s), s);
   }
@@ -262,19 +262,49 @@ std::vector<Value*> ExportedBuilder::call_higher(const std::string& name, const 
 // Which operators autocast runs in the lower type, and which in float32; the others take what
 // comes.
 void ExportedBuilder::autocast_inputs(const std::string& name, NodeInputs& inputs, Scope& s) {
-  static const std::set<std::string> kLower = {
-      "aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::bmm", "aten::mm", "aten::baddbmm",
-      "aten::addmm", "aten::addbmm", "aten::linear", "aten::convolution", "aten::_convolution",
-      "aten::matmul", "aten::conv_tbc", "aten::conv_transpose1d", "aten::conv_transpose2d",
-      "aten::conv_transpose3d", "aten::prelu", "aten::scaled_dot_product_attention"};
-  static const std::set<std::string> kSingle = {
-      "aten::avg_pool3d", "aten::binary_cross_entropy", "aten::grid_sampler", "aten::prod",
-      "aten::quantile", "aten::nanquantile", "aten::cdist", "aten::trace", "aten::mse_loss",
-      "aten::cosine_embedding_loss", "aten::nll_loss", "aten::nll_loss2d",
-      "aten::hinge_embedding_loss", "aten::poisson_nll_loss", "aten::smooth_l1_loss",
-      "aten::cross_entropy_loss", "aten::l1_loss", "aten::huber_loss", "aten::margin_ranking_loss",
-      "aten::soft_margin_loss", "aten::triplet_margin_loss", "aten::multi_margin_loss",
-      "aten::kl_div", "aten::multilabel_margin_loss", "aten::binary_cross_entropy_with_logits"};
+  static const std::set<std::string> kLower = {"aten::conv1d",
+                                               "aten::conv2d",
+                                               "aten::conv3d",
+                                               "aten::bmm",
+                                               "aten::mm",
+                                               "aten::baddbmm",
+                                               "aten::addmm",
+                                               "aten::addbmm",
+                                               "aten::linear",
+                                               "aten::convolution",
+                                               "aten::_convolution",
+                                               "aten::matmul",
+                                               "aten::conv_tbc",
+                                               "aten::conv_transpose1d",
+                                               "aten::conv_transpose2d",
+                                               "aten::conv_transpose3d",
+                                               "aten::prelu",
+                                               "aten::scaled_dot_product_attention"};
+  static const std::set<std::string> kSingle = {"aten::avg_pool3d",
+                                                "aten::binary_cross_entropy",
+                                                "aten::grid_sampler",
+                                                "aten::prod",
+                                                "aten::quantile",
+                                                "aten::nanquantile",
+                                                "aten::cdist",
+                                                "aten::trace",
+                                                "aten::mse_loss",
+                                                "aten::cosine_embedding_loss",
+                                                "aten::nll_loss",
+                                                "aten::nll_loss2d",
+                                                "aten::hinge_embedding_loss",
+                                                "aten::poisson_nll_loss",
+                                                "aten::smooth_l1_loss",
+                                                "aten::cross_entropy_loss",
+                                                "aten::l1_loss",
+                                                "aten::huber_loss",
+                                                "aten::margin_ranking_loss",
+                                                "aten::soft_margin_loss",
+                                                "aten::triplet_margin_loss",
+                                                "aten::multi_margin_loss",
+                                                "aten::kl_div",
+                                                "aten::multilabel_margin_loss",
+                                                "aten::binary_cross_entropy_with_logits"};
   const bool lower = kLower.count(name) != 0;
   if (!lower && kSingle.count(name) == 0) return;
   Value* dtype = constant(lower ? IValue(*s.autocast) : IValue(ScalarType::Float));

@@ -64,13 +64,10 @@ void ExportedBuilder::flatten(const Tree& tree, Value* v, const std::string& pat
   const auto part_type = [&](std::size_t i) -> TypePtr {
     const bool tuple = tree.kind == Tree::Kind::Tuple || tree.kind == Tree::Kind::NamedTuple;
     if (v->type()->is(TypeKind::Any)) return Type::any();
-    return v->type()->contained().at(tuple                               ? i
-                                     : tree.kind == Tree::Kind::Dict ? 1
-                                                                         : 0);
+    return v->type()->contained().at(tuple ? i : tree.kind == Tree::Kind::Dict ? 1 : 0);
   };
   if (tree.kind == Tree::Kind::Dict) {
-    apply("exported::check_length",
-          {v, constant(static_cast<int64_t>(n)), constant(path)});
+    apply("exported::check_length", {v, constant(static_cast<int64_t>(n)), constant(path)});
     for (std::size_t i = 0; i < n; ++i) {
       const IValue& key = tree.keys[i];
       const std::string part = key.isString() ? core::join(path, "['", key.toStringRef(), "']")
@@ -108,9 +105,8 @@ static std::string symbol_name(std::string_view text) {
     return std::string(text.substr(kBegin.size(), end - kBegin.size()));
   }
   const bool plain = !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0]))) &&
-                     std::all_of(text.begin(), text.end(), [](unsigned char c) {
-                       return std::isalnum(c) || c == '_';
-                     });
+                     std::all_of(text.begin(), text.end(),
+                                 [](unsigned char c) { return std::isalnum(c) || c == '_'; });
   return plain ? std::string(text) : "";
 }
 
@@ -180,8 +176,12 @@ Value* ExportedBuilder::evaluate(std::string_view& text, int depth) {
 Value* ExportedBuilder::evaluate_call(const std::string& function, std::string_view& text,
                                       int depth) {
   static const std::map<std::string, const char*> kFunctions = {
-      {"Add", "aten::add.int"},       {"Mul", "aten::mul.int"},  {"FloorDiv", "aten::floordiv.int"},
-      {"Mod", "aten::remainder.int"}, {"Max", "prim::max.int"},  {"Min", "prim::min.int"},
+      {"Add", "aten::add.int"},
+      {"Mul", "aten::mul.int"},
+      {"FloorDiv", "aten::floordiv.int"},
+      {"Mod", "aten::remainder.int"},
+      {"Max", "prim::max.int"},
+      {"Min", "prim::min.int"},
       {"PythonMod", "aten::remainder.int"}};
   const auto it = kFunctions.find(function.substr(function.rfind('.') + 1));
   if (it == kFunctions.end()) return nullptr;
@@ -209,8 +209,7 @@ void ExportedBuilder::check_tensor(const UserInput& in) {
   Value* all = apply1("exported::check_sizes", {in.value, constant(in.path), constant(known)});
   for (std::size_t d = 0; d < known.size(); ++d) {
     if (known[d] >= 0) continue;
-    Value* actual =
-        apply1("aten::__getitem__.t", {all, constant(static_cast<int64_t>(d))});
+    Value* actual = apply1("aten::__getitem__.t", {all, constant(static_cast<int64_t>(d))});
     actual->set_type(Type::integer());
     check_expression(sizes[d], actual, core::join("dimension ", d, " of '", in.path, "'"));
   }

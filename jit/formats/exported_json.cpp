@@ -86,20 +86,18 @@ Tagged tagged(const Json& v, const char* what) {
 
 ScalarType dtype_of(const Json& v) {
   static const std::map<int64_t, ScalarType> kKnown = {
-      {1, kUInt8}, {2, kInt8},     {3, kInt16},   {4, kInt32}, {5, kInt64},
-      {6, kHalf},  {7, kFloat},    {8, kDouble},  {12, kBool}, {13, kBFloat16},
+      {1, kUInt8}, {2, kInt8},  {3, kInt16},  {4, kInt32}, {5, kInt64},
+      {6, kHalf},  {7, kFloat}, {8, kDouble}, {12, kBool}, {13, kBFloat16},
   };
   static const std::map<int64_t, const char*> kUnknown = {
-      {9, "complex32"},      {10, "complex64"},      {11, "complex128"},
-      {28, "uint16"},        {29, "float8_e4m3fn"},  {30, "float8_e5m2"},
-      {31, "float8_e4m3fnuz"}, {32, "float8_e5m2fnuz"}, {33, "float8_e8m0fnu"},
-      {34, "uint32"},        {35, "uint64"},
+      {9, "complex32"},       {10, "complex64"},   {11, "complex128"},      {28, "uint16"},
+      {29, "float8_e4m3fn"},  {30, "float8_e5m2"}, {31, "float8_e4m3fnuz"}, {32, "float8_e5m2fnuz"},
+      {33, "float8_e8m0fnu"}, {34, "uint32"},      {35, "uint64"},
   };
   const int64_t n = integer_of(v, "a dtype");
   if (const auto it = kKnown.find(n); it != kKnown.end()) return it->second;
   const auto it = kUnknown.find(n);
-  TENON_CHECK(it == kUnknown.end(), NotImplementedError, "dtype ", it->second,
-              " is not supported");
+  TENON_CHECK(it == kUnknown.end(), NotImplementedError, "dtype ", it->second, " is not supported");
   throw ValueError(core::join("there is no dtype of number ", n));
 }
 
@@ -107,7 +105,7 @@ int64_t layout_of(const Json& v) {
   const int64_t n = integer_of(v, "a layout");
   if (n == 7) return 0;
   if (n == 1) return 1;
-  static const char* const kNames[] = {"unknown",    "", "sparse_csr", "sparse_csc",
+  static const char* const kNames[] = {"unknown",    "",           "sparse_csr", "sparse_csc",
                                        "sparse_bsr", "sparse_bsc", "mkldnn"};
   TENON_CHECK(n >= 0 && n < 7, ValueError, "there is no layout of number ", n);
   throw NotImplementedError(core::join("layout ", kNames[n], " is not supported"));
@@ -115,8 +113,7 @@ int64_t layout_of(const Json& v) {
 
 int64_t memory_format_of(const Json& v) {
   static constexpr MemoryFormat kFormats[] = {MemoryFormat::Contiguous, MemoryFormat::ChannelsLast,
-                                              MemoryFormat::ChannelsLast3d,
-                                              MemoryFormat::Preserve};
+                                              MemoryFormat::ChannelsLast3d, MemoryFormat::Preserve};
   const int64_t n = integer_of(v, "a memory format");
   TENON_CHECK(n >= 1 && n <= 4, ValueError, "there is no memory format of number ", n);
   return static_cast<int64_t>(kFormats[n - 1]);

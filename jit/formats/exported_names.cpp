@@ -76,14 +76,14 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& f
   if (const auto it = renamed().find(full_name); it != renamed().end())
     return call_operator(it->second, inputs);
   if (full_name == "aten::empty_permuted")
-    return std::vector<Value*>{apply1(
-        "aten::empty.memory_format", {needed("size"), given("dtype"), given("layout"),
-                                      given("device"), given("pin_memory"), constant(IValue())})};
+    return std::vector<Value*>{apply1("aten::empty.memory_format",
+                                      {needed("size"), given("dtype"), given("layout"),
+                                       given("device"), given("pin_memory"), constant(IValue())})};
   if (full_name == "aten::_native_batch_norm_legit_no_training") {
-    Value* y = apply1("aten::batch_norm",
-                      {needed("input"), given("weight"), given("bias"), needed("running_mean"),
-                       needed("running_var"), constant(false), needed("momentum"), needed("eps"),
-                       constant(false)});
+    Value* y =
+        apply1("aten::batch_norm", {needed("input"), given("weight"), given("bias"),
+                                    needed("running_mean"), needed("running_var"), constant(false),
+                                    needed("momentum"), needed("eps"), constant(false)});
     Value* none = apply1("aten::new_empty", {y, constant(std::vector<int64_t>{0}), constant({}),
                                              constant({}), constant({}), constant({})});
     return std::vector<Value*>{y, none, none};
@@ -97,10 +97,9 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& f
     Value* no_format = constant({});
     Value* mean = apply1("aten::clone", {needed("running_mean"), no_format});
     Value* var = apply1("aten::clone", {needed("running_var"), no_format});
-    std::vector<Value*> made =
-        apply("aten::native_batch_norm", {needed("input"), given("weight"), given("bias"), mean,
-                                          var, needed("training"), needed("momentum"),
-                                          needed("eps")});
+    std::vector<Value*> made = apply("aten::native_batch_norm",
+                                     {needed("input"), given("weight"), given("bias"), mean, var,
+                                      needed("training"), needed("momentum"), needed("eps")});
     made.push_back(mean);
     made.push_back(var);
     return made;
@@ -110,10 +109,10 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& f
       full_name == "aten::_scaled_dot_product_attention_math") {
     Value* mask = given("attn_mask");
     if (Value* bias = input_named(inputs, "attn_bias")) mask = bias;
-    Value* y = apply1("aten::scaled_dot_product_attention",
-                      {needed("query"), needed("key"), needed("value"), mask,
-                       given("dropout_p", IValue(0.0)), given("is_causal", IValue(false)),
-                       given("scale"), given("enable_gqa", IValue(false))});
+    Value* y = apply1(
+        "aten::scaled_dot_product_attention",
+        {needed("query"), needed("key"), needed("value"), mask, given("dropout_p", IValue(0.0)),
+         given("is_causal", IValue(false)), given("scale"), given("enable_gqa", IValue(false))});
     // The others serve the gradient, which Tenon records on its own.
     std::vector<Value*> out(9, y);
     return out;

@@ -13,7 +13,7 @@ namespace {
 // What torch says of memory, and what has no meaning for Tenon.
 bool may_be_dropped(const std::string& name) {
   static const std::set<std::string> kNames = {"pin_memory", "memory_format", "non_blocking",
-                                               "layout", "cudnn_enabled", "device"};
+                                               "layout",     "cudnn_enabled", "device"};
   return kNames.count(name) != 0;
 }
 
@@ -100,7 +100,7 @@ Value* ExportedBuilder::list_argument(const std::string& tag, const Json& items,
     return list(values, Type::list(Type::tensor()));
   }
   all([&](const Json& j) { return symbolic(j, s); });
-  return list(values, tag == "as_sym_ints"   ? Type::integer()
+  return list(values, tag == "as_sym_ints"    ? Type::integer()
                       : tag == "as_sym_bools" ? Type::boolean()
                                               : Type::floating());
 }
@@ -399,7 +399,8 @@ std::vector<Value*> ExportedBuilder::call_python(const std::string& target,
   for (const NodeInput& in : inputs) values.push_back({"", in.value, range_});
   for (const bool conversions : {false, true}) {
     for (const Operator* op : operators_named(name)) {
-      const auto m = language::try_schema(op->schema, *graph_, range_, values, conversions, nullptr);
+      const auto m =
+          language::try_schema(op->schema, *graph_, range_, values, conversions, nullptr);
       if (!m) continue;
       Node* n = insert(op->schema.name, m->inputs, m->returns);
       n->op = op;

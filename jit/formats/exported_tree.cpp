@@ -23,7 +23,7 @@ class TreeReader {
     for (const Json& child : list_of(member(spec, "children_spec"), "children_spec"))
       out.children.push_back(read(child, depth + 1));
     if (!type) {
-      TENON_CHECK(out.children.empty(), ValueError, "a value that is no container has children");
+      TENON_CHECK(out.children.empty(), ValueError, "a value without a container has children");
       return out;
     }
     read_kind(out, text_of(*type, "the type of a container"), member(spec, "context"));

@@ -47,8 +47,8 @@ void check_range(Stack& s) {
   const int64_t v = pop_as<int64_t>(s);
   const bool low = min > 2 && v < min;
   if (!low && v <= max) return;
-  const std::string range = max == INT64_MAX ? core::join("at least ", min)
-                                             : core::join("from ", min, " to ", max);
+  const std::string range =
+      max == INT64_MAX ? core::join("at least ", min) : core::join("from ", min, " to ", max);
   throw ValueError(core::join("forward: ", what.toStringRef(), " is ", v,
                               "; the program was exported for ", range));
 }
@@ -66,8 +66,8 @@ void check_constant(Stack& s) {
                     v.isString() == wanted.isString() && v.isScalar() == wanted.isScalar() &&
                     (v.isNone() || v == wanted);
   TENON_CHECK(same, ValueError, "forward: argument '", name.toStringRef(), "' is ",
-              v.isTensor() ? "a tensor" : shown(v), "; the program was exported for ", shown(wanted),
-              ", and can take nothing else");
+              v.isTensor() ? "a tensor" : shown(v), "; the program was exported for ",
+              shown(wanted), ", and can take nothing else");
 }
 
 std::size_t length_of(const IValue& v) {
@@ -157,8 +157,8 @@ void constrain(Stack& s) {
   const IValue max = pop(s), min = pop(s), v = pop(s);
   const int64_t n = v.isInt() ? v.toInt() : static_cast<int64_t>(truth(v));
   TENON_CHECK((min.isNone() || n >= min.toInt()) && (max.isNone() || n <= max.toInt()), ValueError,
-              "a size that the data decide is ", n, "; the program was exported for ",
-              shown(min), " to ", shown(max));
+              "a size that the data decide is ", n, "; the program was exported for ", shown(min),
+              " to ", shown(max));
 }
 
 // softmax where all of -inf give zeros.
@@ -188,7 +188,8 @@ void pad(Stack& s) {
   s.back() = F::pad(s.back().toTensor(), options);
 }
 
-#define CHECK_OP(schema, f) {"exported::" schema " -> ()", f, nullptr, true}
+#define CHECK_OP(schema, f) \
+  { "exported::" schema " -> ()", f, nullptr, true }
 const HostOperator list[] = {
     {"exported::check_sizes(Any value, str name, int[] sizes) -> int[]", check_sizes, nullptr,
      true},
