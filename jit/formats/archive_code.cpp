@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "jit/formats/upgrade.h"
 #include "tenon/core/error.h"
 #include "tenon/jit/operator.h"
 
@@ -72,7 +73,10 @@ void ArchiveCode::import_all(CompilationUnit& unit) {
   std::size_t done = 0;
   // Compiling one may add others.
   for (std::vector<Function*> all = unit.functions(); done < all.size(); all = unit.functions()) {
-    for (; done < all.size(); ++done) all[done]->ensure_defined();
+    for (; done < all.size(); ++done) {
+      all[done]->ensure_defined();
+      upgrade_operators(*all[done], resolver_->operator_version);
+    }
   }
 }
 

@@ -252,7 +252,7 @@ void Pickler::write(const IValue& v) {
     case IValue::Tag::Enum:
       write_class(hooks_.enum_name ? hooks_.enum_name(v.toEnumRef()) : v.toEnumRef().class_name);
       write(v.toEnumRef().value);
-      out_ += "\x85R";
+      out_ += 'R';  // torch reads no tuple here
       return;
     default:
       throw NotImplementedError(core::join("save: ", v.tagKind(), " cannot be saved"));

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "jit/formats/code_writer.h"
+#include "jit/formats/conform.h"
 #include "jit/formats/pickle.h"
 #include "jit/formats/write.h"
 #include "tenon/core/error.h"
@@ -71,10 +72,17 @@ class TorchScriptWriter {
   static std::optional<IValue> state_of(const ivalue::Object& o) {
     const auto& cls = static_cast<const ClassType&>(*o.type);
     Function* get = cls.find_method("__getstate__");
+    const Function* set = cls.find_method("__setstate__");
+    TENON_CHECK(!get == !set, ValueError, "save: ", o.name(), " has ", get ? "no " : "",
+                "__setstate__ and ", get ? "" : "no ", "__getstate__");
     if (!get) return std::nullopt;
-    TENON_CHECK(cls.find_method("__setstate__"), ValueError, "save: ", o.name(),
-                " has __getstate__ and no __setstate__");
-    return (*get)({IValue(core::Ref<ivalue::Object>::share(const_cast<ivalue::Object*>(&o)))});
+    const IValue self(core::Ref<ivalue::Object>::share(const_cast<ivalue::Object*>(&o)));
+    IValue state = (*get)({self});
+    TENON_CHECK(
+        set->schema().arguments.size() == 2 && conform(state, set->schema().arguments[1].type),
+        ValueError, "save: what __getstate__ of ", o.name(),
+        " gives is not what its __setstate__ takes");
+    return state;
   }
 
   const Module& module_;

@@ -239,8 +239,10 @@ void Unpickler::new_object() {
 
 void Unpickler::reduce() {
   const IValue args = pop(), callee = pop();
-  check(is_global(callee) && args.isTuple(), "calls ", callee.tagKind());
-  push(call(callee.toEnumRef().name, args.toTupleRef().items));
+  check(is_global(callee), "calls ", callee.tagKind());
+  // Enums are written with their value alone.
+  push(call(callee.toEnumRef().name,
+            args.isTuple() ? args.toTupleRef().items : std::vector<IValue>{args}));
 }
 
 void Unpickler::build() {

@@ -118,7 +118,7 @@ SugarPtr Emitter::attribute_of_value(Value* v, const std::string& name, const So
       if (name == "name")
         return as_sugar(emit_node(g_, range, "prim::EnumName", {v}, Type::string()));
       if (name == "value")
-        return as_sugar(emit_node(g_, range, "prim::EnumValue", {v}, type->element()));
+        return as_sugar(enum_value(v, range));
       no_attribute(*type, name, range);
     case TypeKind::Device:
       if (name == "type" || name == "index") return op("prim::" + name);
@@ -128,6 +128,15 @@ SugarPtr Emitter::attribute_of_value(Value* v, const std::string& name, const So
   }
   if (operators_named("aten::" + name).empty()) no_attribute(*type, name, range);
   return make_sugar(SugarKind::Operator, "aten::" + name, v);
+}
+
+Value* Emitter::enum_value(Value* v, const SourceRange& range) {
+  const TypePtr& type = v->type()->element();
+  Value* out = emit_node(g_, range, "prim::EnumValue", {v}, type);
+  out->node()->op = find_operator("prim::EnumValue." + type->str());
+  TENON_PROGRAM_CHECK(out->node()->op, range, "values of the enum '", v->type()->annotation(),
+                      "' must be ints, floats or strings");
+  return out;
 }
 
 SugarPtr Emitter::attribute_of_class(Value* v, const std::string& name, const SourceRange& range) {

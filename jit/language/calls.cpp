@@ -63,9 +63,23 @@ Value* Emitter::call_builtin(const Sugar& s, const std::vector<NamedValue>& args
     TENON_PROGRAM_CHECK(!args.empty(), range, "tolist expects a tensor");
     return special_tolist(args[0].value, hint, range);
   }
+  if (s.name == "prim::EnumName" || s.name == "prim::EnumValue") {
+    TENON_PROGRAM_CHECK(args.size() == 1 && args[0].value->type()->is(TypeKind::Enum), range,
+                        s.name, " expects an enum");
+    return as_value(
+        attribute_of_value(args[0].value, s.name == "prim::EnumName" ? "name" : "value", range),
+        range);
+  }
   if (s.name == "prim::unchecked_unwrap_optional" || s.name == "aten::_unwrap_optional") {
     TENON_PROGRAM_CHECK(args.size() == 1, range, s.name, " expects one argument");
     const TypePtr& t = args[0].value->type();
+    if (s.name == "prim::EnumName" || s.name == "prim::EnumValue") {
+      TENON_PROGRAM_CHECK(args.size() == 1 && args[0].value->type()->is(TypeKind::Enum), range,
+                          s.name, " expects an enum");
+      return as_value(
+          attribute_of_value(args[0].value, s.name == "prim::EnumName" ? "name" : "value", range),
+          range);
+    }
     if (s.name == "prim::unchecked_unwrap_optional" && t->is(TypeKind::Optional))
       return emit_node(g_, range, "prim::unchecked_cast", {args[0].value}, t->element());
     if (!is_subtype(*Type::none(), *t)) return args[0].value;
@@ -80,6 +94,7 @@ Value* Emitter::call_function(Function& f, const std::vector<NamedValue>& args,
   const Match m = match_function(f.schema(), g_, range, args);
   Value* out = emit_node(g_, range, "prim::CallFunction", m.inputs, m.returns.at(0));
   out->node()->set("name", f.qualified_name());
+  out->node()->function = &f;
   return out;
 }
 

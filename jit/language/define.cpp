@@ -163,7 +163,7 @@ class FileDefinition {
     return nullptr;
   }
 
-  TypePtr define_pending(const std::string& name) {
+  TypePtr define_pending(const std::string name) {  // a copy: the entry goes
     const std::shared_ptr<ClassDef> c = pending_.at(name);
     pending_.erase(name);
     Recursion guard(c->range);

@@ -211,6 +211,7 @@ class Emitter {
   SugarPtr attribute_of_value(Value* v, const std::string& name, const SourceRange& range);
   SugarPtr attribute_of_class(Value* v, const std::string& name, const SourceRange& range);
   SugarPtr attribute_of_type(const TypePtr& t, const std::string& name, const SourceRange& range);
+  Value* enum_value(Value* v, const SourceRange& range);
   bool has_attribute(Value* v, const std::string& name);
   SugarPtr global(const std::string& name, const SourceRange& range);
   SugarPtr in_namespace(const std::string& space, const std::string& name,

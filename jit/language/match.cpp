@@ -317,12 +317,34 @@ Value* number_before_tensor(const std::string& name, Graph& g, const SourceRange
                        {{"", tensor, range}, {"", args[0].value, range}});
 }
 
+// Tensors have the operators of bits under the names of functions only.
+std::string bitwise_name(const std::string& name, Value* self,
+                         const std::vector<NamedValue>& args) {
+  static const std::map<std::string, std::string> kNames = {
+      {"aten::__and__", "aten::bitwise_and"},
+      {"aten::__or__", "aten::bitwise_or"},
+      {"aten::__xor__", "aten::bitwise_xor"},
+      {"aten::__lshift__", "aten::bitwise_left_shift"},
+      {"aten::__rshift__", "aten::bitwise_right_shift"},
+      {"aten::__iand__", "aten::bitwise_and_"},
+      {"aten::__ior__", "aten::bitwise_or_"},
+      {"aten::__ixor__", "aten::bitwise_xor_"},
+      {"aten::__ilshift__", "aten::bitwise_left_shift_"},
+      {"aten::__irshift__", "aten::bitwise_right_shift_"}};
+  const auto it = kNames.find(name);
+  if (it == kNames.end()) return name;
+  bool tensor = self && self->type()->is(TypeKind::Tensor);
+  for (const NamedValue& a : args) tensor |= a.value->type()->is(TypeKind::Tensor);
+  return tensor ? it->second : name;
+}
+
 }  // namespace
 
 Value* emit_node(Graph& graph, const SourceRange& range, std::string_view kind,
                  const std::vector<Value*>& inputs, TypePtr type) {
   Node* n = graph.insert(graph.create(kind, inputs, 1));
   n->range = range;
+  n->op = find_operator(kind);  // null for what plans know themselves
   return n->output()->set_type(std::move(type));
 }
 
@@ -410,8 +432,9 @@ Match match_operator(const std::string& name, Graph& graph, const SourceRange& r
   return std::move(match);
 }
 
-Value* emit_operator(const std::string& name, Graph& graph, const SourceRange& range, Value* self,
+Value* emit_operator(const std::string& given, Graph& graph, const SourceRange& range, Value* self,
                      const std::vector<NamedValue>& args) {
+  const std::string name = bitwise_name(given, self, args);
   if (!self) {
     if (Value* v = number_before_tensor(name, graph, range, args)) return v;
   }

@@ -48,7 +48,9 @@ void Parser::unexpected(const std::string& expected) const {
 
 SourceRange Parser::since(std::size_t token) const {
   SourceRange r = list_.tokens[token].range;
-  if (at_ > token) r.end = std::max(r.end, list_.tokens[at_ - 1].range.end);
+  std::size_t last = at_;
+  while (last > token + 1 && list_.tokens[last - 1].kind >= TokenKind::Newline) --last;
+  if (last > token) r.end = std::max(r.end, list_.tokens[last - 1].range.end);
   return r;
 }
 

@@ -309,9 +309,8 @@ Value* Emitter::compare_values(const std::string& op, Value* left, Value* right,
   const auto enum_type = [](Value* v) { return v->type()->is(TypeKind::Enum); };
   if (enum_type(left) && enum_type(right) && (op == "==" || op == "!=")) {
     if (left->type() != right->type()) return constant(op == "!=", range);
-    const TypePtr& type = left->type()->element();
-    left = emit_node(g_, range, "prim::EnumValue", {left}, type);
-    right = emit_node(g_, range, "prim::EnumValue", {right}, type);
+    left = enum_value(left, range);
+    right = enum_value(right, range);
   }
   const OperatorNames& names = binary_operator(op);
   return magic(names.method, names.op, range, {left, right});

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Loads damaged archives of programs. A finding is: a crash, a hang, an exception that is not the
+// library's, much more memory than the file, and a tensor that reaches outside of its storage.
+#include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "damage.h"
+#include "jit/run/plan.h"
+#include "tenon/jit.h"
+#include "tenon/ops.h"
+
+namespace tenon::fuzz {
+namespace {
+
+// Bytes beyond what the process has after its start; the archives have some KB.
+constexpr rlim_t kMemory = rlim_t{128} << 20;
+
+std::vector<Archive> g_good;
+
+void prepare() {
+  for (const auto& file : std::filesystem::directory_iterator(TENON_FUZZ_ARCHIVES)) {
+    if (file.path().extension() == ".pt") g_good.push_back(Archive::read(file.path()));
+  }
+  // Programs run while they are loaded (__setstate__), and may have loops without an end.
+  jit::RunLimits limits;
+  limits.instructions = 100000;
+  limits.milliseconds = 5000;
+  limits.call_depth = 200;
+  jit::set_run_limits(limits);
+  for (const Archive& a : g_good) {
+    std::stringstream in(a.whole());
+    (void)jit::load(in);
+  }
+  mallopt(M_ARENA_MAX, 1);
+  (void)ones({1 << 20}).sum();
+  long pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+#if !defined(__SANITIZE_ADDRESS__)
+  const rlim_t most =
+      static_cast<rlim_t>(pages) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + kMemory;
+  const rlimit limit{most, most};
+  setrlimit(RLIMIT_AS, &limit);
+#endif
+}
+
+std::string outside(const std::string& name, const Tensor& t) {
+  if (t.numel() == 0) return "";
+  __int128 last = t.storage_offset();
+  for (int64_t d = 0; d < t.dim(); ++d) last += __int128{t.size(d) - 1} * t.stride(d);
+  const auto bytes = t.unsafeGetTensorImpl()->storage->bytes;
+  if ((last + 1) * static_cast<__int128>(elementSize(t.scalar_type())) > bytes)
+    return "tensor '" + name + "' reaches outside of its storage";
+  if (t.numel() < 10000) (void)t.to(kDouble).sum().item<double>();
+  return "";
+}
+
+std::string use(const jit::Module& m) {
+  std::string wrong;
+  for (const auto& p : m.named_parameters()) wrong += outside(p.name, p.value);
+  for (const auto& b : m.named_buffers()) wrong += outside(b.name, b.value);
+  (void)m.dump_to_str();
+  std::stringstream saved;
+  try {
+    m.save(saved);
+  } catch (const Error&) {
+    tally("loaded, not saved");
+    return wrong;
+  }
+  (void)jit::load(saved);
+  tally("loaded");
+  return wrong;
+}
+
+std::string check(Random& r) {
+  std::stringstream in(damaged(r.pick(g_good), r));
+  std::optional<jit::Module> m;
+  try {
+    m = jit::load(in);
+  } catch (const OutOfMemoryError& e) {
+    return std::string("asks for too much memory: ") + e.what();
+  } catch (const Error&) {
+    tally("refused");
+    return "";
+  }
+  return use(*m);
+}
+
+}  // namespace
+}  // namespace tenon::fuzz
+
+int main(int argc, char** argv) {
+  return tenon::fuzz::run(argc, argv,
+                          {"archives", "Loads damaged archives of programs, and saves them again.",
+                           tenon::fuzz::check, tenon::fuzz::prepare});
+}
