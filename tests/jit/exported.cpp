@@ -197,6 +197,24 @@ TEST(JitExported, BuffersAreWrittenAndTiedWeightsAreOne) {
   EXPECT_TRUE(m.parameters()[0].grad().defined());
 }
 
+TEST(JitExported, IsSavedWithTheWeightsOfNow) {
+  const Module m = load(data("exported_state.pt2"));
+  const Tensor ids = tensor({0, 2, 4});
+  (void)m.forward({ids});
+  {
+    const NoGradGuard no_grad;
+    m.parameters()[0].mul_(2);
+  }
+  std::stringstream file;
+  m.save(file, {{"note.txt", "twice"}});
+  ExtraFiles extra{{"note.txt", ""}};
+  const Module again = load(file, std::nullopt, extra);
+  EXPECT_EQ(extra.at("note.txt"), "twice");
+  EXPECT_EQ(again.attr("calls").toTensor().item().to<int64_t>(), 1);
+  EXPECT_EQ(again.parameters().size(), 1u);
+  EXPECT_TRUE(again.forward({ids}).toTensor().equal(m.forward({ids}).toTensor()));
+}
+
 TEST(JitExported, NewerVersionsAreRefused) {
   const std::string archive =
       changed_program("exported_net.pt2", [](Json& j) { j["schema_version"]["major"] = 9; });
