@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/formats/exported_tree.h"
 
+#include "tenon/core/error.h"
 #include "tenon/jit/unit.h"
-#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 namespace {
@@ -23,7 +23,7 @@ class TreeReader {
     for (const Json& child : list_of(member(spec, "children_spec"), "children_spec"))
       out.children.push_back(read(child, depth + 1));
     if (!type) {
-      TENON_CHECK(out.children.empty(), ValueError, "only containers have children");
+      TENON_CHECK(out.children.empty(), ValueError, "a value without a container has children");
       return out;
     }
     read_kind(out, text_of(*type, "the type of a container"), member(spec, "context"));
@@ -32,7 +32,8 @@ class TreeReader {
 
  private:
   void read_kind(Tree& out, const std::string& type, const Json& context) {
-    if (type == "builtins.tuple") {
+    // Results of torch.max and the like are tuples with names.
+    if (type == "builtins.tuple" || type.compare(0, 19, "torch.return_types.") == 0) {
       out.kind = Tree::Kind::Tuple;
     } else if (type == "builtins.list" || type == "collections.deque" ||
                type == "torch.fx.immutable_collections.immutable_list") {
