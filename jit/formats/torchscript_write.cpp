@@ -72,14 +72,16 @@ class TorchScriptWriter {
   static std::optional<IValue> state_of(const ivalue::Object& o) {
     const auto& cls = static_cast<const ClassType&>(*o.type);
     Function* get = cls.find_method("__getstate__");
-    if (!get) return std::nullopt;
     const Function* set = cls.find_method("__setstate__");
+    TENON_CHECK(!get == !set, ValueError, "save: ", o.name(), " has ", get ? "no " : "",
+                "__setstate__ and ", get ? "" : "no ", "__getstate__");
+    if (!get) return std::nullopt;
     const IValue self(core::Ref<ivalue::Object>::share(const_cast<ivalue::Object*>(&o)));
     IValue state = (*get)({self});
-    TENON_CHECK(set && set->schema().arguments.size() == 2 &&
-                    conform(state, set->schema().arguments[1].type),
-                ValueError, "save: what __getstate__ of ", o.name(),
-                " gives is not what its __setstate__ takes");
+    TENON_CHECK(
+        set->schema().arguments.size() == 2 && conform(state, set->schema().arguments[1].type),
+        ValueError, "save: what __getstate__ of ", o.name(),
+        " gives is not what its __setstate__ takes");
     return state;
   }
 

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: Copyright the Tenon authors
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the exported programs of this folder, by torch. Inputs are counted numbers; what torch
+computes for them is in extra/expected.json."""
+import copy
+import io
+import json
+import os
+import zipfile
+
+import torch
+from torch._higher_order_ops import cond, while_loop
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+torch.manual_seed(0)
+
+
+def counted(*sizes):
+    n = torch.Size(sizes).numel()
+    return (torch.arange(n, dtype=torch.float32) - n // 2).view(sizes) / 8
+
+
+def small(name, module, args, kwargs=None, dynamic=None, cases=(), functional=False):
+    """Saves `module` without what only serves debugging: places in files."""
+    def export():
+        made = torch.export.export(copy.deepcopy(module), args, kwargs or {}, dynamic_shapes=dynamic)
+        return made.run_decompositions({}) if functional else made
+
+    run = export().module()
+    expected = []
+    for case_args, case_kwargs in cases or [(args, kwargs or {})]:
+        with torch.no_grad():
+            leaves = torch.utils._pytree.tree_leaves(run(*case_args, **case_kwargs))
+        expected.append([leaf.flatten().tolist() for leaf in leaves if leaf is not None])
+    file = io.BytesIO()
+    torch.export.save(export(), file, extra_files={"expected.json": json.dumps(expected)})
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(f"{HERE}/{name}.pt2", "w") as new:
+        for entry in old.namelist():
+            content = old.read(entry)
+            if entry.endswith("models/model.json"):
+                program = json.loads(content)
+                strip(program["graph_module"]["graph"])
+                content = json.dumps(program, separators=(",", ":")).encode()
+            kind = zipfile.ZIP_DEFLATED if entry.endswith(".json") else zipfile.ZIP_STORED
+            info = zipfile.ZipInfo("model/" + entry.split("/", 1)[1])
+            new.writestr(info, content, kind)
+
+
+def strip(graph):
+    for node in graph["nodes"]:
+        node["metadata"] = {}
+        for argument in node["inputs"]:
+            if "as_graph" in argument["arg"]:
+                strip(argument["arg"]["as_graph"]["graph"])
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(2, 3, 3, padding=1)
+        self.bn = torch.nn.BatchNorm2d(3)
+        self.head = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(48, 4))
+
+    def forward(self, image):
+        return self.head(torch.relu(self.bn(self.conv(image))))
+
+
+class Control(torch.nn.Module):
+    def forward(self, batch, start, *, scale):
+        def step(i, x):
+            return i + 1, x * 1.5 + batch["bias"]
+
+        i, x = while_loop(lambda i, x: i < 4, step, (start, batch["data"][0]))
+        y = cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, (x,))
+        return {"y": y, "parts": [i, (x * scale, None)]}
+
+
+class State(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(5, 3)
+        self.out = torch.nn.Linear(3, 5, bias=False)
+        self.out.weight = self.table.weight
+        self.register_buffer("calls", torch.tensor(0))
+        self.register_buffer("shift", torch.tensor([1.0, 2.0, 3.0]), persistent=False)
+
+    def forward(self, ids):
+        self.calls += 1
+        return self.out(self.table(ids) + self.shift + torch.tensor([0.5, 0.25, 0.125]))
+
+
+if __name__ == "__main__":
+    net = Net().eval()
+    net.bn.running_mean.copy_(counted(3))
+    small("exported_net", net, (counted(3, 2, 4, 4),), dynamic=({0: torch.export.Dim("n", max=6)},),
+          cases=[((counted(3, 2, 4, 4),), {}), ((counted(5, 2, 4, 4),), {})])
+    batch = lambda sign: {"data": (counted(3) + sign,), "bias": counted(3) * sign}
+    small("exported_control", Control(), (batch(1), torch.tensor(0)), {"scale": 3.0},
+          cases=[((batch(1), torch.tensor(0)), {"scale": 3.0}),
+                 ((batch(-2), torch.tensor(2)), {"scale": 3.0})])
+    small("exported_state", State(), (torch.tensor([0, 2, 4]),),
+          cases=[((torch.tensor([0, 2, 4]),), {})] * 2, functional=True)
