@@ -17,9 +17,9 @@ endforeach()
 install(DIRECTORY ${CMAKE_BINARY_DIR}/gen/sdk/tenon/ DESTINATION include/tenon COMPONENT sdk)
 # With the comments that the headers of the build go without (tools/opgen).
 install(DIRECTORY ${CMAKE_BINARY_DIR}/gen/tenon_docs/tenon/ DESTINATION include/tenon)
-if(EXISTS ${CMAKE_SOURCE_DIR}/tenon/compat/libtorch)
-  install(DIRECTORY ${CMAKE_SOURCE_DIR}/tenon/compat/libtorch/ DESTINATION include/tenon/compat/libtorch)
-endif()
+foreach(folder tenon jit)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/${folder}/compat/libtorch/ DESTINATION include/tenon/compat/libtorch)
+endforeach()
 
 # tenon_package(NAME COMPONENT files...): find_package(NAME), from <NAME>Targets and cmake/<NAME>Config.cmake.in
 function(tenon_package name component)

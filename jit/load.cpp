@@ -8,7 +8,7 @@
 #include "jit/formats/mapped_file.h"
 #include "jit/formats/read.h"
 #include "jit/formats/zip.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit.h"
 
 namespace tenon::jit {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/formats/exported_tree.h"
 
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit/unit.h"
 
 namespace tenon::jit::formats {

@@ -8,7 +8,7 @@
 #include "jit/formats/exported_kept.h"
 #include "jit/formats/write.h"
 #include "tenon/autograd/mode.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tenon/autograd/mode.h"
-#include "tenon/core/error.h"
+#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
 #include "tenon/nn/functional/padding.h"

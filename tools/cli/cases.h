@@ -53,7 +53,7 @@ struct Comparison {
   std::function<double(int)> allowed;  // of the i-th tensor or number
   bool shapes_only = false;
   bool other_device = false;      // than the expected values name
-  double largest = 0, bound = 0;  // largest difference over largest value; its bound
+  double largest = 0, bound = 0;  // largest difference over largest value, nearest to its bound
   std::string wrong;              // what differs first; empty: nothing
 
   // Tensors by dtype, shape and values, numbers with a fraction by value; all else is equal.
@@ -67,6 +67,8 @@ struct Comparison {
   void compare_dicts(const ivalue::Dict& got, const ivalue::Dict& expected,
                      const std::string& name);
   void differ(const std::string& what);
+  void record(double far, double limit);
+  double share_ = 0;
   int next_ = 0;
 };
 

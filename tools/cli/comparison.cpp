@@ -62,6 +62,15 @@ void Comparison::differ(const std::string& what) {
   if (wrong.empty()) wrong = what;
 }
 
+// Keeps the one that is the closest to its bound, or the furthest above.
+void Comparison::record(double far, double limit) {
+  const double share = limit > 0 ? far / limit : far > 0 ? std::numeric_limits<double>::max() : 0;
+  if (share < share_) return;
+  share_ = share;
+  largest = far;
+  bound = limit;
+}
+
 void Comparison::compare(const Tensor& got, const Tensor& expected, const std::string& name,
                          double limit) {
   if (got.scalar_type() != expected.scalar_type() || got.sizes() != expected.sizes())
@@ -69,10 +78,7 @@ void Comparison::compare(const Tensor& got, const Tensor& expected, const std::s
   if (shapes_only) return;
   const double far = relative_difference(got, expected);
   if (!expected.is_floating_point()) limit = 0;
-  if (far >= largest) {
-    largest = far;
-    bound = limit;
-  }
+  record(far, limit);
   if (!(far <= limit)) {
     std::ostringstream what;
     what << name << " (" << describe(expected) << ") is off by " << far << " of its largest value";

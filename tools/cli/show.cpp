@@ -60,7 +60,7 @@ struct Server {
 };
 
 Server server_of(const jit::Operator& op, int slot) {
-  if (!op.op) return {"program", "computes with numbers, texts, lists", false};
+  if (!op.op) return {"interpreter", "needs no tensor kernel", false};
   if (op.op->kind == core::OpKind::Composite) return {"composite", "other operators", false};
   for (const core::Candidate& c : core::explain(*op.op, slot, dtype_for(*op.op))) {
     if (c.serves) return {core::toString(c.by), c.reason, c.by == core::ServedBy::None};

@@ -284,6 +284,9 @@ class TENON_API Dict final : public Boxed {
 struct TENON_API Tuple final : Boxed {
   explicit Tuple(std::vector<IValue> v, jit::TypePtr t = nullptr)
       : items(std::move(v)), type(std::move(t)) {}
+  static core::Ref<Tuple> create(std::vector<IValue> v) {
+    return core::Ref<Tuple>::adopt(new Tuple(std::move(v)));
+  }
   const std::vector<IValue>& elements() const noexcept { return items; }
   std::size_t size() const noexcept { return items.size(); }
   std::vector<IValue> items;

@@ -23,7 +23,7 @@ using HostFunction = void (*)(Stack& stack);
 // For operators with vararg: how many arguments there are.
 using VarargFunction = void (*)(Stack& stack, std::size_t n);
 
-struct Operator {
+struct TENON_API Operator {
   FunctionSchema schema;
   HostFunction host = nullptr;
   VarargFunction host_vararg = nullptr;

@@ -30,7 +30,7 @@ struct Argument {
   AliasInfo alias;
 };
 
-struct FunctionSchema {
+struct TENON_API FunctionSchema {
   std::string name;      // "aten::add", "__torch__.M.forward"
   std::string overload;  // "Tensor"; may be empty
   std::vector<Argument> arguments, returns;

@@ -19,7 +19,7 @@ struct Source {
 };
 using SourcePtr = std::shared_ptr<const Source>;
 
-struct SourceRange {
+struct TENON_API SourceRange {
   SourcePtr source;  // null: unknown
   uint32_t begin = 0, end = 0;
 

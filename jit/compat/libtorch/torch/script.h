@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Saved programs, by libtorch's names. A program that loads one links Tenon::jit.
+#pragma once
+
+#include <torch/torch.h>
+
+#include "tenon/jit.h"
+
+// torch is another spelling of tenon.
+namespace torch::jit {
+
+using ::tenon::IValue;
+using ExtraFilesMap = ExtraFiles;
+
+namespace script {
+using jit::CompilationUnit;
+using jit::compile;
+using jit::ExtraFilesMap;
+using jit::load;
+using jit::Method;
+using jit::Module;
+using jit::save;
+using ::tenon::IValue;
+}  // namespace script
+
+}  // namespace torch::jit

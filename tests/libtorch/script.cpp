@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// A saved program, loaded, run and trained as programs for libtorch do it.
+//   libtorch_script MODEL
+#include <torch/script.h>
+
+#include <iostream>
+#include <vector>
+
+namespace {
+
+int failed = 0;
+void check(bool good, const char* what) {
+  if (good) return;
+  std::cerr << what << "\n";
+  ++failed;
+}
+
+void run(const torch::jit::script::Module& module) {
+  std::vector<torch::jit::IValue> inputs;
+  inputs.push_back(torch::ones({5, 3}));
+  inputs.push_back(2);
+  inputs.push_back(std::vector<std::string>{"one"});
+  const c10::IValue result = module.forward(inputs);
+  const auto parts = result.toTuple()->elements();
+  check(parts.size() == 3 && parts[0].toTensor().sizes() == torch::IntArrayRef({5, 4}), "forward");
+  check(parts[1].toDictRef().at("one").toDouble() == 1.5, "dictionary");
+  check(module.get_method("label")({torch::jit::IValue()}).toStringRef() == "none", "method");
+}
+
+void train(torch::jit::script::Module module) {
+  module.train();
+  std::vector<at::Tensor> parameters;
+  for (const auto& p : module.named_parameters()) parameters.push_back(p.value);
+  torch::optim::SGD sgd(parameters, torch::optim::SGDOptions(0.1));
+  const at::Tensor before = parameters.at(0).detach().clone();
+  const auto result = module.forward({torch::rand({5, 3}), 1, std::vector<std::string>()});
+  result.toTuple()->elements()[0].toTensor().pow(2).sum().backward();
+  sgd.step();
+  check(!torch::equal(before, parameters.at(0)), "training");
+}
+
+}  // namespace
+
+int main(int argc, const char* argv[]) {
+  if (argc != 2) return 2;
+  torch::jit::script::Module module;
+  try {
+    module = torch::jit::load(argv[1], torch::kCPU);
+  } catch (const c10::Error& e) {
+    std::cerr << e.what() << "\n";
+    return 1;
+  }
+  run(module);
+  train(module);
+  const auto unit = torch::jit::compile("def add(x, n: int):\n  return x + n\n");
+  const at::Tensor sum = unit->run_method("add", {torch::ones({2}), 3}).toTensor();
+  check(torch::equal(sum, torch::full({2}, 4.0)), "compile");
+  return failed;
+}
