@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Operators of torchvision, and those that archives name in branches that few programs take.
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "tenon/autograd/mode.h"
+#include "tenon/creation.h"
+#include "tenon/jit/operator.h"
+#include "tenon/ops.h"
+#include "tenon/runtime/error.h"
+
+namespace tenon::jit {
+namespace {
+
+struct Box {
+  float x1, y1, x2, y2;
+  float area() const { return (x2 - x1) * (y2 - y1); }
+};
+
+float intersection(const Box& a, const Box& b) {
+  const float width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
+  const float height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
+  return std::max(width, 0.0f) * std::max(height, 0.0f);
+}
+
+// Which boxes are kept, best score first; one that overlaps a better one by more than the threshold
+// (intersection over union) goes.
+std::vector<int64_t> kept_boxes(const std::vector<Box>& boxes, const std::vector<float>& scores,
+                                double threshold) {
+  std::vector<int64_t> order(boxes.size()), kept;
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return scores[static_cast<std::size_t>(a)] > scores[static_cast<std::size_t>(b)];
+  });
+  std::vector<bool> dropped(boxes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto best = static_cast<std::size_t>(order[i]);
+    if (dropped[best]) continue;
+    kept.push_back(order[i]);
+    for (std::size_t j = i + 1; j < order.size(); ++j) {
+      const auto other = static_cast<std::size_t>(order[j]);
+      const float shared = intersection(boxes[best], boxes[other]);
+      const float all = boxes[best].area() + boxes[other].area() - shared;
+      if (shared / all > threshold) dropped[other] = true;
+    }
+  }
+  return kept;
+}
+
+// nms(dets [n, 4], scores [n], iou_threshold) -> indices, computed on the host.
+void nms(Stack& s) {
+  const double threshold = pop_as<double>(s);
+  const Tensor scores = pop(s).toTensor(), boxes = pop(s).toTensor();
+  TENON_CHECK(boxes.dim() == 2 && boxes.size(1) == 4, ValueError,
+              "nms: boxes should be of shape [n, 4], got ", boxes.sizes());
+  TENON_CHECK(scores.dim() == 1 && scores.size(0) == boxes.size(0), ValueError,
+              "nms: scores should be of shape [", boxes.size(0), "], got ", scores.sizes());
+  const NoGradGuard values_only;
+  const Tensor b = boxes.to(kCPU).to(kFloat32).contiguous(),
+               v = scores.to(kCPU).to(kFloat32).contiguous();
+  const auto n = static_cast<std::size_t>(boxes.size(0));
+  const auto* first = reinterpret_cast<const Box*>(b.data_ptr<float>());
+  const std::vector<Box> all(first, first + n);
+  const std::vector<float> values(v.data_ptr<float>(), v.data_ptr<float>() + n);
+  const std::vector<int64_t> kept = kept_boxes(all, values, threshold);
+  s.emplace_back(tenon::tensor(kept, TensorOptions().dtype(kInt64)).to(boxes.device()));
+}
+
+// The code of an archive may name them in branches that it does not take.
+[[noreturn]] void missing(const char* name) {
+  throw NotImplementedError(core::join(name, ": this operator is not implemented"));
+}
+#define MISSING(name, schema)                                 \
+  {                                                           \
+    name schema, [](Stack&) { missing(name); }, nullptr, true \
+  }
+
+const HostOperator list[] = {
+    {"torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", nms},
+    MISSING("aten::_upsample_lanczos2d_aa",
+            "(Tensor self, int[2] output_size, bool align_corners, float? scales_h=None, float? "
+            "scales_w=None) -> Tensor"),
+    MISSING("aten::_upsample_lanczos2d_aa",
+            ".vec(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors) "
+            "-> Tensor"),
+    MISSING("torchvision::box_iou_rotated", "(Tensor boxes1, Tensor boxes2) -> Tensor"),
+};
+const HostOperators registered(list, std::size(list));
+
+}  // namespace
+}  // namespace tenon::jit
