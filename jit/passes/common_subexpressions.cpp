@@ -126,7 +126,7 @@ class Merger {
   Graph& graph_;
   AliasFacts facts_;
   std::vector<Known> scopes_;
-  std::unordered_set<const Value*> escaped_;  // since the facts were computed
+  std::unordered_set<const Value*> escaped_;  // what was merged makes escape
   bool changed_ = false;
 };
 
