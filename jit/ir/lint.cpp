@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "tenon/jit/graph.h"
@@ -13,6 +14,24 @@ std::string describe(const Node& n) {
                              : core::join("%", n.output()->debug_name(), " = ", n.kind());
 }
 
+// How many inputs and outputs nodes have that the interpreter knows itself; -1: any number.
+struct Shape {
+  int inputs, outputs;
+};
+const Shape* shape_of(const std::string& kind) {
+  static const std::map<std::string, Shape> shapes{
+      {"prim::Constant", {0, 1}},        {"prim::Uninitialized", {0, 1}},
+      {"prim::CreateObject", {0, 1}},    {"prim::GetAttr", {1, 1}},
+      {"prim::SetAttr", {2, 0}},         {"prim::ListConstruct", {-1, 1}},
+      {"prim::TupleConstruct", {-1, 1}}, {"prim::DictConstruct", {-1, 1}},
+      {"prim::ListUnpack", {1, -1}},     {"prim::TupleUnpack", {1, -1}},
+      {"prim::TupleIndex", {2, 1}},      {"prim::TupleSlice", {1, 1}},
+      {"prim::isinstance", {1, 1}},      {"prim::unchecked_cast", {1, 1}},
+      {"prim::CallFunction", {-1, 1}},   {"prim::fork", {-1, 1}}};
+  auto it = shapes.find(kind);
+  return it == shapes.end() ? nullptr : &it->second;
+}
+
 class Linter {
  public:
   explicit Linter(const Graph& g) : graph_(g) {}
@@ -20,6 +39,7 @@ class Linter {
 
  private:
   void node(const Node& n);
+  void shape(const Node& n);
   void inputs(const Node& n);
   void outputs(const Node& n);
   void loop(const Node& n);
@@ -49,7 +69,22 @@ void Linter::block(const Block& b) {
   for (const Value* v : made) in_scope_.erase(v);
 }
 
+void Linter::shape(const Node& n) {
+  if (n.is("prim::CallMethod"))
+    require(!n.inputs().empty() && n.outputs().size() == 1, n, "needs an object and one output");
+  const Shape* s = shape_of(n.kind());
+  if (!s) return;
+  auto agrees = [](int wanted, std::size_t given) {
+    return wanted < 0 || static_cast<std::size_t>(wanted) == given;
+  };
+  require(agrees(s->inputs, n.inputs().size()), n,
+          core::join("has ", n.inputs().size(), " inputs, and needs ", s->inputs));
+  require(agrees(s->outputs, n.outputs().size()), n,
+          core::join("has ", n.outputs().size(), " outputs, and needs ", s->outputs));
+}
+
 void Linter::node(const Node& n) {
+  shape(n);
   inputs(n);
   outputs(n);
   if (n.is("prim::If"))

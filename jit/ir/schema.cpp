@@ -22,10 +22,12 @@ std::string alias_text(const std::string& set, bool write, const std::string& af
 }
 
 // One number where all are equal, as in int[2] stride=1.
-void print_default(std::string& out, const Type& type, const IValue& v) {
+void print_default(std::string& out, const Argument& a) {
+  const IValue& v = *a.default_value;
   const auto* items = v.isList() ? &v.toListRef().items : nullptr;
-  bool integers = type.is(TypeKind::List) && type.element()->is(TypeKind::Int);
+  bool integers = a.type->is(TypeKind::List) && a.type->element()->is(TypeKind::Int);
   if (integers && items && items->size() > 1 &&
+      items->size() == static_cast<std::size_t>(a.fixed_length) &&
       std::all_of(items->begin(), items->end(), [&](const IValue& i) { return i == items->at(0); }))
     return print_value(out, items->at(0));
   print_value(out, v);
@@ -45,7 +47,7 @@ void print_argument(std::string& out, const Argument& a) {
   if (!a.name.empty()) out += " " + a.name;
   if (a.default_value) {
     out += "=";
-    print_default(out, *a.type, *a.default_value);
+    print_default(out, a);
   }
 }
 

@@ -5,7 +5,6 @@
 #include <unordered_set>
 
 #include "jit/ir/alias.h"
-#include "jit/ir/cursor.h"
 #include "jit/ir/print_value.h"
 #include "jit/passes/passes.h"
 
@@ -127,7 +126,7 @@ class Merger {
   Graph& graph_;
   AliasFacts facts_;
   std::vector<Known> scopes_;
-  std::unordered_set<const Value*> escaped_;  // since alias analysis ran
+  std::unordered_set<const Value*> escaped_;  // what was merged makes escape
   bool changed_ = false;
 };
 

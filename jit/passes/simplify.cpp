@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Rules that hold for every dtype and every value, zeros with a sign and NaN included. A rule gives
-// what the output of a node may be replaced by; whether it may, alias analysis says.
+// what the output of a node may be replaced by; AliasFacts tell whether it may.
 #include <map>
 
 #include "jit/ir/alias.h"
@@ -37,7 +37,7 @@ class Simplifier {
 
   void node(Node& n) {
     auto rule = rules().find(n.kind());
-    if (rule == rules().end()) return;
+    if (rule == rules().end() || !(n.op || n.kind().starts_with("prim::"))) return;
     Value* by = (this->*rule->second)(n);
     if (!by) return;
     bool element = n.is("prim::TupleIndex") || n.is("aten::__getitem__");
@@ -54,7 +54,7 @@ class Simplifier {
       AliasFacts::Sets sets = facts_.sets(v);
       sets.merge(facts_.sets(by));
       for (int s : sets)
-        if (touched_.count(s)) return false;  // the analysis is outdated; the next sweep sees
+        if (touched_.count(s)) return false;  // seen by the next sweep
       if (!facts_.can_merge(v, by)) return false;
       touched_.merge(sets);
     }
@@ -183,7 +183,7 @@ class Simplifier {
     if (!list || n.inputs().size() != 1 || list_is_written(n.input(0))) return nullptr;
     return constant(n, static_cast<int64_t>(list->inputs().size()));
   }
-  // The list, or its elements: the analysis does not tell them apart here, so both must hold still.
+  // The list or its elements: has_writers does not tell which.
   bool list_is_written(const Value* list) const { return facts_.has_writers(list); }
 
   // x is None, where the type says.

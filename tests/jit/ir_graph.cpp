@@ -126,6 +126,10 @@ TEST(JitGraph, LintFindsWhatIsWrong) {
   l->add_block()->add_input("i", Type::integer());
   fails(loop, "carries 1 values");
 
+  Graph shape;
+  shape.insert(shape.create("prim::TupleIndex", {shape.insert_constant(1)}));
+  fails(shape, "has 1 inputs, and needs 2");
+
   Graph blocks;
   blocks.insert(blocks.create("aten::a"))->add_block();
   fails(blocks, "has blocks");

@@ -36,6 +36,7 @@ TEST(JitSchema, TorchTextsRoundTrip) {
        "Tensor",
        "aten::dict.str((str, tVal)[] inputs) -> Dict(str, tVal)",
        "aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
+       "aten::f(int[2] a=1, int[] b=[1, 1], int[3] c=[2, 2]) -> ()",
        "forward(Tensor x, Union(int, str) y) -> Tensor"})
     EXPECT_EQ(parse_schema(text).str(), text);
 }
