@@ -74,11 +74,13 @@ const char* over_packed(const std::string& name, const std::vector<NamedValue>& 
   return packed ? it->second.first : nullptr;
 }
 
-// The function that computes what the operator did in archives of that version; null: it is the
-// same today.
-const char* before(int64_t version, const std::string& name, Value* self,
-                   const std::vector<NamedValue>& args) {
+// The function that stands for an operator: for those that Tenon composes, and for what operators
+// did in archives of that version. Null: it is an operator.
+const char* function_for(int64_t version, const std::string& name, Value* self,
+                         const std::vector<NamedValue>& args) {
   if (const char* f = over_packed(name, args)) return f;
+  if (name == "aten::_pack_padded_sequence") return "_pack_padded_sequence";
+  if (name == "aten::_pad_packed_sequence") return "_pad_packed_sequence";
   if (version <= 0) return nullptr;
   if (version < 5 && name == "aten::full") return "_full_until_4";
   if (version >= 4 || (name != "aten::div" && name != "aten::div_")) return nullptr;
@@ -100,10 +102,10 @@ Value* Emitter::call_builtin(const Sugar& s, const std::vector<NamedValue>& args
     return special_tolist(args[0].value, hint, range);
   }
   const int64_t version = scope_->resolver ? scope_->resolver->operator_version : 0;
-  if (const char* old = before(version, s.name, s.value, args)) {
+  if (const char* composed = function_for(version, s.name, s.value, args)) {
     std::vector<NamedValue> all = args;
     if (s.value) all.insert(all.begin(), {"", s.value, range});
-    return call_function(*functional(*scope_->unit, old), all, range);
+    return call_function(*functional(*scope_->unit, composed), all, range);
   }
   if (s.name == "prim::EnumName" || s.name == "prim::EnumValue") {
     TENON_PROGRAM_CHECK(args.size() == 1 && args[0].value->type()->is(TypeKind::Enum), range,

@@ -121,6 +121,34 @@ def _rnn_relu_packed(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: List
     hs.append(h)
   out = torch.cat(outputs)
   return torch.index_copy(torch.zeros_like(out), 0, torch.cat(places), out), torch.cat(hs, 1)
+def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> Tuple[Tensor, Tensor]:
+  x = input.transpose(0, 1) if batch_first else input
+  of_sequences: List[int] = lengths.to(torch.int64).tolist()
+  assert len(of_sequences) == x.size(1), "pack_padded_sequence: expected as many lengths as sequences"
+  sizes: List[int] = []
+  pieces: List[Tensor] = []
+  for t in range(of_sequences[0]):
+    n = 0
+    for i, length in enumerate(of_sequences):
+      assert length > 0 and length <= of_sequences[0], "pack_padded_sequence: lengths must be positive and sorted in decreasing order"
+      if length > t:
+        n = i + 1
+    sizes.append(n)
+    pieces.append(x[t, :n])
+  return torch.cat(pieces), torch.tensor(sizes, dtype=torch.int64)
+def _pad_packed_sequence(data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: number, total_length: int) -> Tuple[Tensor, Tensor]:
+  sizes: List[int] = batch_sizes.tolist()
+  steps = max(len(sizes), total_length)
+  out = data.new_full([steps, sizes[0]] + data.shape[1:], padding_value)
+  places: List[int] = []
+  lengths: List[int] = [0 for i in range(sizes[0])]
+  for t, size in enumerate(sizes):
+    for i in range(size):
+      places.append(t * sizes[0] + i)
+      lengths[i] += 1
+  place = torch.tensor(places, dtype=torch.int64, device=data.device)
+  out = torch.index_copy(out.flatten(0, 1), 0, place, data).view(out.shape)
+  return out.transpose(0, 1) if batch_first else out, torch.tensor(lengths, dtype=torch.int64)
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
   return torch.relu_(input) if inplace else torch.relu(input)
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -222,6 +250,10 @@ const std::map<std::string, std::shared_ptr<Def>>& definitions() {
 }
 
 }  // namespace
+
+bool is_composed(std::string_view name) {
+  return name == "aten::_pack_padded_sequence" || name == "aten::_pad_packed_sequence";
+}
 
 Function* functional(CompilationUnit& unit, std::string_view name) {
   const auto it = definitions().find(std::string(name));
