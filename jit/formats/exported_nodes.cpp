@@ -387,7 +387,7 @@ std::vector<Value*> ExportedBuilder::call_python(const std::string& target,
     n->add_block()->register_output(inputs[2].value);
     return {n->output()};
   }
-  // Powers of whole numbers are whole in Python.
+  // Powers of integers are integers in Python.
   if (target == "_operator.pow" && inputs.size() == 2 && whole(0) && whole(1))
     return apply("aten::pow.int_to_int", {inputs[0].value, inputs[1].value});
   if ((target == "torch.sym_float" && is(0, TypeKind::Float)) ||
