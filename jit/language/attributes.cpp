@@ -117,8 +117,7 @@ SugarPtr Emitter::attribute_of_value(Value* v, const std::string& name, const So
     case TypeKind::Enum:
       if (name == "name")
         return as_sugar(emit_node(g_, range, "prim::EnumName", {v}, Type::string()));
-      if (name == "value")
-        return as_sugar(enum_value(v, range));
+      if (name == "value") return as_sugar(enum_value(v, range));
       no_attribute(*type, name, range);
     case TypeKind::Device:
       if (name == "type" || name == "index") return op("prim::" + name);

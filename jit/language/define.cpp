@@ -60,6 +60,10 @@ Function* add_function(const ScopePtr& scope, const std::string& name, DefPtr de
                        const ClassTypePtr& self) {
   std::weak_ptr<ClassType> cls = self;
   const bool method = self != nullptr;
+  // Archives have hooks twice: in the file of the class, and in one named like the class.
+  if (scope->resolver->constants) {
+    if (Function* f = scope->unit->find_function(name)) return f;
+  }
   auto define = [scope, name, def, cls, method](Function& f) {
     Recursion guard(def->range);
     const TypePtr type = method ? cls.lock() : nullptr;
@@ -215,7 +219,7 @@ class FileDefinition {
   void define_interface(const ClassDef& c, InterfaceType& t) {
     for (const StmtPtr& s : c.body) {
       if (s->kind != StmtKind::Def) continue;
-      FunctionSchema m = signature(s->def->name, *s->def, *defining_, t.shared_from_this());
+      FunctionSchema m = signature(s->def->name, *s->def, *defining_, Type::any());
       if (m.returns.empty()) {
         Argument r;
         r.type = Type::none();

@@ -189,6 +189,7 @@ class Emitter {
 
   // subscripts.cpp
   SugarPtr sugared_subscript(const Expr& e, const TypePtr& hint);
+  Value* module_at(Value* container, Value* index, const TypePtr& type, const SourceRange& range);
   Value* slice(const Expr& e, Value* of, Value* dim, const SourceRange& range);
   Value* tuple_subscript(const Expr& e, Value* tuple);
   std::pair<Value*, std::vector<Value*>> index_tensor(Value* tensor,

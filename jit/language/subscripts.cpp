@@ -26,7 +26,7 @@ std::optional<int64_t> Emitter::known_int(const Expr& e) {
   return constant_int(expression(e));
 }
 
-SugarPtr Emitter::sugared_subscript(const Expr& e, const TypePtr&) {
+SugarPtr Emitter::sugared_subscript(const Expr& e, const TypePtr& hint) {
   const SugarPtr base = sugared(*e.a);
   if (base->is(SugarKind::Tuple)) {
     TENON_PROGRAM_CHECK(e.args.size() == 1 && e.args[0]->kind != ExprKind::Slice, e.range,
@@ -59,7 +59,9 @@ SugarPtr Emitter::sugared_subscript(const Expr& e, const TypePtr&) {
         some.push_back((*modules)[static_cast<std::size_t>(i)]);
       return as_sequence(SugarKind::Tuple, std::move(some));
     }
-    const auto i = known_int(*e.args[0]);
+    Value* index = expression(*e.args[0]);
+    if (hint && hint->is(TypeKind::Interface)) return as_sugar(module_at(v, index, hint, e.range));
+    const auto i = constant_int(index);
     TENON_PROGRAM_CHECK(i, e.range,
                         "Enumeration of ModuleList or Sequential is supported only with an index "
                         "that is an integer literal");
@@ -92,6 +94,28 @@ SugarPtr Emitter::sugared_subscript(const Expr& e, const TypePtr&) {
     out = magic("__getitem__", "aten::__getitem__", e.range, {v, one});
   }
   return as_sugar(out);
+}
+
+// modules[i] with an index that only the run knows: all of them have the interface `type`.
+Value* Emitter::module_at(Value* container, Value* index, const TypePtr& type,
+                          const SourceRange& range) {
+  const bool by_name = index->type()->is(TypeKind::String);
+  std::vector<Value*> parts;
+  const auto modules = children(container, range, by_name);
+  TENON_PROGRAM_CHECK(modules, range, "'", container->type()->annotation(),
+                      "' is not a container of modules");
+  for (const SugarPtr& m : *modules) {
+    Value* module = by_name ? m->items[1]->value : m->value;
+    TENON_PROGRAM_CHECK(is_subtype(*module->type(), *type), range, "the module '",
+                        module->type()->annotation(), "' does not implement the interface '",
+                        type->annotation(), "'");
+    if (by_name) parts.push_back(m->items[0]->value);
+    parts.push_back(module);
+  }
+  Value* all =
+      by_name ? emit_node(g_, range, "prim::DictConstruct", parts, Type::dict(Type::string(), type))
+              : emit_node(g_, range, "prim::ListConstruct", parts, Type::list(type));
+  return call_operator("aten::__getitem__", range, {all, index});
 }
 
 // aten::slice, with what the text leaves out left out.
