@@ -16,7 +16,7 @@ namespace {
 
 using formats::ZipReader;
 
-// What a file that is no archive looks like.
+// What a file looks like that is not an archive.
 std::string kind_of(std::string_view head) {
   const auto begins = [&](std::string_view with, std::size_t at = 0) {
     return head.size() >= at + with.size() && head.substr(at, with.size()) == with;

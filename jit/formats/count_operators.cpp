@@ -30,7 +30,7 @@ std::string dotted(const Expr& e) {
   return of.empty() ? "" : of + "." + e.text;
 }
 
-// "torch.add" -> "aten::add", "ops.prim.data" -> "prim::data"; empty if it is no operator.
+// "torch.add" -> "aten::add", "ops.prim.data" -> "prim::data"; empty for anything else.
 std::string operator_of(const std::string& name) {
   const std::size_t first = name.find('.');
   if (first == std::string::npos) return "";

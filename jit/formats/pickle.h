@@ -42,7 +42,7 @@ TENON_API IValue unpickle(std::string_view bytes, const UnpickleHooks& hooks);
 // (complex, quantized).
 TENON_API ScalarType storage_dtype(const std::string& storage_type);
 // kFloat -> "FloatStorage".
-std::string storage_type(ScalarType dtype);
+TENON_API std::string storage_type(ScalarType dtype);
 // A tensor over the memory of another, once every element is known to lie inside. ValueError
 // otherwise. Sizes and strides count elements of `dtype`.
 TENON_API Tensor tensor_over(const Tensor& memory, ScalarType dtype, int64_t offset,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "jit/formats/checksum.h"
 #include "jit/formats/mapped_file.h"
 #include "jit/formats/zip.h"
 #include "jit/formats/zip_layout.h"
@@ -268,11 +269,6 @@ const ZipReader::Entry* ZipReader::find(std::string_view name) const {
 }
 
 namespace {
-
-uint32_t checksum(const void* data, uint64_t size) {
-  return static_cast<uint32_t>(
-      crc32_z(crc32_z(0, nullptr, 0), static_cast<const Bytef*>(data), size));
-}
 
 // Whether exactly `out` came out of exactly the bytes given.
 bool inflate_all(const std::byte* in, uint64_t in_size, std::string& out) {

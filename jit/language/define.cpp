@@ -219,7 +219,7 @@ class FileDefinition {
   void define_interface(const ClassDef& c, InterfaceType& t) {
     for (const StmtPtr& s : c.body) {
       if (s->kind != StmtKind::Def) continue;
-      FunctionSchema m = signature(s->def->name, *s->def, *defining_, t.shared_from_this());
+      FunctionSchema m = signature(s->def->name, *s->def, *defining_, Type::any());
       if (m.returns.empty()) {
         Argument r;
         r.type = Type::none();

@@ -238,8 +238,8 @@ class Lexer {
 
   void bracket(char c) {
     if (c == '(' || c == '[' || c == '{') {
-      TENON_PROGRAM_CHECK(brackets_.size() < kMaxNesting, last().range, "more than ", kMaxNesting,
-                          " open brackets");
+      TENON_PROGRAM_CHECK(brackets_.size() < kMaxNesting, last().range,
+                          "brackets are nested more than ", kMaxNesting, " deep");
       brackets_.push_back({c, last().range});
     } else if (c == ')' || c == ']' || c == '}') {
       const char open = c == ')' ? '(' : c == ']' ? '[' : '{';

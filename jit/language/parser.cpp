@@ -366,13 +366,14 @@ void Parser::def_type_comment(Def& d, std::size_t colon) {
   p.expect("->");
   ExprPtr result = p.expression();
   const auto list = types->kind == ExprKind::Tuple ? types->args : std::vector{types};
+  d.returns = std::move(result);
+  if (list.size() == 1 && list[0]->kind == ExprKind::Ellipsis) return;  // each has its own comment
   const bool method = !d.params.empty() && !d.params[0].annotation && d.params[0].name == "self" &&
                       list.size() + 1 == d.params.size();
   TENON_PROGRAM_CHECK(list.size() + method == d.params.size(), *r, "Number of type annotations (",
                       list.size(), ") did not match the number of ", method ? "method" : "function",
                       " parameters (", d.params.size(), ")");
   for (std::size_t i = 0; i < list.size(); ++i) d.params[i + method].annotation = list[i];
-  d.returns = std::move(result);
 }
 
 std::shared_ptr<ClassDef> Parser::class_def(std::vector<ExprPtr> decorated) {

@@ -101,7 +101,10 @@ Value* Emitter::module_at(Value* container, Value* index, const TypePtr& type,
                           const SourceRange& range) {
   const bool by_name = index->type()->is(TypeKind::String);
   std::vector<Value*> parts;
-  for (const SugarPtr& m : *children(container, range, by_name)) {
+  const auto modules = children(container, range, by_name);
+  TENON_PROGRAM_CHECK(modules, range, "'", container->type()->annotation(),
+                      "' is not a container of modules");
+  for (const SugarPtr& m : *modules) {
     Value* module = by_name ? m->items[1]->value : m->value;
     TENON_PROGRAM_CHECK(is_subtype(*module->type(), *type), range, "the module '",
                         module->type()->annotation(), "' does not implement the interface '",

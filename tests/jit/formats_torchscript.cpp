@@ -111,6 +111,14 @@ TEST(JitTorchScript, LoadsStateByMethods) {
   EXPECT_TRUE(m.attr("ready").toBool());
 }
 
+TEST(JitTorchScript, RunsHooks) {
+  const Module m = load(data("hooks.pt"));
+  const Tensor with = tensor({{16., 52.}, {34., 124.}}).to(kFloat);
+  EXPECT_TRUE(equal(m({six()}).toTensor(), with));
+  EXPECT_TRUE(equal(m.forward({six() + 1}).toTensor(), with));
+  EXPECT_TRUE(equal(saved_and_loaded(m)({six()}).toTensor(), with));
+}
+
 TEST(JitTorchScript, LoadsOldArchives) {
   const Module m = load(data("old.pt"));
   EXPECT_TRUE(equal(m.forward({six()}).toTensor(), tensor({{7., 16.}, {16., 52.}}).to(kFloat)));

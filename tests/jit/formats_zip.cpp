@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 
+#include "jit/formats/checksum.h"
 #include "jit/formats/zip.h"
 #include "jit/formats/zip_layout.h"
 #include "tenon/core/error.h"
@@ -103,6 +104,20 @@ std::string refusal(const std::string& bytes, const char* entry = nullptr) {
     return std::string(e.what()).substr(12);
   }
   return "";
+}
+
+TEST(JitZip, ChecksumIsThatOfZlib) {
+  std::string bytes(5000, '\0');
+  uint32_t state = 1;
+  for (char& c : bytes) c = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  for (std::size_t n = 0; n < 700; ++n) {
+    for (std::size_t from : {0, 1, 7}) {
+      const auto* p = reinterpret_cast<const Bytef*>(bytes.data()) + from;
+      ASSERT_EQ(checksum(p, n), crc32_z(0, p, n)) << n << " from " << from;
+    }
+  }
+  EXPECT_EQ(checksum(bytes.data(), 5000),
+            crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), 5000));
 }
 
 TEST(JitZip, WritesWhatItReads) {

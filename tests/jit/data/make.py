@@ -7,7 +7,7 @@ import io
 import os
 import sys
 import zipfile
-from typing import Dict, List, NamedTuple, Optional
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 
@@ -126,6 +126,26 @@ class State(torch.nn.Module):
         self.ready = True
 
 
+class Hooks(torch.nn.Module):
+    """Hooks of the module and of a submodule, which archives have as methods and as functions."""
+
+    def __init__(self):
+        super().__init__()
+
+        def before(self, inputs: Tuple[torch.Tensor]) -> Tuple[torch.Tensor]:
+            return (inputs[0] + 1,)
+
+        def after(self, inputs: Tuple[torch.Tensor], output: torch.Tensor) -> torch.Tensor:
+            return output * 2
+
+        self.inner = Inner()
+        self.inner.register_forward_hook(after)
+        self.register_forward_pre_hook(before)
+
+    def forward(self, x):
+        return self.inner(x)
+
+
 def save(name, module):
     buffer = io.BytesIO()
     torch.jit.save(torch.jit.script(module), buffer, _extra_files={"notes.txt": "of " + name})
@@ -187,10 +207,11 @@ def main():
     save("attributes.pt", Attributes())
     save("classes.pt", Classes())
     save("state.pt", State())
+    save("hooks.pt", Hooks())
     save_old("old.pt")
     x = torch.arange(6.0).view(2, 3)
     calls = (("attributes.pt", (x,)), ("classes.pt", (x, 4)), ("classes.pt", (x, 9)),
-             ("state.pt", (x,)), ("old.pt", (x,)))
+             ("state.pt", (x,)), ("hooks.pt", (x,)), ("old.pt", (x,)))
     for name, args in calls:
         print(name, torch.jit.load(os.path.join(HERE, name))(*args))
     print(torch.jit.load(os.path.join(HERE, "attributes.pt")).total())

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Programs of language/programs.py give what Python itself computes (language/results.txt, written
+// by language/expect.py), and graphs have the form that TorchScript gives them.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "tenon/jit.h"
+#include "tenon/ops.h"
+
+namespace tenon::jit {
+namespace {
+
+std::string read_file(const std::string& name) {
+  std::ifstream in(std::filesystem::path(__FILE__).parent_path() / "language" / name);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+std::string printed(const IValue& v) {
+  std::ostringstream out;
+  out << v;
+  return out.str();
+}
+
+TEST(JitLanguage, ProgramsComputeWhatPythonDoes) {
+  const auto unit = compile(read_file("programs.py"));
+  std::istringstream results(read_file("results.txt"));
+  int n = 0;
+  for (std::string line; std::getline(results, line); ++n) {
+    const std::size_t colon = line.find(": ");
+    const std::string name = line.substr(0, colon);
+    unit->get_function(name).graph()->lint();
+    EXPECT_EQ(printed(unit->run_method(name, {})), line.substr(colon + 2)) << name;
+  }
+  EXPECT_GE(n, 20);
+}
+
+std::string graph_of(const std::string& text) {
+  const auto unit = compile(text);
+  const auto graph = unit->get_function("f").graph();
+  graph->lint();
+  return graph->str();
+}
+// How often `what` stands in `text`.
+int count(const std::string& text, const std::string& what) {
+  int n = 0;
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += what.size()) ++n;
+  return n;
+}
+
+TEST(JitLanguage, LoopsCarryWhatTheyAssign) {
+  EXPECT_EQ(graph_of("def f(x: Tensor, n: int):\n"
+                     "  for i in range(n):\n"
+                     "    x = x + i\n"
+                     "  return x\n"),
+            "graph(%x : Tensor,\n"
+            "      %n : int):\n"
+            "  %3 : bool = prim::Constant[value=1]()\n"
+            "  %x.3 : Tensor = prim::Loop(%n, %3, %x)\n"
+            "    block0(%i : int, %x.1 : Tensor):\n"
+            "      %8 : int = prim::Constant[value=1]()\n"
+            "      %x.2 : Tensor = aten::add(%x.1, %i, %8)\n"
+            "      %12 : bool = prim::Constant[value=1]()\n"
+            "      -> (%12, %x.2)\n"
+            "  return (%x.3)\n");
+}
+
+TEST(JitLanguage, WhatFollowsAReturnStandsInTheOtherBranch) {
+  const std::string g = graph_of(
+      "def f(x: Tensor, n: int):\n"
+      "  if n > 1:\n"
+      "    return x\n"
+      "  y = x * 2\n"
+      "  return y\n");
+  EXPECT_EQ(count(g, "prim::If"), 1) << g;
+  EXPECT_EQ(count(g, "Uninitialized"), 0) << g;
+}
+
+TEST(JitLanguage, KnownConditionsCompileOneBranch) {
+  const std::string g = graph_of(
+      "def f(x: Tensor, n: Optional[int]):\n"
+      "  if torch.jit.is_scripting():\n"
+      "    y = x.relu()\n"
+      "  else:\n"
+      "    y = unknown_name(x)\n"
+      "  if x is None:\n"
+      "    return unknown_name(y)\n"
+      "  if isinstance(y, Tensor):\n"
+      "    y = y + 1\n"
+      "  return y\n");
+  EXPECT_EQ(count(g, "prim::If"), 0) << g;
+}
+
+TEST(JitLanguage, IndicesOfTensors) {
+  const std::string g = graph_of(
+      "def f(x: Tensor):\n"
+      "  x[0] = 1\n"
+      "  x[x > 2] = 3.0\n"
+      "  x[1:, ::2] += 2\n"
+      "  return x[None, ..., -1]\n");
+  EXPECT_EQ(count(g, "aten::copy_"), 1) << g;
+  EXPECT_EQ(count(g, "aten::index_put_"), 1) << g;
+  EXPECT_EQ(count(g, "aten::add_"), 1) << g;
+  EXPECT_EQ(count(g, "aten::unsqueeze"), 1) << g;
+  EXPECT_EQ(count(g, "aten::select"), 2) << g;
+  EXPECT_EQ(count(g, "aten::slice"), 2) << g;
+}
+
+TEST(JitLanguage, TensorsAndNumbers) {
+  const auto unit = compile(
+      "def f(x: Tensor, n: int) -> Tuple[Tensor, Tensor, float, int, List[float]]:\n"
+      "  a = 2 - x\n"
+      "  b = 1 / x + (3 > x)\n"
+      "  c: List[float] = x.tolist()\n"
+      "  if x.sum() > 5:\n"
+      "    n += int(x[0])\n"
+      "  return a, b, float(x.sum()), n, c\n");
+  const IValue out = unit->run_method("f", {tensor({2.0, 4.0}), 3});
+  EXPECT_EQ(printed(out.toTuple()->items[2]), "6");
+  EXPECT_EQ(out.toTuple()->items[3].toInt(), 5);
+  EXPECT_EQ(printed(out.toTuple()->items[4]), "[2, 4]");
+  EXPECT_EQ(out.toTuple()->items[0].toTensor()[1].item().toDouble(), -2.0);
+  EXPECT_EQ(out.toTuple()->items[1].toTensor()[0].item().toDouble(), 1.5);
+}
+
+TEST(JitLanguage, ForkedFunctions) {
+  const auto unit = compile(
+      "def g(x: Tensor, k: int = 2) -> Tensor:\n"
+      "  return x * k\n"
+      "def f(x: Tensor):\n"
+      "  futures = [torch.jit.fork(g, x, k) for k in range(4)]\n"
+      "  other = torch.jit.fork(g, x)\n"
+      "  total = torch.jit.wait(other)\n"
+      "  for t in futures:\n"
+      "    total = total + torch.jit.wait(t)\n"
+      "  return total\n");
+  EXPECT_EQ(unit->run_method("f", {tensor({1.0})}).toTensor().item().toDouble(), 8.0);
+}
+
+TEST(JitLanguage, RaisedExceptions) {
+  const auto unit = compile(
+      "def f(n: int):\n"
+      "  if n > 1:\n"
+      "    raise ValueError(\"{} is too much\".format(n))\n"
+      "  assert n != 0, \"zero\"\n"
+      "  return n\n");
+  EXPECT_EQ(unit->run_method("f", {1}).toInt(), 1);
+  for (const auto& [n, text] : {std::pair{2, "2 is too much"}, std::pair{0, "zero"}}) {
+    try {
+      (void)unit->run_method("f", {n});
+      ADD_FAILURE() << "nothing was raised for " << n;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
+    }
+  }
+}
+
+TEST(JitLanguage, MethodsOfModules) {
+  Module m("__torch__.M");
+  m.register_parameter("w", tensor({1.0, 2.0}));
+  m.register_attribute("calls", Type::integer(), 0);
+  m.define(
+      "def scaled(self, x, k: float = 2.0):\n"
+      "  self.calls += 1\n"
+      "  return x * self.w * k\n"
+      "def forward(self, x):\n"
+      "  return self.scaled(x) + self.scaled(x, k=3.0)\n");
+  EXPECT_EQ(m.forward({tensor({1.0, 1.0})}).toTensor()[1].item().toDouble(), 10.0);
+  EXPECT_EQ(m.attr("calls").toInt(), 2);
+}
+
+TEST(JitLanguage, FunctionsOfTorchNN) {
+  const auto unit = compile(
+      "import torch.nn.functional as F\n"
+      "def f(x: Tensor):\n"
+      "  y = F.relu(x) + torch.nn.functional.leaky_relu(x, 0.5)\n"
+      "  z = F.max_pool1d(y.view(1, 1, -1), 2)\n"
+      "  return F.mse_loss(z, torch.zeros_like(z), reduction=\"sum\") + F.softmax(x, "
+      "dim=0).sum()\n");
+  EXPECT_EQ(unit->run_method("f", {tensor({-2.0, 1.0, 3.0, 0.0})}).toTensor().item().toDouble(),
+            2.0 * 2.0 + 6.0 * 6.0 + 1.0);
+}
+
+}  // namespace
+}  // namespace tenon::jit
