@@ -43,7 +43,7 @@ void ArchiveCode::check_operators() const {
   std::string missing;
   std::size_t n = 0;
   for (const auto& [name, times] : counts) {
-    if (!operators_named(name).empty()) continue;
+    if (!operators_named(name).empty() || language::is_composed(name)) continue;
     missing += core::join("\n  ", name, ", ", times, times == 1 ? " call" : " calls");
     const std::vector<std::string> similar = similar_operators(name);
     for (std::size_t i = 0; i < similar.size(); ++i)

@@ -57,11 +57,55 @@ SugarPtr Emitter::call_sugar(const SugarPtr& callee, const std::vector<NamedValu
   }
 }
 
+namespace {
+
+// The overloads of recurrent layers that take packed sequences; null for other calls.
+const char* over_packed(const std::string& name, const std::vector<NamedValue>& args) {
+  static const std::map<std::string, std::pair<const char*, TypeKind>> kPacked = {
+      {"aten::lstm", {"_lstm_packed", TypeKind::List}},
+      {"aten::gru", {"_gru_packed", TypeKind::Tensor}},
+      {"aten::rnn_tanh", {"_rnn_tanh_packed", TypeKind::Tensor}},
+      {"aten::rnn_relu", {"_rnn_relu_packed", TypeKind::Tensor}}};
+  const auto it = kPacked.find(name);
+  if (it == kPacked.end() || args.size() < 4) return nullptr;
+  const bool packed = args[1].value->type()->is(TypeKind::Tensor) &&
+                      args[2].value->type()->is(it->second.second) &&
+                      args[3].value->type()->is(TypeKind::List);
+  return packed ? it->second.first : nullptr;
+}
+
+// The function that stands for an operator: for those that Tenon composes, and for what operators
+// did in archives of that version. Null: it is an operator.
+const char* function_for(int64_t version, const std::string& name, Value* self,
+                         const std::vector<NamedValue>& args) {
+  if (const char* f = over_packed(name, args)) return f;
+  if (name == "aten::_pack_padded_sequence") return "_pack_padded_sequence";
+  if (name == "aten::_pad_packed_sequence") return "_pad_packed_sequence";
+  if (version <= 0) return nullptr;
+  if (version < 5 && name == "aten::full") return "_full_until_4";
+  if (version >= 4 || (name != "aten::div" && name != "aten::div_")) return nullptr;
+  std::vector<Value*> given;
+  if (self) given.push_back(self);
+  for (const NamedValue& a : args) given.push_back(a.value);
+  if (given.size() != 2 || !given[0]->type()->is(TypeKind::Tensor)) return nullptr;
+  const bool tensors = given[1]->type()->is(TypeKind::Tensor);
+  if (name == "aten::div") return tensors ? "_div_until_3" : "_div_scalar_until_3";
+  return tensors ? "_div_in_place_until_3" : "_div_in_place_scalar_until_3";
+}
+
+}  // namespace
+
 Value* Emitter::call_builtin(const Sugar& s, const std::vector<NamedValue>& args,
                              const SourceRange& range, const TypePtr& hint) {
   if (s.name == "prim::tolist") {
     TENON_PROGRAM_CHECK(!args.empty(), range, "tolist expects a tensor");
     return special_tolist(args[0].value, hint, range);
+  }
+  const int64_t version = scope_->resolver ? scope_->resolver->operator_version : 0;
+  if (const char* composed = function_for(version, s.name, s.value, args)) {
+    std::vector<NamedValue> all = args;
+    if (s.value) all.insert(all.begin(), {"", s.value, range});
+    return call_function(*functional(*scope_->unit, composed), all, range);
   }
   if (s.name == "prim::EnumName" || s.name == "prim::EnumValue") {
     TENON_PROGRAM_CHECK(args.size() == 1 && args[0].value->type()->is(TypeKind::Enum), range,

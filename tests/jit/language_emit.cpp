@@ -59,16 +59,16 @@ TEST(JitLanguage, LoopsCarryWhatTheyAssign) {
                      "  for i in range(n):\n"
                      "    x = x + i\n"
                      "  return x\n"),
-            "graph(%x : Tensor,\n"
+            "graph(%x.1 : Tensor,\n"
             "      %n : int):\n"
             "  %3 : bool = prim::Constant[value=1]()\n"
-            "  %x.3 : Tensor = prim::Loop(%n, %3, %x)\n"
-            "    block0(%i : int, %x.1 : Tensor):\n"
-            "      %8 : int = prim::Constant[value=1]()\n"
-            "      %x.2 : Tensor = aten::add(%x.1, %i, %8)\n"
-            "      %12 : bool = prim::Constant[value=1]()\n"
-            "      -> (%12, %x.2)\n"
-            "  return (%x.3)\n");
+            "  %x : Tensor = prim::Loop(%n, %3, %x.1)\n"
+            "    block0(%i : int, %x.2 : Tensor):\n"
+            "      %6 : int = prim::Constant[value=1]()\n"
+            "      %x.3 : Tensor = aten::add(%x.2, %i, %6)\n"
+            "      %8 : bool = prim::Constant[value=1]()\n"
+            "      -> (%8, %x.3)\n"
+            "  return (%x)\n");
 }
 
 TEST(JitLanguage, WhatFollowsAReturnStandsInTheOtherBranch) {
@@ -141,6 +141,31 @@ TEST(JitLanguage, ForkedFunctions) {
       "    total = total + torch.jit.wait(t)\n"
       "  return total\n");
   EXPECT_EQ(unit->run_method("f", {tensor({1.0})}).toTensor().item().toDouble(), 8.0);
+}
+
+// Sequences of one length: the packed form gives what the batch gives.
+TEST(JitLanguage, PackedSequences) {
+  const auto unit = compile(
+      "def f(x: Tensor, w: List[Tensor]) -> Tuple[Tensor, Tensor, Tensor, Tensor]:\n"
+      "  h = torch.zeros(1, x.size(1), 4)\n"
+      "  n = torch.full([x.size(1)], x.size(0), dtype=torch.int64)\n"
+      "  data, sizes = torch._pack_padded_sequence(x, n, False)\n"
+      "  a, b, c = torch.lstm(data, sizes, [h, h], w, False, 1, 0.0, False, False)\n"
+      "  p, q = torch._pad_packed_sequence(a, sizes, False, 0.0, -1)\n"
+      "  d, e, g = torch.lstm(x, [h, h], w, False, 1, 0.0, False, False, False)\n"
+      "  return p, d, c, g\n"
+      "def lengths(x: Tensor) -> Tuple[List[int], List[int]]:\n"
+      "  data, sizes = torch._pack_padded_sequence(x, torch.tensor([3, 1]), False)\n"
+      "  y, n = torch._pad_packed_sequence(data, sizes, True, 7.0, 4)\n"
+      "  a: List[int] = sizes.tolist()\n"
+      "  b: List[int] = y.to(torch.int64).reshape(-1).tolist()\n"
+      "  return a, b\n");
+  const std::vector<Tensor> weights = {randn({16, 3}), randn({16, 4})};
+  const auto out = unit->run_method("f", {randn({5, 2, 3}), weights}).toTuple();
+  EXPECT_TRUE(allclose(out->items[0].toTensor(), out->items[1].toTensor(), 1e-5, 1e-6));
+  EXPECT_TRUE(allclose(out->items[2].toTensor(), out->items[3].toTensor(), 1e-5, 1e-6));
+  const IValue two = unit->run_method("lengths", {arange(6).view({3, 2})});
+  EXPECT_EQ(printed(two), "([2, 1, 1], [0, 2, 4, 7, 1, 7, 7, 7])");
 }
 
 TEST(JitLanguage, RaisedExceptions) {
