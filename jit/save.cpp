@@ -19,7 +19,10 @@ void write_to(const Module& m, std::ostream& out, const std::string& root,
   formats::ZipWriter zip(root, [&](const void* data, std::size_t bytes) {
     out.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
   });
-  formats::write_torchscript(m, zip, extra);
+  if (formats::is_exported(m))
+    formats::write_exported(m, zip, extra);
+  else
+    formats::write_torchscript(m, zip, extra);
   (void)zip.finish();
 }
 

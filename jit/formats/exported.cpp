@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "jit/formats/exported_build.h"
+#include "jit/formats/exported_kept.h"
 #include "jit/formats/exported_weights.h"
 #include "jit/formats/read.h"
 #include "tenon/core/error.h"
@@ -49,6 +50,8 @@ class ExportedReader {
   Part& part_of(Part& top, const std::string& dotted);
   void add_weight(Part& top, const NamedWeight& w);
   core::Ref<ivalue::Object> make(Part& p);
+  void keep(const std::string& entry, const std::vector<NamedWeight>& weights,
+            const ClassType& cls);
   Device place(const std::string& name) const;
   std::size_t position(const std::string& name) const {
     const auto it = kinds_.find(name);
@@ -172,6 +175,23 @@ Device ExportedReader::place(const std::string& name) const {
   }
 }
 
+void ExportedReader::keep(const std::string& entry, const std::vector<NamedWeight>& weights,
+                          const ClassType& cls) {
+  auto kept = std::make_shared<KeptProgram>();
+  kept->zip = zip_;
+  kept->program = root_ + entry;
+  const std::string samples = root_ + (name_.empty() ? "serialized_example_inputs.pt"
+                                                     : "data/sample_inputs/" + name_ + ".pt");
+  if (zip_->find(samples)) kept->samples = samples;
+  kept->cls = &cls;
+  for (const NamedWeight& w : weights) {
+    const auto kind = kinds_.find(w.name);
+    const bool parameter = kind != kinds_.end() && kind->second.kind == ClassAttribute::Parameter;
+    kept->weights.push_back({w.name, w.constant, parameter});
+  }
+  unit_->kept = std::move(kept);
+}
+
 Module ExportedReader::read() {
   const std::string entry = find_program();
   const ZipReader::Entry* e = zip_->find(root_ + entry);
@@ -191,6 +211,7 @@ Module ExportedReader::read() {
       return position(a.name) < position(b.name);
     });
     for (const NamedWeight& w : weights) add_weight(top, w);
+    keep(entry, weights, *top.cls);
   } catch (const Error& error) {
     core::throw_error(error.code(), core::join("load: ", zip_->file(), ": ", error.msg()));
   }

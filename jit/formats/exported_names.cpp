@@ -117,6 +117,12 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& f
     std::vector<Value*> out(9, y);
     return out;
   }
+  if (full_name == "aten::_weight_norm") {
+    Value* v = needed("v");
+    Value* norm = apply1("exported::norm_except_dim", {v, given("dim", IValue(int64_t{0}))});
+    Value* scale = apply1("aten::div.Tensor", {needed("g"), norm});
+    return std::vector<Value*>{apply1("aten::mul.Tensor", {v, scale})};
+  }
   return std::nullopt;
 }
 

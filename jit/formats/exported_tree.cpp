@@ -32,7 +32,9 @@ class TreeReader {
 
  private:
   void read_kind(Tree& out, const std::string& type, const Json& context) {
-    if (type == "builtins.tuple") {
+    // Results of torch.max and the like are tuples with names.
+    if (type == "builtins.tuple" || type == "torch.Size" ||
+        type.compare(0, 19, "torch.return_types.") == 0) {
       out.kind = Tree::Kind::Tuple;
     } else if (type == "builtins.list" || type == "collections.deque" ||
                type == "torch.fx.immutable_collections.immutable_list") {

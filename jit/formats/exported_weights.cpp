@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/formats/exported_weights.h"
 
+#include <cstdint>
+
 #include "jit/formats/pickle.h"
 #include "tenon/core/error.h"
 
@@ -57,7 +59,7 @@ void ExportedWeights::read_entry(ArchiveStorages& storages, const std::string& f
     if (grad && boolean_of(*grad, "requires_grad") && boolean_of(member(payload, "is_param"), ""))
       t.set_requires_grad(true);
   }
-  out_.push_back({name, t});
+  out_.push_back({name, t, constants_});
 }
 
 void ExportedWeights::read_entries(const std::string& folder, const std::string& config) {
@@ -96,10 +98,11 @@ void ExportedWeights::read_saved(const ZipReader::Entry& e) {
                   "it holds something beside tensors by name");
       // Several names of one memory: the file does not say which are one parameter.
       const Tensor& t = value.toTensor();
-      const std::string key = core::join(e.name, t.data_ptr(), t.sizes(), t.strides());
+      const std::string key = core::join(
+          e.name, " ", reinterpret_cast<std::uintptr_t>(t.data_ptr()), t.sizes(), t.strides());
       Tensor& known = seen_[key];
       if (!known.defined() || t.numel() == 0) known = t;
-      out_.push_back({name.toStringRef(), known});
+      out_.push_back({name.toStringRef(), known, constants_});
     }
   });
 }
@@ -115,6 +118,7 @@ std::vector<NamedWeight> ExportedWeights::read() {
     read_entries(p.folder, name_ + p.config);
   };
   read_part({"data/weights/", "_weights_config.json", "serialized_state_dict.pt"});
+  constants_ = true;
   read_part({"data/constants/", "_constants_config.json", "serialized_constants.pt"});
   return std::move(out_);
 }

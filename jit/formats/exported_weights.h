@@ -19,6 +19,7 @@ namespace tenon::jit::formats {
 struct NamedWeight {
   std::string name;  // "layer1.0.weight"
   Tensor value;
+  bool constant;  // it is no part of the state dictionary
 };
 
 class ExportedWeights {
@@ -39,6 +40,7 @@ class ExportedWeights {
   std::string root_, name_;
   std::optional<Device> device_;
   std::vector<NamedWeight> out_;
+  bool constants_ = false;              // is what is being read
   std::map<std::string, Tensor> seen_;  // by entry and form
 };
 

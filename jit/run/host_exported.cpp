@@ -188,6 +188,17 @@ void pad(Stack& s) {
   s.back() = F::pad(s.back().toTensor(), options);
 }
 
+// The norm over all dimensions but one, which keeps its place. -1: over all.
+void norm_except_dim(Stack& s) {
+  const int64_t dim = pop_as<int64_t>(s);
+  const Tensor v = pop(s).toTensor();
+  if (dim == -1 || v.dim() == 0) return s.push_back(v.norm());
+  std::vector<int64_t> others;
+  for (int64_t d = 0; d < v.dim(); ++d)
+    if (d != dim) others.push_back(d);
+  s.emplace_back(others.empty() ? v.abs() : v.square().sum(others, true).sqrt());
+}
+
 #define CHECK_OP(schema, f) \
   { "exported::" schema " -> ()", f, nullptr, true }
 const HostOperator list[] = {
@@ -201,6 +212,7 @@ const HostOperator list[] = {
     {"exported::write_back(Tensor(a!) target, Tensor value) -> ()", write_back, nullptr, true},
     {"exported::grad_mode(bool on, Any outer) -> Any", grad_mode, nullptr, true},
     CHECK_OP("end_mode(Any mode)", end_mode),
+    {"exported::norm_except_dim(Tensor v, int dim) -> Tensor", norm_except_dim},
     {"exported::autocast(Tensor self, int dtype) -> Tensor", autocast},
     {"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", assert_true, nullptr, true},
     {"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", assert_true, nullptr, true},

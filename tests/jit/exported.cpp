@@ -171,6 +171,42 @@ TEST(JitExported, BranchesAndLoops) {
   }
 }
 
+// `start` is what decides whether the loop is entered.
+IValue run_control(const Module& m, const Tensor& bias, const IValue& start) {
+  const IValue batch = dict({{"data", tuple({counted({3}) + 1})}, {"bias", bias}});
+  return m.forward({batch, start}, {{"scale", 3.0}});
+}
+
+TEST(JitExported, PartsHaveTheirOwnGradMode) {
+  const Module m = load(data("exported_control.pt2"));
+  const Tensor bias = counted({3}).set_requires_grad(true);
+  const IValue out = run_control(m, bias, tensor(0));
+  const ivalue::Dict& results = out.toDictRef();
+  EXPECT_TRUE(results.at("y").toTensor().requires_grad());
+  EXPECT_FALSE(results.at("still").toTensor().requires_grad());
+  EXPECT_TRUE(results.at("moving").toTensor().requires_grad());
+  EXPECT_TRUE(GradMode::is_enabled());
+  // x = 1.5^4 data + (1.5^3 + 1.5^2 + 1.5 + 1) bias, and y = 2 x.
+  results.at("y").toTensor().sum().backward();
+  expect_values(bias.grad(), Json({16.25, 16.25, 16.25}));
+}
+
+TEST(JitExported, ModesEndWithErrors) {
+  std::istringstream in(changed_program("exported_control.pt2", [](Json& j) {
+    // The sine inside of no_grad becomes a view that is not possible.
+    for (Json& node : j["graph_module"]["graph"]["nodes"]) {
+      if (node["target"] != "torch.ops.higher_order.wrap_with_set_grad_enabled") continue;
+      Json& sine = node["inputs"][1]["arg"]["as_graph"]["graph"]["nodes"][0];
+      sine["target"] = "torch.ops.aten.view.default";
+      sine["inputs"].push_back({{"name", "size"}, {"arg", {{"as_ints", {7}}}}, {"kind", 1}});
+      break;
+    }
+  }));
+  const Module m = load(in);
+  EXPECT_TRUE(contains(error_of([&] { (void)run_control(m, counted({3}), tensor(0)); }), "view"));
+  EXPECT_TRUE(GradMode::is_enabled());
+}
+
 TEST(JitExported, ContainersAndConstantsAreChecked) {
   const Module m = load(data("exported_control.pt2"));
   const auto call = [&](const IValue& batch, double scale) {
@@ -195,6 +231,24 @@ TEST(JitExported, BuffersAreWrittenAndTiedWeightsAreOne) {
   ASSERT_EQ(m.parameters().size(), 1u);
   m.forward({ids}).toTensor().sum().backward();
   EXPECT_TRUE(m.parameters()[0].grad().defined());
+}
+
+TEST(JitExported, IsSavedWithTheWeightsOfNow) {
+  const Module m = load(data("exported_state.pt2"));
+  const Tensor ids = tensor({0, 2, 4});
+  (void)m.forward({ids});
+  {
+    const NoGradGuard no_grad;
+    m.parameters()[0].mul_(2);
+  }
+  std::stringstream file;
+  m.save(file, {{"note.txt", "twice"}});
+  ExtraFiles extra{{"note.txt", ""}};
+  const Module again = load(file, std::nullopt, extra);
+  EXPECT_EQ(extra.at("note.txt"), "twice");
+  EXPECT_EQ(again.attr("calls").toTensor().item().to<int64_t>(), 1);
+  EXPECT_EQ(again.parameters().size(), 1u);
+  EXPECT_TRUE(again.forward({ids}).toTensor().equal(m.forward({ids}).toTensor()));
 }
 
 TEST(JitExported, NewerVersionsAreRefused) {

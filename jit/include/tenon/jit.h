@@ -28,7 +28,8 @@ TENON_API Module load(const std::string& path, std::optional<Device> device, Ext
 TENON_API Module load(std::istream& in, std::optional<Device> device = std::nullopt);
 TENON_API Module load(std::istream& in, std::optional<Device> device, ExtraFiles& extra);
 
-// As torch.jit.load reads it.
+// As torch.jit.load reads it; a module that was loaded from an exported program, as
+// torch.export.load does: the program as it was, with the weights as they are now.
 TENON_API void save(const Module& m, const std::string& path, const ExtraFiles& extra = {});
 
 // Functions from text: def relu_plus(x: Tensor, n: int): ...

@@ -151,6 +151,70 @@ void change_code(std::string& text, Random& r) {
   }
 }
 
+// A name, a number or a bracket in another's place.
+void change_json(std::string& text, Random& r) {
+  if (text.empty()) return;
+  static const std::vector<std::string> kWords = {"as_tensor",
+                                                  "as_tensors",
+                                                  "as_int",
+                                                  "as_ints",
+                                                  "as_sym_int",
+                                                  "as_none",
+                                                  "as_graph",
+                                                  "as_float",
+                                                  "as_string",
+                                                  "as_expr",
+                                                  "as_name",
+                                                  "as_custom_obj",
+                                                  "as_device",
+                                                  "true",
+                                                  "null",
+                                                  "0",
+                                                  "-1",
+                                                  "7",
+                                                  "9223372036854775807",
+                                                  "18446744073709551615",
+                                                  "1e999",
+                                                  "[]",
+                                                  "{}",
+                                                  "user_input",
+                                                  "buffer_mutation",
+                                                  "parameter",
+                                                  "constant_input",
+                                                  "torch.ops.aten.add.Tensor",
+                                                  "torch.ops.higher_order.cond",
+                                                  "torch.ops.higher_order.while_loop",
+                                                  "_operator.add",
+                                                  "builtins.list",
+                                                  "builtins.dict",
+                                                  "collections.namedtuple",
+                                                  "cuda",
+                                                  "weight_1"};
+  const auto word = [&](std::size_t from) {
+    constexpr const char* kBetween = "\"{}[],: \n\\";
+    const std::size_t begin = text.find_first_not_of(kBetween, from);
+    if (begin == std::string::npos) return std::pair<std::size_t, std::size_t>(0, 0);
+    const std::size_t end = std::min(text.find_first_of(kBetween, begin), text.size());
+    return std::pair(begin, end - begin);
+  };
+  const auto [to, size] = word(r.below(text.size()));
+  const auto [from, bytes] = word(r.below(text.size()));
+  switch (r.below(5)) {
+    case 0:
+      text.replace(to, size, r.pick(kWords));
+      break;
+    case 1:
+    case 2:
+      text.replace(to, size, text.substr(from, bytes));
+      break;
+    case 3:
+      text[r.below(text.size())] = r.pick({'{', '}', '[', ']', ',', ':', '"', '9', '-'});
+      break;
+    default:
+      text.insert(to, std::string(r.below(r.chance(0.02) ? 50000 : 12), r.pick({'[', '{', '1'})));
+  }
+}
+
 void change_entry(Archive::Entry& e, Random& r) {
   if (r.chance(0.1)) {
     e.second = scrambled(e.second, r);
@@ -158,6 +222,8 @@ void change_entry(Archive::Entry& e, Random& r) {
     for (uint64_t k = r.below(3) + 1; k > 0; --k) change_pickle(e.second, r);
   } else if (ends_with(e.first, ".py")) {
     for (uint64_t k = r.below(3) + 1; k > 0; --k) change_code(e.second, r);
+  } else if (ends_with(e.first, ".json")) {
+    for (uint64_t k = r.below(3) + 1; k > 0; --k) change_json(e.second, r);
   } else if (e.first == "version") {
     e.second = r.pick<const char*>({"1", "2", "3\n", "4", "10", "11", "-1", "x", "", "1 1"});
   } else if (e.first == "byteorder") {

@@ -25,7 +25,8 @@ std::vector<Archive> g_good;
 
 void prepare() {
   for (const auto& file : std::filesystem::directory_iterator(TENON_FUZZ_ARCHIVES)) {
-    if (file.path().extension() == ".pt") g_good.push_back(Archive::read(file.path()));
+    const auto kind = file.path().extension();
+    if (kind == ".pt" || kind == ".pt2") g_good.push_back(Archive::read(file.path()));
   }
   // Programs run while they are loaded (__setstate__), and may have loops without an end.
   jit::RunLimits limits;

@@ -67,13 +67,19 @@ class Net(torch.nn.Module):
 
 
 class Control(torch.nn.Module):
+    """A loop, a branch, and parts with a mode of their own."""
+
     def forward(self, batch, start, *, scale):
         def step(i, x):
             return i + 1, x * 1.5 + batch["bias"]
 
         i, x = while_loop(lambda i, x: i < 4, step, (start, batch["data"][0]))
         y = cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, (x,))
-        return {"y": y, "parts": [i, (x * scale, None)]}
+        with torch.no_grad():
+            still = torch.sin(y)
+            with torch.enable_grad():
+                moving = y + still
+        return {"y": y, "parts": [i, (x * scale, None)], "still": still, "moving": moving}
 
 
 class State(torch.nn.Module):

@@ -76,6 +76,11 @@ class TENON_API CompilationUnit {
   // Makes what is not known yet when a name is first asked for: archives compile their code as it
   // is needed. May be null. Called with a qualified name of a type or function.
   std::function<void(std::string_view)> importer;
+  // What the reader of an archive keeps for writing it again; may be null.
+  struct Kept {
+    virtual ~Kept() = default;
+  };
+  std::shared_ptr<const Kept> kept;
   // The text of functions, as in `jit::compile`. Errors show the line with a caret.
   void define(const std::string& text);
   IValue run_method(std::string_view name, std::vector<IValue> arguments);

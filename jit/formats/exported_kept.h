@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What a module that was read from an exported program keeps, so that it can be written again.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jit/formats/zip.h"
+#include "tenon/jit/unit.h"
+
+namespace tenon::jit::formats {
+
+struct KeptProgram final : CompilationUnit::Kept {
+  std::shared_ptr<ZipReader> zip;
+  std::string program;  // whole names of entries
+  std::string samples;  // the sample inputs; empty: there are none
+  const Type* cls = nullptr;
+  struct Weight {
+    std::string name;
+    bool constant, parameter;
+  };
+  std::vector<Weight> weights;
+};
+
+}  // namespace tenon::jit::formats

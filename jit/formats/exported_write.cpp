@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Writes a module that was read from an exported program: the program as it was, the weights as
+// they are now.
+#include <map>
+
+#include "jit/formats/exported_json.h"
+#include "jit/formats/exported_kept.h"
+#include "jit/formats/write.h"
+#include "tenon/autograd/mode.h"
+#include "tenon/core/error.h"
+
+namespace tenon::jit::formats {
+namespace {
+
+int number_of_dtype(ScalarType t) {
+  static const std::map<ScalarType, int> kNumbers = {
+      {kUInt8, 1}, {kInt8, 2},  {kInt16, 3},  {kInt32, 4}, {kInt64, 5},
+      {kHalf, 6},  {kFloat, 7}, {kDouble, 8}, {kBool, 12}, {kBFloat16, 13}};
+  const auto it = kNumbers.find(t);
+  TENON_CHECK(it != kNumbers.end(), NotImplementedError,
+              "exported programs have no number for the dtype ", dtype_name(t));
+  return it->second;
+}
+
+Json numbers(IntArrayRef values) {
+  Json out = Json::array();
+  for (const int64_t v : values) out.push_back(Json{{"as_int", v}});
+  return out;
+}
+
+Tensor tensor_at(const Module& m, const std::string& dotted) {
+  IValue at(m._ivalue());
+  std::size_t begin = 0;
+  for (std::size_t dot; (dot = dotted.find('.', begin)) != std::string::npos; begin = dot + 1)
+    at = at.toObjectRef().getAttr(dotted.substr(begin, dot - begin));
+  return at.toObjectRef().getAttr(dotted.substr(begin)).toTensor();
+}
+
+class ExportedWriter {
+ public:
+  ExportedWriter(const Module& m, const KeptProgram& kept, ZipWriter& zip)
+      : m_(m), kept_(kept), zip_(zip) {}
+
+  void run() {
+    write_tensors("data/weights/", "weight_", "model_weights_config.json", false);
+    write_tensors("data/constants/", "tensor_", "model_constants_config.json", true);
+    zip_.add("models/model.json", kept_.zip->read(kept_.program));
+    TENON_CHECK(!kept_.samples.empty(), NotImplementedError,
+                "save: the archive that the program was read from has no sample inputs");
+    zip_.add("data/sample_inputs/model.pt", kept_.zip->read(kept_.samples));
+    zip_.add("archive_format", std::string_view("pt2"));
+    zip_.add("archive_version", std::string_view("0"));
+    zip_.add("byteorder", std::string_view("little"));
+    zip_.add(".data/version", std::string_view("6\n"));
+  }
+
+ private:
+  void write_tensors(const std::string& folder, const std::string& stem, const char* config,
+                     bool constants) {
+    Json all = Json::object();
+    std::map<const void*, std::string> written;  // a weight of several names has one entry
+    for (const KeptProgram::Weight& w : kept_.weights) {
+      if (w.constant != constants) continue;
+      const Tensor t = tensor_at(m_, w.name);
+      std::string& path = written[t.unsafeGetTensorImpl()];
+      if (path.empty()) {
+        path = stem + std::to_string(written.size() - 1);
+        const NoGradGuard no_grad;
+        const Tensor bytes = t.detach().to(kCPU).contiguous();
+        zip_.add(folder + path, bytes.data_ptr(), bytes.nbytes());
+      }
+      std::vector<int64_t> strides(t.sizes().size(), 1);
+      for (std::size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * t.sizes()[d];
+      const bool cuda = t.device().is_cuda();
+      all[w.name] = Json{{"path_name", path},
+                         {"is_param", w.parameter},
+                         {"use_pickle", false},
+                         {"tensor_meta",
+                          {{"dtype", number_of_dtype(t.scalar_type())},
+                           {"sizes", numbers(t.sizes())},
+                           {"requires_grad", t.requires_grad()},
+                           {"device",
+                            {{"type", cuda ? "cuda" : "cpu"},
+                             {"index", cuda ? Json(t.device().index()) : Json()}}},
+                           {"strides", numbers(strides)},
+                           {"storage_offset", {{"as_int", 0}}},
+                           {"layout", 7}}}};
+    }
+    zip_.add(folder + config, Json{{"config", std::move(all)}}.dump());
+  }
+
+  const Module& m_;
+  const KeptProgram& kept_;
+  ZipWriter& zip_;
+};
+
+const KeptProgram* kept_by(const Module& m) {
+  const auto* kept = dynamic_cast<const KeptProgram*>(m.unit()->kept.get());
+  return kept && kept->cls == m.type().get() ? kept : nullptr;
+}
+
+}  // namespace
+
+bool is_exported(const Module& m) { return kept_by(m) != nullptr; }
+
+void write_exported(const Module& m, ZipWriter& zip, const ExtraFiles& extra) {
+  const KeptProgram* kept = kept_by(m);
+  TENON_CHECK(kept, NotImplementedError,
+              "save: only modules that were loaded from an exported program can be written as one");
+  ExportedWriter(m, *kept, zip).run();
+  for (const auto& [name, content] : extra) zip.add("extra/" + name, content);
+}
+
+}  // namespace tenon::jit::formats
