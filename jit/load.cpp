@@ -53,7 +53,7 @@ Module read(const std::shared_ptr<ZipReader>& zip, std::optional<Device> device,
   const auto has = [&](const char* name) { return zip->find(root + name) != nullptr; };
   if (has("archive_format") || has("serialized_exported_program.json") ||
       has_folder(*zip, root + "models/"))
-    throw NotImplementedError("exported programs are not supported yet");
+    return formats::read_exported(zip, device, extra);
   if (has("constants.pkl") || has_folder(*zip, root + "code/"))
     return formats::read_torchscript(zip, device, extra);
   TENON_CHECK(!has("data.pkl"), ValueError, "load: ", zip->file(),

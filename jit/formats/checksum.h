@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "tenon/core/export.h"
+#include "tenon/runtime/export.h"
 
 namespace tenon::jit::formats {
 
