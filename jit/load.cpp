@@ -8,8 +8,8 @@
 #include "jit/formats/mapped_file.h"
 #include "jit/formats/read.h"
 #include "jit/formats/zip.h"
-#include "tenon/runtime/error.h"
 #include "tenon/jit.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/formats/exported_tree.h"
 
-#include "tenon/runtime/error.h"
 #include "tenon/jit/unit.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 namespace {

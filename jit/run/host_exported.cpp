@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "tenon/autograd/mode.h"
-#include "tenon/runtime/error.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
 #include "tenon/nn/functional/padding.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {
