@@ -429,6 +429,9 @@ std::vector<Value*> ExportedBuilder::call(const std::string& target, NodeInputs 
 }
 
 void ExportedBuilder::add_node(const Json& node, Scope& s) {
+  // Conditions of loops are there twice: a small file could ask for very many nodes.
+  constexpr int64_t kMaxNodes = 1 << 20;
+  TENON_CHECK(++nodes_ <= kMaxNodes, ValueError, "the program has more than ", kMaxNodes, " nodes");
   describe(node);
   const std::string& target = text_of(member(node, "target"), "target");
   const SourceRange here = range_;
