@@ -152,6 +152,7 @@ class ExportedBuilder {
   std::shared_ptr<Source> source_;
   SourceRange range_;
   int depth_ = 0;  // of graphs in graphs
+  int64_t nodes_ = 0;
 };
 
 }  // namespace tenon::jit::formats

@@ -149,7 +149,7 @@ void ExportedBuilder::check_expressions() {
   }
 }
 
-// Expressions of whole numbers in the form Add(Mul(Integer(2), Symbol('s0')), Integer(-1)). Null
+// Expressions of integers in the form Add(Mul(Integer(2), Symbol('s0')), Integer(-1)). Null
 // for anything else: then there is nothing to compare with. `text` is advanced.
 Value* ExportedBuilder::evaluate(std::string_view& text, int depth) {
   const std::size_t open = text.find('(');

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that exporting puts into programs and that Tenon has under another name, or as a part
 // of another operator.
+#include <algorithm>
+
 #include "jit/formats/exported_build.h"
 #include "tenon/core/error.h"
 
@@ -14,6 +16,12 @@ const std::map<std::string, const char*>& renamed() {
       {"aten::lift_fresh_copy", "aten::clone"},
       {"aten::detach_", "aten::detach"},
       {"aten::where", "aten::nonzero_numpy"},
+      {"aten::t_", "aten::t"},
+      {"aten::squeeze_", "aten::squeeze"},
+      {"aten::squeeze_.dim", "aten::squeeze.dim"},
+      {"aten::squeeze_.dims", "aten::squeeze.dims"},
+      {"aten::unsqueeze_", "aten::unsqueeze"},
+      {"aten::transpose_", "aten::transpose.int"},
       {"aten::_unsafe_view", "aten::reshape"},
       {"aten::_reshape_copy", "aten::reshape"},
       {"aten::_unsafe_index.Tensor", "aten::index.Tensor"},
@@ -51,6 +59,16 @@ bool is_identity(const std::string& name) {
          name == "aten::_conj_physical";
 }
 
+// "aten::select_copy.int" -> "aten::select.int", where Tenon has only the view. Else empty.
+std::string copied_view(const std::string& name) {
+  constexpr std::string_view kEnd = "_copy";
+  const std::size_t dot = std::min(name.find('.'), name.size());
+  if (dot < kEnd.size() || name.compare(dot - kEnd.size(), kEnd.size(), kEnd) != 0) return "";
+  if (!operators_named(name.substr(0, dot)).empty()) return "";
+  const std::string view = name.substr(0, dot - kEnd.size()) + name.substr(dot);
+  return find_operator(view) ? view : "";
+}
+
 Value* input_named(const NodeInputs& inputs, const char* name) {
   for (const NodeInput& in : inputs)
     if (in.name == name) return in.value;
@@ -75,6 +93,11 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& f
   if (is_identity(full_name) && !inputs.empty()) return std::vector<Value*>{inputs[0].value};
   if (const auto it = renamed().find(full_name); it != renamed().end())
     return call_operator(it->second, inputs);
+  if (const std::string view = copied_view(full_name); !view.empty()) {
+    const std::vector<Value*> made = call_operator(view, inputs);
+    if (made.size() != 1 || !made[0]->type()->is(TypeKind::Tensor)) return made;
+    return apply("aten::clone", {made[0], constant({})});
+  }
   if (full_name == "aten::empty_permuted")
     return std::vector<Value*>{apply1("aten::empty.memory_format",
                                       {needed("size"), given("dtype"), given("layout"),

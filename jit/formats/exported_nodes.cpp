@@ -387,7 +387,7 @@ std::vector<Value*> ExportedBuilder::call_python(const std::string& target,
     n->add_block()->register_output(inputs[2].value);
     return {n->output()};
   }
-  // Powers of whole numbers are whole in Python.
+  // Powers of integers are integers in Python.
   if (target == "_operator.pow" && inputs.size() == 2 && whole(0) && whole(1))
     return apply("aten::pow.int_to_int", {inputs[0].value, inputs[1].value});
   if ((target == "torch.sym_float" && is(0, TypeKind::Float)) ||
@@ -429,6 +429,9 @@ std::vector<Value*> ExportedBuilder::call(const std::string& target, NodeInputs 
 }
 
 void ExportedBuilder::add_node(const Json& node, Scope& s) {
+  // Conditions of loops are there twice: a small file could ask for very many nodes.
+  constexpr int64_t kMaxNodes = 1 << 20;
+  TENON_CHECK(++nodes_ <= kMaxNodes, ValueError, "the program has more than ", kMaxNodes, " nodes");
   describe(node);
   const std::string& target = text_of(member(node, "target"), "target");
   const SourceRange here = range_;

@@ -19,7 +19,7 @@ namespace tenon::jit::formats {
 struct NamedWeight {
   std::string name;  // "layer1.0.weight"
   Tensor value;
-  bool constant;  // it is no part of the state dictionary
+  bool constant;  // not in the state dictionary
 };
 
 class ExportedWeights {
