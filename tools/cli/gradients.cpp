@@ -137,11 +137,13 @@ std::vector<GradientResult> compare_gradients(const CaseFolder& folder,
     const Stopwatch watch;
     try {
       const jit::Module m = load();
-      const bool as_saved = m.is_training() == (mode == "g");
-      if (mode == "e" && !as_saved) m.eval();
+      const bool has_modes = m.hasattr("training");
+      const bool as_saved = has_modes && m.is_training() == (mode == "g");
+      if (mode == "e" && has_modes && !as_saved) m.eval();
       if (mode == "g" && !as_saved && !reads_training(m))
         r.skipped = "the program does not ask whether it trains";
-      if (mode == "g" && !as_saved) train_without_dropout(m);
+      else if (mode == "g" && !as_saved)
+        train_without_dropout(m);
       if (r.skipped.empty()) Check(folder, mode, r).run(m, device);
     } catch (const std::exception& e) {
       r.comparison.wrong = e.what();

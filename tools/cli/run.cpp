@@ -140,9 +140,10 @@ bool run_cases(const RunOptions& o, const Device& device) {
   if (!o.grads) return report.print(load_ms);
   for (GradientResult& g : compare_gradients(
            folder, [&] { return runner.load(); }, device)) {
-    report.add({"-", std::to_string(g.compared) + " gradients (" + g.mode + ")",
-                g.comparison.largest, g.comparison.bound, g.milliseconds, g.comparison.wrong,
-                g.skipped});
+    report.add(
+        {"-",
+         (g.skipped.empty() ? std::to_string(g.compared) + " " : "") + "gradients (" + g.mode + ")",
+         g.comparison.largest, g.comparison.bound, g.milliseconds, g.comparison.wrong, g.skipped});
   }
   return report.print(load_ms);
 }

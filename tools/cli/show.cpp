@@ -115,7 +115,10 @@ void show_program(const std::string& file, const std::string& device_name, bool 
   const Device device = find_device(device_name);
   const jit::Module m = load_program(file, device);
   std::cout << "format      " << format_of(file) << "\nclass       " << m.type()->class_name()
-            << (m.is_training() ? ", training" : ", evaluating") << "\n";
+            << (!m.hasattr("training") ? ""
+                : m.is_training()      ? ", training"
+                                       : ", evaluating")
+            << "\n";
   print_tensors("parameters  ", m.parameters());
   print_tensors("buffers     ", m.buffers());
   for (const jit::Method& method : m.get_methods())
