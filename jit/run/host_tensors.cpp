@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What programs ask of tensors that is no operator of the dispatcher: sizes, flags, numbers, and
+// What programs ask of tensors that the dispatcher has no operator for: sizes, flags, numbers, and
 // tensors from numbers and lists.
 #include <algorithm>
 

@@ -410,7 +410,7 @@ bool Dict::erase(const IValue& k) {
     items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(i));
     break;
   }
-  index_.reset();  // made again when the dictionary next grows
+  index_.reset();  // rebuilt when the dictionary next grows
   return true;
 }
 
