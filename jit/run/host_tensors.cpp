@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What programs ask of tensors without an operator of the dispatcher: sizes, flags, numbers, and
+// What programs ask of tensors that the dispatcher has no operator for: sizes, flags, numbers, and
 // tensors from numbers and lists.
 #include <algorithm>
 
 #include "tenon/autograd/mode.h"
+#include "tenon/core/error.h"
 #include "tenon/creation.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
 #include "tenon/ops.h"
-#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {
