@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "tenon/autograd/mode.h"
-#include "tenon/core/error.h"
 #include "tenon/creation.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit {
 namespace {
