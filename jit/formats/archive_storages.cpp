@@ -30,7 +30,7 @@ core::Ref<core::Storage> mapped(const std::shared_ptr<ZipReader>& zip, ZipReader
     delete static_cast<std::shared_ptr<ZipReader>*>(context);
   };
   try {
-    auto out = core::Storage::wrap(0, 0, at.data, at.size, forget, keep);
+    auto out = core::Storage::wrap(core::kHost, at.data, at.size, forget, keep);
     // Nobody else writes here: backends may keep what they derive from weights.
     __atomic_fetch_and(&out->head.flags, ~static_cast<uint32_t>(TN_STORAGE_EXPOSED),
                        __ATOMIC_RELAXED);
@@ -52,14 +52,14 @@ core::Ref<core::Storage> ArchiveStorages::bytes_of(const ZipReader::Entry& e,
   core::Ref<core::Storage> out;
   if (e.deflated || e.size == 0) {
     const std::string content = zip_->read(e);
-    out = core::Storage::make(0, 0, e.size);
+    out = core::Storage::make(core::kHost, e.size);
     if (!content.empty()) std::memcpy(out->data, content.data(), content.size());
   } else {
     const ZipReader::Bytes at = zip_->view(e, true);
     if (reinterpret_cast<std::uintptr_t>(at.data) % kAlignment == 0) {
       out = mapped(zip_, at);
     } else {
-      out = core::Storage::make(0, 0, e.size);
+      out = core::Storage::make(core::kHost, e.size);
       std::memcpy(out->data, at.data, at.size);
     }
   }

@@ -41,7 +41,7 @@ std::string format_bytes(uint64_t bytes) {
 }
 
 void wait_for(const Device& device) {
-  if (!device.is_cpu()) core::synchronize(core::device_slot(device.type()), device.index());
+  if (!device.is_cpu()) core::synchronize(core::device_id(device));
 }
 
 void for_each_node(const jit::Graph& g, const std::function<void(const jit::Node&)>& f) {

@@ -92,8 +92,7 @@ void print_bench(const jit::Method& method, const std::vector<IValue>& arguments
   std::vector<double> times;
   for (int i = 0; i < runs; ++i) times.push_back(run_once());
   std::sort(times.begin(), times.end());
-  const core::MemoryStats memory =
-      core::memory_stats(core::device_slot(device.type()), std::max<int>(device.index(), 0));
+  const core::MemoryStats memory = core::memory_stats(core::device_id(device));
   Table table({"MEASURE", "VALUE"});
   table.add({"load", format_ms(load_ms)});
   table.add({"first run", format_ms(first)});
