@@ -42,7 +42,7 @@ int64_t pack(Device d) {
 
 }  // namespace
 
-IValue::IValue(Tensor v) : tag_(Tag::Tensor) { new (&u_) Tensor(std::move(v)); }
+IValue::IValue(Tensor v) : tag_(Tag::Tensor) { new (&u_.t) Tensor(std::move(v)); }
 IValue::IValue(const Scalar& v) {
   if (v.isBoolean())
     *this = IValue(v.to<bool>());

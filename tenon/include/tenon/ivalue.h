@@ -72,8 +72,15 @@ class TENON_API IValue {
 
   IValue() noexcept = default;  // None
   IValue(std::nullopt_t) noexcept {}
-  IValue(const IValue& o) noexcept : tag_(o.tag_), u_(o.u_) { retain(); }
-  IValue(IValue&& o) noexcept : tag_(o.tag_), u_(o.u_) { o.tag_ = Tag::None; }
+  IValue(const IValue& o) noexcept : tag_(o.tag_) {
+    if (tag_ == Tag::Tensor) {
+      new (&u_.t) Tensor(o.u_.t);
+    } else {
+      u_.i = o.u_.i;
+      if (counted()) u_.p->retain();
+    }
+  }
+  IValue(IValue&& o) noexcept : tag_(o.tag_) { take(o); }
   IValue& operator=(const IValue& o) noexcept {
     IValue(o).swap(*this);
     return *this;
@@ -84,8 +91,11 @@ class TENON_API IValue {
   }
   ~IValue() { release(); }
   void swap(IValue& o) noexcept {
-    std::swap(tag_, o.tag_);
-    std::swap(u_, o.u_);
+    IValue held(std::move(o));
+    o.tag_ = tag_;
+    o.take(*this);
+    tag_ = held.tag_;
+    take(held);
   }
 
   IValue(Tensor v);  // an undefined tensor stays a tensor
@@ -154,7 +164,7 @@ class TENON_API IValue {
   // TypeError names the kind that is held and the one that was asked for.
   const Tensor& toTensor() const {
     if (TENON_UNLIKELY(tag_ != Tag::Tensor)) wrong_kind("Tensor");
-    return *reinterpret_cast<const Tensor*>(&u_);
+    return u_.t;
   }
   double toDouble() const {
     if (TENON_UNLIKELY(tag_ != Tag::Double)) wrong_kind("Double");
@@ -215,15 +225,19 @@ class TENON_API IValue {
  private:
   IValue(Tag t, ivalue::Boxed* p) noexcept : tag_(p ? t : Tag::None) { u_.p = p; }
   bool counted() const noexcept { return tag_ == Tag::String || tag_ >= Tag::Generator; }
-  void retain() noexcept {
-    if (tag_ == Tag::Tensor)
-      new (&u_) Tensor(toTensor());
-    else if (counted())
-      u_.p->retain();
+  // What `o` holds, of the kind tag_, which was its own; o is None after.
+  void take(IValue& o) noexcept {
+    if (tag_ == Tag::Tensor) {
+      new (&u_.t) Tensor(std::move(o.u_.t));
+      o.u_.t.~Tensor();
+    } else {
+      u_.i = o.u_.i;
+    }
+    o.tag_ = Tag::None;
   }
   void release() noexcept {
     if (tag_ == Tag::Tensor)
-      reinterpret_cast<Tensor*>(&u_)->~Tensor();
+      u_.t.~Tensor();
     else if (counted() && u_.p->drop())
       ivalue::Boxed::destroy(u_.p);
   }
@@ -231,14 +245,15 @@ class TENON_API IValue {
 
   Tag tag_ = Tag::None;
   union Payload {
+    Payload() noexcept : i(0) {}
+    ~Payload() {}
     int64_t i;
     double d;
     ivalue::Boxed* p;
-  } u_{0};
+    Tensor t;
+  } u_;
 };
 static_assert(sizeof(IValue) == 16);
-// A Tensor is one counted pointer, kept in the payload.
-static_assert(sizeof(Tensor) == sizeof(void*));
 
 // As Python prints it, tensors by shape and dtype.
 TENON_API std::ostream& operator<<(std::ostream& out, const IValue& v);
