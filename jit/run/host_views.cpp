@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Views in place, and operators that are a few others.
+#include <cmath>
+
+#include "tenon/creation.h"
+#include "tenon/jit/operator.h"
+#include "tenon/ops.h"
+#include "tenon/runtime/error.h"
+
+namespace tenon::jit {
+namespace {
+
+// f(self, ...) in place: self stays on the stack.
+void unsqueeze(Stack& s) {
+  const int64_t dim = pop_as<int64_t>(s);
+  s.back().toTensor().unsqueeze_(dim);
+}
+void squeeze(Stack& s) { s.back().toTensor().squeeze_(); }
+void squeeze_dim(Stack& s) {
+  const int64_t dim = pop_as<int64_t>(s);
+  s.back().toTensor().squeeze_(dim);
+}
+void transpose(Stack& s) {
+  const int64_t dim1 = pop_as<int64_t>(s), dim0 = pop_as<int64_t>(s);
+  s.back().toTensor().transpose_(dim0, dim1);
+}
+void t(Stack& s) { s.back().toTensor().t_(); }
+void matrix_h(Stack& s) { s.back() = s.back().toTensor().mH(); }
+
+// cdist(x1 [.., p, d], x2 [.., r, d], p) -> [.., p, r]
+void cdist(Stack& s) {
+  drop(s, 1);  // compute_mode: how, not what
+  const double p = pop_as<double>(s);
+  const Tensor b = pop(s).toTensor(), a = pop(s).toTensor();
+  TENON_CHECK(a.dim() >= 2 && b.dim() >= 2 && a.size(-1) == b.size(-1), ValueError,
+              "cdist: expected two tensors of at least 2 dimensions with as many columns, got ",
+              a.sizes(), " and ", b.sizes());
+  s.emplace_back(tenon::linalg_vector_norm(a.unsqueeze(-2) - b.unsqueeze(-3), p, {-1}));
+}
+
+// What attention adds to the scores [batch, heads, length, length]. mask_type: 0 for a mask of
+// positions [length, length], 1 for padding [batch, length], 2 for both in four dimensions.
+std::optional<Tensor> attention_mask(const IValue& mask, const IValue& mask_type) {
+  if (mask.isNone() || !mask.toTensor().defined()) return std::nullopt;
+  Tensor m = mask.toTensor();
+  if (!mask_type.isNone() && mask_type.toInt() == 1 && m.dim() == 2)
+    m = m.unsqueeze(1).unsqueeze(1);
+  if (m.scalar_type() == kBool)
+    m = tenon::zeros(m.sizes(), TensorOptions().device(m.device())).masked_fill(m, -INFINITY);
+  return m;
+}
+
+struct AttentionWeights {
+  Tensor qkv_weight, qkv_bias, out_weight, out_bias;
+};
+struct Attended {
+  Tensor values, weights;  // [batch, length, embed], [batch, heads, length, length]
+};
+
+Attended attend(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
+                const AttentionWeights& w, const std::optional<Tensor>& mask) {
+  const int64_t embed = query.size(-1), head = embed / heads;
+  const auto part = [&](const Tensor& x, int64_t k) {
+    const Tensor y = tenon::linear(x, w.qkv_weight.narrow(0, k * embed, embed),
+                                   w.qkv_bias.narrow(0, k * embed, embed));
+    return y.view({x.size(0), x.size(1), heads, head}).transpose(1, 2);
+  };
+  const Tensor q = part(query, 0) / std::sqrt(static_cast<double>(head)), k = part(key, 1),
+               v = part(value, 2);
+  Tensor scores = q.matmul(k.transpose(-2, -1));
+  if (mask) scores = scores + *mask;
+  const Tensor weights = scores.softmax(-1);
+  const Tensor mixed = weights.matmul(v).transpose(1, 2).reshape(query.sizes());
+  return {tenon::linear(mixed, w.out_weight, w.out_bias), weights};
+}
+
+void multi_head_attention(Stack& s) {
+  const IValue mask_type = pop(s);
+  const bool average = pop_as<bool>(s), need_weights = pop_as<bool>(s);
+  const std::optional<Tensor> mask = attention_mask(pop(s), mask_type);
+  AttentionWeights w;
+  w.out_bias = pop(s).toTensor();
+  w.out_weight = pop(s).toTensor();
+  w.qkv_bias = pop(s).toTensor();
+  w.qkv_weight = pop(s).toTensor();
+  const int64_t heads = pop_as<int64_t>(s);
+  drop(s, 1);  // embed_dim
+  const Tensor value = pop(s).toTensor(), key = pop(s).toTensor(), query = pop(s).toTensor();
+  const Attended made = attend(query, key, value, heads, w, mask);
+  s.emplace_back(made.values);
+  s.emplace_back(need_weights ? (average ? made.weights.mean(1) : made.weights) : Tensor());
+}
+
+// An encoder layer in evaluation, as nn.TransformerEncoderLayer's fast path calls it.
+void encoder_layer(Stack& s) {
+  const IValue mask_type = pop(s);
+  const std::optional<Tensor> mask = attention_mask(pop(s), mask_type);
+  const Tensor bias2 = pop(s).toTensor(), weight2 = pop(s).toTensor(), bias1 = pop(s).toTensor(),
+               weight1 = pop(s).toTensor();
+  const Tensor norm_bias2 = pop(s).toTensor(), norm_weight2 = pop(s).toTensor(),
+               norm_bias1 = pop(s).toTensor(), norm_weight1 = pop(s).toTensor();
+  const double eps = pop_as<double>(s);
+  const bool norm_first = pop_as<bool>(s), use_gelu = pop_as<bool>(s);
+  AttentionWeights w;
+  w.out_bias = pop(s).toTensor();
+  w.out_weight = pop(s).toTensor();
+  w.qkv_bias = pop(s).toTensor();
+  w.qkv_weight = pop(s).toTensor();
+  const int64_t heads = pop_as<int64_t>(s), embed = pop_as<int64_t>(s);
+  Tensor x = pop(s).toTensor();
+  const auto norm1 = [&](const Tensor& y) {
+    return tenon::layer_norm(y, {embed}, norm_weight1, norm_bias1, eps);
+  };
+  const auto norm2 = [&](const Tensor& y) {
+    return tenon::layer_norm(y, {embed}, norm_weight2, norm_bias2, eps);
+  };
+  const auto attention = [&](const Tensor& y) { return attend(y, y, y, heads, w, mask).values; };
+  const auto feed_forward = [&](const Tensor& y) {
+    const Tensor inner = tenon::linear(y, weight1, bias1);
+    return tenon::linear(use_gelu ? tenon::gelu(inner) : inner.relu(), weight2, bias2);
+  };
+  if (norm_first) {
+    x = x + attention(norm1(x));
+    x = x + feed_forward(norm2(x));
+  } else {
+    x = norm1(x + attention(x));
+    x = norm2(x + feed_forward(x));
+  }
+  s.emplace_back(std::move(x));
+}
+
+const HostOperator list[] = {
+    {"aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", unsqueeze, nullptr, true},
+    {"aten::squeeze_(Tensor(a!) self) -> Tensor(a!)", squeeze, nullptr, true},
+    {"aten::squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)", squeeze_dim, nullptr, true},
+    {"aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", transpose, nullptr,
+     true},
+    {"aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", transpose, nullptr,
+     true},
+    {"aten::swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", transpose, nullptr,
+     true},
+    {"aten::t_(Tensor(a!) self) -> Tensor(a!)", t, nullptr, true},
+    {"aten::matrix_H(Tensor(a) self) -> Tensor(a)", matrix_h},
+    {"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", cdist},
+    {"aten::is_autocast_enabled() -> bool", [](Stack& s) { s.emplace_back(false); }},
+    {"aten::is_autocast_cpu_enabled() -> bool", [](Stack& s) { s.emplace_back(false); }},
+    {"aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, "
+     "int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, "
+     "Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? "
+     "mask_type=None) -> (Tensor, Tensor)",
+     multi_head_attention},
+    {"aten::_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor "
+     "qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool "
+     "norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, "
+     "Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor "
+     "ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor",
+     encoder_layer},
+};
+const HostOperators registered(list, std::size(list));
+
+}  // namespace
+}  // namespace tenon::jit
