@@ -166,7 +166,15 @@ void not_equal(Stack& s) {
     "aten::ne.Dict_" K "(Dict(" K ", t) a, Dict(" K ", t) b) -> bool", not_equal                  \
   }
 
-const HostOperator list[] = {KEYED("str"), KEYED("int"), KEYED("bool"), KEYED("float"),
+void empty(Stack& s) {
+  s.emplace_back(DictRef::adopt(new ivalue::Dict(Type::string(), Type::tensor())));
+}
+
+const HostOperator list[] = {{"aten::dict() -> Dict(str, Tensor)", empty},
+                             KEYED("str"),
+                             KEYED("int"),
+                             KEYED("bool"),
+                             KEYED("float"),
                              KEYED("Tensor")};
 const HostOperators registered(list, std::size(list));
 

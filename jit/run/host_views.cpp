@@ -28,6 +28,12 @@ void transpose(Stack& s) {
 void t(Stack& s) { s.back().toTensor().t_(); }
 void matrix_h(Stack& s) { s.back() = s.back().toTensor().mH(); }
 
+// The coordinates of what is not zero, one tensor per dimension.
+void where(Stack& s) {
+  const Tensor condition = pop(s).toTensor();
+  s.emplace_back(condition.nonzero_numpy());
+}
+
 // cdist(x1 [.., p, d], x2 [.., r, d], p) -> [.., p, r]
 void cdist(Stack& s) {
   drop(s, 1);  // compute_mode: how, not what
@@ -142,6 +148,7 @@ const HostOperator list[] = {
      true},
     {"aten::t_(Tensor(a!) self) -> Tensor(a!)", t, nullptr, true},
     {"aten::matrix_H(Tensor(a) self) -> Tensor(a)", matrix_h},
+    {"aten::where(Tensor condition) -> Tensor[]", where},
     {"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", cdist},
     {"aten::is_autocast_enabled() -> bool", [](Stack& s) { s.emplace_back(false); }},
     {"aten::is_autocast_cpu_enabled() -> bool", [](Stack& s) { s.emplace_back(false); }},
