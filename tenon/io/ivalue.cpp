@@ -339,7 +339,7 @@ void check_key(const IValue& k) {
 std::string text_of_key(const IValue& k) {
   if (k.isString()) return "'" + k.toStringRef() + "'";
   if (k.isInt()) return std::to_string(k.toInt());
-  if (k.isDouble()) return core::text(k.toDouble());
+  if (k.isDouble()) return core::join(k.toDouble());
   return k.tagKind();
 }
 
@@ -511,7 +511,7 @@ std::ostream& operator<<(std::ostream& out, const IValue& v) {
     case IValue::Tag::Tensor:
       return print_tensor(out, v.toTensor()), out;
     case IValue::Tag::Double:
-      return out << core::text(v.toDouble());
+      return out << core::join(v.toDouble());
     case IValue::Tag::Int:
       return out << v.toInt();
     case IValue::Tag::Bool:

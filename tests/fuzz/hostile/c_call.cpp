@@ -27,11 +27,11 @@ std::string described(const std::string& name, const std::vector<tn_value>& in) 
     } else if (v.tag == TN_TAG_I64_LIST && v.u.ptr) {
       s += core::text(IntArrayRef(v.u.i64s, v.len));
     } else if (v.tag == TN_TAG_F64) {
-      s += core::text(v.u.f64);
+      s += core::join(v.u.f64);
     } else if (v.tag == TN_TAG_STR && v.u.ptr) {
       s += "'" + std::string(v.u.str, std::min<uint32_t>(v.len, 20)) + "'";
     } else if (v.tag == TN_TAG_I64 || v.tag == TN_TAG_BOOL || v.tag == TN_TAG_LAYOUT) {
-      s += core::text(static_cast<long long>(v.u.i64));
+      s += core::join(v.u.i64);
     } else {
       s +=
           core::join("tag ", v.tag, " of length ", v.len, v.u.ptr || v.len == 0 ? "" : " and null");
