@@ -2,38 +2,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of convolutions and their gradients.
 #include "infer_args.gen.h"
+#include "ops/infer/epilogue.h"
 #include "ops/infer/window.h"
 
 namespace tenon::core {
 namespace {
 
-enum Arg {
-  kInput,
-  kWeight,
-  kBias,
-  kStride,
-  kPadding,
-  kDilation,
-  kTransposed,
-  kOutputPadding,
-  kGroups
+constexpr int kNoArg = -1;
+
+// Where an operator has the arguments of a convolution.
+struct ConvArgs {
+  int input, weight, stride, padding, dilation, groups;
+  int bias = kNoArg, transposed = kNoArg, output_padding = kNoArg;
 };
 
-// A convolution's arguments behind `first` others: one in the backward operator, where sizes stand
-// in the bias's place.
 struct Conv {
   Infer& c;
-  int first;
+  ConvArgs at;
 
-  int64_t item(int arg, int d, int nd) const { return window_entry(c, first + arg, d, nd); }
+  int64_t item(int arg, int d, int nd) const { return window_entry(c, arg, d, nd); }
   void check_parameters(int nd) const;
   void check_tensors() const;
   void check_bias() const;
   int output_sizes(int64_t* sizes) const;
-  const TensorImpl& input() const { return c.tensor(first + kInput); }
-  const TensorImpl& weight() const { return c.tensor(first + kWeight); }
-  bool transposed() const { return c.flag(first + kTransposed); }
-  int64_t groups() const { return c.integer(first + kGroups); }
+  const TensorImpl& input() const { return c.tensor(at.input); }
+  const TensorImpl& weight() const { return c.tensor(at.weight); }
+  bool transposed() const { return at.transposed != kNoArg && c.flag(at.transposed); }
+  int64_t groups() const { return c.integer(at.groups); }
   int64_t filters() const {
     return transposed() ? c.take(Size(weight().size(1)) * groups()) : weight().size(0);
   }
@@ -41,23 +36,21 @@ struct Conv {
 
 void Conv::check_parameters(int nd) const {
   for (int d = 0; d < nd; ++d) {
-    if (item(kStride, d, nd) <= 0) {
-      fail<ValueError>(c, c.arg(first + kStride), " must be positive, got ",
-                       c.ints(first + kStride));
+    if (item(at.stride, d, nd) <= 0) {
+      fail<ValueError>(c, c.arg(at.stride), " must be positive, got ", c.ints(at.stride));
     }
-    if (item(kPadding, d, nd) < 0) {
-      fail<ValueError>(c, "negative padding is not supported here, got ", c.ints(first + kPadding));
+    if (item(at.padding, d, nd) < 0) {
+      fail<ValueError>(c, "negative padding is not supported here, got ", c.ints(at.padding));
     }
-    if (item(kDilation, d, nd) <= 0) {
-      fail<ValueError>(c, c.arg(first + kDilation), " must be positive, got ",
-                       c.ints(first + kDilation));
+    if (item(at.dilation, d, nd) <= 0) {
+      fail<ValueError>(c, c.arg(at.dilation), " must be positive, got ", c.ints(at.dilation));
     }
     if (transposed()) {
-      const int64_t extra = item(kOutputPadding, d, nd);
-      if (extra < 0 || (extra >= item(kStride, d, nd) && extra >= item(kDilation, d, nd))) {
-        fail<ValueError>(c, c.arg(first + kOutputPadding),
+      const int64_t extra = item(at.output_padding, d, nd);
+      if (extra < 0 || (extra >= item(at.stride, d, nd) && extra >= item(at.dilation, d, nd))) {
+        fail<ValueError>(c, c.arg(at.output_padding),
                          " must be smaller than stride or dilation, got ",
-                         c.ints(first + kOutputPadding));
+                         c.ints(at.output_padding));
       }
     }
   }
@@ -85,7 +78,7 @@ void Conv::check_tensors() const {
 }
 
 void Conv::check_bias() const {
-  const TensorImpl* bias = c.tensor_or_null(kBias);
+  const TensorImpl* bias = c.tensor_or_null(at.bias);
   if (!bias) return;
   if (bias->ndim() != 1 || bias->size(0) != filters()) {
     fail<ValueError>(c, "bias must have shape [", filters(), "] for weight ", weight().sizes(),
@@ -106,11 +99,13 @@ int Conv::output_sizes(int64_t* sizes) const {
   sizes[0] = input.size(0);
   sizes[1] = filters();
   for (int d = 0; d < nd; ++d) {
-    const int64_t n = input.size(2 + d), stride = item(kStride, d, nd), pad = item(kPadding, d, nd);
-    const int64_t reach = c.take(Size(weight.size(2 + d) - 1) * item(kDilation, d, nd) + 1);
+    const int64_t n = input.size(2 + d), stride = item(at.stride, d, nd),
+                  pad = item(at.padding, d, nd);
+    const int64_t reach = c.take(Size(weight.size(2 + d) - 1) * item(at.dilation, d, nd) + 1);
     const int64_t padded = c.take(Size(n) + 2 * pad);
     if (transposed) {
-      sizes[2 + d] = c.take(Size(n - 1) * stride - 2 * pad + reach + item(kOutputPadding, d, nd));
+      sizes[2 + d] =
+          c.take(Size(n - 1) * stride - 2 * pad + reach + item(at.output_padding, d, nd));
     } else {
       if (weight.size(2 + d) <= 0 || padded < reach) {
         fail<ValueError>(c, "the kernel of size ", reach,
@@ -189,7 +184,10 @@ TENON_INFER(col2im) {
 }
 
 TENON_INFER(convolution) {
-  const Conv conv{c, 0};
+  using A = args::convolution;
+  const Conv conv{c,
+                  {A::input, A::weight, A::stride, A::padding, A::dilation, A::groups, A::bias,
+                   A::transposed, A::output_padding}};
   conv.check_tensors();
   conv.check_bias();
   int64_t sizes[5];
@@ -197,9 +195,23 @@ TENON_INFER(convolution) {
   c.set(0, {sizes, static_cast<std::size_t>(n)}, conv.input().dtype);
 }
 
+TENON_INFER(conv_epilogue) {
+  using A = args::conv_epilogue;
+  const Conv conv{c, {A::input, A::weight, A::stride, A::padding, A::dilation, A::groups, A::bias}};
+  conv.check_tensors();
+  conv.check_bias();
+  int64_t sizes[5];
+  const IntArrayRef shape{sizes, static_cast<std::size_t>(conv.output_sizes(sizes))};
+  check_other(c, A::other, shape, conv.input().dtype);
+  check_activation(c, A::activation, A::parameters);
+  c.set(0, shape, conv.input().dtype);
+}
+
 TENON_INFER(convolution_backward) {
   using A = args::convolution_backward;
-  const Conv conv{c, 1};
+  const Conv conv{c,
+                  {A::input, A::weight, A::stride, A::padding, A::dilation, A::groups, kNoArg,
+                   A::transposed, A::output_padding}};
   const TensorImpl &grad = c.tensor(A::grad_output), &input = conv.input(), &weight = conv.weight();
   conv.check_tensors();
   int64_t sizes[5];
@@ -212,7 +224,7 @@ TENON_INFER(convolution_backward) {
     fail<TypeError>(c, "grad_output has dtype ", dtype_name(grad.dtype), " but input has ",
                     dtype_name(input.dtype));
   }
-  constexpr int kMask = 10;
+  constexpr int kMask = A::output_mask;
   const int64_t filters[] = {grad.size(1)};
   if (c.bit(kMask, 0))
     c.set(0, input.sizes(), grad.dtype);

@@ -1,15 +1,19 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// convolution and convolution_backward. Overwritten: every output that is wanted. float32 goes to
-// oneDNN, bfloat16 to tiles or, where the processor multiplies it, to oneDNN; else 16-bit floats
-// are computed in float32. Both are rounded once. Other dtypes are unfolded and multiplied.
+// convolution, its gradients, and convolution with an epilogue. Overwritten: every output that is
+// wanted. float32 goes to oneDNN, bfloat16 to tiles or, where the processor multiplies it, to
+// oneDNN; else 16-bit floats are computed in float32. Both are rounded once. Other dtypes are
+// unfolded and multiplied.
 #include "tenon/sdk/ops/convolution.h"
+#include "tenon/sdk/ops/_conv_epilogue.h"
 #include "tenon/sdk/ops/convolution_backward.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "plugin_cpu/conv/conv.h"
+#include "plugin_cpu/conv/winograd.h"
+#include "plugin_cpu/gemm/epilogue.h"
 #include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/onednn/bf16.h"
 #include "plugin_cpu/simd/convert.h"
@@ -186,6 +190,37 @@ tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor 
   return TN_OK;
 }
 
+// Planes are finished one by one after the product.
+void finish_planes(const tenon::cpu::Epilogue& e, int64_t planes, int64_t size, const float* other,
+                   float* y) {
+  parallel_for(planes, std::max<int64_t>(1, 16384 / size), [&](int64_t begin, int64_t end) {
+    tenon::cpu::finish(e, (end - begin) * size, 0.0f, nullptr,
+                       other ? other + begin * size : nullptr, y + begin * size);
+  });
+}
+
+tn_status conv_epilogue(Call&, Tensor out, Tensor input, Tensor weight, OptTensor bias,
+                        OptTensor other, Ints stride, Ints padding, Ints dilation, int64_t groups,
+                        Str activation, Floats parameters) {
+  if (out.numel() == 0) return TN_OK;
+  const tenon::cpu::Epilogue e = tenon::cpu::epilogue_named(activation, parameters);
+  const float* b = bias.defined() ? bias.data<const float>() : nullptr;
+  const float* o = other.defined() ? other.data<const float>() : nullptr;
+  float* y = out.data<float>();
+  if (input.numel() > 0 && weight.numel() > 0) {
+    const Conv c = geometry(input, weight, out, stride, padding, dilation, groups);
+    if (!tenon::cpu::conv_forward_winograd(c, input.data<const float>(), weight.data<const float>(),
+                                           origin(weight), b, y)) {
+      forward(kFloat32, c, input.data(), weight.data(), origin(weight), b, y);
+    }
+  } else {
+    zero(out);
+    if (b) tenon::cpu::add_bias(kFloat32, out.size(0), out.size(1), plane(out), b, y);
+  }
+  finish_planes(e, out.size(0) * out.size(1), plane(out), o, y);
+  return TN_OK;
+}
+
 // The gradient by the input.
 void input_gradient(const Conv& c, bool transposed, Tensor dx, Tensor dy, Tensor w) {
   const auto native = transposed ? forward_native : backward_data_native;
@@ -236,4 +271,5 @@ tn_status convolution_backward(Call&, Tensor grad_input, Tensor grad_weight, Ten
 }  // namespace
 
 TN_KERNEL(convolution, convolution, dtypes("number"));
+TN_KERNEL(_conv_epilogue, conv_epilogue, dtypes("float32"));
 TN_KERNEL(convolution_backward, convolution_backward, dtypes("number"));

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/autograd/formulas.h"
+#include "tenon/ops/activation.h"
 
 namespace tenon::autograd::formulas {
 
@@ -47,6 +48,23 @@ std::tuple<Tensor, Tensor, Tensor> convolution_double_backward(
   if (mask[1] && gg_weight.defined()) for_input = std::get<0>(backward(input, gg_weight, true));
   if (mask[2] && gg_input.defined()) for_weight = std::get<1>(backward(gg_input, weight, false));
   return {for_output, for_input, for_weight};
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor> conv_epilogue_gradients(
+    const Tensor& grad, const Tensor& input, const Tensor& weight,
+    const std::optional<Tensor>& bias, const std::optional<Tensor>& other, IntArrayRef stride,
+    IntArrayRef padding, IntArrayRef dilation, int64_t groups, std::string_view activation,
+    ArrayRef<double> parameters, std::array<bool, 4> mask) {
+  const bool add = other && other->defined();
+  Tensor sum =
+      tenon::convolution(input, weight, bias, stride, padding, dilation, false, {0}, groups);
+  if (add) sum = sum + *other;
+  const Tensor g = activation_gradient(grad, sum, activation, parameters);
+  const bool with_bias = mask[2] && bias && bias->defined();
+  const auto [gi, gw, gb] =
+      tenon::convolution_backward(g, input, weight, std::nullopt, stride, padding, dilation, false,
+                                  {0}, groups, std::array<bool, 3>{mask[0], mask[1], with_bias});
+  return {gi, gw, gb, mask[3] && add ? g : Tensor()};
 }
 
 }  // namespace tenon::autograd::formulas

@@ -26,4 +26,11 @@ std::tuple<Tensor, Tensor, Tensor> convolution_double_backward(
     IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
     int64_t groups, std::array<bool, 3> mask);
 
+// The product is computed again rather than kept.
+std::tuple<Tensor, Tensor, Tensor, Tensor> conv_epilogue_gradients(
+    const Tensor& grad, const Tensor& input, const Tensor& weight,
+    const std::optional<Tensor>& bias, const std::optional<Tensor>& other, IntArrayRef stride,
+    IntArrayRef padding, IntArrayRef dilation, int64_t groups, std::string_view activation,
+    ArrayRef<double> parameters, std::array<bool, 4> mask);
+
 }  // namespace tenon::autograd::formulas

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/autograd/formulas.h"
+#include "tenon/ops/activation.h"
 
 namespace tenon::autograd::formulas {
 
@@ -38,6 +39,20 @@ std::tuple<Tensor, Tensor, Tensor> addmm_activation_gradients(
   return {mask[0] ? scaled_sum_to(g, beta, self.sizes()) : Tensor(),
           mask[1] ? scaled(g.mm(mat2.t()), alpha) : Tensor(),
           mask[2] ? scaled(mat1.t().mm(g), alpha) : Tensor()};
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor> linear_epilogue_gradients(
+    const Tensor& grad, const Tensor& input, const Tensor& weight,
+    const std::optional<Tensor>& bias, const std::optional<Tensor>& other,
+    std::string_view activation, ArrayRef<double> parameters, std::array<bool, 4> mask) {
+  const bool add = other && other->defined(), with_bias = bias && bias->defined();
+  Tensor sum = tenon::linear(input, weight, bias);
+  if (add) sum = sum + *other;
+  const Tensor g = activation_gradient(grad, sum, activation, parameters);
+  const Tensor rows = g.reshape({-1, weight.size(0)});
+  return {mask[0] ? tenon::matmul(g, weight) : Tensor(),
+          mask[1] ? rows.t().mm(input.reshape({-1, weight.size(1)})) : Tensor(),
+          mask[2] && with_bias ? rows.sum(0) : Tensor(), mask[3] && add ? g : Tensor()};
 }
 
 }  // namespace tenon::autograd::formulas

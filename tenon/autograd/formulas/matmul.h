@@ -22,4 +22,10 @@ std::tuple<Tensor, Tensor, Tensor> addmm_activation_gradients(
     const Tensor& mat2, const Scalar& beta, const Scalar& alpha, bool use_gelu,
     std::array<bool, 3> mask);
 
+// The product is computed again rather than kept.
+std::tuple<Tensor, Tensor, Tensor, Tensor> linear_epilogue_gradients(
+    const Tensor& grad, const Tensor& input, const Tensor& weight,
+    const std::optional<Tensor>& bias, const std::optional<Tensor>& other,
+    std::string_view activation, ArrayRef<double> parameters, std::array<bool, 4> mask);
+
 }  // namespace tenon::autograd::formulas

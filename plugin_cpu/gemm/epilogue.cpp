@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin_cpu/gemm/epilogue.h"
+
+#include <algorithm>
+#include <string_view>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugin_cpu/gemm/epilogue.cpp"
+#include "isa/targets.h"
+
+#include "hwy/highway.h"
+
+#include "plugin_cpu/simd/vec-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon::cpu::HWY_NAMESPACE {
+
+using F = Vec<float>;
+
+struct Terms {
+  int64_t n;
+  float offset;
+  const float *bias, *other;
+};
+
+HWY_INLINE F sum(const Terms& t, int64_t i, F y) {
+  y = y + F(t.offset);
+  if (t.bias) y = y + F::load(t.bias + i);
+  if (t.other) y = y + F::load(t.other + i);
+  return y;
+}
+
+template <class A>
+void each(const Terms& t, float* y, A&& activation) {
+  const int64_t lanes = F::lanes();
+  int64_t i = 0;
+  for (; i + lanes <= t.n; i += lanes) activation(sum(t, i, F::load(y + i))).store(y + i);
+  if (i == t.n) return;
+  // What does not fill a vector goes through a padded copy.
+  const int64_t rest = t.n - i;
+  HWY_ALIGN float tail[3][HWY_MAX_BYTES / sizeof(float)] = {};
+  std::copy_n(y + i, rest, tail[0]);
+  if (t.bias) std::copy_n(t.bias + i, rest, tail[1]);
+  if (t.other) std::copy_n(t.other + i, rest, tail[2]);
+  const Terms padded{lanes, t.offset, t.bias ? tail[1] : nullptr, t.other ? tail[2] : nullptr};
+  activation(sum(padded, 0, F::load(tail[0]))).store(tail[0]);
+  std::copy_n(tail[0], rest, y + i);
+}
+
+HWY_INLINE F hardsigmoid(F a) { return minimum(maximum(a + F(3.0f), F(0.0f)), F(6.0f)) / F(6.0f); }
+
+void finish_f32(const Epilogue& e, int64_t n, float offset, const float* bias, const float* other,
+                float* y) {
+  const Terms t{n, offset, bias, other};
+  const F p0(e.parameters[0]), p1(e.parameters[1]);
+  switch (e.activation) {
+    case Activation::none:
+      return each(t, y, [](F a) { return a; });
+    case Activation::relu:
+      return each(t, y, [](F a) { return select(a < F(0.0f), F(0.0f), a); });
+    case Activation::gelu:
+      return each(t, y, [](F a) { return gelu_erf(a); });
+    case Activation::gelu_tanh:
+      return each(t, y, [](F a) { return gelu_tanh(a); });
+    case Activation::silu:
+      return each(t, y, [](F a) { return silu(a); });
+    case Activation::hardswish:
+      return each(t, y, [](F a) { return a * hardsigmoid(a); });
+    case Activation::hardsigmoid:
+      return each(t, y, [](F a) { return hardsigmoid(a); });
+    case Activation::sigmoid:
+      return each(t, y, [](F a) { return sigmoid(a); });
+    case Activation::tanh:
+      return each(t, y, [](F a) { return tanh(a); });
+    case Activation::hardtanh:
+      return each(t, y, [=](F a) { return minimum(maximum(a, p0), p1); });
+    case Activation::leaky_relu:
+      return each(t, y, [=](F a) { return select(a > F(0.0f), a, a * p0); });
+    case Activation::elu:
+      return each(t, y, [=](F a) { return select(a > F(0.0f), a, expm1(a) * p0); });
+  }
+}
+
+}  // namespace tenon::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tenon::cpu {
+
+TENON_EXPORT(finish_f32);
+
+Epilogue epilogue_named(sdk::Str activation, sdk::Floats parameters) {
+  constexpr std::string_view kNames[] = {
+#define TN_ACTIVATION(name, parameters) #name,
+#include "tenon/abi/activations.def"
+#undef TN_ACTIVATION
+  };
+  Epilogue e;
+  const auto* at = std::find(std::begin(kNames), std::end(kNames), std::string_view(activation));
+  if (at == std::end(kNames))
+    throw sdk::Error(TN_ERROR_VALUE, "unknown activation '", activation, "'");
+  e.activation = static_cast<Activation>(at - kNames);
+  for (int64_t i = 0; i < std::min<int64_t>(2, parameters.size()); ++i)
+    e.parameters[i] = static_cast<float>(parameters[i]);
+  return e;
+}
+
+void finish(const Epilogue& e, int64_t n, float offset, const float* bias, const float* other,
+            float* y) {
+  if (e.activation == Activation::none && offset == 0 && !bias && !other) return;
+  TENON_DISPATCH(finish_f32)(e, n, offset, bias, other, y);
+}
+
+}  // namespace tenon::cpu
+#endif
