@@ -260,9 +260,9 @@ packed::Kept weights_of(const Conv& c, const float* w, const packed::Origin& fro
 // Tiles whose inputs and products stay in the second cache, but enough of them that the weights
 // are worth reading.
 int64_t block_of(const Conv& c, int64_t tiles) {
-  constexpr int64_t kCache = 1 << 20, kLeast = 48;
+  constexpr int64_t kCache = 1 << 20, kMinTiles = 48;
   const int64_t fit = kCache / (4 * kPositions * (c.channels + c.filters));
-  return std::min(tiles, std::max(kLeast, fit));
+  return std::min(tiles, std::max(kMinTiles, fit));
 }
 
 bool pays(const Conv& c) {

@@ -8,7 +8,6 @@
 
 #include "plugin_cpu/gemm/gemm.h"
 #include "plugin_cpu/memory/buffer.h"
-#include "plugin_cpu/simd/transpose.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/gemm/float.cpp"
@@ -16,195 +15,13 @@
 
 #include "hwy/highway.h"
 
+#include "plugin_cpu/gemm/panel-inl.h"
 #include "plugin_cpu/gemm/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int kRows = 6;
-constexpr int kVecs = HWY_TARGET <= HWY_AVX3 ? 4 : 2;  // 24 of 32 or 12 of 16 registers hold sums
-
-template <class T>
-struct Tile {
-  int64_t kc;
-  const T* a;
-  int64_t a_row, a_step;  // of the A panel: between rows, between steps of k
-  const T* b;
-  int64_t b_step;
-  T alpha, beta;
-  T* c;
-  int64_t c_row;
-};
-
-template <class T, int R, int NV>
-HWY_INLINE void micro(const Tile<T>& t) {
-  const hn::ScalableTag<T> d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  using V = hn::Vec<decltype(d)>;
-  V acc[R][NV];
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) acc[r][v] = hn::Zero(d);
-  }
-  const T* row[R];
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) row[r] = t.a + r * t.a_row;
-  const T* b = t.b;
-  int64_t at = 0;
-  for (int64_t p = 0; p < t.kc; ++p, b += t.b_step, at += t.a_step) {
-    V bv[NV];
-#pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) bv[v] = hn::LoadU(d, b + v * lanes);
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-      const V av = hn::Set(d, row[r][at]);
-#pragma GCC unroll 8
-      for (int v = 0; v < NV; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
-    }
-  }
-  const V alpha = hn::Set(d, t.alpha), beta = hn::Set(d, t.beta);
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
-    T* c = t.c + r * t.c_row;
-#pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) {
-      V x = hn::Mul(acc[r][v], alpha);
-      if (t.beta != T(0)) x = hn::MulAdd(beta, hn::LoadU(d, c + v * lanes), x);
-      hn::StoreU(x, d, c + v * lanes);
-    }
-  }
-}
-
-template <class T, int NV>
-HWY_NOINLINE void micro_rows(int64_t rows, const Tile<T>& t) {
-  switch (rows) {
-    case 6:
-      return micro<T, 6, NV>(t);
-    case 5:
-      return micro<T, 5, NV>(t);
-    case 4:
-      return micro<T, 4, NV>(t);
-    case 3:
-      return micro<T, 3, NV>(t);
-    case 2:
-      return micro<T, 2, NV>(t);
-    default:
-      return micro<T, 1, NV>(t);
-  }
-}
-
-template <class T>
-HWY_INLINE void micro_any(int64_t rows, int64_t vecs, const Tile<T>& t) {
-  if constexpr (kVecs == 4) {
-    if (vecs == 4) return micro_rows<T, 4>(rows, t);
-    if (vecs == 3) return micro_rows<T, 3>(rows, t);
-  }
-  if (vecs == 2) return micro_rows<T, 2>(rows, t);
-  return micro_rows<T, 1>(rows, t);
-}
-
-// Rounds as MulAdd does: written as a * b + c, the compiler may or may not fuse it.
-template <class T>
-HWY_INLINE T add_product(T x, T y, T sum) {
-#if HWY_NATIVE_FMA
-  return std::fma(x, y, sum);
-#else
-  return x * y + sum;
-#endif
-}
-
-// A tile whose columns end within a vector, or whose C has gaps: through a buffer.
-template <class T>
-HWY_NOINLINE void micro_edge(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
-  const hn::ScalableTag<T> d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  HWY_ALIGN T buffer[kRows * kVecs * HWY_MAX_BYTES / sizeof(T)];
-  T* c = t.c;
-  const int64_t c_row = t.c_row;
-  const T beta = t.beta;
-  t.c = buffer;
-  t.c_row = kVecs * lanes;
-  t.beta = T(0);
-  micro_any<T>(rows, (cols + lanes - 1) / lanes, t);
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t j = 0; j < cols; ++j) {
-      T& out = c[r * c_row + j * c_col];
-      const T x = buffer[r * t.c_row + j];
-      out = beta == T(0) ? x : add_product(beta, out, x);
-    }
-  }
-}
-
-// Columns [0, cols) of one B panel against `rows` rows of A.
-template <class T>
-HWY_INLINE void panel(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-  const bool whole = cols % lanes == 0 && c_col == 1;
-  const T* a = t.a;
-  T* c = t.c;
-  for (int64_t i = 0; i < rows; i += kRows) {
-    t.a = a + i * t.a_row;
-    t.c = c + i * t.c_row;
-    const int64_t r = std::min<int64_t>(kRows, rows - i);
-    if (whole)
-      micro_any<T>(r, cols / lanes, t);
-    else
-      micro_edge<T>(r, cols, t, c_col);
-  }
-}
-
-template <class T>
-int64_t panel_width() {
-  return kVecs * static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-}
-
-// Columns of B that are contiguous in k, for steps [p0, p1).
-template <class T>
-void transpose_columns(int64_t p0, int64_t p1, int64_t cols, int64_t width, const T* b, int64_t cs,
-                       T* dst) {
-  int64_t j = 0;
-  if constexpr (std::is_same_v<T, float>) {
-    for (; j + 4 <= cols; j += 4) {
-      int64_t p = p0;
-      for (; p + 4 <= p1; p += 4) transpose_4x4(b + j * cs + p, cs, dst + p * width + j, width);
-      for (; p < p1; ++p) {
-        for (int64_t q = j; q < j + 4; ++q) dst[p * width + q] = b[q * cs + p];
-      }
-    }
-  }
-  for (; j < cols; ++j) {
-    for (int64_t p = p0; p < p1; ++p) dst[p * width + j] = b[j * cs + p];
-  }
-}
-
-// dst[p][j], `width` apart, zeros from `cols` on.
-template <class T>
-void pack_b(int64_t kc, int64_t cols, int64_t width, const T* b, int64_t rs, int64_t cs, T* dst) {
-  if (cs == 1) {
-    for (int64_t p = 0; p < kc; ++p) {
-      std::memcpy(dst + p * width, b + p * rs, static_cast<size_t>(cols) * sizeof(T));
-      std::fill(dst + p * width + cols, dst + (p + 1) * width, T(0));
-    }
-    return;
-  }
-  const int64_t kStep = rs == 1 ? 64 : 16;  // steps of k whose lines stay in the first cache
-  for (int64_t p0 = 0; p0 < kc; p0 += kStep) {
-    const int64_t p1 = std::min(kc, p0 + kStep);
-    if (rs == 1) {
-      transpose_columns(p0, p1, cols, width, b, cs, dst);
-    } else {
-      for (int64_t j = 0; j < cols; ++j) {
-        for (int64_t p = p0; p < p1; ++p) dst[p * width + j] = b[p * rs + j * cs];
-      }
-    }
-    for (int64_t p = p0; p < p1; ++p)
-      std::fill(dst + p * width + cols, dst + (p + 1) * width, T(0));
-  }
-}
-
-// Columns [j, n) of a product with A and B read in place, except for those that do not fill a
 // vector.
 template <class T>
 void direct_columns(int64_t m, int64_t j, int64_t n, int64_t k, T alpha, Mat<const T> a,
@@ -333,14 +150,6 @@ void narrow(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const 
       panel<T>(end - begin, n, t, c.cs);
   });
 }
-
-template <class T>
-struct Sizes {
-  static constexpr int64_t kDepth = 1024 / sizeof(T);  // steps of k: a panel of B is at most 64 KiB
-  static constexpr int64_t kRowBlock = 96;
-  static constexpr int64_t kRowChunk = 3072;
-  static constexpr int64_t kColumnChunk = 4096;
-};
 
 // Rows of A, each of them contiguous in k, or groups of six where A is stored by columns.
 template <class T>
@@ -503,38 +312,6 @@ void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<con
   });
 }
 
-int64_t packed_size_f32(int64_t n, int64_t k) {
-  const int64_t width = panel_width<float>();
-  return (n + width - 1) / width * width * k;
-}
-
-void pack_f32(int64_t n, int64_t k, const Mat<const float>& b, float* to) {
-  const int64_t width = panel_width<float>();
-  for (int64_t j = 0; j < n; j += width)
-    pack_b(k, std::min(width, n - j), width, b.data + j * b.cs, b.rs, b.cs, to + j * k);
-}
-
-void product_packed_f32(int64_t m, int64_t n, int64_t k, const Mat<const float>& a, const float* b,
-                        const Mat<float>& c) {
-  using S = Sizes<float>;
-  const int64_t width = panel_width<float>();
-  for (int64_t j = 0; j < n; j += width) {
-    for (int64_t p0 = 0; p0 < k; p0 += S::kDepth) {
-      const Tile<float> t{std::min(S::kDepth, k - p0),
-                          a.data + p0 * a.cs,
-                          a.rs,
-                          a.cs,
-                          b + j * k + p0 * width,
-                          width,
-                          1.0f,
-                          p0 == 0 ? 0.0f : 1.0f,
-                          c.data + j * c.cs,
-                          c.rs};
-      panel<float>(m, std::min(width, n - j), t, c.cs);
-    }
-  }
-}
-
 template <class T>
 void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
              Mat<T> c, const packed::Origin& b_from) {
@@ -577,9 +354,6 @@ namespace tenon::cpu {
 
 TENON_EXPORT(product_f32);
 TENON_EXPORT(product_f64);
-TENON_EXPORT(packed_size_f32);
-TENON_EXPORT(pack_f32);
-TENON_EXPORT(product_packed_f32);
 
 namespace {
 template <class T>
@@ -606,15 +380,6 @@ void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Ma
           double beta, Mat<double> c, const packed::Origin& b_from) {
   if (!trivial(m, n, k, beta, c))
     TENON_DISPATCH(product_f64)(m, n, k, alpha, a, b, beta, c, b_from);
-}
-
-int64_t gemm_packed_size(int64_t n, int64_t k) { return TENON_DISPATCH(packed_size_f32)(n, k); }
-void gemm_pack(int64_t n, int64_t k, Mat<const float> b, float* to) {
-  TENON_DISPATCH(pack_f32)(n, k, b, to);
-}
-void gemm_packed(int64_t m, int64_t n, int64_t k, Mat<const float> a, const float* b,
-                 Mat<float> c) {
-  TENON_DISPATCH(product_packed_f32)(m, n, k, a, b, c);
 }
 
 }  // namespace tenon::cpu

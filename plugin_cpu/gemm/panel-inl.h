@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The register tile of float32 and float64 products, 6 rows by kVecs vectors, and panels of B
+// packed for it. Included once per target.
+#if defined(TENON_CPU_GEMM_PANEL_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENON_CPU_GEMM_PANEL_INL_H_
+#undef TENON_CPU_GEMM_PANEL_INL_H_
+#else
+#define TENON_CPU_GEMM_PANEL_INL_H_
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "hwy/highway.h"
+#include "plugin_cpu/gemm/gemm.h"
+#include "plugin_cpu/simd/transpose.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int kRows = 6;
+constexpr int kVecs = HWY_TARGET <= HWY_AVX3 ? 4 : 2;  // 24 of 32 or 12 of 16 registers hold sums
+
+template <class T>
+struct Tile {
+  int64_t kc;
+  const T* a;
+  int64_t a_row, a_step;  // of the A panel: between rows, between steps of k
+  const T* b;
+  int64_t b_step;
+  T alpha, beta;
+  T* c;
+  int64_t c_row;
+};
+
+template <class T, int R, int NV>
+HWY_INLINE void micro(const Tile<T>& t) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  using V = hn::Vec<decltype(d)>;
+  V acc[R][NV];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) acc[r][v] = hn::Zero(d);
+  }
+  const T* row[R];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) row[r] = t.a + r * t.a_row;
+  const T* b = t.b;
+  int64_t at = 0;
+  for (int64_t p = 0; p < t.kc; ++p, b += t.b_step, at += t.a_step) {
+    V bv[NV];
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) bv[v] = hn::LoadU(d, b + v * lanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      const V av = hn::Set(d, row[r][at]);
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
+    }
+  }
+  const V alpha = hn::Set(d, t.alpha), beta = hn::Set(d, t.beta);
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+    T* c = t.c + r * t.c_row;
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) {
+      V x = hn::Mul(acc[r][v], alpha);
+      if (t.beta != T(0)) x = hn::MulAdd(beta, hn::LoadU(d, c + v * lanes), x);
+      hn::StoreU(x, d, c + v * lanes);
+    }
+  }
+}
+
+template <class T, int NV>
+HWY_NOINLINE void micro_rows(int64_t rows, const Tile<T>& t) {
+  switch (rows) {
+    case 6:
+      return micro<T, 6, NV>(t);
+    case 5:
+      return micro<T, 5, NV>(t);
+    case 4:
+      return micro<T, 4, NV>(t);
+    case 3:
+      return micro<T, 3, NV>(t);
+    case 2:
+      return micro<T, 2, NV>(t);
+    default:
+      return micro<T, 1, NV>(t);
+  }
+}
+
+template <class T>
+HWY_INLINE void micro_any(int64_t rows, int64_t vecs, const Tile<T>& t) {
+  if constexpr (kVecs == 4) {
+    if (vecs == 4) return micro_rows<T, 4>(rows, t);
+    if (vecs == 3) return micro_rows<T, 3>(rows, t);
+  }
+  if (vecs == 2) return micro_rows<T, 2>(rows, t);
+  return micro_rows<T, 1>(rows, t);
+}
+
+// Rounds as MulAdd does: written as a * b + c, the compiler may or may not fuse it.
+template <class T>
+HWY_INLINE T add_product(T x, T y, T sum) {
+#if HWY_NATIVE_FMA
+  return std::fma(x, y, sum);
+#else
+  return x * y + sum;
+#endif
+}
+
+// A tile whose columns end within a vector, or whose C has gaps: through a buffer.
+template <class T>
+HWY_NOINLINE void micro_edge(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  HWY_ALIGN T buffer[kRows * kVecs * HWY_MAX_BYTES / sizeof(T)];
+  T* c = t.c;
+  const int64_t c_row = t.c_row;
+  const T beta = t.beta;
+  t.c = buffer;
+  t.c_row = kVecs * lanes;
+  t.beta = T(0);
+  micro_any<T>(rows, (cols + lanes - 1) / lanes, t);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t j = 0; j < cols; ++j) {
+      T& out = c[r * c_row + j * c_col];
+      const T x = buffer[r * t.c_row + j];
+      out = beta == T(0) ? x : add_product(beta, out, x);
+    }
+  }
+}
+
+// Columns [0, cols) of one B panel against `rows` rows of A.
+template <class T>
+HWY_INLINE void panel(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  const bool whole = cols % lanes == 0 && c_col == 1;
+  const T* a = t.a;
+  T* c = t.c;
+  for (int64_t i = 0; i < rows; i += kRows) {
+    t.a = a + i * t.a_row;
+    t.c = c + i * t.c_row;
+    const int64_t r = std::min<int64_t>(kRows, rows - i);
+    if (whole)
+      micro_any<T>(r, cols / lanes, t);
+    else
+      micro_edge<T>(r, cols, t, c_col);
+  }
+}
+
+template <class T>
+int64_t panel_width() {
+  return kVecs * static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+}
+
+// Columns of B that are contiguous in k, for steps [p0, p1).
+template <class T>
+void transpose_columns(int64_t p0, int64_t p1, int64_t cols, int64_t width, const T* b, int64_t cs,
+                       T* dst) {
+  int64_t j = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    for (; j + 4 <= cols; j += 4) {
+      int64_t p = p0;
+      for (; p + 4 <= p1; p += 4) transpose_4x4(b + j * cs + p, cs, dst + p * width + j, width);
+      for (; p < p1; ++p) {
+        for (int64_t q = j; q < j + 4; ++q) dst[p * width + q] = b[q * cs + p];
+      }
+    }
+  }
+  for (; j < cols; ++j) {
+    for (int64_t p = p0; p < p1; ++p) dst[p * width + j] = b[j * cs + p];
+  }
+}
+
+// dst[p][j], `width` apart, zeros from `cols` on.
+template <class T>
+void pack_b(int64_t kc, int64_t cols, int64_t width, const T* b, int64_t rs, int64_t cs, T* dst) {
+  if (cs == 1) {
+    for (int64_t p = 0; p < kc; ++p) {
+      std::memcpy(dst + p * width, b + p * rs, static_cast<size_t>(cols) * sizeof(T));
+      std::fill(dst + p * width + cols, dst + (p + 1) * width, T(0));
+    }
+    return;
+  }
+  const int64_t kStep = rs == 1 ? 64 : 16;  // steps of k whose lines stay in the first cache
+  for (int64_t p0 = 0; p0 < kc; p0 += kStep) {
+    const int64_t p1 = std::min(kc, p0 + kStep);
+    if (rs == 1) {
+      transpose_columns(p0, p1, cols, width, b, cs, dst);
+    } else {
+      for (int64_t j = 0; j < cols; ++j) {
+        for (int64_t p = p0; p < p1; ++p) dst[p * width + j] = b[p * rs + j * cs];
+      }
+    }
+    for (int64_t p = p0; p < p1; ++p)
+      std::fill(dst + p * width + cols, dst + (p + 1) * width, T(0));
+  }
+}
+
+// Columns [j, n) of a product with A and B read in place, except for those that do not fill a
+
+template <class T>
+struct Sizes {
+  static constexpr int64_t kDepth = 1024 / sizeof(T);  // steps of k: a panel of B is at most 64 KiB
+  static constexpr int64_t kRowBlock = 96;
+  static constexpr int64_t kRowChunk = 3072;
+  static constexpr int64_t kColumnChunk = 4096;
+};
+
+}  // namespace tenon::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
