@@ -59,8 +59,8 @@ bool conv_backward_data_tiles(const Conv& c, const void* dy, const void* w, cons
                               void* dx);
 bool conv_backward_weights_tiles(const Conv& c, const void* x, const void* dy, void* dw);
 
-// float32 with as many groups as channels and filters, in two dimensions, stride 1 in the last;
-// false: another case.
+// float32 with as many groups as channels and filters, in two dimensions: 3x3 windows of stride 1,
+// and little work; false: another case.
 bool conv_forward_depthwise(const Conv& c, const float* x, const float* w, const float* bias,
                             float* y);
 

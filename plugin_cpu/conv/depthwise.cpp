@@ -1,13 +1,30 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// float32 convolutions with one filter per channel, plane by plane in the given layout: too little
-// work for the two reorders that a blocked layout takes. Each output is its bias and its taps,
-// added in their order.
+// float32 convolutions with one filter per channel, plane by plane in the given layout: small ones,
+// and 3x3 windows, whose work does not pay for the two reorders that a blocked layout takes. Each
+// output is its bias and its taps, added in their order.
 #include <algorithm>
 #include <cstring>
 
 #include "plugin_cpu/conv/conv.h"
 #include "plugin_cpu/memory/buffer.h"
+
+#ifndef TENON_CPU_CONV_DEPTHWISE_ONCE_
+#define TENON_CPU_CONV_DEPTHWISE_ONCE_
+namespace tenon::cpu {
+namespace {
+
+constexpr int kTall = 4;           // lines of outputs that share the lines that they read
+constexpr int64_t kSmall = 65536;  // multiply-adds; above, oneDNN is faster but for 3x3 of stride 1
+
+bool is_3x3(const Conv& c) {
+  return c.kernel[1] == 3 && c.kernel[2] == 3 && c.stride[1] == 1 && c.stride[2] == 1 &&
+         c.dilation[1] == 1 && c.dilation[2] == 1 && c.out[1] >= kTall;
+}
+
+}  // namespace
+}  // namespace tenon::cpu
+#endif
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/conv/depthwise.cpp"
@@ -22,60 +39,77 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 constexpr int kAbreast = 4;
 
-// A plane inside of its padding; lines are some vectors longer, so that the last one may be read
-// past its end.
-struct Padded {
-  int64_t width, height;
-  explicit Padded(const Conv& c)
-      : width(c.in[2] + 2 * c.pad[2] + kAbreast * static_cast<int64_t>(hn::Lanes(D()))),
-        height(c.in[1] + 2 * c.pad[1]) {}
+// A plane inside of its padding, split by the phases of the stride: phase (p, q) has the padded
+// elements (p + i * stride, q + j * stride), `pitch` apart. Each tap of the kernel then reads
+// neighboring elements of one phase for neighboring outputs, and outputs may be numbered through
+// the ends of lines: those between the lines are dropped.
+struct Phases {
+  int64_t sh, sw, pitch, lines, room;  // room: floats per phase
+  explicit Phases(const Conv& c)
+      : sh(c.stride[1]),
+        sw(c.stride[2]),
+        pitch((c.in[2] + 2 * c.pad[2] + sw - 1) / sw),
+        lines((c.in[1] + 2 * c.pad[1] + sh - 1) / sh),
+        room(pitch * lines + (kAbreast + 1) * static_cast<int64_t>(hn::Lanes(D()))) {}
+  int64_t size() const { return sh * sw * room; }
+  // Of line h and column w of the padded plane.
+  int64_t at(int64_t h, int64_t w) const {
+    return (h % sh * sw + w % sw) * room + h / sh * pitch + w / sw;
+  }
   void fill(const Conv& c, const float* x, float* to) const {
-    float* line = to + c.pad[1] * width + c.pad[2];
-    for (int64_t h = 0; h < c.in[1]; ++h, x += c.in[2], line += width) {
-      std::memcpy(line, x, static_cast<std::size_t>(c.in[2]) * sizeof(float));
+    for (int64_t h = 0; h < c.in[1]; ++h, x += c.in[2]) {
+      for (int64_t q = 0; q < std::min(sw, c.in[2]); ++q)
+        copy_every(sw, x + q, (c.in[2] - q + sw - 1) / sw, to + at(h + c.pad[1], q + c.pad[2]));
     }
+  }
+  // n elements, `step` apart.
+  static void copy_every(int64_t step, const float* x, int64_t n, float* to) {
+    const D d;
+    const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+    int64_t i = 0;
+    if (step == 1) {
+      for (; i + lanes <= n; i += lanes) hn::StoreU(hn::LoadU(d, x + i), d, to + i);
+    } else if (step == 2) {
+      for (; i + lanes < n; i += lanes) {  // the last element may be the last of the tensor
+        hn::Vec<D> even, odd;
+        hn::LoadInterleaved2(d, x + 2 * i, even, odd);
+        hn::StoreU(even, d, to + i);
+      }
+    }
+    for (; i < n; ++i) to[i] = x[i * step];
   }
 };
 
-// Windows of kAbreast vectors next to each other: their sums are independent.
-void windows(const Conv& c, const float* x, int64_t width, const float* w, float bias, float* y) {
+// Where each tap begins to read, in the order of the taps.
+struct Taps {
+  int64_t count;
+  int64_t* offset;
+};
+
+// Outputs numbered from `begin` on, kAbreast vectors: their sums are independent.
+HWY_INLINE void windows(const float* x, const Taps& taps, const float* w, float bias, float* y) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   auto s0 = hn::Set(d, bias), s1 = s0, s2 = s0, s3 = s0;
-  for (int64_t kh = 0; kh < c.kernel[1]; ++kh) {
-    const float* p = x + kh * c.dilation[1] * width;
-    for (int64_t kw = 0; kw < c.kernel[2]; ++kw, ++w, p += c.dilation[2]) {
-      const auto tap = hn::Set(d, *w);
-      s0 = hn::MulAdd(tap, hn::LoadU(d, p), s0);
-      s1 = hn::MulAdd(tap, hn::LoadU(d, p + lanes), s1);
-      s2 = hn::MulAdd(tap, hn::LoadU(d, p + 2 * lanes), s2);
-      s3 = hn::MulAdd(tap, hn::LoadU(d, p + 3 * lanes), s3);
-    }
+  for (int64_t k = 0; k < taps.count; ++k) {
+    const float* p = x + taps.offset[k];
+    const auto tap = hn::Set(d, w[k]);
+    s0 = hn::MulAdd(tap, hn::LoadU(d, p), s0);
+    s1 = hn::MulAdd(tap, hn::LoadU(d, p + lanes), s1);
+    s2 = hn::MulAdd(tap, hn::LoadU(d, p + 2 * lanes), s2);
+    s3 = hn::MulAdd(tap, hn::LoadU(d, p + 3 * lanes), s3);
   }
   hn::StoreU(s0, d, y);
   hn::StoreU(s1, d, y + lanes);
   hn::StoreU(s2, d, y + 2 * lanes);
   hn::StoreU(s3, d, y + 3 * lanes);
 }
-
-void plane(const Conv& c, const Padded& p, const float* x, const float* w, float bias, float* y) {
-  const int64_t step = kAbreast * static_cast<int64_t>(hn::Lanes(D())), n = c.out[2];
-  HWY_ALIGN float tail[kAbreast * HWY_MAX_BYTES / sizeof(float)];
-  for (int64_t h = 0; h < c.out[1]; ++h, y += n) {
-    const float* line = x + h * c.stride[1] * p.width;
-    int64_t i = 0;
-    for (; i + step <= n; i += step) windows(c, line + i, p.width, w, bias, y + i);
-    if (i == n) continue;
-    windows(c, line + i, p.width, w, bias, tail);
-    std::copy(tail, tail + (n - i), y + i);
-  }
-}
-
-constexpr int kTall = 4;  // lines of outputs that share the lines that they read
-
-bool is_3x3(const Conv& c) {
-  return c.kernel[1] == 3 && c.kernel[2] == 3 && c.stride[1] == 1 && c.dilation[1] == 1 &&
-         c.dilation[2] == 1 && c.out[1] >= kTall;
+HWY_INLINE void one_window(const float* x, const Taps& taps, const float* w, float bias, float* y) {
+  const D d;
+  auto sum = hn::Set(d, bias);
+  for (int64_t k = 0; k < taps.count; ++k)
+    sum = hn::MulAdd(hn::Set(d, w[k]), hn::LoadU(d, x + taps.offset[k]), sum);
+  hn::StoreU(sum, d, y);
 }
 
 // kTall lines of 3x3 windows, two vectors across: at x and y, and `b` further. Each loaded vector
@@ -151,15 +185,26 @@ void depthwise_planes(const Conv& c, const float* x, const float* w, const float
     return planes_3x3(D(), c, x, w, bias, y, begin, end);
   if (is_3x3(c) && c.out[2] >= static_cast<int64_t>(hn::Lanes(narrow)))
     return planes_3x3(narrow, c, x, w, bias, y, begin, end);
-  const Padded p(c);
-  const int64_t room = p.width * p.height;
-  Buffer memory(room * static_cast<int64_t>(sizeof(float)));
-  float* inside = memory.as<float>();
-  std::fill(inside, inside + room, 0.0f);
+  const Phases p(c);
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(D())), n = p.pitch * c.out[1];
+  Buffer memory((p.size() + n + (kAbreast + 1) * lanes) * static_cast<int64_t>(sizeof(float)));
+  Buffer offsets(c.taps() * static_cast<int64_t>(sizeof(int64_t)));
+  float *inside = memory.as<float>(), *sums = inside + p.size();
+  std::fill(inside, inside + p.size(), 0.0f);
+  const Taps taps{c.taps(), offsets.as<int64_t>()};
+  for (int64_t k = 0; k < taps.count; ++k)
+    taps.offset[k] = p.at(k / c.kernel[2] * c.dilation[1], k % c.kernel[2] * c.dilation[2]);
   for (int64_t q = begin; q < end; ++q) {
     const int64_t channel = q % c.channels;
+    const float b = bias ? bias[channel] : 0.0f;
     p.fill(c, x + q * c.in_plane(), inside);
-    plane(c, p, inside, w + channel * c.taps(), bias ? bias[channel] : 0.0f, y + q * c.out_plane());
+    int64_t i = 0;
+    for (; n - i > 2 * lanes; i += kAbreast * lanes)
+      windows(inside + i, taps, w + channel * taps.count, b, sums + i);
+    for (; i < n; i += lanes) one_window(inside + i, taps, w + channel * taps.count, b, sums + i);
+    float* out = y + q * c.out_plane();
+    for (int64_t h = 0; h < c.out[1]; ++h)
+      std::copy_n(sums + h * p.pitch, c.out[2], out + h * c.out[2]);
   }
 }
 
@@ -173,8 +218,9 @@ TENON_EXPORT(depthwise_planes);
 
 bool conv_forward_depthwise(const Conv& c, const float* x, const float* w, const float* bias,
                             float* y) {
-  if (c.groups != c.channels || c.filters != c.channels || c.stride[2] != 1) return false;
+  if (c.groups != c.channels || c.filters != c.channels) return false;
   if (c.in[0] != 1 || c.out[0] != 1 || c.kernel[0] != 1 || c.pad[0] != 0) return false;
+  if (!is_3x3(c) && c.work() * c.batch > kSmall) return false;
   const int64_t each = std::max<int64_t>(1, c.taps() * c.out_plane());
   sdk::parallel_for(c.batch * c.channels, std::max<int64_t>(1, 262144 / each),
                     [&](int64_t begin, int64_t end) {

@@ -44,20 +44,37 @@ void row_dots(int64_t m, int64_t k, T alpha, const T* a, int64_t rs, const T* x,
   }
 }
 
-// y += a column of A at a time, for columns that are contiguous in m.
+// sum[i] += column p of A times x[p], for kColumns columns, in their order.
+template <class T, int kColumns>
+HWY_INLINE void add_columns(int64_t n, const T* a, int64_t cs, const T* x, T* sum) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    auto s = hn::Load(d, sum + i);
+#pragma GCC unroll 8
+    for (int p = 0; p < kColumns; ++p)
+      s = hn::MulAdd(hn::LoadU(d, a + p * cs + i), hn::Set(d, x[p]), s);
+    hn::Store(s, d, sum + i);
+  }
+  for (; i < n; ++i) {
+    for (int p = 0; p < kColumns; ++p) sum[i] += a[p * cs + i] * x[p];
+  }
+}
+
+// y = alpha * A x + beta * y for columns of A that are contiguous in m: A is read in the order of
+// its memory as far as the sums stay in the first cache.
 template <class T>
 void column_sums(int64_t m, int64_t k, T alpha, const T* a, int64_t cs, const T* x, T beta, T* y,
                  int64_t y_step) {
-  constexpr int64_t kRun = 256;
+  constexpr int64_t kRun = 2048;
   HWY_ALIGN T sum[kRun];
   for (int64_t i0 = 0; i0 < m; i0 += kRun) {
     const int64_t n = std::min(kRun, m - i0);
     std::fill(sum, sum + n, T(0));
-    for (int64_t p = 0; p < k; ++p) {
-      const T* column = a + i0 + p * cs;
-      const T w = x[p];
-      for (int64_t i = 0; i < n; ++i) sum[i] += column[i] * w;
-    }
+    int64_t p = 0;
+    for (; p + 4 <= k; p += 4) add_columns<T, 4>(n, a + i0 + p * cs, cs, x + p, sum);
+    for (; p < k; ++p) add_columns<T, 1>(n, a + i0 + p * cs, cs, x + p, sum);
     for (int64_t i = 0; i < n; ++i) {
       T& out = y[(i0 + i) * y_step];
       out = beta == T(0) ? alpha * sum[i] : alpha * sum[i] + beta * out;
