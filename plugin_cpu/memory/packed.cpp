@@ -3,6 +3,7 @@
 #include "plugin_cpu/memory/packed.h"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -20,14 +21,12 @@ struct Entry {
 
 // A thread that finds it locked does not use it: packing again costs less than waiting, and in a
 // child of fork the lock may be held permanently.
-struct Table {
+class Table {
+ public:
   std::mutex mutex;
-  Entry entry[64];
-  uint64_t calls = 0;
-  int64_t bytes = 0, limit = int64_t{128} << 20;
 
   Entry* find(const Origin& from, sdk::Ints layout) {
-    for (Entry& e : entry) {
+    for (Entry& e : set_of(from, layout)) {
       if (e.from.id == from.id && e.from.data == from.data &&
           static_cast<int64_t>(e.layout.size()) == layout.size() &&
           std::equal(layout.begin(), layout.end(), e.layout.begin())) {
@@ -36,18 +35,71 @@ struct Table {
     }
     return nullptr;
   }
-  Entry& oldest(bool with_memory) {
+  // An entry for these weights in place of another; null if all others are in use.
+  Entry* take(const Origin& from, sdk::Ints layout) {
     Entry* found = nullptr;
-    for (Entry& e : entry) {
-      if (with_memory && !e.memory) continue;
+    for (Entry& e : set_of(from, layout)) {
+      if (e.memory && !stale(e)) continue;
       if (!found || e.used < found->used) found = &e;
     }
-    return *found;
+    if (!found) return nullptr;
+    if (found->from.id == 0) ++entries_;
+    drop(*found);
+    found->from = from;
+    found->layout.assign(layout.begin(), layout.end());
+    return found;
+  }
+  void use(Entry& e) { e.used = ++calls_; }
+  void keep(Entry& e, Kept memory, int64_t bytes) {
+    e.memory = std::move(memory);
+    e.bytes = bytes;
+    bytes_ += bytes;
   }
   void drop(Entry& e) {
-    bytes -= std::exchange(e.bytes, 0);
+    bytes_ -= std::exchange(e.bytes, 0);
     e.memory.reset();
   }
+  // False if that would take memory from what is in use.
+  bool make_room(int64_t bytes) {
+    while (bytes_ > 0 && bytes_ + bytes > limit_) {
+      Entry* oldest = oldest_with_memory();
+      if (!stale(*oldest)) return false;
+      drop(*oldest);
+    }
+    return true;
+  }
+  void set_limit(int64_t bytes) {
+    limit_ = bytes;
+    while (bytes_ > bytes) drop(*oldest_with_memory());
+  }
+  int64_t limit() const { return limit_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::size_t kSets = 128, kWays = 8;
+  using Set = std::array<Entry, kWays>;
+
+  Set& set_of(const Origin& from, sdk::Ints layout) {
+    uint64_t h = from.id ^ reinterpret_cast<uintptr_t>(from.data);
+    for (const int64_t v : layout) h = (h ^ static_cast<uint64_t>(v)) * 0x9e3779b97f4a7c15u;
+    return sets_[(h ^ h >> 32) % kSets];
+  }
+  // A program that uses its weights in turn comes back to each of them before that, so that more
+  // weights than there is room for do not evict each other.
+  bool stale(const Entry& e) const { return calls_ - e.used > 2 * entries_; }
+  Entry* oldest_with_memory() {
+    Entry* found = nullptr;
+    for (Set& set : sets_) {
+      for (Entry& e : set) {
+        if (e.memory && (!found || e.used < found->used)) found = &e;
+      }
+    }
+    return found;
+  }
+
+  std::array<Set, kSets> sets_;
+  uint64_t calls_ = 0, entries_ = 0;
+  int64_t bytes_ = 0, limit_ = int64_t{128} << 20;
 };
 
 Table& table() {
@@ -66,17 +118,19 @@ Origin origin(sdk::Tensor t) {
 Found find(const Origin& from, sdk::Ints layout, int64_t bytes) {
   Table& t = table();
   const std::unique_lock<std::mutex> hold(t.mutex, std::try_to_lock);
-  if (from.id == 0 || !hold.owns_lock() || bytes > t.limit) return {};
+  if (from.id == 0 || !hold.owns_lock() || bytes > t.limit()) return {};
   Entry* e = t.find(from, layout);
   if (e && e->from.writes == from.writes) {
-    e->used = ++t.calls;
+    t.use(*e);
     return {e->memory, !e->memory};
   }
-  if (!e) e = &t.oldest(false);
-  t.drop(*e);
-  e->from = from;
-  e->layout.assign(layout.begin(), layout.end());
-  e->used = ++t.calls;
+  if (e) {
+    t.drop(*e);
+    e->from = from;
+  } else {
+    e = t.take(from, layout);
+  }
+  if (e) t.use(*e);
   return {};
 }
 
@@ -85,25 +139,21 @@ Kept add(const Origin& from, sdk::Ints layout, Buffer packed, int64_t bytes) {
   Table& t = table();
   const std::unique_lock<std::mutex> hold(t.mutex, std::try_to_lock);
   Entry* e = hold.owns_lock() ? t.find(from, layout) : nullptr;
-  if (!e || e->from.writes != from.writes || e->memory) return made;
-  while (t.bytes > 0 && t.bytes + bytes > t.limit) t.drop(t.oldest(true));
-  e->memory = made;
-  e->bytes = bytes;
-  t.bytes += bytes;
+  if (!e || e->from.writes != from.writes || e->memory || !t.make_room(bytes)) return made;
+  t.keep(*e, made, bytes);
   return made;
 }
 
 void set_limit(int64_t bytes) {
   Table& t = table();
   const std::lock_guard<std::mutex> hold(t.mutex);
-  t.limit = bytes;
-  while (t.bytes > bytes) t.drop(t.oldest(true));
+  t.set_limit(bytes);
 }
 
 int64_t bytes_kept() {
   Table& t = table();
   const std::lock_guard<std::mutex> hold(t.mutex);
-  return t.bytes;
+  return t.bytes();
 }
 
 }  // namespace tenon::cpu::packed

@@ -4,7 +4,7 @@
 // tensor's storage; nothing is cached unless every write is counted (TN_STORAGE_EXPOSED is not
 // set). It is kept when the same elements come a second time: training, whose weights change at
 // each step, keeps nothing. TENON_CPU_PACKED_MB bounds the memory, 128 unless given; 0 keeps
-// nothing.
+// nothing. At the bound what has not been used for long makes room; what is used stays.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,8 @@ struct Found {
   bool wanted = false;  // then: pack all into a buffer and `add` it
 };
 
-// `layout`: shape, strides and kind of product. No heap allocation in a steady state.
+// `layout`: shape, strides and kind of product. No heap allocation in a steady state. `wanted` does
+// not promise that `add` finds room: what is used is not evicted.
 Found find(const Origin& from, sdk::Ints layout, int64_t bytes);
 Kept add(const Origin& from, sdk::Ints layout, Buffer packed, int64_t bytes);
 

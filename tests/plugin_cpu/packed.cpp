@@ -66,12 +66,29 @@ TEST_F(PackedTable, StoragesWithUncountedWritesAreNotCached) {
 TEST_F(PackedTable, TheOldestIsEvictedAtTheLimit) {
   packed::set_limit(2 * kBytes);
   std::vector<packed::Kept> kept;
-  for (uint64_t id = 20; id < 23; ++id) ask(weights(id)), kept.push_back(ask(weights(id)));
+  for (uint64_t id = 20; id < 22; ++id) ask(weights(id)), kept.push_back(ask(weights(id)));
+  for (int i = 0; i < 4000; ++i) ask(weights(21));  // 20 is not used any more
+  ask(weights(22)), kept.push_back(ask(weights(22)));
   EXPECT_EQ(packed::bytes_kept(), 2 * kBytes);
   EXPECT_EQ(ask(weights(22)), kept[2]);
   EXPECT_EQ(ask(weights(21)), kept[1]);
   EXPECT_NE(kept[0], nullptr);  // whoever holds it, keeps it
   EXPECT_NE(ask(weights(20)), kept[0]);
+}
+
+TEST_F(PackedTable, WeightsInTurnDoNotEvictEachOther) {
+  packed::set_limit(2 * kBytes);
+  std::vector<packed::Kept> kept(3);
+  for (int turn = 0; turn < 10; ++turn) {
+    for (uint64_t id = 0; id < 3; ++id) {
+      const packed::Kept now = ask(weights(30 + id));
+      if (turn == 1) kept[id] = now;
+      if (turn > 1 && id < 2) {
+        EXPECT_EQ(now, kept[id]);
+      }
+    }
+    EXPECT_LE(packed::bytes_kept(), 2 * kBytes);
+  }
 }
 
 TEST_F(PackedTable, ManyTensorsNeedNoMemory) {
