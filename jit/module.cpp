@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/jit/module.h"
 
+#include "jit/frozen/frozen.h"
 #include "jit/language/emit.h"
 #include "tenon/autograd/mode.h"
 #include "tenon/runtime/error.h"
@@ -100,6 +101,9 @@ void convert(const Module& module, const std::optional<Device>& device,
     if (grad.defined()) t.mutable_grad() = moved(grad).set_requires_grad(grad.requires_grad());
   }
   for (const Tensor& t : module.buffers()) t.set_data(moved(t));
+  if (!is_frozen(module)) return;
+  for (const Tensor& t : frozen_constants(module)) t.set_data(moved(t));
+  forget_plans(module);
 }
 
 }  // namespace
@@ -114,7 +118,10 @@ void Module::to(ScalarType dtype, bool non_blocking) const {
   convert(*this, std::nullopt, dtype, non_blocking);
 }
 
-Module Module::clone() const { return Module(IValue(object_).deepcopy().toObject(), unit_); }
+Module Module::clone() const {
+  if (is_frozen(*this)) return clone_frozen(*this);
+  return Module(IValue(object_).deepcopy().toObject(), unit_);
+}
 
 Module Module::copy() const {
   auto made = core::Ref<ivalue::Object>::adopt(new ivalue::Object(object_->type, 0));

@@ -148,7 +148,7 @@ bool AliasFacts::can_merge(const Value* a, const Value* b) const {
 
 namespace {
 
-bool conflict(const AliasFacts::Effects& a, const AliasFacts::Effects& b) {
+bool effects_conflict(const AliasFacts::Effects& a, const AliasFacts::Effects& b) {
   return a.barrier || b.barrier || (a.outside && b.outside) || intersect(a.writes, b.writes) ||
          intersect(a.writes, b.reads) || intersect(a.reads, b.writes);
 }
@@ -162,6 +162,15 @@ bool is_before(const Node* a, const Node* b) {
 
 }  // namespace
 
+bool AliasFacts::conflict(const Node* a, const Node* b) const {
+  const Effects first = effects(a);  // the second may move it
+  return effects_conflict(first, effects(b));
+}
+
+void AliasFacts::replaced(const Value* old, const Value* by) {
+  if (auto it = sets_.find(old); it != sets_.end()) sets_[by] = it->second;
+}
+
 bool AliasFacts::can_move(const Node* n, const Node* place) const {
   if (n->owning_block() != place->owning_block() || !place->prev()) return false;
   if (n == place) return true;
@@ -172,7 +181,7 @@ bool AliasFacts::can_move(const Node* n, const Node* place) const {
   for (const Node* k = first; k != end; k = k->next()) {
     if (k == n) continue;
     if (down ? uses(*k, *n) : uses(*n, *k)) return false;
-    if (conflict(own, effects(k))) return false;
+    if (effects_conflict(own, effects(k))) return false;
   }
   return true;
 }

@@ -44,6 +44,10 @@ class AliasFacts {
   // Moving `n` before `place`, which is in the same block and may be its return node, keeps what
   // the program computes. True as well if n stands there.
   bool can_move(const Node* n, const Node* place) const;
+  // One writes what the other reads or writes, or both have effects: their order must stay.
+  bool conflict(const Node* a, const Node* b) const;
+  // A pass put `by`, which is as fresh, in the place of `old`: what is known of `old` holds for it.
+  void replaced(const Value* old, const Value* by);
 
   using Sets = std::set<int>;
   struct Effects {

@@ -241,6 +241,21 @@ std::vector<std::string> letters(const std::string& sets) {
 
 }  // namespace
 
+namespace {
+
+// What ATen's schema does not say: batch normalization writes its statistics, but in evaluation.
+bool writes_beside_schema(const Node& n, std::size_t i) {
+  const core::Op* op = n.op->op;
+  if (!op || n.op->form != Operator::Form::Functional || !op->args[i].mutates) return false;
+  int flag = n.op->schema.find_argument("training");
+  if (flag < 0) flag = n.op->schema.find_argument("use_input_stats");
+  if (flag < 0) return true;
+  const std::optional<IValue> training = to_constant(n.input(static_cast<std::size_t>(flag)));
+  return !training || !training->isBool() || training->toBool();
+}
+
+}  // namespace
+
 void AliasFacts::visit_operator(const Node& n) {
   const FunctionSchema& s = n.op->schema;
   std::map<std::string, int> named;
@@ -261,7 +276,7 @@ void AliasFacts::visit_operator(const Node& n) {
     const Value* v = n.input(i);
     annotate(a, v);
     if (!is_mutable(*v->type())) continue;
-    if (a.alias.write) direct_writes_[&n].push_back(set_of(v));
+    if (a.alias.write || writes_beside_schema(n, i)) direct_writes_[&n].push_back(set_of(v));
     if (a.alias.write_elements) direct_writes_[&n].push_back(contents(set_of(v)));
     // It is put into the container that is written.
     bool kept = a.alias.after == "*" && i > 0 && is_container(*first->type());

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "jit/ir/alias.h"
 #include "jit/passes/passes.h"
 
@@ -8,12 +10,10 @@ namespace {
 
 constexpr std::size_t kMaxBytes = 64 * 1024;
 
-// What a constant would hold; more than kMaxBytes counts as kMaxBytes + 1.
+// What a constant would hold.
 std::size_t bytes_of(const IValue& v) {
   std::size_t n = sizeof(IValue);
-  auto add = [&](const IValue& item) {
-    if (n <= kMaxBytes) n += bytes_of(item);
-  };
+  auto add = [&](const IValue& item) { n += bytes_of(item); };
   if (v.isTensor()) {
     const Tensor& t = v.toTensor();
     if (t.defined() && t.layout() == kStrided) n += t.nbytes();
@@ -29,13 +29,18 @@ std::size_t bytes_of(const IValue& v) {
       add(value);
     }
   }
-  return std::min(n, kMaxBytes + 1);
+  return n;
 }
 
-bool may_be_constant(const IValue& v) {
+bool may_be_constant(const IValue& v, std::size_t max_bytes) {
   if (v.isObject() || v.isFuture() || v.isGenerator()) return false;
   if (v.isTensor() && (!v.toTensor().defined() || v.toTensor().requires_grad())) return false;
-  return bytes_of(v) <= kMaxBytes;
+  return bytes_of(v) <= max_bytes;
+}
+
+// A frozen module may be moved.
+bool tells_device(const Node& n) {
+  return n.is("prim::device") || n.is("prim::is_cuda") || n.is("prim::is_cpu");
 }
 
 // Nothing says what is in them.
@@ -46,7 +51,7 @@ bool is_uninitialized(const Node& n) {
 
 class Propagation {
  public:
-  explicit Propagation(Graph& g) : graph_(g), facts_(g) {}
+  Propagation(Graph& g, bool frozen) : graph_(g), facts_(g), frozen_(frozen) {}
   bool run() {
     block(*graph_.block());
     return changed_;
@@ -88,7 +93,8 @@ class Propagation {
 
   bool can_fold(const Node& n) const {
     bool container = n.is("prim::ListConstruct") || n.is("prim::TupleConstruct");
-    if (n.outputs().empty() || is_uninitialized(n) || !(n.op || container)) return false;
+    if (n.outputs().empty() || is_uninitialized(n) || tells_device(n) || !(n.op || container))
+      return false;
     // Without inputs it may tell of a mode, as is_grad_enabled does.
     if (n.op && n.inputs().empty()) return false;
     const AliasFacts::Effects& e = facts_.effects(&n);
@@ -123,15 +129,17 @@ class Propagation {
   void fold(Node& n) {
     if (!can_fold(n)) return;
     Stack inputs;
+    std::size_t given = 0;
     for (const Value* v : n.inputs()) {
       std::optional<IValue> value = to_constant(v);
       if (!value) return;
+      if (frozen_) given += bytes_of(*value);
       inputs.push_back(std::move(*value));
     }
     std::optional<Stack> results = compute(n, std::move(inputs));
     if (!results || results->size() != n.outputs().size()) return;
     for (const IValue& v : *results)
-      if (!may_be_constant(v)) return;
+      if (!may_be_constant(v, std::max(kMaxBytes, given))) return;
     Graph::InsertPoint at(graph_, &n);
     std::vector<Value*> constants;
     for (std::size_t i = 0; i < results->size(); ++i) {
@@ -144,11 +152,13 @@ class Propagation {
 
   Graph& graph_;
   AliasFacts facts_;
+  bool frozen_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool propagate_constants(Graph& g) { return Propagation(g).run(); }
+bool propagate_constants(Graph& g) { return Propagation(g, false).run(); }
+bool propagate_frozen_constants(Graph& g) { return Propagation(g, true).run(); }
 
 }  // namespace tenon::jit

@@ -27,4 +27,19 @@ void inline_calls(Graph& g);
 // Repeats the bodies of loops with a constant trip count of at most 8, and no break.
 bool unroll_loops(Graph& g);
 
+// Of programs that are only run, with constant weights (freeze). Results differ by rounding.
+
+// As propagate_constants; results may be as large as what they are made of.
+bool propagate_frozen_constants(Graph& g);
+// Ranks and sizes that the operators before decide become constants.
+bool decide_shapes(Graph& g);
+// Dropout outside of training gives its argument.
+bool remove_dropout(Graph& g);
+// Batch normalization in evaluation, and arithmetic with constants, become part of the weight and
+// bias of the convolution or linear layer before them.
+bool fold_scales(Graph& g);
+// A convolution or a linear layer with constant weight, the addition of a tensor after it, and an
+// activation become one node: aten::_conv_epilogue, aten::_linear_epilogue.
+bool fuse_epilogues(Graph& g);
+
 }  // namespace tenon::jit

@@ -216,21 +216,30 @@ class Lowering {
 
   void lower_operator(const Node& n) {
     const std::vector<Operand> inputs = operands(n.inputs()), outputs = slots(n.outputs());
-    if (!n.op->op || n.op->form == Operator::Form::Out) {
+    TensorCall call;
+    if (!n.op->op || n.op->form == Operator::Form::Out || !box_constants(n, inputs, call)) {
       emit(OpCode::Call, &n, inputs, outputs).op = n.op;
       return;
-    }
-    TensorCall call;
-    call.arguments.resize(inputs.size());
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i] < 0) call.arguments[i] = boxed_constant(n, static_cast<int>(i), inputs[i]);
-      if (inputs[i] >= 0 || call.arguments[i].tag == TN_TAG_DEVICE)
-        call.dynamic.push_back({static_cast<uint8_t>(i), inputs[i]});
     }
     Instruction& made = emit(OpCode::CallTensor, &n, inputs, outputs);
     made.op = n.op;
     made.tensor_call = static_cast<uint32_t>(code_.tensor_calls.size());
     code_.tensor_calls.push_back(std::move(call));
+  }
+
+  // False: the operator does not take one of the constants. In a branch that never runs it may not.
+  bool box_constants(const Node& n, const std::vector<Operand>& inputs, TensorCall& call) {
+    call.arguments.resize(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      try {
+        if (inputs[i] < 0) call.arguments[i] = boxed_constant(n, static_cast<int>(i), inputs[i]);
+      } catch (const Error&) {
+        return false;
+      }
+      if (inputs[i] >= 0 || call.arguments[i].tag == TN_TAG_DEVICE)
+        call.dynamic.push_back({static_cast<uint8_t>(i), inputs[i]});
+    }
+    return true;
   }
 
   // A device is resolved again in each run: its plugin may come later.
@@ -241,11 +250,7 @@ class Lowering {
       device.tag = TN_TAG_DEVICE;
       return device;
     }
-    try {
-      return to_argument(*n.op->op, at, v, code_.lists.emplace_back());
-    } catch (const Error& e) {
-      throw ErrorReport(n.range, e.what());
-    }
+    return to_argument(*n.op->op, at, v, code_.lists.emplace_back());
   }
 
   void lower_plain(const Node& n, OpCode code) {

@@ -115,7 +115,12 @@ CLI::App* add_run(CLI::App& app, tenon::command::RunOptions& o) {
                 "Measure this many runs on the inputs or the first case: load, first run, median, "
                 "memory, operators")
       ->check(CLI::Range(1, 1000000));
-  c->add_flag("--verify", o.verify, "Compare the device with the host instead");
+  c->add_flag("--optimize", o.optimize,
+              "Freeze and optimize the program for inference before it runs");
+  c->add_flag(
+      "--verify", o.verify,
+      "Compare the device with the host instead; with --optimize the optimized program with "
+      "the plain one");
   c->add_option("--time-limit", o.time_limit, "Milliseconds that one call may take")
       ->check(CLI::PositiveNumber);
   c->add_option("--instruction-limit", o.instruction_limit, "Instructions that one call may run")

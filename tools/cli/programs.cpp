@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <set>
 
+#include "tenon/jit/freeze.h"
 #include "tenon/jit/print.h"
 #include "tenon/runtime/backend_source.h"
 #include "tenon/runtime/device.h"
@@ -17,6 +18,13 @@ jit::Module load_program(const std::string& file, const Device& device) {
     std::fflush(stdout);
   });
   return jit::load(file, device);
+}
+
+jit::Module load_optimized(const std::string& file, const Device& device,
+                           const std::vector<std::string>& methods) {
+  const jit::Module m = load_program(file, device);
+  m.eval();
+  return jit::optimize_for_inference(m, methods);
 }
 
 Device find_device(const std::string& name) {

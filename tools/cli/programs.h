@@ -19,11 +19,14 @@ struct RunOptions {
   int threads = 0;  // 0: what the library chooses
   int bench = 0;    // runs to measure
   int64_t time_limit = 0, instruction_limit = 0;
-  bool grads = false, verify = false;
+  bool grads = false, verify = false, optimize = false;
 };
 
 // The program on the device that the text names. What it prints goes to standard output.
 jit::Module load_program(const std::string& file, const Device& device);
+// The same, frozen and optimized; the methods stay beside forward.
+jit::Module load_optimized(const std::string& file, const Device& device,
+                           const std::vector<std::string>& methods);
 // "cpu", "opencl:1", with the manifests of all plugins read. ValueError if it is not here.
 Device find_device(const std::string& name);
 

@@ -57,11 +57,16 @@ class Report {
 
 class CaseRunner {
  public:
-  CaseRunner(const CaseFolder& folder, std::string file, Device device)
-      : folder_(folder), file_(std::move(file)), device_(device) {}
+  CaseRunner(const CaseFolder& folder, const RunOptions& o, Device device)
+      : folder_(folder), options_(o), device_(device) {}
 
   // A module as it was saved: calls may change it.
-  jit::Module load() const { return load_program(file_, device_); }
+  jit::Module load() const {
+    if (!options_.optimize) return load_program(options_.model, device_);
+    std::vector<std::string> methods;
+    for (const Case& c : folder_.cases()) methods.push_back(c.method);
+    return load_optimized(options_.model, device_, methods);
+  }
 
   Outcome run(const Case& c, const jit::Module& m) const {
     Outcome o;
@@ -115,13 +120,13 @@ class CaseRunner {
     o.wrong = comparison.wrong;
   }
   const CaseFolder& folder_;
-  std::string file_;
+  const RunOptions& options_;
   Device device_;
 };
 
 bool run_cases(const RunOptions& o, const Device& device) {
   const CaseFolder folder(o.cases);
-  const CaseRunner runner(folder, o.model, device);
+  const CaseRunner runner(folder, o, device);
   Report report;
   double load_ms = 0;
   std::string load_error;
@@ -159,10 +164,14 @@ std::vector<IValue> plain_arguments(const RunOptions& o, const jit::Method& meth
   throw ValueError(o.cases + " has no case of the method '" + o.method + "'");
 }
 
-// The module on the device against the same on the host.
+jit::Module load(const RunOptions& o, const Device& device, bool optimize) {
+  return optimize ? load_optimized(o.model, device, {o.method}) : load_program(o.model, device);
+}
+
+// The module on the device against the same on the host; the optimized one against the plain one.
 bool verify(const RunOptions& o, const Device& device) {
-  const auto result_on = [&](const Device& d) {
-    const jit::Module m = load_program(o.model, d);
+  const auto result_of = [&](const Device& d, bool optimize) {
+    const jit::Module m = load(o, d, optimize);
     const jit::Method method = m.get_method(o.method);
     manual_seed(kSeed);
     const NoGradGuard no_grad;
@@ -171,9 +180,11 @@ bool verify(const RunOptions& o, const Device& device) {
   Comparison comparison;
   constexpr double kAllowed = 1e-4;
   comparison.allowed = [](int) { return kAllowed; };
-  comparison.other_device = true;
-  comparison.compare(result_on(device), result_on(Device("cpu")), "the result");
-  std::cout << o.device << " against the host: off by " << format_number("%.1e", comparison.largest)
+  comparison.other_device = !o.optimize;
+  comparison.compare(result_of(device, o.optimize),
+                     result_of(o.optimize ? device : Device("cpu"), false), "the result");
+  std::cout << (o.optimize ? "optimized against plain" : o.device + " against the host")
+            << ": off by " << format_number("%.1e", comparison.largest)
             << " of the largest value, allowed " << format_number("%.1e", kAllowed) << "\n";
   if (!comparison.wrong.empty()) std::cout << comparison.wrong << "\n";
   return comparison.wrong.empty();
@@ -181,7 +192,7 @@ bool verify(const RunOptions& o, const Device& device) {
 
 void run_plain(const RunOptions& o, const Device& device) {
   const Stopwatch watch;
-  const jit::Module m = load_program(o.model, device);
+  const jit::Module m = load(o, device, o.optimize);
   const double load_ms = watch.milliseconds();
   const jit::Method method = m.get_method(o.method);
   const NoGradGuard no_grad;
@@ -221,6 +232,8 @@ bool run_program(const RunOptions& asked) {
   TENON_CHECK(!o.cases.empty() || !o.inputs.empty(), ValueError,
               "run: --cases FOLDER or --inputs FILE is needed");
   TENON_CHECK(!o.grads || !o.cases.empty(), ValueError, "run: --grads needs --cases FOLDER");
+  TENON_CHECK(!o.grads || !o.optimize, ValueError,
+              "run: an optimized program has no gradients; --grads is without --optimize");
   const Device device = find_device(o.device);
   if (o.threads > 0) set_num_threads(o.threads);
   jit::RunLimits limits = jit::run_limits();

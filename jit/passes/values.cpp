@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/passes/values.h"
+
+#include "tenon/jit/operator.h"
+
+namespace tenon::jit {
+
+std::optional<Tensor> tensor_of(const Value* v) {
+  const std::optional<IValue> c = to_constant(v);
+  if (!c || !c->isTensor() || !c->toTensor().defined()) return std::nullopt;
+  return c->toTensor();
+}
+
+std::optional<double> number_of(const Value* v) {
+  const std::optional<IValue> c = to_constant(v);
+  if (!c) return std::nullopt;
+  if (c->isDouble()) return c->toDouble();
+  if (c->isInt()) return static_cast<double>(c->toInt());
+  if (c->isBool()) return c->toBool() ? 1 : 0;
+  return std::nullopt;
+}
+
+std::optional<int64_t> int_of(const Value* v) {
+  const std::optional<IValue> c = to_constant(v);
+  if (!c || !c->isInt()) return std::nullopt;
+  return c->toInt();
+}
+
+std::optional<bool> bool_of(const Value* v) {
+  const std::optional<IValue> c = to_constant(v);
+  if (!c || !c->isBool()) return std::nullopt;
+  return c->toBool();
+}
+
+std::optional<std::vector<int64_t>> ints_of(const Value* v) {
+  std::vector<int64_t> out;
+  if (v->node()->is("prim::ListConstruct")) {
+    for (const Value* item : v->node()->inputs()) {
+      const std::optional<int64_t> i = int_of(item);
+      if (!i) return std::nullopt;
+      out.push_back(*i);
+    }
+    return out;
+  }
+  const std::optional<IValue> c = to_constant(v);
+  if (!c) return std::nullopt;
+  if (c->isInt()) return std::vector<int64_t>{c->toInt()};
+  if (!c->isList()) return std::nullopt;
+  for (const IValue& item : c->toListRef().items) {
+    if (!item.isInt()) return std::nullopt;
+    out.push_back(item.toInt());
+  }
+  return out;
+}
+
+bool is_none(const Value* v) {
+  const std::optional<IValue> c = to_constant(v);
+  return c && c->isNone();
+}
+
+bool is_number(const Value* v, double number) {
+  const std::optional<double> n = number_of(v);
+  return n && *n == number;
+}
+
+Value* argument(const Node& n, std::string_view argument) {
+  const int i = n.op ? n.op->schema.find_argument(argument) : -1;
+  return i < 0 || static_cast<std::size_t>(i) >= n.inputs().size()
+             ? nullptr
+             : n.input(static_cast<std::size_t>(i));
+}
+
+Node* only_user(const Value* v) {
+  if (v->uses().size() != 1) return nullptr;
+  Node* user = v->uses()[0].user;
+  return user->owning_block() == v->node()->owning_block() && !user->is("prim::Return") ? user
+                                                                                        : nullptr;
+}
+
+Node* insert_call(Graph& g, std::string_view full_name, const std::vector<Value*>& inputs,
+                  const Node& like) {
+  Node* n = g.create(full_name.substr(0, full_name.find('.')), inputs);
+  n->op = find_operator(full_name);
+  n->range = like.range;
+  return g.insert(n);
+}
+
+}  // namespace tenon::jit

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What passes ask of the values of a graph, and the nodes that they make.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "tenon/jit/graph.h"
+
+namespace tenon::jit {
+
+// Constants; nothing for a value of another kind, or not known. A number may be a bool.
+std::optional<Tensor> tensor_of(const Value* v);
+std::optional<double> number_of(const Value* v);
+std::optional<int64_t> int_of(const Value* v);
+std::optional<bool> bool_of(const Value* v);
+// Of a constant, or of a list made of constants; a number is a list of one.
+std::optional<std::vector<int64_t>> ints_of(const Value* v);
+bool is_none(const Value* v);
+bool is_number(const Value* v, double number);  // exactly
+
+// The input that the schema calls `argument`; null if it has none.
+Value* argument(const Node& n, std::string_view argument);
+
+// The node that alone uses the value, once; null if there is none, or it stands in another block.
+Node* only_user(const Value* v);
+
+// A node of the operator before the insertion point, its first output of the type Tensor.
+Node* insert_call(Graph& g, std::string_view full_name, const std::vector<Value*>& inputs,
+                  const Node& like);
+
+}  // namespace tenon::jit
