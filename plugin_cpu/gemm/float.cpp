@@ -251,8 +251,9 @@ void blocked(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
 
 // All panels of B, contiguous, if they are cached or worth caching; else null.
 template <class T>
-packed::Kept kept_panels(int64_t n, int64_t k, const Mat<const T>& b, const packed::Origin& from) {
-  if (b.cs == 1) return nullptr;  // as good as packed
+packed::Kept kept_panels(int64_t m, int64_t n, int64_t k, const Mat<const T>& b,
+                         const packed::Origin& from) {
+  if (b.cs == 1 && m > 512) return nullptr;  // a copy is little beside the product
   const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
   const int64_t layout[] = {sizeof(T), width, n, k, b.rs, b.cs},
                 bytes = panels * width * k * int64_t{sizeof(T)};
@@ -277,7 +278,7 @@ void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<con
   using S = Sizes<T>;
   struct Panel;
   const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
-  const packed::Kept kept = kept_panels<T>(n, k, b, b_from);
+  const packed::Kept kept = kept_panels<T>(m, n, k, b, b_from);
   // Of the rows, for few panels.
   const int64_t parts = std::clamp<int64_t>(8 / panels, 1, m / S::kRowBlock + 1);
   const int64_t rows = ((m + parts - 1) / parts + kRows - 1) / kRows * kRows;

@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Products with an epilogue, float32, against the operators that they stand for in double: 3x3
+// windows by Winograd's filtering, depthwise windows, oneDNN and own products, and each activation.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tenon/autograd.h"
+#include "tenon/creation.h"
+#include "tenon/ops.h"
+#include "tests/support.h"
+
+using namespace tenon;
+
+namespace {
+
+struct Window {
+  const char* name;
+  std::vector<int64_t> x, w, stride, pad, dilation;
+  int64_t groups = 1;
+};
+
+const std::vector<Window> kWindows = {
+    {"whole tiles", {1, 32, 16, 16}, {32, 32, 3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {"tiles cut below and at the right", {1, 16, 15, 18}, {24, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {"no padding", {1, 20, 23, 17}, {17, 20, 3, 3}, {1, 1}, {0, 0}, {1, 1}},
+    {"more padding than a window", {1, 16, 12, 13}, {16, 16, 3, 3}, {1, 1}, {4, 3}, {1, 1}},
+    {"blocks that begin within an image", {3, 80, 29, 30}, {90, 80, 3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {"more channels than a step of the product",
+     {2, 300, 14, 14},
+     {40, 300, 3, 3},
+     {1, 1},
+     {1, 1},
+     {1, 1}},
+    {"stride two", {1, 16, 15, 18}, {24, 16, 3, 3}, {2, 2}, {1, 1}, {1, 1}},
+    {"one tap", {2, 24, 9, 7}, {40, 24, 1, 1}, {1, 1}, {0, 0}, {1, 1}},
+    {"depthwise 3x3", {2, 24, 19, 22}, {24, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 24},
+    {"depthwise 5x5 of stride two", {1, 8, 15, 14}, {8, 1, 5, 5}, {2, 2}, {2, 2}, {1, 1}, 8},
+    {"depthwise, stride three and gaps", {1, 6, 20, 19}, {6, 1, 3, 2}, {3, 2}, {2, 1}, {2, 3}, 6},
+    {"depthwise, narrow", {1, 5, 6, 1}, {5, 1, 3, 1}, {1, 2}, {1, 0}, {1, 1}, 5},
+    {"one dimension", {2, 16, 50}, {24, 16, 5}, {2}, {2}, {1}},
+};
+
+Tensor wide(const Tensor& t) { return t.to(kDouble); }
+
+// Over the largest value: that of one product may be small.
+double error(const Tensor& given, const Tensor& want) {
+  return ((wide(given) - want).abs().max() / want.abs().max()).item<double>();
+}
+
+Tensor run(const Window& c, const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& o) {
+  return _conv_epilogue(x, w, b, o, c.stride, c.pad, c.dilation, c.groups, "relu", {});
+}
+
+struct Activation {
+  const char* name;
+  std::vector<double> parameters;
+};
+const std::vector<Activation> kActivations = {
+    {"none", {}},          {"relu", {}},         {"gelu", {}},    {"gelu_tanh", {}},
+    {"silu", {}},          {"hardswish", {}},    {"sigmoid", {}}, {"hardsigmoid", {}},
+    {"hardtanh", {-1, 2}}, {"leaky_relu", {.1}}, {"elu", {1.5}},  {"tanh", {}},
+};
+
+}  // namespace
+
+TEST(Epilogues, ConvolutionsAgreeWithDouble) {
+  for (const Window& c : kWindows) {
+    const Tensor x = randn(c.x), w = randn(c.w) * 0.2, b = randn({c.w[0]});
+    const Tensor sum =
+        convolution(wide(x), wide(w), wide(b), c.stride, c.pad, c.dilation, false, {0}, c.groups);
+    const Tensor other = randn(sum.sizes());
+    for (int call = 0; call < 3; ++call)  // packed weights are kept from the second call on
+      EXPECT_LT(error(run(c, x, w, b, other), relu(sum + wide(other))), 5e-6) << c.name;
+    const Tensor without =
+        convolution(wide(x), wide(w), {}, c.stride, c.pad, c.dilation, false, {0}, c.groups);
+    EXPECT_LT(error(run(c, x, w, {}, {}), relu(without)), 5e-6) << c.name;
+  }
+}
+
+TEST(Epilogues, WeightsThatWereWrittenArePackedAgain) {
+  const Window& c = kWindows[0];
+  const Tensor x = randn(c.x), b = zeros({c.w[0]});
+  Tensor w = randn(c.w);
+  for (int call = 0; call < 3; ++call) run(c, x, w, b, {});
+  w.mul_(-2);
+  const Tensor want =
+      relu(convolution(wide(x), wide(w), wide(b), c.stride, c.pad, c.dilation, false, {0}, 1));
+  EXPECT_LT(error(run(c, x, w, b, {}), want), 5e-6);
+}
+
+TEST(Epilogues, ActivationsAreThoseOfTheOperators) {
+  const Tensor x = randn({9, 33}) * 2, w = randn({37, 33}), b = randn({37}), o = randn({9, 37});
+  for (const Activation& a : kActivations) {
+    const Tensor want = _linear_epilogue(wide(x), wide(w), wide(b), wide(o), a.name, a.parameters);
+    EXPECT_LT(error(_linear_epilogue(x, w, b, o, a.name, a.parameters), want), 5e-6) << a.name;
+    const Tensor one = x.narrow(0, 0, 1), wanted = want.narrow(0, 0, 1);
+    EXPECT_LT(error(_linear_epilogue(one, w, b, o.narrow(0, 0, 1), a.name, a.parameters), wanted),
+              5e-6)
+        << a.name;
+  }
+}
+
+TEST(Epilogues, ValuesThatAreNotFiniteStayVisible) {
+  const Window& c = kWindows[0];
+  Tensor x = randn(c.x);
+  x.view(-1)[5].fill_(NAN);
+  const Tensor y = run(c, x, randn(c.w), zeros({c.w[0]}), {});
+  EXPECT_TRUE(y.isnan().any().item<bool>());
+}
+
+TEST(Epilogues, GradientsAreThoseOfTheParts) {
+  for (const Activation& a : kActivations) {
+    std::vector<Tensor> leaves = {randn({2, 3, 5, 4}, kDouble), randn({4, 3, 3, 3}, kDouble),
+                                  randn({4}, kDouble), randn({2, 4, 5, 4}, kDouble)};
+    for (Tensor& t : leaves) t.set_requires_grad(true);
+    const std::vector<int64_t> one{1, 1};
+    const Tensor given = _conv_epilogue(leaves[0], leaves[1], leaves[2], leaves[3], one, one, one,
+                                        1, a.name, a.parameters);
+    const Tensor sum = conv2d(leaves[0], leaves[1], leaves[2], 1, 1) + leaves[3];
+    // A product with the identity leaves the activation.
+    const Tensor want = _linear_epilogue(sum, eye(4, kDouble), {}, {}, a.name, a.parameters);
+    const Tensor g = randn(given.sizes(), kDouble);
+    const auto of = [&](const Tensor& y) { return autograd::grad({y}, leaves, {g}); };
+    const auto gradients = of(given), wanted = of(want);
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+      EXPECT_LT(error(gradients[i], wanted[i]), 1e-12) << a.name << " " << i;
+  }
+}
+
+TEST(Epilogues, BadArgumentsAreRefused) {
+  const Tensor x = randn({2, 3}), w = randn({4, 3});
+  const auto message = [](auto&& f) -> std::string {
+    try {
+      f();
+    } catch (const ValueError& e) {
+      return e.msg();
+    }
+    return "";
+  };
+  EXPECT_NE(message([&] { _linear_epilogue(x, w, {}, {}, "swish", {}); }).find("one of none, relu"),
+            std::string::npos);
+  EXPECT_NE(message([&] { _linear_epilogue(x, w, {}, {}, "hardtanh", {1.0}); }).find("2 entries"),
+            std::string::npos);
+  EXPECT_NE(message([&] { _linear_epilogue(x, w, {}, randn({4}), "none", {}); }).find("'other'"),
+            std::string::npos);
+  EXPECT_EQ(_linear_epilogue(x, w, {}, {}, "none", {}).sizes(), (IntArrayRef{2, 4}));
+}
