@@ -7,6 +7,7 @@
 
 #include "jit/ir/alias.h"
 #include "jit/passes/passes.h"
+#include "jit/passes/run_passes.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit {
@@ -183,7 +184,7 @@ void Freezer::insert_constants(Graph& g) {
   std::map<Key, Value*> known;
   std::vector<Constant> made;
   insert_constants(*g.block(), known, made);
-  constants_[&g] = std::move(made);
+  constants_.emplace_back(g.shared_from_this(), std::move(made));
 }
 
 bool Freezer::keep_written() {
@@ -227,6 +228,8 @@ void Freezer::build() {
     for (const Value* v : values) visit_uses(v);
     if (found_more_) continue;
     for (const Method& m : made_) insert_constants(*m.graph);
+    // Branches of training write what evaluation does not.
+    for (const Method& m : made_) run_passes_repeatedly(*m.graph, frozen_passes(), m.from->name());
     found_more_ = keep_written();
   } while (found_more_);
   TENON_CHECK(!whole_.count(self_), NotImplementedError, "freeze: a method of ", self_->name(),

@@ -66,7 +66,7 @@ class Freezer {
   std::set<const Object*> whole_;  // used otherwise than by their attributes
   bool found_more_ = false;
   std::unordered_map<const Value*, const Object*> objects_;
-  std::map<Graph*, std::vector<Constant>> constants_;
+  std::vector<std::pair<std::shared_ptr<Graph>, std::vector<Constant>>> constants_;
   std::map<const void*, Tensor> detached_;
 
   std::shared_ptr<CompilationUnit> unit_;

@@ -14,7 +14,7 @@ template <class F>
 void each_graph(const Module& m, F f) {
   for (const Method& method : m.get_methods()) {
     f(*method.graph(), method.name());
-    method.function().set_graph(method.graph());  // its plan is made again
+    method.function().set_graph(method.graph());
   }
 }
 
@@ -29,7 +29,6 @@ Module freeze(const Module& module, const std::optional<std::vector<std::string>
   const NoGradGuard no_grad;
   Module out = Freezer(module, preserved.value_or(std::vector<std::string>())).run();
   each_graph(out, [&](Graph& g, std::string_view name) {
-    run_passes_repeatedly(g, frozen_passes(), name);
     if (optimize_numerics && run_passes(g, numeric_passes(), name))
       run_passes_repeatedly(g, frozen_passes(), name);
   });

@@ -48,18 +48,35 @@ bool run_once(Graph& g, const std::vector<Pass>& passes, const Dump& dump) {
   return changed;
 }
 
+// The graphs of prim::fork.
+template <class F>
+bool each_subgraph(const Block& b, F f) {
+  bool changed = false;
+  for (const Node* n : b.nodes()) {
+    for (const Block* inner : n->blocks()) changed |= each_subgraph(*inner, f);
+    if (n->has("Subgraph"))
+      changed |= f(*std::get<std::shared_ptr<Graph>>(n->attribute("Subgraph")));
+  }
+  return changed;
+}
+
 }  // namespace
 
 bool run_passes(Graph& g, const std::vector<Pass>& passes, std::string_view function) {
   const Dump dump(function);
+  const bool inner = each_subgraph(*g.block(), [&](Graph& sub) {
+    return run_passes(sub, passes, std::string(function) + ".fork");
+  });
   dump.write(g, "before");
-  return run_once(g, passes, dump);
+  return run_once(g, passes, dump) || inner;
 }
 
 bool run_passes_repeatedly(Graph& g, const std::vector<Pass>& passes, std::string_view function) {
   const Dump dump(function);
+  bool changed = each_subgraph(*g.block(), [&](Graph& sub) {
+    return run_passes_repeatedly(sub, passes, std::string(function) + ".fork");
+  });
   dump.write(g, "before");
-  bool changed = false;
   for (int i = 0; i < kMaxRounds && run_once(g, passes, dump); ++i) changed = true;
   return changed;
 }

@@ -42,6 +42,11 @@ std::optional<int64_t> ShapeFacts::rank_given_by(const Value* v) const {
   return it == ranks_.end() ? std::nullopt : std::optional(it->second);
 }
 
+bool ShapeFacts::keeps_rank(const Node& n) {
+  if (!n.op || n.outputs().size() != 1 || !n.output()->type()->is(TypeKind::Tensor)) return false;
+  return ShapeRules::keeps_rank(n.kind());
+}
+
 void ShapeFacts::replaced(const Value* old, const Value* by) {
   if (auto it = tensors_.find(old); it != tensors_.end()) tensors_[by] = TensorFacts(it->second);
 }
@@ -82,6 +87,11 @@ const std::map<std::string, ShapeRules::Rule, std::less<>>& ShapeRules::rules() 
     add(out, {"matmul", "mm", "bmm", "addmm"}, &S::matmul);
     add(out, {"view", "reshape", "expand"}, &S::view);
     add(out, {"transpose", "swapaxes", "swapdims", "t"}, &S::transpose);
+    for (const char* name : {"chunk", "split", "split_with_sizes", "tensor_split"})
+      out.emplace(core::join("aten::", name), &S::pieces);
+    out.emplace("aten::__getitem__", &S::piece);
+    out.emplace("prim::ListUnpack", &S::piece);
+    out.emplace("aten::cat", &S::cat);
     out.emplace("aten::to", &S::to);
     out.emplace("aten::linear", &S::linear);
     out.emplace("aten::_linear_epilogue", &S::linear);
@@ -100,6 +110,13 @@ const std::map<std::string, ShapeRules::Rule, std::less<>>& ShapeRules::rules() 
     return out;
   }();
   return all;
+}
+
+bool ShapeRules::keeps_rank(const std::string& kind) {
+  const auto it = rules().find(kind);
+  return it != rules().end() &&
+         (it->second == &ShapeRules::same || it->second == &ShapeRules::convolution ||
+          it->second == &ShapeRules::pool || it->second == &ShapeRules::adaptive_pool);
 }
 
 }  // namespace tenon::jit

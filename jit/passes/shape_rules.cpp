@@ -96,7 +96,8 @@ std::optional<ShapeRules::Dims> ShapeRules::dims(const Value* list) {
 
 void ShapeRules::run() {
   (void)symbol("-1");  // symbols begin at -2
-  if (!changes_metadata(*graph_.block())) block(*graph_.block());
+  facts_.usable_ = !changes_metadata(*graph_.block());
+  if (facts_.usable_) block(*graph_.block());
 }
 
 void ShapeRules::block(const Block& b) {
@@ -143,18 +144,27 @@ void ShapeRules::check(const Node& n) {
   const Node& dim = *condition.input(0)->node();
   const auto rank = int_of(condition.input(1));
   if (!dim.is("aten::dim") || !rank || *rank < 0 || *rank > static_cast<int64_t>(kMaxRank)) return;
-  TensorFacts t = get(dim.input(0));
-  const int64_t old = t.lead;
-  split_lead(t, static_cast<std::size_t>(*rank));
-  if (t.lead == 0 || t.last.size() != static_cast<std::size_t>(*rank)) return;
-  // Of every tensor whose leading sizes are the same.
-  const std::size_t added =
-      t.last.size() -
-      facts_.tensors_.try_emplace(dim.input(0), unknown(dim.input(0))).first->second.last.size();
-  const Dims front(t.last.begin(), t.last.begin() + static_cast<std::ptrdiff_t>(added));
-  for (auto& [v, f] : facts_.tensors_) {
-    if (f.lead != old) continue;
-    f.last.insert(f.last.begin(), front.begin(), front.end());
+  refine(dim.input(0), static_cast<std::size_t>(*rank));
+}
+
+// The tensor has this rank: so have all whose leading sizes are parts of its own.
+void ShapeRules::refine(const Value* v, std::size_t rank) {
+  const TensorFacts t = get(v);
+  if (t.lead == 0 || t.last.size() > rank) return;
+  facts_.tensors_[v] = t;
+  Dims leads, lasts;  // leads[i] is lasts[n - 1], ..., lasts[i]
+  int64_t lead = t.lead;
+  for (std::size_t i = t.last.size(); i < rank; ++i) {
+    leads.push_back(lead);
+    lasts.push_back(symbol(core::join("last of ", lead)));
+    lead = symbol(core::join("before the last of ", lead));
+  }
+  leads.push_back(lead);
+  for (auto& [other, f] : facts_.tensors_) {
+    const auto at = std::find(leads.begin(), leads.end(), f.lead);
+    if (f.lead == 0 || at == leads.end()) continue;
+    const Dims front(lasts.begin() + (at - leads.begin()), lasts.end());
+    f.last.insert(f.last.begin(), front.rbegin(), front.rend());
     f.lead = 0;
   }
 }
@@ -163,6 +173,46 @@ void ShapeRules::node(const Node& n) {
   if (n.is("prim::Constant")) return constant(n);
   const auto rule = rules().find(n.kind());
   if (rule != rules().end() && !n.outputs().empty()) (this->*rule->second)(n);
+}
+
+// A list of tensors joined: the sizes but one are those of each.
+void ShapeRules::cat(const Node& n) {
+  const auto dim = int_of(n.input(1));
+  const Node& list = *n.input(0)->node();
+  if (!dim || !list.is("prim::ListConstruct") || list.inputs().empty()) return;
+  if (aliases_.has_writers(n.input(0))) return;
+  TensorFacts t = get(list.input(0));
+  int64_t* d = dim_of(t, *dim);
+  if (!d) return;
+  *d = symbol(core::join("joined ", n.output()->id()));
+  for (const Value* v : list.inputs())
+    if (get(v).dtype != t.dtype) t.dtype = std::nullopt;
+  set(n.output(), std::move(t));
+}
+
+// Of a list the facts are those of its elements, but for the size along which it was cut.
+void ShapeRules::pieces(const Node& n) {
+  if (aliases_.has_writers(n.output()) || n.inputs().size() < 2) return;
+  TensorFacts t = get(n.input(0));
+  const Value* dim = argument(n, "dim");
+  const auto at = dim ? int_of(dim) : std::nullopt;
+  int64_t* d = at ? dim_of(t, *at) : nullptr;
+  if (!d) return;
+  *d = symbol(core::join("cut ", n.output()->id()));
+  set(n.output(), std::move(t));
+}
+
+void ShapeRules::piece(const Node& n) {
+  const auto it = facts_.tensors_.find(n.input(0));
+  if (it == facts_.tensors_.end() || !n.input(0)->type()->is(TypeKind::List)) return;
+  for (const Value* v : n.outputs()) {
+    TensorFacts t = it->second;
+    const std::string cut = core::join("cut ", n.input(0)->id());
+    const int64_t general = symbol(cut);
+    for (int64_t& d : t.last)
+      if (d == general) d = symbol(core::join(cut, " ", v->id()));
+    set(v, std::move(t));
+  }
 }
 
 void ShapeRules::constant(const Node& n) {

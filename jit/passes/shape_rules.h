@@ -17,6 +17,7 @@ class ShapeRules {
  public:
   ShapeRules(const Graph& g, ShapeFacts& facts) : graph_(g), facts_(facts), aliases_(g) {}
   void run();
+  static bool keeps_rank(const std::string& kind);
 
  private:
   using Rule = void (ShapeRules::*)(const Node& n);
@@ -37,6 +38,7 @@ class ShapeRules {
   void block(const Block& b);
   void branches(const Node& n);
   void check(const Node& n);
+  void refine(const Value* v, std::size_t rank);
   void node(const Node& n);
   void constant(const Node& n);
 
@@ -56,6 +58,9 @@ class ShapeRules {
   void flatten(const Node& n);
   void unsqueeze(const Node& n);
   void select(const Node& n);
+  void cat(const Node& n);
+  void pieces(const Node& n);
+  void piece(const Node& n);
   void attention(const Node& n);
   void size(const Node& n);
   void sizes(const Node& n);
