@@ -4,9 +4,12 @@
 #pragma once
 
 #include <ATen/ATen.h>
+#include <ATen/Context.h>
 #include <torch/cuda.h>
 #include <torch/macros.h>
+#include <torch/mps.h>
 #include <torch/stream.h>
+#include <torch/xpu.h>
 
 #include <fstream>
 #include <iostream>
