@@ -187,6 +187,22 @@ double first_as_double(const torch::Tensor& t) {
   return static_cast<double>(t.data_ptr<T>()[0]);
 }
 
+TEST(Reserved, LoadersTakeABatchSize) {
+  const int64_t batch_size = 4;
+  auto numbers = torch::data::datasets::TensorDataset(torch::arange(10))
+                     .map(torch::data::transforms::Stack<torch::data::TensorExample>());
+  auto loader = torch::data::make_data_loader(std::move(numbers), batch_size);
+  int64_t sum = 0, batches = 0;
+  for (const auto& batch : *loader) {
+    sum += batch.data.sum().item<int64_t>();
+    ++batches;
+  }
+  EXPECT_EQ(sum, 45);
+  EXPECT_EQ(batches, 3);
+}
+
+TEST(Reserved, TextOfParts) { EXPECT_EQ(torch::str("part ", 2, " of ", 2.5), "part 2 of 2.5"); }
+
 TEST(Reserved, DispatchMacros) {
   auto value = [](const torch::Tensor& t) {
     return AT_DISPATCH_ALL_TYPES_AND(at::kBool, t.scalar_type(), "value",
