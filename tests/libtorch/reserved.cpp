@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Every place of libtorch that is reserved here: it compiles, and works or says what is missing.
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
+#include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <gtest/gtest.h>
 #include <torch/library.h>
@@ -140,6 +142,26 @@ TEST(Reserved, CudaStreamsWantADevice) {
   [[maybe_unused]] c10::cuda::OptionalCUDAGuard unset;
 }
 
+// Devices that no plugin serves: none are there, and using one is an error that names it.
+TEST(Reserved, AbsentDevices) {
+  EXPECT_FALSE(torch::xpu::is_available());
+  EXPECT_EQ(torch::xpu::device_count(), 0u);
+  EXPECT_FALSE(torch::mps::is_available());
+  EXPECT_FALSE(at::hasXPU() || at::hasMPS() || at::hasHIP());
+  EXPECT_EQ(at::hasCUDA(), torch::cuda::is_available());
+  EXPECT_EQ(c10::cuda::device_count() > 0, torch::cuda::is_available());
+  EXPECT_EQ(torch::Device(torch::kMPS).type(), torch::kMPS);
+  for (torch::DeviceType type : {torch::kXPU, torch::kMPS, torch::kHIP})
+    EXPECT_THROW(torch::ones({1}).to(torch::Device(type)), c10::Error);
+  EXPECT_THROW(torch::xpu::synchronize(), c10::Error);
+  try {
+    torch::ones({1}, torch::kMPS);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const c10::Error& e) {
+    EXPECT_NE(std::string(e.what()).find("mps"), std::string::npos) << e.what();
+  }
+}
+
 TEST(Reserved, ScriptSaysWhatIsWrongWithAFile) {
   EXPECT_THROW(torch::jit::load("nonexistent/model.pt"), c10::ValueError);
 }
@@ -164,6 +186,22 @@ template <class T>
 double first_as_double(const torch::Tensor& t) {
   return static_cast<double>(t.data_ptr<T>()[0]);
 }
+
+TEST(Reserved, LoadersTakeABatchSize) {
+  const int64_t batch_size = 4;
+  auto numbers = torch::data::datasets::TensorDataset(torch::arange(10))
+                     .map(torch::data::transforms::Stack<torch::data::TensorExample>());
+  auto loader = torch::data::make_data_loader(std::move(numbers), batch_size);
+  int64_t sum = 0, batches = 0;
+  for (const auto& batch : *loader) {
+    sum += batch.data.sum().item<int64_t>();
+    ++batches;
+  }
+  EXPECT_EQ(sum, 45);
+  EXPECT_EQ(batches, 3);
+}
+
+TEST(Reserved, TextOfParts) { EXPECT_EQ(torch::str("part ", 2, " of ", 2.5), "part 2 of 2.5"); }
 
 TEST(Reserved, DispatchMacros) {
   auto value = [](const torch::Tensor& t) {

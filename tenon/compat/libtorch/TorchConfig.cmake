@@ -18,3 +18,6 @@ set(TORCH_FOUND TRUE)
 set(TORCH_LIBRARIES torch)
 set(TORCH_INCLUDE_DIRS "${CMAKE_CURRENT_LIST_DIR}")
 set(TORCH_CXX_FLAGS "")
+# The file of the library: projects take the folder for their RPATH from it.
+get_target_property(TORCH_LIBRARY Tenon::tenon LOCATION)
+get_filename_component(TORCH_INSTALL_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../../.." ABSOLUTE)

@@ -4,15 +4,35 @@
 #pragma once
 
 #include <ATen/ATen.h>
+#include <ATen/Context.h>
 #include <torch/cuda.h>
 #include <torch/macros.h>
+#include <torch/mps.h>
 #include <torch/stream.h>
+#include <torch/xpu.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
+#include <functional>
 #include <iostream>
+#include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
 #include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tenon/print.h"

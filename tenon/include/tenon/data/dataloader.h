@@ -158,7 +158,7 @@ class StatefulDataLoader : public DataLoaderBase<Dataset, typename Dataset::Batc
 
 template <class Dataset, class Sampler>
 std::enable_if_t<!Dataset::is_stateful, std::unique_ptr<StatelessDataLoader<Dataset, Sampler>>>
-make_data_loader(Dataset dataset, Sampler sampler, DataLoaderOptions options = {}) {
+make_data_loader(Dataset dataset, Sampler sampler, DataLoaderOptions options) {
   return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset),
                                                                  std::move(sampler), options);
 }

@@ -2,6 +2,4 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <torch/namespaces.h>
-
-#include "tenon/runtime/device.h"
+#include <c10/core/DeviceType.h>

@@ -1,7 +1,19 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
+// Names of device types that programs compare with. A device of one of these types works where a
+// plugin serves it; otherwise using it is a BackendError.
 #pragma once
 
 #include <torch/namespaces.h>
 
 #include "tenon/runtime/device.h"
+
+namespace tenon {
+
+inline constexpr DeviceType kHIP = static_cast<DeviceType>(6);  // as in c10
+inline constexpr DeviceType kXPU = DeviceType::XPU;
+inline constexpr DeviceType kMPS = DeviceType::MPS;
+inline constexpr DeviceType kMeta = DeviceType::Meta;
+inline constexpr DeviceType kPrivateUse1 = DeviceType::PrivateUse1;
+
+}  // namespace tenon

@@ -28,3 +28,6 @@ std::string check_text(const char*, const Parts&... parts) {
 }  // namespace detail
 
 }  // namespace c10
+namespace tenon {
+using ::c10::str;
+}

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What torch::cuda, torch::xpu and torch::mps ask of a device type, whose plugin may be absent.
+#pragma once
+
+#include <torch/namespaces.h>
+
+#include "tenon/runtime/device.h"
+
+namespace tenon::compat {
+
+// Opens the plugin, if there is one; 0 without.
+inline std::size_t device_count(DeviceType type) {
+  const core::DeviceSlot slot = core::device_slot(type);
+  if (slot < 0 || !core::ensure_device(slot)) return 0;
+  return static_cast<std::size_t>(core::device_entry(slot).count);
+}
+
+// Waits for one device; a negative index is the first. BackendError without a plugin.
+inline void synchronize(DeviceType type, int64_t index) {
+  const int ordinal = index < 0 ? 0 : index < INT8_MAX ? static_cast<int>(index) : INT8_MAX;
+  core::synchronize({core::usable_slot(type), ordinal});
+}
+
+}  // namespace tenon::compat
