@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "jit/formats/upgrade.h"
 #include "tenon/jit/operator.h"
 #include "tenon/runtime/error.h"
 
@@ -43,7 +42,7 @@ void ArchiveCode::check_operators() const {
   std::string missing;
   std::size_t n = 0;
   for (const auto& [name, times] : counts) {
-    if (!operators_named(name).empty() || language::is_composed(name)) continue;
+    if (language::is_operator(name)) continue;
     missing += core::join("\n  ", name, ", ", times, times == 1 ? " call" : " calls");
     const std::vector<std::string> similar = similar_operators(name);
     for (std::size_t i = 0; i < similar.size(); ++i)
@@ -94,10 +93,7 @@ void ArchiveCode::import_all(CompilationUnit& unit) {
   std::size_t done = 0;
   // Compiling one may add others.
   for (std::vector<Function*> all = unit.functions(); done < all.size(); all = unit.functions()) {
-    for (; done < all.size(); ++done) {
-      all[done]->ensure_defined();
-      upgrade_operators(*all[done], resolver_->operator_version);
-    }
+    for (; done < all.size(); ++done) all[done]->ensure_defined();
   }
 }
 

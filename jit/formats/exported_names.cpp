@@ -10,7 +10,8 @@
 namespace tenon::jit::formats {
 namespace {
 
-// The same arguments, another name.
+// The same arguments, another name. What torch made a view of may lie otherwise here (the result of
+// attention, for example): then it is copied.
 const std::map<std::string, const char*>& renamed() {
   static const std::map<std::string, const char*> kNames = {
       {"aten::lift_fresh_copy", "aten::clone"},
@@ -22,6 +23,7 @@ const std::map<std::string, const char*>& renamed() {
       {"aten::squeeze_.dims", "aten::squeeze.dims"},
       {"aten::unsqueeze_", "aten::unsqueeze"},
       {"aten::transpose_", "aten::transpose.int"},
+      {"aten::view", "aten::reshape"},
       {"aten::_unsafe_view", "aten::reshape"},
       {"aten::_reshape_copy", "aten::reshape"},
       {"aten::_unsafe_index.Tensor", "aten::index.Tensor"},

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Calls of functions, methods, operators and types.
+#include "jit/language/composed.h"
 #include "jit/language/emitter.h"
 
 namespace tenon::jit::language {
@@ -57,44 +58,6 @@ SugarPtr Emitter::call_sugar(const SugarPtr& callee, const std::vector<NamedValu
   }
 }
 
-namespace {
-
-// The overloads of recurrent layers that take packed sequences; null for other calls.
-const char* over_packed(const std::string& name, const std::vector<NamedValue>& args) {
-  static const std::map<std::string, std::pair<const char*, TypeKind>> kPacked = {
-      {"aten::lstm", {"_lstm_packed", TypeKind::List}},
-      {"aten::gru", {"_gru_packed", TypeKind::Tensor}},
-      {"aten::rnn_tanh", {"_rnn_tanh_packed", TypeKind::Tensor}},
-      {"aten::rnn_relu", {"_rnn_relu_packed", TypeKind::Tensor}}};
-  const auto it = kPacked.find(name);
-  if (it == kPacked.end() || args.size() < 4) return nullptr;
-  const bool packed = args[1].value->type()->is(TypeKind::Tensor) &&
-                      args[2].value->type()->is(it->second.second) &&
-                      args[3].value->type()->is(TypeKind::List);
-  return packed ? it->second.first : nullptr;
-}
-
-// The function that stands for an operator: for those that Tenon composes, and for what operators
-// did in archives of that version. Null: it is an operator.
-const char* function_for(int64_t version, const std::string& name, Value* self,
-                         const std::vector<NamedValue>& args) {
-  if (const char* f = over_packed(name, args)) return f;
-  if (name == "aten::_pack_padded_sequence") return "_pack_padded_sequence";
-  if (name == "aten::_pad_packed_sequence") return "_pad_packed_sequence";
-  if (version <= 0) return nullptr;
-  if (version < 5 && name == "aten::full") return "_full_until_4";
-  if (version >= 4 || (name != "aten::div" && name != "aten::div_")) return nullptr;
-  std::vector<Value*> given;
-  if (self) given.push_back(self);
-  for (const NamedValue& a : args) given.push_back(a.value);
-  if (given.size() != 2 || !given[0]->type()->is(TypeKind::Tensor)) return nullptr;
-  const bool tensors = given[1]->type()->is(TypeKind::Tensor);
-  if (name == "aten::div") return tensors ? "_div_until_3" : "_div_scalar_until_3";
-  return tensors ? "_div_in_place_until_3" : "_div_in_place_scalar_until_3";
-}
-
-}  // namespace
-
 Value* Emitter::call_builtin(const Sugar& s, const std::vector<NamedValue>& args,
                              const SourceRange& range, const TypePtr& hint) {
   if (s.name == "prim::tolist") {
@@ -102,7 +65,7 @@ Value* Emitter::call_builtin(const Sugar& s, const std::vector<NamedValue>& args
     return special_tolist(args[0].value, hint, range);
   }
   const int64_t version = scope_->resolver ? scope_->resolver->operator_version : 0;
-  if (const char* composed = function_for(version, s.name, s.value, args)) {
+  if (const char* composed = composed_function(version, s.name, s.value, args)) {
     std::vector<NamedValue> all = args;
     if (s.value) all.insert(all.begin(), {"", s.value, range});
     return call_function(*functional(*scope_->unit, composed), all, range);
@@ -117,13 +80,6 @@ Value* Emitter::call_builtin(const Sugar& s, const std::vector<NamedValue>& args
   if (s.name == "prim::unchecked_unwrap_optional" || s.name == "aten::_unwrap_optional") {
     TENON_PROGRAM_CHECK(args.size() == 1, range, s.name, " expects one argument");
     const TypePtr& t = args[0].value->type();
-    if (s.name == "prim::EnumName" || s.name == "prim::EnumValue") {
-      TENON_PROGRAM_CHECK(args.size() == 1 && args[0].value->type()->is(TypeKind::Enum), range,
-                          s.name, " expects an enum");
-      return as_value(
-          attribute_of_value(args[0].value, s.name == "prim::EnumName" ? "name" : "value", range),
-          range);
-    }
     if (s.name == "prim::unchecked_unwrap_optional" && t->is(TypeKind::Optional))
       return emit_node(g_, range, "prim::unchecked_cast", {args[0].value}, t->element());
     if (!is_subtype(*Type::none(), *t)) return args[0].value;

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // torch.nn.functional for programs that are compiled from text: the functions that are more than
-// an operator, written in the language itself. Archives have their own. The first are what
-// operators of old archives did.
-
+// an operator, written in the language itself. Archives have their own.
+#include "jit/language/composed.h"
 #include "jit/language/emitter.h"
 
 namespace tenon::jit::language {
@@ -19,136 +18,6 @@ def _reduction(reduction: str) -> int:
     return 1
   assert reduction == "sum", "{} is not a valid value for reduction".format(reduction)
   return 2
-def _div_until_3(self: Tensor, other: Tensor) -> Tensor:
-  if self.is_floating_point() or other.is_floating_point():
-    return torch.div(self, other)
-  return torch.div(self, other, rounding_mode="trunc")
-def _div_scalar_until_3(self: Tensor, other: number) -> Tensor:
-  if self.is_floating_point() or isinstance(other, float):
-    return torch.div(self, other)
-  return torch.div(self, other, rounding_mode="trunc")
-def _div_in_place_until_3(self: Tensor, other: Tensor) -> Tensor:
-  if self.is_floating_point() or other.is_floating_point():
-    return torch.div_(self, other)
-  return torch.div_(self, other, rounding_mode="trunc")
-def _div_in_place_scalar_until_3(self: Tensor, other: number) -> Tensor:
-  if self.is_floating_point() or isinstance(other, float):
-    return torch.div_(self, other)
-  return torch.div_(self, other, rounding_mode="trunc")
-def _full_until_4(size: List[int], fill_value: number, dtype: Optional[int] = None, layout: Optional[int] = None, device: Optional[Device] = None, pin_memory: Optional[bool] = None) -> Tensor:
-  if dtype is None:
-    return torch.full(size, float(fill_value), dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-  return torch.full(size, fill_value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-def _lstm_packed(data: Tensor, batch_sizes: Tensor, hx: List[Tensor], params: List[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool) -> Tuple[Tensor, Tensor, Tensor]:
-  sizes: List[int] = batch_sizes.tolist()
-  outputs: List[Tensor] = []
-  places: List[Tensor] = []
-  hs: List[Tensor] = []
-  cs: List[Tensor] = []
-  for j in range(sizes[0]):
-    of_sequence: List[int] = []
-    begin = 0
-    for size in sizes:
-      if j < size:
-        of_sequence.append(begin + j)
-      begin += size
-    place = torch.tensor(of_sequence, dtype=torch.int64, device=data.device)
-    x = data.index_select(0, place).unsqueeze(1)
-    y, h, c = torch.lstm(x, [hx[0][:, j:j + 1].contiguous(), hx[1][:, j:j + 1].contiguous()], params, has_biases, num_layers, dropout, train, bidirectional, False)
-    outputs.append(y.squeeze(1))
-    places.append(place)
-    hs.append(h)
-    cs.append(c)
-  out = torch.cat(outputs)
-  return torch.index_copy(torch.zeros_like(out), 0, torch.cat(places), out), torch.cat(hs, 1), torch.cat(cs, 1)
-def _gru_packed(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: List[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool) -> Tuple[Tensor, Tensor]:
-  sizes: List[int] = batch_sizes.tolist()
-  outputs: List[Tensor] = []
-  places: List[Tensor] = []
-  hs: List[Tensor] = []
-  for j in range(sizes[0]):
-    of_sequence: List[int] = []
-    begin = 0
-    for size in sizes:
-      if j < size:
-        of_sequence.append(begin + j)
-      begin += size
-    place = torch.tensor(of_sequence, dtype=torch.int64, device=data.device)
-    x = data.index_select(0, place).unsqueeze(1)
-    y, h = torch.gru(x, hx[:, j:j + 1].contiguous(), params, has_biases, num_layers, dropout, train, bidirectional, False)
-    outputs.append(y.squeeze(1))
-    places.append(place)
-    hs.append(h)
-  out = torch.cat(outputs)
-  return torch.index_copy(torch.zeros_like(out), 0, torch.cat(places), out), torch.cat(hs, 1)
-def _rnn_tanh_packed(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: List[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool) -> Tuple[Tensor, Tensor]:
-  sizes: List[int] = batch_sizes.tolist()
-  outputs: List[Tensor] = []
-  places: List[Tensor] = []
-  hs: List[Tensor] = []
-  for j in range(sizes[0]):
-    of_sequence: List[int] = []
-    begin = 0
-    for size in sizes:
-      if j < size:
-        of_sequence.append(begin + j)
-      begin += size
-    place = torch.tensor(of_sequence, dtype=torch.int64, device=data.device)
-    x = data.index_select(0, place).unsqueeze(1)
-    y, h = torch.rnn_tanh(x, hx[:, j:j + 1].contiguous(), params, has_biases, num_layers, dropout, train, bidirectional, False)
-    outputs.append(y.squeeze(1))
-    places.append(place)
-    hs.append(h)
-  out = torch.cat(outputs)
-  return torch.index_copy(torch.zeros_like(out), 0, torch.cat(places), out), torch.cat(hs, 1)
-def _rnn_relu_packed(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: List[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool) -> Tuple[Tensor, Tensor]:
-  sizes: List[int] = batch_sizes.tolist()
-  outputs: List[Tensor] = []
-  places: List[Tensor] = []
-  hs: List[Tensor] = []
-  for j in range(sizes[0]):
-    of_sequence: List[int] = []
-    begin = 0
-    for size in sizes:
-      if j < size:
-        of_sequence.append(begin + j)
-      begin += size
-    place = torch.tensor(of_sequence, dtype=torch.int64, device=data.device)
-    x = data.index_select(0, place).unsqueeze(1)
-    y, h = torch.rnn_relu(x, hx[:, j:j + 1].contiguous(), params, has_biases, num_layers, dropout, train, bidirectional, False)
-    outputs.append(y.squeeze(1))
-    places.append(place)
-    hs.append(h)
-  out = torch.cat(outputs)
-  return torch.index_copy(torch.zeros_like(out), 0, torch.cat(places), out), torch.cat(hs, 1)
-def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> Tuple[Tensor, Tensor]:
-  x = input.transpose(0, 1) if batch_first else input
-  of_sequences: List[int] = lengths.to(torch.int64).tolist()
-  assert len(of_sequences) == x.size(1), "pack_padded_sequence: expected as many lengths as sequences"
-  sizes: List[int] = []
-  pieces: List[Tensor] = []
-  for t in range(of_sequences[0]):
-    n = 0
-    for i, length in enumerate(of_sequences):
-      assert length > 0 and length <= of_sequences[0], "pack_padded_sequence: lengths must be positive and sorted in decreasing order"
-      if length > t:
-        n = i + 1
-    sizes.append(n)
-    pieces.append(x[t, :n])
-  return torch.cat(pieces), torch.tensor(sizes, dtype=torch.int64)
-def _pad_packed_sequence(data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: number, total_length: int) -> Tuple[Tensor, Tensor]:
-  sizes: List[int] = batch_sizes.tolist()
-  steps = max(len(sizes), total_length)
-  out = data.new_full([steps, sizes[0]] + data.shape[1:], padding_value)
-  places: List[int] = []
-  lengths: List[int] = [0 for i in range(sizes[0])]
-  for t, size in enumerate(sizes):
-    for i in range(size):
-      places.append(t * sizes[0] + i)
-      lengths[i] += 1
-  place = torch.tensor(places, dtype=torch.int64, device=data.device)
-  out = torch.index_copy(out.flatten(0, 1), 0, place, data).view(out.shape)
-  return out.transpose(0, 1) if batch_first else out, torch.tensor(lengths, dtype=torch.int64)
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
   return torch.relu_(input) if inplace else torch.relu(input)
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -236,14 +105,16 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Opti
   return torch.binary_cross_entropy_with_logits(input, target, weight, pos_weight, _reduction(reduction))
 )";
 
-// The text is parsed once; each unit gets those functions that it asks for.
+// The texts are parsed once; each unit gets those functions that it asks for.
 const std::map<std::string, std::shared_ptr<Def>>& definitions() {
   static const auto& all = *[] {
-    auto source = std::make_shared<Source>();
-    source->text = kText;
-    source->file = "torch/nn/functional.py";
     auto* map = new std::map<std::string, std::shared_ptr<Def>>;
-    for (auto& f : parse_file(source).functions) map->emplace(f->name, f);
+    for (const char* text : {kText, kComposedText}) {
+      auto source = std::make_shared<Source>();
+      source->text = text;
+      source->file = "torch/nn/functional.py";
+      for (auto& f : parse_file(source).functions) map->emplace(f->name, f);
+    }
     return map;
   }();
   return all;
@@ -251,26 +122,20 @@ const std::map<std::string, std::shared_ptr<Def>>& definitions() {
 
 }  // namespace
 
-bool is_composed(std::string_view name) {
-  return name == "aten::_pack_padded_sequence" || name == "aten::_pad_packed_sequence";
-}
-
 Function* functional(CompilationUnit& unit, std::string_view name) {
   const auto it = definitions().find(std::string(name));
   if (it == definitions().end()) return nullptr;
   const std::string qualified = std::string(kPrefix) + "." + it->first;
-  bool first = true;
-  for (Function* f : unit.functions()) {
-    if (f->qualified_name() == qualified) return f;
-    first &= f->qualified_name() != std::string(kPrefix) + "._reduction";
-  }
-  const auto define = [&unit](const std::shared_ptr<Def>& def) {
-    File file;
-    file.functions.push_back(def);
-    define_file(unit, kPrefix, file, nullptr);
+  if (Function* f = unit.find_function(qualified)) return f;
+  File file;
+  file.functions.push_back(it->second);
+  auto resolver = std::make_shared<Resolver>();
+  // They may call each other. The unit has them, and so outlives them.
+  resolver->qualify = [&unit](const std::string& other) {
+    const Function* f = functional(unit, other);
+    return f ? f->qualified_name() : std::string();
   };
-  if (first) define(definitions().at("_reduction"));
-  define(it->second);
+  define_file(unit, kPrefix, file, resolver);
   return unit.find_function(qualified);
 }
 

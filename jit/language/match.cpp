@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "jit/language/composed.h"
+#include "jit/language/emit.h"
+
 namespace tenon::jit::language {
 namespace {
 
@@ -318,9 +321,8 @@ Value* number_before_tensor(const std::string& name, Graph& g, const SourceRange
 }
 
 // Tensors have the operators of bits under the names of functions only.
-std::string bitwise_name(const std::string& name, Value* self,
-                         const std::vector<NamedValue>& args) {
-  static const std::map<std::string, std::string> kNames = {
+const std::map<std::string, std::string, std::less<>>& names_of_bits() {
+  static const std::map<std::string, std::string, std::less<>> kNames = {
       {"aten::__and__", "aten::bitwise_and"},
       {"aten::__or__", "aten::bitwise_or"},
       {"aten::__xor__", "aten::bitwise_xor"},
@@ -331,14 +333,23 @@ std::string bitwise_name(const std::string& name, Value* self,
       {"aten::__ixor__", "aten::bitwise_xor_"},
       {"aten::__ilshift__", "aten::bitwise_left_shift_"},
       {"aten::__irshift__", "aten::bitwise_right_shift_"}};
-  const auto it = kNames.find(name);
-  if (it == kNames.end()) return name;
+  return kNames;
+}
+std::string bitwise_name(const std::string& name, Value* self,
+                         const std::vector<NamedValue>& args) {
+  const auto& names = names_of_bits();
+  const auto it = names.find(name);
+  if (it == names.end()) return name;
   bool tensor = self && self->type()->is(TypeKind::Tensor);
   for (const NamedValue& a : args) tensor |= a.value->type()->is(TypeKind::Tensor);
   return tensor ? it->second : name;
 }
 
 }  // namespace
+
+bool is_operator(std::string_view name) {
+  return !operators_named(name).empty() || names_of_bits().count(name) > 0 || is_composed(name);
+}
 
 Value* emit_node(Graph& graph, const SourceRange& range, std::string_view kind,
                  const std::vector<Value*>& inputs, TypePtr type) {

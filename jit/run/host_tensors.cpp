@@ -453,6 +453,7 @@ const HostOperator list[] = {
      to_other},
     {"prim::tolist(Tensor a, int dims, int code) -> t", tolist},
     {"aten::infer_size(int[] a, int[] b) -> int[]", infer_size},
+    {"aten::_infer_size(int[] a, int[] b) -> int[]", infer_size},
     {"aten::_size_if_not_equal(int[] self_size, int[] other_size) -> int[]?", size_if_not_equal},
     {"aten::_convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
      "int[] dilation, bool transposed, int[] output_padding, int groups, bool benchmark, bool "
