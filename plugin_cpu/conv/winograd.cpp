@@ -157,7 +157,7 @@ HWY_INLINE void store_tile(const V (&y)[kOut][kOut], int64_t filters, int64_t li
 
 // Tiles [begin, end) of a block.
 void transform_outputs(const Conv& c, const WinogradBlock& b, const float* m, int64_t m_stride,
-                       const float* bias, float* y, int64_t begin, int64_t end) {
+                       float* y, int64_t begin, int64_t end) {
   const D d;
   const Tiling tiling(c);
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), position = b.count * m_stride;
@@ -177,14 +177,8 @@ void transform_outputs(const Conv& c, const WinogradBlock& b, const float* m, in
         for (int i = 0; i < kOut; ++i) half[i][j] = out[i];
       }
       const int64_t n = std::min(lanes, c.filters - f);
-      HWY_ALIGN float offsets[HWY_MAX_BYTES / sizeof(float)] = {};
-      if (bias) std::copy_n(bias + f, n, offsets);
-      const V offset = hn::Load(d, offsets);
       V tile_out[kOut][kOut];
-      for (int i = 0; i < kOut; ++i) {
-        transform_4(half[i], tile_out[i]);
-        for (int j = 0; j < kOut; ++j) tile_out[i][j] = hn::Add(tile_out[i][j], offset);
-      }
+      for (int i = 0; i < kOut; ++i) transform_4(half[i], tile_out[i]);
       store_tile(tile_out, n, lines, columns, c.out_plane(), c.out[2],
                  y + (image * c.filters + f) * c.out_plane() + top * c.out[2] + left);
     }
@@ -278,7 +272,7 @@ bool pays(const Conv& c) {
 }  // namespace
 
 bool conv_forward_winograd(const Conv& c, const float* x, const float* w,
-                           const packed::Origin& from, const float* bias, float* y) {
+                           const packed::Origin& from, float* y) {
   if (!pays(c)) return false;
   struct Inputs;
   struct Products;
@@ -304,7 +298,7 @@ bool conv_forward_winograd(const Conv& c, const float* x, const float* w,
       }
     });
     sdk::parallel_for(count, 4, [&](int64_t begin, int64_t end) {
-      TENON_DISPATCH(transform_outputs)(c, b, m, m_stride, bias, y, begin, end);
+      TENON_DISPATCH(transform_outputs)(c, b, m, m_stride, y, begin, end);
     });
   }
   return true;

@@ -16,6 +16,6 @@ struct WinogradBlock {
 // result differs from a direct sum by rounding, and a value that is not finite makes all outputs of
 // its tiles NaN.
 bool conv_forward_winograd(const Conv& c, const float* x, const float* w,
-                           const packed::Origin& from, const float* bias, float* y);
+                           const packed::Origin& from, float* y);
 
 }  // namespace tenon::cpu

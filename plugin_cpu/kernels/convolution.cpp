@@ -190,13 +190,23 @@ tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor 
   return TN_OK;
 }
 
-// Planes are finished one by one after the product.
-void finish_planes(const tenon::cpu::Epilogue& e, int64_t planes, int64_t size, const float* other,
-                   float* y) {
-  parallel_for(planes, std::max<int64_t>(1, 16384 / size), [&](int64_t begin, int64_t end) {
-    tenon::cpu::finish(e, (end - begin) * size, 0.0f, nullptr,
-                       other ? other + begin * size : nullptr, y + begin * size);
-  });
+// Planes are finished one by one after the product, each with the bias of its filter.
+void finish_planes(const tenon::cpu::Epilogue& e, Tensor out, const float* bias,
+                   const float* other) {
+  const int64_t filters = out.size(1), size = plane(out);
+  float* y = out.data<float>();
+  if (size == 1) {
+    for (int64_t n = 0; n < out.size(0); ++n, y += filters)
+      tenon::cpu::finish(e, filters, 0.0f, bias, other ? other + n * filters : nullptr, y);
+    return;
+  }
+  parallel_for(out.size(0) * filters, std::max<int64_t>(1, 16384 / size),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   tenon::cpu::finish(e, size, bias ? bias[i % filters] : 0.0f, nullptr,
+                                      other ? other + i * size : nullptr, y + i * size);
+                 }
+               });
 }
 
 tn_status conv_epilogue(Call&, Tensor out, Tensor input, Tensor weight, OptTensor bias,
@@ -206,18 +216,15 @@ tn_status conv_epilogue(Call&, Tensor out, Tensor input, Tensor weight, OptTenso
   const tenon::cpu::Epilogue e = tenon::cpu::epilogue_named(activation, parameters);
   const float* b = bias.defined() ? bias.data<const float>() : nullptr;
   const float* o = other.defined() ? other.data<const float>() : nullptr;
-  float* y = out.data<float>();
   if (input.numel() > 0 && weight.numel() > 0) {
     const Conv c = geometry(input, weight, out, stride, padding, dilation, groups);
-    if (!tenon::cpu::conv_forward_winograd(c, input.data<const float>(), weight.data<const float>(),
-                                           origin(weight), b, y)) {
-      forward(kFloat32, c, input.data(), weight.data(), origin(weight), b, y);
-    }
+    const float *x = input.data<const float>(), *w = weight.data<const float>();
+    if (!tenon::cpu::conv_forward_winograd(c, x, w, origin(weight), out.data<float>()))
+      forward(kFloat32, c, x, w, origin(weight), nullptr, out.data());
   } else {
     zero(out);
-    if (b) tenon::cpu::add_bias(kFloat32, out.size(0), out.size(1), plane(out), b, y);
   }
-  finish_planes(e, out.size(0) * out.size(1), plane(out), o, y);
+  finish_planes(e, out, b, o);
   return TN_OK;
 }
 

@@ -39,6 +39,7 @@ const std::vector<Window> kWindows = {
     {"depthwise 5x5 of stride two", {1, 8, 15, 14}, {8, 1, 5, 5}, {2, 2}, {2, 2}, {1, 1}, 8},
     {"depthwise, stride three and gaps", {1, 6, 20, 19}, {6, 1, 3, 2}, {3, 2}, {2, 1}, {2, 3}, 6},
     {"depthwise, narrow", {1, 5, 6, 1}, {5, 1, 3, 1}, {1, 2}, {1, 0}, {1, 1}, 5},
+    {"one pixel", {3, 24, 1, 1}, {40, 24, 1, 1}, {1, 1}, {0, 0}, {1, 1}},
     {"one dimension", {2, 16, 50}, {24, 16, 5}, {2}, {2}, {1}},
 };
 
