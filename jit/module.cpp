@@ -38,7 +38,16 @@ IValue Module::attr(std::string_view name, IValue or_else) const {
   return hasattr(name) ? attr(name) : or_else;
 }
 
+namespace {
+void check_not_frozen(const Module& m, const char* what, std::string_view name) {
+  TENON_CHECK(!m.type()->frozen_by_tracing, Error, what, ": ", m._ivalue()->name(),
+              " is frozen by tracing and cannot be changed", name.empty() ? "" : ": '", name,
+              name.empty() ? "" : "'");
+}
+}  // namespace
+
 void Module::setattr(std::string_view name, IValue v) const {
+  check_not_frozen(*this, "setattr", name);
   const ClassAttribute* a = type()->find_attribute(name);
   if (a) {
     TENON_CHECK(is_instance(v, *a->type), TypeError, "setattr: attribute '", name, "' of ",
@@ -49,6 +58,7 @@ void Module::setattr(std::string_view name, IValue v) const {
 }
 
 void Module::register_parameter(const std::string& name, Tensor t, bool is_buffer) {
+  check_not_frozen(*this, is_buffer ? "register_buffer" : "register_parameter", name);
   const TypePtr type = t.defined() ? Type::tensor() : Type::optional(Type::tensor());
   this->type()->add_attribute(name, type,
                               is_buffer ? ClassAttribute::Buffer : ClassAttribute::Parameter);
@@ -56,12 +66,15 @@ void Module::register_parameter(const std::string& name, Tensor t, bool is_buffe
 }
 
 void Module::register_attribute(const std::string& name, TypePtr type, IValue v) {
+  check_not_frozen(*this, "register_attribute", name);
   this->type()->add_attribute(name, std::move(type));
   setattr(name, std::move(v));
 }
 
 void Module::register_module(const std::string& name, const Module& m) {
+  check_not_frozen(*this, "register_module", name);
   this->type()->add_attribute(name, m.type());
+  unit_->keep(m.unit());
   object_->setAttr(name, IValue(m._ivalue()));
 }
 
@@ -130,6 +143,7 @@ Module Module::copy() const {
 }
 
 void Module::define(const std::string& text) {
+  check_not_frozen(*this, "define", "");
   auto source = std::make_shared<Source>();
   source->text = text;
   source->file = "<text>";

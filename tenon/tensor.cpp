@@ -227,6 +227,7 @@ void Tensor::set_data(const Tensor& o) const {
   TENON_CHECK(t.layout_slot == from.layout_slot, TypeError, "set_data: a tensor of layout ",
               core::layout_name(t.layout_slot), " cannot hold the data of one of layout ",
               core::layout_name(from.layout_slot));
+  autograd::changed("set_data", *this);
   if (t.composite()) {
     t.take_components(*from.alias(true));
     return;
@@ -239,6 +240,7 @@ void Tensor::set_data(const Tensor& o) const {
 
 Tensor& Tensor::detach_() const {
   TENON_CHECK(!is_view(), Error, "a view cannot be detached in place; use detach()");
+  autograd::changed("detach_", *this);
   if (autograd::AutogradMeta* m = meta(*this)) {
     m->grad_fn.reset();
     m->output_nr = 0;
@@ -313,6 +315,7 @@ const Tensor& Tensor::resize_(IntArrayRef size, std::optional<MemoryFormat>) con
     _resize_components_(size);
     return *this;
   }
+  autograd::changed("resize_", *this);
   core::checked_numel("resize_", static_cast<int>(size.size()), size.data());
   core::resize(get(), static_cast<int>(size.size()), size.data());
   impl_->bump_version();

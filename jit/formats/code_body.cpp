@@ -288,6 +288,8 @@ bool same_literal(const IValue& a, const IValue& b) {
 
 // Trailing arguments that have their default are left out.
 std::string BodyWriter::operator_call(const Node& n) {
+  TENON_CHECK(!n.op || !n.op->registered, NotImplementedError, "save: host function ",
+              n.kind().substr(n.kind().find("::") + 2), " cannot be exported");
   const std::size_t colon = n.kind().find("::");
   const std::string space = n.kind().substr(0, colon), rest = n.kind().substr(colon + 2);
   std::string out = (space == "aten" ? "torch." : "ops." + space + ".") + rest + "(";

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <mutex>
 #include <sstream>
+#include <utility>
 
+#include "jit/run/call_observer.h"
 #include "jit/run/plan.h"
 #include "tenon/jit/unit.h"
 #include "tenon/runtime/error.h"
@@ -66,6 +68,15 @@ const Plan& Function::plan() const {
   return *made.release();
 }
 
+namespace {
+thread_local CallObserver* t_call_observer = nullptr;
+}
+
+CallObserver* call_observer() noexcept { return t_call_observer; }
+CallObserver* set_call_observer(CallObserver* o) noexcept {
+  return std::exchange(t_call_observer, o);
+}
+
 void Function::run(Stack& stack) const { plan().run(stack); }
 
 namespace {
@@ -127,6 +138,7 @@ std::vector<IValue> Function::bind(std::vector<IValue> arguments,
 IValue Function::operator()(std::vector<IValue> arguments,
                             const std::map<std::string, IValue>& keywords) const {
   Stack stack = bind(std::move(arguments), keywords);
+  if (CallObserver* o = call_observer()) return o->call(*this, std::move(stack));
   run(stack);
   return pop(stack);
 }

@@ -204,6 +204,8 @@ void Operator::call(Stack& stack, std::size_t n_args) const {
     call_on_stack(*this, stack);
   else if (host)
     host(stack);
+  else if (registered)
+    registered(stack);
   else
     host_vararg(stack, n_args);
 }

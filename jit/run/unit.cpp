@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/jit/unit.h"
 
+#include <algorithm>
+
 #include "jit/language/emit.h"
 #include "tenon/jit.h"
 #include "tenon/runtime/error.h"
@@ -30,6 +32,7 @@ Function* CompilationUnit::add_function(std::unique_ptr<Function> f) {
   TENON_CHECK(by_name_.count(f->qualified_name()) == 0, ValueError, "function ",
               f->qualified_name(), " is already defined");
   Function* p = f.get();
+  p->unit_ = this;
   functions_.push_back(std::move(f));
   by_name_.emplace(p->qualified_name(), p);
   return p;
@@ -73,6 +76,45 @@ void CompilationUnit::define(const std::string& text) {
 
 IValue CompilationUnit::run_method(std::string_view name, std::vector<IValue> arguments) {
   return get_function(name)(std::move(arguments));
+}
+
+bool CompilationUnit::keeps(const CompilationUnit& other) const {
+  return &other == this || std::any_of(kept_units_.begin(), kept_units_.end(),
+                                       [&](const auto& u) { return u->keeps(other); });
+}
+
+// Two that use each other would never go: the later one is not kept.
+void CompilationUnit::keep(const std::shared_ptr<CompilationUnit>& other) {
+  if (other && !keeps(*other) && !other->keeps(*this)) kept_units_.push_back(other);
+}
+
+Function* CompilationUnit::add_host_function(const std::string& schema, HostFunctionBody f) {
+  return add_host_function(parse_schema(schema), std::move(f));
+}
+
+Function* CompilationUnit::add_host_function(FunctionSchema s, HostFunctionBody f) {
+  TENON_CHECK(s.returns.size() <= 1 && !s.vararg, ValueError, "add_host_function: ", s.name,
+              " must have a fixed number of arguments and one result");
+  auto op = std::make_unique<Operator>();
+  op->has_side_effects = true;
+  op->schema = s;
+  op->schema.name = "host::" + s.name;
+  op->registered = [f = std::move(f), n = s.arguments.size()](Stack& stack) {
+    std::vector<IValue> arguments(stack.end() - static_cast<std::ptrdiff_t>(n), stack.end());
+    drop(stack, n);
+    stack.push_back(f(std::move(arguments)));
+  };
+  auto graph = std::make_shared<Graph>();
+  std::vector<Value*> inputs;
+  for (const Argument& a : s.arguments) inputs.push_back(graph->add_input(a.name, a.type));
+  Node* node = graph->insert(graph->create("host::" + s.name, inputs));
+  node->op = op.get();
+  node->output()->set_type(s.returns.empty() ? Type::none() : s.returns[0].type);
+  graph->register_output(node->output());
+  const std::string name = s.name;
+  Function* made = add_function(std::make_unique<Function>(name, graph, std::move(s)));
+  host_operators_.push_back(std::move(op));
+  return made;
 }
 
 std::shared_ptr<CompilationUnit> compile(const std::string& text) {

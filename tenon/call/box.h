@@ -71,10 +71,6 @@ inline tn_value box(const std::optional<Generator>& g) {
   return g && g->defined() ? pointer_value(TN_TAG_OPAQUE, g->unsafeGetGeneratorImpl())
                            : none_value();
 }
-template <class T>
-tn_value box(const std::optional<T>& v) {
-  return v ? box(*v) : none_value();
-}
 inline tn_value box(IntArrayRef v) { return pointer_value(TN_TAG_I64_LIST, v.data(), v.size()); }
 inline tn_value box(const OptionalIntArrayRef& v) { return v ? box(*v) : none_value(); }
 inline tn_value box(ArrayRef<double> v) {
@@ -82,6 +78,10 @@ inline tn_value box(ArrayRef<double> v) {
 }
 inline tn_value box(ArrayRef<bool> v) {
   return pointer_value(TN_TAG_BOOL_LIST, v.data(), v.size());
+}
+template <class T>
+tn_value box(const std::optional<T>& v) {
+  return v ? box(*v) : none_value();
 }
 template <std::size_t N>
 tn_value box(const std::array<bool, N>& v) {

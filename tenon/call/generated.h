@@ -3,6 +3,8 @@
 // What the generated functions and nodes are written with (tools/opgen). Private to libtenon.
 #pragma once
 
+#include <array>
+
 #include "tenon/autograd/node.h"
 #include "tenon/autograd/saved.h"
 #include "tenon/call/box.h"
@@ -14,22 +16,63 @@ namespace tenon::autograd {
 // __thread, not thread_local: no test on each access whether it needs an initialization.
 extern __thread uint32_t t_mode __attribute__((tls_model("initial-exec")));
 
-// Reports the begin and the end of an operator call to the thread's observer, if there is one.
-TENON_COLD void begin_operator(int id);
-TENON_COLD void end_operator(int id) noexcept;
+// Report the begin and the end of an operator call to the thread's observer. `outs` are the
+// results, or what is written; those of the functional form are null until the call gave them.
+TENON_COLD void begin_operator(int id, core::Form form, const tn_value* in,
+                               core::TensorImpl** outs);
+TENON_COLD void end_operator(int id, core::Form form, const tn_value* in,
+                             core::TensorImpl** outs) noexcept;
+TENON_COLD void end_composite(int id, const tn_value* in, const core::OwnedValue* results) noexcept;
+// A change of a tensor without an operator.
+TENON_COLD void report_change(const char* what, const Tensor& t);
+inline void changed(const char* what, const Tensor& t) {
+  if (TENON_UNLIKELY(t_mode & kOperatorObserved)) report_change(what, t);
+}
+inline bool observed() { return t_mode & kOperatorObserved; }
 // In a handler: core::rethrow_called of this operator.
 [[noreturn]] TENON_COLD void rethrow_called(int id);
 struct OperatorScope {
-  explicit OperatorScope(int op) : id(op), on(t_mode & kOperatorObserved) {
-    if (TENON_UNLIKELY(on)) begin_operator(id);
+  OperatorScope(int op, core::Form how, const tn_value* arguments, core::TensorImpl** results)
+      : id(op), form(how), on(observed()), in(arguments), outs(results) {
+    if (TENON_UNLIKELY(on)) begin_operator(id, form, in, outs);
   }
   ~OperatorScope() {
-    if (TENON_UNLIKELY(on)) end_operator(id);
+    if (TENON_UNLIKELY(on)) end_operator(id, form, in, outs);
   }
   OperatorScope(const OperatorScope&) = delete;
   int id;
+  core::Form form;
   bool on;
+  const tn_value* in;
+  core::TensorImpl** outs;
 };
+// An observed call of a composite, whose results may be numbers.
+class CompositeScope {
+ public:
+  CompositeScope(int op, const tn_value* arguments) : id_(op), in_(arguments) {
+    begin_operator(id_, core::Form::Functional, in_, nullptr);
+  }
+  ~CompositeScope() { end_composite(id_, in_, done_ ? results_.data() : nullptr); }
+  CompositeScope(const CompositeScope&) = delete;
+  template <class T>
+  void finish(const T& result) {
+    put(results_.data(), result);
+    done_ = true;
+  }
+
+ private:
+  int id_;
+  const tn_value* in_;
+  bool done_ = false;
+  std::array<core::OwnedValue, core::kMaxOutputs> results_;
+};
+template <class F>
+TENON_COLD auto observe_composite(int id, const tn_value* in, F&& run) {
+  CompositeScope scope(id, in);
+  auto result = run();
+  scope.finish(result);
+  return result;
+}
 
 inline bool recording() { return (t_mode & (kGradMode | kInferenceMode)) == kGradMode; }
 inline bool tracked(const Tensor& t) { return t.requires_grad(); }

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/autograd/mode.h"
 
+#include <algorithm>
+#include <exception>
+
 #include "tenon/autograd/operator_observer.h"
 #include "tenon/call/generated.h"
 
@@ -23,12 +26,41 @@ OperatorObserver* set_operator_observer(OperatorObserver* o) noexcept {
   return before;
 }
 
-void begin_operator(int id) {
-  if (t_observer) t_observer->begin(core::op_at(id).name);
+OperatorObserver* operator_observer() noexcept { return t_observer; }
+
+namespace {
+
+OperatorCall call_of(int id, core::Form form, const tn_value* in, core::TensorImpl** outs) {
+  return {core::op_at(id), form, in, form == core::Form::Functional ? nullptr : outs};
 }
 
-void end_operator(int id) noexcept {
-  if (t_observer) t_observer->end(core::op_at(id).name);
+}  // namespace
+
+void begin_operator(int id, core::Form form, const tn_value* in, core::TensorImpl** outs) {
+  if (form == core::Form::Functional && outs) std::fill_n(outs, core::op_at(id).n_results, nullptr);
+  if (t_observer) t_observer->begin_call(call_of(id, form, in, outs));
+}
+
+void end_operator(int id, core::Form form, const tn_value* in, core::TensorImpl** outs) noexcept {
+  if (!t_observer) return;
+  const OperatorCall call = call_of(id, form, in, outs);
+  core::OwnedValue results[core::kMaxOutputs];
+  const bool failed = std::uncaught_exceptions() > 0;
+  if (!failed && form == core::Form::Functional) {
+    for (int i = 0; i < call.op.n_results; ++i) {
+      results[i].tag = outs[i] ? TN_TAG_TENSOR : TN_TAG_NONE;
+      results[i].tensor = core::Impl::share(outs[i]);
+    }
+  }
+  t_observer->end_call(call, failed ? nullptr : results);
+}
+
+void end_composite(int id, const tn_value* in, const core::OwnedValue* results) noexcept {
+  if (t_observer) t_observer->end_call(call_of(id, core::Form::Functional, in, nullptr), results);
+}
+
+void report_change(const char* what, const Tensor& t) {
+  if (t_observer) t_observer->changed(what, *t.unsafeGetTensorImpl());
 }
 
 void rethrow_called(int id) { core::rethrow_called(core::op_at(id).name); }

@@ -123,9 +123,9 @@ void call_recorded(const core::Op& op, const tn_value* in, core::OwnedValue* out
     TENON_CHECK(function, NotImplementedError, op.name, ": has no function to call");
     return function(in, out);
   }
-  OperatorScope scope(op.index);
-  core::Ref<RegisteredBackward> node = record(op, in);
   core::TensorImpl* outs[core::kMaxOutputs] = {};
+  OperatorScope scope(op.index, core::Form::Functional, in, outs);
+  core::Ref<RegisteredBackward> node = record(op, in);
   core::call(op, in, outs);
   for (uint32_t k = 0; k < op.n_results; ++k) {
     const Tensor t = adopt(outs[k]);

@@ -67,6 +67,18 @@ std::string checked_args(const Schema& s) {
 // Its errors are of those others, and name them.
 const char* const kNamed = "  } catch (...) {\n    rethrow_called(id);\n  }\n";
 
+// An entry of a definition's function: OperatorScope reports the call with its arguments. `outs` is
+// the array of results, or of what is written.
+std::string scope(const char* form, const char* outs) {
+  return std::string("  OperatorScope operator_scope(id, core::Form::") + form + ", in, " + outs +
+         ");\n";
+}
+
+// Locals and the array `in` of the boxed arguments; without any, an array of one none.
+std::string boxed_array(const std::string& locals, const std::string& values) {
+  return locals + "  const tn_value in[] = {" + (values.empty() ? "none_value()" : values) + "};\n";
+}
+
 // What reads codes, which may be made up, before core is called.
 bool takes_codes(const Schema& s) {
   return std::any_of(s.args.begin(), s.args.end(), [](const Arg& a) {
@@ -169,10 +181,12 @@ std::string functional(const Definition& r, const NodePlan& plan) {
   std::string out = "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" +
                     params(s, false) + ") {\n";
   const bool codes = takes_codes(s);
-  out += "  constexpr int id = op_id::" + r.ident() + ";\n  OperatorScope operator_scope(id);\n";
-  out += (codes ? "  try {\n" : "") + locals + "  const tn_value in[] = {" + values + "};\n" +
-         refused_lists(s);
-  if (n == 0) return out + "  core::call(core::g_ops[id], in, nullptr);\n}\n";
+  out += "  constexpr int id = op_id::" + r.ident() + ";\n";
+  out += (codes ? "  try {\n" : "") + boxed_array(locals, values) + refused_lists(s);
+  if (n == 0)
+    return out + scope("Functional", "nullptr") +
+           "  core::call(core::g_ops[id], in, nullptr);\n}\n";
+  out += "  core::TensorImpl* outs[" + std::to_string(n) + "];\n" + scope("Functional", "outs");
   bool grad = !r.grads.empty();
   if (grad) {
     // A view of an inference tensor is one, too.
@@ -181,7 +195,6 @@ std::string functional(const Definition& r, const NodePlan& plan) {
            tracked_args(plan.inputs) + ")" + normal + ") node = record_" + r.ident() + "(" +
            forward_args(s) + ", false);\n";
   }
-  out += "  core::TensorImpl* outs[" + std::to_string(n) + "];\n";
   out += "  core::call(core::g_ops[id], in, outs);\n";
   for (std::size_t i = 0; i < n; ++i)
     out += "  Tensor r" + std::to_string(i) + " = adopt" + (r.view() ? "_view" : "") + "(outs[" +
@@ -203,11 +216,15 @@ std::string functional(const Definition& r, const NodePlan& plan) {
 
 std::string inplace_form(const Definition& r, const NodePlan& plan) {
   const Schema& s = r.schema;
+  const std::string self = s.args[0].name;
+  std::string locals, values;
+  boxing(s, locals, values);
   std::string out = "static inline void inplace_" + r.ident() + "(" + params(s, false) +
-                    ") {\n  constexpr int id = op_id::" + r.ident() +
-                    ";\n  OperatorScope operator_scope(id);\n";
+                    ") {\n  constexpr int id = op_id::" + r.ident() + ";\n";
+  const std::string begin = boxed_array(locals, values) + "  core::TensorImpl* outs[] = {" + self +
+                            ".unsafeGetTensorImpl()};\n" + scope("Inplace", "outs");
   if (r.composite()) {
-    out += "  try {\n" + checked_args(s);
+    out += "  const auto run = [&] {\n  try {\n" + checked_args(s);
     // What the parts save, for the gradient of whichever argument, must outlive the write: they see
     // a copy of self.
     std::vector<const Arg*> tensors;
@@ -218,11 +235,10 @@ std::string inplace_form(const Definition& r, const NodePlan& plan) {
            "  const Today today;\n  write_inplace(id, self, [&](const Tensor& self) { return "
            "composite::" +
            r.ident() + "(" + forward_args(s) + "); }(recording() && (" + tracked_args(tensors) +
-           ") ? self.clone() : self));\n" + kNamed + "}\n";
+           ") ? self.clone() : self));\n" + kNamed +
+           "  };\n  if (TENON_LIKELY(!observed())) return run();\n" + begin + "  run();\n}\n";
   }
-  std::string locals, values;
-  boxing(s, locals, values);
-  out += locals + "  const tn_value in[] = {" + values + "};\n  check_inplace(id, self);\n";
+  out += begin + "  check_inplace(id, self);\n";
   if (s.args[0].mutates) out += "  refuse_recorded(id, \"self\", {self});\n";
   bool grad = !r.grads.empty();
   if (grad) {
@@ -230,10 +246,7 @@ std::string inplace_form(const Definition& r, const NodePlan& plan) {
            tracked_args(plan.inputs) + ")) node = record_" + r.ident() + "(" + forward_args(s) +
            ", true);\n";
   }
-  std::string self = s.args[0].name;
-  out +=
-      "  core::TensorImpl* outs[] = {" + self +
-      ".unsafeGetTensorImpl()};\n  core::call(core::g_ops[id], in, outs, core::Form::Inplace);\n";
+  out += "  core::call(core::g_ops[id], in, outs, core::Form::Inplace);\n";
   if (grad)
     out += "  if (node) {\n    rebase_history(" + self + ", node);\n" + finish(plan, "    ", true) +
            "  }\n";
@@ -243,6 +256,23 @@ std::string inplace_form(const Definition& r, const NodePlan& plan) {
     throw DefinitionError(r.file, r.line,
                           "a definition with an in-place form for floats needs a gradient");
   return out + "}\n";
+}
+
+// The function of a composite, and what observes it: results may be numbers.
+std::string composite_call(const Definition& r) {
+  const Schema& s = r.schema;
+  const std::string id = r.ident(), head = "static inline " + cpp_result_type(s) + " ",
+                    takes = "(" + params(s, false) + ") {\n", gives = "(" + forward_args(s) + ")";
+  std::string locals, values;
+  boxing(s, locals, values);
+  const std::string run =
+      head + "run_" + id + takes + "  [[maybe_unused]] constexpr int id = " + "op_id::" + id +
+      ";\n  try {\n" + checked_args(s) + "  const Today today;\n  return composite::" + id + gives +
+      ";\n" + kNamed + "}\n";
+  return run + head + "call_" + id + takes + "  if (TENON_LIKELY(!observed())) return run_" + id +
+         gives + ";\n  [[maybe_unused]] constexpr int id = op_id::" + id + ";\n" +
+         boxed_array(locals, values) + "  return observe_composite(id, in, [&] { return run_" + id +
+         gives + "; });\n}\n";
 }
 
 std::string out_form(const Definition& r, const NodePlan&) {
@@ -256,7 +286,8 @@ std::string out_form(const Definition& r, const NodePlan&) {
   for (std::size_t i = 0; i < n; ++i) {
     std::string name = n > 1 ? "out" + std::to_string(i) : "out";
     outs += "Tensor& " + name + ", ";
-    list += (i ? ", " : "") + std::string("out_impl(") + name + ")";
+    list += (i ? ", " : "") +
+            (r.composite() ? name + ".unsafeGetTensorImpl()" : "out_impl(" + name + ")");
     if (n > 1) {
       result += (i ? ", " : "") + std::string("Tensor&");
       back += (i ? ", " : "") + name;
@@ -270,8 +301,7 @@ std::string out_form(const Definition& r, const NodePlan&) {
   const std::size_t options = inputs.find(given);
   if (options != std::string::npos) inputs.replace(options, given.size(), "TensorOptions& given");
   std::string out = result + " " + s.name + "_out(" + outs + inputs +
-                    ") {\n  constexpr int id = op_id::" + r.ident() +
-                    ";\n  OperatorScope operator_scope(id);\n";
+                    ") {\n  constexpr int id = op_id::" + r.ident() + ";\n";
   if (options != std::string::npos)
     out += "  const TensorOptions options = options_of_out(given, out);\n";
   std::string refuse;
@@ -286,8 +316,12 @@ std::string out_form(const Definition& r, const NodePlan&) {
   for (std::size_t i = 0; i < n; ++i)
     out += "  check_out(id, \"out\", " + (n > 1 ? "out" + std::to_string(i) : std::string("out")) +
            ");\n";
+  std::string locals, values;
+  boxing(s, locals, values);
+  const std::string outputs = boxed_array(locals, values) + "  core::TensorImpl* outs[] = {" +
+                              list + "};\n" + scope("Out", "outs");
   if (r.composite()) {
-    out += "  try {\n" + checked_args(s) +
+    out += "  const auto run = [&] {\n  try {\n" + checked_args(s) +
            "  const Today today;\n  auto computed = composite::" + r.ident() + "(" +
            forward_args(s) + ");\n";
     for (std::size_t i = 0; i < n; ++i) {
@@ -295,12 +329,10 @@ std::string out_form(const Definition& r, const NodePlan&) {
       out += n > 1 ? "  write_out(id, out" + k + ", std::get<" + k + ">(computed));\n"
                    : "  write_out(id, out, computed);\n";
     }
-    return out + kNamed + "  return " + back + ";\n}\n";
+    return out + kNamed + "  };\n  if (TENON_LIKELY(!observed())) {\n    run();\n  } else {\n" +
+           outputs + "  run();\n  }\n  return " + back + ";\n}\n";
   }
-  std::string locals, values;
-  boxing(s, locals, values);
-  out += locals + "  const tn_value in[] = {" + values + "};\n  core::TensorImpl* outs[] = {" +
-         list + "};\n";
+  out += outputs;
   return out + "  core::call(core::g_ops[id], in, outs, core::Form::Out);\n  return " + back +
          ";\n}\n";
 }
@@ -404,11 +436,7 @@ void emit_functions(const std::vector<Definition>& definitions, const std::strin
     const Schema& s = r.schema;
     std::string callee = "call_" + r.ident();
     if (r.composite()) {
-      out += "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) +
-             ") {\n  [[maybe_unused]] constexpr int id = op_id::" + r.ident() +
-             ";\n  OperatorScope operator_scope(id);\n  try {\n" + checked_args(s) +
-             "  const Today today;\n  return composite::" + r.ident() + "(" + forward_args(s) +
-             ");\n" + kNamed + "}\n";
+      out += composite_call(r);
     } else if (r.function || r.method) {
       out += functional(r, plan);
     }

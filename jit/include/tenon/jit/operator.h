@@ -4,6 +4,7 @@
 // operators (numbers, strings, lists, dictionaries, prim::).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,7 @@ struct TENON_API Operator {
   FunctionSchema schema;
   HostFunction host = nullptr;
   VarargFunction host_vararg = nullptr;
+  std::function<void(Stack&)> registered;  // a host function of a unit; see add_host_function
   // An operator of Tenon: `form` says whether it is called as add, add_ or with out=.
   const core::Op* op = nullptr;
   enum class Form : uint8_t { Functional, Inplace, Out } form = Form::Functional;

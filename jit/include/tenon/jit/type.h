@@ -155,6 +155,8 @@ class TENON_API ClassType final : public Type, public ivalue::ObjectType {
     Function *getter, *setter;  // setter may be null
   };
   std::vector<Property> properties;
+  // A module that was traced: its attributes and methods stay as they are.
+  bool frozen_by_tracing = false;
   // Names of methods that run around forward.
   std::vector<std::string> forward_pre_hooks, forward_hooks;
 

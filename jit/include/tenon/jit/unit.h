@@ -47,9 +47,11 @@ class TENON_API Function {
   // Called with all arguments in order, as `run` needs them.
   std::vector<IValue> bind(std::vector<IValue> arguments,
                            const std::map<std::string, IValue>& keywords) const;
-  const Plan& plan() const;  // made at the first run
+  const Plan& plan() const;                                 // made at the first run
+  CompilationUnit* unit() const noexcept { return unit_; }  // null: of none
 
  private:
+  friend class CompilationUnit;
   enum class State { ToDefine, BeingDefined, Defined };
   std::string qualified_name_;
   std::shared_ptr<Graph> graph_;
@@ -57,9 +59,13 @@ class TENON_API Function {
   std::function<void(Function&)> define_;
   std::atomic<State> state_;
   std::atomic<const Plan*> plan_{nullptr};
+  CompilationUnit* unit_ = nullptr;
 };
 
-class TENON_API CompilationUnit {
+// A function of the host with all arguments of its schema; one value is its result.
+using HostFunctionBody = std::function<IValue(std::vector<IValue> arguments)>;
+
+class TENON_API CompilationUnit : public std::enable_shared_from_this<CompilationUnit> {
  public:
   CompilationUnit();
   ~CompilationUnit();
@@ -84,8 +90,18 @@ class TENON_API CompilationUnit {
   // The text of functions, as in `jit::compile`. Errors show the line with a caret.
   void define(const std::string& text);
   IValue run_method(std::string_view name, std::vector<IValue> arguments);
+  // A function that programs of this unit call by name and that the host computes:
+  // "scale(Tensor x, float by) -> Tensor". Such programs run, and cannot be saved. Errors of `f` go
+  // through to the caller.
+  Function* add_host_function(const std::string& schema, HostFunctionBody f);
+  Function* add_host_function(FunctionSchema schema, HostFunctionBody f);
+  // Another unit, whose functions and classes this one's use, lives as long as this one.
+  void keep(const std::shared_ptr<CompilationUnit>& other);
 
  private:
+  bool keeps(const CompilationUnit& other) const;
+  std::vector<std::shared_ptr<CompilationUnit>> kept_units_;
+  std::vector<std::unique_ptr<Operator>> host_operators_;
   std::vector<std::unique_ptr<Function>> functions_;
   std::map<std::string, Function*, std::less<>> by_name_;
   std::vector<TypePtr> types_;

@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/trace/recorder.h"
+
+#include <algorithm>
+
+#include "tenon/autograd/mode.h"
+#include "tenon/ops.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/log.h"
+
+namespace tenon::jit::tracing {
+
+Unrecorded::Unrecorded()
+    : observer_(autograd::set_operator_observer(nullptr)), calls_(set_call_observer(nullptr)) {}
+Unrecorded::~Unrecorded() {
+  autograd::set_operator_observer(observer_);
+  set_call_observer(calls_);
+}
+
+Recorder::Recorder(bool warn)
+    : graph_(std::make_shared<Graph>()), warn_(warn), grad_mode_(GradMode::is_enabled()) {}
+
+Recorder::~Recorder() {
+  observe(false);
+  const NoGradGuard no_grad;
+  for (const Written& w : written_) {
+    try {
+      w.tensor.data().copy_(w.before);
+    } catch (const std::exception&) {  // its shape is another now
+    }
+  }
+}
+
+void Recorder::observe(bool on) {
+  if (on == started_) return;
+  started_ = on;
+  if (on) {
+    observer_before_ = autograd::set_operator_observer(this);
+    calls_before_ = set_call_observer(this);
+  } else {
+    autograd::set_operator_observer(observer_before_);
+    set_call_observer(calls_before_);
+  }
+}
+
+void Recorder::start() { observe(true); }
+
+void Recorder::finish(const IValue& result) {
+  if (error_) std::rethrow_exception(error_);
+  for (const auto& [impl, known] : known_) exposed_memory(known.alive);
+  observe(false);
+  copy_what_the_run_made();
+  graph_->register_output(value_of(result, type_of(result)));
+}
+
+namespace {
+
+std::string base_name(const autograd::OperatorCall& call) {
+  const std::string_view name = call.op.name;
+  std::string base(name.substr(0, name.find('.')));
+  if (base.find("::") == std::string::npos) base = "aten::" + base;
+  if (call.form == core::Form::Inplace) base += '_';
+  return base;
+}
+
+Operator::Form form_of(core::Form f) {
+  return f == core::Form::Functional ? Operator::Form::Functional
+         : f == core::Form::Inplace  ? Operator::Form::Inplace
+                                     : Operator::Form::Out;
+}
+
+// Views in place are operators of programs alone.
+const Operator* find(const autograd::OperatorCall& call) {
+  const std::string name = base_name(call);
+  const Operator* by_count = nullptr;
+  for (const Operator* o : operators_named(name)) {
+    if (o->op == &call.op && o->form == form_of(call.form)) return o;
+    if (!o->op && o->schema.arguments.size() == call.op.n_args) by_count = o;
+  }
+  TENON_CHECK(by_count, NotImplementedError, "trace: ", name, " cannot be recorded");
+  return by_count;
+}
+
+Tensor shared(core::TensorImpl* t) { return Tensor(core::Impl::share(t)); }
+
+}  // namespace
+
+void Recorder::begin_call(const autograd::OperatorCall& call) {
+  if (error_) std::rethrow_exception(error_);
+  if (depth_ == 0) {
+    const Unrecorded pause;
+    operator_ = find(call);
+    look_at_memory(call);
+    inputs_.clear();
+    for (int i = 0; i < call.op.n_args; ++i) {
+      inputs_.push_back(argument_value(
+          call.op.args[i], operator_->schema.arguments[static_cast<std::size_t>(i)].type,
+          call.in[i]));
+    }
+    if (call.form == core::Form::Out) {
+      for (int i = 0; i < call.op.n_results; ++i) {
+        TENON_CHECK(call.written[i], TypeError, "trace: ", call.op.name,
+                    ": argument out is an undefined tensor");
+        inputs_.push_back(value_of(shared(call.written[i])));
+      }
+    }
+  }
+  ++depth_;
+}
+
+void Recorder::end_call(const autograd::OperatorCall& call,
+                        const core::OwnedValue* results) noexcept {
+  if (--depth_ > 0 || !results) return;
+  try {
+    const Unrecorded pause;
+    record_results(call, results);
+    remember_memory(call, results);
+  } catch (...) {
+    error_ = std::current_exception();
+  }
+}
+
+namespace {
+
+std::string number_text(const core::OwnedValue& v) {
+  if (v.tag == TN_TAG_BOOL) return v.plain.u.i64 ? "true" : "false";
+  return v.tag == TN_TAG_F64 ? core::join(v.plain.u.f64) : core::join(v.plain.u.i64);
+}
+
+}  // namespace
+
+void Recorder::record_results(const autograd::OperatorCall& call, const core::OwnedValue* results) {
+  const auto& returns = operator_->schema.returns;
+  const bool tensors = std::all_of(returns.begin(), returns.end(), [](const Argument& a) {
+    return a.type->is(TypeKind::Tensor) ||
+           (a.type->is(TypeKind::List) && a.type->element()->is(TypeKind::Tensor));
+  });
+  if (!tensors) {  // a number is one of the host from here on
+    const bool traced = std::any_of(inputs_.begin(), inputs_.end(), [](const Value* v) {
+      return v->type()->is(TypeKind::Tensor) && !v->node()->is("prim::Constant");
+    });
+    if (traced && results[0].tag != TN_TAG_DTYPE) {
+      becomes_constant(number_text(results[0]),
+                       operator_->schema.name + "(%" + inputs_[0]->debug_name() + ")", inputs_[0]);
+    }
+    return;
+  }
+  Node* n = graph_->insert(graph_->create(operator_->schema.name, inputs_, returns.size()));
+  n->op = operator_;
+  const bool no_grad = grad_mode_ && !GradMode::is_enabled();
+  for (std::size_t i = 0; i < returns.size(); ++i) {
+    Value* v = n->output(i)->set_type(returns[i].type);
+    if (no_grad) without_grad_.insert(v);
+    if (call.form != core::Form::Functional) {
+      Tensor written = shared(call.written[i]);
+      // A write through a tensor without history is seen by the tensor that has one.
+      if (no_grad && !written.requires_grad()) bind_tensor(v, written);
+      if (!no_grad) bind_tensor(v, written);
+    } else if (results[i].tag == TN_TAG_TENSOR) {
+      bind_tensor(v, Tensor(results[i].tensor));
+    } else if (results[i].tag == TN_TAG_TENSOR_LIST) {
+      std::vector<Tensor> list;
+      for (const core::Impl& t : results[i].tensors) list.emplace_back(t);
+      bind(v, IValue(list));
+    }
+  }
+}
+
+void Recorder::changed(const char* what, core::TensorImpl& tensor) {
+  if (depth_ > 0) return;
+  const auto it = known_.find(&tensor);
+  if (it == known_.end() || it->second.constant) return;
+  TENON_CHECK(std::string_view(what) == "detach_", NotImplementedError, "trace: ", what,
+              " of a tensor that was computed cannot be recorded");
+  Node* n = graph_->insert(graph_->create("aten::detach", {it->second.value}));
+  n->op = find_operator("aten::detach");
+  it->second.value = n->output();
+}
+
+void Recorder::becomes_constant(const std::string& value, const std::string& where,
+                                const void* key) {
+  if (!warn_ || !warned_.insert({key, where}).second) return;
+  tenon::warn("trace", core::join("the value ", value, " becomes a constant in the trace at ",
+                                  where, "; other inputs will not change it"));
+}
+
+}  // namespace tenon::jit::tracing
