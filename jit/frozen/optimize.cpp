@@ -14,7 +14,7 @@ template <class F>
 void each_graph(const Module& m, F f) {
   for (const Method& method : m.get_methods()) {
     f(*method.graph(), method.name());
-    method.function().set_graph(method.graph());  // its plan is made again
+    method.function().set_graph(method.graph());
   }
 }
 

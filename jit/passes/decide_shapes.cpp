@@ -21,12 +21,21 @@ class Deciding {
     for (Node* n : b.nodes()) {
       for (Block* inner : n->blocks()) block(*inner);
       if (n->outputs().size() != 1 || n->output()->uses().empty()) continue;
-      if (n->is("aten::dim")) put(*n, facts_.rank_given_by(n->output()));
+      if (n->is("aten::dim")) rank(*n);
       if (n->is("aten::size") && n->inputs().size() == 2) {
         const auto dim = int_of(n->input(1));
         if (dim && *dim < 0) put(*n, facts_.size(n->input(0), *dim));
       }
     }
+  }
+  // Else it is asked of what the tensor was made of, so that the tensor has a use less.
+  void rank(Node& n) {
+    const Node* maker = n.input(0)->node();
+    const auto known = facts_.rank_given_by(n.output());
+    if (known) return put(n, known);
+    if (!facts_.usable() || !ShapeFacts::keeps_rank(*maker)) return;
+    n.replace_input(0, maker->input(0));
+    changed_ = true;
   }
   void put(Node& n, const std::optional<int64_t>& number) {
     if (!number) return;

@@ -7,6 +7,7 @@
 
 #include "jit/ir/alias.h"
 #include "jit/passes/passes.h"
+#include "jit/passes/shape_facts.h"
 #include "jit/passes/values.h"
 #include "tenon/autograd/mode.h"
 #include "tenon/creation.h"
@@ -24,6 +25,7 @@ struct Layer {
   int64_t groups = 1, channels = 0;
   int64_t out_dims = 0;  // how many dimensions the result has after its channels; -1: none
   bool transposed = false;
+  std::optional<int64_t> rank;  // of the result, where known
 };
 
 struct Affine {
@@ -80,9 +82,10 @@ std::optional<Tensor> per_channel(const Value* v, const Layer& layer) {
   if (t->dim() > 0 && t->scalar_type() != layer.weight.scalar_type()) return std::nullopt;
   if (t->numel() == 1 && t->dim() <= layer.out_dims + 1)
     return in_double(*t).reshape({1}).expand({layer.channels});
-  // [C] of a linear layer, [C, 1, 1] of a convolution.
-  if (t->dim() != layer.out_dims + 1 || t->size(0) != layer.channels ||
-      t->numel() != layer.channels)
+  // [C] of a linear layer, [C, 1, 1] of a convolution, or [1, C, 1, 1] if the result has a batch.
+  const int64_t at = t->dim() - layer.out_dims - 1;
+  const bool batch = at == 1 && layer.rank == t->dim();
+  if ((at != 0 && !batch) || t->size(at) != layer.channels || t->numel() != layer.channels)
     return std::nullopt;
   return in_double(*t).reshape({layer.channels});
 }
@@ -91,7 +94,7 @@ std::optional<Affine> from_batch_norm(const Node& n, const Layer& layer) {
   const Value* training = argument(n, "training");
   if (!training || bool_of(training) != std::optional(false)) return std::nullopt;
   // Of a linear layer the channels are the second dimension only if there are two.
-  if (layer.node->is("aten::linear")) return std::nullopt;
+  if (layer.node->is("aten::linear") && layer.rank != 2) return std::nullopt;
   const std::optional<Tensor> mean = tensor_of(argument(n, "running_mean")),
                               var = tensor_of(argument(n, "running_var")),
                               weight = tensor_of(argument(n, "weight")),
@@ -157,7 +160,7 @@ Tensor scaled_weight(const Layer& layer, const Tensor& scale) {
 
 class Folding {
  public:
-  explicit Folding(Graph& g) : graph_(g), facts_(g) {}
+  explicit Folding(Graph& g) : graph_(g), facts_(g), shapes_(g) {}
   bool run() {
     block(*graph_.block());
     return changed_;
@@ -178,7 +181,8 @@ class Folding {
 
   // Takes in what follows the layer.
   bool follow(Node& n) {
-    const std::optional<Layer> layer = layer_of(n);
+    std::optional<Layer> layer = layer_of(n);
+    if (layer) layer->rank = shapes_.of(n.output()).rank();
     if (!layer || is_written(*layer)) return false;
     Node* user = only_user(n.output());
     const std::optional<Affine> affine = user ? affine_of(*user, *layer) : std::nullopt;
@@ -206,6 +210,7 @@ class Folding {
 
   Graph& graph_;
   AliasFacts facts_;
+  ShapeFacts shapes_;
   bool changed_ = false;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // What is known of tensors before a program runs: dtype, rank, and sizes, as numbers or as symbols.
-// Two sizes that are computed alike from the same sizes have one symbol, so that equal shapes are
-// known without their numbers. Computed for the graph as it is: rebuild it after a change.
+// Two sizes that are computed in one way from the same sizes have one symbol, so that equal shapes
+// are known without their numbers. Computed for the graph as it is: rebuild it after a change.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,10 @@ class ShapeFacts {
   bool same_shape_and_dtype(const Value* a, const Value* b) const;
   // The size of a dimension as a number.
   std::optional<int64_t> size(const Value* v, int64_t dim) const;
+  // False: tensors change their shapes in place, and nothing is known.
+  bool usable() const noexcept { return usable_; }
+  // The operator gives a tensor of the rank of its first argument.
+  static bool keeps_rank(const Node& n);
   // What the node aten::dim that gives `v` gives.
   std::optional<int64_t> rank_given_by(const Value* v) const;
   // A pass put `by` in the place of `old`.
@@ -43,6 +47,7 @@ class ShapeFacts {
 
  private:
   friend class ShapeRules;
+  bool usable_ = true;
   std::unordered_map<const Value*, TensorFacts> tensors_;
   std::unordered_map<const Value*, int64_t> numbers_;  // sizes that are values of the program
   std::unordered_map<const Value*, int64_t> ranks_;    // of aten::dim, known where it stands

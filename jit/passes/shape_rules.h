@@ -15,8 +15,11 @@ namespace tenon::jit {
 
 class ShapeRules {
  public:
+  static constexpr std::size_t kMaxRank = 16;
+
   ShapeRules(const Graph& g, ShapeFacts& facts) : graph_(g), facts_(facts), aliases_(g) {}
   void run();
+  static bool keeps_rank(const std::string& kind);
 
  private:
   using Rule = void (ShapeRules::*)(const Node& n);
@@ -37,6 +40,7 @@ class ShapeRules {
   void block(const Block& b);
   void branches(const Node& n);
   void check(const Node& n);
+  void refine(const Value* v, std::size_t rank);
   void node(const Node& n);
   void constant(const Node& n);
 
@@ -56,6 +60,9 @@ class ShapeRules {
   void flatten(const Node& n);
   void unsqueeze(const Node& n);
   void select(const Node& n);
+  void cat(const Node& n);
+  void pieces(const Node& n);
+  void piece(const Node& n);
   void attention(const Node& n);
   void size(const Node& n);
   void sizes(const Node& n);

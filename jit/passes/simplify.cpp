@@ -109,10 +109,15 @@ class Simplifier {
   Value* floor_divide(Node& n) {
     return n.output()->type()->is(TypeKind::Int) ? divide(n) : nullptr;
   }
-  // int(x) of an int.
+  // int(x) of an int, and of a tensor made of one.
   Value* convert(Node& n) {
     if (n.inputs().size() != 1) return nullptr;
     const Type& t = *n.output()->type();
+    // As traces write the size of a tensor.
+    const Node* tensor = n.input(0)->node();
+    if (tensor->is("prim::NumToTensor") && same_type(t, *tensor->input(0)->type()) &&
+        t.is(TypeKind::Int) && !facts_.has_writers(n.input(0)))
+      return tensor->input(0);
     bool plain = t.is(TypeKind::Int) || t.is(TypeKind::Float) || t.is(TypeKind::Bool) ||
                  t.is(TypeKind::String);
     return plain && same_type(t, *n.input(0)->type()) ? n.input(0) : nullptr;

@@ -1,0 +1,313 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Passes over programs with constant weights: each by the text before and after it, and by running
+// both. Inputs of a graph whose names begin with w become constants.
+#include <gtest/gtest.h>
+
+#include "jit/passes/passes.h"
+#include "jit/passes/shape_facts.h"
+#include "jit/run/plan.h"
+#include "tenon/creation.h"
+#include "tenon/jit/graph.h"
+#include "tenon/ops.h"
+
+namespace tenon::jit {
+namespace {
+
+using Pass = bool (*)(Graph&);
+using Sizes = std::vector<int64_t>;
+
+// Numbers that differ from each other, of both signs.
+Tensor numbers(const Sizes& sizes, double first = 0.3) {
+  int64_t n = 1;
+  for (int64_t s : sizes) n *= s;
+  return (arange(n, kFloat) * 0.7 + first).sin().reshape(sizes);
+}
+
+// Inputs %w... of these sizes as constants.
+std::shared_ptr<Graph> with_weights(const std::string& text, const std::vector<Sizes>& weights) {
+  auto g = parse_graph(text);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < g->inputs().size();) {
+    Value* v = g->inputs()[i];
+    if (v->name().empty() || v->name()[0] != 'w') {
+      ++i;
+      continue;
+    }
+    const std::string name = v->name();
+    Graph::InsertPoint at(*g, g->block()->param_node()->next());
+    Tensor t = numbers(weights.at(next), static_cast<double>(next));
+    if (name[1] == 'v') t = t.abs() + 0.5;  // a variance
+    ++next;
+    Value* constant = g->insert_constant(t, {}, Type::tensor());
+    v->replace_all_uses_with(constant);
+    g->block()->param_node()->erase_output(static_cast<int>(i));
+    constant->set_name(name);
+  }
+  EXPECT_EQ(next, weights.size());
+  return g;
+}
+
+Stack run(const Graph& g, Stack inputs) {
+  Plan(g.copy()).run(inputs);
+  return inputs;
+}
+
+void expect_close(const IValue& a, const IValue& b) {
+  ASSERT_TRUE(a.isTensor() && b.isTensor());
+  const Tensor &x = a.toTensor(), &y = b.toTensor();
+  ASSERT_EQ(x.sizes(), y.sizes());
+  EXPECT_EQ(x.scalar_type(), y.scalar_type());
+  EXPECT_TRUE(x.allclose(y, 1e-5, 1e-5)) << x << y;
+}
+
+// The nodes after the pass, constants left out, as "aten::relu aten::add".
+std::string kinds(const Block& b) {
+  std::string out;
+  for (const Node* n : b.nodes()) {
+    if (!n->is("prim::Constant") && !n->is("prim::ListConstruct"))
+      out += (out.empty() ? "" : " ") + n->kind();
+    for (const Block* inner : n->blocks()) out += " {" + kinds(*inner) + "}";
+  }
+  return out;
+}
+
+// `first` runs before the pass: what it gives is the text before.
+void expect_pass(Pass pass, const std::string& before, const std::vector<Sizes>& weights,
+                 const std::vector<Sizes>& inputs, const std::string& after) {
+  auto g = with_weights(before, weights);
+  const auto original = g->copy();
+  const bool changed = pass(*g);
+  eliminate_dead_code(*g);
+  g->lint();
+  EXPECT_EQ(kinds(*g->block()), after);
+  EXPECT_EQ(changed, kinds(*original->block()) != after);
+  Stack given, again;
+  for (const Sizes& s : inputs) {
+    given.emplace_back(numbers(s, 0.1));
+    again.emplace_back(numbers(s, 0.1));
+  }
+  const Stack wanted = run(*original, given), got = run(*g, again);
+  ASSERT_EQ(wanted.size(), got.size());
+  for (std::size_t i = 0; i < got.size(); ++i) expect_close(got[i], wanted[i]);
+  for (std::size_t i = 0; i < given.size(); ++i) expect_close(again[i], given[i]);
+}
+
+constexpr const char* kNumbers =
+    "  %0 : int = prim::Constant[value=0]()\n"
+    "  %1 : int = prim::Constant[value=1]()\n"
+    "  %2 : int = prim::Constant[value=2]()\n"
+    "  %none : NoneType = prim::Constant()\n"
+    "  %h : float = prim::Constant[value=0.5]()\n"
+    "  %eps : float = prim::Constant[value=0.001]()\n"
+    "  %true : bool = prim::Constant[value=1]()\n"
+    "  %false : bool = prim::Constant[value=0]()\n"
+    "  %s1 : int[] = prim::ListConstruct(%1, %1)\n"
+    "  %s0 : int[] = prim::ListConstruct(%0, %0)\n";
+
+std::string body(const std::string& inputs, const std::string& nodes) {
+  return "graph(" + inputs + "):\n" + kNumbers + nodes;
+}
+
+const std::string kConv = "  %y : Tensor = aten::conv2d(%x, %w, %wb, %s1, %s1, %s1, %1)\n";
+const std::vector<Sizes> kConvWeights{{4, 3, 3, 3}, {4}};
+const std::vector<Sizes> kImage{{2, 3, 5, 5}};
+
+std::vector<Sizes> operator+(std::vector<Sizes> a, const std::vector<Sizes>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+TEST(JitFrozenPasses, RemoveDropout) {
+  expect_pass(remove_dropout,
+              body("%x : Tensor",
+                   "  %a : Tensor = aten::dropout(%x, %h, %false)\n"
+                   "  %b : Tensor = aten::relu(%a)\n"
+                   "  %c : Tensor = aten::feature_dropout(%b, %h, %false)\n"
+                   "  return (%c)\n"),
+              {}, {{2, 3}}, "aten::relu");
+}
+
+TEST(JitFrozenPasses, RemoveDropoutLeavesTraining) {
+  auto g = parse_graph(body("%x : Tensor, %c : bool",
+                            "  %a : Tensor = aten::dropout(%x, %h, %true)\n"
+                            "  %b : Tensor = aten::dropout(%x, %h, %c)\n"
+                            "  return (%a, %b)\n"));
+  EXPECT_FALSE(remove_dropout(*g));
+}
+
+TEST(JitFrozenPasses, BatchNormGoesIntoConvolution) {
+  expect_pass(fold_scales,
+              body("%x : Tensor, %w : Tensor, %wb : Tensor, %wm : Tensor, %wv : Tensor, "
+                   "%wg : Tensor, %wh : Tensor",
+                   kConv + "  %z : Tensor = aten::batch_norm(%y, %wg, %wh, %wm, %wv, %false, %h, "
+                           "%eps, %true)\n"
+                           "  return (%z)\n"),
+              kConvWeights + std::vector<Sizes>{{4}, {4}, {4}, {4}}, kImage, "aten::conv2d");
+}
+
+TEST(JitFrozenPasses, BatchNormGoesIntoTransposedConvolutionWithGroups) {
+  expect_pass(fold_scales,
+              body("%x : Tensor, %w : Tensor, %wm : Tensor, %wv : Tensor",
+                   "  %y : Tensor = aten::conv_transpose2d(%x, %w, %none, %s1, %s0, %s0, %2, %s1)\n"
+                   "  %z : Tensor = aten::batch_norm(%y, %none, %none, %wm, %wv, %false, %h, "
+                   "%eps, %true)\n"
+                   "  return (%z)\n"),
+              {{4, 3, 2, 2}, {6}, {6}}, {{2, 4, 3, 3}}, "aten::conv_transpose2d");
+}
+
+// One that is training, one whose input has another use, one whose weight is written.
+TEST(JitFrozenPasses, BatchNormStaysWhereItMust) {
+  const std::string inputs = "%x : Tensor, %w : Tensor, %wb : Tensor, %wm : Tensor, %wv : Tensor";
+  const std::vector<Sizes> weights = kConvWeights + std::vector<Sizes>{{4}, {4}};
+  const auto norm = [](const char* training) {
+    return std::string("  %z : Tensor = aten::batch_norm(%y, %none, %none, %wm, %wv, %") +
+           training + ", %h, %eps, %true)\n";
+  };
+  for (const std::string& text :
+       {kConv + norm("true") + "  return (%z)\n", kConv + norm("false") + "  return (%y, %z)\n",
+        "  %u : Tensor = aten::mul_(%w, %h)\n" + kConv + norm("false") + "  return (%z)\n"}) {
+    auto g = with_weights(body(inputs, text), weights);
+    EXPECT_FALSE(fold_scales(*g)) << text;
+  }
+}
+
+TEST(JitFrozenPasses, ScalesAndShiftsGoIntoLinear) {
+  expect_pass(fold_scales,
+              body("%x : Tensor, %w : Tensor, %ws : Tensor, %wt : Tensor",
+                   "  %y : Tensor = aten::linear(%x, %w, %none)\n"
+                   "  %a : Tensor = aten::mul(%y, %ws)\n"
+                   "  %b : Tensor = aten::add_(%a, %wt, %1)\n"
+                   "  %c : Tensor = aten::div(%b, %2)\n"
+                   "  %d : Tensor = aten::sub(%c, %wt, %1)\n"
+                   "  return (%d)\n"),
+              {{4, 3}, {4}, {4}}, {{2, 5, 3}}, "aten::linear");
+}
+
+// Scales of another dimension, and sums with a factor.
+TEST(JitFrozenPasses, OtherScalesStay) {
+  for (const std::string& next : {std::string("  %z : Tensor = aten::mul(%y, %ws)\n"),
+                                  std::string("  %z : Tensor = aten::add(%y, %h, %2)\n"),
+                                  std::string("  %z : Tensor = aten::div(%h, %y)\n")}) {
+    auto g = with_weights(body("%x : Tensor, %w : Tensor, %wb : Tensor, %ws : Tensor",
+                               kConv + next + "  return (%z)\n"),
+                          kConvWeights + std::vector<Sizes>{{5}});
+    EXPECT_FALSE(fold_scales(*g)) << next;
+  }
+}
+
+TEST(JitFrozenPasses, EpilogueOfConvolution) {
+  expect_pass(fuse_epilogues,
+              body("%x : Tensor, %w : Tensor, %wb : Tensor, %wc : Tensor",
+                   kConv + "  %a : Tensor = aten::relu_(%y)\n"
+                           "  %b : Tensor = aten::conv2d(%a, %wc, %none, %s1, %s1, %s1, %1)\n"
+                           "  %c : Tensor = aten::add_(%b, %a, %1)\n"
+                           "  %d : Tensor = aten::hardtanh(%c, %0, %2)\n"
+                           "  return (%d)\n"),
+              kConvWeights + std::vector<Sizes>{{4, 4, 3, 3}}, kImage,
+              "aten::_conv_epilogue aten::_conv_epilogue");
+}
+
+TEST(JitFrozenPasses, EpilogueText) {
+  auto g = with_weights(body("%x : Tensor, %w : Tensor, %wb : Tensor",
+                             kConv + "  %a : Tensor = aten::leaky_relu(%y, %h)\n"
+                                     "  return (%a)\n"),
+                        kConvWeights);
+  EXPECT_TRUE(fuse_epilogues(*g));
+  eliminate_dead_code(*g);
+  EXPECT_EQ(g->str(),
+            "graph(%x : Tensor):\n"
+            "  %wb : Tensor = prim::Constant[value=<Tensor>]()\n"
+            "  %17 : Tensor = prim::Constant[value=<Tensor>]()\n"
+            "  %18 : NoneType = prim::Constant()\n"
+            "  %19 : int[] = prim::Constant[value=[1, 1]]()\n"
+            "  %20 : int[] = prim::Constant[value=[1, 1]]()\n"
+            "  %21 : int[] = prim::Constant[value=[1, 1]]()\n"
+            "  %22 : int = prim::Constant[value=1]()\n"
+            "  %23 : str = prim::Constant[value=\"leaky_relu\"]()\n"
+            "  %24 : float[] = prim::Constant[value=[0.5]]()\n"
+            "  %25 : Tensor = aten::_conv_epilogue(%x, %17, %wb, %18, %19, %20, %21, %22, %23, "
+            "%24)\n"
+            "  return (%25)\n");
+}
+
+TEST(JitFrozenPasses, EpilogueOfLinearLayers) {
+  const std::string gelu = "  %how : str = prim::Constant[value=\"tanh\"]()\n";
+  expect_pass(fuse_epilogues,
+              body("%x : Tensor, %w : Tensor, %wb : Tensor, %wc : Tensor, %wd : Tensor",
+                   gelu + "  %a : Tensor = aten::linear(%x, %w, %wb)\n"
+                          "  %b : Tensor = aten::gelu(%a, %how)\n"
+                          "  %c : Tensor = aten::matmul(%b, %wc)\n"
+                          "  %d : Tensor = aten::add(%c, %wd, %1)\n"
+                          "  %e : Tensor = aten::add(%b, %d, %1)\n"
+                          "  %f : Tensor = aten::addmm(%wb, %e, %wc, %1, %1)\n"
+                          "  %g : Tensor = aten::silu(%f)\n"
+                          "  return (%g)\n"),
+              {{4, 3}, {4}, {4, 4}, {4}}, {{2, 3}},
+              "aten::_linear_epilogue aten::_linear_epilogue aten::_linear_epilogue");
+}
+
+// An intermediate value that somebody else sees, an input that is written before the activation, a
+// sum of another shape.
+TEST(JitFrozenPasses, EpilogueStaysApartWhereItMust) {
+  const std::string inputs = "%x : Tensor, %o : Tensor, %w : Tensor, %wb : Tensor";
+  for (const std::string& next :
+       {std::string("  %a : Tensor = aten::relu(%y)\n  return (%a, %y)\n"),
+        std::string("  %b : Tensor = aten::relu_(%x)\n  %a : Tensor = aten::relu(%y)\n"
+                    "  return (%a)\n"),
+        std::string("  %a : Tensor = aten::add(%y, %o, %1)\n  return (%a)\n"),
+        std::string("  %a : Tensor = aten::add(%y, %y, %1)\n  return (%a)\n")}) {
+    auto g = with_weights(body(inputs, kConv + next), kConvWeights);
+    EXPECT_FALSE(fuse_epilogues(*g)) << next;
+  }
+}
+
+TEST(JitFrozenPasses, ChecksOfRanksGo) {
+  const std::string check =
+      "  %text : str = prim::Constant[value=\"rank\"]()\n"
+      "  %4 : int = prim::Constant[value=4]()\n";
+  const auto of = [](const std::string& v) {
+    return "  %d" + v + " : int = aten::dim(%" + v + ")\n  %n" + v + " : bool = aten::ne(%d" + v +
+           ", %4)\n   = prim::If(%n" + v +
+           ")\n    block0():\n       = prim::RaiseException(%text, %none)\n      -> ()\n"
+           "    block1():\n      -> ()\n";
+  };
+  auto g =
+      with_weights(body("%x : Tensor, %w : Tensor, %wb : Tensor, %wc : Tensor",
+                        check + kConv + of("y") +
+                            "  %a : Tensor = aten::relu(%y)\n"
+                            "  %b : Tensor = aten::conv2d(%a, %wc, %none, %s1, %s1, %s1, %1)\n" +
+                            of("b") + "  return (%b)\n"),
+                   kConvWeights + std::vector<Sizes>{{4, 4, 3, 3}});
+  while (decide_shapes(*g) || propagate_constants(*g)) continue;
+  eliminate_dead_code(*g);
+  g->lint();
+  EXPECT_EQ(kinds(*g->block()),
+            "aten::conv2d aten::dim aten::ne prim::If {prim::RaiseException} {} aten::relu "
+            "aten::conv2d");
+  EXPECT_EQ(run(*g, {numbers({2, 3, 5, 5})}).size(), 1u);
+  EXPECT_THROW(run(*g, {numbers({3, 5, 5})}), Error);
+}
+
+TEST(JitShapeFacts, EqualShapesWithoutNumbers) {
+  auto g = with_weights(body("%x : Tensor, %o : Tensor, %w : Tensor, %wb : Tensor, %wc : Tensor",
+                             "  %s2 : int[] = prim::ListConstruct(%2, %2)\n" + kConv +
+                                 "  %a : Tensor = aten::conv2d(%x, %w, %wb, %s2, %s1, %s1, %1)\n"
+                                 "  %b : Tensor = aten::conv2d(%x, %wc, %none, %s2, %s0, %s1, %1)\n"
+                                 "  %c : Tensor = aten::add(%y, %o, %1)\n"
+                                 "  %d : Tensor = aten::add(%y, %h, %1)\n"
+                                 "  return (%a, %b, %c, %d, %y)\n"),
+                        kConvWeights + std::vector<Sizes>{{4, 3, 1, 1}});
+  const ShapeFacts facts(*g);
+  const auto& out = g->outputs();
+  EXPECT_TRUE(facts.same_shape_and_dtype(out[0], out[1]));
+  EXPECT_FALSE(facts.same_shape(out[0], out[4]));
+  EXPECT_FALSE(facts.same_shape(out[2], out[4]));
+  EXPECT_TRUE(facts.same_shape_and_dtype(out[3], out[4]));
+  EXPECT_EQ(facts.size(out[4], -3), 4);
+  EXPECT_EQ(facts.size(out[4], -2), std::nullopt);
+  EXPECT_EQ(facts.of(out[4]).rank(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace tenon::jit
