@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // What is known of tensors before a program runs: dtype, rank, and sizes, as numbers or as symbols.
-// Two sizes that are computed alike from the same sizes have one symbol, so that equal shapes are
-// known without their numbers. Computed for the graph as it is: rebuild it after a change.
+// Two sizes that are computed in one way from the same sizes have one symbol, so that equal shapes
+// are known without their numbers. Computed for the graph as it is: rebuild it after a change.
 #pragma once
 
 #include <cstdint>

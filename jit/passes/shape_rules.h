@@ -15,6 +15,8 @@ namespace tenon::jit {
 
 class ShapeRules {
  public:
+  static constexpr std::size_t kMaxRank = 16;
+
   ShapeRules(const Graph& g, ShapeFacts& facts) : graph_(g), facts_(facts), aliases_(g) {}
   void run();
   static bool keeps_rank(const std::string& kind);

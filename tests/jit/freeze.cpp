@@ -168,7 +168,8 @@ TEST(JitFreeze, OptimizedForInference) {
 }
 
 TEST(JitFreeze, ExportedPrograms) {
-  const Module m = load(std::string(TENON_SOURCE_DIR) + "/tests/jit/data/exported_net.pt2");
+  const Module m =
+      load((std::filesystem::path(__FILE__).parent_path() / "data" / "exported_net.pt2").string());
   const Module frozen = freeze(m);
   EXPECT_FALSE(m.parameters().empty());
   EXPECT_TRUE(frozen.parameters().empty());
