@@ -38,15 +38,15 @@ const std::map<std::string, const char*>& renamed() {
       {"aten::__iand__.Tensor", "aten::bitwise_and_.Tensor"},
       {"aten::__ior__.Tensor", "aten::bitwise_or_.Tensor"},
       {"aten::__ixor__.Tensor", "aten::bitwise_xor_.Tensor"},
+      {"aten::__iand__.Scalar", "aten::bitwise_and_.Scalar"},
+      {"aten::__ior__.Scalar", "aten::bitwise_or_.Scalar"},
+      {"aten::__ixor__.Scalar", "aten::bitwise_xor_.Scalar"},
       {"aten::__lshift__.Tensor", "aten::bitwise_left_shift.Tensor"},
       {"aten::__lshift__.Scalar", "aten::bitwise_left_shift.Tensor_Scalar"},
       {"aten::__rshift__.Tensor", "aten::bitwise_right_shift.Tensor"},
       {"aten::__rshift__.Scalar", "aten::bitwise_right_shift.Tensor_Scalar"},
-      {"aten::special_expm1", "aten::expm1"},
-      {"aten::special_erf", "aten::erf"},
-      {"aten::special_log1p", "aten::log1p"},
-      {"aten::special_expit", "aten::sigmoid"},
       {"aten::_embedding_bag_forward_only", "aten::_embedding_bag"},
+      {"aten::_reshape_alias", "aten::as_strided"},
   };
   return kNames;
 }
@@ -141,12 +141,6 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& f
     // The others serve the gradient, which Tenon records on its own.
     std::vector<Value*> out(9, y);
     return out;
-  }
-  if (full_name == "aten::_weight_norm") {
-    Value* v = needed("v");
-    Value* norm = apply1("exported::norm_except_dim", {v, given("dim", IValue(int64_t{0}))});
-    Value* scale = apply1("aten::div.Tensor", {needed("g"), norm});
-    return std::vector<Value*>{apply1("aten::mul.Tensor", {v, scale})};
   }
   return std::nullopt;
 }

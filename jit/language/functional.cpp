@@ -62,7 +62,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
   return torch.alpha_dropout_(input, p, training) if inplace else torch.alpha_dropout(input, p, training)
 def embedding(input: Tensor, weight: Tensor, padding_idx: Optional[int] = None, max_norm: Optional[float] = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
-  assert max_norm is None, "embedding: max_norm is not supported"
+  if max_norm is not None:
+    torch.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
   padding = -1
   if padding_idx is not None:
     padding = padding_idx if padding_idx >= 0 else weight.size(0) + padding_idx

@@ -188,15 +188,15 @@ void pad(Stack& s) {
   s.back() = F::pad(s.back().toTensor(), options);
 }
 
-// The norm over all dimensions but one, which keeps its place. -1: over all.
-void norm_except_dim(Stack& s) {
-  const int64_t dim = pop_as<int64_t>(s);
-  const Tensor v = pop(s).toTensor();
-  if (dim == -1 || v.dim() == 0) return s.push_back(v.norm());
-  std::vector<int64_t> others;
-  for (int64_t d = 0; d < v.dim(); ++d)
-    if (d != dim) others.push_back(d);
-  s.emplace_back(others.empty() ? v.abs() : v.square().sum(others, true).sqrt());
+// Checks of a functional program hand a token on, so that they are kept in order.
+void assert_with_token(Stack& s) {
+  const IValue token = pop(s);
+  assert_true(s);
+  s.push_back(token);
+}
+void make_token(Stack& s) {
+  drop(s, 5);
+  s.emplace_back(tenon::empty({0}, {}));
 }
 
 #define CHECK_OP(schema, f) \
@@ -212,11 +212,17 @@ const HostOperator list[] = {
     {"exported::write_back(Tensor(a!) target, Tensor value) -> ()", write_back, nullptr, true},
     {"exported::grad_mode(bool on, Any outer) -> Any", grad_mode, nullptr, true},
     CHECK_OP("end_mode(Any mode)", end_mode),
-    {"exported::norm_except_dim(Tensor v, int dim) -> Tensor", norm_except_dim},
     {"exported::autocast(Tensor self, int dtype) -> Tensor", autocast},
     {"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", assert_true, nullptr, true},
     {"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", assert_true, nullptr, true},
     {"aten::_assert_async(Tensor self) -> ()", assert_tensor, nullptr, true},
+    {"aten::_functional_assert_scalar(Scalar self, str assert_msg, Tensor dep_token) -> Tensor",
+     assert_with_token, nullptr, true},
+    {"aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor",
+     assert_with_token, nullptr, true},
+    {"aten::_make_dep_token(*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+     "bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+     make_token},
     {"aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", constrain,
      nullptr, true},
     {"aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()",

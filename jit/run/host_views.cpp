@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views in place, and operators that are a few others.
 #include <cmath>
+#include <limits>
 
 #include "tenon/creation.h"
 #include "tenon/jit/operator.h"
@@ -98,10 +99,35 @@ void multi_head_attention(Stack& s) {
   s.emplace_back(need_weights ? (average ? made.weights.mean(1) : made.weights) : Tensor());
 }
 
+// The fast path of nn.TransformerEncoder packs sequences without their padding into a nested
+// tensor. Here such a tensor keeps its padding, marked by NaN; a sequence element that is all NaN
+// reads as padding, too, and gives zeros instead of NaN.
+Tensor nested_from_mask(const Tensor& padded, const Tensor& kept) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  return padded.masked_fill(kept.logical_not().unsqueeze(-1), kNaN);
+}
+Tensor padding_of(const Tensor& nested) { return nested.isnan().all(-1); }
+void nested_tensor_from_mask(Stack& s) {
+  drop(s, 1);  // mask_check
+  const Tensor kept = pop(s).toTensor();
+  s.emplace_back(nested_from_mask(pop(s).toTensor(), kept));
+}
+// Whether every sequence's padding is at its end.
+void is_left_aligned(Stack& s) {
+  const Tensor kept = pop(s).toTensor().to(kLong);
+  s.back() = kept.diff(1, 1).le(0).all().item().to<bool>();
+}
+void to_padded_tensor(Stack& s) {
+  drop(s, 1);  // output_size: padding is still there
+  const double value = pop_as<double>(s);
+  const Tensor nested = pop(s).toTensor();
+  s.emplace_back(nested.masked_fill(padding_of(nested).unsqueeze(-1), value));
+}
+
 // An encoder layer in evaluation, as nn.TransformerEncoderLayer's fast path calls it.
 void encoder_layer(Stack& s) {
   const IValue mask_type = pop(s);
-  const std::optional<Tensor> mask = attention_mask(pop(s), mask_type);
+  std::optional<Tensor> mask = attention_mask(pop(s), mask_type);
   const Tensor bias2 = pop(s).toTensor(), weight2 = pop(s).toTensor(), bias1 = pop(s).toTensor(),
                weight1 = pop(s).toTensor();
   const Tensor norm_bias2 = pop(s).toTensor(), norm_weight2 = pop(s).toTensor(),
@@ -115,6 +141,12 @@ void encoder_layer(Stack& s) {
   w.qkv_weight = pop(s).toTensor();
   const int64_t heads = pop_as<int64_t>(s), embed = pop_as<int64_t>(s);
   Tensor x = pop(s).toTensor();
+  const Tensor padding = padding_of(x);
+  const bool nested = !mask && padding.any().item().to<bool>();
+  if (nested) {
+    x = x.masked_fill(padding.unsqueeze(-1), 0);
+    mask = attention_mask(padding, int64_t{1});
+  }
   const auto norm1 = [&](const Tensor& y) {
     return tenon::layer_norm(y, {embed}, norm_weight1, norm_bias1, eps);
   };
@@ -133,7 +165,7 @@ void encoder_layer(Stack& s) {
     x = norm1(x + attention(x));
     x = norm2(x + feed_forward(x));
   }
-  s.emplace_back(std::move(x));
+  s.emplace_back(nested ? nested_from_mask(x, padding.logical_not()) : std::move(x));
 }
 
 const HostOperator list[] = {
@@ -150,6 +182,11 @@ const HostOperator list[] = {
     {"aten::matrix_H(Tensor(a) self) -> Tensor(a)", matrix_h},
     {"aten::where(Tensor condition) -> Tensor[]", where},
     {"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", cdist},
+    {"aten::_nested_tensor_from_mask(Tensor t, Tensor mask, bool mask_check=True) -> Tensor",
+     nested_tensor_from_mask},
+    {"aten::_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask) -> bool", is_left_aligned},
+    {"aten::to_padded_tensor(Tensor self, float padding, int[]? output_size=None) -> Tensor",
+     to_padded_tensor},
     {"aten::is_autocast_enabled() -> bool", [](Stack& s) { s.emplace_back(false); }},
     {"aten::is_autocast_cpu_enabled() -> bool", [](Stack& s) { s.emplace_back(false); }},
     {"aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, "

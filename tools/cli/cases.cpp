@@ -36,6 +36,27 @@ std::vector<std::string> tensor_names(const std::string& file) {
   return out;
 }
 
+// Python writes NaN and Infinity, which JSON has not; they become null.
+json parse_python_json(std::istream& in) {
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::string out;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"' && (i == 0 || text[i - 1] != '\\')) quoted = !quoted;
+    if (!quoted && text.compare(i, 3, "NaN") == 0) {
+      out += "null";
+      i += 2;
+    } else if (!quoted && text.compare(i, 8, "Infinity") == 0) {
+      if (!out.empty() && out.back() == '-') out.pop_back();
+      out += "null";
+      i += 7;
+    } else {
+      out += text[i];
+    }
+  }
+  return json::parse(out);
+}
+
 std::string text_or_empty(const json& j) { return j.is_string() ? j.get<std::string>() : ""; }
 
 IValue key_of(const json& j) {
@@ -76,7 +97,7 @@ CaseFolder::CaseFolder(const std::string& path) : path_(path) {
   std::ifstream in(file);
   TENON_CHECK(in, ValueError, file, " cannot be read; a folder of cases has it");
   try {
-    const json about = json::parse(in);
+    const json about = parse_python_json(in);
     for (const json& j : about.at("cases")) cases_.push_back(read_case(j, about));
     const json noise = about.value("noise", json::object());
     for (const auto& [name, v] : noise.items()) {

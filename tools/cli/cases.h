@@ -56,6 +56,11 @@ struct Comparison {
   double largest = 0, bound = 0;  // largest difference over largest value, nearest to its bound
   std::string wrong;              // what differs first; empty: nothing
 
+  // What a call gave. A scripted program may give a tuple where the class of Python gives one of
+  // its elements: detectors (losses, detections), classifiers with auxiliary heads their None
+  // beside the logits. Then the one element of the expected form is compared.
+  void compare_result(const IValue& got, const IValue& expected);
+  // Lists and tuples are the same: many functions give tuples in Python and lists in programs.
   // Tensors by dtype, shape and values, numbers with a fraction by value; all else is equal.
   void compare(const IValue& got, const IValue& expected, const std::string& name);
   void compare(const Tensor& got, const Tensor& expected, const std::string& name, double limit);

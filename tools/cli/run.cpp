@@ -114,7 +114,7 @@ class CaseRunner {
     };
     comparison.shapes_only = c.shapes_only;
     comparison.other_device = !device_.is_cpu();
-    comparison.compare(got, folder_.expected(c), "the result");
+    comparison.compare_result(got, folder_.expected(c));
     o.difference = comparison.largest;
     o.bound = comparison.bound;
     o.wrong = comparison.wrong;

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Random numbers that are a function of uniform ones, dropout in place, and what initializers call.
+#include <cmath>
+#include <random>
+
+#include "jit/run/unboxed.h"
+#include "tenon/autograd/mode.h"
+#include "tenon/ops.h"
+#include "tenon/runtime/error.h"
+
+namespace tenon::jit {
+namespace {
+
+using MaybeGenerator = std::optional<Generator>;
+
+// Uniform on (0, 1), shaped as x.
+Tensor inside_unit(const Tensor& x, const MaybeGenerator& g) {
+  const NoGradGuard none;
+  Tensor u = tenon::empty(x.sizes(), TensorOptions(kDouble).device(x.device()));
+  return u.uniform_(0, 1, g).clamp_(0x1p-53, 1 - 0x1p-53);
+}
+Tensor geometric_(Tensor self, double p, const MaybeGenerator& g) {
+  TENON_CHECK(p > 0 && p < 1, ValueError, "geometric_ expects p to be in (0, 1), got p=", p);
+  return self.copy_((inside_unit(self, g).log() / std::log1p(-p)).ceil());
+}
+Tensor cauchy_(Tensor self, double median, double sigma, const MaybeGenerator& g) {
+  constexpr double kPi = 3.14159265358979323846;
+  return self.copy_(((inside_unit(self, g) - .5) * kPi).tan() * sigma + median);
+}
+Tensor log_normal_(Tensor self, double mean, double std, const MaybeGenerator& g) {
+  const NoGradGuard none;
+  Tensor n = tenon::empty(self.sizes(), self.options().requires_grad(false));
+  return self.copy_(n.normal_(mean, std, g).exp());
+}
+// Drawn on the host, from a seed of the generator's.
+Tensor poisson(const Tensor& self, const MaybeGenerator& g) {
+  const NoGradGuard none;
+  const Tensor seed = tenon::randint(INT64_MAX, {1}, g, TensorOptions(kLong));
+  std::mt19937_64 engine(static_cast<uint64_t>(seed.item().to<int64_t>()));
+  Tensor out = self.detach().to(kCPU).to(kDouble).clone(MemoryFormat::Contiguous);
+  double* v = out.data_ptr<double>();
+  for (int64_t i = 0; i < out.numel(); ++i) {
+    TENON_CHECK(v[i] >= 0, ValueError,
+                "invalid Poisson rate, expected rate to be non-negative, got ", v[i]);
+    v[i] = v[i] == 0 ? 0 : static_cast<double>(std::poisson_distribution<int64_t>(v[i])(engine));
+  }
+  return out.to(self.device()).to(self.scalar_type());
+}
+
+// Negative elements times a slope: the mean of both bounds, or in training one of its own for each.
+Tensor rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, bool training,
+             const MaybeGenerator& g) {
+  const double low = lower.to<double>(), high = upper.to<double>();
+  if (!training) return tenon::leaky_relu(self, (low + high) / 2);
+  Tensor slope;
+  {
+    const NoGradGuard none;
+    slope = tenon::empty(self.sizes(), self.options().requires_grad(false));
+    slope.uniform_(low, high, g);
+  }
+  return tenon::where(self.le(0), self * slope, self);
+}
+Tensor rrelu_(Tensor self, const Scalar& lower, const Scalar& upper, bool training,
+              const MaybeGenerator& g) {
+  if (!training) return self.leaky_relu_((lower.to<double>() + upper.to<double>()) / 2);
+  return self.copy_(rrelu(self, lower, upper, training, g));
+}
+
+template <Tensor (*F)(const Tensor&, double, bool)>
+Tensor in_place(Tensor self, double p, bool train) {
+  return train && p > 0 ? self.copy_(F(self, p, train)) : self;
+}
+
+Tensor no_grad_uniform_(Tensor t, double a, double b, const MaybeGenerator& g) {
+  const NoGradGuard none;
+  return t.uniform_(a, b, g);
+}
+Tensor no_grad_normal_(Tensor t, double mean, double std, const MaybeGenerator& g) {
+  const NoGradGuard none;
+  return t.normal_(mean, std, g);
+}
+Tensor no_grad_fill_(Tensor t, double v) {
+  const NoGradGuard none;
+  return t.fill_(v);
+}
+Tensor no_grad_zero_(Tensor t) {
+  const NoGradGuard none;
+  return t.zero_();
+}
+Tensor normal_functional(const Tensor& self, double mean, double std, const MaybeGenerator& g) {
+  return tenon::empty(self.sizes(), self.options().requires_grad(false)).normal_(mean, std, g);
+}
+
+// Rows of a table that `indices` name, scaled down to a norm of at most max_norm.
+Tensor embedding_renorm_(Tensor self, const Tensor& indices, double max_norm, double norm_type) {
+  TENON_CHECK(self.dim() == 2, ValueError, "embedding_renorm_: expected a matrix, got ",
+              self.sizes());
+  const NoGradGuard none;
+  const Tensor rows = std::get<0>(tenon::_unique2(indices.reshape({-1})));
+  const Tensor values = self.index_select(0, rows);
+  const Tensor norms = values.norm(norm_type, {1}, true);
+  const Tensor scale = tenon::where(norms.gt(max_norm), max_norm / (norms + 1e-7), 1.0);
+  return self.index_copy_(0, rows, values * scale);
+}
+
+#define DRAWS(schema, f) \
+  { "aten::" schema, unboxed<f>, nullptr, true }
+const HostOperator list[] = {
+    DRAWS("geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
+          geometric_),
+    DRAWS("cauchy_(Tensor(a!) self, float median=0., float sigma=1., *, Generator? "
+          "generator=None) -> Tensor(a!)",
+          cauchy_),
+    DRAWS("log_normal_(Tensor(a!) self, float mean=1., float std=2., *, Generator? "
+          "generator=None) -> Tensor(a!)",
+          log_normal_),
+    DRAWS("poisson(Tensor self, Generator? generator=None) -> Tensor", poisson),
+    DRAWS("rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool "
+          "training=False, Generator? generator=None) -> Tensor",
+          rrelu),
+    DRAWS("rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool "
+          "training=False, Generator? generator=None) -> Tensor(a!)",
+          rrelu_),
+    DRAWS("alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+          in_place<tenon::alpha_dropout>),
+    DRAWS("feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+          in_place<tenon::feature_dropout>),
+    DRAWS("feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+          in_place<tenon::feature_alpha_dropout>),
+    DRAWS("_no_grad_uniform_(Tensor(a!) tensor, float a, float b, Generator? generator=None) -> "
+          "Tensor(a!)",
+          no_grad_uniform_),
+    DRAWS("_no_grad_normal_(Tensor(a!) tensor, float mean, float std, Generator? generator=None) "
+          "-> Tensor(a!)",
+          no_grad_normal_),
+    DRAWS("_no_grad_fill_(Tensor(a!) tensor, float val) -> Tensor(a!)", no_grad_fill_),
+    DRAWS("_no_grad_zero_(Tensor(a!) tensor) -> Tensor(a!)", no_grad_zero_),
+    DRAWS("normal_functional(Tensor self, float mean=0., float std=1., *, Generator? "
+          "generator=None) -> Tensor",
+          normal_functional),
+    DRAWS("embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> "
+          "Tensor(a!)",
+          embedding_renorm_),
+    DRAWS("_no_grad_embedding_renorm_(Tensor(a!) weight, Tensor input, float max_norm, float "
+          "norm_type) -> Tensor(a!)",
+          embedding_renorm_),
+};
+#undef DRAWS
+const HostOperators registered(list, std::size(list));
+
+}  // namespace
+}  // namespace tenon::jit
