@@ -14,7 +14,7 @@ namespace serve {
 std::vector<tenon::IValue> joined_inputs(const std::vector<Request>& requests);
 
 // The result of each request: what has its rows of every tensor in the result. None if the result
-// has a tensor whose dimension 0 is not that of the inputs, or something that is no tensor.
+// has a tensor whose dimension 0 is not that of the inputs, or something other than tensors.
 std::optional<std::vector<tenon::IValue>> split_result(const tenon::IValue& result,
                                                        const std::vector<Request>& requests);
 
