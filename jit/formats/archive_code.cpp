@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "jit/language/composed.h"
 #include "tenon/jit/operator.h"
 #include "tenon/runtime/error.h"
 
@@ -11,6 +12,12 @@ namespace tenon::jit::formats {
 namespace {
 constexpr uint64_t kMaxCode = uint64_t{64} << 20;  // bytes of all files
 constexpr std::string_view kEnding = ".py";
+
+// Operators that only programs of quantized tensors call.
+bool is_quantizing(std::string_view op) {
+  return op.substr(0, 11) == "quantized::" || op.substr(0, 14) == "aten::quantize" ||
+         op == "aten::dequantize" || op == "aten::int_repr";
+}
 
 bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
@@ -37,18 +44,29 @@ ArchiveCode::ArchiveCode(const ZipReader& zip, const std::string& folder, int64_
 }
 
 void ArchiveCode::check_operators() const {
-  std::map<std::string, int64_t> counts;
-  for (const auto& [name, module] : modules_) count_operators(module.file, counts);
+  CodeNeeds needs;
+  for (const auto& [name, module] : modules_) add_needs(module.file, needs);
   std::string missing;
   std::size_t n = 0;
-  for (const auto& [name, times] : counts) {
+  bool quantized = false;
+  for (const auto& [name, times] : needs.operators) {
     if (language::is_operator(name)) continue;
+    quantized |= is_quantizing(name);
     missing += core::join("\n  ", name, ", ", times, times == 1 ? " call" : " calls");
     const std::vector<std::string> similar = similar_operators(name);
     for (std::size_t i = 0; i < similar.size(); ++i)
       missing += (i == 0 ? "; close names: " : ", ") + similar[i];
     ++n;
   }
+  std::string classes;
+  for (const std::string& name : needs.foreign_classes)
+    classes += (classes.empty() ? "" : ", ") + name.substr(kForeignClasses.size());
+  quantized |= classes.find("quantized.") != std::string::npos;
+  TENON_CHECK(!quantized, NotImplementedError,
+              "the program is quantized, which is not supported; save it before it is quantized",
+              n > 0 ? ". Operators that are not there:" : "", missing);
+  TENON_CHECK(classes.empty(), NotImplementedError, "the program needs classes of C++ in torch (",
+              classes, "), which archives do not have the code of");
   TENON_CHECK(n == 0, NotImplementedError, "the program needs ", n,
               n == 1 ? " operator that is" : " operators that are", " not there:", missing);
 }

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,8 @@ class ArchiveCode {
  public:
   // Reads all files below `folder` ("archive/code/"). ErrorReport where a text cannot be read.
   ArchiveCode(const ZipReader& zip, const std::string& folder, int64_t operator_version);
-  // NotImplementedError with every operator that is used and missing, how often, and the closest
-  // names.
+  // NotImplementedError for quantized programs and others that need classes of C++ in torch, and
+  // with every operator that is used and missing, how often, and the closest names.
   void check_operators() const;
   // Defines what the file of this name defines; nothing if there is no such file. Types and
   // functions that it needs are asked of unit.importer.
@@ -41,7 +42,13 @@ class ArchiveCode {
   std::shared_ptr<language::Resolver> resolver_;
 };
 
-// Names of operators that a file calls, "aten::add", with how often.
-void count_operators(const language::File& file, std::map<std::string, int64_t>& counts);
+inline constexpr std::string_view kForeignClasses = "__torch__.torch.classes.";
+
+// What a file calls and names that is not in it.
+struct CodeNeeds {
+  std::map<std::string, int64_t> operators;  // "aten::add", with how often
+  std::set<std::string> foreign_classes;     // of C++ in torch, below kForeignClasses
+};
+void add_needs(const language::File& file, CodeNeeds& needs);
 
 }  // namespace tenon::jit::formats

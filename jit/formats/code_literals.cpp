@@ -113,6 +113,10 @@ std::string literal_text(CodeWriter& writer, const IValue& v, const TypePtr& typ
       return std::to_string(v.toInt());
     case IValue::Tag::Double:
       return float_text(v.toDouble());
+    case IValue::Tag::ComplexDouble: {
+      const std::complex<double> z = v.toComplexDouble();
+      return "complex(" + float_text(z.real()) + ", " + float_text(z.imag()) + ")";
+    }
     case IValue::Tag::String:
       return quoted(v.toStringRef());
     case IValue::Tag::Device:

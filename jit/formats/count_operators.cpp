@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
 #include <set>
 
 #include "jit/formats/archive_code.h"
@@ -47,9 +46,13 @@ std::string operator_of(const std::string& name) {
 
 class Counter {
  public:
-  explicit Counter(std::map<std::string, int64_t>& counts) : counts_(counts) {}
+  explicit Counter(CodeNeeds& needs) : needs_(needs) {}
   void visit(const Def& def) {
-    for (const auto& p : def.params) visit(p.default_value);
+    for (const auto& p : def.params) {
+      visit(p.annotation);
+      visit(p.default_value);
+    }
+    visit(def.returns);
     visit(def.body);
   }
   void visit(const Body& body) {
@@ -59,6 +62,7 @@ class Counter {
  private:
   void visit(const language::Stmt& s) {
     for (const ExprPtr& t : s.targets) visit(t);
+    visit(s.annotation);
     visit(s.value);
     visit(s.message);
     visit(s.body);
@@ -70,19 +74,23 @@ class Counter {
     if (!e) return;
     if (e->kind == ExprKind::Call && e->a) {
       const std::string name = operator_of(dotted(*e->a));
-      if (!name.empty()) ++counts_[name];
+      if (!name.empty()) ++needs_.operators[name];
+    }
+    if (e->kind == ExprKind::Attribute) {
+      const std::string name = dotted(*e);
+      if (name.rfind(kForeignClasses, 0) == 0) needs_.foreign_classes.insert(name);
     }
     for (const ExprPtr& part : {e->a, e->b, e->c, e->d}) visit(part);
     for (const ExprPtr& arg : e->args) visit(arg);
     for (const auto& k : e->keywords) visit(k.value);
   }
-  std::map<std::string, int64_t>& counts_;
+  CodeNeeds& needs_;
 };
 
 }  // namespace
 
-void count_operators(const language::File& file, std::map<std::string, int64_t>& counts) {
-  Counter counter(counts);
+void add_needs(const language::File& file, CodeNeeds& needs) {
+  Counter counter(needs);
   for (const auto& def : file.functions) counter.visit(*def);
   for (const auto& cls : file.classes) counter.visit(cls->body);
 }

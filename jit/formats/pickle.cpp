@@ -27,6 +27,7 @@ class Pickler {
   void write(const IValue& v);
   void write_int(int64_t v);
   void write_double(double v);
+  void write_complex(std::complex<double> v);
   void write_text(const std::string& v);
   void write_tensor(const Tensor& t);
   void write_sizes(IntArrayRef v);
@@ -99,6 +100,14 @@ void Pickler::write_double(double v) {
   for (int shift = 56; shift >= 0; shift -= 8) out_ += static_cast<char>(bits >> shift & 0xff);
 }
 
+void Pickler::write_complex(std::complex<double> v) {
+  write_global("builtins", "complex");
+  out_ += '(';
+  write_double(v.real());
+  write_double(v.imag());
+  out_ += "tR";
+}
+
 void Pickler::write_text(const std::string& v) {
   const auto [it, fresh] = texts_.emplace(v, next_);
   if (!fresh) return get(out_, it->second);
@@ -163,11 +172,12 @@ void Pickler::finish_tag(const IValue& v) {
 
 void Pickler::write_list(const ivalue::List& list, const IValue& v) {
   if (recall(&list)) return;
-  const char* builder = v.isIntList()      ? "build_intlist"
-                        : v.isDoubleList() ? "build_doublelist"
-                        : v.isBoolList()   ? "build_boollist"
-                        : v.isTensorList() ? "build_tensorlist"
-                                           : nullptr;
+  const char* builder = v.isIntList()             ? "build_intlist"
+                        : v.isDoubleList()        ? "build_doublelist"
+                        : v.isBoolList()          ? "build_boollist"
+                        : v.isComplexDoubleList() ? "build_complexlist"
+                        : v.isTensorList()        ? "build_tensorlist"
+                                                  : nullptr;
   write_global("torch.jit._pickle", builder ? builder : "restore_type_tag");
   out_ += builder ? "(](" : "](";
   for (const IValue& item : list.items) write(item);
@@ -227,6 +237,8 @@ void Pickler::write(const IValue& v) {
       return write_tensor(v.toTensor());
     case IValue::Tag::Double:
       return write_double(v.toDouble());
+    case IValue::Tag::ComplexDouble:
+      return write_complex(v.toComplexDouble());
     case IValue::Tag::Int:
       return write_int(v.toInt());
     case IValue::Tag::Bool:

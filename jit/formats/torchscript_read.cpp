@@ -139,7 +139,7 @@ void TorchScriptReader::set_state(const ClassTypePtr& cls, Function& method, con
 
 IValue TorchScriptReader::build_object(const std::string& name, const IValue& state) {
   const ClassTypePtr cls = unit_->find_class(name);
-  const bool native = name.rfind("__torch__.torch.classes.", 0) == 0;
+  const bool native = name.rfind(kForeignClasses, 0) == 0;
   TENON_CHECK(!native, NotImplementedError, name,
               " is a class of C++ in torch (packed weights of "
               "quantized modules, for example), which archives do not have the code of");

@@ -186,7 +186,8 @@ void Unpickler::set_items(const IValue& dict, std::vector<IValue> items) {
         "sets items of a dictionary that is a part of another value already");
   for (std::size_t i = 0; i < items.size(); i += 2) {
     IValue &k = items[i], &v = items[i + 1];
-    check(k.isString() || k.isInt() || k.isDouble() || k.isBool() || k.isTensor(),
+    check(k.isString() || k.isInt() || k.isDouble() || k.isBool() || k.isComplexDouble() ||
+              k.isTensor(),
           "a key of a dictionary is ", k.tagKind());
     check(!v.is(dict), "a dictionary contains itself");
     Extent& e = extents_.at(box(dict));

@@ -27,10 +27,7 @@ const char* refusal(const std::string& name) {
       {"torch._utils._rebuild_meta_tensor_no_storage", "tensors without data are not supported"},
       {"torch._utils._rebuild_wrapper_subclass", "subclasses of tensors are not supported"},
       {"torch._tensor._rebuild_from_type_v2", "subclasses of tensors are not supported"},
-      {"torch.jit._pickle.build_complexlist", "complex numbers are not supported"},
       {"torch.jit._pickle.build_tensor_from_id", "an archive without a table of tensors"},
-      {"builtins.complex", "complex numbers are not supported"},
-      {"__builtin__.complex", "complex numbers are not supported"},
       {"builtins.set", "sets are not supported"},
       {"__builtin__.set", "sets are not supported"}};
   const auto it = kRefused.find(name);
@@ -43,6 +40,10 @@ ScalarType storage_dtype(const std::string& storage_type) {
   for (const auto& [name, dtype] : kStorages) {
     if (storage_type == name) return dtype;
   }
+  TENON_CHECK(storage_type.rfind("Complex", 0) != 0, NotImplementedError,
+              "complex tensors are not supported");
+  TENON_CHECK(storage_type.rfind("Q", 0) != 0, NotImplementedError,
+              "quantized tensors are not supported");
   throw NotImplementedError(
       core::join("a storage of kind ", storage_type.substr(0, 80), " is not supported"));
 }
@@ -170,6 +171,14 @@ IValue Unpickler::double_list(Arguments args) {
 IValue Unpickler::bool_list(Arguments args) {
   return typed_list(args, Type::boolean(), IValue::Tag::Bool);
 }
+IValue Unpickler::complex_list(Arguments args) {
+  return typed_list(args, Type::complex(), IValue::Tag::ComplexDouble);
+}
+// (real, imaginary)
+IValue Unpickler::complex_number(Arguments args) {
+  return std::complex<double>(argument(args, 0, IValue::Tag::Double).toDouble(),
+                              argument(args, 1, IValue::Tag::Double).toDouble());
+}
 IValue Unpickler::tensor_list(Arguments args) {
   return typed_list(args, Type::tensor(), IValue::Tag::Tensor);
 }
@@ -225,6 +234,9 @@ Unpickler::Call Unpickler::find_call(const std::string& name) {
       {"torch.jit._pickle.build_intlist", &Unpickler::int_list},
       {"torch.jit._pickle.build_doublelist", &Unpickler::double_list},
       {"torch.jit._pickle.build_boollist", &Unpickler::bool_list},
+      {"torch.jit._pickle.build_complexlist", &Unpickler::complex_list},
+      {"builtins.complex", &Unpickler::complex_number},
+      {"__builtin__.complex", &Unpickler::complex_number},
       {"torch.jit._pickle.build_tensorlist", &Unpickler::tensor_list},
       {"torch.jit._pickle.restore_type_tag", &Unpickler::tagged},
       {"torch.device", &Unpickler::device},

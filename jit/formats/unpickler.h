@@ -94,6 +94,8 @@ class Unpickler {
   IValue double_list(Arguments args);
   IValue bool_list(Arguments args);
   IValue tensor_list(Arguments args);
+  IValue complex_list(Arguments args);
+  IValue complex_number(Arguments args);
   IValue tagged(Arguments args);
   IValue device(Arguments args);
   IValue size(Arguments args);

@@ -75,6 +75,7 @@ bool is_mutable(const Type& t) {
     case TypeKind::Device:
     case TypeKind::Function:
     case TypeKind::Enum:
+    case TypeKind::AnyEnum:
       return false;
     case TypeKind::Optional:
     case TypeKind::Union:

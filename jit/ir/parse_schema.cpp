@@ -58,6 +58,7 @@ void parse_returns(Cursor& c, FunctionSchema& s, const FindType& find) {
     s.varret = true;
     return;
   }
+  const std::size_t begin = c.position();
   if (!c.take("(")) {
     s.returns.push_back(parse_argument(c, true, find));
     return;
@@ -69,6 +70,11 @@ void parse_returns(Cursor& c, FunctionSchema& s, const FindType& find) {
     else
       s.returns.push_back(parse_argument(c, true, find));
   }
+  if (!c.starts_with("[") && !c.starts_with("?")) return;
+  // They were the parts of a tuple: (str, t)[].
+  c.seek(begin);
+  s.returns.clear();
+  s.returns.push_back(parse_argument(c, true, find));
 }
 
 void parse_schema_name(Cursor& c, FunctionSchema& s) {

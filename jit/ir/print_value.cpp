@@ -66,6 +66,13 @@ void print_tensor(std::string& out, const Tensor& t) {
   out += buffer;
 }
 
+void print_complex(std::string& out, std::complex<double> z) {
+  print_double(out, z.real());
+  out += std::signbit(z.imag()) ? '-' : '+';
+  print_double(out, std::abs(z.imag()));
+  out += 'j';
+}
+
 }  // namespace
 
 void print_value(std::string& out, const IValue& v) {
@@ -81,6 +88,8 @@ void print_value(std::string& out, const IValue& v) {
     case IValue::Tag::Int:
       out += std::to_string(v.toInt());
       return;
+    case IValue::Tag::ComplexDouble:
+      return print_complex(out, v.toComplexDouble());
     case IValue::Tag::Bool:
       out += v.toBool() ? "True" : "False";
       return;

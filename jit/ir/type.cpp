@@ -25,6 +25,7 @@ TENON_SIMPLE_TYPE(device, Device)
 TENON_SIMPLE_TYPE(generator, Generator)
 TENON_SIMPLE_TYPE(any_list, AnyList)
 TENON_SIMPLE_TYPE(any_tuple, AnyTuple)
+TENON_SIMPLE_TYPE(any_enum, AnyEnum)
 TENON_SIMPLE_TYPE(function, Function)
 #undef TENON_SIMPLE_TYPE
 
@@ -193,6 +194,8 @@ bool is_subtype(const Type& a, const Type& b) noexcept {
       return a.is(TypeKind::List);
     case TypeKind::AnyTuple:
       return a.is(TypeKind::Tuple);
+    case TypeKind::AnyEnum:
+      return a.is(TypeKind::Enum);
     case TypeKind::Future:
       return a.is(TypeKind::Future) && each(a.contained(), b.contained());
     case TypeKind::Tuple:

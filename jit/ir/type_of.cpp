@@ -10,8 +10,9 @@ namespace {
 
 // Gives lists that IValue's constructors make the types of this library.
 const ivalue::ElementTypes* give_element_types() {
-  static const auto* types = new ivalue::ElementTypes{
-      Type::integer(), Type::floating(), Type::boolean(), Type::tensor(), Type::string()};
+  static const auto* types =
+      new ivalue::ElementTypes{Type::integer(), Type::floating(), Type::boolean(),
+                               Type::tensor(),  Type::string(),   Type::complex()};
   ivalue::set_element_types(types);
   return types;
 }
@@ -94,7 +95,9 @@ bool is_instance(const IValue& v, const Type& t) {
     case TypeKind::Bool:
       return v.isBool();
     case TypeKind::Number:
-      return v.isInt() || v.isDouble();
+      return v.isInt() || v.isDouble() || v.isComplexDouble();
+    case TypeKind::Complex:
+      return v.isComplexDouble();
     case TypeKind::String:
       return v.isString();
     case TypeKind::Device:
@@ -127,9 +130,10 @@ bool is_instance(const IValue& v, const Type& t) {
       TypePtr cls = class_of(v.toObjectRef());
       return cls && is_subtype(*cls, t);
     }
+    case TypeKind::AnyEnum:
+      return v.isEnum();
     case TypeKind::Enum:
       return v.isEnum() && v.toEnumRef().class_name == t.name();
-    case TypeKind::Complex:
     case TypeKind::Function:
     case TypeKind::Var:
       return false;
@@ -176,6 +180,8 @@ TypePtr type_of(const IValue& v) {
       const ivalue::Enum& e = v.toEnumRef();
       return EnumType::make(e.class_name, type_of(e.value), {});
     }
+    case IValue::Tag::ComplexDouble:
+      return Type::complex();
   }
   return Type::any();
 }

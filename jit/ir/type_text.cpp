@@ -49,6 +49,8 @@ const char* simple_name(TypeKind k) {
       return "list";
     case TypeKind::AnyTuple:
       return "tuple";
+    case TypeKind::AnyEnum:
+      return "AnyEnumType";
     case TypeKind::Function:
       return "Function";
     default:
@@ -174,7 +176,7 @@ const TypePtr* simple_type(std::string_view name) {
       {"tuple", &Type::any_tuple()},
       {"AnyTupleType", &Type::any_tuple()},
       {"Function", &Type::function()},
-      {"AnyEnumType", &Type::any()},
+      {"AnyEnumType", &Type::any_enum()},
   }};
   for (const auto& [n, t] : names)
     if (n == name) return t;

@@ -75,8 +75,16 @@ IValue parse_word(Cursor& c) {
   c.fail("a value");
 }
 
+// 1.-2.j
 IValue parse_number(Cursor& c, const TypePtr& type) {
   IValue v = c.number();
+  if (type && type->is(TypeKind::Complex)) {
+    const bool negative = !c.take("+");
+    if (negative) c.expect("-");
+    const double imaginary = c.number().toScalar().to<double>();
+    c.expect("j");
+    return std::complex<double>(v.toScalar().to<double>(), negative ? -imaginary : imaginary);
+  }
   if (type && type->is(TypeKind::Float) && v.isInt()) return static_cast<double>(v.toInt());
   if (type && type->is(TypeKind::Bool) && v.isInt()) return v.toInt() != 0;
   if (type && type->is(TypeKind::Int) && !v.isInt()) c.fail("an integer before here");
@@ -100,9 +108,9 @@ IValue parse_value(Cursor& c, const TypePtr& declared) {
   if (next == '(') return parse_tuple(c, type);
   if (next == '{') return parse_braces(c, type);
   if (c.take("<Tensor>")) return Tensor();
-  if (c.take_word("inf")) return c.seek(c.position() - 3), c.number();
-  if (c.take_word("nan")) return c.seek(c.position() - 3), c.number();
-  if ((next >= '0' && next <= '9') || next == '-' || next == '.') return parse_number(c, type);
+  const bool word = c.starts_with("inf") || c.starts_with("nan");
+  if (word || (next >= '0' && next <= '9') || next == '-' || next == '.')
+    return parse_number(c, type);
   return parse_word(c);
 }
 

@@ -73,13 +73,13 @@ def _cast_Long(self: Tensor, non_blocking: bool = False) -> Tensor:
   return self.to(torch.int64)
 def _cast_Short(self: Tensor, non_blocking: bool = False) -> Tensor:
   return self.to(torch.int16)
-def rrelu(self: Tensor, lower: number = 0.125, upper: number = 0.3333333333333333, training: bool = False, generator: Optional[Generator] = None) -> Tensor:
+def rrelu(self: Tensor, lower: number = 0.125, upper: number = 0.3333333333333333, training: bool = False, generator: NoneType = None) -> Tensor:
   if training:
-    slopes = torch.empty_like(self).uniform_(float(lower), float(upper), generator=generator)
+    slopes = torch.empty_like(self).uniform_(float(lower), float(upper))
     return torch.where(self > 0, self, self * slopes)
   return torch.leaky_relu(self, (float(lower) + float(upper)) / 2)
-def rrelu_(self: Tensor, lower: number = 0.125, upper: number = 0.3333333333333333, training: bool = False, generator: Optional[Generator] = None) -> Tensor:
-  return self.copy_(rrelu(self, lower, upper, training, generator))
+def rrelu_(self: Tensor, lower: number = 0.125, upper: number = 0.3333333333333333, training: bool = False, generator: NoneType = None) -> Tensor:
+  return self.copy_(rrelu(self, lower, upper, training))
 def _packed_runs(sizes: List[int]) -> List[Tuple[int, int]]:
   runs: List[Tuple[int, int]] = []
   begin = 0
@@ -291,7 +291,9 @@ const char* composed_name(std::string_view op) {
 
 }  // namespace
 
-bool is_composed(std::string_view op) { return composed_name(op) != nullptr; }
+bool is_operator(std::string_view name) {
+  return !operators_named(name).empty() || names_bits(name) || composed_name(name) != nullptr;
+}
 
 const char* composed_function(int64_t version, const std::string& op, const Value* self,
                               const std::vector<NamedValue>& args) {

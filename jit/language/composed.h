@@ -19,8 +19,8 @@ namespace tenon::jit::language {
 const char* composed_function(int64_t version, const std::string& op, const Value* self,
                               const std::vector<NamedValue>& args);
 
-// Whether a function stands for an operator of this name in archives of all versions.
-bool is_composed(std::string_view op);
+// Whether calls may name it: operators, and those that other operators or functions stand for.
+bool is_operator(std::string_view name);
 
 extern const char* const kComposedText;
 

@@ -33,8 +33,6 @@ void define_file(CompilationUnit& unit, const std::string& prefix, const File& f
 // Adds one method to a class: Module::define.
 Function* define_method(CompilationUnit& unit, const ClassTypePtr& cls, const Def& def,
                         const std::shared_ptr<const Resolver>& resolver);
-// Whether calls may name it: operators, and those that other operators or functions stand for.
-bool is_operator(std::string_view name);
 // The type that an annotation names: Tensor, Optional[int], List[__torch__.M], Tuple[()], int ...
 TypePtr type_of_annotation(const Expr& annotation, CompilationUnit& unit, const Resolver& resolver);
 

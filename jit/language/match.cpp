@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "jit/language/composed.h"
-#include "jit/language/emit.h"
-
 namespace tenon::jit::language {
 namespace {
 
@@ -347,9 +344,7 @@ std::string bitwise_name(const std::string& name, Value* self,
 
 }  // namespace
 
-bool is_operator(std::string_view name) {
-  return !operators_named(name).empty() || names_of_bits().count(name) > 0 || is_composed(name);
-}
+bool names_bits(std::string_view name) { return names_of_bits().count(name) > 0; }
 
 Value* emit_node(Graph& graph, const SourceRange& range, std::string_view kind,
                  const std::vector<Value*>& inputs, TypePtr type) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,9 @@ Match match_operator(const std::string& name, Graph& graph, const SourceRange& r
 // Inserts the node and returns its result: a tuple of several, None of none.
 Value* emit_operator(const std::string& name, Graph& graph, const SourceRange& range, Value* self,
                      const std::vector<NamedValue>& args);
+
+// Whether it is an operator of bits of tensors, such as aten::__iand__.
+bool names_bits(std::string_view name);
 
 // The value as one of `type`, converted as for an argument if it has to be; the value itself where
 // that is not possible.

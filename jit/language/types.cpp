@@ -134,6 +134,12 @@ IValue constant_call(const Expr& e, const Scope& scope, const TypePtr& type) {
   if ((f == "torch.device" || f == "device") && e.args.size() == 1 &&
       e.args[0]->kind == ExprKind::String)
     return Device(e.args[0]->text);
+  if (f == "complex" && e.args.size() == 2) {
+    const IValue a = constant_value(*e.args[0], scope, nullptr),
+                 b = constant_value(*e.args[1], scope, nullptr);
+    if (a.isScalar() && b.isScalar())
+      return std::complex<double>(a.toScalar().to<double>(), b.toScalar().to<double>());
+  }
   if (f == "int" || f == "float") {
     const IValue v = e.args.size() == 1 ? constant_value(*e.args[0], scope, type) : IValue();
     if (v.isScalar()) return f == "int" ? IValue(v.toScalar().toLong()) : v.toScalar().toDouble();
@@ -203,6 +209,8 @@ IValue constant_value(const Expr& e, const Scope& scope, const TypePtr& wanted) 
       return to_float ? IValue(static_cast<double>(e.integer)) : IValue(e.integer);
     case ExprKind::Float:
       return e.number;
+    case ExprKind::Imaginary:
+      return std::complex<double>(0, e.number);
     case ExprKind::String:
       return e.text;
     case ExprKind::True:
@@ -213,9 +221,17 @@ IValue constant_value(const Expr& e, const Scope& scope, const TypePtr& wanted) 
     case ExprKind::Unary: {
       const IValue v = constant_value(*e.a, scope, type);
       if (e.text == "-" && v.isDouble()) return -v.toDouble();
+      if (e.text == "-" && v.isComplexDouble()) return -v.toComplexDouble();
       if (e.text == "-" && v.isInt())
         return static_cast<int64_t>(0 - static_cast<uint64_t>(v.toInt()));
       break;
+    }
+    case ExprKind::Binary: {  // 1.+2.j
+      if (e.text != "+" && e.text != "-") break;
+      const IValue a = constant_value(*e.a, scope, nullptr),
+                   b = constant_value(*e.b, scope, nullptr);
+      if (!a.isScalar() || !b.isComplexDouble()) break;
+      return a.toScalar().to<double>() + (e.text == "+" ? 1.0 : -1.0) * b.toComplexDouble();
     }
     case ExprKind::List:
     case ExprKind::Tuple:

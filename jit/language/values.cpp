@@ -57,7 +57,7 @@ Value* Emitter::expression(const Expr& e, const TypePtr& hint) {
     case ExprKind::Float:
       return constant(e.number, e.range);
     case ExprKind::Imaginary:
-      throw ErrorReport(e.range, "complex numbers are not supported");
+      return constant(std::complex<double>(0, e.number), e.range);
     case ExprKind::String:
       return constant(e.text, e.range);
     case ExprKind::True:

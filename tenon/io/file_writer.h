@@ -21,6 +21,8 @@
 #include <filesystem>
 #include <string>
 
+#include "tenon/runtime/export.h"
+
 namespace tenon::serialize::detail {
 
 // An open file, closed at the end.
@@ -40,7 +42,7 @@ class Descriptor {
 };
 
 // Errors are ValueErrors that name the file, what could not be done, and the system's reason.
-class FileWriter {
+class TENON_API FileWriter {
  public:
   explicit FileWriter(const std::string& name);
   FileWriter(const FileWriter&) = delete;

@@ -3,6 +3,7 @@
 #include "tenon/ivalue.h"
 
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 #include <ostream>
@@ -51,6 +52,7 @@ IValue::IValue(const Scalar& v) {
   else
     *this = IValue(v.to<int64_t>());
 }
+IValue::IValue(std::complex<double> v) : tag_(Tag::ComplexDouble) { u_.p = new ivalue::Complex(v); }
 IValue::IValue(std::string v) : tag_(Tag::String) { u_.p = new ivalue::String(std::move(v)); }
 IValue::IValue(Device v) noexcept : tag_(Tag::Device) { u_.i = pack(v); }
 IValue::IValue(Generator v) : tag_(Tag::Generator) { u_.p = new GeneratorBox(std::move(v)); }
@@ -73,9 +75,11 @@ std::string IValue::tagKind() const {
   if (isDoubleList()) return "DoubleList";
   if (isBoolList()) return "BoolList";
   if (isTensorList()) return "TensorList";
+  if (isComplexDoubleList()) return "ComplexDoubleList";
   static constexpr const char* kNames[] = {
-      "None",      "Tensor",      "Double",      "Int",   "Bool",   "String", "Device",
-      "Generator", "GenericList", "GenericDict", "Tuple", "Object", "Future", "Enum"};
+      "None",   "Tensor", "Double",    "Int",         "Bool",
+      "String", "Device", "Generator", "GenericList", "GenericDict",
+      "Tuple",  "Object", "Future",    "Enum",        "ComplexDouble"};
   return kNames[static_cast<int>(tag_)];
 }
 
@@ -109,11 +113,20 @@ bool IValue::isBoolList() const noexcept {
 bool IValue::isTensorList() const noexcept {
   return holds_list(*this, element_types().tensor, Tag::Tensor);
 }
+bool IValue::isComplexDoubleList() const noexcept {
+  return holds_list(*this, element_types().complex, Tag::ComplexDouble);
+}
 bool IValue::isModule() const noexcept {
   return isObject() && toObjectRef().type->is_module_class();
 }
 
+std::complex<double> IValue::toComplexDouble() const {
+  if (!isComplexDouble()) wrong_kind("ComplexDouble");
+  return static_cast<const ivalue::Complex*>(u_.p)->value;
+}
 Scalar IValue::toScalar() const {
+  TENON_CHECK(!isComplexDouble(), NotImplementedError,
+              "IValue: a complex number as a Scalar of tensors is not supported");
   if (isInt()) return toInt();
   if (isBool()) return toBool();
   return toDouble();
@@ -194,6 +207,7 @@ bool IValue::is(const IValue& o) const noexcept {
   if (isTensor()) return toTensor().is_same(o.toTensor());
   if (isDouble()) return u_.d == o.u_.d;
   if (isString()) return toStringRef() == o.toStringRef();
+  if (isComplexDouble()) return toComplexDouble() == o.toComplexDouble();
   return u_.i == o.u_.i;  // numbers, and pointers to what is shared
 }
 
@@ -223,7 +237,13 @@ bool IValue::operator==(const IValue& o) const {
     if (isDouble() || o.isDouble()) return toScalar().to<double>() == o.toScalar().to<double>();
     return u_.i == o.u_.i;
   }
-  if (tag_ != o.tag_) return false;
+  if (tag_ != o.tag_) {
+    const auto complex = [](const IValue& v) {
+      return v.isComplexDouble() ? v.toComplexDouble() : v.toScalar().to<double>();
+    };
+    const bool numbers = (isComplexDouble() && o.isScalar()) || (isScalar() && o.isComplexDouble());
+    return numbers && complex(*this) == complex(o);
+  }
   switch (tag_) {
     case Tag::Tensor: {
       const Tensor &a = toTensor(), &b = o.toTensor();
@@ -332,7 +352,7 @@ namespace {
 
 bool same_key(const IValue& a, const IValue& b) { return a.isTensor() ? a.is(b) : a == b; }
 void check_key(const IValue& k) {
-  TENON_CHECK(k.isString() || k.isScalar() || k.isTensor(), TypeError,
+  TENON_CHECK(k.isString() || k.isScalar() || k.isTensor() || k.isComplexDouble(), TypeError,
               "a key of a dictionary is a string, a number, a bool or a tensor, not ", k.tagKind());
 }
 
@@ -353,6 +373,11 @@ struct Dict::Index {
           return std::hash<std::string>{}(k.toStringRef());
         case IValue::Tag::Double:
           return std::hash<double>{}(k.toDouble());
+        case IValue::Tag::ComplexDouble: {  // 1+0j and 1 are one key
+          const std::complex<double> z = k.toComplexDouble();
+          return std::hash<double>{}(z.real()) ^
+                 (z.imag() == 0 ? 0 : std::hash<double>{}(z.imag()));
+        }
         case IValue::Tag::Tensor:
           return std::hash<const void*>{}(k.toTensor().unsafeGetTensorImpl());
         default:  // True and 1 are one key, as are 1 and 1.0
@@ -533,6 +558,11 @@ std::ostream& operator<<(std::ostream& out, const IValue& v) {
         comma = ", ";
       }
       return out << "}";
+    }
+    case IValue::Tag::ComplexDouble: {
+      const std::complex<double> z = v.toComplexDouble();
+      return out << core::join(z.real()) << (std::signbit(z.imag()) ? "-" : "+")
+                 << core::join(std::abs(z.imag())) << "j";
     }
     case IValue::Tag::Object:
       return out << "<" << v.toObjectRef().name() << " object>";

@@ -233,6 +233,27 @@ TEST(JitExported, BuffersAreWrittenAndTiedWeightsAreOne) {
   EXPECT_TRUE(m.parameters()[0].grad().defined());
 }
 
+TEST(JitExported, ReadsTheLayoutsOfOlderTorch) {
+  for (const char* name : {"exported_2_7.pt2", "exported_2_8.pt2"}) {
+    SCOPED_TRACE(name);
+    const auto [m, expected] = load_with_results(name);
+    for (int64_t i = 0; i < 2; ++i) {
+      const Tensor ids = remainder(arange(2 * (3 + i)), 5).view({3 + i, 2});
+      const IValue out = m.forward({ids, 2});
+      const auto& wanted = expected[static_cast<std::size_t>(i)];
+      expect_values(out.toDictRef().at("y").toTensor(), wanted[0]);
+      const auto& sizes = out.toDictRef().at("sizes").toListRef().items;
+      EXPECT_EQ(sizes[0].toInt(), wanted[1][0].get<int64_t>());
+      expect_values(sizes[1].toTensor(), wanted[2]);
+    }
+    EXPECT_EQ(m.attr("calls").toTensor().item().to<int64_t>(), 4);
+    ASSERT_EQ(m.parameters().size(), 5u);
+    std::stringstream file;
+    m.save(file);
+    EXPECT_EQ(load(file).attr("calls").toTensor().item().to<int64_t>(), 4);
+  }
+}
+
 TEST(JitExported, IsSavedWithTheWeightsOfNow) {
   const Module m = load(data("exported_state.pt2"));
   const Tensor ids = tensor({0, 2, 4});

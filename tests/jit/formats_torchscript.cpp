@@ -146,6 +146,43 @@ TEST(JitTorchScript, SavesOverTheFileThatItIsMappedFrom) {
   std::filesystem::remove(path);
 }
 
+// A link stays, and so do the permissions of the file that it names.
+TEST(JitTorchScript, SavesAsFilesAreSaved) {
+  namespace fs = std::filesystem;
+  const auto folder = fs::temp_directory_path() / "tenon_jit_saved";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const auto file = folder / "net.pt", link = folder / "link.pt";
+  const Module m = load(data("state.pt"));
+  m.save(file);
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("net.pt", link);
+  m.save(link);
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(load(file).attr("table").toIntVector()[0], 100);
+  EXPECT_THROW(m.save(folder), ValueError);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 2);
+  fs::remove_all(folder);
+}
+
+TEST(JitTorchScript, SaysThatQuantizedProgramsAndForeignClassesAreNotRead) {
+  const auto with = [](const std::string& line) {
+    return refusal(changed("classes.pt", "code/__torch__/programs.py", [&](std::string text) {
+      return text + "def other(x: Tensor) -> Tensor:\n  " + line + "\n  return x\n";
+    }));
+  };
+  const std::string quantized = with("y = ops.quantized.linear_dynamic(x, x, True)");
+  expect_in(quantized, "the program is quantized, which is not supported");
+  expect_in(quantized, "quantized::linear_dynamic, 1 call");
+  expect_in(with("y = torch.dequantize(x)"), "the program is quantized");
+  expect_in(with("y = annotate(Optional[__torch__.torch.classes.quantized.LinearPackedParamsBase], "
+                 "None)"),
+            "the program is quantized");
+  expect_in(with("y = annotate(List[__torch__.torch.classes.text.Vocab], [])"),
+            "needs classes of C++ in torch (text.Vocab)");
+}
+
 TEST(JitTorchScript, SavesModulesThatWereMadeHere) {
   Module child("Child");
   child.register_parameter("w", full({3}, 2.).set_requires_grad(true));

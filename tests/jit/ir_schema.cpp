@@ -41,6 +41,14 @@ TEST(JitSchema, TorchTextsRoundTrip) {
     EXPECT_EQ(parse_schema(text).str(), text);
 }
 
+TEST(JitSchema, ListsOfTuples) {
+  const FunctionSchema s = parse_schema("a::items(Dict(str, t) self) -> (str, t)[]");
+  ASSERT_EQ(s.returns.size(), 1u);
+  EXPECT_EQ(s.returns[0].type->str(), "(str, t)[]");
+  EXPECT_EQ(parse_schema("a::b() -> (int, int)?").returns.at(0).type->str(), "(int, int)?");
+  EXPECT_EQ(parse_type("(str, t)[]")->element()->contained().size(), 2u);
+}
+
 TEST(JitSchema, Parts) {
   FunctionSchema s = parse_schema(
       "aten::pool.out(Tensor(a -> *) self, int[2] stride=2, str mode='x', *, ScalarType? "

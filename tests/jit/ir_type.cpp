@@ -99,6 +99,17 @@ TEST(JitType, Subtypes) {
   EXPECT_TRUE(subtype("Union(int, float)", "Scalar"));
 }
 
+TEST(JitType, AnyEnumIsOfEnums) {
+  const TypePtr color = EnumType::make("__torch__.Color", Type::integer(), {{"RED", 1}});
+  EXPECT_EQ(parse_type("AnyEnumType")->str(), "AnyEnumType");
+  EXPECT_TRUE(is_subtype(*color, *Type::any_enum()));
+  EXPECT_FALSE(is_subtype(*Type::integer(), *Type::any_enum()));
+  EXPECT_TRUE(is_subtype(*Type::any_enum(), *Type::any()));
+  const IValue red = core::Ref<ivalue::Enum>::adopt(new ivalue::Enum("__torch__.Color", "RED", 1));
+  EXPECT_TRUE(is_instance(red, *Type::any_enum()));
+  EXPECT_FALSE(is_instance(1, *Type::any_enum()));
+}
+
 TEST(JitType, Unions) {
   EXPECT_EQ(parsed("Union(int, int)")->str(), "int");
   EXPECT_EQ(parsed("Union(int, None)")->str(), "int?");

@@ -86,14 +86,28 @@ TEST(JitLanguageErrors, LongChainsOfFunctionsAreRefused) {
   EXPECT_NE(message_of(reversed + text).find("nested too deeply"), std::string::npos);
 }
 
+// The place stays in view, however long its line is.
+TEST(JitLanguageErrors, LongLinesAreCut) {
+  std::string sum = "x";
+  for (int i = 0; i < 2000; ++i) sum += " + x";
+  const std::string text = "def f(x: int):\n  # " + std::string(5000, '-') + "\n  return " + sum +
+                           " + unknown" + std::string(5000, ' ') + "\n";
+  const std::string message = message_of(text);
+  EXPECT_LT(message.size(), 1000u);
+  std::istringstream lines(message);
+  std::string line, before;
+  while (std::getline(lines, line) && line.find("<--- HERE") == std::string::npos) before = line;
+  EXPECT_EQ(before.substr(line.find('~'), 7), "unknown") << message;
+}
+
 TEST(JitLanguageErrors, TextsThatAreNotPrograms) {
   for (const char* text :
        {"x = 1\n", "def", "def f(", "class", "@", "def f(x):\n  return x[", "\\",
         "def f(x):\n\treturn x\n  y", "\x80\xff", "def f(*args):\n  pass\n",
         "def f(x, x):\n  pass\n", "def f(x):\n  return f'{x'\n", "def f(x):\n  return f'{x:.2f}'\n",
         "def f(x):\n  return '\\xZZ'\n", "def f(x):\n  return 99999999999999999999\n",
-        "def f(x):\n  return 9223372036854775808\n", "def f(x):\n  return 1j\n",
-        "def f(x):\n  return {1, 2}\n", "def f(x):\n  yield x\n"}) {
+        "def f(x):\n  return 9223372036854775808\n", "def f(x):\n  return {1, 2}\n",
+        "def f(x):\n  yield x\n"}) {
     EXPECT_NE(message_of(text), "no error") << text;
   }
 }

@@ -4,6 +4,7 @@
 // programs take and give. A copy shares lists, dictionaries, objects and tensors, as in Python.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <exception>
 #include <iosfwd>
@@ -45,6 +46,7 @@ struct Object;
 struct Future;
 struct Enum;
 struct GeneratorBox;
+struct Complex;
 
 }  // namespace ivalue
 
@@ -67,7 +69,8 @@ class TENON_API IValue {
     Tuple,
     Object,
     Future,
-    Enum
+    Enum,
+    ComplexDouble
   };
 
   IValue() noexcept = default;  // None
@@ -102,6 +105,7 @@ class TENON_API IValue {
   IValue(bool v) noexcept : tag_(Tag::Bool) { u_.i = v; }
   IValue(double v) noexcept : tag_(Tag::Double) { u_.d = v; }
   IValue(float v) noexcept : IValue(static_cast<double>(v)) {}
+  IValue(std::complex<double> v);
   template <class T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int> = 0>
   IValue(T v) noexcept : tag_(Tag::Int) {
     u_.i = static_cast<int64_t>(v);
@@ -144,6 +148,8 @@ class TENON_API IValue {
   bool isDouble() const noexcept { return tag_ == Tag::Double; }
   bool isInt() const noexcept { return tag_ == Tag::Int; }
   bool isBool() const noexcept { return tag_ == Tag::Bool; }
+  bool isComplexDouble() const noexcept { return tag_ == Tag::ComplexDouble; }
+  // What toScalar() gives: Scalar holds no complex numbers.
   bool isScalar() const noexcept { return isInt() || isDouble() || isBool(); }
   bool isString() const noexcept { return tag_ == Tag::String; }
   bool isDevice() const noexcept { return tag_ == Tag::Device; }
@@ -159,6 +165,7 @@ class TENON_API IValue {
   bool isIntList() const noexcept;
   bool isDoubleList() const noexcept;
   bool isBoolList() const noexcept;
+  bool isComplexDoubleList() const noexcept;
   bool isTensorList() const noexcept;
 
   // TypeError names the kind that is held and the one that was asked for.
@@ -178,6 +185,7 @@ class TENON_API IValue {
     if (TENON_UNLIKELY(tag_ != Tag::Bool)) wrong_kind("Bool");
     return u_.i != 0;
   }
+  std::complex<double> toComplexDouble() const;
   Scalar toScalar() const;
   const std::string& toStringRef() const;
   std::string_view toStringView() const { return toStringRef(); }
@@ -263,6 +271,11 @@ namespace ivalue {
 struct String final : Boxed {
   explicit String(std::string v) : text(std::move(v)) {}
   const std::string text;
+};
+
+struct Complex final : Boxed {
+  explicit Complex(std::complex<double> v) : value(v) {}
+  const std::complex<double> value;
 };
 
 // A list of values of one type. `element` may be null: of anything.
@@ -353,7 +366,7 @@ class TENON_API Future final : public Boxed {
 
 // The types that IValue's constructors give to lists: those of libtenon_jit where it is loaded.
 struct TENON_API ElementTypes {
-  jit::TypePtr integer, floating, boolean, tensor, string;
+  jit::TypePtr integer, floating, boolean, tensor, string, complex;
 };
 TENON_API const ElementTypes& element_types() noexcept;
 TENON_API void set_element_types(const ElementTypes* types) noexcept;
@@ -387,6 +400,8 @@ T IValue::to() const {
     return static_cast<T>(toInt());
   else if constexpr (std::is_same_v<T, std::string>)
     return toStringRef();
+  else if constexpr (std::is_same_v<T, std::complex<double>>)
+    return toComplexDouble();
   else if constexpr (std::is_same_v<T, Scalar>)
     return toScalar();
   else if constexpr (std::is_same_v<T, Device>)

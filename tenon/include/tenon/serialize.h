@@ -136,8 +136,16 @@ auto operator>>(InputArchive& archive, T& value) -> decltype(value->load(archive
 
 namespace tenon {
 
+namespace serialize {
+// What archives take, so that other functions of these names can stand beside the ones below.
+template <class Value>
+using Saved = decltype(std::declval<OutputArchive&>() << std::declval<const Value&>());
+template <class Value>
+using Loaded = decltype(std::declval<InputArchive&>() >> std::declval<Value&>());
+}  // namespace serialize
+
 // `where` is a file name, a std::ostream or a function that takes bytes.
-template <class Value, class... Where>
+template <class Value, class... Where, class = serialize::Saved<Value>>
 void save(const Value& value, Where&&... where) {
   serialize::OutputArchive archive;
   archive << value;
@@ -151,7 +159,7 @@ void save(const std::vector<Tensor>& tensors, Where&&... where) {
 }
 
 // `where` is a file name, a std::istream or bytes and their count; a device may follow.
-template <class Value, class... Where>
+template <class Value, class... Where, class = serialize::Loaded<Value>>
 void load(Value& value, Where&&... where) {
   serialize::InputArchive archive;
   archive.load_from(std::forward<Where>(where)...);

@@ -2,11 +2,14 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
 """Writes the exported programs of this folder, by torch. Inputs are counted numbers; what torch
-computes for them is in extra/expected.json."""
+computes for them is in extra/expected.json.
+
+    make_exported.py [NAME]    NAME: write exported_NAME.pt2 alone, by an older torch in its layout"""
 import copy
 import io
 import json
 import os
+import sys
 import zipfile
 
 import torch
@@ -24,7 +27,8 @@ def counted(*sizes):
 def small(name, module, args, kwargs=None, dynamic=None, cases=(), functional=False):
     """Saves `module` without what only serves debugging: places in files."""
     def export():
-        made = torch.export.export(copy.deepcopy(module), args, kwargs or {}, dynamic_shapes=dynamic)
+        made = torch.export.export(copy.deepcopy(module), args, kwargs or {}, dynamic_shapes=dynamic,
+                                   strict=False)
         return made.run_decompositions({}) if functional else made
 
     run = export().module()
@@ -32,18 +36,21 @@ def small(name, module, args, kwargs=None, dynamic=None, cases=(), functional=Fa
     for case_args, case_kwargs in cases or [(args, kwargs or {})]:
         with torch.no_grad():
             leaves = torch.utils._pytree.tree_leaves(run(*case_args, **case_kwargs))
-        expected.append([leaf.flatten().tolist() for leaf in leaves if leaf is not None])
+        expected.append([leaf.flatten().tolist() if isinstance(leaf, torch.Tensor) else [leaf]
+                         for leaf in leaves if leaf is not None])
     file = io.BytesIO()
     torch.export.save(export(), file, extra_files={"expected.json": json.dumps(expected)})
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(f"{HERE}/{name}.pt2", "w") as new:
+        # Until torch 2.7 entries stood in no folder of the archive.
+        folder = "" if "serialized_exported_program.json" in old.namelist() else "model/"
         for entry in old.namelist():
             content = old.read(entry)
-            if entry.endswith("models/model.json"):
+            if entry.endswith(("models/model.json", "serialized_exported_program.json")):
                 program = json.loads(content)
                 strip(program["graph_module"]["graph"])
                 content = json.dumps(program, separators=(",", ":")).encode()
             kind = zipfile.ZIP_DEFLATED if entry.endswith(".json") else zipfile.ZIP_STORED
-            info = zipfile.ZipInfo("model/" + entry.split("/", 1)[1])
+            info = zipfile.ZipInfo(folder + entry.split("/", 1)[1] if folder else entry)
             new.writestr(info, content, kind)
 
 
@@ -96,7 +103,33 @@ class State(torch.nn.Module):
         return self.out(self.table(ids) + self.shift + torch.tensor([0.5, 0.25, 0.125]))
 
 
-if __name__ == "__main__":
+class Attention(State):
+    """What State has, an attention whose result torch views, and numbers as inputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.attention = torch.nn.MultiheadAttention(3, 3, batch_first=True)
+        self.constant = torch.tensor([0.5, 0.25, 0.125])
+        for p in self.parameters():
+            p.data = counted(*p.shape)
+
+    def forward(self, ids, times: int):
+        self.calls += times
+        x = self.table(ids) * times + self.shift
+        y = self.attention(x, x, x, need_weights=False)[0]
+        return {"y": self.out(y + self.constant), "sizes": [ids.shape[0] * 2, self.calls + 1]}
+
+
+def older(name):
+    ids = lambda n: (torch.arange(2 * n) % 5).view(n, 2)
+    cases = [((ids(3), 2), {}), ((ids(4), 2), {})]
+    small("exported_" + name, Attention().eval(), *cases[:1][0],
+          dynamic=({0: torch.export.Dim("n", max=6)}, None), cases=cases)
+
+
+if __name__ == "__main__" and len(sys.argv) > 1:
+    older(sys.argv[1])
+elif __name__ == "__main__":
     net = Net().eval()
     net.bn.running_mean.copy_(counted(3))
     small("exported_net", net, (counted(3, 2, 4, 4),), dynamic=({0: torch.export.Dim("n", max=6)},),

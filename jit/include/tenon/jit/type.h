@@ -41,6 +41,7 @@ enum class TypeKind : uint8_t {
   Enum,      // contained: the type of the values
   Function,  // of prim::Constant[name="f"]() that prim::CallFunction calls
   Var,       // a type variable of a schema: t in aten::append(t[] self, t el)
+  AnyEnum,   // of what compares enums
 };
 
 class TENON_API Type : public std::enable_shared_from_this<Type> {
@@ -74,6 +75,7 @@ class TENON_API Type : public std::enable_shared_from_this<Type> {
   static const TypePtr& generator();
   static const TypePtr& any_list();
   static const TypePtr& any_tuple();
+  static const TypePtr& any_enum();
   static const TypePtr& function();
   static TypePtr optional(TypePtr of);  // of an Optional, of Any and of None: itself
   static TypePtr list(TypePtr of);
