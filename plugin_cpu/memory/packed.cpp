@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin_cpu/memory/packed.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -18,10 +20,9 @@ struct Entry {
   uint64_t used = 0;  // number of the last call that used it
 };
 
-// A thread that finds it locked does not use it: packing again costs less than waiting, and in a
-// child of fork the lock may be held permanently.
+// A thread that finds it locked does not use it: packing again costs less than waiting.
 struct Table {
-  std::mutex mutex;
+  std::mutex mutex;  // fork: the handlers below take it
   Entry entry[64];
   uint64_t calls = 0;
   int64_t bytes = 0, limit = int64_t{128} << 20;
@@ -50,10 +51,11 @@ struct Table {
   }
 };
 
-Table& table() {
-  static Table& t = *new Table;  // worker threads may outlive statics
-  return t;
-}
+Table& g_table = *new Table;  // worker threads may outlive statics
+
+void lock_table() { g_table.mutex.lock(); }
+void unlock_table() { g_table.mutex.unlock(); }
+[[maybe_unused]] const int g_fork_handlers = pthread_atfork(lock_table, unlock_table, unlock_table);
 
 }  // namespace
 
@@ -64,7 +66,7 @@ Origin origin(sdk::Tensor t) {
 }
 
 Found find(const Origin& from, sdk::Ints layout, int64_t bytes) {
-  Table& t = table();
+  Table& t = g_table;
   const std::unique_lock<std::mutex> hold(t.mutex, std::try_to_lock);
   if (from.id == 0 || !hold.owns_lock() || bytes > t.limit) return {};
   Entry* e = t.find(from, layout);
@@ -82,7 +84,7 @@ Found find(const Origin& from, sdk::Ints layout, int64_t bytes) {
 
 Kept add(const Origin& from, sdk::Ints layout, Buffer packed, int64_t bytes) {
   Kept made = std::make_shared<const Buffer>(std::move(packed));
-  Table& t = table();
+  Table& t = g_table;
   const std::unique_lock<std::mutex> hold(t.mutex, std::try_to_lock);
   Entry* e = hold.owns_lock() ? t.find(from, layout) : nullptr;
   if (!e || e->from.writes != from.writes || e->memory) return made;
@@ -94,14 +96,14 @@ Kept add(const Origin& from, sdk::Ints layout, Buffer packed, int64_t bytes) {
 }
 
 void set_limit(int64_t bytes) {
-  Table& t = table();
+  Table& t = g_table;
   const std::lock_guard<std::mutex> hold(t.mutex);
   t.limit = bytes;
   while (t.bytes > bytes) t.drop(t.oldest(true));
 }
 
 int64_t bytes_kept() {
-  Table& t = table();
+  Table& t = g_table;
   const std::lock_guard<std::mutex> hold(t.mutex);
   return t.bytes;
 }
