@@ -17,7 +17,7 @@
 namespace tenon::plugins {
 namespace {
 
-using Lock = std::lock_guard<RecursiveMutex>;
+using Lock = std::lock_guard<core::RecursiveMutex>;
 
 fs::path canonical_or_same(const fs::path& p) {
   std::error_code ec;

@@ -15,7 +15,7 @@
 
 #include "handshake.h"
 #include "manifest.h"
-#include "recursive_mutex.h"
+#include "runtime/base/recursive_mutex.h"
 #include "search.h"
 #include "tenon/core/backend.h"
 #include "tenon/plugins/plugins.h"
@@ -80,7 +80,7 @@ class Manager final : public core::BackendSource {
   template <class Predicate>
   std::string search_report(Predicate is_one, const std::string& otherwise);
 
-  RecursiveMutex mutex_;
+  core::RecursiveMutex mutex_;
   bool scanned_ = false;
   bool scanning_ = false;
   std::vector<std::string>

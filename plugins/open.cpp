@@ -19,7 +19,7 @@
 namespace tenon::plugins {
 namespace {
 
-using Lock = std::lock_guard<RecursiveMutex>;
+using Lock = std::lock_guard<core::RecursiveMutex>;
 
 void fill_from_descriptor(Info& info, const Handshake& h) {
   info.name = text(h.plugin->name);
@@ -217,7 +217,7 @@ Info Manager::load(const fs::path& given) {
 }
 
 void Manager::unload(std::string_view name) {
-  std::unique_lock<RecursiveMutex> lock(mutex_);
+  std::unique_lock<core::RecursiveMutex> lock(mutex_);
   auto it = std::find_if(entries_.begin(), entries_.end(), [&](auto& e) {
     return e->info.name == name && (e->info.state == State::Opened);
   });

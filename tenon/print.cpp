@@ -11,6 +11,7 @@
 #include <ostream>
 #include <vector>
 
+#include "runtime/base/leaf_mutex.h"
 #include "tenon/autograd/node.h"
 #include "tenon/core/layout.h"
 #include "tenon/ops.h"
@@ -20,7 +21,7 @@ namespace tenon {
 namespace {
 
 std::atomic<PrintStyle> g_style{PrintStyle::Tenon};
-std::mutex g_mutex;
+core::LeafMutex g_mutex;
 PrintOptions g_options;
 
 std::string formatted(const char* format, int precision, double v) {
@@ -231,12 +232,12 @@ PrintStyle print_style() noexcept {
 void set_print_style(PrintStyle s) noexcept { g_style.store(s); }
 
 PrintOptions print_options() {
-  std::lock_guard<std::mutex> lock(g_mutex);
+  std::lock_guard lock(g_mutex);
   return g_options;
 }
 
 void set_print_options(const PrintOptions& o) {
-  std::lock_guard<std::mutex> lock(g_mutex);
+  std::lock_guard lock(g_mutex);
   g_options = o;
 }
 

@@ -12,6 +12,7 @@
 #include "core/dispatch/frame.h"
 #include "core/dispatch/registered_infer.h"
 #include "core/registry/registered_op.h"
+#include "runtime/base/leaf_mutex.h"
 #include "runtime/base/settings.h"
 #include "runtime/device/device.h"
 #include "tenon/core/backend.h"
@@ -190,15 +191,19 @@ tn_status host_register_op(const tn_schema* schema) {
   }
 }
 
-// The value is kept for as long as the process lives: plugins ask for a handful.
+// Values are kept for as long as the process lives: plugins ask for a handful.
+struct KeptSettings {
+  LeafMutex lock;
+  std::set<std::string> values;
+};
+KeptSettings& g_kept_settings = *new KeptSettings;
+
 tn_status host_get_setting(tn_str name, tn_str* value) {
-  static std::mutex lock;
   try {
-    static auto& kept = *new std::set<std::string>;
     std::string v = setting(view(name));
     if (v.empty()) return TN_DECLINED;
-    std::lock_guard<std::mutex> hold(lock);
-    const std::string& text = *kept.insert(std::move(v)).first;
+    std::lock_guard hold(g_kept_settings.lock);
+    const std::string& text = *g_kept_settings.values.insert(std::move(v)).first;
     *value = tn_str{text.data(), text.size()};
     return TN_OK;
   } catch (const std::bad_alloc&) {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/base/leaf_mutex.h"
 #include "tenon/runtime/backend_source.h"
 #include "tenon/runtime/error.h"
 
@@ -14,7 +15,7 @@ Cell g_cells[kMaxDevices + 1][kMaxLayouts][kMaxOps];
 
 namespace {
 std::atomic<bool> g_used[kMaxDevices];
-std::mutex g_publish;
+LeafMutex g_publish;
 }  // namespace
 
 void first_use(DeviceSlot slot) {
@@ -40,7 +41,7 @@ std::pair<int32_t, int32_t> rank(const KernelEntry& e) {
 }  // namespace
 
 void publish(Cell& c, KernelEntry* e) {
-  std::lock_guard<std::mutex> lock(g_publish);
+  std::lock_guard lock(g_publish);
   std::atomic<KernelEntry*>* at = &c;
   while (KernelEntry* other = at->load(std::memory_order_acquire)) {
     if (rank(*other) <= rank(*e)) break;
@@ -51,7 +52,7 @@ void publish(Cell& c, KernelEntry* e) {
 }
 
 void withdraw(const tn_plugin* plugin) {
-  std::lock_guard<std::mutex> lock(g_publish);
+  std::lock_guard lock(g_publish);
   for (auto& device : g_cells) {
     for (auto& layout : device) {
       for (Cell& c : layout) {

@@ -12,7 +12,7 @@ namespace {
 
 // One for all plugins: kernels of two of them may call each other's operators. No recursive one,
 // which a forked child, whose thread has another id, could not unlock.
-std::mutex g_lock;
+std::mutex g_lock;  // fork: its handlers take it
 thread_local int t_depth = 0;
 
 void take() {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "runtime/base/leaf_mutex.h"
 #include "tenon/runtime/backend_source.h"
 #include "tenon/runtime/error.h"
 
@@ -69,7 +70,7 @@ struct Registry {
   std::string enumerator[kMaxDtypes];
   std::atomic<bool> known[kMaxDtypes] = {};
   std::atomic<const tn_ext_dtype*> ext[kMaxDtypes] = {};
-  std::mutex lock;
+  LeafMutex lock;
 
   Registry() {
 #define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format)                         \
@@ -187,7 +188,7 @@ ScalarType register_dtype(DtypeInfo info) {
   TENON_CHECK(info.size >= 1 && info.size <= 31, ValueError, "dtype '", info.name,
               "': size must be 1 to 31 bytes, got ", info.size);
   Registry& r = registry();
-  std::lock_guard<std::mutex> hold(r.lock);
+  std::lock_guard hold(r.lock);
   if (int id = find(info.name); id >= 0) {
     TENON_CHECK(
         id >= TN_DTYPE_FOREIGN && r.info[id].size == info.size && r.info[id].cls == info.cls,

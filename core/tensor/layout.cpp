@@ -5,6 +5,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "runtime/base/leaf_mutex.h"
 #include "tenon/runtime/backend_source.h"
 #include "tenon/runtime/device.h"
 #include "tenon/runtime/error.h"
@@ -25,7 +26,7 @@ struct Entry {
 struct Layouts {
   Entry entries[kMaxLayouts];
   std::atomic<int> count{1};
-  std::mutex lock;
+  LeafMutex lock;
   Layouts() { entries[0].name = "strided"; }
 };
 
@@ -70,7 +71,7 @@ int reserve_layout(std::string_view name) {
   TENON_CHECK(!name.empty() && name.size() <= 64, ValueError,
               "a layout needs a name of 1 to 64 bytes");
   Layouts& l = layouts();
-  std::lock_guard<std::mutex> hold(l.lock);
+  std::lock_guard hold(l.lock);
   int slot = layout_slot_from_name(name);
   if (slot >= 0) return slot;
   slot = l.count.load(std::memory_order_relaxed);
@@ -91,7 +92,7 @@ int register_layout(const tn_ext_layout* ext) {
               32 - TN_LAYOUT_FLAG, " flags, this names ", flags.size());
   const int slot = reserve_layout(name);
   Layouts& l = layouts();
-  std::lock_guard<std::mutex> hold(l.lock);
+  std::lock_guard hold(l.lock);
   Entry& e = l.entries[slot];
   const tn_ext_layout* present = e.ext.load(std::memory_order_relaxed);
   if (present == ext) return slot;

@@ -5,16 +5,22 @@
 #include <mutex>
 #include <set>
 
+#include "runtime/base/leaf_mutex.h"
+
 namespace tenon::jit {
 namespace {
 
 // Kinds are kept for the life of the process, each once.
+struct Kinds {
+  core::LeafMutex mutex;
+  std::set<std::string, std::less<>> all;
+};
+Kinds& g_kinds = *new Kinds;
+
 const std::string* intern(std::string_view kind) {
-  static auto& mutex = *new std::mutex;
-  static auto& kinds = *new std::set<std::string, std::less<>>;
-  std::lock_guard lock(mutex);
-  auto it = kinds.find(kind);
-  if (it == kinds.end()) it = kinds.emplace(kind).first;
+  std::lock_guard lock(g_kinds.mutex);
+  auto it = g_kinds.all.find(kind);
+  if (it == g_kinds.all.end()) it = g_kinds.all.emplace(kind).first;
   return &*it;
 }
 

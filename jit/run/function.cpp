@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
+#include <pthread.h>
+
 #include <mutex>
 #include <sstream>
 #include <utility>
 
 #include "jit/run/call_observer.h"
 #include "jit/run/plan.h"
+#include "runtime/base/recursive_mutex.h"
 #include "tenon/jit/unit.h"
 #include "tenon/runtime/error.h"
 
@@ -13,10 +16,9 @@ namespace tenon::jit {
 namespace {
 
 // Functions are defined and planned one at a time, in the order in which they need each other.
-std::recursive_mutex& definition_mutex() {
-  static auto* const m = new std::recursive_mutex;
-  return *m;
-}
+core::RecursiveMutex g_definitions;
+[[maybe_unused]] const int g_fork_handlers = pthread_atfork(
+    [] { g_definitions.lock(); }, [] { g_definitions.unlock(); }, [] { g_definitions.unlock(); });
 
 }  // namespace
 
@@ -39,7 +41,7 @@ std::string_view Function::name() const noexcept {
 // Who is being defined may be asked for its schema: it calls itself.
 const Function& Function::ensure_defined() const {
   if (state_.load(std::memory_order_acquire) == State::Defined) return *this;
-  const std::lock_guard lock(definition_mutex());
+  const std::lock_guard lock(g_definitions);
   if (state_ != State::ToDefine) return *this;
   auto& self = const_cast<Function&>(*this);
   self.state_ = State::BeingDefined;
@@ -60,7 +62,7 @@ void Function::set_graph(std::shared_ptr<Graph> g) {
 
 const Plan& Function::plan() const {
   if (const Plan* p = plan_.load(std::memory_order_acquire)) return *p;
-  const std::lock_guard lock(definition_mutex());
+  const std::lock_guard lock(g_definitions);
   if (const Plan* p = plan_.load()) return *p;
   auto made = std::make_unique<Plan>(graph());
   auto& self = const_cast<Function&>(*this);

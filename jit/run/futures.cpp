@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/run/futures.h"
 
+#include <pthread.h>
+
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -9,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/base/leaf_mutex.h"
 #include "tenon/autograd/mode.h"
 #include "tenon/runtime/threads.h"
 
@@ -23,15 +26,18 @@ struct Job {
 
 // Threads are detached and wait for jobs until the process ends; what they share is never freed.
 struct Jobs {
-  std::mutex mutex;
-  std::condition_variable some;
+  core::LeafMutex mutex;
+  std::condition_variable_any some;
   std::deque<Job> waiting;
   int threads = 0, idle = 0;
 };
-Jobs& jobs() {
-  static Jobs* const j = new Jobs;
-  return *j;
-}
+Jobs& g_jobs = *new Jobs;
+
+// The child of a fork has none of the threads.
+[[maybe_unused]] const int g_fork_handlers = pthread_atfork(nullptr, nullptr, [] {
+  new (&g_jobs.some) std::condition_variable_any;
+  g_jobs.threads = g_jobs.idle = 0;
+});
 
 void run(Job job) {
   const ModeGuard mode(job.mode);
@@ -43,7 +49,7 @@ void run(Job job) {
 }
 
 void work() {
-  Jobs& j = jobs();
+  Jobs& j = g_jobs;
   std::unique_lock lock(j.mutex);
   for (;;) {
     ++j.idle;
@@ -69,7 +75,7 @@ void add_thread(Jobs& j) {
 
 // The job of this future, if nobody has begun it.
 bool take(const ivalue::Future& future, Job& job) {
-  Jobs& j = jobs();
+  Jobs& j = g_jobs;
   const std::lock_guard lock(j.mutex);
   for (auto it = j.waiting.begin(); it != j.waiting.end(); ++it) {
     if (it->future.get() != &future) continue;
@@ -84,7 +90,7 @@ bool take(const ivalue::Future& future, Job& job) {
 
 core::Ref<ivalue::Future> start_job(std::function<IValue()> job) {
   auto future = core::Ref<ivalue::Future>::adopt(new ivalue::Future);
-  Jobs& j = jobs();
+  Jobs& j = g_jobs;
   const std::lock_guard lock(j.mutex);
   const uint32_t mode = autograd::mode() & ~uint32_t{autograd::kOperatorObserved};
   j.waiting.push_back(Job{std::move(job), future, mode});

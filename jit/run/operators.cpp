@@ -6,9 +6,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 
 #include "jit/run/boxing.h"
+#include "runtime/base/leaf_mutex.h"
 #include "tenon/jit/operator.h"
 #include "tenon/runtime/error.h"
 
@@ -18,7 +18,7 @@ namespace {
 using Overloads = std::vector<std::unique_ptr<Operator>>;
 
 struct Table {
-  std::shared_mutex mutex;
+  core::LeafMutex mutex;
   std::map<std::string, std::vector<HostOperator>, std::less<>> host;  // by name
   std::map<std::string, Overloads, std::less<>> known;
 };
@@ -147,15 +147,13 @@ void add_core_overloads(std::string_view name, Overloads& to) {
 }
 
 // Operators of tensors first: their overloads are the ones that most calls mean.
-Overloads find_overloads(const Table& t, std::string_view name) {
+Overloads find_overloads(const std::vector<HostOperator>& host, std::string_view name) {
   Overloads made;
   if (without_namespace(name).find("::") != std::string_view::npos ||
       name.substr(0, 6) == "aten::") {
     add_core_overloads(name, made);
   }
-  if (auto it = t.host.find(name); it != t.host.end()) {
-    for (const HostOperator& h : it->second) made.push_back(host_operator(h));
-  }
+  for (const HostOperator& h : host) made.push_back(host_operator(h));
   if (const std::string_view other = other_name(name); made.empty() && !other.empty()) {
     add_core_overloads(other, made);
     for (const auto& o : made) o->schema.name = name;
@@ -190,7 +188,7 @@ std::vector<std::string> all_names() {
     const std::string_view name = core::op_at(i).name;
     names.push_back(qualified(name.substr(0, name.find('.'))));
   }
-  const std::shared_lock lock(table().mutex);
+  const std::lock_guard lock(table().mutex);
   for (const auto& [name, list] : table().host) names.push_back(name);
   return names;
 }
@@ -198,21 +196,22 @@ std::vector<std::string> all_names() {
 }  // namespace
 
 HostOperators::HostOperators(const HostOperator* list, std::size_t n) {
-  const std::unique_lock lock(table().mutex);
+  const std::lock_guard lock(table().mutex);
   for (std::size_t i = 0; i < n; ++i)
     table().host[std::string(name_of_schema(list[i].schema))].push_back(list[i]);
 }
 
 std::vector<const Operator*> operators_named(std::string_view name) {
   Table& t = table();
+  std::vector<HostOperator> host;
   {
-    const std::shared_lock lock(t.mutex);
+    const std::lock_guard lock(t.mutex);
     if (auto it = t.known.find(name); it != t.known.end()) return pointers(it->second);
+    if (auto it = t.host.find(name); it != t.host.end()) host = it->second;
   }
-  const std::unique_lock lock(t.mutex);
-  if (auto it = t.known.find(name); it != t.known.end()) return pointers(it->second);
-  Overloads made = find_overloads(t, name);
+  Overloads made = find_overloads(host, name);
   if (made.empty()) return {};  // a plugin may bring it later
+  const std::lock_guard lock(t.mutex);
   return pointers(t.known.emplace(std::string(name), std::move(made)).first->second);
 }
 

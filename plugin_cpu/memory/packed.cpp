@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin_cpu/memory/packed.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
 #include <mutex>
@@ -19,11 +21,10 @@ struct Entry {
   uint64_t used = 0;  // number of the last call that used it
 };
 
-// A thread that finds it locked does not use it: packing again costs less than waiting, and in a
-// child of fork the lock may be held permanently.
+// A thread that finds it locked does not use it: packing again costs less than waiting.
 class Table {
  public:
-  std::mutex mutex;
+  std::mutex mutex;  // fork: the handlers below take it
 
   Entry* find(const Origin& from, sdk::Ints layout) {
     for (Entry& e : set_of(from, layout)) {
@@ -102,10 +103,11 @@ class Table {
   int64_t bytes_ = 0, limit_ = int64_t{128} << 20;
 };
 
-Table& table() {
-  static Table& t = *new Table;  // worker threads may outlive statics
-  return t;
-}
+Table& g_table = *new Table;  // worker threads may outlive statics
+
+void lock_table() { g_table.mutex.lock(); }
+void unlock_table() { g_table.mutex.unlock(); }
+[[maybe_unused]] const int g_fork_handlers = pthread_atfork(lock_table, unlock_table, unlock_table);
 
 }  // namespace
 
@@ -116,7 +118,7 @@ Origin origin(sdk::Tensor t) {
 }
 
 Found find(const Origin& from, sdk::Ints layout, int64_t bytes) {
-  Table& t = table();
+  Table& t = g_table;
   const std::unique_lock<std::mutex> hold(t.mutex, std::try_to_lock);
   if (from.id == 0 || !hold.owns_lock() || bytes > t.limit()) return {};
   Entry* e = t.find(from, layout);
@@ -136,7 +138,7 @@ Found find(const Origin& from, sdk::Ints layout, int64_t bytes) {
 
 Kept add(const Origin& from, sdk::Ints layout, Buffer packed, int64_t bytes) {
   Kept made = std::make_shared<const Buffer>(std::move(packed));
-  Table& t = table();
+  Table& t = g_table;
   const std::unique_lock<std::mutex> hold(t.mutex, std::try_to_lock);
   Entry* e = hold.owns_lock() ? t.find(from, layout) : nullptr;
   if (!e || e->from.writes != from.writes || e->memory || !t.make_room(bytes)) return made;
@@ -145,13 +147,13 @@ Kept add(const Origin& from, sdk::Ints layout, Buffer packed, int64_t bytes) {
 }
 
 void set_limit(int64_t bytes) {
-  Table& t = table();
+  Table& t = g_table;
   const std::lock_guard<std::mutex> hold(t.mutex);
   t.set_limit(bytes);
 }
 
 int64_t bytes_kept() {
-  Table& t = table();
+  Table& t = g_table;
   const std::lock_guard<std::mutex> hold(t.mutex);
   return t.bytes();
 }

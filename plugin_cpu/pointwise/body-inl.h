@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The loops of one op for one instruction set. Included once per target, from a generated file that
-// has defined
+// The loops of one op for one instruction set. Included once per target and op, from a generated
+// file that has defined the following, which this one undefines:
+//   PW_TABLE, PW_NAMESPACE names of the function and of what it needs
 //   PW_INPUTS, PW_PARAMS   counts
 //   PW_TYPES               the types that loops are made for
 //   PW_APPLY               `template <class T, class P> static PW_INLINE R apply(T a, ..., const P&
@@ -14,6 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::pw::HWY_NAMESPACE {
 namespace {
+namespace PW_NAMESPACE {
 
 TN_MATH_USING
 #if PW_SIMD
@@ -159,13 +161,23 @@ constexpr Loops MakeLoops() {
   return l;
 }
 
+}  // namespace PW_NAMESPACE
 }  // namespace
 
 const Loops& PW_TABLE() {
-  static constexpr Loops loops = MakeLoops();
+  static constexpr Loops loops = PW_NAMESPACE::MakeLoops();
   return loops;
 }
 
 }  // namespace tenon::cpu::pw::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #undef PW_LOOP
+#undef PW_TABLE
+#undef PW_NAMESPACE
+#undef PW_INPUTS
+#undef PW_PARAMS
+#undef PW_MASK
+#undef PW_OUT_BOOL
+#undef PW_SIMD
+#undef PW_TYPES
+#undef PW_APPLY

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Builds the loops of one op for each target (body-inl.h) and gives the table of the one that is in
-// use.
+// What a generated file needs beside the loops of its ops, which it builds for each target
+// (body-inl.h): PW_LOOPS(NAME) makes chosen_NAME(), the table of the target in use.
 #include <type_traits>
 
 #include "isa/isa.h"
@@ -19,21 +19,9 @@
 #define PW_BITS(X) PW_BOOL(X) PW_INTEGRAL(X)
 #define PW_ALL(X) PW_BOOL(X) PW_NUMBER(X)
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "plugin_cpu/pointwise/body-inl.h"
-#include "isa/targets.h"
-
-#include "plugin_cpu/pointwise/body-inl.h"
-
-namespace tenon::cpu::pw {
-namespace {
-
-TENON_EXPORT(PW_TABLE);
-
-const Loops& loops() {
-  static const Loops& chosen = TENON_DISPATCH(PW_TABLE)();
-  return chosen;
-}
-
-}  // namespace
-}  // namespace tenon::cpu::pw
+#define PW_LOOPS(NAME)                                             \
+  TENON_EXPORT(PwLoops_##NAME);                                    \
+  const Loops& chosen_##NAME() {                                   \
+    static const Loops& chosen = TENON_DISPATCH(PwLoops_##NAME)(); \
+    return chosen;                                                 \
+  }

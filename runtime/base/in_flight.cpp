@@ -23,7 +23,7 @@ namespace {
 struct Flights {
   Flights() { pthread_key_create(&key, leave_flights); }
   static void leave_flights(void* word);
-  std::mutex lock;
+  std::mutex lock;  // fork: before_fork takes it
   std::vector<FlightWord*> all, unused;
   pthread_key_t key;  // its destructors run after those of thread-locals, which may still call ops
 };

@@ -4,25 +4,27 @@
 
 #include <pthread.h>
 
-#include <utility>
-
 namespace tenon::core {
 
 struct LeafMutexes {
-  static inline LeafMutex* first = nullptr;
+  static inline std::atomic<LeafMutex*> first{nullptr};
+  // Of the fork under way, which glibc lets no other begin: a library that loads meanwhile adds
+  // mutexes that it has not taken.
+  static inline LeafMutex* taken = nullptr;
   template <class F>
-  static void each(F&& f) {
-    for (LeafMutex* m = first; m != nullptr; m = m->next_) f(*m);
+  static void each_taken(F&& f) {
+    for (LeafMutex* m = taken; m != nullptr; m = m->next_) f(*m);
   }
 };
 
 namespace {
 
 void before_fork() {
-  LeafMutexes::each([](LeafMutex& m) { m.lock(); });
+  LeafMutexes::taken = LeafMutexes::first.load(std::memory_order_acquire);
+  LeafMutexes::each_taken([](LeafMutex& m) { m.lock(); });
 }
 void after_fork() {
-  LeafMutexes::each([](LeafMutex& m) { m.unlock(); });
+  LeafMutexes::each_taken([](LeafMutex& m) { m.unlock(); });
 }
 
 // Registered before every other handler of the library, as a fork runs the last registered one
@@ -35,6 +37,9 @@ struct ForkHandlers {
 
 }  // namespace
 
-LeafMutex::LeafMutex() : next_(std::exchange(LeafMutexes::first, this)) {}
+LeafMutex::LeafMutex() : next_(LeafMutexes::first.load(std::memory_order_relaxed)) {
+  while (!LeafMutexes::first.compare_exchange_weak(next_, this, std::memory_order_release)) {
+  }
+}
 
 }  // namespace tenon::core

@@ -5,13 +5,14 @@
 // made when the library loads and never destroyed.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 
 #include "tenon/runtime/export.h"
 
 namespace tenon::core {
 
-class LeafMutex {
+class TENON_API LeafMutex {
  public:
   LeafMutex();
   LeafMutex(const LeafMutex&) = delete;
@@ -21,7 +22,7 @@ class LeafMutex {
 
  private:
   friend struct LeafMutexes;
-  std::mutex mutex_;
+  std::mutex mutex_;  // fork: taken by the handlers of leaf_mutex.cpp
   LeafMutex* next_;
 };
 

@@ -60,7 +60,7 @@ struct alignas(64) Slot {
   int limit = 1;  // threads that may take part
   RangeFn body = nullptr;
   void* arg = nullptr;
-  std::mutex fault_lock;
+  std::mutex fault_lock;  // fork: after_fork_child makes another
   int64_t fault_block = -1;
   std::exception_ptr fault;
   Lane lane[kLanes];
@@ -82,7 +82,7 @@ struct Pool {
   alignas(64) std::atomic<uint32_t> sleepers{0};
   std::atomic<int> wanted{0};   // threads with the caller; 0: not decided yet
   std::atomic<int> workers{0};  // started
-  std::mutex start_lock;
+  std::mutex start_lock;        // fork: before_fork takes it
 };
 
 Pool& thread_pool() {

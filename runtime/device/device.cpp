@@ -101,7 +101,7 @@ DeviceSlot reserve_device(std::string_view name) {
   TENON_CHECK(is_valid_name(name), ValueError, "'", name.substr(0, 40),
               "' is not a valid device name: expected 1 to 32 of a-z, 0-9, _");
   DeviceRegistry& r = device_registry();
-  std::lock_guard<std::mutex> hold(r.lock);
+  std::lock_guard hold(r.lock);
   if (DeviceSlot slot = device_slot_from_name(name); slot >= 0) return slot;
   DeviceSlot slot = r.count.load(std::memory_order_relaxed);
   TENON_CHECK(slot < kMaxDevices, ValueError, "device '", name, "': this process knows ",

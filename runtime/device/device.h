@@ -4,8 +4,8 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 
+#include "runtime/base/leaf_mutex.h"
 #include "tenon/runtime/device.h"
 
 namespace tenon::core {
@@ -17,7 +17,7 @@ struct DeviceRegistry {
   std::atomic<int> count{0};
   std::atomic<bool> tried[kMaxDevices] = {};  // opening of its plugins
   int foreign = 0;
-  std::mutex lock;
+  LeafMutex lock;
 };
 
 DeviceRegistry& device_registry();

@@ -112,7 +112,7 @@ __thread bool t_ended __attribute__((tls_model("initial-exec")));
 
 // Every thread's statistics. Threads that have ended, or are about to, share `shared`.
 struct AllCaches {
-  std::mutex lock;
+  std::mutex lock;  // fork: before_fork takes it
   SmallCache* first = nullptr;
   ThreadStats shared;
 };
@@ -225,7 +225,7 @@ inline void small_free(void* p, uint64_t bytes) noexcept {
 }
 
 std::atomic<DevicePool*> g_pools[kMaxDevices][kMaxOrdinals];
-std::mutex g_pools_lock;
+std::mutex g_pools_lock;  // fork: before_fork takes it
 
 template <class F>
 void each_pool(F f) {

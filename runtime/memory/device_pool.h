@@ -102,7 +102,7 @@ class DevicePool {
       exact_;  // a block is an allocation of its own, rounded up to words only: for memory checkers
   bool closed_ = false;
   tn_status last_status_ = TN_OK;  // of the device's alloc
-  std::mutex lock_;
+  std::mutex lock_;                // fork: before_fork of allocator.cpp takes it
   std::vector<FreeLists*> lists_;
   FreeLists* recent_ = nullptr;  // of these, the one that was asked for last
   Span* segments_ = nullptr;

@@ -27,13 +27,15 @@ int attach_device(DeviceSlot slot, const tn_device_api* api) {
               "': one of its six required functions is missing");
   const DeviceFacts facts = ask_device(known.name, *api);
   DeviceRegistry& r = device_registry();
-  std::lock_guard<std::mutex> hold(r.lock);
-  DeviceEntry& e = r.entries[slot];
-  TENON_CHECK(e.api == nullptr || e.api == api, BackendError, "device '", e.name,
-              "' is served by another plugin");
-  e.flags = facts.flags;
-  e.count = std::min<int32_t>(facts.count, kMaxOrdinals);
-  __atomic_store_n(&e.api, api, __ATOMIC_RELEASE);
+  {
+    std::lock_guard hold(r.lock);
+    DeviceEntry& e = r.entries[slot];
+    TENON_CHECK(e.api == nullptr || e.api == api, BackendError, "device '", e.name,
+                "' is served by another plugin");
+    e.flags = facts.flags;
+    e.count = std::min<int32_t>(facts.count, kMaxOrdinals);
+    __atomic_store_n(&e.api, api, __ATOMIC_RELEASE);
+  }
   open_pools(slot);
   return facts.count;
 }
@@ -41,7 +43,7 @@ int attach_device(DeviceSlot slot, const tn_device_api* api) {
 namespace {
 
 void set_api(DeviceEntry& e, const tn_device_api* api) {
-  std::lock_guard<std::mutex> hold(device_registry().lock);
+  std::lock_guard hold(device_registry().lock);
   __atomic_store_n(&e.api, api, __ATOMIC_RELEASE);
 }
 
@@ -74,7 +76,7 @@ void release_device(DeviceSlot slot) {
   }
   drop_error_words(slot, api);
   drop_streams(slot, api);
-  std::lock_guard<std::mutex> hold(device_registry().lock);
+  std::lock_guard hold(device_registry().lock);
   e.count = 0;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/base/in_flight.h"
+#include "runtime/base/leaf_mutex.h"
 #include "runtime/device/capture.h"
 #include "runtime/stream/device_state.h"
 #include "tenon/runtime/device.h"
@@ -58,7 +59,7 @@ struct StreamWord {
 // Words live until the device is detached: a destroyed stream may still have work that writes into
 // its word.
 struct Words {
-  std::mutex lock;
+  LeafMutex lock;
   std::vector<StreamWord> of[kMaxDevices][kMaxOrdinals];  // oldest first
 };
 
@@ -82,20 +83,41 @@ StreamWord make_word(const tn_device_api* api, tn_stream* stream) {
   return {stream, new tn_error_word{}, false};
 }
 
-TENON_COLD tn_error_word* find_word(DeviceId device, tn_stream* stream) {
-  const tn_device_api* api = device_entry(device).api;
-  if (api == nullptr) return nullptr;
-  std::lock_guard<std::mutex> hold(words().lock);
+void drop_word(const tn_device_api* api, const StreamWord& w) noexcept {
+  if (!w.pinned)
+    delete w.word;
+  else if (TN_HAS(api, tn_device_api, free_pinned) && api->free_pinned)
+    api->free_pinned(api->context, w.word, sizeof(tn_error_word));
+}
+
+// The word of the stream, which is `made` from now on if it has none.
+tn_error_word* known_word(DeviceId device, tn_stream* stream, const StreamWord* made) {
+  std::lock_guard hold(words().lock);
   std::vector<StreamWord>& all = words().of[device.slot][device.index];
   auto it =
       std::find_if(all.begin(), all.end(), [&](const StreamWord& w) { return w.stream == stream; });
-  if (it == all.end()) {
-    all.reserve(all.size() + 1);
-    it = all.insert(all.end(), make_word(api, stream));
-  }
+  if (it == all.end() && made == nullptr) return nullptr;
+  if (it == all.end()) it = all.insert(all.end(), *made);
   if (stream == nullptr)
     g_default_word[device.slot][device.index].store(it->word, std::memory_order_release);
   return it->word;
+}
+
+// Calls the plugin without the lock, which a fork takes last.
+TENON_COLD tn_error_word* find_word(DeviceId device, tn_stream* stream) {
+  const tn_device_api* api = device_entry(device).api;
+  if (api == nullptr) return nullptr;
+  if (tn_error_word* word = known_word(device, stream, nullptr)) return word;
+  const StreamWord made = make_word(api, stream);
+  tn_error_word* word = nullptr;
+  try {
+    word = known_word(device, stream, &made);
+  } catch (const std::bad_alloc&) {
+    drop_word(api, made);
+    throw;
+  }
+  if (word != made.word) drop_word(api, made);  // another thread was sooner
+  return word;
 }
 
 constexpr const char* kNotYet = "its work does not run before the graph is launched";
@@ -104,7 +126,7 @@ enum class Streams { One, All };
 
 // The report of one stream, or of the first stream that has one.
 tn_error_word take_report(DeviceId device, Streams which, tn_stream* stream) {
-  std::lock_guard<std::mutex> hold(words().lock);
+  std::lock_guard hold(words().lock);
   for (const StreamWord& w : words().of[device.slot][device.index]) {
     if ((which == Streams::One && w.stream != stream) || w.word->code == TN_OK) continue;
     return std::exchange(*w.word, tn_error_word{});
@@ -181,17 +203,15 @@ tn_error_word* device_error_word(DeviceId device) {
 }
 
 void drop_error_words(DeviceSlot slot, const tn_device_api* api) noexcept {
-  std::lock_guard<std::mutex> hold(words().lock);
   g_generation[slot].fetch_add(1, std::memory_order_release);
   for (int i = 0; i < kMaxOrdinals; ++i) {
-    g_default_word[slot][i].store(nullptr, std::memory_order_release);
-    for (const StreamWord& w : words().of[slot][i]) {
-      if (!w.pinned)
-        delete w.word;
-      else if (TN_HAS(api, tn_device_api, free_pinned) && api->free_pinned)
-        api->free_pinned(api->context, w.word, sizeof(tn_error_word));
+    std::vector<StreamWord> old;
+    {
+      std::lock_guard hold(words().lock);
+      g_default_word[slot][i].store(nullptr, std::memory_order_release);
+      old.swap(words().of[slot][i]);
     }
-    words().of[slot][i].clear();
+    for (const StreamWord& w : old) drop_word(api, w);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "runtime/base/leaf_mutex.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::core {
@@ -12,30 +13,29 @@ namespace {
 
 constexpr uint64_t kFirstSeed = 67280421310721;  // libtorch's
 
-// Held for a few instructions.
-class SpinGuard {
+// Held for a few instructions. Generators come and go, so those of a few addresses share one.
+class Guard {
  public:
-  explicit SpinGuard(std::atomic<bool>& lock) : lock_(lock) {
-    while (lock_.exchange(true, std::memory_order_acquire)) {
-      while (lock_.load(std::memory_order_relaxed)) {
-#if defined(__x86_64__)
-        __builtin_ia32_pause();
-#endif
-      }
-    }
-  }
-  ~SpinGuard() { lock_.store(false, std::memory_order_release); }
+  explicit Guard(const GeneratorImpl* g) : lock_(lock_of(g)) { lock_.lock(); }
+  ~Guard() { lock_.unlock(); }
+  Guard(const Guard&) = delete;
 
  private:
-  std::atomic<bool>& lock_;
+  static LeafMutex& lock_of(const GeneratorImpl* g) {
+    return g_locks[reinterpret_cast<uintptr_t>(g) / 32 % kLocks];
+  }
+  static constexpr int kLocks = 8;
+  static LeafMutex g_locks[kLocks];
+  LeafMutex& lock_;
 };
+LeafMutex Guard::g_locks[kLocks];
 
 std::atomic<GeneratorImpl*> g_generators[kMaxDevices][kMaxOrdinals];
-std::mutex g_lock;
+LeafMutex g_lock;
 uint64_t g_seed = kFirstSeed;  // under g_lock; what generators made later start with
 
 TENON_COLD GeneratorImpl& make_generator(DeviceId device) {
-  std::lock_guard<std::mutex> hold(g_lock);
+  std::lock_guard hold(g_lock);
   std::atomic<GeneratorImpl*>& generator = g_generators[device.slot][device.index];
   if (generator.load(std::memory_order_relaxed) == nullptr) {
     generator.store(new GeneratorImpl(device_of(device), g_seed),
@@ -47,28 +47,28 @@ TENON_COLD GeneratorImpl& make_generator(DeviceId device) {
 }  // namespace
 
 uint64_t GeneratorImpl::seed() const {
-  SpinGuard hold(lock_);
+  const Guard hold(this);
   return seed_;
 }
 
 void GeneratorImpl::set_seed(uint64_t s) {
-  SpinGuard hold(lock_);
+  const Guard hold(this);
   seed_ = s;
   offset_ = 0;
 }
 
 uint64_t GeneratorImpl::offset() const {
-  SpinGuard hold(lock_);
+  const Guard hold(this);
   return offset_;
 }
 
 void GeneratorImpl::set_offset(uint64_t o) {
-  SpinGuard hold(lock_);
+  const Guard hold(this);
   offset_ = o;
 }
 
 tn_generator GeneratorImpl::reserve(uint64_t words) {
-  SpinGuard hold(lock_);
+  const Guard hold(this);
   tn_generator range{seed_, offset_, state_};
   offset_ += words / 4 + (words % 4 != 0);
   return range;
@@ -88,8 +88,10 @@ GeneratorImpl& default_generator(Device d) {
 }
 
 void manual_seed(uint64_t seed) {
-  std::lock_guard<std::mutex> hold(g_lock);
-  g_seed = seed;
+  {
+    std::lock_guard hold(g_lock);
+    g_seed = seed;
+  }
   for (auto& of_type : g_generators) {
     for (auto& generator : of_type) {
       if (GeneratorImpl* g = generator.load(std::memory_order_acquire)) g->set_seed(seed);

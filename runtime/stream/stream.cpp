@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/base/in_flight.h"
+#include "runtime/base/leaf_mutex.h"
 #include "runtime/device/capture.h"
 #include "runtime/device/extensions.h"
 #include "tenon/abi/ext/ipc.h"
@@ -27,7 +28,7 @@ struct StreamPool {
 };
 
 struct StreamPools {
-  std::mutex lock;
+  LeafMutex lock;
   std::unique_ptr<StreamPool> of[kMaxDevices][kMaxOrdinals];
 };
 
@@ -82,19 +83,41 @@ const tn_ext_ipc& need_ipc(DeviceSlot slot) {
 
 }  // namespace
 
+namespace {
+
+// Null where the place that is next, `at`, has no stream yet.
+tn_stream* next_in_pool(DeviceId device, int level, uint32_t* at) {
+  std::lock_guard hold(pools().lock);
+  std::unique_ptr<StreamPool>& pool = pools().of[device.slot][device.index];
+  if (!pool) pool = std::make_unique<StreamPool>();
+  *at = pool->next[level]++ % kPooled;
+  return pool->streams[level][*at];
+}
+
+// The stream of the place from now on.
+tn_stream* keep_in_pool(DeviceId device, int level, uint32_t at, tn_stream* made) {
+  std::lock_guard hold(pools().lock);
+  tn_stream*& s = pools().of[device.slot][device.index]->streams[level][at];
+  if (s == nullptr) s = made;
+  return s;
+}
+
+}  // namespace
+
 tn_stream* pooled_stream(DeviceId device, int priority) {
   InFlight inside;
   const tn_device_api* a = !device.is_host() ? &api_of(device.slot) : nullptr;
   if (!has_streams(a)) return nullptr;
   const int level = std::clamp(-priority, 0, kPriorities - 1);
-  std::lock_guard<std::mutex> hold(pools().lock);
-  std::unique_ptr<StreamPool>& pool = pools().of[device.slot][device.index];
-  if (!pool) pool = std::make_unique<StreamPool>();
-  tn_stream*& s = pool->streams[level][pool->next[level] % kPooled];
-  if (s == nullptr)
-    check_device(device, "making a stream", a->stream_create(a->context, device.index, -level, &s));
-  ++pool->next[level];
-  return s;
+  uint32_t at = 0;
+  if (tn_stream* s = next_in_pool(device, level, &at)) return s;
+  // The plugin is called without the lock, which a fork takes last.
+  tn_stream* made = nullptr;
+  check_device(device, "making a stream",
+               a->stream_create(a->context, device.index, -level, &made));
+  tn_stream* kept = keep_in_pool(device, level, at, made);
+  if (kept != made) a->stream_destroy(a->context, device.index, made);  // another was sooner
+  return kept;
 }
 
 bool query_stream(DeviceId device, tn_stream* stream) {
@@ -110,9 +133,12 @@ bool query_stream(DeviceId device, tn_stream* stream) {
 }
 
 void drop_streams(DeviceSlot slot, const tn_device_api* api) noexcept {
-  std::lock_guard<std::mutex> hold(pools().lock);
   for (int i = 0; i < kMaxOrdinals; ++i) {
-    const std::unique_ptr<StreamPool> pool = std::move(pools().of[slot][i]);
+    std::unique_ptr<StreamPool> pool;
+    {
+      std::lock_guard hold(pools().lock);
+      pool = std::move(pools().of[slot][i]);
+    }
     if (!pool) continue;
     for (auto& level : pool->streams) {
       for (tn_stream* s : level) {

@@ -15,9 +15,9 @@ namespace {
 
 // One lock for all: it guards the weak pointers from leaves to their nodes, and is held for a few
 // instructions.
-std::mutex g_accumulators;
+std::mutex g_accumulators;  // fork: before_fork takes it
 // Concurrent backward passes meet at leaves.
-std::mutex g_grads[64];
+std::mutex g_grads[64];  // fork: before_fork takes them
 std::mutex& lock_of(const void* p) {
   return g_grads[reinterpret_cast<std::uintptr_t>(p) / 64 % 64];
 }

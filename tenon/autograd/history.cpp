@@ -97,7 +97,7 @@ bool refuses_writes(const core::TensorImpl& t) {
 }
 
 // Histories of views that are rebuilt after a write to their base: guards grad_fn and base_version.
-std::mutex g_views[16];
+std::mutex g_views[16];  // fork: before_fork of accumulate.cpp takes them
 std::mutex& lock_of_view(const void* p) {
   return g_views[reinterpret_cast<std::uintptr_t>(p) / 64 % 16];
 }

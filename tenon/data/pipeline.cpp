@@ -48,7 +48,7 @@ struct Pipeline::State {
   explicit State(const FullDataLoaderOptions& o) : options(o) {}
 
   const FullDataLoaderOptions options;
-  std::mutex mutex;
+  std::mutex mutex;  // fork: of one loader, whose threads a child does not have
   std::condition_variable job_ready, result_ready;
   std::deque<Job> jobs;
   Results results;

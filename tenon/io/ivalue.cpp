@@ -460,7 +460,7 @@ void Object::setAttr(std::string_view attribute, IValue v) {
 }
 
 struct Future::State {
-  std::mutex mutex;
+  std::mutex mutex;  // fork: of one future
   std::condition_variable changed;
   bool done = false;
   IValue value;

@@ -9,6 +9,11 @@
 #include <cstdlib>
 #include <thread>
 
+#include "tenon/core/backend.h"
+#include "tenon/core/dtype.h"
+#include "tenon/core/host_services.h"
+#include "tenon/core/layout.h"
+#include "tenon/jit.h"
 #include "tenon/plugins/plugins.h"
 #include "tenon/runtime/allocator.h"
 #include "tenon/runtime/threads.h"
@@ -42,7 +47,8 @@ void in_child(F f, bool at_once = false) {
   std::exit(0);
 }
 
-// Three threads do it over and over while this one forks ten times; each child does everything.
+// Three threads do it over and over while this one forks ten times; each child does it, too, and
+// then everything.
 template <class F>
 int fork_while(F f) {
   std::atomic<bool> stop{false};
@@ -57,7 +63,11 @@ int fork_while(F f) {
     });
   }
   while (rounds < 3) std::this_thread::yield();
-  for (int i = 0; i < 10; ++i) in_child(run_all_work, i % 2 == 0);
+  const auto all = [&] {
+    f();
+    run_all_work();
+  };
+  for (int i = 0; i < 10; ++i) in_child(all, i % 2 == 0);
   stop = true;
   for (auto& t : threads) t.join();
   return 0;
@@ -92,6 +102,32 @@ void warn_and_fail() {
     (void)ones({2}).mm(ones({3}));
   } catch (const Error&) {
   }
+}
+
+// Names that every process may bring; each call takes the lock of a table.
+void register_names() {
+  core::DtypeInfo dtype;
+  dtype.name = "fork_dtype";
+  dtype.size = 2;
+  dtype.cls = core::DtypeClass::Integral;
+  (void)core::register_dtype(dtype);
+  (void)core::reserve_layout("fork_layout");
+  (void)core::reserve_device("fork_device");
+}
+void ask_settings() {
+  const tn_str name{"NUM_THREADS", 11};
+  tn_str value{};
+  (void)core::host_table().get_setting(name, &value);
+  set_print_options(print_options());
+  manual_seed(7);
+}
+void compile() {
+  static std::atomic<int> number{0};
+  const std::string n = std::to_string(number++);
+  const auto unit =
+      jit::compile("def f(x: Tensor) -> Tensor:\n    return torch.add(x, " + n + ")\n");
+  if (unit->get_function("f")({ones({2})}).toTensor().sum().item<float>() != 2 + 2 * std::stof(n))
+    say("wrong");
 }
 
 // Plugins open while others fork: in a process that has not used the library before.
@@ -186,6 +222,9 @@ std::vector<Scenario> forks() {
       {"fork_while_drawing", [] { return fork_while(draw); }, ten_times(all)},
       {"fork_while_threads_start", [] { return fork_while(make_threads); }, ten_times(all)},
       {"fork_while_failing", [] { return fork_while(warn_and_fail); }, ten_times(all)},
+      {"fork_while_registering", [] { return fork_while(register_names); }, ten_times(all)},
+      {"fork_while_setting", [] { return fork_while(ask_settings); }, ten_times(all)},
+      {"fork_while_compiling", [] { return fork_while(compile); }, ten_times(all)},
       {"fork_while_opening", fork_while_opening, ten_times(all)},
       {"child_of_child", child_of_child, all + all + all},
       {"exec_after_fork", exec_after_fork, all + all},

@@ -14,10 +14,10 @@ using namespace tenon::ref;
 using tenon::sdk::wrap_dim;
 using Slice = std::vector<Real>;
 
-// NaN counts as the greatest, and is not equal to another one.
+// NaN counts as the greatest, and is not equal to another one; two of them do not decide.
 bool before(const Slice& a, const Slice& b) {
   for (std::size_t k = 0; k < a.size(); ++k) {
-    if (a[k] == b[k]) continue;
+    if (a[k] == b[k] || (std::isnan(a[k]) && std::isnan(b[k]))) continue;
     return std::isnan(a[k]) ? false : std::isnan(b[k]) || a[k] < b[k];
   }
   return false;

@@ -6,7 +6,7 @@
 //
 //   opgen --core OUT  --sdk OUT  --tenon OUT  --docs OUT  --infer DIR  FILE.ops...
 // --docs is for the headers of tenon that are installed: those of --tenon with comments.
-//   opgen --pointwise DEF OUT
+//   opgen --pointwise DEF OUT FILES
 //   opgen --pointwise-cuda DEF OUT FILES
 //   opgen --pointwise-list DEF
 #include <algorithm>
@@ -109,7 +109,8 @@ int main(int argc, char** argv) {
     std::vector<std::string> files;
     for (int i = 1; i < argc; ++i) {
       std::string a = argv[i];
-      if (a == "--pointwise" && i + 2 < argc) return generate_pointwise(argv[i + 1], argv[i + 2]);
+      if (a == "--pointwise" && i + 3 < argc)
+        return generate_pointwise(argv[i + 1], argv[i + 2], std::stoul(argv[i + 3]));
       if (a == "--pointwise-cuda" && i + 3 < argc) {
         return generate_pointwise_cuda(argv[i + 1], argv[i + 2], std::stoul(argv[i + 3]));
       }

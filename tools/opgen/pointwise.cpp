@@ -169,10 +169,14 @@ std::string kernel_of(const Line& l, const Overload& o, const std::string& run,
          "\").any_strides().broadcasts().inplace(\"" + inplace + "\")" + traits + ");\n";
 }
 
-std::string source_of(const Line& l) {
+constexpr const char* kWritten =
+    "// Written by opgen from pointwise.def; edit the lines there instead.\n";
+
+// What is compiled for each instruction set.
+std::string body_of(const Line& l) {
   const auto flag = [](bool b) { return b ? "1\n" : "0\n"; };
-  std::string s = "// Written by opgen from pointwise.def; edit the line there instead.\n";
-  s += "#define PW_TABLE PwLoops_" + l.name + "\n";
+  std::string s = "#define PW_TABLE PwLoops_" + l.name + "\n";
+  s += "#define PW_NAMESPACE of_" + l.name + "\n";
   s += "#define PW_INPUTS " + std::to_string(l.operands.size()) + "\n";
   s += "#define PW_PARAMS " + std::to_string(l.params.size()) + "\n";
   s += std::string("#define PW_MASK ") + flag(l.mask);
@@ -180,18 +184,33 @@ std::string source_of(const Line& l) {
   s += std::string("#define PW_SIMD ") + flag(l.simd);
   s += "#define PW_TYPES " + type_lists().at(l.dtypes) + "\n";
   s += "#define PW_APPLY " + apply_of(l, "PW_INLINE") + "\n";
-  s += "#include \"plugin_cpu/pointwise/driver.h\"\n#include \"tenon/sdk/ops/" + l.name + ".h\"\n";
-  const bool limits = std::any_of(l.overloads.begin(), l.overloads.end(), [](const Overload& o) {
-    return o.kinds.find('l') != std::string::npos;
-  });
-  s += limits ? "#include \"tenon/sdk/number.h\"\n\n" : "\n";
-  s += std::string("namespace tenon::cpu::pw {\nnamespace {\n\n") +
-       (limits ? "using sdk::limited;\n\n" : "");
-  for (const Overload& o : l.overloads)
-    s += kernel_of(l, o, "run(call, loops()", ", Guard::" + l.guard, "") + "\n";
-  s += "}  // namespace\n";
-  if (l.shared) s += "\nconst Loops& loops_" + l.name + "() { return loops(); }\n";
-  return s + "}  // namespace tenon::cpu::pw\n";
+  return s + "#include \"plugin_cpu/pointwise/body-inl.h\"\n";
+}
+
+std::string source_of(const std::vector<Line>& lines, const std::string& bodies) {
+  std::string s = kWritten;
+  s += "#include \"plugin_cpu/pointwise/driver.h\"\n#include \"tenon/sdk/number.h\"\n";
+  for (const Line& l : lines) s += "#include \"tenon/sdk/ops/" + l.name + ".h\"\n";
+  s += "\n#undef HWY_TARGET_INCLUDE\n#define HWY_TARGET_INCLUDE \"" + bodies + "\"\n";
+  s += "#include \"isa/targets.h\"\n\n#include \"" + bodies + "\"\n\n";
+  s += "namespace tenon::cpu::pw {\n";
+  for (const Line& l : lines) {
+    s += "\nnamespace {\n\nPW_LOOPS(" + l.name + ")\n\n";
+    for (const Overload& o : l.overloads) {
+      s += kernel_of(l, o, "run(call, chosen_" + l.name + "()", ", Guard::" + l.guard, "") + "\n";
+    }
+    s += "}  // namespace\n";
+    if (l.shared)
+      s += "\nconst Loops& loops_" + l.name + "() { return chosen_" + l.name + "(); }\n";
+  }
+  return s + "\n}  // namespace tenon::cpu::pw\n";
+}
+
+// The same file for a name, whichever other lines there are.
+std::size_t place_of(const std::string& name, std::size_t files) {
+  std::size_t h = 0;
+  for (const char c : name) h = h * 31 + static_cast<unsigned char>(c);
+  return h % files;
 }
 
 const std::map<std::string, std::string>& cuda_types() {
@@ -204,7 +223,7 @@ const std::map<std::string, std::string>& cuda_types() {
 }
 
 std::string cuda_source_of(const std::vector<Line>& lines) {
-  std::string s = "// Written by opgen from pointwise.def; edit the lines there instead.\n";
+  std::string s = kWritten;
   s += "#include \"plugin_cuda/device/pointwise.cuh\"\n";
   for (const Line& l : lines) s += "#include \"tenon/sdk/ops/" + l.name + ".h\"\n";
   s += "\nnamespace tenon::cuda::pw {\nnamespace {\n\nusing sdk::limited;\nTN_MATH_USING\n";
@@ -240,10 +259,19 @@ int generate_pointwise_cuda(const std::string& def_file, const std::string& out_
   return 0;
 }
 
-int generate_pointwise(const std::string& def_file, const std::string& out_dir) {
+int generate_pointwise(const std::string& def_file, const std::string& out_dir, std::size_t files) {
+  std::vector<std::vector<Line>> groups(files);
   for (const auto& [number, text] : lines_of(def_file)) {
-    const Line l = parse_line(text, Fault{def_file, number});
-    write_if_changed(out_dir + "/pw_" + l.name + ".cpp", source_of(l));
+    Line l = parse_line(text, Fault{def_file, number});
+    std::vector<Line>& group = groups[place_of(l.name, files)];
+    group.push_back(std::move(l));
+  }
+  for (std::size_t i = 0; i < files; ++i) {
+    const std::string name = "pw_" + std::to_string(i), bodies = name + "-inl.h";
+    std::string all = kWritten;
+    for (const Line& l : groups[i]) all += body_of(l);
+    write_if_changed(out_dir + "/" + bodies, all);
+    write_if_changed(out_dir + "/" + name + ".cpp", source_of(groups[i], bodies));
   }
   return 0;
 }

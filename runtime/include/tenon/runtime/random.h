@@ -30,7 +30,6 @@ class TENON_API GeneratorImpl : public RefCounted {
 
  private:
   Device device_;
-  mutable std::atomic<bool> lock_{false};
   uint64_t seed_;
   uint64_t offset_ = 0;
   const void* state_ = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // A recursive mutex that the child of a fork can unlock: std's identifies its owner by a thread id,
-// which is different there.
+// which is different there. Whose it is registers the handlers of fork that take it.
 #pragma once
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <atomic>
 #include <mutex>
 
-namespace tenon::plugins {
+namespace tenon::core {
 
 class RecursiveMutex {
  public:
@@ -31,9 +31,9 @@ class RecursiveMutex {
   bool is_owner() const {
     return pthread_equal(owner_.load(std::memory_order_relaxed), pthread_self()) != 0;
   }
-  std::mutex mutex_;
+  std::mutex mutex_;  // fork: its owner takes it in a handler
   std::atomic<pthread_t> owner_{};
   int depth_ = 0;  // of the owner
 };
 
-}  // namespace tenon::plugins
+}  // namespace tenon::core
