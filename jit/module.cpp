@@ -62,6 +62,7 @@ void Module::register_attribute(const std::string& name, TypePtr type, IValue v)
 
 void Module::register_module(const std::string& name, const Module& m) {
   this->type()->add_attribute(name, m.type());
+  unit_->use(m.unit());
   object_->setAttr(name, IValue(m._ivalue()));
 }
 

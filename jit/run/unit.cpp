@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/jit/unit.h"
 
+#include <algorithm>
+
 #include "jit/language/emit.h"
 #include "tenon/jit.h"
 #include "tenon/runtime/error.h"
@@ -60,6 +62,11 @@ void CompilationUnit::add_type(TypePtr t) {
               " is already defined");
   types_by_name_.emplace(t->name(), t);
   types_.push_back(std::move(t));
+}
+
+void CompilationUnit::use(std::shared_ptr<CompilationUnit> other) {
+  const bool known = std::find(used_.begin(), used_.end(), other) != used_.end();
+  if (other && other.get() != this && !known) used_.push_back(std::move(other));
 }
 
 void CompilationUnit::define(const std::string& text) {

@@ -81,6 +81,8 @@ class TENON_API CompilationUnit {
     virtual ~Kept() = default;
   };
   std::shared_ptr<const Kept> kept;
+  // Units whose functions and classes this one names: they live as long.
+  void use(std::shared_ptr<CompilationUnit> other);
   // The text of functions, as in `jit::compile`. Errors show the line with a caret.
   void define(const std::string& text);
   IValue run_method(std::string_view name, std::vector<IValue> arguments);
@@ -90,6 +92,7 @@ class TENON_API CompilationUnit {
   std::map<std::string, Function*, std::less<>> by_name_;
   std::vector<TypePtr> types_;
   std::map<std::string, TypePtr, std::less<>> types_by_name_;
+  std::vector<std::shared_ptr<CompilationUnit>> used_;
 };
 
 }  // namespace tenon::jit
