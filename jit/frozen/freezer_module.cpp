@@ -8,11 +8,6 @@
 namespace tenon::jit {
 namespace {
 
-// What is left of the program names functions and classes of the unit it came from.
-struct FrozenFrom final : CompilationUnit::Kept {
-  std::shared_ptr<CompilationUnit> unit;
-};
-
 const ClassType& class_of(const ivalue::Object& o) {
   return static_cast<const ClassType&>(*o.type);
 }
@@ -110,11 +105,9 @@ void Freezer::use_types(Block& b) {
 }
 
 void Freezer::make_methods(const ClassTypePtr& cls) {
-  auto from = std::make_shared<FrozenFrom>();
-  from->unit = module_.unit();
+  unit_->use(module_.unit());
   for (const TypePtr& t : module_.unit()->types())
     if (t->is(TypeKind::Enum) && !unit_->find_type(t->name())) unit_->add_type(t);
-  unit_->kept = std::move(from);
   for (const Method& m : made_) {
     FunctionSchema schema = m.from->schema();
     const std::string name = cls->name() + "." + std::string(m.from->name());

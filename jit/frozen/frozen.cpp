@@ -59,10 +59,6 @@ std::vector<Tensor> frozen_constants(const Module& m) {
 
 namespace {
 
-struct ClonedFrom final : CompilationUnit::Kept {
-  std::shared_ptr<CompilationUnit> unit;
-};
-
 // All in one copy, so that a tensor that is there twice stays one.
 void copy_constants(const std::vector<std::shared_ptr<Graph>>& graphs) {
   std::vector<Node*> nodes;
@@ -87,9 +83,7 @@ Module clone_frozen(const Module& m) {
   unit->add_type(cls);
   for (const TypePtr& t : m.unit()->types())
     if (t->is(TypeKind::Enum)) unit->add_type(t);
-  auto from = std::make_shared<ClonedFrom>();
-  from->unit = m.unit();
-  unit->kept = std::move(from);
+  unit->use(m.unit());
   auto object = core::Ref<ivalue::Object>::adopt(new ivalue::Object(cls, 0));
   const IValue copy = IValue(m._ivalue()).deepcopy();
   for (const ClassAttribute& a : old->attributes()) {

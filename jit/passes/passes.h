@@ -38,6 +38,11 @@ bool remove_dropout(Graph& g);
 // Batch normalization in evaluation, and arithmetic with constants, become part of the weight and
 // bias of the convolution or linear layer before them.
 bool fold_scales(Graph& g);
+// gelu, silu and attention that are written out become the operators.
+bool recognize_activations(Graph& g);
+bool recognize_attention(Graph& g);
+// Linear layers of one input become one, and parts of its result.
+bool merge_linears(Graph& g);
 // A convolution or a linear layer with constant weight, the addition of a tensor after it, and an
 // activation become one node: aten::_conv_epilogue, aten::_linear_epilogue.
 bool fuse_epilogues(Graph& g);

@@ -103,7 +103,12 @@ const std::vector<Pass>& numeric_passes() {
 
 const std::vector<Pass>& inference_passes() {
   static const std::vector<Pass> all{
+      {"unroll_loops", unroll_loops},
+      {"recognize_activations", recognize_activations},
+      {"recognize_attention", recognize_attention},
+      {"eliminate_dead_code", eliminate_dead_code},
       {"fuse_epilogues", fuse_epilogues},
+      {"merge_linears", merge_linears},
       {"eliminate_common_subexpressions", eliminate_common_subexpressions},
       {"eliminate_dead_code", eliminate_dead_code},
   };

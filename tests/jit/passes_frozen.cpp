@@ -262,6 +262,153 @@ TEST(JitFrozenPasses, EpilogueStaysApartWhereItMust) {
   }
 }
 
+const std::string kDouble3 =
+    "  %m1 : int = prim::Constant[value=-1]()\n"
+    "  %m2 : int = prim::Constant[value=-2]()\n"
+    "  %3 : int = prim::Constant[value=3]()\n"
+    "  %r2 : float = prim::Constant[value=1.4142135623730951]()\n"
+    "  %c : float = prim::Constant[value=0.044715]()\n"
+    "  %p : float = prim::Constant[value=0.79788456080286541]()\n";
+const std::string kLayer = "  %y : Tensor = aten::linear(%x, %w, %none)\n";
+
+TEST(JitFrozenPasses, GeluByErf) {
+  expect_pass(recognize_activations,
+              body("%x : Tensor, %w : Tensor", kDouble3 + kLayer +
+                                                   "  %a : Tensor = aten::mul(%y, %h)\n"
+                                                   "  %b : Tensor = aten::div(%y, %r2)\n"
+                                                   "  %e : Tensor = aten::erf(%b)\n"
+                                                   "  %f : Tensor = aten::add(%e, %1, %1)\n"
+                                                   "  %g : Tensor = aten::mul(%a, %f)\n"
+                                                   "  return (%g)\n"),
+              {{4, 3}}, {{2, 3}}, "aten::linear aten::gelu");
+}
+
+TEST(JitFrozenPasses, GeluByTanh) {
+  expect_pass(recognize_activations,
+              body("%x : Tensor, %w : Tensor", kDouble3 + kLayer +
+                                                   "  %a : Tensor = aten::mul(%y, %h)\n"
+                                                   "  %q : Tensor = aten::pow(%y, %3)\n"
+                                                   "  %b : Tensor = aten::mul(%q, %c)\n"
+                                                   "  %d : Tensor = aten::add(%y, %b, %1)\n"
+                                                   "  %e : Tensor = aten::mul(%d, %p)\n"
+                                                   "  %f : Tensor = aten::tanh(%e)\n"
+                                                   "  %g : Tensor = aten::add(%f, %1, %1)\n"
+                                                   "  %z : Tensor = aten::mul(%a, %g)\n"
+                                                   "  return (%z)\n"),
+              {{4, 3}}, {{2, 3}}, "aten::linear aten::gelu");
+  expect_pass(recognize_activations,
+              body("%x : Tensor, %w : Tensor", kDouble3 + kLayer +
+                                                   "  %q : Tensor = aten::mul(%y, %c)\n"
+                                                   "  %b : Tensor = aten::mul(%q, %y)\n"
+                                                   "  %d : Tensor = aten::add(%b, %1, %1)\n"
+                                                   "  %i : Tensor = aten::mul(%y, %p)\n"
+                                                   "  %e : Tensor = aten::mul(%i, %d)\n"
+                                                   "  %f : Tensor = aten::tanh(%e)\n"
+                                                   "  %g : Tensor = aten::add(%f, %1, %1)\n"
+                                                   "  %a : Tensor = aten::mul(%g, %h)\n"
+                                                   "  %z : Tensor = aten::mul(%y, %a)\n"
+                                                   "  return (%z)\n"),
+              {{4, 3}}, {{2, 3}}, "aten::linear aten::gelu");
+}
+
+TEST(JitFrozenPasses, Silu) {
+  expect_pass(recognize_activations,
+              body("%x : Tensor, %w : Tensor", kLayer + "  %a : Tensor = aten::sigmoid(%y)\n"
+                                                        "  %b : Tensor = aten::mul(%a, %y)\n"
+                                                        "  return (%b)\n"),
+              {{4, 3}}, {{2, 3}}, "aten::linear aten::silu");
+}
+
+// A part that is used again, another number, an input that may have integers.
+TEST(JitFrozenPasses, OtherProductsStay) {
+  for (const std::string& text :
+       {kLayer + "  %a : Tensor = aten::sigmoid(%y)\n  %b : Tensor = aten::mul(%a, %y)\n"
+                 "  return (%b, %a)\n",
+        kLayer + "  %s : Tensor = aten::mul(%y, %2)\n  %a : Tensor = aten::sigmoid(%s)\n"
+                 "  %b : Tensor = aten::mul(%a, %y)\n  return (%b)\n",
+        std::string("  %a : Tensor = aten::sigmoid(%x)\n  %b : Tensor = aten::mul(%a, %x)\n"
+                    "  return (%b)\n")}) {
+    auto g = with_weights(body("%x : Tensor, %w : Tensor", text), {{4, 3}});
+    EXPECT_FALSE(recognize_activations(*g)) << text;
+  }
+}
+
+const std::string kProjections =
+    "  %q : Tensor = aten::linear(%x, %w, %none)\n"
+    "  %k : Tensor = aten::linear(%x, %wk, %none)\n"
+    "  %v : Tensor = aten::linear(%x, %wl, %none)\n";
+
+TEST(JitFrozenPasses, Attention) {
+  expect_pass(recognize_attention,
+              body("%x : Tensor, %w : Tensor, %wk : Tensor, %wl : Tensor, %wm : Tensor",
+                   kDouble3 +
+                       "  %s : int[] = prim::ListConstruct(%2, %3, %m1)\n"
+                       "  %n : Tensor = aten::view(%x, %s)\n" +
+                       "  %q : Tensor = aten::linear(%n, %w, %none)\n"
+                       "  %k : Tensor = aten::linear(%n, %wk, %none)\n"
+                       "  %v : Tensor = aten::linear(%n, %wl, %none)\n"
+                       "  %t : Tensor = aten::transpose(%k, %1, %2)\n"
+                       "  %a : Tensor = aten::matmul(%q, %t)\n"
+                       "  %b : Tensor = aten::div(%a, %r2)\n"
+                       "  %d : Tensor = aten::add(%b, %wm, %1)\n"
+                       "  %e : Tensor = aten::softmax(%d, %m1, %none)\n"
+                       "  %z : Tensor = aten::matmul(%e, %v)\n"
+                       "  return (%z)\n"),
+              {{4, 5}, {4, 5}, {6, 5}, {3, 3}}, {{2, 3, 5}},
+              "aten::view aten::linear aten::linear aten::linear "
+              "aten::scaled_dot_product_attention");
+}
+
+// softmax over another dimension; scores that are used again.
+TEST(JitFrozenPasses, OtherProductsOfSoftmaxStay) {
+  for (const std::string& end :
+       {std::string("  %e : Tensor = aten::softmax(%a, %m2, %none)\n"
+                    "  %z : Tensor = aten::matmul(%e, %v)\n  return (%z)\n"),
+        std::string("  %e : Tensor = aten::softmax(%a, %m1, %none)\n"
+                    "  %z : Tensor = aten::matmul(%e, %v)\n  return (%z, %e)\n")}) {
+    auto g = with_weights(body("%x : Tensor, %w : Tensor, %wk : Tensor, %wl : Tensor",
+                               kDouble3 + kProjections +
+                                   "  %t : Tensor = aten::transpose(%k, %m1, %m2)\n"
+                                   "  %a : Tensor = aten::matmul(%q, %t)\n" +
+                                   end),
+                          {{4, 5}, {4, 5}, {6, 5}});
+    EXPECT_FALSE(recognize_attention(*g)) << end;
+  }
+}
+
+TEST(JitFrozenPasses, MergeLinears) {
+  expect_pass(merge_linears,
+              body("%x : Tensor, %w : Tensor, %wk : Tensor, %wl : Tensor",
+                   kDouble3 + kProjections +
+                       "  %t : Tensor = aten::transpose(%k, %m1, %m2)\n"
+                       "  %a : Tensor = aten::matmul(%q, %t)\n"
+                       "  %z : Tensor = aten::matmul(%a, %v)\n"
+                       "  return (%z)\n"),
+              {{4, 5}, {4, 5}, {6, 5}}, {{2, 3, 5}},
+              "aten::linear aten::narrow aten::narrow aten::narrow aten::transpose aten::matmul "
+              "aten::matmul");
+}
+
+// Results that leave the program, are written, or are viewed with joined dimensions; another dtype
+// of weights is another layer.
+TEST(JitFrozenPasses, MergeLeavesResultsThatAreSeen) {
+  for (const std::string& end :
+       {std::string("  return (%q, %k)\n"),
+        std::string("  %f : Tensor = aten::view(%q, %s)\n  %g : Tensor = aten::view(%k, %s)\n"
+                    "  %z : Tensor = aten::add(%f, %g, %1)\n  return (%z)\n"),
+        std::string("  %f : Tensor = aten::relu_(%q)\n  %z : Tensor = aten::add(%f, %k, %1)\n"
+                    "  return (%z)\n")}) {
+    auto g = with_weights(body("%x : Tensor, %w : Tensor, %wk : Tensor",
+                               kDouble3 +
+                                   "  %s : int[] = prim::ListConstruct(%m1)\n"
+                                   "  %q : Tensor = aten::linear(%x, %w, %none)\n"
+                                   "  %k : Tensor = aten::linear(%x, %wk, %none)\n" +
+                                   end),
+                          {{4, 5}, {4, 5}});
+    EXPECT_FALSE(merge_linears(*g)) << end;
+  }
+}
+
 TEST(JitFrozenPasses, ChecksOfRanksGo) {
   const std::string check =
       "  %text : str = prim::Constant[value=\"rank\"]()\n"
