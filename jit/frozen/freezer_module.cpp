@@ -105,7 +105,7 @@ void Freezer::use_types(Block& b) {
 }
 
 void Freezer::make_methods(const ClassTypePtr& cls) {
-  unit_->use(module_.unit());
+  unit_->keep(module_.unit());
   for (const TypePtr& t : module_.unit()->types())
     if (t->is(TypeKind::Enum) && !unit_->find_type(t->name())) unit_->add_type(t);
   for (const Method& m : made_) {

@@ -83,7 +83,7 @@ Module clone_frozen(const Module& m) {
   unit->add_type(cls);
   for (const TypePtr& t : m.unit()->types())
     if (t->is(TypeKind::Enum)) unit->add_type(t);
-  unit->use(m.unit());
+  unit->keep(m.unit());
   auto object = core::Ref<ivalue::Object>::adopt(new ivalue::Object(cls, 0));
   const IValue copy = IValue(m._ivalue()).deepcopy();
   for (const ClassAttribute& a : old->attributes()) {
