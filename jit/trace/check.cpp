@@ -50,7 +50,17 @@ void check(const HostFunctionBody& f, const TracedProgram& program, const Argume
 
 namespace {
 
-bool is_size(const Argument& a) { return a.name == "size" || a.name == "shape"; }
+// Arguments of operators that programs compute from sizes: of views and factories, and arange's
+// end.
+bool is_size(const FunctionSchema& schema, const Argument& a) {
+  return a.name == "size" || a.name == "shape" || a.name == "length" || a.name == "steps" ||
+         (a.name == "end" && schema.name == "aten::arange");
+}
+
+std::vector<int64_t> integers(const IValue& v) {
+  if (v.isInt()) return {v.toInt()};
+  return v.isIntList() ? v.toIntVector() : std::vector<int64_t>();
+}
 
 void warn_of_list(const Node& n, const std::vector<int64_t>& sizes, const std::string& name,
                   const Tensor& t, std::set<std::string>& warned) {
@@ -73,11 +83,11 @@ void warn_of_sizes(const Graph& graph, const Arguments& examples) {
     if (!n->op) continue;
     for (std::size_t i = 0; i < n->inputs().size(); ++i) {
       const std::optional<IValue> v = to_constant(n->input(i));
-      if (!v || !v->isIntList() || !is_size(n->op->schema.arguments.at(i))) continue;
+      if (!v || !is_size(n->op->schema, n->op->schema.arguments.at(i))) continue;
       for (std::size_t k = 0; k < examples.size(); ++k) {
         if (examples[k].isTensor() && examples[k].toTensor().defined()) {
-          warn_of_list(*n, v->toIntVector(), argument_name(k, examples.size()),
-                       examples[k].toTensor(), warned);
+          warn_of_list(*n, integers(*v), argument_name(k, examples.size()), examples[k].toTensor(),
+                       warned);
         }
       }
     }

@@ -84,11 +84,19 @@ const Operator* find(const autograd::OperatorCall& call) {
 
 Tensor shared(core::TensorImpl* t) { return Tensor(core::Impl::share(t)); }
 
+// Functions of Python in torch: what they call is recorded.
+bool looked_into(const core::Op& op) {
+  static constexpr std::string_view kNames[] = {"local_response_norm", "softmin", "softsign",
+                                                "tanhshrink"};
+  return std::find(std::begin(kNames), std::end(kNames), op.name) != std::end(kNames);
+}
+
 }  // namespace
 
 void Recorder::begin_call(const autograd::OperatorCall& call) {
   if (error_) std::rethrow_exception(error_);
   if (depth_ == 0) {
+    if (looked_into(call.op)) return;
     const Unrecorded pause;
     operator_ = find(call);
     look_at_memory(call);
@@ -111,7 +119,7 @@ void Recorder::begin_call(const autograd::OperatorCall& call) {
 
 void Recorder::end_call(const autograd::OperatorCall& call,
                         const core::OwnedValue* results) noexcept {
-  if (--depth_ > 0 || !results) return;
+  if (depth_ == 0 || --depth_ > 0 || !results) return;
   try {
     const Unrecorded pause;
     record_results(call, results);
@@ -171,11 +179,19 @@ void Recorder::changed(const char* what, core::TensorImpl& tensor) {
   if (depth_ > 0) return;
   const auto it = known_.find(&tensor);
   if (it == known_.end() || it->second.constant) return;
+  if (std::string_view(what) == "autograd::Function") return custom_gradient(it->second.value);
   TENON_CHECK(std::string_view(what) == "detach_", NotImplementedError, "trace: ", what,
               " of a tensor that was computed cannot be recorded");
   Node* n = graph_->insert(graph_->create("aten::detach", {it->second.value}));
   n->op = find_operator("aten::detach");
   it->second.value = n->output();
+}
+
+void Recorder::custom_gradient(const Value* v) {
+  if (!warn_ || !warned_.insert({v, "gradient"}).second) return;
+  tenon::warn("trace",
+              core::join("the backward of the autograd::Function that gives %", v->debug_name(),
+                         " is not recorded: no gradient goes through it in the trace"));
 }
 
 void Recorder::becomes_constant(const std::string& value, const std::string& where,

@@ -75,6 +75,7 @@ class Recorder final : public autograd::OperatorObserver, public CallObserver {
   // recorder.cpp
   void record_results(const autograd::OperatorCall& call, const core::OwnedValue* results);
   void becomes_constant(const std::string& value, const std::string& where, const void* key);
+  void custom_gradient(const Value* v);
   void observe(bool on);
 
   std::shared_ptr<Graph> graph_;

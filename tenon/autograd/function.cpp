@@ -60,6 +60,9 @@ bool contains(const variable_list& list, const Tensor& t) {
 }  // namespace
 
 void FunctionNode::count_writes(const variable_list& outputs) {
+  for (const Tensor& t : outputs) {
+    if (t.defined()) changed("autograd::Function", t);
+  }
   for (const Tensor& t : ctx.dirty_) {
     if (!t.defined()) continue;
     if (recording()) check_written((label + ": mark_dirty").c_str(), t);

@@ -38,7 +38,7 @@ inline void check_defined(int id, int at, const Tensor& t) {
   if (TENON_UNLIKELY(!t.defined())) undefined_argument(id, at);
 }
 
-inline tn_value box(int id, int at, const Tensor& t) {
+TENON_INLINE tn_value box(int id, int at, const Tensor& t) {
   const core::TensorImpl* p = t.unsafeGetTensorImpl();
   if (TENON_UNLIKELY(!p)) undefined_argument(id, at);
   return pointer_value(TN_TAG_TENSOR, &p->view);

@@ -28,15 +28,17 @@ TENON_COLD void report_change(const char* what, const Tensor& t);
 inline void changed(const char* what, const Tensor& t) {
   if (TENON_UNLIKELY(t_mode & kOperatorObserved)) report_change(what, t);
 }
-inline bool observed() { return t_mode & kOperatorObserved; }
+TENON_INLINE bool observed() { return t_mode & kOperatorObserved; }
 // In a handler: core::rethrow_called of this operator.
 [[noreturn]] TENON_COLD void rethrow_called(int id);
+// Inline, so that a call which is not observed tests one bit.
 struct OperatorScope {
-  OperatorScope(int op, core::Form how, const tn_value* arguments, core::TensorImpl** results)
+  TENON_INLINE OperatorScope(int op, core::Form how, const tn_value* arguments,
+                             core::TensorImpl** results)
       : id(op), form(how), on(observed()), in(arguments), outs(results) {
     if (TENON_UNLIKELY(on)) begin_operator(id, form, in, outs);
   }
-  ~OperatorScope() {
+  TENON_INLINE ~OperatorScope() {
     if (TENON_UNLIKELY(on)) end_operator(id, form, in, outs);
   }
   OperatorScope(const OperatorScope&) = delete;

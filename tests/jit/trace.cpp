@@ -132,6 +132,17 @@ TEST(JitTrace, NoGradIsPartOfTheProgram) {
   expect_equal(y.grad(), x.grad());
 }
 
+TEST(JitTrace, GradientsThatTheFunctionAsksForAreRecorded) {
+  const auto force = [](const Tensor& at) {
+    const Tensor x = at.detach().requires_grad_();
+    const Tensor energy = (x.tanh() * x.exp()).sum() + x.softmax(0).pow(2).sum();
+    return autograd::grad({energy}, {x})[0];
+  };
+  const auto traced = trace(force, {randn({4})});
+  const Tensor x = randn({4});
+  expect_equal(traced(x), force(x));
+}
+
 TEST(JitTrace, RandomOperatorsDrawAgain) {
   const auto f = [](const Tensor& x) {
     return nn::functional::dropout(x, nn::functional::DropoutFuncOptions().p(0.5)) + randn({3});

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // What tracing warns of, what its check finds, and its switch.
+#include <cstdlib>
+
 #include "tests/jit/trace_support.h"
 
 namespace tenon::jit {
@@ -52,6 +54,8 @@ TEST(JitTraceCheck, WarnsOfMemoryAndSizes) {
   EXPECT_EQ(warnings_with("the value"), 0);
   (void)trace([](const Tensor& x) { return x.view({x.size(0), -1}); }, {ones({3, 2, 4})});
   EXPECT_EQ(warnings_with("the value 3 becomes a constant in the trace at aten::view"), 1);
+  (void)trace([](const Tensor& x) { return x + arange(x.size(0)); }, {ones({5})});
+  EXPECT_EQ(warnings_with("the value 5 becomes a constant in the trace at aten::arange"), 1);
 }
 
 TEST(JitTraceCheck, NoWarningWhereNothingIsBakedIn) {
@@ -59,6 +63,20 @@ TEST(JitTraceCheck, NoWarningWhereNothingIsBakedIn) {
   const Tensor outside = tensor({2.0F});
   (void)trace([&](const Tensor& x) { return x.to(kDouble) * outside.item<double>(); }, {ones({2})});
   EXPECT_TRUE(Warnings::texts().empty());
+}
+
+struct Twice : autograd::Function<Twice> {
+  static Tensor forward(autograd::AutogradContext*, const Tensor& x) { return x * 2; }
+  static autograd::variable_list backward(autograd::AutogradContext*, autograd::variable_list g) {
+    return {g[0] * 2};
+  }
+};
+
+TEST(JitTraceCheck, WarnsOfGradientsOfTheHost) {
+  const Warnings warnings;
+  const auto traced = trace([](const Tensor& x) { return Twice::apply(x); }, {ones({2})});
+  EXPECT_EQ(warnings_with("the backward of the autograd::Function that gives %"), 1);
+  expect_equal(traced(ones({3})), full({3}, 2.0));
 }
 
 TEST(JitTraceCheck, FindsOtherGraphs) {
@@ -122,6 +140,12 @@ struct Off {
   Off() { set_tracing_enabled(false); }
   ~Off() { set_tracing_enabled(true); }
 };
+
+// The tests run without TENON_JIT, and some once more with TENON_JIT=0 (CMakeLists.txt).
+TEST(JitTraceSwitch, IsReadFromTheEnvironment) {
+  const char* given = std::getenv("TENON_JIT");
+  EXPECT_EQ(tracing_enabled(), given == nullptr || std::string(given) != "0");
+}
 
 TEST(JitTraceSwitch, GivesTheFunctionItself) {
   int calls = 0;

@@ -139,6 +139,7 @@ TEST(JitTraceModule, LayersOfEveryKind) {
   same(nn::Embedding(7, 3), randint(7, {4}, kLong), randint(7, {2, 5}, kLong));
   same(nn::PReLU(), randn({3}), randn({2, 3}));
   same(nn::GELU(), randn({3}), randn({2, 3}));
+  same(nn::LocalResponseNorm(2), randn({2, 4, 3, 3}), randn({2, 4, 3, 3}));
   same(nn::Upsample(nn::UpsampleOptions().scale_factor(std::vector<double>{2, 2})),
        randn({1, 2, 3, 3}), randn({1, 2, 3, 3}));
 }
@@ -152,6 +153,28 @@ TEST(JitTraceModule, RecurrentLayersGiveTuples) {
   const IValue result = traced.forward({x});
   expect_equal(result.toTupleRef().items[0].toTensor(), out);
   expect_equal(result.toTupleRef().items[1].toTupleRef().items[1].toTensor(), std::get<1>(state));
+}
+
+struct PowerImpl : nn::Module {
+  Tensor forward(const Tensor& x, double exponent, std::optional<IntArrayRef> sizes) {
+    const Tensor y = x.pow(exponent);
+    return sizes ? y.view(*sizes) : y;
+  }
+
+ protected:
+  TENON_FORWARD_HAS_DEFAULT_ARGS({1, nn::AnyValue(2.0)},
+                                 {2, nn::AnyValue(std::optional<IntArrayRef>())})
+};
+
+TEST(JitTraceModule, ArgumentsThatAreLeftOutHaveTheirDefaults) {
+  auto power = std::make_shared<PowerImpl>();
+  const Warnings quiet;
+  const Tensor x = rand({6});
+  expect_equal(trace(power, {x}).forward({x}).toTensor(), x * x);
+  const Module cube = trace(power, {x, 3.0, std::vector<int64_t>{2, 3}});
+  expect_equal(cube.forward({x, 3.0, std::vector<int64_t>{2, 3}}).toTensor(),
+               (x * x * x).view({2, 3}));
+  expect_in(error_of([&] { (void)trace(power, {}); }), "Power");
 }
 
 }  // namespace

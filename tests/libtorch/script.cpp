@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A saved program, loaded, run and trained as programs for libtorch do it.
 //   libtorch_script MODEL
+#include <torch/csrc/jit/frontend/tracer.h>
 #include <torch/script.h>
 
 #include <iostream>
@@ -26,6 +27,19 @@ void run(const torch::jit::script::Module& module) {
   check(parts.size() == 3 && parts[0].toTensor().sizes() == torch::IntArrayRef({5, 4}), "forward");
   check(parts[1].toDictRef().at("one").toDouble() == 1.5, "dictionary");
   check(module.get_method("label")({torch::jit::IValue()}).toStringRef() == "none", "method");
+}
+
+void record() {
+  const auto [state, results] = torch::jit::tracer::trace(
+      {torch::ones({2}), torch::ones({2})}, [](torch::jit::Stack stack) -> torch::jit::Stack {
+        check(torch::jit::tracer::isTracing(), "isTracing");
+        const at::Tensor sum = stack[0].toTensor() + stack[1].toTensor();
+        return {sum, sum.relu()};
+      });
+  check(state->graph->str().find("aten::relu") != std::string::npos, "graph");
+  check(results.size() == 2 && torch::equal(results[1].toTensor(), torch::full({2}, 2.0)),
+        "results");
+  check(!torch::jit::tracer::isTracing(), "not tracing");
 }
 
 void train(torch::jit::script::Module module) {
@@ -53,6 +67,7 @@ int main(int argc, const char* argv[]) {
   }
   run(module);
   train(module);
+  record();
   const auto unit = torch::jit::compile("def add(x, n: int):\n  return x + n\n");
   const at::Tensor sum = unit->run_method("add", {torch::ones({2}), 3}).toTensor();
   check(torch::equal(sum, torch::full({2}, 4.0)), "compile");

@@ -131,15 +131,38 @@ struct Callable<R (C::*)(A...) const> : Taking<std::decay_t<R>, A...> {};
 template <class R, class... A>
 struct Callable<std::function<R(A...)>> : Taking<std::decay_t<R>, A...> {};
 
+// forward() of a module class. Arguments that are left out have the defaults that the class tells
+// AnyModule.
+template <class M, class R, class... A>
+struct Forward {
+  template <class Argument, class Slot>
+  static void take(Slot& slot, const IValue& v, std::vector<nn::AnyValue>& packed) {
+    slot.emplace(from_value<typename Slot::value_type>(v));
+    packed.push_back(nn::AnyValue(Argument(*slot)));
+  }
+  template <std::size_t... I>
+  static IValue call(M& module, const std::vector<IValue>& values, std::index_sequence<I...>) {
+    std::tuple<std::optional<HeldAs<A>>...> held;
+    std::vector<nn::AnyValue> packed;
+    ((I < values.size() ? take<std::decay_t<A>>(std::get<I>(held), values[I], packed) : void()),
+     ...);
+    nn::AnyValue result = nn::detail::ForwardCall<M, R, A...>::packed(module, packed);
+    return to_value(result.template get<std::decay_t<R>>());
+  }
+  static HostFunctionBody body(const std::shared_ptr<M>& module) {
+    return [module](std::vector<IValue> values) {
+      check_count(values.size(), sizeof...(A));
+      return call(*module, values, std::index_sequence_for<A...>());
+    };
+  }
+};
 template <class M, class C, class R, class... A>
-HostFunctionBody bind_forward(const std::shared_ptr<M>& m, R (C::*f)(A...)) {
-  return Taking<std::decay_t<R>, A...>::body(
-      [m, f](auto&&... a) { return ((*m).*f)(std::forward<decltype(a)>(a)...); });
+HostFunctionBody bind_forward(const std::shared_ptr<M>& m, R (C::*)(A...)) {
+  return Forward<M, R, A...>::body(m);
 }
 template <class M, class C, class R, class... A>
-HostFunctionBody bind_forward(const std::shared_ptr<M>& m, R (C::*f)(A...) const) {
-  return Taking<std::decay_t<R>, A...>::body(
-      [m, f](auto&&... a) { return ((*m).*f)(std::forward<decltype(a)>(a)...); });
+HostFunctionBody bind_forward(const std::shared_ptr<M>& m, R (C::*)(A...) const) {
+  return Forward<M, R, A...>::body(m);
 }
 // forward() of a module; Sequential and its kind take and give one tensor.
 template <class M>
