@@ -55,7 +55,7 @@ bool has_form(const IValue& v, const IValue& of) {
     const auto &a = items_of(v), &b = items_of(of);
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), has_form);
   }
-  return v.tag() == of.tag();
+  return v.tag() == of.tag() || (v.isTensor() && of.isScalar());
 }
 
 }  // namespace
@@ -143,6 +143,9 @@ void Comparison::compare_result(const IValue& got, const IValue& expected) {
 void Comparison::compare(const IValue& got, const IValue& expected, const std::string& name) {
   if (is_sequence(got) && is_sequence(expected))
     return compare_items(items_of(got), items_of(expected), name);
+  // A trace has sizes as tensors.
+  if (got.isTensor() && expected.isScalar() && got.toTensor().dim() == 0)
+    return compare(IValue(got.toTensor().item()), expected, name);
   if (got.tag() != expected.tag())
     return differ(name + " is " + text_of(got) + " (" + got.tagKind() + "), expected " +
                   text_of(expected) + " (" + expected.tagKind() + ")");
