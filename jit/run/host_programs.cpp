@@ -291,6 +291,9 @@ const HostOperator list[] = {
      unboxed<split_qkv>},
     {"aten::manual_seed(int seed) -> ()",
      [](Stack& s) { manual_seed(static_cast<uint64_t>(pop_as<int64_t>(s))); }, nullptr, true},
+    // Nothing is cast: operators compute in the dtypes of what they are given.
+    {"aten::get_autocast_dtype(str device_type) -> int",
+     [](Stack& s) { s.back() = s.back().toStringRef() == "cpu" ? kBFloat16 : kHalf; }},
     {"aten::_get_tracing_state() -> bool", [](Stack& s) { s.emplace_back(false); }},
 };
 const HostOperators registered(list, std::size(list));

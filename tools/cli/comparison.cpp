@@ -92,6 +92,9 @@ void Comparison::compare(const Tensor& got, const Tensor& expected, const std::s
   if (shapes_only) return;
   const double far = relative_difference(got, expected);
   if (!expected.is_floating_point()) limit = 0;
+  // One unit in the last place of the largest value.
+  if (expected.scalar_type() == kHalf) limit = std::max(limit, 0x1p-10);
+  if (expected.scalar_type() == kBFloat16) limit = std::max(limit, 0x1p-7);
   record(far, limit);
   if (!(far <= limit)) {
     std::ostringstream what;

@@ -139,6 +139,8 @@ class Operators(nn.Module):
         half = x.to(torch.float16)
         shaped = torch.atleast_2d([x, x[0]]) + torch.atleast_1d([x[0, 0]]) + torch.atleast_3d([x])
         shaped = shaped + [table, torch.isin(index, 2), torch.isin(2, index), torch._unique(index)[0], torch.ops.aten._masked_softmax(x, x > 0.5, 1), torch._shape_as_tensor(x), x.resize_as_(x)]
+        h, one, zero = table.to(torch.bfloat16), torch.ones(3) * 1.3, torch.zeros(3) + 0.1  # parameters of more precision
+        shaped = shaped + [torch.batch_norm(h, one, zero, zero, one, False, 0.1, 1e-5, False), torch.layer_norm(h, [3], one, zero), torch.group_norm(h, 1, one, zero)]
         dtypes = [torch.result_type(x, index), torch.result_type(half, 2.5), torch.promote_types(torch.int32, torch.float16), torch.result_type(index, 1.5)]
         casts = [torch.can_cast(torch.float32, torch.int32), torch.can_cast(torch.int32, torch.float32), torch.can_cast(torch.int32, torch.uint8), torch.can_cast(torch.uint8, torch.int32), torch.can_cast(torch.int32, torch.bool), torch.is_same_size(x, x)]
         return torch.broadcast_shapes([2, 1, 3], [4, 1]) + [len(list("abc"))], dtypes, casts, windows + shaped
