@@ -28,7 +28,6 @@ const std::map<std::string, const char*>& renamed() {
       {"aten::_reshape_copy", "aten::reshape"},
       {"aten::_unsafe_index.Tensor", "aten::index.Tensor"},
       {"aten::_unsafe_index_put", "aten::index_put"},
-      {"aten::unsafe_split_with_sizes", "aten::split_with_sizes"},
       {"aten::__and__.Tensor", "aten::bitwise_and.Tensor"},
       {"aten::__and__.Scalar", "aten::bitwise_and.Scalar"},
       {"aten::__or__.Tensor", "aten::bitwise_or.Tensor"},

@@ -72,6 +72,13 @@ std::vector<Tensor> each(const std::vector<Tensor>& tensors) {
   return out;
 }
 
+// Copies, as the library's unsafe_split gives: writing one of them leaves the others as they were.
+std::vector<Tensor> unsafe_split_with_sizes(const Tensor& self, const Ints& sizes, int64_t dim) {
+  std::vector<Tensor> parts = self.split_with_sizes(sizes, dim);
+  for (Tensor& part : parts) part = part.clone(MemoryFormat::Contiguous);
+  return parts;
+}
+
 Tensor isin_scalar(const Tensor& elements, const Scalar& test, bool, bool invert) {
   return invert ? elements.ne(test) : elements.eq(test);
 }
@@ -213,6 +220,8 @@ const HostOperator list[] = {
     {"aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", unboxed<each<tenon::atleast_1d>>},
     {"aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", unboxed<each<tenon::atleast_2d>>},
     {"aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", unboxed<each<tenon::atleast_3d>>},
+    {"aten::unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
+     unboxed<unsafe_split_with_sizes>},
     {"aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool "
      "assume_unique=False, bool invert=False) -> Tensor",
      unboxed<isin_scalar>},
@@ -282,6 +291,9 @@ const HostOperator list[] = {
      unboxed<split_qkv>},
     {"aten::manual_seed(int seed) -> ()",
      [](Stack& s) { manual_seed(static_cast<uint64_t>(pop_as<int64_t>(s))); }, nullptr, true},
+    // Nothing is cast: operators compute in the dtypes of what they are given.
+    {"aten::get_autocast_dtype(str device_type) -> int",
+     [](Stack& s) { s.back() = s.back().toStringRef() == "cpu" ? kBFloat16 : kHalf; }},
     {"aten::_get_tracing_state() -> bool", [](Stack& s) { s.emplace_back(false); }},
 };
 const HostOperators registered(list, std::size(list));

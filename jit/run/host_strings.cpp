@@ -365,6 +365,12 @@ void chr(Stack& s) {
   TENON_CHECK(c >= 0 && c < 256, ValueError, "chr() arg not in range(256)");
   push(s, std::string(1, static_cast<char>(c)));
 }
+void letters(Stack& s) {
+  const IValue text = pop(s);
+  std::vector<std::string> out;
+  for (const char c : text.toStringRef()) out.emplace_back(1, c);
+  s.emplace_back(out);
+}
 template <int Base>
 void in_base(Stack& s) {
   const int64_t v = pop_as<int64_t>(s);
@@ -511,6 +517,7 @@ const HostOperator list[] = {
     {"aten::zfill(str self, int width) -> str", zfill},
     {"aten::ord(str string) -> int", ord},
     {"aten::chr(int i) -> str", chr},
+    {"aten::list(str t) -> str[]", letters},
     {"aten::hex.int(int a) -> str", in_base<16>},
     {"aten::oct.int(int a) -> str", in_base<8>},
     {"aten::bin(int i) -> str", in_base<2>},

@@ -55,7 +55,7 @@ bool has_form(const IValue& v, const IValue& of) {
     const auto &a = items_of(v), &b = items_of(of);
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), has_form);
   }
-  return v.tag() == of.tag();
+  return v.tag() == of.tag() || (v.isTensor() && of.isScalar());
 }
 
 }  // namespace
@@ -92,6 +92,9 @@ void Comparison::compare(const Tensor& got, const Tensor& expected, const std::s
   if (shapes_only) return;
   const double far = relative_difference(got, expected);
   if (!expected.is_floating_point()) limit = 0;
+  // One unit in the last place of the largest value.
+  if (expected.scalar_type() == kHalf) limit = std::max(limit, 0x1p-10);
+  if (expected.scalar_type() == kBFloat16) limit = std::max(limit, 0x1p-7);
   record(far, limit);
   if (!(far <= limit)) {
     std::ostringstream what;
@@ -143,6 +146,9 @@ void Comparison::compare_result(const IValue& got, const IValue& expected) {
 void Comparison::compare(const IValue& got, const IValue& expected, const std::string& name) {
   if (is_sequence(got) && is_sequence(expected))
     return compare_items(items_of(got), items_of(expected), name);
+  // A trace has sizes as tensors.
+  if (got.isTensor() && expected.isScalar() && got.toTensor().dim() == 0)
+    return compare(IValue(got.toTensor().item()), expected, name);
   if (got.tag() != expected.tag())
     return differ(name + " is " + text_of(got) + " (" + got.tagKind() + "), expected " +
                   text_of(expected) + " (" + expected.tagKind() + ")");

@@ -24,6 +24,13 @@ void check_statistics(const std::optional<Tensor>& mean, const std::optional<Ten
               "batch_norm: running_mean and running_var must be given in evaluation");
 }
 
+// Whether the input is of 16 bits and a parameter of 32, as under autocast. Then the parameters'
+// dtype is computed in, and the result is of the input's.
+bool is_narrower(const Tensor& input, const std::optional<Tensor>& parameter) {
+  const ScalarType t = input.scalar_type();
+  return (t == kHalf || t == kBFloat16) && given(parameter) && parameter->scalar_type() == kFloat;
+}
+
 }  // namespace
 
 std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& input,
@@ -42,7 +49,11 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& input,
 Tensor batch_norm(const Tensor& input, const std::optional<Tensor>& weight,
                   const std::optional<Tensor>& bias, const std::optional<Tensor>& running_mean,
                   const std::optional<Tensor>& running_var, bool training, double momentum,
-                  double eps, bool) {
+                  double eps, bool cudnn_enabled) {
+  if (is_narrower(input, weight) || is_narrower(input, running_mean))
+    return tenon::batch_norm(input.to(kFloat), weight, bias, running_mean, running_var, training,
+                             momentum, eps, cudnn_enabled)
+        .to(input.scalar_type());
   if (training) {
     return std::get<0>(
         tenon::_batch_norm_train(input, weight, bias, running_mean, running_var, momentum, eps));
@@ -97,12 +108,18 @@ Tensor instance_norm(const Tensor& input, const std::optional<Tensor>& weight,
 
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape,
                   const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
-                  double eps, bool) {
+                  double eps, bool cudnn_enable) {
+  if (is_narrower(input, weight) || is_narrower(input, bias))
+    return tenon::layer_norm(input.to(kFloat), normalized_shape, weight, bias, eps, cudnn_enable)
+        .to(input.scalar_type());
   return std::get<0>(tenon::native_layer_norm(input, normalized_shape, weight, bias, eps));
 }
 
 Tensor group_norm(const Tensor& input, int64_t num_groups, const std::optional<Tensor>& weight,
-                  const std::optional<Tensor>& bias, double eps, bool) {
+                  const std::optional<Tensor>& bias, double eps, bool cudnn_enabled) {
+  if (is_narrower(input, weight) || is_narrower(input, bias))
+    return tenon::group_norm(input.to(kFloat), num_groups, weight, bias, eps, cudnn_enabled)
+        .to(input.scalar_type());
   TENON_CHECK(input.dim() >= 2, IndexError, "group_norm: expected 2-D or larger input, got ",
               input.dim(), "-D input of shape ", input.sizes());
   const int64_t n = input.size(0), channels = input.size(1);

@@ -51,6 +51,13 @@ std::vector<Tensor> clone_each(std::vector<Tensor> list) {
   return list;
 }
 
+// Parts that a program may write one after another though a gradient needs the others: views share
+// the version that recording checks, copies do not.
+std::vector<Tensor> copied(std::vector<Tensor> parts) {
+  for (Tensor& part : parts) part = part.clone(MemoryFormat::Contiguous);
+  return parts;
+}
+
 }  // namespace
 
 std::vector<Tensor> split_Tensor(const Tensor& self, int64_t split_size, int64_t dim) {
@@ -86,19 +93,19 @@ std::vector<Tensor> split_with_sizes_copy(const Tensor& self, IntArrayRef split_
                                           int64_t dim) {
   return clone_each(self.split_with_sizes(split_sizes, dim));
 }
-std::vector<Tensor> unsafe_split_Tensor(const Tensor& self, int64_t split_size, int64_t dim) {
-  return self.split(split_size, dim);
-}
-std::vector<Tensor> unsafe_chunk(const Tensor& self, int64_t chunks, int64_t dim) {
-  return self.chunk(chunks, dim);
-}
-
 std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   dim = split_dim("chunk", self, dim);
   TENON_CHECK(chunks > 0, ValueError, "chunk: argument 'chunks' must be positive, got ", chunks);
   int64_t size = self.size(dim), part = size / chunks + (size % chunks != 0);
   if (part == 0) return self.tensor_split(chunks, dim);
   return self.split(part, dim);
+}
+
+std::vector<Tensor> unsafe_split_Tensor(const Tensor& self, int64_t split_size, int64_t dim) {
+  return copied(self.split(split_size, dim));
+}
+std::vector<Tensor> unsafe_chunk(const Tensor& self, int64_t chunks, int64_t dim) {
+  return copied(self.chunk(chunks, dim));
 }
 
 std::vector<Tensor> unbind_int(const Tensor& self, int64_t dim) {

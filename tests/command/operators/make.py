@@ -104,7 +104,10 @@ class Operators(nn.Module):
         c = torch.cat([self.line, self.line, self.line])[:20].view(10, 2) * 1.0
         c.fill_diagonal_(3.0, wrap=True)
         d = torch.as_strided_scatter(self.matrix.detach(), self.vector, [3], [2], 1)
-        return [a, b, c, d, torch.concatenate([a, b]), torch.moveaxis(self.image, [0, 1], [2, 0]), torch.row_stack([a, b]), torch.adjoint(a)]
+        e = torch.unsafe_chunk(self.matrix * 1.0, 2, 0) + torch.unsafe_split_with_sizes(self.matrix * 1.0, [1, 3], 0)
+        for part in e:  # each is needed by its own gradient
+            part.sigmoid_()
+        return e + [a, b, c, d, torch.concatenate([a, b]), torch.moveaxis(self.image, [0, 1], [2, 0]), torch.row_stack([a, b]), torch.adjoint(a)]
 
     def derivative(self, x: Tensor) -> List[Tensor]:
         y = x.detach().clone().requires_grad_(True)
@@ -136,9 +139,11 @@ class Operators(nn.Module):
         half = x.to(torch.float16)
         shaped = torch.atleast_2d([x, x[0]]) + torch.atleast_1d([x[0, 0]]) + torch.atleast_3d([x])
         shaped = shaped + [table, torch.isin(index, 2), torch.isin(2, index), torch._unique(index)[0], torch.ops.aten._masked_softmax(x, x > 0.5, 1), torch._shape_as_tensor(x), x.resize_as_(x)]
+        h, one, zero = table.to(torch.bfloat16), torch.ones(3) * 1.3, torch.zeros(3) + 0.1  # parameters of more precision
+        shaped = shaped + [torch.batch_norm(h, one, zero, zero, one, False, 0.1, 1e-5, False), torch.layer_norm(h, [3], one, zero), torch.group_norm(h, 1, one, zero)]
         dtypes = [torch.result_type(x, index), torch.result_type(half, 2.5), torch.promote_types(torch.int32, torch.float16), torch.result_type(index, 1.5)]
         casts = [torch.can_cast(torch.float32, torch.int32), torch.can_cast(torch.int32, torch.float32), torch.can_cast(torch.int32, torch.uint8), torch.can_cast(torch.uint8, torch.int32), torch.can_cast(torch.int32, torch.bool), torch.is_same_size(x, x)]
-        return torch.broadcast_shapes([2, 1, 3], [4, 1]), dtypes, casts, windows + shaped
+        return torch.broadcast_shapes([2, 1, 3], [4, 1]) + [len(list("abc"))], dtypes, casts, windows + shaped
 
     @torch.jit.export
     def places(self, rois: Tensor) -> List[Tensor]:
