@@ -13,7 +13,7 @@ namespace {
 
 void write_to(const Module& m, const formats::ZipWriter::Sink& sink, const std::string& root,
               const ExtraFiles& extra) {
-  formats::ZipWriter zip(root, sink);
+  formats::ZipWriter zip(formats::archive_root(m, root), sink);
   if (formats::is_exported(m))
     formats::write_exported(m, zip, extra);
   else

@@ -78,7 +78,10 @@ class Counter {
     }
     if (e->kind == ExprKind::Attribute) {
       const std::string name = dotted(*e);
-      if (name.rfind(kForeignClasses, 0) == 0) needs_.foreign_classes.insert(name);
+      if (name.rfind(kForeignClasses, 0) == 0) {
+        needs_.foreign_classes.insert(name);
+        return;
+      }
     }
     for (const ExprPtr& part : {e->a, e->b, e->c, e->d}) visit(part);
     for (const ExprPtr& arg : e->args) visit(arg);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // What torch.export.save writes: models/NAME.json has the program, data/ the weights. Until torch
-// 2.6: serialized_exported_program.json next to archives of torch.save.
+// 2.7: serialized_exported_program.json next to archives of torch.save.
 #include <algorithm>
 
 #include "jit/formats/exported_build.h"
@@ -180,6 +180,11 @@ void ExportedReader::keep(const std::string& entry, const std::vector<NamedWeigh
   auto kept = std::make_shared<KeptProgram>();
   kept->zip = zip_;
   kept->program = root_ + entry;
+  kept->name = name_;
+  if (name_.empty())
+    kept->layout = ExportedLayout::Flat;
+  else if (zip_->find(root_ + "data/weights/" + name_ + ".pt"))
+    kept->layout = ExportedLayout::SavedWeights;
   const std::string samples = root_ + (name_.empty() ? "serialized_example_inputs.pt"
                                                      : "data/sample_inputs/" + name_ + ".pt");
   if (zip_->find(samples)) kept->samples = samples;

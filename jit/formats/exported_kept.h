@@ -12,8 +12,14 @@
 
 namespace tenon::jit::formats {
 
+// How torch has written programs: serialized_*.pt in no folder (until 2.7), data/weights/NAME.pt
+// (2.8), and entries of raw bytes with a configuration (later).
+enum class ExportedLayout : uint8_t { Flat, SavedWeights, RawWeights };
+
 struct KeptProgram final : CompilationUnit::Kept {
   std::shared_ptr<ZipReader> zip;
+  ExportedLayout layout = ExportedLayout::RawWeights;
+  std::string name;     // of models/NAME.json
   std::string program;  // whole names of entries
   std::string samples;  // the sample inputs; empty: there are none
   const Type* cls = nullptr;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parameters, buffers and constants of an exported program, in the three layouts that torch has
 // written: entries of raw bytes with a configuration (2.9 and later), archives of torch.save in the
-// archive (2.7, 2.8), and next to the program (2.6).
+// archive (2.8), and next to the program (until 2.7).
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ struct NamedWeight {
 
 class ExportedWeights {
  public:
-  // `name` is that of models/NAME.json; empty for the layout of torch 2.6.
+  // `name` is that of models/NAME.json; empty for the layout until torch 2.7.
   ExportedWeights(std::shared_ptr<ZipReader> zip, std::string name, std::optional<Device> device);
   // In the order of the file, weights before constants. A weight that has several names is one
   // tensor. Errors name the entry.

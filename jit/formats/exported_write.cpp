@@ -6,6 +6,7 @@
 
 #include "jit/formats/exported_json.h"
 #include "jit/formats/exported_kept.h"
+#include "jit/formats/pickle.h"
 #include "jit/formats/write.h"
 #include "tenon/autograd/mode.h"
 #include "tenon/runtime/error.h"
@@ -43,6 +44,7 @@ class ExportedWriter {
       : m_(m), kept_(kept), zip_(zip) {}
 
   void run() {
+    if (kept_.layout != ExportedLayout::RawWeights) return write_as_it_was();
     write_tensors("data/weights/", "weight_", "model_weights_config.json", false);
     write_tensors("data/constants/", "tensor_", "model_constants_config.json", true);
     zip_.add("models/model.json", kept_.zip->read(kept_.program));
@@ -56,6 +58,59 @@ class ExportedWriter {
   }
 
  private:
+  // The other entries are copied.
+  void write_as_it_was() {
+    const bool flat = kept_.layout == ExportedLayout::Flat;
+    const std::string weights =
+                          flat ? "serialized_state_dict.pt" : "data/weights/" + kept_.name + ".pt",
+                      constants =
+                          flat ? "serialized_constants.pt" : "data/constants/" + kept_.name + ".pt";
+    const std::size_t root = kept_.zip->root().size();
+    for (const ZipReader::Entry& e : kept_.zip->entries()) {
+      const std::string name = e.name.substr(root);
+      const bool extra = name.rfind("extra/", 0) == 0 || name.rfind("extra_files/", 0) == 0;
+      if (extra || name == weights || name == constants) continue;
+      zip_.add(name, kept_.zip->read(e));
+    }
+    zip_.add(weights, saved_tensors(false));
+    zip_.add(constants, saved_tensors(true));
+  }
+
+  // A dictionary of tensors as torch.save writes it.
+  std::string saved_tensors(bool constants) const {
+    ZipWriter zip("archive");
+    auto all = core::Ref<ivalue::Dict>::adopt(new ivalue::Dict());
+    std::map<const void*, Tensor> copies;       // a weight of several names is one
+    std::map<const void*, bool> requires_grad;  // of copies of parameters
+    for (const KeptProgram::Weight& w : kept_.weights) {
+      if (w.constant != constants) continue;
+      const Tensor t = tensor_at(m_, w.name);
+      Tensor& copy = copies[t.unsafeGetTensorImpl()];
+      if (!copy.defined()) {
+        const NoGradGuard no_grad;
+        copy = t.detach().to(kCPU).clone().contiguous();
+      }
+      if (w.parameter) requires_grad[copy.unsafeGetTensorImpl()] = t.requires_grad();
+      all->insert_or_assign(w.name, copy);
+    }
+    int64_t next = 0;
+    PickleHooks hooks;
+    hooks.plain = true;
+    hooks.save_storage = [&](const Tensor& t) {
+      const std::string key = std::to_string(next++);
+      zip.add("data/" + key, t.data_ptr(), t.unsafeGetTensorImpl()->storage->bytes);
+      return key;
+    };
+    hooks.parameter = [&](const Tensor& t) -> std::optional<bool> {
+      const auto it = requires_grad.find(t.unsafeGetTensorImpl());
+      return it == requires_grad.end() ? std::nullopt : std::optional(it->second);
+    };
+    zip.add("data.pkl", pickle(all, hooks));
+    zip.add("byteorder", std::string_view("little"));
+    zip.add("version", std::string_view("3\n"));
+    return zip.finish();
+  }
+
   void write_tensors(const std::string& folder, const std::string& stem, const char* config,
                      bool constants) {
     Json all = Json::object();
@@ -104,12 +159,19 @@ const KeptProgram* kept_by(const Module& m) {
 
 bool is_exported(const Module& m) { return kept_by(m) != nullptr; }
 
+std::string archive_root(const Module& m, const std::string& name) {
+  const KeptProgram* kept = kept_by(m);
+  return kept && kept->layout == ExportedLayout::Flat ? "" : name;
+}
+
 void write_exported(const Module& m, ZipWriter& zip, const ExtraFiles& extra) {
   const KeptProgram* kept = kept_by(m);
   TENON_CHECK(kept, NotImplementedError,
               "save: only modules that were loaded from an exported program can be written as one");
   ExportedWriter(m, *kept, zip).run();
-  for (const auto& [name, content] : extra) zip.add("extra/" + name, content);
+  const bool flat = kept->layout == ExportedLayout::Flat;
+  for (const auto& [name, content] : extra)
+    zip.add((flat ? "extra_files/" : "extra/") + name, content);
 }
 
 }  // namespace tenon::jit::formats

@@ -30,6 +30,7 @@ class Pickler {
   void write_complex(std::complex<double> v);
   void write_text(const std::string& v);
   void write_tensor(const Tensor& t);
+  void write_strided(const Tensor& t);
   void write_sizes(IntArrayRef v);
   void write_list(const ivalue::List& list, const IValue& v);
   void write_dict(const ivalue::Dict& dict, const IValue& v);
@@ -142,6 +143,21 @@ void Pickler::write_sizes(IntArrayRef v) {
 void Pickler::write_tensor(const Tensor& t) {
   if (!t.defined()) return void(out_ += 'N');
   if (recall(t.unsafeGetTensorImpl())) return;
+  const auto parameter = hooks_.parameter ? hooks_.parameter(t) : std::nullopt;
+  if (parameter) {
+    write_global("torch._utils", "_rebuild_parameter");
+    out_ += '(';
+  }
+  write_strided(t);
+  if (parameter) {
+    out_ += *parameter ? '\x88' : '\x89';
+    write_global("collections", "OrderedDict");
+    out_ += ")RtR";
+  }
+  remember(t.unsafeGetTensorImpl());
+}
+
+void Pickler::write_strided(const Tensor& t) {
   TENON_CHECK(t.layout() == kStrided, NotImplementedError,
               "save: tensors of a layout other than strided are not supported in archives");
   TENON_CHECK(static_cast<bool>(hooks_.save_storage), ValueError, "save: a tensor has no place");
@@ -160,7 +176,6 @@ void Pickler::write_tensor(const Tensor& t) {
   out_ += t.requires_grad() ? '\x88' : '\x89';
   write_global("collections", "OrderedDict");
   out_ += ")RtR";
-  remember(t.unsafeGetTensorImpl());
 }
 
 // After a container on whose name restore_type_tag stands.
@@ -191,14 +206,14 @@ void Pickler::write_list(const ivalue::List& list, const IValue& v) {
 
 void Pickler::write_dict(const ivalue::Dict& dict, const IValue& v) {
   if (recall(&dict)) return;
-  write_global("torch.jit._pickle", "restore_type_tag");
+  if (!hooks_.plain) write_global("torch.jit._pickle", "restore_type_tag");
   out_ += "}(";
   for (const auto& [key, value] : dict.items()) {
     write(key);
     write(value);
   }
   out_ += 'u';
-  finish_tag(v);
+  if (!hooks_.plain) finish_tag(v);
   remember(&dict);
 }
 

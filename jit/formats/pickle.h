@@ -58,6 +58,10 @@ struct PickleHooks {
   std::function<std::string(const jit::TypePtr& type)> annotation;
   // What __getstate__ of the object gives; nothing for a dictionary of its attributes. May be null.
   std::function<std::optional<IValue>(const ivalue::Object& object)> state;
+  // Dictionaries as torch.save writes them, without their types.
+  bool plain = false;
+  // Whether a parameter requires gradients; nothing for another tensor. Null: there are none.
+  std::function<std::optional<bool>(const Tensor& t)> parameter;
 };
 // Protocol 2, as torch writes it. ValueError for a value that contains itself, NotImplementedError
 // for kinds that archives do not hold (futures, generators).

@@ -12,7 +12,10 @@ void write_torchscript(const Module& m, ZipWriter& zip, const ExtraFiles& extra)
 
 // Whether the module was read from an exported program.
 bool is_exported(const Module& m);
-// Writes what torch.export.load reads.
+// The folder of the archive's entries: `name`, or none where the program had none.
+std::string archive_root(const Module& m, const std::string& name);
+// Writes what torch.export.load reads, in the layout that the program was read from: each torch
+// reads those of its time and earlier.
 void write_exported(const Module& m, ZipWriter& zip, const ExtraFiles& extra);
 
 }  // namespace tenon::jit::formats

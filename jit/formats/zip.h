@@ -62,7 +62,7 @@ class TENON_API ZipReader {
 class TENON_API ZipWriter {
  public:
   using Sink = std::function<void(const void* data, std::size_t bytes)>;
-  explicit ZipWriter(std::string root);    // "archive": names become archive/name
+  explicit ZipWriter(std::string root);    // "archive": names become archive/name; "": they stay
   ZipWriter(std::string root, Sink sink);  // the bytes go to `sink` as they come
   ~ZipWriter();
   void add(std::string_view name, std::string_view content);

@@ -144,7 +144,8 @@ void ZipWriter::add(std::string_view name, std::string_view content) {
   add(name, content.data(), content.size());
 }
 void ZipWriter::add(std::string_view name, const void* data, uint64_t size) {
-  state_->add(state_->root + "/" + std::string(name), data, size);
+  const std::string& root = state_->root;
+  state_->add(root + (root.empty() ? "" : "/") + std::string(name), data, size);
 }
 std::string ZipWriter::finish() {
   state_->finish();

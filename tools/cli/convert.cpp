@@ -15,7 +15,9 @@ void convert_program(const std::string& in, const std::string& out) {
               "convert: ", extension, " cannot be written yet; .pt can");
   TENON_CHECK(extension == ".pt", ValueError, "convert: '", out,
               "' does not say its format: a name that ends in .pt is a TorchScript archive");
-  load_program(in, Device("cpu")).save(out);
+  const jit::Module m = load_program(in, Device("cpu"));
+  m.unit()->kept = nullptr;  // or it would be written as what it was read from
+  m.save(out);
   std::cout << "wrote " << out << ", " << format_bytes(std::filesystem::file_size(out)) << "\n";
 }
 

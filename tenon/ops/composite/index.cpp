@@ -18,13 +18,18 @@ using OptTensors = std::vector<std::optional<Tensor>>;
 
 bool is_mask(const Tensor& t) { return t.scalar_type() == kBool || t.scalar_type() == kUInt8; }
 
+// Indices on the host serve tensors of every device.
+Tensor placed(const Tensor& index, const Tensor& self) {
+  return index.is_cpu() ? index.to(self.device()) : index;
+}
+
 // Replaces masks by the positions of their true elements. A mask without dimensions asks for a new
 // one of size 1 or 0.
 OptTensors positions(Tensor& self, ArrayRef<std::optional<Tensor>> indices) {
   OptTensors out;
   for (const auto& i : indices) {
     if (!i || !i->defined() || !is_mask(*i)) {
-      out.push_back(i && i->defined() ? i : std::nullopt);
+      out.push_back(i && i->defined() ? std::optional(placed(*i, self)) : std::nullopt);
       continue;
     }
     int64_t at = static_cast<int64_t>(out.size());
@@ -41,7 +46,7 @@ OptTensors positions(Tensor& self, ArrayRef<std::optional<Tensor>> indices) {
       TENON_CHECK(mask.size(d) == self.size(at + d), IndexError, "index: mask shape ", mask.sizes(),
                   " does not match ", self.sizes(), " at position ", at + d);
     }
-    Tensor found = mask.nonzero();
+    Tensor found = placed(mask.nonzero(), self);
     for (int64_t d = 0; d < mask.dim(); ++d) out.push_back(found.select(1, d));
   }
   return out;
@@ -50,9 +55,11 @@ OptTensors positions(Tensor& self, ArrayRef<std::optional<Tensor>> indices) {
 }  // namespace
 
 Tensor index_Tensor(const Tensor& self, ArrayRef<std::optional<Tensor>> indices) {
-  bool masked = std::any_of(indices.begin(), indices.end(),
-                            [](const auto& i) { return i && i->defined() && is_mask(*i); });
-  if (!masked) return _index(self, indices);
+  const bool host = self.is_cpu();
+  const bool plain = std::none_of(indices.begin(), indices.end(), [&](const auto& i) {
+    return i && i->defined() && (is_mask(*i) || (!host && i->is_cpu()));
+  });
+  if (plain) return _index(self, indices);
   Tensor of = self;
   OptTensors all = positions(of, indices);
   return _index(of, ArrayRef<std::optional<Tensor>>(all));
