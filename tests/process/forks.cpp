@@ -130,6 +130,15 @@ void compile() {
     say("wrong");
 }
 
+// The threads of the jobs of a program are not in a child.
+void run_jobs() {
+  static const auto unit = jit::compile(
+      "def g(x: Tensor) -> Tensor:\n    return x + 1\n"
+      "def f(x: Tensor) -> Tensor:\n    a = torch.jit.fork(g, x)\n"
+      "    return g(x) + torch.jit.wait(a)\n");
+  if (unit->get_function("f")({ones({2})}).toTensor().sum().item<float>() != 8) say("wrong");
+}
+
 // Plugins open while others fork: in a process that has not used the library before.
 int fork_while_opening() {
   std::thread opener([] { plugins::open_all(); });
@@ -225,6 +234,7 @@ std::vector<Scenario> forks() {
       {"fork_while_registering", [] { return fork_while(register_names); }, ten_times(all)},
       {"fork_while_setting", [] { return fork_while(ask_settings); }, ten_times(all)},
       {"fork_while_compiling", [] { return fork_while(compile); }, ten_times(all)},
+      {"fork_while_jobs_run", [] { return fork_while(run_jobs); }, ten_times(all)},
       {"fork_while_opening", fork_while_opening, ten_times(all)},
       {"child_of_child", child_of_child, all + all + all},
       {"exec_after_fork", exec_after_fork, all + all},

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// pointwise.def as data: one small kernel source a line (the format is in the file itself).
+// pointwise.def as sources of kernels (the format is in the file itself).
 #pragma once
 
 #include <string>
