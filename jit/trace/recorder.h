@@ -57,7 +57,7 @@ class Recorder final : public autograd::OperatorObserver, public CallObserver {
   Value* value_of(const Tensor& t);
   Value* value_of(const IValue& v, const TypePtr& type);
   Value* constant_tensor(const Tensor& t);
-  Value* value_outside_of_operators(const Tensor& t);
+  Value* value_of_shared(const Tensor& t);
   Value* without_grad(Value* v, const Tensor& t);
   Value* list_of(const std::vector<Value*>& items, TypePtr element);
   Value* argument_value(const core::ArgInfo& arg, const TypePtr& type, const tn_value& v);
