@@ -9,10 +9,6 @@
 namespace tenon::jit::tracing {
 namespace {
 
-Tensor shared(const tn_tensor* v) {
-  return Tensor(core::Impl::share(core::TensorImpl::from_view(v)));
-}
-
 Node* insert(Graph& g, const char* kind, const std::vector<Value*>& inputs, std::size_t n = 1) {
   Node* made = g.insert(g.create(kind, inputs, n));
   if (std::string_view(kind).substr(0, 6) == "aten::") made->op = find_operator(kind);

@@ -97,6 +97,12 @@ class Recorder final : public autograd::OperatorObserver, public CallObserver {
   const Operator* operator_ = nullptr;
 };
 
+// Writes back what captured tensors were before a run.
+void restore(const std::vector<Recorder::Written>& written) noexcept;
+
+inline Tensor shared(core::TensorImpl* t) { return Tensor(core::Impl::share(t)); }
+inline Tensor shared(const tn_tensor* v) { return shared(core::TensorImpl::from_view(v)); }
+
 // While one lives nothing of this thread is recorded.
 class Unrecorded {
  public:
