@@ -45,11 +45,11 @@ Value* Recorder::constant_tensor(const Tensor& t) {
 }
 
 // data() and its kind are not operators: the same elements of the same memory, without a history.
-// Null for memory that is not known.
+// Null for memory that is not known, and for captured tensors that have a history of their own.
 Value* Recorder::value_of_shared(const Tensor& t) {
   const core::Storage* memory = t.has_storage() ? t.unsafeGetTensorImpl()->storage.get() : nullptr;
   const bool traced = traced_memory_.count(memory);
-  if (!traced && !captured_memory_.count(memory)) return nullptr;
+  if (!traced && (t.requires_grad() || !captured_memory_.count(memory))) return nullptr;
   for (const auto& [other, known] : known_) {
     const Tensor& o = known.alive;
     if (other->storage.get() == memory && o.sizes() == t.sizes() && o.strides() == t.strides() &&
