@@ -8,24 +8,6 @@
 #include "tenon/runtime/log.h"
 
 namespace tenon::jit::tracing {
-namespace {
-
-// Captured tensors are as before when it goes.
-struct Restored {
-  ~Restored() {
-    const NoGradGuard no_grad;
-    for (const Recorder::Written& w : written) {
-      try {
-        w.tensor.data().copy_(w.before);
-      } catch (const std::exception&) {  // its shape is another now
-      }
-    }
-  }
-  const std::vector<Recorder::Written>& written;
-};
-
-}  // namespace
-
 void check(const HostFunctionBody& f, const TracedProgram& program, const Arguments& examples,
            double tolerance) {
   const Recording again = record(f, examples, false);
@@ -37,7 +19,10 @@ void check(const HostFunctionBody& f, const TracedProgram& program, const Argume
   Arguments arguments;
   for (const IValue& v : examples) arguments.push_back(v.deepcopy());
   const RandomStates random(examples);
-  const Restored restored{again.written};
+  struct Restored {
+    ~Restored() { restore(written); }
+    const std::vector<Recorder::Written>& written;
+  } const restored{again.written};
   const IValue result = program.call(arguments);
   std::string difference = value_difference("the result", again.result, result, tolerance);
   for (std::size_t i = 0; i < arguments.size() && difference.empty(); ++i) {

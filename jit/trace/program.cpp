@@ -94,9 +94,9 @@ TracedProgram program_of(const Recording& recording, const Arguments& examples) 
   return {std::move(unit), f};
 }
 
-TracedProgram program_of_host(const HostFunctionBody& f, const Arguments& examples) {
+TracedProgram program_of_host(const detail::Traceable& f, const Arguments& examples) {
   auto unit = std::make_shared<CompilationUnit>();
-  Function* made = unit->add_host_function(schema_of(examples, Type::any()), f);
+  Function* made = unit->add_host_function(schema_of(examples, f.result), f.run);
   return {std::move(unit), made};
 }
 
@@ -121,18 +121,16 @@ TracedProgram recorded(const HostFunctionBody& f, const Arguments& examples,
 
 namespace detail {
 
-TracedProgram trace_function(const HostFunctionBody& f, const std::vector<IValue>& example_inputs,
+TracedProgram trace_function(const Traceable& f, const std::vector<IValue>& example_inputs,
                              const TraceOptions& options) {
-  return tracing_enabled() ? tracing::recorded(f, example_inputs, options)
+  return tracing_enabled() ? tracing::recorded(f.run, example_inputs, options)
                            : tracing::program_of_host(f, example_inputs);
 }
 
-Module trace_module(const HostFunctionBody& forward, std::shared_ptr<nn::Module> module,
+Module trace_module(const Traceable& forward, std::shared_ptr<nn::Module> module,
                     const std::vector<IValue>& example_inputs, const TraceOptions& options) {
   TENON_CHECK(module, ValueError, "trace: the module is null");
-  const TracedProgram program = trace_function(
-      [forward, module](std::vector<IValue> arguments) { return forward(std::move(arguments)); },
-      example_inputs, options);
+  const TracedProgram program = trace_function(forward, example_inputs, options);
   return tracing::module_of(*module, program);
 }
 

@@ -41,7 +41,7 @@ Recording record(const HostFunctionBody& f, const Arguments& examples, bool warn
 // A function of a new unit, "forward" with the types of the examples.
 TracedProgram program_of(const Recording& recording, const Arguments& examples);
 // A function that calls `f` in each run.
-TracedProgram program_of_host(const HostFunctionBody& f, const Arguments& examples);
+TracedProgram program_of_host(const detail::Traceable& f, const Arguments& examples);
 
 // Sizes of the examples that stand as numbers in the graph.
 void warn_of_sizes(const Graph& graph, const Arguments& examples);

@@ -8,10 +8,6 @@
 namespace tenon::jit::tracing {
 namespace {
 
-Tensor shared(const tn_tensor* v) {
-  return Tensor(core::Impl::share(core::TensorImpl::from_view(v)));
-}
-
 const core::Storage* memory(const Tensor& t) {
   return t.defined() && t.has_storage() ? t.unsafeGetTensorImpl()->storage.get() : nullptr;
 }
@@ -34,7 +30,7 @@ void each_written(const autograd::OperatorCall& call, F f) {
                 : call.form == core::Form::Inplace  ? 1
                                                     : call.op.n_results;
   for (int i = 0; i < n; ++i) {
-    if (call.written[i]) f(Tensor(core::Impl::share(call.written[i])));
+    if (call.written[i]) f(shared(call.written[i]));
   }
   for (int i = 0; i < call.op.n_args; ++i) {
     if (call.op.args[i].mutates) each_tensor(call.in[i], f);

@@ -9,10 +9,6 @@
 namespace tenon::jit::tracing {
 namespace {
 
-Tensor shared(const tn_tensor* v) {
-  return Tensor(core::Impl::share(core::TensorImpl::from_view(v)));
-}
-
 Node* insert(Graph& g, const char* kind, const std::vector<Value*>& inputs, std::size_t n = 1) {
   Node* made = g.insert(g.create(kind, inputs, n));
   if (std::string_view(kind).substr(0, 6) == "aten::") made->op = find_operator(kind);
@@ -48,19 +44,21 @@ Value* Recorder::constant_tensor(const Tensor& t) {
   return v;
 }
 
-// data() and its kind are no operators.
-Value* Recorder::value_outside_of_operators(const Tensor& t) {
-  const core::TensorImpl& impl = *t.unsafeGetTensorImpl();
+// data() and its kind are not operators: the same elements of the same memory, without a history.
+// Null for memory that is not known, and for captured tensors that have a history of their own.
+Value* Recorder::value_of_shared(const Tensor& t) {
+  const core::Storage* memory = t.has_storage() ? t.unsafeGetTensorImpl()->storage.get() : nullptr;
+  const bool traced = traced_memory_.count(memory);
+  if (!traced && (t.requires_grad() || !captured_memory_.count(memory))) return nullptr;
   for (const auto& [other, known] : known_) {
-    if (known.constant || other->storage.get() != impl.storage.get()) continue;
-    const bool same = known.alive.sizes() == t.sizes() && known.alive.strides() == t.strides() &&
-                      known.alive.storage_offset() == t.storage_offset() &&
-                      known.alive.scalar_type() == t.scalar_type();
-    if (same) return insert(*graph_, "aten::detach", {known.value})->output();
+    const Tensor& o = known.alive;
+    if (other->storage.get() == memory && o.sizes() == t.sizes() && o.strides() == t.strides() &&
+        o.storage_offset() == t.storage_offset() && o.scalar_type() == t.scalar_type())
+      return insert(*graph_, "aten::detach", {known.value})->output();
   }
-  throw NotImplementedError(
-      core::join("trace: a tensor of shape ", t.sizes(),
-                 " shares the memory of a computed one, but no operator made it"));
+  TENON_CHECK(!traced, NotImplementedError, "trace: a tensor of shape ", t.sizes(),
+              " shares the memory of a computed one, but no operator made it");
+  return nullptr;
 }
 
 Value* Recorder::value_of(const Tensor& t) {
@@ -69,8 +67,7 @@ Value* Recorder::value_of(const Tensor& t) {
   Value* v = nullptr;
   if (it != known_.end()) {
     v = it->second.value;
-  } else if (t.has_storage() && traced_memory_.count(t.unsafeGetTensorImpl()->storage.get())) {
-    v = value_outside_of_operators(t);
+  } else if ((v = value_of_shared(t)) != nullptr) {
     bind_tensor(v, t);
   } else {
     v = constant_tensor(t);

@@ -23,8 +23,12 @@ Recorder::Recorder(bool warn)
 
 Recorder::~Recorder() {
   observe(false);
+  restore(written_);
+}
+
+void restore(const std::vector<Recorder::Written>& written) noexcept {
   const NoGradGuard no_grad;
-  for (const Written& w : written_) {
+  for (const Recorder::Written& w : written) {
     try {
       w.tensor.data().copy_(w.before);
     } catch (const std::exception&) {  // its shape is another now
@@ -81,8 +85,6 @@ const Operator* find(const autograd::OperatorCall& call) {
   TENON_CHECK(by_count, NotImplementedError, "trace: ", name, " cannot be recorded");
   return by_count;
 }
-
-Tensor shared(core::TensorImpl* t) { return Tensor(core::Impl::share(t)); }
 
 // Functions of Python in torch: what they call is recorded.
 bool looked_into(const core::Op& op) {

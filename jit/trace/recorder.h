@@ -57,7 +57,7 @@ class Recorder final : public autograd::OperatorObserver, public CallObserver {
   Value* value_of(const Tensor& t);
   Value* value_of(const IValue& v, const TypePtr& type);
   Value* constant_tensor(const Tensor& t);
-  Value* value_outside_of_operators(const Tensor& t);
+  Value* value_of_shared(const Tensor& t);
   Value* without_grad(Value* v, const Tensor& t);
   Value* list_of(const std::vector<Value*>& items, TypePtr element);
   Value* argument_value(const core::ArgInfo& arg, const TypePtr& type, const tn_value& v);
@@ -96,6 +96,12 @@ class Recorder final : public autograd::OperatorObserver, public CallObserver {
   std::vector<Value*> inputs_;  // of the call in progress
   const Operator* operator_ = nullptr;
 };
+
+// Writes back what captured tensors were before a run.
+void restore(const std::vector<Recorder::Written>& written) noexcept;
+
+inline Tensor shared(core::TensorImpl* t) { return Tensor(core::Impl::share(t)); }
+inline Tensor shared(const tn_tensor* v) { return shared(core::TensorImpl::from_view(v)); }
 
 // While one lives nothing of this thread is recorded.
 class Unrecorded {

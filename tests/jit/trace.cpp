@@ -62,6 +62,14 @@ TEST(JitTrace, TakesAndGivesNestedValues) {
   expect_equal(rest.second[1], rest_expected.second[1]);
 }
 
+TEST(JitTrace, UndefinedResultsStayUndefined) {
+  const auto traced =
+      trace([](const Tensor& x) { return std::make_tuple(x + 1, Tensor()); }, {randn({2})});
+  const auto [first, second] = traced(zeros({2}));
+  expect_equal(first, ones({2}));
+  EXPECT_FALSE(second.defined());
+}
+
 TEST(JitTrace, OneTensorForTwoArgumentsIsTwoInputs) {
   const Tensor x = randn({3});
   const auto traced = trace([](const Tensor& a, const Tensor& b) { return a - b; }, {x, x});

@@ -122,6 +122,22 @@ TEST(JitTraceModule, SequentialAndOtherForwards) {
   expect_equal(half.forward({x}).toTensor(), net->forward(x) / 2);
 }
 
+TEST(JitTraceModule, DataOfAParameterHidesNoGradient) {
+  nn::Linear net(3, 3);
+  const Module traced = trace_module(net.ptr(),
+                                     [net](const Tensor& x) mutable {
+                                       const Tensor penalty = net->weight.data().abs().sum();
+                                       return net->forward(x) + penalty;
+                                     },
+                                     {randn({2, 3})});
+  const Tensor x = randn({2, 3});
+  traced.forward({x}).toTensor().sum().backward();
+  const Tensor given = net->weight.grad().clone();
+  net->zero_grad();
+  net->forward(x).sum().backward();
+  expect_equal(given, net->weight.grad());
+}
+
 TEST(JitTraceModule, LayersOfEveryKind) {
   const auto same = [](auto layer, const Tensor& example, const Tensor& x) {
     layer->eval();

@@ -65,10 +65,10 @@ class TENON_API TracedProgram {
 
 namespace detail {
 
-TENON_API TracedProgram trace_function(const HostFunctionBody& f,
+TENON_API TracedProgram trace_function(const Traceable& f,
                                        const std::vector<IValue>& example_inputs,
                                        const TraceOptions& options);
-TENON_API Module trace_module(const HostFunctionBody& forward, std::shared_ptr<nn::Module> module,
+TENON_API Module trace_module(const Traceable& forward, std::shared_ptr<nn::Module> module,
                               const std::vector<IValue>& example_inputs,
                               const TraceOptions& options);
 

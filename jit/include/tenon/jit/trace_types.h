@@ -74,6 +74,40 @@ struct FromValue<std::pair<A, B>> {
   }
 };
 
+// The type that programs have for T; Any for all but tensors and containers of them.
+template <class T>
+struct TypeOf {
+  static TypePtr get() { return Type::any(); }
+};
+template <>
+struct TypeOf<Tensor> {
+  static TypePtr get() { return Type::tensor(); }
+};
+template <>
+struct TypeOf<void> {
+  static TypePtr get() { return Type::none(); }
+};
+template <class T>
+struct TypeOf<std::vector<T>> {
+  static TypePtr get() { return Type::list(TypeOf<T>::get()); }
+};
+template <class T>
+struct TypeOf<std::optional<T>> {
+  static TypePtr get() { return Type::optional(TypeOf<T>::get()); }
+};
+template <class... T>
+struct TypeOf<std::tuple<T...>> {
+  static TypePtr get() { return Type::tuple({TypeOf<T>::get()...}); }
+};
+template <class A, class B>
+struct TypeOf<std::pair<A, B>> : TypeOf<std::tuple<A, B>> {};
+
+// What is recorded: a function of values, and the type of what it gives.
+struct Traceable {
+  HostFunctionBody run;
+  TypePtr result;
+};
+
 // A function with its arguments taken from values. Those that are left out are nullopt, or
 // undefined tensors.
 template <class T>
@@ -113,10 +147,11 @@ struct Taking {
     }
   }
   template <class F>
-  static HostFunctionBody body(F f) {
-    return [f = std::move(f)](std::vector<IValue> values) mutable {
-      return call(f, values, std::index_sequence_for<A...>());
-    };
+  static Traceable body(F f) {
+    return {[f = std::move(f)](std::vector<IValue> values) mutable {
+              return call(f, values, std::index_sequence_for<A...>());
+            },
+            TypeOf<R>::get()};
   }
 };
 
@@ -149,34 +184,34 @@ struct Forward {
     nn::AnyValue result = nn::detail::ForwardCall<M, R, A...>::packed(module, packed);
     return to_value(result.template get<std::decay_t<R>>());
   }
-  static HostFunctionBody body(const std::shared_ptr<M>& module) {
-    return [module](std::vector<IValue> values) {
-      check_count(values.size(), sizeof...(A));
-      return call(*module, values, std::index_sequence_for<A...>());
-    };
+  static Traceable body(const std::shared_ptr<M>& module) {
+    return {[module](std::vector<IValue> values) {
+              check_count(values.size(), sizeof...(A));
+              return call(*module, values, std::index_sequence_for<A...>());
+            },
+            TypeOf<std::decay_t<R>>::get()};
   }
 };
 template <class M, class C, class R, class... A>
-HostFunctionBody bind_forward(const std::shared_ptr<M>& m, R (C::*)(A...)) {
+Traceable bind_forward(const std::shared_ptr<M>& m, R (C::*)(A...)) {
   return Forward<M, R, A...>::body(m);
 }
 template <class M, class C, class R, class... A>
-HostFunctionBody bind_forward(const std::shared_ptr<M>& m, R (C::*)(A...) const) {
+Traceable bind_forward(const std::shared_ptr<M>& m, R (C::*)(A...) const) {
   return Forward<M, R, A...>::body(m);
 }
 // forward() of a module; Sequential and its kind take and give one tensor.
 template <class M>
-auto forward_body(const std::shared_ptr<M>& m, int)
-    -> decltype(&M::forward_packed, HostFunctionBody()) {
+auto forward_body(const std::shared_ptr<M>& m, int) -> decltype(&M::forward_packed, Traceable()) {
   return Taking<Tensor, Tensor>::body(
       [m](const Tensor& x) { return m->template forward<Tensor>(x); });
 }
 template <class M>
-HostFunctionBody forward_body(const std::shared_ptr<M>& m, long) {
+Traceable forward_body(const std::shared_ptr<M>& m, long) {
   return bind_forward(m, &M::forward);
 }
 template <class M>
-HostFunctionBody forward_body(const std::shared_ptr<M>& m) {
+Traceable forward_body(const std::shared_ptr<M>& m) {
   return forward_body(m, 0);
 }
 

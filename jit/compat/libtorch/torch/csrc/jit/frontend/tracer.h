@@ -27,10 +27,11 @@ inline std::pair<std::shared_ptr<TracingState>, Stack> trace(
   TraceOptions options;
   options.check_trace = false;
   const TracedProgram program = detail::trace_function(
-      [traced_fn](std::vector<IValue> arguments) {
-        Stack results = traced_fn(std::move(arguments));
-        return results.size() == 1 ? results[0] : IValue(ivalue::Tuple::create(results));
-      },
+      {[traced_fn](std::vector<IValue> arguments) {
+         Stack results = traced_fn(std::move(arguments));
+         return results.size() == 1 ? results[0] : IValue(ivalue::Tuple::create(results));
+       },
+       Type::any()},
       inputs, options);
   const IValue result = program.call(std::move(inputs));
   Stack results = {result};
