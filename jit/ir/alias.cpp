@@ -142,6 +142,8 @@ bool AliasFacts::has_effects(const Node* n) const { return effects(n).outside; }
 bool AliasFacts::has_writers(const Value* v) const { return intersect(sets(v), written_); }
 bool AliasFacts::escapes(const Value* v) const { return intersect(sets(v), escaped_); }
 
+bool AliasFacts::is_outside(const Value* v) const { return sets(v).count(find(outside_)) != 0; }
+
 bool AliasFacts::can_merge(const Value* a, const Value* b) const {
   if (has_writers(a) || has_writers(b)) return false;
   return !(escapes(a) && escapes(b));

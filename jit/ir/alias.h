@@ -39,6 +39,8 @@ class AliasFacts {
   bool has_writers(const Value* v) const;
   // The value, or what it contains, may be seen outside: it comes from there or is returned.
   bool escapes(const Value* v) const;
+  // It is, or may be, a tensor or container of outside; one that is made here and returned is not.
+  bool is_outside(const Value* v) const;
   // `b` may become another name of `a`: nothing is written, and not both are seen outside.
   bool can_merge(const Value* a, const Value* b) const;
   // Moving `n` before `place`, which is in the same block and may be its return node, keeps what

@@ -26,6 +26,12 @@ bool simplify(Graph& g);
 void inline_calls(Graph& g);
 // Repeats the bodies of loops with a constant trip count of at most 8, and no break.
 bool unroll_loops(Graph& g);
+// Tuples that branches give and loops carry become their elements.
+bool lower_tuples(Graph& g);
+// In-place operators, and writes to views, become pure operators where the tensor is made in the
+// block and no other name of it is used after the write. Those that may change the dtype or shape,
+// and writes to what comes from outside, stay.
+bool functionalize(Graph& g);
 
 // Of programs that are only run, with constant weights (freeze). Results differ by rounding.
 

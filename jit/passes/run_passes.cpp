@@ -104,6 +104,8 @@ const std::vector<Pass>& numeric_passes() {
 const std::vector<Pass>& inference_passes() {
   static const std::vector<Pass> all{
       {"unroll_loops", unroll_loops},
+      {"lower_tuples", lower_tuples},
+      {"simplify", simplify},
       {"recognize_activations", recognize_activations},
       {"recognize_attention", recognize_attention},
       {"eliminate_dead_code", eliminate_dead_code},

@@ -364,6 +364,85 @@ TEST(JitPasses, SimplifyLeavesViewsThatAreSeen) {
                    "  return (%b, %g)\n");
 }
 
+TEST(JitPasses, Functionalize) {
+  expect_pass(functionalize,
+              "graph(%x : Tensor):\n"
+              "  %0 : int = prim::Constant[value=0]()\n"
+              "  %a : Tensor = aten::exp(%x)\n"
+              "  %b : Tensor = aten::neg_(%a)\n"
+              "  %p : Tensor = aten::select(%a, %0, %0)\n"
+              "  %q : Tensor = aten::relu_(%p)\n"
+              "  %z : Tensor = aten::tanh(%b)\n"
+              "  return (%z)\n",
+              "graph(%x : Tensor):\n"
+              "  %0 : int = prim::Constant[value=0]()\n"
+              "  %a : Tensor = aten::exp(%x)\n"
+              "  %7 : Tensor = aten::neg(%a)\n"
+              "  %p : Tensor = aten::select(%7, %0, %0)\n"
+              "  %8 : Tensor = aten::relu(%p)\n"
+              "  %9 : Tensor = aten::select_scatter(%7, %8, %0, %0)\n"
+              "  %z : Tensor = aten::tanh(%9)\n"
+              "  return (%z)\n");
+}
+
+// A tensor of outside, a view that is used after the write, a tensor that is returned twice.
+TEST(JitPasses, FunctionalizeLeavesWritesThatAreSeen) {
+  expect_unchanged(functionalize,
+                   "graph(%x : Tensor):\n"
+                   "  %0 : int = prim::Constant[value=0]()\n"
+                   "  %a : Tensor = aten::neg_(%x)\n"
+                   "  %b : Tensor = aten::exp(%x)\n"
+                   "  %c : Tensor = aten::select(%b, %0, %0)\n"
+                   "  %d : Tensor = aten::neg_(%b)\n"
+                   "  %e : Tensor = aten::tanh(%c)\n"
+                   "  %f : Tensor = aten::exp(%x)\n"
+                   "  %g : Tensor = aten::neg_(%f)\n"
+                   "  return (%e, %f, %g)\n");
+}
+
+TEST(JitPasses, LowerTuples) {
+  expect_pass(lower_tuples,
+              "graph(%x : Tensor, %n : int, %c : bool):\n"
+              "  %t : bool = prim::Constant[value=1]()\n"
+              "  %a : (Tensor, int) = prim::TupleConstruct(%x, %n)\n"
+              "  %b : (Tensor, int) = prim::If(%c)\n"
+              "    block0():\n"
+              "      %d : Tensor = aten::neg(%x)\n"
+              "      %e : (Tensor, int) = prim::TupleConstruct(%d, %n)\n"
+              "      -> (%e)\n"
+              "    block1():\n"
+              "      -> (%a)\n"
+              "  %f : (Tensor, int) = prim::Loop(%n, %t, %b)\n"
+              "    block0(%i : int, %g : (Tensor, int)):\n"
+              "      -> (%t, %g)\n"
+              "  %h : Tensor, %k : int = prim::TupleUnpack(%f)\n"
+              "  return (%h)\n",
+              "graph(%x : Tensor,\n"
+              "      %n : int,\n"
+              "      %c : bool):\n"
+              "  %t : bool = prim::Constant[value=1]()\n"
+              "  %a : (Tensor, int) = prim::TupleConstruct(%x, %n)\n"
+              "  %17 : Tensor, %18 : int = prim::If(%c)\n"
+              "    block0():\n"
+              "      %d : Tensor = aten::neg(%x)\n"
+              "      %e : (Tensor, int) = prim::TupleConstruct(%d, %n)\n"
+              "      %13 : Tensor, %14 : int = prim::TupleUnpack(%e)\n"
+              "      -> (%13, %14)\n"
+              "    block1():\n"
+              "      %15 : Tensor, %16 : int = prim::TupleUnpack(%a)\n"
+              "      -> (%15, %16)\n"
+              "  %19 : (Tensor, int) = prim::TupleConstruct(%17, %18)\n"
+              "  %20 : Tensor, %21 : int = prim::TupleUnpack(%19)\n"
+              "  %27 : Tensor, %28 : int = prim::Loop(%n, %t, %20, %21)\n"
+              "    block0(%i : int, %24 : Tensor, %25 : int):\n"
+              "      %26 : (Tensor, int) = prim::TupleConstruct(%24, %25)\n"
+              "      %22 : Tensor, %23 : int = prim::TupleUnpack(%26)\n"
+              "      -> (%t, %22, %23)\n"
+              "  %29 : (Tensor, int) = prim::TupleConstruct(%27, %28)\n"
+              "  %h : Tensor, %k : int = prim::TupleUnpack(%29)\n"
+              "  return (%h)\n");
+}
+
 TEST(JitPasses, UnrollLoops) {
   expect_pass(unroll_loops,
               "graph(%x : Tensor, %n : int):\n"

@@ -76,7 +76,8 @@ class Program {
       case 6:
         return define("aten::add_(%" + tensor() + ", " + number() + ", %1)");
       case 7:
-        return define("aten::mul_(%" + tensor() + ", %h)");
+        return define(pick(2) ? "aten::mul_(%" + tensor() + ", %h)"
+                              : "aten::relu_(%" + tensor() + ")");
       case 8:
         return write_part();
       case 9:
@@ -94,7 +95,8 @@ class Program {
     std::string dimension = "%" + std::to_string(pick(2));
     line("%" + part + " : Tensor = aten::select(%" + tensor() + ", " + dimension + ", " + number() +
          ")");
-    line("%" + written + " : Tensor = aten::add_(%" + part + ", %1, %1)");
+    line("%" + written + " : Tensor = " +
+         (pick(2) ? "aten::add_(%" + part + ", %1, %1)" : "aten::neg_(%" + part + ")"));
   }
   void use_list() {
     if (lists_.empty() || (writes_ && pick(3) == 0)) {
@@ -209,6 +211,16 @@ TEST(JitPassesRandom, ProgramsComputeTheSame) {
       {"propagate_constants", propagate_constants},
       {"simplify", simplify},
       {"eliminate_common_subexpressions", eliminate_common_subexpressions},
+      {"lower_tuples", lower_tuples},
+      {"functionalize", functionalize},
+      {"decide_shapes", decide_shapes},
+      {"propagate_frozen_constants", propagate_frozen_constants},
+      {"remove_dropout", remove_dropout},
+      {"fold_scales", fold_scales},
+      {"recognize_activations", recognize_activations},
+      {"recognize_attention", recognize_attention},
+      {"fuse_epilogues", fuse_epilogues},
+      {"merge_linears", merge_linears},
       {"eliminate_dead_code", eliminate_dead_code},
   };
   for (unsigned seed = 0; seed < 300; ++seed) {

@@ -54,6 +54,20 @@ void train(torch::jit::script::Module module) {
   check(!torch::equal(before, parameters.at(0)), "training");
 }
 
+void check_freezing(torch::jit::script::Module module) {
+  module.eval();
+  const auto frozen = torch::jit::freeze(module);
+  auto fast = torch::jit::optimize_for_inference(module);
+  const std::vector<torch::jit::IValue> inputs = {torch::ones({5, 3}), 2,
+                                                  std::vector<std::string>{"one"}};
+  const auto first = [&](const torch::jit::script::Module& m) {
+    return m.forward(inputs).toTuple()->elements()[0].toTensor();
+  };
+  check(frozen.parameters().empty() && fast.parameters().empty(), "freeze");
+  check(torch::allclose(first(frozen), first(module)), "frozen results");
+  check(torch::allclose(first(fast), first(module)), "optimized results");
+}
+
 }  // namespace
 
 int main(int argc, const char* argv[]) {
@@ -68,6 +82,7 @@ int main(int argc, const char* argv[]) {
   run(module);
   train(module);
   record();
+  check_freezing(module);
   const auto unit = torch::jit::compile("def add(x, n: int):\n  return x + n\n");
   const at::Tensor sum = unit->run_method("add", {torch::ones({2}), 3}).toTensor();
   check(torch::equal(sum, torch::full({2}, 4.0)), "compile");

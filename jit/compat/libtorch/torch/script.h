@@ -6,6 +6,7 @@
 #include <torch/torch.h>
 
 #include "tenon/jit.h"
+#include "tenon/jit/freeze.h"
 
 // torch is another spelling of tenon.
 namespace torch::jit {
@@ -17,9 +18,11 @@ namespace script {
 using jit::CompilationUnit;
 using jit::compile;
 using jit::ExtraFilesMap;
+using jit::freeze;
 using jit::load;
 using jit::Method;
 using jit::Module;
+using jit::optimize_for_inference;
 using jit::save;
 using ::tenon::IValue;
 }  // namespace script

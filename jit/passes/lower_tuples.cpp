@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Tuples that branches give and loops carry become their elements: what is left of tuples then is
+// what the program takes, returns, or puts into containers.
+#include <algorithm>
+
+#include "jit/passes/passes.h"
+
+namespace tenon::jit {
+namespace {
+
+bool is_plain_tuple(const Value* v) {
+  return v->type()->is(TypeKind::Tuple) && !v->type()->contained().empty();
+}
+
+class Lowering {
+ public:
+  explicit Lowering(Graph& g) : graph_(g) {}
+  bool run() {
+    block(*graph_.block());
+    return changed_;
+  }
+
+ private:
+  void block(Block& b) {
+    for (Node* n : b.nodes()) {
+      for (Block* inner : n->blocks()) block(*inner);
+      if (n->is("prim::If"))
+        branches(*n);
+      else if (n->is("prim::Loop"))
+        loop(*n);
+    }
+  }
+
+  // The elements of a tuple before the insertion point.
+  std::vector<Value*> unpack(Value* v, const Node& like) {
+    const std::vector<TypePtr>& types = v->type()->contained();
+    Node* n = graph_.insert(graph_.create("prim::TupleUnpack", {v}, types.size()));
+    n->range = like.range;
+    for (std::size_t i = 0; i < types.size(); ++i) n->output(i)->set_type(types[i]);
+    return n->outputs();
+  }
+  Value* pack(const std::vector<Value*>& elements, const TypePtr& type, const Node& like) {
+    Node* n = graph_.insert(graph_.create("prim::TupleConstruct", elements));
+    n->range = like.range;
+    return n->output()->set_type(type);
+  }
+
+  // In place of output i of a node or input i of a block: its elements, and a tuple of them.
+  void replace_outputs(Node& n, std::size_t i, Node* next) {
+    Value* old = n.output(i);
+    std::vector<Value*> elements;
+    for (const TypePtr& t : old->type()->contained()) elements.push_back(n.add_output(t));
+    const Graph::InsertPoint at(graph_, next);
+    old->replace_all_uses_with(pack(elements, old->type(), n));
+    n.erase_output(static_cast<int>(i));
+  }
+  void replace_results(Block& b, std::size_t i) {
+    Node* end = b.return_node();
+    const Graph::InsertPoint at(graph_, end);
+    const std::vector<Value*> elements = unpack(end->input(i), *end);
+    for (Value* v : elements) end->add_input(v);
+    end->remove_input(static_cast<int>(i));
+  }
+
+  static bool same_tuple(const Value* a, const Value* b) {
+    return is_plain_tuple(a) && same_type(*a->type(), *b->type());
+  }
+
+  void branches(Node& n) {
+    for (std::size_t i = 0; i < n.outputs().size();) {
+      const Value* out = n.output(i);
+      const bool can = std::all_of(n.blocks().begin(), n.blocks().end(), [&](const Block* b) {
+        return same_tuple(out, b->outputs()[i]) &&
+               !b->outputs()[i]->node()->is("prim::Uninitialized");
+      });
+      if (!can) {
+        ++i;
+        continue;
+      }
+      for (Block* b : n.blocks()) replace_results(*b, i);
+      replace_outputs(n, i, n.next());
+      changed_ = true;
+    }
+  }
+
+  void loop(Node& n) {
+    Block& body = *n.block(0);
+    for (std::size_t i = 0; i < n.outputs().size();) {
+      const bool can = same_tuple(n.output(i), n.input(i + 2)) &&
+                       same_tuple(n.output(i), body.inputs()[i + 1]) &&
+                       same_tuple(n.output(i), body.outputs()[i + 1]);
+      if (!can) {
+        ++i;
+        continue;
+      }
+      {
+        const Graph::InsertPoint at(graph_, &n);
+        for (Value* v : unpack(n.input(i + 2), n)) n.add_input(v);
+        n.remove_input(static_cast<int>(i) + 2);
+      }
+      replace_results(body, i + 1);
+      replace_outputs(*body.param_node(), i + 1, body.param_node()->next());
+      replace_outputs(n, i, n.next());
+      changed_ = true;
+    }
+  }
+
+  Graph& graph_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool lower_tuples(Graph& g) { return Lowering(g).run(); }
+
+}  // namespace tenon::jit
