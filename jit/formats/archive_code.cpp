@@ -97,6 +97,7 @@ void ArchiveCode::import_all(CompilationUnit& unit) {
     for (; done < all.size(); ++done) {
       all[done]->ensure_defined();
       upgrade_operators(*all[done], resolver_->operator_version);
+      unwrap_numbers(*all[done]);
     }
   }
 }

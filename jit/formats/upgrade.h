@@ -10,4 +10,7 @@ namespace tenon::jit::formats {
 // Replaces calls in the function's graph by what they meant to archives of the version.
 void upgrade_operators(Function& f, int64_t version);
 
+// Constants that were numbers of Python when a program was traced become numbers again.
+void unwrap_numbers(Function& f);
+
 }  // namespace tenon::jit::formats
