@@ -463,7 +463,7 @@ void percent(Stack& s, std::size_t n) {
     else
       throw TypeError(core::join("the format %", kind, " is not supported"));
   }
-  TENON_CHECK(next == n, TypeError, "Too many arguments for format string: ", t);
+  TENON_CHECK(next == values.size(), TypeError, "Too many arguments for format string: ", t);
   drop(s, n);
   push(s, std::move(out));
 }
