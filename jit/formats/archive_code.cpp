@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "jit/formats/wrapped_numbers.h"
 #include "jit/language/composed.h"
 #include "tenon/jit/operator.h"
 #include "tenon/runtime/error.h"
@@ -111,7 +112,10 @@ void ArchiveCode::import_all(CompilationUnit& unit) {
   std::size_t done = 0;
   // Compiling one may add others.
   for (std::vector<Function*> all = unit.functions(); done < all.size(); all = unit.functions()) {
-    for (; done < all.size(); ++done) all[done]->ensure_defined();
+    for (; done < all.size(); ++done) {
+      all[done]->ensure_defined();
+      unwrap_numbers(*all[done]);
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
+#include "tenon/jit/unit.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit {
@@ -174,6 +175,13 @@ bool less(const IValue& a, const IValue& b) {
     return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end(), less);
   }
   if (a.isInt() && b.isInt()) return a.toInt() < b.toInt();
+  if (a.isObject()) {
+    const auto* c = dynamic_cast<const ClassType*>(a.toObjectRef().type.get());
+    const Function* f = c ? c->find_method("__lt__") : nullptr;
+    TENON_CHECK(f, TypeError, "'<' not supported between instances of '", a.toObjectRef().name(),
+                "'");
+    return (*f)(std::vector<IValue>{a, b}).toBool();
+  }
   return a.toScalar().to<double>() < b.toScalar().to<double>();
 }
 void sort_items(std::vector<IValue>& items, bool backward) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic of numbers, with Python's meaning: // and % round to minus infinity, / is a float.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -110,6 +111,23 @@ void pow_to_int(Stack& s) {
     }
     return r;
   });
+}
+void ldexp(Stack& s) {
+  const int64_t exponent = pop_as<int64_t>(s);
+  s.back() =
+      std::ldexp(real(s.back()), static_cast<int>(std::clamp<int64_t>(exponent, -5000, 5000)));
+}
+// The part behind the point, and the one before it.
+void modf(Stack& s) {
+  double before = 0;
+  s.back() = std::modf(real(s.back()), &before);
+  s.emplace_back(before);
+}
+// A mantissa from 0.5 to 1, and the exponent of two.
+void frexp(Stack& s) {
+  int exponent = 0;
+  s.back() = std::frexp(real(s.back()), &exponent);
+  s.emplace_back(int64_t{exponent});
 }
 void divmod(Stack& s) {
   const IValue b = pop(s), a = pop(s);
@@ -359,6 +377,9 @@ const HostOperator list[] = {
     BOTH("pow", pow_, "float"),
     {"aten::pow.Scalar_Scalar(Scalar a, Scalar b) -> Scalar", pow_},
     {"aten::pow.int_to_int(int a, int b) -> int", pow_to_int},
+    {"aten::ldexp(float x, int i) -> float", ldexp},
+    {"aten::frexp(float a) -> (float, int)", frexp},
+    {"aten::modf(float a) -> (float, float)", modf},
     {"aten::divmod.int(int x, int y) -> (int, int)", divmod},
     {"aten::divmod.float(float x, float y) -> (float, float)", divmod},
     {"aten::divmod.int_float(int x, float y) -> (float, float)", divmod},

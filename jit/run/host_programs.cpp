@@ -148,6 +148,7 @@ Tensor set_from_(Tensor self, const Tensor& source) {
   return self;
 }
 Tensor unchanged(const Tensor& self) { return self; }
+Tensor view(const Tensor& self, const Ints& size) { return self.reshape(size); }
 Tensor pinned(const Tensor& self, std::optional<Device>) { return self; }
 bool is_pinned(const Tensor&, std::optional<Device>) { return false; }
 bool is_same_size(const Tensor& a, const Tensor& b) { return a.sizes() == b.sizes(); }
@@ -265,6 +266,11 @@ const HostOperator list[] = {
      },
      nullptr, true},
     {"aten::conj_physical(Tensor self) -> Tensor", unboxed<unchanged>},
+    {"aten::lift(Tensor self) -> Tensor", unboxed<unchanged>},
+    {"aten::lift_fresh(Tensor(a) self) -> Tensor(a)", unboxed<unchanged>},
+    {"aten::detach_(Tensor(a!) self) -> Tensor(a!)",
+     [](Stack& s) { s.back().toTensor().detach_(); }, nullptr, true},
+    {"aten::_unsafe_view(Tensor self, int[] size) -> Tensor", unboxed<view>},
     {"aten::pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)", unboxed<pinned>},
     {"aten::is_pinned(Tensor self, Device? device=None) -> bool", unboxed<is_pinned>},
     {"aten::is_same_size(Tensor self, Tensor other) -> bool", unboxed<is_same_size>},

@@ -430,8 +430,11 @@ void format(Stack& s, std::size_t n) {
 // "%d %s %f" % values.
 void percent(Stack& s, std::size_t n) {
   const std::string t = peek(s, 0, n).toStringRef();
+  // One tuple stands for its elements.
+  std::vector<IValue> values(s.end() - static_cast<std::ptrdiff_t>(n) + 1, s.end());
+  if (n == 2 && values[0].isTuple()) values = IValue(values[0]).toTupleRef().items;
   std::string out;
-  std::size_t next = 1;
+  std::size_t next = 0;
   for (std::size_t i = 0; i < t.size(); ++i) {
     if (t[i] != '%' || i + 1 == t.size()) {
       out += t[i];
@@ -442,8 +445,8 @@ void percent(Stack& s, std::size_t n) {
       out += '%';
       continue;
     }
-    TENON_CHECK(next < n, TypeError, "Too few arguments for format string: ", t);
-    const IValue& v = peek(s, next++, n);
+    TENON_CHECK(next < values.size(), TypeError, "Too few arguments for format string: ", t);
+    const IValue& v = values[next++];
     char buffer[64];
     if (kind == 'd' || kind == 'i')
       out += std::to_string(v.isDouble() ? static_cast<int64_t>(v.toDouble())
@@ -460,7 +463,7 @@ void percent(Stack& s, std::size_t n) {
     else
       throw TypeError(core::join("the format %", kind, " is not supported"));
   }
-  TENON_CHECK(next == n, TypeError, "Too many arguments for format string: ", t);
+  TENON_CHECK(next == values.size(), TypeError, "Too many arguments for format string: ", t);
   drop(s, n);
   push(s, std::move(out));
 }

@@ -22,6 +22,20 @@ def param(*sizes):
     return nn.Parameter(torch.randn(*sizes, dtype=torch.float64))
 
 
+@torch.jit.script
+class Item:
+    def __init__(self, n: int):
+        self.n = n
+
+    def __lt__(self, other: "Item") -> bool:
+        return self.n < other.n
+
+
+class Plus(nn.Module):
+    def forward(self, x):
+        return x + 0.5  # a trace keeps the number as a tensor
+
+
 class Operators(nn.Module):
     def __init__(self):
         super().__init__()
@@ -36,6 +50,7 @@ class Operators(nn.Module):
         self.tall = nn.Parameter(torch.rand(4, 5, dtype=torch.float64) + 0.3)
         self.logits = param(6, 3, 5)
         self.volume = param(1, 2, 4, 5, 6)
+        self.traced = torch.jit.trace(Plus(), torch.tensor([3]))
 
     def regions(self, rois: Tensor) -> List[Tensor]:
         x = self.image
@@ -142,8 +157,11 @@ class Operators(nn.Module):
         h, one, zero = table.to(torch.bfloat16), torch.ones(3) * 1.3, torch.zeros(3) + 0.1  # parameters of more precision
         shaped = shaped + [torch.batch_norm(h, one, zero, zero, one, False, 0.1, 1e-5, False), torch.layer_norm(h, [3], one, zero), torch.group_norm(h, 1, one, zero)]
         dtypes = [torch.result_type(x, index), torch.result_type(half, 2.5), torch.promote_types(torch.int32, torch.float16), torch.result_type(index, 1.5)]
+        shaped.append(self.traced(index))
+        items = [Item(3), Item(1)]
+        items.sort()
         casts = [torch.can_cast(torch.float32, torch.int32), torch.can_cast(torch.int32, torch.float32), torch.can_cast(torch.int32, torch.uint8), torch.can_cast(torch.uint8, torch.int32), torch.can_cast(torch.int32, torch.bool), torch.is_same_size(x, x)]
-        return torch.broadcast_shapes([2, 1, 3], [4, 1]) + [len(list("abc"))], dtypes, casts, windows + shaped
+        return torch.broadcast_shapes([2, 1, 3], [4, 1]) + [len(list("abc")), items[0].n, int(math.modf(2.5)[0] * 10), math.frexp(6.0)[1], int(math.ldexp(3.0, 2)), len("%s|%d" % ("ab", 3))], dtypes, casts, windows + shaped
 
     @torch.jit.export
     def places(self, rois: Tensor) -> List[Tensor]:
