@@ -158,9 +158,7 @@ IValue Server::call(const std::string& method, std::vector<IValue> inputs,
   }
   tenon::jit::set_run_limits(limits);
   if (!device_.is_cpu()) {
-    for (IValue& input : inputs) {
-      if (input.isTensor()) input = input.toTensor().to(device_);
-    }
+    for (IValue& input : inputs) input = on_device(input, device_);
   }
   IValue result = module_.get_method(method)(std::move(inputs));
   const std::lock_guard lock(mutex_);

@@ -139,6 +139,34 @@ void append_value(std::string& out, const IValue& value) {
   }
 }
 
+IValue on_device(const IValue& value, const tenon::Device& device) {
+  const auto all = [&](const std::vector<IValue>& items) {
+    std::vector<IValue> out;
+    for (const IValue& item : items) out.push_back(on_device(item, device));
+    return out;
+  };
+  switch (value.tag()) {
+    case IValue::Tag::Tensor:
+      return value.toTensor().to(device);
+    case IValue::Tag::List: {
+      const tenon::ivalue::List& list = value.toListRef();
+      return Ref<tenon::ivalue::List>::adopt(
+          new tenon::ivalue::List(list.element, all(list.items)));
+    }
+    case IValue::Tag::Tuple:
+      return tenon::ivalue::Tuple::create(all(value.toTupleRef().items));
+    case IValue::Tag::Dict: {
+      const tenon::ivalue::Dict& dict = value.toDictRef();
+      auto out = Ref<tenon::ivalue::Dict>::adopt(new tenon::ivalue::Dict(dict.key, dict.value));
+      for (const auto& [key, item] : dict.items())
+        out->insert_or_assign(key, on_device(item, device));
+      return out;
+    }
+    default:
+      return value;
+  }
+}
+
 // Bytes that are not UTF-8 are replaced.
 std::string quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -21,6 +21,9 @@ tenon::IValue value_of(const Json& json, const tenon::jit::Type& type, const std
 // stands for what is not finite. Failure for kinds that JSON cannot give.
 void append_value(std::string& out, const tenon::IValue& value);
 
+// The value with all tensors in it on the device.
+tenon::IValue on_device(const tenon::IValue& value, const tenon::Device& device);
+
 // A text in quotes.
 std::string quoted(const std::string& text);
 

@@ -36,6 +36,9 @@ def spin(self, n: int) -> int:
         i += 1
     return i
 
+def sums(self, xs: List[Tensor], named: Dict[str, Tensor]) -> List[Tensor]:
+    return [x.sum() + named["more"] for x in xs]
+
 def maybe(self, x: Optional[Tensor], flags: Dict[str, bool]) -> bool:
     return x is None and flags["on"]
 )";
@@ -101,8 +104,8 @@ Json json_of(const Tensor& t) {
 const char* const kBad[] = {"{", "{\"id\": \"a\"", "nothing", "\"\\u\"", "\xff\xfe", "[1, 2"};
 
 TEST_F(Serve, AnswersAreThoseOfDirectRuns) {
-  for (const char* options :
-       {"--threads 4 --batch 8 --batch-wait 3", "--threads 4", "--threads 1 --batch 3"}) {
+  for (const char* options : {"--threads 4 --batch 8 --batch-wait 3", "--threads 4",
+                              "--threads 1 --batch 3", "--threads 3 --batch 4 --device ref"}) {
     std::vector<std::string> lines;
     std::map<std::string, std::pair<Tensor, Tensor>> inputs;
     std::size_t bad = 0;
@@ -181,6 +184,18 @@ TEST_F(Serve, ValuesOfAllKinds) {
   EXPECT_EQ(answers.at("\"f\"")["outputs"], Json({true}));
   EXPECT_EQ(answers.at("\"g\"")["outputs"][0],
             (Json{{"dtype", "int8"}, {"shape", {1}}, {"data", {-128}}}));
+}
+
+TEST_F(Serve, ListsAndDictionariesOfTensors) {
+  const std::string request =
+      R"({"id": 1, "method": "sums", "inputs": [[[1.5, 2.5], [[3.0]]], {"more": 1}]})";
+  for (const char* options : {"", "--device ref"}) {
+    const auto answers = serve({request}, options);
+    ASSERT_EQ(kind(answers, "1"), "answered");
+    const Json& sums = answers.at("1")["outputs"][0];
+    EXPECT_EQ(sums[0]["data"], Json({5.0}));
+    EXPECT_EQ(sums[1]["data"], Json({4.0}));
+  }
 }
 
 TEST_F(Serve, RefusesWhatIsNoRequestToTheModel) {
