@@ -73,21 +73,21 @@ void ArchiveCode::check_operators() const {
 }
 
 // A hook is there twice: as a method of its class M, and as a function in the file of M.
-void ArchiveCode::drop_methods(CompilationUnit& unit, const std::string& prefix) {
+void ArchiveCode::drop_methods(const std::string& prefix) {
   const std::size_t dot = prefix.rfind('.');
   const auto outer =
       dot == std::string::npos ? modules_.end() : modules_.find(prefix.substr(0, dot));
   if (outer == modules_.end()) return;
-  const auto& classes = outer->second.file.classes;
-  if (std::none_of(classes.begin(), classes.end(), [&](const auto& c) {
-        return prefix.compare(dot + 1, std::string::npos, c->name) == 0;
-      }))
-    return;
-  define(unit, outer->first);
+  std::set<std::string> methods;
+  for (const auto& c : outer->second.file.classes) {
+    if (prefix.compare(dot + 1, std::string::npos, c->name) != 0) continue;
+    for (const language::StmtPtr& s : c->body)
+      if (s->def) methods.insert(s->def->name);
+  }
   auto& functions = modules_.at(prefix).file.functions;
   functions.erase(std::remove_if(functions.begin(), functions.end(),
                                  [&](const std::shared_ptr<language::Def>& f) {
-                                   return unit.find_function(prefix + "." + f->name) != nullptr;
+                                   return methods.count(f->name) > 0;
                                  }),
                   functions.end());
 }
@@ -95,7 +95,7 @@ void ArchiveCode::drop_methods(CompilationUnit& unit, const std::string& prefix)
 void ArchiveCode::define(CompilationUnit& unit, const std::string& prefix) {
   Module& m = modules_.at(prefix);
   if (std::exchange(m.defined, true)) return;
-  drop_methods(unit, prefix);
+  drop_methods(prefix);
   resolver_->constants = &constants_;
   language::define_file(unit, prefix, m.file, resolver_);
 }

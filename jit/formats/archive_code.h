@@ -32,7 +32,7 @@ class ArchiveCode {
 
  private:
   void define(CompilationUnit& unit, const std::string& prefix);
-  void drop_methods(CompilationUnit& unit, const std::string& prefix);
+  void drop_methods(const std::string& prefix);
   struct Module {
     language::File file;
     bool defined = false;

@@ -119,8 +119,15 @@ void BodyWriter::assign(int depth, const std::vector<std::string>& to,
   if (!left.empty()) line(depth) += left + " = " + right + "\n";
 }
 
+// What only states that arguments are as the program was exported for: torch has no operator for
+// it.
+bool is_exported_check(const Node& n) {
+  return n.is("exported::check_range") || n.is("exported::check_equal") ||
+         n.is("exported::check_constant") || n.is("exported::check_length");
+}
+
 void BodyWriter::node(const Node& n, int depth) {
-  if (written_in_place(n)) return;
+  if (written_in_place(n) || is_exported_check(n)) return;
   if (n.is("prim::If")) return branches(n, depth);
   if (n.is("prim::Loop")) return loop(n, depth);
   if (n.is("prim::fork")) return fork(n, depth);
@@ -328,6 +335,14 @@ std::string BodyWriter::expression(const Node& n) {
       {"prim::isinstance", &BodyWriter::isinstance},
       {"prim::TupleUnpack", [](BodyWriter& w, const Node& n) { return w.use(n.input(0)); }},
       {"prim::ListUnpack", [](BodyWriter& w, const Node& n) { return w.use(n.input(0)); }},
+      {"exported::check_sizes",
+       [](BodyWriter& w, const Node& n) {
+         const bool tensor = n.input(0)->type()->is(TypeKind::Tensor);
+         const std::string v = w.use(n.input(0));
+         return "torch.size(" + (tensor ? v : "unchecked_cast(Tensor, " + v + ")") + ")";
+       }},
+      {"exported::write_back",
+       [](BodyWriter& w, const Node& n) { return "torch.copy_(" + w.uses(n.inputs()) + ")"; }},
       {"prim::TupleIndex",
        [](BodyWriter& w, const Node& n) {
          return "(" + w.use(n.input(0)) + ")[" + w.use(n.input(1)) + "]";

@@ -254,6 +254,18 @@ TEST(JitExported, ReadsTheLayoutsOfOlderTorch) {
   }
 }
 
+// Without what states that inputs are as they were exported for, which torch has no operators for.
+TEST(JitExported, BecomesATorchScriptArchive) {
+  const auto [m, expected] = load_with_results("exported_net.pt2");
+  m.unit()->kept = nullptr;
+  std::stringstream file;
+  m.save(file);
+  const auto zip = formats::ZipReader::from_bytes(file.str(), "net.pt");
+  const std::string code = zip->read(zip->root() + "code/__torch__.py");
+  EXPECT_EQ(code.find("exported"), std::string::npos) << code;
+  expect_values(load(file).forward({counted({5, 2, 4, 4})}).toTensor(), expected[1][0]);
+}
+
 TEST(JitExported, IsSavedWithTheWeightsOfNow) {
   const Module m = load(data("exported_state.pt2"));
   const Tensor ids = tensor({0, 2, 4});

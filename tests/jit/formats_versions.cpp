@@ -31,7 +31,7 @@ Tensor counted(IntArrayRef sizes) {
 // The elements of each tensor, list of numbers, number of a result, as the archives have them.
 void add_leaves(const IValue& v, std::vector<std::vector<double>>& out) {
   if (v.isTensor()) {
-    const Tensor flat = v.toTensor().detach().to(kDouble).contiguous();
+    const Tensor flat = v.toTensor().detach().to(kCPU).to(kDouble).contiguous();
     out.emplace_back(flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel());
   } else if (v.isIntList()) {
     out.emplace_back();
@@ -147,6 +147,25 @@ TEST(JitVersions, GradientsOfPackedSequences) {
   EXPECT_EQ(x.grad()[1][2].abs().sum().item<float>(), 0);
   EXPECT_GT(x.grad()[4][1].abs().sum().item<float>(), 0);
   EXPECT_GT(x.grad()[1][0].abs().sum().item<float>(), 0);
+}
+
+// On a device whose memory the program's host code cannot stay in.
+TEST(JitVersions, RunsOnAnotherDevice) {
+  const Device ref("ref");
+  ExtraFiles extra{{"expected.json", ""}};
+  const Module packed = load(data("packed.pt"), ref, extra);
+  const IValue out = packed.forward({counted({5, 4, 3}).to(ref), tensor({2, 5, 1, 2}).to(kLong)});
+  EXPECT_EQ(out.toListRef().items[0].toTensor().device().type(), ref.type());
+  expect_results(out, Json::parse(extra.at("expected.json")));
+  const Module exported = load(data("exported_2_8.pt2"), ref, extra);
+  const Tensor ids = remainder(arange(6), 5).view({3, 2}).to(ref);
+  const IValue dict = exported.forward({ids, 2});
+  std::vector<std::vector<double>> leaves;
+  add_leaves(dict.toDictRef().at("y"), leaves);
+  const Json wanted = Json::parse(extra.at("expected.json"))[0][0];
+  ASSERT_EQ(leaves.at(0).size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    EXPECT_NEAR(leaves[0][i], wanted[i].get<double>(), 1e-5);
 }
 
 using Z = std::complex<double>;

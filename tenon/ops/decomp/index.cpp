@@ -78,7 +78,8 @@ Plan make_plan(const Tensor& self, Indices indices) {
     if (first < 0) first = d;
     last = d;
     p.order.push_back(d);
-    used.push_back(wrap_index(t, self.size(d)));
+    // Indices on the host serve tensors of every device.
+    used.push_back(wrap_index(t.is_cpu() ? t.to(self.device()) : t, self.size(d)));
     p.rows *= self.size(d);
   }
   try {
