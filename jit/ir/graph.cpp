@@ -88,7 +88,7 @@ Value* Graph::new_value(Node* n, int offset, TypePtr type) {
   v->node_ = n;
   v->offset_ = offset;
   v->id_ = next_id_++;
-  v->type_ = type ? std::move(type) : Type::tensor();
+  v->type_ = type ? std::move(type) : TypePtr(Type::tensor());
   return v;
 }
 

@@ -130,7 +130,7 @@ Range pop_range(Stack& s, std::size_t size_of_text_below) {
   const int64_t end = pop_as<int64_t>(s), begin = pop_as<int64_t>(s);
   const auto n = static_cast<int64_t>(size_of_text_below);
   auto bound = [n](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
-  return {bound(begin), end < 0 && end == -1 ? n : bound(end)};
+  return {bound(begin), end == -1 ? n : bound(end)};
 }
 struct Search {
   std::string text, part;

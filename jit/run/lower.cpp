@@ -88,6 +88,7 @@ class Lowering {
   }
   std::vector<Operand> operands(const std::vector<Value*>& values) {
     std::vector<Operand> out;
+    out.reserve(values.size());
     for (const Value* v : values) out.push_back(operand(v));
     return out;
   }

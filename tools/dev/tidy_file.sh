@@ -7,6 +7,7 @@ set -euo pipefail
 checks=$1 file=$2
 command=$(awk -v file="$file" -F'\t' '$1 == file {print $2; exit}' build/tidy/commands.tsv)
 text() { (cd build/tidy && eval "${command/ -c / -E -C }"); }
-key=$({ cat .clang-tidy "$(command -v clang-tidy)"; echo "$checks"; text 2>/dev/null; } | sha256sum | cut -d' ' -f1)
+key=$({ cat .clang-tidy "$(command -v clang-tidy)"; echo "$checks"; text; } | sha256sum | cut -d' ' -f1)
 [ ! -e "build/tidy/clean/$key" ] || exit 0
-clang-tidy -p build/tidy --quiet --checks="$checks" "$file" && touch "build/tidy/clean/$key"
+clang-tidy -p build/tidy --quiet --checks="$checks" "$file" 2> >(grep -v ' warnings\? generated\.$' >&2) &&
+  touch "build/tidy/clean/$key"

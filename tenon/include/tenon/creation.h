@@ -32,10 +32,8 @@ class TENON_API TensorData {
  private:
   template <class T>
   static constexpr ScalarType CppTypeToScalarType_of() {
-    if constexpr (std::is_same_v<T, long long>)
-      return ScalarType::Long;
-    else if constexpr (std::is_same_v<T, unsigned> || std::is_same_v<T, unsigned long> ||
-                       std::is_same_v<T, unsigned short>)
+    if constexpr (std::is_same_v<T, long long> || std::is_same_v<T, unsigned> ||
+                  std::is_same_v<T, unsigned long> || std::is_same_v<T, unsigned short>)
       return ScalarType::Long;
     else if constexpr (std::is_same_v<T, char>)
       return ScalarType::Char;

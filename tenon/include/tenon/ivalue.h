@@ -95,7 +95,7 @@ class TENON_API IValue {
   ~IValue() { release(); }
   void swap(IValue& o) noexcept {
     IValue held(std::move(o));
-    o.tag_ = tag_;
+    o.tag_ = tag_;  // NOLINT(bugprone-use-after-move): nothing of it is read
     o.take(*this);
     tag_ = held.tag_;
     take(held);

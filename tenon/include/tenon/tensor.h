@@ -49,7 +49,7 @@ class TENON_API Tensor {
   Tensor& operator=(Tensor&&) & noexcept = default;
   // Writes into what the temporary views: x.index({0}) = y.
   Tensor& operator=(const Tensor& rhs) &&;
-  Tensor& operator=(Tensor&& rhs) &&;
+  Tensor& operator=(Tensor&& rhs) &&;  // NOLINT(performance-noexcept-move-constructor): may throw
   Tensor& operator=(const Scalar& v) &&;
 
   bool defined() const noexcept { return static_cast<bool>(impl_); }
