@@ -4,6 +4,7 @@
 // doubles without dimensions. To torch they stay numbers: with integers they give the default
 // dtype, where a tensor of doubles would give doubles.
 #include "jit/formats/wrapped_numbers.h"
+
 #include "tenon/jit/operator.h"
 #include "tenon/ops.h"
 
