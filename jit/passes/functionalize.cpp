@@ -91,8 +91,8 @@ class Functional {
     return std::any_of(v->uses().begin(), v->uses().end(),
                        [&](const Use& u) { return is_after(u.user, &write); });
   }
-  // Names from before the write that are used after it would show what is no longer written. Of a
-  // view that is written, the view itself is one.
+  // Names from before the write that are used after it would show values from before the write. Of
+  // a view that is written, the view itself is one.
   bool is_seen_after(const Node& write, const Value* base, bool view) const {
     return std::any_of(names_.begin(), names_.end(), [&](const Value* v) {
       const bool replaced = v == base || (!view && v == write.output());
