@@ -55,8 +55,6 @@ def _reshape_from_tensor(self: Tensor, shape: Tensor) -> Tensor:
   return self.reshape(sizes)
 def thnn_conv2d(self: Tensor, weight: Tensor, kernel_size: List[int], bias: Optional[Tensor] = None, stride: List[int] = [1, 1], padding: List[int] = [0, 0]) -> Tensor:
   return torch.conv2d(self, weight, bias, stride, padding)
-def frobenius_norm(self: Tensor, dim: List[int], keepdim: bool = False) -> Tensor:
-  return torch.norm(self, 2, dim, keepdim)
 def _cast_Byte(self: Tensor, non_blocking: bool = False) -> Tensor:
   return self.to(torch.uint8)
 def _cast_Char(self: Tensor, non_blocking: bool = False) -> Tensor:
@@ -73,13 +71,6 @@ def _cast_Long(self: Tensor, non_blocking: bool = False) -> Tensor:
   return self.to(torch.int64)
 def _cast_Short(self: Tensor, non_blocking: bool = False) -> Tensor:
   return self.to(torch.int16)
-def rrelu(self: Tensor, lower: number = 0.125, upper: number = 0.3333333333333333, training: bool = False, generator: NoneType = None) -> Tensor:
-  if training:
-    slopes = torch.empty_like(self).uniform_(float(lower), float(upper))
-    return torch.where(self > 0, self, self * slopes)
-  return torch.leaky_relu(self, (float(lower) + float(upper)) / 2)
-def rrelu_(self: Tensor, lower: number = 0.125, upper: number = 0.3333333333333333, training: bool = False, generator: NoneType = None) -> Tensor:
-  return self.copy_(rrelu(self, lower, upper, training))
 def _packed_runs(sizes: List[int]) -> List[Tuple[int, int]]:
   runs: List[Tuple[int, int]] = []
   begin = 0
@@ -262,14 +253,11 @@ const char* old_function(const Old& old, const Value* self, const std::vector<Na
 const std::set<std::string, std::less<>>& composed() {
   static const std::set<std::string, std::less<>> kComposed = {"_pack_padded_sequence",
                                                                "_pad_packed_sequence",
-                                                               "rrelu",
-                                                               "rrelu_",
                                                                "_pad_circular",
                                                                "_dim_arange",
                                                                "_shape_as_tensor",
                                                                "_reshape_from_tensor",
                                                                "thnn_conv2d",
-                                                               "frobenius_norm",
                                                                "_cast_Byte",
                                                                "_cast_Char",
                                                                "_cast_Double",

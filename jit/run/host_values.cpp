@@ -55,7 +55,6 @@ void not_equal(Stack& s) {
   s.emplace_back(a != b);
 }
 void unwrap(Stack& s) { TENON_CHECK(!s.back().isNone(), Error, "Unwrapping null optional"); }
-void same(Stack&) {}
 
 void make_device(Stack& s) {
   const std::string text = pop(s).toStringRef();

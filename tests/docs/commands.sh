@@ -26,6 +26,7 @@ for document in *.md docs/*.md docs/*/*.md examples/*/README.md; do
   [ -e "$document" ] || continue
   awk '/^```/ { code = !code } !code' "$document" | grep -oE '\]\([^)#: ]+' | sed 's/^](//' > "$work/links"
   while read -r link; do
+    case $link in http | https) continue ;; esac
     [ -e "$(dirname "$document")/$link" ] || { echo "$document links to $link, which does not exist"; failed=1; }
   done < "$work/links"
 done
