@@ -58,7 +58,8 @@ struct Vec {
   friend HWY_INLINE Mask operator>(Vec a, Vec b) { return {hn::Gt(a.v, b.v)}; }
   friend HWY_INLINE Mask operator>=(Vec a, Vec b) { return {hn::Ge(a.v, b.v)}; }
   friend HWY_INLINE Mask operator==(Vec a, Vec b) { return {hn::Eq(a.v, b.v)}; }
-  friend HWY_INLINE Mask operator!=(Vec a, Vec b) { return {hn::Ne(a.v, b.v)}; }
+  // As in C++ true for NaN, where Highway's Ne is false with AVX-512.
+  friend HWY_INLINE Mask operator!=(Vec a, Vec b) { return {hn::Not(hn::Eq(a.v, b.v))}; }
   friend HWY_INLINE Vec select(Mask c, Vec a, Vec b) { return Vec(hn::IfThenElse(c.m, a.v, b.v)); }
   friend HWY_INLINE Vec abs(Vec a) { return Vec(hn::Abs(a.v)); }
   friend HWY_INLINE Vec sqrt(Vec a) { return Vec(hn::Sqrt(a.v)); }
