@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -103,7 +104,10 @@ class Table {
   int64_t bytes_ = 0, limit_ = int64_t{128} << 20;
 };
 
-Table& g_table = *new Table;  // worker threads may outlive statics
+// Never destroyed, as worker threads may outlive statics; and not from the heap, since a library
+// whose initializer throws ends the process.
+alignas(Table) unsigned char g_memory[sizeof(Table)];
+Table& g_table = *new (g_memory) Table;
 
 void lock_table() { g_table.mutex.lock(); }
 void unlock_table() { g_table.mutex.unlock(); }
