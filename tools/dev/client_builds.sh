@@ -47,7 +47,7 @@ client_ftorch() {
     return
   fi
   # resnet wants trained weights and plot wants matplotlib: neither is about the library
-  if client_build ftorch_examples "$source" "$torch" -DFTORCH_BUILD_INTEGRATION_TESTS=ON \
+  if client_build ftorch_examples "$source" "$torch" "$interpreter" -DFTORCH_BUILD_INTEGRATION_TESTS=ON \
     -DFTORCH_BUILD_UNIT_TESTS=OFF; then
     client_ctest ftorch "examples, but resnet and plots" "$clients/ftorch_examples" -E 'resnet|plot'
   else
@@ -55,8 +55,8 @@ client_ftorch() {
   fi
   if ! client_pfunit; then
     client_line ftorch "unit tests" - - "not run: no pFUnit (see above, or $clients/pfunit.log)"
-  elif client_build ftorch_unit "$source" "$torch" -DFTORCH_BUILD_INTEGRATION_TESTS=OFF -DFTORCH_BUILD_UNIT_TESTS=ON \
-    "-DCMAKE_PREFIX_PATH=$PWD/$clients/pfunit.prefix"; then
+  elif client_build ftorch_unit "$source" "$torch" "$interpreter" -DFTORCH_BUILD_INTEGRATION_TESTS=OFF \
+    -DFTORCH_BUILD_UNIT_TESTS=ON "-DCMAKE_PREFIX_PATH=$PWD/$clients/pfunit.prefix"; then
     client_ctest ftorch "unit tests" "$clients/ftorch_unit"
   else
     client_line ftorch "unit tests" 0 1 "see $clients/ftorch_unit.log"

@@ -52,17 +52,18 @@ clients_prefix() {
   torch="-DTorch_DIR=$prefix/include/tenon/compat/libtorch"
 }
 
-# A virtual environment as the clients look for one, whose Python has torch: it makes their models.
+# Sets `interpreter` to what CMake is told of a Python that has torch, which makes the models of the clients, and makes
+# what they take for a virtual environment.
 clients_python() {
   local python venv="$PWD/$clients/venv"
   mkdir -p "$venv/bin"
   for python in "${PYTHON:-python3}" build/zoo/venv/bin/python; do
     "$python" -c 'import torch' >/dev/null 2>&1 || continue
     python=$(realpath -s "$(command -v "$python")")
-    printf '#!/bin/sh\nexec "%s" "$@"\n' "$python" | tee "$venv/bin/python3" >"$venv/bin/python"
+    interpreter="-DPython_EXECUTABLE=$python"
     printf '#!/bin/sh\nexec "%s" -c "import sys; sys.path.insert(0, \\"%s\\")\n%s" "$@"\n' "$python" "$1" \
       'from ftorch_utils.pt2ts import main_cli; main_cli()' >"$venv/bin/pt2ts"
-    chmod +x "$venv/bin/"*
+    chmod +x "$venv/bin/pt2ts"
     export VIRTUAL_ENV="$venv" PATH="$venv/bin:$PATH"
     return 0
   done
@@ -73,7 +74,7 @@ clients_python() {
 dev_clients() {
   local -A client_folders=()
   # shellcheck disable=SC2034  # client_builds.sh reads them
-  local names=() word prefix torch clients_failed=0
+  local names=() word prefix torch interpreter clients_failed=0
   for word in "$@"; do
     if ! clients_table | grep -q "^${word%%=*} "; then
       echo "dev: no client '${word%%=*}' among $(clients_table | cut -d' ' -f1 | tr '\n' ' ')" >&2
