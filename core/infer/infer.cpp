@@ -18,6 +18,7 @@ namespace tenon::core {
 
 bool fits(const Scalar& number, ScalarType dtype) noexcept {
   if (number.isComplex()) {
+    if (dtype == ScalarType::Bool) return true;
     const complex<double> v = number.toComplexDouble();
     const ScalarType part = toRealValueType(dtype);
     return fits(v.real(), part) && (isComplexType(dtype) ? fits(v.imag(), part) : v.imag() == 0);

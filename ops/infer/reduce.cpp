@@ -155,7 +155,7 @@ TENON_INFER(var_mean) {
   using A = args::var_mean;
   const uint64_t mask = mask_of(c, A::dim);
   set_reduced(c, 0, mask, c.flag(A::keepdim), toRealValueType(c.tensor(A::self).dtype));
-  set_reduced(c, 1, mask, c.flag(A::keepdim), toRealValueType(c.tensor(A::self).dtype));
+  set_reduced(c, 1, mask, c.flag(A::keepdim), c.tensor(A::self).dtype);
 }
 TENON_INFER(norm) {
   using A = args::norm;

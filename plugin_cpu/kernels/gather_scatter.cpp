@@ -125,7 +125,7 @@ tn_status scatter_add(Call&, Tensor out, Tensor self, int64_t dim, Tensor index,
   if (index.numel() > 0) check_along(self, dim, index);
   start_from(out, self);
   if (index.numel() == 0) return TN_OK;
-  accumulate_in(out, [&](const Tensor& target, auto wide, auto tag) {
+  sum_in(out, [&](const Tensor& target, auto wide, auto tag) {
     using A = tn_type(wide);
     using T = tn_type(tag);
     combine_into<A, T>(target, dim, index, src, [](A& t, T v) { add_to<A>(t, convert<A>(v)); });

@@ -248,7 +248,7 @@ tn_status index_put(Call&, Tensor out, Tensor self, TensorList indices, Tensor v
       return TN_OK;
     }
   }
-  accumulate_in(out, [&](const Tensor& target, auto wide, auto tag) {
+  sum_in(out, [&](const Tensor& target, auto wide, auto tag) {
     using A = tn_type(wide);
     using T = tn_type(tag);
     Plan plan;  // of the target, whose strides may differ

@@ -162,7 +162,7 @@ tn_status index_add(Call&, Tensor out, Tensor self, int64_t given, Tensor index,
   const std::vector<int64_t> at = read_indices(index, dim, length_of(self, dim));
   start_from(out, self);
   if (out.numel() == 0) return TN_OK;
-  accumulate_in(out, [&](const Tensor& target, auto wide, auto tag) {
+  sum_in(out, [&](const Tensor& target, auto wide, auto tag) {
     using A = tn_type(wide);
     using T = tn_type(tag);
     const A scale = alpha.to<A>();

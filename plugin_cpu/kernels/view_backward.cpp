@@ -83,7 +83,7 @@ tn_status unfold_backward(Call&, Tensor out, Tensor grad, Ints, int64_t given, i
   clear(out);
   if (grad.numel() == 0) return TN_OK;
   const int d = wrap_dim(given, out.ndim());
-  accumulate_in(out, [&](const Tensor& target, auto wide, auto tag) {
+  sum_in(out, [&](const Tensor& target, auto wide, auto tag) {
     using A = tn_type(wide);
     using T = tn_type(tag);
     for (int64_t w = 0; w < size; ++w) {

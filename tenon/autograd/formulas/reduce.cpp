@@ -203,13 +203,14 @@ Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tenso
   if (self.dim() == 0 || self.numel() == 0) return grad;
   const int64_t n = self.size(dim);
   const Tensor here = result.narrow(dim, 0, n - 1), next = result.narrow(dim, 1, n - 1);
-  const Tensor fall = where(here == next, 0, here - next).exp();  // also where both are infinite
+  const Tensor fall =
+      conjugated(where(here == next, 0, here - next).exp());  // also where both are infinite
   const Tensor sums =
       reversed_recurrence(cat({fall, zeros_like(result.narrow(dim, 0, 1))}, dim), grad, dim);
   // The share of each of two infinities is undefined; other elements are not affected.
   const Tensor share = self - result, unknown = isnan(share);
   return where(unknown, std::numeric_limits<double>::quiet_NaN(),
-               where(unknown, 0, share).exp() * sums);
+               conjugated(where(unknown, 0, share).exp()) * sums);
 }
 
 Tensor cummax_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& indices, int64_t dim) {

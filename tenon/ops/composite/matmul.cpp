@@ -122,7 +122,7 @@ Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight
   return bias && bias->defined() ? out + *bias : out;
 }
 
-Tensor vdot(const Tensor& self, const Tensor& other) { return self.dot(other); }
+Tensor vdot(const Tensor& self, const Tensor& other) { return tenon::conj(self).dot(other); }
 
 Tensor outer(const Tensor& self, const Tensor& vec2) {
   TENON_CHECK(self.dim() == 1 && vec2.dim() == 1, ValueError,

@@ -45,7 +45,7 @@ Tensor complex_sum_dim_IntList(const Tensor& self, OptionalIntArrayRef dim, bool
                                std::optional<ScalarType> dtype) {
   const std::vector<int64_t> dims = dims_of(dim, self.dim());
   const Tensor x = with_dtype(self, dtype);
-  if (dims.empty()) return x.clone();
+  if (x.dim() == 0 || dims.empty()) return x.clone();
   return by_parts(x, [&](const Tensor& t) { return tenon::sum(t, dims, keepdim); });
 }
 Tensor complex_mean_dim(const Tensor& self, OptionalIntArrayRef dim, bool keepdim,
@@ -100,12 +100,12 @@ Both complex_var_mean_correction(const Tensor& self, OptionalIntArrayRef dim,
                                  const std::optional<Scalar>& correction, bool keepdim) {
   return {complex_var_correction(self, dim, correction, keepdim), tenon::mean(self, dim, keepdim)};
 }
-// Relative to the largest real part of the whole.
+// One after the other: the angle goes on from that of the sum before, beyond pi, too.
 Tensor complex_logcumsumexp(const Tensor& self, int64_t dim) {
   if (self.dim() == 0 || self.numel() == 0) return self.clone();
-  Tensor top = tenon::amax(tenon::real(self), IntArrayRef(dim), true);
-  top = tenon::where(tenon::isfinite(top), top, 0);
-  return tenon::log(tenon::cumsum(tenon::exp(self - top), dim)) + top;
+  std::vector<Tensor> sums = tenon::unbind(self, dim);
+  for (std::size_t i = 1; i < sums.size(); ++i) sums[i] = tenon::logaddexp(sums[i - 1], sums[i]);
+  return tenon::stack(sums, dim);
 }
 
 Tensor complex_all(const Tensor& self) { return tenon::all(nonzero_mask(self)); }
@@ -146,6 +146,11 @@ Tensor complex_baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, con
 Tensor complex_addmv(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
                      const Scalar& alpha) {
   return scaled_sum(self, complex_mv(a, b), beta, alpha);
+}
+
+Tensor complex_pow_Tensor_Scalar(const Tensor& self, const Scalar& exponent) {
+  const Tensor x = to_complex(self);
+  return tenon::pow(x, scalar_like(exponent, x));
 }
 
 Tensor complex_lerp_Tensor(const Tensor& self, const Tensor& end, const Tensor& weight) {
