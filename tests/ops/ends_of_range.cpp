@@ -122,7 +122,7 @@ TEST(EndsOfRange, BesselFunctionNearItsEnd) {
   expect_all_near(i0(many(682, kDouble)), 2.3601205934703336e294, 2e-15);
   EXPECT_TRUE(i0(many(713, kDouble)).isfinite().all().item<bool>());
   EXPECT_TRUE(i0(many(3e307, kDouble)).isposinf().all().item<bool>());
-  EXPECT_TRUE(i0(many(-kInf, kFloat)).isposinf().all().item<bool>());
+  EXPECT_TRUE(i0(many(-kInf, kFloat)).isnan().all().item<bool>());
 }
 
 TEST(EndsOfRange, CommonDivisorsOfTheLowestInteger) {
