@@ -11,6 +11,7 @@
 #include "tenon/sdk/ops/prim_unary.h"
 #include "tenon/sdk/ops/where.h"
 #include "tenon/sdk/scalar_math.h"
+#include "tenon/sdk/special_codes.h"
 
 namespace {
 
@@ -92,6 +93,7 @@ T unary(int64_t code, T a) {
       ON(UNARY_DIGAMMA, digamma(a))
       ON(UNARY_I0, i0(a))
     }
+    if (sdk::math::is_special_unary(code)) return T(sdk::math::special_unary(code, a));
   }
   throw Error(TN_ERROR_UNSUPPORTED, "prim_unary: code ", code, " does not fit the dtype");
 }
@@ -109,7 +111,7 @@ bool unary_predicate(int64_t code, T a) {
 }
 
 tn_status prim_unary(Call&, Tensor out, Tensor self, int64_t code) {
-  if (code > TN_UNARY_SIGNBIT || (code > TN_UNARY_I0 && code < TN_UNARY_LOGICAL_NOT))
+  if (code > TN_UNARY_SIGNBIT || (code > TN_UNARY_AIRY_AI && code < TN_UNARY_LOGICAL_NOT))
     return TN_DECLINED;
   dispatch_all(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
@@ -156,6 +158,7 @@ T binary_floating(int64_t code, T a, T b) {
     ON(BINARY_LOGADDEXP, logaddexp(a, b))
     ON(BINARY_XLOGY, xlogy(a, b))
   }
+  if (sdk::math::is_special_binary(code)) return T(sdk::math::special_binary(code, a, b));
   throw Error(TN_ERROR_UNSUPPORTED, "prim_binary: code ", code, " does not fit the dtype");
 }
 
@@ -200,7 +203,8 @@ bool compare(int64_t code, T a, T b) {
 }
 
 tn_status prim_binary(Call&, Tensor out, Tensor self, Tensor other, int64_t code) {
-  if (code > TN_BINARY_LOGICAL_XOR || (code > TN_BINARY_SHIFT_RIGHT && code < TN_BINARY_EQ))
+  if (code > TN_BINARY_LOGICAL_XOR ||
+      (code > TN_BINARY_LEGENDRE_POLYNOMIAL_P && code < TN_BINARY_EQ))
     return TN_DECLINED;
   dispatch_all(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Functions of torch.special that are a few operators, and windows for signals.
+// The angle of real numbers, and windows for signals.
 #include <cmath>
-#include <limits>
 
 #include "jit/run/unboxed.h"
 #include "tenon/ops.h"
@@ -11,27 +10,10 @@
 namespace tenon::jit {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846, kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kPi = 3.14159265358979323846;
 
 Tensor floating(const Tensor& x) { return x.is_floating_point() ? x : x.to(kFloat); }
 
-// -x log x; 0 at 0, -inf below.
-Tensor entr(const Tensor& x) {
-  return tenon::xlogy(floating(x), x).neg().masked_fill(x.lt(0), -kInfinity);
-}
-// The integral of the standard normal distribution up to x.
-Tensor ndtr(const Tensor& x) { return (floating(x) * -std::sqrt(.5)).erfc() * .5; }
-Tensor ndtri(const Tensor& x) { return (floating(x) * 2 - 1).erfinv() * std::sqrt(2.); }
-Tensor xlog1py(const Tensor& x, const Tensor& y) {
-  const Tensor zero = x.eq(0).logical_and(y.isnan().logical_not());
-  return (x * floating(y).log1p()).masked_fill(zero, 0);
-}
-Tensor xlog1py_scalar(const Tensor& x, const Scalar& y) {
-  return xlog1py(x, tenon::scalar_tensor(y, floating(x).options().requires_grad(false)));
-}
-Tensor scalar_xlog1py(const Scalar& x, const Tensor& y) {
-  return xlog1py(tenon::scalar_tensor(x, floating(y).options().requires_grad(false)), y);
-}
 // Of real numbers: 0 or pi, NaN of NaN.
 Tensor angle(const Tensor& x) {
   const Tensor y = floating(x);
@@ -100,14 +82,6 @@ Tensor hamming_alpha(int64_t length, bool periodic, double alpha, std::optional<
   "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) " \
   "-> Tensor"
 const HostOperator list[] = {
-    {"aten::special_entr(Tensor self) -> Tensor", unboxed<entr>},
-    {"aten::special_ndtr(Tensor self) -> Tensor", unboxed<ndtr>},
-    {"aten::special_ndtri(Tensor self) -> Tensor", unboxed<ndtri>},
-    {"aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", unboxed<xlog1py>},
-    {"aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor",
-     unboxed<xlog1py_scalar>},
-    {"aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor",
-     unboxed<scalar_xlog1py>},
     {"aten::angle(Tensor self) -> Tensor", unboxed<angle>},
     {"aten::blackman_window(int window_length, " PLACED, unboxed<blackman>},
     {"aten::blackman_window.periodic(int window_length, bool periodic, " PLACED,

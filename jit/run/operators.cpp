@@ -94,34 +94,9 @@ std::unique_ptr<Operator> host_operator(const HostOperator& h) {
 // Names of torch's for operators that have another one here, overload by overload.
 std::string_view other_name(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"aten::adjoint", "mH"},
-      {"aten::concatenate", "cat"},
-      {"aten::moveaxis", "movedim"},
-      {"aten::native_channel_shuffle", "channel_shuffle"},
-      {"aten::row_stack", "vstack"},
-      {"aten::special_digamma", "digamma"},
-      {"aten::special_erf", "erf"},
-      {"aten::special_erfc", "erfc"},
-      {"aten::special_erfinv", "erfinv"},
-      {"aten::special_exp2", "exp2"},
-      {"aten::special_expit", "sigmoid"},
-      {"aten::special_expm1", "expm1"},
-      {"aten::special_gammainc", "igamma"},
-      {"aten::special_gammaincc", "igammac"},
-      {"aten::special_gammaln", "lgamma"},
-      {"aten::special_i0", "i0"},
-      {"aten::special_log1p", "log1p"},
-      {"aten::special_log_softmax", "log_softmax"},
-      {"aten::special_logit", "logit"},
-      {"aten::special_logsumexp", "logsumexp"},
-      {"aten::special_multigammaln", "mvlgamma"},
-      {"aten::special_polygamma", "polygamma"},
-      {"aten::special_psi", "digamma"},
-      {"aten::special_round", "round"},
-      {"aten::special_sinc", "sinc"},
-      {"aten::special_softmax", "softmax"},
-      {"aten::special_xlogy", "xlogy"},
-      {"aten::_stack", "stack"},
+      {"aten::adjoint", "mH"},       {"aten::concatenate", "cat"},
+      {"aten::moveaxis", "movedim"}, {"aten::native_channel_shuffle", "channel_shuffle"},
+      {"aten::row_stack", "vstack"}, {"aten::_stack", "stack"},
   };
   for (const auto& [from, to] : kNames)
     if (name == from) return to;

@@ -10,6 +10,7 @@
 #include "plugin_cuda/device/index.cuh"
 #include "plugin_cuda/device/launch.cuh"
 #include "plugin_cuda/device/reduce.cuh"
+#include "plugin_cuda/device/special.h"
 #include "tenon/abi/primitives.h"
 #include "tenon/sdk/ops/prim_binary.h"
 #include "tenon/sdk/ops/prim_reduce.h"
@@ -212,6 +213,7 @@ bool binary_fits(int64_t code, DType dtype) {
 }
 
 tn_status prim_unary(Call& call, Tensor out, Tensor self, int64_t code) {
+  if (special_unary(call, out, self, code)) return TN_OK;
   if (!unary_fits(code, self.dtype())) return TN_DECLINED;
   StridedLoop loop(out.sizes());
   loop.add(out);
@@ -228,6 +230,7 @@ tn_status prim_unary(Call& call, Tensor out, Tensor self, int64_t code) {
 }
 
 tn_status prim_binary(Call& call, Tensor out, Tensor self, Tensor other, int64_t code) {
+  if (special_binary(call, out, self, other, code)) return TN_OK;
   if (!binary_fits(code, self.dtype())) return TN_DECLINED;
   const Bounds bounds{shifts(code) ? 8 * item_size(self.dtype()) : 0, divides(code), Faults(call)};
   StridedLoop loop(out.sizes());

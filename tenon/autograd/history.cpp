@@ -300,7 +300,7 @@ void put_list(Tensor* out, uint32_t n, std::vector<Tensor> grads) {
 
 void derivative_missing(const char* op, const char* arg) {
   throw NotImplementedError(
-      core::join("the derivative of ", op, " for argument ", arg, " is not implemented"));
+      core::join("the derivative for '", op, ": ", arg, "' is not implemented."));
 }
 
 }  // namespace tenon::autograd

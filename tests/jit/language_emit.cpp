@@ -212,5 +212,19 @@ TEST(JitLanguage, FunctionsOfTorchNN) {
             2.0 * 2.0 + 6.0 * 6.0 + 1.0);
 }
 
+TEST(JitLanguage, FunctionsOfTorchSpecial) {
+  const auto unit = compile(
+      "def f(x: Tensor):\n"
+      "  return (torch.special.log_ndtr(x), torch.special.zeta(2, x), torch.special.bessel_j0(x),\n"
+      "          torch.special.hermite_polynomial_h(x, n=3), torch.special.expit(x - 1))\n");
+  const IValue out = unit->run_method("f", {tensor({1.0}, TensorOptions(kDouble))});
+  const double expected[] = {-0.17275377902344989, 1.6449340668482264, 0.76519768655796655, -4,
+                             0.5};
+  for (std::size_t i = 0; i < 5; ++i) {
+    const double y = out.toTuple()->items[i].toTensor().item<double>();
+    EXPECT_NEAR(y, expected[i], 1e-14) << i;
+  }
+}
+
 }  // namespace
 }  // namespace tenon::jit

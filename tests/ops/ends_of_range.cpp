@@ -122,7 +122,34 @@ TEST(EndsOfRange, BesselFunctionNearItsEnd) {
   expect_all_near(i0(many(682, kDouble)), 2.3601205934703336e294, 2e-15);
   EXPECT_TRUE(i0(many(713, kDouble)).isfinite().all().item<bool>());
   EXPECT_TRUE(i0(many(3e307, kDouble)).isposinf().all().item<bool>());
-  EXPECT_TRUE(i0(many(-kInf, kFloat)).isposinf().all().item<bool>());
+  EXPECT_TRUE(i0(many(-kInf, kFloat)).isnan().all().item<bool>());
+  expect_all_near(special_i1(many(713, kDouble)), 6.7004245591864025e307, 2e-15);
+  expect_all_near(special_modified_bessel_k1(many(700, kDouble)), 4.6731107967079661e-306, 1e-13);
+  expect_all_near(special_airy_ai(many(100, kDouble)), 2.6344821520881845e-291, 1e-12);
+  expect_all_near(special_airy_ai(many(-100, kDouble)), 0.17675339323955288, 1e-12);
+}
+
+TEST(EndsOfRange, TailsOfTheNormalDistribution) {
+  expect_all_near(special_log_ndtr(many(-40, kDouble)), -804.60844201375379, 2e-15);
+  expect_all_near(special_erfcx(many(-26, kDouble)), 7.6577249314905684e293, 1e-13);
+  expect_all_near(special_ndtri(many(1e-300, kDouble)), -37.047096299361199, 2e-15);
+  expect_all_near(special_zeta(many(1.0000001, kDouble), many(3, kDouble)), 9999999.071377035,
+                  1e-9);
+}
+
+// A recurrence of as many steps would not end.
+TEST(EndsOfRange, PolynomialsOfHugeDegree) {
+  const Tensor degree = many(0x1p62, kDouble);
+  EXPECT_TRUE(special_legendre_polynomial_p(many(0.5, kDouble), degree).isnan().all().item<bool>());
+  EXPECT_TRUE(special_laguerre_polynomial_l(many(0.5, kDouble), degree).isnan().all().item<bool>());
+  expect_values(special_laguerre_polynomial_l(many(0, kDouble), degree),
+                std::vector<double>(37, 1));
+  EXPECT_TRUE(special_hermite_polynomial_h(many(0.5, kDouble), degree).isnan().all().item<bool>());
+  const double x = 1.0000001;  // T_n = cosh(n acosh x)
+  expect_all_near(special_chebyshev_polynomial_t(many(x, kDouble), 5000.0),
+                  std::cosh(5000 * std::acosh(x)), 1e-12);
+  expect_all_near(special_chebyshev_polynomial_v(many(-x, kDouble), 5001.0),
+                  -std::sinh(5001.5 * std::acosh(x)) / std::sinh(std::acosh(x) / 2), 1e-12);
 }
 
 TEST(EndsOfRange, CommonDivisorsOfTheLowestInteger) {

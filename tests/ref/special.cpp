@@ -63,7 +63,7 @@ Real polygamma(int64_t n, Real x) {
 }
 
 Real bessel_i0(Real x) {
-  if (std::isnan(x) || std::isinf(x)) return std::fabs(x);
+  if (std::isnan(x) || std::isinf(x)) return NAN;
   Real sum = 1, term = 1;
   for (int k = 1; term > sum * 1e-22L && k < 2000; ++k) {
     term *= x * x / 4 / (Real(k) * k);
@@ -72,8 +72,20 @@ Real bessel_i0(Real x) {
   return sum;
 }
 
+// At a pole ATen has what the sine of the rounded argument gives.
+Real trigamma_at_pole(Real x, bool narrow) {
+  const Real s = narrow ? std::sin(static_cast<float>(kPi) * static_cast<float>(x))
+                        : std::sin(static_cast<double>(kPi) * static_cast<double>(x));
+  return kPi * kPi / (s * s) - zeta(2, 1 - x);
+}
+
 tn_status polygamma_of(Call&, Tensor out, int64_t n, Tensor self) {
-  each(out.sizes(), [&](const Index& i) { put(out, i, polygamma(n, get(self, i))); });
+  const bool narrow = tenon::sdk::item_size(out.dtype()) <= 4;
+  each(out.sizes(), [&](const Index& i) {
+    REF_X;
+    const bool pole = n == 1 && x < 0 && x == std::floor(x);
+    put(out, i, pole ? trigamma_at_pole(x, narrow) : polygamma(n, x));
+  });
   return TN_OK;
 }
 

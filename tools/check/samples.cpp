@@ -159,7 +159,10 @@ Kind kind_of(const core::Op& op) {
   for (int i = 0; i < op.n_args; ++i) tensors += op.args[i].type == ArgType::Tensor;
   const std::string_view family = op.family;
   if (family == "reduce") return tensors == 1 ? Kind::Unary : Kind::None;
-  if (family != "pointwise" && family != "compare" && family != "activation") return Kind::None;
+  if (family != "pointwise" && family != "compare" && family != "activation" &&
+      family != "special") {
+    return Kind::None;
+  }
   return tensors == 1 ? Kind::Unary : tensors == 2 ? Kind::Binary : Kind::None;
 }
 

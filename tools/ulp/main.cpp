@@ -53,7 +53,7 @@ Real digamma(Real x) {
 
 // All terms are positive.
 Real i0(Real x) {
-  if (std::isinf(x)) return HUGE_VALL;
+  if (std::isinf(x)) return NAN;
   if (std::fabs(x) > 800) return HUGE_VALL;  // also for long double's callers: float64 ends at 714
   Real sum = 1, term = 1;
   for (int k = 1; term > sum * 1e-21L; ++k) {

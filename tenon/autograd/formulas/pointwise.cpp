@@ -95,25 +95,6 @@ Tensor copysign_backward(const Tensor& grad, const Tensor& self, const Tensor& r
   return where(self == 0, 0, grad * (result / self));
 }
 
-// The series of I1 below 18, Hankel's expansion above: the derivative of i0. Each gets arguments
-// that suit it.
-Tensor i1(const Tensor& self) {
-  const Tensor near = self.abs() < 18, h = where(near, self, 0) * 0.5, s = h * h,
-               x = where(near, 18, self).abs();
-  Tensor term = h, sum = h;
-  for (int k = 1; k < 40; ++k) {
-    term = term * s / static_cast<double>(k * (k + 1));
-    sum = sum + term;
-  }
-  Tensor tail = ones_like(x), step = ones_like(x);
-  for (int k = 1; k < 12; ++k) {
-    step = step * -(4.0 - (2.0 * k - 1) * (2.0 * k - 1)) / (x * (8.0 * k));
-    tail = tail + step;
-  }
-  tail = tail * (x - 0.5 * (x * 6.28318530717958647692).log()).exp();
-  return where(near, sum, tail * self.sign());
-}
-
 Tensor mish_backward(const Tensor& grad, const Tensor& self) {
   const Tensor t = softplus(self).tanh(), s = sigmoid(self);
   return grad * (t + self * s * (1 - t * t));

@@ -32,7 +32,6 @@ Tensor clamp_backward(const Tensor& grad, const Tensor& self, const std::optiona
 Tensor atan2_slope(const Tensor& self, const Tensor& other, const Tensor& of);
 Tensor xlogy_backward(const Tensor& grad, const Tensor& self, const Tensor& other);
 Tensor copysign_backward(const Tensor& grad, const Tensor& self, const Tensor& result);
-Tensor i1(const Tensor& self);
 Tensor mish_backward(const Tensor& grad, const Tensor& self);
 Tensor gelu_tanh_backward(const Tensor& grad, const Tensor& self);
 Tensor elu_backward(const Tensor& grad, const Tensor& self, const Scalar& alpha,

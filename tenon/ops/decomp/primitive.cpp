@@ -29,9 +29,28 @@ Tensor prim_unary(const Tensor& self, int64_t code) {
       tan,        asin,      acos, atan,   sinh,   cosh,    tanh,  asinh,       acosh, atanh,
       sigmoid,    erf,       erfc, erfinv, lgamma, digamma, i0};
   static_assert(sizeof operators / sizeof operators[0] == TN_UNARY_I0 + 1);
+  static constexpr F special[] = {special_erfcx,
+                                  special_entr,
+                                  special_log_ndtr,
+                                  special_ndtri,
+                                  special_i0e,
+                                  special_i1,
+                                  special_i1e,
+                                  special_modified_bessel_k0,
+                                  special_modified_bessel_k1,
+                                  special_scaled_modified_bessel_k0,
+                                  special_scaled_modified_bessel_k1,
+                                  special_bessel_j0,
+                                  special_bessel_j1,
+                                  special_bessel_y0,
+                                  special_bessel_y1,
+                                  special_spherical_bessel_j0,
+                                  special_airy_ai};
+  static_assert(sizeof special / sizeof special[0] == TN_UNARY_AIRY_AI - TN_UNARY_I0);
   static constexpr F tests[] = {logical_not, isnan, isinf, isfinite, signbit};
   static_assert(sizeof tests / sizeof tests[0] == TN_UNARY_SIGNBIT - TN_UNARY_LOGICAL_NOT + 1);
   if (code <= TN_UNARY_I0) return operators[code](self);
+  if (code <= TN_UNARY_AIRY_AI) return special[code - TN_UNARY_ERFCX](self);
   if (code < TN_UNARY_LOGICAL_NOT || code > TN_UNARY_SIGNBIT) unknown("prim_unary", code);
   return tests[code - TN_UNARY_LOGICAL_NOT](self);
 }
@@ -64,9 +83,27 @@ Tensor prim_binary(const Tensor& self, const Tensor& other, int64_t code) {
                                     bitwise_left_shift,
                                     bitwise_right_shift};
   static_assert(sizeof operators / sizeof operators[0] == TN_BINARY_SHIFT_RIGHT + 1);
+  static constexpr F special[] = {special_xlog1py,
+                                  special_zeta,
+                                  special_chebyshev_polynomial_t,
+                                  special_chebyshev_polynomial_u,
+                                  special_chebyshev_polynomial_v,
+                                  special_chebyshev_polynomial_w,
+                                  special_shifted_chebyshev_polynomial_t,
+                                  special_shifted_chebyshev_polynomial_u,
+                                  special_shifted_chebyshev_polynomial_v,
+                                  special_shifted_chebyshev_polynomial_w,
+                                  special_hermite_polynomial_h,
+                                  special_hermite_polynomial_he,
+                                  special_laguerre_polynomial_l,
+                                  special_legendre_polynomial_p};
+  static_assert(sizeof special / sizeof special[0] ==
+                TN_BINARY_LEGENDRE_POLYNOMIAL_P - TN_BINARY_SHIFT_RIGHT);
   static constexpr F tests[] = {eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor};
   static_assert(sizeof tests / sizeof tests[0] == TN_BINARY_LOGICAL_XOR - TN_BINARY_EQ + 1);
   if (code <= TN_BINARY_SHIFT_RIGHT) return operators[code](self, other);
+  if (code <= TN_BINARY_LEGENDRE_POLYNOMIAL_P)
+    return special[code - TN_BINARY_XLOG1PY](self, other);
   if (code < TN_BINARY_EQ || code > TN_BINARY_LOGICAL_XOR) unknown("prim_binary", code);
   return tests[code - TN_BINARY_EQ](self, other);
 }

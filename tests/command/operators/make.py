@@ -92,7 +92,12 @@ class Operators(nn.Module):
         return [torch.special.entr(p), torch.special.ndtr(x), torch.special.ndtri(p / 2), torch.special.xlog1py(x, p), torch.special.xlog1py(x, 2.0), torch.special.xlog1py(2.0, p),
                 torch.special.gammaln(p), torch.special.psi(p), torch.special.digamma(p), torch.special.erfc(x), torch.special.erfinv(p / 2), torch.special.exp2(x), torch.special.i0(x).detach(),
                 torch.special.logit(p / 2), torch.special.logsumexp(x, 1), torch.special.multigammaln(p + 2, 3), torch.special.polygamma(1, p), torch.special.sinc(x), torch.special.softmax(x, 1),
-                torch.special.log_softmax(x, 1), torch.special.xlogy(x, p), torch.special.gammainc(p.detach(), p), torch.special.gammaincc(p.detach(), p), torch.special.round(x), torch.angle(x)]
+                torch.special.log_softmax(x, 1), torch.special.xlogy(x, p), torch.special.gammainc(p.detach(), p), torch.special.gammaincc(p.detach(), p), torch.special.round(x), torch.angle(x),
+                torch.special.log_ndtr(x), torch.special.erfcx(x), torch.special.i0e(x), torch.special.i1(x), torch.special.i1e(x), torch.special.modified_bessel_i1(x),
+                torch.special.modified_bessel_k0(p), torch.special.modified_bessel_k1(p), torch.special.scaled_modified_bessel_k0(p), torch.special.scaled_modified_bessel_k1(p),
+                torch.special.bessel_j0(x), torch.special.bessel_j1(x), torch.special.bessel_y0(p), torch.special.bessel_y1(p), torch.special.spherical_bessel_j0(x), torch.special.airy_ai(x),
+                torch.special.zeta(p.detach() + 1.5, p), torch.special.zeta(2.5, p), torch.special.zeta(p.detach() + 1.5, 0.5), torch.special.chebyshev_polynomial_t(x, 3),
+                torch.special.hermite_polynomial_he(0.5, torch.arange(5)), torch.special.legendre_polynomial_p(x, torch.arange(5)), torch.special.expit(x)]
 
     def ctc(self, targets: Tensor) -> List[Tensor]:
         p = self.logits.log_softmax(2)

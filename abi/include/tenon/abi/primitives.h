@@ -26,7 +26,7 @@ enum {
   TN_UNARY_ROUND = 5, /* halves to even */
   TN_UNARY_TRUNC = 6,
   TN_UNARY_BITWISE_NOT = 7, /* integers; of bool the logical one */
-  TN_UNARY_SQRT = 8,        /* floating dtypes only, as all up to I0 */
+  TN_UNARY_SQRT = 8,        /* floating dtypes only, as all up to AIRY_AI */
   TN_UNARY_RSQRT = 9,
   TN_UNARY_RECIPROCAL = 10,
   TN_UNARY_EXP = 11,
@@ -54,9 +54,26 @@ enum {
   TN_UNARY_ERFINV = 33,
   TN_UNARY_LGAMMA = 34, /* log |gamma(x)| */
   TN_UNARY_DIGAMMA = 35,
-  TN_UNARY_I0 = 36,          /* the modified Bessel function of order 0 */
-  TN_UNARY_LOGICAL_NOT = 64, /* the result is bool, as of all below; x == 0 */
-  TN_UNARY_ISNAN = 65,       /* false for integers, as ISINF */
+  TN_UNARY_I0 = 36,                 /* the modified Bessel function of order 0 */
+  TN_UNARY_ERFCX = 37,              /* e^(x^2) erfc(x) */
+  TN_UNARY_ENTR = 38,               /* -x log x; 0 at 0, minus infinity below */
+  TN_UNARY_LOG_NDTR = 39,           /* the logarithm of the standard normal distribution function */
+  TN_UNARY_NDTRI = 40,              /* the inverse of that distribution function */
+  TN_UNARY_I0E = 41,                /* e^-|x| I0(x) */
+  TN_UNARY_I1 = 42,                 /* the modified Bessel function of order 1 */
+  TN_UNARY_I1E = 43,                /* e^-|x| I1(x) */
+  TN_UNARY_MODIFIED_BESSEL_K0 = 44, /* of the second kind; infinity at 0, NaN below, as K1 */
+  TN_UNARY_MODIFIED_BESSEL_K1 = 45,
+  TN_UNARY_SCALED_MODIFIED_BESSEL_K0 = 46, /* e^x K0(x) */
+  TN_UNARY_SCALED_MODIFIED_BESSEL_K1 = 47, /* e^x K1(x) */
+  TN_UNARY_BESSEL_J0 = 48,                 /* NaN at infinity, as up to Y1 */
+  TN_UNARY_BESSEL_J1 = 49,
+  TN_UNARY_BESSEL_Y0 = 50, /* minus infinity at 0, NaN below, as Y1 */
+  TN_UNARY_BESSEL_Y1 = 51,
+  TN_UNARY_SPHERICAL_BESSEL_J0 = 52, /* sin(x) / x; 1 at 0 */
+  TN_UNARY_AIRY_AI = 53,             /* NaN at infinity */
+  TN_UNARY_LOGICAL_NOT = 64,         /* the result is bool, as of all below; x == 0 */
+  TN_UNARY_ISNAN = 65,               /* false for integers, as ISINF */
   TN_UNARY_ISINF = 66,
   TN_UNARY_ISFINITE = 67, /* true for integers */
   TN_UNARY_SIGNBIT = 68   /* of floats the bit, -0.0 and NaN included; of integers x < 0 */
@@ -93,6 +110,23 @@ enum {
   /* integers; a count outside of [0, bits) is an error, as SHIFT_RIGHT */
   TN_BINARY_SHIFT_LEFT = 23,
   TN_BINARY_SHIFT_RIGHT = 24, /* keeps the sign */
+  /* NaN where other is NaN, else 0 where self is 0. Floating dtypes only, as all up to
+     LEGENDRE_POLYNOMIAL_P */
+  TN_BINARY_XLOG1PY = 25,
+  TN_BINARY_ZETA = 26, /* Hurwitz' zeta(self, other) */
+  /* of degree other at self, as all below: a fraction is cut off, a negative degree gives 0 */
+  TN_BINARY_CHEBYSHEV_POLYNOMIAL_T = 27,
+  TN_BINARY_CHEBYSHEV_POLYNOMIAL_U = 28,
+  TN_BINARY_CHEBYSHEV_POLYNOMIAL_V = 29,
+  TN_BINARY_CHEBYSHEV_POLYNOMIAL_W = 30,
+  TN_BINARY_SHIFTED_CHEBYSHEV_POLYNOMIAL_T = 31,
+  TN_BINARY_SHIFTED_CHEBYSHEV_POLYNOMIAL_U = 32,
+  TN_BINARY_SHIFTED_CHEBYSHEV_POLYNOMIAL_V = 33,
+  TN_BINARY_SHIFTED_CHEBYSHEV_POLYNOMIAL_W = 34,
+  TN_BINARY_HERMITE_POLYNOMIAL_H = 35,
+  TN_BINARY_HERMITE_POLYNOMIAL_HE = 36,
+  TN_BINARY_LAGUERRE_POLYNOMIAL_L = 37,
+  TN_BINARY_LEGENDRE_POLYNOMIAL_P = 38,
   TN_BINARY_EQ = 64, /* the result is bool, as of all below; NaN compares false, and true by NE */
   TN_BINARY_NE = 65,
   TN_BINARY_LT = 66,

@@ -344,10 +344,11 @@ TN_HD T digamma(T a) {
 }
 
 // The modified Bessel function of order 0: its power series below 20, where all terms are positive,
-// then Hankel's.
+// then Hankel's. NaN at infinity, as in ATen.
 template <class T>
 TN_HD T i0(T a) {
   const double x = std::fabs(static_cast<double>(a));
+  if (isinf(a)) return std::numeric_limits<T>::quiet_NaN();
   if (x > 1000)
     return std::numeric_limits<T>::infinity();  // beyond, the square root below overflows, too
   if (x < 20) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The incomplete gamma functions and the derivatives of digamma, computed in double on host and
-// device.
+// The incomplete gamma functions, the derivatives of digamma, Hurwitz' zeta function and what comes
+// from the normal distribution, computed in double on host and device.
 #pragma once
 
 #include <cmath>
@@ -115,7 +115,7 @@ TN_HD inline double incomplete_gamma(double a, double x, bool upper, double epsi
 
 // psi_n(x) = (-1)^(n+1) n! zeta(n + 1, x), by Hurwitz' zeta function.
 
-// Ten terms, then Euler and Maclaurin's formula with B_2 to B_16. s >= 2, x not far below zero, as
+// Ten terms, then Euler and Maclaurin's formula with B_2 to B_16. s > 1, x not far below zero, as
 // the sum starts there.
 TN_HD inline double hurwitz_zeta_near(double s, double x) {
   const double bernoulli_over_factorial[] = {1.0 / 12,          -1.0 / 720,
@@ -127,7 +127,9 @@ TN_HD inline double hurwitz_zeta_near(double s, double x) {
     if (x == 0) return HUGE_VAL;
     sum += std::pow(x, -s);
   }
-  sum += std::pow(x, 1 - s) / (s - 1) + 0.5 * std::pow(x, -s);
+  const double last = std::pow(x, -s);
+  if (last == 0) return sum;  // s may be infinite
+  sum += std::pow(x, 1 - s) / (s - 1) + 0.5 * last;
   double factor = s * std::pow(x, -s - 1);
   for (int k = 0; k < 8; ++k) {
     sum += bernoulli_over_factorial[k] * factor;
@@ -167,6 +169,71 @@ TN_HD double polygamma(int64_t n, T given) {
   if (x <= 0 && x == std::floor(x)) return n % 2 ? HUGE_VAL : -HUGE_VAL;
   const double sign = n % 2 ? 1 : -1, order = static_cast<double>(n);
   return sign * std::exp(std::lgamma(order + 1)) * hurwitz_zeta(order + 1, x);
+}
+
+// zeta(s, q), infinite at its poles. Below zero only integer powers are real. NaN for s < 1.
+TN_HD inline double zeta(double s, double q) {
+  if (s == 1) return HUGE_VAL;
+  const bool real = s > 1 && q == q && (q > 0 || s == std::floor(s));
+  if (s < 1 || (q <= 0 && q == std::floor(q))) return s < 1 ? NAN : HUGE_VAL;
+  return real ? hurwitz_zeta(s, q) : NAN;
+}
+
+// e^(x^2), with the digits that the square lost.
+TN_HD inline double exp_of_square(double x) {
+  const double square = x * x, lost = std::fma(x, x, -square);
+  return square < 700 ? std::exp(square) * (1 + lost) : std::exp(square);
+}
+
+// The asymptotic series of e^(x^2) erfc(x) from 10 on (DLMF 7.12.1).
+TN_HD inline double erfcx_far(double x) {
+  const double q = 0.5 / (x * x);
+  double term = 1, sum = 1;
+  for (int k = 1; k < 20; ++k) {
+    term *= -(2 * k - 1) * q;
+    sum += term;
+  }
+  return 0.56418958354775628695 / x * sum;
+}
+
+// e^(x^2) erfc(x)
+TN_HD inline double erfcx(double x) {
+  const double size = std::fabs(x);
+  const double y = size < 10 ? exp_of_square(x) * std::erfc(size) : erfcx_far(size);
+  return x < 0 ? 2 * exp_of_square(x) - y : y;
+}
+
+// The logarithm of the standard normal distribution function.
+TN_HD inline double log_ndtr(double x) {
+  const double t = x * 0.70710678118654752440;
+  return x < -1 ? std::log(0.5 * erfcx(-t)) - t * t : std::log1p(-0.5 * std::erfc(t));
+}
+
+// Its inverse: in the middle that of erf, else A&S 26.2.23 and Newton's steps on the logarithm.
+TN_HD inline double ndtri(double p) {
+  if (!(p >= 0 && p <= 1)) return NAN;
+  if (std::fabs(p - 0.5) <= 0.25) return 1.41421356237309504880 * erfinv(2 * p - 1);
+  const double tail = p < 0.5 ? p : 1 - p;
+  if (tail == 0) return p == 0 ? -HUGE_VAL : HUGE_VAL;
+  const double goal = std::log(tail), t = std::sqrt(-2 * goal);
+  double x = (2.515517 + t * (0.802853 + t * 0.010328)) /
+                 (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) -
+             t;
+  for (int i = 0; i < 3; ++i) {
+    const double over_slope = 1.25331413731550025121 * erfcx(-0.70710678118654752440 * x);
+    x -= (log_ndtr(x) - goal) * over_slope;
+  }
+  return p < 0.5 ? x : -x;
+}
+
+// -x log x
+TN_HD inline double entr(double x) {
+  if (x > 0) return -x * std::log(x);
+  return x == 0 ? 0 : x < 0 ? -HUGE_VAL : x;
+}
+
+TN_HD inline double xlog1py(double x, double y) {
+  return y != y ? y : x == 0 ? 0 : x * std::log1p(y);
 }
 
 }  // namespace tenon::sdk::math

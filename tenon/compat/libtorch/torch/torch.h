@@ -8,6 +8,7 @@
 #include <torch/cuda.h>
 #include <torch/macros.h>
 #include <torch/mps.h>
+#include <torch/special.h>
 #include <torch/stream.h>
 #include <torch/xpu.h>
 
