@@ -80,6 +80,7 @@ struct OwnedValue {
   Impl tensor;                // TENSOR; undefined: NONE
   std::vector<Impl> tensors;  // TENSOR_LIST
   tn_value plain{};           // I64, F64, BOOL, DTYPE, DEVICE
+  std::vector<int64_t> ints;  // I64_LIST
 };
 // A whole operator call (with autograd) or a decomposition (without): every argument present, in
 // schema order.
