@@ -14,10 +14,9 @@ inline const double kNoPart = -std::numeric_limits<double>::infinity();
 
 // softmax, and 0 where all of the dimension is minus infinity.
 inline Tensor safe_softmax(const Tensor& x, int64_t dim) {
-  const Tensor out = tenon::softmax(x, dim);
-  if (x.dim() == 0 || x.numel() == 0) return out;
+  if (x.dim() == 0 || x.numel() == 0) return tenon::softmax(x, dim);
   const Tensor none = x.detach().eq(kNoPart).all(dim, true);
-  return out.masked_fill(none, 0);
+  return tenon::softmax(x.masked_fill(none, 0), dim).masked_fill(none, 0);
 }
 
 // query @ key.t() * scale, masked; mask may be undefined, or bool: what takes part.

@@ -62,12 +62,12 @@ Ints check_dims(const Tensor& self, IntArrayRef dims, int64_t edge_order) {
 std::vector<Tensor> with_spacing(const Tensor& self, ArrayRef<Scalar> spacing, IntArrayRef dim,
                                  int64_t edge_order) {
   const Ints dims = check_dims(self, dim, edge_order);
-  TENON_CHECK(spacing.size() == 1 || spacing.size() == dims.size(), ValueError,
+  TENON_CHECK(spacing.size() == dims.size(), ValueError,
               "gradient: expected spacing to be unspecified, a scalar or a list of length ",
               dims.size(), ", but got a list of length ", spacing.size());
   std::vector<Tensor> out;
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    const double step = spacing[spacing.size() == 1 ? 0 : i].to<double>();
+    const double step = spacing[i].to<double>();
     const TensorOptions options = self.is_floating_point()
                                       ? self.options().requires_grad(false)
                                       : TensorOptions(get_default_dtype()).device(self.device());
@@ -142,14 +142,16 @@ Segments check_segments(const Tensor& data, const OptTensor& lengths, const OptT
 
 std::vector<Tensor> gradient_scalarint(const Tensor& self, const std::optional<Scalar>& spacing,
                                        std::optional<int64_t> dim, int64_t edge_order) {
-  return with_spacing(self, {spacing.value_or(1)}, all_dims(self, dim), edge_order);
+  const Ints dims = all_dims(self, dim);
+  return with_spacing(self, std::vector<Scalar>(dims.size(), spacing.value_or(1)), dims,
+                      edge_order);
 }
 std::vector<Tensor> gradient_scalararray(const Tensor& self, const Scalar& spacing, IntArrayRef dim,
                                          int64_t edge_order) {
-  return with_spacing(self, {spacing}, dim, edge_order);
+  return with_spacing(self, std::vector<Scalar>(dim.size(), spacing), dim, edge_order);
 }
 std::vector<Tensor> gradient_array(const Tensor& self, IntArrayRef dim, int64_t edge_order) {
-  return with_spacing(self, {Scalar(1)}, dim, edge_order);
+  return with_spacing(self, std::vector<Scalar>(dim.size(), 1), dim, edge_order);
 }
 std::vector<Tensor> gradient_scalarrayint(const Tensor& self, ArrayRef<Scalar> spacing,
                                           std::optional<int64_t> dim, int64_t edge_order) {
@@ -181,20 +183,20 @@ Tensor segment_reduce(const Tensor& data, std::string_view reduce, const OptTens
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double neutral = sum || mean ? 0 : prod ? 1 : max ? -kInfinity : kInfinity;
   const double start = initial ? initial->to<double>() : neutral;
-  // [.., segments, elements, ..]: what does not belong to a segment is replaced by what joins
-  // without effect.
-  const Tensor places = tenon::arange(data.size(axis), TensorOptions(kLong).device(data.device()));
-  Tensor inside = places.ge(s.begin.unsqueeze(-1)).logical_and(places.lt(s.end.unsqueeze(-1)));
-  for (int64_t d = axis + 1; d < data.dim(); ++d) inside = inside.unsqueeze(-1);
+  const int64_t n = s.end.size(-1);
+  std::vector<int64_t> shape = data.sizes().vec(), lists = s.end.sizes().vec();
+  shape[static_cast<std::size_t>(axis)] = n + 1;  // the last one takes what is in no segment
+  lists.back() = data.size(axis);
+  const Tensor places =
+      tenon::arange(data.size(axis), TensorOptions(kLong).device(data.device())).expand(lists);
+  Tensor of = tenon::searchsorted(s.end.contiguous(), places.contiguous(), false, true);
+  if (n > 0) of = tenon::where(places.lt(s.begin.gather(-1, of.clamp_max(n - 1))), n, of);
+  for (int64_t d = axis + 1; d < data.dim(); ++d) of = of.unsqueeze(-1);
   const Tensor x = wide(data);
-  const Tensor parts = tenon::where(inside, x.unsqueeze(axis), neutral);
-  Tensor out;
-  if (sum || mean)
-    out = parts.sum(axis + 1) + start;
-  else if (prod)
-    out = parts.prod(axis + 1) * start;
-  else
-    out = max ? parts.amax(axis + 1).clamp_min(start) : parts.amin(axis + 1).clamp_max(start);
+  const char* how = sum || mean ? "sum" : prod ? "prod" : max ? "amax" : "amin";
+  Tensor out = tenon::full(shape, start, x.options().requires_grad(false))
+                   .scatter_reduce(axis, of.expand(data.sizes()), x, how)
+                   .narrow(axis, 0, n);
   if (mean) {
     Tensor count = (s.end - s.begin).to(x.scalar_type());
     for (int64_t d = axis + 1; d < data.dim(); ++d) count = count.unsqueeze(-1);
@@ -210,7 +212,19 @@ Tensor _trilinear(const Tensor& i1, const Tensor& i2, const Tensor& i3, IntArray
     for (const int64_t d : dims) t = t.unsqueeze(d);
     return t;
   };
-  const Tensor product = expanded(i1, expand1) * expanded(i2, expand2) * expanded(i3, expand3);
+  const Tensor a = expanded(i1, expand1), b = expanded(i2, expand2), c = expanded(i3, expand3);
+  const Tensor product = a * b * c;
+  // Where a tensor has no new dimension, its size is that of the product.
+  const auto is_whole = [&](const Tensor& t, IntArrayRef dims) {
+    for (int64_t d = 0; d < product.dim(); ++d) {
+      const bool added = std::find(dims.begin(), dims.end(), d) != dims.end();
+      if (!added && t.size(d) != product.size(d)) return false;
+    }
+    return a.dim() == b.dim() && b.dim() == c.dim();
+  };
+  TENON_CHECK(is_whole(a, expand1) && is_whole(b, expand2) && is_whole(c, expand3), ValueError,
+              "_trilinear: sizes ", a.sizes(), ", ", b.sizes(), " and ", c.sizes(),
+              " differ in dimensions that are not expanded");
   return summed.empty() ? product : product.sum(summed);
 }
 

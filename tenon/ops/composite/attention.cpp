@@ -121,7 +121,8 @@ std::tuple<Tensor, Tensor> _scaled_dot_product_attention_math(
     const std::optional<Tensor>& attn_mask, double dropout_p, bool is_causal,
     const std::optional<Tensor>& dropout_mask, std::optional<double> scale, bool enable_gqa) {
   const char* name = "_scaled_dot_product_attention_math";
-  const Tensor mask = attn_mask ? *attn_mask : Tensor();
+  // A bool mask is added as numbers, as ATen does here.
+  const Tensor mask = attn_mask ? attn_mask->to(wide(query.scalar_type())) : Tensor();
   TENON_CHECK(!(mask.defined() && is_causal), ValueError, name,
               ": Explicit attn_mask should not be set when is_causal=True");
   const auto [k, v] = shared_heads(name, query, key, value, enable_gqa);

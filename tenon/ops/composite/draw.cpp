@@ -17,6 +17,9 @@ namespace {
 
 using Gen = std::optional<Generator>;
 
+// An element accepts two of three proposals and more: no draw needs as many.
+constexpr int kRounds = 1000;
+
 // Uniform on (0, 1).
 Tensor uniform_like(const Tensor& t, const Gen& g) {
   return tenon::empty_like(t).uniform_(0, 1, g).clamp_min(1e-300);
@@ -39,13 +42,13 @@ Tensor by_inversion(const Tensor& p0, const Gen& g, F&& next) {
 }
 
 // Counts of a distribution with this mean and spread by transformed rejection (Hoermann 1993);
-// `log_ratio(k)` is the logarithm of its probability, times `height` under the proposal.
+// `log_ratio(k)` is the logarithm of its probability.
 template <class F>
 Tensor by_rejection(const Tensor& mean, const Tensor& a, const Tensor& b, const Tensor& inverse,
                     const Tensor& accept_at_once, double shift, const Gen& g, F&& log_density) {
   Tensor k = tenon::zeros_like(mean);
-  Tensor open = tenon::ones_like(mean, TensorOptions(kBool));
-  while (any_of(open)) {
+  Tensor open = mean.isfinite();
+  for (int round = 0; round < kRounds && any_of(open); ++round) {
     const Tensor u = uniform_like(mean, g) - 0.5, v = uniform_like(mean, g);
     const Tensor edge = (0.5 - u.abs()).clamp_min(1e-300);
     const Tensor at = ((2 * a / edge + b) * u + mean + shift).floor();
@@ -104,8 +107,8 @@ Tensor binomial_of(const Tensor& n, const Tensor& p, const Gen& g) {
 Tensor gamma_of(const Tensor& shape, const Gen& g) {
   const Tensor low = shape.lt(1), d = tenon::where(low, shape + 1, shape) - 1.0 / 3,
                c = (9 * d).rsqrt();
-  Tensor out = tenon::zeros_like(shape), open = tenon::ones_like(shape, TensorOptions(kBool));
-  while (any_of(open)) {
+  Tensor out = tenon::zeros_like(shape), open = d.isfinite().logical_and(d.gt(0));
+  for (int round = 0; round < kRounds && any_of(open); ++round) {
     const Tensor x = tenon::empty_like(shape).normal_(0, 1, g), u = uniform_like(shape, g);
     const Tensor root = 1 + c * x, v = root * root * root;
     const Tensor fits =

@@ -26,6 +26,14 @@ Tensor gradient_of(const Tensor& x, const Tensor& grad, F&& f) {
   return again ? made : made.detach();
 }
 
+// The bag of each element; the forward pass may have left it to the gradient.
+Tensor bags_of(const Tensor& offset2bag, const Tensor& offsets, const Tensor& indices) {
+  if (offset2bag.numel() == indices.numel()) return offset2bag.to(kLong);
+  const Tensor places =
+      tenon::arange(indices.numel(), TensorOptions(kLong).device(indices.device()));
+  return tenon::searchsorted(offsets.to(kLong), places, false, true) - 1;
+}
+
 }  // namespace
 
 Tensor elu_backward(const Tensor& grad, const Scalar& alpha, const Scalar& scale,
@@ -84,14 +92,14 @@ Tensor glu_jvp(const Tensor& glu, const Tensor& x, const Tensor& dx, int64_t dim
   const Tensor s = parts[1].sigmoid();
   return along[0] * s + glu * (1 - s) * along[1];
 }
-Tensor glu_backward_jvp(const Tensor&, const Tensor& grad_glu, const Tensor& x,
+Tensor glu_backward_jvp(const Tensor& grad_x, const Tensor& grad_glu, const Tensor& x,
                         const Tensor& dgrad_glu, const Tensor& dx, int64_t dim) {
   const std::vector<Tensor> parts = x.chunk(2, dim), along = dx.chunk(2, dim);
-  const Tensor a = parts[0], s = parts[1].sigmoid(), slope = s * (1 - s), da = along[0],
-               db = along[1];
-  const Tensor first = dgrad_glu * s + grad_glu * slope * db;
-  const Tensor second =
-      dgrad_glu * a * slope + grad_glu * da * slope + grad_glu * a * slope * (1 - 2 * s) * db;
+  const Tensor a = parts[0], rest = 1 - parts[1].sigmoid(), s = 1 - rest;
+  // The gradient of glu for its first half is grad_glu * s, that for its second a * rest times it.
+  const Tensor grad_a = grad_x.narrow(dim, 0, grad_glu.size(dim)), slope = along[1] * rest;
+  const Tensor first = dgrad_glu * s + grad_a * slope;
+  const Tensor second = first * a * rest + grad_a * along[0] * rest - grad_a * a * s * slope;
   return tenon::cat({first, second}, dim);
 }
 
@@ -174,24 +182,23 @@ Tensor _embedding_bag_backward(const Tensor& grad, const Tensor& indices, const 
     const Tensor chosen = maximum_indices.to(kLong);
     return zeros.scatter_add(0, chosen.clamp_min(0), grad.masked_fill(chosen.lt(0), 0));
   }
-  // Elements before the first offset belong to no bag.
-  const Tensor bags = offset2bag.to(kLong);
+  const Tensor bags = bags_of(offset2bag, offsets, indices);
   Tensor each = grad.index_select(0, bags);
   if (mode == 1) each = each / bag_size.index_select(0, bags).to(grad.scalar_type()).unsqueeze(1);
   if (per_sample_weights) each = each * per_sample_weights->unsqueeze(1);
-  (void)offsets;
   return tenon::embedding_dense_backward(each, indices, num_weights, padding_idx,
                                          scale_grad_by_freq);
 }
 Tensor _embedding_bag_per_sample_weights_backward(const Tensor& grad, const Tensor& weight,
-                                                  const Tensor& indices, const Tensor&,
+                                                  const Tensor& indices, const Tensor& offsets,
                                                   const Tensor& offset2bag, int64_t mode,
                                                   int64_t padding_idx) {
   TENON_CHECK(mode == 0, ValueError,
               "embedding_bag_backward: per_sample_weights only supported for mode='sum'");
   const Tensor at = indices.to(kLong);
   const Tensor products =
-      (grad.index_select(0, offset2bag.to(kLong)) * weight.index_select(0, at)).sum(1);
+      (grad.index_select(0, bags_of(offset2bag, offsets, indices)) * weight.index_select(0, at))
+          .sum(1);
   return padding_idx < 0 ? products : products.masked_fill(at.eq(padding_idx), 0);
 }
 

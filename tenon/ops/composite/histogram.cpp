@@ -63,7 +63,9 @@ std::vector<Tensor> equal_edges(const Tensor& self, IntArrayRef bins, const Rang
     TENON_CHECK(low <= high, ValueError, name, ": min should not exceed max, but got min ", low,
                 " max ", high, " for dimension ", d);
     if (low == high) low -= 0.5, high += 0.5;
-    edges.push_back(tenon::linspace(low, high, bins[i] + 1, self.options().requires_grad(false)));
+    edges.push_back(tenon::linspace(low, high,
+                                    (core::Size(bins[i]) + 1).get(name, "argument 'bins'"),
+                                    self.options().requires_grad(false)));
   }
   return edges;
 }

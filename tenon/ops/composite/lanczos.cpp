@@ -52,8 +52,9 @@ Weights weights_of(IntArrayRef in, IntArrayRef out, bool align_corners,
                 "_upsample_lanczos2d_aa: Input and output sizes should be greater than 0, but got "
                 "input ",
                 in, " and output ", out);
-  (void)(core::Size(in[2]) * out[0]).get("_upsample_lanczos2d_aa", "the weights");
-  (void)(core::Size(in[3]) * out[1]).get("_upsample_lanczos2d_aa", "the weights");
+  const int64_t most = (core::Size(in[2]) * out[0] + core::Size(in[3]) * out[1])
+                           .get("_upsample_lanczos2d_aa", "the number of weights");
+  core::check_room("_upsample_lanczos2d_aa", "weights", most, sizeof(double));
   return {weights_between(in[2], out[0], align_corners, scales_h, options),
           weights_between(in[3], out[1], align_corners, scales_w, options)};
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tenon/autograd/mode.h"
+#include "tenon/core/sizes.h"
 #include "tenon/creation.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
@@ -65,18 +66,25 @@ std::vector<Tensor> atleast_3d_Sequence(TensorList tensors) {
 
 Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntArrayRef size,
                           IntArrayRef stride, std::optional<int64_t> offset) {
-  const Tensor places = tenon::arange(self.numel(), TensorOptions(kLong).device(self.device()));
-  // The geometry is one of self's storage, whose elements a copy has in the order of self's.
-  const Tensor of_self = self.is_contiguous() && self.storage_offset() == 0
-                             ? places.as_strided(size, stride, offset)
-                             : places.view(self.sizes()).as_strided(size, stride, offset);
   TENON_CHECK(
-      src.sizes() == IntArrayRef(size), ValueError,
+      src.sizes() == size, ValueError,
       "as_strided_scatter: expected src to have a size equal to the slice of self. src size "
       "= ",
       src.sizes(), ", slice size = ", size);
-  return self.reshape({-1})
-      .scatter(0, of_self.reshape({-1}), src.to(self.scalar_type()).reshape({-1}))
+  // The geometry is one of self's storage: which element of self lies where, or one more for none.
+  const TensorOptions places(TensorOptions(kLong).device(self.device()));
+  const int64_t n = self.numel();
+  int64_t end = self.storage_offset() + 1;
+  for (int64_t d = 0; d < self.dim(); ++d) end += (self.size(d) - 1) * self.stride(d);
+  const Tensor storage = tenon::full({std::max<int64_t>(n ? end : 0, 0)}, n, places);
+  if (n > 0) {
+    storage.as_strided(self.sizes(), self.strides(), self.storage_offset())
+        .copy_(tenon::arange(n, places).view(self.sizes()));
+  }
+  const Tensor at = storage.as_strided(size, stride, offset.value_or(self.storage_offset()));
+  return tenon::constant_pad_nd(self.reshape({-1}), {0, 1})
+      .scatter(0, at.reshape({-1}), src.to(self.scalar_type()).reshape({-1}))
+      .narrow(0, 0, n)
       .view(self.sizes());
 }
 
@@ -137,9 +145,10 @@ Tensor _chunk_cat(TensorList tensors, int64_t dim, int64_t n) {
                                      tensors[0].sizes().slice(0, static_cast<std::size_t>(dim)),
                 ValueError, name, ": expects the same sizes before dimension ", dim, ", got ",
                 t.sizes(), " and ", tensors[0].sizes());
-    const int64_t each_size = (t.size(dim) + n - 1) / n;
+    const core::Size each = (t.size(dim) - 1) / n + 1;
+    const int64_t whole = (each * n).get(name, "the size of the chunks");
     std::vector<int64_t> amounts(static_cast<std::size_t>(2 * (t.dim() - dim)), 0);
-    amounts.back() = each_size * n - t.size(dim);
+    amounts.back() = whole - t.size(dim);
     std::vector<int64_t> shape(t.sizes().begin(), t.sizes().begin() + dim);
     shape.insert(shape.end(), {n, -1});
     parts.push_back(tenon::constant_pad_nd(t, amounts, 0).reshape(shape));
@@ -149,7 +158,7 @@ Tensor _chunk_cat(TensorList tensors, int64_t dim, int64_t n) {
 
 Tensor _pad_enum(const Tensor& self, IntArrayRef pad, int64_t mode, std::optional<double> value) {
   constexpr const char* kModes[] = {"reflect", "replicate", "circular", "constant"};
-  TENON_CHECK(mode >= 0 && mode < 4, ValueError, "_pad_enum: unrecognised padding mode ", mode);
+  TENON_CHECK(mode >= 0 && mode < 4, ValueError, "_pad_enum: unknown padding mode ", mode);
   return tenon::pad(self, pad, kModes[mode], value);
 }
 
@@ -225,6 +234,19 @@ bool can_cast(ScalarType from, ScalarType to) {
   return kind(from) <= kind(to) && !unsigned_only;
 }
 
+Tensor float_power__Scalar(const Tensor& self, const Scalar& exponent) {
+  TENON_CHECK(self.scalar_type() == kDouble, ValueError,
+              "float_power_: the base given to float_power_ has dtype ",
+              toString(self.scalar_type()), " but the operation's result requires dtype float64");
+  return self.copy_(tenon::float_power(self, exponent));
+}
+Tensor float_power__Tensor(const Tensor& self, const Tensor& exponent) {
+  TENON_CHECK(self.scalar_type() == kDouble, ValueError,
+              "float_power_: the base given to float_power_ has dtype ",
+              toString(self.scalar_type()), " but the operation's result requires dtype float64");
+  return self.copy_(tenon::float_power(self, exponent));
+}
+
 Tensor resize_(const Tensor& self, IntArrayRef size, std::optional<MemoryFormat> format) {
   return self.resize_(size, format);
 }
@@ -246,10 +268,12 @@ Tensor set__source_Tensor_storage_offset(const Tensor& self, const Tensor& sourc
                                          IntArrayRef size, IntArrayRef stride) {
   std::vector<int64_t> strides = stride.vec();
   if (stride.empty()) {
-    int64_t step = 1;
+    core::Size step = 1;
     strides.assign(size.size(), 1);
-    for (std::size_t d = size.size(); d-- > 0; step *= std::max<int64_t>(size[d], 1))
-      strides[d] = step;
+    for (std::size_t d = size.size(); d-- > 0;) {
+      strides[d] = step.get("set_", "the product of argument 'size'");
+      step = step * std::max<int64_t>(size[d], 1);
+    }
   }
   return set__source_Tensor(self, source.detach().as_strided(size, strides, offset));
 }

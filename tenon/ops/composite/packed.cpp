@@ -195,9 +195,10 @@ std::tuple<Tensor, Tensor> _pad_packed_sequence(const Tensor& data, const Tensor
     for (int64_t i = 0; i < n; ++i) ++lengths[static_cast<std::size_t>(i)];
     at += n;
   }
-  while (static_cast<int64_t>(steps.size()) < time)
-    steps.push_back(tenon::full_like(steps[0].detach(), value));
-  const Tensor made = tenon::stack(steps);
+  Tensor made = tenon::stack(steps);
+  Ints amounts(static_cast<std::size_t>(2 * made.dim()), 0);
+  amounts.back() = time - made.size(0);
+  if (amounts.back() > 0) made = tenon::constant_pad_nd(made, amounts, value);
   return {batch_first ? made.transpose(0, 1) : made, tenon::tensor(lengths, TensorOptions(kLong))};
 }
 

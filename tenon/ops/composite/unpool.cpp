@@ -77,8 +77,9 @@ std::tuple<Tensor, Tensor> fractional_max_pool(const char* op, const Tensor& sel
   for (int64_t d = 0; d < n; ++d) {
     const auto i = static_cast<std::size_t>(d);
     const int64_t size = self.size(d - n);
-    TENON_CHECK(kernel[i] > 0 && out[i] > 0 && out[i] + kernel[i] - 1 <= size, ValueError, op,
-                ": a kernel of ", kernel[i], " does not fit ", out[i], " times into ", size);
+    TENON_CHECK(kernel[i] > 0 && out[i] > 0 && kernel[i] <= size && out[i] <= size - kernel[i] + 1,
+                ValueError, op, ": a kernel of ", kernel[i], " does not fit ", out[i],
+                " times into ", size);
     // The samples of two dimensions are those of the width first.
     const Tensor first = begins(random.select(1, n == 2 ? 1 - d : d), size, kernel[i], out[i]);
     const Tensor inside = tenon::arange(kernel[i], TensorOptions(kLong).device(self.device()));
@@ -87,9 +88,11 @@ std::tuple<Tensor, Tensor> fractional_max_pool(const char* op, const Tensor& sel
     const Tensor at = (first.unsqueeze(2) + inside).view(place);
     where = where.defined() ? where * size + at : at;
   }
-  where = where.expand(shape).reshape(
-      {planes, -1, core::product(kernel.data(), n).get(op, "a window")});
-  const Tensor taken = self.reshape({planes, -1}).gather(1, where.flatten(1)).view(where.sizes());
+  const int64_t plane = core::product(self.sizes().data() + self.dim() - n, n).get(op, "a plane");
+  where = where.expand(shape).reshape({planes, core::product(out.data(), n).get(op, "the windows"),
+                                       core::product(kernel.data(), n).get(op, "a window")});
+  const Tensor taken =
+      self.reshape({planes, plane}).gather(1, where.flatten(1)).view(where.sizes());
   const auto [values, best] = taken.max(-1);
   std::vector<int64_t> result(self.sizes().begin(), self.sizes().end() - n);
   result.insert(result.end(), out.begin(), out.end());
