@@ -231,6 +231,10 @@ void put(core::OwnedValue* out, ScalarType v) {
   out->plain = box(v);
   out->tag = TN_TAG_DTYPE;
 }
+void put(core::OwnedValue* out, std::vector<int64_t> list) {
+  out->ints = std::move(list);
+  out->tag = TN_TAG_I64_LIST;
+}
 
 OperatorRegistration::OperatorRegistration(const OperatorEntry* entries, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {

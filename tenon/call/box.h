@@ -228,6 +228,7 @@ void put(core::OwnedValue* out, bool v);
 void put(core::OwnedValue* out, int64_t v);
 void put(core::OwnedValue* out, double v);
 void put(core::OwnedValue* out, ScalarType v);
+void put(core::OwnedValue* out, std::vector<int64_t> list);
 template <class... T>
 void put(core::OwnedValue* out, const std::tuple<T...>& t) {
   std::apply([&](const auto&... part) { (put(out++, part), ...); }, t);

@@ -61,13 +61,15 @@ void set_forms(Definition& definition, const std::string& rest) {
       definition.function = true;
     else if (f == "method")
       definition.method = true;
+    else if (f == "name")
+      definition.named = true;
     else if (f == "inplace")
       definition.inplace = true;
     else if (f == "out")
       definition.out = true;
     else
       throw DefinitionError(definition.file, definition.line,
-                            "unknown form '" + f + "' (function, method, inplace, out)");
+                            "unknown form '" + f + "' (function, method, name, inplace, out)");
   }
 }
 

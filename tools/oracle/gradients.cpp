@@ -91,9 +91,9 @@ std::string judge_gradients(const CaseFile& file, const json& c, const Arguments
       return "gradient of " + name + ": dtype " + std::string(dtype_name(grad.scalar_type()));
     }
     Values truth = file.values(ref);
-    Tolerance tol = c.contains("grad_tol")
-                        ? tolerance(c, "grad_tol")
-                        : widen_tolerance(tolerance(c), leaf.scalar_type(), longest, truth);
+    const Tolerance tol = c.contains("grad_tol")
+                              ? tolerance_of(c.at("grad_tol"))
+                              : widen_tolerance(tolerance(c), leaf.scalar_type(), longest, truth);
     std::string difference = compare_gradient(leaf, grad, truth, tol);
     if (!difference.empty()) return "gradient of " + name + ": " + difference;
   }

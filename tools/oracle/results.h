@@ -29,6 +29,10 @@ struct Judgment {
 Judgment judge(const core::Op& op, const CaseFile& file, const json& c, const Arguments& args,
                const std::vector<Result>& results);
 
-Tolerance tolerance(const json& c, const char* key = "tol");
+// What the case says that written arguments hold after the call.
+std::string judge_written(const CaseFile& file, const json& c, const Arguments& args);
+
+Tolerance tolerance(const json& c);
+Tolerance tolerance_of(const json& tol);  // of "tol" or "grad_tol"
 
 }  // namespace tenon::oracle

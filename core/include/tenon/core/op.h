@@ -81,6 +81,7 @@ struct OwnedValue {
   std::vector<Impl> tensors;  // TENSOR_LIST
   tn_value plain{};           // I64, F64, BOOL, DTYPE, DEVICE
   double imaginary = 0;       // COMPLEX: plain.u.f64 is the real part
+  std::vector<int64_t> ints;  // I64_LIST
 };
 // A whole operator call (with autograd) or a decomposition (without): every argument present, in
 // schema order.
