@@ -68,6 +68,7 @@ bool can_cast(ScalarType from, ScalarType to) {
 template <Tensor (*F)(const Tensor&)>
 std::vector<Tensor> each(const std::vector<Tensor>& tensors) {
   std::vector<Tensor> out;
+  out.reserve(tensors.size());
   for (const Tensor& t : tensors) out.push_back(F(t));
   return out;
 }
