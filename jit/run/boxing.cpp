@@ -222,14 +222,12 @@ tn_value plain_value(const Context& c, const IValue& v) {
 }
 
 bool takes_none(ArgType t) {
-  switch (t) {
-#define TENON_ARG_TYPE(Enum, base, list, optional, optional_items) \
-  case ArgType::Enum:                                              \
-    return optional;
+  static constexpr bool kOptional[] = {
+#define TENON_ARG_TYPE(Enum, base, list, optional, optional_items) optional,
 #include "tenon/core/arg_types.def"
 #undef TENON_ARG_TYPE
-  }
-  return false;
+  };
+  return kOptional[static_cast<std::size_t>(t)];
 }
 
 IValue to_result(core::OwnedValue& v, ArgType type) {

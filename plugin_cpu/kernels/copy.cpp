@@ -4,6 +4,10 @@
 // in square tiles, so that both sides are read and written by whole cache lines.
 #include "tenon/sdk/ops/copy.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
 #include <cstring>
 
@@ -78,11 +82,10 @@ template <class T>
 void store_line(char* dst, const T* tile, bool non_temporal) {
 #ifdef __SSE2__
   if (non_temporal) {
-    typedef float Four __attribute__((vector_size(16)));
     for (int64_t b = 0; b < kLine; b += 16) {
-      Four v;
+      __m128 v;
       std::memcpy(&v, reinterpret_cast<const char*>(tile) + b, sizeof v);
-      __builtin_ia32_movntps(reinterpret_cast<float*>(dst + b), v);
+      _mm_stream_ps(reinterpret_cast<float*>(dst + b), v);
     }
     return;
   }
@@ -96,7 +99,7 @@ bool can_pass(const char* dst, int64_t dst_stride) {
 
 void finish_passing() {
 #ifdef __SSE2__
-  __builtin_ia32_sfence();
+  _mm_sfence();
 #endif
 }
 

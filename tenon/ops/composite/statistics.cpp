@@ -13,7 +13,6 @@
 namespace tenon::composite {
 namespace {
 
-using core::text;
 using OptTensor = std::optional<Tensor>;
 using Histogram = std::tuple<Tensor, Tensor>;
 

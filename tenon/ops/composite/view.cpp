@@ -13,8 +13,6 @@
 namespace tenon::composite {
 namespace {
 
-using core::text;
-
 int64_t size_of(const Tensor& t, int64_t d) { return t.dim() ? t.size(d) : 1; }
 
 // The product of all but the entry `at`, which may be -1 for none.
