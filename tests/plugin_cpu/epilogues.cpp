@@ -41,6 +41,10 @@ const std::vector<Window> kWindows = {
     {"depthwise, narrow", {1, 5, 6, 1}, {5, 1, 3, 1}, {1, 2}, {1, 0}, {1, 1}, 5},
     {"one pixel", {3, 24, 1, 1}, {40, 24, 1, 1}, {1, 1}, {0, 0}, {1, 1}},
     {"one dimension", {2, 16, 50}, {24, 16, 5}, {2}, {2}, {1}},
+    {"filters in parts", {1, 40, 33, 30}, {96, 40, 3, 3}, {2, 2}, {1, 1}, {1, 1}},
+    {"filters in parts, few channels", {2, 3, 48, 50}, {64, 3, 7, 7}, {2, 1}, {3, 3}, {1, 1}},
+    {"groups in parts", {1, 64, 28, 30}, {128, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 4},
+    {"volumes in parts", {1, 20, 9, 10, 11}, {64, 20, 3, 3, 3}, {1, 1, 1}, {1, 1, 0}, {1, 1, 1}},
 };
 
 Tensor wide(const Tensor& t) { return t.to(kDouble); }
@@ -77,6 +81,17 @@ TEST(Epilogues, ConvolutionsAgreeWithDouble) {
     const Tensor without =
         convolution(wide(x), wide(w), {}, c.stride, c.pad, c.dilation, false, {0}, c.groups);
     EXPECT_LT(error(run(c, x, w, {}, {}), relu(without)), 5e-6) << c.name;
+  }
+}
+
+TEST(Epilogues, SameBitsOnOneThreadAndOnTwo) {
+  for (const Window& c : kWindows) {
+    const Tensor x = randn(c.x), w = randn(c.w), b = randn({c.w[0]});
+    const auto both = [&]() -> std::vector<Tensor> {
+      return {run(c, x, w, b, {}),
+              convolution(x, w, b, c.stride, c.pad, c.dilation, false, {0}, c.groups)};
+    };
+    test::expect_same_bits_on(2, both, c.name);
   }
 }
 
