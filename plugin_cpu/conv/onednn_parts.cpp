@@ -62,9 +62,9 @@ void reorder_images(const ConvPrimitive& p, Type type, const Conv& c, const char
 }  // namespace
 
 int64_t conv_parts(const Conv& c) {
-  constexpr int64_t kEnough = 2'000'000, kMost = 8, kLanes = 16;
+  constexpr int64_t kEnough = 2'000'000, kMaxParts = 8, kLanes = 16;
   const int64_t each = c.groups > 1 ? c.filters / c.groups : 1,  // filters that stay together
-      most = std::min({kMost, 16 / c.batch, c.work() / kEnough});
+      most = std::min({kMaxParts, 16 / c.batch, c.work() / kEnough});
   for (int64_t parts = most; parts > 1; --parts) {
     const int64_t filters = c.filters / parts;
     if (c.filters % parts == 0 && filters % kLanes == 0 && filters % each == 0) return parts;
