@@ -122,6 +122,16 @@ TEST(Matmul, ColumnsThatDoNotFillVectors) {
   }
 }
 
+TEST(Matmul, SameBitsOfVectorsOnOneThreadAndOnTwo) {
+  for (const auto& [k, n] :
+       std::vector<std::array<int64_t, 2>>{{256, 1027}, {1030, 300}, {70, 9000}}) {
+    const Tensor x = randn({1, k}), w = randn({k, n}), t = randn({n, k}).t();
+    const Tensor want = by_loops(x.unsqueeze(0), w.unsqueeze(0))[0];
+    EXPECT_TRUE(close(mm(x, w), want, 4e-6 * static_cast<double>(k)));
+    test::expect_same_bits_on(2, [&] { return std::vector<Tensor>{mm(x, w), mm(x, t)}; });
+  }
+}
+
 TEST(Matmul, BetaZeroDoesNotReadTheAddend) {
   const Tensor nan = full({2, 3}, std::numeric_limits<double>::quiet_NaN());
   const Tensor out = addmm(nan, ones({2, 4}), ones({4, 3}), 0, 2);
