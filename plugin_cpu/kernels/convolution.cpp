@@ -220,8 +220,8 @@ tn_status conv_epilogue(Call&, Tensor out, Tensor input, Tensor weight, OptTenso
     const Conv c = geometry(input, weight, out, stride, padding, dilation, groups);
     const float *x = input.data<const float>(), *w = weight.data<const float>();
     if (tenon::cpu::conv_forward_depthwise(c, x, w, b, out.data<float>(), e, o)) return TN_OK;
-    if (!tenon::cpu::conv_forward_winograd(c, x, w, origin(weight), out.data<float>()))
-      forward(kFloat32, c, x, w, origin(weight), nullptr, out.data());
+    if (!tenon::cpu::conv_forward_winograd(c, x, w, origin(weight, true), out.data<float>()))
+      forward(kFloat32, c, x, w, origin(weight, true), nullptr, out.data());
   } else {
     zero(out);
   }
