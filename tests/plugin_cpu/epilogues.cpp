@@ -96,6 +96,29 @@ TEST(Epilogues, ConvolutionsAgreeWithDouble) {
   }
 }
 
+TEST(Epilogues, OneImageMayLackTheBatch) {
+  for (const Window& c : kWindows) {
+    if (c.x[0] != 1) continue;
+    std::vector<Tensor> leaves = {randn(c.x), randn(c.w), randn({c.w[0]})};
+    for (Tensor& t : leaves) t.set_requires_grad(true);
+    const Tensor want = run(c, leaves[0], leaves[1], leaves[2], {}), g = randn(want.sizes());
+    const Tensor other = randn(want.sizes());
+    const Tensor given = run(c, leaves[0].squeeze(0), leaves[1], leaves[2], {});
+    EXPECT_TRUE(test::same_bits(given.detach(), want.detach().squeeze(0))) << c.name;
+    EXPECT_TRUE(test::same_bits(
+        run(c, leaves[0].detach().squeeze(0), leaves[1].detach(), {}, other.squeeze(0)),
+        run(c, leaves[0].detach(), leaves[1].detach(), {}, other).squeeze(0)))
+        << c.name;
+    const auto gradients = autograd::grad({given}, leaves, {g.squeeze(0)}),
+               wanted = autograd::grad({want}, leaves, {g});
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+      EXPECT_TRUE(test::same_bits(gradients[i], wanted[i])) << c.name << " " << i;
+  }
+  EXPECT_THROW(_conv_epilogue(randn({4, 4}), randn({3, 4, 1, 1}), {}, {}, {1, 1}, {0, 0}, {1, 1}, 1,
+                              "none", {}),
+               ValueError);
+}
+
 TEST(Epilogues, SameBitsOnOneThreadAndOnTwo) {
   for (const Window& c : kWindows) {
     const Tensor x = randn(c.x), w = randn(c.w), b = randn({c.w[0]});
