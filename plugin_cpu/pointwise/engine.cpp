@@ -6,6 +6,9 @@
 #include "tenon/sdk/loops.h"
 
 namespace tenon::cpu::pw {
+
+const Loops& loops_mul();
+
 namespace {
 
 using namespace sdk;
@@ -201,6 +204,26 @@ void run_boxed(const Job& job, const Staged& st, char* const* p, const int64_t* 
   }
 }
 
+// Rows of one operand with one value of the other, as an image whose channels are scaled; false:
+// another case. Of a product the value may be on either side.
+bool run_rows(const Job& job, const Staged& st, const StridedLoop& loop) {
+  const LoopFn rows = job.loops->value[job.kind];
+  const int64_t* strides = loop.strides[0];
+  if (job.inputs != 2 || rows == nullptr || strides[0] != st.item[0]) return false;
+  for (const Stage how : {st.how[0], st.how[1], st.how[2]}) {
+    if (how != Stage::Same) return false;
+  }
+  const int value = strides[1] == 0 && job.loops == &loops_mul() ? 1 : 2, row = 3 - value;
+  if (strides[value] != 0 || strides[row] != st.item[row]) return false;
+  parallel_for(loop.numel, kGrain, [&](int64_t begin, int64_t end) {
+    loop.run(begin, end, [&](char* const* p, const int64_t*, int64_t n) {
+      const char* in[2] = {p[row], p[value]};
+      rows(p[0], in, job.params, n);
+    });
+  });
+  return true;
+}
+
 __attribute__((noinline)) void run_general(const Job& job, int64_t numel) {
   Staged st;
   StridedLoop loop(job.out.sizes());
@@ -216,6 +239,7 @@ __attribute__((noinline)) void run_general(const Job& job, int64_t numel) {
     st.item[k + 1] = job.loops->mask && k == 0 ? 1 : kSize[job.kind];
   }
   loop.finish();
+  if (run_rows(job, st, loop)) return;
   parallel_for(numel, kGrain, [&](int64_t begin, int64_t end) {
     loop.run(begin, end, [&](char* const* p, const int64_t* strides, int64_t n) {
       run_boxed(job, st, p, strides, n);
