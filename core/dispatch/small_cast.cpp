@@ -15,13 +15,14 @@ namespace {
 // from.
 template <class Wide, class From>
 void widen([[maybe_unused]] const char* from, [[maybe_unused]] Wide* wide, int64_t n) {
-  if constexpr (is_complex_v<From>) return;  // never small: cast_on_stack refuses it
+  if constexpr (is_complex_v<From>)
+    return;  // never small: cast_on_stack refuses it
   else
-  for (int64_t i = 0; i < n; ++i) {
-    From v;
-    std::memcpy(&v, from + i * static_cast<int64_t>(sizeof v), sizeof v);
-    wide[i] = static_cast<Wide>(v);
-  }
+    for (int64_t i = 0; i < n; ++i) {
+      From v;
+      std::memcpy(&v, from + i * static_cast<int64_t>(sizeof v), sizeof v);
+      wide[i] = static_cast<Wide>(v);
+    }
 }
 
 template <class Wide, class To>

@@ -12,11 +12,19 @@ namespace tenon::jit::formats {
 namespace {
 
 constexpr std::pair<const char*, ScalarType> kStorages[] = {
-    {"FloatStorage", kFloat},       {"DoubleStorage", kDouble}, {"HalfStorage", kHalf},
-    {"BFloat16Storage", kBFloat16}, {"LongStorage", kLong},     {"IntStorage", kInt},
-    {"ShortStorage", kShort},       {"CharStorage", kChar},     {"ByteStorage", kByte},
-    {"BoolStorage", kBool},         {"ComplexFloatStorage", kComplexFloat},
-    {"ComplexDoubleStorage", kComplexDouble}, {"UntypedStorage", kByte}};
+    {"FloatStorage", kFloat},
+    {"DoubleStorage", kDouble},
+    {"HalfStorage", kHalf},
+    {"BFloat16Storage", kBFloat16},
+    {"LongStorage", kLong},
+    {"IntStorage", kInt},
+    {"ShortStorage", kShort},
+    {"CharStorage", kChar},
+    {"ByteStorage", kByte},
+    {"BoolStorage", kBool},
+    {"ComplexFloatStorage", kComplexFloat},
+    {"ComplexDoubleStorage", kComplexDouble},
+    {"UntypedStorage", kByte}};
 
 // Known, and not what Tenon can hold.
 const char* refusal(const std::string& name) {

@@ -255,7 +255,8 @@ tn_status copy(Call&, Tensor out, Tensor, Tensor src, bool) {
   copy_elements(out, src);
   return TN_OK;
 }
-TN_KERNEL(copy, copy, dtypes("all,complex").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
+TN_KERNEL(copy, copy,
+          dtypes("all,complex").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
 
 tn_status clone(Call&, Tensor out, Tensor self, std::optional<int64_t>) {
   copy_elements(out, self);

@@ -49,7 +49,8 @@ tn_status fill_tensor(Call&, Tensor out, Tensor, Tensor value) {
   dispatch_any(out.dtype(), [&](auto tag) { fill_with(out, element<tn_type(tag)>(value)); });
   return TN_OK;
 }
-TN_KERNEL(fill_Tensor, fill_tensor, dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
+TN_KERNEL(fill_Tensor, fill_tensor,
+          dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
 
 tn_status zero(Call&, Tensor out, Tensor) {
   if (out.numel() == 0) return TN_OK;

@@ -100,7 +100,8 @@ tn_status scatter_src(Call&, Tensor out, Tensor self, int64_t dim, Tensor index,
   });
   return TN_OK;
 }
-TN_KERNEL(scatter_src, scatter_src, dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
+TN_KERNEL(scatter_src, scatter_src,
+          dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
 
 tn_status scatter_value(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Scalar value) {
   if (index.numel() > 0) check_along(self, dim, index);
@@ -119,7 +120,8 @@ tn_status scatter_value(Call&, Tensor out, Tensor self, int64_t dim, Tensor inde
   });
   return TN_OK;
 }
-TN_KERNEL(scatter_value, scatter_value, dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
+TN_KERNEL(scatter_value, scatter_value,
+          dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
 
 tn_status scatter_add(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src) {
   if (index.numel() > 0) check_along(self, dim, index);
@@ -132,7 +134,8 @@ tn_status scatter_add(Call&, Tensor out, Tensor self, int64_t dim, Tensor index,
   });
   return TN_OK;
 }
-TN_KERNEL(scatter_add, scatter_add, dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
+TN_KERNEL(scatter_add, scatter_add,
+          dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
 
 tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src,
                          Str reduce, bool include_self) {

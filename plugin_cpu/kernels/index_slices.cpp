@@ -107,7 +107,8 @@ tn_status index_select(Call&, Tensor out, Tensor self, int64_t given, Tensor ind
   AlongDim loop(self.sizes(), dim);
   loop.add(out);
   loop.add(self);
-  dispatch_any_size(out.dtype(), [&](auto tag) { each_slice(loop, 1, at, assign_run<tn_type(tag)>); });
+  dispatch_any_size(out.dtype(),
+                    [&](auto tag) { each_slice(loop, 1, at, assign_run<tn_type(tag)>); });
   return TN_OK;
 }
 TN_KERNEL(index_select, index_select, dtypes("all,complex").any_strides().mixed_dtypes());
@@ -120,10 +121,12 @@ tn_status index_copy(Call&, Tensor out, Tensor self, int64_t given, Tensor index
   AlongDim loop(self.sizes(), dim);
   loop.add(out);
   loop.add(source);
-  dispatch_any_size(out.dtype(), [&](auto tag) { each_slice(loop, 0, at, assign_run<tn_type(tag)>); });
+  dispatch_any_size(out.dtype(),
+                    [&](auto tag) { each_slice(loop, 0, at, assign_run<tn_type(tag)>); });
   return TN_OK;
 }
-TN_KERNEL(index_copy, index_copy, dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
+TN_KERNEL(index_copy, index_copy,
+          dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
 
 template <class T>
 void fill_slices(const Tensor& out, const Tensor& self, int64_t given, const Tensor& index,

@@ -168,7 +168,8 @@ tn_status masked_select(Call& call, Tensor, Tensor self, Tensor mask) {
   });
   return TN_OK;
 }
-TN_KERNEL(masked_select, masked_select, dtypes("all,complex").any_strides().mixed_dtypes().dynamic());
+TN_KERNEL(masked_select, masked_select,
+          dtypes("all,complex").any_strides().mixed_dtypes().dynamic());
 
 tn_status masked_scatter(Call&, Tensor out, Tensor self, Tensor mask, Tensor source) {
   const Dense dense_mask(mask, out.sizes()), dense_source(source);

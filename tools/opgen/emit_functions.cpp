@@ -408,8 +408,7 @@ std::string by_name(const Definition& r, std::string& entries) {
   };
   if (r.decomp) d = decomposition(id);
   if (r.complex_decomp) c = decomposition("complex_" + id);
-  entries +=
-      "    {op_id::" + id + ", " + f + ", " + i + ", " + o + ", " + d + ", " + c + "},\n";
+  entries += "    {op_id::" + id + ", " + f + ", " + i + ", " + o + ", " + d + ", " + c + "},\n";
   return out;
 }
 

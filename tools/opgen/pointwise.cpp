@@ -210,7 +210,8 @@ std::string source_of(const std::vector<Line>& lines, const std::string& bodies)
   for (const Line& l : lines) s += "#include \"tenon/sdk/ops/" + l.name + ".h\"\n";
   s += "\n#undef HWY_TARGET_INCLUDE\n#define HWY_TARGET_INCLUDE \"" + bodies + "\"\n";
   s += "#include \"isa/targets.h\"\n\n#include \"" + bodies + "\"\n\n";
-  s += "namespace tenon::cpu::pw {\nnamespace {\nTN_MATH_USING\nusing sdk::math::conj;\n}  // namespace\n";
+  s += "namespace tenon::cpu::pw {\nnamespace {\nTN_MATH_USING\nusing sdk::math::conj;\n}  // "
+       "namespace\n";
   for (const Line& l : lines) {
     s += "\nnamespace {\n\nPW_LOOPS(" + l.name + ")\n\n";
     std::string end = ", Guard::" + l.guard, dtypes = l.dtypes;

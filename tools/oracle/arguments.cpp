@@ -43,8 +43,8 @@ tn_value scalar(const ArgInfo& info, const json& given,
                 std::deque<core::complex<double>>& complex_numbers) {
   if (is_complex_number(given)) {
     tn_value v = value(TN_TAG_COMPLEX);
-    v.u.f64s = reinterpret_cast<const double*>(
-        &complex_numbers.emplace_back(complex_number(given)));
+    v.u.f64s =
+        reinterpret_cast<const double*>(&complex_numbers.emplace_back(complex_number(given)));
     return v;
   }
   if (given.is_boolean()) return integer(TN_TAG_BOOL, given.get<bool>());

@@ -79,7 +79,8 @@ namespace {
 // By the modulus of the difference; where a part of the truth is infinite or NaN, part by part.
 bool close(core::complex<double> ours, core::complex<double> truth, Tolerance tol) {
   const bool finite = std::isfinite(truth.real()) && std::isfinite(truth.imag());
-  if (!finite) return close(ours.real(), truth.real(), tol) && close(ours.imag(), truth.imag(), tol);
+  if (!finite)
+    return close(ours.real(), truth.real(), tol) && close(ours.imag(), truth.imag(), tol);
   return std::hypot(ours.real() - truth.real(), ours.imag() - truth.imag()) <=
          tol.atol + tol.rtol * std::hypot(truth.real(), truth.imag());
 }

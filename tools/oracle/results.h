@@ -12,8 +12,8 @@
 namespace tenon::oracle {
 
 struct Result {
-  core::Impl tensor;  // null for a plain value or none
-  tn_value plain{};   // tag NONE beside a tensor
+  core::Impl tensor;     // null for a plain value or none
+  tn_value plain{};      // tag NONE beside a tensor
   double imaginary = 0;  // of a complex number, whose real part is plain.u.f64
 };
 

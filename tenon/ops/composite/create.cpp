@@ -74,9 +74,10 @@ Tensor new_ones(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
 
 Tensor full(IntArrayRef size, const Scalar& v, const TensorOptions& o) {
   TensorOptions with = plain(o);
-  if (!o.has_dtype()) with = with.dtype(v.isFloatingPoint() ? get_default_dtype()
-                                            : v.isComplex()     ? toComplexType(get_default_dtype())
-                                                                : v.type());
+  if (!o.has_dtype())
+    with = with.dtype(v.isFloatingPoint() ? get_default_dtype()
+                      : v.isComplex()     ? toComplexType(get_default_dtype())
+                                          : v.type());
   return empty(size, with, o.memory_format_opt()).fill_(v);
 }
 Tensor full_like(const Tensor& self, const Scalar& v, const TensorOptions& o,

@@ -108,9 +108,8 @@ Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights,
               "cov(): bool dtype is not supported for input");
   const int64_t n = self.dim() < 2 ? self.numel() : self.size(1);
   const bool counted = fweights && fweights->defined(), analytic = aweights && aweights->defined();
-  ScalarType result = isFloatingType(self.scalar_type()) || self.is_complex()
-                          ? self.scalar_type()
-                          : get_default_dtype();
+  ScalarType result = isFloatingType(self.scalar_type()) || self.is_complex() ? self.scalar_type()
+                                                                              : get_default_dtype();
   if (counted) {
     TENON_CHECK(isIntegralType(fweights->scalar_type(), false), TypeError,
                 "cov(): expected fweights to have integral dtype but got fweights with ",
@@ -140,7 +139,9 @@ Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights,
   Tensor freedom = total - correction;
   if (analytic && correction != 0)
     freedom = total - correction * (w * aweights->reshape({-1}).to(work)).sum() / total;
-  return (centered.mm(tenon::conj((centered * w).t())) / tenon::clamp_min(freedom, 0)).squeeze().to(result);
+  return (centered.mm(tenon::conj((centered * w).t())) / tenon::clamp_min(freedom, 0))
+      .squeeze()
+      .to(result);
 }
 
 Tensor corrcoef(const Tensor& self) {

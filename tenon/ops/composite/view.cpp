@@ -187,7 +187,8 @@ Tensor conj(const Tensor& self) {
   return require_defined("conj", self).is_complex() ? tenon::conj_physical(self) : self;
 }
 Tensor real(const Tensor& self) {
-  return require_defined("real", self).is_complex() ? tenon::view_as_real(self).select(-1, 0) : self;
+  return require_defined("real", self).is_complex() ? tenon::view_as_real(self).select(-1, 0)
+                                                    : self;
 }
 Tensor imag(const Tensor& self) {
   TENON_CHECK(require_defined("imag", self).is_complex(), NotImplementedError,

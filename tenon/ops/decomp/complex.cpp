@@ -38,8 +38,12 @@ Tensor nonzero_mask(const Tensor& self) { return self != 0; }
 
 }  // namespace
 
-Tensor complex_abs(const Tensor& self) { return tenon::hypot(tenon::real(self), tenon::imag(self)); }
-Tensor complex_conj_physical(const Tensor& self) { return joined(tenon::real(self), -tenon::imag(self)); }
+Tensor complex_abs(const Tensor& self) {
+  return tenon::hypot(tenon::real(self), tenon::imag(self));
+}
+Tensor complex_conj_physical(const Tensor& self) {
+  return joined(tenon::real(self), -tenon::imag(self));
+}
 
 Tensor complex_sum_dim_IntList(const Tensor& self, OptionalIntArrayRef dim, bool keepdim,
                                std::optional<ScalarType> dtype) {
@@ -94,7 +98,8 @@ Tensor complex_norm_ScalarOpt_dim(const Tensor& self, const std::optional<Scalar
 }
 Tensor complex_var_correction(const Tensor& self, OptionalIntArrayRef dim,
                               const std::optional<Scalar>& correction, bool keepdim) {
-  return tenon::var(tenon::real(self), dim, correction, keepdim) + tenon::var(tenon::imag(self), dim, correction, keepdim);
+  return tenon::var(tenon::real(self), dim, correction, keepdim) +
+         tenon::var(tenon::imag(self), dim, correction, keepdim);
 }
 Both complex_var_mean_correction(const Tensor& self, OptionalIntArrayRef dim,
                                  const std::optional<Scalar>& correction, bool keepdim) {
@@ -165,7 +170,8 @@ Tensor complex_logaddexp(const Tensor& self, const Tensor& other) {
   const Tensor first = tenon::real(self) >= tenon::real(other);
   const Tensor high = tenon::where(first, self, other), low = tenon::where(first, other, self);
   const Tensor sum = high + tenon::log1p(tenon::exp(low - high));
-  return tenon::where(tenon::logical_and(tenon::isinf(tenon::real(self)), self == other), self, sum);
+  return tenon::where(tenon::logical_and(tenon::isinf(tenon::real(self)), self == other), self,
+                      sum);
 }
 Tensor complex_silu_backward(const Tensor& grad, const Tensor& self) {
   const Tensor s = tenon::sigmoid(self);
@@ -204,13 +210,14 @@ Tensor complex_im2col(const Tensor& self, IntArrayRef kernel, IntArrayRef dilati
 }
 Tensor complex_col2im(const Tensor& self, IntArrayRef size, IntArrayRef kernel,
                       IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride) {
-  return each_part(
-      self, [&](const Tensor& t) { return tenon::col2im(t, size, kernel, dilation, padding, stride); });
+  return each_part(self, [&](const Tensor& t) {
+    return tenon::col2im(t, size, kernel, dilation, padding, stride);
+  });
 }
-#define TN_PAD_BACKWARD(name)                                                           \
-  Tensor complex_##name(const Tensor& grad, const Tensor& self, IntArrayRef padding) {  \
-    const Tensor shape = tenon::real(self);                                                    \
-    return each_part(grad, [&](const Tensor& t) { return tenon::name(t, shape, padding); });   \
+#define TN_PAD_BACKWARD(name)                                                                \
+  Tensor complex_##name(const Tensor& grad, const Tensor& self, IntArrayRef padding) {       \
+    const Tensor shape = tenon::real(self);                                                  \
+    return each_part(grad, [&](const Tensor& t) { return tenon::name(t, shape, padding); }); \
   }
 TN_PAD_BACKWARD(reflection_pad1d_backward)
 TN_PAD_BACKWARD(reflection_pad2d_backward)

@@ -65,9 +65,9 @@ using Complex128 = complex<double>;
 
 namespace math {
 
-#define TN_COMPLEX_1(name)                        \
-  template <class T>                              \
-  complex<T> name(complex<T> a) {                 \
+#define TN_COMPLEX_1(name)                             \
+  template <class T>                                   \
+  complex<T> name(complex<T> a) {                      \
     return std::name(static_cast<std::complex<T>>(a)); \
   }
 TN_COMPLEX_1(exp)

@@ -17,4 +17,4 @@ using namespace ::tenon;
 namespace c10 {
 using namespace ::tenon;
 using ::tenon::core::complex;
-}
+}  // namespace c10
