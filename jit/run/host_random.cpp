@@ -48,23 +48,10 @@ Tensor poisson(const Tensor& self, const MaybeGenerator& g) {
   return out.to(self.device()).to(self.scalar_type());
 }
 
-// Negative elements times a slope: the mean of both bounds, or in training one of its own for each.
-Tensor rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, bool training,
-             const MaybeGenerator& g) {
-  const double low = lower.to<double>(), high = upper.to<double>();
-  if (!training) return tenon::leaky_relu(self, (low + high) / 2);
-  Tensor slope;
-  {
-    const NoGradGuard none;
-    slope = tenon::empty(self.sizes(), self.options().requires_grad(false));
-    slope.uniform_(low, high, g);
-  }
-  return tenon::where(self.le(0), self * slope, self);
-}
 Tensor rrelu_(Tensor self, const Scalar& lower, const Scalar& upper, bool training,
               const MaybeGenerator& g) {
   if (!training) return self.leaky_relu_((lower.to<double>() + upper.to<double>()) / 2);
-  return self.copy_(rrelu(self, lower, upper, training, g));
+  return self.copy_(tenon::rrelu(self, lower, upper, training, g));
 }
 
 template <Tensor (*F)(const Tensor&, double, bool)>
@@ -116,9 +103,6 @@ const HostOperator list[] = {
           "generator=None) -> Tensor(a!)",
           log_normal_),
     DRAWS("poisson(Tensor self, Generator? generator=None) -> Tensor", poisson),
-    DRAWS("rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool "
-          "training=False, Generator? generator=None) -> Tensor",
-          rrelu),
     DRAWS("rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool "
           "training=False, Generator? generator=None) -> Tensor(a!)",
           rrelu_),

@@ -229,8 +229,8 @@ ScalarType result_type_Scalar_Scalar(const Scalar& a, const Scalar& b) {
 }
 // Floats to integers, integers to bools and signed to unsigned lose what they hold.
 bool can_cast(ScalarType from, ScalarType to) {
-  const auto kind = [](ScalarType t) { return isFloatingType(t) ? 2 : t == kBool ? 0 : 1; };
-  const bool unsigned_only = kind(from) == 1 && from != kUInt8 && to == kUInt8;
+  const auto kind = [](ScalarType t) { return static_cast<int>(core::dtype_class(t)); };
+  const bool unsigned_only = isIntegralType(from) && from != kUInt8 && to == kUInt8;
   return kind(from) <= kind(to) && !unsigned_only;
 }
 

@@ -199,6 +199,10 @@ Tensor mvlgamma(const Tensor& self, int64_t p) {
 Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf,
                   std::optional<double> neginf) {
   const ScalarType t = self.scalar_type();
+  if (self.is_complex()) {
+    const Tensor parts = tenon::nan_to_num(tenon::view_as_real(self), nan, posinf, neginf);
+    return tenon::view_as_complex(parts.contiguous());
+  }
   if (!isFloatingType(t)) return self.clone();
   const double largest = t == kDouble  ? std::numeric_limits<double>::max()
                          : t == kFloat ? static_cast<double>(std::numeric_limits<float>::max())

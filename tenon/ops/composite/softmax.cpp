@@ -9,6 +9,7 @@ namespace {
 
 // Relative to the largest real part.
 Tensor complex_log_softmax(const Tensor& self, int64_t dim) {
+  if (self.numel() == 0) return self.clone();
   const Tensor top = tenon::amax(tenon::real(self.detach()), IntArrayRef(dim), true);
   const Tensor x = self - top;
   return x - tenon::log(tenon::sum(tenon::exp(x), IntArrayRef(dim), true));

@@ -139,7 +139,7 @@ Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights,
   Tensor freedom = total - correction;
   if (analytic && correction != 0)
     freedom = total - correction * (w * aweights->reshape({-1}).to(work)).sum() / total;
-  return (centered.mm(tenon::conj((centered * w).t())) / tenon::clamp_min(freedom, 0))
+  return (centered.mm(tenon::conj((centered * w).t())) / tenon::clamp_min(tenon::real(freedom), 0))
       .squeeze()
       .to(result);
 }

@@ -7,6 +7,7 @@
 
 #include "tenon/ops/complex.h"
 #include "tenon/ops/decomp/decomp.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::decomp {
 namespace {
@@ -193,6 +194,15 @@ Tensor complex_logspace(const Scalar& start, const Scalar& end, int64_t steps, d
       options.has_dtype() ? options.dtype() : toComplexType(get_default_dtype());
   const Tensor even = complex_linspace(start, end, steps, options.dtype(kComplexDouble));
   return as(tenon::exp(even * std::log(std::complex<double>(base))), dtype);
+}
+
+// Sums only: complex numbers have no order, and products of them no kernel.
+Tensor complex_scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index,
+                                  const Tensor& src, std::string_view reduce, bool include_self) {
+  TENON_CHECK(reduce == "sum", NotImplementedError, "scatter_reduce: '", reduce,
+              "' is not implemented for complex numbers");
+  const Tensor start = include_self ? self : self.scatter(dim, index, 0);
+  return start.scatter_add(dim, index, src);
 }
 
 // Windows and borders move and add elements.

@@ -117,8 +117,8 @@ template <class T>
 complex<T> pow(complex<T> a, complex<T> b) {
   if (b == complex<T>(T(0))) return T(1);
   if (a == complex<T>(T(0))) {
-    if (b.im == 0 && b.re > 0) return T(0);
-    if (b.im != 0) return {std::nan(""), std::nan("")};
+    if (b.re > 0) return T(0);
+    if (b.im != 0) return {T(std::nan("")), T(std::nan(""))};
   }
   if (b.im == 0 && std::fabs(b.re) <= T(64) && b.re == std::trunc(b.re)) {
     complex<T> r(T(1)), x = b.re < 0 ? complex<T>(T(1)) / a : a;

@@ -123,7 +123,9 @@ class Scalar {
       using R = typename T::value_type;
       return is_complex() ? T(static_cast<R>(c_[0]), static_cast<R>(c_[1])) : T(to<R>());
     } else {
-      return is_complex() ? Scalar::of(c_[0]).to<T>() : to_real<T>();
+      if (!is_complex()) return to_real<T>();
+      if constexpr (std::is_same_v<T, bool>) return c_[0] != 0 || c_[1] != 0;
+      return Scalar::of(c_[0]).to<T>();
     }
   }
 
