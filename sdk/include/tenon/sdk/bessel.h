@@ -49,17 +49,19 @@ TN_HD inline double scaled_i(int n, double x) {
 }
 
 // e^x K_order(x) for x >= 1/2: the integral of e^(-x (cosh t - 1)) cosh(order t) over t > 0 (DLMF
-// 10.32.9) by the trapezoidal rule, which converges exponentially; from 20 on Hankel's expansion.
+// 10.32.9) by the trapezoidal rule, whose error is e^(-pi^2 / h) and e^(-2 pi^2 / (x h^2)); from 20
+// on Hankel's expansion.
 TN_HD inline double scaled_k(double order, double x) {
   if (!(x < 20)) return std::sqrt(kPi / (2 * x)) * hankel_sum(order, x, 1);
-  const double h = 0.15, step = std::exp(h), order_step = std::exp(order * h);
+  const double h = x < 3 ? 0.24 : x < 8 ? 0.19 : 0.15;
+  const double step = std::exp(h), order_step = std::exp(order * h);
   double sum = 0.5, e = 1, f = 1;  // e^t and e^(order t)
   for (int k = 1; k < 60; ++k) {
     e *= step;
     f *= order_step;
     const double rise = x * (e - 1) * (e - 1) / (2 * e);
     sum += std::exp(-rise) * 0.5 * (f + 1 / f);
-    if (rise > 42) break;
+    if (rise > 40) break;
   }
   return h * sum;
 }

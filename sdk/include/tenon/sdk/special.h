@@ -209,19 +209,34 @@ TN_HD inline double log_ndtr(double x) {
   return x < -1 ? std::log(0.5 * erfcx(-t)) - t * t : std::log1p(-0.5 * std::erfc(t));
 }
 
-// Its inverse: in the middle that of erf, else A&S 26.2.23 and Newton's steps on the logarithm.
+// Its inverse for p = 1/2 + q, |q| <= 1/4: the first terms of the series, then Halley's steps,
+// where the second derivative is -x times the first.
+TN_HD inline double ndtri_middle(double q) {
+  const double w = 6.28318530717958647692 * q * q;
+  double x = 2.50662827463100050242 * q * (1 + w * (1.0 / 6 + w * (7.0 / 120)));
+  for (int i = 0; i < 2; ++i) {
+    const double missing = 0.5 * std::erf(0.70710678118654752440 * x) - q;
+    const double u = 2.50662827463100050242 * missing * std::exp(0.5 * x * x);
+    x -= u / (1 + 0.5 * u * x);
+  }
+  return x;
+}
+
+// Outside of the middle A&S 26.2.23, then Halley's steps on the logarithm, whose derivative is s
+// and whose second one -s (x + s).
 TN_HD inline double ndtri(double p) {
   if (!(p >= 0 && p <= 1)) return NAN;
-  if (std::fabs(p - 0.5) <= 0.25) return 1.41421356237309504880 * erfinv(2 * p - 1);
+  if (std::fabs(p - 0.5) <= 0.25) return ndtri_middle(p - 0.5);
   const double tail = p < 0.5 ? p : 1 - p;
   if (tail == 0) return p == 0 ? -HUGE_VAL : HUGE_VAL;
   const double goal = std::log(tail), t = std::sqrt(-2 * goal);
   double x = (2.515517 + t * (0.802853 + t * 0.010328)) /
                  (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) -
              t;
-  for (int i = 0; i < 3; ++i) {
-    const double over_slope = 1.25331413731550025121 * erfcx(-0.70710678118654752440 * x);
-    x -= (log_ndtr(x) - goal) * over_slope;
+  for (int i = 0; i < 2; ++i) {
+    const double e = erfcx(-0.70710678118654752440 * x), s = 0.79788456080286535588 / e;
+    const double u = (std::log(0.5 * e) - 0.5 * x * x - goal) / s;
+    x -= u / (1 + 0.5 * u * (x + s));
   }
   return p < 0.5 ? x : -x;
 }
