@@ -108,6 +108,9 @@ Tensor losses_of(const Tensor& p, const Tensor& targets, const Batch& b, int64_t
               "ctc_loss: input_lengths and target_lengths must be of size batch_size, expected ", n,
               " lengths, got ", b.inputs.size(), " of inputs and ", b.targets.size(),
               " of targets");
+  TENON_CHECK(p.scalar_type() == kDouble || p.scalar_type() == kFloat, TypeError,
+              "ctc_loss: not implemented for dtype ", toString(p.scalar_type()),
+              "; it takes float64, float32");
   TENON_CHECK(blank >= 0 && blank < p.size(2), ValueError,
               "ctc_loss: blank must be in label range");
   for (const int64_t length : b.inputs)
