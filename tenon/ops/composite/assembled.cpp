@@ -125,6 +125,10 @@ Segments check_segments(const Tensor& data, const OptTensor& lengths, const OptT
   const Tensor n = given.detach().to(kLong);
   if (offsets) {
     TENON_CHECK(n.size(-1) > 0, ValueError, name, ": expected at least one offset");
+    TENON_CHECK(
+        unsafe || (n.min().item<int64_t>() >= 0 && n.max().item<int64_t>() <= data.size(axis) &&
+                   n.diff().ge(0).all().item<bool>()),
+        ValueError, name, ": offsets must increase from 0 to at most ", data.size(axis));
     return {n.slice(-1, 0, n.size(-1) - 1), n.slice(-1, 1)};
   }
   if (!unsafe && n.numel() > 0) {

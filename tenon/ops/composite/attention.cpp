@@ -158,7 +158,7 @@ Tensor _masked_softmax(const Tensor& self, const Tensor& mask, std::optional<int
   const Tensor m = type.value_or(2) == 1 && mask.dim() == 2 && self.dim() == 4
                        ? mask.unsqueeze(1).unsqueeze(1)
                        : mask;
-  return attention::safe_softmax(self.masked_fill(m, attention::kNoPart), dim.value_or(-1));
+  return tenon::softmax(self.masked_fill(m, attention::kNoPart), dim.value_or(-1));
 }
 
 std::tuple<Tensor, Tensor, Tensor> _transform_bias_rescale_qkv(const Tensor& qkv,

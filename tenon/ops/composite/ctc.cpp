@@ -84,7 +84,10 @@ Tensor log_likelihood(const Tensor& log_probs, const Tensor& labels, const Batch
   const Tensor ends = tenon::tensor(b.targets, TensorOptions(kLong)).to(log_probs.device()) * 2;
   const Tensor in_blank = alpha.gather(1, ends.unsqueeze(1)).squeeze(1),
                in_label = alpha.gather(1, (ends - 1).clamp_min(0).unsqueeze(1)).squeeze(1);
-  return tenon::where(ends.gt(0), tenon::logaddexp(in_blank, in_label), in_blank);
+  const Tensor of_input = tenon::where(ends.gt(0), tenon::logaddexp(in_blank, in_label), in_blank);
+  // Without input there is one path, which spells nothing.
+  const Tensor of_none = tenon::where(ends.gt(0), kImpossible, 0.).to(of_input.scalar_type());
+  return tenon::where(input_lengths.squeeze(1).gt(0), of_input, of_none);
 }
 
 // Zero, whose gradient is exp(log_probs) up to the end of each sequence: with it the gradient of
@@ -105,16 +108,23 @@ Tensor losses_of(const Tensor& p, const Tensor& targets, const Batch& b, int64_t
               "ctc_loss: input_lengths and target_lengths must be of size batch_size, expected ", n,
               " lengths, got ", b.inputs.size(), " of inputs and ", b.targets.size(),
               " of targets");
+  TENON_CHECK(p.scalar_type() == kDouble || p.scalar_type() == kFloat, TypeError,
+              "ctc_loss: not implemented for dtype ", toString(p.scalar_type()),
+              "; it takes float64, float32");
   TENON_CHECK(blank >= 0 && blank < p.size(2), ValueError,
               "ctc_loss: blank must be in label range");
   for (const int64_t length : b.inputs)
-    TENON_CHECK(length > 0 && length <= p.size(0), ValueError,
-                "ctc_loss: expected lengths of inputs from 1 to ", p.size(0), ", got ", length);
+    TENON_CHECK(length >= 0 && length <= p.size(0), ValueError,
+                "ctc_loss: expected lengths of inputs from 0 to ", p.size(0), ", got ", length);
   const Tensor rows = target_rows(targets, b, blank, p.size(2)).to(p.device());
-  const Tensor loss =
-      log_likelihood(p, with_blanks(rows, blank), b, alphas).neg() + of_logits(p, b);
-  return loss.masked_fill(loss.gt(-kImpossible / 10),
-                          zero_infinity ? 0. : std::numeric_limits<double>::infinity());
+  const Tensor zero = of_logits(p, b),
+               loss = log_likelihood(p, with_blanks(rows, blank), b, alphas).neg() + zero;
+  const Tensor impossible = loss.gt(-kImpossible / 10);
+  if (zero_infinity) return loss.masked_fill(impossible, 0);
+  // Of an infinite loss the gradient is NaN, that of the root of a square at 0.
+  const Tensor infinite =
+      tenon::where(impossible, zero, 1.).square().sqrt() + std::numeric_limits<double>::infinity();
+  return tenon::where(impossible, infinite, loss);
 }
 
 Tensor batched(const Tensor& log_probs) {

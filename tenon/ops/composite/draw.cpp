@@ -128,6 +128,10 @@ Tensor gamma_slope(const Tensor& a, const Tensor& x) {
   return (df / density).neg();
 }
 
+void check_floating(const char* op, const Tensor& t) {
+  TENON_CHECK(isFloatingType(t.scalar_type()), TypeError, op, ": not implemented for dtype ",
+              toString(t.scalar_type()), "; it takes floating");
+}
 void check_bounds(const char* op, double low, double high) {
   TENON_CHECK(std::isfinite(low) && std::isfinite(high), ValueError, op,
               ": bounds must be finite, got ", low, " and ", high);
@@ -138,6 +142,7 @@ void check_bounds(const char* op, double low, double high) {
 }  // namespace
 
 Tensor poisson(const Tensor& self, const Gen& g) {
+  check_floating("poisson", self);
   const Tensor rate = self.detach().to(kDouble);
   TENON_CHECK(rate.numel() == 0 || rate.min().item<double>() >= 0, ValueError,
               "poisson: invalid Poisson rate, expected rate to be non-negative");
@@ -145,6 +150,7 @@ Tensor poisson(const Tensor& self, const Gen& g) {
   return poisson_of(rate, g).to(self.scalar_type());
 }
 Tensor binomial(const Tensor& count, const Tensor& prob, const Gen& g) {
+  check_floating("binomial", count);
   const std::vector<Tensor> both =
       tenon::broadcast_tensors({count.detach().to(kDouble), prob.detach().to(kDouble)});
   const Tensor n = both[0], p = both[1].contiguous();
@@ -159,6 +165,7 @@ Tensor binomial(const Tensor& count, const Tensor& prob, const Gen& g) {
 }
 
 Tensor _standard_gamma(const Tensor& self, const Gen& g) {
+  check_floating("_standard_gamma", self);
   Tensor value;
   {
     const NoGradGuard none;
@@ -174,6 +181,7 @@ Tensor _standard_gamma(const Tensor& self, const Gen& g) {
   return value + (self - self.detach()) * slope;
 }
 Tensor _standard_gamma_grad(const Tensor& self, const Tensor& output) {
+  check_floating("_standard_gamma_grad", self);
   return gamma_slope(self.detach().to(kDouble), output.detach().to(kDouble)).to(self.scalar_type());
 }
 Tensor _sample_dirichlet(const Tensor& self, const Gen& g) {
@@ -188,6 +196,7 @@ Tensor geometric(const Tensor& self, double p, const Gen& g) {
   return (u.log() / std::log1p(-p)).ceil().clamp_min(1).to(self.scalar_type());
 }
 Tensor log_normal(const Tensor& self, double mean, double std, const Gen& g) {
+  check_floating("log_normal", self);
   TENON_CHECK(std > 0, ValueError, "log_normal_: expects std > 0.0, but found std=", std);
   return tenon::empty_like(self.detach()).normal_(mean, std, g).exp();
 }
@@ -221,6 +230,8 @@ Tensor rrelu_with_noise(const Tensor& self, const Tensor& noise, const Scalar& l
                         const Scalar& upper, bool training, const Gen& g) {
   const double low = lower.to<double>(), high = upper.to<double>();
   check_bounds("rrelu_with_noise", low, high);
+  TENON_CHECK(noise.device() == self.device(), TypeError, "rrelu_with_noise: noise is on ",
+              noise.device().str(), " and self on ", self.device().str());
   TENON_CHECK(
       noise.sizes() == self.sizes(), ValueError,
       "rrelu_with_noise: noise tensor shape must match self tensor shape. Got self.shape = ",

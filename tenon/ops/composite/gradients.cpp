@@ -22,7 +22,9 @@ Tensor gradient_of(const Tensor& x, const Tensor& grad, F&& f) {
   const Tensor at = again && x.requires_grad() ? x : x.detach().requires_grad_(true);
   const Tensor y = f(at);
   const Tensor cotangent = grad.sizes() == y.sizes() ? grad : grad.expand(y.sizes());
-  const Tensor made = autograd::grad({y}, {at}, {cotangent}, again, again)[0];
+  if (!y.requires_grad()) return tenon::zeros_like(x);
+  Tensor made = autograd::grad({y}, {at}, {cotangent}, again, again, true)[0];
+  if (!made.defined()) made = tenon::zeros_like(x);
   return again ? made : made.detach();
 }
 

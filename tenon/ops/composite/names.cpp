@@ -46,6 +46,12 @@ Tensor stand_in(const Tensor& t) {
   return tenon::empty(std::vector<int64_t>(t.dim() ? 1 : 0, 0), TensorOptions(t.scalar_type()));
 }
 
+const Tensor& exchange(const Tensor& self, const Tensor& with) {
+  self.set_data(with);
+  self.unsafeGetTensorImpl()->bump_version();
+  return self;
+}
+
 }  // namespace
 
 std::vector<Tensor> split_copy_Tensor(const Tensor& self, int64_t size, int64_t dim) {
@@ -186,6 +192,8 @@ Tensor _unsafe_masked_index_put_accumulate(const Tensor& self, const Tensor& mas
 
 Tensor fill_diagonal_(const Tensor& self, const Scalar& value, bool wrap_around) {
   TENON_CHECK(self.dim() >= 2, ValueError, "fill_diagonal_: dimensions must larger than 1");
+  TENON_CHECK(!(self.unsafeGetTensorImpl()->view.flags & TN_TENSOR_OVERLAPPING), ValueError,
+              "fill_diagonal_: elements of 'self' share memory");
   const IntArrayRef sizes = self.sizes(), strides = self.strides();
   int64_t least = sizes[0], step = 0;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
@@ -255,14 +263,12 @@ Tensor resize_as_(const Tensor& self, const Tensor& like, std::optional<MemoryFo
 }
 
 Tensor set_(const Tensor& self) {
-  self.set_data(tenon::empty({0}, TensorOptions(self.scalar_type()).device(self.device())));
-  return self;
+  return exchange(self, tenon::empty({0}, TensorOptions(self.scalar_type()).device(self.device())));
 }
 Tensor set__source_Tensor(const Tensor& self, const Tensor& source) {
   TENON_CHECK(self.scalar_type() == source.scalar_type(), ValueError, "set_: expected dtype ",
               toString(self.scalar_type()), ", got ", toString(source.scalar_type()));
-  self.set_data(source.detach());
-  return self;
+  return exchange(self, source.detach());
 }
 Tensor set__source_Tensor_storage_offset(const Tensor& self, const Tensor& source, int64_t offset,
                                          IntArrayRef size, IntArrayRef stride) {

@@ -16,6 +16,9 @@ using WithMask = std::tuple<Tensor, Tensor>;
 // The gradient passes where x is between the outer levels.
 WithMask rounded_to(const Tensor& x, const Tensor& scale, const Tensor& zero, int64_t low,
                     int64_t high) {
+  TENON_CHECK(isFloatingType(x.scalar_type()), TypeError,
+              "fake_quantize: not implemented for dtype ", toString(x.scalar_type()),
+              "; it takes floating");
   TENON_CHECK(low <= high, ValueError,
               "fake_quantize: `quant_min` should be less than or equal to `quant_max`, got ", low,
               " and ", high);
