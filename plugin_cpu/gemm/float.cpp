@@ -187,18 +187,27 @@ void narrow(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const 
   struct Packed;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   const int64_t dots = c.cs == 1 ? dot_columns<T>(n) : 0, whole = n - dots;
-  const int64_t width = (whole + lanes - 1) / lanes * lanes;
+  const bool in_place = dots > 0 && b.cs == 1;  // whole vectors, most of a row
+  const int64_t width = in_place ? 0 : (whole + lanes - 1) / lanes * lanes;
   T* packed = static_cast<T*>(
       ThreadBuffer<Packed>::get(k * (width + dots) * static_cast<int64_t>(sizeof(T))));
-  pack_b(k, whole, width, b.data, b.rs, b.cs, packed);
+  if (!in_place) pack_b(k, whole, width, b.data, b.rs, b.cs, packed);
   T* columns = packed + k * width;
   for (int64_t j = 0; j < dots; ++j) {
     for (int64_t p = 0; p < k; ++p) columns[j * k + p] = b.data[p * b.rs + (whole + j) * b.cs];
   }
   const int64_t grain = std::max<int64_t>(4, kGemmSerial / (2 * n * k * kRows)) * kRows;
   sdk::parallel_for(m, grain, [&](int64_t begin, int64_t end) {
-    const Tile<T> t{k,    a.data + begin * a.rs, a.rs, 1, packed, width, alpha,
-                    beta, c.data + begin * c.rs, c.rs};
+    const Tile<T> t{k,
+                    a.data + begin * a.rs,
+                    a.rs,
+                    1,
+                    in_place ? b.data : packed,
+                    in_place ? b.rs : width,
+                    alpha,
+                    beta,
+                    c.data + begin * c.rs,
+                    c.rs};
     if (c.rs == 1 && c.cs != 1)
       transposed_panel<T>(end - begin, n, width, t, {t.c, 1, c.cs});
     else if (dots == 0)
