@@ -125,6 +125,7 @@ template void throw_parts<ValueError>(std::initializer_list<MessagePart>);
 template void throw_parts<NotImplementedError>(std::initializer_list<MessagePart>);
 template void throw_parts<OutOfMemoryError>(std::initializer_list<MessagePart>);
 template void throw_parts<BackendError>(std::initializer_list<MessagePart>);
+template void throw_parts<LinAlgError>(std::initializer_list<MessagePart>);
 
 }  // namespace core
 }  // namespace tenon
