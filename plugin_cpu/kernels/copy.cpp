@@ -198,11 +198,11 @@ using RunFn = void (*)(char*, int64_t, const char*, int64_t, int64_t);
 
 RunFn find_run(DType to, DType from) {
   if (to == from) {
-    return dispatch_size(to, [](auto tag) -> RunFn { return &move_run<tn_type(tag)>; });
+    return dispatch_any_size(to, [](auto tag) -> RunFn { return &move_run<tn_type(tag)>; });
   }
-  return dispatch_all(to, [&](auto to_tag) -> RunFn {
+  return dispatch_any(to, [&](auto to_tag) -> RunFn {
     using To = tn_type(to_tag);
-    return dispatch_all(from,
+    return dispatch_any(from,
                         [](auto from_tag) -> RunFn { return &convert_run<To, tn_type(from_tag)>; });
   });
 }
@@ -226,7 +226,7 @@ void copy_elements(const Tensor& out, const Tensor& src) {
   loop.finish(0);
   const int cross = same ? crossing(loop, item) : -1;
   if (cross > 0) {
-    dispatch_size(out.dtype(), [&](auto tag) { copy_crossed<tn_type(tag)>(loop, cross); });
+    dispatch_any_size(out.dtype(), [&](auto tag) { copy_crossed<tn_type(tag)>(loop, cross); });
     return;
   }
   // Short runs cost more than the order of memory saves: the next dimension becomes the innermost.
@@ -252,13 +252,13 @@ tn_status copy(Call&, Tensor out, Tensor, Tensor src, bool) {
   copy_elements(out, src);
   return TN_OK;
 }
-TN_KERNEL(copy, copy, dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
+TN_KERNEL(copy, copy, dtypes("all,complex").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
 
 tn_status clone(Call&, Tensor out, Tensor self, std::optional<int64_t>) {
   copy_elements(out, self);
   return TN_OK;
 }
-TN_KERNEL(clone, clone, dtypes("all").any_strides());
+TN_KERNEL(clone, clone, dtypes("all,complex").any_strides());
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -237,7 +237,7 @@ struct OperatorEntry {
   int id;
   core::BoxedFn boxed, inplace;
   void (*out)(const tn_value* in, const core::Impl* outs);
-  core::BoxedFn decomposition;
+  core::BoxedFn decomposition, complex_decomposition;
 };
 // Puts a family's entries into the op table when libtenon loads.
 struct OperatorRegistration {

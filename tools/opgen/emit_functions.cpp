@@ -371,7 +371,7 @@ std::string put(const Schema& s, const std::string& call) {
 
 std::string by_name(const Definition& r, std::string& entries) {
   const Schema& s = r.schema;
-  std::string id = r.ident(), out, f = "nullptr", i = "nullptr", o = "nullptr", d = "nullptr";
+  std::string id = r.ident(), out, f = "nullptr", i = "nullptr", o = "nullptr", d = "nullptr", c = "nullptr";
   if (r.function || r.method) {
     f = "boxed_" + id;
     out += "void " + f + "(const tn_value* in, core::OwnedValue* out) {\n  " +
@@ -397,14 +397,18 @@ std::string by_name(const Definition& r, std::string& entries) {
     out += "void " + o + "(const tn_value* in, const core::Impl* outs) {\n" + make + "  " + s.name +
            "_out(" + names + unboxed(s, 0) + ");\n}\n";
   }
-  if (r.decomp) {
-    d = "boxed_decomp_" + id;
-    out += "void " + d +
+  const auto decomposition = [&](const std::string& name) {
+    const std::string boxed = "boxed_decomp_" + name;
+    out += "void " + boxed +
            "(const tn_value* in, core::OwnedValue* out) {\n  NoGradGuard no_grad;\n  const Today "
            "today;\n  " +
-           put(s, "decomp::" + id + "(" + unboxed(s, 0) + ")") + "\n}\n";
-  }
-  entries += "    {op_id::" + id + ", " + f + ", " + i + ", " + o + ", " + d + "},\n";
+           put(s, "decomp::" + name + "(" + unboxed(s, 0) + ")") + "\n}\n";
+    return boxed;
+  };
+  if (r.decomp) d = decomposition(id);
+  if (r.complex_decomp) c = decomposition("complex_" + id);
+  entries +=
+      "    {op_id::" + id + ", " + f + ", " + i + ", " + o + ", " + d + ", " + c + "},\n";
   return out;
 }
 

@@ -155,6 +155,8 @@ void set_property(Definition& definition, const std::string& key, const std::str
     definition.kind = rest;
   } else if (key == "decomp")
     set_decomp(definition, rest, line);
+  else if (key == "complex")
+    definition.complex_decomp = true;
   else if (key == "fast_path")
     set_fast_path(definition, rest, line);
   else if (key == "layout")

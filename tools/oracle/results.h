@@ -14,6 +14,7 @@ namespace tenon::oracle {
 struct Result {
   core::Impl tensor;  // null for a plain value or none
   tn_value plain{};   // tag NONE beside a tensor
+  double imaginary = 0;  // of a complex number, whose real part is plain.u.f64
 };
 
 // The elements of lists become results of their own.
@@ -28,6 +29,6 @@ struct Judgment {
 Judgment judge(const core::Op& op, const CaseFile& file, const json& c, const Arguments& args,
                const std::vector<Result>& results);
 
-Tolerance tolerance(const json& c);
+Tolerance tolerance(const json& c, const char* key = "tol");
 
 }  // namespace tenon::oracle

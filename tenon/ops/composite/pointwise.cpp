@@ -89,7 +89,11 @@ Tensor positive(const Tensor& self) {
   return self;
 }
 Tensor absolute(const Tensor& self) { return tenon::abs(self); }
-Tensor sgn(const Tensor& self) { return tenon::sign(self); }
+Tensor sgn(const Tensor& self) {
+  if (!self.is_complex()) return tenon::sign(self);
+  const Tensor size = tenon::abs(self), none = size == 0;
+  return tenon::where(none, 0, self / tenon::where(none, 1, size));
+}
 Tensor fix(const Tensor& self) { return tenon::trunc(self); }
 Tensor frac(const Tensor& self) {
   if (!isFloatingType(self.scalar_type())) {
