@@ -97,8 +97,17 @@ TENON_INFER(factor_inverse) {
 TENON_INFER(factor_eigh) {
   using Args = args::factor_eigh;
   const TensorImpl& a = square_matrices(c, Args::self);
-  c.set(0, batch_and(a, {rows(a)}), a.dtype);
+  c.set(0, batch_and(a, {rows(a)}), toRealValueType(a.dtype));
   c.set(1, c.flag(Args::vectors) ? a.sizes() : IntArrayRef({0}), a.dtype);
+  c.set(2, batch_and(a, {}), kInt);
+}
+
+TENON_INFER(factor_eig) {
+  using Args = args::factor_eig;
+  const TensorImpl& a = square_matrices(c, Args::self);
+  const ScalarType complex = toComplexType(a.dtype);
+  c.set(0, batch_and(a, {rows(a)}), complex);
+  c.set(1, c.flag(Args::vectors) ? a.sizes() : IntArrayRef({0}), complex);
   c.set(2, batch_and(a, {}), kInt);
 }
 
@@ -108,7 +117,7 @@ TENON_INFER(factor_svd) {
   const int64_t m = rows(a), n = columns(a), k = shorter(a);
   const bool full = c.flag(Args::full_matrices), vectors = c.flag(Args::vectors);
   c.set(0, vectors ? batch_and(a, {m, full ? m : k}) : Sizes{0}, a.dtype);
-  c.set(1, batch_and(a, {k}), a.dtype);
+  c.set(1, batch_and(a, {k}), toRealValueType(a.dtype));
   c.set(2, vectors ? batch_and(a, {full ? n : k, n}) : Sizes{0}, a.dtype);
   c.set(3, batch_and(a, {}), kInt);
 }
@@ -124,11 +133,11 @@ TENON_INFER(factor_lstsq) {
   if (driver != "gels" && driver != "gelsy" && driver != "gelsd" && driver != "gelss")
     fail<ValueError>(c, "driver must be gels, gelsy, gelsd or gelss, got ", driver);
   const bool values = driver == "gelsd" || driver == "gelss", ranks = driver != "gels";
+  const ScalarType real = toRealValueType(a.dtype);
   c.set(0, batch_and(a, {columns(a), columns(b)}), a.dtype);
-  c.set(1, driver != "gelsy" && rows(a) > columns(a) ? batch_and(a, {columns(b)}) : Sizes{0},
-        a.dtype);
+  c.set(1, driver != "gelsy" && rows(a) > columns(a) ? batch_and(a, {columns(b)}) : Sizes{0}, real);
   c.set(2, ranks ? batch_and(a, {}) : Sizes{0}, kLong);
-  c.set(3, values ? batch_and(a, {shorter(a)}) : Sizes{0}, a.dtype);
+  c.set(3, values ? batch_and(a, {shorter(a)}) : Sizes{0}, real);
   c.set(4, batch_and(a, {}), kInt);
 }
 
@@ -264,7 +273,7 @@ TENON_INFER(linalg_slogdet) {
   using Args = args::linalg_slogdet;
   const TensorImpl& a = square_matrices(c, Args::A);
   c.set(0, batch_and(a, {}), a.dtype);
-  c.set(1, batch_and(a, {}), a.dtype);
+  c.set(1, batch_and(a, {}), toRealValueType(a.dtype));
   c.set(2, a.sizes(), a.dtype);
   c.set(3, batch_and(a, {rows(a)}), kInt);
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results.h"
 
+#include "formula.h"
+#include "matrix_formula.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::oracle {
@@ -40,6 +42,25 @@ Tolerance of_dtype(const std::string& dtype) {
   return {};
 }
 
+// Results that a formula judges, or nobody, come with a shape alone, or with nothing.
+std::string judge_shape(const Result& r, const json& truth, const std::string& dtype) {
+  if (!r.tensor) return "no tensor";
+  const std::string mine(dtype_name(r.tensor->dtype));
+  if (mine != dtype) return "dtype " + mine + " instead of " + dtype;
+  const auto shape = truth.at("shape").get<std::vector<int64_t>>();
+  return r.tensor->sizes() == IntArrayRef(shape)
+             ? ""
+             : core::join("shape ", r.tensor->sizes(), " instead of ", IntArrayRef(shape));
+}
+
+std::string judge_check(const json& c, const Arguments& args, const std::vector<Result>& results) {
+  const auto check = c.find("check");
+  if (check == c.end()) return {};
+  if (is_matrix_formula(check->at("formula").get<std::string>()))
+    return judge_matrices(c, args, results);
+  return judge_formula(*check, results);
+}
+
 std::string judge_tensor(const Result& r, const Values& truth, const std::string& dtype,
                          Tolerance tol) {
   if (tol.rtol == 0 && tol.atol == 0) tol = of_dtype(dtype);
@@ -75,7 +96,8 @@ std::vector<Result> flatten(const core::OwnedValue* values, int n) {
 }
 
 Judgment judge(const core::Op& op, const CaseFile& file, const json& c, const Arguments& args,
-               const std::vector<Result>& results) {
+               const std::vector<Result>& given) {
+  const std::vector<Result> results = in_order(file, c, given);
   const json& outputs = c.at("outputs");
   if (results.size() != outputs.size()) {
     return {core::join(results.size(), " results instead of ", outputs.size()), false};
@@ -85,7 +107,10 @@ Judgment judge(const core::Op& op, const CaseFile& file, const json& c, const Ar
   Judgment j;
   for (std::size_t i = 0; i < outputs.size() && j.difference.empty(); ++i) {
     const json& truth = outputs[i];
-    if (truth.is_null()) {
+    if (truth.is_object() && truth.contains("any")) continue;
+    if (truth.is_object() && truth.contains("shape")) {
+      j.difference = judge_shape(results[i], truth, c.at("out_dtypes").at(i).get<std::string>());
+    } else if (truth.is_null()) {
       if (results[i].tensor) j.difference = "a tensor instead of none";
     } else if (truth.is_object() && truth.value("any", false)) {
       continue;
@@ -103,6 +128,7 @@ Judgment judge(const core::Op& op, const CaseFile& file, const json& c, const Ar
     }
     if (!j.difference.empty()) j.difference = core::join("output ", i, ": ", j.difference);
   }
+  if (j.difference.empty()) j.difference = judge_check(c, args, results);
   return j;
 }
 

@@ -21,6 +21,8 @@ Tensor cholesky_backward(const Tensor& grad, const Tensor& L, bool upper);
 Tensor inverse_backward(const Tensor& grad, const Tensor& inverse);
 Tensor eigh_backward(const Tensor& grad_values, const Tensor& grad_vectors, const Tensor& values,
                      const Tensor& vectors);
+Tensor eig_backward(const Tensor& grad_values, const Tensor& grad_vectors, ScalarType dtype,
+                    const Tensor& values, const Tensor& vectors);
 Tensor svd_backward(const Tensor& grad_U, const Tensor& grad_S, const Tensor& grad_Vh,
                     IntArrayRef sizes, const Tensor& U, const Tensor& S, const Tensor& Vh);
 TwoGradients lstsq_backward(const Tensor& grad_solution, const Tensor& grad_residuals,

@@ -15,8 +15,9 @@ Tensor conjugated(const Tensor& t) { return t.is_complex() ? tenon::conj_physica
 Tensor abs_backward(const Tensor& grad, const Tensor& self) { return grad * tenon::sgn(self); }
 
 Tensor lerp_self_backward(const Tensor& grad, const Scalar& weight) {
-  return scaled(grad, weight.isComplex() ? Scalar(core::complex<double>(1) - weight.toComplexDouble())
-                                         : Scalar(1 - weight.toDouble()));
+  return scaled(grad, weight.isComplex()
+                          ? Scalar(core::complex<double>(1) - weight.toComplexDouble())
+                          : Scalar(1 - weight.toDouble()));
 }
 
 Tensor pow_backward(const Tensor& grad, const Tensor& self, const Scalar& exponent) {

@@ -192,8 +192,10 @@ Tensor cumprod_backward(const Tensor& grad, const Tensor& self, int64_t dim, con
   const Tensor zero = self == 0, seen = zero.cumsum(dim);
   const Tensor first = logical_and(zero, seen == 1);
   const Tensor without = where(first, 1, self).cumprod(dim);
-  const Tensor before = reversed_cumsum(grad * conjugated(result), dim) / conjugated(where(zero, 1, self));
-  return where(seen == 0, before, where(first, reversed_cumsum(grad * conjugated(without), dim), 0));
+  const Tensor before =
+      reversed_cumsum(grad * conjugated(result), dim) / conjugated(where(zero, 1, self));
+  return where(seen == 0, before,
+               where(first, reversed_cumsum(grad * conjugated(without), dim), 0));
 }
 
 // Of element i the sum of g[j] exp(self[i] - result[j]) over j >= i. The results only grow, so that

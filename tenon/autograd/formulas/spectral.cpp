@@ -39,6 +39,29 @@ Tensor eigh_backward(const Tensor& grad_values, const Tensor& grad_vectors, cons
   return matmul(V, matmul(middle, adj(V)));
 }
 
+// A = V diag(L) V^-1, and every column of V has norm 1:
+//   V^-H (diag(gL) + (V^H gV - V^H V diag(Re(V^H gV))) / conj(L[j] - L[i])) V^H.
+Tensor eig_backward(const Tensor& grad_values, const Tensor& grad_vectors, ScalarType dtype,
+                    const Tensor& values, const Tensor& vectors) {
+  const Tensor& V = vectors;
+  if (!grad_values.defined() && !grad_vectors.defined()) return {};
+  TENON_CHECK(V.dim() >= 2, ValueError,
+              "linalg.eig: the gradient needs eigenvectors, which were not computed");
+  const Tensor h = adj(V);
+  Tensor out;
+  if (grad_vectors.defined()) {
+    const Tensor g = matmul(h, grad_vectors);
+    const Tensor free = g - matmul(h, V * as_rows(tenon::real(diagonal_of(g))));
+    Tensor middle = off_diagonal(free / differences(values).conj());
+    if (grad_values.defined()) middle = middle + diagonal_matrix(grad_values);
+    out = matmul(middle, h);
+  } else {
+    out = as_columns(grad_values) * h;
+  }
+  out = tenon::linalg_solve(h, out);
+  return isComplexType(dtype) ? out : tenon::real(out);
+}
+
 // Of the first k columns and rows alone, where U and Vh are square. In a complex factorization the
 // phases of the singular vectors are free; the gradient is that of a function that does not
 // depend on them.

@@ -53,12 +53,6 @@ Three decompose(const char* name, const Tensor& a, bool full, bool vectors, OptT
   return {nothing_like(U), S, nothing_like(Vh)};
 }
 
-ScalarType real_type(const Tensor& a) {
-  return a.scalar_type() == ScalarType::ComplexFloat    ? kFloat
-         : a.scalar_type() == ScalarType::ComplexDouble ? kDouble
-                                                        : a.scalar_type();
-}
-
 // The tolerances that are not given: a relative one of epsilon times the larger side, or zero where
 // there is an absolute one that is not zero.
 Two tolerances(const char* name, const Tensor& a, const OptTensor& atol, const OptTensor& rtol) {
@@ -66,10 +60,12 @@ Two tolerances(const char* name, const Tensor& a, const OptTensor& atol, const O
     TENON_CHECK(!t || !t->defined() || !t->is_complex(), ValueError, name,
                 ": atol and rtol tensors of complex type are not supported.");
   }
-  const TensorOptions real = a.options().dtype(real_type(a)).requires_grad(std::nullopt);
+  const TensorOptions real =
+      a.options().dtype(toRealValueType(a.scalar_type())).requires_grad(std::nullopt);
   const auto given = [](const OptTensor& t) { return t && t->defined(); };
-  const Tensor absolute = given(atol) ? atol->to(real_type(a)) : tenon::zeros({}, real);
-  if (given(rtol)) return {absolute, rtol->to(real_type(a))};
+  const Tensor absolute =
+      given(atol) ? atol->to(toRealValueType(a.scalar_type())) : tenon::zeros({}, real);
+  if (given(rtol)) return {absolute, rtol->to(toRealValueType(a.scalar_type()))};
   const double relative = epsilon_of(a) * static_cast<double>(std::max(a.size(-1), a.size(-2)));
   const Tensor standard = tenon::full({}, relative, real);
   if (!given(atol)) return {absolute, standard};
@@ -122,6 +118,34 @@ Two linalg_eigh(const Tensor& self, std::string_view uplo) {
 Tensor linalg_eigvalsh(const Tensor& self, std::string_view uplo) {
   return std::get<0>(eigh("linalg.eigvalsh", self, uplo, false));
 }
+namespace {
+
+Two general(const char* name, const Tensor& a, bool vectors) {
+  check_inexact(name, a);
+  check_square(name, a);
+  auto [L, V, info] = tenon::_factor_eig(a, vectors || is_recorded(a));
+  check_info(name, Factors::Eig, info);
+  return {L, V};
+}
+
+}  // namespace
+
+Two linalg_eig(const Tensor& self) { return general("linalg.eig", self, true); }
+Tensor linalg_eigvals(const Tensor& self) {
+  return std::get<0>(general("linalg.eigvals", self, false));
+}
+
+// LAPACK's real form: of a pair of conjugates v and conj(v) the columns are Re v and Im v, and the
+// eigenvalue with a positive imaginary part is the first.
+Two eig(const Tensor& self, bool eigenvectors) {
+  check_square("eig", self, "self");
+  auto [L, V] = general("eig", self.detach(), eigenvectors);
+  const Tensor values = tenon::view_as_real(L).clone();
+  if (!eigenvectors) return {values, self.new_empty({0})};
+  const Tensor second = as_rows(tenon::imag(L) < 0);
+  return {values, tenon::where(second, -tenon::imag(V), tenon::real(V))};
+}
+
 Two symeig(const Tensor& self, bool eigenvectors, bool upper) {
   return eigh("symeig", self, upper ? "U" : "L", eigenvectors);
 }
