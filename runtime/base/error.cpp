@@ -15,13 +15,22 @@ std::string_view base_of(std::string_view op) {
   return op.size() > 1 && op.back() == '_' ? op.substr(0, op.size() - 1) : op;
 }
 
+// libtorch writes "linalg.inv" and "torch.linalg.solve" of linalg_inv and linalg_solve.
+bool names_same(std::string_view own, std::string_view op) {
+  constexpr std::string_view kTorch = "torch.", kDotted = "linalg.", kPrefix = "linalg_";
+  if (own.substr(0, kTorch.size()) == kTorch) own.remove_prefix(kTorch.size());
+  if (own.substr(0, kDotted.size()) != kDotted || op.substr(0, kPrefix.size()) != kPrefix)
+    return base_of(own) == base_of(op);
+  return base_of(own.substr(kDotted.size())) == base_of(op.substr(kPrefix.size()));
+}
+
 }  // namespace
 
 void Error::set_called(std::string_view op) {
   const std::string_view own = std::string_view(message_).substr(called_);
   const std::size_t colon = own.find(": ");
   const bool names_one = colon != own.npos && own.find(' ') > colon;
-  const bool names_this = names_one && base_of(own) == base_of(op);
+  const bool names_this = names_one && names_same(own, op);
   std::string longer = names_this ? std::string() : core::join(op, names_one ? ": in " : ": ");
   const std::size_t called = longer.size();
   longer += own;
@@ -125,6 +134,7 @@ template void throw_parts<ValueError>(std::initializer_list<MessagePart>);
 template void throw_parts<NotImplementedError>(std::initializer_list<MessagePart>);
 template void throw_parts<OutOfMemoryError>(std::initializer_list<MessagePart>);
 template void throw_parts<BackendError>(std::initializer_list<MessagePart>);
+template void throw_parts<LinAlgError>(std::initializer_list<MessagePart>);
 
 }  // namespace core
 }  // namespace tenon

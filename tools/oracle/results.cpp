@@ -3,6 +3,7 @@
 #include "results.h"
 
 #include "formula.h"
+#include "matrix_formula.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::oracle {
@@ -52,6 +53,14 @@ std::string judge_shape(const Result& r, const json& truth, const std::string& d
              : core::join("shape ", r.tensor->sizes(), " instead of ", IntArrayRef(shape));
 }
 
+std::string judge_check(const json& c, const Arguments& args, const std::vector<Result>& results) {
+  const auto check = c.find("check");
+  if (check == c.end()) return {};
+  if (is_matrix_formula(check->at("formula").get<std::string>()))
+    return judge_matrices(c, args, results);
+  return judge_formula(*check, results);
+}
+
 std::string judge_tensor(const Result& r, const Values& truth, const std::string& dtype,
                          Tolerance tol) {
   if (tol.rtol == 0 && tol.atol == 0) tol = of_dtype(dtype);
@@ -97,7 +106,8 @@ std::vector<Result> flatten(const core::OwnedValue* values, int n) {
 }
 
 Judgment judge(const core::Op& op, const CaseFile& file, const json& c, const Arguments& args,
-               const std::vector<Result>& results) {
+               const std::vector<Result>& given) {
+  const std::vector<Result> results = in_order(file, c, given);
   const json& outputs = c.at("outputs");
   if (results.size() != outputs.size()) {
     return {core::join(results.size(), " results instead of ", outputs.size()), false};
@@ -126,8 +136,7 @@ Judgment judge(const core::Op& op, const CaseFile& file, const json& c, const Ar
     }
     if (!j.difference.empty()) j.difference = core::join("output ", i, ": ", j.difference);
   }
-  const auto check = c.find("check");
-  if (j.difference.empty() && check != c.end()) j.difference = judge_formula(*check, results);
+  if (j.difference.empty()) j.difference = judge_check(c, args, results);
   return j;
 }
 

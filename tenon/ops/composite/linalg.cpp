@@ -6,6 +6,7 @@
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
+#include "tenon/ops/matrices.h"
 #include "tenon/ops/wide.h"
 #include "tenon/runtime/error.h"
 
@@ -39,6 +40,12 @@ std::pair<int64_t, int64_t> matrix_dims(const char* name, const Tensor& self, In
   return {a, b};
 }
 
+// The dimensions of matrices that were reduced, as ones.
+Tensor with_kept(const Tensor& t, int64_t rows, int64_t columns, bool keepdim) {
+  if (!keepdim) return t;
+  return t.unsqueeze(std::min(rows, columns)).unsqueeze(std::max(rows, columns));
+}
+
 int64_t dim_of_three(const Tensor& self) {
   for (int64_t d = 0; d < self.dim(); ++d) {
     if (self.size(d) == 3) return d;
@@ -63,8 +70,11 @@ Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim
   const double p = ord.toDouble(), size = std::abs(p);
   TENON_CHECK(size == 1 || size == 2 || std::isinf(size), ValueError, name, ": Order ", p,
               " not supported.");
-  TENON_CHECK(size != 2, NotImplementedError, name, ": order ", p,
-              " needs singular values, for which there is no operator yet");
+  if (size == 2) {
+    const Tensor x = dtype ? self.to(*dtype) : self;
+    const Tensor values = tenon::linalg_svdvals(tenon::movedim(x, {rows, columns}, {-2, -1}));
+    return with_kept(p > 0 ? values.amax({-1}) : values.amin({-1}), rows, columns, keepdim);
+  }
   if (std::isinf(size)) std::swap(rows, columns);
   // Sums along `rows`, then the extremum of what is left.
   const Tensor x = dtype ? self.to(*dtype) : self, sums = tenon::norm(x, 1, {rows}, true);
@@ -80,8 +90,11 @@ Tensor linalg_matrix_norm_str_ord(const Tensor& self, std::string_view ord, IntA
   check_floating(name, self, dtype);
   const auto [rows, columns] = matrix_dims(name, self, dim);
   TENON_CHECK(ord == "fro" || ord == "nuc", ValueError, name, ": Order ", ord, " not supported.");
-  TENON_CHECK(ord == "fro", NotImplementedError, name,
-              ": order nuc needs singular values, for which there is no operator yet");
+  if (ord == "nuc") {
+    const Tensor x = dtype ? self.to(*dtype) : self;
+    const Tensor values = tenon::linalg_svdvals(tenon::movedim(x, {rows, columns}, {-2, -1}));
+    return with_kept(values.sum({-1}), rows, columns, keepdim);
+  }
   return tenon::linalg_vector_norm(self, 2, IntArrayRef({rows, columns}), keepdim, dtype);
 }
 
@@ -108,6 +121,82 @@ Tensor linalg_norm_ord_str(const Tensor& self, std::string_view ord, OptionalInt
               "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ",
               self.dim(), "D.");
   return tenon::linalg_matrix_norm(self, ord, dim ? *dim : IntArrayRef({0, 1}), keepdim, dtype);
+}
+
+Tensor linalg__powsum(const Tensor& self, const Scalar& ord, OptionalIntArrayRef dim, bool keepdim,
+                      OptDtype dtype) {
+  check_floating("linalg._powsum", self, dtype);
+  const Tensor x = dtype ? self.to(*dtype) : self;
+  const double p = ord.toDouble();
+  const Tensor size = x.abs();
+  const Tensor terms = p == 0   ? (size != 0).to(size.scalar_type())
+                       : p == 1 ? size
+                       : p == 2 ? size * size
+                                : size.pow(ord);
+  return terms.sum(dim ? *dim : IntArrayRef(), keepdim);
+}
+
+// Of each slice of `dim`; -1 is one of all elements, and not the last dimension.
+Tensor norm_except_dim(const Tensor& v, int64_t pow, int64_t dim) {
+  if (dim == -1) return tenon::norm(v, pow);
+  const int64_t own = wrap("norm_except_dim", dim, v.dim());
+  std::vector<int64_t> others;
+  for (int64_t d = 0; d < v.dim(); ++d) {
+    if (d != own) others.push_back(d);
+  }
+  return others.empty() ? v.abs() : tenon::norm(v, pow, others, true);
+}
+
+Tensor frobenius_norm_dim(const Tensor& self, IntArrayRef dim, bool keepdim) {
+  TENON_CHECK(dim.size() <= 2, ValueError,
+              "frobenius_norm: Expected at most 2 dimensions, but got ", dim.size(),
+              " dimensions instead.");
+  return tenon::linalg_vector_norm(self, 2, dim, keepdim);
+}
+
+Tensor nuclear_norm(const Tensor& self, bool keepdim) {
+  TENON_CHECK(self.dim() == 2, ValueError,
+              "nuclear_norm: Expected a tensor with 2 dimensions, but got a tensor with ",
+              self.dim(), " dimensions instead.");
+  return tenon::linalg_matrix_norm(self, "nuc", {0, 1}, keepdim);
+}
+Tensor nuclear_norm_dim(const Tensor& self, IntArrayRef dim, bool keepdim) {
+  return tenon::linalg_matrix_norm(self, "nuc", dim, keepdim);
+}
+
+namespace {
+
+// Infinite where there is no inverse.
+template <class Norm>
+Tensor condition(const Tensor& self, const Norm& norm) {
+  matrices::check_square("linalg.cond", self);
+  auto [inverse, info] = tenon::linalg_inv_ex(self);
+  const Tensor product = norm(self) * norm(inverse);
+  return tenon::where(info != 0, tenon::full_like(product, INFINITY), product);
+}
+
+}  // namespace
+
+Tensor linalg_cond(const Tensor& self, const std::optional<Scalar>& p) {
+  const char* name = "linalg.cond";
+  matrices::check_inexact(name, self);
+  matrices::check_matrices(name, self);
+  const double order = p ? p->toDouble() : 2, size = std::abs(order);
+  TENON_CHECK(size == 1 || size == 2 || std::isinf(size), ValueError, name,
+              ": got an invalid norm type: ", order);
+  if (size != 2)
+    return condition(self, [&](const Tensor& t) { return tenon::linalg_matrix_norm(t, *p); });
+  const Tensor values = tenon::linalg_svdvals(self);
+  if (self.numel() == 0)
+    return tenon::zeros(matrices::batch_of(self), values.options().requires_grad(std::nullopt));
+  const Tensor largest = values.select(-1, 0), smallest = values.select(-1, -1);
+  return order > 0 ? largest / smallest : smallest / largest;
+}
+
+Tensor linalg_cond_p_str(const Tensor& self, std::string_view p) {
+  matrices::check_inexact("linalg.cond", self);
+  TENON_CHECK(p == "fro" || p == "nuc", ValueError, "linalg.cond: got an invalid norm type: ", p);
+  return condition(self, [&](const Tensor& t) { return tenon::linalg_matrix_norm(t, p); });
 }
 
 Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {

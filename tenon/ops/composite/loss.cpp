@@ -199,12 +199,7 @@ Tensor pdist(const Tensor& self, double p) {
   TENON_CHECK(self.dim() == 2, ValueError, "pdist: expected a 2-D tensor, got shape ",
               self.sizes());
   TENON_CHECK(p >= 0, ValueError, "pdist: p must not be negative, got ", p);
-  const int64_t n = self.size(0);
-  const Tensor upper =
-      tenon::triu_indices(n, n, 1, TensorOptions().dtype(kLong).device(self.device()));
-  const Tensor d =
-      self.index_select(0, upper.select(0, 0)) - self.index_select(0, upper.select(0, 1));
-  return tenon::norm(d, p, {1}, false);
+  return tenon::_pdist_forward(self, p);
 }
 
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,

@@ -48,6 +48,8 @@ TENON_ERROR_CLASS(ValueError, TN_ERROR_VALUE)
 TENON_ERROR_CLASS(NotImplementedError, TN_ERROR_UNSUPPORTED)
 TENON_ERROR_CLASS(OutOfMemoryError, TN_ERROR_MEMORY)
 TENON_ERROR_CLASS(BackendError, TN_ERROR_BACKEND)
+// A matrix without what was asked for: singular, not positive definite, or no convergence.
+TENON_ERROR_CLASS(LinAlgError, TN_ERROR_VALUE)
 #undef TENON_ERROR_CLASS
 
 template <class T>
@@ -128,6 +130,7 @@ TENON_THROWN_BY_CORE(ValueError)
 TENON_THROWN_BY_CORE(NotImplementedError)
 TENON_THROWN_BY_CORE(OutOfMemoryError)
 TENON_THROWN_BY_CORE(BackendError)
+TENON_THROWN_BY_CORE(LinAlgError)
 #undef TENON_THROWN_BY_CORE
 
 }  // namespace core

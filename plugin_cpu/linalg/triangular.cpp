@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// LU, Cholesky's and Bunch and Kaufman's factorizations, and equations solved with them.
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+
+#include "plugin_cpu/linalg/batches.h"
+#include "tenon/sdk/ops/_factor_cholesky.h"
+#include "tenon/sdk/ops/_factor_ldl.h"
+#include "tenon/sdk/ops/_factor_lu.h"
+#include "tenon/sdk/ops/_pivots_to_permutation.h"
+#include "tenon/sdk/ops/_solve_ldl.h"
+#include "tenon/sdk/ops/_solve_lu.h"
+#include "tenon/sdk/ops/_solve_triangular.h"
+#include "tenon/sdk/ops/pstrf.h"
+
+namespace tenon::cpu::linalg {
+namespace {
+
+tn_status factor_lu(Call&, Tensor LU, Tensor pivots, Tensor info, Tensor self) {
+  const Shape s(self);
+  const int k = s.shorter();
+  dispatch_lapack(self.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    const auto& f = routines<T>();
+    over_batch(s.count, cube(s), [&](int64_t begin, int64_t end) {
+      auto a = buffer<T>(s.elements());
+      for (int64_t b = begin; b < end; ++b) {
+        to_columns(self.data<T>() + b * s.elements(), s.rows, s.columns, a.data(), s.rows);
+        int code = 0;
+        if (k > 0) {
+          code = f.getrf(kColumnMajor, s.rows, s.columns, a.data(), leading(s.rows),
+                         pivots.data<int32_t>() + b * k);
+        }
+        info.data<int32_t>()[b] = code;
+        to_rows(a.data(), s.rows, s.rows, s.columns, LU.data<T>() + b * s.elements());
+      }
+    });
+  });
+  return TN_OK;
+}
+
+// Row-major memory read by columns is the transposed matrix, so that its upper triangle is our
+// lower one; and U^H U = conj(A) there is L L^H = A here.
+tn_status factor_cholesky(Call&, Tensor L, Tensor info, Tensor self, bool upper) {
+  const Shape s(self);
+  dispatch_lapack(self.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    const auto& f = routines<T>();
+    over_batch(s.count, cube(s) / 3, [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) {
+        const T* from = self.data<T>() + b * s.elements();
+        T* a = L.data<T>() + b * s.elements();
+        for (int64_t i = 0; i < s.rows; ++i) {
+          for (int64_t j = 0; j < s.rows; ++j) {
+            const bool kept = upper ? j >= i : j <= i;
+            a[i * s.rows + j] = kept ? from[i * s.rows + j] : T(0);
+          }
+        }
+        info.data<int32_t>()[b] =
+            s.rows == 0 ? 0 : f.potrf(kColumnMajor, upper ? 'L' : 'U', s.rows, a, s.rows);
+      }
+    });
+  });
+  return TN_OK;
+}
+
+tn_status factor_ldl(Call&, Tensor LD, Tensor pivots, Tensor info, Tensor self, bool hermitian) {
+  const Shape s(self);
+  dispatch_lapack(self.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    const auto factor = hermitian ? routines<T>().hetrf : routines<T>().sytrf;
+    over_batch(s.count, cube(s), [&](int64_t begin, int64_t end) {
+      auto a = buffer<T>(s.elements());
+      T size(0);
+      factor(kColumnMajor, 'L', s.rows, a.data(), leading(s.rows), nullptr, &size, -1);
+      auto work = buffer<T>(work_size(size));
+      for (int64_t b = begin; b < end; ++b) {
+        to_columns(self.data<T>() + b * s.elements(), s.rows, s.rows, a.data(), s.rows);
+        info.data<int32_t>()[b] = s.rows == 0 ? 0
+                                              : factor(kColumnMajor, 'L', s.rows, a.data(), s.rows,
+                                                       pivots.data<int32_t>() + b * s.rows,
+                                                       work.data(), static_cast<int>(work.size()));
+        to_rows(a.data(), s.rows, s.rows, s.rows, LD.data<T>() + b * s.elements());
+      }
+    });
+  });
+  return TN_OK;
+}
+
+// Exchanges of rows within the matrix.
+void check_exchanges(const int32_t* pivots, int64_t k, int64_t rows) {
+  for (int64_t i = 0; i < k; ++i) {
+    if (pivots[i] < 1 || pivots[i] > rows)
+      throw Error(TN_ERROR_VALUE, "pivot ", pivots[i], " is outside of [1, ", rows, "]");
+  }
+}
+
+// Two negative entries in a row are one block of two rows.
+void check_blocks(const int32_t* pivots, int64_t n) {
+  for (int64_t i = 0; i < n;) {
+    const int64_t row = std::abs(int64_t{pivots[i]}), block = pivots[i] < 0 ? 2 : 1;
+    if (row < 1 || row > n || i + block > n || (block == 2 && pivots[i + 1] >= 0))
+      throw Error(TN_ERROR_VALUE, "pivot ", pivots[i], " at ", i, " is none of ", n, " rows");
+    i += block;
+  }
+}
+
+tn_status solve_ldl(Call&, Tensor X, Tensor LD, Tensor pivots, Tensor B, bool hermitian) {
+  const Shape s(LD), right(B);
+  if (X.numel() == 0) return TN_OK;
+  dispatch_lapack(LD.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    const auto solve = hermitian ? routines<T>().hetrs : routines<T>().sytrs;
+    over_batch(s.count, cube(s) + cube(right), [&](int64_t begin, int64_t end) {
+      auto a = buffer<T>(s.elements()), x = buffer<T>(right.elements());
+      for (int64_t b = begin; b < end; ++b) {
+        const int32_t* rows = pivots.data<int32_t>() + b * s.rows;
+        check_blocks(rows, s.rows);
+        to_columns(LD.data<T>() + b * s.elements(), s.rows, s.rows, a.data(), s.rows);
+        to_columns(B.data<T>() + b * right.elements(), s.rows, right.columns, x.data(), s.rows);
+        solve(kColumnMajor, 'L', s.rows, right.columns, a.data(), s.rows, rows, x.data(), s.rows);
+        to_rows(x.data(), s.rows, s.rows, right.columns, X.data<T>() + b * right.elements());
+      }
+    });
+  });
+  return TN_OK;
+}
+
+tn_status solve_lu(Call&, Tensor X, Tensor LU, Tensor pivots, Tensor B, bool adjoint) {
+  const Shape s(LU), right(B);
+  if (X.numel() == 0) return TN_OK;
+  dispatch_lapack(LU.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    const auto& f = routines<T>();
+    over_batch(s.count, cube(s) + cube(right), [&](int64_t begin, int64_t end) {
+      auto a = buffer<T>(s.elements()), x = buffer<T>(right.elements());
+      for (int64_t b = begin; b < end; ++b) {
+        const int32_t* rows = pivots.data<int32_t>() + b * s.rows;
+        check_exchanges(rows, s.rows, s.rows);
+        to_columns(LU.data<T>() + b * s.elements(), s.rows, s.rows, a.data(), s.rows);
+        to_columns(B.data<T>() + b * right.elements(), s.rows, right.columns, x.data(), s.rows);
+        f.getrs(kColumnMajor, adjoint ? 'C' : 'N', s.rows, right.columns, a.data(), s.rows, rows,
+                x.data(), s.rows);
+        to_rows(x.data(), s.rows, s.rows, right.columns, X.data<T>() + b * right.elements());
+      }
+    });
+  });
+  return TN_OK;
+}
+
+// Read by columns A X = B is X^T A^T = B^T, and A^T has the other triangle: nothing is copied.
+tn_status solve_triangular(Call&, Tensor X, Tensor self, Tensor B, bool upper, bool unit) {
+  const Shape s(self), right(B);
+  if (X.numel() == 0) return TN_OK;
+  dispatch_lapack(self.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    const auto& f = routines<T>();
+    const T one(1);
+    over_batch(s.count, cube(right), [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) {
+        T* x = X.data<T>() + b * right.elements();
+        const T* from = B.data<T>() + b * right.elements();
+        std::copy(from, from + right.elements(), x);
+        f.trsm("R", upper ? "L" : "U", "N", unit ? "U" : "N", &right.columns, &s.rows, &one,
+               self.data<T>() + b * s.elements(), &s.rows, x, &right.columns);
+      }
+    });
+  });
+  return TN_OK;
+}
+
+tn_status pivots_to_permutation(Call&, Tensor out, Tensor pivots, int64_t n) {
+  const int64_t k = pivots.size(pivots.ndim() - 1);
+  if (n == 0) return TN_OK;
+  for (int64_t b = 0; b < out.numel() / n; ++b) {
+    const int32_t* from = pivots.data<int32_t>() + b * k;
+    int64_t* rows = out.data<int64_t>() + b * n;
+    std::iota(rows, rows + n, int64_t{0});
+    check_exchanges(from, k, n);
+    for (int64_t i = 0; i < k; ++i) std::swap(rows[i], rows[from[i] - 1]);
+  }
+  return TN_OK;
+}
+
+tn_status pivoted_cholesky(Call&, Tensor u, Tensor pivots, Tensor self, bool upper, Scalar tol) {
+  const Shape s(self);
+  if (s.rows == 0) return TN_OK;
+  dispatch_lapack(self.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    using R = real_t<T>;
+    auto a = buffer<T>(s.elements());
+    auto work = buffer<R>(2 * int64_t{s.rows});
+    to_columns(self.data<T>(), s.rows, s.rows, a.data(), s.rows);
+    int32_t* piv = pivots.data<int32_t>();
+    int rank = 0;
+    routines<T>().pstrf(kColumnMajor, upper ? 'U' : 'L', s.rows, a.data(), s.rows, piv, &rank,
+                        static_cast<R>(tol.to<double>()), work.data());
+    to_rows(a.data(), s.rows, s.rows, s.rows, u.data<T>());
+    for (int64_t i = 0; i < s.rows; ++i) {
+      --piv[i];
+      for (int64_t j = 0; j < s.rows; ++j) {
+        if (upper ? j < i : j > i) u.data<T>()[i * s.rows + j] = T(0);
+      }
+    }
+  });
+  return TN_OK;
+}
+
+}  // namespace
+
+TN_KERNEL(_factor_lu, factor_lu, TENON_LAPACK_DTYPES);
+TN_KERNEL(_factor_cholesky, factor_cholesky, TENON_LAPACK_DTYPES);
+TN_KERNEL(_factor_ldl, factor_ldl, TENON_LAPACK_DTYPES);
+TN_KERNEL(_solve_ldl, solve_ldl, TENON_LAPACK_DTYPES.mixed_dtypes());
+TN_KERNEL(_solve_lu, solve_lu, TENON_LAPACK_DTYPES.mixed_dtypes());
+TN_KERNEL(_solve_triangular, solve_triangular, TENON_LAPACK_DTYPES);
+TN_KERNEL(_pivots_to_permutation, pivots_to_permutation, dtypes("int32"));
+TN_KERNEL(pstrf, pivoted_cholesky, TENON_LAPACK_DTYPES);
+
+}  // namespace tenon::cpu::linalg
