@@ -47,6 +47,10 @@ std::vector<Tensor> each(const char* op, TensorList self, F&& f) {
 template <class F>
 void write_each(const char* op, TensorList self, F&& f) {
   check_any(op, self);
+  for (const Tensor& t : self) {  // before one of them is written
+    TENON_CHECK(!(GradMode::is_enabled() && t.requires_grad() && t.is_leaf()), ValueError, op,
+                ": a leaf that requires grad cannot be the target of an in-place operation");
+  }
   for (std::size_t i = 0; i < self.size(); ++i) f(self[i], i);
 }
 
