@@ -36,6 +36,7 @@ class Format {
   Format(const std::vector<Scalar>& shown, ScalarType dtype, const PrintOptions& o,
          PrintStyle style)
       : dtype_(dtype), options_(o), sign_column_(style == PrintStyle::Era04) {
+    if (isComplexType(dtype)) choose_parts(shown, style);
     if (isFloatingType(dtype)) choose(shown);
     for (const Scalar& s : shown) width_ = std::max(width_, raw(s).size());
   }
@@ -44,6 +45,7 @@ class Format {
     return text.size() < width_ ? std::string(width_ - text.size(), ' ') + text : text;
   }
   std::string raw(const Scalar& s) const {
+    if (!parts_.empty()) return complex_text(s.toComplexDouble());
     if (dtype_ == kBool) return s.toBool() ? "True" : "False";
     if (!isFloatingType(dtype_)) return signed_column(std::to_string(s.toLong()));
     double v = s.toDouble();
@@ -59,6 +61,22 @@ class Format {
   // The 0.4 era kept a column for the sign.
   std::string signed_column(std::string text) const {
     return sign_column_ && text[0] != '-' ? " " + text : text;
+  }
+  // "1.+2.j": each part has a format of its own.
+  std::string complex_text(const core::complex<double>& v) const {
+    std::string im = parts_[1].padded(Scalar(v.imag()));
+    im.erase(0, im.find_first_not_of(' '));
+    return parts_[0].padded(Scalar(v.real())) + (im[0] == '-' ? "" : "+") + im + "j";
+  }
+  void choose_parts(const std::vector<Scalar>& shown, PrintStyle style) {
+    std::vector<Scalar> re, im;
+    for (const Scalar& s : shown) {
+      re.emplace_back(s.toComplexDouble().real());
+      im.emplace_back(s.toComplexDouble().imag());
+    }
+    parts_.reserve(2);
+    parts_.emplace_back(re, kDouble, options_, style);
+    parts_.emplace_back(im, kDouble, options_, style);
   }
   void choose(const std::vector<Scalar>& shown) {
     double low = HUGE_VAL, high = 0;
@@ -76,6 +94,7 @@ class Format {
     if (options_.sci_mode >= 0) scientific_ = options_.sci_mode == 1;
     if (scientific_) integers_ = false;
   }
+  std::vector<Format> parts_;  // of complex numbers
   ScalarType dtype_;
   const PrintOptions& options_;
   bool sign_column_, scientific_ = false, integers_ = false;

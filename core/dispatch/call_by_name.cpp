@@ -195,6 +195,8 @@ void give(tn_value& to, Impl tensor) {
 }
 
 void give(tn_value& to, OwnedValue& from) {
+  TENON_CHECK(from.tag != TN_TAG_COMPLEX, NotImplementedError,
+              "a complex number as a result does not cross the ABI; keep the 0-dim tensor");
   to = from.plain;
   to.tag = from.tag;
   if (from.tag == TN_TAG_TENSOR) give(to, std::move(from.tensor));

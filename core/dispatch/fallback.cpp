@@ -46,14 +46,15 @@ Ref<GeneratorImpl> generator_of(CallFrame& f) {
 bool call_decomposition(CallFrame& f, const std::string& reason) {
   if (f.layout != 0 || !can_decompose(f.op(), f.device.slot, f.dtype)) return false;
   if (!f.device.is_host()) count_fallback(f, ServedBy::Decomposition, reason, 0);
-  if (f.op().by_code != ByCode::None) {
+  const BoxedFn decomposition = decomposition_of(f.op(), f.dtype);
+  if (f.op().by_code != ByCode::None && !isComplexType(f.dtype)) {
     call_by_code(f);
     return true;
   }
   const Ref<GeneratorImpl> generator = generator_of(f);
   OwnedValue out[kMaxOutputs];
   try {
-    f.op().decomposition.load(std::memory_order_acquire)(f.in, out);
+    decomposition(f.in, out);
   } catch (...) {
     rethrow_called(f.op().name);
   }

@@ -66,11 +66,23 @@ bool is_one(const tn_value& v) { return v.tag == TN_TAG_F64 ? v.u.f64 == 1 : v.u
 
 }  // namespace
 
+BoxedFn decomposition_of(const Op& op, ScalarType dtype) {
+  if (!isComplexType(dtype)) return op.decomposition.load(std::memory_order_acquire);
+  const BoxedFn own = op.complex_decomposition.load(std::memory_order_acquire);
+  // One over views and copies serves any dtype.
+  if (own != nullptr || (op.flags & kOpOnPrimitives)) return own;
+  return op.decomposition.load(std::memory_order_acquire);
+}
+
 bool can_decompose(const Op& op, DeviceSlot slot, ScalarType dtype, std::string* why) {
   const auto no = [&](std::string text) {
     if (why) *why = std::move(text);
     return false;
   };
+  if (isComplexType(dtype)) {
+    if (decomposition_of(op, dtype) != nullptr) return true;
+    return no("none is registered for complex numbers");
+  }
   if (!op.decomposition.load(std::memory_order_acquire) && op.by_code == ByCode::None)
     return no("none is registered");
   // On the host a primitive is the operators that it stands for, and those are the primitive

@@ -10,6 +10,8 @@ namespace tenon::core {
 
 // Whether a device can be served by the operator's decomposition; where it cannot, why.
 bool can_decompose(const Op& op, DeviceSlot slot, ScalarType dtype, std::string* why = nullptr);
+// The function that serves tensors of a dtype; null if there is none.
+BoxedFn decomposition_of(const Op& op, ScalarType dtype);
 // The kernel that will write the outputs where the operator itself has none: of the primitive that
 // it is one call of.
 const KernelEntry* writing_kernel(const Op& op, DeviceSlot slot, ScalarType dtype);

@@ -17,6 +17,12 @@
 namespace tenon::core {
 
 bool fits(const Scalar& number, ScalarType dtype) noexcept {
+  if (number.isComplex()) {
+    if (dtype == ScalarType::Bool) return true;
+    const complex<double> v = number.toComplexDouble();
+    const ScalarType part = toRealValueType(dtype);
+    return fits(v.real(), part) && (isComplexType(dtype) ? fits(v.imag(), part) : v.imag() == 0);
+  }
   const auto floating = [&](double most) {
     return !(std::isfinite(number.toDouble()) && std::fabs(number.toDouble()) > most);
   };
@@ -45,15 +51,24 @@ bool fits(const Scalar& number, ScalarType dtype) noexcept {
       return floating(0x1.fep127);
     case ScalarType::Float:
       return floating(static_cast<double>(std::numeric_limits<float>::max()));
+    case ScalarType::ComplexFloat:
+      return floating(static_cast<double>(std::numeric_limits<float>::max()));
     default:
       return true;
   }
 }
 
+namespace {
+std::string number_text(const complex<double>& v) {
+  return join("(", v.real(), ",", v.imag(), ")");
+}
+}  // namespace
+
 void check_fits(const char* op, const char* argument, const Scalar& number, ScalarType dtype) {
   if (TENON_LIKELY(fits(number, dtype))) return;
-  const std::string value =
-      number.isFloatingPoint() ? join(number.toDouble()) : join(number.toLong());
+  const std::string value = number.isComplex()         ? number_text(number.toComplexDouble())
+                            : number.isFloatingPoint() ? join(number.toDouble())
+                                                       : join(number.toLong());
   throw ValueError(join(op, ": argument '", argument, "': value ", value,
                         " cannot be converted to ", dtype_name(dtype), " without overflow"));
 }
@@ -245,14 +260,20 @@ ScalarType Infer::promoted(std::initializer_list<int> args) const {
       }
     } else {
       ScalarType s = scalar(i).type();
-      join_into(2, s == ScalarType::Double ? get_default_dtype() : s);
+      join_into(2, s == ScalarType::Double          ? get_default_dtype()
+                   : s == ScalarType::ComplexDouble ? toComplexType(get_default_dtype())
+                                                    : s);
     }
   }
   auto category = [](ScalarType t) { return static_cast<int>(dtype_class(t)); };
   ScalarType result = ScalarType::Undefined;
   for (ScalarType t : tier) {
     if (t == ScalarType::Undefined) continue;
-    if (result == ScalarType::Undefined || category(t) > category(result)) result = t;
+    if (result != ScalarType::Undefined && category(t) <= category(result)) continue;
+    // A complex number among floating tensors keeps their width.
+    result = isComplexType(t) && result != ScalarType::Undefined && isFloatingType(result)
+                 ? toComplexType(result)
+                 : t;
   }
   return result;
 }

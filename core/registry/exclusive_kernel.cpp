@@ -7,6 +7,8 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/base/threads.h"
+
 namespace tenon::core {
 namespace {
 

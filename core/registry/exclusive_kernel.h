@@ -18,8 +18,4 @@ struct SerialKernel {
 };
 std::unique_ptr<SerialKernel> serialized(const tn_kernel& own);
 
-// threads.cpp: whether this thread counts as inside of a parallel region, where parallel_for works
-// alone.
-bool exchange_parallel_region(bool inside) noexcept;
-
 }  // namespace tenon::core

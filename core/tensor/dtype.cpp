@@ -120,7 +120,7 @@ void add_word(DtypeMask& m, std::string_view word, bool foreign) {
   if (number || word == "floating") add_class(m, DtypeClass::Floating, foreign);
   if (number || word == "integral") add_class(m, DtypeClass::Integral, foreign);
   if (all || word == "bool") add_class(m, DtypeClass::Bool, foreign);
-  if (all || word == "complex") add_class(m, DtypeClass::Complex, foreign);
+  if ((all && foreign) || word == "complex") add_class(m, DtypeClass::Complex, foreign);
   if (number || word == "floating" || word == "integral" || word == "bool" || word == "complex")
     return;
   m.add(dtype_from_name(word));
@@ -256,8 +256,11 @@ DtypeMask parse_dtype_mask(std::string_view text, bool foreign) {
 // Class, then width; two of one width that differ go to the next wider one that holds both.
 ScalarType promote_types(ScalarType a, ScalarType b) {
   if (a == b) return a;
-  if (const auto ca = core::dtype_class(a), cb = core::dtype_class(b); ca != cb)
+  if (const auto ca = core::dtype_class(a), cb = core::dtype_class(b); ca != cb) {
+    if (ca == core::DtypeClass::Complex) return b == kDouble ? kComplexDouble : a;
+    if (cb == core::DtypeClass::Complex) return a == kDouble ? kComplexDouble : b;
     return ca > cb ? a : b;
+  }
   const core::DtypeInfo& x = core::dtype_info(a);
   const core::DtypeInfo& y = core::dtype_info(b);
   if (x.cls == core::DtypeClass::Integral) return core::promote_integral(a, x, b, y);

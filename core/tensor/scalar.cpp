@@ -21,10 +21,19 @@ Scalar Scalar::from_abi(const tn_value& v) {
     case TN_TAG_F64:
       s.f_ = v.u.f64;
       break;
+    case TN_TAG_COMPLEX:
+      s.c_[0] = v.u.f64s[0];
+      s.c_[1] = v.u.f64s[1];
+      break;
     default:
       throw TypeError(core::join("expected a number, got a value with tag ", v.tag));
   }
   return s;
+}
+
+void Scalar::check_real() const {
+  TENON_CHECK(c_[1] == 0, ValueError, "the complex number (", c_[0], ",", c_[1],
+              ") has an imaginary part, which a real type cannot hold");
 }
 
 void Scalar::check_range(int64_t given, int64_t kept) {

@@ -25,9 +25,15 @@ void make_bools(std::byte* p, uint64_t bytes) {
 }
 
 core::Ref<core::Storage> mapped(const std::shared_ptr<ZipReader>& zip, ZipReader::Bytes at) {
-  auto* keep = new std::shared_ptr<ZipReader>(zip);
+  struct View {
+    std::shared_ptr<ZipReader> zip;
+    ZipReader::Bytes bytes;
+  };
+  auto* keep = new View{zip, at};
   const auto forget = [](void* context, void*) {
-    delete static_cast<std::shared_ptr<ZipReader>*>(context);
+    auto* view = static_cast<View*>(context);
+    view->zip->release(view->bytes);
+    delete view;
   };
   try {
     auto out = core::Storage::wrap(core::kHost, at.data, at.size, forget, keep);

@@ -191,6 +191,7 @@ void ExportedBuilder::write_outputs() {
   TENON_CHECK(tree.leaves() == leaves.size(), ValueError, "the graph has ", leaves.size(),
               " results, but the form of the result has ", tree.leaves());
   std::vector<TypePtr> types;
+  types.reserve(leaves.size());
   for (const Value* v : leaves) types.push_back(v->type());
   std::size_t at = 0;
   const TypePtr type = type_of_tree(tree, types, at, unit_);

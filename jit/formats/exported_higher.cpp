@@ -20,6 +20,7 @@ std::vector<Value*> joined(std::vector<Value*> a, const std::vector<Value*>& b) 
 }
 std::vector<TypePtr> types_of(const std::vector<Value*>& values) {
   std::vector<TypePtr> out;
+  out.reserve(values.size());
   for (const Value* v : values) out.push_back(v->type());
   return out;
 }
@@ -128,6 +129,7 @@ std::vector<Value*> ExportedBuilder::while_loop(const NodeInputs& inputs, Scope&
   Block* body = n->add_block();
   body->add_input("iteration", Type::integer());
   std::vector<Value*> carried;
+  carried.reserve(initial.size());
   for (const Value* v : initial) carried.push_back(body->add_input("", v->type()));
   const Graph::InsertPoint there(*graph_, body);
   const std::vector<Value*> next = inline_graph(inputs[1], joined(carried, further), s);
@@ -162,6 +164,7 @@ std::vector<Value*> ExportedBuilder::over_slices(const NodeInputs& inputs, std::
   Block* body = n->add_block();
   Value* at = body->add_input("iteration", Type::integer());
   std::vector<Value*> arguments;
+  arguments.reserve(initial.size());
   for (const Value* v : initial) arguments.push_back(body->add_input("", v->type()));
   {
     const Graph::InsertPoint there(*graph_, body);
@@ -194,6 +197,7 @@ std::vector<Value*> ExportedBuilder::associative_scan(const NodeInputs& inputs, 
   Block* body = n->add_block();
   Value* at = body->add_input("iteration", Type::integer());
   std::vector<Value*> arguments;
+  arguments.reserve(first.size());
   for (const Value* v : first) arguments.push_back(body->add_input("", v->type()));
   {
     const Graph::InsertPoint there(*graph_, body);
@@ -209,6 +213,7 @@ std::vector<Value*> ExportedBuilder::associative_scan(const NodeInputs& inputs, 
     }
   }
   std::vector<Value*> out;
+  out.reserve(lists.size());
   for (Value* l : lists) out.push_back(apply1("aten::stack", {l, zero}));
   return out;
 }

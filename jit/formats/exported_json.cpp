@@ -86,13 +86,14 @@ Tagged tagged(const Json& v, const char* what) {
 
 ScalarType dtype_of(const Json& v) {
   static const std::map<int64_t, ScalarType> kKnown = {
-      {1, kUInt8}, {2, kInt8},  {3, kInt16},  {4, kInt32}, {5, kInt64},
-      {6, kHalf},  {7, kFloat}, {8, kDouble}, {12, kBool}, {13, kBFloat16},
+      {1, kUInt8}, {2, kInt8},      {3, kInt16},         {4, kInt32},
+      {5, kInt64}, {6, kHalf},      {7, kFloat},         {8, kDouble},
+      {12, kBool}, {13, kBFloat16}, {10, kComplexFloat}, {11, kComplexDouble},
   };
   static const std::map<int64_t, const char*> kUnknown = {
-      {9, "complex32"},       {10, "complex64"},   {11, "complex128"},      {28, "uint16"},
-      {29, "float8_e4m3fn"},  {30, "float8_e5m2"}, {31, "float8_e4m3fnuz"}, {32, "float8_e5m2fnuz"},
-      {33, "float8_e8m0fnu"}, {34, "uint32"},      {35, "uint64"},
+      {9, "complex32"},       {28, "uint16"},          {29, "float8_e4m3fn"},
+      {30, "float8_e5m2"},    {31, "float8_e4m3fnuz"}, {32, "float8_e5m2fnuz"},
+      {33, "float8_e8m0fnu"}, {34, "uint32"},          {35, "uint64"},
   };
   const int64_t n = integer_of(v, "a dtype");
   if (const auto it = kKnown.find(n); it != kKnown.end()) return it->second;

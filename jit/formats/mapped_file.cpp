@@ -48,4 +48,11 @@ MappedFile::~MappedFile() {
   if (data_) ::munmap(data_, size_);
 }
 
+void MappedFile::release(const std::byte* begin, uint64_t bytes) const noexcept {
+  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto offset = static_cast<uint64_t>(begin - data_);
+  const uint64_t from = (offset + page - 1) / page * page, to = (offset + bytes) / page * page;
+  if (from < to) ::madvise(data_ + from, to - from, MADV_DONTNEED);
+}
+
 }  // namespace tenon::jit::formats

@@ -19,6 +19,9 @@ class MappedFile {
   ~MappedFile();
   std::byte* data() const noexcept { return data_; }
   uint64_t size() const noexcept { return size_; }
+  // Drops the whole pages between: the process no longer holds them, and what was written there is
+  // lost.
+  void release(const std::byte* begin, uint64_t bytes) const noexcept;
 
  private:
   std::byte* data_ = nullptr;

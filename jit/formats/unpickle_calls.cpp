@@ -12,10 +12,19 @@ namespace tenon::jit::formats {
 namespace {
 
 constexpr std::pair<const char*, ScalarType> kStorages[] = {
-    {"FloatStorage", kFloat},       {"DoubleStorage", kDouble}, {"HalfStorage", kHalf},
-    {"BFloat16Storage", kBFloat16}, {"LongStorage", kLong},     {"IntStorage", kInt},
-    {"ShortStorage", kShort},       {"CharStorage", kChar},     {"ByteStorage", kByte},
-    {"BoolStorage", kBool},         {"UntypedStorage", kByte}};
+    {"FloatStorage", kFloat},
+    {"DoubleStorage", kDouble},
+    {"HalfStorage", kHalf},
+    {"BFloat16Storage", kBFloat16},
+    {"LongStorage", kLong},
+    {"IntStorage", kInt},
+    {"ShortStorage", kShort},
+    {"CharStorage", kChar},
+    {"ByteStorage", kByte},
+    {"BoolStorage", kBool},
+    {"ComplexFloatStorage", kComplexFloat},
+    {"ComplexDoubleStorage", kComplexDouble},
+    {"UntypedStorage", kByte}};
 
 // Known, and not what Tenon can hold.
 const char* refusal(const std::string& name) {
@@ -40,8 +49,6 @@ ScalarType storage_dtype(const std::string& storage_type) {
   for (const auto& [name, dtype] : kStorages) {
     if (storage_type == name) return dtype;
   }
-  TENON_CHECK(storage_type.rfind("Complex", 0) != 0, NotImplementedError,
-              "complex tensors are not supported");
   TENON_CHECK(storage_type.rfind("Q", 0) != 0, NotImplementedError,
               "quantized tensors are not supported");
   throw NotImplementedError(

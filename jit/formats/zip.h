@@ -51,6 +51,8 @@ class TENON_API ZipReader {
     uint64_t size;
   };
   Bytes view(const Entry& e, bool check) const;
+  // Gives the memory of a view back to the system, where it is mapped: nobody reads it any more.
+  void release(Bytes view) const noexcept;
 
  private:
   struct State;

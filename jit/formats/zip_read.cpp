@@ -314,6 +314,10 @@ std::string ZipReader::read(const Entry& e) const {
   return out;
 }
 
+void ZipReader::release(Bytes view) const noexcept {
+  if (state_->mapped) state_->mapped->release(view.data, view.size);
+}
+
 std::string ZipReader::read(std::string_view name) const {
   const Entry* e = find(name);
   TENON_CHECK(e, IndexError, "load: ", file(), ": there is no entry '", name, "'");

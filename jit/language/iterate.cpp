@@ -144,12 +144,14 @@ Iteration Emitter::iterate_zip(const std::vector<SugarPtr>& items, const SourceR
     it.unrolled = true;
     for (std::size_t i = 0; i < n; ++i) {
       std::vector<SugarPtr> one;
+      one.reserve(parts.size());
       for (const Iteration& p : parts) one.push_back(p.items[i]);
       it.items.push_back(as_sequence(SugarKind::Tuple, std::move(one)));
     }
     return it;
   }
   std::vector<Value*> lengths;
+  lengths.reserve(parts.size());
   for (const Iteration& p : parts) lengths.push_back(p.length);
   it.length = lengths.size() == 1
                   ? lengths[0]
@@ -158,6 +160,7 @@ Iteration Emitter::iterate_zip(const std::vector<SugarPtr>& items, const SourceR
                                              Type::list(Type::integer()))});
   it.at = [parts](Value* i) {
     std::vector<SugarPtr> one;
+    one.reserve(parts.size());
     for (const Iteration& p : parts) one.push_back(p.at(i));
     return as_sequence(SugarKind::Tuple, std::move(one));
   };

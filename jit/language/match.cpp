@@ -432,6 +432,7 @@ Match match_operator(const std::string& name, Graph& graph, const SourceRange& r
   if (self) all.push_back({"", self, range});
   all.insert(all.end(), args.begin(), args.end());
   std::vector<const FunctionSchema*> schemas;
+  schemas.reserve(candidates.size());
   for (const Operator* op : candidates) schemas.push_back(&op->schema);
   auto [i, match] = match_functions(schemas, graph, range, all);
   match.op = candidates[i];

@@ -249,6 +249,7 @@ Value* Emitter::special_extremum(const std::string& name, const Expr& e) {
   std::vector<NamedValue> args = arguments(e);
   if (args.size() > 2 && e.keywords.empty()) {
     std::vector<Value*> values;
+    values.reserve(args.size());
     for (const NamedValue& a : args) values.push_back(a.value);
     args = {{"", list_of(std::move(values), nullptr, e.range), e.range}};
   }
@@ -298,6 +299,7 @@ Value* Emitter::special_fork(const Expr& e) {
     auto f = std::make_shared<Sugar>(*callee);
     if (f->value) f->value = bring(f->value, "self");
     std::vector<NamedValue> inside;
+    inside.reserve(args.size());
     for (const NamedValue& a : args) inside.push_back({a.name, bring(a.value, a.name), a.range});
     graph->set_insert_point(graph->block());
     Value* out = inner.as_value(inner.call_sugar(f, inside, e.range, nullptr), e.range);

@@ -68,6 +68,7 @@ TypePtr generic_type(const Expr& e, const Scope& scope) {
   std::vector<ExprPtr> args = e.args;
   if (args.size() == 1 && args[0]->kind == ExprKind::Tuple) args = args[0]->args;  // Tuple[()]
   std::vector<TypePtr> types;
+  types.reserve(args.size());
   for (const ExprPtr& a : args) types.push_back(annotated_type(*a, scope));
   const auto expect = [&](std::size_t n) {
     TENON_PROGRAM_CHECK(types.size() == n, e.range, base, " type must have exactly ", n,

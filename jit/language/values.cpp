@@ -164,6 +164,7 @@ Value* Emitter::tuple_literal(const Expr& e, const TypePtr&) {
       parts.push_back(expression(*a));
     }
   }
+  types.reserve(parts.size());
   for (Value* v : parts) types.push_back(v->type());
   return emit_node(g_, e.range, "prim::TupleConstruct", parts, Type::tuple(std::move(types)));
 }
@@ -258,6 +259,7 @@ Value* Emitter::ternary(const Expr& e, const TypePtr& hint) {
 Value* Emitter::call_operator(const std::string& op, const SourceRange& range,
                               const std::vector<Value*>& args) {
   std::vector<NamedValue> named;
+  named.reserve(args.size());
   for (Value* v : args) named.push_back({"", v, range});
   return emit_operator(op, g_, range, nullptr, named);
 }

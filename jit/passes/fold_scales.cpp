@@ -3,6 +3,7 @@
 // Scales and shifts of the channels that a layer with constant weights gives become part of its
 // weight and bias: batch normalization in evaluation, and arithmetic with constants. The new
 // weights are computed in double on the host.
+#include <algorithm>
 #include <map>
 
 #include "jit/ir/alias.h"
@@ -142,20 +143,38 @@ std::optional<Affine> affine_of(const Node& n, const Layer& layer) {
   return from_arithmetic(n, layer);
 }
 
-Tensor scaled_weight(const Layer& layer, const Tensor& scale) {
-  std::vector<int64_t> shape(static_cast<std::size_t>(layer.weight.dim()), 1);
-  Tensor weight = in_double(layer.weight);
-  if (!layer.transposed) {
-    shape[0] = layer.channels;
-    return weight * scale.reshape(shape);
-  }
+// Of the weight's dtype, on the host.
+Tensor scaled_transposed(const Layer& layer, const Tensor& scale) {
   // [in, out / groups, ...]: channel g * (out / groups) + i is row i of the g-th part of `in`.
+  const Tensor weight = in_double(layer.weight);
   const int64_t in = weight.size(0), own = weight.size(1);
+  std::vector<int64_t> shape(static_cast<std::size_t>(weight.dim()) + 1, 1);
   std::vector<int64_t> split{layer.groups, in / layer.groups};
   split.insert(split.end(), weight.sizes().begin() + 1, weight.sizes().end());
-  shape.insert(shape.begin(), layer.groups);
+  shape[0] = layer.groups;
   shape[2] = own;
-  return (weight.reshape(split) * scale.reshape(shape)).reshape(weight.sizes());
+  return (weight.reshape(split) * scale.reshape(shape))
+      .reshape(weight.sizes())
+      .to(layer.weight.scalar_type());
+}
+
+// Some channels at a time: the memory of large numbers in double would be new to the process each
+// time, which costs more than the products.
+Tensor scaled_weight(const Layer& layer, const Tensor& scale) {
+  if (layer.transposed) return scaled_transposed(layer, scale);
+  constexpr int64_t kElements = 65536;
+  const Tensor weight = layer.weight.detach().to(kCPU);
+  std::vector<int64_t> shape(static_cast<std::size_t>(weight.dim()), 1);
+  const int64_t each = std::max<int64_t>(1, weight.numel() / std::max<int64_t>(1, layer.channels)),
+                step = std::max<int64_t>(1, kElements / each);
+  Tensor out = empty(weight.sizes(), weight.scalar_type());
+  for (int64_t at = 0; at < layer.channels; at += step) {
+    shape[0] = std::min(step, layer.channels - at);
+    out.narrow(0, at, shape[0])
+        .copy_(in_double(weight.narrow(0, at, shape[0])) *
+               scale.narrow(0, at, shape[0]).reshape(shape));
+  }
+  return out;
 }
 
 class Folding {

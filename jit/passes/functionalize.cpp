@@ -108,8 +108,7 @@ class Functional {
     return false;
   }
   void replace_after(Value* old, Value* by, const Node& write) {
-    const std::vector<Use> uses = old->uses();
-    for (const Use& u : uses)
+    for (const Use& u : std::vector<Use>(old->uses()))  // a copy: replacing changes the list
       if (u.user != by->node() && is_after(u.user, &write)) u.user->replace_input(u.index, by);
   }
 

@@ -41,9 +41,7 @@ void ShapeRules::to(const Node& n) {
 void ShapeRules::broadcast(const Node& n, TensorFacts a, TensorFacts b) {
   TensorFacts out = unknown(n.output());
   if (a.dtype && b.dtype) {
-    if (*a.dtype == *b.dtype)
-      out.dtype = a.dtype;
-    else if (b.rank() == 0 && isFloatingType(*a.dtype))
+    if (*a.dtype == *b.dtype || (b.rank() == 0 && isFloatingType(*a.dtype)))
       out.dtype = a.dtype;
     else if (a.rank() == 0 && isFloatingType(*b.dtype))
       out.dtype = b.dtype;
@@ -63,10 +61,8 @@ void ShapeRules::broadcast(const Node& n, TensorFacts a, TensorFacts b) {
     int64_t& d = a.last[skip + i];
     const int64_t other = b.last[i];
     if (other == 1 || other == d) continue;
-    if (d == 1)
-      d = other;
-    else if (other > 1)
-      d = other;  // d is 1 or the same
+    if (d == 1 || other > 1)
+      d = other;  // where it is not 1, d is 1 or the same
     else if (d <= 1)
       return set(n.output(), out);
   }

@@ -71,6 +71,12 @@ tn_value scalar_value(const Context& c, const IValue& v) {
   if (v.isDouble()) return real_value(v.toDouble());
   if (v.isBool()) return value_of(TN_TAG_BOOL, v.toBool());
   if (v.isTensor()) return tensor_value(c, v, false);  // of no dimensions
+  if (v.isComplexDouble()) {
+    double* parts = c.memory.doubles(2);
+    parts[0] = v.toComplexDouble().real();
+    parts[1] = v.toComplexDouble().imag();
+    return pointer_value(TN_TAG_COMPLEX, parts, 0);
+  }
   c.refuse("a number", v);
 }
 
@@ -79,7 +85,7 @@ tn_value scalar_list(const Context& c, const IValue& v) {
   const auto& items = v.toListRef().items;
   tn_value* to = c.memory.values(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
-    to[i] = items[i].isTensor() ? items[i].toTensor().item().abi() : scalar_value(c, items[i]);
+    to[i] = scalar_value(c, items[i].isTensor() ? IValue(items[i].toTensor().item()) : items[i]);
   }
   return pointer_value(TN_TAG_SCALAR_LIST, to, items.size());
 }
@@ -216,14 +222,12 @@ tn_value plain_value(const Context& c, const IValue& v) {
 }
 
 bool takes_none(ArgType t) {
-  switch (t) {
-#define TENON_ARG_TYPE(Enum, base, list, optional, optional_items) \
-  case ArgType::Enum:                                              \
-    return optional;
+  static constexpr bool kOptional[] = {
+#define TENON_ARG_TYPE(Enum, base, list, optional, optional_items) optional,
 #include "tenon/core/arg_types.def"
 #undef TENON_ARG_TYPE
-  }
-  return false;
+  };
+  return kOptional[static_cast<std::size_t>(t)];
 }
 
 IValue to_result(core::OwnedValue& v, ArgType type) {
@@ -242,6 +246,8 @@ IValue to_result(core::OwnedValue& v, ArgType type) {
       return v.plain.u.f64;
     case TN_TAG_BOOL:
       return v.plain.u.i64 != 0;
+    case TN_TAG_COMPLEX:
+      return std::complex<double>(v.plain.u.f64, v.imaginary);
     case TN_TAG_DTYPE:
       return core::dtype_from_abi(v.plain.u.dtype);
     case TN_TAG_DEVICE:

@@ -161,16 +161,6 @@ void constrain(Stack& s) {
               " to ", shown(max));
 }
 
-// softmax where all of -inf give zeros.
-void safe_softmax(Stack& s) {
-  const IValue dtype = pop(s);
-  const int64_t dim = pop_as<int64_t>(s);
-  Tensor x = pop(s).toTensor();
-  if (!dtype.isNone()) x = x.to(dtype.toScalarType());
-  const Tensor none = x.eq(-std::numeric_limits<double>::infinity()).all(dim, true);
-  s.emplace_back(x.softmax(dim).masked_fill(none, 0.0));
-}
-
 void pad(Stack& s) {
   namespace F = nn::functional;
   const IValue value = pop(s), mode = pop(s);
@@ -228,7 +218,6 @@ const HostOperator list[] = {
     {"aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()",
      constrain, nullptr, true},
     {"aten::pad(Tensor self, int[] pad, str mode='constant', float? value=None) -> Tensor", pad},
-    {"aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", safe_softmax},
 };
 #undef CHECK_OP
 const HostOperators registered(list, std::size(list));

@@ -79,6 +79,9 @@ void is_sparse(Stack& s) {
   of_tensor(s, [](const Tensor& t) { return t.layout() != kStrided; });
 }
 void no(Stack& s) { s.back() = false; }  // what no tensor of this library is
+void is_complex(Stack& s) {
+  of_tensor(s, [](const Tensor& t) { return t.is_complex(); });
+}
 void is_floating(Stack& s) {
   of_tensor(s, [](const Tensor& t) {
     return core::dtype_class(t.scalar_type()) == core::DtypeClass::Floating;
@@ -402,7 +405,7 @@ const HostOperator list[] = {
     {"aten::cpu(Tensor(a) self) -> Tensor(a|b)", cpu},
     {"aten::cuda(Tensor(a) self) -> Tensor(a|b)", cuda},
     {"aten::is_floating_point(Tensor self) -> bool", is_floating},
-    {"aten::is_complex(Tensor self) -> bool", no},
+    {"aten::is_complex(Tensor self) -> bool", is_complex},
     {"aten::is_conj(Tensor self) -> bool", no},
     {"aten::is_neg(Tensor self) -> bool", no},
     {"aten::is_inference(Tensor self) -> bool", no},

@@ -94,6 +94,7 @@ class Lowering {
   }
   std::vector<Operand> slots(const std::vector<Value*>& values) {
     std::vector<Operand> out;
+    out.reserve(values.size());
     for (const Value* v : values) out.push_back(slot(v));
     return out;
   }

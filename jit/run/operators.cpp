@@ -94,9 +94,7 @@ std::unique_ptr<Operator> host_operator(const HostOperator& h) {
 // Names of torch's for operators that have another one here, overload by overload.
 std::string_view other_name(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"aten::adjoint", "mH"},       {"aten::concatenate", "cat"},
-      {"aten::moveaxis", "movedim"}, {"aten::native_channel_shuffle", "channel_shuffle"},
-      {"aten::row_stack", "vstack"}, {"aten::_stack", "stack"},
+      {"aten::adjoint", "mH"},
   };
   for (const auto& [from, to] : kNames)
     if (name == from) return to;
@@ -128,7 +126,14 @@ Overloads find_overloads(const std::vector<HostOperator>& host, std::string_view
       name.substr(0, 6) == "aten::") {
     add_core_overloads(name, made);
   }
-  for (const HostOperator& h : host) made.push_back(host_operator(h));
+  for (const HostOperator& h : host) {
+    auto one = host_operator(h);
+    // What programs ask of tensors is answered without a call by name.
+    std::erase_if(made, [&](const auto& o) {
+      return o->schema.overload == one->schema.overload && o->form == Operator::Form::Functional;
+    });
+    made.push_back(std::move(one));
+  }
   if (const std::string_view other = other_name(name); made.empty() && !other.empty()) {
     add_core_overloads(other, made);
     for (const auto& o : made) o->schema.name = name;

@@ -19,6 +19,7 @@ struct ConvArgs {
 struct Conv {
   Infer& c;
   ConvArgs at;
+  bool image = false;  // the input is one image, without a dimension for the batch
 
   int64_t item(int arg, int d, int nd) const { return window_entry(c, arg, d, nd); }
   void check_parameters(int nd) const;
@@ -27,6 +28,7 @@ struct Conv {
   int output_sizes(int64_t* sizes) const;
   const TensorImpl& input() const { return c.tensor(at.input); }
   const TensorImpl& weight() const { return c.tensor(at.weight); }
+  int channel_dim() const { return image ? 0 : 1; }
   bool transposed() const { return at.transposed != kNoArg && c.flag(at.transposed); }
   int64_t groups() const { return c.integer(at.groups); }
   int64_t filters() const {
@@ -58,7 +60,8 @@ void Conv::check_parameters(int nd) const {
 
 void Conv::check_tensors() const {
   const TensorImpl &input = this->input(), &weight = this->weight();
-  if (input.ndim() != weight.ndim() || input.ndim() < 3 || input.ndim() > 5) {
+  const int expected_dim = weight.ndim() - (image ? 1 : 0);
+  if (input.ndim() != expected_dim || weight.ndim() < 3 || weight.ndim() > 5) {
     fail<ValueError>(c, "expected ", weight.ndim(), "-D input for weight ", weight.sizes(),
                      ", got ", input.ndim(), "-D input of shape ", input.sizes());
   }
@@ -69,11 +72,11 @@ void Conv::check_tensors() const {
   const int64_t groups = this->groups(), leading = weight.size(0);
   if (groups <= 0) fail<ValueError>(c, "groups must be positive, got ", groups);
   const int64_t expected = transposed() ? leading : c.take(Size(weight.size(1)) * groups);
-  if (input.size(1) != expected || leading % groups != 0) {
+  if (input.size(channel_dim()) != expected || leading % groups != 0) {
     fail<ValueError>(c, "groups=", groups, ", weight ", weight.sizes(),
                      ": expected input channels ", expected,
                      leading % groups ? " and a first size of weight that groups divides" : "",
-                     ", got ", input.size(1), " in input ", input.sizes());
+                     ", got ", input.size(channel_dim()), " in input ", input.sizes());
   }
 }
 
@@ -90,16 +93,16 @@ void Conv::check_bias() const {
   }
 }
 
-// How many sizes there are.
+// How many sizes there are, the batch among them: of one image it is 1.
 int Conv::output_sizes(int64_t* sizes) const {
   const TensorImpl &input = this->input(), &weight = this->weight();
-  const int nd = input.ndim() - 2;
+  const int nd = weight.ndim() - 2;
   check_parameters(nd);
   const bool transposed = this->transposed();
-  sizes[0] = input.size(0);
+  sizes[0] = image ? 1 : input.size(0);
   sizes[1] = filters();
   for (int d = 0; d < nd; ++d) {
-    const int64_t n = input.size(2 + d), stride = item(at.stride, d, nd),
+    const int64_t n = input.size(channel_dim() + 1 + d), stride = item(at.stride, d, nd),
                   pad = item(at.padding, d, nd);
     const int64_t reach = c.take(Size(weight.size(2 + d) - 1) * item(at.dilation, d, nd) + 1);
     const int64_t padded = c.take(Size(n) + 2 * pad);
@@ -197,11 +200,14 @@ TENON_INFER(convolution) {
 
 TENON_INFER(conv_epilogue) {
   using A = args::conv_epilogue;
-  const Conv conv{c, {A::input, A::weight, A::stride, A::padding, A::dilation, A::groups, A::bias}};
+  const bool image = c.tensor(A::input).ndim() + 1 == c.tensor(A::weight).ndim();
+  const Conv conv{
+      c, {A::input, A::weight, A::stride, A::padding, A::dilation, A::groups, A::bias}, image};
   conv.check_tensors();
   conv.check_bias();
   int64_t sizes[5];
-  const IntArrayRef shape{sizes, static_cast<std::size_t>(conv.output_sizes(sizes))};
+  const auto n = static_cast<std::size_t>(conv.output_sizes(sizes));
+  const IntArrayRef shape = image ? IntArrayRef(sizes + 1, n - 1) : IntArrayRef(sizes, n);
   check_other(c, A::other, shape, conv.input().dtype);
   check_activation(c, A::activation, A::parameters);
   c.set(0, shape, conv.input().dtype);

@@ -59,6 +59,12 @@ void apply_memory_format(Infer& c, int k, MemoryFormat format) {
   if (format == MemoryFormat::ChannelsLast3d) channels_last(c, k, 5);
 }
 
+// Of numbers between two; complex if one of them is.
+ScalarType range_dtype(const Infer& c, int start, int end) {
+  const ScalarType real = get_default_dtype();
+  return c.scalar(start).isComplex() || c.scalar(end).isComplex() ? toComplexType(real) : real;
+}
+
 int64_t arange_length(Infer& c, Scalar start, Scalar end, Scalar step, ScalarType dtype) {
   if (step.toDouble() == 0) fail<ValueError>(c, "step must not be zero");
   double span = end.toDouble() - start.toDouble();
@@ -133,7 +139,7 @@ TENON_INFER(arange) {
 
 TENON_INFER(linspace) {
   using A = args::linspace;
-  ScalarType dtype = read_options(c, A::dtype, get_default_dtype());
+  ScalarType dtype = read_options(c, A::dtype, range_dtype(c, A::start, A::end));
   if (c.integer(A::steps) < 0)
     fail<ValueError>(c, "steps is ", c.integer(A::steps), " but must not be negative");
   c.check_fits(A::start, dtype);
@@ -143,7 +149,7 @@ TENON_INFER(linspace) {
 
 TENON_INFER(logspace) {
   using A = args::logspace;
-  ScalarType dtype = read_options(c, A::dtype, get_default_dtype());
+  ScalarType dtype = read_options(c, A::dtype, range_dtype(c, A::start, A::end));
   if (c.integer(A::steps) < 0)
     fail<ValueError>(c, "steps is ", c.integer(A::steps), " but must not be negative");
   c.set(0, c.integer(A::steps), dtype);

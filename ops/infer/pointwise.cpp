@@ -91,10 +91,11 @@ void check_factor(const Infer& c, ScalarType result) {
 // Kernels compute with numbers of a floating dtype in float32 at least. To integers they convert
 // themselves, and check.
 void check_numbers(const Infer& c, int first, ScalarType t) {
-  if (!isFloatingType(t)) return;
+  if (!isFloatingType(t) && !isComplexType(t)) return;
   for (int i = first; i < c.op.n_args; ++i) {
     if (c.op.args[i].type != ArgType::Scalar || every_float_holds(c.in[i])) continue;
-    c.check_fits(i, t == ScalarType::Double ? t : ScalarType::Float);
+    const bool single = toRealValueType(t) != ScalarType::Double;
+    c.check_fits(i, single ? (isComplexType(t) ? ScalarType::ComplexFloat : ScalarType::Float) : t);
   }
 }
 
@@ -125,6 +126,16 @@ TENON_INFER(pointwise) {
   check_factor(c, t);
   check_numbers(c, A::alpha, t);
   finish(c, t, t);
+}
+
+// The modulus of a complex number is real.
+TENON_INFER(pointwise_abs) {
+  using A = args::pointwise_abs;
+  const ScalarType t = c.tensor(A::self).dtype;
+  if (isComplexType(t) && c.form == Form::Inplace) {
+    fail<TypeError>(c, "In-place ", c.op.name, " is not supported for complex tensors.");
+  }
+  finish(c, t, toRealValueType(t));
 }
 
 TENON_INFER(pointwise_sub) {

@@ -149,19 +149,19 @@ TENON_INFER(logic_dims) {
 
 TENON_INFER(var) {
   using A = args::var;
-  set_reduced(c, 0, mask_of(c, 1), c.flag(A::keepdim), c.tensor(A::self).dtype);
+  set_reduced(c, 0, mask_of(c, 1), c.flag(A::keepdim), toRealValueType(c.tensor(A::self).dtype));
 }
 TENON_INFER(var_mean) {
   using A = args::var_mean;
   const uint64_t mask = mask_of(c, A::dim);
-  set_reduced(c, 0, mask, c.flag(A::keepdim), c.tensor(A::self).dtype);
+  set_reduced(c, 0, mask, c.flag(A::keepdim), toRealValueType(c.tensor(A::self).dtype));
   set_reduced(c, 1, mask, c.flag(A::keepdim), c.tensor(A::self).dtype);
 }
 TENON_INFER(norm) {
   using A = args::norm;
   const uint64_t mask = mask_of(c, A::dim);
   if (!c.none(A::p) && c.scalar(A::p).toDouble() < 0) need_elements(c, mask);
-  set_reduced(c, 0, mask, c.flag(A::keepdim), c.tensor(A::self).dtype);
+  set_reduced(c, 0, mask, c.flag(A::keepdim), toRealValueType(c.tensor(A::self).dtype));
 }
 
 TENON_INFER(cumsum) {

@@ -249,6 +249,50 @@ TENON_INFER(view_dtype) {
   c.out[0].dtype = dtype;
 }
 
+TENON_INFER(view_as_real) {
+  using A = args::view_as_real;
+  const TensorImpl& t = c.tensor(A::self);
+  if (!isComplexType(t.dtype))
+    fail<TypeError>(c, "view_as_real is only supported for complex tensors, got ",
+                    dtype_name(t.dtype));
+  Shape s;
+  copy_dims(c, t, s);
+  for (int d = 0; d < t.ndim(); ++d) s.stride[d] = t.stride(d) * 2;
+  s.size[t.ndim()] = 2;
+  s.stride[t.ndim()] = 1;
+  s.n = t.ndim() + 1;
+  finish(c, s);
+  c.out[0].dtype = toRealValueType(t.dtype);
+}
+
+TENON_INFER(view_as_complex) {
+  using A = args::view_as_complex;
+  const TensorImpl& t = c.tensor(A::self);
+  const int last = t.ndim() - 1;
+  if (t.dtype != kFloat && t.dtype != kDouble)
+    fail<TypeError>(c, "view_as_complex is only supported for half, float and double tensors, got ",
+                    dtype_name(t.dtype));
+  if (last < 0) fail<ValueError>(c, "Input tensor must have one or more dimensions");
+  if (t.size(last) != 2)
+    fail<ValueError>(c, "Tensor must have a last dimension of size 2, got ", t.sizes());
+  if (t.stride(last) != 1)
+    fail<ValueError>(c, "Tensor must have a last dimension with stride 1, got ", t.stride(last));
+  Shape s;
+  copy_dims(c, t, s);
+  bool even = t.storage_offset() % 2 == 0;
+  for (int d = 0; d < last; ++d) {
+    even = even && t.stride(d) % 2 == 0;
+    s.stride[d] = t.stride(d) / 2;
+  }
+  if (!even)
+    fail<ValueError>(c, "Tensor must have a stride and storage offset divisible by 2 for all but ",
+                     "last dimension, got strides ", t.strides(), " and offset ",
+                     t.storage_offset());
+  s.n = last;
+  finish(c, s);
+  c.out[0].dtype = toComplexType(t.dtype);
+}
+
 TENON_INFER(t) {
   using A = args::t;
   const TensorImpl& t = c.tensor(A::self);

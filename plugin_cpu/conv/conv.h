@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "plugin_cpu/gemm/epilogue.h"
 #include "plugin_cpu/memory/packed.h"
 #include "tenon/sdk/kernel.h"
 
@@ -59,10 +60,10 @@ bool conv_backward_data_tiles(const Conv& c, const void* dy, const void* w, cons
                               void* dx);
 bool conv_backward_weights_tiles(const Conv& c, const void* x, const void* dy, void* dw);
 
-// float32 with as many groups as channels and filters, in two dimensions: 3x3 windows of stride 1,
-// and little work; false: another case.
+// float32 with as many groups as channels and filters, in two dimensions: 3x3 and 5x5 windows of
+// stride 1 and 2, and little work; false: another case. `other`, as large as y, may be null.
 bool conv_forward_depthwise(const Conv& c, const float* x, const float* w, const float* bias,
-                            float* y);
+                            float* y, const Epilogue& e = {}, const float* other = nullptr);
 
 // y[n][f] += bias[f] over `plane` elements, and its gradient: the sum over images and plane.
 void add_bias(sdk::DType t, int64_t batch, int64_t filters, int64_t plane, const void* bias,

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // float32 convolutions with one filter per channel, plane by plane in the given layout: small ones,
-// and 3x3 windows, whose work does not pay for the two reorders that a blocked layout takes. Each
-// output is its bias and its taps, added in their order.
+// and square windows, whose work does not pay for the two reorders that a blocked layout takes.
+// Each output is its bias and its taps, added in an order that depends on the shape alone.
 #include <algorithm>
 #include <cstring>
 
 #include "plugin_cpu/conv/conv.h"
+#include "plugin_cpu/gemm/epilogue.h"
 #include "plugin_cpu/memory/buffer.h"
 
 #ifndef TENON_CPU_CONV_DEPTHWISE_ONCE_
@@ -14,12 +15,13 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr int kTall = 4;           // lines of outputs that share the lines that they read
-constexpr int64_t kSmall = 65536;  // multiply-adds; above, oneDNN is faster but for 3x3 of stride 1
+constexpr int64_t kSmall = 65536;  // multiply-adds; above, oneDNN is faster but for square windows
 
-bool is_3x3(const Conv& c) {
-  return c.kernel[1] == 3 && c.kernel[2] == 3 && c.stride[1] == 1 && c.stride[2] == 1 &&
-         c.dilation[1] == 1 && c.dilation[2] == 1 && c.out[1] >= kTall;
+// What square_planes computes.
+bool is_square(const Conv& c) {
+  return (c.kernel[1] == 3 || c.kernel[1] == 5) && c.kernel[1] == c.kernel[2] &&
+         (c.stride[1] == 1 || c.stride[1] == 2) && c.stride[1] == c.stride[2] &&
+         c.dilation[1] == 1 && c.dilation[2] == 1 && c.out[1] >= 4 && c.out[2] >= 2;
 }
 
 }  // namespace
@@ -31,6 +33,8 @@ bool is_3x3(const Conv& c) {
 #include "isa/targets.h"
 
 #include "hwy/highway.h"
+
+#include "plugin_cpu/conv/depthwise_square-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
@@ -112,79 +116,15 @@ HWY_INLINE void one_window(const float* x, const Taps& taps, const float* w, flo
   hn::StoreU(sum, d, y);
 }
 
-// kTall lines of 3x3 windows, two vectors across: at x and y, and `b` further. Each loaded vector
-// is used by three lines.
-template <class D>
-HWY_INLINE void tall_3x3(D d, const float* x, int64_t width, const float* w, float bias, int64_t b,
-                         float* y, int64_t n) {
-  hn::Vec<D> taps[9], first[kTall], second[kTall];
-  for (int i = 0; i < 9; ++i) taps[i] = hn::Set(d, w[i]);
-  for (int i = 0; i < kTall; ++i) first[i] = second[i] = hn::Set(d, bias);
-#pragma GCC unroll 6
-  for (int line = 0; line < kTall + 2; ++line, x += width) {
-#pragma GCC unroll 3
-    for (int k = 0; k < 3; ++k) {
-      const auto u = hn::LoadU(d, x + k), v = hn::LoadU(d, x + b + k);
-#pragma GCC unroll 4
-      for (int o = 0; o < kTall; ++o) {
-        if (line < o || line > o + 2) continue;
-        first[o] = hn::MulAdd(taps[(line - o) * 3 + k], u, first[o]);
-        second[o] = hn::MulAdd(taps[(line - o) * 3 + k], v, second[o]);
-      }
-    }
-  }
-#pragma GCC unroll 4
-  for (int o = 0; o < kTall; ++o, y += n) {
-    hn::StoreU(first[o], d, y);
-    hn::StoreU(second[o], d, y + b);
-  }
-}
-
-// Whole vectors only: the last vectors and lines overlap outputs that are already computed.
-template <class D>
-void plane_3x3(D d, const Conv& c, int64_t width, const float* x, const float* w, float bias,
-               float* y) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), n = c.out[2], last = n - lanes;
-  for (int64_t h = 0; h < c.out[1]; h += kTall) {
-    const int64_t top = std::min(h, c.out[1] - kTall);
-    for (int64_t i = 0; i < n; i += 2 * lanes) {
-      const int64_t a = std::min(i, last), b = std::min(i + lanes, last);
-      tall_3x3(d, x + top * width + a, width, w, bias, b - a, y + top * n + a, n);
-    }
-  }
-}
-
-// The same outputs as below: bias and taps are added in the same order.
-template <class D>
-void planes_3x3(D d, const Conv& c, const float* x, const float* w, const float* bias, float* y,
-                int64_t begin, int64_t end) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), n = c.in[2];
-  const int64_t width = (n + 2 * c.pad[2] + lanes - 1) / lanes * lanes,
-                height = c.in[1] + 2 * c.pad[1];
-  Buffer memory(width * height * static_cast<int64_t>(sizeof(float)));
-  float* inside = memory.as<float>();
-  std::fill(inside, inside + width * height, 0.0f);
-  for (int64_t q = begin; q < end; ++q) {
-    const float* from = x + q * c.in_plane();
-    float* line = inside + c.pad[1] * width + c.pad[2];
-    for (int64_t h = 0; h < c.in[1]; ++h, from += n, line += width) {
-      int64_t i = 0;
-      for (; i + lanes <= n; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, line + i);
-      for (; i < n; ++i) line[i] = from[i];
-    }
-    const int64_t channel = q % c.channels;
-    plane_3x3(d, c, width, inside, w + channel * 9, bias ? bias[channel] : 0.0f,
-              y + q * c.out_plane());
-  }
-}
-
 void depthwise_planes(const Conv& c, const float* x, const float* w, const float* bias, float* y,
                       int64_t begin, int64_t end) {
-  const hn::CappedTag<float, 4> narrow;
-  if (is_3x3(c) && c.out[2] >= static_cast<int64_t>(hn::Lanes(D())))
-    return planes_3x3(D(), c, x, w, bias, y, begin, end);
-  if (is_3x3(c) && c.out[2] >= static_cast<int64_t>(hn::Lanes(narrow)))
-    return planes_3x3(narrow, c, x, w, bias, y, begin, end);
+  if (is_square(c)) {
+    const auto planes = c.kernel[1] == 3
+                            ? c.stride[1] == 1 ? square_planes<3, 1> : square_planes<3, 2>
+                        : c.stride[1] == 1 ? square_planes<5, 1>
+                                           : square_planes<5, 2>;
+    return planes(c, x, w, bias, y, begin, end);
+  }
   const Phases p(c);
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(D())), n = p.pitch * c.out[1];
   Buffer memory((p.size() + n + (kAbreast + 1) * lanes) * static_cast<int64_t>(sizeof(float)));
@@ -217,14 +157,17 @@ namespace tenon::cpu {
 TENON_EXPORT(depthwise_planes);
 
 bool conv_forward_depthwise(const Conv& c, const float* x, const float* w, const float* bias,
-                            float* y) {
+                            float* y, const Epilogue& e, const float* other) {
   if (c.groups != c.channels || c.filters != c.channels) return false;
   if (c.in[0] != 1 || c.out[0] != 1 || c.kernel[0] != 1 || c.pad[0] != 0) return false;
-  if (!is_3x3(c) && c.work() * c.batch > kSmall) return false;
+  if (!is_square(c) && c.work() * c.batch > kSmall) return false;
   const int64_t each = std::max<int64_t>(1, c.taps() * c.out_plane());
   sdk::parallel_for(c.batch * c.channels, std::max<int64_t>(1, 262144 / each),
                     [&](int64_t begin, int64_t end) {
                       TENON_DISPATCH(depthwise_planes)(c, x, w, bias, y, begin, end);
+                      const int64_t first = begin * c.out_plane();
+                      finish(e, end * c.out_plane() - first, 0.0f, nullptr,
+                             other ? other + first : nullptr, y + first);
                     });
   return true;
 }

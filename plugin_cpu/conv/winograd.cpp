@@ -30,7 +30,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
+using DD = hn::ScalableTag<double>;
+using DV = hn::Vec<DD>;
+
 constexpr int kOut = 4, kIn = 6;
+constexpr int64_t kLine = 16;  // floats of a cache line
 constexpr float kA = 0.70710678118654752440f, kB = 1.41421356237309504880f;  // the points
 
 // Tiles are numbered over the whole batch: image, line of tiles, tile.
@@ -185,6 +189,60 @@ void transform_outputs(const Conv& c, const WinogradBlock& b, const float* m, in
   }
 }
 
+// G times a column of a filter, G = 6 x 3, in double: what is packed is rounded once.
+HWY_INLINE void transform_3(const DV (&k)[3], DV (&u)[kIn]) {
+  const DD d;
+  constexpr double kThird = 1.0 / 3, kSixth = 1.0 / 6, a = 0.70710678118654752440,
+                   b = 1.41421356237309504880;
+  const DV even1 = hn::Mul(hn::Set(d, -kThird), hn::MulAdd(hn::Set(d, 2.0), k[0], k[2])),
+           odd1 = hn::Mul(hn::Set(d, -2 * kThird * a), k[1]);
+  const DV even2 = hn::MulAdd(hn::Set(d, kSixth), k[0], hn::Mul(hn::Set(d, kThird), k[2])),
+           odd2 = hn::Mul(hn::Set(d, kSixth * b), k[1]);
+  u[0] = k[0];
+  u[1] = hn::Add(even1, odd1);
+  u[2] = hn::Sub(even1, odd1);
+  u[3] = hn::Add(even2, odd2);
+  u[4] = hn::Sub(even2, odd2);
+  u[5] = k[2];
+}
+
+// U = G w G^T of channels [begin, end): 36 matrices [channels][filters] in panels of `width`
+// columns, as gemm_packed reads them. Whole cache lines are written.
+void transform_weights(const Conv& c, const float* w, int64_t width, float* to, int64_t begin,
+                       int64_t end) {
+  const DD d;
+  const hn::Rebind<float, DD> narrow;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)),
+                columns = (c.filters + width - 1) / width * width, matrix = columns * c.channels,
+                step = std::min(kLine, width);
+  for (int64_t f0 = 0; f0 < columns; f0 += step) {
+    float* panel = to + f0 / width * width * c.channels + f0 % width;
+    for (int64_t channel = begin; channel < end; ++channel) {
+      HWY_ALIGN double taps[9][kLine] = {};
+      for (int64_t f = 0; f < std::min(step, c.filters - f0); ++f) {
+        const float* k = w + ((f0 + f) * c.channels + channel) * 9;
+        for (int i = 0; i < 9; ++i) taps[i][f] = static_cast<double>(k[i]);
+      }
+      for (int64_t f = 0; f < step; f += lanes) {
+        DV half[3][kIn];
+        for (int j = 0; j < 3; ++j) {
+          const DV column[3] = {hn::Load(d, taps[j] + f), hn::Load(d, taps[3 + j] + f),
+                                hn::Load(d, taps[6 + j] + f)};
+          transform_3(column, half[j]);
+        }
+        float* out = panel + channel * width + f;
+        for (int i = 0; i < kIn; ++i) {
+          const DV row[3] = {half[0][i], half[1][i], half[2][i]};
+          DV u[kIn];
+          transform_3(row, u);
+          for (int j = 0; j < kIn; ++j)
+            hn::StoreU(hn::DemoteTo(narrow, u[j]), narrow, out + (i * kIn + j) * matrix);
+        }
+      }
+    }
+  }
+}
+
 int64_t float_lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
 
 }  // namespace tenon::cpu::HWY_NAMESPACE
@@ -195,6 +253,7 @@ namespace tenon::cpu {
 
 TENON_EXPORT(transform_inputs);
 TENON_EXPORT(transform_outputs);
+TENON_EXPORT(transform_weights);
 TENON_EXPORT(float_lanes);
 
 namespace {
@@ -203,42 +262,6 @@ constexpr int64_t kPositions = 36;
 
 int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-// U = G w G^T of every filter and channel as 36 matrices [channels][filters], packed for products.
-void pack_weights(const Conv& c, const float* w, float* to) {
-  constexpr double a = 0.70710678118654752440, b = 1.41421356237309504880;
-  constexpr double g[6][3] = {{1, 0, 0},
-                              {-2.0 / 3, -2.0 / 3 * a, -1.0 / 3},
-                              {-2.0 / 3, 2.0 / 3 * a, -1.0 / 3},
-                              {1.0 / 6, b / 6, 1.0 / 3},
-                              {1.0 / 6, -b / 6, 1.0 / 3},
-                              {0, 0, 1}};
-  const int64_t matrix = gemm_packed_size(c.filters, c.channels), plane = c.channels * c.filters;
-  Buffer memory(kPositions * plane * 4);
-  float* u = memory.as<float>();
-  sdk::parallel_for(c.channels, 4, [&](int64_t begin, int64_t end) {
-    for (int64_t channel = begin; channel < end; ++channel) {
-      for (int64_t f = 0; f < c.filters; ++f) {
-        const float* k = w + (f * c.channels + channel) * 9;
-        double half[6][3];
-        for (int i = 0; i < 6; ++i) {
-          for (int j = 0; j < 3; ++j)
-            half[i][j] = g[i][0] * k[j] + g[i][1] * k[3 + j] + g[i][2] * k[6 + j];
-        }
-        for (int i = 0; i < 6; ++i) {
-          for (int j = 0; j < 6; ++j) {
-            u[(i * 6 + j) * plane + channel * c.filters + f] = static_cast<float>(
-                half[i][0] * g[j][0] + half[i][1] * g[j][1] + half[i][2] * g[j][2]);
-          }
-        }
-      }
-    }
-  });
-  sdk::parallel_for(kPositions, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p)
-      gemm_pack(c.filters, c.channels, {u + p * plane, c.filters, 1}, to + p * matrix);
-  });
-}
-
 packed::Kept weights_of(const Conv& c, const float* w, const packed::Origin& from) {
   const int64_t kWinograd = -43,  // the kind, beside those of gemm and oneDNN
       layout[] = {kWinograd, c.filters, c.channels};
@@ -246,7 +269,10 @@ packed::Kept weights_of(const Conv& c, const float* w, const packed::Origin& fro
   packed::Found found = packed::find(from, sdk::Ints(layout, 3), bytes);
   if (found.memory) return found.memory;
   Buffer made(bytes);
-  pack_weights(c, w, made.as<float>());
+  const int64_t width = gemm_packed_size(1, 1);
+  sdk::parallel_for(c.channels, 8, [&](int64_t begin, int64_t end) {
+    TENON_DISPATCH(transform_weights)(c, w, width, made.as<float>(), begin, end);
+  });
   if (found.wanted) return packed::add(from, sdk::Ints(layout, 3), std::move(made), bytes);
   return std::make_shared<const Buffer>(std::move(made));
 }

@@ -74,11 +74,14 @@ template <class T>
 void direct(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
             Mat<T> c) {
   if (m * n * k <= kGemmSerial) return direct_columns<T>(m, 0, n, k, alpha, a, b, beta, c);
-  const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
+  // Panels of about the same number of vectors, for threads to share.
+  const int64_t width = panel_width<T>(), lanes = width / kVecs, vectors = (n + lanes - 1) / lanes;
+  const int64_t panels = (vectors + kVecs - 1) / kVecs;
+  const auto from = [&](int64_t panel) { return std::min(n, panel * vectors / panels * lanes); };
   sdk::parallel_for(panels, std::max<int64_t>(1, kGemmSerial / (2 * m * k * width)),
                     [&](int64_t begin, int64_t end) {
-                      direct_columns<T>(m, begin * width, std::min(n, end * width), k, alpha, a, b,
-                                        beta, c);
+                      for (int64_t q = begin; q < end; ++q)
+                        direct_columns<T>(m, from(q), from(q + 1), k, alpha, a, b, beta, c);
                     });
 }
 
@@ -130,24 +133,78 @@ void transposed_panel(int64_t rows, int64_t cols, int64_t width, Tile<T> t, cons
   }
 }
 
+// Whether a product of n columns, at most a panel, takes the last ones as dot products: a vector
+// for one to three columns would be little used.
+template <class T>
+int64_t dot_columns(int64_t n) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>())), rest = n % lanes;
+  return lanes >= 8 && n > lanes && rest <= 3 ? rest : 0;
+}
+
+// One column of a tile of A: contiguous rows against a contiguous x.
+template <class T>
+void dot_rows(int64_t rows, const Tile<T>& t, const T* x, T* y) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = t.kc / lanes * lanes;
+  hn::Vec<decltype(d)> sum[kRows];
+  const T* a[kRows];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    sum[r] = hn::Zero(d);
+    a[r] = t.a + std::min<int64_t>(r, rows - 1) * t.a_row;
+  }
+  for (int64_t p = 0; p < whole; p += lanes) {
+    const auto v = hn::LoadU(d, x + p);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) sum[r] = hn::MulAdd(hn::LoadU(d, a[r] + p), v, sum[r]);
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    T total = hn::GetLane(hn::SumOfLanes(d, sum[r]));
+    for (int64_t p = whole; p < t.kc; ++p) total = add_product(a[r][p], x[p], total);
+    T& out = y[r * t.c_row];
+    out = t.beta == T(0) ? t.alpha * total : add_product(t.beta, out, t.alpha * total);
+  }
+}
+
+// Columns [0, whole) by tiles, then `dots` columns, each contiguous in `columns`, while the rows of
+// A are in the cache.
+template <class T>
+void panel_and_dots(int64_t m, int64_t whole, int64_t dots, Tile<T> t, const T* columns) {
+  const T* a = t.a;
+  T* c = t.c;
+  for (int64_t i = 0; i < m; i += kRows) {
+    const int64_t rows = std::min<int64_t>(kRows, m - i);
+    t.a = a + i * t.a_row, t.c = c + i * t.c_row;
+    panel<T>(rows, whole, t, 1);
+    for (int64_t j = 0; j < dots; ++j) dot_rows<T>(rows, t, columns + j * t.kc, t.c + whole + j);
+  }
+}
+
 // At most one panel of columns: A is read once, in place. Its rows must be contiguous.
 template <class T>
 void narrow(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
             Mat<T> c) {
   struct Packed;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-  const int64_t width = (n + lanes - 1) / lanes * lanes;
-  T* packed =
-      static_cast<T*>(ThreadBuffer<Packed>::get(k * width * static_cast<int64_t>(sizeof(T))));
-  pack_b(k, n, width, b.data, b.rs, b.cs, packed);
+  const int64_t dots = c.cs == 1 ? dot_columns<T>(n) : 0, whole = n - dots;
+  const int64_t width = (whole + lanes - 1) / lanes * lanes;
+  T* packed = static_cast<T*>(
+      ThreadBuffer<Packed>::get(k * (width + dots) * static_cast<int64_t>(sizeof(T))));
+  pack_b(k, whole, width, b.data, b.rs, b.cs, packed);
+  T* columns = packed + k * width;
+  for (int64_t j = 0; j < dots; ++j) {
+    for (int64_t p = 0; p < k; ++p) columns[j * k + p] = b.data[p * b.rs + (whole + j) * b.cs];
+  }
   const int64_t grain = std::max<int64_t>(4, kGemmSerial / (2 * n * k * kRows)) * kRows;
   sdk::parallel_for(m, grain, [&](int64_t begin, int64_t end) {
     const Tile<T> t{k,    a.data + begin * a.rs, a.rs, 1, packed, width, alpha,
                     beta, c.data + begin * c.rs, c.rs};
     if (c.rs == 1 && c.cs != 1)
       transposed_panel<T>(end - begin, n, width, t, {t.c, 1, c.cs});
-    else
+    else if (dots == 0)
       panel<T>(end - begin, n, t, c.cs);
+    else
+      panel_and_dots<T>(end - begin, whole, dots, t, columns);
   });
 }
 
@@ -324,7 +381,9 @@ void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
   if (tiny<T>(m, n, k, alpha, a, b, beta, c)) return;
   constexpr int64_t kSmall = 64 * 64 * 64;
   const int64_t width = panel_width<T>();
-  if ((m * n * k <= kSmall && k <= 1024) || (b.cs == 1 && k <= 64 && m <= 256))
+  const bool by_dots = m > 64 && n <= width && dot_columns<T>(n) != 0 && a.cs == 1 && c.cs == 1;
+  const bool few_rows = b.cs == 1 && ((k <= 64 && m <= 256) || (m <= 64 && k <= 512 && n < 1024));
+  if (!by_dots && ((m * n * k <= kSmall && k <= 1024) || few_rows))
     direct<T>(m, n, k, alpha, a, b, beta, c);
   else if (a.cs == 1 && n <= width && k <= 4096)
     narrow<T>(m, n, k, alpha, a, b, beta, c);

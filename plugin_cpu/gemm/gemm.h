@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products of every dtype and every stride. C = alpha * A B + beta * C; with beta 0, C is
-// not read. Every element of C is one chain of multiply-adds over k in order, whatever the number
-// of threads.
+// not read. Every element of C is one chain of multiply-adds over k in order, or the sum of the
+// lanes of a vector in products with a vector and in last columns, whatever the number of threads.
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "plugin_cpu/gemm/gemm.h"
 #include "plugin_cpu/memory/buffer.h"
@@ -44,13 +45,19 @@ void row_dots(int64_t m, int64_t k, T alpha, const T* a, int64_t rs, const T* x,
   }
 }
 
-// sum[i] += column p of A times x[p], for kColumns columns, in their order.
+// sum[i] += column p of A times x[p], for kColumns columns, in their order. `ahead`: the columns
+// are so short that the processor would find the next ones too late.
 template <class T, int kColumns>
-HWY_INLINE void add_columns(int64_t n, const T* a, int64_t cs, const T* x, T* sum) {
+HWY_INLINE void add_columns(int64_t n, const T* a, int64_t cs, const T* x, T* sum,
+                            bool ahead = false) {
   const hn::ScalableTag<T> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
+    if (ahead) {
+#pragma GCC unroll 8
+      for (int p = 0; p < kColumns; ++p) hwy::Prefetch(a + (p + kColumns) * cs + i);
+    }
     auto s = hn::Load(d, sum + i);
 #pragma GCC unroll 8
     for (int p = 0; p < kColumns; ++p)
@@ -67,13 +74,16 @@ HWY_INLINE void add_columns(int64_t n, const T* a, int64_t cs, const T* x, T* su
 template <class T>
 void column_sums(int64_t m, int64_t k, T alpha, const T* a, int64_t cs, const T* x, T beta, T* y,
                  int64_t y_step) {
-  constexpr int64_t kRun = 2048;
+  constexpr int64_t kRun = 2048, kShort = 1024;
   HWY_ALIGN T sum[kRun];
   for (int64_t i0 = 0; i0 < m; i0 += kRun) {
     const int64_t n = std::min(kRun, m - i0);
     std::fill(sum, sum + n, T(0));
     int64_t p = 0;
-    for (; p + 4 <= k; p += 4) add_columns<T, 4>(n, a + i0 + p * cs, cs, x + p, sum);
+    for (; p + 4 <= k; p += 4) {
+      const bool ahead = n <= kShort && p + 8 <= k;
+      add_columns<T, 4>(n, a + i0 + p * cs, cs, x + p, sum, ahead);
+    }
     for (; p < k; ++p) add_columns<T, 1>(n, a + i0 + p * cs, cs, x + p, sum);
     for (int64_t i = 0; i < n; ++i) {
       T& out = y[(i0 + i) * y_step];
@@ -91,7 +101,10 @@ void vector_product(int64_t m, int64_t k, T alpha, Mat<const T> a, const T* x, i
     for (int64_t p = 0; p < k; ++p) g[p] = x[p * x_step];
     x = g;
   }
-  const int64_t grain = std::max<int64_t>(256, 262144 / std::max<int64_t>(1, k));
+  // An even number of parts of at least 64k multiply-adds, of whole cache lines of y: half of what
+  // takes less than 10 us is not worth a second thread.
+  const int64_t parts = m * k < 131072 ? 1 : std::max<int64_t>(2, m * k / 524288 * 2);
+  const int64_t grain = ((m + parts - 1) / parts + 15) / 16 * 16;
   sdk::parallel_for(m, grain, [&](int64_t begin, int64_t end) {
     const T* block = a.data + begin * a.rs;
     T* out = y + begin * y_step;

@@ -176,6 +176,11 @@ tn_status cells(Tensor out, Tensor self, int nd) {
   const Pool p = pool_shape(self, out, nd);
   dispatch_floating(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
+    if (p.out_plane() == 1) {  // every plane has the same window
+      const Window whole = cell_window(p, {0, 0, 0});
+      forward<T>(p, self.data<T>(), out.data<T>(), [&](const int64_t(&)[3]) { return whole; });
+      return;
+    }
     forward<T>(p, self.data<T>(), out.data<T>(),
                [&](const int64_t(&o)[3]) { return cell_window(p, o); });
   });

@@ -65,7 +65,7 @@ tn_status cat(Call&, Tensor out, TensorList tensors, int64_t given) {
   });
   return TN_OK;
 }
-TN_KERNEL(cat, cat, dtypes("all").any_strides());
+TN_KERNEL(cat, cat, dtypes("all,complex").any_strides());
 
 tn_status flip(Call&, Tensor out, Tensor self, Ints dims) {
   if (out.numel() == 0) return TN_OK;
@@ -79,10 +79,10 @@ tn_status flip(Call&, Tensor out, Tensor self, Ints dims) {
   copy_elements(out, part.tensor());
   return TN_OK;
 }
-TN_KERNEL(flip, flip, dtypes("all").any_strides());
+TN_KERNEL(flip, flip, dtypes("all,complex").any_strides());
 
 tn_status constant_pad(Call&, Tensor out, Tensor self, Ints pad, Scalar value) {
-  dispatch_all(out.dtype(), [&](auto tag) {
+  dispatch_any(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     const T v = value.to<T>();
     T* p = out.data<T>();
@@ -102,7 +102,7 @@ tn_status constant_pad(Call&, Tensor out, Tensor self, Ints pad, Scalar value) {
   if (self.numel() > 0) copy_elements(to.tensor(), from.tensor());
   return TN_OK;
 }
-TN_KERNEL(constant_pad_nd, constant_pad, dtypes("all").any_strides());
+TN_KERNEL(constant_pad_nd, constant_pad, dtypes("all,complex").any_strides());
 
 }  // namespace
 }  // namespace tenon::cpu

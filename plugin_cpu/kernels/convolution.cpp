@@ -26,21 +26,22 @@ using tenon::cpu::Conv;
 using tenon::cpu::packed::Origin;
 using tenon::cpu::packed::origin;
 
-// `x` is the wider side: the input, or the output of a transposed convolution.
+// `x` is the wider side: the input, or the output of a transposed convolution. One image may lack
+// the dimension of the batch.
 Conv geometry(Tensor x, Tensor weight, Tensor y, Ints stride, Ints padding, Ints dilation,
               int64_t groups) {
   Conv c;
-  c.batch = x.size(0);
-  c.channels = x.size(1);
-  c.filters = y.size(1);
+  const int nd = weight.ndim() - 2, lead = 3 - nd, first = x.ndim() - nd;  // of the image
+  c.batch = first == 1 ? 1 : x.size(0);
+  c.channels = x.size(first - 1);
+  c.filters = y.size(first - 1);
   c.groups = groups;
-  const int nd = x.ndim() - 2, lead = 3 - nd;
   for (int i = 0; i < 3; ++i) {
     const bool real = i >= lead;
     const int d = i - lead;
     const auto item = [&](Ints v) { return v[v.size() == 1 ? 0 : d]; };
-    c.in[i] = real ? x.size(2 + d) : 1;
-    c.out[i] = real ? y.size(2 + d) : 1;
+    c.in[i] = real ? x.size(first + d) : 1;
+    c.out[i] = real ? y.size(first + d) : 1;
     c.kernel[i] = real ? weight.size(2 + d) : 1;
     c.stride[i] = real ? item(stride) : 1;
     c.pad[i] = real ? item(padding) : 0;
@@ -191,16 +192,15 @@ tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor 
 }
 
 // Planes are finished one by one after the product, each with the bias of its filter.
-void finish_planes(const tenon::cpu::Epilogue& e, Tensor out, const float* bias,
-                   const float* other) {
-  const int64_t filters = out.size(1), size = plane(out);
-  float* y = out.data<float>();
+void finish_planes(const tenon::cpu::Epilogue& e, const Conv& c, const float* bias,
+                   const float* other, float* y) {
+  const int64_t filters = c.filters, size = c.out_plane();
   if (size == 1) {
-    for (int64_t n = 0; n < out.size(0); ++n, y += filters)
+    for (int64_t n = 0; n < c.batch; ++n, y += filters)
       tenon::cpu::finish(e, filters, 0.0f, bias, other ? other + n * filters : nullptr, y);
     return;
   }
-  parallel_for(out.size(0) * filters, std::max<int64_t>(1, 16384 / size),
+  parallel_for(c.batch * filters, std::max<int64_t>(1, 16384 / size),
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {
                    tenon::cpu::finish(e, size, bias ? bias[i % filters] : 0.0f, nullptr,
@@ -216,15 +216,17 @@ tn_status conv_epilogue(Call&, Tensor out, Tensor input, Tensor weight, OptTenso
   const tenon::cpu::Epilogue e = tenon::cpu::epilogue_named(activation, parameters);
   const float* b = bias.defined() ? bias.data<const float>() : nullptr;
   const float* o = other.defined() ? other.data<const float>() : nullptr;
+  const Conv c = geometry(input, weight, out, stride, padding, dilation, groups);
   if (input.numel() > 0 && weight.numel() > 0) {
-    const Conv c = geometry(input, weight, out, stride, padding, dilation, groups);
     const float *x = input.data<const float>(), *w = weight.data<const float>();
-    if (!tenon::cpu::conv_forward_winograd(c, x, w, origin(weight), out.data<float>()))
-      forward(kFloat32, c, x, w, origin(weight), nullptr, out.data());
+    float* y = out.data<float>();
+    if (tenon::cpu::conv_forward_depthwise(c, x, w, b, y, e, o)) return TN_OK;
+    if (!tenon::cpu::conv_forward_winograd(c, x, w, origin(weight, true), y))
+      forward(kFloat32, c, x, w, origin(weight, true), nullptr, y);
   } else {
     zero(out);
   }
-  finish_planes(e, out, b, o);
+  finish_planes(e, c, b, o, out.data<float>());
   return TN_OK;
 }
 

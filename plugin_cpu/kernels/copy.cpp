@@ -4,6 +4,10 @@
 // in square tiles, so that both sides are read and written by whole cache lines.
 #include "tenon/sdk/ops/copy.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
 #include <cstring>
 
@@ -78,11 +82,10 @@ template <class T>
 void store_line(char* dst, const T* tile, bool non_temporal) {
 #ifdef __SSE2__
   if (non_temporal) {
-    typedef float Four __attribute__((vector_size(16)));
     for (int64_t b = 0; b < kLine; b += 16) {
-      Four v;
+      __m128 v;
       std::memcpy(&v, reinterpret_cast<const char*>(tile) + b, sizeof v);
-      __builtin_ia32_movntps(reinterpret_cast<float*>(dst + b), v);
+      _mm_stream_ps(reinterpret_cast<float*>(dst + b), v);
     }
     return;
   }
@@ -96,7 +99,7 @@ bool can_pass(const char* dst, int64_t dst_stride) {
 
 void finish_passing() {
 #ifdef __SSE2__
-  __builtin_ia32_sfence();
+  _mm_sfence();
 #endif
 }
 
@@ -198,11 +201,11 @@ using RunFn = void (*)(char*, int64_t, const char*, int64_t, int64_t);
 
 RunFn find_run(DType to, DType from) {
   if (to == from) {
-    return dispatch_size(to, [](auto tag) -> RunFn { return &move_run<tn_type(tag)>; });
+    return dispatch_any_size(to, [](auto tag) -> RunFn { return &move_run<tn_type(tag)>; });
   }
-  return dispatch_all(to, [&](auto to_tag) -> RunFn {
+  return dispatch_any(to, [&](auto to_tag) -> RunFn {
     using To = tn_type(to_tag);
-    return dispatch_all(from,
+    return dispatch_any(from,
                         [](auto from_tag) -> RunFn { return &convert_run<To, tn_type(from_tag)>; });
   });
 }
@@ -226,7 +229,7 @@ void copy_elements(const Tensor& out, const Tensor& src) {
   loop.finish(0);
   const int cross = same ? crossing(loop, item) : -1;
   if (cross > 0) {
-    dispatch_size(out.dtype(), [&](auto tag) { copy_crossed<tn_type(tag)>(loop, cross); });
+    dispatch_any_size(out.dtype(), [&](auto tag) { copy_crossed<tn_type(tag)>(loop, cross); });
     return;
   }
   // Short runs cost more than the order of memory saves: the next dimension becomes the innermost.
@@ -252,13 +255,14 @@ tn_status copy(Call&, Tensor out, Tensor, Tensor src, bool) {
   copy_elements(out, src);
   return TN_OK;
 }
-TN_KERNEL(copy, copy, dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
+TN_KERNEL(copy, copy,
+          dtypes("all,complex").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
 
 tn_status clone(Call&, Tensor out, Tensor self, std::optional<int64_t>) {
   copy_elements(out, self);
   return TN_OK;
 }
-TN_KERNEL(clone, clone, dtypes("all").any_strides());
+TN_KERNEL(clone, clone, dtypes("all,complex").any_strides());
 
 }  // namespace
 }  // namespace tenon::cpu

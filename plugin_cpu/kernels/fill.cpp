@@ -40,16 +40,17 @@ void fill_with(const Tensor& out, T value) {
 }
 
 tn_status fill(Call&, Tensor out, Tensor, Scalar value) {
-  dispatch_all(out.dtype(), [&](auto tag) { fill_with(out, value.to<tn_type(tag)>()); });
+  dispatch_any(out.dtype(), [&](auto tag) { fill_with(out, value.to<tn_type(tag)>()); });
   return TN_OK;
 }
-TN_KERNEL(fill_Scalar, fill, dtypes("all").any_strides().inplace("0=0"));
+TN_KERNEL(fill_Scalar, fill, dtypes("all,complex").any_strides().inplace("0=0"));
 
 tn_status fill_tensor(Call&, Tensor out, Tensor, Tensor value) {
-  dispatch_all(out.dtype(), [&](auto tag) { fill_with(out, element<tn_type(tag)>(value)); });
+  dispatch_any(out.dtype(), [&](auto tag) { fill_with(out, element<tn_type(tag)>(value)); });
   return TN_OK;
 }
-TN_KERNEL(fill_Tensor, fill_tensor, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
+TN_KERNEL(fill_Tensor, fill_tensor,
+          dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
 
 tn_status zero(Call&, Tensor out, Tensor) {
   if (out.numel() == 0) return TN_OK;
@@ -61,10 +62,10 @@ tn_status zero(Call&, Tensor out, Tensor) {
                  });
     return TN_OK;
   }
-  dispatch_size(out.dtype(), [&](auto tag) { fill_with(out, tn_type(tag){0}); });
+  dispatch_any_size(out.dtype(), [&](auto tag) { fill_with(out, tn_type(tag){0}); });
   return TN_OK;
 }
-TN_KERNEL(zero, zero, dtypes("all").any_strides().inplace("0=0"));
+TN_KERNEL(zero, zero, dtypes("all,complex").any_strides().inplace("0=0"));
 
 template <class F>
 void by_position(const Tensor& out, F&& value) {
@@ -135,7 +136,7 @@ TN_KERNEL(logspace, logspace, dtypes("number"));
 
 tn_status eye(Call&, Tensor out, int64_t n, int64_t m, std::optional<DType>, std::optional<Layout>,
               std::optional<Device>, std::optional<bool>) {
-  dispatch_all(out.dtype(), [&](auto tag) {
+  dispatch_any(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     fill_with(out, T(0));
     T* p = out.data<T>();
@@ -143,7 +144,7 @@ tn_status eye(Call&, Tensor out, int64_t n, int64_t m, std::optional<DType>, std
   });
   return TN_OK;
 }
-TN_KERNEL(eye_m, eye, dtypes("all"));
+TN_KERNEL(eye_m, eye, dtypes("all,complex"));
 
 // Keeps columns [low, high) of row i and clears the others.
 template <bool Lower>
@@ -174,8 +175,8 @@ tn_status triangle(Call&, Tensor out, Tensor self, int64_t diagonal) {
       });
   return TN_OK;
 }
-TN_KERNEL(tril, triangle<true>, dtypes("all").inplace("0=0"));
-TN_KERNEL(triu, triangle<false>, dtypes("all").inplace("0=0"));
+TN_KERNEL(tril, triangle<true>, dtypes("all,complex").inplace("0=0"));
+TN_KERNEL(triu, triangle<false>, dtypes("all,complex").inplace("0=0"));
 
 }  // namespace
 }  // namespace tenon::cpu

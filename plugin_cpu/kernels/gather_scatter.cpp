@@ -64,7 +64,7 @@ tn_status gather(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, bool
   loop.add(self);
   loop.add(index);
   dispatch_index(index.dtype(), [&](auto index_tag) {
-    dispatch_size(out.dtype(), [&](auto tag) {
+    dispatch_any_size(out.dtype(), [&](auto tag) {
       using T = tn_type(tag);
       each_position<tn_type(index_tag)>(loop, 2, 1, [](char** p) {
         *reinterpret_cast<T*>(p[0]) = *reinterpret_cast<const T*>(p[1]);
@@ -73,7 +73,7 @@ tn_status gather(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, bool
   });
   return TN_OK;
 }
-TN_KERNEL(gather, gather, dtypes("all").any_strides().mixed_dtypes());
+TN_KERNEL(gather, gather, dtypes("all,complex").any_strides().mixed_dtypes());
 
 // combine(target, source value) at every position; source elements are T.
 template <class A, class T, class F>
@@ -94,13 +94,14 @@ tn_status scatter_src(Call&, Tensor out, Tensor self, int64_t dim, Tensor index,
   if (index.numel() > 0) check_along(self, dim, index);
   start_from(out, self);
   if (index.numel() == 0) return TN_OK;
-  dispatch_size(out.dtype(), [&](auto tag) {
+  dispatch_any_size(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     combine_into<T, T>(out, dim, index, src, [](T& t, T v) { t = v; });
   });
   return TN_OK;
 }
-TN_KERNEL(scatter_src, scatter_src, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
+TN_KERNEL(scatter_src, scatter_src,
+          dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
 
 tn_status scatter_value(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Scalar value) {
   if (index.numel() > 0) check_along(self, dim, index);
@@ -109,7 +110,7 @@ tn_status scatter_value(Call&, Tensor out, Tensor self, int64_t dim, Tensor inde
   AlongDim loop(index.sizes(), dim);
   loop.add(out);
   loop.add(index);
-  dispatch_all(out.dtype(), [&](auto tag) {
+  dispatch_any(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     const T v = value.to<T>();
     dispatch_index(index.dtype(), [&](auto index_tag) {
@@ -119,20 +120,22 @@ tn_status scatter_value(Call&, Tensor out, Tensor self, int64_t dim, Tensor inde
   });
   return TN_OK;
 }
-TN_KERNEL(scatter_value, scatter_value, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
+TN_KERNEL(scatter_value, scatter_value,
+          dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
 
 tn_status scatter_add(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src) {
   if (index.numel() > 0) check_along(self, dim, index);
   start_from(out, self);
   if (index.numel() == 0) return TN_OK;
-  accumulate_in(out, [&](const Tensor& target, auto wide, auto tag) {
+  sum_in(out, [&](const Tensor& target, auto wide, auto tag) {
     using A = tn_type(wide);
     using T = tn_type(tag);
     combine_into<A, T>(target, dim, index, src, [](A& t, T v) { add_to<A>(t, convert<A>(v)); });
   });
   return TN_OK;
 }
-TN_KERNEL(scatter_add, scatter_add, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
+TN_KERNEL(scatter_add, scatter_add,
+          dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
 
 tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src,
                          Str reduce, bool include_self) {

@@ -38,7 +38,7 @@ tn_status im2col(Call&, Tensor out, Tensor self, Ints kernel, Ints dilation, Int
   if (out.numel() == 0) return TN_OK;
   const Conv c = geometry(self, kernel, dilation, padding, stride);
   const int64_t image = c.channels * c.in_plane(), columns = c.channels * c.taps() * c.out_plane();
-  dispatch_size(self.dtype(), [&](auto tag) {
+  dispatch_any_size(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     parallel_for(c.batch, 1, [&](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) {

@@ -170,7 +170,7 @@ tn_status index(Call&, Tensor out, Tensor self, TensorList indices) {
   if (out.numel() == 0) return TN_OK;
   Walk walk(plan, self, out);
   const int64_t count = static_cast<int64_t>(plan.offsets.size()), slice = walk.rest.numel;
-  dispatch_size(out.dtype(), [&](auto tag) {
+  dispatch_any_size(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     parallel_for(count, std::max<int64_t>(1, kMoveGrain / slice), [&](int64_t begin, int64_t end) {
       if (slice == 1) {
@@ -193,7 +193,7 @@ tn_status index(Call&, Tensor out, Tensor self, TensorList indices) {
   });
   return TN_OK;
 }
-TN_KERNEL(_index, index, dtypes("all").any_strides().mixed_dtypes());
+TN_KERNEL(_index, index, dtypes("all,complex").any_strides().mixed_dtypes());
 
 // The shape that `values` must broadcast to: with a mask, known only here.
 void check_values(const Plan& plan, const Tensor& self, const Tensor& values) {
@@ -239,7 +239,7 @@ tn_status index_put(Call&, Tensor out, Tensor self, TensorList indices, Tensor v
     if (plan.offsets.empty() || out.numel() == 0) return TN_OK;
     if (!accumulate) {
       Walk walk(plan, out, values);
-      dispatch_size(out.dtype(), [&](auto tag) {
+      dispatch_any_size(out.dtype(), [&](auto tag) {
         using T = tn_type(tag);
         each_put(plan, walk, [](char* to, int64_t ts, const char* from, int64_t fs, int64_t n) {
           read_run<T>(to, ts, from, fs, n);
@@ -248,7 +248,7 @@ tn_status index_put(Call&, Tensor out, Tensor self, TensorList indices, Tensor v
       return TN_OK;
     }
   }
-  accumulate_in(out, [&](const Tensor& target, auto wide, auto tag) {
+  sum_in(out, [&](const Tensor& target, auto wide, auto tag) {
     using A = tn_type(wide);
     using T = tn_type(tag);
     Plan plan;  // of the target, whose strides may differ
@@ -263,7 +263,7 @@ tn_status index_put(Call&, Tensor out, Tensor self, TensorList indices, Tensor v
   });
   return TN_OK;
 }
-TN_KERNEL(index_put, index_put, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
+TN_KERNEL(index_put, index_put, dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
 
 }  // namespace
 }  // namespace tenon::cpu

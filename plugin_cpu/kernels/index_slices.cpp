@@ -33,7 +33,7 @@ void select_dense(const Tensor& out, const Tensor& self, int dim, const IndexLis
   char* to = out.data<char>();
   const int64_t run = inner * item;
   if (inner == 1) {
-    dispatch_size(self.dtype(), [&](auto tag) {
+    dispatch_any_size(self.dtype(), [&](auto tag) {
       using T = tn_type(tag);
       parallel_for(outer * n, kMoveGrain, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end;) {
@@ -107,10 +107,11 @@ tn_status index_select(Call&, Tensor out, Tensor self, int64_t given, Tensor ind
   AlongDim loop(self.sizes(), dim);
   loop.add(out);
   loop.add(self);
-  dispatch_size(out.dtype(), [&](auto tag) { each_slice(loop, 1, at, assign_run<tn_type(tag)>); });
+  dispatch_any_size(out.dtype(),
+                    [&](auto tag) { each_slice(loop, 1, at, assign_run<tn_type(tag)>); });
   return TN_OK;
 }
-TN_KERNEL(index_select, index_select, dtypes("all").any_strides().mixed_dtypes());
+TN_KERNEL(index_select, index_select, dtypes("all,complex").any_strides().mixed_dtypes());
 
 tn_status index_copy(Call&, Tensor out, Tensor self, int64_t given, Tensor index, Tensor source) {
   const int dim = wrap_dim(given, self.ndim());
@@ -120,10 +121,12 @@ tn_status index_copy(Call&, Tensor out, Tensor self, int64_t given, Tensor index
   AlongDim loop(self.sizes(), dim);
   loop.add(out);
   loop.add(source);
-  dispatch_size(out.dtype(), [&](auto tag) { each_slice(loop, 0, at, assign_run<tn_type(tag)>); });
+  dispatch_any_size(out.dtype(),
+                    [&](auto tag) { each_slice(loop, 0, at, assign_run<tn_type(tag)>); });
   return TN_OK;
 }
-TN_KERNEL(index_copy, index_copy, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
+TN_KERNEL(index_copy, index_copy,
+          dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
 
 template <class T>
 void fill_slices(const Tensor& out, const Tensor& self, int64_t given, const Tensor& index,
@@ -140,21 +143,21 @@ void fill_slices(const Tensor& out, const Tensor& self, int64_t given, const Ten
 }
 
 tn_status index_fill(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Scalar value) {
-  dispatch_all(out.dtype(),
+  dispatch_any(out.dtype(),
                [&](auto tag) { fill_slices(out, self, dim, index, value.to<tn_type(tag)>()); });
   return TN_OK;
 }
 TN_KERNEL(index_fill_int_Scalar, index_fill,
-          dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
+          dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
 
 tn_status index_fill_tensor(Call&, Tensor out, Tensor self, int64_t dim, Tensor index,
                             Tensor value) {
-  dispatch_all(out.dtype(),
+  dispatch_any(out.dtype(),
                [&](auto tag) { fill_slices(out, self, dim, index, element<tn_type(tag)>(value)); });
   return TN_OK;
 }
 TN_KERNEL(index_fill_int_Tensor, index_fill_tensor,
-          dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
+          dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
 
 tn_status index_add(Call&, Tensor out, Tensor self, int64_t given, Tensor index, Tensor source,
                     Scalar alpha) {
@@ -162,7 +165,7 @@ tn_status index_add(Call&, Tensor out, Tensor self, int64_t given, Tensor index,
   const std::vector<int64_t> at = read_indices(index, dim, length_of(self, dim));
   start_from(out, self);
   if (out.numel() == 0) return TN_OK;
-  accumulate_in(out, [&](const Tensor& target, auto wide, auto tag) {
+  sum_in(out, [&](const Tensor& target, auto wide, auto tag) {
     using A = tn_type(wide);
     using T = tn_type(tag);
     const A scale = alpha.to<A>();
@@ -179,7 +182,7 @@ tn_status index_add(Call&, Tensor out, Tensor self, int64_t given, Tensor index,
   });
   return TN_OK;
 }
-TN_KERNEL(index_add, index_add, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
+TN_KERNEL(index_add, index_add, dtypes("all,complex").any_strides().mixed_dtypes().inplace("0=0"));
 
 tn_status index_reduce(Call&, Tensor out, Tensor self, int64_t given, Tensor index, Tensor source,
                        Str reduce, bool include_self) {

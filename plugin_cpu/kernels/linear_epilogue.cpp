@@ -21,7 +21,7 @@ tn_status linear_epilogue(Call&, Tensor out, Tensor input, Tensor weight, OptTen
   float* y = out.data<float>();
   tenon::cpu::gemm(m, n, k, 1.0f, Mat<const float>{input.data<const float>(), k, 1},
                    Mat<const float>{weight.data<const float>(), 1, k}, 0.0f, Mat<float>{y, n, 1},
-                   tenon::cpu::packed::origin(weight));
+                   tenon::cpu::packed::origin(weight, true));
   const float* b = bias.defined() ? bias.data<const float>() : nullptr;
   const float* o = other.defined() ? other.data<const float>() : nullptr;
   parallel_for(m, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {

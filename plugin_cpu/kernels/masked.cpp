@@ -64,25 +64,27 @@ void fill_masked_value(const Tensor& out, const Tensor& self, const Tensor& mask
     fill_masked_bits<uint16_t>(out, self, mask, value);
   else if constexpr (sizeof(V) == 4)
     fill_masked_bits<uint32_t>(out, self, mask, value);
-  else
+  else if constexpr (sizeof(V) == 8)
     fill_masked_bits<uint64_t>(out, self, mask, value);
+  else
+    fill_masked(out, self, mask, value);
 }
 
 tn_status masked_fill(Call&, Tensor out, Tensor self, Tensor mask, Scalar value) {
-  dispatch_all(out.dtype(),
+  dispatch_any(out.dtype(),
                [&](auto tag) { fill_masked_value(out, self, mask, value.to<tn_type(tag)>()); });
   return TN_OK;
 }
 TN_KERNEL(masked_fill_Scalar, masked_fill,
-          dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
+          dtypes("all,complex").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
 
 tn_status masked_fill_tensor(Call&, Tensor out, Tensor self, Tensor mask, Tensor value) {
-  dispatch_all(out.dtype(),
+  dispatch_any(out.dtype(),
                [&](auto tag) { fill_masked_value(out, self, mask, element<tn_type(tag)>(value)); });
   return TN_OK;
 }
 TN_KERNEL(masked_fill_Tensor, masked_fill_tensor,
-          dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
+          dtypes("all,complex").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
 
 // Where each block's results start; the last entry is the total.
 template <class F>
@@ -154,7 +156,7 @@ tn_status masked_select(Call& call, Tensor, Tensor self, Tensor mask) {
       block_starts(n, [&](int64_t b, int64_t e) { return count_set(m, b, e); });
   const int64_t total = starts.back();
   const Tensor out = call.alloc_out(0, Ints(&total, 1), self.dtype());
-  dispatch_size(self.dtype(), [&](auto tag) {
+  dispatch_any_size(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     const T* from = dense_self.tensor().data<T>();
     T* to = out.data<T>();
@@ -166,7 +168,8 @@ tn_status masked_select(Call& call, Tensor, Tensor self, Tensor mask) {
   });
   return TN_OK;
 }
-TN_KERNEL(masked_select, masked_select, dtypes("all").any_strides().mixed_dtypes().dynamic());
+TN_KERNEL(masked_select, masked_select,
+          dtypes("all,complex").any_strides().mixed_dtypes().dynamic());
 
 tn_status masked_scatter(Call&, Tensor out, Tensor self, Tensor mask, Tensor source) {
   const Dense dense_mask(mask, out.sizes()), dense_source(source);
@@ -177,7 +180,7 @@ tn_status masked_scatter(Call&, Tensor out, Tensor self, Tensor mask, Tensor sou
                 " elements but the mask selects ", found);
   }
   if (out.data<char>() != self.data<char>()) copy_elements(out, self);
-  dispatch_size(out.dtype(), [&](auto tag) {
+  dispatch_any_size(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     const T* from = dense_source.tensor().data<T>();
     if (out.contiguous()) {
@@ -198,7 +201,7 @@ tn_status masked_scatter(Call&, Tensor out, Tensor self, Tensor mask, Tensor sou
   return TN_OK;
 }
 TN_KERNEL(masked_scatter, masked_scatter,
-          dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
+          dtypes("all,complex").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
 
 // Row-major positions of [begin, end) that are set, one row of `ndim` integers each; at most
 // `limit` rows are written.
@@ -229,7 +232,7 @@ void write_positions(const T* x, Ints sizes, int64_t begin, int64_t end, int64_t
 
 tn_status nonzero(Call& call, Tensor, Tensor self) {
   const int64_t n = self.numel(), rank = self.ndim();
-  dispatch_all(self.dtype(), [&](auto tag) {
+  dispatch_any(self.dtype(), [&](auto tag) {
     using T = std::conditional_t<std::is_same_v<tn_type(tag), bool>, uint8_t, tn_type(tag)>;
     const T* x = self.data<T>();
     const std::vector<int64_t> starts =
@@ -247,7 +250,7 @@ tn_status nonzero(Call& call, Tensor, Tensor self) {
   });
   return TN_OK;
 }
-TN_KERNEL(nonzero, nonzero, dtypes("all").dynamic());
+TN_KERNEL(nonzero, nonzero, dtypes("all,complex").dynamic());
 
 }  // namespace
 }  // namespace tenon::cpu

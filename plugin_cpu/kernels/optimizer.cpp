@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "plugin_cpu/memory/floats.h"
-#include "tenon/sdk/ops/_fused_adam_.h"
-#include "tenon/sdk/ops/_fused_adamw_.h"
+#include "tenon/sdk/ops/_adam_step_.h"
+#include "tenon/sdk/ops/_adamw_step_.h"
 #include "tenon/sdk/ops/_fused_sgd_.h"
 
 namespace {
@@ -121,5 +121,5 @@ tn_status fused_sgd(Call&, TensorList self, TensorList grads, TensorList buffers
 }  // namespace
 
 TN_KERNEL(_fused_sgd_, fused_sgd, dtypes("floating"));
-TN_KERNEL(_fused_adam_, fused_adam, dtypes("floating"));
-TN_KERNEL(_fused_adamw_, fused_adamw, dtypes("floating"));
+TN_KERNEL(_adam_step_, fused_adam, dtypes("floating"));
+TN_KERNEL(_adamw_step_, fused_adamw, dtypes("floating"));

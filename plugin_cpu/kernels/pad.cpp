@@ -120,7 +120,7 @@ template <bool reflect>
 tn_status pad(Call&, Tensor out, Tensor self, Ints padding) {
   if (out.numel() == 0) return TN_OK;
   const Padding p(self, out, padding, reflect);
-  dispatch_size(self.dtype(), [&](auto tag) {
+  dispatch_any_size(self.dtype(), [&](auto tag) {
     pad_lines(p, self.data<tn_type(tag)>(), out.data<tn_type(tag)>());
   });
   return TN_OK;
@@ -140,17 +140,17 @@ constexpr bool kReflect = true, kReplicate = false;
 
 }  // namespace
 
-TN_KERNEL(reflection_pad1d, pad<kReflect>, dtypes("all"));
+TN_KERNEL(reflection_pad1d, pad<kReflect>, dtypes("all,complex"));
 TN_KERNEL(reflection_pad1d_backward, pad_backward<kReflect>, dtypes("floating"));
-TN_KERNEL(reflection_pad2d, pad<kReflect>, dtypes("all"));
+TN_KERNEL(reflection_pad2d, pad<kReflect>, dtypes("all,complex"));
 TN_KERNEL(reflection_pad2d_backward, pad_backward<kReflect>, dtypes("floating"));
-TN_KERNEL(reflection_pad3d, pad<kReflect>, dtypes("all"));
+TN_KERNEL(reflection_pad3d, pad<kReflect>, dtypes("all,complex"));
 TN_KERNEL(reflection_pad3d_backward, pad_backward<kReflect>, dtypes("floating"));
-TN_KERNEL(replication_pad1d, pad<kReplicate>, dtypes("all"));
+TN_KERNEL(replication_pad1d, pad<kReplicate>, dtypes("all,complex"));
 TN_KERNEL(replication_pad1d_backward, pad_backward<kReplicate>, dtypes("floating"));
-TN_KERNEL(replication_pad2d, pad<kReplicate>, dtypes("all"));
+TN_KERNEL(replication_pad2d, pad<kReplicate>, dtypes("all,complex"));
 TN_KERNEL(replication_pad2d_backward, pad_backward<kReplicate>, dtypes("floating"));
-TN_KERNEL(replication_pad3d, pad<kReplicate>, dtypes("all"));
+TN_KERNEL(replication_pad3d, pad<kReplicate>, dtypes("all,complex"));
 TN_KERNEL(replication_pad3d_backward, pad_backward<kReplicate>, dtypes("floating"));
 
 }  // namespace tenon::cpu

@@ -37,7 +37,7 @@ tn_status select_backward(Call&, Tensor out, Tensor grad, Ints, int64_t given, i
   copy_elements(part.tensor(), grad);
   return TN_OK;
 }
-TN_KERNEL(select_backward, select_backward, dtypes("all"));
+TN_KERNEL(select_backward, select_backward, dtypes("all,complex"));
 
 tn_status slice_backward(Call&, Tensor out, Tensor grad, Ints, int64_t given, int64_t start,
                          int64_t, int64_t step) {
@@ -52,7 +52,7 @@ tn_status slice_backward(Call&, Tensor out, Tensor grad, Ints, int64_t given, in
   copy_elements(part.tensor(), grad);
   return TN_OK;
 }
-TN_KERNEL(slice_backward, slice_backward, dtypes("all"));
+TN_KERNEL(slice_backward, slice_backward, dtypes("all,complex"));
 
 tn_status diagonal_backward(Call&, Tensor out, Tensor grad, Ints, int64_t offset, int64_t dim1,
                             int64_t dim2) {
@@ -74,7 +74,7 @@ tn_status diagonal_backward(Call&, Tensor out, Tensor grad, Ints, int64_t offset
   copy_elements(part.tensor(), grad);
   return TN_OK;
 }
-TN_KERNEL(diagonal_backward, diagonal_backward, dtypes("all"));
+TN_KERNEL(diagonal_backward, diagonal_backward, dtypes("all,complex"));
 
 // Windows overlap, so they are added one position of the window after the other: within one, no two
 // overlap.
@@ -83,7 +83,7 @@ tn_status unfold_backward(Call&, Tensor out, Tensor grad, Ints, int64_t given, i
   clear(out);
   if (grad.numel() == 0) return TN_OK;
   const int d = wrap_dim(given, out.ndim());
-  accumulate_in(out, [&](const Tensor& target, auto wide, auto tag) {
+  sum_in(out, [&](const Tensor& target, auto wide, auto tag) {
     using A = tn_type(wide);
     using T = tn_type(tag);
     for (int64_t w = 0; w < size; ++w) {
@@ -113,7 +113,7 @@ tn_status unfold_backward(Call&, Tensor out, Tensor grad, Ints, int64_t given, i
   });
   return TN_OK;
 }
-TN_KERNEL(unfold_backward, unfold_backward, dtypes("all"));
+TN_KERNEL(unfold_backward, unfold_backward, dtypes("all,complex"));
 
 }  // namespace
 }  // namespace tenon::cpu

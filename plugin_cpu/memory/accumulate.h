@@ -12,18 +12,25 @@ namespace tenon::cpu {
 
 // Runs f(target, tag of its element type, tag of out's) with a float32 copy of out as the target
 // for 16-bit floats.
+template <class Tag, class F>
+void accumulate_as(Tag tag, const sdk::Tensor& out, F&& f) {
+  if constexpr (sdk::is_half_v<tn_type(tag)>) {
+    Scratch wide(out.sizes(), sdk::kFloat32);
+    copy_elements(wide.tensor(), out);
+    f(wide.tensor(), sdk::Type<float>{}, tag);
+    copy_elements(out, wide.tensor());
+  } else {
+    f(out, tag, tag);
+  }
+}
 template <class F>
 void accumulate_in(const sdk::Tensor& out, F&& f) {
-  sdk::dispatch_all(out.dtype(), [&](auto tag) {
-    if constexpr (sdk::is_half_v<tn_type(tag)>) {
-      Scratch wide(out.sizes(), sdk::kFloat32);
-      copy_elements(wide.tensor(), out);
-      f(wide.tensor(), sdk::Type<float>{}, tag);
-      copy_elements(out, wide.tensor());
-    } else {
-      f(out, tag, tag);
-    }
-  });
+  sdk::dispatch_all(out.dtype(), [&](auto tag) { accumulate_as(tag, out, f); });
+}
+// For sums, which complex numbers have, too.
+template <class F>
+void sum_in(const sdk::Tensor& out, F&& f) {
+  sdk::dispatch_any(out.dtype(), [&](auto tag) { accumulate_as(tag, out, f); });
 }
 
 // Integers wrap; for bool, adding is "or" and multiplying is "and".

@@ -14,11 +14,22 @@ namespace tenon::cpu {
 inline constexpr int64_t kMoveGrain = 1 << 15;
 
 // From one element type to another: floats to integers truncate and go through int64, so that a
-// value out of range wraps instead of being undefined; NaN becomes the smallest int64.
+// value out of range wraps instead of being undefined; NaN becomes the smallest int64. Of a complex
+// number a real type gets the real part.
 template <class To, class From>
 inline To convert(From v) {
   if constexpr (std::is_same_v<To, From>) {
     return v;
+  } else if constexpr (sdk::is_complex_v<To>) {
+    using Part = typename To::value_type;
+    if constexpr (sdk::is_complex_v<From>)
+      return To(v);
+    else
+      return To(convert<Part>(v));
+  } else if constexpr (sdk::is_complex_v<From> && std::is_same_v<To, bool>) {
+    return v != From(0);
+  } else if constexpr (sdk::is_complex_v<From>) {
+    return convert<To>(v.re);
   } else if constexpr (sdk::is_half_v<From>) {
     return convert<To>(static_cast<float>(v));
   } else if constexpr (std::is_same_v<To, bool>) {
@@ -45,7 +56,7 @@ inline void start_from(const sdk::Tensor& out, const sdk::Tensor& self) {
 // The one element of a 0-dim tensor, as T.
 template <class T>
 T element(const sdk::Tensor& t) {
-  return sdk::dispatch_all(t.dtype(),
+  return sdk::dispatch_any(t.dtype(),
                            [&](auto tag) { return convert<T>(*t.data<tn_type(tag)>()); });
 }
 

@@ -115,10 +115,10 @@ void unlock_table() { g_table.mutex.unlock(); }
 
 }  // namespace
 
-Origin origin(sdk::Tensor t) {
+Origin origin(sdk::Tensor t, bool lasting) {
   const tn_storage* s = t.storage();
   if (!s || (__atomic_load_n(&s->flags, __ATOMIC_RELAXED) & TN_STORAGE_EXPOSED)) return {};
-  return {s->id, __atomic_load_n(&s->writes, __ATOMIC_RELAXED), t.data()};
+  return {s->id, __atomic_load_n(&s->writes, __ATOMIC_RELAXED), t.data(), lasting};
 }
 
 Found find(const Origin& from, sdk::Ints layout, int64_t bytes) {
@@ -137,7 +137,7 @@ Found find(const Origin& from, sdk::Ints layout, int64_t bytes) {
     e = t.take(from, layout);
   }
   if (e) t.use(*e);
-  return {};
+  return {nullptr, e != nullptr && from.lasting};
 }
 
 Kept add(const Origin& from, sdk::Ints layout, Buffer packed, int64_t bytes) {

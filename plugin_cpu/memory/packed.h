@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights in the layout that a product needs, cached between calls. The key is {id, writes} of the
 // tensor's storage; nothing is cached unless every write is counted (TN_STORAGE_EXPOSED is not
-// set). It is kept when the same elements come a second time: training, whose weights change at
-// each step, keeps nothing. TENON_CPU_PACKED_MB bounds the memory, 128 unless given; 0 keeps
-// nothing. At the bound what has not been used for long makes room; what is used stays.
+// set). It is kept when the same elements come a second time, unless they are said to last:
+// training, whose weights change at each step, keeps nothing. TENON_CPU_PACKED_MB bounds the
+// memory, 128 unless given; 0 keeps nothing. At the bound what has not been used for long makes
+// room; what is used stays.
 #pragma once
 
 #include <memory>
@@ -14,12 +15,14 @@
 
 namespace tenon::cpu::packed {
 
-// The storage and its number of writes; id 0: writes are not counted.
+// The storage and its number of writes; id 0: writes are not counted. `lasting`: weights of an
+// optimized program, which are kept at once.
 struct Origin {
   uint64_t id = 0, writes = 0;
   const void* data = nullptr;
+  bool lasting = false;
 };
-Origin origin(sdk::Tensor t);
+Origin origin(sdk::Tensor t, bool lasting = false);
 
 using Kept = std::shared_ptr<const Buffer>;
 

@@ -6,6 +6,9 @@
 #include "tenon/sdk/loops.h"
 
 namespace tenon::cpu::pw {
+
+const Loops& loops_mul();
+
 namespace {
 
 using namespace sdk;
@@ -31,6 +34,10 @@ Kind kind_of(DType d) {
       return kKindI64;
     case dtype_key(kFloat64):
       return kKindF64;
+    case dtype_key(kComplex64):
+      return kKindC64;
+    case dtype_key(kComplex128):
+      return kKindC128;
     case dtype_key(kFloat32):
     case dtype_key(kFloat16):
     case dtype_key(kBFloat16):
@@ -41,7 +48,7 @@ Kind kind_of(DType d) {
 
 bool is_half_dtype(DType d) { return d == kFloat16 || d == kBFloat16; }
 
-constexpr int64_t kSize[kKinds] = {1, 1, 1, 2, 4, 8, 4, 8};
+constexpr int64_t kSize[kKinds] = {1, 1, 1, 2, 4, 8, 4, 8, 8, 16};
 
 template <class F>
 void with_kind(Kind k, F&& f) {
@@ -60,6 +67,10 @@ void with_kind(Kind k, F&& f) {
       return f(Type<int64_t>{});
     case kKindF32:
       return f(Type<float>{});
+    case kKindC64:
+      return f(Type<complex<float>>{});
+    case kKindC128:
+      return f(Type<complex<double>>{});
     default:
       return f(Type<double>{});
   }
@@ -73,8 +84,8 @@ struct Job {
   Tensor out;
   Tensor in[kMaxInputs];
   bool is_value[kMaxInputs];
-  alignas(8) char number[kMaxInputs][8];
-  alignas(8) char params[kMaxParams * 8];
+  alignas(16) char number[kMaxInputs][16];
+  alignas(16) char params[kMaxParams * 16];
 };
 
 // An operand of the staged path: its elements in the compute type.
@@ -109,8 +120,10 @@ void with_size(int64_t size, F&& f) {
       return f(Type<uint16_t>{});
     case 4:
       return f(Type<uint32_t>{});
-    default:
+    case 8:
       return f(Type<uint64_t>{});
+    default:
+      return f(Type<complex<double>>{});
   }
 }
 
@@ -154,6 +167,7 @@ void run_boxed(const Job& job, const Staged& st, char* const* p, const int64_t* 
   const int inputs = job.inputs;
   const bool last_is_value = job.loops->value[job.kind] != nullptr && strides[inputs] == 0;
   const LoopFn loop = last_is_value ? job.loops->value[job.kind] : job.loops->full[job.kind];
+  const int64_t stage = job.kind == kKindC128 ? kStage / 2 : kStage;
   alignas(64) char buffer[kMaxInputs + 1][kStage * 8];
   const char* in[kMaxInputs];
   bool direct[kMaxInputs + 1];
@@ -166,8 +180,8 @@ void run_boxed(const Job& job, const Staged& st, char* const* p, const int64_t* 
       continue;
     }
     if (k > 0 && strides[k] == 0) {  // one value, repeated once for the whole row
-      load(st.how[k], p[k], 0, st.item[k], buffer[k], n < kStage ? n : kStage);
-      all_direct &= n <= kStage;
+      load(st.how[k], p[k], 0, st.item[k], buffer[k], n < stage ? n : stage);
+      all_direct &= n <= stage;
       in[k - 1] = buffer[k];
       continue;
     }
@@ -175,8 +189,8 @@ void run_boxed(const Job& job, const Staged& st, char* const* p, const int64_t* 
     if (k > 0) in[k - 1] = direct[k] ? p[k] : buffer[k];
   }
   if (all_direct) return loop(p[0], in, job.params, n);
-  for (int64_t i = 0; i < n; i += kStage) {
-    const int64_t m = n - i < kStage ? n - i : kStage;
+  for (int64_t i = 0; i < n; i += stage) {
+    const int64_t m = n - i < stage ? n - i : stage;
     for (int k = 1; k <= inputs; ++k) {
       if (strides[k] == 0) continue;
       if (direct[k])
@@ -188,6 +202,26 @@ void run_boxed(const Job& job, const Staged& st, char* const* p, const int64_t* 
     loop(out, in, job.params, m);
     if (!direct[0]) store(st.how[0], out, p[0] + i * strides[0], strides[0], st.item[0], m);
   }
+}
+
+// Rows of one operand with one value of the other, as an image whose channels are scaled; false:
+// another case. Of a product the value may be on either side.
+bool run_rows(const Job& job, const Staged& st, const StridedLoop& loop) {
+  const LoopFn rows = job.loops->value[job.kind];
+  const int64_t* strides = loop.strides[0];
+  if (job.inputs != 2 || rows == nullptr || strides[0] != st.item[0]) return false;
+  for (const Stage how : {st.how[0], st.how[1], st.how[2]}) {
+    if (how != Stage::Same) return false;
+  }
+  const int value = strides[1] == 0 && job.loops == &loops_mul() ? 1 : 2, row = 3 - value;
+  if (strides[value] != 0 || strides[row] != st.item[row]) return false;
+  parallel_for(loop.numel, kGrain, [&](int64_t begin, int64_t end) {
+    loop.run(begin, end, [&](char* const* p, const int64_t*, int64_t n) {
+      const char* in[2] = {p[row], p[value]};
+      rows(p[0], in, job.params, n);
+    });
+  });
+  return true;
 }
 
 __attribute__((noinline)) void run_general(const Job& job, int64_t numel) {
@@ -205,6 +239,7 @@ __attribute__((noinline)) void run_general(const Job& job, int64_t numel) {
     st.item[k + 1] = job.loops->mask && k == 0 ? 1 : kSize[job.kind];
   }
   loop.finish();
+  if (run_rows(job, st, loop)) return;
   parallel_for(numel, kGrain, [&](int64_t begin, int64_t end) {
     loop.run(begin, end, [&](char* const* p, const int64_t* strides, int64_t n) {
       run_boxed(job, st, p, strides, n);
@@ -214,7 +249,7 @@ __attribute__((noinline)) void run_general(const Job& job, int64_t numel) {
 
 // Before anything is written.
 __attribute__((noinline)) void check(const Job& job, Guard guard) {
-  if (job.kind == kKindF32 || job.kind == kKindF64 || job.kind == kKindBool) return;
+  if (job.kind >= kKindF32 || job.kind == kKindBool) return;
   bool bad = false;
   const int last = job.inputs - 1;
   with_kind(job.kind, [&](auto tag) {
@@ -305,11 +340,10 @@ bool run_short(const Loops& loops, Kind kind, Tensor out, std::initializer_list<
   return true;
 }
 
-__attribute__((noinline)) tn_status run_long(const Loops& loops, Tensor out,
+__attribute__((noinline)) tn_status run_long(const Loops& real, const Loops* complex, Tensor out,
                                              std::initializer_list<Operand> in,
                                              std::initializer_list<Param> params, Guard guard) {
   Job job;
-  job.loops = &loops;
   job.out = out;
   job.inputs = 0;
   DType dtype = out.dtype();
@@ -320,12 +354,14 @@ __attribute__((noinline)) tn_status run_long(const Loops& loops, Tensor out,
     if (job.is_value[k]) continue;
     job.in[k] = o.tensor;
     direct = direct && o.tensor.contiguous() && same_sizes(o.tensor, out);
-    if (!found && !(loops.mask && k == 0)) {
+    if (!found && !(real.mask && k == 0)) {
       dtype = o.tensor.dtype();
       found = true;
     }
   }
   job.kind = kind_of(dtype);
+  const Loops& loops = is_complex(dtype) && complex != nullptr ? *complex : real;
+  job.loops = &loops;
   if (loops.full[job.kind] == nullptr) refuse_dtype(dtype);
   int k = 0;
   for (const Operand& o : in) {
@@ -369,7 +405,7 @@ __attribute__((noinline)) tn_status run_long(const Loops& loops, Tensor out,
 }  // namespace
 
 tn_status run(const Call& call, const Loops& loops, Tensor out, std::initializer_list<Operand> in,
-              std::initializer_list<Param> params, Guard guard) {
+              std::initializer_list<Param> params, Guard guard, const Loops* complex) {
   if (const Operand& first = *in.begin(); first.tensor.defined()) {
     const DType d = first.tensor.dtype();
     if ((d == kFloat32 || d == kFloat64) && (call.uniform() || is_uniform(loops, d, out, in)) &&
@@ -377,7 +413,7 @@ tn_status run(const Call& call, const Loops& loops, Tensor out, std::initializer
                        : run_short<double>(loops, kKindF64, out, in, params)))
       return TN_OK;
   }
-  return run_long(loops, out, in, params, guard);
+  return run_long(loops, complex, out, in, params, guard);
 }
 
 }  // namespace tenon::cpu::pw

@@ -20,7 +20,19 @@ using sdk::Tensor;
 using LoopFn = void (*)(char* out, const char* const* in, const char* params, int64_t n);
 
 // The types that loops exist for; 16-bit floats are computed as float.
-enum Kind { kKindBool, kKindU8, kKindI8, kKindI16, kKindI32, kKindI64, kKindF32, kKindF64, kKinds };
+enum Kind {
+  kKindBool,
+  kKindU8,
+  kKindI8,
+  kKindI16,
+  kKindI32,
+  kKindI64,
+  kKindF32,
+  kKindF64,
+  kKindC64,
+  kKindC128,
+  kKinds
+};
 
 struct Loops {
   LoopFn full[kKinds];   // every operand is a run
@@ -30,8 +42,9 @@ struct Loops {
   bool out_bool;  // the result is bool
 };
 
+// `complex` is the table for complex operands; null if the operator has none.
 tn_status run(const sdk::Call& call, const Loops& loops, Tensor out,
               std::initializer_list<Operand> in, std::initializer_list<Param> params,
-              Guard guard = Guard::None);
+              Guard guard = Guard::None, const Loops* complex = nullptr);
 
 }  // namespace tenon::cpu::pw

@@ -26,13 +26,14 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::reduce::HWY_NAMESPACE {
 namespace {
 
-constexpr int kLanes = 32;  // accumulators of a run: fewer, and GCC 12 leaves comparisons scalar
-constexpr int64_t kBlock = 1024;   // elements of a run
-constexpr int64_t kChunk = 32768;  // elements of a task
+// Accumulators of a run: fewer, and GCC 12 leaves comparisons scalar.
+inline constexpr int kLanes = 32;
+inline constexpr int64_t kBlock = 1024;   // elements of a run
+inline constexpr int64_t kChunk = 32768;  // elements of a task
 // Results side by side: a run of memory long enough to be fetched ahead.
-constexpr int64_t kColumns = 4096;
-constexpr int kTogether = 4;    // rows that are read side by side
-constexpr int64_t kRows = 128;  // rows accumulated before they are added to the rest
+inline constexpr int64_t kColumns = 4096;
+inline constexpr int kTogether = 4;    // rows that are read side by side
+inline constexpr int64_t kRows = 128;  // rows accumulated before they are added to the rest
 
 // Partial results combined as the leaves of a balanced binary tree.
 template <class Op>

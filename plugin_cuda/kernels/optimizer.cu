@@ -9,8 +9,8 @@
 
 #include "plugin_cuda/device/element.cuh"
 #include "plugin_cuda/device/launch.cuh"
-#include "tenon/sdk/ops/_fused_adam_.h"
-#include "tenon/sdk/ops/_fused_adamw_.h"
+#include "tenon/sdk/ops/_adam_step_.h"
+#include "tenon/sdk/ops/_adamw_step_.h"
 #include "tenon/sdk/ops/_fused_sgd_.h"
 #include "tenon/sdk/scalar_math.h"
 
@@ -258,8 +258,8 @@ tn_status fused_sgd(Call& call, TensorList self, TensorList grads, TensorList bu
 }  // namespace
 
 TN_KERNEL(_fused_sgd_, fused_sgd, dtypes("floating").capture_safe());
-TN_KERNEL(_fused_adam_, fused_adam, dtypes("floating").workspace(counted_workspace).capture_safe());
-TN_KERNEL(_fused_adamw_, fused_adamw,
+TN_KERNEL(_adam_step_, fused_adam, dtypes("floating").workspace(counted_workspace).capture_safe());
+TN_KERNEL(_adamw_step_, fused_adamw,
           dtypes("floating").workspace(counted_workspace).capture_safe());
 
 }  // namespace tenon::cuda

@@ -31,6 +31,7 @@
 
 #include "runtime/base/cpu_count.h"
 #include "runtime/base/settings.h"
+#include "runtime/base/threads.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::core {

@@ -220,6 +220,9 @@ void put(core::OwnedValue* out, const std::vector<Tensor>& list) {
 void put(core::OwnedValue* out, const Scalar& s) {
   out->plain = s.abi();
   out->tag = out->plain.tag;
+  if (!s.isComplex()) return;
+  out->plain.u.f64 = s.toComplexDouble().real();
+  out->imaginary = s.toComplexDouble().imag();
 }
 void put(core::OwnedValue* out, bool v) { put(out, Scalar(v)); }
 void put(core::OwnedValue* out, int64_t v) { put(out, Scalar(v)); }
@@ -227,6 +230,10 @@ void put(core::OwnedValue* out, double v) { put(out, Scalar(v)); }
 void put(core::OwnedValue* out, ScalarType v) {
   out->plain = box(v);
   out->tag = TN_TAG_DTYPE;
+}
+void put(core::OwnedValue* out, std::vector<int64_t> list) {
+  out->ints = std::move(list);
+  out->tag = TN_TAG_I64_LIST;
 }
 
 OperatorRegistration::OperatorRegistration(const OperatorEntry* entries, std::size_t n) {
@@ -236,6 +243,7 @@ OperatorRegistration::OperatorRegistration(const OperatorEntry* entries, std::si
     op.boxed_inplace.store(entries[i].inplace, std::memory_order_relaxed);
     op.boxed_out.store(entries[i].out, std::memory_order_relaxed);
     op.decomposition.store(entries[i].decomposition, std::memory_order_release);
+    op.complex_decomposition.store(entries[i].complex_decomposition, std::memory_order_release);
   }
 }
 

@@ -228,6 +228,7 @@ void put(core::OwnedValue* out, bool v);
 void put(core::OwnedValue* out, int64_t v);
 void put(core::OwnedValue* out, double v);
 void put(core::OwnedValue* out, ScalarType v);
+void put(core::OwnedValue* out, std::vector<int64_t> list);
 template <class... T>
 void put(core::OwnedValue* out, const std::tuple<T...>& t) {
   std::apply([&](const auto&... part) { (put(out++, part), ...); }, t);
@@ -237,7 +238,7 @@ struct OperatorEntry {
   int id;
   core::BoxedFn boxed, inplace;
   void (*out)(const tn_value* in, const core::Impl* outs);
-  core::BoxedFn decomposition;
+  core::BoxedFn decomposition, complex_decomposition;
 };
 // Puts a family's entries into the op table when libtenon loads.
 struct OperatorRegistration {

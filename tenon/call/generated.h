@@ -61,6 +61,7 @@ class CompositeScope {
     put(results_.data(), result);
     done_ = true;
   }
+  void finish() { done_ = true; }
 
  private:
   int id_;
@@ -71,9 +72,14 @@ class CompositeScope {
 template <class F>
 TENON_COLD auto observe_composite(int id, const tn_value* in, F&& run) {
   CompositeScope scope(id, in);
-  auto result = run();
-  scope.finish(result);
-  return result;
+  if constexpr (std::is_void_v<decltype(run())>) {
+    run();
+    scope.finish();
+  } else {
+    auto result = run();
+    scope.finish(result);
+    return result;
+  }
 }
 
 inline bool recording() { return (t_mode & (kGradMode | kInferenceMode)) == kGradMode; }

@@ -47,6 +47,8 @@ IValue::IValue(Tensor v) : tag_(Tag::Tensor) { new (&u_.t) Tensor(std::move(v));
 IValue::IValue(const Scalar& v) {
   if (v.isBoolean())
     *this = IValue(v.to<bool>());
+  else if (v.isComplex())
+    *this = IValue(std::complex<double>(v.toComplexDouble()));
   else if (v.isFloatingPoint())
     *this = IValue(v.to<double>());
   else
@@ -125,8 +127,7 @@ std::complex<double> IValue::toComplexDouble() const {
   return static_cast<const ivalue::Complex*>(u_.p)->value;
 }
 Scalar IValue::toScalar() const {
-  TENON_CHECK(!isComplexDouble(), NotImplementedError,
-              "IValue: a complex number as a Scalar of tensors is not supported");
+  if (isComplexDouble()) return toComplexDouble();
   if (isInt()) return toInt();
   if (isBool()) return toBool();
   return toDouble();

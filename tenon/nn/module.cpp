@@ -267,7 +267,7 @@ void Module::load_state_dict(const OrderedDict<std::string, Tensor>& state, bool
     const Tensor* given = state.find(item.key());
     if (given == nullptr || !given->defined() || given->sizes() != item.value().sizes()) continue;
     if (given->layout() != item.value().layout()) continue;
-    Tensor target = item.value();
+    const Tensor& target = item.value();
     target.copy_(*given);
   }
 }

@@ -23,6 +23,7 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
   double total = static_cast<double>(grads.size());
   if (norm_type != 0) {
     std::vector<double> norms;
+    norms.reserve(grads.size());
     for (const Tensor& g : grads)
       norms.push_back(g.detach().norm(Scalar(norm_type)).to(kDouble).item<double>());
     total = tenon::tensor(norms, kDouble).norm(Scalar(norm_type)).item<double>();
@@ -46,7 +47,7 @@ double clip_grad_norm_(Tensor parameter, double max_norm, double norm_type,
 void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value) {
   NoGradGuard no_grad;
   for (const Tensor& p : parameters) {
-    if (Tensor g = p.grad(); g.defined()) g.clamp_(-clip_value, clip_value);
+    if (const Tensor& g = p.grad(); g.defined()) g.clamp_(-clip_value, clip_value);
   }
 }
 
@@ -56,6 +57,7 @@ void clip_grad_value_(Tensor parameter, double clip_value) {
 
 Tensor parameters_to_vector(const std::vector<Tensor>& parameters) {
   std::vector<Tensor> flat;
+  flat.reserve(parameters.size());
   for (const Tensor& p : parameters) flat.push_back(p.reshape({-1}));
   return tenon::cat(flat);
 }
@@ -68,7 +70,7 @@ void vector_to_parameters(const Tensor& vec, const std::vector<Tensor>& paramete
               vec.numel());
   NoGradGuard no_grad;
   int64_t begin = 0;
-  for (Tensor p : parameters) {
+  for (const Tensor& p : parameters) {
     p.copy_(vec.narrow(0, begin, p.numel()).reshape(p.sizes()));
     begin += p.numel();
   }

@@ -9,8 +9,6 @@
 
 namespace tenon::rnn {
 
-using core::text;
-
 namespace {
 
 void check(const char* name, Cell cell, const Tensor& input, const State& s, const Weights& w) {

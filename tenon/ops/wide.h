@@ -24,18 +24,18 @@ inline Tensor rounded(const Tensor& t, const Tensor& like) {
 }
 // What the dtypes of two operands promote to: of two floats, one without dimensions does not widen
 // the other.
-inline ScalarType result_type(const Tensor& a, const Tensor& b) {
+inline ScalarType promoted_type(const Tensor& a, const Tensor& b) {
   const bool floats = isFloatingType(a.scalar_type()) && isFloatingType(b.scalar_type());
   if (floats && (a.dim() == 0) != (b.dim() == 0)) return (a.dim() == 0 ? b : a).scalar_type();
-  return promote_types(a.scalar_type(), b.scalar_type());
+  return tenon::promote_types(a.scalar_type(), b.scalar_type());
 }
 // That of a result which is floating for integers, too.
 inline ScalarType floating_result(const Tensor& a, const Tensor& b) {
-  const ScalarType t = result_type(a, b);
+  const ScalarType t = promoted_type(a, b);
   return isFloatingType(t) ? t : get_default_dtype();
 }
 inline Tensor rounded(const Tensor& t, const Tensor& a, const Tensor& b) {
-  const ScalarType to = result_type(a, b);
+  const ScalarType to = promoted_type(a, b);
   return is_short_float(to) ? as(t, to) : t;
 }
 

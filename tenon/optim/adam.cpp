@@ -54,8 +54,8 @@ template <class Options, class ParamState>
 void FusedAdam<Options, ParamState>::update_all(ArrayRef<Optimizer::Item> items,
                                                 const OptimizerOptions& options) {
   constexpr bool kIsAdamW = std::is_same_v<Options, AdamWOptions>;
-  constexpr auto update_fused = kIsAdamW ? tenon::_fused_adamw_ : tenon::_fused_adam_;
-  constexpr auto update_by_operators = kIsAdamW ? decomp::_fused_adamw_ : decomp::_fused_adam_;
+  constexpr auto update_fused = kIsAdamW ? tenon::_adamw_step_ : tenon::_adam_step_;
+  constexpr auto update_by_operators = kIsAdamW ? decomp::_adamw_step_ : decomp::_adam_step_;
   const auto& o = static_cast<const Options&>(options);
   Batches batches;
   for (const Optimizer::Item& item : items) {

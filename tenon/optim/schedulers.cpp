@@ -22,6 +22,7 @@ std::vector<double> scaled(std::vector<double> lrs, double factor) {
 
 std::vector<double> cosine(const std::vector<double>& base, double min_lr, double position) {
   std::vector<double> out;
+  out.reserve(base.size());
   for (const double lr : base)
     out.push_back(min_lr + (lr - min_lr) * (1 + std::cos(kPi * position)) / 2);
   return out;

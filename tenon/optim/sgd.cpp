@@ -119,10 +119,12 @@ void SGD::update_all(ArrayRef<Item> items, const OptimizerOptions& options) {
     if (first) fresh.add(buffer, tenon::empty_like(item.param));
     batches.add(item.param, item.grad, {buffer}, first);
   }
+  // The overload whose rate is a number.
+  constexpr decltype(&decomp::_fused_sgd_) update_fused = tenon::_fused_sgd_;
   for (const Batch& b : batches) {
-    (b.fused ? tenon::_fused_sgd_ : decomp::_fused_sgd_)(
-        b.params, b.grads, b.states[0], o.weight_decay(), o.momentum(), o.lr(), o.dampening(),
-        o.nesterov(), false, b.first);
+    (b.fused ? update_fused : decomp::_fused_sgd_)(b.params, b.grads, b.states[0], o.weight_decay(),
+                                                   o.momentum(), o.lr(), o.dampening(),
+                                                   o.nesterov(), false, b.first);
     if (b.first) fresh.keep(b.states[0]);
   }
 }

@@ -22,6 +22,9 @@ TEST(Dtype, PromotionTakesTheClassThenTheWidth) {
   EXPECT_EQ(promote_types(kUInt8, kInt16), kInt16);
   EXPECT_EQ(promote_types(kUInt8, kInt64), kInt64);
   EXPECT_EQ(promote_types(kBool, kBool), kBool);
+  EXPECT_EQ(promote_types(kComplexFloat, kInt64), kComplexFloat);
+  EXPECT_EQ(promote_types(kComplexFloat, kDouble), kComplexDouble);
+  EXPECT_EQ(promote_types(kHalf, kComplexFloat), kComplexFloat);
 }
 
 TEST(Dtype, PromotionIsSymmetric) {
@@ -38,7 +41,8 @@ TEST(Dtype, NamesSizesAndNumbersAgree) {
   EXPECT_EQ(elementSize(kInt64), 8u);
   EXPECT_EQ(core::dtype_from_abi({TN_BFLOAT, 16, 1}), kBFloat16);
   EXPECT_EQ(core::abi_dtype(kBool).code, TN_BOOL);
-  EXPECT_THROW(core::dtype_from_abi({TN_COMPLEX, 64, 1}), TypeError);
+  EXPECT_EQ(core::dtype_from_abi({TN_COMPLEX, 64, 1}), kComplexFloat);
+  EXPECT_THROW(core::dtype_from_abi({TN_COMPLEX, 32, 1}), TypeError);
   test::expect_words(test::text_of<TypeError>([&] { core::dtype_from_name("float17"); }),
                      {"invalid type 'float17'"});
 }
@@ -47,6 +51,10 @@ TEST(Dtype, MasksAreReadFromClassesAndNames) {
   core::DtypeMask number = core::parse_dtype_mask("number");
   EXPECT_TRUE(number.has(kInt8) && number.has(kBFloat16));
   EXPECT_FALSE(number.has(kBool));
+  EXPECT_FALSE(number.has(kComplexFloat));
+  EXPECT_TRUE(core::parse_dtype_mask("all").has(kComplexDouble));
+  EXPECT_FALSE(core::parse_dtype_mask("all", false).has(kComplexDouble));  // of a kernel
+  EXPECT_TRUE(core::parse_dtype_mask("all,complex", false).has(kComplexDouble));
   core::DtypeMask two = core::parse_dtype_mask("floating, bool");
   EXPECT_TRUE(two.has(kBool) && two.has(kDouble));
   EXPECT_FALSE(two.has(kInt64));
@@ -86,7 +94,7 @@ TEST(Dtype, TheDefaultMustBeFloating) {
 }
 
 TEST(Dtype, AnUnknownNumberIsRefused) {
-  EXPECT_FALSE(core::dtype_known(ScalarType::ComplexFloat));
+  EXPECT_FALSE(core::dtype_known(ScalarType::Undefined));
   EXPECT_THROW(core::dtype_info(ScalarType::Undefined), TypeError);
   EXPECT_THROW(core::dtype_info(static_cast<ScalarType>(-3)), TypeError);
 }

@@ -40,6 +40,18 @@ TEST(Scalar, RefusesWhatAnIntegerCannotHold) {
   EXPECT_THROW(Scalar(-1.0).to<uint8_t>(), ValueError);
 }
 
+TEST(Scalar, HoldsAComplexNumber) {
+  const Scalar z = std::complex<float>(1.5f, -2);
+  EXPECT_TRUE(z.isComplex());
+  EXPECT_EQ(z.type(), kComplexDouble);
+  EXPECT_EQ(z.toComplexDouble(), core::complex<double>(1.5, -2));
+  EXPECT_EQ((-z).conj().toComplexDouble(), core::complex<double>(-1.5, -2));
+  EXPECT_EQ(Scalar(core::complex<double>(3)).toDouble(), 3);
+  EXPECT_THROW(z.toDouble(), ValueError);
+  EXPECT_THROW(z.to<int>(), ValueError);
+  EXPECT_TRUE(z.toBool());
+}
+
 TEST(Scalar, NegatesTheSmallestIntegerWithoutOverflow) {
   int64_t min = std::numeric_limits<int64_t>::min();
   EXPECT_EQ((-Scalar(min)).to<int64_t>(), min);
@@ -47,10 +59,10 @@ TEST(Scalar, NegatesTheSmallestIntegerWithoutOverflow) {
 }
 
 TEST(Scalar, CrossesTheAbi) {
-  for (Scalar s : {Scalar(7), Scalar(7.5), Scalar(true)}) {
+  for (Scalar s : {Scalar(7), Scalar(7.5), Scalar(true), Scalar(core::complex<double>(1, 2))}) {
     Scalar back = Scalar::from_abi(s.abi());
     EXPECT_EQ(back.type(), s.type());
-    EXPECT_EQ(back.toDouble(), s.toDouble());
+    EXPECT_EQ(back.toComplexDouble(), s.toComplexDouble());
   }
   tn_value none{};
   EXPECT_THROW(Scalar::from_abi(none), TypeError);

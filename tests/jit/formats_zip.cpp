@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -138,6 +141,31 @@ TEST(JitZip, WritesWhatItReads) {
   for (const auto& e : zip->entries()) EXPECT_EQ(e.offset % 64, 0u) << e.name;
   const auto view = zip->view(*zip->find("archive/data/0"), true);
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(view.data), view.size), big);
+}
+
+TEST(JitZip, AReleasedViewIsThatOfTheFileAgain) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  ZipWriter w("archive");
+  w.add("data/0", std::string(5 * page, 'a'));
+  w.add("data/1", std::string(page, 'b'));
+  const std::string bytes = w.finish();
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("tenon_view_" + std::to_string(reinterpret_cast<uintptr_t>(&bytes)));
+  std::ofstream(path, std::ios::binary) << bytes;
+  {
+    const auto zip = ZipReader::open(path);
+    const auto first = zip->view(*zip->find("archive/data/0"), true),
+               second = zip->view(*zip->find("archive/data/1"), true);
+    std::memset(first.data, 'c', first.size);
+    std::memset(second.data, 'c', second.size);
+    zip->release(first);
+    EXPECT_GE(std::count(first.data, first.data + first.size, std::byte{'a'}),
+              static_cast<std::ptrdiff_t>(4 * page));
+    // Also in the page that the two share.
+    EXPECT_EQ(std::count(second.data, second.data + second.size, std::byte{'c'}),
+              static_cast<std::ptrdiff_t>(second.size));
+  }
+  std::filesystem::remove(path);
 }
 
 TEST(JitZip, SinkGetsTheSameBytes) {

@@ -35,6 +35,7 @@ class Program {
     tensors_ = {"x", "y"};
     statements(10 + pick(15), 0);
     std::vector<std::string> results;
+    results.reserve(3);
     for (int i = 0; i < 3; ++i) results.push_back("%" + tensor());
     if (!lists_.empty()) results.push_back("%" + lists_[pick(lists_.size())]);
     std::string all;

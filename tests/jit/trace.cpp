@@ -44,6 +44,7 @@ TEST(JitTrace, RunsWithoutTheHost) {
 TEST(JitTrace, TakesAndGivesNestedValues) {
   const auto f = [](const std::vector<Tensor>& list, std::pair<Tensor, Tensor> two) {
     std::vector<Tensor> out;
+    out.reserve(list.size());
     for (const Tensor& t : list) out.push_back(t + two.first);
     return std::make_tuple(cat(out, 0), std::make_pair(two.second, out));
   };
@@ -104,6 +105,7 @@ TEST(JitTrace, BranchesFreeze) {
 
 TEST(JitTrace, LoopsOfGeneratorsAndCallbacksAreNotSeen) {
   std::vector<std::function<Tensor(const Tensor&)>> layers;
+  layers.reserve(3);
   for (int i = 0; i < 3; ++i) layers.push_back([i](const Tensor& t) { return t.pow(i + 1); });
   const auto f = [layers](Tensor x) {
     for (const auto& layer : layers) x = layer(x) / 2;

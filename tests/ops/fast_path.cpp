@@ -37,7 +37,8 @@ TEST(FastPath, AgreesWithTheSlowPath) {
       {{}, {3, 5}},     {{4, 4}, {1, 4}},    {{4, 4}, {4, 1}}, {{4, 4}, {1}},       {{0, 4}, {4}},
       {{4, 0}, {0}},    {{300, 200}, {200}}, {{2, 1}, {1}},    {{1, 1, 4}, {4}},    {{7}, {7}}};
   for (ScalarType dtype : {kFloat, kDouble, kHalf, kBFloat16}) {
-    for (const auto& [a, b] : shapes) {
+    for (const auto& pair : shapes) {
+      const auto &a = pair.first, &b = pair.second;
       const Tensor x = make_operand(a, dtype, -1), y = make_operand(b, dtype, 0.5),
                    z = make_operand(a, dtype, 2);
       const auto agree = [&](auto&& f) {

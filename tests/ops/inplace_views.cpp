@@ -18,7 +18,8 @@ using test::text_of;
 Tensor make_matrix() { return arange(6, TensorOptions(kFloat)).view({2, 3}); }
 
 TEST(InplaceViews, ChangeTheTensorItself) {
-  Tensor x = make_matrix(), same = x;
+  Tensor x = make_matrix(), same;
+  same = x;
   const void* data = x.data_ptr();
   EXPECT_TRUE(x.t_().is_same(x));
   EXPECT_EQ(same.sizes(), IntArrayRef({3, 2}));

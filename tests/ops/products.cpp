@@ -3,6 +3,7 @@
 // Matrix products against loops, their error texts, and the same bits on one thread and on two.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -96,6 +97,38 @@ TEST(Matmul, StridesAndSizesAroundTheBlocks) {
             << n << " " << k;
       }
     }
+  }
+}
+
+// The planes of convolutions: columns that fill vectors but for one to four, and few rows.
+TEST(Matmul, ColumnsThatDoNotFillVectors) {
+  for (const auto& [m, k, n] : std::vector<std::array<int64_t, 3>>{{97, 96, 49},
+                                                                   {200, 33, 17},
+                                                                   {66, 700, 51},
+                                                                   {40, 240, 196},
+                                                                   {24, 88, 784},
+                                                                   {64, 9, 900}}) {
+    for (ScalarType t : {kFloat, kDouble}) {
+      const TensorOptions o = TensorOptions().dtype(t);
+      const Tensor a = randn({1, m, k}, o), b = randn({1, k, n}, o), c = randn({m, n}, o);
+      const double tolerance = (t == kFloat ? 4e-6 : 1e-13) * static_cast<double>(k + 4);
+      const Tensor want = by_loops(a, b);
+      EXPECT_TRUE(close(bmm(a, b), want, tolerance)) << m << " " << k << " " << n;
+      EXPECT_TRUE(
+          close(addmm(c, a[0], b[0], 0.5, 2), c.to(kDouble) * 0.5 + want[0] * 2, 2 * tolerance))
+          << m << " " << k << " " << n;
+      test::expect_same_bits_on(2, [&] { return std::vector<Tensor>{bmm(a, b)}; });
+    }
+  }
+}
+
+TEST(Matmul, SameBitsOfVectorsOnOneThreadAndOnTwo) {
+  for (const auto& [k, n] :
+       std::vector<std::array<int64_t, 2>>{{256, 1027}, {1030, 300}, {70, 9000}}) {
+    const Tensor x = randn({1, k}), w = randn({k, n}), t = randn({n, k}).t();
+    const Tensor want = by_loops(x.unsqueeze(0), w.unsqueeze(0))[0];
+    EXPECT_TRUE(close(mm(x, w), want, 4e-6 * static_cast<double>(k)));
+    test::expect_same_bits_on(2, [&] { return std::vector<Tensor>{mm(x, w), mm(x, t)}; });
   }
 }
 

@@ -72,6 +72,21 @@ TEST(WholeVectors, DepthwiseConvolutionAddsItsTaps) {
   }
 }
 
+// Rows of one operand with one value of the other, on either side.
+TEST(WholeVectors, RowsWithOneValue) {
+  const Tensor x = randn({3, 40, 7, 7}), s = randn({3, 40, 1, 1});
+  const Tensor wide = s.expand_as(x).contiguous();
+  EXPECT_TRUE(equal(x * s, x * wide));
+  EXPECT_TRUE(equal(s * x, x * wide));
+  EXPECT_TRUE(equal(x - s, x - wide));
+  EXPECT_TRUE(equal(s - x, wide - x));
+  EXPECT_TRUE(equal(pow(s.abs(), x), pow(wide.abs(), x)));
+  EXPECT_TRUE(equal(x < s, x < wide));
+  EXPECT_TRUE(equal(s < x, wide < x));
+  const Tensor n = arange(5880).view({3, 40, 7, 7}), m = arange(120).view({3, 40, 1, 1});
+  EXPECT_TRUE(equal(m * n, n * m.expand_as(n).contiguous()));
+}
+
 TEST(WholeVectors, CumsumAddsFourNeighborsFirst) {
   const Tensor x = randn({1003}), y = x.cumsum(0);
   const float *in = x.data_ptr<float>(), *out = y.data_ptr<float>();

@@ -258,18 +258,18 @@ TEST(FusedSteps, RefuseWhatDoesNotBelongTogether) {
   expect_words(sgd({ones({3}).requires_grad_(true)}, {a}, {}, 0),
                {"'self'", "requires grad", "NoGradGuard"});
   expect_words(text_of([&] {
-                 _fused_adam_({a}, {a}, {a}, {a}, {}, {}, {0}, 0.1, 0.9, 0.99, 0, 1e-8, false,
-                              false);
+                 _adam_step_({a}, {a}, {a}, {a}, {}, {}, {0}, 0.1, 0.9, 0.99, 0, 1e-8, false,
+                             false);
                }),
                {"'steps'", "the first step is 1"});
   expect_words(
       text_of([&] {
-        _fused_adam_({a}, {a}, {a}, {a}, {}, {}, {1, 2}, 0.1, 0.9, 0.99, 0, 1e-8, false, false);
+        _adam_step_({a}, {a}, {a}, {a}, {}, {}, {1, 2}, 0.1, 0.9, 0.99, 0, 1e-8, false, false);
       }),
       {"'steps'", "2 numbers", "expected 1"});
   const auto counted = [&](TensorList counts, IntArrayRef steps) {
     return text_of([&] {
-      _fused_adam_({a}, {a}, {a}, {a}, {}, counts, steps, 0.1, 0.9, 0.99, 0, 1e-8, false, false);
+      _adam_step_({a}, {a}, {a}, {a}, {}, counts, steps, 0.1, 0.9, 0.99, 0, 1e-8, false, false);
     });
   };
   const Tensor count = zeros({}, kLong);

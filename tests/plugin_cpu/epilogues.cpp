@@ -36,11 +36,27 @@ const std::vector<Window> kWindows = {
     {"stride two", {1, 16, 15, 18}, {24, 16, 3, 3}, {2, 2}, {1, 1}, {1, 1}},
     {"one tap", {2, 24, 9, 7}, {40, 24, 1, 1}, {1, 1}, {0, 0}, {1, 1}},
     {"depthwise 3x3", {2, 24, 19, 22}, {24, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 24},
+    {"depthwise 3x3 of stride two", {2, 9, 27, 67}, {9, 1, 3, 3}, {2, 2}, {1, 1}, {1, 1}, 9},
+    {"depthwise 3x3, no padding", {1, 9, 9, 15}, {9, 1, 3, 3}, {1, 1}, {0, 0}, {1, 1}, 9},
+    {"depthwise 5x5", {2, 24, 14, 14}, {24, 1, 5, 5}, {1, 1}, {2, 2}, {1, 1}, 24},
+    {"depthwise 5x5, two columns", {1, 24, 7, 2}, {24, 1, 5, 5}, {1, 1}, {2, 2}, {1, 1}, 24},
+    {"depthwise 5x5, wide", {1, 300, 6, 35}, {300, 1, 5, 5}, {1, 1}, {3, 4}, {1, 1}, 300},
     {"depthwise 5x5 of stride two", {1, 8, 15, 14}, {8, 1, 5, 5}, {2, 2}, {2, 2}, {1, 1}, 8},
+    {"depthwise 5x5 of stride two, odd padding",
+     {1, 8, 13, 37},
+     {8, 1, 5, 5},
+     {2, 2},
+     {1, 3},
+     {1, 1},
+     8},
     {"depthwise, stride three and gaps", {1, 6, 20, 19}, {6, 1, 3, 2}, {3, 2}, {2, 1}, {2, 3}, 6},
     {"depthwise, narrow", {1, 5, 6, 1}, {5, 1, 3, 1}, {1, 2}, {1, 0}, {1, 1}, 5},
     {"one pixel", {3, 24, 1, 1}, {40, 24, 1, 1}, {1, 1}, {0, 0}, {1, 1}},
     {"one dimension", {2, 16, 50}, {24, 16, 5}, {2}, {2}, {1}},
+    {"filters in parts", {1, 40, 33, 30}, {96, 40, 3, 3}, {2, 2}, {1, 1}, {1, 1}},
+    {"filters in parts, few channels", {2, 3, 48, 50}, {64, 3, 7, 7}, {2, 1}, {3, 3}, {1, 1}},
+    {"groups in parts", {1, 64, 28, 30}, {128, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 4},
+    {"volumes in parts", {1, 20, 9, 10, 11}, {64, 20, 3, 3, 3}, {1, 1, 1}, {1, 1, 0}, {1, 1, 1}},
 };
 
 Tensor wide(const Tensor& t) { return t.to(kDouble); }
@@ -77,6 +93,40 @@ TEST(Epilogues, ConvolutionsAgreeWithDouble) {
     const Tensor without =
         convolution(wide(x), wide(w), {}, c.stride, c.pad, c.dilation, false, {0}, c.groups);
     EXPECT_LT(error(run(c, x, w, {}, {}), relu(without)), 5e-6) << c.name;
+  }
+}
+
+TEST(Epilogues, OneImageMayLackTheBatch) {
+  for (const Window& c : kWindows) {
+    if (c.x[0] != 1) continue;
+    std::vector<Tensor> leaves = {randn(c.x), randn(c.w), randn({c.w[0]})};
+    for (Tensor& t : leaves) t.set_requires_grad(true);
+    const Tensor want = run(c, leaves[0], leaves[1], leaves[2], {}), g = randn(want.sizes());
+    const Tensor other = randn(want.sizes());
+    const Tensor given = run(c, leaves[0].squeeze(0), leaves[1], leaves[2], {});
+    EXPECT_TRUE(test::same_bits(given.detach(), want.detach().squeeze(0))) << c.name;
+    EXPECT_TRUE(test::same_bits(
+        run(c, leaves[0].detach().squeeze(0), leaves[1].detach(), {}, other.squeeze(0)),
+        run(c, leaves[0].detach(), leaves[1].detach(), {}, other).squeeze(0)))
+        << c.name;
+    const auto gradients = autograd::grad({given}, leaves, {g.squeeze(0)}),
+               wanted = autograd::grad({want}, leaves, {g});
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+      EXPECT_TRUE(test::same_bits(gradients[i], wanted[i])) << c.name << " " << i;
+  }
+  EXPECT_THROW(_conv_epilogue(randn({4, 4}), randn({3, 4, 1, 1}), {}, {}, {1, 1}, {0, 0}, {1, 1}, 1,
+                              "none", {}),
+               ValueError);
+}
+
+TEST(Epilogues, SameBitsOnOneThreadAndOnTwo) {
+  for (const Window& c : kWindows) {
+    const Tensor x = randn(c.x), w = randn(c.w), b = randn({c.w[0]});
+    const auto both = [&]() -> std::vector<Tensor> {
+      return {run(c, x, w, b, {}),
+              convolution(x, w, b, c.stride, c.pad, c.dilation, false, {0}, c.groups)};
+    };
+    test::expect_same_bits_on(2, both, c.name);
   }
 }
 

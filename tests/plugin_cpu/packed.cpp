@@ -43,6 +43,17 @@ TEST_F(PackedTable, CachesOnTheSecondCall) {
   EXPECT_EQ(packed::bytes_kept(), kBytes);
 }
 
+TEST_F(PackedTable, LastingWeightsAreCachedOnTheFirstCall) {
+  packed::Origin from = weights(10);
+  from.lasting = true;
+  const packed::Kept first = ask(from);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(ask(from), first);
+  from.writes = 1;
+  EXPECT_NE(ask(from), first);
+  EXPECT_EQ(packed::bytes_kept(), kBytes);
+}
+
 TEST_F(PackedTable, AWriteInvalidates) {
   ask(weights(12)), ask(weights(12));
   EXPECT_EQ(ask(weights(12, 1)), nullptr);

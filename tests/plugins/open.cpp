@@ -69,6 +69,7 @@ TEST(PluginLife, AnExplicitLoadNeedsNoManifestAndIsIdempotent) {
 TEST(PluginLife, TwentyThreadsLoadOneFile) {
   std::string out = in_child(kNowhere, [] {
     std::vector<std::thread> threads;
+    threads.reserve(20);
     for (int i = 0; i < 20; ++i)
       threads.emplace_back([] { plugins::load(built_plugin("good").string()); });
     for (std::thread& t : threads) t.join();
@@ -202,6 +203,7 @@ TEST(PluginLife, UnloadWhileThreadsKeepCalling) {
   std::string out = in_child(kNowhere, [] {
     std::atomic<bool> stop{false};
     std::vector<std::thread> callers;
+    callers.reserve(3);
     for (int i = 0; i < 3; ++i) {
       callers.emplace_back([&] {
         while (!stop) relu();

@@ -40,6 +40,7 @@ std::vector<Real> log_softmax_of(const std::vector<Real>& x) {
   Real sum = 0;
   for (Real v : x) sum += std::exp(v - most);
   std::vector<Real> r;
+  r.reserve(x.size());
   for (Real v : x) r.push_back(v - most - std::log(sum));
   return r;
 }

@@ -49,6 +49,7 @@ TEST(Pool, ManyBlocksBeyondWhatAListKeeps) {
 
 TEST(Pool, BlocksMayBeFreedOnAnotherThread) {
   std::vector<void*> blocks;
+  blocks.reserve(1000);
   for (int i = 0; i < 1000; ++i) blocks.push_back(pool_alloc(96));
   std::thread([&] {
     for (void* p : blocks) pool_free(p, 96);

@@ -44,6 +44,7 @@ TEST(StaticGuards, MakeAStaticOnceForManyThreads) {
   g_may_end = false;
   std::atomic<int> right{0};
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int i = 0; i < 8; ++i) threads.emplace_back([&] { right += shared_by_threads() == "aaa"; });
   while (g_begun == 0) std::this_thread::yield();
   usleep(20'000);  // the others arrive and wait

@@ -158,6 +158,7 @@ TEST(Threads, SeveralCallersShareTheWorkers) {
   WithThreads with(3);
   std::atomic<int> wrong{0};
   std::vector<std::thread> callers;
+  callers.reserve(12);
   for (int t = 0; t < 12; ++t) {
     callers.emplace_back([&] {
       for (int i = 0; i < 300; ++i) wrong += sum_of_squares(100) != 328350;

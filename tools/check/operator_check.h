@@ -16,11 +16,15 @@
 
 namespace tenon::check {
 
-// In the order of the checks and of reports: floating first, wide ones before narrow ones.
+// In the order of the checks and of reports: floating first, wide ones before narrow ones. Complex
+// numbers are judged by stored cases alone (tests/oracle).
 inline constexpr auto kDtypes = [] {
-  auto all = std::to_array(core::kBuiltInDtypes);
-  std::reverse(all.begin(), all.end());
-  return all;
+  std::array<ScalarType, 10> real{};
+  auto at = real.rbegin();
+  for (const ScalarType t : core::kBuiltInDtypes) {
+    if (t != kComplexFloat && t != kComplexDouble) *at++ = t;
+  }
+  return real;
 }();
 
 // DeviceId::none() if the device does not exist.

@@ -170,7 +170,8 @@ bool has_bits(const core::Op& op) {
 bool has_values(const core::Op& op) {
   const std::string_view n = op.name, family = op.family;
   if (!has_bits(op)) return false;
-  return family != "random" || n == "native_dropout_backward";
+  if (n == "native_dropout_backward" || n == "_standard_gamma_grad") return true;
+  return family != "random" && family != "draw";
 }
 
 Spec with_values(const Spec& spec, int set) {

@@ -90,6 +90,7 @@ void print_bench(const jit::Method& method, const std::vector<IValue>& arguments
   };
   const double first = run_once();
   std::vector<double> times;
+  times.reserve(static_cast<std::size_t>(runs));
   for (int i = 0; i < runs; ++i) times.push_back(run_once());
   std::sort(times.begin(), times.end());
   const core::MemoryStats memory = core::memory_stats(core::device_id(device));

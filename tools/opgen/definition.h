@@ -37,8 +37,9 @@ struct Definition {
   Schema schema;
   std::string infer, dtypes = "all", samples, doc, scalar_overload, kind = "kernel", era04;
   bool function = true, method = true, inplace = false, out = false;
-  bool decomp = false, on_primitives = false, primitive = false, dynamic = false, no_kernel = false,
-       cross_device = false;
+  bool named = false;  // called by name alone
+  bool decomp = false, on_primitives = false, complex_decomp = false, primitive = false,
+       dynamic = false, no_kernel = false, cross_device = false;
   std::string by_code, code;  // "Unary", "TN_UNARY_EXP"
   std::string body;           // of a composite: its one expression, where it needs no function
   std::string

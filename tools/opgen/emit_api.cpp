@@ -62,9 +62,12 @@ void emit_composites(const std::vector<Definition>& definitions, const std::stri
     if (r.composite())
       out += "namespace composite { " + cpp_result_type(r.schema) + " " + r.ident() + "(" +
              params(r.schema, false) + "); }\n";
-    if (r.decomp)
-      out += "namespace decomp { " + cpp_result_type(r.schema) + " " + r.ident() + "(" +
+    const auto declare = [&](const std::string& name) {
+      out += "namespace decomp { " + cpp_result_type(r.schema) + " " + name + "(" +
              params(r.schema, false) + "); }\n";
+    };
+    if (r.decomp) declare(r.ident());
+    if (r.complex_decomp) declare("complex_" + r.ident());
   }
   write_if_changed(path, out + "}  // namespace tenon\n");
 }

@@ -74,7 +74,7 @@ std::string flags_of(const Definition& r) {
   add(r.out, "kOpOut");
   add(r.dynamic, "kOpDynamic");
   add(r.random_words > 0, "kOpRandom");
-  add(r.decomp || !r.by_code.empty(), "kOpDecomposes");
+  add(r.decomp || r.complex_decomp || !r.by_code.empty(), "kOpDecomposes");
   add(r.on_primitives, "kOpOnPrimitives");
   add(r.primitive, "kOpPrimitive");
   add(r.cross_device, "kOpCrossDevice");

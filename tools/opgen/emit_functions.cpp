@@ -371,8 +371,9 @@ std::string put(const Schema& s, const std::string& call) {
 
 std::string by_name(const Definition& r, std::string& entries) {
   const Schema& s = r.schema;
-  std::string id = r.ident(), out, f = "nullptr", i = "nullptr", o = "nullptr", d = "nullptr";
-  if (r.function || r.method) {
+  std::string id = r.ident(), out, f = "nullptr", i = "nullptr", o = "nullptr", d = "nullptr",
+              c = "nullptr";
+  if (r.function || r.method || r.named) {
     f = "boxed_" + id;
     out += "void " + f + "(const tn_value* in, core::OwnedValue* out) {\n  " +
            put(s, "call_" + id + "(" + unboxed(s, 0) + ")") + "\n}\n";
@@ -397,14 +398,17 @@ std::string by_name(const Definition& r, std::string& entries) {
     out += "void " + o + "(const tn_value* in, const core::Impl* outs) {\n" + make + "  " + s.name +
            "_out(" + names + unboxed(s, 0) + ");\n}\n";
   }
-  if (r.decomp) {
-    d = "boxed_decomp_" + id;
-    out += "void " + d +
+  const auto decomposition = [&](const std::string& name) {
+    const std::string boxed = "boxed_decomp_" + name;
+    out += "void " + boxed +
            "(const tn_value* in, core::OwnedValue* out) {\n  NoGradGuard no_grad;\n  const Today "
            "today;\n  " +
-           put(s, "decomp::" + id + "(" + unboxed(s, 0) + ")") + "\n}\n";
-  }
-  entries += "    {op_id::" + id + ", " + f + ", " + i + ", " + o + ", " + d + "},\n";
+           put(s, "decomp::" + name + "(" + unboxed(s, 0) + ")") + "\n}\n";
+    return boxed;
+  };
+  if (r.decomp) d = decomposition(id);
+  if (r.complex_decomp) c = decomposition("complex_" + id);
+  entries += "    {op_id::" + id + ", " + f + ", " + i + ", " + o + ", " + d + ", " + c + "},\n";
   return out;
 }
 
@@ -413,7 +417,8 @@ std::string bodies(const std::vector<Definition>& definitions, const std::string
   for (const Definition& r : definitions) {
     if (r.family != family || r.body.empty()) continue;
     out += cpp_result_type(r.schema) + " " + r.ident() + "(" + params(r.schema, false) +
-           ") {\n  return " + r.body + ";\n}\n";
+           ") {\n  (void)std::forward_as_tuple(" + forward_args(r.schema) +
+           ");  // a body need not use all\n  return " + r.body + ";\n}\n";
   }
   return out.empty() ? "" : "namespace composite {\n\n" + out + "\n}  // namespace composite\n";
 }
@@ -437,7 +442,7 @@ void emit_functions(const std::vector<Definition>& definitions, const std::strin
     std::string callee = "call_" + r.ident();
     if (r.composite()) {
       out += composite_call(r);
-    } else if (r.function || r.method) {
+    } else if (r.function || r.method || r.named) {
       out += functional(r, plan);
     }
     if (r.inplace) out += inplace_form(r, plan);

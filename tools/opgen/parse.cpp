@@ -61,13 +61,15 @@ void set_forms(Definition& definition, const std::string& rest) {
       definition.function = true;
     else if (f == "method")
       definition.method = true;
+    else if (f == "name")
+      definition.named = true;
     else if (f == "inplace")
       definition.inplace = true;
     else if (f == "out")
       definition.out = true;
     else
       throw DefinitionError(definition.file, definition.line,
-                            "unknown form '" + f + "' (function, method, inplace, out)");
+                            "unknown form '" + f + "' (function, method, name, inplace, out)");
   }
 }
 
@@ -155,6 +157,8 @@ void set_property(Definition& definition, const std::string& key, const std::str
     definition.kind = rest;
   } else if (key == "decomp")
     set_decomp(definition, rest, line);
+  else if (key == "complex")
+    definition.complex_decomp = true;
   else if (key == "fast_path")
     set_fast_path(definition, rest, line);
   else if (key == "layout")

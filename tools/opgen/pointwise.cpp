@@ -29,6 +29,7 @@ struct Overload {
 
 struct Line {
   std::string name, dtypes, result, expr, guard = "None";
+  std::string complex;  // the expression for complex numbers; empty if there is none
   std::vector<Overload> overloads;
   std::vector<std::string> operands, params;
   bool simd = false, mask = false, shared = false;
@@ -74,6 +75,10 @@ void read_options(Line& l, const std::string& text, const Fault& fault) {
       l.shared = true;
     else if (w.rfind("guard=", 0) == 0)
       l.guard = w.substr(6);
+    else if (w == "complex")
+      l.complex = l.expr;
+    else if (w.rfind("complex=", 0) == 0)
+      l.complex = w.substr(8);
     else
       fault("unknown option '" + w + "'");
   }
@@ -124,7 +129,7 @@ std::vector<std::pair<int, std::string>> lines_of(const std::string& def_file) {
   return out;
 }
 
-std::string apply_of(const Line& l, const std::string& mark) {
+std::string apply_of(const Line& l, const std::string& mark, const std::string& expr) {
   std::string s = "template <class T, class P> static " + mark + " auto apply(";
   for (std::size_t i = 0; i < l.operands.size(); ++i) {
     s += (i ? ", " : "") + std::string(l.operands[i] == "m" ? "bool " : "T ") + l.operands[i];
@@ -133,13 +138,14 @@ std::string apply_of(const Line& l, const std::string& mark) {
   for (std::size_t i = 0; i < l.params.size(); ++i) {
     s += "const T " + l.params[i] + " = p[" + std::to_string(i) + "]; ";
   }
-  return s + "return " + l.expr + "; }";
+  return s + "return " + expr + "; }";
 }
 
 // One kernel: typed parameters, and which go into the loop as operands and which as numbers. `run`
 // begins the call and `end` ends it; `traits` are added to what the kernel says of itself.
 std::string kernel_of(const Line& l, const Overload& o, const std::string& run,
-                      const std::string& end, const std::string& traits) {
+                      const std::string& end, const std::string& dtypes,
+                      const std::string& traits) {
   static const std::map<char, std::string> types = {{'t', "Tensor"},
                                                     {'n', "Scalar"},
                                                     {'l', "Scalar"},
@@ -165,7 +171,7 @@ std::string kernel_of(const Line& l, const Overload& o, const std::string& run,
     if (shares) inplace += (inplace.empty() ? "0=" : ",0=") + std::to_string(i);
   }
   return head + ") {\n  return " + run + ", out, {" + operands + "}, {" + params + "}" + end +
-         ");\n}\n" + "TN_KERNEL(" + ident + ", " + ident + "_kernel, dtypes(\"" + l.dtypes +
+         ");\n}\n" + "TN_KERNEL(" + ident + ", " + ident + "_kernel, dtypes(\"" + dtypes +
          "\").any_strides().broadcasts().inplace(\"" + inplace + "\")" + traits + ");\n";
 }
 
@@ -183,21 +189,40 @@ std::string body_of(const Line& l) {
   s += std::string("#define PW_OUT_BOOL ") + flag(l.result == "bool");
   s += std::string("#define PW_SIMD ") + flag(l.simd);
   s += "#define PW_TYPES " + type_lists().at(l.dtypes) + "\n";
-  s += "#define PW_APPLY " + apply_of(l, "PW_INLINE") + "\n";
+  s += "#define PW_APPLY " + apply_of(l, "PW_INLINE", l.expr) + "\n";
   return s + "#include \"plugin_cpu/pointwise/body-inl.h\"\n";
+}
+
+// What the loops of an operator are made from where they are templates.
+std::string op_of(const Line& l, const std::string& name, const std::string& rest) {
+  std::string s = "struct " + name + " {\n";
+  s += "  static constexpr int kInputs = " + std::to_string(l.operands.size()) +
+       ", kParams = " + std::to_string(l.params.size()) + ";\n";
+  s += std::string("  static constexpr bool kMask = ") + (l.mask ? "true" : "false") +
+       ", kOutBool = " + (l.result == "bool" ? "true" : "false") + ";\n";
+  return s + rest + "};\n";
 }
 
 std::string source_of(const std::vector<Line>& lines, const std::string& bodies) {
   std::string s = kWritten;
+  s += "#include \"plugin_cpu/pointwise/complex.h\"\n";
   s += "#include \"plugin_cpu/pointwise/driver.h\"\n#include \"tenon/sdk/number.h\"\n";
   for (const Line& l : lines) s += "#include \"tenon/sdk/ops/" + l.name + ".h\"\n";
   s += "\n#undef HWY_TARGET_INCLUDE\n#define HWY_TARGET_INCLUDE \"" + bodies + "\"\n";
   s += "#include \"isa/targets.h\"\n\n#include \"" + bodies + "\"\n\n";
-  s += "namespace tenon::cpu::pw {\n";
+  s += "namespace tenon::cpu::pw {\nnamespace {\nTN_MATH_USING\nusing sdk::math::conj;\n}  // "
+       "namespace\n";
   for (const Line& l : lines) {
     s += "\nnamespace {\n\nPW_LOOPS(" + l.name + ")\n\n";
+    std::string end = ", Guard::" + l.guard, dtypes = l.dtypes;
+    if (!l.complex.empty()) {
+      const std::string op = "Complex_" + l.name;
+      s += op_of(l, op, "  " + apply_of(l, "", l.complex) + "\n") + "\n";
+      end += ", complex_loops<" + op + ">()";
+      dtypes += ",complex";
+    }
     for (const Overload& o : l.overloads) {
-      s += kernel_of(l, o, "run(call, chosen_" + l.name + "()", ", Guard::" + l.guard, "") + "\n";
+      s += kernel_of(l, o, "run(call, chosen_" + l.name + "()", end, dtypes, "") + "\n";
     }
     s += "}  // namespace\n";
     if (l.shared)
@@ -229,16 +254,12 @@ std::string cuda_source_of(const std::vector<Line>& lines) {
   s += "\nnamespace tenon::cuda::pw {\nnamespace {\n\nusing sdk::limited;\nTN_MATH_USING\n";
   for (const Line& l : lines) {
     const std::string op = "Op_" + l.name;
-    s += "\nstruct " + op + " {\n";
-    s += "  static constexpr int kInputs = " + std::to_string(l.operands.size()) +
-         ", kParams = " + std::to_string(l.params.size()) + ";\n";
-    s += std::string("  static constexpr bool kMask = ") + (l.mask ? "true" : "false") +
-         ", kOutBool = " + (l.result == "bool" ? "true" : "false") + ";\n";
-    s += "  static constexpr Guard kGuard = Guard::" + l.guard + ";\n";
-    s += "  " + apply_of(l, "TN_HD") + "\n};\n";
+    s += "\n" + op_of(l, op,
+                      "  static constexpr Guard kGuard = Guard::" + l.guard + ";\n  " +
+                          apply_of(l, "TN_HD", l.expr) + "\n");
     for (const Overload& o : l.overloads) {
       s += kernel_of(l, o, "run<" + op + ">(call, " + cuda_types().at(l.dtypes) + "{}", "",
-                     ".capture_safe()");
+                     l.dtypes, ".capture_safe()");
     }
   }
   return s + "\n}  // namespace\n}  // namespace tenon::cuda::pw\n";

@@ -39,18 +39,26 @@ tn_value real(double d) {
   throw ValueError(core::join("case: argument '", info.name, "' cannot be ", given.dump()));
 }
 
-tn_value scalar(const ArgInfo& info, const json& given) {
+tn_value scalar(const ArgInfo& info, const json& given,
+                std::deque<core::complex<double>>& complex_numbers) {
+  if (is_complex_number(given)) {
+    tn_value v = value(TN_TAG_COMPLEX);
+    v.u.f64s =
+        reinterpret_cast<const double*>(&complex_numbers.emplace_back(complex_number(given)));
+    return v;
+  }
   if (given.is_boolean()) return integer(TN_TAG_BOOL, given.get<bool>());
   if (given.is_number_integer()) return integer(TN_TAG_I64, given.get<int64_t>());
   if (is_number(given)) return real(number(given));
   refuse_value(info, given);
 }
 
-tn_value plain(const ArgInfo& info, const json& given) {
+tn_value plain(const ArgInfo& info, const json& given,
+               std::deque<core::complex<double>>& complex_numbers) {
   switch (info.type) {
     case ArgType::Scalar:
     case ArgType::OptScalar:
-      return scalar(info, given);
+      return scalar(info, given, complex_numbers);
     case ArgType::Float:
     case ArgType::OptFloat:
       if (is_number(given)) return real(number(given));
@@ -186,7 +194,7 @@ tn_value Arguments::bind(const ArgInfo& info, const CaseFile& file, const json& 
     case ArgType::ScalarList:
       return bind_list(info, given);
     default:
-      return plain(info, given);
+      return plain(info, given, complex_numbers_);
   }
 }
 
@@ -223,7 +231,7 @@ tn_value Arguments::bind_list(const ArgInfo& info, const json& given) {
     v.u.bools = list.data();
   } else if (info.type == ArgType::ScalarList) {
     auto& list = scalars_.emplace_back();
-    for (const json& i : items) list.push_back(scalar(info, i));
+    for (const json& i : items) list.push_back(scalar(info, i, complex_numbers_));
     v.tag = TN_TAG_SCALAR_LIST;
     v.u.values = list.data();
   } else {

@@ -59,6 +59,7 @@ class Arguments {
   std::deque<std::vector<double>> floats_;
   std::deque<std::vector<uint8_t>> bools_;
   std::deque<std::vector<tn_value>> scalars_;
+  std::deque<core::complex<double>> complex_numbers_;
   std::deque<std::vector<const tn_tensor*>> lists_;
   std::deque<std::string> strings_;
 };

@@ -63,13 +63,25 @@ Geometry geometry(const Stored& s, const json& ref) {
   return g;
 }
 
+core::complex<double> complex_at(ScalarType dtype, const char* p) {
+  if (dtype == kComplexFloat) {
+    core::complex<float> v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+  }
+  core::complex<double> v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
 double real_at(ScalarType dtype, const char* p) {
+  if (isComplexType(dtype)) return complex_at(dtype, p).real();
   switch (dtype) {
 #define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
   case ScalarType::Enum: {                                             \
     ctype v;                                                           \
     std::memcpy(&v, p, sizeof v);                                      \
-    return static_cast<double>(v);                                     \
+    return Scalar(v).toDouble();                                       \
   }
 #include "tenon/abi/dtypes.def"
 #undef TN_DTYPE
@@ -89,11 +101,12 @@ int64_t exact_at(ScalarType dtype, const char* p) {
 }
 
 Values read_values(ScalarType dtype, const Geometry& g, const char* base) {
-  Values out{dtype, g.sizes, {}, {}};
+  Values out{dtype, g.sizes, {}, {}, {}};
   int64_t n = 1;
   for (int64_t s : g.sizes) n *= s;
   out.real.reserve(static_cast<std::size_t>(n));
-  bool exact = !isFloatingType(dtype);
+  const bool complex = isComplexType(dtype);
+  bool exact = !isFloatingType(dtype) && !complex;
   int64_t item = core::item_size(dtype);
   std::vector<int64_t> at(g.sizes.size(), 0);
   int64_t element = g.offset;
@@ -101,6 +114,7 @@ Values read_values(ScalarType dtype, const Geometry& g, const char* base) {
     const char* p = base + element * item;
     out.real.push_back(real_at(dtype, p));
     if (exact) out.exact.push_back(exact_at(dtype, p));
+    if (complex) out.imaginary.push_back(complex_at(dtype, p).imag());
     for (std::size_t d = at.size(); d-- > 0;) {
       element += g.strides[d];
       if (++at[d] < g.sizes[d]) break;
@@ -188,8 +202,27 @@ CaseFile::CaseFile(const std::string& json_path) : path_(json_path) {
   if (std::ifstream(tensor_path)) tensors_ = StoredFile(tensor_path);
 }
 
+bool is_complex_number(const json& j) {
+  return j.is_object() && j.contains("complex") && j.at("complex").is_array();
+}
+core::complex<double> complex_number(const json& j) {
+  const json& parts = j.at("complex");
+  return {number(parts.at(0)), number(parts.at(1))};
+}
+
+Stored CaseFile::stored(const json& ref) const {
+  Stored s = tensors_.at(ref.at("t").get<std::string>());
+  if (!ref.value("complex", false)) return s;
+  TENON_CHECK(!s.sizes.empty() && s.sizes.back() == 2, ValueError,
+              "a stored complex tensor ends in a dimension of size 2, got ",
+              core::text(IntArrayRef(s.sizes)));
+  s.sizes.pop_back();
+  s.dtype = toComplexType(s.dtype);
+  return s;
+}
+
 core::Impl CaseFile::tensor(const json& ref, core::DeviceId device) const {
-  const Stored& s = stored(ref);
+  const Stored s = stored(ref);
   Geometry g = geometry(s, ref);
   core::Impl flat = core::new_tensor("oracle", s.dtype, core::kHost,
                                      static_cast<int>(s.sizes.size()), s.sizes.data());
@@ -209,7 +242,7 @@ core::Impl CaseFile::tensor_as(const json& ref, ScalarType dtype, core::DeviceId
 }
 
 Values CaseFile::values(const json& ref) const {
-  const Stored& s = stored(ref);
+  const Stored s = stored(ref);
   return read_values(s.dtype, geometry(s, ref), s.data);
 }
 

@@ -47,10 +47,15 @@ struct Values {
   std::vector<int64_t> sizes;
   std::vector<double> real;
   std::vector<int64_t> exact;
+  std::vector<double> imaginary;  // of complex dtypes alone
 };
 
 // The elements of a tensor in any memory, with any strides and of any layout.
 Values values_of(core::TensorImpl& t);
+
+// {"complex": [1, -2]}
+bool is_complex_number(const json& j);
+core::complex<double> complex_number(const json& j);
 
 // JSON's number, or one of the strings "inf", "-inf", "nan".
 bool is_number(const json& j);
@@ -67,9 +72,8 @@ class CaseFile {
   const std::string& path() const { return path_; }
 
   static bool is_ref(const json& j) { return j.is_object() && j.contains("t"); }
-  const Stored& stored(const json& ref) const {
-    return tensors_.at(ref.at("t").get<std::string>());
-  }
+  // {"t": key, "complex": true}: the last dimension, of size 2, holds real and imaginary part.
+  Stored stored(const json& ref) const;
   // A new tensor on `device`. A reference with strides gives exactly that view of a
   // flat storage.
   core::Impl tensor(const json& ref, core::DeviceId device = core::kHost) const;

@@ -74,11 +74,41 @@ int argument(const core::Op& op, std::string_view name) {
 
 }  // namespace
 
+namespace {
+
+// By the modulus of the difference; where a part of the truth is infinite or NaN, part by part.
+bool close(core::complex<double> ours, core::complex<double> truth, Tolerance tol) {
+  const bool finite = std::isfinite(truth.real()) && std::isfinite(truth.imag());
+  if (!finite)
+    return close(ours.real(), truth.real(), tol) && close(ours.imag(), truth.imag(), tol);
+  return std::hypot(ours.real() - truth.real(), ours.imag() - truth.imag()) <=
+         tol.atol + tol.rtol * std::hypot(truth.real(), truth.imag());
+}
+
+std::string compare_complex(const Values& ours, const Values& truth, Tolerance tol) {
+  const bool real = ours.imaginary.empty();
+  for (std::size_t i = 0; i < truth.real.size(); ++i) {
+    const ScalarType part = toRealValueType(ours.dtype);
+    const core::complex<double> mine(ours.real[i], real ? 0 : ours.imaginary[i]);
+    const core::complex<double> want(round_to_infinity(truth.real[i], part),
+                                     round_to_infinity(truth.imaginary[i], part));
+    if (close(mine, want, tol)) continue;
+    char text[200];
+    std::snprintf(text, sizeof text, "element %zu: (%.9g, %.9g) instead of (%.9g, %.9g)", i,
+                  mine.real(), mine.imag(), want.real(), want.imag());
+    return text;
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string compare_values(const Values& ours, const Values& truth, Tolerance tol) {
   if (ours.sizes != truth.sizes) {
     return core::join("shape ", core::text(IntArrayRef(ours.sizes)), " instead of ",
                       core::text(IntArrayRef(truth.sizes)));
   }
+  if (!truth.imaginary.empty()) return compare_complex(ours, truth, tol);
   bool exact = !truth.exact.empty() && !ours.exact.empty();
   for (std::size_t i = 0; i < truth.real.size(); ++i) {
     bool good = exact ? ours.exact[i] == truth.exact[i]

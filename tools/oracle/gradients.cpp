@@ -18,7 +18,7 @@ namespace {
 // none of them.
 Tolerance widen_tolerance(Tolerance tol, ScalarType dtype, const Values& cotangent,
                           const Values& truth) {
-  if (dtype == kDouble) return tol;
+  if (dtype == kDouble || dtype == kComplexDouble) return tol;
   double terms = static_cast<double>(cotangent.real.size()) /
                  static_cast<double>(std::max<std::size_t>(1, truth.real.size()));
   // A contraction inside runs over at most the longest dimension; its errors grow with the root of
@@ -56,7 +56,7 @@ void require_gradients(const json& c, const Arguments& args) {
   for (auto& [name, unused] : c.at("grads").items()) {
     core::Impl t = args.tensor(name);
     TENON_CHECK(t, ValueError, "case: a gradient of '", name, "', which is not a tensor");
-    if (!isFloatingType(t->dtype)) continue;  // expected to get none
+    if (!isFloatingType(t->dtype) && !isComplexType(t->dtype)) continue;  // expected to get none
     Tensor(t).requires_grad_(true);
   }
 }
@@ -71,7 +71,10 @@ std::string judge_gradients(const CaseFile& file, const json& c, const Arguments
     Tensor out(r.tensor);
     if (!out.requires_grad()) continue;
     outputs.push_back(out.to_dense());
-    cotangents.push_back(Tensor(file.tensor_as(ref, r.tensor->dtype, place)));
+    const std::string through =
+        c.contains("through") ? c.at("through").value(index, std::string()) : std::string();
+    if (through == "abs") outputs.back() = abs(outputs.back());
+    cotangents.push_back(Tensor(file.tensor_as(ref, outputs.back().scalar_type(), place)));
     Values v = file.values(ref);
     if (v.real.size() > longest.real.size()) longest = std::move(v);
   }
@@ -88,7 +91,9 @@ std::string judge_gradients(const CaseFile& file, const json& c, const Arguments
       return "gradient of " + name + ": dtype " + std::string(dtype_name(grad.scalar_type()));
     }
     Values truth = file.values(ref);
-    Tolerance tol = widen_tolerance(tolerance(c), leaf.scalar_type(), longest, truth);
+    const Tolerance tol = c.contains("grad_tol")
+                              ? tolerance_of(c.at("grad_tol"))
+                              : widen_tolerance(tolerance(c), leaf.scalar_type(), longest, truth);
     std::string difference = compare_gradient(leaf, grad, truth, tol);
     if (!difference.empty()) return "gradient of " + name + ": " + difference;
   }

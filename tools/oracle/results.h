@@ -12,8 +12,9 @@
 namespace tenon::oracle {
 
 struct Result {
-  core::Impl tensor;  // null for a plain value or none
-  tn_value plain{};   // tag NONE beside a tensor
+  core::Impl tensor;     // null for a plain value or none
+  tn_value plain{};      // tag NONE beside a tensor
+  double imaginary = 0;  // of a complex number, whose real part is plain.u.f64
 };
 
 // The elements of lists become results of their own.
@@ -28,6 +29,10 @@ struct Judgment {
 Judgment judge(const core::Op& op, const CaseFile& file, const json& c, const Arguments& args,
                const std::vector<Result>& results);
 
+// What the case says that written arguments hold after the call.
+std::string judge_written(const CaseFile& file, const json& c, const Arguments& args);
+
 Tolerance tolerance(const json& c);
+Tolerance tolerance_of(const json& tol);  // of "tol" or "grad_tol"
 
 }  // namespace tenon::oracle

@@ -55,16 +55,18 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> conv_epilogue_gradients(
     const std::optional<Tensor>& bias, const std::optional<Tensor>& other, IntArrayRef stride,
     IntArrayRef padding, IntArrayRef dilation, int64_t groups, std::string_view activation,
     ArrayRef<double> parameters, std::array<bool, 4> mask) {
-  const bool add = other && other->defined();
+  const bool add = other && other->defined(), image = input.dim() + 1 == weight.dim();
+  const Tensor images = image ? input.unsqueeze(0) : input;
   Tensor sum =
-      tenon::convolution(input, weight, bias, stride, padding, dilation, false, {0}, groups);
+      tenon::convolution(images, weight, bias, stride, padding, dilation, false, {0}, groups);
+  if (image) sum = sum.squeeze(0);
   if (add) sum = sum + *other;
   const Tensor g = activation_gradient(grad, sum, activation, parameters);
   const bool with_bias = mask[2] && bias && bias->defined();
-  const auto [gi, gw, gb] =
-      tenon::convolution_backward(g, input, weight, std::nullopt, stride, padding, dilation, false,
-                                  {0}, groups, std::array<bool, 3>{mask[0], mask[1], with_bias});
-  return {gi, gw, gb, mask[3] && add ? g : Tensor()};
+  const auto [gi, gw, gb] = tenon::convolution_backward(
+      image ? g.unsqueeze(0) : g, images, weight, std::nullopt, stride, padding, dilation, false,
+      {0}, groups, std::array<bool, 3>{mask[0], mask[1], with_bias});
+  return {image && gi.defined() ? gi.squeeze(0) : gi, gw, gb, mask[3] && add ? g : Tensor()};
 }
 
 }  // namespace tenon::autograd::formulas

@@ -60,7 +60,8 @@ Tensor embedding_bag_backward(const Tensor& grad, const Tensor& indices, const T
       mode == 1 ? grad / bag_size.clamp_min(1).to(grad.scalar_type()).unsqueeze(1) : grad;
   Tensor rows = each.index_select(0, offset2bag);
   if (per_sample_weights) rows = rows * per_sample_weights->unsqueeze(1);
-  return embedding_backward(rows, indices, num_weights, padding_idx, by_frequency, sparse);
+  return formulas::embedding_backward(rows, indices, num_weights, padding_idx, by_frequency,
+                                      sparse);
 }
 
 Tensor embedding_bag_factors_backward(const Tensor& grad, const Tensor& weight,

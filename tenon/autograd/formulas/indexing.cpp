@@ -16,6 +16,7 @@ Tensor make_zeros(const Tensor& grad, IntArrayRef sizes) {
 
 std::vector<std::optional<Tensor>> optional_list(const std::vector<Tensor>& list) {
   std::vector<std::optional<Tensor>> out;
+  out.reserve(list.size());
   for (const Tensor& t : list) out.push_back(t.defined() ? std::optional<Tensor>(t) : std::nullopt);
   return out;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/autograd/formulas/layout.h"
 
+#include "tenon/autograd/formulas/pointwise.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/op.h"
@@ -79,7 +80,7 @@ Tensor moved_backward(const Tensor& grad, const SavedGeometry& of,
 }
 
 Tensor product_backward(const Tensor& grad, const Tensor& other, const SavedGeometry& of) {
-  const Tensor g = grad * other;
+  const Tensor g = grad * conjugated(other);
   return of.layout() == kStrided && of.dim() > 0 && other.layout() != kStrided ? g.to_dense() : g;
 }
 

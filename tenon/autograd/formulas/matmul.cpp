@@ -6,19 +6,19 @@
 namespace tenon::autograd::formulas {
 
 Tensor mm_self_backward(const Tensor& grad, const SavedGeometry& of, const Tensor& mat2) {
-  if (of.layout() == kStrided) return grad.mm(mat2.t());
+  if (of.layout() == kStrided) return grad.mm(conjugated(mat2.t()));
   if (mat2.layout() != kStrided) return at_elements(grad.mm(mat2.t()), of);
   return _masked_mm(of.pattern(), grad.to_dense(), mat2.t());
 }
 
 Tensor mm_mat2_backward(const Tensor& grad, const Tensor& self, const SavedGeometry& of) {
-  if (of.layout() == kStrided) return self.t().mm(grad);
+  if (of.layout() == kStrided) return conjugated(self.t()).mm(grad);
   if (self.layout() != kStrided) return at_elements(self.t().mm(grad), of);
   return _masked_mm(of.pattern(), self.t(), grad.to_dense());
 }
 
 Tensor mv_self_backward(const Tensor& grad, const SavedGeometry& of, const Tensor& vec) {
-  if (of.layout() == kStrided) return grad.unsqueeze(1) * vec;
+  if (of.layout() == kStrided) return grad.unsqueeze(1) * conjugated(vec);
   return _masked_mm(of.pattern(), grad.unsqueeze(1), vec.unsqueeze(0));
 }
 

@@ -165,10 +165,10 @@ std::tuple<Tensor, Tensor, Tensor> group_norm_gradients(
     const auto expanded = [&](const Tensor& t) {
       return t.defined() ? t.reshape({batch, groups, 1, 1}) : t;
     };
-    const double count = static_cast<double>(channels / groups * plane);
-    by_input =
-        add_defined(by_input, by_statistics(expanded(grad_mean), expanded(grad_rstd), s, count))
-            .reshape(input.sizes());
+    const int64_t count = channels / groups * plane;
+    by_input = add_defined(by_input, by_statistics(expanded(grad_mean), expanded(grad_rstd), s,
+                                                   static_cast<double>(count)))
+                   .reshape(input.sizes());
   }
   return {by_input, by_weight, by_bias};
 }

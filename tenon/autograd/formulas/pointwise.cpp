@@ -7,14 +7,27 @@
 namespace tenon::autograd::formulas {
 
 Tensor scaled(const Tensor& grad, const Scalar& factor) {
-  return factor.equal(1) ? grad : grad * factor;
+  return factor.equal(1) ? grad : grad * factor.conj();
+}
+
+Tensor conjugated(const Tensor& t) { return t.is_complex() ? tenon::conj_physical(t) : t; }
+
+Tensor abs_backward(const Tensor& grad, const Tensor& self) { return grad * tenon::sgn(self); }
+
+Tensor lerp_self_backward(const Tensor& grad, const Scalar& weight) {
+  return scaled(grad, weight.isComplex()
+                          ? Scalar(core::complex<double>(1) - weight.toComplexDouble())
+                          : Scalar(1 - weight.toDouble()));
 }
 
 Tensor pow_backward(const Tensor& grad, const Tensor& self, const Scalar& exponent) {
   if (exponent.equal(0)) return zeros_like(grad);
   if (exponent.equal(1)) return grad;
-  if (exponent.equal(2)) return grad * (self * 2);
-  return grad * (self.pow(exponent.toDouble() - 1) * exponent);
+  if (exponent.equal(2)) return grad * (conjugated(self) * 2);
+  const Scalar less = exponent.isComplex()
+                          ? Scalar(exponent.toComplexDouble() - core::complex<double>(1))
+                          : Scalar(exponent.toDouble() - 1);
+  return grad * conjugated(self.pow(less) * exponent);
 }
 
 // Where one of these formulas is undefined, the argument is replaced as well as the result: the
@@ -22,18 +35,27 @@ Tensor pow_backward(const Tensor& grad, const Tensor& self, const Scalar& expone
 
 Tensor pow_backward_self(const Tensor& grad, const Tensor& self, const Tensor& exponent) {
   const Tensor flat = logical_and(exponent == 0, logical_or(self == 0, self != self));
-  return where(flat, 0, grad * (exponent * where(flat, 1, self).pow(exponent - 1)));
+  return where(flat, 0, grad * conjugated(exponent * where(flat, 1, self).pow(exponent - 1)));
 }
 
 // The limit where the base is zero.
 Tensor pow_backward_exponent(const Tensor& grad, const Tensor& self, const Tensor& exponent,
                              const Tensor& result) {
-  const Tensor limit = logical_and(self == 0, exponent >= 0);
-  return where(limit, 0, grad * (result * where(limit, 1, self).log()));
+  const bool complex = self.is_complex() || exponent.is_complex();
+  const Tensor limit =
+      logical_and(self == 0, (exponent.is_complex() ? tenon::real(exponent) : exponent) >= 0);
+  Tensor base = where(limit, 1, self);
+  if (complex) base = base.to(result.scalar_type());
+  return where(limit, 0, grad * conjugated(result * base.log()));
 }
 
 Tensor pow_backward_base(const Tensor& grad, const Scalar& self, const Tensor& exponent,
                          const Tensor& result) {
+  if (self.isComplex() || exponent.is_complex()) {
+    const std::complex<double> base(self.toComplexDouble());
+    if (base == 0.0) return zeros_like(grad);
+    return grad * conjugated(result * Scalar(std::log(base)));
+  }
   const double base = self.toDouble();
   if (base == 0) return where(exponent >= 0, 0, grad * (result * std::log(base)));
   return grad * (result * std::log(base));

@@ -7,8 +7,13 @@
 
 namespace tenon::autograd::formulas {
 
-// grad * factor, without a kernel for a factor of 1.
+// grad * conjugated(factor), without a kernel for a factor of 1.
 Tensor scaled(const Tensor& grad, const Scalar& factor);
+// The conjugate; a real tensor as it is.
+Tensor conjugated(const Tensor& t);
+// grad times self / |self|, 0 at 0.
+Tensor abs_backward(const Tensor& grad, const Tensor& self);
+Tensor lerp_self_backward(const Tensor& grad, const Scalar& weight);
 Tensor pow_backward(const Tensor& grad, const Tensor& self, const Scalar& exponent);
 Tensor pow_backward_self(const Tensor& grad, const Tensor& self, const Tensor& exponent);
 Tensor pow_backward_exponent(const Tensor& grad, const Tensor& self, const Tensor& exponent,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tenon/autograd/formulas/layout.h"
+#include "tenon/autograd/formulas/pointwise.h"
 
 namespace tenon::autograd::formulas {
 namespace {
@@ -68,7 +69,7 @@ Tensor prod_dim_backward(const Tensor& grad, const Tensor& self, const Tensor&, 
   const Tensor left = cat({one, self.narrow(dim, 0, n - 1)}, dim).cumprod(dim);
   const Tensor right =
       cat({one, self.narrow(dim, 1, n - 1).flip({dim})}, dim).cumprod(dim).flip({dim});
-  return back * left * right;
+  return back * conjugated(left * right);
 }
 
 Tensor amax_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
@@ -138,6 +139,8 @@ Tensor norm_backward(const Tensor& grad, const Tensor& self, const std::optional
                      const Tensor& result, OptionalIntArrayRef dims, bool keepdim) {
   const double order = p ? p->toDouble() : 2.0;
   if (order == 0) return Tensor();
+  if (self.is_complex())
+    return norm_backward(grad, self.abs(), p, result, dims, keepdim) * tenon::sgn(self);
   if (self.layout() != kStrided)
     return norm_backward_of_values(grad, self, order, result, dims, keepdim);
   const Tensor g = restore_dims(grad, self.dim(), dims, keepdim),
@@ -174,7 +177,7 @@ Tensor cumprod_backward_of_products(const Tensor& grad, const Tensor& self, int6
   const Tensor first = self.narrow(dim, 0, 1);
   const Tensor before = cat({ones_like(first), self.narrow(dim, 0, n - 1)}, dim).cumprod(dim);
   const Tensor next = cat({self.narrow(dim, 1, n - 1), zeros_like(first)}, dim);
-  return before * reversed_recurrence(next, grad, dim);
+  return conjugated(before) * reversed_recurrence(conjugated(next), grad, dim);
 }
 
 }  // namespace
@@ -189,8 +192,10 @@ Tensor cumprod_backward(const Tensor& grad, const Tensor& self, int64_t dim, con
   const Tensor zero = self == 0, seen = zero.cumsum(dim);
   const Tensor first = logical_and(zero, seen == 1);
   const Tensor without = where(first, 1, self).cumprod(dim);
-  const Tensor before = reversed_cumsum(grad * result, dim) / where(zero, 1, self);
-  return where(seen == 0, before, where(first, reversed_cumsum(grad * without, dim), 0));
+  const Tensor before =
+      reversed_cumsum(grad * conjugated(result), dim) / conjugated(where(zero, 1, self));
+  return where(seen == 0, before,
+               where(first, reversed_cumsum(grad * conjugated(without), dim), 0));
 }
 
 // Of element i the sum of g[j] exp(self[i] - result[j]) over j >= i. The results only grow, so that
@@ -200,13 +205,14 @@ Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tenso
   if (self.dim() == 0 || self.numel() == 0) return grad;
   const int64_t n = self.size(dim);
   const Tensor here = result.narrow(dim, 0, n - 1), next = result.narrow(dim, 1, n - 1);
-  const Tensor fall = where(here == next, 0, here - next).exp();  // also where both are infinite
+  const Tensor fall =
+      conjugated(where(here == next, 0, here - next).exp());  // also where both are infinite
   const Tensor sums =
       reversed_recurrence(cat({fall, zeros_like(result.narrow(dim, 0, 1))}, dim), grad, dim);
   // The share of each of two infinities is undefined; other elements are not affected.
   const Tensor share = self - result, unknown = isnan(share);
   return where(unknown, std::numeric_limits<double>::quiet_NaN(),
-               where(unknown, 0, share).exp() * sums);
+               conjugated(where(unknown, 0, share).exp()) * sums);
 }
 
 Tensor cummax_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& indices, int64_t dim) {

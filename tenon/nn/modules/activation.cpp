@@ -28,23 +28,21 @@ void SELUImpl::pretty_print(std::ostream& stream) const {
 
 GLUImpl::GLUImpl(const GLUOptions& options_) : options(options_) {}
 void GLUImpl::reset() {}
-Tensor GLUImpl::forward(Tensor input) { return functional::glu(std::move(input), options); }
+Tensor GLUImpl::forward(Tensor input) { return functional::glu(input, options); }
 void GLUImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::GLU(dim=" << options.dim() << ")";
 }
 
 GELUImpl::GELUImpl(const GELUOptions& options_) : options(options_) {}
 void GELUImpl::reset() {}
-Tensor GELUImpl::forward(Tensor input) { return functional::gelu(std::move(input), options); }
+Tensor GELUImpl::forward(Tensor input) { return functional::gelu(input, options); }
 void GELUImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::GELU(approximate=" << options.approximate() << ")";
 }
 
 HardshrinkImpl::HardshrinkImpl(const HardshrinkOptions& options_) : options(options_) {}
 void HardshrinkImpl::reset() {}
-Tensor HardshrinkImpl::forward(Tensor input) {
-  return functional::hardshrink(std::move(input), options);
-}
+Tensor HardshrinkImpl::forward(Tensor input) { return functional::hardshrink(input, options); }
 void HardshrinkImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Hardshrink(lambda=" << options.lambda() << ")";
 }
@@ -99,9 +97,7 @@ void CELUImpl::pretty_print(std::ostream& stream) const {
 
 SoftplusImpl::SoftplusImpl(const SoftplusOptions& options_) : options(options_) {}
 void SoftplusImpl::reset() {}
-Tensor SoftplusImpl::forward(Tensor input) {
-  return functional::softplus(std::move(input), options);
-}
+Tensor SoftplusImpl::forward(Tensor input) { return functional::softplus(input, options); }
 void SoftplusImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Softplus(beta=" << options.beta()
          << ", threshold=" << options.threshold() << ")";
@@ -109,9 +105,7 @@ void SoftplusImpl::pretty_print(std::ostream& stream) const {
 
 SoftshrinkImpl::SoftshrinkImpl(const SoftshrinkOptions& options_) : options(options_) {}
 void SoftshrinkImpl::reset() {}
-Tensor SoftshrinkImpl::forward(Tensor input) {
-  return functional::softshrink(std::move(input), options);
-}
+Tensor SoftshrinkImpl::forward(Tensor input) { return functional::softshrink(input, options); }
 void SoftshrinkImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Softshrink(lambda=" << options.lambda() << ")";
 }

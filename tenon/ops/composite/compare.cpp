@@ -28,6 +28,9 @@ Tensor isposinf(const Tensor& self) {
     return tenon::zeros_like(self, TensorOptions().dtype(kBool));
   return self == std::numeric_limits<double>::infinity();
 }
-Tensor isreal(const Tensor& self) { return tenon::ones_like(self, TensorOptions().dtype(kBool)); }
+Tensor isreal(const Tensor& self) {
+  if (self.is_complex()) return tenon::imag(self) == 0;
+  return tenon::ones_like(self, TensorOptions().dtype(kBool));
+}
 
 }  // namespace tenon::composite

@@ -3,6 +3,7 @@
 // conv1d to conv3d and their transposed forms, over `convolution`.
 #include "tenon/core/sizes.h"
 #include "tenon/ops.h"
+#include "tenon/ops/complex.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/runtime/error.h"
 
@@ -27,6 +28,21 @@ Tensor convolve(const char* name, int64_t nd, const Tensor& input, const Tensor&
   TENON_CHECK(input.dim() == nd + 1 || input.dim() == nd + 2, ValueError, name, ": expected ",
               nd + 1, "-D or ", nd + 2, "-D input, got ", input.dim(), "-D input of shape ",
               input.sizes());
+  if (input.is_complex() || weight.is_complex()) {
+    const auto real = [&](const Tensor& x, const Tensor& w) {
+      return convolve(name, nd, x, w, std::nullopt, p);
+    };
+    const Tensor xr = tenon::real(input), wr = tenon::real(weight);
+    TENON_CHECK(input.is_complex() && weight.is_complex(), TypeError, name,
+                ": input and weight have the dtypes ", toString(input.scalar_type()), " and ",
+                toString(weight.scalar_type()), "; expected one dtype");
+    const Tensor xi = tenon::imag(input), wi = tenon::imag(weight);
+    const Tensor out = joined(real(xr, wr) - real(xi, wi), real(xr, wi) + real(xi, wr));
+    if (!bias || !bias->defined()) return out;
+    Sizes per_channel(static_cast<std::size_t>(nd + 1), 1);
+    per_channel[0] = -1;
+    return out + bias->reshape(per_channel);
+  }
   const bool batch = input.dim() == nd + 2;
   const Sizes zeros(static_cast<std::size_t>(nd), 0);
   const Tensor out = tenon::convolution(

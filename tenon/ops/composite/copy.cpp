@@ -15,8 +15,6 @@
 namespace tenon::composite {
 namespace {
 
-using core::text;
-
 // An open index means the current device, or that of self if the type is the same.
 bool same_device(const Tensor& self, const std::optional<Device>& d) {
   if (!d) return true;

@@ -21,9 +21,14 @@ std::optional<MemoryFormat> memory_format_of(const TensorOptions& o,
   return f ? f : o.memory_format_opt();
 }
 
+void check_window(int64_t n, const TensorOptions& o) {
+  TENON_CHECK(n >= 0, ValueError, "window: requires non-negative window_length, got ", n);
+  TENON_CHECK(!o.has_dtype() || isFloatingType(o.dtype()), ValueError,
+              "window: expects floating point dtypes, got ", toString(o.dtype()));
+}
 Tensor make_window(int64_t n, bool periodic, const TensorOptions& o,
                    Tensor (*shape)(const Tensor& phase)) {
-  TENON_CHECK(n >= 0, ValueError, "window: length ", n, " must not be negative");
+  check_window(n, o);
   if (n <= 1) return tenon::ones({n}, o);
   // `phase` runs over [0, 1]; a periodic window leaves out the last point.
   Tensor steps =
@@ -33,6 +38,9 @@ Tensor make_window(int64_t n, bool periodic, const TensorOptions& o,
 Tensor hann(const Tensor& p) { return p.mul(2 * M_PI).cos().mul(-0.5).add(0.5); }
 Tensor hamming(const Tensor& p) { return p.mul(2 * M_PI).cos().mul(-0.46).add(0.54); }
 Tensor bartlett(const Tensor& p) { return p.mul(2).sub(1).abs().neg().add(1); }
+Tensor blackman(const Tensor& p) {
+  return p.mul(4 * M_PI).cos().mul(0.08) - p.mul(2 * M_PI).cos().mul(0.5) + 0.42;
+}
 
 }  // namespace
 
@@ -66,7 +74,10 @@ Tensor new_ones(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
 
 Tensor full(IntArrayRef size, const Scalar& v, const TensorOptions& o) {
   TensorOptions with = plain(o);
-  if (!o.has_dtype()) with = with.dtype(v.isFloatingPoint() ? get_default_dtype() : v.type());
+  if (!o.has_dtype())
+    with = with.dtype(v.isFloatingPoint() ? get_default_dtype()
+                      : v.isComplex()     ? toComplexType(get_default_dtype())
+                                          : v.type());
   return empty(size, with, o.memory_format_opt()).fill_(v);
 }
 Tensor full_like(const Tensor& self, const Scalar& v, const TensorOptions& o,
@@ -209,6 +220,34 @@ Tensor hamming_window(int64_t n, const TensorOptions& o) {
 }
 Tensor hamming_window_periodic(int64_t n, bool periodic, const TensorOptions& o) {
   return make_window(n, periodic, o, hamming);
+}
+Tensor hamming_window_periodic_alpha(int64_t n, bool periodic, double alpha,
+                                     const TensorOptions& o) {
+  return tenon::hamming_window(n, periodic, alpha, 0.46, o);
+}
+Tensor hamming_window_periodic_alpha_beta(int64_t n, bool periodic, double alpha, double beta,
+                                          const TensorOptions& o) {
+  const Tensor phase = make_window(n, periodic, o, [](const Tensor& p) { return p; });
+  return n <= 1 ? phase : phase.mul(2 * M_PI).cos().mul(-beta).add(alpha);
+}
+Tensor blackman_window(int64_t n, const TensorOptions& o) {
+  return make_window(n, true, o, blackman);
+}
+Tensor blackman_window_periodic(int64_t n, bool periodic, const TensorOptions& o) {
+  return make_window(n, periodic, o, blackman);
+}
+Tensor kaiser_window(int64_t n, const TensorOptions& o) {
+  return tenon::kaiser_window(n, true, 12.0, o);
+}
+Tensor kaiser_window_periodic(int64_t n, bool periodic, const TensorOptions& o) {
+  return tenon::kaiser_window(n, periodic, 12.0, o);
+}
+Tensor kaiser_window_beta(int64_t n, bool periodic, double beta, const TensorOptions& o) {
+  const Tensor phase = make_window(n, periodic, o, [](const Tensor& p) { return p; });
+  if (n <= 1) return phase;
+  const Tensor inside = phase.to(kDouble).mul(2).sub(1).square().neg().add(1).clamp_min(0);
+  const Tensor top = tenon::i0(tenon::full({}, beta, inside.options()));
+  return (tenon::i0(inside.sqrt() * beta) / top).to(phase.scalar_type());
 }
 Tensor bartlett_window(int64_t n, const TensorOptions& o) {
   return make_window(n, true, o, bartlett);

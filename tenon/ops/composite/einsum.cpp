@@ -13,7 +13,6 @@
 namespace tenon::composite {
 namespace {
 
-using core::text;
 using Sizes = std::vector<int64_t>;
 using Labels = std::vector<int>;
 

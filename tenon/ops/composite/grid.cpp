@@ -12,8 +12,6 @@
 
 namespace tenon::composite {
 
-using core::text;
-
 Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
   int64_t rank = self.dim() + 1;
   TENON_CHECK(self.dim() > 0, ValueError, "diag_embed: expected at least 1 dimension");

@@ -13,7 +13,6 @@
 namespace tenon::composite {
 namespace {
 
-using core::text;
 using OptTensors = std::vector<std::optional<Tensor>>;
 
 bool is_mask(const Tensor& t) { return t.scalar_type() == kBool || t.scalar_type() == kUInt8; }

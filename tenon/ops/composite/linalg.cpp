@@ -16,9 +16,15 @@ using core::text;
 using OptDtype = std::optional<ScalarType>;
 
 void check_floating(const char* name, const Tensor& self, const OptDtype& dtype) {
-  TENON_CHECK(isFloatingType(self.scalar_type()), TypeError, name,
-              ": Expected a floating point tensor as input. Got ", toString(self.scalar_type()));
-  TENON_CHECK(!dtype || isFloatingType(*dtype), TypeError, name, ": dtype must be floating, got ",
+  const auto inexact = [](ScalarType t) { return isFloatingType(t) || isComplexType(t); };
+  TENON_CHECK(inexact(self.scalar_type()), TypeError, name,
+              ": Expected a floating point or complex tensor as input. Got ",
+              toString(self.scalar_type()));
+  TENON_CHECK(!dtype || inexact(*dtype), TypeError, name,
+              ": dtype should be floating point or complex. Got ",
+              dtype ? toString(*dtype) : "none");
+  TENON_CHECK(!dtype || !self.is_complex() || isComplexType(*dtype), TypeError, name,
+              ": dtype should be complex for complex inputs. Got ",
               dtype ? toString(*dtype) : "none");
 }
 

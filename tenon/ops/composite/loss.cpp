@@ -154,8 +154,8 @@ Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Ten
       input1.sizes(), ", ", input2.sizes(), ", ", target.sizes());
   const Tensor loss = tenon::clamp_min(-wide(target) * (wide(input1) - wide(input2)) + margin, 0);
   const Tensor out = reduced("margin_ranking_loss", loss, reduction);
-  const ScalarType inputs = result_type(input1, input2),
-                   all = promote_types(inputs, target.scalar_type());
+  const ScalarType inputs = promoted_type(input1, input2),
+                   all = tenon::promote_types(inputs, target.scalar_type());
   return is_short_float(all) ? as(out, all) : out;
 }
 
@@ -174,7 +174,7 @@ Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, bool log_inpu
     loss = loss + stirling.masked_fill(t <= 1, 0);
   }
   const ScalarType of_target = full ? floating_result(target, target) : target.scalar_type();
-  const ScalarType to = promote_types(floating_result(input, input), of_target);
+  const ScalarType to = tenon::promote_types(floating_result(input, input), of_target);
   const Tensor out = reduced("poisson_nll_loss", loss, reduction);
   return is_short_float(to) ? as(out, to) : out;
 }
@@ -186,7 +186,7 @@ Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double ep
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
   TENON_CHECK(x1.is_floating_point() || x2.is_floating_point(), TypeError,
               "cosine_similarity: expected a floating dtype, got ", dtype_name(x1.scalar_type()));
-  const ScalarType dtype = promote_types(x1.scalar_type(), x2.scalar_type());
+  const ScalarType dtype = tenon::promote_types(x1.scalar_type(), x2.scalar_type());
   const auto pair = tenon::broadcast_tensors({x1.to(wide(dtype)), x2.to(wide(dtype))});
   const auto unit = [&](const Tensor& x) {
     // The norm below eps is replaced, and has no gradient then.
@@ -220,8 +220,8 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
   const Tensor out =
       reduced("triplet_margin_loss", tenon::clamp_min(near - far + margin, 0), reduction);
   ScalarType all =
-      promote_types(floating_result(anchor, positive), floating_result(anchor, negative));
-  if (swap) all = promote_types(all, floating_result(positive, negative));
+      tenon::promote_types(floating_result(anchor, positive), floating_result(anchor, negative));
+  if (swap) all = tenon::promote_types(all, floating_result(positive, negative));
   return is_short_float(all) ? as(out, all) : out;
 }
 
@@ -242,7 +242,7 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
   const Tensor same = tenon::where(target == 1, 1 - cosine, zero);
   const Tensor loss = same + tenon::where(target == -1, tenon::clamp_min(cosine - margin, 0), zero);
   const ScalarType all =
-      promote_types(floating_result(input1, input1), floating_result(input2, input2));
+      tenon::promote_types(floating_result(input1, input1), floating_result(input2, input2));
   return is_short_float(all) ? as(reduced("cosine_embedding_loss", loss, reduction), all)
                              : reduced("cosine_embedding_loss", loss, reduction);
 }

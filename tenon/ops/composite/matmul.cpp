@@ -122,7 +122,7 @@ Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight
   return bias && bias->defined() ? out + *bias : out;
 }
 
-Tensor vdot(const Tensor& self, const Tensor& other) { return self.dot(other); }
+Tensor vdot(const Tensor& self, const Tensor& other) { return tenon::conj(self).dot(other); }
 
 Tensor outer(const Tensor& self, const Tensor& vec2) {
   TENON_CHECK(self.dim() == 1 && vec2.dim() == 1, ValueError,
@@ -147,7 +147,7 @@ Tensor inner(const Tensor& self, const Tensor& other) {
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
             const Scalar& alpha) {
   const Tensor product = tenon::outer(wide(vec1), wide(vec2));
-  const ScalarType narrow = result_type(vec1, vec2);
+  const ScalarType narrow = promoted_type(vec1, vec2);
   const bool whole =
       isIntegralType(self.scalar_type(), true) && isIntegralType(product.scalar_type(), true);
   for (const Scalar* s : {&beta, &alpha}) {
@@ -155,7 +155,7 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
                 "addr: For integral input tensors, argument ", s == &beta ? "beta" : "alpha",
                 " must not be a floating point number.");
   }
-  const ScalarType result = promote_types(self.scalar_type(), narrow);
+  const ScalarType result = tenon::promote_types(self.scalar_type(), narrow);
   for (const Scalar* s : {&beta, &alpha}) {
     const char* name = s == &beta ? "beta" : "alpha";
     TENON_CHECK(result == kBool || !s->isBoolean(), TypeError, "addr: Boolean ", name,

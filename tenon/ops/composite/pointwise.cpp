@@ -72,14 +72,24 @@ Tensor subtract_Scalar(const Tensor& self, const Scalar& other, const Scalar& al
   return tenon::sub(self, other, alpha);
 }
 
+namespace {
+ScalarType double_of(bool complex) { return complex ? kComplexDouble : kDouble; }
+Scalar wide_scalar(const Scalar& s, bool complex) {
+  return complex ? Scalar(s.toComplexDouble()) : Scalar(s.toDouble());
+}
+}  // namespace
+
 Tensor float_power_Tensor_Tensor(const Tensor& self, const Tensor& exponent) {
-  return tenon::pow(self.to(kDouble), exponent.to(kDouble));
+  const ScalarType t = double_of(self.is_complex() || exponent.is_complex());
+  return tenon::pow(self.to(t), exponent.to(t));
 }
 Tensor float_power_Tensor_Scalar(const Tensor& self, const Scalar& exponent) {
-  return tenon::pow(self.to(kDouble), exponent.toDouble());
+  const bool complex = self.is_complex() || exponent.isComplex();
+  return tenon::pow(self.to(double_of(complex)), wide_scalar(exponent, complex));
 }
 Tensor float_power_Scalar(const Scalar& self, const Tensor& exponent) {
-  return tenon::pow(self.toDouble(), exponent.to(kDouble));
+  const bool complex = self.isComplex() || exponent.is_complex();
+  return tenon::pow(wide_scalar(self, complex), exponent.to(double_of(complex)));
 }
 
 Tensor negative(const Tensor& self) { return tenon::neg(self); }
@@ -89,7 +99,11 @@ Tensor positive(const Tensor& self) {
   return self;
 }
 Tensor absolute(const Tensor& self) { return tenon::abs(self); }
-Tensor sgn(const Tensor& self) { return tenon::sign(self); }
+Tensor sgn(const Tensor& self) {
+  if (!self.is_complex()) return tenon::sign(self);
+  const Tensor size = tenon::abs(self), none = size == 0;
+  return tenon::where(none, 0, self / tenon::where(none, 1, size));
+}
 Tensor fix(const Tensor& self) { return tenon::trunc(self); }
 Tensor frac(const Tensor& self) {
   if (!isFloatingType(self.scalar_type())) {
@@ -203,6 +217,7 @@ Tensor logaddexp2(const Tensor& self, const Tensor& other) {
   return rounded(tenon::logaddexp(wide(self) * ln2, wide(other) * ln2) / ln2, self, other);
 }
 Tensor ldexp_Tensor(const Tensor& self, const Tensor& other) {
+  if (self.is_complex() || other.is_complex()) return self * tenon::pow(2.0, wide(other));
   if (isFloatingType(other.scalar_type()))
     return rounded(wide(self) * tenon::pow(2.0, wide(other)), self, other);
   // Integer exponents: three factors in double, as 2^1500 overflows but 1e-300 * 2^1500 does not.

@@ -126,9 +126,10 @@ Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
 Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim) {
   if (is_short_float(self.scalar_type()))
     return rounded(composite::logsumexp(wide(self), dim, keepdim), self);
-  const Tensor x = isFloatingType(self.scalar_type()) ? self : self.to(get_default_dtype());
+  const bool inexact = isFloatingType(self.scalar_type()) || self.is_complex();
+  const Tensor x = inexact ? self : self.to(get_default_dtype());
   if (x.numel() == 0) return tenon::log(tenon::sum(tenon::exp(x), dim, keepdim));
-  Tensor top = tenon::amax(x.detach(), dim, true);
+  Tensor top = tenon::amax(tenon::real(x.detach()), dim, true);
   top = tenon::where(tenon::isinf(top), 0, top);
   const Tensor log_sum = tenon::log(tenon::sum(tenon::exp(x - top), dim, true)) + top;
   if (keepdim) return log_sum;

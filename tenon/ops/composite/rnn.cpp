@@ -11,7 +11,6 @@
 namespace tenon::composite {
 namespace {
 
-using core::text;
 using rnn::Cell;
 using rnn::Layers;
 using rnn::one_step;

@@ -39,7 +39,7 @@ Tensor searchsorted_Scalar(const Tensor& row, const Scalar& v, bool out_int32, b
 Tensor bucketize_Tensor(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
   TENON_CHECK(boundaries.dim() == 1, ValueError,
               "bucketize: argument 'boundaries' must have 1 dimension, got ", boundaries.dim());
-  ScalarType wide = promote_types(self.scalar_type(), boundaries.scalar_type());
+  ScalarType wide = tenon::promote_types(self.scalar_type(), boundaries.scalar_type());
   return tenon::searchsorted(boundaries.to(wide), self.to(wide), out_int32, right);
 }
 Tensor bucketize_Scalar(const Scalar& self, const Tensor& boundaries, bool out_int32, bool right) {
@@ -48,7 +48,7 @@ Tensor bucketize_Scalar(const Scalar& self, const Tensor& boundaries, bool out_i
 
 Tensor isin_Tensor_Tensor(const Tensor& elements, const Tensor& test, bool, bool invert) {
   NoGradGuard no_grad;
-  ScalarType wide = promote_types(elements.scalar_type(), test.scalar_type());
+  ScalarType wide = tenon::promote_types(elements.scalar_type(), test.scalar_type());
   Tensor among = std::get<0>(tenon::sort(test.reshape({-1}).to(wide), 0, false)),
          of = elements.to(wide);
   Tensor found;

@@ -11,8 +11,6 @@
 namespace tenon::composite {
 namespace {
 
-using core::text;
-
 int64_t split_dim(const char* op, const Tensor& self, int64_t dim) {
   TENON_CHECK(self.dim() > 0, IndexError, op, ": dimension specified as ", dim,
               " but the tensor has no dimensions");

@@ -13,7 +13,6 @@
 namespace tenon::composite {
 namespace {
 
-using core::text;
 using OptTensor = std::optional<Tensor>;
 using Histogram = std::tuple<Tensor, Tensor>;
 
@@ -109,7 +108,8 @@ Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights,
               "cov(): bool dtype is not supported for input");
   const int64_t n = self.dim() < 2 ? self.numel() : self.size(1);
   const bool counted = fweights && fweights->defined(), analytic = aweights && aweights->defined();
-  ScalarType result = isFloatingType(self.scalar_type()) ? self.scalar_type() : get_default_dtype();
+  ScalarType result = isFloatingType(self.scalar_type()) || self.is_complex() ? self.scalar_type()
+                                                                              : get_default_dtype();
   if (counted) {
     TENON_CHECK(isIntegralType(fweights->scalar_type(), false), TypeError,
                 "cov(): expected fweights to have integral dtype but got fweights with ",
@@ -128,7 +128,7 @@ Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights,
   if (!counted && !analytic) {
     const Tensor centered = rows - rows.sum(1, true) / n;
     const double freedom = std::max(0.0, static_cast<double>(n) - static_cast<double>(correction));
-    return (centered.mm(centered.t()) / freedom).squeeze().to(result);
+    return (centered.mm(tenon::conj(centered.t())) / freedom).squeeze().to(result);
   }
   Tensor w = counted ? fweights->reshape({-1}).to(work) : aweights->reshape({-1}).to(work);
   if (counted && analytic) w = w * aweights->reshape({-1}).to(work);
@@ -139,7 +139,9 @@ Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights,
   Tensor freedom = total - correction;
   if (analytic && correction != 0)
     freedom = total - correction * (w * aweights->reshape({-1}).to(work)).sum() / total;
-  return (centered.mm((centered * w).t()) / tenon::clamp_min(freedom, 0)).squeeze().to(result);
+  return (centered.mm(tenon::conj((centered * w).t())) / tenon::clamp_min(freedom, 0))
+      .squeeze()
+      .to(result);
 }
 
 Tensor corrcoef(const Tensor& self) {
@@ -148,8 +150,11 @@ Tensor corrcoef(const Tensor& self) {
               self.dim(), " dimensions");
   const Tensor c = tenon::cov(wide(self));
   if (c.dim() == 0) return rounded(c / c, self);
-  const Tensor deviation = c.diagonal().sqrt();
-  return rounded(tenon::clamp(c / deviation.unsqueeze(1) / deviation.unsqueeze(0), -1, 1), self);
+  const Tensor deviation = tenon::real(c.diagonal()).sqrt();
+  const Tensor r = c / deviation.unsqueeze(1) / deviation.unsqueeze(0);
+  if (r.is_complex())
+    return tenon::view_as_complex(tenon::clamp(tenon::view_as_real(r), -1, 1).contiguous());
+  return rounded(tenon::clamp(r, -1, 1), self);
 }
 
 Tensor trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {

@@ -13,8 +13,6 @@
 namespace tenon::composite {
 namespace {
 
-using core::text;
-
 int64_t size_of(const Tensor& t, int64_t d) { return t.dim() ? t.size(d) : 1; }
 
 // The product of all but the entry `at`, which may be -1 for none.
@@ -183,10 +181,20 @@ Tensor mT(const Tensor& self) {
 Tensor mH(const Tensor& self) {
   TENON_CHECK(self.dim() >= 2 || self.dim() == 0, ValueError,
               "mH: expected at least 2 dimensions, got ", self.dim());
-  return self.dim() == 0 ? self : self.transpose(-2, -1);
+  return tenon::conj(self.dim() == 0 ? self : self.transpose(-2, -1));
 }
-Tensor conj(const Tensor& self) { return require_defined("conj", self); }
-Tensor real(const Tensor& self) { return require_defined("real", self); }
+Tensor conj(const Tensor& self) {
+  return require_defined("conj", self).is_complex() ? tenon::conj_physical(self) : self;
+}
+Tensor real(const Tensor& self) {
+  return require_defined("real", self).is_complex() ? tenon::view_as_real(self).select(-1, 0)
+                                                    : self;
+}
+Tensor imag(const Tensor& self) {
+  TENON_CHECK(require_defined("imag", self).is_complex(), NotImplementedError,
+              "imag is not implemented for tensors with non-complex dtypes.");
+  return tenon::view_as_real(self).select(-1, 1);
+}
 Tensor resolve_conj(const Tensor& self) { return require_defined("resolve_conj", self); }
 Tensor resolve_neg(const Tensor& self) { return require_defined("resolve_neg", self); }
 

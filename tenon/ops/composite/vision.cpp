@@ -11,7 +11,6 @@ namespace tenon::composite {
 namespace {
 
 using core::Size;
-using core::text;
 
 // Positions of the pixels of a line, from -1 to 1; with the corners aligned these are the centers
 // of the outer ones.

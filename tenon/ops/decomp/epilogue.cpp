@@ -19,9 +19,10 @@ Tensor _conv_epilogue(const Tensor& input, const Tensor& weight, const std::opti
                       const std::optional<Tensor>& other, IntArrayRef stride, IntArrayRef padding,
                       IntArrayRef dilation, int64_t groups, std::string_view activation,
                       ArrayRef<double> parameters) {
-  const Tensor y =
-      tenon::convolution(input, weight, bias, stride, padding, dilation, false, {0}, groups);
-  return finished(y, other, activation, parameters);
+  const bool image = input.dim() + 1 == weight.dim();
+  const Tensor y = tenon::convolution(image ? input.unsqueeze(0) : input, weight, bias, stride,
+                                      padding, dilation, false, {0}, groups);
+  return finished(image ? y.squeeze(0) : y, other, activation, parameters);
 }
 
 Tensor _linear_epilogue(const Tensor& input, const Tensor& weight,

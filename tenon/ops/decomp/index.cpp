@@ -117,6 +117,7 @@ Tensor index_put(const Tensor& self, Indices indices, const Tensor& values, bool
   const Plan p = make_plan(self, indices);
   const std::vector<int64_t> order = p.result_order(), laid = concatenate(p.shape, p.kept);
   std::vector<int64_t> sizes;
+  sizes.reserve(order.size());
   for (int64_t d : order) sizes.push_back(laid[static_cast<std::size_t>(d)]);
   bool fits = values.dim() <= static_cast<int64_t>(sizes.size());
   for (int64_t d = 1; fits && d <= values.dim(); ++d) {

@@ -90,18 +90,18 @@ void _fused_sgd_(TensorList self, TensorList grads, TensorList buffers, double w
   }
 }
 
-void _fused_adam_(TensorList self, TensorList grads, TensorList exp_avgs, TensorList exp_avg_sqs,
-                  TensorList max_exp_avg_sqs, TensorList state_steps, IntArrayRef steps, double lr,
-                  double beta1, double beta2, double weight_decay, double eps, bool amsgrad,
-                  bool maximize) {
+void _adam_step_(TensorList self, TensorList grads, TensorList exp_avgs, TensorList exp_avg_sqs,
+                 TensorList max_exp_avg_sqs, TensorList state_steps, IntArrayRef steps, double lr,
+                 double beta1, double beta2, double weight_decay, double eps, bool amsgrad,
+                 bool maximize) {
   adam(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, steps,
        {lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, false});
 }
 
-void _fused_adamw_(TensorList self, TensorList grads, TensorList exp_avgs, TensorList exp_avg_sqs,
-                   TensorList max_exp_avg_sqs, TensorList state_steps, IntArrayRef steps, double lr,
-                   double beta1, double beta2, double weight_decay, double eps, bool amsgrad,
-                   bool maximize) {
+void _adamw_step_(TensorList self, TensorList grads, TensorList exp_avgs, TensorList exp_avg_sqs,
+                  TensorList max_exp_avg_sqs, TensorList state_steps, IntArrayRef steps, double lr,
+                  double beta1, double beta2, double weight_decay, double eps, bool amsgrad,
+                  bool maximize) {
   adam(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, steps,
        {lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, true});
 }

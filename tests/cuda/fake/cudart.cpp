@@ -335,13 +335,15 @@ cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* handle, cudaEvent_t e) {
   const unsigned needed = cudaEventInterprocess | cudaEventDisableTiming;
   if ((e->flags & needed) != needed) return fail(cudaErrorInvalidResourceHandle);
   *handle = {};
-  std::memcpy(handle, &e, sizeof e);
+  const auto address = reinterpret_cast<std::uintptr_t>(e);
+  std::memcpy(handle, &address, sizeof address);
   return cudaSuccess;
 }
 cudaError_t cudaIpcOpenEventHandle(cudaEvent_t* out, cudaIpcEventHandle_t handle) {
   BEGIN();
-  cudaEvent_t e;
-  std::memcpy(&e, &handle, sizeof e);
+  std::uintptr_t address;
+  std::memcpy(&address, &handle, sizeof address);
+  const auto e = reinterpret_cast<cudaEvent_t>(address);
   if (state().events.count(e) == 0) return fail(cudaErrorInvalidValue);
   *out = new CUevent_st{t_device, e->flags, nullptr, e};
   state().events.insert(*out);

@@ -42,8 +42,7 @@ bool ends_with(const std::string& text, const std::string& end) {
 
 void change_pickle(std::string& p, Random& r) {
   if (p.empty()) return;
-  static const std::string kOpcodes("()]}ae0123RbcQhjqru.NKMJGXt\x81\x85\x86\x87\x88\x89\x8a\x93",
-                                    36);
+  static const std::string kOpcodes("()]}ae0123RbcQhjqru.NKMJGXt\x81\x85\x86\x87\x88\x89\x8a\x93");
   const std::size_t at = r.below(p.size());
   switch (r.below(5)) {
     case 0:
@@ -218,7 +217,9 @@ void change_json(std::string& text, Random& r) {
 void change_entry(Archive::Entry& e, Random& r) {
   if (r.chance(0.1)) {
     e.second = scrambled(e.second, r);
-  } else if (ends_with(e.first, ".pkl")) {
+    return;
+  }
+  if (ends_with(e.first, ".pkl")) {
     for (uint64_t k = r.below(3) + 1; k > 0; --k) change_pickle(e.second, r);
   } else if (ends_with(e.first, ".py")) {
     for (uint64_t k = r.below(3) + 1; k > 0; --k) change_code(e.second, r);

@@ -70,6 +70,7 @@ std::string compare_with_baseline(const Call& call, const Answer& ours, bool loo
   }
   Call::Arguments in = call.contiguous();
   std::vector<baseline_arg> args;
+  args.reserve(static_cast<std::size_t>(op.n_args));
   for (int i = 0; i < op.n_args; ++i)
     args.push_back({op.args[i].name, in.values[static_cast<std::size_t>(i)]});
   const std::string full = op.name, name = full.substr(0, full.find('.'));

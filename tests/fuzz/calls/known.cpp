@@ -85,7 +85,7 @@ bool is_overflow_on_the_way(const Call& call, const std::string& difference) {
 // Of so many elements that parts of their product overflow or vanish, as the order has it.
 bool is_long_product(const Call& call, const std::string& difference) {
   constexpr int64_t kMany = 16;
-  const auto tensors = call.tensors();
+  const auto& tensors = call.tensors();
   return is_infinite(call, difference) &&
          std::any_of(tensors.begin(), tensors.end(),
                      [](const Impl& t) { return t->numel > kMany; });

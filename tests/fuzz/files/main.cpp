@@ -44,7 +44,7 @@ struct Targets {
   Targets() {
     adam = std::make_unique<optim::Adam>(net->parameters(), optim::AdamOptions(0.25).amsgrad(true));
     sgd = std::make_unique<optim::SGD>(net->parameters(), optim::SGDOptions(0.25).momentum(0.5));
-    for (Tensor p : net->parameters()) p.mutable_grad() = ones_like(p);
+    for (const Tensor& p : net->parameters()) p.mutable_grad() = ones_like(p);
     adam->step();
     sgd->step();
   }

@@ -12,6 +12,7 @@ using core::ArgType;
 Tensor Arguments::make_tensor() {
   std::vector<int64_t> sizes;
   const int n = r.chance(0.9) ? ndim : static_cast<int>(r.below(7));
+  sizes.reserve(static_cast<std::size_t>(n));
   for (int d = 0; d < n; ++d) sizes.push_back(r.chance(0.06) ? 0 : r.between(1, 4));
   const ScalarType t =
       r.chance(0.85) ? dtype : r.pick({kLong, kFloat, kDouble, kBool, kInt, kHalf, kByte});

@@ -118,6 +118,7 @@ std::string judged(Random& r, const Op& op, std::vector<tn_value> in, Arguments&
   show(described(name, in));
   std::vector<State> before;
   for (const Tensor& t : args.tensors) given.push_back(t);
+  before.reserve(given.size());
   for (const Tensor& t : given) before.push_back(state_of(t));
   const auto n_out = static_cast<uint32_t>(r.chance(0.01) ? 0 : out.size());
   const tn_status status = tn_call_op(tn_str{name.data(), name.size()}, in.data(),

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Dtypes. The ten of every build are in dtypes.def; plugins may register more (ids from 64).
+// Dtypes. The twelve of every build are in dtypes.def; plugins may register more (ids from 64).
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 
 #include "tenon/abi/ext/dtype.h"
 #include "tenon/abi/tensor.h"
+#include "tenon/core/complex.h"
 #include "tenon/core/half.h"
 #include "tenon/runtime/export.h"
 
@@ -20,8 +21,6 @@ enum class ScalarType : int8_t {
 #define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) Enum = id,
 #include "tenon/abi/dtypes.def"
 #undef TN_DTYPE
-  ComplexFloat = 9,
-  ComplexDouble = 10,
   Undefined = 46,
 };
 
@@ -41,7 +40,7 @@ struct DtypeInfo {
 
 inline constexpr int kMaxDtypes = 128;
 
-// Those of every build: bool, the integral ones and the floating ones, each class by width.
+// Those of every build: bool, the integral, floating and complex ones, each class by width.
 inline constexpr ScalarType kBuiltInDtypes[] = {
 #define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) ScalarType::Enum,
 #include "tenon/abi/dtypes.def"
@@ -89,9 +88,11 @@ struct DtypeMask {
   }
 };
 
-// "all", "number", "floating", "integral", "bool", names, joined by commas. With `foreign`, the
-// dtypes of plugins join by class, later ones too (their ids are kept apart by class): right for a
-// operator, wrong for a kernel, which can only read what it knows or names.
+// "all", "number", "floating", "integral", "complex", "bool", names, joined by commas; numbers are
+// real. With `foreign`, the dtypes of plugins join by class, later ones too (their ids are kept
+// apart by class): right for an operator, wrong for a kernel, which can only read what it knows or
+// names. For the same reason "all" of a kernel means the real dtypes and bool, and those of kernels
+// that know complex numbers say so.
 TENON_API DtypeMask parse_dtype_mask(std::string_view text, bool foreign = true);
 
 }  // namespace core
@@ -107,6 +108,17 @@ inline bool isFloatingType(ScalarType t) {
 inline bool isComplexType(ScalarType t) {
   return core::dtype_class(t) == core::DtypeClass::Complex;
 }
+// The dtype of the parts of complex numbers; a real dtype as it is.
+inline ScalarType toRealValueType(ScalarType t) {
+  return t == ScalarType::ComplexFloat    ? ScalarType::Float
+         : t == ScalarType::ComplexDouble ? ScalarType::Double
+                                          : t;
+}
+// The complex dtype that holds numbers of t: complex128 for double, complex64 for the others.
+inline ScalarType toComplexType(ScalarType t) {
+  return t == ScalarType::Double || t == ScalarType::ComplexDouble ? ScalarType::ComplexDouble
+                                                                   : ScalarType::ComplexFloat;
+}
 inline bool isIntegralType(ScalarType t, bool include_bool = false) {
   auto c = core::dtype_class(t);
   return c == core::DtypeClass::Integral || (include_bool && c == core::DtypeClass::Bool);
@@ -120,7 +132,9 @@ inline bool isIntegralType(ScalarType t, bool include_bool = false) {
 inline constexpr ScalarType kUInt8 = ScalarType::Byte, kInt8 = ScalarType::Char,
                             kInt16 = ScalarType::Short, kInt32 = ScalarType::Int,
                             kInt64 = ScalarType::Long, kFloat16 = ScalarType::Half,
-                            kFloat32 = ScalarType::Float, kFloat64 = ScalarType::Double;
+                            kFloat32 = ScalarType::Float, kFloat64 = ScalarType::Double,
+                            kComplex64 = ScalarType::ComplexFloat,
+                            kComplex128 = ScalarType::ComplexDouble;
 
 template <class T>
 struct CppTypeToScalarType;

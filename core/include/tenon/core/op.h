@@ -80,6 +80,8 @@ struct OwnedValue {
   Impl tensor;                // TENSOR; undefined: NONE
   std::vector<Impl> tensors;  // TENSOR_LIST
   tn_value plain{};           // I64, F64, BOOL, DTYPE, DEVICE
+  double imaginary = 0;       // COMPLEX: plain.u.f64 is the real part
+  std::vector<int64_t> ints;  // I64_LIST
 };
 // A whole operator call (with autograd) or a decomposition (without): every argument present, in
 // schema order.
@@ -118,6 +120,7 @@ struct Op {
   std::atomic<BoxedFn> boxed_inplace;  // arguments as in the schema; the first is written
   std::atomic<void (*)(const tn_value* in, const Impl* outs)> boxed_out;
   std::atomic<BoxedFn> decomposition;
+  std::atomic<BoxedFn> complex_decomposition;  // of complex numbers, on any device
 };
 
 // The operators of the build, by the generated enumeration.

@@ -113,6 +113,11 @@ inline tn_value value(Ints list) {
   return v;
 }
 inline tn_value value(const Scalar& s) {
+  if (s.is_complex()) {
+    tn_value v{TN_TAG_COMPLEX, 0, {}};
+    v.u.f64s = s.parts();
+    return v;
+  }
   return s.is_float() ? value(s.to<double>()) : value(s.to<int64_t>());
 }
 inline tn_value no_value() { return {TN_TAG_NONE, 0, {}}; }

@@ -7,6 +7,7 @@
 
 #include <type_traits>
 
+#include "tenon/sdk/complex.h"
 #include "tenon/sdk/error.h"
 #include "tenon/sdk/half.h"
 
@@ -42,6 +43,7 @@ constexpr bool operator==(DType a, DType b) {
 constexpr bool operator!=(DType a, DType b) { return !(a == b); }
 constexpr bool is_floating(DType d) { return d.code == TN_FLOAT || d.code == TN_BFLOAT; }
 constexpr bool is_integral(DType d) { return d.code == TN_INT || d.code == TN_UINT; }
+constexpr bool is_complex(DType d) { return d.code == TN_COMPLEX; }
 constexpr bool is_bool(DType d) { return d.code == TN_BOOL; }
 constexpr int64_t item_size(DType d) { return d.bits / 8; }
 
@@ -76,7 +78,18 @@ decltype(auto) dispatch_integral(DType d, F&& f) {
   refuse_dtype(d);
 }
 
-// All but bool.
+template <class F>
+decltype(auto) dispatch_complex(DType d, F&& f) {
+  switch (dtype_key(d)) {
+    case dtype_key(kComplex64):
+      return f(Type<complex<float>>{});
+    case dtype_key(kComplex128):
+      return f(Type<complex<double>>{});
+  }
+  refuse_dtype(d);
+}
+
+// All real ones but bool.
 template <class F>
 decltype(auto) dispatch_number(DType d, F&& f) {
   return is_floating(d) ? dispatch_floating(d, f) : dispatch_integral(d, f);
@@ -86,6 +99,13 @@ template <class F>
 decltype(auto) dispatch_all(DType d, F&& f) {
   if (is_bool(d)) return f(Type<bool>{});
   return dispatch_number(d, static_cast<F&&>(f));
+}
+
+// Those of dispatch_all and complex ones.
+template <class F>
+decltype(auto) dispatch_any(DType d, F&& f) {
+  if (is_complex(d)) return dispatch_complex(d, f);
+  return dispatch_all(d, static_cast<F&&>(f));
 }
 
 // By element size alone, for kernels that only move elements: uint8_t to uint64_t.
@@ -102,6 +122,13 @@ decltype(auto) dispatch_size(DType d, F&& f) {
       return f(Type<uint64_t>{});
   }
   refuse_dtype(d);
+}
+
+// The same for kernels that know complex numbers, too: 16 bytes are a complex<double>.
+template <class F>
+decltype(auto) dispatch_any_size(DType d, F&& f) {
+  if (d.bits == 128) return f(Type<complex<double>>{});
+  return dispatch_size(d, static_cast<F&&>(f));
 }
 
 // Dtypes of indices.

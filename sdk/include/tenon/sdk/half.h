@@ -8,6 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "tenon/sdk/complex.h"
 #include "tenon/sdk/hd.h"
 
 namespace tenon::sdk {
@@ -81,8 +82,8 @@ using compute_t = std::conditional_t<is_half_v<T>, float, T>;
 
 // The type in which sums of T accumulate.
 template <class T>
-using accumulate_t =
-    std::conditional_t<is_half_v<T>, float,
-                       std::conditional_t<std::is_floating_point_v<T>, T, int64_t>>;
+using accumulate_t = std::conditional_t<
+    is_half_v<T>, float,
+    std::conditional_t<std::is_floating_point_v<T> || is_complex_v<T>, T, int64_t>>;
 
 }  // namespace tenon::sdk

@@ -46,6 +46,7 @@ struct Param {
 template <class T>
 T convert(const Param& p) {
   using L = std::numeric_limits<T>;
+  if constexpr (is_complex_v<T>) return p.value.to<T>();
   if (p.limit == Limit::Lowest)
     return L::has_infinity ? static_cast<T>(-L::infinity()) : L::lowest();
   if (p.limit == Limit::Highest) return L::has_infinity ? L::infinity() : L::max();
@@ -59,7 +60,7 @@ T convert(const Param& p) {
 // Whether the guard refuses this operand; it is not Guard::None.
 template <class T>
 TN_HD bool violates(Guard guard, T v) {
-  if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, bool>) {
+  if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, bool> || is_complex_v<T>) {
     return false;
   } else {
     if (guard == Guard::Divisor) return v == T(0);

@@ -193,7 +193,8 @@ inline ByteAxis byte_axis(const ResampleAxis<double>& a) {
     for (std::size_t k = to + 1; k < first + static_cast<std::size_t>(a.taps); ++k)
       b.index[k] = b.index[to];
   }
-  while (b.bits < 22 && static_cast<int>(0.5 + max_weight * (1 << (b.bits + 1))) < 1 << 15)
+  while (b.bits < 22 &&
+         static_cast<int>(std::floor(0.5 + max_weight * (1 << (b.bits + 1)))) < 1 << 15)
     ++b.bits;
   for (std::size_t k = 0; k < merged.size(); ++k) {
     const double w = merged[k] * (1 << b.bits);

@@ -49,7 +49,8 @@ template <>
 struct Unpack<Scalar> {
   static constexpr std::string_view code = "S";
   static bool accepts(const tn_value& v) {
-    return v.tag == TN_TAG_I64 || v.tag == TN_TAG_F64 || v.tag == TN_TAG_BOOL;
+    return v.tag == TN_TAG_I64 || v.tag == TN_TAG_F64 || v.tag == TN_TAG_BOOL ||
+           v.tag == TN_TAG_COMPLEX;
   }
   static Scalar get(const tn_value& v) { return Scalar(v); }
 };

@@ -101,19 +101,35 @@ class TensorList {
 class Scalar {
  public:
   Scalar() : tag_(TN_TAG_I64), i_(0) {}
-  explicit Scalar(const tn_value& v) : tag_(v.tag), i_(v.u.i64) {}
+  explicit Scalar(const tn_value& v) : tag_(v.tag), i_(v.u.i64) {
+    if (v.tag == TN_TAG_COMPLEX) c_ = v.u.f64s;
+  }
   static Scalar of(int64_t v) { return Scalar(TN_TAG_I64, v); }
   static Scalar of(double v) {
     Scalar s(TN_TAG_F64, 0);
     s.f_ = v;
     return s;
   }
+  bool is_complex() const { return tag_ == TN_TAG_COMPLEX; }
   bool is_float() const { return tag_ == TN_TAG_F64; }
+  const double* parts() const { return c_; }  // of a complex number: real, imaginary
   bool is_int() const { return tag_ == TN_TAG_I64; }
   bool is_bool() const { return tag_ == TN_TAG_BOOL; }
-  // Converts like a C++ cast; a float beyond an integer's range wraps through int64.
+  // Converts like a C++ cast; a float beyond an integer's range wraps through int64. Of a complex
+  // number a real type gets the real part: that there is no other was checked before.
   template <class T>
   T to() const {
+    if constexpr (is_complex_v<T>) {
+      using R = typename T::value_type;
+      return is_complex() ? T(static_cast<R>(c_[0]), static_cast<R>(c_[1])) : T(to<R>());
+    } else {
+      return is_complex() ? Scalar::of(c_[0]).to<T>() : to_real<T>();
+    }
+  }
+
+ private:
+  template <class T>
+  T to_real() const {
     if constexpr (std::is_same_v<T, bool>)
       return is_float() ? f_ != 0 : i_ != 0;
     else if constexpr (is_half_v<T>)
@@ -123,8 +139,6 @@ class Scalar {
     else
       return static_cast<T>(is_float() ? float_to_int(f_) : i_);
   }
-
- private:
   Scalar(tn_tag tag, int64_t v) : tag_(tag), i_(v) {}
   static int64_t float_to_int(double v) {
     return v >= -0x1p63 && v < 0x1p63 ? static_cast<int64_t>(v) : 0;
@@ -133,6 +147,7 @@ class Scalar {
   union {
     int64_t i_;
     double f_;
+    const double* c_;  // both parts, which the call owns
   };
 };
 

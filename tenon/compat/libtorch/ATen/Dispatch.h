@@ -82,3 +82,33 @@ struct CppType;
                      AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(EXTRA1, __VA_ARGS__) \
                          AT_DISPATCH_CASE(EXTRA2, __VA_ARGS__)                                     \
                              AT_DISPATCH_CASE(EXTRA3, __VA_ARGS__))
+
+#define AT_DISPATCH_CASE_COMPLEX_TYPES(...)                         \
+  AT_DISPATCH_CASE(::tenon::ScalarType::ComplexDouble, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::tenon::ScalarType::ComplexFloat, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(...) \
+  AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)           \
+  AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(...) \
+  AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__)           \
+  AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__)
+
+#define AT_DISPATCH_COMPLEX_TYPES(TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES(TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX(TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND(EXTRA, TYPE, NAME, ...)    \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                         \
+                     AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__) \
+                         AT_DISPATCH_CASE(EXTRA, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND2(EXTRA1, EXTRA2, TYPE, NAME, ...)            \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                                           \
+                     AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__) AT_DISPATCH_CASE( \
+                         EXTRA1, __VA_ARGS__) AT_DISPATCH_CASE(EXTRA2, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND3(EXTRA1, EXTRA2, EXTRA3, TYPE, NAME, ...)         \
+  AT_DISPATCH_SWITCH(                                                                           \
+      TYPE, NAME,                                                                               \
+      AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__) AT_DISPATCH_CASE(EXTRA1, __VA_ARGS__) \
+          AT_DISPATCH_CASE(EXTRA2, __VA_ARGS__) AT_DISPATCH_CASE(EXTRA3, __VA_ARGS__))

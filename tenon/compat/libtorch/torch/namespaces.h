@@ -8,10 +8,13 @@
 
 #define torch tenon
 
+#include "tenon/core/complex.h"
+
 namespace tenon {}
 namespace at {
 using namespace ::tenon;
 }
 namespace c10 {
 using namespace ::tenon;
-}
+using ::tenon::core::complex;
+}  // namespace c10

@@ -43,6 +43,10 @@ inline std::ostream& operator<<(std::ostream& out, ScalarType t) {
       return out << "c10::Half";
     case kBFloat16:
       return out << "c10::BFloat16";
+    case kComplexFloat:
+      return out << "c10::complex<float>";
+    case kComplexDouble:
+      return out << "c10::complex<double>";
     default:
       return out << toString(t);
   }

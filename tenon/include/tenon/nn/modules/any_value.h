@@ -54,8 +54,7 @@ class AnyValue {
   };
   template <class T>
   struct Box final : BoxBase {
-    template <class U>
-    explicit Box(U&& u) : value(std::forward<U>(u)) {}
+    explicit Box(T v) : value(std::move(v)) {}
     const std::type_info& type() const override { return typeid(T); }
     std::unique_ptr<BoxBase> copy() const override { return std::make_unique<Box>(value); }
     T value;

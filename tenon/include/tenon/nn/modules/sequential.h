@@ -80,7 +80,7 @@ class Sequential : public ModuleHolder<SequentialImpl> {
   using ModuleHolder<SequentialImpl>::ModuleHolder;
   Sequential() = default;
   Sequential(std::initializer_list<NamedAnyModule> modules)
-      : ModuleHolder(std::make_shared<SequentialImpl>(std::move(modules))) {}
+      : ModuleHolder(std::make_shared<SequentialImpl>(modules)) {}
 };
 
 }  // namespace nn

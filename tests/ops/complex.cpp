@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Complex tensors: parts, arithmetic, gradients, files. What torch computes is in the stored cases.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "tenon/autograd.h"
+#include "tenon/io.h"
+#include "tenon/ops.h"
+#include "tests/support.h"
+
+namespace tenon {
+namespace {
+
+using Z = core::complex<double>;
+
+Tensor sample(std::initializer_list<Z> values) {
+  Tensor t = zeros({static_cast<int64_t>(values.size())}, TensorOptions(kComplexDouble));
+  int64_t i = 0;
+  for (const Z& z : values) t.select(0, i++).fill_(Scalar(z));
+  return t;
+}
+
+Z at(const Tensor& t, int64_t i) { return t.select(0, i).item().toComplexDouble(); }
+
+TEST(Complex, PartsAreViews) {
+  Tensor z = sample({{1, 2}, {3, -4}});
+  EXPECT_EQ(view_as_real(z).sizes(), IntArrayRef({2, 2}));
+  EXPECT_TRUE(real(z).is_alias_of(z));
+  imag(z).fill_(7);
+  EXPECT_EQ(at(z, 1), Z(3, 7));
+  EXPECT_TRUE(view_as_complex(view_as_real(z)).equal(z));
+  EXPECT_THROW(view_as_complex(ones({3})), ValueError);
+  EXPECT_THROW(view_as_real(ones({2})), TypeError);
+  EXPECT_THROW(imag(ones({2})), NotImplementedError);
+}
+
+TEST(Complex, ArithmeticAndPromotion) {
+  const Tensor a = sample({{1, 2}, {0, -1}}), b = sample({{3, -1}, {2, 2}});
+  EXPECT_EQ(at(a * b, 0), Z(5, 5));
+  EXPECT_EQ(at(a / b, 1), Z(-0.25, -0.25));
+  EXPECT_EQ(at(a + 1, 0), Z(2, 2));
+  EXPECT_EQ((ones({2}) + Scalar(Z(0, 1))).scalar_type(), kComplexFloat);
+  EXPECT_EQ((ones({2}, kDouble) * Scalar(Z(0, 1))).scalar_type(), kComplexDouble);
+  EXPECT_EQ((a.to(kComplexFloat) * ones({2}, kDouble)).scalar_type(), kComplexDouble);
+  EXPECT_EQ(abs(a).scalar_type(), kDouble);
+  EXPECT_EQ(at(a.conj(), 0), Z(1, -2));
+  EXPECT_EQ(at(a.to(kDouble), 0), Z(1));
+  EXPECT_THROW(a < b, NotImplementedError);
+  EXPECT_THROW(ones({2}).add_(a), TypeError);
+}
+
+// A gradient of a real function is dL/dRe + i dL/dIm.
+TEST(Complex, GradientsAreConjugateDerivatives) {
+  Tensor z = sample({{1, 2}, {3, -4}}).requires_grad_(true);
+  (z * z.conj()).sum().backward();  // |z|^2, with an imaginary part of zero
+  EXPECT_EQ(at(z.grad(), 1), Z(6, -8));
+  Tensor x = ones({2}, kDouble).requires_grad_(true);
+  real(x * z.detach()).sum().backward();
+  EXPECT_EQ(x.grad().scalar_type(), kDouble);
+  EXPECT_EQ(x.grad().select(0, 1).item().toDouble(), 3);
+}
+
+TEST(Complex, GradientsOfGradientsFollow) {
+  Tensor z = sample({{1, 2}, {3, -4}}).requires_grad_(true);
+  const Tensor first = autograd::grad({abs(z * z * z).sum()}, {z}, {}, true, true)[0];
+  autograd::backward({real(first * first.conj()).sum()});
+  // |z|^3 has the gradient 3 |z| z, whose squared modulus 9 |z|^4 has 36 |z|^2 z.
+  const Z expected(36 * 25 * 3, 36 * 25 * -4);
+  EXPECT_NEAR(at(z.grad(), 1).real(), expected.real(), 1e-9);
+  EXPECT_NEAR(at(z.grad(), 1).imag(), expected.imag(), 1e-9);
+}
+
+TEST(Complex, PrintsItsParts) {
+  std::ostringstream out;
+  out << sample({{1, 2}, {3, -4}});
+  EXPECT_EQ(out.str(), "tensor([1.+2.j, 3.-4.j], dtype=complex128)");
+}
+
+TEST(Complex, SavedAndLoaded) {
+  const Tensor z = sample({{1, 2}, {3, -4}});
+  std::stringstream file;
+  save(z, file);
+  Tensor back;
+  load(back, file);
+  EXPECT_TRUE(back.equal(z));
+}
+
+}  // namespace
+}  // namespace tenon
