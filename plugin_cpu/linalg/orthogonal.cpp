@@ -114,7 +114,7 @@ class LeastSquares {
     int int_size = 0;
     solve(&size, -1, &real_size, &int_size);
     work_ = buffer<T>(work_size(size));
-    const int64_t k = a.shorter(), n = a.columns, most = std::max<int64_t>(n, 5 * k);
+    const int64_t k = a.shorter(), n = a.columns, most = std::max<int64_t>(2 * n, 5 * k);
     real_work_ = buffer<R>(std::max(static_cast<int64_t>(real_size), most));
     int_work_ = buffer<int>(std::max<int64_t>(int_size, n));
   }
@@ -225,7 +225,9 @@ tn_status least_squares(Call&, Tensor X, Tensor residuals, Tensor ranks, Tensor 
         if (values.numel() > 0 && problem)
           std::copy_n(problem->values.data(), k, values.data<R>() + b * k);
         if (residuals.numel() > 0)
-          write_residuals(found, height, n, m, c, residuals.data<R>() + b * c);
+          // As torch, gels without columns leaves zeros.
+          write_residuals(found, height, n == 0 && driver == Driver::Gels ? m : n, m, c,
+                          residuals.data<R>() + b * c);
       }
     });
   });

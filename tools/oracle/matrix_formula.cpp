@@ -34,7 +34,7 @@ struct Factors {
 
   int64_t shorter() const { return std::min(a.size(-1), a.size(-2)); }
   void equal(const char* what, const Tensor& left, const Tensor& right) {
-    if (!wrong.empty() || right.numel() == 0) return;
+    if (!wrong.empty() || left.numel() == 0) return;
     const Tensor l = left, r = right.expand(left.sizes());
     const double off = (l - r).abs().max().item<double>();
     const double allowed = tol * std::max(1.0, r.abs().max().item<double>());
@@ -138,6 +138,15 @@ void ldl(Factors& f) {
           identity(f.a.size(-1), f.a));
 }
 
+// Along the last dimension; of complex numbers both parts.
+Tensor gathered(const Tensor& t, const Tensor& index) {
+  if (!t.is_complex()) return t.gather(-1, index);
+  std::vector<int64_t> sizes = index.sizes().vec();
+  sizes.push_back(2);
+  const Tensor parts = index.unsqueeze(-1).expand(sizes).contiguous();
+  return tenon::view_as_complex(tenon::view_as_real(t).gather(-2, parts));
+}
+
 using Formula = void (*)(Factors&);
 constexpr std::pair<const char*, Formula> kFormulas[] = {
     {"svd", [](Factors& f) { svd(f, f.out[2]); }},
@@ -210,10 +219,10 @@ std::vector<Result> in_order(const CaseFile& file, const json& c, std::vector<Re
     if (!r.tensor) continue;
     const Tensor t(r.tensor);
     if (t.sizes() == index.sizes()) {
-      r.tensor = t.gather(-1, index.to(t.device())).getIntrusivePtr();
+      r.tensor = gathered(t, index.to(t.device())).getIntrusivePtr();
     } else if (t.dim() == index.dim() + 1 && t.numel() > 0) {
       const Tensor columns = index.unsqueeze(-2).expand(t.sizes()).contiguous();
-      r.tensor = t.gather(-1, columns.to(t.device())).getIntrusivePtr();
+      r.tensor = gathered(t, columns.to(t.device())).getIntrusivePtr();
     }
   }
   return results;

@@ -108,6 +108,8 @@ ThreeGradients ormqr_backward(const Tensor& grad, const Tensor& input, const Ten
                               const Tensor& other, bool left, bool transpose,
                               std::array<bool, 3> mask) {
   if (!grad.defined()) return {};
+  // As torch: no elements have no gradient.
+  if (input.numel() == 0) mask[0] = mask[1] = false;
   const Gradients g = left ? through_reflectors(grad, input, tau, other, transpose)
                            : through_reflectors(adj(grad), input, tau, adj(other), !transpose);
   return {mask[0] ? g.input : Tensor(), mask[1] ? g.tau : Tensor(),

@@ -34,7 +34,9 @@ Tensor eigh_backward(const Tensor& grad_values, const Tensor& grad_vectors, cons
   TENON_CHECK(V.dim() >= 2, ValueError,
               "linalg.eigh: the gradient needs eigenvectors, which were not computed");
   if (!grad_vectors.defined()) return matmul(V * as_rows(grad_values), adj(V));
-  Tensor middle = off_diagonal(matmul(adj(V), grad_vectors)) / differences(values);
+  // Only the Hermitian part changes A.
+  const Tensor turned = off_diagonal(matmul(adj(V), grad_vectors)) / differences(values);
+  Tensor middle = (turned + adj(turned)) * 0.5;
   if (grad_values.defined()) middle = middle + diagonal_matrix(grad_values);
   return matmul(V, matmul(middle, adj(V)));
 }
@@ -151,7 +153,7 @@ TwoGradients lstsq_backward(const Tensor& grad_solution, const Tensor& grad_resi
     if (mask[0]) by_a = pinv_backward(matmul(grad_solution, adj(b)), a, pinv);
     if (mask[1]) by_b = matmul(adj(pinv), grad_solution);
   }
-  if (grad_residuals.defined() && grad_residuals.dim() + 1 == b.dim()) {
+  if (grad_residuals.defined() && grad_residuals.numel() > 0) {
     const Tensor g = (matmul(a, solution) - b) * as_rows(grad_residuals * 2);
     if (mask[0]) by_a = add_defined(by_a, matmul(g, adj(solution)));
     if (mask[1]) by_b = add_defined(by_b, -g);

@@ -17,16 +17,23 @@ using core::text;
 using OptDtype = std::optional<ScalarType>;
 
 void check_floating(const char* name, const Tensor& self, const OptDtype& dtype) {
-  const auto inexact = [](ScalarType t) { return isFloatingType(t) || isComplexType(t); };
-  TENON_CHECK(inexact(self.scalar_type()), TypeError, name,
-              ": Expected a floating point or complex tensor as input. Got ",
-              toString(self.scalar_type()));
-  TENON_CHECK(!dtype || inexact(*dtype), TypeError, name,
-              ": dtype should be floating point or complex. Got ",
-              dtype ? toString(*dtype) : "none");
-  TENON_CHECK(!dtype || !self.is_complex() || isComplexType(*dtype), TypeError, name,
-              ": dtype should be complex for complex inputs. Got ",
-              dtype ? toString(*dtype) : "none");
+  const ScalarType own = self.scalar_type();
+  TENON_CHECK(isFloatingType(own) || isComplexType(own), TypeError, name,
+              ": Expected a floating point or complex tensor as input. Got ", toString(own));
+  if (!dtype) return;
+  TENON_CHECK(isComplexType(*dtype) == isComplexType(own) &&
+                  (isFloatingType(*dtype) || isComplexType(*dtype)),
+              TypeError, name, ": dtype should be ", isComplexType(own) ? "complex" : "floating",
+              " for inputs of that kind, but got ", toString(*dtype));
+  TENON_CHECK(promote_types(own, *dtype) == *dtype, TypeError, name, ": the dtype of the input ",
+              toString(own), " should be convertible without narrowing to the specified dtype ",
+              toString(*dtype));
+}
+
+// What norms are of: the magnitudes of complex numbers, in the dtype that is asked for.
+Tensor converted(const Tensor& self, const OptDtype& dtype) {
+  const Tensor x = dtype ? self.to(*dtype) : self;
+  return x.is_complex() ? x.abs() : x;
 }
 
 // The two dimensions of matrices, counted from the start.
@@ -38,6 +45,12 @@ std::pair<int64_t, int64_t> matrix_dims(const char* name, const Tensor& self, In
   TENON_CHECK(a != b, ValueError, name, ": dims must be different. Got (", dim[0], ", ", dim[1],
               ")");
   return {a, b};
+}
+
+// The largest of no numbers that are not negative is zero.
+Tensor largest_or_least(const Tensor& t, int64_t dim, bool largest, bool keepdim) {
+  if (!largest) return tenon::amin(t, {dim}, keepdim);
+  return t.size(dim) == 0 ? t.sum({dim}, keepdim) : tenon::amax(t, {dim}, keepdim);
 }
 
 // The dimensions of matrices that were reduced, as ones.
@@ -58,8 +71,7 @@ int64_t dim_of_three(const Tensor& self) {
 Tensor linalg_vector_norm(const Tensor& self, const Scalar& ord, OptionalIntArrayRef dim,
                           bool keepdim, OptDtype dtype) {
   check_floating("linalg.vector_norm", self, dtype);
-  const Tensor x = dtype ? self.to(*dtype) : self;
-  return tenon::norm(x, ord, dim ? *dim : IntArrayRef(), keepdim);
+  return tenon::norm(converted(self, dtype), ord, dim ? *dim : IntArrayRef(), keepdim);
 }
 
 Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim, bool keepdim,
@@ -73,13 +85,12 @@ Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim
   if (size == 2) {
     const Tensor x = dtype ? self.to(*dtype) : self;
     const Tensor values = tenon::linalg_svdvals(tenon::movedim(x, {rows, columns}, {-2, -1}));
-    return with_kept(p > 0 ? values.amax({-1}) : values.amin({-1}), rows, columns, keepdim);
+    return with_kept(largest_or_least(values, -1, p > 0, false), rows, columns, keepdim);
   }
   if (std::isinf(size)) std::swap(rows, columns);
   // Sums along `rows`, then the extremum of what is left.
-  const Tensor x = dtype ? self.to(*dtype) : self, sums = tenon::norm(x, 1, {rows}, true);
-  const Tensor extremum =
-      p > 0 ? tenon::amax(sums, {columns}, true) : tenon::amin(sums, {columns}, true);
+  const Tensor sums = tenon::norm(converted(self, dtype), 1, {rows}, true);
+  const Tensor extremum = largest_or_least(sums, columns, p > 0, true);
   return keepdim ? extremum
                  : extremum.squeeze(std::max(rows, columns)).squeeze(std::min(rows, columns));
 }
@@ -126,9 +137,8 @@ Tensor linalg_norm_ord_str(const Tensor& self, std::string_view ord, OptionalInt
 Tensor linalg__powsum(const Tensor& self, const Scalar& ord, OptionalIntArrayRef dim, bool keepdim,
                       OptDtype dtype) {
   check_floating("linalg._powsum", self, dtype);
-  const Tensor x = dtype ? self.to(*dtype) : self;
   const double p = ord.toDouble();
-  const Tensor size = x.abs();
+  const Tensor size = converted(self, dtype).abs();
   const Tensor terms = p == 0   ? (size != 0).to(size.scalar_type())
                        : p == 1 ? size
                        : p == 2 ? size * size
@@ -155,10 +165,10 @@ Tensor frobenius_norm_dim(const Tensor& self, IntArrayRef dim, bool keepdim) {
 }
 
 Tensor nuclear_norm(const Tensor& self, bool keepdim) {
-  TENON_CHECK(self.dim() == 2, ValueError,
-              "nuclear_norm: Expected a tensor with 2 dimensions, but got a tensor with ",
+  TENON_CHECK(self.dim() >= 2, ValueError,
+              "nuclear_norm: Expected a tensor with at least 2 dimensions, but got a tensor with ",
               self.dim(), " dimensions instead.");
-  return tenon::linalg_matrix_norm(self, "nuc", {0, 1}, keepdim);
+  return tenon::linalg_matrix_norm(self, "nuc", {-2, -1}, keepdim);
 }
 Tensor nuclear_norm_dim(const Tensor& self, IntArrayRef dim, bool keepdim) {
   return tenon::linalg_matrix_norm(self, "nuc", dim, keepdim);

@@ -41,11 +41,11 @@ Tensor linalg_vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
 Tensor linalg_vander(const Tensor& x, std::optional<int64_t> n) {
   TENON_CHECK(x.scalar_type() != kBool, NotImplementedError,
               "linalg.vander: Expected floating point, integer or complex input, got bool");
-  TENON_CHECK(x.dim() > 0, ValueError, "linalg.vander: x must have at least 1 dimension");
-  const int64_t columns = n.value_or(x.size(-1));
+  const Tensor row = x.dim() == 0 ? x.unsqueeze(0) : x;
+  const int64_t columns = n.value_or(row.size(-1));
   TENON_CHECK(columns > 1, ValueError, "linalg.vander: N must be greater than 1, got ", columns);
   core::check_room("linalg.vander", "results", columns, sizeof(double));
-  return powers(x, columns);
+  return powers(row, columns);
 }
 
 Tensor vander(const Tensor& x, std::optional<int64_t> n, bool increasing) {
@@ -119,7 +119,11 @@ Tensor linalg_multi_dot(TensorList tensors) {
 // Squares of the matrix, multiplied where the exponent has a bit.
 Tensor linalg_matrix_power(const Tensor& self, int64_t n) {
   check_square("linalg.matrix_power", self);
-  if (n == 0) return identity(self.size(-1), self).expand(self.sizes()).clone();
+  // Its gradient is zero, whatever the elements are.
+  if (n == 0) {
+    const Tensor all = tenon::ones({}, self.options().dtype(kBool).requires_grad(std::nullopt));
+    return self.masked_fill(all, 0) + identity(self.size(-1), self);
+  }
   TENON_CHECK(n != std::numeric_limits<int64_t>::min(), ValueError,
               "linalg.matrix_power: the exponent is too small, got ", n);
   Tensor square = n < 0 ? tenon::linalg_inv(self) : self, out;

@@ -175,7 +175,13 @@ Tensor linalg_pinv_atol_rtol_tensor(const Tensor& self, const OptTensor& atol,
   check_matrices("linalg.pinv", self);
   if (hermitian) check_square("linalg.pinv", self);
   auto [absolute, relative] = tolerances("linalg.pinv", self, atol, rtol);
-  return tenon::_pinv(self, absolute, relative, hermitian);
+  if (self.numel() == 0) return tenon::_pinv(self, absolute, relative, hermitian);
+  // Tolerances may have a batch of their own.
+  const Tensor limits = absolute + relative;
+  std::vector<int64_t> sizes = limits.sizes().vec();
+  sizes.insert(sizes.end(), {1, 1});
+  const auto batch = common_batch("linalg.pinv", self, limits.reshape(sizes));
+  return tenon::_pinv(with_batch(self, batch), absolute, relative, hermitian);
 }
 Tensor linalg_pinv_atol_rtol_float(const Tensor& self, OptNumber atol, OptNumber rtol,
                                    bool hermitian) {
