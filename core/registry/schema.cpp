@@ -196,13 +196,14 @@ Schema parse_schema(const std::string& text) {
   return s;
 }
 
-// ATen writes int[1] for dimensions, of which there may be any number, and takes one number for all
+// ATen writes int[1] for dimensions and the sizes of a transform (s), of which there may be any
+// number, and takes one number for all
 // of a window's.
 int list_lengths(const Schema& s, const Arg& a) {
   const int n = a.type.fixed;
   if (!a.type.list || n == 0) return 0;
   const auto is = [&](std::string_view name) { return a.name == name; };
-  if (n == 1 && (is("dim") || is("dims") || is("shifts"))) return 0;
+  if (n == 1 && (is("dim") || is("dims") || is("shifts") || is("s"))) return 0;
   // Of an operator without windows `padding` has two numbers for each dimension.
   const bool border =
       is("padding") && std::none_of(s.args.begin(), s.args.end(),

@@ -13,7 +13,8 @@ using sdk::operator==;
 using sdk::operator!=;
 using sdk::is_floating;
 
-// A dtype by its name in dtypes.def: BOOL, U8, .. F64. The floating ones come last.
+// A real dtype by its name in dtypes.def: BOOL, U8, .. F64. The floating ones come last.
+#define TN_REAL_DTYPES
 enum class Code : uint8_t {
 #define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) format,
 #include "tenon/abi/dtypes.def"
@@ -111,6 +112,8 @@ TN_DEVICE void store(char* p, Code code, C v) {
 #undef TN_DTYPE
   }
 }
+
+#undef TN_REAL_DTYPES
 
 // The type that a dtype is computed in: float, double, or int64_t for integers and bool.
 template <class F>

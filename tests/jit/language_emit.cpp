@@ -143,6 +143,16 @@ TEST(JitLanguage, ForkedFunctions) {
   EXPECT_EQ(unit->run_method("f", {tensor({1.0})}).toTensor().item().toDouble(), 8.0);
 }
 
+TEST(JitLanguage, FourierTransforms) {
+  const auto unit = compile(
+      "def f(x: Tensor) -> Tensor:\n"
+      "  y = torch.stft(x, 4, 2, 4, torch.ones(4), return_complex=True)\n"
+      "  z = torch.istft(y, 4, 2, 4, torch.ones(4))\n"
+      "  return z + torch.fft.irfft(torch.fft.rfft(x, norm='ortho'), n=8, norm='ortho')\n");
+  const Tensor x = tenon::arange(8, kDouble).to(kFloat);
+  EXPECT_TRUE(allclose(unit->run_method("f", {x}).toTensor(), 2 * x, 1e-5, 1e-5));
+}
+
 // Sequences of one length: the packed form gives what the batch gives.
 TEST(JitLanguage, PackedSequences) {
   const auto unit = compile(

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "tenon/autograd.h"
-#include "tenon/io.h"
 #include "tenon/ops.h"
+#include "tenon/serialize.h"
 #include "tests/support.h"
 
 namespace tenon {

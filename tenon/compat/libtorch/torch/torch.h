@@ -6,6 +6,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <torch/cuda.h>
+#include <torch/fft.h>
 #include <torch/linalg.h>
 #include <torch/macros.h>
 #include <torch/mps.h>
