@@ -38,15 +38,15 @@ class Kept {
     Kind kind;
     std::shared_ptr<void> plan;
   };
-  static constexpr std::size_t kMost = 32;
-  static constexpr int64_t kMostNumbers = 1 << 20;
+  static constexpr std::size_t kMax = 32;
+  static constexpr int64_t kMaxNumbers = 1 << 20;
 
   static void drop_oldest(std::vector<Entry>& entries) {
     int64_t numbers = 0;
     std::size_t keep = 0;
-    for (; keep < std::min(entries.size(), kMost); ++keep) {
+    for (; keep < std::min(entries.size(), kMax); ++keep) {
       numbers += entries[keep].n;
-      if (keep > 0 && numbers > kMostNumbers) break;
+      if (keep > 0 && numbers > kMaxNumbers) break;
     }
     entries.resize(keep);
   }

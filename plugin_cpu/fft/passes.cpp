@@ -17,7 +17,7 @@ namespace {
 
 using sdk::complex;
 
-constexpr int64_t kBlockNumbers = 1 << 15, kMostLines = 8, kGrain = 1 << 14;
+constexpr int64_t kBlockNumbers = 1 << 15, kMaxLines = 8, kGrain = 1 << 14;
 
 struct LineBuffer {};
 
@@ -31,7 +31,7 @@ int64_t begin_of(const Shape& s, int64_t line, int64_t n) {
 template <class F>
 void for_blocks(const Shape& s, int64_t room, F&& f) {
   const int64_t lines = s.outer * s.inner;
-  const int64_t most = std::clamp(kBlockNumbers / s.n, int64_t{1}, kMostLines);
+  const int64_t most = std::clamp(kBlockNumbers / s.n, int64_t{1}, kMaxLines);
   sdk::parallel_for(lines, std::max(kGrain / s.n, most), [&](int64_t begin, int64_t end) {
     const CallBuffer<LineBuffer> buffer(most * room * static_cast<int64_t>(sizeof(Number)));
     for (int64_t at = begin; at < end;) {
