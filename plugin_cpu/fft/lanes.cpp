@@ -81,7 +81,7 @@ class Block {
       }
     }
   }
-  // Of neighbors: signal l is l elements behind the first.
+  // Of neighbors: signal l is l elements after the first.
   void load_neighbors(const complex<T>* in, int64_t step, bool forward) {
     at_ = buffer_.template as<T>();
     T *re = at_, *im = at_ + apart_;
@@ -102,7 +102,7 @@ class Block {
     }
   }
   // Element j of signal l times exp(-2 pi i j (first + l) / whole): by repeated products in double,
-  // which begin anew before their errors show.
+  // which begin again before their errors show.
   void twist(int64_t first, int64_t whole) {
     constexpr int64_t kAnew = 16;
     double wr[kLanes<T>], wi[kLanes<T>], sr[kLanes<T>], si[kLanes<T>];
