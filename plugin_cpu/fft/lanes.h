@@ -6,7 +6,8 @@
 
 #include <cstdint>
 
-#include "plugin_cpu/fft/passes.h"
+#include "plugin_cpu/fft/shape.h"
+#include "tenon/sdk/complex.h"
 
 namespace tenon::cpu::fft {
 

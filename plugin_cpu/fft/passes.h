@@ -1,18 +1,14 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Transforms along one dimension of a row-major tensor, which is seen as [outer, n, inner]. All
-// results are multiplied by `scale`.
+// Transforms along one dimension of a row-major tensor. All results are multiplied by `scale`.
 #pragma once
 
 #include <cstdint>
 
+#include "plugin_cpu/fft/shape.h"
 #include "tenon/sdk/complex.h"
 
 namespace tenon::cpu::fft {
-
-struct Shape {
-  int64_t outer, n, inner;
-};
 
 // T is float or double. `in` may be `out`.
 template <class T>
