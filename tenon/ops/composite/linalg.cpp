@@ -25,7 +25,7 @@ void check_floating(const char* name, const Tensor& self, const OptDtype& dtype)
                   (isFloatingType(*dtype) || isComplexType(*dtype)),
               TypeError, name, ": dtype should be ", isComplexType(own) ? "complex" : "floating",
               " for inputs of that kind, but got ", toString(*dtype));
-  TENON_CHECK(promote_types(own, *dtype) == *dtype, TypeError, name, ": the dtype of the input ",
+  TENON_CHECK(tenon::promote_types(own, *dtype) == *dtype, TypeError, name, ": the dtype of the input ",
               toString(own), " should be convertible without narrowing to the specified dtype ",
               toString(*dtype));
 }
