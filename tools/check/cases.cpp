@@ -71,6 +71,13 @@ Spec from_case(const core::Op& op, const std::shared_ptr<oracle::CaseFile>& file
   return s;
 }
 
+bool is_complex(Spec& s) {
+  bool any = false;
+  each_values(s, [&](const SpecArg&, const Values& v) { any = any || !v.imaginary.empty(); });
+  for (const SpecArg& a : s.args) any = any || a.plain.tag == TN_TAG_COMPLEX;
+  return any;
+}
+
 // What makes a case different from another: everything but the elements.
 std::string signature(const json& args, const oracle::CaseFile& file) {
   std::string out;
@@ -179,6 +186,7 @@ std::vector<Spec> CaseLibrary::read(const core::Op& op, const core::Op& donor, b
       if (raises && too_many_dimensions(c.at("args"), *file))
         continue;  // such a tensor cannot be created
       Spec s = from_case(op, file, c);
+      if (is_complex(s)) continue;  // elements are drawn in real dtypes
       if (&op != &donor) s.valid = false;
       if (count_largest(s) <= kMaxElements) out.push_back(std::move(s));
     }

@@ -56,10 +56,21 @@ int write_calls(const CaseLibrary& library, const CallFiles& calls,
 int run(const Options& o) {
   std::regex wanted(o.op);
   std::vector<const core::Op*> ops;
+  int by_cases = 0;
   for (int i = 0; i < core::op_count(); ++i) {
     core::Op& op = core::op_at(i);
-    if (i % o.shards == o.shard && is_callable(op) && std::regex_search(op.name, wanted))
+    if (i % o.shards != o.shard || !is_callable(op) || !std::regex_search(op.name, wanted))
+      continue;
+    if (judged_by_cases(op))
+      ++by_cases;
+    else
       ops.push_back(&op);
+  }
+  if (by_cases > 0) {
+    std::printf(
+        "%d operators of factorizations, transforms and complex parts are left to stored "
+        "cases\n",
+        by_cases);
   }
   CaseLibrary library(o.cases);
   CallFiles calls(o.calls);

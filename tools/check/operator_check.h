@@ -45,6 +45,14 @@ inline bool needs_layout(const core::Op& op) {
 }
 // Whether there is a function for the operator that takes strided tensors.
 inline bool is_callable(const core::Op& op) { return op.boxed_call.load() && !needs_layout(op); }
+// Factorizations are unique up to signs and phases, tell the half of a matrix that they read by no
+// argument, and fall apart where elements repeat; transforms and parts have complex numbers in or
+// out. Stored cases judge them, by formulas where values are free (tests/oracle).
+inline bool judged_by_cases(const core::Op& op) {
+  const std::string_view family = op.family;
+  return family == "factor" || family == "solve" || family == "spectral" || family == "fft" ||
+         family == "complex";
+}
 // Whether the operator takes the sample as it is, on the host.
 bool accepts_on_host(const core::Op& op, const Spec& s);
 // The samples to call the operator with; empty if there are none.

@@ -25,9 +25,9 @@ void check_floating(const char* name, const Tensor& self, const OptDtype& dtype)
                   (isFloatingType(*dtype) || isComplexType(*dtype)),
               TypeError, name, ": dtype should be ", isComplexType(own) ? "complex" : "floating",
               " for inputs of that kind, but got ", toString(*dtype));
-  TENON_CHECK(tenon::promote_types(own, *dtype) == *dtype, TypeError, name, ": the dtype of the input ",
-              toString(own), " should be convertible without narrowing to the specified dtype ",
-              toString(*dtype));
+  TENON_CHECK(tenon::promote_types(own, *dtype) == *dtype, TypeError, name,
+              ": the dtype of the input ", toString(own),
+              " should be convertible without narrowing to the specified dtype ", toString(*dtype));
 }
 
 // What norms are of: the magnitudes of complex numbers, in the dtype that is asked for.
