@@ -40,6 +40,8 @@ Tensor gelu(const Tensor& self, std::string_view approximate) {
 }
 Tensor gelu_backward(const Tensor& grad_output, const Tensor& self, std::string_view approximate) {
   if (!tanh_form("gelu_backward", approximate)) return tenon::_gelu_erf_backward(grad_output, self);
+  TENON_CHECK(isFloatingType(self.scalar_type()), NotImplementedError,
+              "gelu_backward: not implemented for dtype ", dtype_name(self.scalar_type()));
   const double k = 0.79788456080286535588, c = 0.044715;
   const Tensor x = wide(self), t = tenon::tanh((x + x * x * x * c) * k);
   return rounded(

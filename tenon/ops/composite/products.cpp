@@ -139,6 +139,8 @@ Tensor linalg_matrix_power(const Tensor& self, int64_t n) {
 // exp of [[A^H, G], [0, A^H]] has the gradient in its corner.
 Tensor matrix_exp_backward(const Tensor& self, const Tensor& grad) {
   check_square("matrix_exp_backward", self, "self");
+  TENON_CHECK(grad.device() == self.device(), TypeError, "matrix_exp_backward: grad is on ",
+              grad.device().str(), " and self on ", self.device().str());
   const Tensor h = adj(self);
   const int64_t n = self.size(-1);
   const Tensor block =
