@@ -130,7 +130,8 @@ Overloads find_overloads(const std::vector<HostOperator>& host, std::string_view
     auto one = host_operator(h);
     // What programs ask of tensors is answered without a call by name.
     std::erase_if(made, [&](const auto& o) {
-      return o->schema.overload == one->schema.overload && o->form == Operator::Form::Functional;
+      return o->op != nullptr && o->schema.overload == one->schema.overload &&
+             o->form == Operator::Form::Functional;
     });
     made.push_back(std::move(one));
   }

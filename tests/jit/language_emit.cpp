@@ -146,7 +146,7 @@ TEST(JitLanguage, ForkedFunctions) {
 TEST(JitLanguage, FourierTransforms) {
   const auto unit = compile(
       "def f(x: Tensor) -> Tensor:\n"
-      "  y = torch.stft(x, 4, 2, 4, torch.ones(4), return_complex=True)\n"
+      "  y = torch.stft(x, 4, 2, 4, torch.ones(4), True, 'reflect', False, True, True)\n"
       "  z = torch.istft(y, 4, 2, 4, torch.ones(4))\n"
       "  return z + torch.fft.irfft(torch.fft.rfft(x, norm='ortho'), n=8, norm='ortho')\n");
   const Tensor x = tenon::arange(8, kDouble).to(kFloat);
