@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <regex>
 
+#include "tools/check/operator_check.h"
 #include "wild.h"
 
 namespace tenon::fuzz {
@@ -108,9 +109,26 @@ bool has_huge_element(const Call& call, const std::string&) {
   }
   return false;
 }
+// Of factorizations, which have other signs, and of transforms.
+bool is_left_to_cases(const Call& call, const std::string&) {
+  return check::judged_by_cases(call.op());
+}
 bool is_integer(const Call& call, const std::string&) { return !isFloatingType(call.dtype()); }
 
 const Known kKnown[] = {
+    {Way::Strides | Way::Out | Way::InPlace | Way::Reference | Way::Baseline, ".*",
+     "factorizations are unique up to signs, and singular ones differ by rounding",
+     is_left_to_cases},
+    {Way::Strides | Way::Out | Way::InPlace | Way::Reference | Way::Baseline,
+     "linalg_tensor(inv|solve).*|(linalg_)?matrix_(power|exp).*|linalg_cond.*|nuclear_norm.*|"
+     "linalg_(matrix_)?norm.*|linalg_multi_dot.*|cdist|_euclidean_dist|_cdist.*",
+     "what is computed from a factorization, or from powers, differs by rounding", is_anything},
+    {Way::Strides,
+     "is_contiguous.*|stride.*|storage_offset.*|_reshape_alias.*|resize_|resize_as_|_unsafe_view.*|"
+     "view_copy.*",
+     "it tells or takes the geometry in memory", is_anything},
+    {Way::Strides, "_foreach_.*_\\..*|_foreach_.*_|_amp_.*|_fused_.*",
+     "tensors are written one after the other, as in libtorch", is_anything},
     {Way::Strides | Way::Out | Way::InPlace | Way::Reference, ".*",
      "a part of a sum or product overflows in one order and not in another",
      is_overflow_on_the_way},

@@ -94,6 +94,17 @@ std::string base_name(const Op& op) {
   return name.substr(0, name.find('.'));
 }
 
+// As a message may begin: "linalg.inv" and "torch.linalg.inv" are linalg_inv, "t" is t_, too.
+bool names_operator(const std::string& text, const Op& op) {
+  const std::string name = base_name(op), plain = name.substr(0, name.find_last_not_of('_') + 1);
+  std::string dotted = plain;
+  if (dotted.compare(0, 7, "linalg_") == 0) dotted[6] = '.';
+  for (const std::string& n : {name, plain, dotted, "torch." + plain, "torch." + dotted}) {
+    if (text.compare(0, n.size(), n) == 0) return true;
+  }
+  return false;
+}
+
 std::string judge_error(tn_status status, const std::string& text, const Op& op,
                         const std::vector<tn_value>& out) {
   for (const tn_value& v : out) {
@@ -102,8 +113,7 @@ std::string judge_error(tn_status status, const std::string& text, const Op& op,
   if (status < TN_ERROR || text.empty())
     return core::join("status ", status, " with the text '", text, "'");
   // Operators of one name differ in arguments: the error has the overload only if it matters.
-  if (text.compare(0, base_name(op).size(), base_name(op)) != 0)
-    return "the error does not name the operator: " + text;
+  if (!names_operator(text, op)) return "the error does not name the operator: " + text;
   return "";
 }
 
