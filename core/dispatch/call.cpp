@@ -51,7 +51,11 @@ TENON_COLD void without_kernel(CallFrame& f, const KernelEntry* declined) {
 TENON_COLD bool copy_across(CallFrame& f) {
   TensorImpl &to = f.c.tensor(0), &from = f.c.tensor(1);
   const bool same = to.device_id == from.device_id;
-  if (TENON_LIKELY(same && !foreign(to.dtype) && !foreign(from.dtype))) return false;
+  // A kernel that converts may know real numbers only.
+  const bool mixed = isComplexType(to.dtype) != isComplexType(from.dtype);
+  if (TENON_LIKELY(same && !foreign(to.dtype) && !foreign(from.dtype) &&
+                   (!mixed || to.device_id.is_host())))
+    return false;
   try {
     make_outputs(f);
     copy(*f.targets[0], from, f.in[2].u.i64 != 0);

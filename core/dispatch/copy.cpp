@@ -20,7 +20,7 @@ namespace {
 bool takes(const KernelEntry& e, const TensorImpl& dst, const TensorImpl& src) {
   bool strides = (e.flags & TN_KERNEL_ANY_STRIDES) ||
                  (dst.contiguous() && src.contiguous() && dst.sizes() == src.sizes());
-  return strides && e.dtypes.has(src.dtype) &&
+  return strides && e.dtypes.has(src.dtype) && e.dtypes.has(dst.dtype) &&
          ((e.flags & TN_KERNEL_MIXED_DTYPES) || dst.dtype == src.dtype);
 }
 

@@ -165,8 +165,8 @@ class Rows {
       block({to, of_.k.depth}, j, std::min(kKeys, seen - j));
     const auto* o = a_.out.stride;
     for (int64_t r = 0; r < rows_; ++r) {
-      store_sums(sums_.row(r), a_.width, 1 / total_[r], 0.0f, a_.out.at(batch_, head_, first_ + r),
-                 o[3]);
+      const float share = total_[r] == 0 ? 0 : 1 / total_[r];  // a mask may leave nothing
+      store_sums(sums_.row(r), a_.width, share, 0.0f, a_.out.at(batch_, head_, first_ + r), o[3]);
     }
   }
 

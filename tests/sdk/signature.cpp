@@ -57,7 +57,7 @@ TEST(Trampoline, TurnsExceptionsIntoAStatus) {
 
 TEST(Trampoline, DeclinesTagsItDoesNotKnow) {
   tn_value v{};
-  v.tag = TN_TAG_COMPLEX;
+  v.tag = TN_TAG_DEVICE;
   EXPECT_EQ(call_picky(v), TN_DECLINED);
   v.tag = TN_TAG_BOOL;
   EXPECT_EQ(call_picky(v), TN_DECLINED);

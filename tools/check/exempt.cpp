@@ -49,6 +49,8 @@ const Exemption kExemptions[] = {
     {Property::Errors, "_native_batch_norm_legit.no_stats", "the mean of nothing is NaN or 0"},
     {Property::Errors, "resize_|resize_as_", "elements that are added are not set"},
     {Property::Draws, "randint_like.Tensor.*", "of the bools below true there is one"},
+    {Property::Dtypes, "_foreach_(add|pow)_[.]Scalar",
+     "the dtype of the results is that of each tensor of the list"},
     {Property::Dtypes, "linalg_matrix_norm.*|(linalg_)?matrix_power",
      "some of their arguments need a factorization, which 16-bit floats have none of"},
     {Property::Strides, "linalg_cond.*", "matrices of equal elements are singular"},

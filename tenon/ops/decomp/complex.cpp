@@ -42,6 +42,7 @@ Tensor nonzero_mask(const Tensor& self) { return self != 0; }
 Tensor complex_abs(const Tensor& self) {
   return tenon::hypot(tenon::real(self), tenon::imag(self));
 }
+Tensor conj_physical(const Tensor& self) { return self.clone(); }
 Tensor complex_conj_physical(const Tensor& self) {
   return joined(tenon::real(self), -tenon::imag(self));
 }
