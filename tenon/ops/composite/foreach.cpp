@@ -51,6 +51,11 @@ void write_each(const char* op, TensorList self, F&& f) {
     TENON_CHECK(!(GradMode::is_enabled() && t.requires_grad() && t.is_leaf()), ValueError, op,
                 ": a leaf that requires grad cannot be the target of an in-place operation");
   }
+  // A refusal of one tensor must leave the others as they are, so each is tried on a copy first.
+  if (self.size() > 1) {
+    const NoGradGuard none;
+    for (std::size_t i = 0; i < self.size(); ++i) f(self[i].detach().clone(), i);
+  }
   for (std::size_t i = 0; i < self.size(); ++i) f(self[i], i);
 }
 
@@ -329,6 +334,13 @@ void _amp_foreach_non_finite_check_and_unscale_(TensorList self, const Tensor& f
 Tensor _amp_update_scale_(const Tensor& self, const Tensor& growth_tracker, const Tensor& found_inf,
                           double growth, double backoff, int64_t interval) {
   const NoGradGuard none;
+  TENON_CHECK(self.numel() == 1 && growth_tracker.numel() == 1 && found_inf.numel() == 1,
+              ValueError,
+              "_amp_update_scale_: scale, growth tracker and found_inf have one element each, got ",
+              self.numel(), ", ", growth_tracker.numel(), " and ", found_inf.numel());
+  TENON_CHECK(self.is_floating_point() && isIntegralType(growth_tracker.scalar_type()), TypeError,
+              "_amp_update_scale_: expected a floating scale and a whole growth tracker, got ",
+              toString(self.scalar_type()), " and ", toString(growth_tracker.scalar_type()));
   if (found_inf.item<double>() != 0) {
     growth_tracker.fill_(0);
     return self.mul_(backoff);
