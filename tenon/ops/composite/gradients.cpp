@@ -89,14 +89,26 @@ Tensor glu_backward(const Tensor& grad, const Tensor& self, int64_t dim) {
   return gradient_of(self, grad, [&](const Tensor& x) { return tenon::glu(x, dim); });
 }
 // d (a sigmoid(b)), where dx = (da, db)
+namespace {
+// The halves of glu's argument along dim.
+std::vector<Tensor> halves(const char* op, const Tensor& t, int64_t dim) {
+  const std::vector<Tensor> parts = t.chunk(2, dim);
+  TENON_CHECK(parts.size() == 2 && t.size(dim) % 2 == 0, ValueError, op,
+              ": Halving dimension must be even, but dimension ", dim, " of shape ", t.sizes(),
+              " is not");
+  return parts;
+}
+}  // namespace
+
 Tensor glu_jvp(const Tensor& glu, const Tensor& x, const Tensor& dx, int64_t dim) {
-  const std::vector<Tensor> parts = x.chunk(2, dim), along = dx.chunk(2, dim);
+  const std::vector<Tensor> parts = halves("glu_jvp", x, dim), along = halves("glu_jvp", dx, dim);
   const Tensor s = parts[1].sigmoid();
   return along[0] * s + glu * (1 - s) * along[1];
 }
 Tensor glu_backward_jvp(const Tensor& grad_x, const Tensor& grad_glu, const Tensor& x,
                         const Tensor& dgrad_glu, const Tensor& dx, int64_t dim) {
-  const std::vector<Tensor> parts = x.chunk(2, dim), along = dx.chunk(2, dim);
+  const std::vector<Tensor> parts = halves("glu_backward_jvp", x, dim),
+                            along = halves("glu_backward_jvp", dx, dim);
   const Tensor a = parts[0], rest = 1 - parts[1].sigmoid(), s = 1 - rest;
   // The gradient of glu for its first half is grad_glu * s, that for its second a * rest times it.
   const Tensor grad_a = grad_x.narrow(dim, 0, grad_glu.size(dim)), slope = along[1] * rest;

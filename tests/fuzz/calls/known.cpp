@@ -113,6 +113,12 @@ bool has_huge_element(const Call& call, const std::string&) {
 bool is_left_to_cases(const Call& call, const std::string&) {
   return check::judged_by_cases(call.op());
 }
+// Of the families that are composites throughout.
+bool is_assembled(const Call& call, const std::string&) {
+  const std::string_view family = call.op().family;
+  return family == "assembled" || family == "backward" || family == "draw" || family == "foreach" ||
+         family == "names" || family == "optimizer";
+}
 bool is_integer(const Call& call, const std::string&) { return !isFloatingType(call.dtype()); }
 
 const Known kKnown[] = {
@@ -127,6 +133,19 @@ const Known kKnown[] = {
      "is_contiguous.*|stride.*|storage_offset.*|_reshape_alias.*|resize_|resize_as_|_unsafe_view.*|"
      "view_copy.*",
      "it tells or takes the geometry in memory", is_anything},
+    {Way::Reference | Way::Baseline, ".*",
+     "composed of operators that are compared themselves: steps are rounded, overflow and choose",
+     is_assembled},
+    {Way::Reference, "gelu_backward|silu_backward", "a slope or its factor vanishes on the way",
+     is_anything},
+    {Way::Reference, "_(log_)?softmax_backward_data",
+     "the dtype of the forward pass is an argument, beside that of the tensors", is_anything},
+    {Way::Reference, "grid_sampler.*", "a rounded coordinate falls on the other side of a border",
+     is_anything},
+    {Way::Reference | Way::Baseline, "fractional_max_pool.*",
+     "samples beyond [0, 1), and their sums in 16 bits, choose other windows", is_anything},
+    {Way::Reference | Way::Baseline, "_standard_gamma.*|_dirichlet.*|_sample_dirichlet.*",
+     "a series of the derivative ends elsewhere", is_anything},
     {Way::Strides, "_foreach_.*_\\..*|_foreach_.*_|_amp_.*|_fused_.*",
      "tensors are written one after the other, as in libtorch", is_anything},
     {Way::Strides | Way::Out | Way::InPlace | Way::Reference, ".*",

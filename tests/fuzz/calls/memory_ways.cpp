@@ -66,6 +66,8 @@ std::string in_irregular_memory(const Call& call, const Answer& expected, Random
     return core::join("strides: ", got.refused() ? "refused: " + got.refusal
                                                  : "accepted, contiguous: " + expected.refusal);
   }
+  // Steps of optimizers write one parameter after the other, as libtorch's do.
+  if (got.refused() && std::string_view(call.op().name).substr(0, 7) == "_fused_") return {};
   if (got.refused()) {
     const std::string wrong = unchanged(call, in, call.contiguous());
     return wrong.empty() ? "" : "strides: refused, but " + wrong;
@@ -81,6 +83,7 @@ std::string in_irregular_memory(const Call& call, const Answer& expected, Random
 
 std::string call_into_out(const Call& call, const Answer& expected, Random& random) {
   const core::Op& op = call.op();
+  if (is_about_geometry(op)) return {};
   const auto f = op.boxed_out.load();
   if (!f || expected.refused() || !tensors_only(expected.results) || check::mutates(op)) return {};
   if (static_cast<int>(expected.results.size()) != op.n_results) return {};

@@ -140,8 +140,12 @@ std::string judged(Random& r, const Op& op, std::vector<tn_value> in, Arguments&
   } else {
     tally("C calls refused");
     wrong = judge_error(status, tn_last_error(), op, out);
+    // Steps of optimizers write one parameter after the other, as libtorch's do.
+    const bool in_steps = std::string_view(op.name).substr(0, 7) == "_fused_" ||
+                          std::string_view(op.name).substr(0, 13) == "_amp_foreach_";
     std::size_t k = 0;
     for (const Tensor& t : given) {
+      if (in_steps) break;
       if (wrong.empty() && !(state_of(t) == before[k]))
         wrong = core::join("tensor ", k, " changed in a refused call");
       ++k;
