@@ -131,7 +131,7 @@ const Known kKnown[] = {
      "what is computed from a factorization, or from powers, differs by rounding", is_anything},
     {Way::Strides,
      "is_contiguous.*|stride.*|storage_offset.*|_reshape_alias.*|resize_|resize_as_|_unsafe_view.*|"
-     "view_copy.*",
+     "view_copy.*|view_as_complex.*",
      "it tells or takes the geometry in memory", is_anything},
     {Way::Reference | Way::Baseline, ".*",
      "composed of operators that are compared themselves: steps are rounded, overflow and choose",
