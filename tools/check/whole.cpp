@@ -166,7 +166,9 @@ Verdicts check_memory(const Whole& w) {
 // Other than an argument that is handed back.
 bool is_recorded(const Built& inputs, const Results& results, bool integers_only) {
   for (const oracle::Result& r : results) {
-    if (!r.tensor || (integers_only && (isFloatingType(r.tensor->dtype) || isComplexType(r.tensor->dtype)))) continue;
+    if (!r.tensor ||
+        (integers_only && (isFloatingType(r.tensor->dtype) || isComplexType(r.tensor->dtype))))
+      continue;
     const auto& given = inputs.tensors();
     const bool handed_back = std::find(given.begin(), given.end(), r.tensor) != given.end();
     if (!handed_back && (r.tensor->flags & core::kTracked)) return true;
