@@ -171,6 +171,16 @@ TEST(EndsOfRange, StandardDeviationsAreRoundedOnce) {
   EXPECT_EQ(mean.item<float>(), 333.25F);
 }
 
+// Sums of squares, and of elements, that a float32 cannot hold.
+TEST(EndsOfRange, VariancesOfLargeElementsAreFinite) {
+  const Tensor x = tensor({1., -1., 1., -1., 1., -1., 1., -1.}) * 1.2e19;
+  EXPECT_NEAR(tenon::std(x).item<double>() / 1.2829e19, 1, 1e-4);
+  EXPECT_NEAR(tenon::std(x.to(kBFloat16)).item<double>() / 1.2829e19, 1, 1e-2);
+  const auto [deviation, mean] = std_mean(full({8}, 1e38F), IntArrayRef{0}, true);
+  EXPECT_EQ(deviation.item<float>(), 0);
+  EXPECT_EQ(mean.item<float>(), 1e38F);
+}
+
 // Each would overflow in 16 bits between two steps, or lose its digits.
 TEST(EndsOfRange, SixteenBitsAreRoundedOnce) {
   const Tensor x = tensor({300., 299.}).to(kHalf), zero = zeros({2}, kHalf),
