@@ -5,6 +5,8 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
+#include <c10/util/typeid.h>
+#include <torch/csrc/autograd/grad_mode.h>
 #include <torch/cuda.h>
 #include <torch/fft.h>
 #include <torch/linalg.h>
@@ -16,27 +18,45 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
+#include <cassert>
 #include <cmath>
+#include <complex>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <fstream>
 #include <functional>
+#include <iomanip>
 #include <iostream>
 #include <limits>
+#include <list>
+#include <locale>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <queue>
+#include <set>
 #include <sstream>
+#include <stack>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <tuple>
+#include <typeindex>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
+#if __cplusplus >= 202002L
+#include <ranges>
+#include <span>
+#endif
 
 #include "tenon/print.h"
 #include "tenon/tenon.h"

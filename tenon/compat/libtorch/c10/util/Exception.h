@@ -4,6 +4,7 @@
 #pragma once
 
 #include <c10/util/StringUtil.h>
+#include <c10/util/warning_handler.h>
 #include <torch/namespaces.h>
 
 #include "tenon/runtime/error.h"

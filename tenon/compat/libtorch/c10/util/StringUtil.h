@@ -17,6 +17,20 @@ std::string str(const Parts&... parts) {
   return std::move(out).str();
 }
 
+using std::to_string;
+
+// The elements with a separator between them.
+template <class Container>
+std::string Join(const std::string& separator, const Container& parts) {
+  std::ostringstream out;
+  const char* before = "";
+  for (const auto& part : parts) {
+    out << before << part;
+    before = separator.c_str();
+  }
+  return std::move(out).str();
+}
+
 namespace detail {
 inline std::string check_text(const char* condition) {
   return std::string("Expected ") + condition + " to be true";

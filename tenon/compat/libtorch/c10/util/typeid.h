@@ -10,3 +10,14 @@
 namespace caffe2 {
 using TypeMeta = ::tenon::ScalarType;
 }
+
+namespace c10 {
+
+inline ::tenon::ScalarType typeMetaToScalarType(caffe2::TypeMeta type) { return type; }
+inline caffe2::TypeMeta scalarTypeToTypeMeta(::tenon::ScalarType type) { return type; }
+
+}  // namespace c10
+namespace tenon {
+using ::c10::scalarTypeToTypeMeta;
+using ::c10::typeMetaToScalarType;
+}  // namespace tenon

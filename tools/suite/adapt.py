@@ -1,0 +1,28 @@
+# SPDX-FileCopyrightText: Copyright the Tenon authors
+# SPDX-License-Identifier: Apache-2.0
+"""What libtorch has removed or renamed since 1.9: tests that use it are made to say the same today."""
+import re
+
+# (pattern, replacement)
+RENAMED = [
+    (r"\btorch::make_unique\b", "std::make_unique"),
+    (r"\bc10::guts::make_unique\b", "std::make_unique"),
+    (r"\bc10::(variant|get_if|visit|holds_alternative|monostate)\b", r"std::\1"),
+    (r"\bc10::get<", "std::get<"),
+    # Keys of the dispatcher are not public: what they tell, functions do.
+    (r"(?s)  c10::DispatchKeySet ks = x\.key_set\(\);.*?x\.is_leaf\(\);\n",
+     "  bool is_inference_tensor = x.is_inference();\n"),
+    (r" *ASSERT_\w+\(c10::impl::tls_.*\n", ""),
+    # Handlers of warnings take a c10::Warning, and are set for the thread.
+    (r": public WarningHandler", ": public c10::WarningHandler"),
+    (r"Warning::(get|set)_warning_handler", r"c10::WarningUtils::\1_warning_handler"),
+    (r"void process\(const SourceLocation& source_location, const std::string& msg, "
+     r"const bool /\*verbatim\*/\)\s*override", "void process(const c10::Warning& w) override"),
+    (r"messages_\.push_back\(msg\);", "messages_.push_back(w.msg());"),
+]
+
+
+def adapted(name, text):
+    for pattern, replacement in RENAMED:
+        text = re.sub(pattern, replacement, text)
+    return text
