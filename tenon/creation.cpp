@@ -3,6 +3,7 @@
 #include "tenon/creation.h"
 
 #include <cstring>
+#include <sstream>
 
 #include "tenon/core/dispatch.h"
 #include "tenon/ops.h"
@@ -18,9 +19,10 @@ TensorData::TensorData(std::initializer_list<TensorData> items)
   sizes_ = {static_cast<int64_t>(items.size())};
   for (const TensorData& i : items_) {
     type_ = promote_types(type_, i.type_);
-    TENON_CHECK(i.sizes_ == items_[0].sizes_, ValueError, "tensor: expected ",
-                items_[0].sizes_.empty() ? 1 : items_[0].sizes_[0], " items at depth ", 1, ", got ",
-                i.sizes_.empty() ? 1 : i.sizes_[0]);
+    TENON_CHECK(i.sizes_ == items_[0].sizes_, ValueError,
+                "tensor: Expected all sub-lists to have sizes: ", core::join(items_[0].sizes_),
+                " (e.g. ", items_[0].text(), "), but got sub-list ", i.text(),
+                " with sizes: ", core::join(i.sizes_));
   }
   if (!items_.empty())
     sizes_.insert(sizes_.end(), items_[0].sizes_.begin(), items_[0].sizes_.end());
@@ -52,7 +54,23 @@ void TensorData::write(char*& at, ScalarType dtype) const {
   at += core::item_size(dtype);
 }
 
+std::string TensorData::text() const {
+  if (leaf_) {
+    const double v = scalar_.isComplex() ? 0 : scalar_.to<double>();
+    std::ostringstream out;
+    scalar_.isComplex() ? out << scalar_.to<core::complex<double>>() : out << v;
+    return std::move(out).str();
+  }
+  std::string out = "{";
+  for (const TensorData& i : items_) out += (out.size() > 1 ? ", " : "") + i.text();
+  return out + "}";
+}
+
 Tensor TensorData::make(TensorOptions options) const {
+  TENON_CHECK(!options.has_dtype() || !isComplexType(type_) || isComplexType(options.dtype()),
+              TypeError,
+              "can not do torch::tensor(complex, dtype=non-complex) because complex can not be "
+              "casted to real number without loss of information");
   // As libtorch: int stands for any integer and float for any floating number, also in vectors.
   ScalarType dtype = options.has_dtype()                   ? options.dtype()
                      : type_ == kFloat || type_ == kDouble ? get_default_dtype()

@@ -3,6 +3,8 @@
 // x.index(...): basic indices become views, masks and index tensors go to the index operator.
 #include "tenon/indexing.h"
 
+#include <ostream>
+#include <string_view>
 #include <vector>
 
 #include "tenon/ops.h"
@@ -11,13 +13,41 @@
 namespace tenon {
 namespace indexing {
 
-TensorIndex::TensorIndex(const char* text) : kind(Ellipsis) {
-  std::string_view s(text);
-  if (s == "None")
-    kind = None;
-  else
-    TENON_CHECK(s == "...", ValueError, "index: expected \"...\" or \"None\" but found \"", s,
-                "\"");
+TensorIndex::TensorIndex(const char* text) : type_(TensorIndexType::Ellipsis) {
+  TENON_CHECK(text && std::string_view(text) == "...", ValueError,
+              "Expected \"...\" to represent an ellipsis index, but got \"", text ? text : "null",
+              "\"");
+}
+
+std::ostream& operator<<(std::ostream& out, const Slice& slice) {
+  return out << slice.start() << ":" << slice.stop() << ":" << slice.step();
+}
+
+std::ostream& operator<<(std::ostream& out, const TensorIndex& index) {
+  switch (index.type()) {
+    case TensorIndexType::None:
+      return out << "None";
+    case TensorIndexType::Ellipsis:
+      return out << "...";
+    case TensorIndexType::Integer:
+      return out << index.integer();
+    case TensorIndexType::Boolean:
+      return out << (index.boolean() ? "true" : "false");
+    case TensorIndexType::Slice:
+      return out << index.slice();
+    case TensorIndexType::Tensor:
+      return out << index.tensor();
+  }
+  return out;
+}
+
+std::ostream& operator<<(std::ostream& out, const std::vector<TensorIndex>& indices) {
+  const char* before = "(";
+  for (const TensorIndex& i : indices) {
+    out << before << i;
+    before = ", ";
+  }
+  return out << (indices.empty() ? "()" : ")");
 }
 
 namespace {
@@ -35,10 +65,8 @@ bool is_mask(const Tensor& t) { return t.scalar_type() == kBool || t.scalar_type
 int64_t consumed(ArrayRef<TensorIndex> list) {
   int64_t n = 0;
   for (const TensorIndex& i : list) {
-    if (i.kind == TensorIndex::Integer || i.kind == TensorIndex::SliceKind) ++n;
-    if (i.kind == TensorIndex::TensorKind) {
-      n += is_mask(i.tensor) ? i.tensor.dim() : 1;
-    }
+    if (i.is_integer() || i.is_slice()) ++n;
+    if (i.is_tensor()) n += is_mask(i.tensor()) ? i.tensor().dim() : 1;
   }
   return n;
 }
@@ -68,41 +96,43 @@ void set_bool_index(Resolved& r, int64_t d, int64_t covered, bool truth, int64_t
             truth ? zeros({1}, TensorOptions(kLong)) : empty({0}, TensorOptions(kLong)), of);
 }
 
+Tensor sliced(const Tensor& self, int64_t d, const Slice& s) {
+  TENON_CHECK(s.step() > 0, ValueError, "index: slice step must be positive, got ", s.step());
+  const bool all = s.start() == 0 && s.stop() == INDEX_MAX && s.step() == 1;
+  return all ? self : self.slice(d, s.start(), s.stop(), s.step());
+}
+
 Resolved resolve(const char* call, const Tensor& self, ArrayRef<TensorIndex> list) {
-  TENON_CHECK(!list.empty(), IndexError, call,
-              ": an empty list of indices; Ellipsis stands for all of the tensor");
+  TENON_CHECK(!list.empty(), IndexError, call, ": Passing an empty index list to Tensor::", call,
+              "() is not valid syntax; Ellipsis stands for all of the tensor");
   Resolved r{self, {}, false, {}};
   int64_t used = consumed(list), rank = self.dim();
   TENON_CHECK(!(rank == 0 && used > 0), IndexError,
-              "index: cannot index a 0-dim tensor; use item()");
+              "index: invalid index of a 0-dim tensor; use item()");
   TENON_CHECK(used <= rank, IndexError, "index: too many indices (", used, ") for rank ", rank);
   int64_t d = 0, of = 0, covered = 0;  // a mask of n dimensions is one entry of the list
   for (const TensorIndex& i : list) {
-    switch (i.kind) {
-      case TensorIndex::None:
+    switch (i.type()) {
+      case TensorIndexType::None:
         r.self = r.self.unsqueeze(d++);
         break;
-      case TensorIndex::Ellipsis:
+      case TensorIndexType::Ellipsis:
         d += rank - used;
         of += rank - used;
         break;
-      case TensorIndex::Integer:
-        r.self = r.self.select(d, checked_index(self, of++, i.integer));
+      case TensorIndexType::Integer:
+        r.self = r.self.select(d, checked_index(self, of++, i.integer()));
         break;
-      case TensorIndex::Boolean:
-        set_bool_index(r, d++, covered, i.integer, of);
+      case TensorIndexType::Boolean:
+        set_bool_index(r, d++, covered, i.boolean(), of);
         break;
-      case TensorIndex::SliceKind:
-        TENON_CHECK(i.slice.step() > 0, ValueError, "index: slice step must be positive, got ",
-                    i.slice.step());
-        if (i.slice.start() || i.slice.stop() || i.slice.step() != 1) {
-          r.self = r.self.slice(d, i.slice.start(), i.slice.stop(), i.slice.step());
-        }
+      case TensorIndexType::Slice:
+        r.self = sliced(r.self, d, i.slice());
         ++d;
         ++of;
         break;
-      case TensorIndex::TensorKind: {
-        const Tensor& t = i.tensor;
+      case TensorIndexType::Tensor: {
+        const Tensor& t = i.tensor();
         bool integer = isIntegralType(t.scalar_type()) && t.scalar_type() != kUInt8;
         if (t.dim() == 0 && integer) {
           r.self = r.self.select(d, checked_index(self, of++, t.item().toLong()));
@@ -197,7 +227,7 @@ Tensor& Tensor::index_put_(ArrayRef<TensorIndex> list, const Scalar& v) const {
 }
 
 Tensor Tensor::operator[](int64_t i) const {
-  TENON_CHECK(dim() > 0, IndexError, "operator[]: cannot index a 0-dim tensor; use item()");
+  TENON_CHECK(dim() > 0, IndexError, "operator[]: invalid index of a 0-dim tensor; use item()");
   return select(0, i);
 }
 Tensor Tensor::operator[](const Tensor& i) const { return index({i}); }

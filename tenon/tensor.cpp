@@ -170,10 +170,12 @@ const Tensor& Tensor::set_requires_grad(bool on) const {
   if (on == requires_grad()) return *this;
   TENON_CHECK(
       is_leaf(), Error,
-      "requires_grad can be turned off on leaves only; use detach() for a tensor without history");
-  TENON_CHECK(!on || !is_inference() || InferenceMode::is_enabled(), Error,
-              "set_requires_grad: an inference tensor cannot require grad outside of "
-              "InferenceMode; clone() it");
+      "you can only change requires_grad flags of leaf variables. Use detach() for a tensor "
+      "without history");
+  TENON_CHECK(
+      !on || !is_inference() || InferenceMode::is_enabled(), Error,
+      "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. "
+      "Use its clone().");
   if (on) {
     autograd::make_meta(*this);
     impl_->flags |= core::kTracked;
@@ -208,8 +210,9 @@ bool Tensor::retains_grad() const { return get().autograd && meta(*this)->retain
 void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph,
                       std::optional<TensorList> inputs) const {
   get();
-  TENON_CHECK(!inputs || !inputs->empty(), ValueError,
-              "backward: argument 'inputs' is empty; leave it out for all leaves below");
+  TENON_CHECK(
+      !inputs || !inputs->empty(), ValueError,
+      "backward: 'inputs' argument to backward cannot be empty; leave it out for all leaves");
   autograd::backward({*this}, {gradient}, retain_graph, create_graph,
                      inputs ? inputs->vec() : std::vector<Tensor>());
 }
@@ -265,7 +268,7 @@ unsigned Tensor::add_hook(Hook* owned) const {
 
 void Tensor::remove_hook(unsigned pos) const {
   TENON_CHECK(requires_grad() && pos < autograd::hooks_of(*this).pre.size(), IndexError,
-              "remove_hook: there is no hook ", pos);
+              "Invalid index: there is no hook ", pos);
   autograd::hooks_of(*this).pre[pos].hook.reset();
 }
 
@@ -308,9 +311,9 @@ Tensor& Tensor::float_power_(const Scalar& exponent) const {
 
 const Tensor& Tensor::resize_(IntArrayRef size, std::optional<MemoryFormat>) const {
   TENON_CHECK(!requires_grad(), Error, "resize_: cannot resize a tensor that requires grad");
-  TENON_CHECK(
-      !is_inference() || InferenceMode::is_enabled(), Error,
-      "resize_: an inference tensor cannot be written outside of InferenceMode; clone() it");
+  TENON_CHECK(!is_inference() || InferenceMode::is_enabled(), Error,
+              "resize_: Inplace update to inference tensor outside InferenceMode is not allowed; "
+              "clone() it");
   if (layout() != kStrided) {
     _resize_components_(size);
     return *this;

@@ -191,7 +191,8 @@ TENON_INFER(index_put) {
       if (values.size(d) == 1) continue;
       if (lead + d < 0 || values.size(d) != s.sizes[lead + d]) {
         fail<IndexError>(c, "argument 'values' of shape ", values.sizes(),
-                         " cannot be broadcast to the indexed shape ", IntArrayRef(s.sizes, s.n));
+                         " cannot be broadcast to the indexed shape (shape mismatch) ",
+                         IntArrayRef(s.sizes, s.n));
       }
     }
   }

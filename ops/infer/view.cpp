@@ -305,7 +305,7 @@ TENON_INFER(t) {
 TENON_INFER(select) {
   using A = args::select;
   const TensorImpl& t = c.tensor(A::self);
-  if (t.ndim() == 0) fail<IndexError>(c, "cannot index a 0-dim tensor; use item()");
+  if (t.ndim() == 0) fail<IndexError>(c, "invalid index of a 0-dim tensor; use item()");
   int d = c.dim(c.integer(A::dim), t.ndim());
   int64_t i = c.integer(A::index);
   if (wrapped_index(c, i, t.size(d), d)) i += t.size(d);  // bounded: in [-size, 0)
@@ -347,7 +347,7 @@ int64_t windows(Infer& c, int64_t have, int at, int64_t size, int64_t step) {
 TENON_INFER(slice) {
   using A = args::slice;
   const TensorImpl& t = c.tensor(A::self);
-  if (t.ndim() == 0) fail<IndexError>(c, "cannot index a 0-dim tensor; use item()");
+  if (t.ndim() == 0) fail<IndexError>(c, "invalid index of a 0-dim tensor; use item()");
   int d = c.dim(c.integer(A::dim), t.ndim());
   int64_t size = t.size(d), step = c.integer(A::step);
   int64_t from = c.integer(A::start, 0), to = c.integer(A::end, size);
@@ -483,7 +483,7 @@ TENON_INFER(select_backward) {
   using A = args::select_backward;
   Shape s = input_shape(c), view;
   int at = c.dim(c.integer(A::dim), s.n);
-  if (s.n == 0) fail<IndexError>(c, "cannot index a 0-dim tensor; use item()");
+  if (s.n == 0) fail<IndexError>(c, "invalid index of a 0-dim tensor; use item()");
   wrapped_index(c, c.integer(A::index), s.size[at], at);
   for (int d = 0; d < s.n; ++d) {
     if (d != at) view.push(c, s.size[d], 0);

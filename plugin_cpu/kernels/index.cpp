@@ -210,7 +210,7 @@ void check_values(const Plan& plan, const Tensor& self, const Tensor& values) {
     if (values.size(d) == 1) continue;
     if (lead + d < 0 || values.size(d) != shape[static_cast<std::size_t>(lead + d)]) {
       throw Error(TN_ERROR_INDEX, "argument 'values' of shape ", values.sizes(),
-                  " cannot be broadcast to the indexed shape ",
+                  " cannot be broadcast to the indexed shape (shape mismatch) ",
                   Ints(shape.data(), static_cast<int64_t>(shape.size())));
     }
   }

@@ -206,7 +206,7 @@ std::vector<Edge> root_edges(const variable_list& tensors) {
   std::vector<Edge> out;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     TENON_CHECK(tensors[i].defined() && tensors[i].requires_grad(), Error, "element ", i,
-                " of the given tensors does not require grad and has no grad_fn");
+                " of tensors does not require grad and does not have a grad_fn");
     out.push_back(gradient_edge(tensors[i]));
   }
   return out;
@@ -224,7 +224,7 @@ variable_list root_grads(const variable_list& tensors, const variable_list& give
       out.push_back(given[i]);
     } else {
       TENON_CHECK(t.numel() == 1, Error,
-                  "a gradient is created implicitly only for scalar outputs; this one has ",
+                  "grad can be implicitly created only for scalar outputs; this one has ",
                   t.numel(), " elements");
       out.push_back(ones_like(t));
     }
@@ -280,7 +280,8 @@ variable_list grad(const variable_list& outputs, const variable_list& inputs,
       captures, &found, false);
   for (std::size_t i = 0; i < found.size(); ++i) {
     TENON_CHECK(found[i].defined() || allow_unused, Error, "input ", i,
-                " was not used in the graph; set allow_unused if that is intended");
+                " appears to not have been used in the graph. Set allow_unused=True if this is the "
+                "desired behavior.");
   }
   return found;
 }

@@ -130,7 +130,7 @@ Tensor checked_gradient(const std::string& label, std::size_t at, const Tensor& 
   if (!g.defined()) return g;
   if (!sums_to(g.sizes(), of.sizes)) {
     throw Error(core::join(label, " returned an invalid gradient at ", at, ": got ", g.sizes(),
-                           ", expected ", of.sizes));
+                           " but expected shape compatible with ", of.sizes));
   }
   if (g.device() != of.options.device()) {
     throw Error(core::join(label, " returned an invalid gradient at ", at, ": got device ",

@@ -88,8 +88,8 @@ struct ZeroBackward final : NodeWith<1> {
 [[noreturn]] void refuse_inference_write(std::string_view caller) {
   throw Error(core::join(
       caller,
-      ": an inference tensor cannot be written outside of InferenceMode; clone() it and write to "
-      "the clone"));
+      ": Inplace update to inference tensor outside InferenceMode is not allowed; clone() it and "
+      "write to the clone"));
 }
 
 bool refuses_writes(const core::TensorImpl& t) {
@@ -170,7 +170,7 @@ void check_written(const char* caller, const Tensor& self) {
   if (itself || (of_tracked && Tensor(impl.base).is_leaf())) {
     throw Error(
         core::join(caller, ": ", itself ? "" : "a view of ",
-                   "a leaf that requires grad cannot be the target of an in-place operation"));
+                   "a leaf Variable that requires grad is being used in an in-place operation"));
   }
   if (impl.flags & core::kRefusesWrites) {
     throw Error(core::join(caller,

@@ -10,8 +10,8 @@ namespace tenon::autograd {
 void SavedTensor::refuse_inference(const Node& owner) {
   throw Error(core::join(
       owner.name(),
-      ": an inference tensor cannot be saved for backward; clone() it outside of InferenceMode and "
-      "use the clone"));
+      ": Inference tensors cannot be saved for backward. Use a clone() that is made outside of "
+      "InferenceMode"));
 }
 
 void SavedTensor::save_output(const Tensor& t, uint32_t output_nr) {
@@ -37,7 +37,8 @@ Tensor SavedTensor::unpack(Node& owner) const {
   uint32_t now = tensor_.unsafeGetTensorImpl()->version();
   if (TENON_UNLIKELY(now != version_)) {
     throw Error(core::join(
-        "a tensor needed for gradient computation was modified by an in-place operation: saved by ",
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        "operation: saved by ",
         owner.name(), " at version ", version_, ", now ", now, " (shape ", tensor_.sizes(), ")"));
   }
   if (!is_output_ || !tracked_) return tensor_;

@@ -69,11 +69,12 @@ TEST(Indexing, AnEmptyListIsRefused) {
   Tensor x = ones({2});
   const ArrayRef<indexing::TensorIndex> none;
   const ArrayRef<std::optional<Tensor>> no_tensors;
-  test::expect_words(test::text_of<IndexError>([&] { x.index(none); }), {"index: ", "empty list"});
+  test::expect_words(test::text_of<IndexError>([&] { x.index(none); }),
+                     {"index: ", "empty index list"});
   test::expect_words(test::text_of<IndexError>([&] { x.index_put_(none, 3); }),
-                     {"index_put_: ", "empty list"});
+                     {"index_put_: ", "empty index list"});
   test::expect_words(test::text_of<IndexError>([&] { x.index_put_(none, ones({2})); }),
-                     {"empty list"});
+                     {"empty index list"});
   test::expect_words(test::text_of<IndexError>([&] { x.index(no_tensors); }),
                      {"index", "empty list"});
   test::expect_words(test::text_of<IndexError>([&] { x.index_put_(no_tensors, ones({2})); }),

@@ -23,12 +23,12 @@ Tensor leaf() { return ones({3}).requires_grad_(); }
 
 TEST(Inference, TensorsAreNotSavedForBackward) {
   const Tensor s = inference_ones(), c = leaf();
-  expect_words(text_of([&] { c.mul(s); }), {"MulTensorBackward", "inference", "clone()"});
-  expect_words(text_of([&] { (c * 1).mul_(s); }), {"MulTensorBackward", "inference"});
+  expect_words(text_of([&] { c.mul(s); }), {"MulTensorBackward", "nference", "clone()"});
+  expect_words(text_of([&] { (c * 1).mul_(s); }), {"MulTensorBackward", "nference"});
   expect_words(text_of([&] {
                  addmm(leaf().view({1, 3}), ones({1, 3}).requires_grad_(), s.expand({3, 3}));
                }),
-               {"inference"});
+               {"nference"});
   // What saves nothing of it, and calls that are not recorded.
   EXPECT_TRUE((c + s).requires_grad());
   EXPECT_TRUE((c * s.clone()).requires_grad());
@@ -49,7 +49,7 @@ struct Product : autograd::Function<Product> {
 };
 
 TEST(Inference, TensorsAreNotSavedByAFunction) {
-  expect_words(text_of([] { Product::apply(leaf(), inference_ones()); }), {"Product", "inference"});
+  expect_words(text_of([] { Product::apply(leaf(), inference_ones()); }), {"Product", "nference"});
 }
 
 TEST(Inference, TensorsAreWrittenInInferenceModeAlone) {
@@ -95,7 +95,7 @@ TEST(Inference, ViewsAreWhatTheirSourceIs) {
     EXPECT_FALSE((a + 1).requires_grad());
   }
   EXPECT_THROW(v.mul_(2), Error);
-  expect_words(text_of([&] { s.requires_grad_(); }), {"set_requires_grad", "inference"});
+  expect_words(text_of([&] { s.requires_grad_(); }), {"requires_grad", "inference"});
 }
 
 TEST(Versions, CountWritesThatAProgramMade) {

@@ -71,7 +71,7 @@ TEST(InplaceViews, KeepHistoriesSound) {
   const int64_t before = y._version();
   y.t_();
   EXPECT_EQ(y._version(), before + 1);
-  expect_words(text_of<Error>([&] { z.backward(); }), {"modified by an in-place operation"});
+  expect_words(text_of<Error>([&] { z.backward(); }), {"modified by an inplace operation"});
 
   // A result that is transposed while nothing records still has the gradient of its new shape.
   Tensor a = make_matrix().requires_grad_(), b = a * 2;

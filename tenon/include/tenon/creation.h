@@ -3,7 +3,9 @@
 // Tensors from C++ data: nested braces, vectors, and memory of the caller.
 #pragma once
 
+#include <complex>
 #include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "tenon/tensor.h"
@@ -14,20 +16,28 @@ namespace detail {
 // Nested braces of one kind of scalar. The dtype is that of the scalars: int64 for integers, the
 // default dtype for floating ones, bool for bools; ValueError when rows differ in length.
 class TENON_API TensorData {
+  template <class T>
+  static constexpr bool is_scalar =
+      std::is_arithmetic_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16> ||
+      std::is_same_v<T, core::complex<float>> || std::is_same_v<T, core::complex<double>> ||
+      std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+
  public:
-  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+  template <class T, class = std::enable_if_t<is_scalar<T>>>
   TensorData(T v) : leaf_(true), scalar_(v), type_(CppTypeToScalarType_of<T>()) {}
   TensorData(std::initializer_list<TensorData> items);
-  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+  template <class T, class = std::enable_if_t<is_scalar<T>>>
   TensorData(const std::vector<T>& v) : TensorData(ArrayRef<T>(v.data(), v.size())) {}
   TensorData(const std::vector<bool>& v);
-  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+  template <class T, class = std::enable_if_t<is_scalar<T>>>
   TensorData(ArrayRef<T> v) : leaf_(false), type_(CppTypeToScalarType_of<T>()) {
     items_.reserve(v.size());
     for (const T& x : v) items_.push_back(TensorData(x));
     sizes_ = {static_cast<int64_t>(v.size())};
   }
   Tensor make(TensorOptions options) const;
+  // In braces, as the program wrote it.
+  std::string text() const;
 
  private:
   template <class T>
@@ -37,6 +47,10 @@ class TENON_API TensorData {
       return ScalarType::Long;
     else if constexpr (std::is_same_v<T, char>)
       return ScalarType::Char;
+    else if constexpr (std::is_same_v<T, std::complex<float>>)
+      return ScalarType::ComplexFloat;
+    else if constexpr (std::is_same_v<T, std::complex<double>>)
+      return ScalarType::ComplexDouble;
     else
       return CppTypeToScalarType<T>::value;
   }

@@ -6,6 +6,8 @@
 #include <array>
 #include <initializer_list>
 #include <optional>
+#include <ostream>
+#include <type_traits>
 #include <vector>
 
 #include "tenon/runtime/array_ref.h"
@@ -31,11 +33,28 @@ class ExpandingArray {
 
  private:
   ExpandingArray(const T* data, std::size_t n) {
-    TENON_CHECK(n == D, ValueError, "expected ", D, " values, but instead got ", n);
+    TENON_CHECK(n == D, ValueError, "Expected ", D, " values, but instead got ", n);
     for (std::size_t i = 0; i < D; ++i) values_[i] = data[i];
   }
   std::array<T, D> values_;
 };
+
+// One value as itself, more as [1, 2]; None stands for nullopt.
+template <std::size_t D, class T>
+std::ostream& operator<<(std::ostream& stream, const ExpandingArray<D, T>& array) {
+  const char* separator = "";
+  if (D > 1) stream << "[";
+  for (const T& v : *array) {
+    stream << separator;
+    separator = ", ";
+    if constexpr (std::is_same_v<T, std::optional<int64_t>>) {
+      v ? stream << *v : stream << "None";
+    } else {
+      stream << v;
+    }
+  }
+  return D > 1 ? stream << "]" : stream;
+}
 
 // The same for adaptive pooling, where nullopt keeps the size of the input.
 template <std::size_t D, class T = int64_t>

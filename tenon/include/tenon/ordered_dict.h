@@ -42,10 +42,10 @@ class OrderedDict {
   }
 
   const std::string& key_description() const noexcept { return key_description_; }
-  Item& front() { return items_[checked(0)]; }
-  const Item& front() const { return items_[checked(0)]; }
-  Item& back() { return items_[checked(items_.size() - 1)]; }
-  const Item& back() const { return items_[checked(items_.size() - 1)]; }
+  Item& front() { return checked_not_empty("front").front(); }
+  const Item& front() const { return const_cast<OrderedDict*>(this)->front(); }
+  Item& back() { return checked_not_empty("back").back(); }
+  const Item& back() const { return const_cast<OrderedDict*>(this)->back(); }
   Item& operator[](std::size_t i) { return items_[checked(i)]; }
   const Item& operator[](std::size_t i) const { return items_[checked(i)]; }
   Value& operator[](const Key& key) {
@@ -78,9 +78,12 @@ class OrderedDict {
   template <class K, class V>
   Value& insert(K&& key, V&& value) {
     if (contains(key))
-      throw ValueError(core::join(key_description_, " '", key, "' already exists"));
+      throw ValueError(core::join(key_description_, " '", key, "' already defined"));
     items_.emplace_back(Key(std::forward<K>(key)), Value(std::forward<V>(value)));
     return items_.back().value();
+  }
+  Value& insert(Key key, Value&& value) {
+    return insert<Key, Value>(std::move(key), std::move(value));
   }
   // The caller knows that the keys are new.
   void push_unique(Key key, Value value) { items_.emplace_back(std::move(key), std::move(value)); }
@@ -120,9 +123,11 @@ class OrderedDict {
   }
 
  private:
+  std::vector<Item>& checked_not_empty(const char* call) {
+    TENON_CHECK(!items_.empty(), IndexError, "Called ", call, "() on an empty OrderedDict");
+    return items_;
+  }
   std::size_t checked(std::size_t i) const {
-    TENON_CHECK(!items_.empty(), IndexError, "OrderedDict: there is no ", key_description_,
-                ": it is empty");
     TENON_CHECK(i < items_.size(), IndexError, "OrderedDict: index ", i, " is out of bounds for ",
                 items_.size(), " items");
     return i;

@@ -86,8 +86,11 @@ Tensor interpolate(const Tensor& input, const InterpolateFuncOptions& options) {
               "bicubic | trilinear");
   TENON_CHECK(!options.antialias() || mode == Name::Bilinear || mode == Name::Bicubic, ValueError,
               "interpolate: antialias option is only supported for bilinear and bicubic modes");
-  TENON_CHECK(input.dim() >= 3 && input.dim() <= 5, ValueError, "interpolate: mode ",
-              enumtype::text(mode), " needs 3-D, 4-D or 5-D input, got ", input.dim(), "-D");
+  TENON_CHECK(input.dim() >= 3 && input.dim() <= 5, ValueError,
+              "interpolate: Input Error: Only 3D, 4D and 5D input Tensors supported (got ",
+              input.dim(),
+              "D) for the modes: nearest | linear | bilinear | bicubic | trilinear (got ",
+              enumtype::get_enum_name(options.mode()), ")");
   if (mode == Name::Linear) check_rank(input, "linear", 3);
   if (mode == Name::Bilinear) check_rank(input, "bilinear", 4);
   if (mode == Name::Bicubic) check_rank(input, "bicubic", 4);

@@ -41,10 +41,10 @@ Tensor grid_sample(const Tensor& input, const Tensor& grid, const GridSampleFunc
 
 Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corners) {
   TENON_CHECK(theta.is_floating_point(), TypeError,
-              "affine_grid: expected theta to have floating point type, but got ",
+              "affine_grid: Expected theta to have floating point type, but got ",
               toString(theta.scalar_type()));
   for (int64_t n : size) {
-    TENON_CHECK(n > 0, ValueError, "affine_grid: expected non-zero, positive output size. Got ",
+    TENON_CHECK(n > 0, ValueError, "affine_grid: Expected non-zero, positive output size. Got ",
                 size);
   }
   return tenon::affine_grid_generator(theta, size, align_corners);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tenon/nn/functional/activation.h"
+#include "tenon/nn/modules/print.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -15,36 +16,38 @@ ELUImpl::ELUImpl(const ELUOptions& options_) : options(options_) {}
 void ELUImpl::reset() {}
 Tensor ELUImpl::forward(Tensor input) { return functional::elu(std::move(input), options); }
 void ELUImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::ELU(alpha=" << options.alpha()
-         << ", inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << detail::qualified("ELU") << "(alpha=" << options.alpha()
+         << detail::if_inplace(options.inplace()) << ")";
 }
 
 SELUImpl::SELUImpl(const SELUOptions& options_) : options(options_) {}
 void SELUImpl::reset() {}
 Tensor SELUImpl::forward(Tensor input) { return functional::selu(std::move(input), options); }
 void SELUImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::SELU(inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << detail::qualified("SELU") << "("
+         << detail::only_inplace(options.inplace()) << ")";
 }
 
 GLUImpl::GLUImpl(const GLUOptions& options_) : options(options_) {}
 void GLUImpl::reset() {}
 Tensor GLUImpl::forward(Tensor input) { return functional::glu(input, options); }
 void GLUImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::GLU(dim=" << options.dim() << ")";
+  stream << std::boolalpha << detail::qualified("GLU") << "(dim=" << options.dim() << ")";
 }
 
 GELUImpl::GELUImpl(const GELUOptions& options_) : options(options_) {}
 void GELUImpl::reset() {}
 Tensor GELUImpl::forward(Tensor input) { return functional::gelu(input, options); }
 void GELUImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::GELU(approximate=" << options.approximate() << ")";
+  stream << std::boolalpha << detail::qualified("GELU") << "(approximate=" << options.approximate()
+         << ")";
 }
 
 HardshrinkImpl::HardshrinkImpl(const HardshrinkOptions& options_) : options(options_) {}
 void HardshrinkImpl::reset() {}
 Tensor HardshrinkImpl::forward(Tensor input) { return functional::hardshrink(input, options); }
 void HardshrinkImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::Hardshrink(lambda=" << options.lambda() << ")";
+  stream << std::boolalpha << detail::qualified("Hardshrink") << "(" << options.lambda() << ")";
 }
 
 HardtanhImpl::HardtanhImpl(const HardtanhOptions& options_) : options(options_) {
@@ -52,15 +55,15 @@ HardtanhImpl::HardtanhImpl(const HardtanhOptions& options_) : options(options_) 
 }
 void HardtanhImpl::reset() {
   TENON_CHECK(options.max_val() > options.min_val(), ValueError,
-              "Hardtanh: max_val=", options.max_val(),
-              " must be greater than min_val=", options.min_val());
+              "Hardtanh: max_val must be greater than min_val, got ", options.max_val(), " and ",
+              options.min_val());
 }
 Tensor HardtanhImpl::forward(Tensor input) {
   return functional::hardtanh(std::move(input), options);
 }
 void HardtanhImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::Hardtanh(min_val=" << options.min_val()
-         << ", max_val=" << options.max_val() << ", inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << detail::qualified("Hardtanh") << "(min_val=" << options.min_val()
+         << ", max_val=" << options.max_val() << detail::if_inplace(options.inplace()) << ")";
 }
 
 LeakyReLUImpl::LeakyReLUImpl(const LeakyReLUOptions& options_) : options(options_) {}
@@ -69,37 +72,40 @@ Tensor LeakyReLUImpl::forward(Tensor input) {
   return functional::leaky_relu(std::move(input), options);
 }
 void LeakyReLUImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::LeakyReLU(negative_slope=" << options.negative_slope()
-         << ", inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << detail::qualified("LeakyReLU")
+         << "(negative_slope=" << options.negative_slope() << detail::if_inplace(options.inplace())
+         << ")";
 }
 
 ReLUImpl::ReLUImpl(const ReLUOptions& options_) : options(options_) {}
 void ReLUImpl::reset() {}
 Tensor ReLUImpl::forward(Tensor input) { return functional::relu(std::move(input), options); }
 void ReLUImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::ReLU(inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << detail::qualified("ReLU") << "("
+         << detail::only_inplace(options.inplace()) << ")";
 }
 
 ReLU6Impl::ReLU6Impl(const ReLU6Options& options_) : options(options_) {}
 void ReLU6Impl::reset() {}
 Tensor ReLU6Impl::forward(Tensor input) { return functional::relu6(std::move(input), options); }
 void ReLU6Impl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::ReLU6(inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << detail::qualified("ReLU6") << "("
+         << detail::only_inplace(options.inplace()) << ")";
 }
 
 CELUImpl::CELUImpl(const CELUOptions& options_) : options(options_) {}
 void CELUImpl::reset() {}
 Tensor CELUImpl::forward(Tensor input) { return functional::celu(std::move(input), options); }
 void CELUImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::CELU(alpha=" << options.alpha()
-         << ", inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << detail::qualified("CELU") << "(alpha=" << options.alpha()
+         << detail::if_inplace(options.inplace()) << ")";
 }
 
 SoftplusImpl::SoftplusImpl(const SoftplusOptions& options_) : options(options_) {}
 void SoftplusImpl::reset() {}
 Tensor SoftplusImpl::forward(Tensor input) { return functional::softplus(input, options); }
 void SoftplusImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::Softplus(beta=" << options.beta()
+  stream << std::boolalpha << detail::qualified("Softplus") << "(beta=" << options.beta()
          << ", threshold=" << options.threshold() << ")";
 }
 
@@ -107,7 +113,7 @@ SoftshrinkImpl::SoftshrinkImpl(const SoftshrinkOptions& options_) : options(opti
 void SoftshrinkImpl::reset() {}
 Tensor SoftshrinkImpl::forward(Tensor input) { return functional::softshrink(input, options); }
 void SoftshrinkImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::Softshrink(lambda=" << options.lambda() << ")";
+  stream << std::boolalpha << detail::qualified("Softshrink") << "(" << options.lambda() << ")";
 }
 
 HardswishImpl::HardswishImpl(const HardswishOptions& options_) : options(options_) {}
@@ -116,7 +122,8 @@ Tensor HardswishImpl::forward(Tensor input) {
   return functional::hardswish(std::move(input), options);
 }
 void HardswishImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::Hardswish(inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << detail::qualified("Hardswish") << "("
+         << detail::only_inplace(options.inplace()) << ")";
 }
 
 HardsigmoidImpl::HardsigmoidImpl(const HardsigmoidOptions& options_) : options(options_) {}
@@ -125,7 +132,8 @@ Tensor HardsigmoidImpl::forward(Tensor input) {
   return functional::hardsigmoid(std::move(input), options);
 }
 void HardsigmoidImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::Hardsigmoid(inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << detail::qualified("Hardsigmoid") << "("
+         << detail::only_inplace(options.inplace()) << ")";
 }
 
 ThresholdImpl::ThresholdImpl(double threshold, double value)
@@ -136,8 +144,8 @@ Tensor ThresholdImpl::forward(Tensor input) {
   return functional::threshold(std::move(input), options);
 }
 void ThresholdImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::Threshold(threshold=" << options.threshold()
-         << ", value=" << options.value() << ", inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << detail::qualified("Threshold") << "(threshold=" << options.threshold()
+         << ", value=" << options.value() << detail::if_inplace(options.inplace()) << ")";
 }
 
 RReLUImpl::RReLUImpl(const RReLUOptions& options_) : options(options_) {}
@@ -150,8 +158,8 @@ Tensor RReLUImpl::forward(Tensor input) {
                                                  .inplace(options.inplace()));
 }
 void RReLUImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::RReLU(lower=" << options.lower()
-         << ", upper=" << options.upper() << ", inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << detail::qualified("RReLU") << "(lower=" << options.lower()
+         << ", upper=" << options.upper() << detail::if_inplace(options.inplace()) << ")";
 }
 
 SoftmaxImpl::SoftmaxImpl(int64_t dim) : SoftmaxImpl(SoftmaxOptions(dim)) {}
@@ -161,7 +169,7 @@ Tensor SoftmaxImpl::forward(const Tensor& input) {
   return functional::softmax(input, options.dim());
 }
 void SoftmaxImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::Softmax(dim=" << options.dim() << ")";
+  stream << std::boolalpha << detail::qualified("Softmax") << "(dim=" << options.dim() << ")";
 }
 
 SoftminImpl::SoftminImpl(int64_t dim) : SoftminImpl(SoftminOptions(dim)) {}
@@ -171,7 +179,7 @@ Tensor SoftminImpl::forward(const Tensor& input) {
   return functional::softmin(input, options.dim());
 }
 void SoftminImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::Softmin(dim=" << options.dim() << ")";
+  stream << std::boolalpha << detail::qualified("Softmin") << "(dim=" << options.dim() << ")";
 }
 
 LogSoftmaxImpl::LogSoftmaxImpl(int64_t dim) : LogSoftmaxImpl(LogSoftmaxOptions(dim)) {}
@@ -181,39 +189,49 @@ Tensor LogSoftmaxImpl::forward(const Tensor& input) {
   return functional::log_softmax(input, options.dim());
 }
 void LogSoftmaxImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::LogSoftmax(dim=" << options.dim() << ")";
+  stream << std::boolalpha << detail::qualified("LogSoftmax") << "(dim=" << options.dim() << ")";
 }
 
 void LogSigmoidImpl::reset() {}
 Tensor LogSigmoidImpl::forward(const Tensor& input) { return functional::logsigmoid(input); }
 void LogSigmoidImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::LogSigmoid()";
+  stream << detail::qualified("LogSigmoid") << "()";
 }
 
 void SigmoidImpl::reset() {}
 Tensor SigmoidImpl::forward(const Tensor& input) { return tenon::sigmoid(input); }
-void SigmoidImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Sigmoid()"; }
+void SigmoidImpl::pretty_print(std::ostream& stream) const {
+  stream << detail::qualified("Sigmoid") << "()";
+}
 
 void SiLUImpl::reset() {}
 Tensor SiLUImpl::forward(const Tensor& input) { return functional::silu(input); }
-void SiLUImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::SiLU()"; }
+void SiLUImpl::pretty_print(std::ostream& stream) const {
+  stream << detail::qualified("SiLU") << "()";
+}
 
 void MishImpl::reset() {}
 Tensor MishImpl::forward(const Tensor& input) { return functional::mish(input); }
-void MishImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Mish()"; }
+void MishImpl::pretty_print(std::ostream& stream) const {
+  stream << detail::qualified("Mish") << "()";
+}
 
 void SoftsignImpl::reset() {}
 Tensor SoftsignImpl::forward(const Tensor& input) { return functional::softsign(input); }
-void SoftsignImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Softsign()"; }
+void SoftsignImpl::pretty_print(std::ostream& stream) const {
+  stream << detail::qualified("Softsign") << "()";
+}
 
 void TanhImpl::reset() {}
 Tensor TanhImpl::forward(const Tensor& input) { return tenon::tanh(input); }
-void TanhImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Tanh()"; }
+void TanhImpl::pretty_print(std::ostream& stream) const {
+  stream << detail::qualified("Tanh") << "()";
+}
 
 void TanhshrinkImpl::reset() {}
 Tensor TanhshrinkImpl::forward(const Tensor& input) { return functional::tanhshrink(input); }
 void TanhshrinkImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::Tanhshrink()";
+  stream << detail::qualified("Tanhshrink") << "()";
 }
 
 PReLUImpl::PReLUImpl(const PReLUOptions& options_) : options(options_) { PReLUImpl::reset(); }
@@ -222,7 +240,7 @@ void PReLUImpl::reset() {
 }
 Tensor PReLUImpl::forward(const Tensor& input) { return functional::prelu(input, weight); }
 void PReLUImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::PReLU(num_parameters=" << options.num_parameters() << ")";
+  stream << detail::qualified("PReLU") << "(num_parameters=" << options.num_parameters() << ")";
 }
 
 void Softmax2dImpl::reset() {}
@@ -231,7 +249,9 @@ Tensor Softmax2dImpl::forward(const Tensor& input) {
               "Softmax2d: expected 3-D or 4-D input, got ", input.dim(), "-D");
   return functional::softmax(input, -3);
 }
-void Softmax2dImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Softmax2d()"; }
+void Softmax2dImpl::pretty_print(std::ostream& stream) const {
+  stream << detail::qualified("Softmax2d") << "()";
+}
 
 }  // namespace nn
 }  // namespace tenon

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "tenon/nn/functional/normalization.h"
+#include "tenon/nn/modules/print.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -76,7 +77,7 @@ namespace {
 template <std::size_t D, class Options, class Momentum>
 void print_options(std::ostream& stream, const char* family, const Options& options,
                    const Momentum& momentum) {
-  stream << std::boolalpha << "tenon::nn::" << family << D << "d(" << options.num_features()
+  stream << std::boolalpha << detail::qualified(family) << D << "d(" << options.num_features()
          << ", eps=" << options.eps() << ", momentum=" << momentum
          << ", affine=" << options.affine()
          << ", track_running_stats=" << options.track_running_stats() << ")";

@@ -1,11 +1,25 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/nn/modules/containers.h"
+#include "tenon/nn/modules/print.h"
 
 #include <ostream>
 
 namespace tenon {
 namespace nn {
+namespace {
+
+template <class Parameters>
+void print_parameters(std::ostream& stream, const char* family, const Parameters& parameters) {
+  stream << detail::qualified(family) << "(\n";
+  for (const auto& p : parameters) {
+    stream << "(" << p.key() << "): Parameter containing: [" << toString(p.value().scalar_type())
+           << " of size " << p.value().sizes() << "]\n";
+  }
+  stream << ")";
+}
+
+}  // namespace
 
 std::shared_ptr<Module> ModuleListImpl::clone(const std::optional<Device>& device) const {
   auto out = std::make_shared<ModuleListImpl>();
@@ -14,7 +28,9 @@ std::shared_ptr<Module> ModuleListImpl::clone(const std::optional<Device>& devic
   return out;
 }
 void ModuleListImpl::reset() {}
-void ModuleListImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::ModuleList"; }
+void ModuleListImpl::pretty_print(std::ostream& stream) const {
+  stream << detail::qualified("ModuleList");
+}
 
 void ModuleListImpl::append(std::shared_ptr<Module> module) {
   register_module(core::join(modules_.size()), module);
@@ -22,8 +38,8 @@ void ModuleListImpl::append(std::shared_ptr<Module> module) {
 }
 
 void ModuleListImpl::insert_at(std::size_t index, std::shared_ptr<Module> module) {
-  TENON_CHECK(index <= size(), IndexError, "index ", index,
-              " is out of bounds for a ModuleList of ", size(), " modules");
+  TENON_CHECK(index <= size(), IndexError, "Index out of range: ", index, " for a ModuleList of ",
+              size(), " modules");
   if (index == size()) return append(std::move(module));
   TENON_CHECK(module != nullptr, ValueError, "module ", index, " is a null pointer");
   modules_.insert(modules_.begin() + static_cast<std::ptrdiff_t>(index), std::move(module));
@@ -32,7 +48,7 @@ void ModuleListImpl::insert_at(std::size_t index, std::shared_ptr<Module> module
 }
 
 std::shared_ptr<Module> ModuleListImpl::ptr(std::size_t index) const {
-  TENON_CHECK(index < size(), IndexError, "index ", index, " is out of bounds for a ModuleList of ",
+  TENON_CHECK(index < size(), IndexError, "Index out of range: ", index, " for a ModuleList of ",
               size(), " modules");
   return modules_[index];
 }
@@ -52,7 +68,9 @@ std::shared_ptr<Module> ModuleDictImpl::clone(const std::optional<Device>& devic
   return out;
 }
 void ModuleDictImpl::reset() {}
-void ModuleDictImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::ModuleDict"; }
+void ModuleDictImpl::pretty_print(std::ostream& stream) const {
+  stream << detail::qualified("ModuleDict");
+}
 void ModuleDictImpl::update(
     const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
   for (const auto& item : modules) {
@@ -89,15 +107,15 @@ std::shared_ptr<Module> ParameterListImpl::clone(const std::optional<Device>& de
 }
 void ParameterListImpl::reset() {}
 void ParameterListImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::ParameterList(" << size() << " parameters)";
+  print_parameters(stream, "ParameterList", parameters_);
 }
 void ParameterListImpl::append(Tensor parameter) {
   const bool tracked = parameter.defined() && parameter.requires_grad();
   register_parameter(core::join(size()), std::move(parameter), tracked);
 }
 Tensor& ParameterListImpl::at(std::size_t index) {
-  TENON_CHECK(index < size(), IndexError, "index ", index,
-              " is out of bounds for a ParameterList of ", size(), " parameters");
+  TENON_CHECK(index < size(), IndexError, "Index out of range: ", index, " for a ParameterList of ",
+              size(), " parameters");
   return parameters_[index].value();
 }
 const Tensor& ParameterListImpl::at(std::size_t index) const {
@@ -115,7 +133,7 @@ std::shared_ptr<Module> ParameterDictImpl::clone(const std::optional<Device>& de
 }
 void ParameterDictImpl::reset() {}
 void ParameterDictImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::ParameterDict(" << size() << " parameters)";
+  print_parameters(stream, "ParameterDict", parameters_);
 }
 Tensor& ParameterDictImpl::insert(std::string key, Tensor parameter) {
   const bool tracked = parameter.defined() && parameter.requires_grad();
@@ -130,7 +148,7 @@ Tensor ParameterDictImpl::pop(const std::string& key) {
 FunctionalImpl::FunctionalImpl(Function function) : function_(std::move(function)) {}
 void FunctionalImpl::reset() {}
 void FunctionalImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::Functional()";
+  stream << detail::qualified("Functional") << "()";
 }
 Tensor FunctionalImpl::forward(Tensor input) { return function_(std::move(input)); }
 bool FunctionalImpl::is_serializable() const { return false; }

@@ -7,13 +7,16 @@
 
 #include "tenon/nn/functional/linear.h"
 #include "tenon/nn/init.h"
+#include "tenon/nn/modules/print.h"
 #include "tenon/ops.h"
 
 namespace tenon {
 namespace nn {
 
 void IdentityImpl::reset() {}
-void IdentityImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Identity()"; }
+void IdentityImpl::pretty_print(std::ostream& stream) const {
+  stream << detail::qualified("Identity") << "()";
+}
 Tensor IdentityImpl::forward(const Tensor& input) { return input; }
 
 LinearImpl::LinearImpl(int64_t in_features, int64_t out_features)
@@ -37,8 +40,9 @@ void LinearImpl::reset_parameters() {
 }
 
 void LinearImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::Linear(in_features=" << options.in_features()
-         << ", out_features=" << options.out_features() << ", bias=" << options.bias() << ")";
+  stream << std::boolalpha << detail::qualified("Linear")
+         << "(in_features=" << options.in_features() << ", out_features=" << options.out_features()
+         << ", bias=" << options.bias() << ")";
 }
 
 Tensor LinearImpl::forward(const Tensor& input) { return functional::linear(input, weight, bias); }
@@ -46,7 +50,7 @@ Tensor LinearImpl::forward(const Tensor& input) { return functional::linear(inpu
 FlattenImpl::FlattenImpl(const FlattenOptions& options_) : options(options_) {}
 void FlattenImpl::reset() {}
 void FlattenImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::Flatten(start_dim=" << options.start_dim()
+  stream << detail::qualified("Flatten") << "(start_dim=" << options.start_dim()
          << ", end_dim=" << options.end_dim() << ")";
 }
 Tensor FlattenImpl::forward(const Tensor& input) {
@@ -58,8 +62,13 @@ UnflattenImpl::UnflattenImpl(int64_t dim, std::vector<int64_t> sizes)
 UnflattenImpl::UnflattenImpl(UnflattenOptions options_) : options(std::move(options_)) {}
 void UnflattenImpl::reset() {}
 void UnflattenImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::Unflatten(dim=" << options.dim()
-         << ", unflattened_size=" << core::join(IntArrayRef(options.sizes())) << ")";
+  stream << detail::qualified("Unflatten") << "(dim=" << options.dim() << ", unflattened_size={";
+  const char* separator = "";
+  for (const int64_t size : options.sizes()) {
+    stream << separator << size;
+    separator = ", ";
+  }
+  stream << "})";
 }
 Tensor UnflattenImpl::forward(const Tensor& input) {
   return input.unflatten(options.dim(), options.sizes());
@@ -87,7 +96,8 @@ void BilinearImpl::reset_parameters() {
 }
 
 void BilinearImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::Bilinear(in1_features=" << options.in1_features()
+  stream << std::boolalpha << detail::qualified("Bilinear")
+         << "(in1_features=" << options.in1_features()
          << ", in2_features=" << options.in2_features()
          << ", out_features=" << options.out_features() << ", bias=" << options.bias() << ")";
 }

@@ -6,6 +6,7 @@
 
 #include "tenon/core/sizes.h"
 #include "tenon/nn/init.h"
+#include "tenon/nn/modules/print.h"
 #include "tenon/nn/modules/rnn.h"
 #include "tenon/ops.h"
 
@@ -98,9 +99,8 @@ Tensor RNNImplBase<Derived>::state(const Tensor& given, const Tensor& input,
 
 template <class Derived>
 void RNNImplBase<Derived>::pretty_print(std::ostream& stream) const {
-  const std::string& name = this->name();  // ends in Impl
   const RNNOptionsBase& o = options_base;
-  stream << std::boolalpha << name.substr(0, name.size() - 4) << "(input_size=" << o.input_size()
+  stream << std::boolalpha << detail::printed_name(*this) << "(input_size=" << o.input_size()
          << ", hidden_size=" << o.hidden_size() << ", num_layers=" << o.num_layers()
          << ", bias=" << o.bias() << ", batch_first=" << o.batch_first()
          << ", dropout=" << o.dropout() << ", bidirectional=" << o.bidirectional();

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "tenon/nn/functional/vision.h"
+#include "tenon/nn/modules/print.h"
 
 namespace tenon {
 namespace nn {
@@ -16,7 +17,7 @@ Tensor CosineSimilarityImpl::forward(const Tensor& x1, const Tensor& x2) {
   return functional::cosine_similarity(x1, x2, options);
 }
 void CosineSimilarityImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::CosineSimilarity(dim=" << options.dim()
+  stream << std::boolalpha << detail::qualified("CosineSimilarity") << "(dim=" << options.dim()
          << ", eps=" << options.eps() << ")";
 }
 
@@ -27,7 +28,7 @@ Tensor PairwiseDistanceImpl::forward(const Tensor& x1, const Tensor& x2) {
   return functional::pairwise_distance(x1, x2, options);
 }
 void PairwiseDistanceImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::PairwiseDistance(p=" << options.p()
+  stream << std::boolalpha << detail::qualified("PairwiseDistance") << "(p=" << options.p()
          << ", eps=" << options.eps() << ", keepdim=" << options.keepdim() << ")";
 }
 
@@ -37,8 +38,8 @@ Tensor PixelShuffleImpl::forward(const Tensor& input) {
   return functional::pixel_shuffle(input, options);
 }
 void PixelShuffleImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::PixelShuffle(upscale_factor=" << options.upscale_factor()
-         << ")";
+  stream << std::boolalpha << detail::qualified("PixelShuffle")
+         << "(upscale_factor=" << options.upscale_factor() << ")";
 }
 
 PixelUnshuffleImpl::PixelUnshuffleImpl(const PixelUnshuffleOptions& options_) : options(options_) {}
@@ -47,8 +48,8 @@ Tensor PixelUnshuffleImpl::forward(const Tensor& input) {
   return functional::pixel_unshuffle(input, options);
 }
 void PixelUnshuffleImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha
-         << "tenon::nn::PixelUnshuffle(downscale_factor=" << options.downscale_factor() << ")";
+  stream << std::boolalpha << detail::qualified("PixelUnshuffle")
+         << "(downscale_factor=" << options.downscale_factor() << ")";
 }
 
 }  // namespace nn

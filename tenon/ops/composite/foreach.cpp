@@ -49,7 +49,7 @@ void write_each(const char* op, TensorList self, F&& f) {
   check_any(op, self);
   for (const Tensor& t : self) {  // before one of them is written
     TENON_CHECK(!(GradMode::is_enabled() && t.requires_grad() && t.is_leaf()), ValueError, op,
-                ": a leaf that requires grad cannot be the target of an in-place operation");
+                ": a leaf Variable that requires grad is being used in an in-place operation");
   }
   // A refusal of one tensor must leave the others as they are, so each is tried on a copy first.
   if (self.size() > 1) {

@@ -34,7 +34,9 @@ OptTensors positions(Tensor& self, ArrayRef<std::optional<Tensor>> indices) {
     int64_t at = static_cast<int64_t>(out.size());
     Tensor mask = *i;
     if (mask.scalar_type() == kUInt8)
-      warn_once("uint8-mask", "deprecated", "index: a uint8 tensor is used as a mask; use bool");
+      warn("deprecated",
+           "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
+           "instead");
     if (mask.dim() == 0) {
       self = self.unsqueeze(at);
       mask = mask.reshape({1});

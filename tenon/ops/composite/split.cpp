@@ -107,7 +107,7 @@ std::vector<Tensor> unsafe_chunk(const Tensor& self, int64_t chunks, int64_t dim
 }
 
 std::vector<Tensor> unbind_int(const Tensor& self, int64_t dim) {
-  TENON_CHECK(self.dim() > 0, IndexError, "unbind: cannot index a 0-dim tensor; use item()");
+  TENON_CHECK(self.dim() > 0, IndexError, "unbind: invalid index of a 0-dim tensor; use item()");
   dim = split_dim("unbind", self, dim);
   std::vector<Tensor> out = list_for("unbind", self.size(dim));
   for (int64_t i = 0; i < self.size(dim); ++i) out.push_back(self.select(dim, i));

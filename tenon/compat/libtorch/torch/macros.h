@@ -8,6 +8,7 @@
 #include "tenon/arg.h"
 #include "tenon/nn/pimpl.h"
 
+#define FORWARD_HAS_DEFAULT_ARGS TENON_FORWARD_HAS_DEFAULT_ARGS
 #define TORCH_ARG TENON_ARG
 #define TORCH_MODULE TENON_MODULE
 #define TORCH_MODULE_IMPL TENON_MODULE_IMPL

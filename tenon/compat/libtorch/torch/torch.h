@@ -6,7 +6,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <c10/util/typeid.h>
-#include <torch/csrc/autograd/grad_mode.h>
+#include <torch/csrc/autograd/variable.h>
 #include <torch/cuda.h>
 #include <torch/fft.h>
 #include <torch/linalg.h>

@@ -5,11 +5,33 @@
 
 #include <torch/namespaces.h>
 
+#include <cstddef>
+#include <string_view>
+
 #include "tenon/core/dtype.h"
 
 namespace caffe2 {
-using TypeMeta = ::tenon::ScalarType;
-}
+
+// A ScalarType by the name that functions of programs give their argument.
+class TypeMeta {
+ public:
+  TypeMeta(::tenon::ScalarType type = ::tenon::ScalarType::Undefined) : type_(type) {}
+  operator ::tenon::ScalarType() const { return type_; }
+  template <class T>
+  static TypeMeta Make() {
+    return TypeMeta(::tenon::CppTypeToScalarType<T>::value);
+  }
+  static TypeMeta fromScalarType(::tenon::ScalarType type) { return TypeMeta(type); }
+  ::tenon::ScalarType toScalarType() const { return type_; }
+  bool isScalarType() const { return type_ != ::tenon::ScalarType::Undefined; }
+  std::size_t itemsize() const { return ::tenon::core::item_size(type_); }
+  std::string_view name() const { return ::tenon::toString(type_); }
+
+ private:
+  ::tenon::ScalarType type_;
+};
+
+}  // namespace caffe2
 
 namespace c10 {
 

@@ -65,9 +65,8 @@ inline void hand_over(const ::tenon::Warning& w) {
   }
   Warning::warning_variant_t type = Warning::UserWarning();
   if (w.category == "deprecated") type = Warning::DeprecationWarning();
-  thread_handler->process(Warning(
-      type, {"", w.file ? w.file : "", static_cast<uint32_t>(w.line)}, std::string(w.message),
-      false));
+  thread_handler->process(Warning(type, {"", w.file ? w.file : "", static_cast<uint32_t>(w.line)},
+                                  std::string(w.message), false));
 }
 
 }  // namespace detail

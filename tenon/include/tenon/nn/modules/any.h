@@ -25,6 +25,7 @@ struct AnyAccess {
 
 [[noreturn]] TENON_API void bad_argument(std::size_t i, const std::type_info& wanted,
                                          const std::type_info& given);
+[[noreturn]] TENON_API void bad_result(const std::type_info& result, const std::type_info& wanted);
 // Appends default arguments; the error names the module.
 TENON_API void complete_arguments(const Module& module, std::vector<AnyValue>& args,
                                   std::size_t wanted, DefaultArgs defaults);
@@ -100,6 +101,11 @@ class TENON_API AnyModule {
   template <class M>
   explicit AnyModule(const ModuleHolder<M>& holder) : AnyModule(holder.ptr()) {}
 
+  template <class M, class = std::enable_if_t<detail::is_module<M>>>
+  AnyModule& operator=(std::shared_ptr<M> module) {
+    return *this = AnyModule(std::move(module));
+  }
+
   // Copies share the module; clone() does not.
   AnyModule clone(const std::optional<Device>& device = std::nullopt) const;
 
@@ -113,7 +119,9 @@ class TENON_API AnyModule {
   }
   template <class R = Tensor, class... A>
   R forward(A&&... args) {
-    return any_forward(std::forward<A>(args)...).template get<R>();
+    AnyValue value = any_forward(std::forward<A>(args)...);
+    if (R* result = value.template try_get<R>()) return std::move(*result);
+    detail::bad_result(value.type_info(), typeid(R));
   }
   AnyValue run(std::vector<AnyValue>& args);
 

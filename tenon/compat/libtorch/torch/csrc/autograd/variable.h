@@ -3,7 +3,7 @@
 // Names of namespace autograd for what is at the top.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/csrc/autograd/grad_mode.h>
 
 #include <utility>
 
