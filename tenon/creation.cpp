@@ -11,6 +11,16 @@
 
 namespace tenon {
 namespace detail {
+namespace {
+
+// Without brackets: "2", "2 3".
+std::string text_of(const std::vector<int64_t>& sizes) {
+  std::string out;
+  for (const int64_t n : sizes) out += (out.empty() ? "" : " ") + std::to_string(n);
+  return out;
+}
+
+}  // namespace
 
 TensorData::TensorData(std::initializer_list<TensorData> items)
     : leaf_(false),
@@ -20,9 +30,9 @@ TensorData::TensorData(std::initializer_list<TensorData> items)
   for (const TensorData& i : items_) {
     type_ = promote_types(type_, i.type_);
     TENON_CHECK(i.sizes_ == items_[0].sizes_, ValueError,
-                "tensor: Expected all sub-lists to have sizes: ", core::join(items_[0].sizes_),
+                "tensor: Expected all sub-lists to have sizes: ", text_of(items_[0].sizes_),
                 " (e.g. ", items_[0].text(), "), but got sub-list ", i.text(),
-                " with sizes: ", core::join(i.sizes_));
+                " with sizes: ", text_of(i.sizes_));
   }
   if (!items_.empty())
     sizes_.insert(sizes_.end(), items_[0].sizes_.begin(), items_[0].sizes_.end());
@@ -68,8 +78,8 @@ std::string TensorData::text() const {
 
 Tensor TensorData::make(TensorOptions options) const {
   TENON_CHECK(!options.has_dtype() || !isComplexType(type_) || isComplexType(options.dtype()),
-              TypeError,
-              "can not do torch::tensor(complex, dtype=non-complex) because complex can not be "
+              TypeError, "tensor: value cannot be converted to type ", toString(options.dtype()),
+              " without overflow: complex numbers can not be "
               "casted to real number without loss of information");
   // As libtorch: int stands for any integer and float for any floating number, also in vectors.
   ScalarType dtype = options.has_dtype()                   ? options.dtype()

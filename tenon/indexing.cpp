@@ -83,6 +83,9 @@ void set_index(Resolved& r, int64_t at, Tensor index, int64_t of) {
 // some.
 int64_t checked_index(const Tensor& self, int64_t of, int64_t given) {
   const int64_t size = self.size(of);
+  TENON_CHECK(size > 0, IndexError,
+              "index: index is out of bounds for dimension with size 0: ", given, " for dimension ",
+              of);
   TENON_CHECK(given >= -size && given < size, IndexError, "index: index ", given,
               " is out of bounds for dimension ", of, " with size ", size);
   return given;

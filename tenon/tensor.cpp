@@ -164,9 +164,10 @@ bool Tensor::is_nonzero() const {
 }
 
 const Tensor& Tensor::set_requires_grad(bool on) const {
-  TENON_CHECK(!on || isFloatingType(scalar_type()) || isComplexType(scalar_type()), TypeError,
-              "requires_grad_: only floating tensors can require grad, this one is ",
-              dtype_name(scalar_type()));
+  TENON_CHECK(
+      !on || isFloatingType(scalar_type()) || isComplexType(scalar_type()), TypeError,
+      "Only Tensors of floating point and complex dtype can require gradients, this one is ",
+      dtype_name(scalar_type()));
   if (on == requires_grad()) return *this;
   TENON_CHECK(
       is_leaf(), Error,

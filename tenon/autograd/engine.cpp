@@ -5,6 +5,9 @@
 // run to run.
 #include "tenon/autograd.h"
 
+#include <exception>
+#include <thread>
+
 #include "tenon/autograd/engine_workspace.h"
 #include "tenon/autograd/formulas/layout.h"
 #include "tenon/call/generated.h"
@@ -232,9 +235,40 @@ variable_list root_grads(const variable_list& tensors, const variable_list& give
   return out;
 }
 
+// Passes that began in a node of another pass, on this thread's stack.
+constexpr int kDeepest = 60;
+__thread int t_depth __attribute__((tls_model("initial-exec")));
+struct Deeper {
+  Deeper() { ++t_depth; }
+  ~Deeper() { --t_depth; }
+};
+
+// Calls f on a stack of its own, with this thread's modes; rethrows.
+template <class F>
+void call_on_new_stack(F&& f) {
+  std::exception_ptr failed;
+  const uint32_t modes = t_mode;
+  std::thread other([&] {
+    try {
+      const ModeGuard mode(modes);
+      f();
+    } catch (...) {
+      failed = std::current_exception();
+    }
+  });
+  other.join();
+  if (failed) std::rethrow_exception(failed);
+}
+
 void run(const variable_list& tensors, const variable_list& grads, bool keep_graph,
          bool create_graph, const std::vector<Capture>& captures, variable_list* captured,
          bool accumulate) {
+  if (t_depth >= kDeepest) {
+    call_on_new_stack(
+        [&] { run(tensors, grads, keep_graph, create_graph, captures, captured, accumulate); });
+    return;
+  }
+  const Deeper deeper;
   std::vector<Edge> roots = root_edges(tensors);
   ModeGuard mode((t_mode & ~uint32_t{kGradMode | kEra04}) |
                  (create_graph ? uint32_t{kGradMode} : 0u));

@@ -78,8 +78,8 @@ const std::type_info& AnyModule::type_info() const {
   return *type_;
 }
 
-void AnyModule::check_type(const std::type_info& wanted) const {
-  TENON_CHECK(!is_empty(), ValueError, "Cannot call get() on an empty AnyModule");
+void AnyModule::check_type(const std::type_info& wanted, const char* call) const {
+  TENON_CHECK(!is_empty(), ValueError, "Cannot call ", call, "() on an empty AnyModule");
   TENON_CHECK(*type_ == wanted, TypeError, "Attempted to cast module of type ", type_name(*type_),
               " to type ", type_name(wanted));
 }

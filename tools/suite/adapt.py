@@ -22,7 +22,13 @@ RENAMED = [
 ]
 
 
+# zero_grad sets gradients to None by default since 2.0.
+ZERO_GRAD = (r"zero_grad\(\)", "zero_grad(/*set_to_none=*/false)")
+
+
 def adapted(name, text):
+    if name == "module.cpp":
+        text = re.sub(*ZERO_GRAD, text)
     for pattern, replacement in RENAMED:
         text = re.sub(pattern, replacement, text)
     return text

@@ -124,6 +124,7 @@ TENON_API TensorOptions options_from_type(std::string_view type);
 
 inline TensorOptions dtype(ScalarType d) { return TensorOptions().dtype(d); }
 inline TensorOptions device(Device d) { return TensorOptions().device(d); }
+inline TensorOptions device_index(DeviceIndex i) { return TensorOptions().device_index(i); }
 inline TensorOptions layout(Layout l) { return TensorOptions().layout(l); }
 inline TensorOptions requires_grad(bool r = true) { return TensorOptions().requires_grad(r); }
 inline TensorOptions memory_format(MemoryFormat f) { return TensorOptions().memory_format(f); }

@@ -27,10 +27,18 @@ struct Target {
   }
 };
 
+std::string listed(const std::vector<double>& values) {
+  std::string out;
+  for (const double v : values) out += (out.empty() ? "" : ", ") + core::join(v);
+  return out;
+}
+
 Target find_target(const Tensor& input, const InterpolateFuncOptions& options, bool needs_size) {
   const std::size_t nd = static_cast<std::size_t>(input.dim() - 2);
-  TENON_CHECK(options.size().has_value() != options.scale_factor().has_value(), ValueError,
-              "interpolate: define exactly one of size and scale_factor");
+  TENON_CHECK(options.size() || options.scale_factor(), ValueError,
+              "interpolate: either size or scale_factor should be defined");
+  TENON_CHECK(!options.size() || !options.scale_factor(), ValueError,
+              "interpolate: only one of size or scale_factor should be defined");
   const bool recompute = options.recompute_scale_factor().value_or(false);
   TENON_CHECK(!recompute || !options.size(), ValueError,
               "interpolate: recompute_scale_factor is not meaningful with an explicit size");
@@ -41,8 +49,9 @@ Target find_target(const Tensor& input, const InterpolateFuncOptions& options, b
     return {*options.size(), {}};
   }
   const std::vector<double>& factors = *options.scale_factor();
-  TENON_CHECK(factors.size() == nd, ValueError, "interpolate: scale_factor needs ", nd,
-              " entries for a ", input.dim(), "-D input, got ", factors.size());
+  TENON_CHECK(factors.size() == nd, ValueError,
+              "interpolate: scale_factor shape must match input shape. Input is ", nd,
+              "D, scale_factor size is [", listed(factors), "]");
   if (!recompute && !needs_size) return {{}, factors};
   std::vector<int64_t> sizes;
   for (std::size_t d = 0; d < nd; ++d) {
@@ -53,8 +62,8 @@ Target find_target(const Tensor& input, const InterpolateFuncOptions& options, b
 }
 
 void check_rank(const Tensor& input, const char* mode, int64_t rank) {
-  TENON_CHECK(input.dim() == rank, ValueError, "interpolate: mode ", mode, " needs ", rank,
-              "-D input, got ", input.dim(), "-D");
+  TENON_CHECK(input.dim() == rank, ValueError, "interpolate: Input Error: Only ", rank,
+              "D input Tensors are supported (got ", input.dim(), "D) for the mode: ", mode);
 }
 
 Tensor area(const Tensor& input, IntArrayRef size) {

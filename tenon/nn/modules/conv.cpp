@@ -210,9 +210,6 @@ Tensor Conv3dImpl::forward(const Tensor& input) {
 template <std::size_t D, class Derived>
 void ConvTransposeNdImpl<D, Derived>::reset() {
   check_options("ConvTranspose", options);
-  TENON_CHECK(options.padding_mode().template is<enumtype::kZeros>(), ValueError, "ConvTranspose",
-              D, "d: padding_mode may only be kZeros, got ",
-              enumtype::get_enum_name(options.padding_mode()));
   register_weights(*this, options.in_channels(), options.out_channels() / options.groups(),
                    options.kernel_size(), options.out_channels(), options.bias());
 }
@@ -234,6 +231,9 @@ template <std::size_t D>
 functional::ConvTransposeFuncOptions<D> function_options(
     const Tensor& input, const std::optional<IntArrayRef>& output_size, const Tensor& bias,
     const ConvTransposeOptions<D>& o) {
+  TENON_CHECK(o.padding_mode().template is<enumtype::kZeros>(), ValueError, "ConvTranspose", D,
+              "d: Only `zeros` padding mode is supported, got ",
+              enumtype::get_enum_name(o.padding_mode()));
   return functional::ConvTransposeFuncOptions<D>()
       .bias(bias)
       .stride(o.stride())

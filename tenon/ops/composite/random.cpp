@@ -47,17 +47,28 @@ Tensor alpha_drop(const Tensor& input, const Tensor& keep, double p) {
 }  // namespace
 
 Tensor rand_generator(IntArrayRef size, const Gen& g, const TensorOptions& o) {
-  return empty(size, plain(o)).uniform_(0, 1, g);
+  if (!isComplexType(o.dtype())) return empty(size, plain(o)).uniform_(0, 1, g);
+  std::vector<int64_t> parts(size.begin(), size.end());
+  parts.push_back(2);
+  const TensorOptions real = plain(o).dtype(toRealValueType(o.dtype()));
+  return view_as_complex(empty(parts, real).uniform_(0, 1, g));
 }
 Tensor rand(IntArrayRef size, const TensorOptions& o) { return tenon::rand(size, Gen(), o); }
 Tensor rand_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
   return empty_like(self, plain(o), f).uniform_(0, 1);
 }
 Tensor randn_generator(IntArrayRef size, const Gen& g, const TensorOptions& o) {
-  return empty(size, plain(o)).normal_(0, 1, g);
+  if (!isComplexType(o.dtype())) return empty(size, plain(o)).normal_(0, 1, g);
+  // Parts of variance 1/2 each.
+  std::vector<int64_t> parts(size.begin(), size.end());
+  parts.push_back(2);
+  const TensorOptions real = plain(o).dtype(toRealValueType(o.dtype()));
+  return view_as_complex(empty(parts, real).normal_(0, std::sqrt(0.5), g));
 }
 Tensor randn(IntArrayRef size, const TensorOptions& o) { return tenon::randn(size, Gen(), o); }
 Tensor randn_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
+  const ScalarType dtype = o.has_dtype() ? o.dtype() : self.scalar_type();
+  if (isComplexType(dtype)) return tenon::randn(self.sizes(), self.options().merge_in(o));
   return empty_like(self, plain(o), f).normal_(0, 1);
 }
 

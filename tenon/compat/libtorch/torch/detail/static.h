@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Facts about modules at compile time by libtorch's names.
+// Traits of modules by libtorch's names.
 #pragma once
 
 #include <torch/csrc/utils/variadic.h>

@@ -30,6 +30,12 @@ struct AnyAccess {
 TENON_API void complete_arguments(const Module& module, std::vector<AnyValue>& args,
                                   std::size_t wanted, DefaultArgs defaults);
 
+template <class R>
+R take_result(AnyValue value) {
+  if (R* result = value.template try_get<R>()) return std::move(*result);
+  bad_result(value.type_info(), typeid(R));
+}
+
 template <class T>
 struct OptionalOf {
   static bool take(AnyValue&, T*) { return false; }
@@ -119,19 +125,17 @@ class TENON_API AnyModule {
   }
   template <class R = Tensor, class... A>
   R forward(A&&... args) {
-    AnyValue value = any_forward(std::forward<A>(args)...);
-    if (R* result = value.template try_get<R>()) return std::move(*result);
-    detail::bad_result(value.type_info(), typeid(R));
+    return detail::take_result<R>(any_forward(std::forward<A>(args)...));
   }
   AnyValue run(std::vector<AnyValue>& args);
 
   template <class T, class = std::enable_if_t<detail::is_module<T>>>
   T& get() {
-    return *checked<T>();
+    return *checked<T>("get");
   }
   template <class T, class = std::enable_if_t<detail::is_module<T>>>
   const T& get() const {
-    return *checked<T>();
+    return *checked<T>("get");
   }
   template <class T, class C = typename T::ContainedType>
   T get() const {
@@ -140,7 +144,7 @@ class TENON_API AnyModule {
   std::shared_ptr<Module> ptr() const;
   template <class T, class = std::enable_if_t<detail::is_module<T>>>
   std::shared_ptr<T> ptr() const {
-    checked<T>();
+    checked<T>("ptr");
     return std::static_pointer_cast<T>(module_);
   }
   const std::type_info& type_info() const;
@@ -154,11 +158,11 @@ class TENON_API AnyModule {
 
  private:
   template <class T>
-  T* checked() const {
-    check_type(typeid(T));
+  T* checked(const char* call) const {
+    check_type(typeid(T), call);
     return static_cast<T*>(module_.get());
   }
-  void check_type(const std::type_info& wanted) const;
+  void check_type(const std::type_info& wanted, const char* call) const;
 
   std::shared_ptr<Module> module_;
   detail::PackedForward forward_ = nullptr;

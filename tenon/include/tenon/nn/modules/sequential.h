@@ -35,7 +35,7 @@ class TENON_API SequentialImpl : public Cloneable<SequentialImpl>,
     std::vector<AnyValue> packed;
     packed.reserve(sizeof...(A));
     (packed.push_back(AnyModule::pack(std::forward<A>(args))), ...);
-    return forward_packed(*this, packed).template get<R>();
+    return detail::take_result<R>(forward_packed(*this, packed));
   }
   static AnyValue forward_packed(Module& self, std::vector<AnyValue>& args);
 
