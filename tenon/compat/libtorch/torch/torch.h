@@ -5,6 +5,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
+#include <torch/csrc/utils/memory.h>
 #include <torch/cuda.h>
 #include <torch/fft.h>
 #include <torch/linalg.h>
@@ -38,6 +39,9 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/data/chunk.h"
+#include "tenon/data/detail/data_shuttle.h"
+#include "tenon/data/detail/sequencers.h"
 #include "tenon/print.h"
 #include "tenon/tenon.h"
 

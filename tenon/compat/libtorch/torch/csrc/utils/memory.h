@@ -1,0 +1,11 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <torch/namespaces.h>
+
+#include <memory>
+
+namespace tenon {
+using std::make_unique;
+}
