@@ -82,6 +82,10 @@ class OrderedDict {
     items_.emplace_back(Key(std::forward<K>(key)), Value(std::forward<V>(value)));
     return items_.back().value();
   }
+  // With braces for the value.
+  Value& insert(Key key, Value&& value) {
+    return insert<Key, Value>(std::move(key), std::move(value));
+  }
   // The caller knows that the keys are new.
   void push_unique(Key key, Value value) { items_.emplace_back(std::move(key), std::move(value)); }
   void update(const OrderedDict& other) {
