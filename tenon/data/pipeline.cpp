@@ -13,12 +13,9 @@
 
 namespace tenon::data {
 
-WorkerException::WorkerException(std::exception_ptr original, std::size_t worker,
-                                 std::size_t workers)
+WorkerException::WorkerException(std::exception_ptr original)
     : original_exception(std::move(original)),
-      message("Caught exception in DataLoader worker thread") {
-  if (workers > 0) message += core::join(" ", worker, " of ", workers);
-  message += ".";
+      message("Caught exception in DataLoader worker thread.") {
   try {
     std::rethrow_exception(original_exception);
   } catch (const std::exception& e) {
@@ -37,7 +34,6 @@ struct Pipeline::State {
   struct Result {
     std::shared_ptr<void> value;
     std::exception_ptr exception;
-    std::size_t worker = 0;
   };
   using Results = std::map<std::size_t, Result>;  // by job number
   struct Job {
@@ -59,7 +55,7 @@ struct Pipeline::State {
 
   std::size_t in_flight() const { return jobs.size() + running + results.size(); }
 
-  void work(std::size_t worker, const Work& f) {
+  void work(const Work& f) {
     std::unique_lock lock(mutex);
     for (;;) {
       job_ready.wait(lock, [&] { return quit || !jobs.empty(); });
@@ -69,7 +65,6 @@ struct Pipeline::State {
       ++running;
       lock.unlock();
       Result& result = job.result.mapped();
-      result.worker = worker;
       try {
         result.value = f(std::move(job.request));
       } catch (...) {
@@ -93,8 +88,7 @@ Pipeline::~Pipeline() { stop(); }
 
 void Pipeline::add_worker(Work work) {
   State* s = state_.get();
-  s->threads.emplace_back(
-      [s, worker = s->threads.size(), work = std::move(work)] { s->work(worker, work); });
+  s->threads.emplace_back([s, work = std::move(work)] { s->work(work); });
 }
 
 void Pipeline::push(std::shared_ptr<void> request) {
@@ -113,8 +107,9 @@ std::shared_ptr<void> Pipeline::pop() {
   auto ready = [&s] { return s.ready(); };
   if (s.options.timeout) {
     TENON_CHECK(s.result_ready.wait_for(lock, *s.options.timeout, ready), Error,
-                "data loader: timeout of ", static_cast<long long>(s.options.timeout->count()),
-                " ms while waiting for a batch from ", s.options.workers, " worker threads");
+                "Timeout in DataLoader queue while waiting for next batch (timeout was ",
+                static_cast<long long>(s.options.timeout->count()), " ms, of ", s.options.workers,
+                " worker threads)");
   } else {
     s.result_ready.wait(lock, ready);
   }
@@ -122,7 +117,7 @@ std::shared_ptr<void> Pipeline::pop() {
   s.next_result = s.results.begin()->first + 1;
   s.results.erase(s.results.begin());
   lock.unlock();
-  if (result.exception) throw WorkerException(result.exception, result.worker, s.options.workers);
+  if (result.exception) throw WorkerException(result.exception);
   return result.value;
 }
 

@@ -32,12 +32,14 @@ std::vector<std::size_t> range(std::size_t begin, std::size_t n) {
 
 }  // namespace
 
+CustomBatchRequest::~CustomBatchRequest() = default;
+
 void SequentialSampler::reset(std::optional<std::size_t> new_size) {
   if (new_size) size_ = *new_size;
   index_ = 0;
 }
 std::optional<std::vector<std::size_t>> SequentialSampler::next(std::size_t batch_size) {
-  std::size_t n = std::min(batch_size, size_ - index_);
+  const std::size_t n = index_ < size_ ? std::min(batch_size, size_ - index_) : 0;
   if (n == 0) return std::nullopt;
   index_ += n;
   return range(index_ - n, n);
@@ -46,10 +48,7 @@ void SequentialSampler::save(serialize::OutputArchive& archive) const {
   save_index(archive, "index", index_);
 }
 void SequentialSampler::load(serialize::InputArchive& archive) {
-  const std::size_t index = load_index(archive, "index");
-  TENON_CHECK(index <= size_, ValueError, "SequentialSampler: saved index ", index,
-              " is past size ", size_);
-  index_ = index;
+  index_ = load_index(archive, "index");
 }
 
 RandomSampler::RandomSampler(int64_t size, ScalarType index_dtype)

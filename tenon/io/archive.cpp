@@ -164,24 +164,19 @@ std::string known_keys(InputArchive& archive) {
   return out.empty() ? "none" : out;
 }
 
-template <class T>
-void read_or_throw(InputArchive& archive, const char* what, const std::string& prefix,
-                   const std::string& key, T& out) {
-  TENON_CHECK(archive.try_read(key, out), ValueError, "load: no ", what, " '", prefix + key,
-              "' in the file; there are: ", known_keys(archive));
-}
-
 }  // namespace
 
 void InputArchive::read(const std::string& key, Tensor& tensor, bool is_buffer) {
-  TENON_CHECK(try_read(key, tensor, is_buffer), ValueError, "load: no tensor '", prefix_ + key,
-              "' in the file; there are: ", known_keys(*this));
+  TENON_CHECK(try_read(key, tensor, is_buffer), ValueError, "No such serialized tensor '",
+              prefix_ + key, "'; there are: ", known_keys(*this));
 }
 void InputArchive::read(const std::string& key, IValue& value) {
-  read_or_throw(*this, "value", prefix_, key, value);
+  TENON_CHECK(try_read(key, value), ValueError, "The archive does not have a field with name '",
+              prefix_ + key, "'; there are: ", known_keys(*this));
 }
 void InputArchive::read(const std::string& key, InputArchive& archive) {
-  read_or_throw(*this, "archive", prefix_, key, archive);
+  TENON_CHECK(try_read(key, archive), ValueError, "No such serialized submodule: '", prefix_ + key,
+              "'; there are: ", known_keys(*this));
 }
 
 std::vector<std::string> InputArchive::keys() {

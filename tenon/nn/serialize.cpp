@@ -22,6 +22,28 @@ void collect(serialize::InputArchive& archive, const std::string& prefix,
   }
 }
 
+// The first of the names that the state lacks, as libtorch reports it; empty if there is none.
+std::string first_missing(const OrderedDict<std::string, Tensor>& wanted,
+                          const OrderedDict<std::string, Tensor>& state) {
+  const auto has_prefix = [&](const std::string& prefix) {
+    for (const auto& item : state) {
+      if (item.key().compare(0, prefix.size(), prefix) == 0) return true;
+    }
+    return false;
+  };
+  for (const auto& item : wanted) {
+    const std::string& name = item.key();
+    if (state.contains(name)) continue;
+    for (auto dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
+      if (!has_prefix(name.substr(0, dot + 1))) {
+        return core::join("No such serialized submodule: '", name.substr(0, dot), "'");
+      }
+    }
+    return core::join("No such serialized tensor '", name, "'");
+  }
+  return "";
+}
+
 }  // namespace
 
 void Module::save(serialize::OutputArchive& archive) const {
@@ -42,7 +64,13 @@ void Module::save(serialize::OutputArchive& archive) const {
 void Module::load(serialize::InputArchive& archive) {
   OrderedDict<std::string, Tensor> state("State");
   collect(archive, "", &state);
-  load_state_dict(state);
+  try {
+    load_state_dict(state);
+  } catch (const ValueError& e) {
+    const std::string missing = first_missing(state_dict(), state);
+    if (missing.empty()) throw;
+    throw ValueError(core::join(missing, "; ", e.what()));
+  }
 }
 
 }  // namespace nn

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tenon/autograd.h"
 #include "tenon/ops.h"
 #include "tenon/optim/layouts.h"
 
@@ -51,6 +52,20 @@ void update_sparse(Tensor& param, const Tensor& grad, AdagradParamState& s,
 }
 
 }  // namespace
+
+Adagrad::Adagrad(const std::vector<OptimizerParamGroup>& param_groups, AdagradOptions defaults)
+    : SerialOptimizer(param_groups, std::move(defaults)) {
+  NoGradGuard no_grad;
+  for (const auto& group : param_groups_) {
+    for (const Tensor& p : group.params()) {
+      auto state = std::make_unique<AdagradParamState>();
+      init_state(*state, p, static_cast<const AdagradOptions&>(group.options()));
+      state_[p.unsafeGetTensorImpl()] = std::move(state);
+    }
+  }
+}
+Adagrad::Adagrad(std::vector<Tensor> params, AdagradOptions defaults)
+    : Adagrad({OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
 
 void Adagrad::init_state(AdagradParamState& s, const Tensor& param, const AdagradOptions& o) const {
   s.sum(tenon::full_like(param, o.initial_accumulator_value()));

@@ -8,12 +8,58 @@
 #include "tenon/ops.h"
 #include "tenon/optim/layouts.h"
 #include "tenon/runtime/graph.h"
+#include "tenon/runtime/log.h"
 
 namespace tenon {
 namespace optim {
+namespace {
 
+[[noreturn]] void refuse_field(const char* name) {
+  throw NotImplementedError(
+      core::join("the field '", name, "' is of a kind that this visitor does not know"));
+}
+
+void warn_old(const char* name) {
+  warn("deprecated",
+       core::join("Optimizer::", name,
+                  "() will be removed, as libtorch has announced: use param_groups()"));
+}
+
+}  // namespace
+
+FieldVisitor::~FieldVisitor() = default;
 OptimizerOptions::~OptimizerOptions() = default;
 OptimizerParamState::~OptimizerParamState() = default;
+
+void FieldVisitor::field(const char* name, std::optional<int64_t>&) { refuse_field(name); }
+void FieldVisitor::field(const char* name, std::optional<std::string>&) { refuse_field(name); }
+void FieldVisitor::field(const char* name, std::vector<Tensor>&) { refuse_field(name); }
+
+void FieldVisitor::field(const char* name, std::deque<Tensor>& value) {
+  std::vector<Tensor> list(value.begin(), value.end());
+  field(name, list);
+  value.assign(list.begin(), list.end());
+}
+
+void FieldVisitor::field(const char* name, std::optional<std::vector<Tensor>>& value) {
+  std::vector<Tensor> list = value.value_or(std::vector<Tensor>());
+  field(name, list);
+  value = list.empty() ? std::nullopt : std::make_optional(std::move(list));
+}
+
+double OptimizerOptions::get_lr() const {
+  throw NotImplementedError("the options of this optimizer have no lr: override get_lr()");
+}
+void OptimizerOptions::set_lr(double) {
+  throw NotImplementedError("the options of this optimizer have no lr: override set_lr()");
+}
+void OptimizerOptions::fields(FieldVisitor&) {}
+void OptimizerOptions::check() const {}
+void OptimizerOptions::assign(OptimizerOptions&&) {
+  throw NotImplementedError("the options of this optimizer cannot be assigned: override assign()");
+}
+void OptimizerParamState::fields(FieldVisitor&) {}
+
 Optimizer::~Optimizer() = default;
 
 OptimizerOptions& OptimizerParamGroup::options() {
@@ -27,7 +73,6 @@ const OptimizerOptions& OptimizerParamGroup::options() const {
 Optimizer::Optimizer(const std::vector<OptimizerParamGroup>& param_groups,
                      std::unique_ptr<OptimizerOptions> defaults)
     : defaults_(std::move(defaults)) {
-  TENON_CHECK(!param_groups.empty(), ValueError, "the optimizer got an empty parameter list");
   if (defaults_) defaults_->check();
   for (const auto& group : param_groups) add_param_group(group);
 }
@@ -37,8 +82,6 @@ Optimizer::Optimizer(std::vector<Tensor> parameters, std::unique_ptr<OptimizerOp
                 std::move(defaults)) {}
 
 void Optimizer::add_param_group(const OptimizerParamGroup& param_group) {
-  TENON_CHECK(!param_group.params().empty(), ValueError,
-              "the optimizer got an empty parameter list");
   OptimizerParamGroup group = param_group;
   if (!group.has_options()) {
     TENON_CHECK(defaults_ != nullptr, ValueError,
@@ -56,23 +99,30 @@ void Optimizer::add_param_group(const OptimizerParamGroup& param_group) {
     TENON_CHECK(p.defined(), ValueError, "parameter ", i, " of the group is undefined");
     TENON_CHECK(p.is_leaf(), ValueError, "cannot optimize a non-leaf tensor: parameter ", i,
                 " of the group is the result of an operation");
-    TENON_CHECK(taken.insert(p.unsafeGetTensorImpl()).second, ValueError, "parameter ", i,
-                " of the group appears in more than one group, or twice in this one");
+    TENON_CHECK(taken.insert(p.unsafeGetTensorImpl()).second, ValueError,
+                "some parameters appear in more than one parameter group: parameter ", i,
+                " of the group is in one already, or twice in this one");
   }
   param_groups_.push_back(std::move(group));
 }
 
 void Optimizer::add_parameters(const std::vector<Tensor>& parameters) {
+  warn_old("add_parameters");
   auto& mine = param_groups_.at(0).params();
   mine.insert(mine.end(), parameters.begin(), parameters.end());
 }
 
-const std::vector<Tensor>& Optimizer::parameters() const noexcept {
+const std::vector<Tensor>& Optimizer::parameters() const {
+  warn_old("parameters");
   return param_groups_.front().params();
 }
-std::vector<Tensor>& Optimizer::parameters() noexcept { return param_groups_.front().params(); }
+std::vector<Tensor>& Optimizer::parameters() {
+  warn_old("parameters");
+  return param_groups_.front().params();
+}
 
-std::size_t Optimizer::size() const noexcept {
+std::size_t Optimizer::size() const {
+  warn_old("size");
   std::size_t n = 0;
   for (const auto& group : param_groups_) n += group.params().size();
   return n;
@@ -129,6 +179,7 @@ void refuse_capture(const Tensor& param, const char* why) {
 }
 
 bool Optimizer::takes_layouts() const { return false; }
+bool Optimizer::state_is_flat() const { return false; }
 
 }  // namespace optim
 }  // namespace tenon

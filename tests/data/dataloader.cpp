@@ -114,7 +114,7 @@ TEST(DataLoader, ExceptionWithoutWorkersIsItself) {
 TEST(DataLoader, Timeout) {
   auto loader = make_data_loader<SequentialSampler>(
       Numbers(3, -1, 500), DataLoaderOptions(1).workers(1).timeout(std::chrono::milliseconds(10)));
-  test::expect_words(test::text_of<Error>([&] { all(*loader); }), {"timeout of 10 ms"});
+  test::expect_words(test::text_of<Error>([&] { all(*loader); }), {"timeout was 10 ms"});
 }
 
 TEST(DataLoader, SecondIteratorWhileOneRunsIsRefused) {

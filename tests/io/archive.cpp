@@ -118,7 +118,7 @@ TEST(Save, ArchivesNest) {
   Tensor t;
   EXPECT_FALSE(in.try_read("absent", t));
   test::expect_words(test::text_of<ValueError>([&] { in.read("absent", t); }),
-                     {"no tensor 'absent'"});
+                     {"No such serialized tensor 'absent'"});
 }
 
 TEST(Save, IntoADefinedTensorCopies) {

@@ -23,6 +23,7 @@ class FromJson final : public optim::FieldVisitor {
   void field(const char* name, bool& value) override {
     if (const json* j = find(name)) value = j->get<bool>();
   }
+  using FieldVisitor::field;
   void field(const char*, Tensor&) override {}
 
  private:

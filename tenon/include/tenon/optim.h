@@ -9,6 +9,7 @@
 #include "tenon/optim/adamax.h"
 #include "tenon/optim/adamw.h"
 #include "tenon/optim/asgd.h"
+#include "tenon/optim/lbfgs.h"
 #include "tenon/optim/optimizer.h"
 #include "tenon/optim/radam.h"
 #include "tenon/optim/rmsprop.h"

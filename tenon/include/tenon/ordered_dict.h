@@ -82,6 +82,7 @@ class OrderedDict {
     items_.emplace_back(Key(std::forward<K>(key)), Value(std::forward<V>(value)));
     return items_.back().value();
   }
+  // With braces for the value.
   Value& insert(Key key, Value&& value) {
     return insert<Key, Value>(std::move(key), std::move(value));
   }

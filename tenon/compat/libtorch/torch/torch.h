@@ -7,6 +7,7 @@
 #include <ATen/Context.h>
 #include <c10/util/typeid.h>
 #include <torch/csrc/autograd/variable.h>
+#include <torch/csrc/utils/memory.h>
 #include <torch/cuda.h>
 #include <torch/fft.h>
 #include <torch/linalg.h>
@@ -58,6 +59,9 @@
 #include <span>
 #endif
 
+#include "tenon/data/chunk.h"
+#include "tenon/data/detail/data_shuttle.h"
+#include "tenon/data/detail/sequencers.h"
 #include "tenon/print.h"
 #include "tenon/tenon.h"
 

@@ -41,7 +41,7 @@ class DataLoaderBase {
   Iterator<Batch> begin() {
     TENON_CHECK(
         pipeline_.in_flight() == 0, ValueError,
-        "data loader: attempted to get a new iterator while another one is not yet exhausted");
+        "Attempted to get a new DataLoader iterator while another iterator is not yet exhausted");
     reset();
     return Iterator<Batch>([this] { return next(); });
   }
@@ -156,7 +156,7 @@ class StatefulDataLoader : public DataLoaderBase<Dataset, typename Dataset::Batc
   std::optional<BatchRequestType> get_batch_request() override { return this->options_.batch_size; }
 };
 
-template <class Dataset, class Sampler>
+template <class Dataset, class Sampler, class = typename Sampler::BatchRequestType>
 std::enable_if_t<!Dataset::is_stateful, std::unique_ptr<StatelessDataLoader<Dataset, Sampler>>>
 make_data_loader(Dataset dataset, Sampler sampler, DataLoaderOptions options) {
   return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset),
@@ -170,7 +170,7 @@ make_data_loader(Dataset dataset, DataLoaderOptions options = {}) {
   auto size = dataset.size();
   TENON_CHECK(
       size.has_value(), ValueError,
-      "make_data_loader: the dataset has no size, which the sampler needs; pass a sampler instead");
+      "Expected the dataset to be sized in order to construct the Sampler; pass a sampler instead");
   return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), Sampler(*size),
                                                                  options);
 }

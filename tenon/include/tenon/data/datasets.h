@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/archives.h"
 #include "tenon/data/example.h"
 #include "tenon/runtime/array_ref.h"
 
@@ -52,6 +53,16 @@ class BatchDataset {
   MapDataset<Self, TransformType> map(TransformType transform) && {
     return datasets::map(std::move(static_cast<Self&>(*this)), std::move(transform));
   }
+};
+
+// Ends by returning nothing, after which reset() starts over. It keeps its own position, so workers
+// share it (SharedBatchDataset) and it guards that position itself.
+template <class Self, class Batch = std::vector<Example<>>, class BatchRequest = std::size_t>
+class StatefulDataset : public BatchDataset<Self, std::optional<Batch>, BatchRequest> {
+ public:
+  virtual void reset() = 0;
+  virtual void save(serialize::OutputArchive& archive) const = 0;
+  virtual void load(serialize::InputArchive& archive) = 0;
 };
 
 // Gives single examples by index.
@@ -121,7 +132,7 @@ MapDataset<D, T> map(D dataset, T transform) {
 }
 
 // The rows of a tensor.
-struct TensorDataset : public Dataset<TensorDataset, TensorExample> {
+struct TENON_API TensorDataset : public Dataset<TensorDataset, TensorExample> {
   explicit TensorDataset(const std::vector<Tensor>& tensors);  // stacked
   explicit TensorDataset(Tensor rows) : tensor(std::move(rows)) {}
   TensorExample get(std::size_t index) override { return tensor[static_cast<int64_t>(index)]; }

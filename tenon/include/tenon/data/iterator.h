@@ -29,8 +29,11 @@ class Iterator {
     state_->next = std::move(next);
   }
 
+  // IndexError past the end.
   Iterator& operator++() {
-    get();
+    TENON_CHECK(state_ != nullptr, IndexError,
+                "Incrementing the DataLoader's past-the-end iterator is not allowed");
+    TENON_CHECK(!at_end(), IndexError, "Attempted to increment iterator past the end");
     state_->batch = state_->next();
     return *this;
   }
@@ -58,7 +61,9 @@ class Iterator {
     return !state_->batch;
   }
   Batch& get() const {
-    TENON_CHECK(!at_end(), IndexError, "data loader: the iterator is past the end");
+    TENON_CHECK(state_ != nullptr, IndexError,
+                "Dereferencing the DataLoader's past-the-end iterator is not allowed");
+    TENON_CHECK(!at_end(), IndexError, "Attempted to dereference iterator that was past the end");
     return *state_->batch;
   }
 

@@ -17,8 +17,7 @@ namespace tenon::data {
 
 // An exception from a worker thread, thrown where the batch was asked for.
 struct TENON_API WorkerException : public std::exception {
-  explicit WorkerException(std::exception_ptr original, std::size_t worker = 0,
-                           std::size_t workers = 0);
+  explicit WorkerException(std::exception_ptr original);
   const char* what() const noexcept override { return message.c_str(); }
 
   std::exception_ptr original_exception;  // rethrow it to get at its type

@@ -55,10 +55,16 @@ class TENON_API RandomSampler : public Sampler<> {
   int64_t index_ = 0;
 };
 
+// What a sampler may ask for beside indices.
+struct TENON_API CustomBatchRequest {
+  virtual ~CustomBatchRequest();
+  virtual std::size_t size() const = 0;  // examples
+};
+
 // A count of examples, for datasets that know no indices.
-struct BatchSize {
+struct TENON_API BatchSize : public CustomBatchRequest {
   explicit BatchSize(std::size_t n) : size_(n) {}
-  std::size_t size() const noexcept { return size_; }
+  std::size_t size() const noexcept override { return size_; }
   operator std::size_t() const noexcept { return size_; }
 
  private:

@@ -36,9 +36,12 @@ struct TENON_API AdagradParamState : public OptimizerCloneableParamState<Adagrad
 };
 
 // Duchi and others, 2011. Of a sparse gradient only the rows that it has are read and written.
+// Parameters have their states from the start, as in libtorch.
 class TENON_API Adagrad : public SerialOptimizer<AdagradOptions, AdagradParamState> {
  public:
-  using SerialOptimizer::SerialOptimizer;
+  explicit Adagrad(const std::vector<OptimizerParamGroup>& param_groups,
+                   AdagradOptions defaults = {});
+  explicit Adagrad(std::vector<Tensor> params, AdagradOptions defaults = {});
 
  protected:
   void init_state(AdagradParamState& state, const Tensor& param,

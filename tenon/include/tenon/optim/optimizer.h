@@ -5,8 +5,11 @@
 // step() reads .grad and never writes into it: weight decay is applied to a copy.
 #pragma once
 
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -20,32 +23,61 @@ namespace tenon {
 namespace optim {
 
 // Goes over the named fields of options and states; reads or writes them.
-class FieldVisitor {
+class TENON_API FieldVisitor {
  public:
-  virtual ~FieldVisitor() = default;
+  virtual ~FieldVisitor();
   virtual void field(const char* name, double& value) = 0;
   virtual void field(const char* name, int64_t& value) = 0;
   virtual void field(const char* name, bool& value) = 0;
   virtual void field(const char* name, Tensor& value) = 0;
+  // NotImplementedError unless the visitor overrides them.
+  virtual void field(const char* name, std::optional<int64_t>& value);
+  virtual void field(const char* name, std::optional<std::string>& value);
+  virtual void field(const char* name, std::vector<Tensor>& value);
+  // As a list of tensors.
+  void field(const char* name, std::deque<Tensor>& value);
+  // An empty list is nothing.
+  void field(const char* name, std::optional<std::vector<Tensor>>& value);
 };
 
 class TENON_API OptimizerOptions {
  public:
   virtual ~OptimizerOptions();
   virtual std::unique_ptr<OptimizerOptions> clone() const = 0;
-  virtual double get_lr() const = 0;
-  virtual void set_lr(double lr) = 0;
-  virtual void fields(FieldVisitor& visitor) = 0;
+  // NotImplementedError for options that have no learning rate.
+  virtual double get_lr() const;
+  virtual void set_lr(double lr);
+  // Names each field to the visitor; what is saved, compared and printed. None by default.
+  virtual void fields(FieldVisitor& visitor);
   // ValueError for a value that is out of range.
-  virtual void check() const = 0;
+  virtual void check() const;
+  // Reads or writes the fields. NotImplementedError where there are none and a class does not
+  // override these.
+  virtual void serialize(serialize::InputArchive& archive);
+  virtual void serialize(serialize::OutputArchive& archive) const;
+  // Takes the values of `other`, which has the same type.
+  virtual void assign(OptimizerOptions&& other);
 };
 
 class TENON_API OptimizerParamState {
  public:
   virtual ~OptimizerParamState();
   virtual std::unique_ptr<OptimizerParamState> clone() const = 0;
-  virtual void fields(FieldVisitor& visitor) = 0;
+  virtual void fields(FieldVisitor& visitor);
+  virtual void serialize(serialize::InputArchive& archive);
+  virtual void serialize(serialize::OutputArchive& archive) const;
 };
+
+namespace detail {
+template <class T, class = void>
+struct has_lr : std::false_type {};
+template <class T>
+struct has_lr<T, std::void_t<decltype(std::declval<const T&>().lr())>> : std::true_type {};
+
+// Whether all fields are equal; tensors by their values.
+TENON_API bool equal_fields(const OptimizerOptions& a, const OptimizerOptions& b);
+TENON_API bool equal_fields(const OptimizerParamState& a, const OptimizerParamState& b);
+}  // namespace detail
 
 template <class Derived>
 class OptimizerCloneableOptions : public OptimizerOptions {
@@ -53,8 +85,20 @@ class OptimizerCloneableOptions : public OptimizerOptions {
   std::unique_ptr<OptimizerOptions> clone() const override {
     return std::make_unique<Derived>(static_cast<const Derived&>(*this));
   }
-  double get_lr() const override { return static_cast<const Derived*>(this)->lr(); }
-  void set_lr(double lr) override { static_cast<Derived*>(this)->lr(lr); }
+  double get_lr() const override {
+    if constexpr (detail::has_lr<Derived>::value) return static_cast<const Derived*>(this)->lr();
+    return OptimizerOptions::get_lr();
+  }
+  void set_lr(double lr) override {
+    if constexpr (detail::has_lr<Derived>::value) {
+      static_cast<Derived*>(this)->lr(lr);
+    } else {
+      OptimizerOptions::set_lr(lr);
+    }
+  }
+  void assign(OptimizerOptions&& other) override {
+    static_cast<Derived&>(*this) = static_cast<Derived&&>(other);
+  }
 };
 
 template <class Derived>
@@ -64,6 +108,17 @@ class OptimizerCloneableParamState : public OptimizerParamState {
     return std::make_unique<Derived>(static_cast<const Derived&>(*this));
   }
 };
+
+template <class Derived>
+bool operator==(const OptimizerCloneableOptions<Derived>& a,
+                const OptimizerCloneableOptions<Derived>& b) {
+  return detail::equal_fields(a, b);
+}
+template <class Derived>
+bool operator==(const OptimizerCloneableParamState<Derived>& a,
+                const OptimizerCloneableParamState<Derived>& b) {
+  return detail::equal_fields(a, b);
+}
 
 // Parameters with one set of options; without options it takes the optimizer's defaults.
 class TENON_API OptimizerParamGroup {
@@ -108,8 +163,8 @@ class TENON_API Optimizer {
   Optimizer& operator=(Optimizer&&) = default;
   virtual ~Optimizer();
 
-  // ValueError: an empty list, a parameter that is not a leaf, does not require grad or is in a
-  // group already.
+  // ValueError: a parameter that is undefined, not a leaf or in a group already. A group may be
+  // empty, as in libtorch.
   void add_param_group(const OptimizerParamGroup& param_group);
   void add_parameters(const std::vector<Tensor>& parameters);
 
@@ -118,10 +173,10 @@ class TENON_API Optimizer {
   virtual Tensor step(LossClosure closure = nullptr);
   void zero_grad(bool set_to_none = true);
 
-  // Those of the first group, as in libtorch.
-  const std::vector<Tensor>& parameters() const noexcept;
-  std::vector<Tensor>& parameters() noexcept;
-  std::size_t size() const noexcept;  // of all groups
+  // Those of the first group, as in libtorch, which warns that they will go.
+  const std::vector<Tensor>& parameters() const;
+  std::vector<Tensor>& parameters();
+  std::size_t size() const;  // of all groups
   OptimizerOptions& defaults() noexcept { return *defaults_; }
   const OptimizerOptions& defaults() const noexcept { return *defaults_; }
   std::vector<OptimizerParamGroup>& param_groups() noexcept { return param_groups_; }
@@ -147,6 +202,8 @@ class TENON_API Optimizer {
   virtual void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
                       std::unique_ptr<OptimizerParamState>& state);
   virtual std::unique_ptr<OptimizerParamState> new_state() const;
+  // Whether one state, kept for the first parameter, has all parameters' elements in one list.
+  virtual bool state_is_flat() const;
   // new_state(), but not in a capture, whose replays would make it again each time.
   std::unique_ptr<OptimizerParamState> first_state(const Tensor& param) const;
   // Whether a step takes gradients with a layout of their own; step() refuses them otherwise.

@@ -4,4 +4,14 @@
 
 #include <torch/namespaces.h>
 
+#include <optional>
+
 #include "tenon/runtime/array_ref.h"
+
+namespace c10 {
+using std::in_place;
+using std::make_optional;
+using std::nullopt;
+using std::nullopt_t;
+using std::optional;
+}  // namespace c10

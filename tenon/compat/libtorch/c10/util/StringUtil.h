@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <c10/util/string_utils.h>
+
 #include <sstream>
 #include <string>
 
