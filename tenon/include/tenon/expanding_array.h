@@ -55,4 +55,13 @@ class ExpandingArrayWithOptionalElem : public ExpandingArray<D, std::optional<T>
   }
 };
 
+// One value as it is, several in brackets: "5", "[5, 5]". The stream is a parameter so that no file
+// needs <ostream> that prints none.
+template <class Stream, std::size_t D, class T>
+Stream& operator<<(Stream& stream, const ExpandingArray<D, T>& array) {
+  for (std::size_t i = 0; i < D; ++i) stream << (i > 0 ? ", " : D == 1 ? "" : "[") << (*array)[i];
+  stream << (D == 1 ? "" : "]");
+  return stream;
+}
+
 }  // namespace tenon

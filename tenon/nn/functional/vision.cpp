@@ -50,6 +50,22 @@ Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corners) {
   return tenon::affine_grid_generator(theta, size, align_corners);
 }
 
+Tensor pdist(const Tensor& input, double p) { return tenon::pdist(input, p); }
+
+Tensor fold(const Tensor& input, const FoldFuncOptions& options) {
+  TENON_CHECK(input.dim() == 2 || input.dim() == 3, ValueError,
+              "Input Error: Only 3D input Tensors are supported (got ", input.dim(), "D)");
+  return tenon::col2im(input, options.output_size(), options.kernel_size(), options.dilation(),
+                       options.padding(), options.stride());
+}
+
+Tensor unfold(const Tensor& input, const UnfoldFuncOptions& options) {
+  TENON_CHECK(input.dim() == 3 || input.dim() == 4, ValueError,
+              "Input Error: Only 4D input Tensors are supported (got ", input.dim(), "D)");
+  return tenon::im2col(input, options.kernel_size(), options.dilation(), options.padding(),
+                       options.stride());
+}
+
 }  // namespace functional
 }  // namespace nn
 }  // namespace tenon

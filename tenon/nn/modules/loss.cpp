@@ -255,5 +255,26 @@ void TripletMarginLossImpl::pretty_print(std::ostream& stream) const {
          << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
 }
 
+TripletMarginWithDistanceLossImpl::TripletMarginWithDistanceLossImpl(
+    TripletMarginWithDistanceLossOptions options_)
+    : options(std::move(options_)) {}
+void TripletMarginWithDistanceLossImpl::reset() {}
+Tensor TripletMarginWithDistanceLossImpl::forward(const Tensor& anchor, const Tensor& positive,
+                                                  const Tensor& negative) {
+  return functional::triplet_margin_with_distance_loss(anchor, positive, negative, options);
+}
+void TripletMarginWithDistanceLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::TripletMarginWithDistanceLoss(margin=" << options.margin()
+         << ", swap=" << options.swap() << ")";
+}
+
+CTCLossImpl::CTCLossImpl(CTCLossOptions options_) : options(std::move(options_)) {}
+void CTCLossImpl::reset() {}
+Tensor CTCLossImpl::forward(const Tensor& log_probs, const Tensor& targets,
+                            const Tensor& input_lengths, const Tensor& target_lengths) {
+  return functional::ctc_loss(log_probs, targets, input_lengths, target_lengths, options);
+}
+void CTCLossImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::CTCLoss()"; }
+
 }  // namespace nn
 }  // namespace tenon

@@ -125,5 +125,29 @@ Tensor LocalResponseNormImpl::forward(const Tensor& input) {
   return functional::local_response_norm(input, options);
 }
 
+CrossMapLRN2dImpl::CrossMapLRN2dImpl(int64_t size)
+    : CrossMapLRN2dImpl(CrossMapLRN2dOptions(size)) {}
+CrossMapLRN2dImpl::CrossMapLRN2dImpl(const CrossMapLRN2dOptions& options_) : options(options_) {}
+void CrossMapLRN2dImpl::reset() {}
+void CrossMapLRN2dImpl::pretty_print(std::ostream& stream) const {
+  stream << "tenon::nn::CrossMapLRN2d(" << options.size() << ", alpha=" << options.alpha()
+         << ", beta=" << options.beta() << ", k=" << options.k() << ")";
+}
+Tensor CrossMapLRN2dImpl::forward(const Tensor& input) {
+  TENON_CHECK(input.dim() == 4, ValueError,
+              "CrossMapLRN2d: expected an input [batch, channels, height, width], got ",
+              input.sizes());
+  TENON_CHECK(options.size() > 0, ValueError, "CrossMapLRN2d: size must be positive, got ",
+              options.size());
+  // As many channels before as after the one that is divided.
+  const int64_t reach = (options.size() - 1) / 2;
+  const Tensor squares = tenon::avg_pool3d((input * input).unsqueeze(1), {2 * reach + 1, 1, 1},
+                                           {1, 1, 1}, {reach, 0, 0}, /*ceil_mode=*/false,
+                                           /*count_include_pad=*/true, /*divisor_override=*/1)
+                             .squeeze(1);
+  const double factor = options.alpha() / static_cast<double>(options.size());
+  return input * (squares * factor + options.k()).pow(-options.beta());
+}
+
 }  // namespace nn
 }  // namespace tenon

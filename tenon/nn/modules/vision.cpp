@@ -51,5 +51,26 @@ void PixelUnshuffleImpl::pretty_print(std::ostream& stream) const {
          << "tenon::nn::PixelUnshuffle(downscale_factor=" << options.downscale_factor() << ")";
 }
 
+FoldImpl::FoldImpl(ExpandingArray<2> output_size, ExpandingArray<2> kernel_size)
+    : FoldImpl(FoldOptions(output_size, kernel_size)) {}
+FoldImpl::FoldImpl(const FoldOptions& options_) : options(options_) {}
+void FoldImpl::reset() {}
+Tensor FoldImpl::forward(const Tensor& input) { return functional::fold(input, options); }
+void FoldImpl::pretty_print(std::ostream& stream) const {
+  stream << "tenon::nn::Fold(output_size=" << options.output_size()
+         << ", kernel_size=" << options.kernel_size() << ", dilation=" << options.dilation()
+         << ", padding=" << options.padding() << ", stride=" << options.stride() << ")";
+}
+
+UnfoldImpl::UnfoldImpl(ExpandingArray<2> kernel_size) : UnfoldImpl(UnfoldOptions(kernel_size)) {}
+UnfoldImpl::UnfoldImpl(const UnfoldOptions& options_) : options(options_) {}
+void UnfoldImpl::reset() {}
+Tensor UnfoldImpl::forward(const Tensor& input) { return functional::unfold(input, options); }
+void UnfoldImpl::pretty_print(std::ostream& stream) const {
+  stream << "tenon::nn::Unfold(kernel_size=" << options.kernel_size()
+         << ", dilation=" << options.dilation() << ", padding=" << options.padding()
+         << ", stride=" << options.stride() << ")";
+}
+
 }  // namespace nn
 }  // namespace tenon
