@@ -23,18 +23,35 @@ std::string type_name(const std::type_info& type) {
 
 namespace detail {
 
+void bad_cast(const std::type_info& wanted, const std::type_info& held) {
+  throw TypeError(core::join("Attempted to cast AnyValue to ", type_name(wanted),
+                             ", but its actual type is ", type_name(held)));
+}
+
+void bad_result(const std::type_info& wanted, const std::type_info& held) {
+  throw TypeError(core::join("The type of the return value is ", type_name(held),
+                             ", but you asked for type ", type_name(wanted)));
+}
+
 void bad_argument(std::size_t i, const std::type_info& wanted, const std::type_info& given) {
-  throw TypeError(core::join("expected argument #", i, " of forward() to be of type ",
-                             type_name(wanted), ", but got ", type_name(given)));
+  throw TypeError(core::join("Expected argument #", i, " to be of type ", type_name(wanted),
+                             ", but received value of type ", type_name(given)));
 }
 
 void complete_arguments(const Module& module, std::vector<AnyValue>& args, std::size_t wanted,
                         DefaultArgs defaults) {
   const std::size_t given = args.size();
-  TENON_CHECK(given < wanted && given + defaults.size() >= wanted, TypeError, "forward() of ",
-              module.name(), " takes ", wanted, " arguments, of which ", defaults.size(),
-              " may be left out, but got ", given,
-              "; TENON_FORWARD_HAS_DEFAULT_ARGS declares defaults");
+  const std::string name = module.name() + "'s forward() method";
+  TENON_CHECK(given < wanted && given + defaults.size() >= wanted, TypeError, name, " expects ",
+              defaults.empty() ? core::join(wanted, " argument(s)")
+                               : core::join("at least ", wanted - defaults.size(),
+                                            " argument(s) and at most ", wanted, " argument(s)"),
+              ", but received ", given, ".",
+              given > wanted ? std::string()
+                             : core::join(" If ", name,
+                                          " has default arguments, please make sure the forward() "
+                                          "method is declared with a corresponding "
+                                          "`FORWARD_HAS_DEFAULT_ARGS` macro."));
   for (std::size_t i = given; i < wanted; ++i) {
     for (auto& d : defaults) {
       if (d.first == i) args.push_back(std::move(d.second));
@@ -53,24 +70,24 @@ AnyModule AnyModule::clone(const std::optional<Device>& device) const {
 }
 
 AnyValue AnyModule::run(std::vector<AnyValue>& args) {
-  TENON_CHECK(!is_empty(), ValueError, "cannot call forward() on an empty AnyModule");
+  TENON_CHECK(!is_empty(), ValueError, "Cannot call forward() on an empty AnyModule");
   return forward_(*module_, args);
 }
 
 std::shared_ptr<Module> AnyModule::ptr() const {
-  TENON_CHECK(!is_empty(), ValueError, "cannot call ptr() on an empty AnyModule");
+  TENON_CHECK(!is_empty(), ValueError, "Cannot call ptr() on an empty AnyModule");
   return module_;
 }
 
 const std::type_info& AnyModule::type_info() const {
-  TENON_CHECK(!is_empty(), ValueError, "cannot call type_info() on an empty AnyModule");
+  TENON_CHECK(!is_empty(), ValueError, "Cannot call type_info() on an empty AnyModule");
   return *type_;
 }
 
-void AnyModule::check_type(const std::type_info& wanted) const {
-  TENON_CHECK(!is_empty(), ValueError, "cannot call get() on an empty AnyModule");
-  TENON_CHECK(*type_ == wanted, TypeError, "the AnyModule holds a ", type_name(*type_), ", but a ",
-              type_name(wanted), " is wanted");
+void AnyModule::check_type(const char* method, const std::type_info& wanted) const {
+  TENON_CHECK(!is_empty(), ValueError, "Cannot call ", method, " on an empty AnyModule");
+  TENON_CHECK(*type_ == wanted, TypeError, "Attempted to cast module of type ", type_name(*type_),
+              " to type ", type_name(wanted));
 }
 
 }  // namespace nn

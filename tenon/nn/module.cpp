@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "tenon/autograd/zero_grad.h"
+#include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
 #include "tenon/runtime/log.h"
 
@@ -57,9 +58,9 @@ const std::string& Module::name() const noexcept {
 }
 
 std::shared_ptr<Module> Module::clone(const std::optional<Device>&) const {
-  throw NotImplementedError(core::join("clone: ", name(),
-                                       " has no clone(); derive it from nn::Cloneable<", name(),
-                                       "> instead of nn::Module"));
+  throw NotImplementedError(core::join("clone() has not been implemented for ", name(),
+                                       ". Subclass nn::Cloneable<", name(),
+                                       "> instead of nn::Module to inherit the ability to clone."));
 }
 
 void Module::clone_(Module&, const std::optional<Device>&) {}
@@ -67,9 +68,10 @@ void Module::clone_(Module&, const std::optional<Device>&) {}
 std::shared_ptr<Module> Module::shared_self() const {
   auto self = std::const_pointer_cast<Module>(weak_from_this().lock());
   TENON_CHECK(
-      self != nullptr, ValueError, name(),
-      " is not owned by a shared_ptr, so shared pointers to it cannot be given out; make it with "
-      "std::make_shared or a holder, or leave it out with include_self=false");
+      self != nullptr, ValueError,
+      "It looks like you attempted to retrieve your top-level module as a shared_ptr, but ", name(),
+      " is not owned by one; make it with std::make_shared or a holder, or leave it out with "
+      "include_self=false");
   return self;
 }
 
@@ -272,20 +274,20 @@ void Module::load_state_dict(const OrderedDict<std::string, Tensor>& state, bool
   }
 }
 
-void Module::pretty_print(std::ostream& stream) const { stream << name(); }
+void Module::pretty_print(std::ostream& stream) const { stream << detail::shown_name(name()); }
 bool Module::is_serializable() const { return true; }
 
 void Module::check_name(const char* kind, const std::string& name) const {
-  TENON_CHECK(!name.empty(), ValueError, kind, " name may not be empty");
+  TENON_CHECK(!name.empty(), ValueError, kind, " name must not be empty");
   TENON_CHECK(name.find('.') == std::string::npos, ValueError, kind,
-              " name may not contain '.' : '", name, "'");
+              " name must not contain a dot (got '", name, "')");
   const bool taken =
       parameters_.contains(name) || buffers_.contains(name) || children_.contains(name);
-  TENON_CHECK(!taken, ValueError, kind, " name '", name, "' already exists");
+  TENON_CHECK(!taken, ValueError, kind, " '", name, "' already defined");
 }
 
 Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {
-  check_name("parameter", name);
+  check_name("Parameter", name);
   if (tensor.defined()) {
     TENON_CHECK(tensor.is_leaf(), ValueError, "parameter '", name,
                 "' must be a leaf, but it is the result of an operation; register the tensor it is "
@@ -300,12 +302,12 @@ Tensor& Module::register_parameter(std::string name, Tensor tensor, bool require
 }
 
 Tensor& Module::register_buffer(std::string name, Tensor tensor) {
-  check_name("buffer", name);
+  check_name("Buffer", name);
   return buffers_.insert(std::move(name), std::move(tensor));
 }
 
 void Module::add_child(std::string name, std::shared_ptr<Module> module) {
-  check_name("module", name);
+  check_name("Submodule", name);
   TENON_CHECK(module != nullptr, ValueError, "module '", name, "' is a null pointer");
   children_.insert(std::move(name), std::move(module));
 }
@@ -315,7 +317,11 @@ void Module::replace_child(const std::string& name, std::shared_ptr<Module> modu
   children_[name] = std::move(module);
 }
 
-void Module::unregister_module(const std::string& name) { children_.erase(name); }
+void Module::unregister_module(const std::string& name) {
+  TENON_CHECK(children_.contains(name), ValueError, "No Module with name `", name,
+              "` is registered");
+  children_.erase(name);
+}
 
 void Module::forget_state() {
   parameters_.clear();

@@ -130,6 +130,13 @@ Tensor join_masks(const Tensor& attn_mask, const Tensor& padding, const Tensor& 
   return out.defined() ? out + left_out : left_out;
 }
 
+// NaN where a mask leaves out all sources: there the mean of no value is NaN with the weights, too,
+// while scaled_dot_product_attention makes it zero.
+Tensor without_empty(const Tensor& mask) {
+  const Tensor empty = (mask == kMinusInfinity).all(-1, /*keepdim=*/true);
+  return mask.masked_fill(empty, std::numeric_limits<double>::quiet_NaN());
+}
+
 }  // namespace
 
 std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, const Tensor& key,
@@ -176,7 +183,7 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, con
     if (o.average_attn_weights()) weights = weights.mean(1);
   } else {
     context = tenon::scaled_dot_product_attention(
-        q, k, v, mask.defined() ? std::optional<Tensor>(mask) : std::nullopt, drop);
+        q, k, v, mask.defined() ? std::optional<Tensor>(without_empty(mask)) : std::nullopt, drop);
   }
   context = context.permute({2, 0, 1, 3}).reshape({target, batch, embed});
   return {linear(context, o.out_proj_weight(), o.out_proj_bias()), weights};

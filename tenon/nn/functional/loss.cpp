@@ -83,8 +83,8 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target,
 Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target,
                                         const BinaryCrossEntropyWithLogitsFuncOptions& options) {
   TENON_CHECK(input.sizes() == target.sizes(), ValueError,
-              "binary_cross_entropy_with_logits: size of target ", target.sizes(),
-              " differs from size of input ", input.sizes());
+              "binary_cross_entropy_with_logits: Target size (", target.sizes(),
+              ") must be the same as input size (", input.sizes(), ")");
   return tenon::binary_cross_entropy_with_logits(input, target, optional_tensor(options.weight()),
                                                  optional_tensor(options.pos_weight()),
                                                  reduction_get_enum(options.reduction()));

@@ -3,6 +3,7 @@
 #include "tenon/nn/functional/upsampling.h"
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "tenon/ops.h"
@@ -27,10 +28,18 @@ struct Target {
   }
 };
 
+std::string shape_text(const std::vector<double>& factors) {
+  std::string out;
+  for (const double f : factors) out += core::join(out.empty() ? "[" : ", ", f);
+  return out.empty() ? "[]" : out + "]";
+}
+
 Target find_target(const Tensor& input, const InterpolateFuncOptions& options, bool needs_size) {
   const std::size_t nd = static_cast<std::size_t>(input.dim() - 2);
-  TENON_CHECK(options.size().has_value() != options.scale_factor().has_value(), ValueError,
-              "interpolate: define exactly one of size and scale_factor");
+  TENON_CHECK(options.size() || options.scale_factor(), ValueError,
+              "interpolate: either size or scale_factor should be defined");
+  TENON_CHECK(!options.size() || !options.scale_factor(), ValueError,
+              "interpolate: only one of size or scale_factor should be defined");
   const bool recompute = options.recompute_scale_factor().value_or(false);
   TENON_CHECK(!recompute || !options.size(), ValueError,
               "interpolate: recompute_scale_factor is not meaningful with an explicit size");
@@ -41,8 +50,9 @@ Target find_target(const Tensor& input, const InterpolateFuncOptions& options, b
     return {*options.size(), {}};
   }
   const std::vector<double>& factors = *options.scale_factor();
-  TENON_CHECK(factors.size() == nd, ValueError, "interpolate: scale_factor needs ", nd,
-              " entries for a ", input.dim(), "-D input, got ", factors.size());
+  TENON_CHECK(factors.size() == nd, ValueError,
+              "interpolate: scale_factor shape must match input shape. Input is ", nd,
+              "D, scale_factor size is ", shape_text(factors));
   if (!recompute && !needs_size) return {{}, factors};
   std::vector<int64_t> sizes;
   for (std::size_t d = 0; d < nd; ++d) {
@@ -86,8 +96,10 @@ Tensor interpolate(const Tensor& input, const InterpolateFuncOptions& options) {
               "bicubic | trilinear");
   TENON_CHECK(!options.antialias() || mode == Name::Bilinear || mode == Name::Bicubic, ValueError,
               "interpolate: antialias option is only supported for bilinear and bicubic modes");
-  TENON_CHECK(input.dim() >= 3 && input.dim() <= 5, ValueError, "interpolate: mode ",
-              enumtype::text(mode), " needs 3-D, 4-D or 5-D input, got ", input.dim(), "-D");
+  TENON_CHECK(input.dim() >= 3 && input.dim() <= 5, ValueError,
+              "Input Error: Only 3D, 4D and 5D input Tensors supported (got ", input.dim(),
+              "D) for the modes: nearest | linear | bilinear | bicubic | trilinear (got ",
+              enumtype::get_enum_name(options.mode()), ")");
   if (mode == Name::Linear) check_rank(input, "linear", 3);
   if (mode == Name::Bilinear) check_rank(input, "bilinear", 4);
   if (mode == Name::Bicubic) check_rank(input, "bicubic", 4);

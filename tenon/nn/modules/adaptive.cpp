@@ -6,6 +6,7 @@
 #include <ostream>
 #include <utility>
 
+#include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -63,7 +64,7 @@ void AdaptiveLogSoftmaxWithLossImpl::reset_parameters() {
 }
 
 void AdaptiveLogSoftmaxWithLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::AdaptiveLogSoftmaxWithLoss";
+  stream << detail::shown_namespace() << "AdaptiveLogSoftmaxWithLoss";
 }
 
 Tensor AdaptiveLogSoftmaxWithLossImpl::cluster_log_prob(std::size_t cluster, const Tensor& input) {

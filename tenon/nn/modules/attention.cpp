@@ -6,6 +6,7 @@
 
 #include "tenon/nn/functional/attention.h"
 #include "tenon/nn/init.h"
+#include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -58,7 +59,7 @@ void MultiheadAttentionImpl::_reset_parameters() {
 }
 
 void MultiheadAttentionImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::MultiheadAttention";
+  stream << detail::shown_namespace() << "MultiheadAttention";
 }
 
 std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/nn/modules/containers.h"
+#include "tenon/nn/modules/shown_namespace.h"
 
 #include <ostream>
 
@@ -14,7 +15,9 @@ std::shared_ptr<Module> ModuleListImpl::clone(const std::optional<Device>& devic
   return out;
 }
 void ModuleListImpl::reset() {}
-void ModuleListImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::ModuleList"; }
+void ModuleListImpl::pretty_print(std::ostream& stream) const {
+  stream << detail::shown_namespace() << "ModuleList";
+}
 
 void ModuleListImpl::append(std::shared_ptr<Module> module) {
   register_module(core::join(modules_.size()), module);
@@ -22,8 +25,8 @@ void ModuleListImpl::append(std::shared_ptr<Module> module) {
 }
 
 void ModuleListImpl::insert_at(std::size_t index, std::shared_ptr<Module> module) {
-  TENON_CHECK(index <= size(), IndexError, "index ", index,
-              " is out of bounds for a ModuleList of ", size(), " modules");
+  TENON_CHECK(index <= size(), IndexError, "Index out of range: ", index, " of a ModuleList of ",
+              size(), " modules");
   if (index == size()) return append(std::move(module));
   TENON_CHECK(module != nullptr, ValueError, "module ", index, " is a null pointer");
   modules_.insert(modules_.begin() + static_cast<std::ptrdiff_t>(index), std::move(module));
@@ -32,7 +35,7 @@ void ModuleListImpl::insert_at(std::size_t index, std::shared_ptr<Module> module
 }
 
 std::shared_ptr<Module> ModuleListImpl::ptr(std::size_t index) const {
-  TENON_CHECK(index < size(), IndexError, "index ", index, " is out of bounds for a ModuleList of ",
+  TENON_CHECK(index < size(), IndexError, "Index out of range: ", index, " of a ModuleList of ",
               size(), " modules");
   return modules_[index];
 }
@@ -42,7 +45,7 @@ ModuleDictImpl::ModuleDictImpl(
   update(modules);
 }
 ModuleDictImpl::ModuleDictImpl(const OrderedDict<std::string, std::shared_ptr<Module>>& modules) {
-  update(modules.pairs());
+  update(modules);
 }
 std::shared_ptr<Module> ModuleDictImpl::clone(const std::optional<Device>& device) const {
   auto out = std::make_shared<ModuleDictImpl>();
@@ -52,7 +55,9 @@ std::shared_ptr<Module> ModuleDictImpl::clone(const std::optional<Device>& devic
   return out;
 }
 void ModuleDictImpl::reset() {}
-void ModuleDictImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::ModuleDict"; }
+void ModuleDictImpl::pretty_print(std::ostream& stream) const {
+  stream << detail::shown_namespace() << "ModuleDict";
+}
 void ModuleDictImpl::update(
     const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
   for (const auto& item : modules) {
@@ -63,6 +68,10 @@ void ModuleDictImpl::update(
     }
   }
 }
+void ModuleDictImpl::update(const OrderedDict<std::string, std::shared_ptr<Module>>& modules) {
+  update(modules.pairs());
+}
+void ModuleDictImpl::update(const ModuleDictImpl& other) { update(other.items()); }
 std::shared_ptr<Module> ModuleDictImpl::pop(const std::string& key) {
   auto out = children_[key];
   unregister_module(key);
@@ -79,6 +88,22 @@ Tensor copy_leaf(const Tensor& t, const std::optional<Device>& device) {
   return out.set_requires_grad(t.requires_grad());
 }
 
+void print_parameters(std::ostream& stream, const char* name,
+                      const OrderedDict<std::string, Tensor>& parameters) {
+  stream << detail::shown_namespace() << name << "(\n";
+  for (const auto& p : parameters) {
+    stream << "(" << p.key() << "): Parameter containing: [";
+    if (p.value().defined()) {
+      stream << toString(p.value().scalar_type()) << " of size " << core::join(p.value().sizes());
+      if (!p.value().device().is_cpu()) stream << " (" << p.value().device().str() << ")";
+    } else {
+      stream << "undefined";
+    }
+    stream << "]\n";
+  }
+  stream << ")";
+}
+
 }  // namespace
 
 std::shared_ptr<Module> ParameterListImpl::clone(const std::optional<Device>& device) const {
@@ -89,15 +114,15 @@ std::shared_ptr<Module> ParameterListImpl::clone(const std::optional<Device>& de
 }
 void ParameterListImpl::reset() {}
 void ParameterListImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::ParameterList(" << size() << " parameters)";
+  print_parameters(stream, "ParameterList", parameters_);
 }
 void ParameterListImpl::append(Tensor parameter) {
   const bool tracked = parameter.defined() && parameter.requires_grad();
   register_parameter(core::join(size()), std::move(parameter), tracked);
 }
 Tensor& ParameterListImpl::at(std::size_t index) {
-  TENON_CHECK(index < size(), IndexError, "index ", index,
-              " is out of bounds for a ParameterList of ", size(), " parameters");
+  TENON_CHECK(index < size(), IndexError, "Index out of range: ", index, " of a ParameterList of ",
+              size(), " parameters");
   return parameters_[index].value();
 }
 const Tensor& ParameterListImpl::at(std::size_t index) const {
@@ -115,11 +140,14 @@ std::shared_ptr<Module> ParameterDictImpl::clone(const std::optional<Device>& de
 }
 void ParameterDictImpl::reset() {}
 void ParameterDictImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::ParameterDict(" << size() << " parameters)";
+  print_parameters(stream, "ParameterDict", parameters_);
 }
 Tensor& ParameterDictImpl::insert(std::string key, Tensor parameter) {
   const bool tracked = parameter.defined() && parameter.requires_grad();
   return register_parameter(std::move(key), std::move(parameter), tracked);
+}
+void ParameterDictImpl::update(const ParameterDictImpl& other) {
+  for (const auto& p : other.parameters_) get(p.key()) = p.value();
 }
 Tensor ParameterDictImpl::pop(const std::string& key) {
   Tensor out = parameters_[key];
@@ -130,7 +158,7 @@ Tensor ParameterDictImpl::pop(const std::string& key) {
 FunctionalImpl::FunctionalImpl(Function function) : function_(std::move(function)) {}
 void FunctionalImpl::reset() {}
 void FunctionalImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::Functional()";
+  stream << detail::shown_namespace() << "Functional()";
 }
 Tensor FunctionalImpl::forward(Tensor input) { return function_(std::move(input)); }
 bool FunctionalImpl::is_serializable() const { return false; }

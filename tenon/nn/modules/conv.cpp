@@ -10,6 +10,7 @@
 #include "tenon/nn/functional/conv.h"
 #include "tenon/nn/functional/padding.h"
 #include "tenon/nn/init.h"
+#include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -68,7 +69,8 @@ void check_options(const char* family, const ConvOptions<D>& o) {
   check_channels<D>(family, o);
   TENON_CHECK(
       o.padding().kind() != nn::detail::ConvPadding<D>::Kind::kSame || all_equal<D>(o.stride(), 1),
-      ValueError, family, D, "d: padding 'same' needs a stride of 1, got ",
+      ValueError, family, D,
+      "d: padding='same' is not supported for strided convolutions, got stride=",
       IntArrayRef(o.stride()));
 }
 template <std::size_t D>
@@ -78,15 +80,14 @@ void check_options(const char* family, const ConvTransposeOptions<D>& o) {
 
 template <std::size_t D, class Options>
 void print_common(std::ostream& stream, const char* family, const Options& o) {
-  stream << std::boolalpha << "tenon::nn::" << family << D << "d(" << o.in_channels() << ", "
-         << o.out_channels() << ", kernel_size=" << core::join(IntArrayRef(o.kernel_size()))
-         << ", stride=" << core::join(IntArrayRef(o.stride()));
+  stream << std::boolalpha << detail::shown_namespace() << family << D << "d(" << o.in_channels()
+         << ", " << o.out_channels() << ", kernel_size=" << o.kernel_size()
+         << ", stride=" << o.stride();
 }
 
 template <std::size_t D, class Options>
 void print_rest(std::ostream& stream, const Options& o) {
-  if (!all_equal<D>(o.dilation(), 1))
-    stream << ", dilation=" << core::join(IntArrayRef(o.dilation()));
+  if (!all_equal<D>(o.dilation(), 1)) stream << ", dilation=" << o.dilation();
   if (o.groups() != 1) stream << ", groups=" << o.groups();
   if (!o.bias()) stream << ", bias=" << false;
   if (!o.padding_mode().template is<enumtype::kZeros>()) {
@@ -102,7 +103,7 @@ void print_options(std::ostream& stream, const ConvOptions<D>& o) {
   if (o.padding().kind() == Kind::kSame) stream << ", padding='same'";
   if (o.padding().kind() == Kind::kValid) stream << ", padding='valid'";
   if (o.padding().kind() == Kind::kNumbers && !all_equal<D>(o.padding().numbers(), 0)) {
-    stream << ", padding=" << core::join(IntArrayRef(o.padding().numbers()));
+    stream << ", padding=" << o.padding().numbers();
   }
   print_rest<D>(stream, o);
 }
@@ -110,9 +111,8 @@ void print_options(std::ostream& stream, const ConvOptions<D>& o) {
 template <std::size_t D>
 void print_options(std::ostream& stream, const ConvTransposeOptions<D>& o) {
   print_common<D>(stream, "ConvTranspose", o);
-  if (!all_equal<D>(o.padding(), 0)) stream << ", padding=" << core::join(IntArrayRef(o.padding()));
-  if (!all_equal<D>(o.output_padding(), 0))
-    stream << ", output_padding=" << core::join(IntArrayRef(o.output_padding()));
+  if (!all_equal<D>(o.padding(), 0)) stream << ", padding=" << o.padding();
+  if (!all_equal<D>(o.output_padding(), 0)) stream << ", output_padding=" << o.output_padding();
   print_rest<D>(stream, o);
 }
 
@@ -211,9 +211,6 @@ Tensor Conv3dImpl::forward(const Tensor& input) {
 template <std::size_t D, class Derived>
 void ConvTransposeNdImpl<D, Derived>::reset() {
   check_options("ConvTranspose", options);
-  TENON_CHECK(options.padding_mode().template is<enumtype::kZeros>(), ValueError, "ConvTranspose",
-              D, "d: padding_mode may only be kZeros, got ",
-              enumtype::get_enum_name(options.padding_mode()));
   register_weights(*this, options.in_channels(), options.out_channels() / options.groups(),
                    options.kernel_size(), options.out_channels(), options.bias());
 }
@@ -235,6 +232,9 @@ template <std::size_t D>
 functional::ConvTransposeFuncOptions<D> function_options(
     const Tensor& input, const std::optional<IntArrayRef>& output_size, const Tensor& bias,
     const ConvTransposeOptions<D>& o) {
+  TENON_CHECK(o.padding_mode().template is<enumtype::kZeros>(), ValueError,
+              "Only `zeros` padding mode is supported for ConvTranspose", D, "d, got ",
+              enumtype::get_enum_name(o.padding_mode()));
   return functional::ConvTransposeFuncOptions<D>()
       .bias(bias)
       .stride(o.stride())

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tenon/nn/functional/loss.h"
+#include "tenon/nn/modules/shown_namespace.h"
 
 namespace tenon {
 namespace nn {
@@ -16,8 +17,7 @@ Tensor L1LossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::l1_loss(input, target, options);
 }
 void L1LossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha
-         << "tenon::nn::L1Loss(reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << detail::shown_namespace() << "L1Loss()";
 }
 
 MSELossImpl::MSELossImpl(MSELossOptions options_) : options(std::move(options_)) {}
@@ -26,8 +26,7 @@ Tensor MSELossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::mse_loss(input, target, options);
 }
 void MSELossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha
-         << "tenon::nn::MSELoss(reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << detail::shown_namespace() << "MSELoss()";
 }
 
 SmoothL1LossImpl::SmoothL1LossImpl(SmoothL1LossOptions options_) : options(std::move(options_)) {}
@@ -36,9 +35,7 @@ Tensor SmoothL1LossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::smooth_l1_loss(input, target, options);
 }
 void SmoothL1LossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha
-         << "tenon::nn::SmoothL1Loss(reduction=" << enumtype::get_enum_name(options.reduction())
-         << ")";
+  stream << detail::shown_namespace() << "SmoothL1Loss()";
 }
 
 HuberLossImpl::HuberLossImpl(HuberLossOptions options_) : options(std::move(options_)) {}
@@ -47,8 +44,7 @@ Tensor HuberLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::huber_loss(input, target, options);
 }
 void HuberLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::HuberLoss(delta=" << options.delta()
-         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << detail::shown_namespace() << "HuberLoss()";
 }
 
 NLLLossImpl::NLLLossImpl(NLLLossOptions options_) : options(std::move(options_)) {
@@ -61,8 +57,7 @@ Tensor NLLLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::nll_loss(input, target, call);
 }
 void NLLLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::NLLLoss(ignore_index=" << options.ignore_index()
-         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << detail::shown_namespace() << "NLLLoss()";
 }
 
 CrossEntropyLossImpl::CrossEntropyLossImpl(CrossEntropyLossOptions options_)
@@ -76,9 +71,7 @@ Tensor CrossEntropyLossImpl::forward(const Tensor& input, const Tensor& target) 
   return functional::cross_entropy(input, target, call);
 }
 void CrossEntropyLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::CrossEntropyLoss(ignore_index=" << options.ignore_index()
-         << ", label_smoothing=" << options.label_smoothing()
-         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << detail::shown_namespace() << "CrossEntropyLoss()";
 }
 
 BCELossImpl::BCELossImpl(BCELossOptions options_) : options(std::move(options_)) {
@@ -91,8 +84,7 @@ Tensor BCELossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::binary_cross_entropy(input, target, call);
 }
 void BCELossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha
-         << "tenon::nn::BCELoss(reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << detail::shown_namespace() << "BCELoss()";
 }
 
 BCEWithLogitsLossImpl::BCEWithLogitsLossImpl(BCEWithLogitsLossOptions options_)
@@ -109,8 +101,7 @@ Tensor BCEWithLogitsLossImpl::forward(const Tensor& input, const Tensor& target)
   return functional::binary_cross_entropy_with_logits(input, target, call);
 }
 void BCEWithLogitsLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::BCEWithLogitsLoss(reduction="
-         << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << detail::shown_namespace() << "BCEWithLogitsLoss()";
 }
 
 KLDivLossImpl::KLDivLossImpl(KLDivLossOptions options_) : options(std::move(options_)) {}
@@ -119,8 +110,7 @@ Tensor KLDivLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::kl_div(input, target, options);
 }
 void KLDivLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::KLDivLoss(log_target=" << options.log_target()
-         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << detail::shown_namespace() << "KLDivLoss()";
 }
 
 PoissonNLLLossImpl::PoissonNLLLossImpl(PoissonNLLLossOptions options_)
@@ -130,9 +120,7 @@ Tensor PoissonNLLLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::poisson_nll_loss(input, target, options);
 }
 void PoissonNLLLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::PoissonNLLLoss(log_input=" << options.log_input()
-         << ", full=" << options.full()
-         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << detail::shown_namespace() << "PoissonNLLLoss()";
 }
 
 GaussianNLLLossImpl::GaussianNLLLossImpl(GaussianNLLLossOptions options_)
@@ -142,8 +130,8 @@ Tensor GaussianNLLLossImpl::forward(const Tensor& input, const Tensor& target, c
   return functional::gaussian_nll_loss(input, target, var, options);
 }
 void GaussianNLLLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::GaussianNLLLoss(full=" << options.full()
-         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << std::boolalpha << detail::shown_namespace() << "GaussianNLLLoss(full=" << options.full()
+         << ")";
 }
 
 HingeEmbeddingLossImpl::HingeEmbeddingLossImpl(HingeEmbeddingLossOptions options_)
@@ -153,8 +141,8 @@ Tensor HingeEmbeddingLossImpl::forward(const Tensor& input, const Tensor& target
   return functional::hinge_embedding_loss(input, target, options);
 }
 void HingeEmbeddingLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::HingeEmbeddingLoss(margin=" << options.margin()
-         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << std::boolalpha << detail::shown_namespace()
+         << "HingeEmbeddingLoss(margin=" << options.margin() << ")";
 }
 
 SoftMarginLossImpl::SoftMarginLossImpl(SoftMarginLossOptions options_)
@@ -164,9 +152,7 @@ Tensor SoftMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::soft_margin_loss(input, target, options);
 }
 void SoftMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha
-         << "tenon::nn::SoftMarginLoss(reduction=" << enumtype::get_enum_name(options.reduction())
-         << ")";
+  stream << detail::shown_namespace() << "SoftMarginLoss()";
 }
 
 MultiMarginLossImpl::MultiMarginLossImpl(MultiMarginLossOptions options_)
@@ -187,9 +173,8 @@ Tensor MultiMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::multi_margin_loss(input, target, call);
 }
 void MultiMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::MultiMarginLoss(p=" << options.p()
-         << ", margin=" << options.margin()
-         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << std::boolalpha << detail::shown_namespace() << "MultiMarginLoss(p=" << options.p()
+         << ", margin=" << options.margin() << ")";
 }
 
 MultiLabelMarginLossImpl::MultiLabelMarginLossImpl(MultiLabelMarginLossOptions options_)
@@ -199,8 +184,7 @@ Tensor MultiLabelMarginLossImpl::forward(const Tensor& input, const Tensor& targ
   return functional::multilabel_margin_loss(input, target, options);
 }
 void MultiLabelMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::MultiLabelMarginLoss(reduction="
-         << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << detail::shown_namespace() << "MultiLabelMarginLoss()";
 }
 
 MultiLabelSoftMarginLossImpl::MultiLabelSoftMarginLossImpl(MultiLabelSoftMarginLossOptions options_)
@@ -214,8 +198,7 @@ Tensor MultiLabelSoftMarginLossImpl::forward(const Tensor& input, const Tensor& 
   return functional::multilabel_soft_margin_loss(input, target, call);
 }
 void MultiLabelSoftMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::MultiLabelSoftMarginLoss(reduction="
-         << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << detail::shown_namespace() << "MultiLabelSoftMarginLoss()";
 }
 
 CosineEmbeddingLossImpl::CosineEmbeddingLossImpl(CosineEmbeddingLossOptions options_)
@@ -226,8 +209,8 @@ Tensor CosineEmbeddingLossImpl::forward(const Tensor& input1, const Tensor& inpu
   return functional::cosine_embedding_loss(input1, input2, target, options);
 }
 void CosineEmbeddingLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::CosineEmbeddingLoss(margin=" << options.margin()
-         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << std::boolalpha << detail::shown_namespace()
+         << "CosineEmbeddingLoss(margin=" << options.margin() << ")";
 }
 
 MarginRankingLossImpl::MarginRankingLossImpl(MarginRankingLossOptions options_)
@@ -238,8 +221,7 @@ Tensor MarginRankingLossImpl::forward(const Tensor& input1, const Tensor& input2
   return functional::margin_ranking_loss(input1, input2, target, options);
 }
 void MarginRankingLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::MarginRankingLoss(margin=" << options.margin()
-         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << detail::shown_namespace() << "MarginRankingLoss()";
 }
 
 TripletMarginLossImpl::TripletMarginLossImpl(TripletMarginLossOptions options_)
@@ -250,9 +232,9 @@ Tensor TripletMarginLossImpl::forward(const Tensor& anchor, const Tensor& positi
   return functional::triplet_margin_loss(anchor, positive, negative, options);
 }
 void TripletMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::TripletMarginLoss(margin=" << options.margin()
-         << ", p=" << options.p() << ", swap=" << options.swap()
-         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+  stream << std::boolalpha << detail::shown_namespace()
+         << "TripletMarginLoss(margin=" << options.margin() << ", p=" << options.p()
+         << ", eps=" << options.eps() << ", swap=" << options.swap() << ")";
 }
 
 TripletMarginWithDistanceLossImpl::TripletMarginWithDistanceLossImpl(
@@ -264,7 +246,8 @@ Tensor TripletMarginWithDistanceLossImpl::forward(const Tensor& anchor, const Te
   return functional::triplet_margin_with_distance_loss(anchor, positive, negative, options);
 }
 void TripletMarginWithDistanceLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::TripletMarginWithDistanceLoss(margin=" << options.margin()
+  stream << std::boolalpha << detail::shown_namespace()
+         << "TripletMarginWithDistanceLoss(margin=" << options.margin()
          << ", swap=" << options.swap() << ")";
 }
 
@@ -274,7 +257,9 @@ Tensor CTCLossImpl::forward(const Tensor& log_probs, const Tensor& targets,
                             const Tensor& input_lengths, const Tensor& target_lengths) {
   return functional::ctc_loss(log_probs, targets, input_lengths, target_lengths, options);
 }
-void CTCLossImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::CTCLoss()"; }
+void CTCLossImpl::pretty_print(std::ostream& stream) const {
+  stream << detail::shown_namespace() << "CTCLoss()";
+}
 
 }  // namespace nn
 }  // namespace tenon

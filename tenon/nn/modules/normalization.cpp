@@ -7,6 +7,7 @@
 
 #include "tenon/nn/functional/normalization.h"
 #include "tenon/nn/init.h"
+#include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -31,7 +32,7 @@ void LayerNormImpl::reset_parameters() {
   if (bias.defined()) init::zeros_(bias);
 }
 void LayerNormImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::LayerNorm("
+  stream << std::boolalpha << detail::shown_namespace() << "LayerNorm("
          << core::join(IntArrayRef(options.normalized_shape())) << ", eps=" << options.eps()
          << ", elementwise_affine=" << options.elementwise_affine() << ")";
 }
@@ -57,7 +58,7 @@ void RMSNormImpl::reset_parameters() {
   if (weight.defined()) init::ones_(weight);
 }
 void RMSNormImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::RMSNorm("
+  stream << std::boolalpha << detail::shown_namespace() << "RMSNorm("
          << core::join(IntArrayRef(options.normalized_shape())) << ", eps=";
   if (options.eps()) {
     stream << *options.eps();
@@ -101,9 +102,9 @@ void GroupNormImpl::reset_parameters() {
   if (bias.defined()) init::zeros_(bias);
 }
 void GroupNormImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << "tenon::nn::GroupNorm(" << options.num_groups() << ", "
-         << options.num_channels() << ", eps=" << options.eps() << ", affine=" << options.affine()
-         << ")";
+  stream << std::boolalpha << detail::shown_namespace() << "GroupNorm(" << options.num_groups()
+         << ", " << options.num_channels() << ", eps=" << options.eps()
+         << ", affine=" << options.affine() << ")";
 }
 Tensor GroupNormImpl::forward(const Tensor& input) {
   return functional::group_norm(input, functional::GroupNormFuncOptions(options.num_groups())
@@ -118,8 +119,9 @@ LocalResponseNormImpl::LocalResponseNormImpl(const LocalResponseNormOptions& opt
     : options(options_) {}
 void LocalResponseNormImpl::reset() {}
 void LocalResponseNormImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::LocalResponseNorm(" << options.size() << ", alpha=" << options.alpha()
-         << ", beta=" << options.beta() << ", k=" << options.k() << ")";
+  stream << detail::shown_namespace() << "LocalResponseNorm(" << options.size()
+         << ", alpha=" << options.alpha() << ", beta=" << options.beta() << ", k=" << options.k()
+         << ")";
 }
 Tensor LocalResponseNormImpl::forward(const Tensor& input) {
   return functional::local_response_norm(input, options);
@@ -130,8 +132,9 @@ CrossMapLRN2dImpl::CrossMapLRN2dImpl(int64_t size)
 CrossMapLRN2dImpl::CrossMapLRN2dImpl(const CrossMapLRN2dOptions& options_) : options(options_) {}
 void CrossMapLRN2dImpl::reset() {}
 void CrossMapLRN2dImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::CrossMapLRN2d(" << options.size() << ", alpha=" << options.alpha()
-         << ", beta=" << options.beta() << ", k=" << options.k() << ")";
+  stream << detail::shown_namespace() << "CrossMapLRN2d(" << options.size()
+         << ", alpha=" << options.alpha() << ", beta=" << options.beta() << ", k=" << options.k()
+         << ")";
 }
 Tensor CrossMapLRN2dImpl::forward(const Tensor& input) {
   TENON_CHECK(input.dim() == 4, ValueError,

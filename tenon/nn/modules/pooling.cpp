@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tenon/nn/functional/pooling.h"
+#include "tenon/nn/modules/shown_namespace.h"
 
 namespace tenon {
 namespace nn {
@@ -14,25 +15,26 @@ namespace {
 
 template <std::size_t D, class Options>
 void print_window(std::ostream& stream, const char* family, const Options& o) {
-  stream << std::boolalpha << "tenon::nn::" << family << D
-         << "d(kernel_size=" << core::join(IntArrayRef(o.kernel_size()))
-         << ", stride=" << core::join(IntArrayRef(o.stride()));
+  stream << std::boolalpha << detail::shown_namespace() << family << D
+         << "d(kernel_size=" << o.kernel_size() << ", stride=" << o.stride();
 }
 
 template <class Sizes>
 void print_output_size(std::ostream& stream, const char* family, const Sizes& sizes) {
-  stream << "tenon::nn::" << family << sizes->size() << "d(output_size=[";
+  const bool one = sizes->size() == 1;
+  stream << detail::shown_namespace() << family << sizes->size()
+         << "d(output_size=" << (one ? "" : "[");
   const char* separator = "";
   for (const std::optional<int64_t> size : *sizes) {
     stream << separator;
     if (size) {
       stream << *size;
     } else {
-      stream << "none";
+      stream << "None";
     }
     separator = ", ";
   }
-  stream << "])";
+  stream << (one ? ")" : "])");
 }
 
 }  // namespace
@@ -40,8 +42,7 @@ void print_output_size(std::ostream& stream, const char* family, const Sizes& si
 template <std::size_t D, class Derived>
 void AvgPoolImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   print_window<D>(stream, "AvgPool", options);
-  stream << ", padding=" << core::join(IntArrayRef(options.padding()))
-         << ", ceil_mode=" << options.ceil_mode() << ")";
+  stream << ", padding=" << options.padding() << ")";
 }
 template class AvgPoolImpl<1, AvgPool1dImpl>;
 template class AvgPoolImpl<2, AvgPool2dImpl>;
@@ -60,8 +61,7 @@ Tensor AvgPool3dImpl::forward(const Tensor& input) {
 template <std::size_t D, class Derived>
 void MaxPoolImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   print_window<D>(stream, "MaxPool", options);
-  stream << ", padding=" << core::join(IntArrayRef(options.padding()))
-         << ", dilation=" << core::join(IntArrayRef(options.dilation()))
+  stream << ", padding=" << options.padding() << ", dilation=" << options.dilation()
          << ", ceil_mode=" << options.ceil_mode() << ")";
 }
 template class MaxPoolImpl<1, MaxPool1dImpl>;
@@ -134,8 +134,9 @@ std::tuple<Tensor, Tensor> AdaptiveMaxPool3dImpl::forward_with_indices(const Ten
 
 template <std::size_t D, class Derived>
 void LPPoolImpl<D, Derived>::pretty_print(std::ostream& stream) const {
-  print_window<D>(stream, "LPPool", options);
-  stream << ", norm_type=" << options.norm_type() << ", ceil_mode=" << options.ceil_mode() << ")";
+  stream << std::boolalpha << detail::shown_namespace() << "LPPool" << D
+         << "d(norm_type=" << options.norm_type() << ", kernel_size=" << options.kernel_size()
+         << ", stride=" << options.stride() << ", ceil_mode=" << options.ceil_mode() << ")";
 }
 template class LPPoolImpl<1, LPPool1dImpl>;
 template class LPPoolImpl<2, LPPool2dImpl>;

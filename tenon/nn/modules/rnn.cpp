@@ -7,6 +7,7 @@
 #include "tenon/core/sizes.h"
 #include "tenon/nn/init.h"
 #include "tenon/nn/modules/rnn.h"
+#include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -118,7 +119,7 @@ Tensor RNNImplBase<Derived>::packed_state(const Tensor& given,
 
 template <class Derived>
 void RNNImplBase<Derived>::pretty_print(std::ostream& stream) const {
-  const std::string& name = this->name();  // ends in Impl
+  const std::string name = shown_name(this->name());  // ends in Impl
   const RNNOptionsBase& o = options_base;
   stream << std::boolalpha << name.substr(0, name.size() - 4) << "(input_size=" << o.input_size()
          << ", hidden_size=" << o.hidden_size() << ", num_layers=" << o.num_layers()

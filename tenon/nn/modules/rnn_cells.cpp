@@ -6,6 +6,7 @@
 #include "tenon/core/sizes.h"
 #include "tenon/nn/init.h"
 #include "tenon/nn/modules/rnn.h"
+#include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -42,7 +43,7 @@ void RNNCellImplBase<Derived>::reset_parameters() {
 
 template <class Derived>
 void RNNCellImplBase<Derived>::pretty_print(std::ostream& stream) const {
-  const std::string& name = this->name();  // ends in Impl
+  const std::string name = shown_name(this->name());  // ends in Impl
   stream << std::boolalpha << name.substr(0, name.size() - 4) << "(" << options_base.input_size()
          << ", " << options_base.hidden_size();
   if (!options_base.bias()) stream << ", bias=" << options_base.bias();

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/nn/modules/sequential.h"
+#include "tenon/nn/modules/shown_namespace.h"
 
 #include <ostream>
 
@@ -25,11 +26,13 @@ std::shared_ptr<Module> SequentialImpl::clone(const std::optional<Device>& devic
 
 void SequentialImpl::reset() {}
 
-void SequentialImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Sequential"; }
+void SequentialImpl::pretty_print(std::ostream& stream) const {
+  stream << detail::shown_namespace() << "Sequential";
+}
 
 AnyValue SequentialImpl::forward_packed(Module& self, std::vector<AnyValue>& args) {
   auto& modules = static_cast<SequentialImpl&>(self).modules_;
-  TENON_CHECK(!modules.empty(), ValueError, "cannot call forward() on an empty Sequential");
+  TENON_CHECK(!modules.empty(), ValueError, "Cannot call forward() on an empty Sequential");
   AnyValue value = modules.front().run(args);
   for (std::size_t i = 1; i < modules.size(); ++i) {
     std::vector<AnyValue> next;
@@ -46,7 +49,7 @@ void SequentialImpl::append(std::string name, AnyModule module) {
 }
 
 AnyModule& SequentialImpl::any(std::size_t index) {
-  TENON_CHECK(index < size(), IndexError, "index ", index, " is out of bounds for a Sequential of ",
+  TENON_CHECK(index < size(), IndexError, "Index out of range: ", index, " of a Sequential of ",
               size(), " modules");
   return modules_[index];
 }

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "tenon/nn/functional/pooling.h"
+#include "tenon/nn/modules/shown_namespace.h"
 
 namespace tenon {
 namespace nn {
@@ -24,8 +25,9 @@ functional::MaxUnpoolFuncOptions<D> call_options(
 
 template <std::size_t D, class Derived>
 void MaxUnpoolImpl<D, Derived>::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::MaxUnpool" << D << "d(kernel_size=" << options.kernel_size()
-         << ", stride=" << options.stride() << ", padding=" << options.padding() << ")";
+  stream << detail::shown_namespace() << "MaxUnpool" << D
+         << "d(kernel_size=" << options.kernel_size() << ", stride=" << options.stride()
+         << ", padding=" << options.padding() << ")";
 }
 template class MaxUnpoolImpl<1, MaxUnpool1dImpl>;
 template class MaxUnpoolImpl<2, MaxUnpool2dImpl>;
@@ -58,7 +60,7 @@ void FractionalMaxPoolImpl<D, Derived>::reset() {
 }
 template <std::size_t D, class Derived>
 void FractionalMaxPoolImpl<D, Derived>::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::FractionalMaxPool" << D << "d()";
+  stream << detail::shown_namespace() << "FractionalMaxPool" << D << "d()";
 }
 template class FractionalMaxPoolImpl<2, FractionalMaxPool2dImpl>;
 template class FractionalMaxPoolImpl<3, FractionalMaxPool3dImpl>;

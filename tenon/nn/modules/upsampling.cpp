@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "tenon/nn/functional/upsampling.h"
+#include "tenon/nn/modules/shown_namespace.h"
 
 namespace tenon {
 namespace nn {
@@ -40,7 +41,7 @@ Tensor UpsampleImpl::forward(const Tensor& input) {
 }
 
 void UpsampleImpl::pretty_print(std::ostream& stream) const {
-  stream << "tenon::nn::Upsample(";
+  stream << detail::shown_namespace() << "Upsample(";
   if (options.scale_factor()) {
     stream << "scale_factor=[";
     for (std::size_t i = 0; i < options.scale_factor()->size(); ++i) {
@@ -50,7 +51,7 @@ void UpsampleImpl::pretty_print(std::ostream& stream) const {
   } else if (options.size()) {
     stream << "size=" << core::join(IntArrayRef(*options.size()));
   }
-  stream << ", mode=" << enumtype::text(options.mode().name()) << ")";
+  stream << ", mode=" << enumtype::get_enum_name(options.mode()) << ")";
 }
 
 }  // namespace nn

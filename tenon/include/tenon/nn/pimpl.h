@@ -68,7 +68,7 @@ class ModuleHolder : detail::ModuleHolderIndicator {
   bool is_empty() const noexcept { return impl_ == nullptr; }
 
  private:
-  void check() const { TENON_CHECK(!is_empty(), ValueError, "accessing an empty ModuleHolder"); }
+  void check() const { TENON_CHECK(!is_empty(), ValueError, "Accessing empty ModuleHolder"); }
   static std::shared_ptr<Module> default_construct() {
     if constexpr (std::is_default_constructible_v<Contained>) {
       return std::make_shared<Contained>();

@@ -100,6 +100,11 @@ class TENON_API AnyModule {
   template <class M>
   explicit AnyModule(const ModuleHolder<M>& holder) : AnyModule(holder.ptr()) {}
 
+  template <class M, class = std::enable_if_t<detail::is_module<M>>>
+  AnyModule& operator=(std::shared_ptr<M> module) {
+    return *this = AnyModule(std::move(module));
+  }
+
   // Copies share the module; clone() does not.
   AnyModule clone(const std::optional<Device>& device = std::nullopt) const;
 
@@ -132,7 +137,7 @@ class TENON_API AnyModule {
   std::shared_ptr<Module> ptr() const;
   template <class T, class = std::enable_if_t<detail::is_module<T>>>
   std::shared_ptr<T> ptr() const {
-    checked<T>();
+    check_type("ptr()", typeid(T));
     return std::static_pointer_cast<T>(module_);
   }
   const std::type_info& type_info() const;
@@ -147,10 +152,10 @@ class TENON_API AnyModule {
  private:
   template <class T>
   T* checked() const {
-    check_type(typeid(T));
+    check_type("get()", typeid(T));
     return static_cast<T*>(module_.get());
   }
-  void check_type(const std::type_info& wanted) const;
+  void check_type(const char* method, const std::type_info& wanted) const;
 
   std::shared_ptr<Module> module_;
   detail::PackedForward forward_ = nullptr;

@@ -11,9 +11,16 @@
 #include <vector>
 
 #include "tenon/runtime/error.h"
+#include "tenon/runtime/export.h"
 
 namespace tenon {
 namespace nn {
+
+namespace detail {
+[[noreturn]] TENON_API void bad_cast(const std::type_info& wanted, const std::type_info& held);
+// The same for what a module's forward() returned.
+[[noreturn]] TENON_API void bad_result(const std::type_info& wanted, const std::type_info& held);
+}  // namespace detail
 
 class AnyValue {
  public:
@@ -39,8 +46,7 @@ class AnyValue {
   template <class T>
   T get() {
     if (T* value = try_get<T>()) return *value;
-    throw TypeError(core::join("the value holds a ", type_info().name(), ", but a ",
-                               typeid(T).name(), " is wanted"));
+    detail::bad_cast(typeid(T), type_info());
   }
   const std::type_info& type_info() const noexcept {
     return content_ ? content_->type() : typeid(void);
