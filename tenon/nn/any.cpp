@@ -4,12 +4,12 @@
 
 #include <cxxabi.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 namespace tenon {
 namespace nn {
-namespace detail {
+
+namespace {
 
 std::string type_name(const std::type_info& type) {
   int status = 0;
@@ -19,31 +19,39 @@ std::string type_name(const std::type_info& type) {
   return out;
 }
 
+}  // namespace
+
+namespace detail {
+
+void bad_cast(const std::type_info& wanted, const std::type_info& held) {
+  throw TypeError(core::join("Attempted to cast AnyValue to ", type_name(wanted),
+                             ", but its actual type is ", type_name(held)));
+}
+
+void bad_result(const std::type_info& wanted, const std::type_info& held) {
+  throw TypeError(core::join("The type of the return value is ", type_name(held),
+                             ", but you asked for type ", type_name(wanted)));
+}
+
 void bad_argument(std::size_t i, const std::type_info& wanted, const std::type_info& given) {
   throw TypeError(core::join("Expected argument #", i, " to be of type ", type_name(wanted),
                              ", but received value of type ", type_name(given)));
 }
 
-void bad_result(const std::type_info& result, const std::type_info& wanted) {
-  throw TypeError(core::join("The type of the return value is ", type_name(result),
-                             ", but you asked for type ", type_name(wanted)));
-}
-
 void complete_arguments(const Module& module, std::vector<AnyValue>& args, std::size_t wanted,
                         DefaultArgs defaults) {
   const std::size_t given = args.size();
-  const std::string expected =
-      defaults.empty() ? core::join(wanted, " argument(s)")
-                       : core::join("at least ", wanted - std::min(wanted, defaults.size()),
-                                    " argument(s) and at most ", wanted, " argument(s)");
-  const std::string hint =
-      defaults.empty() && given < wanted
-          ? core::join(" If ", module.name(),
-                       "'s forward() method has default arguments, please make sure the forward() "
-                       "method is declared with a corresponding `FORWARD_HAS_DEFAULT_ARGS` macro.")
-          : "";
-  TENON_CHECK(given < wanted && given + defaults.size() >= wanted, TypeError, module.name(),
-              "'s forward() method expects ", expected, ", but received ", given, ".", hint);
+  const std::string name = module.name() + "'s forward() method";
+  TENON_CHECK(given < wanted && given + defaults.size() >= wanted, TypeError, name, " expects ",
+              defaults.empty() ? core::join(wanted, " argument(s)")
+                               : core::join("at least ", wanted - defaults.size(),
+                                            " argument(s) and at most ", wanted, " argument(s)"),
+              ", but received ", given, ".",
+              given > wanted ? std::string()
+                             : core::join(" If ", name,
+                                          " has default arguments, please make sure the forward() "
+                                          "method is declared with a corresponding "
+                                          "`FORWARD_HAS_DEFAULT_ARGS` macro."));
   for (std::size_t i = given; i < wanted; ++i) {
     for (auto& d : defaults) {
       if (d.first == i) args.push_back(std::move(d.second));
@@ -54,8 +62,6 @@ void complete_arguments(const Module& module, std::vector<AnyValue>& args, std::
 }
 
 }  // namespace detail
-
-using detail::type_name;
 
 AnyModule AnyModule::clone(const std::optional<Device>& device) const {
   AnyModule out = *this;
@@ -78,8 +84,8 @@ const std::type_info& AnyModule::type_info() const {
   return *type_;
 }
 
-void AnyModule::check_type(const std::type_info& wanted, const char* call) const {
-  TENON_CHECK(!is_empty(), ValueError, "Cannot call ", call, "() on an empty AnyModule");
+void AnyModule::check_type(const char* method, const std::type_info& wanted) const {
+  TENON_CHECK(!is_empty(), ValueError, "Cannot call ", method, " on an empty AnyModule");
   TENON_CHECK(*type_ == wanted, TypeError, "Attempted to cast module of type ", type_name(*type_),
               " to type ", type_name(wanted));
 }

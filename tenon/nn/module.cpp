@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "tenon/autograd/zero_grad.h"
+#include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
 #include "tenon/runtime/log.h"
 
@@ -57,9 +58,9 @@ const std::string& Module::name() const noexcept {
 }
 
 std::shared_ptr<Module> Module::clone(const std::optional<Device>&) const {
-  throw NotImplementedError(core::join(
-      "clone: ", name(), ": clone() has not been implemented for it; derive it from nn::Cloneable<",
-      name(), "> instead of nn::Module"));
+  throw NotImplementedError(core::join("clone() has not been implemented for ", name(),
+                                       ". Subclass nn::Cloneable<", name(),
+                                       "> instead of nn::Module to inherit the ability to clone."));
 }
 
 void Module::clone_(Module&, const std::optional<Device>&) {}
@@ -67,9 +68,9 @@ void Module::clone_(Module&, const std::optional<Device>&) {}
 std::shared_ptr<Module> Module::shared_self() const {
   auto self = std::const_pointer_cast<Module>(weak_from_this().lock());
   TENON_CHECK(
-      self != nullptr, ValueError, name(),
-      ": It looks like you attempted to retrieve your top-level module as a shared_ptr, but it is "
-      "not owned by one; make it with std::make_shared or a holder, or leave it out with "
+      self != nullptr, ValueError,
+      "It looks like you attempted to retrieve your top-level module as a shared_ptr, but ", name(),
+      " is not owned by one; make it with std::make_shared or a holder, or leave it out with "
       "include_self=false");
   return self;
 }
@@ -273,7 +274,7 @@ void Module::load_state_dict(const OrderedDict<std::string, Tensor>& state, bool
   }
 }
 
-void Module::pretty_print(std::ostream& stream) const { stream << name(); }
+void Module::pretty_print(std::ostream& stream) const { stream << detail::shown_name(name()); }
 bool Module::is_serializable() const { return true; }
 
 void Module::check_name(const char* kind, const std::string& name) const {

@@ -44,6 +44,14 @@ Tensor smooth_l1_loss(const Tensor& input, const Tensor& target,
   return tenon::smooth_l1_loss(both[0], both[1], reduction_get_enum(options.reduction()), beta);
 }
 
+Tensor smooth_l1_loss(const Tensor& input, const Tensor& target,
+                      const SmoothL1LossFuncOptions& options, double beta) {
+  TENON_CHECK(!options.beta(), ValueError,
+              "expected beta not to be provided in 'options', but got ", *options.beta());
+  SmoothL1LossFuncOptions call = options;
+  return smooth_l1_loss(input, target, call.beta(beta));
+}
+
 Tensor huber_loss(const Tensor& input, const Tensor& target, const HuberLossFuncOptions& options) {
   const auto both = same_shape(input, target);
   return tenon::huber_loss(both[0], both[1], reduction_get_enum(options.reduction()),
@@ -170,6 +178,27 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
   return tenon::triplet_margin_loss(anchor, positive, negative, options.margin(), options.p(),
                                     options.eps(), options.swap(),
                                     reduction_get_enum(options.reduction()));
+}
+
+Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive,
+                                         const Tensor& negative,
+                                         const TripletMarginWithDistanceLossFuncOptions& options) {
+  const auto distance = [&options](const Tensor& a, const Tensor& b) {
+    return options.distance_function() ? (*options.distance_function())(a, b)
+                                       : tenon::pairwise_distance(a, b);
+  };
+  const Tensor near = distance(anchor, positive);
+  Tensor far = distance(anchor, negative);
+  if (options.swap()) far = tenon::minimum(far, distance(positive, negative));
+  return reduced("triplet_margin_with_distance_loss",
+                 tenon::clamp_min(near - far + options.margin(), 0),
+                 reduction_get_enum(options.reduction()));
+}
+
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                const Tensor& target_lengths, const CTCLossFuncOptions& options) {
+  return tenon::ctc_loss(log_probs, targets, input_lengths, target_lengths, options.blank(),
+                         reduction_get_enum(options.reduction()), options.zero_infinity());
 }
 
 }  // namespace functional

@@ -3,6 +3,7 @@
 #include "tenon/nn/functional/upsampling.h"
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "tenon/ops.h"
@@ -27,10 +28,10 @@ struct Target {
   }
 };
 
-std::string listed(const std::vector<double>& values) {
+std::string shape_text(const std::vector<double>& factors) {
   std::string out;
-  for (const double v : values) out += (out.empty() ? "" : ", ") + core::join(v);
-  return out;
+  for (const double f : factors) out += core::join(out.empty() ? "[" : ", ", f);
+  return out.empty() ? "[]" : out + "]";
 }
 
 Target find_target(const Tensor& input, const InterpolateFuncOptions& options, bool needs_size) {
@@ -51,7 +52,7 @@ Target find_target(const Tensor& input, const InterpolateFuncOptions& options, b
   const std::vector<double>& factors = *options.scale_factor();
   TENON_CHECK(factors.size() == nd, ValueError,
               "interpolate: scale_factor shape must match input shape. Input is ", nd,
-              "D, scale_factor size is [", listed(factors), "]");
+              "D, scale_factor size is ", shape_text(factors));
   if (!recompute && !needs_size) return {{}, factors};
   std::vector<int64_t> sizes;
   for (std::size_t d = 0; d < nd; ++d) {
@@ -62,8 +63,8 @@ Target find_target(const Tensor& input, const InterpolateFuncOptions& options, b
 }
 
 void check_rank(const Tensor& input, const char* mode, int64_t rank) {
-  TENON_CHECK(input.dim() == rank, ValueError, "interpolate: Input Error: Only ", rank,
-              "D input Tensors are supported (got ", input.dim(), "D) for the mode: ", mode);
+  TENON_CHECK(input.dim() == rank, ValueError, "interpolate: mode ", mode, " needs ", rank,
+              "-D input, got ", input.dim(), "-D");
 }
 
 Tensor area(const Tensor& input, IntArrayRef size) {
@@ -96,8 +97,7 @@ Tensor interpolate(const Tensor& input, const InterpolateFuncOptions& options) {
   TENON_CHECK(!options.antialias() || mode == Name::Bilinear || mode == Name::Bicubic, ValueError,
               "interpolate: antialias option is only supported for bilinear and bicubic modes");
   TENON_CHECK(input.dim() >= 3 && input.dim() <= 5, ValueError,
-              "interpolate: Input Error: Only 3D, 4D and 5D input Tensors supported (got ",
-              input.dim(),
+              "Input Error: Only 3D, 4D and 5D input Tensors supported (got ", input.dim(),
               "D) for the modes: nearest | linear | bilinear | bicubic | trilinear (got ",
               enumtype::get_enum_name(options.mode()), ")");
   if (mode == Name::Linear) check_rank(input, "linear", 3);

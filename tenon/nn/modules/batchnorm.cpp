@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "tenon/nn/functional/normalization.h"
-#include "tenon/nn/modules/print.h"
+#include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -77,8 +77,8 @@ namespace {
 template <std::size_t D, class Options, class Momentum>
 void print_options(std::ostream& stream, const char* family, const Options& options,
                    const Momentum& momentum) {
-  stream << std::boolalpha << detail::qualified(family) << D << "d(" << options.num_features()
-         << ", eps=" << options.eps() << ", momentum=" << momentum
+  stream << std::boolalpha << detail::shown_namespace() << family << D << "d("
+         << options.num_features() << ", eps=" << options.eps() << ", momentum=" << momentum
          << ", affine=" << options.affine()
          << ", track_running_stats=" << options.track_running_stats() << ")";
 }

@@ -1,25 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/nn/modules/containers.h"
-#include "tenon/nn/modules/print.h"
+#include "tenon/nn/modules/shown_namespace.h"
 
 #include <ostream>
 
 namespace tenon {
 namespace nn {
-namespace {
-
-template <class Parameters>
-void print_parameters(std::ostream& stream, const char* family, const Parameters& parameters) {
-  stream << detail::qualified(family) << "(\n";
-  for (const auto& p : parameters) {
-    stream << "(" << p.key() << "): Parameter containing: [" << toString(p.value().scalar_type())
-           << " of size " << p.value().sizes() << "]\n";
-  }
-  stream << ")";
-}
-
-}  // namespace
 
 std::shared_ptr<Module> ModuleListImpl::clone(const std::optional<Device>& device) const {
   auto out = std::make_shared<ModuleListImpl>();
@@ -29,7 +16,7 @@ std::shared_ptr<Module> ModuleListImpl::clone(const std::optional<Device>& devic
 }
 void ModuleListImpl::reset() {}
 void ModuleListImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("ModuleList");
+  stream << detail::shown_namespace() << "ModuleList";
 }
 
 void ModuleListImpl::append(std::shared_ptr<Module> module) {
@@ -38,7 +25,7 @@ void ModuleListImpl::append(std::shared_ptr<Module> module) {
 }
 
 void ModuleListImpl::insert_at(std::size_t index, std::shared_ptr<Module> module) {
-  TENON_CHECK(index <= size(), IndexError, "Index out of range: ", index, " for a ModuleList of ",
+  TENON_CHECK(index <= size(), IndexError, "Index out of range: ", index, " of a ModuleList of ",
               size(), " modules");
   if (index == size()) return append(std::move(module));
   TENON_CHECK(module != nullptr, ValueError, "module ", index, " is a null pointer");
@@ -48,7 +35,7 @@ void ModuleListImpl::insert_at(std::size_t index, std::shared_ptr<Module> module
 }
 
 std::shared_ptr<Module> ModuleListImpl::ptr(std::size_t index) const {
-  TENON_CHECK(index < size(), IndexError, "Index out of range: ", index, " for a ModuleList of ",
+  TENON_CHECK(index < size(), IndexError, "Index out of range: ", index, " of a ModuleList of ",
               size(), " modules");
   return modules_[index];
 }
@@ -58,7 +45,7 @@ ModuleDictImpl::ModuleDictImpl(
   update(modules);
 }
 ModuleDictImpl::ModuleDictImpl(const OrderedDict<std::string, std::shared_ptr<Module>>& modules) {
-  update(modules.pairs());
+  update(modules);
 }
 std::shared_ptr<Module> ModuleDictImpl::clone(const std::optional<Device>& device) const {
   auto out = std::make_shared<ModuleDictImpl>();
@@ -69,7 +56,7 @@ std::shared_ptr<Module> ModuleDictImpl::clone(const std::optional<Device>& devic
 }
 void ModuleDictImpl::reset() {}
 void ModuleDictImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("ModuleDict");
+  stream << detail::shown_namespace() << "ModuleDict";
 }
 void ModuleDictImpl::update(
     const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
@@ -81,6 +68,10 @@ void ModuleDictImpl::update(
     }
   }
 }
+void ModuleDictImpl::update(const OrderedDict<std::string, std::shared_ptr<Module>>& modules) {
+  update(modules.pairs());
+}
+void ModuleDictImpl::update(const ModuleDictImpl& other) { update(other.items()); }
 std::shared_ptr<Module> ModuleDictImpl::pop(const std::string& key) {
   auto out = children_[key];
   unregister_module(key);
@@ -95,6 +86,22 @@ Tensor copy_leaf(const Tensor& t, const std::optional<Device>& device) {
   const Tensor data = t.detach();
   Tensor out = device && data.device() != *device ? data.to(*device) : data.clone();
   return out.set_requires_grad(t.requires_grad());
+}
+
+void print_parameters(std::ostream& stream, const char* name,
+                      const OrderedDict<std::string, Tensor>& parameters) {
+  stream << detail::shown_namespace() << name << "(\n";
+  for (const auto& p : parameters) {
+    stream << "(" << p.key() << "): Parameter containing: [";
+    if (p.value().defined()) {
+      stream << toString(p.value().scalar_type()) << " of size " << core::join(p.value().sizes());
+      if (!p.value().device().is_cpu()) stream << " (" << p.value().device().str() << ")";
+    } else {
+      stream << "undefined";
+    }
+    stream << "]\n";
+  }
+  stream << ")";
 }
 
 }  // namespace
@@ -114,7 +121,7 @@ void ParameterListImpl::append(Tensor parameter) {
   register_parameter(core::join(size()), std::move(parameter), tracked);
 }
 Tensor& ParameterListImpl::at(std::size_t index) {
-  TENON_CHECK(index < size(), IndexError, "Index out of range: ", index, " for a ParameterList of ",
+  TENON_CHECK(index < size(), IndexError, "Index out of range: ", index, " of a ParameterList of ",
               size(), " parameters");
   return parameters_[index].value();
 }
@@ -139,6 +146,9 @@ Tensor& ParameterDictImpl::insert(std::string key, Tensor parameter) {
   const bool tracked = parameter.defined() && parameter.requires_grad();
   return register_parameter(std::move(key), std::move(parameter), tracked);
 }
+void ParameterDictImpl::update(const ParameterDictImpl& other) {
+  for (const auto& p : other.parameters_) get(p.key()) = p.value();
+}
 Tensor ParameterDictImpl::pop(const std::string& key) {
   Tensor out = parameters_[key];
   parameters_.erase(key);
@@ -148,7 +158,7 @@ Tensor ParameterDictImpl::pop(const std::string& key) {
 FunctionalImpl::FunctionalImpl(Function function) : function_(std::move(function)) {}
 void FunctionalImpl::reset() {}
 void FunctionalImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("Functional") << "()";
+  stream << detail::shown_namespace() << "Functional()";
 }
 Tensor FunctionalImpl::forward(Tensor input) { return function_(std::move(input)); }
 bool FunctionalImpl::is_serializable() const { return false; }

@@ -10,7 +10,7 @@
 #include "tenon/nn/functional/conv.h"
 #include "tenon/nn/functional/padding.h"
 #include "tenon/nn/init.h"
-#include "tenon/nn/modules/print.h"
+#include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -70,7 +70,7 @@ void check_options(const char* family, const ConvOptions<D>& o) {
   TENON_CHECK(
       o.padding().kind() != nn::detail::ConvPadding<D>::Kind::kSame || all_equal<D>(o.stride(), 1),
       ValueError, family, D,
-      "d: padding='same' is not supported for strided convolutions, got a stride of ",
+      "d: padding='same' is not supported for strided convolutions, got stride=",
       IntArrayRef(o.stride()));
 }
 template <std::size_t D>
@@ -80,8 +80,9 @@ void check_options(const char* family, const ConvTransposeOptions<D>& o) {
 
 template <std::size_t D, class Options>
 void print_common(std::ostream& stream, const char* family, const Options& o) {
-  stream << std::boolalpha << detail::qualified(family) << D << "d(" << o.in_channels() << ", "
-         << o.out_channels() << ", kernel_size=" << o.kernel_size() << ", stride=" << o.stride();
+  stream << std::boolalpha << detail::shown_namespace() << family << D << "d(" << o.in_channels()
+         << ", " << o.out_channels() << ", kernel_size=" << o.kernel_size()
+         << ", stride=" << o.stride();
 }
 
 template <std::size_t D, class Options>
@@ -231,8 +232,8 @@ template <std::size_t D>
 functional::ConvTransposeFuncOptions<D> function_options(
     const Tensor& input, const std::optional<IntArrayRef>& output_size, const Tensor& bias,
     const ConvTransposeOptions<D>& o) {
-  TENON_CHECK(o.padding_mode().template is<enumtype::kZeros>(), ValueError, "ConvTranspose", D,
-              "d: Only `zeros` padding mode is supported, got ",
+  TENON_CHECK(o.padding_mode().template is<enumtype::kZeros>(), ValueError,
+              "Only `zeros` padding mode is supported for ConvTranspose", D, "d, got ",
               enumtype::get_enum_name(o.padding_mode()));
   return functional::ConvTransposeFuncOptions<D>()
       .bias(bias)

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tenon/nn/functional/dropout.h"
-#include "tenon/nn/modules/print.h"
+#include "tenon/nn/modules/shown_namespace.h"
 
 namespace tenon {
 namespace nn {
@@ -19,7 +19,7 @@ FuncOptions function_options(const DropoutOptions& options, bool training) {
 }
 
 void print_options(std::ostream& stream, const char* name, const DropoutOptions& options) {
-  stream << std::boolalpha << detail::qualified(name) << "(p=" << options.p()
+  stream << std::boolalpha << detail::shown_namespace() << name << "(p=" << options.p()
          << ", inplace=" << options.inplace() << ")";
 }
 

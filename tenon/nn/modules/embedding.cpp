@@ -6,7 +6,7 @@
 
 #include "tenon/nn/functional/embedding.h"
 #include "tenon/nn/init.h"
-#include "tenon/nn/modules/print.h"
+#include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -64,8 +64,8 @@ void EmbeddingImpl::reset() {
 void EmbeddingImpl::reset_parameters() { draw_weight(weight, options.padding_idx()); }
 
 void EmbeddingImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::qualified("Embedding")
-         << "(num_embeddings=" << options.num_embeddings()
+  stream << std::boolalpha << detail::shown_namespace()
+         << "Embedding(num_embeddings=" << options.num_embeddings()
          << ", embedding_dim=" << options.embedding_dim();
   if (options.padding_idx()) stream << ", padding_idx=" << *options.padding_idx();
   if (options.max_norm()) stream << ", max_norm=" << *options.max_norm();
@@ -122,8 +122,8 @@ void EmbeddingBagImpl::reset() {
 void EmbeddingBagImpl::reset_parameters() { draw_weight(weight, options.padding_idx()); }
 
 void EmbeddingBagImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::qualified("EmbeddingBag")
-         << "(num_embeddings=" << options.num_embeddings()
+  stream << std::boolalpha << detail::shown_namespace()
+         << "EmbeddingBag(num_embeddings=" << options.num_embeddings()
          << ", embedding_dim=" << options.embedding_dim();
   if (options.max_norm()) stream << ", max_norm=" << *options.max_norm();
   if (options.norm_type() != 2) stream << ", norm_type=" << options.norm_type();

@@ -7,7 +7,7 @@
 
 #include "tenon/nn/functional/linear.h"
 #include "tenon/nn/init.h"
-#include "tenon/nn/modules/print.h"
+#include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -15,7 +15,7 @@ namespace nn {
 
 void IdentityImpl::reset() {}
 void IdentityImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("Identity") << "()";
+  stream << detail::shown_namespace() << "Identity()";
 }
 Tensor IdentityImpl::forward(const Tensor& input) { return input; }
 
@@ -40,9 +40,9 @@ void LinearImpl::reset_parameters() {
 }
 
 void LinearImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::qualified("Linear")
-         << "(in_features=" << options.in_features() << ", out_features=" << options.out_features()
-         << ", bias=" << options.bias() << ")";
+  stream << std::boolalpha << detail::shown_namespace()
+         << "Linear(in_features=" << options.in_features()
+         << ", out_features=" << options.out_features() << ", bias=" << options.bias() << ")";
 }
 
 Tensor LinearImpl::forward(const Tensor& input) { return functional::linear(input, weight, bias); }
@@ -50,7 +50,7 @@ Tensor LinearImpl::forward(const Tensor& input) { return functional::linear(inpu
 FlattenImpl::FlattenImpl(const FlattenOptions& options_) : options(options_) {}
 void FlattenImpl::reset() {}
 void FlattenImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("Flatten") << "(start_dim=" << options.start_dim()
+  stream << detail::shown_namespace() << "Flatten(start_dim=" << options.start_dim()
          << ", end_dim=" << options.end_dim() << ")";
 }
 Tensor FlattenImpl::forward(const Tensor& input) {
@@ -62,15 +62,26 @@ UnflattenImpl::UnflattenImpl(int64_t dim, std::vector<int64_t> sizes)
 UnflattenImpl::UnflattenImpl(UnflattenOptions options_) : options(std::move(options_)) {}
 void UnflattenImpl::reset() {}
 void UnflattenImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("Unflatten") << "(dim=" << options.dim() << ", unflattened_size={";
+  stream << detail::shown_namespace() << "Unflatten(dim=";
   const char* separator = "";
-  for (const int64_t size : options.sizes()) {
-    stream << separator << size;
-    separator = ", ";
+  if (options.namedshape().empty()) {
+    stream << options.dim() << ", unflattened_size={";
+    for (const int64_t size : options.sizes()) {
+      stream << separator << size;
+      separator = ", ";
+    }
+  } else {
+    stream << '"' << options.dimname() << "\", unflattened_size={";
+    for (const auto& named : options.namedshape()) {
+      stream << separator << "{\"" << named.first << "\", " << named.second << "}";
+      separator = ", ";
+    }
   }
   stream << "})";
 }
 Tensor UnflattenImpl::forward(const Tensor& input) {
+  TENON_CHECK(options.namedshape().empty(), NotImplementedError, "Unflatten: dimension '",
+              options.dimname(), "': tensors have no names of dimensions");
   return input.unflatten(options.dim(), options.sizes());
 }
 
@@ -96,8 +107,8 @@ void BilinearImpl::reset_parameters() {
 }
 
 void BilinearImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::qualified("Bilinear")
-         << "(in1_features=" << options.in1_features()
+  stream << std::boolalpha << detail::shown_namespace()
+         << "Bilinear(in1_features=" << options.in1_features()
          << ", in2_features=" << options.in2_features()
          << ", out_features=" << options.out_features() << ", bias=" << options.bias() << ")";
 }

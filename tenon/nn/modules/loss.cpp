@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tenon/nn/functional/loss.h"
-#include "tenon/nn/modules/print.h"
+#include "tenon/nn/modules/shown_namespace.h"
 
 namespace tenon {
 namespace nn {
@@ -17,7 +17,7 @@ Tensor L1LossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::l1_loss(input, target, options);
 }
 void L1LossImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("L1Loss") << "()";
+  stream << detail::shown_namespace() << "L1Loss()";
 }
 
 MSELossImpl::MSELossImpl(MSELossOptions options_) : options(std::move(options_)) {}
@@ -26,7 +26,7 @@ Tensor MSELossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::mse_loss(input, target, options);
 }
 void MSELossImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("MSELoss") << "()";
+  stream << detail::shown_namespace() << "MSELoss()";
 }
 
 SmoothL1LossImpl::SmoothL1LossImpl(SmoothL1LossOptions options_) : options(std::move(options_)) {}
@@ -35,7 +35,7 @@ Tensor SmoothL1LossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::smooth_l1_loss(input, target, options);
 }
 void SmoothL1LossImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("SmoothL1Loss") << "()";
+  stream << detail::shown_namespace() << "SmoothL1Loss()";
 }
 
 HuberLossImpl::HuberLossImpl(HuberLossOptions options_) : options(std::move(options_)) {}
@@ -44,7 +44,7 @@ Tensor HuberLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::huber_loss(input, target, options);
 }
 void HuberLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::qualified("HuberLoss") << "(delta=" << options.delta() << ")";
+  stream << detail::shown_namespace() << "HuberLoss()";
 }
 
 NLLLossImpl::NLLLossImpl(NLLLossOptions options_) : options(std::move(options_)) {
@@ -57,7 +57,7 @@ Tensor NLLLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::nll_loss(input, target, call);
 }
 void NLLLossImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("NLLLoss") << "()";
+  stream << detail::shown_namespace() << "NLLLoss()";
 }
 
 CrossEntropyLossImpl::CrossEntropyLossImpl(CrossEntropyLossOptions options_)
@@ -71,7 +71,7 @@ Tensor CrossEntropyLossImpl::forward(const Tensor& input, const Tensor& target) 
   return functional::cross_entropy(input, target, call);
 }
 void CrossEntropyLossImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("CrossEntropyLoss") << "()";
+  stream << detail::shown_namespace() << "CrossEntropyLoss()";
 }
 
 BCELossImpl::BCELossImpl(BCELossOptions options_) : options(std::move(options_)) {
@@ -84,7 +84,7 @@ Tensor BCELossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::binary_cross_entropy(input, target, call);
 }
 void BCELossImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("BCELoss") << "()";
+  stream << detail::shown_namespace() << "BCELoss()";
 }
 
 BCEWithLogitsLossImpl::BCEWithLogitsLossImpl(BCEWithLogitsLossOptions options_)
@@ -101,7 +101,7 @@ Tensor BCEWithLogitsLossImpl::forward(const Tensor& input, const Tensor& target)
   return functional::binary_cross_entropy_with_logits(input, target, call);
 }
 void BCEWithLogitsLossImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("BCEWithLogitsLoss") << "()";
+  stream << detail::shown_namespace() << "BCEWithLogitsLoss()";
 }
 
 KLDivLossImpl::KLDivLossImpl(KLDivLossOptions options_) : options(std::move(options_)) {}
@@ -110,7 +110,7 @@ Tensor KLDivLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::kl_div(input, target, options);
 }
 void KLDivLossImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("KLDivLoss") << "()";
+  stream << detail::shown_namespace() << "KLDivLoss()";
 }
 
 PoissonNLLLossImpl::PoissonNLLLossImpl(PoissonNLLLossOptions options_)
@@ -120,7 +120,7 @@ Tensor PoissonNLLLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::poisson_nll_loss(input, target, options);
 }
 void PoissonNLLLossImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("PoissonNLLLoss") << "()";
+  stream << detail::shown_namespace() << "PoissonNLLLoss()";
 }
 
 GaussianNLLLossImpl::GaussianNLLLossImpl(GaussianNLLLossOptions options_)
@@ -130,7 +130,7 @@ Tensor GaussianNLLLossImpl::forward(const Tensor& input, const Tensor& target, c
   return functional::gaussian_nll_loss(input, target, var, options);
 }
 void GaussianNLLLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::qualified("GaussianNLLLoss") << "(full=" << options.full()
+  stream << std::boolalpha << detail::shown_namespace() << "GaussianNLLLoss(full=" << options.full()
          << ")";
 }
 
@@ -141,8 +141,8 @@ Tensor HingeEmbeddingLossImpl::forward(const Tensor& input, const Tensor& target
   return functional::hinge_embedding_loss(input, target, options);
 }
 void HingeEmbeddingLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::qualified("HingeEmbeddingLoss")
-         << "(margin=" << options.margin() << ")";
+  stream << std::boolalpha << detail::shown_namespace()
+         << "HingeEmbeddingLoss(margin=" << options.margin() << ")";
 }
 
 SoftMarginLossImpl::SoftMarginLossImpl(SoftMarginLossOptions options_)
@@ -152,7 +152,7 @@ Tensor SoftMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::soft_margin_loss(input, target, options);
 }
 void SoftMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("SoftMarginLoss") << "()";
+  stream << detail::shown_namespace() << "SoftMarginLoss()";
 }
 
 MultiMarginLossImpl::MultiMarginLossImpl(MultiMarginLossOptions options_)
@@ -173,7 +173,7 @@ Tensor MultiMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
   return functional::multi_margin_loss(input, target, call);
 }
 void MultiMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::qualified("MultiMarginLoss") << "(p=" << options.p()
+  stream << std::boolalpha << detail::shown_namespace() << "MultiMarginLoss(p=" << options.p()
          << ", margin=" << options.margin() << ")";
 }
 
@@ -184,7 +184,7 @@ Tensor MultiLabelMarginLossImpl::forward(const Tensor& input, const Tensor& targ
   return functional::multilabel_margin_loss(input, target, options);
 }
 void MultiLabelMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("MultiLabelMarginLoss") << "()";
+  stream << detail::shown_namespace() << "MultiLabelMarginLoss()";
 }
 
 MultiLabelSoftMarginLossImpl::MultiLabelSoftMarginLossImpl(MultiLabelSoftMarginLossOptions options_)
@@ -198,7 +198,7 @@ Tensor MultiLabelSoftMarginLossImpl::forward(const Tensor& input, const Tensor& 
   return functional::multilabel_soft_margin_loss(input, target, call);
 }
 void MultiLabelSoftMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("MultiLabelSoftMarginLoss") << "()";
+  stream << detail::shown_namespace() << "MultiLabelSoftMarginLoss()";
 }
 
 CosineEmbeddingLossImpl::CosineEmbeddingLossImpl(CosineEmbeddingLossOptions options_)
@@ -209,8 +209,8 @@ Tensor CosineEmbeddingLossImpl::forward(const Tensor& input1, const Tensor& inpu
   return functional::cosine_embedding_loss(input1, input2, target, options);
 }
 void CosineEmbeddingLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::qualified("CosineEmbeddingLoss")
-         << "(margin=" << options.margin() << ")";
+  stream << std::boolalpha << detail::shown_namespace()
+         << "CosineEmbeddingLoss(margin=" << options.margin() << ")";
 }
 
 MarginRankingLossImpl::MarginRankingLossImpl(MarginRankingLossOptions options_)
@@ -221,7 +221,7 @@ Tensor MarginRankingLossImpl::forward(const Tensor& input1, const Tensor& input2
   return functional::margin_ranking_loss(input1, input2, target, options);
 }
 void MarginRankingLossImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("MarginRankingLoss") << "()";
+  stream << detail::shown_namespace() << "MarginRankingLoss()";
 }
 
 TripletMarginLossImpl::TripletMarginLossImpl(TripletMarginLossOptions options_)
@@ -232,9 +232,33 @@ Tensor TripletMarginLossImpl::forward(const Tensor& anchor, const Tensor& positi
   return functional::triplet_margin_loss(anchor, positive, negative, options);
 }
 void TripletMarginLossImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::qualified("TripletMarginLoss")
-         << "(margin=" << options.margin() << ", p=" << options.p() << ", eps=" << options.eps()
+  stream << std::boolalpha << detail::shown_namespace()
+         << "TripletMarginLoss(margin=" << options.margin() << ", p=" << options.p()
+         << ", eps=" << options.eps() << ", swap=" << options.swap() << ")";
+}
+
+TripletMarginWithDistanceLossImpl::TripletMarginWithDistanceLossImpl(
+    TripletMarginWithDistanceLossOptions options_)
+    : options(std::move(options_)) {}
+void TripletMarginWithDistanceLossImpl::reset() {}
+Tensor TripletMarginWithDistanceLossImpl::forward(const Tensor& anchor, const Tensor& positive,
+                                                  const Tensor& negative) {
+  return functional::triplet_margin_with_distance_loss(anchor, positive, negative, options);
+}
+void TripletMarginWithDistanceLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << detail::shown_namespace()
+         << "TripletMarginWithDistanceLoss(margin=" << options.margin()
          << ", swap=" << options.swap() << ")";
+}
+
+CTCLossImpl::CTCLossImpl(CTCLossOptions options_) : options(std::move(options_)) {}
+void CTCLossImpl::reset() {}
+Tensor CTCLossImpl::forward(const Tensor& log_probs, const Tensor& targets,
+                            const Tensor& input_lengths, const Tensor& target_lengths) {
+  return functional::ctc_loss(log_probs, targets, input_lengths, target_lengths, options);
+}
+void CTCLossImpl::pretty_print(std::ostream& stream) const {
+  stream << detail::shown_namespace() << "CTCLoss()";
 }
 
 }  // namespace nn

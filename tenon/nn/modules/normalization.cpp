@@ -7,7 +7,7 @@
 
 #include "tenon/nn/functional/normalization.h"
 #include "tenon/nn/init.h"
-#include "tenon/nn/modules/print.h"
+#include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -32,7 +32,7 @@ void LayerNormImpl::reset_parameters() {
   if (bias.defined()) init::zeros_(bias);
 }
 void LayerNormImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::qualified("LayerNorm") << "("
+  stream << std::boolalpha << detail::shown_namespace() << "LayerNorm("
          << core::join(IntArrayRef(options.normalized_shape())) << ", eps=" << options.eps()
          << ", elementwise_affine=" << options.elementwise_affine() << ")";
 }
@@ -58,7 +58,7 @@ void RMSNormImpl::reset_parameters() {
   if (weight.defined()) init::ones_(weight);
 }
 void RMSNormImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::qualified("RMSNorm") << "("
+  stream << std::boolalpha << detail::shown_namespace() << "RMSNorm("
          << core::join(IntArrayRef(options.normalized_shape())) << ", eps=";
   if (options.eps()) {
     stream << *options.eps();
@@ -102,9 +102,9 @@ void GroupNormImpl::reset_parameters() {
   if (bias.defined()) init::zeros_(bias);
 }
 void GroupNormImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::qualified("GroupNorm") << "(" << options.num_groups() << ", "
-         << options.num_channels() << ", eps=" << options.eps() << ", affine=" << options.affine()
-         << ")";
+  stream << std::boolalpha << detail::shown_namespace() << "GroupNorm(" << options.num_groups()
+         << ", " << options.num_channels() << ", eps=" << options.eps()
+         << ", affine=" << options.affine() << ")";
 }
 Tensor GroupNormImpl::forward(const Tensor& input) {
   return functional::group_norm(input, functional::GroupNormFuncOptions(options.num_groups())
@@ -119,12 +119,37 @@ LocalResponseNormImpl::LocalResponseNormImpl(const LocalResponseNormOptions& opt
     : options(options_) {}
 void LocalResponseNormImpl::reset() {}
 void LocalResponseNormImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("LocalResponseNorm") << "(" << options.size()
+  stream << detail::shown_namespace() << "LocalResponseNorm(" << options.size()
          << ", alpha=" << options.alpha() << ", beta=" << options.beta() << ", k=" << options.k()
          << ")";
 }
 Tensor LocalResponseNormImpl::forward(const Tensor& input) {
   return functional::local_response_norm(input, options);
+}
+
+CrossMapLRN2dImpl::CrossMapLRN2dImpl(int64_t size)
+    : CrossMapLRN2dImpl(CrossMapLRN2dOptions(size)) {}
+CrossMapLRN2dImpl::CrossMapLRN2dImpl(const CrossMapLRN2dOptions& options_) : options(options_) {}
+void CrossMapLRN2dImpl::reset() {}
+void CrossMapLRN2dImpl::pretty_print(std::ostream& stream) const {
+  stream << detail::shown_namespace() << "CrossMapLRN2d(" << options.size()
+         << ", alpha=" << options.alpha() << ", beta=" << options.beta() << ", k=" << options.k()
+         << ")";
+}
+Tensor CrossMapLRN2dImpl::forward(const Tensor& input) {
+  TENON_CHECK(input.dim() == 4, ValueError,
+              "CrossMapLRN2d: expected an input [batch, channels, height, width], got ",
+              input.sizes());
+  TENON_CHECK(options.size() > 0, ValueError, "CrossMapLRN2d: size must be positive, got ",
+              options.size());
+  // As many channels before as after the one that is divided.
+  const int64_t reach = (options.size() - 1) / 2;
+  const Tensor squares = tenon::avg_pool3d((input * input).unsqueeze(1), {2 * reach + 1, 1, 1},
+                                           {1, 1, 1}, {reach, 0, 0}, /*ceil_mode=*/false,
+                                           /*count_include_pad=*/true, /*divisor_override=*/1)
+                             .squeeze(1);
+  const double factor = options.alpha() / static_cast<double>(options.size());
+  return input * (squares * factor + options.k()).pow(-options.beta());
 }
 
 }  // namespace nn

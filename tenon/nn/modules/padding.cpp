@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tenon/nn/functional/padding.h"
-#include "tenon/nn/modules/print.h"
+#include "tenon/nn/modules/shown_namespace.h"
 
 namespace tenon {
 namespace nn {
@@ -15,7 +15,8 @@ namespace {
 
 template <std::size_t D, class Options>
 void print_padding(std::ostream& stream, const char* family, const Options& o) {
-  stream << detail::qualified(family) << D << "d(padding=" << o.padding();
+  stream << detail::shown_namespace() << family << D
+         << "d(padding=" << core::join(IntArrayRef(o.padding()));
   if constexpr (std::is_same_v<Options, ConstantPadOptions<D>>) stream << ", value=" << o.value();
   stream << ")";
 }

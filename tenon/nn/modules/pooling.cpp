@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tenon/nn/functional/pooling.h"
-#include "tenon/nn/modules/print.h"
+#include "tenon/nn/modules/shown_namespace.h"
 
 namespace tenon {
 namespace nn {
@@ -15,13 +15,26 @@ namespace {
 
 template <std::size_t D, class Options>
 void print_window(std::ostream& stream, const char* family, const Options& o) {
-  stream << std::boolalpha << detail::qualified(family) << D << "d(kernel_size=" << o.kernel_size()
-         << ", stride=" << o.stride();
+  stream << std::boolalpha << detail::shown_namespace() << family << D
+         << "d(kernel_size=" << o.kernel_size() << ", stride=" << o.stride();
 }
 
 template <class Sizes>
 void print_output_size(std::ostream& stream, const char* family, const Sizes& sizes) {
-  stream << detail::qualified(family) << sizes->size() << "d(output_size=" << sizes << ")";
+  const bool one = sizes->size() == 1;
+  stream << detail::shown_namespace() << family << sizes->size()
+         << "d(output_size=" << (one ? "" : "[");
+  const char* separator = "";
+  for (const std::optional<int64_t> size : *sizes) {
+    stream << separator;
+    if (size) {
+      stream << *size;
+    } else {
+      stream << "None";
+    }
+    separator = ", ";
+  }
+  stream << (one ? ")" : "])");
 }
 
 }  // namespace
@@ -121,7 +134,7 @@ std::tuple<Tensor, Tensor> AdaptiveMaxPool3dImpl::forward_with_indices(const Ten
 
 template <std::size_t D, class Derived>
 void LPPoolImpl<D, Derived>::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::qualified("LPPool") << D
+  stream << std::boolalpha << detail::shown_namespace() << "LPPool" << D
          << "d(norm_type=" << options.norm_type() << ", kernel_size=" << options.kernel_size()
          << ", stride=" << options.stride() << ", ceil_mode=" << options.ceil_mode() << ")";
 }

@@ -6,8 +6,8 @@
 
 #include "tenon/core/sizes.h"
 #include "tenon/nn/init.h"
-#include "tenon/nn/modules/print.h"
 #include "tenon/nn/modules/rnn.h"
+#include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -98,9 +98,30 @@ Tensor RNNImplBase<Derived>::state(const Tensor& given, const Tensor& input,
 }
 
 template <class Derived>
+Tensor RNNImplBase<Derived>::packed_state(const Tensor& given,
+                                          const utils::rnn::PackedSequence& input,
+                                          int64_t features) const {
+  const Tensor& data = input.data();
+  TENON_CHECK(data.defined() && data.dim() == 2, ValueError,
+              "a packed input must have 2 dimensions, got ", data.defined() ? data.dim() : 0);
+  TENON_CHECK(data.size(1) == options_base.input_size(), ValueError,
+              "input.size(-1) must be equal to input_size. Expected ", options_base.input_size(),
+              ", got ", data.size(1));
+  const int64_t batch = input.batch_sizes()[0].template item<int64_t>(),
+                cells = options_base.num_layers() * (options_base.bidirectional() ? 2 : 1);
+  if (!given.defined())
+    return tenon::zeros({cells, batch, features}, data.options().requires_grad(std::nullopt));
+  TENON_CHECK(given.sizes() == IntArrayRef({cells, batch, features}), ValueError,
+              "Expected hidden size [", cells, ", ", batch, ", ", features, "], got ",
+              given.sizes());
+  return input.sorted_indices().defined() ? given.index_select(1, input.sorted_indices()) : given;
+}
+
+template <class Derived>
 void RNNImplBase<Derived>::pretty_print(std::ostream& stream) const {
+  const std::string name = shown_name(this->name());  // ends in Impl
   const RNNOptionsBase& o = options_base;
-  stream << std::boolalpha << detail::printed_name(*this) << "(input_size=" << o.input_size()
+  stream << std::boolalpha << name.substr(0, name.size() - 4) << "(input_size=" << o.input_size()
          << ", hidden_size=" << o.hidden_size() << ", num_layers=" << o.num_layers()
          << ", bias=" << o.bias() << ", batch_first=" << o.batch_first()
          << ", dropout=" << o.dropout() << ", bidirectional=" << o.bidirectional();
@@ -142,6 +163,19 @@ struct Batch {
   Tensor state(const Tensor& s) const { return added ? s.squeeze(1) : s; }
 };
 
+using utils::rnn::PackedSequence;
+
+PackedSequence with_data(const PackedSequence& input, const Tensor& data) {
+  return PackedSequence(data, input.batch_sizes(), input.sorted_indices(),
+                        input.unsorted_indices());
+}
+
+// A state in the order of the sequences before they were packed.
+Tensor unsorted(const PackedSequence& input, const Tensor& state) {
+  return input.unsorted_indices().defined() ? state.index_select(1, input.unsorted_indices())
+                                            : state;
+}
+
 }  // namespace
 
 RNNImpl::RNNImpl(int64_t input_size, int64_t hidden_size)
@@ -162,6 +196,20 @@ std::tuple<Tensor, Tensor> RNNImpl::forward(const Tensor& input, Tensor hx) {
   return {batch.out(y), batch.state(h)};
 }
 
+std::tuple<PackedSequence, Tensor> RNNImpl::forward_with_packed_input(
+    const PackedSequence& packed_input, Tensor hx) {
+  const Tensor start = packed_state(hx, packed_input, state_features());
+  const auto& o = options_base;
+  const Tensor &data = packed_input.data(), &sizes = packed_input.batch_sizes();
+  const bool relu = options.nonlinearity().name() == enumtype::Name::ReLU;
+  const auto [y, h] =
+      relu ? tenon::rnn_relu(data, sizes, start, flat_weights_, o.bias(), o.num_layers(),
+                             o.dropout(), is_training(), o.bidirectional())
+           : tenon::rnn_tanh(data, sizes, start, flat_weights_, o.bias(), o.num_layers(),
+                             o.dropout(), is_training(), o.bidirectional());
+  return {with_data(packed_input, y), unsorted(packed_input, h)};
+}
+
 LSTMImpl::LSTMImpl(int64_t input_size, int64_t hidden_size)
     : LSTMImpl(LSTMOptions(input_size, hidden_size)) {}
 LSTMImpl::LSTMImpl(const LSTMOptions& options_)
@@ -180,6 +228,19 @@ std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(
   return {batch.out(y), {batch.state(h), batch.state(c)}};
 }
 
+std::tuple<PackedSequence, std::tuple<Tensor, Tensor>> LSTMImpl::forward_with_packed_input(
+    const PackedSequence& packed_input, std::optional<std::tuple<Tensor, Tensor>> hx_opt) {
+  const auto& o = options_base;
+  const Tensor h0 =
+      packed_state(hx_opt ? std::get<0>(*hx_opt) : Tensor(), packed_input, state_features());
+  const Tensor c0 =
+      packed_state(hx_opt ? std::get<1>(*hx_opt) : Tensor(), packed_input, o.hidden_size());
+  const auto [y, h, c] =
+      tenon::lstm(packed_input.data(), packed_input.batch_sizes(), {h0, c0}, flat_weights_,
+                  o.bias(), o.num_layers(), o.dropout(), is_training(), o.bidirectional());
+  return {with_data(packed_input, y), {unsorted(packed_input, h), unsorted(packed_input, c)}};
+}
+
 GRUImpl::GRUImpl(int64_t input_size, int64_t hidden_size)
     : GRUImpl(GRUOptions(input_size, hidden_size)) {}
 GRUImpl::GRUImpl(const GRUOptions& options_)
@@ -192,6 +253,16 @@ std::tuple<Tensor, Tensor> GRUImpl::forward(const Tensor& input, Tensor hx) {
   const auto [y, h] = tenon::gru(batch.in(input), start, flat_weights_, o.bias(), o.num_layers(),
                                  o.dropout(), is_training(), o.bidirectional(), o.batch_first());
   return {batch.out(y), batch.state(h)};
+}
+
+std::tuple<PackedSequence, Tensor> GRUImpl::forward_with_packed_input(
+    const PackedSequence& packed_input, Tensor hx) {
+  const Tensor start = packed_state(hx, packed_input, state_features());
+  const auto& o = options_base;
+  const auto [y, h] =
+      tenon::gru(packed_input.data(), packed_input.batch_sizes(), start, flat_weights_, o.bias(),
+                 o.num_layers(), o.dropout(), is_training(), o.bidirectional());
+  return {with_data(packed_input, y), unsorted(packed_input, h)};
 }
 
 }  // namespace nn

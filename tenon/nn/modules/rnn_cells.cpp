@@ -5,8 +5,8 @@
 
 #include "tenon/core/sizes.h"
 #include "tenon/nn/init.h"
-#include "tenon/nn/modules/print.h"
 #include "tenon/nn/modules/rnn.h"
+#include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -43,7 +43,8 @@ void RNNCellImplBase<Derived>::reset_parameters() {
 
 template <class Derived>
 void RNNCellImplBase<Derived>::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::printed_name(*this) << "(" << options_base.input_size()
+  const std::string name = shown_name(this->name());  // ends in Impl
+  stream << std::boolalpha << name.substr(0, name.size() - 4) << "(" << options_base.input_size()
          << ", " << options_base.hidden_size();
   if (!options_base.bias()) stream << ", bias=" << options_base.bias();
   if (*other_nonlinearity()) stream << ", nonlinearity=" << other_nonlinearity();

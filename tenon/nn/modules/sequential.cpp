@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/nn/modules/sequential.h"
-#include "tenon/nn/modules/print.h"
+#include "tenon/nn/modules/shown_namespace.h"
 
 #include <ostream>
 
@@ -27,7 +27,7 @@ std::shared_ptr<Module> SequentialImpl::clone(const std::optional<Device>& devic
 void SequentialImpl::reset() {}
 
 void SequentialImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("Sequential");
+  stream << detail::shown_namespace() << "Sequential";
 }
 
 AnyValue SequentialImpl::forward_packed(Module& self, std::vector<AnyValue>& args) {
@@ -49,7 +49,7 @@ void SequentialImpl::append(std::string name, AnyModule module) {
 }
 
 AnyModule& SequentialImpl::any(std::size_t index) {
-  TENON_CHECK(index < size(), IndexError, "Index out of range: ", index, " for a Sequential of ",
+  TENON_CHECK(index < size(), IndexError, "Index out of range: ", index, " of a Sequential of ",
               size(), " modules");
   return modules_[index];
 }

@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "tenon/nn/functional/upsampling.h"
-#include "tenon/nn/modules/print.h"
+#include "tenon/nn/modules/shown_namespace.h"
 
 namespace tenon {
 namespace nn {
@@ -41,7 +41,7 @@ Tensor UpsampleImpl::forward(const Tensor& input) {
 }
 
 void UpsampleImpl::pretty_print(std::ostream& stream) const {
-  stream << detail::qualified("Upsample") << "(";
+  stream << detail::shown_namespace() << "Upsample(";
   if (options.scale_factor()) {
     stream << "scale_factor=[";
     for (std::size_t i = 0; i < options.scale_factor()->size(); ++i) {

@@ -35,8 +35,11 @@ Tensor target_rows(const Tensor& targets, const Batch& b, int64_t blank, int64_t
     const int64_t length = b.targets[static_cast<std::size_t>(i)];
     const int64_t begin = host.dim() == 2 ? i * host.size(1) : before,
                   room = host.dim() == 2 ? host.size(1) : host.size(0) - before;
-    TENON_CHECK(length >= 0 && length <= room, ValueError, "ctc_loss: target ", i, " is ", length,
-                " long, but there are ", room, " of its labels");
+    TENON_CHECK(length >= 0, ValueError, "ctc_loss: target ", i, " has a negative length, ",
+                length);
+    TENON_CHECK(length <= room, ValueError, "ctc_loss: Expected tensor to have size at least ",
+                host.dim() == 2 ? length : before + length, " at dimension ", host.dim() - 1,
+                ", but got size ", host.size(-1), " for targets");
     const int64_t* from = host.data_ptr<int64_t>() + begin;
     for (int64_t k = 0; k < length; ++k) {
       TENON_CHECK(from[k] >= 0 && from[k] < classes, IndexError, "ctc_loss: label ", from[k],
@@ -143,7 +146,9 @@ Tensor loss_of(const Tensor& log_probs, const Tensor& targets, const Batch& b, i
   if (reduction == 2) return loss.sum();
   return log_probs.dim() == 3 ? loss : loss.squeeze(0);
 }
-std::vector<int64_t> numbers(const Tensor& t) {
+std::vector<int64_t> numbers(const char* argument, const Tensor& t) {
+  TENON_CHECK(isIntegralType(t.scalar_type(), /*include_bool=*/false), TypeError,
+              "ctc_loss: ", argument, " must be integral, got ", toString(t.scalar_type()));
   const Tensor host = t.detach().to(kCPU).to(kLong).reshape({-1}).contiguous();
   return {host.data_ptr<int64_t>(), host.data_ptr<int64_t>() + host.numel()};
 }
@@ -159,8 +164,10 @@ Tensor ctc_loss_IntList(const Tensor& log_probs, const Tensor& targets, IntArray
 Tensor ctc_loss_Tensor(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                        const Tensor& target_lengths, int64_t blank, int64_t reduction,
                        bool zero_infinity) {
-  return loss_of(log_probs, targets, {numbers(input_lengths), numbers(target_lengths)}, blank,
-                 reduction, zero_infinity);
+  return loss_of(
+      log_probs, targets,
+      {numbers("input_lengths", input_lengths), numbers("target_lengths", target_lengths)}, blank,
+      reduction, zero_infinity);
 }
 
 std::tuple<Tensor, Tensor> _ctc_loss(const Tensor& log_probs, const Tensor& targets,
@@ -176,8 +183,8 @@ std::tuple<Tensor, Tensor> _ctc_loss_Tensor(const Tensor& log_probs, const Tenso
                                             const Tensor& input_lengths,
                                             const Tensor& target_lengths, int64_t blank,
                                             bool zero_infinity) {
-  return tenon::_ctc_loss(log_probs, targets, numbers(input_lengths), numbers(target_lengths),
-                          blank, zero_infinity);
+  return tenon::_ctc_loss(log_probs, targets, numbers("input_lengths", input_lengths),
+                          numbers("target_lengths", target_lengths), blank, zero_infinity);
 }
 
 }  // namespace tenon::composite

@@ -161,7 +161,10 @@ std::tuple<Tensor, Tensor> _pack_padded_sequence(const Tensor& input, const Tens
   TENON_CHECK(!n.empty() && n.back() > 0, ValueError, name,
               ": Length of all samples has to be greater than 0");
   TENON_CHECK(std::is_sorted(n.rbegin(), n.rend()), ValueError, name,
-              ": `lengths` array must be sorted in decreasing order, got ", IntArrayRef(n));
+              ": `lengths` array must be sorted in decreasing order when `enforce_sorted` is True. "
+              "You can pass `enforce_sorted=False` to pack_padded_sequence and pack_sequence, "
+              "which then sort the sequences; got ",
+              IntArrayRef(n));
   TENON_CHECK(n[0] <= x.size(0), ValueError, name, ": length ", n[0], " is greater than ",
               x.size(0));
   std::vector<Tensor> steps;

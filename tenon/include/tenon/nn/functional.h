@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tenon/nn/functional/activation.h"
+#include "tenon/nn/functional/attention.h"
 #include "tenon/nn/functional/conv.h"
 #include "tenon/nn/functional/dropout.h"
 #include "tenon/nn/functional/embedding.h"

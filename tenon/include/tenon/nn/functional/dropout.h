@@ -19,6 +19,17 @@ TENON_API Tensor alpha_dropout(Tensor input, const AlphaDropoutFuncOptions& opti
 TENON_API Tensor feature_alpha_dropout(Tensor input,
                                        const FeatureAlphaDropoutFuncOptions& options = {});
 
+namespace detail {
+inline Tensor alpha_dropout(Tensor input, double p, bool training, bool inplace) {
+  return functional::alpha_dropout(
+      std::move(input), AlphaDropoutFuncOptions().p(p).training(training).inplace(inplace));
+}
+inline Tensor feature_alpha_dropout(Tensor input, double p, bool training, bool inplace) {
+  return functional::feature_alpha_dropout(
+      std::move(input), FeatureAlphaDropoutFuncOptions().p(p).training(training).inplace(inplace));
+}
+}  // namespace detail
+
 }  // namespace functional
 }  // namespace nn
 }  // namespace tenon

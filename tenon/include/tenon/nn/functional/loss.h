@@ -15,6 +15,9 @@ TENON_API Tensor mse_loss(const Tensor& input, const Tensor& target,
                           const MSELossFuncOptions& options = {});
 TENON_API Tensor smooth_l1_loss(const Tensor& input, const Tensor& target,
                                 const SmoothL1LossFuncOptions& options = {});
+// beta must not be given in the options, too.
+TENON_API Tensor smooth_l1_loss(const Tensor& input, const Tensor& target,
+                                const SmoothL1LossFuncOptions& options, double beta);
 TENON_API Tensor huber_loss(const Tensor& input, const Tensor& target,
                             const HuberLossFuncOptions& options = {});
 TENON_API Tensor nll_loss(const Tensor& input, const Tensor& target,
@@ -54,6 +57,14 @@ TENON_API Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2,
 TENON_API Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive,
                                      const Tensor& negative,
                                      const TripletMarginLossFuncOptions& options = {});
+TENON_API Tensor triplet_margin_with_distance_loss(
+    const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+    const TripletMarginWithDistanceLossFuncOptions& options = {});
+// Connectionist temporal classification (Graves and others, 2006). log_probs is [time, batch,
+// classes]; targets are integers, [batch, longest] or one after another; lengths are [batch].
+TENON_API Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets,
+                          const Tensor& input_lengths, const Tensor& target_lengths,
+                          const CTCLossFuncOptions& options = {});
 
 }  // namespace functional
 }  // namespace nn

@@ -45,6 +45,23 @@ TENON_API std::tuple<Tensor, Tensor> adaptive_max_pool2d_with_indices(
     const Tensor& input, const AdaptiveMaxPool2dFuncOptions& options);
 TENON_API std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(
     const Tensor& input, const AdaptiveMaxPool3dFuncOptions& options);
+// Values put back where max pooling found them, zeros elsewhere. indices are those of
+// max_pool..d_with_indices; output_size is spatial or whole.
+TENON_API Tensor max_unpool1d(const Tensor& input, const Tensor& indices,
+                              const MaxUnpool1dFuncOptions& options);
+TENON_API Tensor max_unpool2d(const Tensor& input, const Tensor& indices,
+                              const MaxUnpool2dFuncOptions& options);
+TENON_API Tensor max_unpool3d(const Tensor& input, const Tensor& indices,
+                              const MaxUnpool3dFuncOptions& options);
+// The maxima of windows at random places (Graham, 2014).
+TENON_API Tensor fractional_max_pool2d(const Tensor& input,
+                                       const FractionalMaxPool2dFuncOptions& options);
+TENON_API Tensor fractional_max_pool3d(const Tensor& input,
+                                       const FractionalMaxPool3dFuncOptions& options);
+TENON_API std::tuple<Tensor, Tensor> fractional_max_pool2d_with_indices(
+    const Tensor& input, const FractionalMaxPool2dFuncOptions& options);
+TENON_API std::tuple<Tensor, Tensor> fractional_max_pool3d_with_indices(
+    const Tensor& input, const FractionalMaxPool3dFuncOptions& options);
 
 }  // namespace functional
 }  // namespace nn

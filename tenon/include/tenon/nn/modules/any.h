@@ -25,16 +25,9 @@ struct AnyAccess {
 
 [[noreturn]] TENON_API void bad_argument(std::size_t i, const std::type_info& wanted,
                                          const std::type_info& given);
-[[noreturn]] TENON_API void bad_result(const std::type_info& result, const std::type_info& wanted);
 // Appends default arguments; the error names the module.
 TENON_API void complete_arguments(const Module& module, std::vector<AnyValue>& args,
                                   std::size_t wanted, DefaultArgs defaults);
-
-template <class R>
-R take_result(AnyValue value) {
-  if (R* result = value.template try_get<R>()) return std::move(*result);
-  bad_result(value.type_info(), typeid(R));
-}
 
 template <class T>
 struct OptionalOf {
@@ -125,17 +118,17 @@ class TENON_API AnyModule {
   }
   template <class R = Tensor, class... A>
   R forward(A&&... args) {
-    return detail::take_result<R>(any_forward(std::forward<A>(args)...));
+    return any_forward(std::forward<A>(args)...).template get<R>();
   }
   AnyValue run(std::vector<AnyValue>& args);
 
   template <class T, class = std::enable_if_t<detail::is_module<T>>>
   T& get() {
-    return *checked<T>("get");
+    return *checked<T>();
   }
   template <class T, class = std::enable_if_t<detail::is_module<T>>>
   const T& get() const {
-    return *checked<T>("get");
+    return *checked<T>();
   }
   template <class T, class C = typename T::ContainedType>
   T get() const {
@@ -144,7 +137,7 @@ class TENON_API AnyModule {
   std::shared_ptr<Module> ptr() const;
   template <class T, class = std::enable_if_t<detail::is_module<T>>>
   std::shared_ptr<T> ptr() const {
-    checked<T>("ptr");
+    check_type("ptr()", typeid(T));
     return std::static_pointer_cast<T>(module_);
   }
   const std::type_info& type_info() const;
@@ -158,11 +151,11 @@ class TENON_API AnyModule {
 
  private:
   template <class T>
-  T* checked(const char* call) const {
-    check_type(typeid(T), call);
+  T* checked() const {
+    check_type("get()", typeid(T));
     return static_cast<T*>(module_.get());
   }
-  void check_type(const std::type_info& wanted, const char* call) const;
+  void check_type(const char* method, const std::type_info& wanted) const;
 
   std::shared_ptr<Module> module_;
   detail::PackedForward forward_ = nullptr;

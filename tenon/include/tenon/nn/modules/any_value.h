@@ -5,20 +5,21 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
 #include <vector>
 
 #include "tenon/runtime/error.h"
+#include "tenon/runtime/export.h"
 
 namespace tenon {
 namespace nn {
 
 namespace detail {
-// As the program writes it.
-TENON_API std::string type_name(const std::type_info& type);
+[[noreturn]] TENON_API void bad_cast(const std::type_info& wanted, const std::type_info& held);
+// The same for what a module's forward() returned.
+[[noreturn]] TENON_API void bad_result(const std::type_info& wanted, const std::type_info& held);
 }  // namespace detail
 
 class AnyValue {
@@ -45,8 +46,7 @@ class AnyValue {
   template <class T>
   T get() {
     if (T* value = try_get<T>()) return *value;
-    throw TypeError(core::join("Attempted to cast AnyValue to ", detail::type_name(typeid(T)),
-                               ", but its actual type is ", detail::type_name(type_info())));
+    detail::bad_cast(typeid(T), type_info());
   }
   const std::type_info& type_info() const noexcept {
     return content_ ? content_->type() : typeid(void);

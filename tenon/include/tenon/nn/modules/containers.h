@@ -106,6 +106,8 @@ class TENON_API ModuleDictImpl : public Cloneable<ModuleDictImpl> {
   void clear() { children_.clear(); }
   // Replaces modules whose key exists, appends the others.
   void update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules);
+  void update(const OrderedDict<std::string, std::shared_ptr<Module>>& modules);
+  void update(const ModuleDictImpl& other);
   std::shared_ptr<Module> pop(const std::string& key);
   std::shared_ptr<Module> operator[](const std::string& key) const { return children_[key]; }
   template <class T>
@@ -139,9 +141,18 @@ class TENON_API ParameterListImpl : public Cloneable<ParameterListImpl> {
 
   // Keeps the tensor's requires_grad.
   void append(Tensor parameter);
+  void append(const OrderedDict<std::string, Tensor>::Item& parameter) {
+    append(parameter.value());
+  }
   template <class Container>
   void extend(const Container& container) {
-    for (const Tensor& parameter : container) append(parameter);
+    for (const auto& parameter : container) append(parameter);
+  }
+  // Appends the parameters of another list.
+  template <class Container>
+  ParameterListImpl& operator+=(const Container& other) {
+    extend(other);
+    return *this;
   }
   Iterator begin() { return parameters_.begin(); }
   ConstIterator begin() const { return parameters_.begin(); }
@@ -166,6 +177,8 @@ class TENON_API ParameterDictImpl : public Cloneable<ParameterDictImpl> {
 
   // Keeps the tensor's requires_grad.
   Tensor& insert(std::string key, Tensor parameter);
+  // Takes over the parameters of another dictionary; their keys must exist here.
+  void update(const ParameterDictImpl& other);
   Tensor pop(const std::string& key);
   std::vector<std::string> keys() const { return parameters_.keys(); }
   std::vector<Tensor> values() const { return parameters_.values(); }

@@ -226,5 +226,29 @@ class TENON_API TripletMarginLossImpl : public Cloneable<TripletMarginLossImpl> 
 };
 TENON_MODULE(TripletMarginLoss);
 
+class TENON_API TripletMarginWithDistanceLossImpl
+    : public Cloneable<TripletMarginWithDistanceLossImpl> {
+ public:
+  explicit TripletMarginWithDistanceLossImpl(TripletMarginWithDistanceLossOptions options_ = {});
+  void reset() override;
+  void pretty_print(std::ostream& stream) const override;
+  Tensor forward(const Tensor& anchor, const Tensor& positive, const Tensor& negative);
+
+  TripletMarginWithDistanceLossOptions options;
+};
+TENON_MODULE(TripletMarginWithDistanceLoss);
+
+class TENON_API CTCLossImpl : public Cloneable<CTCLossImpl> {
+ public:
+  explicit CTCLossImpl(CTCLossOptions options_ = {});
+  void reset() override;
+  void pretty_print(std::ostream& stream) const override;
+  Tensor forward(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                 const Tensor& target_lengths);
+
+  CTCLossOptions options;
+};
+TENON_MODULE(CTCLoss);
+
 }  // namespace nn
 }  // namespace tenon

@@ -69,5 +69,19 @@ class TENON_API LocalResponseNormImpl : public Cloneable<LocalResponseNormImpl> 
 };
 TENON_MODULE(LocalResponseNorm);
 
+// Divides by a power of the sum of squares over neighboring channels; input is [batch, channels,
+// height, width].
+class TENON_API CrossMapLRN2dImpl : public Cloneable<CrossMapLRN2dImpl> {
+ public:
+  explicit CrossMapLRN2dImpl(int64_t size);
+  explicit CrossMapLRN2dImpl(const CrossMapLRN2dOptions& options_);
+  void reset() override;
+  void pretty_print(std::ostream& stream) const override;
+  Tensor forward(const Tensor& input);
+
+  CrossMapLRN2dOptions options;
+};
+TENON_MODULE(CrossMapLRN2d);
+
 }  // namespace nn
 }  // namespace tenon

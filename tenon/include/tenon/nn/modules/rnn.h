@@ -13,6 +13,7 @@
 #include "tenon/nn/modules/any_value.h"
 #include "tenon/nn/options/rnn.h"
 #include "tenon/nn/pimpl.h"
+#include "tenon/nn/utils/rnn.h"
 
 namespace tenon {
 namespace nn {
@@ -41,6 +42,9 @@ class TENON_API RNNImplBase : public Cloneable<Derived> {
   // A state of the layers for a batch, zeros if none is given; without a batch it has two
   // dimensions.
   Tensor state(const Tensor& given, const Tensor& input, int64_t features) const;
+  // The same for packed sequences, in their order.
+  Tensor packed_state(const Tensor& given, const utils::rnn::PackedSequence& input,
+                      int64_t features) const;
   int64_t state_features() const;  // of the hidden state, projected if it is
 
   std::vector<Tensor> flat_weights_;
@@ -77,6 +81,10 @@ class TENON_API RNNImpl : public detail::RNNImplBase<RNNImpl> {
   explicit RNNImpl(const RNNOptions& options_);
   // The outputs of all steps and the last states; an undefined hx stands for zeros.
   std::tuple<Tensor, Tensor> forward(const Tensor& input, Tensor hx = {});
+  // The same for packed sequences; hx and the last states are in the order of the sequences before
+  // they were packed.
+  std::tuple<utils::rnn::PackedSequence, Tensor> forward_with_packed_input(
+      const utils::rnn::PackedSequence& packed_input, Tensor hx = {});
 
   RNNOptions options;
 
@@ -92,6 +100,11 @@ class TENON_API LSTMImpl : public detail::RNNImplBase<LSTMImpl> {
   // The outputs of all steps, and the last hidden and cell states.
   std::tuple<Tensor, std::tuple<Tensor, Tensor>> forward(
       const Tensor& input, std::optional<std::tuple<Tensor, Tensor>> hx_opt = {});
+  // The same for packed sequences; hx and the last states are in the order of the sequences before
+  // they were packed.
+  std::tuple<utils::rnn::PackedSequence, std::tuple<Tensor, Tensor>> forward_with_packed_input(
+      const utils::rnn::PackedSequence& packed_input,
+      std::optional<std::tuple<Tensor, Tensor>> hx_opt = {});
 
   LSTMOptions options;
 
@@ -106,6 +119,10 @@ class TENON_API GRUImpl : public detail::RNNImplBase<GRUImpl> {
   explicit GRUImpl(const GRUOptions& options_);
   // The outputs of all steps and the last states; an undefined hx stands for zeros.
   std::tuple<Tensor, Tensor> forward(const Tensor& input, Tensor hx = {});
+  // The same for packed sequences; hx and the last states are in the order of the sequences before
+  // they were packed.
+  std::tuple<utils::rnn::PackedSequence, Tensor> forward_with_packed_input(
+      const utils::rnn::PackedSequence& packed_input, Tensor hx = {});
 
   GRUOptions options;
 

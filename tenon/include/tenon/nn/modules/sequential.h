@@ -35,7 +35,9 @@ class TENON_API SequentialImpl : public Cloneable<SequentialImpl>,
     std::vector<AnyValue> packed;
     packed.reserve(sizeof...(A));
     (packed.push_back(AnyModule::pack(std::forward<A>(args))), ...);
-    return detail::take_result<R>(forward_packed(*this, packed));
+    AnyValue result = forward_packed(*this, packed);
+    if (R* value = result.template try_get<R>()) return std::move(*value);
+    detail::bad_result(typeid(R), result.type_info());
   }
   static AnyValue forward_packed(Module& self, std::vector<AnyValue>& args);
 

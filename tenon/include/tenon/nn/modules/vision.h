@@ -53,5 +53,31 @@ class TENON_API PixelUnshuffleImpl : public Cloneable<PixelUnshuffleImpl> {
 };
 TENON_MODULE(PixelUnshuffle);
 
+// Sums windows to images; see functional::fold.
+class TENON_API FoldImpl : public Cloneable<FoldImpl> {
+ public:
+  FoldImpl(ExpandingArray<2> output_size, ExpandingArray<2> kernel_size);
+  explicit FoldImpl(const FoldOptions& options_);
+  void reset() override;
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+
+  FoldOptions options;
+};
+TENON_MODULE(Fold);
+
+// The windows of images; see functional::unfold.
+class TENON_API UnfoldImpl : public Cloneable<UnfoldImpl> {
+ public:
+  explicit UnfoldImpl(ExpandingArray<2> kernel_size);
+  explicit UnfoldImpl(const UnfoldOptions& options_);
+  void reset() override;
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+
+  UnfoldOptions options;
+};
+TENON_MODULE(Unfold);
+
 }  // namespace nn
 }  // namespace tenon

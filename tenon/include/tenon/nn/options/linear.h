@@ -31,11 +31,20 @@ struct FlattenOptions {
 };
 
 struct UnflattenOptions {
+  using namedshape_t = std::vector<std::pair<std::string, int64_t>>;
   UnflattenOptions(int64_t dim, std::vector<int64_t> sizes) : dim_(dim), sizes_(std::move(sizes)) {}
+  UnflattenOptions(const char* dimname, namedshape_t namedshape)
+      : UnflattenOptions(std::string(dimname), std::move(namedshape)) {}
+  UnflattenOptions(std::string dimname, namedshape_t namedshape)
+      : dim_(0), dimname_(std::move(dimname)), namedshape_(std::move(namedshape)) {}
   // Dimension that is split.
   TENON_ARG(int64_t, dim);
   // What it is split into.
   TENON_ARG(std::vector<int64_t>, sizes);
+  // Its name; empty if it is given by its number.
+  TENON_ARG(std::string, dimname);
+  // Names and sizes of what a dimension with a name is split into.
+  TENON_ARG(namedshape_t, namedshape);
 };
 
 struct BilinearOptions {

@@ -6,6 +6,7 @@
 
 #include "tenon/arg.h"
 #include "tenon/enum.h"
+#include "tenon/function_ref.h"
 #include "tenon/tensor.h"
 
 namespace tenon {
@@ -117,6 +118,19 @@ struct TripletMarginLossOptions {
   TENON_ARG(reduction_t, reduction) = kMean;
 };
 
+struct TripletMarginWithDistanceLossOptions {
+  using reduction_t = enumtype::Reduction;
+  using distance_function_t = SharedFunction<Tensor(const Tensor&, const Tensor&)>;
+  // The distance of two batches of vectors; pairwise_distance if not given.
+  TENON_ARG(std::optional<distance_function_t>, distance_function) = std::nullopt;
+  // kNone keeps one loss per element, kMean and kSum join them.
+  TENON_ARG(reduction_t, reduction) = kMean;
+  // Margin.
+  TENON_ARG(double, margin) = 1.0;
+  // Whether the nearer of anchor and positive is compared with the negative.
+  TENON_ARG(bool, swap) = false;
+};
+
 struct CTCLossOptions {
   using reduction_t = enumtype::Reduction;
   // The class of the blank label.
@@ -223,6 +237,7 @@ using MultilabelMarginLossFuncOptions = MultiLabelMarginLossOptions;
 using SoftMarginLossFuncOptions = SoftMarginLossOptions;
 using MultilabelSoftMarginLossFuncOptions = MultiLabelSoftMarginLossOptions;
 using TripletMarginLossFuncOptions = TripletMarginLossOptions;
+using TripletMarginWithDistanceLossFuncOptions = TripletMarginWithDistanceLossOptions;
 using CTCLossFuncOptions = CTCLossOptions;
 using SmoothL1LossFuncOptions = SmoothL1LossOptions;
 using HuberLossFuncOptions = HuberLossOptions;

@@ -47,6 +47,18 @@ struct LocalResponseNormOptions {
   TENON_ARG(double, k) = 1.0;
 };
 
+struct CrossMapLRN2dOptions {
+  CrossMapLRN2dOptions(int64_t size) : size_(size) {}
+  // Window of neighboring channels; an even one takes one fewer.
+  TENON_ARG(int64_t, size);
+  // Factor of the sum of squares, divided by the size.
+  TENON_ARG(double, alpha) = 1e-4;
+  // Exponent.
+  TENON_ARG(double, beta) = 0.75;
+  // Added before the power.
+  TENON_ARG(int64_t, k) = 1;
+};
+
 struct GroupNormOptions {
   GroupNormOptions(int64_t num_groups, int64_t num_channels)
       : num_groups_(num_groups), num_channels_(num_channels) {}

@@ -102,6 +102,22 @@ using LPPool1dOptions = LPPoolOptions<1>;
 using LPPool2dOptions = LPPoolOptions<2>;
 using LPPool3dOptions = LPPoolOptions<3>;
 
+template <std::size_t D>
+struct FractionalMaxPoolOptions {
+  FractionalMaxPoolOptions(ExpandingArray<D> kernel_size) : kernel_size_(kernel_size) {}
+  // Size of the window.
+  TENON_ARG(ExpandingArray<D>, kernel_size);
+  // Spatial size of the result; or else output_ratio.
+  TENON_ARG(std::optional<ExpandingArray<D>>, output_size) = std::nullopt;
+  using ExpandingArrayDouble = ExpandingArray<D, double>;
+  // Spatial size of the result by that of the input, between 0 and 1; or else output_size.
+  TENON_ARG(std::optional<ExpandingArrayDouble>, output_ratio) = std::nullopt;
+  // Where windows begin, [batch, channels, D] from 0 to 1; drawn at each call if undefined.
+  TENON_ARG(Tensor, _random_samples) = Tensor();
+};
+using FractionalMaxPool2dOptions = FractionalMaxPoolOptions<2>;
+using FractionalMaxPool3dOptions = FractionalMaxPoolOptions<3>;
+
 namespace functional {
 using AvgPool1dFuncOptions = AvgPool1dOptions;
 using AvgPool2dFuncOptions = AvgPool2dOptions;
@@ -118,6 +134,8 @@ using AdaptiveAvgPool3dFuncOptions = AdaptiveAvgPool3dOptions;
 using LPPool1dFuncOptions = LPPool1dOptions;
 using LPPool2dFuncOptions = LPPool2dOptions;
 using LPPool3dFuncOptions = LPPool3dOptions;
+using FractionalMaxPool2dFuncOptions = FractionalMaxPool2dOptions;
+using FractionalMaxPool3dFuncOptions = FractionalMaxPool3dOptions;
 
 template <std::size_t D>
 struct MaxUnpoolFuncOptions {

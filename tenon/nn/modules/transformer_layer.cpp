@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/nn/modules/transformer_layer.h"
+
+#include <utility>
+
+#include "tenon/nn/functional/activation.h"
+
+namespace tenon {
+namespace nn {
+
+namespace {
+
+Tensor activate(const detail::TransformerActivation& activation, const Tensor& x) {
+  if (std::holds_alternative<enumtype::kReLU>(activation)) return functional::relu(x);
+  if (std::holds_alternative<enumtype::kGELU>(activation)) return functional::gelu(x);
+  const auto& function = std::get<SharedFunction<Tensor(const Tensor&)>>(activation);
+  TENON_CHECK(function, ValueError, "the activation of a transformer's layer is an empty function");
+  return function(x);
+}
+
+template <class Options>
+MultiheadAttention attention(const Options& o) {
+  return MultiheadAttention(MultiheadAttentionOptions(o.d_model(), o.nhead()).dropout(o.dropout()));
+}
+
+// The weights of the attention are not wanted, so that no [target, source] tensor need be kept.
+Tensor attend(MultiheadAttention& attention, const Tensor& query, const Tensor& key,
+              const Tensor& padding, const Tensor& mask) {
+  return std::get<0>(attention(query, key, key, padding, /*need_weights=*/false, mask));
+}
+
+}  // namespace
+
+TransformerEncoderLayerImpl::TransformerEncoderLayerImpl(int64_t d_model, int64_t nhead)
+    : TransformerEncoderLayerImpl(TransformerEncoderLayerOptions(d_model, nhead)) {}
+TransformerEncoderLayerImpl::TransformerEncoderLayerImpl(TransformerEncoderLayerOptions options_)
+    : options(std::move(options_)) {
+  TransformerEncoderLayerImpl::reset();
+}
+
+void TransformerEncoderLayerImpl::reset() {
+  const auto& o = options;
+  self_attn = register_module("self_attn", attention(o));
+  linear1 = register_module("linear1", Linear(o.d_model(), o.dim_feedforward()));
+  dropout = register_module("dropout", Dropout(o.dropout()));
+  linear2 = register_module("linear2", Linear(o.dim_feedforward(), o.d_model()));
+  norm1 = register_module("norm1", LayerNorm(LayerNormOptions({o.d_model()})));
+  norm2 = register_module("norm2", LayerNorm(LayerNormOptions({o.d_model()})));
+  dropout1 = register_module("dropout1", Dropout(o.dropout()));
+  dropout2 = register_module("dropout2", Dropout(o.dropout()));
+}
+
+void TransformerEncoderLayerImpl::reset_parameters() {
+  self_attn->_reset_parameters();
+  linear1->reset_parameters();
+  linear2->reset_parameters();
+  norm1->reset_parameters();
+  norm2->reset_parameters();
+}
+
+Tensor TransformerEncoderLayerImpl::forward(const Tensor& src, const Tensor& src_mask,
+                                            const Tensor& src_key_padding_mask) {
+  const Tensor x =
+      norm1(src + dropout1(attend(self_attn, src, src, src_key_padding_mask, src_mask)));
+  return norm2(x + dropout2(linear2(dropout(activate(options.activation(), linear1(x))))));
+}
+
+TransformerDecoderLayerImpl::TransformerDecoderLayerImpl(int64_t d_model, int64_t nhead)
+    : TransformerDecoderLayerImpl(TransformerDecoderLayerOptions(d_model, nhead)) {}
+TransformerDecoderLayerImpl::TransformerDecoderLayerImpl(TransformerDecoderLayerOptions options_)
+    : options(std::move(options_)) {
+  TransformerDecoderLayerImpl::reset();
+}
+
+void TransformerDecoderLayerImpl::reset() {
+  const auto& o = options;
+  self_attn = register_module("self_attn", attention(o));
+  multihead_attn = register_module("multihead_attn", attention(o));
+  linear1 = register_module("linear1", Linear(o.d_model(), o.dim_feedforward()));
+  dropout = register_module("dropout", Dropout(o.dropout()));
+  linear2 = register_module("linear2", Linear(o.dim_feedforward(), o.d_model()));
+  norm1 = register_module("norm1", LayerNorm(LayerNormOptions({o.d_model()})));
+  norm2 = register_module("norm2", LayerNorm(LayerNormOptions({o.d_model()})));
+  norm3 = register_module("norm3", LayerNorm(LayerNormOptions({o.d_model()})));
+  dropout1 = register_module("dropout1", Dropout(o.dropout()));
+  dropout2 = register_module("dropout2", Dropout(o.dropout()));
+  dropout3 = register_module("dropout3", Dropout(o.dropout()));
+}
+
+void TransformerDecoderLayerImpl::reset_parameters() {
+  self_attn->_reset_parameters();
+  multihead_attn->_reset_parameters();
+  linear1->reset_parameters();
+  linear2->reset_parameters();
+  norm1->reset_parameters();
+  norm2->reset_parameters();
+  norm3->reset_parameters();
+}
+
+Tensor TransformerDecoderLayerImpl::forward(const Tensor& tgt, const Tensor& memory,
+                                            const Tensor& tgt_mask, const Tensor& memory_mask,
+                                            const Tensor& tgt_key_padding_mask,
+                                            const Tensor& memory_key_padding_mask) {
+  const Tensor x =
+      norm1(tgt + dropout1(attend(self_attn, tgt, tgt, tgt_key_padding_mask, tgt_mask)));
+  const Tensor y =
+      norm2(x + dropout2(attend(multihead_attn, x, memory, memory_key_padding_mask, memory_mask)));
+  return norm3(y + dropout3(linear2(dropout(activate(options.activation(), linear1(y))))));
+}
+
+}  // namespace nn
+}  // namespace tenon
