@@ -209,20 +209,22 @@ def main():
 
 
 def report(o, results, waivers):
-    kinds = ("passed", "failed", "not compiling", "waived")
+    kinds = ("passed", "failed", "not compiling", "waived", "needs CUDA")
     total = collections.Counter()
-    print(f"{'file':<24}{'tests':>7}" + "".join(f"{k:>15}" for k in kinds))
+    print(f"{'file':<24}{'tests':>7}" + "".join(f"{k:>14}" for k in kinds))
     with open(os.path.join(o.work, "tests.tsv"), "w") as tsv:
         for name, tests in sorted(results.items()):
             count = collections.Counter()
             for test, (verdict, why) in tests.items():
+                if verdict == "failed" and test.endswith("CUDA") and "device 'cuda'" in why:
+                    verdict = "needs CUDA"
                 if verdict != "passed" and test in waivers:
                     verdict, why = "waived", waivers[test]
                 count[verdict] += 1
                 tsv.write(f"{name}\t{test}\t{verdict}\t{why}\n")
             total += count
-            print(f"{name:<24}{len(tests):>7}" + "".join(f"{count[k]:>15}" for k in kinds))
-    print(f"{'all':<24}{sum(total.values()):>7}" + "".join(f"{total[k]:>15}" for k in kinds))
+            print(f"{name:<24}{len(tests):>7}" + "".join(f"{count[k]:>14}" for k in kinds))
+    print(f"{'all':<24}{sum(total.values()):>7}" + "".join(f"{total[k]:>14}" for k in kinds))
 
 
 if __name__ == "__main__":

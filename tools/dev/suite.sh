@@ -1,0 +1,33 @@
+# SPDX-FileCopyrightText: Copyright the Tenon authors
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# libtorch's own tests of its C++ frontend against the installed Tenon. None of their code is in this tree.
+suite_address=https://github.com/pytorch/pytorch.git
+suite_tag=v1.9.1
+
+# Sets `source` to a folder that has test/cpp/api: TENON_SUITE, or a clone of that folder alone.
+suite_source() {
+  source="${TENON_SUITE:-$PWD/build/suite/pytorch}"
+  [ -d "$source/test/cpp/api" ] && return 0
+  say "cloning $suite_address"
+  rm -rf "$source"
+  mkdir -p "$(dirname "$source")"
+  if ! { GIT_TERMINAL_PROMPT=0 git clone -q --depth 1 --branch "$suite_tag" --filter=blob:none --sparse \
+    "$suite_address" "$source" && git -C "$source" sparse-checkout set test/cpp; }; then
+    rm -rf "$source"
+    echo "dev: $suite_address could not be fetched; give a checkout of $suite_tag as TENON_SUITE=FOLDER" >&2
+    return 1
+  fi
+}
+
+dev_suite() {
+  local source prefix torch
+  mkdir -p "$clients" # where clients_prefix installs
+  suite_source || return
+  clients_prefix
+  : "$torch" # what CMake would be told
+  python3 tools/suite/run.py --source "$source" --work build/suite/work --waivers tools/suite/waivers.tsv \
+    --flags "-I$prefix/include/tenon/compat/libtorch -I$prefix/include" \
+    --link "-Wl,-rpath,$prefix/lib $prefix/lib/libtenon_jit.so $prefix/lib/libtenon.so $prefix/lib/libtenon_core.so" "$@"
+  echo "by test: build/suite/work/tests.tsv"
+}
