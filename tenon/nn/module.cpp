@@ -296,10 +296,9 @@ Tensor& Module::register_parameter(std::string name, Tensor tensor, bool require
     tensor.set_requires_grad(requires_grad);
   } else if (requires_grad) {
     warn("user",
-         core::join(
-             "An undefined tensor cannot require grad. Ignoring the `requires_grad=true` function "
-             "parameter of register_parameter for '",
-             name, "'."));
+         core::join("register_parameter: An undefined tensor cannot require grad. Ignoring the "
+                    "`requires_grad=true` function parameter of '",
+                    name, "'."));
   }
   return parameters_.insert(std::move(name), std::move(tensor));
 }
