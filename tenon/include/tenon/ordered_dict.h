@@ -42,10 +42,10 @@ class OrderedDict {
   }
 
   const std::string& key_description() const noexcept { return key_description_; }
-  Item& front() { return items_[checked(0)]; }
-  const Item& front() const { return items_[checked(0)]; }
-  Item& back() { return items_[checked(items_.size() - 1)]; }
-  const Item& back() const { return items_[checked(items_.size() - 1)]; }
+  Item& front() { return items_[of_some("front", 0)]; }
+  const Item& front() const { return items_[of_some("front", 0)]; }
+  Item& back() { return items_[of_some("back", items_.size() - 1)]; }
+  const Item& back() const { return items_[of_some("back", items_.size() - 1)]; }
   Item& operator[](std::size_t i) { return items_[checked(i)]; }
   const Item& operator[](std::size_t i) const { return items_[checked(i)]; }
   Value& operator[](const Key& key) {
@@ -78,7 +78,7 @@ class OrderedDict {
   template <class K, class V>
   Value& insert(K&& key, V&& value) {
     if (contains(key))
-      throw ValueError(core::join(key_description_, " '", key, "' already exists"));
+      throw ValueError(core::join(key_description_, " '", key, "' already defined"));
     items_.emplace_back(Key(std::forward<K>(key)), Value(std::forward<V>(value)));
     return items_.back().value();
   }
@@ -125,10 +125,12 @@ class OrderedDict {
 
  private:
   std::size_t checked(std::size_t i) const {
-    TENON_CHECK(!items_.empty(), IndexError, "OrderedDict: there is no ", key_description_,
-                ": it is empty");
     TENON_CHECK(i < items_.size(), IndexError, "OrderedDict: index ", i, " is out of bounds for ",
                 items_.size(), " items");
+    return i;
+  }
+  std::size_t of_some(const char* method, std::size_t i) const {
+    TENON_CHECK(!items_.empty(), IndexError, "Called ", method, "() on an empty OrderedDict");
     return i;
   }
   [[noreturn]] void missing(const Key& key) const {

@@ -100,6 +100,11 @@ class TENON_API AnyModule {
   template <class M>
   explicit AnyModule(const ModuleHolder<M>& holder) : AnyModule(holder.ptr()) {}
 
+  template <class M, class = std::enable_if_t<detail::is_module<M>>>
+  AnyModule& operator=(std::shared_ptr<M> module) {
+    return *this = AnyModule(std::move(module));
+  }
+
   // Copies share the module; clone() does not.
   AnyModule clone(const std::optional<Device>& device = std::nullopt) const;
 
