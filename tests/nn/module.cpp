@@ -197,12 +197,21 @@ TEST(Containers, SequentialAndAnyModule) {
   EXPECT_EQ(net->size(), 2u);
   nn::AnyModule any(nn::Bilinear(2, 3, 4));
   EXPECT_EQ(any.forward(ones({1, 2}), ones({1, 3})).sizes(), (std::vector<int64_t>{1, 4}));
-  expect_words(test::text_of([&] { any.forward(ones({1, 2})); }), {"takes 2 arguments"});
+  expect_words(test::text_of([&] {
+                 any.forward(ones({1, 2}));
+               }),
+               {"expects 2 argument(s), but received 1"});
   expect_words(test::text_of([&] {
                  any.forward(ones({1, 2}), 3);
                }),
                {"argument #1", "Tensor", "int"});
   expect_words(test::text_of([&] { any.get<nn::LinearImpl>(); }), {"LinearImpl", "BilinearImpl"});
+  any = std::make_shared<nn::LinearImpl>(2, 3);
+  EXPECT_EQ(any.get<nn::LinearImpl>().options.out_features(), 3);
+  expect_words(test::text_of<TypeError>([] { nn::AnyValue(5).get<float>(); }),
+               {"cast AnyValue to float, but its actual type is int"});
+  expect_words(test::text_of<ValueError>([] { nn::AnyModule().ptr<nn::LinearImpl>(); }),
+               {"Cannot call ptr() on an empty AnyModule"});
   nn::Sequential up(nn::ConvTranspose2d(1, 1, 2));  // its output_size may be left out
   EXPECT_EQ(up->forward(ones({1, 1, 2, 2})).size(3), 3);
   nn::Sequential functional(nn::Functional([](const Tensor& x) { return x * 2; }));

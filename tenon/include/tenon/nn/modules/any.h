@@ -137,6 +137,7 @@ class TENON_API AnyModule {
   std::shared_ptr<Module> ptr() const;
   template <class T, class = std::enable_if_t<detail::is_module<T>>>
   std::shared_ptr<T> ptr() const {
+    ptr();  // which refuses an empty one
     checked<T>();
     return std::static_pointer_cast<T>(module_);
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
@@ -14,6 +15,11 @@
 
 namespace tenon {
 namespace nn {
+
+namespace detail {
+// As it is written in a program.
+TENON_API std::string type_name(const std::type_info& type);
+}  // namespace detail
 
 class AnyValue {
  public:
@@ -39,8 +45,8 @@ class AnyValue {
   template <class T>
   T get() {
     if (T* value = try_get<T>()) return *value;
-    throw TypeError(core::join("the value holds a ", type_info().name(), ", but a ",
-                               typeid(T).name(), " is wanted"));
+    throw TypeError(core::join("Attempted to cast AnyValue to ", detail::type_name(typeid(T)),
+                               ", but its actual type is ", detail::type_name(type_info())));
   }
   const std::type_info& type_info() const noexcept {
     return content_ ? content_->type() : typeid(void);
