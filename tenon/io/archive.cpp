@@ -220,7 +220,12 @@ std::optional<uint64_t> bytes_left(std::istream& stream) {
 
 Content read_stream(const std::string& name, std::istream& stream, std::optional<Device> device) {
   if (stream.good()) {
-    if (const auto size = bytes_left(stream)) {
+    auto size = bytes_left(stream);
+    if (size && *size == 0) {  // libtorch reads from the start always
+      stream.seekg(0);
+      size = bytes_left(stream);
+    }
+    if (size) {
       return detail::read_safetensors(
           {name, *size,
            [&](void* out, std::size_t bytes) {

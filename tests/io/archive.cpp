@@ -121,6 +121,17 @@ TEST(Save, ArchivesNest) {
                      {"No such serialized tensor 'absent'"});
 }
 
+// As libtorch, which reads from the start always.
+TEST(Save, AStreamAtItsEndIsReadAgain) {
+  std::stringstream file;
+  save(full({2}, 3.), file);
+  for (int i = 0; i < 2; ++i) {
+    Tensor t;
+    load(t, file);
+    EXPECT_TRUE(equal(t, full({2}, 3.))) << i;
+  }
+}
+
 TEST(Save, IntoADefinedTensorCopies) {
   std::stringstream file;
   save(ones({2, 2}), file);

@@ -76,7 +76,8 @@ class TENON_API InputArchive final {
   bool try_read(const std::string& key, IValue& value);
   bool try_read(const std::string& key, InputArchive& archive);
 
-  // Tensors are made on `device`, the CPU unless given. A file is read once, from its start, and
+  // Tensors are made on `device`, the CPU unless given. A stream at its end is read from its start
+  // again. A file is read once, from its start, and
   // never held as a whole in addition to its tensors; a stream that cannot be sought is.
   void load_from(const std::string& filename, std::optional<Device> device = std::nullopt);
   void load_from(std::istream& stream, std::optional<Device> device = std::nullopt);
