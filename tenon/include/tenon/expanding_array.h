@@ -31,7 +31,7 @@ class ExpandingArray {
 
  private:
   ExpandingArray(const T* data, std::size_t n) {
-    TENON_CHECK(n == D, ValueError, "expected ", D, " values, but instead got ", n);
+    TENON_CHECK(n == D, ValueError, "Expected ", D, " values, but instead got ", n);
     for (std::size_t i = 0; i < D; ++i) values_[i] = data[i];
   }
   std::array<T, D> values_;
