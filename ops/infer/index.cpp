@@ -308,6 +308,10 @@ TENON_INFER(pointwise_masked_fill_tensor) {
   using A = args::pointwise_masked_fill_tensor;
   if (c.tensor(A::value).ndim() != 0)
     fail<ValueError>(c, "argument 'value' must have 0 dimensions, got ", c.tensor(A::value).ndim());
+  if (isComplexType(c.tensor(A::value).dtype) && !isComplexType(c.tensor(A::self).dtype)) {
+    fail<TypeError>(c, "argument 'value' of dtype ", dtype_name(c.tensor(A::value).dtype),
+                    " cannot be converted to ", dtype_name(c.tensor(A::self).dtype));
+  }
   infer_pointwise_masked_fill(c);
 }
 

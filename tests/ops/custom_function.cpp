@@ -114,5 +114,30 @@ TEST(CustomFunction, RefusesWritesThatCannotBeRecorded) {
   EXPECT_TRUE(Doubled::apply(f, leaf, Doubled::kItself)[0].is_same(leaf));
 }
 
+// Each backward goes backward through another call, to a depth that one stack would not hold.
+struct Nested : autograd::Function<Nested> {
+  static Tensor forward(AutogradContext* ctx, Tensor x, int64_t depth) {
+    ctx->saved_data["depth"] = depth;
+    return x * 2;
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const int64_t depth = ctx->saved_data["depth"].toInt();
+    Tensor inner = ones({1}).requires_grad_();
+    if (depth > 0) {
+      AutoGradMode on(true);
+      Nested::apply(inner, depth - 1).sum().backward();
+    } else {
+      inner.mutable_grad() = ones({1});
+    }
+    return {grads[0] * inner.grad(), Tensor()};
+  }
+};
+
+TEST(CustomFunction, GoesBackwardInBackwardToAnyDepth) {
+  Tensor x = ones({1}).requires_grad_();
+  Nested::apply(x, 5000).backward();
+  EXPECT_EQ(x.grad().item<float>(), 1);
+}
+
 }  // namespace
 }  // namespace tenon

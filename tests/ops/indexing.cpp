@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "tenon/autograd.h"
 #include "tenon/creation.h"
 #include "tenon/ops.h"
@@ -173,6 +175,18 @@ TEST(Indexing, AssignmentThroughTemporaries) {
   x.index({Slice(0, 2), 1}) = tensor({5., 6.});
   x[2] = 7;
   EXPECT_TRUE(equal(x, tensor({{0., 5., 0.}, {0., 6., 0.}, {7., 7., 7.}}))) << x;
+}
+
+TEST(Indexing, EntriesTellWhatTheyAre) {
+  const std::vector<indexing::TensorIndex> all = {None, "...", 2, true, Slice(1, None, 2)};
+  EXPECT_TRUE(all[0].is_none() && all[1].is_ellipsis() && all[3].boolean());
+  EXPECT_EQ(all[2].integer(), 2);
+  EXPECT_EQ(all[4].slice().stop(), indexing::INDEX_MAX);
+  std::ostringstream out;
+  out << std::vector<indexing::TensorIndex>{None, "...", 2, true, Slice(1, 4)};
+  EXPECT_EQ(out.str(), "(None, ..., 2, true, 1:4:1)");
+  test::expect_words(test::text_of<ValueError>([] { indexing::TensorIndex(".."); }),
+                     {"ellipsis", "\"..\""});
 }
 
 }  // namespace

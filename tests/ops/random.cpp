@@ -77,5 +77,16 @@ TEST(Random, DropoutKeepsTheMean) {
   EXPECT_EQ(dropout(x, 1, true).abs().sum().item<float>(), 0);
 }
 
+TEST(Random, ComplexNumbersHaveUnitVariance) {
+  manual_seed(10);
+  const Tensor z = randn({20000}, kComplexDouble);
+  EXPECT_NEAR(z.abs().square().mean().item<double>(), 1, 0.03);
+  EXPECT_NEAR((real(z) * imag(z)).mean().item<double>(), 0, 0.02);
+  EXPECT_EQ(randn_like(z).scalar_type(), kComplexDouble);
+  const Tensor u = rand({1000}, kComplexFloat);
+  EXPECT_GE(real(u).min().item<float>(), 0);
+  EXPECT_LT(imag(u).max().item<float>(), 1);
+}
+
 }  // namespace
 }  // namespace tenon

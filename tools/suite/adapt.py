@@ -9,6 +9,9 @@ RENAMED = [
     (r"\bc10::guts::make_unique\b", "std::make_unique"),
     (r"\bc10::(variant|get_if|visit|holds_alternative|monostate)\b", r"std::\1"),
     (r"\bc10::get<", "std::get<"),
+    # States are found by the tensor's address, not by its text.
+    (r"c10::guts::to_string\(([^;]*?unsafeGetTensorImpl\(\))\)", r"\1"),
+    (r"std::to_string\(([^;]*?unsafeGetTensorImpl\(\))\)", r"\1"),
     # Keys of the dispatcher are not public: what they tell, functions do.
     (r"(?s)  c10::DispatchKeySet ks = x\.key_set\(\);.*?x\.is_leaf\(\);\n",
      "  bool is_inference_tensor = x.is_inference();\n"),

@@ -200,7 +200,9 @@ Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<d
                   std::optional<double> neginf) {
   const ScalarType t = self.scalar_type();
   if (self.is_complex()) {
-    const Tensor parts = tenon::nan_to_num(tenon::view_as_real(self), nan, posinf, neginf);
+    // As in ATen neither part has a gradient where one is not finite.
+    const Tensor x = tenon::where(tenon::isfinite(self), self, self.detach());
+    const Tensor parts = tenon::nan_to_num(tenon::view_as_real(x), nan, posinf, neginf);
     return tenon::view_as_complex(parts.contiguous());
   }
   if (!isFloatingType(t)) return self.clone();

@@ -123,7 +123,8 @@ Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights,
     check_weights("aweights", *aweights, n);
     result = tenon::promote_types(result, aweights->scalar_type());
   }
-  const ScalarType work = wide(result);
+  // Gradients of weights are differences of sums.
+  const ScalarType work = result == kComplexFloat ? kComplexDouble : wide(result);
   const Tensor rows = (self.dim() < 2 ? self.reshape({1, -1}) : self).to(work);
   if (!counted && !analytic) {
     const Tensor centered = rows - rows.sum(1, true) / n;

@@ -74,6 +74,15 @@ struct Opening {
   ~Opening() { --t_opening; }
 };
 
+bool g_shown = false;
+
+void show_caller() {
+  void* frames[64];
+  g_armed = false;
+  backtrace_symbols_fd(frames, backtrace(frames, 64), 2);
+  g_armed = true;
+}
+
 // Counts the call, and says whether it shall fail.
 bool fails(Call call, int error, const void* caller = nullptr) {
   if (!g_armed.load(std::memory_order_relaxed)) return false;
@@ -83,6 +92,7 @@ bool fails(Call call, int error, const void* caller = nullptr) {
   const int64_t at = g_at.load(std::memory_order_relaxed);
   if (n != at && (n < at || !g_permanent.load(std::memory_order_relaxed))) return false;
   if (caller != nullptr && !may_fail(caller)) return false;
+  if (g_shown) show_caller();
   errno = error;
   return true;
 }
@@ -117,6 +127,8 @@ void prepare() {
   void* frame = nullptr;
   (void)backtrace(&frame, 1);  // loads what it needs
 }
+
+void show_failures() { g_shown = true; }
 
 void arm(Call call, int64_t n, bool permanent) {
   for (auto& c : g_counted) c = 0;

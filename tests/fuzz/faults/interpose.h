@@ -18,6 +18,7 @@ void prepare();  // once, before anything else: finds the library's functions
 // From here on calls are counted, and the n-th of its kind fails; 1 is the first. With `permanent`
 // all later ones, too.
 void arm(Call call, int64_t n, bool permanent);
+void show_failures();  // prints where the call stands that fails
 void disarm();
 int64_t counted(Call call);  // since arm()
 

@@ -285,6 +285,7 @@ void run_sample(const Options& o) {
 // OPERATION/cold/malloc/17/once
 bool run_only(const Options& o) {
   g_alone = true;
+  show_failures();
   std::vector<std::string> part;
   std::istringstream in(o.only);
   for (std::string word; std::getline(in, word, '/');) part.push_back(word);
