@@ -129,8 +129,11 @@ void publish_all(const BackendImpl& b) {
   for (const auto& [c, e] : b.entries) publish(*c, e.get());
 }
 
+// Room comes first: what is registered has to be in the list from which it is taken back.
 void add_extensions(BackendImpl& b) {
   for (const tn_ext* e = b.plugin->ext; e != nullptr; e = e->next) {
+    b.layouts.reserve(b.layouts.size() + 1);
+    b.dtypes.reserve(b.dtypes.size() + 1);
     if (e->id == TN_EXT_LAYOUT)
       b.layouts.push_back(register_layout(reinterpret_cast<const tn_ext_layout*>(e)));
     if (e->id == TN_EXT_DTYPE)

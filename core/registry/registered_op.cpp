@@ -212,6 +212,8 @@ int add_registered_op(const tn_schema& given, InferFn infer) {
         join("register_op: '", text_of(schema.text), "' is not a valid schema: ", e.what()));
   }
   check_names(parsed);
+  t_registration->added_.reserve(t_registration->added_.size() +
+                                 1);  // nothing fails once it exists
   if (Op* op = find_op(parsed.full())) {
     const int at = renew(*op, schema, parsed);
     t_registration->added_.push_back(at);

@@ -97,7 +97,8 @@ Tensor interpolate(const Tensor& input, const InterpolateFuncOptions& options) {
   TENON_CHECK(!options.antialias() || mode == Name::Bilinear || mode == Name::Bicubic, ValueError,
               "interpolate: antialias option is only supported for bilinear and bicubic modes");
   TENON_CHECK(input.dim() >= 3 && input.dim() <= 5, ValueError,
-              "Input Error: Only 3D, 4D and 5D input Tensors supported (got ", input.dim(),
+              "interpolate: Input Error: Only 3D, 4D and 5D input Tensors supported (got ",
+              input.dim(),
               "D) for the modes: nearest | linear | bilinear | bicubic | trilinear (got ",
               enumtype::get_enum_name(options.mode()), ")");
   if (mode == Name::Linear) check_rank(input, "linear", 3);

@@ -58,8 +58,8 @@ Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corners) {
               size);
   const auto n = static_cast<int64_t>(size.size()) - 2;
   TENON_CHECK(theta.dim() == 3 && theta.size(1) == n && theta.size(2) == n + 1, ValueError,
-              "Expected a batch of ", n, "D affine matrices of shape Nx", n, "x", n + 1,
-              " for size ", size, ". Got ", theta.sizes(), ".");
+              "affine_grid: Expected a batch of ", n, "D affine matrices of shape Nx", n, "x",
+              n + 1, " for size ", size, ". Got ", theta.sizes(), ".");
   return tenon::affine_grid_generator(theta, size, align_corners);
 }
 
@@ -67,7 +67,7 @@ Tensor pdist(const Tensor& input, double p) { return tenon::pdist(input, p); }
 
 Tensor fold(const Tensor& input, const FoldFuncOptions& options) {
   TENON_CHECK(input.dim() == 2 || input.dim() == 3, ValueError,
-              "Input Error: Only 3D input Tensors are supported (got ", input.dim(), "D)");
+              "fold: Input Error: Only 3D input Tensors are supported (got ", input.dim(), "D)");
   return tenon::col2im(input, options.output_size(), options.kernel_size(), options.dilation(),
                        options.padding(), options.stride());
 }
@@ -87,9 +87,10 @@ void check_windows(const Tensor& input, const UnfoldFuncOptions& o) {
   }
   const auto pair = [](int64_t a, int64_t b) { return core::join("(", a, ", ", b, ")"); };
   const auto both = [&pair](const ExpandingArray<2>& a) { return pair((*a)[0], (*a)[1]); };
-  TENON_CHECK(windows[0] > 0 && windows[1] > 0, ValueError, "Given input with spatial size ",
-              pair(input.size(2), input.size(3)), ", kernel_size=", both(o.kernel_size()),
-              ", dilation=", both(o.dilation()), ", padding=", both(o.padding()),
+  TENON_CHECK(windows[0] > 0 && windows[1] > 0, ValueError,
+              "unfold: Given input with spatial size ", pair(input.size(2), input.size(3)),
+              ", kernel_size=", both(o.kernel_size()), ", dilation=", both(o.dilation()),
+              ", padding=", both(o.padding()),
               ", calculated shape of the array of sliding blocks as ", pair(windows[0], windows[1]),
               ", which is too small (non-positive).");
 }
@@ -98,7 +99,7 @@ void check_windows(const Tensor& input, const UnfoldFuncOptions& o) {
 
 Tensor unfold(const Tensor& input, const UnfoldFuncOptions& options) {
   TENON_CHECK(input.dim() == 4, ValueError,
-              "Input Error: Only 4D input Tensors are supported (got ", input.dim(), "D)");
+              "unfold: Input Error: Only 4D input Tensors are supported (got ", input.dim(), "D)");
   check_windows(input, options);
   return tenon::im2col(input, options.kernel_size(), options.dilation(), options.padding(),
                        options.stride());

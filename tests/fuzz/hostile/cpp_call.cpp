@@ -490,7 +490,7 @@ std::vector<Entry> modules() {
          if (r.chance(0.3)) (void)d[static_cast<std::size_t>(I(r))];
          (void)d[odd_text(r)];
        }},
-      {"register|module|parameter|name|dtype",
+      {"register|Buffer|Submodule|Parameter|module|parameter|name|dtype",
        [](Random& r) {
          struct Net : nn::Module {
          } net;
