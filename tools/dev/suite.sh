@@ -21,12 +21,13 @@ suite_source() {
 }
 
 dev_suite() {
-  local source prefix torch
+  local source prefix torch cuda=()
   mkdir -p "$clients" # where clients_prefix installs
   suite_source || return
   clients_prefix
   : "$torch" # what CMake would be told
-  python3 tools/suite/run.py --source "$source" --work build/suite/work --waivers tools/suite/waivers.tsv \
+  [ -d build/dev/lib/cuda_emulated ] && cuda=(--cuda build/dev/lib/cuda_emulated)
+  python3 tools/suite/run.py --source "$source" --work build/suite/work --waivers tools/suite/waivers.tsv "${cuda[@]}" \
     --flags "-I$prefix/include/tenon/compat/libtorch -I$prefix/include" \
     --link "-Wl,-rpath,$prefix/lib $prefix/lib/libtenon_jit.so $prefix/lib/libtenon.so $prefix/lib/libtenon_core.so" "$@"
   echo "by test: build/suite/work/tests.tsv"

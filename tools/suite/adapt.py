@@ -30,7 +30,7 @@ ZERO_GRAD = (r"zero_grad\(\)", "zero_grad(/*set_to_none=*/false)")
 
 
 def adapted(name, text):
-    if name == "module.cpp":
+    if name in ("module.cpp", "optim.cpp"):
         text = re.sub(*ZERO_GRAD, text)
     for pattern, replacement in RENAMED:
         text = re.sub(pattern, replacement, text)
