@@ -6,6 +6,7 @@
 #include <cctype>
 #include <string>
 
+#include "tenon/core/sizes.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -81,9 +82,11 @@ void check_windows(const Tensor& input, const UnfoldFuncOptions& o) {
     const int64_t stride = (*o.stride())[d];
     TENON_CHECK(stride > 0, ValueError, "unfold: stride should be greater than zero, but got ",
                 IntArrayRef(o.stride()));
-    const int64_t room = input.size(static_cast<int64_t>(d) + 2) + 2 * (*o.padding())[d] -
-                         (*o.dilation())[d] * ((*o.kernel_size())[d] - 1) - 1;
-    windows[d] = room < 0 ? 0 : room / stride + 1;
+    const core::Size padded =
+        input.size(static_cast<int64_t>(d) + 2) + core::Size(2) * (*o.padding())[d];
+    const core::Size window = (*o.dilation())[d] * (core::Size((*o.kernel_size())[d]) - 1) + 1;
+    const int64_t room = (padded - window).get("unfold", "a window or the padding");
+    windows[d] = room < 0 ? 0 : (core::Size(room / stride) + 1).get("unfold", "the padding");
   }
   const auto pair = [](int64_t a, int64_t b) { return core::join("(", a, ", ", b, ")"); };
   const auto both = [&pair](const ExpandingArray<2>& a) { return pair((*a)[0], (*a)[1]); };
