@@ -5,6 +5,7 @@
 
 #include "tenon/autograd/mode.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/composite/write_list.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::composite {
@@ -44,21 +45,6 @@ std::vector<Tensor> each(const char* op, TensorList self, F&& f) {
   for (std::size_t i = 0; i < self.size(); ++i) out.push_back(f(self[i], i));
   return out;
 }
-template <class F>
-void write_each(const char* op, TensorList self, F&& f) {
-  check_any(op, self);
-  for (const Tensor& t : self) {  // before one of them is written
-    TENON_CHECK(!(GradMode::is_enabled() && t.requires_grad() && t.is_leaf()), ValueError, op,
-                ": a leaf Variable that requires grad is being used in an in-place operation");
-  }
-  // A refusal of one tensor must leave the others as they are, so each is tried on a copy first.
-  if (self.size() > 1) {
-    const NoGradGuard none;
-    for (std::size_t i = 0; i < self.size(); ++i) f(self[i].detach().clone(), i);
-  }
-  for (std::size_t i = 0; i < self.size(); ++i) f(self[i], i);
-}
-
 // The numbers in a vector on the host.
 std::vector<Scalar> numbers(const char* op, TensorList self, const Tensor& values) {
   check_any(op, self);
@@ -75,13 +61,15 @@ std::vector<Scalar> numbers(const char* op, TensorList self, const Tensor& value
 
 }  // namespace
 
-#define UNARY(name)                                                                             \
-  std::vector<Tensor> _foreach_##name(TensorList self) {                                        \
-    return each("_foreach_" #name, self,                                                        \
-                [](const Tensor& t, std::size_t) { return tenon::name(t); });                   \
-  }                                                                                             \
-  void _foreach_##name##_(TensorList self) {                                                    \
-    write_each("_foreach_" #name "_", self, [](const Tensor& t, std::size_t) { t.name##_(); }); \
+#define UNARY(name)                                                           \
+  std::vector<Tensor> _foreach_##name(TensorList self) {                      \
+    return each("_foreach_" #name, self,                                      \
+                [](const Tensor& t, std::size_t) { return tenon::name(t); }); \
+  }                                                                           \
+  void _foreach_##name##_(TensorList self) {                                  \
+    check_any("_foreach_" #name "_", self);                                   \
+    write_each("_foreach_" #name "_", self, {},                               \
+               [](const Tensor& t, std::size_t) { t.name##_(); });            \
   }
 UNARY(abs)
 UNARY(acos)
@@ -116,11 +104,12 @@ UNARY(trunc)
 #undef UNARY
 
 void _foreach_zero_(TensorList self) {
-  write_each("_foreach_zero_", self, [](const Tensor& t, std::size_t) { t.fill_(0); });
+  check_any("_foreach_zero_", self);
+  write_each("_foreach_zero_", self, {}, [](const Tensor& t, std::size_t) { t.fill_(0); });
 }
 
 // `given`: what stands beside each tensor, of which `one` is that of the tensor at i.
-#define PAIR(name, overload, takes, check, one, call)                                  \
+#define PAIR(name, overload, takes, check, beside, one, call)                          \
   std::vector<Tensor> _foreach_##name##_##overload(TensorList self, takes) {           \
     check(_foreach_##name);                                                            \
     return each("_foreach_" #name, self,                                               \
@@ -128,20 +117,21 @@ void _foreach_zero_(TensorList self) {
   }                                                                                    \
   void _foreach_##name##__##overload(TensorList self, takes) {                         \
     check(_foreach_##name##_);                                                         \
-    write_each("_foreach_" #name "_", self,                                            \
+    write_each("_foreach_" #name "_", self, beside,                                    \
                [&](const Tensor& t, std::size_t i) { (void)i, t.call##_(one); });      \
   }
-#define NO_CHECK(op)
+#define CHECK_ANY(op) check_any(#op, self)
 #define CHECK_LIST(op) check_list(#op, self, other)
 #define CHECK_SCALARS(op) check_scalars(#op, self, scalars)
 #define CHECK_NUMBER(op) check_number(#op, other)
 
-#define NUMBERS(name, call)                                        \
-  PAIR(name, Scalar, const Scalar& scalar, NO_CHECK, scalar, call) \
-  PAIR(name, ScalarList, Scalars scalars, CHECK_SCALARS, scalars[i], call)
+#define NUMBERS(name, call)                                                                     \
+  PAIR(name, Scalar, const Scalar& scalar, CHECK_ANY, Beside(), scalar, call)                   \
+  PAIR(name, ScalarList, Scalars scalars, CHECK_SCALARS, (Beside{{}, {}, scalars}), scalars[i], \
+       call)
 #define LISTS(name, call) \
   NUMBERS(name, call)     \
-  PAIR(name, List, TensorList other, CHECK_LIST, other[i], call)
+  PAIR(name, List, TensorList other, CHECK_LIST, (Beside{other, {}, {}}), other[i], call)
 
 NUMBERS(add, add)
 NUMBERS(sub, sub)
@@ -151,8 +141,8 @@ LISTS(clamp_max, clamp_max)
 LISTS(clamp_min, clamp_min)
 NUMBERS(maximum, clamp_min)
 NUMBERS(minimum, clamp_max)
-PAIR(mul, Tensor, const Tensor& other, CHECK_NUMBER, other, mul)
-PAIR(div, Tensor, const Tensor& other, CHECK_NUMBER, other, div)
+PAIR(mul, Tensor, const Tensor& other, CHECK_NUMBER, Beside(), other, mul)
+PAIR(div, Tensor, const Tensor& other, CHECK_NUMBER, Beside(), other, div)
 #undef LISTS
 #undef NUMBERS
 
@@ -165,7 +155,7 @@ PAIR(div, Tensor, const Tensor& other, CHECK_NUMBER, other, div)
   }                                                                                       \
   void _foreach_##name##__List(TensorList self, TensorList other, const Scalar& alpha) {  \
     CHECK_LIST(_foreach_##name##_);                                                       \
-    write_each("_foreach_" #name "_", self,                                               \
+    write_each("_foreach_" #name "_", self, {other, {}, {}},                              \
                [&](const Tensor& t, std::size_t i) { t.name##_(other[i], alpha); });      \
   }
 WITH_FACTOR(add)
@@ -179,7 +169,8 @@ std::vector<Tensor> _foreach_add_Tensor(TensorList self, const Tensor& other, co
 }
 void _foreach_add__Tensor(TensorList self, const Tensor& other, const Scalar& alpha) {
   CHECK_NUMBER(_foreach_add_);
-  write_each("_foreach_add_", self, [&](const Tensor& t, std::size_t) { t.add_(other, alpha); });
+  write_each("_foreach_add_", self, {},
+             [&](const Tensor& t, std::size_t) { t.add_(other, alpha); });
 }
 
 #define EXTREME(name)                                                                       \
@@ -190,26 +181,27 @@ void _foreach_add__Tensor(TensorList self, const Tensor& other, const Scalar& al
   }                                                                                         \
   void _foreach_##name##__List(TensorList self, TensorList other) {                         \
     CHECK_LIST(_foreach_##name##_);                                                         \
-    write_each("_foreach_" #name "_", self,                                                 \
+    write_each("_foreach_" #name "_", self, {other, {}, {}},                                \
                [&](const Tensor& t, std::size_t i) { t.copy_(tenon::name(t, other[i])); }); \
   }
 EXTREME(maximum)
 EXTREME(minimum)
 #undef EXTREME
 
-#define POWER(overload, takes, check, one) PAIR(pow, overload, takes, check, one, pow)
+#define POWER(overload, takes, check, beside, one) \
+  PAIR(pow, overload, takes, check, beside, one, pow)
 #define CHECK_EXPONENTS(op) check_list(#op, self, exponent)
 #define CHECK_POWERS(op) check_scalars(#op, self, exponent)
-POWER(Scalar, const Scalar& exponent, NO_CHECK, exponent)
-POWER(ScalarList, Scalars exponent, CHECK_POWERS, exponent[i])
-POWER(List, TensorList exponent, CHECK_EXPONENTS, exponent[i])
+POWER(Scalar, const Scalar& exponent, CHECK_ANY, Beside(), exponent)
+POWER(ScalarList, Scalars exponent, CHECK_POWERS, (Beside{{}, {}, exponent}), exponent[i])
+POWER(List, TensorList exponent, CHECK_EXPONENTS, (Beside{exponent, {}, {}}), exponent[i])
 #undef CHECK_POWERS
 #undef CHECK_EXPONENTS
 #undef POWER
 #undef CHECK_NUMBER
 #undef CHECK_SCALARS
 #undef CHECK_LIST
-#undef NO_CHECK
+#undef CHECK_ANY
 #undef PAIR
 
 std::vector<Tensor> _foreach_pow_ScalarAndTensor(const Scalar& self, TensorList exponent) {
@@ -232,7 +224,7 @@ std::vector<Tensor> _foreach_pow_ScalarAndTensor(const Scalar& self, TensorList 
     check_list("_foreach_" #name "_", self, a);                                                 \
     check_list("_foreach_" #name "_", self, b);                                                 \
     check_scalars("_foreach_" #name "_", self, values);                                         \
-    write_each("_foreach_" #name "_", self,                                                     \
+    write_each("_foreach_" #name "_", self, {a, b, values},                                     \
                [&](const Tensor& t, std::size_t i) { t.name##_(a[i], b[i], values[i]); });      \
   }                                                                                             \
   std::vector<Tensor> _foreach_##name##_Scalar(TensorList self, TensorList a, TensorList b,     \
@@ -273,13 +265,13 @@ std::vector<Tensor> _foreach_lerp_Scalar(TensorList self, TensorList end, const 
 void _foreach_lerp__List(TensorList self, TensorList end, TensorList weights) {
   check_list("_foreach_lerp_", self, end);
   check_list("_foreach_lerp_", self, weights);
-  write_each("_foreach_lerp_", self,
+  write_each("_foreach_lerp_", self, {end, weights, {}},
              [&](const Tensor& t, std::size_t i) { t.lerp_(end[i], weights[i]); });
 }
 void _foreach_lerp__ScalarList(TensorList self, TensorList end, Scalars weights) {
   check_list("_foreach_lerp_", self, end);
   check_scalars("_foreach_lerp_", self, weights);
-  write_each("_foreach_lerp_", self,
+  write_each("_foreach_lerp_", self, {end, {}, weights},
              [&](const Tensor& t, std::size_t i) { t.lerp_(end[i], weights[i]); });
 }
 void _foreach_lerp__Scalar(TensorList self, TensorList end, const Scalar& weight) {
@@ -312,7 +304,7 @@ std::vector<Tensor> _foreach_copy(TensorList self, TensorList src, bool non_bloc
 }
 void _foreach_copy_(TensorList self, TensorList src, bool non_blocking) {
   check_list("_foreach_copy_", self, src);
-  write_each("_foreach_copy_", self,
+  write_each("_foreach_copy_", self, {src, {}, {}},
              [&](const Tensor& t, std::size_t i) { t.copy_(src[i], non_blocking); });
 }
 std::vector<Tensor> _foreach_mm(TensorList self, TensorList mat2) {
@@ -326,10 +318,17 @@ void _amp_foreach_non_finite_check_and_unscale_(TensorList self, const Tensor& f
   TENON_CHECK(inv_scale.numel() == 1 && found_inf.numel() == 1, ValueError, name,
               ": inv_scale and found_inf must be tensors of 1 element");
   const NoGradGuard none;
+  Tensor finite = tenon::ones({}, found_inf.options().dtype(kBool));
   for (const Tensor& t : self) {
-    found_inf.masked_fill_(t.isfinite().all().logical_not(), 1);
-    t.mul_(inv_scale.to(t.scalar_type()).reshape({}));
+    TENON_CHECK(t.is_floating_point(), TypeError, name, ": expected floating tensors, got ",
+                toString(t.scalar_type()));
+    finite = finite.logical_and(t.isfinite().all());
   }
+  const Tensor found = found_inf.masked_fill(finite.logical_not(), 1);
+  write_each(name, self, {}, [&](const Tensor& t, std::size_t) {
+    t.mul_(inv_scale.to(t.scalar_type()).reshape({}));
+  });
+  found_inf.copy_(found);
 }
 Tensor _amp_update_scale_(const Tensor& self, const Tensor& growth_tracker, const Tensor& found_inf,
                           double growth, double backoff, int64_t interval) {

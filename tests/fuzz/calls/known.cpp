@@ -149,8 +149,6 @@ const Known kKnown[] = {
      "samples beyond [0, 1), and their sums in 16 bits, choose other windows", is_anything},
     {Way::Reference | Way::Baseline, "_standard_gamma.*|_dirichlet.*|_sample_dirichlet.*",
      "a series of the derivative ends elsewhere", is_anything},
-    {Way::Strides, "_foreach_.*_\\..*|_foreach_.*_|_amp_.*|_fused_.*",
-     "tensors are written one after the other, as in libtorch", is_anything},
     {Way::Strides | Way::Out | Way::InPlace | Way::Reference, ".*",
      "a part of a sum or product overflows in one order and not in another",
      is_overflow_on_the_way},

@@ -66,8 +66,6 @@ std::string in_irregular_memory(const Call& call, const Answer& expected, Random
     return core::join("strides: ", got.refused() ? "refused: " + got.refusal
                                                  : "accepted, contiguous: " + expected.refusal);
   }
-  // Steps of optimizers write one parameter after the other, as libtorch's do.
-  if (got.refused() && std::string_view(call.op().name).substr(0, 7) == "_fused_") return {};
   if (got.refused()) {
     const std::string wrong = unchanged(call, in, call.contiguous());
     return wrong.empty() ? "" : "strides: refused, but " + wrong;
