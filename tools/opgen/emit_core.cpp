@@ -22,8 +22,25 @@ std::string number_list(const std::string& d) {  // "[1, 2]" or "1" -> "1, 2"
   return d.front() == '[' ? d.substr(1, d.size() - 2) : d;
 }
 
-// The default of an argument as a tn_value initializer; lists go to arrays of their own, before it.
-std::string default_value(const Arg& a, const std::string& array, std::string& arrays) {
+// The constant arrays of the table. Equal ones are one: half of all argument lists are.
+class Arrays {
+ public:
+  // The name of the array of these elements.
+  std::string name_of(const std::string& type, const std::string& stem, const std::string& items) {
+    const auto [at, is_new] =
+        names_.try_emplace(type + items, stem + "_" + std::to_string(names_.size()));
+    if (is_new) text_ += "const " + type + " " + at->second + "[] = {" + items + "};\n";
+    return at->second;
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::map<std::string, std::string> names_;
+  std::string text_;
+};
+
+// The default of an argument as a tn_value initializer.
+std::string default_value(const Arg& a, Arrays& arrays) {
   auto value = [](const std::string& tag, const std::string& member, const std::string& v,
                   const std::string& len = "0") {
     return "{" + tag + ", " + len + ", {." + member + " = " + v + "}}";
@@ -46,8 +63,7 @@ std::string default_value(const Arg& a, const std::string& array, std::string& a
                       : t.base == "float" ? "TN_TAG_F64_LIST"
                                           : "TN_TAG_BOOL_LIST";
     std::string member = is_int ? "i64s" : t.base == "float" ? "f64s" : "bools";
-    arrays += "const " + ctype + " " + array + "[] = {" + (n ? items : "0") + "};\n";
-    return value(tag, member, array, std::to_string(n));
+    return value(tag, member, arrays.name_of(ctype, "list", n ? items : "0"), std::to_string(n));
   }
   if (d == "True" || d == "False") return value("TN_TAG_BOOL", "i64", d == "True" ? "1" : "0");
   if (t.base == "str")
@@ -88,30 +104,32 @@ std::string flags_of(const Definition& r) {
   return f;
 }
 
-std::string entry(const Definition& r, std::string& before) {
-  std::string id = std::to_string(r.index);
-  before += "const ArgInfo args_" + id + "[] = {\n";
-  std::string arrays;
+std::string arguments(const Definition& r, Arrays& arrays) {
+  std::string items = "\n";
   for (const Arg& a : r.schema.args) {
     bool mutates = a.mutates;
     for (const std::string& m : r.mutates) mutates |= m == a.name;
-    before += "    {" + quoted(a.name) + ", ArgType::" + type_name(a.type) + ", " +
-              std::to_string(a.type.fixed) + ", " +
-              std::to_string(tenon::core::list_lengths(r.schema, a)) + ", " +
-              (mutates ? "true" : "false") + ", " + (a.keyword_only ? "true" : "false") + ", " +
-              (a.def ? "true" : "false") + ", " + quoted(a.def.value_or("")) + ", " +
-              default_value(a, "default_" + id + "_" + a.name, arrays) + "},\n";
+    items += "    {" + quoted(a.name) + ", ArgType::" + type_name(a.type) + ", " +
+             std::to_string(a.type.fixed) + ", " +
+             std::to_string(tenon::core::list_lengths(r.schema, a)) + ", " +
+             (mutates ? "true" : "false") + ", " + (a.keyword_only ? "true" : "false") + ", " +
+             (a.def ? "true" : "false") + ", " + quoted(a.def.value_or("")) + ", " +
+             default_value(a, arrays) + "},\n";
   }
-  before += "};\n";
-  before.insert(before.rfind("const ArgInfo args_" + id), arrays);
-  std::string results = "nullptr";
-  if (!r.schema.results.empty()) {
-    results = "results_" + id;
-    before += "const ResultInfo " + results + "[] = {";
-    for (const Result& x : r.schema.results)
-      before += "{" + quoted(x.name) + ", ArgType::" + type_name(x.type) + "}, ";
-    before += "};\n";
-  }
+  return arrays.name_of("ArgInfo", "args", items);
+}
+
+std::string results_of(const Definition& r, Arrays& arrays) {
+  if (r.schema.results.empty()) return "nullptr";
+  std::string items;
+  for (const Result& x : r.schema.results)
+    items += "{" + quoted(x.name) + ", ArgType::" + type_name(x.type) + "}, ";
+  return arrays.name_of("ResultInfo", "results", items);
+}
+
+std::string entry(const Definition& r, Arrays& arrays, std::string& before) {
+  const std::string id = std::to_string(r.index);
+  const std::string args = arguments(r, arrays), results = results_of(r, arrays);
   std::string since = "nullptr";
   if (!r.since.empty()) {
     since = "since_" + id;
@@ -124,10 +142,9 @@ std::string entry(const Definition& r, std::string& before) {
          quoted(r.schema.text) + ",\n     " + quoted(r.doc) + ", " + quoted(r.family) + ", " +
          quoted(r.samples) + ", " + quoted(r.dtypes) + ", OpKind::" + kind + ",\n     " +
          flags_of(r) + ", " + std::to_string(r.schema.args.size()) + ", " +
-         std::to_string(r.schema.results.size()) + ", " + std::to_string(r.random_words) +
-         ", args_" + id + ", " + results + ", " +
-         (r.infer.empty() ? "nullptr" : "&infer_" + r.infer) + ",\n     {" +
-         digest_of(r.schema, r.version) + "},\n     " + since + ", " +
+         std::to_string(r.schema.results.size()) + ", " + std::to_string(r.random_words) + ", " +
+         args + ", " + results + ", " + (r.infer.empty() ? "nullptr" : "&infer_" + r.infer) +
+         ",\n     {" + digest_of(r.schema, r.version) + "},\n     " + since + ", " +
          std::to_string(r.since.size()) + ", " +
          (r.scalar_overload.empty() ? "nullptr" : quoted(r.scalar_overload)) +
          ", ByCode::" + (r.by_code.empty() ? "None, 0" : r.by_code + ", " + r.code) + ", " +
@@ -147,10 +164,11 @@ std::string signature(const Schema& s) {
 }  // namespace
 
 void emit_core_table(const std::vector<Definition>& definitions, const std::string& path) {
+  Arrays arrays;
   std::string before, table;
   std::set<std::string> infers;
   for (const Definition& r : definitions) {
-    table += entry(r, before);
+    table += entry(r, arrays, before);
     if (!r.infer.empty()) infers.insert(r.infer);
   }
   std::string out = kGenerated;
@@ -159,7 +177,7 @@ void emit_core_table(const std::vector<Definition>& definitions, const std::stri
       "\"tenon/core/infer.h\"\n\nnamespace "
       "tenon::core {\n";
   for (const std::string& i : infers) out += "TENON_INFER(" + i + ");\n";
-  out += "namespace {\n" + before + "}  // namespace\n\n";
+  out += "namespace {\n" + arrays.text() + before + "}  // namespace\n\n";
   out +=
       "extern const int g_op_count;\nconst int g_op_count = " + std::to_string(definitions.size()) +
       ";\n";
