@@ -247,6 +247,22 @@ TN_V Vec<double> gelu_tanh(Vec<double> x) {
   return x * sigmoid(Vec<double>(1.5957691216057308) * (x + Vec<double>(0.044715) * x * x * x));
 }
 
+// These two as in tenon/sdk/scalar_math.h.
+template <class T>
+TN_V Vec<T> silu_slope(Vec<T> a) {
+  using V = Vec<T>;
+  const V tail = sigmoid(-abs(a));
+  return select(a > V(0), V(1) - tail, tail) + a * tail * (V(1) - tail);
+}
+template <class T>
+TN_V Vec<T> gelu_tanh_slope(Vec<T> a) {
+  using V = Vec<T>;
+  const V x = minimum(maximum(a, V(-30)), V(14)), square = x * x;
+  const V u = V(1.5957691216057308) * (x + V(0.044715) * square * x), tail = sigmoid(-abs(u));
+  return select(u > V(0), V(1) - tail, tail) +
+         x * tail * (V(1) - tail) * (V(1.5957691216057308) + V(0.214064448817800746) * square);
+}
+
 template <class T>
 TN_V Vec<T> silu(Vec<T> x) {
   const Vec<T> y = x * sigmoid(x);

@@ -11,7 +11,6 @@
 namespace tenon {
 namespace {
 
-
 // A refused call leaves every tensor as it was.
 template <class Error, class F>
 void expect_untouched(const std::vector<Tensor>& tensors, F&& call) {

@@ -8,6 +8,7 @@
 #include "tenon/sdk/ops/_gelu_erf.h"
 #include "tenon/sdk/ops/_gelu_erf_backward.h"
 #include "tenon/sdk/ops/_gelu_tanh.h"
+#include "tenon/sdk/ops/_gelu_tanh_backward.h"
 #include "tenon/sdk/ops/addcdiv.h"
 #include "tenon/sdk/ops/addcmul.h"
 #include "tenon/sdk/ops/clamp.h"
@@ -50,6 +51,12 @@ Real clamped(Real x, Real low, Real high) {
 Real gelu(Real x) { return x * std::erfc(-x * kSqrtHalf) / 2; }
 Real gelu_slope(Real x) {
   return std::erfc(-x * kSqrtHalf) / 2 + x * std::exp(-x * x / 2) / std::sqrt(2 * kPi);
+}
+// As far as a double can tell it from 0 and 1; NaN stays.
+Real gelu_tanh_slope(Real a) {
+  const Real x = a < -30 ? -30 : a > 30 ? 30 : a, c = 0.044715L, k = 2 * std::sqrt(2 / kPi);
+  const Real s = sigmoid(k * (x + c * x * x * x));
+  return s + x * s * sigmoid(-k * (x + c * x * x * x)) * k * (1 + 3 * c * x * x);
 }
 
 template <class F>
@@ -175,8 +182,9 @@ REF_UNARY(hardsigmoid, clamped(x + 3, 0, 6) / 6);
 REF_UNARY(hardswish, x* clamped(x + 3, 0, 6) / 6);
 REF_BINARY(sigmoid_backward, x* y*(1 - y));
 REF_BINARY(tanh_backward, x*(1 - y * y));
-REF_BINARY(silu_backward, x* sigmoid(y) * (1 + y * (1 - sigmoid(y))));
+REF_BINARY(silu_backward, x* sigmoid(y) * (1 + y * sigmoid(-y)));
 REF_BINARY(_gelu_erf_backward, x* gelu_slope(y));
+REF_BINARY(_gelu_tanh_backward, x* gelu_tanh_slope(y));
 
 TN_KERNEL(leaky_relu, leaky_relu, REF_TRAITS);
 TN_KERNEL(softplus, softplus, REF_TRAITS);

@@ -101,10 +101,11 @@ Tensor mish_backward(const Tensor& grad, const Tensor& self) {
   return grad * (t + self * s * (1 - t * t));
 }
 
-Tensor gelu_tanh_backward(const Tensor& grad, const Tensor& self) {
-  const double k = 0.79788456080286535588, c = 0.044715;
-  const Tensor cube = self * self * self, t = ((self + cube * c) * k).tanh();
-  return grad * (0.5 * (1 + t) + self * 0.5 * (1 - t * t) * (1 + self * self * (3 * c)) * k);
+Tensor gelu_tanh_second(const Tensor& self) {
+  constexpr double k = 1.5957691216057308, c = 0.044715;
+  const Tensor x = self.clamp(-30, 14), square = x * x, s = ((x + square * x * c) * k).sigmoid();
+  const Tensor bump = s * (1 - s), slope = k + square * (3 * k * c);
+  return bump * (2 * slope + x * (slope * slope * (1 - 2 * s) + x * (6 * k * c)));
 }
 
 Tensor elu_backward(const Tensor& grad, const Tensor& self, const Scalar& alpha,

@@ -33,7 +33,8 @@ Tensor atan2_slope(const Tensor& self, const Tensor& other, const Tensor& of);
 Tensor xlogy_backward(const Tensor& grad, const Tensor& self, const Tensor& other);
 Tensor copysign_backward(const Tensor& grad, const Tensor& self, const Tensor& result);
 Tensor mish_backward(const Tensor& grad, const Tensor& self);
-Tensor gelu_tanh_backward(const Tensor& grad, const Tensor& self);
+// The second derivative of gelu by tanh.
+Tensor gelu_tanh_second(const Tensor& self);
 Tensor elu_backward(const Tensor& grad, const Tensor& self, const Scalar& alpha,
                     const Scalar& scale, const Scalar& input_scale);
 Tensor hardswish_backward(const Tensor& grad, const Tensor& self);

@@ -39,14 +39,8 @@ Tensor gelu(const Tensor& self, std::string_view approximate) {
   return tanh_form("gelu", approximate) ? tenon::_gelu_tanh(self) : tenon::_gelu_erf(self);
 }
 Tensor gelu_backward(const Tensor& grad_output, const Tensor& self, std::string_view approximate) {
-  if (!tanh_form("gelu_backward", approximate)) return tenon::_gelu_erf_backward(grad_output, self);
-  TENON_CHECK(isFloatingType(self.scalar_type()), NotImplementedError,
-              "gelu_backward: not implemented for dtype ", dtype_name(self.scalar_type()));
-  const double k = 0.79788456080286535588, c = 0.044715;
-  const Tensor x = wide(self), t = tenon::tanh((x + x * x * x * c) * k);
-  return rounded(
-      wide(grad_output) * (0.5 * (1 + t) + x * 0.5 * (1 - t * t) * (1 + x * x * (3 * c)) * k),
-      self);
+  return tanh_form("gelu_backward", approximate) ? tenon::_gelu_tanh_backward(grad_output, self)
+                                                 : tenon::_gelu_erf_backward(grad_output, self);
 }
 
 Tensor selu(const Tensor& self) {

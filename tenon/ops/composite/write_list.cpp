@@ -30,8 +30,8 @@ void check_writable(const char* op, const char* what, TensorList list) {
     TENON_CHECK(!(GradMode::is_enabled() && t.requires_grad() && t.is_leaf()), ValueError, op,
                 ": a leaf Variable that requires grad is being used in an in-place operation");
     const bool overlaps = t.unsafeGetTensorImpl()->view.flags & TN_TENSOR_OVERLAPPING;
-    TENON_CHECK(!overlaps || t.numel() <= 1, ValueError, op, ": a tensor of ", what,
-                " with shape ", t.sizes(), " and strides ", t.strides(),
+    TENON_CHECK(!overlaps || t.numel() <= 1, ValueError, op, ": a tensor of ", what, " with shape ",
+                t.sizes(), " and strides ", t.strides(),
                 " has elements that share memory and cannot be written in place; clone it first");
   }
 }

@@ -100,11 +100,17 @@ Tensor tanh_backward(const Tensor& grad, const Tensor& output) {
 }
 Tensor silu_backward(const Tensor& grad, const Tensor& self) {
   const Tensor x = wide(self), s = x.sigmoid();
-  return wide(grad) * s * (1 + x * (1 - s));
+  return wide(grad) * s * (1 + x * x.neg().sigmoid());
 }
 Tensor _gelu_erf_backward(const Tensor& grad, const Tensor& self) {
   const Tensor x = wide(self);
   return wide(grad) * (normal_cdf(x) + x * 0.39894228040143267794 * (x * x * -0.5).exp());
+}
+Tensor _gelu_tanh_backward(const Tensor& grad, const Tensor& self) {
+  constexpr double k = 1.5957691216057308, c = 0.044715;
+  const Tensor x = at_most(at_least(wide(self), -30), 14), square = x * x;
+  const Tensor s = ((x + square * x * c) * k).sigmoid();
+  return wide(grad) * (s + x * s * (1 - s) * (k + square * (3 * k * c)));
 }
 Tensor hardtanh_backward(const Tensor& grad, const Tensor& self, const Scalar& low,
                          const Scalar& high) {

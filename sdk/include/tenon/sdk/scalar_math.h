@@ -273,6 +273,12 @@ TN_HD T silu(T a) {
   const T half = exp(T(0.5) * a);
   return a * half * half;
 }
+// The derivative of silu. 1 - sigmoid(a) has no digits for a large a, sigmoid(-a) has all.
+template <class T>
+TN_HD T silu_slope(T a) {
+  const T tail = sigmoid(-abs(a));
+  return select(a > T(0), T(1) - tail, tail) + a * tail * (T(1) - tail);
+}
 // log(1 + e^-|a|): the smooth part of softplus and log_sigmoid.
 template <class T>
 TN_HD T log1p_exp_minus_abs(T a) {
@@ -290,6 +296,14 @@ TN_HD T gelu_erf(T a) {
 template <class T>
 TN_HD T gelu_tanh(T a) {
   return a * sigmoid(T(1.5957691216057308) * (a + T(0.044715) * a * a * a));
+}
+// The derivative of gelu_tanh: s + a s (1 - s) u' with s = sigmoid(u); 0 and 1 beyond the bounds.
+template <class T>
+TN_HD T gelu_tanh_slope(T a) {
+  const T x = clamp(a, T(-30), T(14)), square = x * x;
+  const T u = T(1.5957691216057308) * (x + T(0.044715) * square * x), tail = sigmoid(-abs(u));
+  return select(u > T(0), T(1) - tail, tail) +
+         x * tail * (T(1) - tail) * (T(1.5957691216057308) + T(0.214064448817800746) * square);
 }
 
 template <class T>
@@ -404,6 +418,7 @@ TN_HD T i0(T a) {
   using sdk::math::gcd;                 \
   using sdk::math::gelu_erf;            \
   using sdk::math::gelu_tanh;           \
+  using sdk::math::gelu_tanh_slope;     \
   using sdk::math::hypot;               \
   using sdk::math::isfinite;            \
   using sdk::math::isinf;               \
@@ -418,6 +433,7 @@ TN_HD T i0(T a) {
   using sdk::math::normal_cdf;          \
   using sdk::math::sigmoid;             \
   using sdk::math::silu;                \
+  using sdk::math::silu_slope;          \
   using sdk::math::maximum;             \
   using sdk::math::minimum;             \
   using sdk::math::nextafter;           \
