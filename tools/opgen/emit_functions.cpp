@@ -173,13 +173,32 @@ std::string finish(const NodePlan& plan, const char* indent, bool inplace) {
   return out;
 }
 
+// Under at::autocast: the same call, of arguments cast by the operator's policy.
+std::string cast_call(const Definition& r) {
+  if (r.autocast[0].empty()) return "";
+  std::string tensors, args;
+  for (std::size_t i = 0; i < r.schema.args.size(); ++i) {
+    const bool options = options_start(r.schema, i);
+    const Arg& a = r.schema.args[i];
+    const bool tensor = !options && a.type.tensor();
+    if (tensor) tensors += ", " + a.name;
+    args += (args.empty() ? "" : ", ") + (options  ? "options"
+                                          : tensor ? "cast(" + a.name + ")"
+                                                   : a.name);
+    if (options) i += 3;
+  }
+  return "  if (TENON_UNLIKELY(t_mode & kAutocast)) {\n    const Autocast cast(op_id::" +
+         r.ident() + ", CastPolicy::" + r.autocast[0] + ", CastPolicy::" + r.autocast[1] + tensors +
+         ");\n    if (cast) return call_" + r.ident() + "(" + args + ");\n  }\n";
+}
+
 std::string functional(const Definition& r, const NodePlan& plan) {
   const Schema& s = r.schema;
   std::string locals, values;
   boxing(s, locals, values);
   std::size_t n = s.results.size();
   std::string out = "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" +
-                    params(s, false) + ") {\n";
+                    params(s, false) + ") {\n" + cast_call(r);
   const bool codes = takes_codes(s);
   out += "  constexpr int id = op_id::" + r.ident() + ";\n";
   out += (codes ? "  try {\n" : "") + boxed_array(locals, values) + refused_lists(s);
@@ -269,8 +288,9 @@ std::string composite_call(const Definition& r) {
       head + "run_" + id + takes + "  [[maybe_unused]] constexpr int id = " + "op_id::" + id +
       ";\n  try {\n" + checked_args(s) + "  const Today today;\n  return composite::" + id + gives +
       ";\n" + kNamed + "}\n";
-  return run + head + "call_" + id + takes + "  if (TENON_LIKELY(!observed())) return run_" + id +
-         gives + ";\n  [[maybe_unused]] constexpr int id = op_id::" + id + ";\n" +
+  return run + head + "call_" + id + takes + cast_call(r) +
+         "  if (TENON_LIKELY(!observed())) return run_" + id + gives +
+         ";\n  [[maybe_unused]] constexpr int id = op_id::" + id + ";\n" +
          boxed_array(locals, values) + "  return observe_composite(id, in, [&] { return run_" + id +
          gives + "; });\n}\n";
 }
@@ -429,7 +449,8 @@ void emit_functions(const std::vector<Definition>& definitions, const std::strin
                     const std::string& path) {
   std::string out =
       std::string(kGenerated) + "#include \"nodes_" + family +
-      ".gen.h\"\n#include \"op_ids.gen.h\"\n#include \"tenon/call/era04.h\"\n#include "
+      ".gen.h\"\n#include \"op_ids.gen.h\"\n#include \"tenon/call/autocast.h\"\n#include "
+      "\"tenon/call/era04.h\"\n#include "
       "\"tenon/ops/composite/components.h\"\n#include \"tenon/ops/composite.gen.h\"\n\n";
   out += "namespace tenon {\nusing namespace autograd;\nnamespace op_id = core::op_id;\n" +
          bodies(definitions, family) + "namespace {\n\n";
