@@ -78,4 +78,11 @@ class Autocast {
   bool on_ = false;
 };
 
+// Whether the arguments of a call are cast.
+template <class... Arguments>
+TENON_COLD bool is_cast(int id, CastPolicy on_host, CastPolicy on_device,
+                        const Arguments&... tensors) {
+  return static_cast<bool>(Autocast(id, on_host, on_device, tensors...));
+}
+
 }  // namespace tenon::autograd
