@@ -263,14 +263,29 @@ unsigned Tensor::add_hook(Hook* owned) const {
   std::unique_ptr<Hook> hook(owned);
   TENON_CHECK(requires_grad(), Error, "register_hook needs a tensor that requires grad");
   autograd::NodeHooks& hooks = autograd::hooks_of(*this);
-  hooks.pre.push_back({is_leaf() ? 0 : output_nr(), std::move(hook)});
-  return static_cast<unsigned>(hooks.pre.size() - 1);
+  hooks.tensor_pre.push_back({is_leaf() ? 0 : output_nr(), std::move(hook)});
+  return static_cast<unsigned>(hooks.tensor_pre.size() - 1);
 }
 
 void Tensor::remove_hook(unsigned pos) const {
-  TENON_CHECK(requires_grad() && pos < autograd::hooks_of(*this).pre.size(), IndexError,
+  TENON_CHECK(requires_grad() && pos < autograd::hooks_of(*this).tensor_pre.size(), IndexError,
               "Invalid index: there is no hook ", pos);
-  autograd::hooks_of(*this).pre[pos].hook.reset();
+  autograd::hooks_of(*this).tensor_pre[pos].hook.reset();
+}
+
+unsigned Tensor::add_accumulated_hook(Hook* owned) const {
+  std::shared_ptr<Hook> hook(owned);
+  TENON_CHECK(requires_grad() && is_leaf(), Error,
+              "register_post_accumulate_grad_hook needs a leaf that requires grad");
+  auto& hooks = autograd::hooks_of(*this).accumulated;
+  hooks.push_back(std::move(hook));
+  return static_cast<unsigned>(hooks.size() - 1);
+}
+
+void Tensor::remove_post_accumulate_grad_hook(unsigned pos) const {
+  TENON_CHECK(requires_grad() && is_leaf() && pos < autograd::hooks_of(*this).accumulated.size(),
+              IndexError, "remove_post_accumulate_grad_hook: there is no hook ", pos);
+  autograd::hooks_of(*this).accumulated[pos].reset();
 }
 
 Tensor& Tensor::operator=(const Tensor& rhs) && { return copy_(rhs); }

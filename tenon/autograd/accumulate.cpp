@@ -67,7 +67,13 @@ AccumulateGrad::~AccumulateGrad() {
 
 void AccumulateGrad::apply(Tensor* grads, Tensor*) {
   if (!grads[0].defined()) return;
-  Tensor given = std::move(grads[0]);
+  add(std::move(grads[0]));
+  for (std::size_t i = 0; hooks && i < hooks->accumulated.size(); ++i) {
+    if (const auto hook = hooks->accumulated[i]) hook->call(variable);
+  }
+}
+
+void AccumulateGrad::add(Tensor given) {
   std::lock_guard<std::mutex> lock(lock_of(variable.unsafeGetTensorImpl()));
   Tensor& grad = make_meta(variable).grad;
   if (given.scalar_type() != variable.scalar_type()) given = given.to(variable.scalar_type());

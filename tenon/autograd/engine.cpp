@@ -8,9 +8,13 @@
 #include <exception>
 #include <thread>
 
+#include "tenon/autograd/anomaly.h"
+#include "tenon/autograd/anomaly_mode.h"
+#include "tenon/autograd/checkpoint_check.h"
 #include "tenon/autograd/engine_workspace.h"
 #include "tenon/autograd/formulas/layout.h"
 #include "tenon/call/generated.h"
+#include "tenon/record_function.h"
 #include "tenon/runtime/error.h"
 #include "tenon/runtime/thread_end.h"
 
@@ -147,7 +151,11 @@ class Pass {
     w_.outs.clear();
     w_.outs.resize(n->n_edges);
     if (runs) {
-      n->apply(w_.grads.data() + t.first_grad, w_.outs.data());
+      if (TENON_UNLIKELY(n->hooks || observed())) {
+        apply_watched(t);
+      } else {
+        n->apply(w_.grads.data() + t.first_grad, w_.outs.data());
+      }
       if (!keep_graph_ && !n->accumulates) {
         n->release_saved();
         n->released = true;
@@ -164,6 +172,75 @@ class Pass {
     }
   }
 
+  void apply_watched(const Task& t) {
+    RecordFunction range(RecordScope::BACKWARD_FUNCTION);
+    range.before(t.node->name());
+    if (!AnomalyMode::is_enabled()) return apply_with_hooks(t);
+    const RunningNode running(*t.node);
+    try {
+      apply_with_hooks(t);
+      if (AnomalyMode::should_check_nan()) refuse_nan(*t.node, w_.outs.data(), t.node->n_edges);
+    } catch (...) {
+      warn_of_calls(*t.node);
+      throw;
+    }
+  }
+
+  void apply_with_hooks(const Task& t) {
+    Node* n = t.node;
+    Tensor* grads = w_.grads.data() + t.first_grad;
+    if (n->hooks && !n->hooks->pre.empty()) call_pre_hooks(*n, grads);
+    if (!n->hooks || n->hooks->post.empty()) return n->apply(grads, w_.outs.data());
+    const variable_list given(grads, grads + n->n_grads);  // apply may move from them
+    n->apply(grads, w_.outs.data());
+    call_post_hooks(*n, given);
+  }
+
+  // What a hook of a node returned in the place of `count` gradients.
+  static void check_returned(const Node& n, const char* which, const variable_list& got,
+                             std::size_t count) {
+    TENON_CHECK(got.size() == count, Error, which, " hook of ", n.name(), " returned ", got.size(),
+                " gradients, expected ", count);
+  }
+
+  static void call_pre_hooks(Node& n, Tensor* grads) {
+    for (std::size_t i = 0; i < n.hooks->pre.size(); ++i) {
+      const auto hook = n.hooks->pre[i];
+      if (!hook) continue;
+      variable_list got = (*hook)(variable_list(grads, grads + n.n_grads));
+      check_returned(n, "pre", got, n.n_grads);
+      for (uint32_t k = 0; k < n.n_grads; ++k) {
+        check_replacement("pre hook", n, grads[k], got[k]);
+        grads[k] = std::move(got[k]);
+      }
+    }
+  }
+
+  void call_post_hooks(Node& n, const variable_list& given) {
+    for (std::size_t i = 0; i < n.hooks->post.size(); ++i) {
+      const auto hook = n.hooks->post[i];
+      if (!hook) continue;
+      variable_list got = (*hook)(w_.outs, given);
+      check_returned(n, "post", got, n.n_edges);
+      for (uint32_t k = 0; k < n.n_edges; ++k)
+        check_replacement("post hook", n, w_.outs[k], got[k]);
+      w_.outs = std::move(got);
+    }
+  }
+
+  // A gradient may be replaced by one of its kind, or by none.
+  static void check_replacement(const char* which, const Node& n, const Tensor& was,
+                                const Tensor& is) {
+    if (!was.defined() || !is.defined()) return;
+    if (is.sizes() == was.sizes() && is.scalar_type() == was.scalar_type() &&
+        is.device() == was.device())
+      return;
+    throw Error(core::join(which, " of ", n.name(),
+                           " returned a gradient of a different size/type/device: ", is.sizes(),
+                           " ", dtype_name(is.scalar_type()), " instead of ", was.sizes(), " ",
+                           dtype_name(was.scalar_type())));
+  }
+
   // In place if the sum so far has no other owner.
   static void add(Tensor& sum, const Tensor& g) {
     if (!sum.defined()) {
@@ -178,18 +255,13 @@ class Pass {
   }
 
   void call_hooks(const Task& t) {
-    for (auto& entry : t.node->hooks->pre) {
+    for (std::size_t i = 0; i < t.node->hooks->tensor_pre.size(); ++i) {
+      const NodeHooks::Entry entry = t.node->hooks->tensor_pre[i];  // it may be removed by itself
       Tensor& g = w_.grads[t.first_grad + entry.input_nr];
       if (!entry.hook || !g.defined()) continue;
       Tensor r = entry.hook->call(g);
       if (!r.defined()) continue;
-      if (r.sizes() != g.sizes() || r.scalar_type() != g.scalar_type() ||
-          r.device() != g.device()) {
-        throw Error(core::join("hook of ", t.node->name(),
-                               " returned a gradient of a different size/type/device: ", r.sizes(),
-                               " ", dtype_name(r.scalar_type()), " instead of ", g.sizes(), " ",
-                               dtype_name(g.scalar_type())));
-      }
+      check_replacement("hook", *t.node, g, r);
       g = r;
     }
     for (auto& [nr, impl] : t.node->hooks->retained) {
@@ -243,14 +315,24 @@ struct Deeper {
   ~Deeper() { --t_depth; }
 };
 
+// Whether the passes that this thread is in put gradients into all leaves.
+__thread bool t_partial __attribute__((tls_model("initial-exec")));
+struct WholePass {
+  explicit WholePass(bool whole) : before(t_partial) { t_partial |= !whole; }
+  ~WholePass() { t_partial = before; }
+  bool before;
+};
+
 // Calls f on a stack of its own, with this thread's modes; rethrows.
 template <class F>
 void call_on_new_stack(F&& f) {
   std::exception_ptr failed;
   const uint32_t modes = t_mode;
+  const bool partial = t_partial;
   std::thread other([&] {
     try {
       const ModeGuard mode(modes);
+      t_partial = partial;
       f();
     } catch (...) {
       failed = std::current_exception();
@@ -269,6 +351,7 @@ void run(const variable_list& tensors, const variable_list& grads, bool keep_gra
     return;
   }
   const Deeper deeper;
+  const WholePass whole(accumulate && captures.empty());
   std::vector<Edge> roots = root_edges(tensors);
   ModeGuard mode((t_mode & ~uint32_t{kGradMode | kEra04}) |
                  (create_graph ? uint32_t{kGradMode} : 0u));
@@ -292,6 +375,8 @@ std::vector<Capture> capture_edges(const variable_list& inputs, std::vector<Edge
 }
 
 }  // namespace
+
+bool in_whole_pass() noexcept { return !t_partial; }
 
 void backward(const variable_list& tensors, const variable_list& grad_tensors,
               std::optional<bool> retain_graph, bool create_graph, const variable_list& inputs) {

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tenon/autograd/anomaly.h"
+#include "tenon/autograd/anomaly_mode.h"
 #include "tenon/call/generated.h"
 #include "tenon/runtime/error.h"
 
@@ -100,6 +102,9 @@ void FunctionNode::connect_outputs(const variable_list& inputs, variable_list& o
     if (!through_base && !contains(ctx.non_differentiable_, outputs[i]))
       set_history(t, *this, static_cast<uint32_t>(i));
   }
+  if (AnomalyMode::is_enabled()) {
+    for (const Tensor& t : outputs) remember_call(label, t.unsafeGetTensorImpl());
+  }
   for (std::size_t k = 0; k < ctx.to_save_.size(); ++k) {
     const Tensor& t = ctx.to_save_[k];
     const std::size_t output = position(outputs, t);
@@ -142,6 +147,44 @@ Tensor checked_gradient(const std::string& label, std::size_t at, const Tensor& 
 
 }  // namespace
 
+namespace {
+
+// Stands for the history that a gradient does not have.
+struct OnceDifferentiableError final : NodeWith<0> {
+  explicit OnceDifferentiableError(std::string label) : of(std::move(label)) {}
+  const char* name() const override { return "OnceDifferentiableError"; }
+  void apply(Tensor*, Tensor*) override {
+    throw Error(
+        core::join("trying to differentiate twice a function that was marked with "
+                   "once_differentiable: ",
+                   of));
+  }
+  std::string of;
+};
+
+}  // namespace
+
+variable_list FunctionNode::run_once(variable_list grads) {
+  auto error = core::Ref<OnceDifferentiableError>::adopt(new OnceDifferentiableError(label));
+  variable_list on = grads;  // what the gradients depend on
+  for (const SavedTensor& s : ctx.saved_) on.push_back(s.unpack(*this));
+  error->make_edges(on.size());
+  for (std::size_t i = 0; i < on.size(); ++i) connect(*error, static_cast<uint32_t>(i), on[i]);
+  variable_list result;
+  {
+    const NoGradGuard no_grad;
+    result = run(&ctx, std::move(grads));
+  }
+  if (!error->needs(0, error->n_edges)) return result;
+  error->n_grads = static_cast<uint32_t>(result.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (!result[i].defined()) continue;
+    result[i] = result[i].detach();
+    set_history(result[i], *error, static_cast<uint32_t>(i));
+  }
+  return result;
+}
+
 void FunctionNode::apply(Tensor* grads, Tensor* out) {
   variable_list in(grads, grads + n_grads);
   if (ctx.materialize_grads_) {
@@ -150,7 +193,7 @@ void FunctionNode::apply(Tensor* grads, Tensor* out) {
         in[i] = zeros(outputs_[i].sizes, outputs_[i].options);
     }
   }
-  variable_list result = run(&ctx, std::move(in));
+  variable_list result = once && recording() ? run_once(std::move(in)) : run(&ctx, std::move(in));
   // As many gradients as forward had arguments; a trailing undefined one may be left out.
   std::size_t expected = edge_of_argument.size();
   while (result.size() > expected && !result.back().defined()) result.pop_back();

@@ -28,7 +28,8 @@ TENON_COLD void report_change(const char* what, const Tensor& t);
 inline void changed(const char* what, const Tensor& t) {
   if (TENON_UNLIKELY(t_mode & kOperatorObserved)) report_change(what, t);
 }
-TENON_INLINE bool observed() { return t_mode & kOperatorObserved; }
+// By an observer, or for AnomalyMode.
+TENON_INLINE bool observed() { return t_mode & (kOperatorObserved | kAnomaly); }
 // In a handler: core::rethrow_called of this operator.
 [[noreturn]] TENON_COLD void rethrow_called(int id);
 // Inline, so that a call which is not observed tests one bit.

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <exception>
 
+#include "tenon/autograd/anomaly.h"
+#include "tenon/autograd/anomaly_mode.h"
 #include "tenon/autograd/operator_observer.h"
+#include "tenon/call/describe_call.h"
 #include "tenon/call/generated.h"
 
 namespace tenon::autograd {
@@ -30,6 +33,14 @@ OperatorObserver* operator_observer() noexcept { return t_observer; }
 
 namespace {
 
+// Of an in-place call, what was written stands for the results.
+void remember_made(const OperatorCall& call, core::TensorImpl** outs) noexcept try {
+  const std::string text = describe_call(call.op, call.in);
+  const int n = call.form == core::Form::Inplace ? 1 : call.op.n_results;
+  for (int i = 0; i < n; ++i) remember_call(text, outs[i]);
+} catch (const std::exception&) {  // without memory, less is remembered
+}
+
 OperatorCall call_of(int id, core::Form form, const tn_value* in, core::TensorImpl** outs) {
   return {core::op_at(id), form, in, form == core::Form::Functional ? nullptr : outs};
 }
@@ -42,10 +53,11 @@ void begin_operator(int id, core::Form form, const tn_value* in, core::TensorImp
 }
 
 void end_operator(int id, core::Form form, const tn_value* in, core::TensorImpl** outs) noexcept {
-  if (!t_observer) return;
   const OperatorCall call = call_of(id, form, in, outs);
-  core::OwnedValue results[core::kMaxOutputs];
   const bool failed = std::uncaught_exceptions() > 0;
+  if (!failed && outs && AnomalyMode::is_enabled() && recording()) remember_made(call, outs);
+  if (!t_observer) return;
+  core::OwnedValue results[core::kMaxOutputs];
   if (!failed && form == core::Form::Functional) {
     for (int i = 0; i < call.op.n_results; ++i) {
       results[i].tag = outs[i] ? TN_TAG_TENSOR : TN_TAG_NONE;

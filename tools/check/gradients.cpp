@@ -6,6 +6,7 @@
 
 #include "cell.h"
 #include "reference.h"
+#include "tenon/autograd/forward_ad.h"
 #include "tenon/gradcheck.h"
 #include "tenon/ops.h"
 #include "tenon/runtime/error.h"
@@ -188,6 +189,23 @@ int64_t count_elements(const Tensors& tensors) {
   return n;
 }
 
+// <J v, u> of dual tensors against <v, J^T u> of the gradient, which difference quotients judged.
+std::string compare_tangents(const Function& f, const Tensors& leaves) {
+  const Tensors moves = make_directions(leaves, 77);
+  const Tensors outputs = select_tracked(f(leaves)), seeds = make_directions(outputs, 1);
+  const double wanted =
+      inner_product(autograd::grad(outputs, leaves, seeds, true, false, true), moves);
+  const autograd::forward_ad::DualLevelGuard level;
+  Tensors duals, tangents;
+  for (std::size_t i = 0; i < leaves.size(); ++i)
+    duals.push_back(autograd::forward_ad::make_dual(leaves[i].detach(), moves[i]));
+  for (const Tensor& t : select_tracked(f(duals)))
+    tangents.push_back(autograd::forward_ad::unpack_dual(t).tangent);
+  const double got = inner_product(tangents, seeds);
+  if (std::fabs(got - wanted) <= 1e-7 + 1e-7 * std::fabs(wanted)) return {};
+  return core::join("the tangents say ", got, ", the gradient ", wanted);
+}
+
 template <class F>
 void judge(Findings& out, Property property, F&& check) {
   try {
@@ -271,6 +289,7 @@ void check_function(const Function& f, const Tensors& leaves, const Tensors& out
     return {};
   });
   if (out.all().back().verdict != Verdict::Passed) return;
+  judge(out, Property::Tangent, [&] { return compare_tangents(f, leaves); });
   judge(out, Property::Gradgradcheck, [&]() -> std::string {
     if ((in + results) * in <= kMaxPairs) {
       autograd::gradgradcheck(f, leaves);

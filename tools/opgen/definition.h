@@ -3,6 +3,7 @@
 // What a definition of ops/*.ops says, parsed and checked.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -47,6 +48,7 @@ struct Definition {
   std::string layout;  // of a definition with `infer layout` whose tensors are all strided
   // Its gradient, on tensors with a layout of their own, is that of their values.
   bool on_values = false;
+  std::array<std::string, 2> autocast;  // enumerators of CastPolicy: host, other devices; or empty
   int random_words = 0;
   int version = 1;
   std::vector<std::string> mutates;
@@ -62,6 +64,8 @@ struct Definition {
 // Throws DefinitionError.
 Schema parse_schema(const std::string& text, const std::string& file, int line);
 std::vector<Definition> parse_file(const std::string& path);
+// Gives definitions their autocast, by the table of operators (ops/autocast.tsv).
+void read_autocast(const std::string& path, std::vector<Definition>& definitions);
 
 std::string digest_of(const Schema& s, int version);  // 32 bytes as "0x..,0x.."
 std::string read_file(const std::string& path);

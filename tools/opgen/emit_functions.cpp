@@ -173,13 +173,41 @@ std::string finish(const NodePlan& plan, const char* indent, bool inplace) {
   return out;
 }
 
+// The same call under at::autocast, of arguments cast by the operator's policy; a function of its
+// own, as its locals would cost the call where it is off.
+struct CastCall {
+  std::string function, test;  // before the call's function, and at its begin
+};
+CastCall cast_call(const Definition& r) {
+  if (r.autocast[0].empty()) return {};
+  const Schema& s = r.schema;
+  const std::string head =
+      "TENON_COLD " + cpp_result_type(s) + " cast_" + r.ident() + "(" + params(s, false) + ")";
+  std::string policy =
+      "op_id::" + r.ident() + ", CastPolicy::" + r.autocast[0] + ", CastPolicy::" + r.autocast[1];
+  std::string args;
+  for (std::size_t i = 0; i < s.args.size(); ++i) {
+    const bool options = options_start(s, i), tensor = !options && s.args[i].type.tensor();
+    const std::string name = options ? "options" : s.args[i].name;
+    if (tensor) policy += ", " + name;
+    args += (args.empty() ? "" : ", ") + (tensor ? "cast(" + name + ")" : name);
+    if (options) i += 3;
+  }
+  return {"static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) +
+              ");\n" + head + " {\n  const Autocast cast(" + policy + ");\n  return call_" +
+              r.ident() + "(" + args + ");\n}\n",
+          "  if (TENON_UNLIKELY(t_mode & kAutocast) && is_cast(" + policy + "))\n    return cast_" +
+              r.ident() + "(" + forward_args(s) + ");\n"};
+}
+
 std::string functional(const Definition& r, const NodePlan& plan) {
   const Schema& s = r.schema;
   std::string locals, values;
   boxing(s, locals, values);
   std::size_t n = s.results.size();
-  std::string out = "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" +
-                    params(s, false) + ") {\n";
+  const CastCall cast = cast_call(r);
+  std::string out = cast.function + "static inline " + cpp_result_type(s) + " call_" + r.ident() +
+                    "(" + params(s, false) + ") {\n" + cast.test;
   const bool codes = takes_codes(s);
   out += "  constexpr int id = op_id::" + r.ident() + ";\n";
   out += (codes ? "  try {\n" : "") + boxed_array(locals, values) + refused_lists(s);
@@ -269,8 +297,10 @@ std::string composite_call(const Definition& r) {
       head + "run_" + id + takes + "  [[maybe_unused]] constexpr int id = " + "op_id::" + id +
       ";\n  try {\n" + checked_args(s) + "  const Today today;\n  return composite::" + id + gives +
       ";\n" + kNamed + "}\n";
-  return run + head + "call_" + id + takes + "  if (TENON_LIKELY(!observed())) return run_" + id +
-         gives + ";\n  [[maybe_unused]] constexpr int id = op_id::" + id + ";\n" +
+  const CastCall cast = cast_call(r);
+  return run + cast.function + head + "call_" + id + takes + cast.test +
+         "  if (TENON_LIKELY(!observed())) return run_" + id + gives +
+         ";\n  [[maybe_unused]] constexpr int id = op_id::" + id + ";\n" +
          boxed_array(locals, values) + "  return observe_composite(id, in, [&] { return run_" + id +
          gives + "; });\n}\n";
 }
@@ -429,7 +459,8 @@ void emit_functions(const std::vector<Definition>& definitions, const std::strin
                     const std::string& path) {
   std::string out =
       std::string(kGenerated) + "#include \"nodes_" + family +
-      ".gen.h\"\n#include \"op_ids.gen.h\"\n#include \"tenon/call/era04.h\"\n#include "
+      ".gen.h\"\n#include \"op_ids.gen.h\"\n#include \"tenon/call/autocast.h\"\n#include "
+      "\"tenon/call/era04.h\"\n#include "
       "\"tenon/ops/composite/components.h\"\n#include \"tenon/ops/composite.gen.h\"\n\n";
   out += "namespace tenon {\nusing namespace autograd;\nnamespace op_id = core::op_id;\n" +
          bodies(definitions, family) + "namespace {\n\n";

@@ -4,7 +4,7 @@
 // headers of the SDK, the functions, methods and autograd nodes of tenon, and the pointwise
 // kernels' sources.
 //
-//   opgen --core OUT  --sdk OUT  --tenon OUT  --docs OUT  --infer DIR  FILE.ops...
+//   opgen --core OUT  --sdk OUT  --tenon OUT  --docs OUT  --infer DIR  --autocast TSV  FILE.ops...
 // --docs is for the headers of tenon that are installed: those of --tenon with comments.
 //   opgen --pointwise DEF OUT FILES
 //   opgen --pointwise-cuda DEF OUT FILES
@@ -86,6 +86,7 @@ int generate(const std::map<std::string, std::string>& flags,
   }
   for (std::size_t i = 0; i < definitions.size(); ++i) definitions[i].index = static_cast<int>(i);
   check_all(definitions, flags.at("--infer"));
+  read_autocast(flags.at("--autocast"), definitions);
   share_docs(definitions);
   emit_core_table(definitions, flags.at("--core") + "/op_table.gen.cpp");
   emit_infer_args(definitions, flags.at("--core") + "/infer_args.gen.h");
@@ -123,9 +124,9 @@ int main(int argc, char** argv) {
       else
         files.push_back(a);
     }
-    for (const char* need : {"--core", "--sdk", "--tenon", "--docs", "--infer"}) {
+    for (const char* need : {"--core", "--sdk", "--tenon", "--docs", "--infer", "--autocast"}) {
       if (!flags.count(need))
-        throw std::runtime_error(std::string("opgen: missing ") + need + " DIR");
+        throw std::runtime_error(std::string("opgen: missing ") + need + " PATH");
     }
     return generate(flags, files);
   } catch (const std::exception& e) {

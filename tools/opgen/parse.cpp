@@ -298,4 +298,29 @@ std::vector<Definition> parse_file(const std::string& path) {
   return definitions;
 }
 
+void read_autocast(const std::string& path, std::vector<Definition>& definitions) {
+  const auto policy = [&](const std::string& word, int line) -> std::string {
+    for (const char* known : {"lower_precision_fp", "fp32", "promote", "banned"}) {
+      if (word == known) return word;
+    }
+    if (word != "-") throw DefinitionError(path, line, "unknown policy '" + word + "'");
+    return "none";
+  };
+  std::istringstream lines(read_file(path));
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    if (line.empty() || line[0] == '#') continue;
+    const std::vector<std::string> columns = split(line, "\t");
+    if (columns.size() != 3)
+      throw DefinitionError(path, number, "a line is operator, policy on the CPU, on devices");
+    bool found = false;
+    for (Definition& d : definitions) {
+      if (d.schema.name != columns[0]) continue;
+      d.autocast = {policy(columns[1], number), policy(columns[2], number)};
+      found = true;
+    }
+    if (!found) throw DefinitionError(path, number, "no operator is called " + columns[0]);
+  }
+}
+
 }  // namespace opgen

@@ -10,7 +10,6 @@
 
 namespace tenon::autograd {
 
-using variable_list = std::vector<Tensor>;
 using tensor_list = std::vector<Tensor>;
 
 // Adds to .grad of every leaf below the tensors, or to .grad of the inputs alone, leaves or not, if

@@ -3,13 +3,20 @@
 // Everything.
 #pragma once
 
+#include "tenon/autocast.h"
 #include "tenon/autograd.h"
+#include "tenon/autograd/anomaly_mode.h"
+#include "tenon/autograd/checkpoint.h"
+#include "tenon/autograd/forward_ad.h"
+#include "tenon/autograd/functional.h"
 #include "tenon/data.h"
 #include "tenon/graph.h"
 #include "tenon/nn.h"
 #include "tenon/ops.h"
 #include "tenon/optim.h"
+#include "tenon/optim/grad_scaler.h"
 #include "tenon/print.h"
+#include "tenon/profiler.h"
 #include "tenon/serialize.h"
 #include "tenon/stream.h"
 #include "tenon/tensor.h"

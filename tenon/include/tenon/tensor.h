@@ -180,6 +180,16 @@ class TENON_API Tensor {
     }
   }
   void remove_hook(unsigned pos) const;
+  // Of a leaf that requires grad: the function gets the leaf each time that a backward pass has
+  // added to its grad(). The result is for remove_post_accumulate_grad_hook.
+  template <class F>
+  unsigned register_post_accumulate_grad_hook(F&& f) const {
+    return add_accumulated_hook(make_hook([f = std::forward<F>(f)](const Tensor& leaf) mutable {
+      f(leaf);
+      return Tensor();
+    }));
+  }
+  void remove_post_accumulate_grad_hook(unsigned pos) const;
 
   // Moving to devices and dtypes.
   Tensor cpu() const;
@@ -267,6 +277,7 @@ class TENON_API Tensor {
     return new Typed(std::move(f));
   }
   unsigned add_hook(Hook* owned) const;
+  unsigned add_accumulated_hook(Hook* owned) const;
   bool view_requires_grad() const;  // a write to the base may have given a view a history
   core::TensorImpl& get() const {
     if (TENON_UNLIKELY(!impl_)) undefined();

@@ -5,8 +5,12 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
+#include <ATen/autocast_mode.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/record_function.h>
 #include <c10/util/typeid.h>
-#include <torch/csrc/autograd/variable.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/utils/memory.h>
 #include <torch/cuda.h>
 #include <torch/fft.h>

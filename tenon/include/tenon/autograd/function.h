@@ -22,8 +22,6 @@
 
 namespace tenon::autograd {
 
-using variable_list = std::vector<Tensor>;
-
 class TENON_API AutogradContext {
  public:
   // Once, in forward: tensors whose change before backward is an error.
@@ -55,6 +53,7 @@ struct TENON_API FunctionNode final : NodeWith<0> {
   const char* name() const override { return label.c_str(); }
   void apply(Tensor* grads, Tensor* out) override;
   void release_saved() override;
+  variable_list run_once(variable_list grads);
   // Counts the writes to what forward marked as dirty, and refuses what cannot be recorded.
   void count_writes(const variable_list& outputs);
   // Connects what forward returned; `inputs` are the tensors among its arguments, in order.
@@ -63,6 +62,7 @@ struct TENON_API FunctionNode final : NodeWith<0> {
   std::string label;
   AutogradContext ctx;
   Backward run = nullptr;
+  bool once = false;  // backward cannot be differentiated
   std::vector<uint32_t>
       edge_of_argument;  // index of the edge for each argument, or ~0 for one that is not a tensor
   struct Shape {
@@ -71,6 +71,14 @@ struct TENON_API FunctionNode final : NodeWith<0> {
   };
   std::vector<Shape> outputs_, inputs_;
 };
+
+// Whether a class says `static constexpr bool once_differentiable = true;`: its backward then runs
+// without recording, and a gradient of the gradient is an error instead of a wrong number.
+template <class X, class = void>
+struct IsOnceDifferentiable : std::false_type {};
+template <class X>
+struct IsOnceDifferentiable<X, std::void_t<decltype(X::once_differentiable)>>
+    : std::bool_constant<X::once_differentiable> {};
 
 template <class T>
 struct Function {
@@ -84,6 +92,7 @@ struct Function {
     node->run = [](AutogradContext* c, variable_list g) -> variable_list {
       return X::backward(c, std::move(g));
     };
+    node->once = IsOnceDifferentiable<X>::value;
     node->ctx.node_ = node.get();
     variable_list inputs;
     (collect(*node, inputs, args), ...);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Per-thread switches of operator calls, in one word: gradient recording, inference, the rules of
-// PyTorch 0.4, observers.
+// PyTorch 0.4, observers, the search for anomalies, autocast.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,9 @@ enum Mode : uint32_t {
   kInferenceMode = 2,
   kEra04 = 4,             // compat::Era04
   kOperatorObserved = 8,  // operator calls are observed (tracing, profiler)
+  kAnomaly = 16,          // AnomalyMode: nodes remember the call that made them
+  kAnomalyNan = 32,       // with kAnomaly: gradients are searched for NaN
+  kAutocast = 64,         // at::autocast is on for some device
 };
 
 // Reads and writes go through functions: thread-locals of a shared library are slow to reach from

@@ -17,14 +17,45 @@ struct Edge {
   uint32_t input_nr = 0;     // which of the function's gradients
 };
 
+using variable_list = std::vector<Tensor>;
+
+// Called with the gradients that arrive at a node, before it runs; returns those that it is to use,
+// as many and of the same shapes.
+struct FunctionPreHook {
+  virtual ~FunctionPreHook() = default;
+  virtual variable_list operator()(const variable_list& grads) = 0;
+};
+// Called after a node ran, with what it computed (a gradient per edge) and the gradients that it
+// was given; returns what is to follow the edges.
+struct FunctionPostHook {
+  virtual ~FunctionPostHook() = default;
+  virtual variable_list operator()(const variable_list& grad_inputs,
+                                   const variable_list& grad_outputs) = 0;
+};
+// Called with a leaf each time that a pass has added to its gradient.
+struct PostAccumulateGradHook {
+  virtual ~PostAccumulateGradHook() = default;
+  virtual void operator()(const Tensor& leaf) = 0;
+};
+
+struct AnomalyMetadata;  // the call that made a node (anomaly.cpp)
+
+// Of a node, or of a leaf. Hooks are shared, as one may remove itself while it runs; a null one was
+// removed.
 struct NodeHooks {
+  NodeHooks();
+  ~NodeHooks();
   struct Entry {
     uint32_t input_nr;
-    std::unique_ptr<Tensor::Hook> hook;  // null after removal
+    std::shared_ptr<Tensor::Hook> hook;
   };
-  std::vector<Entry> pre;  // on a gradient that arrives, in order
+  std::vector<Entry> tensor_pre;  // on a gradient that arrives, in order
   std::vector<std::pair<uint32_t, core::TensorImpl*>>
       retained;  // retain_grad: whose grad to set (cleared by its tensor)
+  std::vector<std::shared_ptr<FunctionPreHook>> pre;
+  std::vector<std::shared_ptr<FunctionPostHook>> post;
+  std::vector<std::shared_ptr<Tensor::Hook>> accumulated;  // of a leaf
+  std::unique_ptr<AnomalyMetadata> anomaly;
 };
 
 class TENON_API Node : public core::RefCounted {
@@ -48,10 +79,13 @@ class TENON_API Node : public core::RefCounted {
   const Edge& next_edge(uint32_t i) const { return edges[i]; }
   uint32_t num_outputs() const { return n_edges; }
   uint32_t num_inputs() const { return n_grads; }
-  NodeHooks& hooks_for_write() {
-    if (!hooks) hooks = new NodeHooks;
-    return *hooks;
-  }
+  NodeHooks& hooks_for_write();
+  // The node owns the hook. Returns a key, with which the hook can be taken away again; false if
+  // there is none of that key.
+  std::uintptr_t add_pre_hook(std::unique_ptr<FunctionPreHook> hook);
+  std::uintptr_t add_post_hook(std::unique_ptr<FunctionPostHook> hook);
+  bool del_pre_hook(std::uintptr_t key);
+  bool del_post_hook(std::uintptr_t key);
 
   Edge* edges = nullptr;
   uint32_t n_edges = 0;
@@ -97,6 +131,9 @@ struct TENON_API AccumulateGrad final : Node {
   const char* name() const override { return "AccumulateGrad"; }
   void apply(Tensor* grads, Tensor* out) override;
   Tensor variable;
+
+ private:
+  void add(Tensor given);
 };
 
 // What autograd attaches to a tensor.
@@ -120,5 +157,17 @@ TENON_API AutogradMeta& make_meta(const Tensor& t);
 // The edge that a gradient for t follows; empty unless t is tracked.
 TENON_API Edge gradient_edge(const Tensor& t);
 TENON_API core::Ref<Node> accumulator_of(const Tensor& leaf);
+
+namespace impl {
+
+// The node that adds to the gradient of a leaf, on which hooks may be put; null of other tensors.
+inline core::Ref<Node> grad_accumulator(const Tensor& leaf) {
+  return leaf.requires_grad() && leaf.is_leaf() ? accumulator_of(leaf) : core::Ref<Node>();
+}
+// In the place of all such hooks of the leaf; null takes them away.
+TENON_API void set_post_acc_grad_hooks(const Tensor& leaf,
+                                       std::unique_ptr<PostAccumulateGradHook> hook);
+
+}  // namespace impl
 
 }  // namespace tenon::autograd

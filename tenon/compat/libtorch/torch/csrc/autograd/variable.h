@@ -7,6 +7,8 @@
 
 #include <utility>
 
+#include "tenon/runtime/log.h"
+
 namespace tenon::autograd {
 
 // A tensor of the same storage that records no history of the one given.
@@ -15,6 +17,16 @@ inline Variable make_variable(const Tensor& data, bool requires_grad = false) {
   Variable out = data.detach();
   out.requires_grad_(requires_grad);
   return out;
+}
+
+// With the argument of 2017, which has had no effect since 0.4.
+inline Variable make_variable(const Tensor& data, bool requires_grad, bool is_volatile) {
+  if (is_volatile) {
+    warn_once("volatile", "deprecated",
+              "volatile was removed and has no effect; use NoGradGuard around what is not to be "
+              "recorded");
+  }
+  return make_variable(data, requires_grad);
 }
 
 }  // namespace tenon::autograd

@@ -1,0 +1,235 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/profiler.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <unordered_map>
+
+#include "runtime/base/json.h"
+#include "tenon/runtime/error.h"
+#include "tenon/stream.h"
+
+namespace tenon::autograd::profiler {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+__thread bool t_profiling __attribute__((tls_model("initial-exec")));
+
+// Events of the device around a range.
+struct Timing {
+  std::optional<Event> begin, end;
+};
+
+struct Range final : ObserverContext {
+  explicit Range(std::size_t at) : event(at) {}
+  std::size_t event;
+};
+
+std::vector<std::vector<int64_t>> shapes_of(ArrayRef<IValue> inputs) {
+  std::vector<std::vector<int64_t>> out;
+  const auto add = [&](const Tensor& t) {
+    out.push_back(t.defined() ? t.sizes().vec() : std::vector<int64_t>());
+  };
+  for (const IValue& v : inputs) {
+    if (v.isTensor()) add(v.toTensor());
+    if (!v.isTensorList()) continue;
+    for (const Tensor& t : v.toTensorVector()) add(t);
+  }
+  return out;
+}
+
+}  // namespace
+
+struct Profiler::State {
+  explicit State(ProfilerOptions given) : options(std::move(given)), begin(Clock::now()) {
+    handle = addThreadLocalCallback(
+        RecordFunctionCallback([this](const RecordFunction& f) { return open_range(f); },
+                               [this](const RecordFunction&, ObserverContext* c) {
+                                 if (c) close_range(static_cast<Range&>(*c).event);
+                               })
+            .needsInputs(options.record_shapes()));
+  }
+  ~State() { removeCallback(handle); }
+
+  int64_t now() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count();
+  }
+  void record(std::optional<Event>& event) const {
+    event.emplace(options.device()->type(), EventFlag::BACKEND_DEFAULT);
+    event->record(current_stream(*options.device()));
+  }
+  std::unique_ptr<ObserverContext> open_range(const RecordFunction& f) {
+    auto range = std::make_unique<Range>(profile.events.size());
+    ProfilerEvent e{f.name(),     f.scope(),   {}, 0, 0, 0, static_cast<int>(open.size()),
+                    f.threadId(), std::nullopt};
+    if (options.record_shapes()) e.shapes = shapes_of(f.inputs());
+    timings.emplace_back();
+    if (options.device()) record(timings.back().begin);
+    e.begin_ns = e.end_ns = now();
+    profile.events.push_back(std::move(e));
+    open.push_back(range->event);
+    return range;
+  }
+  void close_range(std::size_t at) {
+    const int64_t end = now();
+    while (!open.empty() && open.back() != at) open.pop_back();
+    if (open.empty()) return;
+    open.pop_back();
+    ProfilerEvent& e = profile.events[at];
+    e.end_ns = end;
+    if (!open.empty()) profile.events[open.back()].inner_ns += e.total_ns();
+    if (options.device()) record(timings[at].end);
+  }
+  void read_device_times() {
+    if (!options.device()) return;
+    for (std::size_t i = 0; i < timings.size(); ++i) {
+      if (!timings[i].end) continue;
+      timings[i].end->synchronize();
+      profile.events[i].device_ms = timings[i].begin->elapsed_time(*timings[i].end);
+    }
+  }
+
+  ProfilerOptions options;
+  Clock::time_point begin;
+  CallbackHandle handle;
+  Profile profile;
+  std::vector<Timing> timings;    // by event
+  std::vector<std::size_t> open;  // ranges that have not ended, the innermost last
+};
+
+Profiler::Profiler(ProfilerOptions options) {
+  TENON_CHECK(!t_profiling, Error, "Profiler: one is already running in this thread");
+  TENON_CHECK(!options.device() || !options.device()->is_cpu(), ValueError,
+              "Profiler: the CPU has no events; its times are those of the host");
+  state_ = std::make_unique<State>(std::move(options));
+  t_profiling = true;
+}
+
+Profiler::~Profiler() {
+  if (state_) t_profiling = false;
+}
+
+Profile Profiler::stop() {
+  TENON_CHECK(state_, Error, "Profiler: it was stopped already");
+  const std::unique_ptr<State> state = std::move(state_);
+  t_profiling = false;
+  removeCallback(state->handle);
+  const int64_t end = state->now();
+  for (const std::size_t at : state->open) state->profile.events[at].end_ns = end;
+  state->read_device_times();
+  return std::move(state->profile);
+}
+
+std::vector<ProfilerAverage> Profile::key_averages() const {
+  std::vector<ProfilerAverage> out;
+  std::unordered_map<std::string, std::size_t> places;
+  for (const ProfilerEvent& e : events) {
+    const auto [at, fresh] = places.emplace(e.name, out.size());
+    if (fresh) out.push_back({e.name, 0, 0, 0, std::nullopt});
+    ProfilerAverage& a = out[at->second];
+    ++a.calls;
+    a.self_ns += e.self_ns();
+    a.total_ns += e.total_ns();
+    if (e.device_ms) a.device_ms = a.device_ms.value_or(0) + *e.device_ms;
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return a.self_ns > b.self_ns; });
+  return out;
+}
+
+namespace {
+
+std::string milliseconds(double ms) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", ms);
+  return text;
+}
+
+// Names to the left, numbers to the right.
+std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(rows[0].size());
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string gap(widths[i] - row[i].size(), ' ');
+      out += i == 0 ? row[i] + gap : "  " + gap + row[i];
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string Profile::table(std::size_t rows) const {
+  const std::vector<ProfilerAverage> averages = key_averages();
+  const bool device = std::any_of(averages.begin(), averages.end(),
+                                  [](const auto& a) { return a.device_ms.has_value(); });
+  double self = 0;
+  for (const ProfilerAverage& a : averages) self += static_cast<double>(a.self_ns);
+  std::vector<std::vector<std::string>> cells = {
+      {"name", "self ms", "self %", "total ms", "calls", "mean ms"}};
+  if (device) cells[0].push_back("device ms");
+  for (std::size_t i = 0; i < std::min(rows, averages.size()); ++i) {
+    const ProfilerAverage& a = averages[i];
+    const double total = static_cast<double>(a.total_ns) / 1e6;
+    char share[16];
+    std::snprintf(share, sizeof share, "%.1f",
+                  self > 0 ? 100 * static_cast<double>(a.self_ns) / self : 0.0);
+    cells.push_back({a.name, milliseconds(static_cast<double>(a.self_ns) / 1e6), share,
+                     milliseconds(total), std::to_string(a.calls),
+                     milliseconds(total / static_cast<double>(a.calls))});
+    if (device) cells.back().push_back(a.device_ms ? milliseconds(*a.device_ms) : "");
+  }
+  return aligned(cells);
+}
+
+void Profile::export_chrome_trace(std::ostream& out) const {
+  core::Json::Array list;
+  for (const ProfilerEvent& e : events) {
+    core::Json::Array shapes;
+    for (const auto& s : e.shapes) shapes.push_back(core::Json::list(s));
+    core::Json::Object args;
+    if (!e.shapes.empty()) args.emplace_back("Input Dims", core::Json(std::move(shapes)));
+    if (e.device_ms) args.emplace_back("device ms", core::Json(*e.device_ms));
+    const char* category = e.scope == RecordScope::BACKWARD_FUNCTION ? "backward"
+                           : e.scope == RecordScope::USER_SCOPE      ? "user"
+                                                                     : "operator";
+    list.push_back(core::Json::object(
+        "name", e.name, "cat", category, "ph", "X", "ts", static_cast<double>(e.begin_ns) / 1e3,
+        "dur", static_cast<double>(e.total_ns()) / 1e3, "pid", int64_t{0}, "tid",
+        static_cast<int64_t>(e.thread), "args", core::Json(std::move(args))));
+  }
+  out << core::Json(core::Json::object("traceEvents", core::Json(std::move(list)),
+                                       "displayTimeUnit", "ms"))
+             .dump();
+}
+
+namespace {
+
+std::unique_ptr<std::ostream> open_file(const std::string& filename) {
+  auto file = std::make_unique<std::ofstream>(filename, std::ios::binary);
+  TENON_CHECK(*file, Error, "RecordProfile: cannot open '", filename, "'");
+  return file;
+}
+
+}  // namespace
+
+RecordProfile::RecordProfile(std::ostream& out) : out_(out) {}
+RecordProfile::RecordProfile(const std::string& filename)
+    : file_(open_file(filename)), out_(*file_) {}
+RecordProfile::~RecordProfile() {
+  try {
+    profiler_.stop().export_chrome_trace(out_);
+    out_.flush();
+  } catch (const std::exception&) {  // without memory there is no trace
+  }
+}
+
+}  // namespace tenon::autograd::profiler

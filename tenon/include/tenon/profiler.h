@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Times of operator calls, of the nodes of backward passes and of named ranges (record_function.h),
+// in the thread that profiles.
+//
+//   autograd::profiler::Profiler profiler;
+//   train();
+//   const auto profile = profiler.stop();
+//   std::cout << profile.table();
+//   profile.export_chrome_trace(file);  // for chrome://tracing or Perfetto
+#pragma once
+
+#include <iosfwd>
+#include <memory>
+#include <optional>
+
+#include "tenon/arg.h"
+#include "tenon/record_function.h"
+#include "tenon/runtime/device.h"
+
+namespace tenon::autograd::profiler {
+
+struct ProfilerOptions {
+  TENON_ARG(bool, record_shapes) = false;  // of tensor arguments
+  // Also the time between events on the current stream of this device, which must have events that
+  // take the time. The host pays for two events per range.
+  TENON_ARG(std::optional<Device>, device);
+};
+
+// A range, as it ended.
+struct ProfilerEvent {
+  std::string name;
+  RecordScope scope;
+  std::vector<std::vector<int64_t>> shapes;
+  int64_t begin_ns, end_ns;  // from the begin of the profile
+  int64_t inner_ns = 0;      // of the ranges directly inside
+  int depth;                 // ranges around it
+  uint64_t thread;
+  std::optional<double> device_ms;
+  int64_t total_ns() const { return end_ns - begin_ns; }
+  int64_t self_ns() const { return total_ns() - inner_ns; }
+};
+
+// Events of one name.
+struct ProfilerAverage {
+  std::string name;
+  int64_t calls = 0, self_ns = 0, total_ns = 0;
+  std::optional<double> device_ms;
+};
+
+class TENON_API Profile {
+ public:
+  std::vector<ProfilerEvent> events;  // in the order of their begins
+
+  // The longest self time first.
+  std::vector<ProfilerAverage> key_averages() const;
+  // These as a table with aligned columns, of the first `rows` names.
+  std::string table(std::size_t rows = 100) const;
+  // The Trace Event Format: complete events ("X"), times in microseconds.
+  void export_chrome_trace(std::ostream& out) const;
+};
+
+// Profiles from its construction to stop(), or to its end, when what it collected is lost. Error if
+// one of this thread is running; it must be stopped by the thread that made it.
+class TENON_API Profiler {
+ public:
+  explicit Profiler(ProfilerOptions options = {});
+  ~Profiler();
+  Profiler(const Profiler&) = delete;
+  Profiler& operator=(const Profiler&) = delete;
+  // Error if it was stopped.
+  Profile stop();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// libtorch's guard: profiles for its scope, and then writes the Chrome trace to the stream, or to
+// the file. A file that cannot be opened is an Error.
+class TENON_API RecordProfile {
+ public:
+  explicit RecordProfile(std::ostream& out);
+  explicit RecordProfile(const std::string& filename);
+  ~RecordProfile();
+  RecordProfile(const RecordProfile&) = delete;
+  RecordProfile& operator=(const RecordProfile&) = delete;
+
+ private:
+  std::unique_ptr<std::ostream> file_;
+  std::ostream& out_;
+  Profiler profiler_;
+};
+
+}  // namespace tenon::autograd::profiler
