@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Per-thread switches of operator calls, in one word: gradient recording, inference, the rules of
-// PyTorch 0.4, observers, the search for anomalies, autocast.
+// PyTorch 0.4 and 0.2, observers, the search for anomalies, autocast.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,13 @@ enum Mode : uint32_t {
   kAnomaly = 16,          // AnomalyMode: nodes remember the call that made them
   kAnomalyNan = 32,       // with kAnomaly: gradients are searched for NaN
   kAutocast = 64,         // at::autocast is on for some device
+  // The switches of tenon/compat/backcompat.h.
+  kPointwiseFallback = 128,
+  kBroadcastWarning = 256,
+  kKeepdimWarning = 512,
+  // What changes the arguments of pointwise operators, and what ends where an operator begins.
+  kOldOperands = kEra04 | kPointwiseFallback | kBroadcastWarning,
+  kOldRules = kOldOperands | kKeepdimWarning,
 };
 
 // Reads and writes go through functions: thread-locals of a shared library are slow to reach from
