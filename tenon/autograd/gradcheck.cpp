@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/gradcheck.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "tenon/ops.h"
 #include "tenon/runtime/error.h"
@@ -108,52 +110,143 @@ bool close(double analytic, double numeric, const GradcheckOptions& o) {
   return std::fabs(analytic - numeric) <= o.atol + o.rtol * std::fabs(numeric);
 }
 
+bool report(const std::string& text, const GradcheckOptions& o) {
+  if (!o.raise) return false;
+  throw Error(text);
+}
+
+std::string six_digits(double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", v + 0.0);  // no negative zero
+  return text;
+}
+
+// Rows of at most eight numbers, of eight rows.
+std::string matrix_text(const std::vector<Doubles>& rows) {
+  constexpr std::size_t kShown = 8;
+  std::string out;
+  for (std::size_t r = 0; r < std::min(rows.size(), kShown); ++r) {
+    out += "\n  [";
+    for (std::size_t c = 0; c < std::min(rows[r].size(), kShown); ++c)
+      out += (c ? ", " : "") + six_digits(rows[r][c]);
+    out += rows[r].size() > kShown ? ", ...]" : "]";
+  }
+  return rows.size() > kShown ? out + "\n  ..." : out;
+}
+
+// [input][element of the output][element of the input]
+using Jacobians = std::vector<std::vector<Doubles>>;
+
 struct Difference {
-  std::size_t output, input;
-  int64_t row, column;
+  std::size_t output, input;  // among those that are compared
+  std::size_t row, column;
   double numeric, analytic;
 };
 
-bool report(const char* what, const Difference& d, const GradcheckOptions& o) {
-  if (!o.raise) return false;
-  throw Error(core::join(what, ": the gradient of output ", d.output, ", element ", d.row,
-                         ", by input ", d.input, ", element ", d.column, " is ", d.analytic,
-                         ", the difference quotient is ", d.numeric));
-}
+class Check {
+ public:
+  Check(const char* what, const GradcheckFunction& f, const Tensors& inputs,
+        const GradcheckOptions& options)
+      : what_(what), f_(f), inputs_(inputs), options_(options) {
+    check_inputs(inputs);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].defined() || !inputs[i].requires_grad()) continue;
+      wanted_.push_back(inputs[i]);
+      positions_.push_back(i);
+    }
+    outputs_ = f(inputs);
+  }
 
-bool check(const char* what, const GradcheckFunction& f, const Tensors& inputs,
-           const GradcheckOptions& options) {
-  check_inputs(inputs);
-  Tensors wanted;
-  std::vector<std::size_t> positions;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].defined() || !inputs[i].requires_grad()) continue;
-    wanted.push_back(inputs[i]);
-    positions.push_back(i);
-  }
-  Tensors outputs = f(inputs);
-  std::vector<std::vector<std::vector<Doubles>>> rows(outputs.size());  // [output][row][input]
-  for (std::size_t o = 0; o < outputs.size(); ++o) {
-    if (!is_compared(outputs[o]) || !outputs[o].requires_grad()) continue;
-    const auto n = static_cast<int64_t>(count(outputs[o]));
-    for (int64_t k = 0; k < n; ++k) rows[o].push_back(analytic_row(what, outputs[o], k, wanted));
-  }
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const auto n = static_cast<int64_t>(count(wanted[i]));
-    for (int64_t j = 0; j < n; ++j) {
-      std::vector<Doubles> column = numeric_column(f, inputs, positions[i], j, options.eps);
-      for (std::size_t o = 0; o < column.size(); ++o) {
-        for (std::size_t k = 0; k < column[o].size(); ++k) {
-          double analytic = rows[o].empty() ? 0 : rows[o][k][i][static_cast<std::size_t>(j)];
-          if (close(analytic, column[o][k], options)) continue;
-          return report(what, {o, positions[i], static_cast<int64_t>(k), j, column[o][k], analytic},
-                        options);
-        }
+  bool run() {
+    for (std::size_t o = 0; o < outputs_.size(); ++o) {
+      analytic_.emplace_back(wanted_.size());
+      if (!is_compared(outputs_[o]) || !outputs_[o].requires_grad()) continue;
+      const std::string fault = find_fault(o);
+      if (!fault.empty()) return report(core::join(what_, ": output ", o, ": ", fault), options_);
+      const auto n = static_cast<int64_t>(count(outputs_[o]));
+      for (int64_t k = 0; k < n; ++k) {
+        std::vector<Doubles> row = analytic_row(what_, outputs_[o], k, wanted_);
+        for (std::size_t i = 0; i < row.size(); ++i) analytic_[o][i].push_back(std::move(row[i]));
       }
     }
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      for (std::size_t j = 0; j < count(wanted_[i]); ++j) {
+        if (const auto d = find_difference(i, j)) return report(describe(*d), options_);
+      }
+    }
+    return true;
   }
-  return true;
-}
+
+ private:
+  std::vector<Doubles> column(std::size_t input, std::size_t element) const {
+    return numeric_column(f_, inputs_, positions_[input], static_cast<int64_t>(element),
+                          options_.eps);
+  }
+
+  // What a backward pass of the output does that no backward pass may.
+  std::string find_fault(std::size_t o) const {
+    const Tensor nothing = from_values(Doubles(count(outputs_[o]), 0.0), outputs_[o]);
+    const Tensors grads = grad({outputs_[o]}, wanted_, {nothing}, true, false, true);
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+      const Tensor &g = grads[i], &of = wanted_[i];
+      if (!g.defined()) continue;
+      if (g.sizes() != of.sizes() || g.scalar_type() != of.scalar_type())
+        return core::join("the gradient of input ", positions_[i], " is ",
+                          toString(g.scalar_type()), " of shape ", g.sizes(), ", the input ",
+                          toString(of.scalar_type()), " of shape ", of.sizes());
+      for (const double v : gradient_values(what_, g, of)) {
+        if (v < 0 || v > 0)
+          return core::join("backward not multiplied by grad_output: the gradient of input ",
+                            positions_[i], " has ", v, " where that of the output is 0");
+      }
+    }
+    if (count(outputs_[o]) == 0) return {};
+    const auto once = analytic_row(what_, outputs_[o], 0, wanted_),
+               again = analytic_row(what_, outputs_[o], 0, wanted_);
+    for (std::size_t i = 0; i < once.size(); ++i) {
+      for (std::size_t k = 0; k < once[i].size(); ++k) {
+        if (!close(once[i][k], again[i][k], {0, 0, 0, false}))
+          return core::join("backward is not reentrant: the gradient of input ", positions_[i],
+                            ", element ", k, ", is ", once[i][k], " and then ", again[i][k]);
+      }
+    }
+    return {};
+  }
+
+  std::optional<Difference> find_difference(std::size_t i, std::size_t j) const {
+    const std::vector<Doubles> numeric = column(i, j);
+    for (std::size_t o = 0; o < numeric.size(); ++o) {
+      for (std::size_t k = 0; k < numeric[o].size(); ++k) {
+        const double analytic = analytic_[o][i].empty() ? 0 : analytic_[o][i][k][j];
+        if (!close(analytic, numeric[o][k], options_))
+          return Difference{o, i, k, j, numeric[o][k], analytic};
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::string describe(const Difference& d) const {
+    const std::size_t rows = count(outputs_[d.output]), columns = count(wanted_[d.input]);
+    std::vector<Doubles> numeric(rows, Doubles(columns)), analytic = analytic_[d.output][d.input];
+    if (analytic.empty()) analytic.assign(rows, Doubles(columns, 0.0));
+    for (std::size_t j = 0; j < columns; ++j) {
+      const std::vector<Doubles> of_all = column(d.input, j);
+      for (std::size_t k = 0; k < rows; ++k) numeric[k][j] = of_all[d.output][k];
+    }
+    return core::join(what_, ": the gradient of output ", d.output, ", element ", d.row,
+                      ", by input ", positions_[d.input], ", element ", d.column, " is ",
+                      d.analytic, ", the difference quotient is ", d.numeric,
+                      "\nnumerical:", matrix_text(numeric), "\nanalytical:", matrix_text(analytic));
+  }
+
+  const char* what_;
+  const GradcheckFunction& f_;
+  const Tensors& inputs_;
+  const GradcheckOptions& options_;
+  Tensors wanted_, outputs_;
+  std::vector<std::size_t> positions_;  // of wanted_ among the inputs
+  std::vector<Jacobians> analytic_;     // by output
+};
 
 // Values in (-1, 1) that no formula produces by accident.
 Tensor fixed_sequence(const Tensor& like, uint32_t& state) {
@@ -193,7 +286,7 @@ Tensors first_gradient(const GradcheckFunction& f, const Tensors& args,
 }  // namespace
 
 bool gradcheck(const GradcheckFunction& f, const Tensors& inputs, const GradcheckOptions& options) {
-  return check("gradcheck", f, inputs, options);
+  return Check("gradcheck", f, inputs, options).run();
 }
 
 bool gradgradcheck(const GradcheckFunction& f, const Tensors& inputs, const Tensors& grad_outputs,
@@ -213,7 +306,7 @@ bool gradgradcheck(const GradcheckFunction& f, const Tensors& inputs, const Tens
   std::vector<bool> needs;
   for (const Tensor& t : inputs) needs.push_back(t.defined() && t.requires_grad());
   GradcheckFunction first = [&](const Tensors& args) { return first_gradient(f, args, needs); };
-  return check("gradgradcheck", first, all, options);
+  return Check("gradgradcheck", first, all, options).run();
 }
 
 }  // namespace tenon::autograd

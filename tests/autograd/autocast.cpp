@@ -115,6 +115,22 @@ TEST(Autocast, CastsAgainForARecording) {
   EXPECT_TRUE(w.grad().defined());
 }
 
+// The reference device stands for any: its operators have the policies of CUDA's.
+TEST(Autocast, OfAnotherDeviceLeavesTheHostAlone) {
+  const Device ref("ref");
+  const Tensor a = rand({4, 4}), there = a.to(ref), p = there.to(kHalf);
+  const AutocastGuard mixed(ref.type());
+  EXPECT_EQ(a.mm(a).scalar_type(), kFloat);
+  EXPECT_EQ(there.mm(there).scalar_type(), kHalf);
+  EXPECT_EQ(p.exp().scalar_type(), kFloat);
+  EXPECT_EQ(p.softmax(0).scalar_type(), kFloat);
+  EXPECT_EQ(cat({p, there}).scalar_type(), kFloat);  // promoted by the operator itself
+  EXPECT_EQ(p.reshape({16}).dot(there.reshape({16})).scalar_type(), kFloat);
+  expect_words(text_of<TypeError>([&] { binary_cross_entropy(p, there); }),
+               {"binary_cross_entropy", "autocast", "with_logits"});
+  EXPECT_TRUE(autocast::is_autocast_enabled(ref.type()));  // also after the refusal
+}
+
 TEST(Autocast, TrainsANetwork) {
   manual_seed(3);
   nn::Sequential net(nn::Linear(2, 16), nn::Tanh(), nn::Linear(16, 1));

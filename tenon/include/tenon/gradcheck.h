@@ -22,8 +22,10 @@ struct GradcheckOptions {
 using GradcheckFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 
 // Checks the Jacobian of every floating output with respect to every input that requires a
-// gradient. `f` must be deterministic, must not write to its inputs, and must take row-major copies
-// of them. ValueError if no input requires a gradient, TypeError if one that does is not float64.
+// gradient, and shows both where they differ; that the gradient has its input's shape and dtype, is
+// zero for a zero gradient of the output, and is the same again. `f` must be deterministic, must
+// not write to its inputs, and must take row-major copies of them. ValueError if no input requires
+// a gradient, TypeError if one that does is not float64.
 //
 // Of a tensor with a layout of its own the variables are the values of the elements that it holds,
 // those that stand several times summed: an input is changed value by value, and what it does not
