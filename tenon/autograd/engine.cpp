@@ -148,7 +148,7 @@ class Pass {
     w_.outs.resize(n->n_edges);
     if (runs) {
       n->apply(w_.grads.data() + t.first_grad, w_.outs.data());
-      if (!keep_graph_ && !n->accumulates) {
+      if (!keep_graph_ && !n->accumulates && !n->keeps_saved) {
         n->release_saved();
         n->released = true;
       }

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "tenon/autograd/zero_grad.h"
+#include "tenon/nn/extras.h"
 #include "tenon/nn/modules/shown_namespace.h"
 #include "tenon/ops.h"
 #include "tenon/runtime/log.h"
@@ -329,9 +330,11 @@ void Module::forget_state() {
   parameters_.clear();
   buffers_.clear();
   children_.clear();
+  extras_.reset();
 }
 
 void Module::copy_state_from(const Module& other, const std::optional<Device>& device) {
+  detail::ModuleAccess::copy_extras(*this, other, device);
   auto check = [&](const char* kind, std::size_t mine, std::size_t theirs) {
     TENON_CHECK(mine == theirs, ValueError, "clone: reset() of ", other.name(), " registers ", mine,
                 " ", kind, ", but the module has ", theirs,
@@ -362,7 +365,9 @@ void Module::copy_state_from(const Module& other, const std::optional<Device>& d
       mine = b.value().defined() ? copied(b.value()) : Tensor();
     }
   }
-  for (const auto& c : other.children_) children_[c.key()]->clone_(*c.value(), device);
+  for (const auto& c : other.children_) {
+    if (c.key() != detail::kParametrizations) children_[c.key()]->clone_(*c.value(), device);
+  }
   is_training_ = other.is_training_;
 }
 
