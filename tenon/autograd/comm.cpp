@@ -30,8 +30,8 @@ std::vector<Tensor> Scatter::apply(std::vector<Tensor> inputs) const {
 
 std::vector<Tensor> Gather::apply(std::vector<Tensor> inputs) const {
   TENON_CHECK(!inputs.empty(), ValueError, "Gather: expected at least one tensor");
-  const bool all_scalars = std::all_of(inputs.begin(), inputs.end(),
-                                       [](const Tensor& t) { return t.dim() == 0; });
+  const bool all_scalars =
+      std::all_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t.dim() == 0; });
   for (Tensor& t : inputs) {
     t = t.to(destination_device_);
     if (all_scalars) t = t.unsqueeze(0);

@@ -18,9 +18,8 @@ std::vector<std::size_t> bounds_of_parts(const std::vector<std::size_t>& lengths
     begins.push_back(sum);
     ok = ok && !__builtin_add_overflow(sum, n, &sum);
   }
-  TENON_CHECK(ok && sum == size, ValueError,
-              "random_split: the lengths add up to ", sum, ", but the dataset has ", size,
-              " examples");
+  TENON_CHECK(ok && sum == size, ValueError, "random_split: the lengths add up to ", sum,
+              ", but the dataset has ", size, " examples");
   return begins;
 }
 
@@ -52,8 +51,8 @@ std::vector<std::size_t> permutation(std::size_t n, const std::optional<Generato
 
 std::size_t part_of(std::size_t index, const std::vector<std::size_t>& ends) {
   const auto at = std::upper_bound(ends.begin(), ends.end(), index);
-  TENON_CHECK(at != ends.end(), IndexError, "ConcatDataset: index ", index,
-              " is out of range for ", ends.back(), " examples");
+  TENON_CHECK(at != ends.end(), IndexError, "ConcatDataset: index ", index, " is out of range for ",
+              ends.back(), " examples");
   return static_cast<std::size_t>(at - ends.begin());
 }
 

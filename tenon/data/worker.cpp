@@ -6,14 +6,16 @@
 
 namespace tenon::data {
 namespace {
-thread_local std::optional<WorkerInfo> t_worker;
+thread_local WorkerInfo* t_worker = nullptr;
 }
 
-std::optional<WorkerInfo> get_worker_info() { return t_worker; }
+std::optional<WorkerInfo> get_worker_info() {
+  return t_worker ? std::optional<WorkerInfo>(*t_worker) : std::nullopt;
+}
 
 namespace detail {
 
-void set_worker_info(const WorkerInfo& info) { t_worker = info; }
+void set_worker_info(WorkerInfo* info) { t_worker = info; }
 
 uint64_t draw_seed() {
   return static_cast<uint64_t>(randint(INT64_MAX, {1}, kLong).item<int64_t>());

@@ -31,11 +31,11 @@ struct ComputedTensor {
   std::string name;
   Tensor target;
   Compute compute;
-  Sources sources;                  // the parameters that gradients go to
+  Sources sources;  // the parameters that gradients go to
   // Parameters and buffers of the owner that hold the value instead.
   std::vector<std::string> moved, moved_buffers;
   bool depends_on_training = false;
-  const char* kind = "";            // the function that made it, for errors
+  const char* kind = "";  // the function that made it, for errors
 
   void update(const Module& owner);
   void forget() { seen_.clear(); }  // computed at the next use
@@ -62,7 +62,7 @@ struct ModuleExtras {
   HookList<BackwardHook> backward;
   std::vector<ComputedTensor> computed;
   int64_t next_id = 0;
-  std::mutex updating;  // of `computed`
+  std::mutex updating;  // fork: of one module, held while its tensors are computed
 
   bool has_hooks() const {
     return !(forward_pre.empty() && forward.empty() && backward_pre.empty() && backward.empty());
@@ -89,8 +89,8 @@ struct ModuleAccess {
   static ComputedTensor* find_computed(const Module& m, const std::string& name);
 };
 
-// The parameter of that name. ValueError, with the name of the caller, if there is none, or if it is
-// computed already.
+// The parameter of that name. ValueError, with the name of the caller, if there is none, or if it
+// is computed already.
 Tensor free_parameter(const Module& module, const std::string& name, const char* caller);
 // Takes the parameter out of the module; it is computed from now on.
 void add_computed(Module& module, ComputedTensor computed);

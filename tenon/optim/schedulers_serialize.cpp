@@ -19,10 +19,10 @@ std::vector<double> read_list(serialize::InputArchive& archive, const char* key,
                               std::size_t wanted) {
   Tensor t;
   archive.read(key, t, /*is_buffer=*/true);
-  TENON_CHECK(t.scalar_type() == kDouble && t.dim() == 1 &&
-                  t.numel() == static_cast<int64_t>(wanted),
-              ValueError, "load: '", key, "' of a scheduler: expected ", wanted,
-              " numbers of float64, got shape ", t.sizes(), " of ", dtype_name(t.scalar_type()));
+  TENON_CHECK(
+      t.scalar_type() == kDouble && t.dim() == 1 && t.numel() == static_cast<int64_t>(wanted),
+      ValueError, "load: '", key, "' of a scheduler: expected ", wanted,
+      " numbers of float64, got shape ", t.sizes(), " of ", dtype_name(t.scalar_type()));
   t = t.contiguous();
   return {t.const_data_ptr<double>(), t.const_data_ptr<double>() + wanted};
 }

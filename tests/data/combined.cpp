@@ -58,8 +58,7 @@ TEST(Subset, PicksAndChecksIndices) {
 
 TEST(Subset, OfAMappedDatasetInALoader) {
   const Tensor rows = arange(12, kFloat).reshape({6, 2});
-  auto mapped = datasets::TensorDataset(rows).map(
-      transforms::Stack<TensorExample>());
+  auto mapped = datasets::TensorDataset(rows).map(transforms::Stack<TensorExample>());
   auto loader = make_data_loader<samplers::SequentialSampler>(
       Subset<decltype(mapped)>(mapped, {5, 1, 3}), DataLoaderOptions(2).workers(2));
   std::vector<Tensor> batches;
@@ -159,9 +158,9 @@ TEST(Samplers, BatchSampler) {
   sizes.clear();
   for (auto& b : *loader) sizes.push_back(b.size());
   EXPECT_EQ(sizes, (Indices{4, 4, 2}));
-  EXPECT_TEXT(make_data_loader(Numbers(0, 10), samplers::BatchSampler<S>(S(10), 4),
-                               DataLoaderOptions(2)),
-              "excludes the options batch_size and drop_last");
+  EXPECT_TEXT(
+      make_data_loader(Numbers(0, 10), samplers::BatchSampler<S>(S(10), 4), DataLoaderOptions(2)),
+      "excludes the options batch_size and drop_last");
   EXPECT_TEXT(samplers::BatchSampler<S>(S(1), 0), "must be positive");
 }
 

@@ -159,7 +159,8 @@ TEST(SpectralNorm, ConvergesToTheLargestSingularValue) {
   }
   EXPECT_NEAR(largest_singular_value(fc->weight), 1, 1e-3);
   // The gradient is that of W / (u^T W v) with fixed u and v.
-  const Tensor u = fc->named_buffers()["weight_u"].clone(), v = fc->named_buffers()["weight_v"].clone();
+  const Tensor u = fc->named_buffers()["weight_u"].clone(),
+               v = fc->named_buffers()["weight_v"].clone();
   fc->eval();
   fc->weight.pow(2).sum().backward();
   const Tensor w = orig.detach().clone().requires_grad_();
@@ -283,8 +284,8 @@ TEST(Parametrize, NormsAsParametrizations) {
   nn::Linear plain(4, 3);
   const Tensor w = plain->weight.detach().clone();
   parametrizations::weight_norm(plain);
-  EXPECT_EQ(plain->named_parameters().keys(),
-            (Keys{"bias", "parametrizations.weight.original0", "parametrizations.weight.original1"}));
+  EXPECT_EQ(plain->named_parameters().keys(), (Keys{"bias", "parametrizations.weight.original0",
+                                                    "parametrizations.weight.original1"}));
   EXPECT_TRUE(allclose(plain->weight, w));
   auto fc = parametrizations::spectral_norm(nn::Linear(4, 3));
   fc->eval();

@@ -10,3 +10,9 @@
 #include "tenon/data/samplers.h"
 #include "tenon/data/transforms.h"
 #include "tenon/data/worker.h"
+
+namespace tenon::data {
+// As libtorch names them, too.
+using datasets::BatchDataset;
+using datasets::Dataset;
+}  // namespace tenon::data

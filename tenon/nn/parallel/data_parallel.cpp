@@ -41,8 +41,7 @@ void connect(const Dict& originals, const std::vector<Dict*>& copies) {
   for (const auto& item : originals) {
     const Tensor& original = item.value();
     if (!original.defined() || !original.requires_grad()) continue;
-    auto node =
-        core::Ref<ReduceAddBackward>::adopt(new ReduceAddBackward(original, copies.size()));
+    auto node = core::Ref<ReduceAddBackward>::adopt(new ReduceAddBackward(original, copies.size()));
     for (std::size_t i = 0; i < copies.size(); ++i)
       autograd::set_history((*copies[i])[item.key()], *node, static_cast<uint32_t>(i));
   }
@@ -71,7 +70,7 @@ void run_on_devices(std::size_t n, const std::vector<Device>& devices,
   std::vector<Stream> streams;
   for (const Device& d : devices) streams.push_back(current_stream(d));
   const uint32_t mode = autograd::mode() & ~uint32_t{autograd::kOperatorObserved};
-  std::mutex mutex;
+  std::mutex mutex;  // fork: of this call, whose threads a child does not have
   std::exception_ptr failed;
   auto run = [&](std::size_t i) {
     try {

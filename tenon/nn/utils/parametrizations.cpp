@@ -27,9 +27,9 @@ Tensor make_orthogonal(const Tensor& x) {
 
 bool is_orthogonal(const Tensor& q) {
   const Tensor identity = eye(q.size(-1), q.options());
-  const double eps = 10.0 * static_cast<double>(q.size(-2)) *
-                     (q.scalar_type() == kDouble || q.scalar_type() == kComplexDouble ? 2.3e-16
-                                                                                      : 1.2e-7);
+  const double eps =
+      10.0 * static_cast<double>(q.size(-2)) *
+      (q.scalar_type() == kDouble || q.scalar_type() == kComplexDouble ? 2.3e-16 : 1.2e-7);
   return allclose(q.mH().matmul(q), identity.expand_as(q.mH().matmul(q)), eps, eps);
 }
 
@@ -98,8 +98,7 @@ class Orthogonal final : public Parametrization {
   static Tensor from_reflections(const Tensor& x) {
     const Tensor a = x.tril(-1);
     const Tensor tau = 2.0 / (1.0 + (a * a.conj()).sum(-2));
-    return linalg_householder_product(a, tau) *
-           diagonal_of(x).detach().trunc().unsqueeze(-2);
+    return linalg_householder_product(a, tau) * diagonal_of(x).detach().trunc().unsqueeze(-2);
   }
 
   // `q` becomes the base, and what stands for it is what the maps send to the identity.
@@ -214,8 +213,9 @@ namespace detail {
 void add_orthogonal(Module& module, const std::string& name,
                     std::optional<std::string> orthogonal_map, bool use_trivialization) {
   const Tensor weight = nn::detail::free_parameter(module, name, "orthogonal");
-  TENON_CHECK(weight.dim() >= 2, ValueError, "orthogonal: expected a matrix or a batch of matrices, got ",
-              weight.dim(), " dimensions");
+  TENON_CHECK(weight.dim() >= 2, ValueError,
+              "orthogonal: expected a matrix or a batch of matrices, got ", weight.dim(),
+              " dimensions");
   parametrize::register_parametrization(
       module, name,
       std::make_shared<Orthogonal>(weight, map_of(orthogonal_map, weight), use_trivialization),

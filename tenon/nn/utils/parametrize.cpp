@@ -31,7 +31,8 @@ struct Lists : Module {
   Lists() : Module("tenon::nn::ModuleDict") {}
   std::shared_ptr<Module> clone(const std::optional<Device>& device) const override {
     auto copy = std::make_shared<Lists>();
-    for (const auto& child : children_) copy->register_module(child.key(), child.value()->clone(device));
+    for (const auto& child : children_)
+      copy->register_module(child.key(), child.value()->clone(device));
     copy->train(is_training());
     return copy;
   }
@@ -39,12 +40,13 @@ struct Lists : Module {
 
 void check_same_kind(const Tensor& before, const Tensor& after, const std::string& name) {
   TENON_CHECK(before.scalar_type() == after.scalar_type(), ValueError,
-              "register_parametrization: the parametrization of '", name, "' changes its dtype from ",
-              dtype_name(before.scalar_type()), " to ", dtype_name(after.scalar_type()),
-              "; pass unsafe if that is meant");
+              "register_parametrization: the parametrization of '", name,
+              "' changes its dtype from ", dtype_name(before.scalar_type()), " to ",
+              dtype_name(after.scalar_type()), "; pass unsafe if that is meant");
   TENON_CHECK(before.sizes() == after.sizes(), ValueError,
-              "register_parametrization: the parametrization of '", name, "' changes its shape from ",
-              before.sizes(), " to ", after.sizes(), "; pass unsafe if that is meant");
+              "register_parametrization: the parametrization of '", name,
+              "' changes its shape from ", before.sizes(), " to ", after.sizes(),
+              "; pass unsafe if that is meant");
 }
 
 void compute_from_list(Module& module, const std::string& name) {
@@ -93,9 +95,9 @@ ParametrizationList::ParametrizationList(const Tensor& original,
     const std::string name = values.size() == 1 ? "original" : "original" + std::to_string(i);
     TENON_CHECK(values[i].defined(), ValueError, "register_parametrization: right_inverse of ",
                 first->name(), " returned an undefined tensor");
-    register_parameter(name, values[i].detach().clone(),
-                       original.requires_grad() && (values[i].is_floating_point() ||
-                                                    values[i].is_complex()));
+    register_parameter(
+        name, values[i].detach().clone(),
+        original.requires_grad() && (values[i].is_floating_point() || values[i].is_complex()));
   }
   append(first);
 }
@@ -135,10 +137,12 @@ std::shared_ptr<Module> ParametrizationList::clone(const std::optional<Device>& 
   std::shared_ptr<ParametrizationList> copy(new ParametrizationList());
   for (const auto& p : parameters_) {
     const Tensor value = p.value().detach();
-    copy->register_parameter(p.key(), device ? value.to(*device, false, /*copy=*/true) : value.clone(),
+    copy->register_parameter(p.key(),
+                             device ? value.to(*device, false, /*copy=*/true) : value.clone(),
                              p.value().requires_grad());
   }
-  for (const auto& child : children_) copy->register_module(child.key(), child.value()->clone(device));
+  for (const auto& child : children_)
+    copy->register_module(child.key(), child.value()->clone(device));
   copy->train(is_training());
   return copy;
 }
@@ -158,7 +162,8 @@ void register_parametrization(Module& module, const std::string& tensor_name,
     ModuleAccess::find_computed(module, tensor_name)->forget();
     return;
   }
-  const Tensor original = nn::detail::free_parameter(module, tensor_name, "register_parametrization");
+  const Tensor original =
+      nn::detail::free_parameter(module, tensor_name, "register_parametrization");
   const auto list = std::make_shared<ParametrizationList>(original, parametrization);
   if (!unsafe) {
     NoGradGuard no_grad;
@@ -189,8 +194,8 @@ void remove_parametrizations(Module& module, const std::string& tensor_name,
                              bool leave_parametrized) {
   const auto list = parametrizations_of(module, tensor_name);
   const std::vector<Tensor> originals = list->originals();
-  TENON_CHECK(leave_parametrized || originals.size() == 1, ValueError,
-              "remove_parametrizations: '", tensor_name,
+  TENON_CHECK(leave_parametrized || originals.size() == 1, ValueError, "remove_parametrizations: '",
+              tensor_name,
               "' is computed from several tensors, so it can only be left parametrized");
   nn::detail::remove_computed(module, tensor_name, kKind);
   if (!leave_parametrized) {

@@ -19,9 +19,7 @@ Tensor weight_matrix(const Tensor& weight, int64_t dim) {
 
 namespace {
 
-Tensor unit(const Tensor& vector, double eps) {
-  return vector / vector.norm().clamp_min(eps);
-}
+Tensor unit(const Tensor& vector, double eps) { return vector / vector.norm().clamp_min(eps); }
 
 }  // namespace
 
@@ -53,8 +51,8 @@ int64_t output_dimension(const Module& module) {
 }
 
 void check_iterations(int64_t n) {
-  TENON_CHECK(n > 0, ValueError,
-              "spectral_norm: expected n_power_iterations to be positive, got ", n);
+  TENON_CHECK(n > 0, ValueError, "spectral_norm: expected n_power_iterations to be positive, got ",
+              n);
 }
 
 namespace detail {

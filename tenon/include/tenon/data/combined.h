@@ -89,8 +89,8 @@ std::vector<Subset<D>> random_split(const D& dataset, const std::vector<std::siz
   std::vector<Subset<D>> out;
   for (std::size_t k = 0; k < lengths.size(); ++k) {
     const auto begin = order.begin() + static_cast<std::ptrdiff_t>(bounds[k]);
-    out.emplace_back(dataset, std::vector<std::size_t>(
-                                  begin, begin + static_cast<std::ptrdiff_t>(lengths[k])));
+    out.emplace_back(
+        dataset, std::vector<std::size_t>(begin, begin + static_cast<std::ptrdiff_t>(lengths[k])));
   }
   return out;
 }
@@ -101,7 +101,7 @@ std::vector<Subset<D>> random_split(const D& dataset, const std::vector<double>&
   return random_split(dataset, detail::lengths_of_shares(shares, size), generator);
 }
 
-// Datasets, of any classes with one kind of example, one behind the other. ValueError: no dataset,
+// Datasets, of any classes with one kind of example, in a row. ValueError: no dataset,
 // or one that does not know its size.
 template <class Example>
 class ConcatDataset : public BatchDataset<ConcatDataset<Example>, std::vector<Example>> {
@@ -171,10 +171,10 @@ class ConcatDataset : public BatchDataset<ConcatDataset<Example>, std::vector<Ex
 };
 
 // a + b: the examples of a, then those of b.
-template <class A, class B,
-          class = std::enable_if_t<detail::gives_examples<A>::value &&
-                                   detail::gives_examples<B>::value &&
-                                   std::is_same_v<typename A::BatchType, typename B::BatchType>>>
+template <
+    class A, class B,
+    class = std::enable_if_t<detail::gives_examples<A>::value && detail::gives_examples<B>::value &&
+                             std::is_same_v<typename A::BatchType, typename B::BatchType>>>
 ConcatDataset<typename A::BatchType::value_type> operator+(A a, B b) {
   return ConcatDataset<typename A::BatchType::value_type>(std::move(a), std::move(b));
 }

@@ -66,7 +66,7 @@ class DataLoaderBase {
   detail::Pipeline pipeline_;
 
  private:
-  void add_worker(const WorkerInfo& info) {
+  void add_worker(WorkerInfo info) {
     auto own = Dataset::is_stateful ? dataset_ : std::make_shared<Dataset>(*dataset_);
     bool first = true;
     const auto init = options_.worker_init_fn;
@@ -74,7 +74,7 @@ class DataLoaderBase {
     pipeline_.add_worker([own, info, init, pin,
                           first](std::shared_ptr<void> request) mutable -> std::shared_ptr<void> {
       if (first) {
-        detail::set_worker_info(info);
+        detail::set_worker_info(&info);
         first = false;
         if (init) init(info.id);
       }

@@ -23,7 +23,7 @@ TENON_API std::optional<WorkerInfo> get_worker_info();
 
 namespace detail {
 
-TENON_API void set_worker_info(const WorkerInfo& info);
+TENON_API void set_worker_info(WorkerInfo* info);  // which lives as long as the thread
 // The base seed of a loader's workers.
 TENON_API uint64_t draw_seed();
 

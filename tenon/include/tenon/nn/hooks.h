@@ -123,8 +123,7 @@ class TENON_API CallHooks {
 
 // An argument that has tensors is copied, so that hooks can replace them.
 template <class A>
-using HookArgument =
-    std::conditional_t<TensorsIn<std::decay_t<A>>::any, std::decay_t<A>, A&&>;
+using HookArgument = std::conditional_t<TensorsIn<std::decay_t<A>>::any, std::decay_t<A>, A&&>;
 
 template <class M, class... A, std::size_t... I>
 decltype(auto) call_hooked(M& module, std::index_sequence<I...>, A&&... args) {
@@ -145,9 +144,8 @@ decltype(auto) call_hooked(M& module, std::index_sequence<I...>, A&&... args) {
     return static_cast<Result>(result);
   } else {
     Result result = module.forward(static_cast<A&&>(std::get<I>(own))...);
-    TensorsIn<std::remove_const_t<Result>>::each(
-        const_cast<std::remove_const_t<Result>&>(result),
-        [&](Tensor& t) { outputs.push_back(&t); });
+    TensorsIn<std::remove_const_t<Result>>::each(const_cast<std::remove_const_t<Result>&>(result),
+                                                 [&](Tensor& t) { outputs.push_back(&t); });
     hooks.after(outputs);
     return result;
   }

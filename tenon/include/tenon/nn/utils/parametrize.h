@@ -33,8 +33,7 @@ class TENON_API Parametrization : public Module {
   virtual Tensor forward_all(const std::vector<Tensor>& originals);
   virtual std::vector<Tensor> right_inverse_all(const Tensor& x);
   // Shares the object: right for parametrizations without state.
-  std::shared_ptr<Module> clone(
-      const std::optional<Device>& device = std::nullopt) const override;
+  std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
 };
 
 // The parametrizations of one tensor, children "0", "1", ..., applied in that order to the
@@ -50,8 +49,7 @@ class TENON_API ParametrizationList : public Module {
   void append(const std::shared_ptr<Parametrization>& next);
   std::size_t size() const { return children().size(); }
   std::vector<Tensor> originals() const { return parameters(/*recurse=*/false); }
-  std::shared_ptr<Module> clone(
-      const std::optional<Device>& device = std::nullopt) const override;
+  std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
 
  private:
   ParametrizationList();

@@ -173,8 +173,7 @@ void CallHooks::before(const std::vector<Tensor*>& inputs) {
   for (const auto& entry : call_->pre) entry.second(call_->module, call_->inputs);
   assign_values(inputs, call_->inputs, call_->module, "inputs");
   if (!call_->backward || !GradMode::is_enabled()) return;
-  auto border =
-      core::Ref<ModuleInputsBackward>::adopt(new ModuleInputsBackward(call_->backward));
+  auto border = core::Ref<ModuleInputsBackward>::adopt(new ModuleInputsBackward(call_->backward));
   call_->backward->has_inputs = border->connect(inputs);
 }
 
@@ -183,8 +182,7 @@ void CallHooks::after(const std::vector<Tensor*>& outputs) {
   for (const auto& entry : call_->forward) entry.second(call_->module, call_->inputs, values);
   assign_values(outputs, std::move(values), call_->module, "outputs");
   if (!call_->backward || !GradMode::is_enabled()) return;
-  auto border =
-      core::Ref<ModuleOutputsBackward>::adopt(new ModuleOutputsBackward(call_->backward));
+  auto border = core::Ref<ModuleOutputsBackward>::adopt(new ModuleOutputsBackward(call_->backward));
   border->connect(outputs);
 }
 
