@@ -14,8 +14,8 @@ namespace tenon::jit::formats {
 
 // data.pkl and the memory of tensors in data/.
 IValue read_saved_zip(const std::shared_ptr<ZipReader>& zip, const DeviceMap& map);
-// Before torch 1.6: a magic number, a version, facts of the machine and the value, each a pickle,
-// then the keys of the storages and their bytes.
+// Before torch 1.6: a magic number, a version, sizes of the machine's types and the value, each a
+// pickle, then the keys of the storages and their bytes.
 bool is_legacy(std::string_view bytes);
 IValue read_legacy(std::string_view bytes, const DeviceMap& map);
 

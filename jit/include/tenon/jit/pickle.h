@@ -39,7 +39,7 @@ class TENON_API DeviceMap {
   DeviceMap(std::map<std::string, std::string> names);
   DeviceMap(SharedFunction<Device(const std::string& location)> function)
       : function_(std::move(function)) {}
-  // ValueError for a name that is no device, also one that is not here and was asked for.
+  // ValueError for a name of no device, also for one that was asked for and is not here.
   Device place(const std::string& location) const;
 
  private:
