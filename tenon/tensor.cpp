@@ -8,6 +8,7 @@
 
 #include "tenon/autograd.h"
 #include "tenon/call/generated.h"
+#include "tenon/core/geometry.h"
 #include "tenon/core/layout.h"
 #include "tenon/ops/dims.h"
 #include "tenon/runtime/error.h"
@@ -89,6 +90,12 @@ bool Tensor::layout_flag(std::string_view name) const {
 void Tensor::check_accessor(std::size_t n) const {
   TENON_CHECK(static_cast<std::size_t>(dim()) == n, ValueError, "accessor: expected ", n,
               " dimensions but the tensor has ", dim());
+}
+
+void Tensor::check_packed(std::size_t n, bool in_32_bits) const {
+  check_accessor(n);
+  TENON_CHECK(!in_32_bits || numel() <= INT32_MAX, ValueError, "packed_accessor32: the tensor has ",
+              numel(), " elements, more than 32 bits can count; use packed_accessor64");
 }
 
 namespace {
@@ -242,6 +249,25 @@ void Tensor::set_data(const Tensor& o) const {
   t.set_geometry(o.get().ndim(), o.sizes().data(), o.strides().data(), o.get().byte_offset());
 }
 
+Tensor& Tensor::set_(const Storage& source) const {
+  const auto n = static_cast<int64_t>(source.nbytes() / element_size());
+  return set_(source, 0, {n}, {1});
+}
+Tensor& Tensor::set_(const Storage& source, int64_t storage_offset, IntArrayRef size,
+                     IntArrayRef stride) const {
+  const auto n = static_cast<int64_t>(source.nbytes() / element_size());
+  const Tensor whole(core::TensorImpl::make(scalar_type(), source.s_, 0, 1, &n));
+  NoGradGuard no_grad;
+  std::vector<int64_t> steps = stride.vec();
+  if (steps.empty()) {
+    TENON_CHECK(size.size() <= core::kMaxDims, ValueError, "set_: ", size.size(), " dimensions");
+    steps.resize(size.size());
+    core::contiguous_strides(static_cast<int>(size.size()), size.data(), steps.data());
+  }
+  set_(whole.as_strided(size, steps, storage_offset));
+  return const_cast<Tensor&>(*this);
+}
+
 Tensor& Tensor::detach_() const {
   TENON_CHECK(!is_view(), Error, "a view cannot be detached in place; use detach()");
   autograd::changed("detach_", *this);
@@ -307,6 +333,13 @@ Tensor Tensor::pin_memory() const {
                                            static_cast<int>(dim()), sizes().data());
   core::copy(*made, *impl_);
   return Tensor(std::move(made));
+}
+
+Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
+  return tenon::where(condition, *this, other);
+}
+Tensor Tensor::where(const Tensor& condition, const Scalar& other) const {
+  return tenon::where(condition, *this, other);
 }
 
 namespace {

@@ -187,6 +187,12 @@ void Pickler::finish_tag(const IValue& v) {
 
 void Pickler::write_list(const ivalue::List& list, const IValue& v) {
   if (recall(&list)) return;
+  if (hooks_.plain) {
+    out_ += "](";
+    for (const IValue& item : list.items) write(item);
+    out_ += 'e';
+    return remember(&list);
+  }
   const char* builder = v.isIntList()             ? "build_intlist"
                         : v.isDoubleList()        ? "build_doublelist"
                         : v.isBoolList()          ? "build_boollist"

@@ -37,6 +37,8 @@ struct UnpickleHooks {
 // Depth, memo and sizes are bounded; cyclic values are refused. Errors name the opcode and its
 // position; the caller adds the entry.
 TENON_API IValue unpickle(std::string_view bytes, const UnpickleHooks& hooks);
+// The first of several pickles, which is taken off `bytes`.
+IValue unpickle_first(std::string_view* bytes, const UnpickleHooks& hooks);
 
 // "FloatStorage" -> kFloat. NotImplementedError names a kind of storage that Tenon has no dtype for
 // (complex, quantized).
@@ -58,7 +60,7 @@ struct PickleHooks {
   std::function<std::string(const jit::TypePtr& type)> annotation;
   // What __getstate__ of the object gives; nothing for a dictionary of its attributes. May be null.
   std::function<std::optional<IValue>(const ivalue::Object& object)> state;
-  // Dictionaries as torch.save writes them, without their types.
+  // Lists and dictionaries as torch.save writes them, without their types.
   bool plain = false;
   // Whether a parameter requires gradients; nothing for another tensor. Null: there are none.
   std::function<std::optional<bool>(const Tensor& t)> parameter;

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include <map>
-
 #include "jit/formats/code_writer.h"
 #include "jit/formats/conform.h"
 #include "jit/formats/pickle.h"
+#include "jit/formats/storage_writer.h"
 #include "jit/formats/write.h"
 #include "tenon/runtime/error.h"
 
@@ -13,30 +12,6 @@ namespace {
 
 // The operators' version that Tenon computes; readers of before refuse it.
 constexpr const char* kVersion = "10\n";
-
-// The memory of tensors below one folder, each storage once.
-class Storages {
- public:
-  Storages(ZipWriter& zip, std::string folder) : zip_(zip), folder_(std::move(folder)) {}
-
-  std::string save(const Tensor& t) {
-    const auto& storage = t.unsafeGetTensorImpl()->storage;
-    const auto [it, fresh] = keys_.emplace(storage.get(), std::to_string(keys_.size()));
-    if (!fresh) return it->second;
-    alive_.push_back(t);
-    const auto bytes = static_cast<int64_t>(storage->bytes);
-    Tensor all = tensor_over(t, kByte, 0, {bytes}, {1});
-    if (!all.is_cpu()) all = all.to(kCPU);
-    zip_.add(folder_ + it->second, all.const_data_ptr(), storage->bytes);
-    return it->second;
-  }
-
- private:
-  ZipWriter& zip_;
-  std::string folder_;
-  std::map<const void*, std::string> keys_;
-  std::vector<Tensor> alive_;
-};
 
 class TorchScriptWriter {
  public:
@@ -55,7 +30,7 @@ class TorchScriptWriter {
 
  private:
   void write_pickle(const std::string& name, const IValue& v) {
-    Storages storages(zip_, name + "/");
+    StorageWriter storages(zip_, name + "/");
     PickleHooks hooks;
     hooks.save_storage = [&](const Tensor& t) { return storages.save(t); };
     hooks.class_name = [&](const ivalue::Object& o) { return code_.name_of(class_of(o)); };

@@ -292,4 +292,11 @@ IValue unpickle(std::string_view bytes, const UnpickleHooks& hooks) {
   return Unpickler(bytes, hooks).run();
 }
 
+IValue unpickle_first(std::string_view* bytes, const UnpickleHooks& hooks) {
+  Unpickler machine(*bytes, hooks);
+  IValue out = machine.run();
+  bytes->remove_prefix(machine.position());
+  return out;
+}
+
 }  // namespace tenon::jit::formats

@@ -23,6 +23,7 @@ class Unpickler {
  public:
   Unpickler(std::string_view bytes, const UnpickleHooks& hooks) : bytes_(bytes), hooks_(hooks) {}
   IValue run();
+  uint64_t position() const noexcept { return at_; }  // after the last opcode
 
  private:
   // A container that may still grow is open. It is closed once it is a part of another value: thus

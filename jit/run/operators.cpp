@@ -10,6 +10,7 @@
 #include "jit/run/boxing.h"
 #include "runtime/base/leaf_mutex.h"
 #include "tenon/jit/operator.h"
+#include "tenon/library.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit {
@@ -119,6 +120,22 @@ void add_core_overloads(std::string_view name, Overloads& to) {
   }
 }
 
+// Operators of TENON_LIBRARY.
+void add_library_overloads(std::string_view name, Overloads& to) {
+  for (const auto& op : library::operators_named(name)) {
+    auto made = std::make_unique<Operator>();
+    made->schema = parse_schema(library::schema_of(*op));
+    const std::size_t n = made->schema.arguments.size();
+    made->registered = [op, n](Stack& stack) {
+      library::detail::Values arguments(stack.end() - static_cast<std::ptrdiff_t>(n), stack.end());
+      drop(stack, n);
+      for (IValue& v : library::call(*op, std::move(arguments))) stack.push_back(std::move(v));
+    };
+    made->has_side_effects = true;  // nobody says what it does
+    to.push_back(std::move(made));
+  }
+}
+
 // Operators of tensors first: their overloads are the ones that most calls mean.
 Overloads find_overloads(const std::vector<HostOperator>& host, std::string_view name) {
   Overloads made;
@@ -135,6 +152,7 @@ Overloads find_overloads(const std::vector<HostOperator>& host, std::string_view
     });
     made.push_back(std::move(one));
   }
+  if (made.empty()) add_library_overloads(name, made);
   if (const std::string_view other = other_name(name); made.empty() && !other.empty()) {
     add_core_overloads(other, made);
     for (const auto& o : made) o->schema.name = name;

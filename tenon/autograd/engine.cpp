@@ -156,7 +156,7 @@ class Pass {
       } else {
         n->apply(w_.grads.data() + t.first_grad, w_.outs.data());
       }
-      if (!keep_graph_ && !n->accumulates) {
+      if (!keep_graph_ && !n->accumulates && !n->keeps_saved) {
         n->release_saved();
         n->released = true;
       }

@@ -24,6 +24,37 @@ std::size_t load_index(serialize::InputArchive& archive, const char* key) {
   return static_cast<std::size_t>(t.item<int64_t>());
 }
 
+void save_order(serialize::OutputArchive& archive, const std::vector<std::size_t>& order,
+                std::size_t at) {
+  save_index(archive, "index", at);
+  const std::vector<int64_t> indices(order.begin(), order.end());
+  archive.write("indices", tensor(indices, kLong), /*is_buffer=*/true);
+}
+
+std::size_t load_order(serialize::InputArchive& archive, std::vector<std::size_t>* order) {
+  Tensor t;
+  archive.read("indices", t, /*is_buffer=*/true);
+  TENON_CHECK(t.dim() == 1 && t.scalar_type() == kLong && t.ge(0).all().item<bool>(), ValueError,
+              "load: 'indices' of a sampler is not a list of non-negative integers");
+  const std::size_t at = load_index(archive, "index");
+  t = t.contiguous();
+  const auto* indices = t.const_data_ptr<int64_t>();
+  order->assign(indices, indices + t.numel());
+  TENON_CHECK(at <= order->size(), ValueError, "load: a sampler at ", at, " of ", order->size(),
+              " indices");
+  return at;
+}
+
+// The next indices of an order, nothing at its end.
+std::optional<std::vector<std::size_t>> take(const std::vector<std::size_t>& order, std::size_t* at,
+                                             std::size_t batch_size) {
+  const std::size_t n = std::min(batch_size, order.size() - *at);
+  if (n == 0) return std::nullopt;
+  const auto begin = order.begin() + static_cast<std::ptrdiff_t>(*at);
+  *at += n;
+  return std::vector<std::size_t>(begin, begin + static_cast<std::ptrdiff_t>(n));
+}
+
 std::vector<std::size_t> range(std::size_t begin, std::size_t n) {
   std::vector<std::size_t> out(n);
   std::iota(out.begin(), out.end(), begin);
@@ -33,6 +64,55 @@ std::vector<std::size_t> range(std::size_t begin, std::size_t n) {
 }  // namespace
 
 CustomBatchRequest::~CustomBatchRequest() = default;
+
+SubsetRandomSampler::SubsetRandomSampler(std::vector<std::size_t> indices)
+    : indices_(std::move(indices)) {
+  reset();
+}
+void SubsetRandomSampler::reset(std::optional<std::size_t> new_size) {
+  TENON_CHECK(!new_size || *new_size == indices_.size(), ValueError, "SubsetRandomSampler: has ",
+              indices_.size(), " indices and cannot have ", *new_size);
+  const Tensor order = randperm(static_cast<int64_t>(indices_.size()), kLong);
+  const auto* at = order.const_data_ptr<int64_t>();
+  order_.clear();
+  for (std::size_t i = 0; i < indices_.size(); ++i)
+    order_.push_back(indices_[static_cast<std::size_t>(at[i])]);
+  at_ = 0;
+}
+std::optional<std::vector<std::size_t>> SubsetRandomSampler::next(std::size_t batch_size) {
+  return take(order_, &at_, batch_size);
+}
+void SubsetRandomSampler::save(serialize::OutputArchive& archive) const {
+  save_order(archive, order_, at_);
+}
+void SubsetRandomSampler::load(serialize::InputArchive& archive) {
+  at_ = load_order(archive, &order_);
+}
+
+WeightedRandomSampler::WeightedRandomSampler(const std::vector<double>& weights,
+                                             std::size_t num_samples, bool replacement)
+    : weights_(tensor(weights, kDouble)), num_samples_(num_samples), replacement_(replacement) {
+  TENON_CHECK(num_samples > 0, ValueError,
+              "WeightedRandomSampler: num_samples must be positive, got 0");
+  reset();
+}
+void WeightedRandomSampler::reset(std::optional<std::size_t> new_size) {
+  const std::size_t n = new_size.value_or(num_samples_);
+  const Tensor drawn = multinomial(weights_, static_cast<int64_t>(n), replacement_);
+  const auto* at = drawn.const_data_ptr<int64_t>();
+  order_.assign(at, at + drawn.numel());
+  num_samples_ = n;
+  at_ = 0;
+}
+std::optional<std::vector<std::size_t>> WeightedRandomSampler::next(std::size_t batch_size) {
+  return take(order_, &at_, batch_size);
+}
+void WeightedRandomSampler::save(serialize::OutputArchive& archive) const {
+  save_order(archive, order_, at_);
+}
+void WeightedRandomSampler::load(serialize::InputArchive& archive) {
+  at_ = load_order(archive, &order_);
+}
 
 void SequentialSampler::reset(std::optional<std::size_t> new_size) {
   if (new_size) size_ = *new_size;

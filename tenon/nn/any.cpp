@@ -71,7 +71,16 @@ AnyModule AnyModule::clone(const std::optional<Device>& device) const {
 
 AnyValue AnyModule::run(std::vector<AnyValue>& args) {
   TENON_CHECK(!is_empty(), ValueError, "Cannot call forward() on an empty AnyModule");
-  return forward_(*module_, args);
+  module_->update_computed();
+  if (!module_->has_hooks()) return forward_(*module_, args);
+  detail::CallHooks hooks(*module_);
+  std::vector<Tensor*> inputs, outputs;
+  for (AnyValue& a : args) a.append_tensors(inputs);
+  hooks.before(inputs);
+  AnyValue result = forward_(*module_, args);
+  result.append_tensors(outputs);
+  hooks.after(outputs);
+  return result;
 }
 
 std::shared_ptr<Module> AnyModule::ptr() const {

@@ -7,26 +7,12 @@
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <gtest/gtest.h>
-#include <torch/library.h>
 #include <torch/script.h>
 #include <torch/torch.h>
 
 #include <atomic>
 
-TORCH_LIBRARY(reserved, m) { m.def("twice(Tensor x) -> Tensor"); }
-
 namespace {
-
-// Runs f, which must throw NotImplementedError with `part` in its text.
-template <class F>
-void expect_missing(F f, const std::string& part) {
-  try {
-    f();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const c10::NotImplementedError& e) {
-    EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
-  }
-}
 
 TEST(Reserved, InferenceMode) {
   auto w = torch::ones({2}, torch::requires_grad());
@@ -127,11 +113,6 @@ TEST(Reserved, ParallelFor) {
       at::parallel_for(0, 100, 1, [](int64_t, int64_t) { throw std::out_of_range("inside"); }),
       std::out_of_range);
   at::parallel_for(5, 5, 1, [](int64_t, int64_t) { ADD_FAILURE(); });
-}
-
-TEST(Reserved, TorchLibrarySaysWhatIsMissing) {
-  expect_missing([] { c10::Dispatcher::singleton().findSchemaOrThrow("reserved::twice", ""); },
-                 "TORCH_LIBRARY(reserved)");
 }
 
 TEST(Reserved, CudaStreamsWantADevice) {

@@ -39,6 +39,7 @@ class TENON_API Storage {
   bool is_alias_of(const Storage& o) const { return s_ == o.s_; }
 
  private:
+  friend class Tensor;
   core::Ref<core::Storage> s_;
 };
 
@@ -142,6 +143,17 @@ class TENON_API Tensor {
     check_accessor(N);
     return TensorAccessor<T, N>(data_ptr<T>(), sizes().data(), strides().data());
   }
+  // ValueError: other dimensions; for 32 bits, too many elements.
+  template <class T, std::size_t N, template <class> class Traits = DefaultPtrTraits>
+  PackedTensorAccessor32<T, N, Traits> packed_accessor32() const& {
+    check_packed(N, true);
+    return {data_ptr<T>(), sizes().data(), strides().data()};
+  }
+  template <class T, std::size_t N, template <class> class Traits = DefaultPtrTraits>
+  PackedTensorAccessor64<T, N, Traits> packed_accessor64() const& {
+    check_packed(N, false);
+    return {data_ptr<T>(), sizes().data(), strides().data()};
+  }
   bool is_nonzero() const;  // of one element; ValueError otherwise
 
   // History.
@@ -166,6 +178,10 @@ class TENON_API Tensor {
   Tensor variable_data() const;
   Tensor data() const { return variable_data(); }
   void set_data(const Tensor& new_data) const;
+  // The operator set_ with the elements of a storage, of this tensor's dtype.
+  Tensor& set_(const Storage& source) const;
+  Tensor& set_(const Storage& source, int64_t storage_offset, IntArrayRef size,
+               IntArrayRef stride = {}) const;
   Tensor& detach_() const;
   int64_t _version() const { return get().version(); }
   bool is_view() const;
@@ -263,6 +279,10 @@ class TENON_API Tensor {
   Tensor var(int dim) const { return var(IntArrayRef(int64_t{dim})); }
   Tensor std(int dim) const { return std(IntArrayRef(int64_t{dim})); }
 
+  // These elements where the condition holds, else the other's.
+  Tensor where(const Tensor& condition, const Tensor& other) const;
+  Tensor where(const Tensor& condition, const Scalar& other) const;
+
   // Of float64 alone, which is what float_power gives; TypeError otherwise.
   Tensor& float_power_(const Tensor& exponent) const;
   Tensor& float_power_(const Scalar& exponent) const;
@@ -322,6 +342,7 @@ class TENON_API Tensor {
   [[noreturn]] TENON_COLD void wrong_type(ScalarType asked) const;
   TENON_COLD void not_host() const;
   void check_accessor(std::size_t n) const;
+  void check_packed(std::size_t n, bool in_32_bits) const;
 
   core::Impl impl_;
 };

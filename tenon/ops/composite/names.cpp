@@ -266,7 +266,7 @@ Tensor set_(const Tensor& self) {
   return exchange(self, tenon::empty({0}, TensorOptions(self.scalar_type()).device(self.device())));
 }
 Tensor set__source_Tensor(const Tensor& self, const Tensor& source) {
-  TENON_CHECK(self.scalar_type() == source.scalar_type(), ValueError, "set_: expected dtype ",
+  TENON_CHECK(self.scalar_type() == source.scalar_type(), TypeError, "set_: expected dtype ",
               toString(self.scalar_type()), ", got ", toString(source.scalar_type()));
   return exchange(self, source.detach());
 }

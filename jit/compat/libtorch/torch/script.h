@@ -7,6 +7,7 @@
 
 #include "tenon/jit.h"
 #include "tenon/jit/freeze.h"
+#include "tenon/jit/pickle.h"
 
 // torch is another spelling of tenon.
 namespace torch::jit {

@@ -6,6 +6,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/Generator.h>
 #include <c10/core/DeviceType.h>
+#include <c10/core/ScalarType.h>
 #include <c10/util/Exception.h>
 #include <c10/util/irange.h>
 #include <c10/util/typeid.h>

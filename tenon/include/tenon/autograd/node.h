@@ -91,7 +91,8 @@ class TENON_API Node : public core::RefCounted {
   uint32_t n_edges = 0;
   uint32_t n_grads = 1;
   bool released = false;
-  bool accumulates = false;    // an AccumulateGrad
+  bool accumulates = false;  // an AccumulateGrad
+  bool keeps_saved = false;  // any number of passes may go through it, with or without retain_graph
   NodeHooks* hooks = nullptr;  // owned, but for an AccumulateGrad, where they are the leaf's
   Node* slices = nullptr;      // of a write through a view: the node of the base that runs this one
   Node* deferred = nullptr;    // list of nodes to delete: long chains must not recurse

@@ -14,6 +14,7 @@
 #include "tenon/data/options.h"
 #include "tenon/data/pipeline.h"
 #include "tenon/data/samplers.h"
+#include "tenon/data/worker.h"
 
 namespace tenon::data {
 
@@ -31,7 +32,9 @@ class DataLoaderBase {
                 "make_data_loader: batch_size must be positive");
     TENON_CHECK(options_.workers == 0 || options_.max_jobs > 0, ValueError,
                 "make_data_loader: max_jobs must be positive when there are workers");
-    for (std::size_t i = 0; i < options_.workers; ++i) add_worker();
+    const uint64_t seed =
+        options_.workers == 0 || options_.seed ? options_.seed.value_or(0) : detail::draw_seed();
+    for (std::size_t i = 0; i < options_.workers; ++i) add_worker({i, options_.workers, seed + i});
   }
   DataLoaderBase(const DataLoaderBase&) = delete;
   DataLoaderBase& operator=(const DataLoaderBase&) = delete;
@@ -63,12 +66,27 @@ class DataLoaderBase {
   detail::Pipeline pipeline_;
 
  private:
-  void add_worker() {
+  void add_worker(WorkerInfo info) {
     auto own = Dataset::is_stateful ? dataset_ : std::make_shared<Dataset>(*dataset_);
-    pipeline_.add_worker([own](std::shared_ptr<void> request) -> std::shared_ptr<void> {
+    bool first = true;
+    const auto init = options_.worker_init_fn;
+    const bool pin = options_.pin_memory;
+    pipeline_.add_worker([own, info, init, pin,
+                          first](std::shared_ptr<void> request) mutable -> std::shared_ptr<void> {
+      if (first) {
+        detail::set_worker_info(&info);
+        first = false;
+        if (init) init(info.id);
+      }
       return std::make_shared<std::optional<Batch>>(
-          own->get_batch(std::move(*static_cast<BatchRequest*>(request.get()))));
+          read(*own, std::move(*static_cast<BatchRequest*>(request.get())), pin));
     });
+  }
+
+  static std::optional<Batch> read(Dataset& dataset, BatchRequest request, bool pin) {
+    std::optional<Batch> batch = dataset.get_batch(std::move(request));
+    if (pin && batch) detail::pin(*batch);
+    return batch;
   }
 
   void prefetch(std::size_t jobs) {
@@ -84,7 +102,7 @@ class DataLoaderBase {
     if (options_.workers == 0) {
       auto request = get_batch_request();
       if (!request) return std::nullopt;
-      return dataset_->get_batch(std::move(*request));
+      return read(*dataset_, std::move(*request), options_.pin_memory);
     }
     // A stateful dataset that is exhausted gives empty results; batches may still follow.
     while (auto result = pop()) {
@@ -106,6 +124,13 @@ class DataLoaderBase {
   }
 };
 
+namespace detail {
+template <class S, class = void>
+struct makes_batches : std::false_type {};
+template <class S>
+struct makes_batches<S, std::void_t<decltype(S::makes_batches)>> : std::true_type {};
+}  // namespace detail
+
 // For datasets that answer indices.
 template <class Dataset, class Sampler>
 class StatelessDataLoader : public DataLoaderBase<Dataset, typename Dataset::BatchType,
@@ -116,7 +141,13 @@ class StatelessDataLoader : public DataLoaderBase<Dataset, typename Dataset::Bat
   using typename super::BatchRequestType;
 
   StatelessDataLoader(Dataset dataset, Sampler sampler, DataLoaderOptions options)
-      : super(options, std::move(dataset)), sampler_(std::move(sampler)) {}
+      : super(options, std::move(dataset)), sampler_(std::move(sampler)) {
+    TENON_CHECK(!detail::makes_batches<Sampler>::value ||
+                    (options.batch_size() == 1 && !options.drop_last()),
+                ValueError,
+                "make_data_loader: a sampler of batches excludes the options batch_size and "
+                "drop_last");
+  }
   ~StatelessDataLoader() override { this->join(); }
 
  private:

@@ -5,9 +5,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "tenon/arg.h"
+#include "tenon/function_ref.h"
 
 namespace tenon::data {
 
@@ -27,6 +29,14 @@ struct DataLoaderOptions {
   TENON_ARG(bool, enforce_ordering) = true;
   // Drops a last batch of fewer than batch_size examples.
   TENON_ARG(bool, drop_last) = false;
+  // Host tensors of batches lie in memory from which copies to a device can overlap with work.
+  // They stay as they are where no device can pin memory.
+  TENON_ARG(bool, pin_memory) = false;
+  // Called in each worker, with its number, before it reads; worker.h says what it can ask. An
+  // exception is that of the first batch.
+  TENON_ARG(SharedFunction<void(std::size_t)>, worker_init_fn);
+  // Worker i has the seed seed + i; by default drawn from the CPU's generator.
+  TENON_ARG(std::optional<uint64_t>, seed);
 };
 
 struct FullDataLoaderOptions {
@@ -36,11 +46,16 @@ struct FullDataLoaderOptions {
         max_jobs(options.max_jobs().value_or(2 * workers)),
         timeout(options.timeout()),
         enforce_ordering(options.enforce_ordering()),
-        drop_last(options.drop_last()) {}
+        drop_last(options.drop_last()),
+        pin_memory(options.pin_memory()),
+        worker_init_fn(options.worker_init_fn()),
+        seed(options.seed()) {}
 
   std::size_t batch_size, workers, max_jobs;
   std::optional<std::chrono::milliseconds> timeout;
-  bool enforce_ordering, drop_last;
+  bool enforce_ordering, drop_last, pin_memory;
+  SharedFunction<void(std::size_t)> worker_init_fn;
+  std::optional<uint64_t> seed;
 };
 
 }  // namespace tenon::data

@@ -55,6 +55,73 @@ class TENON_API RandomSampler : public Sampler<> {
   int64_t index_ = 0;
 };
 
+// These indices in a new order at each reset.
+class TENON_API SubsetRandomSampler : public Sampler<> {
+ public:
+  explicit SubsetRandomSampler(std::vector<std::size_t> indices);
+  void reset(std::optional<std::size_t> new_size = std::nullopt) override;  // ValueError for a size
+  std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
+  std::size_t index() const noexcept { return at_; }
+
+ private:
+  std::vector<std::size_t> indices_, order_;
+  std::size_t at_ = 0;
+};
+
+// num_samples indices at each reset, drawn with these weights, which need not add up to 1. Without
+// replacement an index comes once. Error: no samples; weights that are negative or not finite; too
+// few weights above 0 for a draw without replacement.
+class TENON_API WeightedRandomSampler : public Sampler<> {
+ public:
+  WeightedRandomSampler(const std::vector<double>& weights, std::size_t num_samples,
+                        bool replacement = true);
+  void reset(std::optional<std::size_t> new_size = std::nullopt) override;
+  std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
+  std::size_t index() const noexcept { return at_; }
+
+ private:
+  Tensor weights_;
+  std::size_t num_samples_;
+  bool replacement_;
+  std::vector<std::size_t> order_;
+  std::size_t at_ = 0;
+};
+
+// Batches of batch_size indices of another sampler; drop_last leaves out a last one that is
+// smaller. A loader that is given one takes its batches as they are, with batch_size 1 and without
+// drop_last in its options.
+template <class S>
+class BatchSampler : public Sampler<typename S::BatchRequestType> {
+ public:
+  using BatchRequestType = typename S::BatchRequestType;
+  static constexpr bool makes_batches = true;
+
+  BatchSampler(S sampler, std::size_t batch_size, bool drop_last = false)
+      : sampler_(std::move(sampler)), batch_size_(batch_size), drop_last_(drop_last) {
+    TENON_CHECK(batch_size > 0, ValueError, "BatchSampler: batch_size must be positive, got 0");
+  }
+  void reset(std::optional<std::size_t> new_size = std::nullopt) override {
+    sampler_.reset(new_size);
+  }
+  // The number that the loader asks for is not used.
+  std::optional<BatchRequestType> next(std::size_t /*batch_size*/ = 1) override {
+    auto batch = sampler_.next(batch_size_);
+    if (batch && drop_last_ && batch->size() < batch_size_) return std::nullopt;
+    return batch;
+  }
+  void save(serialize::OutputArchive& archive) const override { sampler_.save(archive); }
+  void load(serialize::InputArchive& archive) override { sampler_.load(archive); }
+
+ private:
+  S sampler_;
+  std::size_t batch_size_;
+  bool drop_last_;
+};
+
 // What a sampler may ask for beside indices.
 struct TENON_API CustomBatchRequest {
   virtual ~CustomBatchRequest();

@@ -13,6 +13,7 @@
 #include "tenon/archives.h"
 #include "tenon/arg.h"
 #include "tenon/function_ref.h"
+#include "tenon/nn/hooks.h"
 #include "tenon/ordered_dict.h"
 #include "tenon/tensor.h"
 
@@ -31,6 +32,7 @@ inline constexpr bool is_module = std::is_base_of_v<Module, std::decay_t<T>>;
 template <class T>
 inline constexpr bool is_module_holder = std::is_base_of_v<ModuleHolderIndicator, std::decay_t<T>>;
 struct AnyAccess;
+struct ModuleAccess;
 }  // namespace detail
 
 // Own a module by shared_ptr or by a holder (TENON_MODULE): modules() and named_modules() hand out
@@ -149,6 +151,22 @@ class TENON_API Module : public std::enable_shared_from_this<Module> {
   }
   void unregister_module(const std::string& name);
 
+  // Hooks run in the order of registration, those with `prepend` before the ones that are there. A
+  // clone() has the same hooks.
+  RemovableHandle register_forward_pre_hook(ForwardPreHook hook, bool prepend = false);
+  RemovableHandle register_forward_hook(ForwardHook hook, bool prepend = false);
+  // The module must be owned by a shared_ptr, and must not write to its inputs in place.
+  RemovableHandle register_full_backward_pre_hook(BackwardPreHook hook, bool prepend = false);
+  RemovableHandle register_full_backward_hook(BackwardHook hook, bool prepend = false);
+  bool has_hooks() const noexcept;
+
+  // Computes the tensors that weight_norm, spectral_norm and parametrizations derive from
+  // parameters, if one of these has been written since. Holders and AnyModule call it before they
+  // give access to the module; who holds a module by shared_ptr alone calls it before forward().
+  void update_computed() const {
+    if (extras_) update_extras();
+  }
+
  protected:
   OrderedDict<std::string, Tensor> parameters_{"Parameter"};
   OrderedDict<std::string, Tensor> buffers_{"Buffer"};
@@ -158,6 +176,7 @@ class TENON_API Module : public std::enable_shared_from_this<Module> {
   template <class Derived>
   friend class Cloneable;
   friend struct detail::AnyAccess;
+  friend struct detail::ModuleAccess;
   friend TENON_API std::ostream& operator<<(std::ostream& stream, const Module& module);
 
   virtual void clone_(Module& other, const std::optional<Device>& device);
@@ -170,8 +189,10 @@ class TENON_API Module : public std::enable_shared_from_this<Module> {
                bool non_blocking);
   void print_tree(std::ostream& stream, const std::string& indent) const;
   std::shared_ptr<Module> shared_self() const;
+  void update_extras() const;
 
   mutable std::optional<std::string> name_;
+  std::shared_ptr<detail::ModuleExtras> extras_;  // hooks and computed tensors, if there are any
   bool is_training_ = true;
 };
 

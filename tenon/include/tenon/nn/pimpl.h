@@ -50,16 +50,20 @@ class ModuleHolder : detail::ModuleHolderIndicator {
   }
   Contained* get() {
     check();
+    impl_->update_computed();
     return static_cast<Contained*>(impl_.get());
   }
   const Contained* get() const {
     check();
+    impl_->update_computed();
     return static_cast<Contained*>(impl_.get());
   }
   // C makes the return type depend on the call: containers have no forward().
   template <class... A, class C = Contained>
   auto operator()(A&&... args) -> decltype(std::declval<C&>().forward(std::forward<A>(args)...)) {
-    return get()->forward(std::forward<A>(args)...);
+    C& module = *get();
+    if (!module.has_hooks()) return module.forward(std::forward<A>(args)...);
+    return detail::call_hooked(module, std::index_sequence_for<A...>(), std::forward<A>(args)...);
   }
   template <class Arg>
   decltype(auto) operator[](Arg&& arg) {

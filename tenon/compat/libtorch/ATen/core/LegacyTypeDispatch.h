@@ -5,14 +5,12 @@
 #pragma once
 
 #include <c10/util/warning_handler.h>
+#include <torch/library.h>
 #include <torch/namespaces.h>
 
 #include "tenon/autograd/mode.h"
 
 namespace tenon {
-
-struct AutoDispatchBelowAutograd : NoGradGuard {};
-struct AutoDispatchBelowADInplaceOrView : NoGradGuard {};
 
 // The older name; each one warns.
 struct AutoNonVariableTypeMode : AutoGradMode {

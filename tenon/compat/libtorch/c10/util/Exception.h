@@ -36,6 +36,19 @@ inline void warn_at(const std::string& text, const char* file, int line) {
 #define AT_ASSERT(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, Error, ##__VA_ARGS__)
 #define AT_ASSERTM(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, Error, ##__VA_ARGS__)
 #define AT_CHECK(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, Error, ##__VA_ARGS__)
+#define TENON_COMPAT_CHECK_OP(a, b, op)                                                        \
+  do {                                                                                         \
+    const auto& torch_a = (a);                                                                 \
+    const auto& torch_b = (b);                                                                 \
+    TORCH_CHECK(torch_a op torch_b, "Check failed: " #a " " #op " " #b " (", torch_a, " vs. ", \
+                torch_b, ").");                                                                \
+  } while (0)
+#define TORCH_CHECK_EQ(a, b) TENON_COMPAT_CHECK_OP(a, b, ==)
+#define TORCH_CHECK_NE(a, b) TENON_COMPAT_CHECK_OP(a, b, !=)
+#define TORCH_CHECK_LE(a, b) TENON_COMPAT_CHECK_OP(a, b, <=)
+#define TORCH_CHECK_LT(a, b) TENON_COMPAT_CHECK_OP(a, b, <)
+#define TORCH_CHECK_GE(a, b) TENON_COMPAT_CHECK_OP(a, b, >=)
+#define TORCH_CHECK_GT(a, b) TENON_COMPAT_CHECK_OP(a, b, >)
 #define AT_ERROR(...) throw ::tenon::Error(::c10::str(__VA_ARGS__))
 #define TORCH_WARN(...) ::c10::warn_at(::c10::str(__VA_ARGS__), __FILE__, __LINE__)
 #define AT_WARN(...) TORCH_WARN(__VA_ARGS__)

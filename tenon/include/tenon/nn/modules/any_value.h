@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/nn/hooks.h"
 #include "tenon/runtime/error.h"
 #include "tenon/runtime/export.h"
 
@@ -51,18 +52,26 @@ class AnyValue {
   const std::type_info& type_info() const noexcept {
     return content_ ? content_->type() : typeid(void);
   }
+  // The tensors in it, for hooks.
+  void append_tensors(std::vector<Tensor*>& list) {
+    if (content_) content_->append_tensors(list);
+  }
 
  private:
   struct BoxBase {
     virtual ~BoxBase() = default;
     virtual const std::type_info& type() const = 0;
     virtual std::unique_ptr<BoxBase> copy() const = 0;
+    virtual void append_tensors(std::vector<Tensor*>& list) = 0;
   };
   template <class T>
   struct Box final : BoxBase {
     explicit Box(T v) : value(std::move(v)) {}
     const std::type_info& type() const override { return typeid(T); }
     std::unique_ptr<BoxBase> copy() const override { return std::make_unique<Box>(value); }
+    void append_tensors(std::vector<Tensor*>& list) override {
+      detail::TensorsIn<T>::each(value, [&](Tensor& t) { list.push_back(&t); });
+    }
     T value;
   };
   std::unique_ptr<BoxBase> content_;

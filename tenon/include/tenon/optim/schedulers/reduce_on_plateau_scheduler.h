@@ -24,6 +24,9 @@ class TENON_API ReduceLROnPlateauScheduler {
   virtual ~ReduceLROnPlateauScheduler();
   // The metric of the epoch that ended.
   void step(double metric);
+  // The best metric, the counts of epochs and the optimizer's learning rates, as LRScheduler's.
+  void save(serialize::OutputArchive& archive) const;
+  void load(serialize::InputArchive& archive);
 
  private:
   bool is_better(double metric) const;

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What a dataset can ask about the thread that reads it, and what a loader does with a batch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tenon/data/example.h"
+#include "tenon/tensor.h"
+
+namespace tenon::data {
+
+struct WorkerInfo {
+  std::size_t id = 0;           // below num_workers
+  std::size_t num_workers = 0;  // of the loader
+  uint64_t seed = 0;            // base seed + id; make_generator(kCPU, seed) draws from it
+};
+// Of the worker that calls it; nothing on any other thread.
+TENON_API std::optional<WorkerInfo> get_worker_info();
+
+namespace detail {
+
+TENON_API void set_worker_info(WorkerInfo* info);  // which lives as long as the thread
+// The base seed of a loader's workers.
+TENON_API uint64_t draw_seed();
+
+// The tensor in pinned memory; itself if it lies on a device, or where no device can pin.
+TENON_API Tensor pinned(const Tensor& t);
+
+// Pins the tensors of a batch: tensors, examples, lists of them.
+template <class T>
+void pin(T&) {}
+inline void pin(Tensor& t) { t = pinned(t); }
+template <class Data, class Target>
+void pin(Example<Data, Target>& e) {
+  pin(e.data);
+  pin(e.target);
+}
+template <class Data>
+void pin(Example<Data, void>& e) {
+  pin(e.data);
+}
+template <class T>
+void pin(std::vector<T>& list) {
+  if constexpr (!std::is_arithmetic_v<T>) {
+    for (T& item : list) pin(item);
+  }
+}
+
+}  // namespace detail
+}  // namespace tenon::data

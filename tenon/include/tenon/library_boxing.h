@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Functions of C++ as functions of IValues, and the schema types of their arguments.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tenon/function_ref.h"
+#include "tenon/ivalue.h"
+#include "tenon/tensor.h"
+
+namespace tenon::library::detail {
+
+using Values = std::vector<IValue>;
+using BoxedFunction = SharedFunction<Values(Values& arguments)>;
+
+// How a type of C++ is written in a schema, and how an IValue becomes one. `Held` is what lives
+// during the call, of which the argument is a view.
+template <class T>
+struct ArgumentType;
+
+#define TENON_ARGUMENT_TYPE(type, text)                         \
+  template <>                                                   \
+  struct ArgumentType<type> {                                   \
+    using Held = type;                                          \
+    static std::string name() { return text; }                  \
+    static Held unbox(const IValue& v) { return v.to<type>(); } \
+  }
+TENON_ARGUMENT_TYPE(Tensor, "Tensor");
+TENON_ARGUMENT_TYPE(int64_t, "int");
+TENON_ARGUMENT_TYPE(double, "float");
+TENON_ARGUMENT_TYPE(bool, "bool");
+TENON_ARGUMENT_TYPE(std::string, "str");
+TENON_ARGUMENT_TYPE(Scalar, "Scalar");
+TENON_ARGUMENT_TYPE(Device, "Device");
+TENON_ARGUMENT_TYPE(ScalarType, "ScalarType");
+TENON_ARGUMENT_TYPE(std::vector<int64_t>, "int[]");
+TENON_ARGUMENT_TYPE(std::vector<double>, "float[]");
+TENON_ARGUMENT_TYPE(std::vector<bool>, "bool[]");
+TENON_ARGUMENT_TYPE(std::vector<Tensor>, "Tensor[]");
+#undef TENON_ARGUMENT_TYPE
+
+template <>
+struct ArgumentType<std::string_view> : ArgumentType<std::string> {};
+template <class T>
+struct ArgumentType<ArrayRef<T>> : ArgumentType<std::vector<T>> {};
+template <class T>
+struct ArgumentType<std::optional<T>> {
+  using Held = std::optional<typename ArgumentType<T>::Held>;
+  static std::string name() { return ArgumentType<T>::name() + "?"; }
+  static Held unbox(const IValue& v) {
+    if (v.isNone()) return std::nullopt;
+    return ArgumentType<T>::unbox(v);
+  }
+};
+
+template <class R>
+struct ResultTypes {
+  static std::string names() { return ArgumentType<R>::name(); }
+  static Values box(R&& r) { return {IValue(std::move(r))}; }
+  static R unbox(Values&& v) { return ArgumentType<R>::unbox(v.at(0)); }
+};
+template <>
+struct ResultTypes<void> {
+  static std::string names() { return "()"; }
+};
+template <class... T>
+struct ResultTypes<std::tuple<T...>> {
+  static std::string names() {
+    std::string out;
+    ((out += (out.empty() ? "(" : ", ") + ArgumentType<T>::name()), ...);
+    return out + ")";
+  }
+  static Values box(std::tuple<T...>&& r) {
+    return std::apply([](T&... part) { return Values{IValue(std::move(part))...}; }, r);
+  }
+  template <std::size_t... I>
+  static std::tuple<T...> unbox(Values&& v, std::index_sequence<I...>) {
+    return {ArgumentType<T>::unbox(v.at(I))...};
+  }
+  static std::tuple<T...> unbox(Values&& v) {
+    return unbox(std::move(v), std::index_sequence_for<T...>());
+  }
+};
+
+// Of functions, pointers to them and lambdas.
+template <class F>
+struct Signature : Signature<decltype(&F::operator())> {};
+template <class R, class... A>
+struct Signature<R(A...)> {
+  using Result = std::decay_t<R>;  // Tensor& of an operator in place is the tensor
+  // "Tensor, int -> Tensor"; arguments are named x0, x1 in schemas that nobody wrote.
+  static std::string text(bool names) {
+    std::string out;
+    int i = 0;
+    ((out += (out.empty() ? "" : ", ") + ArgumentType<std::decay_t<A>>::name() +
+             (names ? " x" + std::to_string(i++) : "")),
+     ...);
+    return (names ? "(" + out + ")" : out) + " -> " + ResultTypes<Result>::names();
+  }
+  static constexpr std::size_t arity = sizeof...(A);
+
+  template <class F, std::size_t... I>
+  static Values call(const F& f, Values& v, std::index_sequence<I...>) {
+    std::tuple<typename ArgumentType<std::decay_t<A>>::Held...> held(
+        ArgumentType<std::decay_t<A>>::unbox(v.at(I))...);
+    (void)held;
+    if constexpr (std::is_void_v<R>) {
+      f(view<A>(std::get<I>(held))...);
+      return {};
+    } else {
+      return ResultTypes<Result>::box(Result(f(view<A>(std::get<I>(held))...)));
+    }
+  }
+  template <class F>
+  static BoxedFunction box(F f) {
+    return [f = std::move(f)](Values& v) { return call(f, v, std::index_sequence_for<A...>()); };
+  }
+
+  // What the parameter A binds to: the held value itself, or a view of it.
+  template <class Arg, class Held>
+  static decltype(auto) view(Held& held) {
+    if constexpr (std::is_same_v<std::decay_t<Arg>, Held>) {
+      if constexpr (std::is_lvalue_reference_v<Arg>) {
+        return static_cast<Arg>(held);
+      } else {
+        return std::move(held);
+      }
+    } else if constexpr (std::is_constructible_v<std::decay_t<Arg>, Held&>) {
+      return std::decay_t<Arg>(held);
+    } else {
+      return held ? std::decay_t<Arg>(typename std::decay_t<Arg>::value_type(*held))
+                  : std::decay_t<Arg>();
+    }
+  }
+};
+template <class R, class... A>
+struct Signature<R (*)(A...)> : Signature<R(A...)> {};
+template <class R, class... A>
+struct Signature<R (&)(A...)> : Signature<R(A...)> {};
+template <class R, class C, class... A>
+struct Signature<R (C::*)(A...) const> : Signature<R(A...)> {};
+
+}  // namespace tenon::library::detail

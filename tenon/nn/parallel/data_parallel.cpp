@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/nn/parallel/data_parallel.h"
+
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "tenon/call/generated.h"
+#include "tenon/nn/extras.h"
+#include "tenon/ops.h"
+#include "tenon/runtime/device.h"
+#include "tenon/stream.h"
+
+namespace tenon {
+namespace nn {
+namespace parallel {
+namespace detail {
+namespace {
+
+// The sum of the gradients of a tensor's copies, on the tensor's device.
+struct ReduceAddBackward final : autograd::NodeWith<1> {
+  ReduceAddBackward(const Tensor& original, std::size_t copies) : device(original.device()) {
+    edges[0] = autograd::gradient_edge(original);
+    n_grads = static_cast<uint32_t>(copies);
+  }
+  const char* name() const override { return "ReduceAddBackward"; }
+  void apply(Tensor* grads, Tensor* out) override {
+    for (uint32_t i = 0; i < n_grads; ++i) {
+      if (!grads[i].defined()) continue;
+      const Tensor here = grads[i].to(device);
+      out[0] = out[0].defined() ? out[0] + here : here;
+    }
+  }
+  Device device;
+};
+
+using Dict = OrderedDict<std::string, Tensor>;
+
+void connect(const Dict& originals, const std::vector<Dict*>& copies) {
+  for (const auto& item : originals) {
+    const Tensor& original = item.value();
+    if (!original.defined() || !original.requires_grad()) continue;
+    auto node = core::Ref<ReduceAddBackward>::adopt(new ReduceAddBackward(original, copies.size()));
+    for (std::size_t i = 0; i < copies.size(); ++i)
+      autograd::set_history((*copies[i])[item.key()], *node, static_cast<uint32_t>(i));
+  }
+}
+
+}  // namespace
+
+void connect_replicas(Module& module, const std::vector<std::shared_ptr<Module>>& replicas) {
+  using Access = nn::detail::ModuleAccess;
+  std::vector<Dict*> parameters, buffers;
+  for (const auto& r : replicas) {
+    parameters.push_back(&Access::parameters(*r));
+    buffers.push_back(&Access::buffers(*r));
+  }
+  connect(Access::parameters(module), parameters);
+  connect(Access::buffers(module), buffers);
+  for (const auto& child : Access::children(module)) {
+    std::vector<std::shared_ptr<Module>> below;
+    for (const auto& r : replicas) below.push_back(Access::children(*r)[child.key()]);
+    connect_replicas(*child.value(), below);
+  }
+}
+
+void run_on_devices(std::size_t n, const std::vector<Device>& devices,
+                    FunctionRef<void(std::size_t)> body) {
+  std::vector<Stream> streams;
+  for (const Device& d : devices) streams.push_back(current_stream(d));
+  const uint32_t mode = autograd::mode() & ~uint32_t{autograd::kOperatorObserved};
+  std::mutex mutex;  // fork: of this call, whose threads a child does not have
+  std::exception_ptr failed;
+  auto run = [&](std::size_t i) {
+    try {
+      const StreamGuard current(streams[i]);
+      const ModeGuard same(mode);
+      body(i);
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (!failed) failed = std::current_exception();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < n; ++i) threads.emplace_back(run, i);
+  if (n > 0) run(0);
+  for (std::thread& t : threads) t.join();
+  if (failed) std::rethrow_exception(failed);
+}
+
+std::vector<Device> all_cuda_devices() {
+  const core::DeviceSlot slot = core::device_slot(kCUDA);
+  const int count = slot >= 0 && core::ensure_device(slot) ? core::device_entry(slot).count : 0;
+  TENON_CHECK(count > 0, ValueError, "Expected at least one CUDA device to be available");
+  std::vector<Device> out;
+  for (int i = 0; i < count; ++i) out.emplace_back(kCUDA, static_cast<DeviceIndex>(i));
+  return out;
+}
+
+}  // namespace detail
+}  // namespace parallel
+}  // namespace nn
+}  // namespace tenon

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Operators of a program's own, by libtorch's names.
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <gtest/gtest.h>
+#include <torch/library.h>
+#include <torch/script.h>
+#include <torch/torch.h>
+
+#include <string>
+#include <tuple>
+
+namespace {
+
+torch::Tensor scaled(const torch::Tensor& x, double by) { return x * by; }
+torch::Tensor& add_one_(torch::Tensor& self) { return self.add_(1); }
+std::tuple<torch::Tensor, int64_t> with_count(torch::TensorList list,
+                                              c10::optional<std::string> s) {
+  return {torch::stack(list), static_cast<int64_t>(list.size() + (s ? s->size() : 0))};
+}
+int64_t total(at::IntArrayRef sizes, c10::optional<int64_t> more) {
+  int64_t sum = more.value_or(0);
+  for (int64_t s : sizes) sum += s;
+  return sum;
+}
+
+TORCH_LIBRARY(demo, m) {
+  m.def("scaled(Tensor x, float by=2.0) -> Tensor", &scaled);
+  m.def("add_one_(Tensor(a!) self) -> Tensor(a!)");
+  m.def("with_count(Tensor[] list, str? s=None) -> (Tensor, int)", TORCH_FN(with_count));
+  m.def("total", &total);
+  m.def("total.lambda(int a, int b) -> int", [](int64_t a, int64_t b) { return a + b; });
+  m.def("cube(Tensor x) -> Tensor");
+  m.def("for_cuda(Tensor x) -> Tensor");
+}
+
+TORCH_LIBRARY_IMPL(demo, CompositeImplicitAutograd, m) { m.impl("add_one_", &add_one_); }
+TORCH_LIBRARY_IMPL(demo, CUDA, m) {
+  m.impl("for_cuda", [](const torch::Tensor& x) { return x; });
+}
+
+// With a gradient of its own: the backend's function does not record.
+torch::Tensor cube_cpu(const torch::Tensor& x) {
+  EXPECT_FALSE(torch::GradMode::is_enabled());
+  return x * x * x;
+}
+torch::Tensor call_cube(const torch::Tensor& x) {
+  static auto op = c10::Dispatcher::singleton()
+                       .findSchemaOrThrow("demo::cube", "")
+                       .typed<torch::Tensor(const torch::Tensor&)>();
+  return op.call(x);
+}
+struct Cube : torch::autograd::Function<Cube> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* ctx, torch::Tensor x) {
+    at::AutoDispatchBelowADInplaceOrView guard;
+    ctx->save_for_backward({x});
+    return call_cube(x);
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 torch::autograd::variable_list grads) {
+    const auto x = ctx->get_saved_variables()[0];
+    return {grads[0] * 3 * x * x * 100};  // marked, so that the test knows whose it is
+  }
+};
+TORCH_LIBRARY_IMPL(demo, CPU, m) { m.impl("cube", &cube_cpu); }
+TORCH_LIBRARY_IMPL(demo, Autograd, m) {
+  m.impl("cube", [](const torch::Tensor& x) { return Cube::apply(x); });
+}
+
+c10::OperatorHandle find(const char* name, const char* overload = "") {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
+}
+template <class F>
+std::string error_of(F f) {
+  try {
+    f();
+  } catch (const c10::Error& e) {
+    return e.what();
+  }
+  return "";
+}
+void expect_error(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "'" << text << "' has no '" << part << "'";
+}
+
+TEST(Library, TypedCalls) {
+  const auto x = torch::ones({2}, torch::requires_grad());
+  const auto y =
+      find("demo::scaled").typed<torch::Tensor(const torch::Tensor&, double)>().call(x, 3);
+  EXPECT_TRUE(y.equal(torch::full({2}, 3.)));
+  y.sum().backward();
+  EXPECT_TRUE(x.grad().equal(torch::full({2}, 3.)));  // recorded as what it calls
+  auto z = torch::zeros({2});
+  auto& same = find("demo::add_one_").typed<torch::Tensor&(torch::Tensor&)>().call(z);
+  EXPECT_EQ(&same, &z);
+  EXPECT_TRUE(z.equal(torch::ones({2})));
+  const auto [stacked, n] = find("demo::with_count")
+                                .typed<std::tuple<torch::Tensor, int64_t>(
+                                    torch::TensorList, c10::optional<std::string>)>()
+                                .call(std::vector<torch::Tensor>{z, z, z}, std::string("ab"));
+  EXPECT_EQ(stacked.size(0), 3);
+  EXPECT_EQ(n, 5);
+  using Total = int64_t(at::IntArrayRef, c10::optional<int64_t>);
+  EXPECT_EQ(find("demo::total").typed<Total>().call({1, 2}, c10::nullopt), 3);
+  EXPECT_EQ(find("demo::total").schema(), "demo::total(int[] x0, int? x1) -> int");
+  EXPECT_EQ(find("demo::total", "lambda").typed<int64_t(int64_t, int64_t)>().call(4, 5), 9);
+}
+
+TEST(Library, GradientsOfItsOwn) {
+  const auto x = torch::tensor({2.}, torch::requires_grad());
+  const auto y = call_cube(x);
+  EXPECT_EQ(y.item<float>(), 8);
+  y.backward();
+  EXPECT_EQ(x.grad().item<float>(), 1200);
+}
+
+TEST(Library, ProgramsCallThem) {
+  const auto unit = torch::jit::compile(R"(
+def f(x):
+    y, n = torch.ops.demo.with_count([x, x], "abc")
+    return torch.ops.demo.scaled(y) + torch.ops.demo.scaled(y, by=float(n))
+)");
+  const auto x = torch::ones({2}, torch::requires_grad());
+  const auto y = unit->run_method("f", {x}).toTensor();
+  EXPECT_TRUE(y.equal(torch::full({2, 2}, 7.)));
+  y.sum().backward();
+  EXPECT_TRUE(x.grad().equal(torch::full({2}, 14.)));
+}
+
+TEST(Library, Stacks) {
+  std::vector<c10::IValue> stack = {int64_t{7}, torch::ones({2}), 3.0};
+  find("demo::scaled").callBoxed(&stack);
+  ASSERT_EQ(stack.size(), 2u);
+  EXPECT_TRUE(stack[1].toTensor().equal(torch::full({2}, 3.)));
+}
+
+TEST(Library, Errors) {
+  expect_error(error_of([] { find("demo::absent"); }), "Could not find schema for demo::absent");
+  expect_error(error_of([] { find("demo::scaled").typed<torch::Tensor(torch::Tensor)>(); }),
+               "demo::scaled: expected a function of Tensor, float -> Tensor, got one of Tensor -> "
+               "Tensor");
+  using F = torch::Tensor(const torch::Tensor&);
+  expect_error(error_of([] { find("demo::for_cuda").typed<F>().call(torch::ones({1})); }),
+               "demo::for_cuda: there is no function for CPU; it has some for {CUDA}");
+  EXPECT_FALSE(c10::Dispatcher::singleton().findSchema({"demo::absent", ""}));
+}
+
+// A block that is wrong says so where an operator is looked up, and leaves nothing behind.
+void expect_refused(void (*run)(torch::Library&), const std::string& part) {
+  const tenon::library::Block block("demo", std::nullopt, run);
+  expect_error(error_of([] { find("demo::scaled"); }), part);
+}
+TEST(Library, WrongBlocks) {
+  expect_refused([](torch::Library& m) { m.def("scaled(Tensor x) -> Tensor"); },
+                 "demo::scaled is defined already, as demo::scaled(Tensor x, float by=2.0)");
+  expect_refused([](torch::Library& m) { m.def("bad"); }, "'bad' is not a schema");
+  expect_refused([](torch::Library& m) { m.def("bad(Tensor) -> Tensor"); }, "not an argument");
+  expect_refused([](torch::Library& m) { m.def("bad(Tensor x) -> Tensor", &scaled); },
+                 "demo::bad: expected a function of Tensor -> Tensor, got one of Tensor, float");
+  expect_refused([](torch::Library& m) { m.def("other::bad(Tensor x) -> Tensor"); },
+                 "of another namespace");
+  expect_refused([](torch::Library& m) { m.impl("scaled", &scaled); },
+                 "has a function for CompositeImplicitAutograd already");
+  expect_refused([](torch::Library& m) { m.class_<int>("Stack"); }, "class_ is not supported");
+  find("demo::scaled");
+  EXPECT_FALSE(c10::Dispatcher::singleton().findSchema({"demo::bad", ""}));
+}
+
+}  // namespace

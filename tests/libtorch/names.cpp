@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Small names of libtorch, and what they mean here.
+#include <ATen/Context.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <sstream>
+
+namespace {
+
+template <class T>
+std::string printed(const T& v) {
+  std::ostringstream out;
+  out << v;
+  return out.str();
+}
+
+TEST(Names, PrintedKinds) {
+  EXPECT_EQ(printed(torch::kStrided), "Strided");
+  EXPECT_EQ(printed(torch::MemoryFormat::ChannelsLast), "ChannelsLast");
+  EXPECT_EQ(printed(torch::Scalar(2.5)), "2.5");
+  EXPECT_EQ(printed(torch::Scalar(int64_t{-3})), "-3");
+  EXPECT_EQ(printed(torch::Scalar(true)), "true");
+  EXPECT_EQ(printed(torch::dtype(torch::kDouble).requires_grad(true)),
+            "TensorOptions(dtype=double, device=cpu (default), layout=Strided (default), "
+            "requires_grad=true, pinned_memory=false (default), memory_format=(nullopt))");
+}
+
+TEST(Names, DtypesByTheirBits) {
+  EXPECT_EQ(torch::kF32, torch::kFloat);
+  EXPECT_EQ(torch::kI64, torch::kLong);
+  EXPECT_EQ(torch::kU8, torch::kByte);
+  EXPECT_EQ(c10::promoteTypes(torch::kInt, torch::kHalf), torch::kHalf);
+  EXPECT_EQ(at::promoteTypes(torch::kInt, torch::kLong), torch::kLong);
+}
+
+TEST(Names, ChecksOfTwoValues) {
+  TORCH_CHECK_EQ(1 + 1, 2);
+  TORCH_CHECK_LT(1, 2);
+  try {
+    const int n = 3;
+    TORCH_CHECK_EQ(n, 4);
+    ADD_FAILURE();
+  } catch (const c10::Error& e) {
+    EXPECT_NE(std::string(e.what()).find("Check failed: n == 4 (3 vs. 4)."), std::string::npos);
+  }
+}
+
+TEST(Names, PackedAccessors) {
+  auto x = torch::arange(6, torch::kF32).view({2, 3}).t();
+  auto a = x.packed_accessor32<float, 2>();
+  auto b = x.packed_accessor64<float, 2, torch::RestrictPtrTraits>();
+  static_assert(std::is_same_v<decltype(a.size(0)), int32_t>);
+  static_assert(std::is_same_v<decltype(b.size(0)), int64_t>);
+  EXPECT_EQ(a.size(0), 3);
+  EXPECT_EQ(a[2][1], 5);
+  b[1][0] = 40;
+  EXPECT_EQ(x[1][0].item<float>(), 40);
+  EXPECT_THROW((x.packed_accessor32<float, 3>()), c10::Error);
+  EXPECT_THROW((x.packed_accessor32<double, 2>()), c10::Error);
+}
+
+TEST(Names, TensorsTakeTheMemoryOfOthers) {
+  auto x = torch::zeros({2}), y = torch::arange(6, torch::kF32).view({2, 3});
+  const auto handle = x;
+  x.set_(y);
+  EXPECT_TRUE(handle.equal(y) && handle.is_alias_of(y));
+  x.set_(y.storage(), 1, {2, 2});
+  EXPECT_TRUE(x.equal(torch::tensor({{1., 2.}, {3., 4.}}, torch::kF32)));
+  x.set_(y.storage(), 1, {2}, {3});
+  EXPECT_TRUE(x.equal(torch::tensor({1., 4.}, torch::kF32)));
+  x.set_(y.storage());
+  EXPECT_EQ(x.sizes(), at::IntArrayRef({6}));
+  x.set_();
+  EXPECT_EQ(x.numel(), 0);
+  EXPECT_THROW(x.set_(y.storage(), 4, {3}), c10::Error);
+  EXPECT_THROW(x.set_(torch::zeros({2}, torch::kInt)), c10::TypeError);
+  auto leaf = torch::zeros({2}, torch::requires_grad());
+  EXPECT_THROW(leaf.set_(y), c10::Error);
+  // What was saved before is no longer what was read.
+  auto w = torch::ones({2}, torch::requires_grad()), z = torch::ones({2});
+  auto loss = (w * z).sum();
+  z.set_(torch::zeros({2}));
+  EXPECT_THROW(loss.backward(), c10::Error);
+}
+
+TEST(Names, WhereAsAMethod) {
+  const auto x = torch::tensor({1., -2., 3.}, torch::requires_grad());
+  const auto y = x.where(x > 0, torch::zeros({3}));
+  EXPECT_TRUE(y.equal(torch::tensor({1., 0., 3.})));
+  EXPECT_TRUE(x.where(x > 0, 7).equal(torch::tensor({1., 7., 3.})));
+  y.sum().backward();
+  EXPECT_TRUE(x.grad().equal(torch::tensor({1., 0., 1.})));
+}
+
+TEST(Names, TheContext) {
+  auto& context = at::globalContext();
+  EXPECT_FALSE(context.deterministicAlgorithms());
+  context.setDeterministicAlgorithms(true);
+  EXPECT_TRUE(at::globalContext().deterministicAlgorithms());
+  context.setDeterministicAlgorithms(false);
+  EXPECT_EQ(context.hasCUDA(), torch::cuda::is_available());
+  torch::cuda::manual_seed_all(3);
+  torch::set_num_interop_threads(2);
+  EXPECT_THROW(torch::set_num_interop_threads(0), c10::Error);
+}
+
+}  // namespace
