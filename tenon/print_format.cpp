@@ -17,7 +17,7 @@ std::string formatted(const char* format, int precision, double v) {
 
 // The extent of the finite elements.
 struct Range {
-  double low = HUGE_VAL, high = 0;  // of the absolute values, zeros apart
+  double low = HUGE_VAL, high = 0;                     // of the absolute values, zeros apart
   bool integers = true, zero = false, others = false;  // others: infinite or no numbers
 
   explicit Range(const std::vector<Scalar>& shown) {
@@ -111,8 +111,8 @@ void NumberFormat::choose_era04(const std::vector<Scalar>& shown) {
   integers_ = r.integers;
   if (integers_) {
     scientific_ = largest > precision_ + 1;
-    width = std::max(width, scientific_ ? 7 + precision_
-                                        : largest + 1 + (isFloatingType(dtype_) ? 1 : 0));
+    width = std::max(width,
+                     scientific_ ? 7 + precision_ : largest + 1 + (isFloatingType(dtype_) ? 1 : 0));
   } else if (largest - smallest > precision_) {
     scientific_ = true;
     width = 7 + precision_ + (std::abs(largest) > 99 || std::abs(smallest) > 99 ? 1 : 0);

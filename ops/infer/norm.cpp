@@ -129,7 +129,6 @@ TENON_INFER(batch_norm_backward) {
   }
   constexpr int kMask = 9;
   masked(c, 0, kMask, input.sizes(), input.dtype);
-  if (c.bit(kMask, 0)) keep_format(c, 0, input);
   masked(c, 1, kMask, sizes, input.dtype);
   masked(c, 2, kMask, sizes, input.dtype);
 }

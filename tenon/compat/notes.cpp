@@ -33,8 +33,9 @@ Variable::Variable(const Tensor& t, bool requires_grad, bool is_volatile) : Tens
 }
 
 Tensor Variable::data() const {
-  warn_once("v03.data", "deprecated",
-            "data: writes through it are unseen by backward; use detach(), and item() for a number");
+  warn_once(
+      "v03.data", "deprecated",
+      "data: writes through it are unseen by backward; use detach(), and item() for a number");
   return Tensor::data();
 }
 

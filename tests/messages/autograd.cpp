@@ -22,8 +22,7 @@ struct Exp : autograd::Function<Exp> {
 };
 
 const Row rows[] = {
-    error("AG01", [] { ones({1}).backward(); },
-          {"element 0", "does not require grad", "grad_fn"}),
+    error("AG01", [] { ones({1}).backward(); }, {"element 0", "does not require grad", "grad_fn"}),
     error("AG02",
           [] {
             const Tensor y = leaf().exp();

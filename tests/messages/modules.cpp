@@ -25,45 +25,61 @@ void load_another() {
   small->load_state_dict(state);
 }
 
-Tensor uncoalesced() {
-  return sparse_coo_tensor(tensor({{0, 0}}), tensor({1., 2.}), {3});
-}
+Tensor uncoalesced() { return sparse_coo_tensor(tensor({{0, 0}}), tensor({1., 2.}), {3}); }
 
 const Row rows[] = {
     error<ValueError>("NN01", [] { name_a_buffer("a.b"); }, {"name may not contain '.'", "a.b"}),
     error<ValueError>("NN02", [] { name_a_buffer(""); }, {"name may not be empty"}),
     error<ValueError>("NN03", [] { name_a_buffer("taken"); }, {"'taken'", "already exists"}),
     error<ValueError>("NN04", load_another, {"missing", "unexpected", "bias", "other", "shape"}),
-    error<ValueError>("NN05", [] { nn::BatchNorm1d(3)->forward(ones({1, 3})); },
+    error<ValueError>("NN05",
+                      [] {
+                        nn::BatchNorm1d(3)->forward(ones({1, 3}));
+                      },
                       {"more than one value per channel", "[1, 3]"}),
-    error<ValueError>("NN06", [] { nn::BatchNorm2d(3)->forward(ones({1, 3})); },
+    error<ValueError>("NN06",
+                      [] {
+                        nn::BatchNorm2d(3)->forward(ones({1, 3}));
+                      },
                       {"expected 4", "got 2"}),
-    error<ValueError>("NN07", [] { conv2d(ones({1, 3, 4, 4}), ones({2, 4, 3, 3})); },
+    error<ValueError>("NN07",
+                      [] {
+                        conv2d(ones({1, 3, 4, 4}), ones({2, 4, 3, 3}));
+                      },
                       {"groups=1", "[2, 4, 3, 3]", "expected input channels 4", "got 3"}),
     error<ValueError>("NN08",
-                      [] { conv2d(ones({1, 3, 4, 4}), ones({2, 3, 3, 3}), {}, {1}, IntArrayRef({-1})); },
+                      [] {
+                        conv2d(ones({1, 3, 4, 4}), ones({2, 3, 3, 3}), {}, {1}, IntArrayRef({-1}));
+                      },
                       {"negative padding"}),
     error<ValueError>("NN09", [] { F::dropout(ones({2}), F::DropoutFuncOptions().p(1.5)); },
                       {"dropout probability", "1.5"}),
     error<ValueError>("NN10", [] { glu(ones({3})); }, {"glu", "even", "3"}),
     error<ValueError>("NN10_of_a_scalar", [] { glu(tensor(1.)); }, {"scalars", "halved"}),
     error<ValueError>("NN10_functional", [] { F::glu(tensor(1.)); }, {"scalars", "halved"}),
-    error<ValueError>("NN11", [] { F::interpolate(ones({1, 1, 2})); },
-                      {"exactly one of size and scale_factor"}),
-    error<ValueError>("NN12",
+    error<ValueError>("NN11",
                       [] {
-                        F::interpolate(ones({1, 1, 2}), F::InterpolateFuncOptions()
-                                                            .size(std::vector<int64_t>{4, 4})
-                                                            .mode(kBilinear));
+                        F::interpolate(ones({1, 1, 2}));
                       },
-                      {"needs", "3-D"}),
+                      {"exactly one of size and scale_factor"}),
+    error<ValueError>(
+        "NN12",
+        [] {
+          F::interpolate(
+              ones({1, 1, 2}),
+              F::InterpolateFuncOptions().size(std::vector<int64_t>{4, 4}).mode(kBilinear));
+        },
+        {"needs", "3-D"}),
     error<ValueError>("NN13",
                       [] {
                         F::embedding_bag(tensor({0, 1}), ones({3, 2}),
                                          F::EmbeddingBagFuncOptions().offsets(tensor({1})));
                       },
                       {"offsets"}),
-    error<ValueError>("NN14", [] { F::nll_loss(ones({3, 2}), tensor({0, 1})); },
+    error<ValueError>("NN14",
+                      [] {
+                        F::nll_loss(ones({3, 2}), tensor({0, 1}));
+                      },
                       {"batch size", "3", "2"}),
     error<Error>("OP01_non_leaf",
                  [] {
@@ -90,7 +106,10 @@ const Row rows[] = {
                       {"does not support sparse gradients", "SparseAdam"}),
     error<ValueError>("SP01", [] { sparse_coo_tensor(tensor({{5}}), tensor({1.}), {3}); },
                       {"size is inconsistent", "5"}),
-    error<ValueError>("SP02", [] { sparse_coo_tensor(tensor({{1}}), ones({1, 2}), {3}); },
+    error<ValueError>("SP02",
+                      [] {
+                        sparse_coo_tensor(tensor({{1}}), ones({1, 2}), {3});
+                      },
                       {"values"}),
     error<ValueError>("SP03", [] { uncoalesced().indices(); }, {"coalesce"}),
     error<ValueError>("SP04", [] { uncoalesced().pow(0); }, {"zero", "non-zero"}),

@@ -19,7 +19,9 @@ std::ostream& operator<<(std::ostream& out, const Bad& b) { return out << b.op; 
 class Shapes : public testing::TestWithParam<Bad> {};
 
 Tensor t(const Device& d, IntArrayRef sizes) { return ones(sizes, TensorOptions(d)); }
-Tensor n(const Device& d, IntArrayRef sizes) { return zeros(sizes, TensorOptions(kLong).device(d)); }
+Tensor n(const Device& d, IntArrayRef sizes) {
+  return zeros(sizes, TensorOptions(kLong).device(d));
+}
 
 // Of two tensors of shapes [2, 3] and [4].
 template <class F>
@@ -52,37 +54,106 @@ const Bad bad[] = {
     PAIR(dist),
     PAIR(xlogy),
     PAIR(inner),
-    {"mm", [](const Device& d) { mm(t(d, {2, 3}), t(d, {2, 3})); }},
-    {"bmm", [](const Device& d) { bmm(t(d, {2, 3, 4}), t(d, {3, 4, 5})); }},
-    {"addmm", [](const Device& d) { addmm(t(d, {2}), t(d, {2, 3}), t(d, {4, 2})); }},
-    {"addr", [](const Device& d) { addr(t(d, {2, 3}), t(d, {2}), t(d, {4})); }},
-    {"addbmm", [](const Device& d) { addbmm(t(d, {2, 2}), t(d, {2, 3, 4}), t(d, {3, 4, 5})); }},
-    {"linear", [](const Device& d) { linear(t(d, {2, 3}), t(d, {5, 4})); }},
+    {"mm",
+     [](const Device& d) {
+       mm(t(d, {2, 3}), t(d, {2, 3}));
+     }},
+    {"bmm",
+     [](const Device& d) {
+       bmm(t(d, {2, 3, 4}), t(d, {3, 4, 5}));
+     }},
+    {"addmm",
+     [](const Device& d) {
+       addmm(t(d, {2}), t(d, {2, 3}), t(d, {4, 2}));
+     }},
+    {"addr",
+     [](const Device& d) {
+       addr(t(d, {2, 3}), t(d, {2}), t(d, {4}));
+     }},
+    {"addbmm",
+     [](const Device& d) {
+       addbmm(t(d, {2, 2}), t(d, {2, 3, 4}), t(d, {3, 4, 5}));
+     }},
+    {"linear",
+     [](const Device& d) {
+       linear(t(d, {2, 3}), t(d, {5, 4}));
+     }},
     {"bilinear",
-     [](const Device& d) { bilinear(t(d, {2, 3}), t(d, {2, 4}), t(d, {6, 3, 5})); }},
-    {"conv2d", [](const Device& d) { conv2d(t(d, {1, 3, 8, 8}), t(d, {2, 4, 3, 3})); }},
-    {"addcmul", [](const Device& d) { addcmul(t(d, {2, 3}), t(d, {4}), t(d, {4})); }},
-    {"lerp", [](const Device& d) { lerp(t(d, {2, 3}), t(d, {4}), 0.5); }},
+     [](const Device& d) {
+       bilinear(t(d, {2, 3}), t(d, {2, 4}), t(d, {6, 3, 5}));
+     }},
+    {"conv2d",
+     [](const Device& d) {
+       conv2d(t(d, {1, 3, 8, 8}), t(d, {2, 4, 3, 3}));
+     }},
+    {"addcmul",
+     [](const Device& d) {
+       addcmul(t(d, {2, 3}), t(d, {4}), t(d, {4}));
+     }},
+    {"lerp",
+     [](const Device& d) {
+       lerp(t(d, {2, 3}), t(d, {4}), 0.5);
+     }},
     {"where",
-     [](const Device& d) { where(t(d, {2, 3}).gt(0), t(d, {4}), t(d, {2, 3})); }},
-    {"cat", [](const Device& d) { cat({t(d, {2, 3}), t(d, {2, 4})}); }},
-    {"stack", [](const Device& d) { stack({t(d, {2, 3}), t(d, {2, 4})}); }},
-    {"broadcast_tensors", [](const Device& d) { broadcast_tensors({t(d, {2, 3}), t(d, {4})}); }},
-    {"masked_fill", [](const Device& d) { t(d, {2, 3}).masked_fill(t(d, {4}).gt(0), 1); }},
-    {"gather", [](const Device& d) { gather(t(d, {2, 3}), 0, n(d, {2, 5})); }},
+     [](const Device& d) {
+       where(t(d, {2, 3}).gt(0), t(d, {4}), t(d, {2, 3}));
+     }},
+    {"cat",
+     [](const Device& d) {
+       cat({t(d, {2, 3}), t(d, {2, 4})});
+     }},
+    {"stack",
+     [](const Device& d) {
+       stack({t(d, {2, 3}), t(d, {2, 4})});
+     }},
+    {"broadcast_tensors",
+     [](const Device& d) {
+       broadcast_tensors({t(d, {2, 3}), t(d, {4})});
+     }},
+    {"masked_fill",
+     [](const Device& d) {
+       t(d, {2, 3}).masked_fill(t(d, {4}).gt(0), 1);
+     }},
+    {"gather",
+     [](const Device& d) {
+       gather(t(d, {2, 3}), 0, n(d, {2, 5}));
+     }},
     {"index_add",
-     [](const Device& d) { index_add(t(d, {2, 3}), 0, n(d, {1}), t(d, {1, 4})); }},
-    {"view", [](const Device& d) { t(d, {2, 3}).view({4, 2}); }},
-    {"expand", [](const Device& d) { t(d, {2, 3}).expand({2, 4}); }},
-    {"nll_loss", [](const Device& d) { nll_loss(t(d, {3, 2}), n(d, {4})); }},
-    {"cross_entropy_loss", [](const Device& d) { cross_entropy_loss(t(d, {3, 2}), n(d, {4})); }},
+     [](const Device& d) {
+       index_add(t(d, {2, 3}), 0, n(d, {1}), t(d, {1, 4}));
+     }},
+    {"view",
+     [](const Device& d) {
+       t(d, {2, 3}).view({4, 2});
+     }},
+    {"expand",
+     [](const Device& d) {
+       t(d, {2, 3}).expand({2, 4});
+     }},
+    {"nll_loss",
+     [](const Device& d) {
+       nll_loss(t(d, {3, 2}), n(d, {4}));
+     }},
+    {"cross_entropy_loss",
+     [](const Device& d) {
+       cross_entropy_loss(t(d, {3, 2}), n(d, {4}));
+     }},
     {"batch_norm",
      [](const Device& d) {
        batch_norm(t(d, {2, 3}), t(d, {4}), {}, {}, {}, true, 0.1, 1e-5, false);
      }},
-    {"layer_norm", [](const Device& d) { layer_norm(t(d, {2, 3}), {4}); }},
-    {"prelu", [](const Device& d) { prelu(t(d, {2, 3}), t(d, {4})); }},
-    {"cross", [](const Device& d) { cross(t(d, {2, 3}), t(d, {4, 2})); }},
+    {"layer_norm",
+     [](const Device& d) {
+       layer_norm(t(d, {2, 3}), {4});
+     }},
+    {"prelu",
+     [](const Device& d) {
+       prelu(t(d, {2, 3}), t(d, {4}));
+     }},
+    {"cross",
+     [](const Device& d) {
+       cross(t(d, {2, 3}), t(d, {4, 2}));
+     }},
 };
 
 // The device that is not the host, if there is one.

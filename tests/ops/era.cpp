@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Names and forms that PyTorch 0.4 had beside today's: operators, constructors, state of generators,
-// print profiles, the default tensor type.
+// Names and forms that PyTorch 0.4 had beside today's: operators, constructors, state of
+// generators, print profiles, the default tensor type.
 #include <gtest/gtest.h>
 
 #include "tenon/call.h"
@@ -19,7 +19,8 @@ using test::text_of;
 // Real and imaginary parts in the last dimension, against a direct sum.
 Tensor dft(const Tensor& parts, double sign) {
   const int64_t n = parts.size(0);
-  const Tensor k = arange(n, kDouble), angle = outer(k, k) * (sign * 2 * M_PI / static_cast<double>(n));
+  const Tensor k = arange(n, kDouble),
+               angle = outer(k, k) * (sign * 2 * M_PI / static_cast<double>(n));
   const Tensor re = parts.select(1, 0), im = parts.select(1, 1), c = angle.cos(), s = angle.sin();
   return stack({c.mv(re) - s.mv(im), s.mv(re) + c.mv(im)}, 1);
 }
@@ -51,14 +52,14 @@ TEST(EraNames, GradientsByName) {
   EXPECT_TRUE(equal(index_backward(tensor({1., 2., 4.}), {3}, at), tensor({3., 0., 4.})));
   const Tensor rows = embedding_sparse_backward(ones({2, 3}), tensor({1, 1}), 4, -1, false);
   EXPECT_EQ(rows.layout(), kSparse);
-  EXPECT_TRUE(equal(rows.to_dense(),
-                    embedding_dense_backward(ones({2, 3}), tensor({1, 1}), 4, -1, false)));
+  EXPECT_TRUE(
+      equal(rows.to_dense(), embedding_dense_backward(ones({2, 3}), tensor({1, 1}), 4, -1, false)));
 }
 
 TEST(EraNames, FunctionsOfNnByName) {
   const Tensor x = randn({2, 3, 8}).abs();
-  EXPECT_TRUE(allclose(call("normalize", {x, 3., 2, 1e-12})[0],
-                       x / x.pow(3).sum(2, true).pow(1. / 3)));
+  EXPECT_TRUE(
+      allclose(call("normalize", {x, 3., 2, 1e-12})[0], x / x.pow(3).sum(2, true).pow(1. / 3)));
   const std::vector<int64_t> kernel = {2};
   EXPECT_TRUE(allclose(call("lp_pool1d", {x, 2., kernel})[0],
                        x.reshape({2, 3, 4, 2}).pow(2).sum(-1).sqrt()));

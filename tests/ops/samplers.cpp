@@ -20,7 +20,8 @@ Tensor draws() { return empty({kDraws}, kDouble); }
 template <class F>
 double kolmogorov(const Tensor& x, F cdf) {
   const Tensor sorted = std::get<0>(x.sort()), steps = (arange(kDraws, kDouble) + 0.5) / kDraws;
-  return (cdf(sorted) - steps).abs().max().item<double>() * std::sqrt(double{kDraws});
+  const Tensor distance = (cdf(sorted) - steps).abs().max();
+  return distance.item<double>() * std::sqrt(static_cast<double>(kDraws));
 }
 constexpr double kLimit = 1.95;
 
@@ -30,12 +31,12 @@ TEST(Samplers, ContinuousOnes) {
   manual_seed(1);
   EXPECT_LT(kolmogorov(draws().uniform_(-1, 3), [](const Tensor& x) { return (x + 1) / 4; }),
             kLimit);
-  EXPECT_LT(kolmogorov(draws().normal_(1, 2),
-                       [](const Tensor& x) { return normal_cdf((x - 1) / 2); }),
-            kLimit);
-  EXPECT_LT(kolmogorov(draws().exponential_(0.5),
-                       [](const Tensor& x) { return -(x * -0.5).expm1(); }),
-            kLimit);
+  EXPECT_LT(
+      kolmogorov(draws().normal_(1, 2), [](const Tensor& x) { return normal_cdf((x - 1) / 2); }),
+      kLimit);
+  EXPECT_LT(
+      kolmogorov(draws().exponential_(0.5), [](const Tensor& x) { return -(x * -0.5).expm1(); }),
+      kLimit);
   EXPECT_LT(kolmogorov(draws().cauchy_(1, 2),
                        [](const Tensor& x) { return ((x - 1) / 2).atan() / M_PI + 0.5; }),
             kLimit);
@@ -49,7 +50,8 @@ double chi_square(const Tensor& x, const std::vector<double>& probabilities) {
   double sum = 0, rest = 1;
   int64_t left = kDraws;
   const auto add = [&](int64_t count, double p) {
-    sum += (count - p * kDraws) * (count - p * kDraws) / (p * kDraws);
+    const double expected = p * kDraws, off = static_cast<double>(count) - expected;
+    sum += off * off / expected;
   };
   for (std::size_t k = 0; k < probabilities.size(); ++k) {
     const int64_t count = x.eq(static_cast<int64_t>(k)).sum().item<int64_t>();

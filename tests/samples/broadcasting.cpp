@@ -17,7 +17,9 @@ TEST(Samples, S22_ShapesThatBroadcast) {
 
 TEST(Samples, S23_TheirSizes) {
   EXPECT_EQ(printed((ones({5, 1, 4, 1}) + ones({3, 1, 1})).sizes()), "[5, 3, 4, 1]");
-  expect_words(text_of<ValueError>([] { ones({5, 2, 4, 1}) + ones({3, 1, 1}); }),
+  expect_words(text_of<ValueError>([] {
+                 ones({5, 2, 4, 1}) + ones({3, 1, 1});
+               }),
                {"size 2 of a does not match size 3 of b at dimension 1"});
 }
 
@@ -36,13 +38,16 @@ TEST(Samples, S38_AWarningHookAndTwoSwitches) {
 
 TEST(Samples, S39_TheFlatForm) {
   const Heard heard;
-  expect_words(text_of<ValueError>([] { add(ones({4}), ones({2, 2})); }),
+  expect_words(text_of<ValueError>([] {
+                 add(ones({4}), ones({2, 2}));
+               }),
                {"size 4 of a does not match size 2 of b at dimension 1"});
   EXPECT_TRUE(Heard::messages().empty());
   const compat::PointwiseFallback fallback;
   EXPECT_TRUE(equal(add(ones({4}), ones({2, 2})), full({4}, 2.)));
   ASSERT_EQ(Heard::messages().size(), 1u);
-  expect_words(Heard::messages()[0], {"not broadcastable", "same number of elements", "[4]", "[2, 2]"});
+  expect_words(Heard::messages()[0],
+               {"not broadcastable", "same number of elements", "[4]", "[2, 2]"});
 }
 
 TEST(Samples, S40_BroadcastingToMore) {

@@ -16,13 +16,13 @@ Tensor cube() {
 }
 
 TEST(Samples, S24_ThreeLists) {
-  EXPECT_TRUE(equal(cube().index({tensor({1, 2}), tensor({3, 2}), tensor({1, 0})}),
-                    tensor({131, 220})));
+  EXPECT_TRUE(
+      equal(cube().index({tensor({1, 2}), tensor({3, 2}), tensor({1, 0})}), tensor({131, 220})));
 }
 
 TEST(Samples, S25_ListsBroadcastAndRepeat) {
-  EXPECT_TRUE(equal(cube().index({tensor({2, 3, 2}), tensor({0}), tensor({1})}),
-                    tensor({201, 301, 201})));
+  EXPECT_TRUE(
+      equal(cube().index({tensor({2, 3, 2}), tensor({0}), tensor({1})}), tensor({201, 301, 201})));
 }
 
 TEST(Samples, S26_ListsOfTwoDimensions) {

@@ -80,7 +80,8 @@ TEST(Samples, S19_NamesOfModules) {
   };
   const auto refused = [](const std::string& name, const char* words) {
     const auto named = std::make_shared<Named>();
-    expect_words(text_of<ValueError>([&] { named->register_module(name, nn::Linear(1, 1)); }), {words});
+    expect_words(text_of<ValueError>([&] { named->register_module(name, nn::Linear(1, 1)); }),
+                 {words});
     expect_words(text_of<ValueError>([&] { named->register_parameter(name, ones({1})); }), {words});
     expect_words(text_of<ValueError>([&] { named->register_buffer(name, ones({1})); }), {words});
     EXPECT_TRUE(named->named_parameters().is_empty() && named->named_buffers().is_empty());

@@ -51,8 +51,7 @@ TEST(Samples, S12_DeviceAndDtypeOfAFactory) {
   const Tensor x = randn({3, 3}, TensorOptions(kDouble).device(device));
   EXPECT_FALSE(x.requires_grad());
   const std::string row = R"(\[( |-)\d\.\d{4}, ( |-)\d\.\d{4}, ( |-)\d\.\d{4}\])",
-                    gap = ",\n        ",
-                    suffix = device.is_cpu() ? "" : ", device='cuda:1'";
+                    gap = ",\n        ", suffix = device.is_cpu() ? "" : ", device='cuda:1'";
   const std::string text = printed(x.clamp(-9, 9));
   EXPECT_EQ(text.rfind("tensor([[", 0), 0u) << text;
   EXPECT_EQ(text.substr(text.find("]]")), "]], dtype=float64" + suffix + ")");

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The switches of PyTorch 0.2 for programs older than broadcasting: guards that hold for their scope
-// and thread. They warn through the warning handler, category "deprecated". Include this header
-// before all others of Tenon and in every file of the program, or KeepdimWarning is silent.
+// The switches of PyTorch 0.2 for programs older than broadcasting: guards that hold for their
+// scope and thread. They warn through the warning handler, category "deprecated". Include this
+// header before all others of Tenon and in every file of the program, or KeepdimWarning is silent.
 #pragma once
 
 #ifdef TENON_KEEPDIM_DEFAULT

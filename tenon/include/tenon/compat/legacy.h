@@ -18,8 +18,8 @@ template <ScalarType T>
 class TypedTensor : public Tensor {
  public:
   TypedTensor() : Tensor(empty({0}, TensorOptions(T))) {}
-  template <class... Sizes, class = std::enable_if_t<(sizeof...(Sizes) > 0) &&
-                                                     (std::is_integral_v<Sizes> && ...)>>
+  template <class... Sizes,
+            class = std::enable_if_t<(sizeof...(Sizes) > 0) && (std::is_integral_v<Sizes> && ...)>>
   explicit TypedTensor(Sizes... sizes)
       : Tensor(empty({static_cast<int64_t>(sizes)...}, TensorOptions(T))) {}
   TypedTensor(std::initializer_list<detail::TensorData> data)
