@@ -57,6 +57,23 @@ Generator default_generator(Device device) {
 
 void manual_seed(uint64_t seed) { core::manual_seed(seed); }
 
+ForkRng::ForkRng(const std::vector<Device>& devices) {
+  const auto save = [this](const Device& d) {
+    const Generator g = tenon::default_generator(d);
+    states_.push_back({g, g.current_seed(), g.get_offset()});
+  };
+  states_.reserve(devices.size() + 1);
+  save(Device(kCPU));
+  for (const Device& d : devices) save(d);
+}
+
+ForkRng::~ForkRng() {
+  for (State& s : states_) {
+    s.generator.set_current_seed(s.seed);
+    s.generator.set_offset(s.offset);
+  }
+}
+
 namespace {
 // c10's index of it is 1, so it takes the first slot.
 [[maybe_unused]] const int kSparseSlot = core::reserve_layout("sparse_coo");
@@ -131,6 +148,13 @@ TensorOptions options_from_type(std::string_view type) {
   }
   if (rest.empty() || rest.find('.') != rest.npos || rest.find(':') != rest.npos) invalid();
   return o.device(Device(rest));
+}
+
+void set_default_tensor_type(std::string_view type) {
+  const TensorOptions o = options_from_type(type);
+  TENON_CHECK(o.layout() == kStrided && o.device().is_cpu(), TypeError,
+              "the default tensor type must be of strided tensors on cpu, got ", type);
+  set_default_dtype(o.dtype());
 }
 
 std::string toString(const TensorOptions& o) {

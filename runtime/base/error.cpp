@@ -26,14 +26,24 @@ bool names_same(std::string_view own, std::string_view op) {
 
 }  // namespace
 
-void Error::set_called(std::string_view op) {
-  const std::string_view own = std::string_view(message_).substr(called_);
+void Error::set_called(std::string_view op, std::string_view shapes) {
+  // By name and then by its function: one call.
+  if (called_ > op.size() &&
+      std::string_view(message_).substr(0, op.size() + 1) == core::join(op, ":"))
+    return;
+  const std::string_view own =
+      std::string_view(message_).substr(called_, message_.size() - called_ - given_);
   const std::size_t colon = own.find(": ");
   const bool names_one = colon != own.npos && own.find(' ') > colon;
   const bool names_this = names_one && names_same(own, op);
   std::string longer = names_this ? std::string() : core::join(op, names_one ? ": in " : ": ");
   const std::size_t called = longer.size();
   longer += own;
+  const std::size_t end = longer.size();
+  const bool of_shapes = code_ == TN_ERROR_VALUE || code_ == TN_ERROR_INDEX;
+  if (of_shapes && !names_this && names_one && !shapes.empty())
+    longer += core::join("; called with ", shapes);
+  given_ = longer.size() - end;
   message_ = std::move(longer);
   called_ = called;
 }
@@ -61,11 +71,11 @@ void throw_error(tn_status code, std::string message) {
   }
 }
 
-void rethrow_called(std::string_view op) {
+void rethrow_called(std::string_view op, std::string_view shapes) {
   try {
     throw;
   } catch (Error& e) {
-    e.set_called(op);
+    e.set_called(op, shapes);
     throw;
   } catch (const std::bad_alloc&) {
     throw OutOfMemoryError(join(op, ": out of memory"));

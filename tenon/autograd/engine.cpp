@@ -270,7 +270,7 @@ void run(const variable_list& tensors, const variable_list& grads, bool keep_gra
   }
   const Deeper deeper;
   std::vector<Edge> roots = root_edges(tensors);
-  ModeGuard mode((t_mode & ~uint32_t{kGradMode | kEra04}) |
+  ModeGuard mode((t_mode & ~uint32_t{kGradMode | kOldRules}) |
                  (create_graph ? uint32_t{kGradMode} : 0u));
   Lease lease;
   Pass pass(*lease.own, keep_graph);
@@ -314,7 +314,7 @@ variable_list grad(const variable_list& outputs, const variable_list& inputs,
       captures, &found, false);
   for (std::size_t i = 0; i < found.size(); ++i) {
     TENON_CHECK(found[i].defined() || allow_unused, Error, "input ", i,
-                " appears to not have been used in the graph. Set allow_unused=True if this is the "
+                " was not used in the graph of the outputs. Set allow_unused=True if this is the "
                 "desired behavior.");
   }
   return found;

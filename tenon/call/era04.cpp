@@ -2,18 +2,64 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/call/era04.h"
 
+#include <algorithm>
+
 #include "tenon/runtime/error.h"
+#include "tenon/runtime/log.h"
 
 namespace tenon::autograd {
 
-Operands::Operands(int id, std::initializer_list<Item> tensors) {
+namespace {
+
+bool broadcast(IntArrayRef a, IntArrayRef b) {
+  for (std::size_t k = 1; k <= std::min(a.size(), b.size()); ++k) {
+    const int64_t x = a[a.size() - k], y = b[b.size() - k];
+    if (x != y && x != 1 && y != 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Operands::Operands(const Today& today, int id, std::initializer_list<Item> tensors)
+    : era04_(today.old & kEra04) {
   for (const Item& i : tensors) {
-    if (i.tensor) add_operand(id, i.at, *i.tensor);
+    if (era04_ && i.tensor) add_operand(id, i.at, *i.tensor);
+  }
+  if (today.old & (kPointwiseFallback | kBroadcastWarning)) compare_shapes(today.old, id, tensors);
+}
+
+Operands::Operands(const Today& today, int id, int at, TensorList list)
+    : era04_(today.old & kEra04) {
+  for (const Tensor& t : list) {
+    if (era04_) add_operand(id, at, t);
   }
 }
 
-Operands::Operands(int id, int at, TensorList list) {
-  for (const Tensor& t : list) add_operand(id, at, t);
+// PyTorch 0.1 computed with tensors of one number of elements as with vectors.
+void Operands::compare_shapes(uint32_t old, int id, std::initializer_list<Item> tensors) {
+  const Tensor *first = nullptr, *other = nullptr;
+  bool fits = true;
+  for (const Item& i : tensors) {
+    if (!i.tensor || !i.tensor->defined() || i.tensor->dim() == 0) continue;
+    if (!first) first = i.tensor;
+    if (i.tensor->numel() != first->numel()) return;
+    if (i.tensor->sizes() == first->sizes()) continue;
+    other = i.tensor;
+    fits = fits && broadcast(first->sizes(), other->sizes());
+  }
+  if (!other) return;
+  const char* op = core::op_at(id).name;
+  if (fits && (old & kBroadcastWarning)) {
+    warn("deprecated", core::join(op, ": ", first->sizes(), " and ", other->sizes(),
+                                  " do not have the same shape but are broadcastable with equal "
+                                  "element counts; before 0.2 they were taken as vectors"));
+  } else if (!fits && (old & kPointwiseFallback)) {
+    flat_ = first->sizes().vec();
+    warn("deprecated", core::join(op, ": ", first->sizes(), " and ", other->sizes(),
+                                  " are not broadcastable but have the same number of elements; "
+                                  "using the deprecated flat form"));
+  }
 }
 
 void Operands::add_operand(int id, int at, const Tensor& t) {
@@ -32,7 +78,9 @@ void Operands::add_operand(int id, int at, const Tensor& t) {
 }
 
 Tensor Operands::operator()(const Tensor& t) const {
-  return t.defined() && t.dim() == 0 && t.scalar_type() != dtype_ ? t.to(dtype_) : t;
+  if (!t.defined()) return t;
+  if (t.dim() == 0) return era04_ && t.scalar_type() != dtype_ ? t.to(dtype_) : t;
+  return flat_ && t.sizes() != IntArrayRef(*flat_) ? t.reshape(*flat_) : t;
 }
 
 std::optional<Tensor> Operands::operator()(const std::optional<Tensor>& t) const {
@@ -46,14 +94,12 @@ std::vector<Tensor> Operands::operator()(TensorList list) const {
 }
 
 Scalar Operands::operator()(const Scalar& s) const {
-  return integral() && s.isFloatingPoint() ? Scalar(s.toLong()) : s;
+  return truncates() && s.isFloatingPoint() ? Scalar(s.toLong()) : s;
 }
 
 std::optional<Scalar> Operands::operator()(const std::optional<Scalar>& s) const {
   return s ? std::optional<Scalar>((*this)(*s)) : std::nullopt;
 }
-
-Tensor as_mask(const Tensor& t) { return t.to(kByte); }
 
 TensorOptions float_unless_given(const TensorOptions& o) {
   return o.has_dtype() ? o : o.dtype(get_default_dtype());

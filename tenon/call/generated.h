@@ -29,8 +29,17 @@ inline void changed(const char* what, const Tensor& t) {
   if (TENON_UNLIKELY(t_mode & kOperatorObserved)) report_change(what, t);
 }
 TENON_INLINE bool observed() { return t_mode & kOperatorObserved; }
-// In a handler: core::rethrow_called of this operator.
-[[noreturn]] TENON_COLD void rethrow_called(int id);
+// Tensors that were given for an argument: one, none or a list.
+struct GivenTensors {
+  GivenTensors(int arg, const Tensor& t) : at(arg), tensors(&t, 1) {}
+  GivenTensors(int arg, const std::optional<Tensor>& t)
+      : at(arg), tensors(t ? TensorList(&*t, 1) : TensorList()) {}
+  GivenTensors(int arg, TensorList list) : at(arg), tensors(list) {}
+  int at;
+  TensorList tensors;
+};
+// In a handler: core::rethrow_called of this operator, which got these tensors.
+[[noreturn]] TENON_COLD void rethrow_called(int id, std::initializer_list<GivenTensors> given);
 // Inline, so that a call which is not observed tests one bit.
 struct OperatorScope {
   TENON_INLINE OperatorScope(int op, core::Form how, const tn_value* arguments,

@@ -63,6 +63,18 @@ void report_change(const char* what, const Tensor& t) {
   if (t_observer) t_observer->changed(what, *t.unsafeGetTensorImpl());
 }
 
-void rethrow_called(int id) { core::rethrow_called(core::op_at(id).name); }
+void rethrow_called(int id, std::initializer_list<GivenTensors> given) {
+  const core::Op& op = core::op_at(id);
+  std::string shapes;
+  for (const GivenTensors& g : given) {
+    std::string_view name = op.args[g.at].name;
+    for (const Tensor& t : g.tensors) {
+      if (!t.defined()) continue;
+      shapes += core::join(shapes.empty() ? "" : ", ", name, name.empty() ? "" : " ", t.sizes());
+      name = {};
+    }
+  }
+  core::rethrow_called(op.name, shapes);
+}
 
 }  // namespace tenon::autograd

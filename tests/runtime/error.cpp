@@ -47,6 +47,20 @@ TEST(Error, TheOutermostCallIsNamed) {
   EXPECT_EQ(e.code(), TN_ERROR_VALUE);
 }
 
+TEST(Error, ShapesOfTheOutermostCallAreSaid) {
+  ValueError e("mm: shapes cannot be multiplied");
+  e.set_called("matmul", "self [2, 3], other [4]");
+  EXPECT_STREQ(e.what(),
+               "matmul: in mm: shapes cannot be multiplied; called with self [2, 3], other [4]");
+  e.set_called("linear", "input [2, 3]");
+  EXPECT_STREQ(e.what(), "linear: in mm: shapes cannot be multiplied; called with input [2, 3]");
+  e.set_called("linear");  // by name
+  EXPECT_STREQ(e.what(), "linear: in mm: shapes cannot be multiplied; called with input [2, 3]");
+  TypeError other("mm: expected float32");
+  other.set_called("matmul", "self [2]");
+  EXPECT_STREQ(other.what(), "matmul: in mm: expected float32");
+}
+
 TEST(Error, AnErrorOfTheCallItselfStaysAsItIs) {
   for (const char* text : {"add: what", "add_: what", "add.Tensor: what"}) {
     ValueError e(text);

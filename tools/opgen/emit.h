@@ -51,6 +51,8 @@ struct NodePlan {
 };
 // The definition's rule under compat::Era04, empty if it has none, and the functions that follow
 // it.
+// `if (...)`: whether old rules change this call.
+std::string era_test(const std::string& rule);
 std::string era_rule(const Definition& definition);
 std::string era_function(const Definition& definition, const std::string& rule);
 std::string era_inplace(const Definition& definition, const std::string& rule);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Writes what public functions do under compat::Era04: adapt the arguments, then call the same
-// definition by today's rules.
+// Writes what public functions do under compat::Era04 and the switches of 0.2: adapt the arguments,
+// then call the same definition by today's rules.
 #include "tools/opgen/emit.h"
 
 namespace opgen {
@@ -49,10 +49,10 @@ std::string head(const Definition& r, const std::string& rule) {
     if (!s.args[i].type.tensor() || !is_operand(r, i)) continue;
     const std::string at = std::to_string(i);
     if (s.args[i].type.list)
-      return out + "  const Operands o(" + id + ", " + at + ", " + s.args[i].name + ");\n";
+      return out + "  const Operands o(today, " + id + ", " + at + ", " + s.args[i].name + ");\n";
     items += (items.empty() ? "{" : ", {") + at + ", operand(" + s.args[i].name + ")}";
   }
-  return out + "  const Operands o(" + id + ", {" + items + "});\n";
+  return out + "  const Operands o(today, " + id + ", {" + items + "});\n";
 }
 
 // Integers divide towards zero.
@@ -61,6 +61,12 @@ std::string truncated(const Definition& r) {
 }
 
 }  // namespace
+
+std::string era_test(const std::string& rule) {
+  const bool by_operands = rule != "float" && rule != "index";
+  return std::string("  if (TENON_UNLIKELY(t_mode & ") + (by_operands ? "kOldOperands" : "kEra04") +
+         "))";
+}
 
 std::string era_rule(const Definition& r) {
   if (!r.era04.empty()) return r.era04;
@@ -74,10 +80,10 @@ std::string era_function(const Definition& r, const std::string& rule) {
   std::string out =
       "TENON_COLD " + cpp_result_type(s) + " era04_" + r.ident() + "(" + params(s, false) + ") {\n";
   out += head(r, rule);
-  if (rule == "truncate") out += "  if (o.integral()) return " + truncated(r) + ";\n";
+  if (rule == "truncate") out += "  if (o.truncates()) return " + truncated(r) + ";\n";
   std::string call = r.function ? "tenon::" + s.name + "(" + adapted(r, rule, 0) + ")"
                                 : s.args[0].name + "." + s.name + "(" + adapted(r, rule, 1) + ")";
-  return out + "  return " + (rule == "mask" ? "as_mask(" + call + ")" : call) + ";\n}\n";
+  return out + "  return " + (rule == "mask" ? "o.mask(" + call + ")" : call) + ";\n}\n";
 }
 
 std::string era_inplace(const Definition& r, const std::string& rule) {
@@ -85,7 +91,7 @@ std::string era_inplace(const Definition& r, const std::string& rule) {
   std::string out = "TENON_COLD void era04_inplace_" + r.ident() + "(" + params(s, false) +
                     ") {\n" + head(r, rule);
   if (rule == "truncate") {
-    out += "  if (o.integral()) return write_inplace(op_id::" + r.ident() + ", self, " +
+    out += "  if (o.truncates()) return write_inplace(op_id::" + r.ident() + ", self, " +
            truncated(r) + ");\n";
   }
   const std::string rest = adapted(r, rule, 1);
@@ -97,7 +103,7 @@ std::string era_out(const Definition& r, const std::string& rule) {
   std::string out = "TENON_COLD Tensor& era04_out_" + r.ident() + "(Tensor& out, " +
                     params(r.schema, false) + ") {\n" + head(r, rule);
   if (rule == "truncate") {
-    out += "  if (o.integral()) {\n    write_out(op_id::" + r.ident() + ", out, " + truncated(r) +
+    out += "  if (o.truncates()) {\n    write_out(op_id::" + r.ident() + ", out, " + truncated(r) +
            ");\n    return out;\n  }\n";
   }
   return out + "  return tenon::" + r.schema.name + "_out(out, " + adapted(r, rule, 0) + ");\n}\n";

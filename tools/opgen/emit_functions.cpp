@@ -64,8 +64,15 @@ std::string checked_args(const Schema& s) {
   return out;
 }
 
-// Its errors are of those others, and name them.
-const char* const kNamed = "  } catch (...) {\n    rethrow_called(id);\n  }\n";
+// Its errors are of those others and name them; this one and the shapes of its tensors are added.
+std::string named_errors(const Schema& s) {
+  std::string given;
+  for (std::size_t i = 0; i < s.args.size(); ++i) {
+    if (!s.args[i].type.tensor() || s.args[i].type.optional_items) continue;
+    given += (given.empty() ? "{" : ", {") + std::to_string(i) + ", " + s.args[i].name + "}";
+  }
+  return "  } catch (...) {\n    rethrow_called(id, {" + given + "});\n  }\n";
+}
 
 // An entry of a definition's function: OperatorScope reports the call with its arguments. `outs` is
 // the array of results, or of what is written.
@@ -206,7 +213,7 @@ std::string functional(const Definition& r, const NodePlan& plan) {
       out += "    set_history(r" + std::to_string(i) + ", *node, " + std::to_string(i) + ");\n";
     out += finish(plan, "    ", false) + "  }\n";
   }
-  const std::string end = std::string(codes ? kNamed : "") + "}\n";
+  const std::string end = (codes ? named_errors(s) : std::string()) + "}\n";
   if (n == 1) return out + "  return r0;\n" + end;
   out += "  return {";
   for (std::size_t i = 0; i < n; ++i)
@@ -235,7 +242,7 @@ std::string inplace_form(const Definition& r, const NodePlan& plan) {
            "  const Today today;\n  write_inplace(id, self, [&](const Tensor& self) { return "
            "composite::" +
            r.ident() + "(" + forward_args(s) + "); }(recording() && (" + tracked_args(tensors) +
-           ") ? self.clone() : self));\n" + kNamed +
+           ") ? self.clone() : self));\n" + named_errors(s) +
            "  };\n  if (TENON_LIKELY(!observed())) return run();\n" + begin + "  run();\n}\n";
   }
   out += begin + "  check_inplace(id, self);\n";
@@ -268,7 +275,7 @@ std::string composite_call(const Definition& r) {
   const std::string run =
       head + "run_" + id + takes + "  [[maybe_unused]] constexpr int id = " + "op_id::" + id +
       ";\n  try {\n" + checked_args(s) + "  const Today today;\n  return composite::" + id + gives +
-      ";\n" + kNamed + "}\n";
+      ";\n" + named_errors(s) + "}\n";
   return run + head + "call_" + id + takes + "  if (TENON_LIKELY(!observed())) return run_" + id +
          gives + ";\n  [[maybe_unused]] constexpr int id = op_id::" + id + ";\n" +
          boxed_array(locals, values) + "  return observe_composite(id, in, [&] { return run_" + id +
@@ -309,8 +316,8 @@ std::string out_form(const Definition& r, const NodePlan&) {
     if (a.type.tensor()) refuse += "  refuse_tracked(id, \"" + a.name + "\", " + a.name + ");\n";
   }
   if (!era_out(r, era_rule(r)).empty()) {
-    out += "  if (TENON_UNLIKELY(t_mode & kEra04)) return era04_out_" + r.ident() + "(out, " +
-           forward_args(s) + ");\n";
+    out += era_test(era_rule(r)) + " return era04_out_" + r.ident() + "(out, " + forward_args(s) +
+           ");\n";
   }
   out += refuse;
   for (std::size_t i = 0; i < n; ++i)
@@ -329,8 +336,9 @@ std::string out_form(const Definition& r, const NodePlan&) {
       out += n > 1 ? "  write_out(id, out" + k + ", std::get<" + k + ">(computed));\n"
                    : "  write_out(id, out, computed);\n";
     }
-    return out + kNamed + "  };\n  if (TENON_LIKELY(!observed())) {\n    run();\n  } else {\n" +
-           outputs + "  run();\n  }\n  return " + back + ";\n}\n";
+    return out + named_errors(s) +
+           "  };\n  if (TENON_LIKELY(!observed())) {\n    run();\n  } else {\n" + outputs +
+           "  run();\n  }\n  return " + back + ";\n}\n";
   }
   out += outputs;
   return out + "  core::call(core::g_ops[id], in, outs, core::Form::Out);\n  return " + back +
@@ -449,9 +457,9 @@ void emit_functions(const std::vector<Definition>& definitions, const std::strin
     const std::string rule = era_rule(r);
     if (!rule.empty()) out += era_forms(r, rule);
     const auto era = [&](const std::string& form, const std::string& args) {
-      return rule.empty() ? ""
-                          : "  if (TENON_UNLIKELY(t_mode & kEra04)) return era04_" + form +
-                                r.ident() + "(" + args + ");\n";
+      return rule.empty()
+                 ? ""
+                 : era_test(rule) + " return era04_" + form + r.ident() + "(" + args + ");\n";
     };
     // What a factory makes has no history; that it is to have one from here on is said last. The
     // schema knows nothing of it, and a definition that does not make its result refuses it by
@@ -474,8 +482,8 @@ void emit_functions(const std::vector<Definition>& definitions, const std::strin
       std::string rest = params(s, false, true);
       const auto write = [&](const std::string& args) {
         return (rule.empty() ? ""
-                             : "  if (TENON_UNLIKELY(t_mode & kEra04))\n    era04_inplace_" +
-                                   r.ident() + "(" + args + ");\n  else\n  ") +
+                             : era_test(rule) + "\n    era04_inplace_" + r.ident() + "(" + args +
+                                   ");\n  else\n  ") +
                "  inplace_" + r.ident() + "(" + args + ");\n";
       };
       api += "Tensor& Tensor::" + s.name + "_(" + rest + ") const {\n" + write(self_args) +

@@ -98,8 +98,9 @@ std::string params(const Schema& s, bool with_defaults, bool skip_self) {
       continue;
     }
     out += cpp_arg_type(s.args[i].type) + " " + s.args[i].name;
-    if (with_defaults && s.args[i].def && !s.args[i].required)
-      out += " = " + cpp_default(s.args[i]);
+    if (!with_defaults || !s.args[i].def || s.args[i].required) continue;
+    const bool keepdim = s.args[i].name == "keepdim" && *s.args[i].def == "False";
+    out += " = " + (keepdim ? "TENON_KEEPDIM_DEFAULT(\"" + s.name + "\")" : cpp_default(s.args[i]));
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "tenon/core/dtype.h"
 #include "tenon/core/layout.h"
@@ -14,6 +15,12 @@
 #include "tenon/runtime/random.h"
 
 namespace tenon {
+
+// The default of `keepdim`, which tenon/compat/backcompat.h watches: where that is included first,
+// a call that relies on it is seen.
+#ifndef TENON_KEEPDIM_DEFAULT
+#define TENON_KEEPDIM_DEFAULT(function) false
+#endif
 
 class Tensor;
 using TensorList = ArrayRef<Tensor>;
@@ -121,6 +128,9 @@ TENON_API std::string_view toString(Layout l);
 TENON_API std::string type_string(const TensorOptions& o);
 // And back. ValueError for any other string, and for a device that no plugin provides.
 TENON_API TensorOptions options_from_type(std::string_view type);
+// set_default_dtype by such a string. TypeError unless it is of strided tensors of a floating dtype
+// on the host.
+TENON_API void set_default_tensor_type(std::string_view type);
 
 inline TensorOptions dtype(ScalarType d) { return TensorOptions().dtype(d); }
 inline TensorOptions device(Device d) { return TensorOptions().device(d); }
@@ -160,6 +170,23 @@ class TENON_API Generator {
 TENON_API Generator make_generator(Device device, uint64_t seed = 0);
 TENON_API Generator default_generator(Device device = Device(kCPU));
 TENON_API void manual_seed(uint64_t seed);
+
+// What is drawn or seeded while this lives leaves no trace in the default generators of the host
+// and of `devices`: it puts back what they were.
+class TENON_API ForkRng {
+ public:
+  explicit ForkRng(const std::vector<Device>& devices = {});
+  ~ForkRng();
+  ForkRng(const ForkRng&) = delete;
+  ForkRng& operator=(const ForkRng&) = delete;
+
+ private:
+  struct State {
+    Generator generator;
+    uint64_t seed, offset;
+  };
+  std::vector<State> states_;
+};
 
 TENON_API std::string toString(const TensorOptions& options);
 

@@ -27,13 +27,15 @@ class TENON_API Error : public std::exception {
   const std::string& msg() const noexcept { return message_; }
   tn_status code() const noexcept { return code_; }
   // The operator that the program called, where the message is of another one inside of it: "op: in
-  // " before it. Of several calls the outermost remains. "add.Tensor" is the operator of "add: ..."
-  // and "add_: ...".
-  void set_called(std::string_view op);
+  // " before it, and after it, where a value or an index was wrong, the shapes that the program
+  // gave
+  // ("self [2, 3], target [4]"). Of several calls the outermost remains. "add.Tensor" is the
+  // operator of "add: ..." and "add_: ...".
+  void set_called(std::string_view op, std::string_view shapes = {});
 
  private:
   std::string message_;
-  std::size_t called_ = 0;  // bytes of the message that set_called wrote
+  std::size_t called_ = 0, given_ = 0;  // bytes before and after it that set_called wrote
   tn_status code_;
 };
 
@@ -61,7 +63,8 @@ namespace core {
 [[noreturn]] TENON_API TENON_COLD void throw_error(tn_status code, std::string message);
 // In a handler: throws what it caught again, as an Error of this call. Lack of memory becomes an
 // OutOfMemoryError.
-[[noreturn]] TENON_API TENON_COLD void rethrow_called(std::string_view op);
+[[noreturn]] TENON_API TENON_COLD void rethrow_called(std::string_view op,
+                                                      std::string_view shapes = {});
 
 // "[2, 3]"
 TENON_API std::string text(ArrayRef<std::int64_t> v);

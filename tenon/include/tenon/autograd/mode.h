@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Per-thread switches of operator calls, in one word: gradient recording, inference, the rules of
-// PyTorch 0.4, observers.
+// PyTorch 0.4 and 0.2, observers.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,13 @@ enum Mode : uint32_t {
   kInferenceMode = 2,
   kEra04 = 4,             // compat::Era04
   kOperatorObserved = 8,  // operator calls are observed (tracing, profiler)
+  // The switches of tenon/compat/backcompat.h.
+  kPointwiseFallback = 16,
+  kBroadcastWarning = 32,
+  kKeepdimWarning = 64,
+  // What changes the arguments of pointwise operators, and what ends where an operator begins.
+  kOldOperands = kEra04 | kPointwiseFallback | kBroadcastWarning,
+  kOldRules = kOldOperands | kKeepdimWarning,
 };
 
 // Reads and writes go through functions: thread-locals of a shared library are slow to reach from
