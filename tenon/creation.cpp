@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/creation.h"
 
+#include <algorithm>
 #include <cstring>
 #include <sstream>
 
@@ -29,13 +30,30 @@ TensorData::TensorData(std::initializer_list<TensorData> items)
   sizes_ = {static_cast<int64_t>(items.size())};
   for (const TensorData& i : items_) {
     type_ = promote_types(type_, i.type_);
-    TENON_CHECK(i.sizes_ == items_[0].sizes_, ValueError,
-                "tensor: Expected all sub-lists to have sizes: ", text_of(items_[0].sizes_),
-                " (e.g. ", items_[0].text(), "), but got sub-list ", i.text(),
-                " with sizes: ", text_of(i.sizes_));
   }
   if (!items_.empty())
     sizes_.insert(sizes_.end(), items_[0].sizes_.begin(), items_[0].sizes_.end());
+}
+
+void TensorData::check_rows(int64_t depth) const {
+  for (const TensorData& i : items_) i.check_rows(depth + 1);
+  for (const TensorData& i : items_) {
+    if (i.sizes_ != items_[0].sizes_) items_[0].ragged(i, depth + 1);
+  }
+}
+
+void TensorData::ragged(const TensorData& other, int64_t depth) const {
+  const std::size_t rank = std::min(sizes_.size(), other.sizes_.size());
+  std::size_t at = 0;
+  while (at < rank && sizes_[at] == other.sizes_[at]) ++at;
+  const auto items = [&](const std::vector<int64_t>& sizes, const char* unit) {
+    return at < sizes.size() ? core::join(sizes[at], unit) : std::string("a number");
+  };
+  throw ValueError(core::join("tensor: Expected all sub-lists to have sizes: ", text_of(sizes_),
+                              " (e.g. ", text(), "), but got sub-list ", other.text(),
+                              " with sizes: ", text_of(other.sizes_), "; expected ",
+                              items(sizes_, " items"), " at depth ",
+                              depth + static_cast<int64_t>(at), ", got ", items(other.sizes_, "")));
 }
 
 TensorData::TensorData(const std::vector<bool>& v) : leaf_(false), type_(ScalarType::Bool) {
@@ -76,7 +94,8 @@ std::string TensorData::text() const {
   return out + "}";
 }
 
-Tensor TensorData::make(TensorOptions options) const {
+Tensor TensorData::make(const TensorOptions& options) const {
+  check_rows(1);
   TENON_CHECK(!options.has_dtype() || !isComplexType(type_) || isComplexType(options.dtype()),
               TypeError, "tensor: value cannot be converted to type ", toString(options.dtype()),
               " without overflow: complex numbers can not be "
@@ -96,6 +115,21 @@ Tensor TensorData::make(TensorOptions options) const {
 }  // namespace detail
 
 Tensor tensor(detail::TensorData data, const TensorOptions& options) { return data.make(options); }
+
+namespace {
+// The options, and where they say nothing those of the tensor.
+TensorOptions options_like(const Tensor& t, const TensorOptions& o) {
+  return TensorOptions(t.scalar_type()).device(t.device()).merge_in(o);
+}
+}  // namespace
+
+Tensor Tensor::new_tensor(const detail::TensorData& data, const TensorOptions& options) const {
+  return data.make(options_like(*this, options));
+}
+Tensor Tensor::new_copy(const Tensor& data, const TensorOptions& options) const {
+  const TensorOptions o = options_like(*this, options);
+  return data.detach().to(o, false, true).set_requires_grad(o.requires_grad());
+}
 
 Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options) {
   return from_blob_with(data, sizes, {}, nullptr, nullptr, options);

@@ -9,6 +9,7 @@
 
 #include "tenon/ops.h"
 #include "tenon/runtime/error.h"
+#include "tenon/runtime/log.h"
 
 namespace tenon {
 namespace indexing {
@@ -110,8 +111,9 @@ Resolved resolve(const char* call, const Tensor& self, ArrayRef<TensorIndex> lis
               "() is not valid syntax; Ellipsis stands for all of the tensor");
   Resolved r{self, {}, false, {}};
   int64_t used = consumed(list), rank = self.dim();
-  TENON_CHECK(!(rank == 0 && used > 0), IndexError,
-              "index: invalid index of a 0-dim tensor; use item()");
+  TENON_CHECK(
+      !(rank == 0 && used > 0), IndexError,
+      "index: invalid index of a 0-dim tensor: one cannot index a 0-dim tensor; use item()");
   TENON_CHECK(used <= rank, IndexError, "index: too many indices (", used, ") for rank ", rank);
   int64_t d = 0, of = 0, covered = 0;  // a mask of n dimensions is one entry of the list
   for (const TensorIndex& i : list) {
@@ -229,8 +231,15 @@ Tensor& Tensor::index_put_(ArrayRef<TensorIndex> list, const Scalar& v) const {
   return const_cast<Tensor&>(*this);
 }
 
+Tensor& Tensor::masked_copy_(const Tensor& mask, const Tensor& source) const {
+  warn_once("masked_copy_", "deprecated", "masked_copy_ was renamed masked_scatter_");
+  return masked_scatter_(mask, source);
+}
+
 Tensor Tensor::operator[](int64_t i) const {
-  TENON_CHECK(dim() > 0, IndexError, "operator[]: invalid index of a 0-dim tensor; use item()");
+  TENON_CHECK(dim() > 0, IndexError,
+              "operator[]: invalid index of a 0-dim tensor: one cannot index a 0-dim tensor; use "
+              "item()");
   return select(0, i);
 }
 Tensor Tensor::operator[](const Tensor& i) const { return index({i}); }

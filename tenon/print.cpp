@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstdio>
+#include <limits>
 #include <mutex>
 #include <ostream>
 #include <vector>
@@ -15,7 +15,9 @@
 #include "tenon/autograd/node.h"
 #include "tenon/core/layout.h"
 #include "tenon/ops.h"
+#include "tenon/print_format.h"
 #include "tenon/print_libtorch.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon {
 namespace {
@@ -23,83 +25,6 @@ namespace {
 std::atomic<PrintStyle> g_style{PrintStyle::Tenon};
 core::LeafMutex g_mutex;
 PrintOptions g_options;
-
-std::string formatted(const char* format, int precision, double v) {
-  char buffer[64];
-  int n = std::snprintf(buffer, sizeof buffer, format, precision, v);
-  return std::string(buffer, static_cast<std::size_t>(std::max(0, n)));
-}
-
-// The format of all elements, chosen from those that are shown.
-class Format {
- public:
-  Format(const std::vector<Scalar>& shown, ScalarType dtype, const PrintOptions& o,
-         PrintStyle style)
-      : dtype_(dtype), options_(o), sign_column_(style == PrintStyle::Era04) {
-    if (isComplexType(dtype)) choose_parts(shown, style);
-    if (isFloatingType(dtype)) choose(shown);
-    for (const Scalar& s : shown) width_ = std::max(width_, raw(s).size());
-  }
-  std::string padded(const Scalar& s) const {
-    std::string text = raw(s);
-    return text.size() < width_ ? std::string(width_ - text.size(), ' ') + text : text;
-  }
-  std::string raw(const Scalar& s) const {
-    if (!parts_.empty()) return complex_text(s.toComplexDouble());
-    if (dtype_ == kBool) return s.toBool() ? "True" : "False";
-    if (!isFloatingType(dtype_)) return signed_column(std::to_string(s.toLong()));
-    double v = s.toDouble();
-    if (std::isnan(v)) return signed_column("nan");
-    if (std::isinf(v)) return v > 0 ? signed_column("inf") : "-inf";
-    if (scientific_) return signed_column(formatted("%.*e", options_.precision, v));
-    if (integers_) return signed_column(formatted("%.*f", 0, v) + ".");
-    return signed_column(formatted("%.*f", options_.precision, v));
-  }
-  std::size_t width() const { return width_; }
-
- private:
-  // The 0.4 era kept a column for the sign.
-  std::string signed_column(std::string text) const {
-    return sign_column_ && text[0] != '-' ? " " + text : text;
-  }
-  // "1.+2.j": each part has a format of its own.
-  std::string complex_text(const core::complex<double>& v) const {
-    std::string im = parts_[1].padded(Scalar(v.imag()));
-    im.erase(0, im.find_first_not_of(' '));
-    return parts_[0].padded(Scalar(v.real())) + (im[0] == '-' ? "" : "+") + im + "j";
-  }
-  void choose_parts(const std::vector<Scalar>& shown, PrintStyle style) {
-    std::vector<Scalar> re, im;
-    for (const Scalar& s : shown) {
-      re.emplace_back(s.toComplexDouble().real());
-      im.emplace_back(s.toComplexDouble().imag());
-    }
-    parts_.reserve(2);
-    parts_.emplace_back(re, kDouble, options_, style);
-    parts_.emplace_back(im, kDouble, options_, style);
-  }
-  void choose(const std::vector<Scalar>& shown) {
-    double low = HUGE_VAL, high = 0;
-    integers_ = true;
-    for (const Scalar& s : shown) {
-      double v = std::fabs(s.toDouble());
-      if (!std::isfinite(v) || v == 0) continue;
-      low = std::min(low, v);
-      high = std::max(high, v);
-      integers_ = integers_ && v == std::ceil(v);
-    }
-    if (high == 0) return;
-    scientific_ =
-        integers_ ? high / low > 1000 || high > 1e8 : high / low > 1000 || high > 1e8 || low < 1e-4;
-    if (options_.sci_mode >= 0) scientific_ = options_.sci_mode == 1;
-    if (scientific_) integers_ = false;
-  }
-  std::vector<Format> parts_;  // of complex numbers
-  ScalarType dtype_;
-  const PrintOptions& options_;
-  bool sign_column_, scientific_ = false, integers_ = false;
-  std::size_t width_ = 0;
-};
 
 class Printer {
  public:
@@ -110,13 +35,17 @@ class Printer {
         format_(shown(), t.scalar_type(), o, style) {}
 
   std::string body(std::size_t indent) {
-    return host_.dim() == 0 ? stripped(format_.raw(host_.item())) : level(0, 0, indent);
+    if (host_.dim() == 0) return factor(indent) + format_.raw(host_.item());
+    return factor(indent) + level(0, 0, indent);
   }
 
  private:
-  static std::string stripped(std::string s) {
-    s.erase(0, s.find_first_not_of(' '));
-    return s;
+  // "1.00000e-05 *" and a new line, where elements are shown as multiples of that.
+  std::string factor(std::size_t indent) const {
+    if (format_.scale() == 1) return "";
+    char text[32];
+    std::snprintf(text, sizeof text, "%.5e *\n", format_.scale());
+    return text + std::string(indent, ' ');
   }
   // Indices along a dimension that are shown; -1 stands for what is left out.
   std::vector<int64_t> shown_indices(int64_t d) const {
@@ -186,11 +115,13 @@ class Printer {
   Tensor host_;
   const PrintOptions& o_;
   bool shorten_;
-  Format format_;
+  NumberFormat format_;
 };
 
+// PyTorch 0.4 did not say it.
 std::string history(const Tensor& t) {
   std::string out;
+  if (print_style() == PrintStyle::Era04) return out;
   if (auto fn = t.grad_fn())
     out += std::string(", grad_fn=<") + fn->name() + ">";
   else if (t.requires_grad())
@@ -253,6 +184,20 @@ void set_print_style(PrintStyle s) noexcept { g_style.store(s); }
 PrintOptions print_options() {
   std::lock_guard lock(g_mutex);
   return g_options;
+}
+
+PrintOptions print_profile(std::string_view name) {
+  PrintOptions o;
+  if (name == "default") return o;
+  if (name == "short") {
+    o.precision = 2;
+    o.edge_items = 2;
+    return o;
+  }
+  TENON_CHECK(name == "full", ValueError, "print_profile: expected default, short or full, got ",
+              name);
+  o.threshold = std::numeric_limits<int64_t>::max();
+  return o;
 }
 
 void set_print_options(const PrintOptions& o) {

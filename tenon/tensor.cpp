@@ -364,10 +364,13 @@ Tensor operator>(const Scalar& a, const Tensor& b) { return b.lt(a); }
 Tensor operator>=(const Scalar& a, const Tensor& b) { return b.le(a); }
 
 Tensor Tensor::operator-() const { return neg(); }
-// The masks of 0.4 are bytes, and their inverse is 1 - mask.
+// The masks of 0.4 are bytes, and their inverse is 1 - mask; no other dtype had one.
 Tensor Tensor::operator~() const {
   const bool era = autograd::t_mode & autograd::kEra04;
-  return TENON_UNLIKELY(era) && scalar_type() == kByte ? 1 - *this : bitwise_not();
+  if (!TENON_UNLIKELY(era) || scalar_type() == kBool) return bitwise_not();
+  TENON_CHECK(scalar_type() == kByte, TypeError, "operator~: expected uint8 but found ",
+              dtype_name(scalar_type()), "; compat::Era04 inverts masks of bytes alone");
+  return 1 - *this;
 }
 Tensor& Tensor::operator+=(const Tensor& o) { return add_(o); }
 Tensor& Tensor::operator+=(const Scalar& o) { return add_(o); }

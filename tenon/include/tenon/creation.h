@@ -14,7 +14,8 @@ namespace tenon {
 
 namespace detail {
 // Nested braces of one kind of scalar. The dtype is that of the scalars: int64 for integers, the
-// default dtype for floating ones, bool for bools; ValueError when rows differ in length.
+// default dtype for floating ones, bool for bools; make() throws a ValueError when rows differ in
+// length.
 class TENON_API TensorData {
   template <class T>
   static constexpr bool is_scalar =
@@ -35,7 +36,7 @@ class TENON_API TensorData {
     for (const T& x : v) items_.push_back(TensorData(x));
     sizes_ = {static_cast<int64_t>(v.size())};
   }
-  Tensor make(TensorOptions options) const;
+  Tensor make(const TensorOptions& options) const;
   // In braces, as the program wrote it.
   std::string text() const;
 
@@ -55,6 +56,10 @@ class TENON_API TensorData {
       return CppTypeToScalarType<T>::value;
   }
   void write(char*& at, ScalarType dtype) const;
+  // The lists in this one have one shape; this one is at `depth`, the outermost at 1.
+  void check_rows(int64_t depth) const;
+  // Throws for two of them, which are at `depth`.
+  [[noreturn]] void ragged(const TensorData& other, int64_t depth) const;
 
   bool leaf_;
   Scalar scalar_;
@@ -66,6 +71,11 @@ class TENON_API TensorData {
 
 // tensor(1.5), tensor({1, 2}), tensor({{1., 2.}, {3., 4.}}), tensor(std::vector<float>{...}).
 TENON_API Tensor tensor(detail::TensorData data, const TensorOptions& options = {});
+// A copy of another tensor, without its history.
+template <class T, class = std::enable_if_t<std::is_same_v<T, Tensor>>>
+Tensor tensor(const T& data, const TensorOptions& options = {}) {
+  return data.new_tensor(data, options);
+}
 
 // Memory of the caller's as a tensor, without a copy; it must outlive the tensor unless a deleter
 // is given.

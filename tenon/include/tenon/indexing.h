@@ -70,6 +70,15 @@ struct TENON_API TensorIndex {
   Tensor tensor_;
 };
 
+// Not in `indexing` itself, where it would meet the function `all` of programs that use both
+// namespaces.
+namespace sugar {
+struct All {
+  operator TensorIndex() const { return Slice(); }
+};
+inline constexpr All all{};
+}  // namespace sugar
+
 // 1:3:2; None; ...; (None, 0, 1:3:1).
 TENON_API std::ostream& operator<<(std::ostream& out, const Slice& slice);
 TENON_API std::ostream& operator<<(std::ostream& out, const TensorIndex& index);

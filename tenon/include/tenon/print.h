@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "tenon/runtime/export.h"
 
@@ -27,6 +28,9 @@ TENON_API PrintStyle print_style() noexcept;
 TENON_API void set_print_style(PrintStyle s) noexcept;
 TENON_API PrintOptions print_options();
 TENON_API void set_print_options(const PrintOptions& o);
+// "default"; "short": 2 digits and 2 edge items; "full": no element is left out. ValueError for
+// another name.
+TENON_API PrintOptions print_profile(std::string_view name);
 TENON_API std::string to_text(const Tensor& t);
 
 }  // namespace tenon

@@ -21,6 +21,9 @@ struct Edge;
 namespace indexing {
 struct TensorIndex;
 }
+namespace detail {
+class TensorData;
+}
 
 // The memory of a tensor, for questions about sharing.
 class TENON_API Storage {
@@ -65,6 +68,7 @@ class TENON_API Tensor {
   int64_t ndimension() const { return dim(); }
   IntArrayRef sizes() const { return get().sizes(); }
   IntArrayRef shape() const { return get().sizes(); }
+  IntArrayRef size() const { return get().sizes(); }
   IntArrayRef strides() const { return strided().strides(); }
   int64_t size(int64_t d) const;  // negative counts from the end; IndexError when out of range
   int64_t stride(int64_t d) const;
@@ -183,6 +187,13 @@ class TENON_API Tensor {
 
   // Moving to devices and dtypes.
   Tensor cpu() const;
+  // A new tensor of such data (tenon/creation.h), of this one's dtype and device unless options say
+  // others.
+  Tensor new_tensor(const detail::TensorData& data, const TensorOptions& options = {}) const;
+  template <class T, class = std::enable_if_t<std::is_same_v<T, Tensor>>>
+  Tensor new_tensor(const T& data, const TensorOptions& options = {}) const {
+    return new_copy(data, options);
+  }
   // Of a layout other than strided: its components, by the names that the layout gives them. They
   // share this one's memory.
   Tensor component(std::string_view name) const;
@@ -211,6 +222,15 @@ class TENON_API Tensor {
   Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Scalar& v) const;
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& v) const;
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& v) const;
+  // x(1, all, 3) is x.index({1, Slice(), 3}).
+  template <class... I, class = std::enable_if_t<
+                            (sizeof...(I) > 0) &&
+                            (std::is_convertible_v<const I&, indexing::TensorIndex> && ...)>>
+  Tensor operator()(const I&... indices) const {
+    return index({indexing::TensorIndex(indices)...});
+  }
+  // The old name of masked_scatter_, with a warning.
+  Tensor& masked_copy_(const Tensor& mask, const Tensor& source) const;
 
   Tensor operator-() const;
   Tensor operator~() const;
@@ -267,6 +287,7 @@ class TENON_API Tensor {
     return new Typed(std::move(f));
   }
   unsigned add_hook(Hook* owned) const;
+  Tensor new_copy(const Tensor& data, const TensorOptions& options) const;
   bool view_requires_grad() const;  // a write to the base may have given a view a history
   core::TensorImpl& get() const {
     if (TENON_UNLIKELY(!impl_)) undefined();

@@ -7,6 +7,7 @@
 
 #include "tenon/nn/functional/optional_tensor.h"
 #include "tenon/ops.h"
+#include "tenon/ops/composite.gen.h"
 #include "tenon/ops/reduction.h"
 
 namespace tenon {
@@ -155,10 +156,8 @@ Tensor multi_margin_loss(const Tensor& input, const Tensor& target,
 
 Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target,
                                    const MultilabelSoftMarginLossFuncOptions& options) {
-  Tensor loss = -(target * tenon::log_sigmoid(input) + (1 - target) * tenon::log_sigmoid(-input));
-  if (options.weight().defined()) loss = loss * options.weight();
-  return reduced("multilabel_soft_margin_loss", loss.mean(-1),
-                 reduction_get_enum(options.reduction()));
+  return composite::multilabel_soft_margin_loss(input, target, optional_tensor(options.weight()),
+                                                reduction_get_enum(options.reduction()));
 }
 
 Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,

@@ -4,6 +4,7 @@
 
 #include "tenon/nn/functional/optional_tensor.h"
 #include "tenon/ops.h"
+#include "tenon/ops/composite.gen.h"
 
 namespace tenon {
 namespace nn {
@@ -40,9 +41,8 @@ Tensor local_response_norm(const Tensor& input, const LocalResponseNormFuncOptio
 }
 
 Tensor normalize(const Tensor& input, NormalizeFuncOptions options) {
-  const Tensor norm = input.norm(options.p(), {options.dim()}, true).clamp_min(options.eps());
-  if (options.out()) return options.out()->copy_(input / norm);
-  return input / norm;
+  const Tensor made = composite::normalize(input, options.p(), options.dim(), options.eps());
+  return options.out() ? options.out()->copy_(made) : made;
 }
 
 }  // namespace functional

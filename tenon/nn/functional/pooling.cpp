@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include "tenon/core/sizes.h"
 #include "tenon/ops.h"
+#include "tenon/ops/composite.gen.h"
 
 namespace tenon {
 namespace nn {
@@ -23,17 +23,6 @@ std::array<int64_t, D> output_sizes(const Tensor& input,
     out[i] = w ? *w : input.size(static_cast<int64_t>(i) - static_cast<int64_t>(D));
   }
   return out;
-}
-
-// The elements of a window.
-template <std::size_t D>
-int64_t window_elements(const char* name, const ExpandingArray<D>& kernel_size) {
-  return core::product(kernel_size->data(), static_cast<int64_t>(D)).get(name, "kernel_size");
-}
-
-// (sum of x^p over a window)^(1/p), from the mean over the window.
-Tensor p_norm(const Tensor& mean, double p, int64_t elements) {
-  return (mean.sign() * tenon::relu(mean.abs())).mul(elements).pow(1.0 / p);
 }
 
 }  // namespace
@@ -68,11 +57,8 @@ Tensor adaptive_max_pool1d(const Tensor& input, const AdaptiveMaxPool1dFuncOptio
 }
 
 Tensor lp_pool1d(const Tensor& input, const LPPool1dFuncOptions& options) {
-  const int64_t elements = window_elements("lp_pool1d", options.kernel_size());
-  const Tensor powers = input.pow(options.norm_type());
-  const Tensor mean =
-      tenon::avg_pool1d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
-  return p_norm(mean, options.norm_type(), elements);
+  return composite::lp_pool1d(input, options.norm_type(), options.kernel_size(), options.stride(),
+                              options.ceil_mode());
 }
 
 Tensor avg_pool2d(const Tensor& input, const AvgPool2dFuncOptions& options) {
@@ -106,11 +92,8 @@ Tensor adaptive_max_pool2d(const Tensor& input, const AdaptiveMaxPool2dFuncOptio
 }
 
 Tensor lp_pool2d(const Tensor& input, const LPPool2dFuncOptions& options) {
-  const int64_t elements = window_elements("lp_pool2d", options.kernel_size());
-  const Tensor powers = input.pow(options.norm_type());
-  const Tensor mean =
-      tenon::avg_pool2d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
-  return p_norm(mean, options.norm_type(), elements);
+  return composite::lp_pool2d(input, options.norm_type(), options.kernel_size(), options.stride(),
+                              options.ceil_mode());
 }
 
 Tensor avg_pool3d(const Tensor& input, const AvgPool3dFuncOptions& options) {
@@ -144,11 +127,8 @@ Tensor adaptive_max_pool3d(const Tensor& input, const AdaptiveMaxPool3dFuncOptio
 }
 
 Tensor lp_pool3d(const Tensor& input, const LPPool3dFuncOptions& options) {
-  const int64_t elements = window_elements("lp_pool3d", options.kernel_size());
-  const Tensor powers = input.pow(options.norm_type());
-  const Tensor mean =
-      tenon::avg_pool3d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
-  return p_norm(mean, options.norm_type(), elements);
+  return composite::lp_pool3d(input, options.norm_type(), options.kernel_size(), options.stride(),
+                              options.ceil_mode());
 }
 
 }  // namespace functional

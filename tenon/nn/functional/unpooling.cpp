@@ -6,6 +6,7 @@
 
 #include "tenon/nn/functional/pooling.h"
 #include "tenon/ops.h"
+#include "tenon/ops/composite.gen.h"
 
 namespace tenon {
 namespace nn {
@@ -73,8 +74,7 @@ Tensor samples_of(const Tensor& input, const FractionalMaxPoolOptions<D>& o) {
 
 Tensor max_unpool1d(const Tensor& input, const Tensor& indices,
                     const MaxUnpool1dFuncOptions& options) {
-  const int64_t size = unpooled_size(input, options)[0];
-  return tenon::max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), {size, 1}).squeeze(-1);
+  return composite::max_unpool1d(input, indices, unpooled_size(input, options));
 }
 
 Tensor max_unpool2d(const Tensor& input, const Tensor& indices,

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
+#include "tenon/autograd/formulas/embedding.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/runtime/error.h"
 
@@ -19,6 +20,16 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag_padding_idx(
   }
   return tenon::_embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse,
                                per_sample_weights, include_last_offset, padding);
+}
+
+Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t num_weights,
+                          int64_t padding_idx, bool by_frequency, bool sparse) {
+  return autograd::formulas::embedding_backward(grad, indices, num_weights, padding_idx,
+                                                by_frequency, sparse);
+}
+Tensor embedding_sparse_backward(const Tensor& grad, const Tensor& indices, int64_t num_weights,
+                                 int64_t padding_idx, bool by_frequency) {
+  return tenon::embedding_backward(grad, indices, num_weights, padding_idx, by_frequency, true);
 }
 
 }  // namespace tenon::composite

@@ -122,6 +122,11 @@ Tensor mse_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& t
   return gradient_of(self, grad,
                      [&](const Tensor& x) { return tenon::mse_loss(x, target, reduction); });
 }
+Tensor l1_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
+                        int64_t reduction) {
+  return gradient_of(self, grad,
+                     [&](const Tensor& x) { return tenon::l1_loss(x, target, reduction); });
+}
 Tensor smooth_l1_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                                int64_t reduction, double beta) {
   return gradient_of(self, grad, [&](const Tensor& x) {
@@ -174,6 +179,12 @@ std::tuple<Tensor, Tensor> _prelu_kernel_backward(const Tensor& grad, const Tens
   const Tensor positive = self.gt(0);
   return {tenon::where(positive, grad, grad * weight),
           tenon::where(positive, tenon::zeros_like(grad), grad * self)};
+}
+
+std::tuple<Tensor, Tensor> prelu_backward(const Tensor& grad, const Tensor& self,
+                                          const Tensor& weight) {
+  return {gradient_of(self, grad, [&](const Tensor& x) { return tenon::prelu(x, weight); }),
+          gradient_of(weight, grad, [&](const Tensor& w) { return tenon::prelu(self, w); })};
 }
 
 Tensor _cdist_backward(const Tensor& grad, const Tensor& x1, const Tensor& x2, double p,
