@@ -284,7 +284,7 @@ std::string Manager::why_absent(std::string_view device) {
   Lock lock(mutex_);
   scan();
   return core::join(
-      "looked for libtenon_", device, ".so ",
+      "its backend is not loaded: looked for libtenon_", device, ".so ",
       search_report(
           [&](const Info& i) { return i.device == device || i.name == device; },
           core::join("found no manifest. Put libtenon_", device, ".so and libtenon_", device,

@@ -64,7 +64,8 @@ void check_within(Infer& c, int dim, const TensorImpl& index, const TensorImpl& 
   for (int d = 0; d < n; ++d) {
     if ((d != dim || also_dim) && size_of(index, d) > size_of(other, d)) {
       fail<IndexError>(c, "size ", size_of(index, d), " of 'index' at dimension ", d,
-                       " exceeds size ", size_of(other, d), " of '", name, "'");
+                       " exceeds size ", size_of(other, d), " of '", name, "' (", index.sizes(),
+                       ", ", other.sizes(), ")");
     }
   }
 }

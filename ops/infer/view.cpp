@@ -49,7 +49,7 @@ void copy_dims(Infer& c, const TensorImpl& t, Shape& s) {
 }
 
 // Fills in -1 and checks the element count.
-void resolve_shape(Infer& c, IntArrayRef given, int64_t numel, Shape& s) {
+void resolve_shape(Infer& c, IntArrayRef given, const TensorImpl& of, Shape& s) {
   int64_t known = 1;
   int unknown = -1;
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -66,11 +66,12 @@ void resolve_shape(Infer& c, IntArrayRef given, int64_t numel, Shape& s) {
   if (unknown >= 0) {
     if (known == 0)
       fail<ValueError>(c, "-1 in shape ", given, " is ambiguous: the other sizes hold no element");
-    s.size[unknown] = numel / known;
+    s.size[unknown] = of.numel / known;
     known *= s.size[unknown];
   }
-  if (known != numel) {
-    fail<ValueError>(c, "shape ", given, " is invalid for an input of ", numel, " elements");
+  if (known != of.numel) {
+    fail<ValueError>(c, "shape ", given, " is invalid for an input of ", of.numel, " elements (",
+                     of.sizes(), ")");
   }
 }
 
@@ -117,7 +118,7 @@ TENON_INFER(view) {
   using A = args::view;
   const TensorImpl& t = c.tensor(A::self);
   Shape s;
-  resolve_shape(c, c.ints(A::size), t.numel, s);
+  resolve_shape(c, c.ints(A::size), t, s);
   if (!view_strides(t, s.sizes(), s.stride)) {
     fail<ValueError>(c, "view is incompatible with strides ", t.strides(), " of sizes ", t.sizes(),
                      ": shape ", c.ints(A::size), " would need a copy; use reshape or contiguous");

@@ -218,8 +218,8 @@ void run(const Gemm& g, int index, cudaStream_t stream, void* workspace, uint64_
 std::string blas_fault() {
   const std::size_t major = cublasLtGetVersion() / 10000;
   if (major == CUBLAS_VER_MAJOR) return {};
-  return sdk::join("libcublasLt is of version ", major, ", this plugin was built with ",
-                   CUBLAS_VER_MAJOR, "; install that one or rebuild the plugin");
+  return sdk::join("libcublasLt: built against version ", CUBLAS_VER_MAJOR, " but found ", major,
+                   "; install that one or rebuild the plugin");
 }
 
 void stop_blas() {

@@ -394,7 +394,7 @@ void execute(const ConvPlan& plan, int index, cudaStream_t stream, const ConvPoi
 std::string dnn_fault() {
   const std::size_t major = cudnnGetVersion() / 10000;
   if (major == CUDNN_MAJOR) return {};
-  return sdk::join("libcudnn is of version ", major, ", this plugin was built with ", CUDNN_MAJOR,
+  return sdk::join("libcudnn: built against version ", CUDNN_MAJOR, " but found ", major,
                    "; install that one or rebuild the plugin");
 }
 

@@ -34,9 +34,9 @@ void check_version() {
   int version = 0;
   if (cudaRuntimeGetVersion(&version) != cudaSuccess || version / 1000 == CUDART_VERSION / 1000)
     return;
-  throw Error(TN_ERROR_BACKEND, "libcudart is of CUDA ", version_text(version),
-              ", this plugin was built with ", version_text(CUDART_VERSION),
-              "; install the runtime of CUDA ", CUDART_VERSION / 1000, " or rebuild the plugin");
+  throw Error(TN_ERROR_BACKEND, "libcudart: built against CUDA ", version_text(CUDART_VERSION),
+              " but found ", version_text(version), "; install the runtime of CUDA ",
+              CUDART_VERSION / 1000, " or rebuild the plugin");
 }
 
 // Errors after which the context answers every call with the same error.
@@ -161,10 +161,10 @@ void check(cudaError_t status, const char* call, int index) {
 
 void check_usable(int index) {
   if (forked()) {
-    throw Error(TN_ERROR_BACKEND,
-                "CUDA was opened before this process was forked, and a child cannot use it; use it "
-                "after the fork only, "
-                "or start the child with exec");
+    throw Error(
+        TN_ERROR_BACKEND,
+        "CUDA cannot be re-initialized in a forked process, as it was opened before the fork: "
+        "start the child with spawn or exec, or use CUDA after the fork only");
   }
   Gpu& g = gpu(index);
   if (g.dead.load(std::memory_order_acquire)) throw Error(TN_ERROR_BACKEND, g.why_dead);

@@ -141,8 +141,8 @@ void raise_report(DeviceId device, Streams which, tn_stream* stream) {
   if (op == nullptr) op = "a kernel";
   const std::string reporter = join(" (reported by ", device_of(device).str(), ")");
   if (seen.code == TN_ERROR_INDEX) {
-    throw IndexError(
-        join(op, ": index ", seen.index, " is out of bounds for a size of ", seen.limit, reporter));
+    throw IndexError(join(op, ": index ", seen.index, " is out of bounds for a size of ",
+                          seen.limit, " (index out of range in a kernel)", reporter));
   }
   if (seen.code == TN_ERROR_VALUE && seen.limit > 0) {
     throw ValueError(join(op, ": ", seen.index, " is not in [0, ", seen.limit, ")", reporter));

@@ -39,7 +39,8 @@ Tensor SavedTensor::unpack(Node& owner) const {
     throw Error(core::join(
         "one of the variables needed for gradient computation has been modified by an inplace "
         "operation: saved by ",
-        owner.name(), " at version ", version_, ", now ", now, " (shape ", tensor_.sizes(), ")"));
+        owner.name(), " at version ", version_, ", now ", now, " (shape ", tensor_.sizes(),
+        "); clone() what is modified by an in-place operation"));
   }
   if (!is_output_ || !tracked_) return tensor_;
   if (TENON_UNLIKELY(owner.slices)) return view_of_slices(owner, tensor_);

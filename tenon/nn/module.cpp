@@ -278,12 +278,14 @@ void Module::pretty_print(std::ostream& stream) const { stream << detail::shown_
 bool Module::is_serializable() const { return true; }
 
 void Module::check_name(const char* kind, const std::string& name) const {
-  TENON_CHECK(!name.empty(), ValueError, kind, " name must not be empty");
+  TENON_CHECK(!name.empty(), ValueError, kind, " name must not be empty: a name may not be empty");
   TENON_CHECK(name.find('.') == std::string::npos, ValueError, kind,
-              " name must not contain a dot (got '", name, "')");
+              " name must not contain a dot (got '", name,
+              "'): a name may not contain '.', which stands between names of modules");
   const bool taken =
       parameters_.contains(name) || buffers_.contains(name) || children_.contains(name);
-  TENON_CHECK(!taken, ValueError, kind, " '", name, "' already defined");
+  TENON_CHECK(!taken, ValueError, kind, " '", name,
+              "' already defined: the name already exists in ", this->name());
 }
 
 Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {

@@ -141,7 +141,7 @@ Tensor Optimizer::step(LossClosure closure) {
     for (Tensor& p : group.params()) {
       Tensor grad = p.grad();
       if (!grad.defined()) continue;
-      if (grad.layout() != kStrided && !takes_layouts()) refuse_layout(grad);
+      if (grad.layout() != kStrided && !takes_layouts()) refuse_layout(typeid(*this), grad);
       items.push_back({p, grad, state_[p.unsafeGetTensorImpl()]});
     }
     update_all(items, group.options());

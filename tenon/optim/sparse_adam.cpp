@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tenon/autograd/function.h"
 #include "tenon/ops.h"
 #include "tenon/optim/layouts.h"
 
@@ -67,9 +68,10 @@ void SparseAdam::update(Tensor& param, const Tensor& grad, const OptimizerOption
   add(param, mean_step.add_(mean).div_(divisor).mul_(-rate));
 }
 
-void refuse_layout(const Tensor& grad) {
-  throw ValueError(core::join("this optimizer does not take sparse gradients, got one of shape ",
-                              grad.sizes(), ": use SparseAdam, Adagrad or SGD, or to_dense()"));
+void refuse_layout(const std::type_info& optimizer, const Tensor& grad) {
+  throw ValueError(core::join(autograd::demangle(optimizer.name()),
+                              " does not support sparse gradients, got one of shape ", grad.sizes(),
+                              ": use SparseAdam, Adagrad or SGD, or to_dense()"));
 }
 
 void add_elements(Tensor& to, const Tensor& indices, const Tensor& values) {

@@ -18,7 +18,7 @@ cp "$app/build/app" "$prefix"/lib*/libtenon.so.0 "$prefix"/lib*/libtenon_core.so
 cp "$prefix"/lib*/tenon/libtenon_cpu.* "$shipped/tenon"
 quietly "$shipped/app"
 if "$shipped/app" ref > "$log" 2>&1; then die "there is a device ref, and no plugin for it"; fi
-grep -q "unknown device type 'ref'; loaded: cpu; looked for libtenon_ref.so in .*/shipped/tenon" "$log" ||
+grep -q "unknown device type 'ref'; loaded: cpu; its backend is not loaded: looked for libtenon_ref.so in .*/shipped/tenon" "$log" ||
   die "$(cat "$log")"
 cp "$build/lib/libtenon_ref.so" "$build/lib/libtenon_ref.json" "$shipped/tenon"
 quietly "$shipped/app" ref

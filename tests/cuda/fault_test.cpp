@@ -166,7 +166,7 @@ TEST_F(CudaFault, AForkedChildGetsAnError) {
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   expect_words(text,
-               {"before this process was forked", "a child cannot use it", "CPU right, no calls"});
+               {"cannot be re-initialized in a forked process", "spawn", "CPU right, no calls"});
   EXPECT_TRUE(equal(there.cpu(), ones({8}))) << "the parent goes on";
 }
 

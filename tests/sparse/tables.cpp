@@ -211,9 +211,11 @@ TEST(SparseStep, Refusals) {
                {"SGD", "weight_decay", "6, 2"});
   expect_words(refused(optim::Adagrad({w}, optim::AdagradOptions(0.1).weight_decay(0.1))),
                {"Adagrad", "weight_decay", "sparse gradients"});
-  expect_words(refused(optim::Adam({w})), {"sparse gradients", "SparseAdam"});
-  expect_words(refused(optim::AdamW({w})), {"sparse gradients", "SparseAdam"});
-  expect_words(refused(optim::RMSprop({w})), {"sparse gradients", "SparseAdam"});
+  expect_words(refused(optim::Adam({w})), {"Adam does not support sparse gradients", "SparseAdam"});
+  expect_words(refused(optim::AdamW({w})),
+               {"AdamW does not support sparse gradients", "SparseAdam"});
+  expect_words(refused(optim::RMSprop({w})),
+               {"RMSprop does not support sparse gradients", "SparseAdam"});
   expect_words(refused(optim::SparseAdam({with_gradient(false)})),
                {"SparseAdam", "strided gradients", "use Adam"});
   expect_words(text_of<ValueError>([&] { optim::SparseAdam({w}, 0.); }), {"invalid lr: 0"});

@@ -36,10 +36,14 @@ std::string shape_text(const std::vector<double>& factors) {
 
 Target find_target(const Tensor& input, const InterpolateFuncOptions& options, bool needs_size) {
   const std::size_t nd = static_cast<std::size_t>(input.dim() - 2);
-  TENON_CHECK(options.size() || options.scale_factor(), ValueError,
-              "interpolate: either size or scale_factor should be defined");
-  TENON_CHECK(!options.size() || !options.scale_factor(), ValueError,
-              "interpolate: only one of size or scale_factor should be defined");
+  TENON_CHECK(
+      options.size() || options.scale_factor(), ValueError,
+      "interpolate: either size or scale_factor should be defined; define exactly one of size "
+      "and scale_factor");
+  TENON_CHECK(
+      !options.size() || !options.scale_factor(), ValueError,
+      "interpolate: only one of size or scale_factor should be defined; define exactly one of "
+      "size and scale_factor");
   const bool recompute = options.recompute_scale_factor().value_or(false);
   TENON_CHECK(!recompute || !options.size(), ValueError,
               "interpolate: recompute_scale_factor is not meaningful with an explicit size");

@@ -26,7 +26,8 @@ Tensor prelu(const Tensor& self, const Tensor& weight) {
   TENON_CHECK(weight.dim() <= 1, ValueError, "prelu: weight must have one dimension at most, got ",
               weight.dim());
   TENON_CHECK(weight.numel() == 1 || weight.numel() == channels, ValueError, "prelu: weight has ",
-              weight.numel(), " elements but the input has ", channels, " channels");
+              weight.numel(), " elements but the input has ", channels, " channels (",
+              weight.sizes(), ", ", self.sizes(), ")");
   TENON_CHECK(weight.scalar_type() == self.scalar_type(), TypeError,
               "prelu: type promotion is not supported, got ", toString(self.scalar_type()), " and ",
               toString(weight.scalar_type()));
@@ -58,7 +59,8 @@ Tensor celu(const Tensor& self, const Scalar& alpha) {
 }
 
 Tensor glu(const Tensor& self, int64_t dim) {
-  TENON_CHECK(self.dim() > 0, ValueError, "glu: does not support 0-dimensional tensors");
+  TENON_CHECK(self.dim() > 0, ValueError,
+              "glu: does not support 0-dimensional tensors: scalars cannot be halved");
   const int64_t size = self.size(dim);
   TENON_CHECK(size % 2 == 0, ValueError, "glu: dimension ", dim, " must be even, got size ", size);
   const Tensor x = wide(self);

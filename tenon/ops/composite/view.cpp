@@ -133,7 +133,7 @@ std::vector<Tensor> broadcast_tensors(TensorList tensors) {
       int64_t& s = shape[shape.size() - static_cast<std::size_t>(t.dim() - d)];
       TENON_CHECK(t.size(d) == 1 || s == 1 || s == t.size(d), ValueError,
                   "broadcast_tensors: size ", s, " of a does not match size ", t.size(d),
-                  " of b at dimension ", d, " (", t.sizes(), ")");
+                  " of b at dimension ", d, " (", tensors[0].sizes(), ", ", t.sizes(), ")");
       if (t.size(d) != 1) s = t.size(d);
     }
   }
