@@ -3,6 +3,7 @@
 // Shapes of convolutions and their gradients.
 #include "infer_args.gen.h"
 #include "ops/infer/epilogue.h"
+#include "ops/infer/memory_format.h"
 #include "ops/infer/window.h"
 
 namespace tenon::core {
@@ -25,6 +26,11 @@ struct Conv {
   void check_parameters(int nd) const;
   void check_tensors() const;
   void check_bias() const;
+  // Of a result with the input's dimensions: channels last where those of the input or the weight
+  // are.
+  void keep_format(int k) const {
+    core::keep_format(c, k, is_channels_last(input()) ? input() : weight());
+  }
   int output_sizes(int64_t* sizes) const;
   const TensorImpl& input() const { return c.tensor(at.input); }
   const TensorImpl& weight() const { return c.tensor(at.weight); }
@@ -196,6 +202,7 @@ TENON_INFER(convolution) {
   int64_t sizes[5];
   const int n = conv.output_sizes(sizes);
   c.set(0, {sizes, static_cast<std::size_t>(n)}, conv.input().dtype);
+  conv.keep_format(0);
 }
 
 TENON_INFER(conv_epilogue) {
@@ -232,14 +239,18 @@ TENON_INFER(convolution_backward) {
   }
   constexpr int kMask = A::output_mask;
   const int64_t filters[] = {grad.size(1)};
-  if (c.bit(kMask, 0))
+  if (c.bit(kMask, 0)) {
     c.set(0, input.sizes(), grad.dtype);
-  else
+    conv.keep_format(0);
+  } else {
     c.set_undefined(0);
-  if (c.bit(kMask, 1))
+  }
+  if (c.bit(kMask, 1)) {
     c.set(1, weight.sizes(), grad.dtype);
-  else
+    keep_format(c, 1, weight);
+  } else {
     c.set_undefined(1);
+  }
   if (c.bit(kMask, 2))
     c.set(2, filters, grad.dtype);
   else

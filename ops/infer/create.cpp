@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "infer_args.gen.h"
+#include "ops/infer/memory_format.h"
 #include "tenon/core/infer.h"
 #include "tenon/core/layout.h"
 #include "tenon/runtime/device.h"
@@ -30,22 +31,6 @@ ScalarType read_options(Infer& c, int at, ScalarType if_none) {
   return dtype;
 }
 
-void channels_last(Infer& c, int k, int ndim) {
-  OutMeta& o = c.out[k];
-  if (o.ndim != ndim)
-    fail<ValueError>(c, "a channels-last memory format needs ", ndim, " dimensions, got ", o.ndim);
-  // unsigned: of sizes without elements it may wrap, and others are refused where memory is made
-  uint64_t stride = 1;
-  auto next = [&](int d) {
-    o.strides[d] = static_cast<int64_t>(stride);
-    stride *= static_cast<uint64_t>(o.sizes[d] > 0 ? o.sizes[d] : 1);
-  };
-  next(1);
-  for (int d = ndim - 1; d >= 2; --d) next(d);
-  next(0);
-  o.has_strides = true;
-}
-
 MemoryFormat format_of(Infer& c, int i, MemoryFormat if_none) {
   const int64_t given = c.integer(i, static_cast<int64_t>(if_none));
   if (given < 0 || given > static_cast<int64_t>(MemoryFormat::ChannelsLast3d)) {
@@ -55,8 +40,8 @@ MemoryFormat format_of(Infer& c, int i, MemoryFormat if_none) {
 }
 
 void apply_memory_format(Infer& c, int k, MemoryFormat format) {
-  if (format == MemoryFormat::ChannelsLast) channels_last(c, k, 4);
-  if (format == MemoryFormat::ChannelsLast3d) channels_last(c, k, 5);
+  if (format == MemoryFormat::ChannelsLast) set_channels_last(c, k, 4);
+  if (format == MemoryFormat::ChannelsLast3d) set_channels_last(c, k, 5);
 }
 
 // Of numbers between two; complex if one of them is.

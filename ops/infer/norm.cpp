@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of normalization.
 #include "infer_args.gen.h"
+#include "ops/infer/memory_format.h"
 #include "tenon/core/infer.h"
 #include "tenon/runtime/error.h"
 
@@ -102,14 +103,17 @@ TENON_INFER(batch_norm_train) {
   }
   const int64_t sizes[] = {channels};
   c.set(0, input.sizes(), input.dtype);
+  keep_format(c, 0, input);
   c.set(1, sizes, input.dtype);
   c.set(2, sizes, input.dtype);
 }
 
 TENON_INFER(batch_norm_eval) {
   using A = args::batch_norm_eval;
+  const TensorImpl& input = c.tensor(A::input);
   check_channels(c, A::weight, A::running_var);
-  c.set(0, c.tensor(A::input).sizes(), c.tensor(A::input).dtype);
+  c.set(0, input.sizes(), input.dtype);
+  keep_format(c, 0, input);
 }
 
 TENON_INFER(batch_norm_backward) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of pooling.
 #include "infer_args.gen.h"
+#include "ops/infer/memory_format.h"
 #include "ops/infer/window.h"
 
 namespace tenon::core {
@@ -62,7 +63,9 @@ void max_pool(Infer& c, int nd) {
   window_sizes(c, A::self, nd, true, c.flag(A::ceil_mode), sizes);
   const std::size_t n = static_cast<std::size_t>(c.tensor(A::self).ndim());
   c.set(0, {sizes, n}, c.tensor(A::self).dtype);
+  keep_format(c, 0, c.tensor(A::self));
   c.set(1, {sizes, n}, kLong);
+  keep_format(c, 1, c.tensor(A::self));
 }
 
 void check_divisor(Infer& c, int at) {
@@ -76,6 +79,7 @@ void avg_pool(Infer& c, int nd) {
   int64_t sizes[kMaxDims];
   window_sizes(c, A::self, nd, false, c.flag(A::ceil_mode), sizes);
   c.set(0, {sizes, static_cast<std::size_t>(c.tensor(A::self).ndim())}, c.tensor(A::self).dtype);
+  keep_format(c, 0, c.tensor(A::self));
 }
 
 void adaptive(Infer& c, int nd, bool indices) {
