@@ -58,7 +58,7 @@ SettingsGuard::SettingsGuard(const Settings& other) : before_(settings()) {
   renew_mode();
 }
 SettingsGuard::~SettingsGuard() {
-  state().settings = before_;
+  state().settings.swap(before_);
   renew_mode();
 }
 

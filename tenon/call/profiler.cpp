@@ -45,6 +45,7 @@ std::vector<std::vector<int64_t>> shapes_of(ArrayRef<IValue> inputs) {
 
 struct Profiler::State {
   explicit State(ProfilerOptions given) : options(std::move(given)), begin(Clock::now()) {
+    if (options.device()) try_events();
     handle = addThreadLocalCallback(
         RecordFunctionCallback([this](const RecordFunction& f) { return open_range(f); },
                                [this](const RecordFunction&, ObserverContext* c) {
@@ -60,6 +61,14 @@ struct Profiler::State {
   void record(std::optional<Event>& event) const {
     event.emplace(options.device()->type(), EventFlag::BACKEND_DEFAULT);
     event->record(current_stream(*options.device()));
+  }
+  // What a callback throws is dropped: a device without such events is refused here.
+  void try_events() const {
+    Timing t;
+    record(t.begin);
+    record(t.end);
+    t.end->synchronize();
+    t.begin->elapsed_time(*t.end);
   }
   std::unique_ptr<ObserverContext> open_range(const RecordFunction& f) {
     auto range = std::make_unique<Range>(profile.events.size());
