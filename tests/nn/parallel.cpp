@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// nn::parallel on the host, as several devices; tests/cuda has the devices of the emulator.
+// nn::parallel on the host, as several devices.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -63,18 +63,41 @@ client_ftorch() {
   fi
 }
 
-# mnist is built alone: its data would have to be fetched.
+# Whether example NAME is run, and how: those that classify pictures want data sets that would have to be fetched.
+client_run_example() {
+  local run="$PWD/$clients/examples_$1/$1"
+  case $1 in
+    custom-dataset | transfer-learning) return 0 ;;
+    mnist | dcgan) python3 tools/clients/digits.py "$clients/examples_$1/data" || return ;;
+  esac
+  (cd "$clients/examples_$1" && if [ "$1" = dcgan ]; then "$run" --epochs 2; else "$run"; fi) \
+    >"$clients/examples_$1.tests" 2>&1
+}
+
 client_examples() {
-  local source name run
+  local source name argparse
+  client_source argparse || { client_line examples "" - - "not run: no copy of argparse"; return; }
+  argparse=$source
   client_source examples || { client_line examples "" - - "not run: no copy of it"; return; }
-  for name in autograd regression mnist; do
-    run="$clients/examples_$name/$name"
-    if ! client_build "examples_$name" "$source/cpp/$name" "$torch" -DDOWNLOAD_MNIST=OFF; then
+  for name in autograd regression mnist dcgan custom-dataset transfer-learning; do
+    if ! client_build "examples_$name" "$source/cpp/$name" "$torch" -DDOWNLOAD_MNIST=OFF \
+      "-DOpenCV_DIR=$PWD/tools/clients/opencv" "-DCMAKE_CXX_FLAGS=-I$argparse/include"; then
       client_line examples "cpp/$name" 0 1 "see $clients/examples_$name.log"
-    elif [ "$name" != mnist ] && ! "$run" >"$clients/examples_$name.tests" 2>&1; then
+    elif ! client_run_example "$name"; then
       client_line examples "cpp/$name" 0 1 "see $clients/examples_$name.tests"
     else
       client_line examples "cpp/$name" 1 0
     fi
   done
+}
+
+# Its networks, over a stand-in of its games.
+client_open_spiel() {
+  local source
+  client_source open_spiel || { client_line open_spiel "" - - "not run: no copy of it"; return; }
+  if ! client_build open_spiel tools/clients/open_spiel "$torch" "-DSPIEL=$source"; then
+    client_line open_spiel "networks" 0 1 "see $clients/open_spiel.log"
+    return
+  fi
+  client_ctest open_spiel "networks" "$clients/open_spiel"
 }

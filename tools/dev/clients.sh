@@ -4,11 +4,14 @@
 # Programs of others for libtorch, built and run against the installed Tenon. None of their code is in this tree.
 clients=build/clients
 
-# NAME ADDRESS COMMIT: pfunit is what the unit tests of ftorch are written with.
+# NAME ADDRESS COMMIT: pfunit is what the unit tests of ftorch are written with, argparse what dcgan of examples reads
+# its arguments by.
 clients_table() {
   cat <<'EOT'
 ftorch https://github.com/Cambridge-ICCS/FTorch.git 2010dd4ca4ee98d3f9b82db31f62774637c69312
 examples https://github.com/pytorch/examples.git 77f55b912142e11fcfdf5b530231fb9c52f181e8
+open_spiel https://github.com/google-deepmind/open_spiel.git 112b77704631fc2ce7ad8e4581f6ca09798ce15a
+argparse https://github.com/p-ranav/argparse.git d924b84eba1f0f0adf38b20b7b4829f6f65b6570
 pfunit https://github.com/Goddard-Fortran-Ecosystem/pFUnit.git e3ccb4e4e8b9b870a8e3d758ac9fdd13a89d4d80
 EOT
 }
@@ -81,9 +84,9 @@ dev_clients() {
       return 2
     fi
     [[ $word != *=* ]] || client_folders[${word%%=*}]=${word#*=}
-    [ "${word%%=*}" = pfunit ] || names+=("${word%%=*}")
+    [[ ${word%%=*} == @(pfunit|argparse) ]] || names+=("${word%%=*}")
   done
-  [ ${#names[@]} -gt 0 ] || names=(ftorch examples)
+  [ ${#names[@]} -gt 0 ] || names=(ftorch examples open_spiel)
   packages+=(gfortran m4)
   mkdir -p "$clients/src"
   clients_prefix
