@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "tenon/ops.h"
-#include "tenon/ops/composite.gen.h"
 
 namespace tenon {
 namespace nn {
@@ -125,7 +124,13 @@ Tensor log_softmax(const Tensor& input, const LogSoftmaxFuncOptions& options) {
 }
 
 Tensor gumbel_softmax(const Tensor& logits, const GumbelSoftmaxFuncOptions& options) {
-  return composite::gumbel_softmax(logits, options.tau(), options.hard(), options.dim(), {});
+  // -log(E) of a standard exponential E is Gumbel noise.
+  const Tensor gumbels = -tenon::empty_like(logits).exponential_().log();
+  const Tensor soft = ((logits + gumbels) / options.tau()).softmax(options.dim());
+  if (!options.hard()) return soft;
+  const Tensor index = std::get<1>(soft.max(options.dim(), true));
+  const Tensor hard = tenon::zeros_like(logits).scatter_(options.dim(), index, 1.0);
+  return hard - soft.detach() + soft;
 }
 
 }  // namespace functional

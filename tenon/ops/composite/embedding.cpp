@@ -27,9 +27,5 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t num
   return autograd::formulas::embedding_backward(grad, indices, num_weights, padding_idx,
                                                 by_frequency, sparse);
 }
-Tensor embedding_sparse_backward(const Tensor& grad, const Tensor& indices, int64_t num_weights,
-                                 int64_t padding_idx, bool by_frequency) {
-  return tenon::embedding_backward(grad, indices, num_weights, padding_idx, by_frequency, true);
-}
 
 }  // namespace tenon::composite

@@ -57,16 +57,6 @@ Tensor lp_pool3d(const Tensor& self, double p, IntArrayRef kernel, IntArrayRef s
   return p_norm(tenon::avg_pool3d(self.pow(p), kernel, stride, {0}, ceil), p, elements);
 }
 
-Tensor gumbel_softmax(const Tensor& self, double tau, bool hard, int64_t dim,
-                      const std::optional<Generator>& generator) {
-  // -log(E) of a standard exponential E is Gumbel noise.
-  const Tensor gumbels = -tenon::empty_like(self).exponential_(1, generator).log();
-  const Tensor soft = ((self + gumbels) / tau).softmax(dim);
-  if (!hard) return soft;
-  const Tensor index = std::get<1>(soft.max(dim, true));
-  return tenon::zeros_like(self).scatter_(dim, index, 1.0) - soft.detach() + soft;
-}
-
 Tensor normalize(const Tensor& self, double p, int64_t dim, double eps) {
   return self / self.norm(p, {dim}, true).clamp_min(eps).expand_as(self);
 }
