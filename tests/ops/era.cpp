@@ -105,7 +105,7 @@ TEST(EraNames, SetTakesTheMemoryOfAnother) {
   EXPECT_TRUE(equal(x, y));
   x.set_(y, 1, {2, 2}, {3, 1});
   EXPECT_TRUE(equal(x, tensor({{1., 2.}, {4., 5.}})));
-  EXPECT_THROW(x.set_(ones({2}, kInt)), ValueError);
+  EXPECT_THROW(x.set_(ones({2}, kInt)), TypeError);
   EXPECT_TRUE(equal(x, tensor({{1., 2.}, {4., 5.}})));
 }
 
