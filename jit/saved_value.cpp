@@ -160,9 +160,11 @@ std::vector<char> pickle_save(const IValue& value) {
 
 IValue pickle_load(const std::vector<char>& data) {
   return jit::reading("the bytes", [&] {
+    const std::string_view bytes(data.data(), data.size());
+    if (jit::formats::is_legacy(bytes)) return jit::formats::read_legacy(bytes, {});
+    TENON_CHECK(bytes.substr(0, 2) == "PK", ValueError, "they are no file of torch.save");
     return jit::formats::read_saved_zip(
-        jit::formats::ZipReader::from_bytes(std::string(data.begin(), data.end()), "the bytes"),
-        {});
+        jit::formats::ZipReader::from_bytes(std::string(bytes), "the bytes"), {});
   });
 }
 

@@ -72,7 +72,7 @@ struct Registry {
   // A block that fails is taken back, and fails again at the next look-up.
   void run_pending() {
     while (!pending.empty()) {
-      const Pending next = pending.back();
+      const Pending next = pending.front();
       try {
         Library library(next.ns, next.key, next.block);
         next.run(library);

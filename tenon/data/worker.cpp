@@ -18,6 +18,7 @@ namespace detail {
 void set_worker_info(WorkerInfo* info) { t_worker = info; }
 
 uint64_t draw_seed() {
+  const ForkRng unchanged;
   return static_cast<uint64_t>(randint(INT64_MAX, {1}, kLong).item<int64_t>());
 }
 

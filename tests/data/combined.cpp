@@ -189,6 +189,15 @@ TEST(DataLoader, WorkersKnowWhoTheyAre) {
   EXPECT_EQ((*alone->begin())[0], -1);
 }
 
+TEST(DataLoader, WorkersLeaveTheGeneratorAsItWas) {
+  manual_seed(3);
+  const Tensor expected = rand({4});
+  manual_seed(3);
+  const auto loader = make_data_loader<samplers::SequentialSampler>(
+      datasets::TensorDataset(arange(6, kFloat)), DataLoaderOptions(2).workers(2));
+  EXPECT_TRUE(rand({4}).equal(expected));
+}
+
 TEST(DataLoader, PinsWhereADeviceCan) {
   auto loader = make_data_loader<samplers::SequentialSampler>(
       datasets::TensorDataset(arange(6, kFloat)), DataLoaderOptions(4).pin_memory(true));

@@ -48,7 +48,7 @@ void expect_state(const StateDict& state) {
 }
 
 TEST_F(Saved, BothFormsAreRead) {
-  for (const char* name : {"saved.pt", "saved_legacy.pt"}) {
+  for (const char* name : {"saved/zip.pt", "saved/legacy.pt"}) {
     SCOPED_TRACE(name);
     expect_state(load_state_dict(data(name), {}, "state_dict"));
     const IValue all = load_pickle(data(name));
@@ -62,7 +62,7 @@ TEST_F(Saved, BothFormsAreRead) {
 }
 
 TEST_F(Saved, DevicesAreMapped) {
-  for (const char* name : {"saved.pt", "saved_legacy.pt"}) {
+  for (const char* name : {"saved/zip.pt", "saved/legacy.pt"}) {
     SCOPED_TRACE(name);
     std::vector<std::string> asked;
     const DeviceMap ask(SharedFunction<Device(const std::string&)>([&](const std::string& where) {
@@ -115,11 +115,11 @@ TEST_F(Saved, ValuesGoThroughBytes) {
 
 TEST_F(Saved, Refusals) {
   EXPECT_TEXT(load_pickle(data("README.md")), "it is not a file of torch.save");
-  EXPECT_TEXT(load_state_dict(data("saved.pt")), "state_dict is GenericDict");
-  EXPECT_TEXT(load_state_dict(data("saved.pt"), {}, "model"), "it has no 'model'");
+  EXPECT_TEXT(load_state_dict(data("saved/zip.pt")), "state_dict is GenericDict");
+  EXPECT_TEXT(load_state_dict(data("saved/zip.pt"), {}, "model"), "it has no 'model'");
   EXPECT_TEXT(pickle_load({'P', 'K', 'x'}), "the bytes");
   // A pickle that calls something else is told so, and nothing is called.
-  std::string bytes = bytes_of(data("saved_legacy.pt"));
+  std::string bytes = bytes_of(data("saved/legacy.pt"));
   const std::string good = "ctorch._utils\n_rebuild_tensor_v2";
   bytes.replace(bytes.find(good), good.size(), "ctorch._utils\n_rebuild_tensor_xx");
   write(bytes);
@@ -129,7 +129,7 @@ TEST_F(Saved, Refusals) {
 // Damaged files are an Error, or give values; sizes that they claim are not believed.
 TEST_F(Saved, DamagedFiles) {
   std::mt19937 random(5);
-  for (const char* name : {"saved.pt", "saved_legacy.pt"}) {
+  for (const char* name : {"saved/zip.pt", "saved/legacy.pt"}) {
     const std::string good = bytes_of(data(name));
     int refused = 0;
     for (int i = 0; i < 2000; ++i) {

@@ -68,7 +68,9 @@ TEST_P(SparseGradients, HaveTheElementsOfTheLeaf) {
   EXPECT_LE(leaf.grad()._nnz(), 3);
   EXPECT_EQ((leaf.grad().to_dense().ne(0) & leaf.detach().to_dense().eq(0)).sum().item<int64_t>(),
             0);
-  if (dense.grad().defined()) EXPECT_EQ(dense.grad().layout(), kStrided);
+  if (dense.grad().defined()) {
+    EXPECT_EQ(dense.grad().layout(), kStrided);
+  }
   const Tensor once = leaf.grad().to_dense();
   GetParam().f(leaf, dense).to_dense().sum().backward();
   EXPECT_EQ(leaf.grad().layout(), kSparse);
@@ -258,6 +260,13 @@ TEST(SparseGradient, OfMmIsComputedAtElementsAlone) {
   EXPECT_EQ(s.grad()._nnz(), s._nnz());
   const Tensor expected = x.detach().index_select(0, s._indices().select(0, 1)).sum(1) * 0.5;
   EXPECT_TRUE(s.grad()._values().allclose(expected));
+}
+
+TEST(SparseGradient, EmbeddingBackwardByName) {
+  const Tensor rows = tensor({1, 1});
+  const Tensor gradient = embedding_backward(ones({2, 3}), rows, 4, -1, false, true);
+  EXPECT_EQ(gradient.layout(), kSparse);
+  EXPECT_TRUE(gradient.to_dense().equal(embedding_dense_backward(ones({2, 3}), rows, 4, -1, false)));
 }
 
 }  // namespace

@@ -40,7 +40,10 @@ std::vector<int64_t> signal_dims(const char* op, const Tensor& self, int64_t sig
 // Without normalization the forward transform has no factor and the inverse one 1/n.
 std::string_view scaling(bool normalized) { return normalized ? "ortho" : "backward"; }
 
-Tensor as_complex(const Tensor& parts) { return view_as_complex(parts.contiguous()); }
+Tensor as_complex(const Tensor& parts) {
+  const Tensor pairs = parts.contiguous();
+  return view_as_complex(pairs.storage_offset() % 2 ? pairs.clone() : pairs);
+}
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include "tenon/core/sizes.h"
 #include "tenon/creation.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/composite/write_list.h"
 #include "tenon/ops/dims.h"
 #include "tenon/runtime/error.h"
 
@@ -47,6 +48,7 @@ Tensor stand_in(const Tensor& t) {
 }
 
 const Tensor& exchange(const Tensor& self, const Tensor& with) {
+  check_leaves("set_", {self});
   self.set_data(with);
   self.unsafeGetTensorImpl()->bump_version();
   return self;

@@ -23,22 +23,35 @@ bool always_fits(const Scalar& n, ScalarType dtype) {
   return !std::isfinite(value) || std::fabs(value) <= std::numeric_limits<float>::max();
 }
 
+bool shares_elements(const Tensor& t) {
+  return (t.unsafeGetTensorImpl()->view.flags & TN_TENSOR_OVERLAPPING) && t.numel() > 1;
+}
+
 }  // namespace
 
-void check_writable(const char* op, const char* what, TensorList list) {
+void check_leaves(const char* op, TensorList list) {
   for (const Tensor& t : list) {
     TENON_CHECK(!(GradMode::is_enabled() && t.requires_grad() && t.is_leaf()), ValueError, op,
                 ": a leaf Variable that requires grad is being used in an in-place operation");
-    const bool overlaps = t.unsafeGetTensorImpl()->view.flags & TN_TENSOR_OVERLAPPING;
-    TENON_CHECK(!overlaps || t.numel() <= 1, ValueError, op, ": a tensor of ", what, " with shape ",
+  }
+}
+
+void check_elements(const char* op, const char* what, TensorList list) {
+  for (const Tensor& t : list) {
+    TENON_CHECK(!shares_elements(t), ValueError, op, ": a tensor of ", what, " with shape ",
                 t.sizes(), " and strides ", t.strides(),
                 " has elements that share memory and cannot be written in place; clone it first");
   }
 }
 
+void check_writable(const char* op, const char* what, TensorList list) {
+  check_leaves(op, list);
+  check_elements(op, what, list);
+}
+
 bool are_alike(TensorList self, const Beside& beside) {
   for (const Tensor& t : self) {
-    if (!same_kind(t, self[0])) return false;
+    if (!same_kind(t, self[0]) || shares_elements(t)) return false;
   }
   for (TensorList other : {beside.first, beside.second}) {
     for (std::size_t i = 0; i < other.size(); ++i) {

@@ -88,14 +88,17 @@ Tensor _fft_r2c(const Tensor& self, IntArrayRef dim, int64_t normalization, bool
 }
 
 // What the half leaves out are the conjugates of its elements between the first and the middle, in
-// descending order. Imaginary parts of those two do not reach the real part of the result.
+// descending order. Those two, of an odd n only the first, count as real.
 Tensor complex__fft_c2r(const Tensor& self, IntArrayRef dim, int64_t normalization,
                         int64_t last_dim_size) {
   const IntArrayRef others(dim.data(), dim.size() - 1);
   const int64_t d = dim[dim.size() - 1], n = last_dim_size, left_out = n - (n / 2 + 1);
   const Tensor half = complex__fft_c2c(self, others, 0, false).narrow(d, 0, n / 2 + 1);
-  Tensor whole = half;
-  if (left_out > 0) whole = tenon::cat({half, tenon::conj(half.narrow(d, 1, left_out).flip(d))}, d);
+  const auto real_part = [](const Tensor& t) { return tenon::real(t).to(t.scalar_type()); };
+  std::vector<Tensor> parts = {real_part(half.narrow(d, 0, 1)), half.narrow(d, 1, left_out)};
+  if (n % 2 == 0) parts.push_back(real_part(half.narrow(d, n / 2, 1)));
+  parts.push_back(tenon::conj(parts[1].flip(d)));
+  const Tensor whole = tenon::cat(parts, d);
   const Tensor out = tenon::real(complex__fft_c2c(whole, IntArrayRef(d), 0, false));
   return normalized(out, points_of(out, dim), normalization);
 }

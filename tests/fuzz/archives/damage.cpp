@@ -275,4 +275,10 @@ std::string damaged(Archive a, Random& r) {
   return a.whole();
 }
 
+std::string damaged(std::string pickles, Random& r) {
+  if (r.chance(0.3)) return scrambled(std::move(pickles), r);
+  for (uint64_t k = r.below(3) + 1; k > 0; --k) change_pickle(pickles, r);
+  return pickles;
+}
+
 }  // namespace tenon::fuzz

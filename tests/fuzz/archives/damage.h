@@ -22,5 +22,7 @@ struct Archive {
 
 // Changes entries, or the bytes of the whole.
 std::string damaged(Archive archive, Random& r);
+// Changes the pickles of a file without entries, or any of its bytes.
+std::string damaged(std::string pickles, Random& r);
 
 }  // namespace tenon::fuzz

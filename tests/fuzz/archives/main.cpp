@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Loads damaged archives of programs. A finding is: a crash, a hang, an exception that is not the
+// Loads damaged archives of programs and files of torch.save. A finding is: a crash, a hang, an exception that is not the
 // library's, much more memory than the file, and a tensor that reaches outside of its storage.
 #include <malloc.h>
 #include <sys/resource.h>
@@ -13,6 +13,7 @@
 #include "damage.h"
 #include "jit/run/plan.h"
 #include "tenon/jit.h"
+#include "tenon/jit/pickle.h"
 #include "tenon/ops.h"
 
 namespace tenon::fuzz {
@@ -21,20 +22,33 @@ namespace {
 // Bytes beyond what the process has after its start; the archives have some KB.
 constexpr rlim_t kMemory = rlim_t{128} << 20;
 
-std::vector<Archive> g_good;
+std::vector<Archive> g_programs, g_saved;
+std::string g_legacy;  // a file of torch.save before 1.6
+
+std::vector<char> list(const std::string& bytes) { return {bytes.begin(), bytes.end()}; }
+
+void read_files() {
+  const std::filesystem::path folder = TENON_FUZZ_ARCHIVES;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    const auto kind = file.path().extension();
+    if (kind == ".pt" || kind == ".pt2") g_programs.push_back(Archive::read(file.path()));
+  }
+  g_saved.push_back(Archive::read(folder / "saved/zip.pt"));
+  std::ifstream in(folder / "saved/legacy.pt", std::ios::binary);
+  g_legacy.assign(std::istreambuf_iterator<char>(in), {});
+  (void)pickle_load(list(g_saved[0].whole()));
+  (void)pickle_load(list(g_legacy));
+}
 
 void prepare() {
-  for (const auto& file : std::filesystem::directory_iterator(TENON_FUZZ_ARCHIVES)) {
-    const auto kind = file.path().extension();
-    if (kind == ".pt" || kind == ".pt2") g_good.push_back(Archive::read(file.path()));
-  }
+  read_files();
   // Programs run while they are loaded (__setstate__), and may have loops without an end.
   jit::RunLimits limits;
   limits.instructions = 100000;
   limits.milliseconds = 5000;
   limits.call_depth = 200;
   jit::set_run_limits(limits);
-  for (const Archive& a : g_good) {
+  for (const Archive& a : g_programs) {
     std::stringstream in(a.whole());
     (void)jit::load(in);
   }
@@ -78,18 +92,42 @@ std::string use(const jit::Module& m) {
   return wrong;
 }
 
-std::string check(Random& r) {
-  std::stringstream in(damaged(r.pick(g_good), r));
-  std::optional<jit::Module> m;
+std::string use(const IValue& v) {
+  std::string wrong;
+  if (v.isTensor()) wrong += outside("", v.toTensor());
+  if (v.isGenericDict()) {
+    for (const auto& [key, value] : v.toDictRef().items()) wrong += use(value);
+  }
+  return wrong;
+}
+
+std::string check_program(Random& r) {
+  std::stringstream in(damaged(r.pick(g_programs), r));
+  return use(jit::load(in));
+}
+
+std::string check_saved(Random& r) {
+  const std::string bytes = r.chance(0.5) ? damaged(g_legacy, r) : damaged(r.pick(g_saved), r);
+  const IValue value = pickle_load(list(bytes));
+  const std::string wrong = use(value);
   try {
-    m = jit::load(in);
+    (void)pickle_load(pickle_save(value));
+    tally("loaded");
+  } catch (const Error&) {
+    tally("loaded, not saved");
+  }
+  return wrong;
+}
+
+std::string check(Random& r) {
+  try {
+    return r.chance(0.8) ? check_program(r) : check_saved(r);
   } catch (const OutOfMemoryError& e) {
     return std::string("asks for too much memory: ") + e.what();
   } catch (const Error&) {
     tally("refused");
     return "";
   }
-  return use(*m);
 }
 
 }  // namespace
@@ -97,6 +135,6 @@ std::string check(Random& r) {
 
 int main(int argc, char** argv) {
   return tenon::fuzz::run(argc, argv,
-                          {"archives", "Loads damaged archives of programs, and saves them again.",
+                          {"archives", "Loads damaged archives of programs and files of torch.save, and saves them again.",
                            tenon::fuzz::check, tenon::fuzz::prepare});
 }

@@ -150,8 +150,8 @@ bool is_left_to_cases(const Call& call, const std::string&) {
 // Of the families that are composites throughout.
 bool is_assembled(const Call& call, const std::string&) {
   const std::string_view family = call.op().family;
-  return family == "assembled" || family == "backward" || family == "draw" || family == "foreach" ||
-         family == "names" || family == "optimizer";
+  return family == "assembled" || family == "backward" || family == "draw" || family == "era" ||
+         family == "foreach" || family == "names" || family == "optimizer";
 }
 bool is_integer(const Call& call, const std::string&) { return !isFloatingType(call.dtype()); }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes saved.pt and saved_legacy.pt: one checkpoint in the two forms of torch.save. Needs torch, but no GPU: the tag of
-one storage is said to be cuda:1's."""
+"""Writes saved/zip.pt and saved/legacy.pt: one checkpoint in the two forms of torch.save. Needs torch, but no GPU: the tag
+of one storage is said to be cuda:1's."""
 import collections, os
 import torch
 
@@ -24,5 +24,5 @@ def tag(storage):
 
 torch.serialization.register_package(0, tag, lambda storage, location: None)
 checkpoint = {"state_dict": state, "epoch": 7, "lr": 0.125, "betas": (0.9, 0.999), "names": ["a", "b"], "best": None}
-torch.save(checkpoint, os.path.join(folder, "saved.pt"))
-torch.save(checkpoint, os.path.join(folder, "saved_legacy.pt"), _use_new_zipfile_serialization=False)
+torch.save(checkpoint, os.path.join(folder, "saved", "zip.pt"))
+torch.save(checkpoint, os.path.join(folder, "saved", "legacy.pt"), _use_new_zipfile_serialization=False)

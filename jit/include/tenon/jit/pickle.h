@@ -19,8 +19,8 @@
 
 namespace tenon {
 
-// libtorch's functions: a value as bytes that torch.load reads, and back. NotImplementedError for
-// values that the format has no place for.
+// libtorch's functions: a value as bytes that torch.load reads, and back from either form.
+// NotImplementedError for values that the format has no place for.
 TENON_API std::vector<char> pickle_save(const IValue& value);
 TENON_API IValue pickle_load(const std::vector<char>& data);
 

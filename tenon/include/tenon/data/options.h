@@ -35,7 +35,8 @@ struct DataLoaderOptions {
   // Called in each worker, with its number, before it reads; worker.h says what it can ask. An
   // exception is that of the first batch.
   TENON_ARG(SharedFunction<void(std::size_t)>, worker_init_fn);
-  // Worker i has the seed seed + i; by default drawn from the CPU's generator.
+  // Worker i has the seed seed + i; by default what the CPU's generator draws
+  // next, which stays as it is.
   TENON_ARG(std::optional<uint64_t>, seed);
 };
 

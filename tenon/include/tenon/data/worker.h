@@ -24,7 +24,8 @@ TENON_API std::optional<WorkerInfo> get_worker_info();
 namespace detail {
 
 TENON_API void set_worker_info(WorkerInfo* info);  // which lives as long as the thread
-// The base seed of a loader's workers.
+// The base seed of a loader's workers. It leaves the generator as it was, so that what a program
+// draws later does not depend on the number of workers.
 TENON_API uint64_t draw_seed();
 
 // The tensor in pinned memory; itself if it lies on a device, or where no device can pin.
