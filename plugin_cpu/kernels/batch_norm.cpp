@@ -147,7 +147,7 @@ tn_status backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bia
         for (int64_t n = 0; n < s.batch; ++n) {
           const int64_t at = s.at(n, c);
           const auto part =
-              row_gradient_sums(dy(dys(at), s.plane), x(xs + at, s.plane), s.plane, shift);
+              row_weighted_sums(dy(dys(at), s.plane), x(xs + at, s.plane), nullptr, s.plane, shift);
           sum += part.first;
           dot += part.second;
         }

@@ -179,7 +179,7 @@ tn_status group_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tens
         const C m = static_cast<C>(mean.data<T>()[i]), r = static_cast<C>(rstd.data<T>()[i]);
         C first = 0, second = 0;
         for (int64_t k = 0; k < per_group; ++k) {
-          const Pair<C> p = row_gradient_sums(dy + k * plane, x + k * plane, plane, m);
+          const Pair<C> p = row_weighted_sums(dy + k * plane, x + k * plane, nullptr, plane, m);
           const int64_t c = i % groups * per_group + k;
           C* at = sums + (i / groups * channels + c) * 2;
           at[0] = p.first;

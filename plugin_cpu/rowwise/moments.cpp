@@ -11,6 +11,22 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
+#ifndef TENON_ROW_FUNCTIONS
+#define TENON_ROW_FUNCTIONS
+namespace tenon::cpu {
+template <class T>
+struct RowFunctions {
+  decltype(&row_sum<T>) sum;
+  decltype(&row_squares<T>) squares;
+  decltype(&row_weighted_sums<T>) weighted;
+  decltype(&row_affine<T>) affine;
+  decltype(&row_normalize<T>) normalize;
+  decltype(&row_gradient<T>) gradient;
+  decltype(&row_add_parameters<T>) parameters;
+};
+}  // namespace tenon::cpu
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -74,118 +90,155 @@ HWY_INLINE T sum_of(int64_t n, F&& f) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a, b), hn::Add(c, e))));
 }
 
-#define TENON_ROW_BODIES(T, S)                                                                    \
-  T sum_##S(const T* x, int64_t n) {                                                              \
-    return sum_of<T>(n, [&](const Reader<T>& at) HWY_ATTR { return at(x); });                     \
-  }                                                                                               \
-  T squares_##S(const T* x, int64_t n, T shift) {                                                 \
-    const auto s = hn::Set(hn::ScalableTag<T>(), shift);                                          \
-    return sum_of<T>(n, [&](const Reader<T>& at) HWY_ATTR {                                       \
-      __builtin_prefetch(x + at.at + n, 0, 2); /* the next row, while this one is in cache */     \
-      const auto v = hn::Sub(at(x), s);                                                           \
-      return hn::Mul(v, v);                                                                       \
-    });                                                                                           \
-  }                                                                                               \
-  Pair<T> weighted_##S(const T* dy, const T* x, const T* w, int64_t n, T shift) {                 \
-    const auto s = hn::Set(hn::ScalableTag<T>(), shift);                                          \
-    Pair<T> r;                                                                                    \
-    if (w) {                                                                                      \
-      r.first =                                                                                   \
-          sum_of<T>(n, [&](const Reader<T>& at) HWY_ATTR { return hn::Mul(at(dy), at(w)); });     \
-      r.second = sum_of<T>(n, [&](const Reader<T>& at) HWY_ATTR {                                 \
-        return hn::Mul(hn::Mul(at(dy), at(w)), hn::Sub(at(x), s));                                \
-      });                                                                                         \
-    } else {                                                                                      \
-      r.first = sum_of<T>(n, [&](const Reader<T>& at) HWY_ATTR { return at(dy); });               \
-      r.second = sum_of<T>(                                                                       \
-          n, [&](const Reader<T>& at) HWY_ATTR { return hn::Mul(at(dy), hn::Sub(at(x), s)); });   \
-    }                                                                                             \
-    return r;                                                                                     \
-  }                                                                                               \
-  void affine_##S(const T* x, T* y, int64_t n, T a, T b) {                                        \
-    const hn::ScalableTag<T> d;                                                                   \
-    const auto va = hn::Set(d, a), vb = hn::Set(d, b);                                            \
-    each<T>(n, [&](const Reader<T>& at) HWY_ATTR { at.write(hn::MulAdd(at(x), va, vb), y); });    \
-  }                                                                                               \
-  void normalize_##S(const T* x, const T* w, const T* b, T* y, int64_t n, T mean, T rstd,         \
-                     bool non_temporal) {                                                         \
-    const hn::ScalableTag<T> d;                                                                   \
-    const auto m = hn::Set(d, mean), r = hn::Set(d, rstd);                                        \
-    const auto value = [&](const Reader<T>& at) HWY_ATTR {                                        \
-      auto v = hn::Mul(hn::Sub(at(x), m), r);                                                     \
-      if (w) v = hn::Mul(v, at(w));                                                               \
-      if (b) v = hn::Add(v, at(b));                                                               \
-      return v;                                                                                   \
-    };                                                                                            \
-    if (non_temporal && reinterpret_cast<uintptr_t>(y) % HWY_MAX_BYTES == 0) {                    \
-      each<T>(n, [&](const Reader<T>& at) HWY_ATTR { at.template write<true>(value(at), y); });   \
-      hwy::FlushStream();                                                                         \
-    } else {                                                                                      \
-      each<T>(n, [&](const Reader<T>& at) HWY_ATTR { at.write(value(at), y); });                  \
-    }                                                                                             \
-  }                                                                                               \
-  void gradient_##S(const T* dy, const T* x, const T* w, T* dx, int64_t n, T shift, T a, T b,     \
-                    T c) {                                                                        \
-    const hn::ScalableTag<T> d;                                                                   \
-    const auto va = hn::Set(d, a), vb = hn::Set(d, b), vc = hn::Set(d, c), s = hn::Set(d, shift); \
-    each<T>(n, [&](const Reader<T>& at) HWY_ATTR {                                                \
-      auto g = at(dy);                                                                            \
-      if (w) g = hn::Mul(g, at(w));                                                               \
-      at.write(hn::Mul(va, hn::MulAdd(hn::Sub(at(x), s), vb, hn::Add(g, vc))), dx);               \
-    });                                                                                           \
-  }                                                                                               \
-  void parameters_##S(const T* dy, const T* x, T* dw, T* db, int64_t n, T mean, T rstd) {         \
-    const hn::ScalableTag<T> d;                                                                   \
-    const auto m = hn::Set(d, mean), r = hn::Set(d, rstd);                                        \
-    each<T>(n, [&](const Reader<T>& at) HWY_ATTR {                                                \
-      const auto g = at(dy);                                                                      \
-      if (dw) at.write(hn::MulAdd(hn::Mul(hn::Sub(at(x), m), r), g, at(dw)), dw);                 \
-      if (db) at.write(hn::Add(at(db), g), db);                                                   \
-    });                                                                                           \
+template <class T>
+T sum(const T* x, int64_t n) {
+  return sum_of<T>(n, [&](const Reader<T>& at) HWY_ATTR { return at(x); });
+}
+template <class T>
+T squares(const T* x, int64_t n, T shift) {
+  const auto s = hn::Set(hn::ScalableTag<T>(), shift);
+  return sum_of<T>(n, [&](const Reader<T>& at) HWY_ATTR {
+    __builtin_prefetch(x + at.at + n, 0, 2);  // the next row, while this one is in cache
+    const auto v = hn::Sub(at(x), s);
+    return hn::Mul(v, v);
+  });
+}
+template <class T>
+Pair<T> weighted(const T* dy, const T* x, const T* w, int64_t n, T shift) {
+  const auto s = hn::Set(hn::ScalableTag<T>(), shift);
+  Pair<T> r;
+  if (w) {
+    r.first = sum_of<T>(n, [&](const Reader<T>& at) HWY_ATTR { return hn::Mul(at(dy), at(w)); });
+    r.second = sum_of<T>(n, [&](const Reader<T>& at) HWY_ATTR {
+      return hn::Mul(hn::Mul(at(dy), at(w)), hn::Sub(at(x), s));
+    });
+  } else {
+    r.first = sum_of<T>(n, [&](const Reader<T>& at) HWY_ATTR { return at(dy); });
+    r.second = sum_of<T>(
+        n, [&](const Reader<T>& at) HWY_ATTR { return hn::Mul(at(dy), hn::Sub(at(x), s)); });
   }
-TENON_ROW_BODIES(float, f32)
-TENON_ROW_BODIES(double, f64)
-#undef TENON_ROW_BODIES
+  return r;
+}
+template <class T>
+void affine(const T* x, T* y, int64_t n, T a, T b) {
+  const hn::ScalableTag<T> d;
+  const auto va = hn::Set(d, a), vb = hn::Set(d, b);
+  each<T>(n, [&](const Reader<T>& at) HWY_ATTR { at.write(hn::MulAdd(at(x), va, vb), y); });
+}
+template <class T>
+void normalize(const T* x, const T* w, const T* b, T* y, int64_t n, T mean, T rstd,
+               bool non_temporal) {
+  const hn::ScalableTag<T> d;
+  const auto m = hn::Set(d, mean), r = hn::Set(d, rstd);
+  const auto value = [&](const Reader<T>& at) HWY_ATTR {
+    auto v = hn::Mul(hn::Sub(at(x), m), r);
+    if (w) v = hn::Mul(v, at(w));
+    if (b) v = hn::Add(v, at(b));
+    return v;
+  };
+  if (non_temporal && reinterpret_cast<uintptr_t>(y) % HWY_MAX_BYTES == 0) {
+    each<T>(n, [&](const Reader<T>& at) HWY_ATTR { at.template write<true>(value(at), y); });
+    hwy::FlushStream();
+  } else {
+    each<T>(n, [&](const Reader<T>& at) HWY_ATTR { at.write(value(at), y); });
+  }
+}
+template <class T>
+void gradient(const T* dy, const T* x, const T* w, T* dx, int64_t n, T shift, T a, T b, T c) {
+  const hn::ScalableTag<T> d;
+  const auto va = hn::Set(d, a), vb = hn::Set(d, b), vc = hn::Set(d, c), s = hn::Set(d, shift);
+  each<T>(n, [&](const Reader<T>& at) HWY_ATTR {
+    auto g = at(dy);
+    if (w) g = hn::Mul(g, at(w));
+    at.write(hn::Mul(va, hn::MulAdd(hn::Sub(at(x), s), vb, hn::Add(g, vc))), dx);
+  });
+}
+template <class T>
+void parameters(const T* dy, const T* x, T* dw, T* db, int64_t n, T mean, T rstd) {
+  const hn::ScalableTag<T> d;
+  const auto m = hn::Set(d, mean), r = hn::Set(d, rstd);
+  each<T>(n, [&](const Reader<T>& at) HWY_ATTR {
+    const auto g = at(dy);
+    if (dw) at.write(hn::MulAdd(hn::Mul(hn::Sub(at(x), m), r), g, at(dw)), dw);
+    if (db) at.write(hn::Add(at(db), g), db);
+  });
+}
+
+template <class T>
+const RowFunctions<T>& functions() {
+  static constexpr RowFunctions<T> all = {sum<T>,       squares<T>,  weighted<T>,  affine<T>,
+                                          normalize<T>, gradient<T>, parameters<T>};
+  return all;
+}
+const RowFunctions<float>& row_functions_f32() { return functions<float>(); }
+const RowFunctions<double>& row_functions_f64() { return functions<double>(); }
 
 }  // namespace tenon::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tenon::cpu {
+namespace {
 
-#define TENON_ROW_ENTRIES(T, S)                                                               \
-  TENON_EXPORT(sum_##S);                                                                      \
-  TENON_EXPORT(squares_##S);                                                                  \
-  TENON_EXPORT(weighted_##S);                                                                 \
-  TENON_EXPORT(affine_##S);                                                                   \
-  TENON_EXPORT(normalize_##S);                                                                \
-  TENON_EXPORT(gradient_##S);                                                                 \
-  TENON_EXPORT(parameters_##S);                                                               \
-  T row_sum(const T* x, int64_t n) { return TENON_DISPATCH(sum_##S)(x, n); }                  \
-  T row_squares(const T* x, int64_t n, T s) { return TENON_DISPATCH(squares_##S)(x, n, s); }  \
-  Pair<T> row_gradient_sums(const T* dy, const T* x, int64_t n, T s) {                        \
-    return TENON_DISPATCH(weighted_##S)(dy, x, nullptr, n, s);                                \
-  }                                                                                           \
-  Pair<T> row_weighted_sums(const T* dy, const T* x, const T* w, int64_t n, T s) {            \
-    return TENON_DISPATCH(weighted_##S)(dy, x, w, n, s);                                      \
-  }                                                                                           \
-  void row_affine(const T* x, T* y, int64_t n, T a, T b) {                                    \
-    TENON_DISPATCH(affine_##S)(x, y, n, a, b);                                                \
-  }                                                                                           \
-  void row_normalize(const T* x, const T* w, const T* b, T* y, int64_t n, T mean, T rstd,     \
-                     bool non_temporal) {                                                     \
-    TENON_DISPATCH(normalize_##S)(x, w, b, y, n, mean, rstd, non_temporal);                   \
-  }                                                                                           \
-  void row_gradient(const T* dy, const T* x, const T* w, T* dx, int64_t n, T shift, T a, T b, \
-                    T c) {                                                                    \
-    TENON_DISPATCH(gradient_##S)(dy, x, w, dx, n, shift, a, b, c);                            \
-  }                                                                                           \
-  void row_add_parameters(const T* dy, const T* x, T* dw, T* db, int64_t n, T mean, T rstd) { \
-    TENON_DISPATCH(parameters_##S)(dy, x, dw, db, n, mean, rstd);                             \
+TENON_EXPORT(row_functions_f32);
+TENON_EXPORT(row_functions_f64);
+
+template <class T>
+const RowFunctions<T>& row_functions() {
+  if constexpr (std::is_same_v<T, float>) {
+    static const RowFunctions<float>& chosen = TENON_DISPATCH(row_functions_f32)();
+    return chosen;
+  } else {
+    static const RowFunctions<double>& chosen = TENON_DISPATCH(row_functions_f64)();
+    return chosen;
   }
-TENON_ROW_ENTRIES(float, f32)
-TENON_ROW_ENTRIES(double, f64)
-#undef TENON_ROW_ENTRIES
+}
+
+}  // namespace
+
+template <class T>
+T row_sum(const T* x, int64_t n) {
+  return row_functions<T>().sum(x, n);
+}
+template <class T>
+T row_squares(const T* x, int64_t n, Same<T> shift) {
+  return row_functions<T>().squares(x, n, shift);
+}
+template <class T>
+Pair<T> row_weighted_sums(const T* dy, const T* x, const Same<T>* w, int64_t n, Same<T> shift) {
+  return row_functions<T>().weighted(dy, x, w, n, shift);
+}
+template <class T>
+void row_affine(const T* x, T* y, int64_t n, Same<T> a, Same<T> b) {
+  row_functions<T>().affine(x, y, n, a, b);
+}
+template <class T>
+void row_normalize(const T* x, const Same<T>* w, const Same<T>* b, T* y, int64_t n, Same<T> mean,
+                   Same<T> rstd, bool non_temporal) {
+  row_functions<T>().normalize(x, w, b, y, n, mean, rstd, non_temporal);
+}
+template <class T>
+void row_gradient(const T* dy, const T* x, const Same<T>* w, T* dx, int64_t n, Same<T> shift,
+                  Same<T> a, Same<T> b, Same<T> c) {
+  row_functions<T>().gradient(dy, x, w, dx, n, shift, a, b, c);
+}
+template <class T>
+void row_add_parameters(const T* dy, const T* x, Same<T>* dw, Same<T>* db, int64_t n, Same<T> mean,
+                        Same<T> rstd) {
+  row_functions<T>().parameters(dy, x, dw, db, n, mean, rstd);
+}
+
+#define TENON_INSTANTIATE(T)                                                          \
+  template T row_sum(const T*, int64_t);                                              \
+  template T row_squares(const T*, int64_t, T);                                       \
+  template Pair<T> row_weighted_sums(const T*, const T*, const T*, int64_t, T);       \
+  template void row_affine(const T*, T*, int64_t, T, T);                              \
+  template void row_normalize(const T*, const T*, const T*, T*, int64_t, T, T, bool); \
+  template void row_gradient(const T*, const T*, const T*, T*, int64_t, T, T, T, T);  \
+  template void row_add_parameters(const T*, const T*, T*, T*, int64_t, T, T);
+TENON_INSTANTIATE(float)
+TENON_INSTANTIATE(double)
+#undef TENON_INSTANTIATE
 
 }  // namespace tenon::cpu
 #endif

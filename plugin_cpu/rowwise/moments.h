@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 namespace tenon::cpu {
 
@@ -14,28 +15,34 @@ struct Pair {
   T first, second;
 };
 
-#define TENON_ROWS(T)                                                                         \
-  T row_sum(const T* x, int64_t n);                                                           \
-  /* sum of (x - shift)^2 */                                                                  \
-  T row_squares(const T* x, int64_t n, T shift);                                              \
-  /* sum of dy, sum of dy * (x - shift) */                                                    \
-  Pair<T> row_gradient_sums(const T* dy, const T* x, int64_t n, T shift);                     \
-  /* the same with dy * w in place of dy; w may be null */                                    \
-  Pair<T> row_weighted_sums(const T* dy, const T* x, const T* w, int64_t n, T shift);         \
-  /* y = x * a + b */                                                                         \
-  void row_affine(const T* x, T* y, int64_t n, T a, T b);                                     \
-  /* y = (x - mean) * rstd * w + b; w and b may be null; non_temporal: y is too large for the \
-   * caches */                                                                                \
-  void row_normalize(const T* x, const T* w, const T* b, T* y, int64_t n, T mean, T rstd,     \
-                     bool non_temporal);                                                      \
-  /* dx = a * (dy * w + b * (x - shift) + c); w may be null. One element less its own mean is \
-   * exactly 0. */                                                                            \
-  void row_gradient(const T* dy, const T* x, const T* w, T* dx, int64_t n, T shift, T a, T b, \
-                    T c);                                                                     \
-  /* dw += dy * (x - mean) * rstd, db += dy; either may be null */                            \
-  void row_add_parameters(const T* dy, const T* x, T* dw, T* db, int64_t n, T mean, T rstd);
-TENON_ROWS(float)
-TENON_ROWS(double)
-#undef TENON_ROWS
+// The type of the elements, which the first argument decides.
+template <class T>
+using Same = std::type_identity_t<T>;
+
+// Of float and double.
+template <class T>
+T row_sum(const T* x, int64_t n);
+// sum of (x - shift)^2
+template <class T>
+T row_squares(const T* x, int64_t n, Same<T> shift);
+// sum of dy * w, sum of dy * w * (x - shift); w may be null
+template <class T>
+Pair<T> row_weighted_sums(const T* dy, const T* x, const Same<T>* w, int64_t n, Same<T> shift);
+// y = x * a + b
+template <class T>
+void row_affine(const T* x, T* y, int64_t n, Same<T> a, Same<T> b);
+// y = (x - mean) * rstd * w + b; w and b may be null; non_temporal: y is too large for the caches
+template <class T>
+void row_normalize(const T* x, const Same<T>* w, const Same<T>* b, T* y, int64_t n, Same<T> mean,
+                   Same<T> rstd, bool non_temporal);
+// dx = a * (dy * w + b * (x - shift) + c); w may be null. One element less its own mean is
+// exactly 0.
+template <class T>
+void row_gradient(const T* dy, const T* x, const Same<T>* w, T* dx, int64_t n, Same<T> shift,
+                  Same<T> a, Same<T> b, Same<T> c);
+// dw += dy * (x - mean) * rstd, db += dy; either may be null
+template <class T>
+void row_add_parameters(const T* dy, const T* x, Same<T>* dw, Same<T>* db, int64_t n, Same<T> mean,
+                        Same<T> rstd);
 
 }  // namespace tenon::cpu
