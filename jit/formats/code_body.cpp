@@ -16,7 +16,10 @@ class BodyWriter {
 
   std::string input(const Value* v, const std::string& wanted) { return names_[v] = fresh(wanted); }
   void block(const Block& b, int depth) {
-    for (const Node* n : b.nodes()) node(*n, depth);
+    const std::size_t outer = contexts_.size();
+    for (const Node* n : b.nodes()) node(*n, depth + static_cast<int>(contexts_.size() - outer));
+    TENON_CHECK(contexts_.size() == outer, NotImplementedError,
+                "save: a `with torch.autocast` that some paths leave early cannot be written");
   }
   void returns(const Block& b, int depth, const TypePtr& type) {
     line(depth) += "return " + (b.outputs().empty() ? "None" : typed(b.outputs()[0], type)) + "\n";
@@ -24,6 +27,11 @@ class BodyWriter {
 
  private:
   using Values = std::vector<Value*>;
+  struct Context {
+    const Value* entered;
+    int depth;          // of its statements
+    std::size_t begin;  // of their text
+  };
 
   std::string& line(int depth) { return out_.append(static_cast<std::size_t>(depth) * 2, ' '); }
   std::string fresh(const std::string& wanted);
@@ -45,6 +53,8 @@ class BodyWriter {
   void counted_loop(const Node& n, int depth);
   void while_loop(const Node& n, int depth);
   void fork(const Node& n, int depth);
+  void with(const Node& n, int depth);
+  void end_with(const Node& n);
   // a, b = x, y
   void assign(int depth, const std::vector<std::string>& to, const std::vector<std::string>& from);
   std::vector<std::string> begin_carried(const Node& n, int depth);
@@ -61,6 +71,7 @@ class BodyWriter {
   CodeWriter& writer_;
   std::string& out_;
   std::unordered_map<const Value*, std::string> names_;
+  std::vector<Context> contexts_;  // of the `with` statements around
   std::set<std::string> taken_;
   int next_ = 0;
 };
@@ -126,11 +137,25 @@ bool is_exported_check(const Node& n) {
          n.is("exported::check_constant") || n.is("exported::check_length");
 }
 
+void BodyWriter::with(const Node& n, int depth) {
+  line(depth) += "with " + use(n.input(0)) + ":\n";
+  contexts_.push_back({n.output(), depth + 1, out_.size()});
+}
+void BodyWriter::end_with(const Node& n) {
+  TENON_CHECK(!contexts_.empty() && contexts_.back().entered == n.input(0), NotImplementedError,
+              "save: a `with torch.autocast` that some paths leave early cannot be written");
+  const Context c = contexts_.back();
+  contexts_.pop_back();
+  if (out_.size() == c.begin) line(c.depth) += "pass\n";
+}
+
 void BodyWriter::node(const Node& n, int depth) {
   if (written_in_place(n) || is_exported_check(n)) return;
   if (n.is("prim::If")) return branches(n, depth);
   if (n.is("prim::Loop")) return loop(n, depth);
   if (n.is("prim::fork")) return fork(n, depth);
+  if (n.is("prim::enter_autocast")) return with(n, depth);
+  if (n.is("prim::leave_autocast")) return end_with(n);
   if (n.is("prim::SetAttr")) {
     TENON_CHECK(is_identifier(n.s("name")), NotImplementedError,
                 "save: an assignment to the "

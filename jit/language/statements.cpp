@@ -398,6 +398,13 @@ Flow Emitter::emit_assert(const Stmt& s) {
   return {};
 }
 
+// Objects of torch.autocast: __enter__ and __exit__ of that class do nothing in archives.
+bool is_autocast(const ClassType& cls) {
+  constexpr std::string_view kEnd = ".autocast_mode.autocast";
+  const std::string_view name = cls.name();
+  return name.size() > kEnd.size() && name.substr(name.size() - kEnd.size()) == kEnd;
+}
+
 // __enter__ and __exit__ of an object of the program, or the recording of gradients.
 Flow Emitter::emit_with(const Stmt& s) {
   const std::size_t before = contexts_.size();
@@ -414,7 +421,10 @@ Flow Emitter::emit_with(const Stmt& s) {
                           item.value->range, "'", context->type()->annotation(),
                           "' object does not support the context manager protocol: it needs "
                           "__enter__ and __exit__");
-      entered = call_method(context, "__enter__", {}, item.value->range);
+      if (is_autocast(*cls))
+        context = call_operator("prim::enter_autocast", s.range, {context});
+      else
+        entered = call_method(context, "__enter__", {}, item.value->range);
     }
     contexts_.emplace_back(context, loops_);
     if (item.target) assign_to(*item.target, as_sugar(entered), item.target->range);
@@ -438,6 +448,10 @@ void Emitter::leave_contexts(std::size_t down_to, const SourceRange& range) {
     Value* context = contexts_[i - 1].first;
     if (context->type()->is(TypeKind::Bool)) {
       (void)call_operator("aten::set_grad_enabled", range, {context});
+      continue;
+    }
+    if (context->type()->is(TypeKind::Any)) {
+      (void)call_operator("prim::leave_autocast", range, {context});
       continue;
     }
     Value* none = constant(IValue(), range);

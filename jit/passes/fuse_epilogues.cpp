@@ -217,6 +217,35 @@ class Fusion {
     return true;
   }
 
+  Node* insert_like(const Node& n, std::vector<Value*> inputs) {
+    Node* made = graph_.create(n.kind(), inputs);
+    made->op = n.op;
+    made->range = n.range;
+    return graph_.insert(made);
+  }
+
+  // act(view(y)) becomes view(act(y)), since programs multiply matrices and give the result its
+  // dimensions back at once. Returns the activation; null if `view` is no such view.
+  Node* activation_before(Node* view) {
+    if (!view->is("aten::view") && !view->is("aten::reshape")) return nullptr;
+    Node* next = only_user(view->output());
+    if (!next || next->kind().back() == '_' || next->inputs()[0] != view->output() ||
+        next->output()->uses().empty() || !activation_of(*next))
+      return nullptr;
+    const Graph::InsertPoint at(graph_, next);
+    std::vector<Value*> inputs(next->inputs().begin(), next->inputs().end());
+    inputs[0] = view->input(0);
+    Node* activation = insert_like(*next, inputs);
+    Node* back = insert_like(*view, {activation->output(), view->input(1)});
+    facts_.replaced(next->output(), back->output());
+    shapes_.replaced(next->output(), back->output());
+    next->output()->replace_all_uses_with(back->output());
+    next->destroy();
+    view->destroy();
+    changed_ = true;
+    return activation;
+  }
+
   // Each value on the way is fresh and has one use, so that in-place operators write what nobody
   // else sees.
   Chain follow(Product& p) {
@@ -224,6 +253,8 @@ class Fusion {
     Value* v = p.node->output();
     for (;;) {
       Node* next = only_user(v);
+      if (next && !p.convolution && next->inputs()[0] == v)
+        if (Node* activation = activation_before(next)) next = activation;
       if (!next || next->outputs().size() != 1 || !can_wait(p, c, next)) break;
       if (Value* other = c.other ? nullptr : added(*next, v)) {
         c.other = other;

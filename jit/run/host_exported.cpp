@@ -161,23 +161,6 @@ void constrain(Stack& s) {
               " to ", shown(max));
 }
 
-void pad(Stack& s) {
-  namespace F = nn::functional;
-  const IValue value = pop(s), mode = pop(s);
-  F::PadFuncOptions options(pop(s).toIntVector());
-  const std::string& name = mode.toStringRef();
-  if (name == "reflect")
-    options.mode(kReflect);
-  else if (name == "replicate")
-    options.mode(kReplicate);
-  else if (name == "circular")
-    options.mode(kCircular);
-  else
-    TENON_CHECK(name == "constant", ValueError, "pad: unknown mode '", name, "'");
-  if (!value.isNone()) options.value(value.toScalar().to<double>());
-  s.back() = F::pad(s.back().toTensor(), options);
-}
-
 // Checks of a functional program hand a token on, so that they are kept in order.
 void assert_with_token(Stack& s) {
   const IValue token = pop(s);
@@ -217,7 +200,6 @@ const HostOperator list[] = {
      nullptr, true},
     {"aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()",
      constrain, nullptr, true},
-    {"aten::pad(Tensor self, int[] pad, str mode='constant', float? value=None) -> Tensor", pad},
 };
 #undef CHECK_OP
 const HostOperators registered(list, std::size(list));

@@ -87,10 +87,6 @@ void is_floating(Stack& s) {
     return core::dtype_class(t.scalar_type()) == core::DtypeClass::Floating;
   });
 }
-void is_signed(Stack& s) {
-  of_tensor(s,
-            [](const Tensor& t) { return t.scalar_type() != kUInt8 && t.scalar_type() != kBool; });
-}
 void requires_grad(Stack& s) {
   of_tensor(s, [](const Tensor& t) { return t.requires_grad(); });
 }
@@ -133,12 +129,6 @@ void copy_number_into(Stack& s) {
   const Scalar v = pop(s).toScalar();
   s.back().toTensor().fill_(v);
 }
-void resize(Stack& s) {
-  drop(s, 1);
-  const std::vector<int64_t> to = pop(s).toIntVector();
-  s.back().toTensor().resize_(to);
-}
-
 // Numbers of tensors with one element.
 Scalar number_of(const Tensor& t, const char* as) {
   TENON_CHECK(t.numel() == 1, ValueError, "only one element tensors can be converted to a Python ",
@@ -319,24 +309,6 @@ void size_if_not_equal(Stack& s) {
   s.push_back(self == reduced ? IValue() : self);
 }
 
-// A convolution as traces record it: with output_padding and flags of a library behind.
-void traced_convolution(Stack& s, std::size_t extra) {
-  drop(s, extra);  // benchmark, deterministic, cudnn_enabled(, allow_tf32)
-  const int64_t groups = pop_as<int64_t>(s);
-  const std::vector<int64_t> output_padding = pop(s).toIntVector();
-  const bool transposed = pop_as<bool>(s);
-  const std::vector<int64_t> dilation = pop(s).toIntVector(), padding = pop(s).toIntVector(),
-                             stride = pop(s).toIntVector();
-  const IValue bias = pop(s);
-  const Tensor weight = pop_tensor(s), input = pop_tensor(s);
-  const std::optional<Tensor> b =
-      bias.isNone() ? std::nullopt : std::optional<Tensor>(bias.toTensor());
-  s.emplace_back(tenon::convolution(input, weight, b, stride, padding, dilation, transposed,
-                                    output_padding, groups));
-}
-void convolution_12(Stack& s) { traced_convolution(s, 3); }
-void convolution_13(Stack& s) { traced_convolution(s, 4); }
-
 void is_grad_enabled(Stack& s) { s.emplace_back(GradMode::is_enabled()); }
 void set_grad_enabled(Stack& s) { GradMode::set_enabled(pop_as<bool>(s)); }
 void is_nonzero(Stack& s) { to_bool(s); }
@@ -400,16 +372,12 @@ const HostOperator list[] = {
     {"prim::grad(Tensor a) -> Tensor(*)", grad},
     {"prim::data(Tensor(a) a) -> Tensor(a)", data},
     {"prim::T(Tensor(a) a) -> Tensor(a)", transposed},
-    {"aten::numpy_T(Tensor(a) self) -> Tensor(a)", transposed},
     {"aten::get_device(Tensor self) -> int", get_device},
     {"aten::cpu(Tensor(a) self) -> Tensor(a|b)", cpu},
     {"aten::cuda(Tensor(a) self) -> Tensor(a|b)", cuda},
     {"aten::is_floating_point(Tensor self) -> bool", is_floating},
     {"aten::is_complex(Tensor self) -> bool", is_complex},
     {"aten::is_conj(Tensor self) -> bool", no},
-    {"aten::is_neg(Tensor self) -> bool", no},
-    {"aten::is_inference(Tensor self) -> bool", no},
-    {"aten::is_signed(Tensor self) -> bool", is_signed},
     {"aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)",
      set_requires_grad, nullptr, true},
     {"aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", copy_into,
@@ -423,9 +391,6 @@ const HostOperator list[] = {
     {"aten::copy_.int(Tensor(a!) self, int other) -> Tensor(a!)", copy_number_into, nullptr, true},
     {"aten::copy_.float(Tensor(a!) self, float other) -> Tensor(a!)", copy_number_into, nullptr,
      true},
-    {"aten::resize_(Tensor(a!) self, int[] size, *, MemoryFormat? memory_format=None) -> "
-     "Tensor(a!)",
-     resize, nullptr, true},
     {"aten::Int.Tensor(Tensor a) -> int", to_int},
     {"aten::Float.Tensor(Tensor a) -> float", to_float},
     {"aten::Bool.Tensor(Tensor a) -> bool", to_bool},
@@ -458,14 +423,6 @@ const HostOperator list[] = {
     {"aten::infer_size(int[] a, int[] b) -> int[]", infer_size},
     {"aten::_infer_size(int[] a, int[] b) -> int[]", infer_size},
     {"aten::_size_if_not_equal(int[] self_size, int[] other_size) -> int[]?", size_if_not_equal},
-    {"aten::_convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
-     "int[] dilation, bool transposed, int[] output_padding, int groups, bool benchmark, bool "
-     "deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
-     convolution_13},
-    {"aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] "
-     "padding, int[] dilation, bool transposed, int[] output_padding, int groups, bool benchmark, "
-     "bool deterministic, bool cudnn_enabled) -> Tensor",
-     convolution_12},
     {"aten::is_grad_enabled() -> bool", is_grad_enabled, nullptr, true},
     {"aten::set_grad_enabled(bool val) -> ()", set_grad_enabled, nullptr, true},
     {"aten::backward(Tensor self, Tensor? gradient=None, bool? retain_graph=None, bool "

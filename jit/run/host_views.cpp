@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Views in place, and operators that are a few others.
+// Coordinates by a mask, and what transformers are made of.
 #include <cmath>
 #include <limits>
 
@@ -12,38 +12,10 @@
 namespace tenon::jit {
 namespace {
 
-// f(self, ...) in place: self stays on the stack.
-void unsqueeze(Stack& s) {
-  const int64_t dim = pop_as<int64_t>(s);
-  s.back().toTensor().unsqueeze_(dim);
-}
-void squeeze(Stack& s) { s.back().toTensor().squeeze_(); }
-void squeeze_dim(Stack& s) {
-  const int64_t dim = pop_as<int64_t>(s);
-  s.back().toTensor().squeeze_(dim);
-}
-void transpose(Stack& s) {
-  const int64_t dim1 = pop_as<int64_t>(s), dim0 = pop_as<int64_t>(s);
-  s.back().toTensor().transpose_(dim0, dim1);
-}
-void t(Stack& s) { s.back().toTensor().t_(); }
-void matrix_h(Stack& s) { s.back() = s.back().toTensor().mH(); }
-
 // The coordinates of what is not zero, one tensor per dimension.
 void where(Stack& s) {
   const Tensor condition = pop(s).toTensor();
   s.emplace_back(condition.nonzero_numpy());
-}
-
-// cdist(x1 [.., p, d], x2 [.., r, d], p) -> [.., p, r]
-void cdist(Stack& s) {
-  drop(s, 1);  // compute_mode: how, not what
-  const double p = pop_as<double>(s);
-  const Tensor b = pop(s).toTensor(), a = pop(s).toTensor();
-  TENON_CHECK(a.dim() >= 2 && b.dim() >= 2 && a.size(-1) == b.size(-1), ValueError,
-              "cdist: expected two tensors of at least 2 dimensions with as many columns, got ",
-              a.sizes(), " and ", b.sizes());
-  s.emplace_back(tenon::linalg_vector_norm(a.unsqueeze(-2) - b.unsqueeze(-3), p, {-1}));
 }
 
 // What attention adds to the scores [batch, heads, length, length]. mask_type: 0 for a mask of
@@ -169,26 +141,12 @@ void encoder_layer(Stack& s) {
 }
 
 const HostOperator list[] = {
-    {"aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", unsqueeze, nullptr, true},
-    {"aten::squeeze_(Tensor(a!) self) -> Tensor(a!)", squeeze, nullptr, true},
-    {"aten::squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)", squeeze_dim, nullptr, true},
-    {"aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", transpose, nullptr,
-     true},
-    {"aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", transpose, nullptr,
-     true},
-    {"aten::swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", transpose, nullptr,
-     true},
-    {"aten::t_(Tensor(a!) self) -> Tensor(a!)", t, nullptr, true},
-    {"aten::matrix_H(Tensor(a) self) -> Tensor(a)", matrix_h},
     {"aten::where(Tensor condition) -> Tensor[]", where},
-    {"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", cdist},
     {"aten::_nested_tensor_from_mask(Tensor t, Tensor mask, bool mask_check=True) -> Tensor",
      nested_tensor_from_mask},
     {"aten::_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask) -> bool", is_left_aligned},
     {"aten::to_padded_tensor(Tensor self, float padding, int[]? output_size=None) -> Tensor",
      to_padded_tensor},
-    {"aten::is_autocast_enabled() -> bool", [](Stack& s) { s.emplace_back(false); }},
-    {"aten::is_autocast_cpu_enabled() -> bool", [](Stack& s) { s.emplace_back(false); }},
     {"aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, "
      "int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, "
      "Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? "

@@ -74,13 +74,14 @@ Operator::Form form_of(core::Form f) {
                                      : Operator::Form::Out;
 }
 
-// Views in place are operators of programs alone.
+// Views in place are calls of the view here (t), and operators of their own in programs (t_).
 const Operator* find(const autograd::OperatorCall& call) {
   const std::string name = base_name(call);
   const Operator* by_count = nullptr;
   for (const Operator* o : operators_named(name)) {
     if (o->op == &call.op && o->form == form_of(call.form)) return o;
-    if (!o->op && o->schema.arguments.size() == call.op.n_args) by_count = o;
+    const bool own = !o->op || call.form == core::Form::Inplace;
+    if (own && o->schema.arguments.size() == call.op.n_args) by_count = o;
   }
   TENON_CHECK(by_count, NotImplementedError, "trace: ", name, " cannot be recorded");
   return by_count;

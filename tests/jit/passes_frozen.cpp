@@ -247,6 +247,29 @@ TEST(JitFrozenPasses, EpilogueOfLinearLayers) {
               "aten::_linear_epilogue aten::_linear_epilogue aten::_linear_epilogue");
 }
 
+// As GPT-2's layers go: two dimensions for the product, then the others again.
+TEST(JitFrozenPasses, EpilogueUnderAView) {
+  const std::string layer =
+      "  %how : str = prim::Constant[value=\"none\"]()\n"
+      "  %n : int = prim::Constant[value=-1]()\n"
+      "  %m : int = prim::Constant[value=2]()\n"
+      "  %out : int = prim::Constant[value=4]()\n"
+      "  %sizes : int[] = prim::ListConstruct(%n, %m, %out)\n"
+      "  %a : Tensor = aten::addmm(%wb, %x, %w, %1, %1)\n"
+      "  %b : Tensor = aten::view(%a, %sizes)\n";
+  const std::string inputs = "%x : Tensor, %w : Tensor, %wb : Tensor";
+  expect_pass(fuse_epilogues,
+              body(inputs, layer + "  %c : Tensor = aten::gelu(%b, %how)\n  return (%c)\n"),
+              {{3, 4}, {4}}, {{6, 3}}, "aten::_linear_epilogue aten::view");
+  for (const std::string& next : {std::string("  %c : Tensor = aten::gelu(%b, %how)\n"
+                                              "  return (%b, %c)\n"),
+                                  std::string("  %c : Tensor = aten::relu(%b)\n"
+                                              "  return (%a, %c)\n")}) {
+    auto g = with_weights(body(inputs, layer + next), {{3, 4}, {4}});
+    EXPECT_FALSE(fuse_epilogues(*g)) << next;
+  }
+}
+
 // An intermediate value that somebody else sees, an input that is written before the activation, a
 // sum of another shape.
 TEST(JitFrozenPasses, EpilogueStaysApartWhereItMust) {

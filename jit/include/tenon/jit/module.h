@@ -67,6 +67,10 @@ class TENON_API Module {
   IValue run_method(std::string_view name, std::vector<IValue> arguments) const {
     return get_method(name)(std::move(arguments));
   }
+  template <class... A>
+  IValue run_method(std::string_view name, A&&... arguments) const {
+    return run_method(name, std::vector<IValue>{IValue(std::forward<A>(arguments))...});
+  }
 
   IValue attr(std::string_view name) const;  // AttributeError's text in an Error
   IValue attr(std::string_view name, IValue or_else) const;

@@ -90,6 +90,10 @@ class TENON_API CompilationUnit : public std::enable_shared_from_this<Compilatio
   // The text of functions, as in `jit::compile`. Errors show the line with a caret.
   void define(const std::string& text);
   IValue run_method(std::string_view name, std::vector<IValue> arguments);
+  template <class... A>
+  IValue run_method(std::string_view name, A&&... arguments) {
+    return run_method(name, std::vector<IValue>{IValue(std::forward<A>(arguments))...});
+  }
   // A function that programs of this unit call by name and that the host computes:
   // "scale(Tensor x, float by) -> Tensor". Such programs run, and cannot be saved. Errors of `f` go
   // through to the caller.

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// `with torch.autocast(...)` in archives (data/make_autocast.py).
+#include "tenon/autocast.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tenon/jit.h"
+#include "tenon/jit/freeze.h"
+#include "tenon/tenon.h"
+#include "tests/support.h"
+
+namespace tenon::jit {
+namespace {
+
+struct Autocast : public ::testing::Test {
+  Autocast() {
+    ExtraFiles extra{{"expected.json", ""}};
+    const auto folder = std::filesystem::path(__FILE__).parent_path();
+    module = load((folder / "data/autocast.pt").string(), std::nullopt, extra);
+    expected = nlohmann::json::parse(extra.at("expected.json"));
+  }
+  void expect_as_torch(Module m) const {
+    const IValue out = m.forward({arange(6, kFloat).view({2, 3}) / 7});
+    ASSERT_EQ(out.toTupleRef().size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const Tensor t = out.toTupleRef().items[i].toTensor();
+      EXPECT_EQ(dtype_name(t.scalar_type()), expected[i]["dtype"].get<std::string>());
+      const auto elements = expected[i]["elements"].get<std::vector<double>>();
+      EXPECT_TRUE(t.to(kDouble).flatten().allclose(tensor(elements, kDouble), 1e-6, 1e-7)) << t;
+    }
+    EXPECT_FALSE(autocast::is_autocast_enabled(kCPU));
+  }
+  Module module;
+  nlohmann::json expected;
+};
+
+TEST_F(Autocast, CastsAsInTorch) { expect_as_torch(module); }
+
+TEST_F(Autocast, IsSavedAndOptimized) {
+  std::stringstream file;
+  module.save(file);
+  expect_as_torch(load(file));
+  module.eval();
+  expect_as_torch(optimize_for_inference(module));
+}
+
+TEST_F(Autocast, EndsWhereTheBlockFails) {
+  EXPECT_THROW((void)module.forward({zeros({2, 5})}), Error);
+  EXPECT_FALSE(autocast::is_autocast_enabled(kCPU));
+  EXPECT_THROW((void)module.forward({zeros({2, 3}, kInt)}), Error);
+  EXPECT_FALSE(autocast::is_autocast_enabled(kCPU));
+}
+
+TEST_F(Autocast, ProgramsAskForIt) {
+  Module m("Early");
+  m.define(R"(
+def forward(self, x: Tensor, cast: bool):
+    if cast:
+        return torch.get_autocast_dtype("cpu")
+    return 0
+)");
+  EXPECT_EQ(m.forward({ones({1}), true}).toScalarType(), kBFloat16);
+  const autocast::AutocastGuard half(kCPU, kHalf);
+  EXPECT_EQ(m.forward({ones({1}), true}).toScalarType(), kHalf);
+}
+
+}  // namespace
+}  // namespace tenon::jit
