@@ -171,9 +171,8 @@ ivalue::Enum& IValue::toEnumRef() const {
 Ref<ivalue::Tuple> IValue::toTuple() const { return Ref<ivalue::Tuple>::share(&toTupleRef()); }
 Ref<ivalue::Object> IValue::toObject() const { return Ref<ivalue::Object>::share(&toObjectRef()); }
 Ref<ivalue::Future> IValue::toFuture() const { return Ref<ivalue::Future>::share(&toFutureRef()); }
-ArrayRef<IValue> IValue::toList() const {
-  const auto& items = toListRef().items;
-  return ArrayRef<IValue>(items.data(), items.size());
+void detail::check_position(std::size_t i, std::size_t n) {
+  TENON_CHECK(i < n, IndexError, "list index ", i, " is out of range for ", n, " elements");
 }
 
 namespace {

@@ -53,6 +53,16 @@ struct Complex;
 template <class T>
 using intrusive_ptr = core::Ref<T>;
 
+// containers.h
+template <class T>
+class List;
+template <class K, class V>
+class Dict;
+namespace detail {
+template <class T>
+struct Handle;
+}
+
 class TENON_API IValue {
  public:
   enum class Tag : uint8_t {
@@ -137,6 +147,11 @@ class TENON_API IValue {
   IValue(TensorList v);
   template <class... T>
   IValue(const std::tuple<T...>& v);
+  // The container that the handle is on.
+  template <class T>
+  IValue(const List<T>& v);
+  template <class K, class V>
+  IValue(const Dict<K, V>& v);
   template <class T>
   IValue(const std::optional<T>& v) : IValue(v ? IValue(*v) : IValue()) {}
 
@@ -206,12 +221,16 @@ class TENON_API IValue {
   core::Ref<ivalue::Future> toFuture() const;
   // Copies of lists. TypeError where an element is of another kind.
   std::vector<int64_t> toIntVector() const;
-  std::vector<int64_t> toIntList() const { return toIntVector(); }
   std::vector<double> toDoubleVector() const;
   std::vector<bool> toBoolVector() const;
   std::vector<Tensor> toTensorVector() const;
-  std::vector<Tensor> toTensorList() const { return toTensorVector(); }
-  ArrayRef<IValue> toList() const;  // valid while nobody writes the list
+  // Handles on the container itself; elements are converted where they are read.
+  List<IValue> toList() const;
+  List<Tensor> toTensorList() const;
+  List<int64_t> toIntList() const;
+  List<double> toDoubleList() const;
+  List<bool> toBoolList() const;
+  Dict<IValue, IValue> toGenericDict() const;
 
   // The same object, or equal numbers, strings, None: `is` of Python.
   bool is(const IValue& o) const noexcept;
@@ -415,7 +434,9 @@ T IValue::to() const {
   else if constexpr (std::is_same_v<T, std::vector<Tensor>>)
     return toTensorVector();
   else
-    static_assert(!sizeof(T), "IValue::to: no conversion to this type");
+    return detail::Handle<T>::of(*this);  // List<T>, Dict<K, V>
 }
 
 }  // namespace tenon
+
+#include "tenon/containers.h"

@@ -1,0 +1,286 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Typed handles on the lists and dictionaries of programs, by the names of libtorch. Copies of a
+// handle share the container: what is written through one, and by a program, all see. Positions and
+// keys that are absent: IndexError; elements of another kind: TypeError.
+//
+//   c10::List<at::Tensor> images;
+//   images.push_back(x);
+//   auto boxes = model.forward({images}).toList().get(0).toGenericDict().at("boxes").toTensor();
+#pragma once
+
+#include <initializer_list>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tenon/ivalue.h"  // which includes this at its end
+
+namespace tenon {
+namespace detail {
+
+// The type that lists and dictionaries of such elements say they have; null: of anything.
+template <class T>
+jit::TypePtr element_type() {
+  const ivalue::ElementTypes& all = ivalue::element_types();
+  if constexpr (std::is_same_v<T, Tensor>)
+    return all.tensor;
+  else if constexpr (std::is_same_v<T, bool>)
+    return all.boolean;
+  else if constexpr (std::is_integral_v<T>)
+    return all.integer;
+  else if constexpr (std::is_floating_point_v<T>)
+    return all.floating;
+  else if constexpr (std::is_same_v<T, std::string>)
+    return all.string;
+  else if constexpr (std::is_same_v<T, std::complex<double>>)
+    return all.complex;
+  else
+    return nullptr;
+}
+
+TENON_API void check_position(std::size_t i, std::size_t n);
+
+// What a non-const handle gives at a position: it reads and writes the element there.
+template <class T>
+class Element {
+ public:
+  explicit Element(IValue& at) : at_(&at) {}
+  operator T() const { return at_->to<T>(); }
+  const Element& operator=(T v) const {
+    *at_ = IValue(std::move(v));
+    return *this;
+  }
+  const Element& operator=(const Element& o) const { return *this = static_cast<T>(o); }
+  friend bool operator==(const Element& a, const T& b) { return static_cast<T>(a) == b; }
+
+ private:
+  IValue* at_;
+};
+
+template <class T>
+class ElementIterator {
+ public:
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = T;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = Element<T>;
+  ElementIterator() = default;
+  explicit ElementIterator(std::vector<IValue>::iterator at) : at_(at) {}
+  Element<T> operator*() const { return Element<T>(*at_); }
+  Element<T> operator[](difference_type n) const { return Element<T>(at_[n]); }
+  ElementIterator& operator+=(difference_type n) { return at_ += n, *this; }
+  ElementIterator& operator-=(difference_type n) { return at_ -= n, *this; }
+  ElementIterator& operator++() { return ++at_, *this; }
+  ElementIterator& operator--() { return --at_, *this; }
+  ElementIterator operator++(int) { return ElementIterator(at_++); }
+  ElementIterator operator--(int) { return ElementIterator(at_--); }
+  ElementIterator operator+(difference_type n) const { return ElementIterator(at_ + n); }
+  ElementIterator operator-(difference_type n) const { return ElementIterator(at_ - n); }
+  difference_type operator-(const ElementIterator& o) const { return at_ - o.at_; }
+  auto operator<=>(const ElementIterator&) const = default;
+
+ private:
+  std::vector<IValue>::iterator at_;
+};
+
+}  // namespace detail
+
+template <class T>
+class List {
+  static constexpr bool kGeneric = std::is_same_v<T, IValue>;
+
+ public:
+  using value_type = T;
+  using size_type = std::size_t;
+  using iterator =
+      std::conditional_t<kGeneric, std::vector<IValue>::iterator, detail::ElementIterator<T>>;
+  using reference = std::conditional_t<kGeneric, IValue&, detail::Element<T>>;
+
+  List() : List(detail::element_type<T>()) {}
+  List(std::initializer_list<T> items) : List() {
+    for (const T& v : items) push_back(v);
+  }
+  explicit List(ArrayRef<T> items) : List() {
+    for (const T& v : items) push_back(v);
+  }
+  explicit List(const std::vector<T>& items) : List() {
+    for (const T& v : items) push_back(v);
+  }
+  // Of a type that T does not tell, a list of lists for example.
+  explicit List(jit::TypePtr element)
+      : list_(core::Ref<ivalue::List>::adopt(new ivalue::List(std::move(element)))) {}
+  explicit List(core::Ref<ivalue::List> list) : list_(std::move(list)) {}
+
+  size_type size() const noexcept { return items().size(); }
+  bool empty() const noexcept { return items().empty(); }
+  T get(size_type i) const { return at(i).template to<T>(); }
+  T extract(size_type i) const { return std::exchange(at(i), IValue()).template to<T>(); }
+  void set(size_type i, T v) const { at(i) = IValue(std::move(v)); }
+  reference operator[](size_type i) const { return reference(at(i)); }
+  T front() const { return get(0); }
+  T back() const { return get(size() - 1); }
+
+  void push_back(T v) const { items().emplace_back(std::move(v)); }
+  template <class... A>
+  void emplace_back(A&&... a) const {
+    push_back(T(std::forward<A>(a)...));
+  }
+  void append(const List& o) const {
+    const std::vector<IValue> more = o.items();  // may be the same list
+    items().insert(items().end(), more.begin(), more.end());
+  }
+  void pop_back() const {
+    (void)at(size() - 1);
+    items().pop_back();
+  }
+  void clear() const { items().clear(); }
+  void reserve(size_type n) const { items().reserve(n); }
+  void resize(size_type n) const { resize(n, T()); }
+  void resize(size_type n, const T& v) const { items().resize(n, IValue(v)); }
+
+  iterator begin() const { return iterator(items().begin()); }
+  iterator end() const { return iterator(items().end()); }
+
+  std::vector<T> vec() const {
+    std::vector<T> out;
+    for (const IValue& v : items()) out.push_back(v.to<T>());
+    return out;
+  }
+  operator std::vector<T>() const { return vec(); }
+  // Valid while nobody writes the list.
+  operator ArrayRef<IValue>() const { return items(); }
+  // Another list with the same elements.
+  List copy() const {
+    return List(core::Ref<ivalue::List>::adopt(new ivalue::List(list_->element, items())));
+  }
+  bool is(const List& o) const noexcept { return list_ == o.list_; }
+  friend bool operator==(const List& a, const List& b) { return IValue(a) == IValue(b); }
+  const jit::TypePtr& elementType() const noexcept { return list_->element; }
+  const core::Ref<ivalue::List>& ref() const noexcept { return list_; }
+
+ private:
+  std::vector<IValue>& items() const noexcept { return list_->items; }
+  IValue& at(size_type i) const {
+    detail::check_position(i, size());
+    return items()[i];
+  }
+
+  core::Ref<ivalue::List> list_;
+};
+
+template <class K, class V>
+class Dict {
+ public:
+  class Entry {
+   public:
+    explicit Entry(const std::pair<IValue, IValue>* at) : at_(at) {}
+    K key() const { return at_->first.to<K>(); }
+    V value() const { return at_->second.to<V>(); }
+
+   private:
+    const std::pair<IValue, IValue>* at_;
+  };
+  class iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = Entry;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Entry*;
+    using reference = Entry;
+    explicit iterator(const std::pair<IValue, IValue>* at) : at_(at), entry_(at) {}
+    Entry operator*() const { return entry_; }
+    const Entry* operator->() const { return &entry_; }
+    iterator& operator++() { return *this = iterator(at_ + 1); }
+    iterator operator++(int) { return std::exchange(*this, iterator(at_ + 1)); }
+    bool operator==(const iterator& o) const { return at_ == o.at_; }
+
+   private:
+    const std::pair<IValue, IValue>* at_;
+    Entry entry_;
+  };
+
+  Dict() : Dict(detail::element_type<K>(), detail::element_type<V>()) {}
+  Dict(jit::TypePtr key, jit::TypePtr value)
+      : dict_(core::Ref<ivalue::Dict>::adopt(new ivalue::Dict(std::move(key), std::move(value)))) {}
+  explicit Dict(core::Ref<ivalue::Dict> dict) : dict_(std::move(dict)) {}
+
+  std::size_t size() const noexcept { return dict_->size(); }
+  bool empty() const noexcept { return size() == 0; }
+  bool contains(const K& k) const { return dict_->contains(IValue(k)); }
+  V at(const K& k) const { return dict_->at(IValue(k)).template to<V>(); }
+  iterator find(const K& k) const {
+    for (const auto& pair : dict_->items()) {
+      if (pair.first == IValue(k)) return iterator(&pair);
+    }
+    return end();
+  }
+  // Where the key is, and whether it was inserted; a present one keeps its value.
+  std::pair<iterator, bool> insert(K k, V v) const {
+    if (contains(k)) return {find(k), false};
+    return insert_or_assign(std::move(k), std::move(v));
+  }
+  std::pair<iterator, bool> insert_or_assign(K k, V v) const {
+    const bool is_new = !contains(k);
+    dict_->insert_or_assign(IValue(k), IValue(std::move(v)));
+    return {find(k), is_new};
+  }
+  std::size_t erase(const K& k) const { return dict_->erase(IValue(k)); }
+  void clear() const { dict_->clear(); }
+
+  iterator begin() const { return iterator(dict_->items().data()); }
+  iterator end() const { return iterator(dict_->items().data() + size()); }
+
+  // Another dictionary with the same entries.
+  Dict copy() const {
+    Dict out(dict_->key, dict_->value);
+    for (const auto& [k, v] : dict_->items()) out.dict_->insert_or_assign(k, v);
+    return out;
+  }
+  bool is(const Dict& o) const noexcept { return dict_ == o.dict_; }
+  friend bool operator==(const Dict& a, const Dict& b) { return IValue(a) == IValue(b); }
+  const jit::TypePtr& keyType() const noexcept { return dict_->key; }
+  const jit::TypePtr& valueType() const noexcept { return dict_->value; }
+  const core::Ref<ivalue::Dict>& ref() const noexcept { return dict_; }
+
+ private:
+  core::Ref<ivalue::Dict> dict_;
+};
+
+namespace impl {
+using GenericList = List<IValue>;
+using GenericDict = Dict<IValue, IValue>;
+}  // namespace impl
+
+template <class T>
+IValue::IValue(const List<T>& v) : IValue(v.ref()) {}
+template <class K, class V>
+IValue::IValue(const Dict<K, V>& v) : IValue(v.ref()) {}
+
+namespace detail {
+template <class T>
+struct Handle;
+template <class T>
+struct Handle<List<T>> {
+  static List<T> of(const IValue& v) {
+    return List<T>(core::Ref<ivalue::List>::share(&v.toListRef()));
+  }
+};
+template <class K, class V>
+struct Handle<Dict<K, V>> {
+  static Dict<K, V> of(const IValue& v) {
+    return Dict<K, V>(core::Ref<ivalue::Dict>::share(&v.toDictRef()));
+  }
+};
+}  // namespace detail
+
+inline List<IValue> IValue::toList() const { return to<List<IValue>>(); }
+inline List<Tensor> IValue::toTensorList() const { return to<List<Tensor>>(); }
+inline List<int64_t> IValue::toIntList() const { return to<List<int64_t>>(); }
+inline List<double> IValue::toDoubleList() const { return to<List<double>>(); }
+inline List<bool> IValue::toBoolList() const { return to<List<bool>>(); }
+inline Dict<IValue, IValue> IValue::toGenericDict() const { return to<Dict<IValue, IValue>>(); }
+
+}  // namespace tenon
