@@ -22,6 +22,8 @@ struct Callbacks {
   std::vector<Item> items;
   int running = 0;  // callbacks of this thread that run now
   std::unique_ptr<OperatorRanges> operators;
+
+  void stop_unheard();
 };
 
 IValue ivalue_of(const tn_value& v) {
@@ -84,6 +86,11 @@ class OperatorRanges final : public autograd::OperatorObserver {
   std::vector<std::unique_ptr<Open>> open_;
 };
 
+// An observer that came later passes calls on to this one: it stays until that one has gone.
+void Callbacks::stop_unheard() {
+  if (items.empty() && autograd::operator_observer() == operators.get()) operators.reset();
+}
+
 __thread Callbacks* t_callbacks __attribute__((tls_model("initial-exec")));
 void drop_callbacks() noexcept {
   delete t_callbacks;
@@ -119,13 +126,13 @@ void removeCallback(CallbackHandle handle) {
   all.items.erase(std::remove_if(all.items.begin(), all.items.end(),
                                  [&](const auto& item) { return item.handle == handle; }),
                   all.items.end());
-  if (all.items.empty()) all.operators.reset();
+  all.stop_unheard();
 }
 
 void clearThreadLocalCallbacks() {
   if (!hasThreadLocalCallbacks()) return;
   callbacks().items.clear();
-  callbacks().operators.reset();
+  callbacks().stop_unheard();
 }
 
 bool hasThreadLocalCallbacks() noexcept { return t_callbacks && !t_callbacks->items.empty(); }

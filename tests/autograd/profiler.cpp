@@ -172,6 +172,40 @@ TEST(RecordFunction, CallbacksHearOfTheirScopes) {
   EXPECT_EQ(heard, (std::vector<std::string>{"+outer", "-outer"}));
 }
 
+TEST(RecordFunction, CallbacksGoUnderAnotherObserver) {
+  struct Counts : OperatorObserver {
+    Counts() : before(set_operator_observer(this)) {}
+    ~Counts() override { set_operator_observer(before); }
+    void begin_call(const OperatorCall& call) override {
+      ++calls;
+      if (before) before->begin_call(call);
+    }
+    void end_call(const OperatorCall& call, const core::OwnedValue* results) noexcept override {
+      if (before) before->end_call(call, results);
+    }
+    OperatorObserver* before;
+    int calls = 0;
+  };
+  int heard = 0;
+  const auto listen = [&](const RecordFunction&) {
+    ++heard;
+    return std::unique_ptr<ObserverContext>();
+  };
+  const auto handle = addThreadLocalCallback(RecordFunctionCallback(listen));
+  {
+    Counts counts;
+    removeCallback(handle);
+    ones({2}).neg();
+    EXPECT_GT(counts.calls, 0);
+    EXPECT_EQ(heard, 0);
+  }
+  const auto again = addThreadLocalCallback(RecordFunctionCallback(listen));
+  ones({2}).neg();
+  EXPECT_GT(heard, 0);
+  removeCallback(again);
+  EXPECT_EQ(operator_observer(), nullptr);
+}
+
 TEST(RecordFunction, CallbacksSeeArguments) {
   std::vector<IValue> seen;
   const auto handle = addThreadLocalCallback(RecordFunctionCallback([&](const RecordFunction& f) {
