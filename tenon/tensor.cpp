@@ -24,13 +24,6 @@ void Tensor::wrong_type(ScalarType asked) const {
                              dtype_name(scalar_type())));
 }
 
-void Tensor::not_host() const {
-  if (!(core::device_entry(get().device_id).flags & TN_DEVICE_HOST_READABLE)) {
-    throw TypeError(core::join("data_ptr: the memory of ", device().str(),
-                               " cannot be read by the host; use cpu() first"));
-  }
-}
-
 void Tensor::no_address() const {
   throw TypeError(core::join(
       "data_ptr: the memory of ", device().str(),
@@ -90,6 +83,10 @@ bool Tensor::layout_flag(std::string_view name) const {
 void Tensor::check_accessor(std::size_t n) const {
   TENON_CHECK(static_cast<std::size_t>(dim()) == n, ValueError, "accessor: expected ", n,
               " dimensions but the tensor has ", dim());
+  const bool readable =
+      core::device_entry(get().device_id).flags & TN_DEVICE_HOST_READABLE || is_cpu();
+  TENON_CHECK(readable, TypeError, "accessor: the memory of ", device().str(),
+              " cannot be read by the host; use cpu() first");
 }
 
 void Tensor::check_packed(std::size_t n, bool in_32_bits) const {

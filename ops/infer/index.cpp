@@ -113,8 +113,9 @@ void indexed_shape(Infer& c, int arg, bool masks, Indexed& out) {
     }
     if (t) {
       if (mask && t->dtype == kByte)
-        warn_once("uint8-mask", "deprecated",
-                  join(c.op.name, ": a uint8 tensor is used as a mask; use bool"));
+        warn("deprecated",
+             "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
+             "instead");
       // It would stand for a dimension that self does not have, and so a false one would be taken
       // for nothing at all.
       if (mask && covers == 0) {

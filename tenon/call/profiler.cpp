@@ -18,11 +18,6 @@ using Clock = std::chrono::steady_clock;
 
 __thread bool t_profiling __attribute__((tls_model("initial-exec")));
 
-// Events of the device around a range.
-struct Timing {
-  std::optional<Event> begin, end;
-};
-
 struct Range final : ObserverContext {
   explicit Range(std::size_t at) : event(at) {}
   std::size_t event;
@@ -44,6 +39,11 @@ std::vector<std::vector<int64_t>> shapes_of(ArrayRef<IValue> inputs) {
 }  // namespace
 
 struct Profiler::State {
+  // Events of the device around a range.
+  struct Timing {
+    std::optional<Event> begin, end;
+  };
+
   explicit State(ProfilerOptions given) : options(std::move(given)), begin(Clock::now()) {
     if (options.device()) try_events();
     handle = addThreadLocalCallback(

@@ -63,7 +63,6 @@ RemovableHandle Module::register_full_backward_hook(BackwardHook hook, bool prep
 bool Module::has_hooks() const noexcept { return extras_ && extras_->has_hooks(); }
 
 namespace detail {
-namespace {
 
 // The backward hooks of one call, shared by the node behind its inputs and that behind its outputs.
 struct BackwardCall {
@@ -79,6 +78,8 @@ struct BackwardCall {
     for (const auto& entry : full) entry.second(*alive, grad_input, grad_output);
   }
 };
+
+namespace {
 
 // An identity that stands between the tensors of a call and the rest of the graph.
 struct CallBorder : autograd::NodeWith<0> {

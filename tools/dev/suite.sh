@@ -26,7 +26,7 @@ dev_suite() {
   suite_source || return
   clients_prefix
   : "$torch" # what CMake would be told
-  [ -d build/dev/lib/cuda_emulated ] && cuda=(--cuda build/dev/lib/cuda_emulated)
+  [ -d build/dev/lib/cuda_whole ] && cuda=(--cuda build/dev/lib/cuda_whole --fakes build/dev/tests/fake_cuda)
   python3 tools/suite/run.py --source "$source" --work build/suite/work --waivers tools/suite/waivers.tsv "${cuda[@]}" \
     --flags "-I$prefix/include/tenon/compat/libtorch -I$prefix/include" \
     --link "-Wl,-rpath,$prefix/lib $prefix/lib/libtenon_jit.so $prefix/lib/libtenon.so $prefix/lib/libtenon_core.so" "$@"

@@ -139,6 +139,8 @@ class Suite:
         env = dict(os.environ)
         if self.o.cuda and test.endswith("CUDA"):
             env["TENON_ADD_PLUGIN_PATH"] = os.path.abspath(self.o.cuda)
+            env["LD_LIBRARY_PATH"] = os.path.abspath(self.o.fakes or "")
+            env["TENON_FAKE_CUDA_DEVICES"] = "2" if "Multi" in test else "1"
         try:
             done = subprocess.run([program, "--gtest_filter=" + test], capture_output=True,
                                   text=True, timeout=60, cwd=self.root, env=env)
@@ -175,6 +177,7 @@ def options():
     p.add_argument("--flags", required=True, help="options of the compiler: include folders")
     p.add_argument("--link", required=True, help="libraries")
     p.add_argument("--cuda", help="folder with the plugin of a device cuda, for tests that want one")
+    p.add_argument("--fakes", help="folder with CUDA's libraries for a machine without a GPU")
     p.add_argument("--waivers", help="tab-separated: test, reason")
     p.add_argument("-j", type=int, default=os.cpu_count())
     p.add_argument("files", nargs="*", help="names of files without .cpp; default: all")

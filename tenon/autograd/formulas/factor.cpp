@@ -13,10 +13,7 @@ namespace {
 using namespace matrices;
 using tenon::matmul;
 
-// Solutions with one triangle of `a`, and its adjoint.
-Tensor solve_lower(const Tensor& a, const Tensor& b, bool unit) {
-  return tenon::_solve_triangular(a, b, false, unit);
-}
+// Solutions with the upper triangle of `a`.
 Tensor solve_upper(const Tensor& a, const Tensor& b, bool unit = false) {
   return tenon::_solve_triangular(a, b, true, unit);
 }

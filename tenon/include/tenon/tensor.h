@@ -103,15 +103,22 @@ class TENON_API Tensor {
 
   // Data. The typed forms check T against the dtype and throw TypeError. Reading through
   // const_data_ptr lets backends keep what they derived from the elements, packed weights for
-  // example; the others may be written through at any time. The untyped ones also give the address
-  // of a device's memory; TypeError if it has none (opaque devices).
-  void* data_ptr() const { return addressed().exposed_data(); }
+  // example; the others may be written through at any time. Of a device's tensor it is an address
+  // of the device, for kernels of the program's own; TypeError if it has none (opaque devices).
+  // Null without elements.
+  void* data_ptr() const {
+    core::TensorImpl& t = addressed();
+    return t.numel ? t.exposed_data() : nullptr;
+  }
   void* mutable_data_ptr() const { return data_ptr(); }
-  const void* const_data_ptr() const { return addressed().host_data(); }
+  const void* const_data_ptr() const {
+    const core::TensorImpl& t = addressed();
+    return t.numel ? t.host_data() : nullptr;
+  }
   template <class T>
   T* data_ptr() const {
     check_type(CppTypeToScalarType<std::remove_const_t<T>>::value);
-    return reinterpret_cast<T*>(strided().exposed_data());
+    return static_cast<T*>(data_ptr());
   }
   template <class T>
   T* mutable_data_ptr() const {
@@ -120,7 +127,7 @@ class TENON_API Tensor {
   template <class T>
   const T* const_data_ptr() const {
     check_type(CppTypeToScalarType<std::remove_const_t<T>>::value);
-    return reinterpret_cast<const T*>(strided().host_data());
+    return static_cast<const T*>(const_data_ptr());
   }
   template <class T>
   T* data() const {
@@ -337,10 +344,8 @@ class TENON_API Tensor {
   [[noreturn]] TENON_COLD void not_strided() const;
   void check_type(ScalarType t) const {
     if (TENON_UNLIKELY(get().dtype != t)) wrong_type(t);
-    if (TENON_UNLIKELY(!get().device_id.is_host())) not_host();
   }
   [[noreturn]] TENON_COLD void wrong_type(ScalarType asked) const;
-  TENON_COLD void not_host() const;
   void check_accessor(std::size_t n) const;
   void check_packed(std::size_t n, bool in_32_bits) const;
 

@@ -91,17 +91,23 @@ Tensor convolve_named(const char* name, int64_t nd, const Tensor& input, const T
                     int64_t groups) {                                                             \
     return convolve("conv" #N "d", N, input, weight, bias,                                        \
                     {stride, padding, dilation, false, {}, groups});                              \
-  }                                                                                               \
-  Tensor conv##N##d_padding(const Tensor& input, const Tensor& weight,                            \
-                            const std::optional<Tensor>& bias, IntArrayRef stride,                \
-                            std::string_view padding, IntArrayRef dilation, int64_t groups) {     \
-    return convolve_named("conv" #N "d", N, input, weight, bias, stride, padding, dilation,       \
-                          groups);                                                                \
   }
 TENON_CONV(1)
 TENON_CONV(2)
 TENON_CONV(3)
 #undef TENON_CONV
+
+#define TENON_CONV_PADDING(N)                                                                 \
+  Tensor conv##N##d_padding(const Tensor& input, const Tensor& weight,                        \
+                            const std::optional<Tensor>& bias, IntArrayRef stride,            \
+                            std::string_view padding, IntArrayRef dilation, int64_t groups) { \
+    return convolve_named("conv" #N "d", N, input, weight, bias, stride, padding, dilation,   \
+                          groups);                                                            \
+  }
+TENON_CONV_PADDING(1)
+TENON_CONV_PADDING(2)
+TENON_CONV_PADDING(3)
+#undef TENON_CONV_PADDING
 
 #define TENON_CONV_TRANSPOSE(name, N)                                                              \
   Tensor name(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,        \

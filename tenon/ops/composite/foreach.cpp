@@ -59,6 +59,15 @@ std::vector<Scalar> numbers(const char* op, TensorList self, const Tensor& value
   return out;
 }
 
+void check_ternary(const char* op, TensorList self, TensorList a, TensorList b, Scalars values) {
+  check_list(op, self, a);
+  check_list(op, self, b);
+  check_scalars(op, self, values);
+}
+std::vector<Scalar> repeated(TensorList self, const Scalar& value) {
+  return std::vector<Scalar>(self.size(), value);
+}
+
 }  // namespace
 
 #define UNARY(name)                                                           \
@@ -209,42 +218,36 @@ std::vector<Tensor> _foreach_pow_ScalarAndTensor(const Scalar& self, TensorList 
               [&](const Tensor& t, std::size_t) { return tenon::pow(self, t); });
 }
 
-#define TERNARY(name)                                                                           \
-  std::vector<Tensor> _foreach_##name##_ScalarList(TensorList self, TensorList a, TensorList b, \
-                                                   Scalars values) {                            \
-    check_list("_foreach_" #name, self, a);                                                     \
-    check_list("_foreach_" #name, self, b);                                                     \
-    check_scalars("_foreach_" #name, self, values);                                             \
-    return each("_foreach_" #name, self, [&](const Tensor& t, std::size_t i) {                  \
+// `given` is the argument behind the lists, `list` its numbers, one a position.
+#define TERNARY(name, overload, argument, list)                                                 \
+  std::vector<Tensor> _foreach_##name##_##overload(TensorList self, TensorList a, TensorList b, \
+                                                   argument given) {                            \
+    const char* const op = "_foreach_" #name;                                                   \
+    const std::vector<Scalar> values = list;                                                    \
+    check_ternary(op, self, a, b, values);                                                      \
+    return each(op, self, [&](const Tensor& t, std::size_t i) {                                 \
       return tenon::name(t, a[i], b[i], values[i]);                                             \
     });                                                                                         \
-  }                                                                                             \
-  void _foreach_##name##__ScalarList(TensorList self, TensorList a, TensorList b,               \
-                                     Scalars values) {                                          \
-    check_list("_foreach_" #name "_", self, a);                                                 \
-    check_list("_foreach_" #name "_", self, b);                                                 \
-    check_scalars("_foreach_" #name "_", self, values);                                         \
-    write_each("_foreach_" #name "_", self, {a, b, values},                                     \
-               [&](const Tensor& t, std::size_t i) { t.name##_(a[i], b[i], values[i]); });      \
-  }                                                                                             \
-  std::vector<Tensor> _foreach_##name##_Scalar(TensorList self, TensorList a, TensorList b,     \
-                                               const Scalar& value) {                           \
-    return _foreach_##name##_ScalarList(self, a, b, std::vector<Scalar>(self.size(), value));   \
-  }                                                                                             \
-  void _foreach_##name##__Scalar(TensorList self, TensorList a, TensorList b,                   \
-                                 const Scalar& value) {                                         \
-    _foreach_##name##__ScalarList(self, a, b, std::vector<Scalar>(self.size(), value));         \
-  }                                                                                             \
-  std::vector<Tensor> _foreach_##name##_Tensor(TensorList self, TensorList a, TensorList b,     \
-                                               const Tensor& values) {                          \
-    return _foreach_##name##_ScalarList(self, a, b, numbers("_foreach_" #name, self, values));  \
-  }                                                                                             \
-  void _foreach_##name##__Tensor(TensorList self, TensorList a, TensorList b,                   \
-                                 const Tensor& values) {                                        \
-    _foreach_##name##__ScalarList(self, a, b, numbers("_foreach_" #name "_", self, values));    \
   }
-TERNARY(addcdiv)
-TERNARY(addcmul)
+#define TERNARY_(name, overload, argument, list)                                           \
+  void _foreach_##name##__##overload(TensorList self, TensorList a, TensorList b,          \
+                                     argument given) {                                     \
+    const char* const op = "_foreach_" #name "_";                                          \
+    const std::vector<Scalar> values = list;                                               \
+    check_ternary(op, self, a, b, values);                                                 \
+    write_each(op, self, {a, b, values},                                                   \
+               [&](const Tensor& t, std::size_t i) { t.name##_(a[i], b[i], values[i]); }); \
+  }
+#define TERNARIES(overload, argument, list)   \
+  TERNARY(addcdiv, overload, argument, list)  \
+  TERNARY_(addcdiv, overload, argument, list) \
+  TERNARY(addcmul, overload, argument, list)  \
+  TERNARY_(addcmul, overload, argument, list)
+TERNARIES(ScalarList, Scalars, given.vec())
+TERNARIES(Scalar, const Scalar&, repeated(self, given))
+TERNARIES(Tensor, const Tensor&, numbers(op, self, given))
+#undef TERNARIES
+#undef TERNARY_
 #undef TERNARY
 
 std::vector<Tensor> _foreach_lerp_List(TensorList self, TensorList end, TensorList weights) {

@@ -47,21 +47,35 @@ std::vector<int64_t> counts(const char* op, TensorList self, TensorList steps) {
   return out;
 }
 
+// update(the gradients without their scale, the counts of steps), unless an element was infinite.
+template <class F>
+void with_unscaled(const char* op, TensorList self, TensorList grads, TensorList state_steps,
+                   const OptTensor& grad_scale, const OptTensor& found_inf, const F& update) {
+  const NoGradGuard none;
+  if (is_skipped(found_inf)) return;
+  const Unscaled unscaled(op, grads, grad_scale);
+  update(unscaled.list(), counts(op, self, state_steps));
+  unscaled.write();
+}
+
 }  // namespace
 
-#define ADAM(name, step)                                                                           \
-  void name(TensorList self, TensorList grads, TensorList exp_avgs, TensorList exp_avg_sqs,        \
-            TensorList max_exp_avg_sqs, TensorList state_steps, double lr, double beta1,           \
-            double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,            \
-            const OptTensor& grad_scale, const OptTensor& found_inf) {                             \
-    const NoGradGuard none;                                                                        \
-    if (is_skipped(found_inf)) return;                                                             \
-    const Unscaled unscaled(#name, grads, grad_scale);                                             \
-    tenon::step(self, unscaled.list(), exp_avgs, exp_avg_sqs, max_exp_avg_sqs, {},                 \
-                counts(#name, self, state_steps), lr, beta1, beta2, weight_decay, eps, amsgrad,    \
-                maximize);                                                                         \
-    unscaled.write();                                                                              \
-  }                                                                                                \
+#define ADAM(name, step)                                                                        \
+  void name(TensorList self, TensorList grads, TensorList exp_avgs, TensorList exp_avg_sqs,     \
+            TensorList max_exp_avg_sqs, TensorList state_steps, double lr, double beta1,        \
+            double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,         \
+            const OptTensor& grad_scale, const OptTensor& found_inf) {                          \
+    const auto update = [&](TensorList unscaled, const std::vector<int64_t>& steps) {           \
+      tenon::step(self, unscaled, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, {}, steps, lr, beta1, \
+                  beta2, weight_decay, eps, amsgrad, maximize);                                 \
+    };                                                                                          \
+    with_unscaled(#name, self, grads, state_steps, grad_scale, found_inf, update);              \
+  }
+ADAM(_fused_adam_, _adam_step_)
+ADAM(_fused_adamw_, _adamw_step_)
+#undef ADAM
+
+#define ADAM_TENSOR_LR(name)                                                                       \
   void name##_tensor_lr(TensorList self, TensorList grads, TensorList exp_avgs,                    \
                         TensorList exp_avg_sqs, TensorList max_exp_avg_sqs,                        \
                         TensorList state_steps, const Tensor& lr, double beta1, double beta2,      \
@@ -71,9 +85,9 @@ std::vector<int64_t> counts(const char* op, TensorList self, TensorList steps) {
                 lr.item<double>(), beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, \
                 found_inf);                                                                        \
   }
-ADAM(_fused_adam_, _adam_step_)
-ADAM(_fused_adamw_, _adamw_step_)
-#undef ADAM
+ADAM_TENSOR_LR(_fused_adam_)
+ADAM_TENSOR_LR(_fused_adamw_)
+#undef ADAM_TENSOR_LR
 
 void _fused_sgd__tensor_lr(TensorList self, TensorList grads, TensorList momentum_buffer_list,
                            double weight_decay, double momentum, const Tensor& lr, double dampening,

@@ -105,16 +105,21 @@ struct Resample {
 
 }  // namespace
 
-#define TENON_NEAREST(name, how)                                                                   \
-  Tensor name##1d(const Tensor& self, IntArrayRef out, OptFloat w) {                               \
-    return Resample{how, false, {w}}.forward(self, out);                                           \
-  }                                                                                                \
-  Tensor name##2d(const Tensor& self, IntArrayRef out, OptFloat h, OptFloat w) {                   \
-    return Resample{how, false, {h, w}}.forward(self, out);                                        \
-  }                                                                                                \
-  Tensor name##3d(const Tensor& self, IntArrayRef out, OptFloat d, OptFloat h, OptFloat w) {       \
-    return Resample{how, false, {d, h, w}}.forward(self, out);                                     \
-  }                                                                                                \
+#define TENON_NEAREST(name, how)                                                             \
+  Tensor name##1d(const Tensor& self, IntArrayRef out, OptFloat w) {                         \
+    return Resample{how, false, {w}}.forward(self, out);                                     \
+  }                                                                                          \
+  Tensor name##2d(const Tensor& self, IntArrayRef out, OptFloat h, OptFloat w) {             \
+    return Resample{how, false, {h, w}}.forward(self, out);                                  \
+  }                                                                                          \
+  Tensor name##3d(const Tensor& self, IntArrayRef out, OptFloat d, OptFloat h, OptFloat w) { \
+    return Resample{how, false, {d, h, w}}.forward(self, out);                               \
+  }
+TENON_NEAREST(upsample_nearest, Resampling::kNearest)
+TENON_NEAREST(_upsample_nearest_exact, Resampling::kNearestExact)
+#undef TENON_NEAREST
+
+#define TENON_NEAREST_BACKWARD(name, how)                                                          \
   Tensor name##1d_backward(const Tensor& g, IntArrayRef, IntArrayRef in, OptFloat w) {             \
     return Resample{how, false, {w}}.backward(g, in);                                              \
   }                                                                                                \
@@ -125,9 +130,9 @@ struct Resample {
                            OptFloat w) {                                                           \
     return Resample{how, false, {d, h, w}}.backward(g, in);                                        \
   }
-TENON_NEAREST(upsample_nearest, Resampling::kNearest)
-TENON_NEAREST(_upsample_nearest_exact, Resampling::kNearestExact)
-#undef TENON_NEAREST
+TENON_NEAREST_BACKWARD(upsample_nearest, Resampling::kNearest)
+TENON_NEAREST_BACKWARD(_upsample_nearest_exact, Resampling::kNearestExact)
+#undef TENON_NEAREST_BACKWARD
 
 #define TENON_PLANES(name, how)                                                                  \
   Tensor name(const Tensor& self, IntArrayRef out, bool align_corners, OptFloat h, OptFloat w) { \
