@@ -225,7 +225,7 @@ class Fusion {
   }
 
   // act(view(y)) becomes view(act(y)), since programs multiply matrices and give the result its
-  // dimensions back at once. Returns the activation; null if `view` is no such view.
+  // dimensions back at once. Returns the activation; null where that cannot be.
   Node* activation_before(Node* view) {
     if (!view->is("aten::view") && !view->is("aten::reshape")) return nullptr;
     Node* next = only_user(view->output());
