@@ -75,10 +75,12 @@ TEST(Containers, Dictionaries) {
 
 TEST(Containers, Refusals) {
   const List<int64_t> list({1});
-  test::expect_words(test::text_of<IndexError>([&] { (void)list.get(1); }), {"index 1", "1 elements"});
-  test::expect_words(test::text_of<IndexError>([&] { List<double>().pop_back(); }), {"out of range"});
+  test::expect_words(test::text_of<IndexError>([&] { (void)list.get(1); }),
+                     {"index 1", "1 elements"});
+  test::expect_words(test::text_of<IndexError>([&] { List<double>().pop_back(); }),
+                     {"out of range"});
   test::expect_words(test::text_of<TypeError>([&] { (void)IValue(list).toTensorList().get(0); }),
-               {"Tensor", "Int"});
+                     {"Tensor", "Int"});
   test::expect_words(test::text_of<TypeError>([&] { (void)IValue(3).toList(); }), {"list", "Int"});
   const Dict<std::string, int64_t> dict;
   test::expect_words(test::text_of<IndexError>([&] { (void)dict.at("x"); }), {"x"});
