@@ -266,7 +266,8 @@ TEST(SparseGradient, EmbeddingBackwardByName) {
   const Tensor rows = tensor({1, 1});
   const Tensor gradient = embedding_backward(ones({2, 3}), rows, 4, -1, false, true);
   EXPECT_EQ(gradient.layout(), kSparse);
-  EXPECT_TRUE(gradient.to_dense().equal(embedding_dense_backward(ones({2, 3}), rows, 4, -1, false)));
+  EXPECT_TRUE(
+      gradient.to_dense().equal(embedding_dense_backward(ones({2, 3}), rows, 4, -1, false)));
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Loads damaged archives of programs and files of torch.save. A finding is: a crash, a hang, an exception that is not the
-// library's, much more memory than the file, and a tensor that reaches outside of its storage.
+// Loads damaged archives of programs and files of torch.save. A finding is: a crash, a hang, an
+// exception that is not the library's, much more memory than the file, and a tensor that reaches
+// outside of its storage.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -134,7 +135,9 @@ std::string check(Random& r) {
 }  // namespace tenon::fuzz
 
 int main(int argc, char** argv) {
-  return tenon::fuzz::run(argc, argv,
-                          {"archives", "Loads damaged archives of programs and files of torch.save, and saves them again.",
-                           tenon::fuzz::check, tenon::fuzz::prepare});
+  return tenon::fuzz::run(
+      argc, argv,
+      {"archives",
+       "Loads damaged archives of programs and files of torch.save, and saves them again.",
+       tenon::fuzz::check, tenon::fuzz::prepare});
 }
