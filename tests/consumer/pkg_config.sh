@@ -20,11 +20,11 @@ done
 version=$(pkg-config --modversion tenon)
 grep -q "set(PACKAGE_VERSION \"$version\")" "$moved"/lib*/cmake/Tenon/TenonConfigVersion.cmake "$moved"/lib*/*/cmake/Tenon/TenonConfigVersion.cmake \
   2> /dev/null || die "tenon.pc has version $version, CMake another"
-# shellcheck disable=SC2046
+# shellcheck disable=SC2046,SC2086
 quietly "$cxx" -std=c++17 $flags "$here/app/app.cpp" -o "$work/pkg_config/app" $(options tenon) -Wl,-rpath,"$at/.."
 "$work/pkg_config/app"
 printf '#include <tenon/jit/pickle.h>\nint main() { return tenon::pickle_save(tenon::IValue(1)).empty(); }\n' > "$work/pkg_config/jit.cpp"
-# shellcheck disable=SC2046
+# shellcheck disable=SC2046,SC2086
 quietly "$cxx" -std=c++17 $flags "$work/pkg_config/jit.cpp" -o "$work/pkg_config/jit" $(options tenon_jit) -Wl,-rpath,"$at/.."
 "$work/pkg_config/jit" || die "pickle_save wrote nothing"
 rm -rf "$moved"
