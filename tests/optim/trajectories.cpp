@@ -65,16 +65,15 @@ TEST(Trajectories, SGD) {
          [](double& x, double g, double, State&) { x -= 0.02 * g; });
   for (const bool nesterov : {false, true}) {
     const double dampening = nesterov ? 0 : 0.1;
-    follow(of<optim::SGD>(optim::SGDOptions(0.02)
-                              .momentum(0.9)
-                              .dampening(dampening)
-                              .weight_decay(0.05)
-                              .nesterov(nesterov)),
-           [=](double& x, double g, double t, State& s) {
-             g += 0.05 * x;
-             s[0] = t == 1 ? g : 0.9 * s[0] + (1 - dampening) * g;
-             x -= 0.02 * (nesterov ? g + 0.9 * s[0] : s[0]);
-           });
+    follow(
+        of<optim::SGD>(
+            optim::SGDOptions(0.02).momentum(0.9).dampening(dampening).weight_decay(0.05).nesterov(
+                nesterov)),
+        [=](double& x, double g, double t, State& s) {
+          g += 0.05 * x;
+          s[0] = t == 1 ? g : 0.9 * s[0] + (1 - dampening) * g;
+          x -= 0.02 * (nesterov ? g + 0.9 * s[0] : s[0]);
+        });
   }
 }
 
@@ -117,26 +116,24 @@ TEST(Trajectories, Adamax) {  // Kingma and Ba 2015, algorithm 2
 
 // Liu and others 2020, algorithm 2; rectified above 5, as torch does.
 TEST(Trajectories, RAdam) {
-  follow(of<optim::RAdam>(adam_options<optim::RAdamOptions>()),
-         [](double& x, double g, double t, State& s) {
-           g += 0.1 * x;
-           s[0] = 0.8 * s[0] + (1 - 0.8) * g;
-           s[1] = 0.99 * s[1] + (1 - 0.99) * g * g;
-           const double left = 1 - std::pow(0.99, t), mean = s[0] / (1 - std::pow(0.8, t));
-           const double all = 2 / (1 - 0.99) - 1, now = all - 2 * t * (1 - left) / left;
-           double rate = 1;
-           if (now > 5) {
-             const double r = std::sqrt((now - 4) * (now - 2) * all /
-                                        ((all - 4) * (all - 2) * now));
-             rate = r * std::sqrt(left) / (std::sqrt(s[1]) + 1e-6);
-           }
-           x -= 0.01 * mean * rate;
-         });
+  follow(of<optim::RAdam>(adam_options<optim::RAdamOptions>()), [](double& x, double g, double t,
+                                                                   State& s) {
+    g += 0.1 * x;
+    s[0] = 0.8 * s[0] + (1 - 0.8) * g;
+    s[1] = 0.99 * s[1] + (1 - 0.99) * g * g;
+    const double left = 1 - std::pow(0.99, t), mean = s[0] / (1 - std::pow(0.8, t));
+    const double all = 2 / (1 - 0.99) - 1, now = all - 2 * t * (1 - left) / left;
+    double rate = 1;
+    if (now > 5) {
+      const double r = std::sqrt((now - 4) * (now - 2) * all / ((all - 4) * (all - 2) * now));
+      rate = r * std::sqrt(left) / (std::sqrt(s[1]) + 1e-6);
+    }
+    x -= 0.01 * mean * rate;
+  });
 }
 
 TEST(Trajectories, Adagrad) {  // Duchi and others 2011
-  follow(of<optim::Adagrad>(
-             optim::AdagradOptions(0.1).lr_decay(0.001).weight_decay(0.1).eps(1e-6)),
+  follow(of<optim::Adagrad>(optim::AdagradOptions(0.1).lr_decay(0.001).weight_decay(0.1).eps(1e-6)),
          [](double& x, double g, double t, State& s) {
            g += 0.1 * x;
            s[0] += g * g;
