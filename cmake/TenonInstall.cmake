@@ -34,3 +34,17 @@ endfunction()
 tenon_package(TenonSDK sdk ${CMAKE_SOURCE_DIR}/cmake/TenonAddPlugin.cmake
               ${CMAKE_SOURCE_DIR}/cmake/TenonPluginManifest.cmake ${CMAKE_SOURCE_DIR}/cmake/plugin.map)
 tenon_package(Tenon Unspecified)
+
+# tenon_pkg_config(NAME COMPONENT DESCRIPTION REQUIRES LIBS): NAME.pc, for builds without CMake.
+function(tenon_pkg_config name component TENON_PC_DESCRIPTION TENON_PC_REQUIRES TENON_PC_LIBS)
+  set(folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  file(RELATIVE_PATH TENON_PC_TO_PREFIX "/${folder}" "/")
+  string(REGEX REPLACE "/$" "" TENON_PC_TO_PREFIX "${TENON_PC_TO_PREFIX}")
+  set(TENON_PC_NAME ${name})
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/tenon.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${folder} COMPONENT ${component})
+endfunction()
+tenon_pkg_config(tenon Unspecified "Tensors, autograd and neural networks, with backends as plugins" ""
+                 "-L\${libdir} -ltenon -ltenon_core")
+tenon_pkg_config(tenon_jit Unspecified "Programs saved by torch, for Tenon" "tenon = ${PROJECT_VERSION}"
+                 "-L\${libdir} -ltenon_jit")

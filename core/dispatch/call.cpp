@@ -91,13 +91,7 @@ void call_new(const Op& op, const tn_value* in, TensorImpl** outs) {
           .leak();
 }
 
-}  // namespace
-
-void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
-  InFlight inside;
-  if ((op.flags & kOpFastPath) && TENON_LIKELY(!calls_are_watched()) &&
-      call_fast_path(op, in, outs, form))
-    return;
+void call_general(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   if (TENON_UNLIKELY(op.flags & kOpListLengths)) check_list_lengths(op, in);
   const bool layouts = op.layout != nullptr || g_layouts_in_use.load(std::memory_order_relaxed);
   const int layout = TENON_UNLIKELY(layouts) ? layout_of_call(op, in) : 0;
@@ -134,6 +128,21 @@ void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
     finish_outputs(f);
   } catch (...) {
     drop_outputs(f);
+    throw;
+  }
+}
+
+}  // namespace
+
+void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
+  InFlight inside;
+  try {
+    if ((op.flags & kOpFastPath) && TENON_LIKELY(!calls_are_watched()) &&
+        call_fast_path(op, in, outs, form))
+      return;
+    call_general(op, in, outs, form);
+  } catch (Error& e) {
+    e.set_op(op.name);
     throw;
   }
 }

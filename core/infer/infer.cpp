@@ -301,7 +301,13 @@ void Infer::broadcast_shape(int k, std::initializer_list<int> args, ScalarType d
       sizes[at] = t.size(d);
     }
   }
-  set(k, {sizes, static_cast<std::size_t>(n)}, dtype);
+  // As the first operand of the result's shape lies.
+  const IntArrayRef shape{sizes, static_cast<std::size_t>(n)};
+  for (int i : args) {
+    if (in[i].tag == TN_TAG_TENSOR && tensor(i).sizes() == shape)
+      return set_like(k, tensor(i), dtype);
+  }
+  set(k, shape, dtype);
 }
 
 }  // namespace tenon::core

@@ -208,6 +208,7 @@ TENON_INFER(flip) {
     seen |= uint64_t{1} << d;
   }
   c.set(0, t.sizes(), t.dtype);
+  keep_format(c, 0, t);
 }
 
 TENON_INFER(constant_pad_nd) {
@@ -229,6 +230,7 @@ TENON_INFER(constant_pad_nd) {
     }
   }
   c.set(0, {sizes, static_cast<std::size_t>(t.ndim())}, t.dtype);
+  keep_format(c, 0, t);
 }
 
 }  // namespace tenon::core

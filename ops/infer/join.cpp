@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "infer_args.gen.h"
+#include "ops/infer/memory_format.h"
 #include "tenon/core/infer.h"
 #include "tenon/runtime/error.h"
 
@@ -27,6 +28,7 @@ TENON_INFER(cat) {
   int64_t sizes[kMaxDims];
   std::copy(first->sizes().begin(), first->sizes().end(), sizes);
   sizes[dim] = 0;
+  bool all_last = true;  // else the result is row-major
   for (int k = 0; k < n; ++k) {
     const TensorImpl& t = *c.list_tensor(A::tensors, k);
     if (skipped(t)) continue;
@@ -37,10 +39,12 @@ TENON_INFER(cat) {
                        first->sizes(), " outside of dimension ", dim);
     }
     sizes[dim] = c.take(Size(sizes[dim]) + t.size(dim));
+    all_last = all_last && is_channels_last(t);
   }
   c.compute = dtype;
   c.cast(A::tensors);
   c.set(0, {sizes, static_cast<std::size_t>(first->ndim())}, dtype);
+  if (all_last) keep_format(c, 0, *first);
 }
 
 }  // namespace tenon::core

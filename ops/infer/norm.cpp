@@ -129,6 +129,7 @@ TENON_INFER(batch_norm_backward) {
   }
   constexpr int kMask = 9;
   masked(c, 0, kMask, input.sizes(), input.dtype);
+  if (c.bit(kMask, 0)) keep_format(c, 0, input);
   masked(c, 1, kMask, sizes, input.dtype);
   masked(c, 2, kMask, sizes, input.dtype);
 }
@@ -171,6 +172,7 @@ TENON_INFER(group_norm) {
   check_parameter(c, A::bias, sizes);
   const int64_t statistics[] = {n, groups};
   c.set(0, input.sizes(), input.dtype);
+  keep_format(c, 0, input);
   c.set(1, statistics, input.dtype);
   c.set(2, statistics, input.dtype);
 }
@@ -185,6 +187,7 @@ TENON_INFER(group_norm_backward) {
   check_parameter(c, A::weight, sizes);
   constexpr int kMask = 9;
   masked(c, 0, kMask, input.sizes(), input.dtype);
+  if (c.bit(kMask, 0)) keep_format(c, 0, input);
   masked(c, 1, kMask, sizes, input.dtype);
   masked(c, 2, kMask, sizes, input.dtype);
 }

@@ -100,7 +100,10 @@ void adaptive(Infer& c, int nd, bool indices) {
   }
   const std::size_t n = static_cast<std::size_t>(self.ndim());
   c.set(0, {sizes, n}, self.dtype);
-  if (indices) c.set(1, {sizes, n}, kLong);
+  if (nd == 2) keep_format(c, 0, self);
+  if (!indices) return;
+  c.set(1, {sizes, n}, kLong);
+  if (nd == 2) keep_format(c, 1, self);
 }
 
 // Operators with the signature (grad_output, self, ...).
@@ -117,6 +120,7 @@ void gradient_of_shape(Infer& c, const int64_t* sizes) {
                      ", got ", grad.sizes());
   }
   c.set(0, self.sizes(), self.dtype);
+  keep_format(c, 0, self);
 }
 
 void check_indices(Infer& c, int arg) {

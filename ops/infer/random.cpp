@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "infer_args.gen.h"
+#include "ops/infer/memory_format.h"
 #include "tenon/core/infer.h"
 #include "tenon/runtime/device.h"
 #include "tenon/runtime/error.h"
@@ -21,6 +22,7 @@ void fill_like_self(Infer& c) {
   using A = args::bernoulli_float;
   const TensorImpl& t = c.tensor(A::self);
   c.set(0, t.sizes(), t.dtype);
+  if (c.form == Form::Functional) keep_format(c, 0, t);
   reserve(c, t, t.dtype == kDouble ? 2 : 1);
 }
 
@@ -166,6 +168,7 @@ TENON_INFER(native_dropout) {
   check_probability(c, c.number(A::p));
   fill_like_self(c);
   c.set(1, c.tensor(A::input).sizes(), kBool);
+  keep_format(c, 1, c.tensor(A::input));
   c.draws = c.none(A::train) || c.flag(A::train);
 }
 
@@ -180,6 +183,7 @@ TENON_INFER(native_dropout_backward) {
   c.compute = isFloatingType(grad.dtype) ? grad.dtype : get_default_dtype();
   c.cast(A::grad_output);
   c.set(0, grad.sizes(), c.compute);
+  keep_format(c, 0, grad);
 }
 
 TENON_INFER(multinomial) {

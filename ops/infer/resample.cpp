@@ -3,6 +3,7 @@
 // Shapes of resampling, of borders made of the elements themselves, and of samples at positions of
 // a grid.
 #include "infer_args.gen.h"
+#include "ops/infer/memory_format.h"
 #include "ops/infer/window.h"
 
 namespace tenon::core {
@@ -59,6 +60,7 @@ void pad_ends(Infer& c, bool reflect) {
   int64_t sizes[kMaxDims];
   padded_sizes(c, self, 1, reflect, sizes);
   c.set(0, {sizes, static_cast<std::size_t>(self.ndim())}, self.dtype);
+  keep_format(c, 0, self);
 }
 
 void pad_ends_backward(Infer& c, bool reflect) {
@@ -131,6 +133,7 @@ TENON_INFER(upsample) {
   int64_t sizes[kMaxDims] = {self.size(0), self.size(1)};
   for (int d = 0; d < nd; ++d) sizes[d + 2] = size[static_cast<std::size_t>(d)];
   c.set(0, {sizes, static_cast<std::size_t>(nd + 2)}, self.dtype);
+  keep_format(c, 0, self);
 }
 
 TENON_INFER(upsample_backward) {

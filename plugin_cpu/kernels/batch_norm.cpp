@@ -125,6 +125,10 @@ tn_status backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bia
   const Dense inputs(input);
   std::optional<Dense> grads;
   const bool one = same_everywhere(grad);  // then one plane is used for all
+  std::optional<Scratch> row_major;        // of a result that is not
+  if (grad_input.defined() && !grad_input.contiguous())
+    row_major.emplace(grad_input.sizes(), grad_input.dtype());
+  const Tensor slopes = row_major ? row_major->tensor() : grad_input;
   if (!one) grads.emplace(grad);
   dispatch_floating(input.dtype(), [&](auto tag) {
     using T = tn_type(tag);
@@ -154,13 +158,13 @@ tn_status backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bia
         dot *= rstd;
         if (grad_weight.defined()) grad_weight.data<T>()[c] = T(static_cast<C>(dot));
         if (grad_bias.defined()) grad_bias.data<T>()[c] = T(static_cast<C>(sum));
-        if (!grad_input.defined()) continue;
+        if (!slopes.defined()) continue;
         const double a = item<T>(weight, c, 1) * rstd, count = static_cast<double>(s.count());
         const C by_x = static_cast<C>(training ? -rstd * dot / count : 0);
         const C constant = static_cast<C>(training ? -sum / count : 0);
         for (int64_t n = 0; n < s.batch; ++n) {
           const int64_t at = s.at(n, c);
-          T* to = grad_input.data<T>() + at;
+          T* to = slopes.data<T>() + at;
           row_gradient(dy(dys(at), s.plane), x(xs + at, s.plane), nullptr, dx.at(to), s.plane,
                        shift, static_cast<C>(a), by_x, constant);
           dx.store(to, s.plane);
@@ -168,6 +172,7 @@ tn_status backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bia
       }
     });
   });
+  if (row_major) copy_elements(grad_input, slopes);
   return TN_OK;
 }
 

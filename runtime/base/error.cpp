@@ -27,6 +27,7 @@ bool names_same(std::string_view own, std::string_view op) {
 }  // namespace
 
 void Error::set_called(std::string_view op, std::string_view shapes) {
+  op_ = op;
   // By name and then by its function: one call.
   if (called_ > op.size() &&
       std::string_view(message_).substr(0, op.size() + 1) == core::join(op, ":"))
@@ -50,26 +51,34 @@ void Error::set_called(std::string_view op, std::string_view shapes) {
 
 namespace core {
 
-void throw_error(tn_status code, std::string message) {
+void throw_error(tn_status code, std::string message, SourceSite site) {
   switch (code) {
     case TN_ERROR_INDEX:
-      throw IndexError(std::move(message));
+      throw IndexError(std::move(message), site);
     case TN_ERROR_TYPE:
-      throw TypeError(std::move(message));
+      throw TypeError(std::move(message), site);
     case TN_ERROR_VALUE:
-      throw ValueError(std::move(message));
+      throw ValueError(std::move(message), site);
     case TN_DECLINED:
     case TN_ERROR_UNSUPPORTED:
-      throw NotImplementedError(std::move(message));
+      throw NotImplementedError(std::move(message), site);
     case TN_ERROR_MEMORY:
-      throw OutOfMemoryError(std::move(message));
+      throw OutOfMemoryError(std::move(message), site);
     case TN_NO_DEVICE:
     case TN_ERROR_BACKEND:
-      throw BackendError(std::move(message));
+      throw BackendError(std::move(message), site);
     default:
-      throw Error(std::move(message));
+      throw Error(std::move(message), TN_ERROR, site);
   }
 }
+
+namespace {
+
+[[noreturn]] void throw_out_of_memory(std::string_view op) {
+  throw_of(op, OutOfMemoryError(join(op, ": out of memory")));
+}
+
+}  // namespace
 
 void rethrow_called(std::string_view op, std::string_view shapes) {
   try {
@@ -78,9 +87,9 @@ void rethrow_called(std::string_view op, std::string_view shapes) {
     e.set_called(op, shapes);
     throw;
   } catch (const std::bad_alloc&) {
-    throw OutOfMemoryError(join(op, ": out of memory"));
+    throw_out_of_memory(op);
   } catch (const std::length_error&) {  // of a standard container: beyond what memory could hold
-    throw OutOfMemoryError(join(op, ": out of memory"));
+    throw_out_of_memory(op);
   }
 }
 
@@ -137,14 +146,14 @@ std::string join(std::initializer_list<MessagePart> parts) {
   return out;
 }
 
-template void throw_parts<Error>(std::initializer_list<MessagePart>);
-template void throw_parts<IndexError>(std::initializer_list<MessagePart>);
-template void throw_parts<TypeError>(std::initializer_list<MessagePart>);
-template void throw_parts<ValueError>(std::initializer_list<MessagePart>);
-template void throw_parts<NotImplementedError>(std::initializer_list<MessagePart>);
-template void throw_parts<OutOfMemoryError>(std::initializer_list<MessagePart>);
-template void throw_parts<BackendError>(std::initializer_list<MessagePart>);
-template void throw_parts<LinAlgError>(std::initializer_list<MessagePart>);
+template void throw_parts<Error>(std::initializer_list<MessagePart>, SourceSite);
+template void throw_parts<IndexError>(std::initializer_list<MessagePart>, SourceSite);
+template void throw_parts<TypeError>(std::initializer_list<MessagePart>, SourceSite);
+template void throw_parts<ValueError>(std::initializer_list<MessagePart>, SourceSite);
+template void throw_parts<NotImplementedError>(std::initializer_list<MessagePart>, SourceSite);
+template void throw_parts<OutOfMemoryError>(std::initializer_list<MessagePart>, SourceSite);
+template void throw_parts<BackendError>(std::initializer_list<MessagePart>, SourceSite);
+template void throw_parts<LinAlgError>(std::initializer_list<MessagePart>, SourceSite);
 
 }  // namespace core
 }  // namespace tenon

@@ -228,17 +228,20 @@ void zero_history(const Tensor& self) {
 
 void refuse_tracked(int id, const char* arg, const Tensor& t) {
   if (recording() && t.requires_grad()) {
-    throw Error(core::join(core::op_at(id).name,
-                           ": out= does not support differentiation but argument ", arg,
-                           " requires grad"));
+    const char* op = core::op_at(id).name;
+    core::throw_of(op, Error(core::join(op, ": out= does not support differentiation but argument ",
+                                        arg, " requires grad")));
   }
 }
 
 void refuse_recorded(int id, const char* arg, TensorList list) {
   if (!recording() || !tracked(list)) return;
-  throw Error(core::join(
-      core::op_at(id).name, ": a tensor of '", arg,
-      "' requires grad, and what is written there is not recorded: call it under NoGradGuard"));
+  const char* op = core::op_at(id).name;
+  core::throw_of(
+      op,
+      Error(core::join(op, ": a tensor of '", arg,
+                       "' requires grad, and what is written there is not recorded: call it under "
+                       "NoGradGuard")));
 }
 
 void refuse_tracked(int id, const char* arg, const std::optional<Tensor>& t) {

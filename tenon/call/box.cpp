@@ -8,9 +8,10 @@ namespace tenon::autograd {
 
 void undefined_argument(int id, int at) {
   const core::Op& op = core::op_at(id);
-  throw TypeError(core::join(op.name,
-                             ": expected a tensor but found an undefined one for argument ", at,
-                             " '", op.args[at].name, "'"));
+  core::throw_of(
+      op.name,
+      TypeError(core::join(op.name, ": expected a tensor but found an undefined one for argument ",
+                           at, " '", op.args[at].name, "'")));
 }
 
 tn_value box(Device d) {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What programs of PyTorch 0.2 and 0.3 are told.
+// What programs of PyTorch up to 0.4 are told.
 #include "tenon/autograd/mode.h"
+#include "tenon/compat/legacy.h"
 #include "tenon/compat/pytorch03.h"
 #include "tenon/runtime/error.h"
 #include "tenon/runtime/log.h"
@@ -46,3 +47,18 @@ Variable Variable::cuda() const {
 
 }  // namespace v03
 }  // namespace tenon::compat
+
+namespace tenon::legacy {
+
+Reduction reduction(std::optional<bool> size_average, std::optional<bool> reduce) {
+  enumtype::Name name = enumtype::Name::None;
+  if (reduce.value_or(true)) {
+    name = size_average.value_or(true) ? enumtype::Name::Mean : enumtype::Name::Sum;
+  }
+  warn("deprecated",
+       core::join("size_average and reduce are replaced by reduction; use reduction(k",
+                  enumtype::text(name), ")"));
+  return Reduction(name);
+}
+
+}  // namespace tenon::legacy

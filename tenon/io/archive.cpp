@@ -218,7 +218,7 @@ std::optional<uint64_t> bytes_left(std::istream& stream) {
   return static_cast<uint64_t>(end - here);
 }
 
-Content read_stream(const std::string& name, std::istream& stream, std::optional<Device> device) {
+Content read_stream(const std::string& name, std::istream& stream, const DeviceMap& device) {
   if (stream.good()) {
     auto size = bytes_left(stream);
     if (size && *size == 0) {  // libtorch reads from the start always
@@ -255,7 +255,7 @@ void check_readable(const std::string& filename) {
 
 }  // namespace
 
-void InputArchive::load_from(const std::string& filename, std::optional<Device> device) {
+void InputArchive::load_from(const std::string& filename, const DeviceMap& device) {
   check_readable(filename);
   errno = 0;
   std::ifstream in(filename, std::ios::binary);
@@ -264,12 +264,12 @@ void InputArchive::load_from(const std::string& filename, std::optional<Device> 
   prefix_.clear();
 }
 
-void InputArchive::load_from(std::istream& stream, std::optional<Device> device) {
+void InputArchive::load_from(std::istream& stream, const DeviceMap& device) {
   content_ = std::make_shared<Content>(read_stream("the stream", stream, device));
   prefix_.clear();
 }
 
-void InputArchive::load_from(const char* data, std::size_t size, std::optional<Device> device) {
+void InputArchive::load_from(const char* data, std::size_t size, const DeviceMap& device) {
   content_ = std::make_shared<Content>(
       detail::read_safetensors(input_of("the bytes given", data, size), device));
   prefix_.clear();
@@ -277,7 +277,7 @@ void InputArchive::load_from(const char* data, std::size_t size, std::optional<D
 
 void InputArchive::load_from(
     const std::function<std::size_t(uint64_t, void*, std::size_t)>& read_func,
-    const std::function<std::size_t()>& size_func, std::optional<Device> device) {
+    const std::function<std::size_t()>& size_func, const DeviceMap& device) {
   uint64_t at = 0;
   const auto read = [&](void* out, std::size_t bytes) {
     const std::size_t got = read_func(at, out, bytes);

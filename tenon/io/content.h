@@ -15,6 +15,7 @@
 //                                     entry of its own); an entry named tenon.storage.N is there
 //                                     only to be viewed
 //                     requires_grad
+//                     device          where it was ("cuda:1"), unless on the host
 //                     layout, components, shape, flags
 //                                     it has a plugin's layout, and consists of the entries that
 //                                     components names, NAME.indices for example; there is no entry
@@ -33,6 +34,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/device_map.h"
 #include "tenon/ivalue.h"
 #include "tenon/tensor.h"
 
@@ -67,7 +69,7 @@ struct Input {
   uint64_t size;
   std::function<void(void*, std::size_t)> read;  // the next bytes; throws if there are none
 };
-Content read_safetensors(const Input& input, std::optional<Device> device);
+Content read_safetensors(const Input& input, const DeviceMap& map);
 
 // Strides without holes for dimensions that lie in memory in the order of these.
 std::vector<int64_t> compact_strides(IntArrayRef sizes, IntArrayRef strides);

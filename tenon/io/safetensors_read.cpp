@@ -400,21 +400,36 @@ IValue read_value(const Source& source, const std::string& key, const Json& v) {
   return *value;
 }
 
+// Every value of the metadata is a string: checked before.
+std::optional<Json> metadata_part(const Source& source, const Json& meta, const char* name) {
+  const Json* text = meta.find(name);
+  if (!text) return std::nullopt;
+  return parse(source, name, *text->as<std::string>());
+}
+
+// `t` where the map has it.
+Tensor placed(const Source& source, const std::string& name, const Tensor& t,
+              const std::optional<Json>& extras, const DeviceMap& map) {
+  const Json* extra = extras ? extras->find(name.c_str()) : nullptr;
+  const Json* device = extra ? extra->find("device") : nullptr;
+  const std::string* saved = device ? device->as<std::string>() : nullptr;
+  const std::string location = saved ? *saved : "cpu";
+  try {
+    return t.to(map.place(location));
+  } catch (const Error& e) {
+    core::throw_error(e.code(), core::join("load: ", source.name, ": '", name, "', saved from ",
+                                           location, ": ", e.msg()));
+  }
+}
+
 void read_metadata(const Source& source, const Json& meta, Content& content) {
-  // Every value of the metadata is a string: checked before.
-  auto read_part = [&](const char* name) -> std::optional<Json> {
-    const Json* text = meta.find(name);
-    if (!text) return std::nullopt;
-    return parse(source, name, *text->as<std::string>());
-  };
-  if (auto extras = read_part("tenon.tensors")) read_extras(source, *extras, content);
-  if (auto values = read_part("tenon.values")) {
+  if (auto values = metadata_part(source, meta, "tenon.values")) {
     for (const auto& [key, v] :
          expect<Json::Object>(source, &*values, "tenon.values", "not an object")) {
       content.values[key] = read_value(source, key, v);
     }
   }
-  if (auto names = read_part("tenon.archives")) {
+  if (auto names = metadata_part(source, meta, "tenon.archives")) {
     for (const auto& n : expect<Json::Array>(source, &*names, "tenon.archives", "not a list")) {
       content.archives.insert(
           expect<std::string>(source, &n, "tenon.archives: a name", "not a string"));
@@ -482,7 +497,7 @@ std::vector<int64_t> compact_strides(IntArrayRef sizes, IntArrayRef strides) {
   return out;
 }
 
-Content read_safetensors(const Input& input, std::optional<Device> device) {
+Content read_safetensors(const Input& input, const DeviceMap& map) {
   const Source source{input.name};
   const std::string head = read_head(source, input);
   const Json header = parse(source, "its header", std::string_view(head).substr(kHeadLength));
@@ -502,11 +517,13 @@ Content read_safetensors(const Input& input, std::optional<Device> device) {
     source.check(!meta.find("tenon.format"), "is corrupt: it has lost its checksum");
   }
   Content content;
+  const auto extras = metadata_part(source, meta, "tenon.tensors");
   for (const auto& e : entries) {
-    Tensor t = make_tensor(e, reader);
-    content.tensors.emplace(e.name, device ? t.to(*device) : t);
+    const Tensor t = make_tensor(e, reader);
+    content.tensors.emplace(e.name, placed(source, e.name, t, extras, map));
   }
   if (checksum) check_sum(source, *checksum->as<std::string>(), reader.sum());
+  if (extras) read_extras(source, *extras, content);
   read_metadata(source, meta, content);
   drop_hidden(content);
   return content;

@@ -30,13 +30,16 @@ int64_t storage_key(const Tensor& t) {
   return reinterpret_cast<int64_t>(t.unsafeGetTensorImpl()->storage.get());
 }
 
-Tensor to_host(const Tensor& t) { return t.detach().cpu().contiguous(); }
+void add_entry(Plan& plan, const std::string& name, const Tensor& t) {
+  if (!t.device().is_cpu()) plan.extra[name].emplace_back("device", t.device().str());
+  plan.entries.push_back({name, t.detach().cpu().contiguous()});
+}
 
 void add_plain(Plan& plan, const std::string& name, const Tensor& t) {
   if (!t.is_contiguous()) {
     plan.extra[name].emplace_back("strides", Json::list(compact_strides(t.sizes(), t.strides())));
   }
-  plan.entries.push_back({name, to_host(t)});
+  add_entry(plan, name, t);
 }
 
 void add_view(Plan& plan, const std::string& name, const Tensor& t, const std::string& of,
@@ -71,7 +74,7 @@ void add_group(Plan& plan, const std::vector<std::string>& names, const Content&
   }
   if (owner.empty()) {
     owner = std::string(kHiddenPrefix) + std::to_string(hidden++);
-    plan.entries.push_back({owner, to_host(first.detach().as_strided({end - begin}, {1}, begin))});
+    add_entry(plan, owner, first.detach().as_strided({end - begin}, {1}, begin));
   }
   for (const auto& n : names) {
     if (n != owner)

@@ -131,8 +131,8 @@ void add_computed(Module& module, ComputedTensor computed) {
 
 void remove_computed(Module& module, const std::string& name, const char* kind) {
   const ComputedTensor* found = ModuleAccess::find_computed(module, name);
-  TENON_CHECK(found && std::string_view(found->kind) == kind, ValueError, "'", name, "' of ",
-              module.name(), " has no ", kind);
+  TENON_CHECK(found && std::string_view(found->kind) == kind, ValueError, "remove_", kind, ": no ",
+              kind, " named '", name, "' on ", module.name());
   ModuleExtras& extras = ModuleAccess::extras(module);
   const std::lock_guard<std::mutex> lock(extras.updating);
   const auto at = std::find_if(extras.computed.begin(), extras.computed.end(),

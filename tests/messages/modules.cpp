@@ -81,6 +81,13 @@ const Row rows[] = {
                         F::nll_loss(ones({3, 2}), tensor({0, 1}));
                       },
                       {"batch size", "3", "2"}),
+    warning("NN15",
+            [] {
+              F::softmax(ones({2, 3}));
+            },
+            {"the softmax dimension was chosen implicitly", "pass dim"}),
+    error<ValueError>("NN16", [] { nn::utils::remove_weight_norm(nn::Linear(2, 2), "wait"); },
+                      {"no weight_norm named 'wait' on tenon::nn::LinearImpl"}),
     error<Error>("OP01_non_leaf",
                  [] {
                    const Tensor x = ones({1}, requires_grad()) * 2;

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "tenon/nn.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/log.h"
 
 namespace tenon {
 namespace {
@@ -95,6 +98,37 @@ TEST(Formulas, ConstantPad2d) {
     expect_near(values(y), out, 0);
     expect_near(values(x.grad()), gradient, 0);
   }
+}
+
+// torch's choice of the dimension that a softmax was not given, and the warning.
+TEST(Formulas, SoftmaxOfADimensionThatWasNotGiven) {
+  namespace F = nn::functional;
+  static std::vector<std::string> heard;
+  const WarningHandler before =
+      set_warning_handler([](const Warning& w) { heard.emplace_back(w.message); });
+  const std::vector<std::vector<int64_t>> shapes = {{}, {3}, {2, 3}, {2, 3, 4}, {2, 3, 4, 5}};
+  const int64_t chosen[] = {0, 0, 1, 0, 1};
+  for (std::size_t n = 0; n < shapes.size(); ++n) {
+    heard.clear();
+    const Tensor x = randn(shapes[n]);
+    const int64_t dim = chosen[n];
+    EXPECT_TRUE(equal(F::softmax(x), softmax(x, dim))) << n;
+    EXPECT_TRUE(equal(F::softmin(x), softmax(-x, dim))) << n;
+    EXPECT_TRUE(equal(F::log_softmax(x), log_softmax(x, dim))) << n;
+    EXPECT_TRUE(equal(nn::Softmax()->forward(x), softmax(x, dim))) << n;
+    EXPECT_TRUE(equal(nn::Softmin()->forward(x), softmax(-x, dim))) << n;
+    EXPECT_TRUE(equal(nn::LogSoftmax()->forward(x), log_softmax(x, dim))) << n;
+    ASSERT_EQ(heard.size(), 6u);
+    for (const std::string& w : heard) EXPECT_NE(w.find("chosen implicitly"), w.npos) << w;
+  }
+  heard.clear();
+  F::softmax(ones({2, 3}), 0);
+  nn::LogSoftmax(nn::LogSoftmaxOptions().dim(1))->forward(ones({2, 3}));
+  EXPECT_TRUE(heard.empty());
+  set_warning_handler(before);
+  std::ostringstream text;
+  text << nn::Softmax() << nn::LogSoftmax(1);
+  EXPECT_EQ(text.str(), "tenon::nn::Softmax(dim=None)tenon::nn::LogSoftmax(dim=1)");
 }
 
 TEST(Formulas, SoftMarginLoss) {

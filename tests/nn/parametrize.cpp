@@ -125,11 +125,11 @@ TEST(WeightNorm, RemoveKeepsTheValue) {
 
 TEST(WeightNorm, Errors) {
   nn::Linear fc(2, 2);
-  EXPECT_TEXT(remove_weight_norm(fc), "'weight' of tenon::nn::LinearImpl has no weight_norm");
+  EXPECT_TEXT(remove_weight_norm(fc), "no weight_norm named 'weight' on tenon::nn::LinearImpl");
   EXPECT_TEXT(weight_norm(fc, "wait"), "has no parameter 'wait'");
   weight_norm(fc);
   EXPECT_TEXT(weight_norm(fc), "has weight_norm already");
-  EXPECT_TEXT(remove_spectral_norm(fc), "has no spectral_norm");
+  EXPECT_TEXT(remove_spectral_norm(fc), "no spectral_norm named 'weight'");
 }
 
 TEST(WeightNorm, ACloneIsIndependent) {

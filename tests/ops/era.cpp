@@ -6,6 +6,7 @@
 
 #include "tenon/call.h"
 #include "tenon/compat/legacy.h"
+#include "tenon/runtime/log.h"
 #include "tenon/tenon.h"
 #include "tests/support.h"
 
@@ -74,6 +75,60 @@ TEST(EraNames, LegacyConstructors) {
   EXPECT_TRUE(equal(legacy::ByteTensor{1, 0, 1}, tensor({1, 0, 1}, kByte)));
   EXPECT_TRUE(equal(legacy::IntTensor{{1, 2}, {3, 4}}, tensor({{1, 2}, {3, 4}}, kInt)));
   EXPECT_EQ(legacy::DoubleTensor({1, 1, 1}).type(), "tenon.DoubleTensor");
+}
+
+// size_average and reduce of all losses that had them.
+TEST(EraNames, ReductionsByTwoFlags) {
+  struct Case {
+    std::optional<bool> size_average, reduce;
+    char reduced;
+    const char* name;
+  };
+  const Case cases[] = {{std::nullopt, std::nullopt, 'm', "kMean"},
+                        {true, true, 'm', "kMean"},
+                        {false, std::nullopt, 's', "kSum"},
+                        {false, true, 's', "kSum"},
+                        {true, false, 'n', "kNone"},
+                        {false, false, 'n', "kNone"}};
+  static std::vector<std::string> heard;
+  const Tensor x = rand({3, 4}) * 0.8 + 0.1, y = rand({3, 4}) * 0.8 + 0.1, z = rand({3, 4});
+  const Tensor sign = tensor({1., -1., 1.}), classes = tensor({0, 3, 1});
+  for (const Case& c : cases) {
+    heard.clear();
+    const WarningHandler before =
+        set_warning_handler([](const Warning& w) { heard.emplace_back(w.message); });
+    const legacy::Reduction r = legacy::reduction(c.size_average, c.reduce);
+    set_warning_handler(before);
+    ASSERT_EQ(heard.size(), 1u);
+    test::expect_words(heard[0], {"size_average and reduce", c.name});
+    const auto same = [&](auto module, auto... inputs) {
+      auto options = module->options;
+      using Holder = decltype(module);
+      const Tensor given = Holder(options.reduction(r))->forward(inputs...);
+      const Tensor each = Holder(options.reduction(kNone))->forward(inputs...);
+      const Tensor want = c.reduced == 'n' ? each : c.reduced == 's' ? each.sum() : each.mean();
+      EXPECT_TRUE(allclose(given, want)) << module->name() << " " << c.name;
+    };
+    same(nn::L1Loss(), x, y);
+    same(nn::MSELoss(), x, y);
+    same(nn::SmoothL1Loss(), x, y);
+    same(nn::KLDivLoss(), x.log(), y);
+    same(nn::BCELoss(), x, y);
+    same(nn::BCEWithLogitsLoss(), x, y);
+    same(nn::NLLLoss(), x.log(), classes);
+    same(nn::CrossEntropyLoss(), x, classes);
+    same(nn::PoissonNLLLoss(), x, y);
+    same(nn::SoftMarginLoss(), x, y);
+    same(nn::HingeEmbeddingLoss(), x, y.sub(0.5).sign());
+    same(nn::MultiMarginLoss(), x, classes);
+    same(nn::MultiLabelMarginLoss(), x, zeros({3, 4}, kLong));
+    same(nn::MultiLabelSoftMarginLoss(), x, y.round());
+    same(nn::CosineEmbeddingLoss(), x, y, sign);
+    same(nn::MarginRankingLoss(), x[0], y[0], ones({4}));
+    same(nn::TripletMarginLoss(), x, y, z);
+  }
+  EXPECT_TRUE(equal(nn::MSELoss(legacy::reduction(false))->forward(x, y), (x - y).square().sum()));
+  EXPECT_TRUE(equal(nn::functional::l1_loss(x, y, legacy::reduction(true, false)), (x - y).abs()));
 }
 
 TEST(EraNames, NewTensor) {

@@ -4,6 +4,9 @@
 // row-major form.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <utility>
+
 #include "tenon/tenon.h"
 
 namespace tenon {
@@ -56,6 +59,100 @@ TEST(MemoryFormats, GradientsKeepIt) {
   EXPECT_TRUE(last.grad().is_contiguous(kLast)) << last.grad().strides();
   EXPECT_TRUE(allclose(last.grad(), plain.grad(), 1e-4, 1e-5));
   EXPECT_TRUE(allclose(net.conv->weight.grad(), of_weight, 1e-4, 1e-4));
+}
+
+// Layers between: what torch returns channels last for such an input.
+TEST(MemoryFormats, IsKeptByOtherLayersAsTorchDoes) {
+  namespace F = nn::functional;
+  manual_seed(0);
+  const Tensor x = randn({2, 8, 6, 6}), last = x.contiguous(kLast);
+  const Tensor scale = randn({8, 1, 1});
+  const auto sized = [](auto mode) {
+    return F::InterpolateFuncOptions().size(std::vector<int64_t>{9, 7}).mode(mode);
+  };
+  const std::pair<const char*, std::function<Tensor(const Tensor&)>> layers[] = {
+      {"nearest", [&](const Tensor& t) { return F::interpolate(t, sized(kNearest)); }},
+      {"bilinear", [&](const Tensor& t) { return F::interpolate(t, sized(kBilinear)); }},
+      {"bicubic", [&](const Tensor& t) { return F::interpolate(t, sized(kBicubic)); }},
+      {"constant_pad",
+       [](const Tensor& t) {
+         return constant_pad_nd(t, {1, 2, 0, 1}, 3);
+       }},
+      {"crop",
+       [](const Tensor& t) {
+         return constant_pad_nd(t, {-1, 0, 0, 0});
+       }},
+      {"reflection_pad",
+       [](const Tensor& t) {
+         return reflection_pad2d(t, {1, 2, 0, 1});
+       }},
+      {"replication_pad",
+       [](const Tensor& t) {
+         return replication_pad2d(t, {1, 2, 0, 1});
+       }},
+      {"cat",
+       [](const Tensor& t) {
+         return cat({t, t * 2}, 1);
+       }},
+      {"cat of a batch",
+       [](const Tensor& t) {
+         return cat({t, t * 2}, 0);
+       }},
+      {"pixel_shuffle", [](const Tensor& t) { return pixel_shuffle(t, 2); }},
+      {"pixel_unshuffle", [](const Tensor& t) { return pixel_unshuffle(t, 2); }},
+      {"channel_shuffle", [](const Tensor& t) { return channel_shuffle(t, 2); }},
+      {"group_norm", [](const Tensor& t) { return group_norm(t, 2); }},
+      {"adaptive_avg_pool",
+       [](const Tensor& t) {
+         return adaptive_avg_pool2d(t, {3, 4});
+       }},
+      {"adaptive_max_pool",
+       [](const Tensor& t) {
+         return std::get<0>(adaptive_max_pool2d(t, {3, 4}));
+       }},
+      {"flip",
+       [](const Tensor& t) {
+         return t.flip({1, 3});
+       }},
+      {"a scale for each channel", [&](const Tensor& t) { return t * scale; }},
+      {"a scale before", [&](const Tensor& t) { return scale - t; }},
+      {"dropout",
+       [](const Tensor& t) {
+         manual_seed(3);
+         return dropout(t, 0.5, true);
+       }},
+  };
+  for (const auto& [name, layer] : layers) {
+    const Tensor leaf = last.clone().requires_grad_(), plain_leaf = x.clone().requires_grad_();
+    const Tensor kept = layer(leaf), plain = layer(plain_leaf);
+    EXPECT_TRUE(kept.is_contiguous(kLast) && !kept.is_contiguous()) << name << kept.strides();
+    EXPECT_TRUE(plain.is_contiguous()) << name;
+    EXPECT_TRUE(allclose(kept, plain, 1e-5, 1e-5)) << name;
+    const Tensor weights = randn(plain.sizes());
+    (kept * weights).sum().backward();
+    (plain * weights).sum().backward();
+    EXPECT_TRUE(allclose(leaf.grad(), plain_leaf.grad(), 1e-5, 1e-5)) << name;
+  }
+  EXPECT_TRUE(cat({last, x}, 1).is_contiguous()) << "of two formats";
+}
+
+// The result's strides are those asked for, also of the gradient alone.
+TEST(MemoryFormats, GradientOfBatchNormalizationIsWrittenByItsStrides) {
+  manual_seed(0);
+  const Tensor x = randn({2, 3, 4, 5}, kDouble), g = randn({2, 3, 4, 5}, kDouble);
+  const Tensor w = rand({3}, kDouble), mean = x.mean({0, 2, 3}), rstd = rand({3}, kDouble) + 1;
+  const auto gradient = [&](const Tensor& grad, const Tensor& input) {
+    return std::get<0>(native_batch_norm_backward(grad, input, w, {}, {}, mean, rstd, true, 1e-5,
+                                                  {true, false, false}));
+  };
+  const Tensor plain = gradient(g, x);
+  for (const Tensor& grad : {g, g.contiguous(kLast)}) {
+    const Tensor kept = gradient(grad, x.contiguous(kLast));
+    EXPECT_TRUE(kept.is_contiguous(kLast));
+    EXPECT_TRUE(allclose(kept, plain));
+  }
+  const Tensor one = ones({1}, kDouble).expand({2, 3, 4, 5});
+  EXPECT_TRUE(allclose(gradient(one, x.contiguous(kLast)), gradient(one, x)));
 }
 
 TEST(MemoryFormats, Volumes) {

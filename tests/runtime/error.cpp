@@ -72,6 +72,48 @@ TEST(Error, AnErrorOfTheCallItselfStaysAsItIs) {
   EXPECT_STREQ(unnamed.what(), "full: no dtype has code 2");
 }
 
+TEST(Error, HasItsOperatorAsAField) {
+  ValueError e("mm: shapes cannot be multiplied");
+  EXPECT_EQ(e.op(), "");
+  e.set_called("mm");
+  EXPECT_EQ(e.op(), "mm");
+  e.set_called("linear", "input [2]");
+  EXPECT_EQ(e.op(), "linear");
+  const OutOfMemoryError lack = [] {
+    try {
+      try {
+        throw std::bad_alloc();
+      } catch (...) {
+        core::rethrow_called("randn");
+      }
+    } catch (const OutOfMemoryError& caught) {
+      return caught;
+    }
+  }();
+  EXPECT_EQ(lack.op(), "randn");
+}
+
+TEST(Error, HasThePlaceThatThrewIt) {
+  const auto thrown = [](auto throws) {
+    try {
+      throws();
+    } catch (const Error& e) {
+      return e;
+    }
+    return Error("nothing");
+  };
+  const auto expect_here = [](const Error& e, int line) {
+    EXPECT_STREQ(e.file(), __FILE__);
+    EXPECT_EQ(e.line(), line);
+  };
+  expect_here(thrown([] { throw Error("x"); }), __LINE__);
+  expect_here(thrown([] { throw TypeError("x"); }), __LINE__);
+  expect_here(thrown([] { TENON_CHECK(1 > 2, IndexError, "x"); }), __LINE__);
+  expect_here(thrown([] { TENON_CHECK(1 > 2, ProgramError, "x"); }), __LINE__);
+  expect_here(thrown([] { core::throw_error(TN_ERROR_VALUE, "x"); }), __LINE__);
+  EXPECT_EQ(thrown([] { core::throw_error(TN_ERROR_VALUE, "x"); }).code(), TN_ERROR_VALUE);
+}
+
 TEST(Error, LackOfMemoryBecomesAnError) {
   const auto thrown = [](auto fault) {
     try {

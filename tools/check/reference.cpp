@@ -170,7 +170,10 @@ bool has_bits(const core::Op& op) {
 bool has_values(const core::Op& op) {
   const std::string_view n = op.name, family = op.family;
   if (!has_bits(op)) return false;
-  if (n == "native_dropout_backward" || n == "_standard_gamma_grad") return true;
+  for (const char* slope :
+       {"native_dropout_backward", "_standard_gamma_grad", "dirichlet_grad", "_dirichlet_grad"}) {
+    if (n == slope) return true;
+  }
   return family != "random" && family != "draw";
 }
 

@@ -13,11 +13,11 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tenon/device_map.h"
 #include "tenon/ivalue.h"
 #include "tenon/tensor.h"
 
@@ -76,15 +76,16 @@ class TENON_API InputArchive final {
   bool try_read(const std::string& key, IValue& value);
   bool try_read(const std::string& key, InputArchive& archive);
 
-  // Tensors are made on `device`, the CPU unless given. A stream at its end is read from its start
-  // again. A file is read once, from its start, and
-  // never held as a whole in addition to its tensors; a stream that cannot be sought is.
-  void load_from(const std::string& filename, std::optional<Device> device = std::nullopt);
-  void load_from(std::istream& stream, std::optional<Device> device = std::nullopt);
-  void load_from(const char* data, std::size_t size, std::optional<Device> device = std::nullopt);
+  // Tensors are made where `map_location` says: without one on the devices that they were saved
+  // from, or on the host where such a device is not here. An error of it names the tensor. A stream
+  // at its end is read from its start again. A file is read once, from its start, and never held as
+  // a whole in addition to its tensors; a stream that cannot be sought is.
+  void load_from(const std::string& filename, const DeviceMap& map_location = {});
+  void load_from(std::istream& stream, const DeviceMap& map_location = {});
+  void load_from(const char* data, std::size_t size, const DeviceMap& map_location = {});
   void load_from(
       const std::function<std::size_t(uint64_t pos, void* buf, std::size_t nbytes)>& read_func,
-      const std::function<std::size_t()>& size_func, std::optional<Device> device = std::nullopt);
+      const std::function<std::size_t()>& size_func, const DeviceMap& map_location = {});
 
   std::vector<std::string> keys();  // one level; nested archives by their name
 
@@ -159,7 +160,8 @@ void save(const std::vector<Tensor>& tensors, Where&&... where) {
   archive.save_to(std::forward<Where>(where)...);
 }
 
-// `where` is a file name, a std::istream or bytes and their count; a device may follow.
+// `where` is a file name, a std::istream or bytes and their count; a DeviceMap may
+// follow, or what is converted to one: a device, a map of names, a function.
 template <class Value, class... Where, class = serialize::Loaded<Value>>
 void load(Value& value, Where&&... where) {
   serialize::InputArchive archive;

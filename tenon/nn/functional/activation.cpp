@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "tenon/ops.h"
+#include "tenon/runtime/error.h"
+#include "tenon/runtime/log.h"
 
 namespace tenon {
 namespace nn {
@@ -113,14 +115,28 @@ Tensor threshold(Tensor input, const ThresholdFuncOptions& options) {
 
 Tensor logsigmoid(const Tensor& input) { return tenon::log_sigmoid(input); }
 
+namespace {
+
+// `dim`, or the one for an input whose caller gave none.
+int64_t softmax_dim(const char* function, const Tensor& input, int64_t dim) {
+  if (dim != kImplicitDim) return dim;
+  const int64_t n = input.dim(), chosen = n == 0 || n == 1 || n == 3 ? 0 : 1;
+  warn("user", core::join(function, ": the softmax dimension was chosen implicitly, ", chosen,
+                          " of a ", n, "-D input; pass dim"));
+  return chosen;
+}
+
+}  // namespace
+
 Tensor softmax(const Tensor& input, const SoftmaxFuncOptions& options) {
-  return tenon::softmax(input, options.dim(), options.dtype());
+  return tenon::softmax(input, softmax_dim("softmax", input, options.dim()), options.dtype());
 }
 Tensor softmin(const Tensor& input, const SoftminFuncOptions& options) {
-  return tenon::softmax(-input, options.dim(), options.dtype());
+  return tenon::softmax(-input, softmax_dim("softmin", input, options.dim()), options.dtype());
 }
 Tensor log_softmax(const Tensor& input, const LogSoftmaxFuncOptions& options) {
-  return tenon::log_softmax(input, options.dim(), options.dtype());
+  return tenon::log_softmax(input, softmax_dim("log_softmax", input, options.dim()),
+                            options.dtype());
 }
 
 Tensor gumbel_softmax(const Tensor& logits, const GumbelSoftmaxFuncOptions& options) {

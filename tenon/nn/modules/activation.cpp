@@ -175,6 +175,19 @@ void RReLUImpl::pretty_print(std::ostream& stream) const {
   print_inplace(stream, options.inplace(), ", ");
 }
 
+namespace {
+
+void print_softmax(std::ostream& stream, const char* name, int64_t dim) {
+  stream << detail::shown_namespace() << name << "(dim=";
+  if (dim == kImplicitDim) {
+    stream << "None)";
+  } else {
+    stream << dim << ")";
+  }
+}
+
+}  // namespace
+
 SoftmaxImpl::SoftmaxImpl(int64_t dim) : SoftmaxImpl(SoftmaxOptions(dim)) {}
 SoftmaxImpl::SoftmaxImpl(const SoftmaxOptions& options_) : options(options_) {}
 void SoftmaxImpl::reset() {}
@@ -182,7 +195,7 @@ Tensor SoftmaxImpl::forward(const Tensor& input) {
   return functional::softmax(input, options.dim());
 }
 void SoftmaxImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::shown_namespace() << "Softmax(dim=" << options.dim() << ")";
+  print_softmax(stream, "Softmax", options.dim());
 }
 
 SoftminImpl::SoftminImpl(int64_t dim) : SoftminImpl(SoftminOptions(dim)) {}
@@ -192,7 +205,7 @@ Tensor SoftminImpl::forward(const Tensor& input) {
   return functional::softmin(input, options.dim());
 }
 void SoftminImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::shown_namespace() << "Softmin(dim=" << options.dim() << ")";
+  print_softmax(stream, "Softmin", options.dim());
 }
 
 LogSoftmaxImpl::LogSoftmaxImpl(int64_t dim) : LogSoftmaxImpl(LogSoftmaxOptions(dim)) {}
@@ -202,8 +215,7 @@ Tensor LogSoftmaxImpl::forward(const Tensor& input) {
   return functional::log_softmax(input, options.dim());
 }
 void LogSoftmaxImpl::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << detail::shown_namespace() << "LogSoftmax(dim=" << options.dim()
-         << ")";
+  print_softmax(stream, "LogSoftmax", options.dim());
 }
 
 void LogSigmoidImpl::reset() {}

@@ -128,6 +128,32 @@ Tensor gamma_slope(const Tensor& a, const Tensor& x) {
   return (df / density).neg();
 }
 
+// For x of a beta distribution with the shapes a and total - a: - dF/da / dF/dx / (1 - x), F the
+// distribution function. F, or 1 - F above the mean, is an integral from x outwards, with the
+// distance u from the logarithm of x, or of 1 - x, as the variable; its integrand relative to the
+// density at x is summed at 129 points of an exp-sinh rule (Takahasi and Mori 1974).
+Tensor beta_slope(const Tensor& x, const Tensor& a, const Tensor& total) {
+  constexpr int kPoints = 64;
+  constexpr double kStep = 1.0 / 16;
+  const Tensor b = total - a, y = 1 - x, below = x.le(a / total);
+  const Tensor p = tenon::where(below, a, b), q = tenon::where(below, b, a) - 1,
+               s = tenon::where(below, x, y), odds = s / tenon::where(below, y, x);
+  const Tensor slope_of_log = a.digamma() - total.digamma();
+  // On which the integrand decays.
+  const Tensor length =
+      ((p - q * odds).clamp_min(0) + (q.abs() * odds * (1 + odds)).sqrt()).reciprocal();
+  Tensor sum = tenon::zeros_like(s);
+  for (int i = -kPoints; i <= kPoints; ++i) {
+    const double t = i * kStep, w = std::exp(M_PI / 2 * std::sinh(t));
+    const Tensor u = length * w, near = u.neg().exp();
+    const Tensor density = (q * (odds * u.neg().expm1().neg()).log1p() - p * u).exp();
+    const Tensor value = tenon::where(below, (slope_of_log - s.log() + u) * odds,
+                                      (s * near).neg().log1p() - slope_of_log);
+    sum = sum + density * value * length * (w * M_PI / 2 * std::cosh(t) * kStep);
+  }
+  return tenon::where(x.gt(0), sum, 0);
+}
+
 void check_floating(const char* op, const Tensor& t) {
   TENON_CHECK(isFloatingType(t.scalar_type()), TypeError, op, ": not implemented for dtype ",
               toString(t.scalar_type()), "; it takes floating");
@@ -183,6 +209,12 @@ Tensor _standard_gamma(const Tensor& self, const Gen& g) {
 Tensor _standard_gamma_grad(const Tensor& self, const Tensor& output) {
   check_floating("_standard_gamma_grad", self);
   return gamma_slope(self.detach().to(kDouble), output.detach().to(kDouble)).to(self.scalar_type());
+}
+Tensor _dirichlet_grad(const Tensor& x, const Tensor& alpha, const Tensor& total) {
+  check_floating("_dirichlet_grad", x);
+  const std::vector<Tensor> all = tenon::broadcast_tensors(
+      {x.detach().to(kDouble), alpha.detach().to(kDouble), total.detach().to(kDouble)});
+  return beta_slope(all[0], all[1], all[2]).to(x.scalar_type());
 }
 Tensor _sample_dirichlet(const Tensor& self, const Gen& g) {
   const Tensor parts = tenon::_standard_gamma(self, g);

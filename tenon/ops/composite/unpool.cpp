@@ -114,7 +114,8 @@ Tensor put_back(const char* op, const Tensor& grad, const Tensor& self, const Te
 Tensor max_unpool2d(const Tensor& self, const Tensor& indices, IntArrayRef output_size) {
   TENON_CHECK(output_size.size() == 2, ValueError, "max_unpool2d: There should be exactly two ",
               "elements (height, width) in output_size, but got ", output_size.size());
-  return unpool("max_unpool2d", self, indices, output_size);
+  const Tensor out = unpool("max_unpool2d", self, indices, output_size);
+  return self.dim() == 4 ? out.contiguous(self.suggest_memory_format()) : out;
 }
 Tensor max_unpool3d(const Tensor& self, const Tensor& indices, IntArrayRef output_size,
                     IntArrayRef stride, IntArrayRef) {

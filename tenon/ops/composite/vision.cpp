@@ -21,6 +21,11 @@ Tensor pixel_positions(const Tensor& like, int64_t n, bool align_corners) {
   return align_corners ? line : line * (static_cast<double>(n - 1) / static_cast<double>(n));
 }
 
+// Channels last in memory, where `like` is so.
+Tensor in_format_of(const Tensor& t, const Tensor& like) {
+  return like.dim() == 4 ? t.contiguous(like.suggest_memory_format()) : t;
+}
+
 // The elements of all dimensions but the last three.
 int64_t count_planes(const char* op, const Tensor& t) {
   return core::product(t.sizes().data(), t.dim() - 3).get(op, "the number of planes");
@@ -45,9 +50,10 @@ Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor) {
   result[d - 2] = (Size(height) * r).get("pixel_shuffle", "the height");
   result[d - 1] = (Size(width) * r).get("pixel_shuffle", "the width");
   const int64_t planes = count_planes("pixel_shuffle", self);
-  return self.reshape({planes, channels, r, r, height, width})
-      .permute({0, 1, 4, 2, 5, 3})
-      .reshape(result);
+  return in_format_of(self.reshape({planes, channels, r, r, height, width})
+                          .permute({0, 1, 4, 2, 5, 3})
+                          .reshape(result),
+                      self);
 }
 
 Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
@@ -71,9 +77,10 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
   result[d - 3] = (Size(channels) * r * r).get("pixel_unshuffle", "the number of channels");
   result[d - 2] = height, result[d - 1] = width;
   const int64_t planes = count_planes("pixel_unshuffle", self);
-  return self.reshape({planes, channels, height, r, width, r})
-      .permute({0, 1, 3, 5, 2, 4})
-      .reshape(result);
+  return in_format_of(self.reshape({planes, channels, height, r, width, r})
+                          .permute({0, 1, 3, 5, 2, 4})
+                          .reshape(result),
+                      self);
 }
 
 Tensor channel_shuffle(const Tensor& self, int64_t groups) {
@@ -90,7 +97,7 @@ Tensor channel_shuffle(const Tensor& self, int64_t groups) {
   std::vector<int64_t> split = self.sizes().vec();
   split[1] = groups;
   split.insert(split.begin() + 2, channels / groups);
-  return self.reshape(split).transpose(1, 2).reshape(self.sizes());
+  return in_format_of(self.reshape(split).transpose(1, 2).reshape(self.sizes()), self);
 }
 
 Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, bool align_corners) {

@@ -116,10 +116,16 @@ class Infer {
   ScalarType dtype_of(int i) const;
 };
 
+// A context, and the place that passes it.
+struct InferSite {
+  const Infer& infer;
+  SourceSite site;
+  InferSite(const Infer& c, SourceSite at = SourceSite::current()) : infer(c), site(at) {}
+};
 // "op: what"; the class of the exception, then the parts of the message.
 template <class E, class... Parts>
-[[noreturn]] TENON_INLINE void fail(const Infer& c, const Parts&... parts) {
-  throw_parts<E>({c.op.name, ": ", MessagePart(parts)...});
+[[noreturn]] TENON_INLINE void fail(InferSite c, const Parts&... parts) {
+  throw_parts<E>({c.infer.op.name, ": ", MessagePart(parts)...}, c.site);
 }
 
 // Finds a named infer function; the generated op table refers to them directly.

@@ -8,12 +8,10 @@
 //   jit::save_state_dict(net->state_dict(), "model.pt");  // torch.load reads it
 #pragma once
 
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "tenon/function_ref.h"
+#include "tenon/device_map.h"
 #include "tenon/ivalue.h"
 #include "tenon/ordered_dict.h"
 
@@ -26,26 +24,7 @@ TENON_API IValue pickle_load(const std::vector<char>& data);
 
 namespace jit {
 
-// Where tensors of a file go. By default where they were saved, or to the host where there is no
-// such device. A device: all of them there. A map: from names as the file has them ("cuda:1") to
-// names; what it lacks goes where it was. A function: of the name in the file.
-class TENON_API DeviceMap {
- public:
-  DeviceMap() = default;
-  DeviceMap(Device device);
-  DeviceMap(DeviceType device) : DeviceMap(Device(device)) {}
-  DeviceMap(const char* device) : DeviceMap(Device(device)) {}
-  DeviceMap(const std::string& device) : DeviceMap(Device(device)) {}
-  DeviceMap(std::map<std::string, std::string> names);
-  DeviceMap(SharedFunction<Device(const std::string& location)> function)
-      : function_(std::move(function)) {}
-  // ValueError for a name of no device, also for one that was asked for and is not here.
-  Device place(const std::string& location) const;
-
- private:
-  SharedFunction<Device(const std::string&)> function_;
-};
-
+using tenon::DeviceMap;
 using StateDict = OrderedDict<std::string, Tensor>;
 
 // What torch.save wrote: the zip archives of torch since 1.6, and what was before. Tensors that

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // One hierarchy of exceptions. what() is the message; code() is stable and crosses the ABI as
-// tn_status.
+// tn_status; op() and file() with line() say where it comes from.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,35 @@
 
 namespace tenon {
 
+// A source file and a line of it, by default those of the call whose default argument this is.
+struct SourceSite {
+  const char* file;  // of static storage
+  int line;
+  static constexpr SourceSite current(const char* file = __builtin_FILE(),
+                                      int line = __builtin_LINE()) noexcept {
+    return {file, line};
+  }
+};
+
 class TENON_API Error : public std::exception {
  public:
-  explicit Error(std::string message, tn_status code = TN_ERROR)
-      : message_(std::move(message)), code_(code) {}
+  explicit Error(std::string message, tn_status code = TN_ERROR,
+                 SourceSite site = SourceSite::current())
+      : message_(std::move(message)), code_(code), site_(site) {}
   const char* what() const noexcept override { return message_.c_str(); }
   const char* what_without_backtrace() const noexcept { return message_.c_str(); }
   const std::string& msg() const noexcept { return message_; }
   tn_status code() const noexcept { return code_; }
+  // The operator that the program called, by its full name ("add.Tensor"); empty where the fault is
+  // of no operator.
+  const std::string& op() const noexcept { return op_; }
+  void set_op(std::string_view op) { op_ = op; }
+  // Where it was thrown: the file as it was named to the compiler (those of the library from the
+  // root of its sources) and the line, 1-based. For a fault that a plugin reports the place that
+  // received it.
+  const char* file() const noexcept { return site_.file; }
+  int line() const noexcept { return site_.line; }
+  void set_site(SourceSite site) noexcept { site_ = site; }
   // The operator that the program called, where the message is of another one inside of it: "op: in
   // " before it, and after it, where a value or an index was wrong, the shapes that the program
   // gave
@@ -34,15 +55,17 @@ class TENON_API Error : public std::exception {
   void set_called(std::string_view op, std::string_view shapes = {});
 
  private:
-  std::string message_;
+  std::string message_, op_;
   std::size_t called_ = 0, given_ = 0;  // bytes before and after it that set_called wrote
   tn_status code_;
+  SourceSite site_;
 };
 
-#define TENON_ERROR_CLASS(Name, Code)                                       \
-  class TENON_API Name : public Error {                                     \
-   public:                                                                  \
-    explicit Name(std::string message) : Error(std::move(message), Code) {} \
+#define TENON_ERROR_CLASS(Name, Code)                                           \
+  class TENON_API Name : public Error {                                         \
+   public:                                                                      \
+    explicit Name(std::string message, SourceSite site = SourceSite::current()) \
+        : Error(std::move(message), Code, site) {}                              \
   };
 TENON_ERROR_CLASS(IndexError, TN_ERROR_INDEX)
 TENON_ERROR_CLASS(TypeError, TN_ERROR_TYPE)
@@ -60,7 +83,14 @@ class ArrayRef;
 namespace core {
 
 // Throws the class that belongs to `code`.
-[[noreturn]] TENON_API TENON_COLD void throw_error(tn_status code, std::string message);
+[[noreturn]] TENON_API TENON_COLD void throw_error(tn_status code, std::string message,
+                                                   SourceSite site = SourceSite::current());
+// Throws an error of this operator.
+template <class E>
+[[noreturn]] TENON_COLD void throw_of(std::string_view op, E error) {
+  error.set_op(op);
+  throw error;
+}
 // In a handler: throws what it caught again, as an Error of this call. Lack of memory becomes an
 // OutOfMemoryError.
 [[noreturn]] TENON_API TENON_COLD void rethrow_called(std::string_view op,
@@ -121,11 +151,14 @@ TENON_INLINE std::string join(const Parts&... parts) {
 
 // Throws an E of these parts.
 template <class E>
-[[noreturn]] TENON_COLD void throw_parts(std::initializer_list<MessagePart> parts) {
-  throw E(join(parts));
+[[noreturn]] TENON_COLD void throw_parts(std::initializer_list<MessagePart> parts,
+                                         SourceSite site = SourceSite::current()) {
+  E error(join(parts));
+  error.set_site(site);
+  throw error;
 }
 #define TENON_THROWN_BY_CORE(Class) \
-  extern template TENON_API void throw_parts<Class>(std::initializer_list<MessagePart>);
+  extern template TENON_API void throw_parts<Class>(std::initializer_list<MessagePart>, SourceSite);
 TENON_THROWN_BY_CORE(Error)
 TENON_THROWN_BY_CORE(IndexError)
 TENON_THROWN_BY_CORE(TypeError)

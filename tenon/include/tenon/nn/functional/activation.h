@@ -31,9 +31,9 @@ TENON_API Tensor softsign(const Tensor& input);
 TENON_API Tensor tanhshrink(const Tensor& input);
 TENON_API Tensor threshold(Tensor input, const ThresholdFuncOptions& options);
 TENON_API Tensor logsigmoid(const Tensor& input);
-TENON_API Tensor softmax(const Tensor& input, const SoftmaxFuncOptions& options);
-TENON_API Tensor softmin(const Tensor& input, const SoftminFuncOptions& options);
-TENON_API Tensor log_softmax(const Tensor& input, const LogSoftmaxFuncOptions& options);
+TENON_API Tensor softmax(const Tensor& input, const SoftmaxFuncOptions& options = {});
+TENON_API Tensor softmin(const Tensor& input, const SoftminFuncOptions& options = {});
+TENON_API Tensor log_softmax(const Tensor& input, const LogSoftmaxFuncOptions& options = {});
 // A sample of a relaxed one-hot distribution whose logits are given.
 TENON_API Tensor gumbel_softmax(const Tensor& logits, const GumbelSoftmaxFuncOptions& options = {});
 

@@ -177,7 +177,7 @@ TENON_MODULE(Hardsigmoid);
 class TENON_API SoftmaxImpl : public Cloneable<SoftmaxImpl> {
  public:
   explicit SoftmaxImpl(int64_t dim);
-  explicit SoftmaxImpl(const SoftmaxOptions& options_);
+  explicit SoftmaxImpl(const SoftmaxOptions& options_ = {});
   void reset() override;
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
@@ -189,7 +189,7 @@ TENON_MODULE(Softmax);
 class TENON_API SoftminImpl : public Cloneable<SoftminImpl> {
  public:
   explicit SoftminImpl(int64_t dim);
-  explicit SoftminImpl(const SoftminOptions& options_);
+  explicit SoftminImpl(const SoftminOptions& options_ = {});
   void reset() override;
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
@@ -201,7 +201,7 @@ TENON_MODULE(Softmin);
 class TENON_API LogSoftmaxImpl : public Cloneable<LogSoftmaxImpl> {
  public:
   explicit LogSoftmaxImpl(int64_t dim);
-  explicit LogSoftmaxImpl(const LogSoftmaxOptions& options_);
+  explicit LogSoftmaxImpl(const LogSoftmaxOptions& options_ = {});
   void reset() override;
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;

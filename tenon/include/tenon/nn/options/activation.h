@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -57,22 +59,29 @@ struct LeakyReLUOptions {
   TENON_ARG(bool, inplace) = false;
 };
 
+// The dimension of a softmax that was given none: 0 of inputs with 0, 1 or 3 dimensions, else 1.
+// forward warns ("user") that the choice was implicit.
+inline constexpr int64_t kImplicitDim = std::numeric_limits<int64_t>::min();
+
 struct SoftmaxOptions {
+  SoftmaxOptions() = default;
   SoftmaxOptions(int64_t dim) : dim_(dim) {}
   // Dimension along which the results sum to one.
-  TENON_ARG(int64_t, dim);
+  TENON_ARG(int64_t, dim) = kImplicitDim;
 };
 
 struct SoftminOptions {
+  SoftminOptions() = default;
   SoftminOptions(int64_t dim) : dim_(dim) {}
   // Dimension along which the results sum to one.
-  TENON_ARG(int64_t, dim);
+  TENON_ARG(int64_t, dim) = kImplicitDim;
 };
 
 struct LogSoftmaxOptions {
+  LogSoftmaxOptions() = default;
   LogSoftmaxOptions(int64_t dim) : dim_(dim) {}
   // Dimension along which the results sum to one.
-  TENON_ARG(int64_t, dim);
+  TENON_ARG(int64_t, dim) = kImplicitDim;
 };
 
 struct PReLUOptions {
@@ -184,25 +193,28 @@ using HardswishFuncOptions = HardswishOptions;
 using HardsigmoidFuncOptions = HardsigmoidOptions;
 
 struct SoftmaxFuncOptions {
+  SoftmaxFuncOptions() = default;
   SoftmaxFuncOptions(int64_t dim) : dim_(dim) {}
   // Dimension along which the results sum to one.
-  TENON_ARG(int64_t, dim);
+  TENON_ARG(int64_t, dim) = kImplicitDim;
   // The input is converted to this first.
   TENON_ARG(std::optional<Dtype>, dtype) = std::nullopt;
 };
 
 struct SoftminFuncOptions {
+  SoftminFuncOptions() = default;
   SoftminFuncOptions(int64_t dim) : dim_(dim) {}
   // Dimension along which the results sum to one.
-  TENON_ARG(int64_t, dim);
+  TENON_ARG(int64_t, dim) = kImplicitDim;
   // The input is converted to this first.
   TENON_ARG(std::optional<Dtype>, dtype) = std::nullopt;
 };
 
 struct LogSoftmaxFuncOptions {
+  LogSoftmaxFuncOptions() = default;
   LogSoftmaxFuncOptions(int64_t dim) : dim_(dim) {}
   // Dimension along which the results sum to one.
-  TENON_ARG(int64_t, dim);
+  TENON_ARG(int64_t, dim) = kImplicitDim;
   // The input is converted to this first.
   TENON_ARG(std::optional<Dtype>, dtype) = std::nullopt;
 };
