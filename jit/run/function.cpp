@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pthread.h>
 
+#include <algorithm>
 #include <mutex>
 #include <sstream>
 #include <utility>
@@ -92,10 +93,47 @@ std::string text_of(const IValue& v) {
   return s;
 }
 
+bool fits(const IValue& v, const Type& t);
+
+// Elements of a container without any are what it says they are.
+bool may_be(const TypePtr& declared, const Type& wanted) {
+  return !declared || declared->is(TypeKind::Any) || same_type(*declared, wanted);
+}
+bool list_fits(const ivalue::List& l, const Type& element) {
+  if (l.items.empty()) return may_be(l.element, element);
+  return (l.element && same_type(*l.element, element)) ||
+         std::all_of(l.items.begin(), l.items.end(),
+                     [&](const IValue& item) { return fits(item, element); });
+}
+bool dict_fits(const ivalue::Dict& d, const Type& key, const Type& value) {
+  if (d.size() == 0) return may_be(d.key, key) && may_be(d.value, value);
+  return std::all_of(d.items().begin(), d.items().end(), [&](const auto& item) {
+    return fits(item.first, key) && fits(item.second, value);
+  });
+}
+bool tuple_fits(const ivalue::Tuple& tuple, const Type& t) {
+  if (tuple.size() != t.contained().size()) return false;
+  if (!t.fields().empty() && tuple.type && tuple.type->name() != t.name()) return false;
+  for (std::size_t i = 0; i < tuple.size(); ++i)
+    if (!fits(tuple.items[i], *t.contained()[i])) return false;
+  return true;
+}
+
+// Whether the value is one of the type once its containers have the element types of `t`: a list of
+// ints is one of List[Optional[int]].
+bool fits(const IValue& v, const Type& t) {
+  if (t.is(TypeKind::Optional)) return v.isNone() || fits(v, *t.element());
+  if (v.isList() && t.is(TypeKind::List)) return list_fits(v.toListRef(), *t.element());
+  if (v.isGenericDict() && t.is(TypeKind::Dict))
+    return dict_fits(v.toDictRef(), *t.contained()[0], *t.contained()[1]);
+  if (v.isTuple() && t.is(TypeKind::Tuple)) return tuple_fits(v.toTupleRef(), t);
+  return is_instance(v, t);
+}
+
 void check_argument(const FunctionSchema& s, std::string_view name, std::size_t at,
                     const IValue& v) {
   const Argument& a = s.arguments[at];
-  if (!a.type || is_instance(v, *a.type)) return;
+  if (!a.type || fits(v, *a.type)) return;
   throw TypeError(core::join(name, "() Expected a value of type '", a.type->annotation(),
                              "' for argument '", a.name, "' but instead found type '",
                              type_of(v)->annotation(), "'.\nPosition: ", at,
@@ -130,10 +168,9 @@ std::vector<IValue> Function::bind(std::vector<IValue> arguments,
     TENON_CHECK(static_cast<std::size_t>(at) >= given, TypeError, name(),
                 "() got multiple values for argument '", key, "'");
   }
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) check_argument(s, name(), i, arguments[i]);
+  for (std::size_t i = 0; i < arguments.size(); ++i)
     if (s.arguments[i].type) set_element_type(arguments[i], s.arguments[i].type);
-    check_argument(s, name(), i, arguments[i]);
-  }
   return arguments;
 }
 

@@ -173,17 +173,18 @@ TEST(RecordFunction, CallbacksHearOfTheirScopes) {
 }
 
 TEST(RecordFunction, CallbacksGoUnderAnotherObserver) {
-  struct Counts : OperatorObserver {
-    Counts() : before(set_operator_observer(this)) {}
-    ~Counts() override { set_operator_observer(before); }
-    void begin_call(const OperatorCall& call) override {
+  struct Counts : autograd::OperatorObserver {
+    Counts() : before(autograd::set_operator_observer(this)) {}
+    ~Counts() override { autograd::set_operator_observer(before); }
+    void begin_call(const autograd::OperatorCall& call) override {
       ++calls;
       if (before) before->begin_call(call);
     }
-    void end_call(const OperatorCall& call, const core::OwnedValue* results) noexcept override {
+    void end_call(const autograd::OperatorCall& call,
+                  const core::OwnedValue* results) noexcept override {
       if (before) before->end_call(call, results);
     }
-    OperatorObserver* before;
+    autograd::OperatorObserver* before;
     int calls = 0;
   };
   int heard = 0;
@@ -203,7 +204,7 @@ TEST(RecordFunction, CallbacksGoUnderAnotherObserver) {
   ones({2}).neg();
   EXPECT_GT(heard, 0);
   removeCallback(again);
-  EXPECT_EQ(operator_observer(), nullptr);
+  EXPECT_EQ(autograd::operator_observer(), nullptr);
 }
 
 TEST(RecordFunction, CallbacksSeeArguments) {

@@ -85,6 +85,26 @@ TEST(Names, TensorsTakeTheMemoryOfOthers) {
   EXPECT_THROW(loss.backward(), c10::Error);
 }
 
+TEST(Names, FunctionsOfComplexNumbers) {
+  const c10::complex<double> z(3, 4);
+  EXPECT_EQ(std::abs(z), 5);
+  EXPECT_EQ(std::norm(z), 25);
+  EXPECT_EQ(std::real(std::conj(z)) + std::imag(std::conj(z)), -1);
+  EXPECT_EQ(std::sqrt(z), c10::complex<double>(2, 1));
+  EXPECT_LT(std::abs(std::log(std::exp(c10::complex<float>(0.5, 1))) - c10::complex<float>(0.5, 1)),
+            1e-6);
+  EXPECT_LT(std::abs(std::pow(z, 2.) - z * z), 1e-12);
+}
+
+TEST(Names, ContainersOfPrograms) {
+  c10::List<at::Tensor> images({torch::ones({2})});
+  c10::Dict<std::string, at::Tensor> named;
+  named.insert("a", images.get(0));
+  const c10::IValue value(named);
+  EXPECT_TRUE(value.toGenericDict().at("a").toTensor().equal(torch::ones({2})));
+  EXPECT_TRUE(c10::IValue(images).isTensorList());
+}
+
 TEST(Names, WhereAsAMethod) {
   const auto x = torch::tensor({1., -2., 3.}, torch::requires_grad());
   const auto y = x.where(x > 0, torch::zeros({3}));

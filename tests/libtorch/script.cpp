@@ -17,6 +17,32 @@ void check(bool good, const char* what) {
   ++failed;
 }
 
+void containers() {
+  const auto unit = torch::jit::compile(R"(
+def first(lists: List[List[Tensor]], by: Dict[str, int]):
+    return lists[0][0] * by["a"]
+)");
+  c10::List<c10::List<at::Tensor>> lists;
+  lists.push_back(c10::List<at::Tensor>({torch::ones({2})}));
+  c10::Dict<std::string, int64_t> by;
+  by.insert("a", 3);
+  const auto got = unit->run_method("first", lists, by).toTensor();
+  check(got.equal(torch::full({2}, 3.)), "lists and dictionaries");
+  auto deeper = c10::impl::GenericList(at::ListType::create(at::ListType::ofTensors()));
+  deeper.push_back(lists);
+  try {
+    unit->run_method("first", deeper, by);
+    check(false, "a list too deep");
+  } catch (const c10::Error& e) {
+    check(std::string(e.what()).find("but instead found type 'List[List[List[Tensor]]]'") !=
+              std::string::npos,
+          e.what());
+  }
+  const auto bytes = torch::jit::pickle(by);
+  check(torch::jit::unpickle(bytes.data(), bytes.size()).toGenericDict().at("a").toInt() == 3,
+        "pickle");
+}
+
 void run(const torch::jit::script::Module& module) {
   std::vector<torch::jit::IValue> inputs;
   inputs.push_back(torch::ones({5, 3}));
@@ -79,6 +105,7 @@ int main(int argc, const char* argv[]) {
     std::cerr << e.what() << "\n";
     return 1;
   }
+  containers();
   run(module);
   train(module);
   record();

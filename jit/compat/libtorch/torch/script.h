@@ -3,7 +3,10 @@
 // Saved programs, by libtorch's names. A program that loads one links Tenon::jit.
 #pragma once
 
+#include <ATen/core/jit_type.h>
 #include <torch/torch.h>
+
+#include <vector>
 
 #include "tenon/jit.h"
 #include "tenon/jit/freeze.h"
@@ -14,6 +17,14 @@ namespace torch::jit {
 
 using ::tenon::IValue;
 using ExtraFilesMap = ExtraFiles;
+
+// As pickle_save and pickle_load: the tensors are in the bytes, so that no table is filled.
+inline std::vector<char> pickle(const IValue& value, std::vector<Tensor>* = nullptr) {
+  return pickle_save(value);
+}
+inline IValue unpickle(const char* data, std::size_t size) {
+  return pickle_load(std::vector<char>(data, data + size));
+}
 
 namespace script {
 using jit::CompilationUnit;

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Types of programs, by libtorch's names: TensorType::get(), ListType::create(IntType::get()).
+#pragma once
+
+#include <torch/namespaces.h>
+
+#include <utility>
+#include <vector>
+
+#include "tenon/jit/type.h"
+
+namespace tenon {
+
+using jit::TypePtr;
+
+#define TENON_SINGLE_TYPE(name, factory)                  \
+  struct name {                                           \
+    static TypePtr get() { return jit::Type::factory(); } \
+  };
+TENON_SINGLE_TYPE(AnyType, any)
+TENON_SINGLE_TYPE(NoneType, none)
+TENON_SINGLE_TYPE(TensorType, tensor)
+TENON_SINGLE_TYPE(IntType, integer)
+TENON_SINGLE_TYPE(FloatType, floating)
+TENON_SINGLE_TYPE(ComplexType, complex)
+TENON_SINGLE_TYPE(BoolType, boolean)
+TENON_SINGLE_TYPE(NumberType, number)
+TENON_SINGLE_TYPE(StringType, string)
+TENON_SINGLE_TYPE(DeviceObjType, device)
+#undef TENON_SINGLE_TYPE
+
+struct ListType {
+  static TypePtr create(TypePtr of) { return jit::Type::list(std::move(of)); }
+  static TypePtr ofTensors() { return create(TensorType::get()); }
+  static TypePtr ofInts() { return create(IntType::get()); }
+  static TypePtr ofFloats() { return create(FloatType::get()); }
+  static TypePtr ofBools() { return create(BoolType::get()); }
+  static TypePtr ofStrings() { return create(StringType::get()); }
+};
+struct DictType {
+  static TypePtr create(TypePtr key, TypePtr value) {
+    return jit::Type::dict(std::move(key), std::move(value));
+  }
+};
+struct OptionalType {
+  static TypePtr create(TypePtr of) { return jit::Type::optional(std::move(of)); }
+};
+struct TupleType {
+  static TypePtr create(std::vector<TypePtr> of) { return jit::Type::tuple(std::move(of)); }
+};
+
+}  // namespace tenon
