@@ -91,18 +91,28 @@ Value* Recorder::insert_copy(Value* of) {
   return n->output();
 }
 
-// Each run writes to a tensor of its own, where the recorded one did: nobody else holds it.
+// Nobody else holds it: here, in known_, in the graph.
+bool Recorder::was_made_by_the_run(const Written& w) {
+  const bool in_graph = w.constant->node()->ival("value").toTensor().is_same(w.tensor);
+  return w.tensor.use_count() <= (in_graph ? 3U : 2U);
+}
+
+// Its memory may have gone with the run.
+void Recorder::forget_what_the_run_made() { std::erase_if(written_, was_made_by_the_run); }
+
+// Each run writes to a tensor of its own, where the recorded one did.
 void Recorder::copy_what_the_run_made() {
   for (const Written& w : written_) {
+    if (!was_made_by_the_run(w)) continue;
     Node* node = w.constant->node();
-    const bool in_graph = node->ival("value").toTensor().is_same(w.tensor);
-    if (w.tensor.use_count() > (in_graph ? 3U : 2U)) continue;  // here, in known_, in the graph
     const Graph::InsertPoint at(*graph_, node->next());
-    node->set("value", IValue(w.before));
     Value* copy = insert_copy(w.constant);
     w.constant->replace_all_uses_with(copy);
     copy->node()->replace_input(0, w.constant);
   }
+  for (const Written& w : written_)
+    if (was_made_by_the_run(w)) w.constant->node()->set("value", IValue(w.before));
+  forget_what_the_run_made();
 }
 
 // The elements of `made` are constants: a copy of them takes the place of its node.

@@ -23,6 +23,7 @@ Recorder::Recorder(bool warn)
 
 Recorder::~Recorder() {
   observe(false);
+  forget_what_the_run_made();
   restore(written_);
 }
 

@@ -70,6 +70,8 @@ class Recorder final : public autograd::OperatorObserver, public CallObserver {
   void exposed_memory(const Tensor& t);
   void keep_before_write(const Tensor& t);
   void fill_was_by_host(const Tensor& made);
+  static bool was_made_by_the_run(const Written& w);
+  void forget_what_the_run_made();
   void copy_what_the_run_made();
   Value* insert_copy(Value* of);
   // recorder.cpp
