@@ -80,7 +80,12 @@ class ElementIterator {
   ElementIterator operator+(difference_type n) const { return ElementIterator(at_ + n); }
   ElementIterator operator-(difference_type n) const { return ElementIterator(at_ - n); }
   difference_type operator-(const ElementIterator& o) const { return at_ - o.at_; }
-  auto operator<=>(const ElementIterator&) const = default;
+  bool operator==(const ElementIterator& o) const { return at_ == o.at_; }
+  bool operator!=(const ElementIterator& o) const { return at_ != o.at_; }
+  bool operator<(const ElementIterator& o) const { return at_ < o.at_; }
+  bool operator>(const ElementIterator& o) const { return at_ > o.at_; }
+  bool operator<=(const ElementIterator& o) const { return at_ <= o.at_; }
+  bool operator>=(const ElementIterator& o) const { return at_ >= o.at_; }
 
  private:
   std::vector<IValue>::iterator at_;
@@ -196,6 +201,7 @@ class Dict {
     iterator& operator++() { return *this = iterator(at_ + 1); }
     iterator operator++(int) { return std::exchange(*this, iterator(at_ + 1)); }
     bool operator==(const iterator& o) const { return at_ == o.at_; }
+    bool operator!=(const iterator& o) const { return at_ != o.at_; }
 
    private:
     const std::pair<IValue, IValue>* at_;
