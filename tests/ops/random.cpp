@@ -88,5 +88,11 @@ TEST(Random, ComplexNumbersHaveUnitVariance) {
   EXPECT_LT(imag(u).max().item<float>(), 1);
 }
 
+TEST(Random, RefusedRreluLeavesItsNoise) {
+  const Tensor leaf = tensor({-1., 2.}).requires_grad_(), noise = full({2}, 7.);
+  EXPECT_THROW((void)rrelu_with_noise_(leaf, noise, 0.125, 0.3, true), ValueError);
+  EXPECT_TRUE(noise.equal(full({2}, 7.)));
+}
+
 }  // namespace
 }  // namespace tenon

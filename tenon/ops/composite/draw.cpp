@@ -9,6 +9,7 @@
 #include "tenon/core/sizes.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/composite/write_list.h"
 #include "tenon/ops/factory.h"
 #include "tenon/runtime/error.h"
 
@@ -278,6 +279,7 @@ Tensor rrelu_with_noise(const Tensor& self, const Tensor& noise, const Scalar& l
 }
 Tensor rrelu_with_noise_(const Tensor& self, const Tensor& noise, const Scalar& lower,
                          const Scalar& upper, bool training, const Gen& g) {
+  check_writable("rrelu_with_noise_", "self", {self});
   return self.copy_(tenon::rrelu_with_noise(self.clone(), noise, lower, upper, training, g));
 }
 Tensor rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, bool training,
