@@ -1,9 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Lower bounds of linear algebra.
-#ifdef BENCH_OPENBLAS
-#include <cblas.h>
-#endif
 #ifdef BENCH_FFTW
 #include <fftw3.h>
 #endif
@@ -11,14 +8,10 @@
 #include "bench/lower_bounds/lower_bounds.h"
 
 extern "C" {
-void sgetrf_(int*, int*, float*, int*, int*, int*);
-void sgetri_(int*, float*, int*, int*, float*, int*, int*);
 void sgesv_(int*, int*, float*, int*, int*, float*, int*, int*);
+void ssyevd_(char const*, char const*, int*, float*, int*, float*, float*, int*, int*, int*, int*);
 void sgesdd_(char const*, int*, int*, float*, int*, float*, float*, int*, float*, int*, float*,
              int*, int*, int*);
-void sgeqrf_(int*, int*, float*, int*, float*, float*, int*, int*);
-void sorgqr_(int*, int*, int*, float*, int*, float*, float*, int*, int*);
-void spotrf_(char const*, int*, float*, int*, int*);
 }
 
 namespace bench::lower_bounds {
@@ -26,87 +19,86 @@ namespace bench::lower_bounds {
 namespace {
 
 #ifdef BENCH_OPENBLAS
-constexpr long N = 512;
+constexpr int N = 1024;
 
-Buffer<float> square() {
-  auto a = floats(N * N);
-  for (long i = 0; i < N; ++i) a[i * N + i] += 1000;
+// A routine overwrites its matrix, so each call works on a copy.
+Buffer<float> copied(Buffer<float> const& from, Buffer<float> const& to, long count) {
+  std::memcpy(to.get(), from.get(), size_t(count) * 4);
+  return to;
+}
+
+Buffer<float> invertible(int n, int batch) {
+  auto a = floats(long(n) * n * batch);
+  for (int m = 0; m < batch; ++m)
+    for (int i = 0; i < n; ++i) a[(long(m) * n + i) * n + i] += 8;
   return a;
 }
 
-void copy(Buffer<float> const& from, Buffer<float> const& to) {
-  std::memcpy(to.get(), from.get(), N * N * 4);
+auto solve(int n, int batch) {
+  return [=] {
+    auto a = invertible(n, batch);
+    long count = long(n) * n * batch;
+    return [=, w = floats(count), b = floats(long(n) * batch), pivots = integers(n, 1)] {
+      copied(a, w, count);
+      int one = 1, info, size = n;
+      for (int m = 0; m < batch; ++m)
+        sgesv_(&size, &one, w.get() + long(m) * n * n, &size, reinterpret_cast<int*>(pivots.get()),
+               b.get() + long(m) * n, &size, &info);
+    };
+  };
 }
 
 void lapack(Group const& row) {
-  row("inverse_512", [=] {
-    return [=, a = square(), w = square(), work = floats(N * N)] {
-      copy(a, w);
-      int n = N, info, lwork = N * N;
-      std::vector<int> pivots(N);
-      sgetrf_(&n, &n, w.get(), &n, pivots.data(), &info);
-      sgetri_(&n, w.get(), &n, pivots.data(), work.get(), &lwork, &info);
-    };
-  });
-  row("solve_512", [=] {
-    return [=, a = square(), w = square(), b = floats(N * 64)] {
-      copy(a, w);
-      int n = N, nrhs = 64, info;
-      std::vector<int> pivots(N);
-      sgesv_(&n, &nrhs, w.get(), &n, pivots.data(), b.get(), &n, &info);
-    };
-  });
-  row("svd_512", [=] {
-    return [=, a = square(), w = square(), u = square(), vt = square(), sv = floats(N),
-            work = floats(8 * N * N)] {
-      copy(a, w);
-      int n = N, info, lwork = 8 * N * N;
-      std::vector<int> iwork(8 * N);
-      sgesdd_("A", &n, &n, w.get(), &n, sv.get(), u.get(), &n, vt.get(), &n, work.get(), &lwork,
-              iwork.data(), &info);
-    };
-  });
-  row("qr_512", [=] {
-    return [=, a = square(), w = square(), tau = floats(N), work = floats(N * N)] {
-      copy(a, w);
-      int n = N, info, lwork = N * N;
-      sgeqrf_(&n, &n, w.get(), &n, tau.get(), work.get(), &lwork, &info);
-      sorgqr_(&n, &n, &n, w.get(), &n, tau.get(), work.get(), &lwork, &info);
-    };
-  });
-  row("cholesky_512", [=] {
-    return [=, a = square(), w = square()] {
-      copy(a, w);
-      int n = N, info;
-      spotrf_("L", &n, w.get(), &n, &info);
-    };
-  });
+  row("solve_8x8", solve(8, N), "LAPACK");
+  row("solve_1024", solve(N, 1), "LAPACK");
+  row(
+      "eigh_1024",
+      [] {
+        auto a = floats(long(N) * N);
+        long lwork = 1 + 6L * N + 2L * N * N;
+        return [=, w = floats(long(N) * N), e = floats(N), work = floats(lwork),
+                iwork = integers(3 + 5 * N, 1)] {
+          copied(a, w, long(N) * N);
+          int n = N, info, l = int(lwork), li = 3 + 5 * N;
+          ssyevd_("V", "L", &n, w.get(), &n, e.get(), work.get(), &l,
+                  reinterpret_cast<int*>(iwork.get()), &li, &info);
+        };
+      },
+      "LAPACK, eigenvectors too");
+  row(
+      "svd_1024",
+      [] {
+        auto a = floats(long(N) * N);
+        int lwork = 8 * N * N;
+        return [=, w = floats(long(N) * N), u = floats(long(N) * N), vt = floats(long(N) * N),
+                sv = floats(N), work = floats(lwork), iwork = integers(8 * N, 1)] {
+          copied(a, w, long(N) * N);
+          int n = N, info, l = lwork;
+          sgesdd_("A", &n, &n, w.get(), &n, sv.get(), u.get(), &n, vt.get(), &n, work.get(), &l,
+                  reinterpret_cast<int*>(iwork.get()), &info);
+        };
+      },
+      "LAPACK, both sides");
 }
-
-void flops(Group const& row) {
-  // The same flops as one matrix product, n x n x k.
-  auto same = [&](char const* name, int k) {
-    row(
-        name,
-        [=] {
-          return [=, a = floats(N * k), b = floats(N * k), c = floats(N * N)] {
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, k, 1, a.get(), k, b.get(),
-                        N, 0, c.get(), N);
-          };
-        },
-        "a matrix product of the same flops");
-  };
-  same("inverse_512", 512);
-  same("solve_512", 235);
-  same("qr_512", 683);
-  same("cholesky_512", 86);
-  same("svd_512", 11 * 512);
-}
-
 #endif
 
 #ifdef BENCH_FFTW
 void fourier(Group const& row) {
+  auto complex_ones = [&](char const* name, int n, int batch) {
+    row(
+        name,
+        [=] {
+          auto a = floats(2L * n * batch), o = floats(2L * n * batch);
+          auto in = reinterpret_cast<fftwf_complex*>(a.get()),
+               out = reinterpret_cast<fftwf_complex*>(o.get());
+          auto plan = fftwf_plan_many_dft(1, &n, batch, in, nullptr, 1, n, out, nullptr, 1, n,
+                                          FFTW_FORWARD, FFTW_MEASURE);
+          return [plan, a, o] { fftwf_execute(plan); };
+        },
+        "FFTW, measured plan, 1 thread");
+  };
+  complex_ones("fft_1M", int(M), 1);
+  complex_ones("fft_1024x1024", 1024, 1024);
   row(
       "rfft_1M",
       [] {
@@ -122,14 +114,21 @@ void fourier(Group const& row) {
 }  // namespace
 
 void linalg(Suite& s) {
-  [[maybe_unused]] Group row{s, "linalg"};
+  Group row{s, "linalg"};
 #ifdef BENCH_OPENBLAS
   lapack(row);
-  flops(row);
 #endif
 #ifdef BENCH_FFTW
   fourier(row);
 #endif
+  row(
+      "foreach_add_100",
+      [] {
+        return [a = floats(409600), b = floats(409600)] {
+          for (long i = 0; i < 409600; ++i) a[i] += 1e-3f * b[i];
+        };
+      },
+      "one loop over as many elements");
 }
 
 }  // namespace bench::lower_bounds

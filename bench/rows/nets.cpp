@@ -63,6 +63,23 @@ auto lstm_step(bool backward) {
   };
 }
 
+// Two layers of 256 with 4 heads over 32 sequences of 64.
+auto encoder_step(bool backward) {
+  return [=] {
+    auto layer = nn::TransformerEncoderLayerOptions(256, 4).dim_feedforward(1024).dropout(0);
+    nn::TransformerEncoder net(nn::TransformerEncoderOptions(layer, 2));
+    net->train(backward);
+    return [=, x = torch::randn({64, 32, 256}), grad = torch::randn({64, 32, 256})]() mutable {
+      torch::AutoGradMode mode(backward);
+      auto y = net->forward(x);
+      if (!backward) return keep(y);
+      net->zero_grad();
+      y.backward(grad);
+      keep(net->parameters()[0].grad());
+    };
+  };
+}
+
 }  // namespace
 
 void nets_rows(Suite& s) {
@@ -80,6 +97,8 @@ void nets_rows(Suite& s) {
         "eval forward, 224x224, batch norm not fused");
   row("lstm_fwd", lstm_step(false));
   row("lstm_fwd_bwd", lstm_step(true));
+  row("encoder_fwd", encoder_step(false), "2 layers, 64 x 32 x 256");
+  row("encoder_fwd_bwd", encoder_step(true), "2 layers, 64 x 32 x 256");
   for (auto type : {torch::kFloat, torch::kBFloat16})
     row(type == torch::kFloat ? "sdpa_8x512x64" : "sdpa_8x512x64_bf16", [=] {
       auto t = [=] { return torch::randn({1, 8, 512, 64}).to(type); };

@@ -32,5 +32,6 @@ void memory_rows(Suite& s);
 void pointwise_rows(Suite& s);
 void compute_rows(Suite& s);
 void nets_rows(Suite& s);
+void linalg_rows(Suite& s);
 void sparse_rows(Suite& s);
 void files_rows(Suite& s);

@@ -34,8 +34,8 @@ extern "C" bench::Side* bench_side() {
     abi_rows(s->suite);
 #endif
     train_rows(s->suite);
-    for (auto fill :
-         {memory_rows, pointwise_rows, compute_rows, nets_rows, sparse_rows, files_rows})
+    for (auto fill : {memory_rows, pointwise_rows, compute_rows, nets_rows, linalg_rows,
+                      sparse_rows, files_rows})
       unrecorded(s->suite, fill);
     return s;
   }();

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "plugin_cpu/fft/kept.h"
-#include "plugin_cpu/fft/plan.h"
+#include "plugin_cpu/fft/roots.h"
 #include "plugin_cpu/memory/buffer.h"
 #include "tenon/sdk/parallel.h"
 

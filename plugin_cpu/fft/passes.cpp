@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plugin_cpu/fft/halves.h"
 #include "plugin_cpu/fft/lanes.h"
 #include "plugin_cpu/fft/plan.h"
 #include "plugin_cpu/memory/buffer.h"
@@ -73,6 +74,60 @@ void scatter(const Wide* from, int64_t pitch, int64_t count, Out* out, int64_t n
   }
 }
 
+// The complex transform of half the length that a real one takes, where lanes serve it.
+template <class T>
+bool by_halves(const Shape& s) {
+  return s.inner == 1 && s.n % 2 == 0 && takes_lanes<T>({s.outer, s.n / 2, 1});
+}
+
+// f(line, begin, end) for the bins [begin, end) of a line that halves read and write together.
+template <class F>
+void for_bins(int64_t lines, int64_t h, F&& f) {
+  constexpr int64_t kPart = 1 << 12;
+  const int64_t bins = h / 2 + 1, parts = (bins + kPart - 1) / kPart;
+  sdk::parallel_for(lines * parts, std::max(kGrain / std::min(bins, kPart), int64_t{1}),
+                    [&](int64_t begin, int64_t end) {
+                      for (int64_t i = begin; i < end; ++i) {
+                        const int64_t first = i % parts * kPart;
+                        f(i / parts, first, std::min(first + kPart, bins));
+                      }
+                    });
+}
+
+template <class T>
+T* parts_of(complex<T>* p) {
+  return reinterpret_cast<T*>(p);
+}
+
+template <class T>
+void real_by_halves(const T* in, complex<T>* out, const Shape& s, bool half, double scale) {
+  const int64_t h = s.n / 2, to = half ? h + 1 : s.n;
+  const Buffer between(s.outer * h * static_cast<int64_t>(sizeof(complex<T>)));
+  auto* z = between.as<complex<T>>();
+  lanes_pass(reinterpret_cast<const complex<T>*>(in), z, {s.outer, h, 1}, true, 1);
+  for_bins(s.outer, h, [&](int64_t line, int64_t begin, int64_t end) {
+    complex<T>* bins = out + line * to;
+    bins_of_half(parts_of(z + line * h), parts_of(bins), h, begin, end, scale);
+    if (half) return;
+    for (int64_t k = std::max(begin, int64_t{1}); k < end; ++k) {
+      bins[s.n - k] = {bins[k].re, -bins[k].im};
+      bins[h + k] = {bins[h - k].re, -bins[h - k].im};
+    }
+  });
+}
+
+template <class T>
+void halves_to_real(const complex<T>* in, T* out, const Shape& s, int64_t given, double scale) {
+  const int64_t h = s.n / 2;
+  const Buffer between(s.outer * h * static_cast<int64_t>(sizeof(complex<T>)));
+  auto* z = between.as<complex<T>>();
+  for_bins(s.outer, h, [&](int64_t line, int64_t begin, int64_t end) {
+    half_of_bins(reinterpret_cast<const T*>(in + line * given), parts_of(z + line * h), h, begin,
+                 end);
+  });
+  lanes_pass(z, reinterpret_cast<complex<T>*>(out), {s.outer, h, 1}, false, scale);
+}
+
 }  // namespace
 
 template <class T>
@@ -91,6 +146,7 @@ void complex_pass(const complex<T>* in, complex<T>* out, const Shape& s, bool fo
 
 template <class T>
 void real_to_complex(const T* in, complex<T>* out, const Shape& s, bool half, double scale) {
+  if (by_halves<T>(s)) return real_by_halves(in, out, s, half, scale);
   const int64_t n = s.n, bins = n / 2 + 1, to = half ? bins : n;
   for_blocks(s, 3 * n, [&](int64_t line, int64_t count, Number* buffer) {
     const auto transform = real_plan(n, true);
@@ -107,6 +163,7 @@ void real_to_complex(const T* in, complex<T>* out, const Shape& s, bool half, do
 
 template <class T>
 void complex_to_real(const complex<T>* in, T* out, const Shape& s, int64_t given, double scale) {
+  if (by_halves<T>(s)) return halves_to_real(in, out, s, given, scale);
   const int64_t n = s.n, room = n + 1;
   for_blocks(s, 2 * room, [&](int64_t line, int64_t count, Number* buffer) {
     const auto transform = real_plan(n, false);

@@ -8,15 +8,10 @@
 #include <cmath>
 #include <kissfft/kissfft.hh>
 
+#include "plugin_cpu/fft/halves.h"
 #include "plugin_cpu/fft/kept.h"
 
 namespace tenon::cpu::fft {
-
-Number root(int64_t k, int64_t n, bool forward) {
-  constexpr double kTurn = 6.283185307179586476925;
-  const double angle = kTurn * (static_cast<double>(k) / static_cast<double>(n));
-  return {std::cos(angle), forward ? -std::sin(angle) : std::sin(angle)};
-}
 
 namespace {
 
@@ -100,15 +95,7 @@ std::shared_ptr<RealPlan> real_plan(int64_t n, bool forward) {
   return Kept::get<RealPlan>(n, kind, [&] { return std::make_shared<RealPlan>(n, forward); });
 }
 
-// Of an even length n = 2 h the elements at even and odd places are the parts of h complex numbers:
-// Z = E + i O, where E and O are the transforms of the two halves, and X[k] = E[k] + w^k O[k].
-RealPlan::RealPlan(int64_t n, bool forward)
-    : n_(n),
-      complex_(plan(n % 2 ? n : n / 2, forward)),
-      roots_(n % 2 ? 0 : static_cast<std::size_t>(n / 2 + 1)) {
-  for (std::size_t k = 0; k < roots_.size(); ++k)
-    roots_[k] = root(static_cast<int64_t>(k), n, true);
-}
+RealPlan::RealPlan(int64_t n, bool forward) : n_(n), complex_(plan(n % 2 ? n : n / 2, forward)) {}
 
 void RealPlan::forward(const double* in, Number* out) {
   if (n_ % 2) {
@@ -116,38 +103,22 @@ void RealPlan::forward(const double* in, Number* out) {
     std::copy(in, in + n_, wide);
     return complex_->run(wide, out);
   }
-  const int64_t h = n_ / 2;
   complex_->run(reinterpret_cast<const Number*>(in), out);
-  const Number first = out[0];
-  for (int64_t k = 1; 2 * k <= h; ++k) {
-    const Number a = out[k], b = std::conj(out[h - k]);
-    const Number even = 0.5 * (a + b),
-                 odd = Number(0, -0.5) * (a - b) * roots_[static_cast<std::size_t>(k)];
-    out[k] = even + odd;
-    out[h - k] = std::conj(even - odd);
-  }
-  out[0] = first.real() + first.imag();
-  out[h] = first.real() - first.imag();
+  auto* parts = reinterpret_cast<double*>(out);
+  bins_of_half(parts, parts, n_ / 2, 0, n_ / 4 + 1, 1);
 }
 
 void RealPlan::backward(Number* half, Number* out) {
-  half[0] = half[0].real();
   if (n_ % 2) {
+    half[0] = half[0].real();
     for (int64_t k = 1; 2 * k < n_; ++k) half[n_ - k] = std::conj(half[k]);
     complex_->run(half, out);
     double* reals = reinterpret_cast<double*>(out);
     for (int64_t j = 0; j < n_; ++j) reals[j] = out[j].real();
     return;
   }
-  const int64_t h = n_ / 2;
-  half[h] = half[h].real();
-  for (int64_t k = 0; 2 * k <= h; ++k) {
-    const Number a = half[k], b = std::conj(half[h - k]);
-    const Number sum = a + b,
-                 turned = Number(0, 1) * std::conj(roots_[static_cast<std::size_t>(k)]) * (a - b);
-    half[k] = sum + turned;
-    half[h - k] = std::conj(sum - turned);
-  }
+  auto* parts = reinterpret_cast<double*>(half);
+  half_of_bins(parts, parts, n_ / 2, 0, n_ / 4 + 1);
   complex_->run(half, out);
 }
 

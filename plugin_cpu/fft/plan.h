@@ -4,17 +4,12 @@
 // tensors' dtype: the library computes its roots of unity in the type that it transforms.
 #pragma once
 
-#include <complex>
 #include <cstdint>
 #include <memory>
-#include <vector>
+
+#include "plugin_cpu/fft/roots.h"
 
 namespace tenon::cpu::fft {
-
-using Number = std::complex<double>;
-
-// exp(-2 pi i k / n), or its conjugate.
-Number root(int64_t k, int64_t n, bool forward);
 
 // A plan has room for intermediate results: one thread at a time.
 class Plan {
@@ -37,7 +32,6 @@ class RealPlan {
  private:
   int64_t n_;
   std::shared_ptr<Plan> complex_;  // of n numbers, of half as many if n is even
-  std::vector<Number> roots_;      // of k up to n / 2
 };
 
 // The calling thread's own, of which it keeps the last ones.

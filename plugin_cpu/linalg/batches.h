@@ -59,16 +59,29 @@ void over_batch(int64_t count, double work, F&& body) {
   parallel_for(count, grain, body);
 }
 
+// to[j * to_ld + i] = from[i * from_ld + j], by squares that stay in the first cache.
+template <class T>
+void transpose(const T* from, int64_t from_ld, int64_t rows, int64_t columns, T* to,
+               int64_t to_ld) {
+  constexpr int64_t kSide = 16;
+  for (int64_t i0 = 0; i0 < rows; i0 += kSide) {
+    const int64_t i1 = std::min(i0 + kSide, rows);
+    for (int64_t j0 = 0; j0 < columns; j0 += kSide) {
+      const int64_t j1 = std::min(j0 + kSide, columns);
+      for (int64_t j = j0; j < j1; ++j)
+        for (int64_t i = i0; i < i1; ++i) to[j * to_ld + i] = from[i * from_ld + j];
+    }
+  }
+}
+
 // From and to row-major.
 template <class T>
 void to_columns(const T* from, int rows, int columns, T* to, int ld) {
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j) to[j * ld + i] = from[i * columns + j];
+  transpose(from, columns, rows, columns, to, ld);
 }
 template <class T>
 void to_rows(const T* from, int ld, int rows, int columns, T* to) {
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j) to[i * columns + j] = from[j * ld + i];
+  transpose(from, ld, columns, rows, to, columns);
 }
 
 template <class T>

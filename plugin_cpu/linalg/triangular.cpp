@@ -6,35 +6,73 @@
 #include <numeric>
 
 #include "plugin_cpu/linalg/batches.h"
+#include "plugin_cpu/linalg/small_lu.h"
 #include "tenon/sdk/ops/_factor_cholesky.h"
 #include "tenon/sdk/ops/_factor_ldl.h"
 #include "tenon/sdk/ops/_factor_lu.h"
 #include "tenon/sdk/ops/_pivots_to_permutation.h"
 #include "tenon/sdk/ops/_solve_ldl.h"
 #include "tenon/sdk/ops/_solve_lu.h"
+#include "tenon/sdk/ops/_solve_square.h"
 #include "tenon/sdk/ops/_solve_triangular.h"
 #include "tenon/sdk/ops/pstrf.h"
 
 namespace tenon::cpu::linalg {
 namespace {
 
+// P A = L U of one row-major matrix, by way of `columns`, which keeps the factors; the code of
+// getrf is returned.
+template <class T>
+int factor(const T* A, const Shape& s, T* columns, T* LU, int32_t* pivots) {
+  to_columns(A, s.rows, s.columns, columns, s.rows);
+  const int code = s.shorter() > 0 ? routines<T>().getrf(kColumnMajor, s.rows, s.columns, columns,
+                                                         leading(s.rows), pivots)
+                                   : 0;
+  to_rows(columns, s.rows, s.rows, s.columns, LU);
+  return code;
+}
+
 tn_status factor_lu(Call&, Tensor LU, Tensor pivots, Tensor info, Tensor self) {
   const Shape s(self);
-  const int k = s.shorter();
+  const int64_t n = s.elements(), k = s.shorter();
   dispatch_lapack(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    const auto& f = routines<T>();
     over_batch(s.count, cube(s), [&](int64_t begin, int64_t end) {
-      auto a = buffer<T>(s.elements());
+      auto a = buffer<T>(n);
+      for (int64_t b = begin; b < end; ++b)
+        info.data<int32_t>()[b] = factor(self.data<T>() + b * n, s, a.data(), LU.data<T>() + b * n,
+                                         pivots.data<int32_t>() + b * k);
+    });
+  });
+  return TN_OK;
+}
+
+// LAPACK's calls take longer than the equations of a small matrix.
+tn_status solve_square(Call&, Tensor X, Tensor LU, Tensor pivots, Tensor info, Tensor A, Tensor B) {
+  const Shape s(A), right(B);
+  const int64_t n = s.elements(), m = right.elements();
+  dispatch_lapack(A.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    over_batch(s.count, cube(s) + cube(right), [&](int64_t begin, int64_t end) {
+      const bool small = s.rows <= kSmallLu;
+      auto a = buffer<T>(small ? 0 : n), x = buffer<T>(small ? 0 : m);
       for (int64_t b = begin; b < end; ++b) {
-        to_columns(self.data<T>() + b * s.elements(), s.rows, s.columns, a.data(), s.rows);
-        int code = 0;
-        if (k > 0) {
-          code = f.getrf(kColumnMajor, s.rows, s.columns, a.data(), leading(s.rows),
-                         pivots.data<int32_t>() + b * k);
+        int32_t* rows = pivots.data<int32_t>() + b * s.rows;
+        T *to = X.data<T>() + b * m, *factors = LU.data<T>() + b * n;
+        const T *from = A.data<T>() + b * n, *rhs = B.data<T>() + b * m;
+        int32_t& code = info.data<int32_t>()[b];
+        if (small) {
+          std::copy(from, from + n, factors);
+          code = small_lu(factors, s.rows, rows);
+          std::copy(rhs, rhs + m, to);
+          small_lu_solve(factors, s.rows, rows, to, right.columns);
+          continue;
         }
-        info.data<int32_t>()[b] = code;
-        to_rows(a.data(), s.rows, s.rows, s.columns, LU.data<T>() + b * s.elements());
+        code = factor(from, s, a.data(), factors, rows);
+        to_columns(rhs, s.rows, right.columns, x.data(), s.rows);
+        routines<T>().getrs(kColumnMajor, 'N', s.rows, right.columns, a.data(), s.rows, rows,
+                            x.data(), s.rows);
+        to_rows(x.data(), s.rows, s.rows, right.columns, to);
       }
     });
   });
@@ -215,6 +253,7 @@ TN_KERNEL(_factor_cholesky, factor_cholesky, TENON_LAPACK_DTYPES);
 TN_KERNEL(_factor_ldl, factor_ldl, TENON_LAPACK_DTYPES);
 TN_KERNEL(_solve_ldl, solve_ldl, TENON_LAPACK_DTYPES.mixed_dtypes());
 TN_KERNEL(_solve_lu, solve_lu, TENON_LAPACK_DTYPES.mixed_dtypes());
+TN_KERNEL(_solve_square, solve_square, TENON_LAPACK_DTYPES);
 TN_KERNEL(_solve_triangular, solve_triangular, TENON_LAPACK_DTYPES);
 TN_KERNEL(_pivots_to_permutation, pivots_to_permutation, dtypes("int32"));
 TN_KERNEL(pstrf, pivoted_cholesky, TENON_LAPACK_DTYPES);

@@ -68,6 +68,34 @@ TEST(Fft, RealTransformsAreThoseOfComplexNumbers) {
     EXPECT_TRUE(near(fft_hfft(fft_ihfft(x), n), x)) << n;
   }
 }
+// Powers of two are computed by complex transforms of half the length, several lines at a time or
+// one long line in parts.
+TEST(Fft, LongRealTransformsAreThoseOfComplexNumbers) {
+  for (const IntArrayRef sizes :
+       {IntArrayRef({16, 16}), IntArrayRef({37, 64}), IntArrayRef({16, 1024}),
+        IntArrayRef({2, 16384}), IntArrayRef({1, 1 << 18})}) {
+    const int64_t n = sizes[1];
+    for (const ScalarType dtype : {kDouble, kFloat}) {
+      const double tolerance = dtype == kDouble ? 1e-13 : 1e-5;
+      const Tensor x = real(signal(sizes, kComplexDouble)).to(dtype);
+      const Tensor whole = fft_fft(x.to(kComplexDouble), {}, -1, "ortho");
+      const auto same = [&](const Tensor& a, const Tensor& b) {
+        return a.sizes() == b.sizes() && (a - b).abs().max().item<double>() < tolerance;
+      };
+      EXPECT_TRUE(same(fft_fft(x, {}, -1, "ortho"), whole)) << n;
+      EXPECT_TRUE(same(fft_rfft(x, {}, -1, "ortho"), whole.narrow(1, 0, n / 2 + 1))) << n;
+      EXPECT_TRUE(same(fft_irfft(fft_rfft(x), n), x)) << n;
+      // Imaginary parts of the first and the middle bin do not count.
+      Tensor bins = fft_rfft(x).clone();
+      view_as_real(bins).select(2, 1).select(1, 0).fill_(3);
+      view_as_real(bins).select(2, 1).select(1, n / 2).fill_(3);
+      EXPECT_TRUE(same(fft_irfft(bins, n), x)) << n;
+      // More bins than the transform takes.
+      EXPECT_TRUE(same(fft_irfft(cat({fft_rfft(x), bins}, 1), n), x)) << n;
+    }
+  }
+}
+
 TEST(Fft, EveryDimensionAndStrides) {
   const Tensor x = signal({6, 20, 9}, kComplexDouble);
   for (const int64_t d : {0, 1, 2}) {
