@@ -38,8 +38,9 @@ void linalg_rows(Suite& s) {
   row("svd_1024", [] { return [a = torch::rand({N, N})] { keep(at::linalg_svd(a)); }; });
   row("fft_1M",
       [] { return [a = torch::randn({M}, torch::kComplexFloat)] { keep(at::fft_fft(a)); }; });
-  row("fft_1024x1024",
-      [] { return [a = torch::randn({N, N}, torch::kComplexFloat)] { keep(at::fft_fft(a)); }; });
+  row("fft_1024x1024", [] {
+    return [a = torch::randn({N, N}, torch::kComplexFloat)] { keep(at::fft_fft(a)); };
+  });
   row("rfft_1M", [] { return [a = torch::randn({M})] { keep(at::fft_rfft(a)); }; });
   row(
       "foreach_add_100",

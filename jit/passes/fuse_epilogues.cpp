@@ -290,7 +290,8 @@ class Fusion {
       if (v && !is_none(v)) return v;
       return none ? none : none = constant(n, IValue(), Type::none());
     };
-    std::vector<Value*> inputs{p.input, constant(n, p.weight, Type::tensor()), or_none(p.bias),
+    const Tensor weight = p.weight.contiguous();  // here, not in each call
+    std::vector<Value*> inputs{p.input, constant(n, weight, Type::tensor()), or_none(p.bias),
                                or_none(c.other)};
     if (p.convolution) {
       for (const auto* list : {&p.stride, &p.padding, &p.dilation})

@@ -200,15 +200,23 @@ std::string unknown_text(std::string_view name) {
               why.empty() ? "" : "; ", why);
 }
 
+// A manifest may name a type that no plugin has registered yet.
+DeviceSlot find_slot(DeviceType type) {
+  if (const DeviceSlot slot = device_slot(type); slot >= 0) return slot;
+  backend_source().scan();
+  return device_slot(type);
+}
+
 }  // namespace
 
+int device_count(DeviceType type) {
+  const DeviceSlot slot = find_slot(type);
+  return slot >= 0 && ensure_device(slot) ? device_entry(slot).count : 0;
+}
+
 DeviceSlot usable_slot(DeviceType type) {
-  DeviceSlot slot = device_slot(type);
+  DeviceSlot slot = find_slot(type);
   if (is_host_slot(slot)) return slot;
-  if (slot < 0) {
-    backend_source().scan();  // a manifest may name it
-    slot = device_slot(type);
-  }
   std::string name = type_name(type);
   if (slot >= 0 && ensure_device(slot)) return slot;
   throw BackendError(unknown_text(name));

@@ -44,6 +44,19 @@ std::string first_missing(const OrderedDict<std::string, Tensor>& wanted,
   return "";
 }
 
+// What was saved on another device than the host goes there. A module that is already on a device
+// keeps it when it loads what was saved on the host.
+void follow_devices(const OrderedDict<std::string, Tensor>& state,
+                    const OrderedDict<std::string, Tensor>& mine) {
+  std::vector<std::pair<Tensor, Tensor>> moved;  // all or none
+  for (const auto& item : mine) {
+    const Device to = state[item.key()].device();
+    if (!to.is_cpu() && to != item.value().device())
+      moved.emplace_back(item.value(), item.value().detach().to(to));
+  }
+  for (auto& [tensor, data] : moved) tensor.set_data(data);
+}
+
 }  // namespace
 
 void Module::save(serialize::OutputArchive& archive) const {
@@ -66,6 +79,7 @@ void Module::load(serialize::InputArchive& archive) {
   collect(archive, "", &state);
   try {
     load_state_dict(state);
+    follow_devices(state, state_dict());
   } catch (const ValueError& e) {
     const std::string missing = first_missing(state_dict(), state);
     if (missing.empty()) throw;

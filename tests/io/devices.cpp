@@ -98,6 +98,22 @@ TEST(SavedDevices, OfModulesAndOptimizersPassThroughLoad) {
   EXPECT_TRUE(equal(other->weight, net->weight.cpu()));
 }
 
+TEST(SavedDevices, ModulesFollowThemOffTheHostAndNeverBackToIt) {
+  nn::Linear there(2, 2), here(2, 2);
+  there->to(Device("ref"));
+  std::stringstream file, host;
+  save(here, host);
+  save(there, file);
+  const Tensor weight = here->weight;
+  load(here, file);
+  EXPECT_EQ(here->weight.device().str(), there->weight.device().str());
+  EXPECT_TRUE(here->weight.is_same(weight));
+  EXPECT_TRUE(here->weight.requires_grad() && here->weight.is_leaf());
+  EXPECT_TRUE(equal(here->bias.cpu(), there->bias.cpu()));
+  load(there, host);
+  EXPECT_EQ(there->weight.device().type(), Device("ref").type());
+}
+
 TEST(SavedDevices, AMissingOneIsNamedWithItsTensor) {
   const std::string file = saved();
   InputArchive in;

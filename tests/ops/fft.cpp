@@ -71,13 +71,12 @@ TEST(Fft, RealTransformsAreThoseOfComplexNumbers) {
 // Powers of two are computed by complex transforms of half the length, several lines at a time or
 // one long line in parts.
 TEST(Fft, LongRealTransformsAreThoseOfComplexNumbers) {
-  for (const IntArrayRef sizes :
-       {IntArrayRef({16, 16}), IntArrayRef({37, 64}), IntArrayRef({16, 1024}),
-        IntArrayRef({2, 16384}), IntArrayRef({1, 1 << 18})}) {
-    const int64_t n = sizes[1];
+  const std::pair<int64_t, int64_t> shapes[] = {
+      {16, 16}, {37, 64}, {16, 1024}, {2, 16384}, {1, 1 << 18}};
+  for (const auto& [lines, n] : shapes) {
     for (const ScalarType dtype : {kDouble, kFloat}) {
       const double tolerance = dtype == kDouble ? 1e-13 : 1e-5;
-      const Tensor x = real(signal(sizes, kComplexDouble)).to(dtype);
+      const Tensor x = real(signal({lines, n}, kComplexDouble)).to(dtype);
       const Tensor whole = fft_fft(x.to(kComplexDouble), {}, -1, "ortho");
       const auto same = [&](const Tensor& a, const Tensor& b) {
         return a.sizes() == b.sizes() && (a - b).abs().max().item<double>() < tolerance;

@@ -90,8 +90,7 @@ void run_on_devices(std::size_t n, const std::vector<Device>& devices,
 }
 
 std::vector<Device> all_cuda_devices() {
-  const core::DeviceSlot slot = core::device_slot(kCUDA);
-  const int count = slot >= 0 && core::ensure_device(slot) ? core::device_entry(slot).count : 0;
+  const int count = core::device_count(kCUDA);
   TENON_CHECK(count > 0, ValueError, "Expected at least one CUDA device to be available");
   std::vector<Device> out;
   for (int i = 0; i < count; ++i) out.emplace_back(kCUDA, static_cast<DeviceIndex>(i));

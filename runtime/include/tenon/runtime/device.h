@@ -104,6 +104,8 @@ TENON_API DeviceSlot reserve_device(std::string_view name);
 TENON_API bool ensure_device(DeviceSlot slot);
 // The slot of a type, its plugin opened. BackendError says where a plugin was looked for.
 TENON_API DeviceSlot usable_slot(DeviceType type);
+// How many devices of a type there are, its plugin opened; 0 where none is found.
+TENON_API int device_count(DeviceType type);
 // With the index filled in: the current one of this thread where it was -1, 0 for the host. Throws
 // as usable_slot does, and ValueError for an ordinal that the device does not have.
 TENON_API Device resolve(Device d);

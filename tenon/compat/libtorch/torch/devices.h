@@ -11,9 +11,7 @@ namespace tenon::compat {
 
 // Opens the plugin, if there is one; 0 without.
 inline std::size_t device_count(DeviceType type) {
-  const core::DeviceSlot slot = core::device_slot(type);
-  if (slot < 0 || !core::ensure_device(slot)) return 0;
-  return static_cast<std::size_t>(core::device_entry(slot).count);
+  return static_cast<std::size_t>(core::device_count(type));
 }
 
 // Waits for one device; a negative index is the first. BackendError without a plugin.
