@@ -4,9 +4,9 @@
 // 2.7: serialized_exported_program.json next to archives of torch.save.
 #include <algorithm>
 
-#include "jit/formats/exported_build.h"
-#include "jit/formats/exported_kept.h"
-#include "jit/formats/exported_weights.h"
+#include "jit/formats/exported/build.h"
+#include "jit/formats/exported/kept.h"
+#include "jit/formats/exported/weights.h"
 #include "jit/formats/read.h"
 #include "tenon/runtime/error.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/formats/exported_json.h"
+#include "jit/formats/exported/json.h"
 #include "tenon/jit/type.h"
 
 namespace tenon::jit {

@@ -3,7 +3,7 @@
 // Nodes of exported programs: arguments by name or position become those of an operator's schema.
 #include <algorithm>
 
-#include "jit/formats/exported_build.h"
+#include "jit/formats/exported/build.h"
 #include "jit/language/match.h"
 #include "tenon/runtime/error.h"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/formats/exported_weights.h"
+#include "jit/formats/exported/weights.h"
 
 #include <cstdint>
 

@@ -4,8 +4,8 @@
 // they are now.
 #include <map>
 
-#include "jit/formats/exported_json.h"
-#include "jit/formats/exported_kept.h"
+#include "jit/formats/exported/json.h"
+#include "jit/formats/exported/kept.h"
 #include "jit/formats/pickle.h"
 #include "jit/formats/write.h"
 #include "tenon/autograd/mode.h"

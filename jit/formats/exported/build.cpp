@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What goes into the graph of an exported program and what comes out: parameters, buffers, results,
 // and what is written back.
-#include "jit/formats/exported_build.h"
+#include "jit/formats/exported/build.h"
 
 #include "tenon/runtime/error.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "jit/formats/exported_build.h"
+#include "jit/formats/exported/build.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {

@@ -4,7 +4,7 @@
 // of another operator.
 #include <algorithm>
 
-#include "jit/formats/exported_build.h"
+#include "jit/formats/exported/build.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {

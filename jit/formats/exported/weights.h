@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "jit/formats/archive_storages.h"
-#include "jit/formats/exported_json.h"
+#include "jit/formats/exported/json.h"
 
 namespace tenon::jit::formats {
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "jit/formats/exported_json.h"
-#include "jit/formats/exported_tree.h"
+#include "jit/formats/exported/json.h"
+#include "jit/formats/exported/tree.h"
 #include "tenon/jit/unit.h"
 
 namespace tenon::jit::formats {
@@ -62,7 +62,7 @@ class ExportedBuilder {
     std::string what;
   };
 
-  // exported_build.cpp
+  // build.cpp
   void read_inputs();
   void read_input(const Json& spec);
   void add_parameters();
@@ -71,7 +71,7 @@ class ExportedBuilder {
   void write_back(const Json& spec);
   Value* build_tree(const Tree& tree, const std::vector<Value*>& leaves, std::size_t& at,
                     const TypePtr& type);
-  // exported_inputs.cpp
+  // inputs.cpp
   void add_arguments();
   void flatten(const Tree& tree, Value* v, const std::string& path, std::size_t& leaf);
   void check_inputs();
@@ -82,7 +82,7 @@ class ExportedBuilder {
   void check_range(const std::string& symbol, Value* v, const std::string& what);
   Value* evaluate(std::string_view& text, int depth);
   Value* evaluate_call(const std::string& function, std::string_view& text, int depth);
-  // exported_nodes.cpp
+  // nodes.cpp
   void add_nodes(const Json& graph, Scope& s);
   void add_node(const Json& node, Scope& s);
   NodeInputs read_node_inputs(const Json& node, Scope& s);
@@ -100,7 +100,7 @@ class ExportedBuilder {
   std::vector<Value*> missing(const std::string& name, const NodeInputs& inputs);
   void autocast_inputs(const std::string& name, NodeInputs& inputs, Scope& s);
   void describe(const Json& node);
-  // exported_higher.cpp
+  // higher.cpp
   std::vector<Value*> call_higher(const std::string& name, const NodeInputs& inputs, Scope& s);
   std::vector<Value*> inline_graph(const NodeInput& in, const std::vector<Value*>& arguments,
                                    const Scope& outer);
@@ -113,7 +113,7 @@ class ExportedBuilder {
   std::vector<Value*> with_grad_mode(const NodeInputs& inputs, Scope& s);
   std::vector<Value*> with_autocast(const NodeInputs& inputs, Scope& s);
   Value* as_condition(Value* v);
-  // exported_names.cpp
+  // names.cpp
   std::optional<std::vector<Value*>> rewrite(const std::string& full_name,
                                              const NodeInputs& inputs);
 

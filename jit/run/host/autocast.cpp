@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `with torch.autocast(...)`: the guard of the library, held by a value, so that it ends with the
 // block, or with the run where that fails.
-#include "jit/run/unboxed.h"
 #include "tenon/autocast.h"
+#include "jit/run/unboxed.h"
 
 namespace tenon::jit {
 namespace {

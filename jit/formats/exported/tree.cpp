@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/formats/exported_tree.h"
+#include "jit/formats/exported/tree.h"
 
 #include "tenon/jit/unit.h"
 #include "tenon/runtime/error.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators of exported programs that take graphs: branches, loops, and regions with a mode of
 // their own. Graphs become blocks of prim::If and prim::Loop, or stand where they were called.
-#include "jit/formats/exported_build.h"
+#include "jit/formats/exported/build.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {

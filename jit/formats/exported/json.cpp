@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/formats/exported_json.h"
+#include "jit/formats/exported/json.h"
 
 #include <limits>
 #include <map>
