@@ -4,7 +4,7 @@
 #include "plugin_cpu/reduce/plan.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "plugin_cpu/kernels/reduce_logic.cpp"
+#define HWY_TARGET_INCLUDE "plugin_cpu/kernels/reduce/logic.cpp"
 #include "isa/targets.h"
 
 #include "plugin_cpu/reduce/engine-inl.h"

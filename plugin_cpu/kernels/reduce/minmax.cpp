@@ -4,7 +4,7 @@
 #include "plugin_cpu/reduce/plan.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "plugin_cpu/kernels/reduce_minmax.cpp"
+#define HWY_TARGET_INCLUDE "plugin_cpu/kernels/reduce/minmax.cpp"
 #include "isa/targets.h"
 
 #include "plugin_cpu/reduce/engine-inl.h"
