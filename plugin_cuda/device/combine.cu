@@ -3,7 +3,8 @@
 // Scatters with duplicate indices. Atomics combine elements if their order does not matter or none
 // was asked for; else positions are sorted by offset, and one thread combines those of an offset in
 // order, or a block if they are many.
-#include "plugin_cuda/device/indexed.cuh"
+#include "plugin_cuda/device/combine.cuh"
+
 #include "plugin_cuda/device/order.cuh"
 
 namespace tenon::cuda {

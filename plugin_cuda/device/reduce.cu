@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The host code of device/reduce.cuh.
 #include "plugin_cuda/device/reduce.cuh"
 
 namespace tenon::cuda {
