@@ -17,19 +17,19 @@ namespace tenon::core {
 int layout_of_call(const Op& op, const tn_value* in);
 // Shapes and dtypes by the operator's rule, which does not know layouts, then what the layout says
 // of the results.
-void infer_with_layout(CallFrame& f);
-bool takes_layouts(const CallFrame& f, const KernelEntry& e);
+void infer_with_layout(CallFrame& frame);
+bool takes_layouts(const CallFrame& frame, const KernelEntry& entry);
 // What core does with components itself; false if it does nothing for this operator.
-bool call_by_components(CallFrame& f);
+bool call_by_components(CallFrame& frame);
 
 // Argument i, a tensor of a layout, as a kernel wants it.
-void prepare_components(CallFrame& f, int i, TensorImpl& t, bool cast, bool contiguous);
+void prepare_components(CallFrame& frame, int i, TensorImpl& tensor, bool cast, bool contiguous);
 // Result k, which gets its components from the kernel.
-void make_component_output(CallFrame& f, int k);
-void finish_component_outputs(CallFrame& f);
+void make_component_output(CallFrame& frame, int k);
+void finish_component_outputs(CallFrame& frame);
 
 // A step of the fallback chain: the call on strided copies, where the setting allows them.
-bool call_densified(CallFrame& f, const std::string& reason);
-[[noreturn]] void no_kernel_for_layouts(const CallFrame& f, bool declined);
+bool call_densified(CallFrame& frame, const std::string& reason);
+[[noreturn]] void no_kernel_for_layouts(const CallFrame& frame, bool declined);
 
 }  // namespace tenon::core
