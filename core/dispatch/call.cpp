@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call: inference, device, outputs, kernel, fallback chain. One path for every plugin, device and
 // layout.
+#include "core/dispatch/components.h"
 #include "core/dispatch/fallback.h"
 #include "core/dispatch/fast_path.h"
+#include "core/dispatch/layout_infer.h"
 #include "core/dispatch/layout_rules.h"
 #include "core/dispatch/prepare.h"
 #include "core/dispatch/registered_dtype.h"

@@ -9,6 +9,7 @@
 #include "core/dispatch/byte_copy.h"
 #include "core/dispatch/component_tensor.h"
 #include "core/dispatch/deliver_result.h"
+#include "core/dispatch/densify.h"
 #include "core/dispatch/fallback_counts.h"
 #include "core/dispatch/layout_rules.h"
 #include "core/dispatch/prepare.h"

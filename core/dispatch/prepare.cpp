@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/dispatch/arguments.h"
-#include "core/dispatch/layout_rules.h"
+#include "core/dispatch/components.h"
 #include "core/dispatch/primitives.h"
 #include "core/dispatch/small_cast.h"
 #include "runtime/device/capture.h"

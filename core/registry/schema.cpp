@@ -131,14 +131,7 @@ std::string canonical_text(const Schema& schema) {
   return out;
 }
 
-}  // namespace
-
-Schema parse_schema(const std::string& text) {
-  Scanner in(text);
-  Schema schema;
-  schema.name = in.ident();
-  if (in.take("::")) schema.name += "::" + in.ident();
-  if (in.take(".")) schema.overload = in.ident();
+void parse_arguments(Scanner& in, Schema& schema) {
   in.expect("(");
   bool keyword_only = false;
   while (!in.take(")")) {
@@ -160,36 +153,45 @@ Schema parse_schema(const std::string& text) {
       break;
     }
   }
-  in.expect("->");
-  auto result = [&] {
-    Result parsed;
-    bool ignored = false;
-    parsed.type = parse_type(in, ignored);
-    return parsed;
-  };
-  if (in.take("(")) {
-    while (!in.take(")")) {
-      Result parsed = result();
-      if (!in.take(",")) {
-        if (in.take(")")) {
-          schema.results.push_back(parsed);
-          break;
-        }
-        parsed.name = in.ident();
-        schema.results.push_back(parsed);
-        if (!in.take(",")) {
-          in.expect(")");
-          break;
-        }
-        continue;
-      }
-      schema.results.push_back(parsed);
-    }
-  } else {
-    Result parsed = result();
-    if (!in.done()) parsed.name = in.ident();
-    schema.results.push_back(parsed);
+}
+
+Result parse_result_type(Scanner& in) {
+  Result result;
+  bool ignored = false;
+  result.type = parse_type(in, ignored);
+  return result;
+}
+
+// One result, or several in parentheses; each may have a name.
+void parse_results(Scanner& in, Schema& schema) {
+  if (!in.take("(")) {
+    schema.results.push_back(parse_result_type(in));
+    if (!in.done()) schema.results.back().name = in.ident();
+    return;
   }
+  while (!in.take(")")) {
+    Result& result = schema.results.emplace_back(parse_result_type(in));
+    if (in.take(",")) continue;
+    if (in.take(")")) return;
+    result.name = in.ident();
+    if (!in.take(",")) {
+      in.expect(")");
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+Schema parse_schema(const std::string& text) {
+  Scanner in(text);
+  Schema schema;
+  schema.name = in.ident();
+  if (in.take("::")) schema.name += "::" + in.ident();
+  if (in.take(".")) schema.overload = in.ident();
+  parse_arguments(in, schema);
+  in.expect("->");
+  parse_results(in, schema);
   if (!in.done()) in.fail("text after the results");
   schema.canonical = canonical_text(schema);
   schema.text = text;
@@ -197,8 +199,7 @@ Schema parse_schema(const std::string& text) {
 }
 
 // ATen writes int[1] for dimensions and the sizes of a transform (s), of which there may be any
-// number, and takes one number for all
-// of a window's.
+// number, and takes one number for all of a window's.
 int list_lengths(const Schema& schema, const Arg& arg) {
   const int n = arg.type.fixed;
   if (!arg.type.list || n == 0) return 0;
