@@ -16,7 +16,7 @@ namespace tenon::jit {
 namespace {
 
 std::string data(const std::string& name) {
-  return (std::filesystem::path(__FILE__).parent_path() / "data" / name).string();
+  return (std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / name).string();
 }
 std::string content(const std::string& name) {
   std::ifstream in(data(name), std::ios::binary);

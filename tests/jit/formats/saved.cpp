@@ -19,7 +19,7 @@ namespace tenon::jit {
 namespace {
 
 std::string data(const std::string& name) {
-  return (std::filesystem::path(__FILE__).parent_path() / "data" / name).string();
+  return (std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / name).string();
 }
 std::string bytes_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

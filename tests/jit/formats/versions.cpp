@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::json;
 
 std::string data(const std::string& name) {
-  return (std::filesystem::path(__FILE__).parent_path() / "data" / name).string();
+  return (std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / name).string();
 }
 Tensor counted(IntArrayRef sizes) {
   int64_t n = 1;
