@@ -32,10 +32,10 @@ struct Replaced {
 
   template <class F>
   Replaced(const Op& op, const tn_value* from, F&& replace) {
-    auto one = [&](int i, const tn_tensor* v) {
-      Impl t = replace(i, *TensorImpl::from_view(v));
-      if (!t) return v;
-      kept.push_back(std::move(t));
+    auto one = [&](int i, const tn_tensor* view) {
+      Impl tensor = replace(i, *TensorImpl::from_view(view));
+      if (!tensor) return view;
+      kept.push_back(std::move(tensor));
       return static_cast<const tn_tensor*>(&kept.back()->view);
     };
     for (int i = 0; i < op.n_args; ++i) {

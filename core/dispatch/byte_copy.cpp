@@ -11,28 +11,29 @@
 namespace tenon::core {
 namespace {
 
-void check(tn_status s, const char* what, const DeviceEntry& d) {
-  if (s == TN_OK) return;
+void check(tn_status status, const char* what, const DeviceEntry& device) {
+  if (status == TN_OK) return;
   std::string text;
-  if (TN_HAS(d.api, tn_device_api, last_error) && d.api->last_error) {
-    tn_str t = d.api->last_error(d.api->context);
+  if (TN_HAS(device.api, tn_device_api, last_error) && device.api->last_error) {
+    tn_str t = device.api->last_error(device.api->context);
     text.assign(t.ptr, t.len);
   }
-  throw BackendError(
-      join(what, ": device ", d.name, " failed with status ", s, text.empty() ? "" : ": ", text));
+  throw BackendError(join(what, ": device ", device.name, " failed with status ", status,
+                          text.empty() ? "" : ": ", text));
 }
 
 // What the second device's current stream gets from now on comes after what the first's has.
 void order_streams(DeviceId first, DeviceId second) {
-  const tn_device_api* a = device_entry(first).api;
+  const tn_device_api* api = device_entry(first).api;
   tn_stream *from = current_stream(first), *to = current_stream(second);
   tn_event* event = nullptr;
-  const bool events = TN_HAS(a, tn_device_api, event_wait) && a->event_create && a->event_destroy &&
-                      a->event_record && a->event_wait &&
-                      a->event_create(a->context, first.index, TN_EVENT_NO_TIMING, &event) == TN_OK;
-  bool ordered = events && a->event_record(a->context, first.index, event, from) == TN_OK &&
-                 a->event_wait(a->context, second.index, event, to) == TN_OK;
-  if (events) a->event_destroy(a->context, first.index, event);
+  const bool events =
+      TN_HAS(api, tn_device_api, event_wait) && api->event_create && api->event_destroy &&
+      api->event_record && api->event_wait &&
+      api->event_create(api->context, first.index, TN_EVENT_NO_TIMING, &event) == TN_OK;
+  bool ordered = events && api->event_record(api->context, first.index, event, from) == TN_OK &&
+                 api->event_wait(api->context, second.index, event, to) == TN_OK;
+  if (events) api->event_destroy(api->context, first.index, event);
   if (!ordered) synchronize_stream(first, from);
 }
 
@@ -64,11 +65,13 @@ bool plain(const TensorImpl& dst, const TensorImpl& src) {
          src.contiguous();
 }
 
-Impl to_host(TensorImpl& t) {
-  int64_t n = extent(t.sizes(), t.strides());
-  Impl flat = new_tensor("copy", t.dtype, kHost, 1, &n);
-  copy_bytes(*flat, 0, t, t.view.byte_offset, static_cast<uint64_t>(n) * t.itemsize(), true);
-  return TensorImpl::make(t.dtype, flat->storage, 0, t.ndim(), t.view.sizes, t.view.strides);
+Impl to_host(TensorImpl& tensor) {
+  int64_t n = extent(tensor.sizes(), tensor.strides());
+  Impl flat = new_tensor("copy", tensor.dtype, kHost, 1, &n);
+  copy_bytes(*flat, 0, tensor, tensor.view.byte_offset,
+             static_cast<uint64_t>(n) * tensor.itemsize(), true);
+  return TensorImpl::make(tensor.dtype, flat->storage, 0, tensor.ndim(), tensor.view.sizes,
+                          tensor.view.strides);
 }
 
 void from_host(TensorImpl& dst, TensorImpl& host) {

@@ -13,7 +13,7 @@ void copy_bytes(TensorImpl& dst, uint64_t dst_offset, TensorImpl& src, uint64_t 
 // One dtype and shape, both row-major: a copy of the bytes is a copy of the tensor.
 bool plain(const TensorImpl& dst, const TensorImpl& src);
 // A host copy of a device's tensor, and back.
-Impl to_host(TensorImpl& t);
+Impl to_host(TensorImpl& tensor);
 void from_host(TensorImpl& dst, TensorImpl& host);
 
 }  // namespace tenon::core

@@ -48,12 +48,12 @@ tn_status guarded(Body body) noexcept {
     t_error = nullptr;
     body();
     return TN_OK;
-  } catch (const Error& e) {
-    return failed(e.code(), e.what());
+  } catch (const Error& error) {
+    return failed(error.code(), error.what());
   } catch (const std::bad_alloc&) {
     return failed(TN_ERROR_MEMORY, "out of memory");
-  } catch (const std::exception& e) {
-    return failed(TN_ERROR, e.what());
+  } catch (const std::exception& error) {
+    return failed(TN_ERROR, error.what());
   } catch (...) {
     return failed(TN_ERROR, "an exception of an unknown type");
   }
@@ -83,10 +83,12 @@ Impl make(const char* function, int32_t ndim, const int64_t* sizes, tn_dtype dty
   return core::new_tensor(function, core::dtype_from_abi(dtype), id, ndim, sizes);
 }
 
-uint64_t byte_count(const TensorImpl& t) { return static_cast<uint64_t>(t.numel) * t.itemsize(); }
+uint64_t byte_count(const TensorImpl& tensor) {
+  return static_cast<uint64_t>(tensor.numel) * tensor.itemsize();
+}
 
-void check_bytes(const char* function, const TensorImpl& t, const void* data, uint64_t bytes) {
-  uint64_t expected = byte_count(t);
+void check_bytes(const char* function, const TensorImpl& tensor, const void* data, uint64_t bytes) {
+  uint64_t expected = byte_count(tensor);
   TENON_CHECK(bytes == expected, ValueError, function, ": the tensor has ", expected,
               " bytes, the buffer ", bytes);
   TENON_CHECK(data || bytes == 0, ValueError, function, ": argument 'data' is null");
@@ -136,15 +138,15 @@ tn_status tn_from_host(int32_t ndim, const int64_t* sizes, tn_dtype dtype, const
                        uint64_t bytes, tn_device device, tn_handle* out) {
   return guarded([&] {
     checked(out, "tn_from_host", "out");
-    Impl t = make("tn_from_host", ndim, sizes, dtype, device);
-    check_bytes("tn_from_host", *t, data, bytes);
-    if (t->device_id.is_host()) {
-      if (bytes) std::memcpy(t->host_data(), data, bytes);
+    Impl tensor = make("tn_from_host", ndim, sizes, dtype, device);
+    check_bytes("tn_from_host", *tensor, data, bytes);
+    if (tensor->device_id.is_host()) {
+      if (bytes) std::memcpy(tensor->host_data(), data, bytes);
     } else if (bytes) {
-      core::copy(*t, *borrowed(*t, const_cast<void*>(data), bytes));
-      core::synchronize(t->device_id);  // the caller's buffer is its own again
+      core::copy(*tensor, *borrowed(*tensor, const_cast<void*>(data), bytes));
+      core::synchronize(tensor->device_id);  // the caller's buffer is its own again
     }
-    *out = &t.leak()->view;
+    *out = &tensor.leak()->view;
   });
 }
 

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call: inference, device, outputs, kernel, fallback chain. One path for every plugin, device and
 // layout.
+#include "core/dispatch/components.h"
 #include "core/dispatch/fallback.h"
 #include "core/dispatch/fast_path.h"
+#include "core/dispatch/layout_infer.h"
 #include "core/dispatch/layout_rules.h"
 #include "core/dispatch/prepare.h"
 #include "core/dispatch/registered_dtype.h"
@@ -20,36 +22,38 @@ namespace tenon::core {
 namespace {
 
 // Opens what serves the device if there is no kernel yet.
-TENON_COLD KernelEntry* kernel_of_layout(CallFrame& f) {
-  TENON_CHECK(op_takes(f.op(), f.c.checked), NotImplementedError, f.op().name,
-              ": not implemented for dtype ", dtype_name(f.c.checked), "; it takes ",
-              f.op().dtypes);
-  first_use(f.device.slot);
-  return KernelList(f, f.device.slot).next();
+TENON_COLD KernelEntry* kernel_of_layout(CallFrame& frame) {
+  TENON_CHECK(op_takes(frame.op(), frame.infer.checked), NotImplementedError, frame.op().name,
+              ": not implemented for dtype ", dtype_name(frame.infer.checked), "; it takes ",
+              frame.op().dtypes);
+  first_use(frame.device.slot);
+  return KernelList(frame, frame.device.slot).next();
 }
 
-inline KernelEntry* first_kernel(CallFrame& f) {
-  if (TENON_UNLIKELY(f.layout != 0)) return kernel_of_layout(f);
-  if (f.op().flags & kOpNoKernel) return nullptr;
-  KernelEntry* e = find_kernel(f.op(), f.device.slot, 0, f.dtype);
-  if (TENON_UNLIKELY(g_dtypes_in_use.load(std::memory_order_relaxed)) && e && !knows_dtypes(f, *e))
+inline KernelEntry* first_kernel(CallFrame& frame) {
+  if (TENON_UNLIKELY(frame.layout != 0)) return kernel_of_layout(frame);
+  if (frame.op().flags & kOpNoKernel) return nullptr;
+  KernelEntry* entry = find_kernel(frame.op(), frame.device.slot, 0, frame.dtype);
+  if (TENON_UNLIKELY(g_dtypes_in_use.load(std::memory_order_relaxed)) && entry &&
+      !knows_dtypes(frame, *entry))
     return nullptr;
-  return e;
+  return entry;
 }
 
 // No kernel for this dtype, or it declined.
-TENON_COLD void without_kernel(CallFrame& f, const KernelEntry* declined) {
-  if (!op_takes(f.op(), f.c.checked)) {
-    throw NotImplementedError(join(f.op().name, ": not implemented for dtype ",
-                                   dtype_name(f.c.checked), "; it takes ", f.op().dtypes));
+TENON_COLD void without_kernel(CallFrame& frame, const KernelEntry* declined) {
+  if (!op_takes(frame.op(), frame.infer.checked)) {
+    throw NotImplementedError(join(frame.op().name, ": not implemented for dtype ",
+                                   dtype_name(frame.infer.checked), "; it takes ",
+                                   frame.op().dtypes));
   }
-  fall_back(f, declined);
+  fall_back(frame, declined);
 }
 
 // Only the operator copy takes tensors of two devices, and no kernel sees both: core moves the
 // bytes. False for one device.
-TENON_COLD bool copy_across(CallFrame& f) {
-  TensorImpl &to = f.c.tensor(0), &from = f.c.tensor(1);
+TENON_COLD bool copy_across(CallFrame& frame) {
+  TensorImpl &to = frame.infer.tensor(0), &from = frame.infer.tensor(1);
   const bool same = to.device_id == from.device_id;
   // A kernel that converts may know real numbers only.
   const bool mixed = isComplexType(to.dtype) != isComplexType(from.dtype);
@@ -57,11 +61,11 @@ TENON_COLD bool copy_across(CallFrame& f) {
                    (!mixed || to.device_id.is_host())))
     return false;
   try {
-    make_outputs(f);
-    copy(*f.targets[0], from, f.in[2].u.i64 != 0);
-    finish_outputs(f);
+    make_outputs(frame);
+    copy(*frame.targets[0], from, frame.in[2].u.i64 != 0);
+    finish_outputs(frame);
   } catch (...) {
-    drop_outputs(f);
+    drop_outputs(frame);
     throw;
   }
   return true;
@@ -69,26 +73,27 @@ TENON_COLD bool copy_across(CallFrame& f) {
 
 // A view needs no kernel: its geometry is all there is.
 void call_view(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
-  Infer c(op, in, form);
-  op.infer(c);
-  const OutMeta& o = c.out[0];
-  outs[0] =
-      new_view(c.tensor(o.alias_of), o.dtype, o.byte_offset, o.ndim, o.sizes, o.strides).leak();
+  Infer infer(op, in, form);
+  op.infer(infer);
+  const OutMeta& meta = infer.out[0];
+  outs[0] = new_view(infer.tensor(meta.alias_of), meta.dtype, meta.byte_offset, meta.ndim,
+                     meta.sizes, meta.strides)
+                .leak();
 }
 
 // Allocation is all there is. The device is the one asked for, else that of the first tensor.
 void call_new(const Op& op, const tn_value* in, TensorImpl** outs) {
-  Infer c(op, in, Form::Functional);
-  op.infer(c);
-  DeviceId device = c.device;
+  Infer infer(op, in, Form::Functional);
+  op.infer(infer);
+  DeviceId device = infer.device;
   for (int i = 0; device.is_none() && i < op.n_args; ++i) {
-    if (in[i].tag == TN_TAG_TENSOR) device = c.tensor(i).device_id;
+    if (in[i].tag == TN_TAG_TENSOR) device = infer.tensor(i).device_id;
   }
   if (device.is_none()) device = kHost;
-  const OutMeta& o = c.out[0];
-  outs[0] =
-      new_tensor(op.name, o.dtype, device, o.ndim, o.sizes, o.has_strides ? o.strides : nullptr)
-          .leak();
+  const OutMeta& meta = infer.out[0];
+  outs[0] = new_tensor(op.name, meta.dtype, device, meta.ndim, meta.sizes,
+                       meta.has_strides ? meta.strides : nullptr)
+                .leak();
 }
 
 void call_general(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
@@ -100,34 +105,34 @@ void call_general(const Op& op, const tn_value* in, TensorImpl** outs, Form form
     if (op.kind == OpKind::View) return call_view(op, in, outs, form);
     if ((op.flags & kOpNoKernel) && form == Form::Functional) return call_new(op, in, outs);
   }
-  CallFrame f(op, in, outs, form);
-  f.layout = layout;
+  CallFrame frame(op, in, outs, form);
+  frame.layout = layout;
   if (TENON_LIKELY(layout == 0)) {
-    op.infer(f.c);
+    op.infer(frame.infer);
   } else {
     (void)usable_layout(layout_name(layout));  // opens its plugin
-    if (call_by_components(f)) return;
-    infer_with_layout(f);
+    if (call_by_components(frame)) return;
+    infer_with_layout(frame);
   }
-  find_device(f);
-  if (TENON_UNLIKELY(op.flags & kOpCrossDevice) && layout == 0 && copy_across(f)) return;
-  KernelEntry* e = first_kernel(f);
+  find_device(frame);
+  if (TENON_UNLIKELY(op.flags & kOpCrossDevice) && layout == 0 && copy_across(frame)) return;
+  KernelEntry* entry = first_kernel(frame);
   try {
     const bool ready =
-        layout == 0 || e != nullptr;  // else a step of the fallback chain makes the outputs
+        layout == 0 || entry != nullptr;  // else a step of the fallback chain makes the outputs
     if (TENON_LIKELY(ready))
-      make_outputs(f, e);
+      make_outputs(frame, entry);
     else
-      forget_outputs(f);
+      forget_outputs(frame);
     if ((op.flags & kOpNoKernel) && layout == 0) return;
-    if ((op.flags & kOpRandom) && ready) reserve_random(f);
-    if (TENON_UNLIKELY(e == nullptr) || TENON_UNLIKELY(!try_kernel(f, *e)))
-      without_kernel(f, e);
+    if ((op.flags & kOpRandom) && ready) reserve_random(frame);
+    if (TENON_UNLIKELY(entry == nullptr) || TENON_UNLIKELY(!try_kernel(frame, *entry)))
+      without_kernel(frame, entry);
     else if (TENON_UNLIKELY(calls_are_watched()) && layout == 0)
-      shadow_check(f);
-    finish_outputs(f);
+      shadow_check(frame);
+    finish_outputs(frame);
   } catch (...) {
-    drop_outputs(f);
+    drop_outputs(frame);
     throw;
   }
 }
@@ -141,8 +146,8 @@ void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
         call_fast_path(op, in, outs, form))
       return;
     call_general(op, in, outs, form);
-  } catch (Error& e) {
-    e.set_op(op.name);
+  } catch (Error& error) {
+    error.set_op(op.name);
     throw;
   }
 }

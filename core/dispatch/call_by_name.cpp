@@ -24,8 +24,8 @@ constexpr uint64_t kHarmless =
     bit(TN_TAG_NONE) | bit(TN_TAG_I64) | bit(TN_TAG_F64) | bit(TN_TAG_BOOL) | bit(TN_TAG_TENSOR);
 
 // The tags that an argument takes; NONE stands for an absent optional.
-uint64_t accepted(ArgType t) {
-  switch (t) {
+uint64_t accepted(ArgType type) {
+  switch (type) {
     case ArgType::Tensor:
       return bit(TN_TAG_TENSOR);
     case ArgType::OptTensor:
@@ -81,62 +81,65 @@ uint64_t accepted(ArgType t) {
   return 0;
 }
 
-[[noreturn]] TENON_COLD void refuse(const Op& op, const ArgInfo& a, const std::string& why) {
-  throw TypeError(join(op.name, ": argument '", a.name, "' ", why));
+[[noreturn]] TENON_COLD void refuse(const Op& op, const ArgInfo& arg, const std::string& why) {
+  throw TypeError(join(op.name, ": argument '", arg.name, "' ", why));
 }
 
 // Codes, which a caller may have made up.
-void check_code(const Op& op, const ArgInfo& a, const tn_value& v) {
+void check_code(const Op& op, const ArgInfo& arg, const tn_value& value) {
   try {
-    if (v.tag == TN_TAG_DTYPE) (void)dtype_from_abi(v.u.dtype);
-    if (v.tag == TN_TAG_DEVICE) (void)device_from_abi(v.u.device);
-  } catch (const Error& e) {
-    throw_error(e.code(), join(op.name, ": argument '", a.name, "': ", e.what()));
+    if (value.tag == TN_TAG_DTYPE) (void)dtype_from_abi(value.u.dtype);
+    if (value.tag == TN_TAG_DEVICE) (void)device_from_abi(value.u.device);
+  } catch (const Error& error) {
+    throw_error(error.code(), join(op.name, ": argument '", arg.name, "': ", error.what()));
   }
-  if (v.tag == TN_TAG_LAYOUT) {
-    const int slot = layout_slot_from_abi(v.u.i64);
-    TENON_CHECK(slot >= 0 && slot < layout_slots(), ValueError, op.name, ": argument '", a.name,
-                "': there is no layout of number ", v.u.i64);
+  if (value.tag == TN_TAG_LAYOUT) {
+    const int slot = layout_slot_from_abi(value.u.i64);
+    TENON_CHECK(slot >= 0 && slot < layout_slots(), ValueError, op.name, ": argument '", arg.name,
+                "': there is no layout of number ", value.u.i64);
   }
-  if (a.type == ArgType::MemoryFormat && v.tag == TN_TAG_I64) {
+  if (arg.type == ArgType::MemoryFormat && value.tag == TN_TAG_I64) {
     const int64_t last = static_cast<int64_t>(MemoryFormat::ChannelsLast3d);
-    TENON_CHECK(v.u.i64 >= 0 && v.u.i64 <= last, ValueError, op.name, ": argument '", a.name,
-                "': there is no memory format ", v.u.i64);
+    TENON_CHECK(value.u.i64 >= 0 && value.u.i64 <= last, ValueError, op.name, ": argument '",
+                arg.name, "': there is no memory format ", value.u.i64);
   }
 }
 
 // Operators of libtenon compute with real numbers; a kernel of a plugin may know what to do with
 // others.
-void check_scalar(const Op& op, const ArgInfo& a, const tn_value& v) {
-  TENON_CHECK(v.tag <= TN_TAG_COMPLEX && (kNumber >> v.tag & 1), TypeError, op.name, ": argument '",
-              a.name, "': a list of numbers has an entry with tag ", v.tag);
-  if (v.tag != TN_TAG_COMPLEX) return;
-  if (!v.u.ptr) refuse(op, a, "is a null pointer to a complex number");
-  if (op.boxed_call.load(std::memory_order_relaxed)) refuse(op, a, "cannot take a complex number");
+void check_scalar(const Op& op, const ArgInfo& arg, const tn_value& value) {
+  TENON_CHECK(value.tag <= TN_TAG_COMPLEX && (kNumber >> value.tag & 1), TypeError, op.name,
+              ": argument '", arg.name, "': a list of numbers has an entry with tag ", value.tag);
+  if (value.tag != TN_TAG_COMPLEX) return;
+  if (!value.u.ptr) refuse(op, arg, "is a null pointer to a complex number");
+  if (op.boxed_call.load(std::memory_order_relaxed))
+    refuse(op, arg, "cannot take a complex number");
 }
 
 // What a pointer must not be. A pointer that is not null is believed.
-void check_pointers(const Op& op, const ArgInfo& a, const tn_value& v) {
-  switch (v.tag) {
+void check_pointers(const Op& op, const ArgInfo& arg, const tn_value& value) {
+  switch (value.tag) {
     case TN_TAG_STR:
-      if (v.len != 0 && !v.u.str) refuse(op, a, join("is a null text of length ", v.len));
+      if (value.len != 0 && !value.u.str)
+        refuse(op, arg, join("is a null text of length ", value.len));
       return;
     case TN_TAG_GENERATOR:
     case TN_TAG_OPAQUE:
-      if (!v.u.ptr) refuse(op, a, "is a null generator; NONE stands for the default one");
+      if (!value.u.ptr) refuse(op, arg, "is a null generator; NONE stands for the default one");
       return;
     case TN_TAG_COMPLEX:
-      return check_scalar(op, a, v);
+      return check_scalar(op, arg, value);
     case TN_TAG_I64_LIST:
     case TN_TAG_F64_LIST:
     case TN_TAG_BOOL_LIST:
     case TN_TAG_SCALAR_LIST:
     case TN_TAG_TENSOR_LIST:
-      if (v.len != 0 && !v.u.ptr) refuse(op, a, join("is a null list of ", v.len, " entries"));
-      for (uint32_t k = 0; v.tag == TN_TAG_SCALAR_LIST && k < v.len; ++k)
-        check_scalar(op, a, v.u.values[k]);
-      for (uint32_t k = 0; a.type == ArgType::TensorList && k < v.len; ++k) {
-        if (!v.u.tensors[k]) refuse(op, a, join("has a null tensor at position ", k));
+      if (value.len != 0 && !value.u.ptr)
+        refuse(op, arg, join("is a null list of ", value.len, " entries"));
+      for (uint32_t k = 0; value.tag == TN_TAG_SCALAR_LIST && k < value.len; ++k)
+        check_scalar(op, arg, value.u.values[k]);
+      for (uint32_t k = 0; arg.type == ArgType::TensorList && k < value.len; ++k) {
+        if (!value.u.tensors[k]) refuse(op, arg, join("has a null tensor at position ", k));
       }
       return;
     default:
@@ -146,30 +149,31 @@ void check_pointers(const Op& op, const ArgInfo& a, const tn_value& v) {
 
 // C programs write 1 where a schema says float, and one number where it says int[N]; `repeated`
 // keeps N of them. What its entries point to stays where it is when it grows.
-tn_value converted(const Op& op, const ArgInfo& a, const tn_value& given,
+tn_value converted(const Op& op, const ArgInfo& arg, const tn_value& given,
                    std::vector<std::vector<int64_t>>& repeated) {
-  tn_value v = given;
-  bool wants_float = a.type == ArgType::Float || a.type == ArgType::OptFloat;
-  if (v.tag == TN_TAG_I64 && wants_float) {
-    v.tag = TN_TAG_F64;
-    v.u.f64 = static_cast<double>(given.u.i64);
-  } else if (v.tag == TN_TAG_I64 && a.fixed > 0 &&
-             (a.type == ArgType::IntList || a.type == ArgType::OptIntList)) {
-    v.tag = TN_TAG_I64_LIST;
-    v.len = a.fixed;
-    v.u.i64s = repeated.emplace_back(a.fixed, given.u.i64).data();
+  tn_value value = given;
+  bool wants_float = arg.type == ArgType::Float || arg.type == ArgType::OptFloat;
+  if (value.tag == TN_TAG_I64 && wants_float) {
+    value.tag = TN_TAG_F64;
+    value.u.f64 = static_cast<double>(given.u.i64);
+  } else if (value.tag == TN_TAG_I64 && arg.fixed > 0 &&
+             (arg.type == ArgType::IntList || arg.type == ArgType::OptIntList)) {
+    value.tag = TN_TAG_I64_LIST;
+    value.len = arg.fixed;
+    value.u.i64s = repeated.emplace_back(arg.fixed, given.u.i64).data();
   }
-  if (v.tag > TN_TAG_OPAQUE || !(accepted(a.type) >> v.tag & 1)) {
-    refuse(op, a, join("cannot take a value with tag ", v.tag, "; the schema is ", op.schema));
+  if (value.tag > TN_TAG_OPAQUE || !(accepted(arg.type) >> value.tag & 1)) {
+    refuse(op, arg,
+           join("cannot take a value with tag ", value.tag, "; the schema is ", op.schema));
   }
-  if (!(kHarmless >> v.tag & 1) || a.type == ArgType::MemoryFormat) {
-    check_pointers(op, a, v);
-    check_code(op, a, v);
+  if (!(kHarmless >> value.tag & 1) || arg.type == ArgType::MemoryFormat) {
+    check_pointers(op, arg, value);
+    check_code(op, arg, value);
   }
-  if (v.tag == TN_TAG_BOOL) v.u.i64 = v.u.i64 != 0;
-  if (v.tag == TN_TAG_TENSOR && !v.u.tensor) refuse(op, a, "is a null tensor");
-  if (v.tag == TN_TAG_TENSOR) v.u.tensor = &TensorImpl::from_any_view(v.u.tensor)->view;
-  return v;
+  if (value.tag == TN_TAG_BOOL) value.u.i64 = value.u.i64 != 0;
+  if (value.tag == TN_TAG_TENSOR && !value.u.tensor) refuse(op, arg, "is a null tensor");
+  if (value.tag == TN_TAG_TENSOR) value.u.tensor = &TensorImpl::from_any_view(value.u.tensor)->view;
+  return value;
 }
 
 struct Target {
@@ -204,22 +208,24 @@ void give(tn_value& to, OwnedValue& from) {
   auto list = std::make_unique<const tn_tensor*[]>(from.tensors.size());
   to.len = static_cast<uint32_t>(from.tensors.size());
   for (uint32_t i = 0; i < to.len; ++i) {
-    TensorImpl* t = from.tensors[i].leak();
-    list[i] = t ? &t->view : nullptr;
+    TensorImpl* tensor = from.tensors[i].leak();
+    list[i] = tensor ? &tensor->view : nullptr;
   }
   to.u.tensors = list.release();
 }
 
 // In a list, components by the tensors that they are.
-void resolve_components(tn_value& v, std::vector<std::vector<const tn_tensor*>>& lists) {
-  if (v.tag != TN_TAG_TENSOR_LIST) return;
-  const auto is_part = [](const tn_tensor* t) { return t && t->flags & TN_TENSOR_COMPONENT; };
-  if (std::none_of(v.u.tensors, v.u.tensors + v.len, is_part)) return;
-  auto& list = lists.emplace_back(v.u.tensors, v.u.tensors + v.len);
-  for (const tn_tensor*& t : list) {
-    if (t) t = &TensorImpl::from_any_view(t)->view;
+void resolve_components(tn_value& value, std::vector<std::vector<const tn_tensor*>>& lists) {
+  if (value.tag != TN_TAG_TENSOR_LIST) return;
+  const auto is_part = [](const tn_tensor* tensor) {
+    return tensor && tensor->flags & TN_TENSOR_COMPONENT;
+  };
+  if (std::none_of(value.u.tensors, value.u.tensors + value.len, is_part)) return;
+  auto& list = lists.emplace_back(value.u.tensors, value.u.tensors + value.len);
+  for (const tn_tensor*& tensor : list) {
+    if (tensor) tensor = &TensorImpl::from_any_view(tensor)->view;
   }
-  v.u.tensors = list.data();
+  value.u.tensors = list.data();
 }
 
 template <class Function>
@@ -229,23 +235,23 @@ void run_boxed(const Op& op, Function f, const tn_value* in, tn_value* out) {
   for (int i = 0; i < op.n_results; ++i) give(out[i], results[i]);
 }
 
-void run_kernel(const Target& t, const tn_value* in, tn_value* out) {
-  const Op& op = *t.op;
+void run_kernel(const Target& target, const tn_value* in, tn_value* out) {
+  const Op& op = *target.op;
   TENON_CHECK(
       op.kind != OpKind::Composite, NotImplementedError, op.name,
       ": a function over other ops, which is in libtenon; this process has libtenon_core alone");
   TENON_CHECK(op.n_results <= kMaxOutputs, NotImplementedError, op.name, ": too many results");
   TensorImpl* outs[kMaxOutputs] = {};
-  if (t.form == Form::Inplace) outs[0] = TensorImpl::from_view(in[0].u.tensor);
-  call(op, in, outs, t.form);
+  if (target.form == Form::Inplace) outs[0] = TensorImpl::from_view(in[0].u.tensor);
+  call(op, in, outs, target.form);
   for (int i = 0; i < op.n_results; ++i) {
-    give(out[i], t.form == Form::Inplace ? Impl::share(outs[i]) : Impl::adopt(outs[i]));
+    give(out[i], target.form == Form::Inplace ? Impl::share(outs[i]) : Impl::adopt(outs[i]));
   }
 }
 
-void call_found(Caller caller, const Target& t, const tn_value* in, uint32_t n_in, tn_value* out,
-                uint32_t n_out) {
-  const Op& op = *t.op;
+void call_found(Caller caller, const Target& target, const tn_value* in, uint32_t n_in,
+                tn_value* out, uint32_t n_out) {
+  const Op& op = *target.op;
   TENON_CHECK(n_in <= op.n_args, TypeError, op.name, ": takes ", int{op.n_args}, " arguments, got ",
               n_in, "; the schema is ", op.schema);
   TENON_CHECK(n_out >= op.n_results, ValueError, op.name, ": has ", int{op.n_results},
@@ -254,23 +260,23 @@ void call_found(Caller caller, const Target& t, const tn_value* in, uint32_t n_i
   std::vector<std::vector<const tn_tensor*>> lists;
   std::vector<std::vector<int64_t>> repeated;
   for (uint32_t i = 0; i < op.n_args; ++i) {
-    const ArgInfo& a = op.args[i];
-    TENON_CHECK(i < n_in || a.has_default, TypeError, op.name, ": argument '", a.name,
+    const ArgInfo& arg = op.args[i];
+    TENON_CHECK(i < n_in || arg.has_default, TypeError, op.name, ": argument '", arg.name,
                 "' is missing; the schema is ", op.schema);
-    full[i] = i < n_in ? converted(op, a, in[i], repeated) : a.value;
+    full[i] = i < n_in ? converted(op, arg, in[i], repeated) : arg.value;
     resolve_components(full[i], lists);
   }
   if (const RegisteredCall recorded = g_registered_call.load();
-      recorded && caller == Caller::Program && t.form == Form::Functional && registered(op)) {
+      recorded && caller == Caller::Program && target.form == Form::Functional && registered(op)) {
     return run_boxed(
         op, [&](const tn_value* args, OwnedValue* results) { recorded(op, args, results); }, full,
         out);
   }
-  BoxedFn row = t.form == Form::Inplace ? op.boxed_inplace.load() : op.boxed_call.load();
+  BoxedFn row = target.form == Form::Inplace ? op.boxed_inplace.load() : op.boxed_call.load();
   if (row && (caller == Caller::Program || op.kind == OpKind::Composite)) {
     run_boxed(op, row, full, out);
   } else {
-    run_kernel(t, full, out);
+    run_kernel(target, full, out);
   }
 }
 
@@ -279,23 +285,23 @@ void call_found(Caller caller, const Target& t, const tn_value* in, uint32_t n_i
 void call_by_name(Caller caller, std::string_view name, const tn_value* in, uint32_t n_in,
                   tn_value* out, uint32_t n_out) {
   std::fill_n(out, n_out, tn_value{});
-  const Target t = find(name);
+  const Target target = find(name);
   try {
-    call_found(caller, t, in, n_in, out, n_out);
+    call_found(caller, target, in, n_in, out, n_out);
   } catch (...) {
-    rethrow_called(t.op->name);
+    rethrow_called(target.op->name);
   }
 }
 
-void release_value(tn_value& v) noexcept {
-  if (v.tag == TN_TAG_TENSOR) Impl::adopt(TensorImpl::from_view(v.u.tensor)).reset();
-  if (v.tag == TN_TAG_TENSOR_LIST) {
-    for (uint32_t i = 0; i < v.len; ++i) {
-      if (v.u.tensors[i]) Impl::adopt(TensorImpl::from_view(v.u.tensors[i])).reset();
+void release_value(tn_value& value) noexcept {
+  if (value.tag == TN_TAG_TENSOR) Impl::adopt(TensorImpl::from_view(value.u.tensor)).reset();
+  if (value.tag == TN_TAG_TENSOR_LIST) {
+    for (uint32_t i = 0; i < value.len; ++i) {
+      if (value.u.tensors[i]) Impl::adopt(TensorImpl::from_view(value.u.tensors[i])).reset();
     }
-    delete[] v.u.tensors;
+    delete[] value.u.tensors;
   }
-  v = tn_value{};
+  value = tn_value{};
 }
 
 }  // namespace tenon::core

@@ -19,6 +19,6 @@ enum class Caller { Program, Kernel };
 void call_by_name(Caller caller, std::string_view name, const tn_value* in, uint32_t n_in,
                   tn_value* out, uint32_t n_out);
 // Drops what a result owns and makes it NONE.
-void release_value(tn_value& v) noexcept;
+void release_value(tn_value& value) noexcept;
 
 }  // namespace tenon::core

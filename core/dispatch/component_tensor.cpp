@@ -16,17 +16,17 @@ Impl new_composite(int layout_slot, ScalarType dtype, DeviceId device, int ndim,
   return TensorImpl::make_composite(layout_slot, dtype, device, ndim, sizes, n);
 }
 
-Impl copy_composite(TensorImpl& t, ScalarType dtype, DeviceId device, bool non_blocking) {
-  Impl made = TensorImpl::make_composite(t.layout_slot, dtype, device, t.ndim(), t.view.sizes,
-                                         t.components->n);
-  for (int i = 0; i < t.components->n; ++i) {
-    TensorImpl& part = *t.components->impl[i];
-    const ScalarType to = i == t.components->n - 1 ? dtype : part.dtype;
+Impl copy_composite(TensorImpl& tensor, ScalarType dtype, DeviceId device, bool non_blocking) {
+  Impl made = TensorImpl::make_composite(tensor.layout_slot, dtype, device, tensor.ndim(),
+                                         tensor.view.sizes, tensor.components->n);
+  for (int i = 0; i < tensor.components->n; ++i) {
+    TensorImpl& part = *tensor.components->impl[i];
+    const ScalarType to = i == tensor.components->n - 1 ? dtype : part.dtype;
     Impl copied = new_tensor("copy", to, device, part.ndim(), part.view.sizes);
     copy(*copied, part, non_blocking);
     made->set_component(i, std::move(copied));
   }
-  made->view.flags = t.view.flags;
+  made->view.flags = tensor.view.flags;
   return made;
 }
 

@@ -12,6 +12,7 @@ namespace tenon::core {
 Impl new_composite(int layout_slot, ScalarType dtype, DeviceId device, int ndim,
                    const int64_t* sizes);
 // Another one with each component copied, and the values cast.
-Impl copy_composite(TensorImpl& t, ScalarType dtype, DeviceId device, bool non_blocking = false);
+Impl copy_composite(TensorImpl& tensor, ScalarType dtype, DeviceId device,
+                    bool non_blocking = false);
 
 }  // namespace tenon::core

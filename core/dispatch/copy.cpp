@@ -17,11 +17,11 @@ namespace tenon::core {
 namespace {
 
 // Whether the kernel takes the tensors as they are: preparing them for it would take a copy again.
-bool takes(const KernelEntry& e, const TensorImpl& dst, const TensorImpl& src) {
-  bool strides = (e.flags & TN_KERNEL_ANY_STRIDES) ||
+bool takes(const KernelEntry& entry, const TensorImpl& dst, const TensorImpl& src) {
+  bool strides = (entry.flags & TN_KERNEL_ANY_STRIDES) ||
                  (dst.contiguous() && src.contiguous() && dst.sizes() == src.sizes());
-  return strides && e.dtypes.has(src.dtype) && e.dtypes.has(dst.dtype) &&
-         ((e.flags & TN_KERNEL_MIXED_DTYPES) || dst.dtype == src.dtype);
+  return strides && entry.dtypes.has(src.dtype) && entry.dtypes.has(dst.dtype) &&
+         ((entry.flags & TN_KERNEL_MIXED_DTYPES) || dst.dtype == src.dtype);
 }
 
 void call_copy(TensorImpl& dst, TensorImpl& src) {
@@ -37,8 +37,8 @@ void call_copy(TensorImpl& dst, TensorImpl& src) {
 // A native call of the copy operator on one device.
 bool copy_natively(TensorImpl& dst, TensorImpl& src) {
   InFlight inside;
-  const KernelEntry* e = find_kernel(known::copy(), dst.device_id.slot, 0, dst.dtype);
-  if (!e || !takes(*e, dst, src)) return false;
+  const KernelEntry* entry = find_kernel(known::copy(), dst.device_id.slot, 0, dst.dtype);
+  if (!entry || !takes(*entry, dst, src)) return false;
   call_copy(dst, src);
   return true;
 }
@@ -79,16 +79,16 @@ void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
   from_host(dst, *host);
 }
 
-Scalar item(TensorImpl& t) {
-  TENON_CHECK(!t.composite(), TypeError, "item: a tensor of layout ", layout_name(t.layout_slot),
-              "; call to_dense() first");
-  TENON_CHECK(t.numel == 1, ValueError,
-              "item: only one-element tensors convert to a scalar; this one has ", t.numel);
-  Impl host = t.device_id.is_host() ? Impl::share(&t) : to_host(t);
-  if (foreign(t.dtype)) {
+Scalar item(TensorImpl& tensor) {
+  TENON_CHECK(!tensor.composite(), TypeError, "item: a tensor of layout ",
+              layout_name(tensor.layout_slot), "; call to_dense() first");
+  TENON_CHECK(tensor.numel == 1, ValueError,
+              "item: only one-element tensors convert to a scalar; this one has ", tensor.numel);
+  Impl host = tensor.device_id.is_host() ? Impl::share(&tensor) : to_host(tensor);
+  if (foreign(tensor.dtype)) {
     Impl number = new_tensor("item", kFloat, kHost, 0, nullptr);
     copy_foreign(*number,
-                 *TensorImpl::make(t.dtype, host->storage, host->byte_offset(), 0, nullptr));
+                 *TensorImpl::make(tensor.dtype, host->storage, host->byte_offset(), 0, nullptr));
     host = std::move(number);
   }
   const char* p = host->host_data();
@@ -104,7 +104,7 @@ Scalar item(TensorImpl& t) {
     default:
       break;
   }
-  throw NotImplementedError(join("item: not implemented for dtype ", dtype_name(t.dtype)));
+  throw NotImplementedError(join("item: not implemented for dtype ", dtype_name(tensor.dtype)));
 }
 
 }  // namespace tenon::core

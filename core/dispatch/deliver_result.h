@@ -8,6 +8,6 @@
 namespace tenon::core {
 
 // Result k of another call becomes the frame's own; a given output is written.
-void deliver_result(CallFrame& f, int k, Impl made);
+void deliver_result(CallFrame& frame, int k, Impl made);
 
 }  // namespace tenon::core

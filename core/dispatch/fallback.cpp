@@ -9,6 +9,7 @@
 #include "core/dispatch/byte_copy.h"
 #include "core/dispatch/component_tensor.h"
 #include "core/dispatch/deliver_result.h"
+#include "core/dispatch/densify.h"
 #include "core/dispatch/fallback_counts.h"
 #include "core/dispatch/layout_rules.h"
 #include "core/dispatch/prepare.h"
@@ -23,193 +24,200 @@
 namespace tenon::core {
 namespace {
 
-Impl cast_to(const CallFrame& f, Impl t, ScalarType dtype) {
-  if (t->dtype == dtype) return t;
-  Impl made = new_tensor(f.op().name, dtype, t->device_id, t->ndim(), t->view.sizes);
-  copy(*made, *t);
+Impl cast_to(const CallFrame& frame, Impl tensor, ScalarType dtype) {
+  if (tensor->dtype == dtype) return tensor;
+  Impl made =
+      new_tensor(frame.op().name, dtype, tensor->device_id, tensor->ndim(), tensor->view.sizes);
+  copy(*made, *tensor);
   return made;
 }
 
 // A function takes a generator, not a reserved range: one that starts where the range does.
-Ref<GeneratorImpl> generator_of(CallFrame& f) {
-  for (uint32_t i = 0; i < f.op().n_args; ++i) {
-    if (f.in[i].tag != TN_TAG_GENERATOR) continue;
-    const tn_generator& range = *f.in[i].u.generator;
-    auto g = Ref<GeneratorImpl>::adopt(new GeneratorImpl(device_of(f.device), range));
-    f.mutable_args()[i].tag = TN_TAG_OPAQUE;
-    f.args[i].u.ptr = g.get();
-    return g;
+Ref<GeneratorImpl> generator_of(CallFrame& frame) {
+  for (uint32_t i = 0; i < frame.op().n_args; ++i) {
+    if (frame.in[i].tag != TN_TAG_GENERATOR) continue;
+    const tn_generator& range = *frame.in[i].u.generator;
+    auto generator = Ref<GeneratorImpl>::adopt(new GeneratorImpl(device_of(frame.device), range));
+    frame.mutable_args()[i].tag = TN_TAG_OPAQUE;
+    frame.args[i].u.ptr = generator.get();
+    return generator;
   }
   return {};
 }
 
-bool call_decomposition(CallFrame& f, const std::string& reason) {
-  if (f.layout != 0 || !can_decompose(f.op(), f.device.slot, f.dtype)) return false;
-  if (!f.device.is_host()) count_fallback(f, ServedBy::Decomposition, reason, 0);
-  const BoxedFn decomposition = decomposition_of(f.op(), f.dtype);
-  if (f.op().by_code != ByCode::None && !isComplexType(f.dtype)) {
-    call_by_code(f);
+bool call_decomposition(CallFrame& frame, const std::string& reason) {
+  if (frame.layout != 0 || !can_decompose(frame.op(), frame.device.slot, frame.dtype)) return false;
+  if (!frame.device.is_host()) count_fallback(frame, ServedBy::Decomposition, reason, 0);
+  const BoxedFn decomposition = decomposition_of(frame.op(), frame.dtype);
+  if (frame.op().by_code != ByCode::None && !isComplexType(frame.dtype)) {
+    call_by_code(frame);
     return true;
   }
-  const Ref<GeneratorImpl> generator = generator_of(f);
+  const Ref<GeneratorImpl> generator = generator_of(frame);
   OwnedValue out[kMaxOutputs];
   try {
-    decomposition(f.in, out);
+    decomposition(frame.in, out);
   } catch (...) {
-    rethrow_called(f.op().name);
+    rethrow_called(frame.op().name);
   }
-  for (int k = 0; k < f.op().n_results; ++k) {
-    if (f.c.out[k].defined && out[k].tensor) {
-      deliver_result(f, k, std::move(out[k].tensor));
+  for (int k = 0; k < frame.op().n_results; ++k) {
+    if (frame.infer.out[k].defined && out[k].tensor) {
+      deliver_result(frame, k, std::move(out[k].tensor));
     }
   }
   return true;
 }
 
 // Of the host alone: those of every device were asked before.
-bool host_has_kernel(const CallFrame& f) {
-  const KernelEntry* e = cell(f.op(), 0, f.layout).load(std::memory_order_acquire);
-  while (e != nullptr && !kernel_fits(f, *e)) e = e->next.load(std::memory_order_acquire);
-  return e != nullptr;
+bool host_has_kernel(const CallFrame& frame) {
+  const KernelEntry* entry = cell(frame.op(), 0, frame.layout).load(std::memory_order_acquire);
+  while (entry != nullptr && !kernel_fits(frame, *entry))
+    entry = entry->next.load(std::memory_order_acquire);
+  return entry != nullptr;
 }
 
-bool host_serves(const CallFrame& f) {
-  if (f.device.is_host()) return false;
-  if (f.layout != 0) return host_has_kernel(f);
-  return find_kernel(f.op(), 0, 0, f.dtype) || can_decompose(f.op(), 0, f.dtype);
+bool host_serves(const CallFrame& frame) {
+  if (frame.device.is_host()) return false;
+  if (frame.layout != 0) return host_has_kernel(frame);
+  return find_kernel(frame.op(), 0, 0, frame.dtype) || can_decompose(frame.op(), 0, frame.dtype);
 }
 
-uint64_t bytes_of(const TensorImpl& t) {
-  if (!t.composite()) return static_cast<uint64_t>(t.numel) * t.itemsize();
+uint64_t bytes_of(const TensorImpl& tensor) {
+  if (!tensor.composite()) return static_cast<uint64_t>(tensor.numel) * tensor.itemsize();
   uint64_t bytes = 0;
-  for (int k = 0; k < t.components->n; ++k) bytes += bytes_of(*t.components->impl[k]);
+  for (int k = 0; k < tensor.components->n; ++k) bytes += bytes_of(*tensor.components->impl[k]);
   return bytes;
 }
 
-Impl copy_to_host(TensorImpl& t) {
-  return t.composite() ? copy_composite(t, t.dtype, kHost) : to_host(t);
+Impl copy_to_host(TensorImpl& tensor) {
+  return tensor.composite() ? copy_composite(tensor, tensor.dtype, kHost) : to_host(tensor);
 }
 
 // A result that was computed on the host becomes one of the call's device.
-void deliver_from_host(CallFrame& f, int k, TensorImpl& made) {
-  if (made.composite()) return deliver_result(f, k, copy_composite(made, made.dtype, f.device));
-  if (f.targets[k]) return from_host(*f.targets[k], made);
-  if (f.layout == 0 && !(f.op().flags & kOpDynamic)) return;
-  Impl there = new_tensor(f.op().name, made.dtype, f.device, made.ndim(), made.view.sizes);
+void deliver_from_host(CallFrame& frame, int k, TensorImpl& made) {
+  if (made.composite())
+    return deliver_result(frame, k, copy_composite(made, made.dtype, frame.device));
+  if (frame.targets[k]) return from_host(*frame.targets[k], made);
+  if (frame.layout == 0 && !(frame.op().flags & kOpDynamic)) return;
+  Impl there = new_tensor(frame.op().name, made.dtype, frame.device, made.ndim(), made.view.sizes);
   from_host(*there, made);
-  deliver_result(f, k, std::move(there));
+  deliver_result(frame, k, std::move(there));
 }
 
-bool call_on_host(CallFrame& f, const std::string& reason) {
-  if (!host_serves(f)) return false;
-  refuse_in_capture(f.device, f.op().name, join("it would be computed on the host (", reason, ")"));
+bool call_on_host(CallFrame& frame, const std::string& reason) {
+  if (!host_serves(frame)) return false;
+  refuse_in_capture(frame.device, frame.op().name,
+                    join("it would be computed on the host (", reason, ")"));
   uint64_t bytes = 0;
   std::vector<std::pair<TensorImpl*, Impl>> written;  // on the device, on the host
-  Replaced args(f.op(), f.c.in, [&](int i, TensorImpl& t) {
-    if (t.device_id.is_host()) return Impl();
-    bytes += bytes_of(t);
-    Impl host = copy_to_host(t);
-    if (f.op().args[i].mutates) written.emplace_back(&t, host);
+  Replaced args(frame.op(), frame.infer.in, [&](int i, TensorImpl& tensor) {
+    if (tensor.device_id.is_host()) return Impl();
+    bytes += bytes_of(tensor);
+    Impl host = copy_to_host(tensor);
+    if (frame.op().args[i].mutates) written.emplace_back(&tensor, host);
     return host;
   });
-  for (int i = 0; i < f.op().n_args; ++i) {
+  for (int i = 0; i < frame.op().n_args; ++i) {
     if (args.in[i].tag == TN_TAG_DEVICE) args.in[i].u.device = tn_device{TN_CPU, 0};
     // Reserved already, so that the bits are those of a native kernel.
-    if (f.in[i].tag == TN_TAG_GENERATOR && f.op().args[i].type == ArgType::Generator)
-      args.in[i] = f.in[i];
+    if (frame.in[i].tag == TN_TAG_GENERATOR && frame.op().args[i].type == ArgType::Generator)
+      args.in[i] = frame.in[i];
   }
-  count_fallback(f, ServedBy::Staged, reason, bytes);
+  count_fallback(frame, ServedBy::Staged, reason, bytes);
   TensorImpl* outs[kMaxOutputs] = {};
-  call(f.op(), args.in, outs);
+  call(frame.op(), args.in, outs);
   Impl made[kMaxOutputs];
-  for (int k = 0; k < f.op().n_results; ++k) made[k] = Impl::adopt(outs[k]);
-  for (int k = 0; k < f.op().n_results; ++k) {
-    if (made[k]) deliver_from_host(f, k, *made[k]);
+  for (int k = 0; k < frame.op().n_results; ++k) made[k] = Impl::adopt(outs[k]);
+  for (int k = 0; k < frame.op().n_results; ++k) {
+    if (made[k]) deliver_from_host(frame, k, *made[k]);
   }
   for (const auto& [device, host] : written) from_host(*device, *host);
   return true;
 }
 
-std::string native_reason(const CallFrame& f) {
-  if (f.layout != 0) return "no kernel for this device and layout";
-  KernelEntry* any = cell(f.op(), f.device.slot, 0).load(std::memory_order_acquire);
+std::string native_reason(const CallFrame& frame) {
+  if (frame.layout != 0) return "no kernel for this device and layout";
+  KernelEntry* any = cell(frame.op(), frame.device.slot, 0).load(std::memory_order_acquire);
   if (!any) return "no kernel for this device";
-  return join("no kernel for dtype ", dtype_name(f.dtype));
+  return join("no kernel for dtype ", dtype_name(frame.dtype));
 }
 
 // The kernels after one that declined, each with what its own flags promise it: a kernel that knows
 // one layout of outputs, or may not write over an argument, never gets what the one before it was
 // prepared for.
-bool try_further_kernels(CallFrame& f, const KernelEntry& declined) {
-  KernelList kernels(f, f.device.slot, declined);
-  while (KernelEntry* e = kernels.next()) {
-    protect_outputs(f, *e);
-    if (try_kernel(f, *e)) return true;
-    f.restore_args();
+bool try_further_kernels(CallFrame& frame, const KernelEntry& declined) {
+  KernelList kernels(frame, frame.device.slot, declined);
+  while (KernelEntry* entry = kernels.next()) {
+    protect_outputs(frame, *entry);
+    if (try_kernel(frame, *entry)) return true;
+    frame.restore_args();
   }
   return false;
 }
 
 // For calls with a dtype that a plugin registered: computed in float32. False if there is none in
 // this call.
-bool call_as_float(CallFrame& f, const std::string& reason) {
-  if (f.layout != 0) return false;
-  auto known = [](ScalarType t) { return foreign(t) && dtype_ext(t) != nullptr; };
+bool call_as_float(CallFrame& frame, const std::string& reason) {
+  if (frame.layout != 0) return false;
+  auto known = [](ScalarType dtype) { return foreign(dtype) && dtype_ext(dtype) != nullptr; };
   bool any = false;
   std::vector<std::pair<TensorImpl*, Impl>> mutated;
-  Replaced args(f.op(), f.c.in, [&](int i, TensorImpl& t) {
-    if (!known(t.dtype)) return Impl();
+  Replaced args(frame.op(), frame.infer.in, [&](int i, TensorImpl& tensor) {
+    if (!known(tensor.dtype)) return Impl();
     any = true;
-    Impl floats = new_tensor(f.op().name, kFloat, t.device_id, t.ndim(), t.view.sizes);
-    copy(*floats, t);
-    if (f.op().args[i].mutates) mutated.emplace_back(&t, floats);
+    Impl floats =
+        new_tensor(frame.op().name, kFloat, tensor.device_id, tensor.ndim(), tensor.view.sizes);
+    copy(*floats, tensor);
+    if (frame.op().args[i].mutates) mutated.emplace_back(&tensor, floats);
     return floats;
   });
-  for (int i = 0; i < f.op().n_args; ++i) {
-    if (f.op().args[i].type == ArgType::Generator) args.in[i] = f.in[i];  // reserved already
+  for (int i = 0; i < frame.op().n_args; ++i) {
+    if (frame.op().args[i].type == ArgType::Generator)
+      args.in[i] = frame.in[i];  // reserved already
     if (args.in[i].tag != TN_TAG_DTYPE || !known(dtype_from_abi(args.in[i].u.dtype))) continue;
     any = true;
     args.in[i].u.dtype = abi_dtype(kFloat);
   }
   if (!any) return false;
-  count_fallback(f, ServedBy::Cast, reason, 0);
+  count_fallback(frame, ServedBy::Cast, reason, 0);
   TensorImpl* outs[kMaxOutputs] = {};
-  call(f.op(), args.in, outs);
-  for (int k = 0; k < f.op().n_results; ++k) {
+  call(frame.op(), args.in, outs);
+  for (int k = 0; k < frame.op().n_results; ++k) {
     Impl made = Impl::adopt(outs[k]);
-    if (made) deliver_result(f, k, cast_to(f, std::move(made), f.c.out[k].dtype));
+    if (made) deliver_result(frame, k, cast_to(frame, std::move(made), frame.infer.out[k].dtype));
   }
   for (const auto& [given, made] : mutated) copy(*given, *made);
   return true;
 }
 
-[[noreturn]] TENON_COLD void nothing_serves(const CallFrame& f, const std::string& native,
+[[noreturn]] TENON_COLD void nothing_serves(const CallFrame& frame, const std::string& native,
                                             bool declined) {
-  if (f.layout != 0) no_kernel_for_layouts(f, declined);
+  if (frame.layout != 0) no_kernel_for_layouts(frame, declined);
   std::string why;
-  can_decompose(f.op(), f.device.slot, f.dtype, &why);
-  const std::string& device = device_entry(f.device).name;
-  std::string key = join(device, ", ", dtype_name(f.dtype));
-  std::string absent = cell(f.op(), 0, 0).load() || registered(f.op())
+  can_decompose(frame.op(), frame.device.slot, frame.dtype, &why);
+  const std::string& device = device_entry(frame.device).name;
+  std::string key = join(device, ", ", dtype_name(frame.dtype));
+  std::string absent = cell(frame.op(), 0, 0).load() || registered(frame.op())
                            ? ""
                            : join("; ", backend_source().why_absent("cpu"));
-  throw NotImplementedError(
-      join(f.op().name, " has no kernel for ", key, ": native: ", native, "; decomposition: ", why,
-           "; staged: ", f.device.is_host() ? "this is the host" : "the host has no kernel either",
-           absent));
+  throw NotImplementedError(join(
+      frame.op().name, " has no kernel for ", key, ": native: ", native, "; decomposition: ", why,
+      "; staged: ", frame.device.is_host() ? "this is the host" : "the host has no kernel either",
+      absent));
 }
 
 }  // namespace
 
-void fall_back(CallFrame& f, const KernelEntry* declined) {
-  f.restore_args();
-  if (declined != nullptr && try_further_kernels(f, *declined)) return;
-  if (f.layout != 0) forget_outputs(f);
-  const std::string native = declined ? "the kernel declined these arguments" : native_reason(f);
+void fall_back(CallFrame& frame, const KernelEntry* declined) {
+  frame.restore_args();
+  if (declined != nullptr && try_further_kernels(frame, *declined)) return;
+  if (frame.layout != 0) forget_outputs(frame);
+  const std::string native =
+      declined ? "the kernel declined these arguments" : native_reason(frame);
   for (auto serves : {call_as_float, call_decomposition, call_on_host, call_densified}) {
-    if (serves(f, native)) return;
+    if (serves(frame, native)) return;
   }
-  nothing_serves(f, native, declined != nullptr);
+  nothing_serves(frame, native, declined != nullptr);
 }
 
 bool has_kernel(const Op& op, DeviceSlot slot, ScalarType dtype) {
@@ -229,14 +237,15 @@ std::vector<Candidate> explain(const Op& op, DeviceSlot slot, ScalarType dtype) 
     return {{ServedBy::None, false, join("the operator takes ", op.dtypes)}};
   first_use(slot);
   bool native = false;
-  for (KernelEntry* e = cell(op, slot, 0).load(); e; e = e->next.load()) {
-    std::string who = join(std::string_view(e->plugin->name.ptr, e->plugin->name.len), " ",
-                           std::string_view(e->plugin->version.ptr, e->plugin->version.len));
-    bool takes = e->dtypes.has(dtype);
+  for (KernelEntry* entry = cell(op, slot, 0).load(); entry; entry = entry->next.load()) {
+    std::string who =
+        join(std::string_view(entry->plugin->name.ptr, entry->plugin->name.len), " ",
+             std::string_view(entry->plugin->version.ptr, entry->plugin->version.len));
+    bool takes = entry->dtypes.has(dtype);
     native |= takes;
-    const std::string why =
-        takes ? join(", priority ", e->kernel->priority, ", of the plugin ", e->plugin_priority)
-              : " has no kernel for this dtype";
+    const std::string why = takes ? join(", priority ", entry->kernel->priority, ", of the plugin ",
+                                         entry->plugin_priority)
+                                  : " has no kernel for this dtype";
     out.push_back({ServedBy::Native, takes, join("plugin ", who, why)});
   }
   if (out.empty())

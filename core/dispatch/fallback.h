@@ -12,6 +12,6 @@ namespace tenon::core {
 
 // NotImplementedError with a reason for each step. `declined`: the first kernel that was asked, if
 // there was one.
-void fall_back(CallFrame& f, const KernelEntry* declined);
+void fall_back(CallFrame& frame, const KernelEntry* declined);
 
 }  // namespace tenon::core

@@ -46,14 +46,16 @@ constexpr const char* kServedBy[][2] = {
 };
 static_assert(std::size(kServedBy) == static_cast<std::size_t>(ServedBy::None) + 1);
 
-[[noreturn]] TENON_COLD void forbidden(const CallFrame& f, ServedBy by, const std::string& reason) {
+[[noreturn]] TENON_COLD void forbidden(const CallFrame& frame, ServedBy by,
+                                       const std::string& reason) {
   const bool staged = by == ServedBy::Staged;
   std::string why;
-  if (staged) can_decompose(f.op(), f.device.slot, f.dtype, &why);
+  if (staged) can_decompose(frame.op(), frame.device.slot, frame.dtype, &why);
   const char* way = kServedBy[static_cast<int>(by)][1];
   const std::string more = why.empty() ? "" : "; no decomposition: " + why;
   throw NotImplementedError(join(
-      f.op().name, ": would be ", way, " on ", device_entry(f.device).name, " (", reason, more,
+      frame.op().name, ": would be ", way, " on ", device_entry(frame.device).name, " (", reason,
+      more,
       "), which is forbidden by setting (TENON_FALLBACK=", kPolicies[static_cast<int>(fallback())],
       "): give the device a kernel for it, call it on tensors of the host, or ",
       staged ? "set warn" : "set forbid-staging"));
@@ -63,23 +65,24 @@ static_assert(std::size(kServedBy) == static_cast<std::size_t>(ServedBy::None) +
 
 const char* toString(ServedBy by) noexcept { return kServedBy[static_cast<int>(by)][0]; }
 
-void count_fallback(const CallFrame& f, ServedBy by, const std::string& reason, uint64_t bytes) {
-  const std::string& device = device_entry(f.device).name;
+void count_fallback(const CallFrame& frame, ServedBy by, const std::string& reason,
+                    uint64_t bytes) {
+  const std::string& device = device_entry(frame.device).name;
   const Fallback policy = fallback();
   if (policy == Fallback::Forbid || (policy == Fallback::ForbidStaging && by == ServedBy::Staged)) {
-    forbidden(f, by, reason);
+    forbidden(frame, by, reason);
   }
   {
-    Counts& c = g_counts;
-    std::lock_guard lock(c.mutex);
-    auto& entry = c.map[{f.op().name, device, by, reason}];
+    Counts& counts = g_counts;
+    std::lock_guard lock(counts.mutex);
+    auto& entry = counts.map[{frame.op().name, device, by, reason}];
     ++entry.first;
     entry.second += bytes;
   }
   if (policy == Fallback::Warn) {
-    std::string key = join(f.op().name, "@", device, "/", toString(by));
+    std::string key = join(frame.op().name, "@", device, "/", toString(by));
     warn_once(key, "fallback",
-              join(f.op().name, " on ", device, " is served by ", toString(by), ": ", reason));
+              join(frame.op().name, " on ", device, " is served by ", toString(by), ": ", reason));
   }
 }
 
@@ -92,10 +95,10 @@ Fallback fallback() {
 }
 
 std::vector<FallbackCount> fallback_counts() {
-  Counts& c = g_counts;
-  std::lock_guard lock(c.mutex);
+  Counts& counts = g_counts;
+  std::lock_guard lock(counts.mutex);
   std::vector<FallbackCount> out;
-  for (const auto& [key, value] : c.map) {
+  for (const auto& [key, value] : counts.map) {
     const auto& [op, device, by, reason] = key;
     out.push_back({op, device, by, reason, value.first, value.second});
   }
@@ -115,9 +118,9 @@ std::string fallback_summary() {
 }
 
 void reset_fallback_counts() {
-  Counts& c = g_counts;
-  std::lock_guard lock(c.mutex);
-  c.map.clear();
+  Counts& counts = g_counts;
+  std::lock_guard lock(counts.mutex);
+  counts.map.clear();
 }
 
 }  // namespace tenon::core

@@ -11,6 +11,6 @@
 namespace tenon::core {
 
 // Counts a use of a step of the fallback chain. NotImplementedError where the setting forbids it.
-void count_fallback(const CallFrame& f, ServedBy by, const std::string& reason, uint64_t bytes);
+void count_fallback(const CallFrame& frame, ServedBy by, const std::string& reason, uint64_t bytes);
 
 }  // namespace tenon::core

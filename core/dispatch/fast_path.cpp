@@ -25,20 +25,20 @@ constexpr uint64_t kFloating = 0
 #undef TN_DTYPE
     ;
 
-inline bool is_floating(ScalarType t) {
-  return static_cast<int>(t) < 64 && (kFloating >> static_cast<int>(t) & 1);
+inline bool is_floating(ScalarType dtype) {
+  return static_cast<int>(dtype) < 64 && (kFloating >> static_cast<int>(dtype) & 1);
 }
 
-inline bool same_kind(const TensorImpl& t, const TensorImpl& other) {
-  return t.contiguous() && t.dtype == other.dtype && t.device_id == other.device_id;
+inline bool same_kind(const TensorImpl& tensor, const TensorImpl& other) {
+  return tensor.contiguous() && tensor.dtype == other.dtype && tensor.device_id == other.device_id;
 }
 
-// Whether the sizes of t are the last sizes of `whole`.
-inline bool is_suffix(const TensorImpl& whole, const TensorImpl& t) {
-  const int lead = whole.ndim() - t.ndim();
+// Whether the sizes of `tensor` are the last sizes of `whole`.
+inline bool is_suffix(const TensorImpl& whole, const TensorImpl& tensor) {
+  const int lead = whole.ndim() - tensor.ndim();
   if (lead < 0) return false;
-  for (int d = 0; d < t.ndim(); ++d) {
-    if (t.size(d) != whole.size(d + lead)) return false;
+  for (int d = 0; d < tensor.ndim(); ++d) {
+    if (tensor.size(d) != whole.size(d + lead)) return false;
   }
   return true;
 }
@@ -49,48 +49,49 @@ struct Common {
 };
 
 // Values that the operator may refuse for the tensors' dtype.
-inline bool needs_slow_path(const Op& op, int i, const tn_value& v) {
-  if (v.tag == TN_TAG_F64 || v.tag == TN_TAG_I64) return !every_float_holds(v);
-  if (v.tag == TN_TAG_BOOL) return op.args[i].type == ArgType::Scalar;
-  return v.tag == TN_TAG_COMPLEX || v.tag == TN_TAG_TENSOR_LIST;
+inline bool needs_slow_path(const Op& op, int i, const tn_value& value) {
+  if (value.tag == TN_TAG_F64 || value.tag == TN_TAG_I64) return !every_float_holds(value);
+  if (value.tag == TN_TAG_BOOL) return op.args[i].type == ArgType::Scalar;
+  return value.tag == TN_TAG_COMPLEX || value.tag == TN_TAG_TENSOR_LIST;
 }
 
 // A complex number would lift the result's dtype.
 inline Common common_of(const Op& op, const tn_value* in) {
-  Common c;
+  Common common;
   for (int i = 0; i < op.n_args; ++i) {
     if (in[i].tag == TN_TAG_TENSOR) {
-      const TensorImpl& t = *TensorImpl::from_view(in[i].u.tensor);
-      if (c.whole == nullptr) {
-        if (!t.contiguous() || !is_floating(t.dtype)) return {};
-        c.whole = &t;
+      const TensorImpl& tensor = *TensorImpl::from_view(in[i].u.tensor);
+      if (common.whole == nullptr) {
+        if (!tensor.contiguous() || !is_floating(tensor.dtype)) return {};
+        common.whole = &tensor;
         continue;
       }
-      if (!same_kind(t, *c.whole)) return {};
-      c.repeats |= t.ndim() != c.whole->ndim();
-      if (TENON_LIKELY(is_suffix(*c.whole, t))) continue;
-      if (!is_suffix(t, *c.whole)) return {};
-      c.whole = &t;
+      if (!same_kind(tensor, *common.whole)) return {};
+      common.repeats |= tensor.ndim() != common.whole->ndim();
+      if (TENON_LIKELY(is_suffix(*common.whole, tensor))) continue;
+      if (!is_suffix(tensor, *common.whole)) return {};
+      common.whole = &tensor;
     } else if (TENON_UNLIKELY(needs_slow_path(op, i, in[i]))) {
       return {};
     }
   }
-  return c;
+  return common;
 }
 
 // Whether a given output can be written in place of a fresh one: uniform with the operands, and
 // apart from every argument or exactly one that the kernel may overwrite.
-bool takes_result(const Op& op, const tn_value* in, const KernelEntry& e, const TensorImpl& out,
+bool takes_result(const Op& op, const tn_value* in, const KernelEntry& entry, const TensorImpl& out,
                   const TensorImpl& whole, ScalarType result) {
   if (out.dtype != result || !same_kind(out, whole) || out.ndim() != whole.ndim() ||
       !is_suffix(whole, out))
     return false;
   for (int i = 0; i < op.n_args; ++i) {
     if (in[i].tag != TN_TAG_TENSOR) continue;
-    const TensorImpl& t = *TensorImpl::from_view(in[i].u.tensor);
-    if (t.storage != out.storage) continue;
-    if (t.view.byte_offset != out.view.byte_offset || t.ndim() != out.ndim()) return false;
-    if (i >= 8 || (e.inplace >> (8 * i) & 1) == 0) return false;
+    const TensorImpl& tensor = *TensorImpl::from_view(in[i].u.tensor);
+    if (tensor.storage != out.storage) continue;
+    if (tensor.view.byte_offset != out.view.byte_offset || tensor.ndim() != out.ndim())
+      return false;
+    if (i >= 8 || (entry.inplace >> (8 * i) & 1) == 0) return false;
   }
   return true;
 }
@@ -101,30 +102,31 @@ bool call_fast_path(const Op& op, const tn_value* in, TensorImpl** outs, Form fo
   const Common common = common_of(op, in);
   const TensorImpl* whole = common.whole;
   if (whole == nullptr) return false;
-  KernelEntry* e = find_kernel(op, whole->device_id.slot, 0, whole->dtype);
-  if (TENON_UNLIKELY(e == nullptr) || (common.repeats && !(e->flags & TN_KERNEL_BROADCASTS)))
+  KernelEntry* entry = find_kernel(op, whole->device_id.slot, 0, whole->dtype);
+  if (TENON_UNLIKELY(entry == nullptr) ||
+      (common.repeats && !(entry->flags & TN_KERNEL_BROADCASTS)))
     return false;
   const ScalarType result = op.flags & kOpBoolResult ? ScalarType::Bool : whole->dtype;
-  CallFrame f(op, in, outs, form);
-  f.device = whole->device_id;
-  f.dtype = whole->dtype;
+  CallFrame frame(op, in, outs, form);
+  frame.device = whole->device_id;
+  frame.dtype = whole->dtype;
   if (form == Form::Functional) {
     outs[0] = new_like(*whole, result).leak();
-    f.fresh = 1;
-  } else if (!takes_result(op, in, *e, *outs[0], *whole, result)) {
+    frame.fresh = 1;
+  } else if (!takes_result(op, in, *entry, *outs[0], *whole, result)) {
     return false;
   }
-  f.flags = TN_CALL_UNIFORM;
-  f.targets[0] = outs[0];
+  frame.flags = TN_CALL_UNIFORM;
+  frame.targets[0] = outs[0];
   bool done = false;
   try {
-    done = run_kernel(f, *e);
+    done = run_kernel(frame, *entry);
   } catch (...) {
-    drop_outputs(f);
+    drop_outputs(frame);
     throw;
   }
   if (TENON_UNLIKELY(!done))
-    drop_outputs(f);
+    drop_outputs(frame);
   else if (form != Form::Functional)
     outs[0]->bump_version();
   return done;

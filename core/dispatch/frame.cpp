@@ -18,7 +18,7 @@ void CallFrame::restore_args() {
   n_views = n_small = 0;
   if (lists) lists->written.clear();
   for (uint32_t i = 0; i < op().n_args; ++i) {
-    if (args[i].tag != TN_TAG_GENERATOR) args[i] = c.in[i];
+    if (args[i].tag != TN_TAG_GENERATOR) args[i] = infer.in[i];
   }
 }
 

@@ -16,7 +16,7 @@ inline constexpr int kMaxSmallCasts = 3;
 inline constexpr int64_t kSmallCastBytes = 64;
 
 struct CallFrame {
-  Infer c;
+  Infer infer;
   const tn_value* in;  // what the kernel gets: the caller's arguments, or `args`
   TensorImpl** outs;
   Form form;
@@ -30,7 +30,7 @@ struct CallFrame {
   // Filled only when an argument needs a change.
   bool own_args = false;
   tn_value args[kMaxArgs];
-  tn_value moved[kMaxArgs];  // what c.in is after a number on the host went to the device
+  tn_value moved[kMaxArgs];  // what infer.in is after a number on the host went to the device
   int n_temps = 0;
   TensorImpl* temps[3 * kMaxArgs];  // owned
   int n_views = 0;
@@ -56,22 +56,22 @@ struct CallFrame {
 
   std::string error;  // text of set_error
 
-  CallFrame(const Op& op, const tn_value* arguments, TensorImpl** o, Form f)
-      : c(op, arguments, f), in(arguments), outs(o), form(f) {}
+  CallFrame(const Op& op, const tn_value* arguments, TensorImpl** outputs, Form form)
+      : infer(op, arguments, form), in(arguments), outs(outputs), form(form) {}
 
-  const Op& op() const { return c.op; }
+  const Op& op() const { return infer.op; }
   ~CallFrame() {
     while (n_temps > 0) Impl::adopt(temps[--n_temps]);
   }
   CallFrame(const CallFrame&) = delete;
   // Keeps a tensor until the call is over.
-  TensorImpl* keep(Impl t) {
+  TensorImpl* keep(Impl tensor) {
     TENON_CHECK(n_temps < 3 * kMaxArgs, ValueError, op().name, ": too many temporaries");
-    return temps[n_temps++] = t.leak();
+    return temps[n_temps++] = tensor.leak();
   }
   // Arguments that may be changed.
   tn_value* mutable_args();
-  void replace(int i, const TensorImpl& t) { mutable_args()[i].u.tensor = &t.view; }
+  void replace(int i, const TensorImpl& tensor) { mutable_args()[i].u.tensor = &tensor.view; }
   // The arguments as they were before prepare_args, but for a reserved generator.
   void restore_args();
 };

@@ -24,7 +24,7 @@
 namespace tenon::core {
 namespace {
 
-std::string_view view(tn_str s) { return {s.ptr, s.len}; }
+std::string_view view(tn_str text) { return {text.ptr, text.len}; }
 
 void host_set_error(tn_call* call, tn_str text) {
   if (!call || !call->context) return;
@@ -43,9 +43,9 @@ tn_status serve(tn_call* call, Body body) {
   try {
     body(*static_cast<CallFrame*>(call->context));
     return TN_OK;
-  } catch (const Error& e) {
-    host_set_error(call, tn_str{e.msg().data(), e.msg().size()});
-    return e.code();
+  } catch (const Error& error) {
+    host_set_error(call, tn_str{error.msg().data(), error.msg().size()});
+    return error.code();
   } catch (...) {
     return TN_ERROR_MEMORY;
   }
@@ -57,86 +57,87 @@ void check_shape(const char* service, int32_t ndim, const int64_t* sizes) {
   TENON_CHECK(ndim == 0 || sizes, ValueError, service, ": argument 'sizes' is null");
 }
 
-void give_output(CallFrame& f, tn_call* call, uint32_t i, Impl t) {
-  f.targets[i] = t.get();
-  if (f.form == Form::Functional) {
-    f.outs[i] = t.leak();
-    f.fresh |= 1u << i;
+void give_output(CallFrame& frame, tn_call* call, uint32_t i, Impl tensor) {
+  frame.targets[i] = tensor.get();
+  if (frame.form == Form::Functional) {
+    frame.outs[i] = tensor.leak();
+    frame.fresh |= 1u << i;
   } else {
-    f.keep(std::move(t));
+    frame.keep(std::move(tensor));
   }
   call->out[i].tag = TN_TAG_TENSOR;
-  call->out[i].u.tensor = &f.targets[i]->view;
+  call->out[i].u.tensor = &frame.targets[i]->view;
 }
 
-void check_output(const CallFrame& f, const char* service, uint32_t i) {
-  TENON_CHECK(i < f.op().n_results, ValueError, service, ": there is no output ", i,
-              "; the op has ", f.op().n_results);
+void check_output(const CallFrame& frame, const char* service, uint32_t i) {
+  TENON_CHECK(i < frame.op().n_results, ValueError, service, ": there is no output ", i,
+              "; the op has ", frame.op().n_results);
 }
 
 tn_status host_alloc_out(tn_call* call, uint32_t i, int32_t ndim, const int64_t* sizes,
                          tn_dtype dtype) {
-  return serve(call, [&](CallFrame& f) {
-    check_output(f, "alloc_out", i);
-    TENON_CHECK(!f.targets[i], ValueError, "alloc_out: output ", i, " is sized already");
+  return serve(call, [&](CallFrame& frame) {
+    check_output(frame, "alloc_out", i);
+    TENON_CHECK(!frame.targets[i], ValueError, "alloc_out: output ", i, " is sized already");
     check_shape("alloc_out", ndim, sizes);
-    give_output(f, call, i, new_tensor(f.op().name, dtype_from_abi(dtype), f.device, ndim, sizes));
+    give_output(frame, call, i,
+                new_tensor(frame.op().name, dtype_from_abi(dtype), frame.device, ndim, sizes));
   });
 }
 
 // The output's component, not there yet.
-TensorImpl& open_component(CallFrame& f, const char* service, uint32_t i, uint32_t component) {
-  check_output(f, service, i);
-  TENON_CHECK(f.targets[i] && f.targets[i]->composite(), ValueError, service, ": output ", i,
-              " is strided");
-  TensorImpl& t = *f.targets[i];
-  TENON_CHECK(component < static_cast<uint32_t>(t.components->n), ValueError, service, ": layout ",
-              layout_name(t.layout_slot), " has no component ", component);
-  TENON_CHECK(!t.components->impl[component], ValueError, service, ": component ", component,
+TensorImpl& open_component(CallFrame& frame, const char* service, uint32_t i, uint32_t component) {
+  check_output(frame, service, i);
+  TENON_CHECK(frame.targets[i] && frame.targets[i]->composite(), ValueError, service, ": output ",
+              i, " is strided");
+  TensorImpl& tensor = *frame.targets[i];
+  TENON_CHECK(component < static_cast<uint32_t>(tensor.components->n), ValueError, service,
+              ": layout ", layout_name(tensor.layout_slot), " has no component ", component);
+  TENON_CHECK(!tensor.components->impl[component], ValueError, service, ": component ", component,
               " of output ", i, " is there already");
-  return t;
+  return tensor;
 }
 
-void set_checked(const char* service, TensorImpl& t, uint32_t component, Impl part) {
-  const bool values = component + 1 == static_cast<uint32_t>(t.components->n);
-  TENON_CHECK(!values || part->dtype == t.dtype, ValueError, service,
-              ": the values of a tensor of dtype ", dtype_name(t.dtype), " cannot be ",
+void set_checked(const char* service, TensorImpl& tensor, uint32_t component, Impl part) {
+  const bool values = component + 1 == static_cast<uint32_t>(tensor.components->n);
+  TENON_CHECK(!values || part->dtype == tensor.dtype, ValueError, service,
+              ": the values of a tensor of dtype ", dtype_name(tensor.dtype), " cannot be ",
               dtype_name(part->dtype));
-  t.set_component(static_cast<int>(component), std::move(part));
+  tensor.set_component(static_cast<int>(component), std::move(part));
 }
 
 tn_status host_alloc_component(tn_call* call, uint32_t i, uint32_t component, int32_t ndim,
                                const int64_t* sizes, tn_dtype dtype) {
-  return serve(call, [&](CallFrame& f) {
-    TensorImpl& t = open_component(f, "alloc_component", i, component);
+  return serve(call, [&](CallFrame& frame) {
+    TensorImpl& tensor = open_component(frame, "alloc_component", i, component);
     check_shape("alloc_component", ndim, sizes);
-    set_checked("alloc_component", t, component,
-                new_tensor(f.op().name, dtype_from_abi(dtype), f.device, ndim, sizes));
+    set_checked("alloc_component", tensor, component,
+                new_tensor(frame.op().name, dtype_from_abi(dtype), frame.device, ndim, sizes));
   });
 }
 
 tn_status host_share_component(tn_call* call, uint32_t i, uint32_t component,
                                const tn_tensor* tensor) {
-  return serve(call, [&](CallFrame& f) {
-    check_output(f, "share_component", i);
+  return serve(call, [&](CallFrame& frame) {
+    check_output(frame, "share_component", i);
     TENON_CHECK(tensor, ValueError, "share_component: argument 'tensor' is null");
     TensorImpl& from = *TensorImpl::from_any_view(tensor);
     TENON_CHECK(!from.composite(), ValueError, "share_component: a component is strided");
-    if (!f.targets[i]) return give_output(f, call, i, from.alias(false));
-    TensorImpl& t = open_component(f, "share_component", i, component);
-    TENON_CHECK(from.device_id == t.device_id, ValueError, "share_component: the output is on ",
-                t.device().str(), ", the tensor on ", from.device().str());
+    if (!frame.targets[i]) return give_output(frame, call, i, from.alias(false));
+    TensorImpl& impl = open_component(frame, "share_component", i, component);
+    TENON_CHECK(from.device_id == impl.device_id, ValueError, "share_component: the output is on ",
+                impl.device().str(), ", the tensor on ", from.device().str());
     // Memory is shared, geometry is not: its owner may resize the tensor.
-    set_checked("share_component", t, component, from.alias(false));
+    set_checked("share_component", impl, component, from.alias(false));
   });
 }
 
 tn_status host_set_layout_flags(tn_call* call, uint32_t i, uint32_t flags) {
-  return serve(call, [&](CallFrame& f) {
-    check_output(f, "set_layout_flags", i);
-    TENON_CHECK(f.targets[i] && f.targets[i]->composite(), ValueError, "set_layout_flags: output ",
-                i, " is strided");
-    f.targets[i]->view.flags = flags & ~0u << TN_LAYOUT_FLAG;
+  return serve(call, [&](CallFrame& frame) {
+    check_output(frame, "set_layout_flags", i);
+    TENON_CHECK(frame.targets[i] && frame.targets[i]->composite(), ValueError,
+                "set_layout_flags: output ", i, " is strided");
+    frame.targets[i]->view.flags = flags & ~0u << TN_LAYOUT_FLAG;
   });
 }
 
@@ -148,9 +149,9 @@ tn_status host_call_op(tn_call* call, tn_str name, const tn_value* in, uint32_t 
   try {
     call_by_name(Caller::Kernel, view(name), in, n_in, out, n_out);
     return TN_OK;
-  } catch (const Error& e) {
-    host_set_error(call, tn_str{e.msg().data(), e.msg().size()});
-    return e.code();
+  } catch (const Error& error) {
+    host_set_error(call, tn_str{error.msg().data(), error.msg().size()});
+    return error.code();
   } catch (const std::bad_alloc&) {
     return TN_ERROR_MEMORY;
   } catch (...) {
@@ -158,7 +159,7 @@ tn_status host_call_op(tn_call* call, tn_str name, const tn_value* in, uint32_t 
   }
 }
 
-void host_release(tn_value* v) { release_value(*v); }
+void host_release(tn_value* value) { release_value(*value); }
 
 const tn_device_api* host_get_device_api(tn_str name, int32_t* type) {
   DeviceSlot slot = device_slot_from_name(view(name));
@@ -183,9 +184,9 @@ tn_status host_register_op(const tn_schema* schema) {
     check_schema(schema);
     register_op(*schema);
     return TN_OK;
-  } catch (const Error& e) {
-    log(TN_LOG_ERROR, e.msg());
-    return e.code();
+  } catch (const Error& error) {
+    log(TN_LOG_ERROR, error.msg());
+    return error.code();
   } catch (const std::exception&) {
     return TN_ERROR_MEMORY;
   }

@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a layout other than strided adds to a call: its word on the results, its components among
-// arguments and outputs. Private to core.
+// Calls of tensors of a layout other than strided: which layout a call is of, and which kernels
+// take it. Private to core.
 #pragma once
-
-#include <string>
 
 #include "core/dispatch/frame.h"
 #include "core/registry/cells.h"
@@ -12,24 +10,12 @@
 
 namespace tenon::core {
 
+// The slot of the operator's layout argument; 0: it has none, or it is strided.
+int layout_argument(const Op& op, const tn_value* in);
 // The layout that this call is of: that of its tensors, a layout argument, or the operator's own.
 // 0: strided.
 int layout_of_call(const Op& op, const tn_value* in);
-// Shapes and dtypes by the operator's rule, which does not know layouts, then what the layout says
-// of the results.
-void infer_with_layout(CallFrame& f);
-bool takes_layouts(const CallFrame& f, const KernelEntry& e);
-// What core does with components itself; false if it does nothing for this operator.
-bool call_by_components(CallFrame& f);
-
-// Argument i, a tensor of a layout, as a kernel wants it.
-void prepare_components(CallFrame& f, int i, TensorImpl& t, bool cast, bool contiguous);
-// Result k, which gets its components from the kernel.
-void make_component_output(CallFrame& f, int k);
-void finish_component_outputs(CallFrame& f);
-
-// A step of the fallback chain: the call on strided copies, where the setting allows them.
-bool call_densified(CallFrame& f, const std::string& reason);
-[[noreturn]] void no_kernel_for_layouts(const CallFrame& f, bool declined);
+bool takes_layouts(const CallFrame& frame, const KernelEntry& entry);
+[[noreturn]] void no_kernel_for_layouts(const CallFrame& frame, bool declined);
 
 }  // namespace tenon::core

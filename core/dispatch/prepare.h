@@ -9,18 +9,18 @@
 
 namespace tenon::core {
 
-void find_device(CallFrame& f);
-// `e` is the kernel that will write them, where it is known.
-void make_outputs(CallFrame& f, const KernelEntry* e = nullptr);
-void prepare_args(CallFrame& f, uint32_t kernel_flags);
-void reserve_random(CallFrame& f);
-void finish_outputs(CallFrame& f);
-void drop_outputs(CallFrame& f) noexcept;
+void find_device(CallFrame& frame);
+// `entry` is the kernel that will write them, where it is known.
+void make_outputs(CallFrame& frame, const KernelEntry* entry = nullptr);
+void prepare_args(CallFrame& frame, uint32_t kernel_flags);
+void reserve_random(CallFrame& frame);
+void finish_outputs(CallFrame& frame);
+void drop_outputs(CallFrame& frame) noexcept;
 // As before make_outputs.
-void forget_outputs(CallFrame& f);
-void make_contiguous_outputs(CallFrame& f);
+void forget_outputs(CallFrame& frame);
+void make_contiguous_outputs(CallFrame& frame);
 // For another kernel than that of make_outputs: what it may not write while it reads an argument is
 // replaced.
-void protect_outputs(CallFrame& f, const KernelEntry& e);
+void protect_outputs(CallFrame& frame, const KernelEntry& entry);
 
 }  // namespace tenon::core

@@ -25,25 +25,26 @@ const std::vector<const Op*>& primitives() {
   return *list;
 }
 
-Impl number_there(CallFrame& f, const tn_value& v) {
-  Impl t = new_tensor(f.op().name, f.dtype, f.device, 0, nullptr);
+Impl number_there(CallFrame& frame, const tn_value& value) {
+  Impl tensor = new_tensor(frame.op().name, frame.dtype, frame.device, 0, nullptr);
   tn_value in[2] = {};
   in[0].tag = TN_TAG_TENSOR;
-  in[0].u.tensor = &t->view;
-  in[1] = v;
-  TensorImpl* outs[] = {t.get()};
+  in[0].u.tensor = &tensor->view;
+  in[1] = value;
+  TensorImpl* outs[] = {tensor.get()};
   call(known::fill(), in, outs, Form::Inplace);
-  return t;
+  return tensor;
 }
 
 // A tensor or a number as a tensor of the call's dtype.
-Impl operand(CallFrame& f, int i) {
-  const tn_value& v = f.in[i];
-  if (v.tag != TN_TAG_TENSOR) return number_there(f, v);
-  TensorImpl& t = *TensorImpl::from_view(v.u.tensor);
-  if (t.dtype == f.dtype) return Impl::share(&t);
-  Impl cast = new_tensor(f.op().name, f.dtype, f.device, t.ndim(), t.view.sizes);
-  copy(*cast, t);
+Impl operand(CallFrame& frame, int i) {
+  const tn_value& value = frame.in[i];
+  if (value.tag != TN_TAG_TENSOR) return number_there(frame, value);
+  TensorImpl& tensor = *TensorImpl::from_view(value.u.tensor);
+  if (tensor.dtype == frame.dtype) return Impl::share(&tensor);
+  Impl cast =
+      new_tensor(frame.op().name, frame.dtype, frame.device, tensor.ndim(), tensor.view.sizes);
+  copy(*cast, tensor);
   return cast;
 }
 
@@ -51,9 +52,9 @@ Impl call_code(const Op& op, std::initializer_list<TensorImpl*> operands, int co
                TensorImpl* out) {
   tn_value in[3] = {};
   int n = 0;
-  for (TensorImpl* t : operands) {
+  for (TensorImpl* tensor : operands) {
     in[n].tag = TN_TAG_TENSOR;
-    in[n++].u.tensor = &t->view;
+    in[n++].u.tensor = &tensor->view;
   }
   in[n].tag = TN_TAG_I64;
   in[n].u.i64 = code;
@@ -62,7 +63,9 @@ Impl call_code(const Op& op, std::initializer_list<TensorImpl*> operands, int co
   return out ? Impl() : Impl::adopt(outs[0]);
 }
 
-bool is_one(const tn_value& v) { return v.tag == TN_TAG_F64 ? v.u.f64 == 1 : v.u.i64 == 1; }
+bool is_one(const tn_value& value) {
+  return value.tag == TN_TAG_F64 ? value.u.f64 == 1 : value.u.i64 == 1;
+}
 
 }  // namespace
 
@@ -112,19 +115,19 @@ const KernelEntry* writing_kernel(const Op& op, DeviceSlot slot, ScalarType dtyp
   return op.by_code == ByCode::None ? nullptr : find_kernel(primitive(op.by_code), slot, 0, dtype);
 }
 
-void call_by_code(CallFrame& f) {
-  const Op &op = f.op(), &p = primitive(op.by_code);
-  const Impl a = operand(f, 0);
+void call_by_code(CallFrame& frame) {
+  const Op &op = frame.op(), &p = primitive(op.by_code);
+  const Impl a = operand(frame, 0);
   if (op.by_code == ByCode::Unary) {
-    call_code(p, {a.get()}, op.code, f.targets[0]);
+    call_code(p, {a.get()}, op.code, frame.targets[0]);
     return;
   }
-  Impl b = operand(f, 1);
-  if (op.n_args > 2 && !is_one(f.in[2])) {  // alpha
-    const Impl factor = number_there(f, f.in[2]);
+  Impl b = operand(frame, 1);
+  if (op.n_args > 2 && !is_one(frame.in[2])) {  // alpha
+    const Impl factor = number_there(frame, frame.in[2]);
     b = call_code(p, {b.get(), factor.get()}, TN_BINARY_MUL, nullptr);
   }
-  call_code(p, {a.get(), b.get()}, op.code, f.targets[0]);
+  call_code(p, {a.get(), b.get()}, op.code, frame.targets[0]);
 }
 
 }  // namespace tenon::core

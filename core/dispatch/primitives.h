@@ -16,6 +16,6 @@ BoxedFn decomposition_of(const Op& op, ScalarType dtype);
 // it is one call of.
 const KernelEntry* writing_kernel(const Op& op, DeviceSlot slot, ScalarType dtype);
 // An operator that is one call of a primitive. Its arguments are as the user gave them.
-void call_by_code(CallFrame& f);
+void call_by_code(CallFrame& frame);
 
 }  // namespace tenon::core

@@ -17,43 +17,43 @@ namespace {
 
 // Calls visit(offset in elements) in row-major order.
 template <class F>
-void each_element(const TensorImpl& t, F&& visit) {
+void each_element(const TensorImpl& tensor, F&& visit) {
   int64_t at[kMaxDims] = {}, offset = 0;
-  for (int64_t n = 0; n < t.numel; ++n) {
+  for (int64_t n = 0; n < tensor.numel; ++n) {
     visit(offset);
-    for (int d = t.ndim() - 1; d >= 0; --d) {
-      offset += t.stride(d);
-      if (++at[d] < t.size(d)) break;
-      offset -= at[d] * t.stride(d);
+    for (int d = tensor.ndim() - 1; d >= 0; --d) {
+      offset += tensor.stride(d);
+      if (++at[d] < tensor.size(d)) break;
+      offset -= at[d] * tensor.stride(d);
       at[d] = 0;
     }
   }
 }
 
 // The elements of a host tensor in contiguous memory.
-std::vector<char> gathered(const TensorImpl& t) {
-  const std::size_t item = t.itemsize();
-  std::vector<char> out(static_cast<std::size_t>(t.numel) * item);
+std::vector<char> gathered(const TensorImpl& tensor) {
+  const std::size_t item = tensor.itemsize();
+  std::vector<char> out(static_cast<std::size_t>(tensor.numel) * item);
   char* to = out.data();
-  each_element(t, [&](int64_t offset) {
-    std::memcpy(to, t.host_data() + offset * static_cast<int64_t>(item), item);
+  each_element(tensor, [&](int64_t offset) {
+    std::memcpy(to, tensor.host_data() + offset * static_cast<int64_t>(item), item);
     to += item;
   });
   return out;
 }
 
-void scatter(TensorImpl& t, const char* from) {
-  const std::size_t item = t.itemsize();
-  each_element(t, [&](int64_t offset) {
-    std::memcpy(t.host_data() + offset * static_cast<int64_t>(item), from, item);
+void scatter(TensorImpl& tensor, const char* from) {
+  const std::size_t item = tensor.itemsize();
+  each_element(tensor, [&](int64_t offset) {
+    std::memcpy(tensor.host_data() + offset * static_cast<int64_t>(item), from, item);
     from += item;
   });
-  t.bump_version();
+  tensor.bump_version();
 }
 
-const tn_ext_dtype& conversions(ScalarType t) {
-  const tn_ext_dtype* ext = dtype_ext(t);
-  TENON_CHECK(ext, NotImplementedError, "dtype ", dtype_name(t),
+const tn_ext_dtype& conversions(ScalarType dtype) {
+  const tn_ext_dtype* ext = dtype_ext(dtype);
+  TENON_CHECK(ext, NotImplementedError, "dtype ", dtype_name(dtype),
               ": the plugin that converts it is not open");
   return *ext;
 }
@@ -100,10 +100,10 @@ void copy_foreign(TensorImpl& dst, TensorImpl& src) {
   scatter(dst, elements.data());
 }
 
-bool knows_dtypes(const CallFrame& f, const KernelEntry& e) {
+bool knows_dtypes(const CallFrame& frame, const KernelEntry& entry) {
   bool all = true;
-  each_argument(f.op(), f.in, [&](int, const TensorImpl& t) {
-    all &= !foreign(t.dtype) || e.dtypes.has(t.dtype);
+  each_argument(frame.op(), frame.in, [&](int, const TensorImpl& tensor) {
+    all &= !foreign(tensor.dtype) || entry.dtypes.has(tensor.dtype);
   });
   return all;
 }

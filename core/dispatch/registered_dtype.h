@@ -9,10 +9,10 @@
 
 namespace tenon::core {
 
-inline bool foreign(ScalarType t) { return static_cast<int>(t) >= TN_DTYPE_FOREIGN; }
+inline bool foreign(ScalarType dtype) { return static_cast<int>(dtype) >= TN_DTYPE_FOREIGN; }
 // dst = src where one of them has a foreign dtype; src is expanded.
 void copy_foreign(TensorImpl& dst, TensorImpl& src);
 // Whether the kernel knows the foreign dtypes among the arguments.
-bool knows_dtypes(const CallFrame& f, const KernelEntry& e);
+bool knows_dtypes(const CallFrame& frame, const KernelEntry& entry);
 
 }  // namespace tenon::core

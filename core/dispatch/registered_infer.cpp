@@ -15,8 +15,9 @@ void infer_registered(Infer& c) {
   TENON_CHECK(c.op.layout == nullptr, TypeError, c.op.name,
               ": expected a tensor of a layout of its own, got strided ones");
   TensorImpl* made[kMaxOutputs] = {};
-  CallFrame f(c.op, c.in, made,
-              Form::Functional);  // what the callback's services work on: there is no kernel yet
+  CallFrame frame(
+      c.op, c.in, made,
+      Form::Functional);  // what the callback's services work on: there is no kernel yet
   const InferOutputs infer = infer_callback(c.op);
   const TensorImpl* first = nullptr;
   for (int i = 0; i < c.op.n_args && !first; ++i) {
@@ -40,12 +41,13 @@ void infer_registered(Infer& c) {
   call.n_in = c.op.n_args;
   call.n_out = static_cast<uint32_t>(n);
   call.in = c.in;
-  call.context = &f;
+  call.context = &frame;
   call.op = c.op.index;
-  const tn_status s = infer(&call, outputs, sizes);
-  drop_outputs(f);  // what a callback should not have allocated
-  if (s != TN_OK)
-    throw_error(s, join(c.op.name, ": ", f.error.empty() ? join("status ", s) : f.error));
+  const tn_status status = infer(&call, outputs, sizes);
+  drop_outputs(frame);  // what a callback should not have allocated
+  if (status != TN_OK)
+    throw_error(status,
+                join(c.op.name, ": ", frame.error.empty() ? join("status ", status) : frame.error));
   for (int k = 0; k < n; ++k) {
     TENON_CHECK(outputs[k].ndim >= 0 && outputs[k].ndim <= kMaxDims, BackendError, c.op.name,
                 ": infer gave result ", k, " ", outputs[k].ndim, " dimensions");

@@ -8,6 +8,6 @@
 
 namespace tenon::core {
 
-void infer_registered(Infer& c);
+void infer_registered(Infer& infer);
 
 }  // namespace tenon::core

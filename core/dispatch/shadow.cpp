@@ -21,15 +21,15 @@ std::atomic<DeviceSlot> g_reference{-1};
 std::atomic<uint64_t> g_calls{0}, g_mismatches{0};
 thread_local bool t_inside = false;
 
-Impl on_reference(TensorImpl& t, DeviceSlot slot) {
-  Impl made = new_tensor("shadow", t.dtype, {slot, 0}, t.ndim(), t.view.sizes);
-  copy(*made, t);
+Impl on_reference(TensorImpl& tensor, DeviceSlot slot) {
+  Impl made = new_tensor("shadow", tensor.dtype, {slot, 0}, tensor.ndim(), tensor.view.sizes);
+  copy(*made, tensor);
   return made;
 }
 
-Impl as_double(TensorImpl& t) {
-  Impl made = new_tensor("shadow", kDouble, kHost, t.ndim(), t.view.sizes);
-  copy(*made, t);
+Impl as_double(TensorImpl& tensor) {
+  Impl made = new_tensor("shadow", kDouble, kHost, tensor.ndim(), tensor.view.sizes);
+  copy(*made, tensor);
   return made;
 }
 
@@ -55,30 +55,31 @@ struct Inside {
 
 }  // namespace
 
-void shadow_check(CallFrame& f) {
+void shadow_check(CallFrame& frame) {
   uint32_t every = g_shadow_every.load(std::memory_order_relaxed);
   DeviceSlot slot = g_reference.load(std::memory_order_relaxed);
-  if (every == 0 || slot < 0 || slot == f.device.slot || t_inside || f.form != Form::Functional)
+  if (every == 0 || slot < 0 || slot == frame.device.slot || t_inside ||
+      frame.form != Form::Functional)
     return;
-  if (f.op().flags & (kOpRandom | kOpDynamic | kOpCrossDevice)) return;
+  if (frame.op().flags & (kOpRandom | kOpDynamic | kOpCrossDevice)) return;
   if (g_calls.fetch_add(1, std::memory_order_relaxed) % every != 0) return;
   Inside inside;
   tn_value in[kMaxArgs];
   std::vector<Impl> kept;
-  for (int i = 0; i < f.op().n_args; ++i) {
-    in[i] = f.c.in[i];
-    if (in[i].tag == TN_TAG_TENSOR_LIST || f.op().args[i].mutates) return;
+  for (int i = 0; i < frame.op().n_args; ++i) {
+    in[i] = frame.infer.in[i];
+    if (in[i].tag == TN_TAG_TENSOR_LIST || frame.op().args[i].mutates) return;
     if (in[i].tag != TN_TAG_TENSOR) continue;
-    kept.push_back(on_reference(f.c.tensor(i), slot));
+    kept.push_back(on_reference(frame.infer.tensor(i), slot));
     in[i].u.tensor = &kept.back()->view;
   }
   TensorImpl* outs[kMaxOutputs];
-  call(f.op(), in, outs);
-  for (int k = 0; k < f.op().n_results; ++k) {
+  call(frame.op(), in, outs);
+  for (int k = 0; k < frame.op().n_results; ++k) {
     Impl reference = Impl::adopt(outs[k]);
-    if (!reference || agree(*f.outs[k], *reference)) continue;
+    if (!reference || agree(*frame.outs[k], *reference)) continue;
     g_mismatches.fetch_add(1, std::memory_order_relaxed);
-    warn("shadow", join(f.op().name, " on ", device_entry(f.device).name, " differs from ",
+    warn("shadow", join(frame.op().name, " on ", device_entry(frame.device).name, " differs from ",
                         device_entry(slot).name));
   }
 }

@@ -7,6 +7,6 @@
 namespace tenon::core {
 
 extern std::atomic<uint32_t> g_shadow_every;
-void shadow_check(CallFrame& f);
+void shadow_check(CallFrame& frame);
 
 }  // namespace tenon::core

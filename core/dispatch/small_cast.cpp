@@ -63,23 +63,25 @@ void cast_through(ScalarType from, const char* src, ScalarType to, char* dst, in
 
 }  // namespace
 
-bool cast_on_stack(CallFrame& f, int i, const TensorImpl& t, ScalarType dtype) {
-  if (!t.device_id.is_host() || !t.contiguous() || f.n_views == 8 || f.n_small == kMaxSmallCasts)
+bool cast_on_stack(CallFrame& frame, int i, const TensorImpl& tensor, ScalarType dtype) {
+  if (!tensor.device_id.is_host() || !tensor.contiguous() || frame.n_views == 8 ||
+      frame.n_small == kMaxSmallCasts)
     return false;
-  if (!isFloatingType(dtype) || !(isFloatingType(t.dtype) || isIntegralType(t.dtype, true)))
+  if (!isFloatingType(dtype) ||
+      !(isFloatingType(tensor.dtype) || isIntegralType(tensor.dtype, true)))
     return false;
-  if (t.numel * item_size(dtype) > kSmallCastBytes) return false;
-  char* to = f.small[f.n_small++];
-  if (isFloatingType(t.dtype))
-    cast_through<double>(t.dtype, t.host_data(), dtype, to, t.numel);
+  if (tensor.numel * item_size(dtype) > kSmallCastBytes) return false;
+  char* to = frame.small[frame.n_small++];
+  if (isFloatingType(tensor.dtype))
+    cast_through<double>(tensor.dtype, tensor.host_data(), dtype, to, tensor.numel);
   else
-    cast_through<int64_t>(t.dtype, t.host_data(), dtype, to, t.numel);
-  tn_tensor& v = f.views[f.n_views++];
-  v = t.view;
-  v.data = to;
-  v.byte_offset = 0;
-  v.dtype = abi_dtype(dtype);
-  f.mutable_args()[i].u.tensor = &v;
+    cast_through<int64_t>(tensor.dtype, tensor.host_data(), dtype, to, tensor.numel);
+  tn_tensor& view = frame.views[frame.n_views++];
+  view = tensor.view;
+  view.data = to;
+  view.byte_offset = 0;
+  view.dtype = abi_dtype(dtype);
+  frame.mutable_args()[i].u.tensor = &view;
   return true;
 }
 

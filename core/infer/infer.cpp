@@ -75,16 +75,16 @@ void check_fits(const char* op, const char* argument, const Scalar& number, Scal
 
 void check_list_lengths(const Op& op, const tn_value* in) {
   for (int i = 0; i < op.n_args; ++i) {
-    const ArgInfo& a = op.args[i];
-    if (a.lengths != 0 && in[i].tag != TN_TAG_NONE) check_list_length(op, a, in[i].len);
+    const ArgInfo& arg = op.args[i];
+    if (arg.lengths != 0 && in[i].tag != TN_TAG_NONE) check_list_length(op, arg, in[i].len);
   }
 }
 
-void wrong_list_length(const Op& op, const ArgInfo& a, std::size_t given) {
-  throw ValueError(join(op.name, ": argument '", a.name, "' needs ", int{a.fixed},
-                        a.fixed == 1 ? " entry" : " entries",
-                        a.lengths & kLengthOne && a.fixed > 1 ? " (or one for all)" : "", ", got ",
-                        given));
+void wrong_list_length(const Op& op, const ArgInfo& arg, std::size_t given) {
+  throw ValueError(join(op.name, ": argument '", arg.name, "' needs ", int{arg.fixed},
+                        arg.fixed == 1 ? " entry" : " entries",
+                        arg.lengths & kLengthOne && arg.fixed > 1 ? " (or one for all)" : "",
+                        ", got ", given));
 }
 
 void too_large(const char* op, const char* what) {
@@ -109,65 +109,66 @@ void check_room(const char* op, const char* what, int64_t count, uint64_t bytes)
 }
 
 void Infer::set(int k, IntArrayRef sizes, ScalarType dtype) {
-  OutMeta& o = out[k];
+  OutMeta& meta = out[k];
   if (sizes.size() > static_cast<std::size_t>(kMaxDims)) {
     fail<ValueError>(*this, "a tensor has at most ", kMaxDims, " dimensions, got ", sizes.size());
   }
-  o.ndim = static_cast<int>(sizes.size());
-  o.dtype = dtype;
-  o.defined = true;
-  o.has_strides = false;
-  o.alias_of = -1;
-  o.byte_offset = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) o.sizes[i] = sizes[i];
+  meta.ndim = static_cast<int>(sizes.size());
+  meta.dtype = dtype;
+  meta.defined = true;
+  meta.has_strides = false;
+  meta.alias_of = -1;
+  meta.byte_offset = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) meta.sizes[i] = sizes[i];
 }
 
 namespace {
 
 // Dense in some order of its dimensions: no gaps, no overlap.
-bool dense(const TensorImpl& t) {
+bool dense(const TensorImpl& tensor) {
   int order[kMaxDims];
   int n = 0;
-  for (int d = 0; d < t.ndim(); ++d) {
-    if (t.size(d) != 1) order[n++] = d;
+  for (int d = 0; d < tensor.ndim(); ++d) {
+    if (tensor.size(d) != 1) order[n++] = d;
   }
-  std::sort(order, order + n, [&](int a, int b) { return t.stride(a) < t.stride(b); });
+  std::sort(order, order + n, [&](int a, int b) { return tensor.stride(a) < tensor.stride(b); });
   int64_t expected = 1;
   for (int i = 0; i < n; ++i) {
-    if (t.stride(order[i]) != expected) return false;
-    expected *= t.size(order[i]);
+    if (tensor.stride(order[i]) != expected) return false;
+    expected *= tensor.size(order[i]);
   }
   return true;
 }
 
 }  // namespace
 
-void Infer::set_like(int k, const TensorImpl& t, ScalarType dtype) {
-  set(k, t.sizes(), dtype);
-  if (t.contiguous() || t.numel == 0 || !dense(t)) return;
-  std::memcpy(out[k].strides, t.view.strides, sizeof(int64_t) * static_cast<std::size_t>(t.ndim()));
+void Infer::set_like(int k, const TensorImpl& tensor, ScalarType dtype) {
+  set(k, tensor.sizes(), dtype);
+  if (tensor.contiguous() || tensor.numel == 0 || !dense(tensor)) return;
+  std::memcpy(out[k].strides, tensor.view.strides,
+              sizeof(int64_t) * static_cast<std::size_t>(tensor.ndim()));
   out[k].has_strides = true;
 }
 
 void Infer::set_view(int k, int of, IntArrayRef sizes, IntArrayRef strides,
                      int64_t element_offset) {
-  const TensorImpl& t = tensor(of);
-  set(k, sizes, t.dtype);
+  const TensorImpl& input = tensor(of);
+  set(k, sizes, input.dtype);
   for (std::size_t i = 0; i < strides.size(); ++i) out[k].strides[i] = strides[i];
   out[k].has_strides = true;
   out[k].alias_of = static_cast<int8_t>(of);
-  out[k].byte_offset = static_cast<uint64_t>(element_offset) * t.itemsize();
+  out[k].byte_offset = static_cast<uint64_t>(element_offset) * input.itemsize();
 }
 
 void Infer::expand_to(int i, IntArrayRef sizes) {
-  const TensorImpl& t = tensor(i);
-  const int lead = static_cast<int>(sizes.size()) - t.ndim();
+  const TensorImpl& input = tensor(i);
+  const int lead = static_cast<int>(sizes.size()) - input.ndim();
   bool fits = lead >= 0;
-  for (int d = 0; fits && d < t.ndim(); ++d) {
-    fits = t.size(d) == 1 || t.size(d) == sizes[static_cast<std::size_t>(d + lead)];
+  for (int d = 0; fits && d < input.ndim(); ++d) {
+    fits = input.size(d) == 1 || input.size(d) == sizes[static_cast<std::size_t>(d + lead)];
   }
   if (!fits)
-    fail<ValueError>(*this, arg(i), " of shape ", t.sizes(), " cannot be expanded to ", sizes);
+    fail<ValueError>(*this, arg(i), " of shape ", input.sizes(), " cannot be expanded to ", sizes);
   expand(i);
 }
 
@@ -202,18 +203,18 @@ namespace {
 
 // Where all are tensors, of one dtype or with dimensions: what nearly every call is. Undefined
 // otherwise.
-ScalarType plain_dtype(const Infer& c, std::initializer_list<int> args) {
-  ScalarType t = ScalarType::Undefined;
+ScalarType plain_dtype(const Infer& infer, std::initializer_list<int> args) {
+  ScalarType dtype = ScalarType::Undefined;
   bool mixed = false, dimensioned = true;
   for (int i : args) {
-    if (c.in[i].tag != TN_TAG_TENSOR) return ScalarType::Undefined;
-    const TensorImpl& own = c.tensor(i);
+    if (infer.in[i].tag != TN_TAG_TENSOR) return ScalarType::Undefined;
+    const TensorImpl& own = infer.tensor(i);
     dimensioned &= own.ndim() > 0;
-    if (t == own.dtype) continue;
-    mixed |= t != ScalarType::Undefined;
-    t = mixed ? promote_types(t, own.dtype) : own.dtype;
+    if (dtype == own.dtype) continue;
+    mixed |= dtype != ScalarType::Undefined;
+    dtype = mixed ? promote_types(dtype, own.dtype) : own.dtype;
   }
-  return mixed && !dimensioned ? ScalarType::Undefined : t;
+  return mixed && !dimensioned ? ScalarType::Undefined : dtype;
 }
 
 bool same_sizes(const TensorImpl& a, const TensorImpl& b) {
@@ -225,13 +226,13 @@ bool same_sizes(const TensorImpl& a, const TensorImpl& b) {
 }
 
 // The first of them, if all are tensors of one shape.
-const TensorImpl* common_shape(const Infer& c, std::initializer_list<int> args) {
+const TensorImpl* common_shape(const Infer& infer, std::initializer_list<int> args) {
   const TensorImpl* first = nullptr;
   for (int i : args) {
-    if (c.in[i].tag != TN_TAG_TENSOR) continue;
-    const TensorImpl& t = c.tensor(i);
-    if (first && !same_sizes(*first, t)) return nullptr;
-    if (!first) first = &t;
+    if (infer.in[i].tag != TN_TAG_TENSOR) continue;
+    const TensorImpl& tensor = infer.tensor(i);
+    if (first && !same_sizes(*first, tensor)) return nullptr;
+    if (!first) first = &tensor;
   }
   return first;
 }
@@ -239,24 +240,25 @@ const TensorImpl* common_shape(const Infer& c, std::initializer_list<int> args) 
 }  // namespace
 
 ScalarType Infer::promoted(std::initializer_list<int> args) const {
-  if (ScalarType t = plain_dtype(*this, args); t != ScalarType::Undefined) return t;
+  if (ScalarType dtype = plain_dtype(*this, args); dtype != ScalarType::Undefined) return dtype;
   // Three tiers (dimensioned tensors, 0-dim tensors, numbers); a lower tier counts only with a
   // higher category.
   ScalarType tier[3] = {ScalarType::Undefined, ScalarType::Undefined, ScalarType::Undefined};
-  auto join_into = [&](int which, ScalarType t) {
-    tier[which] = tier[which] == ScalarType::Undefined ? t : promote_types(tier[which], t);
+  auto join_into = [&](int which, ScalarType dtype) {
+    tier[which] = tier[which] == ScalarType::Undefined ? dtype : promote_types(tier[which], dtype);
   };
   for (int i : args) {
     if (none(i)) continue;
     if (in[i].tag == TN_TAG_TENSOR) {
-      const TensorImpl& t = tensor(i);
-      if (t.flags & kWrappedNumber)
-        join_into(2, t.dtype);
+      const TensorImpl& input = tensor(i);
+      if (input.flags & kWrappedNumber)
+        join_into(2, input.dtype);
       else
-        join_into(t.ndim() == 0 ? 1 : 0, t.dtype);
+        join_into(input.ndim() == 0 ? 1 : 0, input.dtype);
     } else if (in[i].tag == TN_TAG_TENSOR_LIST) {
       for (int k = 0; k < list_size(i); ++k) {
-        if (const TensorImpl* t = list_tensor(i, k)) join_into(t->ndim() == 0 ? 1 : 0, t->dtype);
+        if (const TensorImpl* input = list_tensor(i, k))
+          join_into(input->ndim() == 0 ? 1 : 0, input->dtype);
       }
     } else {
       ScalarType s = scalar(i).type();
@@ -265,21 +267,21 @@ ScalarType Infer::promoted(std::initializer_list<int> args) const {
                                                     : s);
     }
   }
-  auto category = [](ScalarType t) { return static_cast<int>(dtype_class(t)); };
+  auto category = [](ScalarType dtype) { return static_cast<int>(dtype_class(dtype)); };
   ScalarType result = ScalarType::Undefined;
-  for (ScalarType t : tier) {
-    if (t == ScalarType::Undefined) continue;
-    if (result != ScalarType::Undefined && category(t) <= category(result)) continue;
+  for (ScalarType dtype : tier) {
+    if (dtype == ScalarType::Undefined) continue;
+    if (result != ScalarType::Undefined && category(dtype) <= category(result)) continue;
     // A complex number among floating tensors keeps their width.
-    result = isComplexType(t) && result != ScalarType::Undefined && isFloatingType(result)
+    result = isComplexType(dtype) && result != ScalarType::Undefined && isFloatingType(result)
                  ? toComplexType(result)
-                 : t;
+                 : dtype;
   }
   return result;
 }
 
 void Infer::broadcast_shape(int k, std::initializer_list<int> args, ScalarType dtype) {
-  if (const TensorImpl* t = common_shape(*this, args)) return set_like(k, *t, dtype);
+  if (const TensorImpl* input = common_shape(*this, args)) return set_like(k, *input, dtype);
   int64_t sizes[kMaxDims];
   int n = 0;
   for (int i : args) {
@@ -289,16 +291,16 @@ void Infer::broadcast_shape(int k, std::initializer_list<int> args, ScalarType d
   const TensorImpl* first = nullptr;
   for (int i : args) {
     if (in[i].tag != TN_TAG_TENSOR) continue;
-    const TensorImpl& t = tensor(i);
-    if (!first) first = &t;
-    for (int d = 0; d < t.ndim(); ++d) {
-      int at = n - t.ndim() + d;
-      if (t.size(d) == 1 || t.size(d) == sizes[at]) continue;
+    const TensorImpl& input = tensor(i);
+    if (!first) first = &input;
+    for (int d = 0; d < input.ndim(); ++d) {
+      int at = n - input.ndim() + d;
+      if (input.size(d) == 1 || input.size(d) == sizes[at]) continue;
       if (sizes[at] != 1) {
-        fail<ValueError>(*this, "size ", sizes[at], " of a does not match size ", t.size(d),
-                         " of b at dimension ", at, " (", first->sizes(), ", ", t.sizes(), ")");
+        fail<ValueError>(*this, "size ", sizes[at], " of a does not match size ", input.size(d),
+                         " of b at dimension ", at, " (", first->sizes(), ", ", input.sizes(), ")");
       }
-      sizes[at] = t.size(d);
+      sizes[at] = input.size(d);
     }
   }
   // As the first operand of the result's shape lies.

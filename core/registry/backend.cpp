@@ -30,7 +30,7 @@ struct BackendImpl {
 
 namespace {
 
-std::string_view view(tn_str s) { return {s.ptr, s.len}; }
+std::string_view view(tn_str text) { return {text.ptr, text.len}; }
 
 // A later one of the same cell would permanently hide an earlier one of its own plugin.
 bool same_place(const tn_kernel& a, const tn_kernel& b) {
@@ -38,10 +38,10 @@ bool same_place(const tn_kernel& a, const tn_kernel& b) {
          view(a.layouts) == view(b.layouts) && a.priority == b.priority;
 }
 
-bool digest_matches(const Op& op, const tn_kernel& k) {
-  if (std::memcmp(op.digest, k.digest, sizeof op.digest) == 0) return true;
+bool digest_matches(const Op& op, const tn_kernel& kernel) {
+  if (std::memcmp(op.digest, kernel.digest, sizeof op.digest) == 0) return true;
   for (int i = 0; i < op.n_since; ++i) {
-    if (std::memcmp(op.since[i], k.digest, sizeof op.digest) == 0) return true;
+    if (std::memcmp(op.since[i], kernel.digest, sizeof op.digest) == 0) return true;
   }
   return false;
 }
@@ -84,77 +84,79 @@ std::vector<uint8_t> parse_layouts(std::string_view text) {
   return out;
 }
 
-std::unique_ptr<KernelEntry> make_entry(const tn_plugin& plugin, int priority, const tn_kernel& k) {
-  auto e = std::make_unique<KernelEntry>();
-  e->kernel = &k;
-  e->plugin = &plugin;
-  e->run = k.run;
-  e->flags = k.flags;
-  e->plugin_priority = priority;
+std::unique_ptr<KernelEntry> make_entry(const tn_plugin& plugin, int priority,
+                                        const tn_kernel& kernel) {
+  auto entry = std::make_unique<KernelEntry>();
+  entry->kernel = &kernel;
+  entry->plugin = &plugin;
+  entry->run = kernel.run;
+  entry->flags = kernel.flags;
+  entry->plugin_priority = priority;
   // One for every device reaches it through other ops, which say for themselves whether a graph may
   // hold them.
-  if (view(plugin.device) == "any") e->flags |= TN_KERNEL_CAPTURE_SAFE;
-  e->inplace = parse_inplace(view(k.inplace));
-  e->dtypes = masked(parse_dtype_mask(view(k.dtypes), false),
-                     parse_dtype_mask(find_op(view(k.op))->dtypes));
-  e->layouts = parse_layouts(view(k.layouts));
-  return e;
+  if (view(plugin.device) == "any") entry->flags |= TN_KERNEL_CAPTURE_SAFE;
+  entry->inplace = parse_inplace(view(kernel.inplace));
+  entry->dtypes = masked(parse_dtype_mask(view(kernel.dtypes), false),
+                         parse_dtype_mask(find_op(view(kernel.op))->dtypes));
+  entry->layouts = parse_layouts(view(kernel.layouts));
+  return entry;
 }
 
 // An entry in the cell of each layout that the kernel names, or of strided.
-void add_entries(BackendImpl& b, const tn_kernel& k, RegisterReport& report) {
-  if (std::string fault = kernel_fault(k); !fault.empty()) {
-    report.quarantined.push_back(join(view(k.op), ": ", fault));
+void add_entries(BackendImpl& backend, const tn_kernel& kernel, RegisterReport& report) {
+  if (std::string fault = kernel_fault(kernel); !fault.empty()) {
+    report.quarantined.push_back(join(view(kernel.op), ": ", fault));
     return;
   }
-  const Op& op = *find_op(view(k.op));
+  const Op& op = *find_op(view(kernel.op));
   uint32_t named = 0;
-  for (uint8_t mask : parse_layouts(view(k.layouts))) named |= mask;
+  for (uint8_t mask : parse_layouts(view(kernel.layouts))) named |= mask;
   if (op.kind == OpKind::View && (named & ~1u) == 0) named = 0;
   if (named == 0) named = 1;
   for (int l = 0; l < kMaxLayouts; ++l) {
     if (!(named >> l & 1) || (l == 0 && named != 1)) continue;
-    auto e = make_entry(*b.plugin, b.priority, k);
-    if (b.plugin->flags & TN_PLUGIN_SINGLE_THREADED) {
-      b.serial.push_back(serialized(k));
-      e->kernel = &b.serial.back()->kernel;
-      e->run = e->kernel->run;
+    auto entry = make_entry(*backend.plugin, backend.priority, kernel);
+    if (backend.plugin->flags & TN_PLUGIN_SINGLE_THREADED) {
+      backend.serial.push_back(serialized(kernel));
+      entry->kernel = &backend.serial.back()->kernel;
+      entry->run = entry->kernel->run;
     }
-    b.entries.emplace_back(&cell(op, b.slot, l), std::move(e));
+    backend.entries.emplace_back(&cell(op, backend.slot, l), std::move(entry));
   }
   ++report.kernels;
 }
 
-void publish_all(const BackendImpl& b) {
-  for (const auto& [c, e] : b.entries) publish(*c, e.get());
+void publish_all(const BackendImpl& backend) {
+  for (const auto& [c, e] : backend.entries) publish(*c, e.get());
 }
 
 // Room comes first: what is registered has to be in the list from which it is taken back.
-void add_extensions(BackendImpl& b) {
-  for (const tn_ext* e = b.plugin->ext; e != nullptr; e = e->next) {
-    b.layouts.reserve(b.layouts.size() + 1);
-    b.dtypes.reserve(b.dtypes.size() + 1);
-    if (e->id == TN_EXT_LAYOUT)
-      b.layouts.push_back(register_layout(reinterpret_cast<const tn_ext_layout*>(e)));
-    if (e->id == TN_EXT_DTYPE)
-      b.dtypes.push_back(register_dtype(reinterpret_cast<const tn_ext_dtype*>(e)));
+void add_extensions(BackendImpl& backend) {
+  for (const tn_ext* extension = backend.plugin->ext; extension != nullptr;
+       extension = extension->next) {
+    backend.layouts.reserve(backend.layouts.size() + 1);
+    backend.dtypes.reserve(backend.dtypes.size() + 1);
+    if (extension->id == TN_EXT_LAYOUT)
+      backend.layouts.push_back(register_layout(reinterpret_cast<const tn_ext_layout*>(extension)));
+    if (extension->id == TN_EXT_DTYPE)
+      backend.dtypes.push_back(register_dtype(reinterpret_cast<const tn_ext_dtype*>(extension)));
   }
 }
 
 // Layouts and dtypes go first: kernels name them.
-void drop_extensions(const BackendImpl& b) {
-  for (int l : b.layouts) unregister_layout(l);  // throws while a tensor is alive
-  for (ScalarType t : b.dtypes) unregister_dtype(t);
-  for (int op : b.ops) withdraw_op(op);
+void drop_extensions(const BackendImpl& backend) {
+  for (int l : backend.layouts) unregister_layout(l);  // throws while a tensor is alive
+  for (ScalarType dtype : backend.dtypes) unregister_dtype(dtype);
+  for (int op : backend.ops) withdraw_op(op);
 }
 
 // Registers what the plugin names, and takes it back if the rest of the registration fails.
 struct Extensions {
-  explicit Extensions(BackendImpl& b) : backend(&b) {
+  explicit Extensions(BackendImpl& backend) : backend(&backend) {
     try {
-      add_extensions(b);
+      add_extensions(backend);
     } catch (...) {
-      drop_extensions(b);
+      drop_extensions(backend);
       throw;
     }
   }
@@ -166,21 +168,21 @@ struct Extensions {
 
 }  // namespace
 
-std::string kernel_fault(const tn_kernel& k) {
-  const Op* op = find_op(view(k.op));
+std::string kernel_fault(const tn_kernel& kernel) {
+  const Op* op = find_op(view(kernel.op));
   if (!op) return "this core has no such operator";
-  const bool of_layout = view(k.layouts).find_first_not_of(',') != std::string_view::npos;
+  const bool of_layout = view(kernel.layouts).find_first_not_of(',') != std::string_view::npos;
   if (op->kind == OpKind::Composite || (op->kind == OpKind::View && !of_layout))
     return "this operator is not one that backends implement";
-  if (!k.run) return "the kernel has no function";
+  if (!kernel.run) return "the kernel has no function";
   static constexpr uint8_t kNone[sizeof op->digest] = {};
-  const bool unsigned_op = registered(*op) && std::memcmp(k.digest, kNone, sizeof kNone) == 0;
-  if (!unsigned_op && !digest_matches(*op, k))
+  const bool unsigned_op = registered(*op) && std::memcmp(kernel.digest, kNone, sizeof kNone) == 0;
+  if (!unsigned_op && !digest_matches(*op, kernel))
     return join("plugin schema does not match ", op->schema);
   try {
-    parse_dtype_mask(view(k.dtypes));
-    parse_layouts(view(k.layouts));
-    parse_inplace(view(k.inplace));
+    parse_dtype_mask(view(kernel.dtypes));
+    parse_layouts(view(kernel.layouts));
+    parse_inplace(view(kernel.inplace));
   } catch (const Error& error) {
     return error.msg();
   }
@@ -193,56 +195,56 @@ void rehearse_backend(const tn_plugin& plugin) {
 
 BackendImpl* register_backend(const tn_plugin& plugin, OpRegistration& ops, RegisterReport& report,
                               int priority) {
-  auto b = std::make_unique<BackendImpl>();
-  b->plugin = &plugin;
-  b->priority = priority;
-  b->slot = view(plugin.device) == "any" ? kAnyDevice : reserve_device(view(plugin.device));
-  Extensions extensions(*b);
-  for (const tn_kernel* const* p = plugin.kernels; p != plugin.kernels_end; ++p) {
-    if (!*p) continue;
-    bool twice = std::any_of(plugin.kernels, p, [&](const tn_kernel* earlier) {
-      return earlier && same_place(*earlier, **p);
+  auto backend = std::make_unique<BackendImpl>();
+  backend->plugin = &plugin;
+  backend->priority = priority;
+  backend->slot = view(plugin.device) == "any" ? kAnyDevice : reserve_device(view(plugin.device));
+  Extensions extensions(*backend);
+  for (const tn_kernel* const* kernels = plugin.kernels; kernels != plugin.kernels_end; ++kernels) {
+    if (!*kernels) continue;
+    bool twice = std::any_of(plugin.kernels, kernels, [&](const tn_kernel* earlier) {
+      return earlier && same_place(*earlier, **kernels);
     });
     if (twice) {
-      report.quarantined.push_back(join(view((*p)->op),
+      report.quarantined.push_back(join(view((*kernels)->op),
                                         ": a second kernel of this plugin for the same dtypes and "
                                         "priority; the first one serves"));
       continue;
     }
-    add_entries(*b, **p, report);
+    add_entries(*backend, **kernels, report);
   }
   if (plugin.device_api) {
-    if (const int told = attach_device(b->slot, plugin.device_api); told > kMaxOrdinals) {
+    if (const int told = attach_device(backend->slot, plugin.device_api); told > kMaxOrdinals) {
       report.quarantined.push_back(join("devices: its count says ", told, "; the first ",
                                         kMaxOrdinals, " are used (TN_MAX_DEVICES)"));
     }
-    set_device_extensions(b->slot, plugin.ext);
+    set_device_extensions(backend->slot, plugin.ext);
   }
-  publish_all(*b);
+  publish_all(*backend);
   extensions.backend = nullptr;
-  b->ops = ops.keep();
-  return b.release();
+  backend->ops = ops.keep();
+  return backend.release();
 }
 
-void unregister_backend(BackendImpl* b) {
+void unregister_backend(BackendImpl* backend) {
   TENON_CHECK(!in_flight(), ValueError, "called from inside of an operator");
-  withdraw(b->plugin);
+  withdraw(backend->plugin);
   try {
     drain_flights();
-    for (int l : b->layouts) {
+    for (int l : backend->layouts) {
       TENON_CHECK(layout_tensors(l) == 0, ValueError, layout_tensors(l), " tensors of layout ",
                   layout_name(l), " are alive");
     }
-    if (b->plugin->device_api) {
-      release_device(b->slot);
-      set_device_extensions(b->slot, nullptr);
+    if (backend->plugin->device_api) {
+      release_device(backend->slot);
+      set_device_extensions(backend->slot, nullptr);
     }
-    drop_extensions(*b);
+    drop_extensions(*backend);
   } catch (...) {
-    publish_all(*b);
+    publish_all(*backend);
     throw;
   }
-  delete b;
+  delete backend;
 }
 
 }  // namespace tenon::core

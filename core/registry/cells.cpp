@@ -29,26 +29,27 @@ KernelEntry* find_kernel_late(const Op& op, DeviceSlot slot, int layout, ScalarT
   first_use(slot);
   if (cell(op, slot, layout).load(std::memory_order_acquire))
     return find_kernel(op, slot, layout, dtype);
-  KernelEntry* e = cell(op, kAnyDevice, layout).load(std::memory_order_acquire);
-  while (e != nullptr && !e->dtypes.has(dtype)) e = e->next.load(std::memory_order_acquire);
-  return e;
+  KernelEntry* entry = cell(op, kAnyDevice, layout).load(std::memory_order_acquire);
+  while (entry != nullptr && !entry->dtypes.has(dtype))
+    entry = entry->next.load(std::memory_order_acquire);
+  return entry;
 }
 
 namespace {
-std::pair<int32_t, int32_t> rank(const KernelEntry& e) {
-  return {e.kernel->priority, e.plugin_priority};
+std::pair<int32_t, int32_t> rank(const KernelEntry& entry) {
+  return {entry.kernel->priority, entry.plugin_priority};
 }
 }  // namespace
 
-void publish(Cell& c, KernelEntry* e) {
+void publish(Cell& c, KernelEntry* entry) {
   std::lock_guard lock(g_publish);
   std::atomic<KernelEntry*>* at = &c;
   while (KernelEntry* other = at->load(std::memory_order_acquire)) {
-    if (rank(*other) <= rank(*e)) break;
+    if (rank(*other) <= rank(*entry)) break;
     at = &other->next;
   }
-  e->next.store(at->load(std::memory_order_acquire), std::memory_order_release);
-  at->store(e, std::memory_order_release);
+  entry->next.store(at->load(std::memory_order_acquire), std::memory_order_release);
+  at->store(entry, std::memory_order_release);
 }
 
 void withdraw(const tn_plugin* plugin) {
@@ -57,11 +58,11 @@ void withdraw(const tn_plugin* plugin) {
     for (auto& layout : device) {
       for (Cell& c : layout) {
         std::atomic<KernelEntry*>* at = &c;
-        while (KernelEntry* e = at->load(std::memory_order_acquire)) {
-          if (e->plugin == plugin)
-            at->store(e->next.load(std::memory_order_acquire), std::memory_order_release);
+        while (KernelEntry* entry = at->load(std::memory_order_acquire)) {
+          if (entry->plugin == plugin)
+            at->store(entry->next.load(std::memory_order_acquire), std::memory_order_release);
           else
-            at = &e->next;
+            at = &entry->next;
         }
       }
     }

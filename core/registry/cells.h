@@ -49,17 +49,17 @@ inline Cell& cell(const Op& op, DeviceSlot slot, int layout) {
 KernelEntry* find_kernel_late(const Op& op, DeviceSlot slot, int layout, ScalarType dtype);
 // The kernel for a dtype; null if there is none.
 inline KernelEntry* find_kernel(const Op& op, DeviceSlot slot, int layout, ScalarType dtype) {
-  KernelEntry* e = cell(op, slot, layout).load(std::memory_order_acquire);
-  if (TENON_UNLIKELY(e == nullptr)) return find_kernel_late(op, slot, layout, dtype);
+  KernelEntry* entry = cell(op, slot, layout).load(std::memory_order_acquire);
+  if (TENON_UNLIKELY(entry == nullptr)) return find_kernel_late(op, slot, layout, dtype);
   do {
-    if (TENON_LIKELY(e->dtypes.has(dtype))) return e;
-    e = e->next.load(std::memory_order_acquire);
-  } while (e != nullptr);
+    if (TENON_LIKELY(entry->dtypes.has(dtype))) return entry;
+    entry = entry->next.load(std::memory_order_acquire);
+  } while (entry != nullptr);
   return nullptr;
 }
 // Inserts by the priorities of kernel and plugin; the later one wins a tie, so that a program may
 // override a kernel.
-void publish(Cell& c, KernelEntry* e);
+void publish(Cell& c, KernelEntry* entry);
 void withdraw(const tn_plugin* plugin);
 // Opens what serves a device, once.
 void first_use(DeviceSlot slot);

@@ -57,9 +57,9 @@ tn_status workspace(tn_call* call, uint64_t* bytes) {
   const tn_kernel& own = *of(call).own;
   Turn turn;
   void* state = std::exchange(call->state, own.state);
-  tn_status s = own.workspace(call, bytes);
+  tn_status status = own.workspace(call, bytes);
   call->state = state;
-  return s;
+  return status;
 }
 
 tn_status supports(const tn_call* call) {
@@ -73,12 +73,12 @@ tn_status supports(const tn_call* call) {
 }  // namespace
 
 std::unique_ptr<SerialKernel> serialized(const tn_kernel& own) {
-  auto s = std::make_unique<SerialKernel>(SerialKernel{own, &own});
-  s->kernel.state = s.get();
-  s->kernel.run = run;
-  if (own.workspace) s->kernel.workspace = workspace;
-  if (own.supports) s->kernel.supports = supports;
-  return s;
+  auto serial = std::make_unique<SerialKernel>(SerialKernel{own, &own});
+  serial->kernel.state = serial.get();
+  serial->kernel.run = run;
+  if (own.workspace) serial->kernel.workspace = workspace;
+  if (own.supports) serial->kernel.supports = supports;
+  return serial;
 }
 
 }  // namespace tenon::core

@@ -40,12 +40,12 @@ struct Table {
   }
 };
 
-Table& table() {
+Table& op_table() {
   static Table* t = new Table;  // never destroyed: ops are used until the process ends
   return *t;
 }
 // At load: the child of a fork that met the first use would never stop waiting for it.
-[[maybe_unused]] const Table& g_table_at_load = table();
+[[maybe_unused]] const Table& g_table_at_load = op_table();
 
 // Levenshtein distance, for "did you mean".
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -67,9 +67,9 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 Op& op_at(int index) {
   if (index < g_op_count) return g_ops[index];
-  Table& t = table();
-  std::lock_guard lock(t.mutex);
-  return *t.added.at(static_cast<std::size_t>(index - g_op_count));
+  Table& table = op_table();
+  std::lock_guard lock(table.mutex);
+  return *table.added.at(static_cast<std::size_t>(index - g_op_count));
 }
 
 namespace {
@@ -81,13 +81,13 @@ const char* operator_name(int index) {
 
 }  // namespace
 
-int op_count() { return table().count.load(std::memory_order_acquire); }
+int op_count() { return op_table().count.load(std::memory_order_acquire); }
 
 Op* find_op(std::string_view name) {
-  Table& t = table();
-  std::lock_guard lock(t.mutex);
-  auto it = t.by_name.find(name);
-  return it == t.by_name.end() ? nullptr : it->second;
+  Table& table = op_table();
+  std::lock_guard lock(table.mutex);
+  auto it = table.by_name.find(name);
+  return it == table.by_name.end() ? nullptr : it->second;
 }
 
 Op& get_op(std::string_view name) {
@@ -115,26 +115,26 @@ Op& get_op(std::string_view name) {
 }
 
 std::vector<Op*> overloads(std::string_view base_name) {
-  Table& t = table();
-  std::lock_guard lock(t.mutex);
-  auto it = t.by_base.find(base_name);
-  return it == t.by_base.end() ? std::vector<Op*>{} : it->second;
+  Table& table = op_table();
+  std::lock_guard lock(table.mutex);
+  auto it = table.by_base.find(base_name);
+  return it == table.by_base.end() ? std::vector<Op*>{} : it->second;
 }
 
-bool op_takes(const Op& op, ScalarType t) { return parse_dtype_mask(op.dtypes).has(t); }
+bool op_takes(const Op& op, ScalarType dtype) { return parse_dtype_mask(op.dtypes).has(dtype); }
 
 int add_op(std::unique_ptr<Op> op) {
-  Table& t = table();
-  std::lock_guard lock(t.mutex);
-  TENON_CHECK(t.by_name.count(op->name) == 0, ValueError, "register_op: '", op->name,
+  Table& table = op_table();
+  std::lock_guard lock(table.mutex);
+  TENON_CHECK(table.by_name.count(op->name) == 0, ValueError, "register_op: '", op->name,
               "' is registered already");
-  const int at = t.count.load(std::memory_order_relaxed);
+  const int at = table.count.load(std::memory_order_relaxed);
   TENON_CHECK(at < kMaxOps, ValueError, "register_op: '", op->name, "': this process has ", kMaxOps,
               " ops already");
   op->index = at;
-  t.index(*op);
-  t.added.push_back(std::move(op));
-  t.count.store(at + 1, std::memory_order_release);
+  table.index(*op);
+  table.added.push_back(std::move(op));
+  table.count.store(at + 1, std::memory_order_release);
   return at;
 }
 

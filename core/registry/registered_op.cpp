@@ -45,8 +45,8 @@ struct Records {
 };
 
 Records& records() {
-  static Records& r = *new Records;
-  return r;
+  static Records& record = *new Records;
+  return record;
 }
 // At load: functions that must not throw ask it.
 [[maybe_unused]] const Records& g_records_at_load = records();
@@ -54,10 +54,10 @@ Records& records() {
 thread_local OpRegistration* t_registration = nullptr;
 
 Record* record_of(const Op& op) {
-  Records& r = records();
-  std::lock_guard hold(r.lock);
-  auto it = r.by_index.find(op.index);
-  return it == r.by_index.end() ? nullptr : it->second;
+  Records& record = records();
+  std::lock_guard hold(record.lock);
+  auto it = record.by_index.find(op.index);
+  return it == record.by_index.end() ? nullptr : it->second;
 }
 
 template <class T>
@@ -90,98 +90,106 @@ std::vector<T> numbers(std::string text, T (*read)(const std::string&), int fixe
   return out;
 }
 
-tn_value default_value(Record& r, const Arg& a) {
-  tn_value v{};
-  if (!a.def || *a.def == "None") return v;
-  const std::string& d = *a.def;
-  if (a.type.list && a.type.base == "int") {
-    r.ints.push_back(numbers<int64_t>(d, number<int64_t>, a.type.fixed));
-    v.tag = TN_TAG_I64_LIST;
-    v.len = static_cast<uint32_t>(r.ints.back().size());
-    v.u.i64s = r.ints.back().data();
-  } else if (a.type.list && a.type.base == "float") {
-    r.floats.push_back(numbers<double>(d, real, a.type.fixed));
-    v.tag = TN_TAG_F64_LIST;
-    v.len = static_cast<uint32_t>(r.floats.back().size());
-    v.u.f64s = r.floats.back().data();
+tn_value default_value(Record& record, const Arg& arg) {
+  tn_value value{};
+  if (!arg.def || *arg.def == "None") return value;
+  const std::string& d = *arg.def;
+  if (arg.type.list && arg.type.base == "int") {
+    record.ints.push_back(numbers<int64_t>(d, number<int64_t>, arg.type.fixed));
+    value.tag = TN_TAG_I64_LIST;
+    value.len = static_cast<uint32_t>(record.ints.back().size());
+    value.u.i64s = record.ints.back().data();
+  } else if (arg.type.list && arg.type.base == "float") {
+    record.floats.push_back(numbers<double>(d, real, arg.type.fixed));
+    value.tag = TN_TAG_F64_LIST;
+    value.len = static_cast<uint32_t>(record.floats.back().size());
+    value.u.f64s = record.floats.back().data();
   } else if (d == "True" || d == "False") {
-    v.tag = TN_TAG_BOOL;
-    v.u.i64 = d == "True";
-  } else if (a.type.base == "str" && d.size() >= 2) {
-    r.texts.push_back(d.substr(1, d.size() - 2));
-    v.tag = TN_TAG_STR;
-    v.len = static_cast<uint32_t>(r.texts.back().size());
-    v.u.str = r.texts.back().c_str();
-  } else if (a.type.base == "float" ||
-             (a.type.base == "Scalar" && d.find_first_of(".ein") != std::string::npos)) {
-    v.tag = TN_TAG_F64;
-    v.u.f64 = real(d);
-  } else if (a.type.base == "int" || a.type.base == "Scalar") {
-    v.tag = TN_TAG_I64;
-    v.u.i64 = number<int64_t>(d);
+    value.tag = TN_TAG_BOOL;
+    value.u.i64 = d == "True";
+  } else if (arg.type.base == "str" && d.size() >= 2) {
+    record.texts.push_back(d.substr(1, d.size() - 2));
+    value.tag = TN_TAG_STR;
+    value.len = static_cast<uint32_t>(record.texts.back().size());
+    value.u.str = record.texts.back().c_str();
+  } else if (arg.type.base == "float" ||
+             (arg.type.base == "Scalar" && d.find_first_of(".ein") != std::string::npos)) {
+    value.tag = TN_TAG_F64;
+    value.u.f64 = real(d);
+  } else if (arg.type.base == "int" || arg.type.base == "Scalar") {
+    value.tag = TN_TAG_I64;
+    value.u.i64 = number<int64_t>(d);
   } else {
-    throw SchemaError(join("a default for an argument of type ", a.type.base, " can only be None"));
+    throw SchemaError(
+        join("a default for an argument of type ", arg.type.base, " can only be None"));
   }
-  return v;
+  return value;
 }
 
-void check_names(const Schema& s) {
-  TENON_CHECK(s.name.find("::") != std::string::npos, ValueError, "register_op: '", s.name,
-              "' needs its vendor's name, as in vendor::", s.name);
-  TENON_CHECK(s.args.size() <= kMaxArgs && s.results.size() <= kMaxOutputs && !s.results.empty(),
-              ValueError, "register_op: '", s.name, "' may have ", kMaxArgs, " arguments and 1 to ",
-              kMaxOutputs, " results");
-  for (const Result& r : s.results) {
-    TENON_CHECK(r.type.plain_tensor() && !r.type.optional, ValueError, "register_op: '", s.name,
-                "': results are tensors");
+void check_names(const Schema& schema) {
+  TENON_CHECK(schema.name.find("::") != std::string::npos, ValueError, "register_op: '",
+              schema.name, "' needs its vendor's name, as in vendor::", schema.name);
+  TENON_CHECK(schema.args.size() <= kMaxArgs && schema.results.size() <= kMaxOutputs &&
+                  !schema.results.empty(),
+              ValueError, "register_op: '", schema.name, "' may have ", kMaxArgs,
+              " arguments and 1 to ", kMaxOutputs, " results");
+  for (const Result& r : schema.results) {
+    TENON_CHECK(r.type.plain_tensor() && !r.type.optional, ValueError, "register_op: '",
+                schema.name, "': results are tensors");
   }
 }
 
-std::unique_ptr<Op> make_op(Record& r, InferFn infer) {
-  for (const Arg& a : r.schema.args) {
+std::unique_ptr<Op> make_op(Record& record, InferFn infer) {
+  for (const Arg& arg : record.schema.args) {
     ArgInfo info{};
-    info.name = a.name.c_str();
-    info.type = static_cast<ArgType>(type_index(a.type));
-    info.fixed = static_cast<uint8_t>(a.type.fixed);
-    info.lengths = a.type.base == "bool" && a.type.fixed > 0 ? uint8_t{kLengthFixed} : uint8_t{0};
-    info.mutates = a.mutates;
-    info.keyword_only = a.keyword_only;
-    info.has_default = a.def.has_value();
-    info.def = a.def ? a.def->c_str() : "";
-    info.value = default_value(r, a);
-    r.args.push_back(info);
+    info.name = arg.name.c_str();
+    info.type = static_cast<ArgType>(type_index(arg.type));
+    info.fixed = static_cast<uint8_t>(arg.type.fixed);
+    info.lengths =
+        arg.type.base == "bool" && arg.type.fixed > 0 ? uint8_t{kLengthFixed} : uint8_t{0};
+    info.mutates = arg.mutates;
+    info.keyword_only = arg.keyword_only;
+    info.has_default = arg.def.has_value();
+    info.def = arg.def ? arg.def->c_str() : "";
+    info.value = default_value(record, arg);
+    record.args.push_back(info);
   }
-  for (const Result& x : r.schema.results) r.results.push_back({x.name.c_str(), ArgType::Tensor});
+  for (const Result& x : record.schema.results)
+    record.results.push_back({x.name.c_str(), ArgType::Tensor});
   auto op = std::make_unique<Op>();
-  op->name = r.name.c_str();
-  op->ident = r.ident.c_str();
-  op->schema = r.schema.text.c_str();
+  op->name = record.name.c_str();
+  op->ident = record.ident.c_str();
+  op->schema = record.schema.text.c_str();
   op->doc = "An op of a plugin's own.";
   op->family = "plugin";
   op->samples = "";
   op->dtypes = "all";
   op->kind = OpKind::Kernel;
-  op->flags = kOpFunction | (r.dynamic ? uint32_t{kOpDynamic} : 0u);
-  op->n_args = static_cast<uint8_t>(r.args.size());
-  op->n_results = static_cast<uint8_t>(r.results.size());
-  op->args = r.args.data();
-  op->results = r.results.data();
+  op->flags = kOpFunction | (record.dynamic ? uint32_t{kOpDynamic} : 0u);
+  op->n_args = static_cast<uint8_t>(record.args.size());
+  op->n_results = static_cast<uint8_t>(record.results.size());
+  op->args = record.args.data();
+  op->results = record.results.data();
   op->infer = infer;
-  op->layout = r.layout.empty() ? nullptr : r.layout.c_str();
+  op->layout = record.layout.empty() ? nullptr : record.layout.c_str();
   return op;
 }
 
-std::string text_of(tn_str s) { return s.ptr ? std::string(s.ptr, s.len) : std::string(); }
+std::string text_of(tn_str text) {
+  return text.ptr ? std::string(text.ptr, text.len) : std::string();
+}
 
 // The same schema again, from a plugin that was opened a second time.
 int renew(Op& op, const tn_schema& schema, const Schema& parsed) {
-  Record* r = record_of(op);
-  TENON_CHECK(r && r->schema.canonical == parsed.canonical && r->layout == text_of(schema.layout) &&
-                  r->dynamic == (schema.infer == nullptr && r->layout.empty()),
+  Record* record = record_of(op);
+  TENON_CHECK(record && record->schema.canonical == parsed.canonical &&
+                  record->layout == text_of(schema.layout) &&
+                  record->dynamic == (schema.infer == nullptr && record->layout.empty()),
               ValueError, "register_op: '", op.name, "' is registered already, as ", op.schema);
-  TENON_CHECK(!r->present.load(), ValueError, "register_op: '", op.name, "' is registered already");
-  r->infer.store(schema.infer);
-  r->present.store(true, std::memory_order_release);
+  TENON_CHECK(!record->present.load(), ValueError, "register_op: '", op.name,
+              "' is registered already");
+  record->infer.store(schema.infer);
+  record->present.store(true, std::memory_order_release);
   return op.index;
 }
 
@@ -206,10 +214,10 @@ int add_registered_op(const tn_schema& given, InferFn infer) {
   Schema parsed;
   try {
     parsed = parse_schema(text_of(schema.text));
-    for (const Arg& a : parsed.args) (void)static_cast<ArgType>(type_index(a.type));
-  } catch (const std::exception& e) {  // of numbers, too
+    for (const Arg& arg : parsed.args) (void)static_cast<ArgType>(type_index(arg.type));
+  } catch (const std::exception& error) {  // of numbers, too
     throw ValueError(
-        join("register_op: '", text_of(schema.text), "' is not a valid schema: ", e.what()));
+        join("register_op: '", text_of(schema.text), "' is not a valid schema: ", error.what()));
   }
   check_names(parsed);
   t_registration->added_.reserve(t_registration->added_.size() +
@@ -220,48 +228,48 @@ int add_registered_op(const tn_schema& given, InferFn infer) {
     return at;
   }
   Records& all = records();
-  Record* r;
+  Record* record;
   {
     std::lock_guard hold(all.lock);
-    r = &all.list.emplace_back();
+    record = &all.list.emplace_back();
   }
-  r->schema = std::move(parsed);
-  r->name = r->schema.full();
-  r->ident = r->schema.ident();
-  r->layout = text_of(schema.layout);
-  r->dynamic = schema.infer == nullptr && r->layout.empty();
-  r->rules = {text_of(schema.backward), schema.saved_in, schema.saved_out};
-  r->infer.store(schema.infer);
+  record->schema = std::move(parsed);
+  record->name = record->schema.full();
+  record->ident = record->schema.ident();
+  record->layout = text_of(schema.layout);
+  record->dynamic = schema.infer == nullptr && record->layout.empty();
+  record->rules = {text_of(schema.backward), schema.saved_in, schema.saved_out};
+  record->infer.store(schema.infer);
   int at;
   try {
-    at = add_op(make_op(*r, infer));
-  } catch (const SchemaError& e) {
-    throw ValueError(join("register_op: '", r->name, "': ", e.what()));
+    at = add_op(make_op(*record, infer));
+  } catch (const SchemaError& error) {
+    throw ValueError(join("register_op: '", record->name, "': ", error.what()));
   }
   std::lock_guard hold(all.lock);
-  all.by_index.emplace(at, r);
-  r->present.store(true, std::memory_order_release);
+  all.by_index.emplace(at, record);
+  record->present.store(true, std::memory_order_release);
   t_registration->added_.push_back(at);
   return at;
 }
 
 void withdraw_op(int index) noexcept {
-  Record* r = record_of(op_at(index));
-  if (!r) return;
-  r->present.store(false, std::memory_order_release);
-  r->infer.store(nullptr, std::memory_order_release);
+  Record* record = record_of(op_at(index));
+  if (!record) return;
+  record->present.store(false, std::memory_order_release);
+  record->infer.store(nullptr, std::memory_order_release);
 }
 
 InferOutputs infer_callback(const Op& op) {
-  const Record& r = *record_of(op);
-  TENON_CHECK(r.present.load(std::memory_order_acquire), NotImplementedError, op.name,
+  const Record& record = *record_of(op);
+  TENON_CHECK(record.present.load(std::memory_order_acquire), NotImplementedError, op.name,
               ": the plugin that registered it is closed");
-  return r.infer.load(std::memory_order_acquire);
+  return record.infer.load(std::memory_order_acquire);
 }
 
 const RegisteredOp* registered(const Op& op) noexcept {
-  const Record* r = record_of(op);
-  return r ? &r->rules : nullptr;
+  const Record* record = record_of(op);
+  return record ? &record->rules : nullptr;
 }
 
 }  // namespace tenon::core

@@ -72,12 +72,12 @@ const char* const kBases[] = {"Tensor",     "Scalar", "int",    "float",        
                               "ScalarType", "Layout", "Device", "MemoryFormat", "Generator"};
 
 Type parse_type(Scanner& in, bool& mutates) {
-  Type t;
-  t.base = in.ident();
-  if (t.base == "SymInt") t.base = "int";
+  Type type;
+  type.base = in.ident();
+  if (type.base == "SymInt") type.base = "int";
   bool known = false;
-  for (const char* b : kBases) known |= t.base == b;
-  if (!known) in.fail("unknown type '" + t.base + "'");
+  for (const char* b : kBases) known |= type.base == b;
+  if (!known) in.fail("unknown type '" + type.base + "'");
   if (in.take("(")) {  // alias annotation: (a), (a!), (a -> *)
     in.ident();
     mutates = in.take("!");
@@ -87,58 +87,51 @@ Type parse_type(Scanner& in, bool& mutates) {
   }
   bool question = in.take("?");
   if (in.take("[")) {
-    t.list = true;
-    t.optional_items = question;
+    type.list = true;
+    type.optional_items = question;
     question = false;
     if (!in.take("]")) {
-      t.fixed = std::stoi(in.ident());
+      type.fixed = std::stoi(in.ident());
       in.expect("]");
     }
     question = in.take("?");
   }
-  t.optional = question;
-  return t;
+  type.optional = question;
+  return type;
 }
 
-std::string type_text(const Type& t) {
-  std::string s = t.base;
-  if (t.optional_items) s += "?";
-  if (t.list) s += t.fixed ? "[" + std::to_string(t.fixed) + "]" : "[]";
-  if (t.optional) s += "?";
-  return s;
+std::string type_text(const Type& type) {
+  std::string text = type.base;
+  if (type.optional_items) text += "?";
+  if (type.list) text += type.fixed ? "[" + std::to_string(type.fixed) + "]" : "[]";
+  if (type.optional) text += "?";
+  return text;
 }
 
 // The canonical form: one space after commas, no alias annotations, defaults as written, result
 // names left out.
-std::string canonical_text(const Schema& s) {
-  std::string out = s.full() + "(";
+std::string canonical_text(const Schema& schema) {
+  std::string out = schema.full() + "(";
   bool star = false;
-  for (std::size_t i = 0; i < s.args.size(); ++i) {
-    const Arg& a = s.args[i];
+  for (std::size_t i = 0; i < schema.args.size(); ++i) {
+    const Arg& arg = schema.args[i];
     if (i) out += ", ";
-    if (a.keyword_only && !star) {
+    if (arg.keyword_only && !star) {
       out += "*, ";
       star = true;
     }
-    out += type_text(a.type) + " " + a.name;
-    if (a.def) out += "=" + *a.def;
+    out += type_text(arg.type) + " " + arg.name;
+    if (arg.def) out += "=" + *arg.def;
   }
   out += ") -> ";
-  if (s.results.size() != 1) out += "(";
-  for (std::size_t i = 0; i < s.results.size(); ++i)
-    out += (i ? ", " : "") + type_text(s.results[i].type);
-  if (s.results.size() != 1) out += ")";
+  if (schema.results.size() != 1) out += "(";
+  for (std::size_t i = 0; i < schema.results.size(); ++i)
+    out += (i ? ", " : "") + type_text(schema.results[i].type);
+  if (schema.results.size() != 1) out += ")";
   return out;
 }
 
-}  // namespace
-
-Schema parse_schema(const std::string& text) {
-  Scanner in(text);
-  Schema s;
-  s.name = in.ident();
-  if (in.take("::")) s.name += "::" + in.ident();
-  if (in.take(".")) s.overload = in.ident();
+void parse_arguments(Scanner& in, Schema& schema) {
   in.expect("(");
   bool keyword_only = false;
   while (!in.take(")")) {
@@ -147,72 +140,80 @@ Schema parse_schema(const std::string& text) {
       in.expect(",");
       continue;
     }
-    Arg a;
-    a.keyword_only = keyword_only;
-    a.type = parse_type(in, a.mutates);
-    a.name = in.ident();
-    if (in.take("=")) a.def = in.value();
-    for (const Arg& other : s.args)
-      if (other.name == a.name) in.fail("argument '" + a.name + "' is a duplicate");
-    s.args.push_back(a);
+    Arg arg;
+    arg.keyword_only = keyword_only;
+    arg.type = parse_type(in, arg.mutates);
+    arg.name = in.ident();
+    if (in.take("=")) arg.def = in.value();
+    for (const Arg& other : schema.args)
+      if (other.name == arg.name) in.fail("argument '" + arg.name + "' is a duplicate");
+    schema.args.push_back(arg);
     if (!in.take(",")) {
       in.expect(")");
       break;
     }
   }
-  in.expect("->");
-  auto result = [&] {
-    Result r;
-    bool ignored = false;
-    r.type = parse_type(in, ignored);
-    return r;
-  };
-  if (in.take("(")) {
-    while (!in.take(")")) {
-      Result r = result();
-      if (!in.take(",")) {
-        if (in.take(")")) {
-          s.results.push_back(r);
-          break;
-        }
-        r.name = in.ident();
-        s.results.push_back(r);
-        if (!in.take(",")) {
-          in.expect(")");
-          break;
-        }
-        continue;
-      }
-      s.results.push_back(r);
-    }
-  } else {
-    Result r = result();
-    if (!in.done()) r.name = in.ident();
-    s.results.push_back(r);
+}
+
+Result parse_result_type(Scanner& in) {
+  Result result;
+  bool ignored = false;
+  result.type = parse_type(in, ignored);
+  return result;
+}
+
+// One result, or several in parentheses; each may have a name.
+void parse_results(Scanner& in, Schema& schema) {
+  if (!in.take("(")) {
+    schema.results.push_back(parse_result_type(in));
+    if (!in.done()) schema.results.back().name = in.ident();
+    return;
   }
+  while (!in.take(")")) {
+    Result& result = schema.results.emplace_back(parse_result_type(in));
+    if (in.take(",")) continue;
+    if (in.take(")")) return;
+    result.name = in.ident();
+    if (!in.take(",")) {
+      in.expect(")");
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+Schema parse_schema(const std::string& text) {
+  Scanner in(text);
+  Schema schema;
+  schema.name = in.ident();
+  if (in.take("::")) schema.name += "::" + in.ident();
+  if (in.take(".")) schema.overload = in.ident();
+  parse_arguments(in, schema);
+  in.expect("->");
+  parse_results(in, schema);
   if (!in.done()) in.fail("text after the results");
-  s.canonical = canonical_text(s);
-  s.text = text;
-  return s;
+  schema.canonical = canonical_text(schema);
+  schema.text = text;
+  return schema;
 }
 
 // ATen writes int[1] for dimensions and the sizes of a transform (s), of which there may be any
-// number, and takes one number for all
-// of a window's.
-int list_lengths(const Schema& s, const Arg& a) {
-  const int n = a.type.fixed;
-  if (!a.type.list || n == 0) return 0;
-  const auto is = [&](std::string_view name) { return a.name == name; };
+// number, and takes one number for all of a window's.
+int list_lengths(const Schema& schema, const Arg& arg) {
+  const int n = arg.type.fixed;
+  if (!arg.type.list || n == 0) return 0;
+  const auto is = [&](std::string_view name) { return arg.name == name; };
   if (n == 1 && (is("dim") || is("dims") || is("shifts") || is("s"))) return 0;
   // Of an operator without windows `padding` has two numbers for each dimension.
   const bool border =
-      is("padding") && std::none_of(s.args.begin(), s.args.end(),
+      is("padding") && std::none_of(schema.args.begin(), schema.args.end(),
                                     [](const Arg& other) { return other.name == "stride"; });
   const bool window =
       is("kernel_size") || is("stride") || is("padding") || is("dilation") || is("output_padding");
   int lengths = kLengthFixed;
   if (window && !border) lengths |= kLengthOne;
-  if (is("stride") && (!a.def || *a.def == "[]"))
+  if (is("stride") && (!arg.def || *arg.def == "[]"))
     lengths |= kLengthNone;  // then that of kernel_size
   return lengths;
 }
@@ -233,19 +234,19 @@ constexpr ArgTypeName kArgTypes[] = {
 }  // namespace
 
 // Some types are optional in every schema, others in none: the one entry serves both.
-int type_index(const Type& t) {
+int type_index(const Type& type) {
   int found = -1, index = 0;
   for (const ArgTypeName& k : kArgTypes) {
-    if (t.base == k.base && t.list == k.list && t.optional_items == k.optional_items) {
-      if (t.optional == k.optional) return index;
+    if (type.base == k.base && type.list == k.list && type.optional_items == k.optional_items) {
+      if (type.optional == k.optional) return index;
       found = index;
     }
     ++index;
   }
-  if (found < 0) throw SchemaError("type " + t.base + " cannot be a list here");
+  if (found < 0) throw SchemaError("type " + type.base + " cannot be a list here");
   return found;
 }
 
-std::string type_name(const Type& t) { return kArgTypes[type_index(t)].name; }
+std::string type_name(const Type& type) { return kArgTypes[type_index(type)].name; }
 
 }  // namespace tenon::core

@@ -59,9 +59,9 @@ struct Schema {
 Schema parse_schema(const std::string& text);
 // The enumerator of ArgType (tenon/core/op.h) as a number and as text. SchemaError if there is
 // none.
-int type_index(const Type& t);
-std::string type_name(const Type& t);
+int type_index(const Type& type);
+std::string type_name(const Type& type);
 // Bits of ListLength.
-int list_lengths(const Schema& s, const Arg& a);
+int list_lengths(const Schema& schema, const Arg& arg);
 
 }  // namespace tenon::core

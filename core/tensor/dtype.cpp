@@ -83,47 +83,48 @@ struct Registry {
   }
 };
 
-Registry& registry() {
-  static Registry& r = *new Registry;  // never destroyed: tensors may outlive statics
-  return r;
+Registry& dtype_registry() {
+  static Registry& registry = *new Registry;  // never destroyed: tensors may outlive statics
+  return registry;
 }
 // At load: functions that must not throw ask it.
-[[maybe_unused]] const Registry& g_registry_at_load = registry();
+[[maybe_unused]] const Registry& g_registry_at_load = dtype_registry();
 
 int find(std::string_view name) {
-  Registry& r = registry();
+  Registry& registry = dtype_registry();
   for (int i = 0; i < kMaxDtypes; ++i) {
-    if (r.known[i].load(std::memory_order_acquire) && r.info[i].name == name) return i;
+    if (registry.known[i].load(std::memory_order_acquire) && registry.info[i].name == name)
+      return i;
   }
   return -1;
 }
 
-std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
-  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
-  return s;
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
 }
 
-void add_class(DtypeMask& m, DtypeClass c, bool foreign) {
-  Registry& r = registry();
+void add_class(DtypeMask& mask, DtypeClass c, bool foreign) {
+  Registry& registry = dtype_registry();
   for (int i = 0; i < TN_DTYPE_FOREIGN; ++i) {
-    if (r.known[i].load(std::memory_order_acquire) && r.info[i].cls == c)
-      m.add(static_cast<ScalarType>(i));
+    if (registry.known[i].load(std::memory_order_acquire) && registry.info[i].cls == c)
+      mask.add(static_cast<ScalarType>(i));
   }
   if (!foreign) return;
   Range range = foreign_range(c);
-  for (int i = range.begin; i < range.end; ++i) m.add(static_cast<ScalarType>(i));
+  for (int i = range.begin; i < range.end; ++i) mask.add(static_cast<ScalarType>(i));
 }
 
-void add_word(DtypeMask& m, std::string_view word, bool foreign) {
+void add_word(DtypeMask& mask, std::string_view word, bool foreign) {
   bool all = word == "all", number = all || word == "number";
-  if (number || word == "floating") add_class(m, DtypeClass::Floating, foreign);
-  if (number || word == "integral") add_class(m, DtypeClass::Integral, foreign);
-  if (all || word == "bool") add_class(m, DtypeClass::Bool, foreign);
-  if ((all && foreign) || word == "complex") add_class(m, DtypeClass::Complex, foreign);
+  if (number || word == "floating") add_class(mask, DtypeClass::Floating, foreign);
+  if (number || word == "integral") add_class(mask, DtypeClass::Integral, foreign);
+  if (all || word == "bool") add_class(mask, DtypeClass::Bool, foreign);
+  if ((all && foreign) || word == "complex") add_class(mask, DtypeClass::Complex, foreign);
   if (number || word == "floating" || word == "integral" || word == "bool" || word == "complex")
     return;
-  m.add(dtype_from_name(word));
+  mask.add(dtype_from_name(word));
 }
 
 ScalarType signed_of_size(uint32_t bytes, ScalarType a, ScalarType b) {
@@ -150,15 +151,15 @@ ScalarType promote_integral(ScalarType a, const DtypeInfo& x, ScalarType b, cons
 
 }  // namespace
 
-bool dtype_known(ScalarType t) noexcept {
-  int id = static_cast<int>(t);
-  return id >= 0 && registry().known[id].load(std::memory_order_acquire);
+bool dtype_known(ScalarType dtype) noexcept {
+  int id = static_cast<int>(dtype);
+  return id >= 0 && dtype_registry().known[id].load(std::memory_order_acquire);
 }
 
-const DtypeInfo& dtype_info(ScalarType t) {
-  TENON_CHECK(dtype_known(t), TypeError, "dtype number ", static_cast<int>(t),
+const DtypeInfo& dtype_info(ScalarType dtype) {
+  TENON_CHECK(dtype_known(dtype), TypeError, "dtype number ", static_cast<int>(dtype),
               " is not known to this build");
-  return registry().info[static_cast<int>(t)];
+  return dtype_registry().info[static_cast<int>(dtype)];
 }
 
 ScalarType dtype_from_name(std::string_view name) {
@@ -171,15 +172,15 @@ ScalarType dtype_from_name(std::string_view name) {
   return static_cast<ScalarType>(id);
 }
 
-ScalarType dtype_from_abi(tn_dtype t) {
+ScalarType dtype_from_abi(tn_dtype dtype) {
   for (int i = 0; i < kMaxDtypes; ++i) {
-    if (g_abi_dtype[i].code == t.code && g_abi_dtype[i].bits == t.bits &&
-        g_abi_dtype[i].lanes == t.lanes && g_item_size[i] != 0) {
+    if (g_abi_dtype[i].code == dtype.code && g_abi_dtype[i].bits == dtype.bits &&
+        g_abi_dtype[i].lanes == dtype.lanes && g_item_size[i] != 0) {
       return static_cast<ScalarType>(i);
     }
   }
-  throw TypeError(join("no dtype has code ", int{t.code}, ", ", int{t.bits}, " bits, ",
-                       int{t.lanes}, " lanes"));
+  throw TypeError(join("no dtype has code ", int{dtype.code}, ", ", int{dtype.bits}, " bits, ",
+                       int{dtype.lanes}, " lanes"));
 }
 
 ScalarType register_dtype(DtypeInfo info) {
@@ -187,25 +188,26 @@ ScalarType register_dtype(DtypeInfo info) {
               "a dtype needs a name of 1 to 64 bytes");
   TENON_CHECK(info.size >= 1 && info.size <= 31, ValueError, "dtype '", info.name,
               "': size must be 1 to 31 bytes, got ", info.size);
-  Registry& r = registry();
-  std::lock_guard hold(r.lock);
+  Registry& registry = dtype_registry();
+  std::lock_guard hold(registry.lock);
   if (int id = find(info.name); id >= 0) {
-    TENON_CHECK(
-        id >= TN_DTYPE_FOREIGN && r.info[id].size == info.size && r.info[id].cls == info.cls,
-        ValueError, "dtype '", info.name, "' is registered already with another size or class");
+    TENON_CHECK(id >= TN_DTYPE_FOREIGN && registry.info[id].size == info.size &&
+                    registry.info[id].cls == info.cls,
+                ValueError, "dtype '", info.name,
+                "' is registered already with another size or class");
     return static_cast<ScalarType>(id);
   }
   Range range = foreign_range(info.cls);
   int id = range.begin;
-  while (id < range.end && r.known[id].load(std::memory_order_relaxed)) ++id;
+  while (id < range.end && registry.known[id].load(std::memory_order_relaxed)) ++id;
   TENON_CHECK(id < range.end, ValueError, "dtype '", info.name, "': no id is left for its class");
   info.abi = {static_cast<uint8_t>(id), static_cast<uint8_t>(8 * info.size), 1};
   g_item_size[id] = static_cast<uint8_t>(info.size);
   g_abi_dtype[id] = info.abi;
   g_dtype_class[id] = info.cls;
-  r.enumerator[id] = info.name;
-  r.info[id] = std::move(info);
-  r.known[id].store(true, std::memory_order_release);
+  registry.enumerator[id] = info.name;
+  registry.info[id] = std::move(info);
+  registry.known[id].store(true, std::memory_order_release);
   return static_cast<ScalarType>(id);
 }
 
@@ -223,32 +225,33 @@ ScalarType register_dtype(const tn_ext_dtype* ext) {
   const DtypeClass c = floating   ? DtypeClass::Floating
                        : integral ? DtypeClass::Integral
                                   : DtypeClass::Bool;
-  const ScalarType t =
+  const ScalarType dtype =
       register_dtype(DtypeInfo{name, {}, c, static_cast<uint8_t>(ext->rank), true, ext->size});
   const tn_ext_dtype* none = nullptr;
-  TENON_CHECK(registry().ext[static_cast<int>(t)].compare_exchange_strong(none, ext) || none == ext,
+  TENON_CHECK(dtype_registry().ext[static_cast<int>(dtype)].compare_exchange_strong(none, ext) ||
+                  none == ext,
               ValueError, "dtype '", name, "' is registered already");
   g_dtypes_in_use.store(true, std::memory_order_release);
-  return t;
+  return dtype;
 }
 
-void unregister_dtype(ScalarType t) noexcept {
-  registry().ext[static_cast<int>(t)].store(nullptr, std::memory_order_release);
+void unregister_dtype(ScalarType dtype) noexcept {
+  dtype_registry().ext[static_cast<int>(dtype)].store(nullptr, std::memory_order_release);
 }
 
-const tn_ext_dtype* dtype_ext(ScalarType t) noexcept {
-  return registry().ext[static_cast<int>(t) & 127].load(std::memory_order_acquire);
+const tn_ext_dtype* dtype_ext(ScalarType dtype) noexcept {
+  return dtype_registry().ext[static_cast<int>(dtype) & 127].load(std::memory_order_acquire);
 }
 
 DtypeMask parse_dtype_mask(std::string_view text, bool foreign) {
-  DtypeMask m;
+  DtypeMask mask;
   while (!text.empty()) {
     std::size_t comma = std::min(text.find(','), text.size());
     std::string_view word = trimmed(text.substr(0, comma));
-    if (!word.empty()) add_word(m, word, foreign);
+    if (!word.empty()) add_word(mask, word, foreign);
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
-  return m;
+  return mask;
 }
 
 }  // namespace core
@@ -268,9 +271,9 @@ ScalarType promote_types(ScalarType a, ScalarType b) {
   return x.size < 4 ? ScalarType::Float : ScalarType::Double;
 }
 
-std::string_view toString(ScalarType t) {
-  if (!core::dtype_known(t)) return "Undefined";
-  return core::registry().enumerator[static_cast<int>(t)];
+std::string_view toString(ScalarType dtype) {
+  if (!core::dtype_known(dtype)) return "Undefined";
+  return core::dtype_registry().enumerator[static_cast<int>(dtype)];
 }
 
 namespace {
@@ -279,10 +282,10 @@ std::atomic<ScalarType> g_default_dtype{ScalarType::Float};
 
 ScalarType get_default_dtype() noexcept { return g_default_dtype.load(std::memory_order_relaxed); }
 
-void set_default_dtype(ScalarType t) {
-  TENON_CHECK(isFloatingType(t), TypeError, "the default dtype must be floating, got ",
-              dtype_name(t));
-  g_default_dtype.store(t, std::memory_order_relaxed);
+void set_default_dtype(ScalarType dtype) {
+  TENON_CHECK(isFloatingType(dtype), TypeError, "the default dtype must be floating, got ",
+              dtype_name(dtype));
+  g_default_dtype.store(dtype, std::memory_order_relaxed);
 }
 
 }  // namespace tenon

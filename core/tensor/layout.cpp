@@ -30,14 +30,16 @@ struct Layouts {
   Layouts() { entries[0].name = "strided"; }
 };
 
-Layouts& layouts() {
-  static Layouts& l = *new Layouts;
-  return l;
+Layouts& layout_registry() {
+  static Layouts& layouts = *new Layouts;
+  return layouts;
 }
 // At load: functions that must not throw ask it.
-[[maybe_unused]] const Layouts& g_layouts_at_load = layouts();
+[[maybe_unused]] const Layouts& g_layouts_at_load = layout_registry();
 
-bool known(int slot) { return slot >= 0 && slot < layouts().count.load(std::memory_order_acquire); }
+bool known(int slot) {
+  return slot >= 0 && slot < layout_registry().count.load(std::memory_order_acquire);
+}
 
 std::vector<std::string> names(tn_str text) {
   std::vector<std::string> out;
@@ -53,16 +55,16 @@ std::vector<std::string> names(tn_str text) {
 Entry& open_entry(int slot) {
   TENON_CHECK(layout_ext(slot) != nullptr, ValueError, "layout '", layout_name(slot),
               "': no plugin serves it");
-  return layouts().entries[slot];
+  return layout_registry().entries[slot];
 }
 
 }  // namespace
 
-int layout_slots() noexcept { return layouts().count.load(std::memory_order_acquire); }
+int layout_slots() noexcept { return layout_registry().count.load(std::memory_order_acquire); }
 
 int layout_slot_from_name(std::string_view name) {
   for (int i = 0; known(i); ++i) {
-    if (layouts().entries[i].name == name) return i;
+    if (layout_registry().entries[i].name == name) return i;
   }
   return -1;
 }
@@ -70,15 +72,15 @@ int layout_slot_from_name(std::string_view name) {
 int reserve_layout(std::string_view name) {
   TENON_CHECK(!name.empty() && name.size() <= 64, ValueError,
               "a layout needs a name of 1 to 64 bytes");
-  Layouts& l = layouts();
-  std::lock_guard hold(l.lock);
+  Layouts& layouts = layout_registry();
+  std::lock_guard hold(layouts.lock);
   int slot = layout_slot_from_name(name);
   if (slot >= 0) return slot;
-  slot = l.count.load(std::memory_order_relaxed);
+  slot = layouts.count.load(std::memory_order_relaxed);
   TENON_CHECK(slot < kMaxLayouts, ValueError, "layout '", name, "': this process knows ",
               kMaxLayouts, " already");
-  l.entries[slot].name = name;
-  l.count.store(slot + 1, std::memory_order_release);
+  layouts.entries[slot].name = name;
+  layouts.count.store(slot + 1, std::memory_order_release);
   return slot;
 }
 
@@ -91,16 +93,16 @@ int register_layout(const tn_ext_layout* ext) {
   TENON_CHECK(flags.size() <= 32 - TN_LAYOUT_FLAG, ValueError, "layout '", name, "': at most ",
               32 - TN_LAYOUT_FLAG, " flags, this names ", flags.size());
   const int slot = reserve_layout(name);
-  Layouts& l = layouts();
-  std::lock_guard hold(l.lock);
-  Entry& e = l.entries[slot];
-  const tn_ext_layout* present = e.ext.load(std::memory_order_relaxed);
+  Layouts& layouts = layout_registry();
+  std::lock_guard hold(layouts.lock);
+  Entry& entry = layouts.entries[slot];
+  const tn_ext_layout* present = entry.ext.load(std::memory_order_relaxed);
   if (present == ext) return slot;
   TENON_CHECK(slot != 0 && present == nullptr, ValueError, "layout '", name,
               "' is registered already");
-  e.components = std::move(components);
-  e.flags = std::move(flags);
-  e.ext.store(ext, std::memory_order_release);
+  entry.components = std::move(components);
+  entry.flags = std::move(flags);
+  entry.ext.store(ext, std::memory_order_release);
   g_layouts_in_use.store(true, std::memory_order_release);
   return slot;
 }
@@ -109,7 +111,7 @@ void unregister_layout(int slot) {
   if (slot <= 0 || !known(slot)) return;
   TENON_CHECK(layout_tensors(slot) == 0, ValueError, layout_tensors(slot), " tensors of layout ",
               layout_name(slot), " are alive");
-  layouts().entries[slot].ext.store(nullptr, std::memory_order_release);
+  layout_registry().entries[slot].ext.store(nullptr, std::memory_order_release);
 }
 
 int usable_layout(std::string_view name) {
@@ -128,20 +130,21 @@ int usable_layout(std::string_view name) {
 
 std::string_view layout_name(int slot) {
   TENON_CHECK(known(slot), ValueError, "no layout has slot ", slot);
-  return layouts().entries[slot].name;
+  return layout_registry().entries[slot].name;
 }
 
 const tn_ext_layout* layout_ext(int slot) noexcept {
-  return known(slot) ? layouts().entries[slot].ext.load(std::memory_order_acquire) : nullptr;
+  return known(slot) ? layout_registry().entries[slot].ext.load(std::memory_order_acquire)
+                     : nullptr;
 }
 
 const std::vector<std::string>& layout_components(int slot) { return open_entry(slot).components; }
 const std::vector<std::string>& layout_flags(int slot) { return open_entry(slot).flags; }
 int64_t layout_tensors(int slot) noexcept {
-  return known(slot) ? layouts().entries[slot].alive.load(std::memory_order_acquire) : 0;
+  return known(slot) ? layout_registry().entries[slot].alive.load(std::memory_order_acquire) : 0;
 }
 void count_composite(int slot, int by) noexcept {
-  layouts().entries[slot].alive.fetch_add(by, std::memory_order_acq_rel);
+  layout_registry().entries[slot].alive.fetch_add(by, std::memory_order_acq_rel);
 }
 
 }  // namespace tenon::core

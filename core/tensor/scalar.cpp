@@ -8,27 +8,27 @@
 
 namespace tenon {
 
-Scalar Scalar::from_abi(const tn_value& v) {
-  Scalar s;
-  s.tag_ = v.tag;
-  switch (v.tag) {
+Scalar Scalar::from_abi(const tn_value& value) {
+  Scalar number;
+  number.tag_ = value.tag;
+  switch (value.tag) {
     case TN_TAG_I64:
-      s.i_ = v.u.i64;
+      number.i_ = value.u.i64;
       break;
     case TN_TAG_BOOL:
-      s.i_ = v.u.i64 != 0;
+      number.i_ = value.u.i64 != 0;
       break;
     case TN_TAG_F64:
-      s.f_ = v.u.f64;
+      number.f_ = value.u.f64;
       break;
     case TN_TAG_COMPLEX:
-      s.c_[0] = v.u.f64s[0];
-      s.c_[1] = v.u.f64s[1];
+      number.c_[0] = value.u.f64s[0];
+      number.c_[1] = value.u.f64s[1];
       break;
     default:
-      throw TypeError(core::join("expected a number, got a value with tag ", v.tag));
+      throw TypeError(core::join("expected a number, got a value with tag ", value.tag));
   }
-  return s;
+  return number;
 }
 
 void Scalar::check_real() const {

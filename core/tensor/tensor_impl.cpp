@@ -16,23 +16,23 @@ namespace tenon::core {
 
 struct TensorImplAccess {
   static TensorImpl* make() {
-    auto* t = new (pool_alloc(sizeof(TensorImpl))) TensorImpl;
-    t->view.data = nullptr;
-    t->view.ndim = 0;
-    t->view.byte_offset = 0;
-    t->view.layout = TN_STRIDED;
-    t->view.flags = 0;
-    t->view.storage = nullptr;
-    t->autograd = nullptr;
-    t->flags = 0;
-    t->layout_slot = 0;
-    t->heap_dims = nullptr;
-    t->components = nullptr;
-    return t;
+    auto* tensor = new (pool_alloc(sizeof(TensorImpl))) TensorImpl;
+    tensor->view.data = nullptr;
+    tensor->view.ndim = 0;
+    tensor->view.byte_offset = 0;
+    tensor->view.layout = TN_STRIDED;
+    tensor->view.flags = 0;
+    tensor->view.storage = nullptr;
+    tensor->autograd = nullptr;
+    tensor->flags = 0;
+    tensor->layout_slot = 0;
+    tensor->heap_dims = nullptr;
+    tensor->components = nullptr;
+    return tensor;
   }
-  static void release(TensorImpl* t) noexcept {
-    t->~TensorImpl();
-    pool_free(t, sizeof(TensorImpl));
+  static void release(TensorImpl* tensor) noexcept {
+    tensor->~TensorImpl();
+    pool_free(tensor, sizeof(TensorImpl));
   }
 };
 
@@ -45,9 +45,9 @@ static_assert(offsetof(TensorImpl, view) == TensorImpl::kViewOffset, "from_view 
 
 std::size_t heap_bytes(int ndim) { return 2 * sizeof(int64_t) * static_cast<std::size_t>(ndim); }
 
-void release_dims(TensorImpl& t) noexcept {
-  if (t.heap_dims != nullptr) pool_free(t.heap_dims, heap_bytes(t.view.ndim));
-  t.heap_dims = nullptr;
+void release_dims(TensorImpl& tensor) noexcept {
+  if (tensor.heap_dims != nullptr) pool_free(tensor.heap_dims, heap_bytes(tensor.view.ndim));
+  tensor.heap_dims = nullptr;
 }
 
 // Points the view at room for `ndim` sizes and strides. The old numbers stay readable until `old`
@@ -56,13 +56,13 @@ struct Dims {
   int64_t* sizes;
   int64_t* strides;
 };
-Dims place(TensorImpl& t, int ndim, int64_t* heap) {
-  t.heap_dims = heap;
-  t.view.ndim = ndim;
-  int64_t* sizes = heap != nullptr ? heap : t.inline_dims;
+Dims place(TensorImpl& tensor, int ndim, int64_t* heap) {
+  tensor.heap_dims = heap;
+  tensor.view.ndim = ndim;
+  int64_t* sizes = heap != nullptr ? heap : tensor.inline_dims;
   int64_t* strides = sizes + (heap != nullptr ? ndim : kInlineDims);
-  t.view.sizes = sizes;
-  t.view.strides = strides;
+  tensor.view.sizes = sizes;
+  tensor.view.strides = strides;
   return {sizes, strides};
 }
 
@@ -76,21 +76,21 @@ int64_t product(int ndim, const int64_t* sizes) {
   return static_cast<int64_t>(n);
 }
 
-void attach(TensorImpl& t, Ref<Storage>&& storage, uint64_t byte_offset) {
-  Storage* s = storage.get();
-  t.device_id = s->device;
-  t.view.data = s->data;
-  t.view.byte_offset = s->base + byte_offset;
-  t.view.storage = &s->head;
-  t.view.device = abi_device(s->device);
-  t.storage = std::move(storage);
+void attach(TensorImpl& tensor, Ref<Storage>&& storage, uint64_t byte_offset) {
+  Storage* memory = storage.get();
+  tensor.device_id = memory->device;
+  tensor.view.data = memory->data;
+  tensor.view.byte_offset = memory->base + byte_offset;
+  tensor.view.storage = &memory->head;
+  tensor.view.device = abi_device(memory->device);
+  tensor.storage = std::move(storage);
 }
 
-uint32_t storage_flags(const TensorImpl& t) {
+uint32_t storage_flags(const TensorImpl& tensor) {
   uint32_t flags = 0;
-  if (!t.device_id.is_host() && (device_entry(t.device_id).flags & TN_DEVICE_OPAQUE))
+  if (!tensor.device_id.is_host() && (device_entry(tensor.device_id).flags & TN_DEVICE_OPAQUE))
     flags |= TN_TENSOR_OPAQUE;
-  if (t.storage && t.storage->pinned) flags |= TN_TENSOR_PINNED;
+  if (tensor.storage && tensor.storage->pinned) flags |= TN_TENSOR_PINNED;
   return flags;
 }
 
@@ -101,22 +101,22 @@ namespace {
 // Row-major, over no memory.
 Ref<TensorImpl> make_bare(ScalarType dtype, DeviceId device, int ndim, const int64_t* sizes) {
   int64_t* heap = heap_for(ndim);
-  Ref<TensorImpl> t;
+  Ref<TensorImpl> tensor;
   try {
-    t = Ref<TensorImpl>::adopt(TensorImplAccess::make());
+    tensor = Ref<TensorImpl>::adopt(TensorImplAccess::make());
   } catch (...) {
     if (heap != nullptr) pool_free(heap, heap_bytes(ndim));
     throw;
   }
-  t->device_id = device;
-  t->dtype = dtype;
-  t->view.dtype = abi_dtype(dtype);
-  t->view.device = abi_device(device);
-  Dims d = place(*t, ndim, heap);
-  for (int i = 0; i < ndim; ++i) d.sizes[i] = sizes[i];
-  t->numel = contiguous_strides(ndim, sizes, d.strides);
-  t->view.flags = TN_TENSOR_CONTIGUOUS;
-  return t;
+  tensor->device_id = device;
+  tensor->dtype = dtype;
+  tensor->view.dtype = abi_dtype(dtype);
+  tensor->view.device = abi_device(device);
+  Dims dims = place(*tensor, ndim, heap);
+  for (int i = 0; i < ndim; ++i) dims.sizes[i] = sizes[i];
+  tensor->numel = contiguous_strides(ndim, sizes, dims.strides);
+  tensor->view.flags = TN_TENSOR_CONTIGUOUS;
+  return tensor;
 }
 
 }  // namespace
@@ -126,27 +126,27 @@ namespace {
 TensorImpl* make_over(ScalarType dtype, Ref<Storage>&& storage, uint64_t byte_offset, int ndim,
                       const int64_t* sizes, const int64_t* strides) {
   int64_t* heap = heap_for(ndim);
-  TensorImpl* t;
+  TensorImpl* tensor;
   try {
-    t = TensorImplAccess::make();
+    tensor = TensorImplAccess::make();
   } catch (...) {
     if (heap != nullptr) pool_free(heap, heap_bytes(ndim));
     throw;
   }
-  t->dtype = dtype;
-  t->view.dtype = abi_dtype(dtype);
-  attach(*t, std::move(storage), byte_offset);
-  Dims d = place(*t, ndim, heap);
-  for (int i = 0; i < ndim; ++i) d.sizes[i] = sizes[i];
+  tensor->dtype = dtype;
+  tensor->view.dtype = abi_dtype(dtype);
+  attach(*tensor, std::move(storage), byte_offset);
+  Dims dims = place(*tensor, ndim, heap);
+  for (int i = 0; i < ndim; ++i) dims.sizes[i] = sizes[i];
   if (strides == nullptr) {
-    t->numel = contiguous_strides(ndim, sizes, d.strides);
-    t->view.flags = storage_flags(*t) | TN_TENSOR_CONTIGUOUS;
+    tensor->numel = contiguous_strides(ndim, sizes, dims.strides);
+    tensor->view.flags = storage_flags(*tensor) | TN_TENSOR_CONTIGUOUS;
   } else {
-    for (int i = 0; i < ndim; ++i) d.strides[i] = strides[i];
-    t->numel = product(ndim, sizes);
-    t->refresh_flags();
+    for (int i = 0; i < ndim; ++i) dims.strides[i] = strides[i];
+    tensor->numel = product(ndim, sizes);
+    tensor->refresh_flags();
   }
-  return t;
+  return tensor;
 }
 
 }  // namespace
@@ -159,17 +159,18 @@ Ref<TensorImpl> TensorImpl::make(ScalarType dtype, Ref<Storage> storage, uint64_
 
 Ref<TensorImpl> TensorImpl::make_composite(int layout_slot, ScalarType dtype, DeviceId device,
                                            int ndim, const int64_t* sizes, int n) {
-  Ref<TensorImpl> t = make_bare(dtype, device, ndim, sizes);
-  t->counter = Ref<VersionCounter>::adopt(new (pool_alloc(sizeof(VersionCounter))) VersionCounter);
-  t->components = new (pool_alloc(sizeof(Components))) Components{};
-  t->components->n = n;
-  t->layout_slot = static_cast<uint8_t>(layout_slot);
-  t->view.layout = abi_layout(layout_slot);
-  t->view.data = t->components->views;
-  t->view.strides = nullptr;
-  t->view.flags = 0;
+  Ref<TensorImpl> tensor = make_bare(dtype, device, ndim, sizes);
+  tensor->counter =
+      Ref<VersionCounter>::adopt(new (pool_alloc(sizeof(VersionCounter))) VersionCounter);
+  tensor->components = new (pool_alloc(sizeof(Components))) Components{};
+  tensor->components->n = n;
+  tensor->layout_slot = static_cast<uint8_t>(layout_slot);
+  tensor->view.layout = abi_layout(layout_slot);
+  tensor->view.data = tensor->components->views;
+  tensor->view.strides = nullptr;
+  tensor->view.flags = 0;
   count_composite(layout_slot, 1);
-  return t;
+  return tensor;
 }
 
 void TensorImpl::set_component(int i, Ref<TensorImpl> part) {
@@ -191,47 +192,47 @@ void TensorImpl::take_components(TensorImpl& from) {
   view.flags = from.view.flags;
 }
 
-TensorImpl* TensorImpl::from_any_view(const tn_tensor* v) {
-  if (!(v->flags & TN_TENSOR_COMPONENT)) return from_view(v);
-  const tn_tensor* first = v - (v->flags >> TN_LAYOUT_FLAG);
+TensorImpl* TensorImpl::from_any_view(const tn_tensor* view) {
+  if (!(view->flags & TN_TENSOR_COMPONENT)) return from_view(view);
+  const tn_tensor* first = view - (view->flags >> TN_LAYOUT_FLAG);
   auto* parts = reinterpret_cast<const Components*>(reinterpret_cast<const char*>(first) -
                                                     offsetof(Components, views));
-  return parts->impl[v - first];
+  return parts->impl[view - first];
 }
 
-Impl stand_in(const TensorImpl& t) {
-  return make_bare(t.dtype, t.device_id, t.ndim(), t.view.sizes);
+Impl stand_in(const TensorImpl& tensor) {
+  return make_bare(tensor.dtype, tensor.device_id, tensor.ndim(), tensor.view.sizes);
 }
 
-void TensorImpl::destroy(TensorImpl* t) noexcept {
-  delete t->autograd;
-  release_dims(*t);
-  if (Components* parts = t->components) {
+void TensorImpl::destroy(TensorImpl* tensor) noexcept {
+  delete tensor->autograd;
+  release_dims(*tensor);
+  if (Components* parts = tensor->components) {
     for (int i = 0; i < parts->n; ++i) Ref<TensorImpl>::adopt(parts->impl[i]).reset();
     pool_free(parts, sizeof(Components));
-    count_composite(t->layout_slot, -1);
+    count_composite(tensor->layout_slot, -1);
   }
-  TensorImplAccess::release(t);
+  TensorImplAccess::release(tensor);
 }
 
 Ref<TensorImpl> TensorImpl::alias(bool own_version) const {
-  Ref<TensorImpl> t;
+  Ref<TensorImpl> tensor;
   if (components != nullptr) {
-    t = make_composite(layout_slot, dtype, device_id, ndim(), view.sizes, components->n);
+    tensor = make_composite(layout_slot, dtype, device_id, ndim(), view.sizes, components->n);
     for (int i = 0; i < components->n; ++i)
-      t->set_component(i, Ref<TensorImpl>::share(components->impl[i]));
-    t->view.flags = view.flags;
-    if (!own_version) t->counter = counter;
-    return t;
+      tensor->set_component(i, Ref<TensorImpl>::share(components->impl[i]));
+    tensor->view.flags = view.flags;
+    if (!own_version) tensor->counter = counter;
+    return tensor;
   }
-  t = make(dtype, storage, byte_offset(), ndim(), view.sizes, view.strides);
+  tensor = make(dtype, storage, byte_offset(), ndim(), view.sizes, view.strides);
   if (own_version) {
-    t->counter =
+    tensor->counter =
         Ref<VersionCounter>::adopt(new (pool_alloc(sizeof(VersionCounter))) VersionCounter);
   } else {
-    t->counter = counter;
+    tensor->counter = counter;
   }
-  return t;
+  return tensor;
 }
 
 void TensorImpl::set_geometry(int ndim, const int64_t* sizes, const int64_t* strides,
@@ -239,23 +240,23 @@ void TensorImpl::set_geometry(int ndim, const int64_t* sizes, const int64_t* str
   int64_t* old_heap = heap_dims;
   std::size_t old_bytes = heap_bytes(view.ndim);
   int64_t* heap = heap_for(ndim);
-  Dims d = place(*this, ndim, heap);
+  Dims dims = place(*this, ndim, heap);
   // The arguments may be this tensor's own numbers.
-  if (ndim > 0) std::memmove(d.sizes, sizes, sizeof(int64_t) * static_cast<std::size_t>(ndim));
+  if (ndim > 0) std::memmove(dims.sizes, sizes, sizeof(int64_t) * static_cast<std::size_t>(ndim));
   if (strides != nullptr) {
-    std::memmove(d.strides, strides, sizeof(int64_t) * static_cast<std::size_t>(ndim));
+    std::memmove(dims.strides, strides, sizeof(int64_t) * static_cast<std::size_t>(ndim));
   } else {
-    contiguous_strides(ndim, d.sizes, d.strides);
+    contiguous_strides(ndim, dims.sizes, dims.strides);
   }
   if (old_heap != nullptr) pool_free(old_heap, old_bytes);
-  numel = product(ndim, d.sizes);
+  numel = product(ndim, dims.sizes);
   view.byte_offset = (storage ? storage->base : 0) + byte_offset;
   refresh_flags();
 }
 
-void TensorImpl::set_storage(Ref<Storage> s) {
+void TensorImpl::set_storage(Ref<Storage> storage) {
   uint64_t offset = byte_offset();
-  attach(*this, std::move(s), offset);
+  attach(*this, std::move(storage), offset);
   refresh_flags();
 }
 
@@ -299,17 +300,17 @@ inline Ref<Storage> make_storage(const char* op, DeviceId device, uint64_t bytes
 __attribute__((always_inline)) inline TensorImpl* make_whole(ScalarType dtype,
                                                              Ref<Storage>&& storage,
                                                              const tn_device& device) {
-  const Storage& s = *storage;
-  TensorImpl* t = TensorImplAccess::make();
-  t->device_id = s.device;
-  t->dtype = dtype;
-  t->view.data = s.data;
-  t->view.device = device;
-  t->view.dtype = abi_dtype(dtype);
-  t->view.byte_offset = s.base;
-  t->view.storage = &s.head;
-  t->storage = std::move(storage);
-  return t;
+  const Storage& memory = *storage;
+  TensorImpl* tensor = TensorImplAccess::make();
+  tensor->device_id = memory.device;
+  tensor->dtype = dtype;
+  tensor->view.data = memory.data;
+  tensor->view.device = device;
+  tensor->view.dtype = abi_dtype(dtype);
+  tensor->view.byte_offset = memory.base;
+  tensor->view.storage = &memory.head;
+  tensor->storage = std::move(storage);
+  return tensor;
 }
 
 }  // namespace
@@ -327,61 +328,62 @@ Impl new_tensor(const char* op, ScalarType dtype, DeviceId device, int ndim, con
   if (TENON_UNLIKELY(!device.is_host() || ndim > kInlineDims || strides != nullptr)) {
     return Impl::adopt(make_over(dtype, std::move(storage), 0, ndim, sizes, strides));
   }
-  TensorImpl* t = make_whole(dtype, std::move(storage), abi_device(kHost));
-  const Dims d = place(*t, ndim, nullptr);
+  TensorImpl* tensor = make_whole(dtype, std::move(storage), abi_device(kHost));
+  const Dims dims = place(*tensor, ndim, nullptr);
   uint64_t next = 1;
   for (int i = ndim - 1; i >= 0; --i) {
     const int64_t size = sizes[i];
-    d.sizes[i] = size;
-    d.strides[i] = static_cast<int64_t>(next);
+    dims.sizes[i] = size;
+    dims.strides[i] = static_cast<int64_t>(next);
     next *= static_cast<uint64_t>(size > 1 ? size : 1);
   }
-  t->numel = numel;
-  t->view.flags = TN_TENSOR_CONTIGUOUS;
-  return Impl::adopt(t);
+  tensor->numel = numel;
+  tensor->view.flags = TN_TENSOR_CONTIGUOUS;
+  return Impl::adopt(tensor);
 }
 
-Impl new_like(const TensorImpl& t, ScalarType dtype) {
+Impl new_like(const TensorImpl& tensor, ScalarType dtype) {
   Ref<Storage> storage =
-      Storage::make(t.device_id, static_cast<uint64_t>(t.numel) * item_size(dtype));
-  if (TENON_UNLIKELY(t.heap_dims != nullptr)) {
-    return Impl::adopt(make_over(dtype, std::move(storage), 0, t.ndim(), t.view.sizes, nullptr));
+      Storage::make(tensor.device_id, static_cast<uint64_t>(tensor.numel) * item_size(dtype));
+  if (TENON_UNLIKELY(tensor.heap_dims != nullptr)) {
+    return Impl::adopt(
+        make_over(dtype, std::move(storage), 0, tensor.ndim(), tensor.view.sizes, nullptr));
   }
-  TensorImpl* made = make_whole(dtype, std::move(storage), t.view.device);
-  const Dims d = place(*made, t.ndim(), nullptr);
-  for (int i = 0; i < t.ndim(); ++i) {
-    d.sizes[i] = t.view.sizes[i];
-    d.strides[i] = t.view.strides[i];
+  TensorImpl* made = make_whole(dtype, std::move(storage), tensor.view.device);
+  const Dims dims = place(*made, tensor.ndim(), nullptr);
+  for (int i = 0; i < tensor.ndim(); ++i) {
+    dims.sizes[i] = tensor.view.sizes[i];
+    dims.strides[i] = tensor.view.strides[i];
   }
-  made->numel = t.numel;
-  made->view.flags = TN_TENSOR_CONTIGUOUS | (t.view.flags & TN_TENSOR_OPAQUE);
+  made->numel = tensor.numel;
+  made->view.flags = TN_TENSOR_CONTIGUOUS | (tensor.view.flags & TN_TENSOR_OPAQUE);
   return Impl::adopt(made);
 }
 
-Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int ndim,
+Impl new_view(const TensorImpl& tensor, ScalarType dtype, uint64_t byte_offset, int ndim,
               const int64_t* sizes, const int64_t* strides) {
   if (TENON_UNLIKELY(ndim > kInlineDims)) {
-    Impl v = TensorImpl::make(dtype, t.storage, byte_offset, ndim, sizes, strides);
-    v->counter = t.counter;
-    return v;
+    Impl made = TensorImpl::make(dtype, tensor.storage, byte_offset, ndim, sizes, strides);
+    made->counter = tensor.counter;
+    return made;
   }
-  TensorImpl* v = TensorImplAccess::make();
-  v->device_id = t.device_id;
-  v->dtype = dtype;
-  v->storage = t.storage;
-  v->counter = t.counter;
-  v->view.data = t.view.data;
-  v->view.device = t.view.device;
-  v->view.dtype = abi_dtype(dtype);
-  v->view.byte_offset = t.storage->base + byte_offset;
-  v->view.storage = t.view.storage;
-  const Dims d = place(*v, ndim, nullptr);
+  TensorImpl* made = TensorImplAccess::make();
+  made->device_id = tensor.device_id;
+  made->dtype = dtype;
+  made->storage = tensor.storage;
+  made->counter = tensor.counter;
+  made->view.data = tensor.view.data;
+  made->view.device = tensor.view.device;
+  made->view.dtype = abi_dtype(dtype);
+  made->view.byte_offset = tensor.storage->base + byte_offset;
+  made->view.storage = tensor.view.storage;
+  const Dims dims = place(*made, ndim, nullptr);
   // Row-major, and how many elements the last one lies after the first: see is_row_major() and
   // overlaps_itself().
   uint64_t numel = 1, span = 0;
   bool contiguous = true, repeats = false;
   for (int i = ndim - 1; i >= 0; --i) {
-    const int64_t size = d.sizes[i] = sizes[i], stride = d.strides[i] = strides[i];
+    const int64_t size = dims.sizes[i] = sizes[i], stride = dims.strides[i] = strides[i];
     if (size > 1) {
       contiguous &= stride == static_cast<int64_t>(numel);
       repeats |= stride == 0;
@@ -389,35 +391,35 @@ Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int n
     span += static_cast<uint64_t>(size - 1) * static_cast<uint64_t>(stride);
     numel *= static_cast<uint64_t>(size);
   }
-  v->numel = static_cast<int64_t>(numel);
-  uint32_t flags = t.view.flags & (TN_TENSOR_OPAQUE | TN_TENSOR_PINNED);
+  made->numel = static_cast<int64_t>(numel);
+  uint32_t flags = tensor.view.flags & (TN_TENSOR_OPAQUE | TN_TENSOR_PINNED);
   if (contiguous || numel == 0)
     flags |= TN_TENSOR_CONTIGUOUS;
   else if (numel > 1 && (repeats || numel > span + 1))
     flags |= TN_TENSOR_OVERLAPPING;
-  v->view.flags = flags;
-  return Impl::adopt(v);
+  made->view.flags = flags;
+  return Impl::adopt(made);
 }
 
-void resize(TensorImpl& t, int ndim, const int64_t* sizes) {
-  TENON_CHECK(t.storage, ValueError, "resize_: a tensor of layout ", layout_name(t.layout_slot),
-              " cannot be resized");
-  uint64_t offset = t.byte_offset();
-  uint64_t bytes = static_cast<uint64_t>(checked_numel("resize_", ndim, sizes)) * t.itemsize();
+void resize(TensorImpl& tensor, int ndim, const int64_t* sizes) {
+  TENON_CHECK(tensor.storage, ValueError, "resize_: a tensor of layout ",
+              layout_name(tensor.layout_slot), " cannot be resized");
+  uint64_t offset = tensor.byte_offset();
+  uint64_t bytes = static_cast<uint64_t>(checked_numel("resize_", ndim, sizes)) * tensor.itemsize();
   // The offset of a view without elements can be anything.
   if (__builtin_add_overflow(bytes, offset, &bytes)) too_large("resize_", "the storage");
-  if (bytes > t.storage->bytes) {
-    Ref<Storage> old = t.storage, grown = make_storage("resize_", t.device_id, bytes);
+  if (bytes > tensor.storage->bytes) {
+    Ref<Storage> old = tensor.storage, grown = make_storage("resize_", tensor.device_id, bytes);
     if (old->bytes != 0) {
-      const tn_device_api* api = device_entry(t.device_id).api;
-      check_device(t.device_id, "copy",
-                   api->copy(api->context, t.view.device, grown->data, grown->base, t.view.device,
-                             old->data, old->base, old->bytes, grown->stream));
+      const tn_device_api* api = device_entry(tensor.device_id).api;
+      check_device(tensor.device_id, "copy",
+                   api->copy(api->context, tensor.view.device, grown->data, grown->base,
+                             tensor.view.device, old->data, old->base, old->bytes, grown->stream));
     }
     grown->version.store(old->version.load(std::memory_order_acquire), std::memory_order_relaxed);
-    t.set_storage(std::move(grown));
+    tensor.set_storage(std::move(grown));
   }
-  t.set_geometry(ndim, sizes, nullptr, offset);
+  tensor.set_geometry(ndim, sizes, nullptr, offset);
 }
 
 }  // namespace tenon::core

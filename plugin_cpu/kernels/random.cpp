@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "plugin_cpu/memory/elements.h"
 #include "plugin_cpu/random/floats.h"
@@ -16,6 +17,7 @@
 #include "tenon/sdk/ops/native_dropout.h"
 #include "tenon/sdk/ops/native_dropout_backward.h"
 #include "tenon/sdk/ops/normal.h"
+#include "tenon/sdk/ops/prim_philox.h"
 #include "tenon/sdk/ops/random.h"
 #include "tenon/sdk/philox.h"
 
@@ -273,6 +275,17 @@ tn_status native_dropout_backward(Call&, Tensor out, Tensor grad, Tensor mask, d
   return TN_OK;
 }
 TN_KERNEL(native_dropout_backward, native_dropout_backward, dtypes("floating"));
+
+// The raw words, from which devices without random operators compute their values.
+tn_status prim_philox(Call&, Tensor out, Ints, std::optional<DType>, std::optional<int64_t>,
+                      std::optional<Device>, std::optional<bool>, Generator g) {
+  int32_t* p = out.data<int32_t>();
+  each_random(g, out.numel(), 1, [&](int64_t at, int64_t n, const uint32_t* w) {
+    std::memcpy(p + at, w, static_cast<std::size_t>(n) * sizeof(uint32_t));
+  });
+  return TN_OK;
+}
+TN_KERNEL(prim_philox, prim_philox, dtypes("int32"));
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -4,6 +4,8 @@
 // n alone.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -44,5 +46,23 @@ void row_gradient(const T* dy, const T* x, const Same<T>* w, T* dx, int64_t n, S
 template <class T>
 void row_add_parameters(const T* dy, const T* x, Same<T>* dw, Same<T>* db, int64_t n, Same<T> mean,
                         Same<T> rstd);
+
+// Of a row.
+template <class C>
+struct Statistics {
+  C mean, rstd;
+};
+
+template <class C>
+Statistics<C> row_statistics(const C* x, int64_t n, double eps) {
+  const C mean = row_sum(x, n) / static_cast<C>(n);
+  const C variance = row_squares(x, n, mean) / static_cast<C>(n);
+  return {mean, static_cast<C>(1 / std::sqrt(static_cast<double>(variance) + eps))};
+}
+
+// Rows of n elements that a task has at least.
+inline int64_t row_grain(int64_t n) {
+  return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, n));
+}
 
 }  // namespace tenon::cpu

@@ -107,31 +107,6 @@ void launch_scatter(const sdk::Call& call, IndexLoop& loop, sdk::DType dtype);
 void launch_scatter_scalar(const sdk::Call& call, IndexLoop& loop, sdk::DType dtype,
                            const sdk::Scalar& value);
 
-// How elements of `dense` with the same index are combined; Last keeps the last one.
-enum class CombineOp : int32_t { Add, Multiply, Max, Min, Mean, Last };
-struct CombineRule {
-  CombineOp op;
-  bool with_self = true;  // the element of self is included
-  sdk::Scalar scale = sdk::Scalar::of(int64_t{1});
-  bool distinct = false;  // no index occurs twice
-};
-inline CombineOp combine_op_of(sdk::Str s) {
-  if (s == "sum") return CombineOp::Add;
-  if (s == "prod") return CombineOp::Multiply;
-  if (s == "mean") return CombineOp::Mean;
-  return s == "amax" ? CombineOp::Max : CombineOp::Min;
-}
-
-// Whether positions are sorted by offset first, for a fixed order or to count them; otherwise
-// atomics combine them.
-bool combines_in_order(const sdk::Call& call, sdk::DType dtype, const CombineRule& how);
-// Workspace for that, for a number of combinations of indices.
-inline constexpr int64_t kMaxPlaces = int64_t{1} << 30;
-uint64_t combine_workspace_bytes(int64_t combinations);
-// out, the loop's other operand, = self combined with the elements.
-tn_status combine_elements(const sdk::Call& call, IndexLoop& loop, const sdk::Tensor& out,
-                           const sdk::Tensor& self, const CombineRule& how);
-
 struct Strides {
   int64_t of[sdk::kMaxDims];
   // The strides of a tensor of the loop's rank (0-dim: none); 0 for dimension `except`.

@@ -7,9 +7,14 @@
 
 namespace tenon::cuda {
 
-// One dimension by TN_REDUCE_ code: SUM, PROD, ANY, ALL; and MAX, MIN, ARGMAX, ARGMIN.
-tn_status reduce_values(const sdk::Call& call, const sdk::Tensor& out, const sdk::Tensor& self,
-                        int64_t dim, int64_t code);
+// Along one dimension.
+tn_status reduce_sum(const sdk::Call& call, const sdk::Tensor& out, const sdk::Tensor& self,
+                     int64_t dim);
+tn_status reduce_prod(const sdk::Call& call, const sdk::Tensor& out, const sdk::Tensor& self,
+                      int64_t dim);
+tn_status reduce_logic(const sdk::Call& call, const sdk::Tensor& out, const sdk::Tensor& self,
+                       int64_t dim, bool all);
+// TN_REDUCE_MAX, MIN, ARGMAX, ARGMIN.
 tn_status reduce_extremum(const sdk::Call& call, const sdk::Tensor& out, const sdk::Tensor& self,
                           int64_t dim, int64_t code);
 

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Reductions over any dimensions of tensors of any strides. An Op has
-//   Acc                                  what is accumulated; copied by memcpy
-//   identity(first)                      the neutral value; `first` is the first element of the
-//   result's row reduce(acc, value, i, first)         adds element i of the row combine(a, b) of
-//   parts in any order store(acc, first, count, place)      writes the results
+//   Acc                              what is accumulated; copied by memcpy
+//   identity(first)                  the neutral value; `first`: the first element of the row
+//   reduce(acc, value, i, first)     adds element i of the row
+//   combine(a, b)                    of parts in any order
+//   store(acc, first, count, place)  writes the results
 // Few rows are cut into parts; a second pass combines the parts in order. Which thread reduces
 // which elements follows from sizes, strides and whether rows begin at multiples of 16 bytes.
 #pragma once
@@ -250,6 +251,18 @@ tn_status reduce(const sdk::Call& call, const sdk::Tensor* results, int n_result
   if (parts > 1)
     launch<combine_parts<Op, C>>(call, shape_for(call, rows.numel, 128), l, op, partial);
   return TN_OK;
+}
+
+// Op<C>{p...} with the type C that elements of self are computed in; one result.
+template <template <class> class Op, class... P>
+tn_status reduce_computed(const sdk::Call& call, const sdk::Tensor& out, const sdk::Tensor& self,
+                          uint64_t mask, P... p) {
+  tn_status status = TN_OK;
+  with_compute(self.dtype(), [&](auto tag) {
+    using C = tn_type(tag);
+    status = reduce<C>(call, &out, 1, self, mask, Op<C>{p...});
+  });
+  return status;
 }
 
 }  // namespace tenon::cuda

@@ -6,7 +6,7 @@
 #include <list>
 #include <vector>
 
-#include "plugin_cuda/device/indexed.cuh"
+#include "plugin_cuda/device/combine.cuh"
 #include "plugin_cuda/device/selection.cuh"
 #include "tenon/sdk/index.h"
 #include "tenon/sdk/ops/_index.h"

@@ -249,9 +249,22 @@ tn_status prim_binary(Call& call, Tensor out, Tensor self, Tensor other, int64_t
 }
 
 tn_status prim_reduce(Call& call, Tensor out, Tensor self, int64_t dim, int64_t code) {
-  const bool extremum = code >= TN_REDUCE_MAX && code <= TN_REDUCE_ARGMIN;
-  return extremum ? reduce_extremum(call, out, self, dim, code)
-                  : reduce_values(call, out, self, dim, code);
+  switch (code) {
+    case TN_REDUCE_SUM:
+      return reduce_sum(call, out, self, dim);
+    case TN_REDUCE_PROD:
+      return reduce_prod(call, out, self, dim);
+    case TN_REDUCE_ANY:
+    case TN_REDUCE_ALL:
+      return reduce_logic(call, out, self, dim, code == TN_REDUCE_ALL);
+    case TN_REDUCE_MAX:
+    case TN_REDUCE_MIN:
+    case TN_REDUCE_ARGMAX:
+    case TN_REDUCE_ARGMIN:
+      return reduce_extremum(call, out, self, dim, code);
+    default:
+      return TN_DECLINED;
+  }
 }
 
 }  // namespace

@@ -3,10 +3,7 @@
 // sort and prim_argsort along a dimension, and the topk and kthvalue where topk.cu does not select:
 // one sort of all elements by {row, key}. 64-bit keys are sorted first, then, as sorts are stable,
 // the rows.
-#include "plugin_cuda/device/copy.cuh"
-#include "plugin_cuda/device/fault.cuh"
 #include "plugin_cuda/device/line.cuh"
-#include "tenon/sdk/ops/embedding_dense_backward.h"
 #include "tenon/sdk/ops/prim_argsort.h"
 #include "tenon/sdk/ops/sort.h"
 
@@ -103,84 +100,10 @@ tn_status self_workspace(tn_call* call, uint64_t* bytes) {
   return TN_OK;
 }
 
-// The gradient of an embedding: positions are sorted by row index, so that each row is summed in
-// order.
-struct Rows {
-  char* out;
-  const char* grad;
-  const char* index;
-  Code code, index_code;
-  int64_t width, height, skipped;
-  bool by_count;
-  Faults faults;
-};
-
-__global__ void index_keys(Rows r, Pairs p) {
-  for (int64_t i = global_thread(); i < p.n; i += global_threads()) {
-    const int64_t v = load<int64_t>(r.index + i * code_bytes(r.index_code), r.index_code);
-    const bool inside = v >= 0 && v < r.height;
-    if (!inside) r.faults.report(TN_ERROR_INDEX, v, r.height);
-    p.keys[i] = static_cast<uint64_t>(inside ? v : r.height);
-    p.values[i] = static_cast<uint32_t>(i);
-  }
-}
-
-// The thread at the first position of a row sums one column of it.
-template <class C>
-__global__ void sum_rows(Rows r, Pairs p) {
-  const int64_t item = code_bytes(r.code);
-  for (int64_t t = global_thread(); t < p.n * r.width; t += global_threads()) {
-    const int64_t first = t / r.width, column = t % r.width;
-    const uint64_t row = p.keys_out[first];
-    if (first > 0 && p.keys_out[first - 1] == row) continue;
-    if (static_cast<int64_t>(row) >= r.height || static_cast<int64_t>(row) == r.skipped) continue;
-    C sum = 0;
-    int64_t i = first;
-    for (; i < p.n && p.keys_out[i] == row; ++i) {
-      sum += load<C>(r.grad + (p.values_out[i] * r.width + column) * item, r.code);
-    }
-    if (r.by_count) sum /= static_cast<C>(i - first);
-    store(r.out + (static_cast<int64_t>(row) * r.width + column) * item, r.code, sum);
-  }
-}
-
-tn_status embedding_dense_backward(Call& call, Tensor out, Tensor grad, Tensor indices,
-                                   int64_t height, int64_t padding_idx, bool by_count) {
-  fill_elements(call, out, 0);
-  const int64_t n = indices.numel();
-  if (out.numel() == 0 || n == 0) return TN_OK;
-  if (n >= int64_t{1} << 31) return TN_DECLINED;
-  const SortMemory memory(call, n);
-  const Rows r{out.data<char>(),
-               grad.data<char>(),
-               indices.data<char>(),
-               code_of(grad.dtype()),
-               code_of(indices.dtype()),
-               out.size(1),
-               height,
-               padding_idx,
-               by_count,
-               Faults(call)};
-  launch<index_keys>(call, shape_for(call, n), r, memory.pairs);
-  sort_pairs(call, memory.pairs, bits_for(height + 1), memory.scratch, memory.scratch_bytes);
-  if (grad.dtype() == kFloat64)
-    launch<sum_rows<double>>(call, shape_for(call, n * r.width), r, memory.pairs);
-  else
-    launch<sum_rows<float>>(call, shape_for(call, n * r.width), r, memory.pairs);
-  return TN_OK;
-}
-
-tn_status indices_workspace(tn_call* call, uint64_t* bytes) {
-  *bytes = sort_workspace_bytes(Tensor(call->in[1].u.tensor).numel());
-  return TN_OK;
-}
-
 }  // namespace
 
 TN_KERNEL(sort_stable, sort, dtypes("all").any_strides().workspace(self_workspace).capture_safe());
 TN_KERNEL(prim_argsort, prim_argsort,
           dtypes("all").any_strides().workspace(self_workspace).capture_safe());
-TN_KERNEL(embedding_dense_backward, embedding_dense_backward,
-          dtypes("floating").mixed_dtypes().workspace(indices_workspace).capture_safe());
 
 }  // namespace tenon::cuda

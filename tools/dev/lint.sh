@@ -62,6 +62,8 @@ lint_form() {
   [ -z "$hits" ] || complain "leftovers" "$hits"
   hits=$(sources | xargs wc -l | awk '$1 > 600 && $2 != "total" {print $2 ": " $1 " lines"}')
   [ -z "$hits" ] || complain "files over 600 lines" "$hits"
+  hits=$(git ls-files | awk -f tools/lint/prefixes.awk)
+  [ -z "$hits" ] || complain "more than five names of a folder with one prefix: make it a folder" "$hits"
   hits=$(git grep -nE '^[^|].{120}' -- '*.md' ':!bench/results' || true)
   [ -z "$hits" ] || complain "documents over 120 columns, tables apart" "$hits"
   hits=$(tools/lint/docs.sh)

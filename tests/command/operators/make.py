@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a program of operators that Tenon composes of others (jit/run/host_*.cpp), and what torch and torchvision compute
+"""Writes a program of operators that Tenon composes of others (jit/run/host/*.cpp), and what torch and torchvision compute
 for it, in double: a folder as `tenon run --cases` reads it. forward has those with gradients, methods the others."""
 import io
 import json

@@ -1,0 +1,321 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Operators of exported programs that take graphs: branches, loops, and regions with a mode of
+// their own. Graphs become blocks of prim::If and prim::Loop, or stand where they were called.
+#include "jit/formats/exported/build.h"
+#include "tenon/runtime/error.h"
+
+namespace tenon::jit::formats {
+namespace {
+
+constexpr int kMaxGraphDepth = 32;
+
+void check_count(std::size_t given, std::size_t least, const char* name) {
+  TENON_CHECK(given >= least, ValueError, name, " needs at least ", least, " arguments, and has ",
+              given);
+}
+std::vector<Value*> joined(std::vector<Value*> a, const std::vector<Value*>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+std::vector<TypePtr> types_of(const std::vector<Value*>& values) {
+  std::vector<TypePtr> out;
+  out.reserve(values.size());
+  for (const Value* v : values) out.push_back(v->type());
+  return out;
+}
+
+}  // namespace
+
+// The nodes of a graph, before the insertion point. Returns its outputs.
+std::vector<Value*> ExportedBuilder::inline_graph(const NodeInput& in,
+                                                  const std::vector<Value*>& arguments,
+                                                  const Scope& outer) {
+  const Tagged t = tagged(*in.json, "an argument");
+  TENON_CHECK(t.tag == "as_graph", ValueError, "an argument must be a graph, not ", t.tag);
+  TENON_CHECK(depth_ < kMaxGraphDepth, ValueError, "graphs are nested more than ", kMaxGraphDepth,
+              " deep");
+  const Json& graph = member(t.value, "graph");
+  const Json& names = list_of(member(graph, "inputs"), "inputs");
+  TENON_CHECK(names.size() == arguments.size(), ValueError, "the graph '",
+              text_of(member(t.value, "name"), "the name of a graph"), "' has ", names.size(),
+              " inputs and is called with ", arguments.size());
+  Scope s;
+  s.mode = outer.mode;
+  s.autocast = outer.autocast;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Tagged input = tagged(names[i], "an input");
+    const Json* name = input.value.is_object() ? find_member(input.value, "name") : nullptr;
+    if (!name && input.value.is_object()) name = find_member(input.value, "as_name");
+    if (name) s.values[text_of(*name, "the name of an input")] = arguments[i];
+  }
+  ++depth_;
+  add_nodes(graph, s);
+  --depth_;
+  std::vector<Value*> out;
+  for (const Json& each : list_of(member(graph, "outputs"), "outputs"))
+    out.push_back(argument(each, s));
+  return out;
+}
+
+// The elements of an argument that is a list, or the argument itself.
+std::vector<Value*> ExportedBuilder::items(const NodeInput& in, Scope& s) {
+  const Tagged t = tagged(*in.json, "an argument");
+  if (!t.value.is_array()) return {in.value};
+  std::vector<Value*> out;
+  for (const Json& each : t.value) {
+    if (t.tag == "as_tensors") {
+      out.push_back(named(member(each, "name"), s));
+    } else if (t.tag == "as_optional_tensors") {
+      const Tagged item = tagged(each, "a tensor");
+      out.push_back(item.tag == "as_none" ? constant(IValue())
+                                          : named(member(item.value, "name"), s));
+    } else if (t.tag == "as_floats") {
+      out.push_back(constant(real_of(each, "a number")));
+    } else if (t.tag == "as_bools") {
+      out.push_back(constant(boolean_of(each, "a flag")));
+    } else {
+      out.push_back(symbolic(each, s));
+    }
+  }
+  return out;
+}
+
+std::vector<Value*> ExportedBuilder::operands(const NodeInputs& inputs, std::size_t from,
+                                              Scope& s) {
+  std::vector<Value*> out;
+  for (std::size_t i = from; i < inputs.size(); ++i)
+    if (inputs[i].name.empty()) out = joined(std::move(out), items(inputs[i], s));
+  return out;
+}
+
+Value* ExportedBuilder::as_condition(Value* v) {
+  return v->type()->is(TypeKind::Bool) ? v : apply1("aten::Bool.Tensor", {v});
+}
+
+// cond(predicate, then, else, operands)
+std::vector<Value*> ExportedBuilder::conditional(const NodeInputs& inputs, Scope& s) {
+  check_count(inputs.size(), 3, "cond");
+  const std::vector<Value*> arguments = operands(inputs, 3, s);
+  Node* n = insert("prim::If", {as_condition(inputs[0].value)}, {});
+  std::vector<Value*> made[2];
+  for (int branch = 0; branch < 2; ++branch) {
+    Block* block = n->add_block();
+    const Graph::InsertPoint there(*graph_, block);
+    made[branch] = inline_graph(inputs[static_cast<std::size_t>(branch) + 1], arguments, s);
+    for (Value* v : made[branch]) block->register_output(v);
+  }
+  TENON_CHECK(made[0].size() == made[1].size(), ValueError, "the branches of a cond have ",
+              made[0].size(), " and ", made[1].size(), " outputs");
+  for (std::size_t i = 0; i < made[0].size(); ++i) {
+    const TypePtr type = unify(made[0][i]->type(), made[1][i]->type());
+    n->add_output(type ? type : Type::any());
+  }
+  return n->outputs();
+}
+
+// while_loop(condition, body, carried, further)
+std::vector<Value*> ExportedBuilder::while_loop(const NodeInputs& inputs, Scope& s) {
+  check_count(inputs.size(), 3, "while_loop");
+  const std::vector<Value*> initial = items(inputs[2], s), further = operands(inputs, 3, s);
+  const auto condition = [&](const std::vector<Value*>& carried) {
+    const std::vector<Value*> made = inline_graph(inputs[0], joined(carried, further), s);
+    TENON_CHECK(made.size() == 1, ValueError, "the condition of a while_loop has ", made.size(),
+                " outputs");
+    return as_condition(made[0]);
+  };
+  Value* first = condition(initial);
+  Node* n = insert("prim::Loop", joined({constant(INT64_MAX), first}, initial), types_of(initial));
+  Block* body = n->add_block();
+  body->add_input("iteration", Type::integer());
+  std::vector<Value*> carried;
+  carried.reserve(initial.size());
+  for (const Value* v : initial) carried.push_back(body->add_input("", v->type()));
+  const Graph::InsertPoint there(*graph_, body);
+  const std::vector<Value*> next = inline_graph(inputs[1], joined(carried, further), s);
+  TENON_CHECK(next.size() == initial.size(), ValueError, "the body of a while_loop has ",
+              next.size(), " outputs for ", initial.size(), " carried values");
+  body->register_output(condition(next));
+  for (Value* v : next) body->register_output(v);
+  return n->outputs();
+}
+
+// map_impl(body, slices, further) and scan(combine, initial, slices, further): the body is called
+// for each slice of dimension 0; what it makes beside the carried values is stacked.
+std::vector<Value*> ExportedBuilder::over_slices(const NodeInputs& inputs, std::size_t carried_at,
+                                                 Scope& s) {
+  const bool scan = carried_at != 0;
+  check_count(inputs.size(), scan ? 3 : 2, scan ? "scan" : "map");
+  const std::vector<Value*> initial = scan ? items(inputs[carried_at], s) : std::vector<Value*>();
+  const std::size_t slices_at = scan ? 2 : 1;
+  const std::vector<Value*> slices = items(inputs[slices_at], s);
+  const std::vector<Value*> further = operands(inputs, slices_at + 1, s);
+  TENON_CHECK(!slices.empty(), ValueError, "there is nothing to go over");
+  const Json& graph = member(tagged(*inputs[0].json, "an argument").value, "graph");
+  const std::size_t n_outputs = list_of(member(graph, "outputs"), "outputs").size();
+  TENON_CHECK(n_outputs >= initial.size(), ValueError, "the body has ", n_outputs, " outputs for ",
+              initial.size(), " carried values");
+  std::vector<Value*> lists;
+  for (std::size_t i = initial.size(); i < n_outputs; ++i)
+    lists.push_back(list({}, Type::tensor()));
+  Value* zero = constant(int64_t{0});
+  Value* count = apply1("aten::size.int", {slices[0], zero});
+  Node* n = insert("prim::Loop", joined({count, constant(true)}, initial), types_of(initial));
+  Block* body = n->add_block();
+  Value* at = body->add_input("iteration", Type::integer());
+  std::vector<Value*> arguments;
+  arguments.reserve(initial.size());
+  for (const Value* v : initial) arguments.push_back(body->add_input("", v->type()));
+  {
+    const Graph::InsertPoint there(*graph_, body);
+    for (Value* v : slices) arguments.push_back(apply1("aten::select.int", {v, zero, at}));
+    const std::vector<Value*> made = inline_graph(inputs[0], joined(arguments, further), s);
+    body->register_output(constant(true));
+    for (std::size_t i = 0; i < initial.size(); ++i) body->register_output(made.at(i));
+    for (std::size_t i = 0; i < lists.size(); ++i)
+      apply("aten::append.t", {lists[i], made.at(initial.size() + i)});
+  }
+  std::vector<Value*> out = n->outputs();
+  for (Value* l : lists) out.push_back(apply1("aten::stack", {l, zero}));
+  return out;
+}
+
+// associative_scan(combine, slices, further): each slice is combined with what came before it.
+std::vector<Value*> ExportedBuilder::associative_scan(const NodeInputs& inputs, Scope& s) {
+  check_count(inputs.size(), 2, "associative_scan");
+  const std::vector<Value*> slices = items(inputs[1], s), further = operands(inputs, 2, s);
+  TENON_CHECK(!slices.empty(), ValueError, "there is nothing to go over");
+  Value *zero = constant(int64_t{0}), *one = constant(int64_t{1});
+  std::vector<Value*> lists, first;
+  for (Value* v : slices) {
+    first.push_back(apply1("aten::select.int", {v, zero, zero}));
+    lists.push_back(list({first.back()}, Type::tensor()));
+  }
+  Value* size = apply1("aten::size.int", {slices[0], zero});
+  Value* count = apply1("aten::sub.int", {size, one});
+  Node* n = insert("prim::Loop", joined({count, constant(true)}, first), types_of(first));
+  Block* body = n->add_block();
+  Value* at = body->add_input("iteration", Type::integer());
+  std::vector<Value*> arguments;
+  arguments.reserve(first.size());
+  for (const Value* v : first) arguments.push_back(body->add_input("", v->type()));
+  {
+    const Graph::InsertPoint there(*graph_, body);
+    Value* next = apply1("aten::add.int", {at, one});
+    for (Value* v : slices) arguments.push_back(apply1("aten::select.int", {v, zero, next}));
+    const std::vector<Value*> made = inline_graph(inputs[0], joined(arguments, further), s);
+    TENON_CHECK(made.size() == first.size(), ValueError, "the combination has ", made.size(),
+                " outputs for ", first.size(), " inputs");
+    body->register_output(constant(true));
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      body->register_output(made[i]);
+      apply("aten::append.t", {lists[i], made[i]});
+    }
+  }
+  std::vector<Value*> out;
+  out.reserve(lists.size());
+  for (Value* l : lists) out.push_back(apply1("aten::stack", {l, zero}));
+  return out;
+}
+
+// wrap_with_set_grad_enabled(on, graph, operands...). The mode ends with the value that stands for
+// it, also where an error ends the run.
+std::vector<Value*> ExportedBuilder::with_grad_mode(const NodeInputs& inputs, Scope& s) {
+  check_count(inputs.size(), 2, "wrap_with_set_grad_enabled");
+  Value* outer = s.mode ? s.mode : constant(IValue());
+  Scope inside;
+  inside.autocast = s.autocast;
+  inside.mode = apply1("exported::grad_mode", {inputs[0].value, outer});
+  std::vector<Value*> out = inline_graph(inputs[1], operands(inputs, 2, s), inside);
+  apply("exported::end_mode", {inside.mode});
+  return out;
+}
+
+// wrap_with_autocast(device, dtype, enabled, cache, graph, operands...)
+std::vector<Value*> ExportedBuilder::with_autocast(const NodeInputs& inputs, Scope& s) {
+  check_count(inputs.size(), 5, "wrap_with_autocast");
+  const auto dtype = to_constant(inputs[1].value), enabled = to_constant(inputs[2].value);
+  TENON_CHECK(enabled && enabled->isBool() && dtype, ValueError,
+              "wrap_with_autocast must be given constants");
+  Scope inside;
+  inside.mode = s.mode;
+  if (enabled->toBool()) inside.autocast = dtype->isNone() ? kBFloat16 : dtype->toScalarType();
+  return inline_graph(inputs[4], operands(inputs, 5, s), inside);
+}
+
+std::vector<Value*> ExportedBuilder::call_higher(const std::string& name, const NodeInputs& inputs,
+                                                 Scope& s) {
+  if (name == "cond") return conditional(inputs, s);
+  if (name == "while_loop") return while_loop(inputs, s);
+  if (name == "map_impl" || name == "map") return over_slices(inputs, 0, s);
+  if (name == "scan") return over_slices(inputs, 1, s);
+  if (name == "associative_scan") return associative_scan(inputs, s);
+  if (name == "wrap_with_set_grad_enabled") return with_grad_mode(inputs, s);
+  if (name == "wrap_with_autocast") return with_autocast(inputs, s);
+  if (name == "invoke_subgraph") {
+    check_count(inputs.size(), 2, "invoke_subgraph");
+    return inline_graph(inputs[0], operands(inputs, 2, s), s);
+  }
+  if (name == "wrap" || name == "wrap_activation_checkpoint" ||
+      name == "tag_activation_checkpoint" || name == "strict_mode" || name == "hints_wrapper") {
+    check_count(inputs.size(), 1, name.c_str());
+    return inline_graph(inputs[0], operands(inputs, 1, s), s);
+  }
+  return missing("higher_order::" + name, inputs);
+}
+
+// Which operators autocast runs in the lower type, and which in float32; the others take what
+// comes.
+void ExportedBuilder::autocast_inputs(const std::string& name, NodeInputs& inputs, Scope& s) {
+  static const std::set<std::string> kLower = {"aten::conv1d",
+                                               "aten::conv2d",
+                                               "aten::conv3d",
+                                               "aten::bmm",
+                                               "aten::mm",
+                                               "aten::baddbmm",
+                                               "aten::addmm",
+                                               "aten::addbmm",
+                                               "aten::linear",
+                                               "aten::convolution",
+                                               "aten::_convolution",
+                                               "aten::matmul",
+                                               "aten::conv_tbc",
+                                               "aten::conv_transpose1d",
+                                               "aten::conv_transpose2d",
+                                               "aten::conv_transpose3d",
+                                               "aten::prelu",
+                                               "aten::scaled_dot_product_attention"};
+  static const std::set<std::string> kSingle = {"aten::avg_pool3d",
+                                                "aten::binary_cross_entropy",
+                                                "aten::grid_sampler",
+                                                "aten::prod",
+                                                "aten::quantile",
+                                                "aten::nanquantile",
+                                                "aten::cdist",
+                                                "aten::trace",
+                                                "aten::mse_loss",
+                                                "aten::cosine_embedding_loss",
+                                                "aten::nll_loss",
+                                                "aten::nll_loss2d",
+                                                "aten::hinge_embedding_loss",
+                                                "aten::poisson_nll_loss",
+                                                "aten::smooth_l1_loss",
+                                                "aten::cross_entropy_loss",
+                                                "aten::l1_loss",
+                                                "aten::huber_loss",
+                                                "aten::margin_ranking_loss",
+                                                "aten::soft_margin_loss",
+                                                "aten::triplet_margin_loss",
+                                                "aten::multi_margin_loss",
+                                                "aten::kl_div",
+                                                "aten::multilabel_margin_loss",
+                                                "aten::binary_cross_entropy_with_logits"};
+  const bool lower = kLower.count(name) != 0;
+  if (!lower && kSingle.count(name) == 0) return;
+  Value* dtype = constant(lower ? IValue(*s.autocast) : IValue(ScalarType::Float));
+  for (NodeInput& in : inputs)
+    if (in.value->type()->is(TypeKind::Tensor))
+      in.value = apply1("exported::autocast", {in.value, dtype});
+}
+
+}  // namespace tenon::jit::formats

@@ -1,0 +1,347 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The exported programs of data/ are written by torch (data/make_exported.py), with what torch
+// computes for them.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "jit/formats/zip.h"
+#include "tenon/jit.h"
+#include "tenon/jit/type.h"
+#include "tenon/tenon.h"
+
+namespace tenon::jit {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string data(const std::string& name) {
+  return (std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / name).string();
+}
+Tensor counted(IntArrayRef sizes) {
+  int64_t n = 1;
+  for (const int64_t s : sizes) n *= s;
+  return ((arange(n, kFloat) - n / 2) / 8).view(sizes);
+}
+IValue dict(std::vector<std::pair<std::string, IValue>> items) {
+  auto d = core::Ref<ivalue::Dict>::adopt(new ivalue::Dict());
+  for (auto& [key, v] : items) d->insert_or_assign(key, std::move(v));
+  return d;
+}
+IValue tuple(std::vector<IValue> items) {
+  return core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::move(items)));
+}
+
+struct Loaded {
+  Module module;
+  Json expected;  // [case][result][element]
+};
+Loaded load_with_results(const std::string& name) {
+  ExtraFiles extra{{"expected.json", ""}};
+  Module m = load(data(name), std::nullopt, extra);
+  return {m, Json::parse(extra.at("expected.json"))};
+}
+
+void expect_values(const Tensor& t, const Json& expected) {
+  std::vector<double> wanted;
+  const std::function<void(const Json&)> flatten = [&](const Json& j) {
+    if (!j.is_array()) return wanted.push_back(j.get<double>());
+    for (const Json& each : j) flatten(each);
+  };
+  flatten(expected);
+  const Tensor flat = t.detach().to(kDouble).reshape({-1});
+  ASSERT_EQ(flat.numel(), static_cast<int64_t>(wanted.size()));
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    EXPECT_NEAR(flat[static_cast<int64_t>(i)].item().to<double>(), wanted[i], 1e-5) << i;
+}
+
+// The archive with one entry changed.
+std::string changed(const std::string& name, const std::string& entry,
+                    const std::function<std::string(std::string)>& change) {
+  const auto zip = formats::ZipReader::open(data(name));
+  const std::string root = zip->root();
+  formats::ZipWriter out(root.substr(0, root.size() - 1));
+  for (const auto& e : zip->entries()) {
+    const std::string short_name = e.name.substr(root.size());
+    const std::string content = zip->read(e);
+    out.add(short_name, short_name == entry ? change(content) : content);
+  }
+  return out.finish();
+}
+std::string changed_program(const std::string& name, const std::function<void(Json&)>& change) {
+  return changed(name, "models/model.json", [&](const std::string& text) {
+    Json j = Json::parse(text);
+    change(j);
+    return j.dump();
+  });
+}
+std::string error_of(const std::string& archive) {
+  std::istringstream in(archive);
+  try {
+    (void)load(in);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+std::string error_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+testing::AssertionResult contains(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "'" << part << "' is not in: " << text;
+}
+
+TEST(JitExported, NetRunsForAnyBatch) {
+  const auto [m, expected] = load_with_results("exported_net.pt2");
+  expect_values(m.forward({counted({3, 2, 4, 4})}).toTensor(), expected[0][0]);
+  expect_values(m.forward({counted({5, 2, 4, 4})}).toTensor(), expected[1][0]);
+}
+
+TEST(JitExported, ParametersHaveTheirNames) {
+  const Module m = load(data("exported_net.pt2"));
+  std::vector<std::string> names, buffers;
+  for (const NamedTensor& p : m.named_parameters()) {
+    names.push_back(p.name);
+    EXPECT_TRUE(p.value.requires_grad()) << p.name;
+  }
+  for (const NamedTensor& b : m.named_buffers()) buffers.push_back(b.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"conv.weight", "conv.bias", "bn.weight", "bn.bias",
+                                             "head.1.weight", "head.1.bias"}));
+  EXPECT_EQ(buffers, (std::vector<std::string>{"bn.running_mean", "bn.running_var",
+                                               "bn.num_batches_tracked"}));
+}
+
+TEST(JitExported, IsTrained) {
+  const Module m = load(data("exported_net.pt2"));
+  m.train();
+  const Tensor x = counted({4, 2, 4, 4});
+  double first = 0, last = 0;
+  for (int step = 0; step < 20; ++step) {
+    m.zero_grad();
+    const Tensor loss = m.forward({x}).toTensor().square().mean();
+    loss.backward();
+    last = loss.item().to<double>();
+    if (step == 0) first = last;
+    const NoGradGuard no_grad;
+    for (const Tensor& p : m.parameters()) p.sub_(p.grad() * 0.05);
+  }
+  EXPECT_LT(last, first / 2);
+}
+
+TEST(JitExported, SizesAreChecked) {
+  const Module m = load(data("exported_net.pt2"));
+  EXPECT_TRUE(contains(error_of([&] {
+                         (void)m.forward({counted({7, 2, 4, 4})});
+                       }),
+                       "dimension 0 of 'image' is 7; the program was exported for from 0 to 6"))
+      << "the range";
+  EXPECT_TRUE(contains(error_of([&] {
+                         (void)m.forward({counted({3, 2, 5, 4})});
+                       }),
+                       "dimension 2 of argument 'image' is 5; the program was exported for 4"));
+  EXPECT_TRUE(contains(error_of([&] {
+                         (void)m.forward({counted({3, 2})});
+                       }),
+                       "argument 'image' has 2 dimensions; the program was exported for 4"));
+}
+
+TEST(JitExported, BranchesAndLoops) {
+  const auto [m, expected] = load_with_results("exported_control.pt2");
+  for (const auto& [shift, start, at] : {std::tuple(1.0, 0, 0), std::tuple(-2.0, 2, 1)}) {
+    const IValue batch =
+        dict({{"data", tuple({counted({3}) + shift})}, {"bias", counted({3}) * shift}});
+    const IValue out = m.forward({batch, tensor(start)}, {{"scale", 3.0}});
+    const ivalue::Dict& results = out.toDictRef();
+    ASSERT_EQ(results.items()[0].first.toStringRef(), "y");
+    expect_values(results.at("y").toTensor(), expected[at][0]);
+    const auto parts = results.at("parts").toList();
+    expect_values(parts[0].toTensor(), expected[at][1]);
+    expect_values(parts[1].toTupleRef().items[0].toTensor(), expected[at][2]);
+    EXPECT_TRUE(parts[1].toTupleRef().items[1].isNone());
+  }
+}
+
+// `start` is what decides whether the loop is entered.
+IValue run_control(const Module& m, const Tensor& bias, const IValue& start) {
+  const IValue batch = dict({{"data", tuple({counted({3}) + 1})}, {"bias", bias}});
+  return m.forward({batch, start}, {{"scale", 3.0}});
+}
+
+TEST(JitExported, PartsHaveTheirOwnGradMode) {
+  const Module m = load(data("exported_control.pt2"));
+  const Tensor bias = counted({3}).set_requires_grad(true);
+  const IValue out = run_control(m, bias, tensor(0));
+  const ivalue::Dict& results = out.toDictRef();
+  EXPECT_TRUE(results.at("y").toTensor().requires_grad());
+  EXPECT_FALSE(results.at("still").toTensor().requires_grad());
+  EXPECT_TRUE(results.at("moving").toTensor().requires_grad());
+  EXPECT_TRUE(GradMode::is_enabled());
+  // x = 1.5^4 data + (1.5^3 + 1.5^2 + 1.5 + 1) bias, and y = 2 x.
+  results.at("y").toTensor().sum().backward();
+  expect_values(bias.grad(), Json({16.25, 16.25, 16.25}));
+}
+
+TEST(JitExported, ModesEndWithErrors) {
+  std::istringstream in(changed_program("exported_control.pt2", [](Json& j) {
+    // The sine inside of no_grad becomes a view that is not possible.
+    for (Json& node : j["graph_module"]["graph"]["nodes"]) {
+      if (node["target"] != "torch.ops.higher_order.wrap_with_set_grad_enabled") continue;
+      Json& sine = node["inputs"][1]["arg"]["as_graph"]["graph"]["nodes"][0];
+      sine["target"] = "torch.ops.aten.view.default";
+      sine["inputs"].push_back({{"name", "size"}, {"arg", {{"as_ints", {7}}}}, {"kind", 1}});
+      break;
+    }
+  }));
+  const Module m = load(in);
+  EXPECT_TRUE(contains(error_of([&] { (void)run_control(m, counted({3}), tensor(0)); }), "view"));
+  EXPECT_TRUE(GradMode::is_enabled());
+}
+
+TEST(JitExported, ContainersAndConstantsAreChecked) {
+  const Module m = load(data("exported_control.pt2"));
+  const auto call = [&](const IValue& batch, double scale) {
+    return error_of([&] { (void)m.forward({batch, tensor(0)}, {{"scale", scale}}); });
+  };
+  const IValue data = tuple({counted({3})}), bias = counted({3});
+  EXPECT_TRUE(contains(call(dict({{"data", data}, {"bias", bias}}), 2.0),
+                       "argument 'scale' is 2; the program was exported for 3"));
+  EXPECT_TRUE(contains(call(dict({{"data", data}, {"other", bias}}), 3.0), "no batch['bias']"));
+  EXPECT_TRUE(contains(call(dict({{"data", data}}), 3.0), "'batch' has 1 values"));
+  EXPECT_TRUE(contains(call(dict({{"data", counted({3})}, {"bias", bias}}), 3.0),
+                       "'batch['data']' must be a container"));
+}
+
+TEST(JitExported, BuffersAreWrittenAndTiedWeightsAreOne) {
+  const auto [m, expected] = load_with_results("exported_state.pt2");
+  const Tensor ids = tensor({0, 2, 4});
+  expect_values(m.forward({ids}).toTensor(), expected[0][0]);
+  expect_values(m.forward({ids}).toTensor(), expected[1][0]);
+  EXPECT_EQ(m.attr("calls").toTensor().item().to<int64_t>(), 2);
+  EXPECT_FALSE(m.attr("calls").toTensor().requires_grad());
+  ASSERT_EQ(m.parameters().size(), 1u);
+  m.forward({ids}).toTensor().sum().backward();
+  EXPECT_TRUE(m.parameters()[0].grad().defined());
+}
+
+TEST(JitExported, ReadsTheLayoutsOfOlderTorch) {
+  for (const char* name : {"exported_2_7.pt2", "exported_2_8.pt2"}) {
+    SCOPED_TRACE(name);
+    const auto [m, expected] = load_with_results(name);
+    for (int64_t i = 0; i < 2; ++i) {
+      const Tensor ids = remainder(arange(2 * (3 + i)), 5).view({3 + i, 2});
+      const IValue out = m.forward({ids, 2});
+      const auto& wanted = expected[static_cast<std::size_t>(i)];
+      expect_values(out.toDictRef().at("y").toTensor(), wanted[0]);
+      const auto& sizes = out.toDictRef().at("sizes").toListRef().items;
+      EXPECT_EQ(sizes[0].toInt(), wanted[1][0].get<int64_t>());
+      expect_values(sizes[1].toTensor(), wanted[2]);
+    }
+    EXPECT_EQ(m.attr("calls").toTensor().item().to<int64_t>(), 4);
+    ASSERT_EQ(m.parameters().size(), 5u);
+    std::stringstream file;
+    m.save(file);
+    EXPECT_EQ(load(file).attr("calls").toTensor().item().to<int64_t>(), 4);
+  }
+}
+
+// Without what states that inputs are as they were exported for, which torch has no operators for.
+TEST(JitExported, BecomesATorchScriptArchive) {
+  const auto [m, expected] = load_with_results("exported_net.pt2");
+  m.unit()->kept = nullptr;
+  std::stringstream file;
+  m.save(file);
+  const auto zip = formats::ZipReader::from_bytes(file.str(), "net.pt");
+  const std::string code = zip->read(zip->root() + "code/__torch__.py");
+  EXPECT_EQ(code.find("exported"), std::string::npos) << code;
+  expect_values(load(file).forward({counted({5, 2, 4, 4})}).toTensor(), expected[1][0]);
+}
+
+TEST(JitExported, IsSavedWithTheWeightsOfNow) {
+  const Module m = load(data("exported_state.pt2"));
+  const Tensor ids = tensor({0, 2, 4});
+  (void)m.forward({ids});
+  {
+    const NoGradGuard no_grad;
+    m.parameters()[0].mul_(2);
+  }
+  std::stringstream file;
+  m.save(file, {{"note.txt", "twice"}});
+  ExtraFiles extra{{"note.txt", ""}};
+  const Module again = load(file, std::nullopt, extra);
+  EXPECT_EQ(extra.at("note.txt"), "twice");
+  EXPECT_EQ(again.attr("calls").toTensor().item().to<int64_t>(), 1);
+  EXPECT_EQ(again.parameters().size(), 1u);
+  EXPECT_TRUE(again.forward({ids}).toTensor().equal(m.forward({ids}).toTensor()));
+}
+
+TEST(JitExported, NewerVersionsAreRefused) {
+  const std::string archive =
+      changed_program("exported_net.pt2", [](Json& j) { j["schema_version"]["major"] = 9; });
+  EXPECT_TRUE(contains(error_of(archive), "schema version 9, newer than 8"));
+}
+
+TEST(JitExported, MissingOperatorsAreToldAtOnce) {
+  const std::string archive = changed_program("exported_net.pt2", [](Json& j) {
+    Json& nodes = j["graph_module"]["graph"]["nodes"];
+    nodes[0]["target"] = "torch.ops.aten.conv9d.default";
+    nodes[1]["target"] = "torch.ops.vendor.norm.default";
+  });
+  const std::string text = error_of(archive);
+  EXPECT_TRUE(contains(text, "the program needs 2 operators that are not there"));
+  EXPECT_TRUE(contains(text, "aten::conv9d(Tensor input, Tensor weight, Tensor bias"));
+  EXPECT_TRUE(contains(text, "aten::conv3d"));
+  EXPECT_TRUE(contains(text, "vendor::norm"));
+}
+
+TEST(JitExported, DamageIsAnErrorThatNamesTheEntry) {
+  const auto change = [](const std::function<void(Json&)>& f) {
+    return error_of(changed_program("exported_state.pt2", f));
+  };
+  EXPECT_TRUE(contains(change([](Json& j) { j.erase("graph_module"); }),
+                       "'models/model.json': the member 'graph_module' is missing"));
+  EXPECT_TRUE(contains(change([](Json& j) { j["graph_module"]["graph"]["nodes"] = 3; }),
+                       "nodes must be a list, not number"));
+  EXPECT_TRUE(contains(change([](Json& j) {
+                         Json& args = j["graph_module"]["graph"]["nodes"][0]["inputs"];
+                         args[0]["arg"] = Json{{"as_tensor", {{"name", "nobody"}}}};
+                       }),
+                       "no node before this one makes 'nobody'"));
+  EXPECT_TRUE(contains(change([](Json& j) {
+                         j["graph_module"]["module_call_graph"][0]["signature"]["in_spec"] =
+                             "[2, 0]";
+                       }),
+                       "treespec is of version 2"));
+  const std::string entry = "data/weights/model_weights_config.json";
+  const auto weights = [&](const std::function<void(Json&)>& f) {
+    return error_of(changed("exported_state.pt2", entry, [&](const std::string& text) {
+      Json j = Json::parse(text);
+      f(j["config"]["table.weight"]);
+      return j.dump();
+    }));
+  };
+  EXPECT_TRUE(contains(weights([](Json& w) { w["tensor_meta"]["sizes"][0]["as_int"] = 1 << 30; }),
+                       "'table.weight'"));
+  EXPECT_TRUE(contains(weights([](Json& w) { w["path_name"] = "weight_99"; }),
+                       "there is no entry 'data/weights/weight_99'"));
+  EXPECT_TRUE(contains(weights([](Json& w) { w["use_pickle"] = true; }), "is pickled"));
+  EXPECT_TRUE(contains(weights([](Json& w) { w["tensor_meta"]["dtype"] = 9; }), "complex32"));
+  EXPECT_TRUE(contains(error_of(changed("exported_state.pt2", entry,
+                                        [](const std::string&) { return "{\"config\": "; })),
+                       "the JSON is damaged"));
+  EXPECT_TRUE(contains(error_of(changed("exported_state.pt2", entry,
+                                        [](const std::string&) { return std::string(5000, '['); })),
+                       "nested more than"));
+}
+
+}  // namespace
+}  // namespace tenon::jit
