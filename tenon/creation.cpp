@@ -3,6 +3,7 @@
 #include "tenon/creation.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <sstream>
 
@@ -94,10 +95,19 @@ std::string TensorData::text() const {
   return out + "}";
 }
 
+namespace {
+// float for Float: as C++ writes it, which is how libtorch's error names it.
+std::string as_written(ScalarType t) {
+  std::string name(toString(t));
+  name[0] = static_cast<char>(std::tolower(name[0]));
+  return name;
+}
+}  // namespace
+
 Tensor TensorData::make(const TensorOptions& options) const {
   check_rows(1);
   TENON_CHECK(!options.has_dtype() || !isComplexType(type_) || isComplexType(options.dtype()),
-              TypeError, "tensor: value cannot be converted to type ", toString(options.dtype()),
+              TypeError, "tensor: value cannot be converted to type ", as_written(options.dtype()),
               " without overflow: complex numbers can not be "
               "casted to real number without loss of information");
   // As libtorch: int stands for any integer and float for any floating number, also in vectors.

@@ -336,25 +336,24 @@ packed::Kept kept_panels(int64_t m, int64_t n, int64_t k, const Mat<const T>& b,
   return packed::add(from, sdk::Ints(layout, std::size(layout)), std::move(all), bytes);
 }
 
-// For an A that fits the cache: each thread packs the panels of B that it uses, since a panel
-// packed by another thread lies in another processor's cache. A is read in place.
+// For an A that fits the cache: each thread packs the panels of B that it uses, if they are not
+// kept, since a panel packed by another thread lies in another processor's cache. A is read in
+// place. `depth`: steps of k that are summed at a time.
 template <class T>
 void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
-               Mat<T> c, const packed::Origin& b_from) {
-  using S = Sizes<T>;
+               Mat<T> c, const packed::Kept& kept, int64_t depth = Sizes<T>::kDepth) {
   struct Panel;
   const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
-  const packed::Kept kept = kept_panels<T>(m, n, k, b, b_from);
   // Of the rows, for few panels.
-  const int64_t parts = std::clamp<int64_t>(8 / panels, 1, m / S::kRowBlock + 1);
+  const int64_t parts = std::clamp<int64_t>(8 / panels, 1, m / Sizes<T>::kRowBlock + 1);
   const int64_t rows = ((m + parts - 1) / parts + kRows - 1) / kRows * kRows;
   const auto compute = [&](int64_t i0, int64_t j) {
     T* own = kept ? nullptr
-                  : static_cast<T*>(ThreadBuffer<Panel>::get(width * std::min(k, S::kDepth) *
-                                                             int64_t{sizeof(T)}));
+                  : static_cast<T*>(
+                        ThreadBuffer<Panel>::get(width * std::min(k, depth) * int64_t{sizeof(T)}));
     const int64_t cols = std::min(width, n - j), end = std::min(m, i0 + rows);
-    for (int64_t p0 = 0; p0 < k; p0 += S::kDepth) {
-      const int64_t kc = std::min(S::kDepth, k - p0);
+    for (int64_t p0 = 0; p0 < k; p0 += depth) {
+      const int64_t kc = std::min(depth, k - p0);
       if (own) pack_b(kc, cols, width, b.data + p0 * b.rs + j * b.cs, b.rs, b.cs, own);
       const T* pb = own ? own : kept->template as<const T>() + j * k + p0 * width;
       for (int64_t i = i0; i < end; i += kRows) {
@@ -379,6 +378,16 @@ void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<con
   });
 }
 
+// Few rows against the rows of weights: by panels that are kept, else by the weights in place. Both
+// sum in the same order.
+template <class T>
+void few_rows(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
+              Mat<T> c, const packed::Origin& b_from) {
+  if (const packed::Kept kept = kept_panels<T>(m, n, k, b, b_from))
+    return by_panels<T>(m, n, k, alpha, a, b, beta, c, kept, k);
+  narrow<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
+}
+
 template <class T>
 void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
              Mat<T> c, const packed::Origin& b_from) {
@@ -391,15 +400,15 @@ void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
   constexpr int64_t kSmall = 64 * 64 * 64;
   const int64_t width = panel_width<T>();
   const bool by_dots = m > 64 && n <= width && dot_columns<T>(n) != 0 && a.cs == 1 && c.cs == 1;
-  const bool few_rows = b.cs == 1 && ((k <= 64 && m <= 256) || (m <= 64 && k <= 512 && n < 1024));
-  if (!by_dots && ((m * n * k <= kSmall && k <= 1024) || few_rows))
+  const bool in_cache = b.cs == 1 && ((k <= 64 && m <= 256) || (m <= 64 && k <= 512 && n < 1024));
+  if (!by_dots && ((m * n * k <= kSmall && k <= 1024) || in_cache))
     direct<T>(m, n, k, alpha, a, b, beta, c);
   else if (a.cs == 1 && n <= width && k <= 4096)
     narrow<T>(m, n, k, alpha, a, b, beta, c);
   else if (b.rs == 1 && m <= width && k <= 4096)
-    narrow<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
+    few_rows<T>(m, n, k, alpha, a, b, beta, c, b_from);
   else if (m * n * k > kGemmSerial && m * k * static_cast<int64_t>(sizeof(T)) <= (3 << 20))
-    by_panels<T>(m, n, k, alpha, a, b, beta, c, b_from);
+    by_panels<T>(m, n, k, alpha, a, b, beta, c, kept_panels<T>(m, n, k, b, b_from));
   else
     blocked<T>(m, n, k, alpha, a, b, beta, c);
 }
