@@ -73,11 +73,13 @@ std::vector<NamedTensor> tensors(const Module& m, bool recurse, Filter filter) {
 
 std::vector<Tensor> values(const std::vector<NamedTensor>& named) {
   std::vector<Tensor> out;
+  out.reserve(named.size());
   for (const NamedTensor& n : named) out.push_back(n.value);
   return out;
 }
 std::vector<Module> values(const std::vector<NamedModule>& named) {
   std::vector<Module> out;
+  out.reserve(named.size());
   for (const NamedModule& n : named) out.push_back(n.value);
   return out;
 }

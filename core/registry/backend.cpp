@@ -200,18 +200,18 @@ BackendImpl* register_backend(const tn_plugin& plugin, OpRegistration& ops, Regi
   backend->priority = priority;
   backend->slot = view(plugin.device) == "any" ? kAnyDevice : reserve_device(view(plugin.device));
   Extensions extensions(*backend);
-  for (const tn_kernel* const* kernels = plugin.kernels; kernels != plugin.kernels_end; ++kernels) {
-    if (!*kernels) continue;
-    bool twice = std::any_of(plugin.kernels, kernels, [&](const tn_kernel* earlier) {
-      return earlier && same_place(*earlier, **kernels);
+  for (const tn_kernel* const* at = plugin.kernels; at != plugin.kernels_end; ++at) {
+    if (!*at) continue;
+    bool twice = std::any_of(plugin.kernels, at, [&](const tn_kernel* earlier) {
+      return earlier && same_place(*earlier, **at);
     });
     if (twice) {
-      report.quarantined.push_back(join(view((*kernels)->op),
+      report.quarantined.push_back(join(view((*at)->op),
                                         ": a second kernel of this plugin for the same dtypes and "
                                         "priority; the first one serves"));
       continue;
     }
-    add_entries(*backend, **kernels, report);
+    add_entries(*backend, **at, report);
   }
   if (plugin.device_api) {
     if (const int told = attach_device(backend->slot, plugin.device_api); told > kMaxOrdinals) {

@@ -45,8 +45,8 @@ struct Records {
 };
 
 Records& records() {
-  static Records& record = *new Records;
-  return record;
+  static Records& all = *new Records;
+  return all;
 }
 // At load: functions that must not throw ask it.
 [[maybe_unused]] const Records& g_records_at_load = records();
@@ -54,10 +54,10 @@ Records& records() {
 thread_local OpRegistration* t_registration = nullptr;
 
 Record* record_of(const Op& op) {
-  Records& record = records();
-  std::lock_guard hold(record.lock);
-  auto it = record.by_index.find(op.index);
-  return it == record.by_index.end() ? nullptr : it->second;
+  Records& all = records();
+  std::lock_guard hold(all.lock);
+  auto it = all.by_index.find(op.index);
+  return it == all.by_index.end() ? nullptr : it->second;
 }
 
 template <class T>
@@ -93,32 +93,32 @@ std::vector<T> numbers(std::string text, T (*read)(const std::string&), int fixe
 tn_value default_value(Record& record, const Arg& arg) {
   tn_value value{};
   if (!arg.def || *arg.def == "None") return value;
-  const std::string& d = *arg.def;
+  const std::string& text = *arg.def;
   if (arg.type.list && arg.type.base == "int") {
-    record.ints.push_back(numbers<int64_t>(d, number<int64_t>, arg.type.fixed));
+    record.ints.push_back(numbers<int64_t>(text, number<int64_t>, arg.type.fixed));
     value.tag = TN_TAG_I64_LIST;
     value.len = static_cast<uint32_t>(record.ints.back().size());
     value.u.i64s = record.ints.back().data();
   } else if (arg.type.list && arg.type.base == "float") {
-    record.floats.push_back(numbers<double>(d, real, arg.type.fixed));
+    record.floats.push_back(numbers<double>(text, real, arg.type.fixed));
     value.tag = TN_TAG_F64_LIST;
     value.len = static_cast<uint32_t>(record.floats.back().size());
     value.u.f64s = record.floats.back().data();
-  } else if (d == "True" || d == "False") {
+  } else if (text == "True" || text == "False") {
     value.tag = TN_TAG_BOOL;
-    value.u.i64 = d == "True";
-  } else if (arg.type.base == "str" && d.size() >= 2) {
-    record.texts.push_back(d.substr(1, d.size() - 2));
+    value.u.i64 = text == "True";
+  } else if (arg.type.base == "str" && text.size() >= 2) {
+    record.texts.push_back(text.substr(1, text.size() - 2));
     value.tag = TN_TAG_STR;
     value.len = static_cast<uint32_t>(record.texts.back().size());
     value.u.str = record.texts.back().c_str();
   } else if (arg.type.base == "float" ||
-             (arg.type.base == "Scalar" && d.find_first_of(".ein") != std::string::npos)) {
+             (arg.type.base == "Scalar" && text.find_first_of(".ein") != std::string::npos)) {
     value.tag = TN_TAG_F64;
-    value.u.f64 = real(d);
+    value.u.f64 = real(text);
   } else if (arg.type.base == "int" || arg.type.base == "Scalar") {
     value.tag = TN_TAG_I64;
-    value.u.i64 = number<int64_t>(d);
+    value.u.i64 = number<int64_t>(text);
   } else {
     throw SchemaError(
         join("a default for an argument of type ", arg.type.base, " can only be None"));

@@ -23,7 +23,8 @@ class ListMemory {
  private:
   template <class T>
   T* take(std::size_t n) {
-    const std::size_t words = (n * sizeof(T) + 7) / 8;
+    const std::size_t words =
+        (n * sizeof(T) + 7) / 8;  // NOLINT(bugprone-sizeof-expression): T may be a pointer
     if (used_ + words <= kInline) {
       T* p = reinterpret_cast<T*>(inline_ + used_);
       used_ += words;

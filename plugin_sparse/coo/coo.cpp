@@ -66,6 +66,7 @@ Tensor Ops::gather_rows(const Tensor& t, const Tensor& at) {
   std::vector<Tensor> rows;
   std::vector<const tn_tensor*> list;
   for (int64_t d = 0; d < at.size(0); ++d) rows.push_back(row(at, d));
+  list.reserve(rows.size());
   for (const Tensor& r : rows) list.push_back(r.abi());
   tn_value v{TN_TAG_TENSOR_LIST, static_cast<uint32_t>(list.size()), {}};
   v.u.tensors = list.data();

@@ -1,6 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Dictionaries, in the order of insertion.
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
 #include "tenon/runtime/error.h"
@@ -131,52 +136,63 @@ void not_equal(Stack& s) {
   s.emplace_back(a != b);
 }
 
-#define KEYED(K)                                                                                  \
-  {"aten::keys." K "(Dict(" K ", t) self) -> " K "[](*)", keys},                                  \
-      {"aten::values." K "(Dict(" K ", t) self) -> t[](*)", values},                              \
-      {"aten::items." K "(Dict(" K ", t) self) -> ((" K ", t)[])", items},                        \
-      {"aten::len.Dict_" K "(Dict(" K ", t) self) -> int", length},                               \
-      {"aten::__getitem__.Dict_" K "(Dict(" K ", t) self, " K " key) -> t(*)", get_item},         \
-      {"aten::get." K "(Dict(" K ", t) self, " K " key) -> t(*)?", get},                          \
-      {"aten::get.default_" K "(Dict(" K ", t) self, " K " key, t default_value) -> t(*)",        \
-       get_default},                                                                              \
-      {"aten::setdefault." K "(Dict(" K ", t)(a!) self, " K                                       \
-       "(b -> *) key, t(c -> *) "                                                                 \
-       "default_value) -> t(*)",                                                                  \
-       set_default, nullptr, true},                                                               \
-      {"aten::_set_item." K "(Dict(" K ", t)(a!) l, " K "(b -> *) idx, t(c -> *) v) -> ()",       \
-       set_item, nullptr, true},                                                                  \
-      {"aten::Delete.Dict_" K "(Dict(" K ", t)(a!) self, " K " key) -> ()", delete_item, nullptr, \
-       true},                                                                                     \
-      {"aten::pop.Dict_" K "(Dict(" K ", t)(a!) self, " K " key) -> t(*)", pop_item, nullptr,     \
-       true},                                                                                     \
-      {"aten::pop.Dict_default_" K "(Dict(" K ", t)(a!) self, " K                                 \
-       " key, t default_value) -> "                                                               \
-       "t(*)",                                                                                    \
-       pop_default, nullptr, true},                                                               \
-      {"aten::popitem." K "(Dict(" K ", t)(a!) self) -> ((" K ", t))", pop_last, nullptr, true},  \
-      {"aten::clear." K "(Dict(" K ", t)(a!) self) -> ()", clear, nullptr, true},                 \
-      {"aten::update." K "(Dict(" K ", t)(a!) self, Dict(" K ", t)(a!) to_add) -> ()", update,    \
-       nullptr, true},                                                                            \
-      {"aten::__contains__." K "(Dict(" K ", t) dict, " K " key) -> bool", contains},             \
-      {"aten::copy.Dict_" K "(Dict(" K ", t)(a) self) -> Dict(" K ", t)", copy},                  \
-      {"aten::dict." K "((" K ", tVal)[] inputs) -> Dict(" K ", tVal)", construct},               \
-      {"aten::dict.Dict_" K "(Dict(" K ", t)(a) self) -> Dict(" K ", t)", copy},                  \
-      {"aten::eq.Dict_" K "(Dict(" K ", t) a, Dict(" K ", t) b) -> bool", equal}, {               \
-    "aten::ne.Dict_" K "(Dict(" K ", t) a, Dict(" K ", t) b) -> bool", not_equal                  \
-  }
+// $ stands for the type of the keys.
+const HostOperator keyed[] = {
+    {"aten::keys.$(Dict($, t) self) -> $[](*)", keys},
+    {"aten::values.$(Dict($, t) self) -> t[](*)", values},
+    {"aten::items.$(Dict($, t) self) -> (($, t)[])", items},
+    {"aten::len.Dict_$(Dict($, t) self) -> int", length},
+    {"aten::__getitem__.Dict_$(Dict($, t) self, $ key) -> t(*)", get_item},
+    {"aten::get.$(Dict($, t) self, $ key) -> t(*)?", get},
+    {"aten::get.default_$(Dict($, t) self, $ key, t default_value) -> t(*)", get_default},
+    {"aten::setdefault.$(Dict($, t)(a!) self, $(b -> *) key, t(c -> *) default_value) -> t(*)",
+     set_default, nullptr, true},
+    {"aten::_set_item.$(Dict($, t)(a!) l, $(b -> *) idx, t(c -> *) v) -> ()", set_item, nullptr,
+     true},
+    {"aten::Delete.Dict_$(Dict($, t)(a!) self, $ key) -> ()", delete_item, nullptr, true},
+    {"aten::pop.Dict_$(Dict($, t)(a!) self, $ key) -> t(*)", pop_item, nullptr, true},
+    {"aten::pop.Dict_default_$(Dict($, t)(a!) self, $ key, t default_value) -> t(*)", pop_default,
+     nullptr, true},
+    {"aten::popitem.$(Dict($, t)(a!) self) -> (($, t))", pop_last, nullptr, true},
+    {"aten::clear.$(Dict($, t)(a!) self) -> ()", clear, nullptr, true},
+    {"aten::update.$(Dict($, t)(a!) self, Dict($, t)(a!) to_add) -> ()", update, nullptr, true},
+    {"aten::__contains__.$(Dict($, t) dict, $ key) -> bool", contains},
+    {"aten::copy.Dict_$(Dict($, t)(a) self) -> Dict($, t)", copy},
+    {"aten::dict.$(($, tVal)[] inputs) -> Dict($, tVal)", construct},
+    {"aten::dict.Dict_$(Dict($, t)(a) self) -> Dict($, t)", copy},
+    {"aten::eq.Dict_$(Dict($, t) a, Dict($, t) b) -> bool", equal},
+    {"aten::ne.Dict_$(Dict($, t) a, Dict($, t) b) -> bool", not_equal},
+};
 
 void empty(Stack& s) {
   s.emplace_back(DictRef::adopt(new ivalue::Dict(Type::string(), Type::tensor())));
 }
 
-const HostOperator list[] = {{"aten::dict() -> Dict(str, Tensor)", empty},
-                             KEYED("str"),
-                             KEYED("int"),
-                             KEYED("bool"),
-                             KEYED("float"),
-                             KEYED("Tensor")};
-const HostOperators registered(list, std::size(list));
+std::string with_key(std::string_view schema, std::string_view key) {
+  std::string text;
+  for (const char c : schema) {
+    if (c == '$')
+      text += key;
+    else
+      text += c;
+  }
+  return text;
+}
+
+struct Registration {
+  Registration() {
+    static auto& texts = *new std::deque<std::string>;  // the table of operators points at them
+    std::vector<HostOperator> list{{"aten::dict() -> Dict(str, Tensor)", empty}};
+    for (const char* key : {"str", "int", "bool", "float", "Tensor"}) {
+      for (HostOperator one : keyed) {
+        one.schema = texts.emplace_back(with_key(one.schema, key)).c_str();
+        list.push_back(one);
+      }
+    }
+    HostOperators(list.data(), list.size());
+  }
+};
+const Registration registered;
 
 }  // namespace
 }  // namespace tenon::jit
