@@ -87,12 +87,13 @@ void pop_default(Stack& s) {
   s.push_back(v ? *v : if_absent);
   self->erase(k);
 }
-void pop_last(Stack& s) {
+// The first pair, as TorchScript has it; Python gives the last.
+void pop_first(Stack& s) {
   const DictRef self = pop_dict(s);
   TENON_CHECK(self->size() > 0, IndexError, "popitem(): dictionary is empty");
-  const auto last = self->items().back();
-  self->erase(last.first);
-  s.push_back(tuple_of(last));
+  const auto first = self->items().front();
+  self->erase(first.first);
+  s.push_back(tuple_of(first));
 }
 void clear(Stack& s) { pop_dict(s)->clear(); }
 void update(Stack& s) {
@@ -154,7 +155,7 @@ void not_equal(Stack& s) {
        " key, t default_value) -> "                                                               \
        "t(*)",                                                                                    \
        pop_default, nullptr, true},                                                               \
-      {"aten::popitem." K "(Dict(" K ", t)(a!) self) -> ((" K ", t))", pop_last, nullptr, true},  \
+      {"aten::popitem." K "(Dict(" K ", t)(a!) self) -> ((" K ", t))", pop_first, nullptr, true}, \
       {"aten::clear." K "(Dict(" K ", t)(a!) self) -> ()", clear, nullptr, true},                 \
       {"aten::update." K "(Dict(" K ", t)(a!) self, Dict(" K ", t)(a!) to_add) -> ()", update,    \
        nullptr, true},                                                                            \
@@ -175,6 +176,7 @@ const HostOperator list[] = {{"aten::dict() -> Dict(str, Tensor)", empty},
                              KEYED("int"),
                              KEYED("bool"),
                              KEYED("float"),
+                             KEYED("complex"),
                              KEYED("Tensor")};
 const HostOperators registered(list, std::size(list));
 
