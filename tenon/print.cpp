@@ -205,15 +205,17 @@ void set_print_options(const PrintOptions& o) {
   g_options = o;
 }
 
-std::string to_text(const Tensor& t) {
-  if (print_style() == PrintStyle::Libtorch) return libtorch_text(t);
+std::string to_text(const Tensor& t) { return to_text(t, print_style()); }
+
+std::string to_text(const Tensor& t, PrintStyle style) {
+  if (style == PrintStyle::Libtorch) return libtorch_text(t);
   if (!t.defined()) return "tensor(undefined)";
   NoGradGuard no_grad;
   if (t.layout() != kStrided) return components_text(t);
   PrintOptions o = print_options();
   Tensor host = t.is_cpu() ? t.detach() : t.detach().cpu();
   if (static_cast<int>(t.scalar_type()) >= TN_DTYPE_FOREIGN) host = host.to(kFloat);
-  std::string body = t.numel() == 0 ? "[]" : Printer(host, o, print_style()).body(7);
+  std::string body = t.numel() == 0 ? "[]" : Printer(host, o, style).body(7);
   return "tensor(" + body + suffixes(t) + ")";
 }
 

@@ -43,6 +43,9 @@ class ArchiveCode {
 };
 
 inline constexpr std::string_view kForeignClasses = "__torch__.torch.classes.";
+// The one of them that is known here.
+inline constexpr std::string_view kRecordFunction =
+    "__torch__.torch.classes.profiler._RecordFunction";
 
 // What a file calls and names that is not in it.
 struct CodeNeeds {

@@ -210,8 +210,8 @@ bool is_subtype(const Type& a, const Type& b) noexcept {
 }
 
 TypePtr unify(const TypePtr& a, const TypePtr& b) {
-  if (is_subtype(*a, *b)) return b->is(TypeKind::Any) && !a->is(TypeKind::Any) ? nullptr : b;
-  if (is_subtype(*b, *a)) return a->is(TypeKind::Any) ? nullptr : a;
+  if (is_subtype(*a, *b)) return b;
+  if (is_subtype(*b, *a)) return a;
   if (a->is(TypeKind::None)) return Type::optional(b);
   if (b->is(TypeKind::None)) return Type::optional(a);
   if (a->is(TypeKind::Optional) || b->is(TypeKind::Optional)) {

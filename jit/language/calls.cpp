@@ -84,7 +84,14 @@ Value* Emitter::call_builtin(const Sugar& s, const std::vector<NamedValue>& args
       return emit_node(g_, range, "prim::unchecked_cast", {args[0].value}, t->element());
     if (!is_subtype(*Type::none(), *t)) return args[0].value;
   }
-  return emit_operator(s.name, g_, range, s.value, args);
+  Value* out = emit_operator(s.name, g_, range, s.value, args);
+  if (s.name == "profiler::_record_function_enter_new") {
+    // The archive declares torch's class of C++, without methods.
+    if (const TypePtr t =
+            scope_->unit->find_type("__torch__.torch.classes.profiler._RecordFunction"))
+      out->set_type(t);
+  }
+  return out;
 }
 
 Value* Emitter::call_function(Function& f, const std::vector<NamedValue>& args,

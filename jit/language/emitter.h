@@ -136,6 +136,7 @@ class Emitter {
   Flow emit_raise(const Stmt& s);
   Flow emit_assert(const Stmt& s);
   Flow emit_with(const Stmt& s);
+  void emit_expression(const Stmt& s);
   void leave_contexts(std::size_t down_to, const SourceRange& range);
   void emit_delete(const Stmt& s);
 

@@ -134,6 +134,9 @@ SugarPtr Emitter::global(const std::string& name, const SourceRange& range) {
     return make_sugar(b.kind, b.name, nullptr,
                       b.kind == SugarKind::Cast ? cast_type(b.name) : nullptr);
   }
+  if (name == "infj" || name == "nanj") {  // parts of complex constants of archives
+    return as_sugar(constant(std::complex<double>(0, *math_constant(name.substr(0, 3))), range));
+  }
   if (name == "inf" || name == "nan") return as_sugar(constant(*math_constant(name), range));
   if (is_exception(name)) return make_sugar(SugarKind::Exception, "builtins." + name);
   if (name == "Tensor") return make_sugar(SugarKind::Type, name, nullptr, Type::tensor());

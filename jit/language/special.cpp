@@ -41,8 +41,10 @@ SugarPtr Emitter::special(const Sugar& s, const Expr& e, const TypePtr& hint) {
     one_argument();
     return value(constant(expression(*e.args[0])->type()->is(TypeKind::Tensor), e.range));
   }
-  if (f == "no_grad" || f == "enable_grad") return value(constant(f == "enable_grad", e.range));
-  if (f == "set_grad_enabled") return one_argument(), value(expression(*e.args[0]));
+  if (f == "no_grad" || f == "enable_grad")
+    return make_sugar(SugarKind::Special, "grad mode", constant(f == "enable_grad", e.range));
+  if (f == "set_grad_enabled")
+    return one_argument(), make_sugar(SugarKind::Special, f, expression(*e.args[0]));
   if (f == "min" || f == "max") return value(special_extremum(f, e));
   if (f == "len") {
     one_argument();

@@ -30,7 +30,7 @@ Flow Emitter::statement(const Stmt& s, Statements& rest) {
   switch (s.kind) {
     case StmtKind::Expr:
       if (s.value->kind != ExprKind::String && s.value->kind != ExprKind::Ellipsis)
-        (void)sugared(*s.value);
+        emit_expression(s);
       return {};
     case StmtKind::Assign:
       assign(s);
@@ -405,13 +405,28 @@ bool is_autocast(const ClassType& cls) {
   return name.size() > kEnd.size() && name.substr(name.size() - kEnd.size()) == kEnd;
 }
 
+// Whether `with` of it turns the recording of gradients on or off: what torch.no_grad() and
+// torch.set_grad_enabled(on) give. Its value is the mode.
+static bool is_grad_mode(const Sugar& s) {
+  return s.is(SugarKind::Special) && s.value &&
+         (s.name == "grad mode" || s.name == "set_grad_enabled");
+}
+
+// torch.set_grad_enabled(on) is a statement, too: no_grad of archives is made of it.
+void Emitter::emit_expression(const Stmt& s) {
+  const SugarPtr v = sugared(*s.value);
+  if (is_grad_mode(*v) && v->name == "set_grad_enabled")
+    (void)call_operator("aten::set_grad_enabled", s.range, {v->value});
+}
+
 // __enter__ and __exit__ of an object of the program, or the recording of gradients.
 Flow Emitter::emit_with(const Stmt& s) {
   const std::size_t before = contexts_.size();
   for (const WithItem& item : s.items) {
-    Value* context = expression(*item.value);
+    const SugarPtr given = sugared(*item.value);
+    Value* context = is_grad_mode(*given) ? given->value : as_value(given, item.value->range);
     Value* entered = context;
-    if (context->type()->is(TypeKind::Bool)) {  // whether to record, from torch.no_grad()
+    if (is_grad_mode(*given)) {
       Value* was = call_operator("aten::is_grad_enabled", s.range, {});
       (void)call_operator("aten::set_grad_enabled", s.range, {context});
       context = was;

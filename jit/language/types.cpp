@@ -21,6 +21,7 @@ const std::map<std::string, TypePtr>& simple_types() {
                                                         {"None", Type::none()},
                                                         {"NoneType", Type::none()},
                                                         {"Any", Type::any()},
+                                                        {"Capsule", Type::any()},
                                                         {"Device", Type::device()},
                                                         {"device", Type::device()},
                                                         {"dtype", Type::integer()},
@@ -92,6 +93,8 @@ IValue value_of_name(const std::string& name, const Expr& e) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (name == "inf" || name == "math.inf") return kInfinity;
   if (name == "nan" || name == "math.nan") return std::numeric_limits<double>::quiet_NaN();
+  if (name == "infj" || name == "nanj")
+    return std::complex<double>(0, value_of_name(name.substr(0, 3), e).toDouble());
   if (name == "math.pi") return M_PI;
   if (name == "math.e") return M_E;
   throw ErrorReport(e.range, "the value of '" + name + "' is not known here");

@@ -65,13 +65,20 @@ std::unique_ptr<Operator> inplace(const core::Op& op) {
   return made;
 }
 
+// torch's names for the results of max.dim and min.dim where they are arguments.
+std::string out_name(const FunctionSchema& s, std::size_t result) {
+  if (s.overload == "dim" && s.name == "aten::max") return result == 0 ? "max" : "max_values";
+  if (s.overload == "dim" && s.name == "aten::min") return result == 0 ? "min" : "min_indices";
+  return s.returns[result].name;
+}
+
 std::unique_ptr<Operator> with_out(const core::Op& op) {
   auto made = functional(op);
   made->form = Operator::Form::Out;
   FunctionSchema& s = made->schema;
-  s.overload = s.overload.empty() || s.overload == "Tensor" ? "out" : s.overload + "_out";
   for (std::size_t i = 0; i < s.returns.size(); ++i) {
     Argument out = s.returns[i];
+    out.name = out_name(s, i);
     const std::string letter(1, static_cast<char>('a' + i));
     if (out.name.empty()) out.name = s.returns.size() == 1 ? "out" : "out" + std::to_string(i);
     out.keyword_only = true;
@@ -79,6 +86,7 @@ std::unique_ptr<Operator> with_out(const core::Op& op) {
     s.returns[i].alias = out.alias;
     s.arguments.push_back(out);
   }
+  s.overload = s.overload.empty() || s.overload == "Tensor" ? "out" : s.overload + "_out";
   made->has_side_effects = true;
   return made;
 }

@@ -362,6 +362,7 @@ void Plan::run(Stack& stack) const {
     frame.slot(static_cast<Operand>(k)) = std::move(peek(stack, k, n));
   drop(stack, n);
   const bool bounded = scope.bounded();
+  const uint32_t mode = autograd::mode();
   const std::size_t end = code.instructions.size();
   for (std::size_t at = 0; at < end;) {
     const Instruction& i = code.instructions[at];
@@ -369,6 +370,7 @@ void Plan::run(Stack& stack) const {
       if (TENON_UNLIKELY(bounded)) scope.check();
       at = frame.execute(i, at);
     } catch (...) {
+      autograd::set_mode(mode);  // of a `with torch.no_grad()` that the error left
       rethrow_at(i.node->range);
     }
     frame.release(i);

@@ -126,7 +126,7 @@ TEST(JitType, Unify) {
   EXPECT_EQ(unified("int", "float"), "none");
   EXPECT_EQ(unified("int", "Scalar"), "Scalar");
   EXPECT_EQ(unified("int[]", "float[]"), "none");
-  EXPECT_EQ(unified("int", "Any"), "none");
+  EXPECT_EQ(unified("int", "Any"), "Any");
 }
 
 TEST(JitType, ClassesAreComparedByIdentity) {

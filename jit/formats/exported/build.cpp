@@ -60,8 +60,10 @@ void ExportedBuilder::read_input(const Json& spec) {
         " as '", text_of(member(t.value, "custom_obj_name"), "custom_obj_name"),
         "'; objects of C++ classes are not supported"));
   }
-  TENON_CHECK(t.tag != "token", NotImplementedError,
-              "programs with tokens of side effects are not supported");
+  if (t.tag == "token") {
+    tokens_.push_back(text_of(member(member(t.value, "arg"), "name"), "the name of a token"));
+    return;
+  }
   UserInput in;
   const bool fixed = t.tag == "constant_input";
   TENON_CHECK(fixed || t.tag == "user_input", ValueError, "unknown kind of input '", t.tag, "'");
@@ -118,6 +120,7 @@ Value* ExportedBuilder::attribute(const std::string& dotted) {
 }
 
 void ExportedBuilder::add_parameters() {
+  for (const std::string& name : tokens_) top_.values[name] = constant(IValue());
   for (const auto& [name, dotted] : lifted_) {
     Value* v = attribute(dotted);
     TENON_CHECK(v->type()->is(TypeKind::Tensor), ValueError, "'", dotted, "' is not a tensor");
@@ -178,7 +181,7 @@ void ExportedBuilder::write_outputs() {
         leaves.push_back(argument(arg, top_));
     } else {
       TENON_CHECK(t.tag == "buffer_mutation" || t.tag == "parameter_mutation" ||
-                      t.tag == "user_input_mutation",
+                      t.tag == "user_input_mutation" || t.tag == "token",
                   NotImplementedError, "outputs of kind '", t.tag, "' are not supported");
     }
   }

@@ -112,6 +112,7 @@ class ExportedBuilder {
   std::vector<Value*> associative_scan(const NodeInputs& inputs, Scope& s);
   std::vector<Value*> with_grad_mode(const NodeInputs& inputs, Scope& s);
   std::vector<Value*> with_autocast(const NodeInputs& inputs, Scope& s);
+  std::vector<Value*> with_effects(const NodeInputs& inputs, Scope& s);
   Value* as_condition(Value* v);
   // names.cpp
   std::optional<std::vector<Value*>> rewrite(const std::string& full_name,
@@ -145,6 +146,7 @@ class ExportedBuilder {
   std::map<std::string, Value*> attributes_;  // by dotted name: parameters and modules around them
   std::vector<UserInput> inputs_;
   std::vector<std::pair<std::string, std::string>> lifted_;  // value in the graph, attribute
+  std::vector<std::string> tokens_;  // of side effects, whose order is the nodes' here
   std::map<std::string, Symbol, std::less<>> symbols_;
   std::vector<Expression> expressions_;
   FunctionSchema schema_;

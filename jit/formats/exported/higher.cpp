@@ -243,6 +243,20 @@ std::vector<Value*> ExportedBuilder::with_autocast(const NodeInputs& inputs, Sco
   return inline_graph(inputs[4], operands(inputs, 5, s), inside);
 }
 
+// with_effects(token, operator, arguments...): a token, and what the operator gives.
+std::vector<Value*> ExportedBuilder::with_effects(const NodeInputs& inputs, Scope& s) {
+  check_count(inputs.size(), 2, "with_effects");
+  const auto target = to_constant(inputs[1].value);
+  TENON_CHECK(target && target->isString(), ValueError, "with_effects must name an operator");
+  const std::size_t missing = missing_.size();
+  std::vector<Value*> out{inputs[0].value};
+  for (Value* v : call(target->toStringRef(), NodeInputs(inputs.begin() + 2, inputs.end()), s))
+    out.push_back(v);
+  if (missing_.size() != missing) return {};
+  if (out.size() == 1) out.push_back(constant(IValue()));
+  return out;
+}
+
 std::vector<Value*> ExportedBuilder::call_higher(const std::string& name, const NodeInputs& inputs,
                                                  Scope& s) {
   if (name == "cond") return conditional(inputs, s);
@@ -252,6 +266,7 @@ std::vector<Value*> ExportedBuilder::call_higher(const std::string& name, const 
   if (name == "associative_scan") return associative_scan(inputs, s);
   if (name == "wrap_with_set_grad_enabled") return with_grad_mode(inputs, s);
   if (name == "wrap_with_autocast") return with_autocast(inputs, s);
+  if (name == "with_effects") return with_effects(inputs, s);
   if (name == "invoke_subgraph") {
     check_count(inputs.size(), 2, "invoke_subgraph");
     return inline_graph(inputs[0], operands(inputs, 2, s), s);

@@ -128,6 +128,14 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& f
     made.push_back(var);
     return made;
   }
+  if (full_name == "aten::rrelu_with_noise_functional") {
+    Value* noise = apply1("aten::clone", {needed("noise"), constant({})});
+    Value* y =
+        apply1("aten::rrelu_with_noise", {needed("self"), noise, given("lower", IValue(0.125)),
+                                          given("upper", IValue(0.3333333333333333)),
+                                          given("training", IValue(false)), given("generator")});
+    return std::vector<Value*>{y, noise};
+  }
   if (full_name.compare(0, 35, "aten::_scaled_dot_product_flash_att") == 0 ||
       full_name == "aten::_scaled_dot_product_efficient_attention" ||
       full_name == "aten::_scaled_dot_product_attention_math") {

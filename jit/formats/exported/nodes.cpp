@@ -125,6 +125,9 @@ std::optional<IValue> constant_argument(const std::string& tag, const Json& v,
   if (tag == "as_bool") return IValue(boolean_of(v, "a flag"));
   if (tag == "as_bools") return all([](const Json& j) { return boolean_of(j, "a flag"); });
   if (tag == "as_string") return IValue(text_of(v, "a text"));
+  if (tag == "as_operator") return IValue(text_of(v, "an operator"));
+  if (tag == "as_complex")
+    return IValue(std::complex<double>(real(member(v, "real")), real(member(v, "imag"))));
   if (tag == "as_strings")
     return all([](const Json& j) { return std::string(text_of(j, "a text")); });
   if (tag == "as_scalar_type") return IValue(dtype_of(v));
@@ -149,7 +152,6 @@ Value* ExportedBuilder::argument(const Json& a, Scope& s) {
   if (tag == "as_tensors" || tag == "as_optional_tensors" || tag == "as_nested_tensors" ||
       tag == "as_sym_ints" || tag == "as_sym_floats" || tag == "as_sym_bools")
     return list_argument(tag, v, s);
-  TENON_CHECK(tag != "as_complex", NotImplementedError, "complex numbers are not supported");
   if (tag == "as_custom_obj")
     throw NotImplementedError(
         core::join("an object of class ", text_of(member(v, "class_fqn"), "class_fqn"),
@@ -279,7 +281,7 @@ namespace {
 
 bool is_number(const Type& t) {
   return t.is(TypeKind::Int) || t.is(TypeKind::Float) || t.is(TypeKind::Bool) ||
-         t.is(TypeKind::Number);
+         t.is(TypeKind::Complex) || t.is(TypeKind::Number);
 }
 bool takes_tensor(const Argument& a) {
   return a.type->is(TypeKind::Tensor) ||

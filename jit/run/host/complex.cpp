@@ -15,7 +15,10 @@ using Complex = std::complex<double>;
 Complex complex(const IValue& v) {
   return v.isComplexDouble() ? v.toComplexDouble() : v.toScalar().to<double>();
 }
-double real(const IValue& v) { return v.toScalar().to<double>(); }
+// Of a number, or of a tensor of one element.
+double real(const IValue& v) {
+  return v.isTensor() ? v.toTensor().item().to<double>() : v.toScalar().to<double>();
+}
 
 template <class F>
 void binary(Stack& s, const F& f) {
@@ -56,6 +59,8 @@ Complex log10_(const Complex& z) { return std::log10(z); }
 bool isnan_(const Complex& z) { return std::isnan(z.real()) || std::isnan(z.imag()); }
 bool isinf_(const Complex& z) { return std::isinf(z.real()) || std::isinf(z.imag()); }
 bool isfinite_(const Complex& z) { return std::isfinite(z.real()) && std::isfinite(z.imag()); }
+
+void of_real(Stack& s) { s.back() = IValue(std::arg(complex(s.back()))); }
 
 void make(Stack& s) {
   const double imaginary = real(pop(s));
@@ -111,6 +116,8 @@ const HostOperator list[] = {
     OF_COMPLEX("acosh", std::acosh<double>),
     OF_COMPLEX("atanh", std::atanh<double>),
     {"prim::abs.complex(complex a) -> float", unary<double, std::abs<double>>},
+    {"aten::angle.float(float a) -> float", of_real},
+    {"aten::angle.int(int a) -> float", of_real},
     {"aten::angle.complex(complex a) -> float", unary<double, std::arg<double>>},
     {"aten::isnan.complex(complex a) -> bool", unary<bool, isnan_>},
     {"aten::isinf.complex(complex a) -> bool", unary<bool, isinf_>},
@@ -126,6 +133,13 @@ const HostOperator list[] = {
     COMPLEX(int, bool),
     COMPLEX(bool, int),
     COMPLEX(bool, bool),
+    COMPLEX(Tensor, Tensor),
+    COMPLEX(Tensor, float),
+    COMPLEX(Tensor, int),
+    COMPLEX(Tensor, bool),
+    COMPLEX(float, Tensor),
+    COMPLEX(int, Tensor),
+    COMPLEX(bool, Tensor),
     {"aten::polar.float(float a, float b) -> complex", polar},
     {"aten::polar.int(int a, int b) -> complex", polar},
     {"aten::polar.int_float(int a, float b) -> complex", polar},

@@ -92,12 +92,13 @@ void pop_default(Stack& s) {
   s.push_back(v ? *v : if_absent);
   self->erase(k);
 }
-void pop_last(Stack& s) {
+// The first pair, as TorchScript has it; Python gives the last.
+void pop_first(Stack& s) {
   const DictRef self = pop_dict(s);
   TENON_CHECK(self->size() > 0, IndexError, "popitem(): dictionary is empty");
-  const auto last = self->items().back();
-  self->erase(last.first);
-  s.push_back(tuple_of(last));
+  const auto first = self->items().front();
+  self->erase(first.first);
+  s.push_back(tuple_of(first));
 }
 void clear(Stack& s) { pop_dict(s)->clear(); }
 void update(Stack& s) {
@@ -153,7 +154,7 @@ const HostOperator keyed[] = {
     {"aten::pop.Dict_$(Dict($, t)(a!) self, $ key) -> t(*)", pop_item, nullptr, true},
     {"aten::pop.Dict_default_$(Dict($, t)(a!) self, $ key, t default_value) -> t(*)", pop_default,
      nullptr, true},
-    {"aten::popitem.$(Dict($, t)(a!) self) -> (($, t))", pop_last, nullptr, true},
+    {"aten::popitem.$(Dict($, t)(a!) self) -> (($, t))", pop_first, nullptr, true},
     {"aten::clear.$(Dict($, t)(a!) self) -> ()", clear, nullptr, true},
     {"aten::update.$(Dict($, t)(a!) self, Dict($, t)(a!) to_add) -> ()", update, nullptr, true},
     {"aten::__contains__.$(Dict($, t) dict, $ key) -> bool", contains},
@@ -183,7 +184,7 @@ struct Registration {
   Registration() {
     static auto& texts = *new std::deque<std::string>;  // the table of operators points at them
     std::vector<HostOperator> list{{"aten::dict() -> Dict(str, Tensor)", empty}};
-    for (const char* key : {"str", "int", "bool", "float", "Tensor"}) {
+    for (const char* key : {"str", "int", "bool", "float", "complex", "Tensor"}) {
       for (HostOperator one : keyed) {
         one.schema = texts.emplace_back(with_key(one.schema, key)).c_str();
         list.push_back(one);

@@ -132,6 +132,15 @@ void grad_mode(Stack& s) {
 }
 void end_mode(Stack& s) { drop(s, 1); }
 
+// info of a decomposition: one number per matrix, not zero where it failed.
+void check_decomposition(Stack& s) {
+  drop(s, 1);  // is_matrix
+  const std::string name = pop(s).toStringRef();
+  const Tensor failed = pop(s).toTensor().ne(0).reshape({-1}).nonzero();
+  TENON_CHECK(failed.numel() == 0, ValueError, name, ": matrix ", failed[0].item<int64_t>(),
+              " of the batch is singular, or its decomposition did not converge");
+}
+
 void autocast(Stack& s) {
   const ScalarType dtype = pop(s).toScalarType();
   const Tensor t = pop(s).toTensor();
@@ -177,6 +186,8 @@ void make_token(Stack& s) {
 const HostOperator list[] = {
     {"exported::check_sizes(Any value, str name, int[] sizes) -> int[]", check_sizes, nullptr,
      true},
+    {"aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()",
+     check_decomposition, nullptr, true},
     CHECK_OP("check_range(int value, int min, int max, str what)", check_range),
     CHECK_OP("check_equal(int value, int expected, str what, str other)", check_equal),
     CHECK_OP("check_constant(Any value, Any expected, str name)", check_constant),

@@ -20,6 +20,10 @@ Tensor inside_unit(const Tensor& x, const MaybeGenerator& g) {
   Tensor u = tenon::empty(x.sizes(), TensorOptions(kDouble).device(x.device()));
   return u.uniform_(0, 1, g).clamp_(0x1p-53, 1 - 0x1p-53);
 }
+// A new tensor, shaped as self: what a functionalized program has drawn is in one.
+Tensor like(const Tensor& self) {
+  return tenon::empty(self.sizes(), self.options().requires_grad(false));
+}
 Tensor geometric_(Tensor self, double p, const MaybeGenerator& g) {
   TENON_CHECK(p > 0 && p < 1, ValueError, "geometric_ expects p to be in (0, 1), got p=", p);
   return self.copy_((inside_unit(self, g).log() / std::log1p(-p)).ceil());
@@ -30,8 +34,7 @@ Tensor cauchy_(Tensor self, double median, double sigma, const MaybeGenerator& g
 }
 Tensor log_normal_(Tensor self, double mean, double std, const MaybeGenerator& g) {
   const NoGradGuard none;
-  Tensor n = tenon::empty(self.sizes(), self.options().requires_grad(false));
-  return self.copy_(n.normal_(mean, std, g).exp());
+  return self.copy_(like(self).normal_(mean, std, g).exp());
 }
 // Drawn on the host, from a seed of the generator's.
 Tensor poisson(const Tensor& self, const MaybeGenerator& g) {
@@ -53,6 +56,40 @@ Tensor rrelu_(Tensor self, const Scalar& lower, const Scalar& upper, bool traini
   if (!training) return self.leaky_relu_((lower.to<double>() + upper.to<double>()) / 2);
   return self.copy_(tenon::rrelu(self, lower, upper, training, g));
 }
+
+Tensor geometric(const Tensor& self, double p, const MaybeGenerator& g) {
+  return geometric_(like(self), p, g);
+}
+Tensor cauchy(const Tensor& self, double median, double sigma, const MaybeGenerator& g) {
+  return cauchy_(like(self), median, sigma, g);
+}
+Tensor log_normal(const Tensor& self, double mean, double std, const MaybeGenerator& g) {
+  return log_normal_(like(self), mean, std, g);
+}
+Tensor exponential(const Tensor& self, double lambd, const MaybeGenerator& g) {
+  return like(self).exponential_(lambd, g);
+}
+Tensor random(const Tensor& self, const MaybeGenerator& g) { return like(self).random_(g); }
+Tensor random_to(const Tensor& self, int64_t to, const MaybeGenerator& g) {
+  return like(self).random_(to, g);
+}
+Tensor random_from(const Tensor& self, int64_t from, std::optional<int64_t> to,
+                   const MaybeGenerator& g) {
+  return like(self).random_(from, to, g);
+}
+Tensor bernoulli(const Tensor& self, const Tensor& p, const MaybeGenerator& g) {
+  return like(self).copy_(tenon::bernoulli(p.expand_as(self), g));
+}
+
+Generator make(const std::optional<Device>& device, std::optional<int64_t> seed) {
+  return make_generator(device.value_or(Device(kCPU)), static_cast<uint64_t>(seed.value_or(0)));
+}
+Generator seed_with(Generator g, int64_t seed) {
+  g.set_current_seed(static_cast<uint64_t>(seed));
+  return g;
+}
+int64_t initial_seed(const Generator& g) { return static_cast<int64_t>(g.current_seed()); }
+int64_t seed_anew(Generator g) { return static_cast<int64_t>(g.seed()); }
 
 template <Tensor (*F)(const Tensor&, double, bool)>
 Tensor in_place(Tensor self, double p, bool train) {
@@ -76,7 +113,7 @@ Tensor no_grad_zero_(Tensor t) {
   return t.zero_();
 }
 Tensor normal_functional(const Tensor& self, double mean, double std, const MaybeGenerator& g) {
-  return tenon::empty(self.sizes(), self.options().requires_grad(false)).normal_(mean, std, g);
+  return like(self).normal_(mean, std, g);
 }
 
 // Rows of a table that `indices` name, scaled down to a norm of at most max_norm.
@@ -102,6 +139,25 @@ const HostOperator list[] = {
     DRAWS("log_normal_(Tensor(a!) self, float mean=1., float std=2., *, Generator? "
           "generator=None) -> Tensor(a!)",
           log_normal_),
+    DRAWS("geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", geometric),
+    DRAWS("cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> "
+          "Tensor",
+          cauchy),
+    DRAWS("log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> "
+          "Tensor",
+          log_normal),
+    DRAWS("exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor",
+          exponential),
+    DRAWS("random(Tensor self, *, Generator? generator=None) -> Tensor", random),
+    DRAWS("random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", random_to),
+    DRAWS("random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor",
+          random_from),
+    DRAWS("bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
+          bernoulli),
+    DRAWS("Generator(*, Device? device=None, int? seed=None) -> Generator", make),
+    DRAWS("manual_seed.generator(Generator(a!) self, int seed) -> Generator(a!)", seed_with),
+    DRAWS("initial_seed(Generator self) -> int", initial_seed),
+    DRAWS("seed(Generator(a!) self) -> int", seed_anew),
     DRAWS("poisson(Tensor self, Generator? generator=None) -> Tensor", poisson),
     DRAWS("rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool "
           "training=False, Generator? generator=None) -> Tensor(a!)",

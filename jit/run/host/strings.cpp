@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "jit/run/text_of_values.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
 #include "tenon/runtime/error.h"
@@ -45,6 +46,41 @@ void one_case(Stack& s) {
     other = other || IsNot(c);
   }
   s.emplace_back(some && !other);
+}
+
+void isprintable(Stack& s) {
+  const std::string t = pop_text(s);
+  s.emplace_back(std::all_of(t.begin(), t.end(), [](unsigned char c) { return std::isprint(c); }));
+}
+void isidentifier(Stack& s) {
+  const std::string t = pop_text(s);
+  s.emplace_back(
+      !t.empty() && !std::isdigit(static_cast<unsigned char>(t[0])) &&
+      std::all_of(t.begin(), t.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; }));
+}
+// Whether capitals begin words, small letters follow letters, and there is a letter.
+void istitle(Stack& s) {
+  const std::string t = pop_text(s);
+  bool some = false, inside = false, good = true;
+  for (unsigned char c : t) {
+    good = good && !(inside ? std::isupper(c) : std::islower(c));
+    inside = std::isalpha(c);
+    some = some || inside;
+  }
+  s.emplace_back(good && some);
+}
+void expandtabs(Stack& s) {
+  constexpr int64_t kMaxTab = 1 << 16;
+  const int64_t size = pop_as<int64_t>(s);
+  TENON_CHECK(size <= kMaxTab, ValueError, "a tab of ", size, " columns is too wide");
+  std::string out;
+  int64_t column = 0;
+  for (char c : pop_text(s)) {
+    const int64_t width = c != '\t' ? 1 : size > 0 ? size - column % size : 0;
+    out.append(static_cast<std::size_t>(width), c == '\t' ? ' ' : c);
+    column = c == '\n' || c == '\r' ? 0 : column + width;
+  }
+  push(s, std::move(out));
 }
 
 void length(Stack& s) {
@@ -399,12 +435,6 @@ void to_float(Stack& s) {
   TENON_CHECK(!t.empty() && *end == 0, ValueError, "could not convert string to float: '", t, "'");
   s.emplace_back(v);
 }
-std::string text_of(const IValue& v) {
-  if (v.isString()) return v.toStringRef();
-  std::ostringstream out;
-  out << v;
-  return out.str();
-}
 void str(Stack& s) { push(s, text_of(pop(s))); }
 
 // "{}" and "{0}": what TorchScript's str.format knows.
@@ -427,7 +457,7 @@ void format(Stack& s, std::size_t n) {
   drop(s, n);
   push(s, std::move(out));
 }
-// "%d %s %f" % values.
+// "%d %s %f" % values; TorchScript rounds numbers to float before it writes them.
 void percent(Stack& s, std::size_t n) {
   const std::string t = peek(s, 0, n).toStringRef();
   // One tuple stands for its elements.
@@ -456,7 +486,7 @@ void percent(Stack& s, std::size_t n) {
                             kind == 'e'   ? "%e"
                             : kind == 'g' ? "%g"
                                           : "%f",
-                            v.toScalar().to<double>()),
+                            static_cast<double>(v.toScalar().to<float>())),
               buffer);
     else if (kind == 's' || kind == 'r')
       out += text_of(v);
@@ -483,6 +513,7 @@ const HostOperator list[] = {
     {"aten::ge.str(str a, str b) -> bool", ge},
     {"aten::__contains__.str(str l, str item) -> bool", contains},
     {"aten::__getitem__.str(str s, int index) -> str", get_item},
+    {"prim::StringIndex(str string, int index) -> str", get_item},
     {"aten::slice.str(str string, int? start=None, int? end=None, int step=1) -> str", slice},
     SEARCH("find", "int", find),
     SEARCH("rfind", "int", rfind),
@@ -511,6 +542,10 @@ const HostOperator list[] = {
     {"aten::isnumeric(str self) -> bool", all_letters<std::isdigit>},
     {"aten::isalpha(str self) -> bool", all_letters<std::isalpha>},
     {"aten::isalnum(str self) -> bool", all_letters<std::isalnum>},
+    {"aten::isprintable(str self) -> bool", isprintable},
+    {"aten::isidentifier(str self) -> bool", isidentifier},
+    {"aten::istitle(str self) -> bool", istitle},
+    {"aten::expandtabs(str self, int tabsize=8) -> str", expandtabs},
     {"aten::isspace(str self) -> bool", all_letters<std::isspace>},
     {"aten::isupper(str self) -> bool", one_case<std::isupper, std::islower>},
     {"aten::islower(str self) -> bool", one_case<std::islower, std::isupper>},

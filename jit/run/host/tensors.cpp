@@ -103,6 +103,12 @@ void grad(Stack& s) {
 void data(Stack& s) {
   of_tensor(s, [](const Tensor& t) { return t.detach(); });
 }
+// Whether both are the same view of the same memory.
+void is_set_to(Stack& s) {
+  const Tensor other = pop_tensor(s), self = pop_tensor(s);
+  s.emplace_back(self.is_alias_of(other) && self.storage_offset() == other.storage_offset() &&
+                 self.sizes() == other.sizes() && self.strides() == other.strides());
+}
 void get_device(Stack& s) {
   of_tensor(s, [](const Tensor& t) { return int64_t{t.device().index()}; });
 }
@@ -141,6 +147,14 @@ void to_int(Stack& s) {
 void to_float(Stack& s) {
   of_tensor(s, [](const Tensor& t) { return number_of(t, "float").to<double>(); });
 }
+void to_complex(Stack& s) {
+  of_tensor(s, [](const Tensor& t) {
+    return IValue(number_of(t, "complex").to<std::complex<double>>());
+  });
+}
+void absolute(Stack& s) {
+  of_tensor(s, [](const Tensor& t) { return t.abs(); });
+}
 void to_bool(Stack& s) {
   of_tensor(s, [](const Tensor& t) { return number_of(t, "bool").to<bool>(); });
 }
@@ -164,14 +178,20 @@ void implicit_float(Stack& s) {
   check_implicit(s.back().toTensor(), "scalar argument");
   to_float(s);
 }
+void implicit_complex(Stack& s) {
+  check_implicit(s.back().toTensor(), "scalar argument");
+  to_complex(s);
+}
 void implicit_scalar(Stack& s) {
   check_implicit(s.back().toTensor(), "scalar argument");
   item(s);
 }
 
+ScalarType complex_dtype() { return toComplexType(get_default_dtype()); }
 ScalarType dtype_of(const IValue& v) {
   if (v.isInt()) return kInt64;
   if (v.isBool()) return kBool;
+  if (v.isComplexDouble()) return complex_dtype();
   return get_default_dtype();
 }
 Tensor tensor_of(const IValue& v) {
@@ -207,10 +227,17 @@ void walk(const IValue& v, std::size_t depth, Nested& out) {
 Tensor tensor_of_list(const IValue& v) {
   Nested nested;
   walk(v, 0, nested);
-  bool real = nested.numbers.empty(), integral = false;
+  bool real = nested.numbers.empty(), integral = false, complex = false;
   for (const IValue& n : nested.numbers) {
+    complex = complex || n.isComplexDouble();
     real = real || n.isDouble();
     integral = integral || n.isInt();
+  }
+  if (complex) {
+    std::vector<Tensor> values;
+    for (const IValue& n : nested.numbers)
+      values.push_back(tenon::full({}, n.toScalar(), TensorOptions().dtype(complex_dtype())));
+    return tenon::stack(values).reshape(nested.shape);
   }
   if (real) {
     std::vector<double> values;
@@ -372,6 +399,7 @@ const HostOperator list[] = {
     {"prim::grad(Tensor a) -> Tensor(*)", grad},
     {"prim::data(Tensor(a) a) -> Tensor(a)", data},
     {"prim::T(Tensor(a) a) -> Tensor(a)", transposed},
+    {"aten::is_set_to(Tensor self, Tensor tensor) -> bool", is_set_to},
     {"aten::get_device(Tensor self) -> int", get_device},
     {"aten::cpu(Tensor(a) self) -> Tensor(a|b)", cpu},
     {"aten::cuda(Tensor(a) self) -> Tensor(a|b)", cuda},
@@ -395,17 +423,22 @@ const HostOperator list[] = {
     {"aten::Float.Tensor(Tensor a) -> float", to_float},
     {"aten::Bool.Tensor(Tensor a) -> bool", to_bool},
     {"aten::is_nonzero(Tensor self) -> bool", is_nonzero},
+    {"prim::abs(Tensor x) -> Tensor", absolute},
     {"aten::IntImplicit(Tensor a) -> int", implicit_int},
     {"aten::FloatImplicit(Tensor a) -> float", implicit_float},
+    {"aten::ComplexImplicit(Tensor a) -> complex", implicit_complex},
+    {"aten::Complex.Tensor(Tensor a) -> complex", to_complex},
     {"aten::ScalarImplicit(Tensor a) -> Scalar", implicit_scalar},
     {"prim::NumToTensor.Scalar(Scalar a) -> Tensor", number_to_tensor},
     {"prim::NumToTensor.bool(bool a) -> Tensor", number_to_tensor},
     {"aten::tensor.float(float t, " PLACED ", bool requires_grad=False) -> Tensor", tensor},
+    {"aten::tensor.complex(complex t, " PLACED ", bool requires_grad=False) -> Tensor", tensor},
     {"aten::tensor.int(int t, " PLACED ", bool requires_grad=False) -> Tensor", tensor},
     {"aten::tensor.bool(bool t, " PLACED ", bool requires_grad=False) -> Tensor", tensor},
     {"aten::tensor(t[] data, " PLACED ", bool requires_grad=False) -> Tensor", tensor},
     {"aten::tensor.Tensor(Tensor data, " PLACED ", bool requires_grad=False) -> Tensor", tensor},
     {"aten::as_tensor.float(float t, " PLACED ") -> Tensor", as_tensor},
+    {"aten::as_tensor.complex(complex t, " PLACED ") -> Tensor", as_tensor},
     {"aten::as_tensor.int(int t, " PLACED ") -> Tensor", as_tensor},
     {"aten::as_tensor.bool(bool t, " PLACED ") -> Tensor", as_tensor},
     {"aten::as_tensor(Tensor(a) data, " PLACED ") -> Tensor(b|a)", as_tensor},

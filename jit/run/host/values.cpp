@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "jit/run/futures.h"
+#include "jit/run/text_of_values.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/print.h"
 #include "tenon/jit/type.h"
@@ -19,18 +20,10 @@ PrintHandler& print_handler() {
 }
 
 void print(Stack& s, std::size_t n) {
-  std::ostringstream text;
-  for (std::size_t i = 0; i < n; ++i) {
-    const IValue& v = peek(s, i, n);
-    text << (i ? " " : "");
-    if (v.isString())
-      text << v.toStringRef();
-    else
-      text << v;
-  }
-  text << '\n';
+  std::string text;
+  for (std::size_t i = 0; i < n; ++i) text += (i ? " " : "") + text_of(peek(s, i, n));
   drop(s, n);
-  if (print_handler()) print_handler()(text.str());
+  if (print_handler()) print_handler()(text + "\n");
 }
 void warn(Stack& s) {
   drop(s, 1);  // stacklevel

@@ -31,6 +31,7 @@ TENON_API void set_print_options(const PrintOptions& o);
 // "default"; "short": 2 digits and 2 edge items; "full": no element is left out. ValueError for
 // another name.
 TENON_API PrintOptions print_profile(std::string_view name);
-TENON_API std::string to_text(const Tensor& t);
+TENON_API std::string to_text(const Tensor& t);  // in print_style()
+TENON_API std::string to_text(const Tensor& t, PrintStyle style);
 
 }  // namespace tenon

@@ -218,6 +218,7 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const std::optional<Tens
             const std::optional<Tensor>& append) {
   TENON_CHECK(self.dim() >= 1, ValueError, "diff: expects input to be at least one-dimensional");
   TENON_CHECK(n >= 0, ValueError, "diff: order must be non-negative but got ", n);
+  if (n == 0) return self.clone();
   std::vector<Tensor> parts;
   if (prepend) parts.push_back(*prepend);
   parts.push_back(self);

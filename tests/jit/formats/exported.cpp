@@ -343,5 +343,27 @@ TEST(JitExported, DamageIsAnErrorThatNamesTheEntry) {
                        "nested more than"));
 }
 
+// data/make_effects.py: with_effects and its token, a complex constant, slopes of rrelu; max with
+// out=, whose arguments torch names max and max_values.
+TEST(JitExported, EffectsComplexConstantsAndOut) {
+  const Tensor x = tensor({{0.5, -1.0, 2.0}, {1.5, 0.25, -0.75}}, kFloat);
+  for (const char* name : {"exported_effects.pt2", "exported_outs.pt2"}) {
+    const auto [m, expected] = load_with_results(name);
+    const IValue out = m.forward({x});
+    const auto& items = out.toTupleRef().items;
+    ASSERT_EQ(items.size(), expected[0].size());
+    for (std::size_t i = 0; i < items.size(); ++i)
+      expect_values(items[i].toTensor(), expected[0][i]);
+  }
+  const auto m = load(data("exported_effects.pt2"));
+  const Tensor singular = tensor({{1.0, -1.0, 0.0}, {1.0, -1.0, 0.0}}, kFloat);
+  try {
+    (void)m.forward({singular});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("linalg.inv: matrix 0"), std::string::npos) << e.what();
+  }
+}
+
 }  // namespace
 }  // namespace tenon::jit

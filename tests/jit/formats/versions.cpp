@@ -190,7 +190,7 @@ def f(z: complex, k: complex = -2.5j):
               IValue(std::vector<IValue>{Z(1.5, -2), Z(-1, 4), Z(0, -2.5), Z(1, 2.5), Z(1, 2)}));
   EXPECT_TRUE(parts[1].toBool());
   EXPECT_EQ(parts[2].toDouble(), 5);
-  EXPECT_EQ(parts[3].toStringRef(), "3-4j");
+  EXPECT_EQ(parts[3].toStringRef(), "3.-4.j");
 }
 
 TEST(JitVersions, ComplexValues) {
