@@ -168,7 +168,7 @@ TEST(JitPassesRandom, NetworksWithWeightsComputeTheSame) {
     joined += graph.find("aten::_conv_epilogue") != std::string::npos;
     joined += graph.find("aten::_linear_epilogue") != std::string::npos;
   }
-  EXPECT_GT(joined, 50);  // the passes had something to do
+  EXPECT_GT(joined, 20);  // the passes had something to do
 }
 
 }  // namespace

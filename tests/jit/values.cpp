@@ -165,5 +165,26 @@ def f(x: Tensor, mean: Tensor, var: Tensor):
   EXPECT_TRUE(mean.allclose(center * 0.5));
 }
 
+TEST(JitValuesOfText, RenormalizedRowsOfATable) {
+  const auto unit = compile(R"(
+def f(w: Tensor, i: Tensor):
+  return torch.embedding_renorm(w, i, 1.0, 2.0), w
+)");
+  const Tensor w = tensor({{3.0, 4.0}, {0.3, 0.4}, {6.0, 8.0}}, kFloat);
+  const IValue out = unit->run_method("f", {w, tensor({0, 1}, kLong)});
+  const Tensor want = tensor({{0.6, 0.8}, {0.3, 0.4}, {6.0, 8.0}}, kFloat);
+  EXPECT_TRUE(out.toTupleRef().items[0].toTensor().allclose(want, 1e-5, 1e-5));
+  EXPECT_TRUE(out.toTupleRef().items[1].toTensor().equal(w));
+  EXPECT_FLOAT_EQ(w[0][0].item<float>(), 3.0f);
+}
+
+// No element is added where the order is 0; real numbers have an angle whose gradient is zero.
+TEST(JitValuesOfText, DifferencesOfOrderZeroAndAnglesOfReals) {
+  const Tensor x = tensor({1.0, -2.0}, kFloat).requires_grad_();
+  EXPECT_TRUE(diff(x.detach(), 0, -1, x.detach(), x.detach()).equal(x.detach()));
+  angle(x).sum().backward();
+  EXPECT_TRUE(x.grad().equal(zeros({2})));
+}
+
 }  // namespace
 }  // namespace tenon::jit

@@ -45,6 +45,7 @@ const std::map<std::string, const char*>& renamed() {
       {"aten::__rshift__.Tensor", "aten::bitwise_right_shift.Tensor"},
       {"aten::__rshift__.Scalar", "aten::bitwise_right_shift.Tensor_Scalar"},
       {"aten::_embedding_bag_forward_only", "aten::_embedding_bag"},
+      {"aten::_conj_physical", "aten::conj_physical"},
       {"aten::_reshape_alias", "aten::as_strided"},
   };
   return kNames;
@@ -56,8 +57,7 @@ bool is_statement(const std::string& name) {
          name == "torch::_check";
 }
 bool is_identity(const std::string& name) {
-  return name == "aten::lift_fresh" || name == "aten::lift" || name == "aten::alias_" ||
-         name == "aten::_conj_physical";
+  return name == "aten::lift_fresh" || name == "aten::lift" || name == "aten::alias_";
 }
 
 // "aten::select_copy.int" -> "aten::select.int", where Tenon has only the view. Else empty.

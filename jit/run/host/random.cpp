@@ -128,6 +128,12 @@ Tensor embedding_renorm_(Tensor self, const Tensor& indices, double max_norm, do
   return self.index_copy_(0, rows, values * scale);
 }
 
+Tensor embedding_renorm(const Tensor& self, const Tensor& indices, double max_norm,
+                        double norm_type) {
+  Tensor table = self.clone();
+  return jit::embedding_renorm_(table, indices, max_norm, norm_type);
+}
+
 #define DRAWS(schema, f) \
   { "aten::" schema, unboxed<f>, nullptr, true }
 const HostOperator list[] = {
@@ -182,6 +188,9 @@ const HostOperator list[] = {
     DRAWS("embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> "
           "Tensor(a!)",
           embedding_renorm_),
+    DRAWS("embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> "
+          "Tensor",
+          embedding_renorm),
     DRAWS("_no_grad_embedding_renorm_(Tensor(a!) weight, Tensor input, float max_norm, float "
           "norm_type) -> Tensor(a!)",
           embedding_renorm_),

@@ -16,7 +16,7 @@ class Effects(torch.nn.Module):
         spectrum = torch.fft.rfft(x) * (1 + 2j)
         inverse = torch.linalg.inv(x @ x.mT + x.new_ones(2))
         slopes = torch.nn.functional.rrelu(x)
-        return torch.view_as_real(spectrum), inverse, slopes
+        return torch.view_as_real(spectrum), inverse, slopes, torch.view_as_real(torch.fft.ihfft2(x))
 
 
 class Outs(torch.nn.Module):
