@@ -27,6 +27,7 @@ Tensor& apply_view(int id, const Tensor& self, std::initializer_list<tn_value> r
   const core::TensorImpl& to = *v.unsafeGetTensorImpl();
   const bool current = t.base && t.base_version == t.version();
   if (keeps_history) autograd::set_history(self, *v.grad_fn(), v.output_nr());
+  if (t.batched()) std::swap(t.batch, v.unsafeGetTensorImpl()->batch);
   if (t.composite())
     self.set_data(v);
   else

@@ -13,6 +13,7 @@
 
 #include "runtime/base/leaf_mutex.h"
 #include "tenon/autograd/node.h"
+#include "tenon/core/batched.h"
 #include "tenon/core/layout.h"
 #include "tenon/ops.h"
 #include "tenon/print_format.h"
@@ -219,7 +220,12 @@ std::string to_text(const Tensor& t, PrintStyle style) {
   return "tensor(" + body + suffixes(t) + ")";
 }
 
-std::ostream& operator<<(std::ostream& out, const Tensor& t) { return out << to_text(t); }
+std::ostream& operator<<(std::ostream& out, const Tensor& t) {
+  if (!t.defined() || !t.unsafeGetTensorImpl()->batched()) return out << to_text(t);
+  const core::Batch& b = *t.unsafeGetTensorImpl()->batch;
+  return out << "BatchedTensor(lvl=" << b.level->number << ", bdim=" << b.dim << ", value=\n"
+             << Tensor(core::Impl::share(b.value)) << "\n)";
+}
 
 void Tensor::print() const { std::puts(to_text(*this).c_str()); }
 

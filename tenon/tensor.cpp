@@ -25,6 +25,10 @@ void Tensor::wrong_type(ScalarType asked) const {
 }
 
 void Tensor::no_address() const {
+  TENON_CHECK(
+      !get().batched(), core::NeedsSlices,
+      "data_ptr: vmap: Cannot access data pointer of a batched tensor, which stands for many "
+      "slices");
   throw TypeError(core::join(
       "data_ptr: the memory of ", device().str(),
       " is a handle, which has no address to add an offset to; use cpu() for the elements, or "
@@ -107,7 +111,9 @@ int64_t Tensor::size(int64_t d) const { return sizes()[entry("size", d, dim())];
 int64_t Tensor::stride(int64_t d) const { return strides()[entry("stride", d, dim())]; }
 
 bool Tensor::is_contiguous(MemoryFormat f) const {
-  if (f == MemoryFormat::Contiguous || f == MemoryFormat::Preserve) return get().contiguous();
+  if (f == MemoryFormat::Contiguous || f == MemoryFormat::Preserve) {
+    return get().batched() ? core::is_row_major(sizes(), strides()) : get().contiguous();
+  }
   int n = f == MemoryFormat::ChannelsLast ? 4 : 5;
   if (dim() != n) return false;
   int64_t expected = 1;
@@ -162,6 +168,10 @@ Tensor Tensor::type(std::string_view type, bool non_blocking) const {
 }
 
 bool Tensor::is_nonzero() const {
+  TENON_CHECK(
+      !get().batched(), core::NeedsSlices,
+      "vmap: It looks like you're attempting to use a Tensor in some data-dependent control "
+      "flow. We don't support that");
   TENON_CHECK(numel() == 1, ValueError, "is_nonzero: the truth value of ", numel(),
               " elements is ambiguous");
   return item().to<bool>();
@@ -235,6 +245,8 @@ void Tensor::set_data(const Tensor& o) const {
   TENON_CHECK(t.layout_slot == from.layout_slot, TypeError, "set_data: a tensor of layout ",
               core::layout_name(t.layout_slot), " cannot hold the data of one of layout ",
               core::layout_name(from.layout_slot));
+  TENON_CHECK(!t.batched() && !from.batched(), Error,
+              "set_data: vmap: not for a batched tensor, which has the memory of many slices");
   autograd::changed("set_data", *this);
   if (t.composite()) {
     t.take_components(*from.alias(true));

@@ -13,6 +13,7 @@
 #include "core/dispatch/shadow.h"
 #include "runtime/base/in_flight.h"
 #include "runtime/base/watched_calls.h"
+#include "tenon/core/batched_call.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/layout.h"
 #include "tenon/runtime/error.h"
@@ -98,6 +99,8 @@ void call_new(const Op& op, const tn_value* in, TensorImpl** outs) {
 
 void call_general(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   if (TENON_UNLIKELY(op.flags & kOpListLengths)) check_list_lengths(op, in);
+  const BatchedCall batched = g_batched_call.load(std::memory_order_relaxed);
+  if (TENON_UNLIKELY(batched != nullptr) && batched(op, in, outs, form)) return;
   const bool layouts = op.layout != nullptr || g_layouts_in_use.load(std::memory_order_relaxed);
   const int layout = TENON_UNLIKELY(layouts) ? layout_of_call(op, in) : 0;
   TENON_CHECK(op.infer, NotImplementedError, op.name, " is a composite: call its function");

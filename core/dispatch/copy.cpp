@@ -9,6 +9,7 @@
 #include "core/dispatch/registered_dtype.h"
 #include "core/registry/cells.h"
 #include "runtime/base/in_flight.h"
+#include "tenon/core/batched.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/layout.h"
 #include "tenon/runtime/error.h"
@@ -80,6 +81,10 @@ void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
 }
 
 Scalar item(TensorImpl& tensor) {
+  TENON_CHECK(!tensor.batched(), core::NeedsSlices,
+              "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over "
+              "calling .item() on a Tensor, please try to rewrite what you're doing with other "
+              "operations");
   TENON_CHECK(!tensor.composite(), TypeError, "item: a tensor of layout ",
               layout_name(tensor.layout_slot), "; call to_dense() first");
   TENON_CHECK(tensor.numel == 1, ValueError,

@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "tenon/core/batched.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/sizes.h"
 #include "tenon/runtime/error.h"
@@ -204,10 +205,48 @@ Impl stand_in(const TensorImpl& tensor) {
   return make_bare(tensor.dtype, tensor.device_id, tensor.ndim(), tensor.view.sizes);
 }
 
+Ref<TensorImpl> TensorImpl::make_batched(Ref<TensorImpl> value, int dim, Ref<BatchLevel> level) {
+  int64_t sizes[kMaxDims], strides[kMaxDims];
+  int n = 0;
+  for (int d = 0; d < value->ndim(); ++d) {
+    if (d == dim) continue;
+    sizes[n] = value->size(d);
+    strides[n++] = value->stride(d);
+  }
+  auto* batch = new (pool_alloc(sizeof(Batch))) Batch{value.get(), dim, level.get()};
+  Ref<TensorImpl> tensor;
+  try {
+    tensor = make(value->dtype, value->storage, value->byte_offset(), n, sizes, strides);
+  } catch (...) {
+    pool_free(batch, sizeof(Batch));
+    throw;
+  }
+  tensor->counter = value->counter;
+  tensor->batch = batch;
+  tensor->flags |= kBatched | (value->flags & (kInference | kWrappedNumber));
+  tensor->refresh_flags();
+  tensor->view.data = nullptr;
+  value.leak();
+  level.leak();
+  return tensor;
+}
+
+namespace {
+
+void release_batch(Batch* batch) noexcept {
+  Ref<TensorImpl>::adopt(batch->value).reset();
+  Ref<BatchLevel>::adopt(batch->level).reset();
+  pool_free(batch, sizeof(Batch));
+}
+
+}  // namespace
+
 void TensorImpl::destroy(TensorImpl* tensor) noexcept {
   delete tensor->autograd;
   release_dims(*tensor);
-  if (Components* parts = tensor->components) {
+  if (tensor->batched()) {
+    release_batch(tensor->batch);
+  } else if (Components* parts = tensor->components) {
     for (int i = 0; i < parts->n; ++i) Ref<TensorImpl>::adopt(parts->impl[i]).reset();
     pool_free(parts, sizeof(Components));
     count_composite(tensor->layout_slot, -1);
@@ -217,6 +256,9 @@ void TensorImpl::destroy(TensorImpl* tensor) noexcept {
 
 Ref<TensorImpl> TensorImpl::alias(bool own_version) const {
   Ref<TensorImpl> tensor;
+  if (batched())
+    return make_batched(batch->value->alias(own_version), batch->dim,
+                        Ref<BatchLevel>::share(batch->level));
   if (components != nullptr) {
     tensor = make_composite(layout_slot, dtype, device_id, ndim(), view.sizes, components->n);
     for (int i = 0; i < components->n; ++i)
@@ -263,6 +305,10 @@ void TensorImpl::set_storage(Ref<Storage> storage) {
 void TensorImpl::refresh_flags() {
   uint32_t kept = view.flags & TN_TENSOR_READ_ONLY;
   uint32_t flags = kept | storage_flags(*this);
+  if (batched()) {  // neither an address nor the fast path of calls
+    view.flags = flags | TN_TENSOR_OPAQUE;
+    return;
+  }
   if (view.strides != nullptr || view.ndim == 0) {
     if (is_row_major(sizes(), strides())) {
       flags |= TN_TENSOR_CONTIGUOUS;

@@ -332,7 +332,8 @@ std::size_t Frame::execute(const Instruction& i, std::size_t at) {
   return at + 1;
 }
 
-// The class of the error stays; its message gets the place in the program, innermost first.
+// The class of the error and its operator stay; its message gets the place in the program,
+// innermost first.
 [[noreturn]] void rethrow_at(const SourceRange& range) {
   const std::string place = range.highlight();
   try {
@@ -340,7 +341,13 @@ std::size_t Frame::execute(const Instruction& i, std::size_t at) {
   } catch (const Error& e) {
     if (place.empty()) throw;
     const bool first = e.msg().find("\nTraceback of the program:\n") == std::string::npos;
-    core::throw_error(e.code(), e.msg() + (first ? "\nTraceback of the program:\n" : "\n") + place);
+    const std::string text = e.msg() + (first ? "\nTraceback of the program:\n" : "\n") + place;
+    try {
+      core::throw_error(e.code(), text, {e.file(), e.line()});
+    } catch (Error& placed) {
+      placed.set_op(e.op());
+      throw;
+    }
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {

@@ -86,7 +86,7 @@ int wrapped_index(Infer& c, int64_t given, int64_t size, int dim) {
 }  // namespace
 
 bool view_strides(const TensorImpl& t, IntArrayRef shape, int64_t* strides) {
-  if (t.contiguous()) {
+  if (t.contiguous() || t.numel == 0) {
     contiguous_strides(static_cast<int>(shape.size()), shape.data(), strides);
     return true;
   }

@@ -76,6 +76,10 @@ void AccumulateGrad::apply(Tensor* grads, Tensor*) {
 void AccumulateGrad::add(Tensor given) {
   std::lock_guard<std::mutex> lock(lock_of(variable.unsafeGetTensorImpl()));
   Tensor& grad = make_meta(variable).grad;
+  const bool batched = given.unsafeGetTensorImpl()->batched();
+  TENON_CHECK(!batched || variable.unsafeGetTensorImpl()->batched(), Error,
+              "backward: vmap: the gradient has a value for each slice, and the leaf, which is not "
+              "batched, has room for one; call autograd::grad()");
   if (given.scalar_type() != variable.scalar_type()) given = given.to(variable.scalar_type());
   if (TENON_UNLIKELY(variable.layout() != kStrided))
     given = formulas::leaf_gradient(given, variable);

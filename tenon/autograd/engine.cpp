@@ -247,6 +247,7 @@ class Pass {
       sum = g;
     } else if (!recording() && sum.use_count() == 1 && sum.has_storage() &&
                sum.storage().use_count() <= 1 && sum.is_contiguous() &&
+               sum.unsafeGetTensorImpl()->batched() == g.unsafeGetTensorImpl()->batched() &&
                sum.scalar_type() == g.scalar_type() && sum.sizes() == g.sizes()) {
       sum.add_(g);
     } else {

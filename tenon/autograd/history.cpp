@@ -8,6 +8,7 @@
 
 #include "tenon/autograd/fork.h"
 #include "tenon/autograd/formulas/layout.h"
+#include "tenon/batching/level.h"
 #include "tenon/call/generated.h"
 #include "tenon/runtime/error.h"
 
@@ -47,7 +48,8 @@ struct CopySlices final : NodeWith<0> {
   }
   void apply(Tensor* grads, Tensor* out) override {
     if (!grads[0].defined()) return;
-    Tensor result = empty_strided(base.sizes, base.strides, options);
+    const Tensor plain = empty_strided(base.sizes, base.strides, options);
+    Tensor result = batching::writable_for(plain, TensorList(grads, 1));
     result.copy_(grads[0]);
     Tensor slice = result.as_strided(view.sizes, view.strides, view.offset - base.offset);
     Tensor inner[1] = {slice.clone()};
@@ -209,6 +211,12 @@ Tensor view_of_slices(const Node& node, const Tensor& saved) {
   auto& slices = static_cast<CopySlices&>(*node.slices);
   const core::TensorImpl& t = *saved.unsafeGetTensorImpl();
   const Geometry &b = slices.base, &v = slices.view;
+  if (t.batched()) {  // the elements are where they were, and their history is that of the base
+    const Edge through = edge_through_slices(node, TensorOptions(t.dtype).device(t.device()));
+    Tensor same(t.alias(false));
+    set_history(same, *through.function, through.input_nr);
+    return same;
+  }
   core::Impl whole =
       core::TensorImpl::make(t.dtype, t.storage, static_cast<uint64_t>(b.offset) * t.itemsize(),
                              static_cast<int>(b.sizes.size()), b.sizes.data(), b.strides.data());
@@ -217,6 +225,15 @@ Tensor view_of_slices(const Node& node, const Tensor& saved) {
   set_history(base, slices, 0);
   const ModeGuard record((t_mode | kGradMode) & ~uint32_t{kInferenceMode});
   return base.as_strided(v.sizes, v.strides, v.offset);
+}
+
+Edge edge_through_slices(const Node& node, const TensorOptions& options) {
+  auto& slices = static_cast<CopySlices&>(*node.slices);
+  const Geometry &b = slices.base, &v = slices.view;
+  const Tensor base = empty_strided(b.sizes, b.strides, options);
+  set_history(base, slices, 0);
+  const ModeGuard record((t_mode | kGradMode) & ~uint32_t{kInferenceMode});
+  return gradient_edge(base.as_strided(v.sizes, v.strides, v.offset - b.offset));
 }
 
 void zero_history(const Tensor& self) {

@@ -22,6 +22,16 @@ void SavedTensor::save_output(const Tensor& t, uint32_t output_nr) {
   output_nr_ = output_nr;
   is_output_ = true;
   tracked_ = impl.flags & core::kTracked;
+  if (TENON_UNLIKELY(g_saved_tensors_hooks.load(std::memory_order_relaxed) != 0)) pack();
+}
+
+// Of an output, whose history is its node.
+Tensor SavedTensor::with_history(Tensor t, Node& owner) const {
+  AutogradMeta& m = make_meta(t);
+  m.grad_fn = core::Ref<Node>::share(&owner);
+  m.output_nr = output_nr_;
+  t.unsafeGetTensorImpl()->flags |= core::kTracked;
+  return t;
 }
 
 Tensor SavedTensor::unpack(Node& owner) const {
@@ -34,6 +44,8 @@ Tensor SavedTensor::unpack(Node& owner) const {
     }
     return {};
   }
+  if (TENON_UNLIKELY(tensor_.unsafeGetTensorImpl()->flags & core::kPacked))
+    return unpack_packed(owner);
   uint32_t now = tensor_.unsafeGetTensorImpl()->version();
   if (TENON_UNLIKELY(now != version_)) {
     throw Error(core::join(
@@ -44,12 +56,7 @@ Tensor SavedTensor::unpack(Node& owner) const {
   }
   if (!is_output_ || !tracked_) return tensor_;
   if (TENON_UNLIKELY(owner.slices)) return view_of_slices(owner, tensor_);
-  Tensor t(tensor_.unsafeGetTensorImpl()->alias(false));
-  AutogradMeta& m = make_meta(t);
-  m.grad_fn = core::Ref<Node>::share(&owner);
-  m.output_nr = output_nr_;
-  t.unsafeGetTensorImpl()->flags |= core::kTracked;
-  return t;
+  return with_history(Tensor(tensor_.unsafeGetTensorImpl()->alias(false)), owner);
 }
 
 std::optional<Tensor> SavedTensor::unpack_optional(Node& owner) const {

@@ -7,6 +7,7 @@
 
 #include "tenon/autograd/node.h"
 #include "tenon/autograd/saved.h"
+#include "tenon/batching/composite.h"
 #include "tenon/call/box.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/ops.h"
@@ -28,8 +29,8 @@ TENON_COLD void report_change(const char* what, const Tensor& t);
 inline void changed(const char* what, const Tensor& t) {
   if (TENON_UNLIKELY(t_mode & kOperatorObserved)) report_change(what, t);
 }
-// By an observer, or for AnomalyMode.
-TENON_INLINE bool observed() { return t_mode & (kOperatorObserved | kAnomaly); }
+// By an observer, for AnomalyMode, or inside of a vmap.
+TENON_INLINE bool observed() { return t_mode & (kOperatorObserved | kAnomaly | kBatching); }
 // Tensors that were given for an argument: one, none or a list.
 struct GivenTensors {
   GivenTensors(int arg, const Tensor& t) : at(arg), tensors(&t, 1) {}
@@ -86,7 +87,7 @@ TENON_COLD auto observe_composite(int id, const tn_value* in, F&& run) {
     run();
     scope.finish();
   } else {
-    auto result = run();
+    auto result = batching::run_or_slice(id, in, run);
     scope.finish(result);
     return result;
   }
@@ -157,6 +158,8 @@ void rebase_history(const Tensor& self, const core::Ref<Node>& node, uint32_t at
 // The saved result of a write through a view, with its history: a view of the base that node.slices
 // wrote.
 Tensor view_of_slices(const Node& node, const Tensor& saved);
+// The history alone, for a tensor of another memory.
+Edge edge_through_slices(const Node& node, const TensorOptions& options);
 // After one whose result is constant between jumps (comparisons, logic): the gradient of what was
 // there is zero.
 void zero_history(const Tensor& self);

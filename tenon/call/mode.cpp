@@ -8,8 +8,10 @@
 #include "tenon/autograd/anomaly.h"
 #include "tenon/autograd/anomaly_mode.h"
 #include "tenon/autograd/operator_observer.h"
+#include "tenon/batching/call.h"
 #include "tenon/call/describe_call.h"
 #include "tenon/call/generated.h"
+#include "tenon/core/batched_call.h"
 
 namespace tenon::autograd {
 
@@ -45,18 +47,24 @@ OperatorCall call_of(int id, core::Form form, const tn_value* in, core::TensorIm
   return {core::op_at(id), form, in, form == core::Form::Functional ? nullptr : outs};
 }
 
+// Observers hear of a batched call by the calls on the values, which it is made of.
+bool is_seen_by_values(int id, const tn_value* in) {
+  return TENON_UNLIKELY(core::g_batched_call.load(std::memory_order_relaxed) != nullptr) &&
+         batching::has_batched(core::op_at(id), in);
+}
+
 }  // namespace
 
 void begin_operator(int id, core::Form form, const tn_value* in, core::TensorImpl** outs) {
   if (form == core::Form::Functional && outs) std::fill_n(outs, core::op_at(id).n_results, nullptr);
-  if (t_observer) t_observer->begin_call(call_of(id, form, in, outs));
+  if (t_observer && !is_seen_by_values(id, in)) t_observer->begin_call(call_of(id, form, in, outs));
 }
 
 void end_operator(int id, core::Form form, const tn_value* in, core::TensorImpl** outs) noexcept {
   const OperatorCall call = call_of(id, form, in, outs);
   const bool failed = std::uncaught_exceptions() > 0;
   if (!failed && outs && AnomalyMode::is_enabled() && recording()) remember_made(call, outs);
-  if (!t_observer) return;
+  if (!t_observer || is_seen_by_values(id, in)) return;
   core::OwnedValue results[core::kMaxOutputs];
   if (!failed && form == core::Form::Functional) {
     for (int i = 0; i < call.op.n_results; ++i) {
@@ -68,7 +76,8 @@ void end_operator(int id, core::Form form, const tn_value* in, core::TensorImpl*
 }
 
 void end_composite(int id, const tn_value* in, const core::OwnedValue* results) noexcept {
-  if (t_observer) t_observer->end_call(call_of(id, core::Form::Functional, in, nullptr), results);
+  if (t_observer && !is_seen_by_values(id, in))
+    t_observer->end_call(call_of(id, core::Form::Functional, in, nullptr), results);
 }
 
 void report_change(const char* what, const Tensor& t) {

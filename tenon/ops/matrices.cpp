@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/ops/matrices.h"
+#include "tenon/batching/level.h"
 
 #include <algorithm>
 
@@ -110,7 +111,7 @@ std::string what_failed(Factors of, int64_t info) {
 }  // namespace
 
 void check_info(const char* name, Factors of, const Tensor& info) {
-  const Tensor all = info.detach().reshape({-1}).to(kCPU).contiguous();
+  const Tensor all = batching::all_values_of(info).detach().reshape({-1}).to(kCPU).contiguous();
   const int32_t* codes = all.const_data_ptr<int32_t>();
   for (int64_t i = 0; i < all.numel(); ++i) {
     if (codes[i] == 0) continue;

@@ -31,6 +31,22 @@ TEST(Arguments, ContainersOfTheirElements) {
   EXPECT_EQ(unit->run_method("at", d).toDouble(), 2.5);
 }
 
+TEST(Arguments, ErrorsNameTheOperatorAndThePlace) {
+  const auto unit = compile(R"(
+def inner(x: Tensor, y: Tensor):
+    return torch.mm(x, y)
+def outer(x: Tensor, y: Tensor):
+    return inner(x, y) + 1
+)");
+  try {
+    (void)unit->run_method("outer", ones({2, 3}), ones({2, 3}));
+    FAIL();
+  } catch (const ValueError& e) {
+    EXPECT_EQ(e.op(), "mm");
+    test::expect_words(e.what(), {"mm", "Traceback of the program", "torch.mm(x, y)", "inner"});
+  }
+}
+
 TEST(Arguments, RefusedOnesStayAsTheyWere) {
   const auto unit = compile(kProgram);
   const TypePtr lists = Type::list(Type::list(Type::tensor()));

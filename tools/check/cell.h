@@ -27,6 +27,8 @@ Findings run_cell(const Cell& cell, DeviceId reference, bool forms);
 Findings run_large(const Cell& cell);
 // Central differences in float64, first and second order.
 Findings run_gradients(const core::Op& op, const Spec& spec, Memory memory);
+// Two slices under vmap against two calls.
+Findings run_batched(const core::Op& op, const Spec& spec);
 // The operator's first sample with an argument that it must refuse: undefined, or on `elsewhere`.
 Findings run_bad_arguments(const Cell& cell, DeviceId elsewhere);
 // The same with one tensor of another shape: refused, or the reference's result.

@@ -14,6 +14,13 @@ struct Exemption {
 };
 
 const Exemption kExemptions[] = {
+    {Property::Batched, "empty_like|new_empty|new_empty_strided", "the elements are not set"},
+    {Property::Batched,
+     "masked_select|nonzero|_unique2?|unique_(dim|consecutive|dim_consecutive)|repeat_interleave.*",
+     "how many elements there are depends on their values"},
+    {Property::Batched, "histogramdd(.int_bins)?", "the edges are a list beside a tensor"},
+    {Property::BatchedGrad, "masked_select(_backward)?|masked_scatter|index_fill.int_Tensor",
+     "the gradient has as many elements as the values say"},
     {Property::Strides,
      "is_contiguous.*|stride.*|storage_offset|_reshape_alias.*|resize_|resize_as_",
      "it tells or takes the geometry in memory"},

@@ -22,9 +22,9 @@ bool accepts_on_host(const core::Op& op, const Spec& s) {
   }
 }
 
-const char* const OperatorCheck::kTaskNames[] = {"",          "large",         "gradient",
-                                                 "unclaimed", "bad arguments", "other shapes",
-                                                 "whole",     "refused",       "device"};
+const char* const OperatorCheck::kTaskNames[] = {
+    "",      "large",   "gradient", "batched", "unclaimed", "bad arguments", "other shapes",
+    "whole", "refused", "device"};
 
 DeviceId find_place(const std::string& device) {
   try {
@@ -123,6 +123,8 @@ void OperatorCheck::list_items(const OperatorCheckOptions& o) {
   core::DtypeMask claimed = core::parse_dtype_mask(op_.dtypes);
   for (std::size_t s = 0; s < specs_.size(); ++s) {
     list_cells(s);
+    if (place_.is_host() && !specs_[s].large)
+      items_.push_back({Task::Batched, s, specs_[s].main, Memory::Contiguous});
     if (!gradients || specs_[s].large || !isFloatingType(specs_[s].main) ||
         !claimed.has(tenon::kDouble))
       continue;
@@ -166,6 +168,8 @@ Findings OperatorCheck::findings_of(const Item& item) {
       return run_large(cell);
     case Task::Gradients:
       return run_gradients(op_, spec, item.memory);
+    case Task::Batched:
+      return run_batched(op_, spec);
     case Task::Unclaimed:
       return run_unclaimed(cell);
     case Task::BadArguments:

@@ -73,6 +73,7 @@ class OperatorCheck {
     Cell,
     Large,
     Gradients,
+    Batched,
     Unclaimed,
     BadArguments,
     OtherShapes,

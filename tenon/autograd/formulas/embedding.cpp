@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/autograd/formulas/embedding.h"
 
+#include "tenon/batching/level.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::autograd::formulas {
@@ -37,7 +38,8 @@ Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int6
   Tensor rows = grad.index_select(0, flat);
   if (padding_idx >= 0) rows = rows.masked_fill(flat.eq(padding_idx).unsqueeze(-1), 0);
   if (by_frequency) {
-    Tensor counts = zeros({grad.size(0)}, TensorOptions(kLong).device(grad.device()))
+    const Tensor none = zeros({grad.size(0)}, TensorOptions(kLong).device(grad.device()));
+    Tensor counts = batching::writable_for(none, flat)
                         .index_add_(0, flat.to(kLong), ones_like(flat, TensorOptions(kLong)));
     rows = rows / counts.index_select(0, flat).to(rows.scalar_type()).unsqueeze(-1);
   }

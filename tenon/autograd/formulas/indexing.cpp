@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tenon/autograd/formulas/layout.h"
+#include "tenon/batching/level.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::autograd::formulas {
@@ -12,6 +13,12 @@ namespace {
 
 Tensor make_zeros(const Tensor& grad, IntArrayRef sizes) {
   return zeros(sizes, grad.options().requires_grad(std::nullopt));
+}
+// To write grad to, at indices.
+Tensor make_target(const Tensor& grad, IntArrayRef sizes, TensorList indices) {
+  std::vector<Tensor> sources = indices.vec();
+  sources.push_back(grad);
+  return batching::writable_for(make_zeros(grad, sizes), sources);
 }
 
 std::vector<std::optional<Tensor>> optional_list(const std::vector<Tensor>& list) {
@@ -41,7 +48,7 @@ Tensor masked_fill_value_backward(const Tensor& grad, const Tensor& mask) {
 Tensor index_backward(const Tensor& grad, IntArrayRef sizes, const TensorOptions&,
                       const std::vector<Tensor>& indices) {
   auto at = optional_list(indices);
-  return make_zeros(grad, sizes).index_put_(OptTensors(at), grad, true);
+  return make_target(grad, sizes, indices).index_put_(OptTensors(at), grad, true);
 }
 Tensor index_put_self_backward(const Tensor& grad, const std::vector<Tensor>& indices) {
   auto at = optional_list(indices);
@@ -59,7 +66,7 @@ Tensor index_select_backward(const Tensor& grad, const SavedGeometry& of, int64_
                              const Tensor& index) {
   if (of.layout() != kStrided)
     return moved_backward(grad, of, [&](const Tensor& t) { return t.index_select(dim, index); });
-  return make_zeros(grad, of.sizes()).index_add_(dim, index, grad);
+  return make_target(grad, of.sizes(), index).index_add_(dim, index, grad);
 }
 Tensor index_add_source_backward(const Tensor& grad, int64_t dim, const Tensor& index,
                                  IntArrayRef sizes, const Scalar& alpha) {
@@ -69,7 +76,7 @@ Tensor index_add_source_backward(const Tensor& grad, int64_t dim, const Tensor& 
 
 Tensor gather_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, const Tensor& index) {
   if (index.numel() == 0) return make_zeros(grad, sizes);
-  return make_zeros(grad, sizes).scatter_add_(dim, index, grad);
+  return make_target(grad, sizes, index).scatter_add_(dim, index, grad);
 }
 Tensor scatter_src_backward(const Tensor& grad, int64_t dim, const Tensor& index,
                             IntArrayRef sizes) {
@@ -112,7 +119,7 @@ std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<SavedGeom
 }
 
 Tensor pick_backward(const Tensor& grad, int64_t dim, const Tensor& indices, IntArrayRef sizes) {
-  return make_zeros(grad, sizes).scatter_(dim, indices, grad);
+  return make_target(grad, sizes, indices).scatter_(dim, indices, grad);
 }
 Tensor pick_reduced_backward(const Tensor& grad, int64_t dim, const Tensor& indices,
                              IntArrayRef sizes, bool keepdim) {

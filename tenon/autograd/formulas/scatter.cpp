@@ -3,6 +3,7 @@
 // Gradients of scatter_reduce and index_reduce: the second is the first with its index expanded
 // over the slices.
 #include "tenon/autograd/formulas/indexing.h"
+#include "tenon/batching/level.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::autograd::formulas {
@@ -11,7 +12,7 @@ namespace {
 using Pair = std::tuple<Tensor, Tensor>;
 
 Tensor untouched(const Tensor& self, int64_t dim, const Tensor& index) {
-  return ones_like(self).scatter_(dim, index, 0);
+  return batching::writable_for(ones_like(self), index).scatter_(dim, index, 0);
 }
 
 // Products: the gradient of a factor is the product of the others, for which zeros are counted and

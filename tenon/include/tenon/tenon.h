@@ -9,6 +9,7 @@
 #include "tenon/autograd/checkpoint.h"
 #include "tenon/autograd/forward_ad.h"
 #include "tenon/autograd/functional.h"
+#include "tenon/autograd/saved_tensors_hooks.h"
 #include "tenon/data.h"
 #include "tenon/graph.h"
 #include "tenon/nn.h"
@@ -20,3 +21,4 @@
 #include "tenon/serialize.h"
 #include "tenon/stream.h"
 #include "tenon/tensor.h"
+#include "tenon/vmap.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "tenon/batching/level.h"
 #include "tenon/core/sizes.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/factory.h"
@@ -44,8 +45,23 @@ Tensor blackman(const Tensor& p) {
 
 }  // namespace
 
+namespace {
+// Of a batched tensor a new one has a slice for each of its slices, to write to.
+template <class Make>
+Tensor made_like(const Tensor& self, IntArrayRef size, const Make& make) {
+  if (!batching::is_batched(self)) return make(self, size);
+  const core::Batch& of = *self.unsafeGetTensorImpl()->batch;
+  const Tensor value(core::Impl::share(of.value));
+  std::vector<int64_t> sizes = size.vec();
+  sizes.insert(sizes.begin(), of.level->size);
+  return batching::make_batched(made_like(value, sizes, make), 0, *of.level);
+}
+}  // namespace
+
 Tensor new_empty(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
-  return empty(size, options_like(self, o));
+  return made_like(self, size, [&](const Tensor& like, IntArrayRef sizes) {
+    return empty(sizes, options_like(like, o));
+  });
 }
 Tensor new_empty_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride,
                          const TensorOptions& o) {
@@ -59,7 +75,9 @@ Tensor zeros_like(const Tensor& self, const TensorOptions& o, std::optional<Memo
   return empty_like(self, plain(o), memory_format_of(o, f)).zero_();
 }
 Tensor new_zeros(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
-  return tenon::zeros(size, options_like(self, o));
+  return made_like(self, size, [&](const Tensor& like, IntArrayRef sizes) {
+    return tenon::zeros(sizes, options_like(like, o));
+  });
 }
 
 Tensor ones(IntArrayRef size, const TensorOptions& o) {
@@ -69,7 +87,9 @@ Tensor ones_like(const Tensor& self, const TensorOptions& o, std::optional<Memor
   return empty_like(self, plain(o), memory_format_of(o, f)).fill_(1);
 }
 Tensor new_ones(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
-  return tenon::ones(size, options_like(self, o));
+  return made_like(self, size, [&](const Tensor& like, IntArrayRef sizes) {
+    return tenon::ones(sizes, options_like(like, o));
+  });
 }
 
 Tensor full(IntArrayRef size, const Scalar& v, const TensorOptions& o) {
@@ -85,7 +105,9 @@ Tensor full_like(const Tensor& self, const Scalar& v, const TensorOptions& o,
   return empty_like(self, plain(o), memory_format_of(o, f)).fill_(v);
 }
 Tensor new_full(const Tensor& self, IntArrayRef size, const Scalar& v, const TensorOptions& o) {
-  return tenon::full(size, v, options_like(self, o));
+  return made_like(self, size, [&](const Tensor& like, IntArrayRef sizes) {
+    return tenon::full(sizes, v, options_like(like, o));
+  });
 }
 Tensor scalar_tensor(const Scalar& s, const TensorOptions& o) {
   // In a 16-bit float a value beyond it is an infinity.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "tenon/batching/level.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/factory.h"
 #include "tenon/runtime/error.h"
@@ -11,6 +12,8 @@
 namespace tenon::composite {
 namespace {
 
+using batching::empty_like_to_draw;
+using batching::empty_to_draw;
 using Gen = std::optional<Generator>;
 
 TensorOptions integer_options(const TensorOptions& o) {
@@ -31,7 +34,7 @@ std::vector<int64_t> channel_shape(const char* op, const Tensor& t) {
 }
 
 Tensor keep_noise(const Tensor& input, IntArrayRef shape, double p) {
-  return empty(shape, plain(input.options())).bernoulli_(1 - p);
+  return empty_to_draw(shape, plain(input.options())).bernoulli_(1 - p);
 }
 
 // Dropped elements become the value that selu saturates at; the rest is moved so that mean and
@@ -47,34 +50,34 @@ Tensor alpha_drop(const Tensor& input, const Tensor& keep, double p) {
 }  // namespace
 
 Tensor rand_generator(IntArrayRef size, const Gen& g, const TensorOptions& o) {
-  if (!isComplexType(o.dtype())) return empty(size, plain(o)).uniform_(0, 1, g);
+  if (!isComplexType(o.dtype())) return empty_to_draw(size, plain(o)).uniform_(0, 1, g);
   std::vector<int64_t> parts(size.begin(), size.end());
   parts.push_back(2);
   const TensorOptions real = plain(o).dtype(toRealValueType(o.dtype()));
-  return view_as_complex(empty(parts, real).uniform_(0, 1, g));
+  return view_as_complex(empty_to_draw(parts, real).uniform_(0, 1, g));
 }
 Tensor rand(IntArrayRef size, const TensorOptions& o) { return tenon::rand(size, Gen(), o); }
 Tensor rand_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
-  return empty_like(self, plain(o), f).uniform_(0, 1);
+  return empty_like_to_draw(self, plain(o), f).uniform_(0, 1);
 }
 Tensor randn_generator(IntArrayRef size, const Gen& g, const TensorOptions& o) {
-  if (!isComplexType(o.dtype())) return empty(size, plain(o)).normal_(0, 1, g);
+  if (!isComplexType(o.dtype())) return empty_to_draw(size, plain(o)).normal_(0, 1, g);
   // Parts of variance 1/2 each.
   std::vector<int64_t> parts(size.begin(), size.end());
   parts.push_back(2);
   const TensorOptions real = plain(o).dtype(toRealValueType(o.dtype()));
-  return view_as_complex(empty(parts, real).normal_(0, std::sqrt(0.5), g));
+  return view_as_complex(empty_to_draw(parts, real).normal_(0, std::sqrt(0.5), g));
 }
 Tensor randn(IntArrayRef size, const TensorOptions& o) { return tenon::randn(size, Gen(), o); }
 Tensor randn_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
   const ScalarType dtype = o.has_dtype() ? o.dtype() : self.scalar_type();
   if (isComplexType(dtype)) return tenon::randn(self.sizes(), self.options().merge_in(o));
-  return empty_like(self, plain(o), f).normal_(0, 1);
+  return empty_like_to_draw(self, plain(o), f).normal_(0, 1);
 }
 
 Tensor randint_low_generator(int64_t low, int64_t high, IntArrayRef size, const Gen& g,
                              const TensorOptions& o) {
-  return empty(size, integer_options(o)).random_(low, std::optional<int64_t>(high), g);
+  return empty_to_draw(size, integer_options(o)).random_(low, std::optional<int64_t>(high), g);
 }
 Tensor randint_low(int64_t low, int64_t high, IntArrayRef size, const TensorOptions& o) {
   return tenon::randint(low, high, size, Gen(), o);
@@ -91,28 +94,28 @@ Tensor randint_like(const Tensor& self, int64_t high, const TensorOptions& o,
 }
 Tensor randint_like_low_dtype(const Tensor& self, int64_t low, int64_t high, const TensorOptions& o,
                               std::optional<MemoryFormat> f) {
-  return empty_like(self, plain(o), f).random_(low, std::optional<int64_t>(high));
+  return empty_like_to_draw(self, plain(o), f).random_(low, std::optional<int64_t>(high));
 }
 Tensor randperm(int64_t n, const TensorOptions& o) { return tenon::randperm(n, Gen(), o); }
 
 Tensor normal_float_float(double mean, double std, IntArrayRef size, const Gen& g,
                           const TensorOptions& o) {
-  return empty(size, plain(o)).normal_(mean, std, g);
+  return empty_to_draw(size, plain(o)).normal_(mean, std, g);
 }
 Tensor normal_Tensor_float(const Tensor& mean, double std, const Gen& g) {
-  return empty_like(mean, TensorOptions()).normal_(0, std, g).add_(mean.detach());
+  return empty_like_to_draw(mean).normal_(0, std, g).add_(mean.detach());
 }
 Tensor normal_float_Tensor(double mean, const Tensor& std, const Gen& g) {
-  return empty_like(std, TensorOptions()).normal_(0, 1, g).mul_(std.detach()).add_(mean);
+  return empty_like_to_draw(std).normal_(0, 1, g).mul_(std.detach()).add_(mean);
 }
 Tensor normal_Tensor_Tensor(const Tensor& mean, const Tensor& std, const Gen& g) {
   Tensor noise =
-      tenon::empty(tenon::broadcast_tensors({mean, std})[0].sizes(), plain(mean.options()));
+      empty_to_draw(tenon::broadcast_tensors({mean, std})[0].sizes(), plain(mean.options()));
   return noise.normal_(0, 1, g).mul_(std.detach()).add_(mean.detach());
 }
 
 Tensor bernoulli_p(const Tensor& self, double p, const Gen& g) {
-  return empty_like(self, TensorOptions()).bernoulli_(p, g);
+  return empty_like_to_draw(self).bernoulli_(p, g);
 }
 
 Tensor dropout(const Tensor& input, double p, bool train) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tenon/batching/level.h"
 #include "tenon/core/infer.h"
 #include "tenon/core/sizes.h"
 #include "tenon/ops/composite.gen.h"
@@ -265,7 +266,7 @@ Tensor view_copy(const Tensor& self, IntArrayRef size) {
 
 Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1,
                         int64_t dim2) {
-  Tensor out = self.clone(MemoryFormat::Contiguous);
+  Tensor out = batching::writable_for(self.clone(MemoryFormat::Contiguous), src);
   Tensor part = out.diagonal(offset, dim1, dim2);
   TENON_CHECK(part.sizes() == src.sizes(), ValueError,
               "diagonal_scatter: argument 'src' must have shape ", part.sizes(), ", got ",
@@ -274,7 +275,7 @@ Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, i
   return out;
 }
 Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
-  Tensor out = self.clone(MemoryFormat::Contiguous);
+  Tensor out = batching::writable_for(self.clone(MemoryFormat::Contiguous), src);
   Tensor part = out.select(dim, index);
   TENON_CHECK(part.sizes() == src.sizes(), ValueError,
               "select_scatter: argument 'src' must have shape ", part.sizes(), ", got ",
@@ -284,7 +285,7 @@ Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_
 }
 Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim,
                      std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
-  Tensor out = self.clone(MemoryFormat::Contiguous);
+  Tensor out = batching::writable_for(self.clone(MemoryFormat::Contiguous), src);
   Tensor part = out.slice(dim, start, end, step);
   TENON_CHECK(part.sizes() == src.sizes(), ValueError,
               "slice_scatter: argument 'src' must have shape ", part.sizes(), ", got ",

@@ -28,6 +28,8 @@ enum ImplFlags : uint8_t {
   kInference = 4,  // made under InferenceMode
   kWrappedNumber = 8,
   kRefusesWrites = 16,  // a view made without recording
+  kBatched = 32,        // one slice of many at once: see Batch
+  kPacked = 64,         // stands for a saved tensor that a hook has packed
 };
 
 // The parts of a tensor of a layout other than strided; the tensor owns a reference on each. The
@@ -40,6 +42,16 @@ struct Components {
   TensorImpl& values() { return *impl[n - 1]; }
 };
 
+// Of a batched tensor, which has the geometry of one slice: all slices lie along dimension `dim` of
+// `value`. It owns a reference on both. The tensor shares the value's storage, and no kernel sees
+// it (tenon/core/batched.h).
+struct BatchLevel;
+struct Batch {
+  TensorImpl* value;
+  int dim;
+  BatchLevel* level;
+};
+
 class TENON_API TensorImpl : public RefCounted {
  public:
   // Row-major unless strides are given (element counts). Sizes are checked before (checked_numel).
@@ -50,6 +62,7 @@ class TENON_API TensorImpl : public RefCounted {
   // (layout.h).
   static Ref<TensorImpl> make_composite(int layout_slot, ScalarType dtype, DeviceId device,
                                         int ndim, const int64_t* sizes, int n);
+  static Ref<TensorImpl> make_batched(Ref<TensorImpl> value, int dim, Ref<BatchLevel> level);
   void set_component(int i, Ref<TensorImpl> part);
   // The sizes, components and flags of another tensor of this one's layout, which loses them.
   void take_components(TensorImpl& from);
@@ -64,7 +77,8 @@ class TENON_API TensorImpl : public RefCounted {
   static constexpr std::size_t kViewOffset = 8;
   // The same, for a view that may be one of a tensor's components.
   static TensorImpl* from_any_view(const tn_tensor* v);
-  bool composite() const { return components != nullptr; }
+  bool composite() const { return components != nullptr && !batched(); }
+  bool batched() const { return flags & kBatched; }
 
   int ndim() const { return view.ndim; }
   IntArrayRef sizes() const { return {view.sizes, static_cast<std::size_t>(view.ndim)}; }
@@ -116,7 +130,10 @@ class TENON_API TensorImpl : public RefCounted {
   uint8_t layout_slot;
   int64_t* heap_dims;  // for more than kInlineDims dimensions
   int64_t inline_dims[2 * kInlineDims];
-  Components* components;  // of a layout other than strided; null for strided
+  union {
+    Components* components;  // of a layout other than strided; null for strided
+    Batch* batch;            // of a batched tensor
+  };
 
  private:
   friend struct TensorImplAccess;

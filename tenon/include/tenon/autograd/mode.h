@@ -24,6 +24,7 @@ enum Mode : uint32_t {
   kPointwiseFallback = 128,
   kBroadcastWarning = 256,
   kKeepdimWarning = 512,
+  kBatching = 1024,  // inside of a vmap
   // What changes the arguments of pointwise operators, and what ends where an operator begins.
   kOldOperands = kEra04 | kPointwiseFallback | kBroadcastWarning,
   kOldRules = kOldOperands | kKeepdimWarning,

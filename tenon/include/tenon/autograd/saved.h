@@ -5,12 +5,16 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <vector>
 
 #include "tenon/autograd/node.h"
 
 namespace tenon::autograd {
+
+// Pairs of hooks that threads have (autograd/saved_tensors_hooks.h).
+extern TENON_API std::atomic<int> g_saved_tensors_hooks;
 
 class TENON_API SavedTensor {
  public:
@@ -20,6 +24,7 @@ class TENON_API SavedTensor {
     if (t.unsafeGetTensorImpl()->flags & core::kInference) refuse_inference(owner);
     tensor_ = t;
     version_ = t.unsafeGetTensorImpl()->version();
+    if (TENON_UNLIKELY(g_saved_tensors_hooks.load(std::memory_order_relaxed) != 0)) pack();
   }
   void save(const std::optional<Tensor>& t, const Node& owner) {
     if (t) save(*t, owner);
@@ -32,6 +37,9 @@ class TENON_API SavedTensor {
 
  private:
   [[noreturn]] static void refuse_inference(const Node& owner);
+  TENON_COLD void pack();
+  TENON_COLD Tensor unpack_packed(Node& owner) const;
+  Tensor with_history(Tensor t, Node& owner) const;
   Tensor tensor_;
   uint32_t version_ = 0;
   uint32_t output_nr_ = 0;
