@@ -153,6 +153,7 @@ using SlicesOf = std::vector<Tensor> (*)(const Tensor&, BatchLevel&);
 // The results by slice; empty if there are others than tensors.
 std::vector<Results> call_all(Call& call, const std::vector<Tensor>& given, SlicesOf slices_of) {
   std::vector<std::vector<Tensor>> slices;
+  slices.reserve(given.size());
   for (const Tensor& t : given)
     slices.push_back(t.defined() ? slices_of(t, call.level)
                                  : std::vector<Tensor>(static_cast<std::size_t>(call.size)));

@@ -155,6 +155,7 @@ VmapValues joined(const VmapSettings& settings, const std::vector<VmapValues>& c
   for (std::size_t k = 0; k < out.tensors.size(); ++k) {
     if (!dims[k]) continue;
     std::vector<Tensor> parts;
+    parts.reserve(chunks.size());
     for (const VmapValues& c : chunks) parts.push_back(c.tensors[k]);
     out.tensors[k] = cat(parts, *dims[k]);
   }

@@ -38,6 +38,7 @@ std::vector<Tensor> call(std::string_view name, std::initializer_list<CallArgume
   const core::Op& op = core::get_op(name);
   std::vector<CallArgument> kept(arguments);
   std::vector<tn_value> in;
+  in.reserve(kept.size());
   for (CallArgument& a : kept) in.push_back(a.abi());
   std::vector<tn_value> out(op.n_results);
   const tn_status s =

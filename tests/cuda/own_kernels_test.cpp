@@ -53,6 +53,22 @@ TEST_F(CudaOwnKernels, ConvolutionsOfIntegers) {
   }
 }
 
+// The parts of a long row are reduced by several blocks, and combined by another kernel.
+TEST_F(CudaOwnKernels, LongRowsArePartsThatAreCombined) {
+  manual_seed(5);
+  const Tensor x = randn({2, 20000}, kDouble).mul(0.01).add(1);
+  const auto check = [&](const char* what, auto reduce) {
+    const Tensor got = reduce(x.to(kCUDA)).cpu(), want = reduce(x);
+    EXPECT_TRUE(allclose(got, want, 1e-9, 1e-9)) << what << '\n' << got << "\nand not\n" << want;
+  };
+  check("sum", [](const Tensor& t) { return t.sum(1); });
+  check("prod", [](const Tensor& t) { return t.prod(1); });
+  check("norm", [](const Tensor& t) { return t.norm(2, 1); });
+  check("var", [](const Tensor& t) { return t.var(1); });
+  check("amax", [](const Tensor& t) { return t.amax(1); });
+  check("all", [](const Tensor& t) { return t.gt(0).all(1).to(kDouble); });
+}
+
 TEST_F(CudaOwnKernels, SamplesOfAGrid) {
   manual_seed(12);
   const std::pair<ScalarType, double> roundings[] = {

@@ -87,7 +87,7 @@ std::string judge_gradients(const CaseFile& file, const json& c, const Arguments
   if (!outputs.empty()) autograd::backward(outputs, cotangents);
   for (auto& [name, ref] : c.at("grads").items()) {
     Tensor leaf(args.tensor(name));
-    Tensor grad = leaf.grad();
+    const Tensor& grad = leaf.grad();
     if (ref.is_null()) {
       if (grad.defined()) return "gradient of " + name + ": defined, but none is expected";
       continue;
