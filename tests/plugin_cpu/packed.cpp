@@ -174,4 +174,17 @@ TEST(PackedWeights, APointerThatWasTakenEarlierMayStillBeUsed) {
   }
 }
 
+// The first call finds no packed weights, the third uses them.
+TEST(PackedWeights, FewRowsGiveTheSameBitsBeforeAndAfter) {
+  NoGradGuard off;
+  manual_seed(8);
+  for (const int64_t rows : {2, 5, 32, 64}) {
+    for (const int64_t k : {256, 1000}) {
+      const Tensor x = randn({rows, k}), w = randn({192, k}), b = randn({192});
+      const Tensor first = linear(x, w, b);
+      for (int i = 0; i < 3; ++i) EXPECT_TRUE(equal(linear(x, w, b), first)) << rows << ' ' << k;
+    }
+  }
+}
+
 }  // namespace

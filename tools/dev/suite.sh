@@ -27,8 +27,8 @@ dev_suite() {
   clients_prefix
   : "$torch" # what CMake would be told
   [ -d build/dev/lib/cuda_whole ] && cuda=(--cuda build/dev/lib/cuda_whole --fakes build/dev/tests/fake_cuda)
-  python3 tools/suite/run.py --source "$source" --work build/suite/work --waivers tools/suite/waivers.tsv "${cuda[@]}" \
+  python3 tools/suite/run.py --source "$source" --work build/suite/results --waivers tools/suite/waivers.tsv "${cuda[@]}" \
     --flags "-I$prefix/include/tenon/compat/libtorch -I$prefix/include" \
     --link "-Wl,-rpath,$prefix/lib $prefix/lib/libtenon_jit.so $prefix/lib/libtenon.so $prefix/lib/libtenon_core.so" "$@"
-  echo "by test: build/suite/work/tests.tsv"
+  echo "by test: build/suite/results/tests.tsv"
 }
