@@ -60,7 +60,7 @@ struct CallFrame {
       : infer(op, arguments, form), in(arguments), outs(outputs), form(form) {}
 
   const Op& op() const { return infer.op; }
-  ~CallFrame() {
+  TENON_INLINE ~CallFrame() {
     while (n_temps > 0) Impl::adopt(temps[--n_temps]);
   }
   CallFrame(const CallFrame&) = delete;

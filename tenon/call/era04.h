@@ -15,8 +15,8 @@ namespace tenon::autograd {
 // Turns the old rules off while the body of an operator runs: calls below a public function follow
 // today's.
 struct Today {
-  Today() : old(t_mode & kOldRules) { t_mode &= ~old; }
-  ~Today() { t_mode |= old; }
+  TENON_INLINE Today() : old(t_mode & kOldRules) { t_mode &= ~old; }
+  TENON_INLINE ~Today() { t_mode |= old; }
   Today(const Today&) = delete;
   uint32_t old;
 };

@@ -93,7 +93,7 @@ TENON_COLD auto observe_composite(int id, const tn_value* in, F&& run) {
   }
 }
 
-inline bool recording() { return (t_mode & (kGradMode | kInferenceMode)) == kGradMode; }
+TENON_INLINE bool recording() { return (t_mode & (kGradMode | kInferenceMode)) == kGradMode; }
 inline bool tracked(const Tensor& t) { return t.requires_grad(); }
 inline bool tracked(const std::optional<Tensor>& t) { return t && t->requires_grad(); }
 inline bool tracked(TensorList list) {
@@ -127,7 +127,7 @@ void connect_list(Node& n, uint32_t at, List list) {
   for (const auto& t : list) connect(n, at++, t);
 }
 
-inline Tensor adopt(core::TensorImpl* p) {
+TENON_INLINE Tensor adopt(core::TensorImpl* p) {
   if (TENON_UNLIKELY(p && (t_mode & kInferenceMode))) p->flags |= core::kInference;
   return Tensor(core::Impl::adopt(p));
 }

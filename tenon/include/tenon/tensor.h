@@ -327,7 +327,7 @@ class TENON_API Tensor {
   unsigned add_accumulated_hook(Hook* owned) const;
   Tensor new_copy(const Tensor& data, const TensorOptions& options) const;
   bool view_requires_grad() const;  // a write to the base may have given a view a history
-  core::TensorImpl& get() const {
+  TENON_INLINE core::TensorImpl& get() const {
     if (TENON_UNLIKELY(!impl_)) undefined();
     return *impl_;
   }

@@ -72,7 +72,7 @@ extern TENON_API DtypeClass g_dtype_class[kMaxDtypes];
 inline uint32_t item_size(ScalarType t) { return g_item_size[static_cast<uint8_t>(t) & 127]; }
 inline tn_dtype abi_dtype(ScalarType t) { return g_abi_dtype[static_cast<uint8_t>(t) & 127]; }
 // dtype_info(t).cls for less.
-inline DtypeClass dtype_class(ScalarType t) {
+TENON_INLINE DtypeClass dtype_class(ScalarType t) {
   return TENON_LIKELY(item_size(t) != 0) ? g_dtype_class[static_cast<uint8_t>(t) & 127]
                                          : dtype_info(t).cls;
 }

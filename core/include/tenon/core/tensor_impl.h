@@ -77,7 +77,7 @@ class TENON_API TensorImpl : public RefCounted {
   static constexpr std::size_t kViewOffset = 8;
   // The same, for a view that may be one of a tensor's components.
   static TensorImpl* from_any_view(const tn_tensor* v);
-  bool composite() const { return components != nullptr && !batched(); }
+  TENON_INLINE bool composite() const { return components != nullptr && !batched(); }
   bool batched() const { return flags & kBatched; }
 
   int ndim() const { return view.ndim; }
@@ -101,7 +101,7 @@ class TENON_API TensorImpl : public RefCounted {
     if (storage) storage->expose();
     return host_data();
   }
-  uint32_t version() const {
+  TENON_INLINE uint32_t version() const {
     return counter ? counter->value.load(std::memory_order_acquire)
                    : storage->version.load(std::memory_order_acquire);
   }

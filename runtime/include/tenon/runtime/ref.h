@@ -13,13 +13,15 @@
 #include <cstdint>
 #include <utility>
 
+#include "tenon/runtime/export.h"
+
 namespace tenon::core {
 
 class RefCounted {
  public:
-  void retain() const noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
+  TENON_INLINE void retain() const noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
   // True when the caller held the last reference.
-  bool drop() const noexcept {
+  TENON_INLINE bool drop() const noexcept {
     if (refs_.load(std::memory_order_acquire) == 1) return true;  // rule 3: no atomic write needed
     return refs_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
@@ -49,7 +51,7 @@ class Ref {
  public:
   Ref() noexcept = default;
   Ref(std::nullptr_t) noexcept {}
-  Ref(const Ref& o) noexcept : p_(o.p_) {
+  TENON_INLINE Ref(const Ref& o) noexcept : p_(o.p_) {
     if (p_) p_->retain();
   }
   Ref(Ref&& o) noexcept : p_(o.p_) { o.p_ = nullptr; }
@@ -59,7 +61,9 @@ class Ref {
   }
   template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
   Ref(Ref<U>&& o) noexcept : p_(o.leak()) {}
-  ~Ref() { reset(); }
+  TENON_INLINE ~Ref() {
+    if (p_) release(p_);
+  }
   Ref& operator=(const Ref& o) noexcept {
     Ref(o).swap(*this);
     return *this;
@@ -88,14 +92,16 @@ class Ref {
   T* leak() noexcept { return std::exchange(p_, nullptr); }
   void swap(Ref& o) noexcept { std::swap(p_, o.p_); }
   void reset() noexcept {
-    if (T* p = std::exchange(p_, nullptr)) {
-      if (p->drop()) T::destroy(p);
-    }
+    if (T* p = std::exchange(p_, nullptr)) release(p);
   }
   bool operator==(const Ref& o) const noexcept { return p_ == o.p_; }
   bool operator!=(const Ref& o) const noexcept { return p_ != o.p_; }
 
  private:
+  static void release(T* p) noexcept {
+    if (p->drop()) T::destroy(p);
+  }
+
   T* p_ = nullptr;
 };
 
