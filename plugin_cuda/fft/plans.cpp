@@ -33,11 +33,10 @@ const FftLibrary* open_library() {
   if (!library) return nullptr;
   static FftLibrary found;
   bool all = true;
-#define TENON_FIND(f)                                             \
+#define TENON_FFT_FUNCTION(f)                                     \
   found.f = reinterpret_cast<decltype(&::f)>(dlsym(library, #f)); \
   all = all && found.f != nullptr;
-  TENON_FFT_FUNCTIONS(TENON_FIND)
-#undef TENON_FIND
+#include "plugin_cuda/fft/functions.def"
   return all ? &found : nullptr;
 }
 

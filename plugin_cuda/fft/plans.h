@@ -10,17 +10,9 @@
 
 namespace tenon::cuda {
 
-#define TENON_FFT_FUNCTIONS(X)                                                                 \
-  X(cufftCreate)                                                                               \
-  X(cufftDestroy)                                                                              \
-  X(cufftSetAutoAllocation)                                                                    \
-  X(cufftMakePlanMany64) X(cufftSetWorkArea) X(cufftSetStream) X(cufftExecC2C) X(cufftExecZ2Z) \
-      X(cufftExecR2C) X(cufftExecD2Z) X(cufftExecC2R) X(cufftExecZ2D)
-
 struct FftLibrary {
-#define TENON_MEMBER(f) decltype(&::f) f;
-  TENON_FFT_FUNCTIONS(TENON_MEMBER)
-#undef TENON_MEMBER
+#define TENON_FFT_FUNCTION(f) decltype(&::f) f;
+#include "plugin_cuda/fft/functions.def"
 };
 
 // Null if the library is not installed: the kernel declines then.

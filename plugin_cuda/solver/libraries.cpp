@@ -39,12 +39,9 @@ const SolverLibraries* open_libraries() {
   if (!solver) return nullptr;
   static SolverLibraries found;
   bool all = true;
-#define TENON_FIND(f) all = find(solver, #f, found.f) && all;
-  TENON_SOLVER_FUNCTIONS(TENON_FIND)
-#undef TENON_FIND
-#define TENON_FIND(f) all = find(blas, #f, found.f) && all;
-  TENON_BLAS_FUNCTIONS(TENON_FIND)
-#undef TENON_FIND
+#define TENON_SOLVER_FUNCTION(f) all = find(solver, #f, found.f) && all;
+#define TENON_BLAS_FUNCTION(f) all = find(blas, #f, found.f) && all;
+#include "plugin_cuda/solver/functions.def"
   return all ? &found : nullptr;
 }
 

@@ -13,33 +13,10 @@
 
 namespace tenon::cuda {
 
-#define TENON_SOLVER_TYPED(X, L, Q)   \
-  X(cusolverDn##L##Q##gqr_bufferSize) \
-  X(cusolverDn##L##Q##gqr) X(cusolverDn##L##Q##mqr_bufferSize) X(cusolverDn##L##Q##mqr)
-#define TENON_SOLVER_FUNCTIONS(X)                                                                \
-  X(cusolverDnCreate)                                                                            \
-  X(cusolverDnDestroy)                                                                           \
-  X(cusolverDnSetStream)                                                                         \
-  X(cusolverDnCreateParams) X(cusolverDnDestroyParams) X(cusolverDnXgetrf_bufferSize)            \
-      X(cusolverDnXgetrf) X(cusolverDnXgetrs) X(cusolverDnXpotrf_bufferSize) X(cusolverDnXpotrf) \
-          X(cusolverDnXgeqrf_bufferSize) X(cusolverDnXgeqrf) X(cusolverDnXsyevd_bufferSize)      \
-              X(cusolverDnXsyevd) X(cusolverDnXgesvd_bufferSize) X(cusolverDnXgesvd)             \
-                  TENON_SOLVER_TYPED(X, S, or) TENON_SOLVER_TYPED(X, D, or)                      \
-                      TENON_SOLVER_TYPED(X, C, un) TENON_SOLVER_TYPED(X, Z, un)
-#define TENON_BLAS_TYPED(X, L) \
-  X(cublas##L##trsm_v2)        \
-  X(cublas##L##trsmBatched) X(cublas##L##getrfBatched) X(cublas##L##getrsBatched)
-#define TENON_BLAS_FUNCTIONS(X) \
-  X(cublasCreate_v2)            \
-  X(cublasDestroy_v2)           \
-  X(cublasSetStream_v2)         \
-  TENON_BLAS_TYPED(X, S) TENON_BLAS_TYPED(X, D) TENON_BLAS_TYPED(X, C) TENON_BLAS_TYPED(X, Z)
-
 struct SolverLibraries {
-#define TENON_MEMBER(f) decltype(&::f) f;
-  TENON_SOLVER_FUNCTIONS(TENON_MEMBER)
-  TENON_BLAS_FUNCTIONS(TENON_MEMBER)
-#undef TENON_MEMBER
+#define TENON_SOLVER_FUNCTION(f) decltype(&::f) f;
+#define TENON_BLAS_FUNCTION(f) decltype(&::f) f;
+#include "plugin_cuda/solver/functions.def"
 };
 
 // Null if one of the libraries is not installed: the kernel declines then.
