@@ -11,9 +11,9 @@
 #include <fstream>
 #include <functional>
 
-#include "tenon/io/checksum.h"
 #include "jit/formats/zip.h"
 #include "jit/formats/zip_layout.h"
+#include "tenon/io/checksum.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
