@@ -109,7 +109,7 @@ class Builder {
   Value* module_tensor(const ItemPtr& i);
   Value* submodule(const std::vector<std::string>& path, std::size_t n);
   std::optional<std::vector<ItemPtr>> fold(Call& c, const Entry& e);
-  jit::Node* after(Value* v);  // the place after the node that makes it
+  jit::Node* after(const Item& i, Value* v);  // the place where v, a form of it, is complete
 
   pb::ModelProto& model_;
   jit::Module module_;

@@ -44,6 +44,7 @@ int64_t Call::integer(std::string_view name, int64_t or_else) const {
 double Call::real(std::string_view name, double or_else) const {
   const auto* a = find(name);
   if (!a) return or_else;
+  if (a->type() == pb::AttributeProto::INT) return static_cast<double>(a->i());
   check_type(*a, pb::AttributeProto::FLOAT);
   return a->f();
 }

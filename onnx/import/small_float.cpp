@@ -70,7 +70,7 @@ float decode(const SmallFloat& f, uint8_t bits) {
 float round_to(const SmallFloat& f, float x, bool saturate) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float most = largest(f);
-  if (std::isnan(x)) return has_nan(f) ? x : most;
+  if (std::isnan(x)) return has_nan(f) ? x : 0.0f;
   const float beyond = has_nan(f) ? std::numeric_limits<float>::quiet_NaN() : most;
   if (std::isinf(x)) {
     if (saturate || !has_nan(f)) return std::copysign(most, x);

@@ -57,6 +57,8 @@ ItemPtr Builder::item(Value* v, std::optional<ScalarType> dtype) {
   else
     i->other = v;
   if (i->ints && !dtype) i->dtype = kLong;
+  jit::Node* last = v->node()->graph()->insert_point()->prev();
+  if (last->owning_block() == v->node()->owning_block()) i->made_after = last;
   return i;
 }
 
@@ -68,8 +70,8 @@ ItemPtr Builder::constant_item(Tensor t, std::string name) {
   return i;
 }
 
-jit::Node* Builder::after(Value* v) {
-  jit::Node* n = v->node();
+jit::Node* Builder::after(const Item& i, Value* v) {
+  jit::Node* n = i.made_after ? i.made_after : v->node();
   jit::Block* b = n->owning_block();
   const bool top = b == graph_->block();
   if (n == b->param_node()) return top && anchor_ ? anchor_->next() : n->next();
@@ -139,7 +141,7 @@ Value* Builder::tensor(const ItemPtr& i) {
   if (i->tensor) return i->tensor;
   if (i->ints) {
     Value* dev = device();
-    Graph::InsertPoint at(*graph_, after(i->ints));
+    Graph::InsertPoint at(*graph_, after(*i, i->ints));
     Value* dtype = constant(i->dtype.value_or(kLong));
     return i->tensor = call_text(i->is_int() ? "_from_int" : "_from_ints", {i->ints, dtype, dev})
                            .at(0);
@@ -153,11 +155,11 @@ Value* Builder::tensor(const ItemPtr& i) {
   TENON_CHECK(i->other, ValueError, "a value is missing");
   const jit::TypePtr& t = i->other->type();
   if (t->is(TypeKind::Optional) && t->element()->is(TypeKind::Tensor)) {
-    Graph::InsertPoint at(*graph_, after(i->other));
+    Graph::InsertPoint at(*graph_, after(*i, i->other));
     return i->tensor = insert1("prim::unchecked_cast", {i->other}, Type::tensor());
   }
   if (t->is(TypeKind::Float) || t->is(TypeKind::Bool)) {
-    Graph::InsertPoint at(*graph_, after(i->other));
+    Graph::InsertPoint at(*graph_, after(*i, i->other));
     return i->tensor = emit1(t->is(TypeKind::Bool) ? "prim::NumToTensor.bool"
                                                    : "prim::NumToTensor.Scalar",
                              {i->other});
@@ -171,7 +173,7 @@ Value* Builder::int_list(const ItemPtr& i) {
   if (i->is_ints()) return i->ints;
   if (i->is_int()) return insert1("prim::ListConstruct", {i->ints}, Type::list(Type::integer()));
   Value* t = tensor(i);
-  Graph::InsertPoint at(*graph_, after(t));
+  Graph::InsertPoint at(*graph_, after(*i, t));
   return i->ints = call_text("_to_ints", {t}).at(0);
 }
 
@@ -195,7 +197,7 @@ Value* Builder::sequence(const ItemPtr& i) {
   TENON_CHECK(of->is(TypeKind::List), TypeError, "a sequence is expected, and '", i->name,
               "' is of type ", t->str());
   if (of == t) return i->other;
-  Graph::InsertPoint at(*graph_, after(i->other));
+  Graph::InsertPoint at(*graph_, after(*i, i->other));
   return insert1("prim::unchecked_cast", {i->other}, of);
 }
 

@@ -56,14 +56,14 @@ def Softmax(x: Tensor, *, axis: int = -1) -> Tensor:
 def LogSoftmax(x: Tensor, *, axis: int = -1) -> Tensor:
   return torch.log_softmax(x, axis)
 def Softmax_12(x: Tensor, *, axis: int = 1) -> Tensor:
-  return torch.softmax(Flatten(x, axis), 1).reshape(x.shape)
+  return torch.softmax(Flatten(x, axis=axis), 1).reshape(x.shape)
 def LogSoftmax_12(x: Tensor, *, axis: int = 1) -> Tensor:
-  return torch.log_softmax(Flatten(x, axis), 1).reshape(x.shape)
+  return torch.log_softmax(Flatten(x, axis=axis), 1).reshape(x.shape)
 def Hardmax(x: Tensor, *, axis: int = -1) -> Tensor:
   at = torch.argmax(x, axis, True)
   return torch.scatter(torch.zeros_like(x), axis, at, 1.0)
 def Hardmax_12(x: Tensor, *, axis: int = 1) -> Tensor:
-  return Hardmax(Flatten(x, axis), 1).reshape(x.shape)
+  return Hardmax(Flatten(x, axis=axis), axis=1).reshape(x.shape)
 def Dropout(x: Tensor, ratio: Optional[Tensor], training: Optional[bool], *, seed: Optional[int] = None) -> Tuple[Tensor, Tensor]:
   if training is not None and training:
     p = 0.5 if ratio is None else float(ratio)

@@ -199,7 +199,7 @@ def ConvInteger(x: Tensor, w: Tensor, x_zero: Optional[Tensor], w_zero: Optional
   if w_zero is not None:
     z = w_zero.to(torch.float64)
     b = b - (z.reshape([-1] + [1 for i in range(w.dim() - 1)]) if z.dim() == 1 else z)
-  return Conv(a, b, None, auto_pad, dilations, group, kernel_shape, pads, strides).to(torch.int32)
+  return Conv(a, b, None, auto_pad=auto_pad, dilations=dilations, group=group, pads=pads, strides=strides).to(torch.int32)
 def CausalConvWithState(x: Tensor, w: Tensor, b: Optional[Tensor], past: Optional[Tensor], *, activation: str = "none", ndim: int = 1) -> Tuple[Tensor, Tensor]:
   k = w.size(-1) - 1
   state = torch.zeros([x.size(0), x.size(1), k], dtype=x.dtype, device=x.device) if past is None else past.to(x.dtype)

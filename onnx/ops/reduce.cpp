@@ -10,6 +10,12 @@ namespace tenon::onnx {
 namespace {
 
 const Texts kTexts(R"py(
+def _abs(x: Tensor) -> Tensor:
+  return torch.abs(x)
+def _square(x: Tensor) -> Tensor:
+  return x * x
+def _log(x: Tensor) -> Tensor:
+  return torch.log(x)
 def _all_axes(x: Tensor, axes: Optional[List[int]]) -> List[int]:
   if axes is not None and len(axes) > 0:
     return axes
@@ -95,14 +101,14 @@ def ReduceProd__1(x: List[int], axes: Optional[List[int]], *, keepdims: int = 1,
 
 struct Reduction {
   const char *name, *function;
-  int axes_are_input;  // since
+  const char* of_each;  // what it is over no axes; null: the input
 };
 constexpr Reduction kReductions[] = {
-    {"ReduceSum", "_reduce_sum", 13},           {"ReduceMean", "_reduce_mean", 18},
-    {"ReduceMax", "_reduce_max", 18},           {"ReduceMin", "_reduce_min", 18},
-    {"ReduceProd", "_reduce_prod", 18},         {"ReduceL1", "_reduce_l1", 18},
-    {"ReduceL2", "_reduce_l2", 18},             {"ReduceSumSquare", "_reduce_square", 18},
-    {"ReduceLogSum", "_reduce_log_sum", 18},    {"ReduceLogSumExp", "_reduce_log_sum_exp", 18}};
+    {"ReduceSum", "_reduce_sum", nullptr},           {"ReduceMean", "_reduce_mean", nullptr},
+    {"ReduceMax", "_reduce_max", nullptr},           {"ReduceMin", "_reduce_min", nullptr},
+    {"ReduceProd", "_reduce_prod", nullptr},         {"ReduceL1", "_reduce_l1", "_abs"},
+    {"ReduceL2", "_reduce_l2", "_abs"},             {"ReduceSumSquare", "_reduce_square", "_square"},
+    {"ReduceLogSum", "_reduce_log_sum", "_log"},    {"ReduceLogSumExp", "_reduce_log_sum_exp", nullptr}};
 
 const Reduction& reduction_of(const Call& c) {
   for (const Reduction& r : kReductions)
@@ -129,10 +135,8 @@ std::vector<ItemPtr> translate_reduce(Builder& b, Call& c) {
     // Without axes the elementwise part of the operator alone.
     axes = in ? b.int_list(in) : b.constant(std::vector<int64_t>());
     if (!in || known) {
-      if (std::string_view(r.function) == "_reduce_sum" || std::string_view(r.function) == "_reduce_mean" ||
-          std::string_view(r.function) == "_reduce_max" || std::string_view(r.function) == "_reduce_min")
-        return {Builder::item(x, c.input(0)->dtype)};
-      return b.call_function(c, "_reduce_nothing", Gives::Same);
+      return {Builder::item(r.of_each ? b.call_text(r.of_each, {x}).at(0) : x,
+                            c.input(0)->dtype)};
     }
   } else {
     Value* given = in ? b.int_list(in) : b.constant(IValue());

@@ -29,7 +29,7 @@ def Reshape__1(x: List[int], shape: List[int], *, allowzero: int = 0) -> List[in
 def Reshape__2(x: int, shape: List[int], *, allowzero: int = 0) -> List[int]:
   return [x]
 def Reshape_4(x: Tensor, *, shape: List[int]) -> Tensor:
-  return Reshape(x, shape, 0)
+  return Reshape(x, shape, allowzero=0)
 def Flatten(x: Tensor, *, axis: int = 1) -> Tensor:
   if axis < 0:
     axis += x.dim()
@@ -72,8 +72,6 @@ def Concat__1(inputs: List[List[int]], *, axis: int = 1) -> List[int]:
   for i in inputs:
     out += i
   return out
-def ConcatFromSequence(inputs: List[Tensor], *, axis: int, new_axis: int = 0) -> Tensor:
-  return torch.stack(inputs, axis) if new_axis == 1 else torch.cat(inputs, axis)
 def _split(x: Tensor, axis: int, sizes: Optional[List[int]], parts: int) -> List[Tensor]:
   if sizes is not None:
     return torch.split(x, sizes, axis)
@@ -249,7 +247,7 @@ def TopK(x: Tensor, k: int, *, axis: int = -1, largest: int = 1, sorted: int = 1
   values, at = torch.sort(x, stable=True, dim=axis, descending=largest == 1)
   return values.narrow(axis, 0, k), at.narrow(axis, 0, k)
 def TopK_9(x: Tensor, *, axis: int = -1, k: int) -> Tuple[Tensor, Tensor]:
-  return TopK(x, k, axis, 1, 1)
+  return TopK(x, k, axis=axis)
 def ReverseSequence(x: Tensor, lengths: Tensor, *, batch_axis: int = 1, time_axis: int = 0) -> Tensor:
   n = x.size(time_axis)
   t = torch.arange(n, device=x.device).unsqueeze(1)
@@ -371,6 +369,20 @@ std::vector<ItemPtr> translate_gather(Builder& b, Call& c) {
   return b.call_function(c, one ? "Gather_at" : "Gather", Gives::Same);
 }
 
+// With axes that are known the views alone.
+std::vector<ItemPtr> translate_unsqueeze(Builder& b, Call& c) {
+  const bool input = c.version >= 13;
+  std::vector<int64_t> axes = c.integers("axes");
+  if (input) axes = b.constant_ints(c.input(1)).value_or(std::vector<int64_t>());
+  std::sort(axes.begin(), axes.end());
+  const bool known = !axes.empty() && (axes.size() == 1 || axes.front() >= 0);
+  if (!known || c.input(0)->is_int())
+    return b.call_function(c, input ? "Unsqueeze" : "Unsqueeze_12", Gives::Same);
+  Value* x = b.tensor(c.input(0));
+  for (const int64_t a : axes) x = b.emit1("aten::unsqueeze", {x, b.constant(a)});
+  return {Builder::item(x, c.input(0)->dtype)};
+}
+
 std::vector<ItemPtr> split_results(Builder& b, Call& c, Value* list) {
   jit::Node* n = b.insert("prim::ListUnpack", {list},
                           std::vector<jit::TypePtr>(c.n_outputs(), jit::Type::tensor()));
@@ -425,8 +437,7 @@ const Entry kShape[] = {
     {"Transpose", 1, 0, kSame},
     {"Squeeze", 13, 0, kSame},
     {"Squeeze", 1, 12, kSame, "Squeeze_12"},
-    {"Unsqueeze", 13, 0, kSame},
-    {"Unsqueeze", 1, 12, kSame, "Unsqueeze_12"},
+    {"Unsqueeze", 1, 0, kSame, nullptr, translate_unsqueeze},
     {"Concat", 1, 0, kSame},
     {"Split", 1, 0, kSame, nullptr, translate_split},
     {"Gather", 1, 0, kSame, nullptr, translate_gather},

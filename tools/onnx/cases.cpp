@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::string folder, listed, device = "cpu", only;
-  bool verbose = false;
+  bool verbose = false, graph = false;
 };
 
 // The bounds that the ONNX project allows.
@@ -66,10 +66,11 @@ std::string run_set(const jit::Module& m, const pb::ModelProto& model, const fs:
 }
 
 // Empty if the case passes.
-std::string run_case(const fs::path& folder, const Device& device) {
+std::string run_case(const fs::path& folder, const Device& device, bool graph) {
   try {
     const std::string path = (folder / "model.onnx").string();
     const jit::Module m = load(path, device);
+    if (graph) std::cout << m.get_method("forward").graph()->str();
     pb::ModelProto model;
     parse_message(read_file(path), model, path);
     for (int n = 0; fs::exists(folder / ("test_data_set_" + std::to_string(n))); ++n) {
@@ -116,7 +117,7 @@ bool run(const Options& o) {
     const std::string name = family + "/" + f.filename().string();
     if (!o.only.empty() && name.find(o.only) == std::string::npos) continue;
     seen.insert(name);
-    std::string error = run_case(f, device);
+    std::string error = run_case(f, device, o.graph);
     std::replace(error.begin(), error.end(), '\n', o.verbose ? '\n' : ' ');
     Row& row = rows[family];
     const bool known = listed.count(name) != 0;
@@ -146,6 +147,7 @@ int main(int argc, char** argv) {
   app.add_option("--listed", o.listed, "a table of cases that do not pass, with reasons");
   app.add_option("--device", o.device, "where to compute");
   app.add_option("--only", o.only, "cases whose names have this in them");
+  app.add_flag("--graph", o.graph, "print the graphs of what runs");
   app.add_flag("--verbose", o.verbose, "errors with all their lines");
   CLI11_PARSE(app, argc, argv);
   try {
