@@ -84,8 +84,8 @@ jit::Node* Builder::after(const Item& i, Value* v) {
 
 Value* Builder::device() {
   if (device_) return device_;
+  Graph::InsertPoint at(*graph_, anchor_ ? anchor_ : graph_->block()->param_node()->next());
   if (!first_input_ || !anchor_) return constant(Device(kCPU));
-  Graph::InsertPoint at(*graph_, anchor_);
   return device_ = emit1("prim::device", {first_input_});
 }
 

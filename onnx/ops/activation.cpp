@@ -48,9 +48,8 @@ def PRelu_6(x: Tensor, slope: Tensor) -> Tensor:
   return torch.where(x < 0, x * s, x)
 def Swish(x: Tensor, *, alpha: float = 1.0) -> Tensor:
   return torch.silu(x) if alpha == 1.0 else x * torch.sigmoid(alpha * x)
-def SwiGLU(x: Tensor, *, axis: int = -1) -> Tensor:
-  a, b = torch.chunk(x, 2, axis)
-  return torch.silu(a) * b
+def SwiGLU(a: Tensor, b: Tensor, *, alpha: float = 1.0) -> Tensor:
+  return a * torch.sigmoid(alpha * a) * b
 def Softmax(x: Tensor, *, axis: int = -1) -> Tensor:
   return torch.softmax(x, axis)
 def LogSoftmax(x: Tensor, *, axis: int = -1) -> Tensor:

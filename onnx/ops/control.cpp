@@ -205,7 +205,40 @@ std::vector<ItemPtr> translate_scan(Builder& b, Call& c) {
                   });
 }
 
+// Each position of the sequences, and the tensors as they are, through the body.
+std::vector<ItemPtr> translate_sequence_map(Builder& b, Call& c) {
+  const pb::GraphProto& body = c.graph("body");
+  TENON_CHECK(body.input_size() == static_cast<int>(c.inputs.size()) && !c.inputs.empty(),
+              ValueError, "its body has ", body.input_size(), " inputs");
+  std::vector<Value*> lists;
+  for (int i = 0; i < body.output_size(); ++i) lists.push_back(empty_list(b));
+  Value* trips = b.emit1("aten::len.t", {b.sequence(c.input(0))});
+  jit::Node* n = b.insert("prim::Loop", {trips, b.constant(true)}, {});
+  jit::Block* block = n->add_block();
+  Value* step = block->add_input("", Type::integer());
+  {
+    Graph::InsertPoint at(b.graph(), block);
+    Scope inner{c.scope, {}};
+    for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+      const ItemPtr& in = c.input(i);
+      ItemPtr item = in;
+      if (in->other) {
+        item = Builder::item(b.emit1("aten::__getitem__.t", {b.sequence(in), step}), in->dtype);
+      }
+      inner.values[body.input(static_cast<int>(i)).name()] = item;
+    }
+    const std::vector<ItemPtr> outs = b.add_graph(body, inner, c.opsets);
+    block->register_output(b.constant(true));
+    for (std::size_t i = 0; i < outs.size(); ++i)
+      b.emit("aten::append.t", {lists[i], b.tensor(outs[i])});
+  }
+  std::vector<ItemPtr> results;
+  for (Value* l : lists) results.push_back(Builder::item(l));
+  return results;
+}
+
 const Entry kControl[] = {
+    {"SequenceMap", 17, 0, Gives::Unknown, nullptr, translate_sequence_map},
     {"If", 1, 0, Gives::Unknown, nullptr, translate_if},
     {"Loop", 1, 0, Gives::Unknown, nullptr, translate_loop},
     {"Scan", 9, 0, Gives::Unknown, nullptr, translate_scan},

@@ -186,6 +186,12 @@ def BitwiseOr(a: Tensor, b: Tensor) -> Tensor:
   return torch.bitwise_or(a, b)
 def BitwiseXor(a: Tensor, b: Tensor) -> Tensor:
   return torch.bitwise_xor(a, b)
+def _shift(x: Tensor, y: Tensor, bits: int, left: bool) -> Tensor:
+  inside = (y >= 0) & (y < bits)
+  s = torch.where(inside, y, torch.zeros_like(y))
+  if left:
+    return torch.where(inside, torch.bitwise_left_shift(x, s), torch.zeros_like(x))
+  return torch.where(inside, torch.bitwise_right_shift(x, s), torch.where(x < 0, torch.full_like(x, -1), torch.zeros_like(x)))
 def Where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
   return torch.where(condition, a, b)
 def Sum(inputs: List[Tensor]) -> Tensor:
@@ -264,9 +270,14 @@ std::vector<ItemPtr> translate_shift(Builder& b, Call& c) {
   const std::string direction = c.text("direction", "");
   TENON_CHECK(direction == "LEFT" || direction == "RIGHT", ValueError, "direction is '", direction,
               "'");
-  Value* y = b.emit1(direction == "LEFT" ? "aten::bitwise_left_shift.Tensor"
-                                         : "aten::bitwise_right_shift.Tensor",
-                     {b.tensor(c.input(0)), b.tensor(c.input(1))});
+  const int32_t known = c.input(0)->onnx_type;
+  const int64_t bits = known == pb::UINT16   ? 16
+                       : known == pb::UINT32 ? 32
+                                             : static_cast<int64_t>(8 * elementSize(
+                                                   c.input(0)->dtype.value_or(kLong)));
+  Value* y = b.call_text("_shift", {b.tensor(c.input(0)), b.tensor(c.input(1)), b.constant(bits),
+                                    b.constant(direction == "LEFT")})
+                 .at(0);
   // The bits that the type of the file has not.
   const int32_t type = c.input(0)->onnx_type;
   const int64_t mask = type == pb::UINT16 ? 0xffff : type == pb::UINT32 ? 0xffffffff : 0;

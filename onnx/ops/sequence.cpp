@@ -37,6 +37,9 @@ def SequenceEmpty(*, dtype: int = 6) -> List[Tensor]:
   return out
 def _concat_sequence(s: List[Tensor], axis: int, new_axis: int) -> Tensor:
   return torch.stack(s, axis) if new_axis == 1 else torch.cat(s, axis)
+def _split_by_tensor(x: Tensor, sizes: Tensor, axis: int) -> List[Tensor]:
+  s: List[int] = sizes.reshape([-1]).to(torch.int64).tolist()
+  return torch.split(x, s[0], axis) if sizes.dim() == 0 else torch.split(x, s, axis)
 def _split_to_sequence(x: Tensor, sizes: List[int], whole: bool, axis: int, keepdims: int) -> List[Tensor]:
   n = x.size(axis)
   if not whole and len(sizes) == 0:
@@ -60,11 +63,18 @@ std::vector<ItemPtr> translate_concat(Builder& b, Call& c) {
 std::vector<ItemPtr> translate_split(Builder& b, Call& c) {
   const ItemPtr split = c.optional_input(1);
   bool whole = false;
+  if (split && !b.constant_ints(split) && !split->ints) {
+    Value* y = b.call_text("_split_by_tensor",
+                           {b.tensor(c.input(0)), b.tensor(split),
+                            b.constant(c.integer("axis", 0))})
+                   .at(0);
+    ItemPtr out = Builder::item(y);
+    out->dtype = c.input(0)->dtype;
+    return {out};
+  }
   if (split) {
     const auto known = b.constant_ints(split);
     whole = split->is_int() || (known && split->constant.dim() == 0);
-    TENON_CHECK(known || split->ints || split->constant.defined() || split->tensor,
-                NotImplementedError, "split");
   }
   Value* sizes = split ? b.int_list(split) : b.constant(std::vector<int64_t>());
   Value* y = b.call_text("_split_to_sequence",

@@ -44,7 +44,7 @@ IValue on_device(const IValue& v, const Device& d) {
 
 // What differs in one set of inputs and outputs; empty: nothing.
 std::string run_set(const jit::Module& m, const pb::ModelProto& model, const fs::path& folder,
-                    const Device& device, double atol) {
+                    const Device& device, double rtol, double atol) {
   std::set<std::string> initialized;
   for (const auto& t : model.graph().initializer()) initialized.insert(t.name());
   std::vector<IValue> inputs;
@@ -59,7 +59,7 @@ std::string run_set(const jit::Module& m, const pb::ModelProto& model, const fs:
   for (int i = 0; i < outputs; ++i) {
     const fs::path path = folder / ("output_" + std::to_string(i) + ".pb");
     const IValue expected = read_value(path.string(), model.graph().output(i).type());
-    const std::string e = compare_values(got[static_cast<std::size_t>(i)], expected, kRelative, atol);
+    const std::string e = compare_values(got[static_cast<std::size_t>(i)], expected, rtol, atol);
     if (!e.empty()) return core::join("output ", i, ": ", e);
   }
   return {};
@@ -73,9 +73,12 @@ std::string run_case(const fs::path& folder, const Device& device, bool graph) {
     if (graph) std::cout << m.get_method("forward").graph()->str();
     pb::ModelProto model;
     parse_message(read_file(path), model, path);
+    double rtol = kRelative, atol = kAbsolute;
+    std::ifstream(folder / "bounds.txt") >> rtol >> atol;
+    if (!device.is_cpu()) atol = std::max(atol, 1e-4);
     for (int n = 0; fs::exists(folder / ("test_data_set_" + std::to_string(n))); ++n) {
       const std::string e = run_set(m, model, folder / ("test_data_set_" + std::to_string(n)),
-                                    device, device.is_cpu() ? kAbsolute : 1e-4);
+                                    device, rtol, atol);
       if (!e.empty()) return e;
     }
     return {};

@@ -27,6 +27,8 @@ def write_case(folder, case):
     os.makedirs(folder)
     with open(os.path.join(folder, "model.onnx"), "wb") as f:
         f.write(case.model.SerializeToString())
+    with open(os.path.join(folder, "bounds.txt"), "w") as f:
+        f.write(f"{case.rtol} {case.atol}\n")
     for n, (inputs, outputs) in enumerate(case.data_sets):
         data = os.path.join(folder, f"test_data_set_{n}")
         os.makedirs(data)
