@@ -58,6 +58,18 @@ void register_foreign_format(const ForeignFormat& format) {
   f.all.push_back(&format);
 }
 
+std::string describe_foreign(const Module& module) {
+  Formats& f = formats_of_process();
+  std::vector<const ForeignFormat*> all;
+  {
+    const std::lock_guard lock(f.mutex);
+    all = f.all;
+  }
+  for (const ForeignFormat* format : all)
+    if (std::string text = format->describe(module); !text.empty()) return text;
+  return {};
+}
+
 namespace formats {
 
 bool may_be_onnx(std::string_view head) {

@@ -83,7 +83,21 @@ jit::Module read_foreign(const std::string& path, std::string_view bytes,
   return m;
 }
 
-constexpr jit::ForeignFormat kFormat{"ONNX", probe, read_foreign};
+std::string describe(const jit::Module& m) {
+  const auto info = model_info(m);
+  if (!info) return {};
+  std::string text = core::join("ONNX model, IR version ", info->ir_version);
+  for (const auto& [domain, version] : info->opsets)
+    text += core::join(", ", domain.empty() ? "opset" : domain, " ", version);
+  if (!info->producer_name.empty())
+    text += ", by " + info->producer_name +
+            (info->producer_version.empty() ? "" : " " + info->producer_version);
+  for (const auto& [key, value] : info->metadata)
+    text += "\nmetadata    " + key + ": " + value.substr(0, 200);
+  return text;
+}
+
+constexpr jit::ForeignFormat kFormat{"ONNX", probe, read_foreign, describe};
 struct Register {
   Register() { jit::register_foreign_format(kFormat); }
 } const kRegister;

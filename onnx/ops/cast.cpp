@@ -108,6 +108,25 @@ std::vector<ItemPtr> translate_bit_cast(Builder& b, Call& c) {
   const auto own = [](int32_t type) {
     return !small_float(type) && !wrapped_bits(type) && type != pb::UINT64;
   };
+  const auto integer_bits = [&](int32_t type) -> int64_t {
+    if (const auto b = wrapped_bits(type)) return b->bits;
+    const auto held = dtype_of(type);
+    const bool integral = held && isIntegralType(*held) && !small_float(type);
+    return integral ? static_cast<int64_t>(8 * elementSize(*held)) : 0;
+  };
+  const int64_t bits = integer_bits(to);
+  if (bits > 0 && bits == integer_bits(from) && !(own(to) && own(from))) {
+    const auto wrapped = wrapped_bits(to);
+    const bool is_signed = wrapped ? wrapped->is_signed : to != pb::UINT8 && to != pb::UINT64;
+    Value* x = b.tensor(c.input(0));
+    if (bits < 64)
+      x = b.call_text("_wrap_bits",
+                      {x, b.constant(bits), b.constant(is_signed), b.constant(*dtype)})
+              .at(0);
+    ItemPtr out = Builder::item(x, *dtype);
+    out->onnx_type = to;
+    return {out};
+  }
   TENON_CHECK(dtype && own(to) && own(from), NotImplementedError, "bits of ", name_of_type(from),
               " as ", name_of_type(to), ": Tenon holds one of them in a wider type");
   ItemPtr out = Builder::item(

@@ -92,7 +92,8 @@ def _resize(x: Tensor, roi: List[float], scales: List[float], sizes: List[int], 
       out[k] = int(math.floor(one * x.size(at[k]) + 0.5))
   crop = transform == "tf_crop_and_resize"
   if x.dim() == 4 and len(at) == 4 and not crop and antialias == 0 and exclude == 0 and x.size(0) == out[0] and x.size(1) == out[1]:
-    if mode == "linear" and (transform == "half_pixel" or transform == "align_corners"):
+    whole = x.size(2) * s[2] == out[2] and x.size(3) * s[3] == out[3]
+    if mode == "linear" and (transform == "half_pixel" or (transform == "align_corners" and whole)):
       return torch.upsample_bilinear2d(x, out[2:], transform == "align_corners", s[2], s[3])
     if mode == "nearest" and transform == "asymmetric" and nearest == "floor":
       return torch.upsample_nearest2d(x, out[2:], s[2], s[3])

@@ -116,11 +116,31 @@ const Reduction& reduction_of(const Call& c) {
   throw Error("no reduction");
 }
 
+// noop_with_empty_axes: without axes the elementwise part of the operator alone. Whether there are
+// any may be known only when it runs.
+std::vector<ItemPtr> reduce_or_each(Builder& b, Call& c, const Reduction& r, Value* keep) {
+  Value* x = b.tensor(c.input(0));
+  const auto each = [&] { return r.of_each ? b.call_text(r.of_each, {x}).at(0) : x; };
+  const ItemPtr in = c.optional_input(1);
+  if (!in || b.constant_ints(in)) return {Builder::item(each(), c.input(0)->dtype)};
+  Value* axes = b.int_list(in);
+  Value* any = b.emit1("aten::gt.int", {b.emit1("aten::len.t", {axes}), b.constant(int64_t{0})});
+  jit::Node* n = b.insert("prim::If", {any}, {});
+  for (const bool some : {true, false}) {
+    jit::Block* block = n->add_block();
+    Graph::InsertPoint at(b.graph(), block);
+    block->register_output(some ? b.call_text(r.function, {x, axes, keep}).at(0) : each());
+  }
+  return {Builder::item(n->add_output(jit::Type::tensor()), c.input(0)->dtype)};
+}
+
 std::vector<ItemPtr> translate_reduce(Builder& b, Call& c) {
   const Reduction& r = reduction_of(c);
   for (const auto& [name, a] : c.attributes)
     TENON_CHECK(name == "keepdims" || name == "axes" || name == "noop_with_empty_axes",
                 NotImplementedError, "attribute '", name, "' is not known");
+  if (c.input(0)->ints && c.integer("keepdims", 1) == 0 && c.node.op_type() == "ReduceProd")
+    return b.call_function(c, "ReduceProd", Gives::Same);
   Value* x = b.tensor(c.input(0));
   Value* keep = b.constant(c.integer("keepdims", 1) != 0);
   const std::vector<int64_t> attribute = c.integers("axes");
@@ -132,12 +152,7 @@ std::vector<ItemPtr> translate_reduce(Builder& b, Call& c) {
   } else if (known && !known->empty()) {
     axes = b.constant(*known);
   } else if (c.integer("noop_with_empty_axes", 0) != 0) {
-    // Without axes the elementwise part of the operator alone.
-    axes = in ? b.int_list(in) : b.constant(std::vector<int64_t>());
-    if (!in || known) {
-      return {Builder::item(r.of_each ? b.call_text(r.of_each, {x}).at(0) : x,
-                            c.input(0)->dtype)};
-    }
+    return reduce_or_each(b, c, r, keep);
   } else {
     Value* given = in ? b.int_list(in) : b.constant(IValue());
     axes = b.call_text("_all_axes", {x, given}).at(0);
