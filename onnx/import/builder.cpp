@@ -14,8 +14,8 @@ namespace {
 using jit::Type;
 using jit::TypeKind;
 
-constexpr int kMaxDepth = 60;             // of graphs and functions in one another
-constexpr int64_t kMaxNodes = 1 << 21;    // functions that call each other multiply
+constexpr int kMaxDepth = 60;           // of graphs and functions in one another
+constexpr int64_t kMaxNodes = 1 << 18;  // functions that call each other multiply
 constexpr const char* kClass = "__torch__.ONNXModel";
 
 bool is_identifier(std::string_view s) {
@@ -75,7 +75,7 @@ std::vector<Value*> Builder::emit(std::string_view full_name, std::vector<Value*
   }
   std::vector<jit::TypePtr> types;
   for (const jit::Argument& r : op->schema.returns)
-    types.push_back(!r.type->is(TypeKind::Var) ? r.type
+    types.push_back(!r.type->is(TypeKind::Var)              ? r.type
                     : inputs[0]->type()->is(TypeKind::List) ? inputs[0]->type()->element()
                                                             : Type::any());
   jit::Node* n = insert(op->schema.name, inputs, types);
@@ -157,9 +157,8 @@ void Builder::set_outputs(const pb::GraphProto& g, const std::vector<ItemPtr>& o
     values.push_back(o->other && !info.type().has_tensor_type() ? o->other : tensor(o));
     types.push_back(values.back()->type());
   }
-  Value* out = values.size() == 1
-                   ? values[0]
-                   : insert1("prim::TupleConstruct", values, Type::tuple(types));
+  Value* out =
+      values.size() == 1 ? values[0] : insert1("prim::TupleConstruct", values, Type::tuple(types));
   graph_->register_output(out);
 }
 
@@ -266,9 +265,9 @@ void Builder::add_node(const pb::NodeProto& n, Scope& s, const Opsets& opsets,
   } catch (const Error& e) {
     // The innermost node has added itself.
     if (e.msg().find("\n  File ") != std::string::npos) throw;
-    core::throw_error(e.code(), core::join(n.op_type(), n.name().empty() ? "" : " '", n.name(),
-                                           n.name().empty() ? "" : "'", ": ", e.msg(), "\n",
-                                           here.highlight()));
+    core::throw_error(
+        e.code(), core::join(n.op_type(), n.name().empty() ? "" : " '", n.name(),
+                             n.name().empty() ? "" : "'", ": ", e.msg(), "\n", here.highlight()));
   }
   range_ = outer;
 }
@@ -289,6 +288,16 @@ void Builder::build() {
   std::erase_if(s.values, [](const auto& v) { return !v.second; });
   set_outputs(g, add_graph(g, s, opsets));
   finish_graph(*graph_);
+  // What was put in place may have taken the names.
+  std::size_t at = 1;
+  for (const pb::ValueInfoProto& in : g.input()) {
+    if (at < graph_->inputs().size() && s.values[in.name()] &&
+        s.values[in.name()]->tensor == graph_->inputs()[at])
+      graph_->inputs()[at++]->set_name(in.name());
+    else if (at < graph_->inputs().size() && s.values[in.name()] &&
+             s.values[in.name()]->other == graph_->inputs()[at])
+      graph_->inputs()[at++]->set_name(in.name());
+  }
   graph_->lint();
 
   jit::FunctionSchema schema;

@@ -31,9 +31,9 @@ struct Call {
   std::string domain;
   int64_t version;
   std::vector<ItemPtr> inputs;
-  Attributes attributes;   // references of functions are resolved
-  const Opsets& opsets;    // of the model, or of the function that the node is in
-  const Scope* scope;      // what graphs in attributes see
+  Attributes attributes;  // references of functions are resolved
+  const Opsets& opsets;   // of the model, or of the function that the node is in
+  const Scope* scope;     // what graphs in attributes see
 
   bool has(std::string_view name) const { return attributes.count(name) != 0; }
   const pb::AttributeProto* find(std::string_view name) const;

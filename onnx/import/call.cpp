@@ -25,8 +25,8 @@ bool names_type(std::string_view name) {
 void check_type(const pb::AttributeProto& a, pb::AttributeProto::AttributeType wanted) {
   // Files of the first versions do not say the type.
   TENON_CHECK(a.type() == wanted || a.type() == pb::AttributeProto::UNDEFINED, ValueError,
-              "attribute '", a.name(), "' is of kind ", static_cast<int>(a.type()),
-              ", expected ", static_cast<int>(wanted), " (AttributeProto.AttributeType)");
+              "attribute '", a.name(), "' is of kind ", static_cast<int>(a.type()), ", expected ",
+              static_cast<int>(wanted), " (AttributeProto.AttributeType)");
 }
 
 }  // namespace
@@ -82,19 +82,25 @@ std::optional<std::vector<int64_t>> Builder::constant_ints(const ItemPtr& i) con
 
 Value* Builder::as(const ItemPtr& i, const jit::TypePtr& type, const std::string& argument) {
   switch (type->kind()) {
-    case TypeKind::Optional: return i ? as(i, type->element(), argument) : constant(IValue());
-    case TypeKind::Tensor: return tensor(i);
-    case TypeKind::Int: return integer(i);
-    case TypeKind::Float: return emit1("aten::Float.Tensor", {tensor(i)});
-    case TypeKind::Bool: return emit1("aten::Bool.Tensor", {tensor(i)});
-    case TypeKind::Number: return emit1("aten::item.Tensor", {tensor(i)});
+    case TypeKind::Optional:
+      return i ? as(i, type->element(), argument) : constant(IValue());
+    case TypeKind::Tensor:
+      return tensor(i);
+    case TypeKind::Int:
+      return integer(i);
+    case TypeKind::Float:
+      return emit1("aten::Float.Tensor", {tensor(i)});
+    case TypeKind::Bool:
+      return emit1("aten::Bool.Tensor", {tensor(i)});
+    case TypeKind::Number:
+      return emit1("aten::item.Tensor", {tensor(i)});
     case TypeKind::List:
       if (type->element()->is(TypeKind::Int)) return int_list(i);
-      if (type->element()->is(TypeKind::Float))
-        return call_text("_to_floats", {tensor(i)}).at(0);
+      if (type->element()->is(TypeKind::Float)) return call_text("_to_floats", {tensor(i)}).at(0);
       if (type->element()->is(TypeKind::Tensor)) return sequence(i);
       break;
-    default: break;
+    default:
+      break;
   }
   throw Error("argument '" + argument + "' cannot be of type " + type->str());
 }
@@ -148,8 +154,8 @@ std::vector<Value*> Builder::bind_arguments(Call& c, const jit::Function& f) {
       known.insert(a.name);
       continue;
     }
-    const bool many = a.type->is(TypeKind::List) && a.type->element()->is(TypeKind::Tensor) &&
-                      a.name == "inputs";
+    const bool many =
+        a.type->is(TypeKind::List) && a.type->element()->is(TypeKind::Tensor) && a.name == "inputs";
     if (many) {
       std::vector<Value*> items;
       for (; next < c.inputs.size(); ++next) items.push_back(tensor(c.input(next)));
@@ -157,8 +163,8 @@ std::vector<Value*> Builder::bind_arguments(Call& c, const jit::Function& f) {
       continue;
     }
     const ItemPtr in = c.optional_input(next++);
-    TENON_CHECK(in || a.type->is(TypeKind::Optional), ValueError, "input ", next - 1, " ('",
-                a.name, "') is missing");
+    TENON_CHECK(in || a.type->is(TypeKind::Optional), ValueError, "input ", next - 1, " ('", a.name,
+                "') is missing");
     out.push_back(as(in, a.type, a.name));
   }
   for (std::size_t i = next; i < c.inputs.size(); ++i)
@@ -166,8 +172,8 @@ std::vector<Value*> Builder::bind_arguments(Call& c, const jit::Function& f) {
                 " are known");
   // consumed_inputs: a hint of the first versions about memory.
   for (const auto& [name, a] : c.attributes)
-    TENON_CHECK(known.count(name) != 0 || name == "consumed_inputs", NotImplementedError, "attribute '", name,
-                "' is not known for version ", c.version);
+    TENON_CHECK(known.count(name) != 0 || name == "consumed_inputs", NotImplementedError,
+                "attribute '", name, "' is not known for version ", c.version);
   return out;
 }
 
@@ -203,8 +209,7 @@ std::vector<Value*> Builder::inline_function(jit::Function& f,
     while (n != last) {
       jit::Node* next = n->next();
       n->range = range_;
-      for (jit::Block* b : n->blocks())
-        self(self, b->param_node()->next(), b->return_node());
+      for (jit::Block* b : n->blocks()) self(self, b->param_node()->next(), b->return_node());
       if (n->is("prim::CallFunction")) {
         Graph::InsertPoint at(*graph_, n);
         const std::vector<Value*> inner = inline_function(*n->function, n->inputs());

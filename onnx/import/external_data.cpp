@@ -75,8 +75,8 @@ ExternalData::Bytes ExternalData::read(const pb::TensorProto& t) const {
               "', and the model was not loaded from a file");
   namespace fs = std::filesystem;
   const fs::path relative(location);
-  bool inside = !location.empty() && relative.is_relative() &&
-                location.find('\0') == std::string::npos;
+  bool inside =
+      !location.empty() && relative.is_relative() && location.find('\0') == std::string::npos;
   for (const fs::path& part : relative) inside = inside && part != "..";
   TENON_CHECK(inside, ValueError, "tensor '", t.name(), "': external data at '",
               location.substr(0, 200), "' is not inside of the model's folder");
@@ -86,8 +86,8 @@ ExternalData::Bytes ExternalData::read(const pb::TensorProto& t) const {
     const fs::path real = fs::canonical(files_->folder / relative, error);
     TENON_CHECK(!error, ValueError, "tensor '", t.name(), "': external data '", location,
                 "': ", error.message());
-    const auto end = std::mismatch(files_->folder.begin(), files_->folder.end(), real.begin(),
-                                   real.end());
+    const auto end =
+        std::mismatch(files_->folder.begin(), files_->folder.end(), real.begin(), real.end());
     TENON_CHECK(end.first == files_->folder.end(), ValueError, "tensor '", t.name(),
                 "': external data '", location, "' is a link out of the model's folder");
     file = map_file(real.string());
@@ -97,9 +97,8 @@ ExternalData::Bytes ExternalData::read(const pb::TensorProto& t) const {
               location, "' has ", file->size, " bytes, and the tensor begins at ", offset);
   const uint64_t length =
       entries.count("length") ? number_of(entries["length"], "the length") : file->size - offset;
-  TENON_CHECK(length <= file->size - offset, ValueError, "tensor '", t.name(),
-              "': external data '", location, "' has ", file->size,
-              " bytes, and the tensor ends at ", offset + length);
+  TENON_CHECK(length <= file->size - offset, ValueError, "tensor '", t.name(), "': external data '",
+              location, "' has ", file->size, " bytes, and the tensor ends at ", offset + length);
   return {file, file->data + offset, length};
 }
 

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Nodes whose inputs are constants are computed while loading.
+#include <set>
+
 #include "onnx/import/builder.h"
 #include "tenon/autograd/mode.h"
 #include "tenon/ops.h"
@@ -18,20 +20,27 @@ bool may_fold(const Call& c) {
       op == "Dropout" || op == "Loop" || op == "If" || op == "Scan" || op == "SequenceEmpty" ||
       op == "Optional")
     return false;
+  static const std::set<std::string> kByValue = {"Expand",     "Tile",          "ConstantOfShape",
+                                                 "Range",      "Pad",           "Resize",
+                                                 "Upsample",   "OneHot",        "EyeLike",
+                                                 "Col2Im",     "CenterCropPad", "MelWeightMatrix",
+                                                 "HannWindow", "HammingWindow", "BlackmanWindow",
+                                                 "AffineGrid", "MaxUnpool"};
+  const bool by_value = kByValue.count(op) != 0;
+  double most = 1;
   for (const ItemPtr& i : c.inputs) {
     if (!i) continue;
     if (!i->constant.defined()) return false;
     if (i->is_initializer && i->constant.is_floating_point() && i->constant.numel() > 1)
       return false;
     if (i->constant.numel() > kMaxElements) return false;
-    if (i->constant.is_floating_point() || i->constant.numel() == 0) continue;
-    if (i->constant.scalar_type() == kBool || i->constant.numel() > 64) continue;
+    most *= static_cast<double>(std::max<int64_t>(1, i->constant.numel()));
+    if (!by_value || i->constant.numel() == 0) continue;
     // They may be sizes of what is made.
-    const double product =
-        i->constant.abs().to(kDouble).clamp_min(1).prod().item<double>();
-    if (product > kMaxElements) return false;
+    if (isComplexType(i->constant.scalar_type())) return false;
+    most *= i->constant.to(kDouble).abs().clamp_min(1).prod().item<double>();
   }
-  return true;
+  return most <= static_cast<double>(4 * kMaxElements);
 }
 
 }  // namespace
@@ -40,7 +49,8 @@ std::optional<std::vector<ItemPtr>> Builder::fold(Call& c, const Entry& e) {
   if (c.node.op_type() == "Constant") return e.translate(*this, c);
   if (!may_fold(c)) return std::nullopt;
   Call inner{c.node, c.domain, c.version, {}, c.attributes, c.opsets, c.scope};
-  for (const ItemPtr& i : c.inputs) inner.inputs.push_back(i ? constant_item(i->constant) : nullptr);
+  for (const ItemPtr& i : c.inputs)
+    inner.inputs.push_back(i ? constant_item(i->constant) : nullptr);
 
   const auto outer = std::exchange(graph_, std::make_shared<Graph>());
   jit::Node* const anchor = std::exchange(anchor_, nullptr);

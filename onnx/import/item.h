@@ -18,9 +18,9 @@ namespace tenon::onnx {
 // from Shape to Reshape, so that nothing is computed on a device or waits for one.
 struct Item {
   std::string name;
-  jit::Value* tensor = nullptr;  // made when it is first asked for, where the other form is
-  jit::Value* ints = nullptr;    // int[] for a tensor of one dimension, int for a scalar
-  jit::Value* other = nullptr;   // a sequence (Tensor[]), an optional, a map
+  jit::Value* tensor = nullptr;     // made when it is first asked for, where the other form is
+  jit::Value* ints = nullptr;       // int[] for a tensor of one dimension, int for a scalar
+  jit::Value* other = nullptr;      // a sequence (Tensor[]), an optional, a map
   std::optional<ScalarType> dtype;  // of the tensor, where it is known
   int32_t onnx_type = 0;            // as the file says, where it does
   Tensor constant;                  // known while loading

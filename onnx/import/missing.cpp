@@ -62,8 +62,8 @@ void check_operators(const pb::ModelProto& m) {
   std::string text = core::join("operators that are not supported (", search.missing.size(), "):");
   for (const auto& [key, count] : search.missing) {
     const auto& [domain, name, version] = key;
-    text += core::join("\n  ", domain.empty() ? "" : domain + "::", name.substr(0, 200), " (version ", version,
-                       "), ", count, count == 1 ? " time" : " times");
+    text += core::join("\n  ", domain.empty() ? "" : domain + "::", name.substr(0, 200),
+                       " (version ", version, "), ", count, count == 1 ? " time" : " times");
     const std::string known = known_versions(domain, name);
     if (!known.empty())
       text += "; known are versions " + known;

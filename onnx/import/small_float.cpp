@@ -28,7 +28,8 @@ bool has_nan(const SmallFloat& f) {
 float largest(const SmallFloat& f) {
   const int top = (1 << exponent_bits(f)) - 1;
   const int full = (1 << f.mantissa) - 1;
-  if (f.has_infinity) return std::ldexp(1.0f + full / static_cast<float>(full + 1), top - 1 - f.bias);
+  if (f.has_infinity)
+    return std::ldexp(1.0f + full / static_cast<float>(full + 1), top - 1 - f.bias);
   if (!f.is_signed) return std::ldexp(1.0f, top - 1 - f.bias);
   const int last = f.only_one_nan ? full - 1 : full;
   return std::ldexp(1.0f + last / static_cast<float>(1 << f.mantissa), top - f.bias);
@@ -38,15 +39,24 @@ float largest(const SmallFloat& f) {
 
 const SmallFloat* small_float(int32_t type) {
   switch (type) {
-    case pb::FLOAT8E4M3FN: return &kE4M3FN;
-    case pb::FLOAT8E4M3FNUZ: return &kE4M3FNUZ;
-    case pb::FLOAT8E5M2: return &kE5M2;
-    case pb::FLOAT8E5M2FNUZ: return &kE5M2FNUZ;
-    case pb::FLOAT4E2M1: return &kE2M1;
-    case pb::FLOAT8E8M0: return &kE8M0;
-    case pb::FLOAT6E2M3: return &kE2M3;
-    case pb::FLOAT6E3M2: return &kE3M2;
-    default: return nullptr;
+    case pb::FLOAT8E4M3FN:
+      return &kE4M3FN;
+    case pb::FLOAT8E4M3FNUZ:
+      return &kE4M3FNUZ;
+    case pb::FLOAT8E5M2:
+      return &kE5M2;
+    case pb::FLOAT8E5M2FNUZ:
+      return &kE5M2FNUZ;
+    case pb::FLOAT4E2M1:
+      return &kE2M1;
+    case pb::FLOAT8E8M0:
+      return &kE8M0;
+    case pb::FLOAT6E2M3:
+      return &kE2M3;
+    case pb::FLOAT6E3M2:
+      return &kE3M2;
+    default:
+      return nullptr;
   }
 }
 
@@ -81,8 +91,7 @@ float round_to(const SmallFloat& f, float x, bool saturate) {
   const int least = f.is_signed ? 1 - f.bias : -f.bias;
   const int unit = std::max(exponent - 1, least) - f.mantissa;
   const float rounded = std::ldexp(std::nearbyint(std::ldexp(x, -unit)), unit);
-  if (std::fabs(rounded) <= most)
-    return f.nan_is_negative_zero && rounded == 0 ? 0.0f : rounded;
+  if (std::fabs(rounded) <= most) return f.nan_is_negative_zero && rounded == 0 ? 0.0f : rounded;
   if (saturate || !has_nan(f)) return std::copysign(most, x);
   return f.has_infinity ? std::copysign(kInfinity, x) : beyond;
 }

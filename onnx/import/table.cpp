@@ -39,8 +39,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 Entries::Entries(const char* domain, const Entry* list, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i)
-    tables().entries[{domain, list[i].name}].push_back(&list[i]);
+  for (std::size_t i = 0; i < n; ++i) tables().entries[{domain, list[i].name}].push_back(&list[i]);
 }
 
 Texts::Texts(const char* text) {

@@ -124,18 +124,26 @@ std::string narrow_list(const List& from) {
 std::string bytes_of_lists(const pb::TensorProto& t) {
   switch (t.data_type()) {
     case pb::FLOAT:
-    case pb::COMPLEX64: return narrow_list<float>(t.float_data());
+    case pb::COMPLEX64:
+      return narrow_list<float>(t.float_data());
     case pb::DOUBLE:
-    case pb::COMPLEX128: return narrow_list<double>(t.double_data());
-    case pb::INT64: return narrow_list<int64_t>(t.int64_data());
-    case pb::UINT32: return narrow_list<uint32_t>(t.uint64_data());
-    case pb::UINT64: return narrow_list<uint64_t>(t.uint64_data());
-    case pb::INT32: return narrow_list<int32_t>(t.int32_data());
+    case pb::COMPLEX128:
+      return narrow_list<double>(t.double_data());
+    case pb::INT64:
+      return narrow_list<int64_t>(t.int64_data());
+    case pb::UINT32:
+      return narrow_list<uint32_t>(t.uint64_data());
+    case pb::UINT64:
+      return narrow_list<uint64_t>(t.uint64_data());
+    case pb::INT32:
+      return narrow_list<int32_t>(t.int32_data());
     case pb::INT16:
     case pb::UINT16:
     case pb::FLOAT16:
-    case pb::BFLOAT16: return narrow_list<uint16_t>(t.int32_data());
-    default: return narrow_list<uint8_t>(t.int32_data());
+    case pb::BFLOAT16:
+      return narrow_list<uint16_t>(t.int32_data());
+    default:
+      return narrow_list<uint8_t>(t.int32_data());
   }
 }
 
@@ -193,8 +201,7 @@ Tensor read(const pb::TensorProto& t, const ExternalData& external, pb::TensorPr
   if (t.has_raw_data()) {
     check_bytes(t, n, t.raw_data().size());
     if (may_take && may_use_bytes(t.data_type(), t.raw_data()))
-      return use_bytes(std::move(*may_take->mutable_raw_data()), sizes,
-                       kTypes[t.data_type()].held);
+      return use_bytes(std::move(*may_take->mutable_raw_data()), sizes, kTypes[t.data_type()].held);
     return from_bytes(t.raw_data().data(), sizes, n, t.data_type());
   }
   const std::string bytes = bytes_of_lists(t);
@@ -245,9 +252,8 @@ Tensor read_sparse(const pb::SparseTensorProto& t, const ExternalData& external)
     }
     at = linear;
   }
-  TENON_CHECK(
-      at.numel() == 0 || (at.min().item<int64_t>() >= 0 && at.max().item<int64_t>() < n),
-      ValueError, name, " has an index out of range");
+  TENON_CHECK(at.numel() == 0 || (at.min().item<int64_t>() >= 0 && at.max().item<int64_t>() < n),
+              ValueError, name, " has an index out of range");
   return zeros({n}, values.scalar_type()).index_put({at}, values).reshape(sizes);
 }
 

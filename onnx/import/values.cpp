@@ -102,8 +102,7 @@ Value* Builder::submodule(const std::vector<std::string>& path, std::size_t n) {
     names_.insert(dotted);
   }
   const IValue child = m.attr(path[n - 1]);
-  jit::Node* node =
-      insert("prim::GetAttr", {owner}, {m.type()->find_attribute(path[n - 1])->type});
+  jit::Node* node = insert("prim::GetAttr", {owner}, {m.type()->find_attribute(path[n - 1])->type});
   node->set("name", jit::Attribute(std::in_place_type<std::string>, path[n - 1]));
   return submodules_[dotted] = node->output();
 }
@@ -114,8 +113,8 @@ Value* Builder::module_tensor(const ItemPtr& i) {
   // What a tensor and a module would share, or two tensors, gets a number.
   bool free = true;
   for (std::size_t n = 1; n < path.size(); ++n)
-    free = free && (submodules_.count(join_path(path, n)) != 0 ||
-                    names_.count(join_path(path, n)) == 0);
+    free = free &&
+           (submodules_.count(join_path(path, n)) != 0 || names_.count(join_path(path, n)) == 0);
   if (!free) path = {path_of(join_path(path, path.size())).back()};
   const std::string base = path.back();
   for (int n = 1; names_.count(join_path(path, path.size())) != 0; ++n)
@@ -143,8 +142,8 @@ Value* Builder::tensor(const ItemPtr& i) {
     Value* dev = device();
     Graph::InsertPoint at(*graph_, after(*i, i->ints));
     Value* dtype = constant(i->dtype.value_or(kLong));
-    return i->tensor = call_text(i->is_int() ? "_from_int" : "_from_ints", {i->ints, dtype, dev})
-                           .at(0);
+    return i->tensor =
+               call_text(i->is_int() ? "_from_int" : "_from_ints", {i->ints, dtype, dev}).at(0);
   }
   if (i->constant.defined()) {
     // Not kept: a branch may be the first to ask.
@@ -160,9 +159,9 @@ Value* Builder::tensor(const ItemPtr& i) {
   }
   if (t->is(TypeKind::Float) || t->is(TypeKind::Bool)) {
     Graph::InsertPoint at(*graph_, after(*i, i->other));
-    return i->tensor = emit1(t->is(TypeKind::Bool) ? "prim::NumToTensor.bool"
-                                                   : "prim::NumToTensor.Scalar",
-                             {i->other});
+    return i->tensor =
+               emit1(t->is(TypeKind::Bool) ? "prim::NumToTensor.bool" : "prim::NumToTensor.Scalar",
+                     {i->other});
   }
   throw TypeError("a tensor is expected, and '" + i->name + "' is of type " + t->str());
 }

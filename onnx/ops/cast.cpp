@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Casts, those to types that Tenon holds in wider ones included: their values are those of the type.
+// Casts, those to types that Tenon holds in wider ones included: their values are those of the
+// type.
 #include <cmath>
 #include <limits>
 
@@ -60,13 +61,20 @@ struct Bits {
 };
 std::optional<Bits> wrapped_bits(int32_t type) {
   switch (type) {
-    case pb::UINT16: return Bits{16, false};
-    case pb::UINT32: return Bits{32, false};
-    case pb::UINT4: return Bits{4, false};
-    case pb::INT4: return Bits{4, true};
-    case pb::UINT2: return Bits{2, false};
-    case pb::INT2: return Bits{2, true};
-    default: return std::nullopt;
+    case pb::UINT16:
+      return Bits{16, false};
+    case pb::UINT32:
+      return Bits{32, false};
+    case pb::UINT4:
+      return Bits{4, false};
+    case pb::INT4:
+      return Bits{4, true};
+    case pb::UINT2:
+      return Bits{2, false};
+    case pb::INT2:
+      return Bits{2, true};
+    default:
+      return std::nullopt;
   }
 }
 
@@ -95,8 +103,8 @@ std::vector<ItemPtr> translate_cast_like(Builder& b, Call& c) {
   const ItemPtr& like = c.input(1);
   const int32_t type = type_of_item(*like);
   if (type != 0)
-    return {cast_to(b, c.input(0), type, c.integer("saturate", 1) != 0,
-                    c.text("round_mode", "up"))};
+    return {
+        cast_to(b, c.input(0), type, c.integer("saturate", 1) != 0, c.text("round_mode", "up"))};
   Value* y = b.emit1("aten::type_as", {b.tensor(c.input(0)), b.tensor(like)});
   return {Builder::item(y)};
 }

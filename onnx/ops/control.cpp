@@ -58,11 +58,10 @@ std::vector<ItemPtr> translate_if(Builder& b, Call& c) {
   }
   std::vector<ItemPtr> results;
   for (std::size_t i = 0; i < outs[0].size(); ++i) {
-    const jit::TypePtr type = common_type(n->block(0)->outputs()[i]->type(),
-                                          n->block(1)->outputs()[i]->type());
+    const jit::TypePtr type =
+        common_type(n->block(0)->outputs()[i]->type(), n->block(1)->outputs()[i]->type());
     const bool same = outs[0][i]->dtype == outs[1][i]->dtype;
-    results.push_back(
-        Builder::item(n->add_output(type), same ? outs[0][i]->dtype : std::nullopt));
+    results.push_back(Builder::item(n->add_output(type), same ? outs[0][i]->dtype : std::nullopt));
   }
   return results;
 }
@@ -82,10 +81,10 @@ ItemPtr stack(Builder& b, const Collected& c, const pb::ValueInfoProto& info) {
   TENON_CHECK(axis >= 0, ValueError, "the axis of an output is out of range");
   empty.insert(empty.begin() + std::min<int64_t>(axis, static_cast<int64_t>(empty.size())), 0);
   const auto dtype = dtype_of(info.type().tensor_type().elem_type());
-  Value* v = b.call_text("_stack_scan",
-                         {c.list, b.constant(empty), b.constant(dtype.value_or(kFloat)),
-                          b.device(), b.constant(c.axis), b.constant(c.backward)})
-                 .at(0);
+  Value* v =
+      b.call_text("_stack_scan", {c.list, b.constant(empty), b.constant(dtype.value_or(kFloat)),
+                                  b.device(), b.constant(c.axis), b.constant(c.backward)})
+          .at(0);
   return Builder::item(v, dtype);
 }
 
@@ -135,8 +134,8 @@ struct LoopBuilder {
     for (std::size_t i = 0; i < initial.size(); ++i)
       results.push_back(Builder::item(n->add_output(types[i]), initial[i]->dtype));
     for (std::size_t i = 0; i < collected.size(); ++i)
-      results.push_back(stack(b, collected[i],
-                              body.output(first_state + static_cast<int>(initial.size() + i))));
+      results.push_back(
+          stack(b, collected[i], body.output(first_state + static_cast<int>(initial.size() + i))));
     return results;
   }
 };
@@ -152,16 +151,15 @@ std::vector<ItemPtr> translate_loop(Builder& b, Call& c) {
   for (std::size_t i = 0; i < states; ++i) loop.initial.push_back(c.input(i + 2));
   for (int i = 0; i < scans; ++i) loop.collected.push_back({empty_list(b)});
   const ItemPtr trips = c.optional_input(0), go_on = c.optional_input(1);
-  return loop.run(
-      trips ? b.integer(trips) : b.constant(std::numeric_limits<int64_t>::max()),
-      go_on ? b.as(go_on, Type::boolean(), "cond") : b.constant(true),
-      [&](Scope& inner, Value* step, const std::vector<ItemPtr>& items) {
-        inner.values[body.input(0).name()] = Builder::item(step, kLong);
-        ItemPtr always = Builder::constant_item(scalar_tensor(1, kBool));
-        inner.values[body.input(1).name()] = always;
-        for (std::size_t i = 0; i < items.size(); ++i)
-          inner.values[body.input(static_cast<int>(i) + 2).name()] = items[i];
-      });
+  return loop.run(trips ? b.integer(trips) : b.constant(std::numeric_limits<int64_t>::max()),
+                  go_on ? b.as(go_on, Type::boolean(), "cond") : b.constant(true),
+                  [&](Scope& inner, Value* step, const std::vector<ItemPtr>& items) {
+                    inner.values[body.input(0).name()] = Builder::item(step, kLong);
+                    ItemPtr always = Builder::constant_item(scalar_tensor(1, kBool));
+                    inner.values[body.input(1).name()] = always;
+                    for (std::size_t i = 0; i < items.size(); ++i)
+                      inner.values[body.input(static_cast<int>(i) + 2).name()] = items[i];
+                  });
 }
 
 int64_t at_or_zero(const std::vector<int64_t>& list, std::size_t i) {
@@ -170,7 +168,8 @@ int64_t at_or_zero(const std::vector<int64_t>& list, std::size_t i) {
 
 std::vector<ItemPtr> translate_scan(Builder& b, Call& c) {
   const pb::GraphProto& body = c.graph("body");
-  const auto scanned = static_cast<std::size_t>(std::max<int64_t>(0, c.integer("num_scan_inputs", 0)));
+  const auto scanned =
+      static_cast<std::size_t>(std::max<int64_t>(0, c.integer("num_scan_inputs", 0)));
   TENON_CHECK(scanned > 0 && scanned <= c.inputs.size() &&
                   body.input_size() == static_cast<int>(c.inputs.size()),
               ValueError, "num_scan_inputs is ", scanned, ", for ", c.inputs.size(),
@@ -190,19 +189,18 @@ std::vector<ItemPtr> translate_scan(Builder& b, Call& c) {
   std::vector<Value*> xs;
   for (std::size_t i = 0; i < scanned; ++i) xs.push_back(b.tensor(c.input(states + i)));
   Value* trips = b.emit1("aten::size.int", {xs[0], b.constant(at_or_zero(axes, 0))});
-  return loop.run(trips, b.constant(true),
-                  [&](Scope& inner, Value* step, const std::vector<ItemPtr>& items) {
-                    for (std::size_t i = 0; i < items.size(); ++i)
-                      inner.values[body.input(static_cast<int>(i)).name()] = items[i];
-                    for (std::size_t i = 0; i < scanned; ++i) {
-                      Value* x = b.call_text("_scan_slice",
-                                             {xs[i], b.constant(at_or_zero(axes, i)), step,
-                                              b.constant(at_or_zero(directions, i) != 0)})
-                                     .at(0);
-                      inner.values[body.input(static_cast<int>(states + i)).name()] =
-                          Builder::item(x, c.input(states + i)->dtype);
-                    }
-                  });
+  return loop.run(
+      trips, b.constant(true), [&](Scope& inner, Value* step, const std::vector<ItemPtr>& items) {
+        for (std::size_t i = 0; i < items.size(); ++i)
+          inner.values[body.input(static_cast<int>(i)).name()] = items[i];
+        for (std::size_t i = 0; i < scanned; ++i) {
+          Value* x = b.call_text("_scan_slice", {xs[i], b.constant(at_or_zero(axes, i)), step,
+                                                 b.constant(at_or_zero(directions, i) != 0)})
+                         .at(0);
+          inner.values[body.input(static_cast<int>(states + i)).name()] =
+              Builder::item(x, c.input(states + i)->dtype);
+        }
+      });
 }
 
 // Each position of the sequences, and the tensors as they are, through the body.

@@ -245,8 +245,8 @@ std::vector<ItemPtr> translate_max_pool(Builder& b, Call& c) {
 std::vector<ItemPtr> translate_average_pool(Builder& b, Call& c) {
   const std::vector<int64_t> pads = c.integers("pads"), kernel = c.integers("kernel_shape"),
                              dilations = c.integers("dilations");
-  bool fits = no_auto_pad(c) && kernel.size() == 2 && is_symmetric(pads) &&
-              c.integer("ceil_mode", 0) == 0;
+  bool fits =
+      no_auto_pad(c) && kernel.size() == 2 && is_symmetric(pads) && c.integer("ceil_mode", 0) == 0;
   for (const int64_t d : dilations) fits = fits && d == 1;
   for (std::size_t i = 0; fits && i < pads.size() / 2; ++i) fits = 2 * pads[i] <= kernel[i];
   return b.call_function(c, fits ? "AveragePool2d" : "AveragePool", Gives::Same);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Resampling and boxes. Resize works along one axis after the other, for every number of dimensions.
+// Resampling and boxes. Resize works along one axis after the other, for every number of
+// dimensions.
 #include "onnx/import/builder.h"
 #include "tenon/runtime/error.h"
 
@@ -234,18 +235,18 @@ std::vector<ItemPtr> translate_deform_conv(Builder& b, Call& c) {
   Value *x = b.tensor(c.input(0)), *w = b.tensor(c.input(1)), *offset = b.tensor(c.input(2));
   const ItemPtr bias = c.optional_input(3), mask = c.optional_input(4);
   Value* zero = b.emit1("aten::new_zeros", {x, b.constant(std::vector<int64_t>{0})});
-  Value* no_bias = bias ? b.tensor(bias)
-                        : b.emit1("aten::new_zeros",
-                                  {x, b.insert1("prim::ListConstruct",
-                                                {b.emit1("aten::size.int",
-                                                         {w, b.constant(int64_t{0})})},
-                                                jit::Type::list(jit::Type::integer()))});
-  Value* y = b.emit1("torchvision::deform_conv2d",
-                     {x, w, offset, mask ? b.tensor(mask) : zero, no_bias, pair("strides", 1, 0),
-                      pair("strides", 1, 1), pair("pads", 0, 0), pair("pads", 0, 1),
-                      pair("dilations", 1, 0), pair("dilations", 1, 1),
-                      b.constant(c.integer("group", 1)), b.constant(c.integer("offset_group", 1)),
-                      b.constant(mask != nullptr)});
+  Value* no_bias =
+      bias ? b.tensor(bias)
+           : b.emit1("aten::new_zeros",
+                     {x, b.insert1("prim::ListConstruct",
+                                   {b.emit1("aten::size.int", {w, b.constant(int64_t{0})})},
+                                   jit::Type::list(jit::Type::integer()))});
+  Value* y =
+      b.emit1("torchvision::deform_conv2d",
+              {x, w, offset, mask ? b.tensor(mask) : zero, no_bias, pair("strides", 1, 0),
+               pair("strides", 1, 1), pair("pads", 0, 0), pair("pads", 0, 1),
+               pair("dilations", 1, 0), pair("dilations", 1, 1), b.constant(c.integer("group", 1)),
+               b.constant(c.integer("offset_group", 1)), b.constant(mask != nullptr)});
   return {Builder::item(y, c.input(0)->dtype)};
 }
 

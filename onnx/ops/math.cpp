@@ -255,6 +255,23 @@ def Gemm(a: Tensor, b: Tensor, c: Optional[Tensor], *, alpha: float = 1.0, beta:
   return (torch.mm(a, b) * alpha + c * beta).to(a.dtype)
 )py");
 
+// A linear layer where it is one.
+std::vector<ItemPtr> translate_gemm(Builder& b, Call& c) {
+  const ItemPtr shift = c.optional_input(2);
+  const bool vector = !shift || (shift->constant.defined() && shift->constant.dim() == 1);
+  const bool plain = c.real("alpha", 1) == 1 && c.real("beta", 1) == 1 && c.input(0)->dtype &&
+                     isFloatingType(*c.input(0)->dtype) && c.integer("transA", 0) == 0;
+  if (plain && vector && c.integer("transB", 0) != 0)
+    return {Builder::item(b.emit1("aten::linear", {b.tensor(c.input(0)), b.tensor(c.input(1)),
+                                                   shift ? b.tensor(shift) : b.constant(IValue())}),
+                          c.input(0)->dtype)};
+  if (plain && shift && c.integer("transB", 0) == 0)
+    return {Builder::item(
+        b.emit1("aten::addmm", {b.tensor(shift), b.tensor(c.input(0)), b.tensor(c.input(1))}),
+        c.input(0)->dtype)};
+  return b.call_function(c, "Gemm", Gives::Same);
+}
+
 std::vector<ItemPtr> translate_div(Builder& b, Call& c) {
   const bool real = c.input(0)->dtype && isFloatingType(*c.input(0)->dtype);
   return b.call_function(c, real ? "Div_real" : "Div", Gives::Same);
@@ -271,10 +288,11 @@ std::vector<ItemPtr> translate_shift(Builder& b, Call& c) {
   TENON_CHECK(direction == "LEFT" || direction == "RIGHT", ValueError, "direction is '", direction,
               "'");
   const int32_t known = c.input(0)->onnx_type;
-  const int64_t bits = known == pb::UINT16   ? 16
-                       : known == pb::UINT32 ? 32
-                                             : static_cast<int64_t>(8 * elementSize(
-                                                   c.input(0)->dtype.value_or(kLong)));
+  const int64_t bits =
+      known == pb::UINT16 ? 16
+      : known == pb::UINT32
+          ? 32
+          : static_cast<int64_t>(8 * elementSize(c.input(0)->dtype.value_or(kLong)));
   Value* y = b.call_text("_shift", {b.tensor(c.input(0)), b.tensor(c.input(1)), b.constant(bits),
                                     b.constant(direction == "LEFT")})
                  .at(0);
@@ -363,7 +381,7 @@ const Entry kMath[] = {
     {"Det", 11, 0, kSame},
     {"Einsum", 12, 0, kSame},
     {"MatMul", 1, 0, kSame},
-    {"Gemm", 1, 0, kSame},
+    {"Gemm", 1, 0, kSame, nullptr, translate_gemm},
 };
 const Entries kRegistered("", kMath, std::size(kMath));
 

@@ -72,16 +72,26 @@ struct Range {
 };
 Range range_of(int32_t type) {
   switch (type) {
-    case pb::UINT8: return {0, 255};
-    case pb::INT8: return {-128, 127};
-    case pb::UINT16: return {0, 65535};
-    case pb::INT16: return {-32768, 32767};
-    case pb::UINT4: return {0, 15};
-    case pb::INT4: return {-8, 7};
-    case pb::UINT2: return {0, 3};
-    case pb::INT2: return {-2, 1};
-    case pb::INT32: return {-2147483648.0, 2147483647.0};
-    default: throw NotImplementedError("quantizing to " + name_of_type(type) + " is not supported");
+    case pb::UINT8:
+      return {0, 255};
+    case pb::INT8:
+      return {-128, 127};
+    case pb::UINT16:
+      return {0, 65535};
+    case pb::INT16:
+      return {-32768, 32767};
+    case pb::UINT4:
+      return {0, 15};
+    case pb::INT4:
+      return {-8, 7};
+    case pb::UINT2:
+      return {0, 3};
+    case pb::INT2:
+      return {-2, 1};
+    case pb::INT32:
+      return {-2147483648.0, 2147483647.0};
+    default:
+      throw NotImplementedError("quantizing to " + name_of_type(type) + " is not supported");
   }
 }
 
@@ -109,10 +119,10 @@ std::vector<ItemPtr> translate_quantize(Builder& b, Call& c) {
     return {cast_to(b, Builder::item(y), type, c.integer("saturate", 1) != 0)};
   }
   const Range r = range_of(type);
-  Value* y = b.call_text("_quantize", {x, scale, optional_tensor(b, zero), axis, block,
-                                       b.constant(r.low), b.constant(r.high), precision,
-                                       b.constant(*dtype_of(type))})
-                 .at(0);
+  Value* y =
+      b.call_text("_quantize", {x, scale, optional_tensor(b, zero), axis, block, b.constant(r.low),
+                                b.constant(r.high), precision, b.constant(*dtype_of(type))})
+          .at(0);
   ItemPtr out = Builder::item(y, dtype_of(type));
   out->onnx_type = type;
   return {out};
@@ -151,10 +161,10 @@ std::vector<ItemPtr> translate_q_conv(Builder& b, Call& c) {
   const auto list = [&](const char* name) {
     return c.has(name) ? b.constant(c.integers(name)) : b.constant(IValue());
   };
-  return quantized(b, c, "_q_conv", 7,
-                   {optional_tensor(b, c.optional_input(8)),
-                    b.constant(c.text("auto_pad", "NOTSET")), list("dilations"),
-                    b.constant(c.integer("group", 1)), list("pads"), list("strides")});
+  return quantized(
+      b, c, "_q_conv", 7,
+      {optional_tensor(b, c.optional_input(8)), b.constant(c.text("auto_pad", "NOTSET")),
+       list("dilations"), b.constant(c.integer("group", 1)), list("pads"), list("strides")});
 }
 
 const Entry kQuantize[] = {

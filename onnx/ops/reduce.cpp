@@ -103,12 +103,16 @@ struct Reduction {
   const char *name, *function;
   const char* of_each;  // what it is over no axes; null: the input
 };
-constexpr Reduction kReductions[] = {
-    {"ReduceSum", "_reduce_sum", nullptr},           {"ReduceMean", "_reduce_mean", nullptr},
-    {"ReduceMax", "_reduce_max", nullptr},           {"ReduceMin", "_reduce_min", nullptr},
-    {"ReduceProd", "_reduce_prod", nullptr},         {"ReduceL1", "_reduce_l1", "_abs"},
-    {"ReduceL2", "_reduce_l2", "_abs"},             {"ReduceSumSquare", "_reduce_square", "_square"},
-    {"ReduceLogSum", "_reduce_log_sum", "_log"},    {"ReduceLogSumExp", "_reduce_log_sum_exp", nullptr}};
+constexpr Reduction kReductions[] = {{"ReduceSum", "_reduce_sum", nullptr},
+                                     {"ReduceMean", "_reduce_mean", nullptr},
+                                     {"ReduceMax", "_reduce_max", nullptr},
+                                     {"ReduceMin", "_reduce_min", nullptr},
+                                     {"ReduceProd", "_reduce_prod", nullptr},
+                                     {"ReduceL1", "_reduce_l1", "_abs"},
+                                     {"ReduceL2", "_reduce_l2", "_abs"},
+                                     {"ReduceSumSquare", "_reduce_square", "_square"},
+                                     {"ReduceLogSum", "_reduce_log_sum", "_log"},
+                                     {"ReduceLogSumExp", "_reduce_log_sum_exp", nullptr}};
 
 const Reduction& reduction_of(const Call& c) {
   for (const Reduction& r : kReductions)
@@ -164,7 +168,8 @@ constexpr Gives kSame = Gives::Same;
 const std::vector<Entry>& reductions() {
   static const auto& all = *[] {
     auto* v = new std::vector<Entry>;
-    for (const Reduction& r : kReductions) v->push_back({r.name, 1, 0, kSame, nullptr, translate_reduce});
+    for (const Reduction& r : kReductions)
+      v->push_back({r.name, 1, 0, kSame, nullptr, translate_reduce});
     v->push_back({"ArgMax", 1, 0, Gives::Long});
     v->push_back({"ArgMin", 1, 0, Gives::Long});
     return v;

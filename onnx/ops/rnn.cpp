@@ -192,10 +192,10 @@ std::vector<ItemPtr> translate_rnn(Builder& b, Call& c) {
                                                    : std::vector<int64_t>{0};
   const std::string kind = op == "LSTM" ? "lstm" : op == "GRU" ? "gru" : "rnn";
   std::vector<ItemPtr> out;
-  for (Value* v : b.call_text(
-           "_whole", {b.tensor(c.input(0)), b.tensor(c.input(1)), b.tensor(c.input(2)),
-                      optional(3), optional(5), optional(6), b.constant(kind),
-                      b.constant(direction == "reverse"), b.constant(gates)}))
+  for (Value* v :
+       b.call_text("_whole", {b.tensor(c.input(0)), b.tensor(c.input(1)), b.tensor(c.input(2)),
+                              optional(3), optional(5), optional(6), b.constant(kind),
+                              b.constant(direction == "reverse"), b.constant(gates)}))
     out.push_back(Builder::item(v, c.input(0)->dtype));
   return out;
 }

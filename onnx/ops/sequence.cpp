@@ -53,10 +53,10 @@ def _split_to_sequence(x: Tensor, sizes: List[int], whole: bool, axis: int, keep
 )py");
 
 std::vector<ItemPtr> translate_concat(Builder& b, Call& c) {
-  Value* y = b.call_text("_concat_sequence",
-                         {b.sequence(c.input(0)), b.constant(c.integer("axis", 0)),
-                          b.constant(c.integer("new_axis", 0))})
-                 .at(0);
+  Value* y =
+      b.call_text("_concat_sequence", {b.sequence(c.input(0)), b.constant(c.integer("axis", 0)),
+                                       b.constant(c.integer("new_axis", 0))})
+          .at(0);
   return {Builder::item(y, c.input(0)->dtype)};
 }
 
@@ -64,9 +64,8 @@ std::vector<ItemPtr> translate_split(Builder& b, Call& c) {
   const ItemPtr split = c.optional_input(1);
   bool whole = false;
   if (split && !b.constant_ints(split) && !split->ints) {
-    Value* y = b.call_text("_split_by_tensor",
-                           {b.tensor(c.input(0)), b.tensor(split),
-                            b.constant(c.integer("axis", 0))})
+    Value* y = b.call_text("_split_by_tensor", {b.tensor(c.input(0)), b.tensor(split),
+                                                b.constant(c.integer("axis", 0))})
                    .at(0);
     ItemPtr out = Builder::item(y);
     out->dtype = c.input(0)->dtype;
@@ -95,8 +94,7 @@ std::vector<ItemPtr> translate_optional(Builder& b, Call& c) {
   if (const ItemPtr in = c.optional_input(0)) return {in};
   const auto* a = c.find("type");
   TENON_CHECK(a && a->has_tp(), ValueError, "an optional without a value needs a type");
-  Value* none =
-      b.graph().insert_constant(IValue(), {}, Type::optional(type_of_proto(a->tp())));
+  Value* none = b.graph().insert_constant(IValue(), {}, Type::optional(type_of_proto(a->tp())));
   return {Builder::item(none)};
 }
 

@@ -83,12 +83,15 @@ def _split(x: Tensor, axis: int, sizes: Optional[List[int]], parts: int) -> List
   return torch.split(x, equal, axis)
 def _gather_list(x: List[int], i: List[int]) -> List[int]:
   return [x[k] for k in i]
+def _positive(i: Tensor, n: int) -> Tensor:
+  return torch.where(i < 0, i + n, i)
+def _positive_wide(i: Tensor, n: int) -> Tensor:
+  w = i.to(torch.int64)
+  return torch.where(w < 0, w + n, w)
 def Gather(x: Tensor, index: Tensor, *, axis: int = 0) -> Tensor:
   n = x.size(axis)
   i = index.to(torch.int64)
   i = torch.where(i < 0, i + n, i)
-  if axis == 0 and x.dim() == 2 and x.is_floating_point():
-    return torch.embedding(x, i)
   a = axis + x.dim() if axis < 0 else axis
   return x.index_select(a, i.reshape([-1])).reshape(x.shape[:a] + i.shape + x.shape[a + 1:])
 def Gather_at(x: Tensor, index: int, *, axis: int = 0) -> Tensor:
@@ -330,11 +333,13 @@ std::vector<ItemPtr> translate_constant(Builder& b, Call& c) {
     i->onnx_type = a->t().data_type();
     return {i};
   }
-  if (name == "sparse_value") return {Builder::constant_item(read_sparse(a->sparse_tensor(), none))};
+  if (name == "sparse_value")
+    return {Builder::constant_item(read_sparse(a->sparse_tensor(), none))};
   if (name == "value_float") return {Builder::constant_item(full({}, a->f(), kFloat))};
   if (name == "value_int") return {Builder::constant_item(full({}, a->i(), kLong))};
   if (name == "value_ints")
-    return {Builder::constant_item(tensor(std::vector<int64_t>(a->ints().begin(), a->ints().end())))};
+    return {
+        Builder::constant_item(tensor(std::vector<int64_t>(a->ints().begin(), a->ints().end())))};
   if (name == "value_floats")
     return {Builder::constant_item(
         tensor(std::vector<double>(a->floats().begin(), a->floats().end())).to(kFloat))};
@@ -365,6 +370,16 @@ std::vector<ItemPtr> translate_reshape(Builder& b, Call& c) {
 
 std::vector<ItemPtr> translate_gather(Builder& b, Call& c) {
   const auto index = b.constant_ints(c.optional_input(1));
+  const Tensor& table = c.input(0)->constant;
+  if (!index && table.defined() && table.dim() == 2 && table.is_floating_point() &&
+      c.integer("axis", 0) == 0) {
+    Value* at = b.tensor(c.input(1));
+    const bool wide = c.input(1)->dtype == kLong;
+    Value* i =
+        b.call_text(wide ? "_positive" : "_positive_wide", {at, b.constant(table.size(0))}).at(0);
+    return {
+        Builder::item(b.emit1("aten::embedding", {b.tensor(c.input(0)), i}), c.input(0)->dtype)};
+  }
   const bool one = index && c.input(1)->constant.dim() == 0 && !c.input(0)->ints;
   return b.call_function(c, one ? "Gather_at" : "Gather", Gives::Same);
 }
@@ -395,15 +410,15 @@ std::vector<ItemPtr> translate_split(Builder& b, Call& c) {
   const int64_t axis = c.integer("axis", 0);
   const auto parts = static_cast<int64_t>(c.n_outputs());
   const std::vector<int64_t> attribute = c.integers("split");
-  Value* sizes = c.optional_input(1)   ? b.int_list(c.input(1))
+  Value* sizes = c.optional_input(1)  ? b.int_list(c.input(1))
                  : !attribute.empty() ? b.constant(attribute)
                                       : b.constant(IValue());
   const int64_t asked = c.integer("num_outputs", parts);
   TENON_CHECK(asked == parts, ValueError, "num_outputs is ", asked, ", and it has ", parts);
-  return split_results(b, c,
-                       b.call_text("_split", {b.tensor(c.input(0)), b.constant(axis), sizes,
-                                              b.constant(parts)})
-                           .at(0));
+  return split_results(
+      b, c,
+      b.call_text("_split", {b.tensor(c.input(0)), b.constant(axis), sizes, b.constant(parts)})
+          .at(0));
 }
 
 std::vector<ItemPtr> translate_range(Builder& b, Call& c) {

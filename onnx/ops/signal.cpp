@@ -110,11 +110,10 @@ std::vector<ItemPtr> translate_window(Builder& b, Call& c) {
   const double cosine = op == "BlackmanWindow" ? 0.5 : op == "HannWindow" ? 0.5 : 1 - hamming;
   const auto dtype = dtype_of(static_cast<int32_t>(c.integer("output_datatype", pb::FLOAT)));
   TENON_CHECK(dtype, NotImplementedError, "output_datatype");
-  Value* y = b.call_text("_window",
-                         {b.integer(c.input(0)), b.constant(c.integer("periodic", 1)),
-                          b.constant(a), b.constant(cosine),
-                          b.constant(op == "BlackmanWindow" ? 0.08 : 0.0), b.constant(*dtype),
-                          b.device()})
+  Value* y = b.call_text("_window", {b.integer(c.input(0)), b.constant(c.integer("periodic", 1)),
+                                     b.constant(a), b.constant(cosine),
+                                     b.constant(op == "BlackmanWindow" ? 0.08 : 0.0),
+                                     b.constant(*dtype), b.device()})
                  .at(0);
   return {Builder::item(y, dtype)};
 }

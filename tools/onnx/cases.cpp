@@ -77,8 +77,8 @@ std::string run_case(const fs::path& folder, const Device& device, bool graph) {
     std::ifstream(folder / "bounds.txt") >> rtol >> atol;
     if (!device.is_cpu()) atol = std::max(atol, 1e-4);
     for (int n = 0; fs::exists(folder / ("test_data_set_" + std::to_string(n))); ++n) {
-      const std::string e = run_set(m, model, folder / ("test_data_set_" + std::to_string(n)),
-                                    device, rtol, atol);
+      const std::string e =
+          run_set(m, model, folder / ("test_data_set_" + std::to_string(n)), device, rtol, atol);
       if (!e.empty()) return e;
     }
     return {};

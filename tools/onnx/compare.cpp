@@ -104,8 +104,7 @@ std::string compare_values(const IValue& got, const IValue& expected, double rto
   if (expected.isList()) {
     if (!got.isList()) return "a " + got.tagKind() + ", expected a list";
     const auto &a = got.toListRef().items, &b = expected.toListRef().items;
-    if (a.size() != b.size())
-      return core::join("a list of ", a.size(), ", expected ", b.size());
+    if (a.size() != b.size()) return core::join("a list of ", a.size(), ", expected ", b.size());
     for (std::size_t i = 0; i < a.size(); ++i)
       if (std::string e = compare_values(a[i], b[i], rtol, atol); !e.empty())
         return core::join("element ", i, ": ", e);

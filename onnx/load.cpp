@@ -61,6 +61,7 @@ jit::Module read_model(const std::string& name, std::string_view bytes,
     jit::Module m("__torch__.ONNXModel");
     Builder(model, m, external).build();
     m.unit()->kept = std::move(kept);
+    m.eval();
     if (device && !device->is_cpu()) m.to(*device);
     return m;
   } catch (const Error& e) {
@@ -72,8 +73,7 @@ bool probe(std::string_view head) noexcept { return looks_like_model(head); }
 
 jit::Module read_foreign(const std::string& path, std::string_view bytes,
                          std::optional<Device> device, std::map<std::string, std::string>* extra) {
-  const ExternalData external =
-      path.empty() ? ExternalData() : ExternalData(path);
+  const ExternalData external = path.empty() ? ExternalData() : ExternalData(path);
   jit::Module m = read_model(path, bytes, external, device);
   if (extra) {
     const ModelInfo info = *model_info(m);
