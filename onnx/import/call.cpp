@@ -302,9 +302,9 @@ std::vector<ItemPtr> Builder::call_function(Call& c, const char* function, Gives
   std::optional<ScalarType> dtype;
   if (gives == Gives::Bool) dtype = kBool;
   if (gives == Gives::Long) dtype = kLong;
-  if (gives == Gives::Same)
-    for (const ItemPtr& i : c.inputs)
-      if (i && !dtype) dtype = i->dtype;
+  const std::size_t from = gives == Gives::Second ? 1 : 0;
+  if (gives == Gives::Same || gives == Gives::Second)
+    if (const ItemPtr in = c.optional_input(from)) dtype = in->dtype;
   for (Value* v : call_text(function, arguments)) {
     out.push_back(item(v, out.empty() ? dtype : std::nullopt));
   }

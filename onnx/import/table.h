@@ -15,8 +15,9 @@ namespace tenon::onnx {
 class Builder;
 struct Call;
 
-// The dtype of the first result, which later nodes may want to know.
-enum class Gives : uint8_t { Unknown, Same, Bool, Long };
+// The dtype of the first result, which later nodes may want to know. Same, Second: that of the
+// first or the second input.
+enum class Gives : uint8_t { Unknown, Same, Second, Bool, Long };
 using Translate = std::vector<ItemPtr> (*)(Builder& b, Call& c);
 
 struct Entry {

@@ -369,7 +369,7 @@ const Entry kMath[] = {
     {"BitwiseXor", 18, 0, kSame},
     {"BitwiseNot", 18, 0, kSame, nullptr, translate_bitwise_not},
     {"BitShift", 11, 0, kSame, nullptr, translate_shift},
-    {"Where", 9, 0},
+    {"Where", 9, 0, Gives::Second},
     {"Sum", 1, 0, kSame},
     {"Mean", 1, 0, kSame},
     {"Max", 1, 0, kSame},

@@ -287,9 +287,9 @@ def CenterCropPad(x: Tensor, shape: List[int], *, axes: Optional[List[int]] = No
       flat[2 * (x.dim() - 1 - at) + 1] = shape[k] - n - before
       x = torch.constant_pad_nd(x, flat, 0)
   return x
-def Range_tensor(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
+def Range_tensor(start: Tensor, limit: Tensor, delta: Tensor, device: Device) -> Tensor:
   n = int(torch.ceil((limit - start) / delta).item())
-  return start + torch.arange(max(0, n), device=start.device).to(start.dtype) * delta
+  return start + torch.arange(max(0, n), device=device).to(start.dtype) * delta
 def Range(start: int, limit: int, delta: int, device: Device) -> Tensor:
   return torch.arange(start, limit, delta, dtype=torch.int64, device=device)
 def EyeLike(x: Tensor, *, dtype: Optional[int] = None, k: int = 0) -> Tensor:
@@ -427,7 +427,12 @@ std::vector<ItemPtr> translate_range(Builder& b, Call& c) {
     const ItemPtr& in = c.input(static_cast<std::size_t>(i));
     ints = ints && (in->ints || in->dtype == kLong);
   }
-  if (!ints) return b.call_function(c, "Range_tensor", Gives::Same);
+  if (!ints) {
+    Value* v = b.call_text("Range_tensor", {b.tensor(c.input(0)), b.tensor(c.input(1)),
+                                            b.tensor(c.input(2)), b.device()})
+                   .at(0);
+    return {Builder::item(v, c.input(0)->dtype)};
+  }
   Value* v = b.call_text("Range", {b.integer(c.input(0)), b.integer(c.input(1)),
                                    b.integer(c.input(2)), b.device()})
                  .at(0);

@@ -58,7 +58,7 @@ std::string compare_tensors(const Tensor& got, const Tensor& expected, double rt
   for (int64_t i = 0; i < a.numel(); ++i) {
     const bool equal = pa[i] == pb[i] || (std::isnan(pa[i]) && std::isnan(pb[i]));
     const double off = std::fabs(pa[i] - pb[i]);
-    if (equal || off <= atol + rtol * std::fabs(pb[i])) continue;
+    if (equal || (std::isfinite(off) && off <= atol + rtol * std::fabs(pb[i]))) continue;
     ++wrong;
     if (at < 0 || off > worst) {
       worst = off;
