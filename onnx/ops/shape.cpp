@@ -298,7 +298,10 @@ def EyeLike(x: Tensor, *, dtype: Optional[int] = None, k: int = 0) -> Tensor:
 def Unique(x: Tensor, *, axis: Optional[int] = None, sorted: int = 1) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
   flat = x.reshape([-1]) if axis is None else x
   d = 0 if axis is None else axis
-  values, inverse, counts = torch.unique_dim(flat, d, True, True, True)
+  if axis is None:
+    values, inverse, counts = torch._unique2(flat, True, True, True)
+  else:
+    values, inverse, counts = torch.unique_dim(flat, d, True, True, True)
   n = inverse.numel()
   at = torch.arange(n, device=x.device)
   first = torch.full([values.size(d)], n, dtype=torch.int64, device=x.device).scatter_reduce(0, inverse.reshape([-1]), at, "amin")
