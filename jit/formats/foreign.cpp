@@ -28,20 +28,25 @@ const ForeignFormat* find_registered(std::string_view head) {
   return nullptr;
 }
 
-// The folder of this library, with a slash; empty if it is not known.
-std::string own_folder() {
+// The file that this code is in; empty if it is not known.
+std::string own_file() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&register_foreign_format), &info) == 0 ||
       !info.dli_fname)
     return {};
-  const std::string file = info.dli_fname;
-  return file.substr(0, file.rfind('/') + 1);
+  return info.dli_fname;
 }
 
 // It registers what it reads while it is opened.
 void open_onnx(std::string& reason) {
   constexpr const char* kLibrary = "libtenon_onnx.so." TENON_SOVERSION;
-  const std::string folder = own_folder();
+  const std::string file = own_file();
+  const std::string folder = file.substr(0, file.rfind('/') + 1);
+  // It would bring libtenon_jit along, whose types and operators would be there twice.
+  if (file.compare(folder.size(), 12, "libtenon_jit") != 0) {
+    reason = "this program has libtenon_jit compiled into it";
+    return;
+  }
   for (const std::string& name : {folder + kLibrary, std::string(kLibrary)}) {
     if (dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return;
     const char* error = dlerror();

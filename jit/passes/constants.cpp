@@ -92,7 +92,7 @@ bool makes_much(const Node& n, const Stack& inputs) {
     if (v.isTensor() && v.toTensor().defined()) times(static_cast<double>(v.toTensor().numel()));
     if (v.isInt()) times(static_cast<double>(v.toInt()));
     if (v.isDouble()) times(v.toDouble());
-    if (v.isIntList())
+    if (v.isList() && v.isIntList())
       for (const IValue& item : v.toListRef().items) times(static_cast<double>(item.toInt()));
   }
   const bool numbers = !lists && n.outputs().size() == 1 &&
