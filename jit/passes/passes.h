@@ -31,7 +31,7 @@ TENON_API bool lower_tuples(Graph& g);
 // In-place operators, and writes to views, become pure operators where the tensor is made in the
 // block and no other name of it is used after the write. Those that may change the dtype or shape,
 // and writes to what comes from outside, stay.
-bool functionalize(Graph& g);
+TENON_API bool functionalize(Graph& g);
 
 // Of programs that are only run, with constant weights (freeze). Results differ by rounding.
 
@@ -40,7 +40,7 @@ bool propagate_frozen_constants(Graph& g);
 // Ranks and sizes that the operators before decide become constants.
 bool decide_shapes(Graph& g);
 // Dropout outside of training gives its argument.
-bool remove_dropout(Graph& g);
+TENON_API bool remove_dropout(Graph& g);
 // Batch normalization in evaluation, and arithmetic with constants, become part of the weight and
 // bias of the convolution or linear layer before them.
 bool fold_scales(Graph& g);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace tenon::command {
 
@@ -30,6 +31,14 @@ bool run_program(const RunOptions& o);
 // What a saved program is, and what would serve its operators on the device.
 void show_program(const std::string& file, const std::string& device, bool graph, bool code);
 // Writes a saved program in the format that the extension of `out` names.
-void convert_program(const std::string& in, const std::string& out);
+struct ConvertOptions {
+  std::string in, out;
+  // Examples that an ONNX model needs: `in.0`, `in.1`, ... of a file, or the first case of a
+  // folder.
+  std::string inputs, cases;
+  std::vector<std::string> dynamic;  // "NAME:AXIS=SIZE", of an input
+  int64_t opset = 17;
+};
+void convert_program(const ConvertOptions& options);
 
 }  // namespace tenon::command

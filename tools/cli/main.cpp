@@ -40,6 +40,7 @@ constexpr const char* kExamples =
     "  tenon run model.pt --cases DIR    runs it and compares with the results that the folder "
     "holds\n"
     "  tenon convert model.pt2 model.pt  writes it in another format\n"
+    "  tenon convert model.pt m.onnx --inputs in.safetensors --dynamic x:0=batch\n"
     "\n"
     "Environment:\n"
     "  TENON_PLUGIN_PATH        search these folders only (absolute, with ':' between)\n"
@@ -195,7 +196,7 @@ int main(int argc, char** argv) {
   CLI::App* check = add_check(app, asked);
   tenon::command::RunOptions to_run;
   CLI::App* run = add_run(app, to_run);
-  std::string device_of_show = "cpu", converted;
+  std::string device_of_show = "cpu";
   bool graph = false, code = false;
   CLI::App* show = app.add_subcommand(
       "show",
@@ -206,9 +207,18 @@ int main(int argc, char** argv) {
   show->add_flag("--graph", graph, "Print the graphs of its methods");
   show->add_flag("--code", code, "Print its classes, attributes and code");
   CLI::App* convert = app.add_subcommand(
-      "convert", "Writes a saved program in the format that OUT's extension names: .pt.");
-  convert->add_option("IN", file, "A saved program")->required();
-  convert->add_option("OUT", converted, "The file to write")->required();
+      "convert", "Writes a saved program in the format that OUT's extension names: .pt or .onnx.");
+  tenon::command::ConvertOptions to_convert;
+  convert->add_option("IN", to_convert.in, "A saved program")->required();
+  convert->add_option("OUT", to_convert.out, "The file to write")->required();
+  convert->add_option("--inputs", to_convert.inputs,
+                      "Of .onnx: a safetensors file with example inputs, in.0, in.1, ...");
+  convert->add_option("--cases", to_convert.cases, "Of .onnx: a folder whose first case serves");
+  convert->add_option("--dynamic", to_convert.dynamic,
+                      "Of .onnx: an input's dimension that may change, as x:0=batch; all sizes are "
+                      "fixed without any");
+  convert->add_option("--opset", to_convert.opset, "Of .onnx: the version of ONNX's operators")
+      ->capture_default_str();
   app.footer(kExamples);
   CLI11_PARSE(app, argc, argv);
 
@@ -222,7 +232,7 @@ int main(int argc, char** argv) {
     if (*check) return tenon::command::check_plugin(asked) ? 0 : 1;
     if (*run) return tenon::command::run_program(to_run) ? 0 : 1;
     if (*show) tenon::command::show_program(file, device_of_show, graph, code);
-    if (*convert) tenon::command::convert_program(file, converted);
+    if (*convert) tenon::command::convert_program(to_convert);
     if (*why) tenon::command::why(op, device, dtype, json);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "tenon: %s\n", e.what());

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// One call of an operator, as its rule sees it. Arguments go by their names in the schema.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "onnx/export/exporter.h"
+#include "tenon/jit/operator.h"
+
+namespace tenon::onnx::exporting {
+
+class Call {
+ public:
+  Call(Exporter& e, const jit::Node& n) : exporter(e), node(n) {}
+  Exporter& exporter;
+  const jit::Node& node;
+
+  bool has(const char* argument) const;   // the overload has it
+  bool none(const char* argument) const;  // it is None, or the overload does not have it
+  const char* first_argument() const { return node.op->schema.arguments.at(0).name.c_str(); }
+  Item* find(const char* argument) const;
+  Item& get(const char* argument) const;
+
+  // Constants; Refusal for a value that the program computes.
+  int64_t integer(const char* argument, int64_t otherwise = 0) const;
+  double number(const char* argument, double otherwise = 0) const;
+  bool flag(const char* argument, bool otherwise = false) const;
+  std::string text(const char* argument, const std::string& otherwise = "") const;
+  // One number stands for all `n`, if n is given.
+  std::vector<int64_t> ints(const char* argument, std::size_t n = 0) const;
+  std::vector<double> numbers(const char* argument) const;
+  bool is_constant(const char* argument) const;
+
+  // The tensor of the examples, and what it tells.
+  Tensor example(const char* argument) const;
+  ScalarType dtype(const char* argument) const { return example(argument).scalar_type(); }
+  int64_t rank(const char* argument) const { return example(argument).dim(); }
+  int64_t axis(const char* argument, const char* of) const;  // not negative
+  int64_t size(const char* argument, int64_t dim) const;
+
+  // The model's values.
+  std::string in(const char* argument) const;                    // as it is
+  std::string in(const char* argument, ScalarType dtype) const;  // cast
+  std::string in_or(const char* argument) const;                 // "" for None
+  std::string cast(const std::string& value, ScalarType from, ScalarType to) const;
+  std::string constant(const Tensor& t) const { return exporter.initializer(t); }
+  std::string constant(double v, ScalarType dtype) const;
+  std::string int_list(const std::vector<int64_t>& v) const;
+  std::string op(const std::string& type, const Names& inputs, const Attrs& attrs = {}) const {
+    return exporter.node(type, inputs, attrs).front();
+  }
+  Names ops(const std::string& type, const Names& inputs, const Attrs& attrs,
+            std::size_t outputs) const {
+    return exporter.node(type, inputs, attrs, outputs);
+  }
+  // Operators whose axes are an attribute in older versions and an input in newer ones.
+  std::string squeeze(const std::string& x, const std::vector<int64_t>& axes) const;
+  std::string unsqueeze(const std::string& x, const std::vector<int64_t>& axes) const;
+  std::string transpose(const std::string& x, const std::vector<int64_t>& order) const;
+  std::string reduce(const std::string& type, const std::string& x,
+                     const std::vector<int64_t>& axes, bool keep) const;
+  std::string slice(const std::string& x, int64_t axis, int64_t begin, int64_t end,
+                    int64_t step = 1) const;
+
+  // The result, and what the program computed with the examples; cast to its dtype if `from` says
+  // what the value has.
+  void give(const std::string& value, std::size_t k = 0);
+  void give_cast(const std::string& value, ScalarType from);
+  void give_parts(const Names& values);  // of a list
+  Tensor result(std::size_t k = 0) const { return results.at(k).toTensor(); }
+  std::vector<IValue> results;
+  std::vector<ItemPtr> given;
+};
+
+using Rule = void (*)(Call&);
+struct Rules {  // registers a list
+  struct Entry {
+    const char* op;
+    Rule rule;
+  };
+  Rules(const Entry* list, std::size_t n);
+};
+#define TENON_EXPORT_RULES(list) static const Rules rules_of_##list(list, std::size(list))
+// Null if there is none; by the name without overload, "aten::add".
+const std::function<void(Call&)>* find_rule(const std::string& op);
+
+constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+
+}  // namespace tenon::onnx::exporting

@@ -1,0 +1,335 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "onnx/export/exporter.h"
+
+#include "jit/passes/passes.h"
+#include "tenon/jit/freeze.h"
+#include "tenon/jit/operator.h"
+#include "tenon/runtime/error.h"
+
+namespace tenon::onnx::exporting {
+namespace {
+
+using jit::Node;
+using jit::TypeKind;
+
+// Tensors of the module by their memory: a frozen program has them as constants.
+std::map<const void*, std::string> names_of_weights(const jit::Module& m) {
+  std::map<const void*, std::string> names;
+  const auto add = [&](const std::vector<jit::NamedTensor>& all) {
+    for (const auto& [name, t] : all)
+      if (t.defined() && t.numel() > 0 && t.layout() == kStrided) names.emplace(t.data_ptr(), name);
+  };
+  add(m.named_parameters());
+  add(m.named_buffers());
+  return names;
+}
+
+bool has_side_effects(const Node& n) { return n.op && n.op->has_side_effects; }
+
+bool all_constant(const std::vector<ItemPtr>& parts) {
+  return std::all_of(parts.begin(), parts.end(), [](const ItemPtr& p) { return p->constant; });
+}
+
+IValue list_of(const jit::TypePtr& element, const std::vector<ItemPtr>& parts) {
+  std::vector<IValue> items;
+  for (const auto& p : parts) items.push_back(p->example);
+  return IValue(core::Ref<ivalue::List>::adopt(new ivalue::List(element, std::move(items))));
+}
+
+// The rank of a tensor does not change from run to run, its dtype and device neither.
+bool is_fact(const Node& n) {
+  static const std::set<std::string> kFacts = {"aten::dim",        "prim::dtype",
+                                               "prim::device",     "prim::is_cuda",
+                                               "prim::layout",     "aten::is_floating_point",
+                                               "aten::is_complex", "aten::__is__",
+                                               "aten::__isnot__",  "prim::unchecked_cast",
+                                               "aten::ndimension", "prim::requires_grad"};
+  return kFacts.count(n.kind()) != 0;
+}
+bool is_size(const Node& n) {
+  return n.is("aten::size") || n.is("aten::numel") || n.is("aten::len") || n.is("aten::sym_size") ||
+         n.is("aten::sym_numel");
+}
+
+// Nothing happens at these when a model runs.
+bool is_silent(const Node& n) {
+  return n.is("prim::RaiseException") || n.is("prim::Print") || n.is("aten::warn") ||
+         n.is("aten::_assert_async") || n.is("aten::_assert_scalar") ||
+         n.is("aten::sym_constrain_range_for_size");
+}
+
+}  // namespace
+
+Exporter::Exporter(const jit::Module& module, const ExportOptions& options)
+    : module_(module), options_(options) {
+  TENON_CHECK(options.opset >= kMinOpset && options.opset <= kMaxOpset, ValueError,
+              "onnx::export_: opset ", options.opset, " is outside of [", kMinOpset, ", ",
+              kMaxOpset, "]");
+  if (module_.is_training()) {
+    module_ = module_.clone();
+    module_.eval();
+  }
+  weight_names_ = names_of_weights(module_);
+  // The names of weights are theirs.
+  for (const auto& [data, name] : weight_names_) taken_.insert(name);
+}
+
+std::string Exporter::fresh(const std::string& wanted) {
+  std::string name = wanted;
+  for (int i = 1; !taken_.insert(name).second; ++i) name = wanted + "_" + std::to_string(i);
+  return name;
+}
+
+void Exporter::refuse(const Node& n, const std::string& reason) {
+  std::string text = "cannot export " + n.kind() + ": " + reason;
+  if (const std::string at = n.range.highlight(); !at.empty()) text += "\n" + at;
+  if (std::find(refused_.begin(), refused_.end(), text) == refused_.end())
+    refused_.push_back(std::move(text));
+}
+
+ItemPtr Exporter::item(const jit::Value* v) const {
+  const auto at = items_.find(v);
+  if (at == items_.end()) throw Missing{};
+  return at->second;
+}
+
+pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
+  const NoGradGuard no_grad;
+  const jit::Module frozen = jit::freeze(module_, std::nullopt, false);
+  const std::shared_ptr<jit::Graph> g = frozen.get_method("forward").graph()->copy();
+  jit::remove_dropout(*g);
+  jit::functionalize(*g);
+  jit::lower_tuples(*g);
+  jit::eliminate_dead_code(*g);
+  pb::ModelProto model;
+  pb::GraphProto* graph = model.mutable_graph();
+  graph->set_name(module_.type()->name().empty() ? "program" : module_.type()->name());
+  graphs_.push_back({graph, {}});
+  add_inputs(*g, inputs, graph);
+  items_[g->inputs().at(0)] = std::make_shared<Item>(Item{frozen._ivalue(), true, {}, {}, false});
+  walk(*g->block());
+  if (refused_.empty()) add_outputs(*g, graph);
+  if (!refused_.empty()) {
+    std::string all;
+    for (const auto& r : refused_) all += (all.empty() ? "" : "\n") + r;
+    throw NotImplementedError("onnx::export_: " + all);
+  }
+  add_initializers(graph);
+  return model;
+}
+
+void Exporter::walk(const jit::Block& b) {
+  for (const Node* n : b.nodes()) {
+    try {
+      visit(*n);
+    } catch (const Missing&) {  // what it needs was refused
+    } catch (const Refusal& r) {
+      refuse(*n, r.reason);
+    } catch (const Error& e) {
+      refuse(*n, e.msg());
+    }
+  }
+}
+
+void Exporter::visit(const Node& n) {
+  if (n.is("prim::Constant")) {
+    const std::optional<IValue> v = jit::to_constant(n.output());
+    need(v.has_value(), "a function is not a value of ONNX");
+    return set(n.output(), std::make_shared<Item>(Item{*v, true, {}, {}, false}));
+  }
+  if (n.is("prim::If")) return visit_if(n);
+  if (n.is("prim::Loop")) return visit_loop(n);
+  if (is_silent(n)) return;
+  if (visit_structure(n) || fold(n)) return;
+  visit_operator(n);
+}
+
+std::vector<IValue> Exporter::compute(const Node& n) {
+  jit::Stack stack;
+  for (const jit::Value* v : n.inputs()) stack.push_back(item(v)->example);
+  need(n.op != nullptr, "it has no operator");
+  n.op->call(stack, n.inputs().size());
+  return stack;
+}
+
+// What is the same in every run is computed here.
+bool Exporter::fold(const Node& n) {
+  if (!n.op || has_side_effects(n) || n.outputs().empty()) return false;
+  bool constant = !n.inputs().empty();
+  for (const jit::Value* v : n.inputs()) constant = constant && item(v)->constant;
+  if (!constant && !is_fact(n) && !(is_size(n) && is_static())) return false;
+  const std::vector<IValue> values = compute(n);
+  for (std::size_t k = 0; k < n.outputs().size(); ++k)
+    set(n.output(k), std::make_shared<Item>(Item{values.at(k), true, {}, {}, false}));
+  return true;
+}
+
+bool Exporter::visit_structure(const Node& n) {
+  const auto give = [&](std::size_t k, ItemPtr item) { set(n.output(k), std::move(item)); };
+  const auto unpack = [&](const ItemPtr& from) {
+    if (from->has_parts) return from->parts;
+    std::vector<ItemPtr> parts;
+    const bool tuple = from->example.isTuple();
+    const auto& items = tuple ? from->example.toTupleRef().items : from->example.toListRef().items;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      Item part{items[i], from->constant, {}, {}, false};
+      if (!from->constant)
+        part.name = node("Gather", {name_of(*from), initializer(as_tensor(int64_t(i)))},
+                         {{"axis", int64_t{0}}})[0];
+      parts.push_back(std::make_shared<Item>(std::move(part)));
+    }
+    return parts;
+  };
+  if (n.is("prim::ListConstruct") || n.is("prim::TupleConstruct")) {
+    auto made = std::make_shared<Item>();
+    for (const jit::Value* v : n.inputs()) made->parts.push_back(item(v));
+    made->has_parts = true;
+    made->constant = all_constant(made->parts);
+    if (n.is("prim::ListConstruct")) {
+      made->example = list_of(n.output()->type()->element(), made->parts);
+    } else {
+      std::vector<IValue> items;
+      for (const auto& p : made->parts) items.push_back(p->example);
+      made->example = IValue(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::move(items))));
+    }
+    return give(0, made), true;
+  }
+  if (n.is("prim::ListUnpack") || n.is("prim::TupleUnpack")) {
+    const auto parts = unpack(item(n.input(0)));
+    for (std::size_t k = 0; k < n.outputs().size(); ++k) give(k, parts.at(k));
+    return true;
+  }
+  const bool indexes = n.is("prim::TupleIndex") || n.is("aten::__getitem__");
+  if (indexes && !n.input(0)->type()->is(TypeKind::Dict) &&
+      !n.input(0)->type()->is(TypeKind::String)) {
+    const ItemPtr from = item(n.input(0)), at = item(n.input(1));
+    if (!at->constant) return false;
+    const auto parts = unpack(from);
+    int64_t i = at->example.toInt();
+    if (i < 0) i += static_cast<int64_t>(parts.size());
+    return give(0, parts.at(static_cast<std::size_t>(i))), true;
+  }
+  if (n.is("aten::append") && item(n.input(0))->has_parts) {
+    need(graphs_.size() == 1, "a list that grows in a branch or a loop");
+    const ItemPtr list = item(n.input(0)), one = item(n.input(1));
+    list->parts.push_back(one);
+    list->constant = false;
+    list->name.clear();
+    list->example = list_of(n.input(0)->type()->element(), list->parts);
+    if (!n.outputs().empty()) give(0, list);
+    return true;
+  }
+  return false;
+}
+
+Names Exporter::node(const std::string& type, const Names& inputs, const Attrs& attrs,
+                     std::size_t outputs, const std::string& domain) {
+  pb::NodeProto* n = graphs_.back().graph->add_node();
+  n->set_op_type(type);
+  n->set_name(fresh(type));
+  if (!domain.empty()) n->set_domain(domain);
+  std::size_t last = inputs.size();
+  while (last > 0 && inputs[last - 1].empty()) --last;
+  for (std::size_t i = 0; i < last; ++i) n->add_input(inputs[i]);
+  for (const Attr& a : attrs) {
+    if (a.value.isNone()) continue;
+    pb::AttributeProto* to = n->add_attribute();
+    to->set_name(a.name);
+    const IValue& v = a.value;
+    if (v.isInt() || v.isBool()) {
+      to->set_type(pb::AttributeProto::INT);
+      to->set_i(v.isBool() ? v.toBool() : v.toInt());
+    } else if (v.isDouble()) {
+      to->set_type(pb::AttributeProto::FLOAT);
+      to->set_f(static_cast<float>(v.toDouble()));
+    } else if (v.isString()) {
+      to->set_type(pb::AttributeProto::STRING);
+      to->set_s(std::string(v.toStringView()));
+    } else if (v.isTensor()) {
+      to->set_type(pb::AttributeProto::TENSOR);
+      write_tensor(v.toTensor(), "", to->mutable_t());
+    } else {
+      bool floats = false, strings = false;
+      for (const IValue& item : v.toListRef().items) {
+        floats = floats || item.isDouble();
+        strings = strings || item.isString();
+      }
+      to->set_type(floats    ? pb::AttributeProto::FLOATS
+                   : strings ? pb::AttributeProto::STRINGS
+                             : pb::AttributeProto::INTS);
+      for (const IValue& item : v.toListRef().items) {
+        if (floats)
+          to->add_floats(static_cast<float>(item.toDouble()));
+        else if (strings)
+          to->add_strings(std::string(item.toStringView()));
+        else
+          to->add_ints(item.toInt());
+      }
+    }
+  }
+  Names names;
+  for (std::size_t k = 0; k < outputs; ++k) {
+    names.push_back(fresh(type + "_out"));
+    n->add_output(names.back());
+    graphs_.back().made.insert(names.back());
+  }
+  return names;
+}
+
+std::string Exporter::initializer(const Tensor& given) {
+  const Tensor t = given.detach();
+  const auto weight = t.numel() > 0 && t.layout() == kStrided && t.device().is_cpu()
+                          ? weight_names_.find(t.data_ptr())
+                          : weight_names_.end();
+  if (weight != weight_names_.end()) {
+    for (const Stored& s : stored_)
+      if (s.tensor.data_ptr() == t.data_ptr() && s.tensor.sizes() == t.sizes() &&
+          s.tensor.strides() == t.strides())
+        return s.name;
+    bool first = true;
+    for (const Stored& s : stored_) first = first && s.name != weight->second;
+    const std::string name = first ? weight->second : fresh(weight->second);
+    stored_.push_back({t, name, true});
+    return name;
+  }
+  // Small ones are stored once, by their content.
+  constexpr int64_t kSmall = 64;
+  std::string key;
+  if (t.numel() <= kSmall) {
+    pb::TensorProto proto;
+    write_tensor(t, "", &proto);
+    proto.SerializeToString(&key);
+    if (const auto at = small_.find(key); at != small_.end()) return at->second;
+  }
+  const std::string name = fresh("constant");
+  if (!key.empty()) small_.emplace(key, name);
+  stored_.push_back({t, name, false});
+  return name;
+}
+
+std::string Exporter::name_of(Item& i) {
+  if (!i.name.empty()) return i.name;
+  if (i.constant) return i.name = initializer(as_tensor(i.example));
+  need(i.has_parts && i.example.isList(), "a value that ONNX does not have");
+  // Integers side by side.
+  Names parts;
+  for (const ItemPtr& p : i.parts) {
+    need(p->example.isInt() || p->example.isBool(), "a list of tensors as one value");
+    if (p->constant)
+      parts.push_back(initializer(as_tensor(IValue(std::vector<int64_t>{p->example.toInt()}))));
+    else
+      parts.push_back(
+          node("Unsqueeze", {name_of(*p), initializer(as_tensor(IValue(std::vector<int64_t>{0})))})
+              .front());
+  }
+  return i.name = node("Concat", parts, {{"axis", int64_t{0}}}).front();
+}
+
+std::string Exporter::own(Item& item) {
+  const std::string name = name_of(item);
+  if (graphs_.back().made.count(name)) return name;
+  return node("Identity", {name}).front();
+}
+
+}  // namespace tenon::onnx::exporting

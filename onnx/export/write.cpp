@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Tensors, inputs and outputs of a model, and the file.
+#include <ostream>
+
+#include "onnx/export/exporter.h"
+#include "tenon/autograd.h"
+#include "tenon/io/file_writer.h"
+#include "tenon/runtime/error.h"
+
+namespace tenon::onnx::exporting {
+
+int32_t onnx_type(ScalarType t) {
+  switch (t) {
+    case kFloat32:
+      return pb::FLOAT;
+    case kFloat64:
+      return pb::DOUBLE;
+    case kFloat16:
+      return pb::FLOAT16;
+    case kBFloat16:
+      return pb::BFLOAT16;
+    case kInt8:
+      return pb::INT8;
+    case kUInt8:
+      return pb::UINT8;
+    case kInt16:
+      return pb::INT16;
+    case kInt32:
+      return pb::INT32;
+    case kInt64:
+      return pb::INT64;
+    case kBool:
+      return pb::BOOL;
+    case kComplex64:
+      return pb::COMPLEX64;
+    case kComplex128:
+      return pb::COMPLEX128;
+    default:
+      throw Refusal{std::string("ONNX has no dtype ") + std::string(toString(t))};
+  }
+}
+
+Tensor as_tensor(const IValue& v) {
+  if (v.isTensor()) return v.toTensor();
+  if (v.isBool()) return full({}, v.toBool(), TensorOptions(kBool));
+  if (v.isInt()) return full({}, v.toInt(), TensorOptions(kInt64));
+  if (v.isDouble()) return full({}, v.toDouble(), TensorOptions(kFloat32));
+  need(v.isList(), "a value that ONNX does not have");
+  const auto& items = v.toListRef().items;
+  const bool floats = !items.empty() && items.front().isDouble();
+  Tensor t = empty({static_cast<int64_t>(items.size())}, TensorOptions(floats ? kFloat32 : kInt64));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (floats)
+      t.data_ptr<float>()[i] = static_cast<float>(items[i].toDouble());
+    else
+      t.data_ptr<int64_t>()[i] = items[i].isBool() ? items[i].toBool() : items[i].toInt();
+  }
+  return t;
+}
+
+void write_tensor(const Tensor& given, const std::string& name, pb::TensorProto* out) {
+  const Tensor t = given.detach().cpu().contiguous();
+  out->set_data_type(onnx_type(t.scalar_type()));
+  for (const int64_t s : t.sizes()) out->add_dims(s);
+  if (!name.empty()) out->set_name(name);
+  out->set_raw_data(t.data_ptr(), static_cast<std::size_t>(t.nbytes()));
+}
+
+void Exporter::add_value_info(pb::ValueInfoProto* info, const std::string& name, const Item& i,
+                              bool output) {
+  info->set_name(name);
+  const Tensor t = as_tensor(i.example);
+  auto* type = info->mutable_type()->mutable_tensor_type();
+  type->set_elem_type(onnx_type(t.scalar_type()));
+  // Shapes inside of branches and loops may change from run to run, those of numbers do not.
+  if (output && graphs_.size() > 1) {
+    if (!i.example.isTensor() && !i.example.isList()) type->mutable_shape();
+    return;
+  }
+  const auto axes = options_.dynamic_axes.find(name);
+  auto* shape = type->mutable_shape();
+  for (int64_t d = 0; d < t.dim(); ++d) {
+    auto* dim = shape->add_dim();
+    const auto* names = axes == options_.dynamic_axes.end() ? nullptr : &axes->second;
+    const auto at = names ? names->find(d) : std::map<int64_t, std::string>::const_iterator();
+    if (names && at != names->end())
+      dim->set_dim_param(at->second);
+    else if (!output || is_static())
+      dim->set_dim_value(t.size(d));
+  }
+}
+
+void Exporter::add_inputs(const jit::Graph& g, const std::vector<IValue>& inputs,
+                          pb::GraphProto* graph) {
+  const std::size_t wanted = g.inputs().size() - 1;
+  TENON_CHECK(inputs.size() == wanted, ValueError, "onnx::export_: the program takes ", wanted,
+              " inputs, ", inputs.size(), " examples were given");
+  TENON_CHECK(options_.input_names.size() <= wanted, ValueError,
+              "onnx::export_: ", options_.input_names.size(), " input names for ", wanted,
+              " inputs");
+  for (std::size_t k = 0; k < wanted; ++k) {
+    const jit::Value* v = g.inputs()[k + 1];
+    const std::string name =
+        fresh(k < options_.input_names.size() ? options_.input_names[k] : v->debug_name());
+    auto i = std::make_shared<Item>();
+    i->example = inputs[k];
+    if (!inputs[k].isTensor()) {  // a number of the program is a part of it
+      i->constant = true;
+      set(v, i);
+      continue;
+    }
+    i->name = name;
+    add_value_info(graph->add_input(), name, *i, false);
+    set(v, i);
+  }
+  for (const auto& [name, axes] : options_.dynamic_axes) {
+    const auto& outs = options_.output_names;
+    const bool known =
+        taken_.count(name) || std::find(outs.begin(), outs.end(), name) != outs.end();
+    TENON_CHECK(known, ValueError, "onnx::export_: dynamic_axes names '", name,
+                "', which is neither an input nor an output");
+  }
+}
+
+void Exporter::add_outputs(const jit::Graph& g, pb::GraphProto* graph) {
+  std::vector<ItemPtr> flat;
+  const std::function<void(const ItemPtr&)> add = [&](const ItemPtr& i) {
+    if (i->has_parts)
+      for (const ItemPtr& part : i->parts) add(part);
+    else
+      flat.push_back(i);
+  };
+  try {
+    for (const jit::Value* v : g.outputs()) add(item(v));
+    for (std::size_t k = 0; k < flat.size(); ++k) {
+      const bool named = k < options_.output_names.size();
+      std::string name = own(*flat[k]);
+      const std::string wanted = named ? options_.output_names[k] : "output" + std::to_string(k);
+      const std::string last = fresh(wanted);
+      pb::NodeProto* n = graph->add_node();
+      n->set_op_type("Identity");
+      n->set_name(fresh("Identity"));
+      n->add_input(name);
+      n->add_output(last);
+      add_value_info(graph->add_output(), last, *flat[k], true);
+    }
+  } catch (const Missing&) {
+    refused_.push_back("cannot export the result: nothing computes it");
+  } catch (const Refusal& r) {
+    refused_.push_back("cannot export the result: " + r.reason);
+  }
+}
+
+void Exporter::add_initializers(pb::GraphProto* graph) {
+  for (const Stored& s : stored_) {
+    const bool inputs =
+        s.weight && (!options_.export_params || options_.keep_initializers_as_inputs);
+    if (inputs) {
+      auto* info = graph->add_input();
+      info->set_name(s.name);
+      auto* type = info->mutable_type()->mutable_tensor_type();
+      type->set_elem_type(onnx_type(s.tensor.scalar_type()));
+      for (const int64_t n : s.tensor.sizes()) type->mutable_shape()->add_dim()->set_dim_value(n);
+    }
+    if (!s.weight || options_.export_params)
+      write_tensor(s.tensor, s.name, graph->add_initializer());
+  }
+}
+
+namespace {
+
+// Versions of the file format that go with the versions of operators.
+int64_t ir_version(int64_t opset) { return opset >= 15 ? 8 : 7; }
+
+std::string model_bytes(const jit::Module& module, const std::vector<IValue>& inputs,
+                        const ExportOptions& options) {
+  Exporter exporter(module, options);
+  pb::ModelProto model = exporter.run(inputs);
+  model.set_ir_version(ir_version(options.opset));
+  model.set_producer_name(options.producer_name);
+  model.set_producer_version("0.1.0");
+  if (!options.doc_string.empty()) model.set_doc_string(options.doc_string);
+  auto* set = model.add_opset_import();
+  set->set_domain("");
+  set->set_version(options.opset);
+  if (!options.fallback_domain.empty()) {
+    auto* fallback = model.add_opset_import();
+    fallback->set_domain(options.fallback_domain);
+    fallback->set_version(1);
+  }
+  for (const auto& [key, value] : options.metadata) {
+    auto* entry = model.add_metadata_props();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+  constexpr std::size_t kLimit = std::size_t{2} << 30;
+  TENON_CHECK(model.ByteSizeLong() < kLimit, NotImplementedError, "onnx::export_: the model has ",
+              model.ByteSizeLong(), " bytes; a file of protobuf holds less than 2 GiB");
+  std::string bytes;
+  model.SerializeToString(&bytes);
+  return bytes;
+}
+
+}  // namespace
+}  // namespace tenon::onnx::exporting
+
+namespace tenon::onnx {
+
+void export_(const jit::Module& module, const std::vector<IValue>& inputs, std::ostream& out,
+             const ExportOptions& options) {
+  const std::string bytes = exporting::model_bytes(module, inputs, options);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  TENON_CHECK(out.good(), ValueError, "onnx::export_: the stream takes no more");
+}
+
+void export_(const jit::Module& module, const std::vector<IValue>& inputs, const std::string& path,
+             const ExportOptions& options) {
+  const std::string bytes = exporting::model_bytes(module, inputs, options);
+  serialize::detail::FileWriter file(path);
+  file.write(bytes.data(), bytes.size());
+  file.commit();
+}
+
+}  // namespace tenon::onnx

@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Programs written as ONNX and read back: the same numbers, the same names; what cannot be
+// expressed is told, and leaves no file.
+#include "tenon/onnx/export.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "tenon/creation.h"
+#include "tenon/nn.h"
+#include "tenon/onnx.h"
+#include "tenon/ops.h"
+#include "tests/support.h"
+
+using namespace tenon;
+
+namespace {
+
+std::string exported(const jit::Module& m, const std::vector<IValue>& inputs,
+                     const onnx::ExportOptions& options = {}) {
+  std::ostringstream out;
+  onnx::export_(m, inputs, out, options);
+  return out.str();
+}
+jit::Module define(const std::string& text) {
+  jit::Module m("__torch__.Program");
+  m.define(text);
+  return m;
+}
+void expect_near(const Tensor& got, const Tensor& expected) {
+  ASSERT_EQ(got.sizes(), expected.sizes());
+  EXPECT_LE((got - expected).abs().max().item<float>(), 1e-5);
+}
+
+nn::Sequential small_network() {
+  manual_seed(3);
+  nn::Sequential net(nn::Conv2d(nn::Conv2dOptions(2, 3, 3).padding(1)), nn::BatchNorm2d(3),
+                     nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(), nn::Linear(12, 4),
+                     nn::Softmax(1));
+  net->eval();
+  return net;
+}
+
+TEST(OnnxExport, ARecordedNetworkComesBackWithItsNamesAndNumbers) {
+  nn::Sequential net = small_network();
+  const Tensor x = randn({2, 2, 4, 4});
+  const jit::Module traced = jit::trace(net, {x});
+  const jit::Module back = onnx::load_bytes(exported(traced, {x}));
+  const NoGradGuard no_grad;
+  expect_near(back.forward({x}).toTensor(), net->forward(x));
+  std::set<std::string> names;
+  for (const auto& p : back.named_parameters()) names.insert(p.name);
+  EXPECT_EQ(names.size(), 6u);  // of both layers and the normalization
+  const auto info = onnx::model_info(back);
+  ASSERT_TRUE(info.has_value());
+  EXPECT_EQ(info->producer_name, "tenon");
+  EXPECT_EQ(info->opsets.at(""), 17);
+}
+
+TEST(OnnxExport, FilesAreTheSameEachTime) {
+  nn::Sequential net = small_network();
+  const Tensor x = ones({1, 2, 4, 4});
+  const jit::Module traced = jit::trace(net, {x});
+  EXPECT_EQ(exported(traced, {x}), exported(traced, {x}));
+}
+
+TEST(OnnxExport, DimensionsThatAreNamedMayChange) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    return x.view(x.size(0), -1).sum(1) * x.size(1)
+)");
+  onnx::ExportOptions options;
+  options.input_names = {"image"};
+  options.output_names = {"total"};
+  options.dynamic_axes = {{"image", {{0, "batch"}, {1, "rows"}}}};
+  const jit::Module back = onnx::load_bytes(exported(m, {ones({2, 3, 4})}, options));
+  expect_near(back.forward({ones({5, 7, 2})}).toTensor(), full({5}, 7.0 * 14.0));
+  const auto info = onnx::model_info(back);
+  EXPECT_EQ(info->inputs, std::vector<std::string>{"image"});
+  EXPECT_EQ(info->outputs, std::vector<std::string>{"total"});
+}
+
+TEST(OnnxExport, LoopsAndBranchesStay) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    total = torch.zeros([x.size(1)])
+    for i in range(x.size(0)):
+        if bool(x[i].sum() > 0):
+            total = total + x[i]
+        else:
+            total = total - x[i]
+    return total
+)");
+  onnx::ExportOptions options;
+  options.dynamic_axes = {{"x", {{0, "rows"}}}};
+  const jit::Module back = onnx::load_bytes(exported(m, {randn({3, 4})}, options));
+  for (const int64_t rows : {1, 3, 17}) {
+    const Tensor x = randn({rows, 4});
+    expect_near(back.forward({x}).toTensor(), m.forward({x}).toTensor());
+  }
+}
+
+TEST(OnnxExport, RecurrentLayersAreOneNodeEach) {
+  manual_seed(4);
+  nn::LSTM lstm(nn::LSTMOptions(3, 5).num_layers(2).bidirectional(true));
+  const auto f = [&lstm](const Tensor& x) { return std::get<0>(lstm->forward(x)); };
+  const Tensor x = randn({4, 2, 3});
+  std::ostringstream out;
+  const jit::Module traced = jit::trace_module(lstm.ptr(), f, {x});
+  onnx::export_(traced, {x}, out, {});
+  const jit::Module back = onnx::load_bytes(out.str());
+  const NoGradGuard no_grad;
+  expect_near(back.forward({x}).toTensor(), f(x));
+}
+
+TEST(OnnxExport, AFunctionIsRecordedFirst) {
+  const std::string path = testing::TempDir() + "/tenon_function.onnx";
+  onnx::export_([](const Tensor& x, const Tensor& y) { return (x * y).relu() + 1; },
+                {ones({3}), ones({3})}, path);
+  const jit::Module back = jit::load(path);  // which finds the reader by the content
+  expect_near(back.forward({full({3}, 2.0), full({3}, -1.0)}).toTensor(), ones({3}));
+  std::filesystem::remove(path);
+}
+
+TEST(OnnxExport, WhatCannotBeExpressedIsToldWholeAndLeavesNoFile) {
+  const std::string path = testing::TempDir() + "/tenon_refused.onnx";
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    y = torch.bincount(x.to(torch.int64))
+    z = torch.avg_pool2d(x.view(1, 1, 2, 2), [2, 2], divisor_override=3)
+    return y.sum() + z.sum()
+)");
+  const std::string text = test::text_of([&] { onnx::export_(m, {ones({4})}, path); });
+  test::expect_words(text, {"cannot export aten::bincount: there is no rule for it", "<--- HERE",
+                            "cannot export aten::avg_pool2d: divisor_override is not supported"});
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_THROW(onnx::export_(m, {ones({4})}, path), NotImplementedError);
+}
+
+TEST(OnnxExport, OptionsThatDoNotFitAreRefused) {
+  const jit::Module m = define("def forward(self, x: Tensor) -> Tensor:\n    return x + 1\n");
+  const auto refusal = [&](onnx::ExportOptions o, std::vector<IValue> inputs = {ones({2})}) {
+    return test::text_of([&] { exported(m, inputs, o); });
+  };
+  onnx::ExportOptions opset, axes, names;
+  opset.opset = 5;
+  axes.dynamic_axes = {{"nobody", {{0, "n"}}}};
+  names.input_names = {"a", "b"};
+  test::expect_words(refusal(opset), {"opset 5", "[13, 18]"});
+  test::expect_words(refusal(axes), {"'nobody'", "neither an input nor an output"});
+  test::expect_words(refusal(names), {"2 input names", "1 inputs"});
+  test::expect_words(refusal({}, {}), {"takes 1 inputs", "0 examples"});
+}
+
+TEST(OnnxExport, ARegisteredRuleServesAnOperator) {
+  onnx::register_symbolic("aten::bincount", [](onnx::ExportCall& c) {
+    const int64_t n = c.example("minlength").toInt();
+    if (n > 0) c.refuse("minlength is not supported");
+    c.output(c.node("CountOf", {c.input("self")}, {{"weighted", int64_t{0}}}, "vendor"));
+  });
+  const jit::Module m =
+      define("def forward(self, x: Tensor) -> Tensor:\n    return torch.bincount(x)\n");
+  const Tensor x = arange(4, kLong);
+  const std::string bytes = exported(m, {x});
+  EXPECT_NE(bytes.find("CountOf"), std::string::npos);
+  test::expect_words(test::text_of([&] { (void)onnx::load_bytes(bytes); }), {"vendor", "CountOf"});
+  const jit::Module other =
+      define("def forward(self, x: Tensor) -> Tensor:\n    return torch.bincount(x, None, 9)\n");
+  test::expect_words(test::text_of([&] { exported(other, {x}); }),
+                     {"cannot export aten::bincount: minlength is not supported"});
+}
+
+TEST(OnnxExport, WeightsMayBeInputs) {
+  nn::Sequential net = small_network();
+  const Tensor x = ones({1, 2, 4, 4});
+  const jit::Module traced = jit::trace(net, {x});
+  onnx::ExportOptions options;
+  options.export_params = false;
+  EXPECT_LT(exported(traced, {x}, options).size() + 100, exported(traced, {x}).size());
+}
+
+}  // namespace

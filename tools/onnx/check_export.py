@@ -1,0 +1,314 @@
+# SPDX-FileCopyrightText: Copyright the Tenon authors
+# SPDX-License-Identifier: Apache-2.0
+"""check_export.py TENON FOLDER [NAME..]: writes functions and models of torch as ONNX through `tenon convert`, checks the
+files with the onnx package, and compares what ONNX Runtime computes with torch: 1e-4 of the largest value. Functions are
+scripted where the name ends in .script, else traced."""
+import inspect
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+from torch import nn
+
+warnings.filterwarnings("ignore")
+torch.manual_seed(7)
+torch.backends.mha.set_fastpath_enabled(False)  # its operators are not of the public ones
+
+
+def r(*sizes):
+    return torch.randn(*sizes)
+
+
+def positive(*sizes):
+    return torch.rand(*sizes) + 0.1
+
+
+def ints(high, *sizes):
+    return torch.randint(0, high, sizes)
+
+
+CASES = {}
+
+
+def case(name, f, *inputs, dynamic=(), runs=(), opset=17):
+    CASES[name] = (f, inputs, dynamic, runs, opset)
+
+
+X = r(2, 3, 4)
+for name in ("abs neg sqrt exp log sin cos tan asin acos atan sinh cosh asinh atanh tanh sigmoid relu floor ceil round erf "
+             "reciprocal sign rsqrt square exp2 expm1 log1p log2 log10 trunc frac isnan isfinite logical_not").split():
+    limited = name in ("asin", "acos", "atanh", "log1p")
+    x = (torch.rand(3, 4) * 1.8 - 0.9) if limited else positive(3, 4) if name in ("log", "sqrt", "rsqrt", "log2", "log10") else r(3, 4)
+    case(name, lambda x, f=getattr(torch, name): f(x), x)
+case("acosh", lambda x: torch.acosh(x), positive(3) + 1)
+for name in "add sub mul div maximum minimum atan2 fmod remainder floor_divide eq ne lt le gt ge".split():
+    case(name, lambda x, y, f=getattr(torch, name): f(x, y), r(3, 4), positive(4))
+case("add_numbers", lambda x: 3 - (x * 2 + 1) / 4, X)
+case("integers", lambda x, y: (x // y, x % y, x + 2 * y, x / y), ints(20, 5) - 10, ints(4, 5) + 1)
+case("pow", lambda x: x.pow(2) + x.pow(0.5), positive(4))
+case("promotion", lambda x, y: x + y, ints(5, 3), r(3))
+case("clamp", lambda x: (x.clamp(-1, 0.5), x.clamp(min=0), torch.clamp_max(x, 1)), X)
+case("where", lambda x, y: (torch.where(x > 0, x, y), x.masked_fill(x > 0, -1.0)), X, r(4))
+case("addcmul", lambda x, y, z: (torch.addcmul(x, y, z, value=0.5), torch.addcdiv(x, y, z), torch.lerp(x, y, 0.3)), X, r(4), positive(4))
+case("casts", lambda x: (x.to(torch.float64), x.int(), x.bool(), x.half().float()), X)
+case("logic", lambda x, y: ((x > 0) & (y > 0), (x > 0) | (y > 0), (x > 0) ^ (y > 0), ~(x > 0)), X, r(4))
+
+case("cat", lambda x, y: (torch.cat([x, y], 1), torch.stack([x, y], -1)), r(2, 3), r(2, 3))
+case("views", lambda x: (x.view(6, 4), x.reshape(-1, 2), x.flatten(1), x.flatten(0, 1), x.t() if x.dim() == 2 else x.transpose(0, 2), x.permute(2, 0, 1)), X)
+case("flatten_middle", lambda x: x.flatten(1, 2), r(2, 3, 4, 5))
+case("unflatten", lambda x: x.unflatten(1, (2, 3)), r(2, 6, 4))
+case("squeeze", lambda x: (x.squeeze(), x.squeeze(1), x.unsqueeze(0), x.unsqueeze(-1)), r(2, 1, 3))
+case("expand", lambda x, y: (x.expand(2, 3, 4), x.expand_as(y), x.repeat(2, 1, 3), x.expand(-1, 3, -1)), r(2, 1, 4), r(2, 3, 4))
+case("slices", lambda x: (x[1], x[:, 1:], x[..., ::2], x[:, -1], x.narrow(2, 1, 2), x.select(1, 2)), X)
+case("split", lambda x: (torch.split(x, 2, 2), torch.chunk(x, 3, 1), x.unbind(0), x.split([1, 3], 2)), X)
+case("pads", lambda x: (F.pad(x, (1, 2, 0, 1)), F.pad(x, (1, 1), value=3.0), F.pad(x, (1, 2), mode="reflect"), F.pad(x, (1, 1), mode="replicate")), X)
+case("flip", lambda x: (x.flip(0, 2), x.roll(1, 1), x.roll((1, -1), (0, 2))), X)
+case("triangles", lambda x: (x.tril(), x.triu(1)), r(4, 4))
+case("pixel_shuffle", lambda x: F.pixel_shuffle(x, 2), r(1, 8, 3, 3))
+case("movedim", lambda x: x.movedim(0, 2), X)
+
+for name in "sum mean prod amax amin argmax argmin logsumexp".split():
+    f = getattr(torch, name)
+    case(name, lambda x, f=f: (f(x, 1), f(x, -1, keepdim=True)), X)
+case("sum_all", lambda x: (x.sum(), x.mean(), x.max(), x.min(), x.prod(), x.argmax()), X)
+case("max_at", lambda x: (x.max(1), x.min(2, keepdim=True)), X)
+case("truth", lambda x: ((x > 0).any(1), (x > 0).all(), (x > -9).all(2)), X)
+case("variance", lambda x: (x.var(1), x.std(2, unbiased=False), x.var(), x.std((0, 1))), X)
+case("norms", lambda x: (x.norm(), torch.linalg.vector_norm(x, 1, 1), F.normalize(x, dim=1), torch.linalg.vector_norm(x, 3, 2)), X)
+case("cumsum", lambda x: x.cumsum(1), X)
+case("topk", lambda x: (x.topk(2, 1), x.sort(2), x.argsort(1, descending=True)), X)
+case("reduce18", lambda x: (x.mean(1), x.amax((0, 2)), x.logsumexp(1)), X, opset=18)
+case("opset13", lambda x: (x.mean(1), F.layer_norm(x, (4,)), x.softmax(1)), X, opset=13)
+
+case("matmul", lambda x, y: (x @ y, torch.bmm(x, y), x[0].mm(y[0])), r(2, 3, 4), r(2, 4, 5))
+case("addmm", lambda s, x, y: (torch.addmm(s, x, y, beta=0.5, alpha=2), torch.baddbmm(s.unsqueeze(0), x.unsqueeze(0), y.unsqueeze(0))), r(3, 5), r(3, 4), r(4, 5))
+case("linear", lambda x, w, b: (F.linear(x, w, b), F.linear(x[0], w), F.linear(x, w)), r(2, 3, 4), r(5, 4), r(5))
+case("einsum", lambda x, y: torch.einsum("bij,bjk->bik", x, y), r(2, 3, 4), r(2, 4, 5))
+case("conv", lambda x, w, b: (F.conv2d(x, w, b, padding=1), F.conv2d(x, w, stride=2, dilation=2), F.conv2d(x, w, padding="same")), r(2, 3, 9, 9), r(4, 3, 3, 3), r(4))
+case("conv1d", lambda x, w: (F.conv1d(x, w, stride=2), F.conv1d(x[0], w)), r(2, 4, 9), r(6, 4, 3))
+case("conv3d", lambda x, w: F.conv3d(x, w), r(1, 2, 5, 5, 5), r(3, 2, 2, 2, 2))
+case("conv_groups", lambda x, w: F.conv2d(x, w, groups=2), r(1, 4, 5, 5), r(6, 2, 3, 3))
+case("conv_transpose", lambda x, w, b: F.conv_transpose2d(x, w, b, stride=2, padding=1, output_padding=1), r(1, 3, 5, 5), r(3, 4, 3, 3), r(4))
+case("pools", lambda x: (F.max_pool2d(x, 3, 2, 1), F.avg_pool2d(x, 2), F.avg_pool2d(x, 3, 2, 1, count_include_pad=False), F.max_pool2d(x, 2, ceil_mode=True)), r(2, 3, 9, 9))
+case("pools1d", lambda x: (F.max_pool1d(x, 2), F.avg_pool1d(x, 2)), r(2, 3, 8))
+case("adaptive", lambda x: (F.adaptive_avg_pool2d(x, 1), F.adaptive_avg_pool2d(x, 3), F.adaptive_max_pool2d(x, 1)), r(2, 3, 6, 6))
+case("resize", lambda x: (F.interpolate(x, scale_factor=2.0), F.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=False),
+                          F.interpolate(x, size=(7, 5), mode="bilinear", align_corners=True), F.interpolate(x, size=(7, 5))), r(1, 2, 4, 4))
+case("grid_sample", lambda x, g: F.grid_sample(x, g, align_corners=False), r(1, 2, 4, 4), torch.rand(1, 3, 3, 2) * 2 - 1)
+case("embedding", lambda i, w: F.embedding(i, w), ints(6, 2, 3), r(6, 4))
+case("softmax", lambda x: (x.softmax(1), x.log_softmax(-1), x.softmax(0)), X)
+case("attention", lambda q, k, v: (F.scaled_dot_product_attention(q, k, v), F.scaled_dot_product_attention(q, k, v, is_causal=True)), r(1, 2, 5, 8), r(1, 2, 5, 8), r(1, 2, 5, 8))
+case("attention_mask", lambda q, m: F.scaled_dot_product_attention(q, q, q, attn_mask=m > -1), r(1, 2, 5, 8), r(5, 5))
+for name in ("leaky_relu elu celu selu softplus softsign silu mish gelu hardsigmoid hardtanh relu6 logsigmoid hardshrink "
+             "softshrink hardswish tanhshrink").split():
+    case(name, lambda x, f=getattr(F, name): f(x), X * 3)
+case("gelu_tanh", lambda x: F.gelu(x, approximate="tanh"), X)
+case("threshold", lambda x: F.threshold(x, 0.0, 0.0), X)
+case("glu", lambda x: F.glu(x, 2), X)
+case("prelu", lambda x, w: F.prelu(x, w), r(2, 3, 4, 4), positive(3))
+case("norm_layers", lambda x, w: (F.layer_norm(x, (4, 4), None, None), F.group_norm(x, 3), F.instance_norm(x), F.layer_norm(x, (4,), w, w)), r(2, 6, 4, 4), r(4))
+
+case("index", lambda x, i: (x[i], x[:, i], x.index_select(1, i), x[i, i], x[:, i, i]), r(4, 4, 4), ints(4, 3))
+case("masks", lambda x: (x[x > 0], torch.masked_select(x, x > 0), torch.nonzero(x > 0)), r(3, 4))
+case("gather", lambda x, i: (x.gather(1, i), x.scatter(1, i, 5.0), x.scatter(1, i, x), torch.take_along_dim(x, i, 1)), r(3, 4), ints(4, 3, 2))
+case("scatter_add", lambda x, i, s: x.scatter_add(0, i, s), r(4, 3), ints(4, 2, 3), r(2, 3))
+case("index_put", lambda x, i, v: (x.index_put((i,), v), x.index_put((i,), v, accumulate=True)), r(5, 3), torch.tensor([0, 3]), r(2, 3))
+case("one_hot", lambda i: F.one_hot(i, 5), ints(5, 4))
+
+
+def writes(x):
+    y = x.clone()
+    y.mul_(2)
+    y += 1
+    return y.relu_()
+
+
+case("writes", writes, r(3, 4))
+case("creation", lambda x: (torch.zeros_like(x), torch.ones(2, 3), x.new_full((2,), 4.0), torch.arange(5) * 2, torch.full_like(x, 2)), r(2, 3))
+case("dynamic_shapes", lambda x: (x.view(x.size(0), -1), x.reshape(x.shape[0] * x.shape[1], x.shape[2]), torch.zeros(x.shape[0], 3), torch.arange(x.shape[1]), x.mean(1)),
+     r(2, 3, 4), dynamic=("x:0=b", "x:1=t"), runs=((r(5, 7, 4),),))
+
+
+def loop_script(x: torch.Tensor, h: torch.Tensor):
+    for i in range(x.size(0)):
+        h = torch.tanh(x[i] + h * 0.5)
+    return h
+
+
+def branch_script(x: torch.Tensor):
+    if bool(x.sum() > 0):
+        y = x * 2
+    else:
+        y = x - 1
+    return y
+
+
+def while_script(x: torch.Tensor):
+    n = 0
+    while bool(x.sum() < 100.0):
+        x = x * 2
+        n += 1
+    return x, torch.tensor(n)
+
+
+def nested_script(x: torch.Tensor):
+    total = torch.zeros([x.size(1)])
+    for i in range(x.size(0)):
+        row = x[i]
+        if bool(row.sum() > 0):
+            total = total + row
+        else:
+            total = total - row
+    return total
+
+
+case("loop.script", loop_script, r(3, 4), r(4), dynamic=("x:0=time",), runs=((r(17, 4), r(4)), (r(1, 4), r(4))))
+case("branch.script", branch_script, positive(3), runs=((-positive(3),),))
+case("while.script", while_script, positive(3), runs=((positive(3) * 9,),))
+case("nested.script", nested_script, r(4, 3), dynamic=("x:0=rows",), runs=((r(9, 3),),))
+
+
+class Recurrent(nn.Module):
+    def __init__(self, kind, **options):
+        super().__init__()
+        self.rnn = getattr(nn, kind)(6, 5, **options)
+
+    def forward(self, x):
+        out, state = self.rnn(x)
+        return (out, *state) if isinstance(state, tuple) else (out, state)
+
+
+for kind in "LSTM GRU RNN".split():
+    case(kind, Recurrent(kind, num_layers=2), r(4, 3, 6))
+    case(kind + "_both", Recurrent(kind, bidirectional=True, batch_first=True), r(3, 4, 6))
+
+
+class LanguageModel(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.rnn, self.out = nn.Embedding(30, 16), nn.LSTM(16, 16, 2), nn.Linear(16, 30)
+
+    def forward(self, x):
+        return self.out(self.rnn(self.embedding(x))[0])
+
+
+class Upscaler(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(1, 8, 5, padding=2), nn.Conv2d(8, 4, 3, padding=1)
+
+    def forward(self, x):
+        return F.pixel_shuffle(self.b(torch.relu(self.a(x))), 2)
+
+
+def generator():
+    return nn.Sequential(nn.ConvTranspose2d(8, 16, 4, 1, 0, bias=False), nn.BatchNorm2d(16), nn.ReLU(),
+                         nn.ConvTranspose2d(16, 3, 4, 2, 1, bias=False), nn.Tanh())
+
+
+case("language_model", LanguageModel(), ints(30, 5, 2))
+case("super_resolution", Upscaler(), r(1, 1, 9, 9), dynamic=("x:0=n",), runs=((r(3, 1, 9, 9),),))
+case("dcgan", generator(), r(2, 8, 1, 1))
+case("transformer", nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), r(2, 5, 16))
+
+
+def torchvision_models():
+    import torchvision.models as tv
+    for name, size in dict(alexnet=64, vgg11=32, resnet18=64, densenet121=32, squeezenet1_0=64, mobilenet_v3_small=64,
+                           inception_v3=96, efficientnet_b0=64, vit_b_16=224, convnext_tiny=64, shufflenet_v2_x0_5=64).items():
+        options = {"init_weights": False} if name == "inception_v3" else {}
+        case("tv:" + name, lambda name=name, options=options: getattr(tv, name)(weights=None, **options), r(1, 3, size, size))
+
+
+class Function(nn.Module):
+    def __init__(self, f):
+        super().__init__()
+        self.f = f
+
+    def forward(self, *x):
+        return self.f(*x)
+
+
+def flat(value):
+    if isinstance(value, (tuple, list)):
+        return [t for v in value for t in flat(v)]
+    return [value]
+
+
+def make_program(name, f, inputs):
+    if name.endswith(".script"):
+        unit = type("Script_" + f.__name__, (torch.jit.ScriptModule,), {})()
+        source = "\n".join("    " + line for line in inspect.getsource(f).splitlines())
+        unit.define(source.replace("    def " + f.__name__ + "(", "def forward(self, ", 1).replace("\n    ", "\n") + "\n")
+        return f, unit
+    module = f if isinstance(f, nn.Module) else Function(f)
+    module.eval()
+    with torch.no_grad():
+        return module, torch.jit.trace(module, inputs, check_trace=False)
+
+
+def run_case(tenon, folder, name):
+    f, inputs, dynamic, runs, opset = CASES[name]
+    if name.startswith("tv:"):
+        f = f()
+    stem = os.path.join(folder, name.replace(":", "_"))
+    function, program = make_program(name, f, inputs)
+    program.save(stem + ".pt")
+    save_file({f"in.{i}": x.contiguous() for i, x in enumerate(inputs)}, stem + ".safetensors")
+    # Inputs have the program's names.
+    names = [a.name for a in program.forward.schema.arguments][1:]
+    renamed = {"x": names[0]}
+    command = [tenon, "convert", stem + ".pt", stem + ".onnx", "--inputs", stem + ".safetensors", "--opset", str(opset)]
+    for axis in dynamic:
+        head, rest = axis.split(":", 1)
+        command += ["--dynamic", renamed.get(head, head) + ":" + rest]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    if done.returncode != 0:
+        return (done.stdout + done.stderr).strip()
+    onnx.checker.check_model(stem + ".onnx", full_check=True)
+    session = onnxruntime.InferenceSession(stem + ".onnx", providers=["CPUExecutionProvider"])
+    for given in (inputs, *runs):
+        with torch.no_grad():
+            expected = flat(function(*[x.clone() for x in given]))
+        got = session.run(None, {i.name: x.numpy() for i, x in zip(session.get_inputs(), given)})
+        if len(got) != len(expected):
+            return f"{len(got)} results instead of {len(expected)}"
+        for k, (a, b) in enumerate(zip(got, expected)):
+            b = b.detach().numpy() if isinstance(b, torch.Tensor) else np.array(b)
+            if a.shape != b.shape or a.dtype != b.dtype:
+                return f"result {k}: {a.dtype}{a.shape} instead of {b.dtype}{b.shape}"
+            a, b = a.astype(np.float64), b.astype(np.float64)
+            off = np.abs(a - b).max() if a.size else 0
+            if not off <= 1e-4 * max(1, np.abs(b).max() if b.size else 1):
+                return f"result {k} is off by {off}"
+    return ""
+
+
+def main():
+    tenon, folder, *wanted = sys.argv[1:]
+    os.makedirs(folder, exist_ok=True)
+    torchvision_models()
+    names = [n for n in CASES if not wanted or any(w in n for w in wanted)]
+    failed = 0
+    for at, name in enumerate(names):
+        print(f"\r{at + 1}/{len(names)} {name:30}", end="", file=sys.stderr, flush=True)
+        try:
+            problem = run_case(tenon, folder, name)
+        except Exception as e:  # of torch, of the checker or of the runtime
+            problem = f"{type(e).__name__}: {e}"
+        if problem:
+            failed += 1
+            print(f"\r{name}: {problem[:600]}")
+    print(file=sys.stderr)
+    print(f"{len(names) - failed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+main()
