@@ -228,7 +228,10 @@ Names Exporter::node(const std::string& type, const Names& inputs, const Attrs& 
   pb::NodeProto* n = graphs_.back().graph->add_node();
   n->set_op_type(type);
   n->set_name(fresh(type));
-  if (!domain.empty()) n->set_domain(domain);
+  if (!domain.empty()) {
+    n->set_domain(domain);
+    domains_.insert(domain);
+  }
   std::size_t last = inputs.size();
   while (last > 0 && inputs[last - 1].empty()) --last;
   for (std::size_t i = 0; i < last; ++i) n->add_input(inputs[i]);

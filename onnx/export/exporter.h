@@ -48,6 +48,8 @@ class Exporter {
   // Every size is a number: no axis was said to be dynamic.
   bool is_static() const { return options_.dynamic_axes.empty(); }
   const ExportOptions& options() const { return options_; }
+  // Domains of the nodes beside ONNX's own.
+  const std::set<std::string>& domains() const { return domains_; }
 
   // Adds a node to the graph that is being written; its outputs.
   Names node(const std::string& type, const Names& inputs, const Attrs& attrs = {},
@@ -91,7 +93,7 @@ class Exporter {
   std::map<const void*, std::string> weight_names_;
   std::unordered_map<const jit::Value*, ItemPtr> items_;
   std::vector<Subgraph> graphs_;
-  std::set<std::string> taken_;
+  std::set<std::string> taken_, domains_;
   struct Stored {
     Tensor tensor;
     std::string name;

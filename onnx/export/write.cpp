@@ -184,10 +184,10 @@ std::string model_bytes(const jit::Module& module, const std::vector<IValue>& in
   auto* set = model.add_opset_import();
   set->set_domain("");
   set->set_version(options.opset);
-  if (!options.fallback_domain.empty()) {
-    auto* fallback = model.add_opset_import();
-    fallback->set_domain(options.fallback_domain);
-    fallback->set_version(1);
+  for (const std::string& domain : exporter.domains()) {
+    auto* other = model.add_opset_import();
+    other->set_domain(domain);
+    other->set_version(1);
   }
   for (const auto& [key, value] : options.metadata) {
     auto* entry = model.add_metadata_props();

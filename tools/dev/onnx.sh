@@ -30,6 +30,18 @@ onnx_cases() {
   "$python" tools/onnx/make_cases.py build/onnx/cases
 }
 
+# dev onnx-export [NAME]..: functions and models of torch, written as ONNX, in ONNX Runtime; cases with NAME in theirs
+dev_onnx_export() {
+  onnx_packages+=(torch torchvision onnxruntime safetensors)
+  onnx_imports() { "$1" -c 'import onnx, onnxruntime, torch, torchvision, safetensors' >/dev/null 2>&1; }
+  onnx_python || {
+    echo "dev: no Python has ${onnx_packages[*]}, and they could not be installed; PYTHON=... names another" >&2
+    exit 75
+  }
+  build dev tenon_command tenon_cpu
+  exec "$python" tools/onnx/check_export.py build/dev/bin/tenon build/onnx/exported "$@"
+}
+
 # dev onnx [--device NAME] [--only TEXT] [--verbose]
 dev_onnx() {
   local options=() listed=tools/onnx/not_passing.tsv
