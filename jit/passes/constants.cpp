@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/ir/alias.h"
+#include "jit/passes/node_pass.h"
 #include "jit/passes/passes.h"
 
 namespace tenon::jit {
@@ -49,25 +50,18 @@ bool is_uninitialized(const Node& n) {
   return kind.rfind("aten::empty", 0) == 0 || kind.rfind("aten::new_empty", 0) == 0;
 }
 
-class Propagation {
+class Propagation final : public NodePass {
  public:
-  Propagation(Graph& g, bool frozen) : graph_(g), facts_(g), frozen_(frozen) {}
-  bool run() {
-    block(*graph_.block());
-    return changed_;
-  }
+  Propagation(Graph& g, bool frozen) : NodePass(g), facts_(g), frozen_(frozen) {}
 
  private:
-  void block(Block& b) {
-    for (Node* n : b.nodes()) {
-      for (Block* inner : n->blocks()) block(*inner);
-      if (n->is("prim::If"))
-        take_branch(*n);
-      else if (n->is("prim::Loop"))
-        skip_loop(*n);
-      else
-        fold(*n);
-    }
+  void visit(Node& n) override {
+    if (n.is("prim::If"))
+      take_branch(n);
+    else if (n.is("prim::Loop"))
+      skip_loop(n);
+    else
+      fold(n);
   }
 
   void replace(Node& n, const std::vector<Value*>& by) {
@@ -150,10 +144,8 @@ class Propagation {
     replace(n, constants);
   }
 
-  Graph& graph_;
   AliasFacts facts_;
   bool frozen_;
-  bool changed_ = false;
 };
 
 }  // namespace
