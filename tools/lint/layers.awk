@@ -11,9 +11,10 @@ function complain(text) {
 
 # PART/[FOLDER/]STEM of a path or of an include; "" for what is not in the tree.
 function unit_of(path,    parts) {
-  sub(/^(abi|sdk|runtime|core|plugins|tenon|jit)\/include\//, "", path)
-  if (path ~ /^tenon\/((abi|sdk|runtime|core|plugins|jit)\/|jit\.h$)/) sub(/^tenon\//, "", path)
+  sub(/^(abi|sdk|runtime|core|plugins|tenon|jit|onnx)\/include\//, "", path)
+  if (path ~ /^tenon\/((abi|sdk|runtime|core|plugins|jit|onnx)\/|(jit|onnx)\.h$)/) sub(/^tenon\//, "", path)
   if (path == "jit.h") return "jit/jit"
+  if (path == "onnx.h") return "onnx/onnx"
   if (path ~ /^(tests|tools|examples|bench)\//) sub(/\/.*\//, "/", path)  # one folder each
   sub(/\.[a-z]+$/, "", path)
   if (split(path, parts, "/") == 2 && path in folder_of_header) return folder_of_header[path] "/" parts[2]
@@ -80,7 +81,7 @@ FNR == 1 {
   }
 }
 
-/^#include ["<](abi|runtime|core|isa|jit|ops|plugins|plugin_[a-z_]+|sdk|tenon|tools|bench|examples|tests)\// && !/gen\.h/ {
+/^#include ["<](abi|runtime|core|isa|jit|onnx|ops|plugins|plugin_[a-z_]+|sdk|tenon|tools|bench|examples|tests)\// && !/gen\.h/ {
   split($0, quoted, /["<>]/)
   to = unit_of(quoted[2])
   target = part_of(to)
