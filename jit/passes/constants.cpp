@@ -5,6 +5,7 @@
 #include <set>
 
 #include "jit/ir/alias.h"
+#include "jit/passes/node_pass.h"
 #include "jit/passes/passes.h"
 
 namespace tenon::jit {
@@ -102,25 +103,18 @@ bool makes_much(const Node& n, const Stack& inputs) {
   return !numbers && product > kMaxSize;
 }
 
-class Propagation {
+class Propagation final : public NodePass {
  public:
-  Propagation(Graph& g, bool frozen) : graph_(g), facts_(g), frozen_(frozen) {}
-  bool run() {
-    block(*graph_.block());
-    return changed_;
-  }
+  Propagation(Graph& g, bool frozen) : NodePass(g), facts_(g), frozen_(frozen) {}
 
  private:
-  void block(Block& b) {
-    for (Node* n : b.nodes()) {
-      for (Block* inner : n->blocks()) block(*inner);
-      if (n->is("prim::If"))
-        take_branch(*n);
-      else if (n->is("prim::Loop"))
-        skip_loop(*n);
-      else
-        fold(*n);
-    }
+  void visit(Node& n) override {
+    if (n.is("prim::If"))
+      take_branch(n);
+    else if (n.is("prim::Loop"))
+      skip_loop(n);
+    else
+      fold(n);
   }
 
   void replace(Node& n, const std::vector<Value*>& by) {
@@ -204,10 +198,8 @@ class Propagation {
     replace(n, constants);
   }
 
-  Graph& graph_;
   AliasFacts facts_;
   bool frozen_;
-  bool changed_ = false;
 };
 
 }  // namespace

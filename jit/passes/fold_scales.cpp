@@ -7,6 +7,7 @@
 #include <map>
 
 #include "jit/ir/alias.h"
+#include "jit/passes/node_pass.h"
 #include "jit/passes/passes.h"
 #include "jit/passes/shape_facts.h"
 #include "jit/passes/values.h"
@@ -177,20 +178,13 @@ Tensor scaled_weight(const Layer& layer, const Tensor& scale) {
   return out;
 }
 
-class Folding {
+class Folding final : public NodePass {
  public:
-  explicit Folding(Graph& g) : graph_(g), facts_(g), shapes_(g) {}
-  bool run() {
-    block(*graph_.block());
-    return changed_;
-  }
+  explicit Folding(Graph& g) : NodePass(g), facts_(g), shapes_(g) {}
 
  private:
-  void block(Block& b) {
-    for (Node* n : b.nodes()) {
-      for (Block* inner : n->blocks()) block(*inner);
-      while (follow(*n)) changed_ = true;
-    }
+  void visit(Node& n) override {
+    while (follow(n)) changed_ = true;
   }
 
   bool is_written(const Layer& layer) const {
@@ -227,10 +221,8 @@ class Folding {
     if (bias.defined()) put(2, bias);
   }
 
-  Graph& graph_;
   AliasFacts facts_;
   ShapeFacts shapes_;
-  bool changed_ = false;
 };
 
 }  // namespace

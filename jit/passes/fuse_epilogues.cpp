@@ -4,6 +4,7 @@
 #include <map>
 
 #include "jit/ir/alias.h"
+#include "jit/passes/node_pass.h"
 #include "jit/passes/passes.h"
 #include "jit/passes/shape_facts.h"
 #include "jit/passes/values.h"
@@ -139,25 +140,18 @@ const Layout* layout_of(const Node& n) {
   return it == all.end() || !n.op ? nullptr : &it->second;
 }
 
-class Fusion {
+class Fusion final : public NodePass {
  public:
-  explicit Fusion(Graph& g) : graph_(g), facts_(g), shapes_(g) {}
-  bool run() {
-    block(*graph_.block());
-    return changed_;
-  }
+  explicit Fusion(Graph& g) : NodePass(g), facts_(g), shapes_(g) {}
 
  private:
-  void block(Block& b) {
-    for (Node* n : b.nodes()) {
-      for (Block* inner : n->blocks()) block(*inner);
-      const Layout* l = n->owning_block() ? layout_of(*n) : nullptr;
-      if (!l) continue;
-      Product p;
-      if (!fill(*n, *l, p)) continue;
-      Chain c = follow(p);
-      if (c.last) replace(p, c);
-    }
+  void visit(Node& n) override {
+    const Layout* l = n.owning_block() ? layout_of(n) : nullptr;
+    if (!l) return;
+    Product p;
+    if (!fill(n, *l, p)) return;
+    Chain c = follow(p);
+    if (c.last) replace(p, c);
   }
 
   bool fill(Node& n, const Layout& l, Product& p) {
@@ -309,10 +303,8 @@ class Fusion {
     changed_ = true;
   }
 
-  Graph& graph_;
   AliasFacts facts_;
   ShapeFacts shapes_;
-  bool changed_ = false;
 };
 
 }  // namespace

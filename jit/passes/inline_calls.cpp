@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/passes/passes.h"
+#include "jit/passes/values.h"
 #include "tenon/jit/unit.h"
 
 namespace tenon::jit {
@@ -10,15 +11,6 @@ namespace {
 
 constexpr std::size_t kMaxNodes = 200000;
 constexpr std::size_t kMaxDepth = 200;
-
-std::size_t count_nodes(const Block& b) {
-  std::size_t n = 0;
-  for (const Node* node : b.nodes()) {
-    ++n;
-    for (const Block* inner : node->blocks()) n += count_nodes(*inner);
-  }
-  return n;
-}
 
 // What a node calls; null: no call, or one that is known only when it runs.
 Function* callee(const Node& n) {

@@ -4,6 +4,7 @@
 // what the program takes, returns, or puts into containers.
 #include <algorithm>
 
+#include "jit/passes/node_pass.h"
 #include "jit/passes/passes.h"
 
 namespace tenon::jit {
@@ -13,23 +14,16 @@ bool is_plain_tuple(const Value* v) {
   return v->type()->is(TypeKind::Tuple) && !v->type()->contained().empty();
 }
 
-class Lowering {
+class Lowering final : public NodePass {
  public:
-  explicit Lowering(Graph& g) : graph_(g) {}
-  bool run() {
-    block(*graph_.block());
-    return changed_;
-  }
+  explicit Lowering(Graph& g) : NodePass(g) {}
 
  private:
-  void block(Block& b) {
-    for (Node* n : b.nodes()) {
-      for (Block* inner : n->blocks()) block(*inner);
-      if (n->is("prim::If"))
-        branches(*n);
-      else if (n->is("prim::Loop"))
-        loop(*n);
-    }
+  void visit(Node& n) override {
+    if (n.is("prim::If"))
+      branches(n);
+    else if (n.is("prim::Loop"))
+      loop(n);
   }
 
   // The elements of a tuple before the insertion point.
@@ -105,9 +99,6 @@ class Lowering {
       changed_ = true;
     }
   }
-
-  Graph& graph_;
-  bool changed_ = false;
 };
 
 }  // namespace

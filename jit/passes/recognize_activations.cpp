@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "jit/passes/node_pass.h"
 #include "jit/passes/passes.h"
 #include "jit/passes/pattern.h"
 #include "jit/passes/shape_facts.h"
@@ -70,20 +71,13 @@ bool is_inside_of_tanh(Value* v, const Value* x, Inner& inner) {
   return a == x && is_power(b, x, 3, inner);
 }
 
-class Recognition {
+class Recognition final : public NodePass {
  public:
-  explicit Recognition(Graph& g) : graph_(g), facts_(g), shapes_(g) {}
-  bool run() {
-    block(*graph_.block());
-    return changed_;
-  }
+  explicit Recognition(Graph& g) : NodePass(g), facts_(g), shapes_(g) {}
 
  private:
-  void block(Block& b) {
-    for (Node* n : b.nodes()) {
-      for (Block* inner : n->blocks()) block(*inner);
-      if (n->is("aten::mul") && n->op && n->output()->type()->is(TypeKind::Tensor)) product(*n);
-    }
+  void visit(Node& n) override {
+    if (n.is("aten::mul") && n.op && n.output()->type()->is(TypeKind::Tensor)) product(n);
   }
 
   void product(Node& n) {
@@ -130,10 +124,8 @@ class Recognition {
     return changed_ = true;
   }
 
-  Graph& graph_;
   AliasFacts facts_;
   ShapeFacts shapes_;
-  bool changed_ = false;
 };
 
 }  // namespace

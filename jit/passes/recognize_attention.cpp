@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // softmax(q @ k.transpose(-2, -1) * scale + mask) @ v as one node.
+#include "jit/passes/node_pass.h"
 #include "jit/passes/passes.h"
 #include "jit/passes/pattern.h"
 #include "jit/passes/shape_facts.h"
@@ -20,20 +21,13 @@ Node* product_of(const Value* v) {
   return n ? n : call_of(v, "aten::bmm", 2);
 }
 
-class Recognition {
+class Recognition final : public NodePass {
  public:
-  explicit Recognition(Graph& g) : graph_(g), facts_(g), shapes_(g) {}
-  bool run() {
-    block(*graph_.block());
-    return changed_;
-  }
+  explicit Recognition(Graph& g) : NodePass(g), facts_(g), shapes_(g) {}
 
  private:
-  void block(Block& b) {
-    for (Node* n : b.nodes()) {
-      for (Block* inner : n->blocks()) block(*inner);
-      if (n->outputs().size() == 1 && product_of(n->output())) try_product(*n);
-    }
+  void visit(Node& n) override {
+    if (n.outputs().size() == 1 && product_of(n.output())) try_product(n);
   }
 
   // Batches of matrices of one floating dtype.
@@ -121,10 +115,8 @@ class Recognition {
     changed_ = true;
   }
 
-  Graph& graph_;
   AliasFacts facts_;
   ShapeFacts shapes_;
-  bool changed_ = false;
 };
 
 }  // namespace

@@ -1,21 +1,13 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/passes/passes.h"
+#include "jit/passes/values.h"
 
 namespace tenon::jit {
 namespace {
 
 constexpr int64_t kMaxTrips = 8;
 constexpr std::size_t kMaxNodes = 1024;
-
-std::size_t count_nodes(const Block& b) {
-  std::size_t n = 0;
-  for (const Node* node : b.nodes()) {
-    ++n;
-    for (const Block* inner : node->blocks()) n += count_nodes(*inner);
-  }
-  return n;
-}
 
 bool is_true(const Value* v) {
   std::optional<IValue> c = to_constant(v);

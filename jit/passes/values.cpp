@@ -78,6 +78,15 @@ Node* only_user(const Value* v) {
                                                                                         : nullptr;
 }
 
+std::size_t count_nodes(const Block& b) {
+  std::size_t n = 0;
+  for (const Node* node : b.nodes()) {
+    ++n;
+    for (const Block* inner : node->blocks()) n += count_nodes(*inner);
+  }
+  return n;
+}
+
 Node* insert_call(Graph& g, std::string_view full_name, const std::vector<Value*>& inputs,
                   const Node& like) {
   Node* n = g.create(full_name.substr(0, full_name.find('.')), inputs);

@@ -3,6 +3,7 @@
 // What passes ask of the values of a graph, and the nodes that they make.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,9 @@ Value* argument(const Node& n, std::string_view argument);
 
 // The node that alone uses the value, once; null if there is none, or it stands in another block.
 Node* only_user(const Value* v);
+
+// Nodes of the block and of the blocks in it.
+std::size_t count_nodes(const Block& b);
 
 // A node of the operator before the insertion point, its first output of the type Tensor.
 Node* insert_call(Graph& g, std::string_view full_name, const std::vector<Value*>& inputs,

@@ -14,7 +14,7 @@
 namespace tenon::data {
 
 WorkerException::WorkerException(std::exception_ptr original)
-    : original_exception(std::move(original)),
+    : original_exception(std::move(original)),  // NOLINT(bugprone-throw-keyword-missing): a member
       message("Caught exception in DataLoader worker thread.") {
   try {
     std::rethrow_exception(original_exception);

@@ -13,6 +13,12 @@
 #include "tenon/runtime/error.h"
 
 namespace tenon {
+
+struct ivalue::GeneratorBox final : ivalue::Boxed {
+  explicit GeneratorBox(Generator g) : generator(std::move(g)) {}
+  Generator generator;
+};
+
 namespace {
 
 using core::Ref;
@@ -30,11 +36,6 @@ Ref<ivalue::List> new_list(const jit::TypePtr& element, const Range& values) {
   for (const auto& v : values) list->items.emplace_back(v);
   return list;
 }
-
-struct GeneratorBox final : ivalue::Boxed {
-  explicit GeneratorBox(Generator g) : generator(std::move(g)) {}
-  Generator generator;
-};
 
 // Packed into the payload: the type above the index.
 int64_t pack(Device d) {
@@ -57,7 +58,9 @@ IValue::IValue(const Scalar& v) {
 IValue::IValue(std::complex<double> v) : tag_(Tag::ComplexDouble) { u_.p = new ivalue::Complex(v); }
 IValue::IValue(std::string v) : tag_(Tag::String) { u_.p = new ivalue::String(std::move(v)); }
 IValue::IValue(Device v) noexcept : tag_(Tag::Device) { u_.i = pack(v); }
-IValue::IValue(Generator v) : tag_(Tag::Generator) { u_.p = new GeneratorBox(std::move(v)); }
+IValue::IValue(Generator v) : tag_(Tag::Generator) {
+  u_.p = new ivalue::GeneratorBox(std::move(v));
+}
 IValue::IValue(const std::vector<int64_t>& v) : IValue(new_list(element_types().integer, v)) {}
 IValue::IValue(const std::vector<double>& v) : IValue(new_list(element_types().floating, v)) {}
 IValue::IValue(const std::vector<bool>& v) {
@@ -142,7 +145,7 @@ Device IValue::toDevice() const {
 }
 const Generator& IValue::toGenerator() const {
   if (!isGenerator()) wrong_kind("Generator");
-  return static_cast<const GeneratorBox*>(u_.p)->generator;
+  return static_cast<const ivalue::GeneratorBox*>(u_.p)->generator;
 }
 ivalue::List& IValue::toListRef() const {
   if (!isList()) wrong_kind("a list");

@@ -3,16 +3,19 @@
 #include "fuzz.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <fstream>
 
 #include "options.h"
 
@@ -153,6 +156,43 @@ void tally(const char* kind) {
     ++t.count;
     return;
   }
+}
+
+std::string scramble(std::string bytes, Random& r) {
+  for (uint64_t k = r.below(4) + 1; k > 0 && !bytes.empty(); --k) {
+    const std::size_t at = r.below(bytes.size()),
+                      n = std::min<std::size_t>(r.below(16) + 1, bytes.size() - at);
+    switch (r.below(6)) {
+      case 0:
+        bytes[at] = static_cast<char>(r.bits());
+        break;
+      case 1:
+        bytes[at] = static_cast<char>(bytes[at] ^ 1 << r.below(8));
+        break;
+      case 2:
+        bytes.erase(at, n);
+        break;
+      case 3:
+        bytes.insert(at, bytes.substr(r.below(bytes.size()), n));
+        break;
+      case 4:
+        bytes.replace(at, n, std::string(n, r.pick({'\0', '\xff'})));
+        break;
+      default:
+        bytes.resize(r.chance(0.5) ? at : bytes.size() + n);
+    }
+  }
+  return bytes;
+}
+
+void limit_address_space([[maybe_unused]] uint64_t more) {
+#if !defined(__SANITIZE_ADDRESS__)
+  long pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const auto now = static_cast<rlim_t>(pages) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+  const rlimit limit{now + more, now + more};
+  setrlimit(RLIMIT_AS, &limit);
+#endif
 }
 
 int run(int argc, char** argv, const Fuzzer& fuzzer) {

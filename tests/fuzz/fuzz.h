@@ -61,6 +61,12 @@ struct Fuzzer {
 // Literals only; at most 32 different ones.
 void tally(const char* kind);
 
+// Any bytes changed, cut, doubled or added.
+std::string scramble(std::string bytes, Random& random);
+
+// The process may map `more` bytes beside those of now; no limit under the address sanitizer.
+void limit_address_space(uint64_t more);
+
 // The whole program: parses --seed, --seconds, --checks and --only, runs checks in children, prints
 // findings as they come and the totals at the end. Returns the exit status: 1 if anything was
 // found.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "jit/run/host/equality.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
 #include "tenon/runtime/error.h"
@@ -127,14 +128,6 @@ void construct(Stack& s) {
   for (const IValue& pair : pairs.toList())
     made->insert_or_assign(pair.toTupleRef().items.at(0), pair.toTupleRef().items.at(1));
   s.emplace_back(std::move(made));
-}
-void equal(Stack& s) {
-  const IValue b = pop(s), a = pop(s);
-  s.emplace_back(a == b);
-}
-void not_equal(Stack& s) {
-  const IValue b = pop(s), a = pop(s);
-  s.emplace_back(a != b);
 }
 
 // $ stands for the type of the keys.

@@ -3,6 +3,7 @@
 // Lists, with Python's indices: negative ones count from the end.
 #include <algorithm>
 
+#include "jit/run/host/equality.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
 #include "tenon/jit/unit.h"
@@ -203,14 +204,6 @@ void sorted(Stack& s) {
   s.push_back(new_list(self->element, std::move(items)));
 }
 
-void equal(Stack& s) {
-  const IValue b = pop(s), a = pop(s);
-  s.emplace_back(a == b);
-}
-void not_equal(Stack& s) {
-  const IValue b = pop(s), a = pop(s);
-  s.emplace_back(a != b);
-}
 // By elements, as Python orders lists.
 int order(const IValue& a, const IValue& b) {
   const auto &x = a.toListRef().items, &y = b.toListRef().items;

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "jit/run/futures.h"
+#include "jit/run/host/equality.h"
 #include "jit/run/text_of_values.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/print.h"
@@ -38,14 +39,6 @@ void is(Stack& s) {
 void is_not(Stack& s) {
   const IValue b = pop(s), a = pop(s);
   s.emplace_back(!a.is(b));
-}
-void equal(Stack& s) {
-  const IValue b = pop(s), a = pop(s);
-  s.emplace_back(a == b);
-}
-void not_equal(Stack& s) {
-  const IValue b = pop(s), a = pop(s);
-  s.emplace_back(a != b);
 }
 void unwrap(Stack& s) { TENON_CHECK(!s.back().isNone(), Error, "Unwrapping null optional"); }
 

@@ -9,33 +9,6 @@
 namespace tenon::fuzz {
 namespace {
 
-std::string scrambled(std::string bytes, Random& r) {
-  for (uint64_t k = r.below(4) + 1; k > 0 && !bytes.empty(); --k) {
-    const std::size_t at = r.below(bytes.size()),
-                      n = std::min<std::size_t>(r.below(16) + 1, bytes.size() - at);
-    switch (r.below(6)) {
-      case 0:
-        bytes[at] = static_cast<char>(r.bits());
-        break;
-      case 1:
-        bytes[at] = static_cast<char>(bytes[at] ^ 1 << r.below(8));
-        break;
-      case 2:
-        bytes.erase(at, n);
-        break;
-      case 3:
-        bytes.insert(at, bytes.substr(r.below(bytes.size()), n));
-        break;
-      case 4:
-        bytes.replace(at, n, std::string(n, r.pick({'\0', '\xff'})));
-        break;
-      default:
-        bytes.resize(r.chance(0.5) ? at : bytes.size() + n);
-    }
-  }
-  return bytes;
-}
-
 bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
@@ -216,7 +189,7 @@ void change_json(std::string& text, Random& r) {
 
 void change_entry(Archive::Entry& e, Random& r) {
   if (r.chance(0.1)) {
-    e.second = scrambled(e.second, r);
+    e.second = scramble(e.second, r);
     return;
   }
   if (ends_with(e.first, ".pkl")) {
@@ -230,7 +203,7 @@ void change_entry(Archive::Entry& e, Random& r) {
   } else if (e.first == "byteorder") {
     e.second = r.pick<const char*>({"big", "little", "middle", ""});
   } else {
-    e.second = scrambled(e.second, r);
+    e.second = scramble(e.second, r);
   }
 }
 
@@ -252,7 +225,7 @@ std::string Archive::whole() const {
 }
 
 std::string damaged(Archive a, Random& r) {
-  if (r.chance(0.15)) return scrambled(a.whole(), r);
+  if (r.chance(0.15)) return scramble(a.whole(), r);
   switch (r.below(12)) {
     case 0: {  // two entries in each other's place
       auto &x = a.entries[r.below(a.entries.size())], &y = a.entries[r.below(a.entries.size())];
@@ -276,7 +249,7 @@ std::string damaged(Archive a, Random& r) {
 }
 
 std::string damaged(std::string pickles, Random& r) {
-  if (r.chance(0.3)) return scrambled(std::move(pickles), r);
+  if (r.chance(0.3)) return scramble(std::move(pickles), r);
   for (uint64_t k = r.below(3) + 1; k > 0; --k) change_pickle(pickles, r);
   return pickles;
 }

@@ -4,8 +4,6 @@
 // exception that is not the library's, much more memory than the file, and a tensor that reaches
 // outside of its storage.
 #include <malloc.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -21,7 +19,7 @@ namespace tenon::fuzz {
 namespace {
 
 // Bytes beyond what the process has after its start; the archives have some KB.
-constexpr rlim_t kMemory = rlim_t{128} << 20;
+constexpr uint64_t kMemory = uint64_t{128} << 20;
 
 std::vector<Archive> g_programs, g_saved;
 std::string g_legacy;  // a file of torch.save before 1.6
@@ -55,14 +53,7 @@ void prepare() {
   }
   mallopt(M_ARENA_MAX, 1);
   (void)ones({1 << 20}).sum();
-  long pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-#if !defined(__SANITIZE_ADDRESS__)
-  const rlim_t most =
-      static_cast<rlim_t>(pages) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + kMemory;
-  const rlimit limit{most, most};
-  setrlimit(RLIMIT_AS, &limit);
-#endif
+  limit_address_space(kMemory);
 }
 
 std::string outside(const std::string& name, const Tensor& t) {

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "file.h"
 
-#include <algorithm>
-
 namespace tenon::fuzz {
 namespace {
 
@@ -229,34 +227,6 @@ std::string File::whole() const {
   char text[9];
   std::snprintf(text, sizeof text, "%08x", crc_of(out));
   return out.replace(digits, 8, text);
-}
-
-std::string scramble(std::string bytes, Random& r) {
-  for (uint64_t k = r.below(4) + 1; k > 0; --k) {
-    if (bytes.empty()) return bytes;
-    const std::size_t at = r.below(bytes.size()),
-                      n = std::min<std::size_t>(r.below(16) + 1, bytes.size() - at);
-    switch (r.below(6)) {
-      case 0:
-        bytes[at] = static_cast<char>(r.bits());
-        break;
-      case 1:
-        bytes[at] = static_cast<char>(bytes[at] ^ 1 << r.below(8));
-        break;
-      case 2:
-        bytes.erase(at, n);
-        break;
-      case 3:
-        bytes.insert(at, bytes.substr(r.below(bytes.size()), n));
-        break;
-      case 4:
-        bytes.replace(at, n, std::string(n, r.pick({'\0', '\xff'})));
-        break;
-      default:
-        bytes.resize(r.chance(0.5) ? at : bytes.size() + n);
-    }
-  }
-  return bytes;
 }
 
 std::string damage(File file, Random& r) {

@@ -25,7 +25,5 @@ std::string damage(File file, Random& random);
 // A header of tensors, views, strides, layouts, values and archives, most of it likely and some of
 // it not.
 File invent(Random& random);
-// Any bytes changed, cut, doubled or added.
-std::string scramble(std::string bytes, Random& random);
 
 }  // namespace tenon::fuzz

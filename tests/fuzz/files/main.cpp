@@ -4,8 +4,6 @@
 // is not the library's, much more memory than the file, a tensor that reaches outside of its
 // storage, and a target that a refused file has changed.
 #include <malloc.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -24,7 +22,7 @@ namespace tenon::fuzz {
 namespace {
 
 // Bytes beyond what the process has after its start; files have some KB.
-constexpr rlim_t kMemory = rlim_t{32} << 20;
+constexpr uint64_t kMemory = uint64_t{32} << 20;
 
 template <class T>
 std::string saved(const T& value) {
@@ -103,14 +101,7 @@ void prepare() {
   // ask for a thousand times their size.
   mallopt(M_ARENA_MAX, 1);
   (void)ones({1 << 20}).sum();
-  long pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-#if !defined(__SANITIZE_ADDRESS__)
-  const rlim_t most =
-      static_cast<rlim_t>(pages) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + kMemory;
-  const rlimit limit{most, most};
-  setrlimit(RLIMIT_AS, &limit);
-#endif
+  limit_address_space(kMemory);
 }
 
 std::string outside(const std::string& name, const Tensor& t) {
