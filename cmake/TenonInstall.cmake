@@ -5,13 +5,13 @@ include(CMakePackageConfigHelpers)
 
 # TenonSDK is what a plugin needs (component sdk: headers and CMake files); Tenon is everything.
 install(TARGETS tenon_abi tenon_sdk EXPORT TenonSDKTargets COMPONENT sdk)
-install(TARGETS tenon_core tenon tenon_jit EXPORT TenonTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS tenon_core tenon tenon_jit tenon_distributed EXPORT TenonTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # Built with the path that is installed: CMake pads another one with ":", where an empty part means the current directory.
-set_target_properties(tenon tenon_jit PROPERTIES INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
+set_target_properties(tenon tenon_jit tenon_distributed PROPERTIES INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
 foreach(folder abi sdk)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/${folder}/include/ DESTINATION include COMPONENT sdk)
 endforeach()
-foreach(folder runtime core plugins tenon jit)
+foreach(folder runtime core plugins tenon jit distributed)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/${folder}/include/ DESTINATION include)
 endforeach()
 install(DIRECTORY ${CMAKE_BINARY_DIR}/gen/sdk/tenon/ DESTINATION include/tenon COMPONENT sdk)

@@ -11,9 +11,10 @@ function complain(text) {
 
 # PART/[FOLDER/]STEM of a path or of an include; "" for what is not in the tree.
 function unit_of(path,    parts) {
-  sub(/^(abi|sdk|runtime|core|plugins|tenon|jit)\/include\//, "", path)
-  if (path ~ /^tenon\/((abi|sdk|runtime|core|plugins|jit)\/|jit\.h$)/) sub(/^tenon\//, "", path)
+  sub(/^(abi|sdk|runtime|core|plugins|tenon|jit|distributed)\/include\//, "", path)
+  if (path ~ /^tenon\/((abi|sdk|runtime|core|plugins|jit|distributed)\/|jit\.h$|distributed\.h$)/) sub(/^tenon\//, "", path)
   if (path == "jit.h") return "jit/jit"
+  if (path == "distributed.h") return "distributed/distributed"
   if (path ~ /^(tests|tools|examples|bench)\//) sub(/\/.*\//, "/", path)  # one folder each
   sub(/\.[a-z]+$/, "", path)
   if (split(path, parts, "/") == 2 && path in folder_of_header) return folder_of_header[path] "/" parts[2]
@@ -62,7 +63,7 @@ FILENAME ~ /README\.md$/ {
 !headers_found {
   headers_found = 1
   for (i = 3; i < ARGC; ++i) {
-    if (ARGV[i] !~ /^(runtime|core|jit)\/[a-z]+\/[a-z_]+\.cpp$/) continue
+    if (ARGV[i] !~ /^(runtime|core|jit|distributed)\/[a-z]+\/[a-z_]+\.cpp$/) continue
     split(ARGV[i], parts, "/")
     sub(/\.cpp$/, "", parts[3])
     header = parts[1] "/" parts[3]
@@ -80,7 +81,7 @@ FNR == 1 {
   }
 }
 
-/^#include ["<](abi|runtime|core|isa|jit|ops|plugins|plugin_[a-z_]+|sdk|tenon|tools|bench|examples|tests)\// && !/gen\.h/ {
+/^#include ["<](abi|runtime|core|isa|jit|distributed|ops|plugins|plugin_[a-z_]+|sdk|tenon|tools|bench|examples|tests)\// && !/gen\.h/ {
   split($0, quoted, /["<>]/)
   to = unit_of(quoted[2])
   target = part_of(to)
