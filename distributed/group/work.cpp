@@ -29,6 +29,11 @@ void Work::finish(std::exception_ptr error) {
   for (auto& f : callbacks) f();
 }
 
+bool Work::finished() {
+  std::lock_guard held(state_->lock);
+  return state_->done;
+}
+
 bool Work::isSuccess() { return isCompleted() && !exception(); }
 
 std::exception_ptr Work::exception() {

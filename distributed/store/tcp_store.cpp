@@ -35,7 +35,7 @@ Writer request(Kind kind) {
 }
 
 // Beyond the wait that the server was asked for: the way there and back, and a busy machine.
-constexpr auto kGrace = std::chrono::seconds(5);
+constexpr auto kGrace = std::chrono::seconds(2);
 
 }  // namespace
 

@@ -64,6 +64,7 @@ class TENON_API Work : public std::enable_shared_from_this<Work> {
 
  protected:
   void finish(std::exception_ptr error);  // once; runs the callbacks
+  bool finished();
 
  private:
   struct State;

@@ -101,7 +101,7 @@ typedef struct tn_ext_collective {
                         tn_str device);
   /* Returns when all ranks of the group are connected. */
   tn_status (*join)(void* context, const tn_group_options* options, tn_group** out);
-  /* Ends what is under way, as `abort` does. All works must have been released. */
+  /* All works must have been released. */
   void (*leave)(void* context, tn_group* group);
   /* Begins an operation. */
   tn_status (*start)(void* context, tn_group* group, const tn_collective_call* call, tn_work** out);
