@@ -21,9 +21,8 @@ void Pending::wait() {
   keep_.clear();
 }
 
-Comm::Comm(GroupPtr group, Device device) : group_(std::move(group)), device_(device) {
-  TENON_CHECK(group_ != nullptr, ValueError, "distributed: a process_group is needed, got null");
-}
+Comm::Comm(GroupPtr group, Device device)
+    : group_(group ? std::move(group) : collectives_of()), device_(device) {}
 
 int Comm::rank() const { return group_->rank(); }
 int Comm::size() const { return group_->size(); }

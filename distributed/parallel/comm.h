@@ -28,7 +28,7 @@ class Pending {
 
 class Comm {
  public:
-  // ValueError for null. `device` is where small tensors of its own are sent from.
+  // Null: the default group. `device` is where small tensors of its own are sent from.
   explicit Comm(GroupPtr group, Device device = kCPU);
 
   int rank() const;

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "tenon/distributed/process_group.h"
 #include "tenon/function_ref.h"
 #include "tenon/tensor.h"
 
@@ -28,5 +29,8 @@ class TENON_API CollectiveGroup {
   virtual Wait reduce_scatter(const Tensor& out, const Tensor& in) = 0;
 };
 using GroupPtr = std::shared_ptr<CollectiveGroup>;
+
+// Of an engine; null: of the default group. Error where there is none.
+TENON_API GroupPtr collectives_of(ProcessGroupPtr group = nullptr);
 
 }  // namespace tenon::distributed

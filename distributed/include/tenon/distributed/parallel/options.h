@@ -11,8 +11,11 @@
 namespace tenon::distributed {
 
 struct TENON_API DistributedDataParallelOptions {
-  // The ranks; must be given.
+  // The ranks; the default group unless given.
   TENON_ARG(GroupPtr, process_group);
+  DistributedDataParallelOptions& process_group(const ProcessGroupPtr& group) {
+    return process_group(collectives_of(group));
+  }
   // MiB of gradients that are averaged at once. The first bucket, with which communication begins,
   // has at most one.
   TENON_ARG(double, bucket_cap_mb) = 25;
