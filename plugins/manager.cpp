@@ -96,7 +96,7 @@ void Manager::forget_found() {
 
 // Makes the device of a manifest known by name: its first use opens the plugin.
 void Manager::reserve_device_name(Info& info) {
-  if (info.device == "any") return;  // not a device
+  if (info.device == "any" || info.device == "none") return;  // not devices
   try {
     core::reserve_device(info.device);
   } catch (const Error& e) {

@@ -13,6 +13,7 @@
 #include "runtime/device/device.h"
 #include "runtime/device/extensions.h"
 #include "runtime/stream/attach_device.h"
+#include "tenon/core/extension.h"
 #include "tenon/core/layout.h"
 #include "tenon/runtime/error.h"
 
@@ -198,7 +199,12 @@ BackendImpl* register_backend(const tn_plugin& plugin, OpRegistration& ops, Regi
   auto backend = std::make_unique<BackendImpl>();
   backend->plugin = &plugin;
   backend->priority = priority;
-  backend->slot = view(plugin.device) == "any" ? kAnyDevice : reserve_device(view(plugin.device));
+  const bool of_no_device = view(plugin.device) == "none";
+  TENON_CHECK(!of_no_device || plugin.kernels == plugin.kernels_end, ValueError,
+              "it serves no device (\"none\") and has kernels");
+  backend->slot = of_no_device || view(plugin.device) == "any"
+                      ? kAnyDevice
+                      : reserve_device(view(plugin.device));
   Extensions extensions(*backend);
   for (const tn_kernel* const* at = plugin.kernels; at != plugin.kernels_end; ++at) {
     if (!*at) continue;
@@ -220,6 +226,7 @@ BackendImpl* register_backend(const tn_plugin& plugin, OpRegistration& ops, Regi
     }
     set_device_extensions(backend->slot, plugin.ext);
   }
+  publish_extensions(plugin);
   publish_all(*backend);
   extensions.backend = nullptr;
   backend->ops = ops.keep();
@@ -229,6 +236,7 @@ BackendImpl* register_backend(const tn_plugin& plugin, OpRegistration& ops, Regi
 void unregister_backend(BackendImpl* backend) {
   TENON_CHECK(!in_flight(), ValueError, "called from inside of an operator");
   withdraw(backend->plugin);
+  withdraw_extensions(*backend->plugin);
   try {
     drain_flights();
     for (int l : backend->layouts) {
@@ -241,6 +249,7 @@ void unregister_backend(BackendImpl* backend) {
     }
     drop_extensions(*backend);
   } catch (...) {
+    publish_extensions(*backend->plugin);
     publish_all(*backend);
     throw;
   }

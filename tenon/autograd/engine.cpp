@@ -10,6 +10,7 @@
 
 #include "tenon/autograd/anomaly.h"
 #include "tenon/autograd/anomaly_mode.h"
+#include "tenon/autograd/callback.h"
 #include "tenon/autograd/checkpoint_check.h"
 #include "tenon/autograd/engine_workspace.h"
 #include "tenon/autograd/formulas/layout.h"
@@ -324,16 +325,42 @@ struct WholePass {
   bool before;
 };
 
+// What is to be called when the outermost pass of this thread ends; null if none runs.
+using Callbacks = std::vector<SharedFunction<void()>>;
+__thread Callbacks* t_callbacks __attribute__((tls_model("initial-exec")));
+class OutermostPass {
+ public:
+  OutermostPass() : is_(t_callbacks == nullptr) {
+    if (is_) t_callbacks = &own_;
+  }
+  ~OutermostPass() {
+    if (is_) t_callbacks = nullptr;
+  }
+  OutermostPass(const OutermostPass&) = delete;
+  void end() {
+    for (std::size_t i = 0; i < own_.size(); ++i) {  // one may give another one
+      const SharedFunction<void()> callback = own_[i];
+      callback();
+    }
+  }
+
+ private:
+  const bool is_;
+  Callbacks own_;
+};
+
 // Calls f on a stack of its own, with this thread's modes; rethrows.
 template <class F>
 void call_on_new_stack(F&& f) {
   std::exception_ptr failed;
   const uint32_t modes = t_mode;
   const bool partial = t_partial;
+  Callbacks* const callbacks = t_callbacks;
   std::thread other([&] {
     try {
       const ModeGuard mode(modes);
       t_partial = partial;
+      t_callbacks = callbacks;
       f();
     } catch (...) {
       failed = std::current_exception();
@@ -356,12 +383,14 @@ void run(const variable_list& tensors, const variable_list& grads, bool keep_gra
   std::vector<Edge> roots = root_edges(tensors);
   ModeGuard mode((t_mode & ~uint32_t{kGradMode | kOldRules}) |
                  (create_graph ? uint32_t{kGradMode} : 0u));
+  OutermostPass outermost;
   Lease lease;
   Pass pass(*lease.own, keep_graph);
   for (std::size_t i = 0; i < roots.size(); ++i) pass.add_root(roots[i], grads[i]);
   pass.explore();
   if (!captures.empty()) pass.restrict_to(captures);
   pass.run(captures, captured, accumulate);
+  outermost.end();
 }
 
 std::vector<Capture> capture_edges(const variable_list& inputs, std::vector<Edge>& keep) {
@@ -378,6 +407,13 @@ std::vector<Capture> capture_edges(const variable_list& inputs, std::vector<Edge
 }  // namespace
 
 bool in_whole_pass() noexcept { return !t_partial; }
+
+void queue_callback(SharedFunction<void()> callback) {
+  TENON_CHECK(
+      t_callbacks != nullptr, Error,
+      "queue_callback: no backward pass runs in this thread; call it from a hook or a node");
+  t_callbacks->push_back(std::move(callback));
+}
 
 void backward(const variable_list& tensors, const variable_list& grad_tensors,
               std::optional<bool> retain_graph, bool create_graph, const variable_list& inputs) {

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "commands.h"
+#include "launch.h"
 #include "programs.h"
 #include "tenon/abi/client.h"
 #include "tenon/runtime/error.h"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr const char* kAbout =
     "Looks at the plugins, devices and operators of this Tenon installation, creates new plugins, "
-    "and runs saved programs.\n"
+    "runs saved programs, and launches programs of several ranks.\n"
     "A backend is two files, libtenon_NAME.so and libtenon_NAME.json, in a folder that is "
     "searched.";
 
@@ -41,6 +42,7 @@ constexpr const char* kExamples =
     "holds\n"
     "  tenon convert model.pt2 model.pt  writes it in another format\n"
     "  tenon convert model.pt m.onnx --inputs in.safetensors --dynamic x:0=batch\n"
+    "  tenon launch -n 4 ./train --epochs 3   runs four ranks of a program on this machine\n"
     "\n"
     "Environment:\n"
     "  TENON_PLUGIN_PATH        search these folders only (absolute, with ':' between)\n"
@@ -126,6 +128,39 @@ CLI::App* add_run(CLI::App& app, tenon::command::RunOptions& o) {
       ->check(CLI::PositiveNumber);
   c->add_option("--instruction-limit", o.instruction_limit, "Instructions that one call may run")
       ->check(CLI::PositiveNumber);
+  return c;
+}
+
+constexpr const char* kLaunch =
+    "tenon launch [OPTIONS] PROGRAM [ARGUMENTS]\n"
+    "Runs a program once for each rank, with MASTER_ADDR, MASTER_PORT, WORLD_SIZE, RANK and "
+    "LOCAL_RANK set, which\n"
+    "init_process_group() reads. Lines of output begin with their rank. When one rank fails, the "
+    "others are ended,\n"
+    "and it is told which and why; the exit status is that of the first that failed (128 + N for "
+    "signal N), 124 after\n"
+    "--timeout. Signals are passed on; a second Ctrl-C ends all at once.";
+
+CLI::App* add_launch(CLI::App& app, tenon::command::LaunchOptions& o) {
+  CLI::App* c = app.add_subcommand("launch", kLaunch);
+  c->add_option("-n,--processes", o.processes, "Ranks on this machine")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  c->add_option("--nodes", o.nodes, "Machines, each with as many ranks")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  c->add_option("--node-rank", o.node_rank, "Which of the machines this one is, from 0")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  c->add_option("--master", o.master,
+                "ADDR:PORT of node 0, where the ranks meet; default: this machine, a free port");
+  c->add_option("--timeout", o.timeout, "Seconds after which all are ended; default: never")
+      ->check(CLI::PositiveNumber);
+  c->add_option("--grace", o.grace, "Seconds between SIGTERM and SIGKILL")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  c->add_flag("!--no-prefix", o.prefix, "Pass lines of output on as they are");
+  c->prefix_command();  // what follows the program's name is the program's
   return c;
 }
 
@@ -219,6 +254,8 @@ int main(int argc, char** argv) {
                       "fixed without any");
   convert->add_option("--opset", to_convert.opset, "Of .onnx: the version of ONNX's operators")
       ->capture_default_str();
+  tenon::command::LaunchOptions to_launch;
+  CLI::App* launch = add_launch(app, to_launch);
   app.footer(kExamples);
   CLI11_PARSE(app, argc, argv);
 
@@ -231,6 +268,10 @@ int main(int argc, char** argv) {
     if (*create) tenon::command::new_plugin(name, dir);
     if (*check) return tenon::command::check_plugin(asked) ? 0 : 1;
     if (*run) return tenon::command::run_program(to_run) ? 0 : 1;
+    if (*launch) {
+      to_launch.program = launch->remaining();
+      return tenon::command::launch(to_launch);
+    }
     if (*show) tenon::command::show_program(file, device_of_show, graph, code);
     if (*convert) tenon::command::convert_program(to_convert);
     if (*why) tenon::command::why(op, device, dtype, json);

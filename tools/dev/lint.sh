@@ -52,7 +52,7 @@ lint_hazards() {
   [ -z "$hits" ] || complain "thread_local of a type that may have a destructor (runtime: thread_end.h)" "$hits"
   # The child of a process that used CUDA gets an error before any lock of plugin_cuda.
   hits=$(git grep -nE '^ *(static |inline )*std::(recursive_|shared_|timed_)*mutex[ &*]+[A-Za-z_]+(\[.*\])?[;= {]' -- \
-    runtime core ops plugins sdk tenon jit isa plugin_cpu plugin_sparse | grep -v '// fork: ' || true)
+    runtime core ops plugins sdk tenon jit distributed isa plugin_cpu plugin_sparse | grep -v '// fork: ' || true)
   [ -z "$hits" ] || complain "a mutex that the child of a fork may find locked: core::LeafMutex, or '// fork: REASON'" "$hits"
 }
 

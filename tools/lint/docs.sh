@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck disable=SC2016
 git ls-files README.md 'docs/*.md' | xargs grep -noE '`[a-z_]+(/[A-Za-z0-9_.-]+)+/?`' | tr -d '`' |
   grep -vE ':(build|share|tenon/sdk/ops)/' | while IFS=: read -r file line path; do
-    for root in . abi/include runtime/include core/include plugins/include sdk/include tenon/include jit/include tenon/compat/libtorch jit/compat/libtorch; do
+    for root in . abi/include runtime/include core/include plugins/include sdk/include tenon/include jit/include distributed/include tenon/compat/libtorch jit/compat/libtorch distributed/compat/libtorch; do
       [ -e "$root/$path" ] && continue 2
     done
     echo "$file:$line: $path is not there"

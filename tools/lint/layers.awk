@@ -11,10 +11,11 @@ function complain(text) {
 
 # PART/[FOLDER/]STEM of a path or of an include; "" for what is not in the tree.
 function unit_of(path,    parts) {
-  sub(/^(abi|sdk|runtime|core|plugins|tenon|jit|onnx)\/include\//, "", path)
-  if (path ~ /^tenon\/((abi|sdk|runtime|core|plugins|jit|onnx)\/|(jit|onnx)\.h$)/) sub(/^tenon\//, "", path)
+  sub(/^(abi|sdk|runtime|core|plugins|tenon|jit|onnx|distributed)\/include\//, "", path)
+  if (path ~ /^tenon\/((abi|sdk|runtime|core|plugins|jit|onnx|distributed)\/|(jit|onnx|distributed)\.h$)/) sub(/^tenon\//, "", path)
   if (path == "jit.h") return "jit/jit"
   if (path == "onnx.h") return "onnx/onnx"
+  if (path == "distributed.h") return "distributed/distributed"
   if (path ~ /^(tests|tools|examples|bench)\//) sub(/\/.*\//, "/", path)  # one folder each
   sub(/\.[a-z]+$/, "", path)
   if (split(path, parts, "/") == 2 && path in folder_of_header) return folder_of_header[path] "/" parts[2]
@@ -63,7 +64,7 @@ FILENAME ~ /README\.md$/ {
 !headers_found {
   headers_found = 1
   for (i = 3; i < ARGC; ++i) {
-    if (ARGV[i] !~ /^(runtime|core|jit)\/[a-z]+\/[a-z_]+\.cpp$/) continue
+    if (ARGV[i] !~ /^(runtime|core|jit|distributed)\/[a-z]+\/[a-z_]+\.cpp$/) continue
     split(ARGV[i], parts, "/")
     sub(/\.cpp$/, "", parts[3])
     header = parts[1] "/" parts[3]
@@ -81,7 +82,7 @@ FNR == 1 {
   }
 }
 
-/^#include ["<](abi|runtime|core|isa|jit|onnx|ops|plugins|plugin_[a-z_]+|sdk|tenon|tools|bench|examples|tests)\// && !/gen\.h/ {
+/^#include ["<](abi|runtime|core|isa|jit|onnx|distributed|ops|plugins|plugin_[a-z_]+|sdk|tenon|tools|bench|examples|tests)\// && !/gen\.h/ {
   split($0, quoted, /["<>]/)
   to = unit_of(quoted[2])
   target = part_of(to)

@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "distributed/group/launch.h"
+
+#include <algorithm>
+
+#include "distributed/store/bytes.h"
+#include "runtime/base/settings.h"
+#include "tenon/autograd/mode.h"
+#include "tenon/ops.h"
+
+namespace tenon::distributed {
+namespace {
+
+std::string kind_of(Device device) {
+  const std::string text = device.str();
+  return text.substr(0, text.find(':'));
+}
+
+bool reduces(int32_t operation) {
+  return operation == TN_COLLECTIVE_ALL_REDUCE || operation == TN_COLLECTIVE_REDUCE ||
+         operation == TN_COLLECTIVE_REDUCE_SCATTER;
+}
+
+// All ranks must agree on these; parts of all_to_all and of rooted operations differ by rank.
+std::string fingerprint_of(const Request& r) {
+  std::string out = name_of(r.operation);
+  if (reduces(r.operation)) out += core::join(" ", text(r.op));
+  const bool rooted = r.operation == TN_COLLECTIVE_REDUCE ||
+                      r.operation == TN_COLLECTIVE_BROADCAST ||
+                      r.operation == TN_COLLECTIVE_GATHER || r.operation == TN_COLLECTIVE_SCATTER;
+  if (rooted) out += core::join(" root ", static_cast<long>(r.root));
+  const bool by_out = r.operation == TN_COLLECTIVE_SCATTER;
+  const Tensor& t = by_out ? r.out : r.in.defined() ? r.in : r.out;
+  if (!t.defined()) return out;
+  out += core::join(" ", core::dtype_info(t.scalar_type()).name);
+  return r.operation == TN_COLLECTIVE_ALL_TO_ALL ? out : core::join(out, " ", t.sizes());
+}
+
+}  // namespace
+
+// A work of the engine and what comes after it.
+class EngineWork : public Work {
+ public:
+  EngineWork(std::shared_ptr<ProcessGroup::Impl> group, Request request, uint64_t number)
+      : group_(std::move(group)), request_(std::move(request)), number_(number) {}
+  ~EngineWork() override {
+    if (work_) group_->engine().release(group_->engine().context, work_);
+  }
+
+  void start(std::chrono::milliseconds timeout) {
+    const Request& r = request_;
+    const auto view = [](const Tensor& t) {
+      return t.defined() ? &t.unsafeGetTensorImpl()->view : nullptr;
+    };
+    const tn_collective_call call{sizeof call,
+                                  r.operation,
+                                  r.op.op_,
+                                  static_cast<int32_t>(r.root),
+                                  static_cast<uint32_t>(r.tag),
+                                  r.async ? 0u : uint32_t{TN_COLLECTIVE_BLOCKING},
+                                  timeout.count(),
+                                  view(r.in),
+                                  view(r.out),
+                                  r.in_counts.empty() ? nullptr : r.in_counts.data(),
+                                  r.out_counts.empty() ? nullptr : r.out_counts.data(),
+                                  nullptr};
+    const tn_ext_collective& engine = group_->engine();
+    if (engine.start(engine.context, group_->membership->group(), &call, &work_) != TN_OK) {
+      work_ = nullptr;
+      settle(failure(error_of(engine)));
+    }
+  }
+
+  bool isCompleted() override { return poll(0); }
+
+  bool wait(std::chrono::milliseconds timeout) override {
+    const int64_t ms = timeout.count() < 0 ? INT64_MAX : std::max<int64_t>(timeout.count(), 1);
+    if (!poll(ms))
+      throw TimeoutError(core::join(name_of(request_.operation), ": not done within ",
+                                    static_cast<long>(timeout.count()), " ms; it goes on"));
+    if (auto error = exception()) std::rethrow_exception(error);
+    return true;
+  }
+
+  void abort() override {
+    group_->engine().abort(group_->engine().context, group_->membership->group());
+  }
+  int sourceRank() const override { return source_; }
+  std::vector<Tensor> result() override {
+    wait(kNoTimeout);
+    return request_.results;
+  }
+
+ private:
+  bool poll(int64_t ms) {
+    if (finished()) return true;
+    const tn_ext_collective& engine = group_->engine();
+    int32_t done = 0;
+    const tn_status status = engine.wait(engine.context, work_, ms, &done);
+    if (!done) return false;
+    std::string why = status == TN_OK ? "" : error_of(engine);
+    std::lock_guard held(settling_);
+    if (finished()) return true;
+    source_ = engine.source(engine.context, work_);
+    settle(status == TN_OK ? finish_request() : failure(std::move(why)));
+    return true;
+  }
+
+  std::exception_ptr finish_request() {
+    try {
+      NoGradGuard no_grad;
+      if (request_.out.defined()) request_.out.unsafeGetTensorImpl()->bump_version();
+      if (request_.finish) request_.finish();
+      return nullptr;
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+
+  // What was at fault, by the store, which takes a moment.
+  std::exception_ptr failure(std::string why) {
+    const Liveness::Verdict v = group_->liveness->diagnose(number_);
+    std::string text = core::join(name_of(request_.operation), ", number ", number_, " of group '",
+                                  group_->name, "', failed on rank ", group_->rank, ": ");
+    text += v.text.empty() ? why : core::join(v.text, " (", why, ")");
+    return std::make_exception_ptr(DistributedError(std::move(text), v.ranks));
+  }
+
+  void settle(std::exception_ptr error) {
+    const auto keep = shared_from_this();
+    {
+      std::lock_guard held(group_->lock);
+      group_->pending.remove_if([&](auto& p) { return p.get() == this; });
+    }
+    finish(std::move(error));
+  }
+
+  std::shared_ptr<ProcessGroup::Impl> group_;
+  Request request_;
+  const uint64_t number_;
+  tn_work* work_ = nullptr;
+  std::recursive_mutex settling_;  // fork: groups are of no use to a child
+  std::atomic<int> source_{-1};
+};
+
+ProcessGroup::Impl::Impl(const std::shared_ptr<Store>& s, int r, int n, const Options& o)
+    : rank(r),
+      size(n),
+      name(o.group_name),
+      store(s->clone()),
+      debug(!core::setting("DISTRIBUTED_DEBUG").empty() &&
+            core::setting("DISTRIBUTED_DEBUG") != "0") {
+  store->setTimeout(o.timeout);
+  store->set(core::join("came/", rank), "1");
+  std::vector<std::string> all;
+  for (int i = 0; i < size; ++i) all.push_back(core::join("came/", i));
+  try {
+    store->wait(all, o.timeout);
+  } catch (const TimeoutError&) {
+    std::vector<int> missing;
+    std::string text;
+    for (int i = 0; i < size; ++i) {
+      if (store->check({all[static_cast<std::size_t>(i)]})) continue;
+      missing.push_back(i);
+      text += core::join(text.empty() ? "" : ", ", i);
+    }
+    throw TimeoutError(core::join("distributed: ", missing.size() == 1 ? "rank " : "ranks ", text,
+                                  " did not come to group '", name, "' within ",
+                                  static_cast<long>(o.timeout.count()), " ms"),
+                       missing);
+  }
+  liveness = std::make_unique<Liveness>(store, rank, size, o.heartbeat);
+  membership = std::make_unique<Membership>(find_engine(o.backend), store->clone(), rank, size,
+                                            name, o.timeout);
+}
+
+ProcessGroup::Impl::~Impl() = default;
+
+Device ProcessGroup::Impl::device_for(int32_t operation, ReduceOp op, ScalarType dtype,
+                                      Device device) {
+  if (serves(engine(), operation, op, dtype, kind_of(device))) return device;
+  if (!device.is_cpu()) ++staged;
+  return Device("cpu");
+}
+
+Tensor ProcessGroup::Impl::packed(int32_t operation, const Tensor& t) {
+  const Device device = device_for(operation, ReduceOp::SUM, t.scalar_type(), t.device());
+  return t.detach().to(device).contiguous();
+}
+
+Tensor ProcessGroup::Impl::room(int32_t operation, const Tensor& t) {
+  const Device device = device_for(operation, ReduceOp::SUM, t.scalar_type(), t.device());
+  if (t.is_contiguous() && t.device() == device) return t.detach();
+  return empty(t.sizes(), TensorOptions().dtype(t.scalar_type()).device(device));
+}
+
+void ProcessGroup::Impl::compare_fingerprints(const Request& r, uint64_t count,
+                                              std::chrono::milliseconds timeout) {
+  const std::string mine = fingerprint_of(r);
+  const std::string prefix = core::join("fingerprint/", count, "/");
+  store->set(core::join(prefix, rank), mine);
+  if (count > 2) store->deleteKey(core::join("fingerprint/", count - 2, "/", rank));
+  std::vector<int> others;
+  std::string text;
+  for (int i = 0; i < size; ++i) {
+    const std::string key = core::join(prefix, i);
+    try {
+      store->wait({key}, timeout);
+    } catch (const TimeoutError&) {
+      const Liveness::Verdict v = liveness->diagnose(count);
+      throw DistributedError(core::join(mine, ", number ", count, " of group '", name, "': rank ",
+                                        i, " did not come to it; ", v.text),
+                             {i});
+    }
+    const std::string theirs = store->get_to_str(key);
+    if (theirs == mine) continue;
+    others.push_back(i);
+    text += core::join(text.empty() ? "" : "; ", "rank ", i, ": ", theirs);
+  }
+  if (!others.empty())
+    throw DistributedError(
+        core::join("operation number ", count, " of group '", name,
+                   "' is not the same on all ranks: rank ", rank, ": ", mine, "; ", text),
+        others);
+}
+
+WorkPtr ProcessGroup::Impl::launch(Request r, std::chrono::milliseconds group_timeout) {
+  const std::chrono::milliseconds timeout = r.timeout == kUnsetTimeout ? group_timeout : r.timeout;
+  const bool to_one = r.operation == TN_COLLECTIVE_SEND || r.operation == TN_COLLECTIVE_RECV;
+  uint64_t count = number;
+  if (!to_one) {
+    count = ++number;
+    liveness->begin(name_of(r.operation), count);
+    if (debug) compare_fingerprints(r, count, timeout);
+  }
+  std::vector<std::shared_ptr<EngineWork>> earlier;
+  auto work = std::make_shared<EngineWork>(shared_from_this(), std::move(r), count);
+  {
+    std::lock_guard held(lock);
+    earlier.assign(pending.begin(), pending.end());
+    pending.push_back(work);
+  }
+  for (auto& p : earlier) p->isCompleted();
+  work->start(timeout);
+  return work;
+}
+
+}  // namespace tenon::distributed

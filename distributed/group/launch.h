@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// From tensors of any strides and device to an engine's buffers and back.
+#pragma once
+
+#include <functional>
+#include <list>
+
+#include "distributed/group/engine.h"
+#include "distributed/group/liveness.h"
+#include "tenon/distributed/process_group.h"
+
+namespace tenon::distributed {
+
+// What an engine is asked for. `in` and `out` are row-major, of a device that it serves.
+struct Request {
+  int32_t operation;
+  ReduceOp op = ReduceOp::SUM;
+  int64_t root = 0;
+  int tag = 0;
+  std::chrono::milliseconds timeout = kUnsetTimeout;
+  bool async = true;
+  Tensor in, out;
+  std::vector<int64_t> in_counts, out_counts;
+  std::function<void()> finish;  // once the engine is done: copies to the caller's tensors
+  std::vector<Tensor> results;
+};
+
+class EngineWork;
+
+struct ProcessGroup::Impl : std::enable_shared_from_this<Impl> {
+  Impl(const std::shared_ptr<Store>& store, int rank, int size, const Options& options);
+  ~Impl();
+  const tn_ext_collective& engine() const { return membership->engine(); }
+  WorkPtr launch(Request r, std::chrono::milliseconds group_timeout);
+  // The device for the operation's buffers: the tensor's, or the host, which is counted.
+  Device device_for(int32_t operation, ReduceOp op, ScalarType dtype, Device device);
+  // A row-major tensor of the same elements where the engine can read them.
+  Tensor packed(int32_t operation, const Tensor& t);
+  // Where the engine can write what then goes to t: t itself if that serves.
+  Tensor room(int32_t operation, const Tensor& t);
+  void compare_fingerprints(const Request& r, uint64_t number, std::chrono::milliseconds timeout);
+
+  const int rank, size;
+  const std::string name;
+  std::shared_ptr<Store> store;
+  std::unique_ptr<Membership> membership;
+  std::unique_ptr<Liveness> liveness;
+  std::atomic<uint64_t> number{0};
+  std::atomic<int64_t> staged{0};
+  const bool debug;
+  std::mutex lock;                                 // fork: groups are of no use to a child
+  std::list<std::shared_ptr<EngineWork>> pending;  // a Work that nobody holds goes on
+};
+
+}  // namespace tenon::distributed

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/distributed/work.h"
+
+#include <mutex>
+
+namespace tenon::distributed {
+
+struct Work::State {
+  std::mutex lock;  // fork: works are of no use to a child
+  bool done = false;
+  std::exception_ptr error;
+  std::vector<std::function<void()>> callbacks;
+};
+
+std::shared_ptr<Work::State> Work::make_state() { return std::make_shared<State>(); }
+Work::State& Work::state() { return *state_; }
+Work::~Work() = default;
+
+void Work::finish(std::exception_ptr error) {
+  std::vector<std::function<void()>> callbacks;
+  {
+    std::lock_guard held(state_->lock);
+    if (state_->done) return;
+    state_->done = true;
+    state_->error = std::move(error);
+    callbacks.swap(state_->callbacks);
+  }
+  for (auto& f : callbacks) f();
+}
+
+bool Work::finished() {
+  std::lock_guard held(state_->lock);
+  return state_->done;
+}
+
+bool Work::isSuccess() { return isCompleted() && !exception(); }
+
+std::exception_ptr Work::exception() {
+  if (!isCompleted()) return nullptr;
+  std::lock_guard held(state_->lock);
+  return state_->error;
+}
+
+void Work::add_callback(std::function<void()> f) {
+  {
+    std::lock_guard held(state_->lock);
+    if (!state_->done) {
+      state_->callbacks.push_back(std::move(f));
+      return;
+    }
+  }
+  f();
+}
+
+std::shared_ptr<Future> Work::getFuture() { return std::make_shared<Future>(shared_from_this()); }
+
+void Future::wait() { work_->wait(); }
+bool Future::completed() { return work_->isCompleted(); }
+bool Future::hasError() { return completed() && work_->exception(); }
+
+std::vector<Tensor> Future::result_of_then() {
+  if (!value_) value_ = std::make_shared<std::vector<Tensor>>(f_(before_->value()));
+  return *value_;
+}
+
+std::vector<Tensor> Future::value() {
+  wait();
+  return before_ ? result_of_then() : work_->result();
+}
+
+std::shared_ptr<Future> Future::then(std::function<std::vector<Tensor>(std::vector<Tensor>)> f) {
+  auto next = std::make_shared<Future>(work_);
+  next->before_ = std::make_shared<Future>(*this);
+  next->f_ = std::move(f);
+  return next;
+}
+
+void Future::addCallback(std::function<void(Future&)> f) {
+  work_->add_callback([self = *this, f = std::move(f)]() mutable { f(self); });
+}
+
+}  // namespace tenon::distributed

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// A group of ranks and its collective operations, with c10d's names. An engine, which is a plugin
+// with the extension collective, moves the bytes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tenon/distributed/store.h"
+#include "tenon/distributed/work.h"
+
+namespace tenon::distributed {
+
+struct ProcessGroupOptions {
+  std::string backend = "gloo";                         // the engine, by its plugin's name
+  std::chrono::milliseconds timeout = kDefaultTimeout;  // of each operation
+  std::string group_name;
+  std::vector<int> global_ranks;  // of its members in the default group; empty: 0, 1, ...
+  // How often a rank says that it is alive; one that does not for five times as long is taken for
+  // dead once an operation fails.
+  std::chrono::milliseconds heartbeat = std::chrono::milliseconds(200);
+};
+
+// The order of operations must be the same on all ranks of a group. Tensors may have any strides
+// and be of any device: what the engine does not serve is packed, or staged through the host, which
+// stagedCalls() counts. The lists of allreduce, reduce and broadcast hold one tensor.
+class TENON_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
+ public:
+  using Options = ProcessGroupOptions;
+  // Waits until all ranks have come; TimeoutError names those that did not.
+  ProcessGroup(std::shared_ptr<Store> store, int rank, int size, Options options = {});
+  ~ProcessGroup();
+  ProcessGroup(const ProcessGroup&) = delete;
+  ProcessGroup& operator=(const ProcessGroup&) = delete;
+
+  int getRank() const noexcept { return rank_; }
+  int getSize() const noexcept { return size_; }
+  const Options& getOptions() const noexcept { return options_; }
+  const std::string& getBackendName() const noexcept { return options_.backend; }
+  const std::string& getGroupName() const noexcept { return options_.group_name; }
+  const std::shared_ptr<Store>& getStore() const noexcept { return store_; }
+  void setTimeout(std::chrono::milliseconds timeout) { options_.timeout = timeout; }
+  int64_t stagedCalls() const noexcept;  // whose tensors went through the host
+  uint64_t getSequenceNumberForGroup() const noexcept;
+  // The ranks that are not known to be alive now.
+  std::vector<int> deadRanks();
+
+  WorkPtr broadcast(std::vector<Tensor>& tensors, const BroadcastOptions& opts = {});
+  WorkPtr allreduce(std::vector<Tensor>& tensors, const AllreduceOptions& opts = {});
+  // Of one dtype: one message for all.
+  WorkPtr allreduce_coalesced(std::vector<Tensor>& tensors,
+                              const AllreduceCoalescedOptions& opts = {});
+  WorkPtr reduce(std::vector<Tensor>& tensors, const ReduceOptions& opts = {});
+  // outputs[0][r] becomes the input of rank r.
+  WorkPtr allgather(std::vector<std::vector<Tensor>>& outputs, std::vector<Tensor>& inputs,
+                    const AllgatherOptions& opts = {});
+  WorkPtr _allgather_base(Tensor& output, Tensor& input, const AllgatherOptions& opts = {});
+  WorkPtr gather(std::vector<std::vector<Tensor>>& outputs, std::vector<Tensor>& inputs,
+                 const GatherOptions& opts = {});
+  WorkPtr scatter(std::vector<Tensor>& outputs, std::vector<std::vector<Tensor>>& inputs,
+                  const ScatterOptions& opts = {});
+  WorkPtr reduce_scatter(std::vector<Tensor>& outputs, std::vector<std::vector<Tensor>>& inputs,
+                         const ReduceScatterOptions& opts = {});
+  WorkPtr _reduce_scatter_base(Tensor& output, Tensor& input,
+                               const ReduceScatterOptions& opts = {});
+  WorkPtr alltoall(std::vector<Tensor>& outputs, std::vector<Tensor>& inputs,
+                   const AllToAllOptions& opts = {});
+  // Sizes of dimension 0 for each rank; empty: equal parts.
+  WorkPtr alltoall_base(Tensor& output, Tensor& input, const std::vector<int64_t>& outputSplits,
+                        const std::vector<int64_t>& inputSplits, const AllToAllOptions& opts = {});
+  WorkPtr send(std::vector<Tensor>& tensors, int dstRank, int tag);
+  WorkPtr recv(std::vector<Tensor>& tensors, int srcRank, int tag);
+  WorkPtr recvAnysource(std::vector<Tensor>& tensors, int tag);
+  WorkPtr barrier(const BarrierOptions& opts = {});
+  // Ends what is under way with an error; the group is of no further use.
+  void abort();
+
+  struct Impl;
+
+ private:
+  int rank_, size_;
+  Options options_;
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<Impl> impl_;
+};
+
+using ProcessGroupPtr = std::shared_ptr<ProcessGroup>;
+
+// What an engine says it can do ("all_reduce", ...), for `tenon plugins` and for programs.
+struct Capability {
+  std::string engine, operation, device;
+  std::vector<std::string> dtypes;  // of sums, where the operation reduces
+};
+TENON_API std::vector<Capability> capabilities();  // opens the engines
+TENON_API bool is_backend_available(const std::string& name);
+
+}  // namespace tenon::distributed

@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/distributed/file_store.h"
+
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <unistd.h>
+
+#include "distributed/store/record_file.h"
+
+namespace tenon::distributed {
+namespace {
+
+const char kCame[] = "file_store/came", kLeft[] = "file_store/left";
+
+// When the process began, in ticks since the machine did; empty if it is gone.
+std::string start_of(long pid) {
+  std::ifstream in(core::join("/proc/", pid, "/stat"));
+  std::string line;
+  std::getline(in, line);
+  std::istringstream fields(line.substr(std::min(line.rfind(')') + 1, line.size())));
+  std::string field;
+  for (int i = 0; i < 20 && fields >> field; ++i) {
+  }
+  return fields ? field : "";
+}
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string this_process() {
+  return core::join(host_name(), " ", static_cast<long>(getpid()), " ", start_of(getpid()));
+}
+
+// Of another machine: nobody knows, and so not.
+bool is_gone(const std::string& member) {
+  std::istringstream in(member);
+  std::string host, start;
+  long pid = 0;
+  in >> host >> pid >> start;
+  return host == host_name() && start_of(pid) != start;
+}
+
+}  // namespace
+
+// One per process and object; clones share the membership.
+struct FileStore::Impl {
+  struct Member {
+    explicit Member(RecordFile& f, int workers);
+    ~Member();
+    RecordFile& file;
+    int workers;
+  };
+  explicit Impl(std::string path) : file(std::move(path)) {}
+  RecordFile file;
+  std::shared_ptr<Member> member;
+};
+
+FileStore::Impl::Member::Member(RecordFile& f, int n) : file(f), workers(n) {
+  file.locked([&](KeyTable& t) {
+    const int64_t came = sum_of(kCame, t.find(kCame), 0);
+    bool gone = came > 0;
+    for (int64_t i = 0; i < came && gone; ++i) {
+      const Bytes* member = t.find(core::join("file_store/member/", i));
+      gone = member && is_gone(to_string(*member));
+    }
+    TENON_CHECK(!gone && came < workers, ValueError, "FileStore: '", file.path(),
+                "' is of an earlier job (",
+                gone ? "none of its processes is alive" : "all of its workers came",
+                "); remove the file or choose another one");
+    file.set(core::join("file_store/member/", came), to_bytes(this_process()));
+    file.set(kCame, to_bytes(std::to_string(came + 1)));
+  });
+}
+
+FileStore::Impl::Member::~Member() {
+  try {
+    file.locked([&](KeyTable& t) {
+      const int64_t left = sum_of(kLeft, t.find(kLeft), 1);
+      file.set(kLeft, to_bytes(std::to_string(left)));
+      if (left >= workers) ::unlink(file.path().c_str());
+    });
+  } catch (...) {  // what is left behind is found to be of an earlier job
+  }
+}
+
+FileStore::FileStore(std::string path, int num_workers, std::chrono::milliseconds timeout)
+    : FileStore(std::make_shared<Impl>(std::move(path)), timeout) {
+  if (num_workers > 0) impl_->member = std::make_shared<Impl::Member>(impl_->file, num_workers);
+}
+FileStore::FileStore(std::shared_ptr<Impl> impl, std::chrono::milliseconds timeout)
+    : Store(timeout), impl_(std::move(impl)) {}
+FileStore::~FileStore() = default;
+
+// The lock of the file is held for moments only, so that the object can serve all threads.
+std::shared_ptr<Store> FileStore::clone() {
+  return std::shared_ptr<Store>(new FileStore(impl_, timeout_));
+}
+const std::string& FileStore::getPath() const noexcept { return impl_->file.path(); }
+
+void FileStore::set(const std::string& key, const Bytes& value) {
+  impl_->file.locked([&](KeyTable&) { impl_->file.set(key, value); });
+}
+
+Bytes FileStore::compareSet(const std::string& key, const Bytes& expected, const Bytes& desired) {
+  return impl_->file.locked([&](KeyTable& t) {
+    const Bytes* now = t.find(key);
+    if (now ? *now != expected : !expected.empty()) return now ? *now : expected;
+    impl_->file.set(key, desired);
+    return desired;
+  });
+}
+
+int64_t FileStore::add(const std::string& key, int64_t value) {
+  return impl_->file.locked([&](KeyTable& t) {
+    const int64_t sum = sum_of(key, t.find(key), value);
+    impl_->file.set(key, to_bytes(std::to_string(sum)));
+    return sum;
+  });
+}
+
+bool FileStore::deleteKey(const std::string& key) {
+  return impl_->file.locked([&](KeyTable& t) {
+    const bool there = t.find(key) != nullptr;
+    if (there) impl_->file.erase(key);
+    return there;
+  });
+}
+
+bool FileStore::check(const std::vector<std::string>& keys) {
+  return impl_->file.locked([&](KeyTable& t) { return t.missing(keys).empty(); });
+}
+
+int64_t FileStore::getNumKeys() {
+  return impl_->file.locked([](KeyTable& t) { return t.size(); });
+}
+
+void FileStore::wait(const std::vector<std::string>& keys, std::chrono::milliseconds timeout) {
+  const Deadline end = deadline_of(timeout);
+  for (auto pause = std::chrono::milliseconds(1);;) {
+    const int64_t seen = impl_->file.bytes();
+    const std::vector<std::string> missing =
+        impl_->file.locked([&](KeyTable& t) { return t.missing(keys); });
+    if (missing.empty()) return;
+    do {
+      if (std::chrono::steady_clock::now() >= end) throw_timeout("wait", missing, timeout);
+      std::this_thread::sleep_for(pause);
+      pause = std::min(pause * 2, std::chrono::milliseconds(10));
+    } while (impl_->file.bytes() == seen);
+  }
+}
+
+Bytes FileStore::get(const std::string& key) {
+  wait({key}, timeout_);
+  return impl_->file.locked([&](KeyTable& t) {
+    const Bytes* value = t.find(key);
+    if (!value) throw_timeout("get", {key}, timeout_);  // deleted in between
+    return *value;
+  });
+}
+
+}  // namespace tenon::distributed

@@ -1,0 +1,289 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Every operation against what its definition says, computed here from the inputs of all ranks.
+#include "tests/distributed/ranks.h"
+
+namespace tenon::distributed {
+namespace {
+
+// What rank r brings: the same on every thread that asks.
+Tensor input_of(int r, ScalarType dtype, IntArrayRef sizes) {
+  int64_t n = 1;
+  for (int64_t s : sizes) n *= s;
+  const Tensor t = (arange(n, kLong) * 7 + r * 3) % 5 + 1;
+  return t.reshape(sizes).to(dtype);
+}
+
+Tensor expected_of(ReduceOp op, int size, ScalarType dtype, IntArrayRef sizes) {
+  const bool floating = isFloatingType(dtype) || isComplexType(dtype);
+  const ScalarType wide = isComplexType(dtype) ? kComplexDouble : floating ? kDouble : dtype;
+  Tensor out = input_of(0, dtype, sizes).to(wide);
+  for (int r = 1; r < size; ++r) {
+    const Tensor next = input_of(r, dtype, sizes).to(wide);
+    switch (op) {
+      case ReduceOp::SUM:
+      case ReduceOp::AVG:
+        out = out + next;
+        break;
+      case ReduceOp::PRODUCT:
+        out = out * next;
+        break;
+      case ReduceOp::MIN:
+        out = minimum(out, next);
+        break;
+      case ReduceOp::MAX:
+        out = maximum(out, next);
+        break;
+      case ReduceOp::BAND:
+        out = bitwise_and(out, next);
+        break;
+      case ReduceOp::BOR:
+        out = bitwise_or(out, next);
+        break;
+      case ReduceOp::BXOR:
+        out = bitwise_xor(out, next);
+        break;
+    }
+  }
+  if (op == ReduceOp::AVG) out = out / size;
+  return out.to(dtype);
+}
+
+constexpr ReduceOp::RedOpType kAll[] = {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::PRODUCT,
+                                        ReduceOp::MIN, ReduceOp::MAX, ReduceOp::BAND,
+                                        ReduceOp::BOR, ReduceOp::BXOR};
+constexpr ScalarType kDtypes[] = {kFloat, kDouble, kHalf, kBFloat16,     kChar,         kByte,
+                                  kShort, kInt,    kLong, kComplexFloat, kComplexDouble};
+
+bool is_defined(ReduceOp op, ScalarType t) {
+  const bool whole = !isFloatingType(t) && !isComplexType(t);
+  if (op >= ReduceOp::BAND) return whole;
+  if (op == ReduceOp::AVG) return !whole;
+  return !isComplexType(t) || op == ReduceOp::SUM || op == ReduceOp::PRODUCT;
+}
+
+class Collectives : public testing::TestWithParam<int> {};
+
+TEST_P(Collectives, AllReduceEveryReductionAndDtype) {
+  const int n = GetParam();
+  run_ranks(n, [n](const ProcessGroupPtr& g) {
+    for (ScalarType dtype : kDtypes) {
+      for (ReduceOp op : kAll) {
+        Tensor t = input_of(g->getRank(), dtype, {3, 5});
+        if (!is_defined(op, dtype)) {
+          EXPECT_THROW(all_reduce(t, op, g), NotImplementedError) << text(op) << dtype;
+          continue;
+        }
+        all_reduce(t, op, g);
+        EXPECT_TRUE(equal(t, expected_of(op, n, dtype, {3, 5}))) << text(op) << " " << dtype << t;
+        Tensor part = input_of(g->getRank(), dtype, {3, 5});
+        reduce(part, n - 1, op, g);
+        const Tensor expected = g->getRank() == n - 1 ? expected_of(op, n, dtype, {3, 5})
+                                                      : input_of(g->getRank(), dtype, {3, 5});
+        EXPECT_TRUE(equal(part, expected)) << "reduce " << text(op) << " " << dtype;
+      }
+    }
+  });
+}
+
+TEST_P(Collectives, SumsOfRoundedNumbersAreBitEqualOnAllRanks) {
+  const int n = GetParam();
+  std::vector<Tensor> results(static_cast<std::size_t>(n));
+  run_ranks(n, [&](const ProcessGroupPtr& g) {
+    Tensor t = sin(arange(100003, kFloat) * (g->getRank() + 1));
+    all_reduce(t, ReduceOp::SUM, g);
+    results[static_cast<std::size_t>(g->getRank())] = t;
+  });
+  Tensor sum = zeros({100003}, kDouble);
+  for (int r = 0; r < n; ++r) {
+    EXPECT_TRUE(equal(results[static_cast<std::size_t>(r)], results[0]));
+    sum = sum + sin(arange(100003, kFloat) * (r + 1)).to(kDouble);
+  }
+  EXPECT_LT((results[0].to(kDouble) - sum).abs().max().item<double>(), 1e-6);
+}
+
+TEST_P(Collectives, MovesParts) {
+  const int n = GetParam();
+  run_ranks(n, [n](const ProcessGroupPtr& g) {
+    const int me = g->getRank();
+    for (ScalarType dtype : {kFloat, kBool, kComplexDouble, kShort}) {
+      const auto mine = [&](int r) { return input_of(r, dtype, {2, 3}); };
+      Tensor b = mine(me);
+      broadcast(b, n - 1, g);
+      EXPECT_TRUE(equal(b, mine(n - 1)));
+      std::vector<Tensor> list;
+      for (int r = 0; r < n; ++r) list.push_back(zeros({2, 3}, dtype));
+      all_gather(list, mine(me), g);
+      for (int r = 0; r < n; ++r) EXPECT_TRUE(equal(list[static_cast<std::size_t>(r)], mine(r)));
+      for (Tensor& t : list) t.zero_();
+      gather(mine(me), me == 0 ? list : std::vector<Tensor>(), 0, g);
+      for (int r = 0; me == 0 && r < n; ++r)
+        EXPECT_TRUE(equal(list[static_cast<std::size_t>(r)], mine(r)));
+      std::vector<Tensor> parts;
+      for (int r = 0; r < n; ++r) parts.push_back(mine(r));
+      Tensor s = zeros({2, 3}, dtype);
+      scatter(s, me == n - 1 ? parts : std::vector<Tensor>(), n - 1, g);
+      EXPECT_TRUE(equal(s, mine(me)));
+    }
+  });
+}
+
+TEST_P(Collectives, ReduceScatterAndAllToAll) {
+  const int n = GetParam();
+  run_ranks(n, [n](const ProcessGroupPtr& g) {
+    const int me = g->getRank();
+    std::vector<Tensor> in, out;
+    for (int r = 0; r < n; ++r) {
+      in.push_back(full({2, 2}, me * 10 + r, kFloat));
+      out.push_back(zeros({2, 2}, kFloat));
+    }
+    Tensor sum = zeros({2, 2}, kFloat);
+    reduce_scatter(sum, in, ReduceOp::SUM, g);
+    EXPECT_TRUE(equal(sum, full({2, 2}, 10 * n * (n - 1) / 2 + n * me, kFloat))) << sum;
+    all_to_all(out, in, g);
+    for (int r = 0; r < n; ++r)
+      EXPECT_TRUE(equal(out[static_cast<std::size_t>(r)], full({2, 2}, r * 10 + me, kFloat)));
+    // Rank r sends r + 1 rows to each.
+    Tensor rows = full({n * (me + 1), 3}, me, kLong), got = zeros({n * (n + 1) / 2, 3}, kLong);
+    std::vector<int64_t> from(static_cast<std::size_t>(n), me + 1), to;
+    for (int r = 0; r < n; ++r) to.push_back(r + 1);
+    all_to_all_single(got, rows, to, from, g);
+    std::vector<Tensor> parts;
+    for (int r = 0; r < n; ++r) parts.push_back(full({r + 1, 3}, r, kLong));
+    EXPECT_TRUE(equal(got, cat(parts)));
+  });
+}
+
+TEST_P(Collectives, StridedTensorsAndViews) {
+  const int n = GetParam();
+  run_ranks(n, [n](const ProcessGroupPtr& g) {
+    Tensor whole = zeros({4, 6}, kFloat), view = whole.t().narrow(0, 1, 3);
+    view.copy_(input_of(g->getRank(), kFloat, {3, 4}));
+    const Tensor leaf = ones({3}, kFloat).set_requires_grad(true);
+    const auto version = whole._version();
+    all_reduce(view, ReduceOp::SUM, g);
+    EXPECT_TRUE(equal(view, expected_of(ReduceOp::SUM, n, kFloat, {3, 4})));
+    EXPECT_EQ(whole.select(1, 0).abs().sum().item<float>(), 0);
+    EXPECT_GT(whole._version(), version);
+    broadcast(leaf, 0, g);
+    all_reduce(leaf, ReduceOp::SUM, g);
+    EXPECT_TRUE(equal(leaf.detach(), full({3}, n, kFloat)));
+    EXPECT_TRUE(leaf.is_leaf());
+    Tensor none = zeros({0, 3}, kFloat);
+    all_reduce(none, ReduceOp::SUM, g);
+    Tensor number = full({}, g->getRank(), kLong);
+    all_reduce(number, ReduceOp::MAX, g);
+    EXPECT_EQ(number.item<int64_t>(), n - 1);
+  });
+}
+
+TEST_P(Collectives, PointToPointTagsAndAnySource) {
+  const int n = GetParam();
+  run_ranks(n, [n](const ProcessGroupPtr& g) {
+    const int me = g->getRank();
+    Tensor a = zeros({10}, kFloat), b = zeros({10}, kFloat);
+    if (me == 0) {
+      auto second = irecv(b, 1, g, 2);
+      auto first = irecv(a, 1, g, 1);
+      second->wait();  // in any order
+      first->wait();
+      EXPECT_TRUE(first->is_completed() && first->is_success());
+      EXPECT_TRUE(equal(a, ones({10}, kFloat)) && equal(b, full({10}, 2, kFloat)));
+      std::vector<bool> seen(static_cast<std::size_t>(n));
+      for (int i = 1; i < n; ++i) {
+        const int from = recv(a, kAnySource, g, 7);
+        EXPECT_TRUE(equal(a, full({10}, from, kFloat)));
+        EXPECT_FALSE(seen[static_cast<std::size_t>(from)]);
+        seen[static_cast<std::size_t>(from)] = true;
+      }
+    } else {
+      if (me == 1) {
+        isend(ones({10}, kFloat), 0, g, 1)->wait();
+        send(full({10}, 2, kFloat), 0, g, 2);
+      }
+      send(full({10}, me, kFloat), 0, g, 7);
+    }
+  });
+}
+
+TEST_P(Collectives, AsynchronousWorkAndFutures) {
+  const int n = GetParam();
+  run_ranks(n, [n](const ProcessGroupPtr& g) {
+    std::vector<Tensor> tensors;
+    std::vector<WorkPtr> works;
+    for (int i = 0; i < 20; ++i) {
+      tensors.push_back(full({1000}, g->getRank() + i, kFloat));
+      works.push_back(all_reduce(tensors.back(), ReduceOp::SUM, g, true));
+    }
+    int called = 0;
+    auto doubled = works[3]->get_future()->then(
+        [](std::vector<Tensor> v) { return std::vector<Tensor>{v[0] * 2}; });
+    works[3]->add_callback([&] { ++called; });
+    for (int i = 19; i >= 0; --i) EXPECT_TRUE(works[static_cast<std::size_t>(i)]->wait());
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_TRUE(equal(tensors[static_cast<std::size_t>(i)],
+                        full({1000}, n * (n - 1) / 2 + n * i, kFloat)));
+    }
+    EXPECT_EQ(called, 1);
+    EXPECT_TRUE(equal(doubled->value()[0], tensors[3] * 2));
+    // Nobody holds this one.
+    Tensor kept = full({5}, 1, kFloat);
+    all_reduce(kept, ReduceOp::SUM, g, true);
+    barrier(g);
+    std::vector<Tensor> both = {ones({2}, kFloat), ones({3, 2}, kFloat)};
+    all_reduce_coalesced(both, ReduceOp::AVG, g);
+    EXPECT_TRUE(equal(both[1], ones({3, 2}, kFloat)));
+  });
+}
+
+TEST_P(Collectives, Objects) {
+  const int n = GetParam();
+  run_ranks(n, [n](const ProcessGroupPtr& g) {
+    const auto all = all_gather_object(std::string(static_cast<std::size_t>(g->getRank()), 'x'), g);
+    for (int r = 0; r < n; ++r) EXPECT_EQ(all[static_cast<std::size_t>(r)].size(), r);
+    EXPECT_EQ(broadcast_object(g->getRank() == 1 ? std::string("a\0b", 3) : "", 1, g),
+              std::string("a\0b", 3));
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, Collectives, testing::Values(2, 4));
+
+TEST(ProcessGroup, NamesWhatIsWrong) {
+  run_ranks(2, [](const ProcessGroupPtr& g) {
+    std::vector<Tensor> two = {ones({1}), ones({1})}, wrong = {ones({2}), ones({1})};
+    EXPECT_THROW(broadcast(ones({1}), 2, g), ValueError);
+    EXPECT_THROW(g->allreduce(two), ValueError);
+    EXPECT_THROW(all_gather(wrong, ones({1}), g), ValueError);
+    EXPECT_THROW(send(ones({1}), g->getRank(), g), ValueError);
+    EXPECT_THROW(all_to_all_single(zeros({3}), zeros({3}), {}, {}, g), ValueError);
+  });
+  EXPECT_THROW(get_rank(), ValueError);
+  EXPECT_THROW(init_process_group("gloo", "tcp://127.0.0.1", 1, 0), ValueError);
+  EXPECT_THROW(init_process_group("gloo", "carrier-pigeon://x", 1, 0), ValueError);
+  ProcessGroupOptions o;
+  o.backend = "no_such_engine";
+  EXPECT_THROW(ProcessGroup(std::make_shared<HashStore>(), 0, 1, o), BackendError);
+}
+
+TEST(ProcessGroup, SaysWhoDidNotCome) {
+  ProcessGroupOptions o;
+  o.timeout = std::chrono::milliseconds(200);
+  try {
+    ProcessGroup g(std::make_shared<HashStore>(), 1, 3, o);
+    FAIL();
+  } catch (const TimeoutError& e) {
+    EXPECT_EQ(e.ranks(), (std::vector<int>{0, 2})) << e.what();
+  }
+}
+
+TEST(ProcessGroup, SaysWhatAnEngineCanDo) {
+  bool found = false;
+  for (const Capability& c : capabilities()) {
+    EXPECT_FALSE(c.engine == "gloo" && c.device == "cuda");
+    found |= c.engine == "gloo" && c.operation == "all_reduce" && c.device == "cpu";
+  }
+  EXPECT_TRUE(found);
+}
+
+}  // namespace
+}  // namespace tenon::distributed

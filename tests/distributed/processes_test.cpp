@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Jobs of several processes: how they meet, and what is left when one of them is lost.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tenon/distributed/tcp_store.h"
+
+namespace tenon::distributed {
+namespace {
+
+struct Rank {
+  pid_t pid;
+  int out;
+  int status = -1;
+  std::string text;
+};
+
+struct Job {
+  std::vector<Rank> ranks;
+
+  void start(std::vector<std::string> args, std::vector<std::string> env = {}) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    args.insert(args.begin(), TENON_TEST_RANK);
+    std::vector<char*> argv;
+    for (std::string& a : args) argv.push_back(a.data());
+    argv.push_back(nullptr);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      for (std::string& e : env) ::putenv(e.data());
+      ::dup2(ends[1], 1);
+      ::execv(argv[0], argv.data());
+      ::_exit(127);
+    }
+    ::close(ends[1]);
+    ranks.push_back({pid, ends[0]});
+  }
+  // Reads all that they print and waits for them; kills what is left after `seconds`.
+  void finish(int stopped = -1, int seconds = 25) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (static_cast<int>(i) == stopped) continue;
+      while (::waitpid(ranks[i].pid, &ranks[i].status, WNOHANG) == 0) {
+        if (std::chrono::steady_clock::now() > end) ::kill(ranks[i].pid, SIGKILL);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+      ranks[i].pid = 0;
+    }
+    for (Rank& r : ranks) {
+      if (r.pid != 0) {
+        ::kill(r.pid, SIGKILL);
+        ::waitpid(r.pid, &r.status, 0);
+      }
+      char buffer[4096];
+      for (ssize_t n; (n = ::read(r.out, buffer, sizeof buffer)) > 0;)
+        r.text.append(buffer, static_cast<std::size_t>(n));
+      ::close(r.out);
+    }
+  }
+};
+
+// One that nobody used a moment ago.
+int free_port() {
+  TCPStoreOptions o;
+  o.port = 0;
+  o.isServer = true;
+  return TCPStore("127.0.0.1", o).getPort();
+}
+
+void expect_hello(Job& job) {
+  job.finish();
+  std::vector<bool> seen(job.ranks.size());
+  for (Rank& r : job.ranks) {
+    EXPECT_EQ(r.status, 0) << r.text;
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      if (r.text.find(core::join("Hello from process ", i, " (out of ", seen.size(), ")!\n")) !=
+          std::string::npos) {
+        EXPECT_FALSE(seen[i]);
+        seen[i] = true;
+      }
+    }
+    EXPECT_NE(r.text.find(seen.size() == 4 ? "sum 6\n" : "sum 1\n"), std::string::npos) << r.text;
+  }
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), true), static_cast<long>(seen.size()));
+}
+
+TEST(Meeting, ByAddressOfRankZero) {
+  const std::string method = core::join("tcp://127.0.0.1:", free_port());
+  Job job;
+  for (int r = 3; r >= 0; --r) job.start({"hello", std::to_string(r), "4", method});
+  expect_hello(job);
+}
+
+TEST(Meeting, ByMulticastWithoutRanks) {
+  const std::string method = core::join("tcp://239.1.2.3:", free_port());
+  Job job;
+  for (int r = 0; r < 4; ++r) job.start({"hello", "-1", "4", method, "multicast"});
+  expect_hello(job);
+}
+
+TEST(Meeting, TwoGroupsByOneFileWithoutRanks) {
+  const std::string method = core::join("file:///tmp/tenon_meeting_", static_cast<long>(getpid()));
+  Job a, b;
+  for (int r = 0; r < 2; ++r) {
+    a.start({"hello", "-1", "2", method, "a"});
+    b.start({"hello", "-1", "2", method, "b"});
+  }
+  expect_hello(a);
+  expect_hello(b);
+  EXPECT_NE(::access((method.substr(7) + ".a").c_str(), F_OK), 0);
+}
+
+TEST(Meeting, ByEnvironment) {
+  const std::string port = core::join("MASTER_PORT=", free_port());
+  Job job;
+  for (int r = 0; r < 2; ++r)
+    job.start({"hello", "-1", "-1", "env://"},
+              {"MASTER_ADDR=127.0.0.1", port, "WORLD_SIZE=2", core::join("RANK=", r)});
+  expect_hello(job);
+}
+
+TEST(Meeting, NamesTheVariableThatIsMissing) {
+  const std::vector<std::string> all = {"MASTER_ADDR=127.0.0.1", "MASTER_PORT=1", "WORLD_SIZE=2",
+                                        "RANK=1"};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::vector<std::string> env = all;
+    env.erase(env.begin() + static_cast<long>(i));
+    Job job;
+    job.start({"hello", "-1", "-1", "env://"}, env);
+    job.finish();
+    const std::string name = all[i].substr(0, all[i].find('='));
+    EXPECT_NE(job.ranks[0].text.find("environment variable " + name + " is required"),
+              std::string::npos)
+        << job.ranks[0].text;
+  }
+}
+
+TEST(Meeting, SaysWhoDidNotCome) {
+  const std::string method = core::join("tcp://127.0.0.1:", free_port());
+  Job job;
+  job.start({"absent", "0", "3", method});
+  job.start({"absent", "2", "3", method});
+  job.finish();
+  EXPECT_NE(job.ranks[0].text.find("rank 1 did not come"), std::string::npos) << job.ranks[0].text;
+  EXPECT_EQ(WEXITSTATUS(job.ranks[1].status), 3) << job.ranks[1].text;
+}
+
+struct Loss {
+  const char *how, *operation;
+};
+class LostRank : public testing::TestWithParam<Loss> {};
+
+TEST_P(LostRank, IsNamedAndTheOthersGoOn) {
+  const std::string method = core::join("tcp://127.0.0.1:", free_port());
+  Job job;
+  for (int r = 0; r < 3; ++r)
+    job.start({"lose", std::to_string(r), "3", method, GetParam().how, GetParam().operation});
+  job.finish(std::string(GetParam().how) == "stop" ? 1 : -1);
+  for (int r : {0, 2}) {
+    EXPECT_EQ(job.ranks[static_cast<std::size_t>(r)].text, "rank 1 is at fault\nagain 2\n");
+    EXPECT_EQ(job.ranks[static_cast<std::size_t>(r)].status, 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, LostRank,
+    testing::Values(Loss{"kill", "all_reduce"}, Loss{"kill", "reduce"}, Loss{"kill", "broadcast"},
+                    Loss{"kill", "all_gather"}, Loss{"kill", "gather"}, Loss{"kill", "scatter"},
+                    Loss{"kill", "reduce_scatter"}, Loss{"kill", "all_to_all"},
+                    Loss{"kill", "barrier"}, Loss{"stop", "all_reduce"}, Loss{"stop", "broadcast"},
+                    Loss{"exit", "all_reduce"}, Loss{"throw", "all_reduce"}),
+    [](const auto& info) { return std::string(info.param.how) + "_" + info.param.operation; });
+
+TEST(Mismatch, IsToldWhereAskedFor) {
+  for (const char* what : {"shape", "dtype", "order"}) {
+    const std::string method = core::join("tcp://127.0.0.1:", free_port());
+    Job job;
+    for (int r = 0; r < 2; ++r)
+      job.start({"mismatch", std::to_string(r), "2", method, what}, {"TENON_DISTRIBUTED_DEBUG=1"});
+    job.finish();
+    for (Rank& r : job.ranks) EXPECT_EQ(r.text, "told\n") << what;
+  }
+}
+
+}  // namespace
+}  // namespace tenon::distributed
