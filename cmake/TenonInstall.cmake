@@ -7,6 +7,11 @@ include(CMakePackageConfigHelpers)
 install(TARGETS tenon_abi tenon_sdk EXPORT TenonSDKTargets COMPONENT sdk)
 install(TARGETS tenon_core tenon tenon_jit tenon_distributed EXPORT TenonTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # Built with the path that is installed: CMake pads another one with ":", where an empty part means the current directory.
+if(TARGET tenon_onnx)
+  install(TARGETS tenon_onnx EXPORT TenonTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  set_target_properties(tenon_onnx PROPERTIES INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/onnx/include/ DESTINATION include)
+endif()
 set_target_properties(tenon tenon_jit tenon_distributed PROPERTIES INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
 foreach(folder abi sdk)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/${folder}/include/ DESTINATION include COMPONENT sdk)
@@ -48,3 +53,7 @@ tenon_pkg_config(tenon Unspecified "Tensors, autograd and neural networks, with 
                  "-L\${libdir} -ltenon -ltenon_core")
 tenon_pkg_config(tenon_jit Unspecified "Programs saved by torch, for Tenon" "tenon = ${PROJECT_VERSION}"
                  "-L\${libdir} -ltenon_jit")
+if(TARGET tenon_onnx)
+  tenon_pkg_config(tenon_onnx Unspecified "ONNX models, for Tenon" "tenon_jit = ${PROJECT_VERSION}"
+                   "-L\${libdir} -ltenon_onnx")
+endif()

@@ -5,6 +5,7 @@
 #include <istream>
 #include <iterator>
 
+#include "jit/formats/foreign.h"
 #include "jit/formats/mapped_file.h"
 #include "jit/formats/read.h"
 #include "jit/formats/zip.h"
@@ -34,10 +35,7 @@ std::string kind_of(std::string_view head) {
     return "it is a shared library; a program that AOTInductor compiled cannot be loaded";
   if (begins("\x89HDF")) return "it is an HDF5 file";
   if (begins("{", 8)) return "it is a safetensors file, which holds tensors and no program";
-  if (begins("\x08"sv) && head.substr(0, 200).find("torch") != std::string_view::npos)
-    return "it is an ONNX model; load it by tenon::onnx";
-  if (begins("\x08"sv)) return "it may be an ONNX model; load it by tenon::onnx";
-  return "it is neither a TorchScript archive nor an exported program";
+  return "it is neither a TorchScript archive nor an exported program nor ONNX";
 }
 
 bool has_folder(const ZipReader& zip, const std::string& folder) {
@@ -78,20 +76,34 @@ Module read_named(const std::shared_ptr<ZipReader>& zip, std::optional<Device> d
   }
 }
 
+// Not an archive: another library may read it. `path` is empty for a stream.
+Module load_foreign(const std::string& path, std::string_view bytes, std::optional<Device> device,
+                    ExtraFiles* extra) {
+  const std::string_view head = bytes.substr(0, 512);
+  std::string reason;
+  if (const ForeignFormat* f = formats::find_foreign_format(head, reason))
+    return f->read(path, bytes, device, extra);
+  const std::string file = path.empty() ? "the stream" : path;
+  TENON_CHECK(reason.empty(), NotImplementedError, "load: ", file,
+              ": it looks like an ONNX model, which libtenon_onnx reads: it belongs beside "
+              "libtenon_jit, is built where protobuf (libprotobuf-dev, protobuf-compiler) is "
+              "installed, and could not be opened: ",
+              reason);
+  throw ValueError(core::join("load: ", file, ": ", kind_of(head)));
+}
+
 Module load_path(const std::string& path, std::optional<Device> device, ExtraFiles* extra) {
   {
     const formats::MappedFile file(path);
-    const std::string_view head(reinterpret_cast<const char*>(file.data()),
-                                std::min<uint64_t>(file.size(), 512));
-    TENON_CHECK(head.substr(0, 2) == "PK", ValueError, "load: ", path, ": ", kind_of(head));
+    const std::string_view bytes(reinterpret_cast<const char*>(file.data()), file.size());
+    if (bytes.substr(0, 2) != "PK") return load_foreign(path, bytes, device, extra);
   }
   return read_named(ZipReader::open(path), device, extra);
 }
 
 Module load_stream(std::istream& in, std::optional<Device> device, ExtraFiles* extra) {
   std::string bytes(std::istreambuf_iterator<char>(in), {});
-  TENON_CHECK(std::string_view(bytes).substr(0, 2) == "PK", ValueError,
-              "load: the stream: ", kind_of(std::string_view(bytes).substr(0, 512)));
+  if (std::string_view(bytes).substr(0, 2) != "PK") return load_foreign({}, bytes, device, extra);
   return read_named(ZipReader::from_bytes(std::move(bytes), "the stream"), device, extra);
 }
 

@@ -3,7 +3,9 @@
 #include "tenon/sdk/plugin.h"
 
 #include "plugin_cuda/blas/gemm.h"
+#include "plugin_cuda/fft/plans.h"
 #include "plugin_cuda/runtime/entry.h"
+#include "plugin_cuda/solver/libraries.h"
 #if defined(TENON_CUDNN)
 #include "plugin_cuda/dnn/plan.h"
 #include "plugin_cuda/dnn/rnn_plan.h"
@@ -28,6 +30,8 @@ void shutdown() {
   stop_rnn();
   stop_dnn();
 #endif
+  stop_fft();
+  stop_solver();
   stop_blas();
   stop();
 }

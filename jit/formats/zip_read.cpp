@@ -6,10 +6,10 @@
 #include <optional>
 #include <unordered_map>
 
-#include "jit/formats/checksum.h"
 #include "jit/formats/mapped_file.h"
 #include "jit/formats/zip.h"
 #include "jit/formats/zip_layout.h"
+#include "tenon/io/checksum.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
@@ -296,7 +296,7 @@ bool inflate_all(const std::byte* in, uint64_t in_size, std::string& out) {
 ZipReader::Bytes ZipReader::view(const Entry& e, bool check) const {
   state_->check(!e.deflated, "entry '", e.name, "' is compressed");
   std::byte* p = state_->data + e.offset;
-  state_->check(!check || checksum(p, e.stored) == e.crc, "entry '", e.name,
+  state_->check(!check || serialize::detail::crc32(0, p, e.stored) == e.crc, "entry '", e.name,
                 "' is damaged: its checksum differs");
   return {p, e.stored};
 }
@@ -309,7 +309,7 @@ std::string ZipReader::read(const Entry& e) const {
   std::string out(e.size, '\0');
   state_->check(inflate_all(state_->data + e.offset, e.stored, out), "entry '", e.name,
                 "' is damaged: it cannot be inflated");
-  state_->check(checksum(out.data(), out.size()) == e.crc, "entry '", e.name,
+  state_->check(serialize::detail::crc32(0, out.data(), out.size()) == e.crc, "entry '", e.name,
                 "' is damaged: its checksum differs");
   return out;
 }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "jit/formats/checksum.h"
 #include "jit/formats/zip.h"
 #include "jit/formats/zip_layout.h"
+#include "tenon/io/checksum.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
@@ -53,7 +53,7 @@ void ZipWriter::State::add(const std::string& name, const void* data, uint64_t s
   TENON_CHECK(!finished && name.size() < kNone16, ValueError, "save: entry '", name.substr(0, 80),
               finished ? "' comes after the end" : "' has a name that is too long");
   const uint64_t header_at = at;
-  const uint32_t crc = checksum(data, size);
+  const uint32_t crc = serialize::detail::crc32(0, data, size);
   std::string extra =
       zip64_field(size >= kNone32 ? std::vector<uint64_t>{size, size} : std::vector<uint64_t>{});
   const uint64_t before = header_at + kLocalBytes + name.size() + extra.size() + 4;

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "jit/ir/alias.h"
 #include "jit/passes/passes.h"
@@ -47,6 +49,57 @@ bool tells_device(const Node& n) {
 bool is_uninitialized(const Node& n) {
   const std::string& kind = n.kind();
   return kind.rfind("aten::empty", 0) == 0 || kind.rfind("aten::new_empty", 0) == 0;
+}
+
+// Operators whose results are as large as their arguments say: a program that is never run must not
+// cost the memory that it asks for.
+bool makes_much(const Node& n, const Stack& inputs) {
+  static const std::set<std::string> kMakers = {"aten::full",
+                                                "aten::zeros",
+                                                "aten::ones",
+                                                "aten::new_full",
+                                                "aten::new_zeros",
+                                                "aten::new_ones",
+                                                "aten::arange",
+                                                "aten::range",
+                                                "aten::linspace",
+                                                "aten::logspace",
+                                                "aten::eye",
+                                                "aten::repeat",
+                                                "aten::tile",
+                                                "aten::pad",
+                                                "aten::constant_pad_nd",
+                                                "aten::repeat_interleave",
+                                                "aten::mul",
+                                                "prim::rangelist",
+                                                "aten::tril_indices",
+                                                "aten::triu_indices",
+                                                "aten::expand",
+                                                "aten::one_hot",
+                                                "aten::rand",
+                                                "aten::randn",
+                                                "aten::__lshift__",
+                                                "aten::pow",
+                                                "aten::reshape",
+                                                "aten::flatten",
+                                                "aten::index_select"};
+  if (kMakers.count(n.kind()) == 0) return false;
+  double product = 1;
+  const auto times = [&](double by) { product *= std::max(1.0, std::fabs(by)); };
+  bool lists = false;
+  for (const IValue& v : inputs) {
+    lists = lists || v.isList() || v.isTensor();
+    if (v.isTensor() && v.toTensor().defined()) times(static_cast<double>(v.toTensor().numel()));
+    if (v.isInt()) times(static_cast<double>(v.toInt()));
+    if (v.isDouble()) times(v.toDouble());
+    if (v.isList() && v.isIntList())
+      for (const IValue& item : v.toListRef().items) times(static_cast<double>(item.toInt()));
+  }
+  const bool numbers = !lists && n.outputs().size() == 1 &&
+                       !n.output()->type()->is(TypeKind::Tensor) &&
+                       !n.output()->type()->is(TypeKind::List);
+  constexpr double kMaxSize = 1 << 24;
+  return !numbers && product > kMaxSize;
 }
 
 class Propagation {
@@ -136,6 +189,7 @@ class Propagation {
       if (frozen_) given += bytes_of(*value);
       inputs.push_back(std::move(*value));
     }
+    if (makes_much(n, inputs)) return;
     std::optional<Stack> results = compute(n, std::move(inputs));
     if (!results || results->size() != n.outputs().size()) return;
     for (const IValue& v : *results)

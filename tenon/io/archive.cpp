@@ -10,6 +10,8 @@
 
 #include "content.h"
 #include "file_writer.h"
+#include "mapped_file.h"
+#include "runtime/base/settings.h"
 #include "tenon/autograd.h"
 #include "tenon/ops.h"
 #include "tenon/serialize.h"
@@ -85,8 +87,14 @@ void OutputArchive::save_to(std::ostream& stream) {
 
 void OutputArchive::save_to(const std::string& filename) {
   detail::FileWriter file(filename);
-  detail::write_safetensors(*content_,
-                            [&](const void* data, std::size_t bytes) { file.write(data, bytes); });
+  const auto put = [&](const void* data, std::size_t bytes) { file.write(data, bytes); };
+  const auto patch = [&](uint64_t at, const void* data, std::size_t bytes) {
+    file.rewrite(at, data, bytes);
+  };
+  if (file.rewritable())
+    detail::write_safetensors(*content_, put, patch);
+  else
+    detail::write_safetensors(*content_, put);
   file.commit();
 }
 
@@ -201,10 +209,12 @@ namespace {
 
 // Bytes in memory, which must live on as long as the input.
 detail::Input input_of(std::string name, const char* data, std::size_t size) {
-  return {std::move(name), size, [data](void* out, std::size_t bytes) mutable {
+  return {std::move(name), size,
+          [data](void* out, std::size_t bytes) mutable {
             std::memcpy(out, data, bytes);
             data += bytes;
-          }};
+          },
+          nullptr};
 }
 
 // What is left of a stream that knows its length; nothing of one that does not (a pipe).
@@ -231,7 +241,8 @@ Content read_stream(const std::string& name, std::istream& stream, const DeviceM
            [&](void* out, std::size_t bytes) {
              stream.read(static_cast<char*>(out), static_cast<std::streamsize>(bytes));
              TENON_CHECK(stream.good(), ValueError, "load: error while reading ", name);
-           }},
+           },
+           nullptr},
           device);
     }
   }
@@ -253,10 +264,32 @@ void check_readable(const std::string& filename) {
               filename, "' is neither a plain file nor a pipe");
 }
 
+// Small files are read sooner than mapped.
+bool is_mapped(const std::string& filename) {
+  constexpr uintmax_t kMin = 1 << 20;
+  static const bool wanted = [] {
+    static const char* const kWords[] = {"0", "1"};
+    return core::choice_setting("LOAD_MAPPED", kWords, 2, 1) == 1;
+  }();
+  std::error_code error;
+  if (!wanted || !std::filesystem::is_regular_file(filename, error)) return false;
+  const auto size = std::filesystem::file_size(filename, error);
+  return !error && size >= kMin;
+}
+
 }  // namespace
 
 void InputArchive::load_from(const std::string& filename, const DeviceMap& device) {
   check_readable(filename);
+  if (is_mapped(filename)) {
+    auto file = std::make_shared<detail::MappedFile>(filename);
+    detail::Input input = input_of("'" + filename + "'", reinterpret_cast<char*>(file->data()),
+                                   static_cast<std::size_t>(file->size()));
+    input.mapped = std::move(file);
+    content_ = std::make_shared<Content>(detail::read_safetensors(input, device));
+    prefix_.clear();
+    return;
+  }
   errno = 0;
   std::ifstream in(filename, std::ios::binary);
   TENON_CHECK(in.good(), ValueError, "load: cannot open '", filename, "': ", std::strerror(errno));
@@ -285,7 +318,7 @@ void InputArchive::load_from(
     at += bytes;
   };
   content_ = std::make_shared<Content>(
-      detail::read_safetensors({"the bytes given", size_func(), read}, device));
+      detail::read_safetensors({"the bytes given", size_func(), read, nullptr}, device));
   prefix_.clear();
 }
 

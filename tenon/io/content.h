@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -39,6 +40,8 @@
 #include "tenon/tensor.h"
 
 namespace tenon::serialize::detail {
+
+class MappedFile;
 
 struct Content {
   std::vector<std::string> order;  // names of tensors, as written
@@ -60,14 +63,18 @@ inline constexpr std::size_t kMaxTensors = 1000000;
 inline constexpr std::size_t kMaxName = 1024;  // bytes
 inline constexpr int kMaxDepth = 4;            // of the JSON
 
-// Calls `put` with the parts of the file in order.
-void write_safetensors(const Content& content,
-                       const std::function<void(const void*, std::size_t)>& put);
-// A file to be read once, from its start. No byte of it is kept but in the tensors.
+// Calls `put` with the parts of the file in order. The checksum stands before what it sums up: with
+// `patch`, which overwrites bytes at an offset, the data is read once, else twice.
+void write_safetensors(
+    const Content& content, const std::function<void(const void*, std::size_t)>& put,
+    const std::function<void(uint64_t, const void*, std::size_t)>& patch = nullptr);
+// A file to be read once, from its start. No byte of it is kept but in the tensors; large ones are
+// the pages of a mapped file.
 struct Input {
   std::string name;  // in errors
   uint64_t size;
   std::function<void(void*, std::size_t)> read;  // the next bytes; throws if there are none
+  std::shared_ptr<MappedFile> mapped;            // the same bytes; null: they are not in memory
 };
 Content read_safetensors(const Input& input, const DeviceMap& map);
 

@@ -221,6 +221,19 @@ void FileWriter::write_through(const char* at, std::size_t bytes) {
   }
 }
 
+void FileWriter::rewrite(uint64_t offset, const void* data, std::size_t bytes) {
+  flush();
+  const auto* at = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t taken =
+        retry([&] { return ::pwrite(file_.get(), at, bytes, static_cast<off_t>(offset)); });
+    if (taken <= 0) refuse("write to", name_, taken < 0 ? errno : EIO);
+    at += taken;
+    offset += static_cast<uint64_t>(taken);
+    bytes -= static_cast<std::size_t>(taken);
+  }
+}
+
 void FileWriter::commit() {
   flush();
   if (const int error = sync_to_disk(file_.get())) refuse("sync", name_, error);

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -50,6 +51,9 @@ class TENON_API FileWriter {
   ~FileWriter();  // without commit() nothing has happened to the target
 
   void write(const void* data, std::size_t bytes);
+  // Overwrites bytes that were written; not where rewritable() is false: a pipe or a device.
+  void rewrite(uint64_t offset, const void* data, std::size_t bytes);
+  bool rewritable() const { return !temporary_.empty(); }
   void commit();
 
  private:

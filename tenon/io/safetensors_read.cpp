@@ -10,8 +10,10 @@
 #include "checksum.h"
 #include "content.h"
 #include "json.h"
+#include "mapped_file.h"
 #include "tenon/core/layout.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/storage.h"
 
 namespace tenon::serialize::detail {
 namespace {
@@ -141,33 +143,80 @@ std::vector<Entry> parse_entries(const Source& source, const Json::Object& heade
 // The bytes as they come, with their checksum if the file has one.
 class Reader {
  public:
-  explicit Reader(const Input& input) : input_(input) {}
+  Reader(const Input& input, uint64_t at) : input_(input), at_(at) {}
   void sum_from(uint32_t crc) {
     sums_ = true;
     crc_ = crc;
   }
   void read(void* out, std::size_t bytes) {
-    input_.read(out, bytes);
+    if (input_.mapped)
+      std::memcpy(out, input_.mapped->data() + at_, bytes);
+    else
+      input_.read(out, bytes);
+    at_ += bytes;
     if (sums_) crc_ = crc32(crc_, out, bytes);
   }
+  // The next bytes where they are mapped at an address that kernels take, else null.
+  std::byte* map(std::size_t bytes) {
+    constexpr std::size_t kMin = 64 << 10;  // smaller tensors would keep pages that others leave
+    constexpr uint64_t kAlignment = 16;
+    if (!input_.mapped || bytes < kMin || at_ % kAlignment != 0) return nullptr;
+    std::byte* data = input_.mapped->data() + at_;
+    at_ += bytes;
+    if (sums_) crc_ = crc32(crc_, data, bytes);
+    return data;
+  }
+  const std::shared_ptr<MappedFile>& mapped() const { return input_.mapped; }
   uint32_t sum() const { return crc_; }
 
  private:
   const Input& input_;
+  uint64_t at_;  // bytes of the file before the next
   bool sums_ = false;
   uint32_t crc_ = 0;
 };
 
-Tensor make_tensor(const Entry& e, Reader& reader) {
-  Tensor t = empty(e.shape, TensorOptions().dtype(e.dtype));
-  std::size_t bytes = e.end - e.begin;
-  if (bytes == 0) return t;
-  auto* out = t.unsafeGetTensorImpl()->host_data();
-  reader.read(out, bytes);
-  if (e.dtype == kBool) {
-    // Any other byte in a bool is undefined behavior further on.
-    for (std::size_t i = 0; i < bytes; ++i) out[i] = out[i] != 0;
+// Any other byte in a bool is undefined behavior further on. Pages that need no change stay the
+// file's.
+void make_bools(std::byte* p, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; ++i) {
+    if (p[i] > std::byte{1}) p[i] = std::byte{1};
   }
+}
+
+// Bytes of the file as a tensor's memory. It goes back to the system with the tensor.
+core::Ref<core::Storage> wrap_mapped(const std::shared_ptr<MappedFile>& file, std::byte* data,
+                                     uint64_t bytes) {
+  struct Pages {
+    std::shared_ptr<MappedFile> file;
+    std::byte* data;
+    uint64_t bytes;
+  };
+  auto pages = std::make_unique<Pages>(Pages{file, data, bytes});
+  const auto forget = [](void* context, void*) {
+    const std::unique_ptr<Pages> p(static_cast<Pages*>(context));
+    p->file->release(p->data, p->bytes);
+  };
+  auto out = core::Storage::wrap(core::kHost, data, bytes, forget, pages.get());
+  (void)pages.release();
+  // Nobody else writes here: backends may keep what they derive from weights.
+  __atomic_fetch_and(&out->head.flags, ~static_cast<uint32_t>(TN_STORAGE_EXPOSED),
+                     __ATOMIC_RELAXED);
+  return out;
+}
+
+Tensor make_tensor(const Entry& e, Reader& reader) {
+  const std::size_t bytes = e.end - e.begin;
+  if (std::byte* pages = reader.map(bytes)) {
+    if (e.dtype == kBool) make_bools(pages, bytes);
+    return Tensor(core::TensorImpl::make(e.dtype, wrap_mapped(reader.mapped(), pages, bytes), 0,
+                                         static_cast<int>(e.shape.size()), e.shape.data()));
+  }
+  Tensor t = empty(e.shape, TensorOptions().dtype(e.dtype));
+  if (bytes == 0) return t;
+  auto* out = reinterpret_cast<std::byte*>(t.unsafeGetTensorImpl()->host_data());
+  reader.read(out, bytes);
+  if (e.dtype == kBool) make_bools(out, bytes);
   return t;
 }
 
@@ -510,7 +559,7 @@ Content read_safetensors(const Input& input, const DeviceMap& map) {
   }
   const auto entries = parse_entries(source, *header.as<Json::Object>(), input.size - head.size());
   const Json* checksum = meta.find("tenon.checksum");
-  Reader reader(input);
+  Reader reader(input, head.size());
   if (checksum) {
     reader.sum_from(sum_of_head(source, *checksum->as<std::string>(), head));
   } else {

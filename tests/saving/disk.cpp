@@ -39,10 +39,17 @@ void Disk::opened(const SystemCall& call) {
   }
 }
 
+std::string Disk::written(std::string bytes, const Change& c, const std::string& data) {
+  if (c.at < 0) return bytes + data;
+  const auto at = static_cast<std::size_t>(c.at);
+  bytes.resize(std::max(bytes.size(), at + data.size()), '\0');
+  return bytes.replace(at, data.size(), data);
+}
+
 void Disk::synced(int64_t descriptor) {
   if (File* file = file_of(descriptor)) {
     for (const auto& c : file->pending)
-      c.is_mode ? void(file->mode = c.mode) : void(file->bytes += c.data);
+      c.is_mode ? void(file->mode = c.mode) : void(file->bytes = written(file->bytes, c, c.data));
     file->pending.clear();
   } else if (open_folders_.count(descriptor)) {
     names_on_disk_ = names_;
@@ -65,6 +72,11 @@ void Disk::apply(const SystemCall& call) {
       EXPECT_EQ(call.result, static_cast<int64_t>(call.data.size()));
       if (File* file = file_of(fd)) file->pending.push_back({false, 0, call.data});
       return;
+    case SYS_pwrite64:
+      EXPECT_EQ(call.result, static_cast<int64_t>(call.data.size()));
+      if (File* file = file_of(fd))
+        file->pending.push_back({false, 0, call.data, static_cast<int64_t>(call.arguments[3])});
+      return;
     case SYS_fchmod:
       ASSERT_NE(file_of(fd), nullptr);
       return file_of(fd)->pending.push_back({true, static_cast<unsigned>(call.arguments[1]), ""});
@@ -83,7 +95,6 @@ void Disk::apply(const SystemCall& call) {
       open_.erase(fd);
       open_folders_.erase(fd);
       return;
-    case SYS_pwrite64:
     case SYS_writev:
     case SYS_ftruncate:
     case SYS_fdatasync:
@@ -103,9 +114,9 @@ void Disk::add_states(const File& file, std::set<State>& out) const {
         next.insert({true, s.bytes, change.mode});
         continue;
       }
-      next.insert({true, s.bytes + std::string(change.data.size(), '\0'), s.mode});
-      next.insert({true, s.bytes + change.data.substr(0, change.data.size() / 2), s.mode});
-      next.insert({true, s.bytes + change.data, s.mode});
+      const auto half = change.data.substr(0, change.data.size() / 2);
+      for (const auto& data : {std::string(change.data.size(), '\0'), half, change.data})
+        next.insert({true, written(s.bytes, change, data), s.mode});
     }
     now = std::move(next);
   }

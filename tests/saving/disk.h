@@ -43,8 +43,11 @@ class Disk {
   struct Change {  // of a file
     bool is_mode;
     unsigned mode;
-    std::string data;  // appended
+    std::string data;
+    int64_t at = -1;  // where it is written; -1: it is appended
   };
+  // The bytes after a change by `data`, which is all, a part or none of what was written.
+  static std::string written(std::string bytes, const Change& c, const std::string& data);
   struct File {
     std::string bytes;  // on the disk
     unsigned mode = 0;

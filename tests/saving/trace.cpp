@@ -77,6 +77,7 @@ void Traced::read_arguments() {
       break;
 #endif
     case SYS_write:
+    case SYS_pwrite64:
       call_.data = text_at(call_.arguments[1], call_.arguments[2], false);
       break;
     default:

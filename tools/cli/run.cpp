@@ -17,7 +17,7 @@
 namespace tenon::command {
 namespace {
 
-constexpr const char* kFormats[] = {"script.pt", "trace.pt", "export.pt2"};
+constexpr const char* kFormats[] = {"script.pt", "trace.pt", "export.pt2", "model.onnx"};
 
 // The seed of the calls whose results a folder holds.
 constexpr uint64_t kSeed = 0;
@@ -221,7 +221,7 @@ RunOptions resolve_model(RunOptions o) {
   }
   o.model = (fs::path(folder) / o.format).string();
   TENON_CHECK(!o.format.empty() && fs::exists(o.model), ValueError, "run: ", folder, " has no ",
-              o.format.empty() ? "script.pt, trace.pt or export.pt2" : o.format);
+              o.format.empty() ? "script.pt, trace.pt, export.pt2 or model.onnx" : o.format);
   return o;
 }
 

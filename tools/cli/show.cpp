@@ -10,12 +10,14 @@
 #include "table.h"
 #include "tenon/core/backend.h"
 #include "tenon/core/dispatch.h"
+#include "tenon/jit/foreign.h"
 
 namespace tenon::command {
 namespace {
 
 // "TorchScript archive, version 10": what the file says of itself. Loading has checked it.
-std::string format_of(const std::string& file) {
+std::string format_of(const jit::Module& m, const std::string& file) {
+  if (std::string foreign = jit::describe_foreign(m); !foreign.empty()) return foreign;
   const auto zip = jit::formats::ZipReader::open(file);
   std::string version;
   for (const char* entry : {"version", ".data/version", "archive_version"}) {
@@ -114,7 +116,7 @@ std::string signature(const jit::FunctionSchema& s) {
 void show_program(const std::string& file, const std::string& device_name, bool graph, bool code) {
   const Device device = find_device(device_name);
   const jit::Module m = load_program(file, device);
-  std::cout << "format      " << format_of(file) << "\nclass       " << m.type()->class_name()
+  std::cout << "format      " << format_of(m, file) << "\nclass       " << m.type()->class_name()
             << (!m.hasattr("training") ? ""
                 : m.is_training()      ? ", training"
                                        : ", evaluating")

@@ -11,9 +11,10 @@ function complain(text) {
 
 # PART/[FOLDER/]STEM of a path or of an include; "" for what is not in the tree.
 function unit_of(path,    parts) {
-  sub(/^(abi|sdk|runtime|core|plugins|tenon|jit|distributed)\/include\//, "", path)
-  if (path ~ /^tenon\/((abi|sdk|runtime|core|plugins|jit|distributed)\/|jit\.h$|distributed\.h$)/) sub(/^tenon\//, "", path)
+  sub(/^(abi|sdk|runtime|core|plugins|tenon|jit|onnx|distributed)\/include\//, "", path)
+  if (path ~ /^tenon\/((abi|sdk|runtime|core|plugins|jit|onnx|distributed)\/|(jit|onnx|distributed)\.h$)/) sub(/^tenon\//, "", path)
   if (path == "jit.h") return "jit/jit"
+  if (path == "onnx.h") return "onnx/onnx"
   if (path == "distributed.h") return "distributed/distributed"
   if (path ~ /^(tests|tools|examples|bench)\//) sub(/\/.*\//, "/", path)  # one folder each
   sub(/\.[a-z]+$/, "", path)
@@ -81,7 +82,7 @@ FNR == 1 {
   }
 }
 
-/^#include ["<](abi|runtime|core|isa|jit|distributed|ops|plugins|plugin_[a-z_]+|sdk|tenon|tools|bench|examples|tests)\// && !/gen\.h/ {
+/^#include ["<](abi|runtime|core|isa|jit|onnx|distributed|ops|plugins|plugin_[a-z_]+|sdk|tenon|tools|bench|examples|tests)\// && !/gen\.h/ {
   split($0, quoted, /["<>]/)
   to = unit_of(quoted[2])
   target = part_of(to)

@@ -18,11 +18,12 @@ namespace tenon::jit {
 
 using ExtraFiles = std::map<std::string, std::string>;
 
-// A TorchScript archive (torch.jit.save) or an exported program (torch.export.save), told apart by
-// content. Nothing in the file is trusted. An operator that is missing is told at load: all of them
-// at once, with how often each occurs and the closest names. `device`: where parameters and buffers
-// go; by default where the file says, or on the host if that device is not here. Files named in
-// `extra` are read into it. Errors name the entry of the archive and the reason.
+// A TorchScript archive (torch.jit.save), an exported program (torch.export.save) or, where
+// libtenon_onnx is installed, an ONNX model, told apart by content. Nothing in the file is trusted.
+// An operator that is missing is told at load: all of them at once, with how often each occurs and
+// the closest names. `device`: where parameters and buffers go; by default where the file says, or
+// on the host if that device is not here. Files named in `extra` are read into it. Errors name the
+// entry of the archive and the reason.
 TENON_API Module load(const std::string& path, std::optional<Device> device = std::nullopt);
 TENON_API Module load(const std::string& path, std::optional<Device> device, ExtraFiles& extra);
 TENON_API Module load(std::istream& in, std::optional<Device> device = std::nullopt);

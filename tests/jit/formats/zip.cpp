@@ -11,9 +11,9 @@
 #include <fstream>
 #include <functional>
 
-#include "jit/formats/checksum.h"
 #include "jit/formats/zip.h"
 #include "jit/formats/zip_layout.h"
+#include "tenon/io/checksum.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
@@ -116,10 +116,10 @@ TEST(JitZip, ChecksumIsThatOfZlib) {
   for (std::size_t n = 0; n < 700; ++n) {
     for (std::size_t from : {0, 1, 7}) {
       const auto* p = reinterpret_cast<const Bytef*>(bytes.data()) + from;
-      ASSERT_EQ(checksum(p, n), crc32_z(0, p, n)) << n << " from " << from;
+      ASSERT_EQ(serialize::detail::crc32(0, p, n), crc32_z(0, p, n)) << n << " from " << from;
     }
   }
-  EXPECT_EQ(checksum(bytes.data(), 5000),
+  EXPECT_EQ(serialize::detail::crc32(0, bytes.data(), 5000),
             crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), 5000));
 }
 

@@ -1,0 +1,272 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions and pooling, of any number of dimensions that the operators have.
+#include "onnx/import/builder.h"
+#include "tenon/runtime/error.h"
+
+namespace tenon::onnx {
+namespace {
+
+const Texts kTexts(R"py(
+def _or(x: Optional[List[int]], n: int, value: int) -> List[int]:
+  return x if x is not None else [value for i in range(n)]
+def _auto_pads(mode: str, sizes: List[int], kernel: List[int], strides: List[int], dilations: List[int], pads: Optional[List[int]]) -> List[int]:
+  n = len(kernel)
+  if mode == "NOTSET" or mode == "":
+    return _or(pads, 2 * n, 0)
+  out = [0 for i in range(2 * n)]
+  if mode == "VALID":
+    return out
+  for i in range(n):
+    steps = (sizes[i] + strides[i] - 1) // strides[i]
+    total = max(0, (steps - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1 - sizes[i])
+    small = total // 2
+    out[i] = small if mode == "SAME_UPPER" else total - small
+    out[n + i] = total - out[i]
+  return out
+def _is_symmetric(pads: List[int]) -> bool:
+  n = len(pads) // 2
+  for i in range(n):
+    if pads[i] != pads[n + i]:
+      return False
+  return True
+def _pad_flat(pads: List[int]) -> List[int]:
+  n = len(pads) // 2
+  flat: List[int] = []
+  for i in range(n):
+    flat.append(pads[n - 1 - i])
+    flat.append(pads[2 * n - 1 - i])
+  return flat
+def Conv(x: Tensor, w: Tensor, b: Optional[Tensor], *, auto_pad: str = "NOTSET", dilations: Optional[List[int]] = None, group: int = 1, kernel_shape: Optional[List[int]] = None, pads: Optional[List[int]] = None, strides: Optional[List[int]] = None) -> Tensor:
+  n = w.dim() - 2
+  s = _or(strides, n, 1)
+  d = _or(dilations, n, 1)
+  p = _auto_pads(auto_pad, x.shape[2:], w.shape[2:], s, d, pads)
+  if not _is_symmetric(p):
+    x = torch.constant_pad_nd(x, _pad_flat(p), 0)
+    p = [0 for i in range(2 * n)]
+  return torch.convolution(x, w, b, s, p[:n], d, False, [0 for i in range(n)], group)
+def Conv_plain(x: Tensor, w: Tensor, b: Optional[Tensor], *, auto_pad: str = "NOTSET", dilations: List[int], group: int = 1, kernel_shape: Optional[List[int]] = None, pads: List[int], strides: List[int]) -> Tensor:
+  n = len(strides)
+  return torch.convolution(x, w, b, strides, pads[:n], dilations, False, [0 for i in range(n)], group)
+def ConvTranspose(x: Tensor, w: Tensor, b: Optional[Tensor], *, auto_pad: str = "NOTSET", dilations: Optional[List[int]] = None, group: int = 1, kernel_shape: Optional[List[int]] = None, output_padding: Optional[List[int]] = None, output_shape: Optional[List[int]] = None, pads: Optional[List[int]] = None, strides: Optional[List[int]] = None) -> Tensor:
+  n = w.dim() - 2
+  s = _or(strides, n, 1)
+  d = _or(dilations, n, 1)
+  o = _or(output_padding, n, 0)
+  p = _or(pads, 2 * n, 0)
+  if output_shape is not None or auto_pad == "SAME_UPPER" or auto_pad == "SAME_LOWER":
+    for i in range(n):
+      wanted = output_shape[len(output_shape) - n + i] if output_shape is not None else x.size(2 + i) * s[i]
+      total = s[i] * (x.size(2 + i) - 1) + o[i] + (w.size(2 + i) - 1) * d[i] + 1 - wanted
+      half = total // 2
+      p[i] = total - half if auto_pad == "SAME_LOWER" or (auto_pad != "SAME_UPPER" and total < 0) else half
+      p[n + i] = total - p[i]
+  y = torch.convolution(x, w, None, s, [0 for i in range(n)], d, True, [0 for i in range(n)], group)
+  for i in range(n):
+    full = y.size(2 + i) + o[i]
+    if o[i] > 0 or p[i] < 0 or p[n + i] < 0:
+      flat = [0 for k in range(2 * (n - i))]
+      flat[2 * (n - 1 - i)] = max(0, -p[i])
+      flat[2 * (n - 1 - i) + 1] = o[i] + max(0, -p[n + i])
+      y = torch.constant_pad_nd(y, flat, 0)
+    y = y.narrow(2 + i, max(0, p[i]), full - p[i] - p[n + i])
+  if b is not None:
+    y = y + b.reshape([-1] + [1 for i in range(n)])
+  return y
+def _pool_sizes(sizes: List[int], kernel: List[int], strides: List[int], dilations: List[int], pads: List[int], ceil_mode: int) -> List[int]:
+  out: List[int] = []
+  n = len(kernel)
+  for i in range(n):
+    span = sizes[i] + pads[i] + pads[n + i] - ((kernel[i] - 1) * dilations[i] + 1)
+    steps = (span + strides[i] - 1) // strides[i] + 1 if ceil_mode == 1 else span // strides[i] + 1
+    # No window begins in the padding after the end.
+    if ceil_mode == 1 and (steps - 1) * strides[i] >= sizes[i] + pads[i]:
+      steps -= 1
+    out.append(steps)
+  return out
+def _windows(x: Tensor, kernel: List[int], strides: List[int], dilations: List[int], pads: List[int], out: List[int], value: number) -> Tensor:
+  n = len(kernel)
+  flat: List[int] = []
+  for i in range(n):
+    k = n - 1 - i
+    need = (out[k] - 1) * strides[k] + (kernel[k] - 1) * dilations[k] + 1
+    flat.append(pads[k])
+    flat.append(max(0, need - x.size(2 + k) - pads[k]))
+  x = torch.constant_pad_nd(x, flat, value)
+  for i in range(n):
+    x = x.narrow(2 + i, 0, (out[i] - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1)
+    x = x.unfold(2 + i, (kernel[i] - 1) * dilations[i] + 1, strides[i])
+    if dilations[i] > 1:
+      x = torch.slice(x, -1, 0, 9223372036854775807, dilations[i])
+  return x.flatten(2 + n)
+def MaxPool(x: Tensor, *, auto_pad: str = "NOTSET", ceil_mode: int = 0, dilations: Optional[List[int]] = None, kernel_shape: List[int], pads: Optional[List[int]] = None, storage_order: int = 0, strides: Optional[List[int]] = None, n_outputs: int) -> Tuple[Tensor, Tensor]:
+  n = len(kernel_shape)
+  s = _or(strides, n, 1)
+  d = _or(dilations, n, 1)
+  p = _auto_pads(auto_pad, x.shape[2:], kernel_shape, s, d, pads)
+  out = _pool_sizes(x.shape[2:], kernel_shape, s, d, p, ceil_mode)
+  if x.is_floating_point():
+    w = _windows(x, kernel_shape, s, d, p, out, float("-inf"))
+    y, at = torch.max(w, -1)
+    if n_outputs == 1:
+      return y, at
+    return y, _pool_index(at, x.shape, kernel_shape, s, d, p, out, storage_order)
+  low = -128 if x.dtype == torch.int8 else 0
+  w = _windows(x, kernel_shape, s, d, p, out, low)
+  y, at = torch.max(w, -1)
+  return y, at
+def _pool_index(at: Tensor, sizes: List[int], kernel: List[int], strides: List[int], dilations: List[int], pads: List[int], out: List[int], storage_order: int) -> Tensor:
+  n = len(kernel)
+  index = torch.zeros_like(at)
+  step = 1
+  rest = at
+  for j in range(n):
+    i = n - 1 - j
+    shape = [1 for k in range(at.dim())]
+    shape[2 + i] = out[i]
+    begin = torch.arange(out[i], device=at.device).reshape(shape) * strides[i] - pads[i]
+    place = begin + torch.remainder(rest, kernel[i]) * dilations[i]
+    rest = torch.div(rest, kernel[i], rounding_mode="floor")
+    if storage_order == 1:
+      before = 1
+      for k in range(i):
+        before *= sizes[2 + k]
+      index = index + place * before
+    else:
+      index = index + place * step
+    step *= sizes[2 + i]
+  planes = torch.arange(sizes[0] * sizes[1], device=at.device).reshape([sizes[0], sizes[1]] + [1 for k in range(n)])
+  return index + planes * step
+def MaxPool2d(x: Tensor, *, auto_pad: str = "NOTSET", ceil_mode: int = 0, dilations: Optional[List[int]] = None, kernel_shape: List[int], pads: List[int], storage_order: int = 0, strides: Optional[List[int]] = None) -> Tensor:
+  d = _or(dilations, 2, 1)
+  return torch.max_pool2d(x, kernel_shape, _or(strides, 2, 1), pads[:2], d, ceil_mode == 1)
+def AveragePool(x: Tensor, *, auto_pad: str = "NOTSET", ceil_mode: int = 0, count_include_pad: int = 0, dilations: Optional[List[int]] = None, kernel_shape: List[int], pads: Optional[List[int]] = None, strides: Optional[List[int]] = None) -> Tensor:
+  n = len(kernel_shape)
+  s = _or(strides, n, 1)
+  d = _or(dilations, n, 1)
+  p = _auto_pads(auto_pad, x.shape[2:], kernel_shape, s, d, pads)
+  out = _pool_sizes(x.shape[2:], kernel_shape, s, d, p, ceil_mode)
+  total = _windows(x, kernel_shape, s, d, p, out, 0).sum(-1)
+  one = torch.ones_like(x[:1, :1])
+  if count_include_pad == 1:
+    one = torch.constant_pad_nd(one, _pad_flat(p), 1)
+    p = [0 for i in range(2 * n)]
+  return total / _windows(one, kernel_shape, s, d, p, out, 0).sum(-1)
+def AveragePool2d(x: Tensor, *, auto_pad: str = "NOTSET", ceil_mode: int = 0, count_include_pad: int = 0, dilations: Optional[List[int]] = None, kernel_shape: List[int], pads: Optional[List[int]] = None, strides: Optional[List[int]] = None) -> Tensor:
+  p = _or(pads, 4, 0)
+  return torch.avg_pool2d(x, kernel_shape, _or(strides, 2, 1), p[:2], False, count_include_pad == 1)
+def LpPool(x: Tensor, *, auto_pad: str = "NOTSET", ceil_mode: int = 0, dilations: Optional[List[int]] = None, kernel_shape: List[int], p: float = 2.0, pads: Optional[List[int]] = None, strides: Optional[List[int]] = None) -> Tensor:
+  n = len(kernel_shape)
+  s = _or(strides, n, 1)
+  d = _or(dilations, n, 1)
+  q = _auto_pads(auto_pad, x.shape[2:], kernel_shape, s, d, pads)
+  out = _pool_sizes(x.shape[2:], kernel_shape, s, d, q, ceil_mode)
+  w = _windows(x, kernel_shape, s, d, q, out, 0)
+  return torch.pow(torch.pow(torch.abs(w), p).sum(-1), 1.0 / p)
+def _spatial(x: Tensor) -> List[int]:
+  return [i for i in range(2, x.dim())]
+def GlobalAveragePool(x: Tensor) -> Tensor:
+  return torch.mean(x, _spatial(x), True)
+def GlobalMaxPool(x: Tensor) -> Tensor:
+  return torch.amax(x, _spatial(x), True)
+def GlobalLpPool(x: Tensor, *, p: float = 2.0) -> Tensor:
+  return torch.pow(torch.pow(torch.abs(x), p).sum(_spatial(x), True), 1.0 / p)
+def MaxUnpool(x: Tensor, index: Tensor, shape: Optional[List[int]], *, kernel_shape: List[int], pads: Optional[List[int]] = None, strides: Optional[List[int]] = None) -> Tensor:
+  n = len(kernel_shape)
+  s = _or(strides, n, 1)
+  p = _or(pads, 2 * n, 0)
+  natural = [x.size(0), x.size(1)]
+  total = x.size(0) * x.size(1)
+  for i in range(n):
+    natural.append((x.size(2 + i) - 1) * s[i] + kernel_shape[i] - p[i] - p[n + i])
+    total *= natural[2 + i]
+  y = torch.zeros([total], dtype=x.dtype, device=x.device)
+  y = torch.scatter(y, 0, index.reshape([-1]), x.reshape([-1])).reshape(natural)
+  if shape is not None:
+    flat: List[int] = []
+    for i in range(len(shape)):
+      k = len(shape) - 1 - i
+      flat.append(0)
+      flat.append(shape[k] - natural[k])
+    y = torch.constant_pad_nd(y, flat, 0)
+  return y
+def ConvInteger(x: Tensor, w: Tensor, x_zero: Optional[Tensor], w_zero: Optional[Tensor], *, auto_pad: str = "NOTSET", dilations: Optional[List[int]] = None, group: int = 1, kernel_shape: Optional[List[int]] = None, pads: Optional[List[int]] = None, strides: Optional[List[int]] = None) -> Tensor:
+  a = x.to(torch.float64)
+  b = w.to(torch.float64)
+  if x_zero is not None:
+    a = a - x_zero.to(torch.float64)
+  if w_zero is not None:
+    z = w_zero.to(torch.float64)
+    b = b - (z.reshape([-1] + [1 for i in range(w.dim() - 1)]) if z.dim() == 1 else z)
+  return Conv(a, b, None, auto_pad=auto_pad, dilations=dilations, group=group, pads=pads, strides=strides).to(torch.int32)
+def CausalConvWithState(x: Tensor, w: Tensor, b: Optional[Tensor], past: Optional[Tensor], *, activation: str = "none", ndim: int = 1) -> Tuple[Tensor, Tensor]:
+  k = w.size(-1) - 1
+  state = torch.zeros([x.size(0), x.size(1), k], dtype=x.dtype, device=x.device) if past is None else past.to(x.dtype)
+  full = torch.cat([state, x], -1)
+  y = torch.convolution(full, w, b, [1], [0], [1], False, [0], w.size(0))
+  if activation == "silu" or activation == "swish":
+    y = torch.silu(y)
+  return y, full.narrow(-1, full.size(-1) - k, k)
+)py");
+
+bool is_symmetric(const std::vector<int64_t>& pads) {
+  const std::size_t n = pads.size() / 2;
+  for (std::size_t i = 0; i < n; ++i)
+    if (pads[i] != pads[n + i]) return false;
+  return true;
+}
+
+bool no_auto_pad(const Call& c) {
+  const std::string mode = c.text("auto_pad", "NOTSET");
+  TENON_CHECK(mode == "NOTSET" || mode.empty() || mode == "VALID" || mode == "SAME_UPPER" ||
+                  mode == "SAME_LOWER",
+              ValueError, "auto_pad is '", mode, "'");
+  return mode == "NOTSET" || mode.empty();
+}
+
+// Everything is said and symmetric: the operator alone.
+std::vector<ItemPtr> translate_conv(Builder& b, Call& c) {
+  const bool plain = no_auto_pad(c) && c.has("pads") && c.has("strides") && c.has("dilations") &&
+                     is_symmetric(c.integers("pads"));
+  return b.call_function(c, plain ? "Conv_plain" : "Conv", Gives::Same);
+}
+
+std::vector<ItemPtr> translate_max_pool(Builder& b, Call& c) {
+  const std::vector<int64_t> pads = c.integers("pads"), kernel = c.integers("kernel_shape");
+  bool fits = no_auto_pad(c) && kernel.size() == 2 && pads.size() == 4 && is_symmetric(pads) &&
+              c.n_outputs() == 1 && c.input(0)->dtype && isFloatingType(*c.input(0)->dtype);
+  for (std::size_t i = 0; fits && i < 2; ++i) fits = 2 * pads[i] <= kernel[i];
+  std::vector<ItemPtr> out = b.call_function(c, fits ? "MaxPool2d" : "MaxPool", Gives::Same);
+  if (out.size() > 1) out[1]->dtype = kLong;
+  return out;
+}
+
+std::vector<ItemPtr> translate_average_pool(Builder& b, Call& c) {
+  const std::vector<int64_t> pads = c.integers("pads"), kernel = c.integers("kernel_shape"),
+                             dilations = c.integers("dilations");
+  bool fits =
+      no_auto_pad(c) && kernel.size() == 2 && is_symmetric(pads) && c.integer("ceil_mode", 0) == 0;
+  for (const int64_t d : dilations) fits = fits && d == 1;
+  for (std::size_t i = 0; fits && i < pads.size() / 2; ++i) fits = 2 * pads[i] <= kernel[i];
+  return b.call_function(c, fits ? "AveragePool2d" : "AveragePool", Gives::Same);
+}
+
+constexpr Gives kSame = Gives::Same;
+const Entry kConv[] = {
+    {"Conv", 1, 0, kSame, nullptr, translate_conv},
+    {"ConvTranspose", 1, 0, kSame},
+    {"ConvInteger", 10, 0},
+    {"MaxPool", 1, 0, kSame, nullptr, translate_max_pool},
+    {"AveragePool", 1, 0, kSame, nullptr, translate_average_pool},
+    {"LpPool", 2, 0, kSame},
+    {"GlobalAveragePool", 1, 0, kSame},
+    {"GlobalMaxPool", 1, 0, kSame},
+    {"GlobalLpPool", 2, 0, kSame},
+    {"MaxUnpool", 9, 0, kSame},
+    {"CausalConvWithState", 1, 0, kSame},
+};
+const Entries kRegistered("", kConv, std::size(kConv));
+
+}  // namespace
+}  // namespace tenon::onnx

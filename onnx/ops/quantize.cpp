@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Quantization, computed with ordinary operators: values are exact integers in floats.
+#include <cmath>
+
+#include "onnx/import/builder.h"
+#include "onnx/ops/cast.h"
+#include "tenon/runtime/error.h"
+
+namespace tenon::onnx {
+namespace {
+
+const Texts kTexts(R"py(
+def _along(s: Tensor, x: Tensor, axis: int, block: int) -> Tensor:
+  if s.numel() == 1:
+    return s.reshape([])
+  if block > 0:
+    return torch.repeat_interleave(s, block, axis).narrow(axis, 0, x.size(axis))
+  shape = [1 for i in range(x.dim())]
+  shape[axis] = s.numel()
+  return s.reshape(shape) if s.dim() == 1 else s
+def _scaled(x: Tensor, scale: Tensor, axis: int, block: int, precision: int) -> Tensor:
+  return x.to(precision) / _along(scale, x, axis, block).to(precision)
+def _quantize(x: Tensor, scale: Tensor, zero: Optional[Tensor], axis: int, block: int, low: float, high: float, precision: int, dtype: int) -> Tensor:
+  y = torch.round(_scaled(x, scale, axis, block, precision)).to(torch.float64)
+  if zero is not None:
+    y = y + _along(zero, x, axis, block).to(torch.float64)
+  return torch.clamp(y, low, high).to(torch.int64).to(dtype)
+def _dequantize(x: Tensor, scale: Tensor, zero: Optional[Tensor], axis: int, block: int, dtype: int) -> Tensor:
+  y = x.to(torch.float32)
+  if zero is not None:
+    y = y - _along(zero, x, axis, block).to(torch.float32)
+  return (y * _along(scale, x, axis, block).to(torch.float32)).to(dtype)
+def DynamicQuantizeLinear(x: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+  high = torch.clamp_min(torch.amax(x), 0.0)
+  low = torch.clamp_max(torch.amin(x), 0.0)
+  scale = (high - low) / 255.0
+  scale = torch.where(scale == 0, torch.ones_like(scale), scale)
+  zero = torch.clamp(torch.round(-low / scale), 0.0, 255.0)
+  y = torch.clamp(torch.round(x / scale) + zero, 0.0, 255.0)
+  return y.to(torch.uint8), scale, zero.to(torch.uint8)
+def _centered(x: Tensor, zero: Optional[Tensor], row: bool) -> Tensor:
+  y = x.to(torch.float64)
+  if zero is None:
+    return y
+  z = zero.to(torch.float64)
+  return y - (z.unsqueeze(-1) if row and z.dim() == 1 and z.numel() > 1 else z)
+def MatMulInteger(a: Tensor, b: Tensor, a_zero: Optional[Tensor], b_zero: Optional[Tensor]) -> Tensor:
+  return torch.matmul(_centered(a, a_zero, True), _centered(b, b_zero, False)).to(torch.int32)
+def _requantize(y: Tensor, zero: Tensor, dtype: int, low: float, high: float) -> Tensor:
+  return torch.clamp(torch.round(y) + zero.to(torch.float64), low, high).to(torch.int64).to(dtype)
+def _q_matmul(a: Tensor, a_scale: Tensor, a_zero: Tensor, b: Tensor, b_scale: Tensor, b_zero: Tensor, y_scale: Tensor, y_zero: Tensor, dtype: int, low: float, high: float) -> Tensor:
+  y = torch.matmul(_centered(a, a_zero, True), _centered(b, b_zero, False))
+  s = a_scale.to(torch.float64)
+  if s.dim() == 1 and s.numel() > 1:
+    s = s.unsqueeze(-1)
+  y = y * (s * b_scale.to(torch.float64) / y_scale.to(torch.float64))
+  return _requantize(y, y_zero, dtype, low, high)
+def _q_conv(x: Tensor, x_scale: Tensor, x_zero: Tensor, w: Tensor, w_scale: Tensor, w_zero: Tensor, y_scale: Tensor, y_zero: Tensor, b: Optional[Tensor], auto_pad: str, dilations: Optional[List[int]], group: int, pads: Optional[List[int]], strides: Optional[List[int]], dtype: int, low: float, high: float) -> Tensor:
+  shape = [-1] + [1 for i in range(w.dim() - 1)]
+  k = w.to(torch.float64) - (w_zero.to(torch.float64).reshape(shape) if w_zero.dim() == 1 else w_zero.to(torch.float64))
+  y = Conv(_centered(x, x_zero, False), k, None if b is None else b.to(torch.float64), auto_pad=auto_pad, dilations=dilations, group=group, pads=pads, strides=strides)
+  s = w_scale.to(torch.float64)
+  if s.dim() == 1:
+    s = s.reshape(shape[:-1])
+  y = y * (x_scale.to(torch.float64) * s / y_scale.to(torch.float64))
+  return _requantize(y, y_zero, dtype, low, high)
+)py");
+
+struct Range {
+  double low, high;
+};
+Range range_of(int32_t type) {
+  switch (type) {
+    case pb::UINT8:
+      return {0, 255};
+    case pb::INT8:
+      return {-128, 127};
+    case pb::UINT16:
+      return {0, 65535};
+    case pb::INT16:
+      return {-32768, 32767};
+    case pb::UINT4:
+      return {0, 15};
+    case pb::INT4:
+      return {-8, 7};
+    case pb::UINT2:
+      return {0, 3};
+    case pb::INT2:
+      return {-2, 1};
+    case pb::INT32:
+      return {-2147483648.0, 2147483647.0};
+    default:
+      throw NotImplementedError("quantizing to " + name_of_type(type) + " is not supported");
+  }
+}
+
+int32_t type_of_zero(const ItemPtr& zero, int64_t asked) {
+  if (zero) return type_of_item(*zero);
+  return asked != 0 ? static_cast<int32_t>(asked) : static_cast<int32_t>(pb::UINT8);
+}
+
+Value* optional_tensor(Builder& b, const ItemPtr& i) {
+  return i ? b.tensor(i) : b.constant(IValue());
+}
+
+std::vector<ItemPtr> translate_quantize(Builder& b, Call& c) {
+  const ItemPtr zero = c.optional_input(2);
+  const int32_t type = type_of_zero(zero, c.integer("output_dtype", 0));
+  TENON_CHECK(type != 0, NotImplementedError, "the type of its zero point is not known");
+  Value* axis = b.constant(c.integer("axis", 1));
+  Value* block = b.constant(c.integer("block_size", 0));
+  const auto asked = dtype_of(static_cast<int32_t>(c.integer("precision", 0)));
+  const auto own = c.input(1)->dtype;
+  Value* precision = b.constant(asked ? *asked : own && *own == kDouble ? kDouble : kFloat);
+  Value *x = b.tensor(c.input(0)), *scale = b.tensor(c.input(1));
+  if (small_float(type)) {
+    Value* y = b.call_text("_scaled", {x, scale, axis, block, precision}).at(0);
+    return {cast_to(b, Builder::item(y), type, c.integer("saturate", 1) != 0)};
+  }
+  const Range r = range_of(type);
+  Value* y =
+      b.call_text("_quantize", {x, scale, optional_tensor(b, zero), axis, block, b.constant(r.low),
+                                b.constant(r.high), precision, b.constant(*dtype_of(type))})
+          .at(0);
+  ItemPtr out = Builder::item(y, dtype_of(type));
+  out->onnx_type = type;
+  return {out};
+}
+
+std::vector<ItemPtr> translate_dequantize(Builder& b, Call& c) {
+  const auto asked = dtype_of(static_cast<int32_t>(c.integer("output_dtype", 0)));
+  const ScalarType dtype = asked ? *asked : c.input(1)->dtype.value_or(kFloat);
+  Value* y = b.call_text("_dequantize",
+                         {b.tensor(c.input(0)), b.tensor(c.input(1)),
+                          optional_tensor(b, c.optional_input(2)), b.constant(c.integer("axis", 1)),
+                          b.constant(c.integer("block_size", 0)), b.constant(dtype)})
+                 .at(0);
+  return {Builder::item(y, dtype)};
+}
+
+std::vector<ItemPtr> quantized(Builder& b, Call& c, const char* function, std::size_t zero,
+                               std::vector<Value*> more) {
+  const int32_t type = type_of_item(*c.input(zero));
+  const Range r = range_of(type);
+  std::vector<Value*> arguments;
+  for (std::size_t i = 0; i < 8; ++i) arguments.push_back(b.tensor(c.input(i)));
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  arguments.insert(arguments.end(),
+                   {b.constant(*dtype_of(type)), b.constant(r.low), b.constant(r.high)});
+  ItemPtr out = Builder::item(b.call_text(function, arguments).at(0), dtype_of(type));
+  out->onnx_type = type;
+  return {out};
+}
+
+std::vector<ItemPtr> translate_q_matmul(Builder& b, Call& c) {
+  return quantized(b, c, "_q_matmul", 7, {});
+}
+
+std::vector<ItemPtr> translate_q_conv(Builder& b, Call& c) {
+  const auto list = [&](const char* name) {
+    return c.has(name) ? b.constant(c.integers(name)) : b.constant(IValue());
+  };
+  return quantized(
+      b, c, "_q_conv", 7,
+      {optional_tensor(b, c.optional_input(8)), b.constant(c.text("auto_pad", "NOTSET")),
+       list("dilations"), b.constant(c.integer("group", 1)), list("pads"), list("strides")});
+}
+
+const Entry kQuantize[] = {
+    {"QuantizeLinear", 10, 0, Gives::Unknown, nullptr, translate_quantize},
+    {"DequantizeLinear", 10, 0, Gives::Unknown, nullptr, translate_dequantize},
+    {"DynamicQuantizeLinear", 11, 0},
+    {"MatMulInteger", 10, 0},
+    {"QLinearMatMul", 10, 0, Gives::Unknown, nullptr, translate_q_matmul},
+    {"QLinearConv", 10, 0, Gives::Unknown, nullptr, translate_q_conv},
+};
+const Entries kRegistered("", kQuantize, std::size(kQuantize));
+
+}  // namespace
+}  // namespace tenon::onnx

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin_cuda/solver/libraries.h"
+
+#include <dlfcn.h>
+
+#include <string>
+
+#include "plugin_cuda/runtime/runtime.h"
+
+namespace tenon::cuda {
+namespace {
+
+using sdk::Error;
+
+struct Handles {
+  std::mutex lock;
+  cusolverDnHandle_t solver = nullptr;
+  cublasHandle_t blas = nullptr;
+  cusolverDnParams_t params = nullptr;
+};
+Handles* handles() {
+  static auto* const all = new Handles[kMaxDevices];
+  return all;
+}
+
+template <class F>
+bool find(void* library, const char* name, F& out) {
+  out = reinterpret_cast<F>(dlsym(library, name));
+  return out != nullptr;
+}
+
+const SolverLibraries* open_libraries() {
+  const auto open = [](const char* name, int major) {
+    return dlopen(sdk::join(name, ".so.", major).c_str(), RTLD_NOW | RTLD_LOCAL);
+  };
+  void* blas = open("libcublas", CUBLAS_VER_MAJOR);
+  void* solver = blas ? open("libcusolver", CUSOLVER_VER_MAJOR) : nullptr;
+  if (!solver) return nullptr;
+  static SolverLibraries found;
+  bool all = true;
+#define TENON_SOLVER_FUNCTION(f) all = find(solver, #f, found.f) && all;
+#define TENON_BLAS_FUNCTION(f) all = find(blas, #f, found.f) && all;
+#include "plugin_cuda/solver/functions.def"
+  return all ? &found : nullptr;
+}
+
+void create(Handles& h, int index) {
+  const UncapturedGuard uncaptured;
+  if (!h.solver) SOLVER_CALL(index, cusolverDnCreate, &h.solver);
+  if (!h.params) SOLVER_CALL(index, cusolverDnCreateParams, &h.params);
+  if (!h.blas) SOLVER_CALL(index, cublasCreate_v2, &h.blas);
+}
+
+}  // namespace
+
+const SolverLibraries* solver_libraries() {
+  static const SolverLibraries* const libraries = open_libraries();
+  return libraries;
+}
+
+SolverSession::SolverSession(int index, cudaStream_t stream) : hold_(handles()[index].lock) {
+  Handles& h = handles()[index];
+  create(h, index);
+  solver_ = h.solver;
+  blas_ = h.blas;
+  params_ = h.params;
+  SOLVER_CALL(index, cusolverDnSetStream, solver_, stream);
+  SOLVER_CALL(index, cublasSetStream_v2, blas_, stream);
+}
+
+void check_solver(cusolverStatus_t status, const char* call, int index) {
+  if (status == CUSOLVER_STATUS_SUCCESS) return;
+  check(cudaPeekAtLastError(), call, index);  // a device error is more specific
+  throw Error(status == CUSOLVER_STATUS_ALLOC_FAILED ? TN_ERROR_MEMORY : TN_ERROR_BACKEND, call,
+              " failed: status ", static_cast<int>(status), " of cuSOLVER");
+}
+
+void check_solver(cublasStatus_t status, const char* call, int index) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  check(cudaPeekAtLastError(), call, index);
+  throw Error(status == CUBLAS_STATUS_ALLOC_FAILED ? TN_ERROR_MEMORY : TN_ERROR_BACKEND, call,
+              " failed: status ", static_cast<int>(status), " of cuBLAS");
+}
+
+void stop_solver() {
+  for (int i = 0; i < kMaxDevices; ++i) {
+    Handles& h = handles()[i];
+    if (!forked()) {
+      if (h.params) solver_libraries()->cusolverDnDestroyParams(h.params);
+      if (h.solver) solver_libraries()->cusolverDnDestroy(h.solver);
+      if (h.blas) solver_libraries()->cublasDestroy_v2(h.blas);
+    }
+    h.params = nullptr;
+    h.solver = nullptr;
+    h.blas = nullptr;
+  }
+}
+
+}  // namespace tenon::cuda

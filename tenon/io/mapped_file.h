@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The bytes of a file, mapped so that they may be written without a change of the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "tenon/runtime/export.h"
+
+namespace tenon::serialize::detail {
+
+class TENON_API MappedFile {
+ public:
+  MappedFile() = default;
+  // ValueError names the file, what could not be done and the system's reason.
+  explicit MappedFile(const std::string& path);
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+  std::byte* data() const noexcept { return data_; }
+  uint64_t size() const noexcept { return size_; }
+  // Drops the whole pages between: the process no longer holds them, and what was written there is
+  // lost.
+  void release(const std::byte* begin, uint64_t bytes) const noexcept;
+
+ private:
+  std::byte* data_ = nullptr;
+  uint64_t size_ = 0;
+};
+
+}  // namespace tenon::serialize::detail

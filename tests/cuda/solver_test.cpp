@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Factorizations by cuSOLVER and cuBLAS, against the CPU's; nothing goes through the host.
+#include "tenon/core/dispatch.h"
+#include "tests/cuda/support.h"
+
+namespace tenon::test {
+namespace {
+
+class CudaSolver : public Cuda {
+ protected:
+  void SetUp() override {
+    Cuda::SetUp();
+    manual_seed(5);
+    core::reset_fallback_counts();
+  }
+  void TearDown() override {
+    for (const core::FallbackCount& c : core::fallback_counts()) {
+      const bool factors = c.op.front() == '_' || c.op == "geqrf" || c.op == "ormqr" ||
+                           c.op == "linalg_householder_product";
+      EXPECT_FALSE(factors && core::toString(c.by) == "staged") << c.op << ": " << c.reason;
+    }
+    Cuda::TearDown();
+  }
+};
+
+constexpr ScalarType kDtypes[] = {kFloat, kDouble, kComplexFloat, kComplexDouble};
+
+// The largest difference, relative to the largest element.
+double off_by(const Tensor& a, const Tensor& b) {
+  const double largest = b.numel() ? b.abs().max().item().to<double>() : 0;
+  const double difference = b.numel() ? (a - b).abs().max().item().to<double>() : 0;
+  return difference / std::max(largest, 1e-30);
+}
+double tolerance(ScalarType d) { return toRealValueType(d) == kFloat ? 2e-4 : 1e-11; }
+
+void expect_near(const Tensor& device, const Tensor& host, const char* what) {
+  ASSERT_EQ(device.sizes(), host.sizes()) << what;
+  EXPECT_LE(off_by(device.cpu(), host), tolerance(host.scalar_type()))
+      << what << " of " << toString(host.scalar_type());
+}
+
+using Shapes = std::vector<std::vector<int64_t>>;
+Tensor square(IntArrayRef batch_and_side, ScalarType d) {
+  const Tensor a = randn(batch_and_side, d);
+  return a + 3 * eye(batch_and_side.back(), TensorOptions(d));
+}
+Tensor hermitian(IntArrayRef sizes, ScalarType d) {
+  const Tensor a = randn(sizes, d);
+  return matmul(a, a.mH()) + eye(sizes.back(), TensorOptions(d));
+}
+
+TEST_F(CudaSolver, LuAndItsSolutionsOfOneMatrixAndOfBatches) {
+  for (const ScalarType d : kDtypes) {
+    for (const auto& sizes : Shapes{{5, 5}, {3, 4, 4}, {2, 3, 6, 6}, {1, 1}}) {
+      const Tensor a = square(sizes, d), there = a.to(kCUDA);
+      auto right = sizes;
+      right.back() = 3;
+      const Tensor b = randn(right, d);
+      const auto host = linalg_lu_factor(a);
+      const auto device = linalg_lu_factor(there);
+      expect_near(std::get<0>(device), std::get<0>(host), "LU");
+      EXPECT_TRUE(equal(std::get<1>(device).cpu(), std::get<1>(host)));
+      expect_near(linalg_solve(there, b.to(kCUDA)), linalg_solve(a, b), "solve");
+      for (const bool adjoint : {false, true})
+        expect_near(
+            linalg_lu_solve(std::get<0>(device), std::get<1>(device), b.to(kCUDA), true, adjoint),
+            linalg_lu_solve(std::get<0>(host), std::get<1>(host), b, true, adjoint), "lu_solve");
+      expect_near(linalg_inv(there), linalg_inv(a), "inv");
+      expect_near(linalg_det(there), linalg_det(a), "det");
+    }
+    for (const auto& sizes : Shapes{{5, 3}, {2, 3, 5}}) {  // no squares: cuSOLVER one by one
+      const Tensor a = randn(sizes, d);
+      const auto host = linalg_lu(a), device = linalg_lu(a.to(kCUDA));
+      expect_near(std::get<0>(device), std::get<0>(host), "P");
+      expect_near(std::get<1>(device), std::get<1>(host), "L");
+      expect_near(std::get<2>(device), std::get<2>(host), "U");
+    }
+  }
+}
+
+TEST_F(CudaSolver, CholeskyOfBothTriangles) {
+  for (const ScalarType d : kDtypes) {
+    for (const auto& sizes : Shapes{{4, 4}, {3, 5, 5}}) {
+      const Tensor a = hermitian(sizes, d);
+      for (const bool upper : {false, true})
+        expect_near(linalg_cholesky(a.to(kCUDA), upper), linalg_cholesky(a, upper), "cholesky");
+    }
+  }
+  const Tensor bad = -eye(3).to(kCUDA);
+  EXPECT_EQ(std::get<1>(linalg_cholesky_ex(bad)).item<int>(), 1);
+}
+
+TEST_F(CudaSolver, TrianglesOfAllKinds) {
+  for (const ScalarType d : kDtypes) {
+    for (const auto& sizes : Shapes{{4, 4}, {3, 5, 5}}) {
+      const Tensor a = square(sizes, d);
+      auto right = sizes;
+      right.back() = 2;
+      const Tensor b = randn(right, d);
+      for (int kind = 0; kind < 4; ++kind) {
+        const bool upper = kind & 1, unit = kind & 2;
+        expect_near(linalg_solve_triangular(a.to(kCUDA), b.to(kCUDA), upper, true, unit),
+                    linalg_solve_triangular(a, b, upper, true, unit), "solve_triangular");
+      }
+    }
+  }
+}
+
+TEST_F(CudaSolver, ReflectorsAndTheirProducts) {
+  for (const ScalarType d : kDtypes) {
+    for (const auto& sizes : Shapes{{5, 3}, {3, 5}, {2, 4, 3}}) {
+      const Tensor a = randn(sizes, d);
+      const auto host = geqrf(a), device = geqrf(a.to(kCUDA));
+      expect_near(std::get<0>(device), std::get<0>(host), "geqrf");
+      expect_near(std::get<1>(device), std::get<1>(host), "tau");
+      const auto qr = linalg_qr(a), qr_there = linalg_qr(a.to(kCUDA), "reduced");
+      expect_near(std::get<0>(qr_there), std::get<0>(qr), "Q");
+      expect_near(std::get<1>(qr_there), std::get<1>(qr), "R");
+    }
+    const auto host = geqrf(randn({5, 3}, d));
+    const Tensor tau = std::get<1>(host), v = std::get<0>(host);
+    for (int kind = 0; kind < 4; ++kind) {
+      const bool left = kind & 1, transpose = kind & 2;
+      const Tensor c = left ? randn({5, 2}, d) : randn({2, 5}, d);
+      expect_near(ormqr(v.to(kCUDA), tau.to(kCUDA), c.to(kCUDA), left, transpose),
+                  ormqr(v, tau, c, left, transpose), "ormqr");
+    }
+  }
+}
+
+TEST_F(CudaSolver, EigenvaluesAndSingularValues) {
+  for (const ScalarType d : kDtypes) {
+    for (const auto& sizes : Shapes{{4, 4}, {2, 5, 5}}) {
+      const Tensor a = hermitian(sizes, d);
+      const auto host = linalg_eigh(a), device = linalg_eigh(a.to(kCUDA));
+      expect_near(std::get<0>(device), std::get<0>(host), "eigenvalues");
+      const Tensor v = std::get<1>(device).cpu();
+      expect_near(matmul(v * std::get<0>(host).unsqueeze(-2).to(d), v.mH()), a, "V L V^H");
+      expect_near(linalg_eigvalsh(a.to(kCUDA), "U"), linalg_eigvalsh(a, "U"), "eigvalsh");
+    }
+    for (const auto& sizes : Shapes{{5, 3}, {3, 5}, {2, 4, 3}, {2, 3, 4}}) {
+      const Tensor a = randn(sizes, d);
+      expect_near(linalg_svdvals(a.to(kCUDA)), linalg_svdvals(a), "svdvals");
+      for (const bool full : {false, true}) {
+        const auto host = linalg_svd(a, full), device = linalg_svd(a.to(kCUDA), full);
+        ASSERT_EQ(std::get<0>(device).sizes(), std::get<0>(host).sizes());
+        ASSERT_EQ(std::get<2>(device).sizes(), std::get<2>(host).sizes());
+        const int64_t k = std::min(sizes.back(), sizes[sizes.size() - 2]);
+        const Tensor u = std::get<0>(device).cpu(), v = std::get<2>(device).cpu();
+        const Tensor s = std::get<1>(device).cpu().unsqueeze(-2).to(d);
+        expect_near(matmul(u.narrow(-1, 0, k) * s, v.narrow(-2, 0, k)), a, "U S V^H");
+        const Tensor one = matmul(u.mH(), u);
+        expect_near(one, eye(u.size(-1), TensorOptions(d)).expand(one.sizes()), "U^H U");
+      }
+    }
+  }
+}
+
+// A pivot outside of the matrix is reported, and harms nothing.
+TEST_F(CudaSolver, PivotsOutsideOfTheMatrixAreRefused) {
+  const Tensor lu = eye(3).to(kCUDA), b = ones({3, 1}).to(kCUDA);
+  const Tensor pivots = tensor({1, 9, 3}, kInt).to(kCUDA);
+  EXPECT_THROW(linalg_lu_solve(lu, pivots, b).cpu(), ValueError);
+  EXPECT_TRUE(equal(linalg_solve(lu, b).cpu(), ones({3, 1})));
+}
+
+}  // namespace
+}  // namespace tenon::test

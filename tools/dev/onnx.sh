@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: Copyright the Tenon authors
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# The cases of the ONNX project, which the PyPI package onnx has: every operator, converted and small models.
+onnx_packages=(onnx ml_dtypes numpy)
+
+onnx_imports() { "$1" -c 'import onnx, onnx.backend.test.case.node' >/dev/null 2>&1; }
+
+# Sets `python` to one that has the packages: the system's, or that of build/onnx/venv.
+onnx_python() {
+  for python in "${PYTHON:-python3}" build/onnx/venv/bin/python; do
+    onnx_imports "$python" && return 0
+  done
+  say "installing ${onnx_packages[*]} into build/onnx/venv"
+  python3 -m venv build/onnx/venv || return
+  build/onnx/venv/bin/pip install -q --disable-pip-version-check "${onnx_packages[@]}" && onnx_imports "$python"
+}
+
+# The cases of the package in build/onnx/cases, if those that are there are of another version.
+onnx_cases() {
+  local version
+  onnx_python || {
+    echo "dev: no Python has ${onnx_packages[*]}, and they could not be installed; PYTHON=... names another" >&2
+    return 75
+  }
+  version=$("$python" -c 'import onnx; print(onnx.__version__)')
+  [ "$(cat build/onnx/cases/version.txt 2>/dev/null)" = "$version" ] && return 0
+  say "making the cases of onnx $version"
+  mkdir -p build/onnx
+  "$python" tools/onnx/make_cases.py build/onnx/cases
+}
+
+# dev onnx [--device NAME] [--only TEXT] [--verbose]
+dev_onnx() {
+  local options=() listed=tools/onnx/not_passing.tsv
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --device) options+=(--device "$2"); [ "$2" = cpu ] || listed=tools/onnx/not_passing_elsewhere.tsv; shift ;;
+      --only) options+=(--only "$2"); shift ;;
+      --verbose | --graph) options+=("$1") ;;
+      *) echo "usage: ./dev onnx [--device NAME] [--only TEXT] [--verbose] [--graph]" >&2; exit 2 ;;
+    esac
+    shift
+  done
+  onnx_cases || exit 75
+  build dev tenon_onnx_cases tenon_cpu
+  device_plugins "${options[@]}"
+  build/dev/bin/tenon_onnx_cases build/onnx/cases --listed "$listed" "${options[@]}"
+}
