@@ -3,7 +3,13 @@
 // Calls of gloo for each operation, as functions that run later: they copy what is borrowed.
 #pragma once
 
-#include "plugin_gloo/group.h"
+#include <gloo/rendezvous/context.h>
+
+#include <functional>
+#include <memory>
+
+#include "plugin_gloo/operation.h"
+#include "tenon/abi/ext/collective.h"
 
 namespace tenon::gloo_engine {
 

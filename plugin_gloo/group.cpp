@@ -66,30 +66,6 @@ struct BlockSignals {
 
 }  // namespace
 
-void Operation::execute() {
-  std::string why;
-  try {
-    run(*this);
-  } catch (const std::exception& e) {
-    why = *e.what() ? e.what() : "gloo failed";
-  } catch (...) {
-    why = "gloo threw an unknown exception";
-  }
-  std::lock_guard held(lock);
-  fault = std::move(why);
-  done = true;
-  changed.notify_all();
-}
-
-bool Operation::wait(int64_t ms) {
-  std::unique_lock held(lock);
-  if (ms <= 0) return done;
-  const auto most = std::chrono::hours(24 * 365);
-  return changed.wait_for(held,
-                          std::min<std::chrono::milliseconds>(most, std::chrono::milliseconds(ms)),
-                          [&] { return done; });
-}
-
 Group::Group(const tn_group_options& o) {
   BlockSignals blocked;
   gloo::transport::tcp::attr where;

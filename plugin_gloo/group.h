@@ -8,30 +8,16 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "plugin_gloo/operation.h"
 #include "tenon/abi/ext/collective.h"
 
 namespace tenon::gloo_engine {
-
-// One operation. `run` is called once, on the thread of start, of the group's queue, or its own.
-struct Operation {
-  std::function<void(Operation&)> run;
-  std::mutex lock;
-  std::condition_variable changed;
-  bool done = false;
-  std::string fault;  // empty: it succeeded
-  int source = -1;
-  std::thread thread;  // of a receive or send that others must not wait for
-
-  void execute();
-  bool wait(int64_t ms);
-};
 
 class Group {
  public:
@@ -41,7 +27,6 @@ class Group {
   void abort();
 
  private:
-  std::function<void(Operation&)> make(const tn_collective_call& call);
   void work();
 
   std::shared_ptr<gloo::rendezvous::Context> context_;

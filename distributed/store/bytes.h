@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tenon/distributed/store.h"
+#include "tenon/distributed/types.h"
 
 namespace tenon::distributed {
 

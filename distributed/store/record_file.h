@@ -30,7 +30,7 @@ class RecordFile {
   }
   void set(const std::string& key, const Bytes& value);  // within f
   void erase(const std::string& key);                    // within f
-  int64_t bytes() const;  // of the file, without a lock
+  int64_t bytes() const;                                 // of the file, without a lock
 
  private:
   struct Lock {

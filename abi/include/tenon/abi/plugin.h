@@ -37,8 +37,8 @@ typedef struct tn_plugin {
   tn_str name;            /* "cpu" */
   tn_str version;         /* "0.1.0" */
   tn_str vendor;
-  /* the device its kernels serve, by name; "any": tensors of its layouts on every device; "none": it
-     has no kernels and is opened on demand alone (an engine of ext/collective.h) */
+  /* the device its kernels serve, by name; "any": tensors of its layouts on every device; "none":
+     it has no kernels and is opened on demand alone (an engine of ext/collective.h) */
   tn_str device;
   const tn_ext* ext;
   const tn_device_api* device_api; /* null with TN_PLUGIN_HOST_MEMORY */
