@@ -171,35 +171,35 @@ TEST(LoopProgram, SizesComeFromInputsNumbersAndDefinitions) {
   const lp::Program program = lp::parse(
       "loops 1\nsize N\nsize M\nsize Q = (N - 8) / 3\nparam p int64\nparam r float64\n"
       "input a float32 [N]\noutput c float32 [M, N - 2]\n");
-  const lp::Binding bound = lp::bind(program, {{7}}, {5, 42}, {0.5});
+  const lp::Binding bound = lp::bind_sizes(program, {{7}}, {5, 42}, {0.5});
   EXPECT_EQ(bound.sizes, (std::vector<int64_t>{7, 5, -1}));
   EXPECT_EQ(bound.shapes[1], (lp::Shape{5, 5}));
   EXPECT_EQ(bound.whole[0], 42);
   EXPECT_EQ(bound.real[1], 0.5);
-  EXPECT_THROW(lp::bind(program, {{7}}, {5}, {0.5}), lp::Error);
-  EXPECT_THROW(lp::bind(program, {{7}}, {5, 42, 1}, {0.5}), lp::Error);
-  EXPECT_THROW(lp::bind(program, {}, {5, 42}, {0.5}), lp::Error);
-  EXPECT_THROW(lp::bind(program, {{7, 7}}, {5, 42}, {0.5}), lp::Error);
-  EXPECT_THROW(lp::bind(program, {{1}}, {5, 42}, {0.5}), lp::Error);  // N - 2 is negative
-  EXPECT_THROW(lp::bind(program, {{INT64_MAX / 4}}, {INT64_MAX / 4, 42}, {0.5}), lp::Error);
+  EXPECT_THROW(lp::bind_sizes(program, {{7}}, {5}, {0.5}), lp::Error);
+  EXPECT_THROW(lp::bind_sizes(program, {{7}}, {5, 42, 1}, {0.5}), lp::Error);
+  EXPECT_THROW(lp::bind_sizes(program, {}, {5, 42}, {0.5}), lp::Error);
+  EXPECT_THROW(lp::bind_sizes(program, {{7, 7}}, {5, 42}, {0.5}), lp::Error);
+  EXPECT_THROW(lp::bind_sizes(program, {{1}}, {5, 42}, {0.5}), lp::Error);  // N - 2 is negative
+  EXPECT_THROW(lp::bind_sizes(program, {{INT64_MAX / 4}}, {INT64_MAX / 4, 42}, {0.5}), lp::Error);
 }
 
 TEST(LoopProgram, EveryAccessIsProvenOrRefused) {
   const lp::Program program = lp::parse(all_kinds);
-  EXPECT_NO_THROW(lp::bind(program, {{7}, {3}, {3}}, {1}, {0.5}));  // P = 3, 2*i + k up to 6
+  EXPECT_NO_THROW(lp::bind_sizes(program, {{7}, {3}, {3}}, {1}, {0.5}));  // P = 3, 2*i + k up to 6
   const std::string text = in_nest("%0 = read a [i + 1]\nc [i] = %0\n", "i < N - 1");
   lp::Program shifted = lp::parse(text);
-  EXPECT_NO_THROW(lp::bind(shifted, {{4}, {4}}, {}, {}));
+  EXPECT_NO_THROW(lp::bind_sizes(shifted, {{4}, {4}}, {}, {}));
   shifted.nests[0].loops[0].extent.constant = 0;
   try {
-    lp::bind(shifted, {{4}, {4}}, {}, {});
+    lp::bind_sizes(shifted, {{4}, {4}}, {}, {});
     FAIL();
   } catch (const lp::Error& e) {
     EXPECT_STREQ(
         e.what(),
         "loop program, nest 0: index 0 of a runs from 1 to 4, its dimension has 4 elements");
   }
-  EXPECT_NO_THROW(lp::bind(shifted, {{0}, {0}}, {}, {}));  // nothing runs
+  EXPECT_NO_THROW(lp::bind_sizes(shifted, {{0}, {0}}, {}, {}));  // nothing runs
 }
 
 }  // namespace

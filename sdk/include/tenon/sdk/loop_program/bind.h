@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A checked program with the shapes of a call: bind() finds its sizes and proves that every affine
-// index stays inside of its array, or throws Error naming the nest, the array, the dimension and
-// the range. The proof is exact: an affine value over a box is least and greatest at its corners.
+// A checked program with the shapes of a call: bind_sizes() finds its sizes and proves that every
+// affine index stays inside of its array, or throws Error naming the nest, the array, the dimension
+// and the range. The proof is exact: an affine value over a box is least and greatest at its
+// corners.
 #ifndef TENON_SDK_LOOP_PROGRAM_BIND_H_
 #define TENON_SDK_LOOP_PROGRAM_BIND_H_
 
@@ -31,6 +32,12 @@ inline int64_t evaluate(const Affine& value, const std::vector<int64_t>& sizes) 
       throw Error("loop program: a size is out of range");
   }
   return sum;
+}
+
+inline std::string text_of(const Shape& shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
 }
 
 class Binder {
@@ -63,15 +70,9 @@ class Binder {
       if (program_.arrays[i].role != Role::kInput) continue;
       if (inputs[at] != shapes[i])
         throw Error("loop program: input " + program_.arrays[i].name + " has shape " +
-                    text(inputs[at]) + ", expected " + text(shapes[i]));
+                    text_of(inputs[at]) + ", expected " + text_of(shapes[i]));
       ++at;
     }
-  }
-
-  static std::string text(const Shape& shape) {
-    std::string text = "[";
-    for (size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
-    return text + "]";
   }
 
  private:
@@ -135,7 +136,7 @@ class Binder {
         const int64_t size = shape.back() > 1 ? shape.back() : 1;
         if (shape.back() < 0 || __builtin_mul_overflow(bytes, size, &bytes))
           throw Error("loop program: " + array.name + " cannot have the shape of these sizes, " +
-                      text(shape));
+                      text_of(shape));
       }
       bound_.shapes.push_back(std::move(shape));
     }
@@ -149,21 +150,26 @@ class Binder {
 
   void prove(const Nest& nest, int number) const {
     const Shape& extents = bound_.extents[number];
-    for (int64_t it : extents)
-      if (it == 0) return;
-    for (const Node& node : nest.nodes) {
-      if (node.kind != Kind::kRead) continue;
-      for (size_t d = 0; d < node.indices.size(); ++d) {
-        const Index& index = node.indices[d];
-        if (index.bound == Bound::kProven) prove_index(index.affine, number, node.source, d);
-        if (index.bound == Bound::kClamped && bound_.shapes[node.source][d] == 0)
-          throw Error("loop program: an index is clamped into dimension " + std::to_string(d) +
-                      " of " + program_.arrays[node.source].name + ", which has no elements");
-      }
-    }
-    for (const Store& store : nest.stores)
-      for (size_t d = 0; d < store.indices.size(); ++d)
+    const bool runs = std::find(extents.begin(), extents.end(), 0) == extents.end();
+    for (size_t i = 0; runs && i < nest.nodes.size(); ++i)
+      if (nest.nodes[i].kind == Kind::kRead) prove_read(nest.nodes[i], number);
+    for (const Store& store : nest.stores) {
+      bool touches = runs || store.from_neutral;  // of an empty reduction: its neutral element
+      for (const Affine& it : store.indices)
+        touches = touches && (it.loops.empty() || extents[it.loops[0].first] > 0);
+      for (size_t d = 0; touches && d < store.indices.size(); ++d)
         prove_index(store.indices[d], number, store.array, d);
+    }
+  }
+
+  void prove_read(const Node& node, int number) const {
+    for (size_t d = 0; d < node.indices.size(); ++d) {
+      const Index& index = node.indices[d];
+      if (index.bound == Bound::kProven) prove_index(index.affine, number, node.source, d);
+      if (index.bound == Bound::kClamped && bound_.shapes[node.source][d] == 0)
+        throw Error("loop program: an index is clamped into dimension " + std::to_string(d) +
+                    " of " + program_.arrays[node.source].name + ", which has no elements");
+    }
   }
 
   void prove_index(const Affine& index, int nest, int array, size_t d) const {
@@ -190,8 +196,8 @@ class Binder {
   size_t next_ = 0;  // of the integer arguments
 };
 
-inline Binding bind(const Program& program, const std::vector<Shape>& inputs,
-                    const std::vector<int64_t>& whole, const std::vector<double>& real) {
+inline Binding bind_sizes(const Program& program, const std::vector<Shape>& inputs,
+                          const std::vector<int64_t>& whole, const std::vector<double>& real) {
   Binder binder(program, inputs);
   Binding bound = binder.bind(whole, real);
   binder.check_inputs(inputs, bound.shapes);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Which loop programs are valid, whoever made them. check() throws Error naming the nest and node;
-// whatever passes can be printed, parsed and, with sizes for which bind() passes, run. Rules beyond
-// those of the types:
+// whatever passes can be printed, parsed and, with sizes for which bind_sizes() passes, run. Rules
+// beyond those of the types:
 //  - operands have one dtype, that of the result but for tests, casts and conditions;
 //  - an assignment names each loop of positive extent in its indices, so that no element is stored
 //    twice; a reduction runs over the loops that its indices do not name;

@@ -6,7 +6,8 @@
 //
 // A program runs its nests in order. A nest runs its body once per point of its loops; each loop
 // variable starts at 0. The points of a nest are in no order, and no nest reads what it stores.
-// Temporaries and outputs start as zeros. Half precision follows abi/primitives.h: every node is
+// Temporaries and outputs start as zeros; a reduction from neutral over no points stores its
+// neutral element. Half precision follows abi/primitives.h: every node is
 // computed in float32 and rounded, reductions accumulate in float32 and are rounded once.
 #ifndef TENON_SDK_LOOP_PROGRAM_PROGRAM_H_
 #define TENON_SDK_LOOP_PROGRAM_PROGRAM_H_
