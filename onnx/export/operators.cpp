@@ -9,10 +9,12 @@ namespace tenon::onnx::exporting {
 
 using jit::Node;
 
-// Nobody else uses the value, and its memory was made for it: a write is a new value.
+// Nobody else uses the value, and its memory was made for it, in the block that writes: a write is
+// a new value. What a loop writes to memory of outside it finds there in its next turn.
 bool Exporter::is_last_name(const jit::Value& v) const {
   if (v.uses().size() != 1) return false;
   const Node& maker = *v.node();
+  if (maker.owning_block() != v.uses().front().user->owning_block()) return false;
   if (written_.count(&maker)) return true;
   return maker.op && maker.op->schema.returns.size() > static_cast<std::size_t>(v.offset()) &&
          maker.op->schema.returns[static_cast<std::size_t>(v.offset())].alias.set.empty();
