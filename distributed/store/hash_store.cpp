@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "distributed/store/table.h"
+#include "tenon/distributed/store.h"
 
 namespace tenon::distributed {
 
