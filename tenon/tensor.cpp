@@ -324,6 +324,8 @@ void Tensor::remove_post_accumulate_grad_hook(unsigned pos) const {
 }
 
 Tensor& Tensor::operator=(const Tensor& rhs) && { return copy_(rhs); }
+// Writes elements, so it may throw.
+// NOLINTNEXTLINE(performance-noexcept-move-constructor)
 Tensor& Tensor::operator=(Tensor&& rhs) && { return copy_(rhs); }
 Tensor& Tensor::operator=(const Scalar& v) && { return fill_(v); }
 

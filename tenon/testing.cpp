@@ -160,8 +160,8 @@ Tolerances default_tolerances(ScalarType dtype) {
 
 void assert_close(const Tensor& actual, const Tensor& expected, const AssertCloseOptions& options) {
   const NoGradGuard no_grad;
-  std::string text = difference_text(actual, expected, options);
-  if (!text.empty()) throw AssertionError(options.msg().empty() ? std::move(text) : options.msg());
+  const std::string text = difference_text(actual, expected, options);
+  if (!text.empty()) throw AssertionError(options.msg().empty() ? text : options.msg());
 }
 
 void assert_close(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected,

@@ -19,6 +19,7 @@ void put(std::string& out, const char* format, Args... args) {
 }
 
 constexpr int kPanel = 320;  // of the two panels above, without the margin
+constexpr int kHalfPanel = kPanel / 2;
 constexpr int kMargin = 50;
 constexpr int kTile = 80;  // of a wrong digit
 constexpr int kTilesPerRow = 8;
@@ -49,7 +50,7 @@ void loss_curve(std::string& out, const std::vector<Epoch>& history) {
   std::snprintf(text, sizeof text, "%.2f", top);
   label(out, kMargin - 6, kMargin + 5, "end", text);
   label(out, kMargin - 6, kMargin + kPanel, "end", "0");
-  label(out, kMargin + kPanel / 2, kMargin + kPanel + 22, "middle",
+  label(out, kMargin + kHalfPanel, kMargin + kPanel + 22, "middle",
         std::to_string(history.size()) + " epochs");
   label(out, kMargin, kMargin - 12, "start",
         "<tspan fill='#c33'>loss</tspan> and <tspan fill='#36c'>accuracy</tspan> while training");
@@ -119,9 +120,10 @@ void draw(const std::string& path, const std::vector<Epoch>& history, const Judg
         std::to_string(judgment.wrong.size()) + " of " + std::to_string(test.size()) +
             " held-out digits were read wrongly");
   for (std::size_t i = 0; i < shown; ++i) {
+    const std::size_t row = i / kTilesPerRow;
     wrong_digit(out, test, judgment.wrong[i][0], judgment.wrong[i][1],
                 kMargin + static_cast<double>(i % kTilesPerRow) * (kTile + 10),
-                kWrongTop + 14 + static_cast<double>(i / kTilesPerRow) * (kTile + 24));
+                kWrongTop + 14 + static_cast<double>(row) * (kTile + 24));
   }
   out += "</svg>\n";
   std::ofstream file(path, std::ios::binary);

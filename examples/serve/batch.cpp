@@ -59,6 +59,7 @@ std::vector<IValue> joined_inputs(const std::vector<Request>& requests) {
   std::vector<IValue> out;
   for (std::size_t i = 0; i < requests.front().inputs.size(); ++i) {
     std::vector<tenon::Tensor> parts;
+    parts.reserve(requests.size());
     for (const Request& r : requests) parts.push_back(r.inputs[i].toTensor());
     out.push_back(tenon::cat(parts));
   }

@@ -42,6 +42,7 @@ bool Server::serve(std::istream& in, std::ostream& out) {
   out_ = &out;
   begin_ = Clock::now();
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(std::max(settings_.threads, 0)));
   for (int i = 0; i < settings_.threads; ++i) threads.emplace_back([this] { work(); });
   read(in);
   queue_.close();

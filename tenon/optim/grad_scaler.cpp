@@ -64,6 +64,7 @@ Tensor GradScaler::scale(const Tensor& outputs) {
 
 std::vector<Tensor> GradScaler::scale(const std::vector<Tensor>& outputs) {
   std::vector<Tensor> out;
+  out.reserve(outputs.size());
   for (const Tensor& t : outputs) out.push_back(scale(t));
   return out;
 }

@@ -126,7 +126,7 @@ std::unique_ptr<OptimizerParamState> LBFGS::new_state() const {
 Tensor LBFGS::flat_grad() const {
   std::vector<Tensor> parts;
   for (const Tensor& p : param_groups_[0].params()) {
-    const Tensor grad = p.grad();
+    const Tensor& grad = p.grad();
     if (!grad.defined()) {
       parts.push_back(p.new_zeros({p.numel()}));
     } else {
@@ -158,6 +158,7 @@ LBFGS::Evaluation LBFGS::search(LossClosure closure, LBFGSParamState& state, con
                                 double slope, double tolerance, int64_t* evaluations) {
   std::vector<Tensor>& params = param_groups_[0].params();
   std::vector<Tensor> before;
+  before.reserve(params.size());
   for (const Tensor& p : params) before.push_back(p.clone());
   const auto at = [&](double t) -> LinePoint {
     move_by(t, state.d());

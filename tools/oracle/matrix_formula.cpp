@@ -35,8 +35,8 @@ struct Factors {
   int64_t shorter() const { return std::min(a.size(-1), a.size(-2)); }
   void equal(const char* what, const Tensor& left, const Tensor& right) {
     if (!wrong.empty() || left.numel() == 0) return;
-    const Tensor l = left, r = right.expand(left.sizes());
-    const double off = (l - r).abs().max().item<double>();
+    const Tensor r = right.expand(left.sizes());
+    const double off = (left - r).abs().max().item<double>();
     const double allowed = tol * std::max(1.0, r.abs().max().item<double>());
     if (!(off <= allowed)) wrong = core::join(what, ": off by ", off, ", allowed ", allowed);
   }

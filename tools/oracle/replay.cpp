@@ -162,6 +162,7 @@ std::string Case::out(bool empty) {
   Arguments args(op_, file_, c_.at("args"), place_);
   (*op_.boxed_out)(args.values(), outs.data());
   std::vector<Result> results;
+  results.reserve(outs.size());
   for (core::Impl& t : outs) results.push_back({t, {}, 0});
   std::string wrong = judge(op_, file_, c_, args, results).difference;
   return wrong.empty() ? check_unchanged(args) : wrong;

@@ -60,6 +60,7 @@ void connect_replicas(Module& module, const std::vector<std::shared_ptr<Module>>
   connect(Access::buffers(module), buffers);
   for (const auto& child : Access::children(module)) {
     std::vector<std::shared_ptr<Module>> below;
+    below.reserve(replicas.size());
     for (const auto& r : replicas) below.push_back(Access::children(*r)[child.key()]);
     connect_replicas(*child.value(), below);
   }
@@ -68,6 +69,7 @@ void connect_replicas(Module& module, const std::vector<std::shared_ptr<Module>>
 void run_on_devices(std::size_t n, const std::vector<Device>& devices,
                     FunctionRef<void(std::size_t)> body) {
   std::vector<Stream> streams;
+  streams.reserve(devices.size());
   for (const Device& d : devices) streams.push_back(current_stream(d));
   const uint32_t mode = autograd::mode() & ~uint32_t{autograd::kOperatorObserved};
   std::mutex mutex;  // fork: of this call, whose threads a child does not have
@@ -93,6 +95,7 @@ std::vector<Device> all_cuda_devices() {
   const int count = core::device_count(kCUDA);
   TENON_CHECK(count > 0, ValueError, "Expected at least one CUDA device to be available");
   std::vector<Device> out;
+  out.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) out.emplace_back(kCUDA, static_cast<DeviceIndex>(i));
   return out;
 }

@@ -180,7 +180,8 @@ Tensor binomial(const Tensor& count, const Tensor& prob, const Gen& g) {
   check_floating("binomial", count);
   const std::vector<Tensor> both =
       tenon::broadcast_tensors({count.detach().to(kDouble), prob.detach().to(kDouble)});
-  const Tensor n = both[0], p = both[1].contiguous();
+  const Tensor& n = both[0];
+  const Tensor p = both[1].contiguous();
   if (n.numel() == 0) return tenon::empty(n.sizes(), plain(count.options()));
   TENON_CHECK(n.min().item<double>() >= 0, ValueError, "binomial: count must be non-negative, got ",
               n.min().item<double>());

@@ -109,7 +109,8 @@ Tensor glu_backward_jvp(const Tensor& grad_x, const Tensor& grad_glu, const Tens
                         const Tensor& dgrad_glu, const Tensor& dx, int64_t dim) {
   const std::vector<Tensor> parts = halves("glu_backward_jvp", x, dim),
                             along = halves("glu_backward_jvp", dx, dim);
-  const Tensor a = parts[0], rest = 1 - parts[1].sigmoid(), s = 1 - rest;
+  const Tensor& a = parts[0];
+  const Tensor rest = 1 - parts[1].sigmoid(), s = 1 - rest;
   // The gradient of glu for its first half is grad_glu * s, that for its second a * rest times it.
   const Tensor grad_a = grad_x.narrow(dim, 0, grad_glu.size(dim)), slope = along[1] * rest;
   const Tensor first = dgrad_glu * s + grad_a * slope;

@@ -30,8 +30,9 @@ Tensor weights_between(int64_t in, int64_t out, bool align_corners, std::optiona
   std::vector<double> w(static_cast<std::size_t>(in * out), 0);
   for (int64_t i = 0; i < out; ++i) {
     const double center = step * (static_cast<double>(i) + 0.5);
-    const auto first = std::max<int64_t>(static_cast<int64_t>(center - reach + 0.5), 0),
-               end = std::min<int64_t>(static_cast<int64_t>(center + reach + 0.5), in);
+    // Towards zero, as libtorch rounds: a negative bound is 0 in either case.
+    const auto first = std::max<int64_t>(static_cast<int64_t>(std::trunc(center - reach + 0.5)), 0),
+               end = std::min<int64_t>(static_cast<int64_t>(std::trunc(center + reach + 0.5)), in);
     double* row = w.data() + i * in;
     double sum = 0;
     for (int64_t j = first; j < end; ++j)

@@ -14,7 +14,6 @@ namespace tenon::composite {
 namespace {
 
 using namespace matrices;
-using core::text;
 
 // 1, x, x^2 .. as a new last dimension.
 Tensor powers(const Tensor& x, int64_t n) {
