@@ -42,7 +42,7 @@ constexpr const char* kExamples =
     "holds\n"
     "  tenon convert model.pt2 model.pt  writes it in another format\n"
     "  tenon convert model.pt m.onnx --inputs in.safetensors --dynamic x:0=batch\n"
-    "  tenon launch -n 4 ./train --epochs 3   runs four ranks of a program on this machine\n"
+    "  tenon launch -n 4 ./train  runs four ranks of a program on this machine\n"
     "\n"
     "Environment:\n"
     "  TENON_PLUGIN_PATH        search these folders only (absolute, with ':' between)\n"
