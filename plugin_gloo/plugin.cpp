@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
+#include <signal.h>
+#include <time.h>
+
 #include <string>
 
 #include "plugin_gloo/group.h"
@@ -24,8 +27,32 @@ std::string& error_text() {
   return *t_text;
 }
 
+// gloo writes to sockets whose other end may be gone, and SIGPIPE would end the process. It is held
+// back in this thread, and in the threads that are started meanwhile: gloo's own among them.
+class SigpipeHeld {
+ public:
+  SigpipeHeld() {
+    sigset_t pending;
+    sigemptyset(&pipe_);
+    sigpending(&pending);
+    if (!sigismember(&pending, SIGPIPE)) sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~SigpipeHeld() {
+    const timespec at_once{};
+    while (sigtimedwait(&pipe_, nullptr, &at_once) > 0) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  SigpipeHeld(const SigpipeHeld&) = delete;
+
+ private:
+  sigset_t pipe_, before_;
+};
+
 template <class F>
 tn_status guarded(F f) {
+  const SigpipeHeld held;
   try {
     return f();
   } catch (const std::bad_alloc&) {
