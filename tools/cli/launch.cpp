@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -82,6 +83,7 @@ class Launch {
     for (int s : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&handled, s);
     sigprocmask(SIG_BLOCK, &handled, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);  // what ranks leave behind is ours to end
     signals_ = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
     TENON_CHECK(signals_ >= 0, Error,
                 "launch: cannot receive signals: ", std::string(std::strerror(errno)));
@@ -101,6 +103,9 @@ class Launch {
       wait_for_news();
       look_at_ranks();
       look_at_clock();
+    }
+    if (ending_) {
+      for (RankProcess& p : ranks_) p.end_left_behind();
     }
     drain();
     if (status_ == 0 && interrupted_ != 0) status_ = 128 + interrupted_;

@@ -154,8 +154,23 @@ void RankProcess::signal(int number) const {
 }
 
 bool RankProcess::ended() {
-  if (!ended_ && pid_ > 0) ended_ = waitpid(pid_, &status_, WNOHANG) == pid_;
+  int status = 0;
+  for (pid_t p; pid_ > 0 && (p = waitpid(-pid_, &status, WNOHANG)) > 0;) {
+    if (p == pid_) ended_ = true, status_ = status;
+  }
   return ended_;
+}
+
+// The launcher is the parent of what its ranks leave, so a group without a child of its own is
+// gone, and its number may be another's.
+void RankProcess::end_left_behind() {
+  for (int tries = 0; ended() && tries < 100; ++tries) {
+    siginfo_t info{};
+    const auto group = static_cast<id_t>(pid_);
+    if (waitid(P_PGID, group, &info, WEXITED | WNOHANG | WNOWAIT) != 0) return;
+    kill(-pid_, SIGKILL);
+    usleep(10'000);
+  }
 }
 
 int RankProcess::exit_status() const {

@@ -40,8 +40,10 @@ class RankProcess {
              const std::map<std::string, std::string>& environment, bool prefix);
   // To all processes of its group.
   void signal(int number) const;
-  // False while it runs.
+  // False while it runs. Takes the exit status of every process of its group that has ended.
   bool ended();
+  // Ends what it has started and left behind; waits for that, up to a second.
+  void end_left_behind();
   int rank() const { return rank_; }
   pid_t pid() const { return pid_; }
   // As a shell has it: 128 + N for signal N.
