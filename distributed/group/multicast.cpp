@@ -135,10 +135,10 @@ Meeting meet_by_multicast(const std::string& host, uint16_t port, int world_size
                                     " processes came to ", host, ":", static_cast<int>(port),
                                     " within ", static_cast<long>(timeout.count()), " ms"));
   }
-  // The server says where it is until all are connected.
+  // Those who are connected go on saying who they are until all are: others may not have heard them.
   bool complete = store->add("multicast/came", 1) >= world_size;
   if (complete) store->set("multicast/all", "1");
-  while (mine.port != 0 && !store->check({"multicast/all"})) {
+  while (!store->check({"multicast/all"})) {
     channel.say(mine);
     ::usleep(10000);
     if (std::chrono::steady_clock::now() >= end)
