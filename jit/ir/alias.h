@@ -79,6 +79,7 @@ class AliasFacts {
   void visit(const Block& b);
   void visit(const Node& n);
   bool visit_plain(const Node& n);
+  void visit_constant(const Node& n);
   void visit_branches(const Node& n);
   void visit_loop(const Node& n);
   void visit_construct(const Node& n);
@@ -91,6 +92,7 @@ class AliasFacts {
   mutable std::vector<int> parents_;
   std::vector<int> contents_;  // -1: none yet
   std::unordered_map<const Value*, int> sets_;
+  std::unordered_map<const void*, const Value*> constants_;  // the first of each memory
   std::unordered_map<const Node*, std::vector<int>> direct_writes_;
   Sets written_, escaped_;
   mutable std::unordered_map<const Node*, Effects> effects_;

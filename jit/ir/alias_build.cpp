@@ -150,11 +150,23 @@ bool AliasFacts::visit_plain(const Node& n) {
   } else if (kind == "prim::SetAttr") {
     to_outside(n.input(1));
     direct_writes_[&n].push_back(outside_);
+  } else if (kind == "prim::Constant") {
+    visit_constant(n);
   } else {
-    return kind == "prim::Constant" || kind == "prim::Uninitialized" ||
-           kind == "prim::isinstance" || kind == "prim::RaiseException";
+    return kind == "prim::Uninitialized" || kind == "prim::isinstance" ||
+           kind == "prim::RaiseException";
   }
   return true;
+}
+
+// Tensors of one memory are in one set.
+void AliasFacts::visit_constant(const Node& n) {
+  if (!n.output()->type()->is(TypeKind::Tensor)) return;
+  const auto v = to_constant(n.output());
+  if (!v || !v->isTensor() || !v->toTensor().defined() || !v->toTensor().has_storage()) return;
+  const void* memory = v->toTensor().unsafeGetTensorImpl()->storage.get();
+  const auto [at, added] = constants_.emplace(memory, n.output());
+  if (!added) alias(at->second, n.output());
 }
 
 void AliasFacts::visit_branches(const Node& n) {

@@ -27,7 +27,8 @@ const Shape* shape_of(const std::string& kind) {
       {"prim::ListUnpack", {1, -1}},     {"prim::TupleUnpack", {1, -1}},
       {"prim::TupleIndex", {2, 1}},      {"prim::TupleSlice", {1, 1}},
       {"prim::isinstance", {1, 1}},      {"prim::unchecked_cast", {1, 1}},
-      {"prim::CallFunction", {-1, 1}},   {"prim::fork", {-1, 1}}};
+      {"prim::CallFunction", {-1, 1}},   {"prim::fork", {-1, 1}},
+      {"prim::FusionGroup", {-1, -1}}};
   auto it = shapes.find(kind);
   return it == shapes.end() ? nullptr : &it->second;
 }

@@ -16,6 +16,7 @@ class DeadCode {
 
   bool run() {
     for (const Value* v : graph_.outputs()) mark(v);
+    use_constants(*graph_.block());
     mark_effects(*graph_.block());
     drain();
     while (mark_writes(*graph_.block())) drain();
@@ -64,6 +65,13 @@ class DeadCode {
     }
   }
 
+  // Tensors that others have, too: those that a recorded function captured.
+  void use_constants(const Block& b) {
+    for (const Node* n : b.nodes()) {
+      if (n->is("prim::Constant")) used_.merge(facts_.sets(n->output()));
+      for (const Block* inner : n->blocks()) use_constants(*inner);
+    }
+  }
   void mark_effects(const Block& b) {
     for (const Node* n : b.nodes()) {
       if (n->blocks().empty() && facts_.has_effects(n)) mark(n);

@@ -257,6 +257,15 @@ IValue to_result(core::OwnedValue& v, ArgType type) {
   }
 }
 
+void call(const core::Op& op, Operator::Form form, const tn_value* in, core::OwnedValue* made) {
+  const core::RegisteredCall recorded = core::g_registered_call.load();
+  if (recorded && core::registered(op)) return recorded(op, in, made);
+  const core::BoxedFn f = (form == Operator::Form::Inplace ? op.boxed_inplace : op.boxed_call)
+                              .load(std::memory_order_relaxed);
+  TENON_CHECK(f, NotImplementedError, op.name, ": has no function to call");
+  f(in, made);
+}
+
 }  // namespace
 
 tn_value to_argument(const core::Op& op, int at, const IValue& v, ListMemory& memory) {
@@ -272,18 +281,15 @@ void call_boxed(const core::Op& op, Operator::Form form, const tn_value* in, con
     for (int i = 0; i < op.n_results; ++i) results[i] = Tensor(outs[i]);
     return;
   }
-  std::array<core::OwnedValue, core::kMaxOutputs> made;
-  const core::RegisteredCall recorded =
-      core::registered(op) ? core::g_registered_call.load() : nullptr;
-  if (recorded) {
-    recorded(op, in, made.data());
-  } else {
-    const core::BoxedFn f = (form == Operator::Form::Inplace ? op.boxed_inplace : op.boxed_call)
-                                .load(std::memory_order_relaxed);
-    TENON_CHECK(f, NotImplementedError, op.name, ": has no function to call");
-    f(in, made.data());
-  }
   const int n = form == Operator::Form::Inplace ? 1 : op.n_results;
+  if (n == 1) {
+    core::OwnedValue made;
+    call(op, form, in, &made);
+    results[0] = to_result(made, op.results[0].type);
+    return;
+  }
+  std::array<core::OwnedValue, core::kMaxOutputs> made;
+  call(op, form, in, made.data());
   for (int i = 0; i < n; ++i) results[i] = to_result(made[i], op.results[i].type);
 }
 

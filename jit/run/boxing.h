@@ -3,7 +3,7 @@
 // Between values of programs and the arguments and results of Tenon's operators.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <vector>
 
 #include "tenon/core/op.h"
@@ -35,7 +35,7 @@ class ListMemory {
   static constexpr std::size_t kInline = 48;
   uint64_t inline_[kInline];
   std::size_t used_ = 0;
-  std::deque<std::vector<uint64_t>> further_;
+  std::list<std::vector<uint64_t>> further_;  // an empty one allocates nothing
 };
 
 // The argument `at` of the operator; borrows from `v` and `memory`. TypeError names operator,

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/fuse/group.h"
 #include "jit/run/boxing.h"
 #include "jit/run/plan.h"
 
@@ -42,6 +43,7 @@ enum class OpCode : uint8_t {
   Cast,  // Move with a check of the type
   Raise,
   Fork,
+  FusionGroup,
 };
 
 struct Instruction {
@@ -52,7 +54,7 @@ struct Instruction {
   int32_t target = 0;     // of a jump; slot of an attribute, or -1: by name; first of a slice
   int32_t end = 0;        // of a slice
   const Operator* op = nullptr;
-  uint32_t tensor_call = 0;  // CallTensor: in Code::tensor_calls; Fork: in Code::forks
+  uint32_t tensor_call = 0;  // CallTensor, Fork, FusionGroup: in their lists
   Function* function = nullptr;
   const Node* node = nullptr;  // for places, types and names
 };
@@ -77,6 +79,7 @@ struct Plan::Code {
   std::vector<TensorCall> tensor_calls;
   std::deque<ListMemory> lists;  // what boxed constants borrow
   std::vector<std::shared_ptr<const Plan>> forks;
+  std::vector<std::unique_ptr<const fuse::Group>> groups;
   uint32_t n_slots = 0;
   std::vector<Operand> results;
   // Slots of a run that has ended, for the next one.

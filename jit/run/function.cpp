@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "jit/fuse/find_groups.h"
 #include "jit/run/call_observer.h"
 #include "jit/run/plan.h"
 #include "runtime/base/recursive_mutex.h"
@@ -65,7 +66,7 @@ const Plan& Function::plan() const {
   if (const Plan* p = plan_.load(std::memory_order_acquire)) return *p;
   const std::lock_guard lock(g_definitions);
   if (const Plan* p = plan_.load()) return *p;
-  auto made = std::make_unique<Plan>(graph());
+  auto made = std::make_unique<Plan>(fuse::find_groups(graph()));
   auto& self = const_cast<Function&>(*this);
   self.plan_.store(made.get(), std::memory_order_release);
   return *made.release();

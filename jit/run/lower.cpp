@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "jit/fuse/find_groups.h"
 #include "jit/run/code.h"
 #include "tenon/jit/unit.h"
 #include "tenon/runtime/error.h"
@@ -28,10 +29,15 @@ const std::map<std::string, OpCode, std::less<>>& plain_codes() {
       {"prim::unchecked_cast", OpCode::Cast},
       {"prim::RaiseException", OpCode::Raise},
       {"prim::fork", OpCode::Fork},
+      {fuse::kGroup, OpCode::FusionGroup},
       {"prim::CallFunction", OpCode::CallFunction},
       {"prim::CallMethod", OpCode::CallMethod},
   };
   return codes;
+}
+
+fuse::Runner runner_of(std::shared_ptr<const Graph> g) {
+  return [plan = std::make_shared<const Plan>(std::move(g))](Stack& s) { plan->run(s); };
 }
 
 class Lowering {
@@ -271,6 +277,10 @@ class Lowering {
       i.tensor_call = static_cast<uint32_t>(code_.forks.size());
       code_.forks.push_back(
           std::make_shared<const Plan>(std::get<std::shared_ptr<Graph>>(n.attribute("Subgraph"))));
+    } else if (code == OpCode::FusionGroup) {
+      i.tensor_call = static_cast<uint32_t>(code_.groups.size());
+      code_.groups.push_back(std::make_unique<const fuse::Group>(
+          std::get<std::shared_ptr<Graph>>(n.attribute("Subgraph")), runner_of));
     } else if (code == OpCode::TupleSlice) {
       i.target = static_cast<int32_t>(n.ival("beg").toInt());
       i.end = static_cast<int32_t>(n.ival("end").toInt());

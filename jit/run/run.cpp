@@ -123,6 +123,12 @@ void Frame::call_tensor(const Instruction& i) {
   ListMemory memory;
   for (const TensorCall::Dynamic& d : call.dynamic)
     in[d.argument] = to_argument(op, d.argument, at(d.from), memory);
+  if (i.n_outputs == 1 && op.n_results <= 1) {
+    IValue result;
+    call_boxed(op, i.op->form, in, nullptr, &result);
+    out(i, 0) = std::move(result);
+    return;
+  }
   std::array<IValue, core::kMaxOutputs> results;
   call_boxed(op, i.op->form, in, nullptr, results.data());
   for (uint32_t k = 0; k < i.n_outputs; ++k) out(i, k) = std::move(results[k]);
@@ -327,6 +333,11 @@ std::size_t Frame::execute(const Instruction& i, std::size_t at) {
     }
     case OpCode::Fork:
       fork(i);
+      return at + 1;
+    case OpCode::FusionGroup:
+      push_inputs(i);
+      code_.groups[i.tensor_call]->run(stack());
+      pop_outputs(i);
       return at + 1;
   }
   return at + 1;

@@ -62,7 +62,29 @@ Recording record(const HostFunctionBody& f, const Arguments& examples, bool warn
   made.graph = recorder.graph();
   made.units = recorder.units();
   made.written = recorder.written();
+  made.baked = recorder.baked();
   made.graph->lint();
+  return made;
+}
+
+Recording record_call(const HostFunctionBody& f, const Arguments& arguments) {
+  Recorder recorder(false, Recorder::Run::Call);
+  Recording made;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    made.arguments.push_back(recorder.add_input(argument_name(i, arguments.size()), arguments[i]));
+  recorder.start();
+  made.result = f(made.arguments);
+  try {
+    recorder.finish(made.result);
+    made.graph = recorder.graph();
+    made.left_gradients = recorder.left_gradients();
+    made.units = recorder.units();
+    made.baked = recorder.baked();
+    made.graph->lint();
+  } catch (const Error& e) {
+    made.graph = nullptr;
+    made.baked = e.msg();
+  }
   return made;
 }
 

@@ -34,9 +34,15 @@ struct Recording {
   std::vector<std::shared_ptr<CompilationUnit>> units;
   IValue result;
   std::vector<Recorder::Written> written;
-  Arguments arguments;  // copies of the examples, after the run
+  Arguments arguments;                 // copies of the examples, after the run
+  std::string baked;                   // see Recorder
+  std::vector<Tensor> left_gradients;  // see Recorder
 };
+// A trial. `warn`: of values that become constants.
 Recording record(const HostFunctionBody& f, const Arguments& examples, bool warn);
+// A call: `f` runs once, with these arguments, and what it does stays done. What cannot be recorded
+// stands in `baked`, and there is no graph.
+Recording record_call(const HostFunctionBody& f, const Arguments& arguments);
 
 // A function of a new unit, "forward" with the types of the examples.
 TracedProgram program_of(const Recording& recording, const Arguments& examples);

@@ -3,6 +3,7 @@
 // Calls of functions and methods of programs stay calls: their control flow is decided again in
 // each run.
 #include <algorithm>
+#include <optional>
 
 #include "jit/trace/recorder.h"
 #include "tenon/runtime/error.h"
@@ -19,8 +20,8 @@ bool is_method(const Function& f, const Stack& arguments) {
 }  // namespace
 
 IValue Recorder::call(const Function& f, Stack arguments) {
-  if (error_) std::rethrow_exception(error_);
-  if (depth_ > 0) {
+  if (error_ && run_ == Run::Trial) std::rethrow_exception(error_);
+  if (depth_ > 0 || error_) {
     f.run(arguments);
     return pop(arguments);
   }
@@ -51,14 +52,33 @@ IValue Recorder::call(const Function& f, Stack arguments) {
   return result;
 }
 
-// Tensors of the example are copied: the function may write to them.
+namespace {
+
+// The same memory and history under another identity, as an argument may be captured, too, or be
+// there twice.
+IValue alias_of(const IValue& v) {
+  if (v.isTensor()) {
+    const Tensor& t = v.toTensor();
+    return t.defined() && t.layout() == kStrided ? t.alias() : t;
+  }
+  if (!v.isList() && !v.isTuple()) return v;
+  std::vector<IValue> items;
+  for (const IValue& item : v.isList() ? v.toListRef().items : v.toTupleRef().items)
+    items.push_back(alias_of(item));
+  if (v.isTuple()) return core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::move(items)));
+  return core::Ref<ivalue::List>::adopt(new ivalue::List(v.toListRef().element, std::move(items)));
+}
+
+}  // namespace
+
 IValue Recorder::add_input(const std::string& name, const IValue& example) {
   const Unrecorded pause;
-  const NoGradGuard no_grad;
-  IValue copy = example.deepcopy();
-  Value* v = graph_->add_input(name, type_of(copy));
-  bind(v, copy);
-  return copy;
+  std::optional<NoGradGuard> no_grad;
+  if (run_ == Run::Trial) no_grad.emplace();
+  IValue argument = run_ == Run::Trial ? example.deepcopy() : alias_of(example);
+  Value* v = graph_->add_input(name, type_of(argument));
+  bind(v, argument);
+  return argument;
 }
 
 }  // namespace tenon::jit::tracing

@@ -16,15 +16,6 @@ bool is_exposed(const core::Storage& s) {
 }
 
 template <class F>
-void each_tensor(const tn_value& v, F f) {
-  if (v.tag == TN_TAG_TENSOR) f(shared(v.u.tensor));
-  if (v.tag != TN_TAG_TENSOR_LIST) return;
-  for (uint32_t i = 0; i < v.len; ++i) {
-    if (v.u.tensors[i]) f(shared(v.u.tensors[i]));
-  }
-}
-
-template <class F>
 void each_written(const autograd::OperatorCall& call, F f) {
   const int n = call.form == core::Form::Functional ? 0
                 : call.form == core::Form::Inplace  ? 1
@@ -66,6 +57,14 @@ void Recorder::remember_memory(const autograd::OperatorCall& call,
     const Tensor t(results[i].tensor);
     remember(t);
     if (leaves_unfilled(call.op) && memory(t)) unfilled_.emplace(memory(t), t);
+  }
+}
+
+void Recorder::remember_inner(const autograd::OperatorCall& call, const core::OwnedValue* results) {
+  for (int i = 0; call.form == core::Form::Functional && i < call.op.n_results; ++i) {
+    const Tensor t(results[i].tensor);
+    const core::Storage* s = memory(t);
+    if (s && !captured_memory_.count(s) && !traced_memory_.count(s)) inner_.emplace(s, t);
   }
 }
 

@@ -38,27 +38,49 @@ Value* Recorder::constant_tensor(const Tensor& t) {
   // Memory that nobody owns (from_blob) may be gone when the program runs.
   const core::Storage* s = t.has_storage() ? t.unsafeGetTensorImpl()->storage.get() : nullptr;
   const bool unowned = s && s->deleter && !s->deleter_context;
+  if (inner_.count(s)) is_not_recorded("what an operator computed inside is used outside of it");
   const NoGradGuard no_grad;
   Value* v = graph_->insert_constant(unowned ? t.clone() : t, {}, Type::tensor());
   bind_tensor(v, t, true);
   return v;
 }
 
-// data() and its kind are not operators: the same elements of the same memory, without a history.
-// Null for memory that is not known, and for captured tensors that have a history of their own.
+// What no operator of the record made but shares memory with a known tensor: data() and its kind,
+// and views that composite operators took, which backward reads again. A view of the memory of the
+// first that is known. Null for memory that is not known, and for captured tensors that have a
+// history of their own, where one is needed.
 Value* Recorder::value_of_shared(const Tensor& t) {
   const core::Storage* memory = t.has_storage() ? t.unsafeGetTensorImpl()->storage.get() : nullptr;
   const bool traced = traced_memory_.count(memory);
-  if (!traced && (t.requires_grad() || !captured_memory_.count(memory))) return nullptr;
+  const bool needs_history = t.requires_grad() && (!grad_mode_ || GradMode::is_enabled());
+  if (!traced && (needs_history || !captured_memory_.count(memory))) return nullptr;
+  const Known* equal = nullptr;
+  const Known* any = nullptr;
+  const auto earlier = [](const Known& k, const Known*& than) {
+    if (!than || k.value->id() < than->value->id()) than = &k;
+  };
   for (const auto& [other, known] : known_) {
     const Tensor& o = known.alive;
-    if (other->storage.get() == memory && o.sizes() == t.sizes() && o.strides() == t.strides() &&
-        o.storage_offset() == t.storage_offset() && o.scalar_type() == t.scalar_type())
-      return insert(*graph_, "aten::detach", {known.value})->output();
+    if (other->storage.get() != memory || o.scalar_type() != t.scalar_type()) continue;
+    earlier(known, any);
+    if (o.sizes() == t.sizes() && o.strides() == t.strides() &&
+        o.storage_offset() == t.storage_offset())
+      earlier(known, equal);
   }
-  TENON_CHECK(!traced, NotImplementedError, "trace: a tensor of shape ", t.sizes(),
-              " shares the memory of a computed one, but no operator made it");
-  return nullptr;
+  // Arguments of a call are not copied: this may be a captured tensor.
+  const Known* used = equal ? equal : any;
+  if (traced && run_ == Run::Call && used && used->value->node() == graph_->block()->param_node())
+    is_not_recorded("a tensor shares the memory of an argument");
+  if (equal) return insert(*graph_, "aten::detach", {equal->value})->output();
+  TENON_CHECK(!traced || (any && !needs_history), NotImplementedError, "trace: a tensor of shape ",
+              t.sizes(), " shares the memory of a computed one, but no operator made it");
+  if (!any) return nullptr;
+  Value* base = insert(*graph_, "aten::detach", {any->value})->output();
+  return insert(*graph_, "aten::as_strided",
+                {base, graph_->insert_constant(t.sizes().vec()),
+                 graph_->insert_constant(t.strides().vec()),
+                 graph_->insert_constant(t.storage_offset())})
+      ->output();
 }
 
 Value* Recorder::value_of(const Tensor& t) {

@@ -18,11 +18,15 @@ Unrecorded::~Unrecorded() {
   set_call_observer(calls_);
 }
 
-Recorder::Recorder(bool warn)
-    : graph_(std::make_shared<Graph>()), warn_(warn), grad_mode_(GradMode::is_enabled()) {}
+Recorder::Recorder(bool warn, Run run)
+    : graph_(std::make_shared<Graph>()),
+      warn_(warn),
+      grad_mode_(GradMode::is_enabled()),
+      run_(run) {}
 
 Recorder::~Recorder() {
   observe(false);
+  if (run_ == Run::Call) return;
   forget_what_the_run_made();
   restore(written_);
 }
@@ -55,8 +59,31 @@ void Recorder::finish(const IValue& result) {
   if (error_) std::rethrow_exception(error_);
   for (const auto& [impl, known] : known_) exposed_memory(known.alive);
   observe(false);
+  if (run_ == Run::Call) left_ = captured_with_new_gradient();
   copy_what_the_run_made();
-  graph_->register_output(value_of(result, type_of(result)));
+  Value* v = value_of(result, type_of(result));
+  if (left_.empty()) return void(graph_->register_output(v));
+  std::vector<Value*> items = {v};
+  std::vector<TypePtr> types = {v->type()};
+  for (const Tensor& leaf : left_) {
+    items.push_back(known_.at(leaf.grad().unsafeGetTensorImpl()).value);
+    types.push_back(items.back()->type());
+  }
+  Node* all = graph_->insert(graph_->create("prim::TupleConstruct", items));
+  all->output()->set_type(Type::tuple(std::move(types)));
+  graph_->register_output(all->output());
+}
+
+std::vector<Tensor> Recorder::captured_with_new_gradient() const {
+  std::vector<Tensor> out;
+  for (const Node* n : graph_->block()->nodes()) {
+    const auto c = n->is("prim::Constant") ? to_constant(n->output()) : std::nullopt;
+    if (!c || !c->isTensor()) continue;
+    const Tensor t = c->toTensor();
+    if (t.requires_grad() && t.is_leaf() && t.grad().defined() && is_traced(t.grad()))
+      out.push_back(t);
+  }
+  return out;
 }
 
 namespace {
@@ -95,12 +122,33 @@ bool looked_into(const core::Op& op) {
   return std::find(std::begin(kNames), std::end(kNames), op.name) != std::end(kNames);
 }
 
+// A composite that backward() may follow: it needs what the operators inside gave.
+bool records_gradients(const autograd::OperatorCall& call) {
+  if (call.op.kind != core::OpKind::Composite || !GradMode::is_enabled()) return false;
+  bool found = false;
+  for (int i = 0; i < call.op.n_args; ++i)
+    each_tensor(call.in[i], [&](const Tensor& t) { found = found || t.requires_grad(); });
+  return found;
+}
+
 }  // namespace
 
 void Recorder::begin_call(const autograd::OperatorCall& call) {
-  if (error_) std::rethrow_exception(error_);
+  if (run_ == Run::Trial) {
+    if (error_) std::rethrow_exception(error_);
+    return look_at_call(call);
+  }
+  if (error_) return;
+  try {
+    look_at_call(call);
+  } catch (...) {
+    error_ = std::current_exception();
+  }
+}
+
+void Recorder::look_at_call(const autograd::OperatorCall& call) {
   if (depth_ == 0) {
-    if (looked_into(call.op)) return;
+    if (looked_into(call.op) || (run_ == Run::Call && records_gradients(call))) return;
     const Unrecorded pause;
     operator_ = find(call);
     look_at_memory(call);
@@ -123,9 +171,12 @@ void Recorder::begin_call(const autograd::OperatorCall& call) {
 
 void Recorder::end_call(const autograd::OperatorCall& call,
                         const core::OwnedValue* results) noexcept {
-  if (depth_ == 0 || --depth_ > 0 || !results) return;
+  if (depth_ == 0) return;
+  const bool inside = --depth_ > 0;
+  if (!results || error_ || (inside && run_ == Run::Trial)) return;
   try {
     const Unrecorded pause;
+    if (inside) return remember_inner(call, results);
     record_results(call, results);
     remember_memory(call, results);
   } catch (...) {
@@ -192,17 +243,21 @@ void Recorder::changed(const char* what, core::TensorImpl& tensor) {
 }
 
 void Recorder::custom_gradient(const Value* v) {
-  if (!warn_ || !warned_.insert({v, "gradient"}).second) return;
-  tenon::warn("trace",
-              core::join("the backward of the autograd::Function that gives %", v->debug_name(),
-                         " is not recorded: no gradient goes through it in the trace"));
+  if (!warned_.insert({v, "gradient"}).second) return;
+  is_not_recorded(core::join("the backward of the autograd::Function that gives %", v->debug_name(),
+                             " is not recorded: no gradient goes through it in the trace"));
 }
 
 void Recorder::becomes_constant(const std::string& value, const std::string& where,
                                 const void* key) {
-  if (!warn_ || !warned_.insert({key, where}).second) return;
-  tenon::warn("trace", core::join("the value ", value, " becomes a constant in the trace at ",
-                                  where, "; other inputs will not change it"));
+  if (!warned_.insert({key, where}).second) return;
+  is_not_recorded(core::join("the value ", value, " becomes a constant in the trace at ", where,
+                             "; other inputs will not change it"));
+}
+
+void Recorder::is_not_recorded(const std::string& what) {
+  if (baked_.empty()) baked_ = what;
+  if (warn_) tenon::warn("trace", what);
 }
 
 }  // namespace tenon::jit::tracing

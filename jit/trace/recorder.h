@@ -21,15 +21,22 @@ namespace tenon::jit::tracing {
 
 class Recorder final : public autograd::OperatorObserver, public CallObserver {
  public:
+  // Of a trial, what is written to arguments and captured tensors is undone, and what cannot be
+  // recorded throws. A call is what its caller wants, and goes on in both cases.
+  enum class Run : uint8_t { Trial, Call };
   // `warn`: about values that become constants.
-  explicit Recorder(bool warn);
-  ~Recorder() override;  // stops, and undoes what was written to captured tensors
+  explicit Recorder(bool warn, Run run = Run::Trial);
+  ~Recorder() override;  // stops
 
-  // An argument of the function: a copy of the example, whose tensors are inputs of the graph.
+  // An argument of the function, whose tensors are inputs of the graph: copies of those of the
+  // example, or, of a call, aliases.
   IValue add_input(const std::string& name, const IValue& example);
   void start();
   // Throws what went wrong while recording.
   void finish(const IValue& result);
+  // After finish() of a call: captured leaves whose grad() the run computed. The graph then gives a
+  // tuple, of the result and of these gradients.
+  const std::vector<Tensor>& left_gradients() const noexcept { return left_; }
   const std::shared_ptr<Graph>& graph() const noexcept { return graph_; }
   // Units whose functions the graph calls.
   const std::vector<std::shared_ptr<CompilationUnit>>& units() const noexcept { return units_; }
@@ -39,6 +46,9 @@ class Recorder final : public autograd::OperatorObserver, public CallObserver {
     Value* constant;
   };
   const std::vector<Written>& written() const noexcept { return written_; }
+
+  // The first thing that the function does and the graph does not; empty: there is none.
+  const std::string& baked() const noexcept { return baked_; }
 
   void begin_call(const autograd::OperatorCall& call) override;
   void end_call(const autograd::OperatorCall& call,
@@ -67,6 +77,7 @@ class Recorder final : public autograd::OperatorObserver, public CallObserver {
   // record_memory.cpp
   void look_at_memory(const autograd::OperatorCall& call);
   void remember_memory(const autograd::OperatorCall& call, const core::OwnedValue* results);
+  void remember_inner(const autograd::OperatorCall& call, const core::OwnedValue* results);
   void exposed_memory(const Tensor& t);
   void keep_before_write(const Tensor& t);
   void fill_was_by_host(const Tensor& made);
@@ -75,13 +86,17 @@ class Recorder final : public autograd::OperatorObserver, public CallObserver {
   void copy_what_the_run_made();
   Value* insert_copy(Value* of);
   // recorder.cpp
+  std::vector<Tensor> captured_with_new_gradient() const;
+  void look_at_call(const autograd::OperatorCall& call);
   void record_results(const autograd::OperatorCall& call, const core::OwnedValue* results);
   void becomes_constant(const std::string& value, const std::string& where, const void* key);
   void custom_gradient(const Value* v);
+  void is_not_recorded(const std::string& what);
   void observe(bool on);
 
   std::shared_ptr<Graph> graph_;
   bool warn_, started_ = false, grad_mode_;
+  Run run_;
   int depth_ = 0;
   std::exception_ptr error_;
   autograd::OperatorObserver* observer_before_ = nullptr;
@@ -91,8 +106,11 @@ class Recorder final : public autograd::OperatorObserver, public CallObserver {
   std::unordered_set<const Value*> without_grad_;
   std::unordered_set<const core::Storage*> traced_memory_, captured_memory_, exposed_;
   std::unordered_map<const core::Storage*, Tensor> unfilled_;  // made by empty, not written yet
+  std::unordered_map<const core::Storage*, Tensor> inner_;  // made inside of operators; of a call
   std::vector<Written> written_;
+  std::vector<Tensor> left_;
   std::set<std::pair<const void*, std::string>> warned_;
+  std::string baked_;
   std::vector<std::shared_ptr<CompilationUnit>> units_;
 
   std::vector<Value*> inputs_;  // of the call in progress
@@ -104,6 +122,15 @@ void restore(const std::vector<Recorder::Written>& written) noexcept;
 
 inline Tensor shared(core::TensorImpl* t) { return Tensor(core::Impl::share(t)); }
 inline Tensor shared(const tn_tensor* v) { return shared(core::TensorImpl::from_view(v)); }
+
+template <class F>
+void each_tensor(const tn_value& v, F f) {
+  if (v.tag == TN_TAG_TENSOR) f(shared(v.u.tensor));
+  if (v.tag != TN_TAG_TENSOR_LIST) return;
+  for (uint32_t i = 0; i < v.len; ++i) {
+    if (v.u.tensors[i]) f(shared(v.u.tensors[i]));
+  }
+}
 
 // While one lives nothing of this thread is recorded.
 class Unrecorded {

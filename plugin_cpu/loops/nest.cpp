@@ -16,9 +16,11 @@ namespace {
 using lp::Dtype;
 using lp::Kind;
 
-constexpr int64_t kBlock = 512;      // elements
+constexpr int64_t kBlock = 1024;     // elements
 constexpr int64_t kGrain = 1 << 15;  // points of a task of the thread pool
-constexpr int64_t kRegister = kBlock * 8;
+// Bytes of a block of any dtype, and some more: blocks a multiple of 4096 bytes apart would share
+// the sets of the first cache.
+constexpr int64_t kRegister = kBlock * 8 + 192;
 
 pw::Kind kind_of(Dtype dtype) {
   constexpr pw::Kind table[] = {pw::kKindBool, pw::kKindU8,  pw::kKindI8,  pw::kKindI16,
@@ -40,14 +42,68 @@ struct Access {
   std::vector<int64_t> steps;
 };
 
-// A nest as it runs: loops of extent 1 aside, neighbors joined where every access allows it.
+// A nest as it runs: loops in the order of memory, those of extent 1 aside, neighbors joined where
+// every access allows it.
 struct Plan {
   const lp::Nest* nest;
   std::vector<int64_t> extents;
   std::vector<bool> named;    // false: reduced
   std::vector<Access> reads;  // by node
   std::vector<Access> stores;
+  std::vector<pw::LoopFn> loops;  // by node: of operations
+  std::vector<int> registers;     // by node: which one holds its values
+  int n_registers = 0;
   bool is_reduction = false;
+};
+
+bool is_constant(const lp::Node& node) {
+  return node.kind == Kind::kConstant || node.kind == Kind::kParameter || node.kind == Kind::kSize;
+}
+bool is_operation(const lp::Node& node) {
+  return node.kind == Kind::kUnary || node.kind == Kind::kBinary || node.kind == Kind::kSelect;
+}
+// Of the operands; a condition is of bool.
+pw::Kind operand_kind(const lp::Nest& nest, const lp::Node& node) {
+  const int operand = node.operands[node.kind == Kind::kSelect ? 1 : 0];
+  return kind_of(nest.nodes[static_cast<std::size_t>(operand)].dtype);
+}
+
+// Registers by last use, so that a long chain stays in the first cache. A node never shares the
+// register of its operands; constants keep theirs.
+class Registers {
+ public:
+  explicit Registers(const lp::Nest& nest) : nest_(nest), last_(nest.nodes.size(), 0) {
+    for (std::size_t i = 0; i < nest.nodes.size(); ++i)
+      each_operand(nest.nodes[i], [&](std::size_t o) { last_[o] = i; });
+    for (const lp::Store& it : nest.stores)
+      last_[static_cast<std::size_t>(it.node)] = nest.nodes.size();
+  }
+
+  void assign(Plan& plan) {
+    for (std::size_t i = 0; i < nest_.nodes.size(); ++i) {
+      const bool reuses = !is_constant(nest_.nodes[i]) && !free_.empty();
+      plan.registers.push_back(reuses ? free_.back() : plan.n_registers++);
+      if (reuses) free_.pop_back();
+      each_operand(nest_.nodes[i], [&](std::size_t o) {
+        if (last_[o] != i || is_constant(nest_.nodes[o])) return;
+        free_.push_back(plan.registers[o]);
+        last_[o] = nest_.nodes.size() + 1;  // it may be an operand twice
+      });
+    }
+  }
+
+ private:
+  template <class F>
+  static void each_operand(const lp::Node& node, F f) {
+    for (const int o : node.operands)
+      if (o >= 0) f(static_cast<std::size_t>(o));
+    for (const lp::Index& it : node.indices)
+      if (it.bound != lp::Bound::kProven) f(static_cast<std::size_t>(it.node));
+  }
+
+  const lp::Nest& nest_;
+  std::vector<std::size_t> last_;
+  std::vector<int> free_;
 };
 
 class Planner {
@@ -65,7 +121,13 @@ class Planner {
   }
 
   Plan plan() {
-    if (may_join()) join_loops();
+    for (const lp::Node& it : nest_.nodes)
+      plan_.loops.push_back(is_operation(it) ? loop_of(it, operand_kind(nest_, it)) : nullptr);
+    Registers(nest_).assign(plan_);
+    if (may_join()) {
+      order_loops();
+      join_loops();
+    }
     if (plan_.extents.empty()) {  // a run of one element
       plan_.extents.push_back(1);
       plan_.named.push_back(true);
@@ -100,6 +162,24 @@ class Planner {
     for (const lp::Node& it : nest_.nodes)
       if (it.kind == Kind::kLoop) return false;
     return true;
+  }
+
+  // Those that the first store names: large steps outside. Reductions keep their order.
+  void order_loops() {
+    if (plan_.is_reduction) return;
+    const std::vector<int64_t>& steps = plan_.stores[0].steps;
+    std::vector<std::size_t> order(steps.size());
+    for (std::size_t l = 0; l < order.size(); ++l) order[l] = l;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return std::abs(steps[a]) > std::abs(steps[b]);
+    });
+    const auto permute = [&](std::vector<int64_t>& list) {
+      const std::vector<int64_t> old = list;
+      for (std::size_t l = 0; l < order.size(); ++l) list[l] = old[order[l]];
+    };
+    permute(plan_.extents);
+    for (Access& it : plan_.reads) permute(it.steps);
+    for (std::size_t s = plan_.stores.size(); s-- > 0;) permute(plan_.stores[s].steps);
   }
 
   void join_loops() {
@@ -147,13 +227,15 @@ class Worker {
         arrays_(arrays),
         plan_(plan),
         nodes_(plan.nest->nodes),
-        room_(new char[(nodes_.size() + plan.stores.size()) * kRegister + 64]),
+        room_(
+            new char[(static_cast<std::size_t>(plan.n_registers) + plan.stores.size()) * kRegister +
+                     64]),
         values_(nodes_.size()),
         point_(plan.extents.size(), 0) {
     char* at = room_.get() + (64 - reinterpret_cast<uintptr_t>(room_.get()) % 64) % 64;
-    for (std::size_t i = 0; i < nodes_.size(); ++i) registers_.push_back(at + i * kRegister);
+    for (const int it : plan.registers) registers_.push_back(at + it * kRegister);
     for (std::size_t i = 0; i < plan.stores.size(); ++i)
-      sums_.push_back(at + (nodes_.size() + i) * kRegister);
+      sums_.push_back(at + (static_cast<std::size_t>(plan.n_registers) + i) * kRegister);
     for (std::size_t i = 0; i < nodes_.size(); ++i) fill_constant(i);
   }
 
@@ -370,9 +452,7 @@ class Worker {
     const char* in[3] = {};
     for (int k = 0; k < 3; ++k)
       if (node.operands[k] >= 0) in[k] = values_[node.operands[k]];
-    const int typed = node.kind == Kind::kSelect ? 1 : 0;
-    const pw::Kind kind = kind_of(nodes_[node.operands[typed]].dtype);
-    loop_of(node, kind)(to, in, alpha(kind), n);
+    plan_.loops[i](to, in, alpha(operand_kind(*plan_.nest, node)), n);
   }
 
   // The operators add and sub have a factor of the second operand.
@@ -477,9 +557,7 @@ bool takes(const lp::Program& program, const lp::Nest& nest) {
   for (const lp::Node& it : nest.nodes) {
     if (it.kind == Kind::kPhilox || it.dtype == Dtype::kHalf || it.dtype == Dtype::kBfloat16)
       return false;
-    if (it.kind != Kind::kUnary && it.kind != Kind::kBinary && it.kind != Kind::kSelect) continue;
-    const int operand = it.operands[it.kind == Kind::kSelect ? 1 : 0];
-    if (loop_of(it, kind_of(nest.nodes[operand].dtype)) == nullptr) return false;
+    if (is_operation(it) && loop_of(it, operand_kind(nest, it)) == nullptr) return false;
   }
   return program.arrays.size() < 4096;
 }

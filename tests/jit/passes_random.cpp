@@ -7,6 +7,7 @@
 
 #include <random>
 
+#include "jit/fuse/find_groups.h"
 #include "jit/passes/passes.h"
 #include "jit/run/plan.h"
 #include "tenon/creation.h"
@@ -239,6 +240,13 @@ TEST(JitPassesRandom, ProgramsComputeTheSame) {
               << name << " of seed " << seed << (g == all.get() ? " after others" : "") << "\n"
               << text << g->str();
       }
+    }
+    for (const auto& g : {fuse::find_groups(original), fuse::find_groups(all)}) {
+      g->lint();
+      for (bool condition : {false, true})
+        ASSERT_TRUE(same(observe(*g, condition), wanted[condition]))
+            << "find_groups of seed " << seed << "\n"
+            << text << g->str();
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <iosfwd>
 #include <memory>
@@ -99,7 +100,10 @@ class TENON_API IValue {
     return *this;
   }
   IValue& operator=(IValue&& o) noexcept {
-    IValue(std::move(o)).swap(*this);
+    IValue held(std::move(o));  // what this holds may own o
+    release();
+    tag_ = held.tag_;
+    take(held);
     return *this;
   }
   ~IValue() { release(); }
@@ -252,14 +256,10 @@ class TENON_API IValue {
  private:
   IValue(Tag t, ivalue::Boxed* p) noexcept : tag_(p ? t : Tag::None) { u_.p = p; }
   bool counted() const noexcept { return tag_ == Tag::String || tag_ >= Tag::Generator; }
-  // What `o` holds, of the kind tag_, which was its own; o is None after.
+  // What `o` holds, of the kind tag_, which was its own; o is None after. A tensor is a pointer
+  // that may be moved as bytes.
   void take(IValue& o) noexcept {
-    if (tag_ == Tag::Tensor) {
-      new (&u_.t) Tensor(std::move(o.u_.t));
-      o.u_.t.~Tensor();
-    } else {
-      u_.i = o.u_.i;
-    }
+    std::memcpy(static_cast<void*>(&u_), static_cast<const void*>(&o.u_), sizeof u_);
     o.tag_ = Tag::None;
   }
   void release() noexcept {
