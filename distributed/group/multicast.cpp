@@ -135,7 +135,8 @@ Meeting meet_by_multicast(const std::string& host, uint16_t port, int world_size
                                     " processes came to ", host, ":", static_cast<int>(port),
                                     " within ", static_cast<long>(timeout.count()), " ms"));
   }
-  // Those who are connected go on saying who they are until all are: others may not have heard them.
+  // Those who are connected go on saying who they are until all are: others may not have heard
+  // them.
   bool complete = store->add("multicast/came", 1) >= world_size;
   if (complete) store->set("multicast/all", "1");
   while (!store->check({"multicast/all"})) {

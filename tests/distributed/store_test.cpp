@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every store does, and what only some do.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <thread>
 
@@ -48,6 +50,9 @@ std::string message(F f) {
 
 class EveryStore : public testing::TestWithParam<const char*> {
  protected:
+  ~EveryStore() override {
+    if (const auto* file = dynamic_cast<FileStore*>(store.get())) ::unlink(file->getPath().c_str());
+  }
   StorePtr store = make(GetParam());
 };
 
@@ -151,6 +156,29 @@ TEST(FileStore, TellsAFileOfAnEarlierJob) {
   std::fclose(f);
   EXPECT_THROW(FileStore(path, 2, 200ms), ValueError);
   ::unlink(path.c_str());
+}
+
+// Nobody waits for the process before the file is looked at, so that it is still in the table.
+TEST(FileStore, IsRemovedByTheLastOfThoseThatAreLeft) {
+  const std::string path = temporary();
+  auto first = std::make_unique<FileStore>(path, 3, 5s);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    FileStore killed(path, 3, 5s);
+    ::raise(SIGKILL);
+  }
+  siginfo_t end{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(end.si_status, SIGKILL);
+  {
+    FileStore third(path, 3, 5s);
+    third.set("k", "v");
+  }
+  EXPECT_EQ(::access(path.c_str(), F_OK), 0);  // `first` is there
+  EXPECT_EQ(first->get_to_str("k"), "v");
+  first.reset();
+  EXPECT_NE(::access(path.c_str(), F_OK), 0);
+  ::waitpid(pid, nullptr, 0);
 }
 
 }  // namespace

@@ -9,9 +9,9 @@
 
 namespace tenon::distributed {
 
-// Records are appended under a lock of the file. `num_workers` > 0: the last of so many objects
-// that is destroyed removes the file, and one more than that finds a file of an earlier job:
-// ValueError.
+// Records are appended under a lock of the file. `num_workers` > 0: once so many objects were made,
+// the last that is destroyed removes the file (those of processes of this machine that died do not
+// count), and one more than that finds a file of an earlier job: ValueError.
 class TENON_API FileStore : public Store {
  public:
   FileStore(std::string path, int num_workers, std::chrono::milliseconds timeout = kDefaultTimeout);
