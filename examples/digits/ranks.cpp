@@ -20,6 +20,7 @@ void launch_ranks(int ranks, char** argv) {
                                     "--no-prefix", self};
   for (char** word = argv + 1; *word != nullptr; ++word) words.push_back(*word);
   std::vector<char*> command;
+  command.reserve(words.size() + 1);
   for (std::string& word : words) command.push_back(word.data());
   command.push_back(nullptr);
   execvp(command[0], command.data());

@@ -57,13 +57,14 @@ class EveryStore : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(EveryStore, KeepsBytes) {
+  const std::string key("a\0b", 3);
   const std::vector<uint8_t> bytes = {0, 1, 255, 0, '/', '\n'};
-  store->set("a\0b", bytes);
-  EXPECT_EQ(store->get("a\0b"), bytes);
+  store->set(key, bytes);
+  EXPECT_EQ(store->get(key), bytes);
   store->set("empty", "");
   EXPECT_EQ(store->get_to_str("empty"), "");
-  store->set("a\0b", "new");
-  EXPECT_EQ(store->get_to_str("a\0b"), "new");
+  store->set(key, "new");
+  EXPECT_EQ(store->get_to_str(key), "new");
   EXPECT_EQ(store->getNumKeys(), 2);
   std::string large(3 << 20, 'x');
   store->set("large", large);
@@ -120,6 +121,7 @@ TEST_P(EveryStore, WakesWhoWaits) {
 
 TEST_P(EveryStore, CountsOfManyThreadsAreExact) {
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, mine = store->clone()] {
       for (int i = 0; i < 50; ++i) mine->add("count", 1);
@@ -131,6 +133,28 @@ TEST_P(EveryStore, CountsOfManyThreadsAreExact) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, EveryStore, testing::Values("hash", "file", "prefix", "tcp"),
                          [](const auto& info) { return std::string(info.param); });
+
+// Whether the request comes before or after the end of the server.
+TEST(TCPStore, AWaitEndsWithTheServerAndGoesOnWithTheNext) {
+  auto server = std::static_pointer_cast<TCPStore>(make("tcp"));
+  TCPStoreOptions options;
+  options.port = server->getPort();
+  TCPStore client("127.0.0.1", options);
+  std::thread end([&] {
+    server->get("waits");
+    server.reset();
+  });
+  client.set("waits", "1");
+  const auto start = std::chrono::steady_clock::now();
+  const std::string text = message([&] { client.wait({"never"}, 60s); });
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
+  end.join();
+  EXPECT_NE(text.find(core::join("127.0.0.1:", int{options.port})), std::string::npos) << text;
+  options.isServer = true;
+  TCPStore next("127.0.0.1", options);
+  client.set("k", "v");
+  EXPECT_EQ(next.get_to_str("k"), "v");
+}
 
 TEST(PrefixStore, KeepsJobsApart) {
   auto base = std::make_shared<HashStore>(100ms);
