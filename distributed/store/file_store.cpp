@@ -142,6 +142,15 @@ int64_t FileStore::add(const std::string& key, int64_t value) {
   });
 }
 
+void FileStore::append(const std::string& key, const Bytes& value) {
+  impl_->file.locked([&](KeyTable& t) {
+    const Bytes* now = t.find(key);
+    Bytes whole = now ? *now : Bytes();
+    whole.insert(whole.end(), value.begin(), value.end());
+    impl_->file.set(key, whole);
+  });
+}
+
 bool FileStore::deleteKey(const std::string& key) {
   return impl_->file.locked([&](KeyTable& t) {
     const bool there = t.find(key) != nullptr;

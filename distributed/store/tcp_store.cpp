@@ -158,6 +158,9 @@ int64_t TCPStore::add(const std::string& key, int64_t value) {
       impl_->ask(std::move(request(Kind::Add).bytes(key).number(value)), "add", timeout_);
   return Reader(b.data(), b.size()).number<int64_t>();
 }
+void TCPStore::append(const std::string& key, const Bytes& value) {
+  impl_->ask(std::move(request(Kind::Append).bytes(key).bytes(value)), "append", timeout_);
+}
 bool TCPStore::deleteKey(const std::string& key) {
   const Bytes b = impl_->ask(std::move(request(Kind::Delete).bytes(key)), "deleteKey", timeout_);
   return Reader(b.data(), b.size()).number<uint8_t>() != 0;

@@ -87,6 +87,37 @@ TEST_P(EveryStore, AddsAndDeletes) {
   EXPECT_THROW(store->add("max", 1), ValueError);
 }
 
+TEST_P(EveryStore, Appends) {
+  store->append("k", "ab");
+  store->append("k", std::vector<uint8_t>{0, 'c'});
+  store->append("k", "");
+  EXPECT_EQ(store->get_to_str("k"), std::string("ab\0c", 4));
+  store->append("empty", "");
+  EXPECT_TRUE(store->check({"empty"}));
+  std::vector<std::thread> threads;
+  threads.reserve(8);
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([mine = store->clone()] {
+      for (int i = 0; i < 20; ++i) mine->append("many", "xy");
+    });
+  }
+  for (auto& t : threads) t.join();
+  std::string expected;
+  for (int i = 0; i < 160; ++i) expected += "xy";
+  EXPECT_EQ(store->get_to_str("many"), expected);
+}
+
+TEST_P(EveryStore, SetsAndGetsMany) {
+  store->multiSet({"a", "b"}, {{1}, {2, 3}});
+  const std::vector<std::vector<uint8_t>> expected = {{2, 3}, {1}};
+  EXPECT_EQ(store->multiGet({"b", "a"}), expected);
+  EXPECT_NE(message([&] {
+              store->multiSet({"a", "b"}, {{1}});
+            }).find("1 values for 2 keys"),
+            std::string::npos);
+  EXPECT_THROW(store->multiGet({"a", "never"}), TimeoutError);
+}
+
 TEST_P(EveryStore, ComparesAndSets) {
   EXPECT_EQ(store->compareSet("k", "other", "v"), "other");
   EXPECT_FALSE(store->check({"k"}));

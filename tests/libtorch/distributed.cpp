@@ -36,6 +36,8 @@ void stores() {
   check(base->get("job/k") == std::vector<uint8_t>{1, 2}, "a prefix");
   check(store->add("n", 4) == 4 && store->add("n", -1) == 3, "add");
   check(store->compareSet("n", "3", "x") == "x" && store->deleteKey("n"), "compareSet");
+  store->append("k", std::vector<uint8_t>{3});
+  check(store->hasExtendedApi() && store->multiGet({"k"})[0].size() == 3, "append");
   check(c10::dynamic_intrusive_pointer_cast<c10d::HashStore>(base) != nullptr, "a cast");
   try {
     store->wait({"never"}, 10ms);

@@ -16,6 +16,7 @@ class TENON_API FileStore : public Store {
  public:
   FileStore(std::string path, int num_workers, std::chrono::milliseconds timeout = kDefaultTimeout);
   ~FileStore() override;
+  using Store::append;
   using Store::compareSet;
   using Store::set;
   using Store::wait;
@@ -24,6 +25,7 @@ class TENON_API FileStore : public Store {
                                   const std::vector<uint8_t>& desired) override;
   std::vector<uint8_t> get(const std::string& key) override;
   int64_t add(const std::string& key, int64_t value) override;
+  void append(const std::string& key, const std::vector<uint8_t>& value) override;
   bool deleteKey(const std::string& key) override;
   bool check(const std::vector<std::string>& keys) override;
   int64_t getNumKeys() override;
