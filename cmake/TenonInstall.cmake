@@ -22,7 +22,7 @@ endforeach()
 install(DIRECTORY ${CMAKE_BINARY_DIR}/gen/sdk/tenon/ DESTINATION include/tenon COMPONENT sdk)
 # With the comments that the headers of the build go without (tools/opgen).
 install(DIRECTORY ${CMAKE_BINARY_DIR}/gen/tenon_docs/tenon/ DESTINATION include/tenon)
-foreach(folder tenon jit)
+foreach(folder tenon jit distributed)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/${folder}/compat/libtorch/ DESTINATION include/tenon/compat/libtorch)
 endforeach()
 

@@ -4,7 +4,6 @@
 
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
-#include <gloo/alltoallv.h>
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
 #include <gloo/gather.h>
@@ -147,15 +146,48 @@ void scatter(const Call& c) {
   gloo::scatter(o);
 }
 
+uint32_t hash_of(std::initializer_list<int64_t> words) {
+  uint64_t h = 0x9e3779b97f4a7c15;
+  for (int64_t w : words) {
+    h = (h ^ static_cast<uint64_t>(w)) * 0xbf58476d1ce4e5b9;
+    h ^= h >> 29;
+  }
+  return static_cast<uint32_t>(h >> 32);
+}
+
+// Slots of messages between two ranks, apart from those of collectives, whose highest byte in use
+// is the sixth. Note "messages that do not fit": a message that is longer than the receiver's
+// buffer makes gloo throw on a thread of its own, which ends the process. So the slot tells the
+// length (24 bits of a hash), and both sides of a pair that does not fit wait until their timeout.
+enum class Sent : uint8_t { kMessage = 1, kPart = 2 };
+uint64_t slot_of(Sent kind, uint32_t tag, tn_dtype dtype, size_t bytes) {
+  const uint64_t fit = hash_of({dtype.code, dtype.bits, static_cast<int64_t>(bytes)}) >> 8;
+  return static_cast<uint64_t>(kind) << 56 | fit << 32 | tag;
+}
+
+// gloo's own has one slot for all parts, see "messages that do not fit".
 void all_to_all(const Call& c) {
-  gloo::AlltoallvOptions o(c.context);
-  of_size(item_bytes(c.in.dtype), [&](auto item) {
-    using T = decltype(item);
-    o.setInput(reinterpret_cast<T*>(c.in.data), c.in_counts);
-    o.setOutput(reinterpret_cast<T*>(c.out.data), c.out_counts);
-  });
-  c.fill(o);
-  gloo::alltoallv(o);
+  const size_t item = item_bytes(c.in.dtype);
+  const int size = c.context->size, rank = c.context->rank;
+  const auto in = c.context->createUnboundBuffer(c.in.data, c.in.bytes());
+  const auto out = c.context->createUnboundBuffer(c.out.data, c.out.bytes());
+  std::vector<size_t> in_at(1, 0), out_at(1, 0);
+  for (int r = 0; r < size; ++r) {
+    in_at.push_back(in_at.back() + item * static_cast<size_t>(c.in_counts[r]));
+    out_at.push_back(out_at.back() + item * static_cast<size_t>(c.out_counts[r]));
+  }
+  int sent = 0, received = 0;
+  for (int step = 1; step < size; ++step) {
+    const int to = (rank + step) % size, from = (rank + size - step) % size;
+    const size_t there = in_at[to + 1] - in_at[to], here = out_at[from + 1] - out_at[from];
+    const auto slot = [&](size_t bytes) { return slot_of(Sent::kPart, c.tag, c.in.dtype, bytes); };
+    if (here > 0) out->recv(from, slot(here), out_at[from], here), ++received;
+    if (there > 0) in->send(to, slot(there), in_at[to], there), ++sent;
+  }
+  const size_t mine = in_at[rank + 1] - in_at[rank];
+  if (mine > 0) std::memcpy(c.out.data + out_at[rank], c.in.data + in_at[rank], mine);
+  for (; received > 0; --received) out->waitRecv(c.timeout);
+  for (; sent > 0; --sent) in->waitSend(c.timeout);
 }
 
 void barrier(const Call& c) {
@@ -185,14 +217,29 @@ Call read(const Context& context, const tn_collective_call& call, uint32_t tag) 
   return c;
 }
 
-// Apart from the slots of collectives, whose highest byte in use is the sixth.
-uint64_t slot_of(uint32_t tag) { return uint64_t{1} << 56 | tag; }
+// The number of a collective, and a hash of what must be the same on all ranks: where it is not,
+// ranks wait until their timeout, and nothing is mixed up (see "messages that do not fit").
+uint32_t tag_of(const tn_collective_call& call, uint16_t number) {
+  const bool reduces = call.operation <= TN_COLLECTIVE_REDUCE;
+  const bool rooted =
+      call.operation == TN_COLLECTIVE_REDUCE || call.operation == TN_COLLECTIVE_BROADCAST ||
+      call.operation == TN_COLLECTIVE_GATHER || call.operation == TN_COLLECTIVE_SCATTER;
+  const bool by_out =
+      call.operation == TN_COLLECTIVE_SCATTER || call.operation == TN_COLLECTIVE_BROADCAST;
+  const Buffer b(by_out ? call.out : call.in);
+  const bool equal_parts = call.operation != TN_COLLECTIVE_ALL_TO_ALL;
+  const uint32_t hash =
+      hash_of({call.operation, reduces ? call.reduction : 0, rooted ? call.root : 0, b.dtype.code,
+               b.dtype.bits, equal_parts ? static_cast<int64_t>(b.elements) : 0});
+  return hash << 16 | number;
+}
 
 }  // namespace
 
 std::function<void(Operation&)> make_collective(const Context& context,
-                                                const tn_collective_call& call, uint32_t tag) {
+                                                const tn_collective_call& call, uint16_t number) {
   const Function f = kFunctions[call.operation];
+  const uint32_t tag = tag_of(call, number);
   return [f, c = read(context, call, tag)](Operation&) { f(c); };
 }
 
@@ -203,18 +250,19 @@ std::function<void(Operation&)> make_transfer(const Context& context,
   std::shared_ptr<gloo::transport::UnboundBuffer> buffer =
       context->createUnboundBuffer(b.data, b.bytes());
   const std::chrono::milliseconds timeout(std::max<int64_t>(call.timeout_ms, 1));
+  const uint64_t slot = slot_of(Sent::kMessage, call.tag, b.dtype, b.bytes());
   if (sends) {
-    buffer->send(call.root, slot_of(call.tag));
+    buffer->send(call.root, slot);
     return [context, buffer, timeout](Operation&) { buffer->waitSend(timeout); };
   }
   if (call.root != TN_COLLECTIVE_ANY_SOURCE) {
-    buffer->recv(call.root, slot_of(call.tag));
+    buffer->recv(call.root, slot);
   } else {
     std::vector<int> others;
     for (int r = 0; r < context->size; ++r) {
       if (r != context->rank) others.push_back(r);
     }
-    buffer->recv(others, slot_of(call.tag));
+    buffer->recv(others, slot);
   }
   return [context, buffer, timeout](Operation& op) { buffer->waitRecv(&op.source, timeout); };
 }

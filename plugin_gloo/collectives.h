@@ -15,7 +15,7 @@ namespace tenon::gloo_engine {
 
 using Context = std::shared_ptr<gloo::rendezvous::Context>;
 std::function<void(Operation&)> make_collective(const Context& context,
-                                                const tn_collective_call& call, uint32_t tag);
+                                                const tn_collective_call& call, uint16_t number);
 std::function<void(Operation&)> make_transfer(const Context& context,
                                               const tn_collective_call& call);
 

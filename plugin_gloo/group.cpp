@@ -105,7 +105,7 @@ std::shared_ptr<Operation> Group::start(const tn_collective_call& call) {
   if (aborted_) throw std::runtime_error("the group was aborted");
   const bool to_one = call.operation == TN_COLLECTIVE_SEND || call.operation == TN_COLLECTIVE_RECV;
   auto op = std::make_shared<Operation>();
-  op->run = to_one ? make_transfer(context_, call) : make_collective(context_, call, next_tag_++);
+  op->run = to_one ? make_transfer(context_, call) : make_collective(context_, call, next_++);
   if (call.flags & TN_COLLECTIVE_BLOCKING) {
     op->execute();
   } else if (to_one) {

@@ -30,7 +30,7 @@ class Group {
   void work();
 
   std::shared_ptr<gloo::rendezvous::Context> context_;
-  std::atomic<uint32_t> next_tag_{0};
+  std::atomic<uint16_t> next_{0};  // more are never under way at once
   std::atomic<bool> aborted_{false};
   std::mutex lock_;
   std::condition_variable changed_;

@@ -17,26 +17,6 @@ std::string kind_of(Device device) {
   return text.substr(0, text.find(':'));
 }
 
-bool reduces(int32_t operation) {
-  return operation == TN_COLLECTIVE_ALL_REDUCE || operation == TN_COLLECTIVE_REDUCE ||
-         operation == TN_COLLECTIVE_REDUCE_SCATTER;
-}
-
-// All ranks must agree on these; parts of all_to_all and of rooted operations differ by rank.
-std::string fingerprint_of(const Request& r) {
-  std::string out = name_of(r.operation);
-  if (reduces(r.operation)) out += core::join(" ", text(r.op));
-  const bool rooted = r.operation == TN_COLLECTIVE_REDUCE ||
-                      r.operation == TN_COLLECTIVE_BROADCAST ||
-                      r.operation == TN_COLLECTIVE_GATHER || r.operation == TN_COLLECTIVE_SCATTER;
-  if (rooted) out += core::join(" root ", static_cast<long>(r.root));
-  const bool by_out = r.operation == TN_COLLECTIVE_SCATTER;
-  const Tensor& t = by_out ? r.out : r.in.defined() ? r.in : r.out;
-  if (!t.defined()) return out;
-  out += core::join(" ", core::dtype_info(t.scalar_type()).name);
-  return r.operation == TN_COLLECTIVE_ALL_TO_ALL ? out : core::join(out, " ", t.sizes());
-}
-
 }  // namespace
 
 // A work of the engine and what comes after it.
@@ -120,7 +100,7 @@ class EngineWork : public Work {
 
   // What was at fault, by the store, which takes a moment.
   std::exception_ptr failure(std::string why) {
-    const Liveness::Verdict v = group_->liveness->diagnose(number_);
+    const Liveness::Verdict v = group_->liveness->diagnose(number_, Fingerprint(request_));
     std::string text = core::join(name_of(request_.operation), ", number ", number_, " of group '",
                                   group_->name, "', failed on rank ", group_->rank, ": ");
     text += v.text.empty() ? why : core::join(v.text, " (", why, ")");
@@ -133,6 +113,7 @@ class EngineWork : public Work {
       std::lock_guard held(group_->lock);
       group_->pending.remove_if([&](auto& p) { return p.get() == this; });
     }
+    if (Fingerprint::is_collective(request_.operation)) group_->liveness->end(number_);
     finish(std::move(error));
   }
 
@@ -154,6 +135,7 @@ ProcessGroup::Impl::Impl(const std::shared_ptr<Store>& s, int r, int n, const Op
   store->setTimeout(o.timeout);
   store->set(core::join("came/", rank), "1");
   std::vector<std::string> all;
+  all.reserve(static_cast<std::size_t>(size));
   for (int i = 0; i < size; ++i) all.push_back(core::join("came/", i));
   try {
     store->wait(all, o.timeout);
@@ -173,6 +155,10 @@ ProcessGroup::Impl::Impl(const std::shared_ptr<Store>& s, int r, int n, const Op
   liveness = std::make_unique<Liveness>(store, rank, size, o.heartbeat);
   membership = std::make_unique<Membership>(find_engine(o.backend), store->clone(), rank, size,
                                             name, o.timeout);
+  liveness->watch([this] {
+    const tn_ext_collective& e = engine();
+    e.abort(e.context, membership->group());
+  });
 }
 
 ProcessGroup::Impl::~Impl() = default;
@@ -197,41 +183,36 @@ Tensor ProcessGroup::Impl::room(int32_t operation, const Tensor& t) {
 
 void ProcessGroup::Impl::compare_fingerprints(const Request& r, uint64_t count,
                                               std::chrono::milliseconds timeout) {
-  const std::string mine = fingerprint_of(r);
+  const std::string mine = Fingerprint(r).text();
   const std::string prefix = core::join("fingerprint/", count, "/");
   store->set(core::join(prefix, rank), mine);
   if (count > 2) store->deleteKey(core::join("fingerprint/", count - 2, "/", rank));
-  std::vector<int> others;
-  std::string text;
+  std::vector<std::string> all;
   for (int i = 0; i < size; ++i) {
     const std::string key = core::join(prefix, i);
     try {
       store->wait({key}, timeout);
     } catch (const TimeoutError&) {
-      const Liveness::Verdict v = liveness->diagnose(count);
+      const Liveness::Verdict v = liveness->diagnose(count, Fingerprint(r));
       throw DistributedError(core::join(mine, ", number ", count, " of group '", name, "': rank ",
                                         i, " did not come to it; ", v.text),
                              {i});
     }
-    const std::string theirs = store->get_to_str(key);
-    if (theirs == mine) continue;
-    others.push_back(i);
-    text += core::join(text.empty() ? "" : "; ", "rank ", i, ": ", theirs);
+    all.push_back(store->get_to_str(key));
   }
-  if (!others.empty())
-    throw DistributedError(
-        core::join("operation number ", count, " of group '", name,
-                   "' is not the same on all ranks: rank ", rank, ": ", mine, "; ", text),
-        others);
+  const Mismatch m = compare_ranks(all, all);
+  if (!m.ranks.empty())
+    throw DistributedError(core::join("operation number ", count, " of group '", name,
+                                      "' is not the same on all ranks: ", m.text),
+                           m.ranks);
 }
 
 WorkPtr ProcessGroup::Impl::launch(Request r, std::chrono::milliseconds group_timeout) {
   const std::chrono::milliseconds timeout = r.timeout == kUnsetTimeout ? group_timeout : r.timeout;
-  const bool to_one = r.operation == TN_COLLECTIVE_SEND || r.operation == TN_COLLECTIVE_RECV;
   uint64_t count = number;
-  if (!to_one) {
+  if (Fingerprint::is_collective(r.operation)) {
     count = ++number;
-    liveness->begin(name_of(r.operation), count);
+    liveness->begin(Fingerprint(r), count);
     if (debug) compare_fingerprints(r, count, timeout);
   }
   std::vector<std::shared_ptr<EngineWork>> earlier;

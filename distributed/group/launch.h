@@ -3,28 +3,14 @@
 // From tensors of any strides and device to an engine's buffers and back.
 #pragma once
 
-#include <functional>
 #include <list>
 
 #include "distributed/group/engine.h"
 #include "distributed/group/liveness.h"
+#include "distributed/group/request.h"
 #include "tenon/distributed/process_group.h"
 
 namespace tenon::distributed {
-
-// What an engine is asked for. `in` and `out` are row-major, of a device that it serves.
-struct Request {
-  int32_t operation;
-  ReduceOp op = ReduceOp::SUM;
-  int64_t root = 0;
-  int tag = 0;
-  std::chrono::milliseconds timeout = kUnsetTimeout;
-  bool async = true;
-  Tensor in, out;
-  std::vector<int64_t> in_counts, out_counts;
-  std::function<void()> finish;  // once the engine is done: copies to the caller's tensors
-  std::vector<Tensor> results;
-};
 
 class EngineWork;
 

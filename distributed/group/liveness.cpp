@@ -13,6 +13,8 @@ namespace tenon::distributed {
 namespace {
 
 constexpr std::chrono::milliseconds kAnswer = std::chrono::seconds(1);
+const char kCause[] = "cause";
+constexpr uint64_t kLookAfter = 5;  // periods that a collective waits
 std::string key_of(int rank) { return core::join("alive/", rank); }
 
 std::string list_of(const std::vector<int>& ranks) {
@@ -32,7 +34,7 @@ Liveness::Liveness(const std::shared_ptr<Store>& store, int rank, int size,
       period_(std::max(period, std::chrono::milliseconds(10))) {
   store_->setTimeout(kAnswer);
   beats_->setTimeout(kAnswer);
-  beats_->set(key_of(rank_), "0 nothing 0");
+  beats_->set(key_of(rank_), core::join("0 0 ", now_.operation.key(), " ", now_.operation.text()));
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -49,24 +51,64 @@ Liveness::~Liveness() {
   thread_.join();
 }
 
-void Liveness::begin(const char* operation, uint64_t number) {
-  operation_ = operation;
-  number_ = number;
+void Liveness::watch(std::function<void()> abort) {
+  std::lock_guard held(lock_);
+  abort_ = std::move(abort);
+}
+
+void Liveness::begin(Fingerprint operation, uint64_t number) {
+  std::lock_guard held(lock_);
+  now_ = {std::move(operation), number, true};
+}
+
+void Liveness::end(uint64_t number) {
+  std::lock_guard held(lock_);
+  if (now_.number == number) now_.waits = false;
 }
 
 void Liveness::run() {
+  uint64_t number = 0, waited = 0, next = kLookAfter;
+  bool answers = true;
   for (uint64_t beat = 1;; ++beat) {
     bool last = false;
+    Waiting now;
     {
       std::unique_lock held(lock_);
       last = changed_.wait_for(held, period_, [&] { return stop_; });
+      now = now_;
     }
+    if (last && !answers) return;
     try {
-      const std::string sign = last ? std::string("left") : std::to_string(beat);
-      beats_->set(key_of(rank_), core::join(sign, " ", operation_.load(), " ", number_.load()));
+      beats_->set(key_of(rank_),
+                  core::join(last ? std::string("left") : std::to_string(beat), " ", now.number,
+                             " ", now.operation.key(), " ", now.operation.text()));
+      answers = true;
     } catch (const Error&) {  // diagnose says that the store does not answer
+      answers = false;
     }
     if (last) return;
+    if (!now.waits || now.number != number) {
+      number = now.number;
+      waited = 0;
+      next = kLookAfter;
+    } else if (++waited == next) {
+      next *= 2;  // many ranks that wait for a slow one ask the store less and less
+      look_for_cause(now);
+    }
+  }
+}
+
+// Of ranks that are gone others know first, whose connections break.
+void Liveness::look_for_cause(const Waiting& now) {
+  try {
+    if (find_other(*beats_, listen(*beats_), now.number, now.operation).ranks.empty() &&
+        !beats_->check({kCause}))
+      return;
+    std::unique_lock held(lock_);
+    const auto abort = abort_;
+    held.unlock();
+    if (abort) abort();
+  } catch (const Error&) {  // the operation ends at its timeout
   }
 }
 
@@ -76,7 +118,8 @@ std::vector<Liveness::Sign> Liveness::listen(Store& store) const {
     Sign& sign = out[static_cast<std::size_t>(r)];
     if (!store.check({key_of(r)})) continue;
     std::istringstream in(store.get_to_str(key_of(r)));
-    in >> sign.beat >> sign.operation >> sign.number;
+    in >> sign.beat >> sign.number >> sign.key >> std::ws;
+    std::getline(in, sign.operation);
   }
   return out;
 }
@@ -107,30 +150,77 @@ std::vector<int> Liveness::dead() {
   }
 }
 
-Liveness::Verdict Liveness::diagnose(uint64_t number) {
+Liveness::Verdict Liveness::find_gone(const std::vector<int>& silent) {
+  Verdict v;
+  // "3 1": those that the first rank to ask found.
+  std::string found;
+  for (int r : silent) found += core::join(r, " ");
+  if (!found.empty())
+    found = store_->compareSet(kCause, "", found);
+  else if (store_->check({kCause}))
+    found = store_->get_to_str(kCause);
+  std::istringstream first(found);
+  for (int r; first >> r;) v.ranks.push_back(r);
+  if (v.ranks.empty()) return v;
+  v.text = core::join(list_of(v.ranks), v.ranks.size() == 1 ? " is" : " are",
+                      " not alive or not in the group any more");
+  if (std::find(v.ranks.begin(), v.ranks.end(), rank_) != v.ranks.end())
+    v.text = "this rank did not answer for a while, and the others gave it up";
+  return v;
+}
+
+Liveness::Verdict Liveness::find_behind(const std::vector<Sign>& last, uint64_t number) const {
+  Verdict v;
+  for (int r = 0; r < size_; ++r) {
+    const Sign& sign = last[static_cast<std::size_t>(r)];
+    if (r == rank_ || sign.number >= number) continue;
+    v.ranks.push_back(r);
+    v.text += core::join(v.text.empty() ? "" : "; ", "rank ", r,
+                         " is alive and has not come to it: its last operation is ", sign.operation,
+                         ", number ", sign.number);
+  }
+  return v;
+}
+
+// What is found is kept in the store as "RANK RANK ...\nTEXT", as ranks that end on the error are
+// soon gone.
+Liveness::Verdict Liveness::find_other(Store& store, const std::vector<Sign>& last, uint64_t number,
+                                       const Fingerprint& operation) const {
+  std::vector<std::string> keys, texts;
+  for (int r = 0; r < size_; ++r) {
+    const Sign& sign = last[static_cast<std::size_t>(r)];
+    const bool known = sign.number == number;
+    keys.push_back(r == rank_ ? operation.key() : known ? sign.key : "");
+    texts.push_back(r == rank_ ? operation.text() : sign.operation);
+  }
+  const std::string place = core::join("other/", number);
+  const Mismatch m = compare_ranks(keys, texts);
+  std::string found;
+  for (int r : m.ranks) found += core::join(r, " ");
+  if (!found.empty())
+    found = store.compareSet(place, "", found + "\n" + m.text);
+  else if (store.check({place}))
+    found = store.get_to_str(place);
+  Verdict v;
+  std::istringstream in(found);
+  std::string ranks;
+  std::getline(in, ranks);
+  std::getline(in, v.text);
+  std::istringstream each(ranks);
+  for (int r; each >> r;) v.ranks.push_back(r);
+  if (!v.ranks.empty()) v.text = "it is not the same on all ranks: " + v.text;
+  return v;
+}
+
+Liveness::Verdict Liveness::diagnose(uint64_t number, const Fingerprint& operation) {
   try {
     std::vector<Sign> last;
+    const std::vector<int> gone = silent(*store_, &last);
     Verdict v;
-    v.ranks = silent(*store_, &last);
-    if (!v.ranks.empty()) {
-      // "3 1": those that the first rank to ask found.
-      std::string found;
-      for (int r : v.ranks) found += core::join(r, " ");
-      std::istringstream first(store_->compareSet("cause", "", found));
-      v.ranks.clear();
-      for (int r; first >> r;) v.ranks.push_back(r);
-      v.text = core::join(list_of(v.ranks), v.ranks.size() == 1 ? " is" : " are",
-                          " not alive or not in the group any more");
-      return v;
-    }
-    for (int r = 0; r < size_; ++r) {
-      const Sign& sign = last[static_cast<std::size_t>(r)];
-      if (r == rank_ || sign.number >= number) continue;
-      v.ranks.push_back(r);
-      v.text += core::join(v.text.empty() ? "" : "; ", "rank ", r,
-                           " is alive and has not come to it: its last operation is ",
-                           sign.operation, ", number ", sign.number);
-    }
+    if (Fingerprint::is_collective(operation.operation))
+      v = find_other(*store_, last, number, operation);
+    if (v.ranks.empty()) v = find_gone(gone);
+    if (v.ranks.empty()) v = find_behind(last, number);
     return v;
   } catch (const DistributedError& e) {
     Verdict v;

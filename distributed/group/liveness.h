@@ -5,12 +5,14 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "distributed/group/fingerprint.h"
 #include "tenon/distributed/store.h"
 
 namespace tenon::distributed {
@@ -20,34 +22,50 @@ class Liveness {
   // Begins to say that this rank is alive, over a connection of its own.
   Liveness(const std::shared_ptr<Store>& store, int rank, int size,
            std::chrono::milliseconds period);
-  ~Liveness();                                         // says that it leaves
-  void begin(const char* operation, uint64_t number);  // what this rank has come to
+  ~Liveness();  // says that it leaves
+  // `abort` is called from a thread of this object when a collective waits and a cause is known why
+  // it cannot end: a rank came with another one, or others found a rank gone.
+  void watch(std::function<void()> abort);
+  void begin(Fingerprint operation, uint64_t number);  // the collective that this rank has come to
+  void end(uint64_t number);
 
   struct Verdict {
     std::vector<int> ranks;  // the cause; empty: nobody knows
     std::string text;
   };
-  // Takes about five periods where ranks have to be listened for. The first rank to find a cause
-  // tells the others, which may find more ranks gone by then.
-  Verdict diagnose(uint64_t number);
+  // Why this rank's operation failed: a rank came with another one, is gone or is behind. Takes
+  // about five periods where ranks have to be listened for. The first rank to find a cause tells
+  // the others, which may find more ranks gone by then. Of a send or receive, `number` is that of
+  // the collective before it.
+  Verdict diagnose(uint64_t number, const Fingerprint& operation);
   std::vector<int> dead();  // listens for five periods; rank 0 where the store does not answer
 
  private:
   struct Sign {
-    std::string beat, operation;
+    std::string beat, key, operation;  // key: of the operation
     uint64_t number = 0;
+  };
+  struct Waiting {
+    Fingerprint operation;
+    uint64_t number = 0;
+    bool waits = false;
   };
   std::vector<Sign> listen(Store& store) const;
   std::vector<int> silent(Store& store, std::vector<Sign>* last) const;
+  Verdict find_gone(const std::vector<int>& silent);
+  Verdict find_behind(const std::vector<Sign>& last, uint64_t number) const;
+  Verdict find_other(Store& store, const std::vector<Sign>& last, uint64_t number,
+                     const Fingerprint& operation) const;
+  void look_for_cause(const Waiting& now);
   void run();
 
   std::shared_ptr<Store> store_, beats_;
   const int rank_, size_;
   const std::chrono::milliseconds period_;
-  std::atomic<const char*> operation_{"nothing"};
-  std::atomic<uint64_t> number_{0};
   std::mutex lock_;  // fork: groups are of no use to a child
   std::condition_variable changed_;
+  Waiting now_;  // under lock_, as what follows
+  std::function<void()> abort_;
   bool stop_ = false;
   std::thread thread_;
 };

@@ -14,9 +14,13 @@
 namespace tenon::distributed {
 namespace {
 
-const char kCame[] = "file_store/came", kLeft[] = "file_store/left";
+const char kCame[] = "file_store/came";
 
-// When the process began, in ticks since the machine did; empty if it is gone.
+std::string member_key(int64_t i) { return core::join("file_store/member/", i); }
+std::string left_key(int64_t i) { return core::join("file_store/left/", i); }
+
+// When the process began, in ticks since the machine did; empty if it has ended, even if its parent
+// has not asked for its status.
 std::string start_of(long pid) {
   std::ifstream in(core::join("/proc/", pid, "/stat"));
   std::string line;
@@ -24,6 +28,7 @@ std::string start_of(long pid) {
   std::istringstream fields(line.substr(std::min(line.rfind(')') + 1, line.size())));
   std::string field;
   for (int i = 0; i < 20 && fields >> field; ++i) {
+    if (i == 0 && (field == "Z" || field == "X")) return "";
   }
   return fields ? field : "";
 }
@@ -54,8 +59,10 @@ struct FileStore::Impl {
   struct Member {
     explicit Member(RecordFile& f, int workers);
     ~Member();
+    bool is_last(KeyTable& t) const;
     RecordFile& file;
     int workers;
+    int64_t index = 0;
   };
   explicit Impl(std::string path) : file(std::move(path)) {}
   RecordFile file;
@@ -67,24 +74,34 @@ FileStore::Impl::Member::Member(RecordFile& f, int n) : file(f), workers(n) {
     const int64_t came = sum_of(kCame, t.find(kCame), 0);
     bool gone = came > 0;
     for (int64_t i = 0; i < came && gone; ++i) {
-      const Bytes* member = t.find(core::join("file_store/member/", i));
+      const Bytes* member = t.find(member_key(i));
       gone = member && is_gone(to_string(*member));
     }
     TENON_CHECK(!gone && came < workers, ValueError, "FileStore: '", file.path(),
                 "' is of an earlier job (",
                 gone ? "none of its processes is alive" : "all of its workers came",
                 "); remove the file or choose another one");
-    file.set(core::join("file_store/member/", came), to_bytes(this_process()));
+    index = came;
+    file.set(member_key(came), to_bytes(this_process()));
     file.set(kCame, to_bytes(std::to_string(came + 1)));
   });
+}
+
+// All came, and the others have left or are dead.
+bool FileStore::Impl::Member::is_last(KeyTable& t) const {
+  if (sum_of(kCame, t.find(kCame), 0) < workers) return false;
+  for (int64_t i = 0; i < workers; ++i) {
+    const Bytes* member = t.find(member_key(i));
+    if (!t.find(left_key(i)) && !(member && is_gone(to_string(*member)))) return false;
+  }
+  return true;
 }
 
 FileStore::Impl::Member::~Member() {
   try {
     file.locked([&](KeyTable& t) {
-      const int64_t left = sum_of(kLeft, t.find(kLeft), 1);
-      file.set(kLeft, to_bytes(std::to_string(left)));
-      if (left >= workers) ::unlink(file.path().c_str());
+      file.set(left_key(index), {});
+      if (is_last(t)) ::unlink(file.path().c_str());
     });
   } catch (...) {  // what is left behind is found to be of an earlier job
   }
@@ -122,6 +139,15 @@ int64_t FileStore::add(const std::string& key, int64_t value) {
     const int64_t sum = sum_of(key, t.find(key), value);
     impl_->file.set(key, to_bytes(std::to_string(sum)));
     return sum;
+  });
+}
+
+void FileStore::append(const std::string& key, const Bytes& value) {
+  impl_->file.locked([&](KeyTable& t) {
+    const Bytes* now = t.find(key);
+    Bytes whole = now ? *now : Bytes();
+    whole.insert(whole.end(), value.begin(), value.end());
+    impl_->file.set(key, whole);
   });
 }
 

@@ -36,6 +36,9 @@ Bytes HashStore::compareSet(const std::string& key, const Bytes& expected, const
 int64_t HashStore::add(const std::string& key, int64_t value) {
   return table_->change([&](KeyTable& t) { return t.add(key, value); });
 }
+void HashStore::append(const std::string& key, const Bytes& value) {
+  table_->change([&](KeyTable& t) { t.append(key, value); });
+}
 bool HashStore::deleteKey(const std::string& key) {
   return table_->change([&](KeyTable& t) { return t.erase(key); });
 }

@@ -95,8 +95,10 @@ void Socket::close() {
   fd_ = -1;
 }
 
-Socket connect_to(const std::string& host, uint16_t port, Deadline deadline) {
+Socket connect_to(const std::string& host, uint16_t port, Deadline deadline, bool again) {
   const Addresses all = addresses_of(host, port, false);
+  const Deadline moment =
+      again ? std::min(deadline, deadline_of(std::chrono::milliseconds(100))) : deadline;
   for (int fault = 0;;) {
     for (const addrinfo* a = all.get(); a; a = a->ai_next) {
       Socket s = make_socket(*a);
@@ -107,10 +109,10 @@ Socket connect_to(const std::string& host, uint16_t port, Deadline deadline) {
         return s;
       }
     }
-    if (std::chrono::steady_clock::now() >= deadline)
+    if (std::chrono::steady_clock::now() >= (fault == ECONNREFUSED ? moment : deadline))
       throw TimeoutError(core::join("TCPStore: nobody serves a store at ", host, ":",
                                     static_cast<int>(port), " (", std::string(std::strerror(fault)),
-                                    "): rank 0 did not come"));
+                                    again ? "): its server is gone" : "): rank 0 did not come"));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }

@@ -32,8 +32,9 @@ class Socket {
   int fd_ = -1;
 };
 
-// Tries again, until the deadline, while nobody listens. BackendError names host and port.
-Socket connect_to(const std::string& host, uint16_t port, Deadline deadline);
+// Tries again while nobody listens: until the deadline, or for a moment where there was a server
+// before (`again`). TimeoutError names host and port.
+Socket connect_to(const std::string& host, uint16_t port, Deadline deadline, bool again);
 // Non-blocking. Port 0: any free one. BackendError: in use, or no address of this machine.
 Socket listen_at(const std::string& host, uint16_t port);
 uint16_t port_of(const Socket& s);

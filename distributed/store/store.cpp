@@ -51,6 +51,23 @@ std::string Store::compareSet(const std::string& key, const std::string& expecte
 
 std::string Store::get_to_str(const std::string& key) { return to_string(get(key)); }
 
+void Store::append(const std::string& key, const std::string& value) {
+  append(key, to_bytes(value));
+}
+
+std::vector<Bytes> Store::multiGet(const std::vector<std::string>& keys) {
+  std::vector<Bytes> out;
+  out.reserve(keys.size());
+  for (const std::string& key : keys) out.push_back(get(key));
+  return out;
+}
+
+void Store::multiSet(const std::vector<std::string>& keys, const std::vector<Bytes>& values) {
+  TENON_CHECK(keys.size() == values.size(), ValueError, "multiSet: ", values.size(), " values for ",
+              keys.size(), " keys");
+  for (std::size_t i = 0; i < keys.size(); ++i) set(keys[i], values[i]);
+}
+
 PrefixStore::PrefixStore(std::string prefix, std::shared_ptr<Store> store)
     : prefix_(std::move(prefix)), store_(std::move(store)) {
   TENON_CHECK(store_, ValueError, "PrefixStore: store is null");
@@ -74,6 +91,9 @@ Bytes PrefixStore::compareSet(const std::string& key, const Bytes& expected, con
 Bytes PrefixStore::get(const std::string& key) { return store_->get(joined(prefix_, key)); }
 int64_t PrefixStore::add(const std::string& key, int64_t value) {
   return store_->add(joined(prefix_, key), value);
+}
+void PrefixStore::append(const std::string& key, const Bytes& value) {
+  store_->append(joined(prefix_, key), value);
 }
 bool PrefixStore::deleteKey(const std::string& key) {
   return store_->deleteKey(joined(prefix_, key));

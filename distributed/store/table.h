@@ -26,6 +26,10 @@ class KeyTable {
     values_[key] = to_bytes(std::to_string(sum));
     return sum;
   }
+  void append(const std::string& key, const Bytes& value) {
+    Bytes& now = values_[key];
+    now.insert(now.end(), value.begin(), value.end());
+  }
   bool erase(const std::string& key) { return values_.erase(key) != 0; }
   int64_t size() const { return static_cast<int64_t>(values_.size()); }
   std::vector<std::string> missing(const std::vector<std::string>& keys) const {

@@ -211,6 +211,12 @@ void TcpServer::answer_request(Connection& c, Reader r) {
     w.bytes(keys_.compare_set(key, expected, r.bytes()));
   } else if (kind == Kind::Add) {
     w.number(keys_.add(key, r.number<int64_t>()));
+  } else if (kind == Kind::Append) {
+    const Bytes value = r.bytes();
+    const Bytes* now = keys_.find(key);
+    TENON_CHECK(value.size() + (now ? now->size() : 0) <= wire::kMaxValue, ValueError,
+                "append: the value of key '", key, "' has more than ", wire::kMaxValue, " bytes");
+    keys_.append(key, value);
   } else if (kind == Kind::Delete) {
     w.number(static_cast<uint8_t>(keys_.erase(key)));
   } else {

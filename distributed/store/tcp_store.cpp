@@ -17,6 +17,7 @@ using wire::Writer;
 struct TCPStore::Impl {
   std::string host, secret, peer;
   uint16_t port = 0;
+  bool met = false;  // there was a server
   std::shared_ptr<TcpServer> server;
   std::mutex lock;  // fork: the connection is the parent's
   Socket socket;
@@ -40,7 +41,7 @@ constexpr auto kGrace = std::chrono::seconds(2);
 }  // namespace
 
 void TCPStore::Impl::connect(Deadline d) {
-  Socket s = connect_to(host, port, d);
+  Socket s = connect_to(host, port, d, met);
   Challenge challenge;
   recv_all(s, &challenge, sizeof challenge, d, peer);
   if (!std::equal(std::begin(kMagic), std::end(kMagic), challenge.magic))
@@ -61,6 +62,7 @@ void TCPStore::Impl::connect(Deadline d) {
       (!secret.empty() && !equal(theirs, make_proof(secret, 's', challenge.nonce, answer.nonce))))
     throw DistributedError(core::join("TCPStore: ", peer, " has another secret"));
   socket = std::move(s);
+  met = true;
 }
 
 Bytes TCPStore::Impl::ask(Writer w, const char* what, std::chrono::milliseconds timeout) {
@@ -129,6 +131,7 @@ std::shared_ptr<Store> TCPStore::clone() {
   impl->secret = impl_->secret;
   impl->peer = impl_->peer;
   impl->port = impl_->port;
+  impl->met = true;
   impl->server = impl_->server;
   return std::shared_ptr<Store>(new TCPStore(std::move(impl), timeout_));
 }
@@ -154,6 +157,9 @@ int64_t TCPStore::add(const std::string& key, int64_t value) {
   const Bytes b =
       impl_->ask(std::move(request(Kind::Add).bytes(key).number(value)), "add", timeout_);
   return Reader(b.data(), b.size()).number<int64_t>();
+}
+void TCPStore::append(const std::string& key, const Bytes& value) {
+  impl_->ask(std::move(request(Kind::Append).bytes(key).bytes(value)), "append", timeout_);
 }
 bool TCPStore::deleteKey(const std::string& key) {
   const Bytes b = impl_->ask(std::move(request(Kind::Delete).bytes(key)), "deleteKey", timeout_);

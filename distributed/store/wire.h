@@ -14,10 +14,11 @@ namespace tenon::distributed::wire {
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 
-enum class Kind : uint8_t { Set = 1, CompareSet, Get, Add, Delete, Check, Count, Wait };
+enum class Kind : uint8_t { Set = 1, CompareSet, Get, Add, Delete, Check, Count, Wait, Append };
 enum class Outcome : uint8_t { Done = 0, Missing = 1, Fault = 2 };
 
 constexpr std::size_t kMaxMessage = 256u << 20, kMaxKeys = 1u << 16;
+constexpr std::size_t kMaxValue = kMaxMessage - 64;  // that an answer can hold
 
 class Writer {
  public:

@@ -17,6 +17,7 @@
 #include "machine.h"
 #include "picture.h"
 #include "progress.h"
+#include "ranks.h"
 #include "train.h"
 
 namespace {
@@ -38,10 +39,15 @@ Run run(const Settings& settings, uint64_t seed, const digits::Split& split,
         const tenon::Device& device) {
   tenon::manual_seed(seed);
   Run r;
-  r.net = digits::make_net(split.train, device);
+  const digits::Options& o = settings.training;
+  r.net = digits::make_net(split.train, device, o);
   auto begin = std::chrono::steady_clock::now();
-  r.history = digits::train(r.net, split.train, device, settings.training,
-                            digits::progress_bar(settings.training.epochs, split.train.size()));
+  const int64_t rest = o.ranks > 0 ? split.train.size() % o.batch : 0;
+  r.history = digits::train(
+      r.net, split.train, device, o,
+      o.rank == 0 ? digits::progress_bar(o.epochs, split.train.size() - rest)
+                  : [](int, int64_t, const digits::Epoch&) {});
+  if (o.rank > 0) return r;
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   r.judgment = digits::judge(r.net, split.test, device);
   std::printf("seed %llu: test accuracy %.2f %% (%zu of %lld wrong), trained in %.1f s\n",
@@ -52,9 +58,9 @@ Run run(const Settings& settings, uint64_t seed, const digits::Split& split,
 
 // Saves, reloads into a fresh network, and judges that one.
 void save_and_reload(Run& r, const digits::Split& split, const tenon::Device& device,
-                     const std::string& path) {
+                     const digits::Options& options, const std::string& path) {
   tenon::save(r.net, path);
-  auto again = digits::make_net(split.train, device);
+  auto again = digits::make_net(split.train, device, options);
   tenon::load(again, path);
   double accuracy = digits::judge(again, split.test, device).accuracy;
   std::printf("weights saved to %s; reloaded: test accuracy %.2f %%\n", path.c_str(),
@@ -76,26 +82,35 @@ void print_spread(const std::vector<double>& accuracies) {
       100 * *low, 100 * *high);
 }
 
-void work(const Settings& settings) {
-  if (settings.threads > 0) tenon::set_num_threads(settings.threads);
-  auto split = digits::split(digits::load(settings.data));
-  auto device = digits::open_device(settings.device);
+void describe_run(const digits::Split& split, const tenon::Device& device, int ranks) {
   std::printf("plugins:\n%sdevice: %s, %d threads\n", digits::describe_plugins().c_str(),
               device.str().c_str(), tenon::get_num_threads());
+  if (ranks > 0) std::printf("ranks: %d, each with a part of every batch\n", ranks);
   std::printf("data: %lld images to train on, %lld held out\n",
               static_cast<long long>(split.train.size()),
               static_cast<long long>(split.test.size()));
+}
+
+void work(Settings settings) {
+  const digits::Ranks ranks(settings.training.ranks);
+  settings.training.rank = ranks.rank();
+  if (settings.threads > 0) tenon::set_num_threads(settings.threads);
+  auto split = digits::split(digits::load(settings.data));
+  auto device = digits::open_device(settings.device);
+  if (ranks.rank() == 0) describe_run(split, device, settings.training.ranks);
   std::vector<double> accuracies;
   digits::KernelTimes times;
   for (int i = 0; i < settings.seeds; ++i) {
     Run r = run(settings, settings.training.seed + static_cast<uint64_t>(i), split, device);
+    if (ranks.rank() > 0) continue;
     accuracies.push_back(r.judgment.accuracy);
     if (i > 0) continue;
     std::printf("\n%s\n", times.table(12).c_str());
     digits::draw(settings.out + "/digits.svg", r.history, r.judgment, split.test);
     std::printf("picture drawn to %s/digits.svg\n", settings.out.c_str());
-    save_and_reload(r, split, device, settings.out + "/digits.safetensors");
+    save_and_reload(r, split, device, settings.training, settings.out + "/digits.safetensors");
   }
+  if (ranks.rank() > 0) return;
   if (settings.seeds > 1) print_spread(accuracies);
   double worst = 100 * *std::min_element(accuracies.begin(), accuracies.end());
   if (worst < settings.min_accuracy) {
@@ -133,8 +148,16 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.0, 100.0));
   app.add_option("--threads", s.threads, "for the kernels; all unless given")
       ->check(CLI::Range(1, 1024));
+  app.add_option("--ranks", s.training.ranks,
+                 "processes that train together, each with a part of every batch, a plain network: "
+                 "without batch normalization and dropout; 1: the same in one process")
+      ->check(CLI::Range(1, 1024));
   CLI11_PARSE(app, argc, argv);
   try {
+    if (s.training.ranks > 0 && s.training.batch % s.training.ranks != 0)
+      throw std::runtime_error("--batch " + std::to_string(s.training.batch) +
+                               " is not a multiple of --ranks " + std::to_string(s.training.ranks));
+    digits::launch_ranks(s.training.ranks, argv);
     work(s);
     return 0;
   } catch (const std::exception& e) {

@@ -2,7 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train.h"
 
+#include <tenon/distributed.h>
+#include <tenon/distributed/parallel/data_parallel.h>
+
+#include <algorithm>
 #include <cmath>
+#include <optional>
+
+#include "ranks.h"
 
 namespace digits {
 namespace {
@@ -41,10 +48,24 @@ int64_t count_equal(const tenon::Tensor& a, const tenon::Tensor& b) {
   return a.eq(b).sum().item<int64_t>();
 }
 
+// The sum of the losses and the number of right answers, of this rank's part of a batch or of all.
+struct Sums {
+  double loss, right;
+};
+Sums sums_of(const tenon::Tensor& mean_loss, const tenon::Tensor& out, const tenon::Tensor& y,
+             int ranks) {
+  Sums s{mean_loss.item<double>() * static_cast<double>(y.size(0)),
+         static_cast<double>(count_equal(out.argmax(1), y))};
+  if (ranks < 2) return s;
+  const auto all = tenon::tensor({s.loss, s.right}, tenon::kDouble);
+  tenon::distributed::all_reduce(all);
+  return {all[0].item<double>(), all[1].item<double>()};
+}
+
 }  // namespace
 
-Net make_net(const Images& images, const tenon::Device& device) {
-  Net net(images.rows, images.cols);
+Net make_net(const Images& images, const tenon::Device& device, const Options& options) {
+  Net net(images.rows, images.cols, /*plain=*/options.ranks > 0);
   net->to(device);
   return net;
 }
@@ -52,17 +73,24 @@ Net make_net(const Images& images, const tenon::Device& device) {
 std::vector<Epoch> train(Net& net, const Images& images, const tenon::Device& device,
                          const Options& options, const Progress& progress) {
   namespace data = tenon::data;
+  const int64_t ranks = std::max(options.ranks, 1);
   auto set =
       DigitSet(pixels_of(images), tenon::tensor(images.labels)).map(data::transforms::Stack<>());
-  auto loader = data::make_data_loader<data::samplers::RandomSampler>(
-      std::move(set), data::DataLoaderOptions().batch_size(options.batch).workers(options.workers));
+  auto loader = data::make_data_loader(
+      std::move(set), PartSampler(images.size(), options.rank, options.ranks),
+      data::DataLoaderOptions().batch_size(options.batch / ranks).workers(options.workers));
+  net->train();
+  std::optional<tenon::nn::parallel::DistributedDataParallel<Net>> parallel;
+  if (ranks > 1) parallel.emplace(net);
   tenon::optim::Adam adam(net->parameters(),
                           tenon::optim::AdamOptions(options.learning_rate).weight_decay(1e-4));
   std::vector<Epoch> history;
-  net->train();
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
-    double loss_sum = 0;
-    int64_t right = 0, seen = 0;
+    double loss_sum = 0, right = 0;
+    int64_t seen = 0;
+    const auto so_far = [&] {
+      return Epoch{loss_sum / static_cast<double>(seen), right / static_cast<double>(seen)};
+    };
     for (auto& batch : *loader) {
       set_rate(adam, options.learning_rate,
                (epoch + static_cast<double>(seen) / static_cast<double>(images.size())) /
@@ -70,18 +98,17 @@ std::vector<Epoch> train(Net& net, const Images& images, const tenon::Device& de
       auto x = batch.data.to(device);
       auto y = batch.target.to(device);
       adam.zero_grad();
-      auto out = net(x);
+      auto out = parallel ? (*parallel)(x) : net(x);
       auto loss = tenon::nn::functional::cross_entropy(out, y);
       loss.backward();
       adam.step();
-      loss_sum += loss.item<double>() * static_cast<double>(y.size(0));
-      right += count_equal(out.argmax(1), y);
-      seen += y.size(0);
-      auto n = static_cast<double>(seen);
-      progress(epoch, seen, {loss_sum / n, static_cast<double>(right) / n});
+      const Sums sums = sums_of(loss, out, y, options.ranks);
+      loss_sum += sums.loss;
+      right += sums.right;
+      seen += y.size(0) * ranks;
+      progress(epoch, seen, so_far());
     }
-    auto n = static_cast<double>(seen);
-    history.push_back({loss_sum / n, static_cast<double>(right) / n});
+    history.push_back(so_far());
   }
   return history;
 }

@@ -29,13 +29,16 @@ struct Options {
   double learning_rate = 2e-3;
   uint64_t seed = 1;  // of the first training
   int workers = 0;
+  int rank = 0,
+      ranks = 0;  // processes that share each batch; 0: one, with a network that is not plain
 };
 
 // After each batch: epoch (from 0), images seen, and the epoch's figures so far.
 using Progress = std::function<void(int epoch, int64_t seen, const Epoch& so_far)>;
 
-Net make_net(const Images& images, const tenon::Device& device);
+Net make_net(const Images& images, const tenon::Device& device, const Options& options);
 // The same seed, device and data give the same bits, whatever the number of threads.
+// With ranks the figures are those of whole batches.
 std::vector<Epoch> train(Net& net, const Images& images, const tenon::Device& device,
                          const Options& options, const Progress& progress);
 Judgment judge(Net& net, const Images& images, const tenon::Device& device);

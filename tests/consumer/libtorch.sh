@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
 # A project that calls find_package(Torch) builds against the installed Tenon, as docs/libtorch.md says, and so does one
-# source with the compiler alone.
+# source with the compiler alone. The library of distributed programs is linked to the program that uses it alone.
 . "$(dirname "$0")/common.sh"
 page=$root/docs/libtorch.md
 rm -rf "$work/libtorch"
@@ -19,11 +19,17 @@ endif()
 set(CMAKE_CXX_FLAGS "${CMAKE_CXX_FLAGS} ${TORCH_CXX_FLAGS}")
 add_executable(ported program.cpp)
 target_link_libraries(ported "${TORCH_LIBRARIES}")
+add_executable(ranks ranks.cpp)
+target_link_libraries(ranks "${TORCH_LIBRARIES}")
 END
+cp "$root/tests/libtorch/distributed.cpp" "$work/libtorch/ranks.cpp"
 cd "$work/libtorch"
 configure . build "" -DTorch_DIR="$prefix/include/tenon/compat/libtorch"
 quietly "$cmake" --build build
 TENON_PLUGINS_DISABLE=cuda build/ported | diff -u expected -
+[ -z "$(find "$prefix/" -name 'libtenon_gloo.so')" ] || TENON_PLUGINS_DISABLE=cuda build/ranks
+! readelf -d build/ported | grep -q tenon_distributed || die "a program that is not distributed links libtenon_distributed"
+readelf -d build/ranks | grep -q tenon_distributed || die "the two ranks do not link libtenon_distributed"
 lib=$(dirname "$(find "$prefix/" -name libtenon.so)")
 # shellcheck disable=SC2086  # flags are words
 quietly "$cxx" -std=c++17 $flags "-I$prefix/include/tenon/compat/libtorch" "-I$prefix/include" program.cpp \

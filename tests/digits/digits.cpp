@@ -105,6 +105,40 @@ TEST_F(Digits, OneSeedGivesTheSameBitsOnAnyThreads) {
   EXPECT_NE(read("one/digits.svg").find("</svg>"), std::string::npos);
 }
 
+#ifdef DIGITS_LAUNCHER
+// The losses that the program printed, one per epoch.
+std::vector<double> losses_of(const std::string& out) {
+  std::vector<double> losses;
+  for (std::size_t at = 0; (at = out.find("] loss ", at)) != std::string::npos;)
+    losses.push_back(std::stod(out.substr(at += 7)));
+  return losses;
+}
+
+TEST_F(Digits, FourRanksHaveTheLossOfOne) {
+  write("d.csv", drawn(200));
+  std::string data = "--epochs 4 --batch 16 --data '" + path("d.csv") + "' --out '";
+  ASSERT_EQ(run(data + path("one") + "' --ranks 1"), 0) << read("out");
+  auto one = losses_of(read("out"));
+  ASSERT_EQ(run(data + path("two") + "' --ranks 4"), 0) << read("out");
+  auto four = losses_of(read("out"));
+  EXPECT_NE(read("out").find("reloaded"), std::string::npos);
+  ASSERT_EQ(one.size(), 4u);
+  ASSERT_EQ(four.size(), 4u) << read("out");
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(one[i], four[i], 2e-4) << "epoch " << i + 1;
+  EXPECT_LT(one[3], 0.5 * one[0]);
+  EXPECT_EQ(run(data + path("two") + "' --ranks 5"), 1);
+  EXPECT_NE(read("out").find("--batch 16 is not a multiple of --ranks 5"), std::string::npos);
+}
+
+TEST_F(Digits, RanksThatWereNotLaunchedAreMissed) {
+  write("d.csv", drawn(200));
+  const std::string launcher = "'" DIGITS_LAUNCHER "' launch -n 1";
+  EXPECT_EQ(run("--ranks 4 --data '" + path("d.csv") + "'", launcher), 1);
+  EXPECT_NE(read("out").find("--ranks is 4, but 1 were launched"), std::string::npos)
+      << read("out");
+}
+#endif
+
 TEST_F(Digits, WithoutPluginSaysWhereItLooked) {
   write("d.csv", drawn(200));
   EXPECT_EQ(run("--data '" + path("d.csv") + "'", "TENON_PLUGIN_PATH='" + path("one") + "'"), 1);

@@ -34,6 +34,7 @@ struct Job {
     ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
     args.insert(args.begin(), TENON_TEST_RANK);
     std::vector<char*> argv;
+    argv.reserve(args.size() + 1);
     for (std::string& a : args) argv.push_back(a.data());
     argv.push_back(nullptr);
     const pid_t pid = ::fork();
@@ -46,22 +47,16 @@ struct Job {
     ::close(ends[1]);
     ranks.push_back({pid, ends[0]});
   }
-  // Reads all that they print and waits for them; kills what is left after `seconds`.
-  void finish(int stopped = -1, int seconds = 25) {
+  // Waits for them, kills what is left after `seconds`, and reads what they printed.
+  void finish(int seconds = 30) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      if (static_cast<int>(i) == stopped) continue;
-      while (::waitpid(ranks[i].pid, &ranks[i].status, WNOHANG) == 0) {
-        if (std::chrono::steady_clock::now() > end) ::kill(ranks[i].pid, SIGKILL);
+    for (Rank& r : ranks) {
+      while (::waitpid(r.pid, &r.status, WNOHANG) == 0) {
+        if (std::chrono::steady_clock::now() > end) ::kill(r.pid, SIGKILL);
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
       }
-      ranks[i].pid = 0;
     }
     for (Rank& r : ranks) {
-      if (r.pid != 0) {
-        ::kill(r.pid, SIGKILL);
-        ::waitpid(r.pid, &r.status, 0);
-      }
       char buffer[4096];
       for (ssize_t n; (n = ::read(r.out, buffer, sizeof buffer)) > 0;)
         r.text.append(buffer, static_cast<std::size_t>(n));
@@ -166,11 +161,14 @@ TEST_P(LostRank, IsNamedAndTheOthersGoOn) {
   Job job;
   for (int r = 0; r < 3; ++r)
     job.start({"lose", std::to_string(r), "3", method, GetParam().how, GetParam().operation});
-  job.finish(std::string(GetParam().how) == "stop" ? 1 : -1);
+  job.finish();
   for (int r : {0, 2}) {
     EXPECT_EQ(job.ranks[static_cast<std::size_t>(r)].text, "rank 1 is at fault\nagain 2\n");
     EXPECT_EQ(job.ranks[static_cast<std::size_t>(r)].status, 0);
   }
+  if (std::string(GetParam().how).rfind("stop", 0) != 0) return;
+  EXPECT_EQ(job.ranks[1].text, "too late\n");
+  EXPECT_EQ(job.ranks[1].status, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -179,17 +177,77 @@ INSTANTIATE_TEST_SUITE_P(
                     Loss{"kill", "all_gather"}, Loss{"kill", "gather"}, Loss{"kill", "scatter"},
                     Loss{"kill", "reduce_scatter"}, Loss{"kill", "all_to_all"},
                     Loss{"kill", "barrier"}, Loss{"stop", "all_reduce"}, Loss{"stop", "broadcast"},
+                    Loss{"kill_inside", "all_reduce"}, Loss{"stop_inside", "all_reduce"},
                     Loss{"exit", "all_reduce"}, Loss{"throw", "all_reduce"}),
     [](const auto& info) { return std::string(info.param.how) + "_" + info.param.operation; });
 
-TEST(Mismatch, IsToldWhereAskedFor) {
-  for (const char* what : {"shape", "dtype", "order"}) {
+TEST(LostServer, IsNamedAndTheOthersMeetInAnotherPlace) {
+  const std::string method = core::join("tcp://127.0.0.1:", free_port());
+  const std::string other_place = core::join("tcp://127.0.0.1:", free_port());
+  Job job;
+  for (int r = 0; r < 3; ++r)
+    job.start({"lose_server", std::to_string(r), "3", method, other_place});
+  job.finish();
+  for (std::size_t r : {1, 2}) {
+    EXPECT_EQ(job.ranks[r].text, "rank 0 is at fault\nagain 3\n");
+    EXPECT_EQ(job.ranks[r].status, 0);
+  }
+}
+
+struct Other {
+  const char *what, *given, *expected;
+};
+class OtherOperation : public testing::TestWithParam<Other> {};
+
+// Rank 1 of three has another operation. The ranks' own timeout is longer than the test waits.
+void expect_mismatch(const Other& other, std::vector<std::string> env, const char* words) {
+  const std::string method = core::join("tcp://127.0.0.1:", free_port());
+  Job job;
+  for (int r = 0; r < 3; ++r)
+    job.start({"mismatch", std::to_string(r), "3", method, other.what}, env);
+  job.finish(20);
+  for (Rank& r : job.ranks) {
+    const std::string text = core::join("it is not the same on all ranks: rank 1 has ", other.given,
+                                        "; expected ", other.expected, " as on ranks 0, 2");
+    EXPECT_EQ(r.text.rfind("rank 1 is at fault: ", 0), 0u) << r.text;
+    EXPECT_NE(r.text.find(text.substr(3)), std::string::npos) << r.text;
+    EXPECT_NE(r.text.find(words), std::string::npos) << r.text;
+    EXPECT_EQ(r.status, 0);
+  }
+}
+
+TEST_P(OtherOperation, IsToldBeforeTheTimeout) {
+  expect_mismatch(GetParam(), {}, ", number 1 of group '', failed on rank ");
+}
+TEST_P(OtherOperation, IsToldAtOnceWhereAskedFor) {
+  expect_mismatch(GetParam(), {"TENON_DISTRIBUTED_DEBUG=1"}, "operation number 1 of group ''");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, OtherOperation,
+    testing::Values(Other{"shape", "all_reduce sum float32 [3]", "all_reduce sum float32 [2]"},
+                    Other{"dtype", "all_reduce sum float64 [2]", "all_reduce sum float32 [2]"},
+                    Other{"reduction", "all_reduce max float32 [2]", "all_reduce sum float32 [2]"},
+                    Other{"order", "broadcast root 0 float32 [2]", "all_reduce sum float32 [2]"}),
+    [](const auto& info) { return std::string(info.param.what); });
+
+// Ranks that hear of the right root alone are content without it.
+TEST(Mismatch, OfRootsIsToldAtOnceWhereAskedFor) {
+  expect_mismatch({"root", "broadcast root 1 float32 [2]", "broadcast root 0 float32 [2]"},
+                  {"TENON_DISTRIBUTED_DEBUG=1"}, "operation number 1 of group ''");
+}
+
+// What is longer than the receiver's buffer.
+TEST(TooLong, IsRefusedAndEndsNoProcess) {
+  for (const char* what : {"message", "parts"}) {
     const std::string method = core::join("tcp://127.0.0.1:", free_port());
     Job job;
-    for (int r = 0; r < 2; ++r)
-      job.start({"mismatch", std::to_string(r), "2", method, what}, {"TENON_DISTRIBUTED_DEBUG=1"});
+    for (int r = 0; r < 2; ++r) job.start({"too_long", std::to_string(r), "2", method, what});
     job.finish();
-    for (Rank& r : job.ranks) EXPECT_EQ(r.text, "told\n") << what;
+    for (Rank& r : job.ranks) {
+      EXPECT_EQ(r.text, "ended\n") << what;
+      EXPECT_EQ(r.status, 0);
+    }
   }
 }
 

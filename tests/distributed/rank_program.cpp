@@ -58,6 +58,7 @@ int hello(const std::string& method, const std::string& group) {
 void run(const std::string& op) {
   Tensor t = ones({1000}, kFloat);
   std::vector<Tensor> list;
+  list.reserve(static_cast<std::size_t>(g_size));
   for (int r = 0; r < g_size; ++r) list.push_back(ones({1000}, kFloat));
   if (op == "all_reduce") all_reduce(t);
   if (op == "reduce") reduce(t, 0);
@@ -70,51 +71,146 @@ void run(const std::string& op) {
   if (op == "barrier") barrier();
 }
 
-// Rank 1 ends in a way of its own instead of taking part. An operation in which another rank waits
-// for nothing of it may succeed there: the barrier after it does not.
-int lose(const std::string& method, const std::string& how, const std::string& op) {
-  init_process_group("gloo", method, g_size, g_rank, "", 2s);
-  barrier();
-  if (g_rank == 1) {
-    if (how == "kill") raise(SIGKILL);
-    if (how == "stop") raise(SIGSTOP);
-    if (how == "exit") _exit(0);
-    throw std::runtime_error("a fault of the program's own");
-  }
-  const ProcessGroupPtr broken = default_group();
+// "rank 1 is at fault", or what was thrown instead.
+std::string cause_of(const DistributedError& e, int expected) {
+  if (e.ranks() != std::vector<int>{expected}) return e.what();
+  return core::join("rank ", expected, " is at fault");
+}
+
+void expect_error(const std::string& op, int lost) {
   try {
     run(op);
     barrier();
     say("no error");
-    return 1;
   } catch (const DistributedError& e) {
-    say(e.ranks() == std::vector<int>{1} ? "rank 1 is at fault" : e.what());
+    say(cause_of(e, lost));
+  }
+}
+
+// Rank 1 is in the operation, and what it sent is under way, when it ends: rank 2 comes later.
+void be_lost_inside(const std::string& how, const std::string& op) {
+  if (op != "all_reduce") throw std::runtime_error("only all_reduce");
+  const Tensor t = ones({1 << 20}, kFloat);
+  const WorkPtr work = all_reduce(t, ReduceOp::SUM, nullptr, /*async_op=*/true);
+  default_group()->getStore()->set("inside", "1");
+  raise(how == "kill_inside" ? SIGKILL : SIGSTOP);
+  work->wait();
+}
+
+// Ends in a way of its own. One that was stopped goes on when the others have given it up, and then
+// must not hang.
+int be_lost(const std::string& how, const std::string& op) {
+  if (how == "kill") raise(SIGKILL);
+  if (how == "exit") _exit(0);
+  if (how == "throw") throw std::runtime_error("a fault of the program's own");
+  const std::shared_ptr<Store> store = default_group()->getStore();
+  store->set("pid", std::to_string(getpid()));
+  try {
+    if (how == "stop") {
+      raise(SIGSTOP);
+      run(op);
+      barrier();
+    } else {
+      be_lost_inside(how, op);
+    }
+    say("no error");
+  } catch (const DistributedError& e) {
+    const bool told = std::strstr(e.what(), "the others gave it up") != nullptr;
+    say(told ? "too late" : e.what());
+  }
+  store->set("late", "1");
+  return 0;
+}
+
+// Rank 1 is lost. An operation in which another rank waits for nothing of it may succeed there: the
+// barrier after it does not.
+int lose(const std::string& method, const std::string& how, const std::string& op) {
+  const bool stops = how.rfind("stop", 0) == 0;
+  init_process_group("gloo", method, g_size, g_rank, "", 20s);
+  barrier();
+  const ProcessGroupPtr broken = default_group();
+  const std::shared_ptr<Store> store = broken->getStore();
+  if (stops) broken->setTimeout(500ms);
+  if (g_rank == 1) return be_lost(how, op);
+  if (g_rank == 2 && how.find("inside") != std::string::npos) store->wait({"inside"}, 20s);
+  if (how.find("inside") != std::string::npos) {
+    Tensor t = ones({1 << 20}, kFloat);
+    try {
+      all_reduce(t);
+      say("no error");
+    } catch (const DistributedError& e) {
+      say(cause_of(e, 1));
+    }
+  } else {
+    expect_error(op, 1);
   }
   ProcessGroupOptions o;
-  o.timeout = 5s;
+  o.timeout = 20s;
   o.group_name = "again";
-  const auto again =
-      std::make_shared<ProcessGroup>(broken->getStore(), g_rank ? g_rank - 1 : 0, g_size - 1, o);
+  const auto again = std::make_shared<ProcessGroup>(store, g_rank ? g_rank - 1 : 0, g_size - 1, o);
   Tensor x = full({1}, g_rank, kLong);
   all_reduce(x, ReduceOp::SUM, again);
   say(core::join("again ", static_cast<long>(x.item<int64_t>())));
   destroy_process_group(again);
+  if (stops && g_rank == 0) {
+    kill(std::stoi(store->get_to_str("pid")), SIGCONT);
+    store->wait({"late"}, 20s);
+  }
   return 0;
 }
 
+// Rank 0 is lost, and the store with it: the others meet in another place.
+int lose_server(const std::string& method, const std::string& other_place) {
+  init_process_group("gloo", method, g_size, g_rank, "", 20s);
+  barrier();
+  if (g_rank == 0) raise(SIGKILL);
+  expect_error("all_reduce", 0);
+  destroy_process_group();
+  init_process_group("gloo", other_place, g_size - 1, g_rank - 1, "", 20s);
+  Tensor x = full({1}, g_rank, kLong);
+  all_reduce(x);
+  say(core::join("again ", static_cast<long>(x.item<int64_t>())));
+  destroy_process_group();
+  return 0;
+}
+
+void run_other_on_rank_1(const std::string& what) {
+  const bool other = g_rank == 1;
+  Tensor t = ones({what == "shape" && other ? 3 : 2}, what == "dtype" && other ? kDouble : kFloat);
+  if (what == "order" && other) return void(broadcast(t, 0));
+  if (what == "root") return void(broadcast(t, other ? 1 : 0));
+  all_reduce(t, what == "reduction" && other ? ReduceOp::MAX : ReduceOp::SUM);
+}
+
 int mismatch(const std::string& method, const std::string& what) {
-  init_process_group("gloo", method, g_size, g_rank, "", 2s);
+  init_process_group("gloo", method, g_size, g_rank, "", 30s);
   try {
-    Tensor t = ones({what == "shape" && g_rank == 1 ? 3 : 2},
-                    what == "dtype" && g_rank == 1 ? kDouble : kFloat);
-    if (what == "order" && g_rank == 1)
-      broadcast(t, 0);
-    else
-      all_reduce(t);
+    run_other_on_rank_1(what);
     say("no error");
   } catch (const DistributedError& e) {
-    const bool told = std::strstr(e.what(), "is not the same on all ranks") != nullptr;
-    say(told ? "told" : e.what());
+    say(core::join(cause_of(e, 1), ": ", e.msg()));
+  }
+  destroy_process_group();
+  return 0;
+}
+
+// Rank 1 expects less than rank 0 sends.
+int too_long(const std::string& method, const std::string& what) {
+  init_process_group("gloo", method, g_size, g_rank, "", 20s);
+  barrier();
+  default_group()->setTimeout(500ms);
+  const auto count = [](int r) { return int64_t{r == 0 ? 3 : 2}; };
+  try {
+    if (what == "message") {
+      Tensor t = ones({count(g_rank)});
+      g_rank == 0 ? send(t, 1) : void(recv(t, 0));
+    } else {  // to each other rank as much as it sends
+      const int64_t mine = count(g_rank);
+      all_to_all_single(zeros({2 * mine}), ones({2 * mine}), {mine, mine}, {mine, mine});
+    }
+    say("no error");
+  } catch (const DistributedError&) {
+    say("ended");
   }
   destroy_process_group();
   return 0;
@@ -131,7 +227,9 @@ int main(int argc, char** argv) {
   try {
     if (scenario == "hello") return hello(method, argc > 5 ? argv[5] : "");
     if (scenario == "lose") return lose(method, argv[5], argv[6]);
+    if (scenario == "lose_server") return lose_server(method, argv[5]);
     if (scenario == "mismatch") return mismatch(method, argv[5]);
+    if (scenario == "too_long") return too_long(method, argv[5]);
     if (scenario == "absent") {
       init_process_group("gloo", method, g_size, g_rank, "", 500ms);
       return 0;

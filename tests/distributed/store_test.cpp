@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every store does, and what only some do.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <thread>
 
@@ -48,17 +50,21 @@ std::string message(F f) {
 
 class EveryStore : public testing::TestWithParam<const char*> {
  protected:
+  ~EveryStore() override {
+    if (const auto* file = dynamic_cast<FileStore*>(store.get())) ::unlink(file->getPath().c_str());
+  }
   StorePtr store = make(GetParam());
 };
 
 TEST_P(EveryStore, KeepsBytes) {
+  const std::string key("a\0b", 3);
   const std::vector<uint8_t> bytes = {0, 1, 255, 0, '/', '\n'};
-  store->set("a\0b", bytes);
-  EXPECT_EQ(store->get("a\0b"), bytes);
+  store->set(key, bytes);
+  EXPECT_EQ(store->get(key), bytes);
   store->set("empty", "");
   EXPECT_EQ(store->get_to_str("empty"), "");
-  store->set("a\0b", "new");
-  EXPECT_EQ(store->get_to_str("a\0b"), "new");
+  store->set(key, "new");
+  EXPECT_EQ(store->get_to_str(key), "new");
   EXPECT_EQ(store->getNumKeys(), 2);
   std::string large(3 << 20, 'x');
   store->set("large", large);
@@ -79,6 +85,37 @@ TEST_P(EveryStore, AddsAndDeletes) {
   EXPECT_EQ(store->get_to_str("text"), "12x");
   store->set("max", std::to_string(INT64_MAX));
   EXPECT_THROW(store->add("max", 1), ValueError);
+}
+
+TEST_P(EveryStore, Appends) {
+  store->append("k", "ab");
+  store->append("k", std::vector<uint8_t>{0, 'c'});
+  store->append("k", "");
+  EXPECT_EQ(store->get_to_str("k"), std::string("ab\0c", 4));
+  store->append("empty", "");
+  EXPECT_TRUE(store->check({"empty"}));
+  std::vector<std::thread> threads;
+  threads.reserve(8);
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([mine = store->clone()] {
+      for (int i = 0; i < 20; ++i) mine->append("many", "xy");
+    });
+  }
+  for (auto& t : threads) t.join();
+  std::string expected;
+  for (int i = 0; i < 160; ++i) expected += "xy";
+  EXPECT_EQ(store->get_to_str("many"), expected);
+}
+
+TEST_P(EveryStore, SetsAndGetsMany) {
+  store->multiSet({"a", "b"}, {{1}, {2, 3}});
+  const std::vector<std::vector<uint8_t>> expected = {{2, 3}, {1}};
+  EXPECT_EQ(store->multiGet({"b", "a"}), expected);
+  EXPECT_NE(message([&] {
+              store->multiSet({"a", "b"}, {{1}});
+            }).find("1 values for 2 keys"),
+            std::string::npos);
+  EXPECT_THROW(store->multiGet({"a", "never"}), TimeoutError);
 }
 
 TEST_P(EveryStore, ComparesAndSets) {
@@ -115,6 +152,7 @@ TEST_P(EveryStore, WakesWhoWaits) {
 
 TEST_P(EveryStore, CountsOfManyThreadsAreExact) {
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, mine = store->clone()] {
       for (int i = 0; i < 50; ++i) mine->add("count", 1);
@@ -126,6 +164,28 @@ TEST_P(EveryStore, CountsOfManyThreadsAreExact) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, EveryStore, testing::Values("hash", "file", "prefix", "tcp"),
                          [](const auto& info) { return std::string(info.param); });
+
+// Whether the request comes before or after the end of the server.
+TEST(TCPStore, AWaitEndsWithTheServerAndGoesOnWithTheNext) {
+  auto server = std::static_pointer_cast<TCPStore>(make("tcp"));
+  TCPStoreOptions options;
+  options.port = server->getPort();
+  TCPStore client("127.0.0.1", options);
+  std::thread end([&] {
+    server->get("waits");
+    server.reset();
+  });
+  client.set("waits", "1");
+  const auto start = std::chrono::steady_clock::now();
+  const std::string text = message([&] { client.wait({"never"}, 60s); });
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
+  end.join();
+  EXPECT_NE(text.find(core::join("127.0.0.1:", int{options.port})), std::string::npos) << text;
+  options.isServer = true;
+  TCPStore next("127.0.0.1", options);
+  client.set("k", "v");
+  EXPECT_EQ(next.get_to_str("k"), "v");
+}
 
 TEST(PrefixStore, KeepsJobsApart) {
   auto base = std::make_shared<HashStore>(100ms);
@@ -151,6 +211,29 @@ TEST(FileStore, TellsAFileOfAnEarlierJob) {
   std::fclose(f);
   EXPECT_THROW(FileStore(path, 2, 200ms), ValueError);
   ::unlink(path.c_str());
+}
+
+// Nobody waits for the process before the file is looked at, so that it is still in the table.
+TEST(FileStore, IsRemovedByTheLastOfThoseThatAreLeft) {
+  const std::string path = temporary();
+  auto first = std::make_unique<FileStore>(path, 3, 5s);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    FileStore killed(path, 3, 5s);
+    ::raise(SIGKILL);
+  }
+  siginfo_t end{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(end.si_status, SIGKILL);
+  {
+    FileStore third(path, 3, 5s);
+    third.set("k", "v");
+  }
+  EXPECT_EQ(::access(path.c_str(), F_OK), 0);  // `first` is there
+  EXPECT_EQ(first->get_to_str("k"), "v");
+  first.reset();
+  EXPECT_NE(::access(path.c_str(), F_OK), 0);
+  ::waitpid(pid, nullptr, 0);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ mkdir -p "$work"
 cd "$root" || exit 1
 compat=tenon/compat/libtorch
 "$tenon" ops | sed -n '2,$s/[. ].*//p' | sort -u > "$work/operators"
-grep -rh '' tenon/include runtime/include core/include jit/include $compat jit/compat | sed 's|//.*||' | grep -oE '\b[A-Za-z_][A-Za-z0-9_]+\b' | sort -u > "$work/names"
+grep -rh '' tenon/include runtime/include core/include jit/include distributed/include $compat jit/compat distributed/compat | sed 's|//.*||' | grep -oE '\b[A-Za-z_][A-Za-z0-9_]+\b' | sort -u > "$work/names"
 
 # The second column of the tables: names of headers, of operators with or without the underscore of the in-place form.
 awk '/^## / { take = $0 == "## What is missing"; next } take && /^\|/' docs/libtorch.md | cut -d'|' -f3 |
@@ -23,7 +23,8 @@ done < "$work/missing"
 
 grep -oE '`<(torch|ATen|c10)/[^>]+>`' docs/libtorch.md | tr -d '`<>' | sort -u > "$work/headers"
 while read -r header; do
-  [ -f "$compat/$header" ] || [ -f "jit/compat/libtorch/$header" ] || { echo "the header $header does not exist"; failed=1; }
+  [ -f "$compat/$header" ] || [ -f "jit/compat/libtorch/$header" ] || [ -f "distributed/compat/libtorch/$header" ] ||
+    { echo "the header $header does not exist"; failed=1; }
 done < "$work/headers"
 echo "$(wc -l < "$work/missing") missing names, $(wc -l < "$work/headers") headers"
 [ -s "$work/missing" ] && [ -s "$work/headers" ] || failed=1

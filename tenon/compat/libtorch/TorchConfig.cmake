@@ -8,8 +8,9 @@ if(NOT TARGET Tenon::tenon)
 endif()
 if(NOT TARGET torch)
   add_library(torch INTERFACE IMPORTED GLOBAL)
-  # libtenon_jit, which loads saved programs, is needed by those alone that use it.
-  target_link_libraries(torch INTERFACE Tenon::tenon -Wl,--push-state,--as-needed Tenon::jit -Wl,--pop-state)
+  # libtenon_jit, which loads saved programs, and libtenon_distributed are needed by those alone that use them.
+  target_link_libraries(torch INTERFACE Tenon::tenon -Wl,--push-state,--as-needed Tenon::jit Tenon::distributed
+                        -Wl,--pop-state)
   target_include_directories(torch INTERFACE "${CMAKE_CURRENT_LIST_DIR}")
   target_compile_features(torch INTERFACE cxx_std_17)
 endif()

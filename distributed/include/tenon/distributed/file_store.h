@@ -9,13 +9,14 @@
 
 namespace tenon::distributed {
 
-// Records are appended under a lock of the file. `num_workers` > 0: the last of so many objects
-// that is destroyed removes the file, and one more than that finds a file of an earlier job:
-// ValueError.
+// Records are appended under a lock of the file. `num_workers` > 0: once so many objects were made,
+// the last that is destroyed removes the file (those of processes of this machine that died do not
+// count), and one more than that finds a file of an earlier job: ValueError.
 class TENON_API FileStore : public Store {
  public:
   FileStore(std::string path, int num_workers, std::chrono::milliseconds timeout = kDefaultTimeout);
   ~FileStore() override;
+  using Store::append;
   using Store::compareSet;
   using Store::set;
   using Store::wait;
@@ -24,6 +25,7 @@ class TENON_API FileStore : public Store {
                                   const std::vector<uint8_t>& desired) override;
   std::vector<uint8_t> get(const std::string& key) override;
   int64_t add(const std::string& key, int64_t value) override;
+  void append(const std::string& key, const std::vector<uint8_t>& value) override;
   bool deleteKey(const std::string& key) override;
   bool check(const std::vector<std::string>& keys) override;
   int64_t getNumKeys() override;

@@ -39,6 +39,15 @@ class TENON_API Store {
   std::string get_to_str(const std::string& key);
   // Adds to an integer in decimal, 0 if absent; the result. ValueError if the value is none.
   virtual int64_t add(const std::string& key, int64_t value) = 0;
+  // Adds bytes at the end of the value, which is empty if the key is absent.
+  void append(const std::string& key, const std::string& value);
+  virtual void append(const std::string& key, const std::vector<uint8_t>& value) = 0;
+  // Waits for each key.
+  std::vector<std::vector<uint8_t>> multiGet(const std::vector<std::string>& keys);
+  // ValueError: not as many values as keys.
+  void multiSet(const std::vector<std::string>& keys,
+                const std::vector<std::vector<uint8_t>>& values);
+  bool hasExtendedApi() const { return true; }                   // append, multiGet and multiSet
   virtual bool deleteKey(const std::string& key) = 0;            // whether it existed
   virtual bool check(const std::vector<std::string>& keys) = 0;  // whether all exist
   virtual int64_t getNumKeys() = 0;
@@ -69,6 +78,7 @@ class TENON_API HashStore : public Store {
  public:
   explicit HashStore(std::chrono::milliseconds timeout = kDefaultTimeout);
   ~HashStore() override;
+  using Store::append;
   using Store::compareSet;
   using Store::set;
   using Store::wait;
@@ -77,6 +87,7 @@ class TENON_API HashStore : public Store {
                                   const std::vector<uint8_t>& desired) override;
   std::vector<uint8_t> get(const std::string& key) override;
   int64_t add(const std::string& key, int64_t value) override;
+  void append(const std::string& key, const std::vector<uint8_t>& value) override;
   bool deleteKey(const std::string& key) override;
   bool check(const std::vector<std::string>& keys) override;
   int64_t getNumKeys() override;
@@ -93,6 +104,7 @@ class TENON_API HashStore : public Store {
 class TENON_API PrefixStore : public Store {
  public:
   PrefixStore(std::string prefix, std::shared_ptr<Store> store);
+  using Store::append;
   using Store::compareSet;
   using Store::set;
   using Store::wait;
@@ -101,6 +113,7 @@ class TENON_API PrefixStore : public Store {
                                   const std::vector<uint8_t>& desired) override;
   std::vector<uint8_t> get(const std::string& key) override;
   int64_t add(const std::string& key, int64_t value) override;
+  void append(const std::string& key, const std::vector<uint8_t>& value) override;
   bool deleteKey(const std::string& key) override;
   bool check(const std::vector<std::string>& keys) override;
   int64_t getNumKeys() override;  // of the whole store

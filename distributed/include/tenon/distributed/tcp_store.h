@@ -29,6 +29,7 @@ class TENON_API TCPStore : public Store {
   // BackendError: the server's port is in use, or `host` does not answer in time.
   explicit TCPStore(std::string host, const TCPStoreOptions& options = {});
   ~TCPStore() override;  // of the server: ends it
+  using Store::append;
   using Store::compareSet;
   using Store::set;
   using Store::wait;
@@ -37,6 +38,7 @@ class TENON_API TCPStore : public Store {
                                   const std::vector<uint8_t>& desired) override;
   std::vector<uint8_t> get(const std::string& key) override;
   int64_t add(const std::string& key, int64_t value) override;
+  void append(const std::string& key, const std::vector<uint8_t>& value) override;
   bool deleteKey(const std::string& key) override;
   bool check(const std::vector<std::string>& keys) override;
   int64_t getNumKeys() override;
