@@ -265,11 +265,11 @@ int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 packed::Kept weights_of(const Conv& c, const float* w, const packed::Origin& from) {
   const int64_t kWinograd = -43,  // the kind, beside those of gemm and oneDNN
       layout[] = {kWinograd, c.filters, c.channels};
-  const int64_t bytes = kPositions * gemm_packed_size(c.filters, c.channels) * 4;
+  const int64_t bytes = kPositions * gemm_packed_size<float>(c.filters, c.channels) * 4;
   packed::Found found = packed::find(from, sdk::Ints(layout, 3), bytes);
   if (found.memory) return found.memory;
   Buffer made(bytes);
-  const int64_t width = gemm_packed_size(1, 1);
+  const int64_t width = gemm_packed_size<float>(1, 1);
   sdk::parallel_for(c.channels, 8, [&](int64_t begin, int64_t end) {
     TENON_DISPATCH(transform_weights)(c, w, width, made.as<float>(), begin, end);
   });
@@ -305,7 +305,7 @@ bool conv_forward_winograd(const Conv& c, const float* x, const float* w,
   const int64_t tiles = c.batch * ((c.out[1] + 3) / 4) * ((c.out[2] + 3) / 4),
                 most = block_of(c, tiles), lanes = TENON_DISPATCH(float_lanes)();
   const int64_t m_stride = rounded_up(c.filters, lanes),
-                matrix = gemm_packed_size(c.filters, c.channels);
+                matrix = gemm_packed_size<float>(c.filters, c.channels);
   const packed::Kept weights = weights_of(c, w, from);
   float* v = static_cast<float*>(
       ThreadBuffer<Inputs>::get(kPositions * c.channels * rounded_up(most, lanes) * 4));

@@ -31,9 +31,17 @@ void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Ma
 
 // Weights packed by the caller: elements of the memory, packing [k, n], and C = A B on the calling
 // thread. Columns of C past n are written as zeros up to a whole vector if n says so.
+template <class T>
 int64_t gemm_packed_size(int64_t n, int64_t k);
+template <>
+int64_t gemm_packed_size<float>(int64_t n, int64_t k);
+template <>
+int64_t gemm_packed_size<double>(int64_t n, int64_t k);
 void gemm_pack(int64_t n, int64_t k, Mat<const float> b, float* to);
+void gemm_pack(int64_t n, int64_t k, Mat<const double> b, double* to);
 void gemm_packed(int64_t m, int64_t n, int64_t k, Mat<const float> a, const float* b, Mat<float> c);
+void gemm_packed(int64_t m, int64_t n, int64_t k, Mat<const double> a, const double* b,
+                 Mat<double> c);
 
 // Any dtype. 16-bit floats are widened to float and rounded once; integers wrap.
 void gemm(sdk::DType dtype, int64_t m, int64_t n, int64_t k, sdk::Scalar alpha, Mat<const void> a,

@@ -24,8 +24,8 @@ bool is_fusable(const Layers& l, const Tensor& x, const Tensor& h0, const Tensor
   if (x.layout() != kStrided ||
       !core::has_kernel(op, x.unsafeGetTensorImpl()->device_id.slot, x.scalar_type()))
     return false;
-  if (l.projects() || (l.train && l.dropout > 0 && l.count > 1) || core::deterministic())
-    return false;
+  if (l.projects() || (l.train && l.dropout > 0 && l.count > 1)) return false;
+  if (core::deterministic() && !x.is_cpu()) return false;  // only the host's sums have an order
   if (l.count < 1 || x.dim() != 3 || x.size(0) < 1 || h0.dim() != 3) return false;
   const int64_t hidden = h0.size(2), cells = static_cast<int64_t>(l.cells());
   const auto is_uniform = [&](const Tensor& t, IntArrayRef sizes) {
