@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recurrent cells and layers of them over a sequence: one call if the device has a kernel for all
 // of it.
+#include <algorithm>
+
 #include "tenon/autograd.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/ops/composite.gen.h"
@@ -43,17 +45,31 @@ bool is_fusable(const Layers& l, const Tensor& x, const Tensor& h0, const Tensor
   return true;
 }
 
+bool records_gradients(const Layers& l, const Tensor& x, const Tensor& h0, const Tensor& c0) {
+  const auto needs = [](const Tensor& t) { return t.defined() && t.requires_grad(); };
+  return GradMode::is_enabled() && (needs(x) || needs(h0) || needs(c0) ||
+                                    std::any_of(l.params.begin(), l.params.end(), needs));
+}
+
+// The host's kernel gathers and packs the weights in each call, which few rows do not pay for; the
+// operators keep packed weights between calls. Gradients make up for it.
+bool is_worth_packing(const Layers& l, const Tensor& x) {
+  constexpr int64_t kRows = 256, kSmall = 1 << 14;
+  int64_t weights = 0;
+  for (const Tensor& p : l.params) weights += p.numel();
+  return x.size(0) * x.size(1) >= kRows || weights <= kSmall;
+}
+
 std::tuple<Tensor, Tensor, Tensor> run_layers(const Layers& l, const Tensor& input,
                                               const Tensor& h0, const Tensor& c0,
                                               bool batch_first) {
   const Tensor x = batch_first && input.dim() == 3 ? input.transpose(0, 1) : input;
-  if (!is_fusable(l, x, h0, c0)) return rnn::over_layers(l, input, h0, c0, batch_first);
+  const bool train = records_gradients(l, x, h0, c0);
+  if (!is_fusable(l, x, h0, c0) || (x.is_cpu() && !train && !is_worth_packing(l, x)))
+    return rnn::over_layers(l, input, h0, c0, batch_first);
   std::vector<Tensor> flat;
   for (const Tensor& p : l.params) flat.push_back(p.reshape({-1}));
   const Tensor weight = tenon::cat(flat);
-  const bool train =
-      GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad() ||
-                                 h0.requires_grad() || (c0.defined() && c0.requires_grad()));
   const auto [out, h, c, reserve] =
       tenon::_fused_rnn(x, weight, h0, c0.defined() ? OptTensor(c0) : std::nullopt,
                         static_cast<int64_t>(l.cell), l.has_biases, l.directions == 2, train);
