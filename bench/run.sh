@@ -15,6 +15,7 @@ usage() {
 ./dev bench --busy N [--threads N] [--rows REGEX] [--json FILE]
     times rows alone and beside N busy processes; without --rows: a digits epoch and a matrix product,
     without --threads: with two. Beside one they may take 1.8 times as long, beside two 3 times.
+./dev bench --fusion [--threads N]   functions and a step of training through tenon::compile, beside themselves as they are
 ./dev bench --count 'ROW ROW ...'    counts alone
 ./dev bench --list                   names of groups and rows
 ./dev bench --markdown FILE ...      files of --json as bench/results/DATE-cpu.md
@@ -26,7 +27,7 @@ The whole table:
 EOT
 }
 
-build=build/dev args=() names="" whose="ours peer" counts="" rows="" threads="" busy="" markdown=()
+build=build/dev args=() names="" whose="ours peer" counts="" rows="" threads="" busy="" fusion="" markdown=()
 while [ $# -gt 0 ]; do
   case "$1" in
     -h | --help) usage; exit 0 ;;
@@ -37,6 +38,7 @@ while [ $# -gt 0 ]; do
     --rows) rows="$2"; shift 2 ;;
     --threads) threads="$2"; shift 2 ;;
     --busy) busy="$2"; shift 2 ;;
+    --fusion) fusion=yes; shift ;;
     --markdown) shift; markdown=("$@"); break ;;
     *) args+=("$1"); shift ;;
   esac
@@ -55,6 +57,7 @@ if [ -z "${TENON_PLUGIN_PATH:-}${TENON_ADD_PLUGIN_PATH:-}" ]; then
   mkdir -p "$TENON_PLUGIN_PATH"
   ln -sf "$PWD/$build"/lib/libtenon_{cpu,sparse,null}.{so,json} "$TENON_PLUGIN_PATH"
 fi
+[ -z "$fusion" ] || exec "$build/bin/bench_fusion" "${threads:-1}"
 for p in startup compile_all; do
   [ ! -e "$build/bin/bench_$p" ] || sides+=(--process-ours "$p=$build/bin/bench_$p")
   [ "$whose" = ours ] || [ ! -e "$build/bin/bench_${p}_peer" ] || sides+=(--process-peer "$p=$build/bin/bench_${p}_peer")
