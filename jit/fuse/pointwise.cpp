@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Where the CPU's kernel is one expression (sdk/include/tenon/sdk/pointwise.def) and the rule
-// several nodes, results differ by the rounding of the parts, at most 4 ULP.
+// several nodes, results differ by the rounding of the parts.
 #include "jit/fuse/pointwise.h"
 
 #include <map>

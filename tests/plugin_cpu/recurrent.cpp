@@ -283,7 +283,7 @@ TEST(FusedRnn, BitsDoNotDependOnThreads) {
 TEST(FusedRnn, IsAsGoodWithoutGradientsOrInDeterministicMode) {
   for (Mode mode : kModes) {
     for (int64_t layers : {1, 3}) {
-      const Case c{mode, 5, 3, 4, 20, layers, true, true};
+      const Case c{mode, 90, 3, 4, 20, layers, true, true};
       const Inputs v = arguments(c, kFloat), recorded = by_layers(c, v);
       const NoGradGuard none;
       core::set_deterministic(true);
@@ -295,6 +295,17 @@ TEST(FusedRnn, IsAsGoodWithoutGradientsOrInDeterministicMode) {
         EXPECT_TRUE(equal(plain[k], recorded[k])) << c.text() << ", result " << k;
     }
   }
+}
+
+// Packing large weights does not pay for few rows.
+TEST(FusedRnn, FewRowsWithoutGradientsGoStepByStep) {
+  const Case c{kLstm, 5, 3, 4, 100, 1, true, false};
+  const Inputs v = arguments(c, kFloat), recorded = by_layers(c, v);
+  const NoGradGuard none;
+  Inputs plain;
+  auto seen = kernels_of([&] { plain = by_layers(c, v); });
+  EXPECT_EQ(seen["_fused_rnn"], 0);
+  expect_close(plain, recorded, 1e-5, "step by step");
 }
 
 // A reserve that a kernel did not fill, and no sequences: the decomposition serves.
