@@ -5,7 +5,7 @@
 // have made its operators fewer, and pointwise ones run as one loop. Needs libtenon_jit.
 //
 //   auto f = tenon::compile([&](const Tensor& x) { return (x * scale + shift).tanh().square(); });
-//   Tensor y = f(x);  // as the function, faster from the third call on
+//   Tensor y = f(x);  // as the function; a program from the third call on
 //   auto net = tenon::compile(model);  // its forward()
 //
 // The function may compute gradients: a whole step of training, with zero_grad(), backward() and
