@@ -50,14 +50,24 @@ RandomStates::~RandomStates() {
   for (auto& [generator, state] : states_) generator.set_state(state);
 }
 
+namespace {
+
+// Arguments and result; the rest comes when the recorder is finished.
+Recording run(Recorder& recorder, const HostFunctionBody& f, const Arguments& arguments) {
+  Recording made;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    made.arguments.push_back(recorder.add_input(argument_name(i, arguments.size()), arguments[i]));
+  recorder.start();
+  made.result = f(made.arguments);
+  return made;
+}
+
+}  // namespace
+
 Recording record(const HostFunctionBody& f, const Arguments& examples, bool warn) {
   const RandomStates random(examples);
   Recorder recorder(warn);
-  Recording made;
-  for (std::size_t i = 0; i < examples.size(); ++i)
-    made.arguments.push_back(recorder.add_input(argument_name(i, examples.size()), examples[i]));
-  recorder.start();
-  made.result = f(made.arguments);
+  Recording made = run(recorder, f, examples);
   recorder.finish(made.result);
   made.graph = recorder.graph();
   made.units = recorder.units();
@@ -69,11 +79,7 @@ Recording record(const HostFunctionBody& f, const Arguments& examples, bool warn
 
 Recording record_call(const HostFunctionBody& f, const Arguments& arguments) {
   Recorder recorder(false, Recorder::Run::Call);
-  Recording made;
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    made.arguments.push_back(recorder.add_input(argument_name(i, arguments.size()), arguments[i]));
-  recorder.start();
-  made.result = f(made.arguments);
+  Recording made = run(recorder, f, arguments);
   try {
     recorder.finish(made.result);
     made.graph = recorder.graph();

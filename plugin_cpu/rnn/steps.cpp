@@ -101,23 +101,6 @@ struct ForwardRow {
   }
 };
 
-template <class T>
-HWY_INLINE void forward(const ForwardStep<T>& s) {
-  const int64_t lanes = Vec<T>::lanes();
-  for (int64_t i = 0; i < s.rows; ++i) {
-    const ForwardRow<T> row(s, i);
-    for (int64_t j = 0; j < s.columns; j += lanes) {
-      const Columns<T> at{j, s.columns - j};
-      if (s.cell == Cell::Lstm)
-        row.lstm(at);
-      else if (s.cell == Cell::Gru)
-        row.gru(at);
-      else
-        row.simple(at);
-    }
-  }
-}
-
 // One row of a backward step.
 template <class T>
 struct BackwardRow {
@@ -178,11 +161,11 @@ struct BackwardRow {
   }
 };
 
-template <class T>
-HWY_INLINE void backward(const BackwardStep<T>& s) {
+template <class T, class Row, class Step>
+HWY_INLINE void each_row(const Step& s) {
   const int64_t lanes = Vec<T>::lanes();
   for (int64_t i = 0; i < s.rows; ++i) {
-    const BackwardRow<T> row(s, i);
+    const Row row(s, i);
     for (int64_t j = 0; j < s.columns; j += lanes) {
       const Columns<T> at{j, s.columns - j};
       if (s.cell == Cell::Lstm)
@@ -193,6 +176,15 @@ HWY_INLINE void backward(const BackwardStep<T>& s) {
         row.simple(at);
     }
   }
+}
+
+template <class T>
+HWY_INLINE void forward(const ForwardStep<T>& s) {
+  each_row<T, ForwardRow<T>>(s);
+}
+template <class T>
+HWY_INLINE void backward(const BackwardStep<T>& s) {
+  each_row<T, BackwardRow<T>>(s);
 }
 
 template <class T>
