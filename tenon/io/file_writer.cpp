@@ -169,24 +169,27 @@ void FileWriter::open_temporary(const std::filesystem::path& target) {
   if (base_.empty() || base_ == "." || base_ == "..")
     refuse("write to", name_, name_.empty() ? ENOENT : EISDIR);
   open_folder(target.has_parent_path() ? target.parent_path() : ".");
-  struct stat old, at_end;
-  const auto look = [&] {
-    return fstatat(folder_.get(), base_.c_str(), &old, AT_SYMLINK_NOFOLLOW);
-  };
-  const bool replaces = look() == 0;
-  if (replaces) {
-    // Another kind of file than a moment ago.
-    if (!S_ISREG(old.st_mode)) refuse("replace", name_, S_ISDIR(old.st_mode) ? EISDIR : EEXIST);
-    if ((old.st_mode & 0222) == 0) refuse("overwrite the read-only file", name_, EACCES);
-    if (faccessat(folder_.get(), base_.c_str(), W_OK, AT_EACCESS) != 0)
-      refuse("overwrite", name_, errno);
-  } else if (errno != ENOENT) {
-    refuse("inspect", name_, errno);
-  } else if (stat(name_.c_str(), &at_end) == 0 && look() != 0) {
-    refuse("replace", name_, ENOENT);  // an open file that was deleted, by its link in /proc
-  }
+  struct stat old;
+  const bool replaces = find_old(old);
   make_temporary(replaces ? 0600 : 0666);
   if (replaces && !copy_access(target, old, file_.get())) refuse("keep the mode of", name_, errno);
+}
+
+// Others may make or remove the file at the same time: a look that another contradicts is repeated.
+bool FileWriter::find_old(struct stat& old) const {
+  struct stat at_end;
+  for (int i = 0; fstatat(folder_.get(), base_.c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0; ++i) {
+    if (errno != ENOENT) refuse("inspect", name_, errno);
+    if (stat(name_.c_str(), &at_end) != 0) return false;
+    // An open file that was deleted, by its link in /proc.
+    if (i == kMaxNames) refuse("replace", name_, ENOENT);
+  }
+  // Another kind of file than a moment ago.
+  if (!S_ISREG(old.st_mode)) refuse("replace", name_, S_ISDIR(old.st_mode) ? EISDIR : EEXIST);
+  if ((old.st_mode & 0222) == 0) refuse("overwrite the read-only file", name_, EACCES);
+  if (faccessat(folder_.get(), base_.c_str(), W_OK, AT_EACCESS) == 0) return true;
+  if (errno != ENOENT) refuse("overwrite", name_, errno);
+  return false;
 }
 
 void FileWriter::make_temporary(unsigned mode) {

@@ -11,11 +11,13 @@
 //   symbolic link            stays; the file that it names is replaced, or made if there is none
 //   other hard links         keep the old content
 //   without write permission refused, also to root, to whom the system would allow it: whoever
-//   takes the permission
-//                            from a file wants it kept. A folder is refused, too.
+//                            takes the permission from a file wants it kept
+//   folder                   refused
 //   FIFO, device             written as it is, neither replaced nor truncated; nothing is whole or
-//   not at all there
+//                            not at all there
 #pragma once
+
+#include <sys/stat.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -61,6 +63,8 @@ class TENON_API FileWriter {
   void open_special();
   void open_folder(const std::string& folder);
   void open_temporary(const std::filesystem::path& target);
+  // Whether a file is to be replaced, and what it is.
+  bool find_old(struct stat& old) const;
   void make_temporary(unsigned mode);
   void flush();
   void write_through(const char* data, std::size_t bytes);
