@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // The Highway targets of every kernel file: the compiler's baseline, AVX2 and AVX3, up to
-// TENON_CPU_MAX_ISA (an Isa). A file defines HWY_TARGET_INCLUDE and includes this in place of
-// hwy/foreach_target.h.
+// TENON_CPU_MAX_ISA (an Isa); of other processors than x86-64 the baseline alone. A file defines
+// HWY_TARGET_INCLUDE and includes this in place of hwy/foreach_target.h.
 #undef HWY_DISABLED_TARGETS
-#if TENON_CPU_MAX_ISA == 0
+#if !defined(__x86_64__)
+#define HWY_COMPILE_ONLY_STATIC  // what the compiler's options say: NEON
+#elif TENON_CPU_MAX_ISA == 0
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL)
 #elif TENON_CPU_MAX_ISA == 1
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL)

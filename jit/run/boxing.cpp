@@ -230,7 +230,18 @@ bool takes_none(ArgType t) {
   return kOptional[static_cast<std::size_t>(t)];
 }
 
-IValue to_result(core::OwnedValue& v, ArgType type) {
+void call(const core::Op& op, Operator::Form form, const tn_value* in, core::OwnedValue* made) {
+  const core::RegisteredCall recorded = core::g_registered_call.load();
+  if (recorded && core::registered(op)) return recorded(op, in, made);
+  const core::BoxedFn f = (form == Operator::Form::Inplace ? op.boxed_inplace : op.boxed_call)
+                              .load(std::memory_order_relaxed);
+  TENON_CHECK(f, NotImplementedError, op.name, ": has no function to call");
+  f(in, made);
+}
+
+}  // namespace
+
+IValue to_result(core::OwnedValue& v, core::ArgType type) {
   switch (v.tag) {
     case TN_TAG_TENSOR:
       return Tensor(std::move(v.tensor));
@@ -253,20 +264,9 @@ IValue to_result(core::OwnedValue& v, ArgType type) {
     case TN_TAG_DEVICE:
       return core::device_from_abi(v.plain.u.device);
     default:
-      return type == ArgType::Tensor ? IValue(Tensor()) : IValue();
+      return type == core::ArgType::Tensor ? IValue(Tensor()) : IValue();
   }
 }
-
-void call(const core::Op& op, Operator::Form form, const tn_value* in, core::OwnedValue* made) {
-  const core::RegisteredCall recorded = core::g_registered_call.load();
-  if (recorded && core::registered(op)) return recorded(op, in, made);
-  const core::BoxedFn f = (form == Operator::Form::Inplace ? op.boxed_inplace : op.boxed_call)
-                              .load(std::memory_order_relaxed);
-  TENON_CHECK(f, NotImplementedError, op.name, ": has no function to call");
-  f(in, made);
-}
-
-}  // namespace
 
 tn_value to_argument(const core::Op& op, int at, const IValue& v, ListMemory& memory) {
   const core::ArgInfo& arg = op.args[at];

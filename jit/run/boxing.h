@@ -42,6 +42,9 @@ class ListMemory {
 // argument, given and expected.
 tn_value to_argument(const core::Op& op, int at, const IValue& v, ListMemory& memory);
 
+// A result of the type that the operator's schema says; takes what it holds.
+IValue to_result(core::OwnedValue& v, core::ArgType type);
+
 // Calls op in the form, with all arguments of the schema boxed; results go to `results`, one per
 // result of the schema. `outs` are the tensors of out=.
 void call_boxed(const core::Op& op, Operator::Form form, const tn_value* in, const core::Impl* outs,

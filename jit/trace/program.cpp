@@ -64,9 +64,11 @@ Recording run(Recorder& recorder, const HostFunctionBody& f, const Arguments& ar
 
 }  // namespace
 
-Recording record(const HostFunctionBody& f, const Arguments& examples, bool warn) {
+Recording record(const HostFunctionBody& f, const Arguments& examples, bool warn,
+                 const core::Op* opened) {
   const RandomStates random(examples);
   Recorder recorder(warn);
+  recorder.look_into(opened);
   Recording made = run(recorder, f, examples);
   recorder.finish(made.result);
   made.graph = recorder.graph();

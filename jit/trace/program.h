@@ -38,8 +38,9 @@ struct Recording {
   std::string baked;                   // see Recorder
   std::vector<Tensor> left_gradients;  // see Recorder
 };
-// A trial. `warn`: of values that become constants.
-Recording record(const HostFunctionBody& f, const Arguments& examples, bool warn);
+// A trial. `warn`: of values that become constants. `opened`: see Recorder::look_into.
+Recording record(const HostFunctionBody& f, const Arguments& examples, bool warn,
+                 const core::Op* opened = nullptr);
 // A call: `f` runs once, with these arguments, and what it does stays done. What cannot be recorded
 // stands in `baked`, and there is no graph.
 Recording record_call(const HostFunctionBody& f, const Arguments& arguments);

@@ -148,7 +148,8 @@ void Recorder::begin_call(const autograd::OperatorCall& call) {
 
 void Recorder::look_at_call(const autograd::OperatorCall& call) {
   if (depth_ == 0) {
-    if (looked_into(call.op) || (run_ == Run::Call && records_gradients(call))) return;
+    if (&call.op == opened_ || looked_into(call.op)) return;
+    if (run_ == Run::Call && records_gradients(call)) return;
     const Unrecorded pause;
     operator_ = find(call);
     look_at_memory(call);

@@ -31,6 +31,8 @@ class Recorder final : public autograd::OperatorObserver, public CallObserver {
   // An argument of the function, whose tensors are inputs of the graph: copies of those of the
   // example, or, of a call, aliases.
   IValue add_input(const std::string& name, const IValue& example);
+  // Calls of this operator are not recorded, but what they call.
+  void look_into(const core::Op* op) { opened_ = op; }
   void start();
   // Throws what went wrong while recording.
   void finish(const IValue& result);
@@ -115,6 +117,7 @@ class Recorder final : public autograd::OperatorObserver, public CallObserver {
 
   std::vector<Value*> inputs_;  // of the call in progress
   const Operator* operator_ = nullptr;
+  const core::Op* opened_ = nullptr;
 };
 
 // Writes back what captured tensors were before a run.

@@ -24,6 +24,17 @@ const std::function<void(Call&)>* find_rule(const std::string& op) {
   return at == table().end() ? nullptr : &at->second;
 }
 
+namespace {
+bool is_in_place(const std::string& op) {
+  return op.size() > 1 && op.back() == '_' && op[op.size() - 2] != '_';
+}
+}  // namespace
+
+Call::Call(Exporter& e, const jit::Node& n)
+    : exporter(e),
+      node(n),
+      name(is_in_place(n.kind()) ? n.kind().substr(0, n.kind().size() - 1) : n.kind()) {}
+
 Item* Call::find(const char* argument) const {
   const int k = node.op->schema.find_argument(argument);
   if (k < 0 || static_cast<std::size_t>(k) >= node.inputs().size()) return nullptr;

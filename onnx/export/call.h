@@ -14,9 +14,10 @@ namespace tenon::onnx::exporting {
 
 class Call {
  public:
-  Call(Exporter& e, const jit::Node& n) : exporter(e), node(n) {}
+  Call(Exporter& e, const jit::Node& n);
   Exporter& exporter;
   const jit::Node& node;
+  std::string name;  // of the rule: that of the functional operator, "aten::relu" for relu_
 
   bool has(const char* argument) const;   // the overload has it
   bool none(const char* argument) const;  // it is None, or the overload does not have it
@@ -73,7 +74,12 @@ class Call {
   Tensor result(std::size_t k = 0) const { return results.at(k).toTensor(); }
   std::vector<IValue> results;
   std::vector<ItemPtr> given;
+  // For the refusal: what its rule refused, and why its parts were not written instead.
+  std::string refused = "there is no rule for it", reason;
 };
+
+// An operator that is one of the primitives by its code: by the rule of that one. False: it is not.
+bool give_by_code(Call& c);
 
 using Rule = void (*)(Call&);
 struct Rules {  // registers a list

@@ -4,6 +4,7 @@
 // write nodes of the model.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -18,6 +19,7 @@
 
 namespace tenon::onnx::exporting {
 
+class Call;
 struct Item;
 using ItemPtr = std::shared_ptr<Item>;
 
@@ -72,6 +74,9 @@ class Exporter {
   void visit_loop(const jit::Node& n);
   bool visit_structure(const jit::Node& n);  // lists, tuples, sizes; false: an operator
   void visit_operator(const jit::Node& n);
+  bool follow(const std::function<void(Call&)>& rule, Call& call);
+  bool visit_parts(Call& call);
+  void visit_unknown(Call& call);
   bool fold(const jit::Node& n);
   bool is_last_name(const jit::Value& v) const;
   std::vector<IValue> compute(const jit::Node& n);
@@ -102,6 +107,9 @@ class Exporter {
   std::vector<Stored> stored_;
   std::map<std::string, std::string> small_;  // by content
   std::vector<std::string> refused_;
+  std::vector<std::shared_ptr<jit::Graph>> parts_;  // of operators, whose values are in items_
+  static constexpr int kMaxPartsDepth = 8;
+  int parts_depth_ = 0;
   std::set<const jit::Node*> written_;  // in-place operators that became new values
 };
 

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Operators by their rules.
+#include "jit/passes/passes.h"
+#include "jit/trace/parts.h"
 #include "onnx/export/call.h"
 #include "onnx/export/exporter.h"
 #include "tenon/jit/operator.h"
@@ -10,44 +12,128 @@ namespace tenon::onnx::exporting {
 using jit::Node;
 
 // Nobody else uses the value, and its memory was made for it, in the block that writes: a write is
-// a new value. What a loop writes to memory of outside it finds there in its next turn.
+// a new value. What a loop writes to memory of outside it finds there in its next turn. A view is
+// its tensor's last name if the tensor has no other use.
 bool Exporter::is_last_name(const jit::Value& v) const {
   if (v.uses().size() != 1) return false;
   const Node& maker = *v.node();
   if (maker.owning_block() != v.uses().front().user->owning_block()) return false;
   if (written_.count(&maker)) return true;
-  return maker.op && maker.op->schema.returns.size() > static_cast<std::size_t>(v.offset()) &&
-         maker.op->schema.returns[static_cast<std::size_t>(v.offset())].alias.set.empty();
+  if (maker.is("prim::ListUnpack")) return is_last_name(*maker.input(0));  // parts do not overlap
+  if (!maker.op || maker.op->schema.returns.size() <= static_cast<std::size_t>(v.offset()))
+    return false;
+  if (maker.op->schema.returns[static_cast<std::size_t>(v.offset())].alias.set.empty()) return true;
+  return !maker.inputs().empty() && is_last_name(*maker.input(0));
 }
 
 void Exporter::visit_operator(const Node& n) {
-  const std::string& op = n.kind();
-  const auto* rule = find_rule(op);
-  const bool in_place = op.size() > 1 && op.back() == '_' && op[op.size() - 2] != '_';
-  if (!rule && in_place) {
+  Call call(*this, n);
+  const auto* rule = find_rule(n.kind());
+  if (!rule && call.name != n.kind()) {
     need(is_last_name(*n.input(0)), "it writes to memory that has other names in the program");
-    rule = find_rule(op.substr(0, op.size() - 1));
+    rule = find_rule(call.name);
     written_.insert(&n);
   }
-  Call call(*this, n);
   call.results = compute(n);
   call.given.resize(n.outputs().size());
-  if (rule) {
-    (*rule)(call);
-  } else if (!options_.fallback_domain.empty()) {
-    Names inputs;
-    for (const jit::Value* v : n.inputs()) {
-      Item& i = *item(v);
-      inputs.push_back(i.example.isNone() ? "" : name_of(i));
-    }
-    const std::string type = op.substr(op.find(':') + 2);
-    const Names names = node(type, inputs, {}, n.outputs().size(), options_.fallback_domain);
-    for (std::size_t k = 0; k < names.size(); ++k) call.give(names[k], k);
-  } else {
-    throw Refusal{"there is no rule for it"};
-  }
+  if (!(rule ? follow(*rule, call) : give_by_code(call)) && !visit_parts(call)) visit_unknown(call);
   for (std::size_t k = 0; k < n.outputs().size(); ++k)
     if (call.given[k]) set(n.output(k), call.given[k]);
+}
+
+// False, and nothing is written, if the rule refuses the call.
+bool Exporter::follow(const std::function<void(Call&)>& rule, Call& call) {
+  pb::GraphProto& graph = *graphs_.back().graph;
+  const int nodes = graph.node_size();
+  try {
+    rule(call);
+    return true;
+  } catch (const Refusal& r) {
+    call.refused = r.reason;
+    graph.mutable_node()->DeleteSubrange(nodes, graph.node_size() - nodes);
+    return false;
+  }
+}
+
+// A node of the domain that the caller named for such.
+void Exporter::visit_unknown(Call& call) {
+  if (options_.fallback_domain.empty()) throw Refusal{call.refused + call.reason};
+  Names inputs;
+  for (const jit::Value* v : call.node.inputs()) {
+    Item& i = *item(v);
+    inputs.push_back(i.example.isNone() ? "" : name_of(i));
+  }
+  const std::string type = call.node.kind().substr(call.node.kind().find(':') + 2);
+  const Names names = node(type, inputs, {}, call.node.outputs().size(), options_.fallback_domain);
+  for (std::size_t k = 0; k < names.size(); ++k) call.give(names[k], k);
+}
+
+namespace {
+
+bool is_tensors(const IValue& v) {
+  if (v.isTensor()) return v.toTensor().defined();
+  return v.isList() && v.toListRef().element->is(jit::TypeKind::Tensor);
+}
+
+const jit::Operator* functional(const Call& call) {
+  if (!call.node.op || !call.node.op->op) return nullptr;
+  for (const jit::Operator* o : jit::operators_named(call.name))
+    if (o->op == call.node.op->op && o->form == jit::Operator::Form::Functional) return o;
+  return nullptr;
+}
+
+std::vector<ItemPtr> results_of(const std::vector<ItemPtr>& outputs) {
+  const bool tuple = outputs.size() == 1 && outputs[0]->example.isTuple();
+  return tuple ? outputs[0]->parts : outputs;
+}
+
+}  // namespace
+
+// By the operators that it is made of or decomposes into. Their sizes are numbers in the recorded
+// graph, so no dimension may be dynamic.
+bool Exporter::visit_parts(Call& call) {
+  const jit::Operator* op = functional(call);
+  if (!op || parts_depth_ == kMaxPartsDepth) return false;
+  std::vector<IValue> arguments;
+  std::vector<ItemPtr> tensors;
+  for (const jit::Value* v : call.node.inputs()) {
+    const ItemPtr i = item(v);
+    arguments.push_back(i->example);
+    if (is_tensors(i->example))
+      tensors.push_back(i);
+    else if (!i->constant)
+      return call.reason = ", and a number or a list that it takes is computed", false;
+  }
+  const jit::OperatorParts parts = jit::record_parts(*op, arguments);
+  if (!parts.graph) return false;
+  if (!parts.baked.empty())
+    return call.reason = ", and what it is made of reads values: " + parts.baked, false;
+  if (!is_static())
+    return call.reason = ", and what it is made of has fixed sizes: leave dynamic_axes out", false;
+  jit::functionalize(*parts.graph);
+  jit::lower_tuples(*parts.graph);
+  jit::eliminate_dead_code(*parts.graph);
+  parts_.push_back(parts.graph);
+  for (std::size_t k = 0; k < tensors.size(); ++k) set(parts.graph->inputs().at(k), tensors[k]);
+
+  pb::GraphProto& graph = *graphs_.back().graph;
+  const int nodes = graph.node_size();
+  std::vector<std::string> before;
+  before.swap(refused_);
+  ++parts_depth_;
+  walk(*parts.graph->block());
+  --parts_depth_;
+  before.swap(refused_);
+  std::vector<ItemPtr> outputs;
+  if (before.empty())
+    for (const jit::Value* v : parts.graph->outputs()) outputs.push_back(item(v));
+  if (!before.empty()) {
+    graph.mutable_node()->DeleteSubrange(nodes, graph.node_size() - nodes);
+    return call.reason = ", and of what it is made of: " + before.front(), false;
+  }
+  outputs = results_of(outputs);
+  for (std::size_t k = 0; k < call.given.size(); ++k) call.given[k] = outputs.at(k);
+  return true;
 }
 
 }  // namespace tenon::onnx::exporting

@@ -171,7 +171,11 @@ void Exporter::add_initializers(pb::GraphProto* graph) {
 namespace {
 
 // Versions of the file format that go with the versions of operators.
-int64_t ir_version(int64_t opset) { return opset >= 15 ? 8 : 7; }
+int64_t ir_version(int64_t opset) {
+  if (opset >= 21) return 10;
+  if (opset >= 19) return 9;
+  return opset >= 15 ? 8 : 7;
+}
 
 std::string model_bytes(const jit::Module& module, const std::vector<IValue>& inputs,
                         const ExportOptions& options) {

@@ -20,7 +20,7 @@ namespace {
 struct Autocast : public ::testing::Test {
   Autocast() {
     ExtraFiles extra{{"expected.json", ""}};
-    const auto folder = std::filesystem::path(__FILE__).parent_path();
+    const auto folder = std::filesystem::path(TENON_TEST_JIT);
     module = load((folder / "data/autocast.pt").string(), std::nullopt, extra);
     expected = nlohmann::json::parse(extra.at("expected.json"));
   }

@@ -168,8 +168,7 @@ TEST(JitFreeze, OptimizedForInference) {
 }
 
 TEST(JitFreeze, ExportedPrograms) {
-  const Module m =
-      load((std::filesystem::path(__FILE__).parent_path() / "data" / "exported_net.pt2").string());
+  const Module m = load(TENON_TEST_JIT "/data/exported_net.pt2");
   const Module frozen = freeze(m);
   EXPECT_FALSE(m.parameters().empty());
   EXPECT_TRUE(frozen.parameters().empty());

@@ -12,8 +12,7 @@ namespace tenon::jit {
 namespace {
 
 std::string read_golden(const std::string& name) {
-  std::string here = __FILE__;
-  std::ifstream in(here.substr(0, here.rfind('/') + 1) + "graphs/" + name + ".txt");
+  std::ifstream in(TENON_TEST_JIT "/graphs/" + name + ".txt");
   EXPECT_TRUE(in) << name;
   std::stringstream out;
   out << in.rdbuf();

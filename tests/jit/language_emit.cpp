@@ -16,7 +16,7 @@ namespace tenon::jit {
 namespace {
 
 std::string read_file(const std::string& name) {
-  std::ifstream in(std::filesystem::path(__FILE__).parent_path() / "language" / name);
+  std::ifstream in(std::filesystem::path(TENON_TEST_JIT) / "language" / name);
   std::ostringstream out;
   out << in.rdbuf();
   return out.str();

@@ -33,8 +33,8 @@ std::string message_of(const std::string& text) {
 TEST(JitLanguageErrors, MessagesAreThoseOfTheFiles) {
   const std::string mark = "----\n";
   int n = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(
-           std::filesystem::path(__FILE__).parent_path() / "errors")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(TENON_TEST_JIT) / "errors")) {
     const std::string file = read_file(entry.path());
     const std::size_t cut = file.find(mark);
     ASSERT_NE(cut, std::string::npos) << entry.path();

@@ -22,7 +22,7 @@ using Texts = std::vector<std::string>;
 struct JitValues : public ::testing::Test {
   JitValues() {
     ExtraFiles extra{{"expected.json", ""}};
-    const auto folder = std::filesystem::path(__FILE__).parent_path();
+    const auto folder = std::filesystem::path(TENON_TEST_JIT);
     module = load((folder / "data/values.pt").string(), std::nullopt, extra);
     expected = nlohmann::json::parse(extra.at("expected.json"));
   }

@@ -116,6 +116,70 @@ TEST(OnnxExport, RecurrentLayersAreOneNodeEach) {
   expect_near(back.forward({x}).toTensor(), f(x));
 }
 
+// What has no rule is written as what it is made of or decomposes into.
+TEST(OnnxExport, OperatorsWithoutARuleGoByTheirParts) {
+  manual_seed(11);
+  const Tensor x = rand({4, 6}) * 0.8 + 0.1, y = randn({4, 6});
+  onnx::ExportOptions options;
+  options.opset = 18;
+  for (const char* formula :
+       {"torch.cross_entropy_loss(y, torch.argmax(x, 1))", "torch.huber_loss(x, y, 1, 0.3)",
+        "torch.embedding_bag(y, torch.tensor([0, 3, 2]), torch.tensor([0, 2]))[0]",
+        "torch.repeat_interleave(x, 2, 1)", "torch.cdist(x, y)", "torch.diag_embed(x, 1)",
+        "torch.unfold(x, 1, 3, 2)", "torch.col2im(x.view(1, 4, 6), [3, 4], [2, 2], [1, 1], [0, 0], "
+        "[1, 1])", "torch.corrcoef(x)", "torch.logaddexp(x, y)", "torch.erfc(y)", "torch.hypot(x, y)",
+        "torch.logcumsumexp(y, 1)", "torch.median(x, 1)[0]", "torch.kron(x, y)", "torch.logit(x)",
+        "torch.index_add(x, 0, torch.tensor([1, 3]), y[:2])",
+        "torch.gru_cell(x, y[:, :2], x[:2].repeat(3, 1), y[:2, :2].repeat(3, 1))",
+        "torch.avg_pool2d(x.view(1, 1, 4, 6), [2, 2], divisor_override=3)",
+        "torch.adaptive_avg_pool2d(x.view(1, 4, 6), [3, 4])"}) {
+    SCOPED_TRACE(formula);
+    const jit::Module m = define(std::string("def forward(self, x: Tensor, y: Tensor) -> Tensor:\n"
+                                             "    return ") + formula + "\n");
+    jit::Module back;
+    ASSERT_NO_THROW(back = onnx::load_bytes(exported(m, {x, y}, options)));
+    // Values that the example did not have; the branches of a decomposition are by shapes alone.
+    const Tensor a = x.flip({0}) * 0.9, b = y * 1.5 - 0.2;
+    expect_near(back.forward({a, b}).toTensor(), m.forward({a, b}).toTensor());
+  }
+}
+
+TEST(OnnxExport, PartsHaveFixedSizes) {
+  const jit::Module m =
+      define("def forward(self, x: Tensor) -> Tensor:\n    return torch.cdist(x, x)\n");
+  onnx::ExportOptions options;
+  options.input_names = {"x"};
+  options.dynamic_axes = {{"x", {{0, "n"}}}};
+  test::expect_words(test::text_of([&] { exported(m, {ones({2, 3})}, options); }),
+                     {"cannot export aten::cdist: there is no rule for it", "fixed sizes",
+                      "leave dynamic_axes out"});
+}
+
+TEST(OnnxExport, AViewThatNobodyElseSeesMayBeWritten) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    a, b = torch.chunk(x * 2, 2, 1)
+    return torch.sigmoid_(torch.add_(a, b))
+)");
+  const Tensor x = randn({2, 4});
+  expect_near(onnx::load_bytes(exported(m, {x})).forward({x}).toTensor(), m.forward({x}).toTensor());
+}
+
+TEST(OnnxExport, NewerOperatorSets) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor, g: Tensor) -> Tensor:
+    return torch.grid_sampler(torch.avg_pool2d(x, 2), g, 0, 0, False)
+)");
+  const Tensor x = randn({1, 2, 6, 6}), g = rand({1, 3, 3, 2}) * 2 - 1;
+  for (int64_t opset = 16; opset <= onnx::kMaxOpset; ++opset) {
+    onnx::ExportOptions options;
+    options.opset = opset;
+    const jit::Module back = onnx::load_bytes(exported(m, {x, g}, options));
+    expect_near(back.forward({x, g}).toTensor(), m.forward({x, g}).toTensor());
+    EXPECT_EQ(onnx::model_info(back)->opsets.at(""), opset);
+  }
+}
+
 TEST(OnnxExport, AFunctionIsRecordedFirst) {
   const std::string path = testing::TempDir() + "/tenon_function.onnx";
   onnx::export_([](const Tensor& x, const Tensor& y) { return (x * y).relu() + 1; },
@@ -130,12 +194,13 @@ TEST(OnnxExport, WhatCannotBeExpressedIsToldWholeAndLeavesNoFile) {
   const jit::Module m = define(R"(
 def forward(self, x: Tensor) -> Tensor:
     y = torch.bincount(x.to(torch.int64))
-    z = torch.avg_pool2d(x.view(1, 1, 2, 2), [2, 2], divisor_override=3)
+    z = torch.cumprod(x, 0)
     return y.sum() + z.sum()
 )");
   const std::string text = test::text_of([&] { onnx::export_(m, {ones({4})}, path); });
   test::expect_words(text, {"cannot export aten::bincount: there is no rule for it", "<--- HERE",
-                            "cannot export aten::avg_pool2d: divisor_override is not supported"});
+                            "cannot export aten::cumprod: there is no rule for it, and of what "
+                            "it is made of: cannot export aten::prim_scan: ONNX has sums"});
   EXPECT_FALSE(std::filesystem::exists(path));
   EXPECT_THROW(onnx::export_(m, {ones({4})}, path), NotImplementedError);
 }
@@ -163,7 +228,7 @@ TEST(OnnxExport, OptionsThatDoNotFitAreRefused) {
   opset.opset = 5;
   axes.dynamic_axes = {{"nobody", {{0, "n"}}}};
   names.input_names = {"a", "b"};
-  test::expect_words(refusal(opset), {"opset 5", "[13, 18]"});
+  test::expect_words(refusal(opset), {"opset 5", "[13, 22]"});
   test::expect_words(refusal(axes), {"'nobody'", "neither an input nor an output"});
   test::expect_words(refusal(names), {"2 input names", "1 inputs"});
   test::expect_words(refusal({}, {}), {"takes 1 inputs", "0 examples"});

@@ -190,6 +190,49 @@ for kind in "LSTM GRU RNN".split():
     case(kind + "_both", Recurrent(kind, bidirectional=True, batch_first=True), r(3, 4, 6))
 
 
+# Operators without a rule of their own: by what they are made of or decompose into.
+M, P, LABELS = r(4, 6), torch.rand(4, 6) * 0.8 + 0.1, ints(6, 4)
+for name, f in {
+    "cross_entropy": lambda x, t: (F.cross_entropy(x, t), F.cross_entropy(x, t, label_smoothing=0.1, reduction="sum")),
+    "nll_loss": lambda x, t: (F.nll_loss(x.log_softmax(1), t), F.nll_loss(x.log_softmax(1), t, reduction="none")),
+    "repeat_interleave": lambda x, t: (x.repeat_interleave(2, 1), x.repeat_interleave(3)),
+    "embedding_bag": lambda x, t: (F.embedding_bag(t.view(2, 2), x.t(), mode="sum"), F.embedding_bag(t.view(2, 2), x.t(), mode="mean")),
+    "diagonals": lambda x, t: (x.diagonal(), x[:, :4].trace(), torch.diag(x[0]), torch.diag_embed(x)),
+    "products": lambda x, t: (torch.outer(x[0], x[1]), torch.kron(x[:2], x[2:]), torch.tensordot(x, x, ([1], [1])), torch.addr(x, x[:, 0], x[0])),
+    "distances": lambda x, t: (torch.cdist(x, x[:2]), F.cosine_similarity(x, x.flip(0)), F.pairwise_distance(x, x.flip(0)), torch.dist(x, x.flip(0))),
+    "counts": lambda x, t: (torch.count_nonzero(x > 0, 1), torch.isclose(x, x + 1e-9), torch.nansum(x, 1)),
+    "order": lambda x, t: (x.median(1).values, x.kthvalue(2, 1).values, x.msort()),
+    "index_writes": lambda x, t: (x.index_add(0, t[:2] % 4, x[:2]), x.index_fill(1, t[:2], 2.0), x.index_copy(0, torch.tensor([1, 0]), x[:2])),
+    "scatter_reduce": lambda x, t: x.scatter_reduce(1, t.unsqueeze(1), x[:, :1], "amax"),
+    "statistics": lambda x, t: (torch.cov(x), torch.corrcoef(x), x.std(1, correction=2), torch.var_mean(x, 1)),
+    "rotations": lambda x, t: (torch.rot90(x), x.fliplr(), x.flipud(), x.unfold(1, 3, 2)),
+    "blocks": lambda x, t: (torch.block_diag(x, x), torch.cartesian_prod(x[0], x[1]), torch.meshgrid(x[0], x[1], indexing="ij"), torch.combinations(x[0])),
+    "searches": lambda x, t: (torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0])), torch.isin(t, torch.tensor([1, 2]))),
+}.items():
+    case("parts_" + name, f, M, LABELS, opset=18)
+for name, f in {
+    "mse_loss": lambda x, y: (F.mse_loss(x, y), F.l1_loss(x, y, reduction="sum"), F.smooth_l1_loss(x, y), F.huber_loss(x, y, delta=0.3)),
+    "binary_cross_entropy": lambda x, y: (F.binary_cross_entropy(y, y.flip(0)), F.binary_cross_entropy_with_logits(x, y), F.soft_margin_loss(x, y.sign())),
+    "kl_div": lambda x, y: (F.kl_div(x.log_softmax(1), y.softmax(1), reduction="batchmean"), F.poisson_nll_loss(x, y), F.gaussian_nll_loss(x, y, y)),
+    "margins": lambda x, y: (F.margin_ranking_loss(x, y, torch.ones(4, 6)), F.hinge_embedding_loss(x, y.sign()), F.triplet_margin_loss(x, y, x + y)),
+    "logs": lambda x, y: (torch.logaddexp(x, y), torch.logaddexp2(x, y), torch.logit(y), torch.logcumsumexp(y, 1)),
+    "functions": lambda x, y: (torch.hypot(x, y), torch.xlogy(x, y), torch.erfc(x), torch.sinc(x), torch.special.entr(y), torch.rad2deg(x)),
+    "choices": lambda x, y: (torch.fmax(x, y), torch.fmin(x, y), torch.heaviside(x, y), torch.nan_to_num(x / 0), torch.div(x, y, rounding_mode="trunc")),
+    "shrinks": lambda x, y: (F.rrelu(x), F.softmin(x, 1), F.logsigmoid(x), torch.renorm(x, 2, 0, 1.0)),
+}.items():
+    case("parts_" + name, f, M, P, opset=18)
+case("parts_images", lambda x: (F.pixel_unshuffle(x, 2), F.channel_shuffle(x, 2), F.local_response_norm(x, 2), F.unfold(x, 2), F.lp_pool2d(x, 2, 2)), r(1, 4, 6, 6), opset=18)
+case("parts_fold", lambda x: F.fold(x, (4, 5), (2, 2)), r(1, 8, 12), opset=18)
+case("parts_adaptive", lambda x: (F.adaptive_avg_pool2d(x, (3, 5)), F.adaptive_max_pool2d(x, (4, 3))), r(1, 2, 7, 8), opset=18)
+case("parts_affine_grid", lambda t: F.affine_grid(t, (2, 3, 4, 5), align_corners=False), r(2, 2, 3), opset=18)
+case("parts_cells", lambda x, h, w, v: (torch.gru_cell(x, h, w[:9], v[:9]), torch.rnn_tanh_cell(x, h, w[:3], v[:3]), torch.lstm_cell(x, [h, h], w, v)),
+     r(2, 4), r(2, 3), r(12, 4), r(12, 3), opset=18)
+case("opset19", lambda x: (F.avg_pool2d(x, 3, 1), F.interpolate(x, scale_factor=2.0), x.mean(1)), r(1, 2, 6, 6), opset=19)
+case("opset20", lambda x, g: (F.grid_sample(x, g, align_corners=False), F.gelu(x), torch.isinf(x), x.amax(1)), r(1, 2, 4, 4), torch.rand(1, 3, 3, 2) * 2 - 1, opset=20)
+case("opset21", lambda x: (F.pad(x, (1, 1)), F.group_norm(x, 2), x.reshape(-1), x.unsqueeze(0)), r(2, 4, 3), opset=21)
+case("opset22", lambda x: (F.max_pool2d(x, 2), F.conv2d(x, torch.ones(3, 2, 2, 2)), x.round(), F.hardswish(x)), r(1, 2, 6, 6), opset=22)
+
+
 class LanguageModel(nn.Module):
     def __init__(self):
         super().__init__()

@@ -28,7 +28,7 @@ void scatter(Call& c) {
   else
     src = c.op("Expand", {c.in("value", d), c.op("Shape", {c.in("index")})});
   Attrs attrs{{"axis", c.axis("dim", "self")}};
-  std::string reduction = c.node.is("aten::scatter_add") ? "add" : "";
+  std::string reduction = c.name == "aten::scatter_add" ? "add" : "";
   if (c.has("reduce")) reduction = c.text("reduce") == "multiply" ? "mul" : "add";
   if (!reduction.empty()) {
     need(c.exporter.opset() >= 16, "a reduction needs opset 16");
@@ -184,12 +184,19 @@ void one_hot(Call& c) {
 }
 
 const Rules::Entry list[] = {
-    {"aten::index_select", index_select},     {"aten::gather", gather},
-    {"aten::take_along_dim", take_along_dim}, {"aten::scatter", scatter},
-    {"aten::scatter_add", scatter},           {"aten::index", index},
-    {"aten::index_put", index_put},           {"aten::select_scatter", select_scatter},
-    {"aten::slice_scatter", slice_scatter},   {"aten::nonzero", nonzero},
-    {"aten::masked_select", masked_select},   {"aten::one_hot", one_hot},
+    {"aten::index_select", index_select},
+    {"aten::gather", gather},
+    {"aten::take_along_dim", take_along_dim},
+    {"aten::scatter", scatter},
+    {"aten::scatter_add", scatter},
+    {"aten::index", index},
+    {"aten::_index", index},
+    {"aten::index_put", index_put},
+    {"aten::select_scatter", select_scatter},
+    {"aten::slice_scatter", slice_scatter},
+    {"aten::nonzero", nonzero},
+    {"aten::masked_select", masked_select},
+    {"aten::one_hot", one_hot},
 };
 TENON_EXPORT_RULES(list);
 

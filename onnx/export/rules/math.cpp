@@ -114,17 +114,21 @@ const std::map<std::string, const char*>& unary_types() {
       {"aten::ceil", "Ceil"},   {"aten::round", "Round"},
       {"aten::erf", "Erf"},     {"aten::reciprocal", "Reciprocal"},
       {"aten::sign", "Sign"},   {"aten::sgn", "Sign"},
-      {"aten::isnan", "IsNaN"}, {"aten::hardswish", "HardSwish"},
+      {"aten::hardswish", "HardSwish"},
       {"aten::det", "Det"}};
   return types;
 }
+// Of integers nothing is.
+template <int kind>
+void is_special(Call& c) {
+  const std::string x = c.in("self");
+  if (!isFloatingType(c.dtype("self"))) return c.give(c.op("Not", {c.op("Equal", {x, x})}));
+  c.give(c.op(kind ? "IsInf" : "IsNaN", {x}));
+}
 void unary(Call& c) {
-  const bool test = c.node.is("aten::isnan");
   const char* argument = c.first_argument();
-  const ScalarType d = test ? c.dtype(argument) : result_dtype(c);
-  std::string name = c.node.kind();  // relu_ has the rule of relu
-  if (name.back() == '_') name.pop_back();
-  const char* type = unary_types().at(name);
+  const ScalarType d = result_dtype(c);
+  const char* type = unary_types().at(c.name);
   if (std::string_view(type) == "HardSwish" && c.exporter.opset() < 14) refuse("needs opset 14");
   c.give(c.op(type, {c.in(argument, d)}));
 }
@@ -149,9 +153,9 @@ void frac(Call& c) {
   const std::string x = self(c);
   c.give(c.op("Sub", {x, c.op("Mul", {c.op("Sign", {x}), c.op("Floor", {c.op("Abs", {x})})})}));
 }
-void isinf(Call& c) { c.give(c.op("IsInf", {c.in("self")})); }
 void isfinite(Call& c) {
   const std::string x = c.in("self");
+  if (!isFloatingType(c.dtype("self"))) return c.give(c.op("Equal", {x, x}));
   c.give(c.op("Not", {c.op("Or", {c.op("IsInf", {x}), c.op("IsNaN", {x})})}));
 }
 void atan2(Call& c) {
@@ -272,7 +276,7 @@ const Rules::Entry list[] = {
     {"aten::reciprocal", unary},
     {"aten::sign", unary},
     {"aten::sgn", unary},
-    {"aten::isnan", unary},
+    {"aten::isnan", is_special<0>},
     {"aten::hardswish", unary},
     {"aten::det", unary},
     {"aten::rsqrt", rsqrt},
@@ -284,7 +288,7 @@ const Rules::Entry list[] = {
     {"aten::log10", log10},
     {"aten::trunc", trunc},
     {"aten::frac", frac},
-    {"aten::isinf", isinf},
+    {"aten::isinf", is_special<1>},
     {"aten::isfinite", isfinite},
     {"aten::atan2", atan2},
     {"aten::clamp", clamp},

@@ -29,7 +29,7 @@ void addmm(Call& c) {
                                     : "vec";
   const ScalarType d = c.result().scalar_type();
   const double alpha = c.number("alpha", 1), beta = c.number("beta", 1);
-  if (c.node.is("aten::addmm"))
+  if (c.name == "aten::addmm")
     return c.give(
         c.op("Gemm", {c.in(a), c.in(b), c.in("self")}, {{"alpha", alpha}, {"beta", beta}}));
   std::string p = c.op("MatMul", {c.in(a), c.in(b)}), s = c.in("self");
@@ -106,7 +106,7 @@ void convolution(Call& c) {
     v.transposed = c.flag("transposed");
     v.output_padding = c.ints("output_padding", k);
   }
-  if (c.node.kind().find("conv_transpose") != std::string::npos) {
+  if (c.name.find("conv_transpose") != std::string::npos) {
     v.transposed = true;
     v.output_padding = c.ints("output_padding", k);
   }
@@ -189,7 +189,7 @@ void adaptive_max(Call& c) {
 }
 
 void resize(Call& c) {
-  const std::string kind = c.node.kind();
+  const std::string kind = c.name;
   const char* input = c.has("input") ? "input" : "self";
   const bool nearest = kind.find("nearest") != std::string::npos,
              exact = kind.find("exact") != std::string::npos,
@@ -235,7 +235,9 @@ void dropout(Call& c) {
 }
 void grid_sampler(Call& c) {
   need(c.exporter.opset() >= 16, "needs opset 16");
-  const char* const modes[] = {"bilinear", "nearest", "bicubic"};
+  const bool renamed = c.exporter.opset() >= 20;
+  const char* const modes[] = {renamed ? "linear" : "bilinear", "nearest",
+                               renamed ? "cubic" : "bicubic"};
   const char* const paddings[] = {"zeros", "border", "reflection"};
   c.give(c.op("GridSample", {c.in("input"), c.in("grid")},
               {{"mode", std::string(modes[c.integer("interpolation_mode")])},

@@ -71,7 +71,7 @@ void transpose(Call& c) {
   const int64_t rank = c.rank("self");
   if (rank < 2) return c.give(c.in("self"));
   std::vector<int64_t> order = identity(rank);
-  const bool t = c.node.is("aten::t") || c.node.is("aten::numpy_T") || c.node.is("aten::mT");
+  const bool t = c.name == "aten::t" || c.name == "aten::numpy_T" || c.name == "aten::mT";
   const int64_t a = t ? rank - 2 : c.axis(c.has("dim0") ? "dim0" : "axis0", "self"),
                 b = t ? rank - 1 : c.axis(c.has("dim1") ? "dim1" : "axis1", "self");
   std::swap(order[static_cast<std::size_t>(a)], order[static_cast<std::size_t>(b)]);
@@ -184,7 +184,7 @@ void split(Call& c) {
   const int64_t dim = c.axis("dim", "self");
   std::vector<int64_t> sizes;
   for (const IValue& v : c.results.at(0).toListRef().items) sizes.push_back(v.toTensor().size(dim));
-  if (!c.exporter.is_static() && sizes.size() > 0 && c.node.is("aten::chunk"))
+  if (!c.exporter.is_static() && sizes.size() > 0 && c.name == "aten::chunk")
     c.is_constant("chunks");
   c.give_parts(c.ops("Split", {c.in("self"), c.int_list(sizes)}, {{"axis", dim}}, sizes.size()));
 }
@@ -199,7 +199,7 @@ void unbind(Call& c) {
 }
 
 void pad(Call& c) {
-  const std::string name = c.node.kind();
+  const std::string name = c.name;
   std::string mode = c.has("mode") ? c.text("mode", "constant") : "constant";
   if (name.find("reflection") != std::string::npos) mode = "reflect";
   if (name.find("replication") != std::string::npos) mode = "replicate";
@@ -244,7 +244,7 @@ void triangle(Call& c) {
   const std::string k = c.constant(as_tensor(IValue(c.integer("diagonal"))));
   const bool bools = c.dtype("self") == kBool;
   const std::string x = bools ? c.in("self", kInt32) : c.in("self");
-  const std::string r = c.op("Trilu", {x, k}, {{"upper", int64_t{c.node.is("aten::triu")}}});
+  const std::string r = c.op("Trilu", {x, k}, {{"upper", int64_t{c.name == "aten::triu"}}});
   c.give(bools ? c.cast(r, kInt32, kBool) : r);
 }
 

@@ -18,9 +18,7 @@
 namespace tenon::jit {
 namespace {
 
-std::string data(const std::string& name) {
-  return (std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / name).string();
-}
+std::string data(const std::string& name) { return TENON_TEST_JIT "/data/" + name; }
 std::string bytes_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};

@@ -15,9 +15,7 @@
 namespace tenon::jit {
 namespace {
 
-std::string data(const std::string& name) {
-  return (std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / name).string();
-}
+std::string data(const std::string& name) { return TENON_TEST_JIT "/data/" + name; }
 std::string content(const std::string& name) {
   std::ifstream in(data(name), std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(in), {});

@@ -19,9 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string data(const std::string& name) {
-  return (std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / name).string();
-}
+std::string data(const std::string& name) { return TENON_TEST_JIT "/data/" + name; }
 Tensor counted(IntArrayRef sizes) {
   int64_t n = 1;
   for (const int64_t s : sizes) n *= s;

@@ -21,7 +21,7 @@
 
 namespace tenon::onnx {
 
-inline constexpr int64_t kMinOpset = 13, kMaxOpset = 18;  // that programs are written for
+inline constexpr int64_t kMinOpset = 13, kMaxOpset = 22;  // that programs are written for
 
 struct ExportOptions {
   // The version of ONNX's operators that the model asks for.

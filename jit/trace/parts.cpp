@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/trace/parts.h"
+
+#include <array>
+
+#include "jit/run/boxing.h"
+#include "jit/trace/program.h"
+#include "tenon/ops.h"
+
+namespace tenon::jit {
+namespace {
+
+bool holds_tensors(const IValue& v) {
+  if (v.isTensor()) return v.toTensor().defined();
+  return v.isList() && v.toListRef().element->is(TypeKind::Tensor);
+}
+
+IValue packed(Stack results) {
+  if (results.size() == 1) return std::move(results[0]);
+  return core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::move(results)));
+}
+
+// By the function that serves devices without a kernel.
+Stack decomposed(const core::Op& op, core::BoxedFn f, const Stack& arguments) {
+  ListMemory memory;
+  tn_value in[core::kMaxArgs];
+  for (int i = 0; i < op.n_args; ++i)
+    in[i] = to_argument(op, i, arguments[static_cast<std::size_t>(i)], memory);
+  std::array<core::OwnedValue, core::kMaxOutputs> made;
+  f(in, made.data());
+  Stack results;
+  for (int i = 0; i < op.n_results; ++i)
+    results.push_back(to_result(made[static_cast<std::size_t>(i)], op.results[i].type));
+  return results;
+}
+
+// A decomposition computes wide numbers; core casts what it gives.
+void cast_as(const Stack& like, Stack& results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].isTensor() || !like[i].isTensor()) continue;
+    const Tensor t = results[i].toTensor();
+    const ScalarType wanted = like[i].toTensor().scalar_type();
+    if (t.defined() && t.scalar_type() != wanted) results[i] = t.to(wanted);
+  }
+}
+
+core::BoxedFn decomposition_of(const core::Op& op, const Stack& results) {
+  const bool complex = !results.empty() && results[0].isTensor() &&
+                       isComplexType(results[0].toTensor().scalar_type());
+  return complex ? nullptr : op.decomposition.load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+OperatorParts record_parts(const Operator& op, const std::vector<IValue>& arguments) {
+  if (!op.op || op.form != Operator::Form::Functional) return {};
+  const core::Op& target = *op.op;
+  const NoGradGuard no_grad;
+  Stack like = arguments;
+  {
+    const tracing::RandomStates random(arguments);
+    op.call(like, arguments.size());
+  }
+  const core::BoxedFn f = decomposition_of(target, like);
+  const bool composite = target.kind == core::OpKind::Composite;
+  if (!composite && !f) return {};
+  std::vector<std::size_t> at;
+  tracing::Arguments tensors;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!holds_tensors(arguments[i])) continue;
+    at.push_back(i);
+    tensors.push_back(arguments[i]);
+  }
+  const auto run = [&](std::vector<IValue> given) {
+    Stack all = arguments;
+    for (std::size_t k = 0; k < at.size(); ++k) all[at[k]] = std::move(given[k]);
+    if (composite)
+      op.call(all, all.size());
+    else
+      all = decomposed(target, f, all);
+    cast_as(like, all);
+    return packed(std::move(all));
+  };
+  tracing::Recording made = tracing::record(run, tensors, false, composite ? &target : nullptr);
+  return {std::move(made.graph), std::move(made.baked)};
+}
+
+}  // namespace tenon::jit
