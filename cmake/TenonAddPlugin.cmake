@@ -150,7 +150,7 @@ function(tenon_add_plugin)
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${template}" "${script}")
   set(digest "")
   if(TARGET tenon_digest)  # in this tree
-    set(digest "$<TARGET_FILE:tenon_digest>")
+    set(digest "${CMAKE_CROSSCOMPILING_EMULATOR};$<TARGET_FILE:tenon_digest>")
     add_dependencies(${target} tenon_digest)
   endif()
   set(nm "${CMAKE_NM}")

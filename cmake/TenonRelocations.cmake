@@ -14,6 +14,11 @@ check_cxx_source_compiles("
   int main() {}" TENON_GLIBC_READS_RELR)
 check_linker_flag(CXX "-fuse-ld=bfd;-Wl,-z,pack-relative-relocs" TENON_BFD_WRITES_RELR)
 
+# Binutils of 2.40 writes them for x86 alone, and only warns elsewhere.
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|i[3-6]86")
+  set(TENON_BFD_WRITES_RELR OFF)
+endif()
+
 function(tenon_pack_relocations target)
   if(TENON_GLIBC_READS_RELR AND TENON_BFD_WRITES_RELR)
     target_link_options(${target} PRIVATE -fuse-ld=bfd LINKER:-z,pack-relative-relocs)

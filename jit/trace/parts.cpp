@@ -11,11 +11,6 @@
 namespace tenon::jit {
 namespace {
 
-bool holds_tensors(const IValue& v) {
-  if (v.isTensor()) return v.toTensor().defined();
-  return v.isList() && v.toListRef().element->is(TypeKind::Tensor);
-}
-
 IValue packed(Stack results) {
   if (results.size() == 1) return std::move(results[0]);
   return core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::move(results)));
@@ -53,7 +48,8 @@ core::BoxedFn decomposition_of(const core::Op& op, const Stack& results) {
 
 }  // namespace
 
-OperatorParts record_parts(const Operator& op, const std::vector<IValue>& arguments) {
+OperatorParts record_parts(const Operator& op, const std::vector<IValue>& arguments,
+                           const std::vector<std::size_t>& inputs) {
   if (!op.op || op.form != Operator::Form::Functional) return {};
   const core::Op& target = *op.op;
   const NoGradGuard no_grad;
@@ -65,16 +61,11 @@ OperatorParts record_parts(const Operator& op, const std::vector<IValue>& argume
   const core::BoxedFn f = decomposition_of(target, like);
   const bool composite = target.kind == core::OpKind::Composite;
   if (!composite && !f) return {};
-  std::vector<std::size_t> at;
   tracing::Arguments tensors;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (!holds_tensors(arguments[i])) continue;
-    at.push_back(i);
-    tensors.push_back(arguments[i]);
-  }
+  for (const std::size_t i : inputs) tensors.push_back(arguments[i]);
   const auto run = [&](std::vector<IValue> given) {
     Stack all = arguments;
-    for (std::size_t k = 0; k < at.size(); ++k) all[at[k]] = std::move(given[k]);
+    for (std::size_t k = 0; k < inputs.size(); ++k) all[inputs[k]] = std::move(given[k]);
     if (composite)
       op.call(all, all.size());
     else

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tenon/jit/graph.h"
 #include "tenon/jit/operator.h"
@@ -12,15 +13,17 @@ namespace tenon::jit {
 
 // What an operator computes by other ones.
 struct OperatorParts {
-  // One input per argument that is a tensor or a list of tensors, in their order; other arguments
-  // and all sizes are constants. One output: the operator's result, or a tuple of them.
+  // Its inputs are the arguments `inputs`, in their order; the others and all sizes are constants.
+  // One output: the operator's result, or a tuple of them.
   std::shared_ptr<Graph> graph;
   std::string baked;  // the first value of a tensor that became a constant; empty: there is none
 };
 
 // Runs a composite, or the decomposition of an operator that has kernels, and records the calls.
 // Results have the dtypes of the operator's. No graph if it has neither, or writes in place or into
-// given outputs. Throws what the operator throws.
-TENON_API OperatorParts record_parts(const Operator& op, const std::vector<IValue>& arguments);
+// given outputs. `inputs`: positions of arguments that are tensors or lists of tensors. Throws what
+// the operator throws.
+TENON_API OperatorParts record_parts(const Operator& op, const std::vector<IValue>& arguments,
+                                     const std::vector<std::size_t>& inputs);
 
 }  // namespace tenon::jit

@@ -187,6 +187,27 @@ void Recorder::end_call(const autograd::OperatorCall& call,
 
 namespace {
 
+// Whether another run may compute another value: it depends on an input, on a tensor from outside,
+// which the program may write, or on what has effects.
+bool may_change(const Value& value) {
+  std::vector<const Value*> left{&value};
+  std::unordered_set<const Node*> seen;
+  while (!left.empty()) {
+    const Value* v = left.back();
+    const Node& n = *v->node();
+    left.pop_back();
+    if (n.is("prim::Constant")) {
+      if (v->type()->is(TypeKind::Tensor)) return true;
+      continue;
+    }
+    if (!seen.insert(&n).second) continue;
+    const bool known = n.op && !n.op->has_side_effects && n.blocks().empty();
+    if (!known && !n.is("prim::ListConstruct") && !n.is("prim::ListUnpack")) return true;
+    left.insert(left.end(), n.inputs().begin(), n.inputs().end());
+  }
+  return false;
+}
+
 std::string number_text(const core::OwnedValue& v) {
   if (v.tag == TN_TAG_BOOL) return v.plain.u.i64 ? "true" : "false";
   return v.tag == TN_TAG_F64 ? core::join(v.plain.u.f64) : core::join(v.plain.u.i64);
@@ -202,7 +223,7 @@ void Recorder::record_results(const autograd::OperatorCall& call, const core::Ow
   });
   if (!tensors) {  // a number is one of the host from here on
     const bool traced = std::any_of(inputs_.begin(), inputs_.end(), [](const Value* v) {
-      return v->type()->is(TypeKind::Tensor) && !v->node()->is("prim::Constant");
+      return v->type()->is(TypeKind::Tensor) && !v->node()->is("prim::Constant") && may_change(*v);
     });
     if (traced && results[0].tag != TN_TAG_DTYPE) {
       becomes_constant(number_text(results[0]),

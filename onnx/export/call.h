@@ -78,6 +78,9 @@ class Call {
   std::string refused = "there is no rule for it", reason;
 };
 
+// self with the part that the view shows exchanged for src; the call has the view's arguments.
+void view_scatter(Call& c, const char* view);
+
 // An operator that is one of the primitives by its code: by the rule of that one. False: it is not.
 bool give_by_code(Call& c);
 

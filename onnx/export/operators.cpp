@@ -96,15 +96,17 @@ bool Exporter::visit_parts(Call& call) {
   if (!op || parts_depth_ == kMaxPartsDepth) return false;
   std::vector<IValue> arguments;
   std::vector<ItemPtr> tensors;
+  std::vector<std::size_t> inputs;
   for (const jit::Value* v : call.node.inputs()) {
     const ItemPtr i = item(v);
     arguments.push_back(i->example);
-    if (is_tensors(i->example))
-      tensors.push_back(i);
-    else if (!i->constant)
+    if (i->constant) continue;
+    if (!is_tensors(i->example))
       return call.reason = ", and a number or a list that it takes is computed", false;
+    tensors.push_back(i);
+    inputs.push_back(arguments.size() - 1);
   }
-  const jit::OperatorParts parts = jit::record_parts(*op, arguments);
+  const jit::OperatorParts parts = jit::record_parts(*op, arguments, inputs);
   if (!parts.graph) return false;
   if (!parts.baked.empty())
     return call.reason = ", and what it is made of reads values: " + parts.baked, false;

@@ -62,7 +62,10 @@ void hardtanh(Call& c) {
                       like(c, c.number("max_val", 1))}));
 }
 void relu6(Call& c) { c.give(c.op("Min", {c.op("Relu", {c.in("self")}), like(c, 6)})); }
-void log_sigmoid(Call& c) { c.give(c.op("Log", {c.op("Sigmoid", {c.in("self")})})); }
+// The logarithm of a sigmoid would be minus infinity where the sigmoid vanishes.
+void log_sigmoid(Call& c) {
+  c.give(c.op("Neg", {c.op("Softplus", {c.op("Neg", {c.in("self")})})}));
+}
 void threshold(Call& c) {
   const std::string x = c.in("self");
   c.give(c.op("Where", {c.op("Greater", {x, like(c, c.number("threshold"))}), x,

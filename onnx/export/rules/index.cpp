@@ -7,6 +7,7 @@ namespace tenon::onnx::exporting {
 namespace {
 
 void index_select(Call& c) {
+  if (c.rank("self") == 0) return c.give(c.in("self"));
   c.give(c.op("Gather", {c.in("self"), c.in("index")}, {{"axis", c.axis("dim", "self")}}));
 }
 void gather(Call& c) {
@@ -123,8 +124,18 @@ void index_put(Call& c) {
     const std::string mask = c.unsqueeze(p.names[0], last);
     return c.give(c.op("Where", {mask, c.in("values", d), x}));
   }
+  if (p.dims.size() == 1 && p.dims[0] == 0 && p.examples[0].scalar_type() == kBool) {
+    need(!c.flag("accumulate"), "accumulate with a mask");
+    const std::string at = c.transpose(c.op("NonZero", {p.names[0]}), {1, 0});
+    const std::string wanted =
+        c.op("Concat",
+             {c.slice(c.op("Shape", {at}), 0, 0, 1),
+              c.slice(c.op("Shape", {x}), 0, p.examples[0].dim(), c.rank("self"))},
+             {{"axis", int64_t{0}}});
+    return c.give(c.op("ScatterND", {x, at, c.op("Expand", {c.in("values", d), wanted})}));
+  }
   for (std::size_t i = 0; i < p.dims.size(); ++i) {
-    need(p.examples[i].scalar_type() != kBool, "masks with several values");
+    need(p.examples[i].scalar_type() != kBool, "masks beside other positions");
     need(p.dims[i] == static_cast<int64_t>(i), "positions that are not of the first dimensions");
   }
   Attrs attrs;
@@ -161,7 +172,7 @@ void select_scatter(Call& c) {
 }
 void slice_scatter(Call& c) {
   const int64_t dim = c.axis("dim", "self"), n = c.size("self", dim);
-  need(c.integer("step", 1) == 1, "step is not supported");
+  if (c.integer("step", 1) != 1) return view_scatter(c, "slice");
   const auto bound = [&](const char* argument, int64_t otherwise) {
     int64_t v = c.integer(argument, otherwise);
     return std::clamp<int64_t>(v < 0 ? v + n : v, 0, n);
@@ -172,10 +183,38 @@ void slice_scatter(Call& c) {
               {{"axis", dim}}));
 }
 
-void nonzero(Call& c) { c.give(c.transpose(c.op("NonZero", {c.in("self")}), {1, 0})); }
+std::string places(Call& c, const std::string& mask) {
+  return c.transpose(c.op("NonZero", {mask}), {1, 0});
+}
+void nonzero(Call& c) {
+  if (c.rank("self") > 0) return c.give(places(c, c.in("self")));
+  const std::string x = c.op("Reshape", {c.in("self"), c.int_list({1})});
+  c.give(c.slice(places(c, x), 1, 0, 0));  // as many rows, without positions
+}
 void masked_select(Call& c) {
+  need(c.rank("self") > 0 && c.rank("mask") <= c.rank("self"), "a mask of more dimensions");
   const std::string mask = c.op("Expand", {c.in("mask"), c.op("Shape", {c.in("self")})});
-  c.give(c.op("GatherND", {c.in("self"), c.transpose(c.op("NonZero", {mask}), {1, 0})}));
+  c.give(c.op("GatherND", {c.in("self"), places(c, mask)}));
+}
+// As many elements of the source as are written, in their order.
+void masked_scatter(Call& c) {
+  need(c.rank("self") > 0 && c.rank("mask") <= c.rank("self"), "a mask of more dimensions");
+  const std::string x = c.in("self");
+  const std::string at = places(c, c.op("Expand", {c.in("mask"), c.op("Shape", {x})}));
+  const std::string n = c.slice(c.op("Shape", {at}), 0, 0, 1);
+  const std::string all = c.op("Reshape", {c.in("source", c.dtype("self")), c.int_list({-1})});
+  c.give(c.op("ScatterND", {x, at, c.op("Slice", {all, c.int_list({0}), n})}));
+}
+// Distinct elements, in order, for the operators that sort them.
+void unique(Call& c) {
+  const bool whole = c.none("dim");
+  Attrs attrs{{"sorted", int64_t{1}}};
+  if (!whole) attrs.push_back({"axis", c.axis("dim", "self")});
+  const Names r = c.ops("Unique", {c.in("self")}, attrs, 4);
+  c.give(r[0], 0);
+  const std::string inverse = whole ? c.op("Reshape", {r[2], c.op("Shape", {c.in("self")})}) : r[2];
+  if (c.results.at(1).toTensor().numel() > 0) c.give(inverse, 1);
+  if (c.results.size() > 2 && c.results[2].toTensor().numel() > 0) c.give(r[3], 2);
 }
 void one_hot(Call& c) {
   const std::string values = c.constant(as_tensor(IValue(std::vector<int64_t>{0, 1})));
@@ -196,6 +235,10 @@ const Rules::Entry list[] = {
     {"aten::slice_scatter", slice_scatter},
     {"aten::nonzero", nonzero},
     {"aten::masked_select", masked_select},
+    {"aten::masked_scatter", masked_scatter},
+    {"aten::_unique2", unique},
+    {"aten::_unique", unique},
+    {"aten::unique_dim", unique},
     {"aten::one_hot", one_hot},
 };
 TENON_EXPORT_RULES(list);

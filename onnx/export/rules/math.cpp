@@ -88,33 +88,31 @@ void logical(Call& c) {
 }
 void logical_not(Call& c) { c.give(c.op("Not", {c.in("self", kBool)})); }
 void bitwise_not(Call& c) {
-  need(c.dtype("self") == kBool, "of integers is not supported");
-  c.give(c.op("Not", {c.in("self")}));
+  const bool boolean = c.dtype("self") == kBool;
+  need(boolean || c.exporter.opset() >= 18, "of integers needs opset 18");
+  c.give(c.op(boolean ? "Not" : "BitwiseNot", {c.in("self")}));
 }
 template <int kind>
 void bitwise(Call& c) {
   const char* const types[] = {"And", "Or", "Xor"};
-  need(result_dtype(c) == kBool, "of integers is not supported");
-  c.give(c.op(types[kind], {c.in(first(c), kBool), c.in(second(c), kBool)}));
+  const ScalarType d = result_dtype(c);
+  need(d == kBool || c.exporter.opset() >= 18, "of integers needs opset 18");
+  c.give(c.op(std::string(d == kBool ? "" : "Bitwise") + types[kind],
+              {c.in(first(c), d), c.in(second(c), d)}));
 }
 
 // Functions of one argument that both have.
 const std::map<std::string, const char*>& unary_types() {
   static const std::map<std::string, const char*> types = {
-      {"aten::abs", "Abs"},     {"aten::neg", "Neg"},
-      {"aten::sqrt", "Sqrt"},   {"aten::exp", "Exp"},
-      {"aten::log", "Log"},     {"aten::sin", "Sin"},
-      {"aten::cos", "Cos"},     {"aten::tan", "Tan"},
-      {"aten::asin", "Asin"},   {"aten::acos", "Acos"},
-      {"aten::atan", "Atan"},   {"aten::sinh", "Sinh"},
-      {"aten::cosh", "Cosh"},   {"aten::asinh", "Asinh"},
-      {"aten::acosh", "Acosh"}, {"aten::atanh", "Atanh"},
-      {"aten::tanh", "Tanh"},   {"aten::sigmoid", "Sigmoid"},
-      {"aten::relu", "Relu"},   {"aten::floor", "Floor"},
-      {"aten::ceil", "Ceil"},   {"aten::round", "Round"},
-      {"aten::erf", "Erf"},     {"aten::reciprocal", "Reciprocal"},
-      {"aten::sign", "Sign"},   {"aten::sgn", "Sign"},
-      {"aten::hardswish", "HardSwish"},
+      {"aten::abs", "Abs"},     {"aten::neg", "Neg"},     {"aten::sqrt", "Sqrt"},
+      {"aten::exp", "Exp"},     {"aten::log", "Log"},     {"aten::sin", "Sin"},
+      {"aten::cos", "Cos"},     {"aten::tan", "Tan"},     {"aten::asin", "Asin"},
+      {"aten::acos", "Acos"},   {"aten::atan", "Atan"},   {"aten::sinh", "Sinh"},
+      {"aten::cosh", "Cosh"},   {"aten::asinh", "Asinh"}, {"aten::acosh", "Acosh"},
+      {"aten::atanh", "Atanh"}, {"aten::tanh", "Tanh"},   {"aten::sigmoid", "Sigmoid"},
+      {"aten::relu", "Relu"},   {"aten::floor", "Floor"}, {"aten::ceil", "Ceil"},
+      {"aten::round", "Round"}, {"aten::erf", "Erf"},     {"aten::reciprocal", "Reciprocal"},
+      {"aten::sign", "Sign"},   {"aten::sgn", "Sign"},    {"aten::hardswish", "HardSwish"},
       {"aten::det", "Det"}};
   return types;
 }
@@ -128,6 +126,7 @@ void is_special(Call& c) {
 void unary(Call& c) {
   const char* argument = c.first_argument();
   const ScalarType d = result_dtype(c);
+  need(c.integer("decimals") == 0, "decimals are not supported");
   const char* type = unary_types().at(c.name);
   if (std::string_view(type) == "HardSwish" && c.exporter.opset() < 14) refuse("needs opset 14");
   c.give(c.op(type, {c.in(argument, d)}));
@@ -141,8 +140,23 @@ void square(Call& c) {
   c.give(c.op("Mul", {x, x}));
 }
 void exp2(Call& c) { c.give(c.op("Pow", {like(c, 2), self(c)})); }
-void expm1(Call& c) { c.give(c.op("Sub", {c.op("Exp", {self(c)}), like(c, 1)})); }
-void log1p(Call& c) { c.give(c.op("Log", {c.op("Add", {self(c), like(c, 1)})})); }
+// Near zero what is near 1 would have lost their digits: 2 / (1 / tanh(x / 2) - 1), and Kahan's
+// log(u) x / (u - 1) of u = 1 + x.
+void expm1(Call& c) {
+  const std::string x = self(c), one = like(c, 1);
+  const std::string t = c.op("Tanh", {c.op("Mul", {x, like(c, 0.5)})});
+  const std::string small = c.op("Div", {c.op("Mul", {t, like(c, 2)}), c.op("Sub", {one, t})});
+  c.give(c.op("Where", {c.op("Less", {c.op("Abs", {x}), one}), small,
+                        c.op("Sub", {c.op("Exp", {x}), one})}));
+}
+void log1p(Call& c) {
+  const std::string x = self(c), one = like(c, 1), u = c.op("Add", {x, one}),
+                    log = c.op("Log", {u});
+  const std::string off = c.op("Sub", {u, one}), same = c.op("Equal", {u, one});
+  const std::string small = c.op("Mul", {log, c.op("Div", {x, c.op("Where", {same, one, off})})});
+  c.give(
+      c.op("Where", {c.op("Less", {c.op("Abs", {x}), one}), c.op("Where", {same, x, small}), log}));
+}
 void log2(Call& c) { c.give(c.op("Div", {c.op("Log", {self(c)}), like(c, std::log(2.0))})); }
 void log10(Call& c) { c.give(c.op("Div", {c.op("Log", {self(c)}), like(c, std::log(10.0))})); }
 void trunc(Call& c) {

@@ -50,8 +50,9 @@ void linear(Call& c) {
   c.give(y);
 }
 void bilinear(Call& c) {
-  c.give(c.op("Einsum", {c.in("input1"), c.in("weight"), c.in("input2")},
-              {{"equation", std::string("...i,oij,...j->...o")}}));
+  const std::string y = c.op("Einsum", {c.in("input1"), c.in("weight"), c.in("input2")},
+                             {{"equation", std::string("...i,oij,...j->...o")}});
+  c.give(c.none("bias") ? y : c.op("Add", {y, c.in("bias")}));
 }
 void einsum(Call& c) {
   Names inputs;

@@ -51,7 +51,8 @@ const char* unary_name(int64_t code) {
                               {TN_UNARY_LOGICAL_NOT, "logical_not"},
                               {TN_UNARY_ISNAN, "isnan"},
                               {TN_UNARY_ISINF, "isinf"},
-                              {TN_UNARY_ISFINITE, "isfinite"}};
+                              {TN_UNARY_ISFINITE, "isfinite"},
+                              {TN_UNARY_SIGNBIT, "signbit"}};
   const auto at = names.find(code);
   return at == names.end() ? nullptr : at->second;
 }
@@ -72,6 +73,7 @@ const char* binary_name(int64_t code) {
                               {TN_BINARY_FMIN, "fmin"},
                               {TN_BINARY_ATAN2, "atan2"},
                               {TN_BINARY_HYPOT, "hypot"},
+                              {TN_BINARY_COPYSIGN, "copysign"},
                               {TN_BINARY_LOGADDEXP, "logaddexp"},
                               {TN_BINARY_XLOGY, "xlogy"},
                               {TN_BINARY_XLOG1PY, "special_xlog1py"},
@@ -140,10 +142,23 @@ void prim_reduce(Call& c) {
 }
 
 void prim_scan(Call& c) {
-  need(c.integer("code") == TN_REDUCE_SUM, "ONNX has sums as scans alone");
+  const int64_t code = c.integer("code"), dim = c.axis("dim", "self");
   if (c.rank("self") == 0) return c.give(c.in("self"));
-  c.give(c.op("CumSum", {c.in("self"), c.constant(static_cast<double>(c.axis("dim", "self")),
-                                                  kInt64)}));
+  if (code == TN_REDUCE_SUM)
+    return c.give(c.op("CumSum", {c.in("self"), c.constant(static_cast<double>(dim), kInt64)}));
+  // ONNX has sums as scans alone: by doubling, each element with the one 1, 2, 4, ... before it.
+  static const std::map<int64_t, const char*> types = {
+      {TN_REDUCE_PROD, "Mul"}, {TN_REDUCE_MAX, "Max"}, {TN_REDUCE_MIN, "Min"}};
+  const auto type = types.find(code);
+  need(type != types.end() && c.dtype("self") != kBool, "ONNX has no such scan");
+  need(c.exporter.is_static(), "it needs sizes that are known: leave dynamic_axes out");
+  std::string x = c.in("self");
+  for (int64_t by = 1, n = c.size("self", dim); by < n; by *= 2) {
+    const std::string more =
+        c.op(type->second, {c.slice(x, dim, by, n), c.slice(x, dim, 0, n - by)});
+    x = c.op("Concat", {c.slice(x, dim, 0, by), more}, {{"axis", dim}});
+  }
+  c.give(x);
 }
 
 void prim_scatter(Call& c) {
@@ -171,8 +186,8 @@ void prim_argsort(Call& c) {
   const bool boolean = c.dtype("self") == kBool;
   const std::string x = boolean ? c.in("self", kInt32) : c.in("self");
   const std::string n = c.slice(c.op("Shape", {x}), 0, -1, kEnd);
-  c.give(c.ops("TopK", {x, n},
-               {{"axis", int64_t{-1}}, {"largest", int64_t{c.flag("descending")}}}, 2)[1]);
+  c.give(c.ops("TopK", {x, n}, {{"axis", int64_t{-1}}, {"largest", int64_t{c.flag("descending")}}},
+               2)[1]);
 }
 
 // Functions of elements, by what they are.
@@ -181,6 +196,25 @@ std::string self(Call& c) { return c.in("self", result_dtype(c)); }
 std::string other(Call& c) { return c.in("other", result_dtype(c)); }
 std::string like(Call& c, double v) { return c.constant(v, result_dtype(c)); }
 
+// Of zeros the sign is that of the reciprocal; NaN counts as positive.
+std::string is_negative(Call& c, const std::string& x, ScalarType d) {
+  const std::string zero = c.constant(0, d), negative = c.op("Less", {x, zero});
+  if (!isFloatingType(d)) return negative;
+  const std::string below = c.op("Less", {c.op("Reciprocal", {x}), zero});
+  return c.op("Or", {negative, c.op("And", {c.op("Equal", {x, zero}), below})});
+}
+void signbit(Call& c) {
+  const ScalarType d = c.dtype("self") == kBool ? kInt32 : c.dtype("self");
+  c.give(is_negative(c, c.in("self", d), d));
+}
+void copysign(Call& c) {
+  const std::string a = c.op("Abs", {self(c)});
+  c.give(c.op("Where", {is_negative(c, other(c), result_dtype(c)), c.op("Neg", {a}), a}));
+}
+void fill(Call& c) {
+  const std::string v = c.name == "aten::zero" ? like(c, 0) : c.in("value", result_dtype(c));
+  c.give(c.op("Expand", {v, c.op("Shape", {c.in("self")})}));
+}
 void erfc(Call& c) { c.give(c.op("Sub", {like(c, 1), c.op("Erf", {self(c)})})); }
 void div_trunc(Call& c) {
   const std::string q = c.op("Div", {self(c), other(c)});
@@ -207,8 +241,7 @@ void hypot(Call& c) {
   const std::string large = c.op("Max", {a, b}), zero = c.op("Equal", {large, like(c, 0)});
   const std::string q =
       c.op("Div", {c.op("Min", {a, b}), c.op("Where", {zero, like(c, 1), large})});
-  const std::string root =
-      c.op("Sqrt", {c.op("Add", {c.op("Mul", {q, q}), like(c, 1)})});
+  const std::string root = c.op("Sqrt", {c.op("Add", {c.op("Mul", {q, q}), like(c, 1)})});
   c.give(c.op("Mul", {large, root}));
 }
 void logaddexp(Call& c) {
@@ -216,23 +249,22 @@ void logaddexp(Call& c) {
   const std::string apart = c.op("Neg", {c.op("Abs", {c.op("Sub", {a, b})})});
   const std::string more = c.op("Log", {c.op("Add", {c.op("Exp", {apart}), like(c, 1)})});
   const std::string same = c.op("Equal", {a, b});  // infinities, too: their difference is NaN
-  c.give(c.op("Where", {same, c.op("Add", {a, like(c, std::log(2.0))}),
-                        c.op("Add", {large, more})}));
+  c.give(
+      c.op("Where", {same, c.op("Add", {a, like(c, std::log(2.0))}), c.op("Add", {large, more})}));
 }
 // 0 where self is 0, NaN where other is.
 void times_log(Call& c, const std::string& of) {
   const std::string x = self(c), p = c.op("Mul", {x, c.op("Log", {of})});
-  const std::string zero = c.op("And", {c.op("Equal", {x, like(c, 0)}),
-                                        c.op("Not", {c.op("IsNaN", {of})})});
+  const std::string zero =
+      c.op("And", {c.op("Equal", {x, like(c, 0)}), c.op("Not", {c.op("IsNaN", {of})})});
   c.give(c.op("Where", {zero, like(c, 0), p}));
 }
 void xlogy(Call& c) { times_log(c, other(c)); }
 void xlog1py(Call& c) { times_log(c, c.op("Add", {other(c), like(c, 1)})); }
 void entr(Call& c) {
   const std::string x = self(c), p = c.op("Neg", {c.op("Mul", {x, c.op("Log", {x})})});
-  const std::string low = c.op(
-      "Where", {c.op("Less", {x, like(c, 0)}), like(c, -std::numeric_limits<double>::infinity()),
-                p});
+  const std::string low = c.op("Where", {c.op("Less", {x, like(c, 0)}),
+                                         like(c, -std::numeric_limits<double>::infinity()), p});
   c.give(c.op("Where", {c.op("Equal", {x, like(c, 0)}), like(c, 0), low}));
 }
 void sinc_of_radians(Call& c) {
@@ -250,6 +282,10 @@ const Rules::Entry list[] = {{"aten::prim_unary", prim_unary},
                              {"aten::_div_trunc", div_trunc},
                              {"aten::bitwise_left_shift", shift_left},
                              {"aten::bitwise_right_shift", shift_right},
+                             {"aten::signbit", signbit},
+                             {"aten::copysign", copysign},
+                             {"aten::fill", fill},
+                             {"aten::zero", fill},
                              {"aten::erfc", erfc},
                              {"aten::fmax", extreme<1>},
                              {"aten::fmin", extreme<0>},
@@ -266,8 +302,7 @@ TENON_EXPORT_RULES(list);
 bool give_by_code(Call& c) {
   if (!c.node.op || !c.node.op->op || c.node.op->op->by_code == core::ByCode::None) return false;
   const core::Op& op = *c.node.op->op;
-  const char* name =
-      op.by_code == core::ByCode::Unary ? unary_name(op.code) : binary_name(op.code);
+  const char* name = op.by_code == core::ByCode::Unary ? unary_name(op.code) : binary_name(op.code);
   if (!name || !find_rule(std::string("aten::") + name)) return false;
   follow(c, name);
   return true;

@@ -38,11 +38,16 @@ void extreme_at(Call& c) {
   const int64_t dim = c.axis("dim", "self");
   const bool keep = c.flag("keepdim");
   const std::string x = c.in("self");
+  if (c.rank("self") == 0) {
+    c.give(x, 0);
+    return c.give(c.constant(0, kInt64), 1);
+  }
   c.give(c.reduce(kind ? "ReduceMax" : "ReduceMin", x, {dim}, keep), 0);
   c.give(c.op(kind ? "ArgMax" : "ArgMin", {x}, {{"axis", dim}, {"keepdims", int64_t{keep}}}), 1);
 }
 template <int kind>
 void arg(Call& c) {
+  if (c.rank("self") == 0) return c.give(c.constant(0, kInt64));
   std::string x = c.in("self");
   int64_t dim = 0;
   if (c.none("dim"))
@@ -55,6 +60,7 @@ void arg(Call& c) {
 }
 template <int kind>
 void truth(Call& c) {
+  if (c.rank("self") == 0) return c.give(c.in("self", kBool));
   const std::string x = c.cast(c.in("self", kBool), kBool, kInt32);
   c.give(c.cast(c.reduce(kind ? "ReduceMax" : "ReduceMin", x, axes_of(c), c.flag("keepdim")),
                 kInt32, kBool));
@@ -107,6 +113,7 @@ void normalize(Call& c) {
 
 void cumsum(Call& c) {
   const ScalarType d = c.result().scalar_type();
+  if (c.rank("self") == 0) return c.give(c.in("self", d));
   c.give(c.op("CumSum", {c.in("self", d), c.constant(as_tensor(IValue(c.axis("dim", "self"))))}));
 }
 void top(Call& c, const std::string& k, bool largest) {
@@ -116,13 +123,25 @@ void top(Call& c, const std::string& k, bool largest) {
   c.give(r[0], 0);
   c.give(r[1], 1);
 }
-void topk(Call& c) { top(c, c.unsqueeze(c.in("k", kInt64), {0}), c.flag("largest", true)); }
+// Of a number.
+bool only_one(Call& c) {
+  if (c.rank("self") > 0) return false;
+  c.give(c.in("self"), 0);
+  c.give(c.constant(0, kInt64), 1);
+  return true;
+}
+void topk(Call& c) {
+  if (only_one(c)) return;
+  top(c, c.unsqueeze(c.in("k", kInt64), {0}), c.flag("largest", true));
+}
 void sort(Call& c) {
+  if (only_one(c)) return;
   const int64_t dim = c.none("dim") ? c.rank("self") - 1 : c.axis("dim", "self");
   const std::string n = c.slice(c.op("Shape", {c.in("self")}), 0, dim, dim + 1);
   top(c, n, c.flag("descending"));
 }
 void argsort(Call& c) {
+  if (c.rank("self") == 0) return c.give(c.constant(0, kInt64));
   const int64_t dim = c.none("dim") ? c.rank("self") - 1 : c.axis("dim", "self");
   const std::string n = c.slice(c.op("Shape", {c.in("self")}), 0, dim, dim + 1);
   const Names r =

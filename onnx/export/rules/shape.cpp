@@ -14,6 +14,7 @@ std::vector<int64_t> identity(int64_t n) {
 int64_t wrap(int64_t axis, int64_t rank) { return axis < 0 ? axis + rank : axis; }
 
 void reshape(Call& c) {
+  need(!c.has("dtype"), "bits as another dtype are not a value of ONNX");
   const char* shape = c.has("size") ? "size" : "shape";
   if (c.is_constant(shape)) {
     std::vector<int64_t> sizes = c.ints(shape);
@@ -132,10 +133,14 @@ void view_as(Call& c) { c.give(c.op("Reshape", {c.in("self"), c.op("Shape", {c.i
 void repeat(Call& c) {
   const char* times = c.has("repeats") ? "repeats" : "dims";
   const auto n = static_cast<int64_t>(c.get(times).example.toListRef().items.size());
-  std::string x = c.in("self");
+  std::string x = c.in("self"), repeats = c.in(times);
   std::vector<int64_t> lead;
   for (int64_t i = c.rank("self"); i < n; ++i) lead.push_back(i - c.rank("self"));
-  c.give(c.op("Tile", {c.unsqueeze(x, lead), c.in(times)}));
+  if (const int64_t missing = c.rank("self") - n; missing > 0) {  // tile: ones are put before
+    const std::string ones = c.int_list(std::vector<int64_t>(static_cast<std::size_t>(missing), 1));
+    repeats = c.op("Concat", {ones, repeats}, {{"axis", int64_t{0}}});
+  }
+  c.give(c.op("Tile", {c.unsqueeze(x, lead), repeats}));
 }
 
 void slice(Call& c) {
