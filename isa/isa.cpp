@@ -46,7 +46,11 @@ std::string_view isa_name() noexcept {
     case Isa::Avx2:
       return "AVX2";
     case Isa::Base:
+#ifdef __aarch64__
+      return "NEON";
+#else
       return "base";
+#endif
   }
   return "";
 }

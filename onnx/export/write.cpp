@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Tensors, inputs and outputs of a model, and the file.
+#include <filesystem>
 #include <ostream>
 
 #include "onnx/export/exporter.h"
+#include "onnx/export/external_data.h"
 #include "tenon/autograd.h"
 #include "tenon/io/file_writer.h"
 #include "tenon/runtime/error.h"
@@ -177,7 +179,9 @@ int64_t ir_version(int64_t opset) {
   return opset >= 15 ? 8 : 7;
 }
 
-std::string model_bytes(const jit::Module& module, const std::vector<IValue>& inputs,
+constexpr std::size_t kMessageLimit = std::size_t{2} << 30;  // of protobuf
+
+pb::ModelProto model_of(const jit::Module& module, const std::vector<IValue>& inputs,
                         const ExportOptions& options) {
   Exporter exporter(module, options);
   pb::ModelProto model = exporter.run(inputs);
@@ -198,9 +202,15 @@ std::string model_bytes(const jit::Module& module, const std::vector<IValue>& in
     entry->set_key(key);
     entry->set_value(value);
   }
-  constexpr std::size_t kLimit = std::size_t{2} << 30;
-  TENON_CHECK(model.ByteSizeLong() < kLimit, NotImplementedError, "onnx::export_: the model has ",
-              model.ByteSizeLong(), " bytes; a file of protobuf holds less than 2 GiB");
+  return model;
+}
+
+std::string bytes_of(const pb::ModelProto& model) {
+  TENON_CHECK(
+      model.ByteSizeLong() < kMessageLimit, NotImplementedError, "onnx::export_: the model has ",
+      model.ByteSizeLong(),
+      " bytes; one of 2 GiB and more needs a file beside it for its weights, so write it to "
+      "a path");
   std::string bytes;
   model.SerializeToString(&bytes);
   return bytes;
@@ -213,14 +223,23 @@ namespace tenon::onnx {
 
 void export_(const jit::Module& module, const std::vector<IValue>& inputs, std::ostream& out,
              const ExportOptions& options) {
-  const std::string bytes = exporting::model_bytes(module, inputs, options);
+  TENON_CHECK(!options.external_data, ValueError,
+              "onnx::export_: a stream has no folder for external data");
+  const std::string bytes = exporting::bytes_of(exporting::model_of(module, inputs, options));
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   TENON_CHECK(out.good(), ValueError, "onnx::export_: the stream takes no more");
 }
 
 void export_(const jit::Module& module, const std::vector<IValue>& inputs, const std::string& path,
              const ExportOptions& options) {
-  const std::string bytes = exporting::model_bytes(module, inputs, options);
+  pb::ModelProto model = exporting::model_of(module, inputs, options);
+  if (options.external_data || model.ByteSizeLong() >= exporting::kMessageLimit) {
+    const std::string beside = path + ".data";
+    serialize::detail::FileWriter weights(beside);
+    exporting::move_weights(model, weights, std::filesystem::path(beside).filename().string());
+    weights.commit();
+  }
+  const std::string bytes = exporting::bytes_of(model);
   serialize::detail::FileWriter file(path);
   file.write(bytes.data(), bytes.size());
   file.commit();

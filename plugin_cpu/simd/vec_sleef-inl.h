@@ -15,6 +15,11 @@ namespace tenon::cpu::HWY_NAMESPACE {
 #define TN_SLEEF_D(name, ulp) Sleef_##name##d4_##ulp##avx2
 #define TN_SLEEF_FV __m256
 #define TN_SLEEF_DV __m256d
+#elif HWY_TARGET == HWY_NEON
+#define TN_SLEEF_F(name, ulp) Sleef_##name##f4_##ulp##advsimd
+#define TN_SLEEF_D(name, ulp) Sleef_##name##d2_##ulp##advsimd
+#define TN_SLEEF_FV float32x4_t
+#define TN_SLEEF_DV float64x2_t
 #endif
 
 #ifdef TN_SLEEF_F

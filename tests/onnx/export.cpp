@@ -187,6 +187,24 @@ def forward(self, x: Tensor) -> Tensor:
               m.forward({x}).toTensor());
 }
 
+TEST(OnnxExport, WeightsMayLieBesideTheModel) {
+  const std::string path = testing::TempDir() + "/tenon_beside.onnx";
+  manual_seed(5);
+  nn::Sequential net(nn::Linear(40, 30), nn::Linear(30, 3));
+  const Tensor x = randn({2, 40});
+  onnx::ExportOptions options;
+  options.external_data = true;
+  onnx::export_(jit::trace(net, {x}), {x}, path, options);
+  EXPECT_LT(std::filesystem::file_size(path), 3000u);
+  EXPECT_EQ(std::filesystem::file_size(path + ".data"), 40u * 30 * 4);
+  expect_near(onnx::load(path).forward({x}).toTensor(), net->forward(x));
+  std::ostringstream out;
+  test::expect_words(test::text_of([&] { onnx::export_(jit::trace(net, {x}), {x}, out, options); }),
+                     {"a stream has no folder"});
+  std::filesystem::remove(path);
+  std::filesystem::remove(path + ".data");
+}
+
 TEST(OnnxExport, NewerOperatorSets) {
   const jit::Module m = define(R"(
 def forward(self, x: Tensor, g: Tensor) -> Tensor:

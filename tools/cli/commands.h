@@ -38,6 +38,7 @@ struct ConvertOptions {
   std::string inputs, cases;
   std::vector<std::string> dynamic;  // "NAME:AXIS=SIZE", of an input
   int64_t opset = 17;
+  bool external_data = false;  // of ONNX
 };
 void convert_program(const ConvertOptions& options);
 

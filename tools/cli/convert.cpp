@@ -42,6 +42,7 @@ void write_onnx([[maybe_unused]] const ConvertOptions& o, [[maybe_unused]] const
 #if defined(TENON_ONNX)
   onnx::ExportOptions options;
   options.opset = o.opset;
+  options.external_data = o.external_data;
   for (const std::string& axis : o.dynamic) add_axis(options, axis);
   if (m.is_training()) m.eval();
   onnx::export_(m, example_inputs(o, m), o.out, options);

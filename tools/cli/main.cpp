@@ -254,6 +254,8 @@ int main(int argc, char** argv) {
                       "fixed without any");
   convert->add_option("--opset", to_convert.opset, "Of .onnx: the version of ONNX's operators")
       ->capture_default_str();
+  convert->add_flag("--external-data", to_convert.external_data,
+                    "Of .onnx: weights in OUT.data beside it, as models of 2 GiB have them anyway");
   tenon::command::LaunchOptions to_launch;
   CLI::App* launch = add_launch(app, to_launch);
   app.footer(kExamples);

@@ -33,6 +33,9 @@ struct ExportOptions {
   std::map<std::string, std::map<int64_t, std::string>> dynamic_axes;
   // Weights are in the file. Otherwise they are inputs of the model.
   bool export_params = true;
+  // Weights of a kilobyte and more are in a file of their own beside the model, PATH.data; always
+  // so where the model would have 2 GiB.
+  bool external_data = false;
   // Weights are listed among the inputs, too, so that a caller may replace them.
   bool keep_initializers_as_inputs = false;
   // An operator without a rule becomes a node of this domain instead of an error; empty: an error.
