@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <ostream>
 
+#include "jit/formats/exported/program_writer.h"
 #include "jit/formats/write.h"
 #include "tenon/io/file_writer.h"
 #include "tenon/jit.h"
+#include "tenon/jit/export_program.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit {
@@ -39,6 +41,18 @@ void Module::save(const std::string& path, const ExtraFiles& extra) const {
   write_to(
       *this, [&](const void* data, std::size_t bytes) { file.write(data, bytes); },
       stem.empty() ? "archive" : stem, extra);
+  file.commit();
+}
+
+void export_program(const Module& m, const std::vector<IValue>& inputs, const std::string& path) {
+  formats::ProgramWriter program(m);
+  program.walk(inputs);
+  serialize::detail::FileWriter file(path);
+  const std::string stem = std::filesystem::path(path).stem().string();
+  formats::ZipWriter zip(stem.empty() ? "archive" : stem,
+                         [&](const void* data, std::size_t bytes) { file.write(data, bytes); });
+  program.write(zip);
+  (void)zip.finish();
   file.commit();
 }
 

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/passes/values.h"
 
+#include <functional>
+#include <set>
+#include <string>
+
 #include "tenon/jit/operator.h"
 
 namespace tenon::jit {
@@ -62,6 +66,21 @@ bool is_none(const Value* v) {
 bool is_number(const Value* v, double number) {
   const std::optional<double> n = number_of(v);
   return n && *n == number;
+}
+
+bool asks_rank_or_dtype(const Node& n) {
+  static const std::set<std::string, std::less<>> kKinds = {
+      "aten::dim",        "prim::dtype",
+      "prim::device",     "prim::is_cuda",
+      "prim::layout",     "aten::is_floating_point",
+      "aten::is_complex", "aten::__is__",
+      "aten::__isnot__",  "prim::unchecked_cast",
+      "aten::ndimension", "prim::requires_grad"};
+  return kKinds.count(n.kind()) != 0;
+}
+bool asks_sizes(const Node& n) {
+  return n.is("aten::size") || n.is("aten::numel") || n.is("aten::len") || n.is("aten::sym_size") ||
+         n.is("aten::sym_numel");
 }
 
 Value* argument(const Node& n, std::string_view argument) {

@@ -22,6 +22,11 @@ std::optional<std::vector<int64_t>> ints_of(const Value* v);
 bool is_none(const Value* v);
 bool is_number(const Value* v, double number);  // exactly
 
+// Whether the node asks a tensor what does not change from run to run (rank, dtype, device), or
+// what may where sizes may (sizes, numbers of elements, lengths).
+TENON_API bool asks_rank_or_dtype(const Node& n);
+TENON_API bool asks_sizes(const Node& n);
+
 // The input that the schema calls `argument`; null if it has none.
 Value* argument(const Node& n, std::string_view argument);
 

@@ -3,6 +3,7 @@
 #include "onnx/export/exporter.h"
 
 #include "jit/passes/passes.h"
+#include "jit/passes/values.h"
 #include "tenon/jit/freeze.h"
 #include "tenon/jit/operator.h"
 #include "tenon/runtime/error.h"
@@ -35,21 +36,6 @@ IValue list_of(const jit::TypePtr& element, const std::vector<ItemPtr>& parts) {
   std::vector<IValue> items;
   for (const auto& p : parts) items.push_back(p->example);
   return IValue(core::Ref<ivalue::List>::adopt(new ivalue::List(element, std::move(items))));
-}
-
-// The rank of a tensor does not change from run to run, its dtype and device neither.
-bool is_fact(const Node& n) {
-  static const std::set<std::string> kFacts = {"aten::dim",        "prim::dtype",
-                                               "prim::device",     "prim::is_cuda",
-                                               "prim::layout",     "aten::is_floating_point",
-                                               "aten::is_complex", "aten::__is__",
-                                               "aten::__isnot__",  "prim::unchecked_cast",
-                                               "aten::ndimension", "prim::requires_grad"};
-  return kFacts.count(n.kind()) != 0;
-}
-bool is_size(const Node& n) {
-  return n.is("aten::size") || n.is("aten::numel") || n.is("aten::len") || n.is("aten::sym_size") ||
-         n.is("aten::sym_numel");
 }
 
 // Nothing happens at these when a model runs.
@@ -158,7 +144,8 @@ bool Exporter::fold(const Node& n) {
   if (!n.op || has_side_effects(n) || n.outputs().empty()) return false;
   bool constant = !n.inputs().empty();
   for (const jit::Value* v : n.inputs()) constant = constant && item(v)->constant;
-  if (!constant && !is_fact(n) && !(is_size(n) && is_static())) return false;
+  if (!constant && !jit::asks_rank_or_dtype(n) && !(jit::asks_sizes(n) && is_static()))
+    return false;
   const std::vector<IValue> values = compute(n);
   for (std::size_t k = 0; k < n.outputs().size(); ++k)
     set(n.output(k), std::make_shared<Item>(Item{values.at(k), true, {}, {}, false}));

@@ -6,6 +6,7 @@
 #include "cases.h"
 #include "commands.h"
 #include "programs.h"
+#include "tenon/jit/export_program.h"
 #include "tenon/runtime/error.h"
 #if defined(TENON_ONNX)
 #include "tenon/onnx/export.h"
@@ -26,6 +27,8 @@ void add_axis(onnx::ExportOptions& options, const std::string& text) {
   options.dynamic_axes[text.substr(0, colon)][axis] = text.substr(equals + 1);
 }
 
+#endif
+
 std::vector<IValue> example_inputs(const ConvertOptions& o, const jit::Module& m) {
   if (!o.cases.empty()) {
     const CaseFolder folder(o.cases);
@@ -33,10 +36,10 @@ std::vector<IValue> example_inputs(const ConvertOptions& o, const jit::Module& m
     return folder.arguments(folder.cases().front(), Device("cpu"));
   }
   TENON_CHECK(!o.inputs.empty(), ValueError,
-              "convert: an ONNX model needs example inputs: give --inputs FILE or --cases FOLDER");
+              "convert: an ONNX model and an exported program need example inputs: give --inputs "
+              "FILE or --cases FOLDER");
   return read_arguments(o.inputs, m.get_method("forward"), Device("cpu"));
 }
-#endif
 
 void write_onnx([[maybe_unused]] const ConvertOptions& o, [[maybe_unused]] const jit::Module& m) {
 #if defined(TENON_ONNX)
@@ -55,14 +58,15 @@ void write_onnx([[maybe_unused]] const ConvertOptions& o, [[maybe_unused]] const
 
 void convert_program(const ConvertOptions& o) {
   const std::string extension = std::filesystem::path(o.out).extension().string();
-  TENON_CHECK(extension != ".pt2", NotImplementedError,
-              "convert: .pt2 cannot be written yet; .pt and .onnx can");
-  TENON_CHECK(extension == ".pt" || extension == ".onnx", ValueError, "convert: '", o.out,
+  TENON_CHECK(extension == ".pt" || extension == ".pt2" || extension == ".onnx", ValueError,
+              "convert: '", o.out,
               "' does not say its format: a name that ends in .pt is a TorchScript archive, one in "
-              ".onnx an ONNX model");
+              ".pt2 an exported program, one in .onnx an ONNX model");
   const jit::Module m = load_program(o.in, Device("cpu"));
   if (extension == ".onnx") {
     write_onnx(o, m);
+  } else if (extension == ".pt2") {
+    jit::export_program(m, example_inputs(o, m), o.out);
   } else {
     m.unit()->kept = nullptr;  // or it would be written as what it was read from
     m.save(o.out);

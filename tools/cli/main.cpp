@@ -242,13 +242,15 @@ int main(int argc, char** argv) {
   show->add_flag("--graph", graph, "Print the graphs of its methods");
   show->add_flag("--code", code, "Print its classes, attributes and code");
   CLI::App* convert = app.add_subcommand(
-      "convert", "Writes a saved program in the format that OUT's extension names: .pt or .onnx.");
+      "convert",
+      "Writes a saved program in the format that OUT's extension names: .pt, .pt2 or .onnx.");
   tenon::command::ConvertOptions to_convert;
   convert->add_option("IN", to_convert.in, "A saved program")->required();
   convert->add_option("OUT", to_convert.out, "The file to write")->required();
   convert->add_option("--inputs", to_convert.inputs,
-                      "Of .onnx: a safetensors file with example inputs, in.0, in.1, ...");
-  convert->add_option("--cases", to_convert.cases, "Of .onnx: a folder whose first case serves");
+                      "Of .pt2 and .onnx: a safetensors file with example inputs, in.0, in.1, ...");
+  convert->add_option("--cases", to_convert.cases,
+                      "Of .pt2 and .onnx: a folder whose first case serves");
   convert->add_option("--dynamic", to_convert.dynamic,
                       "Of .onnx: an input's dimension that may change, as x:0=batch; all sizes are "
                       "fixed without any");

@@ -42,6 +42,9 @@ dev_onnx_export() {
   exec "$python" tools/onnx/check_export.py build/dev/bin/tenon build/onnx/exported "$@"
 }
 
+# dev program-export [NAME]..: the same as exported programs, in torch
+dev_program_export() { dev_onnx_export --program "$@"; }
+
 # dev onnx [--device NAME] [--only TEXT] [--verbose]
 dev_onnx() {
   local options=() listed=tools/onnx/not_passing.tsv

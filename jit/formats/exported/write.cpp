@@ -6,6 +6,7 @@
 
 #include "jit/formats/exported/json.h"
 #include "jit/formats/exported/kept.h"
+#include "jit/formats/exported/program_writer.h"
 #include "jit/formats/pickle.h"
 #include "jit/formats/write.h"
 #include "tenon/autograd/mode.h"
@@ -13,23 +14,6 @@
 
 namespace tenon::jit::formats {
 namespace {
-
-int number_of_dtype(ScalarType t) {
-  static const std::map<ScalarType, int> kNumbers = {
-      {kUInt8, 1}, {kInt8, 2},      {kInt16, 3},         {kInt32, 4},
-      {kInt64, 5}, {kHalf, 6},      {kFloat, 7},         {kDouble, 8},
-      {kBool, 12}, {kBFloat16, 13}, {kComplexFloat, 10}, {kComplexDouble, 11}};
-  const auto it = kNumbers.find(t);
-  TENON_CHECK(it != kNumbers.end(), NotImplementedError,
-              "exported programs have no number for the dtype ", dtype_name(t));
-  return it->second;
-}
-
-Json numbers(IntArrayRef values) {
-  Json out = Json::array();
-  for (const int64_t v : values) out.push_back(Json{{"as_int", v}});
-  return out;
-}
 
 Tensor tensor_at(const Module& m, const std::string& dotted) {
   IValue at(m._ivalue());
@@ -126,22 +110,10 @@ class ExportedWriter {
         const Tensor bytes = t.detach().to(kCPU).contiguous();
         zip_.add(folder + path, bytes.data_ptr(), bytes.nbytes());
       }
-      std::vector<int64_t> strides(t.sizes().size(), 1);
-      for (std::size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * t.sizes()[d];
-      const bool cuda = t.device().is_cuda();
       all[w.name] = Json{{"path_name", path},
                          {"is_param", w.parameter},
                          {"use_pickle", false},
-                         {"tensor_meta",
-                          {{"dtype", number_of_dtype(t.scalar_type())},
-                           {"sizes", numbers(t.sizes())},
-                           {"requires_grad", t.requires_grad()},
-                           {"device",
-                            {{"type", cuda ? "cuda" : "cpu"},
-                             {"index", cuda ? Json(t.device().index()) : Json()}}},
-                           {"strides", numbers(strides)},
-                           {"storage_offset", {{"as_int", 0}}},
-                           {"layout", 7}}}};
+                         {"tensor_meta", tensor_meta(t, t.requires_grad())}};
     }
     zip_.add(folder + config, Json{{"config", std::move(all)}}.dump());
   }

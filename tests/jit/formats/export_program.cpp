@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Programs of other kinds written as torch.export.save does, and read back. `./dev program-export`
+// has torch read them.
+#include "tenon/jit/export_program.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "jit/formats/zip.h"
+#include "tenon/jit.h"
+#include "tenon/jit/trace.h"
+#include "tenon/tenon.h"
+#include "tests/support.h"
+
+namespace tenon::jit {
+namespace {
+
+std::string path_of(const std::string& name) { return testing::TempDir() + "/" + name + ".pt2"; }
+
+Module define(const std::string& text) {
+  Module m("__torch__.Program");
+  m.define(text);
+  return m;
+}
+// What the program gives after it was written and read.
+IValue again(const Module& m, const std::vector<IValue>& inputs) {
+  const std::string path = path_of("tenon_program");
+  export_program(m, inputs, path);
+  const Module back = load(path);
+  std::filesystem::remove(path);
+  return back.forward(inputs);
+}
+void expect_near(const Tensor& a, const Tensor& b) {
+  EXPECT_TRUE(allclose(a, b, 1e-5, 1e-6)) << a << b;
+}
+
+TEST(ExportProgram, ANetworkKeepsItsNamesAndIsTrained) {
+  manual_seed(3);
+  nn::Sequential net(nn::Conv2d(nn::Conv2dOptions(2, 3, 3).padding(1)), nn::BatchNorm2d(3),
+                     nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(), nn::Dropout(0.5),
+                     nn::Linear(12, 4));
+  net->eval();
+  const Tensor x = randn({2, 2, 4, 4});
+  const std::string path = path_of("tenon_network");
+  export_program(trace(net, {x}), {x}, path);
+  Module back = load(path);
+  std::filesystem::remove(path);
+  expect_near(back.forward({x}).toTensor(), net->forward(x));
+  const auto parameters = back.named_parameters();
+  ASSERT_EQ(parameters.size(), net->parameters().size());
+  for (const auto& p : net->named_parameters()) {
+    const auto at = std::find_if(parameters.begin(), parameters.end(),
+                                 [&](const auto& q) { return q.name == p.key(); });
+    ASSERT_NE(at, parameters.end()) << p.key();
+    EXPECT_TRUE(at->value.equal(p.value()));
+    EXPECT_TRUE(at->value.requires_grad());
+  }
+  back.forward({x}).toTensor().sum().backward();
+  net->forward(x).sum().backward();
+  for (const auto& p : net->named_parameters()) {
+    for (const auto& q : parameters)
+      if (q.name == p.key()) expect_near(q.value.grad(), p.value().grad());
+  }
+}
+
+TEST(ExportProgram, ArgumentsOfEveryKind) {
+  const Module m = define(R"(
+def forward(self, x: Tensor, pair: Tuple[Tensor, Tensor], more: List[Tensor], n: int) -> Tuple[Tensor, List[Tensor], int]:
+    a, b = torch.chunk(x, 2, 1)
+    a = a.to(torch.float64).to(memory_format=torch.contiguous_format)
+    a.add_(1.5, alpha=2)
+    y = torch.cat([pair[0], pair[1]] + more, 0).index_put([torch.tensor([0, 1])], torch.ones([2, 2]))
+    z = torch.full([x.size(0), n], float("inf"), dtype=torch.float32).clamp(max=3.0)
+    w = torch.max(b, 1)[0].unsqueeze(-1)
+    return (a.sum() + y.mean() + z.sum(), [w, torch.where(b > 0, b, -b)], n)
+)");
+  const std::vector<IValue> inputs = {
+      randn({3, 4}), IValue(std::tuple<Tensor, Tensor>(randn({2, 2}), randn({1, 2}))),
+      IValue(std::vector<Tensor>{randn({1, 2}), randn({2, 2})}), int64_t{5}};
+  const auto want = m.forward(inputs).toTupleRef().items, got = again(m, inputs).toTupleRef().items;
+  expect_near(got[0].toTensor(), want[0].toTensor());
+  EXPECT_EQ(got[0].toTensor().scalar_type(), kDouble);
+  for (std::size_t i = 0; i < 2; ++i)
+    expect_near(got[1].toListRef().items[i].toTensor(), want[1].toListRef().items[i].toTensor());
+  EXPECT_EQ(got[2].toInt(), 5);
+}
+
+// Constants of the text stand beside the weights; sizes that a trace computed as tensors are
+// numbers; loops of known length are unrolled.
+TEST(ExportProgram, ConstantsAndArithmeticOfSizes) {
+  const Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    rows = torch.mul(torch.tensor(x.size(0)), torch.tensor(2))
+    y = x * torch.tensor([1.0, -2.0, 3.0])
+    for i in range(3):
+        y = y + i
+    if x.dim() == 2:
+        y = y.repeat(2, 1)
+    return y.view([int(rows), -1])
+)");
+  const Tensor x = randn({2, 3});
+  expect_near(again(m, {x}).toTensor(), m.forward({x}).toTensor());
+}
+
+TEST(ExportProgram, WhatItCannotHoldIsTold) {
+  const std::string path = path_of("tenon_refused");
+  std::filesystem::remove(path);
+  const auto refusal = [&](const std::string& body) {
+    const Module m = define("def forward(self, x: Tensor) -> Tensor:\n" + body);
+    return test::text_of([&] { export_program(m, {ones({2})}, path); });
+  };
+  test::expect_words(refusal("    if bool(x.sum() > 0):\n        x = x + 1\n    return x\n"),
+                     {"export_program: cannot write aten::Bool: its result depends on data"});
+  test::expect_words(
+      refusal("    i = 0\n    while bool(x.sum() > i):\n        i = i + 1\n    return x + i\n"),
+      {"cannot write aten::Bool"});
+  test::expect_words(refusal("    return x * float(x.sum().item())\n"),
+                     {"cannot write aten::item", "depends on data", "<--- HERE"});
+  EXPECT_FALSE(std::filesystem::exists(path));
+  const Module m = define("def forward(self, x: Tensor) -> Tensor:\n    return x\n");
+  test::expect_words(test::text_of([&] { export_program(m, {}, path); }),
+                     {"takes 1 inputs", "0 examples"});
+}
+
+TEST(ExportProgram, TheModuleAndItsInputsStayAsTheyWere) {
+  Module m = define("def forward(self, x: Tensor) -> Tensor:\n    return x.add_(1)\n");
+  const Tensor x = zeros({3});
+  const std::string path = path_of("tenon_writes");
+  export_program(m, {x}, path);
+  std::filesystem::remove(path);
+  EXPECT_EQ(x.sum().item<float>(), 0);
+  Module dropout = define(
+      "def forward(self, x: Tensor) -> Tensor:\n    return torch.dropout(x, 0.5, self.training)\n");
+  dropout.train();
+  export_program(dropout, {ones({4})}, path);
+  EXPECT_TRUE(dropout.is_training());
+  expect_near(load(path).forward({ones({4})}).toTensor(), ones({4}));
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace tenon::jit
