@@ -48,8 +48,8 @@ struct Result {
 Result run(const samples::Sample& s, const std::vector<Tensor>& inputs) {
   const lp::CProgram c = lp::print_c(s.program, lp::c99(), "tn_" + s.name);
   const lp::Binding binding = lp::bind_c(
-      c, lp::bind_inputs(s.program, given(inputs, s.program), samples::numbers(s),
-                         samples::reals(s)));
+      c,
+      lp::bind_inputs(s.program, given(inputs, s.program), samples::numbers(s), samples::reals(s)));
   Result result;
   std::vector<Tensor> tensors;
   std::vector<lp::Placement> placements;
@@ -93,10 +93,9 @@ TEST(PrintC, ProgramsComputeWhatTheOperatorComputes) {
       EXPECT_EQ(result.word.code, 0);
       ASSERT_EQ(result.outputs.size(), expected.size());
       for (size_t k = 0; k < expected.size(); ++k)
-        EXPECT_TRUE(samples::agree(result.outputs[k], expected[k]))
-            << "output " << k << "\n"
-            << result.outputs[k] << "\n"
-            << expected[k];
+        EXPECT_TRUE(samples::agree(result.outputs[k], expected[k])) << "output " << k << "\n"
+                                                                    << result.outputs[k] << "\n"
+                                                                    << expected[k];
     }
   }
 }
@@ -144,7 +143,8 @@ TEST(PrintC, WhatADialectCannotSayIsNamed) {
     }
     return "";
   };
-  const std::string head = "loops 1\nsize N\ninput x float64 [N]\noutput y float64 [N]\nfor i < N\n";
+  const std::string head =
+      "loops 1\nsize N\ninput x float64 [N]\noutput y float64 [N]\nfor i < N\n";
   const std::string plain = head + "%0 = read x [i]\ny [i] = %0\n";
   EXPECT_EQ(message(plain, lp::opencl_c(true)), "");
   EXPECT_NE(message(plain, lp::opencl_c(false)).find("float64"), std::string::npos);

@@ -56,9 +56,9 @@ inline std::vector<Sample> read_all(const std::filesystem::path& folder) {
 }
 
 inline tenon::ScalarType dtype_of(lp::Dtype dtype) {
-  constexpr tenon::ScalarType table[] = {tenon::kBool,  tenon::kByte, tenon::kChar, tenon::kShort,
-                                         tenon::kInt,   tenon::kLong, tenon::kHalf,
-                                         tenon::kBFloat16, tenon::kFloat, tenon::kDouble};
+  constexpr tenon::ScalarType table[] = {
+      tenon::kBool, tenon::kByte, tenon::kChar,     tenon::kShort, tenon::kInt,
+      tenon::kLong, tenon::kHalf, tenon::kBFloat16, tenon::kFloat, tenon::kDouble};
   return table[static_cast<int>(dtype)];
 }
 

@@ -96,8 +96,8 @@ inline constexpr CFunction c_real_functions[] = {
     term *= (2.0 * k - 1) * (2.0 * k - 1) / (8.0 * k * x);
     sum += term;
   }
-  const double half = exp(0.5 * x);
-  return (@T)(half * (sum / sqrt(6.28318530717958647692 * x)) * half);
+  const double root = exp(0.5 * x);
+  return (@T)(root * (sum / sqrt(6.28318530717958647692 * x)) * root);
 })"},
     {"to_int", "", R"(tn_i64 tn_to_int_@n(@T a) {
   return a >= -9223372036854775808.0f && a < 9223372036854775808.0f ? (tn_i64)a

@@ -44,13 +44,13 @@ struct CPointer {
 // order over the others.
 struct CKernel {
   std::string name;
-  int nest = -1;      // of CProgram::program
-  int cleared = -1;   // the array that it fills with zeros, needless where starts_covered()
+  int nest = -1;              // of CProgram::program
+  int cleared = -1;           // the array that it fills with zeros, needless where starts_covered()
   bool stores_empty = false;  // whether it stores where a loop has no points: a neutral element
-  std::vector<int> items, inner;    // loops; the last is the fastest
-  std::vector<CPointer> pointers;   // arguments in this order: the numbers, the reals if there are
-  std::vector<CNumber> numbers;     // any, the pointers; then, if it reports, a tn_error_word* and
-  std::vector<int> reals;           // the operator's index as int
+  std::vector<int> items, inner;   // loops; the last is the fastest
+  std::vector<CPointer> pointers;  // arguments in this order: the numbers, the reals if there are
+  std::vector<CNumber> numbers;    // any, the pointers; then, if it reports, a tn_error_word* and
+  std::vector<int> reals;          // the operator's index as int
   bool reports = false;
   std::vector<CAccess> accesses;
 };

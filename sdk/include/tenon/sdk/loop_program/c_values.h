@@ -89,8 +89,8 @@ class CValues {
   }
 
   static bool divides(const Node& node, Dtype self) {
-    return node.kind == Kind::kBinary && !is_floating(self) &&
-           node.code >= TN_BINARY_DIV_TRUNC && node.code <= TN_BINARY_FMOD;
+    return node.kind == Kind::kBinary && !is_floating(self) && node.code >= TN_BINARY_DIV_TRUNC &&
+           node.code <= TN_BINARY_FMOD;
   }
   static bool shifts(const Node& node) {
     return node.kind == Kind::kBinary &&
@@ -104,7 +104,8 @@ class CValues {
     if (is_floating(dtype)) return std::string(is_max ? "-" : "") + "tn_float_of(0x7f800000)";
     if (dtype == Dtype::kBool) return is_max ? "0" : "1";
     if (dtype == Dtype::kUint8) return is_max ? "0" : "255";
-    const int64_t low = itemsize(dtype) == 8 ? INT64_MIN : -(int64_t{1} << (itemsize(dtype) * 8 - 1));
+    const int64_t low =
+        itemsize(dtype) == 8 ? INT64_MIN : -(int64_t{1} << (itemsize(dtype) * 8 - 1));
     return integer(is_max ? low : -(low + 1));
   }
   // Of values of sum_type() for sums and products, of type() for the others.
@@ -114,8 +115,7 @@ class CValues {
     if (update == Update::kProd) return a + (is_bool ? " & " : " * ") + b;
     const char* name = update == Update::kMax ? "max" : "min";
     // NaN of the second operand wins over the first: numbers compare false with it.
-    if (is_floating(dtype))
-      return call(functions_.use_real(name, dtype == Dtype::kDouble), a, b);
+    if (is_floating(dtype)) return call(functions_.use_real(name, dtype == Dtype::kDouble), a, b);
     return a + (update == Update::kMax ? " > " : " < ") + b + " ? " + a + " : " + b;
   }
 
@@ -134,7 +134,8 @@ class CValues {
   template <class T>
   std::string real(T v) const {
     constexpr bool is_float = sizeof(T) == 4;
-    if (std::isnan(v)) return is_float ? "tn_float_of(0x7fc00000)" : "(double)tn_float_of(0x7fc00000)";
+    if (std::isnan(v))
+      return is_float ? "tn_float_of(0x7fc00000)" : "(double)tn_float_of(0x7fc00000)";
     if (std::isinf(v)) return std::string(v < 0 ? "-" : "") + "tn_float_of(0x7f800000)";
     char digits[48];
     const T size = std::fabs(v);

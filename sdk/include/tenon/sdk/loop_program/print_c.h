@@ -25,8 +25,8 @@ namespace tenon::sdk::loop_program {
 // One kernel: the nodes that its stores need, each in the outermost loop where it can be.
 class CKernelPrinter {
  public:
-  CKernelPrinter(const Program& program, const Nest& nest, const CDialect& dialect,
-                 CValues& values, CKernel& kernel, std::vector<const Store*> stores)
+  CKernelPrinter(const Program& program, const Nest& nest, const CDialect& dialect, CValues& values,
+                 CKernel& kernel, std::vector<const Store*> stores)
       : program_(program),
         nest_(nest),
         dialect_(dialect),
@@ -120,8 +120,8 @@ class CKernelPrinter {
   int add_access(int array, bool stored) {
     values_.require(program_.arrays[array].dtype);
     auto& list = kernel_.pointers;
-    const auto at =
-        std::find_if(list.begin(), list.end(), [&](const CPointer& it) { return it.array == array; });
+    const auto at = std::find_if(list.begin(), list.end(),
+                                 [&](const CPointer& it) { return it.array == array; });
     if (at == list.end())
       list.push_back({array, stored});
     else
@@ -193,8 +193,8 @@ class CKernelPrinter {
     }
     const int loop = kernel_.inner[level];
     const std::string l = "l" + std::to_string(loop);
-    line(level + 1, "for (tn_i64 " + l + " = 0; " + l + " < " +
-                        number({CNumber::kExtent, loop}) + "; ++" + l + ") {");
+    line(level + 1, "for (tn_i64 " + l + " = 0; " + l + " < " + number({CNumber::kExtent, loop}) +
+                        "; ++" + l + ") {");
     print_inner(level + 1);
     line(level + 1, "}");
   }
@@ -279,8 +279,7 @@ class CKernelPrinter {
   void guard(const Node& node, int depth) {
     const Dtype self = nest_.nodes[node.operands[0]].dtype;
     const std::string a = operand(node, 0), b = operand(node, 1);
-    if (CValues::divides(node, self))
-      report(depth, b + " == 0", TN_ERROR, "(tn_i64)" + a, "-1");
+    if (CValues::divides(node, self)) report(depth, b + " == 0", TN_ERROR, "(tn_i64)" + a, "-1");
     if (CValues::shifts(node)) {
       const std::string bits = std::to_string(itemsize(self) * 8);
       report(depth, b + " < 0 || " + b + " >= " + bits, TN_ERROR_VALUE, "(tn_i64)" + b, bits);
@@ -311,7 +310,8 @@ class CKernelPrinter {
       more += " + " + at + " * " + number({CNumber::kStride, node.source, dim});
     }
     const std::string v = values_.load(node.dtype, place(access, more));
-    set(i, depth, inside.empty() ? v : inside + " ? " + v + " : (" + CValues::type(node.dtype) + ")0");
+    set(i, depth,
+        inside.empty() ? v : inside + " ? " + v + " : (" + CValues::type(node.dtype) + ")0");
   }
 
   std::string signature() const {
