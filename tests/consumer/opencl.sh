@@ -18,7 +18,7 @@ grep -q '^opencl *opened *opencl *0.1.0 *14 ' "$log" || die "$(cat "$log")"
 "$work/app/device" opencl
 "$build/bin/loop_programs_on_device" opencl
 # Every check of a device, and operators of each family; all operators pass, which takes minutes if nothing is compiled yet.
-operators='add.Tensor|mul.Tensor|floor_divide|softmax.int|sum.dim_IntList|cumsum|_index|put|scatter.value|nll_loss_forward'
+operators='add.Tensor|mul.Tensor|floor_divide|softmax.int|sum.dim_IntList|cumsum|_index|put|scatter.value|nll_loss_forward|_loop_program_'
 "$tenon" check "$work/opencl/lib/libtenon_opencl.so" --level 2 -j 2 --op "^(device[.].*|$operators)$" > "$log" 2>&1 ||
   die "$(cat "$log")"
 tail -n 2 "$log"

@@ -62,7 +62,8 @@ void report(const Device& device) {
     _loop_program(inputs, text)[0].cpu();
     expect(false, "an index outside is no error");
   } catch (const IndexError& e) {
-    expect(std::strstr(e.what(), "9"), std::string("the error does not name the index: ") + e.what());
+    expect(std::strstr(e.what(), "9"),
+           std::string("the error does not name the index: ") + e.what());
   }
 }
 
