@@ -63,8 +63,9 @@ TEST(PrintCuda, NvrtcCompilesThePrograms) {
   for (const samples::Sample& s : samples::read_all(TENON_LOOP_PROGRAMS)) {
     const std::string source = lp::print_c(s.program, lp::cuda_c()).source;
     EXPECT_EQ(nvrtc.compile(source, "sm_90"), "") << s.name;
-    if (s.name == "float16" || s.name == "indirect")  // atomics and bits of an older one
+    if (s.name == "float16" || s.name == "indirect") {  // atomics and bits of an older one
       EXPECT_EQ(nvrtc.compile(source, "sm_80"), "") << s.name;
+    }
   }
   EXPECT_NE(nvrtc.compile("extern \"C\" __global__ void f() { missing(); }", "sm_90"), "");
 }

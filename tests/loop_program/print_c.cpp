@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Loop programs printed as C (tenon/sdk/loop_program/print_c.h), compiled with the tests, against
-// the operator.
+// Loop programs printed as C and as CUDA C (tenon/sdk/loop_program/print_c.h), compiled with the
+// tests, against the operator.
 #include "tenon/sdk/loop_program/print_c.h"
 
 #include <gtest/gtest.h>
@@ -44,9 +44,11 @@ struct Result {
   tn_error_word word{};
 };
 
-// As a taker runs it, every kernel in three pieces. Outputs start as 7, temporaries too.
-Result run(const samples::Sample& s, const std::vector<Tensor>& inputs) {
-  const lp::CProgram c = lp::print_c(s.program, lp::c99(), "tn_" + s.name);
+// As a taker runs it, every kernel of C in three pieces. Outputs start as 7, temporaries too.
+Result run(const samples::Sample& s, const std::vector<Tensor>& inputs, bool cuda = false) {
+  const lp::CProgram c =
+      lp::print_c(s.program, cuda ? lp::cuda_c() : lp::c99(), (cuda ? "cuda_" : "c_") + s.name);
+  const int64_t pieces = cuda ? 1 : 3;
   const lp::Binding binding = lp::bind_c(
       c,
       lp::bind_inputs(s.program, given(inputs, s.program), samples::numbers(s), samples::reals(s)));
@@ -70,9 +72,10 @@ Result run(const samples::Sample& s, const std::vector<Tensor>& inputs) {
     std::vector<void*> pointers;
     for (const lp::CPointer& it : kernel.pointers)
       pointers.push_back(tensors[static_cast<size_t>(it.array)].data_ptr());
-    for (int64_t piece = 2; piece >= 0; --piece)
-      find_kernel(kernel.name)(numbers.data(), reals.data(), pointers.data(), &result.word, 5,
-                               items * piece / 3, items * (piece + 1) / 3);
+    const KernelFn run_kernel = find_kernel((cuda ? "run_" : "") + kernel.name);
+    for (int64_t piece = pieces - 1; piece >= 0; --piece)
+      run_kernel(numbers.data(), reals.data(), pointers.data(), &result.word, 5,
+                 items * piece / pieces, items * (piece + 1) / pieces);
   }
   return result;
 }
@@ -87,15 +90,18 @@ TEST(PrintC, ProgramsComputeWhatTheOperatorComputes) {
     for (const bool strided : {false, true}) {
       for (Tensor& t : inputs)
         if (strided && t.dim() == 2) t = t.t().contiguous().t();
-      const Result result = run(s, inputs);
       const std::vector<Tensor> expected =
           tenon::_loop_program(inputs, s.text, samples::numbers(s), samples::reals(s));
-      EXPECT_EQ(result.word.code, 0);
-      ASSERT_EQ(result.outputs.size(), expected.size());
-      for (size_t k = 0; k < expected.size(); ++k)
-        EXPECT_TRUE(samples::agree(result.outputs[k], expected[k])) << "output " << k << "\n"
-                                                                    << result.outputs[k] << "\n"
-                                                                    << expected[k];
+      for (const bool cuda : {false, true}) {
+        const Result result = run(s, inputs, cuda);
+        EXPECT_EQ(result.word.code, 0);
+        ASSERT_EQ(result.outputs.size(), expected.size());
+        for (size_t k = 0; k < expected.size(); ++k)
+          EXPECT_TRUE(samples::agree(result.outputs[k], expected[k]))
+              << (cuda ? "CUDA C" : "C") << ", output " << k << "\n"
+              << result.outputs[k] << "\n"
+              << expected[k];
+      }
     }
   }
 }
@@ -108,15 +114,28 @@ TEST(PrintC, BadDataIsReportedAndNothingIsReadOutside) {
   samples::Sample s = sample("indirect");
   std::vector<Tensor> inputs = samples::inputs(s);
   inputs[1] = tenon::full({6}, -11, tenon::kLong);
-  const Result wild = run(s, inputs);
-  EXPECT_EQ(wild.word.code, TN_ERROR_INDEX);
-  EXPECT_EQ(wild.word.op, 5);
-  EXPECT_EQ(wild.word.index, 11);
-  EXPECT_EQ(wild.word.limit, 11);
-  s = sample("integers");
-  inputs = samples::inputs(s);
-  inputs[2].fill_(0);
+  for (const bool cuda : {false, true}) {
+    const Result wild = run(s, inputs, cuda);
+    EXPECT_EQ(wild.word.code, TN_ERROR_INDEX);
+    EXPECT_EQ(wild.word.op, 5);
+    EXPECT_EQ(wild.word.index, 11);
+    EXPECT_EQ(wild.word.limit, 11);
+  }
+}
+
+TEST(PrintC, DivisionByZeroAndWideShiftsAreReported) {
+  const samples::Sample s = sample("guards");
+  std::vector<Tensor> inputs = samples::inputs(s);
   EXPECT_EQ(run(s, inputs).word.code, 0);
+  inputs[1].fill_(100);
+  const Result by_zero = run(s, inputs);
+  EXPECT_EQ(by_zero.word.code, TN_ERROR);
+  EXPECT_EQ(by_zero.word.limit, -1);
+  inputs[1].fill_(40);
+  const Result wide = run(s, inputs);
+  EXPECT_EQ(wide.word.code, TN_ERROR_VALUE);
+  EXPECT_EQ(wide.word.index, 40);
+  EXPECT_EQ(wide.word.limit, 32);
 }
 
 TEST(PrintC, OneTextHoldsForAllSizes) {

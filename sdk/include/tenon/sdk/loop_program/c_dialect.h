@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // In which language print_c.h writes kernels. A backend of another one fills a CDialect of its own:
-// the prelude defines the types tn_i8 to tn_u64, the functions tn_float_of(tn_u32),
-// tn_bits_of(float) and, with doubles, tn_double_of(tn_u64), which keep the bits, and
-// tn_claim(pointer to int, code), which stores the code where 0 stood and says whether it did, for
-// all work items at once.
+// the prelude defines the types tn_i8 to tn_u64, the functions tn_float_of(tn_u32) and
+// tn_bits_of(float), which keep the bits, and tn_claim(pointer to int, code), which stores the code
+// where 0 stood and says whether it did, for all work items at once.
 #ifndef TENON_SDK_LOOP_PROGRAM_C_DIALECT_H_
 #define TENON_SDK_LOOP_PROGRAM_C_DIALECT_H_
 
@@ -25,20 +24,15 @@ struct CDialect {
 };
 
 namespace detail {
-inline constexpr const char* c_memcpy_bits = R"(static float tn_float_of(tn_u32 b) {
+inline constexpr const char* c_memcpy_bits = R"(static inline float tn_float_of(tn_u32 b) {
   float v;
   memcpy(&v, &b, sizeof v);
   return v;
 }
-static tn_u32 tn_bits_of(float v) {
+static inline tn_u32 tn_bits_of(float v) {
   tn_u32 b;
   memcpy(&b, &v, sizeof b);
   return b;
-}
-static double tn_double_of(tn_u64 b) {
-  double v;
-  memcpy(&v, &b, sizeof v);
-  return v;
 }
 )";
 }  // namespace detail
@@ -88,11 +82,7 @@ typedef ulong tn_u64;
 #define tn_bits_of(v) as_uint(v)
 #define tn_claim(p, code) (atomic_cmpxchg((volatile __global int*)(p), 0, code) == 0)
 )";
-  if (doubles)
-    d.prelude =
-        "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
-        "#define tn_double_of(b) as_double((ulong)(b))\n" +
-        d.prelude;
+  if (doubles) d.prelude = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" + d.prelude;
   d.kernel = "__kernel void";
   d.global = "__global ";
   d.no_alias = "restrict ";
@@ -115,7 +105,6 @@ typedef long long tn_i64;
 typedef unsigned long long tn_u64;
 #define tn_float_of(b) __uint_as_float(b)
 #define tn_bits_of(v) __float_as_uint(v)
-#define tn_double_of(b) __longlong_as_double((tn_i64)(b))
 #define tn_claim(p, code) (atomicCAS(p, 0, code) == 0)
 )";
   d.kernel = "extern \"C\" __global__ void";

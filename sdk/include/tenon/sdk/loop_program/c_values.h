@@ -158,6 +158,7 @@ class CValues {
       case TN_UNARY_ISFINITE:
         return real ? a + " - " + a + " == 0" : "1";
       default:
+        if (self <= Dtype::kUint8) return "0";
         return real ? "copysign" + s + "((" + type(self) + ")1, " + a + ") < 0" : a + " < 0";
     }
   }
@@ -165,6 +166,8 @@ class CValues {
   static std::string whole_unary(int code, Dtype self, const std::string& a) {
     const std::string t = "(" + type(self) + ")";
     const std::string minus = t + "(0 - (tn_u64)" + a + ")";
+    if (self <= Dtype::kUint8 && (code == TN_UNARY_ABS || code == TN_UNARY_SIGN))
+      return code == TN_UNARY_ABS ? a : t + "(" + a + " != 0)";
     switch (code) {
       case TN_UNARY_NEG:
         return minus;

@@ -282,7 +282,8 @@ class CKernelPrinter {
     if (CValues::divides(node, self)) report(depth, b + " == 0", TN_ERROR, "(tn_i64)" + a, "-1");
     if (CValues::shifts(node)) {
       const std::string bits = std::to_string(itemsize(self) * 8);
-      report(depth, b + " < 0 || " + b + " >= " + bits, TN_ERROR_VALUE, "(tn_i64)" + b, bits);
+      report(depth, (self == Dtype::kUint8 ? "" : b + " < 0 || ") + b + " >= " + bits,
+             TN_ERROR_VALUE, "(tn_i64)" + b, bits);
     }
   }
 
