@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 //   loop_programs_on_device NAME
-// The programs of tests/loop_program/programs on a device, all by its kernel, against the host.
+// The programs of tests/loop_program/programs on a device, all by its kernel, against the host; and
+// a function that tenon::compile() fuses.
 #include <tenon/core/dispatch.h>
+#include <tenon/jit/compile.h>
 #include <tenon/ops/loop_program.gen.h>
 
 #include <cstdio>
@@ -67,6 +69,23 @@ void report(const Device& device) {
   }
 }
 
+int programs = 0;
+void count_programs(void*, const core::Op& op, core::DeviceSlot, int64_t, int64_t) {
+  if (std::string_view(op.name) == "_loop_program_") ++programs;
+}
+
+void fuse(const Device& device) {
+  const Tensor x = randn({300, 1000}), b = randn({1000});
+  const auto f = [](const Tensor& a, const Tensor& c) { return ((a + c).tanh() * 0.25 - a).exp(); };
+  const auto compiled = compile(f);
+  const Tensor there = x.to(device), bias = b.to(device);
+  core::set_kernel_observer(count_programs, nullptr);
+  for (int call = 0; call < 6; ++call)
+    expect(allclose(compiled(there, bias).cpu(), f(x, b), 1e-5, 1e-5), "a fused function differs");
+  core::set_kernel_observer(nullptr, nullptr);
+  expect(programs > 0, "nothing was fused");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -80,6 +99,7 @@ int main(int argc, char** argv) {
       ++n;
     }
     report(device);
+    fuse(device);
     std::printf("%d loop programs on %s, %d failures\n", n, argv[1], failures);
     return n > 0 && failures == 0 ? 0 : 1;
   } catch (const std::exception& e) {
