@@ -51,6 +51,7 @@ inline std::vector<Sample> read_all(const std::filesystem::path& folder) {
   for (const auto& it : std::filesystem::directory_iterator(folder)) files.push_back(it.path());
   std::sort(files.begin(), files.end());
   std::vector<Sample> list;
+  list.reserve(files.size());
   for (const auto& it : files) list.push_back(read(it));
   return list;
 }
