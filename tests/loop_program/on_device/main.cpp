@@ -25,6 +25,7 @@ void expect(bool good, const std::string& what) {
 
 std::vector<Tensor> moved(const std::vector<Tensor>& tensors, const Device& to) {
   std::vector<Tensor> list;
+  list.reserve(tensors.size());
   for (const Tensor& t : tensors) list.push_back(t.to(to));
   return list;
 }
