@@ -103,48 +103,58 @@ const char* type_name(const Gpu& g, DType d) {
 
 namespace {
 
-struct Built {
-  cl_kernel kernel;
-  std::mutex lock;  // a kernel object holds one set of arguments
-};
-
 std::string build_log(const Gpu& g, cl_program program) {
   char text[2048] = {};
   clGetProgramBuildInfo(program, g.id, CL_PROGRAM_BUILD_LOG, sizeof text - 1, text, nullptr);
   return text;
 }
 
-cl_kernel build(Gpu& g, const std::string& file, const std::string& name,
-                const std::string& options) {
-  const char* sources[] = {source("prelude"), source(file)};
-  cl_int status;
-  cl_program program = clCreateProgramWithSource(g.context, 2, sources, nullptr, &status);
-  check(status, "clCreateProgramWithSource");
-  status = clBuildProgram(program, 1, &g.id, options.c_str(), nullptr, nullptr);
-  if (status != CL_SUCCESS) {
-    throw Error(TN_ERROR_BACKEND, "cl/", file, ".cl does not build with", options, ": ",
-                error_name(status), ": ", build_log(g, program));
-  }
-  cl_kernel kernel = clCreateKernel(program, (name + "_of").c_str(), &status);
-  check(status, "clCreateKernel");
-  clReleaseProgram(program);
-  return kernel;
-}
-
-Built& built(Gpu& g, const std::string& file, const std::string& name, const std::string& options) {
+Kernel& built(Gpu& g, const std::string& file, const std::string& name,
+              const std::string& options) {
   static std::mutex lock;
-  static auto& all = *new std::map<std::pair<Gpu*, std::string>, Built>;
+  static auto& all = *new std::map<std::pair<Gpu*, std::string>, Kernel>;
   const std::string key = file + "/" + name + options;
   std::lock_guard<std::mutex> hold(lock);
   auto it = all.find({&g, key});
   if (it != all.end()) return it->second;
-  cl_kernel kernel = build(g, file, name, options);
-  Built& b = all[{&g, key}];
+  cl_program program =
+      build_program(g, {source("prelude"), source(file)}, options, "cl/" + file + ".cl");
+  cl_kernel kernel = make_kernel(program, name + "_of");
+  clReleaseProgram(program);
+  Kernel& b = all[{&g, key}];
   b.kernel = kernel;
   return b;
 }
 
 }  // namespace
+
+cl_program build_program(Gpu& g, std::initializer_list<const char*> sources,
+                         const std::string& options, const std::string& what) {
+  std::vector<const char*> texts(sources);
+  cl_int status;
+  cl_program program = clCreateProgramWithSource(g.context, static_cast<cl_uint>(texts.size()),
+                                                 texts.data(), nullptr, &status);
+  check(status, "clCreateProgramWithSource");
+  status = clBuildProgram(program, 1, &g.id, options.c_str(), nullptr, nullptr);
+  if (status == CL_SUCCESS) return program;
+  const std::string log = build_log(g, program);
+  clReleaseProgram(program);
+  throw Error(TN_ERROR_BACKEND, what, " does not build with", options, ": ", error_name(status),
+              ": ", log);
+}
+
+cl_kernel make_kernel(cl_program program, const std::string& name) {
+  cl_int status;
+  cl_kernel kernel = clCreateKernel(program, name.c_str(), &status);
+  check(status, "clCreateKernel");
+  return kernel;
+}
+
+Launch::Launch(sdk::Call& call, int index, Kernel& kernel)
+    : call_(call),
+      gpu_(opencl::gpu(index)),
+      stream_(stream_of(gpu_, call.stream())),
+      own_(&kernel) {}
 
 Launch::Launch(sdk::Call& call, int index, const char* file, const char* name)
     : call_(call),
@@ -184,7 +194,7 @@ Launch& Launch::report() {
 
 void Launch::run_groups(int64_t groups) {
   if (groups == 0) return;
-  Built& b = built(gpu_, file_, name_, options_);
+  Kernel& b = own_ ? *own_ : built(gpu_, file_, name_, options_);
   if (reports_) {
     std::lock_guard<std::mutex> hold(stream_.lock);
     stream_.word = call_.device_error();

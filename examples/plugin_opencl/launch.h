@@ -52,10 +52,22 @@ inline sdk::DType bits_of(sdk::DType d) {
   return sdk::make_dtype(d.bits == 8 ? TN_UINT : TN_INT, d.bits);
 }
 
+// A kernel object holds one set of arguments: under the lock they are set and the launch enqueued.
+struct Kernel {
+  cl_kernel kernel = nullptr;
+  std::mutex lock;
+};
+
+// Of the kernels in the sources; `what` is named in the error if they do not build.
+cl_program build_program(Gpu& g, std::initializer_list<const char*> sources,
+                         const std::string& options, const std::string& what);
+cl_kernel make_kernel(cl_program program, const std::string& name);
+
 // One launch. The kernel `name`_of of cl/`file`.cl is built once per set of options and cached.
 class Launch {
  public:
   Launch(sdk::Call& call, int index, const char* file, const char* name);
+  Launch(sdk::Call& call, int index, Kernel& kernel);
   Gpu& gpu() const { return gpu_; }
   cl_command_queue queue() const { return stream_.queue; }
   Launch& code(int64_t code);
@@ -67,6 +79,11 @@ class Launch {
   Launch& arg(const Grid& g) {
     if (g.n < int64_t{1} << 32) define("SMALL");
     return add(&g, sizeof g);
+  }
+  // A struct of these elements alone.
+  template <class T>
+  Launch& arg(const std::vector<T>& values) {
+    return add(values.data(), values.size() * sizeof(T));
   }
   template <class T>
   Launch& arg(const T& value) {
@@ -85,6 +102,7 @@ class Launch {
   sdk::Call& call_;
   Gpu& gpu_;
   tn_stream& stream_;
+  Kernel* own_ = nullptr;
   std::string file_, name_, options_;
   struct Arg {
     std::size_t at, bytes;

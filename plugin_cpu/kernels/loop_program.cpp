@@ -9,7 +9,7 @@
 #include "plugin_cpu/loops/nest.h"
 #include "tenon/sdk/kernel.h"
 #include "tenon/sdk/loop_program/cache.h"
-#include "tenon/sdk/loop_program/call.h"
+#include "tenon/sdk/loop_program/tensors.h"
 #include "tenon/sdk/ops/_loop_program_.h"
 
 namespace tenon::cpu {
@@ -17,24 +17,6 @@ namespace {
 
 using namespace sdk;
 namespace lp = sdk::loop_program;
-
-std::string_view name_of(DType dtype) {
-  const std::pair<DType, std::string_view> names[] = {
-      {kBool, "bool"},       {kUInt8, "uint8"},    {kInt8, "int8"},       {kInt16, "int16"},
-      {kInt32, "int32"},     {kInt64, "int64"},    {kFloat16, "float16"}, {kBFloat16, "bfloat16"},
-      {kFloat32, "float32"}, {kFloat64, "float64"}};
-  for (const auto& [it, name] : names)
-    if (it == dtype) return name;
-  return "of another kind";
-}
-
-std::vector<lp::Given> given(TensorList tensors) {
-  std::vector<lp::Given> list;
-  for (int64_t k = 0; k < tensors.size(); ++k)
-    list.push_back(
-        {name_of(tensors[k].dtype()), {tensors[k].sizes().begin(), tensors[k].sizes().end()}});
-  return list;
-}
 
 loop_program::Memory memory_of(const Tensor& t, int64_t item) {
   loop_program::Memory memory;
@@ -79,8 +61,8 @@ tn_status run_program(Call&, TensorList outputs, TensorList inputs, Str text, In
   try {
     const std::shared_ptr<const lp::Program> program = cache.get(text);
     const lp::Binding binding =
-        lp::bind_call(*program, given(outputs), given(inputs), {numbers.begin(), numbers.end()},
-                      {reals.begin(), reals.end()});
+        lp::bind_call(*program, lp::given(outputs), lp::given(inputs),
+                      {numbers.begin(), numbers.end()}, {reals.begin(), reals.end()});
     for (const lp::Nest& it : program->nests)
       if (!loop_program::takes(*program, it)) return TN_DECLINED;
     const std::size_t n = program->arrays.size();

@@ -12,12 +12,13 @@ configure "$root/examples/plugin_opencl" "$work/opencl" "$sdk" -DCMAKE_CXX_FLAGS
 quietly "$cmake" --build "$work/opencl" -j 2
 export TENON_ADD_PLUGIN_PATH="$work/opencl/lib"
 "$tenon" plugins --load > "$log"
-grep -q '^opencl *opened *opencl *0.1.0 *13 ' "$log" || die "$(cat "$log")"
+grep -q '^opencl *opened *opencl *0.1.0 *14 ' "$log" || die "$(cat "$log")"
 "$tenon" devices | grep 'opencl:0 .*asynchronous, opaque' || die "the device is not opaque"
 "$work/app/step" opencl --native
 "$work/app/device" opencl
+"$build/bin/loop_programs_on_device" opencl
 # Every check of a device, and operators of each family; all operators pass, which takes minutes if nothing is compiled yet.
-operators='add.Tensor|mul.Tensor|floor_divide|softmax.int|sum.dim_IntList|cumsum|_index|put|scatter.value|nll_loss_forward'
+operators='add.Tensor|mul.Tensor|floor_divide|softmax.int|sum.dim_IntList|cumsum|_index|put|scatter.value|nll_loss_forward|_loop_program_'
 "$tenon" check "$work/opencl/lib/libtenon_opencl.so" --level 2 -j 2 --op "^(device[.].*|$operators)$" > "$log" 2>&1 ||
   die "$(cat "$log")"
 tail -n 2 "$log"

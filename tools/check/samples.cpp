@@ -104,6 +104,9 @@ SpecArg tensors_from(std::string_view text, Spec& spec, uint32_t& seed) {
       a.tensors.push_back(tensor_from(one, spec, a, ++seed));
     begin = comma + 1;
   }
+  // Of a list with both, the indices keep their dtype by not having the main one.
+  a.fixed = a.fixed && std::none_of(a.tensors.begin(), a.tensors.end(),
+                                    [](const auto& t) { return t && t->dtype == kDouble; });
   return a;
 }
 
@@ -199,6 +202,9 @@ void choose_main_dtype(Spec& s) {
 
 Spec from_text(const core::Op& op, std::string_view text) {
   Spec s;
+  const std::size_t lines = std::min(text.find('\n'), text.size());
+  const std::string below(text.substr(std::min(lines + 1, text.size())));
+  text = text.substr(0, lines);
   s.origin = std::string(text);
   s.valid = true;
   json plain = json::object();
@@ -216,6 +222,11 @@ Spec from_text(const core::Op& op, std::string_view text) {
     if (token.substr(equals + 1) == "same") {
       same_dtype = info->name;
       plain[name] = {{"dtype", "float64"}};
+      continue;
+    }
+    if (token.substr(equals + 1) == "below") {
+      s.text_arg = static_cast<int>(info - op.args);
+      plain[name] = below;
       continue;
     }
     bool tensor = info->type <= ArgType::OptTensorList;
@@ -254,6 +265,11 @@ CallFiles::CallFiles(const std::string& folder) {
     std::vector<std::string> operators;
     while (std::getline(file, line)) {
       if (line.empty() || line[0] == '#') continue;
+      if (line.compare(0, 4, "    ") == 0) {
+        for (const std::string& op : operators)
+          if (!calls_[op].empty()) calls_[op].back() += "\n" + line.substr(4);
+        continue;
+      }
       if (line[0] != ' ') {
         operators.clear();
         for (std::string_view op : split_text(line, ' ')) operators.emplace_back(op);

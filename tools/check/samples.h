@@ -35,12 +35,12 @@ class CaseLibrary {
 // or for a tensor its sizes, as in 2x3 or 0d, and what its elements are: nothing (between -2 and
 // 2), + (between 0.1 and 2.1), ~ (between 0.05 and 0.95), ? (bool), ^ (ascending), <n (integers
 // below n), %n (0 to n-1 in turn), :n (all n). [2x3,4x3] is a list of tensors; `same` as a dtype is
-// that of the cell. `large` at the front: for threads, not for the reference. ValueError names what
-// does not fit.
+// that of the cell. `large` at the front: for threads, not for the reference. `below`: the lines
+// below, in which $T is the dtype of the cell. ValueError names what does not fit.
 Spec from_text(const core::Op& op, std::string_view text);
 
 // The operator's `samples` lines, and the files of a folder: the names of operators on one line,
-// and below it, indented, one call per line.
+// and below it, indented, one call per line; lines that are indented further belong to the call.
 class CallFiles {
  public:
   explicit CallFiles(const std::string& folder);

@@ -56,6 +56,14 @@ std::vector<int64_t> strides_for(const std::vector<int64_t>& sizes, Memory memor
   return strides;
 }
 
+std::string with_dtype(const tn_value& text, ScalarType dtype) {
+  std::string out(text.u.str, text.len);
+  const std::string name(dtype_name(dtype));
+  for (std::size_t at = 0; (at = out.find("$T", at)) != std::string::npos;)
+    out.replace(at, 2, name);
+  return out;
+}
+
 }  // namespace
 
 const char* name(Memory m) {
@@ -141,6 +149,11 @@ Built::Built(const Spec& spec, ScalarType dtype, Memory memory, DeviceId place) 
     } else if (!a.tensors.empty()) {
       value.tag = TN_TAG_TENSOR;
       value.u.tensor = add(*a.tensors[0], static_cast<int>(i));
+    }
+    if (static_cast<int>(i) == spec.text_arg) {
+      text_ = with_dtype(a.plain, dtype);
+      value.u.str = text_.data();
+      value.len = static_cast<uint32_t>(text_.size());
     }
     if (static_cast<int>(i) == spec.dtype_arg) value.u.dtype = core::abi_dtype(dtype);
     if (static_cast<int>(i) == spec.device_arg && !place.is_host() && value.tag == TN_TAG_NONE) {

@@ -34,6 +34,7 @@ struct Spec {
   bool large = false;    // cut into several pieces by threads: too large for the reference
   int device_arg = -1;   // of an operator without tensors: names the device of the result
   int dtype_arg = -1;    // takes the dtype of a cell
+  int text_arg = -1;     // a text in which $T is replaced by the dtype of a cell
   std::shared_ptr<void> owner;               // owns what `plain` points to
   std::shared_ptr<oracle::Arguments> given;  // of a case: its tensors with their own strides
 };
@@ -61,6 +62,7 @@ class Built {
   std::vector<core::Impl> tensors_;
   std::vector<int> positions_;  // of each tensor: its argument
   std::vector<std::vector<const tn_tensor*>> lists_;
+  std::string text_;
 };
 
 // The value that an element takes in a dtype: scaled and rounded for integers, its sign for bool.

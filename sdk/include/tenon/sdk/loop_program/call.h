@@ -42,6 +42,7 @@ inline Binding bind_inputs(const Program& program, const std::vector<Given>& inp
                            const std::vector<int64_t>& whole, const std::vector<double>& real) {
   check_dtypes(program, Role::kInput, inputs);
   std::vector<Shape> shapes;
+  shapes.reserve(inputs.size());
   for (const Given& it : inputs) shapes.push_back(it.shape);
   return bind_sizes(program, shapes, whole, real);
 }
