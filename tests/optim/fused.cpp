@@ -79,35 +79,28 @@ void expect_same_bits(const std::vector<Tensor>& params, optim::Optimizer& fused
   }
 }
 
-TEST(FusedSteps, OfAdamAreThoseOfItsOps) {
+template <class Optimizer, class Options>
+void expect_adam_by_ops(std::initializer_list<Numbers> options) {
   for (ScalarType dtype : {kFloat, kDouble}) {
-    for (const Numbers& o : {Numbers{}, Numbers{0.1, 0.3}, Numbers{0.1, 0.3, 1e-3, true}}) {
+    for (const Numbers& o : options) {
       const std::vector<Tensor> params = parameters(dtype);
-      optim::Adam adam(params, optim::AdamOptions(o.lr)
-                                   .betas({0.9, 0.99})
-                                   .eps(o.eps)
-                                   .weight_decay(o.decay)
-                                   .amsgrad(o.amsgrad));
+      Optimizer adam(
+          params,
+          Options(o.lr).betas({0.9, 0.99}).eps(o.eps).weight_decay(o.decay).amsgrad(o.amsgrad));
       expect_same_bits<AdamByOps>(params, adam,
                                   [&](AdamByOps& by, const Tensor& grad) { by.step(grad, o); });
     }
   }
 }
 
+TEST(FusedSteps, OfAdamAreThoseOfItsOps) {
+  expect_adam_by_ops<optim::Adam, optim::AdamOptions>(
+      {Numbers{}, Numbers{0.1, 0.3}, Numbers{0.1, 0.3, 1e-3, true}});
+}
+
 TEST(FusedSteps, OfAdamWAreThoseOfItsOps) {
-  for (ScalarType dtype : {kFloat, kDouble}) {
-    for (const Numbers& o :
-         {Numbers{0.1, 0, 1e-3, false, true}, Numbers{0.1, 0.3, 1e-3, true, true}}) {
-      const std::vector<Tensor> params = parameters(dtype);
-      optim::AdamW adam(params, optim::AdamWOptions(o.lr)
-                                    .betas({0.9, 0.99})
-                                    .eps(o.eps)
-                                    .weight_decay(o.decay)
-                                    .amsgrad(o.amsgrad));
-      expect_same_bits<AdamByOps>(params, adam,
-                                  [&](AdamByOps& by, const Tensor& grad) { by.step(grad, o); });
-    }
-  }
+  expect_adam_by_ops<optim::AdamW, optim::AdamWOptions>(
+      {Numbers{0.1, 0, 1e-3, false, true}, Numbers{0.1, 0.3, 1e-3, true, true}});
 }
 
 TEST(FusedSteps, OfSgdAreThoseOfItsOps) {

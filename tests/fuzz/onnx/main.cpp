@@ -4,8 +4,6 @@
 // types and nesting. A finding is: a crash, a hang, an exception that is not the library's, and a
 // load that takes much more memory than the file. TENON_FUZZ_ONNX names a folder of further models.
 #include <malloc.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -22,7 +20,7 @@ namespace tenon::fuzz {
 namespace {
 
 // Bytes beyond what the process has after its start; the models have some KB.
-constexpr rlim_t kMemory = rlim_t{512} << 20;
+constexpr uint64_t kMemory = uint64_t{512} << 20;
 
 std::vector<std::string> g_models;
 
@@ -45,38 +43,7 @@ void prepare() {
   (void)onnx::load_bytes(g_models.at(0));
   mallopt(M_ARENA_MAX, 1);
   (void)ones({1 << 20}).sum();
-  long pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-#if !defined(__SANITIZE_ADDRESS__)
-  const rlim_t most =
-      static_cast<rlim_t>(pages) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + kMemory;
-  const rlimit limit{most, most};
-  setrlimit(RLIMIT_AS, &limit);
-#endif
-}
-
-std::string scrambled(std::string bytes, Random& r) {
-  for (uint64_t k = r.below(4) + 1; k > 0 && !bytes.empty(); --k) {
-    const std::size_t at = r.below(bytes.size()),
-                      n = std::min<std::size_t>(r.below(16) + 1, bytes.size() - at);
-    switch (r.below(5)) {
-      case 0:
-        bytes[at] = static_cast<char>(r.bits());
-        break;
-      case 1:
-        bytes[at] = static_cast<char>(bytes[at] ^ 1 << r.below(8));
-        break;
-      case 2:
-        bytes.erase(at, n);
-        break;
-      case 3:
-        bytes.insert(at, bytes.substr(r.below(bytes.size()), n));
-        break;
-      default:
-        bytes.resize(r.chance(0.5) ? at : bytes.size() + n);
-    }
-  }
-  return bytes;
+  limit_address_space(kMemory);
 }
 
 int64_t number(Random& r) {
@@ -206,7 +173,7 @@ void change_graph(onnx::pb::GraphProto& g, Random& r, int depth) {
 }
 
 std::string damaged(const std::string& bytes, Random& r) {
-  if (r.chance(0.3)) return scrambled(bytes, r);
+  if (r.chance(0.3)) return scramble(bytes, r);
   onnx::pb::ModelProto m;
   if (!m.ParseFromString(bytes)) return bytes;
   for (uint64_t k = r.below(4) + 1; k > 0; --k) {
