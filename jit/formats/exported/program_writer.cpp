@@ -181,7 +181,9 @@ void ProgramWriter::visit(const Node& n) {
     return;
   }
   if (n.is("prim::Loop")) return visit_loop(n);
-  if (is_silent(n) || visit_structure(n) || fold(n)) return;
+  if (n.is("prim::unchecked_cast")) return void(items_[n.output()] = items_.at(n.input(0)));
+  if (n.is("prim::Uninitialized")) return void(items_[n.output()] = make({}, true));
+  if (is_silent(n) || visit_list_change(n) || visit_structure(n) || fold(n)) return;
   visit_operator(n);
 }
 
@@ -204,6 +206,59 @@ void ProgramWriter::visit_loop(const Node& n) {
     for (std::size_t k = 0; k < carried.size(); ++k) carried[k] = &at(body.outputs()[k + 1]);
   }
   for (std::size_t k = 0; k < carried.size(); ++k) items_[n.output(k)] = carried[k];
+}
+
+// Changes of a list: of numbers that are known as the program does it, else one more element.
+bool ProgramWriter::visit_list_change(const Node& n) {
+  static const std::set<std::string, std::less<>> kChanges = {
+      "aten::append",  "aten::add_",      "aten::extend", "aten::insert",
+      "aten::pop",     "aten::_set_item", "aten::sort",   "aten::clear",
+      "aten::reverse", "aten::Delete",    "aten::remove"};
+  if (!kChanges.count(n.kind()) || !n.input(0)->type()->is(TypeKind::List)) return false;
+  Item& list = const_cast<Item&>(at(n.input(0)));  // every value that is this list sees it
+  bool known = true;
+  for (const Value* v : n.inputs()) known = known && at(v).constant;
+  if (known && n.op) {
+    Stack stack;
+    for (const Value* v : n.inputs()) stack.push_back(at(v).example);
+    n.op->call(stack, n.inputs().size());
+    list.parts.clear();
+    list.has_parts = false;
+    for (std::size_t k = 0; k < n.outputs().size(); ++k)
+      items_[n.output(k)] =
+          n.output(k)->type()->is(TypeKind::List) ? &list : make(stack.at(k), true);
+    return true;
+  }
+  const bool set = n.is("aten::_set_item");
+  if (!n.is("aten::append") && !n.is("aten::add_") && !n.is("aten::extend") &&
+      !(set && at(n.input(1)).constant))
+    refuse(n, "a list that depends on data");
+  give_parts(list);
+  Item& more = const_cast<Item&>(at(n.input(set ? 2 : 1)));
+  if (set) {
+    const int64_t i = at(n.input(1)).example.toInt(),
+                  length = static_cast<int64_t>(list.parts.size());
+    list.parts.at(static_cast<std::size_t>(i < 0 ? i + length : i)) = &more;
+  } else if (n.is("aten::append")) {
+    list.parts.push_back(&more);
+  } else {
+    give_parts(more);
+    list.parts.insert(list.parts.end(), more.parts.begin(), more.parts.end());
+  }
+  list.constant = false;
+  std::vector<IValue> values;
+  for (const Item* p : list.parts) values.push_back(p->example);
+  list.example = IValue(core::Ref<ivalue::List>::adopt(
+      new ivalue::List(n.input(0)->type()->element(), std::move(values))));
+  if (!n.outputs().empty()) items_[n.output()] = &list;
+  return true;
+}
+
+// Of a list that is known, whose elements become values of their own.
+void ProgramWriter::give_parts(Item& list) {
+  if (list.has_parts) return;
+  list.has_parts = true;
+  for (const IValue& v : list.example.toListRef().items) list.parts.push_back(make(v, true));
 }
 
 bool ProgramWriter::visit_structure(const Node& n) {

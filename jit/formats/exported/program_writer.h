@@ -46,6 +46,8 @@ class ProgramWriter {
   void visit(const Block& b);
   void visit(const Node& n);
   void visit_loop(const Node& n);
+  bool visit_list_change(const Node& n);
+  void give_parts(Item& list);
   bool visit_structure(const Node& n);
   bool fold(const Node& n);
   bool is_arithmetic(const Node& n) const;

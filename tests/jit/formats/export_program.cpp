@@ -94,8 +94,14 @@ TEST(ExportProgram, ConstantsAndArithmeticOfSizes) {
 def forward(self, x: Tensor) -> Tensor:
     rows = torch.mul(torch.tensor(x.size(0)), torch.tensor(2))
     y = x * torch.tensor([1.0, -2.0, 3.0])
+    sizes = [2]
     for i in range(3):
         y = y + i
+        sizes.append(i)
+    parts = [y]
+    parts.append(y * 2)
+    parts[0] = parts[1] - 1
+    y = torch.stack(parts, 0).mean(0) + len(sizes) + sizes[-1]
     if x.dim() == 2:
         y = y.repeat(2, 1)
     return y.view([int(rows), -1])
