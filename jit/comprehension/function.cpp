@@ -120,6 +120,14 @@ std::shared_ptr<const language::Emitted> Function::State::program(const std::vec
 
 const std::string& Function::name() const { return state_->definition.name; }
 
+std::vector<std::string> Function::arguments() const {
+  std::vector<std::string> names;
+  for (const language::Parameter& it : state_->definition.parameters) names.push_back(it.name);
+  return names;
+}
+
+std::vector<std::string> Function::outputs() const { return state_->definition.outputs; }
+
 std::vector<Tensor> Function::run(const std::vector<Tensor>& inputs) const {
   return tenon::_loop_program(inputs, state_->program(inputs, false)->text);
 }

@@ -31,6 +31,8 @@ class TENON_API Function {
   explicit Function(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
   const std::string& name() const;
+  std::vector<std::string> arguments() const;
+  std::vector<std::string> outputs() const;
 
   // The outputs, on the device of the inputs. An output that a definition adds to without ! begins
   // at zero. ValueError for inputs of other dtypes, ranks or sizes than declared,
@@ -62,5 +64,30 @@ TENON_API Function define(const std::string& text, const Constants& constants = 
 // All definitions of a text by name.
 TENON_API std::map<std::string, Function> define_all(const std::string& text,
                                                      const Constants& constants = {});
+
+// A definition with its gradient, as another definition: arguments of `backward` are named like
+// arguments or outputs of `forward`, or d_O for the gradient of output O; its outputs are d_A for
+// the gradient of argument A. What backward does not name is not kept. Outputs without d_O take no
+// gradient, arguments without d_A get none, and backward cannot be differentiated.
+class TENON_API Layer {
+ public:
+  struct State;  // private
+
+  // ValueError for names of `backward` that are none of these.
+  Layer(Function forward, Function backward);
+
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs) const;
+
+  // The only output. ValueError if there are several.
+  template <class... T>
+  Tensor operator()(const T&... inputs) const {
+    return run_one({inputs...});
+  }
+
+ private:
+  Tensor run_one(const std::vector<Tensor>& inputs) const;
+
+  std::shared_ptr<State> state_;
+};
 
 }  // namespace tenon::tc
