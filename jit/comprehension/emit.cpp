@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "jit/comprehension/order.h"
 #include "jit/comprehension/values.h"
 #include "tenon/sdk/loop_program/check.h"
 #include "tenon/sdk/loop_program/print.h"
@@ -149,6 +150,7 @@ class Emitter {
     for (std::size_t d = 0; d < s.indices.size(); ++d)
       store.indices.push_back(loop_at(static_cast<int>(d), ranges.at(s.indices[d].name).begin));
     nest.stores.push_back(std::move(store));
+    order_loops(nest);
     program_.nests.push_back(std::move(nest));
   }
 

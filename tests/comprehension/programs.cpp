@@ -380,7 +380,7 @@ TEST(Comprehension, TheProgramOfMatmul) {
             "input A_0 float32 [2, 3]\n"
             "input B_1 float32 [3, 4]\n"
             "output C_2 float32 [2, 4]\n"
-            "for m_v < 2, n_v < 4, kk_v < 3\n"
+            "for m_v < 2, kk_v < 3, n_v < 4\n"
             "  %0 = read A_0 [m_v, kk_v]\n"
             "  %1 = read B_1 [kk_v, n_v]\n"
             "  %2 = mul %0 %1\n"
