@@ -25,12 +25,17 @@ std::optional<lp::Dtype> dtype_of(std::string_view name) {
   return static_cast<lp::Dtype>(at);
 }
 
-// Replaces names by expressions.
-void substitute(Expression& e, const std::map<std::string, Expression>& by) {
-  for (Expression& it : e.args) substitute(it, by);
+constexpr int kMaxReplaced = 1000;  // names of one statement: they could multiply
+
+// Replaces names by expressions; counts them.
+void substitute(Expression& e, const std::map<std::string, Expression>& by, int& count) {
+  for (Expression& it : e.args) substitute(it, by, count);
   if (e.form != Form::kName) return;
   const auto at = by.find(e.name);
-  if (at != by.end()) e = at->second;
+  if (at == by.end()) return;
+  TENON_PROGRAM_CHECK(++count <= kMaxReplaced, at->second.where, e.name, " is replaced more than ",
+                      kMaxReplaced, " times in one statement");
+  e = at->second;
 }
 
 class Parser {
@@ -155,9 +160,10 @@ class Parser {
       while (accept(",") || accept("where"));
     }
     accept(";");
+    int count = 0;
     for (int round = 0; !lets.empty() && round < 8; ++round) {  // a let may name another
-      substitute(s.value, lets);
-      for (Expression& it : s.exists) substitute(it, lets);
+      substitute(s.value, lets, count);
+      for (Expression& it : s.exists) substitute(it, lets, count);
     }
     return s;
   }

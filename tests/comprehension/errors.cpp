@@ -111,6 +111,15 @@ TEST(ComprehensionErrors, DeepTextsAreRefused) {
               std::string::npos);
 }
 
+TEST(ComprehensionErrors, NamesThatMultiplyAreRefused) {
+  std::string many = "x";
+  for (int i = 0; i < 99; ++i) many += " * x";
+  EXPECT_NE(message([&] {
+              tc::define("def f(float(N) A) -> (o) { o(i) = x where x = " + many + " }");
+            }).find("x is replaced more than 1000 times in one statement"),
+            std::string::npos);
+}
+
 TEST(ComprehensionErrors, CallsNameTheArgument) {
   const tc::Function f =
       tc::define("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m, n) +=! A(m, k) * B(k, n) }");
