@@ -76,6 +76,7 @@ class Exporter {
   void visit_operator(const jit::Node& n);
   bool follow(const std::function<void(Call&)>& rule, Call& call);
   bool visit_parts(Call& call);
+  void remove_nodes(int first);
   void visit_unknown(Call& call);
   bool fold(const jit::Node& n);
   bool is_last_name(const jit::Value& v) const;

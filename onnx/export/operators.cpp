@@ -41,16 +41,27 @@ void Exporter::visit_operator(const Node& n) {
     if (call.given[k]) set(n.output(k), call.given[k]);
 }
 
+// Takes back the nodes from `first` on. Lists of the program that became one of their values are
+// written again where they are needed.
+void Exporter::remove_nodes(int first) {
+  pb::GraphProto& graph = *graphs_.back().graph;
+  std::set<std::string> removed;
+  for (int i = first; i < graph.node_size(); ++i)
+    removed.insert(graph.node(i).output().begin(), graph.node(i).output().end());
+  graph.mutable_node()->DeleteSubrange(first, graph.node_size() - first);
+  for (const auto& [value, item] : items_)
+    if (item->has_parts && removed.count(item->name)) item->name.clear();
+}
+
 // False, and nothing is written, if the rule refuses the call.
 bool Exporter::follow(const std::function<void(Call&)>& rule, Call& call) {
-  pb::GraphProto& graph = *graphs_.back().graph;
-  const int nodes = graph.node_size();
+  const int nodes = graphs_.back().graph->node_size();
   try {
     rule(call);
     return true;
   } catch (const Refusal& r) {
     call.refused = r.reason;
-    graph.mutable_node()->DeleteSubrange(nodes, graph.node_size() - nodes);
+    remove_nodes(nodes);
     return false;
   }
 }
@@ -118,8 +129,7 @@ bool Exporter::visit_parts(Call& call) {
   parts_.push_back(parts.graph);
   for (std::size_t k = 0; k < tensors.size(); ++k) set(parts.graph->inputs().at(k), tensors[k]);
 
-  pb::GraphProto& graph = *graphs_.back().graph;
-  const int nodes = graph.node_size();
+  const int nodes = graphs_.back().graph->node_size();
   std::vector<std::string> before;
   before.swap(refused_);
   ++parts_depth_;
@@ -130,7 +140,7 @@ bool Exporter::visit_parts(Call& call) {
   if (before.empty())
     for (const jit::Value* v : parts.graph->outputs()) outputs.push_back(item(v));
   if (!before.empty()) {
-    graph.mutable_node()->DeleteSubrange(nodes, graph.node_size() - nodes);
+    remove_nodes(nodes);
     return call.reason = ", and of what it is made of: " + before.front(), false;
   }
   outputs = results_of(outputs);
