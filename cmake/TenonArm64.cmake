@@ -3,7 +3,7 @@
 # Toolchain for 64-bit ARM on Debian: its cross compiler, the libraries of TENON_SYSROOT, programs through an emulator.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
-set(TENON_SYSROOT "" CACHE PATH "Folder with the packages of the target (./dev arm64 makes it)")
+set(TENON_SYSROOT "" CACHE PATH "Folder with the packages of the target (./dev arm makes it)")
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TENON_SYSROOT)
 set(CMAKE_SYSROOT "${TENON_SYSROOT}")
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)

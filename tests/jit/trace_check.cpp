@@ -23,6 +23,17 @@ TEST(JitTraceCheck, WarnsOfNumbers) {
   expect_in(Warnings::texts()[0], "the value 3 becomes a constant in the trace at aten::item(%2)");
 }
 
+// A number of a tensor from outside changes when the program writes that tensor; one that follows
+// from numbers alone is the same in every run.
+TEST(JitTraceCheck, WarnsOfNumbersOfTensorsFromOutside) {
+  const Warnings warnings;
+  const Tensor outside = full({2}, 1.5);
+  (void)trace([](const Tensor& x) { return x * full({3}, 0.5).sum().item<double>(); }, {ones({2})});
+  EXPECT_EQ(Warnings::texts().size(), 0U);
+  (void)trace([&](const Tensor& x) { return x * outside.sum().item<double>(); }, {ones({2})});
+  EXPECT_EQ(warnings_with("the value 3 becomes a constant"), 1);
+}
+
 TEST(JitTraceCheck, WarnsOncePerPlace) {
   const Warnings warnings;
   (void)trace(

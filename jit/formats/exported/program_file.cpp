@@ -5,10 +5,9 @@
 #include <cmath>
 
 #include "jit/formats/exported/program_writer.h"
-#include "jit/formats/pickle.h"
-#include "jit/formats/storage_writer.h"
 #include "tenon/autograd/mode.h"
 #include "tenon/core/op.h"
+#include "tenon/jit/pickle.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
@@ -179,18 +178,6 @@ Json ProgramWriter::inputs_of(const Node& n) {
 
 namespace {
 
-std::string saved(const IValue& v) {
-  ZipWriter zip("archive");
-  StorageWriter storages(zip, "data/");
-  PickleHooks hooks;
-  hooks.plain = true;
-  hooks.save_storage = [&](const Tensor& t) { return storages.save(t); };
-  zip.add("data.pkl", pickle(v, hooks));
-  zip.add("byteorder", std::string_view("little"));
-  zip.add("version", std::string_view("3\n"));
-  return zip.finish();
-}
-
 std::string tree_text(const Json& tree) { return Json::array({1, tree}).dump(); }
 
 IValue tuple_of(std::vector<IValue> items) {
@@ -260,9 +247,9 @@ void ProgramWriter::write(ZipWriter& zip) const {
       {"torch_version", "2.9.0"},
       {"guards_code", Json::array()}};
   zip.add("models/model.json", program.dump());
-  zip.add("data/sample_inputs/model.pt",
-          saved(tuple_of(
-              {tuple_of(samples_), IValue(core::Ref<ivalue::Dict>::adopt(new ivalue::Dict()))})));
+  const std::vector<char> samples = pickle_save(
+      tuple_of({tuple_of(samples_), IValue(core::Ref<ivalue::Dict>::adopt(new ivalue::Dict()))}));
+  zip.add("data/sample_inputs/model.pt", samples.data(), samples.size());
   zip.add("archive_format", std::string_view("pt2"));
   zip.add("archive_version", std::string_view("0"));
   zip.add("byteorder", std::string_view("little"));

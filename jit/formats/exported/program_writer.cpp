@@ -208,6 +208,18 @@ void ProgramWriter::visit_loop(const Node& n) {
   for (std::size_t k = 0; k < carried.size(); ++k) items_[n.output(k)] = carried[k];
 }
 
+std::vector<IValue> ProgramWriter::examples_of(const std::vector<const Item*>& parts) {
+  std::vector<IValue> values;
+  for (const Item* p : parts) values.push_back(p->example);
+  return values;
+}
+
+// The list that `v` is, of these elements.
+IValue ProgramWriter::list_of(const std::vector<const Item*>& parts, const Value& v) {
+  return IValue(
+      core::Ref<ivalue::List>::adopt(new ivalue::List(v.type()->element(), examples_of(parts))));
+}
+
 // Changes of a list: of numbers that are known as the program does it, else one more element.
 bool ProgramWriter::visit_list_change(const Node& n) {
   static const std::set<std::string, std::less<>> kChanges = {
@@ -246,10 +258,7 @@ bool ProgramWriter::visit_list_change(const Node& n) {
     list.parts.insert(list.parts.end(), more.parts.begin(), more.parts.end());
   }
   list.constant = false;
-  std::vector<IValue> values;
-  for (const Item* p : list.parts) values.push_back(p->example);
-  list.example = IValue(core::Ref<ivalue::List>::adopt(
-      new ivalue::List(n.input(0)->type()->element(), std::move(values))));
+  list.example = list_of(list.parts, *n.input(0));
   if (!n.outputs().empty()) items_[n.output()] = &list;
   return true;
 }
@@ -264,19 +273,15 @@ void ProgramWriter::give_parts(Item& list) {
 bool ProgramWriter::visit_structure(const Node& n) {
   const bool list = n.is("prim::ListConstruct");
   if (list || n.is("prim::TupleConstruct")) {
-    std::vector<IValue> values;
     Item* made = make({});
     made->has_parts = made->constant = true;
     for (const Value* v : n.inputs()) {
       made->parts.push_back(&at(v));
       made->constant = made->constant && at(v).constant;
-      values.push_back(at(v).example);
     }
-    if (list)
-      made->example = IValue(core::Ref<ivalue::List>::adopt(
-          new ivalue::List(n.output()->type()->element(), std::move(values))));
-    else
-      made->example = IValue(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::move(values))));
+    made->example =
+        list ? list_of(made->parts, *n.output())
+             : IValue(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(examples_of(made->parts))));
     items_[n.output()] = made;
     return true;
   }
@@ -287,10 +292,7 @@ bool ProgramWriter::visit_structure(const Node& n) {
     made->has_parts = true;
     made->parts = parts;
     for (const Item* p : at(n.input(1)).parts) made->parts.push_back(p);
-    std::vector<IValue> values;
-    for (const Item* p : made->parts) values.push_back(p->example);
-    made->example = IValue(core::Ref<ivalue::List>::adopt(
-        new ivalue::List(n.output()->type()->element(), std::move(values))));
+    made->example = list_of(made->parts, *n.output());
     items_[n.output()] = made;
     return true;
   }

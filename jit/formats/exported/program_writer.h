@@ -48,6 +48,8 @@ class ProgramWriter {
   void visit_loop(const Node& n);
   bool visit_list_change(const Node& n);
   void give_parts(Item& list);
+  static std::vector<IValue> examples_of(const std::vector<const Item*>& parts);
+  static IValue list_of(const std::vector<const Item*>& parts, const Value& v);
   bool visit_structure(const Node& n);
   bool fold(const Node& n);
   bool is_arithmetic(const Node& n) const;
