@@ -23,6 +23,8 @@ def Reshape(x: Tensor, shape: List[int], *, allowzero: int = 0) -> Tensor:
   return x.reshape(shape)
 def Reshape_plain(x: Tensor, shape: List[int], *, allowzero: int = 0) -> Tensor:
   return x.reshape(shape)
+def Reshape_any(x: Tensor, shape: List[int], *, allowzero: int = 0) -> Tensor:
+  return Reshape(x, shape, allowzero=allowzero)
 def Reshape__1(x: List[int], shape: List[int], *, allowzero: int = 0) -> List[int]:
   assert len(shape) == 1, "Reshape of sizes gives one dimension"
   return x
@@ -121,16 +123,17 @@ def GatherND(x: Tensor, index: Tensor, *, batch_dims: int = 0) -> Tensor:
   batch = _product(x.shape[:b])
   inner = x.shape[b + k:]
   flat = x.reshape([batch * _product(x.shape[b:b + k]), _product(inner)])
-  at = _linear(x.shape[b:b + k], i).reshape([batch, -1])
+  at = _linear(x.shape[b:b + k], i).reshape([batch, _product(i.shape[b:-1])])
   first = torch.arange(batch, device=at.device).unsqueeze(1) * _product(x.shape[b:b + k])
   return flat.index_select(0, (at + first).reshape([-1])).reshape(i.shape[:-1] + inner)
 def ScatterND(x: Tensor, index: Tensor, updates: Tensor, *, reduction: str = "none") -> Tensor:
   i = index.to(torch.int64)
   k = i.size(-1)
   inner = _product(x.shape[k:])
-  flat = x.reshape([-1, inner])
-  at = _linear(x.shape[:k], i).reshape([-1, 1]).expand([-1, inner])
-  u = updates.reshape([-1, inner])
+  n = _product(i.shape[:-1])
+  flat = x.reshape([_product(x.shape[:k]), inner])
+  at = _linear(x.shape[:k], i).reshape([n, 1]).expand([n, inner])
+  u = updates.reshape([n, inner])
   return _scatter(flat, 0, at, u, reduction).reshape(x.shape)
 def _scatter(x: Tensor, axis: int, at: Tensor, u: Tensor, reduction: str) -> Tensor:
   if reduction == "none":
@@ -148,6 +151,8 @@ def ScatterElements(x: Tensor, index: Tensor, updates: Tensor, *, axis: int = 0,
   return _scatter(x, axis, torch.where(i < 0, i + x.size(axis), i), updates, reduction)
 def Expand(x: Tensor, shape: List[int]) -> Tensor:
   return x.expand(torch.broadcast_shapes(x.shape, shape))
+def Expand_any(x: Tensor, shape: List[int]) -> Tensor:
+  return Expand(x, shape)
 def Expand__1(x: int, shape: List[int]) -> List[int]:
   return [x for i in range(shape[0])]
 def Tile(x: Tensor, repeats: List[int]) -> Tensor:
@@ -362,13 +367,26 @@ std::vector<ItemPtr> translate_constant_of_shape(Builder& b, Call& c) {
   return {out};
 }
 
+bool is_one_number(Builder& b, const ItemPtr& list) {
+  const auto numbers = b.constant_ints(list);
+  return numbers && numbers->size() == 1;
+}
+
 std::vector<ItemPtr> translate_reshape(Builder& b, Call& c) {
   const auto shape = b.constant_ints(c.optional_input(1));
   const bool plain = c.integer("allowzero", 0) != 0 ||
                      (shape && std::find(shape->begin(), shape->end(), 0) == shape->end());
-  // The form over integers is named for Reshape.
+  // Of integers the one with one dimension stays a list; its form is named for Reshape.
   const bool ints = c.input(0)->ints != nullptr;
+  if (ints && !is_one_number(b, c.optional_input(1)))
+    return b.call_function(c, "Reshape_any", Gives::Same);
   return b.call_function(c, plain && !ints ? "Reshape_plain" : "Reshape", Gives::Same);
+}
+
+// An integer that becomes a tensor of one dimension stays a list.
+std::vector<ItemPtr> translate_expand(Builder& b, Call& c) {
+  return b.call_function(c, is_one_number(b, c.optional_input(1)) ? "Expand" : "Expand_any",
+                         Gives::Same);
 }
 
 std::vector<ItemPtr> translate_gather(Builder& b, Call& c) {
@@ -394,7 +412,7 @@ std::vector<ItemPtr> translate_unsqueeze(Builder& b, Call& c) {
   if (input) axes = b.constant_ints(c.input(1)).value_or(std::vector<int64_t>());
   std::sort(axes.begin(), axes.end());
   const bool known = !axes.empty() && (axes.size() == 1 || axes.front() >= 0);
-  if (!known || c.input(0)->is_int())
+  if (!known || (c.input(0)->is_int() && axes.size() == 1))
     return b.call_function(c, input ? "Unsqueeze" : "Unsqueeze_12", Gives::Same);
   Value* x = b.tensor(c.input(0));
   for (const int64_t a : axes) x = b.emit1("aten::unsqueeze", {x, b.constant(a)});
@@ -469,7 +487,7 @@ const Entry kShape[] = {
     {"ScatterND", 11, 0, kSame},
     {"ScatterElements", 11, 0, kSame},
     {"Scatter", 9, 10, kSame, "ScatterElements"},
-    {"Expand", 8, 0, kSame},
+    {"Expand", 8, 0, kSame, nullptr, translate_expand},
     {"Tile", 6, 0, kSame},
     {"Tile", 1, 5, kSame, "Tile_5"},
     {"Slice", 10, 0, kSame},

@@ -37,6 +37,36 @@ TEST(OnnxImport, SizesAreNeverTensors) {
   EXPECT_EQ(module.forward({ones({2, 3, 4})}).toTensor().sizes(), IntArrayRef({2, 12}));
 }
 
+// An integer of the model, here one that is an index as well, with two dimensions.
+TEST(OnnxImport, NumbersExpandToAnyShape) {
+  ModelMaker m;
+  m.input("x").output("y").output("z");
+  m.ints("zero", {}, {0});
+  m.ints("first", {1}, {0});
+  m.ints("both", {2}, {0, 1});
+  m.floats("table", {2, 3}, {1, 2, 3, 4, 5, 6});
+  m.node("Shape", {"x"}, {"shape"});
+  m.node("Gather", {"shape", "zero"}, {"n"});
+  m.node("Sub", {"n", "n"}, {"none"});
+  m.node("Expand", {"none", "shape"}, {"at"});
+  m.node("Gather", {"table", "at"}, {"y"});
+  m.node("Unsqueeze", {"n", "both"}, {"n11"});
+  set_int(m.node("Cast", {"n11"}, {"z"}), "to", pb::FLOAT);
+  const IValue out = m.load().forward({ones({2, 4})});
+  const auto& items = out.toTupleRef().items;
+  EXPECT_TRUE(equal(items[0].toTensor(), tensor({1., 2., 3.}).to(kFloat).expand({2, 4, 3})));
+  EXPECT_TRUE(equal(items[1].toTensor(), full({1, 1}, 2., kFloat)));
+}
+
+TEST(OnnxImport, ScattersNothingIntoNothing) {
+  ModelMaker m;
+  m.input("x").output("y");
+  m.ints("at", {1, 1}, {0});
+  m.floats("updates", {1, 7, 0}, {});
+  m.node("ScatterND", {"x", "at", "updates"}, {"y"});
+  EXPECT_EQ(m.load().forward({ones({14, 7, 0})}).toTensor().sizes(), IntArrayRef({14, 7, 0}));
+}
+
 TEST(OnnxImport, ConstantsAreComputedWhileLoading) {
   ModelMaker m;
   m.input("x").output("y");
