@@ -56,6 +56,8 @@ struct Comparison {
   double largest = 0, bound = 0;  // largest difference over largest value, nearest to its bound
   std::string wrong;              // what differs first; empty: nothing
 
+  // ONNX has neither dictionaries nor nested lists: a program's results are tensors in a row.
+  bool tensors_in_a_row = false;
   // What a call gave. A scripted program may give a tuple where the class of Python gives one of
   // its elements: detectors (losses, detections), classifiers with auxiliary heads their None
   // beside the logits. Then the one element of the expected form is compared.
@@ -76,6 +78,9 @@ struct Comparison {
   double share_ = 0;
   int next_ = 0;
 };
+
+// The tensors and numbers in a value, in the order of its lists and dictionaries; no None.
+std::vector<IValue> leaves_of(const IValue& v);
 
 // Largest difference over largest value; infinite where one has a NaN or infinity and the other has
 // not.

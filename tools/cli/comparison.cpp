@@ -66,7 +66,38 @@ bool has_form(const IValue& v, const IValue& of) {
   return v.tag() == of.tag() || (v.isTensor() && of.isScalar());
 }
 
+// The next of `leaves` in place of each tensor and number of `v`.
+IValue with_leaves(const IValue& v, const std::vector<IValue>& leaves, std::size_t& next) {
+  if (v.isNone()) return v;
+  if (v.isGenericDict()) {
+    auto made = core::Ref<ivalue::Dict>::adopt(new ivalue::Dict());
+    for (const auto& [key, item] : v.toDictRef().items())
+      made->insert_or_assign(key, with_leaves(item, leaves, next));
+    return made;
+  }
+  if (!is_sequence(v)) return leaves.at(next++);
+  std::vector<IValue> items;
+  for (const IValue& item : items_of(v)) items.push_back(with_leaves(item, leaves, next));
+  return items;
+}
+
 }  // namespace
+
+std::vector<IValue> leaves_of(const IValue& v) {
+  if (v.isNone()) return {};
+  std::vector<IValue> items, out;
+  if (v.isGenericDict()) {
+    for (const auto& [key, item] : v.toDictRef().items()) items.push_back(item);
+  } else if (is_sequence(v)) {
+    items = items_of(v);
+  } else {
+    return {v};
+  }
+  for (const IValue& item : items) {
+    for (IValue& leaf : leaves_of(item)) out.push_back(std::move(leaf));
+  }
+  return out;
+}
 
 double relative_difference(const Tensor& got, const Tensor& expected) {
   const Tensor a = as_doubles(got), b = as_doubles(expected);
@@ -147,6 +178,15 @@ void Comparison::compare_result(const IValue& got, const IValue& expected) {
     const auto fits = [&](const IValue& item) { return has_form(item, expected); };
     if (std::count_if(items.begin(), items.end(), fits) == 1)
       return compare(*std::find_if(items.begin(), items.end(), fits), expected, "the result");
+  }
+  if (tensors_in_a_row) {
+    const std::vector<IValue> leaves = leaves_of(got);
+    const std::size_t wanted = leaves_of(expected).size();
+    if (leaves.size() != wanted)
+      return differ("the result has " + std::to_string(leaves.size()) + " tensors, expected " +
+                    std::to_string(wanted));
+    std::size_t next = 0;
+    return compare(with_leaves(expected, leaves, next), expected, "the result");
   }
   compare(got, expected, "the result");
 }
