@@ -47,8 +47,8 @@ Table& op_table() {
 // At load: the child of a fork that met the first use would never stop waiting for it.
 [[maybe_unused]] const Table& g_table_at_load = op_table();
 
-// Levenshtein distance, for "did you mean".
-std::size_t distance(std::string_view a, std::string_view b) {
+// Of Levenshtein.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -102,16 +102,27 @@ Op& get_op(std::string_view name) {
     throw NotImplementedError(join("no operator is called '", name.substr(0, kLongest), "...' (",
                                    name.size(), " bytes)"));
   }
+  std::vector<std::string> names;
+  for (int i = 0; i < op_count(); ++i) names.emplace_back(op_at(i).name);
+  std::string hint;
+  for (const std::string& near : nearest_names(name, names, 1 + name.size() / 3, 3))
+    hint += (hint.empty() ? "; closest: " : ", ") + near;
+  throw NotImplementedError(join("no operator is called '", name, "'", hint));
+}
+
+std::vector<std::string> nearest_names(std::string_view name,
+                                       const std::vector<std::string>& candidates,
+                                       std::size_t distance, std::size_t n) {
   std::vector<std::pair<std::size_t, std::string>> near;
-  for (int i = 0; i < op_count(); ++i) {
-    std::size_t d = distance(name, op_at(i).name);
-    if (d <= 1 + name.size() / 3) near.emplace_back(d, op_at(i).name);
+  for (const std::string& candidate : candidates) {
+    const std::size_t d = edit_distance(name, candidate);
+    if (d <= distance) near.emplace_back(d, candidate);
   }
   std::sort(near.begin(), near.end());
-  std::string hint;
-  for (std::size_t i = 0; i < near.size() && i < 3; ++i)
-    hint += (i ? ", " : "; closest: ") + near[i].second;
-  throw NotImplementedError(join("no operator is called '", name, "'", hint));
+  near.erase(std::unique(near.begin(), near.end()), near.end());
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < std::min(n, near.size()); ++i) out.push_back(near[i].second);
+  return out;
 }
 
 std::vector<Op*> overloads(std::string_view base_name) {

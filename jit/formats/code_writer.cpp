@@ -82,27 +82,9 @@ std::string CodeWriter::name_of(Function& f) {
 
 std::string CodeWriter::annotation(const TypePtr& type) {
   if (!type) return "Tensor";
-  if (!type->name().empty() && !type->is(TypeKind::Var)) return name_of(type);
-  std::string parts;
-  for (const TypePtr& t : type->contained()) {
-    parts += (parts.empty() ? "" : ", ") + annotation(t);
-  }
-  switch (type->kind()) {
-    case TypeKind::Optional:
-      return "Optional[" + parts + "]";
-    case TypeKind::List:
-      return "List[" + parts + "]";
-    case TypeKind::Dict:
-      return "Dict[" + parts + "]";
-    case TypeKind::Union:
-      return "Union[" + parts + "]";
-    case TypeKind::Future:
-      return "Future[" + parts + "]";
-    case TypeKind::Tuple:
-      return "Tuple[" + (parts.empty() ? "()" : parts) + "]";
-    default:
-      return type->annotation();
-  }
+  return type->annotation([&](const Type& named) {
+    return name_of(std::const_pointer_cast<Type>(named.shared_from_this()));
+  });
 }
 
 std::string CodeWriter::constant(const Tensor& t) {

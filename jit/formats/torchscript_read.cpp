@@ -27,16 +27,6 @@ class TorchScriptReader {
   Module read();
 
  private:
-  // Errors get the entry's name in front and keep their class.
-  template <class F>
-  auto in_entry(const std::string& entry, F f) {
-    try {
-      return f();
-    } catch (const Error& e) {
-      core::throw_error(e.code(),
-                        core::join("load: ", zip_->file(), ": entry '", entry, "': ", e.what()));
-    }
-  }
   int64_t version() const;
   bool swapped() const;
   IValue read_pickle(const std::string& entry, const std::string& folder);
@@ -103,7 +93,7 @@ IValue TorchScriptReader::read_pickle(const std::string& entry, const std::strin
   };
   const ZipReader::Entry* e = zip_->find(root_ + entry);
   TENON_CHECK(e, ValueError, "load: ", zip_->file(), ": there is no entry '", entry, "'");
-  return in_entry(entry, [&] {
+  return zip_->in_entry(entry, [&] {
     if (e->deflated) return unpickle(zip_->read(*e), hooks);
     const ZipReader::Bytes at = zip_->view(*e, true);
     return unpickle({reinterpret_cast<const char*>(at.data), at.size}, hooks);

@@ -5,21 +5,6 @@
 namespace tenon::jit::formats {
 namespace {
 
-const void* box(const IValue& v) {
-  switch (v.tag()) {
-    case IValue::Tag::List:
-      return &v.toListRef();
-    case IValue::Tag::Dict:
-      return &v.toDictRef();
-    case IValue::Tag::Tuple:
-      return &v.toTupleRef();
-    case IValue::Tag::Object:
-      return &v.toObjectRef();
-    default:
-      return nullptr;
-  }
-}
-
 IValue special(const char* cls, std::string name) {
   return core::Ref<ivalue::Enum>::adopt(new ivalue::Enum(cls, std::move(name), IValue()));
 }
@@ -90,7 +75,7 @@ std::vector<IValue> Unpickler::pop_to_mark() {
 }
 
 Unpickler::Extent Unpickler::extent(const IValue& v) const {
-  const void* p = box(v);
+  const void* p = v.container();
   if (!p) return {};
   const auto it = extents_.find(p);
   if (it != extents_.end()) return it->second;
@@ -102,7 +87,7 @@ Unpickler::Extent Unpickler::extent(const IValue& v) const {
 }
 
 Unpickler::Extent& Unpickler::open(const IValue& v) {
-  Extent& e = extents_[box(v)];
+  Extent& e = extents_[v.container()];
   e = {};
   e.open = true;
   return e;
@@ -116,7 +101,7 @@ void Unpickler::join_extents(Extent& whole, const IValue& part, bool in_tuple) {
     whole.has_global = true;
     return;
   }
-  const void* p = box(part);
+  const void* p = part.container();
   const Extent e = extent(part);
   check(!e.has_global, "a name is used as a value");
   whole.depth = std::max(whole.depth, p ? e.depth + 1 : 1);
@@ -147,8 +132,8 @@ IValue Unpickler::make_tuple(std::vector<IValue> items) {
   Extent e;
   for (const IValue& v : items) join_extents(e, v, true);
   IValue out(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::move(items))));
-  extents_.erase(box(out));
-  if (e.depth > 1 || e.has_global) extents_[box(out)] = e;
+  extents_.erase(out.container());
+  if (e.depth > 1 || e.has_global) extents_[out.container()] = e;
   return out;
 }
 
@@ -166,13 +151,13 @@ IValue Unpickler::make_dict() {
 
 void Unpickler::append(const IValue& list, std::vector<IValue> items) {
   check(list.isList(), "appends to ", list.tagKind());
-  const auto it = extents_.find(box(list));
+  const auto it = extents_.find(list.container());
   check(it != extents_.end() && it->second.open,
         "appends to a list that is a part of another value already");
   auto& to = list.toListRef().items;
   for (IValue& v : items) {
     check(!v.is(list), "a list contains itself");
-    Extent& e = extents_.at(box(list));
+    Extent& e = extents_.at(list.container());
     join_extents(e, v, false);
     to.push_back(std::move(v));
   }
@@ -181,7 +166,7 @@ void Unpickler::append(const IValue& list, std::vector<IValue> items) {
 void Unpickler::set_items(const IValue& dict, std::vector<IValue> items) {
   check(dict.isGenericDict(), "sets items of ", dict.tagKind());
   check(items.size() % 2 == 0, "a key has no value");
-  const auto it = extents_.find(box(dict));
+  const auto it = extents_.find(dict.container());
   check(it != extents_.end() && it->second.open,
         "sets items of a dictionary that is a part of another value already");
   for (std::size_t i = 0; i < items.size(); i += 2) {
@@ -190,7 +175,7 @@ void Unpickler::set_items(const IValue& dict, std::vector<IValue> items) {
               k.isTensor(),
           "a key of a dictionary is ", k.tagKind());
     check(!v.is(dict), "a dictionary contains itself");
-    Extent& e = extents_.at(box(dict));
+    Extent& e = extents_.at(dict.container());
     join_extents(e, k, false);
     join_extents(e, v, false);
     dict.toDictRef().insert_or_assign(std::move(k), std::move(v));
@@ -258,7 +243,7 @@ void Unpickler::build() {
   Extent e;
   join_extents(e, state, false);
   e.elements = 1;
-  if (const void* p = box(built)) extents_[p] = e;
+  if (const void* p = built.container()) extents_[p] = e;
   IValue& now = top();
   now.toEnumRef().value = built;
   now = std::move(built);

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/runtime/export.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
 
@@ -51,6 +51,16 @@ class TENON_API ZipReader {
     uint64_t size;
   };
   Bytes view(const Entry& e, bool check) const;
+  // f(); its errors get the names of the file and of the entry in front and keep their class.
+  template <class F>
+  auto in_entry(const std::string& entry, F f) const {
+    try {
+      return f();
+    } catch (const Error& e) {
+      core::throw_error(e.code(),
+                        core::join("load: ", file(), ": entry '", entry, "': ", e.what()));
+    }
+  }
   // Gives the memory of a view back to the system, where it is mapped: nobody reads it any more.
   void release(Bytes view) const noexcept;
 

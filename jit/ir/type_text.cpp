@@ -124,9 +124,14 @@ std::string graph_text(const Type& t) {
 }
 
 std::string Type::annotation() const {
+  return annotation([](const Type& t) { return t.name(); });
+}
+
+std::string Type::annotation(const std::function<std::string(const Type&)>& name) const {
   if (const char* s = simple_name(kind_)) return s;
-  if (is_named(*this)) return name_;
-  std::string parts = joined(contained_, [](const Type& t) { return t.annotation(); });
+  if (is(TypeKind::Var)) return name_;
+  if (is_named(*this)) return name(*this);
+  std::string parts = joined(contained_, [&](const Type& t) { return t.annotation(name); });
   switch (kind_) {
     case TypeKind::Number:
       return "number";

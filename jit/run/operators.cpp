@@ -174,21 +174,6 @@ std::vector<const Operator*> pointers(const Overloads& list) {
   return out;
 }
 
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 std::vector<std::string> all_names() {
   std::vector<std::string> names;
   for (int i = 0; i < core::op_count(); ++i) {
@@ -234,16 +219,7 @@ const Operator* find_operator(std::string_view full_name) {
 }
 
 std::vector<std::string> similar_operators(std::string_view name, std::size_t n) {
-  std::vector<std::pair<std::size_t, std::string>> found;
-  for (std::string& candidate : all_names()) {
-    const std::size_t d = distance(name, candidate);
-    if (d <= std::max<std::size_t>(2, name.size() / 4)) found.emplace_back(d, std::move(candidate));
-  }
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < std::min(n, found.size()); ++i) out.push_back(found[i].second);
-  return out;
+  return core::nearest_names(name, all_names(), std::max<std::size_t>(2, name.size() / 4), n);
 }
 
 void Operator::call(Stack& stack, std::size_t n_args) const {

@@ -53,15 +53,17 @@ class Eigh {
   std::vector<int> int_work_;
 };
 
+tn_status nothing_to_factor(const Tensor& info) {
+  std::fill_n(info.data<int32_t>(), info.numel(), 0);
+  return TN_OK;
+}
+
 // Read by columns the matrix is the conjugate, whose eigenvectors are the conjugates of ours.
 tn_status factor_eigh(Call&, Tensor L, Tensor V, Tensor info, Tensor self, bool upper,
                       bool vectors) {
   const Shape s(self);
   const int n = s.rows;
-  if (self.numel() == 0) {
-    std::fill_n(info.data<int32_t>(), info.numel(), 0);
-    return TN_OK;
-  }
+  if (self.numel() == 0) return nothing_to_factor(info);
   dispatch_lapack(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     using R = real_t<T>;
@@ -155,10 +157,7 @@ class Eig {
 tn_status factor_eig(Call&, Tensor L, Tensor V, Tensor info, Tensor self, bool vectors) {
   const Shape s(self);
   const int n = s.rows;
-  if (self.numel() == 0) {
-    std::fill_n(info.data<int32_t>(), info.numel(), 0);
-    return TN_OK;
-  }
+  if (self.numel() == 0) return nothing_to_factor(info);
   dispatch_lapack(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     using C = complex<real_t<T>>;

@@ -59,14 +59,18 @@ const SolverLibraries* solver_libraries() {
   return libraries;
 }
 
-SolverSession::SolverSession(int index, cudaStream_t stream) : hold_(handles()[index].lock) {
-  Handles& h = handles()[index];
-  create(h, index);
+SolverSession::SolverSession(const sdk::Tensor& tensor, const tn_stream* stream)
+    : index_(tensor.device().index),
+      stream_(native(index_, stream)),
+      guard_(index_),
+      hold_(handles()[index_].lock) {
+  Handles& h = handles()[index_];
+  create(h, index_);
   solver_ = h.solver;
   blas_ = h.blas;
   params_ = h.params;
-  SOLVER_CALL(index, cusolverDnSetStream, solver_, stream);
-  SOLVER_CALL(index, cublasSetStream_v2, blas_, stream);
+  SOLVER_CALL(index_, cusolverDnSetStream, solver_, stream_);
+  SOLVER_CALL(index_, cublasSetStream_v2, blas_, stream_);
 }
 
 void check_solver(cusolverStatus_t status, const char* call, int index) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <type_traits>
 
+#include "plugin_cuda/runtime/runtime.h"
 #include "tenon/sdk/dispatch.h"
 
 namespace tenon::cuda {
@@ -66,15 +67,21 @@ auto dispatch_solver(sdk::DType d, F&& f) {
   }
 }
 
-// The handles of a device, for one thread at a time, on a stream.
+// The handles of a tensor's device, for one thread at a time, on a stream. The device is current as
+// long as the session lives.
 class SolverSession {
  public:
-  SolverSession(int index, cudaStream_t stream);
+  SolverSession(const sdk::Tensor& tensor, const tn_stream* stream);
+  int index() const { return index_; }
+  cudaStream_t stream() const { return stream_; }
   cusolverDnHandle_t solver() const { return solver_; }
   cublasHandle_t blas() const { return blas_; }
   cusolverDnParams_t params() const { return params_; }
 
  private:
+  int index_;
+  cudaStream_t stream_;
+  DeviceGuard guard_;
   std::unique_lock<std::mutex> hold_;
   cusolverDnHandle_t solver_ = nullptr;
   cublasHandle_t blas_ = nullptr;

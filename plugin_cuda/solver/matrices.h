@@ -12,6 +12,7 @@
 #include "plugin_cuda/device/copy.h"
 #include "plugin_cuda/device/factors.h"
 #include "plugin_cuda/runtime/runtime.h"
+#include "plugin_cuda/solver/libraries.h"
 
 namespace tenon::cuda {
 
@@ -58,6 +59,20 @@ class Room {
  private:
   uint64_t total_ = 0;
 };
+
+// The workspace query of a kernel whose first operand is a batch of matrices: f(self, session)
+// returns the room that the kernel needs.
+template <class F>
+tn_status solver_workspace(tn_call* c, uint64_t* bytes, F f) {
+  return sdk::detail::report_exceptions(c, [&] {
+    const sdk::Tensor self(c->in[0].u.tensor);
+    *bytes = 0;
+    if (self.numel() == 0) return TN_OK;
+    if (!solver_libraries()) return TN_DECLINED;
+    *bytes = f(self, SolverSession(self, c->stream)).total();
+    return TN_OK;
+  });
+}
 
 // Matrix `i` of a dense batch.
 inline void* matrix_at(void* memory, sdk::DType dtype, int64_t elements, int64_t i) {

@@ -20,11 +20,11 @@ struct QrRoom {
   std::size_t device = 0, host = 0;
   uint64_t columns, buffer, info;
 
-  QrRoom(const Tensor& self, const SolverSession& on, int index) {
+  QrRoom(const Tensor& self, const SolverSession& on) {
     const Matrices m(self);
     const cudaDataType_t type = solver_type(self.dtype());
-    SOLVER_CALL(index, cusolverDnXgeqrf_bufferSize, on.solver(), on.params(), m.rows, m.columns,
-                type, nullptr, m.lead(), type, nullptr, type, &device, &host);
+    SOLVER_CALL(on.index(), cusolverDnXgeqrf_bufferSize, on.solver(), on.params(), m.rows,
+                m.columns, type, nullptr, m.lead(), type, nullptr, type, &device, &host);
     columns = room.add(self.numel() * item_size(self.dtype()));
     buffer = room.add(static_cast<int64_t>(device));
     info = room.add(4);
@@ -32,32 +32,22 @@ struct QrRoom {
 };
 
 tn_status qr_workspace(tn_call* c, uint64_t* bytes) {
-  return sdk::detail::report_exceptions(c, [&] {
-    const Tensor self(c->in[0].u.tensor);
-    *bytes = 0;
-    if (self.numel() == 0) return TN_OK;
-    if (!solver_libraries()) return TN_DECLINED;
-    const int index = self.device().index;
-    const DeviceGuard guard(index);
-    *bytes = QrRoom(self, SolverSession(index, native(index, c->stream)), index).room.total();
-    return TN_OK;
-  });
+  return solver_workspace(
+      c, bytes, [&](const Tensor& self, const SolverSession& on) { return QrRoom(self, on).room; });
 }
 
 tn_status factor_qr(Call& call, Tensor out, Tensor tau, Tensor self) {
   if (self.numel() == 0) return TN_OK;
   if (!solver_libraries()) return TN_DECLINED;
-  const int index = self.device().index;
-  const DeviceGuard guard(index);
-  const SolverSession on(index, native(index, call.stream()));
-  const QrRoom room(self, on, index);
+  const SolverSession on(self, call.stream());
+  const QrRoom room(self, on);
   const Matrices m(self);
   const cudaDataType_t type = solver_type(self.dtype());
   char* memory = call.workspace<char>();
   to_columns(call, self, memory + room.columns);
   std::vector<char> host(room.host + 1);
   for (int64_t b = 0; b < m.count; ++b) {
-    SOLVER_CALL(index, cusolverDnXgeqrf, on.solver(), on.params(), m.rows, m.columns, type,
+    SOLVER_CALL(on.index(), cusolverDnXgeqrf, on.solver(), on.params(), m.rows, m.columns, type,
                 matrix_at(memory + room.columns, self.dtype(), m.elements(), b), m.lead(), type,
                 matrix_at(tau.data<char>(), self.dtype(), m.shorter(), b), type,
                 memory + room.buffer, room.device, host.data(), room.host,
@@ -78,7 +68,7 @@ struct ProductRoom {
     info = room.add(4);
   }
   // The product itself.
-  ProductRoom(const Tensor& input, const Tensor& tau, const SolverSession& on, int index) {
+  ProductRoom(const Tensor& input, const Tensor& tau, const SolverSession& on) {
     const Matrices m(input);
     reflectors = room.add(input.numel() * item_size(input.dtype()));
     dispatch_solver(input.dtype(), [&](auto type) {
@@ -87,13 +77,13 @@ struct ProductRoom {
                        on.solver(), solver_int(m.rows), solver_int(m.columns),
                        solver_int(tau.size(tau.ndim() - 1)), static_cast<const T*>(nullptr),
                        solver_int(m.lead()), static_cast<const T*>(nullptr), &elements),
-                   "cusolverDn<t>orgqr_bufferSize", index);
+                   "cusolverDn<t>orgqr_bufferSize", on.index());
     });
     add_buffer(input.dtype());
   }
   // Its product with `c`.
   ProductRoom(const Tensor& self, const Tensor& tau, const Tensor& c, cublasSideMode_t side,
-              cublasOperation_t form, const SolverSession& on, int index) {
+              cublasOperation_t form, const SolverSession& on) {
     const Matrices m(self), by(c);
     reflectors = room.add(self.numel() * item_size(self.dtype()));
     other = room.add(c.numel() * item_size(c.dtype()));
@@ -104,7 +94,7 @@ struct ProductRoom {
                        on.solver(), side, form, solver_int(by.rows), solver_int(by.columns),
                        solver_int(tau.size(tau.ndim() - 1)), none, solver_int(m.lead()), none, none,
                        solver_int(by.lead()), &elements),
-                   "cusolverDn<t>ormqr_bufferSize", index);
+                   "cusolverDn<t>ormqr_bufferSize", on.index());
     });
     add_buffer(self.dtype());
   }
@@ -116,10 +106,8 @@ tn_status product_workspace(tn_call* c, uint64_t* bytes) {
     *bytes = 0;
     if (input.numel() == 0 || tau.numel() == 0) return TN_OK;
     if (!solver_libraries()) return TN_DECLINED;
-    const int index = input.device().index;
-    const DeviceGuard guard(index);
-    const SolverSession on(index, native(index, c->stream));
-    *bytes = ProductRoom(input, tau, on, index).room.total();
+    const SolverSession on(input, c->stream);
+    *bytes = ProductRoom(input, tau, on).room.total();
     return TN_OK;
   });
 }
@@ -128,10 +116,8 @@ tn_status product_workspace(tn_call* c, uint64_t* bytes) {
 tn_status householder_product(Call& call, Tensor out, Tensor input, Tensor tau) {
   if (out.numel() == 0) return TN_OK;
   if (!solver_libraries() || tau.numel() == 0) return TN_DECLINED;
-  const int index = input.device().index;
-  const DeviceGuard guard(index);
-  const SolverSession on(index, native(index, call.stream()));
-  const ProductRoom room(input, tau, on, index);
+  const SolverSession on(input, call.stream());
+  const ProductRoom room(input, tau, on);
   const Matrices m(input);
   const int64_t k = tau.size(tau.ndim() - 1);
   char* memory = call.workspace<char>();
@@ -145,7 +131,7 @@ tn_status householder_product(Call& call, Tensor out, Tensor input, Tensor tau) 
                        solver_int(m.lead()), tau.data<T>() + b * k,
                        reinterpret_cast<T*>(memory + room.buffer), room.elements,
                        reinterpret_cast<int*>(memory + room.info)),
-                   "cusolverDn<t>orgqr", index);
+                   "cusolverDn<t>orgqr", on.index());
     }
   });
   to_rows(call, memory + room.reflectors, out);
@@ -163,11 +149,9 @@ tn_status ormqr_workspace(tn_call* c, uint64_t* bytes) {
     *bytes = 0;
     if (other.numel() == 0 || tau.numel() == 0) return TN_OK;
     if (!solver_libraries()) return TN_DECLINED;
-    const int index = self.device().index;
-    const DeviceGuard guard(index);
-    const SolverSession on(index, native(index, c->stream));
+    const SolverSession on(self, c->stream);
     const ProductRoom room(self, tau, other, side_of(c->in[3].u.i64 != 0),
-                           form_of(self.dtype(), c->in[4].u.i64 != 0), on, index);
+                           form_of(self.dtype(), c->in[4].u.i64 != 0), on);
     *bytes = room.room.total();
     return TN_OK;
   });
@@ -177,12 +161,10 @@ tn_status multiply_by_q(Call& call, Tensor out, Tensor self, Tensor tau, Tensor 
                         bool transpose) {
   if (out.numel() == 0) return TN_OK;
   if (!solver_libraries() || tau.numel() == 0) return TN_DECLINED;
-  const int index = self.device().index;
-  const DeviceGuard guard(index);
-  const SolverSession on(index, native(index, call.stream()));
+  const SolverSession on(self, call.stream());
   const cublasSideMode_t side = side_of(left);
   const cublasOperation_t form = form_of(self.dtype(), transpose);
-  const ProductRoom room(self, tau, other, side, form, on, index);
+  const ProductRoom room(self, tau, other, side, form, on);
   const Matrices m(self), c(other);
   const int64_t k = tau.size(tau.ndim() - 1);
   char* memory = call.workspace<char>();
@@ -199,7 +181,7 @@ tn_status multiply_by_q(Call& call, Tensor out, Tensor self, Tensor tau, Tensor 
               reinterpret_cast<T*>(memory + room.other) + b * c.elements(), solver_int(c.lead()),
               reinterpret_cast<T*>(memory + room.buffer), room.elements,
               reinterpret_cast<int*>(memory + room.info)),
-          "cusolverDn<t>ormqr", index);
+          "cusolverDn<t>ormqr", on.index());
     }
   });
   to_rows(call, memory + room.other, out);

@@ -21,13 +21,13 @@ struct Eigh {
   std::size_t device = 0, host = 0;
   uint64_t columns, buffer;
 
-  Eigh(const Tensor& self, bool upper, bool vectors, const SolverSession& on, int index)
+  Eigh(const Tensor& self, bool upper, bool vectors, const SolverSession& on)
       : mode(vectors ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR),
         triangle(upper ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER) {
     const Matrices m(self);
     const cudaDataType_t type = solver_type(self.dtype()),
                          real = solver_type(real_dtype(self.dtype()));
-    SOLVER_CALL(index, cusolverDnXsyevd_bufferSize, on.solver(), on.params(), mode, triangle,
+    SOLVER_CALL(on.index(), cusolverDnXsyevd_bufferSize, on.solver(), on.params(), mode, triangle,
                 m.rows, type, nullptr, m.lead(), real, nullptr, type, &device, &host);
     columns = room.add(self.numel() * item_size(self.dtype()));
     buffer = room.add(static_cast<int64_t>(device));
@@ -35,16 +35,8 @@ struct Eigh {
 };
 
 tn_status eigh_workspace(tn_call* c, uint64_t* bytes) {
-  return sdk::detail::report_exceptions(c, [&] {
-    const Tensor self(c->in[0].u.tensor);
-    *bytes = 0;
-    if (self.numel() == 0) return TN_OK;
-    if (!solver_libraries()) return TN_DECLINED;
-    const int index = self.device().index;
-    const DeviceGuard guard(index);
-    const SolverSession on(index, native(index, c->stream));
-    *bytes = Eigh(self, c->in[1].u.i64 != 0, c->in[2].u.i64 != 0, on, index).room.total();
-    return TN_OK;
+  return solver_workspace(c, bytes, [&](const Tensor& self, const SolverSession& on) {
+    return Eigh(self, c->in[1].u.i64 != 0, c->in[2].u.i64 != 0, on).room;
   });
 }
 
@@ -55,10 +47,8 @@ tn_status factor_eigh(Call& call, Tensor L, Tensor V, Tensor info, Tensor self, 
     return TN_OK;
   }
   if (!solver_libraries()) return TN_DECLINED;
-  const int index = self.device().index;
-  const DeviceGuard guard(index);
-  const SolverSession on(index, native(index, call.stream()));
-  const Eigh p(self, upper, vectors, on, index);
+  const SolverSession on(self, call.stream());
+  const Eigh p(self, upper, vectors, on);
   const Matrices m(self);
   const DType real = real_dtype(self.dtype());
   const cudaDataType_t type = solver_type(self.dtype());
@@ -66,8 +56,8 @@ tn_status factor_eigh(Call& call, Tensor L, Tensor V, Tensor info, Tensor self, 
   to_columns(call, self, memory + p.columns);
   std::vector<char> host(p.host + 1);
   for (int64_t b = 0; b < m.count; ++b) {
-    SOLVER_CALL(index, cusolverDnXsyevd, on.solver(), on.params(), p.mode, p.triangle, m.rows, type,
-                matrix_at(memory + p.columns, self.dtype(), m.elements(), b), m.lead(),
+    SOLVER_CALL(on.index(), cusolverDnXsyevd, on.solver(), on.params(), p.mode, p.triangle, m.rows,
+                type, matrix_at(memory + p.columns, self.dtype(), m.elements(), b), m.lead(),
                 solver_type(real), matrix_at(L.data<char>(), real, m.rows, b), type,
                 memory + p.buffer, p.device, host.data(), p.host, info.data<int32_t>() + b);
   }
@@ -86,7 +76,7 @@ struct Svd {
   std::size_t device = 0, host = 0;
   uint64_t matrix, u = 0, v = 0, buffer;
 
-  Svd(const Tensor& self, bool full, bool vectors, const SolverSession& on, int index)
+  Svd(const Tensor& self, bool full, bool vectors, const SolverSession& on)
       : wide(Matrices(self).columns > Matrices(self).rows),
         rows(wide ? Matrices(self).columns : Matrices(self).rows),
         columns(Matrices(self).shorter()),
@@ -97,7 +87,7 @@ struct Svd {
                      : 'S') {
     const cudaDataType_t type = solver_type(self.dtype()),
                          real = solver_type(real_dtype(self.dtype()));
-    SOLVER_CALL(index, cusolverDnXgesvd_bufferSize, on.solver(), on.params(), job, job, rows,
+    SOLVER_CALL(on.index(), cusolverDnXgesvd_bufferSize, on.solver(), on.params(), job, job, rows,
                 columns, type, nullptr, rows, real, nullptr, type, nullptr, rows, type, nullptr,
                 v_rows, type, &device, &host);
     const int64_t item = item_size(self.dtype()), count = Matrices(self).count;
@@ -115,10 +105,8 @@ tn_status svd_workspace(tn_call* c, uint64_t* bytes) {
     const Tensor self(c->in[0].u.tensor);
     *bytes = 0;
     if (self.numel() == 0 || !solver_libraries()) return TN_DECLINED;
-    const int index = self.device().index;
-    const DeviceGuard guard(index);
-    const SolverSession on(index, native(index, c->stream));
-    *bytes = Svd(self, c->in[1].u.i64 != 0, c->in[2].u.i64 != 0, on, index).room.total();
+    const SolverSession on(self, c->stream);
+    *bytes = Svd(self, c->in[1].u.i64 != 0, c->in[2].u.i64 != 0, on).room.total();
     return TN_OK;
   });
 }
@@ -127,27 +115,24 @@ tn_status svd_workspace(tn_call* c, uint64_t* bytes) {
 tn_status factor_svd(Call& call, Tensor U, Tensor S, Tensor Vh, Tensor info, Tensor self, bool full,
                      bool vectors, std::optional<std::string_view>) {
   if (self.numel() == 0 || !solver_libraries()) return TN_DECLINED;
-  const int index = self.device().index;
-  const DeviceGuard guard(index);
-  cudaStream_t stream = native(index, call.stream());
-  const SolverSession on(index, stream);
-  const Svd p(self, full, vectors, on, index);
+  const SolverSession on(self, call.stream());
+  const Svd p(self, full, vectors, on);
   const DType d = self.dtype(), real = real_dtype(d);
   const cudaDataType_t type = solver_type(d);
   char* memory = call.workspace<char>();
   if (p.wide)
     check(cudaMemcpyAsync(memory + p.matrix, self.data<char>(),
                           static_cast<std::size_t>(self.numel() * item_size(d)),
-                          cudaMemcpyDeviceToDevice, stream),
-          "cudaMemcpyAsync", index);
+                          cudaMemcpyDeviceToDevice, on.stream()),
+          "cudaMemcpyAsync", on.index());
   else
     to_columns(call, self, memory + p.matrix);
   char* u = p.wide ? Vh.data<char>() : memory + p.u;
   char* v = p.wide ? U.data<char>() : memory + p.v;
   std::vector<char> host(p.host + 1);
   for (int64_t b = 0; b < Matrices(self).count; ++b) {
-    SOLVER_CALL(index, cusolverDnXgesvd, on.solver(), on.params(), p.job, p.job, p.rows, p.columns,
-                type, matrix_at(memory + p.matrix, d, p.rows * p.columns, b), p.rows,
+    SOLVER_CALL(on.index(), cusolverDnXgesvd, on.solver(), on.params(), p.job, p.job, p.rows,
+                p.columns, type, matrix_at(memory + p.matrix, d, p.rows * p.columns, b), p.rows,
                 solver_type(real), matrix_at(S.data<char>(), real, p.columns, b), type,
                 vectors ? matrix_at(u, d, p.rows * p.u_columns, b) : nullptr, p.rows, type,
                 vectors ? matrix_at(v, d, p.v_rows * p.columns, b) : nullptr, p.v_rows, type,

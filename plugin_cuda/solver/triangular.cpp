@@ -34,7 +34,7 @@ struct LuRoom {
   Work work;
   uint64_t columns, pivots = 0, buffer = 0, addresses = 0;
 
-  LuRoom(const Tensor& self, const SolverSession& on, int index) {
+  LuRoom(const Tensor& self, const SolverSession& on) {
     const Matrices m(self);
     const cudaDataType_t type = solver_type(self.dtype());
     columns = room.add(self.numel() * item_size(self.dtype()));
@@ -42,28 +42,20 @@ struct LuRoom {
       addresses = room.add(m.count * static_cast<int64_t>(sizeof(void*)));
       return;
     }
-    SOLVER_CALL(index, cusolverDnXgetrf_bufferSize, on.solver(), on.params(), m.rows, m.columns,
-                type, nullptr, m.lead(), type, &work.device, &work.host);
+    SOLVER_CALL(on.index(), cusolverDnXgetrf_bufferSize, on.solver(), on.params(), m.rows,
+                m.columns, type, nullptr, m.lead(), type, &work.device, &work.host);
     pivots = room.add(m.count * m.shorter() * 8);
     buffer = room.add(static_cast<int64_t>(work.device));
   }
 };
 
 tn_status lu_workspace(tn_call* c, uint64_t* bytes) {
-  return sdk::detail::report_exceptions(c, [&] {
-    const Tensor self(c->in[0].u.tensor);
-    *bytes = 0;
-    if (self.numel() == 0) return TN_OK;
-    if (!solver_libraries()) return TN_DECLINED;
-    const int index = self.device().index;
-    const DeviceGuard guard(index);
-    *bytes = LuRoom(self, SolverSession(index, native(index, c->stream)), index).room.total();
-    return TN_OK;
-  });
+  return solver_workspace(
+      c, bytes, [&](const Tensor& self, const SolverSession& on) { return LuRoom(self, on).room; });
 }
 
-void factor_batch(const Call& call, const SolverSession& on, int index, const LuRoom& room,
-                  const Tensor& self, int32_t* pivots, int32_t* info) {
+void factor_batch(const Call& call, const SolverSession& on, const LuRoom& room, const Tensor& self,
+                  int32_t* pivots, int32_t* info) {
   const Matrices m(self);
   char* memory = call.workspace<char>();
   auto** addresses = reinterpret_cast<void**>(memory + room.addresses);
@@ -74,19 +66,19 @@ void factor_batch(const Call& call, const SolverSession& on, int index, const Lu
     check_solver(SolverRoutines<T>::getrf_batched()(
                      on.blas(), solver_int(m.rows), reinterpret_cast<T**>(addresses),
                      solver_int(m.lead()), pivots, info, solver_int(m.count)),
-                 "cublas<t>getrfBatched", index);
+                 "cublas<t>getrfBatched", on.index());
   });
 }
 
-void factor_each(const Call& call, const SolverSession& on, int index, const LuRoom& room,
-                 const Tensor& self, int32_t* pivots, int32_t* info) {
+void factor_each(const Call& call, const SolverSession& on, const LuRoom& room, const Tensor& self,
+                 int32_t* pivots, int32_t* info) {
   const Matrices m(self);
   char* memory = call.workspace<char>();
   auto* wide = reinterpret_cast<int64_t*>(memory + room.pivots);
   const cudaDataType_t type = solver_type(self.dtype());
   std::vector<char> host(room.work.host + 1);
   for (int64_t b = 0; b < m.count; ++b) {
-    SOLVER_CALL(index, cusolverDnXgetrf, on.solver(), on.params(), m.rows, m.columns, type,
+    SOLVER_CALL(on.index(), cusolverDnXgetrf, on.solver(), on.params(), m.rows, m.columns, type,
                 matrix_at(memory + room.columns, self.dtype(), m.elements(), b), m.lead(),
                 wide + b * m.shorter(), type, memory + room.buffer, room.work.device, host.data(),
                 room.work.host, info + b);
@@ -100,14 +92,12 @@ tn_status factor_lu(Call& call, Tensor LU, Tensor pivots, Tensor info, Tensor se
     return TN_OK;
   }
   if (!solver_libraries()) return TN_DECLINED;
-  const int index = self.device().index;
-  const DeviceGuard guard(index);
-  const SolverSession on(index, native(index, call.stream()));
-  const LuRoom room(self, on, index);
+  const SolverSession on(self, call.stream());
+  const LuRoom room(self, on);
   char* columns = call.workspace<char>() + room.columns;
   to_columns(call, self, columns);
   const auto factor = is_batched(Matrices(self)) ? factor_batch : factor_each;
-  factor(call, on, index, room, self, pivots.data<int32_t>(), info.data<int32_t>());
+  factor(call, on, room, self, pivots.data<int32_t>(), info.data<int32_t>());
   to_rows(call, columns, LU);
   return TN_OK;
 }
@@ -119,10 +109,10 @@ struct CholeskyRoom {
   Work work;
   uint64_t buffer;
 
-  CholeskyRoom(const Tensor& self, const SolverSession& on, int index, cublasFillMode_t triangle) {
+  CholeskyRoom(const Tensor& self, const SolverSession& on, cublasFillMode_t triangle) {
     const Matrices m(self);
     const cudaDataType_t type = solver_type(self.dtype());
-    SOLVER_CALL(index, cusolverDnXpotrf_bufferSize, on.solver(), on.params(), triangle, m.rows,
+    SOLVER_CALL(on.index(), cusolverDnXpotrf_bufferSize, on.solver(), on.params(), triangle, m.rows,
                 type, nullptr, m.lead(), type, &work.device, &work.host);
     buffer = room.add(static_cast<int64_t>(work.device));
   }
@@ -133,16 +123,8 @@ cublasFillMode_t mirrored(bool upper) {
 }
 
 tn_status cholesky_workspace(tn_call* c, uint64_t* bytes) {
-  return sdk::detail::report_exceptions(c, [&] {
-    const Tensor self(c->in[0].u.tensor);
-    *bytes = 0;
-    if (self.numel() == 0) return TN_OK;
-    if (!solver_libraries()) return TN_DECLINED;
-    const int index = self.device().index;
-    const DeviceGuard guard(index);
-    const SolverSession on(index, native(index, c->stream));
-    *bytes = CholeskyRoom(self, on, index, mirrored(c->in[1].u.i64 != 0)).room.total();
-    return TN_OK;
+  return solver_workspace(c, bytes, [&](const Tensor& self, const SolverSession& on) {
+    return CholeskyRoom(self, on, mirrored(c->in[1].u.i64 != 0)).room;
   });
 }
 
@@ -152,17 +134,15 @@ tn_status factor_cholesky(Call& call, Tensor L, Tensor info, Tensor self, bool u
     return TN_OK;
   }
   if (!solver_libraries()) return TN_DECLINED;
-  const int index = self.device().index;
-  const DeviceGuard guard(index);
-  const SolverSession on(index, native(index, call.stream()));
-  const CholeskyRoom room(self, on, index, mirrored(upper));
+  const SolverSession on(self, call.stream());
+  const CholeskyRoom room(self, on, mirrored(upper));
   const Matrices m(self);
   const cudaDataType_t type = solver_type(self.dtype());
   copy_triangle(call, L, self, upper);
   std::vector<char> host(room.work.host + 1);
   for (int64_t b = 0; b < m.count; ++b) {
-    SOLVER_CALL(index, cusolverDnXpotrf, on.solver(), on.params(), mirrored(upper), m.rows, type,
-                matrix_at(L.data<char>(), L.dtype(), m.elements(), b), m.lead(), type,
+    SOLVER_CALL(on.index(), cusolverDnXpotrf, on.solver(), on.params(), mirrored(upper), m.rows,
+                type, matrix_at(L.data<char>(), L.dtype(), m.elements(), b), m.lead(), type,
                 call.workspace<char>() + room.buffer, room.work.device, host.data(), room.work.host,
                 info.data<int32_t>() + b);
   }
@@ -197,8 +177,8 @@ tn_status solve_workspace(tn_call* c, uint64_t* bytes) {
   });
 }
 
-void solve_batch(const Call& call, const SolverSession& on, int index, const SolveRoom& room,
-                 const Tensor& LU, const Tensor& B, cublasOperation_t form) {
+void solve_batch(const Call& call, const SolverSession& on, const SolveRoom& room, const Tensor& LU,
+                 const Tensor& B, cublasOperation_t form) {
   const Matrices m(LU), right(B);
   const int64_t item = item_size(LU.dtype());
   char* memory = call.workspace<char>();
@@ -214,18 +194,18 @@ void solve_batch(const Call& call, const SolverSession& on, int index, const Sol
                      reinterpret_cast<const int*>(memory + room.pivots),
                      reinterpret_cast<T* const*>(addresses + m.count), solver_int(right.lead()),
                      &info, solver_int(m.count)),
-                 "cublas<t>getrsBatched", index);
+                 "cublas<t>getrsBatched", on.index());
   });
 }
 
-void solve_each(const Call& call, const SolverSession& on, int index, const SolveRoom& room,
-                const Tensor& LU, const Tensor& B, cublasOperation_t form) {
+void solve_each(const Call& call, const SolverSession& on, const SolveRoom& room, const Tensor& LU,
+                const Tensor& B, cublasOperation_t form) {
   const Matrices m(LU), right(B);
   const cudaDataType_t type = solver_type(LU.dtype());
   char* memory = call.workspace<char>();
   const auto* pivots = reinterpret_cast<const int64_t*>(memory + room.pivots);
   for (int64_t b = 0; b < m.count; ++b) {
-    SOLVER_CALL(index, cusolverDnXgetrs, on.solver(), on.params(), form, m.rows, right.columns,
+    SOLVER_CALL(on.index(), cusolverDnXgetrs, on.solver(), on.params(), form, m.rows, right.columns,
                 type, matrix_at(memory + room.factors, LU.dtype(), m.elements(), b), m.lead(),
                 pivots + b * m.rows, type,
                 matrix_at(memory + room.sides, LU.dtype(), right.elements(), b), right.lead(),
@@ -236,9 +216,7 @@ void solve_each(const Call& call, const SolverSession& on, int index, const Solv
 tn_status solve_lu(Call& call, Tensor X, Tensor LU, Tensor pivots, Tensor B, bool adjoint) {
   if (X.numel() == 0) return TN_OK;
   if (!solver_libraries()) return TN_DECLINED;
-  const int index = LU.device().index;
-  const DeviceGuard guard(index);
-  const SolverSession on(index, native(index, call.stream()));
+  const SolverSession on(LU, call.stream());
   const SolveRoom room(LU, B);
   const Matrices m(LU);
   const bool batched = is_batched(m);
@@ -252,8 +230,7 @@ tn_status solve_lu(Call& call, Tensor X, Tensor LU, Tensor pivots, Tensor B, boo
     check(reinterpret_cast<int32_t*>(memory + room.pivots));
   else
     check(reinterpret_cast<int64_t*>(memory + room.pivots));
-  (batched ? solve_batch : solve_each)(call, on, index, room, LU, B,
-                                       adjoint ? CUBLAS_OP_C : CUBLAS_OP_N);
+  (batched ? solve_batch : solve_each)(call, on, room, LU, B, adjoint ? CUBLAS_OP_C : CUBLAS_OP_N);
   to_rows(call, memory + room.sides, X);
   return TN_OK;
 }
@@ -268,14 +245,12 @@ tn_status triangular_workspace(tn_call* c, uint64_t* bytes) {
 tn_status solve_triangular(Call& call, Tensor X, Tensor self, Tensor B, bool upper, bool unit) {
   if (X.numel() == 0) return TN_OK;
   if (!solver_libraries()) return TN_DECLINED;
-  const int index = self.device().index;
-  const DeviceGuard guard(index);
-  const SolverSession on(index, native(index, call.stream()));
+  const SolverSession on(self, call.stream());
   const Matrices m(self), right(B);
   check(cudaMemcpyAsync(X.data<char>(), B.data<char>(),
                         static_cast<std::size_t>(B.numel() * item_size(B.dtype())),
-                        cudaMemcpyDeviceToDevice, native(index, call.stream())),
-        "cudaMemcpyAsync", index);
+                        cudaMemcpyDeviceToDevice, on.stream()),
+        "cudaMemcpyAsync", on.index());
   const auto diagonal = unit ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
   const int columns = solver_int(right.columns), rows = solver_int(m.rows);
   const int64_t item = item_size(self.dtype());
@@ -286,7 +261,7 @@ tn_status solve_triangular(Call& call, Tensor X, Tensor self, Tensor B, bool upp
       check_solver(SolverRoutines<T>::trsm()(on.blas(), CUBLAS_SIDE_RIGHT, mirrored(upper),
                                              CUBLAS_OP_N, diagonal, columns, rows, &one,
                                              self.data<T>(), rows, X.data<T>(), columns),
-                   "cublas<t>trsm", index);
+                   "cublas<t>trsm", on.index());
       return;
     }
     auto** addresses = call.workspace<void*>();
@@ -297,7 +272,7 @@ tn_status solve_triangular(Call& call, Tensor X, Tensor self, Tensor B, bool upp
             on.blas(), CUBLAS_SIDE_RIGHT, mirrored(upper), CUBLAS_OP_N, diagonal, columns, rows,
             &one, reinterpret_cast<const T* const*>(addresses), rows,
             reinterpret_cast<T* const*>(addresses + m.count), columns, solver_int(m.count)),
-        "cublas<t>trsmBatched", index);
+        "cublas<t>trsmBatched", on.index());
   });
   return TN_OK;
 }

@@ -204,6 +204,21 @@ std::vector<Tensor> IValue::toTensorVector() const {
   return copy_list<Tensor>(*this, [](const IValue& v) { return v.toTensor(); });
 }
 
+const void* IValue::container() const noexcept {
+  switch (tag_) {
+    case Tag::List:
+      return &toListRef();
+    case Tag::Dict:
+      return &toDictRef();
+    case Tag::Tuple:
+      return &toTupleRef();
+    case Tag::Object:
+      return &toObjectRef();
+    default:
+      return nullptr;
+  }
+}
+
 bool IValue::is(const IValue& o) const noexcept {
   if (tag_ != o.tag_) return false;
   if (isNone()) return true;
@@ -312,25 +327,8 @@ IValue copy_of_tensor(const Tensor& t) {
   return made;
 }
 
-const void* identity(const IValue& v) {
-  switch (v.tag()) {
-    case IValue::Tag::Tensor:
-      return v.toTensor().unsafeGetTensorImpl();
-    case IValue::Tag::List:
-      return &v.toListRef();
-    case IValue::Tag::Dict:
-      return &v.toDictRef();
-    case IValue::Tag::Tuple:
-      return &v.toTupleRef();
-    case IValue::Tag::Object:
-      return &v.toObjectRef();
-    default:
-      return nullptr;
-  }
-}
-
 IValue copy_of(const IValue& v, Copies& done) {
-  const void* id = identity(v);
+  const void* id = v.isTensor() ? v.toTensor().unsafeGetTensorImpl() : v.container();
   if (!id) return v;
   if (auto it = done.find(id); it != done.end()) return it->second;
   if (v.isObject()) return copy_of_object(v.toObjectRef(), done);

@@ -4,9 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tenon/creation.h"
-#include "tenon/ops.h"
-#include "tests/support.h"
+#include "tests/autograd/support.h"
 
 namespace tenon {
 namespace {
@@ -15,13 +13,6 @@ namespace functional = autograd::functional;
 using autograd::variable_list;
 using test::expect_words;
 using test::text_of;
-
-Tensor random(IntArrayRef sizes) { return randn(sizes, TensorOptions(kDouble)); }
-
-void expect_close(const Tensor& got, const Tensor& want) {
-  ASSERT_EQ(got.sizes(), want.sizes());
-  EXPECT_TRUE(allclose(got, want, 1e-10, 1e-12)) << got << " instead of " << want;
-}
 
 TEST(Functional, OfALinearMapAreProductsWithItsMatrix) {
   manual_seed(1);

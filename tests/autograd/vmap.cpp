@@ -10,7 +10,7 @@
 
 #include "tenon/autograd/functional.h"
 #include "tenon/tenon.h"
-#include "tests/support.h"
+#include "tests/autograd/support.h"
 
 namespace tenon {
 namespace {
@@ -18,13 +18,6 @@ namespace {
 using autograd::variable_list;
 using test::expect_words;
 using test::text_of;
-
-Tensor random(IntArrayRef sizes) { return randn(sizes, TensorOptions(kDouble)); }
-
-void expect_close(const Tensor& got, const Tensor& want) {
-  ASSERT_EQ(got.sizes(), want.sizes());
-  EXPECT_TRUE(allclose(got, want, 1e-9, 1e-11)) << got << " instead of " << want;
-}
 
 Tensor dot(const Tensor& a, const Tensor& b) { return a.dot(b); }
 Tensor twice(const Tensor& a) { return a * 2; }

@@ -12,28 +12,10 @@
 #include <sys/mman.h>
 
 #include "tenon/abi/plugin.h"
-#include "tenon/sdk/ops/relu.h"
 #include "toy.h"
+#include "toy_relu.h"
 
-static tn_status relu(tn_call* call) {
-  const tn_tensor *in = call->in[0].u.tensor, *out = call->out[0].u.tensor;
-  const float* from = (const float*)((const char*)in->data + in->byte_offset);
-  float* to = (float*)((char*)out->data + out->byte_offset);
-  for (int64_t i = 0; i < in->sizes[0]; ++i) to[i] = from[i] > 0 ? from[i] : 0;
-  return TN_OK;
-}
-static const tn_kernel kernel = {sizeof(tn_kernel),
-                                 0,
-                                 0,
-                                 {"relu", 4},
-                                 TN_OP_relu_DIGEST,
-                                 {"float32", 7},
-                                 {0, 0},
-                                 {0, 0},
-                                 relu,
-                                 0,
-                                 0,
-                                 0};
+static const tn_kernel kernel = TOY_RELU(0);
 
 /* Of an unknown vendor. */
 static const tn_ext extension = {sizeof(tn_ext), 0x7fff0001, 3, 0};

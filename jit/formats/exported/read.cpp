@@ -35,15 +35,6 @@ class ExportedReader {
   Module read();
 
  private:
-  template <class F>
-  auto in_entry(const std::string& entry, F f) {
-    try {
-      return f();
-    } catch (const Error& e) {
-      core::throw_error(e.code(),
-                        core::join("load: ", zip_->file(), ": entry '", entry, "': ", e.msg()));
-    }
-  }
   std::string find_program();
   static void check_version(const Json& program);
   void read_kinds(const Json& program);
@@ -202,7 +193,7 @@ Module ExportedReader::read() {
   const ZipReader::Entry* e = zip_->find(root_ + entry);
   TENON_CHECK(e && e->size <= kMaxJsonBytes, ValueError, "load: ", zip_->file(), ": entry '", entry,
               "' is too large");
-  const Json program = in_entry(entry, [&] {
+  const Json program = zip_->in_entry(entry, [&] {
     Json j = parse_json(zip_->read(*e), true);
     check_version(j);
     read_kinds(j);
@@ -221,7 +212,7 @@ Module ExportedReader::read() {
     core::throw_error(error.code(), core::join("load: ", zip_->file(), ": ", error.msg()));
   }
   Module m(make(top), unit_);
-  return in_entry(entry, [&] {
+  return zip_->in_entry(entry, [&] {
     ExportedBuilder builder(program, *unit_, top.cls,
                             [this](const std::string& name) { return place(name); });
     auto [graph, schema] = builder.build();

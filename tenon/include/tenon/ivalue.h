@@ -238,6 +238,8 @@ class TENON_API IValue {
 
   // The same object, or equal numbers, strings, None: `is` of Python.
   bool is(const IValue& o) const noexcept;
+  // The container that a list, tuple, dictionary or object is a handle on; null for other values.
+  const void* container() const noexcept;
   // `==` of Python: by value, containers by their elements. TypeError for tensors of more than one
   // element.
   bool operator==(const IValue& o) const;

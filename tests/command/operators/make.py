@@ -3,11 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a program of operators that Tenon composes of others (jit/run/host/*.cpp), and what torch and torchvision compute
 for it, in double: a folder as `tenon run --cases` reads it. forward has those with gradients, methods the others."""
-import io
 import json
 import math
 import os
-import zipfile
+import sys
 from typing import Dict, List, Tuple
 
 import torch
@@ -16,6 +15,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from saving import save_small  # noqa: E402
 
 
 def param(*sizes):
@@ -187,14 +188,7 @@ def describe(value, tensors):
 
 torch.manual_seed(0)
 model = torch.jit.script(Operators().eval())
-whole = io.BytesIO()
-torch.jit.save(model, whole)
-with zipfile.ZipFile(whole) as archive, zipfile.ZipFile(os.path.join(HERE, "script.pt"), "w", zipfile.ZIP_DEFLATED) as out:
-    for item in archive.infolist():
-        if not item.filename.endswith(".debug_pkl"):
-            info = zipfile.ZipInfo("script" + item.filename[item.filename.index("/"):])
-            info.compress_type = zipfile.ZIP_DEFLATED
-            out.writestr(info, archive.read(item))
+save_small(model, os.path.join(HERE, "script.pt"))
 rois = torch.tensor([[0, 1.3, 0.7, 9.1, 8.4], [1, 0, 0, 13, 11], [1, 4, 3, 4.2, 3.1], [0, -3, 2, 20, 30]], dtype=torch.float64)
 samples, targets = torch.rand(2, 4, 2, dtype=torch.float64), torch.tensor([[1, 2, 2], [3, 1, 2], [2, 3, 1]])
 x = torch.randn(3, 7, dtype=torch.float64)

@@ -3,10 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a program with torch's layers of transformers, whose fast paths are operators of their own, and with views in
 place; and what torch computes for it: a folder as `tenon run --cases` reads it."""
-import io
 import json
 import os
-import zipfile
+import sys
 from typing import Tuple
 
 import torch
@@ -14,6 +13,8 @@ from safetensors.torch import save_file
 from torch import nn
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from saving import save_small  # noqa: E402
 
 
 class Layers(nn.Module):
@@ -36,14 +37,7 @@ class Layers(nn.Module):
 
 torch.manual_seed(0)
 model = torch.jit.script(Layers().eval())
-whole = io.BytesIO()
-torch.jit.save(model, whole)
-with zipfile.ZipFile(whole) as archive, zipfile.ZipFile(os.path.join(HERE, "script.pt"), "w", zipfile.ZIP_DEFLATED) as out:
-    for item in archive.infolist():
-        if not item.filename.endswith(".debug_pkl"):
-            info = zipfile.ZipInfo("script" + item.filename[item.filename.index("/"):])
-            info.compress_type = zipfile.ZIP_DEFLATED
-            out.writestr(info, archive.read(item))
+save_small(model, os.path.join(HERE, "script.pt"))
 given = (torch.randn(2, 3, 4), torch.triu(torch.ones(3, 3), 1).bool(), torch.tensor([[False, False, True], [False] * 3]))
 with torch.no_grad(): found = model(*given)
 save_file({**{f"in.{i}": t for i, t in enumerate(given)}, **{f"out.{i}": t.clone() for i, t in enumerate(found)}},

@@ -90,21 +90,29 @@ void eigenvalues(char job, char triangle, int n, T* a, int lda, typename Real<T>
   *info = f(kColumnMajor, job, triangle, n, a, lda, values);
 }
 
+// Opaque handles that the test counts.
+template <class T, class H>
+cusolverStatus_t give(H* handle) {
+  *handle = reinterpret_cast<H>(new T{});
+  tenon_fake_count(TENON_FAKE_HANDLES, 1);
+  return CUSOLVER_STATUS_SUCCESS;
+}
+template <class T, class H>
+cusolverStatus_t take_back(H handle) {
+  delete reinterpret_cast<T*>(handle);
+  tenon_fake_count(TENON_FAKE_HANDLES, -1);
+  return CUSOLVER_STATUS_SUCCESS;
+}
+
 }  // namespace
 
 extern "C" {
 
 cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t* h) {
   BEGIN();
-  *h = reinterpret_cast<cusolverDnHandle_t>(new Handle);
-  tenon_fake_count(TENON_FAKE_HANDLES, 1);
-  return CUSOLVER_STATUS_SUCCESS;
+  return give<Handle>(h);
 }
-cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t h) {
-  delete reinterpret_cast<Handle*>(h);
-  tenon_fake_count(TENON_FAKE_HANDLES, -1);
-  return CUSOLVER_STATUS_SUCCESS;
-}
+cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t h) { return take_back<Handle>(h); }
 cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t h, cudaStream_t stream) {
   BEGIN();
   reinterpret_cast<Handle*>(h)->stream = stream;
@@ -112,15 +120,9 @@ cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t h, cudaStream_t stream) 
 }
 cusolverStatus_t cusolverDnCreateParams(cusolverDnParams_t* p) {
   BEGIN();
-  *p = reinterpret_cast<cusolverDnParams_t>(new int(0));
-  tenon_fake_count(TENON_FAKE_HANDLES, 1);
-  return CUSOLVER_STATUS_SUCCESS;
+  return give<int>(p);
 }
-cusolverStatus_t cusolverDnDestroyParams(cusolverDnParams_t p) {
-  delete reinterpret_cast<int*>(p);
-  tenon_fake_count(TENON_FAKE_HANDLES, -1);
-  return CUSOLVER_STATUS_SUCCESS;
-}
+cusolverStatus_t cusolverDnDestroyParams(cusolverDnParams_t p) { return take_back<int>(p); }
 
 cusolverStatus_t cusolverDnXgetrf_bufferSize(cusolverDnHandle_t, cusolverDnParams_t, int64_t m,
                                              int64_t n, cudaDataType, const void*, int64_t lda,

@@ -11,6 +11,7 @@
 
 #include "damage.h"
 #include "jit/run/plan.h"
+#include "refused.h"
 #include "tenon/jit.h"
 #include "tenon/jit/pickle.h"
 #include "tenon/ops.h"
@@ -112,14 +113,7 @@ std::string check_saved(Random& r) {
 }
 
 std::string check(Random& r) {
-  try {
-    return r.chance(0.8) ? check_program(r) : check_saved(r);
-  } catch (const OutOfMemoryError& e) {
-    return std::string("asks for too much memory: ") + e.what();
-  } catch (const Error&) {
-    tally("refused");
-    return "";
-  }
+  return unless_refused([&] { return r.chance(0.8) ? check_program(r) : check_saved(r); });
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "fuzz.h"
 #include "onnx/proto/model.pb.h"
+#include "refused.h"
 #include "tenon/creation.h"
 #include "tenon/jit/limits.h"
 #include "tenon/onnx.h"
@@ -210,14 +210,7 @@ std::string use(const jit::Module& m) {
 }
 
 std::string check(Random& r) {
-  try {
-    return use(onnx::load_bytes(damaged(r.pick(g_models), r)));
-  } catch (const OutOfMemoryError& e) {
-    return std::string("asks for too much memory: ") + e.what();
-  } catch (const Error&) {
-    tally("refused");
-    return "";
-  }
+  return unless_refused([&] { return use(onnx::load_bytes(damaged(r.pick(g_models), r))); });
 }
 
 }  // namespace

@@ -9,22 +9,16 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "jit/formats/zip.h"
 #include "tenon/jit.h"
 #include "tenon/jit/type.h"
 #include "tenon/tenon.h"
+#include "tests/jit/formats/support.h"
 
 namespace tenon::jit {
 namespace {
 
 using Json = nlohmann::json;
 
-std::string data(const std::string& name) { return TENON_TEST_JIT "/data/" + name; }
-Tensor counted(IntArrayRef sizes) {
-  int64_t n = 1;
-  for (const int64_t s : sizes) n *= s;
-  return ((arange(n, kFloat) - n / 2) / 8).view(sizes);
-}
 IValue dict(std::vector<std::pair<std::string, IValue>> items) {
   auto d = core::Ref<ivalue::Dict>::adopt(new ivalue::Dict());
   for (auto& [key, v] : items) d->insert_or_assign(key, std::move(v));
@@ -57,19 +51,6 @@ void expect_values(const Tensor& t, const Json& expected) {
     EXPECT_NEAR(flat[static_cast<int64_t>(i)].item().to<double>(), wanted[i], 1e-5) << i;
 }
 
-// The archive with one entry changed.
-std::string changed(const std::string& name, const std::string& entry,
-                    const std::function<std::string(std::string)>& change) {
-  const auto zip = formats::ZipReader::open(data(name));
-  const std::string root = zip->root();
-  formats::ZipWriter out(root.substr(0, root.size() - 1));
-  for (const auto& e : zip->entries()) {
-    const std::string short_name = e.name.substr(root.size());
-    const std::string content = zip->read(e);
-    out.add(short_name, short_name == entry ? change(content) : content);
-  }
-  return out.finish();
-}
 std::string changed_program(const std::string& name, const std::function<void(Json&)>& change) {
   return changed(name, "models/model.json", [&](const std::string& text) {
     Json j = Json::parse(text);

@@ -8,14 +8,13 @@
 #include <iterator>
 #include <sstream>
 
-#include "jit/formats/zip.h"
 #include "tenon/jit.h"
 #include "tenon/tenon.h"
+#include "tests/jit/formats/support.h"
 
 namespace tenon::jit {
 namespace {
 
-std::string data(const std::string& name) { return TENON_TEST_JIT "/data/" + name; }
 std::string content(const std::string& name) {
   std::ifstream in(data(name), std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(in), {});
@@ -28,18 +27,6 @@ Module saved_and_loaded(const Module& m) {
   return load(file);
 }
 
-// The archive with one entry changed.
-std::string changed(const std::string& name, const std::string& entry,
-                    const std::function<std::string(std::string)>& change) {
-  const auto zip = formats::ZipReader::open(data(name));
-  const std::string root = zip->root();
-  formats::ZipWriter out(root.substr(0, root.size() - 1));
-  for (const auto& e : zip->entries()) {
-    const std::string short_name = e.name.substr(root.size());
-    out.add(short_name, short_name == entry ? change(zip->read(e)) : zip->read(e));
-  }
-  return out.finish();
-}
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;

@@ -9,22 +9,15 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "jit/formats/zip.h"
 #include "tenon/jit.h"
 #include "tenon/jit/type.h"
 #include "tenon/tenon.h"
+#include "tests/jit/formats/support.h"
 
 namespace tenon::jit {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string data(const std::string& name) { return TENON_TEST_JIT "/data/" + name; }
-Tensor counted(IntArrayRef sizes) {
-  int64_t n = 1;
-  for (const int64_t s : sizes) n *= s;
-  return ((arange(n, kFloat) - n / 2) / 8).view(sizes);
-}
 
 // The elements of each tensor, list of numbers, number of a result, as the archives have them.
 void add_leaves(const IValue& v, std::vector<std::vector<double>>& out) {

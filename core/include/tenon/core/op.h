@@ -133,6 +133,11 @@ TENON_API int op_count();
 TENON_API Op* find_op(std::string_view name);  // "add.Tensor"; null if unknown
 // As find_op, but throws with the closest names.
 TENON_API Op& get_op(std::string_view name);
+// At most n of `candidates`, nearest first and each once, that at most `distance` changed, added or
+// missing characters tell from `name`.
+TENON_API std::vector<std::string> nearest_names(std::string_view name,
+                                                 const std::vector<std::string>& candidates,
+                                                 std::size_t distance, std::size_t n);
 // What the operator's `dtypes` line admits; grows when a plugin registers a dtype of an admitted
 // class.
 TENON_API bool op_takes(const Op& op, ScalarType t);

@@ -4,6 +4,7 @@
 // their qualified names; classes and interfaces by identity.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,6 +62,8 @@ class TENON_API Type : public std::enable_shared_from_this<Type> {
   std::string str() const;
   // As programs write it: "Optional[Tensor]", "List[int]", "Tuple[Tensor, int]".
   std::string annotation() const;
+  // With another name for each class, interface, enum and named tuple in it.
+  std::string annotation(const std::function<std::string(const Type&)>& name) const;
 
   static const TypePtr& any();
   static const TypePtr& none();
