@@ -338,7 +338,7 @@ packed::Kept kept_panels(int64_t m, int64_t n, int64_t k, const Mat<const T>& b,
 
 // For an A that fits the cache: each thread packs the panels of B that it uses, if they are not
 // kept, since a panel packed by another thread lies in another processor's cache. A is read in
-// place. `depth`: steps of k that are summed at a time.
+// place. `depth`: steps of k that a tile gets at a time.
 template <class T>
 void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
                Mat<T> c, const packed::Kept& kept, int64_t depth = Sizes<T>::kDepth) {

@@ -104,6 +104,28 @@ HWY_INLINE void micro_any(int64_t rows, int64_t vecs, const Tile<T>& t) {
   return micro_rows<T, 1>(rows, t);
 }
 
+template <class T>
+struct Sizes {
+  // Steps of k that are summed in a row: a panel of B is at most 64 KiB, and an error grows with
+  // the root of the steps, then with that of the blocks.
+  static constexpr int64_t kDepth = 1024 / sizeof(T);
+  static constexpr int64_t kRowBlock = 96;
+  static constexpr int64_t kRowChunk = 3072;
+  static constexpr int64_t kColumnChunk = 4096;
+};
+
+// Deep sums by blocks; beta is 0 or there is one block.
+template <class T>
+HWY_INLINE void micro_blocks(int64_t rows, int64_t vecs, Tile<T> t) {
+  for (int64_t left = t.kc; left > 0; left -= t.kc) {
+    t.kc = std::min(Sizes<T>::kDepth, left);
+    micro_any<T>(rows, vecs, t);
+    t.a += t.kc * t.a_step;
+    t.b += t.kc * t.b_step;
+    t.beta = T(1);
+  }
+}
+
 // Rounds as MulAdd does: written as a * b + c, the compiler may or may not fuse it.
 template <class T>
 HWY_INLINE T add_product(T x, T y, T sum) {
@@ -114,7 +136,8 @@ HWY_INLINE T add_product(T x, T y, T sum) {
 #endif
 }
 
-// A tile whose columns end within a vector, or whose C has gaps: through a buffer.
+// A tile whose columns end within a vector, or whose C has gaps, or is added to a deep sum, always
+// as the last: through a buffer.
 template <class T>
 HWY_NOINLINE void micro_edge(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
   const hn::ScalableTag<T> d;
@@ -126,7 +149,7 @@ HWY_NOINLINE void micro_edge(int64_t rows, int64_t cols, Tile<T> t, int64_t c_co
   t.c = buffer;
   t.c_row = kVecs * lanes;
   t.beta = T(0);
-  micro_any<T>(rows, (cols + lanes - 1) / lanes, t);
+  micro_blocks<T>(rows, (cols + lanes - 1) / lanes, t);
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t j = 0; j < cols; ++j) {
       T& out = c[r * c_row + j * c_col];
@@ -140,7 +163,8 @@ HWY_NOINLINE void micro_edge(int64_t rows, int64_t cols, Tile<T> t, int64_t c_co
 template <class T>
 HWY_INLINE void panel(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-  const bool whole = cols % lanes == 0 && c_col == 1;
+  const bool whole =
+      cols % lanes == 0 && c_col == 1 && (t.beta == T(0) || t.kc <= Sizes<T>::kDepth);
   const T* a = t.a;
   T* c = t.c;
   for (int64_t i = 0; i < rows; i += kRows) {
@@ -148,7 +172,7 @@ HWY_INLINE void panel(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
     t.c = c + i * t.c_row;
     const int64_t r = std::min<int64_t>(kRows, rows - i);
     if (whole)
-      micro_any<T>(r, cols / lanes, t);
+      micro_blocks<T>(r, cols / lanes, t);
     else
       micro_edge<T>(r, cols, t, c_col);
   }
@@ -202,16 +226,6 @@ void pack_b(int64_t kc, int64_t cols, int64_t width, const T* b, int64_t rs, int
       std::fill(dst + p * width + cols, dst + (p + 1) * width, T(0));
   }
 }
-
-// Columns [j, n) of a product with A and B read in place, except for those that do not fill a
-
-template <class T>
-struct Sizes {
-  static constexpr int64_t kDepth = 1024 / sizeof(T);  // steps of k: a panel of B is at most 64 KiB
-  static constexpr int64_t kRowBlock = 96;
-  static constexpr int64_t kRowChunk = 3072;
-  static constexpr int64_t kColumnChunk = 4096;
-};
 
 }  // namespace tenon::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
