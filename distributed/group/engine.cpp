@@ -103,8 +103,12 @@ Membership::Membership(const tn_ext_collective& engine, std::shared_ptr<Store> s
     : engine_(engine),
       store_(std::move(store)),
       rendezvous_{sizeof rendezvous_, store_.get(), set, get, last_error} {
-  const tn_group_options options{
-      sizeof options, rank, size, timeout.count(), {name.data(), name.size()}, &rendezvous_};
+  const tn_group_options options{sizeof options,
+                                 rank,
+                                 size,
+                                 timeout.count(),
+                                 {name.data(), name.size()},
+                                 store_ ? &rendezvous_ : nullptr};
   if (engine.join(engine.context, &options, &group_) != TN_OK)
     throw DistributedError(core::join("distributed: joining group '", name, "' as rank ", rank,
                                       " failed: ", error_of(engine)));

@@ -21,6 +21,7 @@ const char* name_of(int32_t operation);  // "all_reduce"
 
 class Membership {
  public:
+  // `store` null: of all processes of an engine that knows them (tn_ext_collective.world).
   Membership(const tn_ext_collective& engine, std::shared_ptr<Store> store, int rank, int size,
              const std::string& name, std::chrono::milliseconds timeout);
   ~Membership();

@@ -17,6 +17,9 @@ namespace tenon::distributed {
 //   tcp://224.x.y.z:PORT      multicast: the ranks find each other; world_size is required
 //   file:///PATH              a FileStore; ranks are given out in the order of arrival if rank is
 //   -1
+//   mpi://                    rank and size are MPI's, of processes that mpirun started; the
+//   default
+//                             of the backend "mpi" where MASTER_ADDR is not set
 // `group_name` keeps jobs apart that meet at one place. ValueError: something is missing or wrong,
 // or there is a default group already.
 TENON_API void init_process_group(const std::string& backend = "gloo",
