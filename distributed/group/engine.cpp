@@ -68,6 +68,10 @@ tn_str last_error(void*) { return {last_fault().data(), last_fault().size()}; }
 }  // namespace
 
 const char* name_of(int32_t operation) { return kNames[operation]; }
+bool is_reduction(int32_t operation) {
+  return operation == TN_COLLECTIVE_ALL_REDUCE || operation == TN_COLLECTIVE_REDUCE ||
+         operation == TN_COLLECTIVE_REDUCE_SCATTER;
+}
 
 const tn_ext_collective& find_engine(const std::string& name) {
   if (const auto* engine = open_engine(name)) return *engine;
@@ -136,12 +140,17 @@ std::vector<Capability> capabilities() {
     const auto* engine = open_engine(e.plugin);
     for (const char* device : {"cpu", "cuda"}) {
       for (int32_t operation = 0; engine && operation <= TN_COLLECTIVE_RECV; ++operation) {
-        Capability c{e.plugin, name_of(operation), device, {}};
-        for (ScalarType t : core::kBuiltInDtypes) {
-          if (serves(*engine, operation, ReduceOp::SUM, t, device))
-            c.dtypes.push_back(core::dtype_info(t).name);
+        for (int op = ReduceOp::SUM; op <= ReduceOp::BXOR; ++op) {
+          const ReduceOp as(static_cast<ReduceOp::RedOpType>(op));
+          if (op > 0 && !is_reduction(operation)) break;
+          Capability c{
+              e.plugin, name_of(operation), device, is_reduction(operation) ? text(as) : "", {}};
+          for (ScalarType t : core::kBuiltInDtypes) {
+            if (serves(*engine, operation, as, t, device))
+              c.dtypes.push_back(core::dtype_info(t).name);
+          }
+          if (!c.dtypes.empty()) out.push_back(std::move(c));
         }
-        if (!c.dtypes.empty()) out.push_back(std::move(c));
       }
     }
   }

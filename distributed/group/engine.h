@@ -18,6 +18,7 @@ bool serves(const tn_ext_collective& engine, int32_t operation, ReduceOp op, Sca
             std::string_view device);
 std::string error_of(const tn_ext_collective& engine);
 const char* name_of(int32_t operation);  // "all_reduce"
+bool is_reduction(int32_t operation);
 
 class Membership {
  public:

@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // What groups refuse, and what engines say of themselves.
+#include <set>
+#include <utility>
+
 #include "tests/distributed/ranks.h"
 
 namespace tenon::distributed {
@@ -34,13 +37,37 @@ TEST(ProcessGroup, SaysWhoDidNotCome) {
   }
 }
 
+// What an engine says of itself is what its operations do.
 TEST(ProcessGroup, SaysWhatAnEngineCanDo) {
-  bool found = false;
-  for (const Capability& c : capabilities()) {
-    EXPECT_FALSE(c.engine == "gloo" && c.device == "cuda");
-    found |= c.engine == "gloo" && c.operation == "all_reduce" && c.device == "cpu";
-  }
-  EXPECT_TRUE(found);
+  const std::vector<Capability> all = capabilities();
+  const auto dtypes_of = [&](const std::string& operation, const std::string& reduction) {
+    std::set<std::string> out;
+    for (const Capability& c : all) {
+      EXPECT_FALSE(c.engine == "gloo" && c.device == "cuda");
+      if (c.engine == "gloo" && c.operation == operation && c.reduction == reduction)
+        out.insert(c.dtypes.begin(), c.dtypes.end());
+    }
+    return out;
+  };
+  EXPECT_TRUE(dtypes_of("reduce_scatter", "sum").empty());
+  EXPECT_TRUE(dtypes_of("broadcast", "").count("bool"));
+  const std::set<std::string> sums = dtypes_of("all_reduce", "sum"),
+                              averages = dtypes_of("all_reduce", "avg"),
+                              bitwise = dtypes_of("all_reduce", "bxor");
+  EXPECT_TRUE(sums.count("bfloat16") && averages.count("complex64") && bitwise.count("int8"));
+  EXPECT_EQ(averages.size() + bitwise.size(), sums.size());
+  run_ranks(2, [&](const ProcessGroupPtr& g) {
+    for (ScalarType t : {kFloat, kInt, kComplexFloat, kBool}) {
+      for (const auto& [op, dtypes] : {std::pair(ReduceOp(ReduceOp::AVG), averages),
+                                       std::pair(ReduceOp(ReduceOp::BXOR), bitwise)}) {
+        const Tensor x = ones({2}, t);
+        if (dtypes.count(core::dtype_info(t).name))
+          EXPECT_NO_THROW(all_reduce(x, op, g));
+        else
+          EXPECT_THROW(all_reduce(x, op, g), NotImplementedError);
+      }
+    }
+  });
 }
 
 }  // namespace
