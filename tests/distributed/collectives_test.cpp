@@ -260,6 +260,35 @@ TEST_P(Collectives, AsynchronousWorkAndFutures) {
   });
 }
 
+// Rank r has r elements, some of them where other ranks have some.
+TEST_P(Collectives, SumsOfSparseTensors) {
+  const int n = GetParam();
+  run_ranks(n, [n](const ProcessGroupPtr& g) {
+    const auto mine = [](int r) {
+      const Tensor at = stack({arange(r, kLong) % 2 + r % 2, (arange(r, kLong) * 2) % 3});
+      return sparse_coo_tensor(at, sin(arange(r * 2, kFloat) + r).reshape({r, 2}), {3, 4, 2});
+    };
+    Tensor dense = zeros({3, 4, 2}, kFloat);
+    for (int r = 0; r < n; ++r) dense = dense + mine(r).to_dense();
+    const Tensor sum = all_reduce_sparse(mine(g->getRank()), ReduceOp::SUM, g);
+    EXPECT_TRUE(sum.is_sparse() && sum.is_coalesced());
+    EXPECT_TRUE(allclose(sum.to_dense(), dense)) << sum;
+    const Tensor average = all_reduce_sparse(mine(g->getRank()), ReduceOp::AVG, g);
+    EXPECT_TRUE(allclose(average.to_dense(), dense / n));
+    std::vector<Tensor> values(static_cast<std::size_t>(n));
+    for (Tensor& t : values) t = zeros_like(sum._values());
+    all_gather(values, sum._values(), g);
+    for (const Tensor& t : values) EXPECT_TRUE(equal(t, sum._values()));
+    const Tensor none = sparse_coo_tensor(zeros({1, 0}, kLong), zeros({0}, kFloat), {5});
+    EXPECT_TRUE(equal(all_reduce_sparse(none, ReduceOp::SUM, g).to_dense(), zeros({5}, kFloat)));
+    EXPECT_THROW(all_reduce_sparse(none, ReduceOp::MAX, g), NotImplementedError);
+    EXPECT_THROW(all_reduce_sparse(ones({5}), ReduceOp::SUM, g), ValueError);
+    const Tensor wrong =
+        sparse_coo_tensor(zeros({1, 1}, kLong), ones({1}, kFloat), {g->getRank() == 1 ? 6 : 5});
+    EXPECT_THROW(all_reduce_sparse(wrong, ReduceOp::SUM, g), DistributedError);
+  });
+}
+
 TEST_P(Collectives, Objects) {
   const int n = GetParam();
   run_ranks(n, [n](const ProcessGroupPtr& g) {

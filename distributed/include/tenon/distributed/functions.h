@@ -59,6 +59,11 @@ TENON_API WorkPtr all_reduce_coalesced(const std::vector<Tensor>& tensors,
                                        ReduceOp op = ReduceOp::SUM,
                                        const ProcessGroupPtr& group = nullptr,
                                        bool async_op = false);
+// The sum or average of sparse COO tensors of one shape, coalesced, with the same bits on all
+// ranks. Ranks may have different numbers of elements. It waits. DistributedError: the shapes,
+// dtypes or numbers of sparse dimensions differ.
+TENON_API Tensor all_reduce_sparse(const Tensor& tensor, ReduceOp op = ReduceOp::SUM,
+                                   const ProcessGroupPtr& group = nullptr);
 TENON_API WorkPtr reduce(const Tensor& tensor, int dst, ReduceOp op = ReduceOp::SUM,
                          const ProcessGroupPtr& group = nullptr, bool async_op = false);
 TENON_API WorkPtr broadcast(const Tensor& tensor, int src, const ProcessGroupPtr& group = nullptr,
