@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-//   mpirun -n 2 distributed_mpi
+//   mpirun -n 2 distributed_mpi [threads|single]
 // What is MPI's own: groups, errors instead of an abort, the end. The collectives are in
 // collectives_test.cpp.
 #include <gtest/gtest.h>
+#include <mpi.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <string>
 #include <thread>
 
 #include "tenon/distributed.h"
@@ -106,8 +109,31 @@ TEST(Mpi, AnAbortWakesWhoWaits) {
 }  // namespace
 }  // namespace tenon::distributed
 
+// MPI is begun and ended by the program, at a level that the engine can use or not.
+int run_in_own_mpi(bool threads) {
+  namespace dist = tenon::distributed;
+  int level = 0, failed = 1;
+  MPI_Init_thread(nullptr, nullptr, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+  try {
+    dist::init_process_group("mpi", "mpi://", -1, -1, "", std::chrono::seconds(20));
+    const tenon::Tensor x = tenon::full({1}, 1, tenon::kLong);
+    dist::all_reduce(x);
+    failed = x.item<int64_t>() != 2 || !threads;
+    dist::destroy_process_group();
+  } catch (const tenon::Error& e) {
+    const bool told =
+        std::string(e.what()).find("without MPI_THREAD_MULTIPLE") != std::string::npos;
+    failed = threads || !told;
+    if (failed) std::fprintf(stderr, "%s\n", e.what());
+  }
+  MPI_Finalize();
+  return failed;
+}
+
 int main(int argc, char** argv) {
   namespace dist = tenon::distributed;
+  const std::string begins = argc > 1 ? argv[1] : "";
+  if (begins == "threads" || begins == "single") return run_in_own_mpi(begins == "threads");
   int failed = 0;
   try {
     dist::init_process_group("mpi", "env://", -1, -1, "", std::chrono::seconds(20));
