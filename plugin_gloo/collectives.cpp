@@ -12,25 +12,12 @@
 
 #include <cstring>
 
-#include "plugin_gloo/reduce.h"
+#include "tenon/sdk/collective_reduce.h"
 
 namespace tenon::gloo_engine {
 namespace {
 
-struct Buffer {
-  char* data = nullptr;
-  size_t elements = 0;
-  tn_dtype dtype{TN_UINT, 8, 1};
-
-  explicit Buffer(const tn_tensor* t) {
-    if (!t) return;
-    data = static_cast<char*>(t->data) + t->byte_offset;
-    dtype = t->dtype;
-    elements = 1;
-    for (int32_t d = 0; d < t->ndim; ++d) elements *= static_cast<size_t>(t->sizes[d]);
-  }
-  size_t bytes() const { return elements * item_bytes(dtype); }
-};
+using Buffer = sdk::CollectiveBuffer;
 
 struct Call {
   Context context;
@@ -71,17 +58,17 @@ void of_size(size_t bytes, F f) {
 }
 
 void divide(const Call& c, void* data, size_t n) {
-  if (c.reduction == TN_COLLECTIVE_AVG) divide_of(c.out.dtype)(data, n, c.context->size);
+  if (c.reduction == TN_COLLECTIVE_AVG) sdk::divide_of(c.out.dtype)(data, n, c.context->size);
 }
 
 void all_reduce(const Call& c) {
   if (c.in.data != c.out.data) std::memcpy(c.out.data, c.in.data, c.in.bytes());
   if (c.context->size > 1 && c.out.elements) {
     gloo::AllreduceOptions o(c.context);
-    of_size(item_bytes(c.out.dtype), [&](auto item) {
+    of_size(c.out.item_bytes(), [&](auto item) {
       o.setOutput(reinterpret_cast<decltype(item)*>(c.out.data), c.out.elements);
     });
-    o.setReduceFunction(combine_of(c.out.dtype, c.reduction));
+    o.setReduceFunction(sdk::combine_of(c.out.dtype, c.reduction));
     c.fill(o);
     gloo::allreduce(o);
   }
@@ -92,11 +79,11 @@ void reduce(const Call& c) {
   std::vector<char> mine(c.in.data, c.in.data + c.in.bytes());  // gloo writes on all ranks
   if (c.context->size > 1 && c.in.elements) {
     gloo::ReduceOptions o(c.context);
-    of_size(item_bytes(c.in.dtype), [&](auto item) {
+    of_size(c.in.item_bytes(), [&](auto item) {
       o.setOutput(reinterpret_cast<decltype(item)*>(mine.data()), c.in.elements);
     });
     o.setRoot(c.root);
-    o.setReduceFunction(combine_of(c.in.dtype, c.reduction));
+    o.setReduceFunction(sdk::combine_of(c.in.dtype, c.reduction));
     c.fill(o);
     gloo::reduce(o);
   }
@@ -167,7 +154,7 @@ uint64_t slot_of(Sent kind, uint32_t tag, tn_dtype dtype, size_t bytes) {
 
 // gloo's own has one slot for all parts, see "messages that do not fit".
 void all_to_all(const Call& c) {
-  const size_t item = item_bytes(c.in.dtype);
+  const size_t item = c.in.item_bytes();
   const int size = c.context->size, rank = c.context->rank;
   const auto in = c.context->createUnboundBuffer(c.in.data, c.in.bytes());
   const auto out = c.context->createUnboundBuffer(c.out.data, c.out.bytes());
@@ -236,15 +223,13 @@ uint32_t tag_of(const tn_collective_call& call, uint16_t number) {
 
 }  // namespace
 
-std::function<void(Operation&)> make_collective(const Context& context,
-                                                const tn_collective_call& call, uint16_t number) {
+Task::Run make_collective(const Context& context, const tn_collective_call& call, uint16_t number) {
   const Function f = kFunctions[call.operation];
   const uint32_t tag = tag_of(call, number);
-  return [f, c = read(context, call, tag)](Operation&) { f(c); };
+  return [f, c = read(context, call, tag)](Task&) { f(c); };
 }
 
-std::function<void(Operation&)> make_transfer(const Context& context,
-                                              const tn_collective_call& call) {
+Task::Run make_transfer(const Context& context, const tn_collective_call& call) {
   const bool sends = call.operation == TN_COLLECTIVE_SEND;
   const Buffer b(sends ? call.in : call.out);
   std::shared_ptr<gloo::transport::UnboundBuffer> buffer =
@@ -253,7 +238,7 @@ std::function<void(Operation&)> make_transfer(const Context& context,
   const uint64_t slot = slot_of(Sent::kMessage, call.tag, b.dtype, b.bytes());
   if (sends) {
     buffer->send(call.root, slot);
-    return [context, buffer, timeout](Operation&) { buffer->waitSend(timeout); };
+    return [context, buffer, timeout](Task&) { buffer->waitSend(timeout); };
   }
   if (call.root != TN_COLLECTIVE_ANY_SOURCE) {
     buffer->recv(call.root, slot);
@@ -264,7 +249,7 @@ std::function<void(Operation&)> make_transfer(const Context& context,
     }
     buffer->recv(others, slot);
   }
-  return [context, buffer, timeout](Operation& op) { buffer->waitRecv(&op.source, timeout); };
+  return [context, buffer, timeout](Task& op) { buffer->waitRecv(&op.source, timeout); };
 }
 
 }  // namespace tenon::gloo_engine

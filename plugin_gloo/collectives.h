@@ -5,18 +5,15 @@
 
 #include <gloo/rendezvous/context.h>
 
-#include <functional>
 #include <memory>
 
-#include "plugin_gloo/operation.h"
-#include "tenon/abi/ext/collective.h"
+#include "tenon/sdk/collective_task.h"
 
 namespace tenon::gloo_engine {
 
 using Context = std::shared_ptr<gloo::rendezvous::Context>;
-std::function<void(Operation&)> make_collective(const Context& context,
-                                                const tn_collective_call& call, uint16_t number);
-std::function<void(Operation&)> make_transfer(const Context& context,
-                                              const tn_collective_call& call);
+using Task = sdk::CollectiveTask;
+Task::Run make_collective(const Context& context, const tn_collective_call& call, uint16_t number);
+Task::Run make_transfer(const Context& context, const tn_collective_call& call);
 
 }  // namespace tenon::gloo_engine

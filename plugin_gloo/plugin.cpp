@@ -6,26 +6,11 @@
 #include <string>
 
 #include "plugin_gloo/group.h"
-#include "plugin_gloo/reduce.h"
+#include "tenon/sdk/collective_reduce.h"
 #include "tenon/sdk/plugin.h"
-
-struct tn_group : tenon::gloo_engine::Group {
-  using Group::Group;
-};
-struct tn_work {
-  std::shared_ptr<tenon::gloo_engine::Operation> op;
-  tn_group* group;
-};
 
 namespace tenon::gloo_engine {
 namespace {
-
-// Kept until the process ends: a destructor would keep the library mapped.
-thread_local std::string* t_text = nullptr;
-std::string& error_text() {
-  if (!t_text) t_text = new std::string();
-  return *t_text;
-}
 
 // gloo writes to sockets whose other end may be gone, and SIGPIPE would end the process. It is held
 // back in this thread, and in the threads that are started meanwhile: gloo's own among them.
@@ -50,96 +35,33 @@ class SigpipeHeld {
   sigset_t pipe_, before_;
 };
 
-template <class F>
-tn_status guarded(F f) {
-  const SigpipeHeld held;
-  try {
-    return f();
-  } catch (const std::bad_alloc&) {
-    error_text() = "out of memory";
-    return TN_ERROR_MEMORY;
-  } catch (const std::exception& e) {
-    error_text() = e.what();
-  } catch (...) {
-    error_text() = "gloo threw an unknown exception";
+struct Engine : sdk::CollectiveEngine<Group> {
+  using Scope = SigpipeHeld;
+  static bool supports(int32_t operation, int32_t reduction, tn_dtype dtype,
+                       std::string_view device) {
+    if (device != "cpu") return false;
+    const size_t bytes = size_t{dtype.bits} * dtype.lanes / 8;
+    switch (operation) {
+      case TN_COLLECTIVE_ALL_REDUCE:
+      case TN_COLLECTIVE_REDUCE:
+        return sdk::combine_of(dtype, reduction);
+      case TN_COLLECTIVE_ALL_TO_ALL:
+        return bytes <= 16 && (bytes & (bytes - 1)) == 0;
+      case TN_COLLECTIVE_BROADCAST:
+      case TN_COLLECTIVE_ALL_GATHER:
+      case TN_COLLECTIVE_GATHER:
+      case TN_COLLECTIVE_SCATTER:
+      case TN_COLLECTIVE_BARRIER:
+      case TN_COLLECTIVE_SEND:
+      case TN_COLLECTIVE_RECV:
+        return true;
+      default:
+        return false;
+    }
   }
-  return TN_ERROR_BACKEND;
-}
+};
 
-tn_status supports(void*, int32_t operation, int32_t reduction, tn_dtype dtype, tn_str device) {
-  if (std::string_view(device.ptr, device.len) != "cpu") return TN_DECLINED;
-  switch (operation) {
-    case TN_COLLECTIVE_ALL_REDUCE:
-    case TN_COLLECTIVE_REDUCE:
-      return combine_of(dtype, reduction) ? TN_OK : TN_DECLINED;
-    case TN_COLLECTIVE_ALL_TO_ALL:
-      return item_bytes(dtype) <= 16 && (item_bytes(dtype) & (item_bytes(dtype) - 1)) == 0
-                 ? TN_OK
-                 : TN_DECLINED;
-    case TN_COLLECTIVE_BROADCAST:
-    case TN_COLLECTIVE_ALL_GATHER:
-    case TN_COLLECTIVE_GATHER:
-    case TN_COLLECTIVE_SCATTER:
-    case TN_COLLECTIVE_BARRIER:
-    case TN_COLLECTIVE_SEND:
-    case TN_COLLECTIVE_RECV:
-      return TN_OK;
-    default:
-      return TN_DECLINED;
-  }
-}
-
-tn_status join(void*, const tn_group_options* options, tn_group** out) {
-  return guarded([&] {
-    *out = new tn_group(*options);
-    return TN_OK;
-  });
-}
-
-void leave(void*, tn_group* group) { delete group; }
-
-tn_status start(void*, tn_group* group, const tn_collective_call* call, tn_work** out) {
-  return guarded([&] {
-    *out = new tn_work{group->start(*call), group};
-    return TN_OK;
-  });
-}
-
-tn_status wait(void*, tn_work* work, int64_t ms, int32_t* done) {
-  return guarded([&]() -> tn_status {
-    *done = work->op->wait(ms);
-    if (!*done || work->op->fault.empty()) return TN_OK;
-    error_text() = work->op->fault;
-    return TN_ERROR_BACKEND;
-  });
-}
-
-int32_t source(void*, tn_work* work) { return work->op->source; }
-
-void release(void*, tn_work* work) {
-  if (!work->op->wait(0)) {
-    work->group->abort();
-    work->op->wait(INT64_MAX);
-  }
-  if (work->op->thread.joinable()) work->op->thread.join();
-  delete work;
-}
-
-void abort(void*, tn_group* group) { group->abort(); }
-tn_str last_error(void*) { return {error_text().data(), error_text().size()}; }
-
-constexpr tn_ext_collective kCollective = {
-    {sizeof(tn_ext_collective), TN_EXT_COLLECTIVE, 0, nullptr},
-    nullptr,
-    supports,
-    join,
-    leave,
-    start,
-    wait,
-    source,
-    release,
-    abort,
-    last_error};
+constexpr tn_ext_collective kCollective = sdk::collective_functions<Engine>();
 
 tn_str describe() { return sdk::detail::text("gloo 0.5 over TCP"); }
 

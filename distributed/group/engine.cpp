@@ -68,6 +68,10 @@ tn_str last_error(void*) { return {last_fault().data(), last_fault().size()}; }
 }  // namespace
 
 const char* name_of(int32_t operation) { return kNames[operation]; }
+bool is_reduction(int32_t operation) {
+  return operation == TN_COLLECTIVE_ALL_REDUCE || operation == TN_COLLECTIVE_REDUCE ||
+         operation == TN_COLLECTIVE_REDUCE_SCATTER;
+}
 
 const tn_ext_collective& find_engine(const std::string& name) {
   if (const auto* engine = open_engine(name)) return *engine;
@@ -103,8 +107,12 @@ Membership::Membership(const tn_ext_collective& engine, std::shared_ptr<Store> s
     : engine_(engine),
       store_(std::move(store)),
       rendezvous_{sizeof rendezvous_, store_.get(), set, get, last_error} {
-  const tn_group_options options{
-      sizeof options, rank, size, timeout.count(), {name.data(), name.size()}, &rendezvous_};
+  const tn_group_options options{sizeof options,
+                                 rank,
+                                 size,
+                                 timeout.count(),
+                                 {name.data(), name.size()},
+                                 store_ ? &rendezvous_ : nullptr};
   if (engine.join(engine.context, &options, &group_) != TN_OK)
     throw DistributedError(core::join("distributed: joining group '", name, "' as rank ", rank,
                                       " failed: ", error_of(engine)));
@@ -132,12 +140,17 @@ std::vector<Capability> capabilities() {
     const auto* engine = open_engine(e.plugin);
     for (const char* device : {"cpu", "cuda"}) {
       for (int32_t operation = 0; engine && operation <= TN_COLLECTIVE_RECV; ++operation) {
-        Capability c{e.plugin, name_of(operation), device, {}};
-        for (ScalarType t : core::kBuiltInDtypes) {
-          if (serves(*engine, operation, ReduceOp::SUM, t, device))
-            c.dtypes.push_back(core::dtype_info(t).name);
+        for (int op = ReduceOp::SUM; op <= ReduceOp::BXOR; ++op) {
+          const ReduceOp as(static_cast<ReduceOp::RedOpType>(op));
+          if (op > 0 && !is_reduction(operation)) break;
+          Capability c{
+              e.plugin, name_of(operation), device, is_reduction(operation) ? text(as) : "", {}};
+          for (ScalarType t : core::kBuiltInDtypes) {
+            if (serves(*engine, operation, as, t, device))
+              c.dtypes.push_back(core::dtype_info(t).name);
+          }
+          if (!c.dtypes.empty()) out.push_back(std::move(c));
         }
-        if (!c.dtypes.empty()) out.push_back(std::move(c));
       }
     }
   }

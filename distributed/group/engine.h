@@ -18,9 +18,11 @@ bool serves(const tn_ext_collective& engine, int32_t operation, ReduceOp op, Sca
             std::string_view device);
 std::string error_of(const tn_ext_collective& engine);
 const char* name_of(int32_t operation);  // "all_reduce"
+bool is_reduction(int32_t operation);
 
 class Membership {
  public:
+  // `store` null: of all processes of an engine that knows them (tn_ext_collective.world).
   Membership(const tn_ext_collective& engine, std::shared_ptr<Store> store, int rank, int size,
              const std::string& name, std::chrono::milliseconds timeout);
   ~Membership();

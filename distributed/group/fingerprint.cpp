@@ -9,11 +9,6 @@
 namespace tenon::distributed {
 namespace {
 
-bool reduces(int32_t operation) {
-  return operation == TN_COLLECTIVE_ALL_REDUCE || operation == TN_COLLECTIVE_REDUCE ||
-         operation == TN_COLLECTIVE_REDUCE_SCATTER;
-}
-
 bool is_rooted(int32_t operation) {
   return operation == TN_COLLECTIVE_REDUCE || operation == TN_COLLECTIVE_BROADCAST ||
          operation == TN_COLLECTIVE_GATHER || operation == TN_COLLECTIVE_SCATTER;
@@ -23,7 +18,7 @@ bool is_rooted(int32_t operation) {
 
 // Parts of all_to_all and buffers at the root differ by rank.
 Fingerprint::Fingerprint(const Request& r) : operation(r.operation) {
-  if (reduces(operation)) op = r.op;
+  if (is_reduction(operation)) op = r.op;
   if (is_rooted(operation)) root = r.root;
   const bool by_out = operation == TN_COLLECTIVE_SCATTER;
   const Tensor& t = by_out ? r.out : r.in.defined() ? r.in : r.out;

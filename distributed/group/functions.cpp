@@ -3,6 +3,7 @@
 #include "tenon/distributed/functions.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 
@@ -80,7 +81,9 @@ void init_process_group(const std::string& backend, const std::string& init_meth
                         int rank, const std::string& group_name,
                         std::chrono::milliseconds timeout) {
   Starting mark;
-  Meeting m = meet(init_method, world_size, rank, group_name, timeout);
+  // As with c10d, MPI's ranks are taken where nothing else gives any.
+  const bool of_mpi = backend == "mpi" && init_method == "env://" && !std::getenv("MASTER_ADDR");
+  Meeting m = meet(of_mpi ? "mpi://" : init_method, world_size, rank, group_name, timeout);
   start(backend, std::move(m.store), m.size, m.rank, group_name, timeout);
 }
 

@@ -25,7 +25,8 @@ class EngineWork : public Work {
   EngineWork(std::shared_ptr<ProcessGroup::Impl> group, Request request, uint64_t number)
       : group_(std::move(group)), request_(std::move(request)), number_(number) {}
   ~EngineWork() override {
-    if (work_) group_->engine().release(group_->engine().context, work_);
+    if (work_ && !group_->engine().release(group_->engine().context, work_))
+      new Request(std::move(request_));  // its buffers are used until the process ends
   }
 
   void start(std::chrono::milliseconds timeout) {

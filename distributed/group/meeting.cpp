@@ -74,8 +74,9 @@ Meeting meet(const std::string& method, int world_size, int rank, const std::str
   if (method.empty() || method == "env://") return meet_by_environment(world_size, rank, timeout);
   if (method.rfind("file://", 0) == 0)
     return meet_in_file(method.substr(7), world_size, rank, group, timeout);
+  if (method == "mpi://") return meet_by_mpi(world_size, rank, timeout);
   TENON_CHECK(method.rfind("tcp://", 0) == 0, ValueError, "init_process_group: init_method '",
-              method, "'; expected env://, tcp://HOST:PORT or file:///PATH");
+              method, "'; expected env://, tcp://HOST:PORT, file:///PATH or mpi://");
   std::string host = method.substr(6);
   const std::size_t colon = host.rfind(':');
   TENON_CHECK(colon != std::string::npos && colon > 0, ValueError, "init_process_group: '", method,

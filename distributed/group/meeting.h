@@ -17,6 +17,9 @@ struct Meeting {
 Meeting meet(const std::string& init_method, int world_size, int rank, const std::string& group,
              std::chrono::milliseconds timeout);
 
+// A TCPStore of rank 0, whose address goes to the others over MPI, which has given out the ranks.
+Meeting meet_by_mpi(int world_size, int rank, std::chrono::milliseconds timeout);
+
 // A TCPStore of rank 0, whose address the ranks find by datagrams to a multicast address.
 Meeting meet_by_multicast(const std::string& host, uint16_t port, int world_size, int rank,
                           const std::string& group, std::chrono::milliseconds timeout);

@@ -1,6 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Every operation against what its definition says, computed here from the inputs of all ranks.
+// Every operation against what its definition says, computed here from the inputs of all ranks. For
+// each engine it runs on processes (processes_as_ranks.cpp), for gloo also on threads.
+#include <cmath>
+#include <limits>
+
 #include "tests/distributed/ranks.h"
 
 namespace tenon::distributed {
@@ -88,18 +92,38 @@ TEST_P(Collectives, AllReduceEveryReductionAndDtype) {
 
 TEST_P(Collectives, SumsOfRoundedNumbersAreBitEqualOnAllRanks) {
   const int n = GetParam();
-  std::vector<Tensor> results(static_cast<std::size_t>(n));
-  run_ranks(n, [&](const ProcessGroupPtr& g) {
+  run_ranks(n, [n](const ProcessGroupPtr& g) {
     Tensor t = sin(arange(100003, kFloat) * (g->getRank() + 1));
     all_reduce(t, ReduceOp::SUM, g);
-    results[static_cast<std::size_t>(g->getRank())] = t;
+    std::vector<Tensor> results;
+    for (int r = 0; r < n; ++r) results.push_back(zeros({100003}, kFloat));
+    all_gather(results, t, g);
+    Tensor sum = zeros({100003}, kDouble);
+    for (int r = 0; r < n; ++r) {
+      EXPECT_TRUE(equal(results[static_cast<std::size_t>(r)], t)) << r;
+      sum = sum + sin(arange(100003, kFloat) * (r + 1)).to(kDouble);
+    }
+    EXPECT_LT((t.to(kDouble) - sum).abs().max().item<double>(), 1e-6);
   });
-  Tensor sum = zeros({100003}, kDouble);
-  for (int r = 0; r < n; ++r) {
-    EXPECT_TRUE(equal(results[static_cast<std::size_t>(r)], results[0]));
-    sum = sum + sin(arange(100003, kFloat) * (r + 1)).to(kDouble);
-  }
-  EXPECT_LT((results[0].to(kDouble) - sum).abs().max().item<double>(), 1e-6);
+}
+
+// Zeros of two signs and NaN, whichever rank brings them.
+TEST_P(Collectives, ExtremesKeepNaNAndTheSignOfZero) {
+  const int n = GetParam();
+  run_ranks(n, [n](const ProcessGroupPtr& g) {
+    const auto nan = std::numeric_limits<float>::quiet_NaN();
+    for (int special = 0; special < n; ++special) {
+      const bool mine = special == g->getRank();
+      for (ReduceOp op : {ReduceOp::MIN, ReduceOp::MAX}) {
+        const float zero = mine == (op == ReduceOp::MIN) ? -0.0f : 0.0f;
+        Tensor t = cat({full({1}, mine ? nan : 1.0f), full({1}, zero), full({1}, 2.0f)});
+        all_reduce(t, op, g);
+        EXPECT_TRUE(std::isnan(t[0].item<float>())) << t;
+        EXPECT_EQ(std::signbit(t[1].item<float>()), op == ReduceOp::MIN) << t;
+        EXPECT_EQ(t[2].item<float>(), 2);
+      }
+    }
+  });
 }
 
 TEST_P(Collectives, MovesParts) {
@@ -236,6 +260,35 @@ TEST_P(Collectives, AsynchronousWorkAndFutures) {
   });
 }
 
+// Rank r has r elements, some of them where other ranks have some.
+TEST_P(Collectives, SumsOfSparseTensors) {
+  const int n = GetParam();
+  run_ranks(n, [n](const ProcessGroupPtr& g) {
+    const auto mine = [](int r) {
+      const Tensor at = stack({arange(r, kLong) % 2 + r % 2, (arange(r, kLong) * 2) % 3});
+      return sparse_coo_tensor(at, sin(arange(r * 2, kFloat) + r).reshape({r, 2}), {3, 4, 2});
+    };
+    Tensor dense = zeros({3, 4, 2}, kFloat);
+    for (int r = 0; r < n; ++r) dense = dense + mine(r).to_dense();
+    const Tensor sum = all_reduce_sparse(mine(g->getRank()), ReduceOp::SUM, g);
+    EXPECT_TRUE(sum.is_sparse() && sum.is_coalesced());
+    EXPECT_TRUE(allclose(sum.to_dense(), dense)) << sum;
+    const Tensor average = all_reduce_sparse(mine(g->getRank()), ReduceOp::AVG, g);
+    EXPECT_TRUE(allclose(average.to_dense(), dense / n));
+    std::vector<Tensor> values(static_cast<std::size_t>(n));
+    for (Tensor& t : values) t = zeros_like(sum._values());
+    all_gather(values, sum._values(), g);
+    for (const Tensor& t : values) EXPECT_TRUE(equal(t, sum._values()));
+    const Tensor none = sparse_coo_tensor(zeros({1, 0}, kLong), zeros({0}, kFloat), {5});
+    EXPECT_TRUE(equal(all_reduce_sparse(none, ReduceOp::SUM, g).to_dense(), zeros({5}, kFloat)));
+    EXPECT_THROW(all_reduce_sparse(none, ReduceOp::MAX, g), NotImplementedError);
+    EXPECT_THROW(all_reduce_sparse(ones({5}), ReduceOp::SUM, g), ValueError);
+    const Tensor wrong =
+        sparse_coo_tensor(zeros({1, 1}, kLong), ones({1}, kFloat), {g->getRank() == 1 ? 6 : 5});
+    EXPECT_THROW(all_reduce_sparse(wrong, ReduceOp::SUM, g), DistributedError);
+  });
+}
+
 TEST_P(Collectives, Objects) {
   const int n = GetParam();
   run_ranks(n, [n](const ProcessGroupPtr& g) {
@@ -246,44 +299,7 @@ TEST_P(Collectives, Objects) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, Collectives, testing::Values(2, 4));
-
-TEST(ProcessGroup, NamesWhatIsWrong) {
-  run_ranks(2, [](const ProcessGroupPtr& g) {
-    std::vector<Tensor> two = {ones({1}), ones({1})}, wrong = {ones({2}), ones({1})};
-    EXPECT_THROW(broadcast(ones({1}), 2, g), ValueError);
-    EXPECT_THROW(g->allreduce(two), ValueError);
-    EXPECT_THROW(all_gather(wrong, ones({1}), g), ValueError);
-    EXPECT_THROW(send(ones({1}), g->getRank(), g), ValueError);
-    EXPECT_THROW(all_to_all_single(zeros({3}), zeros({3}), {}, {}, g), ValueError);
-  });
-  EXPECT_THROW(get_rank(), ValueError);
-  EXPECT_THROW(init_process_group("gloo", "tcp://127.0.0.1", 1, 0), ValueError);
-  EXPECT_THROW(init_process_group("gloo", "carrier-pigeon://x", 1, 0), ValueError);
-  ProcessGroupOptions o;
-  o.backend = "no_such_engine";
-  EXPECT_THROW(ProcessGroup(std::make_shared<HashStore>(), 0, 1, o), BackendError);
-}
-
-TEST(ProcessGroup, SaysWhoDidNotCome) {
-  ProcessGroupOptions o;
-  o.timeout = std::chrono::milliseconds(200);
-  try {
-    ProcessGroup g(std::make_shared<HashStore>(), 1, 3, o);
-    FAIL();
-  } catch (const TimeoutError& e) {
-    EXPECT_EQ(e.ranks(), (std::vector<int>{0, 2})) << e.what();
-  }
-}
-
-TEST(ProcessGroup, SaysWhatAnEngineCanDo) {
-  bool found = false;
-  for (const Capability& c : capabilities()) {
-    EXPECT_FALSE(c.engine == "gloo" && c.device == "cuda");
-    found |= c.engine == "gloo" && c.operation == "all_reduce" && c.device == "cpu";
-  }
-  EXPECT_TRUE(found);
-}
+INSTANTIATE_TEST_SUITE_P(Sizes, Collectives, testing::ValuesIn(rank_counts()));
 
 }  // namespace
 }  // namespace tenon::distributed

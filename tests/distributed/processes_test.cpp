@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "tenon/distributed/process_group.h"
 #include "tenon/distributed/tcp_store.h"
 
 namespace tenon::distributed {
@@ -249,6 +250,22 @@ TEST(TooLong, IsRefusedAndEndsNoProcess) {
       EXPECT_EQ(r.status, 0);
     }
   }
+}
+
+TEST(Mpi, RefusesProcessesThatAreNotOfOneMpirun) {
+  if (!is_backend_available("mpi")) GTEST_SKIP() << "no plugin_mpi";
+  const std::string method =
+      core::join("file:///tmp/tenon_strangers_", static_cast<long>(getpid()));
+  Job job;
+  for (int r = 0; r < 2; ++r) job.start({"strangers", std::to_string(r), "2", method});
+  job.finish();
+  for (Rank& r : job.ranks) {
+    EXPECT_NE(r.text.find("rank 1 of the group is process 0 of 1 of MPI, and so is rank 0; start "
+                          "all by one mpirun"),
+              std::string::npos)
+        << r.text;
+  }
+  ::unlink(method.substr(7).c_str());
 }
 
 }  // namespace

@@ -216,6 +216,23 @@ int too_long(const std::string& method, const std::string& what) {
   return 0;
 }
 
+// A program that MPI alone could start, started by itself.
+int lone(const std::string& method) {
+  init_process_group("mpi", method, -1, -1, "", 20s);
+  Tensor x = full({3}, 2, kHalf);
+  all_reduce(x, ReduceOp::AVG);
+  broadcast(x, 0);
+  if (get_world_size() != 1 || !equal(x, full({3}, 2, kHalf))) return 1;
+  destroy_process_group();
+  return 0;
+}
+
+// Two of them are no two ranks of MPI.
+int strangers(const std::string& method) {
+  init_process_group("mpi", method, g_size, g_rank, "", 10s);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -230,6 +247,8 @@ int main(int argc, char** argv) {
     if (scenario == "lose_server") return lose_server(method, argv[5]);
     if (scenario == "mismatch") return mismatch(method, argv[5]);
     if (scenario == "too_long") return too_long(method, argv[5]);
+    if (scenario == "lone") return lone(method);
+    if (scenario == "strangers") return strangers(method);
     if (scenario == "absent") {
       init_process_group("gloo", method, g_size, g_rank, "", 500ms);
       return 0;

@@ -1,13 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Threads as ranks.
+// Tests that run on all ranks of a group.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include <exception>
 #include <functional>
-#include <thread>
 #include <vector>
 
 #include "tenon/distributed.h"
@@ -15,32 +13,9 @@
 
 namespace tenon::distributed {
 
-// Runs f(group) on n threads, each a rank of one group; the first exception is thrown again.
-inline void run_ranks(int n, const std::function<void(const ProcessGroupPtr&)>& f,
-                      ProcessGroupOptions options = {}) {
-  auto store = std::make_shared<HashStore>(std::chrono::seconds(20));
-  options.timeout = std::chrono::seconds(20);
-  std::vector<std::exception_ptr> faults(static_cast<std::size_t>(n));
-  std::vector<std::thread> threads;
-  for (int r = 0; r < n; ++r) {
-    threads.emplace_back([&, r] {
-      try {
-        auto group = std::make_shared<ProcessGroup>(store->clone(), r, n, options);
-        f(group);
-        barrier(group);
-        // As a rank that leaves closes its connections, which others may still read.
-        store->add("ended", 1);
-        while (store->add("ended", 0) < n) std::this_thread::yield();
-      } catch (...) {
-        faults[static_cast<std::size_t>(r)] = std::current_exception();
-        store->add("ended", 1);
-      }
-    });
-  }
-  for (std::thread& t : threads) t.join();
-  for (const std::exception_ptr& e : faults) {
-    if (e) std::rethrow_exception(e);
-  }
-}
+std::vector<int> rank_counts();  // that run_ranks takes
+// Runs f(group) on n ranks: threads of this process (threads_as_ranks.cpp), or the processes that
+// were started together, of which this is one (processes_as_ranks.cpp). An exception is thrown.
+void run_ranks(int n, const std::function<void(const ProcessGroupPtr&)>& f);
 
 }  // namespace tenon::distributed

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "engines.h"
 #include "table.h"
 
 namespace tenon::command {
@@ -58,6 +59,7 @@ void plugins(bool load, bool json) {
     nlohmann::ordered_json out = {{"folders", folders},
                                   {"plugins", nlohmann::ordered_json::array()}};
     for (const Info& i : all) out["plugins"].push_back(to_json(i));
+    if (load) out["engines"] = engines_to_json();
     std::cout << out.dump(2) << "\n";
     return;
   }
@@ -68,6 +70,8 @@ void plugins(bool load, bool json) {
   } else {
     print_table(all);
     print_notes(all);
+    const std::string engines = load ? engine_table() : "";
+    if (!engines.empty()) std::cout << "\n" << engines;
     std::cout << "\nSearched:\n";
   }
   for (const std::string& f : folders) std::cout << "  " << f << "\n";

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 # The packages of the system that a build needs.
 packages=(g++ clang clang-format cmake ninja-build ccache mold git ca-certificates
-  libboost-dev libboost-context-dev libcli11-dev libgloo-dev nlohmann-json3-dev libssl-dev zlib1g-dev liblz4-dev libgtest-dev
+  libboost-dev libboost-context-dev libcli11-dev libgloo-dev libopenmpi-dev openmpi-bin nlohmann-json3-dev libssl-dev zlib1g-dev liblz4-dev libgtest-dev
   libxxhash-dev libdnnl-dev libhwy-dev libsleef-dev libkissfft-dev liblapacke libopenblas0-pthread valgrind
   abigail-tools xz-utils shellcheck
   libprotobuf-dev protobuf-compiler pocl-opencl-icd ocl-icd-opencl-dev opencl-headers libclblast-dev)

@@ -17,6 +17,9 @@ namespace tenon::distributed {
 //   tcp://224.x.y.z:PORT      multicast: the ranks find each other; world_size is required
 //   file:///PATH              a FileStore; ranks are given out in the order of arrival if rank is
 //   -1
+//   mpi://                    rank and size are MPI's, of processes that mpirun started; the
+//   default
+//                             of the backend "mpi" where MASTER_ADDR is not set
 // `group_name` keeps jobs apart that meet at one place. ValueError: something is missing or wrong,
 // or there is a default group already.
 TENON_API void init_process_group(const std::string& backend = "gloo",
@@ -56,6 +59,11 @@ TENON_API WorkPtr all_reduce_coalesced(const std::vector<Tensor>& tensors,
                                        ReduceOp op = ReduceOp::SUM,
                                        const ProcessGroupPtr& group = nullptr,
                                        bool async_op = false);
+// The sum or average of sparse COO tensors of one shape, coalesced, with the same bits on all
+// ranks. Ranks may have different numbers of elements. It waits. DistributedError: the shapes,
+// dtypes or numbers of sparse dimensions differ.
+TENON_API Tensor all_reduce_sparse(const Tensor& tensor, ReduceOp op = ReduceOp::SUM,
+                                   const ProcessGroupPtr& group = nullptr);
 TENON_API WorkPtr reduce(const Tensor& tensor, int dst, ReduceOp op = ReduceOp::SUM,
                          const ProcessGroupPtr& group = nullptr, bool async_op = false);
 TENON_API WorkPtr broadcast(const Tensor& tensor, int src, const ProcessGroupPtr& group = nullptr,

@@ -88,10 +88,12 @@ class TENON_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup>
 
 using ProcessGroupPtr = std::shared_ptr<ProcessGroup>;
 
-// What an engine says it can do ("all_reduce", ...), for `tenon plugins` and for programs.
+// What an engine says it can do itself, for `tenon plugins` and for programs. What it lacks is
+// built from the rest, or goes through the host.
 struct Capability {
-  std::string engine, operation, device;
-  std::vector<std::string> dtypes;  // of sums, where the operation reduces
+  std::string engine, operation, device;  // "gloo", "all_reduce", "cpu"
+  std::string reduction;                  // "sum"; empty where the operation has none
+  std::vector<std::string> dtypes;        // of a barrier: all
 };
 TENON_API std::vector<Capability> capabilities();  // opens the engines
 TENON_API bool is_backend_available(const std::string& name);

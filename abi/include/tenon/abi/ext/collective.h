@@ -66,9 +66,9 @@ typedef struct tn_group_options {
   size_t struct_size;
   int32_t rank;
   int32_t size;
-  int64_t timeout_ms; /* of joining, and of operations that name none */
-  tn_str name;        /* of the group, unique in its rendezvous */
-  const tn_rendezvous* rendezvous;
+  int64_t timeout_ms;              /* of joining, and of operations that name none */
+  tn_str name;                     /* of the group, unique in its rendezvous */
+  const tn_rendezvous* rendezvous; /* null: see tn_ext_collective.world */
 } tn_group_options;
 
 /* Filled by core; borrowed until `start` returns, but the buffers, which stay until the work is
@@ -111,13 +111,19 @@ typedef struct tn_ext_collective {
   tn_status (*wait)(void* context, tn_work* work, int64_t timeout_ms, int32_t* done);
   /* Rank that a receive came from; of a work that is done. */
   int32_t (*source)(void* context, tn_work* work);
-  /* Of a work that is under way: ends the wait for it, and the group with it. */
-  void (*release)(void* context, tn_work* work);
+  /* Of a work that is under way: ends the wait for it, and the group with it. 0: the operation
+   * cannot be taken back, as with MPI, and its buffers stay until the process ends; else they are
+   * the caller's again. */
+  int32_t (*release)(void* context, tn_work* work);
   /* Ends all that is under way with TN_ERROR_BACKEND, also on another thread that waits. The group
    * takes no further operation; peers see a lost connection. */
   void (*abort)(void* context, tn_group* group);
   /* Why the last call of this thread failed; borrowed until its next call. */
   tn_str (*last_error)(void* context);
+  /* Optional: the rank of this process and the number of processes, which were started together
+   * and know each other without a rendezvous, as with mpirun. Absent: nobody but the caller knows.
+   * With it, `join` takes options without a rendezvous for a group of all of them. */
+  tn_status (*world)(void* context, int32_t* rank, int32_t* size);
 } tn_ext_collective;
 
 #ifdef __cplusplus

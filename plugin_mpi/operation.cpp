@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin_mpi/operation.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <thread>
+
+#include "plugin_mpi/process.h"
+#include "tenon/sdk/collective_reduce.h"
+
+namespace tenon::mpi_engine {
+namespace {
+
+constexpr const char* kNames[] = {"MPI_Iallreduce",
+                                  "MPI_Ireduce",
+                                  "MPI_Ibcast",
+                                  "MPI_Iallgather",
+                                  "MPI_Igather",
+                                  "MPI_Iscatter",
+                                  "MPI_Ireduce_scatter_block",
+                                  "MPI_Ialltoallv",
+                                  "MPI_Ibarrier",
+                                  "MPI_Isend",
+                                  "MPI_Irecv"};
+
+int tag_of(uint32_t tag) {
+  void* most = nullptr;
+  int found = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &found);
+  if (found && tag > static_cast<uint32_t>(*static_cast<int*>(most)))
+    throw std::runtime_error("MPI has tags up to " + std::to_string(*static_cast<int*>(most)) +
+                             ", not " + std::to_string(tag));
+  return static_cast<int>(tag);
+}
+
+std::string size_text(size_t bytes) { return std::to_string(bytes) + " bytes"; }
+
+}  // namespace
+
+Operation::Operation(std::shared_ptr<Communicator> group, const tn_collective_call& call)
+    : group_(std::move(group)),
+      in_(call.in),
+      out_(call.out),
+      operation_(call.operation),
+      reduction_(call.reduction),
+      timeout_ms_(std::max<int64_t>(call.timeout_ms, 1)) {
+  check(begin(call), kNames[operation_]);
+}
+
+int Operation::begin(const tn_collective_call& call) {
+  const MPI_Comm comm = group_->comm;
+  const bool root = call.root == group_->rank;
+  const MPI_Datatype type = datatype_of(call.in ? in_.dtype : out_.dtype);
+  const int in = to_int(in_.elements), out = to_int(out_.elements);
+  switch (operation_) {
+    case TN_COLLECTIVE_BROADCAST:
+      return MPI_Ibcast(out_.data, out, type, call.root, comm, &request_);
+    case TN_COLLECTIVE_ALL_GATHER:
+      return MPI_Iallgather(in_.data, in, type, out_.data, in, type, comm, &request_);
+    case TN_COLLECTIVE_GATHER:
+      return MPI_Igather(in_.data, in, type, root ? out_.data : nullptr, in, type, call.root, comm,
+                         &request_);
+    case TN_COLLECTIVE_SCATTER:
+      return MPI_Iscatter(root ? in_.data : nullptr, out, type, out_.data, out, type, call.root,
+                          comm, &request_);
+    case TN_COLLECTIVE_ALL_TO_ALL:
+      return begin_all_to_all(call);
+    case TN_COLLECTIVE_BARRIER:
+      return MPI_Ibarrier(comm, &request_);
+    case TN_COLLECTIVE_SEND:
+      return MPI_Isend(in_.data, in, type, call.root, tag_of(call.tag), comm, &request_);
+    case TN_COLLECTIVE_RECV: {
+      const int from = call.root == TN_COLLECTIVE_ANY_SOURCE ? MPI_ANY_SOURCE : call.root;
+      return MPI_Irecv(out_.data, out, type, from, tag_of(call.tag), comm, &request_);
+    }
+    default:
+      return begin_reduction(call);
+  }
+}
+
+int Operation::begin_reduction(const tn_collective_call& call) {
+  const MPI_Comm comm = group_->comm;
+  const bool root = call.root == group_->rank;
+  const MPI_Datatype type = datatype_of(in_.dtype);
+  const MPI_Op op = reduction_of(in_.dtype, reduction_);
+  const int in = to_int(in_.elements), out = to_int(out_.elements);
+  const void* from = in_.data == out_.data && call.out ? MPI_IN_PLACE : in_.data;
+  if (operation_ == TN_COLLECTIVE_ALL_REDUCE)
+    return MPI_Iallreduce(from, out_.data, in, type, op, comm, &request_);
+  if (operation_ == TN_COLLECTIVE_REDUCE_SCATTER)
+    return MPI_Ireduce_scatter_block(in_.data, out_.data, out, type, op, comm, &request_);
+  return MPI_Ireduce(root ? from : in_.data, root ? out_.data : nullptr, in, type, op, call.root,
+                     comm, &request_);
+}
+
+int Operation::begin_all_to_all(const tn_collective_call& call) {
+  const auto size = static_cast<size_t>(group_->size);
+  counts_.resize(4 * size);
+  const auto fill = [&](const int64_t* counts, size_t at) {
+    size_t place = 0;
+    for (size_t r = 0; r < size; ++r) {
+      counts_[at + r] = to_int(static_cast<size_t>(counts[r]));
+      counts_[at + size + r] = to_int(place);
+      place += static_cast<size_t>(counts[r]);
+    }
+  };
+  fill(call.in_counts, 0);
+  fill(call.out_counts, 2 * size);
+  const int* c = counts_.data();
+  const MPI_Datatype type = datatype_of(in_.dtype);
+  return MPI_Ialltoallv(in_.data, c, c + size, type, out_.data, c + 2 * size, c + 3 * size, type,
+                        group_->comm, &request_);
+}
+
+void Operation::finish(int code, const MPI_Status& status) {
+  if (operation_ == TN_COLLECTIVE_RECV) {
+    int came = 0;
+    MPI_Get_count(&status, datatype_of(out_.dtype), &came);
+    source = status.MPI_SOURCE;
+    int kind = MPI_SUCCESS;
+    if (code != MPI_SUCCESS) MPI_Error_class(code, &kind);
+    const size_t bytes = came < 0 ? 0 : static_cast<size_t>(came) * out_.item_bytes();
+    if (kind == MPI_ERR_TRUNCATE || (code == MPI_SUCCESS && bytes != out_.bytes()))
+      fault = "rank " + std::to_string(source) + " sent " +
+              (bytes > out_.bytes() || code == MPI_SUCCESS ? size_text(bytes) : "more") +
+              "; expected " + size_text(out_.bytes()) + " on rank " + std::to_string(group_->rank);
+  }
+  if (code != MPI_SUCCESS && fault.empty()) fault = text_of(code, kNames[operation_]);
+  const bool reduces = operation_ == TN_COLLECTIVE_ALL_REDUCE ||
+                       operation_ == TN_COLLECTIVE_REDUCE ||
+                       operation_ == TN_COLLECTIVE_REDUCE_SCATTER;
+  if (fault.empty() && reduces && reduction_ == TN_COLLECTIVE_AVG && out_.elements)
+    sdk::divide_of(out_.dtype)(out_.data, out_.elements, group_->size);
+}
+
+// Under lock_. True: MPI is done with the buffers.
+bool Operation::ask() {
+  if (request_ == MPI_REQUEST_NULL) return true;
+  int done = 0;
+  MPI_Status status{};
+  const int code = MPI_Test(&request_, &done, &status);
+  if (code == MPI_SUCCESS && !done) return false;
+  request_ = MPI_REQUEST_NULL;
+  if (!done_) finish(code, status);
+  return true;
+}
+
+bool Operation::move_on() {
+  std::lock_guard held(lock_);
+  const bool is_free = ask();
+  if (!is_free && !done_) {
+    const std::chrono::milliseconds spent = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::steady_clock::now() - start_);
+    if (group_->aborted)
+      fault = "the group was aborted";
+    else if (spent.count() >= timeout_ms_)
+      fault = "not done within " + std::to_string(timeout_ms_) + " ms";
+    else
+      return false;
+    group_->aborted = true;  // those that follow would meet another operation of the peers
+  }
+  done_ = true;
+  return is_free;
+}
+
+bool Operation::advance() {
+  if (!done_) move_on();
+  return done_;
+}
+
+bool Operation::wait(int64_t ms) {
+  const auto start = std::chrono::steady_clock::now();
+  ++waiting_;
+  Backoff backoff(/*eager=*/true);
+  bool done = advance();
+  while (!done && ms > 0) {
+    backoff.pause();
+    done = advance();
+    const auto spent = std::chrono::steady_clock::now() - start;
+    if (spent >= std::chrono::milliseconds(std::min<int64_t>(ms, int64_t{1} << 40))) break;
+  }
+  --waiting_;
+  return done;
+}
+
+bool Operation::end() {
+  if (operation_ == TN_COLLECTIVE_RECV) {
+    std::lock_guard held(lock_);
+    if (request_ != MPI_REQUEST_NULL) MPI_Cancel(&request_);
+  }
+  for (int i = 0; i < 100; ++i) {
+    if (move_on()) return true;
+    if (operation_ != TN_COLLECTIVE_RECV) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  Progress::instance().add(shared_from_this());
+  return false;
+}
+
+}  // namespace tenon::mpi_engine

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "plugin_mpi/progress.h"
+#include "tenon/sdk/collective.h"
+
+namespace tenon::mpi_engine {
+
+struct Communicator {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0, size = 0;
+  std::atomic<bool> aborted{false};
+};
+
+// A request of MPI. Whoever asks moves it on.
+class Operation final : public sdk::CollectiveWork,
+                        public Moved,
+                        public std::enable_shared_from_this<Operation> {
+ public:
+  // Begins it; std::runtime_error: MPI refused.
+  Operation(std::shared_ptr<Communicator> group, const tn_collective_call& call);
+  bool wait(int64_t ms) override;
+  // MPI takes back a receive, not a send or a collective.
+  bool end() override;
+  bool advance();  // true: it is done
+  // True: it is done, and MPI uses its buffers no more.
+  bool move_on() override;
+  bool is_waited_for() const override { return waiting_ > 0; }
+
+ private:
+  using Buffer = sdk::CollectiveBuffer;
+  int begin(const tn_collective_call& call);
+  int begin_all_to_all(const tn_collective_call& call);
+  int begin_reduction(const tn_collective_call& call);
+  void finish(int code, const MPI_Status& status);
+  bool ask();
+
+  const std::shared_ptr<Communicator> group_;
+  const Buffer in_, out_;
+  const int32_t operation_, reduction_;
+  const int64_t timeout_ms_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::vector<int> counts_;  // of all_to_all: sizes and places, read until it ends
+  std::mutex lock_;
+  MPI_Request request_ = MPI_REQUEST_NULL;  // under lock_
+  std::atomic<bool> done_{false};
+  std::atomic<int> waiting_{0};
+};
+
+}  // namespace tenon::mpi_engine

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What groups refuse, and what engines say of themselves.
+#include <set>
+#include <utility>
+
+#include "tests/distributed/ranks.h"
+
+namespace tenon::distributed {
+namespace {
+
+TEST(ProcessGroup, NamesWhatIsWrong) {
+  run_ranks(2, [](const ProcessGroupPtr& g) {
+    std::vector<Tensor> two = {ones({1}), ones({1})}, wrong = {ones({2}), ones({1})};
+    EXPECT_THROW(broadcast(ones({1}), 2, g), ValueError);
+    EXPECT_THROW(g->allreduce(two), ValueError);
+    EXPECT_THROW(all_gather(wrong, ones({1}), g), ValueError);
+    EXPECT_THROW(send(ones({1}), g->getRank(), g), ValueError);
+    EXPECT_THROW(all_to_all_single(zeros({3}), zeros({3}), {}, {}, g), ValueError);
+  });
+  EXPECT_THROW(get_rank(), ValueError);
+  EXPECT_THROW(init_process_group("gloo", "tcp://127.0.0.1", 1, 0), ValueError);
+  EXPECT_THROW(init_process_group("gloo", "carrier-pigeon://x", 1, 0), ValueError);
+  ProcessGroupOptions o;
+  o.backend = "no_such_engine";
+  EXPECT_THROW(ProcessGroup(std::make_shared<HashStore>(), 0, 1, o), BackendError);
+}
+
+TEST(ProcessGroup, SaysWhoDidNotCome) {
+  ProcessGroupOptions o;
+  o.timeout = std::chrono::milliseconds(200);
+  try {
+    ProcessGroup g(std::make_shared<HashStore>(), 1, 3, o);
+    FAIL();
+  } catch (const TimeoutError& e) {
+    EXPECT_EQ(e.ranks(), (std::vector<int>{0, 2})) << e.what();
+  }
+}
+
+// What an engine says of itself is what its operations do.
+TEST(ProcessGroup, SaysWhatAnEngineCanDo) {
+  const std::vector<Capability> all = capabilities();
+  const auto dtypes_of = [&](const std::string& operation, const std::string& reduction) {
+    std::set<std::string> out;
+    for (const Capability& c : all) {
+      EXPECT_FALSE(c.engine == "gloo" && c.device == "cuda");
+      if (c.engine == "gloo" && c.operation == operation && c.reduction == reduction)
+        out.insert(c.dtypes.begin(), c.dtypes.end());
+    }
+    return out;
+  };
+  EXPECT_TRUE(dtypes_of("reduce_scatter", "sum").empty());
+  EXPECT_TRUE(dtypes_of("broadcast", "").count("bool"));
+  const std::set<std::string> sums = dtypes_of("all_reduce", "sum"),
+                              averages = dtypes_of("all_reduce", "avg"),
+                              bitwise = dtypes_of("all_reduce", "bxor");
+  EXPECT_TRUE(sums.count("bfloat16") && averages.count("complex64") && bitwise.count("int8"));
+  EXPECT_EQ(averages.size() + bitwise.size(), sums.size());
+  run_ranks(2, [&](const ProcessGroupPtr& g) {
+    for (ScalarType t : {kFloat, kInt, kComplexFloat, kBool}) {
+      for (const auto& [op, dtypes] : {std::pair(ReduceOp(ReduceOp::AVG), averages),
+                                       std::pair(ReduceOp(ReduceOp::BXOR), bitwise)}) {
+        const Tensor x = ones({2}, t);
+        if (dtypes.count(core::dtype_info(t).name))
+          EXPECT_NO_THROW(all_reduce(x, op, g));
+        else
+          EXPECT_THROW(all_reduce(x, op, g), NotImplementedError);
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace tenon::distributed
