@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "isa/isa.h"
-#include "plugin_llvm/compiler/key.h"
+#include "plugin_llvm/spec/key.h"
 #include "tenon/sdk/error.h"
 #include "tenon/sdk/parallel.h"
 
@@ -54,9 +54,9 @@ Kernel compile(const Spec& spec, const Options& options) {
   if (!result.kernel)
     sdk::log(TN_LOG_WARNING, "llvm: a loop program is left to other kernels: " + result.error);
   else
-    sdk::log(TN_LOG_DEBUG, sdk::join("llvm: nest ", spec.nest, " of a loop program in ",
-                                     result.milliseconds, " ms",
-                                     result.from_disk ? ", from disk" : ""));
+    sdk::log(TN_LOG_DEBUG,
+             sdk::join("llvm: nest ", spec.nest, " of a loop program in ", result.milliseconds,
+                       " ms", result.from_disk ? ", from disk" : ""));
   return result.kernel;
 }
 

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "plugin_llvm/compiler/api.h"
+#include "plugin_llvm/spec/api.h"
 
 namespace tenon::llvm_loops {
 

@@ -68,8 +68,7 @@ Arrays place(const lp::Program& program, const lp::Binding& binding, TensorList 
       arrays.placements.push_back(lp::row_major(binding.shapes[a]));
       continue;
     }
-    const Tensor& t =
-        it.role == lp::Role::kInput ? inputs[next_input++] : outputs[next_output++];
+    const Tensor& t = it.role == lp::Role::kInput ? inputs[next_input++] : outputs[next_output++];
     arrays.data.push_back(t.data<char>());
     arrays.placements.push_back({0, {t.strides().begin(), t.strides().end()}});
   }
@@ -161,8 +160,8 @@ tn_status init(const tn_host&, tn_str*) {
   if (fault == std::errc() && end == text->data() + text->size() && work >= 0)
     g_min_work = work;
   else
-    log(TN_LOG_WARNING, join("TENON_LLVM_MIN_WORK=", *text,
-                             " is not an integer from 0; using ", g_min_work));
+    log(TN_LOG_WARNING,
+        join("TENON_LLVM_MIN_WORK=", *text, " is not an integer from 0; using ", g_min_work));
   return TN_OK;
 }
 
@@ -174,7 +173,6 @@ tn_str describe() { return sdk::detail::text("LLVM 14, loop programs"); }
 // Before plugin_cpu's.
 TN_KERNEL(_loop_program_, tenon::llvm_loops::run_program, dtypes("all").any_strides().priority(1));
 
-TN_PLUGIN_INIT(
-    tenon::llvm_loops::init,
-    tenon::sdk::PluginInfo{}.name("llvm").device("cpu").host_memory().describe(
-        tenon::llvm_loops::describe));
+TN_PLUGIN_INIT(tenon::llvm_loops::init,
+               tenon::sdk::PluginInfo{}.name("llvm").device("cpu").host_memory().describe(
+                   tenon::llvm_loops::describe));

@@ -12,9 +12,9 @@ namespace {
 
 using lp::Kind;
 
-constexpr int64_t kChunk = 4096;          // elements of an item of an assignment
-constexpr std::size_t kTiledNodes = 24;   // a tile repeats the nodes of a nest
-constexpr double kGather = 8;             // times as much as a vector's load
+constexpr int64_t kChunk = 4096;         // elements of an item of an assignment
+constexpr std::size_t kTiledNodes = 24;  // a tile repeats the nodes of a nest
+constexpr double kGather = 8;            // times as much as a vector's load
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -158,11 +158,10 @@ class Planner {
 
   void join_loops() {
     for (std::size_t l = spec_.loops.size(); l-- > 1;) {
-      const bool fits =
-          spec_.loops[l - 1].named == spec_.loops[l].named &&
-          std::all_of(reaches_.begin(), reaches_.end(), [&](const Reach& it) {
-            return it.steps[l - 1] == it.steps[l] * extents_[l];
-          });
+      const bool fits = spec_.loops[l - 1].named == spec_.loops[l].named &&
+                        std::all_of(reaches_.begin(), reaches_.end(), [&](const Reach& it) {
+                          return it.steps[l - 1] == it.steps[l] * extents_[l];
+                        });
       if (!fits) continue;
       extents_[l - 1] *= extents_[l];
       spec_.loops[l - 1].original = -1;
@@ -232,7 +231,8 @@ class Planner {
     for (int t = 0; t < (across ? 1 : 2); ++t) {
       int best = -1;
       for (int l = 0; l < static_cast<int>(spec_.loops.size()); ++l) {
-        if (!spec_.loops[at(l)].named || l == spec_.vector_loop || l == spec_.tile_loop[0]) continue;
+        if (!spec_.loops[at(l)].named || l == spec_.vector_loop || l == spec_.tile_loop[0])
+          continue;
         if (extents_[at(l)] > 1 && shared_reads(l) > 0 &&
             (best < 0 || shared_reads(l) >= shared_reads(best)))
           best = l;
@@ -321,8 +321,8 @@ std::vector<Group> groups_of(const lp::Program& program) {
     std::vector<std::pair<std::set<int>, Group>> here;
     for (int s = 0; s < static_cast<int>(stores.size()); ++s) {
       const std::set<int> loops = loops_of(stores[at(s)]);
-      const auto same = std::find_if(here.begin(), here.end(),
-                                     [&](const auto& it) { return it.first == loops; });
+      const auto same =
+          std::find_if(here.begin(), here.end(), [&](const auto& it) { return it.first == loops; });
       if (same == here.end())
         here.push_back({loops, {n, {s}}});
       else

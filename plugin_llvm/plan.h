@@ -4,7 +4,7 @@
 // along vectors, how large the tiles are, and the kernel's numbers.
 #pragma once
 
-#include "plugin_llvm/spec.h"
+#include "plugin_llvm/spec/spec.h"
 #include "tenon/sdk/loop_program/c_program.h"
 
 namespace tenon::llvm_loops {

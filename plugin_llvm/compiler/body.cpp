@@ -5,7 +5,6 @@
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
-#include "plugin_llvm/compiler/emit.h"
 #include "tenon/abi/base.h"
 #include "tenon/sdk/loop_program/c_values.h"
 
@@ -100,9 +99,9 @@ V Body::current(int loop, const Point& p) {
 V Body::value(int node, const Point& p) {
   const uint32_t mask = depends_[at(node)];
   const auto on = [&](int loop, int v) { return loop >= 0 && (mask >> loop & 1) ? v : 0; };
-  const auto key = std::make_tuple(node, on(spec_.tile_loop[0], p.first),
-                                   on(spec_.tile_loop[1], p.second),
-                                   on(spec_.vector_loop, p.vector));
+  const auto key =
+      std::make_tuple(node, on(spec_.tile_loop[0], p.first), on(spec_.tile_loop[1], p.second),
+                      on(spec_.vector_loop, p.vector));
   const auto found = made_.find(key);
   if (found != made_.end()) return found->second;
   V v = make(node, {std::get<1>(key), std::get<2>(key), std::get<3>(key)});
@@ -122,9 +121,7 @@ V Body::loop_value(int loop, const Point& p) {
 V Body::make(int i, const Point& p) {
   const lp::Node& node = spec_.body().nodes[at(i)];
   const auto operand = [&](int k) { return value(node.operands[k], p); };
-  const auto dtype_of = [&](int k) {
-    return spec_.body().nodes[at(node.operands[k])].dtype;
-  };
+  const auto dtype_of = [&](int k) { return spec_.body().nodes[at(node.operands[k])].dtype; };
   switch (node.kind) {
     case Kind::kConstant:
       return o_.constant(node);
@@ -150,8 +147,8 @@ V Body::make(int i, const Point& p) {
       return o_.select(operand(0), operand(1), operand(2));
     case Kind::kPhilox: {
       V seed = operand(0), offset = operand(1), word = operand(2);
-      const bool scalar = !Values::is_vector(seed) && !Values::is_vector(offset) &&
-                          !Values::is_vector(word);
+      const bool scalar =
+          !Values::is_vector(seed) && !Values::is_vector(offset) && !Values::is_vector(word);
       V v = o_.philox(seed, offset, word);
       return scalar ? b_.CreateExtractElement(v, uint64_t{0}) : v;
     }
@@ -185,18 +182,19 @@ void Body::report(V bad, int code, int node, int dim, V index, V limit) {
   }
   auto* failed = llvm::BasicBlock::Create(b_.getContext(), "failed", function_);
   auto* good = llvm::BasicBlock::Create(b_.getContext(), "good", function_);
-  b_.CreateCondBr(any, failed, good, llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
+  b_.CreateCondBr(any, failed, good,
+                  llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
   b_.SetInsertPoint(failed);
   if (Values::is_vector(index)) {
     llvm::Type* i = b_.getIntNTy(o_.lanes());
-    V first = Values::is_vector(bad)
-                  ? b_.CreateIntrinsic(llvm::Intrinsic::cttz, {i},
-                                       {b_.CreateBitCast(bad, i), b_.getFalse()})
-                  : V(llvm::ConstantInt::get(i, 0));
+    V first = Values::is_vector(bad) ? b_.CreateIntrinsic(llvm::Intrinsic::cttz, {i},
+                                                          {b_.CreateBitCast(bad, i), b_.getFalse()})
+                                     : V(llvm::ConstantInt::get(i, 0));
     index = b_.CreateExtractElement(index, b_.CreateZExt(first, b_.getInt64Ty()));
   }
   llvm::Type *w = b_.getInt32Ty(), *l = b_.getInt64Ty();
-  auto fail = module_.getOrInsertFunction("tn_fail", b_.getVoidTy(), b_.getInt8PtrTy(), w, w, w, l, l);
+  auto fail =
+      module_.getOrInsertFunction("tn_fail", b_.getVoidTy(), b_.getInt8PtrTy(), w, w, w, l, l);
   b_.CreateCall(fail, {argument(3), b_.getInt32(static_cast<uint32_t>(code)),
                        b_.getInt32(static_cast<uint32_t>(node)),
                        b_.getInt32(static_cast<uint32_t>(dim)), index, limit});
@@ -220,9 +218,8 @@ V Body::offset(int i, const Point& p) {
 
 Body::Place Body::place(int i, const Point& p) {
   Place it;
-  const int array = access(i).node >= 0
-                        ? spec_.body().nodes[at(access(i).node)].source
-                        : spec_.body().stores[at(access(i).store)].array;
+  const int array = access(i).node >= 0 ? spec_.body().nodes[at(access(i).node)].source
+                                        : spec_.body().stores[at(access(i).store)].array;
   V base = offset(i, p);
   if (access(i).node >= 0) add_indices(base, i, p);
   const uint8_t kind = access(i).classes[at(spec_.vector_loop)];
@@ -233,7 +230,8 @@ Body::Place Body::place(int i, const Point& p) {
       V step = kind == kUnit ? b_.getInt64(1) : number(layout_.step(i, spec_.vector_loop));
       it.offsets = b_.CreateAdd(it.offsets, b_.CreateMul(o_.splat(step), steps()));
       if (kind == kUnit && p.vector)
-        it.offsets = b_.CreateAdd(it.offsets, o_.splat(b_.getInt64(static_cast<uint64_t>(p.vector * lanes()))));
+        it.offsets = b_.CreateAdd(it.offsets,
+                                  o_.splat(b_.getInt64(static_cast<uint64_t>(p.vector * lanes()))));
     }
     it.pointer = arrays_[at(array)];
     return it;
@@ -282,8 +280,7 @@ V Body::load(llvm::Type* t, const Place& it, bool is_constant) {
   }
   llvm::Type* to = o_.vector_of(t);
   V p = b_.CreateBitCast(it.pointer, to->getPointerTo());
-  if (mask_)
-    return b_.CreateMaskedLoad(to, p, align, mask_, llvm::Constant::getNullValue(to));
+  if (mask_) return b_.CreateMaskedLoad(to, p, align, mask_, llvm::Constant::getNullValue(to));
   llvm::LoadInst* v = b_.CreateAlignedLoad(to, p, align);
   if (is_constant)
     v->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
@@ -296,7 +293,8 @@ V Body::read(int node, const Point& p) {
   llvm::Type* t = o_.memory_type(dtype);
   const Place it = place(i, p);
   if (!it.offsets && access(i).classes[at(spec_.vector_loop)] == kNoStep) {
-    llvm::LoadInst* v = b_.CreateAlignedLoad(t, it.pointer, llvm::Align(t->getPrimitiveSizeInBits() / 8));
+    llvm::LoadInst* v =
+        b_.CreateAlignedLoad(t, it.pointer, llvm::Align(t->getPrimitiveSizeInBits() / 8));
     v->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
     return o_.from_memory(dtype, v);
   }
@@ -310,8 +308,9 @@ V Body::get(std::size_t store, const Point& p) {
   int i = 0;
   while (access(i).store != spec_.stores[store]) ++i;
   const Place it = place(i, p);
-  V v = spec_.is_across() ? load(t, it, false)
-                          : b_.CreateAlignedLoad(t, it.pointer, llvm::Align(t->getPrimitiveSizeInBits() / 8));
+  V v = spec_.is_across()
+            ? load(t, it, false)
+            : b_.CreateAlignedLoad(t, it.pointer, llvm::Align(t->getPrimitiveSizeInBits() / 8));
   return o_.from_memory(dtype, v);
 }
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "plugin_llvm/compiler/values.h"
-#include "plugin_llvm/spec.h"
+#include "plugin_llvm/spec/spec.h"
 #include "tenon/abi/primitives.h"
 
 namespace tenon::llvm_loops {

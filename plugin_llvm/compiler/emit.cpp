@@ -109,12 +109,14 @@ class Emitter {
     V rest = item;
     for (std::size_t k = list.size(); k-- > 0;) {
       const Digit& it = list[k];
-      V extent = body_.extent(it.loop), block = it.block == 0 ? body_.number(Layout(s_).chunk())
-                                                              : b_.getInt64(static_cast<uint64_t>(it.block));
+      V extent = body_.extent(it.loop), block = it.block == 0
+                                                    ? body_.number(Layout(s_).chunk())
+                                                    : b_.getInt64(static_cast<uint64_t>(it.block));
       V at = rest;
       if (k > 0) {
-        V n = it.block == 1 ? extent
-                            : b_.CreateUDiv(b_.CreateAdd(extent, b_.CreateSub(block, b_.getInt64(1))), block);
+        V n = it.block == 1
+                  ? extent
+                  : b_.CreateUDiv(b_.CreateAdd(extent, b_.CreateSub(block, b_.getInt64(1))), block);
         V next = b_.CreateUDiv(rest, n);
         at = b_.CreateSub(rest, b_.CreateMul(next, n));
         rest = next;
@@ -139,7 +141,8 @@ class Emitter {
       V n = b_.CreateSub(ends_[l], body_.index(l));
       full = b_.CreateAnd(full, b_.CreateICmpEQ(n, b_.getInt64(static_cast<uint64_t>(s_.tile[t]))));
     }
-    branch(full, [&] { region(s_.tile[0], s_.tile[1], s_.vectors); }, [&] { each_point(loops, 0); });
+    branch(
+        full, [&] { region(s_.tile[0], s_.tile[1], s_.vectors); }, [&] { each_point(loops, 0); });
   }
 
   void each_point(const std::vector<int>& tiles, std::size_t k) {
@@ -212,8 +215,7 @@ class Emitter {
     for (int l = 0; l < static_cast<int>(s_.loops.size()); ++l)
       if (!s_.loops[static_cast<std::size_t>(l)].named) loops.push_back(l);
     const bool flushes = narrow_ && (s_.flush_level > 0 || s_.blocked);
-    const Vs sums =
-        nest(list, loops, 0, neutrals(list, narrow_ && !flushes), !flushes && narrow_);
+    const Vs sums = nest(list, loops, 0, neutrals(list, narrow_ && !flushes), !flushes && narrow_);
     finish(list, sums, narrow_ && !flushes);
   }
 
@@ -239,15 +241,18 @@ class Emitter {
   Vs blocks(const std::vector<Point>& list, const std::vector<int>& loops, int level,
             const Vs& sums) {
     V n = body_.extent(loops[static_cast<std::size_t>(level)]);
-    return loop(b_.getInt64(0), n, kBlock, 1, sums, [&](V at, const Vs& now) {
-             V end = b_.CreateAdd(at, b_.getInt64(kBlock));
-             end = b_.CreateSelect(b_.CreateICmpSLT(end, n), end, n);
-             return flushed(now, along(list, loops, level, at, end, neutrals(list, true), true));
-           }).second;
+    return loop(b_.getInt64(0), n, kBlock, 1, sums,
+                [&](V at, const Vs& now) {
+                  V end = b_.CreateAdd(at, b_.getInt64(kBlock));
+                  end = b_.CreateSelect(b_.CreateICmpSLT(end, n), end, n);
+                  return flushed(now,
+                                 along(list, loops, level, at, end, neutrals(list, true), true));
+                })
+        .second;
   }
 
-  Vs along(const std::vector<Point>& list, const std::vector<int>& loops, int level, V begin,
-           V end, const Vs& sums, bool narrow) {
+  Vs along(const std::vector<Point>& list, const std::vector<int>& loops, int level, V begin, V end,
+           const Vs& sums, bool narrow) {
     const int l = loops[static_cast<std::size_t>(level)];
     const auto inner = [&](V at, const Vs& now) {
       body_.index(l) = at;

@@ -1,17 +1,15 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// From what is compiled (spec.h) to a function of LLVM, `tn_kernel` with the type Kernel, in vectors
-// of `lanes` elements written out, not left to the loop vectorizer: tiles of accumulators stay in
-// registers, and ends of loops are masked. Throws NotCompiled.
+// From what is compiled (spec.h) to a function of LLVM, `tn_kernel` with the type Kernel, in
+// vectors of `lanes` elements written out, not left to the loop vectorizer: tiles of accumulators
+// stay in registers, and ends of loops are masked. Throws NotCompiled.
 #pragma once
 
 #include <llvm/IR/Module.h>
 
-#include "plugin_llvm/spec.h"
+#include "plugin_llvm/spec/spec.h"
 
 namespace tenon::llvm_loops {
-
-inline constexpr const char* kKernelName = "tn_kernel";
 
 void emit_kernel(const Spec& spec, int lanes, llvm::Module& module);
 

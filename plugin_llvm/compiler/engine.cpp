@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// From what is compiled to machine code: passes, code generation to an object, which is kept on disk,
-// and its linking into the process. LLVM is asked for errors wherever it has any to give.
+// From what is compiled to machine code: passes, code generation to an object, which is kept on
+// disk, and its linking into the process. LLVM is asked for errors wherever it has any to give.
 #include <llvm/ADT/StringMap.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/Config/llvm-config.h>
@@ -22,12 +22,12 @@
 #include <chrono>
 #include <mutex>
 
-#include "plugin_llvm/compiler/api.h"
 #include "plugin_llvm/compiler/disk.h"
 #include "plugin_llvm/compiler/emit.h"
 #include "plugin_llvm/compiler/helpers.h"
-#include "plugin_llvm/compiler/key.h"
 #include "plugin_llvm/compiler/values.h"
+#include "plugin_llvm/spec/api.h"
+#include "plugin_llvm/spec/key.h"
 
 namespace tenon::llvm_loops {
 namespace {
@@ -117,9 +117,9 @@ class Engine {
     if (!target) throw NotCompiled(fault);
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    std::unique_ptr<llvm::TargetMachine> made(target->createTargetMachine(
-        triple, processor_.name, processor_.features, options, llvm::Reloc::PIC_, llvm::None,
-        llvm::CodeGenOpt::Default));
+    std::unique_ptr<llvm::TargetMachine> made(
+        target->createTargetMachine(triple, processor_.name, processor_.features, options,
+                                    llvm::Reloc::PIC_, llvm::None, llvm::CodeGenOpt::Default));
     if (!made) throw NotCompiled("LLVM has no code generator for " + triple);
     return made;
   }

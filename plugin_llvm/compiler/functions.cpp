@@ -31,9 +31,9 @@ class FloatFunctions {
     V m = b.CreateBitCast(b.CreateSub(bits, b.CreateShl(e, 23)), t);
     V ef = sub(b.CreateSIToFP(e, t), b.CreateSelect(tiny, c(23), c(0)));
     V f = sub(m, c(1)), s = mul(f, f);
-    V q = polynomial(f, {0.0698070195866, -0.114945466129, 0.116890711375, -0.124240377177,
-                         0.142485512644, -0.166678509729, 0.200007305039, -0.249999966269,
-                         0.333333311219});
+    V q = polynomial(
+        f, {0.0698070195866, -0.114945466129, 0.116890711375, -0.124240377177, 0.142485512644,
+            -0.166678509729, 0.200007305039, -0.249999966269, 0.333333311219});
     V r = fma(ef, c(-2.12194440e-4f), mul(mul(f, s), q));
     r = add(fma(s, c(-0.5f), r), f);
     r = fma(ef, c(0.693359375f), r);
@@ -88,12 +88,8 @@ class FloatFunctions {
   V abs(V x) { return o.intrinsic(llvm::Intrinsic::fabs, x); }
   V copysign(V x, V y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x, y); }
   // NaN passes.
-  V at_most(float bound, V x) {
-    return b.CreateSelect(b.CreateFCmpOLT(c(bound), x), c(bound), x);
-  }
-  V at_least(float bound, V x) {
-    return b.CreateSelect(b.CreateFCmpOGT(c(bound), x), c(bound), x);
-  }
+  V at_most(float bound, V x) { return b.CreateSelect(b.CreateFCmpOLT(c(bound), x), c(bound), x); }
+  V at_least(float bound, V x) { return b.CreateSelect(b.CreateFCmpOGT(c(bound), x), c(bound), x); }
   V polynomial(V x, std::initializer_list<double> list) {
     V y = nullptr;
     for (const double it : list) {
@@ -122,9 +118,9 @@ class FloatFunctions {
     return {fma(mul(r, r), q, r), n};
   }
   V erf_q(V x) {
-    return polynomial(mul(x, x), {8.33471861521e-5, -0.000813470933212, 0.00520036858686,
-                                  -0.0268591514724, 0.112836915197, -0.376126335171,
-                                  0.12837916662});
+    return polynomial(mul(x, x),
+                      {8.33471861521e-5, -0.000813470933212, 0.00520036858686, -0.0268591514724,
+                       0.112836915197, -0.376126335171, 0.12837916662});
   }
   // erfc(a) for a in [0.7, 10.5]: gauss_tail with half 1, k 2, and 1 for what it multiplies.
   V erfc_tail(V a) {
@@ -135,9 +131,9 @@ class FloatFunctions {
                           : b.CreateFDiv(c(1), d);
     V e = b.CreateFNeg(fma(u, d_low, product_rest(u, d, c(1))));
     V v = fma(u, e, sub(u, c(0.25f)));
-    V q = polynomial(v, {127.945055855, -15.9266175078, -42.9348996388, 13.8673669036,
-                         12.6548072527, -6.63618272043, -5.5067230841, 2.33230912826, 4.47155352499,
-                         2.74864273006});
+    V q =
+        polynomial(v, {127.945055855, -15.9266175078, -42.9348996388, 13.8673669036, 12.6548072527,
+                       -6.63618272043, -5.5067230841, 2.33230912826, 4.47155352499, 2.74864273006});
     V one = c(static_cast<float>(first)), f = fma(v, q, one);
     V f_low = add(fma(v, q, sub(one, f)),
                   c(static_cast<float>(first - static_cast<double>(static_cast<float>(first)))));

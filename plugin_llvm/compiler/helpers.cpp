@@ -5,23 +5,44 @@
 #include <cmath>
 #include <cstring>
 
-#include "plugin_llvm/spec.h"
+#include "plugin_llvm/spec/spec.h"
 #include "tenon/abi/primitives.h"
 #include "tenon/sdk/scalar_math.h"
 
 // Name, ulp; all of float and double, in both widths.
-#define TN_SLEEF_ALL(X)                                                                      \
-  X(exp, u10) X(log, u10) X(tanh, u10) X(erf, u10) X(erfc, u15) X(exp2, u10) X(expm1, u10)   \
-  X(log2, u10) X(log10, u10) X(log1p, u10) X(sin, u10) X(cos, u10) X(tan, u10) X(asin, u10)  \
-  X(acos, u10) X(atan, u10) X(sinh, u10) X(cosh, u10) X(asinh, u10) X(acosh, u10)            \
-  X(atanh, u10) X(lgamma, u10) X(pow, u10) X(atan2, u10) X(hypot, u05)
+#define TN_SLEEF_ALL(X) \
+  X(exp, u10);          \
+  X(log, u10);          \
+  X(tanh, u10);         \
+  X(erf, u10);          \
+  X(erfc, u15);         \
+  X(exp2, u10);         \
+  X(expm1, u10);        \
+  X(log2, u10);         \
+  X(log10, u10);        \
+  X(log1p, u10);        \
+  X(sin, u10);          \
+  X(cos, u10);          \
+  X(tan, u10);          \
+  X(asin, u10);         \
+  X(acos, u10);         \
+  X(atan, u10);         \
+  X(sinh, u10);         \
+  X(cosh, u10);         \
+  X(asinh, u10);        \
+  X(acosh, u10);        \
+  X(atanh, u10);        \
+  X(lgamma, u10);       \
+  X(pow, u10);          \
+  X(atan2, u10);        \
+  X(hypot, u05);
 
 // Their types are those of the calls in the kernels; here only addresses are taken.
-#define TN_SLEEF_DECLARE(name, ulp)          \
-  void Sleef_##name##f16_##ulp##avx512f();   \
-  void Sleef_##name##d8_##ulp##avx512f();    \
-  void Sleef_##name##f8_##ulp##avx2();       \
-  void Sleef_##name##d4_##ulp##avx2();
+#define TN_SLEEF_DECLARE(name, ulp)        \
+  void Sleef_##name##f16_##ulp##avx512f(); \
+  void Sleef_##name##d8_##ulp##avx512f();  \
+  void Sleef_##name##f8_##ulp##avx2();     \
+  void Sleef_##name##d4_##ulp##avx2()
 extern "C" {
 TN_SLEEF_ALL(TN_SLEEF_DECLARE)
 }
@@ -160,14 +181,14 @@ std::vector<std::pair<std::string, void*>> helpers() {
       {"tn_next_half", reinterpret_cast<void*>(&next_half)},
       {"tn_next_bfloat", reinterpret_cast<void*>(&next_bfloat)},
       {"tn_fail", reinterpret_cast<void*>(&fail)}};
-#define TN_SLEEF_ENTRY(name, ulp)                                                 \
-  list.emplace_back("Sleef_" #name "f16_" #ulp "avx512f",                         \
-                    reinterpret_cast<void*>(&Sleef_##name##f16_##ulp##avx512f));  \
-  list.emplace_back("Sleef_" #name "d8_" #ulp "avx512f",                          \
-                    reinterpret_cast<void*>(&Sleef_##name##d8_##ulp##avx512f));   \
-  list.emplace_back("Sleef_" #name "f8_" #ulp "avx2",                             \
-                    reinterpret_cast<void*>(&Sleef_##name##f8_##ulp##avx2));      \
-  list.emplace_back("Sleef_" #name "d4_" #ulp "avx2",                             \
+#define TN_SLEEF_ENTRY(name, ulp)                                                \
+  list.emplace_back("Sleef_" #name "f16_" #ulp "avx512f",                        \
+                    reinterpret_cast<void*>(&Sleef_##name##f16_##ulp##avx512f)); \
+  list.emplace_back("Sleef_" #name "d8_" #ulp "avx512f",                         \
+                    reinterpret_cast<void*>(&Sleef_##name##d8_##ulp##avx512f));  \
+  list.emplace_back("Sleef_" #name "f8_" #ulp "avx2",                            \
+                    reinterpret_cast<void*>(&Sleef_##name##f8_##ulp##avx2));     \
+  list.emplace_back("Sleef_" #name "d4_" #ulp "avx2",                            \
                     reinterpret_cast<void*>(&Sleef_##name##d4_##ulp##avx2));
   TN_SLEEF_ALL(TN_SLEEF_ENTRY)
 #undef TN_SLEEF_ENTRY

@@ -55,8 +55,8 @@ V Values::half_to_float(V h) {
   llvm::Type *i = like(h, b.getInt32Ty()), *f = like(h, b.getFloatTy());
   V bits = b.CreateZExt(h, i), sign = b.CreateShl(b.CreateAnd(bits, whole(i, 0x8000)), 16);
   V rest = b.CreateAnd(bits, whole(i, 0x7fff)), wide = b.CreateShl(rest, 13);
-  V small = b.CreateBitCast(
-      b.CreateFMul(b.CreateUIToFP(rest, f), real(f, 5.9604644775390625e-8)), i);
+  V small =
+      b.CreateBitCast(b.CreateFMul(b.CreateUIToFP(rest, f), real(f, 5.9604644775390625e-8)), i);
   V normal = b.CreateSelect(b.CreateICmpUGE(rest, whole(i, 0x400)),
                             b.CreateAdd(wide, whole(i, 0x38000000)), small);
   V v = b.CreateSelect(b.CreateICmpUGE(rest, whole(i, 0x7c00)),
@@ -69,8 +69,8 @@ V Values::float_to_half(V v) {
   V bits = b.CreateBitCast(v, i), sign = b.CreateAnd(b.CreateLShr(bits, 16), whole(i, 0x8000));
   V x = b.CreateAnd(bits, whole(i, 0x7fffffff)), cut = b.CreateLShr(x, 13);
   V nan = b.CreateOr(b.CreateAnd(cut, whole(i, 0x3ff)), whole(i, 0x7e00));
-  V small = b.CreateSub(
-      b.CreateBitCast(b.CreateFAdd(b.CreateBitCast(x, f), real(f, 0.5)), i), whole(i, 0x3f000000));
+  V small = b.CreateSub(b.CreateBitCast(b.CreateFAdd(b.CreateBitCast(x, f), real(f, 0.5)), i),
+                        whole(i, 0x3f000000));
   V odd = b.CreateAnd(cut, whole(i, 1));
   V normal = b.CreateLShr(b.CreateAdd(b.CreateAdd(x, whole(i, 0xc8000fff)), odd), 13);
   V r = b.CreateSelect(b.CreateICmpULT(x, whole(i, 0x38800000)), small, normal);
@@ -170,7 +170,8 @@ V Values::philox(V seed, V offset, V word) {
     k1 = b.CreateAdd(k1, whole(i, 0xBB67AE85));
   }
   V lane = b.CreateAnd(word, whole(l, 3)), r = c[3];
-  for (int j = 0; j < 3; ++j) r = b.CreateSelect(b.CreateICmpEQ(lane, whole(l, static_cast<uint64_t>(j))), c[j], r);
+  for (int j = 0; j < 3; ++j)
+    r = b.CreateSelect(b.CreateICmpEQ(lane, whole(l, static_cast<uint64_t>(j))), c[j], r);
   return r;
 }
 
@@ -442,11 +443,11 @@ V Values::by_lanes(const char* function, int code, V x, V y) {
     return at;
   };
   llvm::AllocaInst *a = room(x), *c = y ? room(y) : a, *out = room(nullptr);
-  llvm::FunctionCallee callee = module_.getOrInsertFunction(
-      function, b.getVoidTy(), b.getInt32Ty(), p, p, p, b.getInt32Ty());
-  b.CreateCall(callee, {b.getInt32(static_cast<uint32_t>(code)), b.CreateBitCast(a, p),
-                        b.CreateBitCast(c, p), b.CreateBitCast(out, p),
-                        b.getInt32(scalar ? 1 : lanes_)});
+  llvm::FunctionCallee callee =
+      module_.getOrInsertFunction(function, b.getVoidTy(), b.getInt32Ty(), p, p, p, b.getInt32Ty());
+  b.CreateCall(callee,
+               {b.getInt32(static_cast<uint32_t>(code)), b.CreateBitCast(a, p),
+                b.CreateBitCast(c, p), b.CreateBitCast(out, p), b.getInt32(scalar ? 1 : lanes_)});
   return b.CreateAlignedLoad(t, out, llvm::Align(64));
 }
 

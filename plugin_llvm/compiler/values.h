@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Operations of loop programs on values of LLVM, a scalar or a vector of `lanes` each; operands of a
-// function are brought to one shape. As in C: a bool is i1, 16-bit floats are float32 that are
+// Operations of loop programs on values of LLVM, a scalar or a vector of `lanes` each; operands of
+// a function are brought to one shape. As in C: a bool is i1, 16-bit floats are float32 that are
 // rounded after each operation.
 #pragma once
 
@@ -53,7 +53,7 @@ class Values {
   V combined(lp::Update update, lp::Dtype dtype, V old, V v);
 
   // functions.cpp: of whole vectors.
-  V float_function(int code, V a);   // exp, log, tanh, sigmoid, erf, erfc of float32
+  V float_function(int code, V a);  // exp, log, tanh, sigmoid, erf, erfc of float32
   V sleef(const char* name, const char* ulp, V a, V y = nullptr);
 
   V fma(V a, V x, V y);
@@ -72,7 +72,7 @@ class Values {
   V rounded(lp::Dtype dtype, V v);
   V half_to_float(V h);
   V float_to_half(V f);
-  V bfloat_to_float(V h) ;
+  V bfloat_to_float(V h);
   V float_to_bfloat(V f);
   V real_unary(int code, lp::Dtype self, V a);
   V vector_unary(int code, lp::Dtype self, V a);

@@ -45,8 +45,8 @@ class Disk : public testing::Test {
 
   // How many warnings there were; 100: the result was wrong.
   int run() {
-    const std::string command = "TENON_LLVM_MIN_WORK=0 TENON_LLVM_CACHE=" + folder_.string() +
-                                " " + fs::read_symlink("/proc/self/exe").string() +
+    const std::string command = "TENON_LLVM_MIN_WORK=0 TENON_LLVM_CACHE=" + folder_.string() + " " +
+                                fs::read_symlink("/proc/self/exe").string() +
                                 " --gtest_also_run_disabled_tests"
                                 " --gtest_filter=DiskChild.DISABLED_Runs > /dev/null";
     const int status = std::system(command.c_str());
@@ -84,7 +84,8 @@ TEST_F(Disk, DamagedObjectsAreNotUsed) {
   ASSERT_EQ(objects().size(), 1u);
   const fs::path file = objects()[0];
   const auto size = static_cast<int64_t>(fs::file_size(file));
-  for (const int64_t at : {int64_t{0}, int64_t{30}, int64_t{100}, int64_t{200}, size / 2, size - 1}) {
+  for (const int64_t at :
+       {int64_t{0}, int64_t{30}, int64_t{100}, int64_t{200}, size / 2, size - 1}) {
     flip(file, at);
     EXPECT_EQ(run(), 1) << "byte " << at;
     EXPECT_EQ(run(), 0) << "byte " << at;

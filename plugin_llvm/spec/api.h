@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The library that links LLVM, which the plugin opens when the first program comes: LLVM alone takes
-// more time and memory to map than all else of Tenon.
+// The library that links LLVM, which the plugin opens when the first program comes: LLVM alone
+// takes more time and memory to map than all else of Tenon.
 #pragma once
 
-#include "plugin_llvm/spec.h"
+#include "plugin_llvm/spec/spec.h"
 
 namespace tenon::llvm_loops {
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What is compiled: some stores of one nest of a program, over loops in an order, with what is known
-// of strides. Sizes and strides themselves are arguments of the kernel, so that one compilation
-// serves all sizes; whether a stride is 0, 1 or another is not.
+// What is compiled: some stores of one nest of a program, over loops in an order, with what is
+// known of strides. Sizes and strides themselves are arguments of the kernel, so that one
+// compilation serves all sizes; whether a stride is 0, 1 or another is not.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct Spec {
   int vectors = 1;      // along a named vector loop, at once
   int tile_loop[2] = {-1, -1};
   int tile[2] = {1, 1};
-  int flush_level = 0;  // reduced loops outside of what float32 accumulates; 0: it accumulates all
+  int flush_level = 0;   // reduced loops outside of what float32 accumulates; 0: it accumulates all
   bool blocked = false;  // and the last loop is cut into blocks of kBlock
 
   const lp::Nest& body() const { return program->nests[static_cast<std::size_t>(nest)]; }
@@ -52,9 +52,9 @@ struct Spec {
 
 inline constexpr int64_t kBlock = 1024;  // terms that are added in float32
 
-// The numbers of a call, in this order: extents of the loops, the chunk of the vector loop, for each
-// access its offset and its steps (in elements, by loop), for each index of a read that is a value
-// the dimension's size and stride, all sizes, all parameters.
+// The numbers of a call, in this order: extents of the loops, the chunk of the vector loop, for
+// each access its offset and its steps (in elements, by loop), for each index of a read that is a
+// value the dimension's size and stride, all sizes, all parameters.
 struct Layout {
   explicit Layout(const Spec& s)
       : loops(static_cast<int>(s.loops.size())), accesses(static_cast<int>(s.accesses.size())) {
@@ -92,6 +92,7 @@ struct Report {
 // vector loop if that is named, and blocks of the tiles; the last is the fastest. No extent is 0.
 using Kernel = void (*)(const int64_t* numbers, const double* reals, void* const* arrays,
                         Report* report, int64_t first, int64_t last);
+inline constexpr const char* kKernelName = "tn_kernel";
 
 // The loops of the digits, and how many elements of them a digit stands for; 0: the chunk.
 struct Digit {

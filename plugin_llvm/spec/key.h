@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "plugin_llvm/compiler/api.h"
+#include "plugin_llvm/spec/api.h"
 
 namespace tenon::llvm_loops {
 
 // All that code depends on but the processor and LLVM, as text.
 inline std::string key_of(const Spec& s, const Options& options) {
   std::string t = "lanes " + std::to_string(options.lanes) + " nest " + std::to_string(s.nest);
-  const auto add = [&](const char* word, int v) { t += std::string(" ") + word + std::to_string(v); };
+  const auto add = [&](const char* word, int v) {
+    t += std::string(" ") + word + std::to_string(v);
+  };
   for (const int it : s.stores) add("s", it);
   for (const Loop& it : s.loops) add(it.named ? "n" : "r", it.original);
   for (const Access& it : s.accesses) {
