@@ -20,7 +20,8 @@ std::string cache_folder() {
   const auto set = sdk::setting("LLVM_CACHE");
   if (set && *set == "0") return "";
   if (set && !set->empty()) return std::string(*set);
-  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  // As settings, not with raised privileges: objects are run.
+  const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
   if (cache && cache[0] == '/') return std::string(cache) + "/tenon/llvm";
   return home && home[0] == '/' ? std::string(home) + "/.cache/tenon/llvm" : "";
 }

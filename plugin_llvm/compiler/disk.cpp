@@ -106,7 +106,8 @@ std::string Disk::write(llvm::StringRef object) const {
     return what + ": " + std::strerror(errno) + "; the code of a program is not kept";
   };
   std::error_code fault;
-  std::filesystem::create_directories(folder_, fault);
+  if (std::filesystem::create_directories(folder_, fault))
+    std::filesystem::permissions(folder_, std::filesystem::perms::owner_all, fault);
   struct stat s;
   if (stat(folder_.c_str(), &s) != 0) return failed(folder_);
   if (!is_own(s)) return folder_ + " can be written by others; the code of a program is not kept";
