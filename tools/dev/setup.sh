@@ -6,7 +6,7 @@ packages=(g++ clang clang-format cmake ninja-build ccache mold git ca-certificat
   libboost-dev libboost-context-dev libcli11-dev libgloo-dev libopenmpi-dev openmpi-bin nlohmann-json3-dev libssl-dev zlib1g-dev liblz4-dev libgtest-dev
   libxxhash-dev libdnnl-dev libhwy-dev libsleef-dev libkissfft-dev liblapacke libopenblas0-pthread valgrind
   abigail-tools xz-utils shellcheck
-  libprotobuf-dev protobuf-compiler pocl-opencl-icd ocl-icd-opencl-dev opencl-headers libclblast-dev)
+  libprotobuf-dev protobuf-compiler pocl-opencl-icd ocl-icd-opencl-dev opencl-headers libclblast-dev llvm-14-dev)
 
 root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 

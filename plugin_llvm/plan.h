@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// How the stores of a nest run for the sizes and strides of a call: which loops, which of them is
+// along vectors, how large the tiles are, and the kernel's numbers.
+#pragma once
+
+#include "plugin_llvm/spec/spec.h"
+#include "tenon/sdk/loop_program/c_program.h"
+
+namespace tenon::llvm_loops {
+
+struct Plan {
+  Spec spec;
+  std::vector<int64_t> numbers;
+  int64_t items = 0, points_per_item = 0;
+};
+
+// Stores of a nest over the same named loops.
+struct Group {
+  int nest = 0;
+  std::vector<int> stores;
+};
+// Empty: a nest mixes assignments and reductions in one group, which is not compiled.
+std::vector<Group> groups_of(const lp::Program& program);
+
+// No extent is 0. `placements` by array.
+Plan make_plan(const lp::Program& program, const Group& group, const lp::Binding& binding,
+               const std::vector<lp::Placement>& placements, int lanes);
+
+}  // namespace tenon::llvm_loops
