@@ -215,17 +215,21 @@ int statics_left_behind() {
   return 0;
 }
 
+// As many plugins as serve the processor.
 int plugin_closed_at_exit() {
   use_library();
   std::atexit([] {
+    int opened = 0, refused = 0;
     for (const auto& i : plugins::list()) {
       if (i.state != plugins::State::Opened) continue;
+      ++opened;
       try {
         plugins::unload(i.name);
       } catch (const Error&) {
-        say("refused");
+        ++refused;
       }
     }
+    say(opened > 0 && refused == opened ? "refused" : "unloaded");
     work("forward").run();
   });
   return 0;
