@@ -34,7 +34,7 @@ dev_sanitize() {
 # plugin_cuda's kernels in the emulator: instrumented alone, beside build/dev's programs. Two minutes.
 sanitize_kernels() {
   cmake --preset dev >/dev/null
-  build dev cuda_sanitized
+  build dev cuda_sanitized tenon_cpu
   say "testing (address sanitizer, kernels of the CUDA plugins)"
   ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
     ctest --test-dir build/dev -C sanitized --output-on-failure --no-tests=error -R '^cuda_sanitized\.'
