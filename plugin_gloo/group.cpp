@@ -53,16 +53,10 @@ Group::Group(const tn_group_options& o) {
 
 std::shared_ptr<sdk::CollectiveWork> Group::start(const tn_collective_call& call) {
   if (aborted_) throw std::runtime_error("the group was aborted");
-  const bool to_one = call.operation == TN_COLLECTIVE_SEND || call.operation == TN_COLLECTIVE_RECV;
-  auto task = std::make_shared<Task>(to_one ? make_transfer(context_, call)
-                                            : make_collective(context_, call, next_++));
-  if (call.flags & TN_COLLECTIVE_BLOCKING)
-    task->execute();
-  else if (to_one)
-    task->execute_on_own_thread();
-  else
-    queue_.push(task);
-  return task;
+  return queue_.start(std::make_shared<Task>(sdk::is_to_one(call.operation)
+                                                 ? make_transfer(context_, call)
+                                                 : make_collective(context_, call, next_++)),
+                      call);
 }
 
 // A wait for what cannot come ends with an error on all connections, and wakes all who wait.

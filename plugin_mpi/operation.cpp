@@ -127,10 +127,8 @@ void Operation::finish(int code, const MPI_Status& status) {
               "; expected " + size_text(out_.bytes()) + " on rank " + std::to_string(group_->rank);
   }
   if (code != MPI_SUCCESS && fault.empty()) fault = text_of(code, kNames[operation_]);
-  const bool reduces = operation_ == TN_COLLECTIVE_ALL_REDUCE ||
-                       operation_ == TN_COLLECTIVE_REDUCE ||
-                       operation_ == TN_COLLECTIVE_REDUCE_SCATTER;
-  if (fault.empty() && reduces && reduction_ == TN_COLLECTIVE_AVG && out_.elements)
+  if (fault.empty() && sdk::is_reduction(operation_) && reduction_ == TN_COLLECTIVE_AVG &&
+      out_.elements)
     sdk::divide_of(out_.dtype)(out_.data, out_.elements, group_->size);
 }
 

@@ -16,10 +16,7 @@ struct Engine : sdk::CollectiveEngine<Group> {
   static bool supports(int32_t operation, int32_t reduction, tn_dtype dtype,
                        std::string_view device) {
     if (device != "cpu" || operation < 0 || operation > TN_COLLECTIVE_RECV) return false;
-    const bool reduces = operation == TN_COLLECTIVE_ALL_REDUCE ||
-                         operation == TN_COLLECTIVE_REDUCE ||
-                         operation == TN_COLLECTIVE_REDUCE_SCATTER;
-    if (reduces) return has_reduction(dtype, reduction);
+    if (sdk::is_reduction(operation)) return has_reduction(dtype, reduction);
     return operation == TN_COLLECTIVE_BARRIER || datatype_of(dtype) != MPI_DATATYPE_NULL;
   }
   static std::pair<int32_t, int32_t> world() { return mpi_engine::world(); }

@@ -134,17 +134,12 @@ class Group {
   // Messages of an operation are told apart by its number, those of sends and receives by their
   // tag.
   std::shared_ptr<sdk::CollectiveWork> start(const tn_collective_call& call) {
-    const bool to_one =
-        call.operation == TN_COLLECTIVE_SEND || call.operation == TN_COLLECTIVE_RECV;
-    const uint64_t channel = to_one ? uint64_t{1} << 63 | call.tag : number_++;
+    const uint64_t channel =
+        sdk::is_to_one(call.operation) ? uint64_t{1} << 63 | call.tag : number_++;
     auto task = std::make_shared<sdk::CollectiveTask>(
         [c = Call(links_, call, channel)](sdk::CollectiveTask& t) { run(c, t); });
-    if (call.flags & TN_COLLECTIVE_BLOCKING || call.operation == TN_COLLECTIVE_SEND)
-      task->execute();
-    else if (to_one)
-      task->execute_on_own_thread();
-    else
-      queue_.push(task);
+    if (call.operation != TN_COLLECTIVE_SEND) return queue_.start(task, call);
+    task->execute();  // sends keep their order; the peer reads at all times
     return task;
   }
 

@@ -34,6 +34,15 @@
 
 namespace tenon::sdk {
 
+// TN_COLLECTIVE_: whether an operation combines elements, and whether it has one peer.
+constexpr bool is_reduction(int32_t operation) {
+  return operation == TN_COLLECTIVE_ALL_REDUCE || operation == TN_COLLECTIVE_REDUCE ||
+         operation == TN_COLLECTIVE_REDUCE_SCATTER;
+}
+constexpr bool is_to_one(int32_t operation) {
+  return operation == TN_COLLECTIVE_SEND || operation == TN_COLLECTIVE_RECV;
+}
+
 // One operation.
 class CollectiveWork {
  public:

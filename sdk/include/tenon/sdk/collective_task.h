@@ -97,13 +97,25 @@ class CollectiveQueue {
   }
   CollectiveQueue(const CollectiveQueue&) = delete;
 
+  // A call that blocks runs on this thread, a send or a receive, which others must not wait for, on
+  // one of its own, and collectives in their order.
+  std::shared_ptr<CollectiveWork> start(std::shared_ptr<CollectiveTask> task,
+                                        const tn_collective_call& call) {
+    if (call.flags & TN_COLLECTIVE_BLOCKING)
+      task->execute();
+    else if (is_to_one(call.operation))
+      task->execute_on_own_thread();
+    else
+      push(task);
+    return task;
+  }
+
+ private:
   void push(std::shared_ptr<CollectiveTask> task) {
     std::lock_guard held(lock_);
     queue_.push_back(std::move(task));
     changed_.notify_one();
   }
-
- private:
   void work() {
     for (;;) {
       std::shared_ptr<CollectiveTask> next;
