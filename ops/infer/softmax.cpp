@@ -30,25 +30,30 @@ TENON_INFER(softmax_backward) {
 
 namespace {
 
-void check_heads(Infer& c, int arg, IntArrayRef sizes) {
-  using A = args::fused_attention;
+// Where an operator on attention has its arguments.
+struct HeadArgs {
+  int query, key, value, bias;
+};
+
+void check_heads(Infer& c, int query, int arg, IntArrayRef sizes) {
   const TensorImpl& t = c.tensor(arg);
   if (t.sizes() != sizes) {
     fail<ValueError>(c, c.arg(arg), " must have the shape ", sizes, ", got ", t.sizes());
   }
-  if (t.dtype != c.tensor(A::query).dtype) {
-    fail<TypeError>(c, "query has dtype ", dtype_name(c.tensor(A::query).dtype), " but ",
-                    c.arg(arg), " has ", dtype_name(t.dtype));
+  if (t.dtype != c.tensor(query).dtype) {
+    fail<TypeError>(c, "query has dtype ", dtype_name(c.tensor(query).dtype), " but ", c.arg(arg),
+                    " has ", dtype_name(t.dtype));
   }
 }
 
-}  // namespace
+ScalarType dtype_of_sums(ScalarType dtype) {
+  return dtype == kHalf || dtype == kBFloat16 ? kFloat : dtype;
+}
 
-TENON_INFER(fused_attention) {
-  using A = args::fused_attention;
-  const TensorImpl &query = c.tensor(A::query), &key = c.tensor(A::key),
-                   &value = c.tensor(A::value);
-  for (int arg = 0; arg < 3; ++arg) {
+void check_attention(Infer& c, const HeadArgs& args) {
+  const TensorImpl &query = c.tensor(args.query), &key = c.tensor(args.key),
+                   &value = c.tensor(args.value);
+  for (int arg : {args.query, args.key, args.value}) {
     if (c.tensor(arg).ndim() == 4) continue;
     fail<ValueError>(c, c.arg(arg), " must be [batch, head, row, column], got ",
                      c.tensor(arg).sizes());
@@ -56,9 +61,9 @@ TENON_INFER(fused_attention) {
   const int64_t batches = query.size(0), heads = query.size(1);
   const int64_t keys[] = {batches, heads, key.size(2), query.size(3)};
   const int64_t values[] = {batches, heads, key.size(2), value.size(3)};
-  check_heads(c, A::key, keys);
-  check_heads(c, A::value, values);
-  if (const TensorImpl* bias = c.tensor_or_null(A::bias)) {
+  check_heads(c, args.query, args.key, keys);
+  check_heads(c, args.query, args.value, values);
+  if (const TensorImpl* bias = c.tensor_or_null(args.bias)) {
     const int64_t scores[] = {batches, heads, query.size(2), key.size(2)};
     if (bias->sizes() != IntArrayRef(scores)) {
       fail<ValueError>(c, "bias must have the shape ", IntArrayRef(scores), ", got ",
@@ -69,9 +74,36 @@ TENON_INFER(fused_attention) {
                       dtype_name(bias->dtype));
     }
   }
-  const int64_t out[] = {batches, heads, query.size(2), value.size(3)};
-  c.set(0, out, query.dtype);
   c.checked = query.dtype;
+}
+
+}  // namespace
+
+TENON_INFER(fused_attention) {
+  using A = args::fused_attention;
+  check_attention(c, {A::query, A::key, A::value, A::bias});
+  const TensorImpl &query = c.tensor(A::query), &value = c.tensor(A::value);
+  const int64_t out[] = {query.size(0), query.size(1), query.size(2), value.size(3)};
+  c.set(0, out, query.dtype);
+  c.set(1, IntArrayRef(out, 3), dtype_of_sums(query.dtype));
+}
+
+TENON_INFER(fused_attention_backward) {
+  using A = args::fused_attention_backward;
+  check_attention(c, {A::query, A::key, A::value, A::bias});
+  const TensorImpl &query = c.tensor(A::query), &key = c.tensor(A::key),
+                   &value = c.tensor(A::value), &sums = c.tensor(A::logsumexp);
+  const int64_t out[] = {query.size(0), query.size(1), query.size(2), value.size(3)};
+  check_heads(c, A::query, A::grad_output, out);
+  check_heads(c, A::query, A::output, out);
+  const ScalarType wide = dtype_of_sums(query.dtype);
+  if (sums.sizes() != IntArrayRef(out, 3) || (sums.dtype != wide && sums.dtype != query.dtype)) {
+    fail<ValueError>(c, "logsumexp must have the shape ", IntArrayRef(out, 3), " and dtype ",
+                     dtype_name(wide), ", got ", sums.sizes(), " of ", dtype_name(sums.dtype));
+  }
+  c.set(0, query.sizes(), query.dtype);
+  c.set(1, key.sizes(), query.dtype);
+  c.set(2, value.sizes(), query.dtype);
 }
 
 }  // namespace tenon::core

@@ -40,7 +40,17 @@ void direct_columns(int64_t m, int64_t j, int64_t n, int64_t k, T alpha, Mat<con
       t.b = packed;
       t.b_step = width;
     }
-    panel<T>(m, cols, t, c.cs);
+    const int64_t next = std::min(width, whole - j - cols), tiles = (m + kRows - 1) / kRows;
+    for (int64_t i = 0; i < tiles; ++i) {
+      const int64_t row = i * kRows;
+      t.a = a.data + row * a.rs, t.c = c.data + row * c.rs + j * c.cs;
+      panel<T>(std::min<int64_t>(kRows, m - row), cols, t, c.cs);
+      // The columns that follow, while these are multiplied: their rows are too far apart for the
+      // processor to guess.
+      for (int64_t p = k * i / tiles; next > 0 && p < k * (i + 1) / tiles; ++p) {
+        for (int64_t v = 0; v < next; v += lanes) hwy::Prefetch(b.data + p * b.rs + j + cols + v);
+      }
+    }
     j += cols;
   }
 }

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "plugin_cpu/gemm/gemm.h"
 #include "plugin_cpu/simd/transpose.h"
@@ -36,6 +37,9 @@ struct Tile {
   int64_t c_row;
 };
 
+// Steps of k that take as long as a line of C from beyond the second cache.
+constexpr int64_t kPrefetchFrom = 64;
+
 template <class T, int R, int NV>
 HWY_INLINE void micro(const Tile<T>& t) {
   const hn::ScalableTag<T> d;
@@ -46,6 +50,13 @@ HWY_INLINE void micro(const Tile<T>& t) {
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) acc[r][v] = hn::Zero(d);
+  }
+  if (t.kc >= kPrefetchFrom) {
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v) hwy::Prefetch(t.c + r * t.c_row + v * lanes);
+    }
   }
   const T* row[R];
 #pragma GCC unroll 8
@@ -205,6 +216,16 @@ void transpose_columns(int64_t p0, int64_t p1, int64_t cols, int64_t width, cons
 // dst[p][j], `width` apart, zeros from `cols` on.
 template <class T>
 void pack_b(int64_t kc, int64_t cols, int64_t width, const T* b, int64_t rs, int64_t cs, T* dst) {
+  if (cs == 1 && cols == kVecs * static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()))) {
+    const hn::ScalableTag<T> d;
+    const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+    for (int64_t p = 0; p < kc; ++p) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVecs; ++v)
+        hn::StoreU(hn::LoadU(d, b + p * rs + v * lanes), d, dst + p * width + v * lanes);
+    }
+    return;
+  }
   if (cs == 1) {
     for (int64_t p = 0; p < kc; ++p) {
       std::memcpy(dst + p * width, b + p * rs, static_cast<size_t>(cols) * sizeof(T));

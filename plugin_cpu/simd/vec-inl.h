@@ -15,6 +15,7 @@
 #endif
 
 #include "hwy/highway.h"
+#include "isa/tanh_table.h"
 #include "plugin_cpu/simd/normal_tail.h"
 #include "tenon/sdk/scalar_math.h"
 

@@ -80,6 +80,22 @@ TN_V Vec<float> exp(Vec<float> x) {
   return scale(Vec<float>(1.0f) + p.m, p.n);
 }
 
+#if HWY_TARGET == HWY_AVX3
+// x = m 2^e with m in [3/4, 3/2). The instructions know zero, infinity and denormal numbers: e is
+// infinite then, and m of a negative number is NaN.
+TN_V Vec<float> log(Vec<float> x) {
+  using F = Vec<float>;
+  const __m512 m = _mm512_getmant_ps(x.v.raw, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
+  const F e(F::V{_mm512_sub_ps(_mm512_getexp_ps(x.v.raw), _mm512_getexp_ps(m))});
+  const F f = F(F::V{m}) - F(1.0f), s = f * f;
+  const F q = polynomial<float>(f, 0.0376729186195, -0.0911619060143, 0.117006613366,
+                                -0.127277786874, 0.142762386886, -0.166552966037, 0.199996048679,
+                                -0.25000165269, 0.333333398617);
+  // ln 2 in two floats of one sign, so that an infinite e stays one.
+  const F r = fma(s, F(-0.5f), fma(e, F(5.76999904754e-8f), f * s * q)) + f;
+  return fma(e, F(0.693147122860f), r);
+}
+#else
 // x = m 2^e with m in [sqrt(1/2), sqrt(2)).
 TN_V Vec<float> log(Vec<float> x) {
   using F = Vec<float>;
@@ -102,7 +118,25 @@ TN_V Vec<float> log(Vec<float> x) {
   r = select(x == F(0.0f), F(-HUGE_VALF), select(x == F(HUGE_VALF), x, r));
   return select(x >= F(0.0f), r, F(NAN));
 }
+#endif
 
+#if HWY_TARGET == HWY_AVX3
+// table[i mod 32]
+TN_V Vec<float> look_up(const float (&table)[32], __m512i i) {
+  return Vec<float>(Vec<float>::V{
+      _mm512_permutex2var_ps(_mm512_loadu_ps(table), i, _mm512_loadu_ps(table + 16))});
+}
+
+TN_V Vec<float> tanh(Vec<float> x) {
+  using F = Vec<float>;
+  const F a = at_most(kTanhEnd, abs(x)), k = fma(a, F(1 / kTanhStep), F(12582912.0f));
+  const F r = fma(k - F(12582912.0f), F(-kTanhStep), a);
+  const __m512i column = _mm512_castps_si512(k.v.raw);
+  F q = look_up(kTanh[6], column);
+  for (int i = 5; i >= 0; --i) q = fma(q, r, look_up(kTanh[i], column));
+  return copysign(q, x);
+}
+#else
 TN_V Vec<float> tanh(Vec<float> x) {
   using F = Vec<float>;
   const F a = abs(x), s = x * x;
@@ -113,6 +147,7 @@ TN_V Vec<float> tanh(Vec<float> x) {
   const F t = power_of_two(p.n), large = F(1.0f) - F(2.0f) / fma(p.m, t, F(1.0f) + t);
   return copysign(select(a < F(0.64f), small, large), x);
 }
+#endif
 
 // y / (1 + e^-(x + low)), with one rounding before and one of the quotient.
 TN_V Vec<float> over_one_plus_exp(Vec<float> y, Vec<float> x, Vec<float> low) {
@@ -177,12 +212,6 @@ TN_V Vec<float> normal_tail_far(Vec<float> y, Vec<float> a) {
 }
 
 #if HWY_TARGET == HWY_AVX3
-// table[i mod 32]
-TN_V Vec<float> look_up(const float (&table)[32], __m512i i) {
-  return Vec<float>(Vec<float>::V{
-      _mm512_permutex2var_ps(_mm512_loadu_ps(table), i, _mm512_loadu_ps(table + 16))});
-}
-
 // The same from a table within its range; few vectors of activations exceed it. A lane's value does
 // not depend on its neighbors'.
 TN_V Vec<float> normal_tail(Vec<float> y, Vec<float> a) {

@@ -6,6 +6,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
+#include "isa/tanh_table.h"
 #include "plugin_llvm/compiler/values.h"
 #include "tenon/abi/primitives.h"
 
@@ -25,6 +26,7 @@ class FloatFunctions {
   }
 
   V log(V x) {
+    if (o.lanes() == 16) return log_by_exponent(x);
     V tiny = b.CreateFCmpOLT(x, c(1.17549435e-38f));
     V bits = b.CreateBitCast(b.CreateSelect(tiny, mul(x, c(8388608)), x), i);
     V e = b.CreateAShr(b.CreateSub(bits, whole(0x3f3504f3)), 23);
@@ -44,6 +46,7 @@ class FloatFunctions {
   }
 
   V tanh(V x) {
+    if (o.lanes() == 16) return tanh_by_table(x);
     V a = abs(x), s = mul(x, x);
     V q = polynomial(s, {0.00224600368559, -0.00830169536064, 0.0217557003459, -0.0539575951325,
                          0.133332963528, -0.333333331234});
@@ -77,6 +80,41 @@ class FloatFunctions {
   struct Power {
     V m, n;
   };
+
+  // These two of AVX-512.
+  V log_by_exponent(V x) {
+    constexpr int kMantissaFromThreeQuarters = 11;  // of a negative number NaN
+    V all = b.getInt16(0xffff), rounding = b.getInt32(4);
+    V m = b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_getmant_ps_512, {},
+                            {x, b.getInt32(kMantissaFromThreeQuarters), x, all, rounding});
+    const auto exponent = [&](V y) {
+      return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_getexp_ps_512, {},
+                               {y, y, all, rounding});
+    };
+    V e = sub(exponent(x), exponent(m)), f = sub(m, c(1)), s = mul(f, f);
+    V q = polynomial(
+        f, {0.0376729186195, -0.0911619060143, 0.117006613366, -0.127277786874, 0.142762386886,
+            -0.166552966037, 0.199996048679, -0.25000165269, 0.333333398617});
+    V r = add(fma(s, c(-0.5f), fma(e, c(5.76999904754e-8f), mul(mul(f, s), q))), f);
+    return fma(e, c(0.693147122860f), r);
+  }
+
+  V tanh_by_table(V x) {
+    V a = at_most(cpu::kTanhEnd, abs(x));
+    V k = fma(a, c(1 / cpu::kTanhStep), c(12582912.0f));
+    V r = fma(sub(k, c(12582912.0f)), c(-cpu::kTanhStep), a), column = b.CreateBitCast(k, i);
+    V q = nullptr;
+    for (int power = 6; power >= 0; --power) {
+      const llvm::ArrayRef<float> row(cpu::kTanh[power]);
+      const auto half = [&](size_t from) {
+        return llvm::ConstantDataVector::get(b.getContext(), row.slice(from, 16));
+      };
+      V at = b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {},
+                               {half(0), column, half(16)});
+      q = q ? fma(q, r, at) : at;
+    }
+    return copysign(q, x);
+  }
 
   V c(float v) { return llvm::ConstantFP::get(t, static_cast<double>(v)); }
   V whole(uint32_t v) { return llvm::ConstantInt::get(i, v); }

@@ -4,26 +4,12 @@
 
 #include "tenon/autograd.h"
 #include "tenon/autograd/formulas.h"
+#include "tenon/autograd/formulas/recorded.h"
 
 namespace tenon::autograd::formulas {
 namespace {
 
 using Dims = std::vector<int64_t>;
-
-// Whether the gradient that is being computed is recorded for a second derivative.
-bool is_differentiated_again(std::initializer_list<const Tensor*> tensors) {
-  if (!GradMode::is_enabled()) return false;
-  for (const Tensor* t : tensors) {
-    if (t->defined() && t->requires_grad()) return true;
-  }
-  return false;
-}
-
-bool is_differentiated_again(const Tensor& grad, const Tensor& input,
-                             const std::optional<Tensor>& weight) {
-  return is_differentiated_again({&grad, &input}) ||
-         (weight && is_differentiated_again({&*weight}));
-}
 
 // Statistics over `dims`, kept as dimensions of size 1, as functions of the input.
 struct Statistics {

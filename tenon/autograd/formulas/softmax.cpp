@@ -1,8 +1,15 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/autograd/formulas.h"
+#include "tenon/autograd/formulas/recorded.h"
+#include "tenon/ops/attention.h"
+#include "tenon/ops/wide.h"
 
 namespace tenon::autograd::formulas {
+
+using composite::rounded;
+using composite::wide;
+
 namespace {
 
 // The sum of each slice along dim, once for each of its elements, or with one element where t is
@@ -44,6 +51,29 @@ Tensor log_softmax_double_backward(const Tensor& grad, const Tensor& grad_output
 
 Tensor log_softmax_backward_by_grad(const Tensor& grad, const Tensor& output, int64_t dim) {
   return grad - slice_sums(grad * exponentials(output), dim);
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor> attention_gradients(
+    const Tensor& grad, const Tensor& grad_logsumexp, const Tensor& query, const Tensor& key,
+    const Tensor& value, const std::optional<Tensor>& bias, bool is_causal, double scale,
+    const Tensor& output, const Tensor& logsumexp, std::array<bool, 4> mask) {
+  const Tensor additive = bias ? *bias : Tensor();
+  if (grad.defined() && !grad_logsumexp.defined() && !mask[3] &&
+      !is_differentiated_again({&grad, &query, &key, &value, &additive})) {
+    auto [q, k, v] = tenon::_fused_attention_backward(grad, query, key, value, bias, output,
+                                                      logsumexp, is_causal, scale);
+    return {q, k, v, Tensor()};
+  }
+  const Tensor q = wide(query), k = wide(key), v = wide(value);
+  const Tensor p = attention::safe_softmax(attention::scores(q, k, additive, is_causal, scale), -1);
+  const Tensor g = grad.defined() ? wide(grad) : zeros_like(wide(output));
+  const Tensor slope = tenon::matmul(g, v.transpose(-2, -1));
+  Tensor ds = p * (slope - (slope * p).sum({-1}, true));
+  if (grad_logsumexp.defined()) ds = ds + p * grad_logsumexp.unsqueeze(-1);
+  return {mask[0] ? rounded(tenon::matmul(ds, k) * scale, query) : Tensor(),
+          mask[1] ? rounded(tenon::matmul(ds.transpose(-2, -1), q) * scale, key) : Tensor(),
+          mask[2] ? rounded(tenon::matmul(p.transpose(-2, -1), g), value) : Tensor(),
+          mask[3] ? rounded(ds, additive) : Tensor()};
 }
 
 }  // namespace tenon::autograd::formulas

@@ -20,10 +20,14 @@ bool mask_fits(const Tensor& mask, const Tensor& q, const Tensor& k) {
   return true;
 }
 
-// Whether the device has a fused kernel, which saves nothing for a gradient. If decompositions are
-// forbidden, the separate operators have kernels, while the fused one may decline.
+// Whether the device has fused kernels, which know no gradient of a mask. If decompositions are
+// forbidden, the separate operators have kernels, while the fused one may decline. Few scores fit
+// the caches, and few queries do not pay for packed keys.
 bool is_fusable(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
-  if (q.dim() > 4 || core::fallback() == core::Fallback::Forbid) return false;
+  constexpr int64_t kFewestQueries = 16, kFewestScores = 32 * 32;
+  if (q.dim() > 4 || core::fallback() == core::Fallback::Forbid || q.size(-2) < kFewestQueries ||
+      q.size(-2) * k.size(-2) < kFewestScores)
+    return false;
   const int64_t n = q.dim();
   const auto is_uniform = [&](const Tensor& t) {
     return t.dim() == n &&
@@ -35,11 +39,14 @@ bool is_fusable(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
       k.size(-2) != v.size(-2))
     return false;
   if (mask.defined() && !mask_fits(mask, q, k)) return false;
-  for (const Tensor* t : {&q, &k, &v, &mask}) {
-    if (GradMode::is_enabled() && t->defined() && t->requires_grad()) return false;
-  }
-  return core::has_kernel(core::get_op("_fused_attention"), q.unsafeGetTensorImpl()->device_id.slot,
-                          q.scalar_type());
+  if (GradMode::is_enabled() && mask.defined() && mask.requires_grad()) return false;
+  const bool trains =
+      GradMode::is_enabled() && (q.requires_grad() || k.requires_grad() || v.requires_grad());
+  const auto has_kernel = [&](const char* op) {
+    return core::has_kernel(core::get_op(op), q.unsafeGetTensorImpl()->device_id.slot,
+                            q.scalar_type());
+  };
+  return has_kernel("_fused_attention") && (!trains || has_kernel("_fused_attention_backward"));
 }
 
 Tensor with_four_dims(Tensor t) {
@@ -59,7 +66,8 @@ Tensor fused_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
             : mask.to(kFloat);
     bias = additive.expand({query.size(0), query.size(1), query.size(2), key.size(2)});
   }
-  const Tensor out = tenon::_fused_attention(query, key, with_four_dims(v), bias, is_causal, scale);
+  const Tensor out =
+      std::get<0>(tenon::_fused_attention(query, key, with_four_dims(v), bias, is_causal, scale));
   std::vector<int64_t> sizes = q.sizes().vec();
   sizes.back() = v.size(-1);
   return out.view(sizes);
@@ -99,11 +107,10 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
               toString(masked ? mask.scalar_type() : kBool));
   const auto [k, v] = shared_heads(name, query, key, value, enable_gqa);
   const double factor = scale ? *scale : 1 / std::sqrt(static_cast<double>(query.size(-1)));
-  if (query.scalar_type() != kHalf && query.scalar_type() != kBFloat16) {
-    return attention::decomposed(query, k, v, mask, dropout_p, is_causal, factor);
-  }
   if (dropout_p == 0 && is_fusable(query, k, v, mask))
     return fused_attention(query, k, v, mask, is_causal, factor);
+  if (query.scalar_type() != kHalf && query.scalar_type() != kBFloat16)
+    return attention::decomposed(query, k, v, mask, dropout_p, is_causal, factor);
   // Scores are kept in float.
   const Tensor bias = masked && mask.is_floating_point() ? mask.to(kFloat) : mask;
   return attention::decomposed(query.to(kFloat), k.to(kFloat), v.to(kFloat), bias, dropout_p,

@@ -13,6 +13,10 @@ Tensor from_largest(const Tensor& self, int64_t dim) {
   return size_of(x, dim) == 0 ? x : x - tenon::prim_reduce(x, dim, TN_REDUCE_MAX);
 }
 
+Tensor wide_or_none(const std::optional<Tensor>& t) {
+  return t && t->defined() ? wide(*t) : Tensor();
+}
+
 }  // namespace
 
 Tensor _softmax(const Tensor& self, int64_t dim, bool) {
@@ -33,11 +37,28 @@ Tensor _log_softmax_backward_data(const Tensor& grad, const Tensor& output, int6
   return g - wide(output).exp() * sum_along(g, dim);
 }
 
-Tensor _fused_attention(const Tensor& query, const Tensor& key, const Tensor& value,
-                        const std::optional<Tensor>& bias, bool is_causal, double scale) {
-  const Tensor mask = bias && bias->defined() ? wide(*bias) : Tensor();
-  return as(attention::decomposed(wide(query), wide(key), wide(value), mask, 0, is_causal, scale),
-            query.scalar_type());
+std::tuple<Tensor, Tensor> _fused_attention(const Tensor& query, const Tensor& key,
+                                            const Tensor& value, const std::optional<Tensor>& bias,
+                                            bool is_causal, double scale) {
+  const Tensor mask = wide_or_none(bias);
+  const Tensor s = attention::scores(wide(query), wide(key), mask, is_causal, scale);
+  const Tensor weights = mask.defined() ? attention::safe_softmax(s, -1) : tenon::softmax(s, -1);
+  return {as(tenon::matmul(weights, wide(value)), query.scalar_type()), s.logsumexp({-1})};
+}
+
+std::tuple<Tensor, Tensor, Tensor> _fused_attention_backward(
+    const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
+    const std::optional<Tensor>& bias, const Tensor& output, const Tensor& logsumexp,
+    bool is_causal, double scale) {
+  const Tensor q = wide(query), k = wide(key), v = wide(value), g = wide(grad);
+  const Tensor s = attention::scores(q, k, wide_or_none(bias), is_causal, scale),
+               sums = wide(logsumexp).unsqueeze(-1);
+  const Tensor p = (s - sums).exp().masked_fill(sums.eq(attention::kNoPart), 0);
+  const Tensor along = (g * wide(output)).sum({-1}, true);
+  const Tensor ds = p * (tenon::matmul(g, v.transpose(-2, -1)) - along) * scale;
+  const ScalarType type = query.scalar_type();
+  return {as(tenon::matmul(ds, k), type), as(tenon::matmul(ds.transpose(-2, -1), q), type),
+          as(tenon::matmul(p.transpose(-2, -1), g), type)};
 }
 
 }  // namespace tenon::decomp

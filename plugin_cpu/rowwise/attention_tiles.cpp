@@ -16,7 +16,7 @@
 #include "tenon/sdk/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "plugin_cpu/rowwise/attention.cpp"
+#define HWY_TARGET_INCLUDE "plugin_cpu/rowwise/attention_tiles.cpp"
 #include "isa/targets.h"
 
 #include "hwy/highway.h"
@@ -113,6 +113,7 @@ TENON_EXPORT(add_bias);
 namespace {
 
 using sdk::BFloat16;
+using Bf16Attention = Attention<BFloat16>;
 
 constexpr int64_t kQueries = 64, kKeys = 256, kWidest = 256;
 constexpr float kLog2E = 1.44269504f;
@@ -121,16 +122,16 @@ struct PackedHead {
   Packed k, v;
 };
 
-int64_t packed_head_bytes(const Attention& a) {
+int64_t packed_head_bytes(const Bf16Attention& a) {
   return packed_bytes(a.keys, a.depth) + packed_bytes(a.width, a.keys);
 }
 
-PackedHead packed_head(const Attention& a, const char* at) {
+PackedHead packed_head(const Bf16Attention& a, const char* at) {
   return {{at, tiles(a.depth, kTileDepth)},
           {at + packed_bytes(a.keys, a.depth), tiles(a.keys, kTileDepth)}};
 }
 
-void pack_head(const Attention& a, int64_t batch, int64_t head, char* to, bool serial) {
+void pack_head(const Bf16Attention& a, int64_t batch, int64_t head, char* to, bool serial) {
   char* values = to + packed_bytes(a.keys, a.depth);
   const auto *k = a.k.stride, *v = a.v.stride;
   pack_tiles({&a.k.at(batch, head)->x, k[2], k[3]}, a.keys, a.depth, TileOrder::PairsFirst, to,
@@ -142,8 +143,8 @@ void pack_head(const Attention& a, int64_t batch, int64_t head, char* to, bool s
 // Queries of one head from one of them on, block by block of keys.
 class Rows {
  public:
-  Rows(const Attention& a, const TileUnit& unit, const PackedHead& of, int64_t batch, int64_t head,
-       int64_t first)
+  Rows(const Bf16Attention& a, const TileUnit& unit, const PackedHead& of, int64_t batch,
+       int64_t head, int64_t first)
       : a_(a),
         unit_(unit),
         of_(of),
@@ -167,6 +168,8 @@ class Rows {
     for (int64_t r = 0; r < rows_; ++r) {
       const float share = total_[r] == 0 ? 0 : 1 / total_[r];  // a mask may leave nothing
       store_sums(sums_.row(r), a_.width, share, 0.0f, a_.out.at(batch_, head_, first_ + r), o[3]);
+      *a_.logsumexp.at(batch_, head_, first_ + r) =
+          total_[r] == 0 ? -INFINITY : largest_[r] / kLog2E + std::log(total_[r]);
     }
   }
 
@@ -201,7 +204,7 @@ class Rows {
   }
 
   static constexpr int64_t kWeightTiles = kKeys / kTileDepth;
-  const Attention& a_;
+  const Bf16Attention& a_;
   const TileUnit& unit_;
   const PackedHead& of_;
   const int64_t batch_, head_, first_, rows_;
@@ -212,7 +215,7 @@ class Rows {
 };
 
 // Heads [first, first + count) of all batches: their keys and values, then their queries.
-void attend_heads(const Attention& a, const TileUnit& unit, int64_t first, int64_t count,
+void attend_heads(const Bf16Attention& a, const TileUnit& unit, int64_t first, int64_t count,
                   char* memory) {
   const int64_t bytes = packed_head_bytes(a), blocks = tiles(a.queries, kQueries);
   const auto pack = [&](int64_t begin, int64_t end) {
@@ -233,7 +236,7 @@ void attend_heads(const Attention& a, const TileUnit& unit, int64_t first, int64
 
 }  // namespace
 
-bool attention_tiles(const Attention& a) {
+bool attention_tiles(const Attention<sdk::BFloat16>& a) {
   const TileUnit* unit = tile_unit();
   if (!unit || a.width > kWidest || !tiles_pay(a.queries, a.keys, a.depth) || a.width < 8)
     return false;
