@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tidy_unit.sh CHECKS FILE..: clang-tidy over sources of build/tidy with the same flags, as one translation unit, unless
 # it was clean before with the same checks and the same text of it and of all that it includes, comments too. Sources
-# that cannot share a unit (anonymous names clash, or they are Highway's, one per target) are halved until they can.
+# that do not compile after the others (anonymous names clash, or they are Highway's, one per target) are read alone.
 set -euo pipefail
 checks=$1
 shift
@@ -15,7 +15,7 @@ if [ $# -gt 1 ]; then
   printf '#include "%s"  // NOLINT: that is what a unit is\n' "$@" >"$unit"
 fi
 in_build() { (cd build/tidy && eval "$*"); }
-text() { cat .clang-tidy "$(command -v clang-tidy)"; echo "$checks"; in_build "$flags" -E -C "$unit"; }
+text() { cat .clang-tidy "$(command -v clang-tidy)"; echo "$checks"; in_build "$flags" -w -E -C "$unit"; }
 key=$(text | sha256sum | cut -d' ' -f1)
 clean=build/tidy/clean/$key clash=build/tidy/clean/$key.clash
 [ ! -e "$clean" ] || exit 0
@@ -28,9 +28,16 @@ if [ ! -e "$clash" ]; then
     grep -vE '^[0-9]+ warnings?( and [0-9]+ errors?)? generated\.$' <<<"$found"
     exit 1
   fi
-  touch "$clash"
+  sed -nE 's/^([^:]+):[0-9]+:[0-9]+: error: .* \[clang-diagnostic-error\]$/\1/p' <<<"$found" | sort -u >"$clash"
+fi
+mapfile -t together < <(printf '%s\n' "$@" | grep -vxFf "$clash")
+mapfile -t alone < <(printf '%s\n' "$@" | grep -xFf "$clash")
+if [ ${#together[@]} = 0 ] || [ ${#alone[@]} = 0 ]; then
+  together=() alone=("$@")
 fi
 status=0
-"$0" "$checks" "${@:1:$# / 2}" || status=1
-"$0" "$checks" "${@:$# / 2 + 1}" || status=1
+[ ${#together[@]} = 0 ] || "$0" "$checks" "${together[@]}" || status=1
+for file in "${alone[@]}"; do
+  "$0" "$checks" "$file" || status=1
+done
 exit $status
