@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // If, Loop and Scan become prim::If and prim::Loop.
 #include "onnx/import/builder.h"
+#include "tenon/ops.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::onnx {
