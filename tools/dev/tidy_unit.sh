@@ -20,7 +20,7 @@ key=$({ text 2>/dev/null || true; } | sha256sum | cut -d' ' -f1)  # clang-tidy r
 clean=build/tidy/clean/$key clash=build/tidy/clean/$key.clash
 [ ! -e "$clean" ] || exit 0
 if [ ! -e "$clash" ]; then
-  if found=$(in_build clang-tidy --quiet "--checks='$checks'" "$unit" -- "${flags#* }" 2>&1); then
+  if found=$(in_build clang-tidy --quiet "--checks='$checks'" "$unit" -- "${flags#* }" -ferror-limit=0 2>&1); then
     touch "$clean"
     exit 0
   fi
