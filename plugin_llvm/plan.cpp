@@ -3,6 +3,7 @@
 #include "plugin_llvm/plan.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "tenon/abi/primitives.h"
@@ -127,6 +128,7 @@ class Planner {
   void permute_steps(const std::vector<int>& order) {
     for (Reach& it : reaches_) {
       std::vector<int64_t> steps;
+      steps.reserve(order.size());
       for (const int l : order) steps.push_back(it.steps[at(l)]);
       it.steps = std::move(steps);
     }
@@ -147,8 +149,8 @@ class Planner {
   const Reach& first_store() const { return reaches_[reaches_.size() - spec_.stores.size()]; }
 
   void order_loops() {
-    std::vector<int> order;
-    for (int l = 0; l < static_cast<int>(spec_.loops.size()); ++l) order.push_back(l);
+    std::vector<int> order(spec_.loops.size());
+    std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
       const bool both = spec_.loops[at(a)].named && spec_.loops[at(b)].named;
       return both && std::abs(first_store().steps[at(a)]) > std::abs(first_store().steps[at(b)]);
@@ -184,9 +186,9 @@ class Planner {
       const double weight = spec_.accesses[i].node < 0 && spec_.is_reduction() ? 0.1 : 1;
       cost += weight * (step == 0 ? 0.3 : step == 1 ? 1 : kGather);
     }
+    const int64_t vectors = (extents_[at(loop)] + lanes_ - 1) / lanes_;
     const double n = static_cast<double>(extents_[at(loop)]), w = lanes_;
-    const double vectors = static_cast<double>((extents_[at(loop)] + lanes_ - 1) / lanes_);
-    return (cost + 0.5) * (vectors * w / n) + (named ? 0 : 4 * w / n);
+    return (cost + 0.5) * (static_cast<double>(vectors) * w / n) + (named ? 0 : 4 * w / n);
   }
 
   void choose_vector() {

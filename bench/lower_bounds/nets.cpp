@@ -89,7 +89,7 @@ Steps resnet18(long n) {
 
 // Attention in blocks of 64 query rows whose scores stay in the second-level cache.
 auto attention() {
-  constexpr long H = 8, T = 512, D = 64, B = 64;
+  static constexpr long H = 8, T = 512, D = 64, B = 64;
   return
       [q = floats(H * T * D), k = floats(H * T * D), v = floats(H * T * D), o = floats(H * T * D)] {
 #pragma omp parallel for schedule(static)

@@ -103,6 +103,7 @@ Op& get_op(std::string_view name) {
                                    name.size(), " bytes)"));
   }
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(op_count()));
   for (int i = 0; i < op_count(); ++i) names.emplace_back(op_at(i).name);
   std::string hint;
   for (const std::string& near : nearest_names(name, names, 1 + name.size() / 3, 3))

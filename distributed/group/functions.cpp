@@ -69,6 +69,7 @@ void leave_together(ProcessGroup& group) {
     store->setTimeout(std::chrono::seconds(1));
     store->set(core::join(prefix, group.getRank()), "1");
     std::vector<std::string> all;
+    all.reserve(static_cast<std::size_t>(group.getSize()));
     for (int r = 0; r < group.getSize(); ++r) all.push_back(core::join(prefix, r));
     store->wait(all, std::chrono::seconds(2));
   } catch (const Error&) {
@@ -257,6 +258,7 @@ std::vector<std::string> all_gather_object(const std::string& object,
   Tensor all = zeros({size, most}, kByte);
   all_gather_into_tensor(all, bytes_of(object, most), group);
   std::vector<std::string> out;
+  out.reserve(static_cast<std::size_t>(size));
   for (int r = 0; r < size; ++r) out.push_back(string_of(all[r], lengths[r].item<int64_t>()));
   return out;
 }

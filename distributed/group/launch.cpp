@@ -23,14 +23,16 @@ std::string kind_of(Device device) {
 class EngineWork : public Work {
  public:
   EngineWork(std::shared_ptr<ProcessGroup::Impl> group, Request request, uint64_t number)
-      : group_(std::move(group)), request_(std::move(request)), number_(number) {}
+      : group_(std::move(group)),
+        request_(std::make_unique<Request>(std::move(request))),
+        number_(number) {}
   ~EngineWork() override {
     if (work_ && !group_->engine().release(group_->engine().context, work_))
-      new Request(std::move(request_));  // its buffers are used until the process ends
+      static_cast<void>(request_.release());  // its buffers are used until the process ends
   }
 
   void start(std::chrono::milliseconds timeout) {
-    const Request& r = request_;
+    const Request& r = *request_;
     const auto view = [](const Tensor& t) {
       return t.defined() ? &t.unsafeGetTensorImpl()->view : nullptr;
     };
@@ -58,7 +60,7 @@ class EngineWork : public Work {
   bool wait(std::chrono::milliseconds timeout) override {
     const int64_t ms = timeout.count() < 0 ? INT64_MAX : std::max<int64_t>(timeout.count(), 1);
     if (!poll(ms))
-      throw TimeoutError(core::join(name_of(request_.operation), ": not done within ",
+      throw TimeoutError(core::join(name_of(request_->operation), ": not done within ",
                                     static_cast<long>(timeout.count()), " ms; it goes on"));
     if (auto error = exception()) std::rethrow_exception(error);
     return true;
@@ -70,7 +72,7 @@ class EngineWork : public Work {
   int sourceRank() const override { return source_; }
   std::vector<Tensor> result() override {
     wait(kNoTimeout);
-    return request_.results;
+    return request_->results;
   }
 
  private:
@@ -91,8 +93,8 @@ class EngineWork : public Work {
   std::exception_ptr finish_request() {
     try {
       NoGradGuard no_grad;
-      if (request_.out.defined()) request_.out.unsafeGetTensorImpl()->bump_version();
-      if (request_.finish) request_.finish();
+      if (request_->out.defined()) request_->out.unsafeGetTensorImpl()->bump_version();
+      if (request_->finish) request_->finish();
       return nullptr;
     } catch (...) {
       return std::current_exception();
@@ -101,8 +103,8 @@ class EngineWork : public Work {
 
   // What was at fault, by the store, which takes a moment.
   std::exception_ptr failure(std::string why) {
-    const Liveness::Verdict v = group_->liveness->diagnose(number_, Fingerprint(request_));
-    std::string text = core::join(name_of(request_.operation), ", number ", number_, " of group '",
+    const Liveness::Verdict v = group_->liveness->diagnose(number_, Fingerprint(*request_));
+    std::string text = core::join(name_of(request_->operation), ", number ", number_, " of group '",
                                   group_->name, "', failed on rank ", group_->rank, ": ");
     text += v.text.empty() ? why : core::join(v.text, " (", why, ")");
     return std::make_exception_ptr(DistributedError(std::move(text), v.ranks));
@@ -114,12 +116,12 @@ class EngineWork : public Work {
       std::lock_guard held(group_->lock);
       group_->pending.remove_if([&](auto& p) { return p.get() == this; });
     }
-    if (Fingerprint::is_collective(request_.operation)) group_->liveness->end(number_);
+    if (Fingerprint::is_collective(request_->operation)) group_->liveness->end(number_);
     finish(std::move(error));
   }
 
   std::shared_ptr<ProcessGroup::Impl> group_;
-  Request request_;
+  std::unique_ptr<Request> request_;  // released where the engine does not let go of its buffers
   const uint64_t number_;
   tn_work* work_ = nullptr;
   std::recursive_mutex settling_;  // fork: groups are of no use to a child

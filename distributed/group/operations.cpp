@@ -37,6 +37,7 @@ void check_parts(const char* op, const std::vector<Tensor>& parts, const Tensor&
 
 Tensor stacked(const std::vector<Tensor>& parts) {
   std::vector<Tensor> flat;
+  flat.reserve(parts.size());
   for (const Tensor& t : parts) flat.push_back(t.detach().reshape({-1}));
   return cat(flat);
 }

@@ -48,6 +48,7 @@ std::vector<std::vector<int64_t>> Comm::all_gather_numbers(const std::vector<int
   const Tensor host = out.cpu();
   const auto* at = host.const_data_ptr<int64_t>();
   std::vector<std::vector<int64_t>> numbers;
+  numbers.reserve(static_cast<std::size_t>(size()));
   for (int r = 0; r < size(); ++r) numbers.emplace_back(at + r * n, at + (r + 1) * n);
   return numbers;
 }

@@ -121,7 +121,7 @@ class PowerSGDHook final : public CommHook {
 
   SharedFunction<Tensor()> compress(const GradBucket& bucket) {
     BucketState& s = state_of(bucket);
-    const Tensor flat = bucket.buffer();
+    const Tensor& flat = bucket.buffer();
     Tensor given;
     if (options_.use_error_feedback) {
       if (s.error.defined()) flat.add_(s.error);
@@ -132,6 +132,7 @@ class PowerSGDHook final : public CommHook {
     Tensor ps;
     split(bucket, s, &matrices, &others, &ps);
     std::vector<Tensor> rest;
+    rest.reserve(others.size());
     for (const Tensor& g : others) rest.push_back(g.view({-1}));
     const Tensor plain = rest.empty() ? Tensor() : cat(rest).div_(comm_.size());
     Pending plain_sum = plain.defined() ? comm_.all_reduce(plain) : Pending();

@@ -59,6 +59,7 @@ Tensors make_inputs(const Known& known, const Sizes& sizes, const tenon::Device&
   Tensors inputs;
   for (const auto& names : known.inputs) {
     std::vector<int64_t> shape;
+    shape.reserve(names.size());
     for (const char* name : names) shape.push_back(sizes.at(name));
     inputs.push_back(tenon::randn(shape).to(device));
   }

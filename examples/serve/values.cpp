@@ -142,6 +142,7 @@ void append_value(std::string& out, const IValue& value) {
 IValue on_device(const IValue& value, const tenon::Device& device) {
   const auto all = [&](const std::vector<IValue>& items) {
     std::vector<IValue> out;
+    out.reserve(items.size());
     for (const IValue& item : items) out.push_back(on_device(item, device));
     return out;
   };

@@ -52,6 +52,7 @@ class Finder {
     for (const auto& [node, group] : group_of_)
       if (group->size() > 1) found[order_.at(group->back())] = *group;
     std::vector<Nodes> out;
+    out.reserve(found.size());
     for (auto& [place, nodes] : found) out.push_back(std::move(nodes));
     return out;
   }

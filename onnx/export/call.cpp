@@ -3,6 +3,7 @@
 #include "onnx/export/call.h"
 
 #include "tenon/jit/operator.h"
+#include "tenon/ops.h"
 
 namespace tenon::onnx::exporting {
 namespace {

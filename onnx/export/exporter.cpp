@@ -34,6 +34,7 @@ bool all_constant(const std::vector<ItemPtr>& parts) {
 
 IValue list_of(const jit::TypePtr& element, const std::vector<ItemPtr>& parts) {
   std::vector<IValue> items;
+  items.reserve(parts.size());
   for (const auto& p : parts) items.push_back(p->example);
   return IValue(core::Ref<ivalue::List>::adopt(new ivalue::List(element, std::move(items))));
 }

@@ -8,6 +8,7 @@
 #include "onnx/export/external_data.h"
 #include "tenon/autograd.h"
 #include "tenon/io/file_writer.h"
+#include "tenon/ops.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::onnx::exporting {

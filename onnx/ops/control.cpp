@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // If, Loop and Scan become prim::If and prim::Loop.
 #include "onnx/import/builder.h"
+#include "tenon/ops.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::onnx {
@@ -209,6 +210,7 @@ std::vector<ItemPtr> translate_sequence_map(Builder& b, Call& c) {
   TENON_CHECK(body.input_size() == static_cast<int>(c.inputs.size()) && !c.inputs.empty(),
               ValueError, "its body has ", body.input_size(), " inputs");
   std::vector<Value*> lists;
+  lists.reserve(static_cast<std::size_t>(body.output_size()));
   for (int i = 0; i < body.output_size(); ++i) lists.push_back(empty_list(b));
   Value* trips = b.emit1("aten::len.t", {b.sequence(c.input(0))});
   jit::Node* n = b.insert("prim::Loop", {trips, b.constant(true)}, {});
@@ -231,6 +233,7 @@ std::vector<ItemPtr> translate_sequence_map(Builder& b, Call& c) {
       b.emit("aten::append.t", {lists[i], b.tensor(outs[i])});
   }
   std::vector<ItemPtr> results;
+  results.reserve(lists.size());
   for (Value* l : lists) results.push_back(Builder::item(l));
   return results;
 }

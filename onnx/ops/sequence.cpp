@@ -3,6 +3,7 @@
 // Sequences are lists of tensors; optionals are values or None.
 #include "onnx/import/builder.h"
 #include "onnx/ops/cast.h"
+#include "tenon/ops.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::onnx {

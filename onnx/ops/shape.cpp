@@ -3,6 +3,7 @@
 // Shapes and views. What computes with sizes has a form over integers beside that over tensors.
 #include "onnx/import/builder.h"
 #include "tenon/creation.h"
+#include "tenon/ops.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::onnx {

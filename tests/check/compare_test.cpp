@@ -55,6 +55,7 @@ TEST(EqualValues, AcceptsAnotherEqualElementOnly) {
   double values[] = {1, 3, 3, 2};
   std::copy(values, values + 4, reinterpret_cast<double*>(self->host_data()));
   std::vector<tn_value> in;
+  in.reserve(static_cast<std::size_t>(op->n_args));
   for (int i = 0; i < op->n_args; ++i)
     in.push_back(op->args[i].has_default ? op->args[i].value : tn_value{});
   in[0].tag = TN_TAG_TENSOR;

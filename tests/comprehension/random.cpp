@@ -31,6 +31,7 @@ class Generator {
     const int all = left_ + pick(3);
     for (int v = 0; v < all; ++v) extents_.push_back(1 + pick(5));
     std::vector<Linear> each;
+    each.reserve(static_cast<std::size_t>(all));
     for (int v = 0; v < all; ++v) each.push_back({{{v, 1}}, 0, 0});
     value_ = read(each);  // resolves all indices; the others have room
     for (int n = pick(4); n > 0; --n) value_ = combine(value_, leaf());

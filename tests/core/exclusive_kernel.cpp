@@ -109,6 +109,7 @@ class ExclusiveKernel : public ::testing::Test {
     BackendImpl* backend = register_backend(plugin, ops, report);
     ASSERT_EQ(report.kernels, 2);
     std::vector<std::thread> threads;
+    threads.reserve(4);
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&, t] {
         const int64_t n = 100;

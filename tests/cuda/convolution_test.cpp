@@ -98,6 +98,7 @@ class CudaPlans : public Cuda {
   }
   static std::vector<int64_t> runs(int n) {
     std::vector<int64_t> out;
+    out.reserve(static_cast<std::size_t>(n));
     for (int i = 0; i < n; ++i) out.push_back(tenon_fake_engine_runs(i));
     return out;
   }

@@ -12,7 +12,7 @@ namespace {
 using CudaLibtorch = tenon::test::Cuda;
 
 TEST_F(CudaLibtorch, StreamsAndEvents) {
-  at::cuda::CUDAStream side = at::cuda::getStreamFromPool(/*isHighPriority=*/true);
+  at::cuda::CUDAStream side = at::cuda::getStreamFromPool(/*high_priority=*/true);
   const cudaStream_t raw = side;
   EXPECT_EQ(raw, side.stream());
   at::cuda::CUDAEvent begin(cudaEventDefault), end(cudaEventDefault), ready;

@@ -73,7 +73,8 @@ TEST_F(CudaOwnKernels, SamplesOfAGrid) {
   manual_seed(12);
   const std::pair<ScalarType, double> roundings[] = {
       {kFloat, 1e-5}, {kDouble, 1e-12}, {kHalf, 1e-2}, {kBFloat16, 6e-2}};
-  for (const auto& [dtype, allowed] : roundings) {
+  for (const auto& [dtype, rounding] : roundings) {
+    const double allowed = rounding;
     const Tensor flat = randn({2, 3, 5, 4}).to(dtype), deep = randn({2, 3, 5, 4, 3}).to(dtype);
     // Positions that are exact in every dtype, and not halfway between two elements.
     const Tensor at = randint(-8, 9, {2, 7, 6, 3}, kLong).to(dtype).div(16).add(0.03125);

@@ -28,6 +28,7 @@ TEST_F(CudaPrimitives, SupportMoreIndicesThanAKernel) {
   for (int64_t size : self.sizes()) places.push_back(randint(size, {20}, kLong));
   const auto indices = [&](auto on) {
     std::vector<std::optional<Tensor>> list;
+    list.reserve(places.size());
     for (const Tensor& t : places) list.emplace_back(on(t));
     return list;
   };

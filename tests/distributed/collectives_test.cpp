@@ -96,6 +96,7 @@ TEST_P(Collectives, SumsOfRoundedNumbersAreBitEqualOnAllRanks) {
     Tensor t = sin(arange(100003, kFloat) * (g->getRank() + 1));
     all_reduce(t, ReduceOp::SUM, g);
     std::vector<Tensor> results;
+    results.reserve(static_cast<std::size_t>(n));
     for (int r = 0; r < n; ++r) results.push_back(zeros({100003}, kFloat));
     all_gather(results, t, g);
     Tensor sum = zeros({100003}, kDouble);
@@ -136,6 +137,7 @@ TEST_P(Collectives, MovesParts) {
       broadcast(b, n - 1, g);
       EXPECT_TRUE(equal(b, mine(n - 1)));
       std::vector<Tensor> list;
+      list.reserve(static_cast<std::size_t>(n));
       for (int r = 0; r < n; ++r) list.push_back(zeros({2, 3}, dtype));
       all_gather(list, mine(me), g);
       for (int r = 0; r < n; ++r) EXPECT_TRUE(equal(list[static_cast<std::size_t>(r)], mine(r)));
@@ -144,6 +146,7 @@ TEST_P(Collectives, MovesParts) {
       for (int r = 0; me == 0 && r < n; ++r)
         EXPECT_TRUE(equal(list[static_cast<std::size_t>(r)], mine(r)));
       std::vector<Tensor> parts;
+      parts.reserve(static_cast<std::size_t>(n));
       for (int r = 0; r < n; ++r) parts.push_back(mine(r));
       Tensor s = zeros({2, 3}, dtype);
       scatter(s, me == n - 1 ? parts : std::vector<Tensor>(), n - 1, g);
@@ -173,6 +176,7 @@ TEST_P(Collectives, ReduceScatterAndAllToAll) {
     for (int r = 0; r < n; ++r) to.push_back(r + 1);
     all_to_all_single(got, rows, to, from, g);
     std::vector<Tensor> parts;
+    parts.reserve(static_cast<std::size_t>(n));
     for (int r = 0; r < n; ++r) parts.push_back(full({r + 1, 3}, r, kLong));
     EXPECT_TRUE(equal(got, cat(parts)));
   });

@@ -105,7 +105,7 @@ TEST(Stranger, SilenceAndHalfSentencesHoldUpNobody) {
     silent.push_back(std::make_unique<Stranger>(store->getPort()));
     if (i % 2) {
       silent.back()->greet();
-      silent.back()->say(std::string("\x50\x00\x00\x00ab", 6));
+      silent.back()->say(std::string("\x50\0\0\0ab", 6));
     }
   }
   const auto start = std::chrono::steady_clock::now();

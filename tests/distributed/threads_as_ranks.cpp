@@ -15,6 +15,7 @@ void run_ranks(int n, const std::function<void(const ProcessGroupPtr&)>& f) {
   options.timeout = std::chrono::seconds(20);
   std::vector<std::exception_ptr> faults(static_cast<std::size_t>(n));
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(n));
   for (int r = 0; r < n; ++r) {
     threads.emplace_back([&, r] {
       try {

@@ -32,6 +32,7 @@ inline Batch share_of(const Batch& b, int rank, int ranks) {
 inline Tensor flat_of(const std::vector<Tensor>& tensors) {
   const NoGradGuard no_grad;
   std::vector<Tensor> parts;
+  parts.reserve(tensors.size());
   for (const Tensor& t : tensors) parts.push_back(t.reshape({-1}));
   return cat(parts);
 }

@@ -72,6 +72,7 @@ std::vector<RankResult> on_ranks(int n, Body body, const std::vector<int>& kille
   std::string folder = (std::filesystem::temp_directory_path() / "tenon_ranks.XXXXXX").string();
   EXPECT_NE(mkdtemp(folder.data()), nullptr);
   std::vector<pid_t> pids;
+  pids.reserve(static_cast<std::size_t>(n));
   for (int r = 0; r < n; ++r) pids.push_back(start(r, n, folder));
   std::vector<RankResult> out;
   for (int r = 0; r < n; ++r) {

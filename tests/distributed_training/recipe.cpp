@@ -65,7 +65,8 @@ std::string large(const GroupPtr& all) {
   nn::parallel::DistributedDataParallel ddp(
       net, nn::parallel::DistributedDataParallelOptions().process_group(all));
   optim::SGD sgd(ddp.parameters(), optim::SGDOptions(kRate).momentum(0.9));
-  const double steps = kWarmUp * static_cast<double>(kExamples / kSmall) / ranks;
+  const int64_t steps_of_epoch = kExamples / kSmall;
+  const double steps = kWarmUp * static_cast<double>(steps_of_epoch) / ranks;
   optim::LambdaLR warm_up(sgd, [=](int64_t step) {
     return 1 + (ranks - 1) * std::min(1.0, static_cast<double>(step) / steps);
   });

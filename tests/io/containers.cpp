@@ -15,8 +15,8 @@ namespace tenon {
 namespace {
 
 TEST(Containers, ListsOfTensors) {
-  List<Tensor> list({ones({2}), zeros({2})});
-  const List<Tensor> same = list;
+  const List<Tensor> same({ones({2}), zeros({2})});
+  List<Tensor> list = same;
   list.push_back(full({2}, 7.));
   EXPECT_EQ(same.size(), 3u);
   EXPECT_TRUE(same.get(2).equal(full({2}, 7.)));
@@ -35,6 +35,7 @@ TEST(Containers, ListsOfNumbersAndOfAnything) {
   List<int64_t> numbers({3, 1, 2});
   EXPECT_EQ(*std::max_element(numbers.begin(), numbers.end()), 3);
   EXPECT_EQ(numbers.begin()[2], 2);
+  EXPECT_FALSE(numbers.begin()[2] == 2.5);
   numbers.append(numbers);
   EXPECT_EQ(numbers.vec(), (std::vector<int64_t>{3, 1, 2, 3, 1, 2}));
   const List<int64_t> other = numbers.copy();

@@ -63,9 +63,9 @@ TEST(Names, PackedAccessors) {
 
 TEST(Names, TensorsTakeTheMemoryOfOthers) {
   auto x = torch::zeros({2}), y = torch::arange(6, torch::kF32).view({2, 3});
-  const auto handle = x;
+  const std::vector<torch::Tensor> others = {x};
   x.set_(y);
-  EXPECT_TRUE(handle.equal(y) && handle.is_alias_of(y));
+  EXPECT_TRUE(others[0].equal(y) && others[0].is_alias_of(y));
   x.set_(y.storage(), 1, {2, 2});
   EXPECT_TRUE(x.equal(torch::tensor({{1., 2.}, {3., 4.}}, torch::kF32)));
   x.set_(y.storage(), 1, {2}, {3});

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
+#include <tuple>
 
 #include "tenon/nn.h"
 #include "tenon/ops.h"
@@ -34,7 +35,8 @@ TEST(Unpooling, PutsMaximaBack) {
   const Tensor x = randn({2, 3, 8, 8});
   nn::MaxPool2d pool(nn::MaxPool2dOptions(2));
   nn::MaxUnpool2d unpool(nn::MaxUnpool2dOptions(2));
-  const auto [y, where] = pool->forward_with_indices(x);
+  Tensor y, where;
+  std::tie(y, where) = pool->forward_with_indices(x);
   const Tensor back = unpool(y, where);
   EXPECT_EQ(back.sizes(), x.sizes());
   EXPECT_TRUE(equal(back, x * (back != 0)));

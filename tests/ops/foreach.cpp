@@ -15,6 +15,7 @@ namespace {
 template <class Error, class F>
 void expect_untouched(const std::vector<Tensor>& tensors, F&& call) {
   std::vector<Tensor> before;
+  before.reserve(tensors.size());
   for (const Tensor& t : tensors) before.push_back(t.clone());
   EXPECT_THROW(call(), Error);
   for (std::size_t i = 0; i < tensors.size(); ++i) EXPECT_TRUE(tensors[i].equal(before[i])) << i;

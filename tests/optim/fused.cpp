@@ -213,6 +213,7 @@ TEST(FusedSteps, OfUnlikeTensorsInOneGroup) {
   const std::vector<Tensor> together = make(), alone = make();
   optim::Adam all(together, optim::AdamOptions(0.1));
   std::vector<std::unique_ptr<optim::Adam>> each;
+  each.reserve(alone.size());
   for (const Tensor& t : alone)
     each.push_back(std::make_unique<optim::Adam>(std::vector<Tensor>{t}, optim::AdamOptions(0.1)));
   for (int round = 0; round < 3; ++round) {

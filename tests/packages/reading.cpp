@@ -166,6 +166,7 @@ TEST(Graph, TooLittleIsReported) {
 
 TEST(Graph, SplitHidesOfEachSection) {
   std::vector<Package> all;
+  all.reserve(62);
   for (int i = 0; i < 60; ++i)
     all.push_back(package("p" + std::to_string(i), i % 3 ? "many" : "few", {}));
   for (int i = 0; i < 2; ++i) all.push_back(package("q" + std::to_string(i), "two", {}));

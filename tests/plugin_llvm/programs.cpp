@@ -96,6 +96,7 @@ TEST(PluginLlvm, LongSumsAreFlushedToDouble) {
 TEST(PluginLlvm, ThreadsCompileAtOnce) {
   const Tensor x = tenon::randn({64, 100}), b = tenon::randn({100});
   std::vector<std::thread> threads;
+  threads.reserve(8);
   std::vector<int> good(8, 0);
   for (int t = 0; t < 8; ++t)
     threads.emplace_back([&, t] {

@@ -54,6 +54,7 @@ int fork_while(F f) {
   std::atomic<bool> stop{false};
   std::atomic<int> rounds{0};
   std::vector<std::thread> threads;
+  threads.reserve(3);
   for (int i = 0; i < 3; ++i) {
     threads.emplace_back([&] {
       while (!stop) {
@@ -80,6 +81,7 @@ std::string ten_times(const std::string& text) {
 
 void allocate() {
   std::vector<Tensor> held;
+  held.reserve(30);
   for (int i = 0; i < 30; ++i) held.push_back(empty({int64_t{1} << i % 21}));
   core::cache_trim(core::kHost);
 }

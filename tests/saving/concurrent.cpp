@@ -43,6 +43,7 @@ TEST_F(Concurrent, ReadersFindOneWholeFile) {
   std::atomic<int> torn{0}, reads{0};
   std::atomic<int> seen[1 + kWriters] = {};
   std::vector<std::thread> readers;
+  readers.reserve(kReaders);
   for (int r = 0; r < kReaders; ++r) {
     readers.emplace_back([&] {
       // Where the disk syncs slowly the readers wait for the writers.

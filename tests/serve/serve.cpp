@@ -154,6 +154,7 @@ TEST_F(Serve, OneBadRequestOfABatchFailsAlone) {
 
 TEST_F(Serve, ResultsThatDoNotSplitAreComputedAlone) {
   std::vector<std::string> lines;
+  lines.reserve(50);
   for (int i = 0; i < 50; ++i)
     lines.push_back(Json{{"id", i}, {"method", "total"}, {"inputs", {{1.5, i}}}}.dump());
   const auto answers = serve(lines, "--batch 8 --batch-wait 20");

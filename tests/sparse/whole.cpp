@@ -243,6 +243,7 @@ TEST_P(SparseTensor, StridedCopiesAreUsedIfAllowed) {
 TEST_P(SparseTensor, WorksOnSeveralThreads) {
   const Tensor t = twice.make(), d = twice.dense(), product = d.mm(d.t());
   std::vector<std::thread> threads;
+  threads.reserve(4);
   std::atomic<int> wrong{0};
   for (int k = 0; k < 4; ++k) {
     threads.emplace_back([&] {

@@ -210,6 +210,7 @@ void ProgramWriter::visit_loop(const Node& n) {
 
 std::vector<IValue> ProgramWriter::examples_of(const std::vector<const Item*>& parts) {
   std::vector<IValue> values;
+  values.reserve(parts.size());
   for (const Item* p : parts) values.push_back(p->example);
   return values;
 }

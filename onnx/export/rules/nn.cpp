@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products, convolutions, pooling, resizing, embeddings, attention.
 #include "onnx/export/call.h"
+#include "tenon/ops.h"
 
 namespace tenon::onnx::exporting {
 namespace {

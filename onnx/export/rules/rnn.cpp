@@ -20,6 +20,7 @@ struct Weights {
 Tensor gates(const Tensor& t, const std::vector<int64_t>& order) {
   const auto parts = t.chunk(static_cast<int64_t>(order.size()), 0);
   std::vector<Tensor> sorted;
+  sorted.reserve(order.size());
   for (const int64_t k : order) sorted.push_back(parts[static_cast<std::size_t>(k)]);
   return tenon::cat(sorted, 0);
 }

@@ -54,6 +54,13 @@ class Element {
   }
   const Element& operator=(const Element& o) const { return *this = static_cast<T>(o); }
   friend bool operator==(const Element& a, const T& b) { return static_cast<T>(a) == b; }
+  // A number of another type: the language's own comparison would serve as well as the one above,
+  // which is ambiguous.
+  template <class U, class = std::enable_if_t<std::is_arithmetic_v<T> && std::is_arithmetic_v<U> &&
+                                              !std::is_same_v<T, U>>>
+  friend bool operator==(const Element& a, U b) {
+    return static_cast<T>(a) == b;
+  }
 
  private:
   IValue* at_;

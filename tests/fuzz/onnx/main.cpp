@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "onnx/proto/model.pb.h"
 #include "refused.h"
@@ -159,8 +160,8 @@ void change_graph(onnx::pb::GraphProto& g, Random& r, int depth) {
       auto* a = n.add_attribute();
       a->set_name(r.pick({"body", "then_branch", "else_branch"}));
       a->set_type(onnx::pb::AttributeProto::GRAPH);
-      const onnx::pb::GraphProto copy = g;
-      *a->mutable_g() = copy;
+      onnx::pb::GraphProto copy = g;
+      *a->mutable_g() = std::move(copy);
       n.set_op_type(r.pick({"Loop", "If", "Scan", "SequenceMap"}));
       break;
     }
