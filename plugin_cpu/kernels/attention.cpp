@@ -44,8 +44,11 @@ tenon::cpu::Attention<T> attention_of(Tensor out, Tensor logsumexp, Tensor query
   return a;
 }
 
-// Fewer queries do not pay for packing the keys.
-constexpr int64_t kFewestQueries = 8;
+// Few queries do not pay for packing the keys, and a sum without terms is not made by tiles.
+bool suits_panels(const Tensor& query, const Tensor& value) {
+  constexpr int64_t kFewestQueries = 8;
+  return query.size(2) >= kFewestQueries && query.size(3) > 0 && value.size(3) > 0;
+}
 
 tn_status fused_attention(Call&, Tensor out, Tensor logsumexp, Tensor query, Tensor key,
                           Tensor value, OptTensor bias, bool is_causal, double scale) {
@@ -57,7 +60,7 @@ tn_status fused_attention(Call&, Tensor out, Tensor logsumexp, Tensor query, Ten
                ? TN_OK
                : TN_DECLINED;
   }
-  if (query.size(2) < kFewestQueries) return TN_DECLINED;
+  if (!suits_panels(query, value)) return TN_DECLINED;
   tenon::cpu::attention_float(
       attention_of<float>(out, logsumexp, query, key, value, bias, is_causal, scale));
   return TN_OK;
@@ -66,7 +69,7 @@ tn_status fused_attention(Call&, Tensor out, Tensor logsumexp, Tensor query, Ten
 tn_status fused_attention_backward(Call&, Tensor dq, Tensor dk, Tensor dv, Tensor grad,
                                    Tensor query, Tensor key, Tensor value, OptTensor bias,
                                    Tensor out, Tensor logsumexp, bool is_causal, double scale) {
-  if (query.size(2) < kFewestQueries) return TN_DECLINED;
+  if (!suits_panels(query, value)) return TN_DECLINED;
   tenon::cpu::AttentionBackward a{shape_of(query, key, value, is_causal, scale),
                                   heads_of<const float>(query),
                                   heads_of<const float>(key),

@@ -153,6 +153,7 @@ void pack_keys_and_values(const Attention<float>& a, int64_t batch, int64_t head
 
 // Heads of all batches in groups whose packed keys and values fit `kPackedBytes`.
 void attend(const Attention<float>& a) {
+  if (a.batches * a.heads == 0) return;
   constexpr int64_t kPackedBytes = 16 << 20;
   struct Packed;
   struct Block;
@@ -162,12 +163,13 @@ void attend(const Attention<float>& a) {
   const CallBuffer<Packed> memory(group * size * floats);
   for (int64_t first = 0; first < all; first += group) {
     const int64_t count = std::min(group, all - first);
-    sdk::parallel_for(count, std::max<int64_t>(1, (1 << 16) / size), [&](int64_t from, int64_t to) {
-      for (int64_t i = from; i < to; ++i) {
-        pack_keys_and_values(a, (first + i) / a.heads, (first + i) % a.heads,
-                             memory.as<float>() + i * size);
-      }
-    });
+    sdk::parallel_for(count, std::max<int64_t>(1, (1 << 16) / (size + 1)),
+                      [&](int64_t from, int64_t to) {
+                        for (int64_t i = from; i < to; ++i) {
+                          pack_keys_and_values(a, (first + i) / a.heads, (first + i) % a.heads,
+                                               memory.as<float>() + i * size);
+                        }
+                      });
     sdk::parallel_for(count * blocks, 1, [&](int64_t from, int64_t to) {
       auto* block = static_cast<float*>(ThreadBuffer<Block>::get(QueryBlock::memory(a) * floats));
       for (int64_t t = from; t < to; ++t) {

@@ -20,13 +20,18 @@ bool mask_fits(const Tensor& mask, const Tensor& q, const Tensor& k) {
   return true;
 }
 
+// Scores of a head from which on blocks take less time than separate operators: fewer fit the
+// caches, and backward packs more operands.
+constexpr int64_t kFewestQueries = 16, kFewestScores = 64 * 64, kFewestScoresOfTraining = 1 << 15;
+
 // Whether the device has fused kernels, which know no gradient of a mask. If decompositions are
-// forbidden, the separate operators have kernels, while the fused one may decline. Few scores fit
-// the caches, and few queries do not pay for packed keys.
+// forbidden, the separate operators have kernels, while the fused one may decline.
 bool is_fusable(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
-  constexpr int64_t kFewestQueries = 16, kFewestScores = 32 * 32;
-  if (q.dim() > 4 || core::fallback() == core::Fallback::Forbid || q.size(-2) < kFewestQueries ||
-      q.size(-2) * k.size(-2) < kFewestScores)
+  if (q.dim() > 4 || core::fallback() == core::Fallback::Forbid) return false;
+  const bool trains =
+      GradMode::is_enabled() && (q.requires_grad() || k.requires_grad() || v.requires_grad());
+  if (q.size(-2) < kFewestQueries ||
+      q.size(-2) * k.size(-2) < (trains ? kFewestScoresOfTraining : kFewestScores))
     return false;
   const int64_t n = q.dim();
   const auto is_uniform = [&](const Tensor& t) {
@@ -40,8 +45,6 @@ bool is_fusable(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
     return false;
   if (mask.defined() && !mask_fits(mask, q, k)) return false;
   if (GradMode::is_enabled() && mask.defined() && mask.requires_grad()) return false;
-  const bool trains =
-      GradMode::is_enabled() && (q.requires_grad() || k.requires_grad() || v.requires_grad());
   const auto has_kernel = [&](const char* op) {
     return core::has_kernel(core::get_op(op), q.unsafeGetTensorImpl()->device_id.slot,
                             q.scalar_type());
