@@ -183,8 +183,9 @@ void attend_backward(const AttentionBackward& a) {
                 floats = sizeof(float);
   const CallBuffer<Sums> shared(ranges == 1 ? 0 : all * ranges * sums * floats);
   sdk::parallel_for(all * ranges, 1, [&](int64_t from, int64_t to) {
-    auto* memory = static_cast<float*>(
-        ThreadBuffer<Block>::get((HeadMemory::packed(a) + QueryRange::memory(a) + sums) * floats));
+    const CallBuffer<Block> buffer(
+        (HeadMemory::packed(a) + QueryRange::memory(a) + (ranges == 1 ? sums : 0)) * floats);
+    auto* memory = buffer.as<float>();
     float *operands = memory + QueryRange::memory(a), *own = operands + HeadMemory::packed(a);
     for (int64_t t = from; t < to; ++t) {
       const int64_t head = t / ranges, begin = std::min(a.queries, t % ranges * length);
