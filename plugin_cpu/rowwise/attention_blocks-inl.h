@@ -15,6 +15,7 @@
 #include "hwy/highway.h"
 #include "plugin_cpu/gemm/panel-inl.h"
 #include "plugin_cpu/rowwise/attention.h"
+#include "plugin_cpu/rowwise/exp2-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
@@ -69,22 +70,6 @@ HWY_INLINE void copy_rows(int64_t rows, int64_t columns, const float* from, cons
       for (int64_t j = 0; j < columns; ++j) to[j] = from[j * stride[3]] * factor;
     }
   }
-}
-
-// 2^x for x <= 0, to 1 ULP; 0 from -127 on, NaN of NaN. The coefficients are a Chebyshev fit on
-// [-1/2, 1/2].
-template <class D, class V>
-HWY_INLINE V exp2_of(D d, V x) {
-  const hn::RebindToUnsigned<D> du;
-  const V magic = hn::Set(d, 12582912.0f + 127.0f);
-  x = hn::Max(hn::Set(d, -127.0f), x);  // of NaN the second
-  const V whole = hn::Add(x, magic), f = hn::Sub(x, hn::Sub(whole, magic));
-  V y = hn::Set(d, 0.0001547630023f);
-  for (float c :
-       {0.001340026966f, 0.00961800389f, 0.05550327791f, 0.2402265135f, 0.6931472062f, 1.0f}) {
-    y = hn::MulAdd(y, f, hn::Set(d, c));
-  }
-  return hn::Mul(y, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, whole))));
 }
 
 // Scores of a row of queries in units of log2(e): with a bias they are given in units of 1, and

@@ -21,26 +21,11 @@
 
 #include "hwy/highway.h"
 
+#include "plugin_cpu/rowwise/exp2-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// 2^x for x <= 0 within 3e-6 of it, which is a thousandth of what rounding to bfloat16 takes; 0
-// below 2^-127, NaN of NaN. The Taylor series in x ln 2, on [-1/2, 1/2]. Added to 3 * 2^22 + 127, x
-// is an integer, an exponent's bits.
-template <class D, class V>
-HWY_INLINE V exp2_of(D d, V x) {
-  const hn::RebindToUnsigned<D> du;
-  const V magic = hn::Set(d, 12582912.0f + 127.0f);
-  x = hn::Max(hn::Set(d, -127.0f), x);  // of NaN the second
-  const V whole = hn::Add(x, magic), f = hn::Sub(x, hn::Sub(whole, magic));
-  V y = hn::Set(d, 1.3333558146428443e-3f);
-  for (float c : {9.6181291076284772e-3f, 5.5504108664821580e-2f, 2.4022650695910071e-1f,
-                  6.9314718055994531e-1f, 1.0f}) {
-    y = hn::MulAdd(y, f, hn::Set(d, c));
-  }
-  return hn::Mul(y, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, whole))));
-}
 
 // Scores times `factor`, and -inf from `live` to `cols`; returns the largest. cols: a multiple of
 // kTileDepth.
