@@ -36,9 +36,7 @@ struct Operands {
         grad(randn({s.batches, s.heads, s.queries, s.width})) {}
 };
 
-Tensor leaf(const Tensor& t, ScalarType type) {
-  return t.detach().to(type, /*non_blocking=*/false, /*copy=*/false).requires_grad_();
-}
+Tensor leaf(const Tensor& t, ScalarType type) { return t.detach().to(type).requires_grad_(); }
 
 // As scaled_dot_product_attention calls the kernels for long rows.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, bool causal,

@@ -13,10 +13,6 @@ Tensor from_largest(const Tensor& self, int64_t dim) {
   return size_of(x, dim) == 0 ? x : x - tenon::prim_reduce(x, dim, TN_REDUCE_MAX);
 }
 
-Tensor wide_or_none(const std::optional<Tensor>& t) {
-  return t && t->defined() ? wide(*t) : Tensor();
-}
-
 }  // namespace
 
 Tensor _softmax(const Tensor& self, int64_t dim, bool) {
@@ -40,7 +36,7 @@ Tensor _log_softmax_backward_data(const Tensor& grad, const Tensor& output, int6
 std::tuple<Tensor, Tensor> _fused_attention(const Tensor& query, const Tensor& key,
                                             const Tensor& value, const std::optional<Tensor>& bias,
                                             bool is_causal, double scale) {
-  const Tensor mask = wide_or_none(bias);
+  const Tensor mask = wide(bias).value_or(Tensor());
   const Tensor s = attention::scores(wide(query), wide(key), mask, is_causal, scale);
   const Tensor weights = mask.defined() ? attention::safe_softmax(s, -1) : tenon::softmax(s, -1);
   return {as(tenon::matmul(weights, wide(value)), query.scalar_type()), s.logsumexp({-1})};
@@ -51,7 +47,7 @@ std::tuple<Tensor, Tensor, Tensor> _fused_attention_backward(
     const std::optional<Tensor>& bias, const Tensor& output, const Tensor& logsumexp,
     bool is_causal, double scale) {
   const Tensor q = wide(query), k = wide(key), v = wide(value), g = wide(grad);
-  const Tensor s = attention::scores(q, k, wide_or_none(bias), is_causal, scale),
+  const Tensor s = attention::scores(q, k, wide(bias).value_or(Tensor()), is_causal, scale),
                sums = wide(logsumexp).unsqueeze(-1);
   const Tensor p = (s - sums).exp().masked_fill(sums.eq(attention::kNoPart), 0);
   const Tensor along = (g * wide(output)).sum({-1}, true);
