@@ -116,9 +116,16 @@ int work_size(complex<T> v) {
   return std::max(1, static_cast<int>(v.re));
 }
 
+// n elements, of a matrix with that leading dimension or of work space for one. A column more can
+// be read: a product of complex numbers in OpenBLAS before 0.3.23 reads one element behind its
+// vector where the rows leave a remainder of two by four, and a row of a matrix has its next
+// element there (OpenBLAS issue 4013).
 template <class T>
-std::vector<T> buffer(int64_t n) {
-  return std::vector<T>(static_cast<std::size_t>(std::max<int64_t>(1, n)));
+std::vector<T> buffer(int64_t n, int64_t leading_dimension = 1) {
+  std::vector<T> result;
+  result.reserve(static_cast<std::size_t>(std::max<int64_t>(1, n) + leading_dimension));
+  result.resize(static_cast<std::size_t>(std::max<int64_t>(1, n)));
+  return result;
 }
 
 inline double cube(const Shape& s) {

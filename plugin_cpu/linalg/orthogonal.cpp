@@ -20,10 +20,10 @@ tn_status factor_qr(Call&, Tensor out, Tensor tau, Tensor self) {
     using T = tn_type(tag);
     const auto& f = routines<T>();
     over_batch(s.count, cube(s), [&](int64_t begin, int64_t end) {
-      auto a = buffer<T>(s.elements());
+      auto a = buffer<T>(s.elements(), s.rows);
       T size(0);
       f.geqrf(kColumnMajor, s.rows, s.columns, a.data(), s.rows, &size, &size, -1);
-      auto work = buffer<T>(work_size(size));
+      auto work = buffer<T>(work_size(size), s.rows);
       for (int64_t b = begin; b < end; ++b) {
         to_columns(self.data<T>() + b * s.elements(), s.rows, s.columns, a.data(), s.rows);
         f.geqrf(kColumnMajor, s.rows, s.columns, a.data(), s.rows, tau.data<T>() + b * k,
@@ -43,10 +43,10 @@ tn_status householder_product(Call&, Tensor out, Tensor input, Tensor tau) {
     using T = tn_type(tag);
     const auto& f = routines<T>();
     over_batch(s.count, cube(s), [&](int64_t begin, int64_t end) {
-      auto a = buffer<T>(s.elements());
+      auto a = buffer<T>(s.elements(), s.rows);
       T size(0), none(0);
       f.orgqr(kColumnMajor, s.rows, s.columns, k, a.data(), s.rows, &none, &size, -1);
-      auto work = buffer<T>(work_size(size));
+      auto work = buffer<T>(work_size(size), s.rows);
       for (int64_t b = begin; b < end; ++b) {
         to_columns(input.data<T>() + b * s.elements(), s.rows, s.columns, a.data(), s.rows);
         const T* factors = k > 0 ? tau.data<T>() + b * k : &none;
@@ -69,11 +69,11 @@ tn_status multiply_by_q(Call&, Tensor out, Tensor self, Tensor tau, Tensor other
     const auto& f = routines<T>();
     const char side = left ? 'L' : 'R', trans = !transpose ? 'N' : is_complex_v<T> ? 'C' : 'T';
     over_batch(c.count, cube(c), [&](int64_t begin, int64_t end) {
-      auto a = buffer<T>(s.elements()), x = buffer<T>(c.elements());
+      auto a = buffer<T>(s.elements(), s.rows), x = buffer<T>(c.elements(), c.rows);
       T size(0), none(0);
       f.ormqr(kColumnMajor, side, trans, c.rows, c.columns, k, a.data(), leading(s.rows), &none,
               x.data(), c.rows, &size, -1);
-      auto work = buffer<T>(work_size(size));
+      auto work = buffer<T>(work_size(size), s.rows);
       for (int64_t b = begin; b < end; ++b) {
         to_columns(self.data<T>() + b * s.elements(), s.rows, s.columns, a.data(), s.rows);
         to_columns(other.data<T>() + b * c.elements(), c.rows, c.columns, x.data(), c.rows);
@@ -106,14 +106,14 @@ class LeastSquares {
         a_(a),
         right_(right),
         rcond_(rcond),
-        matrix(buffer<T>(a.elements())),
-        solution(buffer<T>(int64_t{height()} * right)),
+        matrix(buffer<T>(a.elements(), a.rows)),
+        solution(buffer<T>(int64_t{height()} * right, height())),
         values(buffer<R>(a.shorter())) {
     T size(0);
     R real_size(0);
     int int_size = 0;
     solve(&size, -1, &real_size, &int_size);
-    work_ = buffer<T>(work_size(size));
+    work_ = buffer<T>(work_size(size), height());
     const int64_t k = a.shorter(), n = a.columns, most = std::max<int64_t>(2 * n, 5 * k);
     real_work_ = buffer<R>(std::max(static_cast<int64_t>(real_size), most));
     int_work_ = buffer<int>(std::max<int64_t>(int_size, n));

@@ -24,7 +24,7 @@ class Eigh {
     R real_size(0);
     int int_size = 0;
     call(nullptr, nullptr, &size, -1, &real_size, -1, &int_size, -1);
-    work_ = buffer<T>(work_size(size));
+    work_ = buffer<T>(work_size(size), n);
     real_work_ = buffer<R>(static_cast<int64_t>(real_size));
     int_work_ = buffer<int>(int_size);
   }
@@ -69,7 +69,7 @@ tn_status factor_eigh(Call&, Tensor L, Tensor V, Tensor info, Tensor self, bool 
     using R = real_t<T>;
     over_batch(s.count, 4 * cube(s), [&](int64_t begin, int64_t end) {
       Eigh<T> solver(n, upper, vectors);
-      auto a = buffer<T>(s.elements());
+      auto a = buffer<T>(s.elements(), n);
       for (int64_t b = begin; b < end; ++b) {
         const T* from = self.data<T>() + b * s.elements();
         std::copy_n(from, s.elements(), a.data());
@@ -109,13 +109,13 @@ class Eig {
   Eig(int n, bool vectors)
       : n_(n),
         vectors_(vectors),
-        a(buffer<T>(int64_t{n} * n)),
-        v_(buffer<T>(vectors ? int64_t{n} * n : 1)),
+        a(buffer<T>(int64_t{n} * n, n)),
+        v_(buffer<T>(vectors ? int64_t{n} * n : 1, n)),
         re_(buffer<R>(2 * int64_t{n})),
         im_(buffer<R>(n)) {
     T size(0);
     call(nullptr, &size, -1);
-    work_ = buffer<T>(work_size(size));
+    work_ = buffer<T>(work_size(size), n);
   }
   int run(C* values, C* out) {
     const int code = call(values, work_.data(), static_cast<int>(work_.size()));
@@ -185,9 +185,9 @@ class Svd {
         job_(!vectors ? 'N'
              : full   ? 'A'
                       : 'S'),
-        a(buffer<T>(s.elements())),
-        u(buffer<T>(vectors ? int64_t{m_} * u_columns() : 1)),
-        v(buffer<T>(vectors ? int64_t{v_rows()} * n_ : 1)),
+        a(buffer<T>(s.elements(), m_)),
+        u(buffer<T>(vectors ? int64_t{m_} * u_columns() : 1, m_)),
+        v(buffer<T>(vectors ? int64_t{v_rows()} * n_ : 1, v_rows())),
         int_work_(buffer<int>(8 * int64_t{k_})) {
     if (is_complex_v<T>) {
       const int64_t k = k_, longest = std::max(m_, n_);
@@ -196,7 +196,7 @@ class Svd {
     T size(0);
     R none(0);
     call(&none, &size, -1);
-    work_ = buffer<T>(work_size(size));
+    work_ = buffer<T>(work_size(size), std::max(m_, n_));
   }
   int u_columns() const { return job_ == 'A' ? m_ : k_; }
   int v_rows() const { return job_ == 'A' ? n_ : k_; }

@@ -38,7 +38,7 @@ tn_status factor_lu(Call&, Tensor LU, Tensor pivots, Tensor info, Tensor self) {
   dispatch_lapack(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     over_batch(s.count, cube(s), [&](int64_t begin, int64_t end) {
-      auto a = buffer<T>(n);
+      auto a = buffer<T>(n, s.rows);
       for (int64_t b = begin; b < end; ++b)
         info.data<int32_t>()[b] = factor(self.data<T>() + b * n, s, a.data(), LU.data<T>() + b * n,
                                          pivots.data<int32_t>() + b * k);
@@ -55,7 +55,7 @@ tn_status solve_square(Call&, Tensor X, Tensor LU, Tensor pivots, Tensor info, T
     using T = tn_type(tag);
     over_batch(s.count, cube(s) + cube(right), [&](int64_t begin, int64_t end) {
       const bool small = s.rows <= kSmallLu;
-      auto a = buffer<T>(small ? 0 : n), x = buffer<T>(small ? 0 : m);
+      auto a = buffer<T>(small ? 0 : n, s.rows), x = buffer<T>(small ? 0 : m, s.rows);
       for (int64_t b = begin; b < end; ++b) {
         int32_t* rows = pivots.data<int32_t>() + b * s.rows;
         T *to = X.data<T>() + b * m, *factors = LU.data<T>() + b * n;
@@ -110,10 +110,10 @@ tn_status factor_ldl(Call&, Tensor LD, Tensor pivots, Tensor info, Tensor self, 
     using T = tn_type(tag);
     const auto factor = hermitian ? routines<T>().hetrf : routines<T>().sytrf;
     over_batch(s.count, cube(s), [&](int64_t begin, int64_t end) {
-      auto a = buffer<T>(s.elements());
+      auto a = buffer<T>(s.elements(), s.rows);
       T size(0);
       factor(kColumnMajor, 'L', s.rows, a.data(), leading(s.rows), nullptr, &size, -1);
-      auto work = buffer<T>(work_size(size));
+      auto work = buffer<T>(work_size(size), s.rows);
       for (int64_t b = begin; b < end; ++b) {
         to_columns(self.data<T>() + b * s.elements(), s.rows, s.rows, a.data(), s.rows);
         info.data<int32_t>()[b] = s.rows == 0 ? 0
@@ -152,7 +152,7 @@ tn_status solve_ldl(Call&, Tensor X, Tensor LD, Tensor pivots, Tensor B, bool he
     using T = tn_type(tag);
     const auto solve = hermitian ? routines<T>().hetrs : routines<T>().sytrs;
     over_batch(s.count, cube(s) + cube(right), [&](int64_t begin, int64_t end) {
-      auto a = buffer<T>(s.elements()), x = buffer<T>(right.elements());
+      auto a = buffer<T>(s.elements(), s.rows), x = buffer<T>(right.elements(), s.rows);
       for (int64_t b = begin; b < end; ++b) {
         const int32_t* rows = pivots.data<int32_t>() + b * s.rows;
         check_blocks(rows, s.rows);
@@ -173,7 +173,7 @@ tn_status solve_lu(Call&, Tensor X, Tensor LU, Tensor pivots, Tensor B, bool adj
     using T = tn_type(tag);
     const auto& f = routines<T>();
     over_batch(s.count, cube(s) + cube(right), [&](int64_t begin, int64_t end) {
-      auto a = buffer<T>(s.elements()), x = buffer<T>(right.elements());
+      auto a = buffer<T>(s.elements(), s.rows), x = buffer<T>(right.elements(), s.rows);
       for (int64_t b = begin; b < end; ++b) {
         const int32_t* rows = pivots.data<int32_t>() + b * s.rows;
         check_exchanges(rows, s.rows, s.rows);
@@ -228,7 +228,7 @@ tn_status pivoted_cholesky(Call&, Tensor u, Tensor pivots, Tensor self, bool upp
   dispatch_lapack(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     using R = real_t<T>;
-    auto a = buffer<T>(s.elements());
+    auto a = buffer<T>(s.elements(), s.rows);
     auto work = buffer<R>(2 * int64_t{s.rows});
     to_columns(self.data<T>(), s.rows, s.rows, a.data(), s.rows);
     int32_t* piv = pivots.data<int32_t>();
