@@ -70,9 +70,9 @@ def ours(tenon, folder, name, threads):
 
     def values(runs):
         text = subprocess.run(command + [str(runs)], check=True, capture_output=True, text=True).stdout
-        rows = dict(re.split(r"  +", line.strip(), maxsplit=1) for line in text.splitlines() if re.match(r"(load|first run|median of|process, peak) ", line))
+        rows = dict(re.split(r"  +", line.strip(), maxsplit=1) for line in text.splitlines() if re.match(r"(load|first run|median of|process, peak|before loading) ", line))
         number = {key.split(" of ")[0]: float(value.split()[0]) for key, value in rows.items()}
-        return dict(ms=number["median"], first=number["load"] + number["first run"], peak=number["process, peak"])
+        return dict(ms=number["median"], first=number["load"] + number["first run"], peak=number["process, peak"] - number["before loading"])
     once = values(20)
     return values(max(20, min(20000, int(3000 / once["ms"]))))
 

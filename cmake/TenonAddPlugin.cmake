@@ -6,6 +6,8 @@
 #   [LANGUAGES CXX ...]           of the sources: C, CXX, CUDA; default: those of the sources' names
 #   [LAYOUTS sparse_coo ...]      layouts other than strided: it is then opened at the first use of one of them, and not
 #                                 before the device is used, unless that is any or cpu
+#   [OPERATORS _loop_program_ ...] at whose first call it is opened, of those whose definition says `ondemand`; with
+#                                 another it is opened with the device
 #   [PRIORITY n]                  plugins of one device are opened from the highest down; default 0
 #   [VARIANT x]                   of the plugins of one device with the same x only the best that this processor can run
 #                                 is opened: highest PRIORITY, or named in TENON_PLUGINS_PREFER
@@ -39,6 +41,7 @@ endfunction()
 # The manifest but for the hash, which TenonPluginManifest.cmake adds when the library is there.
 function(_tenon_plugin_manifest target template)
   _tenon_json_list(layouts ${P_LAYOUTS})
+  _tenon_json_list(operators ${P_OPERATORS})
   _tenon_json_list(features ${P_CPU_FEATURES})
   set(third_party "")
   foreach(item IN LISTS P_THIRD_PARTY)
@@ -62,6 +65,7 @@ ${hash}  \"abi\": {\"major\": 1, \"min_minor\": ${P_TARGET_MINOR}},
   \"cpu_features\": ${features},
   \"device\": \"${P_DEVICE}\",
   \"layouts\": ${layouts},
+  \"operators\": ${operators},
   \"third_party\": {${third_party}},
   \"priority\": ${P_PRIORITY},
   \"variant\": \"${P_VARIANT}\",
@@ -104,7 +108,7 @@ endfunction()
 function(tenon_add_plugin)
   cmake_parse_arguments(PARSE_ARGV 0 P "ISOLATED;NO_INSTALL;RESIDENT;NO_HASH"
                         "NAME;DEVICE;PRIORITY;VARIANT;TARGET_MINOR;OUTPUT_DIRECTORY;TARGET"
-                        "SOURCES;LANGUAGES;LAYOUTS;LINK;CPU_FEATURES;THIRD_PARTY")
+                        "SOURCES;LANGUAGES;LAYOUTS;OPERATORS;LINK;CPU_FEATURES;THIRD_PARTY")
   if(NOT P_NAME OR NOT P_SOURCES OR NOT P_DEVICE)
     message(FATAL_ERROR "tenon_add_plugin: NAME, SOURCES and DEVICE are required")
   endif()

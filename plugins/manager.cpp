@@ -9,6 +9,7 @@
 #include <new>
 
 #include "tenon/core/layout.h"
+#include "tenon/core/op.h"
 #include "tenon/runtime/device.h"
 #include "tenon/runtime/error.h"
 #include "tenon/runtime/log.h"
@@ -36,6 +37,16 @@ bool contains(const std::vector<std::string>& list, std::string_view x) {
   return std::find(list.begin(), list.end(), x) != list.end();
 }
 
+// Whether it opens at the first call of its operators, which all have to be such that say so: with
+// one that does not, it opens with its device.
+bool waits_for_call(const Info& i) {
+  return !i.operators.empty() &&
+         std::all_of(i.operators.begin(), i.operators.end(), [](const std::string& name) {
+           const core::Op* op = core::find_op(name);
+           return op != nullptr && (op->flags & core::kOpOnDemand) != 0;
+         });
+}
+
 Info info_of(const Manifest& m) {
   Info out;
   out.name = m.name;
@@ -43,6 +54,7 @@ Info info_of(const Manifest& m) {
   for (const std::string& l : m.layouts) {
     if (l != "strided") out.layouts.push_back(l);
   }
+  out.operators = m.operators;
   out.library = canonical_or_same(m.library).string();
   out.manifest = m.file.string();
   out.priority = m.priority;
@@ -235,10 +247,23 @@ bool Manager::open_for_device(std::string_view device) {
   open_where([&](const Info& i) {
     const bool used = std::any_of(i.layouts.begin(), i.layouts.end(),
                                   [&](auto& l) { return requested_.count(l) > 0; });
-    return i.device == device && (i.layouts.empty() || device == "any" || used);
+    return i.device == device && !waits_for_call(i) &&
+           (i.layouts.empty() || device == "any" || used);
   });
+  return is_settled(device);
+}
+
+bool Manager::is_settled(std::string_view device) const {
   return scanned_ && std::none_of(entries_.begin(), entries_.end(),
                                   [&](auto& e) { return e->retry && e->info.device == device; });
+}
+
+bool Manager::open_for_operator(std::string_view op, std::string_view device) {
+  Lock lock(mutex_);
+  open_where([&](const Info& i) {
+    return i.device == device && waits_for_call(i) && contains(i.operators, op);
+  });
+  return is_settled(device);
 }
 
 void Manager::open_for_layout(std::string_view layout) {

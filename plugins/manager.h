@@ -40,6 +40,7 @@ class Manager final : public core::BackendSource {
   void scan() override;
   bool open_for_device(std::string_view device) override;
   void open_for_layout(std::string_view layout) override;
+  bool open_for_operator(std::string_view op, std::string_view device) override;
   void open_file(std::string_view path) override { load(std::filesystem::path(path)); }
   std::string why_absent(std::string_view device) override;
   std::string why_no_layout(std::string_view layout) override;
@@ -73,6 +74,8 @@ class Manager final : public core::BackendSource {
   void open(Entry& e);  // a failure is recorded in e.info; std::bad_alloc leaves e unchanged
   void open_or_throw(Entry& e);
   void probe(const Entry& e, const Expected& expected);
+  // Nothing of the device is left that a transient fault kept from opening.
+  bool is_settled(std::string_view device) const;
   Entry* serving_variant(const Entry& e);
   void warn_of_copies(const Entry& e);
   template <class Wanted>

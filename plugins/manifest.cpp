@@ -179,6 +179,7 @@ Manifest read_manifest(const fs::path& file) {
   m.abi_min_minor = optional<int>(*abi, file, "min_minor", kInteger, 0);
   m.arch = optional<std::string>(j, file, "arch", "text", {});
   m.layouts = optional<std::vector<std::string>>(j, file, "layouts", "a list of names", {});
+  m.operators = optional<std::vector<std::string>>(j, file, "operators", "a list of names", {});
   m.cpu_features =
       optional<std::vector<std::string>>(j, file, "cpu_features", "a list of names", {});
   m.third_party =

@@ -17,7 +17,7 @@ struct Manifest {
   std::filesystem::path library;  // absolute; relative entries are taken from the manifest's folder
   std::string name;
   std::string device;
-  std::vector<std::string> layouts;
+  std::vector<std::string> layouts, operators;
   int abi_major = 0;
   int abi_min_minor = 0;
   std::string arch;

@@ -206,6 +206,7 @@ Info Manager::load(const fs::path& given) {
   if (has_manifest) {
     e->info.manifest = manifest.file.string();
     e->info.layouts = manifest.layouts;
+    e->info.operators = manifest.operators;
     e->info.priority = manifest.priority;
     e->info.variant = manifest.variant;
     e->info.device = manifest.device;

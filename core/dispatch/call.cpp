@@ -33,7 +33,10 @@ TENON_COLD KernelEntry* kernel_of_layout(CallFrame& frame) {
 
 inline KernelEntry* first_kernel(CallFrame& frame) {
   if (TENON_UNLIKELY(frame.layout != 0)) return kernel_of_layout(frame);
-  if (frame.op().flags & kOpNoKernel) return nullptr;
+  if (TENON_UNLIKELY(frame.op().flags & (kOpNoKernel | kOpOnDemand))) {
+    if (frame.op().flags & kOpNoKernel) return nullptr;
+    first_call(frame.op(), frame.device.slot);
+  }
   KernelEntry* entry = find_kernel(frame.op(), frame.device.slot, 0, frame.dtype);
   if (TENON_UNLIKELY(g_dtypes_in_use.load(std::memory_order_relaxed)) && entry &&
       !knows_dtypes(frame, *entry))

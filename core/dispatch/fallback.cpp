@@ -222,6 +222,7 @@ void fall_back(CallFrame& frame, const KernelEntry* declined) {
 
 bool has_kernel(const Op& op, DeviceSlot slot, ScalarType dtype) {
   InFlight inside;
+  if (op.flags & kOpOnDemand) first_call(op, slot);
   return find_kernel(op, slot, 0, dtype) != nullptr;
 }
 
@@ -236,6 +237,7 @@ std::vector<Candidate> explain(const Op& op, DeviceSlot slot, ScalarType dtype) 
   if (!op_takes(op, dtype))
     return {{ServedBy::None, false, join("the operator takes ", op.dtypes)}};
   first_use(slot);
+  if (op.flags & kOpOnDemand) first_call(op, slot);
   bool native = false;
   for (KernelEntry* entry = cell(op, slot, 0).load(); entry; entry = entry->next.load()) {
     std::string who =

@@ -15,6 +15,7 @@ Cell g_cells[kMaxDevices + 1][kMaxLayouts][kMaxOps];
 
 namespace {
 std::atomic<bool> g_used[kMaxDevices];
+std::atomic<bool> g_called[kMaxOps][kMaxDevices];
 LeafMutex g_publish;
 }  // namespace
 
@@ -23,6 +24,14 @@ void first_use(DeviceSlot slot) {
   // Idempotent, takes its own lock.
   if (backend_source().open_for_device(device_entry(slot).name))
     g_used[slot].store(true, std::memory_order_release);
+}
+
+void first_call(const Op& op, DeviceSlot slot) {
+  first_use(slot);
+  std::atomic<bool>& called = g_called[op.index][slot];
+  if (called.load(std::memory_order_acquire)) return;
+  if (backend_source().open_for_operator(op.name, device_entry(slot).name))
+    called.store(true, std::memory_order_release);
 }
 
 KernelEntry* find_kernel_late(const Op& op, DeviceSlot slot, int layout, ScalarType dtype) {

@@ -63,5 +63,7 @@ void publish(Cell& c, KernelEntry* entry);
 void withdraw(const tn_plugin* plugin);
 // Opens what serves a device, once.
 void first_use(DeviceSlot slot);
+// The same for an operator on it, of those with kOpOnDemand.
+void first_call(const Op& op, DeviceSlot slot);
 
 }  // namespace tenon::core

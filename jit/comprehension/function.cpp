@@ -101,9 +101,9 @@ std::shared_ptr<const language::Emitted> Function::State::program(const std::vec
     const std::string_view expected = lp::dtype_name(parameters[i].dtype);
     TENON_CHECK(dtype_name(t.scalar_type()) == expected, ValueError, definition.name, ": argument ",
                 parameters[i].name, " is ", dtype_name(t.scalar_type()), ", expected ", expected);
-    TENON_CHECK(!GradMode::is_enabled() || !t.requires_grad(), ValueError, definition.name,
-                ": a definition has no gradient; argument ", parameters[i].name,
-                " requires one: call it under NoGradGuard or inside of an autograd::Function");
+    TENON_CHECK(!into || !GradMode::is_enabled() || !t.requires_grad(), ValueError, definition.name,
+                ": run_into records no gradient; argument ", parameters[i].name,
+                " requires one: call run(), or run_into() under NoGradGuard");
     key.first.emplace_back(t.sizes().begin(), t.sizes().end());
   }
   {

@@ -19,4 +19,8 @@ std::shared_ptr<const lp::Program> read(std::string_view text);
 ScalarType dtype_of(lp::Dtype dtype);
 std::vector<lp::Given> given(TensorList tensors);
 
+// The outputs by ordinary operators, recorded where gradients are. At least one input.
+std::vector<Tensor> by_operators(TensorList inputs, std::string_view text, IntArrayRef numbers,
+                                 ArrayRef<double> reals);
+
 }  // namespace tenon::loop_program

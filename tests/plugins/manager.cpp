@@ -5,6 +5,8 @@
 
 #include "support.h"
 #include "tenon/abi/client.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/core/op.h"
 #include "tenon/runtime/device.h"
 
 using namespace tenon;
@@ -113,4 +115,38 @@ TEST(PluginVariants, OtherPluginsOfTheDeviceAreOpenedToo) {
   std::string out = use(f, "", "toy_fast");
   EXPECT_NE(out.find("toy_fast opened"), std::string::npos) << out;
   EXPECT_NE(out.find("toy_extra opened"), std::string::npos) << out;
+}
+
+namespace {
+
+// The states of toy_extra after the first use of the device and after a call of _loop_program_.
+std::string states_of_extra(const char* operators) {
+  Toys f;
+  f.add("toy_extra", "toy_extra",
+        {{"device", "\"toy\""}, {"variant", ""}, {"operators", operators}});
+  const auto state = [] {
+    for (const plugins::Info& i : plugins::list())
+      if (i.name == "toy_extra") return std::string(plugins::to_string(i.state));
+    return std::string("absent");
+  };
+  return in_child({{"TENON_PLUGIN_PATH", f.path().string()}}, [&] {
+    const core::DeviceSlot slot = core::device_id(Device("toy:0")).slot;
+    std::string out = state();
+    EXPECT_FALSE(core::has_kernel(core::get_op("relu"), slot, kDouble));
+    out += ", " + state();
+    EXPECT_FALSE(core::has_kernel(core::get_op("_loop_program_"), slot, kFloat));
+    return out + ", " + state();
+  });
+}
+
+}  // namespace
+
+TEST(PluginOperators, OpenAtTheirFirstCall) {
+  EXPECT_EQ(states_of_extra(R"(["_loop_program_"])"), "found, found, opened");
+}
+
+TEST(PluginOperators, OneThatIsNotOnDemandOpensWithTheDevice) {
+  EXPECT_EQ(states_of_extra(R"(["_loop_program_", "relu"])"), "opened, opened, opened");
+  EXPECT_EQ(states_of_extra(R"(["no_such_op"])"), "opened, opened, opened");
+  EXPECT_EQ(states_of_extra("[]"), "opened, opened, opened");
 }

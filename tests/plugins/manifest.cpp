@@ -51,6 +51,7 @@ TEST(PluginManifest, EachFaultHasItsReasonAndTheRestGoesOn) {
        {{"cpu_features", "[\"avx9000\"]"}},
        "this processor has no avx9000"},
       {"layouts of a wrong type", {{"layouts", "[1]"}}, "field 'layouts'"},
+      {"operators of a wrong type", {{"operators", "{}"}}, "field 'operators'"},
       {"a short hash", {{"sha256", "\"abc\""}}, "64 lower-case hex digits"},
       {"another hash",
        {{"sha256", '"' + std::string(64, '0') + '"'}},

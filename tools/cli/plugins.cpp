@@ -15,13 +15,21 @@ namespace {
 using plugins::Info;
 
 nlohmann::ordered_json to_json(const Info& i) {
-  return {{"name", i.name},        {"state", plugins::to_string(i.state)},
-          {"reason", i.reason},    {"device", i.device},
-          {"layouts", i.layouts},  {"priority", i.priority},
-          {"variant", i.variant},  {"version", i.version},
-          {"vendor", i.vendor},    {"description", i.description},
-          {"kernels", i.kernels},  {"quarantined", i.quarantined},
-          {"changed", i.changed},  {"library", i.library},
+  return {{"name", i.name},
+          {"state", plugins::to_string(i.state)},
+          {"reason", i.reason},
+          {"device", i.device},
+          {"layouts", i.layouts},
+          {"operators", i.operators},
+          {"priority", i.priority},
+          {"variant", i.variant},
+          {"version", i.version},
+          {"vendor", i.vendor},
+          {"description", i.description},
+          {"kernels", i.kernels},
+          {"quarantined", i.quarantined},
+          {"changed", i.changed},
+          {"library", i.library},
           {"manifest", i.manifest}};
 }
 

@@ -60,8 +60,15 @@ std::vector<IValue> read_arguments(const std::string& file, const jit::Method& m
 // The tensors and numbers of a result as out.0, out.1, ...
 void write_results(const std::string& file, const IValue& result);
 
+// What loading took, and what the process held before: code of the libraries that were loaded.
+struct Loading {
+  uint64_t resident_before = resident_bytes();
+  double ms = 0;
+
+  static uint64_t resident_bytes();
+};
 // Load, first run, median, memory, and the operators that took the longest.
 void print_bench(const jit::Method& method, const std::vector<IValue>& arguments,
-                 const Device& device, double load_ms, int runs);
+                 const Device& device, const Loading& loading, int runs);
 
 }  // namespace tenon::command

@@ -194,13 +194,14 @@ bool verify(const RunOptions& o, const Device& device) {
 }
 
 void run_plain(const RunOptions& o, const Device& device) {
+  Loading loading;
   const Stopwatch watch;
   const jit::Module m = load(o, device, o.optimize);
-  const double load_ms = watch.milliseconds();
+  loading.ms = watch.milliseconds();
   const jit::Method method = m.get_method(o.method);
   const NoGradGuard no_grad;
   if (o.bench > 0) {
-    print_bench(method, plain_arguments(o, method, device), device, load_ms, o.bench);
+    print_bench(method, plain_arguments(o, method, device), device, loading, o.bench);
     return;
   }
   const IValue result = method(plain_arguments(o, method, device));

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <iostream>
 #include <map>
 
@@ -80,8 +82,16 @@ uint64_t resident_peak() {
 
 }  // namespace
 
+// The second number of the file: resident pages.
+uint64_t Loading::resident_bytes() {
+  std::ifstream in("/proc/self/statm");
+  uint64_t size = 0, resident = 0;
+  in >> size >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
 void print_bench(const jit::Method& method, const std::vector<IValue>& arguments,
-                 const Device& device, double load_ms, int runs) {
+                 const Device& device, const Loading& loading, int runs) {
   const auto run_once = [&] {
     const Stopwatch watch;
     method(arguments);
@@ -95,12 +105,13 @@ void print_bench(const jit::Method& method, const std::vector<IValue>& arguments
   std::sort(times.begin(), times.end());
   const core::MemoryStats memory = core::memory_stats(core::device_id(device));
   Table table({"MEASURE", "VALUE"});
-  table.add({"load", format_ms(load_ms)});
+  table.add({"load", format_ms(loading.ms)});
   table.add({"first run", format_ms(first)});
   table.add({"median of " + std::to_string(runs), format_ms(times[times.size() / 2])});
   table.add({"fastest", format_ms(times.front())});
   table.add({"tensors, peak", format_bytes(memory.allocated_peak)});
   table.add({"process, peak", format_bytes(resident_peak())});
+  table.add({"before loading", format_bytes(loading.resident_before)});
   std::cout << table.text();
   OperatorTimes observer(device);
   const double total = run_once();

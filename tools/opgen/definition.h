@@ -40,7 +40,7 @@ struct Definition {
   bool function = true, method = true, inplace = false, out = false;
   bool named = false;  // called by name alone
   bool decomp = false, on_primitives = false, complex_decomp = false, primitive = false,
-       dynamic = false, no_kernel = false, cross_device = false;
+       dynamic = false, no_kernel = false, cross_device = false, on_demand = false;
   std::string by_code, code;  // "Unary", "TN_UNARY_EXP"
   std::string body;           // of a composite: its one expression, where it needs no function
   std::string

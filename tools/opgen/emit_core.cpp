@@ -94,6 +94,7 @@ std::string flags_of(const Definition& r) {
   add(r.on_primitives, "kOpOnPrimitives");
   add(r.primitive, "kOpPrimitive");
   add(r.cross_device, "kOpCrossDevice");
+  add(r.on_demand, "kOpOnDemand");
   add(!r.grads.empty(), "kOpDifferentiable");
   add(r.no_kernel, "kOpNoKernel");
   add(!r.fast_path.empty(), "kOpFastPath");

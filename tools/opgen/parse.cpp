@@ -175,6 +175,8 @@ void set_property(Definition& definition, const std::string& key, const std::str
     definition.no_kernel = true;
   else if (key == "crossdevice")
     definition.cross_device = true;
+  else if (key == "ondemand")
+    definition.on_demand = true;
   else if (key == "scalar")
     definition.scalar_overload = rest;
   else if (key == "random")

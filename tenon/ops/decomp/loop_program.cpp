@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loop programs by ordinary operators: each node is a tensor of one dimension per loop, of size 1
 // where it does not depend on the loop. Reads are strided views, or gathers where an index is a
-// value. Serves every device, and is what other takers are compared with.
+// value. Serves every device, is what other takers are compared with, and where gradients are
+// recorded is what a program's gradient is made of.
 #include "tenon/ops/loop_program.h"
 
 #include <algorithm>
@@ -80,10 +81,10 @@ class Evaluation {
       case Kind::kCast:
         return operand(node, 0).to(dtype_of(node.dtype));
       case Kind::kUnary:
-        return tenon::prim_unary(operand(node, 0), node.code);
+        return unary(operand(node, 0), node.code);
       case Kind::kBinary: {
         const std::vector<Tensor> both = broadcast_tensors({operand(node, 0), operand(node, 1)});
-        return tenon::prim_binary(both[0], both[1], node.code);
+        return binary(both[0], both[1], node.code);
       }
       case Kind::kSelect:
         return tenon::where(operand(node, 0), operand(node, 1), operand(node, 2));
@@ -91,6 +92,20 @@ class Evaluation {
         return philox(operand(node, 0), operand(node, 1), operand(node, 2));
     }
     throw TypeError("_loop_program_: a node of no kind");
+  }
+
+  // Primitives have no gradient, the operators that they stand for have.
+  Tensor unary(const Tensor& self, int code) const {
+    return records_ ? decomp::prim_unary(self, code) : tenon::prim_unary(self, code);
+  }
+  Tensor binary(const Tensor& self, const Tensor& other, int code) const {
+    return records_ ? decomp::prim_binary(self, other, code)
+                    : tenon::prim_binary(self, other, code);
+  }
+  Tensor reduce_by(Tensor value, const std::vector<int64_t>& dims, int code) const {
+    if (!records_) return reduced(value, dims, true, code);
+    for (const int64_t d : dims) value = decomp::prim_reduce(value, d, code);
+    return value;
   }
 
   Tensor read(const Node& node) const {
@@ -181,6 +196,8 @@ class Evaluation {
   }
 
   void store(const Store& store, bool runs) {
+    // What was read of it may be kept for the gradient.
+    if (records_) arrays_[store.array] = arrays_[store.array].clone();
     const Tensor to = target(store);
     if (!runs) {
       to.fill_(neutral(store.update, program_.arrays[store.array].dtype));
@@ -195,8 +212,8 @@ class Evaluation {
     Tensor reduced = arrange(reduce(wide_value.expand(extents_), store), store);
     if (!store.from_neutral) {
       constexpr int codes[] = {0, TN_BINARY_ADD, TN_BINARY_MUL, TN_BINARY_MAX, TN_BINARY_MIN};
-      reduced = tenon::prim_binary(to.to(reduced.scalar_type()), reduced,
-                                   codes[static_cast<int>(store.update)]);
+      reduced =
+          binary(to.to(reduced.scalar_type()), reduced, codes[static_cast<int>(store.update)]);
     }
     to.copy_(reduced);
   }
@@ -213,8 +230,8 @@ class Evaluation {
     constexpr int of_bool[] = {0, TN_REDUCE_ANY, TN_REDUCE_ALL, TN_REDUCE_ANY, TN_REDUCE_ALL};
     const bool is_bool = value.scalar_type() == kBool;
     return dims.empty() ? value
-                        : reduced(value, dims, true,
-                                  (is_bool ? of_bool : codes)[static_cast<int>(store.update)]);
+                        : reduce_by(value, dims,
+                                    (is_bool ? of_bool : codes)[static_cast<int>(store.update)]);
   }
 
   // From one dimension per loop to one per dimension of the array.
@@ -251,22 +268,12 @@ class Evaluation {
   const Nest& nest_;
   const Shape& extents_;
   TensorOptions options_;
+  const bool records_ = GradMode::is_enabled();
   std::vector<Tensor> values_;
 };
 
-}  // namespace
-
-void _loop_program_(TensorList outputs, TensorList inputs, std::string_view text,
-                    IntArrayRef numbers, ArrayRef<double> reals) {
-  const std::shared_ptr<const Program> program = loop_program::read(text);
-  Binding binding;
-  try {
-    binding = bind_call(*program, loop_program::given(outputs), loop_program::given(inputs),
-                        {numbers.begin(), numbers.end()}, {reals.begin(), reals.end()});
-  } catch (const sdk::loop_program::Error& e) {
-    throw ValueError(e.what());
-  }
-  const TensorOptions options = options_of(outputs[0]);
+std::vector<Tensor> evaluate(const std::shared_ptr<const Program>& program, const Binding& binding,
+                             TensorList inputs, const TensorOptions& options) {
   std::vector<Tensor> arrays(program->arrays.size());
   size_t next[] = {0, 0, 0};
   for (size_t i = 0; i < arrays.size(); ++i) {
@@ -280,8 +287,46 @@ void _loop_program_(TensorList outputs, TensorList inputs, std::string_view text
   }
   for (size_t n = 0; n < program->nests.size(); ++n)
     Evaluation(*program, binding, arrays, n, options).run();
-  const std::vector<int> results = arrays_of(*program, Role::kOutput);
-  for (size_t k = 0; k < results.size(); ++k) outputs[k].copy_(arrays[results[k]]);
+  std::vector<Tensor> results;
+  for (const int k : arrays_of(*program, Role::kOutput)) results.push_back(arrays[k]);
+  return results;
+}
+
+// What bind() returns; its error as one of an operator.
+template <class F>
+Binding bound(F&& bind) {
+  try {
+    return bind();
+  } catch (const sdk::loop_program::Error& e) {
+    throw ValueError(e.what());
+  }
+}
+
+}  // namespace
+
+void _loop_program_(TensorList outputs, TensorList inputs, std::string_view text,
+                    IntArrayRef numbers, ArrayRef<double> reals) {
+  const std::shared_ptr<const Program> program = loop_program::read(text);
+  const Binding binding = bound([&] {
+    return bind_call(*program, loop_program::given(outputs), loop_program::given(inputs),
+                     {numbers.begin(), numbers.end()}, {reals.begin(), reals.end()});
+  });
+  const std::vector<Tensor> results = evaluate(program, binding, inputs, options_of(outputs[0]));
+  for (size_t k = 0; k < results.size(); ++k) outputs[k].copy_(results[k]);
 }
 
 }  // namespace tenon::decomp
+
+namespace tenon::loop_program {
+
+std::vector<Tensor> by_operators(TensorList inputs, std::string_view text, IntArrayRef numbers,
+                                 ArrayRef<double> reals) {
+  const std::shared_ptr<const lp::Program> program = read(text);
+  const lp::Binding binding = decomp::bound([&] {
+    return lp::bind_inputs(*program, given(inputs), {numbers.begin(), numbers.end()},
+                           {reals.begin(), reals.end()});
+  });
+  return decomp::evaluate(program, binding, inputs, decomp::options_of(inputs[0]));
+}
+
+}  // namespace tenon::loop_program

@@ -65,6 +65,7 @@ enum OpFlags : uint32_t {
   kOpListLengths = 4096,   // has an argument with ArgInfo::lengths
   kOpFastPath = 8192,      // may skip inference and preparation (dispatch/fast_path.cpp)
   kOpBoolResult = 16384,   // with kOpFastPath: the result is bool, else of the operands' dtype
+  kOpOnDemand = 32768,     // plugins whose manifest names it open at its first call
 };
 
 // Operators that are one call of a primitive: which, and its code of tenon/abi/primitives.h.

@@ -23,8 +23,9 @@ namespace tenon::tc {
 // Names in a text that stand for these numbers.
 using Constants = std::map<std::string, Scalar>;
 
-// A definition. Copies share it; any thread may call. Calls record no gradient, and a definition
-// is made into a loop program once for each list of sizes.
+// A definition. Copies share it; any thread may call. A definition is made into a loop program once
+// for each list of sizes. Its gradient, of any order, is derived: backward computes the definition
+// once more by ordinary operators. Layer has one that is written out.
 class TENON_API Function {
  public:
   struct State;  // private
@@ -40,7 +41,7 @@ class TENON_API Function {
   std::vector<Tensor> run(const std::vector<Tensor>& inputs) const;
 
   // Into tensors of the outputs' shapes and dtypes, whose elements are kept where the definition
-  // adds to them without !, or does not write them.
+  // adds to them without !, or does not write them. Records no gradient.
   void run_into(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) const;
 
   // The only output. ValueError if there are several.

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // The plugins of this process: which were found, which are open, which were refused and why.
-// Nothing here needs to be called: a plugin opens at the first use of its device or layout. All
-// functions are thread-safe.
+// Nothing here needs to be called: a plugin opens at the first use of its device, layout or
+// operators. All functions are thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,8 @@ struct Info {
   std::string name;    // from the manifest; for a library without one, from its file name
   std::string device;  // whose kernels it has
   std::vector<std::string> layouts;  // other than strided
+  // At whose first call it opens, of those that allow it; none: at the first use of the device.
+  std::vector<std::string> operators;
   std::string library;   // canonical path; empty if the manifest could not be read that far
   std::string manifest;  // path; empty for an explicit load without one
   int priority = 0;

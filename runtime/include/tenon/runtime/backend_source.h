@@ -18,6 +18,8 @@ struct BackendSource {
   // descriptor, no memory): the next use must call it again.
   virtual bool open_for_device(std::string_view device) = 0;
   virtual void open_for_layout(std::string_view layout) = 0;
+  // For an operator with kOpOnDemand, after the device; as open_for_device.
+  virtual bool open_for_operator(std::string_view op, std::string_view device) = 0;
   // Opens one file now, independently of the search. BackendError says why it was refused.
   virtual void open_file(std::string_view path) = 0;
   // For messages: "looked for libtenon_cuda.so in A, B; found no manifest"
