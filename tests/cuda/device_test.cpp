@@ -3,6 +3,7 @@
 // Memory, copies, streams, events and peers.
 #include <numeric>
 
+#include "tenon/plugins/plugins.h"
 #include "tests/cuda/support.h"
 
 namespace tenon::test {
@@ -23,6 +24,16 @@ TEST_F(CudaDevice, PropertiesComeFromTheRuntime) {
   EXPECT_EQ(core::device_entry(cuda_slot()).count, 2);
   expect_words(text_of([] { (void)empty({1}, Device("cuda:2")); }),
                {"device index must be below 2", "got 2"});
+}
+
+TEST_F(CudaDevice, NoKernelIsLeftOut) {
+  bool found = false;
+  for (const plugins::Info& info : plugins::list()) {
+    if (info.name != "cuda") continue;
+    found |= info.kernels > 0;
+    EXPECT_TRUE(info.quarantined.empty()) << info.quarantined.front();
+  }
+  EXPECT_TRUE(found);
 }
 
 TEST_F(CudaDevice, TensorsGoThereAndComeBack) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "tenon/ops/decomp/decomp.h"
 #include "tenon/runtime/error.h"
@@ -33,7 +34,9 @@ class Evaluation {
 
   void run() {
     const bool runs = std::find(extents_.begin(), extents_.end(), 0) == extents_.end();
-    for (size_t i = 0; runs && i < nest_.nodes.size(); ++i) values_.push_back(node(nest_.nodes[i]));
+    find_products();
+    for (size_t i = 0; runs && i < nest_.nodes.size(); ++i)
+      values_.push_back(products_[i] ? Tensor() : node(nest_.nodes[i]));
     for (const Store& it : nest_.stores) {
       bool touches = runs || it.from_neutral;
       for (const Affine& index : it.indices)
@@ -43,6 +46,62 @@ class Evaluation {
   }
 
  private:
+  // Marks products that a sum alone takes: they are not computed element by element, as a tensor of
+  // all loops, but with the sum, as a product of matrices is. Shorter floats round each product.
+  void find_products() {
+    const size_t n = nest_.nodes.size();
+    std::vector<int> uses(n, 0);
+    for (const Node& node : nest_.nodes)
+      for (const int operand : node.operands)
+        if (operand >= 0) ++uses[operand];
+    for (const Node& node : nest_.nodes)
+      for (const Index& it : node.indices)
+        if (it.node >= 0) ++uses[it.node];
+    for (const Store& it : nest_.stores) ++uses[it.node];
+    products_.assign(n, false);
+    for (const Store& it : nest_.stores) {
+      const Node& node = nest_.nodes[it.node];
+      products_[it.node] = it.update == Update::kSum && uses[it.node] == 1 &&
+                           rank() <= kMaxLetters && node.kind == Kind::kBinary &&
+                           node.code == TN_BINARY_MUL &&
+                           (node.dtype == Dtype::kFloat || node.dtype == Dtype::kDouble);
+    }
+  }
+
+  // The sum of a marked product over the loops that the store does not name, one dimension per
+  // dimension of the array.
+  Tensor sum_of_products(const Store& store) const {
+    const Node& product = nest_.nodes[store.node];
+    Tensor factors[] = {operand(product, 0), operand(product, 1)};
+    std::string letters[2], result;
+    for (int64_t l = rank(); l-- > 0;) {
+      const int64_t n = extents_[l];
+      bool has[] = {factors[0].size(l) == n, factors[1].size(l) == n};
+      if (!has[0] && !has[1]) {
+        std::vector<int64_t> sizes = factors[0].sizes().vec();
+        sizes[l] = n;
+        factors[0] = factors[0].expand(sizes);
+      }
+      has[0] = has[0] || !has[1];
+      has[1] = has[1] && n > 1;  // where both have one element, it is a dimension of the first
+      for (int i = 0; i < 2; ++i) {
+        if (has[i])
+          letters[i].insert(0, 1, letter(l));
+        else
+          factors[i] = factors[i].squeeze(l);
+      }
+    }
+    std::vector<int64_t> shape;
+    for (const Affine& it : store.indices) {
+      shape.push_back(it.loops.empty() ? 1 : extents_[it.loops[0].first]);
+      if (!it.loops.empty()) result += letter(it.loops[0].first);
+    }
+    return tenon::einsum(letters[0] + "," + letters[1] + "->" + result, {factors[0], factors[1]})
+        .reshape(shape);
+  }
+  static constexpr int64_t kMaxLetters = 26;
+  static char letter(int64_t loop) { return static_cast<char>('a' + loop); }
+
   int64_t rank() const { return static_cast<int64_t>(extents_.size()); }
   std::vector<int64_t> ones() const { return std::vector<int64_t>(extents_.size(), 1); }
 
@@ -207,15 +266,19 @@ class Evaluation {
       to.copy_(arrange(values_[store.node].expand(extents_), store));
       return;
     }
-    const Tensor value = values_[store.node];
-    const Tensor wide_value = is_short_float(value.scalar_type()) ? value.to(kFloat) : value;
-    Tensor reduced = arrange(reduce(wide_value.expand(extents_), store), store);
+    Tensor reduced = products_[store.node] ? sum_of_products(store) : reduced_value(store);
     if (!store.from_neutral) {
       constexpr int codes[] = {0, TN_BINARY_ADD, TN_BINARY_MUL, TN_BINARY_MAX, TN_BINARY_MIN};
       reduced =
           binary(to.to(reduced.scalar_type()), reduced, codes[static_cast<int>(store.update)]);
     }
     to.copy_(reduced);
+  }
+
+  Tensor reduced_value(const Store& store) const {
+    const Tensor& value = values_[store.node];
+    const Tensor wide_value = is_short_float(value.scalar_type()) ? value.to(kFloat) : value;
+    return arrange(reduce(wide_value.expand(extents_), store), store);
   }
 
   // Over the loops that the store does not name; they keep size 1.
@@ -269,6 +332,7 @@ class Evaluation {
   const Shape& extents_;
   TensorOptions options_;
   const bool records_ = GradMode::is_enabled();
+  std::vector<bool> products_;  // by node
   std::vector<Tensor> values_;
 };
 
