@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "distributed/group/liveness.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <sstream>
 
 #include "distributed/store/bytes.h"
+#include "runtime/base/block_signals.h"
 
 namespace tenon::distributed {
 namespace {
@@ -35,11 +34,8 @@ Liveness::Liveness(const std::shared_ptr<Store>& store, int rank, int size,
   store_->setTimeout(kAnswer);
   beats_->setTimeout(kAnswer);
   beats_->set(key_of(rank_), core::join("0 0 ", now_.operation.key(), " ", now_.operation.text()));
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const core::BlockSignals blocked;
   thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Liveness::~Liveness() {

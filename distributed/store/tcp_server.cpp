@@ -8,7 +8,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
+
+#include "runtime/base/block_signals.h"
 
 namespace tenon::distributed {
 
@@ -27,17 +28,6 @@ Writer outcome(Outcome o) {
 
 Deadline now() { return std::chrono::steady_clock::now(); }
 
-// Signals are for the program's threads.
-struct BlockSignals {
-  BlockSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-  }
-  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
-  sigset_t before;
-};
-
 }  // namespace
 
 TcpServer::TcpServer(Socket listener, std::string secret)
@@ -46,7 +36,7 @@ TcpServer::TcpServer(Socket listener, std::string secret)
       port_(port_of(listener_)),
       secret_(std::move(secret)) {
   TENON_CHECK(wake_, BackendError, "TCPStore: eventfd failed");
-  BlockSignals blocked;
+  const core::BlockSignals blocked;
   thread_ = std::thread([this] { run(); });
 }
 

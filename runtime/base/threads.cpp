@@ -15,7 +15,6 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,6 +28,7 @@
 #include <new>
 #include <utility>
 
+#include "runtime/base/block_signals.h"
 #include "runtime/base/cpu_count.h"
 #include "runtime/base/settings.h"
 #include "runtime/base/threads.h"
@@ -240,13 +240,13 @@ bool start_worker(int index) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  sigset_t all, old;  // a program's signal handlers run on its own threads
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
   pthread_t thread;
-  int fault = pthread_create(&thread, &attributes, worker_main,
-                             reinterpret_cast<void*>(static_cast<intptr_t>(index)));
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  int fault;
+  {
+    const BlockSignals blocked;
+    fault = pthread_create(&thread, &attributes, worker_main,
+                           reinterpret_cast<void*>(static_cast<intptr_t>(index)));
+  }
   pthread_attr_destroy(&attributes);
   if (fault == 0) pthread_setname_np(thread, "tenon");
   return fault == 0;
