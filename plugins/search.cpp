@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
+#include <string_view>
 #include <system_error>
 
 #include "runtime/base/settings.h"
@@ -62,6 +64,14 @@ bool matches_any(const std::string& name, const std::string& globs) {
   return false;
 }
 
+// The project's own libraries, which lie beside core and are no plugins.
+bool is_library_of_tenon(std::string_view file) {
+  constexpr std::string_view names[] = {"core", "jit", "onnx", "distributed"};
+  const std::string_view rest = file.substr(std::string_view("libtenon_").size());
+  const std::string_view name = rest.substr(0, rest.find('.'));
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 }  // namespace
 
 SearchPath search_path() {
@@ -92,7 +102,7 @@ FolderContents read_folder(const fs::path& folder) {
   while (const dirent* entry = open ? readdir(open.get()) : nullptr) {
     const std::string name = entry->d_name;
     const fs::path p = folder / name;
-    if (name.rfind("libtenon_", 0) != 0 || name.rfind("libtenon_core.", 0) == 0) continue;
+    if (name.rfind("libtenon_", 0) != 0 || is_library_of_tenon(name)) continue;
     if (p.extension() == ".json") out.manifests.push_back(p);
     if (p.extension() == ".so") out.libraries.push_back(p);
   }

@@ -86,6 +86,16 @@ TEST(ComprehensionGradients, OfOneTensorInTwoPlaces) {
   EXPECT_TRUE(equal(x.grad(), full({3}, 6.0)));
 }
 
+TEST(ComprehensionGradients, OfForwardMode) {
+  const tc::Function f = tc::define("def f(float(N) A) -> (O) { O(i) = A(i) * A(i) }");
+  const autograd::forward_ad::DualLevelGuard level;
+  const Tensor x = arange(3, kFloat), direction = full({3}, 0.5);
+  const auto [y, tangent] =
+      autograd::forward_ad::unpack_dual(f(autograd::forward_ad::make_dual(x, direction)));
+  EXPECT_TRUE(equal(y, x * x));
+  EXPECT_TRUE(equal(tangent, x));
+}
+
 TEST(ComprehensionGradients, OnlyWhereOneIsWanted) {
   const Tensor x = ones({3}, TensorOptions().requires_grad(true)), y = ones({3});
   const tc::Function f = tc::define(

@@ -72,6 +72,16 @@ TEST(PluginSearch, ALibraryWithoutManifestIsListedOnly) {
   EXPECT_EQ(out, "good refused: no manifest: only an explicit load opens it\n");
 }
 
+// A build or an installed tree has them beside core.
+TEST(PluginSearch, LibrariesOfTenonAreNoPlugins) {
+  Folder f;
+  for (const char* file : {"libtenon_jit.so", "libtenon_onnx.so", "libtenon_distributed.so"})
+    fs::copy_file(built_plugin("good"), f / file);
+  fs::copy_file(built_plugin("good"), f / "libtenon_jitter.so");
+  EXPECT_EQ(in_child({{"TENON_PLUGIN_PATH", f.path().string()}}, listing),
+            "jitter refused: no manifest: only an explicit load opens it\n");
+}
+
 TEST(PluginSearch, TheSameFileThroughTwoFoldersIsOnePlugin) {
   Folder f, g;
   f.add("good", "good");
