@@ -44,8 +44,9 @@ TENON_API bool remove_dropout(Graph& g);
 // Batch normalization in evaluation, and arithmetic with constants, become part of the weight and
 // bias of the convolution or linear layer before them.
 bool fold_scales(Graph& g);
-// gelu, silu and attention that are written out become the operators.
+// gelu, silu, layer normalization and attention that are written out become the operators.
 bool recognize_activations(Graph& g);
+bool recognize_norms(Graph& g);
 bool recognize_attention(Graph& g);
 // Linear layers of one input become one, and parts of its result.
 bool merge_linears(Graph& g);

@@ -107,6 +107,7 @@ const std::vector<Pass>& inference_passes() {
       {"lower_tuples", lower_tuples},
       {"simplify", simplify},
       {"recognize_activations", recognize_activations},
+      {"recognize_norms", recognize_norms},
       {"recognize_attention", recognize_attention},
       {"eliminate_dead_code", eliminate_dead_code},
       {"fuse_epilogues", fuse_epilogues},

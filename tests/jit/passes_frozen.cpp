@@ -356,6 +356,65 @@ TEST(JitFrozenPasses, OtherProductsStay) {
   }
 }
 
+const std::string kCentered =
+    "  %e : float = prim::Constant[value=1e-5]()\n"
+    "  %last : int[] = prim::Constant[value=[-1]]()\n" +
+    kLayer +
+    "  %m : Tensor = aten::mean(%y, %last, %true, %none)\n"
+    "  %d : Tensor = aten::sub(%y, %m, %1)\n";
+
+TEST(JitFrozenPasses, LayerNorm) {
+  for (const std::string& rest :
+       {std::string("  %q : Tensor = aten::pow(%d, %2)\n"
+                    "  %v : Tensor = aten::mean(%q, %last, %true, %none)\n"
+                    "  %s : Tensor = aten::add(%v, %e, %1)\n"
+                    "  %r : Tensor = aten::sqrt(%s)\n"
+                    "  %z : Tensor = aten::div(%d, %r)\n"),
+        std::string("  %q : Tensor = aten::mul(%d, %d)\n"
+                    "  %v : Tensor = aten::mean(%q, %last, %true, %none)\n"
+                    "  %s : Tensor = aten::add(%v, %e, %1)\n"
+                    "  %r : Tensor = aten::rsqrt(%s)\n"
+                    "  %z : Tensor = aten::mul(%r, %d)\n"),
+        std::string("  %v : Tensor = aten::var(%y, %last, %false, %true)\n"
+                    "  %s : Tensor = aten::add(%v, %e, %1)\n"
+                    "  %r : Tensor = aten::pow(%s, %h)\n"
+                    "  %z : Tensor = aten::div(%d, %r)\n")}) {
+    SCOPED_TRACE(rest);
+    expect_pass(recognize_norms,
+                body("%x : Tensor, %w : Tensor", kDouble3 + kCentered + rest + "  return (%z)\n"),
+                {{4, 3}}, {{2, 3}}, "aten::linear aten::layer_norm");
+    expect_pass(recognize_norms,
+                body("%x : Tensor, %w : Tensor, %wg : Tensor, %wb : Tensor",
+                     kDouble3 + kCentered + rest +
+                         "  %i : Tensor = aten::mul(%wg, %z)\n"
+                         "  %o : Tensor = aten::add(%i, %wb, %1)\n  return (%o)\n"),
+                {{4, 3}, {4}, {4}}, {{2, 3}}, "aten::linear aten::layer_norm");
+  }
+}
+
+// The variance of a sample, another dimension, a scale per row, a part that is used again.
+TEST(JitFrozenPasses, OtherNormsStay) {
+  const std::string end =
+      "  %s : Tensor = aten::add(%v, %e, %1)\n  %r : Tensor = aten::sqrt(%s)\n"
+      "  %z : Tensor = aten::div(%d, %r)\n";
+  const std::string squares =
+      "  %q : Tensor = aten::pow(%d, %2)\n  %v : Tensor = aten::mean(%q, %last, %true, %none)\n";
+  for (const std::string& text :
+       {"  %v : Tensor = aten::var(%y, %last, %true, %true)\n" + end + "  return (%z)\n",
+        "  %first : int[] = prim::Constant[value=[0]]()\n"
+        "  %v : Tensor = aten::var(%y, %first, %false, %true)\n" +
+            end + "  return (%z)\n",
+        squares + end + "  return (%z, %d)\n"}) {
+    auto g = with_weights(body("%x : Tensor, %w : Tensor", kDouble3 + kCentered + text), {{4, 3}});
+    EXPECT_FALSE(recognize_norms(*g)) << text;
+  }
+  expect_pass(recognize_norms,
+              body("%x : Tensor, %w : Tensor, %wg : Tensor",
+                   kDouble3 + kCentered + squares + end +
+                       "  %o : Tensor = aten::mul(%z, %wg)\n  return (%o)\n"),
+              {{4, 3}, {2, 1}}, {{2, 3}}, "aten::linear aten::layer_norm aten::mul");
+}
+
 const std::string kProjections =
     "  %q : Tensor = aten::linear(%x, %w, %none)\n"
     "  %k : Tensor = aten::linear(%x, %wk, %none)\n"

@@ -220,6 +220,7 @@ TEST(JitPassesRandom, ProgramsComputeTheSame) {
       {"remove_dropout", remove_dropout},
       {"fold_scales", fold_scales},
       {"recognize_activations", recognize_activations},
+      {"recognize_norms", recognize_norms},
       {"recognize_attention", recognize_attention},
       {"fuse_epilogues", fuse_epilogues},
       {"merge_linears", merge_linears},
