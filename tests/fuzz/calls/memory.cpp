@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <numeric>
 
 #include "call.h"
 #include "tenon/runtime/error.h"
+#include "tests/closed_pages.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -28,6 +30,19 @@ void each_element(const core::TensorImpl& t, F&& f) {
       at[static_cast<std::size_t>(d)] = 0;
     }
   }
+}
+
+// A kernel that reads or writes outside of it dies: at once on one side, which is the end mostly,
+// where loops over vectors have their last few elements.
+core::Ref<core::Storage> closed_storage(std::size_t bytes, bool at_end) {
+  auto pages = std::make_unique<test::ClosedPages>(bytes);
+  const auto release = [](void* context, void*) {
+    delete static_cast<test::ClosedPages*>(context);
+  };
+  core::Ref<core::Storage> out = core::Storage::wrap(
+      core::kHost, at_end ? pages->end() - bytes : pages->begin(), bytes, release, pages.get());
+  (void)pages.release();
+  return out;
 }
 
 }  // namespace
@@ -60,10 +75,21 @@ Impl in_irregular_memory(core::TensorImpl& t, const std::vector<int>& repeated, 
     step *= std::max<int64_t>(1, t.size(d));
     if (random.chance(0.2)) step += random.between(1, 3);
   }
-  const int64_t offset = random.between(0, 5);
-  int64_t total = offset + step + 4;
-  Impl flat = core::new_tensor("fuzz", t.dtype, core::kHost, 1, &total);
   const std::size_t item = t.itemsize();
+  const bool closed = random.chance(0.5), at_end = closed && random.chance(0.8);
+  const int64_t offset = closed && !at_end ? 0 : random.between(0, 5);
+  int64_t total = offset + step + 4;
+  Impl flat;
+  if (closed) {
+    int64_t last = t.numel > 0 ? 1 : 0;
+    for (int d = 0; d < n && t.numel > 0; ++d)
+      last += (t.size(d) - 1) * strides[static_cast<std::size_t>(d)];
+    total = offset + last;
+    flat = core::TensorImpl::make(
+        t.dtype, closed_storage(static_cast<std::size_t>(total) * item, at_end), 0, 1, &total);
+  } else {
+    flat = core::new_tensor("fuzz", t.dtype, core::kHost, 1, &total);
+  }
   std::memset(flat->host_data(), kFiller, static_cast<std::size_t>(total) * item);
   Impl out = core::TensorImpl::make(t.dtype, flat->storage,
                                     flat->byte_offset() + static_cast<uint64_t>(offset) * item, n,

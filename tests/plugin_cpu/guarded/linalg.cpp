@@ -4,14 +4,13 @@
 // factorization with each block from operator new at the end of a page whose successor is closed.
 // This program replaces operator new, so it stands alone.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <new>
 
 #include "tenon/tenon.h"
+#include "tests/closed_pages.h"
 
 using namespace tenon;
 
@@ -19,21 +18,14 @@ namespace {
 
 std::atomic<bool> guarded{false};  // of every thread
 
-std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
-
-// Whole pages that end where the block ends, as far as its alignment allows, then a closed one.
 // They are not given back: an address tells neither its pages nor who made it.
 void* guarded_block(std::size_t bytes) {
-  const std::size_t size = (bytes + 15) / 16 * 16, pages = (size + page() - 1) / page() * page();
-  void* start =
-      mmap(nullptr, pages + page(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (start == MAP_FAILED) throw std::bad_alloc();
-  char* const end = static_cast<char*>(start) + pages;
-  mprotect(end, page(), PROT_NONE);
-  return end - size;
+  void* const place = std::malloc(sizeof(test::ClosedPages));
+  if (place == nullptr) throw std::bad_alloc();
+  return (new (place) test::ClosedPages(bytes))->end() - (bytes + 15) / 16 * 16;
 }
 
-// As above or of malloc, behind a word that says which.
+// As above or of malloc, after a word that says which.
 constexpr std::size_t kHead = 16;
 
 void* allocate(std::size_t bytes) {
