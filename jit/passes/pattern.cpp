@@ -21,6 +21,13 @@ bool Inner::is_closed(const Node& last, const AliasFacts& facts) const {
   });
 }
 
+void replace_by(Node& last, const Node& made, AliasFacts& facts, ShapeFacts& shapes) {
+  facts.replaced(last.output(), made.output());
+  shapes.replaced(last.output(), made.output());
+  last.output()->replace_all_uses_with(made.output());
+  last.destroy();
+}
+
 bool same_number(double a, double b) {
   return a == b || static_cast<float>(a) == static_cast<float>(b);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jit/ir/alias.h"
+#include "jit/passes/shape_facts.h"
 #include "tenon/jit/graph.h"
 
 namespace tenon::jit {
@@ -20,6 +21,10 @@ class Inner {
  private:
   std::vector<const Node*> nodes_;
 };
+
+// `made`, which stands before `last`, gives its only result from now on. What was inside is dead
+// code.
+void replace_by(Node& last, const Node& made, AliasFacts& facts, ShapeFacts& shapes);
 
 // A product, taken apart: a number times values. Products in it that have another use are values.
 struct Factors {

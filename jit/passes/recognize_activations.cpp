@@ -112,15 +112,11 @@ class Recognition final : public NodePass {
                    {x, graph_.insert_constant(IValue(std::string(how)), n.range)});
   }
 
-  // What was inside is dead code now.
   bool replace(Node& n, const Inner& inner, const char* kind, const std::vector<Value*>& inputs) {
     if (!inner.is_closed(n, facts_)) return false;
     const Graph::InsertPoint at(graph_, &n);
     Node* made = insert_call(graph_, kind, inputs, n);
-    facts_.replaced(n.output(), made->output());
-    shapes_.replaced(n.output(), made->output());
-    n.output()->replace_all_uses_with(made->output());
-    n.destroy();
+    replace_by(n, *made, facts_, shapes_);
     return changed_ = true;
   }
 

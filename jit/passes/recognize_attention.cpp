@@ -108,10 +108,7 @@ class Recognition final : public NodePass {
                              {a.query, key, a.value, mask, constant(0.0), constant(false),
                               constant(a.scale), constant(false)},
                              n);
-    facts_.replaced(n.output(), made->output());
-    shapes_.replaced(n.output(), made->output());
-    n.output()->replace_all_uses_with(made->output());
-    n.destroy();
+    replace_by(n, *made, facts_, shapes_);
     changed_ = true;
   }
 

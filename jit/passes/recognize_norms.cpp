@@ -139,13 +139,9 @@ class Recognition final : public NodePass {
     return true;
   }
 
-  // What was inside is dead code now.
   void replace(Node& n, const std::vector<Value*>& inputs) {
     Node* made = insert_call(graph_, "aten::layer_norm", inputs, n);
-    facts_.replaced(n.output(), made->output());
-    shapes_.replaced(n.output(), made->output());
-    n.output()->replace_all_uses_with(made->output());
-    n.destroy();
+    replace_by(n, *made, facts_, shapes_);
     changed_ = true;
   }
 

@@ -117,7 +117,7 @@ int work_size(complex<T> v) {
 }
 
 // n elements, of a matrix with that leading dimension or of work space for one. A column more can
-// be read: a product of complex numbers in OpenBLAS before 0.3.23 reads one element behind its
+// be read: a product of complex numbers in OpenBLAS 0.3.21 reads one element behind its
 // vector where the rows leave a remainder of two by four, and a row of a matrix has its next
 // element there (OpenBLAS issue 4013).
 template <class T>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -17,7 +18,9 @@ namespace {
 std::string word(unsigned v) { return {char(v >> 24), char(v >> 16), char(v >> 8), char(v)}; }
 
 struct Folder {
-  Folder() : path(std::filesystem::path(testing::TempDir()) / "tenon_mnist") {
+  Folder()
+      : path(std::filesystem::path(testing::TempDir()) /
+             ("tenon_mnist_" + std::to_string(getpid()))) {
     std::filesystem::create_directories(path);
   }
   ~Folder() { std::filesystem::remove_all(path); }

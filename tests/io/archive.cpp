@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -176,7 +177,8 @@ TEST(Save, BadKeys) {
 }
 
 TEST(Save, FilesAppearWholeOrNotAtAll) {
-  auto path = std::filesystem::path(testing::TempDir()) / "tenon_archive.safetensors";
+  auto path =
+      std::filesystem::path(testing::TempDir()) / ("tenon_archive_" + std::to_string(getpid()));
   save(arange(3), path.string());
   EXPECT_THROW(save(arange(3), (path / "below" / "a file").string()), ValueError);
   Tensor back;

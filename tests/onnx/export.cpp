@@ -5,6 +5,7 @@
 #include "tenon/onnx/export.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <sstream>
@@ -188,7 +189,7 @@ def forward(self, x: Tensor) -> Tensor:
 }
 
 TEST(OnnxExport, WeightsMayLieBesideTheModel) {
-  const std::string path = testing::TempDir() + "/tenon_beside.onnx";
+  const std::string path = core::join(testing::TempDir(), "/tenon_beside_", getpid(), ".onnx");
   manual_seed(5);
   nn::Sequential net(nn::Linear(40, 30), nn::Linear(30, 3));
   const Tensor x = randn({2, 40});
@@ -221,7 +222,7 @@ def forward(self, x: Tensor, g: Tensor) -> Tensor:
 }
 
 TEST(OnnxExport, AFunctionIsRecordedFirst) {
-  const std::string path = testing::TempDir() + "/tenon_function.onnx";
+  const std::string path = core::join(testing::TempDir(), "/tenon_function_", getpid(), ".onnx");
   onnx::export_([](const Tensor& x, const Tensor& y) { return (x * y).relu() + 1; },
                 {ones({3}), ones({3})}, path);
   const jit::Module back = jit::load(path);  // which finds the reader by the content
@@ -230,7 +231,7 @@ TEST(OnnxExport, AFunctionIsRecordedFirst) {
 }
 
 TEST(OnnxExport, WhatCannotBeExpressedIsToldWholeAndLeavesNoFile) {
-  const std::string path = testing::TempDir() + "/tenon_refused.onnx";
+  const std::string path = core::join(testing::TempDir(), "/tenon_refused_", getpid(), ".onnx");
   const jit::Module m = define(R"(
 def forward(self, x: Tensor) -> Tensor:
     y = torch.bincount(x.to(torch.int64))

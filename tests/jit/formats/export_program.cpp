@@ -5,6 +5,7 @@
 #include "tenon/jit/export_program.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -17,7 +18,10 @@
 namespace tenon::jit {
 namespace {
 
-std::string path_of(const std::string& name) { return testing::TempDir() + "/" + name + ".pt2"; }
+// Tests run at once, each in a process of its own.
+std::string path_of(const std::string& name) {
+  return core::join(testing::TempDir(), "/", name, "_", getpid(), ".pt2");
+}
 
 Module define(const std::string& text) {
   Module m("__torch__.Program");
