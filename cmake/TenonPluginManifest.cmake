@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes the manifest of LIBRARY beside it, from TEMPLATE and the file's hash: what the program DIGEST says, or its
 # SHA-256. With NM it also refuses a library that registers destructors of threads. Run by tenon_add_plugin() after linking and after installing.
+cmake_minimum_required(VERSION 3.22)  # a list keeps its empty elements
 if(NM)
   execute_process(COMMAND "${NM}" -D --undefined-only "${LIBRARY}" OUTPUT_VARIABLE imports RESULT_VARIABLE failed)
   if(NOT failed AND imports MATCHES "__cxa_thread_atexit")

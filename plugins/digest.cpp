@@ -55,6 +55,17 @@ bool add_segment(int fd, const Elf64_Ehdr& h, const Elf64_Phdr& p,
   return true;
 }
 
+// The pages that become read-only after relocation, as the dynamic linker rounds them: `strip`
+// moves the ends within their pages to those of sections.
+Elf64_Phdr read_only_pages(const Elf64_Phdr& p) {
+  constexpr uint64_t kPage = 4096;
+  Elf64_Phdr out{};
+  out.p_type = p.p_type;
+  out.p_vaddr = p.p_vaddr / kPage;
+  out.p_memsz = (p.p_vaddr + p.p_memsz) / kPage;
+  return out;
+}
+
 // Hashes the header fields that a loader uses. `strip` rewrites the others: where sections lie, and
 // offsets of segments that are not loaded.
 uint64_t hash_of_headers(Elf64_Ehdr h, std::vector<Elf64_Phdr> segments) {
@@ -63,6 +74,7 @@ uint64_t hash_of_headers(Elf64_Ehdr h, std::vector<Elf64_Phdr> segments) {
   for (Elf64_Phdr& p : segments) {
     if (p.p_type != PT_LOAD) p.p_offset = 0;
     p.p_paddr = 0;
+    if (p.p_type == PT_GNU_RELRO) p = read_only_pages(p);
   }
   return XXH64(segments.data(), segments.size() * sizeof(Elf64_Phdr), XXH64(&h, sizeof h, 0));
 }
