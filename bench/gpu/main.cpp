@@ -260,8 +260,13 @@ void overlap_row() {
     a.stream_destroy(a.context, 0, s);
     return took;
   };
-  timed(true, true);
-  const double compute = timed(true, false), copy = timed(false, true), both = timed(true, true);
+  const auto shortest = [&](bool compute, bool copies) {
+    double best = timed(compute, copies);
+    for (int i = 0; i < 4; ++i) best = std::min(best, timed(compute, copies));
+    return best;
+  };
+  const double compute = shortest(true, false), copy = shortest(false, true),
+               both = shortest(true, true);
   print("G11", "pinned copy to the device", 4e-3 * static_cast<double>(n) / copy, "GB/s");
   print("G11", "overlap with products", 100 * (compute + copy - both) / std::min(compute, copy),
         "%");
@@ -288,7 +293,7 @@ void lower_bounds() {
   }
   print_bound("G12", "step of Adam, 50 x 1048576", copy, "GB/s");
   print_bound("G9", "200,000 checked rows of 256",
-              tenon_bound_gather_ms(at_most(100000), 256, at_most(200000)), "ms");
+              2e-6 * static_cast<double>(at_most(200000)) * 256 * 4 / copy, "ms");
   print_bound("G11", "pinned copy to the device", tenon_bound_pinned_gb_s(at_most(256 << 20)),
               "GB/s");
   for (const auto& [dtype, type] : kTypes) {

@@ -35,10 +35,27 @@ __global__ void scatter_scalar(Strided<N> at, Indices by, U value) {
   }
 }
 
+// f(Type<T>) with the widest type that the elements of a loop can be moved as.
+template <class F>
+void dispatch_width(IndexLoop& loop, DType dtype, F&& f) {
+  switch (loop.widen(item_size(dtype))) {
+    case 1:
+      return f(Type<uint8_t>{});
+    case 2:
+      return f(Type<uint16_t>{});
+    case 4:
+      return f(Type<uint32_t>{});
+    case 8:
+      return f(Type<uint64_t>{});
+    default:
+      return f(Type<Pack<uint64_t, 2>>{});
+  }
+}
+
 }  // namespace
 
 void launch_gather(const Call& call, IndexLoop& loop, DType dtype) {
-  dispatch_size(dtype, [&](auto tag) {
+  dispatch_width(loop, dtype, [&](auto tag) {
     loop.run([&](const auto& at) {
       using At = std::decay_t<decltype(at)>;
       launch<gather_elements<tn_type(tag), At::kOperands>>(call, shape_for(call, at.numel, 256, 2),
@@ -47,7 +64,7 @@ void launch_gather(const Call& call, IndexLoop& loop, DType dtype) {
   });
 }
 void launch_scatter(const Call& call, IndexLoop& loop, DType dtype) {
-  dispatch_size(dtype, [&](auto tag) {
+  dispatch_width(loop, dtype, [&](auto tag) {
     loop.run([&](const auto& at) {
       using At = std::decay_t<decltype(at)>;
       launch<scatter_elements<tn_type(tag), At::kOperands>>(call, shape_for(call, at.numel, 256, 2),

@@ -70,6 +70,17 @@ class IndexLoop {
     add(t, strides);
   }
   bool empty() const { return loop_.numel == 0; }
+  // Makes one element of neighbors in the innermost dimension that move together: up to 16 bytes.
+  // Returns the bytes of an element; `item` is what they are now.
+  int64_t widen(int64_t item) {
+    int64_t wide = 16;
+    while (wide > item && !moves_together(item, wide)) wide /= 2;
+    if (wide <= item) return item;
+    loop_.sizes[0] /= wide / item;
+    loop_.numel /= wide / item;
+    loop_.strides[0][0] = loop_.strides[0][1] = wide;
+    return wide;
+  }
   const sdk::StridedLoop& loop() const { return loop_; }
   // f(Strided of all operands)
   template <class F>
@@ -98,6 +109,22 @@ class IndexLoop {
   Indices by;
 
  private:
+  // Whether both operands have `wide` bytes of one index side by side, and aligned, at each
+  // position.
+  bool moves_together(int64_t item, int64_t wide) const {
+    if (loop_.ndim == 0 || empty() || loop_.sizes[0] % (wide / item) != 0) return false;
+    uint64_t bits = 0;
+    for (int k = 0; k < 2; ++k) {
+      if (loop_.strides[0][k] != item) return false;
+      bits |= reinterpret_cast<uintptr_t>(loop_.base[k]);
+      for (int d = 1; d < loop_.ndim; ++d) bits |= static_cast<uint64_t>(loop_.strides[d][k]);
+    }
+    for (int k = 0; k < by.n; ++k) {
+      if (loop_.strides[0][k + 2] != 0) return false;
+      bits |= static_cast<uint64_t>(by.step[k]);
+    }
+    return bits % static_cast<uint64_t>(wide) == 0;
+  }
   sdk::StridedLoop loop_;
 };
 

@@ -179,6 +179,21 @@ __global__ void combine_parts(Layout l, Op op, const typename Op::Acc* parts) {
   }
 }
 
+// The same for rows of many parts: a block each.
+template <class Op, class C>
+__global__ void combine_by_blocks(Layout l, Op op, const typename Op::Acc* parts) {
+  for (int64_t k = blockIdx.x; k < l.kept.numel; k += gridDim.x) {
+    Place place;
+    const char* row = l.row(static_cast<uint32_t>(k), &place);
+    const C first = load<C>(row, l.in);
+    typename Op::Acc acc = op.identity(first);
+    for (int64_t p = threadIdx.x; p < l.parts; p += blockDim.x)
+      acc = op.combine(acc, parts[k * l.parts + p]);
+    acc = block_reduce(acc, op.identity(first), Combine<Op, C>{op});
+    if (threadIdx.x == 0) op.store(acc, first, l.count, place);
+  }
+}
+
 // Whether each row of the input begins at a multiple of 16 bytes.
 inline bool rows_aligned(const Strided<3>& kept) {
   uintptr_t bits = reinterpret_cast<uintptr_t>(kept.base[2]);
@@ -248,8 +263,13 @@ tn_status reduce(const sdk::Call& call, const sdk::Tensor* results, int n_result
   } else {
     launch<by_threads<Op, C>>(call, shape_for(call, rows.numel * parts, 128), l, op, partial);
   }
-  if (parts > 1)
+  constexpr int64_t kManyParts = 64;
+  if (parts >= kManyParts) {
+    launch<combine_by_blocks<Op, C>>(call, {std::min(rows.numel, max_blocks(call)), 256}, l, op,
+                                     partial);
+  } else if (parts > 1) {
     launch<combine_parts<Op, C>>(call, shape_for(call, rows.numel, 128), l, op, partial);
+  }
   return TN_OK;
 }
 

@@ -14,12 +14,6 @@ __global__ void one_element(float* p) {
   if (threadIdx.x == 0) p[0] += 1;
 }
 
-__global__ void select_rows(float* out, const float* in, const int64_t* index, int64_t columns) {
-  const int64_t row = index[blockIdx.x];
-  for (int64_t c = threadIdx.x; c < columns; c += blockDim.x)
-    out[blockIdx.x * columns + c] = in[row * columns + c];
-}
-
 double now_us() {
   using namespace std::chrono;
   return duration<double, std::micro>(steady_clock::now().time_since_epoch()).count();
@@ -96,22 +90,6 @@ double tenon_bound_pinned_gb_s(int64_t bytes) {
       device_ms(10, [&] { cudaMemcpyAsync(a.p, host, n, cudaMemcpyHostToDevice, nullptr); });
   cudaFreeHost(host);
   return ms <= 0 ? -1 : 1e-6 * static_cast<double>(bytes) / ms;
-}
-
-double tenon_bound_gather_ms(int64_t rows, int64_t columns, int64_t selected) {
-  const Memory in(4 * rows * columns), out(4 * selected * columns), index(8 * selected);
-  if (!in.p || !out.p || !index.p) return -1;
-  int64_t* host = new int64_t[static_cast<size_t>(selected)];
-  for (int64_t i = 0; i < selected; ++i) host[i] = i * 7919 % rows;
-  cudaMemcpyAsync(index.p, host, static_cast<size_t>(8 * selected), cudaMemcpyHostToDevice,
-                  nullptr);
-  cudaDeviceSynchronize();
-  delete[] host;
-  float *o = out.as<float>(), *x = in.as<float>();
-  int64_t* k = index.as<int64_t>();
-  void* arguments[] = {&o, &x, &k, &columns};
-  return device_ms(
-      20, [&] { launch(select_rows, static_cast<unsigned>(selected), 256, nullptr, arguments); });
 }
 
 double tenon_bound_first_ms(void) {

@@ -12,8 +12,6 @@ double tenon_bound_launch_us(int launches);  // host time of one empty launch
 // One launch of a graph of `nodes` kernels of one element.
 double tenon_bound_graph_us(int nodes, int launches);
 double tenon_bound_copy_gb_s(int64_t bytes);  // read and written, within the device
-double tenon_bound_gather_ms(int64_t rows, int64_t columns,
-                             int64_t selected);  // index_select without bounds checks
 // A sparse matrix of `rows` rows and columns, `each` elements per row, times a dense one of k
 // columns, by cuSPARSE.
 double tenon_bound_cusparse_ms(int64_t rows, int64_t each, int64_t k);

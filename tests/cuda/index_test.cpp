@@ -105,6 +105,37 @@ TEST_F(CudaIndex, MasksAmongTheIndices) {
   EXPECT_THROW(self.to(kCUDA).index_put({none, mask.to(kCUDA)}, short_of), IndexError);
 }
 
+// Rows that can be moved sixteen, eight, or fewer bytes at a time, and rows that are not aligned.
+TEST_F(CudaIndex, RowsAreMovedInWideElements) {
+  manual_seed(5);
+  const Tensor row = places({40}, 9).to(kInt), distinct = randperm(9, kLong),
+               other = places({9}, 4);
+  for (ScalarType dtype : {kByte, kHalf, kFloat, kDouble}) {
+    for (int64_t width : {1, 2, 3, 4, 6, 8, 16, 31, 32}) {
+      const Tensor whole = values({9 * (width + 1) + 1}, kFloat).to(dtype),
+                   self = whole.slice(0, 0, 9 * width).view({9, width}),
+                   odd = whole.slice(0, 1, 9 * width + 1).view({9, width}),
+                   apart = whole.slice(0, 0, 9 * (width + 1)).view({9, width + 1}).slice(1, 1);
+      for (const Tensor& t : {self, odd, apart}) {
+        // The offset and the strides remain on the device.
+        const auto there = [&](auto on) {
+          return on(whole).as_strided(t.sizes(), t.strides(), t.storage_offset());
+        };
+        compare([&](auto on) { return there(on).index_select(0, on(row)); });
+        compare([&](auto on) { return there(on).index({on(row.to(kLong)).view({8, 5})}); });
+        compare([&](auto on) { return there(on).index_copy(0, on(distinct), there(on).flip(0)); });
+        compare([&](auto on) {
+          return there(on)
+              .unsqueeze(0)
+              .expand({4, 9, width})
+              .contiguous()
+              .index_put({on(other), on(distinct)}, there(on).flip(0));
+        });
+      }
+    }
+  }
+}
+
 // Enough slices for several passes of the merge, with NaN.
 TEST_F(CudaIndex, DifferentSlices) {
   manual_seed(4);

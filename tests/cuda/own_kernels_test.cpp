@@ -69,6 +69,31 @@ TEST_F(CudaOwnKernels, LongRowsArePartsThatAreCombined) {
   check("all", [](const Tensor& t) { return t.gt(0).all(1).to(kDouble); });
 }
 
+// Those of a very long row are combined by the threads of a block.
+TEST_F(CudaOwnKernels, ManyPartsAreCombinedByABlock) {
+  manual_seed(6);
+  constexpr int64_t kLength = 300000;
+  for (ScalarType dtype : {kFloat, kDouble, kLong}) {
+    Tensor x = randint(1, 3, {kLength}, kLong).to(dtype);
+    x[123456] = 7;
+    const auto check = [&](const char* what, auto reduce) {
+      const Tensor got = reduce(x.to(kCUDA)).cpu(), want = reduce(x);
+      EXPECT_TRUE(allclose(got.to(kDouble), want.to(kDouble), 1e-9, 1e-9))
+          << what << " of " << toString(dtype) << ": " << got << " and not " << want;
+    };
+    check("sum", [](const Tensor& t) { return t.sum(); });
+    check("prod", [](const Tensor& t) { return t.remainder(2).add(1).sub(1).prod(); });
+    check("amax", [](const Tensor& t) { return t.amax(); });
+    check("argmax", [](const Tensor& t) { return t.argmax(); });
+    check("all", [](const Tensor& t) { return t.all(); });
+    check("any", [](const Tensor& t) { return t.sub(t).any(); });
+    if (dtype == kLong) continue;
+    check("norm", [](const Tensor& t) { return t.norm(); });
+    check("var", [](const Tensor& t) { return t.to(kDouble).var(); });
+    check("var", [](const Tensor& t) { return std::get<0>(var_mean(t.to(kDouble), {0})); });
+  }
+}
+
 TEST_F(CudaOwnKernels, SamplesOfAGrid) {
   manual_seed(12);
   const std::pair<ScalarType, double> roundings[] = {
