@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <map>
+#include <vector>
 
 #include "plugin_cuda/dnn/operation.h"
 #include "plugin_cuda/runtime/runtime.h"
@@ -104,30 +105,50 @@ void describe_convolution(Descriptor& c, const ConvGeometry& g, cudnnDataType_t 
   c.finalize_or_throw();
 }
 
-// Excludes engines that use TF32 without permission, or are nondeterministic in deterministic mode.
-bool is_allowed(const Descriptor& config, const ConvGeometry& g, int index) {
+constexpr int64_t kMaxNotes = 32;
+
+// What cuDNN notes of an engine; false if it does not say.
+template <class Note>
+bool notes_of(cudnnBackendDescriptor_t engine, cudnnBackendAttributeName_t name,
+              cudnnBackendAttributeType_t type, std::vector<Note>& out) {
+  out.resize(kMaxNotes);
+  int64_t n = 0;
+  if (cudnnBackendGetAttribute(engine, name, type, kMaxNotes, &n, out.data()) !=
+      CUDNN_STATUS_SUCCESS)
+    return false;
+  out.resize(static_cast<std::size_t>(n));
+  return true;
+}
+
+enum class Engine { Refused, Ready, Compiled };
+
+// Refused are engines that use TF32 without permission, or are nondeterministic in deterministic
+// mode. Those that are compiled at run time take 145 ms for a plan (H200, cuDNN 9.19), and were no
+// faster than the others.
+Engine judge(const Descriptor& config, const ConvGeometry& g, int index) {
   Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR, index);
   cudnnBackendDescriptor_t e = engine.get();
   int64_t n = 0;
   if (cudnnBackendGetAttribute(config.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
                                CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &n, &e) != CUDNN_STATUS_SUCCESS) {
-    return false;
+    return Engine::Refused;
   }
-  cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
-  if (cudnnBackendGetAttribute(e, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                               CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n,
-                               notes) != CUDNN_STATUS_SUCCESS) {
-    return false;
-  }
+  std::vector<cudnnBackendNumericalNote_t> notes;
+  std::vector<cudnnBackendBehaviorNote_t> behavior;
+  if (!notes_of(e, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, notes) ||
+      !notes_of(e, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, behavior))
+    return Engine::Refused;
   const bool full = sdk::dtype_key(g.dtype) == sdk::dtype_key(sdk::kFloat32) && !allow_tf32();
-  for (int64_t i = 0; i < n; ++i) {
-    if (full && (notes[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE ||
-                 notes[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS))
-      return false;
-    if (notes[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) return false;
-    if (g.deterministic && notes[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) return false;
+  for (cudnnBackendNumericalNote_t note : notes) {
+    if (full && (note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE ||
+                 note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS))
+      return Engine::Refused;
+    if (note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) return Engine::Refused;
+    if (g.deterministic && note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) return Engine::Refused;
   }
-  return true;
+  const auto compiled =
+      std::find(behavior.begin(), behavior.end(), CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION);
+  return compiled == behavior.end() ? Engine::Ready : Engine::Compiled;
 }
 
 struct Candidate {
@@ -135,20 +156,20 @@ struct Candidate {
   int64_t workspace = 0;
 };
 
-// The first of a heuristic's proposals that become plans, at most `max`.
-std::vector<Candidate> candidates(const Descriptor& graph, const ConvGeometry& g,
-                                  cudnnBackendHeurMode_t mode, cudnnHandle_t handle, int index,
-                                  std::size_t max) {
+using Configs = std::vector<std::unique_ptr<Descriptor>>;
+
+// What a heuristic proposes, best first. Without TF32 the first 25 and more may be refused.
+Configs proposals(const Descriptor& graph, cudnnBackendHeurMode_t mode, int index) {
+  constexpr int64_t kMaxConfigs = 64;
   Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, index);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode);
   if (heuristic.finalize() != CUDNN_STATUS_SUCCESS) return {};
-  constexpr int64_t kMaxConfigs = 16;
-  std::vector<std::unique_ptr<Descriptor>> configs;
+  Configs configs;
   cudnnBackendDescriptor_t raw[kMaxConfigs];
-  for (int64_t i = 0; i < kMaxConfigs; ++i) {
+  for (cudnnBackendDescriptor_t& r : raw) {
     configs.push_back(std::make_unique<Descriptor>(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, index));
-    raw[i] = configs.back()->get();
+    r = configs.back()->get();
   }
   int64_t n = 0;
   if (cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
@@ -156,19 +177,40 @@ std::vector<Candidate> candidates(const Descriptor& graph, const ConvGeometry& g
                                raw) != CUDNN_STATUS_SUCCESS) {
     return {};
   }
+  configs.resize(static_cast<std::size_t>(std::min(n, kMaxConfigs)));
+  return configs;
+}
+
+// Without a plan if the engine does not support the convolution, or wants too much workspace.
+Candidate plan_by(const Descriptor& config, cudnnHandle_t handle, int index) {
+  Candidate out{std::make_unique<Descriptor>(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, index)};
+  out.plan->set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, &handle);
+  out.plan->set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
+  if (out.plan->finalize() != CUDNN_STATUS_SUCCESS) return {};
+  int64_t one = 0;
+  check_dnn(cudnnBackendGetAttribute(out.plan->get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                                     CUDNN_TYPE_INT64, 1, &one, &out.workspace),
+            "cudnnBackendGetAttribute", index);
+  if (out.workspace > kMaxWorkspace) return {};
+  return out;
+}
+
+// The first of a heuristic's proposals that become plans, at most `max`; engines that are compiled
+// at run time where there are no others.
+std::vector<Candidate> candidates(const Descriptor& graph, const ConvGeometry& g,
+                                  cudnnBackendHeurMode_t mode, cudnnHandle_t handle, int index,
+                                  std::size_t max) {
+  const Configs configs = proposals(graph, mode, index);
+  std::vector<Engine> engines;
+  for (const auto& config : configs) engines.push_back(judge(*config, g, index));
   std::vector<Candidate> found;
-  for (int64_t i = 0; i < n && i < kMaxConfigs && found.size() < max; ++i) {
-    Descriptor& config = *configs[static_cast<std::size_t>(i)];
-    if (!is_allowed(config, g, index)) continue;
-    auto plan = std::make_unique<Descriptor>(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, index);
-    plan->set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, &handle);
-    plan->set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
-    if (plan->finalize() != CUDNN_STATUS_SUCCESS) continue;
-    int64_t bytes = 0, one = 0;
-    check_dnn(cudnnBackendGetAttribute(plan->get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
-                                       CUDNN_TYPE_INT64, 1, &one, &bytes),
-              "cudnnBackendGetAttribute", index);
-    if (bytes <= kMaxWorkspace) found.push_back({std::move(plan), bytes});
+  for (Engine kind : {Engine::Ready, Engine::Compiled}) {
+    for (std::size_t i = 0; i < configs.size() && found.size() < max; ++i) {
+      if (engines[i] != kind) continue;
+      Candidate made = plan_by(*configs[i], handle, index);
+      if (made.plan) found.push_back(std::move(made));
+    }
+    if (!found.empty()) break;
   }
   return found;
 }

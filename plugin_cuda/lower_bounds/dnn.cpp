@@ -16,7 +16,7 @@ namespace tenon::lower_bounds {
 namespace {
 
 constexpr int64_t kX = 1, kW = 2, kY = 3;  // names of the tensors
-constexpr int64_t kMaxEngines = 16;
+constexpr int64_t kMaxEngines = 64;
 
 // A descriptor; finalize() returns whether all calls succeeded.
 class Part {

@@ -165,6 +165,22 @@ TEST_F(CudaPlans, EnginesOfLessPrecisionOrAnyOrderAreLeftOut) {
   EXPECT_EQ(runs(5), (Runs{1, 0, 0, 1, 1})) << "tensor cores lose nothing of 16-bit floats";
 }
 
+// As on an H200, where more than 25 engines of TF32 come before the first that may be used.
+TEST_F(CudaPlans, AnEngineBehindManyRefusedOnesIsFound) {
+  std::vector<tenon_fake_engine> engines(40, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, 0, 0, false});
+  engines.push_back({-1, 0, 0, false, true});
+  engines.push_back({-1, 0, 0, false});
+  tenon_fake_engines(engines.data(), static_cast<int>(engines.size()));
+  const Tensor w = integers({2, 2, 3, 3}).to(kCUDA);
+  (void)conv2d(integers({1, 2, 5, 5}).to(kCUDA), w);
+  EXPECT_EQ(tenon_fake_engine_runs(40), 0) << "compiled at run time";
+  EXPECT_EQ(tenon_fake_engine_runs(41), 1);
+  engines.pop_back();
+  tenon_fake_engines(engines.data(), static_cast<int>(engines.size()));
+  (void)conv2d(integers({1, 2, 6, 6}).to(kCUDA), w);
+  EXPECT_EQ(tenon_fake_engine_runs(40), 1) << "better than none";
+}
+
 TEST_F(CudaPlans, BenchmarkingCachesTheFastest) {
   offer({{-1, 20, 0, false},
          {-1, 1, 4096, false},

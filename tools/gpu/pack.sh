@@ -11,7 +11,7 @@ for program in tenon tenon_check tenon_oracle tenon_digits tenon_bench_gpu tenon
   strip -o "$stage/bin/$program" "$build/bin/$program"
 done
 for library in libtenon_core libtenon libtenon_jit libtenon_onnx libtenon_distributed libtenon_cpu libtenon_cuda libtenon_sparse \
-  libtenon_sparse_cuda libgpu_lower_bounds; do
+  libtenon_sparse_cuda libtenon_ref libgpu_lower_bounds; do
   file=$(readlink -f "$build/lib/$library.so")
   name=$(objdump -p "$file" | awk '$1 == "SONAME" {print $2}')
   strip --strip-unneeded -o "$stage/lib/${name:-$library.so}" "$file"
@@ -28,7 +28,7 @@ missing=$(awk '/not found/ {print $1}' <<<"$dependencies" | sort -u | grep -vE "
   while read -r file; do cp -L "$file" "$stage/lib/"; done
 for file in "$stage"/bin/* "$stage"/lib/*.so*; do chmod u+w "$file"; done
 cp -r tests/oracle "$stage/share/oracle"
-cp -r tests/check/calls "$stage/share/calls"
+cp -r tests/check/calls tests/check/few.txt tools/gpu/waivers.csv "$stage/share/"
 [ -e ../shared/zoo/make.py ] && cp -r ../shared/zoo "$stage/share/"
 cp bench/gpu/peer.py "$stage/share/"
 [ -e .cache/digits.csv.gz ] && cp .cache/digits.csv.gz "$stage/share/"

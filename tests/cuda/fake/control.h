@@ -47,6 +47,7 @@ struct tenon_fake_engine {
   int ms;             // duration of a convolution
   int64_t workspace;  // bytes
   bool refuses;       // plans
+  bool compiles;      // at run time
 };
 void tenon_fake_engines(const struct tenon_fake_engine* engines, int n);
 int64_t tenon_fake_engine_runs(int engine);

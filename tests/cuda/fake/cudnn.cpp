@@ -299,6 +299,10 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const d,
     if (note >= 0)
       *static_cast<cudnnBackendNumericalNote_t*>(values) =
           static_cast<cudnnBackendNumericalNote_t>(note);
+  } else if (name == CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE && !offered.empty()) {
+    *n = offered[static_cast<std::size_t>(as(d).engine)].compiles;
+    if (*n)
+      *static_cast<cudnnBackendBehaviorNote_t*>(values) = CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
   } else if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE) {
     *static_cast<int64_t*>(values) = offered[static_cast<std::size_t>(as(d).engine)].workspace;
     *n = 1;
