@@ -18,15 +18,10 @@ TN_DEVICE T block_reduce(T v, T identity, Op op) {
   v = warp_reduce(v, op);
   if (lane() == 0) parts[warp_in_block()] = v;
   __syncthreads();
-  if (warp_in_block() == 0) {
-    T mine = identity;
-    if (lane() < warps_of_block()) mine = parts[lane()];
-    mine = warp_reduce(mine, op);
-    __syncwarp(kAllLanes);
-    if (lane() == 0) parts[0] = mine;
-  }
-  __syncthreads();
-  const T all = parts[0];
+  // Every warp reduces the parts, which is one barrier less than one warp for all.
+  T all = identity;
+  if (lane() < warps_of_block()) all = parts[lane()];
+  all = shuffle_from(warp_reduce(all, op), 0);
   __syncthreads();
   return all;
 }

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// native_layer_norm: one block per row, two passes over it. The gradients of weight and bias are
-// column sums: of slabs of rows first, then of the slabs in order.
+// native_layer_norm: rows of one dtype are kept in registers, by a warp or a block; others have a
+// block each and are read several times. The gradients of weight and bias are column sums: of slabs
+// of rows first, then of the slabs in order.
 #include <cmath>
 
 #include "plugin_cuda/device/block.cuh"
 #include "plugin_cuda/device/dense.cuh"
 #include "plugin_cuda/device/launch.cuh"
+#include "plugin_cuda/device/rows.cuh"
 #include "tenon/sdk/ops/native_layer_norm.h"
 #include "tenon/sdk/ops/native_layer_norm_backward.h"
 
@@ -15,11 +17,26 @@ namespace {
 
 using namespace sdk;
 
+template <class S>
+TN_DEVICE S* data(const Dense& t) {
+  return reinterpret_cast<S*>(t.p);
+}
+
 struct Forward {
   Dense out, mean, rstd, input, weight, bias;
   int64_t rows, n;
   double eps;
 };
+
+// In double where float has no normal numbers, and elsewhere in C: many GPUs have few units for
+// double.
+template <class C>
+TN_DEVICE C reciprocal_root(C variance, double eps) {
+  constexpr C kNormal = static_cast<C>(1e-30);
+  const C v = variance + static_cast<C>(eps);
+  if (v >= kNormal) return 1 / std::sqrt(v);
+  return static_cast<C>(1 / std::sqrt(static_cast<double>(variance) + eps));
+}
 
 template <class C>
 __global__ void forward(Forward f) {
@@ -33,12 +50,42 @@ __global__ void forward(Forward f) {
       squares += d * d;
     }
     const C variance = block_reduce(squares, C(0), Add()) / static_cast<C>(f.n);
-    const C rstd = static_cast<C>(1 / std::sqrt(static_cast<double>(variance) + f.eps));
+    const C rstd = reciprocal_root(variance, f.eps);
     for (int64_t i = threadIdx.x; i < f.n; i += blockDim.x) {
       const C x = (f.input.get<C>(start + i) - mean) * rstd;
       f.out.put(start + i, x * f.weight.get_or(i, C(1)) + f.bias.get_or(i, C(0)));
     }
     if (threadIdx.x == 0) {
+      f.mean.put(row, mean);
+      f.rstd.put(row, rstd);
+    }
+  }
+}
+
+template <class Row>
+__global__ void __launch_bounds__(Row::kMaxThreads, Row::kMinBlocks)
+    forward_in_registers(Forward f) {
+  using S = typename Row::Storage;
+  using C = typename Row::Compute;
+  using By = typename Row::By;
+  const int n = static_cast<int>(f.n);
+  const S *weight = data<S>(f.weight), *bias = data<S>(f.bias);
+  for (int64_t row = By::row(); row < f.rows; row += By::rows_step()) {
+    Row x;
+    C sum = 0, squares = 0;
+    x.load(data<S>(f.input) + row * n, n);
+    Row::for_elements(n, [&](int i) { sum += x.v[i]; });
+    const C mean = By::reduce(sum, C(0), Add()) / static_cast<C>(n);
+    Row::for_elements(n, [&](int i) {
+      x.v[i] -= mean;
+      squares += x.v[i] * x.v[i];
+    });
+    const C rstd = reciprocal_root(By::reduce(squares, C(0), Add()) / static_cast<C>(n), f.eps);
+    Row::for_elements(n, [&](int i) { x.v[i] *= rstd; });
+    x.combine(weight, n, [](C a, C w) { return a * w; });
+    x.combine(bias, n, [](C a, C b) { return a + b; });
+    x.store(data<S>(f.out) + row * n, n);
+    if (Row::first() == 0) {
       f.mean.put(row, mean);
       f.rstd.put(row, rstd);
     }
@@ -68,6 +115,32 @@ __global__ void input_gradient(Backward b) {
       const C g = b.grad.get<C>(start + i) * b.weight.get_or(i, C(1));
       b.grad_input.put(start + i, rstd * (g - shift - (b.input.get<C>(start + i) - mean) * slope));
     }
+  }
+}
+
+template <class Row>
+__global__ void __launch_bounds__(Row::kMaxThreads, Row::kMinBlocks)
+    input_gradient_in_registers(Backward b) {
+  using S = typename Row::Storage;
+  using C = typename Row::Compute;
+  using By = typename Row::By;
+  const int n = static_cast<int>(b.n);
+  for (int64_t row = By::row(); row < b.rows; row += By::rows_step()) {
+    Row g, x;
+    g.load(data<S>(b.grad) + row * n, n);
+    x.load(data<S>(b.input) + row * n, n);
+    g.combine(data<S>(b.weight), n, [](C a, C w) { return a * w; });
+    const C mean = b.mean.get<C>(row), rstd = b.rstd.get<C>(row), count = static_cast<C>(n);
+    Two<C> sums{C(0), C(0)};
+    Row::for_elements(n, [&](int i) {
+      x.v[i] -= mean;
+      sums.a += g.v[i];
+      sums.b += g.v[i] * x.v[i];
+    });
+    sums = By::reduce(sums, Two<C>{C(0), C(0)}, AddTwo());
+    const C shift = sums.a / count, slope = sums.b * rstd * rstd / count;
+    Row::for_elements(n, [&](int i) { g.v[i] = rstd * (g.v[i] - shift - x.v[i] * slope); });
+    g.store(data<S>(b.grad_input) + row * n, n);
   }
 }
 
@@ -128,6 +201,38 @@ int block_for(int64_t n) { return n >= 4096 ? 512 : n >= 1024 ? 256 : n >= 256 ?
 Shape row_shape(const Call& call, int64_t rows, int64_t n) {
   return {std::min(rows, 8 * max_blocks(call)), block_for(n)};
 }
+
+// Whether all that are present have the dtype of the input.
+bool all_are(Code code, std::initializer_list<Dense> tensors) {
+  return std::all_of(tensors.begin(), tensors.end(),
+                     [code](const Dense& t) { return t.p == nullptr || t.code == code; });
+}
+
+// Whether registers hold the rows: then they have been computed.
+bool forward_by_registers(const Call& call, const Forward& f, DType dtype) {
+  if (f.n == 0 || !all_are(f.input.code, {f.out, f.weight, f.bias})) return false;
+  return dispatch_floating(dtype, [&](auto tag) {
+    using S = tn_type(tag);
+    const bool aligned = rows_are_aligned<S>(f.n, {f.out.p, f.input.p, f.weight.p, f.bias.p});
+    return with_row_in_registers<S, 1>(call, f.rows, f.n, aligned,
+                                       [&](auto row, const Shape& shape) {
+                                         launch<forward_in_registers<tn_type(row)>>(call, shape, f);
+                                       });
+  });
+}
+bool input_gradient_by_registers(const Call& call, const Backward& b, DType dtype) {
+  if (!all_are(b.input.code, {b.grad_input, b.grad, b.weight})) return false;
+  return dispatch_floating(dtype, [&](auto tag) {
+    using S = tn_type(tag);
+    const bool aligned =
+        rows_are_aligned<S>(b.n, {b.grad_input.p, b.grad.p, b.input.p, b.weight.p});
+    return with_row_in_registers<S, 2>(
+        call, b.rows, b.n, aligned, [&](auto row, const Shape& shape) {
+          launch<input_gradient_in_registers<tn_type(row)>>(call, shape, b);
+        });
+  });
+}
+
 int64_t slabs_of(int64_t rows, int64_t n) {
   return std::min(ceil_div(rows, 64), std::max<int64_t>(1, 1056 / ceil_div(n, kColumns)));
 }
@@ -136,7 +241,7 @@ tn_status layer_norm(Call& call, Tensor out, Tensor mean, Tensor rstd, Tensor in
                      OptTensor weight, OptTensor bias, double eps) {
   const Forward f{Dense(out),  Dense(mean),  Dense(rstd),    Dense(input), Dense(weight),
                   Dense(bias), mean.numel(), product(shape), eps};
-  if (f.rows == 0) return TN_OK;
+  if (f.rows == 0 || forward_by_registers(call, f, input.dtype())) return TN_OK;
   if (input.dtype() == kFloat64)
     launch<forward<double>>(call, row_shape(call, f.rows, f.n), f);
   else
@@ -145,8 +250,9 @@ tn_status layer_norm(Call& call, Tensor out, Tensor mean, Tensor rstd, Tensor in
 }
 
 template <class C>
-void gradients(const Call& call, const Backward& b) {
-  if (b.grad_input.p != nullptr && b.rows > 0 && b.n > 0) {
+void gradients(const Call& call, const Backward& b, DType dtype) {
+  if (b.grad_input.p != nullptr && b.rows > 0 && b.n > 0 &&
+      !input_gradient_by_registers(call, b, dtype)) {
     launch<input_gradient<C>>(call, row_shape(call, b.rows, b.n), b);
   }
   if ((b.grad_weight.p == nullptr && b.grad_bias.p == nullptr) || b.n == 0) return;
@@ -176,9 +282,9 @@ tn_status layer_norm_backward(Call& call, Tensor grad_input, Tensor grad_weight,
                    slabs,
                    slabs > 0 ? ceil_div(rows, slabs) : 0};
   if (input.dtype() == kFloat64)
-    gradients<double>(call, b);
+    gradients<double>(call, b, input.dtype());
   else
-    gradients<float>(call, b);
+    gradients<float>(call, b, input.dtype());
   return TN_OK;
 }
 
