@@ -7,7 +7,7 @@ set -euo pipefail
 build="$1" out="$2" stage="$2/pack"
 rm -rf "$stage"
 mkdir -p "$stage"/{bin,lib,share}
-for program in tenon tenon_check tenon_oracle tenon_digits tenon_bench_gpu tenon_cuda_kernel_lab test_gpu; do
+for program in tenon tenon_check tenon_oracle tenon_digits tenon_bench_gpu tenon_cuda_kernel_lab test_gpu loop_programs_on_device; do
   strip -o "$stage/bin/$program" "$build/bin/$program"
 done
 for library in libtenon_core libtenon libtenon_cpu libtenon_cuda libtenon_sparse libtenon_sparse_cuda libgpu_lower_bounds; do
@@ -24,6 +24,7 @@ done | sort -u | grep -vE "^$stage|/(libc|libm|libdl|librt|libpthread|libstdc\+\
 for file in "$stage"/bin/* "$stage"/lib/*.so*; do chmod u+w "$file"; done
 cp -r tests/oracle "$stage/share/oracle"
 cp -r tests/check/calls "$stage/share/calls"
+cp -r tests/loop_program/programs "$stage/share/loop_programs"
 cp bench/gpu/peer.py "$stage/share/"
 [ -e .cache/digits.csv.gz ] && cp .cache/digits.csv.gz "$stage/share/"
 git rev-parse --short HEAD >"$stage/share/commit"

@@ -48,6 +48,7 @@ fi
 cores=$(nproc)
 step devices 30 "${say[@]}" bin/tenon devices
 step tests 60 bin/test_gpu --gtest_brief=1
+step programs 30 "${say[@]}" bin/loop_programs_on_device cuda share/loop_programs
 step check 100 "${say[@]}" bin/tenon_check --device cuda --no-gradients -j "$cores" --calls share/calls --cases share/oracle
 step oracle 100 "${say[@]}" bin/tenon_oracle share/oracle --device cuda -j "$cores" --waivers share/oracle/waivers.csv
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
