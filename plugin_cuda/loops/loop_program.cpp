@@ -79,7 +79,7 @@ class Launch {
   }
   cudaStream_t stream() const { return stream_; }
 
-  void run(cudaKernel_t function, const lp::CKernel& kernel, const lp::Binding& binding,
+  void run(KernelHandle function, const lp::CKernel& kernel, const lp::Binding& binding,
            const Arrays& arrays, int64_t items) {
     std::vector<int64_t> numbers = lp::find_numbers(kernel, binding, arrays.placements, items);
     std::vector<double> reals = lp::find_reals(kernel, binding);
@@ -92,7 +92,7 @@ class Launch {
     const int64_t most = kBlocksPerMultiprocessor * gpu(index_).props.multiProcessorCount;
     const int64_t blocks = std::min((items - 1) / kBlock + 1, most);
     const cudaError_t status =
-        cudaLaunchKernel(static_cast<const void*>(function), dim3(static_cast<unsigned>(blocks)),
+        cudaLaunchKernel(function, dim3(static_cast<unsigned>(blocks)),
                          dim3(static_cast<unsigned>(kBlock)), arguments.data(), 0, stream_);
     launched(status, index_, stream_, "_loop_program_");
   }
@@ -115,6 +115,11 @@ void launch(const Call& call, int index, LoadedProgram& loaded, const lp::Bindin
   }
 }
 
+bool reports(const lp::CProgram& printed) {
+  return std::any_of(printed.kernels.begin(), printed.kernels.end(),
+                     [](const lp::CKernel& it) { return it.reports; });
+}
+
 tn_status run_program(Call& call, TensorList outputs, TensorList inputs, Str text, Ints numbers,
                       Floats reals) {
   if (outputs.size() == 0) return TN_DECLINED;
@@ -126,6 +131,7 @@ tn_status run_program(Call& call, TensorList outputs, TensorList inputs, Str tex
     const std::shared_ptr<LoadedProgram> loaded = find_program(index, text, *program);
     if (!loaded || loaded->kernels.empty()) return TN_DECLINED;
     binding = lp::bind_c(loaded->printed, std::move(binding));
+    if (reports(loaded->printed) && !call.device_error()) return TN_DECLINED;
     if (reduces_long_to_few(loaded->printed, binding)) return TN_DECLINED;
     launch(call, index, *loaded, binding, place(call, *program, binding, outputs, inputs));
     return TN_OK;

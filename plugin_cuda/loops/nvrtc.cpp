@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin_cuda/loops/nvrtc.h"
 
-#include <dlfcn.h>
-
+#include "plugin_cuda/loops/runtime_loader.h"
 #include "plugin_cuda/runtime/runtime.h"
 
 namespace tenon::cuda {
@@ -21,12 +20,6 @@ struct Nvrtc {
   int (*destroy)(void**);
 };
 
-template <class F>
-bool find(void* library, const char* name, F& out) {
-  out = reinterpret_cast<F>(dlsym(library, name));
-  return out != nullptr;
-}
-
 // That of the runtime's version, if it is there.
 void* open_library() {
   for (const int major : {CUDART_VERSION / 1000, 13, 12})
@@ -38,12 +31,14 @@ void* open_library() {
 const Nvrtc* open_nvrtc() {
   static Nvrtc n;
   void* library = open_library();
-  if (library && find(library, "nvrtcVersion", n.version) &&
-      find(library, "nvrtcCreateProgram", n.create) &&
-      find(library, "nvrtcCompileProgram", n.compile) &&
-      find(library, "nvrtcGetCUBINSize", n.code_size) && find(library, "nvrtcGetCUBIN", n.code) &&
-      find(library, "nvrtcGetProgramLogSize", n.log_size) &&
-      find(library, "nvrtcGetProgramLog", n.log) && find(library, "nvrtcDestroyProgram", n.destroy))
+  if (library && find_function(library, "nvrtcVersion", n.version) &&
+      find_function(library, "nvrtcCreateProgram", n.create) &&
+      find_function(library, "nvrtcCompileProgram", n.compile) &&
+      find_function(library, "nvrtcGetCUBINSize", n.code_size) &&
+      find_function(library, "nvrtcGetCUBIN", n.code) &&
+      find_function(library, "nvrtcGetProgramLogSize", n.log_size) &&
+      find_function(library, "nvrtcGetProgramLog", n.log) &&
+      find_function(library, "nvrtcDestroyProgram", n.destroy))
     return &n;
   sdk::log(TN_LOG_INFO, sdk::join("cuda: loop programs run operator by operator: libnvrtc.so.",
                                   CUDART_VERSION / 1000, " is not installed"));

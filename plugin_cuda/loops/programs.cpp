@@ -39,19 +39,32 @@ bool is_of_the_code(cudaError_t e) {
          e == cudaErrorUnsupportedPtxVersion || e == cudaErrorNotSupported;
 }
 
+// Of the code alone: false, and the device is as before. Other errors are thrown.
+bool is_taken(cudaError_t status, const char* call, int index) {
+  if (!is_of_the_code(status)) check(status, call, index);
+  if (status == cudaSuccess) return true;
+  (void)cudaGetLastError();
+  leave(sdk::join(call, " failed: ", cudaGetErrorName(status)));
+  return false;
+}
+
+// The attributes are not used: asking for them loads the kernel here, not at a launch that may be
+// captured.
 void load(LoadedProgram& made, const std::string& code, int index) {
-  const cudaError_t status =
-      cudaLibraryLoadData(&made.library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
-  if (is_of_the_code(status)) {
-    (void)cudaGetLastError();
-    return leave(sdk::join("cudaLibraryLoadData failed: ", cudaGetErrorName(status)));
-  }
-  check(status, "cudaLibraryLoadData", index);
-  std::vector<cudaKernel_t> kernels;
-  for (const lp::CKernel& it : made.printed.kernels) {
-    kernels.emplace_back();
-    check(cudaLibraryGetKernel(&kernels.back(), made.library, it.name.c_str()),
-          "cudaLibraryGetKernel", index);
+  const RuntimeLoader& runtime = *runtime_loader();
+  if (!is_taken(runtime.load(&made.library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+                "cudaLibraryLoadData", index))
+    return;
+  std::vector<KernelHandle> kernels(made.printed.kernels.size());
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    const char* name = made.printed.kernels[k].name.c_str();
+    check(runtime.kernel(&kernels[k], made.library, name), "cudaLibraryGetKernel", index);
+    cudaFuncAttributes attributes;
+    const cudaError_t status = cudaFuncGetAttributes(&attributes, kernels[k]);
+    if (status == cudaErrorInvalidDeviceFunction)
+      (void)cudaGetLastError();  // of a runtime that takes no such handles
+    else if (!is_taken(status, "cudaFuncGetAttributes", index))
+      return;
   }
   made.kernels.swap(kernels);
 }
@@ -122,7 +135,7 @@ void start_programs() {
 }
 
 LoadedProgram::~LoadedProgram() {
-  if (library && cudaLibraryUnload(library) != cudaSuccess) (void)cudaGetLastError();
+  if (library && runtime_loader()->unload(library) != cudaSuccess) (void)cudaGetLastError();
 }
 
 std::shared_ptr<LoadedProgram> find_program(int index, std::string_view text,
@@ -135,7 +148,7 @@ std::shared_ptr<LoadedProgram> find_program(int index, std::string_view text,
     if (at != p.loaded.end()) return at->second;
   }
   const std::size_t most = g_max_programs.load(std::memory_order_relaxed);
-  if (most == 0 || !nvrtc_found()) return nullptr;
+  if (most == 0 || !runtime_loader() || !nvrtc_found()) return nullptr;
   const UncapturedGuard uncaptured;
   // Of two threads that miss at once, both compile; one result is kept.
   std::shared_ptr<LoadedProgram> made = make(index, program);

@@ -3,21 +3,20 @@
 // Loop programs compiled and loaded, kept by text and device.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <atomic>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "plugin_cuda/loops/runtime_loader.h"
 #include "tenon/sdk/loop_program/c_program.h"
 
 namespace tenon::cuda {
 
 struct LoadedProgram {
   sdk::loop_program::CProgram printed;
-  cudaLibrary_t library = nullptr;
-  std::vector<cudaKernel_t> kernels;  // one per printed kernel; none: left to the fallback
+  LibraryHandle library = nullptr;
+  std::vector<KernelHandle> kernels;  // one per printed kernel; none: left to the fallback
   // A graph may run it at any time: it stays loaded until the plugin closes.
   std::atomic<bool> captured{false};
 
