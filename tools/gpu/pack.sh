@@ -10,7 +10,7 @@ mkdir -p "$stage"/{bin,lib,share}
 for program in tenon tenon_check tenon_oracle tenon_digits tenon_bench_gpu tenon_cuda_kernel_lab test_gpu loop_programs_on_device; do
   strip -o "$stage/bin/$program" "$build/bin/$program"
 done
-for library in libtenon_core libtenon libtenon_cpu libtenon_cuda libtenon_sparse libtenon_sparse_cuda libgpu_lower_bounds; do
+for library in libtenon_core libtenon libtenon_jit libtenon_cpu libtenon_cuda libtenon_sparse libtenon_sparse_cuda libgpu_lower_bounds; do
   file=$(readlink -f "$build/lib/$library.so")
   name=$(objdump -p "$file" | awk '$1 == "SONAME" {print $2}')
   strip --strip-unneeded -o "$stage/lib/${name:-$library.so}" "$file"
