@@ -4,6 +4,7 @@
 
 #include "plugin_cuda/blas/gemm.h"
 #include "plugin_cuda/fft/plans.h"
+#include "plugin_cuda/loops/programs.h"
 #include "plugin_cuda/runtime/entry.h"
 #include "plugin_cuda/solver/libraries.h"
 #if defined(TENON_CUDNN)
@@ -15,6 +16,7 @@ namespace tenon::cuda {
 namespace {
 
 tn_status init(const tn_host&, tn_str* why) {
+  start_programs();
   const auto libraries = [] {
     std::string fault = blas_fault();
 #if defined(TENON_CUDNN)
@@ -30,6 +32,7 @@ void shutdown() {
   stop_rnn();
   stop_dnn();
 #endif
+  stop_programs();
   stop_fft();
   stop_solver();
   stop_blas();

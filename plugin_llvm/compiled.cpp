@@ -9,22 +9,12 @@
 
 #include "isa/isa.h"
 #include "plugin_llvm/spec/key.h"
+#include "tenon/sdk/code_file.h"
 #include "tenon/sdk/error.h"
 #include "tenon/sdk/parallel.h"
 
 namespace tenon::llvm_loops {
 namespace {
-
-// TENON_LLVM_CACHE: a folder; 0: none.
-std::string cache_folder() {
-  const auto set = sdk::setting("LLVM_CACHE");
-  if (set && *set == "0") return "";
-  if (set && !set->empty()) return std::string(*set);
-  // As settings, not with raised privileges: objects are run.
-  const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-  if (cache && cache[0] == '/') return std::string(cache) + "/tenon/llvm";
-  return home && home[0] == '/' ? std::string(home) + "/.cache/tenon/llvm" : "";
-}
 
 // Null where it cannot be opened.
 Compile open_compiler() {
@@ -78,7 +68,7 @@ int lanes() {
 Kernel find_kernel(const Spec& spec, std::string_view text) {
   static std::mutex lock;
   static auto& all = *new std::map<std::string, Kernel>;
-  static const std::string folder = cache_folder();
+  static const std::string folder = sdk::find_code_folder(sdk::setting("LLVM_CACHE"), "llvm");
   Options options{std::string(text), folder, lanes()};
   const std::string key = key_of(spec, options);
   {

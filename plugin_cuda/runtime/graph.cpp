@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Captured graphs, stored instantiated.
 #include <memory>
+#include <mutex>
 
 #include "plugin_cuda/runtime/runtime.h"
 
@@ -12,16 +13,26 @@ struct tn_graph {
 namespace tenon::cuda {
 namespace {
 
+std::mutex g_captures_lock;  // a capture begins while nobody waits for a whole device
+int g_captures = 0;
+
 tn_status begin(void*, int32_t index, tn_stream* stream) {
   return guarded(index, [&] {
-    check(cudaStreamBeginCapture(native(index, stream), cudaStreamCaptureModeThreadLocal),
-          "cudaStreamBeginCapture", index);
+    const cudaStream_t s = native(index, stream);
+    const std::lock_guard<std::mutex> hold(g_captures_lock);
+    check(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture",
+          index);
+    ++g_captures;
   });
 }
 
 // Ends the capture even if it fails.
 tn_status end(void*, int32_t index, tn_stream* stream, tn_graph** out) {
   try {
+    if (!forked()) {
+      const std::lock_guard<std::mutex> hold(g_captures_lock);
+      --g_captures;
+    }
     check_usable(index);
     const ReleaseGuard on(index);
     cudaGraph_t graph = nullptr;
@@ -52,6 +63,13 @@ void destroy(void*, int32_t index, tn_graph* graph) {
 }
 
 }  // namespace
+
+bool wait_outside_captures(int index) {
+  const std::lock_guard<std::mutex> hold(g_captures_lock);
+  if (g_captures > 0) return false;
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", index);
+  return true;
+}
 
 extern const tn_ext_graph_capture kGraphCapture = {
     {sizeof(tn_ext_graph_capture), TN_EXT_GRAPH_CAPTURE, 0, &kIpc.head},

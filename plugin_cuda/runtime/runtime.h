@@ -96,6 +96,8 @@ cudaStream_t native(int index, const tn_stream* stream);
 // name.
 void launched(cudaError_t status, int index, cudaStream_t stream, const char* kernel);
 bool capturing(int index, cudaStream_t stream);
+// Waits for the current device's work, which would break a capture; false: one goes on.
+bool wait_outside_captures(int index);
 bool blocking() noexcept;    // TENON_CUDA_BLOCKING
 bool allow_tf32() noexcept;  // TENON_ALLOW_TF32
 

@@ -22,12 +22,12 @@
 #include <chrono>
 #include <mutex>
 
-#include "plugin_llvm/compiler/disk.h"
 #include "plugin_llvm/compiler/emit.h"
 #include "plugin_llvm/compiler/helpers.h"
 #include "plugin_llvm/compiler/values.h"
 #include "plugin_llvm/spec/api.h"
 #include "plugin_llvm/spec/key.h"
+#include "tenon/sdk/code_file.h"
 
 namespace tenon::llvm_loops {
 namespace {
@@ -184,13 +184,16 @@ Engine& engine(int lanes) {
 
 Kernel build(const Spec& spec, const Options& options, Result& result) {
   Engine& e = engine(options.lanes);
-  const Disk disk(options.folder, e.identity() + "\n" + key_of(spec, options));
-  if (auto object = disk.read(result.note)) {
+  static const int here = 0;
+  const sdk::CodeFile file(
+      options.folder, "llvm",
+      sdk::build_of_library(&here) + "\n" + e.identity() + "\n" + key_of(spec, options));
+  if (const std::optional<std::string> object = file.read(result.note)) {
     result.from_disk = true;
-    return e.link(std::move(object));
+    return e.link(llvm::MemoryBuffer::getMemBufferCopy(*object, "loops"));
   }
   std::unique_ptr<llvm::MemoryBuffer> object = e.compile(spec);
-  const std::string fault = disk.write(object->getBuffer());  // also in place of one not used
+  const std::string fault = file.write(object->getBuffer().str());  // also in place of one not used
   if (result.note.empty()) result.note = fault;
   return e.link(std::move(object));
 }

@@ -6,8 +6,8 @@ dev_gpu() {
   setup
   digits || echo "gpu: the pack comes without the digits"
   cmake --preset dev -DTENON_BUILD_BENCH=ON >/dev/null
-  build dev tenon_command tenon_check tenon_oracle tenon_digits tenon_bench_gpu tenon_cuda_kernel_lab test_gpu tenon_cpu \
-    tenon_cuda tenon_sparse tenon_sparse_cuda tenon_ref
+  build dev tenon_command tenon_check tenon_oracle tenon_digits tenon_bench_gpu tenon_cuda_kernel_lab test_gpu \
+    loop_programs_on_device tenon_cpu tenon_cuda tenon_sparse tenon_sparse_cuda tenon_ref
   mkdir -p build/gpu
   tools/gpu/pack.sh build/dev build/gpu
   say "running the pack"

@@ -16,7 +16,7 @@ dev_test() {
 # as an unsteady test is a fault to be mended.
 # Compiled programs stay in memory: what an earlier run left on the disk is not tested.
 run_tests() {
-  export TENON_LLVM_CACHE=0
+  export TENON_LLVM_CACHE=0 TENON_CUDA_CACHE=0
   local log=build/dev/tests.log status=0
   ctest --test-dir build/dev -j "$jobs" --output-on-failure --timeout 600 --repeat until-pass:2 "$@" 2>&1 | tee "$log" || status=$?
   local bad='[*][*][*](Failed|Timeout|Exception|Not Run +[0-9])'  # not "Not Run (Disabled)"

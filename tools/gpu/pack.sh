@@ -7,7 +7,7 @@ set -euo pipefail
 build="$1" out="$2" stage="$2/pack"
 rm -rf "$stage"
 mkdir -p "$stage"/{bin,lib,share}
-for program in tenon tenon_check tenon_oracle tenon_digits tenon_bench_gpu tenon_cuda_kernel_lab test_gpu; do
+for program in tenon tenon_check tenon_oracle tenon_digits tenon_bench_gpu tenon_cuda_kernel_lab test_gpu loop_programs_on_device; do
   strip -o "$stage/bin/$program" "$build/bin/$program"
 done
 for library in libtenon_core libtenon libtenon_jit libtenon_onnx libtenon_distributed libtenon_cpu libtenon_cuda libtenon_sparse \
@@ -30,6 +30,7 @@ for file in "$stage"/bin/* "$stage"/lib/*.so*; do chmod u+w "$file"; done
 cp -r tests/oracle "$stage/share/oracle"
 cp -r tests/check/calls tests/check/few.txt tools/gpu/waivers.csv "$stage/share/"
 [ -e ../shared/zoo/make.py ] && cp -r ../shared/zoo "$stage/share/"
+cp -r tests/loop_program/programs "$stage/share/loop_programs"
 cp bench/gpu/peer.py "$stage/share/"
 [ -e .cache/digits.csv.gz ] && cp .cache/digits.csv.gz "$stage/share/"
 git rev-parse --short HEAD >"$stage/share/commit"

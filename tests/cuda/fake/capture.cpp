@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Capture, graphs, and the launches of kernels, which are only counted: their code is device code.
+// Capture, graphs, and the launches of kernels, which are only counted: their code is device code,
+// except that of libraries.
 #include "engine.h"
 
 using namespace tenon::fake;
@@ -74,11 +75,12 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   return cudaSuccess;
 }
 
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void*, void**) {
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* f, void** args) {
   BEGIN();
   const dim3 &g = config->gridDim, &b = config->blockDim;
   const bool fits = g.x && g.y && g.z && b.x && b.y && b.z && b.x * b.y * b.z <= 1024 &&
                     g.y < 65536 && g.z < 65536;
+  if (fits && is_of_library(f)) return launch_of_library(*config, f, args);
   return fail(fits ? cudaErrorInvalidDeviceFunction
                    : cudaErrorInvalidConfiguration);  // no device code can run here
 }

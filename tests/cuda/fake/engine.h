@@ -91,6 +91,9 @@ void run_device(int device);
 bool forbidden();
 const Memory* memory_at(const void* p, std::size_t bytes);
 double now_ms();
+// Kernels of the fake NVRTC, which are code of the host.
+bool is_of_library(const void* kernel);
+cudaError_t launch_of_library(const cudaLaunchConfig_t& config, const void* kernel, void** args);
 
 }  // namespace tenon::fake
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-//   loop_programs_on_device NAME
-// The programs of tests/loop_program/programs on a device, all by its kernel, against the host; and
-// a function that tenon::compile() fuses.
+//   loop_programs_on_device NAME [FOLDER]
+// The programs of FOLDER, else tests/loop_program/programs, on a device, all by its kernel, against
+// the host; and a function that tenon::compile() fuses.
 #include <tenon/core/dispatch.h>
 #include <tenon/jit/compile.h>
 #include <tenon/ops/loop_program.gen.h>
@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
     const Device device(argv[1]);
     manual_seed(3);
     int n = 0;
-    for (const samples::Sample& s : samples::read_all(TENON_LOOP_PROGRAMS)) {
+    for (const samples::Sample& s : samples::read_all(argc > 2 ? argv[2] : TENON_LOOP_PROGRAMS)) {
       run(s, device);
       ++n;
     }

@@ -33,9 +33,9 @@ static inline int atomicCAS(int* p, int expected, int value) {
 
 // Fewer threads than items and more, the last first.
 template <class Kernel>
-void run_threads(Kernel kernel) {
-  gridDim.x = 3;
-  blockDim.x = 7;
+void run_threads(Kernel kernel, unsigned grid = 3, unsigned block = 7) {
+  gridDim.x = grid;
+  blockDim.x = block;
   for (unsigned t = gridDim.x * blockDim.x; t-- > 0;) {
     blockIdx.x = t / blockDim.x;
     threadIdx.x = t % blockDim.x;
