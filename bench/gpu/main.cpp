@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "plugin_cuda/lower_bounds/lower_bounds.h"
+#include "tenon/jit/compile.h"
 #include "tenon/runtime/allocator.h"
 #include "tenon/tenon.h"
 
@@ -133,8 +134,22 @@ void memory_rows() {
     Tensor out = empty_like(a);
     print("G3", "add, 1 GiB moved",
           12e-6 * static_cast<double>(n) / device_ms(20, [&] { add_out(out, a, b); }), "GB/s");
-    const auto five = [&] { (void)a.mul(b).add(a).sub(b).relu().mul(0.5); };
-    print("G3", "five ops in turn", device_ms(20, five), "ms");
+    const auto five = [](const Tensor& x, const Tensor& y) {
+      return x.mul(y).add(x).sub(y).relu().mul(0.5);
+    };
+    print("G3", "five ops in turn", device_ms(20, [&] { (void)five(a, b); }), "ms");
+    const auto fused = compile(five);
+    for (int call = 0; call < 5; ++call) (void)fused(a, b);  // recorded, then compiled
+    print("G3", "the same, compiled", device_ms(20, [&] { (void)fused(a, b); }), "ms");
+    const Tensor x = ones({2}, kCUDA), y = ones({2}, kCUDA);
+    for (int call = 0; call < 5; ++call) (void)fused(x, y);
+    wait();
+    const int64_t calls = at_most(1000);
+    const double begin = now_us();
+    for (int64_t i = 0; i < calls; ++i) (void)fused(x, y);
+    const double took = now_us() - begin;
+    wait();
+    print("G1", "five ops compiled, host", took / static_cast<double>(calls), "us");
   }
   const int64_t side = at_most(8192);
   const Tensor x = randn_on({side, side}), w = ones({side}, kCUDA), b = zeros({side}, kCUDA);
@@ -291,6 +306,8 @@ void lower_bounds() {
     print_bound("G4", row, copy, "GB/s");
   }
   print_bound("G12", "step of Adam, 50 x 1048576", copy, "GB/s");
+  print_bound("G3", "the same, compiled", 12e-6 * static_cast<double>(at_most(kGiB / 12)) / copy,
+              "ms");
   print_bound("G9", "200,000 checked rows of 256",
               2e-6 * static_cast<double>(at_most(200000)) * 256 * 4 / copy, "ms");
   print_bound("G11", "pinned copy to the device", tenon_bound_pinned_gb_s(at_most(256 << 20)),

@@ -78,6 +78,18 @@ a, b = torch.ones(gib // 12, device='cuda'), torch.ones(gib // 12, device='cuda'
 out = torch.empty_like(a)
 show('G3', 'add, 1 GiB moved', gib * 1e-6 / device_ms(20, lambda: torch.add(a, b, out=out)), 'GB/s')
 show('G3', 'five ops in turn', device_ms(20, lambda: a.mul(b).add(a).sub(b).relu().mul(0.5)), 'ms')
+def five(x, y):
+    return x.mul(y).add(x).sub(y).relu().mul(0.5)
+
+
+try:
+    fused = torch.compile(five)
+    fused(a, b)
+    show('G3', 'the same, compiled', device_ms(20, lambda: fused(a, b)), 'ms')
+    x, y = torch.ones(2, device='cuda'), torch.ones(2, device='cuda')
+    show('G1', 'five ops compiled, host', host_us(1000, lambda: fused(x, y)), 'us')
+except Exception as e:
+    print('torch.compile failed:', str(e).split('\n')[0])
 x, w, z = on(8192, 8192), torch.ones(8192, device='cuda'), torch.zeros(8192, device='cuda')
 once = 8192 * 8192 * 4e-6
 show('G4', 'sum over rows, 8192^2', once / device_ms(20, lambda: x.sum(1)), 'GB/s')

@@ -7,6 +7,10 @@
 
 namespace tenon::cuda {
 
+// Over the dimensions of the mask; in parts if the workspace holds kSumBytes.
+inline constexpr uint64_t kSumBytes = 49152 * 16;
+tn_status sum_dims(const sdk::Call& call, const sdk::Tensor& out, const sdk::Tensor& self,
+                   uint64_t mask);
 // Along one dimension.
 tn_status reduce_sum(const sdk::Call& call, const sdk::Tensor& out, const sdk::Tensor& self,
                      int64_t dim);

@@ -3,6 +3,7 @@
 // convolution and convolution_backward. A transposed convolution is the gradient of a plain one by
 // its input. Without a plan of cuDNN the call is declined, and kernels/convolution.cu computes it.
 #include "tenon/sdk/ops/convolution.h"
+#include "plugin_cuda/device/primitives.cuh"
 #include "plugin_cuda/dnn/plan.h"
 #include "plugin_cuda/runtime/runtime.h"
 #include "tenon/sdk/ops/convolution_backward.h"
@@ -101,13 +102,10 @@ void add_bias(Tensor out, Tensor bias, int index, cudaStream_t stream) {
             "cudnnAddTensor", index);
 }
 
-void bias_gradient(Tensor grad_bias, Tensor grad, int index, cudaStream_t stream) {
-  const BiasCall c(grad, index, stream, 0);
-  const Plain image(c.image_sizes, c.ndim(grad), grad.dtype(), index),
-      b(c.bias_sizes, c.ndim(grad), grad.dtype(), index);
-  check_dnn(cudnnConvolutionBackwardBias(c.handle.get(), c.alpha(), image.get(), grad.data(),
-                                         c.beta(), b.get(), grad_bias.data()),
-            "cudnnConvolutionBackwardBias", index);
+// cuDNN's function knows no bfloat16.
+tn_status bias_gradient(const Call& call, const Tensor& grad_bias, const Tensor& grad) {
+  const uint64_t all = (uint64_t{1} << grad.ndim()) - 1, channels = 2;
+  return sum_dims(call, grad_bias, grad, all & ~channels);
 }
 
 bool aligned(Tensor t) { return !t.defined() || reinterpret_cast<uintptr_t>(t.data()) % 16 == 0; }
@@ -207,6 +205,7 @@ tn_status backward_workspace(tn_call* c, uint64_t* bytes) noexcept {
     *bytes = 0;
     if (!plans_of(b, plan, index, native(index, c->stream))) return TN_DECLINED;
     *bytes = static_cast<uint64_t>(std::max(plan[0].workspace, plan[1].workspace));
+    if (b.grad_bias.defined()) *bytes = std::max(*bytes, kSumBytes);
     return TN_OK;
   });
 }
@@ -234,8 +233,7 @@ tn_status convolution_backward(Call& call, Tensor, Tensor, Tensor, Tensor grad, 
   if (!plans_of(b, plan, index, s)) return TN_DECLINED;
   if (b.grad_input.defined()) execute(plan[0], index, s, b.at_input(), call.workspace());
   if (b.grad_weight.defined()) execute(plan[1], index, s, b.at_weight(), call.workspace());
-  if (b.grad_bias.defined()) bias_gradient(b.grad_bias, grad, index, s);
-  return TN_OK;
+  return b.grad_bias.defined() ? bias_gradient(call, b.grad_bias, grad) : TN_OK;
 }
 
 }  // namespace

@@ -52,6 +52,13 @@ void scale(const Call& call, const Tensor& out, const FftShape& s, int64_t norma
               out.numel());
 }
 
+// cuFFT wants real signals to begin where complex numbers may.
+bool is_aligned(const Tensor& real) {
+  return reinterpret_cast<uintptr_t>(real.data<char>()) %
+             static_cast<uintptr_t>(2 * item_size(real.dtype())) ==
+         0;
+}
+
 bool is_wide(DType d) { return item_size(d) == (is_complex(d) ? 16 : 8); }
 
 // The shape of a call, from its arguments; false: it is declined.
@@ -65,7 +72,7 @@ bool r2c_shape(const Tensor& self, Ints dims, bool onesided, FftShape& s) {
 }
 bool c2r_shape(const Tensor& out, Ints dims, FftShape& s) {
   s.type = is_wide(out.dtype()) ? CUFFT_Z2D : CUFFT_C2R;
-  return fft_library() && find_shape(out, dims, true, s);
+  return fft_library() && is_aligned(out) && find_shape(out, dims, true, s);
 }
 
 // The plan, on the stream of the call and in its workspace after `used` bytes.
@@ -93,27 +100,40 @@ tn_status c2c(Call& call, Tensor out, Tensor self, Ints dims, int64_t normalizat
   return TN_OK;
 }
 
+uint64_t bytes_of(const Tensor& t) {
+  return static_cast<uint64_t>(t.numel() * item_size(t.dtype()) + 255) / 256 * 256;
+}
+
+// A copy in the workspace.
+char* copied(const Call& call, const Tensor& t, const FftShape& s) {
+  char* copy = call.workspace<char>();
+  check(cudaMemcpyAsync(copy, t.data<char>(),
+                        static_cast<std::size_t>(t.numel() * item_size(t.dtype())),
+                        cudaMemcpyDeviceToDevice, native(s.index, call.stream())),
+        "cudaMemcpyAsync", s.index);
+  return copy;
+}
+
+uint64_t bytes_of_copy(const Tensor& real) { return is_aligned(real) ? 0 : bytes_of(real); }
+
 tn_status r2c(Call& call, Tensor out, Tensor self, Ints dims, int64_t normalization,
               bool onesided) {
   FftShape s;
   if (!r2c_shape(self, dims, onesided, s)) return TN_DECLINED;
   const DeviceGuard guard(s.index);
+  char* const from = is_aligned(self) ? self.data<char>() : copied(call, self, s);
   {
     const FftPlan plan(s);
-    prepare(call, plan, s, 0);
+    prepare(call, plan, s, bytes_of_copy(self));
     if (s.type == CUFFT_R2C)
-      FFT_CALL(s.index, cufftExecR2C, plan.handle(), self.data<cufftReal>(),
+      FFT_CALL(s.index, cufftExecR2C, plan.handle(), reinterpret_cast<cufftReal*>(from),
                out.data<cufftComplex>());
     else
-      FFT_CALL(s.index, cufftExecD2Z, plan.handle(), self.data<cufftDoubleReal>(),
+      FFT_CALL(s.index, cufftExecD2Z, plan.handle(), reinterpret_cast<cufftDoubleReal*>(from),
                out.data<cufftDoubleComplex>());
   }
   scale(call, out, s, normalization);
   return TN_OK;
-}
-
-uint64_t bytes_of(const Tensor& t) {
-  return static_cast<uint64_t>(t.numel() * item_size(t.dtype()) + 255) / 256 * 256;
 }
 
 // cuFFT overwrites what it transforms to real numbers.
@@ -121,11 +141,7 @@ tn_status c2r(Call& call, Tensor out, Tensor self, Ints dims, int64_t normalizat
   FftShape s;
   if (!c2r_shape(out, dims, s)) return TN_DECLINED;
   const DeviceGuard guard(s.index);
-  char* copy = call.workspace<char>();
-  check(cudaMemcpyAsync(copy, self.data<char>(),
-                        static_cast<std::size_t>(self.numel() * item_size(self.dtype())),
-                        cudaMemcpyDeviceToDevice, native(s.index, call.stream())),
-        "cudaMemcpyAsync", s.index);
+  char* const copy = copied(call, self, s);
   {
     const FftPlan plan(s);
     prepare(call, plan, s, bytes_of(self));
@@ -159,9 +175,9 @@ tn_status c2c_workspace(tn_call* c, uint64_t* bytes) {
 }
 tn_status r2c_workspace(tn_call* c, uint64_t* bytes) {
   FftShape s;
-  const bool served =
-      r2c_shape(Tensor(c->in[0].u.tensor), dims_of(c->in[1]), c->in[3].u.i64 != 0, s);
-  return plan_workspace(c, bytes, served, s, 0);
+  const Tensor self(c->in[0].u.tensor);
+  const bool served = r2c_shape(self, dims_of(c->in[1]), c->in[3].u.i64 != 0, s);
+  return plan_workspace(c, bytes, served, s, bytes_of_copy(self));
 }
 tn_status c2r_workspace(tn_call* c, uint64_t* bytes) {
   FftShape s;

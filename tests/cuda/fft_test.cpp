@@ -44,6 +44,21 @@ TEST_F(CudaFft, ComplexSignalsOfOneToThreeDimensionsInEveryNormalization) {
   expect_native();
 }
 
+// cuFFT refuses real signals that begin between complex numbers.
+TEST_F(CudaFft, RealSignalsThatBeginAnywhere) {
+  for (const ScalarType d : kReals) {
+    const Tensor whole = randn({25}, d), there = whole.to(kCUDA);
+    const auto odd = [](const Tensor& t) { return t.slice(0, 1).view({4, 6}); };
+    expect_near(fft_rfft(odd(there)), fft_rfft(odd(whole)), "rfft");
+    expect_near(fft_rfft2(odd(there)), fft_rfft2(odd(whole)), "rfft2");
+    const Tensor half = fft_rfft(odd(whole));
+    Tensor out = zeros({25}, TensorOptions(d).device(kCUDA)), into = odd(out);
+    fft_irfft_out(into, half.to(kCUDA), 6);
+    expect_near(odd(out), odd(whole), "irfft");
+    EXPECT_EQ(out[0].item<double>(), 0);
+  }
+}
+
 TEST_F(CudaFft, RealSignalsAndTheirHalves) {
   for (const ScalarType d : kReals) {
     for (const int64_t n : {1, 6, 7}) {

@@ -11,6 +11,7 @@
 #include "../oracle/workers.h"
 #include "operator_check.h"
 #include "report.h"
+#include "tenon/core/dispatch.h"
 #include "tenon/runtime/error.h"
 
 namespace {
@@ -26,7 +27,8 @@ struct Options {
   int processes = 2, seconds = 60, min_properties = 12;
   std::size_t samples = 1000;  // more than any operator has
   int shard = 0, shards = 1;
-  bool no_gradients = false, list = false, table = false, write_calls = false;
+  bool no_gradients = false, deterministic = false, list = false, table = false,
+       write_calls = false;
 };
 
 // Calls for operators that have none but the cases, as a file that CallFiles reads: up to two per
@@ -72,6 +74,7 @@ int run(const Options& o) {
         "cases\n",
         by_cases);
   }
+  if (o.deterministic) core::set_deterministic(true);
   CaseLibrary library(o.cases);
   CallFiles calls(o.calls);
   for (const std::string& name : calls.unknown_operators())
@@ -130,6 +133,9 @@ int main(int argc, char** argv) {
   app.add_option("-j", o.processes, "processes; 0 runs in this one");
   app.add_option("--seconds", o.seconds, "time for one cell");
   app.add_flag("--no-gradients", o.no_gradients, "leave gradcheck out");
+  app.add_flag("--deterministic", o.deterministic,
+               "in deterministic mode: elsewhere a device may add in any order, and write one of "
+               "several values to one place");
   app.add_flag("--list", o.list, "print why a check was not run");
   app.add_flag("--table", o.table, "a line for each operator");
   app.add_flag("--write-calls", o.write_calls,

@@ -34,6 +34,11 @@ tn_status mean(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, boo
 
 }  // namespace
 
+static_assert(kSumBytes == reduction::kMaxBytes);
+tn_status sum_dims(const Call& call, const Tensor& out, const Tensor& self, uint64_t mask) {
+  return reduce_computed<Sum>(call, out, self, mask, false);
+}
+
 tn_status reduce_sum(const Call& call, const Tensor& out, const Tensor& self, int64_t dim) {
   return reduce_computed<Sum>(call, out, self, dim_mask(Ints(&dim, 1), self.ndim()), false);
 }

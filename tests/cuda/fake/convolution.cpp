@@ -97,17 +97,4 @@ void add_bias(const Bias& b, const void* bias, void* image) {
   write(b.type, all, image);
 }
 
-void sum_bias(const Bias& b, const void* image, void* bias) {
-  const std::vector<double> all = read(b.type, image, b.batch * b.channels * b.plane);
-  std::vector<double> sums(static_cast<std::size_t>(b.channels), 0);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    sums[i / static_cast<std::size_t>(b.plane) % static_cast<std::size_t>(b.channels)] += all[i];
-  }
-  // With beta 0 the destination is not read.
-  const std::vector<double> before =
-      b.beta == 0 ? std::vector<double>(sums.size(), 0) : read(b.type, bias, b.channels);
-  for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = b.alpha * sums[k] + b.beta * before[k];
-  write(b.type, sums, bias);
-}
-
 }  // namespace tenon::fake

@@ -31,7 +31,5 @@ struct Bias {
   double alpha, beta;
 };
 void add_bias(const Bias& b, const void* bias, void* image);
-// bias = alpha * the sums of each channel + beta * bias
-void sum_bias(const Bias& b, const void* image, void* bias);
 
 }  // namespace tenon::fake

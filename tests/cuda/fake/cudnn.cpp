@@ -372,13 +372,4 @@ cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void* alpha,
   if (!bias_of(as(c), as(a), alpha, beta, b)) return CUDNN_STATUS_BAD_PARAM;
   return enqueue(handle, [=] { add_bias(b, bias, image); });
 }
-cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void* alpha,
-                                           const cudnnTensorDescriptor_t image, const void* dy,
-                                           const void* beta, const cudnnTensorDescriptor_t bias,
-                                           void* db) {
-  BEGIN();
-  Bias b;
-  if (!bias_of(as(image), as(bias), alpha, beta, b)) return CUDNN_STATUS_BAD_PARAM;
-  return enqueue(handle, [=] { sum_bias(b, dy, db); });
-}
 }

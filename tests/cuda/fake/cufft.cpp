@@ -121,10 +121,17 @@ void run_c2r(const Plan& p, C* from, R* to) {
   for (int64_t i = 0; i < p.batch * p.half_points(); ++i) from[i] = C{-7, -7};
 }
 
+// The real signal of a transform to or from one must begin where complex numbers may, too.
+bool is_aligned(cufftType type, const void* p) {
+  const bool wide = type == CUFFT_Z2Z || type == CUFFT_D2Z || type == CUFFT_Z2D;
+  return reinterpret_cast<uintptr_t>(p) % (wide ? 16 : 8) == 0;
+}
+
 // Runs f with a copy of the plan when the stream does; the type must be that of the call.
 template <class F>
-cufftResult execute(cufftHandle handle, cufftType type, F f) {
+cufftResult execute(cufftHandle handle, cufftType type, const void* from, const void* to, F f) {
   BEGIN();
+  if (!is_aligned(type, from) || !is_aligned(type, to)) return CUFFT_INVALID_VALUE;
   const auto at = plans().find(handle);
   if (at == plans().end()) return CUFFT_INVALID_PLAN;
   if (at->second.type != type || !at->second.work) return CUFFT_INVALID_VALUE;
@@ -181,22 +188,22 @@ cufftResult cufftSetStream(cufftHandle handle, cudaStream_t stream) {
   return CUFFT_SUCCESS;
 }
 cufftResult cufftExecC2C(cufftHandle h, cufftComplex* from, cufftComplex* to, int direction) {
-  return execute(h, CUFFT_C2C, [=](const Plan& p) { run_c2c(p, from, to, direction); });
+  return execute(h, CUFFT_C2C, from, to, [=](const Plan& p) { run_c2c(p, from, to, direction); });
 }
 cufftResult cufftExecZ2Z(cufftHandle h, cufftDoubleComplex* from, cufftDoubleComplex* to,
                          int direction) {
-  return execute(h, CUFFT_Z2Z, [=](const Plan& p) { run_c2c(p, from, to, direction); });
+  return execute(h, CUFFT_Z2Z, from, to, [=](const Plan& p) { run_c2c(p, from, to, direction); });
 }
 cufftResult cufftExecR2C(cufftHandle h, cufftReal* from, cufftComplex* to) {
-  return execute(h, CUFFT_R2C, [=](const Plan& p) { run_r2c(p, from, to); });
+  return execute(h, CUFFT_R2C, from, to, [=](const Plan& p) { run_r2c(p, from, to); });
 }
 cufftResult cufftExecD2Z(cufftHandle h, cufftDoubleReal* from, cufftDoubleComplex* to) {
-  return execute(h, CUFFT_D2Z, [=](const Plan& p) { run_r2c(p, from, to); });
+  return execute(h, CUFFT_D2Z, from, to, [=](const Plan& p) { run_r2c(p, from, to); });
 }
 cufftResult cufftExecC2R(cufftHandle h, cufftComplex* from, cufftReal* to) {
-  return execute(h, CUFFT_C2R, [=](const Plan& p) { run_c2r(p, from, to); });
+  return execute(h, CUFFT_C2R, from, to, [=](const Plan& p) { run_c2r(p, from, to); });
 }
 cufftResult cufftExecZ2D(cufftHandle h, cufftDoubleComplex* from, cufftDoubleReal* to) {
-  return execute(h, CUFFT_Z2D, [=](const Plan& p) { run_c2r(p, from, to); });
+  return execute(h, CUFFT_Z2D, from, to, [=](const Plan& p) { run_c2r(p, from, to); });
 }
 }

@@ -19,6 +19,7 @@ struct CDialect {
   std::string no_alias;     // after the * of such a pointer
   std::string suffix;       // of the mathematical functions of float: "f" for expf
   std::string first, step;  // of the loop over items
+  std::string unroll;       // a line before it
   bool doubles = true;      // whether the device computes in double
   bool packed = false;      // whether kernels have the signature of c99()
 };
@@ -106,6 +107,11 @@ typedef unsigned long long tn_u64;
 #define tn_float_of(b) __uint_as_float(b)
 #define tn_bits_of(v) __float_as_uint(v)
 #define tn_claim(p, code) (atomicCAS(p, 0, code) == 0)
+#ifdef __CUDA_ARCH__
+#define tn_unroll _Pragma("unroll 4")
+#else
+#define tn_unroll
+#endif
 )";
   d.kernel = "extern \"C\" __global__ void";
   d.function = "static __device__";
@@ -113,6 +119,7 @@ typedef unsigned long long tn_u64;
   d.suffix = "f";
   d.first = "(tn_i64)blockIdx.x * blockDim.x + threadIdx.x";
   d.step = "(tn_i64)gridDim.x * blockDim.x";
+  d.unroll = "  tn_unroll\n";
   return d;
 }
 

@@ -107,8 +107,10 @@ inline constexpr CFunction c_real_functions[] = {
 
 // Of integers, in 64 bits: narrower ones are cut afterwards. A zero divisor has been reported.
 inline constexpr CFunction c_functions[] = {
-    {"divide", "", R"(tn_u64 tn_divide(tn_u64 a, tn_u64 b) {
-  return ((a | b) >> 32) == 0 ? (tn_u64)((tn_u32)a / (tn_u32)b) : a / b;
+    // `by` is find_divider() of b.
+    {"divide", "", R"(tn_u64 tn_divide(tn_u64 a, tn_u64 b, tn_u64 by) {
+  if (by == 0) return a / b;
+  return (tn_u64)((tn_u32)((a * (tn_u32)by >> 32) + a) >> (tn_u32)(by >> 32));
 })"},
     {"fail", "", R"(void tn_fail(@Gtn_report* r, int code, int op, tn_i64 index, tn_i64 limit) {
   if (!tn_claim(&r->code, code)) return;

@@ -26,7 +26,7 @@ struct CAccess {
 
 // An integer that a kernel gets.
 struct CNumber {
-  enum What { kItems, kExtent, kOffset, kStep, kDimension, kStride, kSize, kParameter };
+  enum What { kItems, kExtent, kDivider, kOffset, kStep, kDimension, kStride, kSize, kParameter };
   What what = kItems;
   int source = -1;  // loop, access, array, size or parameter
   int part = -1;    // kStep: the loop. kDimension, kStride: the dimension.
@@ -124,6 +124,18 @@ inline int64_t step_of(const CAccess& access, int loop, const Placement& at) {
 }
 }  // namespace detail
 
+// What tn_divide() of the printed text takes to divide an item by an extent: a factor below 2^32
+// and a shift; 0 where items have more than 31 bits.
+inline int64_t find_divider(int64_t extent, int64_t items) {
+  constexpr int64_t kMax = int64_t{1} << 31;
+  if (extent < 1 || extent >= kMax || items >= kMax) return 0;
+  int64_t shift = 0;
+  while (int64_t{1} << shift < extent) ++shift;
+  const auto by = static_cast<uint64_t>(extent);
+  const uint64_t factor = (((uint64_t{1} << shift) - by) << 32) / by + 1;
+  return static_cast<int64_t>(factor) | shift << 32;
+}
+
 // The numbers of a call, in the kernel's order. `placements` by array; `items` of count_items().
 inline std::vector<int64_t> find_numbers(const CKernel& kernel, const Binding& binding,
                                          const std::vector<Placement>& placements, int64_t items) {
@@ -135,6 +147,9 @@ inline std::vector<int64_t> find_numbers(const CKernel& kernel, const Binding& b
         break;
       case CNumber::kExtent:
         list.push_back(binding.extents[kernel.nest][it.source]);
+        break;
+      case CNumber::kDivider:
+        list.push_back(find_divider(binding.extents[kernel.nest][it.source], items));
         break;
       case CNumber::kOffset: {
         const CAccess& access = kernel.accesses[it.source];

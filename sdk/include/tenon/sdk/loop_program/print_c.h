@@ -43,7 +43,9 @@ class CKernelPrinter {
     std::string body = std::move(text_);
     const std::string last = dialect_.packed ? "tn_last" : count;
     std::string head = signature();
-    return head + "  for (tn_i64 item = " + dialect_.first + "; item < " + last +
+    // Loads of several items are in flight at once.
+    const std::string unroll = kernel_.inner.empty() ? dialect_.unroll : "";
+    return head + unroll + "  for (tn_i64 item = " + dialect_.first + "; item < " + last +
            "; item += " + dialect_.step + ") {\n" + body + "  }\n}\n";
   }
 
@@ -137,8 +139,9 @@ class CKernelPrinter {
     for (size_t k = loops.size(); k-- > 1;) {
       const std::string l = "l" + std::to_string(loops[k]), next = "next" + l;
       const std::string n = "(tn_u64)" + number({CNumber::kExtent, loops[k]});
+      const std::string by = "(tn_u64)" + number({CNumber::kDivider, loops[k]});
       line(0, "const tn_u64 " + next + " = " + values_.functions().use("divide") + "(rest, " + n +
-                  ");");
+                  ", " + by + ");");
       line(0, "const tn_i64 " + l + " = (tn_i64)(rest - " + next + " * " + n + ");");
       line(0, "rest = " + next + ";");
     }
