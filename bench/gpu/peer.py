@@ -78,6 +78,12 @@ a, b = torch.ones(gib // 12, device='cuda'), torch.ones(gib // 12, device='cuda'
 out = torch.empty_like(a)
 show('G3', 'add, 1 GiB moved', gib * 1e-6 / device_ms(20, lambda: torch.add(a, b, out=out)), 'GB/s')
 show('G3', 'five ops in turn', device_ms(20, lambda: a.mul(b).add(a).sub(b).relu().mul(0.5)), 'ms')
+for dtype, name in ((torch.float16, 'Half'), (torch.bfloat16, 'BFloat16')):
+    c, d = a.to(dtype), b.to(dtype)
+    to = torch.empty_like(c)
+    show('G3', f'add of {name}, 0.5 GiB moved', gib * 0.5e-6 / device_ms(20, lambda: torch.add(c, d, out=to)), 'GB/s')
+
+
 def five(x, y):
     return x.mul(y).add(x).sub(y).relu().mul(0.5)
 

@@ -95,9 +95,7 @@ void call_new(const Op& op, const tn_value* in, TensorImpl** outs) {
   }
   if (device.is_none()) device = kHost;
   const OutMeta& meta = infer.out[0];
-  outs[0] = new_tensor(op.name, meta.dtype, device, meta.ndim, meta.sizes,
-                       meta.has_strides ? meta.strides : nullptr)
-                .leak();
+  outs[0] = new_result(infer, meta, device).leak();
 }
 
 void call_general(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {

@@ -80,6 +80,17 @@ void find_device(CallFrame& frame) {
   }
 }
 
+Impl new_result(const Infer& infer, const OutMeta& meta, DeviceId device) {
+  const char* op = infer.op.name;
+  const int64_t* strides = meta.has_strides ? meta.strides : nullptr;
+  if (TENON_LIKELY(!infer.pinned))
+    return new_tensor(op, meta.dtype, device, meta.ndim, meta.sizes, strides);
+  TENON_CHECK(device.is_host(), TypeError, op,
+              ": only memory of the host can be pinned, and the result is on ",
+              device_of(device).str());
+  return new_pinned(op, meta.dtype, meta.ndim, meta.sizes, strides);
+}
+
 namespace {
 
 bool can_cast(ScalarType from, ScalarType to) {
@@ -91,8 +102,7 @@ IntArrayRef meta_sizes(const OutMeta& meta) {
 }
 
 Impl fresh_output(CallFrame& frame, const OutMeta& meta) {
-  return new_tensor(frame.op().name, meta.dtype, frame.device, meta.ndim, meta.sizes,
-                    meta.has_strides ? meta.strides : nullptr);
+  return new_result(frame.infer, meta, frame.device);
 }
 
 // The byte after the last one that a tensor reaches, relative to its storage.

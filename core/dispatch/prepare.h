@@ -10,6 +10,8 @@
 namespace tenon::core {
 
 void find_device(CallFrame& frame);
+// A tensor for a result.
+Impl new_result(const Infer& infer, const OutMeta& meta, DeviceId device);
 // `entry` is the kernel that will write them, where it is known.
 void make_outputs(CallFrame& frame, const KernelEntry* entry = nullptr);
 void prepare_args(CallFrame& frame, uint32_t kernel_flags);

@@ -388,6 +388,15 @@ Impl new_tensor(const char* op, ScalarType dtype, DeviceId device, int ndim, con
   return Impl::adopt(tensor);
 }
 
+Impl new_pinned(const char* op, ScalarType dtype, int ndim, const int64_t* sizes,
+                const int64_t* strides) {
+  const uint32_t item = item_size(dtype);
+  const uint64_t bytes = strides != nullptr
+                             ? checked_extent(op, item, ndim, sizes, strides)
+                             : static_cast<uint64_t>(checked_numel(op, ndim, sizes)) * item;
+  return TensorImpl::make(dtype, make_pinned(bytes), 0, ndim, sizes, strides);
+}
+
 Impl new_like(const TensorImpl& tensor, ScalarType dtype) {
   Ref<Storage> storage =
       Storage::make(tensor.device_id, static_cast<uint64_t>(tensor.numel) * item_size(dtype));

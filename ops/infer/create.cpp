@@ -27,6 +27,7 @@ ScalarType read_options(Infer& c, int at, ScalarType if_none) {
     }
   }
   c.set_device(at + 2);
+  c.set_pinned(at + 3);
   c.checked = dtype;
   return dtype;
 }

@@ -209,6 +209,7 @@ TENON_INFER(randperm) {
   ScalarType dtype = c.dtype(A::dtype, kLong);
   check_holds(c, std::max<int64_t>(0, c.integer(A::n) - 1), dtype);  // bounded: not negative
   c.set_device(A::device);
+  c.set_pinned(A::pin_memory);
   c.checked = dtype;
   c.set(0, c.integer(A::n), dtype);
   c.random_count = static_cast<uint64_t>(c.integer(A::n)) * 2;

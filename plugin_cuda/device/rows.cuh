@@ -55,33 +55,6 @@ TN_DEVICE auto& pack_at(S* row, int64_t i) {
                                                                                               i);
 }
 
-// Conversions by one instruction each; those of the SDK take about ten.
-template <class S>
-TN_DEVICE sdk::compute_t<S> to_compute(S v) {
-#if defined(__CUDA_ARCH__)
-  if constexpr (std::is_same_v<S, sdk::Half>) {
-    float f;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(v.x));
-    return f;
-  }
-#endif
-  return static_cast<sdk::compute_t<S>>(v);
-}
-template <class S>
-TN_DEVICE S to_storage(sdk::compute_t<S> v) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  if constexpr (sdk::is_half_v<S>) {
-    S s;
-    if constexpr (std::is_same_v<S, sdk::Half>)
-      asm("cvt.rn.f16.f32 %0, %1;" : "=h"(s.x) : "f"(v));
-    else
-      asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(s.x) : "f"(v));
-    return s;
-  }
-#endif
-  return static_cast<S>(v);
-}
-
 // A thread's N elements of a row of n <= N * threads elements, in packs of W neighbors; n is a
 // multiple of W. Each warp has the next 32 * N elements, so that all offsets are constants: those
 // of the block's size would take registers of their own.
@@ -119,7 +92,7 @@ struct RowInRegisters {
     for_packs(n, [&](int i, int offset) {
       const Pack<S, W> p = pack_at<W>(at, offset);
       TN_UNROLL(W)
-      for (int j = 0; j < W; ++j) v[i + j] = to_compute(p.v[j]);
+      for (int j = 0; j < W; ++j) v[i + j] = static_cast<sdk::compute_t<S>>(p.v[j]);
     });
   }
   // v = f(v, element of another row), where that is not null.
@@ -130,7 +103,7 @@ struct RowInRegisters {
     for_packs(n, [&](int i, int offset) {
       const Pack<S, W> p = pack_at<W>(at, offset);
       TN_UNROLL(W)
-      for (int j = 0; j < W; ++j) v[i + j] = f(v[i + j], to_compute(p.v[j]));
+      for (int j = 0; j < W; ++j) v[i + j] = f(v[i + j], static_cast<sdk::compute_t<S>>(p.v[j]));
     });
   }
   TN_DEVICE void store(S* row, int n) const {
@@ -138,7 +111,7 @@ struct RowInRegisters {
     for_packs(n, [&](int i, int offset) {
       Pack<S, W> p;
       TN_UNROLL(W)
-      for (int j = 0; j < W; ++j) p.v[j] = to_storage<S>(v[i + j]);
+      for (int j = 0; j < W; ++j) p.v[j] = static_cast<S>(v[i + j]);
       pack_at<W>(at, offset) = p;
     });
   }

@@ -209,20 +209,20 @@ __global__ void __launch_bounds__(kLongRowThreads) forward_in_two_passes(Rows r)
     for_row(
         in, r.n,
         [&](int64_t i) {
-          all.add(MaxAndSum<C>{to_compute(in[i]), C(1)});
+          all.add(MaxAndSum<C>{static_cast<C>(in[i]), C(1)});
         },
         [&](int64_t i) {
           const Elements p = pack_at(in, i);
           MaxAndSum<C> some = MaxAndSum<C>::none();
-          for (S v : p.v) some.max = std::fmax(some.max, to_compute(v));
-          for (S v : p.v) some.sum += std::exp(to_compute(v) - some.base());
+          for (S v : p.v) some.max = std::fmax(some.max, static_cast<C>(v));
+          for (S v : p.v) some.sum += std::exp(static_cast<C>(v) - some.base());
           all.add(some);
         });
     all = block_reduce(all, MaxAndSum<C>::none(), AddMaxAndSum());
     const C log_sum = std::log(all.sum), scale = 1 / all.sum;
     const auto result = [&](S v) {
-      const C x = to_compute(v) - all.max;
-      return to_storage<S>(r.log ? x - log_sum : std::exp(x) * scale);
+      const C x = static_cast<C>(v) - all.max;
+      return static_cast<S>(r.log ? x - log_sum : std::exp(x) * scale);
     };
     for_row(
         in, r.n, [&](int64_t i) { out[i] = result(in[i]); },
@@ -243,7 +243,7 @@ __global__ void __launch_bounds__(kLongRowThreads) backward_in_two_passes(Rows r
     S* out = r.row_of_out<S>(row);
     C sum = 0;
     const auto add = [&](S g, S y) {
-      sum += r.log ? to_compute(g) : to_compute(g) * to_compute(y);
+      sum += r.log ? static_cast<C>(g) : static_cast<C>(g) * static_cast<C>(y);
     };
     for_row(
         grad, r.n, [&](int64_t i) { add(grad[i], result[i]); },
@@ -253,8 +253,8 @@ __global__ void __launch_bounds__(kLongRowThreads) backward_in_two_passes(Rows r
         });
     sum = block_reduce(sum, C(0), Add());
     const auto gradient = [&](S grad, S result) {
-      const C g = to_compute(grad), y = to_compute(result);
-      return to_storage<S>(r.log ? g - std::exp(y) * sum : y * (g - sum));
+      const C g = static_cast<C>(grad), y = static_cast<C>(result);
+      return static_cast<S>(r.log ? g - std::exp(y) * sum : y * (g - sum));
     };
     for_row(
         grad, r.n, [&](int64_t i) { out[i] = gradient(grad[i], result[i]); },

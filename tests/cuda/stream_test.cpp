@@ -4,6 +4,7 @@
 // synchronization shows.
 #include "tenon/stream.h"
 
+#include <iterator>
 #include <set>
 #include <thread>
 
@@ -25,6 +26,25 @@ TEST_F(CudaStream, ThePoolHandsOutThirtyTwo) {
   EXPECT_NE(stream_from_pool(Device("cuda:1")).device(), stream_from_pool().device());
   expect_words(text_of<ValueError>([] { (void)stream_from_pool(Device("cuda:7")); }),
                {"below 2 for cuda, got 7"});
+}
+
+TEST_F(CudaStream, FactoriesPin) {
+  const TensorOptions pinned = TensorOptions(kFloat).pinned_memory(true);
+  const Tensor x = ones({3});
+  const Tensor made[] = {empty({2, 3}, pinned),
+                         zeros({2}, pinned),
+                         full({2}, 3, pinned),
+                         arange(4, pinned),
+                         rand({3}, pinned),
+                         randperm(4, pinned),
+                         empty_strided({2, 2}, {1, 2}, pinned),
+                         empty_like(x, pinned),
+                         x.new_zeros({2}, pinned)};
+  for (std::size_t k = 0; k < std::size(made); ++k)
+    EXPECT_TRUE(made[k].is_pinned() && made[k].is_cpu()) << k;
+  EXPECT_FALSE(zeros({2}, pinned.pinned_memory(false)).is_pinned());
+  expect_words(text_of<TypeError>([&] { (void)zeros({2}, pinned.device(kCUDA)); }),
+               {"zeros", "only memory of the host can be pinned", "cuda:0"});
 }
 
 TEST_F(CudaStream, TheCurrentOneIsTheThreads) {

@@ -23,7 +23,7 @@ lapack=$(ldconfig -p | awk '$1 == "liblapacke.so.3" {print $NF; exit}')
 cuda='lib(cuda|cu[A-Za-z_]*|nv[^/]*)\.so'
 dependencies=$(for file in "$stage"/bin/* "$stage"/lib/*.so* $lapack; do LD_LIBRARY_PATH="$stage/lib" ldd "$file"; done)
 missing=$(awk '/not found/ {print $1}' <<<"$dependencies" | sort -u | grep -vE "^$cuda" || true)
-[ -z "$missing" ] || { echo "pack.sh: not found:" $missing >&2; exit 1; }
+[ -z "$missing" ] || { echo "pack.sh: not found: $missing" >&2; exit 1; }
 { echo "$lapack"; awk '$2 == "=>" && $3 ~ /^\// {print $3}' <<<"$dependencies"; } | sort -u | grep -vE "^$stage|^$|/(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux[^/]*)\.so|/$cuda" |
   while read -r file; do cp -L "$file" "$stage/lib/"; done
 for file in "$stage"/bin/* "$stage"/lib/*.so*; do chmod u+w "$file"; done
@@ -34,7 +34,7 @@ cp -r tests/loop_program/programs "$stage/share/loop_programs"
 cp bench/gpu/peer.py "$stage/share/"
 [ -e .cache/digits.csv.gz ] && cp .cache/digits.csv.gz "$stage/share/"
 git rev-parse --short HEAD >"$stage/share/commit"
-cp tools/gpu/run.sh "$stage/run.sh"
+cp tools/gpu/run.sh tools/gpu/programs.sh "$stage/"
 tar -C "$stage" --sort=name --owner=0 --group=0 --numeric-owner -c . | xz -T0 -3 >"$out/gpu.tar.xz"
 size=$(stat -c %s "$out/gpu.tar.xz")
 echo "$out/gpu.tar.xz: $((size / 1000000)) MB"

@@ -59,6 +59,7 @@ class Infer {
   ScalarType checked = ScalarType::Undefined;
   // The device of the outputs; by default that of the first tensor on a device other than the host.
   DeviceId device = DeviceId::none();
+  bool pinned = false;        // output 0 in pinned memory of the host
   bool draws = true;          // false: this call takes no random words
   uint64_t random_count = 0;  // elements to reserve random words for; by default output 0's numel
 
@@ -89,6 +90,7 @@ class Infer {
                 ScalarType dtype);  // sizes of t; its strides if dense (Preserve)
   void set_view(int k, int of, IntArrayRef sizes, IntArrayRef strides, int64_t element_offset);
   void set_device(int i);  // that of argument i, if it is given
+  void set_pinned(int i) { pinned = !none(i) && flag(i); }
   void set_undefined(int k) { out[k].defined = false; }
   void cast(int arg) { operands |= uint64_t{1} << arg; }
   void expand(int arg) { broadcasts |= uint64_t{1} << arg; }

@@ -151,6 +151,9 @@ TENON_API Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_off
 // errors. An index of -1 means the current one.
 TENON_API Impl new_tensor(const char* op, ScalarType dtype, DeviceId device, int ndim,
                           const int64_t* sizes, const int64_t* strides = nullptr);
+// On the host, in memory that a device copies from and to by itself; ordinary where none pins.
+TENON_API Impl new_pinned(const char* op, ScalarType dtype, int ndim, const int64_t* sizes,
+                          const int64_t* strides = nullptr);
 // New sizes, row-major. Where the storage is too small the tensor gets a larger one with the old
 // bytes at its start; other tensors keep the old one. New bytes are undefined.
 TENON_API void resize(TensorImpl& t, int ndim, const int64_t* sizes);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // The two 16-bit floats, for storage. Arithmetic is done in float; conversions round to nearest
-// even.
+// even: by instructions of the GPU in code for it, where a NaN loses its payload.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,11 @@ TN_HD inline uint32_t as_bits(float f) {
 // Without branches, so that loops over it vectorize: each range of the exponent is computed and one
 // is selected.
 TN_HD inline uint16_t to_half(float f) {
+#if defined(__CUDA_ARCH__)
+  uint16_t h;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
+  return h;
+#else
   const uint32_t bits = as_bits(f), sign = bits >> 16 & 0x8000u, x = bits & 0x7fffffffu;
   // Rebias the exponent, round to even.
   const uint32_t normal = (x + 0xc8000fffu + (x >> 13 & 1u)) >> 13;
@@ -38,9 +43,15 @@ TN_HD inline uint16_t to_half(float f) {
   r = x >= 0x47800000u ? 0x7c00u : r;
   r = x > 0x7f800000u ? nan : r;
   return static_cast<uint16_t>(sign | r);
+#endif
 }
 
 TN_HD inline float from_half(uint16_t h) {
+#if defined(__CUDA_ARCH__)
+  float f;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
+  return f;
+#else
   const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16, rest = h & 0x7fffu;
   const uint32_t normal = (rest << 13) + 0x38000000u;
   const uint32_t tiny =
@@ -49,12 +60,19 @@ TN_HD inline float from_half(uint16_t h) {
   uint32_t r = rest < 0x400u ? tiny : normal;
   r = rest >= 0x7c00u ? special : r;
   return as_float(sign | r);
+#endif
 }
 
 TN_HD inline uint16_t to_bfloat(float f) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  uint16_t b;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(b) : "f"(f));
+  return b;
+#else
   const uint32_t x = as_bits(f);
   const uint32_t rounded = (x + 0x7fffu + (x >> 16 & 1u)) >> 16, nan = x >> 16 | 0x40u;
   return static_cast<uint16_t>((x & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
+#endif
 }
 TN_HD inline float from_bfloat(uint16_t b) { return as_float(static_cast<uint32_t>(b) << 16); }
 }  // namespace detail

@@ -168,25 +168,43 @@ inline constexpr CFunction c_functions[] = {
   return (tn_i32)(lane == 0 ? c0 : lane == 1 ? c1 : lane == 2 ? c2 : c3);
 })"},
     {"from_half", "", R"(float tn_from_half(tn_u16 h) {
+#ifdef __CUDA_ARCH__
+  float f;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
+  return f;
+#else
   const tn_u32 sign = (tn_u32)(h & 0x8000) << 16, rest = h & 0x7fff;
   if (rest >= 0x7c00) return tn_float_of(sign | 0x7f800000 | (rest & 0x3ff) << 13);
   if (rest >= 0x400) return tn_float_of(sign | ((rest << 13) + 0x38000000));
   return tn_float_of(sign | tn_bits_of((float)rest * 5.9604644775390625e-8f));
+#endif
 })"},
     {"to_half", "", R"(tn_u16 tn_to_half(float f) {
+#ifdef __CUDA_ARCH__
+  tn_u16 h;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
+  return h;
+#else
   const tn_u32 bits = tn_bits_of(f), sign = bits >> 16 & 0x8000, x = bits & 0x7fffffff;
   if (x > 0x7f800000) return (tn_u16)(sign | 0x7e00 | (x >> 13 & 0x3ff));
   if (x >= 0x47800000) return (tn_u16)(sign | 0x7c00);
   if (x < 0x38800000) return (tn_u16)(sign | (tn_bits_of(tn_float_of(x) + 0.5f) - 0x3f000000));
   return (tn_u16)(sign | (x + 0xc8000fff + (x >> 13 & 1)) >> 13);
+#endif
 })"},
     {"round_half", "to_half from_half",
      "float tn_round_half(float f) { return tn_from_half(tn_to_half(f)); }"},
     {"from_bfloat", "", "float tn_from_bfloat(tn_u16 b) { return tn_float_of((tn_u32)b << 16); }"},
     {"to_bfloat", "", R"(tn_u16 tn_to_bfloat(float f) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  tn_u16 b;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(b) : "f"(f));
+  return b;
+#else
   const tn_u32 x = tn_bits_of(f);
   if ((x & 0x7fffffff) > 0x7f800000) return (tn_u16)(x >> 16 | 0x40);
   return (tn_u16)((x + 0x7fff + (x >> 16 & 1)) >> 16);
+#endif
 })"},
     {"round_bfloat", "to_bfloat from_bfloat",
      "float tn_round_bfloat(float f) { return tn_from_bfloat(tn_to_bfloat(f)); }"},
