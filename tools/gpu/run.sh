@@ -57,7 +57,7 @@ cores=$(nproc)
 checks() {
   make_programs &
   step tests 60 bin/test_gpu --gtest_brief=1 &
-  step check 120 "${say[@]}" bin/tenon_check --device cuda --no-gradients -j "$cores" --calls share/calls --few share/few.txt --deterministic --samples 4 --cases share/oracle &
+  step check 200 "${say[@]}" bin/tenon_check --device cuda --no-gradients -j "$cores" --calls share/calls --few share/few.txt --deterministic --samples 6 --cases share/oracle &
   step oracle 120 "${say[@]}" bin/tenon_oracle share/oracle --device cuda -j "$cores" --waivers share/oracle/waivers.csv --waivers share/waivers.csv &
   step loops 60 "${say[@]}" bin/loop_programs_on_device cuda share/loop_programs &
   wait
