@@ -340,8 +340,8 @@ Tensor Tensor::pin_memory() const {
   if (is_pinned()) return *this;
   TENON_CHECK(is_cpu(), TypeError, "pin_memory: only host tensors can be pinned, this one is on ",
               device().str());
-  core::Impl made = core::TensorImpl::make(scalar_type(), core::make_pinned(nbytes()), 0,
-                                           static_cast<int>(dim()), sizes().data());
+  core::Impl made =
+      core::new_pinned("pin_memory", scalar_type(), static_cast<int>(dim()), sizes().data());
   core::copy(*made, *impl_);
   return Tensor(std::move(made));
 }

@@ -142,7 +142,7 @@ void fused_rows(const Tensor& a, const Tensor& b) {
     longest = std::max(longest, now_us() - begin);
   }
   print("G10", "compiling five ops", 1e-3 * longest, "ms");
-  print("G3", "the same, compiled", device_ms(20, [&] { (void)fused(a, b); }), "ms");
+  print("G3", "five ops compiled", device_ms(20, [&] { (void)fused(a, b); }), "ms");
   const Tensor x = ones({2}, kCUDA), y = ones({2}, kCUDA);
   for (int call = 0; call < 5; ++call) (void)fused(x, y);
   wait();
@@ -277,7 +277,7 @@ void overlap_row() {
   const auto multiply = [&] {
     for (int i = 0; i < 8; ++i) (void)mm(x, x);
   };
-  tn_stream* s = nullptr;  // its first copy takes 10 ms
+  tn_stream* s = nullptr;
   core::check_device(cuda(), "stream_create", a.stream_create(a.context, 0, 0, &s));
   const auto timed = [&](bool compute, bool copies) {
     wait();
@@ -326,7 +326,7 @@ void lower_bounds() {
     print_bound("G4", row, copy, "GB/s");
   }
   print_bound("G12", "step of Adam, 50 x 1048576", copy, "GB/s");
-  print_bound("G3", "the same, compiled", 12e-6 * static_cast<double>(at_most(kGiB / 12)) / copy,
+  print_bound("G3", "five ops compiled", 12e-6 * static_cast<double>(at_most(kGiB / 12)) / copy,
               "ms");
   print_bound("G9", "200,000 checked rows of 256",
               2e-6 * static_cast<double>(at_most(200000)) * 256 * 4 / copy, "ms");

@@ -38,18 +38,10 @@ __global__ void scatter_scalar(Strided<N> at, Indices by, U value) {
 // f(Type<T>) with the widest type that the elements of a loop can be moved as.
 template <class F>
 void dispatch_width(IndexLoop& loop, DType dtype, F&& f) {
-  switch (loop.widen(item_size(dtype))) {
-    case 1:
-      return f(Type<uint8_t>{});
-    case 2:
-      return f(Type<uint16_t>{});
-    case 4:
-      return f(Type<uint32_t>{});
-    case 8:
-      return f(Type<uint64_t>{});
-    default:
-      return f(Type<Pack<uint64_t, 2>>{});
-  }
+  const int64_t bytes = loop.widen(item_size(dtype));
+  if (bytes == 16) return f(Type<Pack<uint64_t, 2>>{});
+  dtype.bits = static_cast<uint8_t>(8 * bytes);
+  dispatch_size(dtype, f);
 }
 
 }  // namespace

@@ -151,6 +151,29 @@ TEST(PrintC, OneTextHoldsForAllSizes) {
   }
 }
 
+// tn_divide() of the text, for items that no sample has.
+TEST(PrintC, ItemsAreDividedByFactors) {
+  const auto divided = [](uint64_t a, int64_t by) {
+    return static_cast<uint32_t>((a * static_cast<uint32_t>(by) >> 32) + a) >> (by >> 32);
+  };
+  constexpr int64_t kMax = (int64_t{1} << 31) - 1;
+  for (const int64_t extent : {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{7}, int64_t{641},
+                               int64_t{4096}, int64_t{65537}, kMax - 1, kMax}) {
+    const int64_t by = lp::find_divider(extent, kMax);
+    ASSERT_NE(by, 0) << extent;
+    for (int64_t k = 0; k <= kMax / extent; k += 1 + kMax / extent / 1000) {
+      for (const int64_t a : {k * extent - 1, k * extent, k * extent + 1}) {
+        if (a < 0 || a > kMax) continue;
+        ASSERT_EQ(divided(static_cast<uint64_t>(a), by), static_cast<uint32_t>(a / extent))
+            << a << " / " << extent;
+      }
+    }
+  }
+  EXPECT_EQ(lp::find_divider(3, kMax + 1), 0);
+  EXPECT_EQ(lp::find_divider(kMax + 1, 5), 0);
+  EXPECT_EQ(lp::find_divider(0, 0), 0);
+}
+
 TEST(PrintC, WhatADialectCannotSayIsNamed) {
   const auto message = [](const std::string& text, const lp::CDialect& dialect) -> std::string {
     const lp::Program program = lp::parse(text);

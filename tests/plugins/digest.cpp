@@ -61,7 +61,7 @@ std::string with_relro_moved(const std::string& library, int64_t begin, int64_t 
 
 }  // namespace
 
-// GNU strip does so to what LLVM's linker made.
+// GNU strip does so to what mold linked.
 TEST(PluginDigest, ReadOnlyPagesMayEndElsewhereInThem) {
   Folder f;
   const std::string good = bytes_of(built_plugin("works"));

@@ -30,6 +30,7 @@ run_programs() {
       fi
     done
   done
+  [ $count -gt 0 ] || { echo "no program was made; make_programs.txt says why"; return 1; }
   echo "$count programs, $failures failed, $refused with tensors of the host in their code"
   [ $failures = 0 ]
 }

@@ -1,30 +1,15 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // What only a GPU can show: that the real runtime behaves as the fake one.
-#include <gtest/gtest.h>
-
-#include "tenon/core/backend.h"
 #include "tenon/runtime/allocator.h"
-#include "tenon/runtime/backend_source.h"
-#include "tenon/tenon.h"
+#include "tests/cuda/gpu/gpu.h"
 #include "tests/cuda/training.h"
 #include "tests/support.h"
 
 namespace tenon::test {
 namespace {
 
-class Gpu : public testing::Test {
- protected:
-  void SetUp() override {
-    core::backend_source().open_for_device("cuda");
-    slot = core::device_slot(kCUDA);
-    if (slot < 0 || !core::ensure_device(slot))
-      GTEST_SKIP() << "no device: " << core::backend_source().why_absent("cuda");
-    api = core::device_entry(slot).api;
-  }
-  core::DeviceSlot slot = -1;
-  const tn_device_api* api = nullptr;
-};
+using Gpu = OnGpu;
 
 TEST_F(Gpu, BytesGoThereAndComeBack) {
   for (int64_t n : {1, 1000, 1 << 22}) {

@@ -2,30 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions that tenon::compile() fuses, by NVRTC on a device, against their operators.
 #include <dlfcn.h>
-#include <gtest/gtest.h>
 #include <tenon/jit/compile.h>
 
 #include <chrono>
 
-#include "tenon/core/backend.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/graph.h"
-#include "tenon/runtime/backend_source.h"
-#include "tenon/tenon.h"
-#include "tests/cuda/training.h"
+#include "tests/cuda/gpu/gpu.h"
 
 namespace tenon::test {
 namespace {
 
-class GpuLoopProgram : public testing::Test {
+class GpuLoopProgram : public OnGpu {
  protected:
   void SetUp() override {
-    core::backend_source().open_for_device("cuda");
-    const core::DeviceSlot slot = core::device_slot(kCUDA);
-    if (slot < 0 || !core::ensure_device(slot))
-      GTEST_SKIP() << "no device: " << core::backend_source().why_absent("cuda");
+    OnGpu::SetUp();
+    if (IsSkipped()) return;
     if (!has_nvrtc()) GTEST_SKIP() << "NVRTC is not installed";
-    manual_seed(1);
     core::reset_fallback_counts();
   }
   static bool has_nvrtc() {

@@ -2,26 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // plugin_sparse_cuda on a device: more blocks than run at once. Integers, whose sums are exact in
 // any order.
-#include <gtest/gtest.h>
-
-#include "tenon/core/backend.h"
 #include "tenon/plugins/plugins.h"
-#include "tenon/runtime/backend_source.h"
-#include "tenon/runtime/device.h"
-#include "tenon/tenon.h"
+#include "tests/cuda/gpu/gpu.h"
 
 namespace tenon::test {
 namespace {
 
-class GpuSparse : public testing::Test {
+class GpuSparse : public OnGpu {
  protected:
-  void SetUp() override {
-    core::backend_source().open_for_device("cuda");
-    const core::DeviceSlot slot = core::device_slot(kCUDA);
-    if (slot < 0 || !core::ensure_device(slot))
-      GTEST_SKIP() << "no device: " << core::backend_source().why_absent("cuda");
-    manual_seed(1);
-  }
   // A third of the elements in one row.
   static Tensor random(int64_t rows, int64_t columns, int64_t nnz) {
     const TensorOptions whole(kLong);
