@@ -9,11 +9,7 @@
 #include <memory>
 
 #include "isa/isa.h"
-#include "plugin_llvm/compiled.h"
-#include "plugin_llvm/plan.h"
-#include "tenon/sdk/kernel.h"
-#include "tenon/sdk/loop_program/cache.h"
-#include "tenon/sdk/loop_program/tensors.h"
+#include "plugin_llvm/prepared.h"
 #include "tenon/sdk/ops/_loop_program_.h"
 #include "tenon/sdk/plugin.h"
 
@@ -22,14 +18,7 @@ namespace {
 
 using namespace sdk;
 
-constexpr int64_t kGrain = 1 << 15;  // points of a task
-int64_t g_min_work = 1 << 16;        // points times nodes of a call
-
-struct Arrays {
-  std::vector<void*> data;
-  std::vector<lp::Placement> placements;
-  std::vector<std::unique_ptr<char[]>> temporaries;
-};
+int64_t g_min_work = 1 << 16;  // points times nodes of a call
 
 void clear(char* data, const lp::Placement& where, const lp::Shape& shape, int64_t item) {
   if (where.strides == lp::row_major(shape).strides) {
@@ -49,49 +38,6 @@ void clear(char* data, const lp::Placement& where, const lp::Shape& shape, int64
   }
 }
 
-int64_t numel(const lp::Shape& shape) {
-  int64_t n = 1;
-  for (const int64_t it : shape) n *= it;
-  return n;
-}
-
-Arrays place(const lp::Program& program, const lp::Binding& binding, TensorList outputs,
-             TensorList inputs) {
-  Arrays arrays;
-  int64_t next_input = 0, next_output = 0;
-  for (std::size_t a = 0; a < program.arrays.size(); ++a) {
-    const lp::Array& it = program.arrays[a];
-    if (it.role == lp::Role::kTemporary) {
-      const int64_t bytes = numel(binding.shapes[a]) * lp::itemsize(it.dtype);
-      arrays.temporaries.emplace_back(new char[static_cast<std::size_t>(bytes)]);
-      arrays.data.push_back(arrays.temporaries.back().get());
-      arrays.placements.push_back(lp::row_major(binding.shapes[a]));
-      continue;
-    }
-    const Tensor& t = it.role == lp::Role::kInput ? inputs[next_input++] : outputs[next_output++];
-    arrays.data.push_back(t.data<char>());
-    arrays.placements.push_back({0, {t.strides().begin(), t.strides().end()}});
-  }
-  return arrays;
-}
-
-// Points times nodes; 0 where a reduction has no terms or an array of indirect reads no elements.
-int64_t work_of(const lp::Program& program, const lp::Binding& binding) {
-  int64_t work = 1;
-  for (std::size_t n = 0; n < program.nests.size(); ++n) {
-    const int64_t points = numel(binding.extents[n]);
-    for (const lp::Store& it : program.nests[n].stores)
-      if (points == 0 && it.from_neutral) return 0;
-    for (const lp::Node& node : program.nests[n].nodes)
-      for (const lp::Index& it : node.indices)
-        if (it.bound != lp::Bound::kProven &&
-            numel(binding.shapes[static_cast<std::size_t>(node.source)]) == 0)
-          return 0;
-    work += points * static_cast<int64_t>(program.nests[n].nodes.size());
-  }
-  return work;
-}
-
 void raise(const Report& r, const lp::Program& program, int nest) {
   const lp::Node& node =
       program.nests[static_cast<std::size_t>(nest)].nodes[static_cast<std::size_t>(r.node)];
@@ -105,48 +51,83 @@ void raise(const Report& r, const lp::Program& program, int nest) {
   throw sdk::Error(TN_ERROR, "_loop_program_: the integer ", r.index, " is divided by zero");
 }
 
-void run(const Plan& plan, Kernel kernel, const Arrays& arrays, const lp::Binding& binding) {
+// Where the arrays are: of the call's tensors, or in the workspace.
+void find_data(const Prepared& p, const Given& given, char* workspace, void** data) {
+  int64_t next_input = 0, next_output = 0;
+  for (std::size_t a = 0; a < p.temporaries.size(); ++a) {
+    if (p.temporaries[a] >= 0)
+      data[a] = workspace + p.temporaries[a];
+    else if (p.program->arrays[a].role == lp::Role::kInput)
+      data[a] = given.inputs[next_input++].data<char>();
+    else
+      data[a] = given.outputs[next_output++].data<char>();
+  }
+}
+
+// Copies what the part reads from copies, whose places take those of the arrays.
+void pack(const Prepared& p, const Plan& plan, char* workspace, void** data) {
+  char* next = workspace + p.copies;
+  for (const Pack& it : plan.packs) {
+    const auto a = static_cast<std::size_t>(it.array);
+    const lp::Shape& shape = p.binding.shapes[a];
+    const int64_t item = lp::itemsize(p.program->arrays[a].dtype);
+    copy(shape, item, static_cast<const char*>(data[a]), p.placements[a], next, it.to);
+    data[a] = next;
+    next += aligned(numel(shape) * item);
+  }
+}
+
+void run(const Prepared& p, const Prepared::Part& part, const Given& given, char* workspace,
+         void** data) {
+  const Plan& plan = part.plan;
+  const double* reals = p.has_integers ? p.binding.real.data() : given.reals.data();
+  pack(p, plan, workspace, data);
   Report report{};
-  parallel_for(plan.items, std::max<int64_t>(1, kGrain / plan.points_per_item),
+  parallel_for(plan.items, std::max<int64_t>(1, plan.grain / plan.points_per_item),
                [&](int64_t first, int64_t last) {
-                 kernel(plan.numbers.data(), binding.real.data(), arrays.data.data(), &report,
-                        first, last);
+                 part.kernel(plan.numbers.data(), reals, data, &report, first, last);
                });
   if (report.code != 0) raise(report, *plan.spec.program, plan.spec.nest);
 }
 
-tn_status run_program(Call&, TensorList outputs, TensorList inputs, Str text, Ints numbers,
-                      Floats reals) {
-  static auto& programs = *new lp::Cache;
-  if (lanes() == 0) return TN_DECLINED;
+std::shared_ptr<const Prepared> prepare(const Given& given) {
   try {
-    const std::shared_ptr<const lp::Program> program = programs.get(text);
-    const lp::Binding binding =
-        lp::bind_call(*program, lp::given(outputs), lp::given(inputs),
-                      {numbers.begin(), numbers.end()}, {reals.begin(), reals.end()});
-    const int64_t work = work_of(*program, binding);
-    if (work == 0 || work < g_min_work) return TN_DECLINED;
-    const std::vector<Group> groups = groups_of(*program);
-    if (groups.empty()) return TN_DECLINED;
-    const Arrays arrays = place(*program, binding, outputs, inputs);
-    std::vector<std::pair<Plan, Kernel>> list;
-    for (const Group& it : groups) {
-      if (numel(binding.extents[static_cast<std::size_t>(it.nest)]) == 0) continue;
-      Plan plan = make_plan(*program, it, binding, arrays.placements, lanes());
-      const Kernel kernel = find_kernel(plan.spec, text);
-      if (!kernel) return TN_DECLINED;
-      list.emplace_back(std::move(plan), kernel);
-    }
-    for (std::size_t a = 0; a < program->arrays.size(); ++a) {
-      const lp::Array& it = program->arrays[a];
-      if (it.role == lp::Role::kInput || numel(binding.shapes[a]) == 0) continue;
-      if (!lp::starts_covered(*program, binding, static_cast<int>(a)))
-        clear(static_cast<char*>(arrays.data[a]), arrays.placements[a], binding.shapes[a],
-              lp::itemsize(it.dtype));
-    }
-    for (const auto& [plan, kernel] : list) run(plan, kernel, arrays, binding);
+    return llvm_loops::prepare(given, g_min_work);
   } catch (const lp::Error& e) {
     throw sdk::Error(TN_ERROR_VALUE, e.what());
+  }
+}
+
+// The workspace ends with the addresses of the arrays, and those of one part.
+tn_status find_workspace(tn_call* c, uint64_t* bytes) noexcept {
+  return sdk::detail::report_exceptions(c, [&] {
+    using sdk::detail::Unpack;
+    const std::shared_ptr<const Prepared> p = prepare(
+        {Unpack<TensorList>::get(c->in[0]), Unpack<TensorList>::get(c->in[1]),
+         Unpack<Str>::get(c->in[2]), Unpack<Ints>::get(c->in[3]), Unpack<Floats>::get(c->in[4])});
+    if (!p) return TN_DECLINED;
+    *bytes = static_cast<uint64_t>(p->workspace) + 2 * p->temporaries.size() * sizeof(void*);
+    return TN_OK;
+  });
+}
+
+tn_status run_program(Call& call, TensorList outputs, TensorList inputs, Str text, Ints numbers,
+                      Floats reals) {
+  const Given given{outputs, inputs, text, numbers, reals};
+  const std::shared_ptr<const Prepared> p = prepare(given);
+  if (!p) return TN_DECLINED;
+  char* workspace = call.workspace<char>();
+  const std::size_t n = p->temporaries.size();
+  void** data = reinterpret_cast<void**>(workspace + p->workspace);
+  find_data(*p, given, workspace, data);
+  for (const int it : p->cleared) {
+    const auto a = static_cast<std::size_t>(it);
+    clear(static_cast<char*>(data[a]), p->placements[a], p->binding.shapes[a],
+          lp::itemsize(p->program->arrays[a].dtype));
+  }
+  for (const Prepared::Part& part : p->parts) {
+    std::copy(data, data + n, data + n);
+    run(*p, part, given, workspace, data + n);
   }
   return TN_OK;
 }
@@ -171,7 +152,8 @@ tn_str describe() { return sdk::detail::text("LLVM 14, loop programs"); }
 }  // namespace tenon::llvm_loops
 
 // Before plugin_cpu's.
-TN_KERNEL(_loop_program_, tenon::llvm_loops::run_program, dtypes("all").any_strides().priority(1));
+TN_KERNEL(_loop_program_, tenon::llvm_loops::run_program,
+          dtypes("all").any_strides().priority(1).workspace(tenon::llvm_loops::find_workspace));
 
 TN_PLUGIN_INIT(tenon::llvm_loops::init,
                tenon::sdk::PluginInfo{}.name("llvm").device("cpu").host_memory().describe(

@@ -6,216 +6,170 @@
 #include <numeric>
 #include <set>
 
+#include "plugin_llvm/nest_loops.h"
+#include "plugin_llvm/tiles.h"
 #include "tenon/abi/primitives.h"
 
 namespace tenon::llvm_loops {
 namespace {
 
-using lp::Kind;
-
 constexpr int64_t kChunk = 4096;         // elements of an item of an assignment
 constexpr std::size_t kTiledNodes = 24;  // a tile repeats the nodes of a nest
-constexpr double kGather = 8;            // times as much as a vector's load
+constexpr int64_t kMaxUnrolled = 5;
+constexpr int kMaxTile = 4;    // of each loop where vectors run along a sum
+constexpr double kGather = 8;  // times as much as a vector's load
+constexpr double kPack = 32;   // of copying an element once
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-std::set<int> loops_of(const lp::Store& store) {
-  std::set<int> loops;
-  for (const lp::Affine& it : store.indices)
-    if (!it.loops.empty()) loops.insert(it.loops[0].first);
-  return loops;
-}
-
-std::vector<bool> needed_nodes(const lp::Nest& nest, const std::vector<int>& stores) {
-  std::vector<bool> needed(nest.nodes.size(), false);
-  for (const int s : stores) needed[at(nest.stores[at(s)].node)] = true;
-  for (std::size_t i = nest.nodes.size(); i-- > 0;) {
-    if (!needed[i]) continue;
-    for (const int o : nest.nodes[i].operands)
-      if (o >= 0) needed[at(o)] = true;
-    for (const lp::Index& it : nest.nodes[i].indices)
-      if (it.bound != lp::Bound::kProven) needed[at(it.node)] = true;
-  }
-  return needed;
-}
 
 class Planner {
  public:
   Planner(const lp::Program& program, const Group& group, const lp::Binding& binding,
           const std::vector<lp::Placement>& placements, int lanes)
-      : binding_(binding), placements_(placements), lanes_(lanes), spec_(plan_.spec) {
-    spec_.program = &program;
-    spec_.nest = group.nest;
-    spec_.stores = group.stores;
-    find_accesses();
-    find_loops();
-  }
+      : binding_(binding),
+        lanes_(lanes),
+        spec_(first(program, group)),
+        schedule_(spec_.body().schedule),
+        loops_(spec_, binding, placements) {}
 
   Plan plan() {
     order_loops();
-    if (!counts_) join_loops();
-    if (spec_.loops.empty()) add_loop({true, -1}, 1);
+    join_loops();
+    if (loops_.count() == 0) loops_.add_single();
     choose_vector();
+    pack_arrays();
     if (spec_.is_reduction()) {
-      choose_tiles();
+      if (schedule_.vector >= 0)
+        follow_tiles();
+      else
+        choose_tiles();
+      choose_tail();
       choose_flush();
+      choose_unrolled();
     }
+    if (schedule_.grain > 0) plan_.grain = schedule_.grain;
     classify();
     find_numbers();
     return std::move(plan_);
   }
 
  private:
-  struct Reach {  // of an access, in elements
-    int64_t offset = 0;
-    std::vector<int64_t> steps;  // by loop of the nest, then of the plan
-  };
-
-  const lp::Nest& nest() const { return spec_.body(); }
-
-  void add_access(int node, int store, int array, const std::vector<const lp::Affine*>& indices) {
-    spec_.accesses.push_back({node, store, {}});
-    const lp::CAccess access{array, indices};
-    const lp::Placement& where = placements_[at(array)];
-    Reach reach;
-    reach.offset = lp::detail::offset_of(access, binding_, where);
-    for (int l = 0; l < static_cast<int>(nest().loops.size()); ++l)
-      reach.steps.push_back(lp::detail::step_of(access, l, where));
-    reaches_.push_back(std::move(reach));
+  Spec& first(const lp::Program& program, const Group& group) {
+    plan_.spec.program = &program;
+    plan_.spec.nest = group.nest;
+    plan_.spec.stores = group.stores;
+    return plan_.spec;
   }
 
-  void find_accesses() {
-    const std::vector<bool> needed = needed_nodes(nest(), spec_.stores);
-    for (std::size_t i = 0; i < needed.size(); ++i) {
-      const lp::Node& node = nest().nodes[i];
-      if (!needed[i]) continue;
-      ++nodes_;
-      counts_ = counts_ || node.kind == Kind::kLoop;
-      if (node.kind != Kind::kRead) continue;
-      std::vector<const lp::Affine*> indices;
-      for (const lp::Index& it : node.indices)
-        indices.push_back(it.bound == lp::Bound::kProven ? &it.affine : nullptr);
-      add_access(static_cast<int>(i), -1, node.source, indices);
-    }
-    for (const int s : spec_.stores) {
-      std::vector<const lp::Affine*> indices;
-      for (const lp::Affine& it : nest().stores[at(s)].indices) indices.push_back(&it);
-      add_access(-1, s, nest().stores[at(s)].array, indices);
-    }
-  }
+  bool is_named(int loop) const { return spec_.loops[at(loop)].named; }
 
-  void add_loop(Loop loop, int64_t extent) {
-    spec_.loops.push_back(loop);
-    extents_.push_back(extent);
-    for (Reach& it : reaches_) it.steps.push_back(0);
-  }
-
-  // Named ones first, those of one point aside.
-  void find_loops() {
-    const std::set<int> named = loops_of(nest().stores[at(spec_.stores[0])]);
-    const lp::Shape& extents = binding_.extents[at(spec_.nest)];
-    std::vector<int> order;
-    for (const bool is_named : {true, false})
-      for (int l = 0; l < static_cast<int>(extents.size()); ++l)
-        if (extents[at(l)] != 1 && (named.count(l) > 0) == is_named) {
-          order.push_back(l);
-          spec_.loops.push_back({is_named, l});
-          extents_.push_back(extents[at(l)]);
-        }
-    permute_steps(order);
-  }
-
-  void permute_steps(const std::vector<int>& order) {
-    for (Reach& it : reaches_) {
-      std::vector<int64_t> steps;
-      steps.reserve(order.size());
-      for (const int l : order) steps.push_back(it.steps[at(l)]);
-      it.steps = std::move(steps);
-    }
-  }
-
-  void permute(const std::vector<int>& order) {
-    permute_steps(order);
-    std::vector<Loop> loops;
-    std::vector<int64_t> extents;
-    for (const int l : order) {
-      loops.push_back(spec_.loops[at(l)]);
-      extents.push_back(extents_[at(l)]);
-    }
-    spec_.loops = std::move(loops);
-    extents_ = std::move(extents);
-  }
-
-  const Reach& first_store() const { return reaches_[reaches_.size() - spec_.stores.size()]; }
-
+  // As the schedule says, or with the longest step of the first store outside.
   void order_loops() {
     std::vector<int> order(spec_.loops.size());
     std::iota(order.begin(), order.end(), 0);
+    const std::vector<int>& given = schedule_.order;
+    const auto rank = [&](int l) {
+      return std::find(given.begin(), given.end(), spec_.loops[at(l)].original) - given.begin();
+    };
+    const int store = loops_.accesses() - static_cast<int>(spec_.stores.size());
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      const bool both = spec_.loops[at(a)].named && spec_.loops[at(b)].named;
-      return both && std::abs(first_store().steps[at(a)]) > std::abs(first_store().steps[at(b)]);
+      if (is_named(a) != is_named(b)) return is_named(a);
+      if (!given.empty()) return rank(a) < rank(b);
+      return is_named(a) && std::abs(loops_.step(store, a)) > std::abs(loops_.step(store, b));
     });
-    permute(order);
+    loops_.permute(order);
   }
 
   void join_loops() {
-    for (std::size_t l = spec_.loops.size(); l-- > 1;) {
-      const bool fits = spec_.loops[l - 1].named == spec_.loops[l].named &&
-                        std::all_of(reaches_.begin(), reaches_.end(), [&](const Reach& it) {
-                          return it.steps[l - 1] == it.steps[l] * extents_[l];
-                        });
-      if (!fits) continue;
-      extents_[l - 1] *= extents_[l];
-      spec_.loops[l - 1].original = -1;
-      const auto i = static_cast<std::ptrdiff_t>(l);
-      for (Reach& it : reaches_) {
-        it.steps[l - 1] = it.steps[l];
-        it.steps.erase(it.steps.begin() + i);
-      }
-      spec_.loops.erase(spec_.loops.begin() + i);
-      extents_.erase(extents_.begin() + i);
-    }
+    std::vector<int> apart;
+    if (schedule_.vector >= 0) apart.push_back(schedule_.vector);
+    for (const auto& [loop, points] : schedule_.tiles) apart.push_back(loop);
+    loops_.join(apart);
+  }
+
+  // Of an access of vectors along the loop, in loads of a vector.
+  double cost_of_read(int access, int loop) const {
+    const int64_t step = loops_.step(access, loop);
+    if (step == 0) return 0.3;
+    if (step == 1) return 1;
+    const std::optional<double> packed = cost_of_pack(access, loop);
+    return packed ? std::min(kGather, 1 + *packed) : kGather;
+  }
+
+  // Of copying its array, by the points of the nest; none where that does not help.
+  std::optional<double> cost_of_pack(int access, int loop) const {
+    const int array = loops_.array(access);
+    if (!loops_.is_read(access) || !loops_.find_packed(array, loop)) return std::nullopt;
+    double elements = 1;
+    for (const int64_t n : binding_.shapes[at(array)]) elements *= static_cast<double>(n);
+    return kPack * elements / static_cast<double>(loops_.points());
   }
 
   double cost_along(int loop) const {
     double cost = 0;
-    const bool named = spec_.loops[at(loop)].named;
-    for (std::size_t i = 0; i < reaches_.size(); ++i) {
-      const int64_t step = reaches_[i].steps[at(loop)];
-      if (!named && spec_.accesses[i].node < 0) continue;
-      const double weight = spec_.accesses[i].node < 0 && spec_.is_reduction() ? 0.1 : 1;
-      cost += weight * (step == 0 ? 0.3 : step == 1 ? 1 : kGather);
+    for (int i = 0; i < loops_.accesses(); ++i) {
+      if (!is_named(loop) && !loops_.is_read(i)) continue;
+      const double weight = !loops_.is_read(i) && spec_.is_reduction() ? 0.1 : 1;
+      cost += weight * cost_of_read(i, loop);
     }
-    const int64_t vectors = (extents_[at(loop)] + lanes_ - 1) / lanes_;
-    const double n = static_cast<double>(extents_[at(loop)]), w = lanes_;
-    return (cost + 0.5) * (static_cast<double>(vectors) * w / n) + (named ? 0 : 4 * w / n);
+    const int64_t vectors = (loops_.extent(loop) + lanes_ - 1) / lanes_;
+    const double n = static_cast<double>(loops_.extent(loop)), w = lanes_;
+    return (cost + 0.5) * (static_cast<double>(vectors) * w / n) + (is_named(loop) ? 0 : 4 * w / n);
   }
 
-  void choose_vector() {
+  int find_vector() const {
+    const int given = schedule_.vector < 0 ? -1 : loops_.find(schedule_.vector);
+    if (given >= 0) return given;
     int best = -1;
     double least = 0;
-    for (int l = static_cast<int>(spec_.loops.size()); l-- > 0;) {
+    for (int l = loops_.count(); l-- > 0;) {
       const double cost = cost_along(l);
       if (best < 0 || cost < least) {
         best = l;
         least = cost;
       }
     }
+    return best;
+  }
+
+  void choose_vector() {
+    const int best = find_vector();
     spec_.vector_loop = best;
-    if (spec_.loops[at(best)].named) return;
+    if (is_named(best)) return;
     std::vector<int> order;  // the innermost of the reduced ones
-    for (int l = 0; l < static_cast<int>(spec_.loops.size()); ++l)
+    for (int l = 0; l < loops_.count(); ++l)
       if (l != best) order.push_back(l);
     order.push_back(best);
-    permute(order);
+    loops_.permute(order);
     spec_.vector_loop = static_cast<int>(order.size()) - 1;
+  }
+
+  // A schedule that names the loop of vectors names all arrays to pack, too.
+  bool should_pack(int access) const {
+    const std::vector<int>& given = schedule_.packed;
+    if (schedule_.vector >= 0 || !given.empty())
+      return std::find(given.begin(), given.end(), loops_.array(access)) != given.end();
+    const std::optional<double> cost = cost_of_pack(access, spec_.vector_loop);
+    return cost && 1 + *cost < kGather;
+  }
+
+  void pack_arrays() {
+    for (int i = 0; i < loops_.accesses(); ++i) {
+      const int64_t step = loops_.step(i, spec_.vector_loop);
+      if (!loops_.is_read(i) || step == 0 || step == 1 || !should_pack(i)) continue;
+      const int array = loops_.array(i);
+      std::optional<lp::Placement> to = loops_.find_packed(array, spec_.vector_loop);
+      if (!to) continue;
+      loops_.set_placement(array, *to);
+      plan_.packs.push_back({array, std::move(*to)});
+    }
   }
 
   // Reads that need not be repeated for the points of a tile along the loop.
   int shared_reads(int loop) const {
     int n = 0;
-    for (std::size_t i = 0; i < reaches_.size(); ++i)
-      n += spec_.accesses[i].node >= 0 && reaches_[i].steps[at(loop)] == 0 ? 1 : 0;
+    for (int i = 0; i < loops_.accesses(); ++i)
+      n += loops_.is_read(i) && loops_.step(i, loop) == 0 ? 1 : 0;
     return n;
   }
 
@@ -225,26 +179,88 @@ class Planner {
     return extent >= most ? most : 1;
   }
 
-  void choose_tiles() {
-    const bool across = spec_.is_across();
-    const int64_t along = extents_[at(spec_.vector_loop)];
-    if (nodes_ > kTiledNodes) return;
-    if (across) spec_.vectors = along >= 4 * lanes_ ? 4 : along >= 2 * lanes_ ? 2 : 1;
-    for (int t = 0; t < (across ? 1 : 2); ++t) {
-      int best = -1;
-      for (int l = 0; l < static_cast<int>(spec_.loops.size()); ++l) {
-        if (!spec_.loops[at(l)].named || l == spec_.vector_loop || l == spec_.tile_loop[0])
-          continue;
-        if (extents_[at(l)] > 1 && shared_reads(l) > 0 &&
-            (best < 0 || shared_reads(l) >= shared_reads(best)))
-          best = l;
-      }
-      if (best < 0) return;
-      spec_.tile_loop[t] = best;
-      spec_.tile[t] = tile_of(extents_[at(best)], 4);
-      if (spec_.tile[t] == 1) spec_.tile_loop[t] = -1;
-      if (spec_.tile_loop[t] < 0) return;
+  // The named loop along which a tile shares the most reads; -1 if none does.
+  int find_tile_loop() const {
+    int best = -1;
+    for (int l = 0; l < loops_.count(); ++l) {
+      if (!is_named(l) || l == spec_.vector_loop || l == spec_.tile_loop[0]) continue;
+      if (loops_.extent(l) > 1 && shared_reads(l) > 0 &&
+          (best < 0 || shared_reads(l) >= shared_reads(best)))
+        best = l;
     }
+    return best;
+  }
+
+  void set_tile(int t, int loop, int points) {
+    if (points < 2) return;
+    spec_.tile_loop[t] = loop;
+    spec_.tile[t] = points;
+  }
+
+  void choose_tiles() {
+    if (loops_.nodes() > kTiledNodes) return;
+    const int loop = find_tile_loop();
+    if (spec_.is_across()) {
+      const TileShape shape = choose_tile(work_of_tile(loop));
+      spec_.vectors = shape.vectors;
+      if (loop >= 0) set_tile(0, loop, shape.points);
+      return;
+    }
+    if (loop < 0) return;
+    set_tile(0, loop, tile_of(loops_.extent(loop), kMaxTile));
+    if (spec_.tile_loop[0] < 0) return;
+    const int second = find_tile_loop();
+    if (second >= 0) set_tile(1, second, tile_of(loops_.extent(second), kMaxTile));
+  }
+
+  TileWork work_of_tile(int loop) const {
+    TileWork work;
+    work.lanes = lanes_;
+    work.along = loops_.extent(spec_.vector_loop);
+    work.across = loop < 0 ? 1 : loops_.extent(loop);
+    work.operations = std::max(1, static_cast<int>(loops_.operations()));
+    work.sums = 0;
+    for (const int s : spec_.stores) {
+      const lp::Store& store = spec_.body().stores[at(s)];
+      const lp::Node& node = spec_.body().nodes[at(store.node)];
+      const bool is_wide =
+          lp::itemsize(node.dtype) > 4 || (store.update == lp::Update::kSum && !is_product(node));
+      work.sums += is_wide ? 2 : 1;
+    }
+    for (int i = 0; i < loops_.accesses(); ++i) {
+      if (!loops_.is_read(i)) continue;
+      const bool along = loops_.step(i, spec_.vector_loop) != 0;
+      const bool across = loop >= 0 && loops_.step(i, loop) != 0;
+      (along && across ? work.reads_both : along ? work.reads_along : work.reads_across) += 1;
+    }
+    return work;
+  }
+
+  static bool is_product(const lp::Node& node) {
+    return node.kind == lp::Kind::kBinary && node.code == TN_BINARY_MUL;
+  }
+
+  void follow_tiles() {
+    if (spec_.is_across()) spec_.vectors = static_cast<int>(schedule_.vectors);
+    int t = 0;
+    for (const auto& [original, points] : schedule_.tiles) {
+      const int loop = loops_.find(original);
+      if (t == 2 || loop < 0 || !is_named(loop) || loop == spec_.vector_loop) continue;
+      set_tile(t++, loop, static_cast<int>(points));
+    }
+  }
+
+  void choose_tail() {
+    if (!spec_.is_across()) return;
+    const int64_t left = loops_.extent(spec_.vector_loop) % (int64_t{lanes_} * spec_.vectors);
+    spec_.tail = static_cast<int>((left + lanes_ - 1) / lanes_);
+  }
+
+  void choose_unrolled() {
+    const int last = loops_.count() - 1;
+    const bool is_inner = !is_named(last) && last != spec_.vector_loop && !spec_.blocked;
+    if (is_inner && loops_.extent(last) <= kMaxUnrolled && loops_.nodes() <= kTiledNodes)
+      spec_.unrolled = static_cast<int>(loops_.extent(last));
   }
 
   // Float32 adds at most kBlock terms: over as many of the inner loops as have no more.
@@ -254,7 +270,7 @@ class Planner {
     int64_t terms = 1;
     int level = reduced;
     while (level > 0) {
-      const int64_t n = extents_[extents_.size() - at(reduced - level) - 1];
+      const int64_t n = loops_.extent(loops_.count() - (reduced - level) - 1);
       if (terms * n > kBlock) break;
       terms *= n;
       --level;
@@ -264,54 +280,49 @@ class Planner {
   }
 
   void classify() {
-    for (std::size_t i = 0; i < reaches_.size(); ++i)
-      for (std::size_t l = 0; l < spec_.loops.size(); ++l) {
-        const int64_t step = reaches_[i].steps[l];
-        const bool unit = step == 1 && static_cast<int>(l) == spec_.vector_loop;
-        spec_.accesses[i].classes.push_back(step == 0 ? kNoStep : unit ? kUnit : kAny);
+    for (int i = 0; i < loops_.accesses(); ++i)
+      for (int l = 0; l < loops_.count(); ++l) {
+        const int64_t step = loops_.step(i, l);
+        const bool unit = step == 1 && l == spec_.vector_loop;
+        spec_.accesses[at(i)].classes.push_back(step == 0 ? kNoStep : unit ? kUnit : kAny);
       }
   }
 
   void find_numbers() {
     std::vector<int64_t>& list = plan_.numbers;
-    list = extents_;
-    const int64_t along = extents_[at(spec_.vector_loop)];
+    for (int l = 0; l < loops_.count(); ++l) list.push_back(loops_.extent(l));
     const int64_t chunk = spec_.is_reduction() ? int64_t{lanes_} * spec_.vectors : kChunk;
     list.push_back(chunk);
-    for (const Reach& it : reaches_) {
-      list.push_back(it.offset);
-      list.insert(list.end(), it.steps.begin(), it.steps.end());
+    for (int i = 0; i < loops_.accesses(); ++i) {
+      list.push_back(loops_.offset(i));
+      for (int l = 0; l < loops_.count(); ++l) list.push_back(loops_.step(i, l));
     }
     for (const Access& it : spec_.accesses) {
       if (it.node < 0) continue;
-      const lp::Node& node = nest().nodes[at(it.node)];
+      const lp::Node& node = spec_.body().nodes[at(it.node)];
       for (std::size_t d = 0; d < node.indices.size(); ++d) {
         if (node.indices[d].bound == lp::Bound::kProven) continue;
         list.push_back(binding_.shapes[at(node.source)][d]);
-        list.push_back(placements_[at(node.source)].strides[d]);
+        list.push_back(loops_.placement(node.source).strides[d]);
       }
     }
     list.insert(list.end(), binding_.sizes.begin(), binding_.sizes.end());
     list.insert(list.end(), binding_.whole.begin(), binding_.whole.end());
-    int64_t points = 1;
     plan_.items = 1;
-    for (const int64_t n : extents_) points *= n;
     for (const Digit& it : digits(spec_)) {
       const int64_t block = it.block == 0 ? chunk : it.block;
-      plan_.items *= ((it.block == 0 ? along : extents_[at(it.loop)]) + block - 1) / block;
+      plan_.items *= (loops_.extent(it.loop) + block - 1) / block;
     }
-    plan_.points_per_item = std::max<int64_t>(1, points / std::max<int64_t>(1, plan_.items));
+    plan_.points_per_item =
+        std::max<int64_t>(1, loops_.points() / std::max<int64_t>(1, plan_.items));
   }
 
   const lp::Binding& binding_;
-  const std::vector<lp::Placement>& placements_;
   int lanes_;
   Plan plan_;
   Spec& spec_;
-  std::vector<Reach> reaches_;  // by access
-  std::vector<int64_t> extents_;
-  std::size_t nodes_ = 0;
-  bool counts_ = false;  // a value is the number of a loop
+  const lp::Schedule& schedule_;
+  NestLoops loops_;
 };
 
 }  // namespace

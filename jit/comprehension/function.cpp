@@ -4,12 +4,10 @@
 #include <mutex>
 #include <utility>
 
-#include "jit/comprehension/emit.h"
+#include "jit/comprehension/function_state.h"
 #include "jit/comprehension/parser.h"
-#include "runtime/base/leaf_mutex.h"
 #include "tenon/autograd/mode.h"
 #include "tenon/creation.h"
-#include "tenon/jit/comprehension.h"
 #include "tenon/ops/loop_program.gen.h"
 #include "tenon/sdk/loop_program/names.h"
 
@@ -47,20 +45,6 @@ void check(const language::Definition& d) {
 
 }  // namespace
 
-struct Function::State {
-  explicit State(language::Definition d) : definition(std::move(d)) {}
-
-  using Key = std::pair<std::vector<Shape>, bool>;
-
-  // Sizes from the inputs. ValueError for what the parameters do not allow.
-  language::Facts bind(const std::vector<Tensor>& inputs) const;
-  std::shared_ptr<const language::Emitted> program(const std::vector<Tensor>& inputs, bool into);
-
-  language::Definition definition;
-  core::LeafMutex mutex;
-  std::map<Key, std::shared_ptr<const language::Emitted>> programs;
-};
-
 language::Facts Function::State::bind(const std::vector<Tensor>& inputs) const {
   const std::string& name = definition.name;
   language::Facts facts;
@@ -93,7 +77,7 @@ std::shared_ptr<const language::Emitted> Function::State::program(const std::vec
   const std::vector<language::Parameter>& parameters = definition.parameters;
   TENON_CHECK(inputs.size() == parameters.size(), ValueError, definition.name, ": takes ",
               parameters.size(), " tensors, given ", inputs.size());
-  Key key{{}, into};
+  Key key{{}, into, inputs.empty() ? Device(kCPU) : inputs[0].device()};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& t = inputs[i];
     TENON_CHECK(t.defined(), ValueError, definition.name, ": argument ", parameters[i].name,
@@ -104,18 +88,31 @@ std::shared_ptr<const language::Emitted> Function::State::program(const std::vec
     TENON_CHECK(!into || !GradMode::is_enabled() || !t.requires_grad(), ValueError, definition.name,
                 ": run_into records no gradient; argument ", parameters[i].name,
                 " requires one: call run(), or run_into() under NoGradGuard");
-    key.first.emplace_back(t.sizes().begin(), t.sizes().end());
+    key.shapes.emplace_back(t.sizes().begin(), t.sizes().end());
   }
   {
     const std::lock_guard<core::LeafMutex> lock(mutex);
     const auto at = programs.find(key);
     if (at != programs.end()) return at->second;
   }
-  auto made = std::make_shared<const language::Emitted>(emit(definition, bind(inputs), into));
+  language::Emitted made = emit(definition, bind(inputs), into);
   const std::lock_guard<core::LeafMutex> lock(mutex);
+  const auto tuned = schedules.find(key);
+  if (tuned != schedules.end()) made.text = language::add_schedules(made.text, tuned->second);
   if (programs.size() >= kMaxPrograms) programs.clear();
-  programs.emplace(std::move(key), made);
-  return made;
+  return programs
+      .emplace(std::move(key), std::make_shared<const language::Emitted>(std::move(made)))
+      .first->second;
+}
+
+void Function::State::set_schedules(const std::vector<Tensor>& inputs,
+                                    const std::vector<std::string>& lines) {
+  Key key{{}, false, inputs.empty() ? Device(kCPU) : inputs[0].device()};
+  for (const Tensor& t : inputs) key.shapes.emplace_back(t.sizes().begin(), t.sizes().end());
+  const std::lock_guard<core::LeafMutex> lock(mutex);
+  if (schedules.size() >= kMaxPrograms) schedules.clear();
+  programs.erase(key);
+  schedules[key] = lines;
 }
 
 const std::string& Function::name() const { return state_->definition.name; }
@@ -127,6 +124,16 @@ std::vector<std::string> Function::arguments() const {
 }
 
 std::vector<std::string> Function::outputs() const { return state_->definition.outputs; }
+
+std::vector<std::vector<std::string>> Function::sizes() const {
+  std::vector<std::vector<std::string>> all;
+  for (const language::Parameter& p : state_->definition.parameters) {
+    std::vector<std::string>& names = all.emplace_back();
+    for (const language::Expression& it : p.sizes)
+      names.push_back(it.form == language::Form::kName ? it.name : std::to_string(it.integer));
+  }
+  return all;
+}
 
 std::vector<Tensor> Function::run(const std::vector<Tensor>& inputs) const {
   return tenon::_loop_program(inputs, state_->program(inputs, false)->text);

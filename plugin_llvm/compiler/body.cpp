@@ -74,8 +74,9 @@ void Body::find_dependencies() {
   }
 }
 
-void Body::enter(V left) {
+void Body::enter(V left, int partial) {
   made_.clear();
+  partial_ = partial;
   if (left == left_) return;
   left_ = left;
   mask_ = left ? b_.CreateICmpSLT(steps(), o_.splat(left)) : nullptr;
@@ -119,6 +120,7 @@ V Body::loop_value(int loop, const Point& p) {
 }
 
 V Body::make(int i, const Point& p) {
+  const AtPoint at_point(*this, p);
   const lp::Node& node = spec_.body().nodes[at(i)];
   const auto operand = [&](int k) { return value(node.operands[k], p); };
   const auto dtype_of = [&](int k) { return spec_.body().nodes[at(node.operands[k])].dtype; };
@@ -175,9 +177,9 @@ void Body::guard(int i, V x, V y) {
 
 void Body::report(V bad, int code, int node, int dim, V index, V limit) {
   V any = bad;
-  if (Values::is_vector(bad) || mask_) {
+  if (Values::is_vector(bad) || in_force_) {
     bad = o_.splat(bad);
-    if (mask_) bad = b_.CreateAnd(bad, mask_);
+    if (in_force_) bad = b_.CreateAnd(bad, in_force_);
     any = b_.CreateOrReduce(bad);
   }
   auto* failed = llvm::BasicBlock::Create(b_.getContext(), "failed", function_);
@@ -275,12 +277,14 @@ V Body::load(llvm::Type* t, const Place& it, bool is_constant) {
   const llvm::Align align(t->getPrimitiveSizeInBits() / 8);
   if (it.offsets) {
     V pointers = b_.CreateGEP(t, it.pointer, it.offsets);
-    return b_.CreateMaskedGather(o_.vector_of(t), pointers, align, mask_ ? mask_ : full_mask(),
+    return b_.CreateMaskedGather(o_.vector_of(t), pointers, align,
+                                 in_force_ ? in_force_ : full_mask(),
                                  llvm::Constant::getNullValue(o_.vector_of(t)));
   }
   llvm::Type* to = o_.vector_of(t);
   V p = b_.CreateBitCast(it.pointer, to->getPointerTo());
-  if (mask_) return b_.CreateMaskedLoad(to, p, align, mask_, llvm::Constant::getNullValue(to));
+  if (in_force_)
+    return b_.CreateMaskedLoad(to, p, align, in_force_, llvm::Constant::getNullValue(to));
   llvm::LoadInst* v = b_.CreateAlignedLoad(to, p, align);
   if (is_constant)
     v->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
@@ -302,6 +306,7 @@ V Body::read(int node, const Point& p) {
 }
 
 V Body::get(std::size_t store, const Point& p) {
+  const AtPoint at_point(*this, p);
   const lp::Store& s = spec_.body().stores[at(spec_.stores[store])];
   const Dtype dtype = spec_.program->arrays[at(s.array)].dtype;
   llvm::Type* t = o_.memory_type(dtype);
@@ -315,6 +320,7 @@ V Body::get(std::size_t store, const Point& p) {
 }
 
 void Body::put(std::size_t store, const Point& p, V v) {
+  const AtPoint at_point(*this, p);
   const lp::Store& s = spec_.body().stores[at(spec_.stores[store])];
   const Dtype dtype = spec_.program->arrays[at(s.array)].dtype;
   llvm::Type* t = o_.memory_type(dtype);
@@ -329,12 +335,12 @@ void Body::put(std::size_t store, const Point& p, V v) {
   v = o_.splat(o_.to_memory(dtype, v));
   if (it.offsets) {
     V pointers = b_.CreateGEP(t, it.pointer, it.offsets);
-    b_.CreateMaskedScatter(v, pointers, align, mask_ ? mask_ : full_mask());
+    b_.CreateMaskedScatter(v, pointers, align, in_force_ ? in_force_ : full_mask());
     return;
   }
   V to = b_.CreateBitCast(it.pointer, v->getType()->getPointerTo());
-  if (mask_)
-    b_.CreateMaskedStore(v, to, align, mask_);
+  if (in_force_)
+    b_.CreateMaskedStore(v, to, align, in_force_);
   else
     b_.CreateAlignedStore(v, to, align);
 }

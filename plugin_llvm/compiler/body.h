@@ -30,9 +30,10 @@ class Body {
   V extent(int loop) { return number(loop); }
   V& index(int loop) { return indices_[static_cast<std::size_t>(loop)]; }
 
-  // Where indices have changed. `left`: elements of the vector that count; null: all.
-  void enter(V left);
+  // Where indices have changed. `left`: elements of the vector `partial` that count; null: all.
+  void enter(V left, int partial = 0);
   V left() const { return left_; }
+  int partial() const { return partial_; }
   V mask() const { return mask_; }
 
   V value(int node, const Point& p);
@@ -40,6 +41,21 @@ class Body {
   void put(std::size_t store, const Point& p, V v);  // along the vector, or one element
 
  private:
+  // Sets which mask is in force until it goes.
+  class AtPoint {
+   public:
+    AtPoint(Body& body, const Point& p) : body_(body), before_(body.in_force_) {
+      body.in_force_ = p.vector == body.partial_ ? body.mask_ : nullptr;
+    }
+    ~AtPoint() { body_.in_force_ = before_; }
+    AtPoint(const AtPoint&) = delete;
+    AtPoint& operator=(const AtPoint&) = delete;
+
+   private:
+    Body& body_;
+    V before_;
+  };
+
   // An element's place: a pointer to it or to the first of a vector; `offsets` of a gather.
   struct Place {
     V pointer = nullptr;
@@ -72,6 +88,8 @@ class Body {
   std::vector<uint32_t> depends_;  // by node: bits of loops
   std::map<std::tuple<int, int, int, int>, V> made_;
   V left_ = nullptr, mask_ = nullptr;
+  int partial_ = 0;
+  V in_force_ = nullptr;  // the mask, where it holds for the point that is computed
 };
 
 }  // namespace tenon::llvm_loops

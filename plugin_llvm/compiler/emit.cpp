@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin_llvm/compiler/emit.h"
 
+#include <array>
+
 #include "plugin_llvm/compiler/body.h"
 
 namespace tenon::llvm_loops {
@@ -88,22 +90,6 @@ class Emitter {
     return {end_index, out};
   }
 
-  template <class F, class G>
-  void branch(V condition, F yes, G no) {
-    llvm::Function* f = b_.GetInsertBlock()->getParent();
-    auto* then = llvm::BasicBlock::Create(b_.getContext(), "then", f);
-    auto* other = llvm::BasicBlock::Create(b_.getContext(), "else", f);
-    auto* done = llvm::BasicBlock::Create(b_.getContext(), "joined", f);
-    b_.CreateCondBr(condition, then, other);
-    b_.SetInsertPoint(then);
-    yes();
-    b_.CreateBr(done);
-    b_.SetInsertPoint(other);
-    no();
-    b_.CreateBr(done);
-    b_.SetInsertPoint(done);
-  }
-
   void decode(V item) {
     const std::vector<Digit> list = digits(s_);
     V rest = item;
@@ -129,65 +115,62 @@ class Emitter {
     }
   }
 
-  // The whole tile at once, or where it reaches beyond the end, its points one by one.
-  void tiles() {
-    std::vector<int> loops;
-    for (int t = 0; t < 2; ++t)
-      if (s_.tile_loop[t] >= 0) loops.push_back(t);
-    if (loops.empty()) return region(1, 1, s_.vectors);
-    V full = b_.getTrue();
-    for (const int t : loops) {
-      const int l = s_.tile_loop[t];
-      V n = b_.CreateSub(ends_[l], body_.index(l));
-      full = b_.CreateAnd(full, b_.CreateICmpEQ(n, b_.getInt64(static_cast<uint64_t>(s_.tile[t]))));
-    }
-    branch(
-        full, [&] { region(s_.tile[0], s_.tile[1], s_.vectors); }, [&] { each_point(loops, 0); });
-  }
+  // The blocks of the tile's loops: whole ones, then halves of them, in the end single points.
+  void tiles() { blocks_of_tile(0, {1, 1}); }
 
-  void each_point(const std::vector<int>& tiles, std::size_t k) {
-    if (k == tiles.size()) return region(1, 1, 1);
-    const int l = s_.tile_loop[tiles[k]];
-    loop(body_.index(l), ends_[l], 1, 1, {}, [&](V at, const Vs&) {
-      body_.index(l) = at;
-      each_point(tiles, k + 1);
-      return Vs{};
-    });
-  }
-
-  void region(int first, int second, int most) {
-    if (!s_.is_across()) return points(grid(first, second, 1), nullptr);
-    const int l = s_.vector_loop;
-    const int64_t w = body_.lanes();
+  void blocks_of_tile(std::size_t t, std::array<int, 2> sizes) {
+    if (t == sizes.size()) return region(sizes);
+    const int l = s_.tile_loop[t];
+    if (l < 0) return blocks_of_tile(t + 1, sizes);
     V at = body_.index(l), begin = at;
-    const auto run = [&](int vectors) {
-      at = loop(at, ends_[l], w * vectors, w * vectors, {}, [&](V v, const Vs&) {
+    for (int n = s_.tile[t]; n > 0; n /= 2) {
+      sizes[t] = n;
+      at = loop(at, ends_[l], n, n, {}, [&](V v, const Vs&) {
              body_.index(l) = v;
-             points(grid(first, second, vectors), nullptr);
+             blocks_of_tile(t + 1, sizes);
              return Vs{};
            }).first;
-    };
-    if (most > 1) run(most);
-    if (!s_.is_reduction()) run(1);
-    loop(at, ends_[l], w, 1, {}, [&](V v, const Vs&) {
-      body_.index(l) = v;
-      points(grid(first, second, 1), b_.CreateSub(ends_[l], v));
-      return Vs{};
-    });
+    }
     body_.index(l) = begin;
   }
 
-  static std::vector<Point> grid(int first, int second, int vectors) {
+  // Along the vector loop: as many vectors as go at once, then the tail, whose last one is partial.
+  void region(const std::array<int, 2>& sizes) {
+    if (!s_.is_across()) return points(grid(sizes, 1), nullptr);
+    const int l = s_.vector_loop;
+    const int64_t w = body_.lanes();
+    V at = body_.index(l), begin = at;
+    at = loop(at, ends_[l], w * s_.vectors, w * s_.vectors, {}, [&](V v, const Vs&) {
+           body_.index(l) = v;
+           points(grid(sizes, s_.vectors), nullptr);
+           return Vs{};
+         }).first;
+    if (s_.tail > 0) partial(sizes, at, s_.tail);
+    body_.index(l) = begin;
+  }
+
+  void partial(const std::array<int, 2>& sizes, V at, int vectors) {
+    const int l = s_.vector_loop;
+    const int64_t full = int64_t{body_.lanes()} * (vectors - 1);
+    loop(at, ends_[l], full + body_.lanes(), full + 1, {}, [&](V v, const Vs&) {
+      body_.index(l) = v;
+      V left = b_.CreateSub(b_.CreateSub(ends_[l], v), b_.getInt64(static_cast<uint64_t>(full)));
+      points(grid(sizes, vectors), left, vectors - 1);
+      return Vs{};
+    });
+  }
+
+  static std::vector<Point> grid(const std::array<int, 2>& sizes, int vectors) {
     std::vector<Point> list;
-    for (int a = 0; a < first; ++a)
-      for (int c = 0; c < second; ++c)
+    for (int a = 0; a < sizes[0]; ++a)
+      for (int c = 0; c < sizes[1]; ++c)
         for (int v = 0; v < vectors; ++v) list.push_back({a, c, v});
     return list;
   }
 
-  // `left`: elements of the vector that count; null: all.
-  void points(const std::vector<Point>& list, V left) {
-    body_.enter(left);
+  // `left`: elements of the vector `partial` that count; null: all.
+  void points(const std::vector<Point>& list, V left, int partial = 0) {
+    body_.enter(left, partial);
     if (!s_.is_reduction()) {
       for (const Point& p : list)
         for (std::size_t k = 0; k < s_.stores.size(); ++k)
@@ -256,9 +239,14 @@ class Emitter {
     const int l = loops[static_cast<std::size_t>(level)];
     const auto inner = [&](V at, const Vs& now) {
       body_.index(l) = at;
-      body_.enter(body_.left());
+      body_.enter(body_.left(), body_.partial());
       return nest(list, loops, level + 1, now, narrow);
     };
+    if (l != s_.vector_loop && s_.unrolled > 0 && level + 1 == static_cast<int>(loops.size())) {
+      Vs now = sums;
+      for (int i = 0; i < s_.unrolled; ++i) now = inner(b_.getInt64(static_cast<uint64_t>(i)), now);
+      return now;
+    }
     if (l != s_.vector_loop) return loop(begin, end, 1, 1, sums, inner).second;
     const int64_t w = body_.lanes();
     auto [at, full] = loop(begin, end, w, w, sums, inner);

@@ -20,6 +20,8 @@ inline std::string key_of(const Spec& s, const Options& options) {
   }
   add("v", s.vector_loop);
   add("x", s.vectors);
+  add("a", s.tail);
+  add("u", s.unrolled);
   for (int i = 0; i < 2; ++i) {
     add("t", s.tile_loop[i]);
     add("of", s.tile[i]);

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is compiled: some stores of one nest of a program, over loops in an order, with what is
 // known of strides. Sizes and strides themselves are arguments of the kernel, so that one
-// compilation serves all sizes; whether a stride is 0, 1 or another is not.
+// compilation serves all sizes but for `tail` and `unrolled`; whether a stride is 0, 1 or another
+// is not.
 #pragma once
 
 #include <cstdint>
@@ -38,10 +39,12 @@ struct Spec {
   std::vector<Access> accesses;
   int vector_loop = 0;  // a named one, or the last reduced one
   int vectors = 1;      // along a named vector loop, at once
+  int tail = 1;         // vectors of what is left of that loop, the last one partial; 0: nothing is
   int tile_loop[2] = {-1, -1};
   int tile[2] = {1, 1};
   int flush_level = 0;   // reduced loops outside of what float32 accumulates; 0: it accumulates all
   bool blocked = false;  // and the last loop is cut into blocks of kBlock
+  int unrolled = 0;      // the extent of the last reduced loop, if it is not a loop in the code
 
   const lp::Nest& body() const { return program->nests[static_cast<std::size_t>(nest)]; }
   bool is_reduction() const {

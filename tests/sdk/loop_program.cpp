@@ -33,6 +33,7 @@ for i < P, k < K
   %1 = read w [-k + K - 1]
   %2 = mul %0 %1
   t [i] +=! %2
+  schedule order k i, vector i 2, tile k 3, pack x, pack w, grain 4096
 for i < P
   %0 = read t [i]
   %1 = param alpha
@@ -55,6 +56,7 @@ for i < P
   %18 = cast float16 %17
   y [i] = %18
   s [] max= %17
+  schedule grain 10
 )";
 
 std::string message(std::string_view text) {
@@ -75,6 +77,32 @@ TEST(LoopProgram, TextIsPrintedAsItWasParsed) {
   const lp::Program program = lp::parse(all_kinds);
   lp::check(program);
   EXPECT_EQ(lp::print(program), all_kinds);
+}
+
+TEST(LoopProgram, SchedulesNameWhatIsThere) {
+  const auto said = [](const std::string& schedule) {
+    return message(
+        "loops 1\nsize N\ninput a float32 [N, N]\noutput c float32 [N, N]\n"
+        "for i < N, j < N\n%0 = read a [j, i]\nc [i, j] = %0\nschedule " +
+        schedule + "\n");
+  };
+  EXPECT_EQ(said("order j i, vector i 1, tile j 4, pack a, grain 7"), "");
+  const std::pair<const char*, const char*> bad[] = {
+      {"vector k 1", "no loop has the name 'k'"},
+      {"pack b", "no array has the name 'b'"},
+      {"spin i 2", "no part of a schedule has the name 'spin'"},
+      {"vector i 0", "the schedule's number of vectors is 0, expected 1 to 16"},
+      {"vector i 1, vector j 1", "a second loop along vectors"},
+      {"tile i 65", "the schedule's tile is 65, expected 1 to 64"},
+      {"vector i 1, tile i 2", "tiles loop i twice or along vectors"},
+      {"tile i 2, tile i 2", "tiles loop i twice or along vectors"},
+      {"order i", "the schedule's order does not name each loop once"},
+      {"order i j j", "the schedule's order names a loop twice"},
+      {"grain -1", "the schedule's grain is -1"},
+      {"grain 1\nschedule grain 2", "a second schedule of one nest"}};
+  for (const auto& [schedule, expected] : bad)
+    EXPECT_NE(said(schedule).find(expected), std::string::npos)
+        << schedule << " said: " << said(schedule);
 }
 
 TEST(LoopProgram, SpacesCommentsAndOrderOfTermsAreFree) {

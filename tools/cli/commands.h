@@ -41,5 +41,14 @@ struct ConvertOptions {
   bool external_data = false;  // of ONNX
 };
 void convert_program(const ConvertOptions& options);
+// Searches schedules for a tensor comprehension, and keeps them in a file.
+struct TuneCommand {
+  std::string file, name, cache, device = "cpu";
+  std::vector<std::string> sizes;      // "M=128,N=64" each
+  std::vector<std::string> constants;  // "sH=2" each
+  int generations = 6, population = 24, threads = 0;
+  uint64_t seed = 0;
+};
+void tune(const TuneCommand& options);
 
 }  // namespace tenon::command

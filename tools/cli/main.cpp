@@ -42,6 +42,7 @@ constexpr const char* kExamples =
     "holds\n"
     "  tenon convert model.pt2 model.pt  writes it in another format\n"
     "  tenon convert model.pt m.onnx --inputs in.safetensors --dynamic x:0=batch\n"
+    "  tenon tune f.tc --sizes M=64,N=64 the fastest schedule of a tensor comprehension for sizes\n"
     "  tenon launch -n 4 ./train  runs four ranks of a program on this machine\n"
     "\n"
     "Environment:\n"
@@ -84,6 +85,36 @@ CLI::App* add_check(CLI::App& app, tenon::command::CheckOptions& o) {
   c->add_option("--junit", o.junit, "The same as JUnit's XML");
   c->add_flag("--table", o.table, "Print what serves each operator and dtype");
   c->add_flag("--text", o.text, "Print the text although another report goes to standard output");
+  return c;
+}
+
+constexpr const char* kTune =
+    "Searches the schedule by which a tensor comprehension is fastest for exact sizes: order of "
+    "loops, vectors, tiles in\n"
+    "registers, arrays that are packed. Several --sizes are searched one after the other, and the "
+    "file keeps all of them;\n"
+    "programs that call tc::Function::tune with this file do not search again. Ctrl-C ends the "
+    "search with the best so far.";
+
+CLI::App* add_tune(CLI::App& app, tenon::command::TuneCommand& o) {
+  CLI::App* c = app.add_subcommand("tune", kTune);
+  c->add_option("FILE", o.file, "Definitions: docs/comprehensions.md describes the language")
+      ->required();
+  c->add_option("--sizes", o.sizes, "Sizes by name, as M=128,N=64; may be given several times")
+      ->required();
+  c->add_option("--name", o.name, "Which definition; default: the only one");
+  c->add_option("--constant", o.constants, "A name of the text and its number, as sH=2");
+  c->add_option("--cache", o.cache, "The file that keeps what was found; default: none");
+  c->add_option("--device", o.device, "Where it runs")->capture_default_str();
+  c->add_option("--threads", o.threads, "Threads of a call; default: one per core")
+      ->check(CLI::Range(1, 1024));
+  c->add_option("--generations", o.generations, "How long to search")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  c->add_option("--population", o.population, "Candidates of a generation")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  c->add_option("--seed", o.seed, "Of the search")->capture_default_str();
   return c;
 }
 
@@ -258,6 +289,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   convert->add_flag("--external-data", to_convert.external_data,
                     "Of .onnx: weights in OUT.data beside it, as models of 2 GiB have them anyway");
+  tenon::command::TuneCommand to_tune;
+  CLI::App* tune = add_tune(app, to_tune);
   tenon::command::LaunchOptions to_launch;
   CLI::App* launch = add_launch(app, to_launch);
   app.footer(kExamples);
@@ -278,6 +311,7 @@ int main(int argc, char** argv) {
     }
     if (*show) tenon::command::show_program(file, device_of_show, graph, code);
     if (*convert) tenon::command::convert_program(to_convert);
+    if (*tune) tenon::command::tune(to_tune);
     if (*why) tenon::command::why(op, device, dtype, json);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "tenon: %s\n", e.what());

@@ -11,6 +11,7 @@
 // reduced. docs/comprehensions.md describes the language.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,32 @@ namespace tenon::tc {
 // Names in a text that stand for these numbers.
 using Constants = std::map<std::string, Scalar>;
 
+// How far a search for schedules is. Times are microseconds of a call.
+struct TuneProgress {
+  int measured = 0, planned = 0;  // candidates
+  double last = 0, best = 0;      // of the last candidate, of the best so far
+  double untuned = 0;             // of what the backend chooses by itself
+  const std::string& schedule;    // the best
+};
+
+struct TuneOptions {
+  // A file that keeps schedules between processes: by program, strides, device, versions and number
+  // of threads. What it has is not searched for again. Entries of other devices or versions, and
+  // files that are damaged, are ignored with a log line. Empty: none.
+  std::string cache;
+  int generations = 6, population = 24;
+  uint64_t seed = 0;
+  // After each candidate; false ends the search, which keeps the best so far.
+  std::function<bool(const TuneProgress&)> progress;
+};
+
+struct Tuned {
+  std::string schedule;          // a line "NEST: ..." for each nest that has one; empty: untuned
+  double best = 0, untuned = 0;  // microseconds of a call
+  int measured = 0;              // candidates; 0: the schedule is from the cache
+  bool interrupted = false;
+};
+
 // A definition. Copies share it; any thread may call. A definition is made into a loop program once
 // for each list of sizes. Its gradient, of any order, is derived: backward computes the definition
 // once more by ordinary operators. Layer has one that is written out.
@@ -34,6 +61,8 @@ class TENON_API Function {
   const std::string& name() const;
   std::vector<std::string> arguments() const;
   std::vector<std::string> outputs() const;
+  // The sizes of each argument, as the text names or numbers them.
+  std::vector<std::vector<std::string>> sizes() const;
 
   // The outputs, on the device of the inputs. An output that a definition adds to without ! begins
   // at zero. ValueError for inputs of other dtypes, ranks or sizes than declared,
@@ -52,6 +81,17 @@ class TENON_API Function {
 
   // The loop program for such inputs, as text.
   std::string str(const std::vector<Tensor>& inputs) const;
+
+  // Searches the schedule by which a call with such inputs is fastest: the order of loops, which of
+  // them goes along vectors, tiles in registers, arrays that are packed. Later calls with inputs of
+  // these shapes on this device follow it, in all copies of this function. A schedule changes no
+  // result but by the order of a sum's terms. Where the backend follows none, the search ends with
+  // the backend's own choice. ValueError as of run().
+  Tuned tune(const std::vector<Tensor>& inputs, const TuneOptions& options = {}) const;
+  // The same for inputs of these sizes, with random numbers; integers are zeros. ValueError for
+  // sizes that are not exact, or not those of the arguments.
+  Tuned tune(const std::vector<std::vector<int64_t>>& sizes, Device device,
+             const TuneOptions& options = {}) const;
 
  private:
   Tensor run_one(const std::vector<Tensor>& inputs) const;

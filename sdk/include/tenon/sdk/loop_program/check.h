@@ -6,7 +6,8 @@
 //  - operands have one dtype, that of the result but for tests, casts and conditions;
 //  - an assignment names each loop of positive extent in its indices, so that no element is stored
 //    twice; a reduction runs over the loops that its indices do not name;
-//  - a nest neither reads an array that it stores, nor stores one twice.
+//  - a nest neither reads an array that it stores, nor stores one twice;
+//  - a schedule names loops and arrays that are there, each loop once in each of its parts.
 #ifndef TENON_SDK_LOOP_PROGRAM_CHECK_H_
 #define TENON_SDK_LOOP_PROGRAM_CHECK_H_
 
@@ -113,6 +114,41 @@ class Checker {
     for (const Node& it : nest.nodes)
       if (it.kind == Kind::kRead && stored.count(it.source) > 0)
         fail("it reads " + program_.arrays[it.source].name + ", which it stores");
+    check_schedule(nest);
+  }
+
+  void check_count(int64_t n, int64_t most, const char* what) const {
+    if (n < 1 || n > most)
+      fail(std::string("the schedule's ") + what + " is " + std::to_string(n) + ", expected 1 to " +
+           std::to_string(most));
+  }
+
+  void check_schedule(const Nest& nest) const {
+    const Schedule& it = nest.schedule;
+    std::set<int> tiled;
+    const auto check_loop = [&](int i) {
+      if (i < 0 || static_cast<size_t>(i) >= nest.loops.size())
+        fail("the schedule names loop " + std::to_string(i) + ", which is not there");
+    };
+    for (const int i : it.order) check_loop(i);
+    if (!it.order.empty() &&
+        std::set<int>(it.order.begin(), it.order.end()).size() != nest.loops.size())
+      fail("the schedule's order does not name each loop once");
+    if (it.order.size() > nest.loops.size()) fail("the schedule's order names a loop twice");
+    if (it.vector >= 0) {
+      check_loop(it.vector);
+      check_count(it.vectors, 16, "number of vectors");
+    }
+    for (const auto& [i, points] : it.tiles) {
+      check_loop(i);
+      check_count(points, 64, "tile");
+      if (i == it.vector || !tiled.insert(i).second)
+        fail("the schedule tiles loop " + nest.loops[i].name + " twice or along vectors");
+    }
+    for (const int i : it.packed)
+      if (i < 0 || static_cast<size_t>(i) >= program_.arrays.size())
+        fail("the schedule packs array " + std::to_string(i) + ", which is not there");
+    if (it.grain != 0) check_count(it.grain, int64_t{1} << 40, "grain");
   }
 
   Dtype operand(const Nest& nest, const Node& node, int i) const {

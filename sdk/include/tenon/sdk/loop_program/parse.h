@@ -60,6 +60,7 @@ class Parser {
     if (word == "temp") return parse_array(line, Role::kTemporary);
     if (word == "output") return parse_array(line, Role::kOutput);
     if (word == "for") return parse_nest(line);
+    if (word == "schedule") return parse_schedule(line);
     parse_store(line, word);
   }
 
@@ -188,6 +189,35 @@ class Parser {
     store.update = static_cast<Update>(update);
     store.node = line.node();
     nest.stores.push_back(std::move(store));
+  }
+
+  void parse_schedule(Scanner& line) {
+    Nest& nest = this->nest(line);
+    if (!nest.schedule.empty()) line.fail("a second schedule of one nest");
+    do parse_directive(line, nest);
+    while (line.accept(","));
+  }
+
+  void parse_directive(Scanner& line, Nest& nest) const {
+    Schedule& schedule = nest.schedule;
+    const auto loop = [&] { return find_or_fail(line, nest.loops, line.word(), "loop"); };
+    const std::string_view word = line.word();
+    if (word == "order") {
+      while (line.at_letter()) schedule.order.push_back(loop());
+    } else if (word == "vector") {
+      if (schedule.vector >= 0) line.fail("a second loop along vectors");
+      schedule.vector = loop();
+      schedule.vectors = line.integer();
+    } else if (word == "tile") {
+      const int i = loop();
+      schedule.tiles.emplace_back(i, line.integer());
+    } else if (word == "pack") {
+      schedule.packed.push_back(find_or_fail(line, program_.arrays, line.word(), "array"));
+    } else if (word == "grain") {
+      schedule.grain = line.integer();
+    } else {
+      line.fail("no part of a schedule has the name '" + std::string(word) + "'");
+    }
   }
 
   void parse_node(Scanner& line) {

@@ -12,6 +12,7 @@
 //     %0 = read x [i, j]
 //     %1 = exp %0
 //     y [i] +=! %1
+//     schedule order i j, vector j 1, tile i 4
 #ifndef TENON_SDK_LOOP_PROGRAM_PRINT_H_
 #define TENON_SDK_LOOP_PROGRAM_PRINT_H_
 
@@ -47,6 +48,35 @@ class Printer {
     for (const auto& [loop, by] : value.loops) add(text, by, nest->loops.at(loop).name);
     for (const auto& [size, by] : value.sizes) add(text, by, program_.sizes.at(size).name);
     if (value.constant != 0 || text.empty()) add(text, value.constant, "");
+    return text;
+  }
+
+  // What follows the word `schedule`.
+  std::string schedule(const Nest& nest) const {
+    const Schedule& it = nest.schedule;
+    const auto loop = [&](int i) { return " " + nest.loops.at(i).name; };
+    std::string text;
+    const auto begin = [&](const char* word) {
+      text += (text.empty() ? "" : ", ") + std::string(word);
+    };
+    if (!it.order.empty()) begin("order");
+    for (const int i : it.order) text += loop(i);
+    if (it.vector >= 0) {
+      begin("vector");
+      text += loop(it.vector) + " " + std::to_string(it.vectors);
+    }
+    for (const auto& [i, points] : it.tiles) {
+      begin("tile");
+      text += loop(i) + " " + std::to_string(points);
+    }
+    for (const int i : it.packed) {
+      begin("pack");
+      text += " " + program_.arrays.at(i).name;
+    }
+    if (it.grain > 0) {
+      begin("grain");
+      text += " " + std::to_string(it.grain);
+    }
     return text;
   }
 
@@ -97,6 +127,7 @@ class Printer {
       if (store.from_neutral) text_ += "!";
       text_ += " %" + std::to_string(store.node) + "\n";
     }
+    if (!nest.schedule.empty()) text_ += "  schedule " + schedule(nest) + "\n";
   }
 
   void print_node(const Nest& nest, const Node& node) {

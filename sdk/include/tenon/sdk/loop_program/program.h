@@ -123,10 +123,26 @@ struct Loop {
   Affine extent;  // of sizes alone; nothing runs if it is not positive
 };
 
+// How a nest runs best, for takers that can follow it; others need not. It changes no result but by
+// the order of a sum's terms. Empty: the taker chooses.
+struct Schedule {
+  std::vector<int> order;                      // loops from the outermost on; all, or none
+  int vector = -1;                             // the loop along vectors
+  int64_t vectors = 0;                         // of it at once
+  std::vector<std::pair<int, int64_t>> tiles;  // other loops, and points of them at once
+  std::vector<int> packed;  // arrays that are copied so that vectors read neighbors
+  int64_t grain = 0;        // points of a thread's task; 0: the taker chooses
+
+  bool empty() const {
+    return order.empty() && vector < 0 && tiles.empty() && packed.empty() && grain == 0;
+  }
+};
+
 struct Nest {
   std::vector<Loop> loops;  // outermost first
   std::vector<Node> nodes;
   std::vector<Store> stores;
+  Schedule schedule;
 };
 
 struct Program {

@@ -19,7 +19,7 @@ inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // A letter or underscore, then letters, digits and underscores; no word that begins a line.
 inline bool is_name(std::string_view text) {
   constexpr std::string_view reserved[] = {"loops",  "size", "param", "input", "temp",
-                                           "output", "for",  "clamp", "check"};
+                                           "output", "for",  "clamp", "check", "schedule"};
   if (text.empty() || text.size() > 64 || !is_letter(text[0])) return false;
   for (char c : text)
     if (!is_letter(c) && !is_digit(c)) return false;
