@@ -14,6 +14,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "plot.h"
+
 namespace {
 
 using tenon::Tensor;
@@ -79,6 +81,23 @@ void read_sizes(const std::vector<std::string>& given, Sizes& sizes) {
   }
 }
 
+// Searches a schedule, with the best so far on standard error.
+Curve tune(const std::string& name, const tenon::tc::Function& f, const Tensors& inputs,
+           int generations) {
+  Curve curve{name, 0, {}};
+  tenon::tc::TuneOptions options;
+  options.generations = generations;
+  options.progress = [&](const tenon::tc::TuneProgress& p) {
+    curve.times.push_back(p.last);
+    std::fprintf(stderr, "\r%s: %d of %d, best %.1f us, untuned %.1f us ", name.c_str(), p.measured,
+                 p.planned, p.best, p.untuned);
+    return true;
+  };
+  curve.untuned = f.tune(inputs, options).untuned;
+  std::fprintf(stderr, "\r%70s\r", "");
+  return curve;
+}
+
 // Whether both agree.
 bool print_row(const std::string& name, const tenon::tc::Function& f, const Known& known,
                const Tensors& inputs, int repeats) {
@@ -98,11 +117,15 @@ int main(int argc, char** argv) {
   CLI::App app("Times tensor comprehensions against operators");
   std::string path, device = "cpu";
   std::vector<std::string> given;
-  int repeats = 20;
+  std::string plot;
+  int repeats = 20, generations = 0;
   app.add_option("file", path, "definitions")->required()->check(CLI::ExistingFile);
   app.add_option("sizes", given, "M=, N=, K=, B=");
   app.add_option("--device", device)->capture_default_str();
   app.add_option("--repeats", repeats)->check(CLI::Range(1, 100000))->capture_default_str();
+  app.add_option("--tune", generations, "Search schedules before, for so many generations")
+      ->check(CLI::Range(0, 1000));
+  app.add_option("--plot", plot, "Draw the searches into this file, as SVG");
   CLI11_PARSE(app, argc, argv);
   try {
     Sizes sizes = {{"M", 64}, {"N", 64}, {"K", 64}, {"B", 4}};
@@ -111,14 +134,18 @@ int main(int argc, char** argv) {
     text << std::ifstream(path).rdbuf();
     std::printf("%-14s %10s %12s %12s %8s\n", "definition", "off", "ms", "operators", "ratio");
     bool agree = true;
+    std::vector<Curve> curves;
     for (const auto& [name, f] : tenon::tc::define_all(text.str())) {
       const auto at = known().find(name);
-      if (at == known().end())
+      if (at == known().end()) {
         std::printf("%-14s no operators are known for it\n", name.c_str());
-      else
-        agree &= print_row(name, f, at->second,
-                           make_inputs(at->second, sizes, tenon::Device(device)), repeats);
+        continue;
+      }
+      const Tensors inputs = make_inputs(at->second, sizes, tenon::Device(device));
+      if (generations > 0) curves.push_back(tune(name, f, inputs, generations));
+      agree &= print_row(name, f, at->second, inputs, repeats);
     }
+    if (!plot.empty()) write_plot(plot, curves);
     return agree ? 0 : 1;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());

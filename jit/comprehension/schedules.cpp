@@ -136,7 +136,7 @@ lp::Schedule ScheduleSpace::draw(const lp::Nest& nest) {
 
 ScheduleSpace::Schedules ScheduleSpace::draw() {
   Schedules all;
-  for (const lp::Nest& nest : program_.nests) all.push_back(chance(0.1) ? Schedule() : draw(nest));
+  for (const lp::Nest& nest : program_.nests) all.push_back(chance(0.3) ? Schedule() : draw(nest));
   return all;
 }
 
