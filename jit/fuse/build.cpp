@@ -158,8 +158,10 @@ Term Builder::Nest::term(const Value* v) {
                          list(builder.kinds_[input->second].shape, 'i', "0"),
                      dtype);
   } else if (const Rule rule = rule_of(*v->node()); rule && !dtype_word(dtype).empty()) {
-    NodeCall call(*v->node(), *this, dtype);
+    // An operator of 16-bit floats rounds once, in the end.
+    NodeCall call(*v->node(), *this, dtype == kHalf || dtype == kBFloat16 ? kFloat : dtype);
     made = rule(call);
+    if (made.node >= 0) made = body.cast(made, dtype);
   }
   return terms[v] = made;
 }

@@ -22,14 +22,17 @@ bool plain_mode() {
   return (autograd::mode() & ~allowed) == 0;
 }
 
-bool has_kernel(const Stack& stack, std::size_t n, ScalarType dtype) {
+// Whether a plugin of the inputs' device has loops in all of their dtypes.
+bool has_kernel(const Stack& stack, std::size_t n) {
   static const core::Op& op = core::get_op("_loop_program_");
   for (std::size_t i = 0; i < n; ++i) {
     const IValue& v = peek(stack, i, n);
-    if (v.isTensor())
-      return core::has_kernel(op, v.toTensor().unsafeGetTensorImpl()->device_id.slot, dtype);
+    if (!v.isTensor()) continue;
+    const Tensor& t = v.toTensor();
+    if (!core::has_kernel(op, t.unsafeGetTensorImpl()->device_id.slot, t.scalar_type()))
+      return false;
   }
-  return false;
+  return true;
 }
 
 std::shared_ptr<const Graph> with_all_results(const Graph& g) {
@@ -99,7 +102,7 @@ void Group::learn(Stack& stack, std::vector<Kind> kinds) const {
   if (!observed_) observed_ = planner_(with_all_results(*graph_));
   const std::vector<IValue> inputs(stack.end() - static_cast<std::ptrdiff_t>(n), stack.end());
   auto entry = std::make_shared<Entry>();
-  const bool served = has_kernel(stack, n, kFloat);
+  const bool served = has_kernel(stack, n);
   observed_(stack);
   const std::vector<IValue> results(stack.end() - static_cast<std::ptrdiff_t>(nodes_), stack.end());
   drop(stack, nodes_);

@@ -112,8 +112,8 @@ bool look_at_inputs(const Stack& stack, std::size_t n, std::vector<Kind>& kinds,
     const TensorImpl& impl = impl_of(v);
     if (!first) first = &impl;
     if (impl.layout_slot != 0 || !(impl.device_id == first->device_id) ||
-        dtype_word(t.scalar_type()).empty() || t.scalar_type() == kHalf ||
-        t.scalar_type() == kBFloat16 || (records && t.requires_grad()) || !join(t.sizes(), extent))
+        dtype_word(t.scalar_type()).empty() || (records && t.requires_grad()) ||
+        !join(t.sizes(), extent))
       return false;
     kinds.push_back({Kind::Of::Tensor, t.scalar_type(), broadcast_of(t.sizes())});
   }

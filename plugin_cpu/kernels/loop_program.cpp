@@ -91,4 +91,5 @@ tn_status run_program(Call&, TensorList outputs, TensorList inputs, Str text, In
 }  // namespace
 }  // namespace tenon::cpu
 
-TN_KERNEL(_loop_program_, tenon::cpu::run_program, dtypes("all").any_strides());
+TN_KERNEL(_loop_program_, tenon::cpu::run_program,
+          dtypes("bool,uint8,int8,int16,int32,int64,float32,float64").any_strides());

@@ -3,6 +3,7 @@
 #include "plugin_llvm/compiler/values.h"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
 #include "tenon/abi/primitives.h"
@@ -51,7 +52,12 @@ V Values::to_memory(Dtype dtype, V v) {
   return v;
 }
 
+// Vectors by instructions of the processor, which every one with AVX2 has.
 V Values::half_to_float(V h) {
+  if (is_vector(h)) {
+    V halves = b.CreateBitCast(h, like(h, b.getHalfTy()));
+    return b.CreateFPExt(halves, like(h, b.getFloatTy()));
+  }
   llvm::Type *i = like(h, b.getInt32Ty()), *f = like(h, b.getFloatTy());
   V bits = b.CreateZExt(h, i), sign = b.CreateShl(b.CreateAnd(bits, whole(i, 0x8000)), 16);
   V rest = b.CreateAnd(bits, whole(i, 0x7fff)), wide = b.CreateShl(rest, 13);
@@ -65,6 +71,14 @@ V Values::half_to_float(V h) {
 }
 
 V Values::float_to_half(V v) {
+  V nearest = b.getInt32(0);
+  if (is_vector(v) && lanes() == 8)
+    return b.CreateIntrinsic(llvm::Intrinsic::x86_vcvtps2ph_256, {}, {v, nearest});
+  if (is_vector(v) && lanes() == 16) {
+    V none = llvm::Constant::getNullValue(like(v, b.getInt16Ty()));
+    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_vcvtps2ph_512, {},
+                             {v, nearest, none, b.getInt16(0xffff)});
+  }
   llvm::Type *i = like(v, b.getInt32Ty()), *f = like(v, b.getFloatTy());
   V bits = b.CreateBitCast(v, i), sign = b.CreateAnd(b.CreateLShr(bits, 16), whole(i, 0x8000));
   V x = b.CreateAnd(bits, whole(i, 0x7fffffff)), cut = b.CreateLShr(x, 13);

@@ -117,10 +117,25 @@ TEST_F(JitFuse, Dtypes) {
   y = randint(-50, 50, {520, 513}, kInt);
   expect_fused(whole, inputs());
   expect_fused(of("(x.bitwise_and(7)).bitwise_xor(y) + 1"), inputs());
-  x = randn({520, 513}, kHalf);
-  expect_fused(of("(x + x) * 2"), inputs(), 0);  // the CPU takes no 16-bit floats
   x = randn({520, 513}, kComplexFloat);
   expect_fused(of("(x + x) * 2"), inputs(), 0);
+}
+
+// Each operator computes in float32 and rounds once.
+TEST_F(JitFuse, SixteenBitFloatsHaveTheBitsOfTheirOperators) {
+  for (const ScalarType t : {kBFloat16, kHalf}) {
+    x = x.to(t);
+    y = y.to(t);
+    b = b.to(t);
+    for (const char* e :
+         {"torch.tanh(x + y) * 2", "(x - y) / (y * y + 1) * s", "torch.add(x, y, alpha=0.7).exp()",
+          "torch.where(x > y, x * 0.3, y) - n", "x.clamp(-0.33, 0.33) * y + b",
+          "torch.leaky_relu(x, 0.1) + y", "x.sigmoid() * y - b", "torch.silu(x) * y",
+          "torch.nn.functional.gelu(x) * y", "torch.hardswish(y) * 1.5 + x"})
+      expect_fused(of(e), inputs(), 1, 0);
+    // Its product is of three factors, in another order.
+    expect_fused(of("torch.addcmul(x, y, b, value=0.3) + 1"), inputs(), 1, 8e-3);
+  }
 }
 
 TEST_F(JitFuse, Shapes) {
