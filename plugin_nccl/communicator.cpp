@@ -177,12 +177,12 @@ void Communicator::watch() {
   while (!stop_) {
     changed_.wait(held, [&] { return stop_ || !under_way_.empty(); });
     if (stop_) return;
+    const auto ended = [&](const auto& operation) { return aborting_ || operation->is_done(); };
+    under_way_.erase(std::remove_if(under_way_.begin(), under_way_.end(), ended), under_way_.end());
+    if (under_way_.empty()) continue;
     held.unlock();
     if (const std::string fault = find_fault(); !fault.empty()) abort(fault);
     held.lock();
-    const auto ended = [](const auto& operation) { return operation->is_done(); };
-    if (aborting_) under_way_.clear();
-    under_way_.erase(std::remove_if(under_way_.begin(), under_way_.end(), ended), under_way_.end());
     changed_.wait_for(held, kPeriod, [&] { return stop_; });
   }
 }
