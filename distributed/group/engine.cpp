@@ -8,6 +8,7 @@
 #include "tenon/core/extension.h"
 #include "tenon/distributed/process_group.h"
 #include "tenon/plugins/plugins.h"
+#include "tenon/runtime/device.h"
 
 namespace tenon::distributed {
 namespace {
@@ -103,7 +104,8 @@ std::string error_of(const tn_ext_collective& engine) {
 }
 
 Membership::Membership(const tn_ext_collective& engine, std::shared_ptr<Store> store, int rank,
-                       int size, const std::string& name, std::chrono::milliseconds timeout)
+                       int size, const std::string& name, std::chrono::milliseconds timeout,
+                       Device device)
     : engine_(engine),
       store_(std::move(store)),
       rendezvous_{sizeof rendezvous_, store_.get(), set, get, last_error} {
@@ -112,7 +114,8 @@ Membership::Membership(const tn_ext_collective& engine, std::shared_ptr<Store> s
                                  size,
                                  timeout.count(),
                                  {name.data(), name.size()},
-                                 store_ ? &rendezvous_ : nullptr};
+                                 store_ ? &rendezvous_ : nullptr,
+                                 core::abi_device(device)};
   if (engine.join(engine.context, &options, &group_) != TN_OK)
     throw DistributedError(core::join("distributed: joining group '", name, "' as rank ", rank,
                                       " failed: ", error_of(engine)));

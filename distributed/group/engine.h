@@ -24,7 +24,7 @@ class Membership {
  public:
   // `store` null: of all processes of an engine that knows them (tn_ext_collective.world).
   Membership(const tn_ext_collective& engine, std::shared_ptr<Store> store, int rank, int size,
-             const std::string& name, std::chrono::milliseconds timeout);
+             const std::string& name, std::chrono::milliseconds timeout, Device device);
   ~Membership();
   tn_group* group() const { return group_; }
   const tn_ext_collective& engine() const { return engine_; }

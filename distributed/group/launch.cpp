@@ -25,39 +25,29 @@ class EngineWork : public Work {
   EngineWork(std::shared_ptr<ProcessGroup::Impl> group, Request request, uint64_t number)
       : group_(std::move(group)),
         request_(std::make_unique<Request>(std::move(request))),
-        number_(number) {}
+        number_(number),
+        source_(request_->operation == TN_COLLECTIVE_RECV ? static_cast<int>(request_->root) : -1) {
+  }
   ~EngineWork() override {
     if (work_ && !group_->engine().release(group_->engine().context, work_))
       static_cast<void>(request_.release());  // its buffers are used until the process ends
   }
 
   void start(std::chrono::milliseconds timeout) {
-    const Request& r = *request_;
-    const auto view = [](const Tensor& t) {
-      return t.defined() ? &t.unsafeGetTensorImpl()->view : nullptr;
-    };
-    const tn_collective_call call{sizeof call,
-                                  r.operation,
-                                  r.op.op_,
-                                  static_cast<int32_t>(r.root),
-                                  static_cast<uint32_t>(r.tag),
-                                  r.async ? 0u : uint32_t{TN_COLLECTIVE_BLOCKING},
-                                  timeout.count(),
-                                  view(r.in),
-                                  view(r.out),
-                                  r.in_counts.empty() ? nullptr : r.in_counts.data(),
-                                  r.out_counts.empty() ? nullptr : r.out_counts.data(),
-                                  nullptr};
-    const tn_ext_collective& engine = group_->engine();
-    if (engine.start(engine.context, group_->membership->group(), &call, &work_) != TN_OK) {
-      work_ = nullptr;
-      settle(failure(error_of(engine)));
+    try {
+      if (group_->stream && !request_->device.is_cpu()) follow_current_stream();
+      begin(timeout);
+      if (work_ && stream_) finish_on_stream();
+    } catch (...) {
+      if (!work_) return settle(std::current_exception());
+      fault_ = std::current_exception();
     }
   }
 
   bool isCompleted() override { return poll(0); }
 
   bool wait(std::chrono::milliseconds timeout) override {
+    if (timeout == kNoTimeout && has_results_ && !poll(0) && order_current_stream()) return true;
     const int64_t ms = timeout.count() < 0 ? INT64_MAX : std::max<int64_t>(timeout.count(), 1);
     if (!poll(ms))
       throw TimeoutError(core::join(name_of(request_->operation), ": not done within ",
@@ -74,8 +64,64 @@ class EngineWork : public Work {
     wait(kNoTimeout);
     return request_->results;
   }
+  // Waits where a stream does; the engine's timeout ends that.
+  bool is_done_after_streams() {
+    std::unique_lock held(settling_);
+    const int64_t ms = left_to_stream_ ? INT64_MAX : 0;
+    held.unlock();
+    return poll(ms);
+  }
 
  private:
+  void begin(std::chrono::milliseconds timeout) {
+    const Request& r = *request_;
+    const auto view = [](const Tensor& t) {
+      return t.defined() ? &t.unsafeGetTensorImpl()->view : nullptr;
+    };
+    const tn_collective_call call{sizeof call,
+                                  r.operation,
+                                  r.op.op_,
+                                  static_cast<int32_t>(r.root),
+                                  static_cast<uint32_t>(r.tag),
+                                  r.async ? 0u : uint32_t{TN_COLLECTIVE_BLOCKING},
+                                  timeout.count(),
+                                  view(r.in),
+                                  view(r.out),
+                                  r.in_counts.empty() ? nullptr : r.in_counts.data(),
+                                  r.out_counts.empty() ? nullptr : r.out_counts.data(),
+                                  stream_ ? stream_->abi() : nullptr};
+    const tn_ext_collective& engine = group_->engine();
+    if (engine.start(engine.context, group_->membership->group(), &call, &work_) != TN_OK) {
+      work_ = nullptr;
+      settle(failure(error_of(engine)));
+    }
+  }
+
+  // The operation comes after what the caller's stream has, and its end is an event.
+  void follow_current_stream() {
+    stream_ = group_->stream;
+    stream_->wait(current_stream(request_->device));
+    const std::vector<Tensor>& all = request_->results;
+    has_results_ = !all.empty() &&
+                   std::none_of(all.begin(), all.end(), [](const Tensor& t) { return t.is_cpu(); });
+  }
+
+  // What copies results to other tensors of the device comes after the operation in its stream.
+  void finish_on_stream() {
+    std::lock_guard held(settling_);
+    const StreamGuard on(*stream_);
+    if (has_results_) fault_ = finish_request();
+    end_.record(*stream_);
+  }
+
+  // False: it is done.
+  bool order_current_stream() {
+    std::lock_guard held(settling_);
+    if (finished()) return false;
+    end_.block(current_stream(request_->device));
+    return left_to_stream_ = true;
+  }
+
   bool poll(int64_t ms) {
     if (finished()) return true;
     const tn_ext_collective& engine = group_->engine();
@@ -85,9 +131,16 @@ class EngineWork : public Work {
     std::string why = status == TN_OK ? "" : error_of(engine);
     std::lock_guard held(settling_);
     if (finished()) return true;
+    if (status == TN_OK && has_results_ && !is_at_end(ms)) return false;
     source_ = engine.source(engine.context, work_);
-    settle(status == TN_OK ? finish_request() : failure(std::move(why)));
+    if (status == TN_OK && !fault_ && !has_results_) fault_ = finish_request();
+    settle(status == TN_OK ? fault_ : failure(std::move(why)));
     return true;
+  }
+
+  bool is_at_end(int64_t ms) {
+    if (ms > 0) end_.synchronize();
+    return ms > 0 || end_.query();
   }
 
   std::exception_ptr finish_request() {
@@ -124,15 +177,28 @@ class EngineWork : public Work {
   std::unique_ptr<Request> request_;  // released where the engine does not let go of its buffers
   const uint64_t number_;
   tn_work* work_ = nullptr;
+  // Of an engine for a device's memory.
+  std::optional<Stream> stream_;
+  bool has_results_ = false;       // on the device: what finishes them is in the stream's order
   std::recursive_mutex settling_;  // fork: groups are of no use to a child
-  std::atomic<int> source_{-1};
+  Event end_;                      // under settling_, as what follows
+  bool left_to_stream_ = false;
+  std::exception_ptr fault_;  // of what finishes the results
+  std::atomic<int> source_;   // a named one is known before the work is done
 };
+
+// The engine's device: the host where it serves that.
+static Device device_of(const tn_ext_collective& engine, const ProcessGroupOptions& o) {
+  if (serves(engine, TN_COLLECTIVE_BARRIER, {}, kByte, "cpu")) return Device("cpu");
+  return default_stream(o.device ? *o.device : current_device(kCUDA)).device();
+}
 
 ProcessGroup::Impl::Impl(const std::shared_ptr<Store>& s, int r, int n, const Options& o)
     : rank(r),
       size(n),
       name(o.group_name),
       store(s->clone()),
+      device("cpu"),
       debug(!core::setting("DISTRIBUTED_DEBUG").empty() &&
             core::setting("DISTRIBUTED_DEBUG") != "0") {
   store->setTimeout(o.timeout);
@@ -156,8 +222,11 @@ ProcessGroup::Impl::Impl(const std::shared_ptr<Store>& s, int r, int n, const Op
                        missing);
   }
   liveness = std::make_unique<Liveness>(store, rank, size, o.heartbeat);
-  membership = std::make_unique<Membership>(find_engine(o.backend), store->clone(), rank, size,
-                                            name, o.timeout);
+  const tn_ext_collective& opened = find_engine(o.backend);
+  device = device_of(opened, o);
+  if (!device.is_cpu()) stream = stream_from_pool(device);
+  membership =
+      std::make_unique<Membership>(opened, store->clone(), rank, size, name, o.timeout, device);
   liveness->watch([this] {
     const tn_ext_collective& e = engine();
     e.abort(e.context, membership->group());
@@ -168,9 +237,35 @@ ProcessGroup::Impl::~Impl() = default;
 
 Device ProcessGroup::Impl::device_for(int32_t operation, ReduceOp op, ScalarType dtype,
                                       Device device) {
-  if (serves(engine(), operation, op, dtype, kind_of(device))) return device;
-  if (!device.is_cpu()) ++staged;
-  return Device("cpu");
+  if (!serves(engine(), operation, op, dtype, kind_of(device))) {
+    if (device != this->device) ++staged;
+    return this->device;
+  }
+  TENON_CHECK(device == this->device || this->device.is_cpu(), ValueError, name_of(operation),
+              ": a tensor is on ", device.str(), "; expected ", this->device.str(),
+              ", the device of group '", name, "' on rank ", rank,
+              " (ProcessGroupOptions::device)");
+  return device;
+}
+
+bool ProcessGroup::Impl::serves_from(int32_t operation, ReduceOp op, ScalarType dtype,
+                                     const Tensor& t) const {
+  return serves(engine(), operation, op, dtype, kind_of(t.device())) ||
+         serves(engine(), operation, op, dtype, kind_of(device));
+}
+
+// What streams wait for ends first, what nobody has waited for is given up.
+void ProcessGroup::Impl::drain() {
+  std::list<std::shared_ptr<EngineWork>> rest;
+  {
+    std::lock_guard held(lock);
+    rest.swap(pending);
+  }
+  bool goes_on = false;
+  for (const auto& work : rest) {
+    if (!work->is_done_after_streams()) goes_on = true;
+  }
+  if (goes_on) engine().abort(engine().context, membership->group());
 }
 
 Tensor ProcessGroup::Impl::packed(int32_t operation, const Tensor& t) {
@@ -218,6 +313,7 @@ WorkPtr ProcessGroup::Impl::launch(Request r, std::chrono::milliseconds group_ti
     liveness->begin(Fingerprint(r), count);
     if (debug) compare_fingerprints(r, count, timeout);
   }
+  r.device = r.out.defined() ? r.out.device() : r.in.defined() ? r.in.device() : device;
   std::vector<std::shared_ptr<EngineWork>> earlier;
   auto work = std::make_shared<EngineWork>(shared_from_this(), std::move(r), count);
   {

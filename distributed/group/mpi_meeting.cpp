@@ -16,7 +16,7 @@ constexpr int64_t kText = 256;
 // What rank 0 has.
 std::string broadcast_text(const tn_ext_collective& engine, int rank, int size,
                            const std::string& text, std::chrono::milliseconds timeout) {
-  const Membership all(engine, nullptr, rank, size, "meeting", timeout);
+  const Membership all(engine, nullptr, rank, size, "meeting", timeout, Device("cpu"));
   Tensor bytes = zeros({kText}, kByte);
   auto* data = reinterpret_cast<char*>(bytes.data_ptr<uint8_t>());
   std::copy_n(text.data(), std::min<std::size_t>(text.size(), kText - 1), data);

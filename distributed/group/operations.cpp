@@ -98,14 +98,7 @@ ProcessGroup::ProcessGroup(std::shared_ptr<Store> store, int rank, int size, Opt
   impl_ = std::make_shared<Impl>(prefixed, rank, size, options_);
 }
 
-ProcessGroup::~ProcessGroup() {
-  std::list<std::shared_ptr<EngineWork>> rest;
-  {
-    std::lock_guard held(impl_->lock);
-    rest.swap(impl_->pending);
-  }
-  if (!rest.empty()) abort();
-}
+ProcessGroup::~ProcessGroup() { impl_->drain(); }
 
 int64_t ProcessGroup::stagedCalls() const noexcept { return impl_->staged; }
 uint64_t ProcessGroup::getSequenceNumberForGroup() const noexcept { return impl_->number; }
@@ -247,8 +240,8 @@ WorkPtr ProcessGroup::_reduce_scatter_base(Tensor& output, Tensor& input,
       input.numel() == output.numel() * size_ && output.scalar_type() == input.scalar_type(),
       ValueError, "reduce_scatter: input has ", input.numel(), " elements; expected ",
       output.numel() * size_, " of the output's dtype");
-  const bool native = serves(impl_->engine(), TN_COLLECTIVE_REDUCE_SCATTER, o.reduceOp,
-                             input.scalar_type(), input.is_cpu() ? "cpu" : "cuda");
+  const bool native =
+      impl_->serves_from(TN_COLLECTIVE_REDUCE_SCATTER, o.reduceOp, input.scalar_type(), input);
   Request r{native ? TN_COLLECTIVE_REDUCE_SCATTER : TN_COLLECTIVE_ALL_REDUCE,
             o.reduceOp,
             0,

@@ -19,6 +19,7 @@ struct Request {
   std::chrono::milliseconds timeout = kUnsetTimeout;
   bool async = true;
   Tensor in, out;
+  Device device = Device("cpu");  // of `in` and `out`
   std::vector<int64_t> in_counts, out_counts;
   std::function<void()> finish;  // once the engine is done: copies to the caller's tensors
   std::vector<Tensor> results;

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
+#include "distributed/group/sparse.h"
+
 #include <algorithm>
 
 #include "tenon/autograd/mode.h"
@@ -9,10 +11,8 @@
 namespace tenon::distributed {
 namespace {
 
-// The elements of all ranks one after the other, `counts[r]` of rank r. The engine takes equal
-// parts, so that they are padded to the longest.
-Tensor gather_parts(const Tensor& mine, const std::vector<int64_t>& counts,
-                    const ProcessGroupPtr& group) {
+// The elements of all ranks one after the other. The parts are equal, padded to the longest.
+Tensor gather_parts(const Tensor& mine, const std::vector<int64_t>& counts, Gather gather) {
   const int64_t most = *std::max_element(counts.begin(), counts.end());
   std::vector<int64_t> sizes = mine.sizes().vec();
   sizes[0] = most;
@@ -20,7 +20,7 @@ Tensor gather_parts(const Tensor& mine, const std::vector<int64_t>& counts,
   padded.narrow(0, 0, mine.size(0)).copy_(mine);
   sizes.insert(sizes.begin(), static_cast<int64_t>(counts.size()));
   const Tensor all = empty(sizes, mine.options());
-  all_gather_into_tensor(all, padded, group);
+  gather(all.view({-1}), padded.view({-1}));
   std::vector<Tensor> parts;
   for (std::size_t r = 0; r < counts.size(); ++r)
     parts.push_back(all[static_cast<int64_t>(r)].narrow(0, 0, counts[r]));
@@ -34,6 +34,12 @@ std::string shape_text(const Tensor& t) {
 }
 
 }  // namespace
+
+Tensor sum_elements(const Tensor& indices, const Tensor& values, IntArrayRef sizes,
+                    const std::vector<int64_t>& counts, Gather gather) {
+  const Tensor all = gather_parts(indices.t(), counts, gather).t();
+  return sparse_coo_tensor(all, gather_parts(values, counts, gather), sizes).coalesce();
+}
 
 Tensor all_reduce_sparse(const Tensor& tensor, ReduceOp op, const ProcessGroupPtr& group) {
   TENON_CHECK(tensor.defined() && tensor.is_sparse(), ValueError,
@@ -54,9 +60,10 @@ Tensor all_reduce_sparse(const Tensor& tensor, ReduceOp op, const ProcessGroupPt
                              {static_cast<int>(r)});
     counts.push_back(std::stoll(all[r]));
   }
-  const Tensor indices = gather_parts(mine._indices().t(), counts, group).t();
-  Tensor values = gather_parts(mine._values(), counts, group);
-  Tensor sum = sparse_coo_tensor(indices, values, mine.sizes()).coalesce();
+  const auto gather = [&](const Tensor& out, const Tensor& in) {
+    all_gather_into_tensor(out, in, group);
+  };
+  Tensor sum = sum_elements(mine._indices(), mine._values(), mine.sizes(), counts, gather);
   if (op == ReduceOp::AVG) sum._values().div_(get_world_size(group));
   return sum;
 }

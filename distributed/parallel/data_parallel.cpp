@@ -3,20 +3,24 @@
 #include "tenon/distributed/parallel/data_parallel.h"
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 #include "distributed/parallel/reducer.h"
 #include "tenon/autograd/mode.h"
+#include "tenon/nn/modules/embedding.h"
 #include "tenon/runtime/error.h"
 #include "tenon/types.h"
 
 namespace tenon::distributed {
 namespace {
 
-std::string describe(const std::string& name, const Tensor& t) {
+std::string describe(const std::string& name, const Tensor& t, bool is_sparse = false) {
   return core::join(name, " ", dtype_name(t.scalar_type()), " ", t.sizes(),
-                    t.requires_grad() ? " requires grad" : "");
+                    t.requires_grad() ? " requires grad" : "", is_sparse ? ", a sparse one" : "");
 }
+
+using Names = std::set<std::string>;
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> out;
@@ -27,10 +31,11 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 // All ranks know all lists, so that all throw the same.
 void check_same_on_ranks(const Comm& comm, const DataParallelState::Named& parameters,
-                         const DataParallelState::Named& buffers) {
+                         const DataParallelState::Named& buffers, const Names& sparse) {
   std::string mine;
-  for (const auto& p : parameters)
-    mine += describe("parameter '" + p.key() + "'", p.value()) + "\n";
+  for (const auto& p : parameters) {
+    mine += describe("parameter '" + p.key() + "'", p.value(), sparse.count(p.key()) > 0) + "\n";
+  }
   for (const auto& b : buffers) mine += describe("buffer '" + b.key() + "'", b.value()) + "\n";
   const std::vector<std::string> all = comm.all_gather_text(mine);
   const std::vector<std::string> first = lines_of(all[0]);
@@ -68,7 +73,8 @@ Device device_of(const DataParallelState::Named& parameters) {
 }  // namespace
 
 struct DataParallelState::Impl {
-  Impl(const Named& parameters, const Named& given_buffers, DistributedDataParallelOptions o)
+  Impl(const Named& parameters, const Named& given_buffers, DistributedDataParallelOptions o,
+       const Names& sparse)
       : options(std::move(o)),
         comm(options.process_group(), device_of(parameters)),
         all_parameters(tensors_of(parameters)),
@@ -76,9 +82,10 @@ struct DataParallelState::Impl {
     TENON_CHECK(options.bucket_cap_mb() > 0, ValueError,
                 "DistributedDataParallel: bucket_cap_mb must be above 0, got ",
                 options.bucket_cap_mb());
-    check_same_on_ranks(comm, parameters, given_buffers);
+    check_same_on_ranks(comm, parameters, given_buffers, sparse);
     std::vector<Tensor> trained;
     std::vector<std::string> names;
+    std::vector<bool> is_sparse;
     for (const auto& p : parameters) {
       if (!p.value().requires_grad()) continue;
       TENON_CHECK(p.value().layout() == kStrided, ValueError,
@@ -86,12 +93,14 @@ struct DataParallelState::Impl {
                   toString(p.value().layout()), ", expected strided");
       trained.push_back(p.value());
       names.push_back(p.key());
+      is_sparse.push_back(sparse.count(p.key()) > 0);
     }
     TENON_CHECK(!trained.empty(), ValueError,
                 "DistributedDataParallel: the module has no parameter that requires grad, so "
                 "there is nothing to average; call it as it is");
     broadcast_all(0);
-    reducer = std::make_shared<Reducer>(std::move(trained), std::move(names), comm, options);
+    reducer = std::make_shared<Reducer>(std::move(trained), std::move(names), std::move(is_sparse),
+                                        comm, options);
     reducer->install_hooks();
   }
 
@@ -129,10 +138,22 @@ struct DataParallelState::Impl {
 };
 
 DataParallelState::DataParallelState(const Named& parameters, const Named& buffers,
-                                     DistributedDataParallelOptions options)
+                                     DistributedDataParallelOptions options,
+                                     const std::vector<std::string>& sparse)
     : impl_(std::make_shared<Impl>(defined_ones(parameters), defined_ones(buffers),
-                                   std::move(options))) {}
+                                   std::move(options), Names(sparse.begin(), sparse.end()))) {}
 DataParallelState::~DataParallelState() = default;
+
+std::vector<std::string> sparse_parameters(nn::Module& module) {
+  std::vector<std::string> out;
+  for (const auto& item : module.named_modules()) {
+    const auto* table = item.value()->as<nn::EmbeddingImpl>();
+    const auto* bags = item.value()->as<nn::EmbeddingBagImpl>();
+    if ((table && table->options.sparse()) || (bags && bags->options.sparse()))
+      out.push_back(item.key().empty() ? "weight" : item.key() + ".weight");
+  }
+  return out;
+}
 
 // Without recording there is no backward to come: evaluation on one rank alone is possible.
 void DataParallelState::before_forward(bool training) {

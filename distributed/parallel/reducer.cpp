@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "distributed/parallel/sparse_gradients.h"
 #include "tenon/autograd/callback.h"
 #include "tenon/autograd/mode.h"
 #include "tenon/creation.h"
@@ -36,10 +37,11 @@ struct Reducer::Hook final : autograd::FunctionPostHook {
   std::size_t parameter;
 };
 
-Reducer::Reducer(std::vector<Tensor> parameters, std::vector<std::string> names, Comm comm,
-                 const DistributedDataParallelOptions& options)
+Reducer::Reducer(std::vector<Tensor> parameters, std::vector<std::string> names,
+                 std::vector<bool> sparse, Comm comm, const DistributedDataParallelOptions& options)
     : parameters_(std::move(parameters)),
       names_(std::move(names)),
+      sparse_(std::move(sparse)),
       comm_(std::move(comm)),
       options_(options),
       divisor_(comm_.size()),
@@ -68,22 +70,40 @@ void Reducer::make_buckets(const std::vector<std::size_t>& order) {
   const auto limit = static_cast<int64_t>(options_.bucket_cap_mb() * kMiB);
   buckets_.clear();
   places_.assign(parameters_.size(), {});
-  for (auto& indices : assign_buckets(parameters_, order, std::min(kMiB, limit), limit)) {
-    Bucket b;
-    int64_t numel = 0, at = 0;
-    for (const std::size_t i : indices) numel += parameters_[i].numel();
-    const Tensor& first = parameters_[indices[0]];
-    b.flat = zeros({numel}, first.options().requires_grad(false));
-    for (const std::size_t i : indices) {
-      const Tensor& p = parameters_[i];
-      places_[i] = {buckets_.size(), b.views.size()};
-      b.views.push_back(b.flat.narrow(0, at, p.numel()).view(p.sizes()).detach());
-      at += p.numel();
-    }
-    b.missing = indices.size();
-    b.parameters = std::move(indices);
-    buckets_.push_back(std::move(b));
+  std::vector<std::size_t> dense, sparse;
+  for (const std::size_t i : order) (sparse_[i] ? sparse : dense).push_back(i);
+  for (auto& indices : assign_buckets(parameters_, dense, std::min(kMiB, limit), limit))
+    add_dense_bucket(std::move(indices));
+  dense_buckets_ = buckets_.size();
+  for (const std::size_t i : sparse) add_sparse_bucket(i);
+}
+
+void Reducer::add_dense_bucket(std::vector<std::size_t> indices) {
+  Bucket b;
+  int64_t numel = 0, at = 0;
+  for (const std::size_t i : indices) numel += parameters_[i].numel();
+  const Tensor& first = parameters_[indices[0]];
+  b.flat = zeros({numel}, first.options().requires_grad(false));
+  for (const std::size_t i : indices) {
+    const Tensor& p = parameters_[i];
+    places_[i] = {buckets_.size(), b.views.size()};
+    b.views.push_back(b.flat.narrow(0, at, p.numel()).view(p.sizes()).detach());
+    at += p.numel();
   }
+  b.missing = indices.size();
+  b.parameters = std::move(indices);
+  buckets_.push_back(std::move(b));
+}
+
+// Its view becomes the average.
+void Reducer::add_sparse_bucket(std::size_t i) {
+  Bucket b;
+  places_[i] = {buckets_.size(), 0};
+  b.parameters = {i};
+  b.views.resize(1);
+  b.missing = 1;
+  b.is_sparse = true;
+  buckets_.push_back(std::move(b));
 }
 
 std::vector<std::string> Reducer::bucket(std::size_t index) const {
@@ -193,9 +213,12 @@ void Reducer::check_gradient(std::size_t i) const {
               "DistributedDataParallel: gradients must not require grad, that of '", names_[i],
               "' does: backward(create_graph=true) is not possible, as averages over ranks are not "
               "recorded; call autograd::grad() on the module itself");
-  TENON_CHECK(grad.layout() == kStrided, Error, "DistributedDataParallel: the gradient of '",
-              names_[i], "' has layout ", toString(grad.layout()),
-              "; buckets take strided ones alone");
+  const Layout expected = sparse_[i] ? kSparse : kStrided;
+  TENON_CHECK(grad.layout() == expected, Error, "DistributedDataParallel: the gradient of '",
+              names_[i], "' has layout ", toString(grad.layout()), ", expected ",
+              toString(expected),
+              ": those of an nn::Embedding or nn::EmbeddingBag with "
+              "sparse(true) are sparse, all others strided");
   TENON_CHECK(
       grad.scalar_type() == parameters_[i].scalar_type() && grad.sizes() == parameters_[i].sizes(),
       Error, "DistributedDataParallel: the gradient of '", names_[i], "' has sizes ", grad.sizes(),
@@ -237,6 +260,7 @@ void Reducer::begin_backward() {
 }
 
 void Reducer::fill_view(std::size_t i) {
+  if (sparse_[i]) return;
   const Place at = places_[i];
   const Tensor& view = buckets_[at.bucket].views[at.position];
   const Tensor& grad = parameters_[i].grad();
@@ -274,12 +298,19 @@ void Reducer::send_used() {
   used_pending_ = comm_.all_reduce(used_sent_);
 }
 
-void Reducer::send(std::size_t index) {
+void Reducer::send(std::size_t index, bool brings_rows) {
   Bucket& b = buckets_[index];
+  if (b.is_sparse) {
+    const Tensor& p = parameters_[b.parameters[0]];
+    b.result = [this, p, grad = brings_rows ? p.grad() : Tensor(), divisor = divisor_] {
+      return average_rows(comm_, grad, p, divisor);
+    };
+    return;
+  }
   RecordFunction range(RecordScope::USER_SCOPE);
   range.before("DistributedDataParallel::send");
   if (options_.comm_hook()) {
-    GradBucket bucket(index, buckets_.size(), b.flat, b.views);
+    GradBucket bucket(index, dense_buckets_, b.flat, b.views);
     b.result = options_.comm_hook()->run(bucket);
     return;
   }
@@ -299,6 +330,10 @@ void Reducer::take_results() {
   for (Bucket& b : buckets_) {
     const Tensor result = b.result();
     b.result = nullptr;
+    if (b.is_sparse) {
+      b.views[0] = result;
+      continue;
+    }
     if (result.unsafeGetTensorImpl() == b.flat.unsafeGetTensorImpl()) continue;
     TENON_CHECK(result.defined() && result.numel() == b.flat.numel(), ValueError,
                 "DistributedDataParallel: the comm_hook returned ",
@@ -335,8 +370,8 @@ void Reducer::finish() {
 void Reducer::shadow_iteration() {
   const NoGradGuard no_grad;
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
-    buckets_[i].flat.zero_();
-    send(i);
+    if (!buckets_[i].is_sparse) buckets_[i].flat.zero_();
+    send(i, /*brings_rows=*/false);
   }
   used_.zero_();
   send_used();

@@ -6,6 +6,9 @@
 // counts down the bucket's parameters; full buckets are sent in their order, which is the same on
 // all ranks, and a callback at the end of the pass waits for them. The first iteration tells in
 // which order gradients come; the buckets are then rebuilt in that order, as rank 0 saw it.
+//
+// A sparse gradient has a bucket of its own, without memory. The rows of all ranks are gathered at
+// the end of the pass, as it takes their numbers first.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +31,9 @@ std::vector<std::vector<std::size_t>> assign_buckets(const std::vector<Tensor>& 
 
 class Reducer : public std::enable_shared_from_this<Reducer> {
  public:
-  Reducer(std::vector<Tensor> parameters, std::vector<std::string> names, Comm comm,
-          const DistributedDataParallelOptions& options);
+  // sparse[i]: the gradient of that parameter is. Hooks on buckets do not see such gradients.
+  Reducer(std::vector<Tensor> parameters, std::vector<std::string> names, std::vector<bool> sparse,
+          Comm comm, const DistributedDataParallelOptions& options);
   ~Reducer();
   Reducer(const Reducer&) = delete;
 
@@ -58,10 +62,13 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
     std::vector<Tensor> views;
     std::size_t missing = 0;
     SharedFunction<Tensor()> result;  // set when it is sent
+    bool is_sparse = false;           // of one parameter, without `flat`
   };
   struct Hook;
 
   void make_buckets(const std::vector<std::size_t>& order);
+  void add_dense_bucket(std::vector<std::size_t> indices);
+  void add_sparse_bucket(std::size_t parameter);
   void rebuild_buckets();
   void find_unused(const std::vector<Tensor>& outputs);
   void on_gradient(std::size_t parameter);
@@ -70,7 +77,8 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   void mark_ready(std::size_t parameter);
   void fill_view(std::size_t parameter);
   void send_full_buckets();
-  void send(std::size_t bucket);
+  // Of a sparse one, brings_rows: this rank has a gradient.
+  void send(std::size_t bucket, bool brings_rows = true);
   void send_used();
   void finish();
   void finish_first_static();
@@ -81,11 +89,13 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
 
   const std::vector<Tensor> parameters_;
   const std::vector<std::string> names_;
+  const std::vector<bool> sparse_;
   const Comm comm_;
   const DistributedDataParallelOptions options_;
   std::vector<std::uintptr_t> hooks_;
 
-  std::vector<Bucket> buckets_;
+  std::vector<Bucket> buckets_;  // the sparse ones are the last
+  std::size_t dense_buckets_ = 0;
   std::vector<Place> places_;
   std::vector<std::size_t> arrival_;  // of gradients, in the first iteration
   bool rebuild_ = false, rebuilt_ = false;

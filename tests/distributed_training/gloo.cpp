@@ -8,6 +8,7 @@
 
 #include "nets.h"
 #include "ranks.h"
+#include "tables.h"
 #include "tenon/distributed.h"
 #include "tenon/distributed/parallel/data_parallel.h"
 #include "tenon/distributed/sharded/fully_sharded.h"
@@ -69,6 +70,19 @@ std::string sharded(const GroupPtr& all) {
 TEST(Gloo, ShardedQuartersAreTheWhole) {
   const auto r = on_ranks(4, sharded);
   for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(r[i].text, r[0].text);
+}
+
+std::string tables_of_halves(const GroupPtr& all) {
+  meet(all);
+  nn::parallel::DistributedDataParallel ddp(tables(7 + static_cast<uint64_t>(all->rank())));
+  const std::string bits = train_tables(ddp, all->rank(), all->size());
+  destroy_process_group();
+  return bits;
+}
+TEST(Gloo, SparseGradientsOfHalvesAreThoseOfTheWhole) {
+  const auto r = on_ranks(2, tables_of_halves);
+  EXPECT_EQ(r[0].text, r[1].text);
+  EXPECT_FALSE(r[0].text.empty());
 }
 
 std::string killed(const GroupPtr& all) {

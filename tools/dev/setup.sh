@@ -26,4 +26,7 @@ setup() {
   done
 }
 
-dev_setup() { setup; }
+dev_setup() {
+  setup
+  fetch_nccl_header
+}

@@ -11,6 +11,9 @@ extern "C" {
 int tenon_fake_enqueue(void* stream, void (*run)(void*), void* arg);
 // The same; calls drop(arg) after the last run.
 int tenon_fake_enqueue_owned(void* stream, void (*run)(void*), void (*drop)(void*), void* arg);
+// The stream goes on when is_done(arg) is true, which is asked again and again: what another thread
+// or process does. It must not call the fakes.
+int tenon_fake_enqueue_until(void* stream, int (*is_done)(void*), void (*drop)(void*), void* arg);
 
 // The n-th call from now on (1: the next) fails with the code, once; 0: none does. Release
 // functions release and report the code, as the real ones report errors of earlier work.

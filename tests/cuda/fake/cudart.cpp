@@ -319,8 +319,8 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
     s->capture->invalid = true;
     return fail(cudaErrorStreamCaptureUnsupported);
   }
-  if (s->work.empty()) return fail(state().device[s->device].broken);
-  step(s);
+  if (s->work.empty() && !s->stepping) return fail(state().device[s->device].broken);
+  try_step(s);
   return fail(cudaErrorNotReady);
 }
 
@@ -362,7 +362,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream) {
   e->record() = std::make_shared<Record>();
   e->record()->stream = s;
   e->record()->capture = s->capture;
-  if (!s->capture) s->work.push_back({nullptr, nullptr, e->record()});
+  if (!s->capture) s->work.push_back({nullptr, nullptr, e->record(), nullptr});
   return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e, unsigned) {
@@ -380,7 +380,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e, unsigned) {
     s->capture->invalid = true;
     return fail(cudaErrorStreamCaptureIsolation);
   }
-  s->work.push_back({nullptr, e->record(), nullptr});
+  s->work.push_back({nullptr, e->record(), nullptr, nullptr});
   return cudaSuccess;
 }
 // A query runs one work item, so that polling loops end.
@@ -390,7 +390,7 @@ cudaError_t cudaEventQuery(cudaEvent_t e) {
   if (!e->record()) return cudaSuccess;
   if (e->record()->capture) return fail(cudaErrorCapturedEvent);
   if (e->record()->done) return cudaSuccess;
-  step(e->record()->stream);
+  try_step(e->record()->stream);
   return fail(cudaErrorNotReady);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t e) {

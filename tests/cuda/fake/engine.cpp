@@ -3,6 +3,7 @@
 #include "engine.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -60,12 +61,39 @@ cudaStream_t resolve(cudaStream_t s) {
 
 int device_of(cudaStream_t s) { return resolve(s)->device; }
 
-void step(cudaStream_t s) {
-  Work w = std::move(s->work.front());
+namespace {
+
+// Lets other threads in. Whoever waits holds the lock once.
+void pause() {
+  state().lock.unlock();
+  usleep(50);
+  state().lock.lock();
+}
+
+// False: it would wait for another thread, and `waits` is false.
+bool advance(cudaStream_t s, bool waits) {
+  while (s->stepping) {
+    if (!waits) return false;
+    pause();
+  }
+  if (s->work.empty()) return true;
+  struct Stepping {
+    bool& on;
+    explicit Stepping(bool& o) : on(o) { on = true; }
+    ~Stepping() { on = false; }
+  } stepping(s->stepping);
+  const std::shared_ptr<Record> before = s->work.front().waits_for;
+  if (before && !before->done && !waits) try_step(before->stream);
+  if (before && !before->done && !waits) return false;
+  if (before && !before->done) run_until(*before);
+  Device& d = state().device[s->device];
+  while (s->work.front().until && d.broken == cudaSuccess && !s->work.front().until()) {
+    if (!waits) return false;
+    pause();
+  }
+  const Work w = std::move(s->work.front());
   s->work.pop_front();
   State& all = state();
-  if (w.waits_for && !w.waits_for->done) run_until(*w.waits_for);
-  Device& d = all.device[s->device];
   if (w.run && all.fail_work_in > 0 && --all.fail_work_in == 0) {
     ++all.injected;
     d.broken = all.fail_work_code;
@@ -75,20 +103,26 @@ void step(cudaStream_t s) {
     w.marks->done = true;
     w.marks->at_ms = now_ms();
   }
+  return true;
 }
+
+}  // namespace
+
+void step(cudaStream_t s) { advance(s, /*waits=*/true); }
+void try_step(cudaStream_t s) { advance(s, /*waits=*/false); }
 
 void run_all(cudaStream_t s) {
   s = resolve(s);
-  while (!s->work.empty()) step(s);
+  while (!s->work.empty() || s->stepping) step(s);
 }
 
 // An event is recorded before anything waits for it, so this ends.
 void run_until(const Record& r) {
-  while (!r.done && !r.stream->work.empty()) step(r.stream);
+  while (!r.done && (!r.stream->work.empty() || r.stream->stepping)) step(r.stream);
 }
 
 void run_device(int device) {
-  auto& all = state().streams;
+  const std::vector<cudaStream_t> all = state().streams;
   for (auto it = all.rbegin(); it != all.rend(); ++it) {
     if ((*it)->device == device) run_all(*it);
   }
@@ -101,7 +135,7 @@ cudaError_t enqueue(cudaStream_t stream, std::function<void()> run) {
     if (s != s->capture->origin) s->capture->joined.insert(s);
     return cudaSuccess;
   }
-  s->work.push_back({std::move(run), nullptr, nullptr});
+  s->work.push_back({std::move(run), nullptr, nullptr, nullptr});
   return cudaSuccess;
 }
 
@@ -138,6 +172,15 @@ int tenon_fake_enqueue_owned(void* stream, void (*run)(void*), void (*drop)(void
   Hold hold(state().lock);
   auto owned = std::shared_ptr<void>(arg, drop);
   return enqueue(static_cast<cudaStream_t>(stream), [=] { run(owned.get()); });
+}
+
+int tenon_fake_enqueue_until(void* stream, int (*is_done)(void*), void (*drop)(void*), void* arg) {
+  Hold hold(state().lock);
+  auto owned = std::shared_ptr<void>(arg, drop);
+  cudaStream_t s = resolve(static_cast<cudaStream_t>(stream));
+  if (s->capture) return fail(cudaErrorStreamCaptureUnsupported);
+  s->work.push_back({nullptr, nullptr, nullptr, [=] { return is_done(owned.get()) != 0; }});
+  return cudaSuccess;
 }
 
 void tenon_fake_fail(int64_t nth, int code) {

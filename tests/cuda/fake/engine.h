@@ -23,6 +23,7 @@ struct Record;  // one recording of an event
 struct Work {
   std::function<void()> run;
   std::shared_ptr<Record> waits_for, marks;
+  std::function<bool()> until;  // what a peer or another thread makes true
 };
 
 struct Capture {
@@ -83,7 +84,9 @@ cudaError_t fail(cudaError_t code);  // stores it as the thread's last error
 cudaStream_t resolve(cudaStream_t s);
 int device_of(cudaStream_t s);
 cudaError_t enqueue(cudaStream_t s, std::function<void()> run);
-void step(cudaStream_t s);  // runs its first work item
+// Runs the stream's first work item. It may let other threads in while it waits for theirs.
+void step(cudaStream_t s);
+void try_step(cudaStream_t s);  // the same unless it would wait for another thread
 void run_all(cudaStream_t s);
 void run_until(const Record& r);
 void run_device(int device);
@@ -102,6 +105,7 @@ struct CUstream_st {
   std::deque<tenon::fake::Work> work;
   tenon::fake::Capture* capture = nullptr;
   int priority = 0;
+  bool stepping = false;  // a thread is at its first work item
 };
 struct CUevent_st {
   int device;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,14 @@ struct ProcessGroupOptions {
   // How often a rank says that it is alive; one that does not for five times as long is taken for
   // dead once an operation fails.
   std::chrono::milliseconds heartbeat = std::chrono::milliseconds(200);
+  // Of an engine for a device's memory; none: the thread's current one (set_device).
+  std::optional<Device> device;
 };
 
 // The order of operations must be the same on all ranks of a group. Tensors may have any strides
 // and be of any device: what the engine does not serve is packed, or staged through the host, which
-// stagedCalls() counts. The lists of allreduce, reduce and broadcast hold one tensor.
+// stagedCalls() counts; a tensor of another device than the engine's goes through the latter. The
+// lists of allreduce, reduce and broadcast hold one tensor.
 class TENON_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
  public:
   using Options = ProcessGroupOptions;

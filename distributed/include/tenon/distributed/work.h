@@ -38,7 +38,9 @@ class TENON_API Future {
 };
 
 // Thread-safe. The tensors of the operation must not be written (results: not read either) before
-// it is done; it keeps them alive.
+// it is done; it keeps them alive. Of an engine for a device's memory, such as NCCL, wait() without
+// a timeout makes the current stream wait and not the host, so that an error is not known yet: it
+// is thrown by isCompleted() and exception(), a wait with a timeout, or the next operation.
 class TENON_API Work : public std::enable_shared_from_this<Work> {
  public:
   virtual ~Work();

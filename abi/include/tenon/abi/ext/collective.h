@@ -69,6 +69,7 @@ typedef struct tn_group_options {
   int64_t timeout_ms;              /* of joining, and of operations that name none */
   tn_str name;                     /* of the group, unique in its rendezvous */
   const tn_rendezvous* rendezvous; /* null: see tn_ext_collective.world */
+  tn_device device;                /* whose memory the operations are of; absent: the host's */
 } tn_group_options;
 
 /* Filled by core; borrowed until `start` returns, but the buffers, which stay until the work is
@@ -85,7 +86,9 @@ typedef struct tn_collective_call {
   const tn_tensor* out; /* likewise */
   const int64_t* in_counts;
   const int64_t* out_counts;
-  tn_stream* stream; /* of a device with streams: the buffers are ready in its order */
+  /* Of a group of a device with streams, null: the default one. The buffers are ready in its order,
+   * and its later work comes after the operation. */
+  tn_stream* stream;
 } tn_collective_call;
 
 /* Chained into tn_plugin.ext with id TN_EXT_COLLECTIVE. All functions may be called from any
@@ -103,11 +106,13 @@ typedef struct tn_ext_collective {
   tn_status (*join)(void* context, const tn_group_options* options, tn_group** out);
   /* All works must have been released. */
   void (*leave)(void* context, tn_group* group);
-  /* Begins an operation. */
+  /* Begins an operation. On a device with streams it is then in the order of the call's stream, and
+   * the host has waited for neither. Such an engine ends an operation at its timeout by itself, as
+   * nobody may ask for it: the stream goes on, the work has failed, and the group is aborted. */
   tn_status (*start)(void* context, tn_group* group, const tn_collective_call* call, tn_work** out);
   /* Waits for at most so many milliseconds, 0: not at all. *done is 0 while the work is under way.
-   * The status is that of the operation once it is done. A work on a stream is done when it has
-   * been submitted there; later work of the stream comes after it. */
+   * The status is that of the operation once it is done. A work on a stream is done when the device
+   * has done it. */
   tn_status (*wait)(void* context, tn_work* work, int64_t timeout_ms, int32_t* done);
   /* Rank that a receive came from; of a work that is done. */
   int32_t (*source)(void* context, tn_work* work);

@@ -31,13 +31,15 @@ namespace tenon::distributed {
 // runs, and are views of its buckets.
 //
 // ValueError, on all ranks: no parameter requires grad; names, shapes or dtypes differ between
-// ranks. Error of backward(): a gradient that is sparse or has a graph of its own
-// (create_graph=true), a parameter whose gradient comes twice.
+// ranks. Error of backward(): a gradient that has a graph of its own (create_graph=true) or is
+// sparse where it is not expected to be, a parameter whose gradient comes twice.
 class TENON_API DataParallelState {
  public:
   using Named = OrderedDict<std::string, Tensor>;
+  // `sparse`: names of the parameters whose gradients are.
   DataParallelState(const Named& parameters, const Named& buffers,
-                    DistributedDataParallelOptions options);
+                    DistributedDataParallelOptions options,
+                    const std::vector<std::string>& sparse = {});
   ~DataParallelState();
   DataParallelState(const DataParallelState&) = delete;
 
@@ -55,6 +57,9 @@ class TENON_API DataParallelState {
   struct Impl;
   std::shared_ptr<Impl> impl_;
 };
+
+// Names of the weights of nn::Embedding and nn::EmbeddingBag whose gradients are sparse.
+TENON_API std::vector<std::string> sparse_parameters(nn::Module& module);
 
 // While one lives, backward() adds up gradients on each rank without communication.
 class NoSync {
@@ -99,7 +104,8 @@ class DistributedDataParallel : public nn::Module {
       : nn::Module("DistributedDataParallel"),
         module_(std::move(module)),
         state_(detail::HeldModule<M>::of(module_)->named_parameters(),
-               detail::HeldModule<M>::of(module_)->named_buffers(), std::move(options)) {
+               detail::HeldModule<M>::of(module_)->named_buffers(), std::move(options),
+               distributed::sparse_parameters(*detail::HeldModule<M>::of(module_))) {
     register_module("module", detail::HeldModule<M>::of(module_));
   }
 
