@@ -70,6 +70,19 @@ std::string copied_view(const std::string& name) {
   return find_operator(view) ? view : "";
 }
 
+// Kernels of attention, by their own names.
+bool is_attention(const std::string& name) {
+  static const std::set<std::string> kNames = {
+      "aten::_scaled_dot_product_flash_attention",
+      "aten::_scaled_dot_product_flash_attention_for_cpu",
+      "aten::_scaled_dot_product_efficient_attention",
+      "aten::_scaled_dot_product_cudnn_attention",
+      "aten::_scaled_dot_product_fused_attention_overrideable",
+      "aten::_scaled_dot_product_attention_math",
+      "aten::_scaled_dot_product_attention_math_for_mps"};
+  return kNames.count(name) != 0;
+}
+
 Value* input_named(const NodeInputs& inputs, const char* name) {
   for (const NodeInput& in : inputs)
     if (in.name == name) return in.value;
@@ -77,6 +90,17 @@ Value* input_named(const NodeInputs& inputs, const char* name) {
 }
 
 }  // namespace
+
+// Whether the program reads a result of the node at hand.
+bool ExportedBuilder::uses_output(std::size_t i) {
+  const Json& outputs = list_of(member(*node_, "outputs"), "outputs");
+  if (i >= outputs.size()) return false;
+  if (used_.empty()) {
+    add_used_names(graph_json_, used_);
+    add_names(member(member(module_, "signature"), "output_specs"), used_);
+  }
+  return mentions(outputs[i], used_);
+}
 
 // The nodes instead of `full_name`, or nothing where it is used as it is.
 std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& full_name,
@@ -136,9 +160,7 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& f
                                           given("training", IValue(false)), given("generator")});
     return std::vector<Value*>{y, noise};
   }
-  if (full_name.compare(0, 35, "aten::_scaled_dot_product_flash_att") == 0 ||
-      full_name == "aten::_scaled_dot_product_efficient_attention" ||
-      full_name == "aten::_scaled_dot_product_attention_math") {
+  if (is_attention(full_name) && !uses_output(1)) {
     Value* mask = given("attn_mask");
     if (Value* bias = input_named(inputs, "attn_bias")) mask = bias;
     Value* y = apply1(
@@ -148,6 +170,22 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& f
     // The others serve the gradient, which Tenon records on its own.
     std::vector<Value*> out(9, y);
     return out;
+  }
+  if (full_name.compare(0, 42, "torch_nn::_linear_cross_entropy_batch_chun") == 0) {
+    for (std::size_t i = 1; i < 4; ++i)
+      TENON_CHECK(!uses_output(i), NotImplementedError, full_name,
+                  ": its gradients are not supported as results");
+    const auto reduction = to_constant(given("reduction", IValue(std::string("none"))));
+    TENON_CHECK(reduction && reduction->isString(), ValueError, full_name,
+                ": the reduction is not a text");
+    const std::string& how = reduction->toStringRef();
+    const int64_t code = how == "mean" ? 1 : how == "sum" ? 2 : 0;
+    Value* y =
+        apply1("aten::linear", {needed("input"), needed("linear_weight"), given("linear_bias")});
+    Value* loss =
+        apply1("aten::cross_entropy_loss", {y, needed("target"), given("weight"), constant(code),
+                                            needed("ignore_index"), needed("label_smoothing")});
+    return std::vector<Value*>(4, loss);
   }
   return std::nullopt;
 }

@@ -435,6 +435,7 @@ void ExportedBuilder::add_node(const Json& node, Scope& s) {
   constexpr int64_t kMaxNodes = 1 << 20;
   TENON_CHECK(++nodes_ <= kMaxNodes, ValueError, "the program has more than ", kMaxNodes, " nodes");
   describe(node);
+  node_ = &node;
   const std::string& target = text_of(member(node, "target"), "target");
   const SourceRange here = range_;
   try {
@@ -459,7 +460,8 @@ void ExportedBuilder::add_node(const Json& node, Scope& s) {
 }
 
 void ExportedBuilder::add_nodes(const Json& graph, Scope& s) {
-  for (const Json& node : list_of(member(graph, "nodes"), "nodes")) add_node(node, s);
+  const Json& nodes = list_of(member(graph, "nodes"), "nodes");
+  add_nodes(nodes, 0, nodes.size(), s);
 }
 
 }  // namespace tenon::jit::formats

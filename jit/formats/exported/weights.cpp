@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/formats/exported/weights.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "jit/formats/pickle.h"
+#include "tenon/creation.h"
+#include "tenon/ops.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
@@ -53,8 +56,12 @@ void ExportedWeights::read_entry(ArchiveStorages& storages, const std::string& f
     const std::vector<int64_t> sizes = plain_ints(member(meta, "sizes"), "sizes");
     Tensor memory = storages.load(dtype, path, device_name_of(member(meta, "device")),
                                   static_cast<int64_t>(e->size / item));
-    t = tensor_over(memory, dtype, plain_int(member(meta, "storage_offset"), "storage_offset"),
-                    sizes, plain_ints(member(meta, "strides"), "strides"));
+    // What tracing made of a batched tensor, which no node reads: torch writes it without elements.
+    if (constants_ && e->size == 0 && std::count(sizes.begin(), sizes.end(), 0) == 0)
+      t = tenon::zeros({}, dtype).to(memory.device()).expand(sizes);
+    else
+      t = tensor_over(memory, dtype, plain_int(member(meta, "storage_offset"), "storage_offset"),
+                      sizes, plain_ints(member(meta, "strides"), "strides"));
     const Json* grad = find_member(meta, "requires_grad");
     if (grad && boolean_of(*grad, "requires_grad") && boolean_of(member(payload, "is_param"), ""))
       t.set_requires_grad(true);
