@@ -47,6 +47,7 @@ const std::map<std::string, const char*>& renamed() {
       {"aten::_embedding_bag_forward_only", "aten::_embedding_bag"},
       {"aten::_conj_physical", "aten::conj_physical"},
       {"aten::_reshape_alias", "aten::as_strided"},
+      {"aten::_cdist_forward", "aten::cdist"},
   };
   return kNames;
 }
@@ -184,7 +185,8 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& f
         apply1("aten::linear", {needed("input"), needed("linear_weight"), given("linear_bias")});
     Value* loss =
         apply1("aten::cross_entropy_loss", {y, needed("target"), given("weight"), constant(code),
-                                            needed("ignore_index"), needed("label_smoothing")});
+                                            given("ignore_index", IValue(int64_t{-100})),
+                                            given("label_smoothing", IValue(0.0))});
     return std::vector<Value*>(4, loss);
   }
   return std::nullopt;

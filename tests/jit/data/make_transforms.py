@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes exported_vmap.pt2, exported_joint.pt2, exported_quantized.pt2 and exported_classes.pt2, by torch: vmap and
-associative_scan as they were called, a program with its backward, quantized operators, results in classes of others."""
+"""Writes exported_vmap.pt2, exported_joint.pt2, exported_quantized.pt2, exported_experts.pt2 and exported_classes.pt2, by
+torch: vmap and associative_scan as they were called, a program with its backward, quantized operators, products of
+groups, results in classes of others."""
 import collections
 import dataclasses
 import json
@@ -66,6 +67,14 @@ class Quantized(torch.nn.Module):
         return single @ weight.t(), chosen, scale, zero, channels, tokens, groups, *symmetric
 
 
+class Experts(torch.nn.Module):
+    """Products of groups: rows by expert, and inner elements."""
+
+    def forward(self, x, ends):
+        rows, weights = x.to(torch.bfloat16), counted(2, 16, 8).to(torch.bfloat16)
+        return torch._grouped_mm(rows, weights, offs=ends), torch._grouped_mm(rows.t(), weights[0, :8], offs=ends)
+
+
 class Output(collections.OrderedDict):
     """As the outputs of transformers: its context lists the keys."""
 
@@ -91,6 +100,7 @@ class Classes(torch.nn.Module):
 x = counted(3, 3)
 small("exported_vmap", Vmap().eval(), (x, torch.tensor([2, 0, 1])), strict=True)
 small("exported_quantized", Quantized().eval(), (counted(2, 3),))
+small("exported_experts", Experts().eval(), (counted(8, 16), torch.tensor([3, 8], dtype=torch.int32)))
 net, ids = Net(), torch.tensor([[0, 3, 1], [4, 2, 2]])
 loss = net(ids)
 loss.backward()

@@ -54,6 +54,10 @@ TEST(JitExportedTransforms, QuantizedOperators) {
   expect_results("exported_quantized.pt2", {counted({2, 3})});
 }
 
+TEST(JitExportedTransforms, ProductsOfGroups) {
+  expect_results("exported_experts.pt2", {counted({8, 16}), tensor({3, 8}).to(kInt)});
+}
+
 TEST(JitExportedTransforms, ClassesOfOthersAreDictionariesAndNamedTuples) {
   const Module m = load(data("exported_classes.pt2"));
   const Tensor x = counted({3, 3});
