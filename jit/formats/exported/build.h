@@ -120,6 +120,7 @@ class ExportedBuilder {
   std::size_t add_vmap(const Json& nodes, std::size_t from, std::size_t to, Scope& s);
   // names.cpp
   bool uses_output(std::size_t i);
+  Value* chunked_cross_entropy(const std::string& name, const NodeInputs& inputs);
   std::optional<std::vector<Value*>> rewrite(const std::string& full_name,
                                              const NodeInputs& inputs);
 

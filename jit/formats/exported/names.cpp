@@ -103,6 +103,35 @@ bool ExportedBuilder::uses_output(std::size_t i) {
   return mentions(outputs[i], used_);
 }
 
+// A linear layer and the cross entropy of its results, which torch computes in chunks of rows.
+Value* ExportedBuilder::chunked_cross_entropy(const std::string& name, const NodeInputs& inputs) {
+  for (std::size_t i = 1; i < 4; ++i)
+    TENON_CHECK(!uses_output(i), NotImplementedError, name,
+                ": its gradients are not supported as results");
+  const auto given = [&](const char* key, IValue otherwise = {}) {
+    Value* v = input_named(inputs, key);
+    return v ? v : constant(std::move(otherwise));
+  };
+  const auto reduction = to_constant(given("reduction", IValue(std::string("none"))));
+  TENON_CHECK(reduction && reduction->isString(), ValueError, name, ": reduction is not a text");
+  const std::string& how = reduction->toStringRef();
+  const int64_t code = how == "mean" ? 1 : how == "sum" ? 2 : 0;
+  // Products and sums of 16-bit floats are in the dtype that the program names.
+  Value* wide = given("acc_dtype");
+  const auto widened = [&](Value* v) {
+    const bool plain = wide->type()->is(TypeKind::None) || v->type()->is(TypeKind::None);
+    return plain ? v : apply1("exported::autocast", {v, wide});
+  };
+  Value* x = given("input");
+  Value* y = apply1("aten::linear",
+                    {widened(x), widened(given("linear_weight")), widened(given("linear_bias"))});
+  Value* loss =
+      apply1("aten::cross_entropy_loss",
+             {y, given("target"), widened(given("weight")), constant(code),
+              given("ignore_index", IValue(int64_t{-100})), given("label_smoothing", IValue(0.0))});
+  return apply1("aten::type_as", {loss, x});
+}
+
 // The nodes instead of `full_name`, or nothing where it is used as it is.
 std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& full_name,
                                                             const NodeInputs& inputs) {
@@ -172,23 +201,8 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& f
     std::vector<Value*> out(9, y);
     return out;
   }
-  if (full_name.compare(0, 42, "torch_nn::_linear_cross_entropy_batch_chun") == 0) {
-    for (std::size_t i = 1; i < 4; ++i)
-      TENON_CHECK(!uses_output(i), NotImplementedError, full_name,
-                  ": its gradients are not supported as results");
-    const auto reduction = to_constant(given("reduction", IValue(std::string("none"))));
-    TENON_CHECK(reduction && reduction->isString(), ValueError, full_name,
-                ": the reduction is not a text");
-    const std::string& how = reduction->toStringRef();
-    const int64_t code = how == "mean" ? 1 : how == "sum" ? 2 : 0;
-    Value* y =
-        apply1("aten::linear", {needed("input"), needed("linear_weight"), given("linear_bias")});
-    Value* loss =
-        apply1("aten::cross_entropy_loss", {y, needed("target"), given("weight"), constant(code),
-                                            given("ignore_index", IValue(int64_t{-100})),
-                                            given("label_smoothing", IValue(0.0))});
-    return std::vector<Value*>(4, loss);
-  }
+  if (full_name.compare(0, 42, "torch_nn::_linear_cross_entropy_batch_chun") == 0)
+    return std::vector<Value*>(4, chunked_cross_entropy(full_name, inputs));
   return std::nullopt;
 }
 
