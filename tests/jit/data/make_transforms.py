@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes exported_vmap.pt2, exported_joint.pt2, exported_quantized.pt2, exported_experts.pt2 and exported_classes.pt2, by
-torch: vmap and associative_scan as they were called, a program with its backward, quantized operators, products of
-groups, results in classes of others."""
+"""Writes exported_vmap.pt2, exported_joint.pt2, exported_quantized.pt2, exported_experts.pt2, exported_unsigned.pt2 and
+exported_classes.pt2, by torch: vmap and associative_scan as they were called, a program with its backward, quantized
+operators, products of groups, wide unsigned integers, results in classes of others."""
 import collections
 import dataclasses
 import json
@@ -75,6 +75,16 @@ class Experts(torch.nn.Module):
         return torch._grouped_mm(rows, weights, offs=ends), torch._grouped_mm(rows.t(), weights[0, :8], offs=ends)
 
 
+class Unsigned(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        for bits in (16, 32, 64):
+            self.register_buffer(f"u{bits}", torch.tensor([1, 2 ** min(bits, 63) - 1]).to(getattr(torch, f"uint{bits}")))
+
+    def forward(self, x):
+        return [x * u.to(torch.float64) for u in (self.u16, self.u32, self.u64)]
+
+
 class Output(collections.OrderedDict):
     """As the outputs of transformers: its context lists the keys."""
 
@@ -101,6 +111,7 @@ x = counted(3, 3)
 small("exported_vmap", Vmap().eval(), (x, torch.tensor([2, 0, 1])), strict=True)
 small("exported_quantized", Quantized().eval(), (counted(2, 3),))
 small("exported_experts", Experts().eval(), (counted(8, 16), torch.tensor([3, 8], dtype=torch.int32)))
+small("exported_unsigned", Unsigned().eval(), (torch.tensor([2.0, 0.5], dtype=torch.float64),))
 net, ids = Net(), torch.tensor([[0, 3, 1], [4, 2, 2]])
 loss = net(ids)
 loss.backward()

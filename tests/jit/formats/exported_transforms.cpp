@@ -20,6 +20,8 @@ void add_tensors(const IValue& v, std::vector<Tensor>& out) {
     out.push_back(v.toTensor());
   } else if (v.isTuple()) {
     for (const IValue& each : v.toTupleRef().elements()) add_tensors(each, out);
+  } else if (v.isList()) {
+    for (const IValue& each : v.toListRef().items) add_tensors(each, out);
   }
 }
 
@@ -56,6 +58,12 @@ TEST(JitExportedTransforms, QuantizedOperators) {
 
 TEST(JitExportedTransforms, ProductsOfGroups) {
   expect_results("exported_experts.pt2", {counted({8, 16}), tensor({3, 8}).to(kInt)});
+}
+
+TEST(JitExportedTransforms, UnsignedBuffersAreReadAsInt64) {
+  const std::string name = "exported_unsigned.pt2";
+  expect_results(name, {tensor({2, 0.5}, kDouble)});
+  EXPECT_EQ(load(data(name)).attr("u32").toTensor()[1].item<int64_t>(), 4294967295);
 }
 
 TEST(JitExportedTransforms, ClassesOfOthersAreDictionariesAndNamedTuples) {
