@@ -104,6 +104,7 @@ std::size_t ExportedBuilder::add_vmap(const Json& nodes, std::size_t from, std::
   std::vector<Value*> lists;  // of the elements of each result
   std::vector<const Json*> results;
   const std::vector<Part> parts = parts_of(nodes, from + 1, next - 1, different);
+  ++depth_;
   for (const Part& p : parts) {
     if (!p.in_loop) add_nodes(nodes, p.from, p.to, s);
     if (vmap_call(nodes[p.from]) != "_remove_batch_dim") continue;
@@ -117,7 +118,6 @@ std::size_t ExportedBuilder::add_vmap(const Json& nodes, std::size_t from, std::
     const Graph::InsertPoint there(*graph_, block);
     Scope inside = s;
     std::size_t given = 0;
-    ++depth_;
     for (const Part& p : parts) {
       const std::string_view call = vmap_call(nodes[p.from]);
       const auto input = [&](std::size_t i) {
@@ -131,9 +131,9 @@ std::size_t ExportedBuilder::add_vmap(const Json& nodes, std::size_t from, std::
       else if (p.in_loop)
         add_nodes(nodes, p.from, p.to, inside);
     }
-    --depth_;
     block->register_output(constant(true));
   }
+  --depth_;
   for (std::size_t i = 0; i < results.size(); ++i)
     s.values[only_output(*results[i])] =
         apply1("exported::batch_of", {lists[i], argument(vmap_argument(*results[i], 3), s), count});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tenon/jit.h"
 #include "tenon/jit/type.h"
@@ -46,6 +47,34 @@ void expect_results(const std::string& name, const std::vector<IValue>& inputs) 
 
 TEST(JitExportedTransforms, VmapIsALoopOverTheBatch) {
   expect_results("exported_vmap.pt2", {counted({3, 3}), tensor({2, 0, 1})});
+}
+
+// A region in a region in a region: each would be a call in the reader.
+TEST(JitExportedTransforms, DeepLevelsOfVmapAreRefused) {
+  const std::string file =
+      changed("exported_vmap.pt2", "models/model.json", [](const std::string& text) {
+        Json j = Json::parse(text);
+        Json& nodes = j["graph_module"]["graph"]["nodes"];
+        Json all = Json::array();
+        const auto find = [&](const std::string& end) {
+          for (const Json& n : nodes)
+            if (n["target"].get<std::string>().find(end) != std::string::npos) return n;
+          return Json();
+        };
+        for (int i = 0; i < 1000; ++i) all.push_back(find("_vmap_increment_nesting"));
+        for (int i = 0; i < 1000; ++i) all.push_back(find("_vmap_decrement_nesting"));
+        for (const Json& n : nodes) all.push_back(n);
+        nodes = all;
+        return j.dump();
+      });
+  std::istringstream in(file);
+  try {
+    (void)load(in);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("nested more than 32 deep"), std::string::npos)
+        << e.what();
+  }
 }
 
 TEST(JitExportedTransforms, BackwardInTheProgramGivesGradients) {
