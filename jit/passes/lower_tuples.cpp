@@ -26,9 +26,22 @@ class Lowering final : public NodePass {
       loop(n);
   }
 
+  // What the language writes for a variable that nothing is assigned to yet; nobody reads it.
+  static bool is_unset(const Value* v) { return v->node()->is("prim::Uninitialized"); }
+  std::vector<Value*> unset(const std::vector<TypePtr>& types, const Node& like) {
+    std::vector<Value*> out;
+    for (const TypePtr& t : types) {
+      Node* n = graph_.insert(graph_.create("prim::Uninitialized", {}));
+      n->range = like.range;
+      out.push_back(n->output()->set_type(t));
+    }
+    return out;
+  }
+
   // The elements of a tuple before the insertion point.
   std::vector<Value*> unpack(Value* v, const Node& like) {
     const std::vector<TypePtr>& types = v->type()->contained();
+    if (is_unset(v)) return unset(types, like);
     Node* n = graph_.insert(graph_.create("prim::TupleUnpack", {v}, types.size()));
     n->range = like.range;
     for (std::size_t i = 0; i < types.size(); ++i) n->output(i)->set_type(types[i]);
@@ -61,14 +74,34 @@ class Lowering final : public NodePass {
     return is_plain_tuple(a) && same_type(*a->type(), *b->type());
   }
 
+  // Whether v has elements when it is read here: it is not unset on the way of a branch or a loop
+  // that stays as it is. `own`: the loop that is looked at.
+  static bool has_elements(const Value* v, const Node* own) {
+    const Node* n = v->node();
+    const auto at = [&](const std::vector<Value*>& all) {
+      return static_cast<std::size_t>(std::find(all.begin(), all.end(), v) - all.begin());
+    };
+    if (n->is("prim::If")) {
+      const std::size_t i = at(n->outputs());
+      return std::all_of(n->blocks().begin(), n->blocks().end(), [&](const Block* b) {
+        return same_tuple(v, b->outputs()[i]) && has_elements(b->outputs()[i], own);
+      });
+    }
+    if (n->is("prim::Loop")) return can_lower(*n, at(n->outputs()));
+    return n->kind() != "prim::Param" || !n->owning_block()->owning_node() ||
+           n->owning_block()->owning_node() == own;
+  }
+  static bool can_lower(const Node& loop, std::size_t i) {
+    const Block& body = *loop.block(0);
+    return same_tuple(loop.output(i), loop.input(i + 2)) &&
+           same_tuple(loop.output(i), body.inputs()[i + 1]) &&
+           same_tuple(loop.output(i), body.outputs()[i + 1]) &&
+           has_elements(loop.input(i + 2), nullptr) && has_elements(body.outputs()[i + 1], &loop);
+  }
+
   void branches(Node& n) {
     for (std::size_t i = 0; i < n.outputs().size();) {
-      const Value* out = n.output(i);
-      const bool can = std::all_of(n.blocks().begin(), n.blocks().end(), [&](const Block* b) {
-        return same_tuple(out, b->outputs()[i]) &&
-               !b->outputs()[i]->node()->is("prim::Uninitialized");
-      });
-      if (!can) {
+      if (!is_plain_tuple(n.output(i)) || !has_elements(n.output(i), nullptr)) {
         ++i;
         continue;
       }
@@ -81,10 +114,7 @@ class Lowering final : public NodePass {
   void loop(Node& n) {
     Block& body = *n.block(0);
     for (std::size_t i = 0; i < n.outputs().size();) {
-      const bool can = same_tuple(n.output(i), n.input(i + 2)) &&
-                       same_tuple(n.output(i), body.inputs()[i + 1]) &&
-                       same_tuple(n.output(i), body.outputs()[i + 1]);
-      if (!can) {
+      if (!can_lower(n, i)) {
         ++i;
         continue;
       }

@@ -198,5 +198,28 @@ TEST(JitFreeze, DumpsGraphs) {
   EXPECT_NE(last.find("aten::_conv_epilogue"), std::string::npos) << last;
 }
 
+// A loop that returns carries its result, unset until then.
+TEST(JitFreeze, LoopsThatReturnTuplesAreOptimized) {
+  Module m("__torch__.Search");
+  m.define(R"(
+def forward(self, x: Tensor, n: int) -> Tuple[Tensor, int]:
+    k = 0
+    while k < n:
+        k += 1
+        x = x * 1.5
+        if k == 3:
+            return x, k
+    return x + 1, -k
+)");
+  m.eval();
+  const Module fast = optimize_for_inference(m);
+  for (const int64_t n : {0, 2, 5}) {
+    const IValue expected = m.forward({numbers({2}), n}), made = fast.forward({numbers({2}), n});
+    const auto &a = expected.toTupleRef().elements(), &b = made.toTupleRef().elements();
+    EXPECT_TRUE(a.at(0).toTensor().equal(b.at(0).toTensor())) << n;
+    EXPECT_EQ(a.at(1).toInt(), b.at(1).toInt()) << n;
+  }
+}
+
 }  // namespace
 }  // namespace tenon::jit

@@ -36,6 +36,14 @@ TEST(Complex, PartsAreViews) {
   EXPECT_THROW(imag(ones({2})), NotImplementedError);
 }
 
+TEST(Complex, TransposedPartsAreJoined) {
+  const Tensor re = arange(6, kFloat).view({2, 3}).t(), im = re * 0.5;
+  const Tensor z = complex(re, im);
+  EXPECT_TRUE(real(z).equal(re));
+  EXPECT_TRUE(imag(z).equal(im));
+  EXPECT_TRUE(allclose(polar(z.abs(), z.angle()), z));
+}
+
 TEST(Complex, ArithmeticAndPromotion) {
   const Tensor a = sample({{1, 2}, {0, -1}}), b = sample({{3, -1}, {2, 2}});
   EXPECT_EQ(at(a * b, 0), Z(5, 5));

@@ -171,14 +171,15 @@ Value* ExportedBuilder::build_tree(const Tree& tree, const std::vector<Value*>& 
 void ExportedBuilder::write_outputs() {
   const Json& specs = list_of(member(member(module_, "signature"), "output_specs"), "output_specs");
   std::vector<Value*> leaves;
+  std::size_t n_gradients = 0;  // of a program with its backward
   for (const Json& spec : specs) {
     const Tagged t = tagged(spec, "an output's specification");
-    if (t.tag == "user_output" || t.tag == "loss_output") {
-      const Json& arg = member(t.value, "arg");
-      if (t.tag == "loss_output")
-        leaves.push_back(named(member(arg, "name"), top_));
-      else
-        leaves.push_back(argument(arg, top_));
+    const bool gradient = t.tag == "gradient_to_parameter" || t.tag == "gradient_to_user_input";
+    if (gradient || t.tag == "loss_output") {
+      leaves.push_back(named(member(member(t.value, "arg"), "name"), top_));
+      n_gradients += gradient;
+    } else if (t.tag == "user_output") {
+      leaves.push_back(argument(member(t.value, "arg"), top_));
     } else {
       TENON_CHECK(t.tag == "buffer_mutation" || t.tag == "parameter_mutation" ||
                       t.tag == "user_input_mutation" || t.tag == "token",
@@ -188,9 +189,16 @@ void ExportedBuilder::write_outputs() {
   for (const Json& spec : specs) write_back(spec);
   const Json& calls = list_of(member(module_, "module_call_graph"), "module_call_graph");
   TENON_CHECK(!calls.empty(), ValueError, "the list module_call_graph is empty");
-  const Tree tree =
-      parse_tree(text_of(member(member(calls[0], "signature"), "out_spec"), "out_spec"),
-                 find_member(module_, "treespec_namedtuple_fields"));
+  Tree tree = parse_tree(text_of(member(member(calls[0], "signature"), "out_spec"), "out_spec"),
+                         find_member(module_, "treespec_namedtuple_fields"));
+  // The form is that of forward alone: what it gave, then the gradients.
+  if (n_gradients != 0 && tree.leaves() + n_gradients == leaves.size()) {
+    Tree all;
+    all.kind = Tree::Kind::Tuple;
+    all.children.assign(n_gradients + 1, Tree());
+    all.children[0] = std::move(tree);
+    tree = std::move(all);
+  }
   TENON_CHECK(tree.leaves() == leaves.size(), ValueError, "the graph has ", leaves.size(),
               " results, but the form of the result has ", tree.leaves());
   std::vector<TypePtr> types;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "jit/formats/exported/json.h"
+#include "jit/formats/exported/mentions.h"
 #include "jit/formats/exported/tree.h"
 #include "tenon/jit/unit.h"
 
@@ -114,7 +115,12 @@ class ExportedBuilder {
   std::vector<Value*> with_autocast(const NodeInputs& inputs, Scope& s);
   std::vector<Value*> with_effects(const NodeInputs& inputs, Scope& s);
   Value* as_condition(Value* v);
+  // vmap.cpp
+  void add_nodes(const Json& nodes, std::size_t from, std::size_t to, Scope& s);
+  std::size_t add_vmap(const Json& nodes, std::size_t from, std::size_t to, Scope& s);
   // names.cpp
+  bool uses_output(std::size_t i);
+  Value* chunked_cross_entropy(const std::string& name, const NodeInputs& inputs);
   std::optional<std::vector<Value*>> rewrite(const std::string& full_name,
                                              const NodeInputs& inputs);
 
@@ -153,7 +159,9 @@ class ExportedBuilder {
   std::map<std::string, int64_t> missing_;
   std::shared_ptr<Source> source_;
   SourceRange range_;
-  int depth_ = 0;  // of graphs in graphs
+  int depth_ = 0;               // of graphs in graphs
+  const Json* node_ = nullptr;  // at hand
+  Names used_;                  // by nodes and as results, once somebody asked
   int64_t nodes_ = 0;
 };
 

@@ -47,6 +47,7 @@ const std::map<std::string, const char*>& renamed() {
       {"aten::_embedding_bag_forward_only", "aten::_embedding_bag"},
       {"aten::_conj_physical", "aten::conj_physical"},
       {"aten::_reshape_alias", "aten::as_strided"},
+      {"aten::_cdist_forward", "aten::cdist"},
   };
   return kNames;
 }
@@ -70,6 +71,19 @@ std::string copied_view(const std::string& name) {
   return find_operator(view) ? view : "";
 }
 
+// Kernels of attention, by their own names.
+bool is_attention(const std::string& name) {
+  static const std::set<std::string> kNames = {
+      "aten::_scaled_dot_product_flash_attention",
+      "aten::_scaled_dot_product_flash_attention_for_cpu",
+      "aten::_scaled_dot_product_efficient_attention",
+      "aten::_scaled_dot_product_cudnn_attention",
+      "aten::_scaled_dot_product_fused_attention_overrideable",
+      "aten::_scaled_dot_product_attention_math",
+      "aten::_scaled_dot_product_attention_math_for_mps"};
+  return kNames.count(name) != 0;
+}
+
 Value* input_named(const NodeInputs& inputs, const char* name) {
   for (const NodeInput& in : inputs)
     if (in.name == name) return in.value;
@@ -77,6 +91,46 @@ Value* input_named(const NodeInputs& inputs, const char* name) {
 }
 
 }  // namespace
+
+// Whether the program reads a result of the node at hand.
+bool ExportedBuilder::uses_output(std::size_t i) {
+  const Json& outputs = list_of(member(*node_, "outputs"), "outputs");
+  if (i >= outputs.size()) return false;
+  if (used_.empty()) {
+    add_used_names(graph_json_, used_);
+    add_names(member(member(module_, "signature"), "output_specs"), used_);
+  }
+  return mentions(outputs[i], used_);
+}
+
+// A linear layer and the cross entropy of its results, which torch computes in chunks of rows.
+Value* ExportedBuilder::chunked_cross_entropy(const std::string& name, const NodeInputs& inputs) {
+  for (std::size_t i = 1; i < 4; ++i)
+    TENON_CHECK(!uses_output(i), NotImplementedError, name,
+                ": its gradients are not supported as results");
+  const auto given = [&](const char* key, IValue otherwise = {}) {
+    Value* v = input_named(inputs, key);
+    return v ? v : constant(std::move(otherwise));
+  };
+  const auto reduction = to_constant(given("reduction", IValue(std::string("none"))));
+  TENON_CHECK(reduction && reduction->isString(), ValueError, name, ": reduction is not a text");
+  const std::string& how = reduction->toStringRef();
+  const int64_t code = how == "mean" ? 1 : how == "sum" ? 2 : 0;
+  // Products and sums of 16-bit floats are in the dtype that the program names.
+  Value* wide = given("acc_dtype");
+  const auto widened = [&](Value* v) {
+    const bool plain = wide->type()->is(TypeKind::None) || v->type()->is(TypeKind::None);
+    return plain ? v : apply1("exported::autocast", {v, wide});
+  };
+  Value* x = given("input");
+  Value* y = apply1("aten::linear",
+                    {widened(x), widened(given("linear_weight")), widened(given("linear_bias"))});
+  Value* loss =
+      apply1("aten::cross_entropy_loss",
+             {y, given("target"), widened(given("weight")), constant(code),
+              given("ignore_index", IValue(int64_t{-100})), given("label_smoothing", IValue(0.0))});
+  return apply1("aten::type_as", {loss, x});
+}
 
 // The nodes instead of `full_name`, or nothing where it is used as it is.
 std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& full_name,
@@ -136,9 +190,7 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& f
                                           given("training", IValue(false)), given("generator")});
     return std::vector<Value*>{y, noise};
   }
-  if (full_name.compare(0, 35, "aten::_scaled_dot_product_flash_att") == 0 ||
-      full_name == "aten::_scaled_dot_product_efficient_attention" ||
-      full_name == "aten::_scaled_dot_product_attention_math") {
+  if (is_attention(full_name) && !uses_output(1)) {
     Value* mask = given("attn_mask");
     if (Value* bias = input_named(inputs, "attn_bias")) mask = bias;
     Value* y = apply1(
@@ -149,6 +201,8 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& f
     std::vector<Value*> out(9, y);
     return out;
   }
+  if (full_name.compare(0, 42, "torch_nn::_linear_cross_entropy_batch_chun") == 0)
+    return std::vector<Value*>(4, chunked_cross_entropy(full_name, inputs));
   return std::nullopt;
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/formats/exported/tree.h"
 
+#include <algorithm>
+
 #include "tenon/jit/unit.h"
 #include "tenon/runtime/error.h"
 
@@ -47,10 +49,27 @@ class TreeReader {
     } else if (type == "collections.namedtuple") {
       read_named(out, text_of(parsed_or_text(context), "the name of a named tuple"));
     } else {
-      throw NotImplementedError(
-          core::join("arguments or results in a container of type ", type.substr(0, 200),
-                     " are not supported; tuples, named tuples, lists and dictionaries are"));
+      read_class(out, type, context);
     }
+  }
+  // Classes that somebody registered. Those of transformers list the keys, dataclasses the fields
+  // that they have and those that are None; of others nothing is known but the order.
+  static void read_class(Tree& out, const std::string& type, const Json& context) {
+    Json known;
+    try {
+      known = parsed(context);
+    } catch (const Error&) {
+    }
+    const auto are_names = [&](const Json& names) {
+      return names.is_array() && names.size() == out.children.size() &&
+             std::all_of(names.begin(), names.end(), [](const Json& n) { return n.is_string(); });
+    };
+    if (are_names(known) && !known.empty()) return read_keys(out, type, known);
+    out.kind = Tree::Kind::Tuple;
+    if (!known.is_array() || known.size() != 2 || !are_names(known[0])) return;
+    out.kind = Tree::Kind::NamedTuple;
+    out.name = type;
+    for (const Json& f : known[0]) out.fields.push_back(f.get<std::string>());
   }
   // The context is JSON in a text; some writers leave it an object.
   static Json parsed(const Json& context) {

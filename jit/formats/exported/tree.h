@@ -27,8 +27,8 @@ struct Tree {
   std::size_t leaves() const;
 };
 
-// `text` is "[1, {...}]"; `named_tuples`: their fields by name, may be null. NotImplementedError
-// names containers that are not known.
+// `text` is "[1, {...}]"; `named_tuples`: their fields by name, may be null. Other classes are
+// dictionaries or named tuples where their context has names, and tuples otherwise.
 Tree parse_tree(const std::string& text, const Json* named_tuples);
 // The type of a value of the form; `leaves` gives the types of the leaves, and is advanced. Named
 // tuples are added to `unit`. A list or dictionary of values of several types is one of Any.

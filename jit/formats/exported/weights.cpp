@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/formats/exported/weights.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 
 #include "jit/formats/pickle.h"
+#include "tenon/creation.h"
+#include "tenon/ops.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
@@ -26,6 +30,21 @@ void in_entry(const std::string& entry, F f) {
   }
 }
 
+// Unsigned integers of more than 8 bits, which Tenon has no dtype for: by torch's number of it, the
+// signed one of the same size.
+const std::map<int64_t, ScalarType>& unsigned_integers() {
+  static const std::map<int64_t, ScalarType> kBits = {{28, kShort}, {34, kInt}, {35, kLong}};
+  return kBits;
+}
+// They are read as int64, with the same values.
+Tensor as_signed(const Tensor& bits) {
+  if (bits.scalar_type() == kLong)
+    TENON_CHECK((bits >= 0).all().item<bool>(), NotImplementedError,
+                "values of dtype uint64 from 2^63 on are not supported");
+  const int64_t ones = bits.scalar_type() == kShort ? 0xffff : 0xffffffff;
+  return bits.scalar_type() == kLong ? bits : tenon::bitwise_and(bits.to(kLong), ones);
+}
+
 }  // namespace
 
 ExportedWeights::ExportedWeights(std::shared_ptr<ZipReader> zip, std::string name,
@@ -41,7 +60,11 @@ void ExportedWeights::read_entry(ArchiveStorages& storages, const std::string& f
               "' is pickled (an object of a C++ class, or a subclass of Tensor), which is not "
               "supported");
   const Json& meta = member(payload, "tensor_meta");
-  const ScalarType dtype = dtype_of(member(meta, "dtype"));
+  const Json& number = member(meta, "dtype");
+  const auto signless = number.is_number_integer() ? unsigned_integers().find(number.get<int64_t>())
+                                                   : unsigned_integers().end();
+  const bool widen = signless != unsigned_integers().end();
+  const ScalarType dtype = widen ? signless->second : dtype_of(number);
   TENON_CHECK(layout_of(member(meta, "layout")) == 0, NotImplementedError, "'", name,
               "' is sparse, which is not supported");
   const std::string key = folder + path + " " + meta.dump();
@@ -53,8 +76,13 @@ void ExportedWeights::read_entry(ArchiveStorages& storages, const std::string& f
     const std::vector<int64_t> sizes = plain_ints(member(meta, "sizes"), "sizes");
     Tensor memory = storages.load(dtype, path, device_name_of(member(meta, "device")),
                                   static_cast<int64_t>(e->size / item));
-    t = tensor_over(memory, dtype, plain_int(member(meta, "storage_offset"), "storage_offset"),
-                    sizes, plain_ints(member(meta, "strides"), "strides"));
+    // What tracing made of a batched tensor, which no node reads: torch writes it without elements.
+    if (constants_ && e->size == 0 && std::count(sizes.begin(), sizes.end(), 0) == 0)
+      t = tenon::zeros({}, dtype).to(memory.device()).expand(sizes);
+    else
+      t = tensor_over(memory, dtype, plain_int(member(meta, "storage_offset"), "storage_offset"),
+                      sizes, plain_ints(member(meta, "strides"), "strides"));
+    if (widen) t = as_signed(t);
     const Json* grad = find_member(meta, "requires_grad");
     if (grad && boolean_of(*grad, "requires_grad") && boolean_of(member(payload, "is_param"), ""))
       t.set_requires_grad(true);

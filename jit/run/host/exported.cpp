@@ -181,6 +181,20 @@ void make_token(Stack& s) {
   s.emplace_back(tenon::empty({0}, {}));
 }
 
+// Loops of vmap (formats/exported/vmap.cpp). An empty batch is computed for one element of zeros,
+// since its results have sizes, too.
+void batch_times(Stack& s) { s.emplace_back(std::max<int64_t>(pop_as<int64_t>(s), 1)); }
+void batch_element(Stack& s) {
+  const auto at = pop_as<int64_t>(s), dim = pop_as<int64_t>(s);
+  const Tensor t = pop(s).toTensor();
+  s.emplace_back(t.size(dim) == 0 ? t.sum(dim).to(t.scalar_type()) : t.select(dim, at));
+}
+void batch_of(Stack& s) {
+  const auto count = pop_as<int64_t>(s), dim = pop_as<int64_t>(s);
+  const Tensor all = tenon::stack(pop(s).to<std::vector<Tensor>>(), dim);
+  s.emplace_back(count == 0 ? all.narrow(dim, 0, 0) : all);
+}
+
 #define CHECK_OP(schema, f) \
   { "exported::" schema " -> ()", f, nullptr, true }
 const HostOperator list[] = {
@@ -192,6 +206,9 @@ const HostOperator list[] = {
     CHECK_OP("check_equal(int value, int expected, str what, str other)", check_equal),
     CHECK_OP("check_constant(Any value, Any expected, str name)", check_constant),
     CHECK_OP("check_length(Any value, int expected, str name)", check_length),
+    {"exported::batch_times(int size) -> int", batch_times},
+    {"exported::batch_element(Tensor(a) self, int dim, int at) -> Tensor(a)", batch_element},
+    {"exported::batch_of(Tensor[] elements, int dim, int size) -> Tensor", batch_of},
     {"exported::item(Any value, Any key, str name) -> Any", item},
     {"exported::write_back(Tensor(a!) target, Tensor value) -> ()", write_back, nullptr, true},
     {"exported::grad_mode(bool on, Any outer) -> Any", grad_mode, nullptr, true},

@@ -24,22 +24,28 @@ def counted(*sizes):
     return (torch.arange(n, dtype=torch.float32) - n // 2).view(sizes) / 8
 
 
-def small(name, module, args, kwargs=None, dynamic=None, cases=(), functional=False):
+def small(name, module, args, kwargs=None, dynamic=None, cases=(), functional=False, strict=False):
     """Saves `module` without what only serves debugging: places in files."""
     def export():
         made = torch.export.export(copy.deepcopy(module), args, kwargs or {}, dynamic_shapes=dynamic,
-                                   strict=False)
+                                   strict=strict)
         return made.run_decompositions({}) if functional else made
 
     run = export().module()
     expected = []
     for case_args, case_kwargs in cases or [(args, kwargs or {})]:
         with torch.no_grad():
-            leaves = torch.utils._pytree.tree_leaves(run(*case_args, **case_kwargs))
-        expected.append([leaf.flatten().tolist() if isinstance(leaf, torch.Tensor) else [leaf]
-                         for leaf in leaves if leaf is not None])
+            expected.append(run(*case_args, **case_kwargs))
+    save(name, export(), expected)
+
+
+def save(name, program, expected):
+    """`expected`: the results of each case."""
+    lists = [[leaf.flatten().tolist() if isinstance(leaf, torch.Tensor) else [leaf]
+              for leaf in torch.utils._pytree.tree_leaves(results) if leaf is not None]
+             for results in expected]
     file = io.BytesIO()
-    torch.export.save(export(), file, extra_files={"expected.json": json.dumps(expected)})
+    torch.export.save(program, file, extra_files={"expected.json": json.dumps(lists)})
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(f"{HERE}/{name}.pt2", "w") as new:
         # Until torch 2.7 entries stood in no folder of the archive.
         folder = "" if "serialized_exported_program.json" in old.namelist() else "model/"

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Exported programs as torch leaves them before decomposition (data/make_transforms.py).
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tenon/jit.h"
+#include "tenon/jit/type.h"
+#include "tenon/tenon.h"
+#include "tests/jit/formats/support.h"
+
+namespace tenon::jit {
+namespace {
+
+using Json = nlohmann::json;
+
+void add_tensors(const IValue& v, std::vector<Tensor>& out) {
+  if (v.isTensor()) {
+    out.push_back(v.toTensor());
+  } else if (v.isTuple()) {
+    for (const IValue& each : v.toTupleRef().elements()) add_tensors(each, out);
+  } else if (v.isList()) {
+    for (const IValue& each : v.toListRef().items) add_tensors(each, out);
+  }
+}
+
+// Elements of the results, in order, against those of expected.json.
+void expect_results(const std::string& name, const std::vector<IValue>& inputs) {
+  ExtraFiles extra{{"expected.json", ""}};
+  const Module m = load(data(name), std::nullopt, extra);
+  const Json expected = Json::parse(extra.at("expected.json"))[0];
+  std::vector<Tensor> made;
+  add_tensors(m.forward(inputs), made);
+  ASSERT_EQ(made.size(), expected.size());
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const Tensor flat = made[i].detach().to(kDouble).reshape({-1});
+    ASSERT_EQ(flat.numel(), static_cast<int64_t>(expected[i].size())) << i;
+    for (int64_t k = 0; k < flat.numel(); ++k) {
+      const double wanted = expected[i][static_cast<std::size_t>(k)].get<double>();
+      EXPECT_NEAR(flat[k].item<double>(), wanted, 1e-5 * std::max(1.0, std::abs(wanted)))
+          << "result " << i << ", element " << k;
+    }
+  }
+}
+
+TEST(JitExportedTransforms, VmapIsALoopOverTheBatch) {
+  expect_results("exported_vmap.pt2", {counted({3, 3}), tensor({2, 0, 1})});
+}
+
+// A region in a region in a region: each would be a call in the reader.
+TEST(JitExportedTransforms, DeepLevelsOfVmapAreRefused) {
+  const std::string file =
+      changed("exported_vmap.pt2", "models/model.json", [](const std::string& text) {
+        Json j = Json::parse(text);
+        Json& nodes = j["graph_module"]["graph"]["nodes"];
+        Json all = Json::array();
+        const auto find = [&](const std::string& end) {
+          for (const Json& n : nodes)
+            if (n["target"].get<std::string>().find(end) != std::string::npos) return n;
+          return Json();
+        };
+        for (int i = 0; i < 1000; ++i) all.push_back(find("_vmap_increment_nesting"));
+        for (int i = 0; i < 1000; ++i) all.push_back(find("_vmap_decrement_nesting"));
+        for (const Json& n : nodes) all.push_back(n);
+        nodes = all;
+        return j.dump();
+      });
+  std::istringstream in(file);
+  try {
+    (void)load(in);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("nested more than 32 deep"), std::string::npos)
+        << e.what();
+  }
+}
+
+TEST(JitExportedTransforms, BackwardInTheProgramGivesGradients) {
+  expect_results("exported_joint.pt2", {tensor({0, 3, 1, 4, 2, 2}).view({2, 3})});
+}
+
+TEST(JitExportedTransforms, QuantizedOperators) {
+  expect_results("exported_quantized.pt2", {counted({2, 3})});
+}
+
+TEST(JitExportedTransforms, ProductsOfGroups) {
+  expect_results("exported_experts.pt2", {counted({8, 16}), tensor({3, 8}).to(kInt)});
+}
+
+TEST(JitExportedTransforms, UnsignedBuffersAreReadAsInt64) {
+  const std::string name = "exported_unsigned.pt2";
+  expect_results(name, {tensor({2, 0.5}, kDouble)});
+  EXPECT_EQ(load(data(name)).attr("u32").toTensor()[1].item<int64_t>(), 4294967295);
+}
+
+TEST(JitExportedTransforms, ClassesOfOthersAreDictionariesAndNamedTuples) {
+  const Module m = load(data("exported_classes.pt2"));
+  const Tensor x = counted({3, 3});
+  const IValue pair =
+      core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::vector<IValue>{x, x * 2}));
+  const IValue out = m.forward({pair});
+  ASSERT_TRUE(out.isGenericDict());
+  const auto* last = out.toDictRef().find(IValue("last"));
+  ASSERT_NE(last, nullptr);
+  EXPECT_TRUE(equal(last->toTensor(), x * 3));
+  const auto* made = out.toDictRef().find(IValue("pair"));
+  ASSERT_NE(made, nullptr);
+  EXPECT_TRUE(equal(made->toTupleRef().elements().at(0).toTensor(), x * 2));
+  EXPECT_EQ(m.get_method("forward").function().schema().arguments.at(1).type->str(),
+            "__torch__.models.Pair");
+}
+
+}  // namespace
+}  // namespace tenon::jit
