@@ -188,6 +188,61 @@ def forward(self, x: Tensor) -> Tensor:
               m.forward({x}).toTensor());
 }
 
+TEST(OnnxExport, WhatReadsBeforeAWriteDoesNotMind) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    y = (x * 2).permute([1, 0])
+    n = torch.sum(y)
+    return y.div_(n)
+)");
+  const Tensor x = rand({2, 4});
+  expect_near(onnx::load_bytes(exported(m, {x})).forward({x}).toTensor(),
+              m.forward({x}).toTensor());
+}
+
+// What the program writes while its nodes are computed is not what it had there before.
+TEST(OnnxExport, ConstantsAreThoseOfBeforeAWrite) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    n = torch.arange(4) * 1
+    m = n.add_(torch.arange(4))
+    return x[m // 2] + m
+)");
+  const Tensor x = rand({4});
+  expect_near(onnx::load_bytes(exported(m, {x})).forward({x}).toTensor(),
+              m.forward({x}).toTensor());
+}
+
+TEST(OnnxExport, AnArgumentKeepsItsNameThoughAnotherValueHasIt) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    x = torch.pad(x, [0, 3 - x.size(0) % 2]) + 1
+    x = torch.diff(x, 1, -1, x[:, :1]) * 2
+    return x
+)");
+  onnx::ExportOptions options;
+  options.dynamic_axes = {{"x", {{0, "rows"}}}};
+  const jit::Module back = onnx::load_bytes(exported(m, {rand({2, 3})}, options));
+  for (const int64_t rows : {2, 5}) {
+    const Tensor x = rand({rows, 3});
+    expect_near(back.forward({x}).toTensor(), m.forward({x}).toTensor());
+  }
+}
+
+// The axes of reductions and sizes are lists that loops of the reader make.
+TEST(OnnxExport, WhatWasReadIsWrittenAgain) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    y = torch.adaptive_avg_pool2d(torch.max_pool2d(x, [2, 2]), [1, 1]).flatten(1)
+    z = torch.upsample_nearest2d(torch.constant_pad_nd(x, [1, 1, 0, 2]), [9, 8])
+    return y.mean(1) + z.sum()
+)");
+  const Tensor x = rand({2, 3, 6, 4});
+  const jit::Module once = onnx::load_bytes(exported(m, {x}));
+  const jit::Module twice = onnx::load_bytes(exported(once, {x}));
+  expect_near(twice.forward({x}).toTensor(), m.forward({x}).toTensor());
+}
+
 TEST(OnnxExport, WeightsMayLieBesideTheModel) {
   const std::string path = core::join(testing::TempDir(), "/tenon_beside_", getpid(), ".onnx");
   manual_seed(5);
