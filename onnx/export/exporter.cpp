@@ -43,7 +43,7 @@ bool gives_text(const Node& n) {
 }  // namespace
 
 Exporter::Exporter(const jit::Module& module, const ExportOptions& options)
-    : module_(module), options_(options) {
+    : module_(module), options_(options), forms_(plugin_forms()) {
   TENON_CHECK(options.opset >= kMinOpset && options.opset <= kMaxOpset, ValueError,
               "onnx::export_: opset ", options.opset, " is outside of [", kMinOpset, ", ",
               kMaxOpset, "]");

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "onnx/export/form.h"
 #include "onnx/export/refusal.h"
 #include "onnx/proto/model.pb.h"
 #include "tenon/jit/graph.h"
@@ -146,7 +147,8 @@ class Exporter {
   std::vector<std::shared_ptr<jit::Graph>> parts_;  // of operators, whose values are in items_
   static constexpr int kMaxPartsDepth = 8;
   int parts_depth_ = 0;
-  bool varying_ = false;  // sizes may be other ones than those of the examples
+  std::map<std::string, Form> forms_;   // what plugins say of their operators
+  bool varying_ = false;                // sizes may be other ones than those of the examples
   std::set<const jit::Node*> written_;  // in-place operators that became new values
 };
 

@@ -5,6 +5,7 @@
 #include "jit/trace/parts.h"
 #include "onnx/export/call.h"
 #include "onnx/export/exporter.h"
+#include "onnx/export/write_form.h"
 #include "tenon/jit/operator.h"
 
 namespace tenon::onnx::exporting {
@@ -53,6 +54,9 @@ void Exporter::visit_operator(const Node& n) {
     rule = find_rule(call.name);
     written_.insert(&n);
   }
+  const auto form = forms_.find(call.name);
+  const std::function<void(Call&)> of_plugin = [&](Call& c) { write_form(c, form->second); };
+  if (!rule && form != forms_.end()) rule = &of_plugin;
   call.results = compute(n);
   call.given.resize(n.outputs().size());
   if (!(rule ? follow(*rule, call) : give_by_code(call)) && !visit_parts(call)) visit_unknown(call);
