@@ -122,12 +122,14 @@ void Exporter::visit(const Node& n) {
   if (n.is("prim::Constant")) {
     const std::optional<IValue> v = jit::to_constant(n.output());
     need(v.has_value(), "a function is not a value of ONNX");
+    if (v->isTensor() && v->toTensor().defined() && v->toTensor().has_storage())
+      program_tensors_.push_back(v->toTensor());
     return set(n.output(), std::make_shared<Item>(Item{*v, true}));
   }
   if (n.is("prim::If")) return visit_if(n);
   if (n.is("prim::Loop")) return visit_loop(n);
   if (is_silent(n)) return;
-  if (visit_structure(n) || fold(n) || gives_text(n)) return;
+  if (visit_structure(n) || fold(n) || write_constant(n) || gives_text(n)) return;
   visit_operator(n);
 }
 

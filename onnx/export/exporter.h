@@ -113,6 +113,7 @@ class Exporter {
   void remove_nodes(int first);
   void visit_unknown(Call& call);
   bool fold(const jit::Node& n);
+  bool write_constant(const jit::Node& n);
   bool is_last_name(const jit::Value& v, const jit::Node& user, const jit::Node& write) const;
   std::vector<IValue> compute(const jit::Node& n);
   void refuse(const jit::Node& n, const std::string& reason);
@@ -149,6 +150,7 @@ class Exporter {
   int parts_depth_ = 0;
   std::map<std::string, Form> forms_;   // what plugins say of their operators
   bool varying_ = false;                // sizes may be other ones than those of the examples
+  std::vector<Tensor> program_tensors_;  // its constants, which stay as they are
   std::set<const jit::Node*> written_;  // in-place operators that became new values
 };
 

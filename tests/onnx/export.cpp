@@ -200,6 +200,37 @@ def forward(self, x: Tensor) -> Tensor:
               m.forward({x}).toTensor());
 }
 
+TEST(OnnxExport, TablesOfPositionsAreComputed) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    table = torch.zeros([4, 3])
+    row = torch.slice(table, 0, 1)
+    before = table + 1
+    a = torch.add_(torch.select(row, 1, 0), torch.arange(3))
+    b = torch.copy_(torch.slice(torch.slice(table, 0, 2), 1, 2), torch.ones([2, 1]))
+    return x + table + row.sum() + before
+)");
+  const Tensor x = rand({4, 3});
+  for (int run = 0; run < 2; ++run)  // the program is left as it was
+    expect_near(onnx::load_bytes(exported(m, {x})).forward({x}).toTensor(),
+                m.forward({x}).toTensor());
+}
+
+TEST(OnnxExport, RepetitionsAndGridsHaveSizesOfTheRun) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    a, b = torch.meshgrid([x[:, 0], x.sum(1).repeat_interleave(2)], indexing="xy")
+    return torch.cat([a, b], 1).repeat_interleave(3, 1) + x.repeat_interleave(2).sum()
+)");
+  onnx::ExportOptions options;
+  options.dynamic_axes = {{"x", {{0, "rows"}}}};
+  const jit::Module back = onnx::load_bytes(exported(m, {rand({2, 3})}, options));
+  for (const int64_t rows : {2, 5}) {
+    const Tensor x = rand({rows, 3});
+    expect_near(back.forward({x}).toTensor(), m.forward({x}).toTensor());
+  }
+}
+
 // What the program writes while its nodes are computed is not what it had there before.
 TEST(OnnxExport, ConstantsAreThoseOfBeforeAWrite) {
   const jit::Module m = define(R"(

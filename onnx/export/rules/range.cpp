@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Positions of loops over ranges, and differences along a dimension.
+// Positions of loops over ranges, and what is computed by positions: repetitions, grids, differences.
 #include "onnx/export/call.h"
 
 namespace tenon::onnx::exporting {
@@ -34,7 +34,49 @@ void diff(Call& c) {
   c.give(x);
 }
 
-const Rules::Entry list[] = {{"aten::__derive_index", derive_index},
+// Each element `repeats` times: those at 0, 0, 1, 1, ...
+void repeat_interleave(Call& c) {
+  need(c.has("self"), "by a tensor of numbers");
+  const int64_t repeats = c.integer("repeats");
+  const bool flat = c.none("dim");
+  const int64_t dim = flat ? 0 : c.axis("dim", "self");
+  const std::string x =
+      flat ? c.op("Reshape", {c.in("self"), c.int_list({-1})}) : c.in("self");
+  const auto number = [&](int64_t v) { return c.constant(as_tensor(IValue(v))); };
+  const std::string n =
+      c.op("Gather", {c.op("Shape", {x}), number(dim)}, {{"axis", int64_t{0}}});
+  const std::string all =
+      c.op("Range", {number(0), c.op("Mul", {n, number(repeats)}), number(1)});
+  c.give(c.op("Gather", {x, c.op("Div", {all, number(std::max<int64_t>(repeats, 1))})},
+              {{"axis", dim}}));
+}
+
+void meshgrid(Call& c) {
+  const Item& list = c.get("tensors");
+  need(list.has_parts, "a list that the program computes");
+  const bool swap = c.text("indexing", "ij") == "xy" && list.parts.size() > 1;
+  const std::size_t n = list.parts.size();
+  Names sizes(n), grids;
+  std::vector<std::vector<int64_t>> others(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t place = swap && i < 2 ? 1 - i : i;
+    sizes[place] = c.op("Shape", {c.op("Reshape", {c.exporter.name_of(*list.parts[i]),
+                                                   c.int_list({-1})})});
+    for (std::size_t d = 0; d < n; ++d)
+      if (d != place) others[i].push_back(static_cast<int64_t>(d));
+  }
+  const std::string shape = c.op("Concat", sizes, {{"axis", int64_t{0}}});
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::string row =
+        c.op("Reshape", {c.exporter.name_of(*list.parts[i]), c.int_list({-1})});
+    grids.push_back(c.op("Expand", {c.unsqueeze(row, others[i]), shape}));
+  }
+  c.give_parts(grids);
+}
+
+const Rules::Entry list[] = {{"aten::repeat_interleave", repeat_interleave},
+                             {"aten::meshgrid", meshgrid},
+                             {"aten::__derive_index", derive_index},
                              {"aten::__range_length", range_length},
                              {"aten::diff", diff}};
 TENON_EXPORT_RULES(list);
