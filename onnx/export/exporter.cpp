@@ -147,14 +147,27 @@ std::vector<IValue> Exporter::compute(const Node& n) {
   return stack;
 }
 
+// It makes a constant tensor and asks another one for its dtype, or for its sizes, which are known.
+bool Exporter::fills_alike(const Node& n) const {
+  const bool known = n.is("aten::new_zeros") || n.is("aten::new_ones") || n.is("aten::new_full"),
+             alike = n.is("aten::zeros_like") || n.is("aten::ones_like") || n.is("aten::full_like");
+  if (!known && !(alike && is_static())) return false;
+  return std::all_of(n.inputs().begin() + 1, n.inputs().end(),
+                     [this](const jit::Value* v) { return item(v)->constant; });
+}
+
 // What is the same in every run is computed here.
 bool Exporter::fold(const Node& n) {
   if (!n.op || has_side_effects(n) || n.outputs().empty()) return false;
   bool constant = !n.inputs().empty();
   for (const jit::Value* v : n.inputs()) constant = constant && item(v)->constant;
-  if (!constant && !jit::asks_rank_or_dtype(n) && !(jit::asks_sizes(n) && is_static()))
+  if (!constant && !jit::asks_rank_or_dtype(n) && !(jit::asks_sizes(n) && is_static()) &&
+      !fills_alike(n))
     return false;
   const std::vector<IValue> values = compute(n);
+  constexpr int64_t kMaxFilled = 1 << 16;  // more would be a weight of the file
+  if (!constant && values.at(0).isTensor() && values[0].toTensor().numel() > kMaxFilled)
+    return false;
   for (std::size_t k = 0; k < n.outputs().size(); ++k)
     set(n.output(k), std::make_shared<Item>(Item{values.at(k), true}));
   return true;

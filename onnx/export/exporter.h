@@ -113,6 +113,7 @@ class Exporter {
   void remove_nodes(int first);
   void visit_unknown(Call& call);
   bool fold(const jit::Node& n);
+  bool fills_alike(const jit::Node& n) const;
   bool write_constant(const jit::Node& n);
   bool is_last_name(const jit::Value& v, const jit::Node& user, const jit::Node& write) const;
   std::vector<IValue> compute(const jit::Node& n);
@@ -148,10 +149,10 @@ class Exporter {
   std::vector<std::shared_ptr<jit::Graph>> parts_;  // of operators, whose values are in items_
   static constexpr int kMaxPartsDepth = 8;
   int parts_depth_ = 0;
-  std::map<std::string, Form> forms_;   // what plugins say of their operators
-  bool varying_ = false;                // sizes may be other ones than those of the examples
+  std::map<std::string, Form> forms_;    // what plugins say of their operators
+  bool varying_ = false;                 // sizes may be other ones than those of the examples
   std::vector<Tensor> program_tensors_;  // its constants, which stay as they are
-  std::set<const jit::Node*> written_;  // in-place operators that became new values
+  std::set<const jit::Node*> written_;   // in-place operators that became new values
 };
 
 // A tensor as the model has it; a number as one without dimensions, a list of integers as one of

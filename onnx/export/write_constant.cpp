@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Writes to tensors that are the same in every run, as tables of positions are: they happen here, in
-// the memory of the examples, so that all views of it see them.
+// Writes to tensors that are the same in every run, as tables of positions are: they happen here,
+// in the memory of the examples, so that all views of it see them.
 #include "onnx/export/exporter.h"
 #include "tenon/core/op.h"
 #include "tenon/jit/operator.h"

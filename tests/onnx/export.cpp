@@ -203,7 +203,7 @@ def forward(self, x: Tensor) -> Tensor:
 TEST(OnnxExport, TablesOfPositionsAreComputed) {
   const jit::Module m = define(R"(
 def forward(self, x: Tensor) -> Tensor:
-    table = torch.zeros([4, 3])
+    table = torch.new_zeros(x, [4, 3])
     row = torch.slice(table, 0, 1)
     before = table + 1
     a = torch.add_(torch.select(row, 1, 0), torch.arange(3))
@@ -219,7 +219,7 @@ def forward(self, x: Tensor) -> Tensor:
 TEST(OnnxExport, RepetitionsAndGridsHaveSizesOfTheRun) {
   const jit::Module m = define(R"(
 def forward(self, x: Tensor) -> Tensor:
-    a, b = torch.meshgrid([x[:, 0], x.sum(1).repeat_interleave(2)], indexing="xy")
+    a, b = torch.meshgrid([x[:, 0], x.sum(1).repeat_interleave(torch.tensor(x.size(0)))], indexing="xy")
     return torch.cat([a, b], 1).repeat_interleave(3, 1) + x.repeat_interleave(2).sum()
 )");
   onnx::ExportOptions options;

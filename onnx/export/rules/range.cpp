@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Positions of loops over ranges, and what is computed by positions: repetitions, grids, differences.
+// Positions of loops over ranges, and what is computed by positions: repetitions, grids,
+// differences.
 #include "onnx/export/call.h"
 
 namespace tenon::onnx::exporting {
@@ -36,19 +37,16 @@ void diff(Call& c) {
 
 // Each element `repeats` times: those at 0, 0, 1, 1, ...
 void repeat_interleave(Call& c) {
-  need(c.has("self"), "by a tensor of numbers");
-  const int64_t repeats = c.integer("repeats");
+  need(c.has("self") && as_tensor(c.get("repeats").example).numel() == 1, "by several numbers");
+  // One is a scalar; divided by 0 is nothing, as there are no positions then.
+  const std::string repeats = c.op("Reshape", {c.in("repeats", kInt64), c.int_list({})});
   const bool flat = c.none("dim");
   const int64_t dim = flat ? 0 : c.axis("dim", "self");
-  const std::string x =
-      flat ? c.op("Reshape", {c.in("self"), c.int_list({-1})}) : c.in("self");
+  const std::string x = flat ? c.op("Reshape", {c.in("self"), c.int_list({-1})}) : c.in("self");
   const auto number = [&](int64_t v) { return c.constant(as_tensor(IValue(v))); };
-  const std::string n =
-      c.op("Gather", {c.op("Shape", {x}), number(dim)}, {{"axis", int64_t{0}}});
-  const std::string all =
-      c.op("Range", {number(0), c.op("Mul", {n, number(repeats)}), number(1)});
-  c.give(c.op("Gather", {x, c.op("Div", {all, number(std::max<int64_t>(repeats, 1))})},
-              {{"axis", dim}}));
+  const std::string n = c.op("Gather", {c.op("Shape", {x}), number(dim)}, {{"axis", int64_t{0}}});
+  const std::string all = c.op("Range", {number(0), c.op("Mul", {n, repeats}), number(1)});
+  c.give(c.op("Gather", {x, c.op("Div", {all, repeats})}, {{"axis", dim}}));
 }
 
 void meshgrid(Call& c) {
@@ -60,15 +58,14 @@ void meshgrid(Call& c) {
   std::vector<std::vector<int64_t>> others(n);
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t place = swap && i < 2 ? 1 - i : i;
-    sizes[place] = c.op("Shape", {c.op("Reshape", {c.exporter.name_of(*list.parts[i]),
-                                                   c.int_list({-1})})});
+    sizes[place] =
+        c.op("Shape", {c.op("Reshape", {c.exporter.name_of(*list.parts[i]), c.int_list({-1})})});
     for (std::size_t d = 0; d < n; ++d)
       if (d != place) others[i].push_back(static_cast<int64_t>(d));
   }
   const std::string shape = c.op("Concat", sizes, {{"axis", int64_t{0}}});
   for (std::size_t i = 0; i < n; ++i) {
-    const std::string row =
-        c.op("Reshape", {c.exporter.name_of(*list.parts[i]), c.int_list({-1})});
+    const std::string row = c.op("Reshape", {c.exporter.name_of(*list.parts[i]), c.int_list({-1})});
     grids.push_back(c.op("Expand", {c.unsqueeze(row, others[i]), shape}));
   }
   c.give_parts(grids);
