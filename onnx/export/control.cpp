@@ -13,6 +13,7 @@ using jit::Node;
 ItemPtr outside(const Item& inside, std::string name) {
   auto out = std::make_shared<Item>();
   out->example = inside.example;
+  out->grows = inside.grows;
   out->name = std::move(name);
   return out;
 }
@@ -25,6 +26,13 @@ void enter(Item& list, const IValue& example, std::string name, std::size_t dept
   list.example = example;
   list.name = std::move(name);
   list.depth = depth;
+  list.grows = true;
+}
+
+// Who else has the list is not followed through a loop.
+void enter_carried(Item& list, bool shared) {
+  list.shared = shared;
+  list.grows = true;
 }
 
 bool same_shapes(const IValue& a, const IValue& b) {
@@ -40,12 +48,6 @@ bool same_shapes(const IValue& a, const IValue& b) {
       first = &v;
     }
   return true;
-}
-
-bool raises(const jit::Block& b) {
-  const std::vector<Node*> nodes = b.nodes();
-  return std::any_of(nodes.begin(), nodes.end(),
-                     [](const Node* n) { return n->is("prim::RaiseException"); });
 }
 
 void add_graph(pb::NodeProto* n, const char* name, pb::GraphProto& graph) {
@@ -81,6 +83,29 @@ std::vector<ItemPtr> Exporter::walk_branch(const jit::Block& b, const std::vecto
     results.push_back(outside(*i, name));
   }
   return results;
+}
+
+// The size of a dimension that the tensor does not have: ranks are the same in every run.
+bool Exporter::is_out_of_range(const Node& n) const {
+  if (!n.is("aten::size") || n.inputs().size() != 2) return false;
+  const auto find = [&](const jit::Value* v) {  // of the block itself nothing is known yet
+    return v->node()->owning_block() == n.owning_block() ? items_.end() : items_.find(v);
+  };
+  const auto self = find(n.input(0)), at = find(n.input(1));
+  const std::optional<IValue> dim = at != items_.end() && at->second->constant
+                                        ? std::optional(at->second->example)
+                                        : jit::to_constant(n.input(1));
+  if (self == items_.end() || !self->second->example.isTensor() || !dim || !dim->isInt())
+    return false;
+  const int64_t rank = self->second->example.toTensor().dim();
+  return dim->toInt() >= rank || dim->toInt() < -rank;
+}
+
+bool Exporter::raises(const jit::Block& b) const {
+  const std::vector<Node*> nodes = b.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [this](const Node* n) {
+    return n->is("prim::RaiseException") || is_out_of_range(*n);
+  });
 }
 
 void Exporter::visit_if(const Node& n) {
@@ -135,6 +160,8 @@ void Exporter::visit_if(const Node& n) {
   const auto& taken = results[value ? 0 : 1];
   for (std::size_t k = 0; k < outs; ++k) {
     const ItemPtr result = outside(*taken.at(k), outputs[k]);
+    result->grows = !same_shapes(results[0].at(k)->example, results[1].at(k)->example) ||
+                    results[0].at(k)->grows || results[1].at(k)->grows;
     result->shared =
         !is_only_name(*n.block(0)->outputs()[k]) || !is_only_name(*n.block(1)->outputs()[k]);
     set(n.output(k), result);
@@ -165,8 +192,8 @@ std::vector<ItemPtr> Exporter::write_body(const Node& n, const std::vector<ItemP
   add_input(body.inputs().at(0), int64_t{0});
   add_input(nullptr, true);
   for (std::size_t k = 2; k < n.inputs().size(); ++k)
-    add_input(body.inputs().at(k - 1), item(n.input(k))->example)->shared =
-        !is_only_name(*n.input(k));
+    enter_carried(*add_input(body.inputs().at(k - 1), item(n.input(k))->example),
+                  !is_only_name(*n.input(k)));
   for (const ItemPtr& l : lists) {
     const ItemPtr in = add_input(nullptr, l->example);
     enter(*l, in->example, in->name, graphs_.size());
@@ -297,7 +324,8 @@ void Exporter::keep_loop(const Node& n, const std::vector<ItemPtr>& lists) {
             graph);
   for (std::size_t k = 0; k < outs; ++k) {
     const ItemPtr result = outside(Item{examples->at(k)}, outputs[k]);
-    result->shared = !is_only_name(*n.input(k + 2)) || !is_only_name(*n.block(0)->outputs()[k + 1]);
+    enter_carried(*result,
+                  !is_only_name(*n.input(k + 2)) || !is_only_name(*n.block(0)->outputs()[k + 1]));
     set(n.output(k), result);
   }
   for (std::size_t i = 0; i < lists.size(); ++i)

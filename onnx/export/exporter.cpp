@@ -109,7 +109,8 @@ void Exporter::walk(const jit::Block& b) {
   for (const Node* n : b.nodes()) {
     try {
       visit(*n);
-    } catch (const Missing&) {  // what it needs was refused
+    } catch (const Missing&) {  // what it needs was refused, but for texts
+      if (refused_.empty() && !gives_text(*n)) refuse(*n, "it needs a value that no model has");
     } catch (const Refusal& r) {
       refuse(*n, r.reason);
     } catch (const Error& e) {

@@ -36,6 +36,7 @@ struct Item {
   // The graph that has the value, counted from outside; 0: not set yet. Only there may a list be
   // changed, as graphs in it and around it have values of their own.
   std::size_t depth = 0;
+  bool grows = false;   // a list whose length may differ from the example's
   bool shared = false;  // a list that has other items, too, which would not change with it
 };
 
@@ -82,6 +83,8 @@ class Exporter {
   void walk(const jit::Block& b);
   void visit(const jit::Node& n);
   void visit_if(const jit::Node& n);
+  bool raises(const jit::Block& b) const;  // whenever it runs
+  bool is_out_of_range(const jit::Node& n) const;
   void visit_loop(const jit::Node& n);
   void keep_loop(const jit::Node& loop, const std::vector<ItemPtr>& lists);
   bool unroll_loop(const jit::Node& loop);

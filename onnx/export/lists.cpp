@@ -223,6 +223,11 @@ bool Exporter::visit_value_of_list(const Node& n) {
   n.op->call(stack, n.inputs().size());
   auto result = std::make_shared<Item>();
   if (!stack.empty()) result->example = stack.back();
+  if (n.is("aten::len") && !list->grows && !is_tensor_list(list->example)) {
+    result->constant = true;
+    return set(n.output(), result), true;
+  }
+  result->grows = list->grows;
   const std::string value = value_of(*list, joins ? result->example : self);
   const bool tensors = is_tensor_list(list->example);
   if (at) {
@@ -236,6 +241,7 @@ bool Exporter::visit_value_of_list(const Node& n) {
     result->name = cut_list(n, value);
   } else if (joins) {
     result->name = extend_list(value, *item(n.input(1)));
+    result->grows = result->grows || item(n.input(1))->grows;
   } else if (changes) {
     if (n.is("aten::pop")) {
       need(tensors, "of a list of numbers");
@@ -286,6 +292,12 @@ std::string Exporter::change_sequence(const Node& n, std::string list) {
     const std::string axis = initializer(as_tensor(IValue(std::vector<int64_t>{0})));
     const std::string one = node("Unsqueeze", {argument(1), axis}).front();
     return node("Concat", {list, one}, {{"axis", int64_t{0}}}).front();
+  }
+  if (n.is("aten::_set_item") && !tensors) {
+    const std::string one = initializer(as_tensor(IValue(std::vector<int64_t>{1})));
+    const std::string at = node("Reshape", {argument(1), one}).front();
+    const std::string value = node("Reshape", {argument(2), one}).front();
+    return node("ScatterElements", {list, at, value}, {{"axis", int64_t{0}}}).front();
   }
   need(tensors, "of a list of numbers in a branch or a loop");
   if (n.is("aten::append")) return node("SequenceInsert", {list, argument(1)}).front();

@@ -274,6 +274,25 @@ def forward(self, x: Tensor) -> Tensor:
   expect_near(twice.forward({x}).toTensor(), m.forward({x}).toTensor());
 }
 
+TEST(OnnxExport, SizesThatWereReadAreWrittenAgain) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    n = x.size(0)
+    y = torch.ones([1, 4]).expand([n, 4]) * x.view([n, 2, -1, 2]).flatten(1)
+    y = y.reshape([n, 1, 2, 2]).flatten(1)
+    return y.transpose(0, 1).reshape([2, n // 1, -1]) + torch.zeros([n, 2])
+)");
+  onnx::ExportOptions options;
+  options.input_names = {"x"};
+  options.dynamic_axes = {{"x", {{0, "rows"}}}};
+  const jit::Module once = onnx::load_bytes(exported(m, {rand({3, 4})}, options));
+  const jit::Module twice = onnx::load_bytes(exported(once, {rand({3, 4})}, options));
+  for (const int64_t rows : {3, 5}) {
+    const Tensor x = rand({rows, 4});
+    expect_near(twice.forward({x}).toTensor(), m.forward({x}).toTensor());
+  }
+}
+
 TEST(OnnxExport, WeightsMayLieBesideTheModel) {
   const std::string path = core::join(testing::TempDir(), "/tenon_beside_", getpid(), ".onnx");
   manual_seed(5);

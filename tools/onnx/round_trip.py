@@ -5,6 +5,7 @@ them, recorded by torch and taken through ONNX. Of each, compared with torch wit
   onnx     Tenon writes the record as ONNX; the checker accepts it and ONNX Runtime runs it
   batch    the same with a batch of any size, run with another one
   again    Tenon reads that model, runs it, writes it once more, and ONNX Runtime runs the second one
+  batch_again  the same from the model with a batch of any size
   pt2      Tenon writes the model as an exported program, which torch loads and runs"""
 import copy
 import importlib.util
@@ -97,6 +98,13 @@ class Trip:
         self.convert(".onnx", ".again.onnx", "--opset", "18")
         compare(run_onnx(self.stem + ".again.onnx", self.inputs), self.expected)
 
+    def batch_again(self):
+        axes = [o for n in self.names for o in ("--dynamic", f"{n}:0=batch")]
+        self.convert(".batch.onnx", ".batch2.onnx", "--opset", "18", *axes)
+        more = [torch.cat([x, x[:1]]) for x in self.inputs]
+        with torch.no_grad():
+            compare(run_onnx(self.stem + ".batch2.onnx", more), flat(self.model(*more)))
+
     def pt2(self):
         self.convert(".onnx", ".pt2")
         module = torch.export.load(self.stem + ".pt2").module()
@@ -118,16 +126,16 @@ def main():
         except Exception as e:
             print(f"{name:42} not made: {type(e).__name__}: {str(e).splitlines()[-1][:200]}", flush=True)
             continue
-        for step in ("onnx", "batch", "again", "pt2"):
+        for step in ("onnx", "batch", "again", "batch_again", "pt2"):
             try:
                 getattr(trip, step)()
-                said.append(f"{step:8} passed")
+                said.append(f"{step:11} passed")
             except Exception as e:
-                said.append(f"{step:8} FAILED")
+                said.append(f"{step:11} FAILED")
                 problems.append(f"  {step}: {type(e).__name__}: {str(e)[:700]}")
         failed += bool(problems)
         print(f"{name:42} " + "  ".join(said), *problems, sep="\n", flush=True)
-        for extension in (".pt", ".onnx", ".batch.onnx", ".again.onnx", ".pt2", ".safetensors", ".out.safetensors"):
+        for extension in (".pt", ".onnx", ".batch.onnx", ".again.onnx", ".batch2.onnx", ".pt2", ".safetensors", ".out.safetensors"):
             if os.path.exists(trip.stem + extension) and not os.environ.get("KEEP"):
                 os.remove(trip.stem + extension)
     print(f"{failed} models failed")
