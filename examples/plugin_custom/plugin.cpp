@@ -257,7 +257,16 @@ tn_status init(const tn_host& host, tn_str* why) {
   return ok ? TN_OK : TN_ERROR;
 }
 
-constexpr tn_ext_layout kLayout = custom_layout("run_length", "lengths,values", "", &infer_runs);
+// For onnx::export_ of a program with it.
+constexpr tn_ext_onnx kOnnx = onnx_functions(R"(
+acme::scale (self, factor) => (y) {
+  f = CastLike (factor, self)
+  y = Mul (self, f)
+}
+)");
+
+constexpr tn_ext_layout kLayout =
+    custom_layout("run_length", "lengths,values", "", &infer_runs, &kOnnx.head);
 constexpr tn_ext_dtype kDtype =
     custom_dtype("float8_e5m2", "floating", 1, 8, &e5m2_to_float, &float_to_e5m2, &kLayout.head);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/export/call.h"
 
+#include "onnx/export/form.h"
 #include "tenon/jit/operator.h"
 #include "tenon/ops.h"
 
@@ -225,6 +226,8 @@ void register_symbolic(const std::string& op, ExportRule rule) {
 std::vector<std::string> exported_operators() {
   std::vector<std::string> names;
   for (const auto& [name, rule] : exporting::table()) names.push_back(name);
+  for (const auto& [name, form] : exporting::plugin_forms())
+    if (!exporting::find_rule(name)) names.push_back(name);
   return names;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Branches and loops of a program as If and Loop.
+// Branches and loops of a program as If and Loop. Lists of outside that they change are results of
+// theirs, too.
 #include "onnx/export/exporter.h"
 
 namespace tenon::onnx::exporting {
@@ -12,102 +13,323 @@ using jit::Node;
 ItemPtr outside(const Item& inside, std::string name) {
   auto out = std::make_shared<Item>();
   out->example = inside.example;
+  out->grows = inside.grows;
   out->name = std::move(name);
   return out;
 }
 
+bool is_empty_list(const IValue& v) { return is_tensor_list(v) && v.toListRef().items.empty(); }
+
+// The list as one value, which the graph that is entered may change.
+void enter(Item& list, const IValue& example, std::string name, std::size_t depth) {
+  list = Item{};
+  list.example = example;
+  list.name = std::move(name);
+  list.depth = depth;
+  list.grows = true;
+}
+
+// Who else has the list is not followed through a loop.
+void enter_carried(Item& list, bool shared) {
+  list.shared = shared;
+  list.grows = true;
+}
+
+bool same_shapes(const IValue& a, const IValue& b) {
+  if (a.isTensor() && b.isTensor())
+    return a.toTensor().defined() == b.toTensor().defined() &&
+           (!a.toTensor().defined() || a.toTensor().sizes() == b.toTensor().sizes());
+  if (!a.isList() || !b.isList()) return true;
+  if (!is_tensor_list(a)) return a.toListRef().items.size() == b.toListRef().items.size();
+  const IValue* first = nullptr;  // elements may be asked for by any position
+  for (const IValue* list : {&a, &b})
+    for (const IValue& v : list->toListRef().items) {
+      if (first && !same_shapes(*first, v)) return false;
+      first = &v;
+    }
+  return true;
+}
+
+void add_graph(pb::NodeProto* n, const char* name, pb::GraphProto& graph) {
+  pb::AttributeProto* to = n->add_attribute();
+  to->set_name(name);
+  to->set_type(pb::AttributeProto::GRAPH);
+  to->mutable_g()->Swap(&graph);
+}
+
 }  // namespace
 
-// Writes a block as a graph of its own; what its results are there.
-std::vector<ItemPtr> Exporter::walk_branch(const jit::Block& b, pb::GraphProto* to) {
-  to->set_name(fresh("graph"));
-  graphs_.push_back({to, {}});
-  walk(b);
-  std::vector<ItemPtr> results;
-  for (const jit::Value* v : b.outputs()) {
-    try {
-      const ItemPtr i = item(v);
-      const std::string name = own(*i);
-      add_value_info(to->add_output(), name, *i, true);
-      results.push_back(outside(*i, name));
-    } catch (...) {
-      graphs_.pop_back();
-      throw;
-    }
+struct Exporter::OpenGraph {
+  OpenGraph(Exporter& e, pb::GraphProto* graph, const char* name) : exporter(e) {
+    graph->set_name(e.fresh(name));
+    e.graphs_.push_back({graph, {}});
   }
-  graphs_.pop_back();
+  ~OpenGraph() { exporter.graphs_.pop_back(); }
+  OpenGraph(const OpenGraph&) = delete;
+  Exporter& exporter;
+};
+
+// Writes a block as a graph of its own; what its results and the lists are there.
+std::vector<ItemPtr> Exporter::walk_branch(const jit::Block& b, const std::vector<ItemPtr>& lists,
+                                           pb::GraphProto* to) {
+  const OpenGraph open(*this, to, "graph");
+  walk(b);
+  std::vector<ItemPtr> results, outputs = lists;
+  for (std::size_t k = 0; k < b.outputs().size(); ++k)
+    outputs.insert(outputs.begin() + static_cast<std::ptrdiff_t>(k), item(b.outputs()[k]));
+  for (const ItemPtr& i : outputs) {
+    const std::string name = own(*i);
+    add_value_info(to->add_output(), name, *i, true);
+    results.push_back(outside(*i, name));
+  }
   return results;
+}
+
+// The size of a dimension that the tensor does not have: ranks are the same in every run.
+bool Exporter::is_out_of_range(const Node& n) const {
+  if (!n.is("aten::size") || n.inputs().size() != 2) return false;
+  const auto find = [&](const jit::Value* v) {  // of the block itself nothing is known yet
+    return v->node()->owning_block() == n.owning_block() ? items_.end() : items_.find(v);
+  };
+  const auto self = find(n.input(0)), at = find(n.input(1));
+  const std::optional<IValue> dim = at != items_.end() && at->second->constant
+                                        ? std::optional(at->second->example)
+                                        : jit::to_constant(n.input(1));
+  if (self == items_.end() || !self->second->example.isTensor() || !dim || !dim->isInt())
+    return false;
+  const int64_t rank = self->second->example.toTensor().dim();
+  return dim->toInt() >= rank || dim->toInt() < -rank;
+}
+
+bool Exporter::raises(const jit::Block& b) const {
+  const std::vector<Node*> nodes = b.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [this](const Node* n) {
+    return n->is("prim::RaiseException") || is_out_of_range(*n);
+  });
 }
 
 void Exporter::visit_if(const Node& n) {
   const ItemPtr condition = item(n.input(0));
   const bool value = condition->example.isTensor() ? condition->example.toTensor().item<bool>()
                                                    : condition->example.toBool();
-  if (condition->constant) {
-    const jit::Block& taken = *n.block(value ? 0 : 1);
+  const bool checks = raises(*n.block(0)) != raises(*n.block(1));  // models do not
+  if (condition->constant || checks) {
+    const bool first = condition->constant ? value : raises(*n.block(1));
+    const jit::Block& taken = *n.block(first ? 0 : 1);
     walk(taken);
     for (std::size_t k = 0; k < n.outputs().size(); ++k) set(n.output(k), item(taken.outputs()[k]));
     return;
   }
   const std::string name = name_of(*condition);
+  const std::vector<ItemPtr> lists = changed_lists(n);
+  std::vector<Item> before;
+  Names given;  // an empty list is made when the branches have told what it is of
+  for (const ItemPtr& l : lists) {
+    before.push_back(*l);
+    given.push_back(is_empty_list(l->example) && l->name.empty() ? fresh("list") : value_of(*l));
+  }
   pb::GraphProto branches[2];
   std::vector<ItemPtr> results[2];
-  for (int k = 0; k < 2; ++k) results[k] = walk_branch(*n.block(k), &branches[k]);
-  const Names outputs = node("If", {name}, {}, n.outputs().size());
-  pb::NodeProto* made = graphs_.back().graph->mutable_node(graphs_.back().graph->node_size() - 1);
   for (int k = 0; k < 2; ++k) {
-    pb::AttributeProto* to = made->add_attribute();
-    to->set_name(k == 0 ? "then_branch" : "else_branch");
-    to->set_type(pb::AttributeProto::GRAPH);
-    to->mutable_g()->Swap(&branches[k]);
+    for (std::size_t i = 0; i < lists.size(); ++i)
+      enter(*lists[i], before[i].example, given[i], graphs_.size() + 1);
+    results[k] = walk_branch(*n.block(k), lists, &branches[k]);
   }
-  for (std::size_t k = 0; k < outputs.size(); ++k)
-    set(n.output(k), outside(*results[value ? 0 : 1].at(k), outputs[k]));
+  const std::size_t outs = n.outputs().size();
+  if (outs + lists.size() == 0) return;  // what it only does, as raising an error, has no form
+  for (std::size_t i = 0; i < outs + lists.size(); ++i) {
+    for (int k = 0; k < 2; ++k) {  // of an empty list the other branch tells what it is of
+      if (!is_empty_list(results[k].at(i)->example)) continue;
+      const auto at = static_cast<int>(i);
+      *branches[k].mutable_output(at)->mutable_type() = branches[1 - k].output(at).type();
+    }
+  }
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    *lists[i] = before[i];
+    const ItemPtr& one = results[is_empty_list(results[0].at(outs + i)->example)].at(outs + i);
+    if (!is_empty_list(before[i].example) || !before[i].name.empty()) continue;
+    value_of(*lists[i], one->example);
+    pb::NodeProto* made = graphs_.back().graph->mutable_node(graphs_.back().graph->node_size() - 1);
+    made->set_output(0, given[i]);
+    graphs_.back().made.insert(given[i]);
+  }
+  const Names outputs = node("If", {name}, {}, outs + lists.size());
+  pb::NodeProto* made = graphs_.back().graph->mutable_node(graphs_.back().graph->node_size() - 1);
+  add_graph(made, "then_branch", branches[0]);
+  add_graph(made, "else_branch", branches[1]);
+  const auto& taken = results[value ? 0 : 1];
+  for (std::size_t k = 0; k < outs; ++k) {
+    const ItemPtr result = outside(*taken.at(k), outputs[k]);
+    result->grows = !same_shapes(results[0].at(k)->example, results[1].at(k)->example) ||
+                    results[0].at(k)->grows || results[1].at(k)->grows;
+    result->shared =
+        !is_only_name(*n.block(0)->outputs()[k]) || !is_only_name(*n.block(1)->outputs()[k]);
+    set(n.output(k), result);
+  }
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const ItemPtr& longer =
+        results[is_empty_list(taken.at(outs + i)->example) != !value].at(outs + i);
+    enter(*lists[i], longer->example, outputs[outs + i], graphs_.size());
+  }
 }
 
-// The body runs once with the examples, for dtypes and ranks.
-void Exporter::visit_loop(const Node& n) {
-  const std::string trips = name_of(*item(n.input(0))), condition = name_of(*item(n.input(1)));
+// The body as a graph, written with the examples of the first turn.
+std::vector<ItemPtr> Exporter::write_body(const Node& n, const std::vector<ItemPtr>& lists,
+                                          pb::GraphProto* graph) {
   const jit::Block& body = *n.block(0);
-  pb::GraphProto graph;
-  graph.set_name(fresh("body"));
-  Names inputs{trips, condition};
-  graphs_.push_back({&graph, {}});
+  const OpenGraph open(*this, graph, "body");
+  std::vector<ItemPtr> inputs;
   const auto add_input = [&](const jit::Value* v, const IValue& example) {
     auto i = std::make_shared<Item>();
     i->example = example;
     i->name = fresh(v ? "carried" : "condition");
     graphs_.back().made.insert(i->name);
-    add_value_info(graph.add_input(), i->name, *i, true);
+    graph->add_input();
     if (v) set(v, i);
+    inputs.push_back(i);
+    return i;
   };
   add_input(body.inputs().at(0), int64_t{0});
   add_input(nullptr, true);
   for (std::size_t k = 2; k < n.inputs().size(); ++k)
-    add_input(body.inputs().at(k - 1), item(n.input(k))->example);
+    enter_carried(*add_input(body.inputs().at(k - 1), item(n.input(k))->example),
+                  !is_only_name(*n.input(k)));
+  for (const ItemPtr& l : lists) {
+    const ItemPtr in = add_input(nullptr, l->example);
+    enter(*l, in->example, in->name, graphs_.size());
+  }
+  const std::vector<ItemPtr> given = inputs;
+  std::vector<Item> first;
+  for (const ItemPtr& i : given) first.push_back(*i);
   walk(body);
   std::vector<ItemPtr> results;
-  try {
-    for (const jit::Value* v : body.outputs()) {
-      const ItemPtr i = item(v);
-      const std::string name = own(*i);
-      add_value_info(graph.add_output(), name, *i, true);
-      results.push_back(i);
-    }
-  } catch (...) {
-    graphs_.pop_back();
-    throw;
+  for (const jit::Value* v : body.outputs()) results.push_back(item(v));
+  results.insert(results.end(), lists.begin(), lists.end());
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const std::string name = own(*results[k], first.at(k + 1).example);
+    add_value_info(graph->add_output(), name, *results[k], true);
   }
-  graphs_.pop_back();
-  for (std::size_t k = 2; k < n.inputs().size(); ++k) inputs.push_back(name_of(*item(n.input(k))));
-  const Names outputs = node("Loop", inputs, {}, n.outputs().size());
-  pb::NodeProto* made = graphs_.back().graph->mutable_node(graphs_.back().graph->node_size() - 1);
-  pb::AttributeProto* to = made->add_attribute();
-  to->set_name("body");
-  to->set_type(pb::AttributeProto::GRAPH);
-  to->mutable_g()->Swap(&graph);
-  for (std::size_t k = 0; k < outputs.size(); ++k)
-    set(n.output(k), outside(*results.at(k + 1), outputs[k]));
+  for (std::size_t k = 0; k < first.size(); ++k) {
+    const bool empty = k > 0 && is_empty_list(first[k].example);
+    const Item& typed = empty ? *results[k - 1] : first[k];
+    add_value_info(graph->mutable_input(static_cast<int>(k)), first[k].name, typed, true);
+  }
+  return results;
+}
+
+bool Exporter::shapes_vary(const Node& n, const std::vector<IValue>& results) const {
+  for (std::size_t k = 0; k < n.outputs().size(); ++k)
+    if (!same_shapes(item(n.input(k + 2))->example, results.at(k))) return true;
+  return std::any_of(results.begin() + static_cast<std::ptrdiff_t>(n.outputs().size()),
+                     results.end(), [](const IValue& v) { return !same_shapes(v, v); });
+}
+
+// Writes the body, again if its shapes turn out to change from turn to turn. What the loop gives
+// with the examples is in `examples`, one turn of it if it could not be run.
+std::vector<ItemPtr> Exporter::write_loop(const Node& n, const std::vector<ItemPtr>& lists,
+                                          std::optional<std::vector<IValue>>& examples,
+                                          pb::GraphProto* graph) {
+  std::vector<Item> before;
+  for (const ItemPtr& l : lists) before.push_back(*l);
+  varying_ = varying_ || (examples && shapes_vary(n, *examples));
+  for (;;) {
+    graph->Clear();
+    std::vector<ItemPtr> results;
+    for (const ItemPtr& i : write_body(n, lists, graph))
+      results.push_back(std::make_shared<Item>(*i));
+    std::vector<IValue> turn;
+    for (std::size_t k = 1; k < results.size(); ++k) turn.push_back(results[k]->example);
+    for (std::size_t i = 0; i < lists.size(); ++i) *lists[i] = before[i];
+    const bool again = is_static() && shapes_vary(n, turn);
+    if (!examples) examples = std::move(turn);
+    if (!again) return results;
+    varying_ = true;
+  }
+}
+
+// Neither carries nor changes tensors.
+bool Exporter::only_counts(const Node& n, const std::vector<ItemPtr>& lists) const {
+  const auto has_tensors = [](const ItemPtr& i) {
+    return i->example.isTensor() || is_tensor_list(i->example);
+  };
+  for (std::size_t k = 2; k < n.inputs().size(); ++k)
+    if (has_tensors(item(n.input(k)))) return false;
+  return std::none_of(lists.begin(), lists.end(), has_tensors);
+}
+
+// Turn by turn, if their number is known.
+bool Exporter::unroll_loop(const Node& n) {
+  constexpr int64_t kMaxTurns = 64;
+  const jit::Block& body = *n.block(0);
+  const ItemPtr trips = item(n.input(0)), condition = item(n.input(1));
+  const std::optional<IValue> goes_on = jit::to_constant(body.outputs().at(0));
+  if (!trips->constant || trips->example.toInt() > kMaxTurns || !condition->constant ||
+      !condition->example.toBool() || !goes_on || !goes_on->toBool())
+    return false;
+  std::vector<ItemPtr> carried;
+  for (std::size_t k = 2; k < n.inputs().size(); ++k) carried.push_back(item(n.input(k)));
+  for (int64_t turn = 0; turn < trips->example.toInt(); ++turn) {
+    set(body.inputs().at(0), std::make_shared<Item>(Item{IValue(turn), true}));
+    for (std::size_t k = 0; k < carried.size(); ++k) set(body.inputs().at(k + 1), carried[k]);
+    walk(body);
+    for (std::size_t k = 0; k < carried.size(); ++k) carried[k] = item(body.outputs().at(k + 1));
+  }
+  for (std::size_t k = 0; k < carried.size(); ++k) set(n.output(k), carried[k]);
+  return true;
+}
+
+// A loop that computes numbers alone, as the axes of an operator, is unrolled, as most of it is
+// constant then, and so is one whose body takes the number of the turn where ONNX wants a constant.
+void Exporter::visit_loop(const Node& n) {
+  const std::vector<ItemPtr> lists = changed_lists(n);
+  if (fold_loop(n, lists) || (only_counts(n, lists) && unroll_loop(n))) return;
+  std::vector<Item> before;
+  for (const ItemPtr& l : lists) before.push_back(*l);
+  const std::vector<std::string> refused = refused_;
+  const bool varying = varying_;
+  const int nodes = graphs_.back().graph->node_size();
+  try {
+    keep_loop(n, lists);
+  } catch (const Missing&) {
+    need(refused_ != refused, "a result that nothing computes");
+  }
+  if (refused_ == refused) return;
+  std::vector<std::string> of_body = refused;
+  of_body.swap(refused_);
+  for (std::size_t i = 0; i < lists.size(); ++i) *lists[i] = before[i];
+  varying_ = varying;
+  remove_nodes(nodes);
+  if (!unroll_loop(n)) refused_ = of_body;
+}
+
+// As a Loop.
+void Exporter::keep_loop(const Node& n, const std::vector<ItemPtr>& lists) {
+  const ItemPtr trips = item(n.input(0)), condition = item(n.input(1));
+  Names inputs{name_of(*trips), name_of(*condition)};
+  std::optional<std::vector<IValue>> examples = run_loop(n, lists);
+  const bool was_varying = varying_, ran = examples.has_value();
+  pb::GraphProto graph;
+  const std::vector<ItemPtr> results = write_loop(n, lists, examples, &graph);
+  // After it, sizes are those of the examples if it runs as often in every run.
+  const bool counted = trips->constant && condition->constant && results[0]->constant;
+  varying_ = ran && counted ? was_varying : varying_ || !lists.empty();
+
+  const std::size_t outs = n.outputs().size();
+  for (std::size_t k = 0; k < outs; ++k)
+    inputs.push_back(value_of(*item(n.input(k + 2)), examples->at(k)));
+  for (std::size_t i = 0; i < lists.size(); ++i)
+    inputs.push_back(value_of(*lists[i], results.at(1 + outs + i)->example));
+  const Names outputs = node("Loop", inputs, {}, outs + lists.size());
+  add_graph(graphs_.back().graph->mutable_node(graphs_.back().graph->node_size() - 1), "body",
+            graph);
+  for (std::size_t k = 0; k < outs; ++k) {
+    const ItemPtr result = outside(Item{examples->at(k)}, outputs[k]);
+    enter_carried(*result,
+                  !is_only_name(*n.input(k + 2)) || !is_only_name(*n.block(0)->outputs()[k + 1]));
+    set(n.output(k), result);
+  }
+  for (std::size_t i = 0; i < lists.size(); ++i)
+    enter(*lists[i], examples->at(outs + i), outputs[outs + i], graphs_.size());
 }
 
 }  // namespace tenon::onnx::exporting

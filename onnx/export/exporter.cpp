@@ -28,28 +28,22 @@ std::map<const void*, std::string> names_of_weights(const jit::Module& m) {
 
 bool has_side_effects(const Node& n) { return n.op && n.op->has_side_effects; }
 
-bool all_constant(const std::vector<ItemPtr>& parts) {
-  return std::all_of(parts.begin(), parts.end(), [](const ItemPtr& p) { return p->constant; });
-}
-
-IValue list_of(const jit::TypePtr& element, const std::vector<ItemPtr>& parts) {
-  std::vector<IValue> items;
-  items.reserve(parts.size());
-  for (const auto& p : parts) items.push_back(p->example);
-  return IValue(core::Ref<ivalue::List>::adopt(new ivalue::List(element, std::move(items))));
-}
-
 // Nothing happens at these when a model runs.
 bool is_silent(const Node& n) {
   return n.is("prim::RaiseException") || n.is("prim::Print") || n.is("aten::warn") ||
-         n.is("aten::_assert_async") || n.is("aten::_assert_scalar") ||
-         n.is("aten::sym_constrain_range_for_size");
+         n.is("prim::Uninitialized") || n.is("aten::_assert_async") ||
+         n.is("aten::_assert_scalar") || n.is("aten::sym_constrain_range_for_size");
+}
+
+// What a message says is for errors, which a model does not have.
+bool gives_text(const Node& n) {
+  return n.outputs().size() == 1 && n.output()->type()->is(TypeKind::String);
 }
 
 }  // namespace
 
 Exporter::Exporter(const jit::Module& module, const ExportOptions& options)
-    : module_(module), options_(options) {
+    : module_(module), options_(options), forms_(plugin_forms()) {
   TENON_CHECK(options.opset >= kMinOpset && options.opset <= kMaxOpset, ValueError,
               "onnx::export_: opset ", options.opset, " is outside of [", kMinOpset, ", ",
               kMaxOpset, "]");
@@ -75,6 +69,11 @@ void Exporter::refuse(const Node& n, const std::string& reason) {
     refused_.push_back(std::move(text));
 }
 
+void Exporter::set(const jit::Value* v, ItemPtr item) {
+  if (item->depth == 0) item->depth = graphs_.size();
+  items_[v] = std::move(item);
+}
+
 ItemPtr Exporter::item(const jit::Value* v) const {
   const auto at = items_.find(v);
   if (at == items_.end()) throw Missing{};
@@ -93,8 +92,8 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   pb::GraphProto* graph = model.mutable_graph();
   graph->set_name(module_.type()->name().empty() ? "program" : module_.type()->name());
   graphs_.push_back({graph, {}});
-  add_inputs(*g, inputs, graph);
-  items_[g->inputs().at(0)] = std::make_shared<Item>(Item{frozen._ivalue(), true, {}, {}, false});
+  add_inputs(*g, frozen.get_method("forward").function().schema(), inputs, graph);
+  set(g->inputs().at(0), std::make_shared<Item>(Item{frozen._ivalue(), true}));
   walk(*g->block());
   if (refused_.empty()) add_outputs(*g, graph);
   if (!refused_.empty()) {
@@ -110,7 +109,8 @@ void Exporter::walk(const jit::Block& b) {
   for (const Node* n : b.nodes()) {
     try {
       visit(*n);
-    } catch (const Missing&) {  // what it needs was refused
+    } catch (const Missing&) {  // what it needs was refused, but for texts
+      if (refused_.empty() && !gives_text(*n)) refuse(*n, "it needs a value that no model has");
     } catch (const Refusal& r) {
       refuse(*n, r.reason);
     } catch (const Error& e) {
@@ -123,21 +123,38 @@ void Exporter::visit(const Node& n) {
   if (n.is("prim::Constant")) {
     const std::optional<IValue> v = jit::to_constant(n.output());
     need(v.has_value(), "a function is not a value of ONNX");
-    return set(n.output(), std::make_shared<Item>(Item{*v, true, {}, {}, false}));
+    if (v->isTensor() && v->toTensor().defined() && v->toTensor().has_storage())
+      program_tensors_.push_back(v->toTensor());
+    return set(n.output(), std::make_shared<Item>(Item{*v, true}));
   }
   if (n.is("prim::If")) return visit_if(n);
   if (n.is("prim::Loop")) return visit_loop(n);
   if (is_silent(n)) return;
-  if (visit_structure(n) || fold(n)) return;
+  if (visit_structure(n) || fold(n) || write_constant(n) || gives_text(n)) return;
   visit_operator(n);
 }
 
 std::vector<IValue> Exporter::compute(const Node& n) {
   jit::Stack stack;
-  for (const jit::Value* v : n.inputs()) stack.push_back(item(v)->example);
   need(n.op != nullptr, "it has no operator");
+  const auto& arguments = n.op->schema.arguments;
+  for (std::size_t k = 0; k < n.inputs().size(); ++k) {
+    stack.push_back(item(n.input(k))->example);
+    const bool written = k < arguments.size() && arguments[k].alias.write;
+    // A constant of the model may be its memory.
+    if (written && stack.back().isTensor()) stack.back() = stack.back().toTensor().clone();
+  }
   n.op->call(stack, n.inputs().size());
   return stack;
+}
+
+// It makes a constant tensor and asks another one for its dtype, or for its sizes, which are known.
+bool Exporter::fills_alike(const Node& n) const {
+  const bool known = n.is("aten::new_zeros") || n.is("aten::new_ones") || n.is("aten::new_full"),
+             alike = n.is("aten::zeros_like") || n.is("aten::ones_like") || n.is("aten::full_like");
+  if (!known && !(alike && is_static())) return false;
+  return std::all_of(n.inputs().begin() + 1, n.inputs().end(),
+                     [this](const jit::Value* v) { return item(v)->constant; });
 }
 
 // What is the same in every run is computed here.
@@ -145,30 +162,25 @@ bool Exporter::fold(const Node& n) {
   if (!n.op || has_side_effects(n) || n.outputs().empty()) return false;
   bool constant = !n.inputs().empty();
   for (const jit::Value* v : n.inputs()) constant = constant && item(v)->constant;
-  if (!constant && !jit::asks_rank_or_dtype(n) && !(jit::asks_sizes(n) && is_static()))
+  if (!constant && !jit::asks_rank_or_dtype(n) && !(jit::asks_sizes(n) && is_static()) &&
+      !fills_alike(n))
     return false;
   const std::vector<IValue> values = compute(n);
+  constexpr int64_t kMaxFilled = 1 << 16;  // more would be a weight of the file
+  if (!constant && values.at(0).isTensor() && values[0].toTensor().numel() > kMaxFilled)
+    return false;
   for (std::size_t k = 0; k < n.outputs().size(); ++k)
-    set(n.output(k), std::make_shared<Item>(Item{values.at(k), true, {}, {}, false}));
+    set(n.output(k), std::make_shared<Item>(Item{values.at(k), true}));
   return true;
 }
 
 bool Exporter::visit_structure(const Node& n) {
-  const auto give = [&](std::size_t k, ItemPtr item) { set(n.output(k), std::move(item)); };
-  const auto unpack = [&](const ItemPtr& from) {
-    if (from->has_parts) return from->parts;
-    std::vector<ItemPtr> parts;
-    const bool tuple = from->example.isTuple();
-    const auto& items = tuple ? from->example.toTupleRef().items : from->example.toListRef().items;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      Item part{items[i], from->constant, {}, {}, false};
-      if (!from->constant)
-        part.name = node("Gather", {name_of(*from), initializer(as_tensor(int64_t(i)))},
-                         {{"axis", int64_t{0}}})[0];
-      parts.push_back(std::make_shared<Item>(std::move(part)));
-    }
-    return parts;
-  };
+  if (n.is("prim::DictConstruct")) {  // as a result its values, in their order
+    auto made = std::make_shared<Item>();
+    for (std::size_t k = 1; k < n.inputs().size(); k += 2) made->parts.push_back(item(n.input(k)));
+    made->has_parts = true;
+    return set(n.output(), made), true;
+  }
   if (n.is("prim::ListConstruct") || n.is("prim::TupleConstruct")) {
     auto made = std::make_shared<Item>();
     for (const jit::Value* v : n.inputs()) made->parts.push_back(item(v));
@@ -181,34 +193,22 @@ bool Exporter::visit_structure(const Node& n) {
       for (const auto& p : made->parts) items.push_back(p->example);
       made->example = IValue(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::move(items))));
     }
-    return give(0, made), true;
+    return set(n.output(), made), true;
   }
   if (n.is("prim::ListUnpack") || n.is("prim::TupleUnpack")) {
-    const auto parts = unpack(item(n.input(0)));
-    for (std::size_t k = 0; k < n.outputs().size(); ++k) give(k, parts.at(k));
+    const auto parts = unpack(item(n.input(0)), n.outputs().size());
+    for (std::size_t k = 0; k < n.outputs().size(); ++k) set(n.output(k), parts.at(k));
     return true;
   }
-  const bool indexes = n.is("prim::TupleIndex") || n.is("aten::__getitem__");
-  if (indexes && !n.input(0)->type()->is(TypeKind::Dict) &&
-      !n.input(0)->type()->is(TypeKind::String)) {
-    const ItemPtr from = item(n.input(0)), at = item(n.input(1));
-    if (!at->constant) return false;
-    const auto parts = unpack(from);
-    int64_t i = at->example.toInt();
-    if (i < 0) i += static_cast<int64_t>(parts.size());
-    return give(0, parts.at(static_cast<std::size_t>(i))), true;
+  if (n.is("prim::TupleIndex") && item(n.input(1))->constant) {
+    const ItemPtr from = item(n.input(0));
+    const auto parts = unpack(from, from->example.toTupleRef().items.size());
+    const int64_t i = item(n.input(1))->example.toInt();
+    return set(n.output(), parts.at(static_cast<std::size_t>(
+                               i < 0 ? i + static_cast<int64_t>(parts.size()) : i))),
+           true;
   }
-  if (n.is("aten::append") && item(n.input(0))->has_parts) {
-    need(graphs_.size() == 1, "a list that grows in a branch or a loop");
-    const ItemPtr list = item(n.input(0)), one = item(n.input(1));
-    list->parts.push_back(one);
-    list->constant = false;
-    list->name.clear();
-    list->example = list_of(n.input(0)->type()->element(), list->parts);
-    if (!n.outputs().empty()) give(0, list);
-    return true;
-  }
-  return false;
+  return visit_list(n);
 }
 
 Names Exporter::node(const std::string& type, const Names& inputs, const Attrs& attrs,
@@ -314,12 +314,18 @@ std::string Exporter::name_of(Item& i) {
           node("Unsqueeze", {name_of(*p), initializer(as_tensor(IValue(std::vector<int64_t>{0})))})
               .front());
   }
-  return i.name = node("Concat", parts, {{"axis", int64_t{0}}}).front();
+  const std::string made = node("Concat", parts, {{"axis", int64_t{0}}}).front();
+  if (i.depth == graphs_.size()) i.name = made;  // graphs around this one do not have it
+  return made;
 }
 
-std::string Exporter::own(Item& item) {
-  const std::string name = name_of(item);
-  if (graphs_.back().made.count(name)) return name;
+std::string Exporter::own(Item& item, const IValue& like) {
+  const std::string name = value_of(item, like);
+  const auto& outputs = graphs_.back().graph->output();
+  const bool given =
+      std::any_of(outputs.begin(), outputs.end(), [&](const auto& o) { return o.name() == name; });
+  if (!given && graphs_.back().made.count(name)) return name;
+  need(!is_tensor_list(item.example) || opset() >= 14, "a list as a result needs opset 14");
   return node("Identity", {name}).front();
 }
 

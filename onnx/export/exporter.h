@@ -7,11 +7,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "onnx/export/form.h"
 #include "onnx/export/refusal.h"
 #include "onnx/proto/model.pb.h"
 #include "tenon/jit/graph.h"
@@ -31,6 +33,11 @@ struct Item {
   // Of a list or tuple that was built of values of the program.
   std::vector<ItemPtr> parts;
   bool has_parts = false;
+  // The graph that has the value, counted from outside; 0: not set yet. Only there may a list be
+  // changed, as graphs in it and around it have values of their own.
+  std::size_t depth = 0;
+  bool grows = false;   // a list whose length may differ from the example's
+  bool shared = false;  // a list that has other items, too, which would not change with it
 };
 
 // An attribute of a node of the model.
@@ -47,8 +54,12 @@ class Exporter {
   pb::ModelProto run(const std::vector<IValue>& inputs);
 
   int64_t opset() const { return options_.opset; }
-  // Every size is a number: no axis was said to be dynamic.
-  bool is_static() const { return options_.dynamic_axes.empty(); }
+  // Every size is a number: no axis was said to be dynamic, and no loop changes shapes.
+  bool is_static() const { return options_.dynamic_axes.empty() && !varying_; }
+  // A list of tensors whose length is known when the model runs. Joining one in a loop gives other
+  // sizes in each turn.
+  bool is_sequence(const Item& i) const;
+  void join_sequence() { varying_ = varying_ || graphs_.size() > 1; }
   const ExportOptions& options() const { return options_; }
   // Domains of the nodes beside ONNX's own.
   const std::set<std::string>& domains() const { return domains_; }
@@ -61,36 +72,66 @@ class Exporter {
   // The model's value of an item that is a tensor, a number or a list of integers (one dimension).
   std::string name_of(Item& item);
   ItemPtr item(const jit::Value* v) const;
-  void set(const jit::Value* v, ItemPtr item) { items_[v] = std::move(item); }
+  void set(const jit::Value* v, ItemPtr item);
 
  private:
   struct Subgraph {
     pb::GraphProto* graph;
     std::set<std::string> made;  // by nodes of this graph itself
   };
+  struct OpenGraph;
   void walk(const jit::Block& b);
   void visit(const jit::Node& n);
   void visit_if(const jit::Node& n);
+  bool raises(const jit::Block& b) const;  // whenever it runs
+  bool is_out_of_range(const jit::Node& n) const;
   void visit_loop(const jit::Node& n);
-  bool visit_structure(const jit::Node& n);  // lists, tuples, sizes; false: an operator
+  void keep_loop(const jit::Node& loop, const std::vector<ItemPtr>& lists);
+  bool unroll_loop(const jit::Node& loop);
+  bool only_counts(const jit::Node& loop, const std::vector<ItemPtr>& lists) const;
+  std::vector<ItemPtr> write_body(const jit::Node& loop, const std::vector<ItemPtr>& lists,
+                                  pb::GraphProto* graph);
+  std::vector<ItemPtr> write_loop(const jit::Node& loop, const std::vector<ItemPtr>& lists,
+                                  std::optional<std::vector<IValue>>& examples,
+                                  pb::GraphProto* graph);
+  bool shapes_vary(const jit::Node& loop, const std::vector<IValue>& results) const;
+  std::optional<std::vector<IValue>> run_loop(const jit::Node& loop,
+                                              const std::vector<ItemPtr>& lists) const;
+  bool fold_loop(const jit::Node& loop, const std::vector<ItemPtr>& lists);
+  bool visit_structure(const jit::Node& n);  // tuples and lists; false: an operator
+  bool visit_list(const jit::Node& n);
+  bool visit_parts_of_list(const jit::Node& n);
+  bool visit_value_of_list(const jit::Node& n);
+  std::string change_sequence(const jit::Node& n, std::string list);
+  std::string cut_list(const jit::Node& n, const std::string& list);
+  std::string extend_list(const std::string& list, Item& by);
+  std::vector<ItemPtr> unpack(const ItemPtr& from, std::size_t n);
+  std::vector<ItemPtr> changed_lists(const jit::Node& n) const;
+  void check_change(const Item& list) const;
+  // The value of an item, a list of tensors as a sequence. What an empty one is of, `like` tells.
+  std::string value_of(Item& item, const IValue& like = {});
   void visit_operator(const jit::Node& n);
   bool follow(const std::function<void(Call&)>& rule, Call& call);
   bool visit_parts(Call& call);
   void remove_nodes(int first);
   void visit_unknown(Call& call);
   bool fold(const jit::Node& n);
-  bool is_last_name(const jit::Value& v) const;
+  bool fills_alike(const jit::Node& n) const;
+  bool write_constant(const jit::Node& n);
+  bool is_last_name(const jit::Value& v, const jit::Node& user, const jit::Node& write) const;
   std::vector<IValue> compute(const jit::Node& n);
   void refuse(const jit::Node& n, const std::string& reason);
 
   std::string fresh(const std::string& wanted);
   // The value as an output of the graph that is being written: made in it.
-  std::string own(Item& item);
+  std::string own(Item& item, const IValue& like = {});
   void add_value_info(pb::ValueInfoProto* info, const std::string& name, const Item& item,
                       bool output);
-  std::vector<ItemPtr> walk_branch(const jit::Block& b, pb::GraphProto* to);
+  std::vector<ItemPtr> walk_branch(const jit::Block& b, const std::vector<ItemPtr>& lists,
+                                   pb::GraphProto* to);
 
-  void add_inputs(const jit::Graph& g, const std::vector<IValue>& inputs, pb::GraphProto* graph);
+  void add_inputs(const jit::Graph& g, const jit::FunctionSchema& schema,
+                  const std::vector<IValue>& inputs, pb::GraphProto* graph);
   void add_outputs(const jit::Graph& g, pb::GraphProto* graph);
   void add_initializers(pb::GraphProto* graph);
 
@@ -111,12 +152,22 @@ class Exporter {
   std::vector<std::shared_ptr<jit::Graph>> parts_;  // of operators, whose values are in items_
   static constexpr int kMaxPartsDepth = 8;
   int parts_depth_ = 0;
-  std::set<const jit::Node*> written_;  // in-place operators that became new values
+  std::map<std::string, Form> forms_;    // what plugins say of their operators
+  bool varying_ = false;                 // sizes may be other ones than those of the examples
+  std::vector<Tensor> program_tensors_;  // its constants, which stay as they are
+  std::set<const jit::Node*> written_;   // in-place operators that became new values
 };
 
 // A tensor as the model has it; a number as one without dimensions, a list of integers as one of
 // one dimension.
 Tensor as_tensor(const IValue& v);
+bool is_tensor_list(const IValue& v);
+IValue list_of(const jit::TypePtr& element, const std::vector<ItemPtr>& parts);
+IValue copy_of_list(const IValue& v);
+bool all_constant(const std::vector<ItemPtr>& parts);
+bool changes_list(const jit::Node& n);  // its first input
+// No other value is the same list: who changes it need not look for others.
+bool is_only_name(const jit::Value& list);
 int32_t onnx_type(ScalarType t);  // Refusal for dtypes that ONNX does not have
 void write_tensor(const Tensor& t, const std::string& name, pb::TensorProto* out);
 

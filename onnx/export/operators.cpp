@@ -5,35 +5,58 @@
 #include "jit/trace/parts.h"
 #include "onnx/export/call.h"
 #include "onnx/export/exporter.h"
+#include "onnx/export/write_form.h"
 #include "tenon/jit/operator.h"
 
 namespace tenon::onnx::exporting {
 
 using jit::Node;
 
-// Nobody else uses the value, and its memory was made for it, in the block that writes: a write is
-// a new value. What a loop writes to memory of outside it finds there in its next turn. A view is
-// its tensor's last name if the tensor has no other use.
-bool Exporter::is_last_name(const jit::Value& v) const {
-  if (v.uses().size() != 1) return false;
+namespace {
+
+// It reads the value before the node in its block, and gives no other name of it.
+bool only_read_before(const jit::Use& use, const Node& node) {
+  const Node& user = *use.user;
+  if (!user.op || user.op->has_side_effects || user.owning_block() != node.owning_block())
+    return false;
+  for (const auto& r : user.op->schema.returns)
+    if (!r.alias.set.empty()) return false;
+  const Node* n = user.next();
+  while (n && n != &node) n = n->next();
+  return n != nullptr;
+}
+
+}  // namespace
+
+// Nobody uses the value after the write but through `user`, and its memory was made for it, in the
+// block that writes: a write is a new value. What a loop writes to memory of outside it finds there
+// in its next turn. A view is its tensor's last name if the tensor has no such use.
+bool Exporter::is_last_name(const jit::Value& v, const Node& user, const Node& write) const {
+  for (const jit::Use& u : v.uses())
+    if (u.user != &user && !only_read_before(u, write)) return false;
   const Node& maker = *v.node();
-  if (maker.owning_block() != v.uses().front().user->owning_block()) return false;
+  if (maker.owning_block() != write.owning_block()) return false;
   if (written_.count(&maker)) return true;
-  if (maker.is("prim::ListUnpack")) return is_last_name(*maker.input(0));  // parts do not overlap
+  if (maker.is("prim::ListUnpack"))  // parts do not overlap
+    return is_last_name(*maker.input(0), maker, write);
   if (!maker.op || maker.op->schema.returns.size() <= static_cast<std::size_t>(v.offset()))
     return false;
   if (maker.op->schema.returns[static_cast<std::size_t>(v.offset())].alias.set.empty()) return true;
-  return !maker.inputs().empty() && is_last_name(*maker.input(0));
+  return !maker.inputs().empty() && is_last_name(*maker.input(0), maker, write);
 }
 
 void Exporter::visit_operator(const Node& n) {
   Call call(*this, n);
   const auto* rule = find_rule(n.kind());
   if (!rule && call.name != n.kind()) {
-    need(is_last_name(*n.input(0)), "it writes to memory that has other names in the program");
+    need(is_last_name(*n.input(0), n, n),
+         "it writes to memory that has other names in the program");
     rule = find_rule(call.name);
     written_.insert(&n);
   }
+  const auto form = forms_.find(call.name);
+  const std::function<void(Call&)> of_plugin = [&](Call& c) { write_form(c, form->second); };
+  if (!rule && form != forms_.end()) rule = &of_plugin;
   call.results = compute(n);
   call.given.resize(n.outputs().size());
   if (!(rule ? follow(*rule, call) : give_by_code(call)) && !visit_parts(call)) visit_unknown(call);

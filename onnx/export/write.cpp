@@ -73,6 +73,15 @@ void write_tensor(const Tensor& given, const std::string& name, pb::TensorProto*
 void Exporter::add_value_info(pb::ValueInfoProto* info, const std::string& name, const Item& i,
                               bool output) {
   info->set_name(name);
+  if (is_tensor_list(i.example)) {
+    const auto& items = i.example.toListRef().items;
+    info->mutable_type()
+        ->mutable_sequence_type()
+        ->mutable_elem_type()
+        ->mutable_tensor_type()
+        ->set_elem_type(items.empty() ? pb::FLOAT : onnx_type(items[0].toTensor().scalar_type()));
+    return;
+  }
   const Tensor t = as_tensor(i.example);
   auto* type = info->mutable_type()->mutable_tensor_type();
   type->set_elem_type(onnx_type(t.scalar_type()));
@@ -94,8 +103,8 @@ void Exporter::add_value_info(pb::ValueInfoProto* info, const std::string& name,
   }
 }
 
-void Exporter::add_inputs(const jit::Graph& g, const std::vector<IValue>& inputs,
-                          pb::GraphProto* graph) {
+void Exporter::add_inputs(const jit::Graph& g, const jit::FunctionSchema& schema,
+                          const std::vector<IValue>& inputs, pb::GraphProto* graph) {
   const std::size_t wanted = g.inputs().size() - 1;
   TENON_CHECK(inputs.size() == wanted, ValueError, "onnx::export_: the program takes ", wanted,
               " inputs, ", inputs.size(), " examples were given");
@@ -104,8 +113,10 @@ void Exporter::add_inputs(const jit::Graph& g, const std::vector<IValue>& inputs
               " inputs");
   for (std::size_t k = 0; k < wanted; ++k) {
     const jit::Value* v = g.inputs()[k + 1];
-    const std::string name =
-        fresh(k < options_.input_names.size() ? options_.input_names[k] : v->debug_name());
+    // Values that the program names later may have taken the argument's name in the graph.
+    const std::string own =
+        k + 1 < schema.arguments.size() ? schema.arguments[k + 1].name : v->debug_name();
+    const std::string name = fresh(k < options_.input_names.size() ? options_.input_names[k] : own);
     auto i = std::make_shared<Item>();
     i->example = inputs[k];
     if (!inputs[k].isTensor()) {  // a number of the program is a part of it
@@ -155,8 +166,24 @@ void Exporter::add_outputs(const jit::Graph& g, pb::GraphProto* graph) {
   }
 }
 
+namespace {
+
+void add_used_names(const pb::GraphProto& g, std::set<std::string>& names) {
+  for (const auto& n : g.node()) {
+    names.insert(n.input().begin(), n.input().end());
+    for (const auto& a : n.attribute())
+      if (a.has_g()) add_used_names(a.g(), names);
+  }
+}
+
+}  // namespace
+
+// Those that the nodes use which stayed in the model.
 void Exporter::add_initializers(pb::GraphProto* graph) {
+  std::set<std::string> used;
+  add_used_names(*graph, used);
   for (const Stored& s : stored_) {
+    if (!used.count(s.name)) continue;
     const bool inputs =
         s.weight && (!options_.export_params || options_.keep_initializers_as_inputs);
     if (inputs) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention, rotary embeddings, and linear attention, as the operators define them.
 #include "onnx/import/builder.h"
+#include "tenon/runtime/error.h"
 
 namespace tenon::onnx {
 namespace {
@@ -74,6 +75,15 @@ def Attention(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], past_key:
     seen = p.to(q.dtype)
   y = torch.matmul(p.to(q.dtype), v)
   return _no_heads(y) if flat else y, new_key, new_value, seen
+def _scaled_scores(q: Tensor, k: Tensor, scale: Optional[float], dtype: int) -> Tensor:
+  groups = q.size(1) // k.size(1)
+  keys = torch.repeat_interleave(k, groups, 1) if groups > 1 else k
+  root = torch.sqrt(torch.tensor(1.0 / math.sqrt(q.size(3)) if scale is None else scale, dtype=torch.float32)).to(q.dtype).to(q.device)
+  return torch.matmul(q * root, keys.transpose(2, 3) * root).to(dtype)
+def _weighted_values(p: Tensor, v: Tensor) -> Tensor:
+  groups = p.size(1) // v.size(1)
+  values = torch.repeat_interleave(v, groups, 1) if groups > 1 else v
+  return torch.matmul(p, values.to(p.dtype)).to(v.dtype)
 def RotaryEmbedding(x: Tensor, cos: Tensor, sin: Tensor, position: Optional[Tensor], *, interleaved: int = 0, num_heads: int = 0, rotary_embedding_dim: int = 0) -> Tensor:
   flat = x.dim() == 3
   y = x.reshape([x.size(0), x.size(1), num_heads, -1]) if flat else x.transpose(1, 2)
@@ -122,7 +132,39 @@ def LinearAttention(q: Tensor, k: Tensor, v: Tensor, past: Optional[Tensor], dec
   return y, state.to(q.dtype if past is None else past.dtype)
 )py");
 
+// What a graph in an attribute makes of a value; the value itself if there is no such attribute.
+ItemPtr modified(Builder& b, Call& c, const char* graph, const ItemPtr& value) {
+  if (!c.has(graph)) return value;
+  const pb::GraphProto& g = c.graph(graph);
+  TENON_CHECK(g.input_size() == 1 && g.output_size() == 1, ValueError, graph, " has ",
+              g.input_size(), " inputs and ", g.output_size(), " outputs");
+  Scope inner{c.scope, {}};
+  inner.values[g.input(0).name()] = value;
+  return b.add_graph(g, inner, c.opsets).at(0);
+}
+
+std::vector<ItemPtr> translate_flex_attention(Builder& b, Call& c) {
+  const auto precision = c.integer("softmax_precision", 0);
+  const bool is_double = c.input(0)->dtype == kDouble;
+  const auto dtype = precision ? dtype_of(static_cast<int32_t>(precision))
+                               : std::optional(is_double ? kDouble : kFloat);
+  TENON_CHECK(dtype, ValueError, "softmax_precision is ", precision);
+  Value* scale = b.constant(c.has("scale") ? IValue(c.real("scale", 1)) : IValue());
+  Value* scores = b.call_text("_scaled_scores", {b.tensor(c.input(0)), b.tensor(c.input(1)), scale,
+                                                 b.constant(*dtype)})
+                      .at(0);
+  Value* x = b.tensor(modified(b, c, "score_mod", Builder::item(scores, dtype)));
+  Value* p = b.emit1("aten::softmax.int", {x, b.constant(int64_t{-1})});
+  p = b.tensor(modified(b, c, "prob_mod", Builder::item(p, dtype)));
+  Value* y = b.call_text("_weighted_values", {p, b.tensor(c.input(2))}).at(0);
+  return {Builder::item(y, c.input(2)->dtype)};
+}
+
 constexpr Gives kSame = Gives::Same;
+const Entry kPreview[] = {
+    {"FlexAttention", 1, 0, kSame, nullptr, translate_flex_attention},
+};
+const Entries kPreviewRegistered("ai.onnx.preview", kPreview, std::size(kPreview));
 const Entry kAttention[] = {
     {"Attention", 23, 0, kSame},
     {"RotaryEmbedding", 23, 0, kSame},

@@ -167,28 +167,28 @@ int64_t at_or_zero(const std::vector<int64_t>& list, std::size_t i) {
   return i < list.size() ? list[i] : 0;
 }
 
-std::vector<ItemPtr> translate_scan(Builder& b, Call& c) {
+// States and what is scanned, in the order of the body's inputs.
+std::vector<ItemPtr> run_scan(Builder& b, Call& c, const std::vector<ItemPtr>& inputs,
+                              std::size_t scanned) {
   const pb::GraphProto& body = c.graph("body");
-  const auto scanned =
-      static_cast<std::size_t>(std::max<int64_t>(0, c.integer("num_scan_inputs", 0)));
-  TENON_CHECK(scanned > 0 && scanned <= c.inputs.size() &&
-                  body.input_size() == static_cast<int>(c.inputs.size()),
-              ValueError, "num_scan_inputs is ", scanned, ", for ", c.inputs.size(),
+  TENON_CHECK(scanned > 0 && scanned <= inputs.size() &&
+                  body.input_size() == static_cast<int>(inputs.size()),
+              ValueError, "num_scan_inputs is ", scanned, ", for ", inputs.size(),
               " inputs and a body with ", body.input_size());
-  const std::size_t states = c.inputs.size() - scanned;
+  const std::size_t states = inputs.size() - scanned;
   TENON_CHECK(body.output_size() >= static_cast<int>(states), ValueError,
               "its body has fewer outputs than states");
   LoopBuilder loop{b, c, body, {}, {}, 0, false};
-  for (std::size_t i = 0; i < states; ++i) loop.initial.push_back(c.input(i));
+  loop.initial.assign(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(states));
   const auto out_axes = c.integers("scan_output_axes");
   const auto out_directions = c.integers("scan_output_directions");
   for (std::size_t i = states; i < static_cast<std::size_t>(body.output_size()); ++i)
     loop.collected.push_back({empty_list(b), at_or_zero(out_axes, i - states),
                               at_or_zero(out_directions, i - states) != 0});
   const auto axes = c.integers("scan_input_axes");
-  const auto directions = c.integers("scan_input_directions");
+  const auto directions = c.integers(c.version < 9 ? "directions" : "scan_input_directions");
   std::vector<Value*> xs;
-  for (std::size_t i = 0; i < scanned; ++i) xs.push_back(b.tensor(c.input(states + i)));
+  for (std::size_t i = 0; i < scanned; ++i) xs.push_back(b.tensor(inputs[states + i]));
   Value* trips = b.emit1("aten::size.int", {xs[0], b.constant(at_or_zero(axes, 0))});
   return loop.run(
       trips, b.constant(true), [&](Scope& inner, Value* step, const std::vector<ItemPtr>& items) {
@@ -199,9 +199,62 @@ std::vector<ItemPtr> translate_scan(Builder& b, Call& c) {
                                                  b.constant(at_or_zero(directions, i) != 0)})
                          .at(0);
           inner.values[body.input(static_cast<int>(states + i)).name()] =
-              Builder::item(x, c.input(states + i)->dtype);
+              Builder::item(x, inputs[states + i]->dtype);
         }
       });
+}
+
+std::size_t scanned_inputs(const Call& c) {
+  return static_cast<std::size_t>(std::max<int64_t>(0, c.integer("num_scan_inputs", 0)));
+}
+std::vector<ItemPtr> translate_scan(Builder& b, Call& c) {
+  std::vector<ItemPtr> inputs;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) inputs.push_back(c.input(i));
+  return run_scan(b, c, inputs, scanned_inputs(c));
+}
+
+// Calls `turn` in a loop and stacks what it gives, by position, along a dimension that is new.
+template <class Turn>
+std::vector<ItemPtr> stack_turns(Builder& b, Value* trips, std::size_t outputs, Turn turn) {
+  std::vector<Value*> lists;
+  for (std::size_t i = 0; i < outputs; ++i) lists.push_back(empty_list(b));
+  jit::Node* n = b.insert("prim::Loop", {trips, b.constant(true)}, {});
+  jit::Block* block = n->add_block();
+  Value* step = block->add_input("", Type::integer());
+  std::vector<ItemPtr> outs;
+  {
+    Graph::InsertPoint at(b.graph(), block);
+    outs = turn(step);
+    block->register_output(b.constant(true));
+    for (std::size_t i = 0; i < outputs; ++i)
+      b.emit("aten::append.t", {lists[i], b.tensor(outs.at(i))});
+  }
+  std::vector<ItemPtr> results;
+  for (std::size_t i = 0; i < outputs; ++i)
+    results.push_back(
+        Builder::item(b.emit1("aten::stack", {lists[i], b.constant(int64_t{0})}), outs[i]->dtype));
+  return results;
+}
+
+// Before version 9 the first dimension of all is that of a batch, whose items are scanned each by
+// itself.
+std::vector<ItemPtr> translate_batched_scan(Builder& b, Call& c) {
+  TENON_CHECK(!c.optional_input(0), NotImplementedError,
+              "lengths of the sequences in a batch are not supported");
+  std::vector<ItemPtr> batch;
+  for (std::size_t i = 1; i < c.inputs.size(); ++i) batch.push_back(c.input(i));
+  TENON_CHECK(!batch.empty(), ValueError, "it has nothing to scan");
+  std::vector<Value*> all;
+  for (const ItemPtr& i : batch) all.push_back(b.tensor(i));
+  Value* trips = b.emit1("aten::size.int", {all[0], b.constant(int64_t{0})});
+  const auto outputs = static_cast<std::size_t>(c.graph("body").output_size());
+  return stack_turns(b, trips, outputs, [&](Value* step) {
+    std::vector<ItemPtr> one;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      one.push_back(Builder::item(
+          b.emit1("aten::select.int", {all[i], b.constant(int64_t{0}), step}), batch[i]->dtype));
+    return run_scan(b, c, one, scanned_inputs(c));
+  });
 }
 
 // Each position of the sequences, and the tensors as they are, through the body.
@@ -242,6 +295,7 @@ const Entry kControl[] = {
     {"SequenceMap", 17, 0, Gives::Unknown, nullptr, translate_sequence_map},
     {"If", 1, 0, Gives::Unknown, nullptr, translate_if},
     {"Loop", 1, 0, Gives::Unknown, nullptr, translate_loop},
+    {"Scan", 8, 8, Gives::Unknown, nullptr, translate_batched_scan},
     {"Scan", 9, 0, Gives::Unknown, nullptr, translate_scan},
 };
 const Entries kRegistered("", kControl, std::size(kControl));

@@ -188,6 +188,111 @@ def forward(self, x: Tensor) -> Tensor:
               m.forward({x}).toTensor());
 }
 
+TEST(OnnxExport, WhatReadsBeforeAWriteDoesNotMind) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    y = (x * 2).permute([1, 0])
+    n = torch.sum(y)
+    return y.div_(n)
+)");
+  const Tensor x = rand({2, 4});
+  expect_near(onnx::load_bytes(exported(m, {x})).forward({x}).toTensor(),
+              m.forward({x}).toTensor());
+}
+
+TEST(OnnxExport, TablesOfPositionsAreComputed) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    table = torch.new_zeros(x, [4, 3])
+    row = torch.slice(table, 0, 1)
+    before = table + 1
+    a = torch.add_(torch.select(row, 1, 0), torch.arange(3))
+    b = torch.copy_(torch.slice(torch.slice(table, 0, 2), 1, 2), torch.ones([2, 1]))
+    return x + table + row.sum() + before
+)");
+  const Tensor x = rand({4, 3});
+  for (int run = 0; run < 2; ++run)  // the program is left as it was
+    expect_near(onnx::load_bytes(exported(m, {x})).forward({x}).toTensor(),
+                m.forward({x}).toTensor());
+}
+
+TEST(OnnxExport, RepetitionsAndGridsHaveSizesOfTheRun) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    a, b = torch.meshgrid([x[:, 0], x.sum(1).repeat_interleave(torch.tensor(x.size(0)))], indexing="xy")
+    return torch.cat([a, b], 1).repeat_interleave(3, 1) + x.repeat_interleave(2).sum()
+)");
+  onnx::ExportOptions options;
+  options.dynamic_axes = {{"x", {{0, "rows"}}}};
+  const jit::Module back = onnx::load_bytes(exported(m, {rand({2, 3})}, options));
+  for (const int64_t rows : {2, 5}) {
+    const Tensor x = rand({rows, 3});
+    expect_near(back.forward({x}).toTensor(), m.forward({x}).toTensor());
+  }
+}
+
+// What the program writes while its nodes are computed is not what it had there before.
+TEST(OnnxExport, ConstantsAreThoseOfBeforeAWrite) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    n = torch.arange(4) * 1
+    m = n.add_(torch.arange(4))
+    return x[m // 2] + m
+)");
+  const Tensor x = rand({4});
+  expect_near(onnx::load_bytes(exported(m, {x})).forward({x}).toTensor(),
+              m.forward({x}).toTensor());
+}
+
+TEST(OnnxExport, AnArgumentKeepsItsNameThoughAnotherValueHasIt) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    x = torch.pad(x, [0, 3 - x.size(0) % 2]) + 1
+    x = torch.diff(x, 1, -1, x[:, :1]) * 2
+    return x
+)");
+  onnx::ExportOptions options;
+  options.dynamic_axes = {{"x", {{0, "rows"}}}};
+  const jit::Module back = onnx::load_bytes(exported(m, {rand({2, 3})}, options));
+  for (const int64_t rows : {2, 5}) {
+    const Tensor x = rand({rows, 3});
+    expect_near(back.forward({x}).toTensor(), m.forward({x}).toTensor());
+  }
+}
+
+// The axes of reductions and sizes are lists that loops of the reader make.
+TEST(OnnxExport, WhatWasReadIsWrittenAgain) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    y = torch.adaptive_avg_pool2d(torch.max_pool2d(x, [2, 2]), [1, 1]).flatten(1)
+    z = torch.upsample_nearest2d(torch.constant_pad_nd(x, [1, 1, 0, 2]), [9, 8])
+    return y.mean(1) + z.sum()
+)");
+  const Tensor x = rand({2, 3, 6, 4});
+  const jit::Module once = onnx::load_bytes(exported(m, {x}));
+  const jit::Module twice = onnx::load_bytes(exported(once, {x}));
+  expect_near(twice.forward({x}).toTensor(), m.forward({x}).toTensor());
+}
+
+TEST(OnnxExport, SizesThatWereReadAreWrittenAgain) {
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    n = x.size(0)
+    y = torch.ones([1, 4]).expand([n, 4]) * x.view([n, 2, -1, 2]).flatten(1)
+    y = y.reshape([n, 1, 2, 2]).flatten(1)
+    return y.transpose(0, 1).reshape([2, n // 1, -1]) + torch.zeros([n, 2])
+)");
+  onnx::ExportOptions options;
+  options.input_names = {"x"};
+  options.dynamic_axes = {{"x", {{0, "rows"}}}};
+  const jit::Module once = onnx::load_bytes(exported(m, {rand({3, 4})}, options));
+  const jit::Module twice = onnx::load_bytes(exported(once, {rand({3, 4})}, options));
+  for (const int64_t rows : {3, 5}) {
+    const Tensor x = rand({rows, 4});
+    expect_near(twice.forward({x}).toTensor(), m.forward({x}).toTensor());
+  }
+}
+
 TEST(OnnxExport, WeightsMayLieBesideTheModel) {
   const std::string path = core::join(testing::TempDir(), "/tenon_beside_", getpid(), ".onnx");
   manual_seed(5);

@@ -42,6 +42,20 @@ dev_onnx_export() {
   exec "$python" tools/onnx/check_export.py build/dev/bin/tenon build/onnx/exported "$@"
 }
 
+# dev onnx-zoo NAME..: models as the script of the zoo makes them: written, read, written again, and as exported programs
+dev_onnx_zoo() {
+  onnx_packages+=(torch torchvision timm transformers onnxruntime safetensors)
+  onnx_imports() { "$1" -c 'import onnx, onnxruntime, torchvision, timm, transformers, safetensors' >/dev/null 2>&1; }
+  [ -e "$zoo_script" ] || { echo "dev: $zoo_script, which makes the models, is not there" >&2; exit 75; }
+  [ $# -gt 0 ] || { echo "usage: ./dev onnx-zoo NAME.., as tv:resnet18, timm:convnext_atto or hf:bert" >&2; exit 2; }
+  onnx_python || {
+    echo "dev: no Python has ${onnx_packages[*]}, and they could not be installed; PYTHON=... names another" >&2
+    exit 75
+  }
+  build dev tenon_command tenon_cpu
+  exec "$python" tools/onnx/round_trip.py build/dev/bin/tenon "$zoo_script" build/onnx/trips "$@"
+}
+
 # dev program-export [NAME]..: the same as exported programs, in torch
 dev_program_export() { dev_onnx_export --program "$@"; }
 

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import warnings
+from typing import List
 
 import numpy as np
 import onnx
@@ -171,6 +172,45 @@ def nested_script(x: torch.Tensor):
     return total
 
 
+def list_script(x: torch.Tensor, h: torch.Tensor):
+    outputs: List[torch.Tensor] = []
+    for i in range(x.size(0)):
+        h = torch.tanh(x[i] + h * 0.5)
+        outputs.append(h)
+    return torch.stack(outputs), h
+
+
+def lists_script(x: torch.Tensor):
+    small: List[torch.Tensor] = []
+    large = [x[0], x[0] + 1]
+    positions: List[int] = [7]
+    for i in range(x.size(0)):
+        if bool(x[i].sum() < 0):
+            small.append(x[i])
+            positions.append(i)
+        else:
+            large.insert(1, x[i] - large[-1])
+        for k in range(i):
+            large.append(x[k] * 2)
+        large[0] = large[0] + len(small)
+    last = large.pop()
+    small.append(last)
+    return torch.cat(small), torch.stack(large, 1), torch.tensor(positions[-1])
+
+
+def carried_script(x: torch.Tensor):
+    states = [x[0]]
+    i = 0
+    while i < x.size(0) and len(states) < 6:
+        states = states + [torch.stack(states).mean(0) + x[i]]
+        i += 1
+    return torch.cat(states)
+
+
+case("list.script", list_script, r(3, 4), r(4), dynamic=("x:0=time",), runs=((r(17, 4), r(4)), (r(1, 4), r(4))))
+case("lists.script", lists_script, r(4, 3), dynamic=("x:0=time",), runs=((r(9, 3),), (r(1, 3),)))
+case("carried.script", carried_script, r(4, 3), dynamic=("x:0=time",), runs=((r(9, 3),), (r(2, 3),)))
+case("carried_fixed.script", carried_script, r(4, 3), runs=((r(4, 3),),))
 case("loop.script", loop_script, r(3, 4), r(4), dynamic=("x:0=time",), runs=((r(17, 4), r(4)), (r(1, 4), r(4))))
 case("branch.script", branch_script, positive(3), runs=((-positive(3),),))
 case("while.script", while_script, positive(3), runs=((positive(3) * 9,),))

@@ -54,10 +54,14 @@ struct Positions {
 };
 Positions positions(Call& c) {
   Item& list = c.get("indices");
-  need(list.has_parts, "a list that the program computes");
+  need(list.has_parts || list.constant, "a list that the program computes");
+  std::vector<ItemPtr> parts = list.parts;
+  if (!list.has_parts)
+    for (const IValue& v : list.example.toListRef().items)
+      parts.push_back(std::make_shared<Item>(Item{v, true}));
   Positions p;
   int64_t dim = 0;
-  for (const ItemPtr& i : list.parts) {
+  for (const ItemPtr& i : parts) {
     if (!i->example.isNone()) {
       const Tensor t = as_tensor(i->example);
       p.dims.push_back(dim);

@@ -173,12 +173,25 @@ Names tensors_of(Call& c, const char* argument) {
     names.push_back(c.cast(c.exporter.name_of(*p), as_tensor(p->example).scalar_type(), d));
   return names;
 }
+// A list that grew in a loop is joined by one node.
+bool join_sequence(Call& c, int64_t dim, bool stack) {
+  Item& list = c.get("tensors");
+  if (!c.exporter.is_sequence(list)) return false;
+  need(as_tensor(list.example.toListRef().items.at(0)).scalar_type() == c.result().scalar_type(),
+       "of several dtypes");
+  c.exporter.join_sequence();
+  c.give(
+      c.op("ConcatFromSequence", {c.in("tensors")}, {{"axis", dim}, {"new_axis", int64_t{stack}}}));
+  return true;
+}
 void cat(Call& c) {
   const int64_t dim = c.integer("dim"), rank = c.result().dim();
+  if (join_sequence(c, wrap(dim, rank), false)) return;
   c.give(c.op("Concat", tensors_of(c, "tensors"), {{"axis", wrap(dim, rank)}}));
 }
 void stack(Call& c) {
   const int64_t dim = wrap(c.integer("dim"), c.result().dim());
+  if (join_sequence(c, dim, true)) return;
   Names parts;
   for (const auto& x : tensors_of(c, "tensors")) parts.push_back(c.unsqueeze(x, {dim}));
   c.give(c.op("Concat", parts, {{"axis", dim}}));
@@ -203,6 +216,22 @@ void unbind(Call& c) {
   c.give_parts(parts);
 }
 
+// Pairs from the last dimension on become all that is added in front and all that is added behind.
+std::string pads_of(Call& c, const char* argument) {
+  const auto rank = static_cast<std::size_t>(c.rank("self"));
+  const auto place = [&](std::size_t i) { return (i % 2 ? 2 : 1) * rank - 1 - i / 2; };
+  const Item& list = c.get(argument);
+  if (list.constant || !list.has_parts) {
+    const std::vector<int64_t> pads = c.ints(argument);
+    std::vector<int64_t> both(2 * rank, 0);
+    for (std::size_t i = 0; i < pads.size(); ++i) both.at(place(i)) = pads[i];
+    return c.int_list(both);
+  }
+  Names both(2 * rank, c.int_list({0}));
+  for (std::size_t i = 0; i < list.parts.size(); ++i)
+    both.at(place(i)) = c.unsqueeze(c.exporter.name_of(*list.parts[i]), {0});
+  return c.op("Concat", both, {{"axis", int64_t{0}}});
+}
 void pad(Call& c) {
   const std::string name = c.name;
   std::string mode = c.has("mode") ? c.text("mode", "constant") : "constant";
@@ -210,16 +239,8 @@ void pad(Call& c) {
   if (name.find("replication") != std::string::npos) mode = "replicate";
   if (mode == "replicate") mode = "edge";
   need(mode != "circular" || c.exporter.opset() >= 19, "mode circular is not supported");
-  const char* argument = c.has("pad") ? "pad" : "padding";
-  const std::vector<int64_t> pads = c.ints(argument);
-  const auto rank = static_cast<std::size_t>(c.rank("self"));
-  std::vector<int64_t> both(2 * rank, 0);
-  for (std::size_t i = 0; i + 1 < pads.size(); i += 2) {
-    both[rank - 1 - i / 2] = pads[i];
-    both[2 * rank - 1 - i / 2] = pads[i + 1];
-  }
   const ScalarType d = c.dtype("self");
-  Names inputs{c.in("self"), c.int_list(both)};
+  Names inputs{c.in("self"), pads_of(c, c.has("pad") ? "pad" : "padding")};
   if (mode == "constant") inputs.push_back(c.constant(c.number("value", 0), d));
   c.give(c.op("Pad", inputs, {{"mode", mode}}));
 }

@@ -68,7 +68,7 @@ void export_(F f, const std::vector<IValue>& inputs, const std::string& path,
 class ExportCall;
 using ExportRule = std::function<void(ExportCall& call)>;
 // For an operator of a plugin, or another rule for one of ours: "vendor::scale". The last rule
-// counts.
+// counts. A plugin gives the forms of its own operators as text (tenon/abi/ext/onnx.h).
 TENON_API void register_symbolic(const std::string& op, ExportRule rule);
 // All operators that have a rule.
 TENON_API std::vector<std::string> exported_operators();

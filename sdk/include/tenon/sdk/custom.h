@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Custom operators, dtypes and layouts (abi/host.h: tn_schema, abi/ext/dtype.h, abi/ext/layout.h).
+// Custom operators, dtypes and layouts (abi/host.h: tn_schema, abi/ext/dtype.h, abi/ext/layout.h),
+// and what the operators are in ONNX (abi/ext/onnx.h).
 //
 //   constexpr CustomOp kScale{"acme::scale(Tensor self, float factor) -> Tensor"};
 //   tn_status scale(Call& call, Tensor out, Tensor self, double factor) { ... }
@@ -12,6 +13,7 @@
 
 #include "tenon/abi/ext/dtype.h"
 #include "tenon/abi/ext/layout.h"
+#include "tenon/abi/ext/onnx.h"
 #include "tenon/sdk/plugin.h"
 
 namespace tenon::sdk {
@@ -65,6 +67,11 @@ constexpr tn_ext_dtype custom_dtype(std::string_view name, std::string_view dtyp
           rank,
           to_float,
           from_float};
+}
+
+// What operators are in ONNX; the header has the syntax.
+constexpr tn_ext_onnx onnx_functions(std::string_view text, const tn_ext* next = nullptr) {
+  return {{sizeof(tn_ext_onnx), TN_EXT_ONNX, 0, next}, detail::text(text)};
 }
 
 inline bool is_strided(const Tensor& t) { return t.abi()->layout == TN_STRIDED; }

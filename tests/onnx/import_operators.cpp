@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Operators beyond the cases of the ONNX project: batches of several, modes that those leave out.
+#include <gtest/gtest.h>
+
+#include "tenon/creation.h"
+#include "tenon/ops.h"
+#include "tests/onnx/support.h"
+
+namespace tenon::onnx {
+namespace {
+
+void set_ints(pb::NodeProto& n, const std::string& name, const std::vector<int64_t>& v) {
+  auto* a = n.add_attribute();
+  a->set_name(name);
+  a->set_type(pb::AttributeProto::INTS);
+  for (const int64_t i : v) a->add_ints(i);
+}
+void set_text(pb::NodeProto& n, const std::string& name, const std::string& v) {
+  auto* a = n.add_attribute();
+  a->set_name(name);
+  a->set_type(pb::AttributeProto::STRING);
+  a->set_s(v);
+}
+pb::AttributeProto& add(pb::NodeProto& n, const std::string& name,
+                        pb::AttributeProto::AttributeType t) {
+  auto* a = n.add_attribute();
+  a->set_name(name);
+  a->set_type(t);
+  return *a;
+}
+template <class T>
+void set_tensor(pb::NodeProto& n, const std::string& name, int type, const std::vector<T>& v) {
+  auto* t = add(n, name, pb::AttributeProto::TENSOR).mutable_t();
+  t->set_data_type(type);
+  t->add_dims(static_cast<int64_t>(v.size()));
+  t->set_raw_data(v.data(), v.size() * sizeof(T));
+}
+void name_value(pb::ValueInfoProto* v, const std::string& name) {
+  v->set_name(name);
+  v->mutable_type()->mutable_tensor_type()->set_elem_type(pb::FLOAT);
+}
+
+TEST(OnnxOperators, ScanOfVersion8GoesOverEachItemOfABatch) {
+  ModelMaker m(8);
+  m.input("state").input("x").output("last").output("sums");
+  auto& scan = m.node("Scan", {"", "state", "x"}, {"last", "sums"});
+  set_int(scan, "num_scan_inputs", 1);
+  set_ints(scan, "directions", {1});
+  auto* body = add(scan, "body", pb::AttributeProto::GRAPH).mutable_g();
+  name_value(body->add_input(), "a");
+  name_value(body->add_input(), "b");
+  ModelMaker::add_node(*body, "Add", {"a", "b"}, {"c"});
+  ModelMaker::add_node(*body, "Identity", {"c"}, {"d"});
+  name_value(body->add_output(), "c");
+  name_value(body->add_output(), "d");
+  const Tensor state = rand({3, 2}), x = rand({3, 5, 2});
+  const auto out = m.load().forward({state, x}).toTupleRef().items;
+  const Tensor sums = state.unsqueeze(1) + x.flip({1}).cumsum(1);
+  EXPECT_TRUE(out[1].toTensor().allclose(sums));
+  EXPECT_TRUE(out[0].toTensor().allclose(sums.select(1, 4)));
+}
+
+TEST(OnnxOperators, NgramsAreWeighed) {
+  ModelMaker m(9);
+  m.input("x", pb::INT64).output("y");
+  auto& n = m.node("TfIdfVectorizer", {"x"}, {"y"});
+  set_int(n, "min_gram_length", 1);
+  set_int(n, "max_gram_length", 2);
+  set_int(n, "max_skip_count", int64_t{1} << 60);
+  set_text(n, "mode", "IDF");
+  set_ints(n, "ngram_counts", {0, 2});
+  set_ints(n, "ngram_indexes", {3, 0, 1});
+  set_ints(n, "pool_int64s", {7, 9, 7, 8});
+  auto& weights = add(n, "weights", pb::AttributeProto::FLOATS);
+  for (const float w : {0.5f, 2.0f, 4.0f}) weights.add_floats(w);
+  const Tensor x = tensor({7, 7, 1, 8, 9, 9, 9, 9}, TensorOptions(kLong)).reshape({2, 4});
+  const Tensor y = m.load().forward({x}).toTensor();
+  EXPECT_TRUE(
+      y.equal(tensor({0., 4., 0., .5, 2., 0., 0., 0.}, TensorOptions(kFloat)).reshape({2, 4})));
+}
+
+// x < 2 leads to leaf 0 or 1; NaN goes where the node says.
+TEST(OnnxOperators, TreesGiveTheirLeast) {
+  ModelMaker m;
+  auto* ml = m.model.add_opset_import();
+  ml->set_domain("ai.onnx.ml");
+  ml->set_version(5);
+  m.input("x").output("y");
+  auto& n = m.node("TreeEnsemble", {"x"}, {"y"});
+  n.set_domain("ai.onnx.ml");
+  set_int(n, "aggregate_function", 2);
+  set_ints(n, "tree_roots", {0, 1});
+  set_ints(n, "nodes_featureids", {0, 1});
+  set_tensor<uint8_t>(n, "nodes_modes", pb::UINT8, {1, 3});
+  set_tensor<float>(n, "nodes_splits", pb::FLOAT, {2, 5});
+  set_ints(n, "nodes_missing_value_tracks_true", {1, 0});
+  set_ints(n, "nodes_truenodeids", {0, 2});
+  set_ints(n, "nodes_falsenodeids", {1, 3});
+  set_ints(n, "nodes_trueleafs", {1, 1});
+  set_ints(n, "nodes_falseleafs", {1, 1});
+  set_ints(n, "leaf_targetids", {0, 0, 0, 0});
+  set_tensor<float>(n, "leaf_weights", pb::FLOAT, {10, 20, 5, 15});
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor x = tensor({1.f, 6.f, 3.f, 5.f, nan, nan}, TensorOptions(kFloat)).reshape({3, 2});
+  const Tensor y = m.load().forward({x}).toTensor();
+  EXPECT_TRUE(y.equal(tensor({5.f, 15.f, 10.f}, TensorOptions(kFloat)).reshape({3, 1})));
+}
+
+TEST(OnnxOperators, TreesThatLeadOutsideAreRefused) {
+  ModelMaker m;
+  auto* ml = m.model.add_opset_import();
+  ml->set_domain("ai.onnx.ml");
+  ml->set_version(5);
+  m.input("x").output("y");
+  auto& n = m.node("TreeEnsemble", {"x"}, {"y"});
+  n.set_domain("ai.onnx.ml");
+  set_ints(n, "tree_roots", {0});
+  set_ints(n, "nodes_featureids", {0});
+  set_tensor<uint8_t>(n, "nodes_modes", pb::UINT8, {0});
+  set_tensor<float>(n, "nodes_splits", pb::FLOAT, {2});
+  set_ints(n, "nodes_truenodeids", {0});
+  set_ints(n, "nodes_falsenodeids", {9});
+  set_ints(n, "nodes_trueleafs", {1});
+  set_ints(n, "nodes_falseleafs", {1});
+  set_ints(n, "leaf_targetids", {0});
+  set_tensor<float>(n, "leaf_weights", pb::FLOAT, {10});
+  EXPECT_TRUE(has(error_of(m.bytes()), "nodes_falsenodeids has 9")) << error_of(m.bytes());
+}
+
+TEST(OnnxOperators, GraphsOfFlexAttentionSeeScoresAndProbabilities) {
+  ModelMaker m;
+  auto* preview = m.model.add_opset_import();
+  preview->set_domain("ai.onnx.preview");
+  preview->set_version(1);
+  m.input("q").input("k").input("v").output("y");
+  auto& n = m.node("FlexAttention", {"q", "k", "v"}, {"y"});
+  n.set_domain("ai.onnx.preview");
+  for (const char* name : {"score_mod", "prob_mod"}) {
+    auto* g = add(n, name, pb::AttributeProto::GRAPH).mutable_g();
+    name_value(g->add_input(), "s");
+    ModelMaker::add_node(*g, std::string(name) == "prob_mod" ? "Neg" : "Abs", {"s"}, {"t"});
+    name_value(g->add_output(), "t");
+  }
+  const Tensor q = randn({1, 4, 3, 8}), k = randn({1, 2, 5, 8}), v = randn({1, 2, 5, 6});
+  const Tensor keys = k.repeat_interleave(2, 1), values = v.repeat_interleave(2, 1);
+  const Tensor p = (matmul(q, keys.transpose(2, 3)) / std::sqrt(8.0)).abs().softmax(-1);
+  EXPECT_TRUE(m.load().forward({q, k, v}).toTensor().allclose(-matmul(p, values), 1e-4, 1e-5));
+}
+
+}  // namespace
+}  // namespace tenon::onnx
