@@ -81,7 +81,8 @@ enum {
   TN_EXT_DLPACK = 7,
   TN_EXT_IPC = 8,
   TN_EXT_JIT_COMPILE = 9,
-  TN_EXT_UNIFIED_MEMORY = 10
+  TN_EXT_UNIFIED_MEMORY = 10,
+  TN_EXT_ONNX = 11
 };
 
 #ifdef __cplusplus

@@ -10,8 +10,6 @@
 extern "C" {
 #endif
 
-enum { TN_EXT_ONNX = 11 }; /* follows the ids of base.h */
-
 /* Chained into tn_plugin.ext with id TN_EXT_ONNX; the text lives as long as the plugin. A program
  * with these operators is written as ONNX by what the text says. Operators that it does not name
  * are refused, as they are without this node. The text is a list of functions in the syntax of
