@@ -43,7 +43,7 @@ class Planner {
         follow_tiles();
       else
         choose_tiles();
-      choose_tail();
+      choose_ends();
       choose_flush();
       choose_unrolled();
     }
@@ -250,10 +250,15 @@ class Planner {
     }
   }
 
-  void choose_tail() {
+  // Code that the sizes do not need is not compiled.
+  void choose_ends() {
+    for (int t = 0; t < 2; ++t)
+      spec_.has_rest[t] =
+          spec_.tile_loop[t] < 0 || loops_.extent(spec_.tile_loop[t]) % spec_.tile[t] != 0;
     if (!spec_.is_across()) return;
-    const int64_t left = loops_.extent(spec_.vector_loop) % (int64_t{lanes_} * spec_.vectors);
-    spec_.tail = static_cast<int>((left + lanes_ - 1) / lanes_);
+    const int64_t n = loops_.extent(spec_.vector_loop), block = int64_t{lanes_} * spec_.vectors;
+    spec_.whole = n >= block;
+    spec_.tail = static_cast<int>((n % block + lanes_ - 1) / lanes_);
   }
 
   void choose_unrolled() {

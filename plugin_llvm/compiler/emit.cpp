@@ -123,7 +123,7 @@ class Emitter {
     const int l = s_.tile_loop[t];
     if (l < 0) return blocks_of_tile(t + 1, sizes);
     V at = body_.index(l), begin = at;
-    for (int n = s_.tile[t]; n > 0; n /= 2) {
+    for (int n = s_.tile[t]; n > 0; n = s_.has_rest[t] ? n / 2 : 0) {
       sizes[t] = n;
       at = loop(at, ends_[l], n, n, {}, [&](V v, const Vs&) {
              body_.index(l) = v;
@@ -140,11 +140,12 @@ class Emitter {
     const int l = s_.vector_loop;
     const int64_t w = body_.lanes();
     V at = body_.index(l), begin = at;
-    at = loop(at, ends_[l], w * s_.vectors, w * s_.vectors, {}, [&](V v, const Vs&) {
-           body_.index(l) = v;
-           points(grid(sizes, s_.vectors), nullptr);
-           return Vs{};
-         }).first;
+    if (s_.whole)
+      at = loop(at, ends_[l], w * s_.vectors, w * s_.vectors, {}, [&](V v, const Vs&) {
+             body_.index(l) = v;
+             points(grid(sizes, s_.vectors), nullptr);
+             return Vs{};
+           }).first;
     if (s_.tail > 0) partial(sizes, at, s_.tail);
     body_.index(l) = begin;
   }

@@ -20,11 +20,13 @@ inline std::string key_of(const Spec& s, const Options& options) {
   }
   add("v", s.vector_loop);
   add("x", s.vectors);
+  add("w", s.whole ? 1 : 0);
   add("a", s.tail);
   add("u", s.unrolled);
   for (int i = 0; i < 2; ++i) {
     add("t", s.tile_loop[i]);
     add("of", s.tile[i]);
+    add("e", s.has_rest[i] ? 1 : 0);
   }
   add("f", s.flush_level);
   add("b", s.blocked ? 1 : 0);

@@ -39,9 +39,11 @@ struct Spec {
   std::vector<Access> accesses;
   int vector_loop = 0;  // a named one, or the last reduced one
   int vectors = 1;      // along a named vector loop, at once
+  bool whole = true;    // there are so many; else there is the tail alone
   int tail = 1;         // vectors of what is left of that loop, the last one partial; 0: nothing is
   int tile_loop[2] = {-1, -1};
   int tile[2] = {1, 1};
+  bool has_rest[2] = {true, true};  // points are left where whole tiles end
   int flush_level = 0;   // reduced loops outside of what float32 accumulates; 0: it accumulates all
   bool blocked = false;  // and the last loop is cut into blocks of kBlock
   int unrolled = 0;      // the extent of the last reduced loop, if it is not a loop in the code
