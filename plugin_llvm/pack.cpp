@@ -37,29 +37,29 @@ struct Plane {
 };
 
 typedef float V8 __attribute__((vector_size(32), aligned(4), may_alias));
-typedef int I8 __attribute__((vector_size(32)));
 
 // 8 x 8 of 4 bytes: rows are neighbors in the source, columns in the copy. Where there is a kernel,
 // there is AVX2.
 __attribute__((target("avx2"))) inline void transpose_8(const char* from, int64_t from_step,
                                                         char* to, int64_t to_step) {
-  constexpr I8 kLow = {0, 8, 1, 9, 4, 12, 5, 13}, kHigh = {2, 10, 3, 11, 6, 14, 7, 15};
-  constexpr I8 kFirst = {0, 1, 8, 9, 4, 5, 12, 13}, kSecond = {2, 3, 10, 11, 6, 7, 14, 15};
-  constexpr I8 kFront = {0, 1, 2, 3, 8, 9, 10, 11}, kBack = {4, 5, 6, 7, 12, 13, 14, 15};
   V8 v[8], w[8];
   for (int i = 0; i < 8; ++i) v[i] = *reinterpret_cast<const V8*>(from + i * from_step);
-  for (int i = 0; i < 4; ++i) {  // pairs of columns: 0, 1 and 2, 3 and so on
-    w[2 * i] = __builtin_shuffle(v[2 * i], v[2 * i + 1], kLow);
-    w[2 * i + 1] = __builtin_shuffle(v[2 * i], v[2 * i + 1], kHigh);
+  for (int i = 0; i < 8; i += 2) {  // pairs of columns: 0 and 1, 2 and 3, of either half
+    w[i] = __builtin_shufflevector(v[i], v[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+    w[i + 1] = __builtin_shufflevector(v[i], v[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
   }
-  for (int i = 0; i < 2; ++i)  // fours of them
+  for (int i = 0; i < 8; i += 4)  // fours of them
     for (int j = 0; j < 2; ++j) {
-      v[4 * i + 2 * j] = __builtin_shuffle(w[4 * i + j], w[4 * i + j + 2], kFirst);
-      v[4 * i + 2 * j + 1] = __builtin_shuffle(w[4 * i + j], w[4 * i + j + 2], kSecond);
+      const V8 a = w[i + j], b = w[i + j + 2];
+      v[i + 2 * j] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+      v[i + 2 * j + 1] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
     }
   for (int i = 0; i < 4; ++i) {
-    *reinterpret_cast<V8*>(to + i * to_step) = __builtin_shuffle(v[i], v[i + 4], kFront);
-    *reinterpret_cast<V8*>(to + (i + 4) * to_step) = __builtin_shuffle(v[i], v[i + 4], kBack);
+    const V8 a = v[i], b = v[i + 4];
+    *reinterpret_cast<V8*>(to + i * to_step) =
+        __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
+    *reinterpret_cast<V8*>(to + (i + 4) * to_step) =
+        __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
   }
 }
 
