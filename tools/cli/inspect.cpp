@@ -60,9 +60,9 @@ std::string text(tn_str s, const char* what) {
 }
 
 std::string extension_name(uint32_t id) {
-  constexpr const char* kNames[] = {"",       "profiler",    "graph_capture", "rng",
-                                    "layout", "dtype",       "collective",    "dlpack",
-                                    "ipc",    "jit_compile", "unified_memory"};
+  constexpr const char* kNames[] = {"",       "profiler",    "graph_capture",  "rng",
+                                    "layout", "dtype",       "collective",     "dlpack",
+                                    "ipc",    "jit_compile", "unified_memory", "onnx"};
   return id > 0 && id < std::size(kNames) ? kNames[id]
                                           : core::join("id ", id >> 16, ":", id & 0xffff);
 }
