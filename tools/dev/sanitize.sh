@@ -28,14 +28,17 @@ dev_sanitize() {
   ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 \
     TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure --timeout 600 \
     --no-tests=error -R "^(($tests)\\.$fuzzers)" -E '^plugins\.exports$'
-  [ $preset = tsan ] || sanitize_kernels
+  [ $preset = tsan ] || sanitize_kernels "${2:-}"
 }
 
-# plugin_cuda's kernels in the emulator: instrumented alone, beside build/dev's programs. Two minutes.
+# plugin_cuda's kernels in the emulator: instrumented alone, beside build/dev's programs. Six minutes; with --quick four:
+# all cases in blocks of 96 threads, whose last one is partial, and not once more in the blocks of a device.
 sanitize_kernels() {
+  local tests=
+  [ "$1" != --quick ] || tests='(emulator|oracle_96|whole)$'
   cmake --preset dev >/dev/null
   build dev cuda_sanitized tenon_cpu
   say "testing (address sanitizer, kernels of the CUDA plugins)"
   ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-    ctest --test-dir build/dev -C sanitized --output-on-failure --no-tests=error -R '^cuda_sanitized\.'
+    ctest --test-dir build/dev -C sanitized --output-on-failure --no-tests=error -R "^cuda_sanitized\\.$tests"
 }
