@@ -10,12 +10,13 @@ namespace {
 constexpr int kMaxVectors = 8, kMaxPoints = 12, kMaxSums = 24;
 constexpr double kLatency = 4;  // cycles from a fused multiply-add to the next of the same sum
 
-// Of one step of the reduced loops: two operations and two loads a cycle.
+// Of one step of the reduced loops: two operations and two loads a cycle, or the latency of a sum.
+// Loads are not wholly hidden, least of all those of vectors, which may lie across two lines.
 double cycles(const TileWork& w, int vectors, int points) {
   const double operations = 0.5 * vectors * points * w.sums * w.operations;
   const double loads =
-      0.5 * (vectors * w.reads_along + points * w.reads_across + vectors * points * w.reads_both);
-  return std::max({operations, loads, kLatency}) + 0.5;
+      vectors * w.reads_along + 0.5 * points * w.reads_across + vectors * points * w.reads_both;
+  return std::max({operations, 0.5 * loads, kLatency}) + 0.25 * loads;
 }
 
 // Of all points of the other loop: whole tiles, then halves of them.
