@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // What a call of a loop program needs beside its data, kept by text, shapes and strides, so that
-// the next such call plans nothing and allocates nothing.
+// the next such call plans nothing. Its temporaries and copies are in the call's workspace.
 #pragma once
 
 #include <memory>

@@ -119,7 +119,6 @@ class Search {
 
   Tuned run() {
     try_one(Schedules(nests_));
-    out_.untuned = found_[0].time;
     for (int g = 0; g < options_.generations && !out_.interrupted; ++g) generation(g);
     finish();
     return std::move(out_);
