@@ -63,6 +63,11 @@ void complete_arguments(const Module& module, std::vector<AnyValue>& args, std::
 
 }  // namespace detail
 
+template AnyValue::AnyValue(bool&&);
+template AnyValue::AnyValue(Tensor&&);
+template AnyValue::AnyValue(std::optional<std::vector<int64_t>>&&);
+template AnyValue::AnyValue(std::optional<std::tuple<Tensor, Tensor>>&&);
+
 AnyModule AnyModule::clone(const std::optional<Device>& device) const {
   AnyModule out = *this;
   if (module_) out.module_ = module_->clone(device);

@@ -83,5 +83,9 @@ template class FusedAdam<AdamOptions, AdamParamState>;
 template class FusedAdam<AdamWOptions, AdamWParamState>;
 
 }  // namespace detail
+
+AdamOptions::AdamOptions(double lr) : FusedAdamOptions(lr, /*weight_decay=*/0) {}
+AdamWOptions::AdamWOptions(double lr) : FusedAdamOptions(lr, /*weight_decay=*/1e-2) {}
+
 }  // namespace optim
 }  // namespace tenon

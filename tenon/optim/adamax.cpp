@@ -9,6 +9,8 @@
 namespace tenon {
 namespace optim {
 
+AdamaxOptions::AdamaxOptions(double lr) : AdamOptionsBase(lr, /*weight_decay=*/0) {}
+
 void AdamaxParamState::fields(FieldVisitor& visitor) {
   visitor.field("step", step());
   visitor.field("exp_avg", exp_avg());

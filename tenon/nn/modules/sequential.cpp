@@ -24,6 +24,9 @@ std::shared_ptr<Module> SequentialImpl::clone(const std::optional<Device>& devic
   return out;
 }
 
+Sequential::Sequential(std::initializer_list<NamedAnyModule> modules)
+    : ModuleHolder(std::make_shared<SequentialImpl>(modules)) {}
+
 void SequentialImpl::reset() {}
 
 void SequentialImpl::pretty_print(std::ostream& stream) const {

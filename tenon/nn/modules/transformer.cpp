@@ -38,6 +38,13 @@ void reset_layers(const char* name, const char* kind, ModuleList& layers, int64_
 
 }  // namespace
 
+TransformerEncoderOptions::TransformerEncoderOptions(TransformerEncoderLayer encoder_layer,
+                                                     int64_t num_layers)
+    : encoder_layer_(std::move(encoder_layer)), num_layers_(num_layers) {}
+TransformerEncoderOptions::TransformerEncoderOptions(
+    const TransformerEncoderLayerOptions& encoder_layer_options, int64_t num_layers)
+    : encoder_layer_(encoder_layer_options), num_layers_(num_layers) {}
+
 TransformerEncoderImpl::TransformerEncoderImpl(TransformerEncoderLayer encoder_layer,
                                                int64_t num_layers)
     : TransformerEncoderImpl(TransformerEncoderOptions(std::move(encoder_layer), num_layers)) {}
@@ -65,6 +72,13 @@ Tensor TransformerEncoderImpl::forward(const Tensor& src, const Tensor& src_mask
     x = layers->at<TransformerEncoderLayerImpl>(i).forward(x, src_mask, src_key_padding_mask);
   return norm.is_empty() ? x : norm.forward(x);
 }
+
+TransformerDecoderOptions::TransformerDecoderOptions(TransformerDecoderLayer decoder_layer,
+                                                     int64_t num_layers)
+    : decoder_layer_(std::move(decoder_layer)), num_layers_(num_layers) {}
+TransformerDecoderOptions::TransformerDecoderOptions(
+    const TransformerDecoderLayerOptions& decoder_layer_options, int64_t num_layers)
+    : decoder_layer_(decoder_layer_options), num_layers_(num_layers) {}
 
 TransformerDecoderImpl::TransformerDecoderImpl(TransformerDecoderLayer decoder_layer,
                                                int64_t num_layers)

@@ -8,7 +8,7 @@ namespace tenon {
 namespace optim {
 
 struct TENON_API AdamOptions : public detail::FusedAdamOptions<AdamOptions> {
-  AdamOptions(double lr = 1e-3) : FusedAdamOptions(lr, /*weight_decay=*/0) {}
+  AdamOptions(double lr = 1e-3);
 };
 
 struct TENON_API AdamParamState : public detail::FusedAdamParamState<AdamParamState> {};

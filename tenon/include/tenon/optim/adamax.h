@@ -8,7 +8,7 @@ namespace tenon {
 namespace optim {
 
 struct TENON_API AdamaxOptions : public detail::AdamOptionsBase<AdamaxOptions> {
-  AdamaxOptions(double lr = 2e-3) : AdamOptionsBase(lr, /*weight_decay=*/0) {}
+  AdamaxOptions(double lr = 2e-3);
 };
 
 struct TENON_API AdamaxParamState : public OptimizerCloneableParamState<AdamaxParamState> {

@@ -8,7 +8,7 @@ namespace tenon {
 namespace optim {
 
 struct TENON_API AdamWOptions : public detail::FusedAdamOptions<AdamWOptions> {
-  AdamWOptions(double lr = 1e-3) : FusedAdamOptions(lr, /*weight_decay=*/1e-2) {}
+  AdamWOptions(double lr = 1e-3);
 };
 
 struct TENON_API AdamWParamState : public detail::FusedAdamParamState<AdamWParamState> {};

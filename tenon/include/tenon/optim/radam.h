@@ -8,7 +8,7 @@ namespace tenon {
 namespace optim {
 
 struct TENON_API RAdamOptions : public detail::AdamOptionsBase<RAdamOptions> {
-  RAdamOptions(double lr = 1e-3) : AdamOptionsBase(lr, /*weight_decay=*/0) {}
+  RAdamOptions(double lr = 1e-3);
 };
 
 struct TENON_API RAdamParamState : public OptimizerCloneableParamState<RAdamParamState> {

@@ -4,7 +4,10 @@
 // forward().
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <tuple>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
@@ -27,8 +30,7 @@ class AnyValue {
  public:
   AnyValue() = default;
   template <class T, class = std::enable_if_t<!std::is_same_v<std::decay_t<T>, AnyValue>>>
-  explicit AnyValue(T&& value)
-      : content_(std::make_unique<Box<std::decay_t<T>>>(std::forward<T>(value))) {}
+  explicit AnyValue(T&& value);
   AnyValue(AnyValue&&) = default;
   AnyValue& operator=(AnyValue&&) = default;
   AnyValue(const AnyValue& other) : content_(other.content_ ? other.content_->copy() : nullptr) {}
@@ -76,6 +78,16 @@ class AnyValue {
   };
   std::unique_ptr<BoxBase> content_;
 };
+
+template <class T, class>
+AnyValue::AnyValue(T&& value)
+    : content_(std::make_unique<Box<std::decay_t<T>>>(std::forward<T>(value))) {}
+
+// Those of the layers' default arguments: every file that includes them would instantiate them.
+extern template TENON_API AnyValue::AnyValue(bool&&);
+extern template TENON_API AnyValue::AnyValue(Tensor&&);
+extern template TENON_API AnyValue::AnyValue(std::optional<std::vector<int64_t>>&&);
+extern template TENON_API AnyValue::AnyValue(std::optional<std::tuple<Tensor, Tensor>>&&);
 
 }  // namespace nn
 }  // namespace tenon

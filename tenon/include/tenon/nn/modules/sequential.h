@@ -81,8 +81,7 @@ class Sequential : public ModuleHolder<SequentialImpl> {
  public:
   using ModuleHolder<SequentialImpl>::ModuleHolder;
   Sequential() = default;
-  Sequential(std::initializer_list<NamedAnyModule> modules)
-      : ModuleHolder(std::make_shared<SequentialImpl>(modules)) {}
+  TENON_API Sequential(std::initializer_list<NamedAnyModule> modules);
 };
 
 }  // namespace nn

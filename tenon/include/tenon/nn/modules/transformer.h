@@ -10,12 +10,10 @@
 namespace tenon {
 namespace nn {
 
-struct TransformerEncoderOptions {
-  TransformerEncoderOptions(TransformerEncoderLayer encoder_layer, int64_t num_layers)
-      : encoder_layer_(std::move(encoder_layer)), num_layers_(num_layers) {}
+struct TENON_API TransformerEncoderOptions {
+  TransformerEncoderOptions(TransformerEncoderLayer encoder_layer, int64_t num_layers);
   TransformerEncoderOptions(const TransformerEncoderLayerOptions& encoder_layer_options,
-                            int64_t num_layers)
-      : encoder_layer_(encoder_layer_options), num_layers_(num_layers) {}
+                            int64_t num_layers);
   // The layer that is cloned.
   TENON_ARG(TransformerEncoderLayer, encoder_layer) = nullptr;
   // How often.
@@ -24,12 +22,10 @@ struct TransformerEncoderOptions {
   TENON_ARG(AnyModule, norm);
 };
 
-struct TransformerDecoderOptions {
-  TransformerDecoderOptions(TransformerDecoderLayer decoder_layer, int64_t num_layers)
-      : decoder_layer_(std::move(decoder_layer)), num_layers_(num_layers) {}
+struct TENON_API TransformerDecoderOptions {
+  TransformerDecoderOptions(TransformerDecoderLayer decoder_layer, int64_t num_layers);
   TransformerDecoderOptions(const TransformerDecoderLayerOptions& decoder_layer_options,
-                            int64_t num_layers)
-      : decoder_layer_(decoder_layer_options), num_layers_(num_layers) {}
+                            int64_t num_layers);
   // The layer that is cloned.
   TENON_ARG(TransformerDecoderLayer, decoder_layer) = nullptr;
   // How often.
