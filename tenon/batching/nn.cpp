@@ -104,4 +104,13 @@ Results layer_norm(Call& call) {
   return r;
 }
 
+Results rms_norm(Call& call) {
+  SameOperator all(call);
+  all.set(0, call.expanded(0));
+  if (!call.is_batched(2)) return all.run();
+  Results r = all.set(2, Tensor()).run();
+  r[0] = r[0].mul(call.aligned(2, call.rank(0)));
+  return r;
+}
+
 }  // namespace tenon::batching::rules
