@@ -78,6 +78,8 @@ const std::map<std::string, double>& targets() {
       {"exp_16M", 0.27},
       {"softmax_4096", 0.3},
       {"layer_norm_4096", 0.22},
+      {"rms_norm_4096", 0.15},
+      {"rms_norm_fwd_bwd", 0.3},
       {"sum_dim0_4096", 0.6},
       {"chain5_16M", 0.38},
       {"cumsum_1M", 0.5},

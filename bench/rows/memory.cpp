@@ -25,6 +25,20 @@ void memory_rows(Suite& s) {
       keep(torch::layer_norm(a, {4096}, w, b));
     };
   });
+  row("rms_norm_4096", [&] {
+    return [a = square(), w = torch::rand({4096})] { keep(torch::rms_norm(a, {4096}, w)); };
+  });
+  row(
+      "rms_norm_fwd_bwd",
+      [&] {
+        auto x = grad(torch::rand({4096, 1024})), w = grad(torch::rand({1024}));
+        return [=, g = torch::rand({4096, 1024})] {
+          torch::AutoGradMode on(true);
+          clear({x, w});
+          torch::rms_norm(x, {1024}, w).backward(g);
+        };
+      },
+      "4096 rows of 1024 floats");
   row("sum_dim0_4096", [&] { return [a = square()] { keep(a.sum(0)); }; });
   row("sum_dim1_4096", [&] { return [a = square()] { keep(a.sum(1)); }; });
   row("sum_all_4096", [&] { return [a = square()] { keep(a.sum()); }; });

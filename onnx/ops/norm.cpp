@@ -39,10 +39,7 @@ def LayerNormalization_last(x: Tensor, scale: Tensor, bias: Optional[Tensor], *,
   return torch.layer_norm(x, scale.shape, scale, bias, epsilon)
 def RMSNormalization(x: Tensor, scale: Tensor, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 6) -> Tensor:
   a = axis + x.dim() if axis < 0 else axis
-  axes = [i for i in range(a, x.dim())]
-  wide = x.to(stash_type)
-  y = wide * torch.rsqrt(torch.mean(wide * wide, axes, True) + epsilon)
-  return y.to(x.dtype) * scale
+  return torch.rms_norm(x.to(stash_type), x.shape[a:], None, epsilon).to(x.dtype) * scale
 def GroupNormalization(x: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float = 1e-5, num_groups: int, stash_type: int = 6) -> Tensor:
   return torch.group_norm(x, num_groups, scale, bias, epsilon)
 def GroupNormalization_20(x: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float = 1e-5, num_groups: int) -> Tensor:

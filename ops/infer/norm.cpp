@@ -56,6 +56,23 @@ IntArrayRef row_statistics(const TensorImpl& input, int n, int64_t* sizes) {
   return {sizes, static_cast<std::size_t>(input.ndim())};
 }
 
+// A factor that need not have the input's dtype.
+void check_scale(Infer& c, int arg, IntArrayRef sizes) {
+  const TensorImpl* t = c.tensor_or_null(arg);
+  if (!t) return;
+  if (t->sizes() != sizes) {
+    fail<ValueError>(c, c.arg(arg), " must have shape ", sizes, ", got ", t->sizes());
+  }
+  if (!isFloatingType(t->dtype)) {
+    fail<TypeError>(c, c.arg(arg), " must have a floating dtype, got ", dtype_name(t->dtype));
+  }
+}
+
+// 16-bit floats are computed in float32.
+ScalarType computed_in(ScalarType t) {
+  return t == ScalarType::Half || t == ScalarType::BFloat16 ? ScalarType::Float : t;
+}
+
 // Arguments: n, channels, elements of a plane, groups.
 void check_groups(Infer& c, const TensorImpl& input, int first) {
   const int64_t n = c.integer(first), channels = c.integer(first + 1), plane = c.integer(first + 2),
@@ -160,6 +177,31 @@ TENON_INFER(layer_norm_backward) {
   masked(c, 0, kMask, input.sizes(), input.dtype);
   masked(c, 1, kMask, c.ints(A::normalized_shape), input.dtype);
   masked(c, 2, kMask, c.ints(A::normalized_shape), input.dtype);
+}
+
+TENON_INFER(rms_norm) {
+  using A = args::rms_norm;
+  const TensorImpl& input = c.tensor(A::input);
+  const IntArrayRef shape = c.ints(A::normalized_shape);
+  const int n = check_normalized(c, input, shape);
+  check_scale(c, A::weight, shape);
+  int64_t sizes[kMaxDims];
+  c.set(0, input.sizes(), input.dtype);
+  c.set(1, row_statistics(input, n, sizes), computed_in(input.dtype));
+}
+
+TENON_INFER(rms_norm_backward) {
+  using A = args::rms_norm_backward;
+  const TensorImpl& input = c.tensor(A::input);
+  check_gradient(c);
+  const IntArrayRef shape = c.ints(A::normalized_shape);
+  const int n = check_normalized(c, input, shape);
+  int64_t sizes[kMaxDims];
+  check_scale(c, A::rstd, row_statistics(input, n, sizes));
+  check_scale(c, A::weight, shape);
+  const TensorImpl* weight = c.tensor_or_null(A::weight);
+  masked(c, 0, A::output_mask, input.sizes(), input.dtype);
+  masked(c, 1, A::output_mask, shape, weight ? weight->dtype : input.dtype);
 }
 
 TENON_INFER(group_norm) {

@@ -10,21 +10,12 @@
 #include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/memory/floats.h"
 #include "plugin_cpu/rowwise/moments.h"
+#include "plugin_cpu/rowwise/norm_rows.h"
 
 namespace {
 
 using namespace tenon::sdk;
 using namespace tenon::cpu;
-
-// Bytes; a larger result leaves the caches before it is read, so fetching its lines for writing is
-// wasted.
-constexpr int64_t kNonTemporalBytes = 32 << 20;
-
-int64_t product(Ints v) {
-  int64_t n = 1;
-  for (int64_t i : v) n *= i;
-  return n;
-}
 
 tn_status layer_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, Ints shape,
                      OptTensor weight, OptTensor bias, double eps) {
@@ -34,8 +25,7 @@ tn_status layer_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, 
     using C = Wide<T>;
     const auto w = parameter<T>(weight, weight.defined() ? n : 0, C(1));
     const auto b = parameter<T>(bias, bias.defined() ? n : 0, C(0));
-    const bool non_temporal =
-        std::is_same_v<T, C> && rows * n * static_cast<int64_t>(sizeof(T)) >= kNonTemporalBytes;
+    const bool non_temporal = passes_caches<T>(rows * n);
     parallel_for(rows, row_grain(n), [&](int64_t begin, int64_t end) {
       ReadRun<T> in(n);
       WriteRun<T> to(n);
@@ -63,19 +53,6 @@ void gradient_row(const C* dy, const C* x, const C* w, C* dx, int64_t n, C mean,
                -sums.first / count);
 }
 
-// Adds `blocks` runs of n sums, one after the other, and rounds once.
-template <class T>
-void add_blocks(Tensor out, const Wide<T>* parts, int64_t blocks, int64_t step, int64_t n) {
-  if (!out.defined()) return;
-  parallel_for(n, 4096, [&](int64_t begin, int64_t end) {
-    for (int64_t j = begin; j < end; ++j) {
-      Wide<T> sum = 0;
-      for (int64_t q = 0; q < blocks; ++q) sum += parts[q * step + j];
-      out.data<T>()[j] = T(sum);
-    }
-  });
-}
-
 tn_status layer_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias,
                               Tensor grad, Tensor input, Ints shape, Tensor mean, Tensor rstd,
                               OptTensor weight, OptTensor, Bools) {
@@ -85,9 +62,7 @@ tn_status layer_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tens
     using C = Wide<T>;
     const auto w = parameter<T>(weight, weight.defined() ? n : 0, C(1));
     const bool parameters = grad_weight.defined() || grad_bias.defined();
-    // At most 16 blocks: each has a run of sums for weight and one for bias.
-    const int64_t block = std::max(row_grain(n), (rows + 15) / 16),
-                  blocks = (rows + block - 1) / block;
+    const auto [block, blocks] = blocks_of_rows(rows, n);  // runs of sums for weight and for bias
     Buffer memory(
         parameters ? std::max<int64_t>(1, blocks) * 2 * n * static_cast<int64_t>(sizeof(C)) : 0);
     C* parts = memory.as<C>();
@@ -107,8 +82,8 @@ tn_status layer_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tens
         if (part) row_add_parameters(dy, x, part, part + n, n, m, r);
       }
     });
-    add_blocks<T>(grad_weight, parts, blocks, 2 * n, n);
-    add_blocks<T>(grad_bias, parameters ? parts + n : nullptr, blocks, 2 * n, n);
+    if (grad_weight.defined()) add_blocks(grad_weight.data<T>(), parts, blocks, 2 * n, n);
+    if (grad_bias.defined()) add_blocks(grad_bias.data<T>(), parts + n, blocks, 2 * n, n);
   });
   return TN_OK;
 }

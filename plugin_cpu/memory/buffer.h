@@ -6,6 +6,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -20,11 +21,13 @@ class Buffer {
   explicit Buffer(int64_t bytes) {
     if (bytes <= 0) return;
     const auto size = static_cast<std::size_t>(bytes);
-    const bool large = size >= 2 * kHugePage;
-    p_ = std::aligned_alloc(large ? kHugePage : 64, (size + 63) / 64 * 64);
+    const bool large = size >= kHugePage;
+    // Of a last page that is half full, too.
+    const std::size_t huge = large ? (size + kHugePage / 2) / kHugePage * kHugePage : 0;
+    p_ = std::aligned_alloc(large ? kHugePage : 64, std::max(huge, (size + 63) / 64 * 64));
     if (!p_) throw std::bad_alloc();
     // A first touch by pages of 4 KiB costs several times as much.
-    if (large) madvise(p_, size / kHugePage * kHugePage, MADV_HUGEPAGE);
+    if (large) madvise(p_, huge, MADV_HUGEPAGE);
   }
   Buffer(Buffer&& o) noexcept : p_(o.p_) { o.p_ = nullptr; }
   Buffer(const Buffer&) = delete;

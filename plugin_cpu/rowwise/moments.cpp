@@ -19,6 +19,7 @@ struct RowFunctions {
   decltype(&row_sum<T>) sum;
   decltype(&row_squares<T>) squares;
   decltype(&row_weighted_sums<T>) weighted;
+  decltype(&row_products<T>) products;
   decltype(&row_affine<T>) affine;
   decltype(&row_normalize<T>) normalize;
   decltype(&row_gradient<T>) gradient;
@@ -120,6 +121,12 @@ Pair<T> weighted(const T* dy, const T* x, const T* w, int64_t n, T shift) {
   return r;
 }
 template <class T>
+T products(const T* dy, const T* x, const T* w, int64_t n) {
+  if (!w) return sum_of<T>(n, [&](const Reader<T>& at) HWY_ATTR { return hn::Mul(at(dy), at(x)); });
+  return sum_of<T>(
+      n, [&](const Reader<T>& at) HWY_ATTR { return hn::Mul(hn::Mul(at(dy), at(w)), at(x)); });
+}
+template <class T>
 void affine(const T* x, T* y, int64_t n, T a, T b) {
   const hn::ScalableTag<T> d;
   const auto va = hn::Set(d, a), vb = hn::Set(d, b);
@@ -166,8 +173,8 @@ void parameters(const T* dy, const T* x, T* dw, T* db, int64_t n, T mean, T rstd
 
 template <class T>
 const RowFunctions<T>& functions() {
-  static constexpr RowFunctions<T> all = {sum<T>,       squares<T>,  weighted<T>,  affine<T>,
-                                          normalize<T>, gradient<T>, parameters<T>};
+  static constexpr RowFunctions<T> all = {sum<T>,    squares<T>,   weighted<T>, products<T>,
+                                          affine<T>, normalize<T>, gradient<T>, parameters<T>};
   return all;
 }
 const RowFunctions<float>& row_functions_f32() { return functions<float>(); }
@@ -209,6 +216,10 @@ Pair<T> row_weighted_sums(const T* dy, const T* x, const Same<T>* w, int64_t n, 
   return row_functions<T>().weighted(dy, x, w, n, shift);
 }
 template <class T>
+T row_products(const T* dy, const T* x, const Same<T>* w, int64_t n) {
+  return row_functions<T>().products(dy, x, w, n);
+}
+template <class T>
 void row_affine(const T* x, T* y, int64_t n, Same<T> a, Same<T> b) {
   row_functions<T>().affine(x, y, n, a, b);
 }
@@ -232,6 +243,7 @@ void row_add_parameters(const T* dy, const T* x, Same<T>* dw, Same<T>* db, int64
   template T row_sum(const T*, int64_t);                                              \
   template T row_squares(const T*, int64_t, T);                                       \
   template Pair<T> row_weighted_sums(const T*, const T*, const T*, int64_t, T);       \
+  template T row_products(const T*, const T*, const T*, int64_t);                     \
   template void row_affine(const T*, T*, int64_t, T, T);                              \
   template void row_normalize(const T*, const T*, const T*, T*, int64_t, T, T, bool); \
   template void row_gradient(const T*, const T*, const T*, T*, int64_t, T, T, T, T);  \

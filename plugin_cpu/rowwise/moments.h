@@ -30,6 +30,9 @@ T row_squares(const T* x, int64_t n, Same<T> shift);
 // sum of dy * w, sum of dy * w * (x - shift); w may be null
 template <class T>
 Pair<T> row_weighted_sums(const T* dy, const T* x, const Same<T>* w, int64_t n, Same<T> shift);
+// sum of dy * x * w; w may be null
+template <class T>
+T row_products(const T* dy, const T* x, const Same<T>* w, int64_t n);
 // y = x * a + b
 template <class T>
 void row_affine(const T* x, T* y, int64_t n, Same<T> a, Same<T> b);

@@ -104,4 +104,14 @@ Results layer_norm(Call& call) {
   return r;
 }
 
+Results rms_norm(Call& call) {
+  SameOperator all(call);
+  all.set(0, call.expanded(0));
+  if (!call.is_batched(2)) return all.run();
+  Results r = all.set(2, Tensor()).run();
+  const ScalarType dtype = r[0].scalar_type();  // the weight may have another
+  r[0] = r[0].mul(call.aligned(2, call.rank(0))).to(dtype);
+  return r;
+}
+
 }  // namespace tenon::batching::rules

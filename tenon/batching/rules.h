@@ -56,6 +56,7 @@ Results embedding(Call& call);
 Results convolution(Call& call);
 Results convolution_backward(Call& call);
 Results layer_norm(Call& call);
+Results rms_norm(Call& call);
 Results images_1d(Call& call);
 Results images_2d(Call& call);
 Results images_3d(Call& call);

@@ -130,6 +130,7 @@ const Entry kByName[] = {
     {rules::convolution, {"convolution"}},
     {rules::convolution_backward, {"convolution_backward"}},
     {rules::layer_norm, {"native_layer_norm"}},
+    {rules::rms_norm, {"_fused_rms_norm"}},
     {rules::images_1d,
      {"upsample_linear1d", "upsample_nearest1d", "_upsample_nearest_exact1d",
       "upsample_linear1d_backward", "upsample_nearest1d_backward",

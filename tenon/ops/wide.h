@@ -5,6 +5,8 @@
 // Private to libtenon.
 #pragma once
 
+#include <limits>
+
 #include "tenon/ops.h"
 
 namespace tenon::composite {
@@ -17,6 +19,13 @@ inline Tensor wide(const Tensor& t) { return is_short_float(t.scalar_type()) ? t
 inline ScalarType wide(ScalarType t) { return is_short_float(t) ? kFloat : t; }
 inline std::optional<Tensor> wide(const std::optional<Tensor>& t) {
   return t && t->defined() ? std::optional(wide(*t)) : std::nullopt;
+}
+// That of rms_norm where none is given: the epsilon of what `t` is computed in.
+inline double eps_or_default(std::optional<double> eps, ScalarType t) {
+  const bool is_double = t == kDouble || t == kComplexDouble;
+  return eps ? *eps
+             : (is_double ? std::numeric_limits<double>::epsilon()
+                          : std::numeric_limits<float>::epsilon());
 }
 // What was computed from wide(like), in like's dtype if that has 16 bits.
 inline Tensor rounded(const Tensor& t, const Tensor& like) {

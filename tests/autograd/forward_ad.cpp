@@ -43,6 +43,7 @@ TEST(ForwardAd, FollowsTheChainRule) {
   expect_tangent([&](const Tensor& t) { return t.mm(w).softmax(1).log(); }, x);
   expect_tangent([](const Tensor& t) { return t.pow(2).sum({0}).sqrt().cumsum(0); }, x);
   expect_tangent([](const Tensor& t) { return layer_norm(t, {4}); }, x);
+  expect_tangent([](const Tensor& t) { return rms_norm(t, {4}); }, x);
   expect_tangent([](const Tensor& t) { return t.mm(t.t()).inverse(); }, random({3, 3}) + 5 * eye(3),
                  1e-5);
   expect_tangent([](const Tensor& t) { return std::get<0>(t.sort(1)).select(1, 2); }, x);

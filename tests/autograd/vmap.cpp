@@ -181,6 +181,17 @@ TEST(Vmap, OfANetworkWithConvolutionsAndNorms) {
   }
 }
 
+TEST(Vmap, OfRmsNormWithWeights) {
+  const Tensor xs = random({4, 3, 5}), weights = random({4, 5});
+  const auto norm = [](const Tensor& x, const Tensor& w) { return rms_norm(x, {5}, w); };
+  const Tensor own = vmap(norm, {0, 0})(xs, weights);
+  const Tensor common = vmap(norm, {0, std::nullopt})(xs, weights[0]);
+  for (int64_t i = 0; i < 4; ++i) {
+    expect_close(own.select(0, i), norm(xs.select(0, i), weights.select(0, i)));
+    expect_close(common.select(0, i), norm(xs.select(0, i), weights[0]));
+  }
+}
+
 TEST(Vmap, IsDifferentiatedFromOutside) {
   const Tensor weight = random({2, 4}), xs = random({5, 4}), ys = random({5, 2});
   const Tensor w = weight.clone().requires_grad_(), x = xs.clone().requires_grad_();

@@ -129,6 +129,43 @@ TEST(Norm, LayerAndGroupNormGradients) {
       {leaf({4, 3}), leaf({3})});
 }
 
+TEST(Norm, RmsNormGradients) {
+  check_gradients(
+      [](const Inputs& v) {
+        return Inputs{rms_norm(v[0], {3, 2}, v[1], 1e-3)};
+      },
+      {leaf({4, 3, 2}), leaf({3, 2})});
+  check_gradients([](const Inputs& v) { return Inputs{rms_norm(v[0], {5}, std::nullopt, 0.1)}; },
+                  {leaf({2, 5})});
+  check_gradients(
+      [](const Inputs& v) {
+        auto [out, rstd] = _fused_rms_norm(v[0], {3}, v[1], 1e-3);
+        return Inputs{out, rstd};
+      },
+      {leaf({4, 3}), leaf({3})});
+}
+
+// A weight keeps its dtype, and so does its gradient; the second derivative, too.
+TEST(Norm, RmsNormOfShortFloatsWithALongWeight) {
+  const Tensor x = randn({6, 40}).to(kBFloat16).requires_grad_(), w = rand({40}).requires_grad_();
+  const Tensor y = rms_norm(x, {40}, w);
+  EXPECT_EQ(y.scalar_type(), kBFloat16);
+  const Tensor wide = rms_norm(x.detach().to(kFloat), {40}, w.detach());
+  EXPECT_TRUE(y.equal(wide.to(kBFloat16)));
+  const auto first = autograd::grad({y.to(kFloat).square().sum()}, {x, w}, {}, true, true);
+  EXPECT_EQ(first[0].scalar_type(), kBFloat16);
+  EXPECT_EQ(first[1].scalar_type(), kFloat);
+  const auto second = autograd::grad({first[1].sum()}, {x, w});
+  EXPECT_EQ(second[0].scalar_type(), kBFloat16);
+  EXPECT_EQ(second[1].scalar_type(), kFloat);
+}
+
+TEST(Norm, RmsNormRefuses) {
+  EXPECT_TEXT(rms_norm(ones({2, 3}), {2}), "must be the last sizes of the input");
+  EXPECT_TEXT(rms_norm(ones({2, 3}), {3}, ones({2})), "argument 'weight' must have shape [3]");
+  EXPECT_TEXT(rms_norm(ones({2, 3}), {3}, ones({3}, kLong)), "must have a floating dtype");
+}
+
 TEST(Softmax, Gradients) {
   for (int64_t dim : {0, 1, -1}) {
     check_gradients([dim](const Inputs& v) { return Inputs{softmax(v[0], dim)}; },

@@ -167,6 +167,14 @@ TEST(WholeVectors, BatchNormGradientOfAnExpandedNumber) {
   EXPECT_TRUE(test::same_bits(std::get<0>(strided).contiguous(), std::get<0>(dense)));
 }
 
+TEST(WholeVectors, RmsNormOfMoreThanCachesHold) {
+  const Tensor x = randn({8200, 1028}), w = randn({1028});
+  const Tensor y = rms_norm(x, {1028}, w);
+  for (int64_t row : {0, 4099, 8197}) {
+    EXPECT_TRUE(test::same_bits(y.narrow(0, row, 3), rms_norm(x.narrow(0, row, 3), {1028}, w)));
+  }
+}
+
 TEST(WholeVectors, LayerNormOfMoreThanCachesHold) {
   const Tensor x = randn({8200, 1028}), w = randn({1028}), b = randn({1028});
   const Tensor y = layer_norm(x, {1028}, w, b);

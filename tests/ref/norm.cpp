@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalization: each group's mean and deviation in two passes.
 #include <functional>
+#include <limits>
+#include <optional>
 
 #include "number.h"
 #include "tenon/sdk/ops/_batch_norm_eval.h"
 #include "tenon/sdk/ops/_batch_norm_train.h"
+#include "tenon/sdk/ops/_fused_rms_norm.h"
 #include "tenon/sdk/ops/native_group_norm.h"
 #include "tenon/sdk/ops/native_layer_norm.h"
 
@@ -104,6 +107,27 @@ tn_status layer_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, 
   return TN_OK;
 }
 
+tn_status rms_norm(Call&, Tensor out, Tensor rstd, Tensor input, Ints shape, OptTensor weight,
+                   std::optional<double> eps) {
+  const int64_t inner = count(shape), rows = rstd.numel();
+  const Ints sizes = input.sizes();
+  const double epsilon = input.dtype().bits == 64 ? std::numeric_limits<double>::epsilon()
+                                                  : std::numeric_limits<float>::epsilon();
+  std::vector<Real> squares(at(rows));
+  each(sizes, [&](const Index& i) {
+    squares[at(flat(i, sizes) / inner)] += get(input, i) * get(input, i);
+  });
+  const auto factor = [&](int64_t row) {
+    return 1 / std::sqrt(squares[at(row)] / Real(inner) + eps.value_or(epsilon));
+  };
+  each(sizes, [&](const Index& i) {
+    const Index own(i.end() - shape.size(), i.end());
+    put(out, i, get(input, i) * factor(flat(i, sizes) / inner) * at_or(weight, own, 1));
+  });
+  for (int64_t r = 0; r < rows; ++r) put(rstd, unravel(r, rstd.sizes()), factor(r));
+  return TN_OK;
+}
+
 tn_status group_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, OptTensor weight,
                      OptTensor bias, int64_t batch, int64_t channels, int64_t plane, int64_t groups,
                      double eps) {
@@ -131,4 +155,5 @@ tn_status group_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, 
 TN_KERNEL(_batch_norm_train, train, dtypes("floating").any_strides());
 TN_KERNEL(_batch_norm_eval, evaluate, dtypes("floating").any_strides());
 TN_KERNEL(native_layer_norm, layer_norm, dtypes("floating").any_strides());
+TN_KERNEL(_fused_rms_norm, rms_norm, dtypes("floating").any_strides());
 TN_KERNEL(native_group_norm, group_norm, dtypes("floating").any_strides());

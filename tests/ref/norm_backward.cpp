@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "number.h"
+#include "tenon/sdk/ops/_fused_rms_norm_backward.h"
 #include "tenon/sdk/ops/native_batch_norm_backward.h"
 #include "tenon/sdk/ops/native_group_norm_backward.h"
 #include "tenon/sdk/ops/native_layer_norm_backward.h"
@@ -27,6 +28,7 @@ struct Norm {
   std::function<int64_t(int64_t)> group, scale;  // of an element's flat position
   std::function<Real(int64_t)> mean, rstd;       // of a group
   bool through_statistics = true;                // they were computed from this input
+  bool centered = true;                          // the mean was, and is subtracted
 
   Real scaled(const Index& i, int64_t f) const {
     const int64_t w = scale(f);
@@ -57,7 +59,8 @@ void Norm::backward(Tensor to_input, Tensor to_weight, Tensor to_bias) const {
   each(sizes, [&](const Index& i) {
     const int64_t f = flat(i, sizes), g = group(f);
     Real r = scaled(i, f);
-    if (through_statistics) r -= (sum[at(g)] + normal(i, g) * product[at(g)]) / Real(n[at(g)]);
+    if (through_statistics)
+      r -= ((centered ? sum[at(g)] : 0) + normal(i, g) * product[at(g)]) / Real(n[at(g)]);
     put(to_input, i, r * rstd(g));
   });
 }
@@ -90,6 +93,19 @@ tn_status layer(Call&, Tensor to_input, Tensor to_weight, Tensor to_bias, Tensor
   return TN_OK;
 }
 
+tn_status rms(Call&, Tensor to_input, Tensor to_weight, Tensor grad, Tensor input, Ints shape,
+              Tensor rstd, OptTensor weight, Bools) {
+  const int64_t inner = count(shape);
+  auto row = [=](int64_t f) { return f / inner; };
+  auto place = [=](int64_t f) { return f % inner; };
+  auto zero = [](int64_t) { return Real(0); };
+  auto rstd_of = [&](int64_t r) { return get(rstd, unravel(r, rstd.sizes())); };
+  const bool from_input = true, centered = false;
+  Norm{grad, input, weight, rstd.numel(), inner, row, place, zero, rstd_of, from_input, centered}
+      .backward(to_input, to_weight, Tensor());
+  return TN_OK;
+}
+
 tn_status group(Call&, Tensor to_input, Tensor to_weight, Tensor to_bias, Tensor grad, Tensor input,
                 Tensor mean, Tensor rstd, OptTensor weight, int64_t batch, int64_t channels,
                 int64_t plane, int64_t groups, Bools) {
@@ -107,4 +123,5 @@ tn_status group(Call&, Tensor to_input, Tensor to_weight, Tensor to_bias, Tensor
 
 TN_KERNEL(native_batch_norm_backward, batch, dtypes("floating").any_strides());
 TN_KERNEL(native_layer_norm_backward, layer, dtypes("floating").any_strides());
+TN_KERNEL(_fused_rms_norm_backward, rms, dtypes("floating").any_strides());
 TN_KERNEL(native_group_norm_backward, group, dtypes("floating").any_strides());

@@ -117,6 +117,7 @@ case("threshold", lambda x: F.threshold(x, 0.0, 0.0), X)
 case("glu", lambda x: F.glu(x, 2), X)
 case("prelu", lambda x, w: F.prelu(x, w), r(2, 3, 4, 4), positive(3))
 case("norm_layers", lambda x, w: (F.layer_norm(x, (4, 4), None, None), F.group_norm(x, 3), F.instance_norm(x), F.layer_norm(x, (4,), w, w)), r(2, 6, 4, 4), r(4))
+case("rms_norm", lambda x, w: (F.rms_norm(x, (4,), w), F.rms_norm(x, (3, 4), None, 1e-3), *torch.ops.aten._fused_rms_norm(x, (4,), w, 1e-5)), r(2, 3, 4), r(4))
 
 case("index", lambda x, i: (x[i], x[:, i], x.index_select(1, i), x[i, i], x[:, i, i]), r(4, 4, 4), ints(4, 3))
 case("masks", lambda x: (x[x > 0], torch.masked_select(x, x > 0), torch.nonzero(x > 0)), r(3, 4))

@@ -154,6 +154,7 @@ void instance_norm(Call& c) {
   need(c.flag("use_input_stats", true), "with running statistics is not supported");
   by_instance(c, c.size("input", 1), "input");
 }
+template <bool with_factors>
 void rms_norm(Call& c) {
   const auto dims = static_cast<int64_t>(c.ints("normalized_shape").size());
   const ScalarType d = c.dtype("input");
@@ -161,10 +162,14 @@ void rms_norm(Call& c) {
   for (int64_t i = -dims; i < 0; ++i) axes.push_back(i);
   const std::string x = c.in("input"),
                     square = c.reduce("ReduceMean", c.op("Mul", {x, x}), axes, true);
-  const double eps = c.none("eps") ? std::numeric_limits<float>::epsilon() : c.number("eps");
-  std::string y = c.op("Div", {x, c.op("Sqrt", {c.op("Add", {square, c.constant(eps, d)})})});
-  if (!c.none("weight")) y = c.op("Mul", {y, c.in("weight")});
+  const double epsilon =
+      d == kDouble ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+  const double eps = c.none("eps") ? epsilon : c.number("eps");
+  const std::string root = c.op("Sqrt", {c.op("Add", {square, c.constant(eps, d)})});
+  std::string y = c.op("Div", {x, root});
+  if (!c.none("weight")) y = c.op("Mul", {y, c.in("weight", d)});
   c.give(y);
+  if (with_factors) c.give(c.op("Reciprocal", {root}), 1);
 }
 
 const Rules::Entry list[] = {
@@ -194,7 +199,8 @@ const Rules::Entry list[] = {
     {"aten::layer_norm", layer_norm},
     {"aten::group_norm", group_norm},
     {"aten::instance_norm", instance_norm},
-    {"aten::rms_norm", rms_norm},
+    {"aten::rms_norm", rms_norm<false>},
+    {"aten::_fused_rms_norm", rms_norm<true>},
 };
 TENON_EXPORT_RULES(list);
 

@@ -5,6 +5,7 @@
 #include "tenon/autograd.h"
 #include "tenon/autograd/formulas.h"
 #include "tenon/autograd/formulas/recorded.h"
+#include "tenon/ops/wide.h"
 
 namespace tenon::autograd::formulas {
 namespace {
@@ -52,6 +53,20 @@ Tensor by_channel(const Tensor& t, const Tensor& like) {
   sizes[1] = t.size(0);
   return t.reshape(sizes);
 }
+
+// The dimensions that are normalized together, the others, and how many elements share statistics.
+struct SplitDims {
+  Dims inner, outer;
+  double count = 1;
+};
+SplitDims split_dims(const Tensor& input, IntArrayRef normalized_shape) {
+  SplitDims s;
+  const int64_t leading = input.dim() - static_cast<int64_t>(normalized_shape.size());
+  for (int64_t d = 0; d < input.dim(); ++d) (d < leading ? s.outer : s.inner).push_back(d);
+  for (int64_t n : normalized_shape) s.count *= static_cast<double>(n);
+  return s;
+}
+Tensor sum_over(const Tensor& t, const Dims& dims) { return dims.empty() ? t : t.sum(dims); }
 
 Tensor add_defined(const Tensor& a, const Tensor& b) {
   return !a.defined() ? b : b.defined() ? a + b : a;
@@ -107,21 +122,42 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_gradients(
     return tenon::native_layer_norm_backward(grad, input, normalized_shape, mean, rstd, weight,
                                              std::nullopt, mask);
   }
-  Dims inner, outer;
-  double count = 1;
-  const int64_t leading = input.dim() - static_cast<int64_t>(normalized_shape.size());
-  for (int64_t d = 0; d < input.dim(); ++d) (d < leading ? outer : inner).push_back(d);
-  for (int64_t n : normalized_shape) count *= static_cast<double>(n);
+  const auto [inner, outer, count] = split_dims(input, normalized_shape);
   const Statistics s(input, inner, eps);
-  const auto over_outer = [&](const Tensor& t) { return outer.empty() ? t : t.sum(outer); };
   Tensor by_input, by_weight, by_bias;
   if (grad.defined()) {
     if (mask[0]) by_input = through_statistics(s, weight ? grad * *weight : grad, inner);
-    if (mask[1]) by_weight = over_outer(grad * s.normalized);
-    if (mask[2]) by_bias = over_outer(grad);
+    if (mask[1]) by_weight = sum_over(grad * s.normalized, outer);
+    if (mask[2]) by_bias = sum_over(grad, outer);
   }
   if (mask[0]) by_input = add_defined(by_input, by_statistics(grad_mean, grad_rstd, s, count));
   return {by_input, by_weight, by_bias};
+}
+
+std::tuple<Tensor, Tensor> rms_norm_gradients(const Tensor& grad, const Tensor& grad_rstd,
+                                              const Tensor& input, IntArrayRef normalized_shape,
+                                              const std::optional<Tensor>& weight,
+                                              const Tensor& rstd, std::optional<double> eps,
+                                              std::array<bool, 2> mask) {
+  if (!grad_rstd.defined() && !is_differentiated_again(grad, input, weight)) {
+    return tenon::_fused_rms_norm_backward(grad, input, normalized_shape, rstd, weight, mask);
+  }
+  const auto [inner, outer, count] = split_dims(input, normalized_shape);
+  const Tensor x = composite::wide(input);
+  const Tensor r =
+      ((x * x).mean(inner, true) + composite::eps_or_default(eps, x.scalar_type())).rsqrt();
+  const Tensor normalized = x * r;
+  Tensor by_input, by_weight;
+  if (grad.defined()) {
+    const Tensor g = composite::wide(grad), gy = weight ? g * composite::wide(*weight) : g;
+    if (mask[0]) by_input = r * (gy - normalized * (gy * normalized).mean(inner, true));
+    if (mask[1]) by_weight = sum_over(g * normalized, outer);
+  }
+  if (mask[0] && grad_rstd.defined())
+    by_input = add_defined(by_input, -grad_rstd * r * r * normalized / count);
+  if (by_input.defined()) by_input = composite::as(by_input, input.scalar_type());
+  if (by_weight.defined()) by_weight = composite::as(by_weight, weight->scalar_type());
+  return {by_input, by_weight};
 }
 
 std::tuple<Tensor, Tensor, Tensor> group_norm_gradients(

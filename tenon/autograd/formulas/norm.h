@@ -25,6 +25,12 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_gradients(
     IntArrayRef normalized_shape, const std::optional<Tensor>& weight, const Tensor& mean,
     const Tensor& rstd, double eps, std::array<bool, 3> mask);
 
+std::tuple<Tensor, Tensor> rms_norm_gradients(const Tensor& grad, const Tensor& grad_rstd,
+                                              const Tensor& input, IntArrayRef normalized_shape,
+                                              const std::optional<Tensor>& weight,
+                                              const Tensor& rstd, std::optional<double> eps,
+                                              std::array<bool, 2> mask);
+
 std::tuple<Tensor, Tensor, Tensor> group_norm_gradients(
     const Tensor& grad, const Tensor& grad_mean, const Tensor& grad_rstd, const Tensor& input,
     const std::optional<Tensor>& weight, const Tensor& mean, const Tensor& rstd, int64_t batch,

@@ -250,18 +250,4 @@ Tensor _convolution_mode(const Tensor& input, const Tensor& weight, const OptTen
   return tenon::conv3d(input, weight, bias, stride, padding, dilation, groups);
 }
 
-std::tuple<Tensor, Tensor> _fused_rms_norm(const Tensor& input, IntArrayRef normalized_shape,
-                                           const OptTensor& weight, std::optional<double> eps) {
-  const Tensor out = tenon::rms_norm(input, normalized_shape, weight, eps);
-  Ints dims;
-  for (int64_t d = input.dim() - static_cast<int64_t>(normalized_shape.size()); d < input.dim();
-       ++d)
-    dims.push_back(d);
-  const Tensor x = wide(input);
-  const double floor = eps                              ? *eps
-                       : input.scalar_type() == kDouble ? std::numeric_limits<double>::epsilon()
-                                                        : std::numeric_limits<float>::epsilon();
-  return {out, (x.square().mean(dims, true) + floor).rsqrt()};
-}
-
 }  // namespace tenon::composite

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Normalization over the fused operators.
-#include <limits>
-
 #include "tenon/core/sizes.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
@@ -138,19 +136,19 @@ Tensor group_norm(const Tensor& input, int64_t num_groups, const std::optional<T
 
 Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape,
                 const std::optional<Tensor>& weight, std::optional<double> eps) {
+  if (!input.is_complex() && !(given(weight) && weight->is_complex()))
+    return std::get<0>(tenon::_fused_rms_norm(input, normalized_shape, weight, eps));
   const int64_t n = static_cast<int64_t>(normalized_shape.size()), leading = input.dim() - n;
   TENON_CHECK(n > 0 && leading >= 0 &&
                   input.sizes().slice(static_cast<std::size_t>(leading)) == normalized_shape,
               ValueError, "rms_norm: normalized_shape ", normalized_shape,
               " must be the last sizes of the input, at least one, got ", input.sizes());
   TENON_CHECK(!given(weight) || weight->sizes() == normalized_shape, ValueError,
-              "rms_norm: weight must have shape ", normalized_shape);
+              "rms_norm: weight must have shape ", normalized_shape, ", got ", weight->sizes());
   std::vector<int64_t> dims;
   for (int64_t d = leading; d < input.dim(); ++d) dims.push_back(d);
   const Tensor x = wide(input);
-  const double floor = eps                              ? *eps
-                       : input.scalar_type() == kDouble ? std::numeric_limits<double>::epsilon()
-                                                        : std::numeric_limits<float>::epsilon();
+  const double floor = eps_or_default(eps, input.scalar_type());
   Tensor out = x * ((x * x).mean(dims, true) + floor).rsqrt();
   if (given(weight)) out = out * wide(*weight);
   return rounded(out, input);

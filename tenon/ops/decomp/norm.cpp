@@ -144,6 +144,33 @@ Three native_layer_norm_backward(const Tensor& grad_out, const Tensor& input, In
   return out;
 }
 
+Both _fused_rms_norm(const Tensor& input, IntArrayRef shape, const OptTensor& weight,
+                     std::optional<double> eps) {
+  const std::vector<int64_t> dims = last_dims(input, shape.size());
+  const Tensor x = wide(input);
+  const double n = static_cast<double>(count_of(x, dims));
+  const Tensor rstd =
+      (summed(x * x, dims, true) / n + composite::eps_or_default(eps, x.scalar_type())).rsqrt();
+  Tensor out = x * rstd;
+  if (given(weight)) out = out * wide(*weight);
+  return {out, rstd};
+}
+
+Both _fused_rms_norm_backward(const Tensor& grad_out, const Tensor& input, IntArrayRef shape,
+                              const Tensor& rstd, const OptTensor& weight,
+                              std::array<bool, 2> mask) {
+  const std::vector<int64_t> dims = last_dims(input, shape.size());
+  const Tensor g = wide(grad_out), y = wide(input) * wide(rstd);
+  Both out;
+  if (mask[0]) {
+    const Tensor gy = given(weight) ? g * wide(*weight) : g;
+    const double n = static_cast<double>(count_of(y, dims));
+    std::get<0>(out) = (gy - y * (summed(gy * y, dims, true) / n)) * wide(rstd);
+  }
+  if (mask[1]) std::get<1>(out) = sum_first(g * y, shape.size());
+  return out;
+}
+
 namespace {
 
 struct Groups {

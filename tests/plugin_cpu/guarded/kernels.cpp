@@ -102,6 +102,13 @@ TEST_P(GuardedKernels, Rows) {
     rows("transposed copy", [](const Tensor& x) { return x.t().contiguous(); });
     check("layer_norm", GetParam(), {{5, n}, {n}, {n}},
           [&](const Inputs& in) { return layer_norm(in[0], {n}, in[1], in[2]); });
+    check("rms_norm", GetParam(), {{5, n}, {n}},
+          [&](const Inputs& in) { return rms_norm(in[0], {n}, in[1]); });
+    check("gradient of rms_norm", GetParam(), {{5, n}, {5, n}, {n}}, [&](const Inputs& in) {
+      const Tensor rstd = std::get<1>(_fused_rms_norm(in[1], {n}, in[2], 1e-5));
+      const auto [dx, dw] = _fused_rms_norm_backward(in[0], in[1], {n}, rstd, in[2], {true, true});
+      return dx + dw;
+    });
     check("add of a row", GetParam(), {{5, n}, {n}},
           [](const Inputs& in) { return in[0] + in[1]; });
   }
