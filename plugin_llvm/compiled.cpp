@@ -11,6 +11,7 @@
 #include "plugin_llvm/spec/key.h"
 #include "tenon/sdk/code_file.h"
 #include "tenon/sdk/error.h"
+#include "tenon/sdk/loop_program/trial.h"
 #include "tenon/sdk/parallel.h"
 
 namespace tenon::llvm_loops {
@@ -69,7 +70,7 @@ Kernel find_kernel(const Spec& spec, std::string_view text) {
   static std::mutex lock;
   static auto& all = *new std::map<std::string, Kernel>;
   static const std::string folder = sdk::find_code_folder(sdk::setting("LLVM_CACHE"), "llvm");
-  Options options{std::string(text), folder, lanes()};
+  Options options{std::string(text), lp::is_trial(text) ? std::string() : folder, lanes()};
   const std::string key = key_of(spec, options);
   {
     const std::lock_guard<std::mutex> hold(lock);

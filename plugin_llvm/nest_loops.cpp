@@ -11,19 +11,6 @@ using lp::Kind;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-std::vector<bool> needed_nodes(const lp::Nest& nest, const std::vector<int>& stores) {
-  std::vector<bool> needed(nest.nodes.size(), false);
-  for (const int s : stores) needed[at(nest.stores[at(s)].node)] = true;
-  for (std::size_t i = nest.nodes.size(); i-- > 0;) {
-    if (!needed[i]) continue;
-    for (const int o : nest.nodes[i].operands)
-      if (o >= 0) needed[at(o)] = true;
-    for (const lp::Index& it : nest.nodes[i].indices)
-      if (it.bound != lp::Bound::kProven) needed[at(it.node)] = true;
-  }
-  return needed;
-}
-
 // The dimension whose index is `loop` and something that does not depend on it; -1 if there is none
 // or another one does.
 int dimension_of(const lp::CAccess& access, int loop) {
@@ -40,6 +27,23 @@ int dimension_of(const lp::CAccess& access, int loop) {
 }
 
 }  // namespace
+
+std::vector<bool> needed_nodes(const lp::Nest& nest, const std::vector<int>& stores,
+                               const std::vector<std::pair<int, int>>& results) {
+  std::vector<bool> needed(nest.nodes.size(), false);
+  for (const int s : stores) needed[at(nest.stores[at(s)].node)] = true;
+  for (std::size_t i = nest.nodes.size(); i-- > 0;) {
+    const bool is_result = std::any_of(results.begin(), results.end(),
+                                       [&](const auto& it) { return at(it.first) == i; });
+    if (is_result) needed[i] = false;
+    if (!needed[i]) continue;
+    for (const int o : nest.nodes[i].operands)
+      if (o >= 0) needed[at(o)] = true;
+    for (const lp::Index& it : nest.nodes[i].indices)
+      if (it.bound != lp::Bound::kProven) needed[at(it.node)] = true;
+  }
+  return needed;
+}
 
 std::set<int> loops_of(const lp::Store& store) {
   std::set<int> loops;
@@ -64,30 +68,44 @@ NestLoops::NestLoops(Spec& spec, const lp::Binding& binding,
 }
 
 void NestLoops::find_accesses() {
-  const lp::Nest& nest = spec_.body();
-  const std::vector<bool> needed = needed_nodes(nest, spec_.stores);
+  find_reads(needed_nodes(spec_.body(), spec_.stores), false);
+  find_reads(needed_nodes(spec_.body(), spec_.late, spec_.results), true);
+  for (const int s : spec_.stores) find_store(s, false);
+  for (const int s : spec_.late) find_store(s, true);
+}
+
+void NestLoops::find_reads(const std::vector<bool>& needed, bool is_late) {
   for (std::size_t i = 0; i < needed.size(); ++i) {
-    const lp::Node& node = nest.nodes[i];
+    const lp::Node& node = spec_.body().nodes[i];
     if (!needed[i]) continue;
-    ++nodes_;
     counts_ = counts_ || node.kind == Kind::kLoop;
-    if (node.kind >= Kind::kCast) ++operations_;
+    if (!is_late) ++nodes_;
+    if (!is_late && node.kind >= Kind::kCast) ++operations_;
     if (node.kind != Kind::kRead) continue;
     std::vector<const lp::Affine*> indices;
     for (const lp::Index& it : node.indices)
       indices.push_back(it.bound == lp::Bound::kProven ? &it.affine : nullptr);
-    add_access(static_cast<int>(i), -1, node.source, indices);
-  }
-  for (const int s : spec_.stores) {
-    std::vector<const lp::Affine*> indices;
-    for (const lp::Affine& it : nest.stores[at(s)].indices) indices.push_back(&it);
-    add_access(-1, s, nest.stores[at(s)].array, indices);
+    add_access({static_cast<int>(i), -1, is_late, {}}, node.source, indices);
   }
 }
 
-void NestLoops::add_access(int node, int store, int array,
+void NestLoops::find_store(int store, bool is_late) {
+  if (!spec_.is_written(store)) return;
+  const lp::Store& it = spec_.body().stores[at(store)];
+  std::vector<const lp::Affine*> indices;
+  for (const lp::Affine& index : it.indices) indices.push_back(&index);
+  add_access({-1, store, is_late, {}}, it.array, indices);
+}
+
+int NestLoops::first_store() const {
+  int i = 0;
+  while (is_read(i)) ++i;
+  return i;
+}
+
+void NestLoops::add_access(const Access& access, int array,
                            const std::vector<const lp::Affine*>& indices) {
-  spec_.accesses.push_back({node, store, {}});
+  spec_.accesses.push_back(access);
   list_.push_back({{array, indices}, 0, {}});
   measure(list_.back());
 }
@@ -188,6 +206,16 @@ std::optional<lp::Placement> NestLoops::find_packed(int array, int loop) const {
             it.steps[at(members[m])] * binding_.extents[at(spec_.nest)][at(members[m])])
           return std::nullopt;
   return to;
+}
+
+const std::vector<const lp::Affine*>* NestLoops::only_indices(int array) const {
+  const std::vector<const lp::Affine*>* found = nullptr;
+  for (int i = 0; i < accesses(); ++i) {
+    if (list_[at(i)].of.array != array) continue;
+    if (found || !is_inner_read(i)) return nullptr;
+    found = &list_[at(i)].of.indices;
+  }
+  return found;
 }
 
 void NestLoops::set_placement(int array, lp::Placement to) {

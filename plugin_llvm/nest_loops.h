@@ -29,10 +29,15 @@ class NestLoops {
   bool is_read(int access) const {
     return spec_.accesses[static_cast<std::size_t>(access)].node >= 0;
   }
+  // At each point of the nest, not where a reduction is finished.
+  bool is_inner_read(int access) const {
+    return is_read(access) && !spec_.accesses[static_cast<std::size_t>(access)].is_late;
+  }
+  int first_store() const;
   const lp::Placement& placement(int array) const {
     return placements_[static_cast<std::size_t>(array)];
   }
-  std::size_t nodes() const { return nodes_; }            // that the stores need
+  std::size_t nodes() const { return nodes_; }            // that the stores need, but late ones
   std::size_t operations() const { return operations_; }  // of them, neither reads nor constants
   // The loop that runs a loop of the nest, alone or joined with others; -1 for one of one point.
   int find(int original) const;
@@ -46,6 +51,8 @@ class NestLoops {
   // cannot, or need not.
   std::optional<lp::Placement> find_packed(int array, int loop) const;
   void set_placement(int array, lp::Placement to);
+  // The indices of the array by dimension, if one read in the nest is all that it does with it.
+  const std::vector<const lp::Affine*>* only_indices(int array) const;
 
  private:
   struct Reach {
@@ -55,7 +62,9 @@ class NestLoops {
   };
 
   void find_accesses();
-  void add_access(int node, int store, int array, const std::vector<const lp::Affine*>& indices);
+  void find_reads(const std::vector<bool>& needed, bool is_late);
+  void find_store(int store, bool is_late);
+  void add_access(const Access& access, int array, const std::vector<const lp::Affine*>& indices);
   void measure(Reach& reach) const;
   bool joins(int outer, int inner) const;
   int64_t step(const Reach& reach, int loop) const;
@@ -69,6 +78,10 @@ class NestLoops {
   std::size_t nodes_ = 0, operations_ = 0;
   bool counts_ = false;  // a value is the number of a loop
 };
+
+// By node: whether the values of these stores need it. What `results` has needs nothing.
+std::vector<bool> needed_nodes(const lp::Nest& nest, const std::vector<int>& stores,
+                               const std::vector<std::pair<int, int>>& results = {});
 
 // Loops of the nest that the indices of a store name.
 std::set<int> loops_of(const lp::Store& store);

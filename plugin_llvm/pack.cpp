@@ -15,11 +15,19 @@ constexpr int64_t kSide = 8;         // rows and columns that are transposed at 
 constexpr int64_t kBand = 64;        // columns of the copy of a task, lines of the cache
 constexpr int64_t kGrain = 1 << 15;  // elements of a task
 
-// The dimensions that a copy walks in its two inner loops, and the others.
+// The dimensions that a copy walks in its two inner loops, -1 for none, and the others.
 struct Walk {
-  int read = -1;   // the least step of the source
-  int write = -1;  // the least step of the copy
-  std::vector<int> others;
+  const lp::Shape &shape, &from, &to;  // steps
+  int read;                            // the least step of the source
+  int write;                           // the least step of the copy
+
+  int64_t extent(int d) const { return d < 0 ? 1 : shape[d]; }
+  int64_t others() const {
+    int64_t n = 1;
+    for (int d = 0; d < static_cast<int>(shape.size()); ++d)
+      if (d != read && d != write) n *= shape[d];
+    return n;
+  }
 };
 
 int least_step(const lp::Shape& shape, const lp::Shape& strides, int but) {
@@ -101,6 +109,25 @@ void copy_plane(int64_t item, const Plane& p, const char* from, char* to) {
   }
 }
 
+// The other dimensions at their point `number`, and `columns` of the copy's inner one from
+// `column`.
+void copy_columns(const Walk& w, int64_t item, int64_t number, int64_t column, int64_t columns,
+                  const char* from, char* to) {
+  const auto step = [](const lp::Shape& steps, int d) { return d < 0 ? int64_t{0} : steps[d]; };
+  int64_t rest = number, read = column * step(w.from, w.write),
+          write = column * step(w.to, w.write);
+  for (int d = 0; d < static_cast<int>(w.shape.size()); ++d) {
+    if (d == w.write || d == w.read) continue;
+    read += rest % w.shape[d] * w.from[d];
+    write += rest % w.shape[d] * w.to[d];
+    rest /= w.shape[d];
+  }
+  const Plane plane{w.extent(w.read),     columns,
+                    step(w.from, w.read), step(w.from, w.write),
+                    step(w.to, w.read),   step(w.to, w.write)};
+  copy_plane(item, plane, from + read * item, to + write * item);
+}
+
 }  // namespace
 
 lp::Placement place_last(const lp::Shape& shape, const std::vector<int>& last) {
@@ -117,36 +144,24 @@ lp::Placement place_last(const lp::Shape& shape, const std::vector<int>& last) {
 
 void copy(const lp::Shape& shape, int64_t item, const char* from, const lp::Placement& at, char* to,
           const lp::Placement& there) {
-  Walk walk;
-  walk.write = least_step(shape, there.strides, -1);
-  walk.read = least_step(shape, at.strides, walk.write);
-  int64_t outside = 1;
-  for (int d = 0; d < static_cast<int>(shape.size()); ++d)
-    if (d != walk.write && d != walk.read) {
-      walk.others.push_back(d);
-      outside *= shape[d];
-    }
-  const auto extent = [&](int d) { return d < 0 ? int64_t{1} : shape[d]; };
-  const auto step = [](const lp::Placement& p, int d) { return d < 0 ? int64_t{0} : p.strides[d]; };
-  const int64_t bands = (extent(walk.write) + kBand - 1) / kBand;
-  const int64_t elements = kBand * extent(walk.read);
+  const int write = least_step(shape, there.strides, -1);
+  const Walk walk{shape, at.strides, there.strides, least_step(shape, at.strides, write), write};
+  const int64_t bands = (walk.extent(write) + kBand - 1) / kBand;
   const auto body = [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       const int64_t column = i % bands * kBand;
-      int64_t rest = i / bands, read = at.offset + column * step(at, walk.write),
-              write = there.offset + column * step(there, walk.write);
-      for (const int d : walk.others) {
-        read += rest % shape[d] * at.strides[d];
-        write += rest % shape[d] * there.strides[d];
-        rest /= shape[d];
-      }
-      const Plane plane{extent(walk.read),      std::min(kBand, extent(walk.write) - column),
-                        step(at, walk.read),    step(at, walk.write),
-                        step(there, walk.read), step(there, walk.write)};
-      copy_plane(item, plane, from + read * item, to + write * item);
+      copy_columns(walk, item, i / bands, column, std::min(kBand, walk.extent(write) - column),
+                   from + at.offset * item, to + there.offset * item);
     }
   };
-  sdk::parallel_for(outside * bands, std::max<int64_t>(1, kGrain / elements), body);
+  sdk::parallel_for(walk.others() * bands,
+                    std::max<int64_t>(1, kGrain / (kBand * walk.extent(walk.read))), body);
+}
+
+void copy(const Panel& p, int64_t item, int64_t columns, const char* from, char* to) {
+  const Walk walk{p.shape, p.from, p.to, least_step(p.shape, p.from, p.across), p.across};
+  const int64_t others = walk.others();
+  for (int64_t i = 0; i < others; ++i) copy_columns(walk, item, i, 0, columns, from, to);
 }
 
 }  // namespace tenon::llvm_loops

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "plugin_llvm/nest_loops.h"
+#include "plugin_llvm/panels.h"
 #include "plugin_llvm/tiles.h"
 #include "tenon/abi/primitives.h"
 
@@ -16,20 +17,24 @@ namespace {
 constexpr int64_t kChunk = 4096;         // elements of an item of an assignment
 constexpr std::size_t kTiledNodes = 24;  // a tile repeats the nodes of a nest
 constexpr int64_t kMaxUnrolled = 5;
-constexpr int kMaxTile = 4;    // of each loop where vectors run along a sum
-constexpr double kGather = 8;  // times as much as a vector's load
-constexpr double kPack = 32;   // of copying an element once
+constexpr int kMaxTile = 4;          // of each loop where vectors run along a sum
+constexpr double kGather = 8;        // times as much as a vector's load
+constexpr double kPack = 32;         // of copying an element once
+constexpr int64_t kGrain = 1 << 15;  // points of a task
+constexpr int64_t kShare = 128;      // and at least of one, for each element of a panel
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class Planner {
  public:
   Planner(const lp::Program& program, const Group& group, const lp::Binding& binding,
-          const std::vector<lp::Placement>& placements, int lanes)
+          const std::vector<lp::Placement>& placements, int lanes, int row)
       : binding_(binding),
         lanes_(lanes),
+        row_(row),
         spec_(first(program, group)),
         schedule_(spec_.body().schedule),
+        placements_(placements),
         loops_(spec_, binding, placements) {}
 
   Plan plan() {
@@ -46,22 +51,24 @@ class Planner {
       choose_ends();
       choose_flush();
       choose_unrolled();
+      if (spec_.is_across()) make_panels();
     }
-    if (schedule_.grain > 0) plan_.grain = schedule_.grain;
     classify();
     find_numbers();
+    choose_grain();
     return std::move(plan_);
   }
 
  private:
   Spec& first(const lp::Program& program, const Group& group) {
+    static_cast<Group&>(plan_.spec) = group;
     plan_.spec.program = &program;
-    plan_.spec.nest = group.nest;
-    plan_.spec.stores = group.stores;
     return plan_.spec;
   }
 
   bool is_named(int loop) const { return spec_.loops[at(loop)].named; }
+
+  bool is_row(int loop) const { return row_ >= 0 && loops_.find(row_) == loop; }
 
   // As the schedule says, or with the longest step of the first store outside.
   void order_loops() {
@@ -71,9 +78,10 @@ class Planner {
     const auto rank = [&](int l) {
       return std::find(given.begin(), given.end(), spec_.loops[at(l)].original) - given.begin();
     };
-    const int store = loops_.accesses() - static_cast<int>(spec_.stores.size());
+    const int store = loops_.first_store();
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
       if (is_named(a) != is_named(b)) return is_named(a);
+      if (is_row(a) != is_row(b)) return is_row(a);
       if (!given.empty()) return rank(a) < rank(b);
       return is_named(a) && std::abs(loops_.step(store, a)) > std::abs(loops_.step(store, b));
     });
@@ -82,6 +90,7 @@ class Planner {
 
   void join_loops() {
     std::vector<int> apart;
+    if (row_ >= 0) apart.push_back(row_);
     if (schedule_.vector >= 0) apart.push_back(schedule_.vector);
     for (const auto& [loop, points] : schedule_.tiles) apart.push_back(loop);
     loops_.join(apart);
@@ -99,7 +108,7 @@ class Planner {
   // Of copying its array, by the points of the nest; none where that does not help.
   std::optional<double> cost_of_pack(int access, int loop) const {
     const int array = loops_.array(access);
-    if (!loops_.is_read(access) || !loops_.find_packed(array, loop)) return std::nullopt;
+    if (!loops_.is_inner_read(access) || !loops_.find_packed(array, loop)) return std::nullopt;
     double elements = 1;
     for (const int64_t n : binding_.shapes[at(array)]) elements *= static_cast<double>(n);
     return kPack * elements / static_cast<double>(loops_.points());
@@ -108,8 +117,8 @@ class Planner {
   double cost_along(int loop) const {
     double cost = 0;
     for (int i = 0; i < loops_.accesses(); ++i) {
-      if (!is_named(loop) && !loops_.is_read(i)) continue;
-      const double weight = !loops_.is_read(i) && spec_.is_reduction() ? 0.1 : 1;
+      if (!is_named(loop) && !loops_.is_inner_read(i)) continue;
+      const double weight = !loops_.is_inner_read(i) && spec_.is_reduction() ? 0.1 : 1;
       cost += weight * cost_of_read(i, loop);
     }
     const int64_t vectors = (loops_.extent(loop) + lanes_ - 1) / lanes_;
@@ -123,6 +132,7 @@ class Planner {
     int best = -1;
     double least = 0;
     for (int l = loops_.count(); l-- > 0;) {
+      if (is_row(l)) continue;
       const double cost = cost_along(l);
       if (best < 0 || cost < least) {
         best = l;
@@ -165,11 +175,33 @@ class Planner {
     }
   }
 
+  // Of copies, where a task can make its own.
+  void make_panels() {
+    const int64_t extent = loops_.extent(spec_.vector_loop);
+    const int64_t width = std::min(chunk(), (extent + lanes_ - 1) / lanes_ * lanes_);
+    std::vector<Pack> whole;
+    for (Pack& it : plan_.packs) {
+      std::optional<Panel> panel =
+          find_panel(spec_, loops_, binding_, placements_[at(it.array)], it.array, width);
+      if (!panel) {
+        whole.push_back(std::move(it));
+        continue;
+      }
+      loops_.set_placement(it.array, {0, panel->to});
+      plan_.panels.push_back(std::move(*panel));
+    }
+    plan_.packs = std::move(whole);
+    if (!plan_.panels.empty()) plan_.blocks = find_blocks(spec_, loops_, width);
+  }
+
+  // Elements of the vector loop that an item has.
+  int64_t chunk() const { return spec_.is_reduction() ? int64_t{lanes_} * spec_.vectors : kChunk; }
+
   // Reads that need not be repeated for the points of a tile along the loop.
   int shared_reads(int loop) const {
     int n = 0;
     for (int i = 0; i < loops_.accesses(); ++i)
-      n += loops_.is_read(i) && loops_.step(i, loop) == 0 ? 1 : 0;
+      n += loops_.is_inner_read(i) && loops_.step(i, loop) == 0 ? 1 : 0;
     return n;
   }
 
@@ -228,7 +260,7 @@ class Planner {
       work.sums += is_wide ? 2 : 1;
     }
     for (int i = 0; i < loops_.accesses(); ++i) {
-      if (!loops_.is_read(i)) continue;
+      if (!loops_.is_inner_read(i)) continue;
       const bool along = loops_.step(i, spec_.vector_loop) != 0;
       const bool across = loop >= 0 && loops_.step(i, loop) != 0;
       (along && across ? work.reads_both : along ? work.reads_along : work.reads_across) += 1;
@@ -288,16 +320,21 @@ class Planner {
     for (int i = 0; i < loops_.accesses(); ++i)
       for (int l = 0; l < loops_.count(); ++l) {
         const int64_t step = loops_.step(i, l);
-        const bool unit = step == 1 && l == spec_.vector_loop;
-        spec_.accesses[at(i)].classes.push_back(step == 0 ? kNoStep : unit ? kUnit : kAny);
+        spec_.accesses[at(i)].classes.push_back(class_of(step, l));
       }
+  }
+
+  StepClass class_of(int64_t step, int loop) const {
+    if (step == 0) return kNoStep;
+    if (loop == spec_.vector_loop) return step == 1 ? kUnit : kAny;
+    if (is_named(loop) || loop != loops_.count() - 1) return kAny;
+    return step == 1 ? kOne : spec_.is_across() && step == spec_.width(lanes_) ? kWidth : kAny;
   }
 
   void find_numbers() {
     std::vector<int64_t>& list = plan_.numbers;
     for (int l = 0; l < loops_.count(); ++l) list.push_back(loops_.extent(l));
-    const int64_t chunk = spec_.is_reduction() ? int64_t{lanes_} * spec_.vectors : kChunk;
-    list.push_back(chunk);
+    list.push_back(chunk());
     for (int i = 0; i < loops_.accesses(); ++i) {
       list.push_back(loops_.offset(i));
       for (int l = 0; l < loops_.count(); ++l) list.push_back(loops_.step(i, l));
@@ -315,18 +352,37 @@ class Planner {
     list.insert(list.end(), binding_.whole.begin(), binding_.whole.end());
     plan_.items = 1;
     for (const Digit& it : digits(spec_)) {
-      const int64_t block = it.block == 0 ? chunk : it.block;
+      const int64_t block = it.block == 0 ? chunk() : it.block;
       plan_.items *= (loops_.extent(it.loop) + block - 1) / block;
     }
-    plan_.points_per_item =
-        std::max<int64_t>(1, loops_.points() / std::max<int64_t>(1, plan_.items));
+    points_per_item_ = std::max<int64_t>(1, loops_.points() / std::max<int64_t>(1, plan_.items));
+  }
+
+  // Each task of a block may copy its panels.
+  void choose_grain() {
+    const Blocks& b = plan_.blocks;
+    const int64_t points = points_per_item_;
+    plan_.grain = std::max<int64_t>(1, kGrain / points);
+    if (!plan_.panels.empty()) {
+      int64_t copied = 0;
+      for (const Panel& it : plan_.panels) copied += numel(it.shape);
+      const int64_t least = std::max(plan_.grain, kShare * copied / points);
+      const int64_t parts = (b.items + least - 1) / least;
+      if (least < b.items)
+        plan_.grain = (b.items + parts - 1) / parts;
+      else
+        plan_.grain = std::max<int64_t>(1, plan_.grain / b.items) * b.items;
+    }
+    if (schedule_.grain > 0) plan_.grain = std::max<int64_t>(1, schedule_.grain / points);
   }
 
   const lp::Binding& binding_;
-  int lanes_;
+  int lanes_, row_;
   Plan plan_;
   Spec& spec_;
   const lp::Schedule& schedule_;
+  int64_t points_per_item_ = 1;
+  const std::vector<lp::Placement>& placements_;
   NestLoops loops_;
 };
 
@@ -342,7 +398,7 @@ std::vector<Group> groups_of(const lp::Program& program) {
       const auto same =
           std::find_if(here.begin(), here.end(), [&](const auto& it) { return it.first == loops; });
       if (same == here.end())
-        here.push_back({loops, {n, {s}}});
+        here.push_back({loops, {n, {s}, {}, {}, {}}});
       else
         same->second.stores.push_back(s);
     }
@@ -358,8 +414,8 @@ std::vector<Group> groups_of(const lp::Program& program) {
 }
 
 Plan make_plan(const lp::Program& program, const Group& group, const lp::Binding& binding,
-               const std::vector<lp::Placement>& placements, int lanes) {
-  return Planner(program, group, binding, placements, lanes).plan();
+               const std::vector<lp::Placement>& placements, int lanes, int row) {
+  return Planner(program, group, binding, placements, lanes, row).plan();
 }
 
 }  // namespace tenon::llvm_loops

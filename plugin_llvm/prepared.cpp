@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 #include <unordered_map>
 
 #include "plugin_llvm/compiled.h"
@@ -49,43 +50,117 @@ void place(Prepared& p, const Given& call) {
     const lp::Array& it = p.program->arrays[a];
     if (it.role == lp::Role::kTemporary) {
       p.placements.push_back(lp::row_major(p.binding.shapes[a]));
-      p.temporaries.push_back(p.workspace);
-      p.workspace += aligned(bytes_of(p, a));
       continue;
     }
     const sdk::Tensor& t =
         it.role == lp::Role::kInput ? call.inputs[next_input++] : call.outputs[next_output++];
     p.placements.push_back({0, {t.strides().begin(), t.strides().end()}});
-    p.temporaries.push_back(-1);
   }
-  p.copies = p.workspace;
 }
 
 void find_cleared(Prepared& p) {
   for (std::size_t a = 0; a < p.program->arrays.size(); ++a)
-    if (p.program->arrays[a].role != lp::Role::kInput && numel(p.binding.shapes[a]) > 0 &&
+    if (p.program->arrays[a].role != lp::Role::kInput && !p.fused.unwritten[a] &&
+        numel(p.binding.shapes[a]) > 0 &&
         !lp::starts_covered(*p.program, p.binding, static_cast<int>(a)))
       p.cleared.push_back(static_cast<int>(a));
 }
 
-bool add_parts(Prepared& p, std::string_view text) {
-  const std::vector<Group> groups = groups_of(*p.program);
-  if (groups.empty()) return false;
+// All temporaries but those of slots, and what is not written.
+void place_temporaries(Prepared& p) {
+  std::vector<bool> elsewhere = p.fused.unwritten;
+  for (const Prepared::Stage& stage : p.stages)
+    for (const Prepared::Stage::Local& it : stage.locals)
+      elsewhere[static_cast<std::size_t>(it.array)] = true;
+  for (std::size_t a = 0; a < p.program->arrays.size(); ++a) {
+    const bool here = p.program->arrays[a].role == lp::Role::kTemporary && !elsewhere[a];
+    p.temporaries.push_back(here ? p.workspace : -1);
+    if (here) p.workspace += aligned(bytes_of(p, a));
+  }
+  p.copies = p.workspace;
   int64_t most = 0;
-  for (const Group& it : groups) {
-    if (numel(p.binding.extents[static_cast<std::size_t>(it.nest)]) == 0) continue;
-    Plan plan = make_plan(*p.program, it, p.binding, p.placements, lanes());
-    const Kernel kernel = find_kernel(plan.spec, text);
-    if (!kernel) return false;
-    int64_t bytes = 0;
-    for (const Pack& pack : plan.packs)
-      bytes += aligned(bytes_of(p, static_cast<std::size_t>(pack.array)));
+  for (const Prepared::Part& part : p.parts) {
+    int64_t bytes = 0, slot = 0;
+    for (const Pack& it : part.plan.packs)
+      bytes += aligned(bytes_of(p, static_cast<std::size_t>(it.array)));
+    for (const Panel& it : part.plan.panels) slot += aligned(it.bytes);
     most = std::max(most, bytes);
-    p.parts.push_back({std::move(plan), kernel});
+    p.slot = std::max(p.slot, slot);
   }
   p.workspace += most;
-  return true;
 }
+
+class Builder {
+ public:
+  Builder(Prepared& p, std::string_view text) : p_(p), text_(text) {}
+
+  // As many groups from each on as can run over rows.
+  bool add(Band band) {
+    while (!band.row.empty()) {
+      const std::size_t n = std::max<std::size_t>(1, add_rows(band));
+      if (n == 1) add_alone(p_.fused.groups[band.first]);
+      band.first += n;
+      band.row.erase(band.row.begin(), band.row.begin() + static_cast<std::ptrdiff_t>(n));
+    }
+    for (Prepared::Part& it : p_.parts)
+      if (!it.kernel) it.kernel = find_kernel(it.plan.spec, text_);
+    return std::all_of(p_.parts.begin(), p_.parts.end(), [](const auto& it) { return it.kernel; });
+  }
+
+ private:
+  void add_alone(const Group& group) {
+    if (points_of(group) == 0) return;
+    p_.stages.push_back({p_.parts.size(), 1, 0, 0, {}});
+    p_.parts.push_back({make(group, -1), nullptr, {}});
+  }
+
+  int64_t points_of(const Group& group) const {
+    return numel(p_.binding.extents[static_cast<std::size_t>(group.nest)]);
+  }
+  Plan make(const Group& group, int row) const {
+    return make_plan(p_.fused.program, group, p_.binding, p_.placements, lanes(), row);
+  }
+
+  // How many groups it has added.
+  std::size_t add_rows(Band band) {
+    std::vector<Prepared::Part> parts;
+    int64_t step = 1, points = 0;
+    while (band.row.size() > 1 && parts.size() < band.row.size()) {
+      const Group& it = p_.fused.groups[band.first + parts.size()];
+      const int row = band.row[parts.size()];
+      Plan plan = make(it, row);
+      const std::optional<Rows> rows = find_rows(plan, row, band.rows);
+      if (!rows) break;
+      step = std::lcm(step, rows->rows);
+      points += points_of(it) / band.rows;
+      parts.push_back({std::move(plan), nullptr, *rows});
+    }
+    if (parts.size() < 2) return 0;
+    band.row.resize(parts.size());
+    step *= std::max<int64_t>(1, kBandPoints / (points * step));
+    p_.stages.push_back({p_.parts.size(), parts.size(), band.rows, step, locals(band, step)});
+    std::move(parts.begin(), parts.end(), std::back_inserter(p_.parts));
+    return band.row.size();
+  }
+
+  std::vector<Prepared::Stage::Local> locals(const Band& band, int64_t step) {
+    std::vector<Prepared::Stage::Local> list;
+    int64_t bytes = 0;
+    for (const int a : find_locals(p_.fused, band)) {
+      if (std::count(p_.cleared.begin(), p_.cleared.end(), a) > 0) continue;
+      const auto array = static_cast<std::size_t>(a);
+      list.push_back({a, bytes_of(p_, array) / p_.binding.shapes[array][0]});
+      bytes += aligned(list.back().row * step);
+    }
+    p_.slot = std::max(p_.slot, bytes);
+    return list;
+  }
+
+  static constexpr int64_t kBandPoints = 1 << 14;  // of a task, at least if rows are short
+
+  Prepared& p_;
+  std::string_view text_;
+};
 
 Shared make(const Given& call, std::shared_ptr<const lp::Program> program, int64_t min_work) {
   auto p = std::make_shared<Prepared>();
@@ -96,9 +171,15 @@ Shared make(const Given& call, std::shared_ptr<const lp::Program> program, int64
   p->has_integers = has_integers(*p->program);
   const int64_t work = work_of(*p->program, p->binding);
   if (work == 0 || work < min_work) return nullptr;
+  const std::vector<Group> groups = groups_of(*p->program);
+  if (groups.empty()) return nullptr;
+  p->fused = fuse(*p->program, p->binding, groups);
   place(*p, call);
-  if (!add_parts(*p, call.text)) return nullptr;
   find_cleared(*p);
+  Builder builder(*p, call.text);
+  for (const Band& it : find_bands(p->fused, p->binding))
+    if (!builder.add(it)) return nullptr;
+  place_temporaries(*p);
   return p;
 }
 
@@ -153,12 +234,6 @@ struct Kept {
 };
 
 }  // namespace
-
-int64_t numel(const lp::Shape& shape) {
-  int64_t n = 1;
-  for (const int64_t it : shape) n *= it;
-  return n;
-}
 
 // The lock is only tried: who does not get it prepares for itself, also a child of a fork.
 Shared prepare(const Given& call, int64_t min_work) {

@@ -15,7 +15,7 @@ constexpr double kLatency = 4;  // cycles from a fused multiply-add to the next 
 double cycles(const TileWork& w, int vectors, int points) {
   const double operations = 0.5 * vectors * points * w.sums * w.operations;
   const double loads =
-      vectors * w.reads_along + 0.5 * points * w.reads_across + vectors * points * w.reads_both;
+      vectors * w.reads_along + 0.75 * points * w.reads_across + vectors * points * w.reads_both;
   return std::max({operations, 0.5 * loads, kLatency}) + 0.25 * loads;
 }
 

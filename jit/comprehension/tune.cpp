@@ -19,6 +19,7 @@
 #include "tenon/runtime/log.h"
 #include "tenon/sdk/loop_program/names.h"
 #include "tenon/sdk/loop_program/parse.h"
+#include "tenon/sdk/loop_program/trial.h"
 #include "tenon/stream.h"
 
 namespace tenon::tc {
@@ -155,7 +156,7 @@ class Search {
     for (const std::string& it : c.lines) key += it + "\n";
     if (!seen_.insert(key).second) return;
     const double limit = found_.empty() ? 1e30 : kHopeless * found_[0].time;
-    c.time = clock_.measure(language::add_schedules(text_, c.lines), limit, kMeasurements);
+    c.time = clock_.measure(trial(c.lines), limit, kMeasurements);
     ++out_.measured;
     const double last = c.time;
     found_.insert(std::upper_bound(found_.begin(), found_.end(), last,
@@ -167,13 +168,19 @@ class Search {
     if (options_.progress && !options_.progress(now)) out_.interrupted = true;
   }
 
+  std::string trial(const std::vector<std::string>& lines) const {
+    std::string text = language::add_schedules(text_, lines);
+    if (text.back() != '\n') text += '\n';
+    return text += lp::trial_mark;
+  }
+
   // The best against the untuned one in turn: the least of many times is a lucky one.
   void finish() {
     const std::vector<std::string> none(nests_);
-    const std::string best = language::add_schedules(text_, found_[0].lines);
+    const std::string best = trial(found_[0].lines), untuned = trial(none);
     out_.best = out_.untuned = 1e30;
     for (int i = 0; i < kLastMeasurements; ++i) {
-      out_.untuned = std::min(out_.untuned, clock_.measure(text_, 1e30, 1));
+      out_.untuned = std::min(out_.untuned, clock_.measure(untuned, 1e30, 1));
       out_.best = std::min(out_.best, clock_.measure(best, 1e30, 1));
     }
     if (out_.best > kNoise * out_.untuned) {

@@ -36,11 +36,12 @@ Json::Array read(const std::string& file, std::string& note) {
     Json json = Json::parse(text.str(), kMaxDepth);
     const Json* format = json.find("format");
     const uint64_t* number = format ? format->as<uint64_t>() : nullptr;
-    const Json* entries = json.find("entries");
-    if (!number || *number != kFormat || !entries || !entries->as<Json::Array>())
-      note = "it is not a file of schedules, or of another version";
-    else
-      return std::move(*const_cast<Json::Array*>(entries->as<Json::Array>()));
+    Json::Object* members = json.as<Json::Object>();
+    if (number && *number == kFormat)
+      for (auto& [name, value] : *members)
+        if (Json::Array* entries = value.as<Json::Array>(); entries && name == "entries")
+          return std::move(*entries);
+    note = "it is not a file of schedules, or of another version";
   } catch (const Json::Error& e) {
     note = core::join("it ", e.what());
   }

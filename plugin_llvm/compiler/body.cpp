@@ -56,13 +56,23 @@ int Body::access_of_node(int node) const {
   throw NotCompiled("a read that was not planned");
 }
 
-// A node that is needed has its reads among the accesses; of the others nothing is asked.
+int Body::access_of_store(int store) const {
+  for (int i = 0; i < layout_.accesses; ++i)
+    if (access(i).store == store) return i;
+  throw NotCompiled("a store that was not planned");
+}
+
+// A node that is needed has its reads among the accesses, or is the result of a reduction; of the
+// others nothing is asked.
 void Body::find_dependencies() {
   const std::vector<lp::Node>& nodes = spec_.body().nodes;
   depends_.assign(nodes.size(), 0);
   for (const Access& it : spec_.accesses)
     for (std::size_t l = 0; it.node >= 0 && l < it.classes.size(); ++l)
       if (it.classes[l] != kNoStep) depends_[at(it.node)] |= 1u << l;
+  for (const auto& it : spec_.results)
+    for (std::size_t l = 0; l < spec_.loops.size(); ++l)
+      if (spec_.loops[l].named) depends_[at(it.first)] |= 1u << l;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].kind == Kind::kLoop)
       for (std::size_t l = 0; l < spec_.loops.size(); ++l)
@@ -92,17 +102,23 @@ V Body::current(int loop, const Point& p) {
   int64_t more = loop == spec_.tile_loop[0]   ? p.first
                  : loop == spec_.tile_loop[1] ? p.second
                  : loop == spec_.vector_loop  ? int64_t{p.vector} * lanes()
+                 : is_ahead(loop)             ? ahead_
                                               : 0;
   return more == 0 ? index(loop)
                    : b_.CreateAdd(index(loop), b_.getInt64(static_cast<uint64_t>(more)));
 }
 
-V Body::value(int node, const Point& p) {
+std::tuple<int, int, int, int> Body::key_of(int node, const Point& p) const {
   const uint32_t mask = depends_[at(node)];
   const auto on = [&](int loop, int v) { return loop >= 0 && (mask >> loop & 1) ? v : 0; };
-  const auto key =
-      std::make_tuple(node, on(spec_.tile_loop[0], p.first), on(spec_.tile_loop[1], p.second),
-                      on(spec_.vector_loop, p.vector));
+  return {node, on(spec_.tile_loop[0], p.first), on(spec_.tile_loop[1], p.second),
+          on(spec_.vector_loop, p.vector)};
+}
+
+void Body::provide(int node, const Point& p, V v) { made_[key_of(node, p)] = v; }
+
+V Body::value(int node, const Point& p) {
+  const auto key = key_of(node, p);
   const auto found = made_.find(key);
   if (found != made_.end()) return found->second;
   V v = make(node, {std::get<1>(key), std::get<2>(key), std::get<3>(key)});
@@ -204,18 +220,27 @@ void Body::report(V bad, int code, int node, int dim, V index, V limit) {
   b_.SetInsertPoint(good);
 }
 
-// Of the affine indices, but for the vector loop's lanes.
+// Of the affine indices, but for the vector loop's lanes. What is known is added last, so that it
+// goes into the address.
 V Body::offset(int i, const Point& p) {
   V sum = number(layout_.offset(i));
+  int64_t known = 0;
   for (int l = 0; l < layout_.loops; ++l) {
     const uint8_t kind = access(i).classes[at(l)];
     if (kind == kNoStep) continue;
-    const bool contiguous = kind == kUnit && l == spec_.vector_loop;
-    V step = contiguous ? b_.getInt64(1) : number(layout_.step(i, l));
-    V where = contiguous ? index(l) : current(l, p);
-    sum = b_.CreateAdd(sum, contiguous ? where : b_.CreateMul(where, step));
+    if (kind == kAny) {
+      V step = number(layout_.step(i, l));
+      if (is_ahead(l)) sum = b_.CreateAdd(sum, b_.CreateMul(b_.getInt64(uint64_t(ahead_)), step));
+      sum = b_.CreateAdd(sum, b_.CreateMul(is_ahead(l) ? index(l) : current(l, p), step));
+      continue;
+    }
+    const int64_t step = kind == kWidth ? spec_.width(lanes()) : 1;
+    if (is_ahead(l)) known += ahead_ * step;
+    V where = index(l);
+    sum = b_.CreateAdd(
+        sum, step == 1 ? where : b_.CreateMul(where, b_.getInt64(static_cast<uint64_t>(step))));
   }
-  return sum;
+  return known == 0 ? sum : b_.CreateAdd(sum, b_.getInt64(static_cast<uint64_t>(known)));
 }
 
 Body::Place Body::place(int i, const Point& p) {
@@ -305,29 +330,25 @@ V Body::read(int node, const Point& p) {
   return o_.from_memory(dtype, load(t, it, true));
 }
 
-V Body::get(std::size_t store, const Point& p) {
+V Body::get(int store, const Point& p) {
   const AtPoint at_point(*this, p);
-  const lp::Store& s = spec_.body().stores[at(spec_.stores[store])];
+  const lp::Store& s = spec_.body().stores[at(store)];
   const Dtype dtype = spec_.program->arrays[at(s.array)].dtype;
   llvm::Type* t = o_.memory_type(dtype);
-  int i = 0;
-  while (access(i).store != spec_.stores[store]) ++i;
-  const Place it = place(i, p);
+  const Place it = place(access_of_store(store), p);
   V v = spec_.is_across()
             ? load(t, it, false)
             : b_.CreateAlignedLoad(t, it.pointer, llvm::Align(t->getPrimitiveSizeInBits() / 8));
   return o_.from_memory(dtype, v);
 }
 
-void Body::put(std::size_t store, const Point& p, V v) {
+void Body::put(int store, const Point& p, V v) {
   const AtPoint at_point(*this, p);
-  const lp::Store& s = spec_.body().stores[at(spec_.stores[store])];
+  const lp::Store& s = spec_.body().stores[at(store)];
   const Dtype dtype = spec_.program->arrays[at(s.array)].dtype;
   llvm::Type* t = o_.memory_type(dtype);
   const llvm::Align align(t->getPrimitiveSizeInBits() / 8);
-  int i = 0;
-  while (access(i).store != spec_.stores[store]) ++i;
-  const Place it = place(i, p);
+  const Place it = place(access_of_store(store), p);
   if (!spec_.is_across()) {
     b_.CreateAlignedStore(o_.to_memory(dtype, v), it.pointer, align);
     return;

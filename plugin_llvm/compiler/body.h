@@ -29,6 +29,8 @@ class Body {
   V number(int i) { return numbers_[static_cast<std::size_t>(i)]; }
   V extent(int loop) { return number(loop); }
   V& index(int loop) { return indices_[static_cast<std::size_t>(loop)]; }
+  // Steps of the last reduced loop from its index on to where values are.
+  void go_ahead(int steps) { ahead_ = steps; }
 
   // Where indices have changed. `left`: elements of the vector `partial` that count; null: all.
   void enter(V left, int partial = 0);
@@ -37,8 +39,10 @@ class Body {
   V mask() const { return mask_; }
 
   V value(int node, const Point& p);
-  V get(std::size_t store, const Point& p);          // what stands where that store writes
-  void put(std::size_t store, const Point& p, V v);  // along the vector, or one element
+  void provide(int node, const Point& p, V v);  // its value, which is not computed here
+  // Of a store of the nest.
+  V get(int store, const Point& p);          // what stands where it writes
+  void put(int store, const Point& p, V v);  // along the vector, or one element
 
  private:
   // Sets which mask is in force until it goes.
@@ -65,10 +69,13 @@ class Body {
   void find_dependencies();
   const Access& access(int i) const { return spec_.accesses[static_cast<std::size_t>(i)]; }
   int access_of_node(int node) const;
+  int access_of_store(int store) const;
+  std::tuple<int, int, int, int> key_of(int node, const Point& p) const;
   V current(int loop, const Point& p);  // the loop's index, at lane 0
   V make(int node, const Point& p);
   V read(int node, const Point& p);
   V offset(int access, const Point& p);
+  bool is_ahead(int loop) const { return ahead_ > 0 && loop == layout_.loops - 1; }
   Place place(int access, const Point& p);
   void add_indices(V& offset, int access, const Point& p);
   V load(llvm::Type* element, const Place& place, bool is_constant);
@@ -89,6 +96,7 @@ class Body {
   std::map<std::tuple<int, int, int, int>, V> made_;
   V left_ = nullptr, mask_ = nullptr;
   int partial_ = 0;
+  int ahead_ = 0;
   V in_force_ = nullptr;  // the mask, where it holds for the point that is computed
 };
 

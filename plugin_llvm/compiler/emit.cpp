@@ -175,7 +175,7 @@ class Emitter {
     if (!s_.is_reduction()) {
       for (const Point& p : list)
         for (std::size_t k = 0; k < s_.stores.size(); ++k)
-          body_.put(k, p, body_.value(store(k).node, p));
+          body_.put(s_.stores[k], p, body_.value(store(k).node, p));
       return;
     }
     reduce(list);
@@ -248,7 +248,12 @@ class Emitter {
       for (int i = 0; i < s_.unrolled; ++i) now = inner(b_.getInt64(static_cast<uint64_t>(i)), now);
       return now;
     }
-    if (l != s_.vector_loop) return loop(begin, end, 1, 1, sums, inner).second;
+    if (l != s_.vector_loop) {
+      if (level + 1 < static_cast<int>(loops.size()))
+        return loop(begin, end, 1, 1, sums, inner).second;
+      const auto [at, most] = several(list, begin, end, sums, inner);
+      return loop(at, end, 1, 1, most, inner).second;
+    }
     const int64_t w = body_.lanes();
     auto [at, full] = loop(begin, end, w, w, sums, inner);
     // At most once.
@@ -259,6 +264,26 @@ class Emitter {
     });
     body_.enter(nullptr);
     return rest.second;
+  }
+
+  // Of the last loop as many steps at once as make few of the operations those of addresses.
+  template <class F>
+  std::pair<V, Vs> several(const std::vector<Point>& list, V begin, V end, const Vs& sums,
+                           F inner) {
+    constexpr std::size_t kMaxSums = 96;
+    constexpr int kMaxSteps = 4;
+    int steps = contracts_ ? kMaxSteps : 1;
+    while (steps > 1 && list.size() * s_.stores.size() * static_cast<std::size_t>(steps) > kMaxSums)
+      steps /= 2;
+    if (steps == 1) return {begin, sums};
+    return loop(begin, end, steps, steps, sums, [&](V at, Vs now) {
+      for (int i = 0; i < steps; ++i) {
+        body_.go_ahead(i);
+        now = inner(at, now);
+      }
+      body_.go_ahead(0);
+      return now;
+    });
   }
 
   Vs accumulate(const std::vector<Point>& list, const Vs& sums, bool narrow) {
@@ -300,7 +325,8 @@ class Emitter {
   void finish(const std::vector<Point>& list, const Vs& sums, bool narrow) {
     Values& o = body_.values();
     std::size_t n = 0;
-    for (const Point& p : list)
+    body_.enter(body_.left(), body_.partial());  // no value of the loops is one here
+    for (const Point& p : list) {
       for (std::size_t k = 0; k < s_.stores.size(); ++k, ++n) {
         V v = sums[n];
         if (!s_.is_across()) {
@@ -308,13 +334,22 @@ class Emitter {
           v = joined(k, v);
         }
         if (!store(k).from_neutral) {
-          V old = body_.get(k, p);
+          V old = body_.get(s_.stores[k], p);
           if (old->getType()->getScalarType() != v->getType()->getScalarType())
             old = b_.CreateFPExt(old, v->getType());
           v = o.combined(store(k).update, dtype(k), old, v);
         }
-        body_.put(k, p, o.from_sum(store(k).update, dtype(k), v));
+        result(s_.stores[k], p, o.from_sum(store(k).update, dtype(k), v));
       }
+      for (const int it : s_.late)
+        result(it, p, body_.value(s_.body().stores[static_cast<std::size_t>(it)].node, p));
+    }
+  }
+
+  void result(int store, const Point& p, V v) {
+    for (const auto& [node, of] : s_.results)
+      if (of == store) body_.provide(node, p, v);
+    if (s_.is_written(store)) body_.put(store, p, v);
   }
 
   const Spec& s_;

@@ -13,6 +13,12 @@ inline std::string key_of(const Spec& s, const Options& options) {
     t += std::string(" ") + word + std::to_string(v);
   };
   for (const int it : s.stores) add("s", it);
+  for (const int it : s.late) add("l", it);
+  for (const auto& [node, store] : s.results) {
+    add("g", node);
+    add("of", store);
+  }
+  for (const int it : s.unwritten) add("h", it);
   for (const Loop& it : s.loops) add(it.named ? "n" : "r", it.original);
   for (const Access& it : s.accesses) {
     t += " ";

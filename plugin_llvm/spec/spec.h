@@ -6,8 +6,10 @@
 // is not.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tenon/sdk/loop_program/program.h"
@@ -22,19 +24,30 @@ struct Loop {
   int original = -1;
 };
 
-enum StepClass : uint8_t { kNoStep = 0, kUnit = 1, kAny = 2 };
+// kUnit: 1 along the vector loop. Of the last reduced loop only: 1 is kOne, and kWidth is as many
+// elements as there are vectors at once, a row of a panel.
+enum StepClass : uint8_t { kNoStep = 0, kUnit = 1, kAny = 2, kOne = 3, kWidth = 4 };
 
 // A read of a node, or a store.
 struct Access {
   int node = -1;
   int store = -1;
+  bool is_late = false;          // of the assignments after a reduction
   std::vector<uint8_t> classes;  // by loop: of its step
 };
 
-struct Spec {
-  const lp::Program* program = nullptr;
+// Stores of a nest over the same named loops, all assignments or all reductions.
+struct Group {
   int nest = 0;
-  std::vector<int> stores;  // all assignments or all reductions
+  std::vector<int> stores;
+  // Of a reduction: assignments of its results, computed where those are finished (fuse.h).
+  std::vector<int> late;
+  std::vector<std::pair<int, int>> results;  // a read, and the store whose value at the point it is
+  std::vector<int> unwritten;                // stores whose arrays nothing else reads
+};
+
+struct Spec : Group {
+  const lp::Program* program = nullptr;
   std::vector<Loop> loops;  // named ones first; outermost first
   std::vector<Access> accesses;
   int vector_loop = 0;  // a named one, or the last reduced one
@@ -52,6 +65,11 @@ struct Spec {
   bool is_reduction() const {
     return body().stores[static_cast<std::size_t>(stores[0])].update != lp::Update::kAssign;
   }
+  bool is_written(int store) const {
+    return std::find(unwritten.begin(), unwritten.end(), store) == unwritten.end();
+  }
+  // Elements of the vector loop that run at once.
+  int64_t width(int lanes) const { return int64_t{lanes} * (whole ? vectors : tail); }
   bool is_across() const { return loops[static_cast<std::size_t>(vector_loop)].named; }
 };
 

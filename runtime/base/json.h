@@ -59,6 +59,10 @@ class TENON_API Json {
   const T* as() const {
     return std::get_if<T>(&v_);
   }
+  template <class T>
+  T* as() {
+    return std::get_if<T>(&v_);
+  }
   // The member of an object; null if there is none, or if this is not an object.
   const Json* find(std::string_view key) const;
 

@@ -13,6 +13,7 @@
 
 #include "tenon/abi/host.h"
 #include "tenon/runtime/log.h"
+#include "tenon/sdk/loop_program/trial.h"
 
 namespace {
 
@@ -25,12 +26,12 @@ const char* program =
 
 int g_warnings = 0;
 
-int run_program() {
+int run_program(const std::string& text = program) {
   tenon::core::set_log_handler([](int level, std::string_view text) {
     if (level >= TN_LOG_WARNING && text.find("llvm") != std::string_view::npos) ++g_warnings;
   });
   const Tensor x = tenon::arange(100, tenon::kFloat);
-  const Tensor y = tenon::_loop_program({x}, program).at(0);
+  const Tensor y = tenon::_loop_program({x}, text).at(0);
   return tenon::equal(y, x * x + x) ? g_warnings : 100;
 }
 
@@ -44,11 +45,12 @@ class Disk : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   // How many warnings there were; 100: the result was wrong.
-  int run() {
+  int run(const std::string& test = "Runs") {
     const std::string command = "TENON_LLVM_MIN_WORK=0 TENON_LLVM_CACHE=" + folder_.string() + " " +
                                 fs::read_symlink("/proc/self/exe").string() +
                                 " --gtest_also_run_disabled_tests"
-                                " --gtest_filter=DiskChild.DISABLED_Runs > /dev/null";
+                                " --gtest_filter=DiskChild.DISABLED_" +
+                                test + " > /dev/null";
     const int status = std::system(command.c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
@@ -69,6 +71,34 @@ class Disk : public testing::Test {
 };
 
 TEST(DiskChild, DISABLED_Runs) { std::_Exit(run_program()); }
+
+TEST(DiskChild, DISABLED_Tries) {
+  std::_Exit(run_program(program + std::string(tenon::sdk::loop_program::trial_mark)));
+}
+
+TEST(DiskChild, DISABLED_Fuses) {
+  const char* text =
+      "loops 1\nsize N\nsize K\nsize M\ninput a float32 [N, K]\ninput b float32 [M, K]\n"
+      "temp t float32 [N, M]\ntemp u float32 [N, M]\noutput c float32 [N, M]\n"
+      "for i < N, j < M, k < K\n%0 = read a [i, k]\n%1 = read b [j, k]\n%2 = mul %0 %1\n"
+      "t [i, j] +=! %2\nfor j < M, i < N\n%0 = read t [i, j]\n%1 = tanh %0\nu [i, j] = %1\n"
+      "for i < N, j < M\n%0 = read u [i, j]\n%1 = neg %0\nc [i, j] = %1\n";
+  const Tensor a = tenon::randn({20, 30}), b = tenon::randn({40, 30});
+  const Tensor c = tenon::_loop_program({a, b}, text).at(0);
+  std::_Exit(tenon::allclose(c, -a.mm(b.t()).tanh(), 1e-5, 1e-5) ? 0 : 100);
+}
+
+TEST_F(Disk, AssignmentsOfSumsAreOneKernelWithThem) {
+  EXPECT_EQ(run("Fuses"), 0);
+  EXPECT_EQ(objects().size(), 1u);
+}
+
+TEST_F(Disk, CandidatesOfASearchAreNotKept) {
+  EXPECT_EQ(run("Tries"), 0);
+  EXPECT_EQ(objects().size(), 0u);
+  EXPECT_EQ(run(), 0);
+  EXPECT_EQ(objects().size(), 1u);
+}
 
 TEST_F(Disk, AnObjectIsKeptAndUsed) {
   EXPECT_EQ(run(), 0);
