@@ -110,11 +110,12 @@ uint64_t enter_dual_level() {
   TENON_CHECK(!t_entered, Error,
               "enter_dual_level: Nested forward mode AD is not supported; exit the level first");
   t_entered = true;
-  return ++t_levels;
+  ++t_levels;
+  return 0;  // as torch counts the levels that are entered
 }
 
 void exit_dual_level(uint64_t level) {
-  TENON_CHECK(t_entered && level == t_levels, Error, "exit_dual_level: level ", level,
+  TENON_CHECK(t_entered && level == 0, Error, "exit_dual_level: level ", level,
               t_entered ? " is not the one that was entered last" : " is not entered");
   t_entered = false;
 }

@@ -93,25 +93,4 @@ Results convolution_backward(Call& call) {
           separated(r[2], call.size)};
 }
 
-Results layer_norm(Call& call) {
-  SameOperator all(call);
-  all.set(0, call.expanded(0));
-  if (!call.any_batched({2, 3})) return all.run();
-  Results r = all.set(2, Tensor()).set(3, Tensor()).run();
-  const int64_t rank = call.rank(0);
-  if (call.is_tensor(2)) r[0] = r[0].mul(call.aligned(2, rank));
-  if (call.is_tensor(3)) r[0] = r[0].add(call.aligned(3, rank));
-  return r;
-}
-
-Results rms_norm(Call& call) {
-  SameOperator all(call);
-  all.set(0, call.expanded(0));
-  if (!call.is_batched(2)) return all.run();
-  Results r = all.set(2, Tensor()).run();
-  const ScalarType dtype = r[0].scalar_type();  // the weight may have another
-  r[0] = r[0].mul(call.aligned(2, call.rank(0))).to(dtype);
-  return r;
-}
-
 }  // namespace tenon::batching::rules

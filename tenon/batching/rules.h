@@ -55,10 +55,15 @@ Results embedding(Call& call);
 // nn.cpp: the slices are more images, or more groups of channels.
 Results convolution(Call& call);
 Results convolution_backward(Call& call);
-Results layer_norm(Call& call);
-Results rms_norm(Call& call);
 Results images_1d(Call& call);
 Results images_2d(Call& call);
 Results images_3d(Call& call);
+
+// norm.cpp
+Results layer_norm(Call& call);
+Results rms_norm(Call& call);
+Results layer_norm_backward(Call& call);
+Results group_norm(Call& call);
+Results group_norm_backward(Call& call);
 
 }  // namespace tenon::batching::rules

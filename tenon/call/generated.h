@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 
 #include "tenon/autograd/node.h"
 #include "tenon/autograd/saved.h"
@@ -16,6 +17,8 @@ namespace tenon::autograd {
 
 // __thread, not thread_local: no test on each access whether it needs an initialization.
 extern __thread uint32_t t_mode __attribute__((tls_model("initial-exec")));
+// What is on in every thread: kOperatorObserved while there are callbacks of all threads.
+extern std::atomic<uint32_t> g_mode __attribute__((visibility("hidden")));
 
 // Report the begin and the end of an operator call to the thread's observer. `outs` are the
 // results, or what is written; those of the functional form are null until the call gave them.
@@ -24,13 +27,20 @@ TENON_COLD void begin_operator(int id, core::Form form, const tn_value* in,
 TENON_COLD void end_operator(int id, core::Form form, const tn_value* in,
                              core::TensorImpl** outs) noexcept;
 TENON_COLD void end_composite(int id, const tn_value* in, const core::OwnedValue* results) noexcept;
+// The same for the callbacks of all threads (record_function.h).
+struct OperatorCall;
+void begin_everywhere(const OperatorCall& call) noexcept;
+void end_everywhere(const OperatorCall& call, const core::OwnedValue* results) noexcept;
 // A change of a tensor without an operator.
 TENON_COLD void report_change(const char* what, const Tensor& t);
 inline void changed(const char* what, const Tensor& t) {
   if (TENON_UNLIKELY(t_mode & kOperatorObserved)) report_change(what, t);
 }
 // By an observer, for AnomalyMode, or inside of a vmap.
-TENON_INLINE bool observed() { return t_mode & (kOperatorObserved | kAnomaly | kBatching); }
+TENON_INLINE bool observed() {
+  return (t_mode | g_mode.load(std::memory_order_relaxed)) &
+         (kOperatorObserved | kAnomaly | kBatching);
+}
 // Tensors that were given for an argument: one, none or a list.
 struct GivenTensors {
   GivenTensors(int arg, const Tensor& t) : at(arg), tensors(&t, 1) {}

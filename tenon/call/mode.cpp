@@ -16,6 +16,7 @@
 namespace tenon::autograd {
 
 __thread uint32_t t_mode __attribute__((tls_model("initial-exec"))) = kGradMode;
+std::atomic<uint32_t> g_mode{0};
 
 uint32_t mode() noexcept { return t_mode; }
 void set_mode(uint32_t word) noexcept { t_mode = word; }
@@ -53,18 +54,30 @@ bool is_seen_by_values(int id, const tn_value* in) {
          batching::has_batched(core::op_at(id), in);
 }
 
+bool is_observed_everywhere() { return g_mode.load(std::memory_order_relaxed) & kOperatorObserved; }
+
+// The callbacks of all threads may have gone since the call began.
+void tell_end(const OperatorCall& call, const core::OwnedValue* results) noexcept {
+  end_everywhere(call, results);
+  if (t_observer) t_observer->end_call(call, results);
+}
+
 }  // namespace
 
 void begin_operator(int id, core::Form form, const tn_value* in, core::TensorImpl** outs) {
   if (form == core::Form::Functional && outs) std::fill_n(outs, core::op_at(id).n_results, nullptr);
-  if (t_observer && !is_seen_by_values(id, in)) t_observer->begin_call(call_of(id, form, in, outs));
+  const bool everywhere = is_observed_everywhere();
+  if ((!t_observer && !everywhere) || is_seen_by_values(id, in)) return;
+  const OperatorCall call = call_of(id, form, in, outs);
+  if (t_observer) t_observer->begin_call(call);
+  if (everywhere) begin_everywhere(call);
 }
 
 void end_operator(int id, core::Form form, const tn_value* in, core::TensorImpl** outs) noexcept {
   const OperatorCall call = call_of(id, form, in, outs);
   const bool failed = std::uncaught_exceptions() > 0;
   if (!failed && outs && AnomalyMode::is_enabled() && recording()) remember_made(call, outs);
-  if (!t_observer || is_seen_by_values(id, in)) return;
+  if (is_seen_by_values(id, in)) return;
   core::OwnedValue results[core::kMaxOutputs];
   if (!failed && form == core::Form::Functional) {
     for (int i = 0; i < call.op.n_results; ++i) {
@@ -72,12 +85,12 @@ void end_operator(int id, core::Form form, const tn_value* in, core::TensorImpl*
       results[i].tensor = core::Impl::share(outs[i]);
     }
   }
-  t_observer->end_call(call, failed ? nullptr : results);
+  tell_end(call, failed ? nullptr : results);
 }
 
 void end_composite(int id, const tn_value* in, const core::OwnedValue* results) noexcept {
-  if (t_observer && !is_seen_by_values(id, in))
-    t_observer->end_call(call_of(id, core::Form::Functional, in, nullptr), results);
+  if (!is_seen_by_values(id, in))
+    tell_end(call_of(id, core::Form::Functional, in, nullptr), results);
 }
 
 void report_change(const char* what, const Tensor& t) {

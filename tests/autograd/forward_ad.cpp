@@ -129,10 +129,13 @@ TEST(ForwardAd, TangentsEndWithTheirLevel) {
 
 TEST(ForwardAd, RefusesASecondLevel) {
   const uint64_t level = forward_ad::enter_dual_level();
+  EXPECT_EQ(level, 0u);  // as in torch, where programs write the number
   expect_words(text_of([] { forward_ad::enter_dual_level(); }), {"Nested forward mode"});
   expect_words(text_of([&] { forward_ad::exit_dual_level(level + 1); }), {"exit_dual_level"});
   forward_ad::exit_dual_level(level);
   expect_words(text_of([&] { forward_ad::exit_dual_level(level); }), {"not entered"});
+  EXPECT_EQ(forward_ad::enter_dual_level(), 0u);
+  forward_ad::exit_dual_level(0);
 }
 
 TEST(ForwardAd, RefusesWhatCannotBeDual) {

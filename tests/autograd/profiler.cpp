@@ -4,7 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
+#include <future>
+#include <map>
+#include <mutex>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -220,6 +225,161 @@ TEST(RecordFunction, CallbacksSeeArguments) {
   EXPECT_TRUE(seen[0].toTensor().is_same(x));
   EXPECT_EQ(seen[1].toIntVector(), std::vector<int64_t>{1});
   EXPECT_TRUE(seen[2].toBool());
+}
+
+// Adds up what is heard, from any thread.
+struct Heard {
+  std::mutex mutex;
+  std::map<std::string, int> calls;
+  std::set<uint64_t> threads;
+
+  RecordFunctionCallback callback() {
+    return RecordFunctionCallback([this](const RecordFunction& f) {
+      const std::lock_guard lock(mutex);
+      ++calls[f.name()];
+      threads.insert(f.threadId());
+      return nullptr;
+    });
+  }
+};
+
+TEST(RecordFunction, GlobalCallbacksHearOfRunningThreads) {
+  std::promise<void> began, added, removed, heard_one;
+  int64_t outcome = 0;
+  std::thread worker([&] {
+    const Tensor x = ones({2});
+    outcome += x.sqrt().numel();  // the thread has called operators before
+    began.set_value();
+    added.get_future().wait();
+    TENON_RECORD_USER_SCOPE("worker");
+    outcome += x.abs().numel() + x.expand({3, 2}).numel() + linear(x, ones({3, 2})).numel();
+    heard_one.set_value();
+    removed.get_future().wait();
+    outcome += x.exp().numel();
+  });
+  began.get_future().wait();
+  Heard heard;
+  EXPECT_FALSE(hasGlobalCallbacks());
+  const auto handle = addGlobalCallback(heard.callback());
+  EXPECT_TRUE(hasGlobalCallbacks() && hasCallbacks() && !hasThreadLocalCallbacks());
+  ones({2}).neg();
+  added.set_value();
+  heard_one.get_future().wait();
+  std::thread([&] { removeCallback(handle); }).join();  // in whichever thread
+  removed.set_value();
+  worker.join();
+  ones({2}).exp();
+  EXPECT_FALSE(hasCallbacks());
+  EXPECT_EQ(outcome, 2 + 2 + 6 + 3 + 2);
+  EXPECT_EQ(heard.threads.size(), 2u);
+  for (const char* name : {"worker", "neg", "abs", "expand", "linear"})
+    EXPECT_EQ(heard.calls[name], 1) << name;
+  for (const char* name : {"sqrt", "exp"}) EXPECT_EQ(heard.calls.count(name), 0u) << name;
+  EXPECT_EQ(autograd::operator_observer(), nullptr);
+}
+
+TEST(RecordFunction, GlobalCallbacksHearOfBackwardAndOfGuards) {
+  Heard heard;
+  const auto handle = addGlobalCallback(heard.callback().scopes({RecordScope::BACKWARD_FUNCTION}));
+  const Tensor w = randn({4, 4}).requires_grad_();
+  train_step(randn({3, 4}), w);
+  EXPECT_EQ(heard.calls["MmBackward"], 1);
+  EXPECT_EQ(heard.calls.count("mm"), 0u);
+  {
+    const DisableRecordFunctionGuard quiet;
+    train_step(randn({3, 4}), w);
+  }
+  disableCallback(handle);
+  train_step(randn({3, 4}), w);
+  EXPECT_EQ(heard.calls["MmBackward"], 1);
+  reenableCallback(handle);
+  train_step(randn({3, 4}), w);
+  EXPECT_EQ(heard.calls["MmBackward"], 2);
+  clearCallbacks();
+  EXPECT_FALSE(hasCallbacks());
+}
+
+TEST(RecordFunction, CallbacksOfThreadAndOfAllHearOnceEach) {
+  Heard of_thread, of_all;
+  const auto all = addGlobalCallback(of_all.callback());
+  const auto own = addThreadLocalCallback(of_thread.callback());
+  {
+    TENON_RECORD_USER_SCOPE("range");
+    ones({2}).neg();
+  }
+  removeCallback(own);
+  ones({2}).neg();
+  removeCallback(all);
+  EXPECT_EQ(of_thread.calls["neg"], 1);
+  EXPECT_EQ(of_thread.calls["range"], 1);
+  EXPECT_EQ(of_all.calls["neg"], 2);
+  EXPECT_EQ(of_all.calls["range"], 1);
+}
+
+// The start callback of the last range takes itself away, in the middle of a composite's call.
+TEST(RecordFunction, ACallbackMayRemoveItself) {
+  for (const bool global : {false, true}) {
+    CallbackHandle handle = INVALID_CALLBACK_HANDLE;
+    int starts = 0, ends = 0;
+    const RecordFunctionCallback callback(
+        [&](const RecordFunction&) {
+          ++starts;
+          removeCallback(handle);
+          return nullptr;
+        },
+        [&](const RecordFunction&, ObserverContext*) { ++ends; });
+    const Tensor x = ones({2, 3}), w = ones({4, 3});
+    handle = global ? addGlobalCallback(callback) : addThreadLocalCallback(callback);
+    linear(x, w);
+    linear(x, w);
+    EXPECT_EQ(starts, 1) << global;
+    EXPECT_EQ(ends, 1) << global;
+    EXPECT_FALSE(hasCallbacks());
+    EXPECT_EQ(autograd::operator_observer(), nullptr);
+  }
+}
+
+TEST(RecordFunction, CallbacksSeeResultsAndHandles) {
+  std::map<std::string, std::vector<IValue>> seen;
+  std::set<RecordFunctionHandle> handles;
+  const auto handle =
+      addGlobalCallback(RecordFunctionCallback(nullptr,
+                                               [&](const RecordFunction& f, ObserverContext*) {
+                                                 seen[f.name()] = f.outputs();
+                                                 handles.insert(f.handle());
+                                               })
+                            .needsOutputs(true)
+                            .needsIds(true));
+  Tensor x = ones({2, 3});
+  const auto [values, indices] = x.max(1);
+  x.add_(1);
+  const double sum = x.sum().item<double>();
+  EXPECT_THROW(x.mm(x), Error);
+  removeCallback(handle);
+  EXPECT_EQ(sum, 12);
+  ASSERT_EQ(seen["max.dim"].size(), 2u);
+  EXPECT_TRUE(seen["max.dim"][0].toTensor().is_same(values));
+  EXPECT_TRUE(seen["max.dim"][1].toTensor().is_same(indices));
+  ASSERT_EQ(seen["add.Scalar"].size(), 1u);
+  EXPECT_TRUE(seen["add.Scalar"][0].toTensor().is_same(x));
+  ASSERT_TRUE(seen.count("mm"));
+  EXPECT_TRUE(seen["mm"].empty());
+  EXPECT_GE(handles.size(), 4u);
+  EXPECT_EQ(handles.count(0), 0u);
+}
+
+TEST(RecordFunction, CallbacksAreSampled) {
+  Heard never, some;
+  const auto one = addGlobalCallback(never.callback().samplingProb(0)),
+             other = addGlobalCallback(some.callback().samplingProb(0.25));
+  const Tensor x = ones({2});
+  for (int i = 0; i < 4000; ++i) x.neg();
+  removeCallback(one);
+  removeCallback(other);
+  EXPECT_TRUE(never.calls.empty());
+  EXPECT_NEAR(some.calls["neg"], 1000, 5 * std::sqrt(4000 * 0.25 * 0.75));
+  expect_words(text_of<ValueError>([&] { never.callback().samplingProb(1.5); }),
+               {"samplingProb", "1.5", "0 to 1"});
 }
 
 }  // namespace

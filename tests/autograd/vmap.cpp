@@ -6,9 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
 #include <sstream>
 
 #include "tenon/autograd/functional.h"
+#include "tenon/record_function.h"
 #include "tenon/tenon.h"
 #include "tests/autograd/support.h"
 
@@ -190,6 +193,63 @@ TEST(Vmap, OfRmsNormWithWeights) {
     expect_close(own.select(0, i), norm(xs.select(0, i), weights.select(0, i)));
     expect_close(common.select(0, i), norm(xs.select(0, i), weights[0]));
   }
+}
+
+// Gradients of each sample by input, weight and bias, with weights that all share and with weights
+// of their own, against those of the samples one by one.
+void expect_gradients_of_slices(const std::function<Tensor(const variable_list&)>& norm,
+                                const Tensor& xs, const Tensor& w, const Tensor& b) {
+  const auto gradient = [&](const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    variable_list own;
+    for (const Tensor& t : {x, weight, bias}) own.push_back(t.detach().requires_grad_());
+    return autograd::grad({norm(own).sin().sum()}, own);
+  };
+  const int64_t n = xs.size(0);
+  const Tensor ws = random({n, w.size(0), w.size(1)}), bs = random({n, w.size(0), w.size(1)});
+  for (const bool shared : {true, false}) {
+    const std::optional<int64_t> dim = shared ? std::nullopt : std::optional<int64_t>(0);
+    const variable_list all = vmap(gradient, {0, dim, dim})(xs, shared ? w : ws, shared ? b : bs);
+    for (int64_t i = 0; i < n; ++i) {
+      const variable_list one =
+          gradient(xs.select(0, i), shared ? w : ws.select(0, i), shared ? b : bs.select(0, i));
+      for (std::size_t k = 0; k < 3; ++k) expect_close(all[k].select(0, i), one[k]);
+    }
+  }
+}
+
+TEST(Vmap, GradientsOfLayerNormOfEachSample) {
+  const Tensor w = random({3, 4}), b = random({3, 4});
+  const auto norm = [](const variable_list& a) { return layer_norm(a[0], {3, 4}, a[1], a[2]); };
+  expect_gradients_of_slices(norm, random({5, 2, 3, 4}), w, b);
+  expect_gradients_of_slices(norm, random({5, 3, 4}), w, b);  // a sample is one row
+}
+
+TEST(Vmap, GradientsOfGroupNormOfEachSample) {
+  const Tensor w = random({4, 1}), b = random({4, 1});
+  const auto norm = [](const variable_list& a) {
+    return group_norm(a[0], 2, a[1].reshape({4}), a[2].reshape({4}));
+  };
+  expect_gradients_of_slices(norm, random({3, 2, 4, 3, 5}), w, b);
+  expect_gradients_of_slices(norm, random({3, 2, 4}), w, b);
+}
+
+TEST(Vmap, NormsAreNotCalledSliceBySlice) {
+  const Tensor xs = random({6, 2, 4, 3}), w = random({4}), b = random({4}), v = random({3});
+  const auto gradient = [&](const Tensor& x) {
+    const Tensor own = w.detach().requires_grad_(), row = v.detach().requires_grad_();
+    const Tensor out = layer_norm(group_norm(x, 2, own, b), {3}, row);
+    return autograd::grad({out.exp().sum()}, {own, row});
+  };
+  std::map<std::string, int> calls;
+  const auto handle = addThreadLocalCallback(RecordFunctionCallback([&](const RecordFunction& f) {
+    ++calls[f.name()];
+    return nullptr;
+  }));
+  vmap(gradient, {0})(xs);
+  removeCallback(handle);
+  for (const char* name : {"native_group_norm", "native_layer_norm", "native_layer_norm_backward"})
+    EXPECT_EQ(calls[name], 1) << name;
+  EXPECT_EQ(calls["native_group_norm_backward"], 0) << "which would give that of the input alone";
 }
 
 TEST(Vmap, IsDifferentiatedFromOutside) {

@@ -82,6 +82,88 @@ TEST(LBFGS, LineSearch) {
         18}});
 }
 
+// A regression on eight points, with a penalty of fourth order, in two parameters.
+struct Regression {
+  Tensor x = (arange(24, kFloat64) * 1.3).sin().reshape({8, 3});
+  Tensor y = (arange(8, kFloat64) * 2).cos().gt(0).to(kFloat64);
+  Tensor w = zeros({3}, kFloat64).requires_grad_(true);
+  Tensor b = zeros({1}, kFloat64).requires_grad_(true);
+
+  double step(LBFGS& optimizer) const {
+    return optimizer
+        .step([&] {
+          optimizer.zero_grad();
+          const Tensor l = binary_cross_entropy_with_logits(x.matmul(w) + b, y) +
+                           0.01 * (w * w).sum() + 0.05 * w.pow(4).sum();
+          l.backward();
+          return l;
+        })
+        .item<double>();
+  }
+};
+
+struct Reached {
+  int step;
+  double loss;
+  std::vector<double> w;
+  double b;
+};
+
+void expect_20_steps(const LBFGSOptions& options, const std::vector<Reached>& expected) {
+  const Regression f;
+  LBFGS optimizer({f.w, f.b}, options);
+  auto want = expected.begin();
+  for (int step = 1; step <= 20; ++step) {
+    const double loss = f.step(optimizer);
+    if (want == expected.end() || want->step != step) continue;
+    EXPECT_NEAR(loss, want->loss, 1e-9) << "step " << step;
+    EXPECT_TRUE(allclose(f.w, tensor(want->w, kFloat64), 0, 1e-7)) << "step " << step << f.w;
+    EXPECT_NEAR(f.b.item<double>(), want->b, 1e-7) << "step " << step;
+    ++want;
+  }
+  EXPECT_TRUE(want == expected.end());
+}
+
+// Values of torch.optim.LBFGS 2.15: one iteration a step, of which the history holds five.
+TEST(LBFGS, TwentyStepsOfFixedLength) {
+  expect_20_steps(LBFGSOptions(0.2).max_iter(1).history_size(5),
+                  {{1,
+                    0.6931471805599453,
+                    {-0.024320524370674713, 0.015113867703929189, 0.03240640818425085},
+                    0},
+                   {2,
+                    0.6840166300726647,
+                    {-0.11152739919711913, 0.1019035899398425, 0.16598275549885316},
+                    0.0017775574658642384},
+                   {10,
+                    0.6003818452442151,
+                    {-0.40183295350030107, 0.39469322521079303, 0.49992883988664305},
+                    0.003760191890813312},
+                   {20,
+                    0.5987796821963761,
+                    {-0.45251316766443167, 0.43596491380144725, 0.5352773739576484},
+                    0.0036463903054415507}});
+}
+
+// The same, to the minimum, in which it stays.
+TEST(LBFGS, TwentyStepsOfLineSearch) {
+  expect_20_steps(
+      LBFGSOptions(1).max_iter(2).history_size(4).line_search_fn("strong_wolfe"),
+      {{1, 0.6931471805599453, {-0.12160262185337356, 0.07556933851964594, 0.16203204092125423}, 0},
+       {2,
+        0.6519254395231953,
+        {-0.45819431229288937, 0.44537147575561886, 0.6887979038274682},
+        0.008446401982296731},
+       {5,
+        0.5988049019695248,
+        {-0.45475246964708976, 0.4397009670938982, 0.5440560378823888},
+        0.0036845271195045364},
+       {20,
+        0.598762773532502,
+        {-0.4579774012992512, 0.44049044136307786, 0.5396726520677578},
+        0.0036204942464403865}});
+}
+
 // Saving in the middle and going on elsewhere gives the same bits as going on here.
 TEST(LBFGS, ResumesFromFile) {
   const auto options = LBFGSOptions(1).max_iter(4).line_search_fn("strong_wolfe");

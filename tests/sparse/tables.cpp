@@ -3,6 +3,7 @@
 // Tables with sparse gradients: look-ups, bags, and optimizers whose steps touch the rows that the
 // gradient has.
 #include <cmath>
+#include <map>
 #include <sstream>
 
 #include "tenon/gradcheck.h"
@@ -197,6 +198,35 @@ TEST(SparseStep, OfSparseAdamLeavesOtherRows) {
   step(2, -2);
   EXPECT_TRUE(w.detach().select(0, 2).allclose(start.select(0, 2) - 0.1 - by));
   for (int64_t i : {0, 1, 3, 5}) EXPECT_TRUE(w.detach().select(0, i).equal(start.select(0, i)));
+}
+
+// 20 steps with rows that come and go, one of them twice in a gradient: values of torch 2.15.
+TEST(SparseStep, OfSparseAdamFollowsTorchs) {
+  const Tensor w = linspace(-1, 1, 12, TensorOptions(kDouble)).reshape({6, 2}).requires_grad_();
+  optim::SparseAdam adam({w}, optim::SparseAdamOptions(0.05).betas({0.8, 0.95}).eps(1e-6));
+  const std::map<int, std::vector<double>> expected = {
+      {1,
+       {-0.9500001229555046, -0.7681819302257226, -0.5863638702840278, -0.40454573796875914,
+        -0.2727272727272727, -0.09090909090909088, 0.09090909090909088, 0.2727272727272727,
+        0.45454545454545453, 0.6363636363636364, 0.8181818181818181, 1.0}},
+      {5,
+       {-0.9500001229555046, -0.7681819302257226, -0.5443955496740821, -0.4100502366142108,
+        -0.3073365098825637, -0.12551832616027045, 0.026325186815021526, 0.2473210012558297,
+        0.4861829849855246, 0.6680011554232161, 0.8527908072905876, 1.0346091105558604}},
+      {20,
+       {-0.8116642922999221, -0.626977503404863, -0.3975464648792045, -0.33258360554544564,
+        -0.3949787149779332, -0.2148076036192219, -0.11817611940051025, 0.24021315017868716,
+        0.5780206381202943, 0.7602921022063966, 0.8002196417316569, 0.9481417160240151}}};
+  for (int step = 0; step < 20; ++step) {
+    const Tensor rows = ints({step % 6, (2 * step + 1) % 6, step % 6}, {3});
+    const Tensor values = (w.detach().index_select(0, rows) * 2 + step).sin();
+    Tensor(w).mutable_grad() = sparse_coo_tensor(rows.unsqueeze(0), values, {6, 2});
+    adam.step();
+    const auto want = expected.find(step + 1);
+    if (want == expected.end()) continue;
+    EXPECT_TRUE(w.detach().allclose(tensor(want->second, kDouble).reshape({6, 2}), 1e-9, 1e-12))
+        << "after step " << step + 1 << ": " << w.detach();
+  }
 }
 
 TEST(SparseStep, Refusals) {

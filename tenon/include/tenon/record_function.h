@@ -10,8 +10,9 @@
 //   }
 //   removeCallback(handle);
 //
-// Callbacks are those of a thread, and hear of that thread alone. A range that begins while there
-// is none costs one test.
+// Callbacks are those of a thread, which hear of that thread alone, or those of all threads
+// (addGlobalCallback), which are called in the thread of the range. A range that begins while there
+// are none costs one test.
 #pragma once
 
 #include <functional>
@@ -63,7 +64,22 @@ class RecordFunctionCallback {
     scopes_ = std::move(scopes);
     return *this;
   }
+  // RecordFunction::outputs, for the end callback.
+  RecordFunctionCallback& needsOutputs(bool needs) {
+    needs_outputs_ = needs;
+    return *this;
+  }
+  // RecordFunction::handle.
+  RecordFunctionCallback& needsIds(bool needs) {
+    needs_ids_ = needs;
+    return *this;
+  }
+  // The callback is called for this part of the ranges, chosen at random.
+  TENON_API RecordFunctionCallback& samplingProb(double probability);
   bool needsInputs() const { return needs_inputs_; }
+  bool needsOutputs() const { return needs_outputs_; }
+  bool needsIds() const { return needs_ids_; }
+  double samplingProb() const { return sampling_prob_; }
   bool checkScope(RecordScope scope) const { return scopes_.empty() || scopes_.count(scope) > 0; }
   const StartCallback& start() const { return start_; }
   const EndCallback& end() const { return end_; }
@@ -71,16 +87,31 @@ class RecordFunctionCallback {
  private:
   StartCallback start_;
   EndCallback end_;
-  bool needs_inputs_ = false;
+  bool needs_inputs_ = false, needs_outputs_ = false, needs_ids_ = false;
+  double sampling_prob_ = 1;
   std::unordered_set<RecordScope> scopes_;
 };
 
 using CallbackHandle = uint64_t;
+constexpr CallbackHandle INVALID_CALLBACK_HANDLE = 0;
+using RecordFunctionHandle = uint64_t;
 TENON_API CallbackHandle addThreadLocalCallback(RecordFunctionCallback callback);
-// Does nothing if there is none of this handle in this thread.
+// Of all threads, those that run already, too. The callback may be called by several at a time.
+TENON_API CallbackHandle addGlobalCallback(RecordFunctionCallback callback);
+// These do nothing if there is none of this handle in this thread or among those of all threads. A
+// range that has begun still calls a callback that was removed meanwhile.
 TENON_API void removeCallback(CallbackHandle handle);
+TENON_API void disableCallback(CallbackHandle handle);
+TENON_API void reenableCallback(CallbackHandle handle);
 TENON_API void clearThreadLocalCallbacks();
+TENON_API void clearGlobalCallbacks();
+inline void clearCallbacks() {
+  clearGlobalCallbacks();
+  clearThreadLocalCallbacks();
+}
 TENON_API bool hasThreadLocalCallbacks() noexcept;
+TENON_API bool hasGlobalCallbacks() noexcept;
+inline bool hasCallbacks() noexcept { return hasThreadLocalCallbacks() || hasGlobalCallbacks(); }
 // Whether callbacks of this thread are called; they are unless it was turned off.
 TENON_API bool isRecordFunctionEnabled() noexcept;
 TENON_API void enableRecordFunction(bool enable) noexcept;
@@ -109,9 +140,10 @@ class TENON_API RecordFunction {
   RecordFunction(const RecordFunction&) = delete;
   RecordFunction& operator=(const RecordFunction&) = delete;
 
-  // Whether anybody listens, and whether with arguments.
+  // Whether anybody listens, and to what besides the name.
   bool isActive() const noexcept { return !heard_.empty(); }
   bool needsInputs() const noexcept { return needs_inputs_; }
+  bool needsOutputs() const noexcept { return needs_outputs_; }
   // `inputs` must live as long as the range.
   void before(std::string_view name, ArrayRef<IValue> inputs = {});
   void end() noexcept;
@@ -120,9 +152,21 @@ class TENON_API RecordFunction {
   RecordScope scope() const noexcept { return scope_; }
   // Other arguments than tensors, numbers, strings and lists are None.
   ArrayRef<IValue> inputs() const noexcept { return inputs_; }
+  std::size_t num_inputs() const noexcept { return inputs_.size(); }
+  // Of an operator call that failed, none.
+  const std::vector<IValue>& outputs() const noexcept { return outputs_; }
+  void setOutputs(std::vector<IValue> outputs) { outputs_ = std::move(outputs); }
+  std::size_t num_outputs() const noexcept { return outputs_.size(); }
+  // A number of the range's own; 0 unless a callback needs it.
+  RecordFunctionHandle handle() const noexcept { return handle_; }
   // The thread that the range is in, counted from 1 in the order of their first ranges.
   uint64_t threadId() const noexcept { return currentThreadId(); }
   static uint64_t currentThreadId() noexcept;
+
+  // Whose callbacks a range looks for: those of its thread and those of all threads are told of
+  // operators separately.
+  enum class Listeners { Thread, All, Both };
+  RecordFunction(RecordScope scope, Listeners listeners);
 
  private:
   struct Heard {
@@ -130,10 +174,14 @@ class TENON_API RecordFunction {
     std::shared_ptr<const RecordFunctionCallback> callback;
     std::unique_ptr<ObserverContext> context;
   };
+  void listen(CallbackHandle handle, const std::shared_ptr<const RecordFunctionCallback>& callback);
+
   RecordScope scope_;
-  bool needs_inputs_ = false, begun_ = false;
+  bool needs_inputs_ = false, needs_outputs_ = false, begun_ = false;
+  RecordFunctionHandle handle_ = 0;
   std::string name_;
   ArrayRef<IValue> inputs_;
+  std::vector<IValue> outputs_;
   std::vector<Heard> heard_;
 };
 

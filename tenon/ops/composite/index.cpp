@@ -118,6 +118,7 @@ std::vector<Tensor> nonzero_numpy(const Tensor& self) {
   if (self.dim() == 0) return self.unsqueeze(0).nonzero().unbind(1);
   return self.nonzero().unbind(1);
 }
+std::vector<Tensor> where(const Tensor& condition) { return condition.nonzero_numpy(); }
 Tensor argwhere(const Tensor& self) { return self.nonzero(); }
 
 Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill_value) {

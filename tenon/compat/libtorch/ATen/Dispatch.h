@@ -112,3 +112,36 @@ struct CppType;
       TYPE, NAME,                                                                               \
       AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__) AT_DISPATCH_CASE(EXTRA1, __VA_ARGS__) \
           AT_DISPATCH_CASE(EXTRA2, __VA_ARGS__) AT_DISPATCH_CASE(EXTRA3, __VA_ARGS__))
+#define AT_DISPATCH_CASE_REDUCED_FLOATING_TYPES(...)       \
+  AT_DISPATCH_CASE(::tenon::ScalarType::Half, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::tenon::ScalarType::BFloat16, __VA_ARGS__)
+#define AT_DISPATCH_REDUCED_FLOATING_TYPES(TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_REDUCED_FLOATING_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND3(EXTRA1, EXTRA2, EXTRA3, TYPE, NAME, ...)         \
+  AT_DISPATCH_SWITCH(                                                                    \
+      TYPE, NAME,                                                                        \
+      AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(EXTRA1, __VA_ARGS__) \
+          AT_DISPATCH_CASE(EXTRA2, __VA_ARGS__) AT_DISPATCH_CASE(EXTRA3, __VA_ARGS__))
+#define AT_DISPATCH_INTEGRAL_TYPES_AND(EXTRA, TYPE, NAME, ...)    \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                  \
+                     AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__) \
+                         AT_DISPATCH_CASE(EXTRA, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND(EXTRA, TYPE, NAME, ...)    \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                              \
+                     AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(__VA_ARGS__) \
+                         AT_DISPATCH_CASE(EXTRA, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND2(EXTRA1, EXTRA2, TYPE, NAME, ...)            \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                                                \
+                     AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(__VA_ARGS__) AT_DISPATCH_CASE( \
+                         EXTRA1, __VA_ARGS__) AT_DISPATCH_CASE(EXTRA2, __VA_ARGS__))
+
+// With index_t, for the dtypes of indices.
+#define TENON_COMPAT_INDEX_CASE(enum_type, ...)                                          \
+  case enum_type: {                                                                      \
+    using index_t [[maybe_unused]] = typename ::tenon::compat::CppType<enum_type>::type; \
+    return __VA_ARGS__();                                                                \
+  }
+#define AT_DISPATCH_INDEX_TYPES(TYPE, NAME, ...)                                    \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                                    \
+                     TENON_COMPAT_INDEX_CASE(::tenon::ScalarType::Int, __VA_ARGS__) \
+                         TENON_COMPAT_INDEX_CASE(::tenon::ScalarType::Long, __VA_ARGS__))

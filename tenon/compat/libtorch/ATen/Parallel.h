@@ -4,6 +4,8 @@
 
 #include <torch/namespaces.h>
 
+#include <string>
+
 #include "tenon/parallel.h"
 #include "tenon/runtime/error.h"
 
@@ -15,4 +17,11 @@ inline void set_num_interop_threads(int n) {
   TENON_CHECK(n > 0, ValueError, "set_num_interop_threads: expected a positive number, got ", n);
 }
 inline int get_num_interop_threads() { return get_num_threads(); }
+// How many pieces of size y cover x.
+inline int64_t divup(int64_t x, int64_t y) { return (x + y - 1) / y; }
+inline std::string get_parallel_info() {
+  return core::join("at::get_num_threads() : ", get_num_threads(),
+                    "\nat::get_num_interop_threads() : ", get_num_interop_threads(),
+                    "\nATen parallel backend: one pool\n");
+}
 }  // namespace tenon

@@ -4,13 +4,21 @@
 #pragma once
 
 #include <ATen/ATen.h>
+#include <ATen/AccumulateType.h>
 #include <ATen/Context.h>
+#include <ATen/ExpandUtils.h>
+#include <ATen/NumericUtils.h>
+#include <ATen/OpMathType.h>
+#include <ATen/ScalarOps.h>
+#include <ATen/WrapDimUtils.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/Reduction.h>
 #include <ATen/record_function.h>
 #include <c10/util/typeid.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/utils/memory.h>
 #include <torch/cuda.h>
 #include <torch/fft.h>

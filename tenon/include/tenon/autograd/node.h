@@ -15,9 +15,11 @@ namespace tenon::autograd {
 struct Edge {
   core::Ref<Node> function;  // null: no gradient is wanted there
   uint32_t input_nr = 0;     // which of the function's gradients
+  bool is_valid() const { return static_cast<bool>(function); }
 };
 
 using variable_list = std::vector<Tensor>;
+using edge_list = std::vector<Edge>;
 
 // Called with the gradients that arrive at a node, before it runs; returns those that it is to use,
 // as many and of the same shapes.
@@ -77,6 +79,7 @@ class TENON_API Node : public core::RefCounted {
     return false;
   }
   const Edge& next_edge(uint32_t i) const { return edges[i]; }
+  edge_list next_edges() const { return edge_list(edges, edges + n_edges); }
   uint32_t num_outputs() const { return n_edges; }
   uint32_t num_inputs() const { return n_grads; }
   NodeHooks& hooks_for_write();

@@ -9,4 +9,5 @@
 namespace at::cuda {
 using ::tenon::cuda::device_count;
 using ::tenon::cuda::is_available;
+inline int64_t getNumGPUs() { return static_cast<int64_t>(device_count()); }
 }  // namespace at::cuda

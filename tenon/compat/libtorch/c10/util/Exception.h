@@ -29,6 +29,13 @@ inline void warn_at(const std::string& text, const char* file, int line) {
 #define TORCH_CHECK_TYPE(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, TypeError, ##__VA_ARGS__)
 #define TORCH_CHECK_NOT_IMPLEMENTED(cond, ...) \
   TENON_COMPAT_THROW_UNLESS(cond, NotImplementedError, ##__VA_ARGS__)
+#define TORCH_CHECK_WITH(Class, cond, ...)                                 \
+  do {                                                                     \
+    if (TENON_UNLIKELY(!(cond)))                                           \
+      throw ::c10::Class(::c10::detail::check_text(#cond, ##__VA_ARGS__)); \
+  } while (0)
+#define TORCH_CHECK_ARG(cond, at, ...) \
+  TORCH_CHECK(cond, "invalid argument ", at, ": ", ::c10::detail::check_text(#cond, ##__VA_ARGS__))
 #define TORCH_INTERNAL_ASSERT(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, Error, ##__VA_ARGS__)
 #define TORCH_INTERNAL_ASSERT_DEBUG_ONLY(cond, ...) \
   do {                                              \
@@ -51,6 +58,8 @@ inline void warn_at(const std::string& text, const char* file, int line) {
 #define TORCH_CHECK_GT(a, b) TENON_COMPAT_CHECK_OP(a, b, >)
 #define AT_ERROR(...) throw ::tenon::Error(::c10::str(__VA_ARGS__))
 #define TORCH_WARN(...) ::c10::warn_at(::c10::str(__VA_ARGS__), __FILE__, __LINE__)
+#define TORCH_WARN_DEPRECATION(...) \
+  ::tenon::warn("deprecated", ::c10::str(__VA_ARGS__), __FILE__, __LINE__)
 #define AT_WARN(...) TORCH_WARN(__VA_ARGS__)
 #define TORCH_WARN_ONCE(...)                                                           \
   do {                                                                                 \

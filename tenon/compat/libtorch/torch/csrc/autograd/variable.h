@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "tenon/autograd/node.h"
 #include "tenon/runtime/log.h"
 
 namespace tenon::autograd {
@@ -28,5 +29,9 @@ inline Variable make_variable(const Tensor& data, bool requires_grad, bool is_vo
   }
   return make_variable(data, requires_grad);
 }
+
+namespace impl {
+using autograd::gradient_edge;
+}  // namespace impl
 
 }  // namespace tenon::autograd
