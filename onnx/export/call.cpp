@@ -118,6 +118,11 @@ int64_t Call::size(const char* argument, int64_t dim) const {
   return t.size(dim < 0 ? dim + t.dim() : dim);
 }
 
+bool Call::is_fixed(const char* argument) const { return exporter.is_fixed(get(argument)); }
+bool Call::is_fixed(const char* argument, int64_t dim) const {
+  return exporter.is_fixed(get(argument), dim);
+}
+
 std::string Call::in(const char* argument) const { return exporter.name_of(get(argument)); }
 std::string Call::in(const char* argument, ScalarType to) const {
   Item& i = get(argument);

@@ -41,6 +41,9 @@ class Call {
   int64_t rank(const char* argument) const { return example(argument).dim(); }
   int64_t axis(const char* argument, const char* of) const;  // not negative
   int64_t size(const char* argument, int64_t dim) const;
+  // Its sizes, or this one, are the same in every run.
+  bool is_fixed(const char* argument) const;
+  bool is_fixed(const char* argument, int64_t dim) const;
 
   // The model's values.
   std::string in(const char* argument) const;                    // as it is

@@ -80,6 +80,11 @@ ItemPtr Exporter::item(const jit::Value* v) const {
   return at->second;
 }
 
+Item* Exporter::find_item(const jit::Value* v) const {
+  const auto at = items_.find(v);
+  return at == items_.end() ? nullptr : at->second.get();
+}
+
 pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   const NoGradGuard no_grad;
   const jit::Module frozen = jit::freeze(module_, std::nullopt, false);
@@ -119,6 +124,16 @@ void Exporter::walk(const jit::Block& b) {
   }
 }
 
+// One that freezing left, as it does where the program might write it: writes to it are refused.
+void Exporter::visit_attribute(const Node& n) {
+  const IValue& owner = item(n.input(0))->example;
+  need(owner.isObject(), "an attribute of what is not an object");
+  const IValue value = owner.toObject()->getAttr(n.s("name"));
+  if (value.isTensor() && value.toTensor().defined() && value.toTensor().has_storage())
+    program_tensors_.push_back(value.toTensor());
+  set(n.output(), std::make_shared<Item>(Item{value, true}));
+}
+
 void Exporter::visit(const Node& n) {
   if (n.is("prim::Constant")) {
     const std::optional<IValue> v = jit::to_constant(n.output());
@@ -127,6 +142,7 @@ void Exporter::visit(const Node& n) {
       program_tensors_.push_back(v->toTensor());
     return set(n.output(), std::make_shared<Item>(Item{*v, true}));
   }
+  if (n.is("prim::GetAttr")) return visit_attribute(n);
   if (n.is("prim::If")) return visit_if(n);
   if (n.is("prim::Loop")) return visit_loop(n);
   if (is_silent(n)) return;
@@ -150,9 +166,10 @@ std::vector<IValue> Exporter::compute(const Node& n) {
 
 // It makes a constant tensor and asks another one for its dtype, or for its sizes, which are known.
 bool Exporter::fills_alike(const Node& n) const {
+  if (n.inputs().empty()) return false;
   const bool known = n.is("aten::new_zeros") || n.is("aten::new_ones") || n.is("aten::new_full"),
              alike = n.is("aten::zeros_like") || n.is("aten::ones_like") || n.is("aten::full_like");
-  if (!known && !(alike && is_static())) return false;
+  if (!known && !(alike && is_fixed(*item(n.input(0))))) return false;
   return std::all_of(n.inputs().begin() + 1, n.inputs().end(),
                      [this](const jit::Value* v) { return item(v)->constant; });
 }
@@ -162,9 +179,8 @@ bool Exporter::fold(const Node& n) {
   if (!n.op || has_side_effects(n) || n.outputs().empty()) return false;
   bool constant = !n.inputs().empty();
   for (const jit::Value* v : n.inputs()) constant = constant && item(v)->constant;
-  if (!constant && !jit::asks_rank_or_dtype(n) && !(jit::asks_sizes(n) && is_static()) &&
-      !fills_alike(n))
-    return false;
+  if (!constant && !jit::asks_rank_or_dtype(n) && !asks_fixed_sizes(n) && !fills_alike(n))
+    return compare_sizes(n);
   const std::vector<IValue> values = compute(n);
   constexpr int64_t kMaxFilled = 1 << 16;  // more would be a weight of the file
   if (!constant && values.at(0).isTensor() && values[0].toTensor().numel() > kMaxFilled)

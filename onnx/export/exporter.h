@@ -38,6 +38,10 @@ struct Item {
   std::size_t depth = 0;
   bool grows = false;   // a list whose length may differ from the example's
   bool shared = false;  // a list that has other items, too, which would not change with it
+  // Which sizes of a tensor are those of the example in every run (sizes.h); none: nothing is
+  // known.
+  std::optional<std::vector<int64_t>> sizes;
+  int64_t symbol = 0;  // of a number that is a size
 };
 
 // An attribute of a node of the model.
@@ -56,6 +60,10 @@ class Exporter {
   int64_t opset() const { return options_.opset; }
   // Every size is a number: no axis was said to be dynamic, and no loop changes shapes.
   bool is_static() const { return options_.dynamic_axes.empty() && !varying_; }
+  // The sizes, or the one size, are those of the example in every run.
+  bool is_fixed(const Item& tensor) const;
+  bool is_fixed(const Item& tensor, int64_t dim) const;
+  int64_t fresh_symbol() { return ++symbols_; }  // of a size
   // A list of tensors whose length is known when the model runs. Joining one in a loop gives other
   // sizes in each turn.
   bool is_sequence(const Item& i) const;
@@ -72,6 +80,7 @@ class Exporter {
   // The model's value of an item that is a tensor, a number or a list of integers (one dimension).
   std::string name_of(Item& item);
   ItemPtr item(const jit::Value* v) const;
+  Item* find_item(const jit::Value* v) const;  // null if nothing was set
   void set(const jit::Value* v, ItemPtr item);
 
  private:
@@ -82,6 +91,7 @@ class Exporter {
   struct OpenGraph;
   void walk(const jit::Block& b);
   void visit(const jit::Node& n);
+  void visit_attribute(const jit::Node& n);
   void visit_if(const jit::Node& n);
   bool raises(const jit::Block& b) const;  // whenever it runs
   bool is_out_of_range(const jit::Node& n) const;
@@ -116,8 +126,16 @@ class Exporter {
   void remove_nodes(int first);
   void visit_unknown(Call& call);
   bool fold(const jit::Node& n);
+  bool asks_fixed_sizes(const jit::Node& n) const;
+  bool compare_sizes(const jit::Node& n);
   bool fills_alike(const jit::Node& n) const;
   bool write_constant(const jit::Node& n);
+  void write_shared(const jit::Node& n);
+  const jit::Value* viewed(const jit::Value& v) const;
+  ItemPtr put_part(const jit::Node& view, const ItemPtr& whole, const ItemPtr& part);
+  ItemPtr call_operator(const std::string& name, const std::vector<ItemPtr>& arguments);
+  void check_shared(const jit::Node& n, const jit::Value* base, const Tensor& memory) const;
+  void remake(const jit::Value* v);
   bool is_last_name(const jit::Value& v, const jit::Node& user, const jit::Node& write) const;
   std::vector<IValue> compute(const jit::Node& n);
   void refuse(const jit::Node& n, const std::string& reason);
@@ -152,10 +170,12 @@ class Exporter {
   std::vector<std::shared_ptr<jit::Graph>> parts_;  // of operators, whose values are in items_
   static constexpr int kMaxPartsDepth = 8;
   int parts_depth_ = 0;
-  std::map<std::string, Form> forms_;    // what plugins say of their operators
-  bool varying_ = false;                 // sizes may be other ones than those of the examples
-  std::vector<Tensor> program_tensors_;  // its constants, which stay as they are
-  std::set<const jit::Node*> written_;   // in-place operators that became new values
+  std::map<std::string, Form> forms_;  // what plugins say of their operators
+  bool varying_ = false;               // sizes may be other ones than those of the examples
+  int64_t symbols_ = 0;
+  std::map<std::string, int64_t> axis_symbols_;  // by name
+  std::vector<Tensor> program_tensors_;          // its constants, which stay as they are
+  std::set<const jit::Node*> written_;           // in-place operators that became new values
 };
 
 // A tensor as the model has it; a number as one without dimensions, a list of integers as one of

@@ -5,6 +5,7 @@
 #include "jit/trace/parts.h"
 #include "onnx/export/call.h"
 #include "onnx/export/exporter.h"
+#include "onnx/export/sizes.h"
 #include "onnx/export/write_form.h"
 #include "tenon/jit/operator.h"
 
@@ -41,7 +42,9 @@ bool Exporter::is_last_name(const jit::Value& v, const Node& user, const Node& w
     return is_last_name(*maker.input(0), maker, write);
   if (!maker.op || maker.op->schema.returns.size() <= static_cast<std::size_t>(v.offset()))
     return false;
-  if (maker.op->schema.returns[static_cast<std::size_t>(v.offset())].alias.set.empty()) return true;
+  const bool parts = v.type()->is(jit::TypeKind::List);  // whose elements may be views
+  if (!parts && maker.op->schema.returns[static_cast<std::size_t>(v.offset())].alias.set.empty())
+    return true;
   return !maker.inputs().empty() && is_last_name(*maker.input(0), maker, write);
 }
 
@@ -49,8 +52,7 @@ void Exporter::visit_operator(const Node& n) {
   Call call(*this, n);
   const auto* rule = find_rule(n.kind());
   if (!rule && call.name != n.kind()) {
-    need(is_last_name(*n.input(0), n, n),
-         "it writes to memory that has other names in the program");
+    if (!is_last_name(*n.input(0), n, n)) return write_shared(n);
     rule = find_rule(call.name);
     written_.insert(&n);
   }
@@ -62,6 +64,7 @@ void Exporter::visit_operator(const Node& n) {
   if (!(rule ? follow(*rule, call) : give_by_code(call)) && !visit_parts(call)) visit_unknown(call);
   for (std::size_t k = 0; k < n.outputs().size(); ++k)
     if (call.given[k]) set(n.output(k), call.given[k]);
+  note_sizes(*this, n);
 }
 
 // Takes back the nodes from `first` on. Lists of the program that became one of their values are
@@ -144,7 +147,9 @@ bool Exporter::visit_parts(Call& call) {
   if (!parts.graph) return false;
   if (!parts.baked.empty())
     return call.reason = ", and what it is made of reads values: " + parts.baked, false;
-  if (!is_static())
+  const bool fixed = std::all_of(tensors.begin(), tensors.end(),
+                                 [this](const ItemPtr& i) { return has_fixed_sizes(*this, *i); });
+  if (!fixed)
     return call.reason = ", and what it is made of has fixed sizes: leave dynamic_axes out", false;
   jit::functionalize(*parts.graph);
   jit::lower_tuples(*parts.graph);

@@ -6,6 +6,7 @@
 
 #include "onnx/export/exporter.h"
 #include "onnx/export/external_data.h"
+#include "onnx/export/size_rules.h"
 #include "tenon/autograd.h"
 #include "tenon/io/file_writer.h"
 #include "tenon/ops.h"
@@ -125,6 +126,14 @@ void Exporter::add_inputs(const jit::Graph& g, const jit::FunctionSchema& schema
       continue;
     }
     i->name = name;
+    i->sizes.emplace(static_cast<std::size_t>(inputs[k].toTensor().dim()), kFixed);
+    if (const auto axes = options_.dynamic_axes.find(name); axes != options_.dynamic_axes.end())
+      for (const auto& [dim, axis] : axes->second) {
+        int64_t& symbol = axis_symbols_[axis];
+        if (symbol == kFixed) symbol = fresh_symbol();
+        if (dim >= 0 && dim < inputs[k].toTensor().dim())
+          (*i->sizes)[static_cast<std::size_t>(dim)] = symbol;
+      }
     add_value_info(graph->add_input(), name, *i, false);
     set(v, i);
   }

@@ -155,7 +155,7 @@ def AveragePool(x: Tensor, *, auto_pad: str = "NOTSET", ceil_mode: int = 0, coun
   return total / _windows(one, kernel_shape, s, d, p, out, 0).sum(-1)
 def AveragePool2d(x: Tensor, *, auto_pad: str = "NOTSET", ceil_mode: int = 0, count_include_pad: int = 0, dilations: Optional[List[int]] = None, kernel_shape: List[int], pads: Optional[List[int]] = None, strides: Optional[List[int]] = None) -> Tensor:
   p = _or(pads, 4, 0)
-  return torch.avg_pool2d(x, kernel_shape, _or(strides, 2, 1), p[:2], False, count_include_pad == 1)
+  return torch.avg_pool2d(x, kernel_shape, _or(strides, 2, 1), p[:2], ceil_mode == 1, count_include_pad == 1)
 def LpPool(x: Tensor, *, auto_pad: str = "NOTSET", ceil_mode: int = 0, dilations: Optional[List[int]] = None, kernel_shape: List[int], p: float = 2.0, pads: Optional[List[int]] = None, strides: Optional[List[int]] = None) -> Tensor:
   n = len(kernel_shape)
   s = _or(strides, n, 1)
@@ -245,8 +245,7 @@ std::vector<ItemPtr> translate_max_pool(Builder& b, Call& c) {
 std::vector<ItemPtr> translate_average_pool(Builder& b, Call& c) {
   const std::vector<int64_t> pads = c.integers("pads"), kernel = c.integers("kernel_shape"),
                              dilations = c.integers("dilations");
-  bool fits =
-      no_auto_pad(c) && kernel.size() == 2 && is_symmetric(pads) && c.integer("ceil_mode", 0) == 0;
+  bool fits = no_auto_pad(c) && kernel.size() == 2 && is_symmetric(pads);
   for (const int64_t d : dilations) fits = fits && d == 1;
   for (std::size_t i = 0; fits && i < pads.size() / 2; ++i) fits = 2 * pads[i] <= kernel[i];
   return b.call_function(c, fits ? "AveragePool2d" : "AveragePool", Gives::Same);

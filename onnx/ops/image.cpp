@@ -92,12 +92,19 @@ def _resize(x: Tensor, roi: List[float], scales: List[float], sizes: List[int], 
       s[k] = one
       out[k] = int(math.floor(one * x.size(at[k]) + 0.5))
   crop = transform == "tf_crop_and_resize"
-  if x.dim() == 4 and len(at) == 4 and not crop and antialias == 0 and exclude == 0 and x.size(0) == out[0] and x.size(1) == out[1]:
-    whole = x.size(2) * s[2] == out[2] and x.size(3) * s[3] == out[3]
+  h = len(at) - 2
+  images = x.dim() == 4 and not crop and antialias == 0 and exclude == 0
+  if h == 2:
+    images = images and x.size(0) == out[0] and x.size(1) == out[1]
+  else:
+    images = images and h == 0 and at == [2, 3]
+  if images:
+    size = out[h:]
+    whole = x.size(2) * s[h] == size[0] and x.size(3) * s[h + 1] == size[1]
     if mode == "linear" and (transform == "half_pixel" or (transform == "align_corners" and whole)):
-      return torch.upsample_bilinear2d(x, out[2:], transform == "align_corners", s[2], s[3])
+      return torch.upsample_bilinear2d(x, size, transform == "align_corners", s[h], s[h + 1])
     if mode == "nearest" and transform == "asymmetric" and nearest == "floor":
-      return torch.upsample_nearest2d(x, out[2:], s[2], s[3])
+      return torch.upsample_nearest2d(x, size, s[h], s[h + 1])
   y = x
   for k in range(len(at)):
     start = roi[k] if crop else 0.0

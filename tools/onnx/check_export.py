@@ -140,6 +140,38 @@ case("dynamic_shapes", lambda x: (x.view(x.size(0), -1), x.reshape(x.shape[0] * 
      r(2, 3, 4), dynamic=("x:0=b", "x:1=t"), runs=((r(5, 7, 4),),))
 
 
+
+
+# Sizes beside a dynamic one, windows of any size, and writes to memory that has several names.
+def mask_of_sizes(x):
+    mask = torch.zeros(x.shape[2], x.shape[3])
+    mask[:2, 1:] = 3
+    mask[2:, :-2] += 1
+    return x + mask, F.adaptive_avg_pool2d(x, (2, 3)), x.var((2, 3)), x.roll((1, -1), (2, 3))
+
+
+def writes_to_views(x):
+    y, table = x * 2, torch.zeros(4, 6)
+    rows, t, row = y[:, 1:], y.transpose(2, 3), table[0]
+    y[:, 0] = x.sum(1)
+    t[:, :2, 1:] -= 3
+    table[0] = x.sum((0, 1, 2))
+    table[:, -1:] /= 4
+    return y, rows, t, table + row
+
+
+B1, B3 = r(1, 3, 4, 6), r(3, 3, 4, 6)
+for name, f in {
+    "mask_of_sizes": mask_of_sizes, "writes_to_views": writes_to_views,
+    "resize_of_batches": lambda x: (F.interpolate(x, size=(8, 9), mode="bilinear"), F.interpolate(x, size=(8, 9)), F.interpolate(x, scale_factor=2.0)),
+}.items():
+    for opset in (17, 18):
+        case(f"{name}_{opset}", f, r(2, 3, 4, 6), dynamic=("x:0=b",), runs=((B1,), (B3,)), opset=opset)
+case("windows", lambda x: (x.unfold(2, 3, 2), x.unfold(3, 2, 3).unfold(2, 2, 1), F.unfold(x, (3, 2), (1, 2), (1, 0), (2, 1)), F.unfold(x, 2)),
+     r(2, 3, 7, 8), dynamic=("x:0=b", "x:2=h", "x:3=w"), runs=((r(1, 3, 9, 11),), (r(3, 3, 6, 5),)))
+case("as_strided", lambda x: torch.as_strided((x * 2).t(), (3, 2, 5), (2, 1, 3)), r(4, 5))
+
+
 def loop_script(x: torch.Tensor, h: torch.Tensor):
     for i in range(x.size(0)):
         h = torch.tanh(x[i] + h * 0.5)

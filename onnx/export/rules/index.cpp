@@ -169,22 +169,27 @@ void index_put(Call& c) {
 void select_scatter(Call& c) {
   const int64_t dim = c.axis("dim", "self"), n = c.size("self", dim);
   int64_t at = c.integer("index");
-  at = at < 0 ? at + n : at;
+  if (at < 0 && c.is_fixed("self", dim)) at += n;
   const std::string x = c.in("self"), src = c.unsqueeze(c.in("src", c.dtype("self")), {dim});
-  c.give(c.op("Concat", {c.slice(x, dim, 0, at), src, c.slice(x, dim, at + 1, kEnd)},
-              {{"axis", dim}}));
+  Names parts{src};
+  if (at != 0) parts.insert(parts.begin(), c.slice(x, dim, 0, at));
+  if (at != -1 && at != n - 1) parts.push_back(c.slice(x, dim, at + 1, kEnd));
+  c.give(c.op("Concat", parts, {{"axis", dim}}));
 }
 void slice_scatter(Call& c) {
   const int64_t dim = c.axis("dim", "self"), n = c.size("self", dim);
   if (c.integer("step", 1) != 1) return view_scatter(c, "slice");
+  const bool fixed = c.is_fixed("self", dim);
   const auto bound = [&](const char* argument, int64_t otherwise) {
-    int64_t v = c.integer(argument, otherwise);
-    return std::clamp<int64_t>(v < 0 ? v + n : v, 0, n);
+    const int64_t v = c.integer(argument, otherwise);
+    return fixed ? std::clamp<int64_t>(v < 0 ? v + n : v, 0, n) : v;
   };
-  const int64_t begin = bound("start", 0), end = bound("end", n);
-  const std::string x = c.in("self"), src = c.in("src", c.dtype("self"));
-  c.give(c.op("Concat", {c.slice(x, dim, 0, begin), src, c.slice(x, dim, end, kEnd)},
-              {{"axis", dim}}));
+  const int64_t begin = bound("start", 0), end = bound("end", kEnd);
+  const std::string x = c.in("self");
+  Names parts{c.in("src", c.dtype("self"))};
+  if (begin != 0) parts.insert(parts.begin(), c.slice(x, dim, 0, begin));
+  if (end != kEnd && !(fixed && end == n)) parts.push_back(c.slice(x, dim, end, kEnd));
+  c.give(parts.size() == 1 ? parts[0] : c.op("Concat", parts, {{"axis", dim}}));
 }
 
 std::string places(Call& c, const std::string& mask) {

@@ -161,8 +161,9 @@ void adaptive(Call& c, const char* all, const char* windows) {
   const std::string x = c.in("self");
   if (std::all_of(sizes.begin(), sizes.end(), [](int64_t s) { return s == 1; }))
     return c.give(c.op(all, {x}));
-  need(c.exporter.is_static(), "an output size above 1 needs sizes that are known");
   bool divides = true;
+  for (int i = 0; i < n; ++i)
+    need(c.is_fixed("self", i - n), "an output size above 1 needs sizes that are known");
   for (int i = 0; i < n; ++i) {
     const int64_t in = c.size("self", c.rank("self") - n + i),
                   out = sizes[static_cast<std::size_t>(i)];
@@ -209,11 +210,18 @@ void resize(Call& c) {
     attrs.push_back({"nearest_mode", std::string(exact ? "round_prefer_ceil" : "floor")});
   if (cubic) attrs.push_back({"cubic_coeff_a", -0.75});
   const std::string x = c.in(input);
+  const bool by_axes = c.exporter.opset() >= 18;  // else sizes of all dimensions are computed
+  if (by_axes) {
+    std::vector<int64_t> axes;
+    for (int64_t d = 2; d < rank; ++d) axes.push_back(d);
+    attrs.push_back({"axes", IValue(axes)});
+  }
   const bool sizes_given = !c.none("output_size");
   std::vector<double> scales =
       c.has("scale_factors") ? c.numbers("scale_factors") : std::vector<double>();
   if (!sizes_given && !scales.empty()) {
-    std::vector<IValue> all{1.0, 1.0};
+    std::vector<IValue> all;
+    if (!by_axes) all.assign(2, IValue(1.0));
     for (const double s : scales) all.emplace_back(s);
     const Tensor t = as_tensor(IValue(
         core::Ref<ivalue::List>::adopt(new ivalue::List(jit::Type::floating(), std::move(all)))));
@@ -223,6 +231,7 @@ void resize(Call& c) {
       c.is_constant("output_size")
           ? c.int_list(c.ints("output_size", static_cast<std::size_t>(spatial)))
           : c.in("output_size");
+  if (by_axes) return c.give(c.op("Resize", {x, "", "", sizes}, attrs));
   const std::string shape =
       c.op("Concat", {c.slice(c.op("Shape", {x}), 0, 0, 2), sizes}, {{"axis", int64_t{0}}});
   c.give(c.op("Resize", {x, "", "", shape}, attrs));

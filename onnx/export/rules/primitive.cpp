@@ -151,7 +151,7 @@ void prim_scan(Call& c) {
       {TN_REDUCE_PROD, "Mul"}, {TN_REDUCE_MAX, "Max"}, {TN_REDUCE_MIN, "Min"}};
   const auto type = types.find(code);
   need(type != types.end() && c.dtype("self") != kBool, "ONNX has no such scan");
-  need(c.exporter.is_static(), "it needs sizes that are known: leave dynamic_axes out");
+  need(c.is_fixed("self", dim), "it needs sizes that are known: leave dynamic_axes out");
   std::string x = c.in("self");
   for (int64_t by = 1, n = c.size("self", dim); by < n; by *= 2) {
     const std::string more =
@@ -214,6 +214,9 @@ void copysign(Call& c) {
 void fill(Call& c) {
   const std::string v = c.name == "aten::zero" ? like(c, 0) : c.in("value", result_dtype(c));
   c.give(c.op("Expand", {v, c.op("Shape", {c.in("self")})}));
+}
+void copy(Call& c) {
+  c.give(c.op("Expand", {c.in("src", c.dtype("self")), c.op("Shape", {c.in("self")})}));
 }
 void erfc(Call& c) { c.give(c.op("Sub", {like(c, 1), c.op("Erf", {self(c)})})); }
 void div_trunc(Call& c) {
@@ -286,6 +289,7 @@ const Rules::Entry list[] = {{"aten::prim_unary", prim_unary},
                              {"aten::copysign", copysign},
                              {"aten::fill", fill},
                              {"aten::zero", fill},
+                             {"aten::copy", copy},
                              {"aten::erfc", erfc},
                              {"aten::fmax", extreme<1>},
                              {"aten::fmin", extreme<0>},

@@ -10,10 +10,18 @@ namespace {
 
 // Of the elements that `op` gives in those of the first argument, flattened. `from`: the first
 // argument of the call after its tensors.
+constexpr const char* kNeedsSizes = "it needs sizes that are known: leave dynamic_axes out";
+
 Tensor positions(Call& c, const jit::Operator& op, std::size_t from) {
-  need(c.exporter.is_static(), "it needs sizes that are known: leave dynamic_axes out");
+  need(c.is_fixed(c.first_argument()), kNeedsSizes);
   const Tensor x = c.example(c.first_argument());
-  jit::Stack stack{tenon::arange(x.numel(), TensorOptions(kInt64)).reshape(x.sizes())};
+  Tensor at = tenon::arange(x.numel(), TensorOptions(kInt64)).reshape(x.sizes());
+  if (c.name == "aten::as_strided") {  // places in memory
+    const Tensor as_they_lie = tenon::empty_strided(x.sizes(), x.strides(), TensorOptions(kInt64));
+    as_they_lie.copy_(at);
+    at = as_they_lie;
+  }
+  jit::Stack stack{at};
   for (std::size_t i = from; i < c.node.inputs().size(); ++i) {
     const ItemPtr argument = c.exporter.item(c.node.input(i));
     need(argument->constant, "it depends on a value that the program computes");
@@ -34,9 +42,20 @@ void rearrange(Call& c) {
       {flat(c, c.in(c.first_argument())), c.constant(positions(c, *c.node.op, 1).contiguous())},
       {{"axis", int64_t{0}}}));
 }
+// Each place in its memory has one element, in some order of dimensions.
+bool covers_memory(const Tensor& x) {
+  std::map<int64_t, int64_t> sizes;  // by stride
+  for (int64_t d = 0; d < x.dim(); ++d)
+    if (x.size(d) != 1 && !sizes.emplace(x.stride(d), x.size(d)).second) return false;
+  int64_t n = 1;
+  for (const auto& [stride, size] : sizes) {
+    if (stride != n) return false;
+    n *= size;
+  }
+  return x.storage_offset() == 0;
+}
 void as_strided(Call& c) {
-  const Tensor x = c.example("self");
-  need(x.is_contiguous() && x.storage_offset() == 0, "of a view");
+  need(covers_memory(c.example("self")), "of a view of a part");
   rearrange(c);
 }
 
@@ -49,7 +68,7 @@ void as_strided_scatter(Call& c) {
 
 void diag_embed(Call& c) {
   const Tensor out = c.result();
-  need(c.exporter.is_static(), "it needs sizes that are known: leave dynamic_axes out");
+  need(c.is_fixed("self"), kNeedsSizes);
   const Tensor at =
       tenon::arange(out.numel(), TensorOptions(kInt64))
           .reshape(out.sizes())
@@ -78,7 +97,7 @@ void col2im(Call& c) {
 // Of a max pool's result, put back to where it was found.
 void max_unpool(Call& c) {
   const Tensor out = c.result();
-  need(c.exporter.is_static(), "it needs sizes that are known: leave dynamic_axes out");
+  need(c.is_fixed("self") && c.is_constant("output_size"), kNeedsSizes);
   const int64_t spatial = c.name == "aten::max_unpool3d" ? 3 : 2;
   std::vector<int64_t> planes(out.sizes().begin(), out.sizes().end() - spatial), each = planes;
   int64_t n = 1;
@@ -93,7 +112,67 @@ void max_unpool(Call& c) {
   c.give(c.op("Reshape", {y, c.int_list(out.sizes().vec())}));
 }
 
-const Rules::Entry list[] = {{"aten::unfold", rearrange},
+// Where windows along one axis have their elements: one window per row, or one column per window.
+struct Windows {
+  int64_t size, step, dilation;
+  bool rows;
+};
+std::string places(Call& c, const std::string& x, int64_t axis, int64_t n, bool fixed,
+                   const Windows& w) {
+  const int64_t reach = (w.size - 1) * w.dilation;
+  const Tensor in_window =
+      tenon::arange(w.size, TensorOptions(kInt64)).mul(w.dilation).unsqueeze(w.rows ? 0 : 1);
+  if (fixed) {
+    const Tensor begin = tenon::arange(0, n - reach, w.step, TensorOptions(kInt64));
+    return c.constant((begin.unsqueeze(w.rows ? 1 : 0) + in_window).contiguous());
+  }
+  const auto number = [&](int64_t v) { return c.constant(as_tensor(IValue(v))); };
+  const std::string size =
+      c.op("Gather", {c.op("Shape", {x}), number(axis)}, {{"axis", int64_t{0}}});
+  const std::string begin =
+      c.op("Range", {number(0), c.op("Sub", {size, number(reach)}), number(w.step)});
+  return c.op("Add", {c.unsqueeze(begin, {w.rows ? 1 : 0}), c.constant(in_window)});
+}
+
+void unfold(Call& c) {
+  const int64_t rank = c.rank("self");
+  if (rank == 0) return rearrange(c);
+  const int64_t dim = c.axis("dimension", "self");
+  const std::string x = c.in("self");
+  const std::string at = places(c, x, dim, c.size("self", dim), c.is_fixed("self", dim),
+                                {c.integer("size"), c.integer("step"), 1, true});
+  std::vector<int64_t> order;
+  for (int64_t d = 0; d <= rank; ++d)
+    if (d != dim + 1) order.push_back(d);
+  order.push_back(dim + 1);
+  c.give(c.transpose(c.op("Gather", {x, at}, {{"axis", dim}}), order));
+}
+
+// Windows along both axes: (.., height of one, rows of them, width, columns), then side by side.
+void im2col(Call& c) {
+  const bool batch = c.rank("self") == 4;
+  need(c.is_fixed("self", -3), kNeedsSizes);
+  const std::vector<int64_t> kernel = c.ints("kernel_size", 2), step = c.ints("stride", 2),
+                             dilation = c.ints("dilation", 2), pad = c.ints("padding", 2);
+  std::string x = batch ? c.in("self") : c.unsqueeze(c.in("self"), {0});
+  if (pad[0] > 0 || pad[1] > 0)
+    x = c.op("Pad", {x, c.int_list({0, 0, pad[0], pad[1], 0, 0, pad[0], pad[1]}),
+                     c.constant(0, c.dtype("self"))});
+  for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {  // the first axis stays in place
+    const auto axis = static_cast<int64_t>(i) + 2, from_end = axis - 4;
+    const std::string at =
+        places(c, x, axis, c.size("self", from_end) + 2 * pad[i], c.is_fixed("self", from_end),
+               {kernel[i], step[i], dilation[i], false});
+    x = c.op("Gather", {x, at}, {{"axis", axis}});
+  }
+  x = c.transpose(x, {0, 1, 2, 4, 3, 5});
+  const int64_t rows = c.size("self", -3) * kernel[0] * kernel[1];
+  x = c.op("Reshape", {x, c.int_list({0, rows, -1})});
+  c.give(batch ? x : c.squeeze(x, {0}));
+}
+
+const Rules::Entry list[] = {{"aten::unfold", unfold},
+                             {"aten::im2col", im2col},
                              {"aten::diagonal", rearrange},
                              {"aten::as_strided", as_strided},
                              {"aten::diagonal_scatter", diagonal_scatter},

@@ -79,7 +79,8 @@ std::string variance(Call& c, double correction) {
   const std::string mean =
       c.reduce("ReduceMean", c.op("Mul", {centered, centered}), axes, c.flag("keepdim"));
   if (correction == 0) return mean;
-  need(c.exporter.is_static(), "with a correction needs sizes that are known");
+  for (const int64_t a : axes)
+    need(c.is_fixed("self", a), "with a correction needs sizes that are known");
   return c.op("Mul", {mean, c.constant(n / std::max(n - correction, 0.0), d)});
 }
 double correction_of(Call& c) {

@@ -54,9 +54,30 @@ void unflatten(Call& c) {
                        {c.slice(shape, 0, 0, dim), c.in("sizes"), c.slice(shape, 0, dim + 1, rank)},
                        {{"axis", int64_t{0}}})}));
 }
+// Those that are fixed are constants, so that what is computed from them is, too.
+void sizes_one_by_one(Call& c, const std::string& shape) {
+  const Item& self = c.get("self");
+  auto list = std::make_shared<Item>();
+  list->example = c.results.at(0);
+  list->has_parts = true;
+  for (int64_t d = 0; d < c.rank("self"); ++d) {
+    auto part = std::make_shared<Item>(Item{IValue(c.size("self", d)), c.is_fixed("self", d)});
+    if (!part->constant) {
+      part->name =
+          c.op("Gather", {shape, c.constant(as_tensor(IValue(d)))}, {{"axis", int64_t{0}}});
+      if (self.sizes) part->symbol = self.sizes->at(static_cast<std::size_t>(d));
+    }
+    list->parts.push_back(std::move(part));
+  }
+  c.given.at(0) = std::move(list);
+}
 void size(Call& c) {
   const std::string shape = c.op("Shape", {c.in("self")});
-  if (c.none("dim")) return c.give(shape);
+  if (c.none("dim")) {
+    bool any = false;
+    for (int64_t d = 0; d < c.rank("self"); ++d) any = any || c.is_fixed("self", d);
+    return any ? sizes_one_by_one(c, shape) : c.give(shape);
+  }
   const int64_t dim = c.axis("dim", "self");
   c.give(c.op("Gather", {shape, c.constant(as_tensor(IValue(dim)))}, {{"axis", int64_t{0}}}));
 }
@@ -202,8 +223,6 @@ void split(Call& c) {
   const int64_t dim = c.axis("dim", "self");
   std::vector<int64_t> sizes;
   for (const IValue& v : c.results.at(0).toListRef().items) sizes.push_back(v.toTensor().size(dim));
-  if (!c.exporter.is_static() && sizes.size() > 0 && c.name == "aten::chunk")
-    c.is_constant("chunks");
   c.give_parts(c.ops("Split", {c.in("self"), c.int_list(sizes)}, {{"axis", dim}}, sizes.size()));
 }
 void unbind(Call& c) {
@@ -254,8 +273,9 @@ void roll(Call& c) {
   const std::vector<int64_t> shifts = c.ints("shifts"), dims = c.ints("dims");
   need(!dims.empty(), "without dims");
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    const int64_t d = wrap(dims[i], c.rank("self")), n = c.size("self", d),
-                  k = n ? ((shifts[i] % n) + n) % n : 0;
+    const int64_t d = wrap(dims[i], c.rank("self")), n = c.size("self", d);
+    int64_t k = shifts[i];  // where a size varies, at most that
+    if (c.is_fixed("self", d)) k = n ? ((k % n) + n) % n : 0;
     if (k == 0) continue;
     x = c.op("Concat", {c.slice(x, d, -k, kEnd), c.slice(x, d, 0, -k)}, {{"axis", d}});
   }

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Models with dynamic axes whose other sizes stay known, and writes to memory with several names.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "tenon/creation.h"
+#include "tenon/onnx.h"
+#include "tenon/onnx/export.h"
+#include "tenon/ops.h"
+#include "tests/support.h"
+
+using namespace tenon;
+
+namespace {
+
+jit::Module define(const std::string& body) {
+  jit::Module m("__torch__.Program");
+  m.define("def forward(self, x: Tensor) -> Tensor:\n" + body);
+  return m;
+}
+
+onnx::ExportOptions any(const std::map<int64_t, std::string>& axes) {
+  onnx::ExportOptions options;
+  options.input_names = {"x"};
+  options.dynamic_axes = {{"x", axes}};
+  options.opset = 18;
+  return options;
+}
+
+std::string exported(const jit::Module& m, const Tensor& x, const onnx::ExportOptions& options) {
+  std::ostringstream out;
+  onnx::export_(m, {x}, out, options);
+  return out.str();
+}
+
+void expect_same(const jit::Module& a, const jit::Module& b, const Tensor& x) {
+  const Tensor got = a.forward({x.clone()}).toTensor(),
+               expected = b.forward({x.clone()}).toTensor();
+  ASSERT_EQ(got.sizes(), expected.sizes());
+  EXPECT_LE((got - expected).abs().max().item<float>(), 1e-5);
+}
+
+// Written with the example's sizes, and run with others.
+void expect_any_size(const std::string& body, const Tensor& example,
+                     const std::map<int64_t, std::string>& axes,
+                     const std::vector<Tensor>& others) {
+  SCOPED_TRACE(body);
+  const jit::Module m = define(body);
+  jit::Module back;
+  ASSERT_NO_THROW(back = onnx::load_bytes(exported(m, example, any(axes))));
+  expect_same(back, m, example);
+  for (const Tensor& x : others) expect_same(back, m, x);
+}
+
+const std::map<int64_t, std::string> kBatch{{0, "batch"}};
+
+TEST(OnnxExportSizes, WhatDependsOnFixedSizesIsWrittenWithThem) {
+  manual_seed(31);
+  const Tensor x = randn({2, 3, 4, 6});
+  const std::vector<Tensor> others{randn({5, 3, 4, 6}), randn({1, 3, 4, 6})};
+  for (const char* body :
+       {// a table of the image's sizes that is written part by part
+        "    mask = torch.zeros([x.size(2), x.size(3)])\n"
+        "    mask[:2, 1:].fill_(3)\n"
+        "    mask[2:, :-2].add_(1)\n"
+        "    return x + mask\n",
+        "    return torch.adaptive_avg_pool2d(x, [2, 3])\n",
+        "    return torch.var(x, [2, 3], unbiased=True)\n",
+        "    y = x.view(-1, 3, 2, 2, 3, 2).permute(0, 2, 4, 3, 5, 1).reshape(-1, 4, 3)\n"
+        "    return torch.roll(y, [1, -1], [1, 2]) + torch.eye(y.size(1), y.size(2))\n",
+        "    n, c, h, w = x.size()\n"
+        "    return torch.cdist(torch.eye(h), torch.ones([h, h])).sum() + x.flatten(1)\n"})
+    expect_any_size(body, x, kBatch, others);
+}
+
+TEST(OnnxExportSizes, WindowsOfAxesOfAnySize) {
+  manual_seed(32);
+  const std::map<int64_t, std::string> image{{0, "n"}, {2, "h"}, {3, "w"}};
+  const Tensor x = randn({2, 3, 7, 8});
+  for (const char* body :
+       {"    return x.unfold(2, 3, 2)\n", "    return x.unfold(-1, 2, 3).unfold(2, 2, 1)\n",
+        "    return torch.im2col(x, [3, 2], [1, 2], [1, 0], [2, 1])\n",
+        "    return torch.im2col(x, [2, 2], [1, 1], [0, 1], [2, 3])\n"}) {
+    expect_any_size(body, x, image, {randn({1, 3, 9, 11}), randn({3, 3, 6, 5})});
+    expect_any_size(body, x, kBatch, {randn({4, 3, 7, 8})});
+  }
+}
+
+TEST(OnnxExportSizes, ASizeThatVariesIsNotTakenForFixed) {
+  const Tensor x = ones({2, 3, 4, 6});
+  for (const char* body : {"    return torch.adaptive_avg_pool2d(x.transpose(0, 2), [2, 3])\n",
+                           "    return torch.var(x.reshape(3, -1), 1)\n",
+                           "    return torch.diagonal(x.reshape(-1, 6))\n"}) {
+    SCOPED_TRACE(body);
+    const std::string text = test::text_of([&] { exported(define(body), x, any(kBatch)); });
+    test::expect_words(text, {"sizes that are known"});
+  }
+}
+
+TEST(OnnxExportSizes, WritesShowInEveryViewOfTheMemory) {
+  manual_seed(33);
+  const Tensor x = randn({2, 3, 4});
+  for (const char* body : {// a column of a tensor, through a slice that stays a name of it
+                           "    y = x * 2\n"
+                           "    rows = y[:, 1:]\n"
+                           "    y[:, 0].copy_(torch.sum(x, 1))\n"
+                           "    rows[:, -1].mul_(x[:, 0])\n"
+                           "    return y + rows.sum()\n",
+                           // views that were made before and are read after, also in a list
+                           "    y = torch.relu(x)\n"
+                           "    t = y.transpose(1, 2)\n"
+                           "    parts = [y[:, 0], t[:, 1]]\n"
+                           "    y.view(-1, 12)[:, 3].add_(10)\n"
+                           "    t[:, :2, 1:].sub_(3)\n"
+                           "    return y + torch.cat(parts, 1).sum()\n",
+                           // tables that are constants until a value of the input is written
+                           "    y = torch.zeros([3, 4])\n"
+                           "    first = y[0]\n"
+                           "    y.unsqueeze(0)[:, 1:].fill_(2)\n"
+                           "    y[0].copy_(x.sum([0, 1]))\n"
+                           "    y[:, -1:].div_(4)\n"
+                           "    return x + y + first\n",
+                           "    y = x + 1\n"
+                           "    z = y.squeeze(0).clamp_(-1, 1)\n"
+                           "    z.exp_()\n"
+                           "    return y * z\n"}) {
+    expect_any_size(body, x, kBatch, {randn({5, 3, 4})});
+    const jit::Module m = define(body);
+    onnx::ExportOptions fixed;
+    fixed.opset = 18;
+    expect_same(onnx::load_bytes(exported(m, x, fixed)), m, x);
+  }
+}
+
+TEST(OnnxExportSizes, WritesToMemoryOfUnknownNamesAreRefused) {
+  const Tensor x = ones({2, 4});
+  for (const char* body : {"    y = x * 2\n"
+                           "    a, b = torch.chunk(y, 2, 1)\n"
+                           "    a.add_(1)\n"
+                           "    return y * b.sum()\n",
+                           "    y = (x * 2)[:1].expand(3, 4)\n"
+                           "    z = y[0]\n"
+                           "    z.add_(1)\n"
+                           "    return y\n",
+                           "    x[0].add_(1)\n"
+                           "    return x\n"}) {
+    SCOPED_TRACE(body);
+    const std::string text = test::text_of([&] { exported(define(body), x, {}); });
+    test::expect_words(text, {"it writes to memory that has other names"});
+  }
+}
+
+TEST(OnnxExportSizes, ElementsInTheOrderInWhichTheyLie) {
+  manual_seed(34);
+  const jit::Module m = define(
+      "    y = (x * 2).transpose(0, 1)\n"
+      "    return torch.as_strided(y, [3, 2, 5], [2, 1, 3])\n");
+  const Tensor x = randn({4, 5});
+  onnx::ExportOptions options;
+  options.opset = 18;
+  expect_same(onnx::load_bytes(exported(m, x, options)), m, x);
+}
+
+// A model that was read with sizes of the run, written again.
+TEST(OnnxExportSizes, ModelsThatResizeAreWrittenAgain) {
+  manual_seed(35);
+  for (const char* body :
+       {"    return torch.upsample_bilinear2d(x, [8, 9], False)\n",
+        "    return torch.upsample_nearest2d(x, [x.size(2) * 2, 9])\n",
+        "    return torch.upsample_bilinear2d(x[:, :2], [x.size(2), 7], True)\n"}) {
+    for (const int64_t opset : {17, 18}) {
+      SCOPED_TRACE(core::join(body, " ", opset));
+      const jit::Module m = define(body);
+      const Tensor x = randn({2, 3, 4, 6});
+      onnx::ExportOptions options = any(kBatch);
+      options.opset = opset;
+      const jit::Module once = onnx::load_bytes(exported(m, x, options));
+      jit::Module twice;
+      ASSERT_NO_THROW(twice = onnx::load_bytes(exported(once, x, options)));
+      for (const int64_t n : {2, 5}) {
+        const Tensor more = randn({n, 3, 4, 6});
+        expect_same(once, m, more);
+        expect_same(twice, m, more);
+      }
+    }
+  }
+}
+
+}  // namespace
