@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Slices are more rows of layer and RMS normalization, and more images of group normalization. Where they
-// have weights of their own, these are multiplied outside of the operator.
+// Slices are more rows of layer and RMS normalization, and more images of group normalization.
+// Where they have weights of their own, these are multiplied outside of the operator.
 #include <array>
 #include <numeric>
 
