@@ -339,7 +339,8 @@ class Emitter {
             old = b_.CreateFPExt(old, v->getType());
           v = o.combined(store(k).update, dtype(k), old, v);
         }
-        result(s_.stores[k], p, o.from_sum(store(k).update, dtype(k), v));
+        // Who reads it reads what memory would hold.
+        result(s_.stores[k], p, o.rounded(dtype(k), o.from_sum(store(k).update, dtype(k), v)));
       }
       for (const int it : s_.late)
         result(it, p, body_.value(s_.body().stores[static_cast<std::size_t>(it)].node, p));

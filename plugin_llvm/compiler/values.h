@@ -49,6 +49,7 @@ class Values {
   llvm::Type* sum_type(lp::Update update, lp::Dtype dtype, bool narrow);
   V to_sum(lp::Update update, lp::Dtype dtype, bool narrow, V v);
   V from_sum(lp::Update update, lp::Dtype dtype, V v);
+  V rounded(lp::Dtype dtype, V v);  // as memory would hold it
   V neutral(lp::Update update, lp::Dtype dtype, llvm::Type* sum);
   V combined(lp::Update update, lp::Dtype dtype, V old, V v);
 
@@ -69,7 +70,6 @@ class Values {
     return is_vector(v) ? vector_of(scalar) : scalar;
   }
   V whole(llvm::Type* t, uint64_t v) { return llvm::ConstantInt::get(t, v); }
-  V rounded(lp::Dtype dtype, V v);
   V half_to_float(V h);
   V float_to_half(V f);
   V bfloat_to_float(V h);
