@@ -209,13 +209,13 @@ int64_t rest_of(const Asked& a, const std::vector<Entry>& given) {
   if (left.empty()) return kFixed;
   return left.size() == 1 && have == want ? left[0] : a.e.fresh_symbol();
 }
-Sizes view(const Asked& a) {
-  const std::vector<Entry> given = entries(a, a.c.has("size") ? "size" : "shape");
+Sizes reshaped(const Asked& a, const std::vector<Entry>& given) {
   Sizes out;
   for (const Entry& g : given)
     out.push_back(g.symbol == kFixed && g.value == -1 ? rest_of(a, given) : g.symbol);
   return out;
 }
+Sizes view(const Asked& a) { return reshaped(a, entries(a, a.c.has("size") ? "size" : "shape")); }
 Sizes flatten(const Asked& a) {
   const Sizes s = of(a, "self");
   if (s.empty()) return {kFixed};
@@ -227,10 +227,7 @@ Sizes flatten(const Asked& a) {
     if (d == begin) given.push_back({kFixed, -1});
     if (d < begin || d > end) given.push_back({s[static_cast<std::size_t>(d)], x.size(d)});
   }
-  Sizes out;
-  for (const Entry& g : given)
-    out.push_back(g.symbol == kFixed && g.value == -1 ? rest_of(a, given) : g.symbol);
-  return out;
+  return reshaped(a, given);
 }
 Sizes expand(const Asked& a) {
   const Sizes s = of(a, "self");

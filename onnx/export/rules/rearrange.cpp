@@ -8,10 +8,10 @@
 namespace tenon::onnx::exporting {
 namespace {
 
-// Of the elements that `op` gives in those of the first argument, flattened. `from`: the first
-// argument of the call after its tensors.
 constexpr const char* kNeedsSizes = "it needs sizes that are known: leave dynamic_axes out";
 
+// Of the elements that `op` gives in those of the first argument, flattened. `from`: the first
+// argument of the call after its tensors.
 Tensor positions(Call& c, const jit::Operator& op, std::size_t from) {
   need(c.is_fixed(c.first_argument()), kNeedsSizes);
   const Tensor x = c.example(c.first_argument());
