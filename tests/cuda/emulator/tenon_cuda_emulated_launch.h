@@ -5,6 +5,10 @@
 
 #include "tests/cuda/emulator/launches.h"
 
+#if !defined(TENON_EMULATED_SOURCE)
+#define TENON_EMULATED_SOURCE __BASE_FILE__
+#endif
+
 namespace tenon::cuda {
 
 // Runs body(arg) in the order of the stream, then frees it; defined with the emulated plugin or
@@ -18,7 +22,7 @@ void read_back(const sdk::Call& call, void* host, const void* device, std::size_
 // Registers each kernel that a source could launch, whether it does or not.
 template <auto Kernel>
 struct Registered {
-  static inline emulator::Launches launches{kernel_name<Kernel>(), __BASE_FILE__};
+  static inline emulator::Launches launches{kernel_name<Kernel>(), TENON_EMULATED_SOURCE};
 };
 
 template <auto Kernel, class... A>
