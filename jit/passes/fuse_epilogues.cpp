@@ -151,7 +151,14 @@ class Fusion final : public NodePass {
     Product p;
     if (!fill(n, *l, p)) return;
     Chain c = follow(p);
+    if (!c.last && gains_alone(p)) c.last = &n;
     if (c.last) replace(p, c);
+  }
+
+  // Convolutions with nothing to finish gain, too: their kernel packs constant weights at once, and
+  // filters 3x3 windows.
+  static bool gains_alone(const Product& p) {
+    return p.convolution && p.weight.scalar_type() == kFloat;
   }
 
   bool fill(Node& n, const Layout& l, Product& p) {

@@ -25,7 +25,8 @@ Tensor numbers(const Sizes& sizes, double first = 0.3) {
 }
 
 // Inputs %w... of these sizes as constants.
-std::shared_ptr<Graph> with_weights(const std::string& text, const std::vector<Sizes>& weights) {
+std::shared_ptr<Graph> with_weights(const std::string& text, const std::vector<Sizes>& weights,
+                                    ScalarType dtype = kFloat) {
   auto g = parse_graph(text);
   std::size_t next = 0;
   for (std::size_t i = 0; i < g->inputs().size();) {
@@ -39,7 +40,7 @@ std::shared_ptr<Graph> with_weights(const std::string& text, const std::vector<S
     Tensor t = numbers(weights.at(next), static_cast<double>(next));
     if (name[1] == 'v') t = t.abs() + 0.5;  // a variance
     ++next;
-    Value* constant = g->insert_constant(t, {}, Type::tensor());
+    Value* constant = g->insert_constant(t.to(dtype), {}, Type::tensor());
     v->replace_all_uses_with(constant);
     g->block()->param_node()->erase_output(static_cast<int>(i));
     constant->set_name(name);
@@ -270,18 +271,31 @@ TEST(JitFrozenPasses, EpilogueUnderAView) {
   }
 }
 
+// A convolution that nothing follows is computed by the same kernel; one of another dtype is not.
+TEST(JitFrozenPasses, EpilogueOfNothing) {
+  const std::string text =
+      body("%x : Tensor, %w : Tensor, %wb : Tensor", kConv + "  return (%y)\n");
+  expect_pass(fuse_epilogues, text, kConvWeights, kImage, "aten::_conv_epilogue");
+  auto doubles = with_weights(text, kConvWeights, kDouble);
+  EXPECT_FALSE(fuse_epilogues(*doubles));
+}
+
 // An intermediate value that somebody else sees, an input that is written before the activation, a
 // sum of another shape.
 TEST(JitFrozenPasses, EpilogueStaysApartWhereItMust) {
   const std::string inputs = "%x : Tensor, %o : Tensor, %w : Tensor, %wb : Tensor";
-  for (const std::string& next :
-       {std::string("  %a : Tensor = aten::relu(%y)\n  return (%a, %y)\n"),
-        std::string("  %b : Tensor = aten::relu_(%x)\n  %a : Tensor = aten::relu(%y)\n"
-                    "  return (%a)\n"),
-        std::string("  %a : Tensor = aten::add(%y, %o, %1)\n  return (%a)\n"),
-        std::string("  %a : Tensor = aten::add(%y, %y, %1)\n  return (%a)\n")}) {
+  const std::pair<const char*, std::string> all[] = {
+      {"aten::relu(", "  %a : Tensor = aten::relu(%y)\n  return (%a, %y)\n"},
+      {"aten::relu(",
+       "  %b : Tensor = aten::relu_(%x)\n  %a : Tensor = aten::relu(%y)\n  return (%a)\n"},
+      {"aten::add(", "  %a : Tensor = aten::add(%y, %o, %1)\n  return (%a)\n"},
+      {"aten::add(", "  %a : Tensor = aten::add(%y, %y, %1)\n  return (%a)\n"}};
+  for (const auto& [kept, next] : all) {
     auto g = with_weights(body(inputs, kConv + next), kConvWeights);
-    EXPECT_FALSE(fuse_epilogues(*g)) << next;
+    fuse_epilogues(*g);
+    EXPECT_NE(g->str().find(kept), std::string::npos) << g->str();
+    auto product = with_weights(body(inputs, kConv + next), kConvWeights, kDouble);
+    EXPECT_FALSE(fuse_epilogues(*product)) << next;
   }
 }
 
