@@ -149,56 +149,6 @@ std::vector<ProfilerAverage> Profile::key_averages() const {
   return out;
 }
 
-namespace {
-
-std::string milliseconds(double ms) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f", ms);
-  return text;
-}
-
-// Names to the left, numbers to the right.
-std::string aligned(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths(rows[0].size());
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string out;
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string gap(widths[i] - row[i].size(), ' ');
-      out += i == 0 ? row[i] + gap : "  " + gap + row[i];
-    }
-    out += '\n';
-  }
-  return out;
-}
-
-}  // namespace
-
-std::string Profile::table(std::size_t rows) const {
-  const std::vector<ProfilerAverage> averages = key_averages();
-  const bool device = std::any_of(averages.begin(), averages.end(),
-                                  [](const auto& a) { return a.device_ms.has_value(); });
-  double self = 0;
-  for (const ProfilerAverage& a : averages) self += static_cast<double>(a.self_ns);
-  std::vector<std::vector<std::string>> cells = {
-      {"name", "self ms", "self %", "total ms", "calls", "mean ms"}};
-  if (device) cells[0].push_back("device ms");
-  for (std::size_t i = 0; i < std::min(rows, averages.size()); ++i) {
-    const ProfilerAverage& a = averages[i];
-    const double total = static_cast<double>(a.total_ns) / 1e6;
-    char share[16];
-    std::snprintf(share, sizeof share, "%.1f",
-                  self > 0 ? 100 * static_cast<double>(a.self_ns) / self : 0.0);
-    cells.push_back({a.name, milliseconds(static_cast<double>(a.self_ns) / 1e6), share,
-                     milliseconds(total), std::to_string(a.calls),
-                     milliseconds(total / static_cast<double>(a.calls))});
-    if (device) cells.back().push_back(a.device_ms ? milliseconds(*a.device_ms) : "");
-  }
-  return aligned(cells);
-}
-
 void Profile::export_chrome_trace(std::ostream& out) const {
   core::Json::Array list;
   for (const ProfilerEvent& e : events) {

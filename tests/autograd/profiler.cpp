@@ -135,6 +135,36 @@ TEST(Profiler, EndsWithWhatFails) {
   EXPECT_EQ(find(p, "exp")->depth, 0);
 }
 
+TEST(Profiler, BottleneckSumsUp) {
+  const Tensor x = randn({3, 4}), w = randn({4, 4}).requires_grad_();
+  int calls = 0;
+  const std::string text = autograd::profiler::bottleneck(
+      [&] {
+        ++calls;
+        train_step(x, w);
+      },
+      autograd::profiler::BottleneckOptions().runs(2).rows(3));
+  EXPECT_EQ(calls, 5);
+  expect_words(text, {"2 runs of", "threads", "operators", "backward pass", "by time of the host:"});
+  std::istringstream lines(text.substr(text.find("by time of the host:")));
+  int rows = 0;
+  for (std::string line; std::getline(lines, line);) ++rows;
+  EXPECT_EQ(rows, 5) << text;
+  expect_words(
+      text_of<ValueError>([&] {
+        autograd::profiler::bottleneck([] {}, autograd::profiler::BottleneckOptions().runs(0));
+      }),
+      {"bottleneck: runs must be positive, got 0"});
+  EXPECT_EQ(text_of([] { autograd::profiler::bottleneck([] { throw Error("own"); }); }), "own");
+  EXPECT_EQ(autograd::operator_observer(), nullptr);
+}
+
+TEST(Profiler, BottleneckNamesWhatHasNoKernel) {
+  const Tensor x = ones({3}).to(Device("ref"));
+  const std::string text = autograd::profiler::bottleneck([&] { x.special_entr(); });
+  expect_words(text, {"without a kernel of their own:", "special_entr", "6"});
+}
+
 TEST(Profiler, RefusesTimesThatTheHostDoesNotHave) {
   expect_words(text_of<ValueError>([] { Profiler p(ProfilerOptions().device(Device(kCPU))); }),
                {"CPU has no events"});

@@ -10,6 +10,7 @@
 //   profile.export_chrome_trace(file);  // for chrome://tracing or Perfetto
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -75,6 +76,19 @@ class TENON_API Profiler {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+struct BottleneckOptions {
+  TENON_ARG(int64_t, runs) = 3;
+  TENON_ARG(std::size_t, rows) = 15;         // of each table
+  TENON_ARG(std::optional<Device>, device);  // as of ProfilerOptions
+};
+
+// Where the time of a function goes, as text (torch.utils.bottleneck): what a run takes without and
+// with a profiler, the parts of operators, of the backward pass and of the program itself, the calls
+// that no kernel of the device served, and the tables of the longest. The function is called
+// 1 + 2 * runs times. Its exceptions pass through; Error where this thread is being profiled.
+TENON_API std::string bottleneck(const std::function<void()>& step,
+                                 const BottleneckOptions& options = {});
 
 // libtorch's guard: profiles for its scope, and then writes the Chrome trace to the stream, or to
 // the file. A file that cannot be opened is an Error.
