@@ -51,8 +51,8 @@ bool recognize_attention(Graph& g);
 // Linear layers of one input become one, and parts of its result.
 bool merge_linears(Graph& g);
 // A convolution or a linear layer with constant weight, the addition of a tensor after it, and an
-// activation become one node: aten::_conv_epilogue, aten::_linear_epilogue. A convolution in float32
-// does so by itself, too: that kernel packs its weight at once and filters 3x3 windows.
+// activation become one node: aten::_conv_epilogue, aten::_linear_epilogue. A convolution in
+// float32 does so by itself, too: that kernel packs its weight at once and filters 3x3 windows.
 bool fuse_epilogues(Graph& g);
 
 }  // namespace tenon::jit

@@ -69,7 +69,8 @@ std::string table_of(const std::vector<ProfilerAverage>& averages, std::size_t r
 using FallbackTable = std::map<std::tuple<std::string, std::string, core::ServedBy>, uint64_t>;
 FallbackTable fallbacks() {
   FallbackTable out;
-  for (const core::FallbackCount& c : core::fallback_counts()) out[{c.op, c.device, c.by}] += c.calls;
+  for (const core::FallbackCount& c : core::fallback_counts())
+    out[{c.op, c.device, c.by}] += c.calls;
   return out;
 }
 
@@ -104,12 +105,11 @@ std::string parts(const Profile& profile, double milliseconds_in_all) {
     part += static_cast<double>(e.self_ns()) / 1e6;
   }
   const double rest = std::max(0.0, milliseconds_in_all - operators - backward - ranges);
-  return "operators " + percent(operators, milliseconds_in_all) + " %, nodes of the backward pass " +
-         percent(backward, milliseconds_in_all) + " %, ranges of the program " +
-         percent(ranges, milliseconds_in_all) + " %, outside of all " +
-         percent(rest, milliseconds_in_all) + " %\n";
+  return "operators " + percent(operators, milliseconds_in_all) +
+         " %, nodes of the backward pass " + percent(backward, milliseconds_in_all) +
+         " %, ranges of the program " + percent(ranges, milliseconds_in_all) +
+         " %, outside of all " + percent(rest, milliseconds_in_all) + " %\n";
 }
-
 
 }  // namespace
 
@@ -140,7 +140,8 @@ std::string bottleneck(const std::function<void()>& step, const BottleneckOption
   std::stable_sort(averages.begin(), averages.end(), [](const auto& a, const auto& b) {
     return a.device_ms.value_or(0) > b.device_ms.value_or(0);
   });
-  return out + "\nby time of " + options.device()->str() + ":\n" + table_of(averages, options.rows());
+  return out + "\nby time of " + options.device()->str() + ":\n" +
+         table_of(averages, options.rows());
 }
 
 }  // namespace tenon::autograd::profiler

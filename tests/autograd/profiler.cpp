@@ -145,16 +145,17 @@ TEST(Profiler, BottleneckSumsUp) {
       },
       autograd::profiler::BottleneckOptions().runs(2).rows(3));
   EXPECT_EQ(calls, 5);
-  expect_words(text, {"2 runs of", "threads", "operators", "backward pass", "by time of the host:"});
+  expect_words(text,
+               {"2 runs of", "threads", "operators", "backward pass", "by time of the host:"});
   std::istringstream lines(text.substr(text.find("by time of the host:")));
   int rows = 0;
   for (std::string line; std::getline(lines, line);) ++rows;
   EXPECT_EQ(rows, 5) << text;
-  expect_words(
-      text_of<ValueError>([&] {
-        autograd::profiler::bottleneck([] {}, autograd::profiler::BottleneckOptions().runs(0));
-      }),
-      {"bottleneck: runs must be positive, got 0"});
+  expect_words(text_of<ValueError>([&] {
+                 autograd::profiler::bottleneck([] {},
+                                                autograd::profiler::BottleneckOptions().runs(0));
+               }),
+               {"bottleneck: runs must be positive, got 0"});
   EXPECT_EQ(text_of([] { autograd::profiler::bottleneck([] { throw Error("own"); }); }), "own");
   EXPECT_EQ(autograd::operator_observer(), nullptr);
 }

@@ -84,8 +84,8 @@ struct BottleneckOptions {
 };
 
 // Where the time of a function goes, as text (torch.utils.bottleneck): what a run takes without and
-// with a profiler, the parts of operators, of the backward pass and of the program itself, the calls
-// that no kernel of the device served, and the tables of the longest. The function is called
+// with a profiler, the parts of operators, of the backward pass and of the program itself, the
+// calls that no kernel of the device served, and the tables of the longest. The function is called
 // 1 + 2 * runs times. Its exceptions pass through; Error where this thread is being profiled.
 TENON_API std::string bottleneck(const std::function<void()>& step,
                                  const BottleneckOptions& options = {});
