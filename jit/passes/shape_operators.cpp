@@ -86,10 +86,11 @@ void ShapeRules::compare(const Node& n) {
   if (facts_.tensors_.count(n.output())) facts_.tensors_[n.output()].dtype = kBool;
 }
 
-// How many positions a window has.
+// How many positions a window has, `rounded_up` where the last may reach beyond the padding.
 int64_t ShapeRules::window(int64_t size, int64_t kernel, int64_t stride, int64_t pad,
-                           int64_t dilation) {
-  const int64_t extra = 2 * pad - dilation * (kernel - 1) - 1;
+                           int64_t dilation, bool rounded_up) {
+  const int64_t extra =
+      2 * pad - dilation * (kernel - 1) - 1 + (rounded_up && stride > 0 ? stride - 1 : 0);
   if (size >= 0) return size + extra < 0 || stride < 1 ? 0 : (size + extra) / stride + 1;
   if (stride == 1 && extra == -1) return size;
   return symbol(core::join("window ", size, " ", extra, " ", stride));
@@ -139,15 +140,20 @@ void ShapeRules::pool(const Node& n) {
   if (stride.empty()) stride = kernel;
   if (!argument(n, "dilation")) dilation.assign(space, 1);
   const Value* ceil = argument(n, "ceil_mode");
+  const auto rounded_up = ceil ? bool_of(ceil) : std::nullopt;
   if (kernel.size() != space || padding.size() != space || stride.size() != space ||
-      dilation.size() != space || !ceil || bool_of(ceil) != std::optional(false))
+      dilation.size() != space || !rounded_up)
     return;
+  for (std::size_t i = 0; *rounded_up && i < space; ++i) {
+    // The operator drops a window that begins behind the input; here none can.
+    if (stride[i] > dilation[i] * (kernel[i] - 1) + 1 - padding[i]) return;
+  }
   TensorFacts t = get(n.input(0));
   split_lead(t, space);
   if (t.last.size() < space) return;
   for (std::size_t i = 0; i < space; ++i) {
     int64_t& size = t.last[t.last.size() - space + i];
-    size = window(size, kernel[i], stride[i], padding[i], dilation[i]);
+    size = window(size, kernel[i], stride[i], padding[i], dilation[i], *rounded_up);
   }
   set(n.output(), std::move(t));
 }

@@ -70,7 +70,8 @@ class ShapeRules {
   void check_sizes(const Node& n);
   void arithmetic(const Node& n);
   void broadcast(const Node& n, TensorFacts a, TensorFacts b);
-  int64_t window(int64_t size, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation);
+  int64_t window(int64_t size, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation,
+                 bool rounded_up = false);
   int64_t rest_of(const TensorFacts& from, const Dims& given);
 
   static const std::map<std::string, Rule, std::less<>>& rules();

@@ -17,6 +17,7 @@
 namespace {
 
 using namespace tenon::sdk;
+using tenon::cpu::outputs_inside;
 using tenon::cpu::Pool;
 using tenon::cpu::pool_shape;
 using tenon::cpu::pool_windows;
@@ -97,32 +98,92 @@ C sum_of(const T* x, int64_t n) {
   return sums[0];
 }
 
+// A mean fits its dtype, the sum of a window need not.
+template <class T>
+using sum_t = std::conditional_t<std::is_integral_v<T>, int64_t, compute_t<T>>;
+
+// Integers divide as C++ does, towards zero.
+template <class T, class C>
+T mean_of(C sum, int64_t divisor) {
+  if constexpr (std::is_integral_v<C>)
+    return static_cast<T>(math::div_trunc<int64_t>(sum, divisor));
+  else
+    return T(sum / static_cast<C>(divisor));
+}
+
+// The mean of one window.
+template <class T>
+T mean(const Pool& p, const T* plane, const Window& w) {
+  using C = sum_t<T>;
+  const bool lines = w.from[2] == 0 && w.to[2] == p.in[2];  // whole ones, side by side
+  const int64_t joined = lines ? w.to[1] - w.from[1] : 1, run = w.to[2] - w.from[2];
+  C sum = 0;
+  for (int64_t d = w.from[0]; d < w.to[0]; ++d) {
+    for (int64_t h = w.from[1]; h < w.to[1]; h += joined) {
+      const T* line = plane + (d * p.in[1] + h) * p.in[2] + w.from[2];
+      sum = static_cast<C>(sum + sum_of<C>(line, joined * run));
+    }
+  }
+  return mean_of<T>(sum, w.divisor);
+}
+
+// The taps of n windows that begin `stride` apart, each added to the sum of its window.
+template <class C, class T>
+void add_taps(const T* x, int64_t taps, int64_t stride, int64_t n, C* sums) {
+  for (int64_t t = 0; t < taps; ++t, ++x) {
+    if (stride == 1) {
+      for (int64_t i = 0; i < n; ++i) sums[i] = static_cast<C>(sums[i] + static_cast<C>(x[i]));
+    } else if (stride == 2) {
+      for (int64_t i = 0; i < n; ++i) sums[i] = static_cast<C>(sums[i] + static_cast<C>(x[2 * i]));
+    } else {
+      for (int64_t i = 0; i < n; ++i)
+        sums[i] = static_cast<C>(sums[i] + static_cast<C>(x[i * stride]));
+    }
+  }
+}
+
+// The means of `side` in a line of outputs, the first of which has the window w. All of them lie
+// inside of the line, so that their divisor is one.
+template <class T>
+void means(const Pool& p, const T* plane, const Window& w, Taps side, T* out) {
+  using C = sum_t<T>;
+  constexpr int64_t kTogether = 64;
+  C sums[kTogether];
+  for (int64_t o = side.first; o < side.last; o += kTogether) {
+    const int64_t n = std::min(kTogether, side.last - o), at = o * p.stride[2] - p.pad[2];
+    std::fill_n(sums, n, C(0));
+    for (int64_t d = w.from[0]; d < w.to[0]; ++d) {
+      for (int64_t h = w.from[1]; h < w.to[1]; ++h)
+        add_taps(plane + (d * p.in[1] + h) * p.in[2] + at, p.kernel[2], p.stride[2], n, sums);
+    }
+    for (int64_t i = 0; i < n; ++i) out[o + i] = mean_of<T>(sums[i], w.divisor);
+  }
+}
+
+// Of each line of outputs those of `side` are computed side by side, the others one by one.
 template <class T, class Windows>
-void forward(const Pool& p, const T* x, T* y, Windows&& windows) {
-  // A mean fits its dtype, the sum of a window need not.
-  using C = std::conditional_t<std::is_integral_v<T>, int64_t, compute_t<T>>;
+void forward(const Pool& p, const T* x, T* y, Taps side, Windows&& windows) {
   parallel_for(p.planes, p.grain(), [&](int64_t begin, int64_t end) {
     for (int64_t q = begin; q < end; ++q) {
       const T* plane = x + q * p.in_plane();
       T* out = y + q * p.out_plane();
-      each_output(p, windows, [&](int64_t at, const Window& w) {
-        const bool lines = w.from[2] == 0 && w.to[2] == p.in[2];  // whole ones, side by side
-        const int64_t joined = lines ? w.to[1] - w.from[1] : 1, run = w.to[2] - w.from[2];
-        C sum = 0;
-        for (int64_t d = w.from[0]; d < w.to[0]; ++d) {
-          for (int64_t h = w.from[1]; h < w.to[1]; h += joined) {
-            const T* line = plane + (d * p.in[1] + h) * p.in[2] + w.from[2];
-            sum = static_cast<C>(sum + sum_of<C>(line, joined * run));
-          }
+      int64_t o[3];
+      for (o[0] = 0; o[0] < p.out[0]; ++o[0]) {
+        for (o[1] = 0; o[1] < p.out[1]; ++o[1], out += p.out[2]) {
+          for (o[2] = 0; o[2] < side.first; ++o[2]) out[o[2]] = mean(p, plane, windows(o));
+          if (side.first < side.last) means(p, plane, windows(o), side, out);
+          for (o[2] = side.last; o[2] < p.out[2]; ++o[2]) out[o[2]] = mean(p, plane, windows(o));
         }
-        // Integers divide as C++ does, towards zero.
-        if constexpr (std::is_integral_v<C>)
-          out[at] = static_cast<T>(math::div_trunc<int64_t>(sum, w.divisor));
-        else
-          out[at] = T(sum / static_cast<C>(w.divisor));
-      });
+      }
     }
   });
+}
+
+// The outputs of a line whose windows lie inside of it, where those are short: a long one is summed
+// faster by itself.
+Taps side_by_side(const Pool& p) {
+  const Taps inside{outputs_inside(p, 0).first, outputs_inside(p, p.kernel[2] - 1).last};
+  return p.kernel[2] <= 16 && inside.first < inside.last ? inside : Taps{0, 0};
 }
 
 template <class T, class Windows>
@@ -153,7 +214,7 @@ tn_status avg_forward(Tensor out, Tensor self, int nd, Ints kernel, Ints stride,
   const Pool p = pool_windows(self, out, nd, kernel, stride, pad, {});
   dispatch_number(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    forward<T>(p, self.data<T>(), out.data<T>(),
+    forward<T>(p, self.data<T>(), out.data<T>(), side_by_side(p),
                [&](const int64_t(&o)[3]) { return window(p, divisor, o); });
   });
   return TN_OK;
@@ -178,10 +239,11 @@ tn_status cells(Tensor out, Tensor self, int nd) {
     using T = tn_type(tag);
     if (p.out_plane() == 1) {  // every plane has the same window
       const Window whole = cell_window(p, {0, 0, 0});
-      forward<T>(p, self.data<T>(), out.data<T>(), [&](const int64_t(&)[3]) { return whole; });
+      forward<T>(p, self.data<T>(), out.data<T>(), {0, 0},
+                 [&](const int64_t(&)[3]) { return whole; });
       return;
     }
-    forward<T>(p, self.data<T>(), out.data<T>(),
+    forward<T>(p, self.data<T>(), out.data<T>(), {0, 0},
                [&](const int64_t(&o)[3]) { return cell_window(p, o); });
   });
   return TN_OK;

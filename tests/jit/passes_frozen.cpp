@@ -271,6 +271,32 @@ TEST(JitFrozenPasses, EpilogueUnderAView) {
   }
 }
 
+// As a block of ResNet-D goes: an average of windows that may reach beyond the image has as many
+// positions as a padded convolution of stride 2.
+TEST(JitFrozenPasses, EpilogueBesideAPoolRoundedUp) {
+  const auto block = [](const char* stride) {
+    return body("%x : Tensor, %w : Tensor, %wb : Tensor, %wc : Tensor",
+                "  %three : int = prim::Constant[value=3]()\n"
+                "  %s2 : int[] = prim::ListConstruct(%2, %2)\n"
+                "  %s3 : int[] = prim::ListConstruct(%three, %three)\n"
+                "  %y : Tensor = aten::conv2d(%x, %w, %wb, %s2, %s1, %s1, %1)\n"
+                "  %p : Tensor = aten::avg_pool2d(%x, %s2, " +
+                    std::string(stride) +
+                    ", %s0, %true, %false, %none)\n"
+                    "  %z : Tensor = aten::conv2d(%p, %wc, %none, %s1, %s0, %s1, %1)\n"
+                    "  %a : Tensor = aten::add(%y, %z, %1)\n"
+                    "  return (%a)\n");
+  };
+  const std::vector<Sizes> weights = kConvWeights + std::vector<Sizes>{{4, 3, 1, 1}};
+  for (const Sizes& image : {Sizes{2, 3, 5, 5}, Sizes{1, 3, 6, 7}, Sizes{1, 3, 1, 1}}) {
+    expect_pass(fuse_epilogues, block("%s2"), weights, {image},
+                "aten::avg_pool2d aten::_conv_epilogue aten::_conv_epilogue");
+  }
+  auto apart = with_weights(block("%s3"), weights);
+  fuse_epilogues(*apart);
+  EXPECT_NE(apart->str().find("aten::add("), std::string::npos);
+}
+
 // A convolution that nothing follows is computed by the same kernel; one of another dtype is not.
 TEST(JitFrozenPasses, EpilogueOfNothing) {
   const std::string text =
