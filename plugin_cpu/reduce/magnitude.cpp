@@ -17,21 +17,22 @@ namespace {
 template <class T, bool kMax>
 struct MagnitudeOp {
   using In = T;
-  using Acc = sdk::accumulate_t<T>;
+  using Acc = T;
   using Out = T;
-  Acc identity() const { return kMax ? Acc(0) : std::numeric_limits<Acc>::infinity(); }
-  HWY_INLINE Acc load(T v, int64_t) const { return std::fabs(static_cast<Acc>(v)); }
-  static HWY_INLINE Acc combine(Acc a, Acc b) {
-    const Acc m = kMax ? (a > b ? a : b) : (a < b ? a : b);
+  using Combiner = MagnitudeOp;
+  T identity() const { return kMax ? T(0) : std::numeric_limits<T>::infinity(); }
+  HWY_INLINE T load(T v, int64_t) const { return std::fabs(v); }
+  static HWY_INLINE T combine(T a, T b) {
+    const T m = kMax ? (a > b ? a : b) : (a < b ? a : b);
     return a != a ? a : m;
   }
-  Out finish(Acc a) const { return static_cast<T>(a); }
+  T finish(T a) const { return a; }
 };
 
 }  // namespace
 
 void Magnitude(const Plan& plan, sdk::DType dtype, bool greatest) {
-  sdk::dispatch_floating(dtype, [&](auto tag) HWY_ATTR {
+  DispatchWide(dtype, [&](auto tag) HWY_ATTR {
     using T = tn_type(tag);
     if (greatest)
       Reduce(MagnitudeOp<T, true>{}, plan);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin_cpu/reduce/plan.h"
 
+#include "plugin_cpu/simd/convert.h"
+
 namespace tenon::cpu::reduce {
 
 using sdk::Tensor;
@@ -40,9 +42,43 @@ void Dims::finish() {
   in[0] = out[0] = 0;
 }
 
+namespace {
+
+Narrow kind_of(sdk::DType d) {
+  if (!sdk::is_floating(d) || d.bits != 16) return Narrow::None;
+  return d.code == TN_FLOAT ? Narrow::Half : Narrow::BFloat16;
+}
+
+template <class H>
+void widen_as(const char* p, int64_t stride, int64_t n, float* out) {
+  if (stride == static_cast<int64_t>(sizeof(H)))
+    return to_float(reinterpret_cast<const H*>(p), out, n);
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = static_cast<float>(*reinterpret_cast<const H*>(p + i * stride));
+}
+
+}  // namespace
+
+void widen(Narrow kind, const char* p, int64_t stride, int64_t n, float* out) {
+  if (kind == Narrow::Half)
+    widen_as<sdk::Half>(p, stride, n, out);
+  else
+    widen_as<sdk::BFloat16>(p, stride, n, out);
+}
+
+void narrow(Narrow kind, float value, char* out) {
+  if (kind == Narrow::Half)
+    *reinterpret_cast<sdk::Half*>(out) = static_cast<sdk::Half>(value);
+  else
+    *reinterpret_cast<sdk::BFloat16*>(out) = static_cast<sdk::BFloat16>(value);
+}
+
 Plan::Plan(const Tensor& result, const Tensor& self, const std::optional<sdk::Ints>& dims,
            bool keepdim)
-    : in(self.data<char>()), out(result.data<char>()) {
+    : in(self.data<char>()),
+      out(result.data<char>()),
+      in_kind(kind_of(self.dtype())),
+      out_kind(kind_of(result.dtype())) {
   const int64_t item = sdk::item_size(self.dtype()), out_item = sdk::item_size(result.dtype());
   const uint64_t mask = sdk::dim_mask(dims, self.ndim());
   // From the innermost dimension outwards, so that equal strides keep that order.
@@ -65,6 +101,7 @@ Plan::Plan(const Tensor& result, const Tensor& self, const std::optional<sdk::In
 Plan into_buffer(const Plan& plan, void* buffer, int64_t item) {
   Plan p = plan;
   p.out = static_cast<char*>(buffer);
+  p.out_kind = Narrow::None;
   for (int d = 0; d < p.kept.n; ++d) {
     p.kept.out[d] = item;
     item *= p.kept.sizes[d];

@@ -31,10 +31,18 @@ struct Dims {
   }
 };
 
+// 16-bit floats in memory of which float is computed.
+enum class Narrow : uint8_t { None, Half, BFloat16 };
+// n elements, `stride` bytes apart, as floats.
+void widen(Narrow kind, const char* p, int64_t stride, int64_t n, float* out);
+// A result, rounded to this kind.
+void narrow(Narrow kind, float value, char* out);
+
 struct Plan {
   Dims kept, reduced;
   const char* in;
   char* out;
+  Narrow in_kind, out_kind;  // looked at by operators on float alone
   // The innermost memory of the input is kept: several results are accumulated side by side.
   bool by_columns;
 
@@ -43,7 +51,8 @@ struct Plan {
        bool keepdim);
 };
 
-// The plan with results of `item` bytes in a buffer, in the order of the kept elements.
+// The plan with results of `item` bytes in a buffer, in the order of the kept elements. They are
+// not 16-bit floats.
 Plan into_buffer(const Plan& plan, void* buffer, int64_t item);
 
 // Results as int64, in a buffer.

@@ -13,19 +13,26 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::reduce::HWY_NAMESPACE {
 namespace {
 
-// Over elements as integers of their size. any keeps the bits that it saw, all whether it saw a
-// zero.
+// Over elements as integers of their size.
+template <class U>
+struct Joiner {
+  using Acc = U;
+  using Combiner = Joiner;
+  static Acc identity() { return 0; }
+  static HWY_INLINE Acc combine(Acc a, Acc b) { return a | b; }
+};
+
+// any keeps the bits that it saw, all whether it saw a zero.
 template <class U, bool kAny>
-struct LogicOp {
+struct LogicOp : Joiner<U> {
   using In = U;
   using Acc = U;
   using Out = uint8_t;
   U mask;
-  Acc identity() const { return 0; }
+  explicit LogicOp(uint64_t bits) : mask(static_cast<U>(bits)) {}
   HWY_INLINE Acc load(U v, int64_t) const {
     return kAny ? v : static_cast<U>(-static_cast<U>((v & mask) == 0));
   }
-  static HWY_INLINE Acc combine(Acc a, Acc b) { return a | b; }
   Out finish(Acc a) const { return kAny ? (a & mask) != 0 : a == 0; }
 };
 
@@ -36,9 +43,9 @@ void Logic(const Plan& plan, sdk::DType dtype, uint64_t mask, bool any) {
   sdk::dispatch_size(dtype, [&](auto tag) HWY_ATTR {
     using U = tn_type(tag);
     if (any)
-      Reduce(LogicOp<U, true>{static_cast<U>(mask)}, plan);
+      Reduce(LogicOp<U, true>(mask), plan);
     else
-      Reduce(LogicOp<U, false>{static_cast<U>(mask)}, plan);
+      Reduce(LogicOp<U, false>(mask), plan);
   });
 }
 

@@ -14,61 +14,77 @@ namespace tenon::cpu::reduce::HWY_NAMESPACE {
 namespace {
 
 template <class T, bool kMax>
-struct ExtremumOp {
+struct FloatOp {
   using In = T;
   using Acc = T;
   using Out = T;
-  using Limits = std::numeric_limits<Acc>;
-  Acc identity() const {
-    if constexpr (Limits::has_infinity)
-      return kMax ? -Limits::infinity() : Limits::infinity();
-    else
-      return kMax ? Limits::lowest() : Limits::max();
+  using Combiner = FloatOp;
+  T identity() const {
+    return kMax ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
   }
-  HWY_INLINE Acc load(T v, int64_t) const { return v; }
-  static HWY_INLINE Acc combine(Acc a, Acc b) {
-    if constexpr (std::is_floating_point_v<Acc>) {
-      const Acc m = kMax ? (a > b ? a : b) : (a < b ? a : b);
-      return a != a ? a : m;
-    } else {
-      return kMax ? (a > b ? a : b) : (a < b ? a : b);
-    }
+  HWY_INLINE T load(T v, int64_t) const { return v; }
+  static HWY_INLINE T combine(T a, T b) {
+    const T m = kMax ? (a > b ? a : b) : (a < b ? a : b);
+    return a != a ? a : m;
   }
-  T finish(Acc a) const { return a; }
+  T finish(T a) const { return a; }
+};
+
+template <class T>
+struct Greatest {
+  using Acc = T;
+  using Combiner = Greatest;
+  using Limits = std::numeric_limits<T>;
+  static T identity() { return Limits::lowest(); }
+  static HWY_INLINE T combine(T a, T b) { return a > b ? a : b; }
+};
+
+// The least is the greatest of the integers with all bits flipped.
+template <class T>
+struct IntegerOp : Greatest<T> {
+  using In = T;
+  using Out = T;
+  T flipped;
+  explicit IntegerOp(bool max) : flipped(static_cast<T>(max ? 0 : -1)) {}
+  HWY_INLINE T load(T v, int64_t) const { return static_cast<T>(v ^ flipped); }
+  T finish(T a) const { return static_cast<T>(a ^ flipped); }
 };
 
 // 16-bit floats as integers in their order: where the sign is set, the other bits are flipped. NaN
-// is moved to the end of the order that the reduction returns.
+// is moved to the end of that order.
 template <bool kMax>
-struct HalfExtremumOp : ExtremumOp<int16_t, kMax> {
-  using Limits = std::numeric_limits<int16_t>;
+struct HalfOp : Greatest<int16_t> {
+  using In = int16_t;
+  using Out = int16_t;
   int16_t infinity;  // its bits
-  static HWY_INLINE int16_t flip(int16_t v) { return static_cast<int16_t>(v ^ (v >> 15 & 0x7fff)); }
-  HWY_INLINE int16_t load(int16_t v, int64_t) const {
-    return (v & 0x7fff) > infinity ? (kMax ? Limits::max() : Limits::lowest()) : flip(v);
+  explicit HalfOp(int16_t bits) : infinity(bits) {}
+  static HWY_INLINE int16_t flip(int16_t v) {
+    const auto ordered = static_cast<int16_t>(v ^ (v >> 15 & 0x7fff));
+    return kMax ? ordered : static_cast<int16_t>(~ordered);
   }
-  int16_t finish(int16_t a) const { return flip(a); }
+  HWY_INLINE int16_t load(int16_t v, int64_t) const {
+    return (v & 0x7fff) > infinity ? Limits::max() : flip(v);
+  }
+  int16_t finish(int16_t a) const {
+    const auto ordered = kMax ? a : static_cast<int16_t>(~a);
+    return static_cast<int16_t>(ordered ^ (ordered >> 15 & 0x7fff));
+  }
 };
+
+template <bool kMax>
+void reduce_floats(const Plan& plan, sdk::DType dtype) {
+  if (dtype.bits == 32) return Reduce(FloatOp<float, kMax>(), plan);
+  if (dtype.bits == 64) return Reduce(FloatOp<double, kMax>(), plan);
+  Reduce(HalfOp<kMax>(dtype.code == TN_FLOAT ? 0x7c00 : 0x7f80), plan);
+}
 
 }  // namespace
 
 void Extremum(const Plan& plan, sdk::DType dtype, bool max) {
-  const auto reduce = [&](auto tag) HWY_ATTR {
-    using T = tn_type(tag);
-    if (max)
-      Reduce(ExtremumOp<T, true>(), plan);
-    else
-      Reduce(ExtremumOp<T, false>(), plan);
-  };
-  if (!sdk::is_floating(dtype))
-    return sdk::dispatch_integral(sdk::is_bool(dtype) ? sdk::kUInt8 : dtype, reduce);
-  if (dtype.bits == 32) return reduce(sdk::Type<float>());
-  if (dtype.bits == 64) return reduce(sdk::Type<double>());
-  const int16_t infinity = dtype.code == TN_FLOAT ? 0x7c00 : 0x7f80;
-  if (max)
-    Reduce(HalfExtremumOp<true>{{}, infinity}, plan);
-  else
-    Reduce(HalfExtremumOp<false>{{}, infinity}, plan);
+  if (sdk::is_floating(dtype))
+    return max ? reduce_floats<true>(plan, dtype) : reduce_floats<false>(plan, dtype);
+  sdk::dispatch_integral(sdk::is_bool(dtype) ? sdk::kUInt8 : dtype,
+                         [&](auto tag) HWY_ATTR { Reduce(IntegerOp<tn_type(tag)>(max), plan); });
 }
 
 }  // namespace tenon::cpu::reduce::HWY_NAMESPACE

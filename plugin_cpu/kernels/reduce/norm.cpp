@@ -18,16 +18,14 @@ namespace {
 enum class Norm { Zero, One, Two, Any };
 
 template <class T, Norm kNorm>
-struct NormOp {
+struct NormOp : Adder<T> {
   using In = T;
-  using Acc = sdk::accumulate_t<T>;
   using Out = T;
-  Acc p;
-  Acc identity() const { return Acc(0); }
-  HWY_INLINE Acc load(T v, int64_t) const {
-    const Acc x = static_cast<Acc>(v);
+  T p;
+  explicit NormOp(T power) : p(power) {}
+  HWY_INLINE T load(T x, int64_t) const {
     if constexpr (kNorm == Norm::Zero)
-      return Acc(x != Acc(0));
+      return T(x != T(0));
     else if constexpr (kNorm == Norm::One)
       return std::fabs(x);
     else if constexpr (kNorm == Norm::Two)
@@ -35,27 +33,26 @@ struct NormOp {
     else
       return std::pow(std::fabs(x), p);
   }
-  static HWY_INLINE Acc combine(Acc a, Acc b) { return a + b; }
-  Out finish(Acc a) const {
+  T finish(T a) const {
     if constexpr (kNorm == Norm::Two)
-      return static_cast<T>(std::sqrt(a));
+      return std::sqrt(a);
     else if constexpr (kNorm == Norm::Any)
-      return static_cast<T>(std::pow(a, Acc(1) / p));
+      return std::pow(a, T(1) / p);
     else
-      return static_cast<T>(a);
+      return a;
   }
 };
 
 }  // namespace
 
 void VectorNorm(const Plan& plan, sdk::DType dtype, double p) {
-  sdk::dispatch_floating(dtype, [&](auto tag) HWY_ATTR {
+  DispatchWide(dtype, [&](auto tag) HWY_ATTR {
     using T = tn_type(tag);
-    using Acc = sdk::accumulate_t<T>;
-    if (p == 0) return Reduce(NormOp<T, Norm::Zero>{}, plan);
-    if (p == 1) return Reduce(NormOp<T, Norm::One>{}, plan);
-    if (p == 2) return Reduce(NormOp<T, Norm::Two>{}, plan);
-    Reduce(NormOp<T, Norm::Any>{static_cast<Acc>(p)}, plan);
+    const T power = static_cast<T>(p);
+    if (p == 0) return Reduce(NormOp<T, Norm::Zero>(power), plan);
+    if (p == 1) return Reduce(NormOp<T, Norm::One>(power), plan);
+    if (p == 2) return Reduce(NormOp<T, Norm::Two>(power), plan);
+    Reduce(NormOp<T, Norm::Any>(power), plan);
   });
 }
 

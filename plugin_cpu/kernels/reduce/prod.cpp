@@ -13,15 +13,21 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::reduce::HWY_NAMESPACE {
 namespace {
 
+template <class A>
+struct Multiplier {
+  using Acc = A;
+  using Combiner = Multiplier;
+  static Acc identity() { return Acc(1); }
+  static HWY_INLINE Acc combine(Acc a, Acc b) { return a * b; }
+};
+
 template <class T>
-struct ProdOp {
+struct ProdOp : Multiplier<sdk::accumulate_t<T>> {
   using In = T;
   using Acc = sdk::accumulate_t<T>;
-  using Out = std::conditional_t<std::is_integral_v<Acc>, Acc, T>;
-  Acc identity() const { return Acc(1); }
+  using Out = Acc;
   HWY_INLINE Acc load(T v, int64_t) const { return static_cast<Acc>(v); }
-  static HWY_INLINE Acc combine(Acc a, Acc b) { return a * b; }
-  Out finish(Acc a) const { return static_cast<Out>(a); }
+  Acc finish(Acc a) const { return a; }
 };
 
 }  // namespace

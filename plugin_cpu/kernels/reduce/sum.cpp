@@ -14,19 +14,18 @@ namespace tenon::cpu::reduce::HWY_NAMESPACE {
 namespace {
 
 template <class T>
-struct SumOp {
+struct SumOp : Adder<sdk::accumulate_t<T>> {
   using In = T;
   using Acc = sdk::accumulate_t<T>;
-  using Out = std::conditional_t<std::is_integral_v<Acc>, Acc, T>;
+  using Out = Acc;
   double divisor;
-  Acc identity() const { return Acc(0); }
+  explicit SumOp(double d) : divisor(d) {}
   HWY_INLINE Acc load(T v, int64_t) const { return static_cast<Acc>(v); }
-  static HWY_INLINE Acc combine(Acc a, Acc b) { return a + b; }
-  Out finish(Acc a) const {
+  Acc finish(Acc a) const {
     if constexpr (std::is_floating_point_v<Acc>)
-      return static_cast<Out>(static_cast<Acc>(a / static_cast<Acc>(divisor)));
+      return a / static_cast<Acc>(divisor);
     else
-      return static_cast<Out>(a);
+      return a;
   }
 };
 
@@ -34,7 +33,7 @@ struct SumOp {
 
 void Sum(const Plan& plan, sdk::DType in, sdk::DType out, double divisor) {
   ReduceTo(plan, in, out,
-           [&](auto tag, const Plan& own) HWY_ATTR { Reduce(SumOp<tn_type(tag)>{divisor}, own); });
+           [&](auto tag, const Plan& own) HWY_ATTR { Reduce(SumOp<tn_type(tag)>(divisor), own); });
 }
 
 }  // namespace tenon::cpu::reduce::HWY_NAMESPACE

@@ -18,35 +18,39 @@ namespace tenon::cpu::reduce::HWY_NAMESPACE {
 namespace {
 
 template <class T, class A>
-struct MeanOp {
+struct MeanOp : Adder<A> {
   using In = T;
-  using Acc = A;
-  using Out = Acc;
-  Acc count;
-  Acc identity() const { return Acc(0); }
-  HWY_INLINE Acc load(T v, int64_t) const { return static_cast<Acc>(v); }
-  static HWY_INLINE Acc combine(Acc a, Acc b) { return a + b; }
-  Out finish(Acc a) const { return a / count; }
+  using Out = A;
+  A count;
+  explicit MeanOp(A n) : count(n) {}
+  HWY_INLINE A load(T v, int64_t) const { return static_cast<A>(v); }
+  A finish(A a) const { return a / count; }
 };
 
 template <class T, class A>
-struct SquaresOp {
+struct SquaresOp : Adder<A> {
   using In = T;
-  using Acc = A;
   using Out = T;
-  const Acc* mean;
-  Acc divisor;
+  const A* mean;
+  A divisor;
   std::atomic<bool>* not_finite;
-  Acc identity() const { return Acc(0); }
-  HWY_INLINE Acc load(T v, int64_t output) const {
-    const Acc d = static_cast<Acc>(v) - mean[output];
+  SquaresOp(const A* m, A d, std::atomic<bool>* flag) : mean(m), divisor(d), not_finite(flag) {}
+  HWY_INLINE A load(T v, int64_t output) const {
+    const A d = static_cast<A>(v) - mean[output];
     return d * d;
   }
-  static HWY_INLINE Acc combine(Acc a, Acc b) { return a + b; }
-  Out finish(Acc a) const {
+  T finish(A a) const {
     if (!std::isfinite(a)) not_finite->store(true, std::memory_order_relaxed);
     return static_cast<T>(a / divisor);
   }
+};
+
+// A result as it is.
+template <class T>
+struct Stored {
+  using Acc = T;
+  using Out = T;
+  T finish(T v) const { return v; }
 };
 
 // Means go to a buffer in the order of the kept elements, then to where they belong. False if a sum
@@ -56,13 +60,14 @@ bool var_mean_in(const Plan& plan, const Plan& mean_plan, double correction) {
   std::vector<Acc> mean(static_cast<std::size_t>(plan.kept.count));
   std::atomic<bool> not_finite{false};
   const double n = static_cast<double>(plan.reduced.count), divisor = n - correction;
-  Reduce(MeanOp<T, Acc>{static_cast<Acc>(n)}, into_buffer(plan, mean.data(), sizeof(Acc)));
-  Reduce(SquaresOp<T, Acc>{mean.data(), static_cast<Acc>(divisor > 0 ? divisor : 0), &not_finite},
+  Reduce(MeanOp<T, Acc>(static_cast<Acc>(n)), into_buffer(plan, mean.data(), sizeof(Acc)));
+  Reduce(SquaresOp<T, Acc>(mean.data(), static_cast<Acc>(divisor > 0 ? divisor : 0), &not_finite),
          plan);
   for (int64_t o = 0; mean_plan.out && o < plan.kept.count; ++o) {
     int64_t in, out;
     mean_plan.kept.locate(o, &in, &out);
-    *reinterpret_cast<T*>(mean_plan.out + out) = static_cast<T>(mean[static_cast<std::size_t>(o)]);
+    Write(Stored<T>(), mean_plan, mean_plan.out + out,
+          static_cast<T>(mean[static_cast<std::size_t>(o)]));
   }
   return !not_finite;
 }
@@ -71,12 +76,10 @@ bool var_mean_in(const Plan& plan, const Plan& mean_plan, double correction) {
 
 // Sums that are not finite are repeated in double.
 void VarMean(const Plan& plan, const Plan& mean_plan, sdk::DType dtype, double correction) {
-  sdk::dispatch_floating(dtype, [&](auto tag) HWY_ATTR {
+  DispatchWide(dtype, [&](auto tag) HWY_ATTR {
     using T = tn_type(tag);
-    using Acc = sdk::accumulate_t<T>;
-    if (!var_mean_in<T, Acc>(plan, mean_plan, correction)) {
-      if constexpr (!std::is_same_v<Acc, double>)
-        var_mean_in<T, double>(plan, mean_plan, correction);
+    if (!var_mean_in<T, T>(plan, mean_plan, correction)) {
+      if constexpr (!std::is_same_v<T, double>) var_mean_in<T, double>(plan, mean_plan, correction);
     }
   });
 }
