@@ -5,6 +5,8 @@
 // with 64.
 #pragma once
 
+#include <type_traits>
+
 #include "plugin_cuda/device/device.cuh"
 #include "tenon/sdk/loops.h"
 
@@ -63,9 +65,10 @@ Strided<N> make_strided(const sdk::StridedLoop& loop, int dims, const int64_t* s
   return s;
 }
 
-// f(Strided<N>) for each piece of a finished loop of N operands; most have one.
-template <int N, class F>
-void for_each_piece(const sdk::StridedLoop& loop, F&& f) {
+// See below; f is called with `context`.
+template <int N>
+void each_piece(const sdk::StridedLoop& loop, void* context,
+                void (*f)(void* context, const Strided<N>& at)) {
   if (loop.numel == 0) return;
   int inner = 0;  // dimensions of a piece
   int64_t n = 1, sizes[kIndexDims];
@@ -85,7 +88,7 @@ void for_each_piece(const sdk::StridedLoop& loop, F&& f) {
       for (int d = cut ? 0 : inner; d < loop.ndim; ++d) base[k] += index[d] * loop.strides[d][k];
     }
     if (cut) sizes[0] = loop.sizes[0] - index[0] < run ? loop.sizes[0] - index[0] : run;
-    f(make_strided<N>(loop, inner, sizes, base));
+    f(context, make_strided<N>(loop, inner, sizes, base));
     int d = cut ? 0 : inner;
     for (; d < loop.ndim; ++d) {
       index[d] += d == 0 ? run : 1;
@@ -94,6 +97,13 @@ void for_each_piece(const sdk::StridedLoop& loop, F&& f) {
     }
     if (d == loop.ndim) return;
   }
+}
+
+// f(Strided<N>) for each piece of a finished loop of N operands; most have one.
+template <int N, class F>
+void for_each_piece(const sdk::StridedLoop& loop, F&& f) {
+  using Callable = std::remove_reference_t<F>;
+  each_piece<N>(loop, &f, [](void* p, const Strided<N>& at) { (*static_cast<Callable*>(p))(at); });
 }
 
 }  // namespace tenon::cuda

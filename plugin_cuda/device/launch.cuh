@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <tuple>
 
 #include "plugin_cuda/device/device.cuh"
 #include "tenon/sdk/kernel.h"
@@ -69,33 +68,27 @@ constexpr const char* kernel_name() {
   return __PRETTY_FUNCTION__;
 }
 
+#if !defined(TENON_CUDA_EMULATED)
 namespace detail {
-template <class F>
-struct Arguments;
+// What kernels with these parameters share.
 template <class... P>
-struct Arguments<void (*)(P...)> {
-  using Tuple = std::tuple<P...>;
+struct Starter {
+  static void start(const sdk::Call& call, const Shape& s, const void* kernel, const char* name,
+                    P... arguments) {
+    void* pointers[] = {static_cast<void*>(&arguments)..., nullptr};
+    const int index = device_of(call);
+    start_kernel(index, native(index, call.stream()), s.grid, s.block, s.shared_bytes, kernel,
+                 pointers, name);
+  }
 };
+template <class... P>
+Starter<P...> starter_of(void (*)(P...));
 }  // namespace detail
 
-#if !defined(TENON_CUDA_EMULATED)
 template <auto Kernel, class... A>
 void launch(const sdk::Call& call, const Shape& s, const A&... args) {
-  const int index = device_of(call);
-  DeviceGuard on(index);
-  typename detail::Arguments<decltype(Kernel)>::Tuple arguments(args...);
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(s.grid));
-  config.blockDim = dim3(static_cast<unsigned>(s.block));
-  config.dynamicSmemBytes = s.shared_bytes;
-  config.stream = native(index, call.stream());
-  const cudaError_t status = std::apply(
-      [&](auto&... a) {
-        void* pointers[] = {static_cast<void*>(&a)..., nullptr};
-        return cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(Kernel), pointers);
-      },
-      arguments);
-  launched(status, index, config.stream, kernel_name<Kernel>());
+  decltype(detail::starter_of(Kernel))::start(call, s, reinterpret_cast<const void*>(Kernel),
+                                              kernel_name<Kernel>(), args...);
 }
 
 // Waits for the stream's work and copies to the host: for operators whose output sizes depend on

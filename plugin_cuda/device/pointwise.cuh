@@ -22,13 +22,15 @@ using sdk::Scalar;
 using sdk::Tensor;
 
 // The scalars of a kernel. C: the type of the computation.
-template <class Op, class C>
-struct Scalars {
-  C param[Op::kParams + 1];
-  C value[Op::kInputs];
-  bool is_value[Op::kInputs];
+template <class C, int kInputs, int kParams>
+struct ScalarsOf {
+  C param[kParams + 1];
+  C value[kInputs];
+  bool is_value[kInputs];
   Faults faults;
 };
+template <class Op, class C>
+using Scalars = ScalarsOf<C, Op::kInputs, Op::kParams>;
 
 template <class Op, class C>
 TN_DEVICE auto compute(C a, C b, C c, const Scalars<Op, C>& n) {
@@ -151,56 +153,77 @@ inline bool aligned(const void* p, std::size_t bytes) {
   return reinterpret_cast<uintptr_t>(p) % bytes == 0;
 }
 
+// Bytes of an element, of the result and of the first operand where they are flags, and elements
+// of a pack.
+struct Items {
+  int64_t item, out, first;
+  int64_t width;
+};
+
 // Whether the loop is one run in which every tensor operand is contiguous.
-template <class Op, class S>
-bool is_dense(const sdk::StridedLoop& loop, const bool* is_value) {
+inline bool is_dense(const sdk::StridedLoop& loop, const bool* is_value, int inputs,
+                     const Items& items) {
   if (loop.ndim != 1) return false;
-  for (int k = 0; k <= Op::kInputs; ++k) {
+  for (int k = 0; k <= inputs; ++k) {
     if (k > 0 && is_value[k - 1]) continue;
-    const bool byte = k == 0 ? Op::kOutBool : k == 1 && Op::kMask;
-    const int64_t item = byte ? 1 : sizeof(S);
+    const int64_t item = k == 0 ? items.out : k == 1 ? items.first : items.item;
     if (loop.strides[0][k] != item && loop.sizes[0] != 1) return false;
-    if (!aligned(loop.base[k], static_cast<std::size_t>(item) * kPackWidth<S>)) return false;
+    if (!aligned(loop.base[k], static_cast<std::size_t>(item * items.width))) return false;
   }
   return true;
 }
+
+// What operators with as many operands and parameters share: scalars, and the loop.
+template <class C, int kInputs, int kParams>
+struct Operands {
+  ScalarsOf<C, kInputs, kParams> scalars{};
+  sdk::StridedLoop loop;
+
+  Operands(const sdk::Call& call, const Tensor& out, std::initializer_list<Operand> in,
+           std::initializer_list<Param> params, Guard guard)
+      : loop(out.sizes()) {
+    auto& n = scalars;
+    n.faults = Faults(call);
+    loop.add(out);
+    int k = 0;
+    for (const Operand& o : in) {
+      n.is_value[k] = !o.tensor.defined();
+      if (n.is_value[k]) {
+        n.value[k] = o.number.to<C>();
+        loop.add_value(nullptr);
+      } else {
+        loop.add(o.tensor);
+      }
+      ++k;
+    }
+    k = 0;
+    for (const Param& p : params) n.param[k++] = convert<C>(p);
+    if (guard != Guard::None && n.is_value[kInputs - 1] && violates(guard, n.value[kInputs - 1]))
+      refuse_operand(guard);
+    if (loop.numel > 0) loop.finish();
+  }
+};
 
 template <class Op, class S>
 void run_as(const sdk::Call& call, const Tensor& out, std::initializer_list<Operand> in,
             std::initializer_list<Param> params, sdk::DType dtype) {
   using C = sdk::compute_t<S>;
-  Scalars<Op, C> n{};
-  n.faults = Faults(call);
-  sdk::StridedLoop loop(out.sizes());
-  loop.add(out);
-  int k = 0;
-  for (const Operand& o : in) {
-    n.is_value[k] = !o.tensor.defined();
-    if (n.is_value[k]) {
-      n.value[k] = o.number.to<C>();
-      loop.add_value(nullptr);
-    } else {
-      loop.add(o.tensor);
-    }
-    ++k;
-  }
-  k = 0;
-  for (const Param& p : params) n.param[k++] = convert<C>(p);
-  if constexpr (Op::kGuard != Guard::None) {
-    if (n.is_value[Op::kInputs - 1] && violates(Op::kGuard, n.value[Op::kInputs - 1]))
-      refuse_operand(Op::kGuard);
-  }
+  constexpr int kInputs = Op::kInputs;
+  constexpr int64_t kItem = sizeof(S);
+  const Operands<C, kInputs, Op::kParams> all(call, out, in, params, Op::kGuard);
+  const sdk::StridedLoop& loop = all.loop;
   if (loop.numel == 0) return;
-  loop.finish();
-  if (is_dense<Op, S>(loop, n.is_value)) {
-    Addresses<Op::kInputs> at{loop.base[0], {}};
-    for (int i = 0; i < Op::kInputs; ++i) at.in[i] = loop.base[i + 1];
-    launch<dense<Op, S, C>>(call, shape_for(call, loop.numel, 256, kPackWidth<S>), at, n,
+  const Items items{kItem, Op::kOutBool ? 1 : kItem, Op::kMask ? 1 : kItem, kPackWidth<S>};
+  if (is_dense(loop, all.scalars.is_value, kInputs, items)) {
+    Addresses<kInputs> at{loop.base[0], {}};
+    for (int i = 0; i < kInputs; ++i) at.in[i] = loop.base[i + 1];
+    launch<dense<Op, S, C>>(call, shape_for(call, loop.numel, 256, kPackWidth<S>), at, all.scalars,
                             loop.numel);
     return;
   }
-  for_each_piece<Op::kInputs + 1>(loop, [&](const Strided<Op::kInputs + 1>& at) {
-    launch<general<Op, C>>(call, shape_for(call, at.numel, 256, 2), at, n, code_of(dtype));
+  for_each_piece<kInputs + 1>(loop, [&](const Strided<kInputs + 1>& at) {
+    launch<general<Op, C>>(call, shape_for(call, at.numel, 256, 2), at, all.scalars,
+                           code_of(dtype));
   });
 }
 

@@ -208,6 +208,17 @@ void launched(cudaError_t status, int index, cudaStream_t stream, const char* ke
   if (blocking() && !capturing(index, stream)) check(cudaStreamSynchronize(stream), kernel, index);
 }
 
+void start_kernel(int index, cudaStream_t stream, int64_t grid, int block, std::size_t shared_bytes,
+                  const void* kernel, void** arguments, const char* name) {
+  DeviceGuard on(index);
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(grid));
+  config.blockDim = dim3(static_cast<unsigned>(block));
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  launched(cudaLaunchKernelExC(&config, kernel, arguments), index, stream, name);
+}
+
 bool capturing(int index, cudaStream_t stream) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   check(cudaStreamIsCapturing(stream, &capture), "cudaStreamIsCapturing", index);

@@ -3,6 +3,8 @@
 // launch() and read_back() for sources that g++ compiles: the end of plugin_cuda/device/launch.cuh.
 #pragma once
 
+#include <tuple>
+
 #include "tests/cuda/emulator/launches.h"
 
 #if !defined(TENON_EMULATED_SOURCE)
@@ -18,6 +20,15 @@ void emulate(const sdk::Call& call, const emulator::Launch& launch, void (*body)
 
 // Waits for the stream's work and copies to the host.
 void read_back(const sdk::Call& call, void* host, const void* device, std::size_t bytes);
+
+namespace detail {
+template <class F>
+struct Arguments;
+template <class... P>
+struct Arguments<void (*)(P...)> {
+  using Tuple = std::tuple<P...>;
+};
+}  // namespace detail
 
 // Registers each kernel that a source could launch, whether it does or not.
 template <auto Kernel>
