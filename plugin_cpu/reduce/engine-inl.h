@@ -6,11 +6,11 @@
 //   Acc load(In, int64_t output) const   an element's contribution to the result of that number
 //   static Acc combine(Acc, Acc)
 //   Out finish(Acc) const
-// and those that combine alike share `Combiner`, which has Acc and combine. An Op on float serves
-// 16-bit floats, too: they are widened block by block, and results are rounded as they are written.
-// Results depend on shape and strides alone: work is cut into fixed blocks, whose partial results
-// are combined in a fixed tree. Nothing is accumulated over more than kBlock consecutive elements,
-// so that the error of a float sum grows with the logarithm of its length.
+// and those that combine in one way share `Combiner`, which has Acc and combine. An Op on float
+// serves 16-bit floats, too: they are widened block by block, and results are rounded as they are
+// written. Results depend on shape and strides alone: work is cut into fixed blocks, whose partial
+// results are combined in a fixed tree. Nothing is accumulated over more than kBlock consecutive
+// elements, so that the error of a float sum grows with the logarithm of its length.
 #if defined(TENON_CPU_REDUCE_ENGINE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENON_CPU_REDUCE_ENGINE_INL_H_
 #undef TENON_CPU_REDUCE_ENGINE_INL_H_
