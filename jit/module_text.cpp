@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
 #include <set>
 #include <sstream>
 
@@ -83,6 +84,10 @@ std::string Module::dump_to_str(bool code, bool attributes, bool tensors) const 
   Printer p{code, attributes, tensors, {}, {}};
   p.module(0, "", *this);
   return p.out.str();
+}
+
+void Module::dump(bool code, bool attributes, bool tensors) const {
+  std::fputs(dump_to_str(code, attributes, tensors).c_str(), stdout);
 }
 
 }  // namespace tenon::jit

@@ -55,6 +55,24 @@ void run(const torch::jit::script::Module& module) {
   check(module.get_method("label")({torch::jit::IValue()}).toStringRef() == "none", "method");
 }
 
+// They are kept, and leave a program as it is.
+void switches(const torch::jit::Module& module) {
+  check(torch::jit::getGraphExecutorOptimize(), "optimizes at first");
+  {
+    const torch::jit::GraphOptimizerEnabledGuard off(false);
+    check(!torch::jit::getGraphExecutorOptimize(), "the guard");
+    run(module);
+  }
+  check(torch::jit::getGraphExecutorOptimize(), "after the guard");
+  torch::jit::getProfilingMode() = false;
+  torch::jit::getExecutorMode() = false;
+  torch::jit::setTensorExprFuserEnabled(false);
+  check(!torch::jit::getProfilingMode() && !torch::jit::tensorExprFuserEnabled(), "the modes");
+  const auto before = torch::jit::setFusionStrategy({{torch::jit::FusionBehavior::DYNAMIC, 1}});
+  check(before.size() == 2 && torch::jit::setFusionStrategy(before).size() == 1, "the strategy");
+  run(module);
+}
+
 void record() {
   const auto [state, results] = torch::jit::tracer::trace(
       {torch::ones({2}), torch::ones({2})}, [](torch::jit::Stack stack) -> torch::jit::Stack {
@@ -110,6 +128,7 @@ int main(int argc, const char* argv[]) {
   train(module);
   record();
   check_freezing(module);
+  switches(module);
   const auto unit = torch::jit::compile("def add(x, n: int):\n  return x + n\n");
   const at::Tensor sum = unit->run_method("add", {torch::ones({2}), 3}).toTensor();
   check(torch::equal(sum, torch::full({2}, 4.0)), "compile");

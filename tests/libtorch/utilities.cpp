@@ -138,6 +138,10 @@ void graph() {
   std::cout << where.size() << where[0] << where[1] << "\n";
   c10::TensorImpl* impl = x.unsafeGetTensorImpl();
   std::cout << (impl == x.getIntrusivePtr().get()) << "\n";
+  const auto storage = x.storage();
+  std::cout << storage.device() << (storage.mutable_data() == x.data_ptr()) << x.is_meta()
+            << x.device().is_mps() << c10::Device(c10::DeviceType::MPS).is_mps()
+            << c10::Device(c10::DeviceType::PrivateUse1).is_privateuseone() << "\n";
   refused("argument", [] { TORCH_CHECK_ARG(1 > 2, 3, "one is ", 1); });
   refused("with", [] { TORCH_CHECK_WITH(IndexError, false, "no ", 7); });
 }

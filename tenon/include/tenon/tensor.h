@@ -34,6 +34,9 @@ class TENON_API Storage {
     s_->expose();
     return s_->data;
   }
+  void* mutable_data() const { return data_ptr(); }
+  Device device() const { return core::device_of(s_->device); }
+  DeviceType device_type() const { return device().type(); }
   std::size_t nbytes() const { return s_->bytes; }
   std::size_t use_count() const { return s_->use_count() - 1; }  // this handle does not count
   bool is_alias_of(const Storage& o) const { return s_ == o.s_; }
@@ -91,6 +94,10 @@ class TENON_API Tensor {
   TensorOptions options() const;
   bool is_cpu() const { return get().device_id.is_host(); }
   bool is_cuda() const { return device().is_cuda(); }
+  bool is_xpu() const { return device().is_xpu(); }
+  bool is_mps() const { return device().is_mps(); }
+  bool is_meta() const { return device().is_meta(); }
+  bool is_privateuseone() const { return device().is_privateuseone(); }
   bool is_floating_point() const { return isFloatingType(scalar_type()); }
   bool is_complex() const { return isComplexType(scalar_type()); }
   bool is_signed() const { return core::dtype_info(scalar_type()).is_signed; }

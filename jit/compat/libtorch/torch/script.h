@@ -4,6 +4,7 @@
 #pragma once
 
 #include <ATen/core/jit_type.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/torch.h>
 
 #include <vector>

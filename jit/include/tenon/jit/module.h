@@ -116,6 +116,8 @@ class TENON_API Module {
 
   // Classes, attributes and graphs, for people.
   std::string dump_to_str(bool code = true, bool attributes = true, bool tensors = false) const;
+  // The same to standard output: for use in a debugger.
+  void dump(bool code = true, bool attributes = true, bool tensors = false) const;
 
  private:
   core::Ref<ivalue::Object> object_;

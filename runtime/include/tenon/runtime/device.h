@@ -40,6 +40,10 @@ class TENON_API Device {
   bool has_index() const noexcept { return index_ >= 0; }
   bool is_cpu() const noexcept { return type_ == DeviceType::CPU; }
   bool is_cuda() const noexcept { return type_ == DeviceType::CUDA; }
+  bool is_xpu() const noexcept { return type_ == DeviceType::XPU; }
+  bool is_mps() const noexcept { return type_ == DeviceType::MPS; }
+  bool is_meta() const noexcept { return type_ == DeviceType::Meta; }
+  bool is_privateuseone() const noexcept { return type_ == DeviceType::PrivateUse1; }
   void set_index(DeviceIndex i) { index_ = i; }
   std::string str() const;
   bool operator==(const Device& o) const noexcept { return type_ == o.type_ && index_ == o.index_; }
