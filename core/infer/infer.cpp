@@ -140,11 +140,44 @@ bool dense(const TensorImpl& tensor) {
   return true;
 }
 
+// Whether dimension a, which is in front of b, belongs behind it in an order of growing strides:
+// 0 if nothing tells, as of expanded dimensions. Of equal strides the smaller size comes first.
+int misplaced(const TensorImpl& tensor, int a, int b) {
+  const int64_t s = tensor.stride(a), t = tensor.stride(b);
+  if (s == 0 || t == 0) return 0;
+  if (s != t) return s > t ? 1 : -1;
+  return tensor.size(a) > tensor.size(b) ? 1 : 0;
+}
+
+// Strides without gaps, in the order of the tensor's dimensions in memory. Those that nothing tells
+// about stay in row-major order, by the insertion sort of libtorch's iterator.
+void set_dense_strides(OutMeta& meta, const TensorImpl& tensor) {
+  int order[kMaxDims];  // innermost first
+  const int n = tensor.ndim();
+  for (int i = 0; i < n; ++i) {
+    order[i] = n - 1 - i;
+    for (int to = i, from = i - 1; from >= 0; --from) {
+      const int behind = misplaced(tensor, order[from], order[to]);
+      if (behind < 0) break;
+      if (behind == 0) continue;
+      std::swap(order[from], order[to]);
+      to = from;
+    }
+  }
+  int64_t stride = 1;
+  for (int i = 0; i < n; ++i) {
+    meta.strides[order[i]] = stride;
+    stride *= tensor.size(order[i]);
+    if (order[i] != n - 1 - i) meta.has_strides = true;
+  }
+}
+
 }  // namespace
 
 void Infer::set_like(int k, const TensorImpl& tensor, ScalarType dtype) {
   set(k, tensor.sizes(), dtype);
-  if (tensor.contiguous() || tensor.numel == 0 || !dense(tensor)) return;
+  if (tensor.contiguous() || tensor.numel == 0) return;
+  if (!dense(tensor)) return set_dense_strides(out[k], tensor);
   std::memcpy(out[k].strides, tensor.view.strides,
               sizeof(int64_t) * static_cast<std::size_t>(tensor.ndim()));
   out[k].has_strides = true;

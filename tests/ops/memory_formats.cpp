@@ -39,6 +39,37 @@ TEST(MemoryFormats, ConvolutionNormalizationAndPooling) {
   }
 }
 
+// Results of tensors with gaps have none, and the order of their dimensions in memory, as in torch,
+// whose strides these are.
+TEST(MemoryFormats, PartsKeepTheirOrder) {
+  using Sizes = std::vector<int64_t>;
+  const Tensor x = randn({2, 4, 3, 5}).contiguous(kLast), z = randn({3, 4, 5});
+  const Tensor part = x.slice(1, 0, 2),
+               other = randn({2, 4, 3, 5}).contiguous(kLast).slice(1, 0, 2);
+  const std::pair<Tensor, Sizes> all[] = {
+      {part.relu(), {30, 1, 10, 2}},
+      {part + 1, {30, 1, 10, 2}},
+      {part + other, {30, 1, 10, 2}},
+      {part + randn({1, 2, 1, 1}), {30, 1, 10, 2}},
+      {part.clone(), {30, 1, 10, 2}},
+      {empty_like(part), {30, 1, 10, 2}},
+      {part.to(kDouble), {30, 1, 10, 2}},
+      {part.gt(0), {30, 1, 10, 2}},
+      {part.contiguous(), {30, 15, 5, 1}},
+      {x.slice(2, 0, 2).exp(), {40, 1, 20, 4}},
+      {x.slice(3, 0, 5, 2).exp(), {36, 1, 12, 4}},
+      {x.contiguous().slice(1, 0, 2).exp(), {30, 15, 5, 1}},
+      {z.transpose(0, 2).slice(0, 0, 3).exp(), {1, 3, 12}},
+      {z.transpose(1, 2).slice(2, 1, 3) * 2, {10, 1, 5}},
+      {randn({3, 1, 5}).expand({3, 4, 5}).exp(), {20, 5, 1}},
+      {randn({1, 5}).t().expand({5, 3}).exp(), {3, 1}},
+      {z.permute({2, 0, 1}).slice(1, 0, 2).unsqueeze(1).expand({5, 3, 2, 4}).exp(), {1, 20, 60, 5}},
+      {randn({4, 4}).diagonal().exp(), {1}},
+      {randn({2, 3, 4, 5}).permute({3, 1, 0, 2}).slice(0, 0, 3).sin(), {1, 12, 36, 3}}};
+  for (const auto& [t, strides] : all) EXPECT_EQ(t.strides(), IntArrayRef(strides)) << t.sizes();
+  EXPECT_TRUE(part.exp().equal(part.contiguous().exp()));
+}
+
 TEST(MemoryFormats, AWeightDecidesToo) {
   const Tensor x = randn({1, 3, 5, 5}), w = randn({2, 3, 3, 3});
   const Tensor y = conv2d(x, w.contiguous(kLast));

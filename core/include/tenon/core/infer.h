@@ -86,8 +86,8 @@ class Infer {
 
   // Outputs.
   void set(int k, IntArrayRef sizes, ScalarType dtype);
-  void set_like(int k, const TensorImpl& t,
-                ScalarType dtype);  // sizes of t; its strides if dense (Preserve)
+  // The sizes of t, and the order of its dimensions in memory (MemoryFormat::Preserve).
+  void set_like(int k, const TensorImpl& t, ScalarType dtype);
   void set_view(int k, int of, IntArrayRef sizes, IntArrayRef strides, int64_t element_offset);
   void set_device(int i);  // that of argument i, if it is given
   void set_pinned(int i) { pinned = !none(i) && flag(i); }
