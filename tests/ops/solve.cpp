@@ -4,6 +4,8 @@
 // LAPACK's factors. What torch computes is in the stored cases.
 #include <gtest/gtest.h>
 
+#include "tenon/autograd.h"
+#include "tenon/gradcheck.h"
 #include "tenon/ops.h"
 #include "tests/support.h"
 
@@ -39,6 +41,29 @@ TEST(Solve, ZeroPivotsAreTold) {
     const Tensor info = std::get<1>(linalg_solve_ex(a, ones({3, n, 1}, kDouble)));
     EXPECT_TRUE(equal(info, tensor({int64_t{0}, n, int64_t{0}}, kInt))) << n;
     EXPECT_TEXT(linalg_solve(a, ones({3, n, 1}, kDouble)), "(Batch element 1)");
+  }
+}
+
+// As through the product of whole matrices, also where one right side serves a batch of factors.
+TEST(Solve, TheGradientByAFactorIsThatOfTheProduct) {
+  manual_seed(5);
+  for (const bool upper : {false, true}) {
+    for (const ScalarType dtype : {kDouble, kComplexDouble}) {
+      const Tensor whole = randn({2, 3, 3}, dtype) + 3 * eye(3, dtype);
+      const Tensor factor = (upper ? whole.triu() : whole.tril()).requires_grad_();
+      const Tensor b = randn({3, 2}, dtype).requires_grad_(), g = randn({2, 3, 2}, dtype);
+      const Tensor product = upper ? factor.mH().matmul(factor) : factor.matmul(factor.mH());
+      const auto expected = autograd::grad({linalg_solve(product, b)}, {b, factor}, {g});
+      const auto got = autograd::grad({cholesky_solve(b, factor, upper)}, {b, factor}, {g});
+      for (std::size_t k = 0; k < 2; ++k)
+        EXPECT_TRUE(allclose(got[k], expected[k], 1e-9, 1e-9)) << k;
+      const auto f = [&](const std::vector<Tensor>& t) {
+        return std::vector<Tensor>{cholesky_solve(t[0], upper ? t[1].triu() : t[1].tril(), upper)};
+      };
+      if (dtype != kDouble) continue;
+      const std::vector<Tensor> in = {b, whole.clone().requires_grad_()};
+      EXPECT_TRUE(autograd::gradcheck(f, in) && autograd::gradgradcheck(f, in));
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tenon/autograd/function.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
@@ -246,15 +247,46 @@ Tensor linalg_cholesky(const Tensor& self, bool upper) {
   return factor;
 }
 
-// L L^H X = B, or U^H U X = B.
+namespace {
+
+// L L^H X = B, or U^H U X = B, of equal batches.
+Tensor solve_by_factor(const Tensor& b, const Tensor& factor, bool upper) {
+  const Tensor h = adj(factor);
+  const Tensor half = tenon::_solve_triangular(upper ? h : factor, b, false, false);
+  return tenon::_solve_triangular(upper ? factor : h, half, true, false);
+}
+
+// The gradient by the factor is that of the product of whole matrices, as in torch: it has the
+// other triangle, too, which is not read.
+struct SolveByFactor : autograd::Function<SolveByFactor> {
+  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& b, const Tensor& factor,
+                        bool upper) {
+    const Tensor x = solve_by_factor(b, factor, upper);
+    ctx->save_for_backward({factor, x});
+    ctx->saved_data["upper"] = upper;
+    return x;
+  }
+  static autograd::variable_list backward(autograd::AutogradContext* ctx,
+                                          const autograd::variable_list& grads) {
+    const autograd::variable_list saved = ctx->get_saved_variables();
+    const Tensor &factor = saved[0], &x = saved[1];
+    const bool upper = ctx->saved_data.at("upper").toBool();
+    const Tensor by_b = tenon::cholesky_solve(grads[0], factor, upper);
+    const Tensor outer = tenon::matmul(by_b, adj(x)), both = outer + adj(outer);
+    return {by_b, upper ? -tenon::matmul(factor, both) : -tenon::matmul(both, factor), Tensor()};
+  }
+};
+
+}  // namespace
+
 Tensor cholesky_solve(const Tensor& self, const Tensor& factor, bool upper) {
   const char* name = "cholesky_solve";
   check_inexact(name, factor);
   check_right_side(name, factor, self, true);
   const auto batch = common_batch(name, factor, self);
-  const Tensor f = with_batch(factor, batch), b = with_batch(self, batch), h = adj(f);
-  const Tensor half = tenon::_solve_triangular(upper ? h : f, b, false, false);
-  return tenon::_solve_triangular(upper ? f : h, half, true, false);
+  const Tensor f = with_batch(factor, batch), b = with_batch(self, batch);
+  return GradMode::is_enabled() && f.requires_grad() ? SolveByFactor::apply(b, f, upper)
+                                                     : solve_by_factor(b, f, upper);
 }
 
 Tensor cholesky_inverse(const Tensor& self, bool upper) {
