@@ -91,7 +91,8 @@ struct Routines {
                const T*, const int*, T*, const int*);
 };
 
-// Opens the library at the first call. Error with the name of the package where it is missing.
+// Opens the library at the first call. Error with the name of the package where it is missing, or
+// where a call would find no memory: ask for each call of an operator.
 template <class T>
 const Routines<T>& routines();
 
