@@ -66,27 +66,25 @@ All open_library() {
   return all;
 }
 
-std::atomic<int> g_process{1};  // another number after a fork
+std::atomic<bool> g_checked{false};  // not in this process, after a fork
 
 // OpenBLAS takes 128 MiB for each thread that computes, and where there is no memory it looks for
-// it without end (0.3.21). So the memory is asked for here, at the first call of a thread: that of
+// it without end (0.3.21). So the memory is asked for here, at the first call of a process: that of
 // the caller and of a second thread, which OpenBLAS starts itself after a fork.
 void check_memory() {
-  thread_local int t_checked = 0;
-  const int process = g_process.load(std::memory_order_relaxed);
-  if (t_checked == process) return;
+  if (g_checked.load(std::memory_order_relaxed)) return;
   constexpr std::size_t kBytes = std::size_t{258} << 20;
   void* p = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED)
     throw sdk::Error(TN_ERROR_MEMORY, "no memory for the work space of OpenBLAS, 258 MiB");
   munmap(p, kBytes);
-  t_checked = process;
+  g_checked.store(true, std::memory_order_relaxed);
 }
 
 const All& library() {
   check_memory();
   static const All all = [] {
-    pthread_atfork(nullptr, nullptr, [] { g_process.fetch_add(1, std::memory_order_relaxed); });
+    pthread_atfork(nullptr, nullptr, [] { g_checked.store(false, std::memory_order_relaxed); });
     return open_library();
   }();
   return all;

@@ -91,8 +91,8 @@ struct Routines {
                const T*, const int*, T*, const int*);
 };
 
-// Opens the library at the first call. Error with the name of the package where it is missing, or
-// where a call would find no memory: ask for each call of an operator.
+// Opens the library at the first call. Error with the name of the package where it is missing, and
+// where the first call of a process would find no memory for its work space.
 template <class T>
 const Routines<T>& routines();
 
