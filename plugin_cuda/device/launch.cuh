@@ -77,6 +77,7 @@ struct Starter {
                     P... arguments) {
     void* pointers[] = {static_cast<void*>(&arguments)..., nullptr};
     const int index = device_of(call);
+    DeviceGuard on(index);  // native() may create a stream
     start_kernel(index, native(index, call.stream()), s.grid, s.block, s.shared_bytes, kernel,
                  pointers, name);
   }

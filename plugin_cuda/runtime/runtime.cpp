@@ -210,7 +210,6 @@ void launched(cudaError_t status, int index, cudaStream_t stream, const char* ke
 
 void start_kernel(int index, cudaStream_t stream, int64_t grid, int block, std::size_t shared_bytes,
                   const void* kernel, void** arguments, const char* name) {
-  DeviceGuard on(index);
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(grid));
   config.blockDim = dim3(static_cast<unsigned>(block));

@@ -95,7 +95,7 @@ cudaStream_t native(int index, const tn_stream* stream);
 // the kernel, so that its own op raises its error. `kernel` is a literal that contains the op's
 // name.
 void launched(cudaError_t status, int index, cudaStream_t stream, const char* kernel);
-// Starts a kernel on a device and calls launched(). `arguments` are the addresses of its
+// Starts a kernel on the current device and calls launched(). `arguments` are the addresses of its
 // parameters.
 void start_kernel(int index, cudaStream_t stream, int64_t grid, int block, std::size_t shared_bytes,
                   const void* kernel, void** arguments, const char* name);
