@@ -227,6 +227,9 @@ TEST(JitModule, ConvertsAndCopies) {
     expect_in(e.what(), "has no method 'farward'; it has forward, total");
   }
   expect_in(m.dump_to_str(), "second : module __torch__.programs.Inner {");
+  testing::internal::CaptureStdout();
+  m.dump();
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), m.dump_to_str());
 }
 
 TEST(JitTorchScript, ErrorsNameTheEntry) {
