@@ -6,6 +6,7 @@
 #include "runtime/device/device.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/runtime/error.h"
+#include "tenon/runtime/pinned.h"
 #include "tenon/runtime/stream.h"
 
 namespace tenon::core {
@@ -57,6 +58,8 @@ void copy_bytes(TensorImpl& dst, uint64_t dst_offset, TensorImpl& src, uint64_t 
                     src.view.data, src_offset, bytes, stream),
         "copy", d);
   if (across && !wait) order_streams(to, from);
+  if (!wait && pinned && to.is_host() != from.is_host())
+    record_pinned_use(to.is_host() ? *dst.storage : *src.storage, device, stream);
   if (wait && !device.is_host()) synchronize_stream(device, stream);
 }
 

@@ -16,6 +16,7 @@
 #include "runtime/memory/allocator.h"
 #include "runtime/memory/device_pool.h"
 #include "tenon/runtime/error.h"
+#include "tenon/runtime/pinned.h"
 #include "tenon/runtime/thread_end.h"
 
 namespace tenon::core {
@@ -306,6 +307,7 @@ void cache_record_stream(DeviceId device, const Block& b, tn_stream* stream) {
 void cache_trim(DeviceId device) {
   if (device.is_host() && t_small != nullptr) free_lists(*t_small);
   if (DevicePool* p = pool_or_null(device)) p->trim();
+  trim_pinned(device.slot);
 }
 
 void end_capture_pool(DeviceId device) noexcept {

@@ -4,7 +4,6 @@
 
 #include <new>
 
-#include "runtime/base/in_flight.h"
 #include "runtime/device/device.h"
 #include "tenon/runtime/allocator.h"
 #include "tenon/runtime/error.h"
@@ -54,32 +53,6 @@ TENON_COLD DeviceId current_of_type(DeviceId device) {
 
 void keep_data(void*, void*) {}
 
-struct PinnedSource {
-  const tn_device_api* api;
-  uint64_t bytes;
-  DeviceSlot slot;
-};
-
-std::atomic<int64_t> g_pinned[kMaxDevices];  // blocks alive
-
-void free_pinned(void* context, void* data) {
-  auto* source = static_cast<PinnedSource*>(context);
-  source->api->free_pinned(source->api->context, data, source->bytes);
-  g_pinned[source->slot].fetch_sub(1, std::memory_order_release);
-  pool_free(source, sizeof(PinnedSource));
-}
-
-// The slot of a device that can pin; the host's if there is none.
-DeviceSlot pinning_device() {
-  for (int i = 1, n = device_slots(); i < n; ++i) {
-    const tn_device_api* api = device_entry(i).api;
-    if (api != nullptr && TN_HAS(api, tn_device_api, free_pinned) && api->alloc_pinned &&
-        api->free_pinned)
-      return i;
-  }
-  return kHostSlot;
-}
-
 }  // namespace
 
 Ref<Storage> Storage::make(DeviceId device, uint64_t bytes) {
@@ -128,32 +101,5 @@ void Storage::destroy(Storage* s) noexcept {
 }
 
 void VersionCounter::destroy(VersionCounter* c) noexcept { pool_free(c, sizeof(VersionCounter)); }
-
-Ref<Storage> make_pinned(uint64_t bytes) {
-  InFlight inside;
-  const DeviceSlot slot = pinning_device();
-  const tn_device_api* api = !is_host_slot(slot) ? device_entry(slot).api : nullptr;
-  if (api == nullptr || bytes == 0) return Storage::make(kHost, bytes);
-  auto* source = new (pool_alloc(sizeof(PinnedSource))) PinnedSource{api, bytes, slot};
-  void* data = nullptr;
-  if (api->alloc_pinned(api->context, bytes, &data) != TN_OK || data == nullptr) {
-    pool_free(source, sizeof(PinnedSource));
-    throw OutOfMemoryError(join("out of memory on cpu: wanted ", bytes, " bytes of pinned memory"));
-  }
-  g_pinned[slot].fetch_add(1, std::memory_order_relaxed);
-  Ref<Storage> s;
-  try {
-    s = Storage::wrap(kHost, data, bytes, free_pinned, source);
-  } catch (...) {
-    free_pinned(source, data);
-    throw;
-  }
-  s->pinned = true;
-  return s;
-}
-
-int64_t pinned_blocks(DeviceSlot slot) noexcept {
-  return g_pinned[slot].load(std::memory_order_acquire);
-}
 
 }  // namespace tenon::core

@@ -13,7 +13,7 @@
 #include "tenon/runtime/error.h"
 #include "tenon/runtime/graph.h"
 #include "tenon/runtime/log.h"
-#include "tenon/runtime/storage.h"
+#include "tenon/runtime/pinned.h"
 #include "tenon/runtime/stream.h"
 
 namespace tenon::core {
@@ -74,6 +74,7 @@ void release_device(DeviceSlot slot) {
     open_pools(slot);
     throw;
   }
+  trim_pinned(slot);
   drop_error_words(slot, api);
   drop_streams(slot, api);
   std::lock_guard hold(device_registry().lock);

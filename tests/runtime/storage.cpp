@@ -63,23 +63,6 @@ TEST(Storage, RunningOutOfMemorySaysHowMuchWasWanted) {
   EXPECT_THROW(Storage::make(core::kHost, UINT64_MAX), OutOfMemoryError);
 }
 
-TEST(Storage, PinnedMemoryFallsBackToPlain) {
-  Ref<Storage> s = core::make_pinned(100);
-  EXPECT_FALSE(s->pinned);
-  EXPECT_NE(s->data, nullptr);
-}
-
-TEST(Storage, PinnedMemoryComesFromTheDeviceThatHasIt) {
-  test::FakeDevice fake("fake");
-  fake.give_pinned_memory();
-  Ref<Storage> s = core::make_pinned(100);
-  EXPECT_TRUE(s->pinned);
-  EXPECT_TRUE(s->device.is_host());
-  EXPECT_EQ(fake.pinned_alive, 1);
-  s.reset();
-  EXPECT_EQ(fake.pinned_alive, 0);
-}
-
 TEST(Storage, OnAnOpaqueDeviceDataIsTheHandle) {
   test::FakeDevice fake("fake_opaque", TN_DEVICE_OPAQUE);
   Ref<Storage> a = Storage::make(fake.id(), 100);
