@@ -211,4 +211,16 @@ TEST(DataLoader, PinsWhereADeviceCan) {
   EXPECT_EQ(values, (std::vector<float>{0, 1, 2, 3, 4, 5}));
 }
 
+TEST(DataLoader, FindsTheTensorsOfABatch) {
+  const Tensor one = ones({1});
+  data::Example<std::vector<Tensor>, Tensor> example{{one, one}, one};
+  std::vector<data::Example<Tensor, void>> list(2, {one});
+  int n = 0;
+  const auto count = [&](Tensor& t) { n += t.is_same(one); };
+  data::detail::each_tensor(example, count);
+  EXPECT_EQ(n, 3);
+  data::detail::each_tensor(list, count);
+  EXPECT_EQ(n, 5);
+}
+
 }  // namespace

@@ -22,6 +22,15 @@ void tenon_fake_fail(int64_t nth, int code);
 void tenon_fake_fail_work(int64_t nth, int code);
 int64_t tenon_fake_injected(void);  // failures so far
 
+// From now on the work of all streams is put on a timeline, on which a launch and a megabyte that
+// the host and a device exchange take so long: how much of it runs side by side. Work that has run
+// counts.
+void tenon_fake_timeline(double launch_ms, double megabyte_ms);
+struct tenon_fake_times {
+  double kernels_ms, copies_ms, end_ms;
+};
+struct tenon_fake_times tenon_fake_timeline_end(void);
+
 // Of every device. The default is 16 GiB; memory is taken from the host when it is asked for.
 void tenon_fake_capacity(uint64_t bytes);
 

@@ -247,9 +247,12 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t bytes, cudaMemcpy
   if (from_host && pageable) {  // the real one stages it before it returns
     auto staged = std::make_shared<std::vector<char>>(static_cast<const char*>(src),
                                                       static_cast<const char*>(src) + bytes);
-    return enqueue(s, [=] { std::memcpy(dst, staged->data(), bytes); });
+    return enqueue_copy(s, bytes, [=] { std::memcpy(dst, staged->data(), bytes); });
   }
-  enqueue(s, [=] { std::memmove(dst, src, bytes); });
+  if (from_host || to_host)
+    enqueue_copy(s, bytes, [=] { std::memmove(dst, src, bytes); });
+  else
+    enqueue(s, [=] { std::memmove(dst, src, bytes); });
   if (!pageable) return cudaSuccess;
   run_all(s);
   return fail(state().device[s->device].broken);
@@ -398,6 +401,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e) {
   if (!e->record()) return cudaSuccess;
   if (e->record()->capture) return fail(cudaErrorCapturedEvent);
   run_until(*e->record());
+  host_waits(e->record()->timeline_ms);
   return fail(state().device[e->device].broken);
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {

@@ -70,6 +70,16 @@ void pause() {
   state().lock.lock();
 }
 
+void run_on_timeline(cudaStream_t s, const Work& w, const Record* before) {
+  Timeline& t = state().timeline;
+  s->timeline_ms = std::max({s->timeline_ms, w.enqueued_ms, before ? before->timeline_ms : 0});
+  s->timeline_ms += w.takes_ms;
+  t.copies_ms += w.copies_ms;
+  t.kernels_ms += w.takes_ms - w.copies_ms;
+  t.end_ms = std::max(t.end_ms, s->timeline_ms);
+  if (w.marks) w.marks->timeline_ms = s->timeline_ms;
+}
+
 // False: it would wait for another thread, and `waits` is false.
 bool advance(cudaStream_t s, bool waits) {
   while (s->stepping) {
@@ -99,6 +109,7 @@ bool advance(cudaStream_t s, bool waits) {
     d.broken = all.fail_work_code;
   }
   if (w.run && d.broken == cudaSuccess) w.run();  // a lost context drops its work
+  run_on_timeline(s, w, before.get());
   if (w.marks) {
     w.marks->done = true;
     w.marks->at_ms = now_ms();
@@ -114,6 +125,7 @@ void try_step(cudaStream_t s) { advance(s, /*waits=*/false); }
 void run_all(cudaStream_t s) {
   s = resolve(s);
   while (!s->work.empty() || s->stepping) step(s);
+  host_waits(s->timeline_ms);
 }
 
 // An event is recorded before anything waits for it, so this ends.
@@ -128,15 +140,35 @@ void run_device(int device) {
   }
 }
 
-cudaError_t enqueue(cudaStream_t stream, std::function<void()> run) {
+void host_waits(double until_ms) {
+  double& host = state().timeline.host_ms;
+  host = std::max(host, until_ms);
+}
+
+namespace {
+
+cudaError_t enqueue(cudaStream_t stream, std::function<void()> run, double takes_ms,
+                    double copies_ms) {
   cudaStream_t s = resolve(stream);
   if (s->capture) {
     s->capture->nodes.push_back(std::move(run));
     if (s != s->capture->origin) s->capture->joined.insert(s);
     return cudaSuccess;
   }
-  s->work.push_back({std::move(run), nullptr, nullptr, nullptr});
+  s->work.push_back(
+      {std::move(run), nullptr, nullptr, nullptr, takes_ms, copies_ms, state().timeline.host_ms});
   return cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t enqueue(cudaStream_t s, std::function<void()> run) {
+  return enqueue(s, std::move(run), state().timeline.launch_ms, 0);
+}
+
+cudaError_t enqueue_copy(cudaStream_t s, std::size_t bytes, std::function<void()> run) {
+  const double ms = static_cast<double>(bytes) / (1 << 20) * state().timeline.megabyte_ms;
+  return enqueue(s, std::move(run), ms, ms);
 }
 
 bool forbidden() {
@@ -193,6 +225,18 @@ void tenon_fake_fail_work(int64_t nth, int code) {
   Hold hold(state().lock);
   state().fail_work_in = nth;
   state().fail_work_code = static_cast<cudaError_t>(code);
+}
+
+void tenon_fake_timeline(double launch_ms, double megabyte_ms) {
+  Hold hold(state().lock);
+  state().timeline = {launch_ms, megabyte_ms};
+  for (cudaStream_t s : state().streams) s->timeline_ms = 0;
+}
+
+tenon_fake_times tenon_fake_timeline_end(void) {
+  Hold hold(state().lock);
+  const Timeline& t = state().timeline;
+  return {t.kernels_ms, t.copies_ms, std::max(t.end_ms, t.host_ms)};
 }
 
 int64_t tenon_fake_injected(void) {

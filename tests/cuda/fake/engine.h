@@ -24,6 +24,17 @@ struct Work {
   std::function<void()> run;
   std::shared_ptr<Record> waits_for, marks;
   std::function<bool()> until;  // what a peer or another thread makes true
+  double takes_ms = 0;          // on the timeline, of which
+  double copies_ms = 0;
+  double enqueued_ms = 0;
+};
+
+// When work would run on a device whose copies run beside its kernels, if every launch and copied
+// megabyte took as long as it says. Streams and the host have times of their own, which waiting
+// brings together; nothing is measured.
+struct Timeline {
+  double launch_ms = 0, megabyte_ms = 0;
+  double host_ms = 0, kernels_ms = 0, copies_ms = 0, end_ms = 0;
 };
 
 struct Capture {
@@ -42,6 +53,7 @@ struct Record {
   Capture* capture = nullptr;
   bool done = false;
   double at_ms = 0;
+  double timeline_ms = 0;
 };
 
 struct Memory {
@@ -69,6 +81,7 @@ struct State {
   int64_t fail_in = 0, fail_work_in = 0, injected = 0;
   cudaError_t fail_code = cudaSuccess, fail_work_code = cudaSuccess;
   std::map<std::string, int64_t> calls;
+  Timeline timeline;
 };
 
 State& state();
@@ -84,6 +97,9 @@ cudaError_t fail(cudaError_t code);  // stores it as the thread's last error
 cudaStream_t resolve(cudaStream_t s);
 int device_of(cudaStream_t s);
 cudaError_t enqueue(cudaStream_t s, std::function<void()> run);
+// Of bytes between the host and the device.
+cudaError_t enqueue_copy(cudaStream_t s, std::size_t bytes, std::function<void()> run);
+void host_waits(double until_ms);  // on the timeline
 // Runs the stream's first work item. It may let other threads in while it waits for theirs.
 void step(cudaStream_t s);
 void try_step(cudaStream_t s);  // the same unless it would wait for another thread
@@ -106,6 +122,7 @@ struct CUstream_st {
   tenon::fake::Capture* capture = nullptr;
   int priority = 0;
   bool stepping = false;  // a thread is at its first work item
+  double timeline_ms = 0;
 };
 struct CUevent_st {
   int device;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tenon/data/datasets.h"
+#include "tenon/data/device_batches.h"
 #include "tenon/data/iterator.h"
 #include "tenon/data/options.h"
 #include "tenon/data/pipeline.h"
@@ -27,7 +28,8 @@ class DataLoaderBase {
   DataLoaderBase(DataLoaderOptions options, Dataset dataset)
       : options_(options),
         dataset_(std::make_shared<Dataset>(std::move(dataset))),
-        pipeline_(options_) {
+        pipeline_(options_),
+        on_device_(options_.device) {
     TENON_CHECK(options_.batch_size > 0, ValueError,
                 "make_data_loader: batch_size must be positive");
     TENON_CHECK(options_.workers == 0 || options_.max_jobs > 0, ValueError,
@@ -46,7 +48,7 @@ class DataLoaderBase {
         pipeline_.in_flight() == 0, ValueError,
         "Attempted to get a new DataLoader iterator while another iterator is not yet exhausted");
     reset();
-    return Iterator<Batch>([this] { return next(); });
+    return Iterator<Batch>([this] { return on_device_.next([this] { return next(); }); });
   }
   Iterator<Batch> end() { return {}; }
   void join() { pipeline_.stop(); }
@@ -55,6 +57,7 @@ class DataLoaderBase {
  protected:
   virtual std::optional<BatchRequest> get_batch_request() = 0;
   virtual void reset() {
+    on_device_.reset();
     pipeline_.drain();
     prefetch(options_.max_jobs);
   }
@@ -64,6 +67,7 @@ class DataLoaderBase {
   // has a copy.
   std::shared_ptr<Dataset> dataset_;
   detail::Pipeline pipeline_;
+  detail::DeviceBatches<Batch> on_device_;
 
  private:
   void add_worker(WorkerInfo info) {
@@ -85,7 +89,7 @@ class DataLoaderBase {
 
   static std::optional<Batch> read(Dataset& dataset, BatchRequest request, bool pin) {
     std::optional<Batch> batch = dataset.get_batch(std::move(request));
-    if (pin && batch) detail::pin(*batch);
+    if (pin && batch) detail::each_tensor(*batch, [](Tensor& t) { t = detail::pinned(t); });
     return batch;
   }
 

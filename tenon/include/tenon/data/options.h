@@ -10,6 +10,7 @@
 
 #include "tenon/arg.h"
 #include "tenon/function_ref.h"
+#include "tenon/runtime/device.h"
 
 namespace tenon::data {
 
@@ -32,6 +33,9 @@ struct DataLoaderOptions {
   // Host tensors of batches lie in memory from which copies to a device can overlap with work.
   // They stay as they are where no device can pin memory.
   TENON_ARG(bool, pin_memory) = false;
+  // Batches come on this device. While one is used, the next is read, pinned and copied on a stream
+  // of its own, so that copies overlap with work. Without an index, the type's current device.
+  TENON_ARG(std::optional<Device>, device);
   // Called in each worker, with its number, before it reads; worker.h says what it can ask. An
   // exception is that of the first batch.
   TENON_ARG(SharedFunction<void(std::size_t)>, worker_init_fn);
@@ -48,13 +52,15 @@ struct FullDataLoaderOptions {
         timeout(options.timeout()),
         enforce_ordering(options.enforce_ordering()),
         drop_last(options.drop_last()),
-        pin_memory(options.pin_memory()),
+        pin_memory(options.pin_memory() || (options.device() && !options.device()->is_cpu())),
+        device(options.device()),
         worker_init_fn(options.worker_init_fn()),
         seed(options.seed()) {}
 
   std::size_t batch_size, workers, max_jobs;
   std::optional<std::chrono::milliseconds> timeout;
   bool enforce_ordering, drop_last, pin_memory;
+  std::optional<Device> device;
   SharedFunction<void(std::size_t)> worker_init_fn;
   std::optional<uint64_t> seed;
 };

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "tenon/data/example.h"
@@ -31,23 +32,35 @@ TENON_API uint64_t draw_seed();
 // The tensor in pinned memory; itself if it lies on a device, or where no device can pin.
 TENON_API Tensor pinned(const Tensor& t);
 
-// Pins the tensors of a batch: tensors, examples, lists of them.
-template <class T>
-void pin(T&) {}
-inline void pin(Tensor& t) { t = pinned(t); }
-template <class Data, class Target>
-void pin(Example<Data, Target>& e) {
-  pin(e.data);
-  pin(e.target);
+// Calls f with the tensors of a batch: a tensor, those of examples, and lists of them.
+template <class T, class F>
+void each_tensor(T&, const F&) {}
+template <class F>
+void each_tensor(Tensor& t, const F& f);
+template <class Data, class Target, class F>
+void each_tensor(Example<Data, Target>& e, const F& f);
+template <class Data, class F>
+void each_tensor(Example<Data, void>& e, const F& f);
+template <class T, class F>
+void each_tensor(std::vector<T>& list, const F& f);
+
+template <class F>
+void each_tensor(Tensor& t, const F& f) {
+  f(t);
 }
-template <class Data>
-void pin(Example<Data, void>& e) {
-  pin(e.data);
+template <class Data, class Target, class F>
+void each_tensor(Example<Data, Target>& e, const F& f) {
+  each_tensor(e.data, f);
+  each_tensor(e.target, f);
 }
-template <class T>
-void pin(std::vector<T>& list) {
+template <class Data, class F>
+void each_tensor(Example<Data, void>& e, const F& f) {
+  each_tensor(e.data, f);
+}
+template <class T, class F>
+void each_tensor(std::vector<T>& list, const F& f) {
   if constexpr (!std::is_arithmetic_v<T>) {
-    for (T& item : list) pin(item);
+    for (T& item : list) each_tensor(item, f);
   }
 }
 
