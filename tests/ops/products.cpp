@@ -40,6 +40,23 @@ bool close(const Tensor& a, const Tensor& b, double tolerance) {
          ((a.to(kDouble) - b.to(kDouble)).abs().max().item<double>() <= tolerance);
 }
 
+TEST(Products, OfSixteenBitsMayBeOfFloats) {
+  manual_seed(2);
+  const Tensor a = randn({2, 5, 300}).to(kBFloat16), b = randn({2, 300, 4}).to(kBFloat16),
+               c = randn({2, 5, 4}).to(kBFloat16);
+  const Tensor exact = a.to(kDouble).bmm(b.to(kDouble));
+  const auto near = [&](const Tensor& got, const Tensor& expected) {
+    EXPECT_EQ(got.scalar_type(), kFloat);
+    EXPECT_TRUE(allclose(got.to(kDouble), expected, 1e-4, 1e-4));
+  };
+  near(bmm(a, b, kFloat), exact);
+  near(mm(a[0], b[0], kFloat), exact[0]);
+  near(addmm(c[0], a[0], b[0], kFloat, 2, 0.5), c[0].to(kDouble) * 2 + exact[0] * 0.5);
+  near(baddbmm(c, a, b, kFloat), c.to(kDouble) + exact);
+  test::expect_words(test::text_of<TypeError>([&] { mm(a[0], b[0], kHalf); }),
+                     {"mm: out_dtype must be", "BFloat16", "got Half"});
+}
+
 }  // namespace
 
 // Every pair of ranks from 1 to 5.

@@ -103,12 +103,6 @@ void grad(Stack& s) {
 void data(Stack& s) {
   of_tensor(s, [](const Tensor& t) { return t.detach(); });
 }
-// Whether both are the same view of the same memory.
-void is_set_to(Stack& s) {
-  const Tensor other = pop_tensor(s), self = pop_tensor(s);
-  s.emplace_back(self.is_alias_of(other) && self.storage_offset() == other.storage_offset() &&
-                 self.sizes() == other.sizes() && self.strides() == other.strides());
-}
 void get_device(Stack& s) {
   of_tensor(s, [](const Tensor& t) { return int64_t{t.device().index()}; });
 }
@@ -399,7 +393,6 @@ const HostOperator list[] = {
     {"prim::grad(Tensor a) -> Tensor(*)", grad},
     {"prim::data(Tensor(a) a) -> Tensor(a)", data},
     {"prim::T(Tensor(a) a) -> Tensor(a)", transposed},
-    {"aten::is_set_to(Tensor self, Tensor tensor) -> bool", is_set_to},
     {"aten::get_device(Tensor self) -> int", get_device},
     {"aten::cpu(Tensor(a) self) -> Tensor(a|b)", cpu},
     {"aten::cuda(Tensor(a) self) -> Tensor(a|b)", cuda},

@@ -27,7 +27,38 @@ Tensor powers(const Tensor& x, int64_t n) {
   return tenon::cat({one, wide.unsqueeze(-1).expand(sizes).cumprod(-1)}, -1);
 }
 
+// What the matrices of a product are computed in, so that out_dtype loses nothing.
+Tensor as_product(const char* op, const Tensor& matrix, ScalarType out_dtype) {
+  const ScalarType t = matrix.scalar_type();
+  TENON_CHECK(t == out_dtype || (out_dtype == kFloat && (t == kHalf || t == kBFloat16)), TypeError,
+              op, ": out_dtype must be the dtype of the matrices, ", toString(t),
+              ", or Float for matrices of Half or BFloat16, got ", toString(out_dtype));
+  return matrix.to(out_dtype);
+}
+
 }  // namespace
+
+Tensor mm_dtype(const Tensor& self, const Tensor& mat2, ScalarType out_dtype) {
+  return as_product("mm", self, out_dtype).mm(as_product("mm", mat2, out_dtype));
+}
+
+Tensor bmm_dtype(const Tensor& self, const Tensor& mat2, ScalarType out_dtype) {
+  return as_product("bmm", self, out_dtype).bmm(as_product("bmm", mat2, out_dtype));
+}
+
+Tensor addmm_dtype(const Tensor& self, const Tensor& mat1, const Tensor& mat2, ScalarType out_dtype,
+                   const Scalar& beta, const Scalar& alpha) {
+  return as_product("addmm", self, out_dtype)
+      .addmm(as_product("addmm", mat1, out_dtype), as_product("addmm", mat2, out_dtype), beta,
+             alpha);
+}
+
+Tensor baddbmm_dtype(const Tensor& self, const Tensor& batch1, const Tensor& batch2,
+                     ScalarType out_dtype, const Scalar& beta, const Scalar& alpha) {
+  return as_product("baddbmm", self, out_dtype)
+      .baddbmm(as_product("baddbmm", batch1, out_dtype), as_product("baddbmm", batch2, out_dtype),
+               beta, alpha);
+}
 
 Tensor linalg_vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
   TENON_CHECK(x.scalar_type() == y.scalar_type(), TypeError,
