@@ -279,4 +279,23 @@ TEST(SparseTensor, PrintsDeviceAndRequiresGrad) {
 }
 
 }  // namespace
+TEST(Sparse, PartsAndSizesAreCopied) {
+  const Tensor a = tensor({1.f, 0, 2, 0, 3, 0}).view({2, 3}).to_sparse();
+  const Tensor values = values_copy(a), indices = indices_copy(a);
+  EXPECT_TRUE(equal(values, a.values()));
+  EXPECT_TRUE(equal(indices, a.indices()));
+  EXPECT_FALSE(values.is_alias_of(a.values()));
+  EXPECT_FALSE(indices.is_alias_of(a.indices()));
+  const Tensor b = zeros({0}).to_sparse();
+  resize_as_sparse_(b, a);
+  EXPECT_EQ(b.sizes(), a.sizes());
+  EXPECT_EQ(b.sparse_dim(), 2);
+  copy_sparse_to_sparse_(b, a);
+  EXPECT_TRUE(equal(b.to_dense(), a.to_dense()));
+  expect_words(text_of<TypeError>([&] {
+                 copy_sparse_to_sparse_(b, zeros({2, 3}));
+               }),
+               {"copy_sparse_to_sparse_", "sparse"});
+}
+
 }  // namespace tenon
