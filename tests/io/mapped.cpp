@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tenon/from_file.h"
 #include "tenon/ops.h"
 #include "tenon/serialize.h"
 #include "tests/support.h"
@@ -123,6 +124,35 @@ TEST_F(MappedLoad, BoolsAreZeroOrOne) {
   load(t, path("a"));
   EXPECT_TRUE(t.all().item<bool>());
   EXPECT_TRUE(lies_in(t, path("a")));
+}
+
+TEST_F(MappedLoad, AFileIsATensor) {
+  const std::string name = path("numbers");
+  Tensor shared = from_file(name, true, 3, kFloat);
+  EXPECT_TRUE(equal(shared, zeros({3})));
+  shared.copy_(tensor({1.f, 2.f, 3.f}));
+  Tensor own = from_file(name, false, 2, kFloat);
+  EXPECT_TRUE(equal(own, tensor({1.f, 2.f})));
+  own.fill_(7);
+  EXPECT_TRUE(equal(from_file(name, {}, 3, kFloat), tensor({1.f, 2.f, 3.f})));
+  EXPECT_TRUE(equal(from_file(name, true, 4, kFloat), tensor({1.f, 2.f, 3.f, 0.f})));
+  EXPECT_EQ(std::filesystem::file_size(name), 16u) << "it grew";
+  EXPECT_EQ(from_file(name).numel(), 0);
+  shared.reset();
+  EXPECT_EQ(mappings_of(name), 1) << "that of the tensor that is left";
+}
+
+TEST_F(MappedLoad, AFileThatIsNoTensorIsRefused) {
+  const std::string name = path("numbers");
+  const auto refusal = [](const std::string& file, int64_t n) {
+    return test::text_of<ValueError>([&] { (void)from_file(file, false, n, kFloat); });
+  };
+  test::expect_words(refusal(name, 1), {"from_file: cannot open", name, "No such file"});
+  (void)from_file(name, true, 2, kFloat);
+  test::expect_words(refusal(name, 3), {"has 8 bytes", "the tensor has 12"});
+  test::expect_words(refusal(name, -1), {"size must not be negative, got -1"});
+  test::expect_words(refusal(name, INT64_MAX), {"size is too large"});
+  test::expect_words(refusal("/tmp", 1), {"'/tmp' is not a file"});
 }
 
 }  // namespace
