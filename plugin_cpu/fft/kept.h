@@ -12,7 +12,17 @@
 
 namespace tenon::cpu::fft {
 
-enum class Kind { kForward, kBackward, kRealForward, kRealBackward, kFloatRoots, kDoubleRoots };
+enum class Kind {
+  kForward,
+  kBackward,
+  kRealForward,
+  kRealBackward,
+  kFloatRoots,
+  kDoubleRoots,
+  kSplitRoots,
+  kFloatLine,
+  kDoubleLine
+};
 
 class Kept {
  public:

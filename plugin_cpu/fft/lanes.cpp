@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "plugin_cpu/fft/columns.h"
 #include "plugin_cpu/fft/kept.h"
+#include "plugin_cpu/fft/line.h"
 #include "plugin_cpu/fft/roots.h"
 #include "plugin_cpu/memory/buffer.h"
 #include "tenon/sdk/parallel.h"
@@ -37,6 +39,29 @@ std::shared_ptr<const std::vector<T>> roots_of(int64_t n) {
   });
 }
 
+// Roots of unity of a large length: products of two of a short table each.
+struct SplitRoots {
+  explicit SplitRoots(int64_t n) {
+    while ((int64_t{1} << 2 * bits) < n) ++bits;
+    const int64_t fine_count = int64_t{1} << bits;
+    for (int64_t k = 0; k < fine_count; ++k) fine.push_back(root(k, n, true));
+    for (int64_t k = 0; k < n; k += fine_count) coarse.push_back(root(k, n, true));
+  }
+  Number at(int64_t k) const {
+    const Number a = coarse[static_cast<std::size_t>(k >> bits)],
+                 b = fine[static_cast<std::size_t>(k & ((int64_t{1} << bits) - 1))];
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+  }
+  int bits = 0;
+  std::vector<Number> fine, coarse;
+};
+
+// Kept by the logarithm of their length, as they are few numbers.
+std::shared_ptr<const SplitRoots> split_roots(int64_t n) {
+  return Kept::get<SplitRoots>(__builtin_ctzll(static_cast<uint64_t>(n)), Kind::kSplitRoots,
+                               [&] { return std::make_shared<SplitRoots>(n); });
+}
+
 // The signals of one block, in two buffers, and the roots of their length.
 template <class T>
 class Block {
@@ -48,21 +73,13 @@ class Block {
         buffer_(4 * apart_ * static_cast<int64_t>(sizeof(T))),
         at_(buffer_.template as<T>()) {}
 
-  // Element j of signal l is in[j * step + l * pitch].
+  // Element j of signal l is in[j * step + l * pitch]; one of both is 1.
   void load(const complex<T>* in, int64_t step, int64_t pitch, int64_t count, bool forward) {
     at_ = buffer_.template as<T>();
-    T *re = at_, *im = at_ + apart_;
-    if (!forward) std::swap(re, im);
-    if (count < kLanes<T>) std::fill(at_, at_ + 2 * apart_, T(0));
-    for (int64_t first = 0; first < n_; first += kTile) {
-      for (int64_t l = 0; l < count; ++l) {
-        const complex<T>* from = in + first * step + l * pitch;
-        for (int64_t j = 0; j < kTile; ++j) {
-          re[(first + j) * kLanes<T> + l] = from[j * step].re;
-          im[(first + j) * kLanes<T> + l] = from[j * step].im;
-        }
-      }
-    }
+    const Lanes<T> to = lanes(forward);
+    if (count < kLanes<T>) return load_few(in, step, pitch, count, to);
+    pitch == 1 ? moves_.load_columns(parts_of(in), step, to)
+               : moves_.load_rows(parts_of(in), pitch, to);
   }
   void transform() {
     T* other = at_ == buffer_.template as<T>() ? at_ + 2 * apart_ : buffer_.template as<T>();
@@ -70,70 +87,62 @@ class Block {
   }
   void store(complex<T>* out, int64_t step, int64_t pitch, int64_t count, bool forward,
              double scale) const {
-    const T *re = at_, *im = at_ + apart_, by = static_cast<T>(scale);
-    if (!forward) std::swap(re, im);
-    for (int64_t first = 0; first < n_; first += kTile) {
-      for (int64_t l = 0; l < count; ++l) {
-        complex<T>* to = out + first * step + l * pitch;
-        for (int64_t j = 0; j < kTile; ++j)
-          to[j * step] = {re[(first + j) * kLanes<T> + l] * by,
-                          im[(first + j) * kLanes<T> + l] * by};
-      }
-    }
-  }
-  // Of neighbors: signal l is l elements after the first.
-  void load_neighbors(const complex<T>* in, int64_t step, bool forward) {
-    at_ = buffer_.template as<T>();
-    T *re = at_, *im = at_ + apart_;
-    if (!forward) std::swap(re, im);
-    for (int64_t j = 0; j < n_; ++j, in += step) {
-      for (int64_t l = 0; l < kLanes<T>; ++l) {
-        re[j * kLanes<T> + l] = in[l].re;
-        im[j * kLanes<T> + l] = in[l].im;
-      }
-    }
-  }
-  void store_neighbors(complex<T>* out, int64_t step, bool forward, double scale) const {
-    const T *re = at_, *im = at_ + apart_, by = static_cast<T>(scale);
-    if (!forward) std::swap(re, im);
-    for (int64_t j = 0; j < n_; ++j, out += step) {
-      for (int64_t l = 0; l < kLanes<T>; ++l)
-        out[l] = {re[j * kLanes<T> + l] * by, im[j * kLanes<T> + l] * by};
-    }
+    const Lanes<T> from = lanes(forward);
+    const T by = static_cast<T>(scale);
+    if (count < kLanes<T>) return store_few(from, by, out, step, pitch, count);
+    pitch == 1 ? moves_.store_columns(from, by, parts_of(out), step)
+               : moves_.store_rows(from, by, parts_of(out), pitch);
   }
   // Element j of signal l times exp(-2 pi i j (first + l) / whole): by repeated products in double,
   // which begin again before their errors show.
   void twist(int64_t first, int64_t whole) {
-    constexpr int64_t kAnew = 16;
-    double wr[kLanes<T>], wi[kLanes<T>], sr[kLanes<T>], si[kLanes<T>];
-    for (int64_t l = 0; l < kLanes<T>; ++l) {
-      const Number r = root(first + l, whole, true);
-      sr[l] = r.real();
-      si[l] = r.imag();
-    }
-    for (int64_t j = 0; j < n_; ++j) {
-      T *re = at_ + j * kLanes<T>, *im = re + apart_;
-      if (j % kAnew == 0) {
-        for (int64_t l = 0; l < kLanes<T>; ++l) {
-          const Number r = root(j * (first + l) % whole, whole, true);
-          wr[l] = r.real();
-          wi[l] = r.imag();
-        }
+    constexpr int64_t kProducts = 16, kCount = kLanes<T>;
+    const auto roots = split_roots(whole);
+    double w[2 * kCount], s[2 * kCount];
+    const auto set = [&](double* to, int64_t j) {
+      for (int64_t l = 0; l < kCount; ++l) {
+        const Number r = roots->at(j * (first + l) % whole);
+        to[l] = r.real();
+        to[kCount + l] = r.imag();
       }
-      for (int64_t l = 0; l < kLanes<T>; ++l) {
-        const T r = static_cast<T>(wr[l]), i = static_cast<T>(wi[l]), a = re[l], b = im[l];
-        re[l] = a * r - b * i;
-        im[l] = a * i + b * r;
-        const double next = wr[l] * sr[l] - wi[l] * si[l];
-        wi[l] = wr[l] * si[l] + wi[l] * sr[l];
-        wr[l] = next;
-      }
+    };
+    set(s, 1);
+    for (int64_t j = 0; j < n_; j += kProducts) {
+      set(w, j);
+      T* const re = at_ + j * kCount;
+      moves_.twist({re, re + apart_, std::min(kProducts, n_ - j)}, w, s);
     }
   }
 
  private:
-  static constexpr int64_t kTile = 8;
+  static const T* parts_of(const complex<T>* p) { return reinterpret_cast<const T*>(p); }
+  static T* parts_of(complex<T>* p) { return reinterpret_cast<T*>(p); }
+  Lanes<T> lanes(bool forward) const {
+    T *const re = at_, *const im = at_ + apart_;
+    return forward ? Lanes<T>{re, im, n_} : Lanes<T>{im, re, n_};
+  }
 
+  // The others are zeros.
+  static void load_few(const complex<T>* in, int64_t step, int64_t pitch, int64_t count,
+                       const Lanes<T>& to) {
+    for (int64_t j = 0; j < to.n; ++j) {
+      for (int64_t l = 0; l < kLanes<T>; ++l) {
+        const complex<T> v = l < count ? in[j * step + l * pitch] : complex<T>{};
+        to.re[j * kLanes<T> + l] = v.re;
+        to.im[j * kLanes<T> + l] = v.im;
+      }
+    }
+  }
+  static void store_few(const Lanes<T>& from, T scale, complex<T>* out, int64_t step, int64_t pitch,
+                        int64_t count) {
+    for (int64_t j = 0; j < from.n; ++j) {
+      for (int64_t l = 0; l < count; ++l)
+        out[j * step + l * pitch] = {from.re[j * kLanes<T> + l] * scale,
+                                     from.im[j * kLanes<T> + l] * scale};
+    }
+  }
+
+  const Moves<T> moves_ = moves<T>();
   int64_t n_, apart_;
   std::shared_ptr<const std::vector<T>> roots_;
   CallBuffer<SignalBuffer> buffer_;
@@ -180,15 +189,15 @@ void long_line(const complex<T>* in, complex<T>* out, complex<T>* between, int64
   while (n1 * n1 < n) n1 *= 2;
   const int64_t n2 = n / n1;
   for_blocks<T>(n2, n1, [&](Block<T>& block, int64_t first, int64_t) {
-    block.load_neighbors(in + first, n2, forward);
+    block.load(in + first, n2, 1, kLanes<T>, forward);
     block.transform();
     block.twist(first, n);
-    block.store_neighbors(between + first, n2, true, 1);
+    block.store(between + first, n2, 1, kLanes<T>, true, 1);
   });
   for_blocks<T>(n1, n2, [&](Block<T>& block, int64_t first, int64_t) {
     block.load(between + first * n2, 1, n2, kLanes<T>, true);
     block.transform();
-    block.store_neighbors(out + first, n1, forward, scale);
+    block.store(out + first, n1, 1, kLanes<T>, forward, scale);
   });
 }
 
@@ -197,12 +206,14 @@ void long_line(const complex<T>* in, complex<T>* out, complex<T>* between, int64
 template <class T>
 bool takes_lanes(const Shape& s) {
   if (s.n < kShortest || (s.n & (s.n - 1))) return false;
+  if (takes_lines(s)) return true;
   if (s.inner == 1 && s.n >= kSplit) return s.n <= kLongest;
   return s.n <= kSplit && (s.inner == 1 ? s.outer : s.inner) >= kLanes<T> / 2;
 }
 
 template <class T>
 void lanes_pass(const complex<T>* in, complex<T>* out, const Shape& s, bool forward, double scale) {
+  if (takes_lines(s)) return lines_pass(in, out, s, forward, scale);
   if (s.inner > 1 || s.n < kSplit) return short_lines(in, out, s, forward, scale);
   const Buffer between(s.n * static_cast<int64_t>(sizeof(complex<T>)));
   for (int64_t o = 0; o < s.outer; ++o)
