@@ -12,6 +12,8 @@ namespace {
 bool given(const std::optional<Tensor>& t) { return t && t->defined(); }
 
 void check_image(const char* op, const Tensor& input) {
+  TENON_CHECK(isFloatingType(input.scalar_type()), TypeError, op,
+              ": expected a floating input, got one of ", toString(input.scalar_type()));
   TENON_CHECK(input.dim() >= 2, ValueError, op, ": expected 2-D or larger input, got ", input.dim(),
               "-D input of shape ", input.sizes());
 }
