@@ -11,6 +11,7 @@
 #include "tenon/core/layout.h"
 #include "tenon/core/sizes.h"
 #include "tenon/runtime/error.h"
+#include "tenon/runtime/pinned.h"
 #include "tenon/runtime/pool.h"
 
 namespace tenon::core {

@@ -5,7 +5,7 @@
 #include "runtime/stream/device_state.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/tensor_impl.h"
-#include "tenon/runtime/storage.h"
+#include "tenon/runtime/pinned.h"
 #include "tenon/runtime/stream.h"
 #include "tests/runtime/fake_device.h"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/device/device.h"
-#include "tenon/runtime/storage.h"
+#include "tenon/runtime/pinned.h"
 #include "tests/runtime/fake_device.h"
 #include "tests/support.h"
 

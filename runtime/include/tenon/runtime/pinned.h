@@ -18,7 +18,7 @@ TENON_API Ref<Storage> make_pinned(uint64_t bytes);
 TENON_API void record_pinned_use(const Storage& storage, DeviceId device, tn_stream* stream);
 // Gives the kept blocks back; the device waits for streams that still use them.
 void trim_pinned(DeviceSlot slot) noexcept;
-TENON_API int64_t
-pinned_blocks(DeviceSlot slot) noexcept;  // of living tensors, of all that the device pinned
+// Of living tensors, of all that the device pinned.
+TENON_API int64_t pinned_blocks(DeviceSlot slot) noexcept;
 
 }  // namespace tenon::core

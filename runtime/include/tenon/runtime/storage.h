@@ -59,8 +59,4 @@ struct TENON_API VersionCounter : RefCounted {
   static void destroy(VersionCounter* c) noexcept;
 };
 
-// Pinned host memory, from a device that can pin; plain host memory otherwise.
-TENON_API Ref<Storage> make_pinned(uint64_t bytes);
-int64_t pinned_blocks(DeviceSlot slot) noexcept;  // alive, of all that the device pinned
-
 }  // namespace tenon::core
