@@ -3,8 +3,6 @@
 // Rows are transposed by squares of 128 bits: each block of a vector is of another signal.
 #include "plugin_cpu/fft/columns.h"
 
-#include "plugin_cpu/fft/lanes.h"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/fft/columns.cpp"
 #include "isa/targets.h"

@@ -8,6 +8,10 @@
 
 namespace tenon::cpu::fft {
 
+// Signals of one block, whatever the vectors' length.
+template <class T>
+inline constexpr int64_t kLanes = 64 / static_cast<int64_t>(sizeof(T));
+
 template <class T>
 struct Lanes {
   T *re, *im;
@@ -22,8 +26,8 @@ struct Moves {
   // Signals in one piece each, `pitch` complex numbers apart.
   void (*load_rows)(const T* in, int64_t pitch, const Lanes<T>& to);
   void (*store_rows)(const Lanes<T>& from, T scale, T* out, int64_t pitch);
-  // Element j of signal l times w[l] * s[l]^j; w becomes the factors behind the last element. Both
-  // have kLanes real parts, and the imaginary ones behind them.
+  // Element j of signal l times w[l] * s[l]^j; w becomes the factors after the last element. Both
+  // have kLanes real parts, and then the imaginary ones.
   void (*twist)(const Lanes<T>& at, double* w, const double* s);
 };
 // For this processor.

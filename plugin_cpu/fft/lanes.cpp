@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "plugin_cpu/fft/columns.h"
 #include "plugin_cpu/fft/kept.h"
 #include "plugin_cpu/fft/line.h"
 #include "plugin_cpu/fft/roots.h"

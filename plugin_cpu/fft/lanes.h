@@ -6,14 +6,11 @@
 
 #include <cstdint>
 
+#include "plugin_cpu/fft/columns.h"
 #include "plugin_cpu/fft/shape.h"
 #include "tenon/sdk/complex.h"
 
 namespace tenon::cpu::fft {
-
-// Signals of one block, whatever the vectors' length.
-template <class T>
-inline constexpr int64_t kLanes = 64 / static_cast<int64_t>(sizeof(T));
 
 // More than n elements, so that the parts do not compete for one place in a cache.
 template <class T>

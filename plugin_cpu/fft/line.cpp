@@ -50,12 +50,12 @@ namespace tenon::cpu::HWY_NAMESPACE {
 // between, as a cache takes only so many lines at a time.
 template <class T>
 struct Ahead {
-  static constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T)), kRate = 1;
+  static constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
   const T* out;
   const T* in;
   int64_t size, *at;
   void operator()(int64_t elements) const {
-    const int64_t end = std::min(*at + elements * kRate, size);
+    const int64_t end = std::min(*at + elements, size);
     for (; *at < end; *at += kLine) {
       __builtin_prefetch(out + *at, 1);
       __builtin_prefetch(in + *at);
@@ -66,7 +66,7 @@ struct Ahead {
 // Roots of the first two stages: the parts of k = 1 to 3, n / 4 numbers each.
 template <class T>
 auto roots_at(const T* table, int64_t quarter, int64_t at) {
-  return [=](int k, auto& re, auto& im) {
+  return [=](int64_t k, auto& re, auto& im) {
     const hn::ScalableTag<T> d;
     re = hn::LoadU(d, table + (2 * k - 2) * quarter + at);
     im = hn::LoadU(d, table + (2 * k - 1) * quarter + at);
@@ -88,7 +88,7 @@ void first_stage(const T* HWY_RESTRICT in, T* HWY_RESTRICT y, int64_t n, int64_t
         hn::LoadInterleaved2(d, from, im, re);
     };
     V re[4], im[4];
-    butterfly(d, load, roots_at(roots, m, p), [&](int64_t k, V r, V i) { re[k] = r, im[k] = i; });
+    butterfly<V>(load, roots_at(roots, m, p), [&](int64_t k, V r, V i) { re[k] = r, im[k] = i; });
     hn::StoreInterleaved4(re[0], re[1], re[2], re[3], d, y + 4 * p);
     hn::StoreInterleaved4(im[0], im[1], im[2], im[3], d, y + 4 * p + apart);
   }
@@ -129,8 +129,8 @@ void second_stage(const T* HWY_RESTRICT x, T* HWY_RESTRICT y, int64_t n, int64_t
       im = hn::LoadU(d, x + k * quarter + at + apart);
     };
     V re[4], im[4];
-    butterfly(d, load, roots_at(roots, quarter, at),
-              [&](int64_t k, V r, V i) { re[k] = r, im[k] = i; });
+    butterfly<V>(load, roots_at(roots, quarter, at),
+                 [&](int64_t k, V r, V i) { re[k] = r, im[k] = i; });
     store_fours(d, re, y + 4 * at);
     store_fours(d, im, y + 4 * at + apart);
   }
@@ -156,19 +156,13 @@ void last_stage_of_4(const T* HWY_RESTRICT x, T* HWY_RESTRICT out, int64_t n, in
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), quarter = n / 4;
   const V by = hn::Set(d, scale);
   for (int64_t q = 0; q < quarter; q += lanes) {
-    const auto re = [&](int64_t k) { return hn::LoadU(d, x + k * quarter + q); };
-    const auto im = [&](int64_t k) { return hn::LoadU(d, x + k * quarter + q + apart); };
-    const V ar = re(0), ai = im(0), br = re(1), bi = im(1), cr = re(2), ci = im(2), dr = re(3),
-            di = im(3);
-    const V sr = hn::Add(ar, cr), si = hn::Add(ai, ci), tr = hn::Sub(ar, cr), ti = hn::Sub(ai, ci),
-            ur = hn::Add(br, dr), ui = hn::Add(bi, di), vr = hn::Sub(br, dr), vi = hn::Sub(bi, di);
-    const auto put = [&](int64_t k, V r, V i) {
-      store_complex<kForward>(d, r, i, by, out + 2 * (k * quarter + q));
+    const auto load = [&](int64_t k, V& re, V& im) {
+      re = hn::LoadU(d, x + k * quarter + q);
+      im = hn::LoadU(d, x + k * quarter + q + apart);
     };
-    put(0, hn::Add(sr, ur), hn::Add(si, ui));
-    put(1, hn::Add(tr, vi), hn::Sub(ti, vr));
-    put(2, hn::Sub(sr, ur), hn::Sub(si, ui));
-    put(3, hn::Sub(tr, vi), hn::Add(ti, vr));
+    butterfly<V>(load, [&](int64_t k, V re, V im) {
+      store_complex<kForward>(d, re, im, by, out + 2 * (k * quarter + q));
+    });
   }
 }
 

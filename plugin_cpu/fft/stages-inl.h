@@ -17,11 +17,9 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Four numbers, load(k, re, im), to their transform, which put(k, re, im) takes: results 1 to 3
-// times root(k, re, im).
-template <class D, class Load, class Root, class Put>
-HWY_INLINE void butterfly(D d, const Load& load, const Root& root, const Put& put) {
-  using V = hn::Vec<D>;
+// Four numbers, load(k, re, im), to their transform, which put(k, re, im) takes.
+template <class V, class Load, class Put>
+HWY_INLINE void butterfly(const Load& load, const Put& put) {
   V ar, ai, br, bi, cr, ci, dr, di;
   load(0, ar, ai);
   load(1, br, bi);
@@ -29,15 +27,21 @@ HWY_INLINE void butterfly(D d, const Load& load, const Root& root, const Put& pu
   load(3, dr, di);
   const V sr = hn::Add(ar, cr), si = hn::Add(ai, ci), tr = hn::Sub(ar, cr), ti = hn::Sub(ai, ci),
           ur = hn::Add(br, dr), ui = hn::Add(bi, di), vr = hn::Sub(br, dr), vi = hn::Sub(bi, di);
-  const auto turned = [&](int k, V zr, V zi) {
-    V wr = hn::Zero(d), wi = wr;
-    root(k, wr, wi);
-    put(k, hn::NegMulAdd(zi, wi, hn::Mul(zr, wr)), hn::MulAdd(zr, wi, hn::Mul(zi, wr)));
-  };
   put(0, hn::Add(sr, ur), hn::Add(si, ui));
-  turned(1, hn::Add(tr, vi), hn::Sub(ti, vr));
-  turned(2, hn::Sub(sr, ur), hn::Sub(si, ui));
-  turned(3, hn::Sub(tr, vi), hn::Add(ti, vr));
+  put(1, hn::Add(tr, vi), hn::Sub(ti, vr));
+  put(2, hn::Sub(sr, ur), hn::Sub(si, ui));
+  put(3, hn::Sub(tr, vi), hn::Add(ti, vr));
+}
+
+// The same, results 1 to 3 times root(k, re, im).
+template <class V, class Load, class Root, class Put>
+HWY_INLINE void butterfly(const Load& load, const Root& root, const Put& put) {
+  butterfly<V>(load, [&](int64_t k, V re, V im) {
+    if (k == 0) return put(k, re, im);
+    V wr, wi;
+    root(k, wr, wi);
+    put(k, hn::NegMulAdd(im, wi, hn::Mul(re, wr)), hn::MulAdd(re, wi, hn::Mul(im, wr)));
+  });
 }
 
 struct NothingAhead {
@@ -65,11 +69,11 @@ void radix4(const T* HWY_RESTRICT x, T* HWY_RESTRICT y, int64_t m, int64_t run, 
         re = hn::LoadU(d, from + k * m * run);
         im = hn::LoadU(d, from + k * m * run + apart);
       };
-      const auto root = [&](int k, auto& re, auto& im) {
+      const auto root = [&](int64_t k, auto& re, auto& im) {
         re = k == 1 ? r1 : k == 2 ? r2 : r3;
         im = k == 1 ? i1 : k == 2 ? i2 : i3;
       };
-      butterfly(d, load, root, [&](int64_t k, auto re, auto im) {
+      butterfly<hn::Vec<decltype(d)>>(load, root, [&](int64_t k, auto re, auto im) {
         hn::StoreU(re, d, to + k * run);
         hn::StoreU(im, d, to + k * run + apart);
       });

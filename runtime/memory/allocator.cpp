@@ -15,8 +15,8 @@
 #include "runtime/device/capture.h"
 #include "runtime/memory/allocator.h"
 #include "runtime/memory/device_pool.h"
+#include "runtime/memory/pinned_pool.h"
 #include "tenon/runtime/error.h"
-#include "tenon/runtime/pinned.h"
 #include "tenon/runtime/thread_end.h"
 
 namespace tenon::core {

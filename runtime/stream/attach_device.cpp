@@ -9,11 +9,11 @@
 #include "runtime/base/in_flight.h"
 #include "runtime/device/device.h"
 #include "runtime/memory/allocator.h"
+#include "runtime/memory/pinned_pool.h"
 #include "runtime/stream/device_state.h"
 #include "tenon/runtime/error.h"
 #include "tenon/runtime/graph.h"
 #include "tenon/runtime/log.h"
-#include "tenon/runtime/pinned.h"
 #include "tenon/runtime/stream.h"
 
 namespace tenon::core {
@@ -74,7 +74,7 @@ void release_device(DeviceSlot slot) {
     open_pools(slot);
     throw;
   }
-  trim_pinned(slot);
+  release_pinned(slot);
   drop_error_words(slot, api);
   drop_streams(slot, api);
   std::lock_guard hold(device_registry().lock);

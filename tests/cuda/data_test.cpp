@@ -69,7 +69,7 @@ TEST_F(CudaData, ABrokenBatchIsToldAtItsTurn) {
   EXPECT_EQ(it->cpu()[0][0].item<float>(), 3 * kRows);
 }
 
-// Features D-06: at least 80 %. Also where every step waits for the device, as one that prints its
+// Also where every step waits for the device, as one that prints its
 // loss does.
 TEST_F(CudaData, WorkHidesTheCopies) {
   for (const bool waits : {false, true}) {
