@@ -225,6 +225,77 @@ TEST_F(CudaSolver, LdlPivotsThatAreNoBlocksAreRefused) {
   EXPECT_TRUE(equal(linalg_solve(ld.to(kCUDA), b.to(kCUDA)).cpu(), b));
 }
 
+// Of full rank, where all drivers agree; residuals are orthogonal to the columns.
+TEST_F(CudaSolver, LeastSquaresByAllDrivers) {
+  for (const ScalarType d : kDtypes) {
+    for (const auto& sizes : Shapes{{6, 3}, {3, 6}, {4, 4}, {2, 5, 3}, {2, 3, 5}}) {
+      auto right = sizes;
+      right.back() = 2;
+      const Tensor a = randn(sizes, d), b = randn(right, d);
+      for (const char* driver : {"gels", "gelsy", "gelsd", "gelss"}) {
+        const auto host = linalg_lstsq(a, b, std::nullopt, driver),
+                   device = linalg_lstsq(a.to(kCUDA), b.to(kCUDA), std::nullopt, driver);
+        const Tensor x = std::get<0>(device).cpu();
+        expect_near(std::get<0>(device), std::get<0>(host), driver);
+        expect_near(std::get<1>(device), std::get<1>(host), driver);
+        EXPECT_TRUE(equal(std::get<2>(device).cpu(), std::get<2>(host))) << driver;
+        expect_near(std::get<3>(device), std::get<3>(host), driver);
+        const Tensor off = matmul(a.mH(), matmul(a, x) - b);
+        EXPECT_LE(off.abs().max().item<double>(), 100 * tolerance(d)) << driver;
+      }
+    }
+  }
+}
+
+TEST_F(CudaSolver, LeastSquaresOfLessThanFullRank) {
+  const Tensor left = randn({2, 6, 2}, kDouble), b = randn({2, 6, 2}, kDouble);
+  const Tensor a = matmul(left, randn({2, 2, 4}, kDouble));
+  for (const Tensor& of : {a, zeros_like(a), a.mT().contiguous()}) {
+    const Tensor right = of.size(-2) == 6 ? b : b.narrow(-2, 0, 4);
+    for (const char* driver : {"gelsy", "gelsd", "gelss"}) {
+      const auto host = linalg_lstsq(of, right, 1e-10, driver),
+                 device = linalg_lstsq(of.to(kCUDA), right.to(kCUDA), 1e-10, driver);
+      expect_near(std::get<0>(device), std::get<0>(host), driver);
+      EXPECT_EQ(std::get<1>(device).sizes(), std::get<1>(host).sizes()) << driver;
+      EXPECT_TRUE(equal(std::get<2>(device).cpu(), std::get<2>(host))) << driver;
+      expect_near(std::get<3>(device), std::get<3>(host), driver);
+    }
+  }
+}
+
+// What LAPACK says of the triangle, of zeros and of NaN.
+TEST_F(CudaSolver, LeastSquaresThatHaveNoSolution) {
+  Tensor a = randn({4, 5, 3}, kDouble);
+  a[1].zero_();
+  a[2][3][1] = std::numeric_limits<double>::infinity();
+  a[3].select(-1, 1).zero_();
+  const Tensor b = randn({4, 5, 2}, kDouble);
+  for (const char* driver : {"gels", "gelsy", "gelss"}) {
+    const auto host = _factor_lstsq(a, b, std::nullopt, driver),
+               device = _factor_lstsq(a.to(kCUDA), b.to(kCUDA), std::nullopt, driver);
+    EXPECT_TRUE(equal(std::get<4>(device).cpu(), std::get<4>(host))) << driver;
+    EXPECT_TRUE(equal(std::get<2>(device).cpu(), std::get<2>(host))) << driver;
+    expect_near(std::get<0>(device)[0], std::get<0>(host)[0], driver);
+    EXPECT_TRUE(equal(std::get<0>(device)[1].cpu(), zeros({3, 2}, kDouble))) << driver;
+    EXPECT_TRUE(std::get<0>(device)[2].isnan().all().item<bool>()) << driver;
+  }
+  EXPECT_EQ(std::get<4>(_factor_lstsq(a, b, std::nullopt, "gels"))[3].item<int>(), 2);
+}
+
+// Matrices without elements, of either operand.
+TEST_F(CudaSolver, LeastSquaresOfNothing) {
+  for (const auto& [m, n, c] : {std::array{5, 0, 2}, {0, 3, 2}, {4, 3, 0}, {0, 0, 1}}) {
+    const Tensor a = ones({2, m, n}), b = ones({2, m, c});
+    for (const char* driver : {"gels", "gelsy", "gelsd"}) {
+      const auto host = linalg_lstsq(a, b, std::nullopt, driver),
+                 device = linalg_lstsq(a.to(kCUDA), b.to(kCUDA), std::nullopt, driver);
+      EXPECT_TRUE(equal(std::get<0>(device).cpu(), std::get<0>(host))) << driver << m << n << c;
+      EXPECT_TRUE(equal(std::get<1>(device).cpu(), std::get<1>(host))) << driver << m << n << c;
+      EXPECT_TRUE(equal(std::get<2>(device).cpu(), std::get<2>(host))) << driver << m << n << c;
+    }
+  }
+}
+
 TEST_F(CudaSolver, EachCallFailsOnce) {
   const Tensor host = square({2, 4, 4}, kDouble), sides = ones({2, 4, 2}, kDouble);
   const Tensor a = host.to(kCUDA), b = sides.to(kCUDA);
