@@ -275,6 +275,7 @@ TEST_F(CudaSolver, LeastSquaresThatHaveNoSolution) {
                device = _factor_lstsq(a.to(kCUDA), b.to(kCUDA), std::nullopt, driver);
     EXPECT_TRUE(equal(std::get<4>(device).cpu(), std::get<4>(host))) << driver;
     EXPECT_TRUE(equal(std::get<2>(device).cpu(), std::get<2>(host))) << driver;
+    expect_near(std::get<3>(device), std::get<3>(host), driver);
     expect_near(std::get<0>(device)[0], std::get<0>(host)[0], driver);
     EXPECT_TRUE(equal(std::get<0>(device)[1].cpu(), zeros({3, 2}, kDouble))) << driver;
     EXPECT_TRUE(std::get<0>(device)[2].isnan().all().item<bool>()) << driver;
@@ -292,6 +293,7 @@ TEST_F(CudaSolver, LeastSquaresOfNothing) {
       EXPECT_TRUE(equal(std::get<0>(device).cpu(), std::get<0>(host))) << driver << m << n << c;
       EXPECT_TRUE(equal(std::get<1>(device).cpu(), std::get<1>(host))) << driver << m << n << c;
       EXPECT_TRUE(equal(std::get<2>(device).cpu(), std::get<2>(host))) << driver << m << n << c;
+      EXPECT_TRUE(equal(std::get<3>(device).cpu(), std::get<3>(host))) << driver << m << n << c;
     }
   }
 }
