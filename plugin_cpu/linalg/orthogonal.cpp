@@ -216,14 +216,18 @@ tn_status least_squares(Call&, Tensor X, Tensor residuals, Tensor ranks, Tensor 
           } else {
             std::fill(problem->solution.begin(), problem->solution.end(),
                       T(std::numeric_limits<R>::quiet_NaN()));
+            std::fill(problem->values.begin(), problem->values.end(), R(0));
           }
           found = problem->solution.data();
           to_rows(found, height, n, c, x);
         }
         info.data<int32_t>()[b] = code;
         if (ranks.numel() > 0) ranks.data<int64_t>()[b] = rank;
-        if (values.numel() > 0 && problem)
-          std::copy_n(problem->values.data(), k, values.data<R>() + b * k);
+        if (values.numel() > 0) {
+          R* const singular = values.data<R>() + b * k;
+          problem ? std::copy_n(problem->values.data(), k, singular)
+                  : std::fill_n(singular, k, R(0));
+        }
         if (residuals.numel() > 0)
           // As torch, gels without columns leaves zeros.
           write_residuals(found, height, n == 0 && driver == Driver::Gels ? m : n, m, c,

@@ -135,11 +135,11 @@ void check_exchanges(const int32_t* pivots, int64_t k, int64_t rows) {
   }
 }
 
-// Two negative entries in a row are one block of two rows.
+// The same negative entry twice is one block of two rows.
 void check_blocks(const int32_t* pivots, int64_t n) {
   for (int64_t i = 0; i < n;) {
     const int64_t row = std::abs(int64_t{pivots[i]}), block = pivots[i] < 0 ? 2 : 1;
-    if (row < 1 || row > n || i + block > n || (block == 2 && pivots[i + 1] >= 0))
+    if (row < 1 || row > n || i + block > n || (block == 2 && pivots[i + 1] != pivots[i]))
       throw Error(TN_ERROR_VALUE, "pivot ", pivots[i], " at ", i, " is none of ", n, " rows");
     i += block;
   }

@@ -18,6 +18,10 @@ void check_pivots(const sdk::Call& call, const int32_t* from, int32_t* to, int64
                   int64_t rows);
 void check_pivots(const sdk::Call& call, const int32_t* from, int64_t* to, int64_t n, int64_t k,
                   int64_t rows);
+// Pivots of LDL factors of n rows, where two equal negative ones in a row are a block of two rows;
+// what is neither is reported, and exchanges nothing.
+void check_blocks(const sdk::Call& call, const int32_t* from, int64_t* to, int64_t n,
+                  int64_t count);
 void narrow_pivots(const sdk::Call& call, const int64_t* from, int32_t* to, int64_t n);
 
 }  // namespace tenon::cuda

@@ -52,6 +52,23 @@ void launch_check(const Call& call, const int32_t* from, To* to, int64_t n, int6
     launch<copy_checked_pivots<To>>(call, shape_for(call, n), from, to, n, k, rows, Faults(call));
 }
 
+// A thread per matrix: where a block begins depends on those before it.
+__global__ void copy_checked_blocks(const int32_t* from, int64_t* to, int64_t n, int64_t count,
+                                    Faults faults) {
+  for (int64_t b = global_thread(); b < count; b += global_threads()) {
+    const int32_t* pivots = from + b * n;
+    int64_t* out = to + b * n;
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t pivot = pivots[i], row = pivot < 0 ? -pivot : pivot;
+      const bool pair = pivot < 0 && i + 1 < n && pivots[i + 1] == pivot;
+      const bool valid = row >= 1 && row <= n && (pivot > 0 || pair);
+      if (!valid) faults.report(TN_ERROR_VALUE, pivot, n + 1);
+      out[i] = valid ? pivot : i + 1;
+      if (valid && pair) out[++i] = pivot;
+    }
+  }
+}
+
 // A thread per matrix: each exchange depends on those before it. A pivot outside of the matrix
 // exchanges nothing and is reported.
 __global__ void exchange_rows(const int32_t* pivots, int64_t k, int64_t* out, int64_t n,
@@ -100,6 +117,9 @@ void check_pivots(const Call& call, const int32_t* from, int32_t* to, int64_t n,
 void check_pivots(const Call& call, const int32_t* from, int64_t* to, int64_t n, int64_t k,
                   int64_t rows) {
   launch_check(call, from, to, n, k, rows);
+}
+void check_blocks(const Call& call, const int32_t* from, int64_t* to, int64_t n, int64_t count) {
+  launch<copy_checked_blocks>(call, shape_for(call, count, 64), from, to, n, count, Faults(call));
 }
 void narrow_pivots(const Call& call, const int64_t* from, int32_t* to, int64_t n) {
   if (n > 0) launch<cast_pivots>(call, shape_for(call, n), from, to, n);

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <string>
+#include <vector>
 
 #include "plugin_cuda/runtime/runtime.h"
 
@@ -18,6 +19,7 @@ struct Handles {
   cusolverDnHandle_t solver = nullptr;
   cublasHandle_t blas = nullptr;
   cusolverDnParams_t params = nullptr;
+  std::vector<char> host;
 };
 Handles* handles() {
   static auto* const all = new Handles[kMaxDevices];
@@ -40,6 +42,7 @@ const SolverLibraries* open_libraries() {
   static SolverLibraries found;
   bool all = true;
 #define TENON_SOLVER_FUNCTION(f) all = find(solver, #f, found.f) && all;
+#define TENON_SOLVER_OPTIONAL(f, ...) find(solver, #f, found.f);
 #define TENON_BLAS_FUNCTION(f) all = find(blas, #f, found.f) && all;
 #include "plugin_cuda/solver/functions.def"
   return all ? &found : nullptr;
@@ -73,6 +76,12 @@ SolverSession::SolverSession(const sdk::Tensor& tensor, const tn_stream* stream)
   SOLVER_CALL(index_, cublasSetStream_v2, blas_, stream_);
 }
 
+char* SolverSession::host_memory(std::size_t bytes) {
+  std::vector<char>& host = handles()[index_].host;
+  if (host.size() < bytes) host.resize(bytes);
+  return host.data();
+}
+
 void check_solver(cusolverStatus_t status, const char* call, int index) {
   if (status == CUSOLVER_STATUS_SUCCESS) return;
   check(cudaPeekAtLastError(), call, index);  // a device error is more specific
@@ -98,6 +107,7 @@ void stop_solver() {
     h.params = nullptr;
     h.solver = nullptr;
     h.blas = nullptr;
+    h.host = {};
   }
 }
 

@@ -16,6 +16,7 @@ namespace tenon::cuda {
 
 struct SolverLibraries {
 #define TENON_SOLVER_FUNCTION(f) decltype(&::f) f;
+#define TENON_SOLVER_OPTIONAL(f, ...) cusolverStatus_t (*f)(__VA_ARGS__);  // null if it is missing
 #define TENON_BLAS_FUNCTION(f) decltype(&::f) f;
 #include "plugin_cuda/solver/functions.def"
 };
@@ -33,6 +34,8 @@ struct SolverRoutines;
     static auto orgqr() { return solver_libraries()->cusolverDn##L##Q##gqr; }                 \
     static auto ormqr_size() { return solver_libraries()->cusolverDn##L##Q##mqr_bufferSize; } \
     static auto ormqr() { return solver_libraries()->cusolverDn##L##Q##mqr; }                 \
+    static auto sytrf_size() { return solver_libraries()->cusolverDn##L##sytrf_bufferSize; }  \
+    static auto sytrf() { return solver_libraries()->cusolverDn##L##sytrf; }                  \
     static auto trsm() { return solver_libraries()->cublas##L##trsm_v2; }                     \
     static auto trsm_batched() { return solver_libraries()->cublas##L##trsmBatched; }         \
     static auto getrf_batched() { return solver_libraries()->cublas##L##getrfBatched; }       \
@@ -77,6 +80,9 @@ class SolverSession {
   cusolverDnHandle_t solver() const { return solver_; }
   cublasHandle_t blas() const { return blas_; }
   cusolverDnParams_t params() const { return params_; }
+  // Memory of the device's handles. Work that still uses it must have ended before the session
+  // does.
+  char* host_memory(std::size_t bytes);
 
  private:
   int index_;

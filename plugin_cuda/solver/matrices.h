@@ -28,6 +28,10 @@ inline sdk::DType real_dtype(sdk::DType d) {
   return sdk::item_size(d) == 8 ? sdk::kFloat32 : sdk::kFloat64;
 }
 
+inline cudaDataType_t complex_solver_type(sdk::DType d) {
+  return sdk::item_size(real_dtype(d)) == 4 ? CUDA_C_32F : CUDA_C_64F;
+}
+
 inline int solver_int(int64_t n) {
   if (n > std::numeric_limits<int>::max())
     throw sdk::Error(TN_ERROR_VALUE, "a matrix with a side of ", n, " is too large for cuSOLVER");

@@ -44,6 +44,15 @@ TEST(Solve, ZeroPivotsAreTold) {
   }
 }
 
+// Blocks of two rows, of which each half is an index.
+TEST(Solve, LdlPivotsThatAreNoBlocksAreRefused) {
+  using Pivots = std::vector<int64_t>;
+  for (const Pivots& wrong :
+       {Pivots{0, 2, 3}, {1, 2, 9}, {1, 2, -3}, {-2, -9, 3}, {-2, -1, 3}, {-2, 1, 3}})
+    EXPECT_THROW(linalg_ldl_solve(eye(3), tensor(wrong).to(kInt), ones({3, 1})), ValueError)
+        << tensor(wrong);
+}
+
 // As through the product of whole matrices, also where one right side serves a batch of factors.
 TEST(Solve, TheGradientByAFactorIsThatOfTheProduct) {
   manual_seed(5);

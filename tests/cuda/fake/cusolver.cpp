@@ -1,80 +1,13 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // cuSOLVER's factorizations by LAPACK, on the fake streams. It refuses what the real one refuses.
-#include <cusolverDn.h>
-
-#include <cmath>
-#include <cstring>
 #include <vector>
 
-#include "late_work.h"
+#include "cusolver_parts.h"
 
 namespace {
 
 using namespace tenon::fake;
-
-struct Handle {
-  void* stream = nullptr;
-};
-void* stream_of(cusolverDnHandle_t h) { return reinterpret_cast<Handle*>(h)->stream; }
-
-#define BEGIN() \
-  if (tenon_fake_call("cusolver") != 0) return CUSOLVER_STATUS_INTERNAL_ERROR
-#define NEED(condition) \
-  if (!(condition)) return CUSOLVER_STATUS_INVALID_VALUE
-
-// Buffers of these sizes are asked for, and their last bytes written.
-constexpr std::size_t kDeviceBytes = 4096, kHostBytes = 64;
-
-cusolverStatus_t ask(std::size_t* device, std::size_t* host) {
-  *device = kDeviceBytes;
-  *host = kHostBytes;
-  return CUSOLVER_STATUS_SUCCESS;
-}
-bool take(void* device, std::size_t device_bytes, void* host, std::size_t host_bytes) {
-  if (device_bytes < kDeviceBytes || host_bytes < kHostBytes || !device || !host) return false;
-  std::memset(host, 7, kHostBytes);
-  return true;
-}
-void use(void* device) { std::memset(device, 7, kDeviceBytes); }
-
-template <class T>
-bool finite(T v) {
-  return std::isfinite(v);
-}
-template <>
-bool finite(cuComplex v) {
-  return std::isfinite(v.x) && std::isfinite(v.y);
-}
-template <>
-bool finite(cuDoubleComplex v) {
-  return std::isfinite(v.x) && std::isfinite(v.y);
-}
-template <class T>
-bool all_finite(const T* a, int64_t rows, int64_t columns, int64_t lead) {
-  for (int64_t j = 0; j < columns; ++j)
-    for (int64_t i = 0; i < rows; ++i)
-      if (!finite(a[j * lead + i])) return false;
-  return true;
-}
-
-char triangle_of(cublasFillMode_t u) { return u == CUBLAS_FILL_MODE_LOWER ? 'L' : 'U'; }
-char form_of(cublasOperation_t f) { return f == CUBLAS_OP_N ? 'N' : f == CUBLAS_OP_T ? 'T' : 'C'; }
-
-template <class T>
-struct Real {
-  using type = T;
-};
-template <>
-struct Real<cuComplex> {
-  using type = float;
-};
-template <>
-struct Real<cuDoubleComplex> {
-  using type = double;
-};
-template <class T>
-inline constexpr bool kComplex = !std::is_same_v<typename Real<T>::type, T>;
 
 template <class T>
 void eigenvalues(char job, char triangle, int n, T* a, int lda, typename Real<T>::type* values,
@@ -292,6 +225,37 @@ cusolverStatus_t cusolverDnXgesvd(cusolverDnHandle_t h, cusolverDnParams_t, sign
   return CUSOLVER_STATUS_SUCCESS;
 }
 
+cusolverStatus_t cusolverDnXsytrs_bufferSize(cusolverDnHandle_t, cublasFillMode_t, int64_t n,
+                                             int64_t columns, cudaDataType, const void*,
+                                             int64_t lda, const int64_t* pivots, cudaDataType,
+                                             void*, int64_t ldb, size_t* device, size_t* host) {
+  BEGIN();
+  NEED(n >= 0 && columns >= 0 && lda >= n && ldb >= n && pivots);
+  return ask(device, host);
+}
+cusolverStatus_t cusolverDnXsytrs(cusolverDnHandle_t h, cublasFillMode_t u, int64_t n,
+                                  int64_t columns, cudaDataType type, const void* a, int64_t lda,
+                                  const int64_t* pivots, cudaDataType, void* b, int64_t ldb,
+                                  void* device, size_t device_bytes, void* host, size_t host_bytes,
+                                  int* info) {
+  BEGIN();
+  NEED(n >= 0 && columns >= 0 && lda >= n && ldb >= n && pivots);
+  NEED(take(device, device_bytes, host, host_bytes));
+  enqueue(stream_of(h), [=] {
+    use(device);
+    dispatch(type, [&](auto tag) {
+      using T = decltype(tag);
+      const std::vector<int> narrow(pivots, pivots + n);
+      const auto f = lapack<int (*)(int, char, int, int, const T*, int, const int*, T*, int)>(
+          kLetter<T>, "sytrs_work");
+      *info = f(kColumnMajor, triangle_of(u), static_cast<int>(n), static_cast<int>(columns),
+                static_cast<const T*>(a), static_cast<int>(lda), narrow.data(), static_cast<T*>(b),
+                static_cast<int>(ldb));
+    });
+  });
+  return CUSOLVER_STATUS_SUCCESS;
+}
+
 #define TYPED(T, L, name)                                                                          \
   cusolverStatus_t cusolverDn##L##name##gqr_bufferSize(cusolverDnHandle_t, int m, int n, int k,    \
                                                        const T*, int lda, const T*, int* size) {   \
@@ -330,6 +294,23 @@ cusolverStatus_t cusolverDnXgesvd(cusolverDnHandle_t h, cusolverDnParams_t, sign
                              int)>(kLetter<T>, #name "mqr_work")(                                  \
           kColumnMajor, side == CUBLAS_SIDE_LEFT ? 'L' : 'R', form_of(form), m, n, k, a, lda, tau, \
           c, ldc, work, size);                                                                     \
+    });                                                                                            \
+    return CUSOLVER_STATUS_SUCCESS;                                                                \
+  }                                                                                                \
+  cusolverStatus_t cusolverDn##L##sytrf_bufferSize(cusolverDnHandle_t, int n, T*, int lda,         \
+                                                   int* size) {                                    \
+    BEGIN();                                                                                       \
+    NEED(n >= 0 && lda >= n);                                                                      \
+    *size = 64 * (n + 1);                                                                          \
+    return CUSOLVER_STATUS_SUCCESS;                                                                \
+  }                                                                                                \
+  cusolverStatus_t cusolverDn##L##sytrf(cusolverDnHandle_t h, cublasFillMode_t u, int n, T* a,     \
+                                        int lda, int* pivots, T* work, int size, int* info) {      \
+    BEGIN();                                                                                       \
+    NEED(n >= 0 && lda >= n && size >= 64 * (n + 1));                                              \
+    enqueue(stream_of(h), [=] {                                                                    \
+      *info = lapack<int (*)(int, char, int, T*, int, int*, T*, int)>(kLetter<T>, "sytrf_work")(   \
+          kColumnMajor, triangle_of(u), n, a, lda, pivots, work, size);                            \
     });                                                                                            \
     return CUSOLVER_STATUS_SUCCESS;                                                                \
   }
