@@ -223,4 +223,16 @@ TEST(DataLoader, FindsTheTensorsOfABatch) {
   EXPECT_EQ(n, 5);
 }
 
+TEST(DataLoader, BatchesMayBeAskedForOnTheHost) {
+  auto loader = make_data_loader<samplers::SequentialSampler>(
+      datasets::TensorDataset(arange(6, kFloat)).map(transforms::Stack<data::TensorExample>()),
+      DataLoaderOptions(4).workers(2).device(Device(kCPU)));
+  std::vector<int64_t> sizes;
+  for (auto& batch : *loader) {
+    EXPECT_TRUE(batch.data.is_cpu());
+    sizes.push_back(batch.data.size(0));
+  }
+  EXPECT_EQ(sizes, (std::vector<int64_t>{4, 2}));
+}
+
 }  // namespace
