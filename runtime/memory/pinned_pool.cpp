@@ -173,8 +173,12 @@ void drop_pinned(PinnedBlock* b) noexcept {
 }
 
 void record_use(PinnedBlock& b, DeviceId device, tn_stream* stream) noexcept {
-  tn_event* const before = note(b, {device, stream, mark(device, stream)});
   const tn_device_api* a = device_entry(device).api;
+  if (device.slot != b.slot) {  // the device that pinned the block knows nothing of this work
+    a->sync(a->context, device.index, stream);
+    return;
+  }
+  tn_event* const before = note(b, {device, stream, mark(device, stream)});
   if (before != nullptr) a->event_destroy(a->context, device.index, before);
 }
 

@@ -32,7 +32,8 @@ struct PinnedBlock {
 PinnedBlock* take_pinned(DeviceSlot slot, const tn_device_api* api, uint64_t bytes);
 // For later requests, which get it once its streams passed.
 void drop_pinned(PinnedBlock* b) noexcept;
-// The stream was given work that reads or writes the block. Any thread that has the block may call.
+// The stream was given work that reads or writes the block; one of another plugin's device is
+// waited for. Any thread that has the block may call.
 void record_use(PinnedBlock& b, DeviceId device, tn_stream* stream) noexcept;
 // Gives back what is kept, after the streams that use it. Trimming does nothing while a stream is
 // captured.

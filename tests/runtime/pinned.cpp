@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "runtime/memory/pinned_pool.h"
 #include "tenon/runtime/allocator.h"
 #include "tests/runtime/fake_device.h"
@@ -67,6 +70,14 @@ TEST_F(PinnedMemory, IsNotReusedBeforeItsStreamsPassed) {
   EXPECT_TRUE(a->data == first || b->data == first);
   EXPECT_EQ(fake.events_alive, 0);
   EXPECT_EQ(fake.pinned_alive, 2);
+}
+
+TEST_F(PinnedMemory, AStreamOfAnotherPluginsDeviceIsWaitedFor) {
+  FakeDevice other("other_fake");
+  const Ref<Storage> s = core::make_pinned(100);
+  core::record_pinned_use(*s, other.id(), other.stream('A'));
+  EXPECT_EQ(other.calls, std::vector<std::string>{"sync A"});
+  EXPECT_EQ(other.events_alive + fake.events_alive, 0);
 }
 
 TEST_F(PinnedMemory, GoesBackAtOnceWhereTooManyStreamsUseIt) {
