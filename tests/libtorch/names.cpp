@@ -27,6 +27,15 @@ TEST(Names, PrintedKinds) {
             "requires_grad=true, pinned_memory=false (default), memory_format=(nullopt))");
 }
 
+TEST(Names, PrintedNodes) {
+  const auto x = torch::ones({2}, torch::requires_grad());
+  const auto y = x * 2;
+  std::ostringstream address;
+  address << static_cast<const void*>(y.grad_fn().get());
+  EXPECT_EQ(printed(y.grad_fn()), address.str());
+  EXPECT_EQ(printed(x.grad_fn()), "0");
+}
+
 TEST(Names, DtypesByTheirBits) {
   EXPECT_EQ(torch::kF32, torch::kFloat);
   EXPECT_EQ(torch::kI64, torch::kLong);
@@ -130,7 +139,7 @@ TEST(Names, MethodsAsFunctions) {
 
 // Complete with torch.h alone: headers hold one by shared_ptr and copy it.
 struct HoldsProgram {
-  explicit HoldsProgram(const torch::jit::Module& m) : module(m) {}
+  explicit HoldsProgram(const torch::jit::script::Module& m) : module(m) {}
   torch::jit::Module module;
 };
 TEST(Names, ModuleOfPrograms) {

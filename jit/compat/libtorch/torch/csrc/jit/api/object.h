@@ -6,3 +6,8 @@
 #include <torch/namespaces.h>
 
 #include "tenon/jit/module.h"
+
+namespace torch::jit::script {
+using jit::Method;
+using jit::Module;
+}  // namespace torch::jit::script
