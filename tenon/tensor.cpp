@@ -130,10 +130,11 @@ bool Tensor::is_contiguous(MemoryFormat f) const {
 }
 
 MemoryFormat Tensor::suggest_memory_format() const {
-  if (!is_contiguous() && is_contiguous(MemoryFormat::ChannelsLast))
-    return MemoryFormat::ChannelsLast;
-  if (!is_contiguous() && is_contiguous(MemoryFormat::ChannelsLast3d))
-    return MemoryFormat::ChannelsLast3d;
+  if (is_contiguous() || dim() == 0) return MemoryFormat::Contiguous;
+  // A batch of one counts by its stride, as where results are laid out (ops/infer/memory_format.h).
+  if (size(0) == 1 && stride(0) < numel()) return MemoryFormat::Contiguous;
+  if (is_contiguous(MemoryFormat::ChannelsLast)) return MemoryFormat::ChannelsLast;
+  if (is_contiguous(MemoryFormat::ChannelsLast3d)) return MemoryFormat::ChannelsLast3d;
   return MemoryFormat::Contiguous;
 }
 

@@ -25,13 +25,16 @@ inline void set_channels_last(Infer& c, int k, int ndim) {
   o.has_strides = true;
 }
 
-// Whether the elements lie so, and not row-major as well.
+// Whether the elements lie so, and not row-major as well. A dimension of size 1 counts by its
+// stride, as in torch: a picture of channels innermost that unsqueeze(0) made a batch of has 3 for
+// the batch's, and results of it are row-major.
 inline bool is_channels_last(const TensorImpl& t) {
   const int n = t.ndim();
   if ((n != 4 && n != 5) || t.composite() || t.contiguous() || t.numel == 0) return false;
   int64_t expected = 1;
   const auto fits = [&](int d) {
-    const bool ok = t.size(d) == 1 || t.strides()[static_cast<std::size_t>(d)] == expected;
+    const int64_t stride = t.strides()[static_cast<std::size_t>(d)];
+    const bool ok = stride == expected || (t.size(d) == 1 && (d == 1 || stride > expected));
     expected *= t.size(d);
     return ok;
   };

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/base/settings.h"
 
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <map>
+#include <set>
 
+#include "runtime/base/leaf_mutex.h"
 #include "tenon/runtime/error.h"
 #include "tenon/runtime/log.h"
 
@@ -15,8 +19,26 @@ namespace {
 
 constexpr std::size_t kMaxNameLength = 64;
 
+// What the program chose. Values are kept for as long as the process lives: readers hold pointers.
+struct Choices {
+  LeafMutex lock;
+  std::map<std::string, const std::string*, std::less<>> by_name;
+  std::set<std::string> values;
+  std::atomic<bool> any{false};
+};
+Choices& g_choices = *new Choices;
+
+// Null if the program chose nothing.
+const char* chosen(std::string_view name) noexcept {
+  if (!g_choices.any.load(std::memory_order_acquire)) return nullptr;
+  std::lock_guard hold(g_choices.lock);
+  const auto found = g_choices.by_name.find(name);
+  return found == g_choices.by_name.end() ? nullptr : found->second->c_str();
+}
+
 // Null if unset or empty.
 const char* read_variable(std::string_view name) noexcept {
+  if (const char* choice = chosen(name)) return choice;
   char variable[kMaxNameLength] = "TENON_";
   const std::size_t prefix = std::strlen(variable);
   if (name.size() >= kMaxNameLength - prefix) return nullptr;
@@ -41,6 +63,20 @@ void warn_invalid(const char* name, const char* value, Text text) noexcept {
 std::string setting(std::string_view name) {
   const char* value = read_variable(name);
   return value != nullptr ? value : "";
+}
+
+void set_setting(std::string_view name, std::string_view value) {
+  if (name.empty() || name.size() + std::strlen("TENON_") >= kMaxNameLength)
+    throw ValueError(join("set_setting: argument 'name' is '", name,
+                          "'; expected 1 to 57 characters, without TENON_"));
+  std::lock_guard hold(g_choices.lock);
+  if (value.empty()) {
+    if (const auto found = g_choices.by_name.find(name); found != g_choices.by_name.end())
+      g_choices.by_name.erase(found);
+    return;
+  }
+  g_choices.by_name[std::string(name)] = &*g_choices.values.emplace(value).first;
+  g_choices.any.store(true, std::memory_order_release);
 }
 
 std::optional<int64_t> number_setting(const char* name, int64_t min, int64_t max,

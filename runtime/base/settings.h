@@ -1,21 +1,17 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The only reader of TENON_* variables. An invalid value is never ignored silently: a warning names
-// it, the valid values, and what is used instead. Nothing is read if the process runs with raised
-// privileges.
+// The only reader of TENON_* variables, of what precedes them too. An invalid value is never
+// ignored silently: a warning names it, the valid values, and what is used instead. Nothing is read
+// if the process runs with raised privileges.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "tenon/runtime/export.h"
+#include "tenon/runtime/settings.h"
 
 namespace tenon::core {
-
-// TENON_<NAME>; empty if it is unset.
-TENON_API std::string setting(std::string_view name);
 
 // An integer from `min` to `max`; nothing if the variable is unset, empty or invalid. `otherwise`
 // describes what is used then. `name` without TENON_, in both. Allocates only for a warning, and

@@ -20,7 +20,7 @@
 //                                     it has a plugin's layout, and consists of the entries that
 //                                     components names, NAME.indices for example; there is no entry
 //                                     of its own
-//   tenon.values    JSON: key -> {kind: value} of scalars, strings and lists
+//   tenon.values    JSON: key -> {kind: value} of scalars, strings, devices and lists
 //   tenon.archives  JSON: names of nested archives, for those that are empty
 //   tenon.checksum  CRC-32 of the whole file, taken with eight zeros in its place
 #pragma once

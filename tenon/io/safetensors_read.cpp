@@ -12,6 +12,7 @@
 #include "json.h"
 #include "mapped_file.h"
 #include "tenon/core/layout.h"
+#include "tenon/io/value_json.h"
 #include "tenon/ops.h"
 #include "tenon/runtime/storage.h"
 
@@ -395,60 +396,6 @@ void read_extras(const Source& source, const Json& extra, Content& content) {
   }
 }
 
-std::optional<int64_t> to_integer(const Json& v) {
-  if (auto* below = v.as<int64_t>()) return *below;
-  auto* n = v.as<uint64_t>();
-  if (!n || *n > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return std::nullopt;
-  return static_cast<int64_t>(*n);
-}
-
-std::optional<double> to_double(const Json& v) {
-  if (auto* number = v.as<double>()) return *number;
-  if (auto* n = v.as<uint64_t>()) return static_cast<double>(*n);
-  if (auto* n = v.as<int64_t>()) return static_cast<double>(*n);
-  auto* text = v.as<std::string>();
-  if (!text) return std::nullopt;
-  if (*text == "nan") return std::numeric_limits<double>::quiet_NaN();
-  if (*text == "inf") return std::numeric_limits<double>::infinity();
-  if (*text == "-inf") return -std::numeric_limits<double>::infinity();
-  return std::nullopt;
-}
-
-// All elements of a list, or nothing.
-template <class T>
-std::optional<std::vector<T>> to_list(const Json& v, std::optional<T> (*one)(const Json&)) {
-  auto* list = v.as<Json::Array>();
-  if (!list) return std::nullopt;
-  std::vector<T> out;
-  for (const auto& item : *list) {
-    auto value = one(item);
-    if (!value) return std::nullopt;
-    out.push_back(*value);
-  }
-  return out;
-}
-
-IValue read_value(const Source& source, const std::string& key, const Json& v) {
-  auto* members = v.as<Json::Object>();
-  source.check(members && members->size() == 1, "tenon.values: '", key,
-               "' is not one kind and its value");
-  const auto& [kind, x] = members->front();
-  if (kind == "none") return {};
-  std::optional<IValue> value;
-  auto set = [&](auto&& found) {
-    if (found) value = IValue(*found);
-  };
-  if (kind == "double") set(to_double(x));
-  if (kind == "int") set(to_integer(x));
-  if (kind == "bool") set(x.as<bool>());
-  if (kind == "string") set(x.as<std::string>());
-  if (kind == "ints") set(to_list(x, to_integer));
-  if (kind == "doubles") set(to_list(x, to_double));
-  source.check(value.has_value(), "tenon.values: '", key,
-               "' has an unknown kind or the wrong value for it");
-  return *value;
-}
-
 // Every value of the metadata is a string: checked before.
 std::optional<Json> metadata_part(const Source& source, const Json& meta, const char* name) {
   const Json* text = meta.find(name);
@@ -475,7 +422,10 @@ void read_metadata(const Source& source, const Json& meta, Content& content) {
   if (auto values = metadata_part(source, meta, "tenon.values")) {
     for (const auto& [key, v] :
          expect<Json::Object>(source, &*values, "tenon.values", "not an object")) {
-      content.values[key] = read_value(source, key, v);
+      std::optional<IValue> value = value_from_json(v);
+      source.check(value.has_value(), "tenon.values: '", key,
+                   "' is not one kind that is known and a value of it");
+      content.values[key] = std::move(*value);
     }
   }
   if (auto names = metadata_part(source, meta, "tenon.archives")) {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <functional>
 
@@ -11,6 +10,7 @@
 #include "json.h"
 #include "tenon/autograd.h"
 #include "tenon/core/layout.h"
+#include "tenon/io/value_json.h"
 #include "tenon/ops.h"
 
 namespace tenon::serialize::detail {
@@ -145,29 +145,6 @@ Plan make_plan(const Content& given) {
   return plan;
 }
 
-// JSON has no infinity and no NaN.
-Json json_number(double v) {
-  if (std::isfinite(v)) return v;
-  return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
-}
-
-Json value_json(const IValue& v) {
-  auto entry = [](const char* kind, Json value) {
-    return Json(Json::object(kind, std::move(value)));
-  };
-  if (v.isDouble()) return entry("double", json_number(v.toDouble()));
-  if (v.isInt()) return entry("int", v.toInt());
-  if (v.isBool()) return entry("bool", v.toBool());
-  if (v.isString()) return entry("string", v.toStringRef());
-  if (v.isIntList()) return entry("ints", Json::list(v.toIntVector()));
-  if (v.isDoubleList()) {
-    Json::Array list;
-    for (double d : v.toDoubleVector()) list.push_back(json_number(d));
-    return entry("doubles", std::move(list));
-  }
-  return entry("none", {});
-}
-
 // `plan` keeps its names alone.
 Json make_metadata(const Content& content, Plan& plan) {
   Json::Object meta =
@@ -179,7 +156,8 @@ Json make_metadata(const Content& content, Plan& plan) {
   }
   if (!content.values.empty()) {
     Json::Object values;
-    for (const auto& [key, value] : content.values) values.emplace_back(key, value_json(value));
+    for (const auto& [key, value] : content.values)
+      values.emplace_back(key, value_to_json(key, value));
     meta.emplace_back("tenon.values", Json(std::move(values)).dump());
   }
   if (!content.archives.empty())

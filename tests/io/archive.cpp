@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <complex>
 #include <filesystem>
 #include <limits>
 #include <sstream>
@@ -120,6 +121,51 @@ TEST(Save, ArchivesNest) {
   EXPECT_FALSE(in.try_read("absent", t));
   test::expect_words(test::text_of<ValueError>([&] { in.read("absent", t); }),
                      {"No such serialized tensor 'absent'"});
+}
+
+IValue saved_and_loaded(const IValue& v) {
+  OutputArchive out;
+  out.write("v", v);
+  std::stringstream file;
+  out.save_to(file);
+  InputArchive in;
+  in.load_from(file);
+  IValue back;
+  in.read("v", back);
+  return back;
+}
+
+TEST(Save, KindsOfValues) {
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(saved_and_loaded(Device("cpu")).toDevice(), Device("cpu"));
+  EXPECT_EQ(saved_and_loaded(Device("cuda:1")).toDevice(), Device("cuda:1"));
+  EXPECT_EQ(saved_and_loaded(std::complex<double>(1.5, -inf)).toComplexDouble(),
+            std::complex<double>(1.5, -inf));
+  EXPECT_EQ(saved_and_loaded(std::vector<bool>{true, false}).toBoolVector(),
+            (std::vector<bool>{true, false}));
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"a", "\"b\""}, std::vector<std::string>{}}) {
+    EXPECT_EQ(saved_and_loaded(words), IValue(words));
+  }
+}
+
+// Never saved as something else.
+TEST(Save, ValuesWithoutAFormAreRefused) {
+  Dict<std::string, int64_t> dict;
+  dict.insert("a", 1);
+  const std::pair<IValue, const char*> cases[] = {
+      {IValue(dict), "GenericDict"},
+      {IValue(std::vector<IValue>{1, "a"}), "GenericList"},
+      {IValue(std::vector<IValue>{ones({1}), 2}), "GenericList"}};
+  for (const auto& [v, kind] : cases) {
+    test::expect_words(test::text_of<NotImplementedError>([&, &value = v] {
+                         OutputArchive out;
+                         out.write("state", value);
+                         std::stringstream file;
+                         out.save_to(file);
+                       }),
+                       {"save: 'state'", kind, "expected a tensor"});
+  }
 }
 
 // As libtorch, which reads from the start always.

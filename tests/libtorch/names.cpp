@@ -27,6 +27,15 @@ TEST(Names, PrintedKinds) {
             "requires_grad=true, pinned_memory=false (default), memory_format=(nullopt))");
 }
 
+TEST(Names, PrintedNodes) {
+  const auto x = torch::ones({2}, torch::requires_grad());
+  const auto y = x * 2;
+  std::ostringstream address;
+  address << static_cast<const void*>(y.grad_fn().get());
+  EXPECT_EQ(printed(y.grad_fn()), address.str());
+  EXPECT_EQ(printed(x.grad_fn()), "0");
+}
+
 TEST(Names, DtypesByTheirBits) {
   EXPECT_EQ(torch::kF32, torch::kFloat);
   EXPECT_EQ(torch::kI64, torch::kLong);
@@ -112,6 +121,44 @@ TEST(Names, WhereAsAMethod) {
   EXPECT_TRUE(x.where(x > 0, 7).equal(torch::tensor({1., 7., 3.})));
   y.sum().backward();
   EXPECT_TRUE(x.grad().equal(torch::tensor({1., 0., 1.})));
+}
+
+TEST(Names, MethodsAsFunctions) {
+  const auto x = torch::zeros({2, 3}).t();
+  EXPECT_EQ(torch::numel(x), 6);
+  EXPECT_EQ(at::size(x, -1), 2);
+  EXPECT_EQ(at::stride(x, 0), 1);
+  EXPECT_TRUE(torch::is_floating_point(x));
+  EXPECT_FALSE(torch::is_complex(x));
+  EXPECT_TRUE(torch::is_complex(x.to(torch::kComplexFloat)));
+  EXPECT_FALSE(at::is_signed(x.to(torch::kByte)));
+  EXPECT_FALSE(torch::is_inference(x));
+  const c10::InferenceMode mode;
+  EXPECT_TRUE(torch::is_inference(torch::zeros({2})));
+}
+
+// Complete with torch.h alone: headers hold one by shared_ptr and copy it.
+struct HoldsProgram {
+  explicit HoldsProgram(const torch::jit::script::Module& m) : module(m) {}
+  torch::jit::Module module;
+};
+TEST(Names, ModuleOfPrograms) {
+  EXPECT_EQ(HoldsProgram(torch::jit::Module("M")).module.parameters().size(), 0u);
+}
+
+TEST(Names, TheContextsChoicesAreSettings) {
+  auto& context = at::globalContext();
+  EXPECT_FALSE(context.allowTF32CuBLAS());
+  context.setAllowTF32CuBLAS(true);
+  EXPECT_TRUE(context.allowTF32CuDNN());
+  EXPECT_EQ(tenon::core::setting("ALLOW_TF32"), "1");
+  context.setAllowTF32CuDNN(false);
+  EXPECT_FALSE(context.allowTF32CuBLAS());
+  EXPECT_FALSE(context.benchmarkCuDNN());
+  context.setBenchmarkCuDNN(true);
+  EXPECT_TRUE(context.benchmarkCuDNN());
+  context.setBenchmarkCuDNN(false);
+  EXPECT_EQ(tenon::core::setting("CONV_BENCHMARK"), "0");
 }
 
 TEST(Names, TheContext) {

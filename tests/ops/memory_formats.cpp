@@ -39,6 +39,33 @@ TEST(MemoryFormats, ConvolutionNormalizationAndPooling) {
   }
 }
 
+// A batch of one is channels-last by its own stride, which unsqueeze(0) makes small. The strides
+// are torch's.
+TEST(MemoryFormats, BatchesOfOne) {
+  using Sizes = std::vector<int64_t>;
+  const Tensor picture = rand({5, 6, 3}).permute({2, 0, 1}), one = picture.unsqueeze(0),
+               last = rand({1, 3, 5, 6}).contiguous(kLast);
+  nn::Conv2d conv(nn::Conv2dOptions(3, 4, 3));
+  const std::pair<Tensor, Sizes> all[] = {
+      {one, {3, 1, 18, 3}},
+      {last, {90, 1, 18, 3}},
+      {cat({one, one}), {90, 30, 6, 1}},
+      {cat({last, last}), {90, 1, 18, 3}},
+      {stack({picture, picture}), {90, 30, 6, 1}},
+      {conv(one), {48, 12, 4, 1}},
+      {conv(last), {48, 1, 16, 4}},
+      {max_pool2d(one, 2), {18, 6, 3, 1}},
+      {max_pool2d(last, 2), {18, 1, 9, 3}},
+      {avg_pool2d(one, 2), {18, 6, 3, 1}},
+      {avg_pool2d(last, 2), {18, 1, 9, 3}},
+  };
+  for (std::size_t k = 0; k < std::size(all); ++k)
+    EXPECT_EQ(all[k].first.strides().vec(), all[k].second) << k;
+  EXPECT_TRUE(one.is_contiguous(kLast));
+  EXPECT_EQ(one.suggest_memory_format(), MemoryFormat::Contiguous);
+  EXPECT_EQ(last.suggest_memory_format(), kLast);
+}
+
 // Results of tensors with gaps have none, and the order of their dimensions in memory, as in torch,
 // whose strides these are.
 TEST(MemoryFormats, PartsKeepTheirOrder) {

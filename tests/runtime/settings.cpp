@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "tenon/runtime/error.h"
 #include "tenon/runtime/log.h"
 
 using namespace tenon;
@@ -30,6 +31,29 @@ TEST(Settings, ComeFromTheEnvironment) {
   unsetenv("TENON_TEST_SETTING");
   EXPECT_EQ(core::setting("TEST_SETTING"), "");
   EXPECT_EQ(core::setting(std::string(1000, 'A')), "");
+}
+
+TEST(Settings, TheProgramsChoicePrecedesTheEnvironments) {
+  setenv("TENON_TEST_CHOICE", "5", 1);
+  core::set_setting("TEST_CHOICE", "6");
+  EXPECT_EQ(core::setting("TEST_CHOICE"), "6");
+  EXPECT_EQ(core::number_setting("TEST_CHOICE", 0, 100, ""), 6);
+  core::set_setting("TEST_CHOICE", "7");
+  EXPECT_EQ(core::setting("TEST_CHOICE"), "7");
+  core::set_setting("TEST_CHOICE", "");
+  EXPECT_EQ(core::setting("TEST_CHOICE"), "5");
+  unsetenv("TENON_TEST_CHOICE");
+  core::set_setting("TEST_CHOICE", "");
+  EXPECT_EQ(core::setting("TEST_CHOICE"), "");
+  EXPECT_NO_THROW(core::set_setting(std::string(57, 'A'), ""));
+  for (const std::string& name : {std::string(), std::string(58, 'A')}) {
+    try {
+      core::set_setting(name, "1");
+      ADD_FAILURE() << name.size();
+    } catch (const ValueError& e) {
+      EXPECT_NE(e.msg().find("expected 1 to 57 characters"), std::string::npos) << e.msg();
+    }
+  }
 }
 
 TEST(Settings, IntegersAreInRangeOrWarnedOf) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <ATen/core/jit_type.h>
+#include <torch/csrc/jit/api/object.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/torch.h>
 
@@ -33,8 +34,6 @@ using jit::compile;
 using jit::ExtraFilesMap;
 using jit::freeze;
 using jit::load;
-using jit::Method;
-using jit::Module;
 using jit::optimize_for_inference;
 using jit::save;
 using ::tenon::IValue;

@@ -26,3 +26,5 @@
 
 #include "tenon/autograd.h"
 #include "tenon/ops.h"
+
+#include <ATen/Functions.h>  // needs what is above

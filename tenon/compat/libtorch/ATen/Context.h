@@ -6,7 +6,12 @@
 #include <ATen/ATen.h>
 #include <torch/devices.h>
 
+#include <string>
+#include <string_view>
+
 #include "tenon/core/dispatch.h"
+#include "tenon/runtime/device.h"
+#include "tenon/runtime/settings.h"
 
 namespace at {
 
@@ -25,8 +30,34 @@ class Context {
   static void setDeterministicAlgorithms(bool on, bool /*warn_only*/ = false) {
     ::tenon::core::set_deterministic(on);
   }
+
+  // Products, convolutions and recurrent layers have one setting (TENON_ALLOW_TF32, off by
+  // default), which the CUDA plugin reads when it opens; cuDNN's timing (TENON_CONV_BENCHMARK) is
+  // read at the first convolution. A choice that comes later is warned of.
+  static bool allowTF32CuBLAS() { return is_on("ALLOW_TF32"); }
+  static bool allowTF32CuDNN() { return is_on("ALLOW_TF32"); }
+  static bool benchmarkCuDNN() { return is_on("CONV_BENCHMARK"); }
+  static void setAllowTF32CuBLAS(bool on) { choose("ALLOW_TF32", on); }
+  static void setAllowTF32CuDNN(bool on) { choose("ALLOW_TF32", on); }
+  static void setBenchmarkCuDNN(bool on) { choose("CONV_BENCHMARK", on); }
+
   static ::tenon::Generator defaultGenerator(::tenon::Device device) {
     return ::tenon::default_generator(device);
+  }
+
+ private:
+  static bool is_on(std::string_view name) {
+    const std::string value = ::tenon::core::setting(name);
+    return !value.empty() && value != "0";
+  }
+  static void choose(std::string_view name, bool on) {
+    if (on == is_on(name)) return;
+    const auto slot = ::tenon::core::device_slot(::tenon::DeviceType::CUDA);
+    if (slot >= 0 && ::tenon::core::device_entry(slot).api != nullptr)
+      TORCH_WARN("TENON_", name,
+                 " is chosen after the CUDA plugin was opened, which may keep the "
+                 "value that it read");
+    ::tenon::core::set_setting(name, on ? "1" : "0");
   }
 };
 inline Context& globalContext() {

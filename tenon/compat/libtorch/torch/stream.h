@@ -8,6 +8,7 @@
 #include <ostream>
 #include <vector>
 
+#include "tenon/runtime/ref.h"
 #include "tenon/tensor.h"
 
 namespace tenon {
@@ -59,6 +60,14 @@ inline std::ostream& operator<<(std::ostream& out, const std::vector<Tensor>& li
   for (std::size_t i = 0; i < list.size() && i < 100; ++i) out << (i == 0 ? "" : " ") << list[i];
   return out << (list.size() > 100 ? " ..." : "");
 }
+
+// The address, as of a shared_ptr: x.grad_fn() for example.
+namespace core {
+template <class T>
+std::ostream& operator<<(std::ostream& out, const Ref<T>& r) {
+  return out << static_cast<const void*>(r.get());
+}
+}  // namespace core
 
 inline std::ostream& operator<<(std::ostream& out, Layout l) {
   return l == kStrided ? out << "Strided" : l == kSparse ? out << "Sparse" : out << toString(l);

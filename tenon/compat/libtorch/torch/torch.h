@@ -76,6 +76,10 @@
 #include "tenon/data/detail/sequencers.h"
 #include "tenon/print.h"
 #include "tenon/tenon.h"
+// Declares torch::jit::Module, as libtorch's does; an install without Tenon::jit has none.
+#if __has_include(<torch/csrc/jit/api/object.h>)
+#include <torch/csrc/jit/api/object.h>
+#endif
 
 namespace torch::detail {
 // Tensors print as libtorch prints them, in the whole program.
