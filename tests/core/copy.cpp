@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/stream/device_state.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/tensor_impl.h"
@@ -30,12 +32,13 @@ TEST(Copy, ADownloadIntoPinnedMemoryWaitsWhereItIsAskedTo) {
   core::Impl there = core::new_tensor("test", kFloat, fake.id(), 1, &n);
   core::Impl pinned = core::TensorImpl::make(kFloat, core::make_pinned(32), 0, 1, &n);
   core::Impl pageable = core::new_tensor("test", kFloat, core::kHost, 1, &n);
+  const auto waits = [&] { return std::count(fake.calls.begin(), fake.calls.end(), "sync"); };
   core::copy(*pinned, *there, true);
-  EXPECT_EQ(fake.calls, std::vector<std::string>{});
+  EXPECT_EQ(waits(), 0);
   core::copy(*pinned, *there, false);
-  EXPECT_EQ(fake.calls, std::vector<std::string>{"sync"});
+  EXPECT_EQ(waits(), 1);
   core::copy(*pageable, *there, true);
-  EXPECT_EQ(fake.calls.size(), 2u) << "the host could read what has not come";
+  EXPECT_EQ(waits(), 2) << "the host could read what has not come";
 }
 
 TEST(Copy, CopiesToTheHostRaiseWhatTheStreamReported) {
