@@ -140,8 +140,9 @@ tn_event* note(PinnedBlock& b, const Use& use) noexcept {
     b.reusable = false;
     return use.event;
   }
-  if (at == b.n_uses) ++b.n_uses;
-  return std::exchange(b.uses[at], use).event;
+  if (at < b.n_uses) return std::exchange(b.uses[at], use).event;
+  b.uses[b.n_uses++] = use;
+  return nullptr;
 }
 
 }  // namespace

@@ -88,6 +88,15 @@ TEST_F(NormParts, HalvesHaveTheStatisticsOfFloats) {
   EXPECT_EQ(batch_norm_elemt(x.to(kHalf), {}, {}, mean, invstd, eps).scalar_type(), kHalf);
 }
 
+TEST_F(NormParts, ARefusedCallLeavesTheStatistics) {
+  const Tensor running_mean = zeros({3}, kDouble);
+  test::expect_words(
+      test::text_of<ValueError>(
+          [&] { batch_norm_update_stats(x, running_mean, zeros({2}, kDouble), momentum); }),
+      {"batch_norm_update_stats", "one floating element for each channel, [3]", "[2]"});
+  EXPECT_TRUE(equal(running_mean, zeros({3}, kDouble)));
+}
+
 TEST_F(NormParts, BadShapesAreNamed) {
   test::expect_words(test::text_of<ValueError>([&] { batch_norm_stats(x[0][0][0], eps); }),
                      {"batch_norm_stats", "2-D", "[2]"});

@@ -72,6 +72,19 @@ TEST_F(PinnedMemory, IsNotReusedBeforeItsStreamsPassed) {
   EXPECT_EQ(fake.pinned_alive, 2);
 }
 
+TEST_F(PinnedMemory, ABlockThatIsTakenAgainHasNoUses) {
+  fake.events_pass = true;
+  const void* first = nullptr;
+  for (int i = 0; i < 3; ++i) {
+    const Ref<Storage> s = core::make_pinned(100);
+    if (i == 0) first = s->data;
+    EXPECT_EQ(s->data, first);
+    EXPECT_EQ(fake.events_alive, 0);
+    core::record_pinned_use(*s, fake.id(), fake.stream('A'));
+    EXPECT_EQ(fake.events_alive, 1);
+  }
+}
+
 TEST_F(PinnedMemory, AStreamOfAnotherPluginsDeviceIsWaitedFor) {
   FakeDevice other("other_fake");
   const Ref<Storage> s = core::make_pinned(100);

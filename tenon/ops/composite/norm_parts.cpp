@@ -37,9 +37,24 @@ Tensor of_channels(const Tensor& t, const Tensor& input) {
   return t.reshape(sizes);
 }
 
-// running = (1 - momentum) * running + momentum * now; the variance is the unbiased one.
-void take_in(const std::optional<Tensor>& running_mean, const std::optional<Tensor>& running_var,
-             const Tensor& mean, const Tensor& unbiased_var, double momentum) {
+// running = (1 - momentum) * running + momentum * now; the variance is the unbiased one. Both are
+// checked before one is written.
+void take_in(const char* op, const std::optional<Tensor>& running_mean,
+             const std::optional<Tensor>& running_var, const Tensor& mean,
+             const Tensor& unbiased_var, double momentum) {
+  for (const auto& running : {running_mean, running_var}) {
+    if (!given(running)) continue;
+    TENON_CHECK(
+        isFloatingType(running->scalar_type()) && running->sizes() == mean.sizes(), ValueError, op,
+        ": running_mean and running_var must have one floating element for "
+        "each channel, ",
+        mean.sizes(), ", got ", toString(running->scalar_type()), " of shape ", running->sizes());
+    TENON_CHECK(running->numel() <= 1 ||
+                    !(running->unsafeGetTensorImpl()->view.flags & TN_TENSOR_OVERLAPPING),
+                ValueError, op,
+                ": elements of running_mean or running_var, which are written, "
+                "share memory (a stride of 0); clone() it first");
+  }
   const NoGradGuard unrecorded;
   if (given(running_mean)) running_mean->mul_(1 - momentum).add_(mean, momentum);
   if (given(running_var)) running_var->mul_(1 - momentum).add_(unbiased_var, momentum);
@@ -60,7 +75,8 @@ std::tuple<Tensor, Tensor> batch_norm_update_stats(const Tensor& input,
   check_image("batch_norm_update_stats", input);
   auto [var, mean] = tenon::var_mean(wide(input), others(input), /*unbiased=*/false);
   const auto n = static_cast<double>(count_per_channel(input));
-  take_in(running_mean, running_var, mean, var * (n / (n - 1)), momentum);
+  take_in("batch_norm_update_stats", running_mean, running_var, mean, var * (n / (n - 1)),
+          momentum);
   return {mean, var};
 }
 
@@ -99,7 +115,7 @@ std::tuple<Tensor, Tensor> batch_norm_gather_stats_with_counts(
   const Tensor n = counts.to(mean.scalar_type()).reshape({-1, 1}), total = n.sum();
   const Tensor whole = (mean * n).sum(0) / total;
   const Tensor var = invstd.pow(-2) - eps, squares = ((var + (mean - whole).square()) * n).sum(0);
-  take_in(running_mean, running_var, whole, squares / (total - 1), momentum);
+  take_in(op, running_mean, running_var, whole, squares / (total - 1), momentum);
   return {whole, (squares / total + eps).rsqrt()};
 }
 
