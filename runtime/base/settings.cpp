@@ -26,14 +26,19 @@ struct Choices {
   std::set<std::string> values;
   std::atomic<bool> any{false};
 };
-Choices& g_choices = *new Choices;
+Choices& choices() {
+  static Choices& all = *new Choices;
+  return all;
+}
+[[maybe_unused]] const Choices& g_made_at_load = choices();
 
 // Null if the program chose nothing.
 const char* chosen(std::string_view name) noexcept {
-  if (!g_choices.any.load(std::memory_order_acquire)) return nullptr;
-  std::lock_guard hold(g_choices.lock);
-  const auto found = g_choices.by_name.find(name);
-  return found == g_choices.by_name.end() ? nullptr : found->second->c_str();
+  Choices& all = choices();
+  if (!all.any.load(std::memory_order_acquire)) return nullptr;
+  std::lock_guard hold(all.lock);
+  const auto found = all.by_name.find(name);
+  return found == all.by_name.end() ? nullptr : found->second->c_str();
 }
 
 // Null if unset or empty.
@@ -69,14 +74,15 @@ void set_setting(std::string_view name, std::string_view value) {
   if (name.empty() || name.size() + std::strlen("TENON_") >= kMaxNameLength)
     throw ValueError(join("set_setting: argument 'name' is '", name,
                           "'; expected 1 to 57 characters, without TENON_"));
-  std::lock_guard hold(g_choices.lock);
+  Choices& all = choices();
+  std::lock_guard hold(all.lock);
   if (value.empty()) {
-    if (const auto found = g_choices.by_name.find(name); found != g_choices.by_name.end())
-      g_choices.by_name.erase(found);
+    if (const auto found = all.by_name.find(name); found != all.by_name.end())
+      all.by_name.erase(found);
     return;
   }
-  g_choices.by_name[std::string(name)] = &*g_choices.values.emplace(value).first;
-  g_choices.any.store(true, std::memory_order_release);
+  all.by_name[std::string(name)] = &*all.values.emplace(value).first;
+  all.any.store(true, std::memory_order_release);
 }
 
 std::optional<int64_t> number_setting(const char* name, int64_t min, int64_t max,

@@ -69,8 +69,7 @@ TEST_F(CudaData, ABrokenBatchIsToldAtItsTurn) {
   EXPECT_EQ(it->cpu()[0][0].item<float>(), 3 * kRows);
 }
 
-// Also where every step waits for the device, as one that prints its
-// loss does.
+// At least 80 %, also where every step waits for the device, as one that prints its loss does.
 TEST_F(CudaData, WorkHidesTheCopies) {
   for (const bool waits : {false, true}) {
     for (const int workers : {0, 2}) {

@@ -149,7 +149,7 @@ TEST_F(MappedLoad, AFileThatIsNoTensorIsRefused) {
   };
   test::expect_words(refusal(name, 1), {"from_file: cannot open", name.c_str(), "No such file"});
   (void)from_file(name, true, 2, kFloat);
-  test::expect_words(refusal(name, 3), {"has 8 bytes", "the tensor has 12"});
+  test::expect_words(refusal(name, 3), {"from_file", "has 8 bytes", "12 are asked for"});
   test::expect_words(refusal(name, -1), {"size must not be negative, got -1"});
   test::expect_words(refusal(name, INT64_MAX), {"size is too large"});
   test::expect_words(refusal("/tmp", 1), {"'/tmp' is not a file"});

@@ -90,10 +90,10 @@ TEST_F(NormParts, HalvesHaveTheStatisticsOfFloats) {
 
 TEST_F(NormParts, ARefusedCallLeavesTheStatistics) {
   const Tensor running_mean = zeros({3}, kDouble);
-  test::expect_words(
-      test::text_of<ValueError>(
-          [&] { batch_norm_update_stats(x, running_mean, zeros({2}, kDouble), momentum); }),
-      {"batch_norm_update_stats", "one floating element for each channel, [3]", "[2]"});
+  test::expect_words(test::text_of<ValueError>([&] {
+                       batch_norm_update_stats(x, running_mean, zeros({2}, kDouble), momentum);
+                     }),
+                     {"batch_norm_update_stats", "one element per channel, 3", "[2]"});
   EXPECT_TRUE(equal(running_mean, zeros({3}, kDouble)));
 }
 

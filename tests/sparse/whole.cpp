@@ -278,7 +278,6 @@ TEST(SparseTensor, PrintsDeviceAndRequiresGrad) {
   EXPECT_LT(out.str().size(), 400u);
 }
 
-}  // namespace
 TEST(Sparse, PartsAndSizesAreCopied) {
   const Tensor a = tensor({1.f, 0, 2, 0, 3, 0}).view({2, 3}).to_sparse();
   const Tensor values = values_copy(a), indices = indices_copy(a);
@@ -298,4 +297,5 @@ TEST(Sparse, PartsAndSizesAreCopied) {
                {"copy_sparse_to_sparse_", "sparse"});
 }
 
+}  // namespace
 }  // namespace tenon

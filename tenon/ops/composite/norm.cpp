@@ -4,13 +4,12 @@
 #include "tenon/core/sizes.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/running_statistics.h"
 #include "tenon/ops/wide.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 namespace {
-
-bool given(const std::optional<Tensor>& t) { return t && t->defined(); }
 
 std::optional<Tensor> repeated(const std::optional<Tensor>& t, int64_t times) {
   if (!given(t)) return std::nullopt;
@@ -71,19 +70,7 @@ Tensor instance_norm(const Tensor& input, const std::optional<Tensor>& weight,
               "statistics are used");
   TENON_CHECK(input.dim() >= 2, ValueError, "instance_norm: expected 2-D or larger input, got ",
               input.dim(), "-D input of shape ", input.sizes());
-  // Both are written at the end, when it is too late to refuse one of them.
-  for (const auto& running : {running_mean, running_var}) {
-    TENON_CHECK(!given(running) || (running->dim() == 1 && running->size(0) == input.size(1)),
-                ValueError,
-                "instance_norm: running_mean and running_var must have one element per channel, ",
-                input.size(1), ", got shape ", running->sizes());
-    TENON_CHECK(
-        !use_input_stats || !given(running) || running->numel() <= 1 ||
-            !(running->unsafeGetTensorImpl()->view.flags & TN_TENSOR_OVERLAPPING),
-        ValueError,
-        "instance_norm: elements of running_mean or running_var, which are written, share memory ",
-        "(a stride of 0); clone() it first");
-  }
+  check_running("instance_norm", running_mean, running_var, input.size(1), use_input_stats);
   const int64_t n = input.size(0), channels = input.size(1);
   std::vector<int64_t> shape = input.sizes().vec();
   shape[0] = 1;

@@ -3,13 +3,12 @@
 // Batch normalization in parts, whose statistics can be of a batch that several processes share.
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/running_statistics.h"
 #include "tenon/ops/wide.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::composite {
 namespace {
-
-bool given(const std::optional<Tensor>& t) { return t && t->defined(); }
 
 void check_image(const char* op, const Tensor& input) {
   TENON_CHECK(isFloatingType(input.scalar_type()), TypeError, op,
@@ -37,24 +36,11 @@ Tensor of_channels(const Tensor& t, const Tensor& input) {
   return t.reshape(sizes);
 }
 
-// running = (1 - momentum) * running + momentum * now; the variance is the unbiased one. Both are
-// checked before one is written.
+// running = (1 - momentum) * running + momentum * now; the variance is the unbiased one.
 void take_in(const char* op, const std::optional<Tensor>& running_mean,
              const std::optional<Tensor>& running_var, const Tensor& mean,
              const Tensor& unbiased_var, double momentum) {
-  for (const auto& running : {running_mean, running_var}) {
-    if (!given(running)) continue;
-    TENON_CHECK(
-        isFloatingType(running->scalar_type()) && running->sizes() == mean.sizes(), ValueError, op,
-        ": running_mean and running_var must have one floating element for "
-        "each channel, ",
-        mean.sizes(), ", got ", toString(running->scalar_type()), " of shape ", running->sizes());
-    TENON_CHECK(running->numel() <= 1 ||
-                    !(running->unsafeGetTensorImpl()->view.flags & TN_TENSOR_OVERLAPPING),
-                ValueError, op,
-                ": elements of running_mean or running_var, which are written, "
-                "share memory (a stride of 0); clone() it first");
-  }
+  check_running(op, running_mean, running_var, mean.numel(), /*written=*/true);
   const NoGradGuard unrecorded;
   if (given(running_mean)) running_mean->mul_(1 - momentum).add_(mean, momentum);
   if (given(running_var)) running_var->mul_(1 - momentum).add_(unbiased_var, momentum);
