@@ -392,9 +392,8 @@ Impl new_tensor(const char* op, ScalarType dtype, DeviceId device, int ndim, con
 Impl new_pinned(const char* op, ScalarType dtype, int ndim, const int64_t* sizes,
                 const int64_t* strides) {
   const uint32_t item = item_size(dtype);
-  const uint64_t bytes = strides != nullptr
-                             ? checked_extent(op, item, ndim, sizes, strides)
-                             : static_cast<uint64_t>(checked_numel(op, ndim, sizes)) * item;
+  uint64_t bytes = static_cast<uint64_t>(checked_numel(op, ndim, sizes)) * item;
+  if (strides != nullptr) bytes = checked_extent(op, item, ndim, sizes, strides);
   return TensorImpl::make(dtype, make_pinned(bytes), 0, ndim, sizes, strides);
 }
 

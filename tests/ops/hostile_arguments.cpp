@@ -451,4 +451,18 @@ TEST(HostileCalls, IndexErrorsNameTheDimensionThatIsIndexed) {
   expect_refused<IndexError>([&] { x.clone().index_put_({0, tensor({int64_t{5}})}, 1); }, {first});
 }
 
+TEST(HostileSizes, OfPinnedMemoryAreCheckedToo) {
+  const TensorOptions pinned = TensorOptions(kFloat).pinned_memory(true);
+  expect_refused(
+      [&] {
+        (void)empty_strided({1000, -kHuge}, {1, 0}, pinned);
+      },
+      {"empty_strided", "negative"});
+  expect_refused(
+      [&] {
+        (void)empty_strided({1000, -1}, {1, 0}, pinned);
+      },
+      {"empty_strided", "negative"});
+}
+
 }  // namespace
