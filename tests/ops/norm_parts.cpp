@@ -95,6 +95,9 @@ TEST_F(NormParts, ARefusedCallLeavesTheStatistics) {
                      }),
                      {"batch_norm_update_stats", "one element per channel, 3", "[2]"});
   EXPECT_TRUE(equal(running_mean, zeros({3}, kDouble)));
+  const Tensor ones_of_floats = ones({3});
+  EXPECT_ANY_THROW(batch_norm_update_stats(x.to(kFloat), ones_of_floats, {}, 1e39));
+  EXPECT_TRUE(equal(ones_of_floats, ones({3})));
 }
 
 TEST_F(NormParts, BadShapesAreNamed) {

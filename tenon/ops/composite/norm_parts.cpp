@@ -37,13 +37,18 @@ Tensor of_channels(const Tensor& t, const Tensor& input) {
 }
 
 // running = (1 - momentum) * running + momentum * now; the variance is the unbiased one.
+// Nothing is written before both are computed.
 void take_in(const char* op, const std::optional<Tensor>& running_mean,
              const std::optional<Tensor>& running_var, const Tensor& mean,
              const Tensor& unbiased_var, double momentum) {
   check_running(op, running_mean, running_var, mean.numel(), /*written=*/true);
   const NoGradGuard unrecorded;
-  if (given(running_mean)) running_mean->mul_(1 - momentum).add_(mean, momentum);
-  if (given(running_var)) running_var->mul_(1 - momentum).add_(unbiased_var, momentum);
+  const auto mixed = [&](const std::optional<Tensor>& running, const Tensor& now) {
+    return given(running) ? (*running * (1 - momentum)).add(now, momentum) : Tensor();
+  };
+  const Tensor next_mean = mixed(running_mean, mean), next_var = mixed(running_var, unbiased_var);
+  if (given(running_mean)) running_mean->copy_(next_mean);
+  if (given(running_var)) running_var->copy_(next_var);
 }
 
 }  // namespace
