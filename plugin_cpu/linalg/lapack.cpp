@@ -38,6 +38,14 @@ void find(void* library, const char* name, F& out) {
   if (!out) throw sdk::Error(TN_ERROR_BACKEND, "liblapacke.so.3 has no function ", name);
 }
 
+// The parts of stedc for the real type of a number.
+template <class T>
+void find_parts(void* library, const std::string& type, Routines<T>& out) {
+  find(library, (type + "laed2_").c_str(), out.laed2);
+  find(library, (type + "laed4_").c_str(), out.laed4);
+  find(library, (type + "lamrg_").c_str(), out.lamrg);
+}
+
 All open_library() {
   name_processor();
   void* library = dlopen("liblapacke.so.3", RTLD_NOW | RTLD_LOCAL);
@@ -63,6 +71,10 @@ All open_library() {
   find(library, "dtrsm_", all.d.trsm);
   find(library, "ctrsm_", all.c.trsm);
   find(library, "ztrsm_", all.z.trsm);
+  find_parts(library, "s", all.s);
+  find_parts(library, "d", all.d);
+  find_parts(library, "s", all.c);
+  find_parts(library, "d", all.z);
   return all;
 }
 

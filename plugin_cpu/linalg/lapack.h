@@ -27,8 +27,8 @@ using real_t = typename RealOf<T>::type;
 template <class T, class R = real_t<T>, bool complex = sdk::is_complex_v<T>>
 struct Routines;
 
-// Those whose arguments are the same for real and complex numbers: routine of float, double,
-// complex<float> and complex<double>, and the type of the function.
+// Those whose arguments are the same for real and complex numbers, or that have real ones alone:
+// routine of float, double, complex<float> and complex<double>, and the type of the function.
 #define TENON_LAPACK_COMMON(X)                                                                  \
   X(getrf, sgetrf, dgetrf, cgetrf, zgetrf, int (*)(int, int, int, T*, int, int*))               \
   X(getrs, sgetrs, dgetrs, cgetrs, zgetrs,                                                      \
@@ -46,7 +46,14 @@ struct Routines;
   X(hetrf, ssytrf, dsytrf, chetrf, zhetrf, int (*)(int, char, int, T*, int, int*, T*, int))     \
   X(hetrs, ssytrs, dsytrs, chetrs, zhetrs,                                                      \
     int (*)(int, char, int, int, const T*, int, const int*, T*, int))                           \
-  X(gels, sgels, dgels, cgels, zgels, int (*)(int, char, int, int, int, T*, int, T*, int, T*, int))
+  X(gels, sgels, dgels, cgels, zgels,                                                           \
+    int (*)(int, char, int, int, int, T*, int, T*, int, T*, int))                               \
+  X(larfg, slarfg, dlarfg, clarfg, zlarfg, int (*)(int, T*, T*, int, T*))                       \
+  X(sterf, ssterf, dsterf, ssterf, dsterf, int (*)(int, R*, R*))                                \
+  X(stedc, sstedc, dstedc, sstedc, dstedc,                                                      \
+    int (*)(int, char, int, R*, R*, R*, int, R*, int, int*, int))                               \
+  X(bdsdc, sbdsdc, dbdsdc, sbdsdc, dbdsdc,                                                      \
+    int (*)(int, char, char, int, R*, R*, R*, int, R*, int, R*, int*, R*, int*))
 
 // Those that differ: the same, with the types of the real and of the complex function.
 #define TENON_LAPACK_OTHERS(X)                                                      \
@@ -89,6 +96,12 @@ struct Routines {
   // BLAS, of Fortran: side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb.
   void (*trsm)(const char*, const char*, const char*, const char*, const int*, const int*, const T*,
                const T*, const int*, T*, const int*);
+  // The parts of stedc, of Fortran: k, n, n1, d, q, ldq, indxq, rho, z, dlamda, w, q2, indx, indxc,
+  // indxp, coltyp, info; n, i, d, z, delta, rho, dlam, info; n1, n2, a, dtrd1, dtrd2, index.
+  void (*laed2)(int*, const int*, const int*, R*, R*, const int*, int*, R*, R*, R*, R*, R*, int*,
+                int*, int*, int*, int*);
+  void (*laed4)(const int*, const int*, const R*, const R*, R*, const R*, R*, int*);
+  void (*lamrg)(const int*, const int*, const R*, const int*, const int*, int*);
 };
 
 // Opens the library at the first call. Error with the name of the package where it is missing, and

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "plugin_cpu/linalg/batches.h"
+#include "plugin_cpu/linalg/condensed.h"
 #include "tenon/sdk/ops/_factor_eig.h"
 #include "tenon/sdk/ops/_factor_eigh.h"
 #include "tenon/sdk/ops/_factor_svd.h"
@@ -14,24 +15,42 @@ namespace {
 // What LAPACK says of an element that is not finite: that the matrix is no valid argument.
 constexpr int kNotFinite = -4;
 
+// Whether condensed.h has it.
+template <class T>
+bool here(const Shape& s) {
+  return !is_complex_v<T> && is_large(s);
+}
+
 template <class T>
 class Eigh {
  public:
   using R = real_t<T>;
-  Eigh(int n, bool upper, bool vectors)
-      : n_(n), job_(vectors ? 'V' : 'N'), triangle_(upper ? 'L' : 'U') {
+  Eigh(const Shape& s, bool upper, bool vectors)
+      : n_(s.rows), job_(vectors ? 'V' : 'N'), triangle_(upper ? 'L' : 'U'), here_(here<T>(s)) {
+    if (here_) return;
     T size(0);
     R real_size(0);
     int int_size = 0;
     call(nullptr, nullptr, &size, -1, &real_size, -1, &int_size, -1);
-    work_ = buffer<T>(work_size(size), n);
+    work_ = buffer<T>(work_size(size), n_);
     real_work_ = buffer<R>(static_cast<int64_t>(real_size));
     int_work_ = buffer<int>(int_size);
+    a_ = buffer<T>(s.elements(), n_);
   }
-  int run(T* a, R* values) {
-    return call(a, values, work_.data(), static_cast<int>(work_.size()), real_work_.data(),
-                static_cast<int>(real_work_.size()), int_work_.data(),
-                static_cast<int>(int_work_.size()));
+  // V: null, or the vectors.
+  int run(const T* from, R* values, T* V) {
+    if constexpr (!is_complex_v<T>) {
+      if (here_) return symmetric_eigenvalues(n_, from, triangle_ == 'L', values, V);
+    }
+    const int64_t elements = int64_t{n_} * n_;
+    std::copy_n(from, elements, a_.data());
+    const int code = call(a_.data(), values, work_.data(), static_cast<int>(work_.size()),
+                          real_work_.data(), static_cast<int>(real_work_.size()), int_work_.data(),
+                          static_cast<int>(int_work_.size()));
+    if (!V) return code;
+    to_rows(a_.data(), n_, n_, n_, V);
+    for (int64_t i = 0; i < elements; ++i) V[i] = conjugate(V[i]);
+    return code;
   }
 
  private:
@@ -48,7 +67,8 @@ class Eigh {
   }
   int n_;
   char job_, triangle_;
-  std::vector<T> work_;
+  bool here_;
+  std::vector<T> a_, work_;
   std::vector<R> real_work_;
   std::vector<int> int_work_;
 };
@@ -68,19 +88,16 @@ tn_status factor_eigh(Call&, Tensor L, Tensor V, Tensor info, Tensor self, bool 
     using T = tn_type(tag);
     using R = real_t<T>;
     over_batch(s.count, 4 * cube(s), [&](int64_t begin, int64_t end) {
-      Eigh<T> solver(n, upper, vectors);
-      auto a = buffer<T>(s.elements(), n);
+      Eigh<T> solver(s, upper, vectors);
       for (int64_t b = begin; b < end; ++b) {
         const T* from = self.data<T>() + b * s.elements();
-        std::copy_n(from, s.elements(), a.data());
         R* values = L.data<R>() + b * n;
+        T* to = vectors ? V.data<T>() + b * s.elements() : nullptr;
         const bool finite = all_finite(from, s.elements());
-        info.data<int32_t>()[b] = finite ? solver.run(a.data(), values) : n;
-        if (!finite) std::fill_n(values, n, std::numeric_limits<R>::quiet_NaN());
-        if (!vectors) continue;
-        T* to = V.data<T>() + b * s.elements();
-        to_rows(a.data(), n, n, n, to);
-        for (int64_t i = 0; i < s.elements(); ++i) to[i] = conjugate(to[i]);
+        info.data<int32_t>()[b] = finite ? solver.run(from, values, to) : n;
+        if (finite) continue;
+        std::fill_n(values, n, std::numeric_limits<R>::quiet_NaN());
+        if (vectors) std::copy_n(from, s.elements(), to);
       }
     });
   });
@@ -179,16 +196,40 @@ class Svd {
  public:
   using R = real_t<T>;
   Svd(const Shape& s, bool full, bool vectors)
-      : m_(s.rows),
+      : s_(s),
+        m_(s.rows),
         n_(s.columns),
         k_(s.shorter()),
         job_(!vectors ? 'N'
              : full   ? 'A'
                       : 'S'),
-        a(buffer<T>(s.elements(), m_)),
-        u(buffer<T>(vectors ? int64_t{m_} * u_columns() : 1, m_)),
-        v(buffer<T>(vectors ? int64_t{v_rows()} * n_ : 1, v_rows())),
-        int_work_(buffer<int>(8 * int64_t{k_})) {
+        here_(here<T>(s)) {
+    if (!here_) reserve();
+  }
+  int64_t u_elements() const { return int64_t{m_} * u_columns(); }
+  int64_t v_elements() const { return int64_t{v_rows()} * n_; }
+  // U and Vh: null, or the vectors.
+  int run(const T* from, R* values, T* U, T* Vh) {
+    if constexpr (!is_complex_v<T>) {
+      if (here_) return singular_values(s_, from, job_ == 'A', values, U, Vh);
+    }
+    to_columns(from, m_, n_, a_.data(), m_);
+    const int code = call(values, work_.data(), static_cast<int>(work_.size()));
+    if (!U) return code;
+    to_rows(u_.data(), m_, m_, u_columns(), U);
+    to_rows(v_.data(), v_rows(), v_rows(), n_, Vh);
+    return code;
+  }
+
+ private:
+  int u_columns() const { return job_ == 'A' ? m_ : k_; }
+  int v_rows() const { return job_ == 'A' ? n_ : k_; }
+  void reserve() {
+    const bool vectors = job_ != 'N';
+    a_ = buffer<T>(s_.elements(), m_);
+    u_ = buffer<T>(vectors ? u_elements() : 1, m_);
+    v_ = buffer<T>(vectors ? v_elements() : 1, v_rows());
+    int_work_ = buffer<int>(8 * int64_t{k_});
     if (is_complex_v<T>) {
       const int64_t k = k_, longest = std::max(m_, n_);
       real_work_ = buffer<R>(std::max(5 * k * k + 7 * k, 2 * longest * k + 2 * k * k + k));
@@ -198,29 +239,21 @@ class Svd {
     call(&none, &size, -1);
     work_ = buffer<T>(work_size(size), std::max(m_, n_));
   }
-  int u_columns() const { return job_ == 'A' ? m_ : k_; }
-  int v_rows() const { return job_ == 'A' ? n_ : k_; }
-  int run(R* values) { return call(values, work_.data(), static_cast<int>(work_.size())); }
-
- private:
   int call(R* values, T* work, int size) {
     const auto f = routines<T>().gesdd;
     if constexpr (is_complex_v<T>) {
-      return f(kColumnMajor, job_, m_, n_, a.data(), m_, values, u.data(), m_, v.data(), v_rows(),
-               work, size, real_work_.data(), int_work_.data());
+      return f(kColumnMajor, job_, m_, n_, a_.data(), m_, values, u_.data(), m_, v_.data(),
+               v_rows(), work, size, real_work_.data(), int_work_.data());
     } else {
-      return f(kColumnMajor, job_, m_, n_, a.data(), m_, values, u.data(), m_, v.data(), v_rows(),
-               work, size, int_work_.data());
+      return f(kColumnMajor, job_, m_, n_, a_.data(), m_, values, u_.data(), m_, v_.data(),
+               v_rows(), work, size, int_work_.data());
     }
   }
+  Shape s_;
   int m_, n_, k_;
   char job_;
-
- public:
-  std::vector<T> a, u, v;
-
- private:
-  std::vector<T> work_;
+  bool here_;
+  std::vector<T> a_, u_, v_, work_;
   std::vector<R> real_work_;
   std::vector<int> int_work_;
 };
@@ -253,14 +286,11 @@ tn_status factor_svd(Call&, Tensor U, Tensor S, Tensor Vh, Tensor info, Tensor s
       Svd<T> solver(s, full, vectors);
       for (int64_t b = begin; b < end; ++b) {
         const T* from = self.data<T>() + b * s.elements();
-        to_columns(from, s.rows, s.columns, solver.a.data(), s.rows);
-        info.data<int32_t>()[b] =
-            all_finite(from, s.elements()) ? solver.run(S.data<R>() + int64_t{b} * k) : kNotFinite;
-        if (!vectors) continue;
-        const int64_t u = int64_t{s.rows} * solver.u_columns(),
-                      v = int64_t{solver.v_rows()} * s.columns;
-        to_rows(solver.u.data(), s.rows, s.rows, solver.u_columns(), U.data<T>() + b * u);
-        to_rows(solver.v.data(), solver.v_rows(), solver.v_rows(), s.columns, Vh.data<T>() + b * v);
+        T* u = vectors ? U.data<T>() + b * solver.u_elements() : nullptr;
+        T* v = vectors ? Vh.data<T>() + b * solver.v_elements() : nullptr;
+        info.data<int32_t>()[b] = all_finite(from, s.elements())
+                                      ? solver.run(from, S.data<R>() + int64_t{b} * k, u, v)
+                                      : kNotFinite;
       }
     });
   });
