@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "plugin_cpu/gemm/gemm.h"
 #include "plugin_cpu/memory/buffer.h"
@@ -97,31 +98,22 @@ void direct(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const 
 
 // Rows of sums, `width` apart, to a C whose columns are contiguous.
 template <class T>
-void store_transposed(int64_t rows, int64_t cols, const T* sum, int64_t width, T beta,
-                      const Mat<T>& c) {
+void store_transposed(int64_t rows, int64_t cols, const T* sum, int64_t width, const Mat<T>& c) {
   for (int64_t j = 0; j < cols; ++j) {
-    T* out = c.data + j * c.cs;
-    for (int64_t i = 0; i < rows; ++i) {
-      const T x = sum[i * width + j];
-      out[i] = beta == T(0) ? x : add_product(beta, out[i], x);
-    }
+    for (int64_t i = 0; i < rows; ++i) c.data[i + j * c.cs] = sum[i * width + j];
   }
 }
 
 // Four by four; `width` is a multiple of 4, and `sum` has rows for the last four.
 template <>
 HWY_INLINE void store_transposed(int64_t rows, int64_t cols, const float* sum, int64_t width,
-                                 float beta, const Mat<float>& c) {
+                                 const Mat<float>& c) {
   for (int64_t i = 0; i < rows; i += 4) {
     for (int64_t j = 0; j < cols; j += 4) {
       float transposed[4][4];
       transpose_4x4(sum + i * width + j, width, transposed[0], 4);
-      for (int64_t q = 0; q < std::min<int64_t>(4, cols - j); ++q) {
-        float* out = c.data + i + (j + q) * c.cs;
-        for (int64_t r = 0; r < std::min<int64_t>(4, rows - i); ++r) {
-          out[r] = beta == 0.0f ? transposed[q][r] : transposed[q][r] + beta * out[r];
-        }
-      }
+      for (int64_t q = 0; q < std::min<int64_t>(4, cols - j); ++q)
+        std::copy_n(transposed[q], std::min<int64_t>(4, rows - i), c.data + i + (j + q) * c.cs);
     }
   }
 }
@@ -132,14 +124,16 @@ template <class T>
 void transposed_panel(int64_t rows, int64_t cols, int64_t width, Tile<T> t, const Mat<T>& c) {
   constexpr int64_t kRun = 4 * kRows;
   HWY_ALIGN T sum[kRun * kVecs * HWY_MAX_BYTES / sizeof(T)] = {};
-  const T beta = t.beta;
   const T* a = t.a;
-  t.c = sum, t.c_row = width, t.beta = T(0);
+  t.c = sum, t.c_row = width;
   for (int64_t i = 0; i < rows; i += kRun) {
     t.a = a + i * t.a_row;
     const int64_t run = std::min(kRun, rows - i);
+    for (int64_t j = 0; t.beta != T(0) && j < cols; ++j) {
+      for (int64_t r = 0; r < run; ++r) sum[r * width + j] = c.data[i + r + j * c.cs];
+    }
     panel<T>(run, width, t, 1);
-    store_transposed<T>(run, cols, sum, width, beta, {c.data + i, 1, c.cs});
+    store_transposed<T>(run, cols, sum, width, {c.data + i, 1, c.cs});
   }
 }
 
@@ -235,40 +229,56 @@ void pack_a(int64_t rows, int64_t kc, const T* a, int64_t rs, int64_t cs, T* dst
       std::memcpy(dst + i * kc, a + i * rs, static_cast<size_t>(kc) * sizeof(T));
     return;
   }
-  for (int64_t i = 0; i < rows; i += kRows) {
-    const int64_t r = std::min<int64_t>(kRows, rows - i);
-    for (int64_t p = 0; p < kc; ++p) {
-      for (int64_t q = 0; q < r; ++q) dst[i * kc + p * r + q] = a[(i + q) * rs + p * cs];
+  for (int64_t p = 0; p < kc; ++p) {
+    const T* from = a + p * cs;
+    T* to = dst + p * kRows;
+    int64_t i = 0;
+    for (; i + kRows <= rows; i += kRows, to += kRows * kc) {
+      for (int64_t q = 0; q < kRows; ++q) to[q] = from[(i + q) * rs];
     }
+    for (int64_t q = i; q < rows; ++q) to[q - i] = from[q * rs];
   }
+}
+
+// From an element on; none stays none.
+template <class T>
+Mat<T> at(Mat<T> m, int64_t i, int64_t j) {
+  if (m.data) m.data += i * m.rs + j * m.cs;
+  return m;
 }
 
 // One block of C: rows [0, rows) of packed A against `panels` of packed B.
 template <class T>
 void block(int64_t rows, int64_t cols, int64_t kc, T alpha, const T* a, bool by_rows, const T* b,
-           T beta, T* c, int64_t c_rs, int64_t c_cs) {
+           T beta, Mat<T> c, Mat<const T> addend) {
   const int64_t width = panel_width<T>();
   for (int64_t j = 0; j < cols; j += width) {
-    for (int64_t i = 0; i < rows; i += kRows) {
-      const int64_t r = std::min<int64_t>(kRows, rows - i);
-      const Tile<T> t{kc,
-                      a + i * kc,
-                      by_rows ? kc : 1,
-                      by_rows ? 1 : r,
-                      b + j * kc,
-                      width,
-                      alpha,
-                      beta,
-                      c + i * c_rs + j * c_cs,
-                      c_rs};
-      panel<T>(r, std::min(width, cols - j), t, c_cs);
-    }
+    const Tile<T> t{kc,
+                    a,
+                    by_rows ? kc : 1,
+                    by_rows ? 1 : kRows,
+                    b + j * kc,
+                    width,
+                    alpha,
+                    beta,
+                    c.data + j * c.cs,
+                    c.rs,
+                    addend.data ? addend.data + j : nullptr,
+                    addend.rs,
+                    kRows * kc};
+    panel<T>(rows, std::min(width, cols - j), t, c.cs);
   }
+}
+
+// Blocks of at most about `largest` of `count`, as many as two or four threads share evenly.
+inline int64_t shared_blocks(int64_t count, int64_t largest) {
+  const int64_t blocks = (count + largest - 1) / largest;
+  return blocks == 1 ? 1 : blocks < 8 ? (blocks + 1) / 2 * 2 : (blocks + 3) / 4 * 4;
 }
 
 template <class T>
 void blocked(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
-             Mat<T> c) {
+             Mat<T> c, Mat<const T> addend) {
   using S = Sizes<T>;
   struct PackedA;
   struct PackedB;
@@ -278,8 +288,8 @@ void blocked(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
   const int64_t row_block = m >= 768 ? S::kRowBlock : S::kRowBlock / 2;
   for (int64_t j0 = 0; j0 < n; j0 += S::kColumnChunk) {
     const int64_t nc = std::min(S::kColumnChunk, n - j0), n_panels = (nc + width - 1) / width;
-    for (int64_t p0 = 0; p0 < k; p0 += S::kDepth) {
-      const int64_t kc = std::min(S::kDepth, k - p0);
+    for (int64_t p0 = 0; p0 < k; p0 += S::kPackDepth) {
+      const int64_t kc = std::min(S::kPackDepth, k - p0);
       const T beta_now = p0 == 0 ? beta : T(1);
       T* pb =
           static_cast<T*>(ThreadBuffer<PackedB>::get(n_panels * width * kc * int64_t{sizeof(T)}));
@@ -291,21 +301,21 @@ void blocked(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
         }
       });
       for (int64_t i0 = 0; i0 < m; i0 += S::kRowChunk) {
-        const int64_t mc = std::min(S::kRowChunk, m - i0),
-                      row_blocks = (mc + row_block - 1) / row_block;
+        const int64_t mc = std::min(S::kRowChunk, m - i0), tiles = (mc + kRows - 1) / kRows,
+                      row_blocks = shared_blocks(tiles, row_block / kRows);
+        const auto row = [&](int64_t q) { return std::min(mc, tiles * q / row_blocks * kRows); };
         const int64_t span = row_blocks >= 8 ? nc : std::max(width, 256 / width * width);
         const int64_t spans = (nc + span - 1) / span;
-        T* pa = static_cast<T*>(ThreadBuffer<PackedA>::get(mc * kc * int64_t{sizeof(T)}));
+        T* pa = static_cast<T*>(ThreadBuffer<PackedA>::get((mc + kRows) * kc * int64_t{sizeof(T)}));
         const auto pack_rows = [&](int64_t q) {
-          const int64_t i = q * row_block;
-          pack_a(std::min(row_block, mc - i), kc, a.data + (i0 + i) * a.rs + p0 * a.cs, a.rs, a.cs,
-                 pa + i * kc);
+          const int64_t i = row(q);
+          pack_a(row(q + 1) - i, kc, a.data + (i0 + i) * a.rs + p0 * a.cs, a.rs, a.cs, pa + i * kc);
         };
         const auto compute = [&](int64_t q, int64_t s) {
-          const int64_t i = q * row_block, j = s * span;
-          block<T>(std::min(row_block, mc - i), std::min(span, nc - j), kc, alpha, pa + i * kc,
-                   by_rows, pb + j * kc, beta_now, c.data + (i0 + i) * c.rs + (j0 + j) * c.cs, c.rs,
-                   c.cs);
+          const int64_t i = row(q), j = s * span;
+          block<T>(row(q + 1) - i, std::min(span, nc - j), kc, alpha, pa + i * kc, by_rows,
+                   pb + j * kc, beta_now, at(c, i0 + i, j0 + j),
+                   p0 == 0 ? at(addend, i0 + i, j0 + j) : Mat<const T>{});
         };
         if (spans == 1) {  // the rows are used once: packed while they are hot
           sdk::parallel_for(row_blocks, serial ? row_blocks : 1, [&](int64_t begin, int64_t end) {
@@ -351,7 +361,8 @@ packed::Kept kept_panels(int64_t m, int64_t n, int64_t k, const Mat<const T>& b,
 // place. `depth`: steps of k that a tile gets at a time.
 template <class T>
 void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
-               Mat<T> c, const packed::Kept& kept, int64_t depth = Sizes<T>::kDepth) {
+               Mat<T> c, const packed::Kept& kept, int64_t depth = Sizes<T>::kPackDepth,
+               Mat<const T> addend = {}) {
   struct Panel;
   const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
   // Of the rows, for few panels.
@@ -366,24 +377,61 @@ void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<con
       const int64_t kc = std::min(depth, k - p0);
       if (own) pack_b(kc, cols, width, b.data + p0 * b.rs + j * b.cs, b.rs, b.cs, own);
       const T* pb = own ? own : kept->template as<const T>() + j * k + p0 * width;
-      for (int64_t i = i0; i < end; i += kRows) {
-        const Tile<T> t{kc,
-                        a.data + i * a.rs + p0 * a.cs,
-                        a.rs,
-                        a.cs,
-                        pb,
-                        width,
-                        alpha,
-                        p0 == 0 ? beta : T(1),
-                        c.data + i * c.rs + j * c.cs,
-                        c.rs};
-        panel<T>(std::min<int64_t>(kRows, end - i), cols, t, c.cs);
-      }
+      const Tile<T> t{kc,
+                      a.data + i0 * a.rs + p0 * a.cs,
+                      a.rs,
+                      a.cs,
+                      pb,
+                      width,
+                      alpha,
+                      p0 == 0 ? beta : T(1),
+                      c.data + i0 * c.rs + j * c.cs,
+                      c.rs,
+                      p0 == 0 ? at(addend, i0, j).data : nullptr,
+                      addend.rs};
+      panel<T>(end - i0, cols, t, c.cs);
     }
   };
   sdk::parallel_for(panels * parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t q = begin; q < end; ++q) {
       if (q / panels * rows < m) compute(q / panels * rows, q % panels * width);
+    }
+  });
+}
+
+// Whether panels of B against all rows of A are the way: these stay in the second cache, or there
+// are few panels.
+template <class T>
+bool fits_panels(int64_t m, int64_t n, int64_t k, const Mat<const T>& a) {
+  const int64_t bytes = m * k * static_cast<int64_t>(sizeof(T));
+  return m * n * k > kGemmSerial && a.cs == 1 &&
+         bytes <= (n <= 4 * panel_width<T>() ? int64_t{3} << 20 : int64_t{1} << 20);
+}
+
+// A part of C for each thread, who packs what it needs itself: between two regions threads would
+// wait for each other, and what another one has packed lies in another processor's cache. The parts
+// are those of the grid for which the least is packed twice.
+template <class T>
+void by_parts(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
+              Mat<T> c, Mat<const T> addend) {
+  const int64_t width = panel_width<T>(), panels = (n + width - 1) / width,
+                tiles = (m + kRows - 1) / kRows, threads = sdk::host().num_threads();
+  int64_t by_columns = 1, least = std::numeric_limits<int64_t>::max();
+  for (int64_t columns = 1; columns <= threads; ++columns) {
+    const int64_t packed = (threads / columns) * n + columns * m;
+    if (threads % columns == 0 && columns <= panels && packed < least)
+      by_columns = columns, least = packed;
+  }
+  // Twice as many where they are large: a thread whose processor is busy leaves some to the others.
+  const int64_t each = threads / by_columns,
+                by_rows = m >= 512 * each ? 2 * each : std::min(each, tiles);
+  const auto row = [&](int64_t q) { return std::min(m, tiles * q / by_rows * kRows); };
+  const auto column = [&](int64_t q) { return std::min(n, panels * q / by_columns * width); };
+  sdk::parallel_for(by_rows * by_columns, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t q = begin; q < end; ++q) {
+      const int64_t i = row(q / by_columns), j = column(q % by_columns);
+      blocked<T>(row(q / by_columns + 1) - i, column(q % by_columns + 1) - j, k, alpha, at(a, i, 0),
+                 at(b, 0, j), beta, at(c, i, j), at(addend, i, j));
     }
   });
 }
@@ -399,39 +447,62 @@ void few_rows(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<cons
 }
 
 template <class T>
+void copy_matrix(int64_t m, int64_t n, Mat<const T> from, Mat<T> to) {
+  sdk::parallel_for(m, std::max<int64_t>(1, 32768 / n), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      for (int64_t j = 0; j < n; ++j)
+        to.data[i * to.rs + j * to.cs] = from.data[i * from.rs + j * from.cs];
+    }
+  });
+}
+
+template <class T>
 void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
-             Mat<T> c, const packed::Origin& b_from) {
+             Mat<T> c, const packed::Origin& b_from, Mat<const T> addend = {}) {
+  // Large products add while they store; the others find the addend in C.
+  const auto settle = [&] {
+    if (addend.data) copy_matrix<T>(m, n, addend, c);
+    addend = {};
+  };
+  if (m == 1 || n == 1 || m * n * k <= kGemmSerial) settle();
   if (n == 1) return vector_product<T>(m, k, alpha, a, b.data, b.rs, beta, c.data, c.rs);
   if (m == 1)
     return vector_product<T>(n, k, alpha, b.transposed(), a.data, a.cs, beta, c.data, c.cs);
   if (c.cs != 1 && c.rs == 1)
-    return product<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed(), {});
+    return product<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed(), {},
+                      addend.transposed());
+  if (addend.cs != 1) settle();
   if (tiny<T>(m, n, k, alpha, a, b, beta, c)) return;
   constexpr int64_t kSmall = 64 * 64 * 64;
   const int64_t width = panel_width<T>();
   const bool by_dots = m > 64 && n <= width && dot_columns<T>(n) != 0 && a.cs == 1 && c.cs == 1;
   const bool in_cache = b.cs == 1 && ((k <= 64 && m <= 256) || (m <= 64 && k <= 512 && n < 1024));
-  if (!by_dots && ((m * n * k <= kSmall && k <= 1024) || in_cache))
+  const bool is_direct = !by_dots && ((m * n * k <= kSmall && k <= 1024) || in_cache);
+  const bool is_narrow = a.cs == 1 && n <= width && k <= 4096;
+  const bool is_few = b.rs == 1 && m <= width && k <= 4096;
+  if (is_direct || is_narrow || is_few) settle();
+  if (is_direct)
     direct<T>(m, n, k, alpha, a, b, beta, c);
-  else if (a.cs == 1 && n <= width && k <= 4096)
+  else if (is_narrow)
     narrow<T>(m, n, k, alpha, a, b, beta, c);
-  else if (b.rs == 1 && m <= width && k <= 4096)
+  else if (is_few)
     few_rows<T>(m, n, k, alpha, a, b, beta, c, b_from);
-  else if (m * n * k > kGemmSerial && m * k * static_cast<int64_t>(sizeof(T)) <= (3 << 20))
-    by_panels<T>(m, n, k, alpha, a, b, beta, c, kept_panels<T>(m, n, k, b, b_from));
+  else if (fits_panels<T>(m, n, k, a))
+    by_panels<T>(m, n, k, alpha, a, b, beta, c, kept_panels<T>(m, n, k, b, b_from),
+                 Sizes<T>::kPackDepth, addend);
   else
-    blocked<T>(m, n, k, alpha, a, b, beta, c);
+    by_parts<T>(m, n, k, alpha, a, b, beta, c, addend);
 }
 
 void product_f32(int64_t m, int64_t n, int64_t k, float alpha, const Mat<const float>& a,
                  const Mat<const float>& b, float beta, const Mat<float>& c,
-                 const packed::Origin& b_from) {
-  product<float>(m, n, k, alpha, a, b, beta, c, b_from);
+                 const packed::Origin& b_from, const Mat<const float>& addend) {
+  product<float>(m, n, k, alpha, a, b, beta, c, b_from, addend);
 }
 void product_f64(int64_t m, int64_t n, int64_t k, double alpha, const Mat<const double>& a,
                  const Mat<const double>& b, double beta, const Mat<double>& c,
-                 const packed::Origin& b_from) {
-  product<double>(m, n, k, alpha, a, b, beta, c, b_from);
+                 const packed::Origin& b_from, const Mat<const double>& addend) {
+  product<double>(m, n, k, alpha, a, b, beta, c, b_from, addend);
 }
 
 }  // namespace tenon::cpu::HWY_NAMESPACE
@@ -445,29 +516,31 @@ TENON_EXPORT(product_f64);
 
 namespace {
 template <class T>
-bool trivial(int64_t m, int64_t n, int64_t k, T beta, Mat<T> c) {
+bool trivial(int64_t m, int64_t n, int64_t k, T beta, Mat<T> c, Mat<const T> addend) {
   if (m == 0 || n == 0) return true;
   if (k != 0) return false;
+  if (!addend.data) addend = {c.data, c.rs, c.cs};
   for (int64_t i = 0; i < m; ++i) {
-    for (int64_t j = 0; j < n; ++j) {
-      T& x = c.data[i * c.rs + j * c.cs];
-      x = beta == T(0) ? T(0) : beta * x;
-    }
+    for (int64_t j = 0; j < n; ++j)
+      c.data[i * c.rs + j * c.cs] =
+          beta == T(0) ? T(0) : beta * addend.data[i * addend.rs + j * addend.cs];
   }
   return true;
 }
 }  // namespace
 
 void gemm(int64_t m, int64_t n, int64_t k, float alpha, Mat<const float> a, Mat<const float> b,
-          float beta, Mat<float> c, const packed::Origin& b_from) {
-  if (!trivial(m, n, k, beta, c))
-    TENON_DISPATCH(product_f32)(m, n, k, alpha, a, b, beta, c, b_from);
+          float beta, Mat<float> c, const packed::Origin& b_from, Mat<const float> addend) {
+  if (beta == 0) addend = {};
+  if (!trivial(m, n, k, beta, c, addend))
+    TENON_DISPATCH(product_f32)(m, n, k, alpha, a, b, beta, c, b_from, addend);
 }
 
 void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Mat<const double> b,
-          double beta, Mat<double> c, const packed::Origin& b_from) {
-  if (!trivial(m, n, k, beta, c))
-    TENON_DISPATCH(product_f64)(m, n, k, alpha, a, b, beta, c, b_from);
+          double beta, Mat<double> c, const packed::Origin& b_from, Mat<const double> addend) {
+  if (beta == 0) addend = {};
+  if (!trivial(m, n, k, beta, c, addend))
+    TENON_DISPATCH(product_f64)(m, n, k, alpha, a, b, beta, c, b_from, addend);
 }
 
 }  // namespace tenon::cpu

@@ -15,19 +15,21 @@ namespace tenon::cpu {
 // Element (i, j) is data[i * rs + j * cs].
 template <class T>
 struct Mat {
-  T* data;
-  int64_t rs, cs;
+  T* data = nullptr;
+  int64_t rs = 0, cs = 0;
   Mat transposed() const { return {data, cs, rs}; }
 };
 
 // Below this many multiply-adds a product runs on the calling thread.
 inline constexpr int64_t kGemmSerial = 96 * 96 * 96;
 
-// `b_from`: the storage of B.
+// `b_from`: the storage of B. `addend`: what beta scales instead of C, which is not read then.
 void gemm(int64_t m, int64_t n, int64_t k, float alpha, Mat<const float> a, Mat<const float> b,
-          float beta, Mat<float> c, const packed::Origin& b_from = {});
+          float beta, Mat<float> c, const packed::Origin& b_from = {},
+          Mat<const float> addend = {});
 void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Mat<const double> b,
-          double beta, Mat<double> c, const packed::Origin& b_from = {});
+          double beta, Mat<double> c, const packed::Origin& b_from = {},
+          Mat<const double> addend = {});
 
 // Weights packed by the caller: elements of the memory, packing [k, n], and C = A B on the calling
 // thread. Columns of C past n are written as zeros up to a whole vector if n says so.

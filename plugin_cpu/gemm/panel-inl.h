@@ -35,6 +35,11 @@ struct Tile {
   T alpha, beta;
   T* c;
   int64_t c_row;
+  // What beta scales, with contiguous columns; null: C.
+  const T* addend = nullptr;
+  int64_t addend_row = 0;
+  // Of the A panel: between groups of kRows rows; 0: as the rows lie.
+  int64_t a_group = 0;
 };
 
 // Steps of k that take as long as a line of C from beyond the second cache.
@@ -78,10 +83,11 @@ HWY_INLINE void micro(const Tile<T>& t) {
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
     T* c = t.c + r * t.c_row;
+    const T* addend = t.addend ? t.addend + r * t.addend_row : c;
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) {
       V x = hn::Mul(acc[r][v], alpha);
-      if (t.beta != T(0)) x = hn::MulAdd(beta, hn::LoadU(d, c + v * lanes), x);
+      if (t.beta != T(0)) x = hn::MulAdd(beta, hn::LoadU(d, addend + v * lanes), x);
       hn::StoreU(x, d, c + v * lanes);
     }
   }
@@ -117,25 +123,17 @@ HWY_INLINE void micro_any(int64_t rows, int64_t vecs, const Tile<T>& t) {
 
 template <class T>
 struct Sizes {
-  // Steps of k that are summed in a row: a panel of B is at most 64 KiB, and an error grows with
-  // the root of the steps, then with that of the blocks.
-  static constexpr int64_t kDepth = 1024 / sizeof(T);
-  static constexpr int64_t kRowBlock = 96;
+  // Steps of k whose panel of B stays in the first cache, 32 KiB at most, while rows pass by. They
+  // are summed in a row: an error grows with the root of the steps, then with that of the blocks.
+  static constexpr int64_t kDepth = kVecs == 4 ? 128 : 1024 / sizeof(T);
+  // Rows whose part of C stays in the second cache between blocks of k.
+  static constexpr int64_t kRowsKept = 192;
+  // Steps of k that are packed together.
+  static constexpr int64_t kPackDepth = 1024 / sizeof(T);
+  static constexpr int64_t kRowBlock = 192;
   static constexpr int64_t kRowChunk = 3072;
   static constexpr int64_t kColumnChunk = 4096;
 };
-
-// Deep sums by blocks; beta is 0 or there is one block.
-template <class T>
-HWY_INLINE void micro_blocks(int64_t rows, int64_t vecs, Tile<T> t) {
-  for (int64_t left = t.kc; left > 0; left -= t.kc) {
-    t.kc = std::min(Sizes<T>::kDepth, left);
-    micro_any<T>(rows, vecs, t);
-    t.a += t.kc * t.a_step;
-    t.b += t.kc * t.b_step;
-    t.beta = T(1);
-  }
-}
 
 // Rounds as MulAdd does: written as a * b + c, the compiler may or may not fuse it.
 template <class T>
@@ -147,8 +145,7 @@ HWY_INLINE T add_product(T x, T y, T sum) {
 #endif
 }
 
-// A tile whose columns end within a vector, or whose C has gaps, or is added to a deep sum, always
-// as the last: through a buffer.
+// A tile whose columns end within a vector, or whose C has gaps: through a buffer.
 template <class T>
 HWY_NOINLINE void micro_edge(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
   const hn::ScalableTag<T> d;
@@ -160,32 +157,53 @@ HWY_NOINLINE void micro_edge(int64_t rows, int64_t cols, Tile<T> t, int64_t c_co
   t.c = buffer;
   t.c_row = kVecs * lanes;
   t.beta = T(0);
-  micro_blocks<T>(rows, (cols + lanes - 1) / lanes, t);
+  micro_any<T>(rows, (cols + lanes - 1) / lanes, t);
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t j = 0; j < cols; ++j) {
       T& out = c[r * c_row + j * c_col];
       const T x = buffer[r * t.c_row + j];
-      out = beta == T(0) ? x : add_product(beta, out, x);
+      out =
+          beta == T(0) ? x : add_product(beta, t.addend ? t.addend[r * t.addend_row + j] : out, x);
     }
+  }
+}
+
+// Columns [0, cols) of one B panel against rows of A, all for one block of k.
+template <class T>
+HWY_INLINE void panel_block(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  const bool whole = cols % lanes == 0 && c_col == 1;
+  for (int64_t i = 0; i < rows; i += kRows) {
+    const int64_t r = std::min<int64_t>(kRows, rows - i);
+    if (whole)
+      micro_any<T>(r, cols / lanes, t);
+    else
+      micro_edge<T>(r, cols, t, c_col);
+    t.a += t.a_group;
+    t.c += kRows * t.c_row;
+    if (t.addend) t.addend += kRows * t.addend_row;
   }
 }
 
 // Columns [0, cols) of one B panel against `rows` rows of A.
 template <class T>
 HWY_INLINE void panel(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-  const bool whole =
-      cols % lanes == 0 && c_col == 1 && (t.beta == T(0) || t.kc <= Sizes<T>::kDepth);
-  const T* a = t.a;
-  T* c = t.c;
-  for (int64_t i = 0; i < rows; i += kRows) {
-    t.a = a + i * t.a_row;
-    t.c = c + i * t.c_row;
-    const int64_t r = std::min<int64_t>(kRows, rows - i);
-    if (whole)
-      micro_blocks<T>(r, cols / lanes, t);
-    else
-      micro_edge<T>(r, cols, t, c_col);
+  using S = Sizes<T>;
+  if (t.a_group == 0) t.a_group = kRows * t.a_row;
+  if (t.kc <= S::kDepth) return panel_block<T>(rows, cols, t, c_col);
+  for (int64_t i = 0; i < rows; i += S::kRowsKept) {
+    Tile<T> now = t;
+    now.a += i / kRows * t.a_group;
+    now.c += i * t.c_row;
+    if (t.addend) now.addend += i * t.addend_row;
+    for (int64_t left = t.kc; left > 0; left -= now.kc) {
+      now.kc = std::min(S::kDepth, left);
+      panel_block<T>(std::min(S::kRowsKept, rows - i), cols, now, c_col);
+      now.a += now.kc * t.a_step;
+      now.b += now.kc * t.b_step;
+      now.beta = T(1);
+      now.addend = nullptr;
+    }
   }
 }
 

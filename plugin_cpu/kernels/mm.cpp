@@ -82,9 +82,27 @@ tn_status mm(Call&, Tensor out, Tensor self, Tensor mat2) {
   return TN_OK;
 }
 
+template <class T>
+Mat<const T> typed(Mat<const void> m) {
+  return {static_cast<const T*>(m.data), m.rs, m.cs};
+}
+
+// The addend is read where the sums are stored.
+template <class T>
+tn_status add_product(Tensor out, Tensor self, Tensor mat1, Tensor mat2, Scalar beta,
+                      Scalar alpha) {
+  const Mat<void> c = matrix(out);
+  gemm(mat1.size(0), mat2.size(1), mat1.size(1), alpha.to<T>(), typed<T>(operand(mat1)),
+       typed<T>(operand(mat2)), beta.to<T>(), Mat<T>{static_cast<T*>(c.data), c.rs, c.cs},
+       origin(mat2), out.data() == self.data() ? Mat<const T>{} : typed<T>(operand(self)));
+  return TN_OK;
+}
+
 tn_status addmm(Call&, Tensor out, Tensor self, Tensor mat1, Tensor mat2, Scalar beta,
                 Scalar alpha) {
   alpha = factor(out, alpha);
+  if (out.dtype() == kFloat32) return add_product<float>(out, self, mat1, mat2, beta, alpha);
+  if (out.dtype() == kFloat64) return add_product<double>(out, self, mat1, mat2, beta, alpha);
   beta = copy_addend(out, self, beta);
   gemm(out.dtype(), mat1.size(0), mat2.size(1), mat1.size(1), alpha, operand(mat1), operand(mat2),
        beta, matrix(out), origin(mat2));
