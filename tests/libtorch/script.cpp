@@ -69,6 +69,8 @@ void switches(const torch::jit::Module& module) {
   torch::jit::setTensorExprFuserEnabled(false);
   check(!torch::jit::getProfilingMode() && !torch::jit::tensorExprFuserEnabled(), "the modes");
   const auto before = torch::jit::setFusionStrategy({{torch::jit::FusionBehavior::DYNAMIC, 1}});
+  check(torch::jit::getFusionStrategy().front().first == torch::jit::FusionBehavior::DYNAMIC,
+        "what is set");
   check(before.size() == 2 && torch::jit::setFusionStrategy(before).size() == 1, "the strategy");
   run(module);
 }

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -29,10 +30,26 @@ inline std::atomic<bool>& getExecutorMode() { return detail::executor_mode; }
 inline std::atomic<std::size_t>& getNumProfiledRuns() { return detail::executor_runs; }
 inline void setTensorExprFuserEnabled(bool on) { detail::executor_fuses = on; }
 inline bool tensorExprFuserEnabled() { return detail::executor_fuses; }
+
+namespace detail {
+struct KeptStrategy {
+  std::mutex lock;  // fork: held for a move or a copy of a few pairs
+  FusionStrategy strategy{{FusionBehavior::STATIC, 2}, {FusionBehavior::DYNAMIC, 10}};
+};
+inline KeptStrategy& kept_strategy() {
+  static KeptStrategy kept;
+  return kept;
+}
+}  // namespace detail
+
+inline FusionStrategy getFusionStrategy() {
+  const std::lock_guard<std::mutex> hold(detail::kept_strategy().lock);
+  return detail::kept_strategy().strategy;
+}
 // The strategy before.
 inline FusionStrategy setFusionStrategy(FusionStrategy strategy) {
-  static FusionStrategy current{{FusionBehavior::STATIC, 2}, {FusionBehavior::DYNAMIC, 10}};
-  return std::exchange(current, std::move(strategy));
+  const std::lock_guard<std::mutex> hold(detail::kept_strategy().lock);
+  return std::exchange(detail::kept_strategy().strategy, std::move(strategy));
 }
 
 // Sets the switch while it lives.
