@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "plugin_cpu/linalg/batches.h"
+#include "plugin_cpu/linalg/lu.h"
 #include "plugin_cpu/linalg/small_lu.h"
 #include "tenon/sdk/ops/_factor_cholesky.h"
 #include "tenon/sdk/ops/_factor_ldl.h"
@@ -20,16 +21,29 @@
 namespace tenon::cpu::linalg {
 namespace {
 
-// P A = L U of one row-major matrix, by way of `columns`, which keeps the factors; the code of
-// getrf is returned.
+// Those that LAPACK factors; the others have lu.h.
+template <class T>
+constexpr bool kLapackLu = is_complex_v<T>;
+
+template <class T>
+std::vector<T> lapack_buffer(bool wanted, int64_t n, int64_t leading_dimension) {
+  return wanted ? buffer<T>(n, leading_dimension) : std::vector<T>();
+}
+
+// P A = L U of one row-major matrix; the code of getrf is returned. LAPACK works on `columns`,
+// which keeps the factors.
 template <class T>
 int factor(const T* A, const Shape& s, T* columns, T* LU, int32_t* pivots) {
-  to_columns(A, s.rows, s.columns, columns, s.rows);
-  const int code = s.shorter() > 0 ? routines<T>().getrf(kColumnMajor, s.rows, s.columns, columns,
-                                                         leading(s.rows), pivots)
-                                   : 0;
-  to_rows(columns, s.rows, s.rows, s.columns, LU);
-  return code;
+  if constexpr (kLapackLu<T>) {
+    to_columns(A, s.rows, s.columns, columns, s.rows);
+    const int code = s.shorter() == 0 ? 0
+                                      : routines<T>().getrf(kColumnMajor, s.rows, s.columns,
+                                                            columns, s.rows, pivots);
+    to_rows(columns, s.rows, s.rows, s.columns, LU);
+    return code;
+  } else {
+    return lu_factor(s.rows, s.columns, A, LU, pivots);
+  }
 }
 
 tn_status factor_lu(Call&, Tensor LU, Tensor pivots, Tensor info, Tensor self) {
@@ -38,7 +52,7 @@ tn_status factor_lu(Call&, Tensor LU, Tensor pivots, Tensor info, Tensor self) {
   dispatch_lapack(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     over_batch(s.count, cube(s), [&](int64_t begin, int64_t end) {
-      auto a = buffer<T>(n, s.rows);
+      auto a = lapack_buffer<T>(kLapackLu<T>, n, s.rows);
       for (int64_t b = begin; b < end; ++b)
         info.data<int32_t>()[b] = factor(self.data<T>() + b * n, s, a.data(), LU.data<T>() + b * n,
                                          pivots.data<int32_t>() + b * k);
@@ -47,15 +61,30 @@ tn_status factor_lu(Call&, Tensor LU, Tensor pivots, Tensor info, Tensor self) {
   return TN_OK;
 }
 
-// LAPACK's calls take longer than the equations of a small matrix.
+// A X = B by the factors of A, which LAPACK reads from `columns`, with `x` for its right sides.
+template <class T>
+void solve_factored(const Shape& s, const T* LU, const T* columns, const int32_t* pivots,
+                    bool adjoint, const T* B, int right, T* x, T* X) {
+  if constexpr (kLapackLu<T>) {
+    to_columns(B, s.rows, right, x, s.rows);
+    routines<T>().getrs(kColumnMajor, adjoint ? 'C' : 'N', s.rows, right, columns, s.rows, pivots,
+                        x, s.rows);
+    to_rows(x, s.rows, s.rows, right, X);
+  } else {
+    std::copy(B, B + int64_t{s.rows} * right, X);
+    lu_solve(s.rows, LU, pivots, adjoint, X, right);
+  }
+}
+
+// A small matrix has loops without calls.
 tn_status solve_square(Call&, Tensor X, Tensor LU, Tensor pivots, Tensor info, Tensor A, Tensor B) {
   const Shape s(A), right(B);
   const int64_t n = s.elements(), m = right.elements();
   dispatch_lapack(A.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     over_batch(s.count, cube(s) + cube(right), [&](int64_t begin, int64_t end) {
-      const bool small = s.rows <= kSmallLu;
-      auto a = buffer<T>(small ? 0 : n, s.rows), x = buffer<T>(small ? 0 : m, s.rows);
+      const bool small = s.rows <= kSmallLu, lapack = kLapackLu<T> && !small;
+      auto a = lapack_buffer<T>(lapack, n, s.rows), x = lapack_buffer<T>(lapack, m, s.rows);
       for (int64_t b = begin; b < end; ++b) {
         int32_t* rows = pivots.data<int32_t>() + b * s.rows;
         T *to = X.data<T>() + b * m, *factors = LU.data<T>() + b * n;
@@ -69,10 +98,7 @@ tn_status solve_square(Call&, Tensor X, Tensor LU, Tensor pivots, Tensor info, T
           continue;
         }
         code = factor(from, s, a.data(), factors, rows);
-        to_columns(rhs, s.rows, right.columns, x.data(), s.rows);
-        routines<T>().getrs(kColumnMajor, 'N', s.rows, right.columns, a.data(), s.rows, rows,
-                            x.data(), s.rows);
-        to_rows(x.data(), s.rows, s.rows, right.columns, to);
+        solve_factored(s, factors, a.data(), rows, false, rhs, right.columns, x.data(), to);
       }
     });
   });
@@ -168,20 +194,20 @@ tn_status solve_ldl(Call&, Tensor X, Tensor LD, Tensor pivots, Tensor B, bool he
 
 tn_status solve_lu(Call&, Tensor X, Tensor LU, Tensor pivots, Tensor B, bool adjoint) {
   const Shape s(LU), right(B);
+  const int64_t n = s.elements(), m = right.elements();
   if (X.numel() == 0) return TN_OK;
   dispatch_lapack(LU.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    const auto& f = routines<T>();
     over_batch(s.count, cube(s) + cube(right), [&](int64_t begin, int64_t end) {
-      auto a = buffer<T>(s.elements(), s.rows), x = buffer<T>(right.elements(), s.rows);
+      constexpr bool lapack = kLapackLu<T>;
+      auto a = lapack_buffer<T>(lapack, n, s.rows), x = lapack_buffer<T>(lapack, m, s.rows);
       for (int64_t b = begin; b < end; ++b) {
         const int32_t* rows = pivots.data<int32_t>() + b * s.rows;
+        const T* factors = LU.data<T>() + b * n;
         check_exchanges(rows, s.rows, s.rows);
-        to_columns(LU.data<T>() + b * s.elements(), s.rows, s.rows, a.data(), s.rows);
-        to_columns(B.data<T>() + b * right.elements(), s.rows, right.columns, x.data(), s.rows);
-        f.getrs(kColumnMajor, adjoint ? 'C' : 'N', s.rows, right.columns, a.data(), s.rows, rows,
-                x.data(), s.rows);
-        to_rows(x.data(), s.rows, s.rows, right.columns, X.data<T>() + b * right.elements());
+        if (lapack) to_columns(factors, s.rows, s.rows, a.data(), s.rows);
+        solve_factored(s, factors, a.data(), rows, adjoint, B.data<T>() + b * m, right.columns,
+                       x.data(), X.data<T>() + b * m);
       }
     });
   });
