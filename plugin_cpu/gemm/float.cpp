@@ -221,22 +221,22 @@ void narrow(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const 
   });
 }
 
-// Rows of A, each of them contiguous in k, or groups of six where A is stored by columns.
+// Rows of A, each of them contiguous in k, or groups of kRows for each step of k where A is stored
+// by columns.
 template <class T>
-void pack_a(int64_t rows, int64_t kc, const T* a, int64_t rs, int64_t cs, T* dst) {
-  if (cs == 1) {
-    for (int64_t i = 0; i < rows; ++i)
-      std::memcpy(dst + i * kc, a + i * rs, static_cast<size_t>(kc) * sizeof(T));
+void pack_a(int64_t rows, int64_t kc, const Mat<const T>& a, T* dst) {
+  if (a.cs == 1) {
+    for (int64_t i = 0; i < rows; ++i) std::copy_n(a.data + i * a.rs, kc, dst + i * kc);
     return;
   }
   for (int64_t p = 0; p < kc; ++p) {
-    const T* from = a + p * cs;
+    const T* from = a.data + p * a.cs;
     T* to = dst + p * kRows;
     int64_t i = 0;
     for (; i + kRows <= rows; i += kRows, to += kRows * kc) {
-      for (int64_t q = 0; q < kRows; ++q) to[q] = from[(i + q) * rs];
+      for (int64_t q = 0; q < kRows; ++q) to[q] = from[(i + q) * a.rs];
     }
-    for (int64_t q = i; q < rows; ++q) to[q - i] = from[q * rs];
+    for (int64_t q = i; q < rows; ++q) to[q - i] = from[q * a.rs];
   }
 }
 
@@ -247,89 +247,51 @@ Mat<T> at(Mat<T> m, int64_t i, int64_t j) {
   return m;
 }
 
-// One block of C: rows [0, rows) of packed A against `panels` of packed B.
-template <class T>
-void block(int64_t rows, int64_t cols, int64_t kc, T alpha, const T* a, bool by_rows, const T* b,
-           T beta, Mat<T> c, Mat<const T> addend) {
-  const int64_t width = panel_width<T>();
-  for (int64_t j = 0; j < cols; j += width) {
-    const Tile<T> t{kc,
-                    a,
-                    by_rows ? kc : 1,
-                    by_rows ? 1 : kRows,
-                    b + j * kc,
-                    width,
-                    alpha,
-                    beta,
-                    c.data + j * c.cs,
-                    c.rs,
-                    addend.data ? addend.data + j : nullptr,
-                    addend.rs,
-                    kRows * kc};
-    panel<T>(rows, std::min(width, cols - j), t, c.cs);
-  }
-}
-
-// Blocks of at most about `largest` of `count`, as many as two or four threads share evenly.
-inline int64_t shared_blocks(int64_t count, int64_t largest) {
-  const int64_t blocks = (count + largest - 1) / largest;
-  return blocks == 1 ? 1 : blocks < 8 ? (blocks + 1) / 2 * 2 : (blocks + 3) / 4 * 4;
-}
-
+// On the calling thread: a block of k of B is packed, and rows of A pass by it. They are packed,
+// too, as rows that are a power of two apart meet in few sets of the cache; not for a few panels.
 template <class T>
 void blocked(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
              Mat<T> c, Mat<const T> addend) {
   using S = Sizes<T>;
   struct PackedA;
   struct PackedB;
+  constexpr int64_t kSize = sizeof(T);
   const int64_t width = panel_width<T>();
-  const bool by_rows = a.cs == 1;
-  const bool serial = m * n * k <= kGemmSerial;
-  const int64_t row_block = m >= 768 ? S::kRowBlock : S::kRowBlock / 2;
+  const bool by_rows = a.cs == 1, in_place = by_rows && n <= 8 * width;
   for (int64_t j0 = 0; j0 < n; j0 += S::kColumnChunk) {
-    const int64_t nc = std::min(S::kColumnChunk, n - j0), n_panels = (nc + width - 1) / width;
+    const int64_t columns = std::min(S::kColumnChunk, n - j0);
     for (int64_t p0 = 0; p0 < k; p0 += S::kPackDepth) {
       const int64_t kc = std::min(S::kPackDepth, k - p0);
-      const T beta_now = p0 == 0 ? beta : T(1);
-      T* pb =
-          static_cast<T*>(ThreadBuffer<PackedB>::get(n_panels * width * kc * int64_t{sizeof(T)}));
-      sdk::parallel_for(n_panels, serial ? n_panels : 4, [&](int64_t begin, int64_t end) {
-        for (int64_t q = begin; q < end; ++q) {
-          const int64_t j = q * width;
-          pack_b(kc, std::min(width, nc - j), width, b.data + p0 * b.rs + (j0 + j) * b.cs, b.rs,
-                 b.cs, pb + j * kc);
+      T* pb = static_cast<T*>(ThreadBuffer<PackedB>::get((columns + width) * kc * kSize));
+      for (int64_t j = 0; j < columns; j += width)
+        pack_b(kc, std::min(width, columns - j), width, at(b, p0, j0 + j).data, b.rs, b.cs,
+               pb + j * kc);
+      for (int64_t i = 0; i < m; i += S::kRowBlock) {
+        const int64_t rows = std::min(S::kRowBlock, m - i);
+        const Mat<const T> from = at(a, i, p0);
+        T* pa = nullptr;
+        if (!in_place) {
+          pa = static_cast<T*>(ThreadBuffer<PackedA>::get((rows + kRows) * kc * kSize));
+          pack_a(rows, kc, from, pa);
         }
-      });
-      for (int64_t i0 = 0; i0 < m; i0 += S::kRowChunk) {
-        const int64_t mc = std::min(S::kRowChunk, m - i0), tiles = (mc + kRows - 1) / kRows,
-                      row_blocks = shared_blocks(tiles, row_block / kRows);
-        const auto row = [&](int64_t q) { return std::min(mc, tiles * q / row_blocks * kRows); };
-        const int64_t span = row_blocks >= 8 ? nc : std::max(width, 256 / width * width);
-        const int64_t spans = (nc + span - 1) / span;
-        T* pa = static_cast<T*>(ThreadBuffer<PackedA>::get((mc + kRows) * kc * int64_t{sizeof(T)}));
-        const auto pack_rows = [&](int64_t q) {
-          const int64_t i = row(q);
-          pack_a(row(q + 1) - i, kc, a.data + (i0 + i) * a.rs + p0 * a.cs, a.rs, a.cs, pa + i * kc);
-        };
-        const auto compute = [&](int64_t q, int64_t s) {
-          const int64_t i = row(q), j = s * span;
-          block<T>(row(q + 1) - i, std::min(span, nc - j), kc, alpha, pa + i * kc, by_rows,
-                   pb + j * kc, beta_now, at(c, i0 + i, j0 + j),
-                   p0 == 0 ? at(addend, i0 + i, j0 + j) : Mat<const T>{});
-        };
-        if (spans == 1) {  // the rows are used once: packed while they are hot
-          sdk::parallel_for(row_blocks, serial ? row_blocks : 1, [&](int64_t begin, int64_t end) {
-            for (int64_t q = begin; q < end; ++q) pack_rows(q), compute(q, 0);
-          });
-          continue;
+        for (int64_t j = 0; j < columns; j += width) {
+          const Tile<T> t{kc,
+                          in_place ? from.data : pa,
+                          in_place  ? a.rs
+                          : by_rows ? kc
+                                    : 1,
+                          by_rows ? 1 : kRows,
+                          pb + j * kc,
+                          width,
+                          alpha,
+                          p0 == 0 ? beta : T(1),
+                          at(c, i, j0 + j).data,
+                          c.rs,
+                          p0 == 0 ? at(addend, i, j0 + j).data : nullptr,
+                          addend.rs,
+                          in_place ? kRows * a.rs : kRows * kc};
+          panel<T>(rows, std::min(width, columns - j), t, c.cs);
         }
-        sdk::parallel_for(row_blocks, serial ? row_blocks : 1, [&](int64_t begin, int64_t end) {
-          for (int64_t q = begin; q < end; ++q) pack_rows(q);
-        });
-        const int64_t tasks = row_blocks * spans;
-        sdk::parallel_for(tasks, serial ? tasks : 1, [&](int64_t begin, int64_t end) {
-          for (int64_t q = begin; q < end; ++q) compute(q / spans, q % spans);
-        });
       }
     }
   }

@@ -127,11 +127,9 @@ struct Sizes {
   // are summed in a row: an error grows with the root of the steps, then with that of the blocks.
   static constexpr int64_t kDepth = kVecs == 4 ? 128 : 1024 / sizeof(T);
   // Rows whose part of C stays in the second cache between blocks of k.
-  static constexpr int64_t kRowsKept = 192;
+  static constexpr int64_t kRowBlock = 192;
   // Steps of k that are packed together.
   static constexpr int64_t kPackDepth = 1024 / sizeof(T);
-  static constexpr int64_t kRowBlock = 192;
-  static constexpr int64_t kRowChunk = 3072;
   static constexpr int64_t kColumnChunk = 4096;
 };
 
@@ -191,14 +189,14 @@ HWY_INLINE void panel(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
   using S = Sizes<T>;
   if (t.a_group == 0) t.a_group = kRows * t.a_row;
   if (t.kc <= S::kDepth) return panel_block<T>(rows, cols, t, c_col);
-  for (int64_t i = 0; i < rows; i += S::kRowsKept) {
+  for (int64_t i = 0; i < rows; i += S::kRowBlock) {
     Tile<T> now = t;
     now.a += i / kRows * t.a_group;
     now.c += i * t.c_row;
     if (t.addend) now.addend += i * t.addend_row;
     for (int64_t left = t.kc; left > 0; left -= now.kc) {
       now.kc = std::min(S::kDepth, left);
-      panel_block<T>(std::min(S::kRowsKept, rows - i), cols, now, c_col);
+      panel_block<T>(std::min(S::kRowBlock, rows - i), cols, now, c_col);
       now.a += now.kc * t.a_step;
       now.b += now.kc * t.b_step;
       now.beta = T(1);
