@@ -165,27 +165,51 @@ HWY_INLINE V narrowed(double, V v) {
   return v;
 }
 
+// Complex numbers in vectors of doubles.
+template <class V>
+struct Factor {
+  V re, im;
+};
+template <class V>
+HWY_INLINE Factor<V> times(const Factor<V>& a, const Factor<V>& b) {
+  return {hn::NegMulAdd(a.im, b.im, hn::Mul(a.re, b.re)),
+          hn::MulAdd(a.re, b.im, hn::Mul(a.im, b.re))};
+}
+
+template <class T, class V>
+HWY_INLINE void multiply(T* re, T* im, const Factor<V>& w) {
+  const hn::Rebind<T, hn::DFromV<V>> d;
+  const auto r = narrowed(T(), w.re), i = narrowed(T(), w.im), a = hn::LoadU(d, re),
+             b = hn::LoadU(d, im);
+  hn::StoreU(hn::NegMulAdd(b, i, hn::Mul(a, r)), d, re);
+  hn::StoreU(hn::MulAdd(a, i, hn::Mul(b, r)), d, im);
+}
+
+// Factors of even and of odd elements, since each is waited for by the next one.
 template <class T>
 void twist(const fft::Lanes<T>& at, double* w, const double* s) {
   const hn::ScalableTag<double> d;
-  const hn::Rebind<T, decltype(d)> dt;
+  using V = hn::Vec<decltype(d)>;
   constexpr int64_t kLanes = fft::kLanes<T>;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t l = 0; l < kLanes; l += lanes) {
-    auto wr = hn::LoadU(d, w + l), wi = hn::LoadU(d, w + kLanes + l);
-    const auto sr = hn::LoadU(d, s + l), si = hn::LoadU(d, s + kLanes + l);
-    for (int64_t j = 0; j < at.n; ++j) {
-      T *re = at.re + j * kLanes + l, *im = at.im + j * kLanes + l;
-      const auto r = narrowed(T(), wr), i = narrowed(T(), wi), a = hn::LoadU(dt, re),
-                 b = hn::LoadU(dt, im);
-      hn::StoreU(hn::NegMulAdd(b, i, hn::Mul(a, r)), dt, re);
-      hn::StoreU(hn::MulAdd(a, i, hn::Mul(b, r)), dt, im);
-      const auto next = hn::NegMulAdd(wi, si, hn::Mul(wr, sr));
-      wi = hn::MulAdd(wr, si, hn::Mul(wi, sr));
-      wr = next;
+    const Factor<V> step{hn::LoadU(d, s + l), hn::LoadU(d, s + kLanes + l)},
+        two_steps = times(step, step);
+    Factor<V> even{hn::LoadU(d, w + l), hn::LoadU(d, w + kLanes + l)}, odd = times(even, step);
+    T *re = at.re + l, *im = at.im + l;
+    int64_t j = 0;
+    for (; j + 2 <= at.n; j += 2, re += 2 * kLanes, im += 2 * kLanes) {
+      multiply(re, im, even);
+      multiply(re + kLanes, im + kLanes, odd);
+      even = times(even, two_steps);
+      odd = times(odd, two_steps);
     }
-    hn::StoreU(wr, d, w + l);
-    hn::StoreU(wi, d, w + kLanes + l);
+    if (j < at.n) {
+      multiply(re, im, even);
+      even = odd;
+    }
+    hn::StoreU(even.re, d, w + l);
+    hn::StoreU(even.im, d, w + kLanes + l);
   }
 }
 
