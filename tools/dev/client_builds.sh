@@ -101,3 +101,19 @@ client_open_spiel() {
   fi
   client_ctest open_spiel "networks" "$clients/open_spiel"
 }
+
+# Any CMake project with find_package(Torch), as it stands: TENON_PROJECT_OPTIONS are for its cmake.
+client_project() {
+  local source name options=()
+  source=$(cd "${client_folders[project]}" && pwd) || { client_line project "" 0 1 "no such folder"; return; }
+  name=$(basename "$source")
+  read -r -a options <<<"${TENON_PROJECT_OPTIONS:-}"
+  if ! client_build "project.$name" "$source" "$torch" "${options[@]}"; then
+    client_line project "$name" 0 1 "see $clients/project.$name.log"
+    return
+  fi
+  client_line project "$name" 1 0
+  if ctest --test-dir "$clients/project.$name" -N | grep -q 'Total Tests: [1-9]'; then
+    client_ctest project "tests" "$clients/project.$name"
+  fi
+}

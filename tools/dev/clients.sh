@@ -73,14 +73,14 @@ clients_python() {
   return 1
 }
 
-# dev clients [NAME | NAME=FOLDER]..: 1 if something failed, 75 if something could not be fetched
+# dev clients [NAME | NAME=FOLDER | project=FOLDER]..: 1 if something failed, 75 if something could not be fetched
 dev_clients() {
   local -A client_folders=()
   # shellcheck disable=SC2034  # client_builds.sh reads them
   local names=() word prefix torch interpreter clients_failed=0
   for word in "$@"; do
-    if ! clients_table | grep -q "^${word%%=*} "; then
-      echo "dev: no client '${word%%=*}' among $(clients_table | cut -d' ' -f1 | tr '\n' ' ')" >&2
+    if [[ $word != project=* ]] && ! clients_table | grep -q "^${word%%=*} "; then
+      echo "dev: no client '${word%%=*}' among $(clients_table | cut -d' ' -f1 | tr '\n' ' ')project=FOLDER" >&2
       return 2
     fi
     [[ $word != *=* ]] || client_folders[${word%%=*}]=${word#*=}
