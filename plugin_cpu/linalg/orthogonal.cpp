@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "plugin_cpu/linalg/batches.h"
+#include "plugin_cpu/linalg/qr.h"
 #include "tenon/sdk/ops/_factor_lstsq.h"
 #include "tenon/sdk/ops/geqrf.h"
 #include "tenon/sdk/ops/linalg_householder_product.h"
@@ -12,12 +13,28 @@
 namespace tenon::cpu::linalg {
 namespace {
 
+// f(index) for each matrix of a batch, if qr.h has this type and size.
+template <class T, class F>
+bool each_large(const Shape& s, int reflectors, F&& f) {
+  if (is_complex_v<T> || !is_large_qr(reflectors)) return false;
+  over_batch(s.count, cube(s), [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) f(b);
+  });
+  return true;
+}
+
 tn_status factor_qr(Call&, Tensor out, Tensor tau, Tensor self) {
   const Shape s(self);
   const int k = s.shorter();
   if (k == 0) return TN_OK;
   dispatch_lapack(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
+    if (each_large<T>(s, k, [&](int64_t b) {
+          const int64_t at = b * s.elements();
+          if constexpr (!is_complex_v<T>)
+            qr_factor(s, self.data<T>() + at, out.data<T>() + at, tau.data<T>() + b * k);
+        }))
+      return;
     const auto& f = routines<T>();
     over_batch(s.count, cube(s), [&](int64_t begin, int64_t end) {
       auto a = buffer<T>(s.elements(), s.rows);
@@ -41,6 +58,12 @@ tn_status householder_product(Call&, Tensor out, Tensor input, Tensor tau) {
   if (out.numel() == 0) return TN_OK;
   dispatch_lapack(input.dtype(), [&](auto tag) {
     using T = tn_type(tag);
+    if (each_large<T>(s, k, [&](int64_t b) {
+          const int64_t at = b * s.elements();
+          if constexpr (!is_complex_v<T>)
+            qr_vectors(s, input.data<T>() + at, tau.data<T>() + b * k, k, out.data<T>() + at);
+        }))
+      return;
     const auto& f = routines<T>();
     over_batch(s.count, cube(s), [&](int64_t begin, int64_t end) {
       auto a = buffer<T>(s.elements(), s.rows);
@@ -66,6 +89,13 @@ tn_status multiply_by_q(Call&, Tensor out, Tensor self, Tensor tau, Tensor other
   if (out.numel() == 0) return TN_OK;
   dispatch_lapack(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
+    if (each_large<T>(c, k, [&](int64_t b) {
+          const int64_t at = b * c.elements();
+          if constexpr (!is_complex_v<T>)
+            qr_multiply(s, self.data<T>() + b * s.elements(), tau.data<T>() + b * k, k, c,
+                        other.data<T>() + at, left, transpose, out.data<T>() + at);
+        }))
+      return;
     const auto& f = routines<T>();
     const char side = left ? 'L' : 'R', trans = !transpose ? 'N' : is_complex_v<T> ? 'C' : 'T';
     over_batch(c.count, cube(c), [&](int64_t begin, int64_t end) {

@@ -41,18 +41,31 @@ Product<T>::Product(const Reflectors<T>& h)
 }
 
 template <class T>
-void Product<T>::apply(int64_t rows, T* X, int64_t ld) const {
+void Product<T>::apply_block(int64_t from, bool transposed, int64_t rows, T* X, int64_t ld,
+                             T* work) const {
+  const int64_t count = std::min(kBlock, h_.count - from), column = from + h_.offset,
+                n = h_.m - column;
+  T* turned = work + rows * kBlock;
+  const T *v = h_.v + from * h_.ld + column, *t = factors_.data() + from * kBlock;
+  const Mat<const T> factor{t, kBlock, 1};
+  gemm(rows, count, n, T(1), {X + column, ld, 1}, {v, 1, h_.ld}, T(0), Mat<T>{work, kBlock, 1});
+  gemm(rows, count, count, T(1), {work, kBlock, 1}, transposed ? factor : factor.transposed(), T(0),
+       Mat<T>{turned, kBlock, 1});
+  gemm(rows, n, count, T(-1), {turned, kBlock, 1}, {v, h_.ld, 1}, T(1), Mat<T>{X + column, ld, 1});
+}
+
+template <class T>
+void Product<T>::apply_first(int64_t count, int64_t rows, T* X, int64_t ld) const {
   const Buffer room(2 * rows * kBlock * static_cast<int64_t>(sizeof(T)));
-  T *w = room.as<T>(), *turned = w + rows * kBlock;
-  for (int64_t from = (h_.count - 1) / kBlock * kBlock; from >= 0; from -= kBlock) {
-    const int64_t count = std::min(kBlock, h_.count - from), column = from + h_.offset,
-                  n = h_.m - column;
-    const T *v = h_.v + from * h_.ld + column, *t = factors_.data() + from * kBlock;
-    gemm(rows, count, n, T(1), {X + column, ld, 1}, {v, 1, h_.ld}, T(0), Mat<T>{w, kBlock, 1});
-    gemm(rows, count, count, T(1), {w, kBlock, 1}, {t, 1, kBlock}, T(0), Mat<T>{turned, kBlock, 1});
-    gemm(rows, n, count, T(-1), {turned, kBlock, 1}, {v, h_.ld, 1}, T(1),
-         Mat<T>{X + column, ld, 1});
-  }
+  for (int64_t from = (count - 1) / kBlock * kBlock; from >= 0; from -= kBlock)
+    apply_block(from, false, rows, X, ld, room.as<T>());
+}
+
+template <class T>
+void Product<T>::apply_transposed(int64_t rows, T* X, int64_t ld) const {
+  const Buffer room(2 * rows * kBlock * static_cast<int64_t>(sizeof(T)));
+  for (int64_t from = 0; from < h_.count; from += kBlock)
+    apply_block(from, true, rows, X, ld, room.as<T>());
 }
 
 template class Product<float>;

@@ -12,9 +12,6 @@
 
 namespace tenon::cpu::linalg {
 
-// Between rows of so many numbers; no multiple of a page, so that columns do not share cache sets.
-inline int64_t padded(int64_t n) { return n + 16; }
-
 template <class T>
 T dot(int64_t n, const T* a, const T* b) {
   T result;
@@ -98,10 +95,14 @@ template <class T>
 class Product {
  public:
   explicit Product(const Reflectors<T>& h);
-  // Every row x of X becomes Q x.
-  void apply(int64_t rows, T* X, int64_t ld) const;
+  // Every row x of X becomes Q x, or Q^T x. On the calling thread.
+  void apply(int64_t rows, T* X, int64_t ld) const { apply_first(h_.count, rows, X, ld); }
+  void apply_transposed(int64_t rows, T* X, int64_t ld) const;
+  // The same where reflectors from `count` on change none of the rows.
+  void apply_first(int64_t count, int64_t rows, T* X, int64_t ld) const;
 
  private:
+  void apply_block(int64_t from, bool transposed, int64_t rows, T* X, int64_t ld, T* work) const;
   Reflectors<T> h_;
   std::vector<T> factors_;
 };
