@@ -132,7 +132,7 @@ void transposed_panel(int64_t rows, int64_t cols, int64_t width, Tile<T> t, cons
     for (int64_t j = 0; t.beta != T(0) && j < cols; ++j) {
       for (int64_t r = 0; r < run; ++r) sum[r * width + j] = c.data[i + r + j * c.cs];
     }
-    panel<T>(run, width, t, 1);
+    panel<T>(run, width, t, 1, kRows);
     store_transposed<T>(run, cols, sum, width, {c.data + i, 1, c.cs});
   }
 }
@@ -215,7 +215,7 @@ void narrow(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const 
     if (c.rs == 1 && c.cs != 1)
       transposed_panel<T>(end - begin, n, width, t, {t.c, 1, c.cs});
     else if (dots == 0)
-      panel<T>(end - begin, n, t, c.cs);
+      panel<T>(end - begin, n, t, c.cs, kRows);
     else
       panel_and_dots<T>(end - begin, whole, dots, t, columns);
   });

@@ -183,20 +183,23 @@ HWY_INLINE void panel_block(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col
   }
 }
 
-// Columns [0, cols) of one B panel against `rows` rows of A.
+// Columns [0, cols) of one B panel against `rows` rows of A, `run` rows by all blocks of k before the
+// next ones. A that is read once goes by kRows: more rows at a time are more streams than a
+// processor fetches ahead.
 template <class T>
-HWY_INLINE void panel(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
+HWY_INLINE void panel(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col,
+                      int64_t run = Sizes<T>::kRowBlock) {
   using S = Sizes<T>;
   if (t.a_group == 0) t.a_group = kRows * t.a_row;
   if (t.kc <= S::kDepth) return panel_block<T>(rows, cols, t, c_col);
-  for (int64_t i = 0; i < rows; i += S::kRowBlock) {
+  for (int64_t i = 0; i < rows; i += run) {
     Tile<T> now = t;
     now.a += i / kRows * t.a_group;
     now.c += i * t.c_row;
     if (t.addend) now.addend += i * t.addend_row;
     for (int64_t left = t.kc; left > 0; left -= now.kc) {
       now.kc = std::min(S::kDepth, left);
-      panel_block<T>(std::min(S::kRowBlock, rows - i), cols, now, c_col);
+      panel_block<T>(std::min(run, rows - i), cols, now, c_col);
       now.a += now.kc * t.a_step;
       now.b += now.kc * t.b_step;
       now.beta = T(1);
