@@ -183,8 +183,8 @@ HWY_INLINE void panel_block(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col
   }
 }
 
-// Columns [0, cols) of one B panel against `rows` rows of A, `run` rows by all blocks of k before the
-// next ones. A that is read once goes by kRows: more rows at a time are more streams than a
+// Columns [0, cols) of one B panel against `rows` rows of A, `run` rows by all blocks of k before
+// the next ones. A that is read once goes by kRows: more rows at a time are more streams than a
 // processor fetches ahead.
 template <class T>
 HWY_INLINE void panel(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col,
