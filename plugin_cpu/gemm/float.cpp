@@ -269,6 +269,7 @@ void blocked(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
       for (int64_t i = 0; i < m; i += S::kRowBlock) {
         const int64_t rows = std::min(S::kRowBlock, m - i);
         const Mat<const T> from = at(a, i, p0);
+        const int64_t row_step = in_place ? a.rs : by_rows ? kc : 1;
         T* pa = nullptr;
         if (!in_place) {
           pa = static_cast<T*>(ThreadBuffer<PackedA>::get((rows + kRows) * kc * kSize));
@@ -277,9 +278,7 @@ void blocked(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
         for (int64_t j = 0; j < columns; j += width) {
           const Tile<T> t{kc,
                           in_place ? from.data : pa,
-                          in_place  ? a.rs
-                          : by_rows ? kc
-                                    : 1,
+                          row_step,
                           by_rows ? 1 : kRows,
                           pb + j * kc,
                           width,
@@ -377,7 +376,9 @@ template <class T>
 void by_parts(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
               Mat<T> c, Mat<const T> addend) {
   const int64_t width = panel_width<T>(), panels = (n + width - 1) / width,
-                tiles = (m + kRows - 1) / kRows, threads = sdk::host().num_threads();
+                tiles = (m + kRows - 1) / kRows,
+                threads =
+                    std::clamp<int64_t>(m * n * k / kGemmSerial, 1, sdk::host().num_threads());
   int64_t by_columns = 1, least = std::numeric_limits<int64_t>::max();
   for (int64_t columns = 1; columns <= threads; ++columns) {
     const int64_t packed = (threads / columns) * n + columns * m;
