@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plugin_cpu/linalg/lapack.h"
+#include "plugin_cpu/linalg/transpose.h"
 #include "tenon/sdk/dispatch.h"
 #include "tenon/sdk/kernel.h"
 
@@ -57,21 +58,6 @@ template <class F>
 void over_batch(int64_t count, double work, F&& body) {
   const auto grain = static_cast<int64_t>(std::max(1.0, 65536 / std::max(1.0, work)));
   parallel_for(count, grain, body);
-}
-
-// to[j * to_ld + i] = from[i * from_ld + j], by squares that stay in the first cache.
-template <class T>
-void transpose(const T* from, int64_t from_ld, int64_t rows, int64_t columns, T* to,
-               int64_t to_ld) {
-  constexpr int64_t kSide = 16;
-  for (int64_t i0 = 0; i0 < rows; i0 += kSide) {
-    const int64_t i1 = std::min(i0 + kSide, rows);
-    for (int64_t j0 = 0; j0 < columns; j0 += kSide) {
-      const int64_t j1 = std::min(j0 + kSide, columns);
-      for (int64_t j = j0; j < j1; ++j)
-        for (int64_t i = i0; i < i1; ++i) to[j * to_ld + i] = from[i * from_ld + j];
-    }
-  }
 }
 
 // From and to row-major.

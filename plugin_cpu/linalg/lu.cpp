@@ -9,6 +9,7 @@
 
 #include "plugin_cpu/gemm/gemm.h"
 #include "plugin_cpu/linalg/lu_base.h"
+#include "plugin_cpu/linalg/transpose.h"
 #include "plugin_cpu/memory/buffer.h"
 #include "tenon/sdk/parallel.h"
 
@@ -136,16 +137,14 @@ class Factors {
   }
 
   // Panel j, whose products are subtracted, to its copy.
-  void load(int64_t j) {
-    transpose_block(m_ - j, columns(j), LU_ + j * n_ + j, n_, panel(j), step_);
-  }
+  void load(int64_t j) { transpose(LU_ + j * n_ + j, n_, m_ - j, columns(j), panel(j), step_); }
 
   void factor(int64_t j) {
     const int64_t count = columns(j);
     const int code = factor_panel(m_ - j, count, panel(j), step_, pivots_ + j);
     if (code != 0 && code_ == 0) code_ = code + static_cast<int>(j);
     for (int64_t i = j; i < j + count; ++i) pivots_[i] += static_cast<int32_t>(j + 1);
-    transpose_block(count, m_ - j, panel(j), step_, LU_ + j * n_ + j, n_);
+    transpose(panel(j), step_, count, m_ - j, LU_ + j * n_ + j, n_);
   }
 
   // Columns [begin, end) behind panel j.

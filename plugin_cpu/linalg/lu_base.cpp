@@ -10,8 +10,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "plugin_cpu/simd/transpose.h"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/linalg/lu_base.cpp"
 #include "isa/targets.h"
@@ -213,48 +211,6 @@ void solve_base(Triangle kind, int64_t n, const Mat<const T>& t, T* x, int64_t c
   solve_by_columns<T>(kind, n, t, x);
 }
 
-template <class T>
-HWY_INLINE void transpose_square(int64_t rows, int64_t columns, const T* from, int64_t from_step,
-                                 T* to, int64_t to_step) {
-  int64_t i = 0;
-  for (; i + 4 <= rows; i += 4) {
-    int64_t j = 0;
-    for (; j + 4 <= columns; j += 4)
-      transpose_4x4(from + i * from_step + j, from_step, to + j * to_step + i, to_step);
-    for (; j < columns; ++j) {
-      for (int64_t q = i; q < i + 4; ++q) to[j * to_step + q] = from[q * from_step + j];
-    }
-  }
-  for (; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) to[j * to_step + i] = from[i * from_step + j];
-  }
-}
-
-// By squares whose lines stay in the first cache, along the longer side: the lines of one matrix
-// there are each in another page, so they are fetched ahead.
-template <class T>
-void transpose_squares(int64_t rows, int64_t columns, const T* from, int64_t from_step, T* to,
-                       int64_t to_step) {
-  constexpr int64_t kSide = 16, kLine = 64 / static_cast<int64_t>(sizeof(T));
-  const bool tall = rows >= columns;
-  const int64_t longer = tall ? rows : columns, shorter = tall ? columns : rows;
-  for (int64_t p = 0; p < longer; p += kSide) {
-    for (int64_t i = p + kSide; i < std::min(longer, p + 2 * kSide); ++i) {
-      for (int64_t j = 0; j < shorter; j += kLine) {
-        if (tall)
-          __builtin_prefetch(from + i * from_step + j);
-        else
-          __builtin_prefetch(to + i * to_step + j, 1);
-      }
-    }
-    for (int64_t q = 0; q < shorter; q += kSide) {
-      const int64_t i = tall ? p : q, j = tall ? q : p;
-      transpose_square(std::min(kSide, rows - i), std::min(kSide, columns - j),
-                       from + i * from_step + j, from_step, to + j * to_step + i, to_step);
-    }
-  }
-}
-
 int factor_f32(int64_t rows, int64_t columns, float* a, int64_t step, int32_t* pivots) {
   return factor_columns(rows, columns, a, step, pivots);
 }
@@ -270,15 +226,6 @@ void solve_f64(Triangle kind, int64_t n, const Mat<const double>& t, double* x, 
   solve_base<double>(kind, n, t, x, columns, step);
 }
 
-void transpose_f32(int64_t rows, int64_t columns, const float* from, int64_t from_step, float* to,
-                   int64_t to_step) {
-  transpose_squares(rows, columns, from, from_step, to, to_step);
-}
-void transpose_f64(int64_t rows, int64_t columns, const double* from, int64_t from_step, double* to,
-                   int64_t to_step) {
-  transpose_squares(rows, columns, from, from_step, to, to_step);
-}
-
 }  // namespace tenon::cpu::linalg::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -289,8 +236,6 @@ TENON_EXPORT(factor_f32);
 TENON_EXPORT(factor_f64);
 TENON_EXPORT(solve_f32);
 TENON_EXPORT(solve_f64);
-TENON_EXPORT(transpose_f32);
-TENON_EXPORT(transpose_f64);
 
 int lu_base(int64_t rows, int64_t columns, float* a, int64_t step, int32_t* pivots) {
   return TENON_DISPATCH(factor_f32)(rows, columns, a, step, pivots);
@@ -305,14 +250,6 @@ void triangular_base(Triangle kind, int64_t n, Mat<const float> t, float* x, int
 void triangular_base(Triangle kind, int64_t n, Mat<const double> t, double* x, int64_t columns,
                      int64_t step) {
   TENON_DISPATCH(solve_f64)(kind, n, t, x, columns, step);
-}
-void transpose_block(int64_t rows, int64_t columns, const float* from, int64_t from_step, float* to,
-                     int64_t to_step) {
-  TENON_DISPATCH(transpose_f32)(rows, columns, from, from_step, to, to_step);
-}
-void transpose_block(int64_t rows, int64_t columns, const double* from, int64_t from_step,
-                     double* to, int64_t to_step) {
-  TENON_DISPATCH(transpose_f64)(rows, columns, from, from_step, to, to_step);
 }
 
 }  // namespace tenon::cpu::linalg

@@ -31,10 +31,4 @@ void triangular_base(Triangle kind, int64_t n, Mat<const float> t, float* x, int
 void triangular_base(Triangle kind, int64_t n, Mat<const double> t, double* x, int64_t columns,
                      int64_t step);
 
-// to[j * to_step + i] = from[i * from_step + j].
-void transpose_block(int64_t rows, int64_t columns, const float* from, int64_t from_step, float* to,
-                     int64_t to_step);
-void transpose_block(int64_t rows, int64_t columns, const double* from, int64_t from_step,
-                     double* to, int64_t to_step);
-
 }  // namespace tenon::cpu::linalg
