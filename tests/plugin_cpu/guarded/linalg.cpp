@@ -111,6 +111,26 @@ TEST_P(GuardedLinalg, Blocked) {
   linalg_eigh(matmul(square, square.mH()));
 }
 
+// Beyond the sizes from which real matrices are reduced by our own loops.
+TEST_P(GuardedLinalg, OverThreads) {
+  const Tensor a = matrix(271, 259), square = matrix(263, 263), b = matrix(263, 5);
+  const Tensor symmetric = square + square.mH();
+  const Guarded scope;
+  const auto [u, s, vh] = linalg_svd(a, true);
+  EXPECT_TRUE(allclose(matmul(u.narrow(1, 0, 259) * s, vh), a, 1e-3, 1e-3));
+  linalg_svd(a.t().contiguous(), false);
+  linalg_svdvals(a);
+  const auto [values, vectors] = linalg_eigh(symmetric);
+  EXPECT_TRUE(allclose(matmul(vectors * values, vectors.mH()), symmetric, 1e-3, 1e-3));
+  linalg_eigvalsh(symmetric);
+  const auto [q, r] = linalg_qr(a);
+  EXPECT_TRUE(allclose(matmul(q, r), a, 1e-3, 1e-3));
+  const auto [factors, tau] = geqrf(square);
+  ormqr(factors, tau, b);
+  ormqr(factors, tau, b.mH().contiguous(), false, true);
+  EXPECT_TRUE(allclose(matmul(square, linalg_solve(square, b)), b, 1e-2, 1e-2));
+}
+
 INSTANTIATE_TEST_SUITE_P(Dtypes, GuardedLinalg,
                          testing::Values(kFloat, kDouble, kComplexFloat, kComplexDouble),
                          [](const auto& info) { return std::string(toString(info.param)); });
