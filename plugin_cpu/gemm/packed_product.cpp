@@ -30,22 +30,10 @@ void pack(int64_t n, int64_t k, const Mat<const T>& b, T* to) {
 template <class T>
 void product_packed(int64_t m, int64_t n, int64_t k, const Mat<const T>& a, const T* b,
                     const Mat<T>& c) {
-  using S = Sizes<T>;
   const int64_t width = panel_width<T>();
   for (int64_t j = 0; j < n; j += width) {
-    for (int64_t p0 = 0; p0 < k; p0 += S::kDepth) {
-      const Tile<T> t{std::min(S::kDepth, k - p0),
-                      a.data + p0 * a.cs,
-                      a.rs,
-                      a.cs,
-                      b + j * k + p0 * width,
-                      width,
-                      T(1),
-                      p0 == 0 ? T(0) : T(1),
-                      c.data + j * c.cs,
-                      c.rs};
-      panel<T>(m, std::min(width, n - j), t, c.cs);
-    }
+    const Tile<T> t{k, a.data, a.rs, a.cs, b + j * k, width, T(1), T(0), c.data + j * c.cs, c.rs};
+    panel<T>(m, std::min(width, n - j), t, c.cs);
   }
 }
 

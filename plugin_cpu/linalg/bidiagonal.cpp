@@ -61,21 +61,10 @@ struct Reduction : Bidiagonal<T> {
     for (int64_t i = next; i < m; ++i) x[i] = (x[i] - value * c[i]) * scale;
   }
 
-  void subtract_update(int64_t begin) {
-    const int64_t depth = update.size();
-    over_parts((m - begin) * (n - begin) * depth, [&](int64_t part) {
-      over_columns(part, begin, n, [&](int64_t first, int64_t end) {
-        gemm(end - first, m - begin, depth, T(-1), {update.right(0) + first, 1, n},
-             {update.left(0) + begin, m, 1}, T(1), Mat<T>{column(first) + begin, this->ld, 1});
-      });
-    });
-    update.clear();
-  }
-
   void reduce_all() {
     for (int64_t j = 0; j < n; ++j) {
       reduce(j);
-      if (update.size() == 2 * kBlock) subtract_update(j + 1);
+      if (update.size() == 2 * kBlock) update.subtract_from(this->a, this->ld, j + 1, false);
     }
   }
 };

@@ -11,14 +11,20 @@ namespace {
 
 constexpr int64_t kPanel = 64;
 
+// What stands before the rest of vector r.
+template <class T>
+void write_head(int64_t r, T* row) {
+  std::fill_n(row, r, T(0));
+  row[r] = T(1);
+}
+
 // The vectors of reflectors that LAPACK has left below the diagonal of a column-major matrix of m
 // rows, written out to rows of v.
 template <class T>
 void write_vectors(const T* a, int64_t ld, int64_t m, int64_t count, T* v, int64_t v_ld) {
   for (int64_t r = 0; r < count; ++r) {
     T* row = v + r * v_ld;
-    std::fill_n(row, r, T(0));
-    row[r] = T(1);
+    write_head(r, row);
     std::copy(a + r * ld + r + 1, a + r * ld + m, row + r + 1);
   }
 }
@@ -29,10 +35,7 @@ Padded<T> vectors_of(const Shape& s, const T* a, int count) {
   Padded<T> v(count, s.rows);
   parallel_for(count, kRows, [&](int64_t begin, int64_t end) {
     transpose(a + begin, s.columns, s.rows, end - begin, v.row(begin), v.ld);
-    for (int64_t r = begin; r < end; ++r) {
-      std::fill_n(v.row(r), r, T(0));
-      v.row(r)[r] = T(1);
-    }
+    for (int64_t r = begin; r < end; ++r) write_head(r, v.row(r));
   });
   return v;
 }

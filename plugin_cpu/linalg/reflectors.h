@@ -9,6 +9,7 @@
 
 #include "plugin_cpu/gemm/gemm.h"
 #include "plugin_cpu/linalg/batches.h"
+#include "plugin_cpu/linalg/trailing.h"
 
 namespace tenon::cpu::linalg {
 
@@ -20,7 +21,8 @@ T dot(int64_t n, const T* a, const T* b) {
 }
 
 // What a blocked reduction to condensed form has still to subtract from its matrix of m rows by n
-// columns: the sum of left(r) right(r)^T over the rows that were added since the last clear().
+// columns: the sum of left(r) right(r)^T over the rows that were added since the last
+// subtract_from().
 template <class T>
 class Update {
  public:
@@ -32,11 +34,10 @@ class Update {
   T* right(int64_t r) { return right_.data() + r * n_; }
   int64_t size() const { return size_; }
   void grow(int64_t rows) { size_ += rows; }
-  void clear() { size_ = 0; }
 
   // out[i] -= the update's element (i, column), i in [begin, m).
   void subtract_column(int64_t column, int64_t begin, T* out) {
-    subtract(m_ - begin, left(0) + begin, m_, right(0) + column, n_, out + begin);
+    add(m_ - begin, left(0) + begin, m_, right(0) + column, n_, T(-1), out + begin);
   }
   // out[j] = the update's element (row, j), j in [begin, n).
   void row(int64_t row, int64_t begin, T* out) {
@@ -54,11 +55,20 @@ class Update {
     dots(n_ - begin, right(0) + begin, n_, u + begin);
     add(m_ - row, left(0) + row, m_, factors_.data(), 1, T(-1), out + row);
   }
+  // Subtracts all of it from rows and columns from `begin` on of the column-major `a`; of a
+  // symmetric matrix, from the groups of columns without the rows above them.
+  void subtract_from(T* a, int64_t ld, int64_t begin, bool symmetric) {
+    over_parts((m_ - begin) * (n_ - begin) * size_, [&](int64_t part) {
+      over_columns(part, begin, n_, [&](int64_t first, int64_t end) {
+        const int64_t row = symmetric ? first : begin;
+        gemm(end - first, m_ - row, size_, T(-1), {right(0) + first, 1, n_}, {left(0) + row, m_, 1},
+             T(1), Mat<T>{a + first * ld + row, ld, 1});
+      });
+    });
+    size_ = 0;
+  }
 
  private:
-  void subtract(int64_t n, const T* rows, int64_t ld, const T* factors, int64_t step, T* out) {
-    add(n, rows, ld, factors, step, T(-1), out);
-  }
   void add(int64_t n, const T* rows, int64_t ld, const T* factors, int64_t step, T sign, T* out) {
     if (size_ != 0)
       gemm(1, n, size_, sign, {factors, 0, step}, {rows, ld, 1}, T(1), Mat<T>{out, n, 1});

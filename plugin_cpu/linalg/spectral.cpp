@@ -288,9 +288,16 @@ tn_status factor_svd(Call&, Tensor U, Tensor S, Tensor Vh, Tensor info, Tensor s
         const T* from = self.data<T>() + b * s.elements();
         T* u = vectors ? U.data<T>() + b * solver.u_elements() : nullptr;
         T* v = vectors ? Vh.data<T>() + b * solver.v_elements() : nullptr;
-        info.data<int32_t>()[b] = all_finite(from, s.elements())
-                                      ? solver.run(from, S.data<R>() + int64_t{b} * k, u, v)
-                                      : kNotFinite;
+        R* values = S.data<R>() + int64_t{b} * k;
+        const bool finite = all_finite(from, s.elements());
+        info.data<int32_t>()[b] = finite ? solver.run(from, values, u, v) : kNotFinite;
+        if (finite) continue;
+        const R none = std::numeric_limits<R>::quiet_NaN();
+        std::fill_n(values, k, none);
+        if (vectors) {
+          std::fill_n(u, solver.u_elements(), T(none));
+          std::fill_n(v, solver.v_elements(), T(none));
+        }
       }
     });
   });

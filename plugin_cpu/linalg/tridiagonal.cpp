@@ -46,17 +46,6 @@ struct Reduction {
     update.grow(2);
   }
 
-  void subtract_update(int64_t begin) {
-    const int64_t rows = n - begin, depth = update.size();
-    over_parts(rows * rows * depth, [&](int64_t part) {
-      over_columns(part, begin, n, [&](int64_t first, int64_t end) {
-        gemm(end - first, n - first, depth, T(-1), {update.right(0) + first, 1, n},
-             {update.left(0) + first, n, 1}, T(1), Mat<T>{column(first) + first, ld, 1});
-      });
-    });
-    update.clear();
-  }
-
   void mirror_squares() {
     over_parts(0, [&](int64_t part) {
       over_columns(part, 0, n, [&](int64_t first, int64_t end) {
@@ -71,7 +60,7 @@ struct Reduction {
     mirror_squares();
     for (int64_t j = 0; j < n; ++j) {
       reduce_column(j);
-      if (update.size() == 2 * kBlock) subtract_update(j + 1);
+      if (update.size() == 2 * kBlock) update.subtract_from(a, ld, j + 1, true);
     }
   }
 };

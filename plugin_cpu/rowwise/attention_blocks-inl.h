@@ -49,7 +49,7 @@ HWY_INLINE Panels pack_panels(int64_t columns, int64_t depth, const float* from,
   return {to, depth};
 }
 
-// C = A B + beta C, A[i][p] = a[i * a_row + p * a_step], of kc <= kKeyBlock where beta is not 0.
+// C = A B + beta C, A[i][p] = a[i * a_row + p * a_step], of kc steps.
 // Columns are rounded up to whole vectors, for which C has room.
 HWY_INLINE void multiply(int64_t rows, int64_t columns, int64_t kc, const float* a, int64_t a_row,
                          int64_t a_step, const Panels& b, float beta, float* c, int64_t c_row) {
