@@ -271,9 +271,9 @@ ScalarType promote_types(ScalarType a, ScalarType b) {
   return x.size < 4 ? ScalarType::Float : ScalarType::Double;
 }
 
-std::string_view toString(ScalarType dtype) {
+const char* toString(ScalarType dtype) {
   if (!core::dtype_known(dtype)) return "Undefined";
-  return core::dtype_registry().enumerator[static_cast<int>(dtype)];
+  return core::dtype_registry().enumerator[static_cast<int>(dtype)].c_str();
 }
 
 namespace {

@@ -61,6 +61,8 @@ ClassTypePtr CompilationUnit::find_class(std::string_view name) const {
 void CompilationUnit::add_type(TypePtr t) {
   TENON_CHECK(types_by_name_.count(t->name()) == 0, ValueError, "type ", t->name(),
               " is already defined");
+  if (ClassTypePtr cls = std::dynamic_pointer_cast<ClassType>(std::const_pointer_cast<Type>(t)))
+    cls->unit_ = weak_from_this();
   types_by_name_.emplace(t->name(), t);
   types_.push_back(std::move(t));
 }

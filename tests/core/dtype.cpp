@@ -36,7 +36,7 @@ TEST(Dtype, PromotionIsSymmetric) {
 
 TEST(Dtype, NamesSizesAndNumbersAgree) {
   EXPECT_EQ(dtype_name(kFloat), "float32");
-  EXPECT_EQ(toString(kFloat), "Float");
+  EXPECT_STREQ(toString(kFloat), "Float");
   EXPECT_EQ(core::dtype_from_name("bfloat16"), kBFloat16);
   EXPECT_EQ(elementSize(kInt64), 8u);
   EXPECT_EQ(core::dtype_from_abi({TN_BFLOAT, 16, 1}), kBFloat16);

@@ -113,6 +113,23 @@ TEST_F(JitValues, GeneratorsAreSeeded) {
   EXPECT_TRUE(got.toListRef().items[0].toBool());
 }
 
+TEST(JitValuesOfText, AModuleOfAValue) {
+  IValue kept;
+  {
+    Module inner("__torch__.Inner"), outer("__torch__.Outer");
+    inner.register_buffer("two", full({}, 2));
+    inner.define("def forward(self, x: Tensor) -> Tensor:\n    return x * self.two\n");
+    outer.register_module("inner", inner);
+    kept = outer.attr("inner");
+    const Module again = kept.toModule();
+    EXPECT_TRUE(equal(again.forward({ones({3})}).toTensor(), full({3}, 2)));
+    again.attr("two").toTensor().fill_(5);
+    EXPECT_TRUE(equal(inner.forward({ones({3})}).toTensor(), full({3}, 5)));
+  }
+  EXPECT_THROW(kept.toModule(), Error);  // its program is gone
+  EXPECT_THROW(IValue(3).toModule(), TypeError);
+}
+
 TEST(JitValuesOfText, StatementsSetTheMode) {
   const auto unit = compile(R"(
 def f(x: Tensor):

@@ -29,6 +29,7 @@ class Type;
 using TypePtr = std::shared_ptr<const Type>;
 class ClassType;
 using ClassTypePtr = std::shared_ptr<ClassType>;
+class Module;
 }  // namespace jit
 
 class IValue;
@@ -223,6 +224,9 @@ class TENON_API IValue {
   core::Ref<ivalue::Tuple> toTuple() const;
   core::Ref<ivalue::Object> toObject() const;
   core::Ref<ivalue::Future> toFuture() const;
+  // Of Tenon::jit. It keeps the program that defines its class; Error if that is gone, since the
+  // object alone does not keep it.
+  jit::Module toModule() const;
   // Copies of lists. TypeError where an element is of another kind.
   std::vector<int64_t> toIntVector() const;
   std::vector<double> toDoubleVector() const;

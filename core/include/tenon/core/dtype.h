@@ -98,7 +98,7 @@ TENON_API DtypeMask parse_dtype_mask(std::string_view text, bool foreign = true)
 }  // namespace core
 
 TENON_API ScalarType promote_types(ScalarType a, ScalarType b);
-TENON_API std::string_view toString(ScalarType t);  // "Float"; a foreign dtype's own name
+TENON_API const char* toString(ScalarType t);  // "Float"; a foreign dtype's own name
 inline std::string_view dtype_name(ScalarType t) { return core::dtype_info(t).name; }  // "float32"
 inline std::size_t elementSize(ScalarType t) { return core::item_size(t); }
 

@@ -136,6 +136,8 @@ class TENON_API ClassType final : public Type, public ivalue::ObjectType {
     return std::static_pointer_cast<ClassType>(std::const_pointer_cast<Type>(shared_from_this()));
   }
 
+  // Where it is defined; null before, and after the end of the unit.
+  std::shared_ptr<CompilationUnit> compilation_unit() const { return unit_.lock(); }
   const std::string& class_name() const override { return name_; }
   int find_slot(std::string_view attribute) const override;
   const std::string& slot_name(int slot) const override { return attributes_.at(slot).name; }
@@ -168,7 +170,9 @@ class TENON_API ClassType final : public Type, public ivalue::ObjectType {
  private:
   ClassType(std::string qualified_name, bool is_module)
       : Type(TypeKind::Class, {}, std::move(qualified_name)), is_module_(is_module) {}
+  friend class CompilationUnit;
   bool is_module_;
+  std::weak_ptr<CompilationUnit> unit_;
   std::vector<ClassAttribute> attributes_;
   std::vector<std::pair<std::string, IValue>> constants_;
   std::vector<Function*> methods_;
