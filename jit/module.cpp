@@ -27,8 +27,8 @@ Module::Module(core::Ref<ivalue::Object> object, std::shared_ptr<CompilationUnit
 
 namespace tenon {
 jit::Module IValue::toModule() const {
-  TENON_CHECK(isModule(), TypeError, "toModule: a value of type ", jit::type_of(*this)->annotation(),
-              " is not a module");
+  TENON_CHECK(isModule(), TypeError, "toModule: a value of type ",
+              jit::type_of(*this)->annotation(), " is not a module");
   const auto object = toObject();
   auto unit = static_cast<const jit::ClassType&>(*object->type).compilation_unit();
   TENON_CHECK(unit, Error, "toModule: the program that defines class ", object->name(),

@@ -80,10 +80,9 @@ void pad_ends_backward(Infer& c, bool reflect) {
 }
 
 // Codes of interpolation and border, arguments `at` and the next.
-void check_sampling(Infer& c, int at, int nd) {
+void check_sampling(Infer& c, int at) {
   const int64_t mode = c.integer(at), border = c.integer(at + 1);
   if (mode < 0 || mode > 2) fail<ValueError>(c, "interpolation_mode must be 0, 1 or 2, got ", mode);
-  if (mode == 2 && nd == 3) fail<ValueError>(c, "bicubic interpolation only supports 4D input");
   if (border < 0 || border > 2) fail<ValueError>(c, "padding_mode must be 0, 1 or 2, got ", border);
 }
 
@@ -113,7 +112,7 @@ void sample(Infer& c, int nd) {
     fail<ValueError>(c, "expected input to have non-empty spatial dimensions, but input has sizes ",
                      input.sizes(), " with dimension ", d, " being empty");
   }
-  check_sampling(c, A::interpolation_mode, nd);
+  check_sampling(c, A::interpolation_mode);
   int64_t sizes[kMaxDims] = {input.size(0), input.size(1)};
   for (int d = 0; d < nd; ++d) sizes[d + 2] = grid.size(d + 1);
   c.set(0, {sizes, static_cast<std::size_t>(nd + 2)}, input.dtype);
@@ -167,7 +166,7 @@ void sample_backward(Infer& c, int nd) {
   using A = args::grid_sampler_2d_backward;
   const TensorImpl &grad = c.tensor(A::grad_output), &input = c.tensor(A::input),
                    &grid = c.tensor(A::grid);
-  check_sampling(c, A::interpolation_mode, nd);
+  check_sampling(c, A::interpolation_mode);
   bool fits = input.ndim() == nd + 2 && grad.ndim() == nd + 2 && grid.ndim() == nd + 2 &&
               grid.size(nd + 1) == nd && input.size(0) == grid.size(0) &&
               grad.size(0) == input.size(0) && grad.size(1) == input.size(1);

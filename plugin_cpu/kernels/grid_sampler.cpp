@@ -16,7 +16,7 @@ namespace {
 
 using namespace sdk;
 
-constexpr int kMaxTaps = 16;
+constexpr int kMaxTaps = 64;        // four along each of three dimensions
 constexpr int64_t kBlock = 32;      // positions whose neighbors are kept at a time
 constexpr int64_t kWork = 1 << 14;  // products per task
 
@@ -53,7 +53,9 @@ struct Sampler {
   void find(const T* position, Neighbors<C>& n) const {
     n.count = 1;
     n.offset[0] = 0;
-    double weight[kMaxTaps] = {1}, slope[3][kMaxTaps] = {{1}, {1}, {1}};
+    double weight[kMaxTaps], slope[3][kMaxTaps];
+    weight[0] = 1;
+    for (int e = 0; e < 3; ++e) slope[e][0] = 1;
     for (int d = 0; d < nd; ++d) {
       const GridTaps g = grid_taps(static_cast<double>(position[nd - 1 - d]), size[d], rules);
       // Entry k becomes one entry per tap; from the last on, so that none is overwritten before it

@@ -274,6 +274,7 @@ constexpr int64_t kThreads = int64_t{1} << 17;
 bool make_sampler(Sampler* s, const Tensor& samples, const Tensor& input, const Tensor& grid,
                   int64_t mode, int64_t border, bool align_corners) {
   const int nd = input.ndim() - 2;
+  if (nd == 3 && mode == 2) return false;  // 64 neighbors of a thread are too many registers
   if (!fits_volume(input) || !fits_volume(grid)) return false;
   *s = Sampler();
   s->input = Volume(input, nd);

@@ -60,6 +60,15 @@ TEST(Complex, ArithmeticAndPromotion) {
 }
 
 // A gradient of a real function is dL/dRe + i dL/dIm.
+TEST(Complex, ClosenessIsOfBothParts) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor a = sample({{1, 2}, {1, 2}, {1, nan}}),
+               b = sample({{1, 2 + 1e-9}, {1, -2}, {1, nan}});
+  EXPECT_TRUE(isclose(a, b).equal(tensor({1, 0, 0}).to(kBool)));
+  EXPECT_TRUE(isclose(a, b, 1e-5, 1e-8, true).equal(tensor({1, 0, 1}).to(kBool)));
+  EXPECT_FALSE(allclose(sample({{1, 2}}), sample({{1, 3}})));
+}
+
 TEST(Complex, GradientsAreConjugateDerivatives) {
   Tensor z = sample({{1, 2}, {3, -4}}).requires_grad_(true);
   (z * z.conj()).sum().backward();  // |z|^2, with an imaginary part of zero

@@ -115,12 +115,12 @@ Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol
               " must not be negative");
   NoGradGuard no_grad;
   Tensor close = self.eq(other);
-  if (equal_nan && self.is_floating_point())
+  if (equal_nan && !isIntegralType(self.scalar_type(), true))
     close = close.logical_or(self.ne(self).logical_and(other.ne(other)));
   if (rtol == 0 && atol == 0) return close;
   // Integers are compared in double: a tolerance is a real number.
-  Tensor a = self.is_floating_point() ? self : self.to(kDouble),
-         b = other.is_floating_point() ? other : other.to(kDouble);
+  const bool whole = isIntegralType(self.scalar_type(), true);
+  Tensor a = whole ? self.to(kDouble) : self, b = whole ? other.to(kDouble) : other;
   Tensor allowed = b.abs().mul(rtol).add(atol), distance = a.sub(b).abs();
   Tensor finite = distance.sub(distance).eq(0);
   return close.logical_or(finite.logical_and(distance.le(allowed)));
