@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Attention in float32 and its gradients against double.
+// Attention in float32, that of 16-bit floats by it, and their gradients against double.
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -65,13 +65,14 @@ std::vector<Tensor> results(const Operands& o, ScalarType type, const Mask& mask
 }
 
 void expect_near(const Operands& o, const Mask& mask = std::nullopt, bool causal = false,
-                 std::optional<double> scale = std::nullopt, double tolerance = 4e-6) {
-  const auto given = results(o, kFloat, mask, causal, scale);
+                 std::optional<double> scale = std::nullopt, double tolerance = 4e-6,
+                 ScalarType type = kFloat) {
+  const auto given = results(o, type, mask, causal, scale);
   const auto want = results(o, kDouble, mask, causal, scale);
   for (std::size_t i = 0; i < want.size(); ++i) {
     const double off = (given[i].to(kDouble) - want[i]).abs().max().item<double>();
     EXPECT_LE(off, want[i].abs().max().item<double>() * tolerance) << "of result " << i;
-    EXPECT_EQ(given[i].scalar_type(), kFloat);
+    EXPECT_EQ(given[i].scalar_type(), type);
   }
 }
 
@@ -148,10 +149,31 @@ TEST(FloatAttention, NaNsStayInTheirRows) {
 // Forward and backward: there is never a matrix of scores.
 TEST(FloatAttention, MemoryIsLinearInTheLength) {
   const Operands o({1, 1, 2000, 3000, 64, 64});
-  const uint64_t before = core::memory_stats(core::kHost).allocated_peak;
-  const Tensor q = leaf(o.q, kFloat);
-  scaled_dot_product_attention(q, o.k, o.v).backward(o.grad);
-  EXPECT_LT(core::memory_stats(core::kHost).allocated_peak - before, uint64_t{2000 * 3000});
+  for (ScalarType type : {kFloat, kHalf, kBFloat16}) {
+    const Tensor q = leaf(o.q, type), k = o.k.to(type), v = o.v.to(type), grad = o.grad.to(type);
+    const uint64_t before = core::memory_stats(core::kHost).allocated_peak;
+    scaled_dot_product_attention(q, k, v).backward(grad);
+    EXPECT_LT(core::memory_stats(core::kHost).allocated_peak - before, uint64_t{2000 * 3000})
+        << type;
+  }
+}
+
+// Operands, results and gradients are rounded; backward reads the rounded result.
+TEST(FloatAttention, OperandsOf16BitsAreWidened) {
+  for (ScalarType type : {kHalf, kBFloat16}) {
+    for (const Shape& s : kShapes) {
+      SCOPED_TRACE(std::string(toString(type)) + " " + std::to_string(s.queries));
+      Operands o(s);
+      for (Tensor* t : {&o.q, &o.k, &o.v, &o.grad}) *t = t->to(type).to(kFloat);
+      const double tolerance = type == kHalf ? 2e-3 : 1.6e-2;
+      expect_near(o, std::nullopt, false, std::nullopt, tolerance, type);
+      expect_near(o, std::nullopt, true, -0.3, tolerance, type);
+      const Tensor sees = randn({s.queries, s.keys}) > 0;
+      sees[3].fill_(false);
+      o.k = o.k.transpose(2, 3).contiguous().transpose(2, 3);
+      expect_near(o, sees, false, std::nullopt, tolerance, type);
+    }
+  }
 }
 
 TEST(FloatAttention, LogarithmsOfSums) {
