@@ -16,7 +16,10 @@ struct Choice {
 
 Choice best() {
   const bool native = onednn::native_bf16();
-  if (const TileUnit* amx = isa() == Isa::Avx3 ? amx_unit() : nullptr) return {"amx", amx, native};
+  if (isa() == Isa::Avx3) {
+    if (const TileUnit* amx = amx_unit()) return {"amx", amx, native};
+    if (const TileUnit* dots = dot_unit()) return {"avx512_bf16", dots, native};
+  }
   return {native ? "onednn" : "float", nullptr, native};
 }
 
@@ -31,6 +34,8 @@ bool choose_bf16(std::string_view name) {
   const bool native = onednn::native_bf16();
   if (name == "amx" && amx_unit())
     choice() = {"amx", amx_unit(), native};
+  else if (name == "avx512_bf16" && isa() == Isa::Avx3 && dot_unit())
+    choice() = {"avx512_bf16", dot_unit(), native};
   else if (name == "amx_emulated")
     choice() = {"amx_emulated", emulated_unit(), native};
   else if (name == "onednn" && native)

@@ -11,8 +11,8 @@
 
 namespace tenon::cpu {
 
-// Before any kernel and after choose_isa. False if it is not available: "amx", "amx_emulated",
-// "onednn", "float".
+// Before any kernel and after choose_isa. False if it is not available: "amx",
+// "avx512_bf16", "amx_emulated", "onednn", "float".
 bool choose_bf16(std::string_view name);
 std::string_view bf16_name();
 

@@ -37,7 +37,9 @@ const TileUnit* amx_unit();
 // The same without these checks: null only in builds for other processors. Its instructions trap if
 // they cannot run.
 const TileUnit* amx_instructions();
-// The same arithmetic in plain C++, for tests of what is built on a unit.
+// Null where the processor has no AVX512-BF16. Only where the vectors of AVX-512 may be used.
+const TileUnit* dot_unit();
+// The same arithmetic as AMX's in plain C++, for tests of what is built on a unit.
 const TileUnit* emulated_unit();
 
 }  // namespace tenon::cpu
