@@ -46,7 +46,8 @@ tn_status init(const tn_host&, tn_str*) {
   apply_setting("CPU_ISA", choose_isa, "base, avx2, avx3 up to what the machine has",
                 [] { return isa_name(); });
   apply_setting("CPU_BF16", choose_bf16,
-                "amx and onednn where the machine has them, amx_emulated, float", bf16_name);
+                "amx, avx512_bf16 and onednn where the machine has them, amx_emulated, float",
+                bf16_name);
   apply_setting("CPU_PACKED_MB", choose_packed, "an integer from 0 to 2^40",
                 [] { return std::string_view("128"); });
   return TN_OK;

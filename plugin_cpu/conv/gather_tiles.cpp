@@ -51,7 +51,7 @@ const TileUnit* conv_unit(const Conv& c) {
   const int64_t max_offset = std::max(channels * c.in_plane(), filters * c.out_plane());
   const bool pays = tiles_pay(filters, channels, c.taps() * c.out_plane()) && c.out_plane() >= 8 &&
                     c.in_plane() >= 8;
-  return pays && max_offset < -kNone && c.work() * c.batch > 65536 ? tile_unit() : nullptr;
+  return pays && max_offset < -kNone && c.work() * c.batch > 65536 ? convolution_unit() : nullptr;
 }
 
 Images pack_images(const sdk::BFloat16* x, int64_t channels, int64_t plane, int64_t first,

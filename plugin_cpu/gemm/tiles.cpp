@@ -15,9 +15,6 @@ namespace {
 
 using sdk::BFloat16;
 
-// Multiply-adds that are not worth waking another thread.
-constexpr int64_t kSerial = 32 * kGemmSerial;
-
 struct Product {
   const TileUnit& unit;
   int64_t m, n;
@@ -55,8 +52,9 @@ Packed pack(const Lines& from, int64_t lines, int64_t k, TileOrder order, bool s
 }
 
 // Short lines of whole tiles are read in place. Long ones would map to few sets of the cache.
-bool can_read_in_place(Mat<const BFloat16> a, int64_t m, int64_t k) {
-  return a.cs == 1 && a.rs > kTileDepth && m % kTileLines == 0 && k % kTileDepth == 0 && k <= 320;
+bool can_read_in_place(const TileUnit& unit, Mat<const BFloat16> a, int64_t m, int64_t k) {
+  return a.cs == 1 && a.rs > kTileDepth && m % kTileLines == 0 && k % kTileDepth == 0 &&
+         k <= unit.max_depth * kTileDepth;
 }
 
 }  // namespace
@@ -69,7 +67,7 @@ bool gemm_tiles(int64_t m, int64_t n, int64_t k, float alpha, Mat<const BFloat16
     return gemm_tiles(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
   struct PackedA;
   struct PackedB;
-  const bool serial = m * n * k <= kSerial;
+  const bool serial = m * n * k <= unit->serial;
   const int64_t span = std::max<int64_t>(1, kTilePackBytes / packed_bytes(kArea, k)) * kArea;
   for (int64_t j = 0; j < n; j += span) {
     const int64_t cols = std::min(span, n - j);
@@ -79,7 +77,7 @@ bool gemm_tiles(int64_t m, int64_t n, int64_t k, float alpha, Mat<const BFloat16
       const int64_t rows = std::min(span, m - i);
       const Lines lines{&a.data[i * a.rs].x, a.rs, a.cs};
       const Packed pa =
-          can_read_in_place(a, m, k)
+          can_read_in_place(*unit, a, m, k)
               ? Packed{reinterpret_cast<const char*>(lines.data), k / kTileDepth, 2 * a.rs}
               : pack<PackedA>(lines, rows, k, TileOrder::LinesFirst, serial);
       areas({*unit, rows, cols, alpha, beta, {c.data + i * c.rs + j * c.cs, c.rs, c.cs}, pa, pb},

@@ -49,6 +49,10 @@ bool choose_bf16(std::string_view name) {
 
 std::string_view bf16_name() { return choice().name; }
 const TileUnit* tile_unit() { return choice().unit; }
+const TileUnit* convolution_unit() {
+  const Choice& c = choice();
+  return c.onednn && c.unit == dot_unit() ? nullptr : c.unit;
+}
 bool bf16_by_onednn() { return choice().onednn; }
 
 }  // namespace tenon::cpu

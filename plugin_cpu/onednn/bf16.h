@@ -17,6 +17,9 @@ bool choose_bf16(std::string_view name);
 std::string_view bf16_name();
 
 const TileUnit* tile_unit();  // null: none is used
+// Of convolutions: dot products over gathered windows are slower than oneDNN's own, where that has
+// them.
+const TileUnit* convolution_unit();
 bool bf16_by_onednn();
 
 }  // namespace tenon::cpu

@@ -53,9 +53,8 @@ class Area {
   // Lines of `a` by lines of `b` over `depth` tiles of k, added to the sums or overwriting them.
   void multiply(const TileUnit& unit, const Packed& a, const Packed& b, int64_t depth, int64_t rows,
                 int64_t cols, bool add) {
-    constexpr int64_t kMaxTiles = 10,
-                      kBlock = 2 * kTileLines;  // the tiles of one block lie in the first cache
-    const int64_t step = tiles(depth, tiles(depth, kMaxTiles));
+    constexpr int64_t kBlock = 2 * kTileLines;
+    const int64_t step = tiles(depth, tiles(depth, unit.max_depth));
     for (int64_t p = 0; p < depth; p += step) {
       for (int64_t j = 0; j < cols; j += kBlock) {
         for (int64_t i = 0; i < rows; i += kBlock) {

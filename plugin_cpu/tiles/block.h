@@ -48,7 +48,9 @@ constexpr TileUnit tile_unit_of() {
   return {Tiles::configure,
           Tiles::release,
           {{tile_block<Tiles, 1, 1>, tile_block<Tiles, 1, 2>},
-           {tile_block<Tiles, 2, 1>, tile_block<Tiles, 2, 2>}}};
+           {tile_block<Tiles, 2, 1>, tile_block<Tiles, 2, 2>}},
+          10,
+          32 * 96 * 96 * 96};
 }
 
 }  // namespace tenon::cpu

@@ -77,8 +77,11 @@ bool processor_has_it() {
 }  // namespace
 
 const TileUnit* dot_unit() {
-  static constexpr TileUnit unit{
-      nothing, nothing, {{block<1, 1>, block<1, 2>}, {block<2, 1>, block<2, 2>}}};
+  static constexpr TileUnit unit{nothing,
+                                 nothing,
+                                 {{block<1, 1>, block<1, 2>}, {block<2, 1>, block<2, 2>}},
+                                 64,
+                                 2 * 96 * 96 * 96};
   static const bool available = processor_has_it();
   return available ? &unit : nullptr;
 }

@@ -29,6 +29,8 @@ struct TileUnit {
   void (*configure)();
   void (*release)();
   void (*block[2][2])(const TileBlock&);  // by tiles of rows and of columns, less one
+  int64_t max_depth;  // of a block: what it reads stays near enough, and lines this long in place
+  int64_t serial;     // multiply-adds that are not worth waking another thread
 };
 
 // Null where the processor, the system or this build has no AMX for bfloat16. The first call
