@@ -151,6 +151,20 @@ nn::AnyModule layers(const Args& a, Options o) {
   return make<M>(o.bidirectional(a.flag("bidirectional", false)));
 }
 
+template <class Options>
+Options transformer_options(const Args& a, Options o) {
+  return o.dim_feedforward(a.integer("dim_feedforward", 2048))
+      .dropout(a.num("dropout", 0.1))
+      .batch_first(a.flag("batch_first", false))
+      .norm_first(a.flag("norm_first", false))
+      .bias(a.flag("bias", true));
+}
+
+template <class M, class Options>
+nn::AnyModule transformer_layer(const Args& a) {
+  return make<M>(transformer_options(a, Options(a.integer("d_model", 512), a.integer("nhead", 8))));
+}
+
 const std::map<std::string, Builder>& builders() {
   static const std::map<std::string, Builder> table = {
       {"Conv1d", &conv<nn::Conv1dImpl, 1>},
@@ -285,6 +299,26 @@ const std::map<std::string, Builder>& builders() {
          return make<nn::LSTMCellImpl>(
              nn::LSTMCellOptions(a.integer("input_size"), a.integer("hidden_size"))
                  .bias(a.flag("bias", true)));
+       }},
+      {"MultiheadAttention",
+       [](const Args& a) {
+         return make<nn::MultiheadAttentionImpl>(
+             nn::MultiheadAttentionOptions(a.integer("embed_dim"), a.integer("num_heads"))
+                 .bias(a.flag("bias", true))
+                 .add_bias_kv(a.flag("add_bias_kv", false))
+                 .add_zero_attn(a.flag("add_zero_attn", false))
+                 .batch_first(a.flag("batch_first", false)));
+       }},
+      {"TransformerEncoderLayer",
+       &transformer_layer<nn::TransformerEncoderLayerImpl, nn::TransformerEncoderLayerOptions>},
+      {"TransformerDecoderLayer",
+       &transformer_layer<nn::TransformerDecoderLayerImpl, nn::TransformerDecoderLayerOptions>},
+      {"Transformer",
+       [](const Args& a) {
+         return make<nn::TransformerImpl>(transformer_options(
+             a, nn::TransformerOptions(a.integer("d_model", 512), a.integer("nhead", 8),
+                                       a.integer("num_encoder_layers", 6),
+                                       a.integer("num_decoder_layers", 6))));
        }},
       {"Linear",
        [](const Args& a) {
@@ -476,6 +510,25 @@ const std::map<std::string, Builder>& builders() {
              a.reduction(nn::NLLLossOptions()
                              .weight(a.tensor("weight"))
                              .ignore_index(a.integer("ignore_index", -100))));
+       }},
+      {"CTCLoss",
+       [](const Args& a) {
+         return make<nn::CTCLossImpl>(
+             a.reduction(nn::CTCLossOptions()
+                             .blank(a.integer("blank", 0))
+                             .zero_infinity(a.flag("zero_infinity", false))));
+       }},
+      {"LinearCrossEntropyLoss",
+       [](const Args& a) {
+         auto o =
+             nn::LinearCrossEntropyLossOptions(a.integer("in_features"), a.integer("num_classes"))
+                 .bias(a.flag("bias", false))
+                 .weight(a.tensor("weight"))
+                 .label_smoothing(a.num("label_smoothing", 0));
+         if (a.has("out_features"))
+           o.out_features(a.c.at("out_features").get<std::vector<int64_t>>());
+         if (a.has("ignore_index")) o.ignore_index(a.integer("ignore_index"));
+         return make<nn::LinearCrossEntropyLossImpl>(a.reduction(o));
        }},
       {"CrossEntropyLoss",
        [](const Args& a) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules: outputs, buffers afterwards and gradients.
 #include <algorithm>
+#include <map>
 
 #include "modules.h"
 #include "replay_training.h"
@@ -42,7 +43,39 @@ std::vector<Tensor> call_recurrent(nn::Module& m, const std::vector<Tensor>& x) 
   return {};
 }
 
-std::vector<Tensor> call(BuiltModule& m, std::vector<Tensor> x) {
+using Keywords = std::map<std::string, Tensor>;
+
+// Modules with masks, which are given by name; empty if this is none of them.
+std::vector<Tensor> call_masked(nn::Module& m, const std::vector<Tensor>& x,
+                                const Keywords& masks) {
+  const auto mask = [&](const char* name) {
+    const auto found = masks.find(name);
+    return found == masks.end() ? Tensor() : found->second;
+  };
+  if (auto* attention = dynamic_cast<nn::MultiheadAttentionImpl*>(&m)) {
+    const auto [y, weights] = attention->forward(x.at(0), x.at(1), x.at(2),
+                                                 mask("key_padding_mask"), true, mask("attn_mask"));
+    return {y, weights};
+  }
+  if (auto* encoder = dynamic_cast<nn::TransformerEncoderLayerImpl*>(&m))
+    return {encoder->forward(x.at(0), mask("src_mask"), mask("src_key_padding_mask"))};
+  if (auto* decoder = dynamic_cast<nn::TransformerDecoderLayerImpl*>(&m)) {
+    return {decoder->forward(x.at(0), x.at(1), mask("tgt_mask"), mask("memory_mask"),
+                             mask("tgt_key_padding_mask"), mask("memory_key_padding_mask"))};
+  }
+  if (auto* both = dynamic_cast<nn::TransformerImpl*>(&m)) {
+    return {both->forward(x.at(0), x.at(1), mask("src_mask"), mask("tgt_mask"), mask("memory_mask"),
+                          mask("src_key_padding_mask"), mask("tgt_key_padding_mask"),
+                          mask("memory_key_padding_mask"))};
+  }
+  return {};
+}
+
+std::vector<Tensor> call(BuiltModule& m, std::vector<Tensor> x, const Keywords& keywords) {
+  if (const auto outputs = call_masked(*m.module.ptr(), x, keywords); !outputs.empty())
+    return outputs;
+  for (const auto& [name, t] : keywords) x.push_back(t);
+
   if (m.with_indices) {
     std::tuple<Tensor, Tensor> both;
     if (auto p = std::dynamic_pointer_cast<nn::MaxPool1dImpl>(m.module.ptr()))
@@ -61,6 +94,8 @@ std::vector<Tensor> call(BuiltModule& m, std::vector<Tensor> x) {
       return {m.module.forward(x[0], x[1])};
     case 3:
       return {m.module.forward(x[0], x[1], x[2])};
+    case 4:
+      return {m.module.forward(x[0], x[1], x[2], x[3])};
     default:
       throw ValueError(core::join(x.size(), " inputs"));
   }
@@ -68,19 +103,24 @@ std::vector<Tensor> call(BuiltModule& m, std::vector<Tensor> x) {
 
 struct Inputs {
   std::vector<Tensor> all, tracked;
+  Keywords keywords;
   Inputs(const CaseFile& file, const json& c) {
-    const auto add = [&](const json& ref) {
+    const auto read = [&](const json& ref) {
       Tensor t = case_tensor(file, ref);
       if (t.is_floating_point()) tracked.push_back(t.set_requires_grad(true));
-      all.push_back(t);
+      return t;
     };
     for (const auto& ref : c.at("inputs")) {
-      if (ref.is_array())
-        std::for_each(ref.begin(), ref.end(), add);
+      if (!ref.is_array())
+        all.push_back(read(ref));
+      else if (!ref.empty() && ref[0].is_number())
+        all.push_back(tensor(ref.get<std::vector<int64_t>>(), TensorOptions(kLong)));
       else
-        add(ref);
+        std::transform(ref.begin(), ref.end(), std::back_inserter(all), read);
     }
-    for (const auto& [name, ref] : c.at("keyword_inputs").items()) add(ref);
+    for (const auto& [name, ref] : c.at("keyword_inputs").items()) {
+      if (!ref.is_null()) keywords.emplace(name, read(ref));
+    }
   }
 };
 
@@ -126,7 +166,7 @@ Outcome replay_module(const CaseFile& file, const json& c) {
     return {Verdict::Skipped, "no module named " + c.at("module").get<std::string>()};
   const auto module = prepared(m, file, c);
   const Inputs inputs(file, c);
-  const std::vector<Tensor> outputs = call(m, inputs.all);
+  const std::vector<Tensor> outputs = call(m, inputs.all, inputs.keywords);
   const json& expected = c.at("outputs");
   std::string wrong;
   if (outputs.size() != expected.size())

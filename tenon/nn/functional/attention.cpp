@@ -137,12 +137,31 @@ Tensor without_empty(const Tensor& mask) {
   return mask.masked_fill(empty, std::numeric_limits<double>::quiet_NaN());
 }
 
+// As a batch of one.
+std::tuple<Tensor, Tensor> without_batch(const Tensor& query, const Tensor& key,
+                                         const Tensor& value, Options o) {
+  if (o.key_padding_mask().defined()) {
+    TENON_CHECK(o.key_padding_mask().dim() == 1, ValueError,
+                "multi_head_attention_forward: expected key_padding_mask of 1 dimension without a "
+                "batch, got ",
+                o.key_padding_mask().dim());
+    o.key_padding_mask(o.key_padding_mask().unsqueeze(0));
+  }
+  const Tensor q = query.unsqueeze(1), k = key.is_same(query) ? q : key.unsqueeze(1),
+               v = value.is_same(key) ? k : value.unsqueeze(1);
+  const auto [out, weights] = multi_head_attention_forward(q, k, v, o);
+  return {out.squeeze(1), weights.defined() ? weights.squeeze(0) : weights};
+}
+
 }  // namespace
 
 std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, const Tensor& key,
                                                         const Tensor& value, const Options& o) {
+  if (query.dim() == 2 && key.dim() == 2 && value.dim() == 2)
+    return without_batch(query, key, value, o);
   TENON_CHECK(query.dim() == 3 && key.dim() == 3 && value.dim() == 3, ValueError,
-              "multi_head_attention_forward: expected query, key and value of 3 dimensions, got ",
+              "multi_head_attention_forward: expected query, key and value of 3 dimensions, or of "
+              "2 without a batch, got ",
               query.dim(), ", ", key.dim(), " and ", value.dim());
   const int64_t target = query.size(0), batch = query.size(1), embed = query.size(2);
   const int64_t heads = o.num_heads();

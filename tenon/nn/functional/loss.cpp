@@ -71,6 +71,37 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target,
                                    options.label_smoothing());
 }
 
+Tensor linear_cross_entropy(const Tensor& input, const Tensor& linear_weight, const Tensor& target,
+                            const LinearCrossEntropyFuncOptions& options) {
+  TENON_CHECK(input.dim() == 1 || input.dim() == 2, ValueError,
+              "linear_cross_entropy: expected input with dimensionality 1 or 2, got ", input.dim());
+  TENON_CHECK(linear_weight.dim() >= 2, ValueError, "linear_cross_entropy: expected linear_weight ",
+              "with dimensionality at least 2, got ", linear_weight.dim());
+  TENON_CHECK(input.size(-1) == linear_weight.size(-1), ValueError,
+              "linear_cross_entropy: expected equal input and linear_weight last dimensions, got ",
+              input.size(-1), " and ", linear_weight.size(-1));
+  TENON_CHECK(input.dim() == 2 || linear_weight.dim() == 2, ValueError,
+              "linear_cross_entropy: linear_weight ", linear_weight.sizes(),
+              " requires batched input, got ", input.sizes());
+  const auto classes = linear_weight.sizes().slice(0, linear_weight.sizes().size() - 1);
+  const Tensor& bias = options.linear_bias();
+  TENON_CHECK(!bias.defined() || bias.sizes() == classes, ValueError,
+              "linear_cross_entropy: expected linear_bias shape ", classes, ", got ", bias.sizes());
+  std::vector<int64_t> sizes = classes.vec();
+  if (input.dim() == 2) sizes.insert(sizes.begin(), input.size(0));
+  TENON_CHECK(!options.ignore_index() || target.sizes() != IntArrayRef(sizes), ValueError,
+              "linear_cross_entropy: ignore_index cannot be specified when target contains ",
+              "probabilities");
+  const Tensor logits = tenon::linear(input, linear_weight.flatten(0, -2),
+                                      optional_tensor(bias.defined() ? bias.flatten() : bias));
+  return cross_entropy(logits.reshape(sizes), target,
+                       CrossEntropyFuncOptions()
+                           .weight(options.weight())
+                           .reduction(options.reduction())
+                           .ignore_index(options.ignore_index().value_or(-100))
+                           .label_smoothing(options.label_smoothing()));
+}
+
 Tensor binary_cross_entropy(const Tensor& input, const Tensor& target,
                             const BinaryCrossEntropyFuncOptions& options) {
   TENON_CHECK(input.sizes() == target.sizes(), ValueError, "binary_cross_entropy: size of target ",

@@ -79,7 +79,14 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(
         .k_proj_weight(k_proj_weight)
         .v_proj_weight(v_proj_weight);
   }
-  return functional::multi_head_attention_forward(query, key, value, call);
+  if (!options.batch_first() || query.dim() != 3)
+    return functional::multi_head_attention_forward(query, key, value, call);
+  // One tensor stays one, so that it is projected once.
+  const auto time_first = [](const Tensor& t) { return t.dim() == 3 ? t.transpose(0, 1) : t; };
+  const Tensor q = time_first(query), k = key.is_same(query) ? q : time_first(key),
+               v = value.is_same(key) ? k : time_first(value);
+  const auto [out, weights] = functional::multi_head_attention_forward(q, k, v, call);
+  return {out.transpose(0, 1), weights};
 }
 
 }  // namespace nn

@@ -5,6 +5,7 @@
 #include <ostream>
 #include <utility>
 
+#include "tenon/core/sizes.h"
 #include "tenon/nn/functional/loss.h"
 #include "tenon/nn/modules/shown_namespace.h"
 
@@ -72,6 +73,45 @@ Tensor CrossEntropyLossImpl::forward(const Tensor& input, const Tensor& target) 
 }
 void CrossEntropyLossImpl::pretty_print(std::ostream& stream) const {
   stream << detail::shown_namespace() << "CrossEntropyLoss()";
+}
+
+LinearCrossEntropyLossImpl::LinearCrossEntropyLossImpl(LinearCrossEntropyLossOptions options_)
+    : options(std::move(options_)) {
+  const Tensor& w = options.weight();
+  TENON_CHECK(!w.defined() || (w.dim() == 1 && w.size(0) == options.num_classes()), ValueError,
+              "LinearCrossEntropyLoss: expected weight shape [", options.num_classes(), "], got ",
+              w.sizes());
+  const double smoothing = options.label_smoothing();
+  TENON_CHECK(smoothing >= 0 && smoothing <= 1, ValueError, "LinearCrossEntropyLoss: expected ",
+              "label_smoothing to be in range [0, 1], got ", smoothing);
+  LinearCrossEntropyLossImpl::reset();
+}
+void LinearCrossEntropyLossImpl::reset() {
+  core::Size rows = options.num_classes();
+  for (int64_t n : options.out_features()) rows = rows * n;
+  linear = register_module("linear",
+                           Linear(LinearOptions(options.in_features(),
+                                                rows.get("LinearCrossEntropyLoss", "out_features"))
+                                      .bias(options.bias())));
+  weight = register_buffer("weight", options.weight());
+}
+Tensor LinearCrossEntropyLossImpl::forward(const Tensor& input, const Tensor& target) {
+  std::vector<int64_t> sizes = options.out_features();
+  sizes.insert(sizes.begin(), options.num_classes());
+  const Tensor& bias = linear->bias;
+  functional::LinearCrossEntropyFuncOptions call;
+  call.linear_bias(bias.defined() ? bias.view(sizes) : bias)
+      .weight(weight)
+      .ignore_index(options.ignore_index())
+      .reduction(options.reduction())
+      .label_smoothing(options.label_smoothing());
+  sizes.push_back(options.in_features());
+  return functional::linear_cross_entropy(input, linear->weight.view(sizes), target, call);
+}
+void LinearCrossEntropyLossImpl::pretty_print(std::ostream& stream) const {
+  stream << detail::shown_namespace()
+         << "LinearCrossEntropyLoss(in_features=" << options.in_features()
+         << ", num_classes=" << options.num_classes() << ")";
 }
 
 BCELossImpl::BCELossImpl(BCELossOptions options_) : options(std::move(options_)) {

@@ -120,9 +120,15 @@ void TransformerImpl::reset() {
   separate(options.custom_encoder(), encoder);
   separate(options.custom_decoder(), decoder);
   const auto layer = [&o](auto of) {
-    return of.dim_feedforward(o.dim_feedforward()).dropout(o.dropout()).activation(o.activation());
+    return of.dim_feedforward(o.dim_feedforward())
+        .dropout(o.dropout())
+        .activation(o.activation())
+        .batch_first(o.batch_first())
+        .norm_first(o.norm_first())
+        .bias(o.bias())
+        .layer_norm_eps(o.layer_norm_eps());
   };
-  const LayerNormOptions norm({o.d_model()});
+  const auto norm = LayerNormOptions({o.d_model()}).eps(o.layer_norm_eps()).bias(o.bias());
   encoder = o.custom_encoder();
   if (encoder.is_empty())
     encoder = AnyModule(TransformerEncoder(
@@ -151,14 +157,17 @@ Tensor TransformerImpl::forward(const Tensor& src, const Tensor& tgt, const Tens
                                 const Tensor& src_key_padding_mask,
                                 const Tensor& tgt_key_padding_mask,
                                 const Tensor& memory_key_padding_mask) {
-  TENON_CHECK(src.dim() == 3 && tgt.dim() == 3, ValueError,
-              "src and tgt should have 3 dimensions, but got ", src.dim(), " and ", tgt.dim());
-  TENON_CHECK(src.size(1) == tgt.size(1), ValueError,
-              "src and tgt should have equal batch size (at dim 1), but got ", src.size(1), " and ",
-              tgt.size(1));
-  TENON_CHECK(src.size(2) == options.d_model() && tgt.size(2) == options.d_model(), ValueError,
-              "src and tgt should have same feature size as d_model (at dim 2), but got ",
-              src.size(2), " and ", tgt.size(2), " while d_model is ", options.d_model());
+  TENON_CHECK((src.dim() == 3 || src.dim() == 2) && src.dim() == tgt.dim(), ValueError,
+              "src and tgt should have 3 dimensions, or 2 without a batch, but got ", src.dim(),
+              " and ", tgt.dim());
+  const int64_t batch = options.batch_first() ? 0 : 1;
+  TENON_CHECK(src.dim() == 2 || src.size(batch) == tgt.size(batch), ValueError,
+              "src and tgt should have equal batch size (at dim ", batch, "), but got ",
+              src.size(batch), " and ", tgt.size(batch));
+  TENON_CHECK(src.size(-1) == options.d_model() && tgt.size(-1) == options.d_model(), ValueError,
+              "src and tgt should have same feature size as d_model (at dim ", src.dim() - 1,
+              "), but got ", src.size(-1), " and ", tgt.size(-1), " while d_model is ",
+              options.d_model());
   const Tensor memory = encoder.forward(src, src_mask, src_key_padding_mask);
   return decoder.forward(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
                          memory_key_padding_mask);

@@ -21,7 +21,24 @@ Tensor activate(const detail::TransformerActivation& activation, const Tensor& x
 
 template <class Options>
 MultiheadAttention attention(const Options& o) {
-  return MultiheadAttention(MultiheadAttentionOptions(o.d_model(), o.nhead()).dropout(o.dropout()));
+  return MultiheadAttention(MultiheadAttentionOptions(o.d_model(), o.nhead())
+                                .dropout(o.dropout())
+                                .bias(o.bias())
+                                .batch_first(o.batch_first()));
+}
+template <class Options>
+Linear linear(const Options& o, int64_t from, int64_t to) {
+  return Linear(LinearOptions(from, to).bias(o.bias()));
+}
+template <class Options>
+LayerNorm norm(const Options& o) {
+  return LayerNorm(LayerNormOptions({o.d_model()}).eps(o.layer_norm_eps()).bias(o.bias()));
+}
+
+// x and what a part makes of it.
+template <class Options, class Part>
+Tensor with_residual(const Options& o, LayerNorm& norm, const Tensor& x, Part part) {
+  return o.norm_first() ? x + part(norm(x)) : norm(x + part(x));
 }
 
 // The weights of the attention are not wanted, so that no [target, source] tensor need be kept.
@@ -42,11 +59,11 @@ TransformerEncoderLayerImpl::TransformerEncoderLayerImpl(TransformerEncoderLayer
 void TransformerEncoderLayerImpl::reset() {
   const auto& o = options;
   self_attn = register_module("self_attn", attention(o));
-  linear1 = register_module("linear1", Linear(o.d_model(), o.dim_feedforward()));
+  linear1 = register_module("linear1", linear(o, o.d_model(), o.dim_feedforward()));
   dropout = register_module("dropout", Dropout(o.dropout()));
-  linear2 = register_module("linear2", Linear(o.dim_feedforward(), o.d_model()));
-  norm1 = register_module("norm1", LayerNorm(LayerNormOptions({o.d_model()})));
-  norm2 = register_module("norm2", LayerNorm(LayerNormOptions({o.d_model()})));
+  linear2 = register_module("linear2", linear(o, o.dim_feedforward(), o.d_model()));
+  norm1 = register_module("norm1", norm(o));
+  norm2 = register_module("norm2", norm(o));
   dropout1 = register_module("dropout1", Dropout(o.dropout()));
   dropout2 = register_module("dropout2", Dropout(o.dropout()));
 }
@@ -61,9 +78,12 @@ void TransformerEncoderLayerImpl::reset_parameters() {
 
 Tensor TransformerEncoderLayerImpl::forward(const Tensor& src, const Tensor& src_mask,
                                             const Tensor& src_key_padding_mask) {
-  const Tensor x =
-      norm1(src + dropout1(attend(self_attn, src, src, src_key_padding_mask, src_mask)));
-  return norm2(x + dropout2(linear2(dropout(activate(options.activation(), linear1(x))))));
+  const Tensor x = with_residual(options, norm1, src, [&](const Tensor& t) {
+    return dropout1(attend(self_attn, t, t, src_key_padding_mask, src_mask));
+  });
+  return with_residual(options, norm2, x, [&](const Tensor& t) {
+    return dropout2(linear2(dropout(activate(options.activation(), linear1(t)))));
+  });
 }
 
 TransformerDecoderLayerImpl::TransformerDecoderLayerImpl(int64_t d_model, int64_t nhead)
@@ -77,12 +97,12 @@ void TransformerDecoderLayerImpl::reset() {
   const auto& o = options;
   self_attn = register_module("self_attn", attention(o));
   multihead_attn = register_module("multihead_attn", attention(o));
-  linear1 = register_module("linear1", Linear(o.d_model(), o.dim_feedforward()));
+  linear1 = register_module("linear1", linear(o, o.d_model(), o.dim_feedforward()));
   dropout = register_module("dropout", Dropout(o.dropout()));
-  linear2 = register_module("linear2", Linear(o.dim_feedforward(), o.d_model()));
-  norm1 = register_module("norm1", LayerNorm(LayerNormOptions({o.d_model()})));
-  norm2 = register_module("norm2", LayerNorm(LayerNormOptions({o.d_model()})));
-  norm3 = register_module("norm3", LayerNorm(LayerNormOptions({o.d_model()})));
+  linear2 = register_module("linear2", linear(o, o.dim_feedforward(), o.d_model()));
+  norm1 = register_module("norm1", norm(o));
+  norm2 = register_module("norm2", norm(o));
+  norm3 = register_module("norm3", norm(o));
   dropout1 = register_module("dropout1", Dropout(o.dropout()));
   dropout2 = register_module("dropout2", Dropout(o.dropout()));
   dropout3 = register_module("dropout3", Dropout(o.dropout()));
@@ -102,11 +122,15 @@ Tensor TransformerDecoderLayerImpl::forward(const Tensor& tgt, const Tensor& mem
                                             const Tensor& tgt_mask, const Tensor& memory_mask,
                                             const Tensor& tgt_key_padding_mask,
                                             const Tensor& memory_key_padding_mask) {
-  const Tensor x =
-      norm1(tgt + dropout1(attend(self_attn, tgt, tgt, tgt_key_padding_mask, tgt_mask)));
-  const Tensor y =
-      norm2(x + dropout2(attend(multihead_attn, x, memory, memory_key_padding_mask, memory_mask)));
-  return norm3(y + dropout3(linear2(dropout(activate(options.activation(), linear1(y))))));
+  const Tensor x = with_residual(options, norm1, tgt, [&](const Tensor& t) {
+    return dropout1(attend(self_attn, t, t, tgt_key_padding_mask, tgt_mask));
+  });
+  const Tensor y = with_residual(options, norm2, x, [&](const Tensor& t) {
+    return dropout2(attend(multihead_attn, t, memory, memory_key_padding_mask, memory_mask));
+  });
+  return with_residual(options, norm3, y, [&](const Tensor& t) {
+    return dropout3(linear2(dropout(activate(options.activation(), linear1(t)))));
+  });
 }
 
 }  // namespace nn

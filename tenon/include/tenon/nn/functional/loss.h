@@ -25,6 +25,12 @@ TENON_API Tensor nll_loss(const Tensor& input, const Tensor& target,
 // The target holds class indices, or probabilities of the shape of the input.
 TENON_API Tensor cross_entropy(const Tensor& input, const Tensor& target,
                                const CrossEntropyFuncOptions& options = {});
+// The cross entropy of input [batch, features] times linear_weight [classes, d1, d2, ..,
+// features], whose products are [batch, classes, d1, d2, ..]; an input may lack the batch where
+// there is no d1.
+TENON_API Tensor linear_cross_entropy(const Tensor& input, const Tensor& linear_weight,
+                                      const Tensor& target,
+                                      const LinearCrossEntropyFuncOptions& options = {});
 TENON_API Tensor binary_cross_entropy(const Tensor& input, const Tensor& target,
                                       const BinaryCrossEntropyFuncOptions& options = {});
 TENON_API Tensor

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tenon/nn/cloneable.h"
+#include "tenon/nn/modules/linear.h"
 #include "tenon/nn/options/loss.h"
 #include "tenon/nn/pimpl.h"
 
@@ -77,6 +78,23 @@ class TENON_API CrossEntropyLossImpl : public Cloneable<CrossEntropyLossImpl> {
   Tensor weight;  // a buffer, or undefined
 };
 TENON_MODULE(CrossEntropyLoss);
+
+// The cross entropy of what a linear layer makes of the input. Its weight is [classes * d1 * d2 ..,
+// in_features], of out_features d1, d2, ..
+class TENON_API LinearCrossEntropyLossImpl : public Cloneable<LinearCrossEntropyLossImpl> {
+ public:
+  LinearCrossEntropyLossImpl(int64_t in_features, int64_t num_classes)
+      : LinearCrossEntropyLossImpl(LinearCrossEntropyLossOptions(in_features, num_classes)) {}
+  explicit LinearCrossEntropyLossImpl(LinearCrossEntropyLossOptions options_);
+  void reset() override;
+  void pretty_print(std::ostream& stream) const override;
+  Tensor forward(const Tensor& input, const Tensor& target);
+
+  LinearCrossEntropyLossOptions options;
+  Linear linear = nullptr;
+  Tensor weight;  // a buffer, or undefined
+};
+TENON_MODULE(LinearCrossEntropyLoss);
 
 class TENON_API BCELossImpl : public Cloneable<BCELossImpl> {
  public:

@@ -173,6 +173,8 @@ struct MultiheadAttentionOptions {
   TENON_ARG(int64_t, kdim);
   // Size of a value.
   TENON_ARG(int64_t, vdim);
+  // Whether batches come first: [batch, time, feature] instead of [time, batch, feature].
+  TENON_ARG(bool, batch_first) = false;
 };
 
 namespace functional {

@@ -48,7 +48,7 @@ struct MultiheadAttentionForwardFuncOptions {
   TENON_ARG(Tensor, out_proj_bias);
   // Whether weights are dropped.
   TENON_ARG(bool, training) = true;
-  // [batch, source]; true leaves a key out; may be undefined.
+  // [batch, source], without a batch [source]; true leaves a key out; may be undefined.
   TENON_ARG(Tensor, key_padding_mask) = {};
   // Whether the weights of the attention are returned, too.
   TENON_ARG(bool, need_weights) = true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "tenon/arg.h"
 #include "tenon/enum.h"
@@ -215,6 +216,28 @@ struct CrossEntropyLossOptions {
   TENON_ARG(double, label_smoothing) = 0.0;
 };
 
+struct LinearCrossEntropyLossOptions {
+  using reduction_t = enumtype::Reduction;
+  LinearCrossEntropyLossOptions(int64_t in_features, int64_t num_classes)
+      : in_features_(in_features), num_classes_(num_classes) {}
+  // Features of an input.
+  TENON_ARG(int64_t, in_features);
+  // Classes.
+  TENON_ARG(int64_t, num_classes);
+  // Dimensions of the loss that follow the classes, [d1, d2, ..]: of each input that many losses.
+  TENON_ARG(std::vector<int64_t>, out_features) = {};
+  // Whether the linear layer adds a bias.
+  TENON_ARG(bool, bias) = false;
+  // A factor per class; may be undefined.
+  TENON_ARG(Tensor, weight);
+  // A class that does not count; not with a target of probabilities.
+  TENON_ARG(std::optional<int64_t>, ignore_index) = std::nullopt;
+  // kNone keeps one loss per element, kMean and kSum join them.
+  TENON_ARG(reduction_t, reduction) = kMean;
+  // How much of each target is spread over all classes, from 0 to 1.
+  TENON_ARG(double, label_smoothing) = 0.0;
+};
+
 struct BCEWithLogitsLossOptions {
   using reduction_t = enumtype::Reduction;
   // A factor per element of the batch; may be undefined.
@@ -246,6 +269,19 @@ using GaussianNLLLossFuncOptions = GaussianNLLLossOptions;
 using MarginRankingLossFuncOptions = MarginRankingLossOptions;
 using NLLLossFuncOptions = NLLLossOptions;
 using CrossEntropyFuncOptions = CrossEntropyLossOptions;
+struct LinearCrossEntropyFuncOptions {
+  using reduction_t = enumtype::Reduction;
+  // [classes, d1, d2, ..]; may be undefined.
+  TENON_ARG(Tensor, linear_bias);
+  // A factor per class; may be undefined.
+  TENON_ARG(Tensor, weight);
+  // A class that does not count; not with a target of probabilities.
+  TENON_ARG(std::optional<int64_t>, ignore_index) = std::nullopt;
+  // kNone keeps one loss per element, kMean and kSum join them.
+  TENON_ARG(reduction_t, reduction) = kMean;
+  // How much of each target is spread over all classes, from 0 to 1.
+  TENON_ARG(double, label_smoothing) = 0.0;
+};
 using BinaryCrossEntropyWithLogitsFuncOptions = BCEWithLogitsLossOptions;
 }  // namespace functional
 

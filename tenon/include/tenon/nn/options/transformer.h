@@ -35,6 +35,14 @@ struct TransformerEncoderLayerOptions {
   TENON_ARG(double, dropout) = 0.1;
   // kReLU, kGELU or a function of a tensor.
   TENON_ARG(activation_t, activation) = kReLU;
+  // Whether batches come first: [batch, time, feature] instead of [time, batch, feature].
+  TENON_ARG(bool, batch_first) = false;
+  // Whether the input of each part is normalized, instead of its sum with the result.
+  TENON_ARG(bool, norm_first) = false;
+  // Whether linear layers and norms have biases.
+  TENON_ARG(bool, bias) = true;
+  // Added to the variance in norms.
+  TENON_ARG(double, layer_norm_eps) = 1e-5;
 };
 
 struct TransformerDecoderLayerOptions {
@@ -51,6 +59,14 @@ struct TransformerDecoderLayerOptions {
   TENON_ARG(double, dropout) = 0.1;
   // kReLU, kGELU or a function of a tensor.
   TENON_ARG(activation_t, activation) = kReLU;
+  // Whether batches come first: [batch, time, feature] instead of [time, batch, feature].
+  TENON_ARG(bool, batch_first) = false;
+  // Whether the input of each part is normalized, instead of its sum with the result.
+  TENON_ARG(bool, norm_first) = false;
+  // Whether linear layers and norms have biases.
+  TENON_ARG(bool, bias) = true;
+  // Added to the variance in norms.
+  TENON_ARG(double, layer_norm_eps) = 1e-5;
 };
 
 struct TransformerOptions {
@@ -77,6 +93,14 @@ struct TransformerOptions {
   TENON_ARG(double, dropout) = 0.1;
   // kReLU, kGELU or a function of a tensor.
   TENON_ARG(activation_t, activation) = kReLU;
+  // Whether batches come first: [batch, time, feature] instead of [time, batch, feature].
+  TENON_ARG(bool, batch_first) = false;
+  // Whether the input of each part is normalized, instead of its sum with the result.
+  TENON_ARG(bool, norm_first) = false;
+  // Whether linear layers and norms have biases.
+  TENON_ARG(bool, bias) = true;
+  // Added to the variance in norms.
+  TENON_ARG(double, layer_norm_eps) = 1e-5;
   // Takes the place of the encoder; forward(src, src_mask, src_key_padding_mask).
   TENON_ARG(AnyModule, custom_encoder);
   // Takes the place of the decoder; forward(tgt, memory, tgt_mask, memory_mask,
