@@ -175,3 +175,29 @@ TEST(Attention, TransformersAndTheirCopies) {
   EXPECT_TEXT(model(src.narrow(2, 0, 2), tgt), "same feature size as d_model");
   EXPECT_TEXT(nn::MultiheadAttention(5, 2), "embed_dim must be divisible by num_heads");
 }
+
+TEST(Attention, BatchesFirstOrNone) {
+  auto options =
+      nn::TransformerOptions(4, 2, 1, 1).dim_feedforward(6).dropout(0.0).norm_first(true);
+  nn::Transformer model(options), batch_first(options.batch_first(true)),
+      without_bias(options.bias(false));
+  fill(model);
+  fill(batch_first);
+  const Tensor src = input().detach(), tgt = src.narrow(0, 0, 2), y = model(src, tgt);
+  const Tensor z = batch_first(src.transpose(0, 1), tgt.transpose(0, 1));
+  EXPECT_TRUE(allclose(z.transpose(0, 1), y));
+  EXPECT_TRUE(allclose(model(src.select(1, 1), tgt.select(1, 1)), y.select(1, 1)));
+  EXPECT_TEXT(batch_first(src, src.narrow(0, 0, 2)), "equal batch size (at dim 0)");
+  for (const auto& p : without_bias->named_parameters())
+    EXPECT_EQ(p.key().find("bias"), std::string::npos) << p.key();
+
+  nn::MultiheadAttention attention(nn::MultiheadAttentionOptions(4, 2).batch_first(true));
+  fill(attention);
+  const Tensor x = src.transpose(0, 1), leaves_out = tensor({0, 1, 0, 0, 0, 1}).view({2, 3}) == 1;
+  const auto [out, weights] = attention(x, x, x, leaves_out);
+  const auto [one, its_weights] = attention(x[1], x[1], x[1], leaves_out[1]);
+  EXPECT_TRUE(allclose(one, out[1]));
+  EXPECT_TRUE(allclose(its_weights, weights[1]));
+  EXPECT_EQ(its_weights.sizes(), IntArrayRef({3, 3}));
+  EXPECT_TEXT(attention(x[1], x[1], x[1], leaves_out), "key_padding_mask of 1 dimension");
+}

@@ -131,6 +131,26 @@ TEST(Formulas, SoftmaxOfADimensionThatWasNotGiven) {
   EXPECT_EQ(text.str(), "tenon::nn::Softmax(dim=None)tenon::nn::LogSoftmax(dim=1)");
 }
 
+TEST(Formulas, LinearCrossEntropyLoss) {
+  nn::LinearCrossEntropyLoss loss(
+      nn::LinearCrossEntropyLossOptions(5, 4).out_features({3, 2}).bias(true).reduction(kSum));
+  loss->to(kFloat64);
+  const Tensor x = leaf({6, 5}), target = randint(4, {6, 3, 2}, kLong);
+  const Tensor logits = x.matmul(loss->linear->weight.t()) + loss->linear->bias;
+  const Tensor wanted = logits.view({6, 4, 3, 2}).log_softmax(1).gather(1, target.unsqueeze(1));
+  EXPECT_TRUE(allclose(loss(x, target), wanted.sum().neg()));
+
+  nn::LinearCrossEntropyLoss one(nn::LinearCrossEntropyLossOptions(5, 4).ignore_index(2));
+  one->to(kFloat64);
+  EXPECT_TRUE(allclose(one(x[0], target[0][0][0] * 0), one(x.narrow(0, 0, 1), zeros({1}, kLong))));
+  EXPECT_THROW(one(x, x.new_ones({6, 4})), ValueError);  // probabilities have no index
+  EXPECT_THROW(one(x.view({6, 1, 5}), target), ValueError);
+  EXPECT_THROW(loss(x[0], target[0]), ValueError);
+  EXPECT_THROW(
+      nn::LinearCrossEntropyLoss(nn::LinearCrossEntropyLossOptions(5, 4).weight(ones({3}))),
+      ValueError);
+}
+
 TEST(Formulas, SoftMarginLoss) {
   manual_seed(5);
   const Tensor sign = (randint(2, {3, 4}) * 2 - 1).to(kFloat64);
