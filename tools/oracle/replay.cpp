@@ -239,7 +239,7 @@ Outcome replay(const CaseFile& file, const json& c, core::DeviceId place) {
       if (!place.is_host()) return {Verdict::Skipped, "modules are replayed on the host"};
       return replay_module(file, c);
     }
-    if (c.contains("optimizer") || c.contains("optimiser")) return replay_optimizer(file, c);
+    if (c.contains("optimizer")) return replay_optimizer(file, c);
     if (c.contains("scheduler")) return replay_schedule(c);
   } catch (const std::exception& e) {
     return {Verdict::Failed, core::join("threw: ", e.what())};

@@ -123,7 +123,7 @@ Outcome replay_optimizer(const CaseFile& file, const json& c) {
   std::vector<Tensor> params;
   for (const auto& ref : c.at("start"))
     params.push_back(Tensor(file.tensor(ref)).set_requires_grad(true));
-  const std::string name = c.contains("optimizer") ? c.at("optimizer") : c.at("optimiser");
+  const std::string name = c.at("optimizer");
   const auto optimizer = build(name, params, c.at("options"));
   if (!optimizer) return {Verdict::Skipped, "no optimizer named " + name};
   std::string wrong;
