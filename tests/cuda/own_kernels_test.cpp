@@ -28,6 +28,23 @@ TEST_F(CudaOwnKernels, ProductsOfIntegers) {
   }
 }
 
+TEST_F(CudaOwnKernels, ManySmallPartsAreJoinedInOneLaunch) {
+  for (int64_t n : {100, 512, 1500}) {
+    std::vector<Tensor> parts, here;
+    for (int64_t i = 0; i < n; ++i) {
+      here.push_back(integers({1, 256}, kFloat) + i);
+      parts.push_back(here.back().to(kCUDA));
+    }
+    core::synchronize(cuda_id());
+    tenon_fake_timeline(/*launch_ms=*/1, 0);
+    const Tensor joined = cat(parts);
+    core::synchronize(cuda_id());
+    EXPECT_EQ(tenon_fake_timeline_end().kernels_ms, n > 1024 ? 2 : 1) << n;
+    tenon_fake_timeline(0, 0);
+    EXPECT_TRUE(equal(joined.cpu(), cat(here))) << n;
+  }
+}
+
 TEST_F(CudaOwnKernels, AddendsWithIrregularStrides) {
   for (ScalarType dtype : {kFloat, kDouble, kHalf, kBFloat16}) {
     const Tensor a = integers({6, 3}, dtype), b = integers({3, 9}, dtype),
