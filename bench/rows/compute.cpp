@@ -69,6 +69,17 @@ void compute_rows(Suite& s) {
         };
       },
       "3x3, 64 groups");
+  for (int64_t width : {24, 32}) {
+    row(
+        width == 24 ? "conv13x24_f32" : "conv16x32_f32",
+        [=] {
+          const int64_t height = width == 24 ? 13 : 16;
+          return [x = torch::rand({1, 16, 143, 55}), w = torch::rand({16, 16, height, width})] {
+            keep(torch::conv2d(x, w));
+          };
+        },
+        "16->16, 143x55: an odd kernel, and the next one of even sizes");
+  }
   row(
       "max_pool",
       [] {

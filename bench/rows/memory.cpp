@@ -64,6 +64,21 @@ void memory_rows(Suite& s) {
         };
       },
       "50k x 128, 8192 lookups, dense gradient");
+  // 2,048 bags of 1 to 31 rows.
+  const auto bags = [](bool at_once) {
+    const auto sizes = torch::arange(2048).remainder(31) + 1;
+    const auto ends = sizes.cumsum(0);
+    const auto i = torch::randint(0, 50000, {ends[-1].item<int64_t>()}, torch::kLong);
+    const auto bag = torch::repeat_interleave(torch::arange(2048), sizes);
+    return [=, w = torch::rand({50000, 128}), offsets = ends - sizes] {
+      if (at_once) return keep(std::get<0>(torch::embedding_bag(w, i, offsets)));
+      keep(torch::zeros({2048, 128}).index_add_(0, bag, torch::embedding(w, i)));
+    };
+  };
+  row(
+      "embedding_bag", [=] { return bags(true); }, "50k x 128, 2048 ragged bags of 32k lookups");
+  row(
+      "embedding_bag_in_two", [=] { return bags(false); }, "the same by embedding and index_add_");
   row("sort_1M", [] { return [a = torch::rand({M})] { keep(a.sort()); }; });
   row("topk_1M_100", [] { return [a = torch::rand({M})] { keep(a.topk(100)); }; });
   row("cumsum_1M", [] { return [a = torch::rand({M})] { keep(a.cumsum(0)); }; });

@@ -80,6 +80,24 @@ auto encoder_step(bool backward) {
   };
 }
 
+// The norm of all gradients of a loss, and its own gradients.
+auto gradient_penalty() {
+  return [] {
+    auto net = resnet18();
+    return [=, x = torch::randn({2, 3, 224, 224}),
+            target = torch::randint(0, 1000, {2}, torch::kLong)]() mutable {
+      torch::AutoGradMode on(true);
+      net->zero_grad();
+      const auto loss = torch::nll_loss(net->forward(x).log_softmax(1), target);
+      auto sum = torch::zeros({});
+      for (const auto& g : torch::autograd::grad({loss}, net->parameters(), {}, true, true))
+        sum = sum + g.pow(2).sum();
+      sum.sqrt().backward();
+      keep(net->parameters()[0].grad());
+    };
+  };
+}
+
 }  // namespace
 
 void nets_rows(Suite& s) {
@@ -95,6 +113,7 @@ void nets_rows(Suite& s) {
           return [=, x = torch::randn({batch, 3, 224, 224})]() mutable { keep(net->forward(x)); };
         },
         "eval forward, 224x224, batch norm not fused");
+  row("gradient_penalty", gradient_penalty(), "ResNet-18, 2 x 3 x 224 x 224, second order");
   row("lstm_fwd", lstm_step(false));
   row("lstm_fwd_bwd", lstm_step(true));
   row("encoder_fwd", encoder_step(false), "2 layers, 64 x 32 x 256");
