@@ -11,6 +11,7 @@
 #include "tenon/autograd/functional.h"
 #include "tenon/autograd/saved_tensors_hooks.h"
 #include "tenon/data.h"
+#include "tenon/formatting.h"
 #include "tenon/from_file.h"
 #include "tenon/graph.h"
 #include "tenon/nn.h"
