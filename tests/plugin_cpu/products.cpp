@@ -25,6 +25,19 @@ const std::vector<Shape> kShapes = {{16, 16, 32}, {8, 8, 64},     {33, 17, 47}, 
                                     {9, 300, 41}, {257, 10, 63},  {130, 131, 40}, {40, 31, 1100},
                                     {48, 40, 64}, {144, 33, 320}, {16, 20, 352}};
 
+// 32 elements of k, added to `sum` as the unit that is tested adds them.
+float dot(const sdk::BFloat16 (&a)[32], const sdk::BFloat16 (&b)[32], float sum) {
+  static const bool dots = test::bfloat16_by("avx512_bf16");
+  if (!dots) return cpu::emulated::dot(a, b, sum);
+  for (int k = 0; k < 32; k += 2) {  // of a pair the odd element first
+    sum = cpu::emulated::multiply_add(cpu::emulated::flushed(a[k + 1]),
+                                      cpu::emulated::flushed(b[k + 1]), sum);
+    sum = cpu::emulated::multiply_add(cpu::emulated::flushed(a[k]), cpu::emulated::flushed(b[k]),
+                                      sum);
+  }
+  return sum;
+}
+
 Tensor by_instruction(const Tensor& a, const Tensor& b) {
   const Tensor x = a.contiguous(), y = b.t().contiguous();
   Tensor out = empty({a.size(0), b.size(1)}, a.options());
@@ -41,7 +54,7 @@ Tensor by_instruction(const Tensor& a, const Tensor& b) {
           row[q] = p + q < k ? px[i * k + p + q] : sdk::BFloat16(0.0f);
           column[q] = p + q < k ? py[j * k + p + q] : sdk::BFloat16(0.0f);
         }
-        sum = cpu::emulated::dot(row, column, sum);
+        sum = dot(row, column, sum);
       }
       po[i * n + j] = sdk::BFloat16(sum);
     }
