@@ -39,7 +39,8 @@ void fill(nn::Module& net) {
   for (const auto& item : net.named_parameters()) {
     const Tensor p = item.value(), u = uniform(p.sizes(), seed++);
     if (p.dim() > 1) {
-      p.copy_(u * std::sqrt(6.0 / static_cast<double>(p.numel() / p.size(0))));
+      const int64_t fan_in = p.numel() / p.size(0);
+      p.copy_(u * std::sqrt(6.0 / static_cast<double>(fan_in)));
     } else {
       p.copy_(u * 0.25 + (ends_with(item.key(), "weight") ? 1.0 : 0.0));
     }
