@@ -3,8 +3,10 @@
 // Small types on streams, as libtorch writes them.
 #pragma once
 
+#include <cctype>
 #include <complex>
 #include <ostream>
+#include <string_view>
 #include <vector>
 
 #include "tenon/runtime/ref.h"
@@ -69,7 +71,12 @@ std::ostream& operator<<(std::ostream& out, const Ref<T>& r) {
 }  // namespace core
 
 inline std::ostream& operator<<(std::ostream& out, Layout l) {
-  return l == kStrided ? out << "Strided" : l == kSparse ? out << "Sparse" : out << toString(l);
+  // "Strided", as type strings know a layout: by the first word of its name.
+  const std::string_view name = toString(l), word = name.substr(0, name.find('_'));
+  for (std::size_t i = 0; i < word.size(); ++i)
+    out << (i == 0 ? static_cast<char>(std::toupper(static_cast<unsigned char>(word[i])))
+                   : word[i]);
+  return out;
 }
 
 inline std::ostream& operator<<(std::ostream& out, MemoryFormat f) {
