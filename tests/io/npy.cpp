@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tenon/ops.h"
+#include "tests/mutations.h"
 #include "tests/support.h"
 
 using namespace tenon;
@@ -102,6 +103,19 @@ TEST(Npy, RefusesWhatItCannotRead) {
   expect_words(text_of<ValueError>([] { load_npy("/no/such/file.npy"); }), {"cannot open"});
   std::ostringstream out;
   expect_words(text_of<TypeError>([&] { save_npy(ones({2}, kBFloat16), out); }), {"no dtype"});
+}
+
+// The header is half of the bytes. What is read is used: sizes and data are of one length.
+TEST(Npy, DamagedFilesAreReadOrRefused) {
+  for (const ScalarType type : {kFloat, kLong, kComplexDouble}) {
+    std::ostringstream out;
+    save_npy(arange(24).to(type).reshape({2, 3, 4}), out);
+    const auto [taken, refused] = test::read_damaged(
+        out.str(), 2000, [](const std::string& bytes) { read(bytes).clone().reshape({-1}); });
+    EXPECT_GT(taken, 100) << "bytes of the data, and spaces of the header, may be any";
+    EXPECT_GT(refused, 500);
+    EXPECT_EQ(taken + refused, 2000);
+  }
 }
 
 }  // namespace

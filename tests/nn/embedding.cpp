@@ -8,6 +8,7 @@
 #include "tenon/gradcheck.h"
 #include "tenon/nn.h"
 #include "tenon/ops.h"
+#include "tenon/runtime/allocator.h"
 #include "tests/support.h"
 
 namespace tenon {
@@ -179,6 +180,29 @@ TEST(EmbeddingBag, AgreesWithLibtorch) {
     if (c.mode == 0)
       EXPECT_TRUE(factors.grad().allclose(tensor(c.by_factors, kDoubles))) << factors.grad();
   }
+}
+
+// There is never a matrix of one row per token: not in forward, and not in the backward of maxima.
+// Nothing as large may have been made before in this process, since peaks stay.
+TEST(EmbeddingBag, MemoryIsThatOfTheBagsAndTheTable) {
+  constexpr int64_t kTokens = 40000, kRows = 500, kDim = 128, kBags = 100;
+  const Tensor input = (arange(kTokens) * 7919).remainder(kRows);
+  const Tensor offsets = arange(kBags) * (kTokens / kBags), weight = ones({kRows, kDim});
+  const auto expect_little = [&](const F::EmbeddingBagFuncOptions& how, const Tensor& w) {
+    const uint64_t before = core::memory_stats(core::kHost).allocated_peak;
+    const Tensor bags = F::embedding_bag(input, w, how);
+    if (bags.requires_grad()) bags.sum().backward();
+    const uint64_t more = core::memory_stats(core::kHost).allocated_peak - before;
+    EXPECT_LT(more, uint64_t{kTokens * kDim}) << "a quarter of the matrix";
+  };
+  const auto plain = [&] { return F::EmbeddingBagFuncOptions().offsets(offsets); };
+  expect_little(plain().mode(kSum), weight);
+  expect_little(plain(), weight);
+  expect_little(plain().padding_idx(3), weight);
+  expect_little(plain().mode(kSum).per_sample_weights(ones({kTokens})), weight);
+  const Tensor table = ones({kRows, kDim}, requires_grad());
+  expect_little(plain().mode(kMax), table);
+  EXPECT_EQ(table.grad().sum().item<float>(), float{kBags * kDim});
 }
 
 TEST(EmbeddingBag, ScalesByFrequency) {

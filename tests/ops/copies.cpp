@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Copies between all dtypes and any strides, and the factories.
+// Copies between all dtypes and any strides, the factories, and memory of the caller's.
 #include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
 
 #include "tenon/creation.h"
 #include "tenon/ops.h"
@@ -77,6 +80,80 @@ TEST(Copies, PadAndRoll) {
   EXPECT_TRUE(equal(pad(x, {-1, 1}, "constant", 9.), tensor({{{1., 2., 3., 9.}}})));
   EXPECT_TRUE(equal(arange(4).roll(1), tensor({3, 0, 1, 2})));
   EXPECT_TRUE(equal(arange(4).flip({0}), tensor({3, 2, 1, 0})));
+}
+
+// Memory of the caller's: no copy, whoever writes.
+TEST(FromBlob, WritesAreSeenBothWays) {
+  double data[6] = {1, 2, 3, 4, 5, 6};
+  const Tensor x = from_blob(data, {2, 3}, kDouble);
+  EXPECT_EQ(x.data_ptr(), data);
+  data[4] = -5;
+  EXPECT_EQ(x[1][1].item<double>(), -5);
+  x.t()[2][0].fill_(30);
+  EXPECT_EQ(data[2], 30);
+  const Tensor copy = x.clone();
+  data[0] = 10;
+  EXPECT_EQ(copy[0][0].item<double>(), 1);
+}
+
+TEST(FromBlob, StridesAreKept) {
+  float data[12];
+  for (int i = 0; i < 12; ++i) data[i] = float(i);
+  const Tensor x = from_blob(data, {2, 3}, {1, 4}, kFloat);
+  EXPECT_EQ(x.strides(), IntArrayRef({1, 4}));
+  EXPECT_TRUE(equal(x, tensor({{0.f, 4.f, 8.f}, {1.f, 5.f, 9.f}})));
+  const Tensor row = from_blob(data + 3, {4, 2}, {0, 2}, kFloat);
+  EXPECT_EQ(row.strides(), IntArrayRef({0, 2}));
+  EXPECT_TRUE(equal(row, tensor({3.f, 5.f}).expand({4, 2})));
+}
+
+TEST(FromBlob, OfNoDimensionsAndOfNoElements) {
+  int64_t one = 7;
+  int calls = 0;
+  {
+    const Tensor x = from_blob(
+        &one, {}, [&](void*) { ++calls; }, kLong);
+    EXPECT_EQ(x.dim(), 0);
+    EXPECT_EQ(x.item<int64_t>(), 7);
+    x.add_(1);
+    EXPECT_EQ(one, 8);
+  }
+  EXPECT_EQ(calls, 1);
+  from_blob(
+      &one, {0, 3}, [&](void*) { ++calls; }, kLong)
+      .sum();
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(FromBlob, TheDeleterRunsOnceAfterTheLastCopy) {
+  float data[4] = {1, 2, 3, 4};
+  std::vector<void*> deleted;
+  Tensor last;
+  {
+    const Tensor x = from_blob(data, {4}, [&](void* p) { deleted.push_back(p); });
+    const Tensor same = x, row = x.view({2, 2})[1];
+    std::thread([copy = x] { EXPECT_EQ(copy.numel(), 4); }).join();
+    last = row.detach();
+    EXPECT_FALSE(x.clone().is_same(same));
+  }
+  EXPECT_TRUE(deleted.empty()) << "a view of a view is left";
+  EXPECT_TRUE(equal(last, tensor({3.f, 4.f})));
+  last = {};
+  EXPECT_EQ(deleted, std::vector<void*>{data});
+}
+
+// What backward reads lives as long as the graph.
+TEST(FromBlob, TheDeleterWaitsForTheGraph) {
+  float data[2] = {3, 4};
+  int calls = 0;
+  Tensor w = ones({2}, requires_grad());
+  {
+    const Tensor y = (w * from_blob(data, {2}, [&](void*) { ++calls; })).sum();
+    EXPECT_EQ(calls, 0);
+    y.backward();
+  }
+  EXPECT_EQ(calls, 1);
+  EXPECT_TRUE(equal(w.grad(), tensor({3.f, 4.f})));
 }
 
 }  // namespace

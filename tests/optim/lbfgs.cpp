@@ -82,6 +82,20 @@ TEST(LBFGS, LineSearch) {
         18}});
 }
 
+// To the minimum at (1, 1, 1), from a start that lies behind the bend of the valley.
+TEST(LBFGS, FollowsTheValleyToItsEnd) {
+  const Rosenbrock f;
+  LBFGS optimizer({f.x, f.y}, LBFGSOptions(1).line_search_fn("strong_wolfe"));
+  int steps = 0;
+  while (f.loss().item<double>() >= 1e-6 && steps < 100) {
+    f.step(optimizer);
+    ++steps;
+  }
+  EXPECT_LT(f.loss().item<double>(), 1e-6) << "after " << steps << " steps";
+  EXPECT_TRUE(allclose(f.x, ones({2}, kFloat64), 0, 5e-3)) << f.x;
+  EXPECT_NEAR(f.y.item<double>(), 1, 5e-3);
+}
+
 // A regression on eight points, with a penalty of fourth order, in two parameters.
 struct Regression {
   Tensor x = (arange(24, kFloat64) * 1.3).sin().reshape({8, 3});

@@ -41,7 +41,9 @@ TEST(DeviceState, SynchronizeRaisesWhatAKernelReported) {
   core::synchronize(fake.id());
   *word = {TN_ERROR_INDEX, -1, 12, 10};
   std::string text = text_of<IndexError>([&] { core::synchronize(fake.id()); });
-  EXPECT_TRUE(has(text, "index 12 is out of bounds for a size of 10")) << text;
+  EXPECT_EQ(text,
+            "a kernel: index 12 is out of bounds for a size of 10 (index out of range in a kernel) "
+            "(reported by fake:0)");
   core::synchronize(fake.id());  // reported once
   *word = {TN_ERROR_VALUE, -1, 70, 64};
   text = text_of<ValueError>([&] { core::synchronize(fake.id()); });

@@ -7,8 +7,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "tenon/ops.h"
+#include "tests/mutations.h"
 #include "tests/support.h"
 
 using namespace tenon;
@@ -41,6 +43,19 @@ TEST_F(Npz, ErrorsNameFileAndArray) {
   EXPECT_FALSE(std::filesystem::exists(path));  // all or nothing
   std::ofstream(path) << "not a zip archive at all, but long enough";
   test::expect_words(test::text_of<ValueError>([&] { jit::load_npz(path); }), {path.c_str()});
+}
+
+TEST_F(Npz, DamagedFilesAreReadOrRefused) {
+  jit::save_npz({{"w", arange(6, kFloat32).reshape({2, 3})}, {"n", tensor(int64_t{7})}}, path);
+  std::ifstream file(path, std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(file), {}};
+  const auto [taken, refused] = test::read_damaged(whole, 2000, [&](const std::string& bytes) {
+    std::filesystem::remove(path);  // some file systems wait for the disk where a file is truncated
+    std::ofstream(path, std::ios::binary) << bytes;
+    for (const auto& [name, array] : jit::load_npz(path)) array.clone();
+  });
+  EXPECT_GT(refused, 1000);
+  EXPECT_EQ(taken + refused, 2000);
 }
 
 }  // namespace
