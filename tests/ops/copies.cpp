@@ -142,6 +142,20 @@ TEST(FromBlob, TheDeleterRunsOnceAfterTheLastCopy) {
   EXPECT_EQ(deleted, std::vector<void*>{data});
 }
 
+TEST(FromBlob, ARefusedOneDropsItsDeleter) {
+  int calls = 0;
+  const auto owned = std::make_shared<int>(0);
+  const auto deleter = [owned, &calls](void*) { ++calls; };
+  float data[4] = {1, 2, 3, 4};
+  EXPECT_THROW(from_blob(data, {-1}, deleter), ValueError);
+  EXPECT_THROW(from_blob(nullptr, {2}, deleter), ValueError);
+  EXPECT_THROW(from_blob(data, {2}, {1, 1}, deleter), ValueError);
+  EXPECT_EQ(calls, 0);
+  { EXPECT_TRUE(equal(from_blob(data, {2}, {3}, deleter), tensor({1.f, 4.f}))); }
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(owned.use_count(), 2) << "beside the one in `deleter`";
+}
+
 // What backward reads lives as long as the graph.
 TEST(FromBlob, TheDeleterWaitsForTheGraph) {
   float data[2] = {3, 4};

@@ -5,6 +5,7 @@
 
 #include <complex>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -85,14 +86,35 @@ TENON_API Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides,
 TENON_API Tensor from_blob_with(void* data, IntArrayRef sizes, IntArrayRef strides,
                                 void (*deleter)(void* context, void* data), void* context,
                                 const TensorOptions& options);
+namespace detail {
+// A deleter that a tensor's memory holds through `self`.
+template <class D>
+struct BlobDeleter {
+  D deleter;
+  std::shared_ptr<BlobDeleter> self;
+  static void run(void* context, void* data) {
+    const auto held = std::move(static_cast<BlobDeleter*>(context)->self);
+    held->deleter(data);
+  }
+};
+}  // namespace detail
+
+template <class D, class = std::enable_if_t<std::is_invocable_v<D, void*>>>
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, D deleter,
+                 const TensorOptions& options = {}) {
+  using Held = detail::BlobDeleter<D>;
+  const auto held = std::make_shared<Held>(Held{std::move(deleter), nullptr});
+  held->self = held;
+  try {
+    return from_blob_with(data, sizes, strides, Held::run, held.get(), options);
+  } catch (...) {
+    held->self.reset();  // nothing took the memory, or it was deleted already
+    throw;
+  }
+}
 template <class D, class = std::enable_if_t<std::is_invocable_v<D, void*>>>
 Tensor from_blob(void* data, IntArrayRef sizes, D deleter, const TensorOptions& options = {}) {
-  auto call = [](void* context, void* p) {
-    D* d = static_cast<D*>(context);
-    (*d)(p);
-    delete d;
-  };
-  return from_blob_with(data, sizes, {}, call, new D(std::move(deleter)), options);
+  return from_blob(data, sizes, IntArrayRef(), std::move(deleter), options);
 }
 
 }  // namespace tenon
