@@ -182,7 +182,7 @@ TEST(EmbeddingBag, AgreesWithLibtorch) {
   }
 }
 
-// There is never a matrix of one row per token: not in forward, and not in the backward of maxima.
+// There is never a matrix of one row per token, neither in forward nor in backward.
 // Nothing as large may have been made before in this process, since peaks stay.
 TEST(EmbeddingBag, MemoryIsThatOfTheBagsAndTheTable) {
   constexpr int64_t kTokens = 40000, kRows = 500, kDim = 128, kBags = 100;
@@ -201,8 +201,22 @@ TEST(EmbeddingBag, MemoryIsThatOfTheBagsAndTheTable) {
   expect_little(plain().padding_idx(3), weight);
   expect_little(plain().mode(kSum).per_sample_weights(ones({kTokens})), weight);
   const Tensor table = ones({kRows, kDim}, requires_grad());
+  const auto expect_sum = [&](double sum) {
+    EXPECT_NEAR(table.grad().sum().item<double>(), sum, sum * 1e-6);
+    table.mutable_grad().reset();
+  };
   expect_little(plain().mode(kMax), table);
-  EXPECT_EQ(table.grad().sum().item<float>(), float{kBags * kDim});
+  expect_sum(kBags * kDim);
+  expect_little(plain().mode(kSum), table);
+  expect_sum(kTokens * kDim);
+  expect_little(plain(), table);
+  expect_sum(kBags * kDim);
+  expect_little(plain().mode(kSum).scale_grad_by_freq(true), table);
+  expect_sum(kRows * kDim);
+  const Tensor factors = full({kTokens}, 2).requires_grad_();
+  expect_little(plain().mode(kSum).per_sample_weights(factors).padding_idx(3), table);
+  expect_sum(2.0 * (kTokens - kTokens / kRows) * kDim);
+  EXPECT_EQ(factors.grad().sum().item<float>(), float{(kTokens - kTokens / kRows) * kDim});
 }
 
 TEST(EmbeddingBag, ScalesByFrequency) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/autograd/formulas/embedding.h"
 
+#include <algorithm>
+
 #include "tenon/batching/level.h"
 #include "tenon/runtime/error.h"
 
@@ -18,6 +20,28 @@ Tensor looked_up_rows(const Tensor& grad, const Tensor& indices, int64_t num_wei
   }
   // The forward pass has checked the indices.
   return _sparse_coo_tensor(at.unsqueeze(0), rows, {num_weights, grad.size(-1)}, false, false);
+}
+
+// By the table: a bag of each of its rows, of the gradients of the bags that the row is in. No
+// gradient is copied for each index.
+Tensor bags_of_rows(const Tensor& grad, const Tensor& indices, const Tensor& offset2bag,
+                    std::optional<Tensor> factors, int64_t num_weights, int64_t padding_idx,
+                    bool by_frequency) {
+  Tensor at = indices.to(kLong);
+  int64_t rows = num_weights;
+  if (padding_idx >= 0) at = at.masked_fill(at.eq(padding_idx), rows++);  // a bag of its own
+  const Tensor none = zeros({rows}, TensorOptions(kLong).device(grad.device()));
+  const Tensor counts = batching::writable_for(none, at).index_add_(0, at, ones_like(at));
+  if (by_frequency) {
+    const Tensor share = 1 / counts.index_select(0, at).to(grad.scalar_type());
+    factors = factors ? *factors * share : share;
+  }
+  const Tensor order = std::get<1>(at.sort(/*stable=*/true, 0, false));
+  if (factors) factors = factors->index_select(0, order);
+  const Tensor out =
+      std::get<0>(_embedding_bag(grad, offset2bag.index_select(0, order), counts.cumsum(0) - counts,
+                                 false, 0, false, factors, false, -1));
+  return padding_idx < 0 ? out : out.narrow(0, 0, num_weights);
 }
 
 }  // namespace
@@ -60,18 +84,28 @@ Tensor embedding_bag_backward(const Tensor& grad, const Tensor& indices, const T
   }
   const Tensor each =
       mode == 1 ? grad / bag_size.clamp_min(1).to(grad.scalar_type()).unsqueeze(1) : grad;
-  Tensor rows = each.index_select(0, offset2bag);
+  if (!sparse)
+    return bags_of_rows(each, indices, offset2bag, per_sample_weights, num_weights, padding_idx,
+                        by_frequency);
+  Tensor rows = each.index_select(0, offset2bag);  // which are the values of the result
   if (per_sample_weights) rows = rows * per_sample_weights->unsqueeze(1);
-  return formulas::embedding_backward(rows, indices, num_weights, padding_idx, by_frequency,
-                                      sparse);
+  return formulas::embedding_backward(rows, indices, num_weights, padding_idx, by_frequency, true);
 }
 
 Tensor embedding_bag_factors_backward(const Tensor& grad, const Tensor& weight,
                                       const Tensor& indices, const Tensor& offset2bag,
                                       int64_t padding_idx) {
-  const Tensor products =
-      (grad.index_select(0, offset2bag) * weight.index_select(0, indices)).sum(1);
-  return padding_idx < 0 ? products : products.masked_fill(indices.eq(padding_idx), 0);
+  // So that no matrix is as long as the indices.
+  const int64_t at_once = std::max<int64_t>(1, (1 << 18) / std::max<int64_t>(1, grad.size(1)));
+  std::vector<Tensor> products;
+  const int64_t n = indices.size(0);
+  for (int64_t i = 0; i == 0 || i < n; i += at_once) {
+    const auto some = [&](const Tensor& t) { return t.narrow(0, i, std::min(at_once, n - i)); };
+    products.push_back(
+        (grad.index_select(0, some(offset2bag)) * weight.index_select(0, some(indices))).sum(1));
+  }
+  const Tensor all = products.size() == 1 ? products[0] : cat(products);
+  return padding_idx < 0 ? all : all.masked_fill(indices.eq(padding_idx), 0);
 }
 
 Tensor gathered_elements(const Tensor& grad, IntArrayRef sizes, int64_t dim, const Tensor& index) {
