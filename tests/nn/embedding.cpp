@@ -213,7 +213,7 @@ TEST(EmbeddingBag, MemoryIsThatOfTheBagsAndTheTable) {
   expect_sum(kBags * kDim);
   expect_little(plain().mode(kSum).scale_grad_by_freq(true), table);
   expect_sum(kRows * kDim);
-  const Tensor factors = full({kTokens}, 2).requires_grad_();
+  const Tensor factors = full({kTokens}, 2.0).requires_grad_();
   expect_little(plain().mode(kSum).per_sample_weights(factors).padding_idx(3), table);
   expect_sum(2.0 * (kTokens - kTokens / kRows) * kDim);
   EXPECT_EQ(factors.grad().sum().item<float>(), float{(kTokens - kTokens / kRows) * kDim});
