@@ -319,6 +319,26 @@ TEST_F(CudaSolver, PivotsOutsideOfTheMatrixAreRefused) {
   EXPECT_TRUE(equal(linalg_solve(lu, b).cpu(), ones({3, 1})));
 }
 
+// Tall, wide, square, of lower rank, with a zero column.
+TEST_F(CudaSolver, QOfTwentyShapesIsOrthogonal) {
+  int shapes = 0;
+  for (const auto& [rows, columns] : std::vector<std::pair<int64_t, int64_t>>{
+           {1, 1}, {1, 7}, {7, 1}, {5, 5}, {9, 4}, {4, 9}, {33, 17}, {17, 33}, {40, 40}, {64, 3}}) {
+    const int64_t k = std::min(rows, columns), rank = std::max<int64_t>(1, k / 2);
+    Tensor thin = matmul(randn({rows, rank}, kDouble), randn({rank, columns}, kDouble));
+    if (columns > 1) thin.select(1, columns / 2).fill_(0);
+    for (const Tensor& a : {randn({rows, columns}, kDouble), thin}) {
+      const auto [q, r] = linalg_qr(a.to(kCUDA));
+      EXPECT_LT((matmul(q, r).cpu() - a).norm().item<double>(), 1e-4) << rows << "x" << columns;
+      const Tensor gram = matmul(q.t(), q).cpu();
+      EXPECT_LT((gram - eye(k, TensorOptions(kDouble))).norm().item<double>(), 1e-4)
+          << rows << "x" << columns;
+      ++shapes;
+    }
+  }
+  EXPECT_EQ(shapes, 20);
+}
+
 // A test of its own runs these, with a cuSOLVER that has no geev.
 class CudaOlderLibraries : public Cuda {};
 
@@ -331,6 +351,31 @@ TEST_F(CudaOlderLibraries, EigenvaluesOfGeneralMatricesGoThroughTheHost) {
   for (const core::FallbackCount& c : core::fallback_counts())
     if (c.op.front() == '_' && core::toString(c.by) == std::string_view("staged")) staged += c.op;
   EXPECT_EQ(staged, "_factor_eig");
+}
+
+// A test of its own runs these, without cuSOLVER.
+class CudaNoSolver : public Cuda {};
+
+TEST_F(CudaNoSolver, InversesSolutionsAndTheirGradients) {
+  core::reset_fallback_counts();
+  for (const ScalarType d : {kFloat, kDouble, kComplexDouble}) {
+    const Tensor a = square({2, 5, 5}, d).requires_grad_(), there = a.detach().to(kCUDA);
+    there.requires_grad_();
+    const Tensor b = randn({2, 5, 3}, d), grad = randn({2, 5, 5}, d);
+    const Tensor host = linalg_inv(a), device = linalg_inv(there);
+    expect_near(device.detach(), host.detach(), "inv");
+    host.backward(grad);
+    device.backward(grad.to(kCUDA));
+    expect_near(there.grad(), a.grad(), "gradient of inv");
+    const NoGradGuard none;
+    expect_near(linalg_solve(there, b.to(kCUDA)), linalg_solve(a, b), "solve");
+    expect_near(std::get<1>(linalg_qr(there)), std::get<1>(linalg_qr(a)), "R");
+    EXPECT_THROW(linalg_inv(zeros({3, 3}, TensorOptions(d).device(kCUDA))), LinAlgError);
+  }
+  bool staged = false;
+  for (const core::FallbackCount& c : core::fallback_counts())
+    staged = staged || std::string_view(core::toString(c.by)) == "staged";
+  EXPECT_TRUE(staged) << "cuSOLVER was found";
 }
 
 }  // namespace
