@@ -92,6 +92,16 @@ TEST(Einsum, ImplicitOutputsEllipsesAndPaths) {
       allclose(einsum("xij,jk,kl->xil", {a, b, c}, IntArrayRef({1, 2, 0, 1})), chain, 1e-4, 1e-5));
 }
 
+// As of sum: what only one operand has is summed before the product.
+TEST(Einsum, SumsOfNarrowIntegersAreOfInt64) {
+  const Tensor a = arange(6, kInt).view({2, 3}), b = arange(3, kInt), c = full({2, 3}, 100, kByte);
+  EXPECT_EQ(einsum("ij->i", {a}).scalar_type(), kLong);
+  EXPECT_EQ(einsum("ij,j->i", {a, b}).scalar_type(), kInt);
+  EXPECT_EQ(einsum("ij,k->k", {a, b}).scalar_type(), kLong);
+  EXPECT_TRUE(equal(einsum("ij,j->", {c, b.to(kByte)}), tensor(int64_t{600})));
+  EXPECT_TRUE(equal(einsum("ij,jk->k", {c, ones({3, 1}, kByte)}), tensor({int64_t{600}})));
+}
+
 TEST(Einsum, Gradients) {
   check_gradients([](const Inputs& v) { return Inputs{einsum("aij,jk->aik", v)}; },
                   {leaf({2, 2, 3}), leaf({3, 2})});

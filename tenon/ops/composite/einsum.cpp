@@ -203,11 +203,15 @@ Tensor contract(Tensor left, Tensor right, const std::vector<bool>& sum) {
       (in_left && in_right ? batch : in_right ? columns : rows).push_back(d);
       continue;
     }
-    if (in_left && !in_right) left = left.sum(d, true, left.scalar_type());
-    if (in_right && !in_left) right = right.sum(d, true, right.scalar_type());
+    if (in_left && !in_right) left = left.sum(d, true);  // int64 of narrower integers, as a sum is
+    if (in_right && !in_left) right = right.sum(d, true);
     inner.push_back(d);
   }
   if (product(left, inner) == 1 && product(right, inner) == 1) return left * right;
+  if (isIntegralType(left.scalar_type(), true) && isIntegralType(right.scalar_type(), true)) {
+    const ScalarType type = tenon::promote_types(left.scalar_type(), right.scalar_type());
+    left = left.to(type), right = right.to(type);
+  }
   const int64_t n = product(left, batch), k = product(left, inner);
   const Tensor a = left.permute(concatenate({&batch, &rows, &inner, &columns}))
                        .reshape({n, product(left, rows), k});
