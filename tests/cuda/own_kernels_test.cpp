@@ -28,11 +28,12 @@ TEST_F(CudaOwnKernels, ProductsOfIntegers) {
   }
 }
 
+// In units of 16 bytes, and of 8 to 1.
 TEST_F(CudaOwnKernels, ManySmallPartsAreJoinedInOneLaunch) {
-  for (int64_t n : {100, 512, 1500}) {
+  const auto join = [](int64_t n, ScalarType dtype, int64_t columns) {
     std::vector<Tensor> parts, here;
     for (int64_t i = 0; i < n; ++i) {
-      here.push_back(integers({1, 256}, kFloat) + i);
+      here.push_back(integers({1, columns}, dtype) + i % 100);
       parts.push_back(here.back().to(kCUDA));
     }
     core::synchronize(cuda_id());
@@ -41,8 +42,10 @@ TEST_F(CudaOwnKernels, ManySmallPartsAreJoinedInOneLaunch) {
     core::synchronize(cuda_id());
     EXPECT_EQ(tenon_fake_timeline_end().kernels_ms, n > 1024 ? 2 : 1) << n;
     tenon_fake_timeline(0, 0);
-    EXPECT_TRUE(equal(joined.cpu(), cat(here))) << n;
-  }
+    EXPECT_TRUE(equal(joined.cpu(), cat(here))) << n << dtype;
+  };
+  for (int64_t n : {100, 512, 1500}) join(n, kFloat, 256);
+  for (ScalarType dtype : {kDouble, kFloat, kHalf, kByte}) join(512, dtype, 1);
 }
 
 TEST_F(CudaOwnKernels, AddendsWithIrregularStrides) {

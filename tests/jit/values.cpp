@@ -117,14 +117,14 @@ TEST(JitValuesOfText, AModuleOfAValue) {
   IValue kept;
   {
     Module inner("__torch__.Inner"), outer("__torch__.Outer");
-    inner.register_buffer("two", full({}, 2));
+    inner.register_buffer("two", full({}, 2.0));
     inner.define("def forward(self, x: Tensor) -> Tensor:\n    return x * self.two\n");
     outer.register_module("inner", inner);
     kept = outer.attr("inner");
     const Module again = kept.toModule();
-    EXPECT_TRUE(equal(again.forward({ones({3})}).toTensor(), full({3}, 2)));
+    EXPECT_TRUE(equal(again.forward({ones({3})}).toTensor(), full({3}, 2.0)));
     again.attr("two").toTensor().fill_(5);
-    EXPECT_TRUE(equal(inner.forward({ones({3})}).toTensor(), full({3}, 5)));
+    EXPECT_TRUE(equal(inner.forward({ones({3})}).toTensor(), full({3}, 5.0)));
   }
   EXPECT_THROW(kept.toModule(), Error);  // its program is gone
   EXPECT_THROW(IValue(3).toModule(), TypeError);
