@@ -23,22 +23,6 @@ Module::Module(core::Ref<ivalue::Object> object, std::shared_ptr<CompilationUnit
               object_ ? object_->name() : "None", " is not a module");
 }
 
-}  // namespace tenon::jit
-
-namespace tenon {
-jit::Module IValue::toModule() const {
-  TENON_CHECK(isModule(), TypeError, "toModule: a value of type ",
-              jit::type_of(*this)->annotation(), " is not a module");
-  const auto object = toObject();
-  auto unit = static_cast<const jit::ClassType&>(*object->type).compilation_unit();
-  TENON_CHECK(unit, Error, "toModule: the program that defines class ", object->name(),
-              " is gone; keep the module it was loaded with");
-  return {object, std::move(unit)};
-}
-}  // namespace tenon
-
-namespace tenon::jit {
-
 ClassTypePtr Module::type() const { return static_cast<const ClassType&>(*object_->type).self(); }
 
 bool Module::hasattr(std::string_view name) const {
@@ -176,3 +160,15 @@ void Module::define(const std::string& text) {
 }
 
 }  // namespace tenon::jit
+
+namespace tenon {
+jit::Module IValue::toModule() const {
+  TENON_CHECK(isModule(), TypeError, "toModule: a value of type ",
+              jit::type_of(*this)->annotation(), " is not a module");
+  const auto object = toObject();
+  auto unit = static_cast<const jit::ClassType&>(*object->type).compilation_unit();
+  TENON_CHECK(unit, Error, "toModule: the program that defines class ", object->name(),
+              " is gone; keep the module it was loaded with");
+  return {object, std::move(unit)};
+}
+}  // namespace tenon

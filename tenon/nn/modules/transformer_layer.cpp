@@ -11,7 +11,9 @@ namespace nn {
 
 namespace {
 
-Tensor activate(const detail::TransformerActivation& activation, const Tensor& x) {
+template <class Options>
+Tensor activate(const Options& o, const Tensor& x) {
+  const auto& activation = o.activation();
   if (std::holds_alternative<enumtype::kReLU>(activation)) return functional::relu(x);
   if (std::holds_alternative<enumtype::kGELU>(activation)) return functional::gelu(x);
   const auto& function = std::get<SharedFunction<Tensor(const Tensor&)>>(activation);
@@ -82,7 +84,7 @@ Tensor TransformerEncoderLayerImpl::forward(const Tensor& src, const Tensor& src
     return dropout1(attend(self_attn, t, t, src_key_padding_mask, src_mask));
   });
   return with_residual(options, norm2, x, [&](const Tensor& t) {
-    return dropout2(linear2(dropout(activate(options.activation(), linear1(t)))));
+    return dropout2(linear2(dropout(activate(options, linear1(t)))));
   });
 }
 
@@ -129,7 +131,7 @@ Tensor TransformerDecoderLayerImpl::forward(const Tensor& tgt, const Tensor& mem
     return dropout2(attend(multihead_attn, t, memory, memory_key_padding_mask, memory_mask));
   });
   return with_residual(options, norm3, y, [&](const Tensor& t) {
-    return dropout3(linear2(dropout(activate(options.activation(), linear1(t)))));
+    return dropout3(linear2(dropout(activate(options, linear1(t)))));
   });
 }
 

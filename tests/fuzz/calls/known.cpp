@@ -164,8 +164,7 @@ const Known kKnown[] = {
      "linalg_(matrix_)?norm.*|linalg_multi_dot.*|cdist|_euclidean_dist|_cdist.*",
      "what is computed from a factorization, or from powers, differs by rounding", is_anything},
     {Way::Strides,
-     "is_contiguous.*|stride.*|storage_offset.*|_reshape_alias.*|slice_inverse|resize_|resize_as_|"
-     "_unsafe_view.*|"
+     "is_contiguous.*|stride.*|storage_offset.*|_reshape_alias.*|resize_|resize_as_|_unsafe_view.*|"
      "view_copy.*|view_as_complex.*",
      "it tells or takes the geometry in memory", is_anything},
     {Way::Reference | Way::Baseline, ".*",

@@ -45,9 +45,8 @@ namespace {
 
 // What tells or takes strides and offsets answers for the memory that it is given.
 bool is_about_geometry(const core::Op& op) {
-  constexpr std::string_view kNames[] = {"_reshape_alias", "slice_inverse",   "_unsafe_view",
-                                         "view_copy",      "view_as_complex", "stride",
-                                         "is_contiguous"};
+  constexpr std::string_view kNames[] = {"_reshape_alias",  "_unsafe_view", "view_copy",
+                                         "view_as_complex", "stride",       "is_contiguous"};
   const std::string_view name = op.name;
   return check::addresses_storage(op) || name.substr(0, 14) == "storage_offset" ||
          std::any_of(std::begin(kNames), std::end(kNames),
