@@ -115,9 +115,11 @@ Tensor TensorData::make(const TensorOptions& options) const {
                      : type_ == kFloat || type_ == kDouble ? get_default_dtype()
                      : type_ == kInt                       ? kLong
                                                            : type_;
-  Tensor host = empty(sizes_, TensorOptions(dtype));
+  const ScalarType written = core::computing_dtype(dtype);
+  Tensor host = empty(sizes_, TensorOptions(written));
   char* at = static_cast<char*>(host.data_ptr());
-  write(at, dtype);
+  write(at, written);
+  host = host.to(dtype);
   if (options.has_device()) host = host.to(options.device());
   return host.set_requires_grad(options.requires_grad());
 }

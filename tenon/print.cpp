@@ -215,7 +215,7 @@ std::string to_text(const Tensor& t, PrintStyle style) {
   if (t.layout() != kStrided) return components_text(t);
   PrintOptions o = print_options();
   Tensor host = t.is_cpu() ? t.detach() : t.detach().cpu();
-  if (static_cast<int>(t.scalar_type()) >= TN_DTYPE_FOREIGN) host = host.to(kFloat);
+  host = host.to(core::computing_dtype(t.scalar_type()));
   std::string body = t.numel() == 0 ? "[]" : Printer(host, o, style).body(7);
   return "tensor(" + body + suffixes(t) + ")";
 }

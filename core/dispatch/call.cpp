@@ -8,7 +8,7 @@
 #include "core/dispatch/layout_infer.h"
 #include "core/dispatch/layout_rules.h"
 #include "core/dispatch/prepare.h"
-#include "core/dispatch/registered_dtype.h"
+#include "core/dispatch/converted_dtype.h"
 #include "core/dispatch/run_kernel.h"
 #include "core/dispatch/shadow.h"
 #include "runtime/base/in_flight.h"
@@ -38,7 +38,7 @@ inline KernelEntry* first_kernel(CallFrame& frame) {
     first_call(frame.op(), frame.device.slot);
   }
   KernelEntry* entry = find_kernel(frame.op(), frame.device.slot, 0, frame.dtype);
-  if (TENON_UNLIKELY(g_dtypes_in_use.load(std::memory_order_relaxed)) && entry &&
+  if (TENON_UNLIKELY(g_converted_in_use.load(std::memory_order_relaxed)) && entry &&
       !knows_dtypes(frame, *entry))
     return nullptr;
   return entry;
@@ -61,7 +61,7 @@ TENON_COLD bool copy_across(CallFrame& frame) {
   const bool same = to.device_id == from.device_id;
   // A kernel that converts may know real numbers only.
   const bool mixed = isComplexType(to.dtype) != isComplexType(from.dtype);
-  if (TENON_LIKELY(same && !foreign(to.dtype) && !foreign(from.dtype) &&
+  if (TENON_LIKELY(same && !converted_dtype(to.dtype) && !converted_dtype(from.dtype) &&
                    (!mixed || to.device_id.is_host())))
     return false;
   try {

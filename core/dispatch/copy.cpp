@@ -6,7 +6,7 @@
 
 #include "core/dispatch/byte_copy.h"
 #include "core/dispatch/known_ops.h"
-#include "core/dispatch/registered_dtype.h"
+#include "core/dispatch/converted_dtype.h"
 #include "core/registry/cells.h"
 #include "runtime/base/in_flight.h"
 #include "tenon/core/batched.h"
@@ -49,8 +49,8 @@ bool copy_natively(TensorImpl& dst, TensorImpl& src) {
 void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
   if (dst.device_id == src.device_id) {
     if (copy_natively(dst, src)) return;
-    if ((foreign(dst.dtype) || foreign(src.dtype)) && !plain(dst, src))
-      return copy_foreign(dst, src);
+    if ((converted_dtype(dst.dtype) || converted_dtype(src.dtype)) && !plain(dst, src))
+      return copy_converted(dst, src);
     if (dst.device_id.is_host()) {
       if (plain(dst, src)) {  // what a process without any plugin can do
         std::memcpy(dst.host_data(), src.host_data(),
@@ -69,7 +69,7 @@ void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
                !non_blocking || (dst.device_id.is_host() && !dst.storage->pinned));
     return dst.bump_version();
   }
-  if (foreign(dst.dtype) || foreign(src.dtype)) return copy_foreign(dst, src);
+  if (converted_dtype(dst.dtype) || converted_dtype(src.dtype)) return copy_converted(dst, src);
   Impl host = src.device_id.is_host() ? Impl::share(&src) : to_host(src);
   if (dst.device_id.is_host()) return copy(dst, *host);
   if (!plain(dst, *host) && dst.contiguous()) {
@@ -90,9 +90,9 @@ Scalar item(TensorImpl& tensor) {
   TENON_CHECK(tensor.numel == 1, ValueError,
               "item: only one-element tensors convert to a scalar; this one has ", tensor.numel);
   Impl host = tensor.device_id.is_host() ? Impl::share(&tensor) : to_host(tensor);
-  if (foreign(tensor.dtype)) {
-    Impl number = new_tensor("item", kFloat, kHost, 0, nullptr);
-    copy_foreign(*number,
+  if (converted_dtype(tensor.dtype)) {
+    Impl number = new_tensor("item", computing_dtype(tensor.dtype), kHost, 0, nullptr);
+    copy_converted(*number,
                  *TensorImpl::make(tensor.dtype, host->storage, host->byte_offset(), 0, nullptr));
     host = std::move(number);
   }

@@ -14,7 +14,7 @@
 #include "core/dispatch/layout_rules.h"
 #include "core/dispatch/prepare.h"
 #include "core/dispatch/primitives.h"
-#include "core/dispatch/registered_dtype.h"
+#include "core/dispatch/converted_dtype.h"
 #include "core/dispatch/run_kernel.h"
 #include "runtime/base/in_flight.h"
 #include "runtime/device/capture.h"
@@ -155,28 +155,29 @@ bool try_further_kernels(CallFrame& frame, const KernelEntry& declined) {
   return false;
 }
 
-// For calls with a dtype that a plugin registered: computed in float32. False if there is none in
-// this call.
-bool call_as_float(CallFrame& frame, const std::string& reason) {
+// For calls with a dtype that is converted: computed in another. False if there is none in this
+// call.
+bool call_in_another_dtype(CallFrame& frame, const std::string& reason) {
   if (frame.layout != 0) return false;
-  auto known = [](ScalarType dtype) { return foreign(dtype) && dtype_ext(dtype) != nullptr; };
   bool any = false;
   std::vector<std::pair<TensorImpl*, Impl>> mutated;
   Replaced args(frame.op(), frame.infer.in, [&](int i, TensorImpl& tensor) {
-    if (!known(tensor.dtype)) return Impl();
+    if (!can_convert(tensor.dtype)) return Impl();
     any = true;
-    Impl floats =
-        new_tensor(frame.op().name, kFloat, tensor.device_id, tensor.ndim(), tensor.view.sizes);
-    copy(*floats, tensor);
-    if (frame.op().args[i].mutates) mutated.emplace_back(&tensor, floats);
-    return floats;
+    Impl numbers = new_tensor(frame.op().name, computing_dtype(tensor.dtype), tensor.device_id,
+                              tensor.ndim(), tensor.view.sizes);
+    copy(*numbers, tensor);
+    if (frame.op().args[i].mutates) mutated.emplace_back(&tensor, numbers);
+    return numbers;
   });
   for (int i = 0; i < frame.op().n_args; ++i) {
     if (frame.op().args[i].type == ArgType::Generator)
       args.in[i] = frame.in[i];  // reserved already
-    if (args.in[i].tag != TN_TAG_DTYPE || !known(dtype_from_abi(args.in[i].u.dtype))) continue;
+    if (args.in[i].tag != TN_TAG_DTYPE) continue;
+    const ScalarType dtype = dtype_from_abi(args.in[i].u.dtype);
+    if (!can_convert(dtype)) continue;
     any = true;
-    args.in[i].u.dtype = abi_dtype(kFloat);
+    args.in[i].u.dtype = abi_dtype(computing_dtype(dtype));
   }
   if (!any) return false;
   count_fallback(frame, ServedBy::Cast, reason, 0);
@@ -214,7 +215,7 @@ void fall_back(CallFrame& frame, const KernelEntry* declined) {
   if (frame.layout != 0) forget_outputs(frame);
   const std::string native =
       declined ? "the kernel declined these arguments" : native_reason(frame);
-  for (auto serves : {call_as_float, call_decomposition, call_on_host, call_densified}) {
+  for (auto serves : {call_in_another_dtype, call_decomposition, call_on_host, call_densified}) {
     if (serves(frame, native)) return;
   }
   nothing_serves(frame, native, declined != nullptr);

@@ -11,7 +11,7 @@
 
 #include "core/dispatch/layout_rules.h"
 #include "core/dispatch/prepare.h"
-#include "core/dispatch/registered_dtype.h"
+#include "core/dispatch/converted_dtype.h"
 #include "runtime/base/watched_calls.h"
 #include "runtime/device/capture.h"
 #include "tenon/core/dispatch.h"

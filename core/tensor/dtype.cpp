@@ -3,6 +3,7 @@
 #include "tenon/core/dtype.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -14,36 +15,28 @@
 namespace tenon {
 namespace core {
 
-std::atomic<bool> g_dtypes_in_use{false};
+std::atomic<bool> g_converted_in_use{false};
 
 namespace {
-constexpr tn_dtype built_in(int wanted) {
+template <class T, class F>
+constexpr std::array<T, kMaxDtypes> table(F value) {
+  std::array<T, kMaxDtypes> out{};
 #define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
-  if (wanted == (id)) return {code, bits, 1};
+  out[id] = value(tn_dtype{code, bits, 1}, DtypeClass::cls);
 #include "tenon/abi/dtypes.def"
+#include "tenon/abi/storage_dtypes.def"
 #undef TN_DTYPE
-  return {0, 0, 0};
-}
-constexpr DtypeClass built_in_class(int wanted) {
-#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
-  if (wanted == (id)) return DtypeClass::cls;
-#include "tenon/abi/dtypes.def"
-#undef TN_DTYPE
-  return DtypeClass{};
+  return out;
 }
 }  // namespace
 
-// Filled before any code runs, since other libraries' constructors may make tensors. c10's ids here
-// are below 16.
-#define TENON_16(f)                                                                              \
-  f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), \
-      f(15)
-#define TENON_SIZE(i) static_cast<uint8_t>(built_in(i).bits / 8)
-uint8_t g_item_size[kMaxDtypes] = {TENON_16(TENON_SIZE)};
-tn_dtype g_abi_dtype[kMaxDtypes] = {TENON_16(built_in)};
-DtypeClass g_dtype_class[kMaxDtypes] = {TENON_16(built_in_class)};
-#undef TENON_SIZE
-#undef TENON_16
+// Filled before any code runs, since other libraries' constructors may make tensors.
+std::array<uint8_t, kMaxDtypes> g_item_size =
+    table<uint8_t>([](tn_dtype t, DtypeClass) { return static_cast<uint8_t>(t.bits / 8); });
+std::array<tn_dtype, kMaxDtypes> g_abi_dtype =
+    table<tn_dtype>([](tn_dtype t, DtypeClass) { return t; });
+std::array<DtypeClass, kMaxDtypes> g_dtype_class =
+    table<DtypeClass>([](tn_dtype, DtypeClass c) { return c; });
 
 namespace {
 
@@ -79,6 +72,7 @@ struct Registry {
   enumerator[id] = #Enum;                                                                      \
   known[id] = true;
 #include "tenon/abi/dtypes.def"
+#include "tenon/abi/storage_dtypes.def"
 #undef TN_DTYPE
   }
 };
@@ -105,23 +99,24 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-void add_class(DtypeMask& mask, DtypeClass c, bool foreign) {
-  Registry& registry = dtype_registry();
-  for (int i = 0; i < TN_DTYPE_FOREIGN; ++i) {
-    if (registry.known[i].load(std::memory_order_acquire) && registry.info[i].cls == c)
-      mask.add(static_cast<ScalarType>(i));
+void add_class(DtypeMask& mask, DtypeClass c, bool converted) {
+  for (ScalarType t : kBuiltInDtypes) {
+    if (dtype_class(t) == c) mask.add(t);
   }
-  if (!foreign) return;
+  if (!converted) return;
+  for (ScalarType t : kStorageDtypes) {
+    if (dtype_class(t) == c) mask.add(t);
+  }
   Range range = foreign_range(c);
   for (int i = range.begin; i < range.end; ++i) mask.add(static_cast<ScalarType>(i));
 }
 
-void add_word(DtypeMask& mask, std::string_view word, bool foreign) {
+void add_word(DtypeMask& mask, std::string_view word, bool converted) {
   bool all = word == "all", number = all || word == "number";
-  if (number || word == "floating") add_class(mask, DtypeClass::Floating, foreign);
-  if (number || word == "integral") add_class(mask, DtypeClass::Integral, foreign);
-  if (all || word == "bool") add_class(mask, DtypeClass::Bool, foreign);
-  if ((all && foreign) || word == "complex") add_class(mask, DtypeClass::Complex, foreign);
+  if (number || word == "floating") add_class(mask, DtypeClass::Floating, converted);
+  if (number || word == "integral") add_class(mask, DtypeClass::Integral, converted);
+  if (all || word == "bool") add_class(mask, DtypeClass::Bool, converted);
+  if ((all && converted) || word == "complex") add_class(mask, DtypeClass::Complex, converted);
   if (number || word == "floating" || word == "integral" || word == "bool" || word == "complex")
     return;
   mask.add(dtype_from_name(word));
@@ -231,7 +226,6 @@ ScalarType register_dtype(const tn_ext_dtype* ext) {
   TENON_CHECK(dtype_registry().ext[static_cast<int>(dtype)].compare_exchange_strong(none, ext) ||
                   none == ext,
               ValueError, "dtype '", name, "' is registered already");
-  g_dtypes_in_use.store(true, std::memory_order_release);
   return dtype;
 }
 
@@ -243,12 +237,24 @@ const tn_ext_dtype* dtype_ext(ScalarType dtype) noexcept {
   return dtype_registry().ext[static_cast<int>(dtype) & 127].load(std::memory_order_acquire);
 }
 
-DtypeMask parse_dtype_mask(std::string_view text, bool foreign) {
+ScalarType computing_dtype(ScalarType dtype) {
+  if (!converted_dtype(dtype)) return dtype;
+  switch (dtype_class(dtype)) {
+    case DtypeClass::Integral:
+      return ScalarType::Long;
+    case DtypeClass::Complex:
+      return ScalarType::ComplexFloat;
+    default:
+      return ScalarType::Float;
+  }
+}
+
+DtypeMask parse_dtype_mask(std::string_view text, bool converted) {
   DtypeMask mask;
   while (!text.empty()) {
     std::size_t comma = std::min(text.find(','), text.size());
     std::string_view word = trimmed(text.substr(0, comma));
-    if (!word.empty()) add_word(mask, word, foreign);
+    if (!word.empty()) add_word(mask, word, converted);
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return mask;
@@ -256,12 +262,22 @@ DtypeMask parse_dtype_mask(std::string_view text, bool foreign) {
 
 }  // namespace core
 
+namespace {
+// The complex dtype whose parts hold those of `c` and the numbers of a real dtype.
+ScalarType promote_complex(ScalarType c, ScalarType real) {
+  if (real == kDouble) return kComplexDouble;
+  return c == kComplexHalf && isFloatingType(real) && real != kHalf && elementSize(real) > 1
+             ? kComplexFloat
+             : c;
+}
+}  // namespace
+
 // Class, then width; two of one width that differ go to the next wider one that holds both.
 ScalarType promote_types(ScalarType a, ScalarType b) {
   if (a == b) return a;
   if (const auto ca = core::dtype_class(a), cb = core::dtype_class(b); ca != cb) {
-    if (ca == core::DtypeClass::Complex) return b == kDouble ? kComplexDouble : a;
-    if (cb == core::DtypeClass::Complex) return a == kDouble ? kComplexDouble : b;
+    if (ca == core::DtypeClass::Complex) return promote_complex(a, b);
+    if (cb == core::DtypeClass::Complex) return promote_complex(b, a);
     return ca > cb ? a : b;
   }
   const core::DtypeInfo& x = core::dtype_info(a);

@@ -268,7 +268,7 @@ acme::scale (self, factor) => (y) {
 constexpr tn_ext_layout kLayout =
     custom_layout("run_length", "lengths,values", "", &infer_runs, &kOnnx.head);
 constexpr tn_ext_dtype kDtype =
-    custom_dtype("float8_e5m2", "floating", 1, 8, &e5m2_to_float, &float_to_e5m2, &kLayout.head);
+    custom_dtype("bfloat8", "floating", 1, 8, &e5m2_to_float, &float_to_e5m2, &kLayout.head);
 
 }  // namespace
 

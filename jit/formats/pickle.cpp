@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/formats/pickle.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -161,11 +163,15 @@ void Pickler::write_strided(const Tensor& t) {
   TENON_CHECK(t.layout() == kStrided, NotImplementedError,
               "save: tensors of a layout other than strided are not supported in archives");
   TENON_CHECK(static_cast<bool>(hooks_.save_storage), ValueError, "save: a tensor has no place");
-  const std::size_t item = elementSize(t.scalar_type());
-  write_global("torch._utils", "_rebuild_tensor_v2");
+  // torch has no storages of the storage-only dtypes: bytes, and the dtype beside them.
+  const bool typed = std::find(std::begin(core::kStorageDtypes), std::end(core::kStorageDtypes),
+                               t.scalar_type()) != std::end(core::kStorageDtypes);
+  const std::size_t item = typed ? 1 : elementSize(t.scalar_type());
+  write_global("torch._utils", typed ? "_rebuild_tensor_v3" : "_rebuild_tensor_v2");
   out_ += "((";
   write_text("storage");
-  write_global("torch", storage_type(t.scalar_type()));
+  write_global(typed ? "torch.storage" : "torch",
+               typed ? "UntypedStorage" : storage_type(t.scalar_type()));
   write_text(hooks_.save_storage(t));
   write_text(t.device().str());
   write_int(static_cast<int64_t>(t.unsafeGetTensorImpl()->storage->bytes / item));
@@ -175,7 +181,9 @@ void Pickler::write_strided(const Tensor& t) {
   write_sizes(t.strides());
   out_ += t.requires_grad() ? '\x88' : '\x89';
   write_global("collections", "OrderedDict");
-  out_ += ")RtR";
+  out_ += ")R";
+  if (typed) write_global("torch", std::string(dtype_name(t.scalar_type())));
+  out_ += "tR";
 }
 
 // After a container on whose name restore_type_tag stands.

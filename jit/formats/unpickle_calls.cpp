@@ -49,6 +49,9 @@ ScalarType storage_dtype(const std::string& storage_type) {
   for (const auto& [name, dtype] : kStorages) {
     if (storage_type == name) return dtype;
   }
+  for (const ScalarType dtype : core::kStorageDtypes) {
+    if (storage_type == core::join(toString(dtype), "Storage")) return dtype;
+  }
   TENON_CHECK(storage_type.rfind("Q", 0) != 0, NotImplementedError,
               "quantized tensors are not supported");
   throw NotImplementedError(

@@ -10,13 +10,8 @@
 namespace tenon::onnx {
 namespace {
 
-// bits, mantissa, bias, has_infinity, only_one_nan, nan_is_negative_zero, is_signed
-constexpr SmallFloat kE4M3FN{8, 3, 7, false, true, false, true};
-constexpr SmallFloat kE4M3FNUZ{8, 3, 8, false, false, true, true};
-constexpr SmallFloat kE5M2{8, 2, 15, true, false, false, true};
-constexpr SmallFloat kE5M2FNUZ{8, 2, 16, false, false, true, true};
+// Not dtypes: bits, mantissa, bias, has_infinity, only_one_nan, nan_is_negative_zero, is_signed.
 constexpr SmallFloat kE2M1{4, 1, 1, false, false, false, true};
-constexpr SmallFloat kE8M0{8, 0, 127, false, true, false, false};
 constexpr SmallFloat kE2M3{6, 3, 1, false, false, false, true};
 constexpr SmallFloat kE3M2{6, 2, 3, false, false, false, true};
 
@@ -40,17 +35,17 @@ float largest(const SmallFloat& f) {
 const SmallFloat* small_float(int32_t type) {
   switch (type) {
     case pb::FLOAT8E4M3FN:
-      return &kE4M3FN;
+      return &core::kE4M3FN;
     case pb::FLOAT8E4M3FNUZ:
-      return &kE4M3FNUZ;
+      return &core::kE4M3FNUZ;
     case pb::FLOAT8E5M2:
-      return &kE5M2;
+      return &core::kE5M2;
     case pb::FLOAT8E5M2FNUZ:
-      return &kE5M2FNUZ;
+      return &core::kE5M2FNUZ;
     case pb::FLOAT4E2M1:
       return &kE2M1;
     case pb::FLOAT8E8M0:
-      return &kE8M0;
+      return &core::kE8M0FNU;
     case pb::FLOAT6E2M3:
       return &kE2M3;
     case pb::FLOAT6E3M2:
@@ -58,23 +53,6 @@ const SmallFloat* small_float(int32_t type) {
     default:
       return nullptr;
   }
-}
-
-float decode(const SmallFloat& f, uint8_t bits) {
-  const int width = exponent_bits(f), top = (1 << width) - 1, full = (1 << f.mantissa) - 1;
-  const bool negative = f.is_signed && ((bits >> (f.bits - 1)) & 1) != 0;
-  const int exponent = (bits >> f.mantissa) & top, mantissa = bits & full;
-  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-  if (f.nan_is_negative_zero && negative && exponent == 0 && mantissa == 0) return kNaN;
-  if (f.only_one_nan && exponent == top && mantissa == full) return kNaN;
-  float value;
-  if (f.has_infinity && exponent == top)
-    value = mantissa == 0 ? std::numeric_limits<float>::infinity() : kNaN;
-  else if (exponent == 0 && f.is_signed)
-    value = std::ldexp(static_cast<float>(mantissa), 1 - f.bias - f.mantissa);
-  else
-    value = std::ldexp(static_cast<float>(mantissa + full + 1), exponent - f.bias - f.mantissa);
-  return negative ? -value : value;
 }
 
 float round_to(const SmallFloat& f, float x, bool saturate) {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "onnx/proto/model.pb.h"
+#include "tenon/core/float8.h"
 #include "tenon/tensor.h"
 
 namespace tenon::onnx {
@@ -19,13 +20,10 @@ namespace tenon::onnx {
 std::optional<ScalarType> dtype_of(int32_t onnx_type);
 std::string name_of_type(int32_t onnx_type);  // "float8e4m3fn"; "type 99" if unknown
 
-// A float of few bits, as FLOAT8E4M3FN and its relatives have it.
-struct SmallFloat {
-  int bits, mantissa, bias;
-  bool has_infinity, only_one_nan, nan_is_negative_zero, is_signed;
-};
+// Floats of few bits.
+using core::SmallFloat;
+using core::decode;
 const SmallFloat* small_float(int32_t onnx_type);  // null for other types
-float decode(const SmallFloat& f, uint8_t bits);
 // The nearest, ties to even. Beyond the largest: that one if `saturate`, else NaN or infinity.
 float round_to(const SmallFloat& f, float x, bool saturate);
 

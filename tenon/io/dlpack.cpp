@@ -62,11 +62,16 @@ Managed* give(const Tensor& src) {
   return &out.release()->managed;
 }
 
-// The dtype; bytes without a code for booleans come as uint8, as their producer means them.
 ScalarType dtype_of(const DLDataType& given) {
+  const auto has = [&](ScalarType t) {
+    const tn_dtype abi = core::abi_dtype(t);
+    return abi.code == given.code && abi.bits == given.bits && given.lanes == 1;
+  };
   for (const ScalarType t : core::kBuiltInDtypes) {
-    const tn_dtype& abi = core::dtype_info(t).abi;
-    if (abi.code == given.code && abi.bits == given.bits && given.lanes == 1) return t;
+    if (has(t)) return t;
+  }
+  for (const ScalarType t : core::kStorageDtypes) {
+    if (has(t)) return t;
   }
   throw NotImplementedError(core::join(
       "fromDLPack: no dtype has the code ", static_cast<int>(given.code), ", ",

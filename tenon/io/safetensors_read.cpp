@@ -26,6 +26,7 @@ struct FormatDtype {
 constexpr FormatDtype kDtypes[] = {
 #define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) {#format, ScalarType::Enum},
 #include "tenon/abi/dtypes.def"
+#include "tenon/abi/storage_dtypes.def"
 #undef TN_DTYPE
 };
 

@@ -42,7 +42,8 @@ TEST(Dtype, NamesSizesAndNumbersAgree) {
   EXPECT_EQ(core::dtype_from_abi({TN_BFLOAT, 16, 1}), kBFloat16);
   EXPECT_EQ(core::abi_dtype(kBool).code, TN_BOOL);
   EXPECT_EQ(core::dtype_from_abi({TN_COMPLEX, 64, 1}), kComplexFloat);
-  EXPECT_THROW(core::dtype_from_abi({TN_COMPLEX, 32, 1}), TypeError);
+  EXPECT_EQ(core::dtype_from_abi({TN_COMPLEX, 32, 1}), kComplexHalf);
+  EXPECT_THROW(core::dtype_from_abi({TN_COMPLEX, 16, 1}), TypeError);
   test::expect_words(test::text_of<TypeError>([&] { core::dtype_from_name("float17"); }),
                      {"invalid type 'float17'"});
 }
@@ -60,6 +61,37 @@ TEST(Dtype, MasksAreReadFromClassesAndNames) {
   EXPECT_FALSE(two.has(kInt64));
   EXPECT_TRUE(core::parse_dtype_mask("int16").has(kInt16));
   EXPECT_THROW(core::parse_dtype_mask("floats"), TypeError);
+}
+
+TEST(Dtype, StorageOnlyOnesAreOfOperatorsNotOfKernels) {
+  const core::DtypeMask of_operator = core::parse_dtype_mask("all"),
+                        of_kernel = core::parse_dtype_mask("all,complex", false);
+  for (const ScalarType t : core::kStorageDtypes) {
+    EXPECT_TRUE(core::converted_dtype(t) && of_operator.has(t) && !of_kernel.has(t))
+        << dtype_name(t);
+    EXPECT_EQ(core::dtype_from_abi(core::abi_dtype(t)), t);
+    EXPECT_EQ(core::dtype_from_name(dtype_name(t)), t);
+  }
+  for (const ScalarType t : core::kBuiltInDtypes) EXPECT_FALSE(core::converted_dtype(t));
+  EXPECT_TRUE(core::parse_dtype_mask("float8_e4m3fn", false).has(kFloat8_e4m3fn));
+  EXPECT_EQ(static_cast<int>(kFloat8_e4m3fn), 24);  // c10's number
+  EXPECT_STREQ(toString(kUInt16), "UInt16");
+  EXPECT_EQ(core::computing_dtype(kUInt64), kLong);
+  EXPECT_EQ(core::computing_dtype(kFloat8_e5m2), kFloat);
+  EXPECT_EQ(core::computing_dtype(kComplexHalf), kComplexFloat);
+  EXPECT_EQ(core::computing_dtype(kHalf), kHalf);
+}
+
+TEST(Dtype, StorageOnlyOnesPromote) {
+  EXPECT_EQ(promote_types(kUInt16, kByte), kUInt16);
+  EXPECT_EQ(promote_types(kUInt16, kShort), kInt);
+  EXPECT_EQ(promote_types(kUInt32, kLong), kLong);
+  EXPECT_THROW(promote_types(kUInt64, kLong), TypeError);
+  EXPECT_EQ(promote_types(kFloat8_e4m3fn, kFloat8_e5m2), kFloat);
+  EXPECT_EQ(promote_types(kFloat8_e4m3fn, kBFloat16), kBFloat16);
+  EXPECT_EQ(promote_types(kComplexHalf, kHalf), kComplexHalf);
+  EXPECT_EQ(promote_types(kComplexHalf, kFloat), kComplexFloat);
+  EXPECT_EQ(promote_types(kComplexHalf, kDouble), kComplexDouble);
 }
 
 TEST(Dtype, AForeignDtypeJoinsMasksThatWereReadBefore) {

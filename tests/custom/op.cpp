@@ -117,7 +117,7 @@ TEST(OwnOp, WhatIsNotKeptIsWithdrawnAndMayComeAgain) {
 }
 
 struct OwnDtype : testing::Test {
-  const ScalarType f8 = core::dtype_from_name("float8_e5m2");
+  const ScalarType f8 = core::dtype_from_name("bfloat8");
 };
 
 TEST_F(OwnDtype, ConvertsWithItsPlugin) {
@@ -170,7 +170,7 @@ TEST_F(OwnDtype, HasGradients) {
 TEST_F(OwnDtype, Prints) {
   std::ostringstream out;
   out << tensor({1., 2.5}, TensorOptions(kFloat)).to(f8);
-  EXPECT_EQ(out.str(), "tensor([1.0000, 2.5000], dtype=float8_e5m2)");
+  EXPECT_EQ(out.str(), "tensor([1.0000, 2.5000], dtype=bfloat8)");
 }
 
 }  // namespace

@@ -40,6 +40,16 @@ TEST(Save, EveryDtypeAndRank) {
   }
 }
 
+TEST(Save, StorageOnlyDtypes) {
+  for (ScalarType t : core::kStorageDtypes) {
+    const auto x = tensor({1, 2, 4, 8}).to(t);
+    const auto back = round_trip({x, x.view({2, 2}).t()});
+    EXPECT_EQ(back[0].scalar_type(), t);
+    EXPECT_TRUE(equal(back[0].to(kLong), x.to(kLong))) << dtype_name(t);
+    EXPECT_TRUE(equal(back[1].to(kLong), x.to(kLong).view({2, 2}).t())) << dtype_name(t);
+  }
+}
+
 TEST(Save, StridesAreKept) {
   auto x = arange(24, kFloat32).view({2, 3, 4});
   auto holes = x.clone().permute({2, 0, 1}).slice(0, 0, 4, 2);

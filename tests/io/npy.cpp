@@ -65,7 +65,7 @@ TEST(Npy, WritesTheHeaderAtAMultipleOf64Bytes) {
 
 TEST(Npy, RoundTrips) {
   for (const ScalarType t : {kBool, kByte, kChar, kShort, kInt, kLong, kHalf, kFloat, kDouble,
-                             kComplexFloat, kComplexDouble}) {
+                             kComplexFloat, kComplexDouble, kUInt16, kUInt32, kUInt64}) {
     const Tensor x = arange(24).remainder(2).to(t).reshape({2, 3, 4}).transpose(0, 2);
     std::stringstream stream;
     save_npy(x, stream);

@@ -84,22 +84,46 @@ Tagged tagged(const Json& v, const char* what) {
   return {v.begin().key(), v.begin().value()};
 }
 
+namespace {
+// The numbers of torch's files.
+constexpr std::pair<int, ScalarType> kDtypeNumbers[] = {
+    {1, kUInt8},
+    {2, kInt8},
+    {3, kInt16},
+    {4, kInt32},
+    {5, kInt64},
+    {6, kHalf},
+    {7, kFloat},
+    {8, kDouble},
+    {9, kComplexHalf},
+    {10, kComplexFloat},
+    {11, kComplexDouble},
+    {12, kBool},
+    {13, kBFloat16},
+    {28, kUInt16},
+    {29, kFloat8_e4m3fn},
+    {30, kFloat8_e5m2},
+    {31, kFloat8_e4m3fnuz},
+    {32, kFloat8_e5m2fnuz},
+    {33, kFloat8_e8m0fnu},
+    {34, kUInt32},
+    {35, kUInt64}};
+}  // namespace
+
 ScalarType dtype_of(const Json& v) {
-  static const std::map<int64_t, ScalarType> kKnown = {
-      {1, kUInt8}, {2, kInt8},      {3, kInt16},         {4, kInt32},
-      {5, kInt64}, {6, kHalf},      {7, kFloat},         {8, kDouble},
-      {12, kBool}, {13, kBFloat16}, {10, kComplexFloat}, {11, kComplexDouble},
-  };
-  static const std::map<int64_t, const char*> kUnknown = {
-      {9, "complex32"},       {28, "uint16"},          {29, "float8_e4m3fn"},
-      {30, "float8_e5m2"},    {31, "float8_e4m3fnuz"}, {32, "float8_e5m2fnuz"},
-      {33, "float8_e8m0fnu"}, {34, "uint32"},          {35, "uint64"},
-  };
   const int64_t n = integer_of(v, "a dtype");
-  if (const auto it = kKnown.find(n); it != kKnown.end()) return it->second;
-  const auto it = kUnknown.find(n);
-  TENON_CHECK(it == kUnknown.end(), NotImplementedError, "dtype ", it->second, " is not supported");
+  for (const auto& [number, dtype] : kDtypeNumbers) {
+    if (number == n) return dtype;
+  }
   throw ValueError(core::join("there is no dtype of number ", n));
+}
+
+int number_of_dtype(ScalarType t) {
+  for (const auto& [number, dtype] : kDtypeNumbers) {
+    if (dtype == t) return number;
+  }
+  throw NotImplementedError(
+      core::join("exported programs have no number for the dtype ", dtype_name(t)));
 }
 
 int64_t layout_of(const Json& v) {

@@ -51,17 +51,6 @@ int64_t memory_format_number(int64_t of_programs) {
 
 }  // namespace
 
-int number_of_dtype(ScalarType t) {
-  static const std::map<ScalarType, int> kNumbers = {
-      {kUInt8, 1}, {kInt8, 2},      {kInt16, 3},         {kInt32, 4},
-      {kInt64, 5}, {kHalf, 6},      {kFloat, 7},         {kDouble, 8},
-      {kBool, 12}, {kBFloat16, 13}, {kComplexFloat, 10}, {kComplexDouble, 11}};
-  const auto it = kNumbers.find(t);
-  TENON_CHECK(it != kNumbers.end(), NotImplementedError,
-              "exported programs have no number for the dtype ", dtype_name(t));
-  return it->second;
-}
-
 // As a contiguous one, which is how weights are written.
 Json tensor_meta(const Tensor& t, bool requires_grad) {
   std::vector<int64_t> strides(t.sizes().size(), 1);

@@ -81,6 +81,5 @@ class ProgramWriter {
 
 // For files: {"dtype": 7, "sizes": [...], ...}.
 Json tensor_meta(const Tensor& t, bool requires_grad);
-int number_of_dtype(ScalarType t);  // NotImplementedError for one that torch's files do not have
 
 }  // namespace tenon::jit::formats

@@ -30,21 +30,6 @@ void in_entry(const std::string& entry, F f) {
   }
 }
 
-// Unsigned integers of more than 8 bits, which Tenon has no dtype for: by torch's number of it, the
-// signed one of the same size.
-const std::map<int64_t, ScalarType>& unsigned_integers() {
-  static const std::map<int64_t, ScalarType> kBits = {{28, kShort}, {34, kInt}, {35, kLong}};
-  return kBits;
-}
-// They are read as int64, with the same values.
-Tensor as_signed(const Tensor& bits) {
-  if (bits.scalar_type() == kLong)
-    TENON_CHECK((bits >= 0).all().item<bool>(), NotImplementedError,
-                "values of dtype uint64 from 2^63 on are not supported");
-  const int64_t ones = bits.scalar_type() == kShort ? 0xffff : 0xffffffff;
-  return bits.scalar_type() == kLong ? bits : tenon::bitwise_and(bits.to(kLong), ones);
-}
-
 }  // namespace
 
 ExportedWeights::ExportedWeights(std::shared_ptr<ZipReader> zip, std::string name,
@@ -60,11 +45,7 @@ void ExportedWeights::read_entry(ArchiveStorages& storages, const std::string& f
               "' is pickled (an object of a C++ class, or a subclass of Tensor), which is not "
               "supported");
   const Json& meta = member(payload, "tensor_meta");
-  const Json& number = member(meta, "dtype");
-  const auto signless = number.is_number_integer() ? unsigned_integers().find(number.get<int64_t>())
-                                                   : unsigned_integers().end();
-  const bool widen = signless != unsigned_integers().end();
-  const ScalarType dtype = widen ? signless->second : dtype_of(number);
+  const ScalarType dtype = dtype_of(member(meta, "dtype"));
   TENON_CHECK(layout_of(member(meta, "layout")) == 0, NotImplementedError, "'", name,
               "' is sparse, which is not supported");
   const std::string key = folder + path + " " + meta.dump();
@@ -82,7 +63,6 @@ void ExportedWeights::read_entry(ArchiveStorages& storages, const std::string& f
     else
       t = tensor_over(memory, dtype, plain_int(member(meta, "storage_offset"), "storage_offset"),
                       sizes, plain_ints(member(meta, "strides"), "strides"));
-    if (widen) t = as_signed(t);
     const Json* grad = find_member(meta, "requires_grad");
     if (grad && boolean_of(*grad, "requires_grad") && boolean_of(member(payload, "is_param"), ""))
       t.set_requires_grad(true);

@@ -47,6 +47,20 @@ inline std::ostream& operator<<(std::ostream& out, ScalarType t) {
       return out << "c10::Half";
     case kBFloat16:
       return out << "c10::BFloat16";
+    case kUInt16:
+      return out << "short unsigned int";
+    case kUInt32:
+      return out << "unsigned int";
+    case kUInt64:
+      return out << "long unsigned int";
+    case kFloat8_e5m2:
+    case kFloat8_e4m3fn:
+    case kFloat8_e5m2fnuz:
+    case kFloat8_e4m3fnuz:
+    case kFloat8_e8m0fnu:
+      return out << "c10::" << toString(t);
+    case kComplexHalf:
+      return out << "c10::complex<c10::Half>";
     case kComplexFloat:
       return out << "c10::complex<float>";
     case kComplexDouble:

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes exported_vmap.pt2, exported_joint.pt2, exported_quantized.pt2, exported_experts.pt2, exported_unsigned.pt2 and
-exported_classes.pt2, by torch: vmap and associative_scan as they were called, a program with its backward, quantized
-operators, products of groups, wide unsigned integers, results in classes of others."""
+"""Writes exported_vmap.pt2, exported_joint.pt2, exported_quantized.pt2, exported_experts.pt2, exported_unsigned.pt2,
+exported_float8.pt2 and exported_classes.pt2, by torch: vmap and associative_scan as they were called, a program with
+its backward, quantized operators, products of groups, wide unsigned integers, weights in floats of 8 bits, results in
+classes of others."""
 import collections
 import dataclasses
 import json
@@ -85,6 +86,22 @@ class Unsigned(torch.nn.Module):
         return [x * u.to(torch.float64) for u in (self.u16, self.u32, self.u64)]
 
 
+class Float8(torch.nn.Module):
+    """A layer whose weights are floats of 8 bits with a scale for each row, and results of such dtypes."""
+
+    def __init__(self):
+        super().__init__()
+        weight = counted(4, 3)
+        scale = weight.abs().amax(1, keepdim=True) / 448
+        self.register_buffer("weight", (weight / scale).to(torch.float8_e4m3fn))
+        self.register_buffer("scale", scale)
+
+    def forward(self, x, ids):
+        small = x.to(torch.float8_e5m2)
+        return x @ (self.weight.to(torch.float32) * self.scale).t(), small.float(), ids.to(torch.int64) + 1, \
+            torch.zeros(2, dtype=torch.uint16).to(torch.float32), torch.cat([small, small]).view(torch.uint8)
+
+
 class Output(collections.OrderedDict):
     """As the outputs of transformers: its context lists the keys."""
 
@@ -111,6 +128,7 @@ x = counted(3, 3)
 small("exported_vmap", Vmap().eval(), (x, torch.tensor([2, 0, 1])), strict=True)
 small("exported_quantized", Quantized().eval(), (counted(2, 3),))
 small("exported_experts", Experts().eval(), (counted(8, 16), torch.tensor([3, 8], dtype=torch.int32)))
+small("exported_float8", Float8().eval(), (counted(2, 3) * 1.1, torch.tensor([65534, 7]).to(torch.uint16)))
 small("exported_unsigned", Unsigned().eval(), (torch.tensor([2.0, 0.5], dtype=torch.float64),))
 net, ids = Net(), torch.tensor([[0, 3, 1], [4, 2, 2]])
 loss = net(ids)

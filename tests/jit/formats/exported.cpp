@@ -313,7 +313,8 @@ TEST(JitExported, DamageIsAnErrorThatNamesTheEntry) {
   EXPECT_TRUE(contains(weights([](Json& w) { w["path_name"] = "weight_99"; }),
                        "there is no entry 'data/weights/weight_99'"));
   EXPECT_TRUE(contains(weights([](Json& w) { w["use_pickle"] = true; }), "is pickled"));
-  EXPECT_TRUE(contains(weights([](Json& w) { w["tensor_meta"]["dtype"] = 9; }), "complex32"));
+  EXPECT_TRUE(contains(weights([](Json& w) { w["tensor_meta"]["dtype"] = 16; }),
+                       "there is no dtype of number 16"));
   EXPECT_TRUE(contains(error_of(changed("exported_state.pt2", entry,
                                         [](const std::string&) { return "{\"config\": "; })),
                        "the JSON is damaged"));

@@ -89,10 +89,18 @@ TEST(JitExportedTransforms, ProductsOfGroups) {
   expect_results("exported_experts.pt2", {counted({8, 16}), tensor({3, 8}).to(kInt)});
 }
 
-TEST(JitExportedTransforms, UnsignedBuffersAreReadAsInt64) {
+TEST(JitExportedTransforms, UnsignedBuffers) {
   const std::string name = "exported_unsigned.pt2";
   expect_results(name, {tensor({2, 0.5}, kDouble)});
-  EXPECT_EQ(load(data(name)).attr("u32").toTensor()[1].item<int64_t>(), 4294967295);
+  const Tensor u32 = load(data(name)).attr("u32").toTensor();
+  EXPECT_EQ(u32.scalar_type(), kUInt32);
+  EXPECT_EQ(u32[1].item<int64_t>(), 4294967295);
+}
+
+TEST(JitExportedTransforms, WeightsInFloatsOf8Bits) {
+  const std::string name = "exported_float8.pt2";
+  expect_results(name, {counted({2, 3}) * 1.1, tensor({65534, 7}).to(kUInt16)});
+  EXPECT_EQ(load(data(name)).attr("weight").toTensor().scalar_type(), kFloat8_e4m3fn);
 }
 
 TEST(JitExportedTransforms, ClassesOfOthersAreDictionariesAndNamedTuples) {

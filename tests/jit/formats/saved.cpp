@@ -45,6 +45,27 @@ void expect_state(const StateDict& state) {
   EXPECT_TRUE(state["mask"].equal(tensor({true, false, true})));
 }
 
+void expect_small(const StateDict& state) {
+  const Tensor numbers = tensor({1., 2., 4., 64., 0.5, 8.}, kFloat).view({2, 3}).t();
+  ASSERT_EQ(state.keys().size(), std::size(core::kStorageDtypes));
+  for (const ScalarType t : core::kStorageDtypes) {
+    const Tensor& x = state[std::string(dtype_name(t))];
+    EXPECT_EQ(x.scalar_type(), t);
+    EXPECT_EQ(x.strides(), numbers.strides());
+    EXPECT_TRUE(equal(x.to(kComplexFloat), numbers.to(t).to(kComplexFloat))) << dtype_name(t);
+  }
+}
+
+TEST_F(Saved, StorageOnlyDtypesAreReadAndWritten) {
+  for (const char* name : {"saved/small.pt", "saved/small_legacy.pt"}) {
+    SCOPED_TRACE(name);
+    const StateDict state = load_state_dict(data(name));
+    expect_small(state);
+    save_state_dict(state, path);
+    expect_small(load_state_dict(path));
+  }
+}
+
 TEST_F(Saved, BothFormsAreRead) {
   for (const char* name : {"saved/zip.pt", "saved/legacy.pt"}) {
     SCOPED_TRACE(name);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The element type of complex64 and complex128: two numbers side by side, real part first, as
+// The element type of complex32, complex64 and complex128: two numbers side by side, real part first, as
 // std::complex and C have them. Its multiplication and division are the plain formulas, without the
 // special cases for infinities that C's Annex G has. tenon::complex is a function, of tensors.
 #pragma once
@@ -8,6 +8,8 @@
 #include <complex>
 #include <ostream>
 #include <type_traits>
+
+#include "tenon/core/half.h"
 
 namespace tenon {
 namespace core {
@@ -72,6 +74,7 @@ inline constexpr bool is_complex_v<complex<T>> = true;
 
 }  // namespace core
 
+using Complex32 = core::complex<Half>;
 using Complex64 = core::complex<float>;
 using Complex128 = core::complex<double>;
 

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Dtypes. The twelve of every build are in dtypes.def; plugins may register more (ids from 64).
+// Dtypes. Those of every build are in dtypes.def, in which kernels compute, and storage_dtypes.def;
+// plugins may register more (ids from 64).
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -11,6 +13,7 @@
 #include "tenon/abi/ext/dtype.h"
 #include "tenon/abi/tensor.h"
 #include "tenon/core/complex.h"
+#include "tenon/core/float8.h"
 #include "tenon/core/half.h"
 #include "tenon/runtime/export.h"
 
@@ -20,6 +23,7 @@ namespace tenon {
 enum class ScalarType : int8_t {
 #define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) Enum = id,
 #include "tenon/abi/dtypes.def"
+#include "tenon/abi/storage_dtypes.def"
 #undef TN_DTYPE
   Undefined = 46,
 };
@@ -40,12 +44,31 @@ struct DtypeInfo {
 
 inline constexpr int kMaxDtypes = 128;
 
-// Those of every build: bool, the integral, floating and complex ones, each class by width.
+// Those of every build that kernels compute in: bool, the integral, floating and complex ones, each
+// class by width.
 inline constexpr ScalarType kBuiltInDtypes[] = {
 #define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) ScalarType::Enum,
 #include "tenon/abi/dtypes.def"
 #undef TN_DTYPE
 };
+inline constexpr ScalarType kStorageDtypes[] = {
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) ScalarType::Enum,
+#include "tenon/abi/storage_dtypes.def"
+#undef TN_DTYPE
+};
+
+// Whether operators compute in another dtype, if no kernel names this one: storage-only dtypes and
+// those of plugins.
+TENON_INLINE constexpr bool converted_dtype(ScalarType t) {
+  constexpr uint32_t kNative = 0
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) | 1u << (id)
+#include "tenon/abi/dtypes.def"
+#undef TN_DTYPE
+      ;
+  return static_cast<uint8_t>(t) >= 32 || (kNative >> static_cast<uint8_t>(t) & 1u) == 0;
+}
+// That dtype: int64, float32 or complex64 by class; `t` itself where kernels compute in it.
+TENON_API ScalarType computing_dtype(ScalarType t);
 
 // What is known of a dtype. Throws TypeError for an id that nobody registered.
 TENON_API const DtypeInfo& dtype_info(ScalarType t);
@@ -60,14 +83,14 @@ TENON_API ScalarType register_dtype(DtypeInfo info);
 TENON_API ScalarType register_dtype(const tn_ext_dtype* ext);
 TENON_API void unregister_dtype(ScalarType t) noexcept;
 TENON_API const tn_ext_dtype* dtype_ext(ScalarType t) noexcept;  // null: no plugin converts it now
-// Whether a plugin has registered one: only then can a kernel be handed a dtype that it does not
-// know.
-extern TENON_API std::atomic<bool> g_dtypes_in_use;
+// Whether there was a tensor of a converted dtype: only then can a kernel be handed a dtype that it
+// does not know.
+extern TENON_API std::atomic<bool> g_converted_in_use;
 
 // Written once an id, at registration.
-extern TENON_API uint8_t g_item_size[kMaxDtypes];  // zero for an unknown id
-extern TENON_API tn_dtype g_abi_dtype[kMaxDtypes];
-extern TENON_API DtypeClass g_dtype_class[kMaxDtypes];
+extern TENON_API std::array<uint8_t, kMaxDtypes> g_item_size;  // zero for an unknown id
+extern TENON_API std::array<tn_dtype, kMaxDtypes> g_abi_dtype;
+extern TENON_API std::array<DtypeClass, kMaxDtypes> g_dtype_class;
 
 inline uint32_t item_size(ScalarType t) { return g_item_size[static_cast<uint8_t>(t) & 127]; }
 inline tn_dtype abi_dtype(ScalarType t) { return g_abi_dtype[static_cast<uint8_t>(t) & 127]; }
@@ -89,11 +112,11 @@ struct DtypeMask {
 };
 
 // "all", "number", "floating", "integral", "complex", "bool", names, joined by commas; numbers are
-// real. With `foreign`, the dtypes of plugins join by class, later ones too (their ids are kept
-// apart by class): right for an operator, wrong for a kernel, which can only read what it knows or
-// names. For the same reason "all" of a kernel means the real dtypes and bool, and those of kernels
+// real. With `converted`, storage-only dtypes and those of plugins join by class, later ones too
+// (their ids are kept apart by class): right for an operator, wrong for a kernel, which can only
+// read what it knows or names. For the same reason "all" of a kernel means the real dtypes and bool, and those of kernels
 // that know complex numbers say so.
-TENON_API DtypeMask parse_dtype_mask(std::string_view text, bool foreign = true);
+TENON_API DtypeMask parse_dtype_mask(std::string_view text, bool converted = true);
 
 }  // namespace core
 
@@ -112,6 +135,7 @@ inline bool isComplexType(ScalarType t) {
 inline ScalarType toRealValueType(ScalarType t) {
   return t == ScalarType::ComplexFloat    ? ScalarType::Float
          : t == ScalarType::ComplexDouble ? ScalarType::Double
+         : t == ScalarType::ComplexHalf   ? ScalarType::Half
                                           : t;
 }
 // The complex dtype that holds numbers of t: complex128 for double, complex64 for the others.
@@ -127,12 +151,14 @@ inline bool isIntegralType(ScalarType t, bool include_bool = false) {
 #define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
   inline constexpr ScalarType k##Enum = ScalarType::Enum;
 #include "tenon/abi/dtypes.def"
+#include "tenon/abi/storage_dtypes.def"
 #undef TN_DTYPE
 // The other names of libtorch; kBool and kBFloat16 have one only.
 inline constexpr ScalarType kUInt8 = ScalarType::Byte, kInt8 = ScalarType::Char,
                             kInt16 = ScalarType::Short, kInt32 = ScalarType::Int,
                             kInt64 = ScalarType::Long, kFloat16 = ScalarType::Half,
                             kFloat32 = ScalarType::Float, kFloat64 = ScalarType::Double,
+                            kComplex32 = ScalarType::ComplexHalf,
                             kComplex64 = ScalarType::ComplexFloat,
                             kComplex128 = ScalarType::ComplexDouble;
 
@@ -144,6 +170,7 @@ struct CppTypeToScalarType;
     static constexpr ScalarType value = ScalarType::Enum;              \
   };
 #include "tenon/abi/dtypes.def"
+#include "tenon/abi/storage_dtypes.def"
 #undef TN_DTYPE
 
 // The dtype of factories without one; float32 at start. Thread-safe; TypeError unless floating.

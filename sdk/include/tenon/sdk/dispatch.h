@@ -36,6 +36,11 @@ inline constexpr DType dtype_of = DType{};  // of a C++ type that no dtype has: 
   inline constexpr DType dtype_of<ctype> = k##Name;
 #include "tenon/abi/dtypes.def"
 #undef TN_DTYPE
+// kUInt16, kFloat8E4M3FN, ..: kernels get the bits.
+#define TN_DTYPE(Enum, id, Name, name, ctype, code, bits, cls, format) \
+  inline constexpr DType k##Name = make_dtype(code, bits);
+#include "tenon/abi/storage_dtypes.def"
+#undef TN_DTYPE
 
 constexpr bool operator==(DType a, DType b) {
   return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
