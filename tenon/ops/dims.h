@@ -3,6 +3,7 @@
 // Private to libtenon.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "tenon/core/infer.h"
@@ -26,6 +27,17 @@ inline int64_t wrap(const char* op, int64_t d, int64_t rank) {
   TENON_CHECK(d >= -n && d < n, IndexError, op, ": dimension out of range: allowed [", -n, ", ",
               n - 1, "], got ", d);
   return d < 0 ? d + n : d;
+}
+
+// The dimensions counted from the front, each once.
+inline std::vector<int64_t> distinct_dims(const char* op, IntArrayRef dims, int64_t rank) {
+  std::vector<int64_t> out;
+  for (const int64_t d : dims) {
+    out.push_back(wrap(op, d, rank));
+    TENON_CHECK(std::count(out.begin(), out.end(), out.back()) == 1, ValueError, op, ": dim ", d,
+                " appears multiple times in the list of dims");
+  }
+  return out;
 }
 
 }  // namespace tenon

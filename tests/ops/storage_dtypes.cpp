@@ -93,8 +93,27 @@ TEST(StorageDtypes, ComplexNumbersOfHalves) {
   EXPECT_TRUE(equal(view_as_real(z), stack({re, im}, 1)));
   EXPECT_TRUE(equal(tenon::real(z), re));
   EXPECT_TRUE(equal((z * z).to(kComplexFloat), z.to(kComplexFloat) * z.to(kComplexFloat)));
+  EXPECT_TRUE(equal(re.chalf().to(kComplexFloat), re.to(kComplexFloat)));
   EXPECT_EQ((z + 1).scalar_type(), kComplexHalf);
   EXPECT_EQ((z + ones({2})).scalar_type(), kComplexFloat);
+}
+
+// Values of torch 2.15.
+TEST(StorageDtypes, HashesAreUint64) {
+  const auto bits = [](const Tensor& t) { return t.item<uint64_t>(); };
+  EXPECT_EQ(bits(hash_tensor(tensor({1.5, 2., -3.}, kFloat))), 0xbff0000000000000u);
+  EXPECT_EQ(bits(hash_tensor(tensor({1, 2, -7}).to(kChar))), 0xfffffffffffffffau);
+  EXPECT_EQ(bits(hash_tensor(tensor({true, false, true}))), 0u);
+  EXPECT_EQ(bits(hash_tensor(tensor(1.5, kBFloat16))), 0x3ff8000000000000u);
+  const Tensor x = arange(12, kFloat).view({3, 4}), rows = hash_tensor(x, {1});
+  EXPECT_EQ(rows.scalar_type(), kUInt64);
+  EXPECT_TRUE(equal(rows.view(kLong), tensor({4609434218613702656, int64_t{0}, int64_t{0}})));
+  EXPECT_EQ(hash_tensor(x, {0, 1}, true).sizes(), IntArrayRef({1, 1}));
+  EXPECT_EQ(hash_tensor(zeros({0, 3}), {1}).sizes(), IntArrayRef({0}));
+  test::expect_words(test::text_of<IndexError>([] { hash_tensor(zeros({0, 3}), {0}); }),
+                     {"reduction dim 0", "non-zero size"});
+  test::expect_words(test::text_of<ValueError>([&] { hash_tensor(x, {}, false, 1); }),
+                     {"Unknown hash_tensor mode: 1"});
 }
 
 TEST(StorageDtypes, GradientsPassThroughConversions) {

@@ -48,11 +48,8 @@ Ints check_dims(const Tensor& self, IntArrayRef dims, int64_t edge_order) {
   TENON_CHECK(edge_order == 1 || edge_order == 2, ValueError,
               "gradient: only supports edge_order=1 and edge_order=2.");
   TENON_CHECK(self.scalar_type() != kUInt8, ValueError, "gradient: does not support uint8 input.");
-  Ints out;
-  for (const int64_t d : dims) {
-    out.push_back(wrap("gradient", d, self.dim()));
-    TENON_CHECK(std::count(out.begin(), out.end(), out.back()) == 1, ValueError, "gradient: dim ",
-                d, " appears multiple times in the list of dims");
+  const Ints out = distinct_dims("gradient", dims, self.dim());
+  for (const int64_t d : out) {
     TENON_CHECK(self.dim() > 0 && self.size(d) >= edge_order + 1, ValueError,
                 "gradient: expected each dimension size to be at least edge_order+1");
   }

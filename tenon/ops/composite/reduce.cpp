@@ -3,6 +3,8 @@
 // Reductions that are compositions of others. An absent or empty list of dimensions means all of
 // them.
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
@@ -37,7 +39,34 @@ std::tuple<Tensor, Tensor> deviation_and_mean(const Tensor& self, OptionalIntArr
   return {rounded(root_of_variance(var), self), rounded(mean, self)};
 }
 
+// Of int64, in halves; the dimension keeps one element.
+Tensor exclusive_or(Tensor bits, int64_t dim) {
+  for (int64_t n = bits.size(dim); n > 1; n = bits.size(dim)) {
+    const int64_t half = n / 2, kept = n - half;
+    Tensor front = bits.narrow(dim, 0, kept).clone();
+    front.narrow(dim, 0, half).bitwise_xor_(bits.narrow(dim, kept, half));
+    bits = front;
+  }
+  return bits;
+}
+
 }  // namespace
+
+Tensor hash_tensor(const Tensor& self, IntArrayRef dim, bool keepdim, int64_t mode) {
+  TENON_CHECK(mode == 0, ValueError, "hash_tensor: Unknown hash_tensor mode: ", mode);
+  std::vector<int64_t> all(dim.empty() ? static_cast<std::size_t>(self.dim()) : 0);
+  std::iota(all.begin(), all.end(), 0);
+  const auto dims = distinct_dims("hash_tensor", dim.empty() ? IntArrayRef(all) : dim, self.dim());
+  const Tensor plain = self.detach();
+  Tensor bits = plain.is_floating_point() ? plain.to(kDouble).view(kLong) : plain.to(kLong);
+  for (const int64_t d : self.dim() == 0 ? std::vector<int64_t>() : dims) {
+    TENON_CHECK(self.size(d) > 0, IndexError, "hash_tensor: Expected reduction dim ", d,
+                " to have non-zero size.");
+    bits = exclusive_or(bits, d);
+  }
+  if (!keepdim && self.dim() > 0) bits = bits.squeeze(dims);
+  return bits.view(kUInt64);
+}
 
 Tensor sum(const Tensor& self, std::optional<ScalarType> dtype) {
   return tenon::sum(self, OptionalIntArrayRef(), false, dtype);

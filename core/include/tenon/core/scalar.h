@@ -33,6 +33,8 @@ class TENON_API Scalar {
   Scalar(const std::complex<T>& v) : Scalar(core::complex<T>(v)) {}
   Scalar(Half v) : Scalar(static_cast<float>(v)) {}
   Scalar(BFloat16 v) : Scalar(static_cast<float>(v)) {}
+  template <const core::SmallFloat& format>
+  Scalar(core::Float8<format> v) : Scalar(static_cast<float>(v)) {}
 
   bool isFloatingPoint() const { return tag_ == TN_TAG_F64; }
   bool isComplex() const { return tag_ == TN_TAG_COMPLEX; }
