@@ -7,7 +7,8 @@
 #   [LAYOUTS sparse_coo ...]      layouts other than strided: it is then opened at the first use of one of them, and not
 #                                 before the device is used, unless that is any or cpu
 #   [OPERATORS _loop_program_ ...] at whose first call it is opened, of those whose definition says `ondemand`; with
-#                                 another it is opened with the device
+#                                 another it is opened with the device. Errors about an unknown operator name the plugin
+#                                 that has it here
 #   [PRIORITY n]                  plugins of one device are opened from the highest down; default 0
 #   [VARIANT x]                   of the plugins of one device with the same x only the best that this processor can run
 #                                 is opened: highest PRIORITY, or named in TENON_PLUGINS_PREFER

@@ -47,6 +47,14 @@ bool waits_for_call(const Info& i) {
          });
 }
 
+// Of a plugin that was found.
+std::string when_it_opens(const Info& i) {
+  std::string out = core::join("it opens at the first use of device ", i.device);
+  for (const std::string& l : i.layouts)
+    out += core::join(&l == &i.layouts.front() ? " with layout " : " or ", l);
+  return out;
+}
+
 Info info_of(const Manifest& m) {
   Info out;
   out.name = m.name;
@@ -325,6 +333,29 @@ std::string Manager::why_no_layout(std::string_view layout) {
           [&](const Info& i) { return contains(i.layouts, layout); },
           "no manifest there names it. Put the plugin's .so and .json into one of them, or name "
           "their folder in TENON_ADD_PLUGIN_PATH"));
+}
+
+// A manifest may name an operator or one of its overloads.
+std::string Manager::why_no_operator(std::string_view op) {
+  Lock lock(mutex_);
+  scan();
+  const std::string_view base = op.substr(0, op.find('.'));
+  std::string out;
+  for (auto& e : entries_) {
+    const Info& i = e->info;
+    if (!contains(i.operators, op) && !contains(i.operators, base)) continue;
+    out +=
+        core::join(out.empty() ? "" : "; ", "plugin '", i.name,
+                   i.state == State::Opened ? "' names it in its manifest and did not register it"
+                                            : "' would provide it",
+                   " (", i.manifest);
+    if (i.state != State::Opened) {
+      out += core::join("; ", i.state == State::Found ? "not opened" : to_string(i.state), ": ",
+                        i.reason.empty() ? when_it_opens(i) : i.reason);
+    }
+    out += ")";
+  }
+  return out;
 }
 
 std::vector<Info> Manager::list() {

@@ -44,6 +44,7 @@ class Manager final : public core::BackendSource {
   void open_file(std::string_view path) override { load(std::filesystem::path(path)); }
   std::string why_absent(std::string_view device) override;
   std::string why_no_layout(std::string_view layout) override;
+  std::string why_no_operator(std::string_view op) override;
 
   std::vector<Info> list();
   std::vector<std::string> folders();

@@ -108,7 +108,9 @@ Op& get_op(std::string_view name) {
   std::string hint;
   for (const std::string& near : nearest_names(name, names, 1 + name.size() / 3, 3))
     hint += (hint.empty() ? "; closest: " : ", ") + near;
-  throw NotImplementedError(join("no operator is called '", name, "'", hint));
+  const std::string provider = backend_source().why_no_operator(name);
+  throw NotImplementedError(
+      join("no operator is called '", name, "'", hint, provider.empty() ? "" : "; ", provider));
 }
 
 std::vector<std::string> nearest_names(std::string_view name,

@@ -8,6 +8,7 @@
 #include "tenon/core/dispatch.h"
 #include "tenon/core/op.h"
 #include "tenon/runtime/device.h"
+#include "tenon/runtime/error.h"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -149,4 +150,85 @@ TEST(PluginOperators, OneThatIsNotOnDemandOpensWithTheDevice) {
   EXPECT_EQ(states_of_extra(R"(["_loop_program_", "relu"])"), "opened, opened, opened");
   EXPECT_EQ(states_of_extra(R"(["no_such_op"])"), "opened, opened, opened");
   EXPECT_EQ(states_of_extra("[]"), "opened, opened, opened");
+}
+
+namespace {
+
+// What a search for an operator that nothing registers says after "no operator is called '...'",
+// with the manifest of toy_extra, which names the operator acme::shift.
+std::string unknown_with(const Folder& f, const char* op, const char* disabled = "") {
+  return in_child({{"TENON_PLUGIN_PATH", f.path().string()}, {"TENON_PLUGINS_DISABLE", disabled}},
+                  [&] {
+                    try {
+                      return std::string("found ") + core::get_op(op).name;
+                    } catch (const NotImplementedError& e) {
+                      const std::string begin = core::join("no operator is called '", op, "'");
+                      EXPECT_EQ(e.msg().rfind(begin, 0), 0u) << e.msg();
+                      return e.msg().substr(begin.size());
+                    }
+                  });
+}
+
+struct Acme : Folder {
+  explicit Acme(const char* device, const char* operators = R"(["acme::shift"])",
+                const char* layouts = "") {
+    add("toy_extra", "toy_extra",
+        {{"device", core::join('"', device, '"')}, {"operators", operators}, {"layouts", layouts}});
+  }
+  std::string would_provide() const {
+    return core::join("; plugin 'toy_extra' would provide it (",
+                      (*this / "libtenon_toy_extra.json").string(), "; ");
+  }
+};
+
+}  // namespace
+
+TEST(UnknownOperator, NamesThePluginThatIsDisabled) {
+  Acme f("toy");
+  EXPECT_EQ(unknown_with(f, "acme::shift", "toy*"),
+            f.would_provide() + "disabled: disabled by TENON_PLUGINS_DISABLE=toy*)");
+}
+
+TEST(UnknownOperator, NamesThePluginThatIsRefused) {
+  Acme f("cpu");
+  f.write("libtenon_toy_extra.so", "no library");
+  const std::string out = unknown_with(f, "acme::shift");
+  EXPECT_EQ(out.rfind(f.would_provide() + "refused: ", 0), 0u) << out;
+  EXPECT_NE(out.find("not a shared library"), std::string::npos) << out;
+}
+
+TEST(UnknownOperator, SaysWhenThePluginOpens) {
+  Acme f("toy");
+  EXPECT_EQ(unknown_with(f, "acme::shift"),
+            f.would_provide() + "not opened: it opens at the first use of device toy)");
+  Acme sparse("toy", R"(["acme::shift"])", R"(["blocks", "bands"])");
+  EXPECT_EQ(unknown_with(sparse, "acme::shift"),
+            sparse.would_provide() +
+                "not opened: it opens at the first use of device toy with layout blocks or bands)");
+}
+
+TEST(UnknownOperator, AManifestNamesAllOverloadsOrOne) {
+  Acme all("toy"), one("toy", R"(["acme::shift.left"])");
+  const std::string reason = "not opened: it opens at the first use of device toy)";
+  EXPECT_EQ(unknown_with(all, "acme::shift.left"), all.would_provide() + reason);
+  EXPECT_EQ(unknown_with(one, "acme::shift.left"), one.would_provide() + reason);
+  EXPECT_EQ(unknown_with(one, "acme::shift.right"), "");
+  EXPECT_EQ(unknown_with(all, "acme::shifted"), "");
+}
+
+TEST(UnknownOperator, NamesAnOpenPluginThatDidNotRegisterIt) {
+  Folder f;
+  f.add("host_dtype", "host_dtype",
+        {{"device", "\"cpu\""}, {"operators", R"(["acme::quarter", "acme::shift"])"}});
+  EXPECT_EQ(unknown_with(f, "acme::quarter"), "found acme::quarter");
+  EXPECT_EQ(unknown_with(f, "acme::shift"),
+            core::join("; plugin 'host_dtype' names it in its manifest and did not register it (",
+                       (f / "libtenon_host_dtype.json").string(), ")"));
+}
+
+TEST(UnknownOperator, ClosestNamesComeFirst) {
+  Acme f("toy", R"(["grid_smapler_2d"])");
+  EXPECT_EQ(unknown_with(f, "grid_smapler_2d"),
+            "; closest: grid_sampler_2d, grid_sampler_3d, grid_sampler" + f.would_provide() +
+                "not opened: it opens at the first use of device toy)");
 }

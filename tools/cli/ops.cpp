@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "table.h"
 #include "tenon/core/backend.h"
+#include "tenon/core/broadcasting.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/plugins/plugins.h"
 #include "tenon/runtime/backend_source.h"
@@ -34,6 +35,13 @@ std::vector<std::string> forms(const core::Op& op) {
   if (op.flags & core::kOpInplace) out.push_back("in-place");
   if (op.flags & core::kOpOut) out.push_back("out");
   return out;
+}
+
+std::string broadcasting_line(const core::Op& op) {
+  const char* text = core::broadcasting(op);
+  if (text != nullptr) return *text ? std::string("broadcasts ") + text : "nothing broadcasts";
+  return op.kind == core::OpKind::Composite ? "broadcasts as the operators that it calls"
+                                            : "broadcasts as the shape rule of its plugin says";
 }
 
 struct Server {
@@ -88,6 +96,8 @@ nlohmann::ordered_json to_json(const core::Op& op, bool with_servers) {
                               {"forms", forms(op)},
                               {"differentiable", (op.flags & core::kOpDifferentiable) != 0},
                               {"doc", op.doc}};
+  const char* broadcasting = core::broadcasting(op);
+  j["broadcasts"] = broadcasting ? nlohmann::ordered_json(broadcasting) : nullptr;
   if (!with_servers) return j;
   j["served"] = nlohmann::ordered_json::array();
   for (const Server& s : list_servers(op)) {
@@ -101,7 +111,8 @@ void print_op(const core::Op& op) {
   std::cout << op.schema << "\n  " << op.doc << "\n\n";
   std::cout << "  kind    " << kind_name(op)
             << ((op.flags & core::kOpDifferentiable) ? ", differentiable" : "") << "\n";
-  std::cout << "  dtypes  " << op.dtypes << "\n  forms   " << join_list(forms(op)) << "\n";
+  std::cout << "  dtypes  " << op.dtypes << "\n  forms   " << join_list(forms(op)) << "\n  shapes  "
+            << broadcasting_line(op) << "\n";
   if (op.kind == core::OpKind::Composite) {
     std::cout << "  served  by other ops\n\n";
     return;

@@ -45,6 +45,12 @@ struct Definition {
   std::string body;           // of a composite: its one expression, where it needs no function
   std::string
       fast_path;  // "same" or "bool": the dtype of the result on the fast path; else it takes none
+  // Of a composite, as documentation says it: "self, other", "exponent to self", "nothing"; empty
+  // where its body, or the operators that it calls, tell.
+  std::string broadcasts;
+  // Which tensor arguments broadcast, by the shape rule, that line or the body: "self, other; in
+  // place: other to self"; empty: none do; null: nothing tells.
+  std::optional<std::string> broadcasting;
   std::string layout;  // of a definition with `infer layout` whose tensors are all strided
   // Its gradient, on tensors with a layout of their own, is that of their values.
   bool on_values = false;
@@ -66,6 +72,8 @@ Schema parse_schema(const std::string& text, const std::string& file, int line);
 std::vector<Definition> parse_file(const std::string& path);
 // Gives definitions their autocast, by the table of operators (ops/autocast.tsv).
 void read_autocast(const std::string& path, std::vector<Definition>& definitions);
+// Gives definitions their `broadcasting`.
+void find_broadcasting(std::vector<Definition>& definitions);
 
 std::string digest_of(const Schema& s, int version);  // 32 bytes as "0x..,0x.."
 std::string read_file(const std::string& path);

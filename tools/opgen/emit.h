@@ -13,6 +13,8 @@ inline constexpr const char* kGenerated =
 void emit_core_table(const std::vector<Definition>& definitions, const std::string& path);
 // Positions of arguments by name, for each shape rule.
 void emit_infer_args(const std::vector<Definition>& definitions, const std::string& path);
+// Both arrays of core/registry/broadcasting.cpp.
+std::string broadcasting_table(const std::vector<Definition>& definitions);
 void emit_op_ids(const std::vector<Definition>& definitions, const std::string& path);
 void emit_sdk_headers(const std::vector<Definition>& definitions, const std::string& folder);
 

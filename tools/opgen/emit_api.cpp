@@ -8,9 +8,12 @@
 namespace opgen {
 namespace {
 
-// Doc comment of a declaration: the definition's sentence.
+// Doc comments of the declarations of an operator: the definition's sentence, and what broadcasts.
 std::string doc(const Definition& r, const char* indent, Docs docs) {
-  return docs == Docs::Without ? "" : std::string(indent) + "// " + r.doc + "\n";
+  if (docs == Docs::Without) return "";
+  const std::string text = std::string(indent) + "// " + r.doc + "\n";
+  const std::string broadcasting = r.broadcasting.value_or("");
+  return broadcasting.empty() ? text : text + indent + "// Broadcasts " + broadcasting + ".\n";
 }
 
 void emit_methods(const std::vector<Definition>& definitions, const std::string& path, Docs docs) {

@@ -182,6 +182,7 @@ void emit_core_table(const std::vector<Definition>& definitions, const std::stri
   out +=
       "extern const int g_op_count;\nconst int g_op_count = " + std::to_string(definitions.size()) +
       ";\n";
+  out += broadcasting_table(definitions);
   out += "constinit Op g_ops[] = {\n" + table + "};\n}  // namespace tenon::core\n";
   write_if_changed(path, out);
 }

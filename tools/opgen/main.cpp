@@ -88,6 +88,7 @@ int generate(const std::map<std::string, std::string>& flags,
   check_all(definitions, flags.at("--infer"));
   read_autocast(flags.at("--autocast"), definitions);
   share_docs(definitions);
+  find_broadcasting(definitions);
   emit_core_table(definitions, flags.at("--core") + "/op_table.gen.cpp");
   emit_infer_args(definitions, flags.at("--core") + "/infer_args.gen.h");
   emit_sdk_headers(definitions, flags.at("--sdk") + "/tenon/sdk/ops");

@@ -167,6 +167,8 @@ void set_property(Definition& definition, const std::string& key, const std::str
     definition.on_values = true;
   else if (key == "body")
     definition.body += (definition.body.empty() ? "" : " ") + rest;
+  else if (key == "broadcasts")
+    definition.broadcasts = rest;
   else if (key == "primitive")
     definition.primitive = true;
   else if (key == "dynamic")

@@ -132,7 +132,7 @@ extern TENON_API Op g_ops[];
 TENON_API Op& op_at(int index);
 TENON_API int op_count();
 TENON_API Op* find_op(std::string_view name);  // "add.Tensor"; null if unknown
-// As find_op, but throws with the closest names.
+// As find_op, but throws with the closest names and the plugins that would provide it.
 TENON_API Op& get_op(std::string_view name);
 // At most n of `candidates`, nearest first and each once, that at most `distance` changed, added or
 // missing characters tell from `name`.

@@ -26,6 +26,9 @@ struct BackendSource {
   virtual std::string why_absent(std::string_view device) = 0;
   // The same for a layout that a plugin could provide.
   virtual std::string why_no_layout(std::string_view layout) = 0;
+  // For an operator that nothing has registered: "plugin 'x' would provide it (FILE; disabled:
+  // REASON)", of each plugin whose manifest names it; empty if none does.
+  virtual std::string why_no_operator(std::string_view op) = 0;
 };
 TENON_API BackendSource& backend_source();
 // Opens the plugins for tensors on any device and those of the host: they may provide an op or a
