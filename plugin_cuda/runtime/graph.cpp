@@ -72,7 +72,7 @@ bool wait_outside_captures(int index) {
 }
 
 extern const tn_ext_graph_capture kGraphCapture = {
-    {sizeof(tn_ext_graph_capture), TN_EXT_GRAPH_CAPTURE, 0, &kIpc.head},
+    {sizeof(tn_ext_graph_capture), TN_EXT_GRAPH_CAPTURE, 0, &kProfiler.head},
     begin,
     end,
     launch,

@@ -107,6 +107,7 @@ bool allow_tf32() noexcept;  // TENON_ALLOW_TF32
 
 extern const tn_device_api kDeviceApi;
 extern const tn_ext_graph_capture kGraphCapture;
+extern const tn_ext_profiler kProfiler;
 extern const tn_ext_ipc kIpc;
 
 namespace detail {

@@ -9,6 +9,7 @@
 
 #include "runtime/base/json.h"
 #include "tenon/runtime/error.h"
+#include "tenon/runtime/profiler_range.h"
 #include "tenon/stream.h"
 
 namespace tenon::autograd::profiler {
@@ -179,6 +180,46 @@ std::unique_ptr<std::ostream> open_file(const std::string& filename) {
 }
 
 }  // namespace
+
+namespace {
+
+struct OpenRange final : ObserverContext {};
+
+std::string with_shapes(const RecordFunction& f) {
+  std::string out = f.name();
+  const auto shapes = shapes_of(f.inputs());
+  if (shapes.empty()) return out;
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    out += core::join(i == 0 ? ", sizes = [" : ", ", IntArrayRef(shapes[i]));
+  return out + "]";
+}
+
+core::DeviceSlot slot_with_ranges(Device device) {
+  TENON_CHECK(!device.is_cpu(), ValueError, "EmitRanges: the CPU has no profiler of its own");
+  const core::DeviceSlot slot = core::device_id(device).slot;
+  TENON_CHECK(core::has_profiler_ranges(slot), NotImplementedError, "EmitRanges: the plugin of ",
+              device.str(), " passes no ranges to a profiler");
+  return slot;
+}
+
+}  // namespace
+
+EmitRanges::EmitRanges(Device device, bool record_shapes) {
+  const core::DeviceSlot slot = slot_with_ranges(device);
+  handle_ = addGlobalCallback(
+      RecordFunctionCallback(
+          [=](const RecordFunction& f) -> std::unique_ptr<ObserverContext> {
+            auto open = std::make_unique<OpenRange>();
+            core::push_profiler_range(slot, record_shapes ? with_shapes(f) : f.name());
+            return open;
+          },
+          [=](const RecordFunction&, ObserverContext* open) {
+            if (open != nullptr) core::pop_profiler_range(slot);
+          })
+          .needsInputs(record_shapes));
+}
+
+EmitRanges::~EmitRanges() { removeCallback(handle_); }
 
 RecordProfile::RecordProfile(std::ostream& out) : out_(out) {}
 RecordProfile::RecordProfile(const std::string& filename)

@@ -90,6 +90,24 @@ struct BottleneckOptions {
 TENON_API std::string bottleneck(const std::function<void()>& step,
                                  const BottleneckOptions& options = {});
 
+// Names the ranges of its scope, of all threads, for the profiler of the device's vendor: on CUDA
+// they are NVTX's, which Nsight shows above the kernels (torch.autograd.profiler.emit_nvtx). With
+// `record_shapes` the names tell the sizes of tensor arguments: "aten::add, sizes = [[2, 3], []]".
+// NotImplementedError for a device without them, ValueError for the CPU.
+//
+//   autograd::profiler::EmitRanges ranges(kCUDA);
+//   train();  // under: nsys profile ./program
+class TENON_API EmitRanges {
+ public:
+  explicit EmitRanges(Device device, bool record_shapes = false);
+  ~EmitRanges();
+  EmitRanges(const EmitRanges&) = delete;
+  EmitRanges& operator=(const EmitRanges&) = delete;
+
+ private:
+  CallbackHandle handle_;
+};
+
 // libtorch's guard: profiles for its scope, and then writes the Chrome trace to the stream, or to
 // the file. A file that cannot be opened is an Error.
 class TENON_API RecordProfile {

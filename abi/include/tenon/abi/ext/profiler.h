@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Time stamps of the device, matched to calls by tn_call.correlation. */
+/* Named ranges of the host that the profiler of the device's vendor shows beside its kernels. */
 #ifndef TENON_ABI_EXT_PROFILER_H_
 #define TENON_ABI_EXT_PROFILER_H_
 
@@ -12,13 +12,10 @@ extern "C" {
 
 typedef struct tn_ext_profiler {
   tn_ext head;
-  tn_status (*start)(void* context, int32_t index);
-  /* Calls `emit` once per finished kernel: its correlation id, name, begin and end in ns of the
-   * host's steady clock. */
-  tn_status (*stop)(void* context, int32_t index,
-                    void (*emit)(void* arg, uint64_t correlation, tn_str name, int64_t begin_ns,
-                                 int64_t end_ns),
-                    void* arg);
+  /* Begins a range of the calling thread, inside of those that it began before. `name` is copied. */
+  void (*push_range)(tn_str name);
+  /* Ends the innermost range of the calling thread. */
+  void (*pop_range)(void);
 } tn_ext_profiler;
 
 #ifdef __cplusplus
