@@ -7,6 +7,7 @@
 
 #include "plugin_cpu/memory/accumulate.h"
 #include "plugin_cpu/memory/indices.h"
+#include "plugin_cpu/rowwise/row_sums.h"
 #include "tenon/sdk/ops/_embedding_bag.h"
 
 namespace tenon::cpu {
@@ -88,28 +89,73 @@ struct Bags {
   }
 };
 
+// The rows that the bags [begin, end) sum, without padding, and where each bag begins in the list.
+template <class T>
+struct Summands {
+  std::vector<const T*> rows;
+  std::vector<T> factors;  // none if the bags have none
+  std::vector<int64_t> start;
+
+  Summands(const Bags<T>& bags, int64_t begin, int64_t end) {
+    const auto from = static_cast<std::size_t>(begin), to = static_cast<std::size_t>(end);
+    const auto most = static_cast<std::size_t>(bags.start[to] - bags.start[from]);
+    rows.reserve(most);
+    if (bags.factors) factors.reserve(most);
+    for (std::size_t b = from; b < to; ++b) {
+      start.push_back(static_cast<int64_t>(rows.size()));
+      for (int64_t i = bags.start[b]; i < bags.start[b + 1]; ++i) {
+        if (bags.at[i] == bags.padding) continue;
+        rows.push_back(bags.table + bags.at[i] * bags.width);
+        if (bags.factors) factors.push_back(bags.factors[i]);
+      }
+    }
+    start.push_back(static_cast<int64_t>(rows.size()));
+  }
+  int64_t size(std::size_t bag) const { return start[bag + 1] - start[bag]; }
+  void sum(std::size_t bag, int64_t width, T* to) const {
+    sum_rows(rows.data() + start[bag], factors.empty() ? nullptr : factors.data() + start[bag],
+             size(bag), start.back() - start[bag + 1], width, to);
+  }
+};
+
+template <class T>
+void sum_bags(const Bags<T>& bags, int64_t begin, int64_t end, T* to, int64_t* sizes) {
+  const int64_t width = bags.width;
+  if constexpr (sizeof(T) >= sizeof(float)) {
+    const Summands<T> summands(bags, begin, end);
+    for (int64_t b = begin; b < end; ++b) {
+      const auto at = static_cast<std::size_t>(b - begin);
+      sizes[b] = summands.size(at);
+      summands.sum(at, width, to + b * width);
+      if (bags.mode != kMean || sizes[b] < 2) continue;
+      const T by = static_cast<T>(sizes[b]);
+      for (int64_t k = 0; k < width; ++k) to[b * width + k] /= by;
+    }
+  } else {
+    using A = compute_t<T>;
+    std::vector<A> sum(static_cast<std::size_t>(width));
+    for (int64_t b = begin; b < end; ++b) {
+      sizes[b] = bags.sum(b, sum.data());
+      const A by = bags.mode == kMean ? static_cast<A>(std::max<int64_t>(sizes[b], 1)) : A(1);
+      for (int64_t k = 0; k < width; ++k)
+        to[b * width + k] = static_cast<T>(sum[static_cast<std::size_t>(k)] / by);
+    }
+  }
+}
+
 template <class T>
 void reduce_bags(const Bags<T>& bags, const Tensor& out, const Tensor& bag_size,
                  const Tensor& max_indices) {
-  using A = compute_t<T>;
   const int64_t n = out.size(0), width = bags.width;
   const int64_t rows = std::max<int64_t>(1, n ? bags.at.size() / n : 1);
   parallel_for(n, std::max<int64_t>(1, kMoveGrain / std::max<int64_t>(1, width * rows)),
                [&](int64_t begin, int64_t end) {
-                 std::vector<A> sum(static_cast<std::size_t>(bags.mode == kMax ? 0 : width));
-                 for (int64_t b = begin; b < end; ++b) {
-                   T* to = out.data<T>() + b * width;
-                   int64_t& size = bag_size.data<int64_t>()[b];
-                   if (bags.mode == kMax) {
-                     size = bags.maxima(b, to, max_indices.data<int64_t>() + b * width);
-                     continue;
-                   }
-                   size = bags.sum(b, sum.data());
-                   const A by =
-                       bags.mode == kMean ? static_cast<A>(std::max<int64_t>(size, 1)) : A(1);
-                   for (int64_t k = 0; k < width; ++k)
-                     to[k] = static_cast<T>(sum[static_cast<std::size_t>(k)] / by);
-                 }
+                 T* to = out.data<T>();
+                 auto* sizes = bag_size.data<int64_t>();
+                 if (bags.mode != kMax) return sum_bags(bags, begin, end, to, sizes);
+                 for (int64_t b = begin; b < end; ++b)
+                   sizes[b] = bags.maxima(b, to + b * width,
+                                          max_indices.data<int64_t>() + b * width);
                });
 }
 
