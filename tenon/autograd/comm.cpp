@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tenon/ops.h"
+#include "tenon/runtime/log.h"
 
 namespace tenon::autograd {
 
@@ -32,6 +33,10 @@ std::vector<Tensor> Gather::apply(std::vector<Tensor> inputs) const {
   TENON_CHECK(!inputs.empty(), ValueError, "Gather: expected at least one tensor");
   const bool all_scalars =
       std::all_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t.dim() == 0; });
+  if (all_scalars && dim_ == 0)
+    warn("user",
+         "Was asked to gather along dimension 0, but all input tensors were scalars; will instead "
+         "unsqueeze and return a vector.");
   for (Tensor& t : inputs) {
     t = t.to(destination_device_);
     if (all_scalars) t = t.unsqueeze(0);

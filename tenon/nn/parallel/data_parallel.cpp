@@ -4,12 +4,15 @@
 
 #include <exception>
 #include <mutex>
+#include <set>
 #include <thread>
 
+#include "runtime/base/leaf_mutex.h"
 #include "tenon/call/generated.h"
 #include "tenon/nn/extras.h"
 #include "tenon/ops.h"
 #include "tenon/runtime/device.h"
+#include "tenon/runtime/log.h"
 #include "tenon/stream.h"
 
 namespace tenon {
@@ -47,7 +50,66 @@ void connect(const Dict& originals, const std::vector<Dict*>& copies) {
   }
 }
 
+core::LeafMutex g_mutex;
+auto& g_seen = *new std::set<std::string>;  // lists of devices that were looked at
+
+constexpr double kBalanced = 0.75;  // of the largest, as in torch
+
+using Quantity = uint64_t (*)(const tn_device_props&);
+
+std::string imbalance_of(Quantity quantity, const std::vector<Device>& devices,
+                         const std::vector<tn_device_props>& props) {
+  std::optional<std::size_t> least, most;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const uint64_t q = quantity(props[i]);
+    if (q == 0 || devices[i].type() != devices.front().type()) continue;
+    if (!least || q < quantity(props[*least])) least = i;
+    if (!most || q > quantity(props[*most])) most = i;
+  }
+  if (!least || static_cast<double>(quantity(props[*least])) >=
+                    kBalanced * static_cast<double>(quantity(props[*most])))
+    return "";
+  return core::join(
+      "data_parallel: there is an imbalance between your devices. You may want to exclude ",
+      devices[*least].str(), ", which has less than 75% of the memory or cores of ",
+      devices[*most].str());
+}
+
+// Zeros where the device cannot tell.
+tn_device_props properties(Device device) {
+  tn_device_props props{};
+  props.struct_size = sizeof props;
+  const core::DeviceId id = core::device_id(device);
+  const tn_device_api* api = core::device_entry(id).api;
+  if (!api || api->props(api->context, id.index, &props) != TN_OK) return {};
+  return props;
+}
+
 }  // namespace
+
+std::string imbalance(const std::vector<Device>& devices,
+                      const std::vector<tn_device_props>& props) {
+  const std::string text =
+      imbalance_of([](const tn_device_props& p) { return p.total_bytes; }, devices, props);
+  if (!text.empty()) return text;
+  return imbalance_of([](const tn_device_props& p) { return uint64_t{p.compute_units}; }, devices,
+                      props);
+}
+
+// Asking a CUDA device costs a call of the driver, so each list of devices is looked at once.
+void warn_if_unbalanced(const std::vector<Device>& devices) {
+  std::string names;
+  for (const Device& d : devices) names += d.str() + " ";
+  {
+    const std::lock_guard<core::LeafMutex> lock(g_mutex);
+    if (!g_seen.insert(names).second) return;
+  }
+  std::vector<tn_device_props> props;
+  props.reserve(devices.size());
+  for (const Device& d : devices) props.push_back(properties(d));
+  const std::string text = imbalance(devices, props);
+  if (!text.empty()) warn("user", text);
+}
 
 void connect_replicas(Module& module, const std::vector<std::shared_ptr<Module>>& replicas) {
   using Access = nn::detail::ModuleAccess;
