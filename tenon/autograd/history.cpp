@@ -15,11 +15,11 @@
 namespace tenon::autograd {
 namespace {
 
-// A float or complex dtype; registered dtypes are compared by class.
+// A float or complex dtype. Those that kernels compute in are told by their numbers.
 bool differentiable(ScalarType t) {
   constexpr uint32_t kFloats = 1u << 5 | 1u << 6 | 1u << 7 | 1u << 9 | 1u << 10 | 1u << 15;
-  auto id = static_cast<uint8_t>(t);
-  return id < 32 ? kFloats >> id & 1 : isFloatingType(t);
+  if (core::converted_dtype(t)) return isFloatingType(t) || isComplexType(t);
+  return kFloats >> static_cast<uint8_t>(t) & 1;
 }
 
 struct Geometry {

@@ -155,7 +155,7 @@ TEST(StorageDtypes, RefuseWhatNoDtypeHolds) {
   test::expect_words(test::text_of<TypeError>([] {
                        (void)ones({2}, TensorOptions(kFloat8_e5m2)).data_ptr<float>();
                      }),
-                     {"Float8_e5m2"});
+                     {"data_ptr", "float32", "float8_e5m2"});
 }
 
 }  // namespace
