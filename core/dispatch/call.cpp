@@ -3,12 +3,12 @@
 // A call: inference, device, outputs, kernel, fallback chain. One path for every plugin, device and
 // layout.
 #include "core/dispatch/components.h"
+#include "core/dispatch/converted_dtype.h"
 #include "core/dispatch/fallback.h"
 #include "core/dispatch/fast_path.h"
 #include "core/dispatch/layout_infer.h"
 #include "core/dispatch/layout_rules.h"
 #include "core/dispatch/prepare.h"
-#include "core/dispatch/converted_dtype.h"
 #include "core/dispatch/run_kernel.h"
 #include "core/dispatch/shadow.h"
 #include "runtime/base/in_flight.h"

@@ -149,9 +149,8 @@ void from_numbers(TensorImpl& dst, const TensorImpl& numbers) {
   if (const Convert from = conversions(dst.dtype, numbers.dtype).from)
     from(numbers.host_data(), dst.host_data(), dst.numel);
   else
-    registered(dst.dtype)
-        .from_float(reinterpret_cast<const float*>(numbers.host_data()), dst.host_data(),
-                    dst.numel);
+    registered(dst.dtype).from_float(reinterpret_cast<const float*>(numbers.host_data()),
+                                     dst.host_data(), dst.numel);
 }
 
 // The dtype that kernels move elements of this size as; nothing for other sizes.
@@ -190,7 +189,8 @@ bool can_convert(ScalarType dtype) {
 
 void copy_converted(TensorImpl& dst, TensorImpl& src) {
   if (dst.dtype == src.dtype) {
-    if (const auto as = carrier(dst.itemsize())) return copy(*view_as(dst, *as), *view_as(src, *as));
+    if (const auto as = carrier(dst.itemsize()))
+      return copy(*view_as(dst, *as), *view_as(src, *as));
   }
   if (!src.device_id.is_host()) return copy_converted(dst, *to_host(src));
   if (!dst.device_id.is_host()) {

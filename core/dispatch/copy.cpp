@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "core/dispatch/byte_copy.h"
-#include "core/dispatch/known_ops.h"
 #include "core/dispatch/converted_dtype.h"
+#include "core/dispatch/known_ops.h"
 #include "core/registry/cells.h"
 #include "runtime/base/in_flight.h"
 #include "tenon/core/batched.h"
@@ -93,7 +93,7 @@ Scalar item(TensorImpl& tensor) {
   if (converted_dtype(tensor.dtype)) {
     Impl number = new_tensor("item", computing_dtype(tensor.dtype), kHost, 0, nullptr);
     copy_converted(*number,
-                 *TensorImpl::make(tensor.dtype, host->storage, host->byte_offset(), 0, nullptr));
+                   *TensorImpl::make(tensor.dtype, host->storage, host->byte_offset(), 0, nullptr));
     host = std::move(number);
   }
   const char* p = host->host_data();

@@ -9,9 +9,9 @@
 #include <memory>
 #include <utility>
 
+#include "core/dispatch/converted_dtype.h"
 #include "core/dispatch/layout_rules.h"
 #include "core/dispatch/prepare.h"
-#include "core/dispatch/converted_dtype.h"
 #include "runtime/base/watched_calls.h"
 #include "runtime/device/capture.h"
 #include "tenon/core/dispatch.h"

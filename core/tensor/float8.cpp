@@ -61,14 +61,14 @@ uint8_t encode(const SmallFloat& f, float value) {
   const uint32_t ones = (1u << (f.bits - 1)) - 1;
   const uint32_t nan = f.nan_is_negative_zero ? ones + 1 : ones | sign;
   if (magnitude > kInfinity) return static_cast<uint8_t>(nan);
-  // The first bits that are no number; one that rounds to them or is larger becomes them or, where
-  // the only NaN is there, the largest number.
+  // The first bits after the largest number: a value that rounds to them or is larger becomes them
+  // or, where the only NaN is there, the largest number.
   const uint32_t beyond = f.has_infinity           ? (ones >> f.mantissa) << f.mantissa
                           : f.nan_is_negative_zero ? ones + 1
                                                    : ones;
   const uint32_t found = magnitude >= kInfinity ? beyond : encode_magnitude(f, magnitude);
   if (found >= beyond) {
-    return static_cast<uint8_t>(f.has_infinity ? beyond | sign
+    return static_cast<uint8_t>(f.has_infinity   ? beyond | sign
                                 : f.only_one_nan ? (beyond - 1) | sign
                                                  : nan);
   }

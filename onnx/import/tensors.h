@@ -21,8 +21,8 @@ std::optional<ScalarType> dtype_of(int32_t onnx_type);
 std::string name_of_type(int32_t onnx_type);  // "float8e4m3fn"; "type 99" if unknown
 
 // Floats of few bits.
-using core::SmallFloat;
 using core::decode;
+using core::SmallFloat;
 const SmallFloat* small_float(int32_t onnx_type);  // null for other types
 // The nearest, ties to even. Beyond the largest: that one if `saturate`, else NaN or infinity.
 float round_to(const SmallFloat& f, float x, bool saturate);

@@ -154,8 +154,8 @@ void reduce_bags(const Bags<T>& bags, const Tensor& out, const Tensor& bag_size,
                  auto* sizes = bag_size.data<int64_t>();
                  if (bags.mode != kMax) return sum_bags(bags, begin, end, to, sizes);
                  for (int64_t b = begin; b < end; ++b)
-                   sizes[b] = bags.maxima(b, to + b * width,
-                                          max_indices.data<int64_t>() + b * width);
+                   sizes[b] =
+                       bags.maxima(b, to + b * width, max_indices.data<int64_t>() + b * width);
                });
 }
 

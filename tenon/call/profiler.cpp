@@ -206,17 +206,17 @@ core::DeviceSlot slot_with_ranges(Device device) {
 
 EmitRanges::EmitRanges(Device device, bool record_shapes) {
   const core::DeviceSlot slot = slot_with_ranges(device);
-  handle_ = addGlobalCallback(
-      RecordFunctionCallback(
-          [=](const RecordFunction& f) -> std::unique_ptr<ObserverContext> {
-            auto open = std::make_unique<OpenRange>();
-            core::push_profiler_range(slot, record_shapes ? with_shapes(f) : f.name());
-            return open;
-          },
-          [=](const RecordFunction&, ObserverContext* open) {
-            if (open != nullptr) core::pop_profiler_range(slot);
-          })
-          .needsInputs(record_shapes));
+  handle_ = addGlobalCallback(RecordFunctionCallback(
+                                  [=](const RecordFunction& f) -> std::unique_ptr<ObserverContext> {
+                                    auto open = std::make_unique<OpenRange>();
+                                    core::push_profiler_range(
+                                        slot, record_shapes ? with_shapes(f) : f.name());
+                                    return open;
+                                  },
+                                  [=](const RecordFunction&, ObserverContext* open) {
+                                    if (open != nullptr) core::pop_profiler_range(slot);
+                                  })
+                                  .needsInputs(record_shapes));
 }
 
 EmitRanges::~EmitRanges() { removeCallback(handle_); }

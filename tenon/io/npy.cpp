@@ -39,8 +39,8 @@ struct Format {
 constexpr Format kFormats[] = {
     {"b1", kBool},   {"u1", kByte},         {"i1", kChar},           {"i2", kShort},
     {"i4", kInt},    {"i8", kLong},         {"f2", kHalf},           {"f4", kFloat},
-    {"f8", kDouble}, {"c8", kComplexFloat}, {"c16", kComplexDouble},
-    {"u2", kUInt16}, {"u4", kUInt32}, {"u8", kUInt64},
+    {"f8", kDouble}, {"c8", kComplexFloat}, {"c16", kComplexDouble}, {"u2", kUInt16},
+    {"u4", kUInt32}, {"u8", kUInt64},
 };
 
 std::string header_of(const Tensor& t) {

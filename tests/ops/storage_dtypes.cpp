@@ -18,8 +18,7 @@
 namespace tenon {
 namespace {
 
-constexpr ScalarType kFloats[] = {kFloat8_e5m2, kFloat8_e4m3fn, kFloat8_e5m2fnuz,
-                                  kFloat8_e4m3fnuz};
+constexpr ScalarType kFloats[] = {kFloat8_e5m2, kFloat8_e4m3fn, kFloat8_e5m2fnuz, kFloat8_e4m3fnuz};
 constexpr ScalarType kUnsigned[] = {kUInt16, kUInt32, kUInt64};
 
 TEST(StorageDtypes, EveryPairConverts) {
@@ -46,16 +45,16 @@ TEST(StorageDtypes, NumbersOfAllBits) {
   EXPECT_EQ(x[3].item<uint64_t>(), top);
   EXPECT_EQ(x.data_ptr<uint64_t>()[2], uint64_t{1} << 63);
   EXPECT_TRUE(equal(x.to(kDouble), tensor({0., 1., 0x1p63, 0x1p64}, TensorOptions(kDouble))));
-  EXPECT_TRUE(equal((x + 1).to(kLong), tensor({1, 2, 0, 0}) + tensor({0, 0, 1, 0}) *
-                                           std::numeric_limits<int64_t>::min() +
-                                           tensor({0, 0, 1, 0})));
+  EXPECT_TRUE(
+      equal((x + 1).to(kLong), tensor({1, 2, 0, 0}) +
+                                   tensor({0, 0, 1, 0}) * std::numeric_limits<int64_t>::min() +
+                                   tensor({0, 0, 1, 0})));
   const Tensor wide = tensor({65535, 4}).to(kUInt16);
   EXPECT_EQ(wide[0].item<int64_t>(), 65535);
   EXPECT_EQ((wide + 1)[0].item<int64_t>(), 0);  // as unsigned numbers of C++
   EXPECT_EQ((wide > 5).sum().item<int64_t>(), 1);
   EXPECT_EQ(wide.sum().item<int64_t>(), 65539);
-  EXPECT_TRUE(equal(bitwise_and(wide, tensor({255, 255}).to(kUInt16)).to(kLong),
-                    tensor({255, 4})));
+  EXPECT_TRUE(equal(bitwise_and(wide, tensor({255, 255}).to(kUInt16)).to(kLong), tensor({255, 4})));
 }
 
 TEST(StorageDtypes, OperatorsComputeInAnotherDtype) {
@@ -110,7 +109,9 @@ TEST(StorageDtypes, HashesAreUint64) {
   EXPECT_TRUE(equal(rows.view(kLong), tensor({4609434218613702656, int64_t{0}, int64_t{0}})));
   EXPECT_EQ(hash_tensor(x, {0, 1}, true).sizes(), IntArrayRef({1, 1}));
   EXPECT_EQ(hash_tensor(zeros({0, 3}), {1}).sizes(), IntArrayRef({0}));
-  test::expect_words(test::text_of<IndexError>([] { hash_tensor(zeros({0, 3}), {0}); }),
+  test::expect_words(test::text_of<IndexError>([] {
+                       hash_tensor(zeros({0, 3}), {0});
+                     }),
                      {"reduction dim 0", "non-zero size"});
   test::expect_words(test::text_of<ValueError>([&] { hash_tensor(x, {}, false, 1); }),
                      {"Unknown hash_tensor mode: 1"});
@@ -152,9 +153,8 @@ TEST(StorageDtypes, RefuseWhatNoDtypeHolds) {
                        (void)(ones({2}, TensorOptions(kUInt64)) + ones({2}, TensorOptions(kLong)));
                      }),
                      {"no dtype holds both uint64 and int64"});
-  test::expect_words(test::text_of<TypeError>([] {
-                       (void)ones({2}, TensorOptions(kFloat8_e5m2)).data_ptr<float>();
-                     }),
+  test::expect_words(test::text_of<TypeError>(
+                         [] { (void)ones({2}, TensorOptions(kFloat8_e5m2)).data_ptr<float>(); }),
                      {"data_ptr", "float32", "float8_e5m2"});
 }
 

@@ -86,28 +86,27 @@ Tagged tagged(const Json& v, const char* what) {
 
 namespace {
 // The numbers of torch's files.
-constexpr std::pair<int, ScalarType> kDtypeNumbers[] = {
-    {1, kUInt8},
-    {2, kInt8},
-    {3, kInt16},
-    {4, kInt32},
-    {5, kInt64},
-    {6, kHalf},
-    {7, kFloat},
-    {8, kDouble},
-    {9, kComplexHalf},
-    {10, kComplexFloat},
-    {11, kComplexDouble},
-    {12, kBool},
-    {13, kBFloat16},
-    {28, kUInt16},
-    {29, kFloat8_e4m3fn},
-    {30, kFloat8_e5m2},
-    {31, kFloat8_e4m3fnuz},
-    {32, kFloat8_e5m2fnuz},
-    {33, kFloat8_e8m0fnu},
-    {34, kUInt32},
-    {35, kUInt64}};
+constexpr std::pair<int, ScalarType> kDtypeNumbers[] = {{1, kUInt8},
+                                                        {2, kInt8},
+                                                        {3, kInt16},
+                                                        {4, kInt32},
+                                                        {5, kInt64},
+                                                        {6, kHalf},
+                                                        {7, kFloat},
+                                                        {8, kDouble},
+                                                        {9, kComplexHalf},
+                                                        {10, kComplexFloat},
+                                                        {11, kComplexDouble},
+                                                        {12, kBool},
+                                                        {13, kBFloat16},
+                                                        {28, kUInt16},
+                                                        {29, kFloat8_e4m3fn},
+                                                        {30, kFloat8_e5m2},
+                                                        {31, kFloat8_e4m3fnuz},
+                                                        {32, kFloat8_e5m2fnuz},
+                                                        {33, kFloat8_e8m0fnu},
+                                                        {34, kUInt32},
+                                                        {35, kUInt64}};
 }  // namespace
 
 ScalarType dtype_of(const Json& v) {

@@ -43,7 +43,7 @@ Tagged tagged(const Json& v, const char* what);
 // NotImplementedError names what Tenon has no counterpart for.
 ScalarType dtype_of(const Json& v);
 int number_of_dtype(ScalarType t);  // NotImplementedError for one that torch's files do not have
-int64_t layout_of(const Json& v);         // as programs see it: 0 strided, 1 sparse
+int64_t layout_of(const Json& v);   // as programs see it: 0 strided, 1 sparse
 int64_t memory_format_of(const Json& v);  // likewise
 std::string device_name_of(const Json& v);
 

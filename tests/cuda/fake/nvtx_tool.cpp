@@ -28,8 +28,7 @@ const char* fake_nvtx_heard() { return heard().c_str(); }
 void fake_nvtx_forget() { heard().clear(); }
 
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t tables) {
-  const auto* callbacks =
-      static_cast<const NvtxExportTableCallbacks*>(tables(NVTX_ETID_CALLBACKS));
+  const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(tables(NVTX_ETID_CALLBACKS));
   NvtxFunctionTable functions = nullptr;
   unsigned int count = 0;
   if (!callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &functions, &count) ||

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The element type of complex32, complex64 and complex128: two numbers side by side, real part first, as
-// std::complex and C have them. Its multiplication and division are the plain formulas, without the
-// special cases for infinities that C's Annex G has. tenon::complex is a function, of tensors.
+// The element type of complex32, complex64 and complex128: two numbers side by side, real part
+// first, as std::complex and C have them. Its multiplication and division are the plain formulas,
+// without the special cases for infinities that C's Annex G has. tenon::complex is a function, of
+// tensors.
 #pragma once
 
 #include <complex>

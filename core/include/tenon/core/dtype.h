@@ -114,8 +114,8 @@ struct DtypeMask {
 // "all", "number", "floating", "integral", "complex", "bool", names, joined by commas; numbers are
 // real. With `converted`, storage-only dtypes and those of plugins join by class, later ones too
 // (their ids are kept apart by class): right for an operator, wrong for a kernel, which can only
-// read what it knows or names. For the same reason "all" of a kernel means the real dtypes and bool, and those of kernels
-// that know complex numbers say so.
+// read what it knows or names. For the same reason "all" of a kernel means the real dtypes and
+// bool, and those of kernels that know complex numbers say so.
 TENON_API DtypeMask parse_dtype_mask(std::string_view text, bool converted = true);
 
 }  // namespace core

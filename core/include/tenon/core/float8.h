@@ -24,8 +24,8 @@ inline constexpr SmallFloat kE4M3FNUZ{8, 3, 8, false, false, true, true};
 inline constexpr SmallFloat kE8M0FNU{8, 0, 127, false, true, false, false};
 
 TENON_API float decode(const SmallFloat& format, uint8_t bits);
-// Beyond the largest: infinity; where the format has none, NaN for fnuz and e8m0fnu, and the largest
-// for e4m3fn, as torch 2.15 has it.
+// Beyond the largest: infinity; where the format has none, NaN for fnuz and e8m0fnu, and the
+// largest for e4m3fn, as torch 2.15 has it.
 TENON_API uint8_t encode(const SmallFloat& format, float value);
 
 template <const SmallFloat& format>

@@ -12,7 +12,8 @@ extern "C" {
 
 typedef struct tn_ext_profiler {
   tn_ext head;
-  /* Begins a range of the calling thread, inside of those that it began before. `name` is copied. */
+  /* Begins a range of the calling thread, inside of those that it began before. `name` is copied.
+   */
   void (*push_range)(tn_str name);
   /* Ends the innermost range of the calling thread. */
   void (*pop_range)(void);

@@ -20,7 +20,7 @@ inline bool isBarebonesUnsignedType(ScalarType t) {
 
 // Names of dtypes by their bits.
 inline constexpr ScalarType kU8 = kByte, kI8 = kChar, kI16 = kShort, kI32 = kInt, kI64 = kLong,
-                            kF16 = kHalf, kF32 = kFloat, kF64 = kDouble,
-                            kU16 = kUInt16, kU32 = kUInt32, kU64 = kUInt64;
+                            kF16 = kHalf, kF32 = kFloat, kF64 = kDouble, kU16 = kUInt16,
+                            kU32 = kUInt32, kU64 = kUInt64;
 
 }  // namespace tenon
