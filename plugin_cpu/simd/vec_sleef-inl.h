@@ -41,6 +41,7 @@ namespace tenon::cpu::HWY_NAMESPACE {
   TN_V Vec<double> name(Vec<double> a, Vec<double> b) {                           \
     return Vec<double>(Vec<double>::V{TN_SLEEF_D(sleef, ulp)(a.v.raw, b.v.raw)}); \
   }
+#define TN_SLEEF_ALWAYS TN_SLEEF_1
 #else  // one lane a vector
 #define TN_SLEEF_1(kind, name, sleef, ulp)                   \
   TN_SLEEF_FLOAT_##kind(TN_V Vec<float> name(Vec<float> a) { \
@@ -48,6 +49,16 @@ namespace tenon::cpu::HWY_NAMESPACE {
   }) TN_V Vec<double>                                        \
   name(Vec<double> a) {                                      \
     return Vec<double>(sdk::math::sleef(hn::GetLane(a.v)));  \
+  }
+// For functions that libm rounds by 3 ULP and more.
+#define TN_SLEEF_ALWAYS(kind, name, sleef, ulp)                  \
+  extern "C" float Sleef_##sleef##f_##ulp(float);                \
+  extern "C" double Sleef_##sleef##_##ulp(double);               \
+  TN_SLEEF_FLOAT_##kind(TN_V Vec<float> name(Vec<float> a) {     \
+    return Vec<float>(Sleef_##sleef##f_##ulp(hn::GetLane(a.v))); \
+  }) TN_V Vec<double>                                            \
+  name(Vec<double> a) {                                          \
+    return Vec<double>(Sleef_##sleef##_##ulp(hn::GetLane(a.v))); \
   }
 #define TN_SLEEF_2(name, sleef, ulp)                                         \
   TN_V Vec<float> name(Vec<float> a, Vec<float> b) {                         \
@@ -65,7 +76,7 @@ TN_SLEEF_1(OWN, exp, exp, u10)
 TN_SLEEF_1(OWN, log, log, u10)
 TN_SLEEF_1(OWN, tanh, tanh, u10)
 TN_SLEEF_1(OWN, erf, erf, u10)
-TN_SLEEF_1(OWN, erfc, erfc, u15)
+TN_SLEEF_ALWAYS(OWN, erfc, erfc, u15)
 TN_SLEEF_1(BOTH, exp2, exp2, u10)
 TN_SLEEF_1(BOTH, expm1, expm1, u10)
 TN_SLEEF_1(BOTH, log2, log2, u10)
@@ -82,13 +93,14 @@ TN_SLEEF_1(BOTH, cosh_below_end, cosh, u10)
 TN_SLEEF_1(BOTH, asinh, asinh, u10)
 TN_SLEEF_1(BOTH, acosh, acosh, u10)
 TN_SLEEF_1(BOTH, atanh, atanh, u10)
-TN_SLEEF_1(BOTH, lgamma, lgamma, u10)
+TN_SLEEF_ALWAYS(BOTH, lgamma, lgamma, u10)
 TN_SLEEF_2(pow, pow, u10)
 TN_SLEEF_2(atan2, atan2, u10)
 TN_SLEEF_2(hypot, hypot, u05)
 
 #undef TN_SLEEF_1
 #undef TN_SLEEF_2
+#undef TN_SLEEF_ALWAYS
 #undef TN_SLEEF_F
 #undef TN_SLEEF_D
 #undef TN_SLEEF_FV
