@@ -30,6 +30,7 @@ void store(char* p, ScalarType dtype, double real, int64_t exact) {
     return;                                                                          \
   }
 #include "tenon/abi/dtypes.def"
+#include "tenon/abi/storage_dtypes.def"
 #undef TN_DTYPE
     default:
       throw TypeError("check: dtype " + std::string(toString(dtype)));

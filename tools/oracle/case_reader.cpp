@@ -29,6 +29,7 @@ ScalarType stored_dtype(const std::string& path, std::string_view name) {
 #define TN_DTYPE(Enum, id, Name, dtype, ctype, code, bits, cls, format) \
   if (name == #format) return ScalarType::Enum;
 #include "tenon/abi/dtypes.def"
+#include "tenon/abi/storage_dtypes.def"
 #undef TN_DTYPE
   throw ValueError(core::join(path, ": dtype ", name, " is not known"));
 }
@@ -63,15 +64,15 @@ Geometry geometry(const Stored& s, const json& ref) {
   return g;
 }
 
-core::complex<double> complex_at(ScalarType dtype, const char* p) {
-  if (dtype == kComplexFloat) {
-    core::complex<float> v;
-    std::memcpy(&v, p, sizeof v);
-    return v;
-  }
-  core::complex<double> v;
+template <class T>
+core::complex<double> read_complex(const char* p) {
+  core::complex<T> v;
   std::memcpy(&v, p, sizeof v);
   return v;
+}
+core::complex<double> complex_at(ScalarType dtype, const char* p) {
+  if (dtype == kComplexHalf) return core::complex<double>(read_complex<Half>(p));
+  return dtype == kComplexFloat ? read_complex<float>(p) : read_complex<double>(p);
 }
 
 double real_at(ScalarType dtype, const char* p) {
@@ -84,6 +85,7 @@ double real_at(ScalarType dtype, const char* p) {
     return Scalar(v).toDouble();                                       \
   }
 #include "tenon/abi/dtypes.def"
+#include "tenon/abi/storage_dtypes.def"
 #undef TN_DTYPE
     default:
       throw TypeError("cannot read dtype " + std::string(toString(dtype)));
