@@ -389,6 +389,11 @@ Value* convert(Value* v, const TypePtr& type, Graph& g, const SourceRange& range
   if (type->is(TypeKind::List) && from->is(TypeKind::List) &&
       v->node()->is("prim::ListConstruct") && is_subtype(*from->element(), *type->element()))
     return emit_node(g, range, "prim::ListConstruct", v->node()->inputs(), type);
+  // Indices: torch has second operators for them, called hacked_twin.
+  if (type->is(TypeKind::List) && type->element()->is(TypeKind::Optional) &&
+      from->is(TypeKind::List) && from->element()->is(TypeKind::Tensor) &&
+      type->element()->element()->is(TypeKind::Tensor))
+    return emit_node(g, range, "prim::unchecked_cast", {v}, type);
   return convert_number(v, type, g, range);
 }
 

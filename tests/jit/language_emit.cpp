@@ -112,6 +112,16 @@ TEST(JitLanguage, IndicesOfTensors) {
   EXPECT_EQ(count(g, "aten::slice"), 2) << g;
 }
 
+TEST(JitLanguage, SizesAndListsOfIndices) {
+  const auto unit = compile(
+      "def f(x: Tensor, at: List[Tensor], v: Tensor):\n"
+      "  return torch.index_put(x, at, v).view(torch.Size([3, 2]))\n");
+  const IValue at(std::vector<Tensor>{tensor({0, 1}), tensor({2, 0})});
+  const Tensor y = unit->run_method("f", {zeros({2, 3}), at, tensor({5.f, 7.f})}).toTensor();
+  EXPECT_TRUE(equal(y, tensor({0.f, 0.f, 5.f, 7.f, 0.f, 0.f}).view({3, 2})));
+  unit->get_function("f").graph()->lint();
+}
+
 TEST(JitLanguage, TensorsAndNumbers) {
   const auto unit = compile(
       "def f(x: Tensor, n: int) -> Tuple[Tensor, Tensor, float, int, List[float]]:\n"

@@ -15,6 +15,12 @@ using test::check_gradients;
 using test::Inputs;
 using test::leaf;
 
+TEST(LinalgLdl, TheFactorIsLowerTriangular) {
+  const Tensor a = rand({2, 4, 4}, TensorOptions(kDouble));
+  const auto [factor, pivots] = linalg_ldl_factor(a + a.transpose(1, 2) + 4 * eye(4, kDouble));
+  EXPECT_TRUE(equal(factor, factor.tril()));
+}
+
 class EraLinalg : public testing::TestWithParam<ScalarType> {
  protected:
   EraLinalg() { manual_seed(11); }

@@ -102,6 +102,27 @@ TEST(Norm, BatchNormMovesItsStatistics) {
               "more than one value per channel");
 }
 
+TEST(Norm, BatchNormOfNothing) {
+  for (const bool training : {true, false}) {
+    Tensor mean = zeros({3}), var = ones({3});
+    const Tensor x = leaf({0, 3, 2}), weight = leaf({3}), bias = leaf({3});
+    const Tensor y = batch_norm(x, weight, bias, mean, var, training, 0.5, 1e-5, false);
+    EXPECT_EQ(y.sizes(), x.sizes());
+    y.mean().backward();
+    EXPECT_TRUE(equal(weight.grad(), zeros_like(weight)));
+    EXPECT_TRUE(equal(bias.grad(), zeros_like(bias)));
+    EXPECT_TRUE(equal(mean, zeros({3})) && equal(var, ones({3})));
+  }
+}
+
+TEST(Pool, FractionalTakesSamplesOfMoreImages) {
+  const Tensor x = rand({2, 6, 6}), samples = rand({3, 2, 2});
+  EXPECT_TRUE(
+      equal(std::get<0>(fractional_max_pool2d(x, {2, 2}, {3, 3}, samples)),
+            std::get<0>(fractional_max_pool2d(x, {2, 2}, {3, 3}, samples.narrow(0, 0, 1)))));
+  EXPECT_TEXT(fractional_max_pool2d(x, {2, 2}, {3, 3}, rand({1, 3, 2})), "random samples");
+}
+
 // Two forwards before one backward: running statistics that moved in between are not needed.
 TEST(Norm, BatchNormTwiceThenBackward) {
   Tensor mean = zeros({2}), var = ones({2});

@@ -84,6 +84,21 @@ TEST(StorageDtypes, OperatorsComputeInAnotherDtype) {
   }
 }
 
+TEST(StorageDtypes, ScaledProducts) {
+  const Tensor a = (rand({3, 4}) * 8).to(kFloat8_e4m3fn), b = (rand({4, 5}) * 8).to(kFloat8_e5m2);
+  const Tensor two = tensor(2.f), three = tensor(3.f);
+  const Tensor expected = (a.to(kFloat) * 2).mm(b.to(kFloat) * 3);
+  EXPECT_TRUE(equal(_scaled_mm(a, b, two, three, {}, {}, kFloat), expected));
+  EXPECT_EQ(_scaled_mm(a, b, two, three).scalar_type(), kFloat8_e4m3fn);
+  const Tensor rows = rand({3, 1}), columns = rand({1, 5}), bias = rand({5});
+  EXPECT_TRUE(allclose(_scaled_mm(a, b, rows, columns, bias, {}, kFloat),
+                       a.to(kFloat).mm(b.to(kFloat)) * rows * columns + bias));
+  test::expect_words(test::text_of<ValueError>([&] { _scaled_mm(a, b, rows, three); }),
+                     {"Invalid scaling configuration", "[3, 1]"});
+  test::expect_words(test::text_of<TypeError>([&] { _scaled_mm(a.to(kFloat), b, two, three); }),
+                     {"floats of 8 bits", "Float"});
+}
+
 TEST(StorageDtypes, ComplexNumbersOfHalves) {
   const Tensor re = tensor({1., -2.}, TensorOptions(kHalf)), im = tensor({0.5, 4.}, kHalf);
   const Tensor z = tenon::complex(re.to(kFloat), im.to(kFloat)).to(kComplexHalf);

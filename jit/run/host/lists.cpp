@@ -302,6 +302,7 @@ const HostOperator list[] = {
     {"aten::clear.t(t[](a!) self) -> ()", clear, nullptr, true},
     {"aten::copy.t(t[](a) self) -> t[]", copy},
     {"aten::list.t(t[] l) -> t[]", copy},
+    {"aten::Size(int[] sizes) -> int[]", copy},
     {"aten::reverse.t(t[](a!) self) -> ()", reverse, nullptr, true},
     {"aten::len.t(t[] a) -> int", length},
     {"aten::__getitem__.t(t[](a) list, int idx) -> t(*)", get_item},

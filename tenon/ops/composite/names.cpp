@@ -105,6 +105,34 @@ Tensor _int_mm(const Tensor& self, const Tensor& mat2) {
               toString(mat2.scalar_type()));
   return self.to(kInt).mm(mat2.to(kInt));
 }
+Tensor _scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a,
+                  const Tensor& scale_b, const std::optional<Tensor>& bias,
+                  const std::optional<Tensor>& scale_result, std::optional<ScalarType> out_dtype,
+                  bool) {
+  TENON_CHECK(self.dim() == 2 && mat2.dim() == 2 && self.size(1) == mat2.size(0), ValueError,
+              "_scaled_mm: self and mat2 must be matrices that can be multiplied, got ",
+              self.sizes(), " and ", mat2.sizes());
+  TENON_CHECK(self.element_size() == 1 && mat2.element_size() == 1, TypeError,
+              "_scaled_mm: expected floats of 8 bits, got ", toString(self.scalar_type()), " and ",
+              toString(mat2.scalar_type()));
+  const bool one = scale_a.numel() == 1 && scale_b.numel() == 1;
+  const bool rows = scale_a.sizes() == IntArrayRef({self.size(0), 1}) &&
+                    scale_b.sizes() == IntArrayRef({1, mat2.size(1)});
+  TENON_CHECK(one || rows, ValueError,
+              "_scaled_mm: Invalid scaling configuration: expected one scale each, or scale_a of "
+              "shape [",
+              self.size(0), ", 1] and scale_b of shape [1, ", mat2.size(1), "], got ",
+              scale_a.sizes(), " and ", scale_b.sizes());
+  TENON_CHECK(!scale_result || !scale_result->defined(), NotImplementedError,
+              "_scaled_mm: scale_result is not supported: torch multiplies by it on CUDA and "
+              "divides by it on the CPU");
+  const auto scaled = [&](const Tensor& m, const Tensor& scale) {
+    return m.to(kFloat) * (one ? scale.reshape({}) : scale).to(kFloat);
+  };
+  const Tensor product = scaled(self, scale_a).mm(scaled(mat2, scale_b));
+  const ScalarType dtype = out_dtype.value_or(self.scalar_type());
+  return bias && bias->defined() ? (product + bias->to(kFloat)).to(dtype) : product.to(dtype);
+}
 std::tuple<Tensor, Tensor> _unique(const Tensor& self, bool sorted, bool return_inverse) {
   auto [values, inverse, counts] = tenon::_unique2(self, sorted, return_inverse, false);
   return {values, inverse};

@@ -28,6 +28,15 @@ bool is_narrower(const Tensor& input, const std::optional<Tensor>& parameter) {
   return (t == kHalf || t == kBFloat16) && given(parameter) && parameter->scalar_type() == kFloat;
 }
 
+// Of a batch without elements, whose statistics do not exist: parameters get gradients of zero, and
+// running statistics stay.
+Tensor without_elements(const Tensor& input, const std::optional<Tensor>& weight,
+                        const std::optional<Tensor>& bias) {
+  Tensor out = input.clone();
+  if (given(weight) && weight->numel() > 0) out = out * weight->select(0, 0);
+  return given(bias) && bias->numel() > 0 ? out + bias->select(0, 0) : out;
+}
+
 }  // namespace
 
 std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& input,
@@ -51,6 +60,7 @@ Tensor batch_norm(const Tensor& input, const std::optional<Tensor>& weight,
     return tenon::batch_norm(input.to(kFloat), weight, bias, running_mean, running_var, training,
                              momentum, eps, cudnn_enabled)
         .to(input.scalar_type());
+  if (input.numel() == 0) return without_elements(input, weight, bias);
   if (training) {
     return std::get<0>(
         tenon::_batch_norm_train(input, weight, bias, running_mean, running_var, momentum, eps));

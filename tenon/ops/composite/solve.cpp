@@ -325,6 +325,7 @@ Three linalg_ldl_factor_ex(const Tensor& self, bool hermitian, bool check_errors
   check_inexact("linalg.ldl_factor_ex", self);
   check_square("torch.linalg.ldl_factor_ex", self);
   auto all = tenon::_factor_ldl(self, hermitian);
+  std::get<0>(all) = tenon::tril(std::get<0>(all));  // LAPACK leaves what was above
   if (check_errors) check_info("torch.linalg.ldl_factor_ex", Factors::Ldl, std::get<2>(all));
   return all;
 }

@@ -60,15 +60,14 @@ std::tuple<Tensor, Tensor> fractional_max_pool(const char* op, const Tensor& sel
                                                const Tensor& samples) {
   const int64_t n = static_cast<int64_t>(kernel.size());
   check_planes(op, self, n);
-  const int64_t planes =
-      self.numel() /
-      std::max<int64_t>(core::product(self.sizes().data() + self.dim() - n, n).get(op, "a plane"),
-                        1);
-  TENON_CHECK(
-      samples.dim() == 3 && samples.size(0) * samples.size(1) == planes && samples.size(2) == n,
-      ValueError, op, ": expected ", n, " random samples for each of ", planes, " planes, got ",
-      samples.sizes());
-  const Tensor random = samples.detach().reshape({planes, n});
+  const int64_t batch = self.dim() == n + 1 ? 1 : self.size(0), channels = self.size(-n - 1);
+  const int64_t planes = batch * channels;
+  TENON_CHECK(samples.dim() == 3 && samples.size(0) >= batch && samples.size(1) == channels &&
+                  samples.size(2) == n,
+              ValueError, op, ": expected ", n, " random samples for each of ", planes,
+              " planes, a tensor [", batch, " or more, ", channels, ", ", n, "], got ",
+              samples.sizes());
+  const Tensor random = samples.detach().narrow(0, 0, batch).reshape({planes, n});
   // The position of every pixel of every window: [planes, out.., kernel..].
   Tensor where;
   std::vector<int64_t> shape{planes};
