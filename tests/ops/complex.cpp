@@ -95,6 +95,15 @@ TEST(Complex, PrintsItsParts) {
   EXPECT_EQ(out.str(), "tensor([1.+2.j, 3.-4.j], dtype=complex128)");
 }
 
+TEST(Complex, DroppedChannels) {
+  manual_seed(3);
+  const Tensor z = tenon::complex(ones({2, 3, 4}), full({2, 3, 4}, 2.0));
+  EXPECT_TRUE(equal(feature_alpha_dropout(z, 1, true), zeros_like(z)));
+  const Tensor kept = feature_dropout(z, 0.5, true) / z;
+  EXPECT_TRUE(((real(kept) == 0) | (real(kept) == 2)).all().item<bool>());
+  EXPECT_TRUE(equal(imag(kept), zeros({2, 3, 4})));
+}
+
 TEST(Complex, SavedAndLoaded) {
   const Tensor z = sample({{1, 2}, {3, -4}});
   std::stringstream file;

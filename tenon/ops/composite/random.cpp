@@ -34,7 +34,8 @@ std::vector<int64_t> channel_shape(const char* op, const Tensor& t) {
 }
 
 Tensor keep_noise(const Tensor& input, IntArrayRef shape, double p) {
-  return empty_to_draw(shape, plain(input.options())).bernoulli_(1 - p);
+  const TensorOptions real = plain(input.options()).dtype(toRealValueType(input.scalar_type()));
+  return empty_to_draw(shape, real).bernoulli_(1 - p);
 }
 
 // Dropped elements become the value that selu saturates at; the rest is moved so that mean and
