@@ -40,6 +40,13 @@ TEST(SecondGradients, AfterAWriteInPlace) {
   EXPECT_TRUE(allclose(again, -x.detach().sin()));
 }
 
+TEST(SecondGradients, AfterAPolygammaInPlace) {
+  const Tensor x = leaf({0.3, 0.7, 1.9});
+  const auto [g, again] = twice([](const Tensor& t) { return (t * 1).polygamma_(1); }, x);
+  EXPECT_TRUE(allclose(g, polygamma(2, x.detach())));
+  EXPECT_TRUE(allclose(again, polygamma(3, x.detach())));
+}
+
 TEST(SecondGradients, AfterAWriteThroughAView) {
   const Tensor x = leaf({0.3, -0.7, 1.9});
   const auto f = [](const Tensor& t) {

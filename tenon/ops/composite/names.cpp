@@ -112,9 +112,6 @@ Tensor _scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a,
   TENON_CHECK(self.dim() == 2 && mat2.dim() == 2 && self.size(1) == mat2.size(0), ValueError,
               "_scaled_mm: self and mat2 must be matrices that can be multiplied, got ",
               self.sizes(), " and ", mat2.sizes());
-  TENON_CHECK(self.element_size() == 1 && mat2.element_size() == 1, TypeError,
-              "_scaled_mm: expected floats of 8 bits, got ", toString(self.scalar_type()), " and ",
-              toString(mat2.scalar_type()));
   const bool one = scale_a.numel() == 1 && scale_b.numel() == 1;
   const bool rows = scale_a.sizes() == IntArrayRef({self.size(0), 1}) &&
                     scale_b.sizes() == IntArrayRef({1, mat2.size(1)});
@@ -126,12 +123,14 @@ Tensor _scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a,
   TENON_CHECK(!scale_result || !scale_result->defined(), NotImplementedError,
               "_scaled_mm: scale_result is not supported: torch multiplies by it on CUDA and "
               "divides by it on the CPU");
+  const ScalarType wide =
+      promote_types(kFloat, promote_types(self.scalar_type(), mat2.scalar_type()));
   const auto scaled = [&](const Tensor& m, const Tensor& scale) {
-    return m.to(kFloat) * (one ? scale.reshape({}) : scale).to(kFloat);
+    return m.to(wide) * (one ? scale.reshape({}) : scale).to(wide);
   };
   const Tensor product = scaled(self, scale_a).mm(scaled(mat2, scale_b));
   const ScalarType dtype = out_dtype.value_or(self.scalar_type());
-  return bias && bias->defined() ? (product + bias->to(kFloat)).to(dtype) : product.to(dtype);
+  return bias && bias->defined() ? (product + bias->to(wide)).to(dtype) : product.to(dtype);
 }
 std::tuple<Tensor, Tensor> _unique(const Tensor& self, bool sorted, bool return_inverse) {
   auto [values, inverse, counts] = tenon::_unique2(self, sorted, return_inverse, false);

@@ -184,6 +184,14 @@ Tensor sinc(const Tensor& self) {
   return rounded(tenon::where(near, same, sinc_quotient(x, near)), self);
 }
 
+// The gradient reads what self was.
+Tensor polygamma_(const Tensor& self, int64_t n) {
+  TENON_CHECK(self.is_floating_point(), TypeError, "polygamma_: result type ",
+              toString(get_default_dtype()), " can't be cast to the desired output type ",
+              toString(self.scalar_type()));
+  return self.copy_(tenon::polygamma(n, self.clone()));
+}
+
 Tensor mvlgamma(const Tensor& self, int64_t p) {
   TENON_CHECK(p >= 1, ValueError, "mvlgamma: p has to be greater than or equal to 1, got ", p);
   const double dims = static_cast<double>(p);
