@@ -124,7 +124,7 @@ Tensor _scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a,
               "_scaled_mm: scale_result is not supported: torch multiplies by it on CUDA and "
               "divides by it on the CPU");
   const ScalarType wide =
-      promote_types(kFloat, promote_types(self.scalar_type(), mat2.scalar_type()));
+      tenon::promote_types(kFloat, tenon::promote_types(self.scalar_type(), mat2.scalar_type()));
   const auto scaled = [&](const Tensor& m, const Tensor& scale) {
     return m.to(wide) * (one ? scale.reshape({}) : scale).to(wide);
   };
