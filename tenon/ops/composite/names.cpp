@@ -112,6 +112,9 @@ Tensor _scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a,
   TENON_CHECK(self.dim() == 2 && mat2.dim() == 2 && self.size(1) == mat2.size(0), ValueError,
               "_scaled_mm: self and mat2 must be matrices that can be multiplied, got ",
               self.sizes(), " and ", mat2.sizes());
+  TENON_CHECK(self.is_floating_point() && mat2.is_floating_point(), TypeError,
+              "_scaled_mm: expected floating matrices, got ", toString(self.scalar_type()), " and ",
+              toString(mat2.scalar_type()));
   const bool one = scale_a.numel() == 1 && scale_b.numel() == 1;
   const bool rows = scale_a.sizes() == IntArrayRef({self.size(0), 1}) &&
                     scale_b.sizes() == IntArrayRef({1, mat2.size(1)});
