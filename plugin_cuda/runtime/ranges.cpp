@@ -6,7 +6,6 @@
 #include <string>
 
 #include "plugin_cuda/runtime/runtime.h"
-#include "tenon/abi/ext/profiler.h"
 
 namespace tenon::cuda {
 namespace {

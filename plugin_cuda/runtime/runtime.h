@@ -11,6 +11,7 @@
 
 #include "tenon/abi/ext/graph_capture.h"
 #include "tenon/abi/ext/ipc.h"
+#include "tenon/abi/ext/profiler.h"
 #include "tenon/sdk/kernel.h"
 
 struct tn_stream {

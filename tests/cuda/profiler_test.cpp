@@ -52,7 +52,7 @@ TEST_F(CudaProfiler, EmitsRangesToATool) {
   EXPECT_STREQ(heard(), "");
   {
     autograd::profiler::EmitRanges ranges{Device(kCUDA)};
-    RECORD_USER_SCOPE("step");
+    TENON_RECORD_USER_SCOPE("step");
     x.exp();
   }
   EXPECT_EQ(std::string(heard()).rfind("step(", 0), 0u) << heard();
