@@ -167,11 +167,15 @@ ScalarType dtype_from_name(std::string_view name) {
   return static_cast<ScalarType>(id);
 }
 
+// Who asks for a converted dtype makes tensors of it.
 ScalarType dtype_from_abi(tn_dtype dtype) {
   for (int i = 0; i < kMaxDtypes; ++i) {
     if (g_abi_dtype[i].code == dtype.code && g_abi_dtype[i].bits == dtype.bits &&
         g_abi_dtype[i].lanes == dtype.lanes && g_item_size[i] != 0) {
-      return static_cast<ScalarType>(i);
+      const auto found = static_cast<ScalarType>(i);
+      if (TENON_UNLIKELY(converted_dtype(found)))
+        g_converted_in_use.store(true, std::memory_order_relaxed);
+      return found;
     }
   }
   throw TypeError(join("no dtype has code ", int{dtype.code}, ", ", int{dtype.bits}, " bits, ",

@@ -78,13 +78,6 @@ int64_t product(int ndim, const int64_t* sizes) {
   return static_cast<int64_t>(n);
 }
 
-void set_dtype(TensorImpl& tensor, ScalarType dtype) {
-  tensor.dtype = dtype;
-  tensor.view.dtype = abi_dtype(dtype);
-  if (TENON_UNLIKELY(converted_dtype(dtype)))
-    g_converted_in_use.store(true, std::memory_order_relaxed);
-}
-
 void attach(TensorImpl& tensor, Ref<Storage>&& storage, uint64_t byte_offset) {
   Storage* memory = storage.get();
   tensor.device_id = memory->device;
@@ -118,7 +111,8 @@ Ref<TensorImpl> make_bare(ScalarType dtype, DeviceId device, int ndim, const int
     throw;
   }
   tensor->device_id = device;
-  set_dtype(*tensor, dtype);
+  tensor->dtype = dtype;
+  tensor->view.dtype = abi_dtype(dtype);
   tensor->view.device = abi_device(device);
   Dims dims = place(*tensor, ndim, heap);
   for (int i = 0; i < ndim; ++i) dims.sizes[i] = sizes[i];
@@ -141,7 +135,8 @@ TensorImpl* make_over(ScalarType dtype, Ref<Storage>&& storage, uint64_t byte_of
     if (heap != nullptr) pool_free(heap, heap_bytes(ndim));
     throw;
   }
-  set_dtype(*tensor, dtype);
+  tensor->dtype = dtype;
+  tensor->view.dtype = abi_dtype(dtype);
   attach(*tensor, std::move(storage), byte_offset);
   Dims dims = place(*tensor, ndim, heap);
   for (int i = 0; i < ndim; ++i) dims.sizes[i] = sizes[i];
@@ -160,6 +155,7 @@ TensorImpl* make_over(ScalarType dtype, Ref<Storage>&& storage, uint64_t byte_of
 
 Ref<TensorImpl> TensorImpl::make(ScalarType dtype, Ref<Storage> storage, uint64_t byte_offset,
                                  int ndim, const int64_t* sizes, const int64_t* strides) {
+  if (converted_dtype(dtype)) g_converted_in_use.store(true, std::memory_order_relaxed);
   return Ref<TensorImpl>::adopt(
       make_over(dtype, std::move(storage), byte_offset, ndim, sizes, strides));
 }
@@ -355,9 +351,10 @@ __attribute__((always_inline)) inline TensorImpl* make_whole(ScalarType dtype,
   const Storage& memory = *storage;
   TensorImpl* tensor = TensorImplAccess::make();
   tensor->device_id = memory.device;
-  set_dtype(*tensor, dtype);
+  tensor->dtype = dtype;
   tensor->view.data = memory.data;
   tensor->view.device = device;
+  tensor->view.dtype = abi_dtype(dtype);
   tensor->view.byte_offset = memory.base;
   tensor->view.storage = &memory.head;
   tensor->storage = std::move(storage);
@@ -428,11 +425,12 @@ Impl new_view(const TensorImpl& tensor, ScalarType dtype, uint64_t byte_offset, 
   }
   TensorImpl* made = TensorImplAccess::make();
   made->device_id = tensor.device_id;
-  set_dtype(*made, dtype);
+  made->dtype = dtype;
   made->storage = tensor.storage;
   made->counter = tensor.counter;
   made->view.data = tensor.view.data;
   made->view.device = tensor.view.device;
+  made->view.dtype = abi_dtype(dtype);
   made->view.byte_offset = tensor.storage->base + byte_offset;
   made->view.storage = tensor.view.storage;
   const Dims dims = place(*made, ndim, nullptr);
