@@ -167,7 +167,7 @@ ScalarType dtype_from_name(std::string_view name) {
   return static_cast<ScalarType>(id);
 }
 
-// Who asks for a converted dtype makes tensors of it.
+// A converted dtype that is asked for is that of tensors.
 ScalarType dtype_from_abi(tn_dtype dtype) {
   for (int i = 0; i < kMaxDtypes; ++i) {
     if (g_abi_dtype[i].code == dtype.code && g_abi_dtype[i].bits == dtype.bits &&
