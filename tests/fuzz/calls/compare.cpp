@@ -48,6 +48,8 @@ double scale_of(const core::Op& op, const tn_value* in) {
   return scale * std::max(1.0, scale);  // that of products, too
 }
 
+bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
 std::string one_too_far(core::TensorImpl& mine, core::TensorImpl& theirs, const Nearness& near,
                         double scale, const std::vector<double>* slack) {
   const check::Values a = oracle::values_of(mine), b = oracle::values_of(theirs);
@@ -57,16 +59,20 @@ std::string one_too_far(core::TensorImpl& mine, core::TensorImpl& theirs, const 
   }
   if (!isFloatingType(mine.dtype)) {
     for (std::size_t i = 0; i < a.real.size(); ++i) {
-      if (b.exact.empty() ? a.real[i] != b.real[i] : a.exact[i] != b.exact[i]) {
-        return differ("instead of", i, a.sizes, a.real[i], b.real[i]);
-      }
+      const bool same =
+          b.exact.empty() ? same_number(a.real[i], b.real[i]) : a.exact[i] == b.exact[i];
+      if (!same) return differ("instead of", i, a.sizes, a.real[i], b.real[i]);
+    }
+    for (std::size_t i = 0; i < a.imaginary.size(); ++i) {
+      if (!same_number(a.imaginary[i], b.imaginary[i]))
+        return differ("instead of", i, a.sizes, a.imaginary[i], b.imaginary[i]);
     }
     return {};
   }
   const double max = largest(mine.dtype), u = std::max(unit(mine.dtype), near.min_unit);
   for (std::size_t i = 0; i < a.real.size(); ++i) {
     const double ours = a.real[i], truth = b.real[i];
-    if (ours == truth || (std::isnan(ours) && std::isnan(truth))) continue;
+    if (same_number(ours, truth)) continue;
     if (near.other_ends && (!std::isfinite(ours) || !(std::fabs(truth) <= max))) continue;
     const double allowed = u * (near.units * std::fabs(truth) + near.of_operands * scale) +
                            16 * smallest(mine.dtype) +
