@@ -245,9 +245,9 @@ const Known kKnown[] = {
     {Way::Reference, "(index|scatter)_add.*|index_put.*|put|.*backward", "sums of integers wrap",
      is_integer},
     {Way::Reference, "heaviside", "0 at NaN, as in libtorch", is_infinite},
-    {Way::Reference, "polygamma|special_polygamma", "the reference has NaN at infinity",
+    {Way::Reference, "polygamma_?|special_polygamma", "the reference has NaN at infinity",
      is_infinite},
-    {Way::Baseline, "polygamma|digamma|special_(polygamma|digamma|psi)",
+    {Way::Baseline, "polygamma_?|digamma|special_(polygamma|digamma|psi)",
      "libtorch's series is short: 2e-10 of trigamma"},
     {Way::Baseline,
      "erfc?|_?gelu.*|silu.*|igammac?|special_erf.*|sigmoid.*|softplus.*|mish.*|log_sigmoid.*|elu.*|"
@@ -308,7 +308,7 @@ const Known kLeftOut[] = {
     {Way::Reference, "_fused_attention_backward",
      "logarithms of sums that are not those of the scores: exponentials that float32 does not "
      "hold"},
-    {Way::Reference, "polygamma|special_polygamma",
+    {Way::Reference, "polygamma_?|special_polygamma",
      "the reference counts up from below zero by ones"},
     {Way::Reference, "igammac?_?|special_gammaincc?",
      "the reference adds a term for each unit of its argument: minutes for 1e9"},
