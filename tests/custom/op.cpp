@@ -160,6 +160,13 @@ TEST_F(OwnDtype, WorksOnADeviceToo) {
   EXPECT_TRUE((y * 2).cpu().to(kFloat).equal(x * 2));
 }
 
+TEST(StorageDtypes, WorkOnADevice) {
+  const Tensor x = tensor({1., 2., 3., 4.}, TensorOptions(kFloat)).view({2, 2});
+  const Tensor y = x.to("ref").to(kFloat8_e5m2);
+  EXPECT_TRUE(equal((y.t() * 2).contiguous().cpu().to(kFloat), x.t() * 2));
+  EXPECT_TRUE(equal(x.to(kUInt16).to("ref").add(1).cpu().to(kFloat), x + 1));
+}
+
 TEST_F(OwnDtype, HasGradients) {
   Tensor x = tensor({1., 2.}, TensorOptions(kFloat)).to(f8).requires_grad_();
   (x * x).sum().backward();

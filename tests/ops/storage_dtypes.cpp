@@ -137,13 +137,6 @@ TEST(StorageDtypes, GradientsPassThroughConversions) {
   EXPECT_TRUE(equal(x.grad(), tensor({3., 5.}, TensorOptions(kFloat))));
 }
 
-TEST(StorageDtypes, OnADevice) {
-  const Tensor x = tensor({1., 2., 3., 4.}, TensorOptions(kFloat)).view({2, 2});
-  const Tensor y = x.to("ref").to(kFloat8_e5m2);
-  EXPECT_TRUE(equal((y.t() * 2).contiguous().cpu().to(kFloat), x.t() * 2));
-  EXPECT_TRUE(equal(x.to(kUInt16).to("ref").add(1).cpu().to(kFloat), x + 1));
-}
-
 TEST(StorageDtypes, Print) {
   EXPECT_EQ(to_text(tensor({1., 2.5}, TensorOptions(kFloat)).to(kFloat8_e5m2)),
             "tensor([1.0000, 2.5000], dtype=float8_e5m2)");
