@@ -44,7 +44,7 @@ TEST_F(CudaProfiler, EmitsRangesToATool) {
   const auto heard = reinterpret_cast<const char* (*)()>(dlsym(tool, "fake_nvtx_heard"));
   const auto forget = reinterpret_cast<void (*)()>(dlsym(tool, "fake_nvtx_forget"));
   ASSERT_TRUE(heard && forget);
-  EXPECT_NE(std::string(heard()).find("add, sizes = [[2, 3], [2, 3]]("), std::string::npos)
+  EXPECT_NE(std::string(heard()).find("add.Tensor, sizes = [[2, 3], [2, 3]]("), std::string::npos)
       << heard();
   EXPECT_EQ(std::string(heard()).back(), ')');
   forget();

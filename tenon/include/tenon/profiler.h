@@ -92,7 +92,7 @@ TENON_API std::string bottleneck(const std::function<void()>& step,
 
 // Names the ranges of its scope, of all threads, for the profiler of the device's vendor: on CUDA
 // they are NVTX's, which Nsight shows above the kernels (torch.autograd.profiler.emit_nvtx). With
-// `record_shapes` the names tell the sizes of tensor arguments: "aten::add, sizes = [[2, 3], []]".
+// `record_shapes` the names tell the sizes of tensor arguments: "add.Tensor, sizes = [[2, 3], []]".
 // NotImplementedError for a device without them, ValueError for the CPU.
 //
 //   autograd::profiler::EmitRanges ranges(kCUDA);
