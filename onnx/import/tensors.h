@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Tensors of files. Types that Tenon has not are held in one that has all their values: uint16 in
-// int32, uint32 and uint64 in int64 (numbers from 2^63 on wrap), integers of 2 and 4 bits in int8
-// and uint8, floats of 8, 6 and 4 bits in float32.
+// Tensors of files. Types that kernels do not compute in are held in one that has all their values:
+// uint16 in int32, uint32 and uint64 in int64 (numbers from 2^63 on wrap), integers of 2 and 4 bits
+// in int8 and uint8, floats of 8, 6 and 4 bits in float32.
 #pragma once
 
 #include <memory>
