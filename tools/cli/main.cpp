@@ -154,7 +154,7 @@ CLI::App* add_run(CLI::App& app, tenon::command::RunOptions& o) {
   c->add_flag(
       "--verify", o.verify,
       "Compare the device with the host instead; with --optimize the optimized program with "
-      "the plain one");
+      "the plain one: the result, and node by node");
   c->add_option("--time-limit", o.time_limit, "Milliseconds that one call may take")
       ->check(CLI::PositiveNumber);
   c->add_option("--instruction-limit", o.instruction_limit, "Instructions that one call may run")

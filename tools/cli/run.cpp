@@ -9,10 +9,12 @@
 #include "programs.h"
 #include "table.h"
 #include "tenon/autograd.h"
+#include "tenon/jit/freeze.h"
 #include "tenon/jit/limits.h"
 #include "tenon/parallel.h"
 #include "tenon/runtime/error.h"
 #include "tenon/types.h"
+#include "verify.h"
 
 namespace tenon::command {
 namespace {
@@ -171,6 +173,25 @@ jit::Module load(const RunOptions& o, const Device& device, bool optimize) {
   return optimize ? load_optimized(o.model, device, {o.method}) : load_program(o.model, device);
 }
 
+constexpr double kAllowed = 1e-4;  // where nothing says how far a result may be off
+
+// The nodes of the frozen program on the device beside those on the host; those of the optimized
+// one beside the frozen one's.
+std::string verify_nodes(const RunOptions& o, const Device& device) {
+  const auto results_of = [&](const Device& d, bool optimize) {
+    jit::Module m = load(o, d, optimize);
+    m.eval();
+    if (!optimize) m = jit::freeze(m, std::vector{o.method});
+    manual_seed(kSeed);
+    const NoGradGuard no_grad;
+    return run_nodes(m, o.method, plain_arguments(o, m.get_method(o.method), d));
+  };
+  const std::vector<NodeResult> got = results_of(device, o.optimize);
+  const std::vector<NodeResult> expected = results_of(o.optimize ? device : Device("cpu"), false);
+  return report_nodes(
+      o.optimize ? compare_with_closest(got, expected) : compare_in_order(got, expected), kAllowed);
+}
+
 // The module on the device against the same on the host; the optimized one against the plain one.
 bool verify(const RunOptions& o, const Device& device) {
   const auto result_of = [&](const Device& d, bool optimize) {
@@ -181,7 +202,6 @@ bool verify(const RunOptions& o, const Device& device) {
     return method(plain_arguments(o, method, d));
   };
   Comparison comparison;
-  constexpr double kAllowed = 1e-4;
   comparison.allowed = [](int) { return kAllowed; };
   comparison.other_device = !o.optimize;
   comparison.compare(result_of(device, o.optimize),
@@ -190,6 +210,11 @@ bool verify(const RunOptions& o, const Device& device) {
             << ": off by " << format_number("%.1e", comparison.largest)
             << " of the largest value, allowed " << format_number("%.1e", kAllowed) << "\n";
   if (!comparison.wrong.empty()) std::cout << comparison.wrong << "\n";
+  try {
+    std::cout << verify_nodes(o, device);
+  } catch (const Error& e) {  // what cannot be frozen
+    std::cout << "nodes were not compared: " << e.what() << "\n";
+  }
   return comparison.wrong.empty();
 }
 

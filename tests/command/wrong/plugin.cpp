@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device with the memory of tests/ref, whose blocks have space after them, and kernels that are
 // wrong, each in a different way.
+#include <cmath>
 #include <csignal>
 
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "tenon/sdk/ops/exp.h"
 #include "tenon/sdk/ops/neg.h"
 #include "tenon/sdk/ops/relu.h"
+#include "tenon/sdk/ops/tanh.h"
 #include "tenon/sdk/plugin.h"
 
 namespace {
@@ -28,6 +30,13 @@ tn_status relu(Call&, Tensor out, Tensor self) {
 
 tn_status neg(Call&, Tensor, Tensor) {
   std::raise(SIGBUS);
+  return TN_OK;
+}
+
+// Half of what it should be.
+tn_status tanh(Call&, Tensor out, Tensor self) {
+  for (int64_t i = 0; i < out.numel(); ++i)
+    out.data<float>()[i] = std::tanh(self.data<float>()[i]) / 2;
   return TN_OK;
 }
 
@@ -49,3 +58,4 @@ TN_PLUGIN(PluginInfo{}
 TN_KERNEL(relu, relu, dtypes("float32"));
 TN_KERNEL(neg, neg, dtypes("float32"));
 TN_KERNEL(exp, exp, dtypes("float32"));
+TN_KERNEL(tanh, tanh, dtypes("float32"));
