@@ -224,7 +224,7 @@ void Columns(const Op& op, const Plan& plan, const char* p, int64_t begin, int64
     for (int64_t j = 0; j < columns; ++j) acc[j] = op.identity();
     const int64_t last = i + kRows < end ? i + kRows : end;
     while (i < last) {
-      const char* rows[kTogether];
+      const char* rows[kTogether] = {};
       const int64_t n = last - i < kTogether ? last - i : kTogether;
       for (int64_t r = 0; r < n; ++r, ++i) {
         int64_t in = 0, none = 0;

@@ -120,8 +120,12 @@ TEST(NcclCollectives, MovesPartsOfEveryDtype) {
     expect_parts(list, "all_to_all ");
     Tensor m = on_device(me == 0 ? part(0) : zeros({2, 3}, dtype));
     if (me == 0) send(m, 1);
-    if (me == 1) EXPECT_EQ(recv(m, 0), 0);
-    if (me < 2) EXPECT_TRUE(equal(m.cpu(), part(0))) << "send " << dtype;
+    if (me == 1) {
+      EXPECT_EQ(recv(m, 0), 0);
+    }
+    if (me < 2) {
+      EXPECT_TRUE(equal(m.cpu(), part(0))) << "send " << dtype;
+    }
   }
 }
 

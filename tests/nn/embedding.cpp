@@ -177,8 +177,9 @@ TEST(EmbeddingBag, AgreesWithLibtorch) {
         << c.mode << " " << c.padding << out;
     EXPECT_TRUE(w.grad().reshape({-1}).allclose(tensor(c.by_weight, kDoubles)))
         << c.mode << " " << w.grad();
-    if (c.mode == 0)
+    if (c.mode == 0) {
       EXPECT_TRUE(factors.grad().allclose(tensor(c.by_factors, kDoubles))) << factors.grad();
+    }
   }
 }
 

@@ -130,7 +130,9 @@ TEST(AmxInstructions, BlocksAreThoseOfTheEmulatedUnit) {
   trap.sa_flags = SA_SIGINFO;
   // A processor that has them runs them itself.
   const bool here = amx_unit() != nullptr;
-  if (!here) ASSERT_EQ(sigaction(SIGILL, &trap, &before), 0);
+  if (!here) {
+    ASSERT_EQ(sigaction(SIGILL, &trap, &before), 0);
+  }
   constexpr TileUnit emulation = tile_unit_of<emulated::Tiles>();
   const auto a = numbers(20 * 512), b = numbers(24 * 512);
   const char *pa = reinterpret_cast<const char*>(a.data()),

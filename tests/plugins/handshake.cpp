@@ -96,7 +96,9 @@ TEST(PluginSkew, SchemasAreReadWithinTheirSize) {
     EXPECT_EQ(said.find("says that it has " + std::to_string(size) + " bytes") == std::string::npos,
               sane)
         << size << ": " << said;
-    if (!sane) EXPECT_EQ(status, TN_ERROR_VALUE) << size;
+    if (!sane) {
+      EXPECT_EQ(status, TN_ERROR_VALUE) << size;
+    }
   }
   for (const char* at : {static_cast<char*>(nullptr), memory + 4}) {
     EXPECT_EQ(core::host_table().register_op(reinterpret_cast<const tn_schema*>(at)),

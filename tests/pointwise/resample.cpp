@@ -22,8 +22,9 @@ TEST(ResampleAxis, PositionsBeyondTheInputAreItsLastElement) {
         EXPECT_GE(i, 0) << scale;
         EXPECT_LT(i, 5) << scale;
       }
-      if (how == Resampling::kNearest || how == Resampling::kLinear)
+      if (how == Resampling::kNearest || how == Resampling::kLinear) {
         EXPECT_EQ(a.index.back(), 4) << scale;
+      }
     }
   }
 }

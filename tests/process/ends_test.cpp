@@ -94,7 +94,9 @@ TEST_P(Ends, AsTheyShould) {
     const Ended e = run({GetParam().name, folder});
     EXPECT_FALSE(e.hung) << "it hung";
     EXPECT_TRUE(WIFEXITED(e.status)) << "it died of signal " << WTERMSIG(e.status);
-    if (WIFEXITED(e.status)) EXPECT_EQ(WEXITSTATUS(e.status), GetParam().status);
+    if (WIFEXITED(e.status)) {
+      EXPECT_EQ(WEXITSTATUS(e.status), GetParam().status);
+    }
     EXPECT_EQ(e.output, GetParam().output);
   }
   std::filesystem::remove_all(folder);

@@ -25,7 +25,7 @@ TEST(HostCache, BlocksDoNotOverlap) {
 
 TEST(HostCache, ASteadyStateAsksTheDeviceForNothing) {
   random_trace(core::kHost, kMiB, 2000);
-  uint64_t before = memory_stats(core::kHost).device_allocations;
+  [[maybe_unused]] const uint64_t before = memory_stats(core::kHost).device_allocations;
   for (int i = 0; i < 1000; ++i) {
     Block a = cache_alloc(core::kHost, 1000, nullptr),
           b = cache_alloc(core::kHost, 3 * kMiB, nullptr);

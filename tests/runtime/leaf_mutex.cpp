@@ -13,10 +13,10 @@
 namespace tenon::core {
 namespace {
 
+#if !defined(__SANITIZE_THREAD__)  // which reports the parent's threads as leaks of the child
 LeafMutex g_first, g_second;
 int g_a = 0, g_b = 0;  // equal while g_first is free
 
-#if !defined(__SANITIZE_THREAD__)  // which reports the parent's threads as leaks of the child
 TEST(LeafMutex, IsFreeInTheChildOfAForkAndItsDataWhole) {
   std::atomic<bool> held{false};
   std::thread other([&] {
