@@ -188,6 +188,28 @@ TEST(JitLanguage, PackedSequences) {
   EXPECT_EQ(printed(two), "([2, 1, 1], [0, 2, 4, 7, 1, 7, 7, 7])");
 }
 
+TEST(JitLanguage, ListsOfTensors) {
+  const auto unit = compile(
+      "def floats(x: Tensor) -> List[List[float]]:\n"
+      "  return x.tolist()\n"
+      "def integers(x: Tensor) -> List[int]:\n"
+      "  return x.tolist()\n"
+      "def complexes(x: Tensor) -> List[complex]:\n"
+      "  return x.tolist()\n");
+  EXPECT_EQ(printed(unit->run_method("floats", {tensor({0.5f, 2.0f}).view({1, 2})})), "[[0.5, 2]]");
+  EXPECT_EQ(printed(unit->run_method("complexes", {tensor({1.5, 2.0}).to(kComplexFloat)})),
+            "[1.5+0j, 2+0j]");
+  for (const Tensor& other : {tensor({1.5f}), arange(2).to(kInt), arange(2).gt(0)}) {
+    try {
+      (void)unit->run_method("integers", {other});
+      ADD_FAILURE() << toString(other.scalar_type());
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("element type must match"), std::string::npos)
+          << e.what();
+    }
+  }
+}
+
 TEST(JitLanguage, RaisedExceptions) {
   const auto unit = compile(
       "def f(n: int):\n"

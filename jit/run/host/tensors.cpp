@@ -297,14 +297,31 @@ IValue nested_list(const Tensor& t, int64_t depth, const TypePtr& type) {
     items.push_back(nested_list(t.select(0, i), depth - 1, type->element()));
   return core::Ref<ivalue::List>::adopt(new ivalue::List(type->element(), std::move(items)));
 }
+// The number type that the annotation of tolist() names, by the code that its call was given.
+TypePtr listed_number(int64_t code) {
+  return code == 0   ? Type::integer()
+         : code == 1 ? Type::floating()
+         : code == 2 ? Type::boolean()
+                     : Type::complex();
+}
+// Floats and complex numbers of every width fit their annotation; of integers only int64 does.
+bool holds_number(const Tensor& t, const Type& number) {
+  if (number.is(TypeKind::Float)) return t.is_floating_point();
+  if (number.is(TypeKind::Complex)) return t.is_complex();
+  return t.scalar_type() == (number.is(TypeKind::Int) ? kLong : kBool);
+}
 // tolist(data, dim, code of the number): the dims and the type were annotated.
 void tolist(Stack& s) {
   const int64_t code = pop_as<int64_t>(s), dims = pop_as<int64_t>(s);
   const Tensor t = pop_tensor(s).to(kCPU);
+  TypePtr type = listed_number(code);
+  TENON_CHECK(holds_number(t, *type), TypeError,
+              "Output annotation element type and runtime tensor element type must match for "
+              "tolist(): ",
+              type->annotation(), " vs ", toString(t.scalar_type()));
   TENON_CHECK(t.dim() == dims, ValueError,
               "Output annotation list dimension and runtime tensor "
               "dimension must match for tolist()");
-  TypePtr type = code == 0 ? Type::integer() : code == 1 ? Type::floating() : Type::boolean();
   for (int64_t k = 0; k < dims; ++k) type = Type::list(type);
   s.push_back(nested_list(t, dims, type));
 }
