@@ -210,6 +210,13 @@ TEST(JitLanguage, ListsOfTensors) {
   }
 }
 
+TEST(JitLanguage, TensorsAreHashedByIdentity) {
+  const auto unit = compile(
+      "def f(x: Tensor, y: Tensor) -> Tuple[bool, bool]:\n"
+      "  return hash(x) == hash(x), hash(x) == hash(y)\n");
+  EXPECT_EQ(printed(unit->run_method("f", {ones({2}), ones({2})})), "(True, False)");
+}
+
 TEST(JitLanguage, RaisedExceptions) {
   const auto unit = compile(
       "def f(n: int):\n"
