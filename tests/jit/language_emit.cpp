@@ -217,6 +217,27 @@ TEST(JitLanguage, TensorsAreHashedByIdentity) {
   EXPECT_EQ(printed(unit->run_method("f", {ones({2}), ones({2})})), "(True, False)");
 }
 
+TEST(JitLanguage, FormatsThatDoNotFit) {
+  const auto unit = compile(
+      "def f(s: str, kind: int) -> str:\n"
+      "  if kind == 0:\n"
+      "    return \"%c\" % s\n"
+      "  if kind == 1:\n"
+      "    return \"%d\" % s\n"
+      "  if kind == 2:\n"
+      "    return \"%a\" % s\n"
+      "  return \"%s %\" % s\n");
+  const char* const words[] = {"%c requires an int or char", "%d requires a number",
+                               "The specifier %a is not supported", "Incomplete format specifier"};
+  for (int kind = 0; kind < 4; ++kind) {
+    try {
+      ADD_FAILURE() << printed(unit->run_method("f", {"foo", kind}));
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(words[kind]), std::string::npos) << e.what();
+    }
+  }
+}
+
 TEST(JitLanguage, RaisedExceptions) {
   const auto unit = compile(
       "def f(n: int):\n"
