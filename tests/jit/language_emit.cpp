@@ -238,6 +238,24 @@ TEST(JitLanguage, FormatsThatDoNotFit) {
   }
 }
 
+TEST(JitLanguage, OperatorsOfPrims) {
+  const auto unit = compile(
+      "def f(x: Tensor, d: Device) -> Tuple[List[int], List[int], List[int], Tensor, Tensor]:\n"
+      "  a = torch.ops.prims.iota(4, start=1, step=2, dtype=torch.int64, device=d, "
+      "requires_grad=False)\n"
+      "  n: List[int] = a.tolist()\n"
+      "  b = torch.ops.prims.split_dim(torch.ops.prims.view_of(x), 1, 2)\n"
+      "  c = torch.ops.prims.broadcast_in_dim(x, [2, 5, 4], [0, 2])\n"
+      "  y, slopes = torch.rrelu_with_noise_functional(-x, x, 0.25, 0.75, False)\n"
+      "  return n, b.size(), c.size(), y, slopes\n");
+  const auto out = unit->run_method("f", {ones({2, 4}), Device("cpu")}).toTuple();
+  EXPECT_EQ(printed(out->items[0]), "[1, 3, 5, 7]");
+  EXPECT_EQ(printed(out->items[1]), "[2, 2, 2]");
+  EXPECT_EQ(printed(out->items[2]), "[2, 5, 4]");
+  EXPECT_TRUE(equal(out->items[3].toTensor(), full({2, 4}, -0.5)));
+  EXPECT_TRUE(equal(out->items[4].toTensor(), ones({2, 4})));
+}
+
 TEST(JitLanguage, RaisedExceptions) {
   const auto unit = compile(
       "def f(n: int):\n"
