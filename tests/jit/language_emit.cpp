@@ -256,6 +256,22 @@ TEST(JitLanguage, OperatorsOfPrims) {
   EXPECT_TRUE(equal(out->items[4].toTensor(), ones({2, 4})));
 }
 
+TEST(JitLanguage, ListsInPlaceOfLettersAndTensors) {
+  const auto unit = compile(
+      "def f(x: Tensor, y: Tensor) -> Tuple[Tensor, Tensor]:\n"
+      "  return torch.einsum(x, [0, 1], y, [1, 27], [27, 0]), torch.einsum(x, [3, 3])\n"
+      "def g(x: Tensor):\n"
+      "  weights: List[Optional[Tensor]] = [torch.ones([2]), None]\n"
+      "  torch.autograd.backward([x * 3, x.sum()], weights)\n");
+  const Tensor x = randn({2, 2}), y = randn({2, 3});
+  const auto out = unit->run_method("f", {x, y}).toTuple();
+  EXPECT_TRUE(allclose(out->items[0].toTensor(), mm(x, y).t()));
+  EXPECT_TRUE(allclose(out->items[1].toTensor(), x.trace()));
+  const Tensor leaf = ones({2}).requires_grad_();
+  (void)unit->run_method("g", {leaf});
+  EXPECT_TRUE(equal(leaf.grad(), full({2}, 4.0)));
+}
+
 TEST(JitLanguage, RaisedExceptions) {
   const auto unit = compile(
       "def f(n: int):\n"
