@@ -210,6 +210,20 @@ TEST(JitLanguage, ListsOfTensors) {
   }
 }
 
+TEST(JitLanguage, TensorsOfEmptyLists) {
+  const auto unit = compile(
+      "def f() -> Tuple[Tensor, Tensor, Tensor, Tensor]:\n"
+      "  n: List[int] = []\n"
+      "  b: List[bool] = []\n"
+      "  x: List[float] = []\n"
+      "  return torch.tensor(n), torch.as_tensor([n, n]), torch.tensor(b), torch.tensor(x)\n");
+  const auto out = unit->run_method("f", {}).toTuple();
+  const ScalarType types[] = {kLong, kLong, kBool, kFloat};
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(out->items[i].toTensor().scalar_type(), types[i]) << i;
+  EXPECT_EQ(out->items[1].toTensor().sizes(), IntArrayRef({2, 0}));
+}
+
 TEST(JitLanguage, TensorsAreHashedByIdentity) {
   const auto unit = compile(
       "def f(x: Tensor, y: Tensor) -> Tuple[bool, bool]:\n"

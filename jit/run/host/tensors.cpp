@@ -218,10 +218,22 @@ void walk(const IValue& v, std::size_t depth, Nested& out) {
               out.shape[depth], " at dim ", depth, ", got ", n);
   for (const IValue& item : v.toListRef().items) walk(item, depth + 1, out);
 }
+// What lists without elements are annotated with.
+ScalarType dtype_of_empty(const ivalue::List& list) {
+  TypePtr t = list.element;
+  while (t && t->is(TypeKind::List)) t = t->element();
+  if (!t) return get_default_dtype();
+  return t->is(TypeKind::Int)       ? kLong
+         : t->is(TypeKind::Bool)    ? kBool
+         : t->is(TypeKind::Complex) ? complex_dtype()
+                                    : get_default_dtype();
+}
 Tensor tensor_of_list(const IValue& v) {
   Nested nested;
   walk(v, 0, nested);
-  bool real = nested.numbers.empty(), integral = false, complex = false;
+  if (nested.numbers.empty())
+    return tenon::empty(nested.shape, TensorOptions().dtype(dtype_of_empty(v.toListRef())));
+  bool real = false, integral = false, complex = false;
   for (const IValue& n : nested.numbers) {
     complex = complex || n.isComplexDouble();
     real = real || n.isDouble();
