@@ -71,6 +71,37 @@ def _cast_Long(self: Tensor, non_blocking: bool = False) -> Tensor:
   return self.to(torch.int64)
 def _cast_Short(self: Tensor, non_blocking: bool = False) -> Tensor:
   return self.to(torch.int16)
+def rrelu_with_noise_functional(self: Tensor, noise: Tensor, lower: number = 0.125, upper: number = 0.3333333333333333, training: bool = False, generator: Optional[Generator] = None) -> Tuple[Tensor, Tensor]:
+  slopes = noise.clone()
+  return torch.rrelu_with_noise(self, slopes, lower, upper, training, generator), slopes
+def _prims_iota(length: int, start: int, step: int, dtype: int, device: Device, requires_grad: bool) -> Tensor:
+  return (torch.arange(length, dtype=torch.int64, device=device) * step + start).to(dtype)
+def _prims_view_of(a: Tensor) -> Tensor:
+  return a.view(a.size())
+def _prims_convert_element_type(a: Tensor, dtype: int) -> Tensor:
+  return a.to(dtype)
+def _prims_squeeze(a: Tensor, dimensions: List[int]) -> Tensor:
+  return torch.squeeze(a, dimensions)
+def _prims_transpose(a: Tensor, permutation: List[int]) -> Tensor:
+  return a.permute(permutation)
+def _prims_split_dim(a: Tensor, dim: int, outer_length: int) -> Tensor:
+  return a.unflatten(dim, [outer_length, a.size(dim) // outer_length])
+def _prims_collapse(a: Tensor, start: int, end: int) -> Tensor:
+  return a.flatten(start, end)
+def _prims_sum(inp: Tensor, dims: Optional[List[int]], output_dtype: Optional[int] = None) -> Tensor:
+  return torch.sum(inp, dims, dtype=output_dtype)
+def _prims_prod(inp: Tensor, dims: Optional[List[int]], output_dtype: Optional[int] = None) -> Tensor:
+  if dims is None:
+    return torch.prod(inp, dtype=output_dtype)
+  for d in range(inp.dim()):
+    if d in dims or d - inp.dim() in dims:
+      inp = torch.prod(inp, d, True, dtype=output_dtype)
+  return torch.squeeze(inp, dims)
+def _prims_broadcast_in_dim(a: Tensor, shape: List[int], broadcast_dimensions: List[int]) -> Tensor:
+  sizes = [1] * len(shape)
+  for i in range(len(broadcast_dimensions)):
+    sizes[broadcast_dimensions[i]] = a.size(i)
+  return a.reshape(sizes).expand(shape)
 def _packed_runs(sizes: List[int]) -> List[Tuple[int, int]]:
   runs: List[Tuple[int, int]] = []
   begin = 0
@@ -265,15 +296,29 @@ const std::set<std::string, std::less<>>& composed() {
                                                                "_cast_Half",
                                                                "_cast_Int",
                                                                "_cast_Long",
-                                                               "_cast_Short"};
+                                                               "_cast_Short",
+                                                               "rrelu_with_noise_functional",
+                                                               "_prims_iota",
+                                                               "_prims_view_of",
+                                                               "_prims_convert_element_type",
+                                                               "_prims_squeeze",
+                                                               "_prims_transpose",
+                                                               "_prims_split_dim",
+                                                               "_prims_collapse",
+                                                               "_prims_sum",
+                                                               "_prims_prod",
+                                                               "_prims_broadcast_in_dim"};
   return kComposed;
 }
 
-// Null if no function stands for the operator.
+// Null if no function stands for the operator. "prims::f" is "_prims_f" here.
 const char* composed_name(std::string_view op) {
-  constexpr std::string_view kSpace = "aten::";
-  if (op.substr(0, kSpace.size()) != kSpace) return nullptr;
-  const auto it = composed().find(op.substr(kSpace.size()));
+  const std::size_t end = op.find("::");
+  if (end == op.npos) return nullptr;
+  const std::string_view space = op.substr(0, end), name = op.substr(end + 2);
+  if (space != "aten" && space != "prims") return nullptr;
+  const auto it =
+      space == "aten" ? composed().find(name) : composed().find("_prims_" + std::string(name));
   return it == composed().end() ? nullptr : it->c_str();
 }
 

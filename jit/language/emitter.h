@@ -206,7 +206,7 @@ class Emitter {
   Iteration iterate_zip(const std::vector<SugarPtr>& items, const SourceRange& range);
   Iteration iterate_enumerate(const Sugar& s, const SourceRange& range);
   std::optional<std::vector<SugarPtr>> children(Value* module, const SourceRange& range,
-                                                bool with_names);
+                                                bool with_names, bool any = false);
 
   // attributes.cpp
   SugarPtr attribute(const SugarPtr& of, const std::string& name, const SourceRange& range);

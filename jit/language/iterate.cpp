@@ -14,9 +14,10 @@ bool all_digits(const std::string& s) {
 
 }  // namespace
 
-// The modules in a ModuleList, Sequential or ModuleDict; nothing for other modules.
+// The modules in a ModuleList, Sequential or ModuleDict; nothing for other modules, unless `any`:
+// archives do not say of a class that it is derived from one of these.
 std::optional<std::vector<SugarPtr>> Emitter::children(Value* module, const SourceRange& range,
-                                                       bool with_names) {
+                                                       bool with_names, bool any) {
   const ClassType* cls = as_class(module->type());
   if (!cls || !cls->is_module_class()) return std::nullopt;
   const std::string_view kind = last_part(cls->name());
@@ -28,7 +29,7 @@ std::optional<std::vector<SugarPtr>> Emitter::children(Value* module, const Sour
     names.push_back(a.name);
     numbered &= all_digits(a.name);
   }
-  if (!(numbered && !names.empty()) && kind != "ModuleList" && kind != "Sequential" &&
+  if (!any && !(numbered && !names.empty()) && kind != "ModuleList" && kind != "Sequential" &&
       kind != "ModuleDict")
     return std::nullopt;
   std::vector<SugarPtr> out;

@@ -266,12 +266,14 @@ Value* Emitter::special_tolist(Value* tensor, const TypePtr& hint, const SourceR
   TypePtr element = hint;
   int64_t dims = 0;
   for (; element->is(TypeKind::List); element = element->element()) ++dims;
-  const int64_t kind = element->is(TypeKind::Int)     ? 0
-                       : element->is(TypeKind::Float) ? 1
-                       : element->is(TypeKind::Bool)  ? 2
-                                                      : -1;
+  const int64_t kind = element->is(TypeKind::Int)       ? 0
+                       : element->is(TypeKind::Float)   ? 1
+                       : element->is(TypeKind::Bool)    ? 2
+                       : element->is(TypeKind::Complex) ? 3
+                                                        : -1;
   TENON_PROGRAM_CHECK(kind >= 0, range, element->annotation(),
-                      " is not one of the supported element types for tolist: int, float, bool");
+                      " is not one of the supported element types for tolist: int, float, "
+                      "complex, bool");
   return emit_node(g_, range, "prim::tolist",
                    {tensor, constant(dims, range), constant(kind, range)}, hint);
 }

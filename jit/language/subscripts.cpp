@@ -40,6 +40,8 @@ SugarPtr Emitter::sugared_subscript(const Expr& e, const TypePtr& hint) {
       c && c->is_module_class() && !c->find_method("__getitem__")) {
     TENON_PROGRAM_CHECK(e.args.size() == 1, e.range, "expected one index");
     if (e.args[0]->kind == ExprKind::String) return attribute_of_class(v, e.args[0]->text, e.range);
+    if (hint && hint->is(TypeKind::Interface) && e.args[0]->kind != ExprKind::Slice)
+      return as_sugar(module_at(v, expression(*e.args[0]), hint, e.range));
     const auto modules = children(v, e.range, false);
     TENON_PROGRAM_CHECK(modules, e.range, "'", c->annotation(), "' object is not subscriptable");
     if (e.args[0]->kind == ExprKind::Slice) {
@@ -59,9 +61,7 @@ SugarPtr Emitter::sugared_subscript(const Expr& e, const TypePtr& hint) {
         some.push_back((*modules)[static_cast<std::size_t>(i)]);
       return as_sequence(SugarKind::Tuple, std::move(some));
     }
-    Value* index = expression(*e.args[0]);
-    if (hint && hint->is(TypeKind::Interface)) return as_sugar(module_at(v, index, hint, e.range));
-    const auto i = constant_int(index);
+    const auto i = constant_int(expression(*e.args[0]));
     TENON_PROGRAM_CHECK(i, e.range,
                         "Enumeration of ModuleList or Sequential is supported only with an index "
                         "that is an integer literal");
@@ -101,7 +101,7 @@ Value* Emitter::module_at(Value* container, Value* index, const TypePtr& type,
                           const SourceRange& range) {
   const bool by_name = index->type()->is(TypeKind::String);
   std::vector<Value*> parts;
-  const auto modules = children(container, range, by_name);
+  const auto modules = children(container, range, by_name, true);
   TENON_PROGRAM_CHECK(modules, range, "'", container->type()->annotation(),
                       "' is not a container of modules");
   for (const SugarPtr& m : *modules) {

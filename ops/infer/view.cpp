@@ -168,6 +168,12 @@ TENON_INFER(expand) {
     fail<ValueError>(c, "cannot expand a tensor of ", t.ndim(), " dimensions to the shorter shape ",
                      want);
   }
+  // New dimensions of size 1 next to the old ones step over the whole tensor, as in torch, where
+  // as_strided() and stride() show it.
+  int ones = lead;
+  while (ones > 0 && want[ones - 1] == 1) --ones;
+  const bool first_stays = t.ndim() > 0 && (want[lead] == -1 || want[lead] == t.size(0));
+  const int64_t outer = first_stays ? t.size(0) * t.stride(0) : 0;
   Shape s;
   for (int d = 0; d < static_cast<int>(want.size()); ++d) {
     int64_t have = d < lead ? 1 : t.size(d - lead);
@@ -177,7 +183,7 @@ TENON_INFER(expand) {
                        t.sizes(), " to ", want, ")");
     }
     bool keeps = d >= lead && have == size;
-    s.push(c, size, keeps ? t.stride(d - lead) : 0);
+    s.push(c, size, keeps ? t.stride(d - lead) : d >= ones && d < lead ? outer : 0);
   }
   check_numel(c, s);
   finish(c, s);

@@ -188,6 +188,104 @@ TEST(JitLanguage, PackedSequences) {
   EXPECT_EQ(printed(two), "([2, 1, 1], [0, 2, 4, 7, 1, 7, 7, 7])");
 }
 
+TEST(JitLanguage, ListsOfTensors) {
+  const auto unit = compile(
+      "def floats(x: Tensor) -> List[List[float]]:\n"
+      "  return x.tolist()\n"
+      "def integers(x: Tensor) -> List[int]:\n"
+      "  return x.tolist()\n"
+      "def complexes(x: Tensor) -> List[complex]:\n"
+      "  return x.tolist()\n");
+  EXPECT_EQ(printed(unit->run_method("floats", {tensor({0.5f, 2.0f}).view({1, 2})})), "[[0.5, 2]]");
+  EXPECT_EQ(printed(unit->run_method("complexes", {tensor({1.5, 2.0}).to(kComplexFloat)})),
+            "[1.5+0j, 2+0j]");
+  for (const Tensor& other : {tensor({1.5f}), arange(2).to(kInt), arange(2).gt(0)}) {
+    try {
+      (void)unit->run_method("integers", {other});
+      ADD_FAILURE() << toString(other.scalar_type());
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("element type must match"), std::string::npos)
+          << e.what();
+    }
+  }
+}
+
+TEST(JitLanguage, TensorsOfEmptyLists) {
+  const auto unit = compile(
+      "def f() -> Tuple[Tensor, Tensor, Tensor, Tensor]:\n"
+      "  n: List[int] = []\n"
+      "  b: List[bool] = []\n"
+      "  x: List[float] = []\n"
+      "  return torch.tensor(n), torch.as_tensor([n, n]), torch.tensor(b), torch.tensor(x)\n");
+  const auto out = unit->run_method("f", {}).toTuple();
+  const ScalarType types[] = {kLong, kLong, kBool, kFloat};
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(out->items[i].toTensor().scalar_type(), types[i]) << i;
+  EXPECT_EQ(out->items[1].toTensor().sizes(), IntArrayRef({2, 0}));
+}
+
+TEST(JitLanguage, TensorsAreHashedByIdentity) {
+  const auto unit = compile(
+      "def f(x: Tensor, y: Tensor) -> Tuple[bool, bool]:\n"
+      "  return hash(x) == hash(x), hash(x) == hash(y)\n");
+  EXPECT_EQ(printed(unit->run_method("f", {ones({2}), ones({2})})), "(True, False)");
+}
+
+TEST(JitLanguage, FormatsThatDoNotFit) {
+  const auto unit = compile(
+      "def f(s: str, kind: int) -> str:\n"
+      "  if kind == 0:\n"
+      "    return \"%c\" % s\n"
+      "  if kind == 1:\n"
+      "    return \"%d\" % s\n"
+      "  if kind == 2:\n"
+      "    return \"%a\" % s\n"
+      "  return \"%s %\" % s\n");
+  const char* const words[] = {"%c requires an int or char", "%d requires a number",
+                               "The specifier %a is not supported", "Incomplete format specifier"};
+  for (int kind = 0; kind < 4; ++kind) {
+    try {
+      ADD_FAILURE() << printed(unit->run_method("f", {"foo", kind}));
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(words[kind]), std::string::npos) << e.what();
+    }
+  }
+}
+
+TEST(JitLanguage, OperatorsOfPrims) {
+  const auto unit = compile(
+      "def f(x: Tensor, d: Device) -> Tuple[List[int], List[int], List[int], Tensor, Tensor]:\n"
+      "  a = torch.ops.prims.iota(4, start=1, step=2, dtype=torch.int64, device=d, "
+      "requires_grad=False)\n"
+      "  n: List[int] = a.tolist()\n"
+      "  b = torch.ops.prims.split_dim(torch.ops.prims.view_of(x), 1, 2)\n"
+      "  c = torch.ops.prims.broadcast_in_dim(x, [2, 5, 4], [0, 2])\n"
+      "  y, slopes = torch.rrelu_with_noise_functional(-x, x, 0.25, 0.75, False)\n"
+      "  return n, b.size(), c.size(), y, slopes\n");
+  const auto out = unit->run_method("f", {ones({2, 4}), Device("cpu")}).toTuple();
+  EXPECT_EQ(printed(out->items[0]), "[1, 3, 5, 7]");
+  EXPECT_EQ(printed(out->items[1]), "[2, 2, 2]");
+  EXPECT_EQ(printed(out->items[2]), "[2, 5, 4]");
+  EXPECT_TRUE(equal(out->items[3].toTensor(), full({2, 4}, -0.5)));
+  EXPECT_TRUE(equal(out->items[4].toTensor(), ones({2, 4})));
+}
+
+TEST(JitLanguage, ListsInPlaceOfLettersAndTensors) {
+  const auto unit = compile(
+      "def f(x: Tensor, y: Tensor) -> Tuple[Tensor, Tensor]:\n"
+      "  return torch.einsum(x, [0, 1], y, [1, 27], [27, 0]), torch.einsum(x, [3, 3])\n"
+      "def g(x: Tensor):\n"
+      "  weights: List[Optional[Tensor]] = [torch.ones([2]), None]\n"
+      "  torch.autograd.backward([x * 3, x.sum()], weights)\n");
+  const Tensor x = randn({2, 2}), y = randn({2, 3});
+  const auto out = unit->run_method("f", {x, y}).toTuple();
+  EXPECT_TRUE(allclose(out->items[0].toTensor(), mm(x, y).t()));
+  EXPECT_TRUE(allclose(out->items[1].toTensor(), x.trace()));
+  const Tensor leaf = ones({2}).requires_grad_();
+  (void)unit->run_method("g", {leaf});
+  EXPECT_TRUE(equal(leaf.grad(), full({2}, 4.0)));
+}
+
 TEST(JitLanguage, RaisedExceptions) {
   const auto unit = compile(
       "def f(n: int):\n"

@@ -22,6 +22,9 @@ TEST(Views, ShareMemory) {
   EXPECT_EQ(x.slice(2, 1, 4, 2).strides(), IntArrayRef({12, 4, 2}));
   EXPECT_EQ(x.transpose(0, 2).strides(), IntArrayRef({1, 4, 12}));
   EXPECT_EQ(x.expand({5, 2, 3, 4}).stride(0), 0);
+  // New dimensions of size 1 step over what follows them, unless a repeated one is between.
+  EXPECT_EQ(x.expand({1, 1, 2, 3, 4}).strides(), IntArrayRef({24, 24, 12, 4, 1}));
+  EXPECT_EQ(x.expand({1, 5, 1, 2, 3, 4}).strides(), IntArrayRef({0, 0, 24, 12, 4, 1}));
   EXPECT_TRUE(x.reshape({6, 4}).is_alias_of(x));
   EXPECT_FALSE(x.transpose(0, 1).reshape({24}).is_alias_of(x));
   EXPECT_TRUE(x.transpose(0, 1).transpose(0, 1).reshape({24}).is_alias_of(x));

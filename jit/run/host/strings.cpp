@@ -457,7 +457,30 @@ void format(Stack& s, std::size_t n) {
   drop(s, n);
   push(s, std::move(out));
 }
-// "%d %s %f" % values; TorchScript rounds numbers to float before it writes them.
+// A value in place of "%d", "%s", ...; TorchScript rounds numbers to float before it writes them.
+std::string formatted(char kind, const IValue& v) {
+  const auto one_of = [kind](std::string_view kinds) {
+    return kinds.find(kind) != std::string_view::npos;
+  };
+  if (one_of("sr")) return text_of(v);
+  if (kind == 'c') {
+    TENON_CHECK(v.isInt() || (v.isString() && v.toStringRef().size() == 1), TypeError,
+                "%c requires an int or char for formatting, but got ", v.tagKind());
+    return v.isInt() ? std::string(1, static_cast<char>(v.toInt())) : v.toStringRef();
+  }
+  TENON_CHECK(one_of("dieEfFgG"), TypeError, "The specifier %", kind,
+              " is not supported in TorchScript format strings");
+  TENON_CHECK(v.isScalar(), TypeError, "%", kind, " requires a number for formatting, but got ",
+              v.tagKind());
+  if (one_of("di"))
+    return std::to_string(v.isDouble() ? static_cast<int64_t>(v.toDouble())
+                                       : v.toScalar().to<int64_t>());
+  const char text[] = {'%', kind, 0};
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, text, static_cast<double>(v.toScalar().to<float>()));
+  return buffer;
+}
+// "%d %s %f" % values.
 void percent(Stack& s, std::size_t n) {
   const std::string t = peek(s, 0, n).toStringRef();
   // One tuple stands for its elements.
@@ -466,32 +489,18 @@ void percent(Stack& s, std::size_t n) {
   std::string out;
   std::size_t next = 0;
   for (std::size_t i = 0; i < t.size(); ++i) {
-    if (t[i] != '%' || i + 1 == t.size()) {
+    if (t[i] != '%') {
       out += t[i];
       continue;
     }
+    TENON_CHECK(i + 1 < t.size(), ValueError, "Incomplete format specifier");
     const char kind = t[++i];
     if (kind == '%') {
       out += '%';
       continue;
     }
     TENON_CHECK(next < values.size(), TypeError, "Too few arguments for format string: ", t);
-    const IValue& v = values[next++];
-    char buffer[64];
-    if (kind == 'd' || kind == 'i')
-      out += std::to_string(v.isDouble() ? static_cast<int64_t>(v.toDouble())
-                                         : v.toScalar().to<int64_t>());
-    else if (kind == 'f' || kind == 'F' || kind == 'e' || kind == 'g')
-      out += (std::snprintf(buffer, sizeof buffer,
-                            kind == 'e'   ? "%e"
-                            : kind == 'g' ? "%g"
-                                          : "%f",
-                            static_cast<double>(v.toScalar().to<float>())),
-              buffer);
-    else if (kind == 's' || kind == 'r')
-      out += text_of(v);
-    else
-      throw TypeError(core::join("the format %", kind, " is not supported"));
+    out += formatted(kind, values[next++]);
   }
   TENON_CHECK(next == values.size(), TypeError, "Too many arguments for format string: ", t);
   drop(s, n);

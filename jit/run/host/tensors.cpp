@@ -218,10 +218,22 @@ void walk(const IValue& v, std::size_t depth, Nested& out) {
               out.shape[depth], " at dim ", depth, ", got ", n);
   for (const IValue& item : v.toListRef().items) walk(item, depth + 1, out);
 }
+// What lists without elements are annotated with.
+ScalarType dtype_of_empty(const ivalue::List& list) {
+  TypePtr t = list.element;
+  while (t && t->is(TypeKind::List)) t = t->element();
+  if (!t) return get_default_dtype();
+  return t->is(TypeKind::Int)       ? kLong
+         : t->is(TypeKind::Bool)    ? kBool
+         : t->is(TypeKind::Complex) ? complex_dtype()
+                                    : get_default_dtype();
+}
 Tensor tensor_of_list(const IValue& v) {
   Nested nested;
   walk(v, 0, nested);
-  bool real = nested.numbers.empty(), integral = false, complex = false;
+  if (nested.numbers.empty())
+    return tenon::empty(nested.shape, TensorOptions().dtype(dtype_of_empty(v.toListRef())));
+  bool real = false, integral = false, complex = false;
   for (const IValue& n : nested.numbers) {
     complex = complex || n.isComplexDouble();
     real = real || n.isDouble();
@@ -297,14 +309,31 @@ IValue nested_list(const Tensor& t, int64_t depth, const TypePtr& type) {
     items.push_back(nested_list(t.select(0, i), depth - 1, type->element()));
   return core::Ref<ivalue::List>::adopt(new ivalue::List(type->element(), std::move(items)));
 }
+// The number type that the annotation of tolist() names, by the code that its call was given.
+TypePtr listed_number(int64_t code) {
+  return code == 0   ? Type::integer()
+         : code == 1 ? Type::floating()
+         : code == 2 ? Type::boolean()
+                     : Type::complex();
+}
+// Floats and complex numbers of every width fit their annotation; of integers only int64 does.
+bool holds_number(const Tensor& t, const Type& number) {
+  if (number.is(TypeKind::Float)) return t.is_floating_point();
+  if (number.is(TypeKind::Complex)) return t.is_complex();
+  return t.scalar_type() == (number.is(TypeKind::Int) ? kLong : kBool);
+}
 // tolist(data, dim, code of the number): the dims and the type were annotated.
 void tolist(Stack& s) {
   const int64_t code = pop_as<int64_t>(s), dims = pop_as<int64_t>(s);
   const Tensor t = pop_tensor(s).to(kCPU);
+  TypePtr type = listed_number(code);
+  TENON_CHECK(holds_number(t, *type), TypeError,
+              "Output annotation element type and runtime tensor element type must match for "
+              "tolist(): ",
+              type->annotation(), " vs ", toString(t.scalar_type()));
   TENON_CHECK(t.dim() == dims, ValueError,
               "Output annotation list dimension and runtime tensor "
               "dimension must match for tolist()");
-  TypePtr type = code == 0 ? Type::integer() : code == 1 ? Type::floating() : Type::boolean();
   for (int64_t k = 0; k < dims; ++k) type = Type::list(type);
   s.push_back(nested_list(t, dims, type));
 }

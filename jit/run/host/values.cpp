@@ -82,6 +82,9 @@ int64_t hash_of(const IValue& v) {
   if (v.isInt()) return v.toInt();
   if (v.isBool()) return v.toBool();
   if (v.isDouble()) return static_cast<int64_t>(std::hash<double>{}(v.toDouble()));
+  // Tensors are keys by identity, as in Python.
+  if (v.isTensor())
+    return static_cast<int64_t>(std::hash<const void*>{}(v.toTensor().unsafeGetTensorImpl()));
   TENON_CHECK(v.isTuple(), TypeError, "unhashable type: ", v.tagKind());
   uint64_t h = 0x345678;
   for (const IValue& item : v.toTupleRef().items)

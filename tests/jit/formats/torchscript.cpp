@@ -104,6 +104,41 @@ TEST(JitTorchScript, RunsHooks) {
   EXPECT_TRUE(equal(saved_and_loaded(m)({six()}).toTensor(), with));
 }
 
+// A class that is derived from ModuleDict: nothing in an archive says so.
+TEST(JitTorchScript, IndexesModulesByAnInterface) {
+  using namespace std::string_literals;
+  formats::ZipWriter out("archive");
+  out.add("data.pkl",
+          "\x80\x02"
+          "c__torch__\nModes\n)\x81}(X\x02\0\0\0upc__torch__\nStep\n)\x81}X\x02\0\0\0byK\x02sb"
+          "X\x04\0\0\0downc__torch__\nStep\n)\x81}X\x02\0\0\0byJ\xfd\xff\xff\xffsbub."s);
+  out.add("constants.pkl", "\x80\x02)."s);
+  out.add("version", "3\n"s);
+  out.add("code/__torch__.py",
+          "class Modes(Module):\n"
+          "  __parameters__ = []\n"
+          "  __buffers__ = []\n"
+          "  up : __torch__.Step\n"
+          "  down : __torch__.Step\n"
+          "  def forward(self: __torch__.Modes, x: int, key: str) -> int:\n"
+          "    step : __torch__.Kind = self[key]\n"
+          "    return (step).forward(x, )\n"
+          "class Step(Module):\n"
+          "  __parameters__ = []\n"
+          "  __buffers__ = []\n"
+          "  by : int\n"
+          "  def forward(self: __torch__.Step, x: int) -> int:\n"
+          "    return torch.add(x, self.by)\n"
+          "class Kind(ModuleInterface):\n"
+          "  def forward(self, x: int) -> int:\n"
+          "    pass\n"s);
+  std::istringstream in(out.finish());
+  const Module m = load(in);
+  EXPECT_EQ(m.forward({5, "up"}).toInt(), 7);
+  EXPECT_EQ(m.forward({5, "down"}).toInt(), 2);
+  EXPECT_THROW((void)m.forward({5, "left"}), Error);
+}
+
 TEST(JitTorchScript, LoadsOldArchives) {
   const Module m = load(data("old.pt"));
   EXPECT_TRUE(equal(m.forward({six()}).toTensor(), tensor({{7., 16.}, {16., 52.}}).to(kFloat)));

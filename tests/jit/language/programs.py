@@ -62,6 +62,9 @@ def strings():
           ", ".join(["a", "b"]), s.startswith("Hell"), s.endswith("x"), "{}-{}".format(1, "z"), "%d %s" % (3, "q"),
           f"{len(s)} and {s}", "ab" * 2, "a" + "b", " x ".strip(), s.count("l"), 'tab\tquote"', "abc" < "abd", str(12), int("42"), float("1.5"))
 
+def percents():
+  return "%c%c" % (72, "i"), "%E and %e" % (1250, 0.5), "100%% of %s" % "it", "%i %F" % (7, 2.5)
+
 def lists():
   l = [3, 1, 2]
   l.append(5)
