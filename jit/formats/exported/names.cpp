@@ -48,6 +48,7 @@ const std::map<std::string, const char*>& renamed() {
       {"aten::_conj_physical", "aten::conj_physical"},
       {"aten::_reshape_alias", "aten::as_strided"},
       {"aten::_cdist_forward", "aten::cdist"},
+      {"aten::_sparse_addmm", "aten::addmm"},
   };
   return kNames;
 }

@@ -84,6 +84,12 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite_primitive(const std:
     return call_operator(it->second, inputs);
   if (is_pointwise(name)) return call_operator("aten::" + name, inputs);
   if (is_pointwise_of_two(name)) return call_operator("aten::" + name + ".Tensor", inputs);
+  if (name == "sum")
+    return apply("aten::sum.dim_IntList", {input_at(inputs, 0, name), input_at(inputs, 1, name),
+                                           constant(false), named_input("output_dtype")});
+  if (name == "amax" || name == "amin")
+    return apply("aten::" + name,
+                 {input_at(inputs, 0, name), input_at(inputs, 1, name), constant(false)});
   if (name == "broadcast_in_dim") return std::vector<Value*>{broadcast_in_dim(inputs)};
   if (name == "split_dim") {
     Value* sizes = list({input_at(inputs, 2, name), constant(int64_t{-1})}, Type::integer());

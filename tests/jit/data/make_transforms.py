@@ -45,8 +45,9 @@ class Stacked(torch.nn.Module):
         wide = p.convert_element_type(p.view_of(x), torch.float64)
         rows_of = p.broadcast_in_dim(p.split_dim(p.collapse(x, 0, 1), 0, 3), [3, 2, 3], [0, 2])
         steps = p.iota(3, start=2, step=-2, dtype=torch.int64, device="cpu", requires_grad=False)
-        moved = p.transpose(p.squeeze(p.add(p.neg(rows_of), p.broadcast_in_dim(steps.float(), [3, 2, 3], [0])), []), [2, 0, 1])
-        return *turns, *none, sine, torch._int_mm(bytes, rows), wide, moved
+        sums = p.add(p.neg(rows_of), p.broadcast_in_dim(steps.float(), [3, 2, 3], [0]))
+        moved = p.transpose(p.squeeze(sums, []), [2, 0, 1])
+        return *turns, *none, sine, torch._int_mm(bytes, rows), wide, moved, p.sum(moved, [0, 2]), p.amax(moved, [1])
 
 
 class Net(torch.nn.Module):
