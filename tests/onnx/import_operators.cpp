@@ -178,8 +178,10 @@ TEST(OnnxOperators, LayersAreNormalizedBeforeVersion17) {
   m.input("x").input("gamma").input("beta").output("y");
   m.node("LayerNormalization", {"x", "gamma", "beta"}, {"y"});
   const Tensor x = randn({2, 8}), gamma = rand({8}), beta = rand({8});
-  EXPECT_TRUE(m.load().forward({x, gamma, beta}).toTensor().allclose(
-      layer_norm(x, {8}, gamma, beta, 1e-5), 1e-4, 1e-5));
+  EXPECT_TRUE(m.load()
+                  .forward({x, gamma, beta})
+                  .toTensor()
+                  .allclose(layer_norm(x, {8}, gamma, beta, 1e-5), 1e-4, 1e-5));
 }
 
 TEST(OnnxOperators, TheGreatestOfEachBinOfARegion) {

@@ -100,10 +100,10 @@ Tensor _shape_as_tensor(const Tensor& self) {
   return tenon::tensor(self.sizes().vec(), TensorOptions(kLong));
 }
 Tensor _int_mm(const Tensor& self, const Tensor& mat2) {
-  TENON_CHECK((self.scalar_type() == kInt8 || self.scalar_type() == kByte) &&
-                  mat2.scalar_type() == kInt8,
-              TypeError, "_int_mm: expected int8 matrices, the first of int8 or uint8, got ", toString(self.scalar_type()), " and ",
-              toString(mat2.scalar_type()));
+  TENON_CHECK(
+      (self.scalar_type() == kInt8 || self.scalar_type() == kByte) && mat2.scalar_type() == kInt8,
+      TypeError, "_int_mm: expected int8 matrices, the first of int8 or uint8, got ",
+      toString(self.scalar_type()), " and ", toString(mat2.scalar_type()));
   return self.to(kInt).mm(mat2.to(kInt));
 }
 Tensor _scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a,
