@@ -35,16 +35,20 @@ def FusedConv(x: Tensor, w: Tensor, b: Optional[Tensor], z: Optional[Tensor], *,
   return _activate(y, activation, alpha, beta)
 def SimplifiedLayerNormalization(x: Tensor, scale: Tensor, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 6) -> Tensor:
   return RMSNormalization(x, scale, axis=axis, epsilon=epsilon, stash_type=stash_type)
-def SkipLayerNormalization(x: Tensor, skip: Tensor, gamma: Tensor, beta: Optional[Tensor], bias: Optional[Tensor], *, epsilon: float = 1e-5) -> Tuple[Tensor, Tensor]:
+def SkipLayerNormalization(x: Tensor, skip: Tensor, gamma: Tensor, beta: Optional[Tensor], bias: Optional[Tensor], *, epsilon: float = 1e-5) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
   s = x + skip
   if bias is not None:
     s = s + bias
-  return torch.layer_norm(s, gamma.shape, gamma, beta, epsilon), s
-def SkipSimplifiedLayerNormalization(x: Tensor, skip: Tensor, gamma: Tensor, bias: Optional[Tensor], *, epsilon: float = 1e-5) -> Tuple[Tensor, Tensor]:
+  wide = s.to(torch.float32)
+  deviation = torch.rsqrt(torch.var(wide, [-1], False, True) + epsilon)
+  return torch.layer_norm(s, gamma.shape, gamma, beta, epsilon), torch.mean(wide, [-1], True), deviation, s
+def SkipSimplifiedLayerNormalization(x: Tensor, skip: Tensor, gamma: Tensor, bias: Optional[Tensor], *, epsilon: float = 1e-5) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
   s = x + skip
   if bias is not None:
     s = s + bias
-  return RMSNormalization(s, gamma, epsilon=epsilon), s
+  wide = s.to(torch.float32)
+  deviation = torch.rsqrt(torch.mean(wide * wide, [-1], True) + epsilon)
+  return RMSNormalization(s, gamma, epsilon=epsilon), torch.mean(wide, [-1], True), deviation, s
 def EmbedLayerNormalization(ids: Tensor, segments: Optional[Tensor], word: Tensor, position: Tensor, segment: Optional[Tensor], gamma: Tensor, beta: Tensor, mask: Optional[Tensor], places: Optional[Tensor], *, epsilon: float = 1e-12, mask_index_type: int = 1) -> Tuple[Tensor, Tensor, Tensor]:
   x = torch.embedding(word, ids.to(torch.int64))
   if places is None:
@@ -66,7 +70,7 @@ def _key_mask(mask: Tensor, total: int, filter: float, like: Tensor) -> Tensor:
   elif m.dim() == 3:
     m = m.unsqueeze(1)
   zero = torch.zeros([], dtype=like.dtype, device=like.device)
-  return torch.where(m != 0, zero, zero + filter)
+  return torch.where(m > 0, zero, zero + filter)
 def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], scale: float, causal: bool) -> Tensor:
   s = torch.matmul(q, k.transpose(2, 3)) * (1.0 / math.sqrt(q.size(3)) if scale == 0.0 else scale)
   if bias is not None:
@@ -165,6 +169,7 @@ const Entry kContrib[] = {
     {"FusedMatMul", 1, 0, kSame},
     {"FusedConv", 1, 0, kSame},
     {"SimplifiedLayerNormalization", 1, 0, kSame},
+    {"MatMulInteger16", 1, 0, Gives::Unknown, "MatMulInteger"},
     {"SkipLayerNormalization", 1, 0, kSame},
     {"SkipSimplifiedLayerNormalization", 1, 0, kSame},
     {"EmbedLayerNormalization", 1, 0},

@@ -257,6 +257,17 @@ std::vector<ItemPtr> translate_deform_conv(Builder& b, Call& c) {
   return {Builder::item(y, c.input(0)->dtype)};
 }
 
+// As torchvision pools regions: bins of pixels, at least one pixel for a region.
+std::vector<ItemPtr> translate_max_roi_pool(Builder& b, Call& c) {
+  const std::vector<int64_t> bins = c.integers("pooled_shape");
+  TENON_CHECK(bins.size() == 2, ValueError, "pooled_shape must have two sizes");
+  const std::vector<Value*> made =
+      b.emit("torchvision::roi_pool",
+             {b.tensor(c.input(0)), b.tensor(c.input(1)), b.constant(c.real("spatial_scale", 1.0)),
+              b.constant(bins[0]), b.constant(bins[1])});
+  return {Builder::item(made.at(0), c.input(0)->dtype)};
+}
+
 constexpr Gives kSame = Gives::Same;
 const Entry kImage[] = {
     {"Resize", 11, 0, kSame},
@@ -268,6 +279,7 @@ const Entry kImage[] = {
     {"Col2Im", 18, 0, kSame},
     {"RoiAlign", 16, 0, kSame},
     {"RoiAlign", 10, 15, kSame, "RoiAlign_10"},
+    {"MaxRoiPool", 1, 0, kSame, nullptr, translate_max_roi_pool},
     {"NonMaxSuppression", 10, 0, Gives::Long},
     {"DeformConv", 19, 0, kSame, nullptr, translate_deform_conv},
 };

@@ -114,7 +114,8 @@ constexpr Gives kSame = Gives::Same;
 const Entry kNorms[] = {
     {"BatchNormalization", 1, 0, kSame, nullptr, translate_batch_norm},
     {"InstanceNormalization", 1, 0, kSame},
-    {"LayerNormalization", 17, 0, kSame, nullptr, translate_layer_norm},
+    // From version 17 on; before, ONNX Runtime had it in ONNX's domain.
+    {"LayerNormalization", 1, 0, kSame, nullptr, translate_layer_norm},
     {"RMSNormalization", 23, 0, kSame},
     {"GroupNormalization", 21, 0, kSame},
     {"GroupNormalization", 18, 20, kSame, "GroupNormalization_20"},

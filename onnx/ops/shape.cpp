@@ -238,7 +238,7 @@ def Pad_10(x: Tensor, *, pads: List[int], value: float = 0.0, mode: str = "const
 def Pad_1(x: Tensor, *, paddings: List[int], value: float = 0.0, mode: str = "constant") -> Tensor:
   return _pad(x, paddings, value, None, mode)
 def NonZero(x: Tensor) -> Tensor:
-  return torch.nonzero(x).t()
+  return torch.nonzero(torch.atleast_1d(x)).t()
 def Compress(x: Tensor, condition: Tensor, *, axis: Optional[int] = None) -> Tensor:
   at = torch.nonzero(condition.reshape([-1])).reshape([-1])
   return x.reshape([-1]).index_select(0, at) if axis is None else x.index_select(axis, at)

@@ -148,5 +148,80 @@ TEST(OnnxOperators, GraphsOfFlexAttentionSeeScoresAndProbabilities) {
   EXPECT_TRUE(m.load().forward({q, k, v}).toTensor().allclose(-matmul(p, values), 1e-4, 1e-5));
 }
 
+// The sum, which the next layer adds to, is the fourth result.
+TEST(OnnxOperators, SkippedNormalizationsGiveStatisticsAndTheSum) {
+  for (const bool simplified : {false, true}) {
+    ModelMaker m;
+    auto* contrib = m.model.add_opset_import();
+    contrib->set_domain("com.microsoft");
+    contrib->set_version(1);
+    m.input("x").input("skip").input("gamma").output("y").output("mean").output("inverse");
+    m.output("sum");
+    m.node(simplified ? "SkipSimplifiedLayerNormalization" : "SkipLayerNormalization",
+           {"x", "skip", "gamma"}, {"y", "mean", "inverse", "sum"})
+        .set_domain("com.microsoft");
+    const Tensor x = randn({2, 3, 8}), skip = randn({2, 3, 8}), gamma = rand({8});
+    const auto out = m.load().forward({x, skip, gamma}).toTupleRef().items;
+    const Tensor sum = x + skip, mean = sum.mean({-1}, true);
+    const Tensor centered = simplified ? sum : sum - mean;
+    const Tensor inverse = ((centered * centered).mean({-1}, true) + 1e-5).rsqrt();
+    EXPECT_TRUE(out[0].toTensor().allclose(centered * inverse * gamma, 1e-4, 1e-5));
+    EXPECT_TRUE(out[1].toTensor().allclose(mean, 1e-4, 1e-6));
+    EXPECT_TRUE(out[2].toTensor().allclose(inverse, 1e-4, 1e-5));
+    EXPECT_TRUE(out[3].toTensor().equal(sum));
+  }
+}
+
+// ONNX Runtime's models of older versions have it in ONNX's own domain.
+TEST(OnnxOperators, LayersAreNormalizedBeforeVersion17) {
+  ModelMaker m(14);
+  m.input("x").input("gamma").input("beta").output("y");
+  m.node("LayerNormalization", {"x", "gamma", "beta"}, {"y"});
+  const Tensor x = randn({2, 8}), gamma = rand({8}), beta = rand({8});
+  EXPECT_TRUE(m.load()
+                  .forward({x, gamma, beta})
+                  .toTensor()
+                  .allclose(layer_norm(x, {8}, gamma, beta, 1e-5), 1e-4, 1e-5));
+}
+
+TEST(OnnxOperators, TheGreatestOfEachBinOfARegion) {
+  ModelMaker m(16);
+  m.input("x").input("rois").output("y");
+  auto& n = m.node("MaxRoiPool", {"x", "rois"}, {"y"});
+  set_ints(n, "pooled_shape", {2, 2});
+  auto* scale = n.add_attribute();
+  scale->set_name("spatial_scale");
+  scale->set_type(pb::AttributeProto::FLOAT);
+  scale->set_f(0.5f);
+  const Tensor x = arange(32, TensorOptions(kFloat)).reshape({1, 2, 4, 4});
+  const Tensor rois = tensor({0., 2., 0., 6., 6.}, TensorOptions(kFloat)).reshape({1, 5});
+  const Tensor y = m.load().forward({x, rois}).toTensor();
+  const Tensor first = tensor({6., 7., 14., 15.}, TensorOptions(kFloat)).reshape({1, 1, 2, 2});
+  EXPECT_TRUE(y.equal(cat({first, first + 16}, 1)));
+}
+
+TEST(OnnxOperators, ANumberIsOnePlace) {
+  ModelMaker m(13);
+  m.input("x").output("y", pb::INT64);
+  m.node("NonZero", {"x"}, {"y"});
+  const jit::Module made = m.load();
+  EXPECT_EQ(made.forward({tensor(2.f)}).toTensor().sizes(), IntArrayRef({1, 1}));
+  EXPECT_EQ(made.forward({tensor(0.f)}).toTensor().sizes(), IntArrayRef({1, 0}));
+}
+
+TEST(OnnxOperators, ProductsOfIntegersOf16Bits) {
+  ModelMaker m;
+  auto* contrib = m.model.add_opset_import();
+  contrib->set_domain("com.microsoft");
+  contrib->set_version(1);
+  m.input("a", pb::INT16).input("b", pb::INT16).output("y", pb::INT32);
+  m.node("MatMulInteger16", {"a", "b"}, {"y"}).set_domain("com.microsoft");
+  const Tensor a = tensor({1000, -2000}, TensorOptions(kShort)).reshape({1, 2});
+  const Tensor b = tensor({3000, 40}, TensorOptions(kShort)).reshape({2, 1});
+  const Tensor y = m.load().forward({a, b}).toTensor();
+  EXPECT_EQ(y.scalar_type(), kInt);
+  EXPECT_EQ(y.item<int>(), 2920000);
+}
+
 }  // namespace
 }  // namespace tenon::onnx

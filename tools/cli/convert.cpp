@@ -29,6 +29,11 @@ void add_axis(onnx::ExportOptions& options, const std::string& text) {
 
 #endif
 
+bool is_exported(const std::string& file) {
+  return std::filesystem::path(file).extension() == ".pt2";
+}
+bool has_examples(const ConvertOptions& o) { return !o.cases.empty() || !o.inputs.empty(); }
+
 std::vector<IValue> example_inputs(const ConvertOptions& o, const jit::Module& m) {
   if (!o.cases.empty()) {
     const CaseFolder folder(o.cases);
@@ -65,6 +70,8 @@ void convert_program(const ConvertOptions& o) {
   const jit::Module m = load_program(o.in, Device("cpu"));
   if (extension == ".onnx") {
     write_onnx(o, m);
+  } else if (extension == ".pt2" && is_exported(o.in) && !has_examples(o)) {
+    m.save(o.out);  // with the symbolic sizes that it has
   } else if (extension == ".pt2") {
     jit::export_program(m, example_inputs(o, m), o.out);
   } else {

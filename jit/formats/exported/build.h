@@ -108,7 +108,7 @@ class ExportedBuilder {
   std::vector<Value*> operands(const NodeInputs& inputs, std::size_t from, Scope& s);
   std::vector<Value*> items(const NodeInput& in, Scope& s);
   std::vector<Value*> conditional(const NodeInputs& inputs, Scope& s);
-  std::vector<Value*> while_loop(const NodeInputs& inputs, Scope& s);
+  std::vector<Value*> while_loop(const NodeInputs& inputs, bool stacked, Scope& s);
   std::vector<Value*> over_slices(const NodeInputs& inputs, std::size_t carried, Scope& s);
   std::vector<Value*> associative_scan(const NodeInputs& inputs, Scope& s);
   std::vector<Value*> with_grad_mode(const NodeInputs& inputs, Scope& s);
@@ -118,6 +118,10 @@ class ExportedBuilder {
   // vmap.cpp
   void add_nodes(const Json& nodes, std::size_t from, std::size_t to, Scope& s);
   std::size_t add_vmap(const Json& nodes, std::size_t from, std::size_t to, Scope& s);
+  // primitives.cpp
+  Value* broadcast_in_dim(const NodeInputs& inputs);
+  std::optional<std::vector<Value*>> rewrite_primitive(const std::string& name,
+                                                       const NodeInputs& inputs);
   // names.cpp
   bool uses_output(std::size_t i);
   Value* chunked_cross_entropy(const std::string& name, const NodeInputs& inputs);

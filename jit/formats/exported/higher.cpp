@@ -114,8 +114,9 @@ std::vector<Value*> ExportedBuilder::conditional(const NodeInputs& inputs, Scope
   return n->outputs();
 }
 
-// while_loop(condition, body, carried, further)
-std::vector<Value*> ExportedBuilder::while_loop(const NodeInputs& inputs, Scope& s) {
+// while_loop(condition, body, carried, further), and while_loop_stack_output, which gives what the
+// carried values were after each turn.
+std::vector<Value*> ExportedBuilder::while_loop(const NodeInputs& inputs, bool stacked, Scope& s) {
   check_count(inputs.size(), 3, "while_loop");
   const std::vector<Value*> initial = items(inputs[2], s), further = operands(inputs, 3, s);
   const auto condition = [&](const std::vector<Value*>& carried) {
@@ -124,20 +125,36 @@ std::vector<Value*> ExportedBuilder::while_loop(const NodeInputs& inputs, Scope&
                 " outputs");
     return as_condition(made[0]);
   };
+  std::vector<Value*> lists;
+  for (std::size_t i = 0; stacked && i < initial.size(); ++i)
+    lists.push_back(list({}, Type::tensor()));
   Value* first = condition(initial);
+  if (stacked) {  // without a turn, what the loop was given
+    Node* any = insert("prim::If", {first}, {});
+    any->add_block();
+    const Graph::InsertPoint there(*graph_, any->add_block());
+    for (std::size_t i = 0; i < lists.size(); ++i) apply("aten::append.t", {lists[i], initial[i]});
+  }
   Node* n = insert("prim::Loop", joined({constant(INT64_MAX), first}, initial), types_of(initial));
   Block* body = n->add_block();
   body->add_input("iteration", Type::integer());
   std::vector<Value*> carried;
   carried.reserve(initial.size());
   for (const Value* v : initial) carried.push_back(body->add_input("", v->type()));
-  const Graph::InsertPoint there(*graph_, body);
-  const std::vector<Value*> next = inline_graph(inputs[1], joined(carried, further), s);
-  TENON_CHECK(next.size() == initial.size(), ValueError, "the body of a while_loop has ",
-              next.size(), " outputs for ", initial.size(), " carried values");
-  body->register_output(condition(next));
-  for (Value* v : next) body->register_output(v);
-  return n->outputs();
+  {
+    const Graph::InsertPoint there(*graph_, body);
+    const std::vector<Value*> next = inline_graph(inputs[1], joined(carried, further), s);
+    TENON_CHECK(next.size() == initial.size(), ValueError, "the body of a while_loop has ",
+                next.size(), " outputs for ", initial.size(), " carried values");
+    for (std::size_t i = 0; i < lists.size(); ++i) apply("aten::append.t", {lists[i], next[i]});
+    body->register_output(condition(next));
+    for (Value* v : next) body->register_output(v);
+  }
+  if (!stacked) return n->outputs();
+  std::vector<Value*> out;
+  out.reserve(lists.size());
+  for (Value* l : lists) out.push_back(apply1("aten::stack", {l, constant(int64_t{0})}));
+  return out;
 }
 
 // map_impl(body, slices, further) and scan(combine, initial, slices, further): the body is called
@@ -260,13 +277,18 @@ std::vector<Value*> ExportedBuilder::with_effects(const NodeInputs& inputs, Scop
 std::vector<Value*> ExportedBuilder::call_higher(const std::string& name, const NodeInputs& inputs,
                                                  Scope& s) {
   if (name == "cond") return conditional(inputs, s);
-  if (name == "while_loop") return while_loop(inputs, s);
+  if (name == "while_loop") return while_loop(inputs, false, s);
+  if (name == "while_loop_stack_output") return while_loop(inputs, true, s);
   if (name == "map_impl" || name == "map") return over_slices(inputs, 0, s);
   if (name == "scan") return over_slices(inputs, 1, s);
   if (name == "associative_scan") return associative_scan(inputs, s);
   if (name == "wrap_with_set_grad_enabled") return with_grad_mode(inputs, s);
   if (name == "wrap_with_autocast") return with_autocast(inputs, s);
   if (name == "with_effects") return with_effects(inputs, s);
+  if (name == "invoke_quant_packed" || name == "invoke_quant") {
+    check_count(inputs.size(), 1, name.c_str());
+    return inline_graph(inputs[0], operands(inputs, 1, s), s);
+  }
   if (name == "invoke_subgraph") {
     check_count(inputs.size(), 2, "invoke_subgraph");
     return inline_graph(inputs[0], operands(inputs, 2, s), s);

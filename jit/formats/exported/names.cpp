@@ -48,6 +48,7 @@ const std::map<std::string, const char*>& renamed() {
       {"aten::_conj_physical", "aten::conj_physical"},
       {"aten::_reshape_alias", "aten::as_strided"},
       {"aten::_cdist_forward", "aten::cdist"},
+      {"aten::_sparse_addmm", "aten::addmm"},
   };
   return kNames;
 }
@@ -145,6 +146,8 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite(const std::string& f
     return v;
   };
   if (is_statement(full_name)) return std::vector<Value*>{};
+  if (full_name.compare(0, 7, "prims::") == 0)
+    return rewrite_primitive(full_name.substr(7), inputs);
   if (is_identity(full_name) && !inputs.empty()) return std::vector<Value*>{inputs[0].value};
   if (const auto it = renamed().find(full_name); it != renamed().end())
     return call_operator(it->second, inputs);

@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
 """Writes exported_vmap.pt2, exported_joint.pt2, exported_quantized.pt2, exported_experts.pt2, exported_unsigned.pt2,
-exported_float8.pt2 and exported_classes.pt2, by torch: vmap and associative_scan as they were called, a program with
-its backward, quantized operators, products of groups, wide unsigned integers, weights in floats of 8 bits, results in
-classes of others."""
+exported_float8.pt2, exported_classes.pt2 and exported_stacked.pt2, by torch: vmap and associative_scan as they were
+called, a program with its backward, quantized operators, products of groups, wide unsigned integers, weights in floats
+of 8 bits, results in classes of others, loops whose turns are stacked beside primitives of torch."""
 import collections
 import dataclasses
 import json
@@ -12,7 +12,7 @@ import json
 import torch
 import torch.nn.functional as F
 import torch.ao.quantization.fx._decomposed  # defines the operators
-from torch._higher_order_ops import associative_scan
+from torch._higher_order_ops import associative_scan, invoke_quant_packed, while_loop_stack_output
 from torch.export.experimental import _export_forward_backward
 from torch.nn import LinearCrossEntropyOptions
 
@@ -30,6 +30,24 @@ class Vmap(torch.nn.Module):
         chunked = F.linear_cross_entropy(x, x[:2], index[:3] % 2, reduction="sum",
                                          options=LinearCrossEntropyOptions(batch_chunk_size=2))
         return outer(x[0], index.to(x.dtype)), picked(x, index), products, chunked
+
+
+class Stacked(torch.nn.Module):
+    """A loop of three turns, and one of none."""
+
+    def forward(self, n, x):
+        body = lambda n, x: (n - 1, x.cos())
+        turns = while_loop_stack_output(lambda n, x: n > 0, body, (n, x), ())
+        none = while_loop_stack_output(lambda n, x: n > 9, body, (n, x), ())
+        sine = invoke_quant_packed(lambda x: (x.sin(),), x)[0]
+        bytes, rows = (x * 100).abs().to(torch.uint8), (x.T * 50).to(torch.int8)
+        p = torch.ops.prims
+        wide = p.convert_element_type(p.view_of(x), torch.float64)
+        rows_of = p.broadcast_in_dim(p.split_dim(p.collapse(x, 0, 1), 0, 3), [3, 2, 3], [0, 2])
+        steps = p.iota(3, start=2, step=-2, dtype=torch.int64, device="cpu", requires_grad=False)
+        sums = p.add(p.neg(rows_of), p.broadcast_in_dim(steps.float(), [3, 2, 3], [0]))
+        moved = p.transpose(p.squeeze(sums, []), [2, 0, 1])
+        return *turns, *none, sine, torch._int_mm(bytes, rows), wide, moved, p.sum(moved, [0, 2]), p.amax(moved, [1])
 
 
 class Net(torch.nn.Module):
@@ -136,3 +154,4 @@ loss.backward()
 save("exported_joint", _export_forward_backward(torch.export.export(net, (ids,))),
      [(loss.detach(), *(p.grad for p in net.parameters()))])
 small("exported_classes", Classes().eval(), (Pair(x, x * 2),))
+small("exported_stacked", Stacked(), (torch.tensor(3), x))

@@ -49,6 +49,10 @@ TEST(JitExportedTransforms, VmapIsALoopOverTheBatch) {
   expect_results("exported_vmap.pt2", {counted({3, 3}), tensor({2, 0, 1})});
 }
 
+TEST(JitExportedTransforms, TurnsOfALoopAreStacked) {
+  expect_results("exported_stacked.pt2", {tensor(3), counted({3, 3})});
+}
+
 // A region in a region in a region: each would be a call in the reader.
 TEST(JitExportedTransforms, DeepLevelsOfVmapAreRefused) {
   const std::string file =
