@@ -13,6 +13,7 @@
 #include "tenon/jit.h"
 #include "tenon/jit/trace.h"
 #include "tenon/tenon.h"
+#include "tests/jit/formats/support.h"
 #include "tests/support.h"
 
 namespace tenon::jit {
@@ -132,6 +133,20 @@ TEST(ExportProgram, WhatItCannotHoldIsTold) {
   const Module m = define("def forward(self, x: Tensor) -> Tensor:\n    return x\n");
   test::expect_words(test::text_of([&] { export_program(m, {}, path); }),
                      {"takes 1 inputs", "0 examples"});
+}
+
+// Its checks of what it was exported for are not a part of the new program.
+TEST(ExportProgram, AnExportedProgramIsExportedForTheSizesOfTheExample) {
+  const Module m = load(data("exported_net.pt2"));
+  const Tensor x = counted({3, 2, 4, 4});
+  const std::string path = path_of("tenon_exported");
+  export_program(m, {x}, path);
+  const Module back = load(path);
+  std::filesystem::remove(path);
+  m.eval();
+  expect_near(back.forward({x}).toTensor(), m.forward({x}).toTensor());
+  EXPECT_EQ(back.named_parameters().size(), m.named_parameters().size());
+  EXPECT_THROW((void)back.forward({counted({5, 2, 4, 4})}), ValueError);
 }
 
 TEST(ExportProgram, TheModuleAndItsInputsStayAsTheyWere) {
