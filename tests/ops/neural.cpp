@@ -144,10 +144,22 @@ TEST(Norm, LayerAndGroupNormGradients) {
                   {leaf({2, 4, 3}), leaf({4}), leaf({4})});
   check_gradients(
       [](const Inputs& v) {
-        auto [out, mean, rstd] = native_layer_norm(v[0], {3}, v[1], std::nullopt, 1e-3);
+        auto [out, mean, rstd] = native_group_norm(v[0], v[1], std::nullopt, 4, 3, 2, 1, 1e-3);
         return Inputs{out, mean, rstd};
       },
-      {leaf({4, 3}), leaf({3})});
+      {leaf({4, 3, 2}), leaf({3})});
+}
+
+// Statistics have no gradients, as in torch, where those of group_norm alone have.
+TEST(Norm, StatisticsRecordNothing) {
+  const Tensor x = leaf({4, 3});
+  const auto [by_layer, mean, rstd] = native_layer_norm(x, {3}, std::nullopt, std::nullopt, 1e-3);
+  EXPECT_TRUE(by_layer.requires_grad());
+  EXPECT_FALSE(mean.requires_grad() || rstd.requires_grad());
+  const auto [by_channel, channel_mean, channel_rstd] =
+      native_batch_norm(x, std::nullopt, std::nullopt, std::nullopt, std::nullopt, true, 0.1, 1e-3);
+  EXPECT_TRUE(by_channel.requires_grad());
+  EXPECT_FALSE(channel_mean.requires_grad() || channel_rstd.requires_grad());
 }
 
 TEST(Norm, RmsNormGradients) {

@@ -61,6 +61,9 @@ std::string era_inplace(const Definition& definition, const std::string& rule);
 std::string era_out(const Definition& definition,
                     const std::string& rule);  // empty if the form needs none
 NodePlan plan_node(const Definition& definition);
+// Whether the gradient of a result reaches an argument: results that no formula asks about record
+// nothing. Of one result, and where all formulas only raise, all do.
+bool is_differentiable(const NodePlan& plan, std::size_t result, std::size_t n_results);
 // Whether a rewritten formula reads an argument or a result: its name as a word of its own, not as
 // a member or a call.
 bool uses(const std::string& formula, const std::string& name);

@@ -237,8 +237,10 @@ std::string functional(const Definition& r, const NodePlan& plan) {
   if (r.view() && !r.grads.empty()) out += "  set_view(r0, " + s.args[0].name + ");\n";
   if (grad) {
     out += "  if (node) {\n";
-    for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!is_differentiable(plan, i, n)) continue;
       out += "    set_history(r" + std::to_string(i) + ", *node, " + std::to_string(i) + ");\n";
+    }
     out += finish(plan, "    ", false) + "  }\n";
   }
   const std::string end = (codes ? named_errors(s) : std::string()) + "}\n";

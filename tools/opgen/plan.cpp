@@ -108,6 +108,14 @@ std::string node_name(const Definition& definition) {
   return (definition.schema.name[0] == '_' ? "Under" : "") + out + "Backward";
 }
 
+bool is_differentiable(const NodePlan& plan, std::size_t result, std::size_t n_results) {
+  const auto reads = [&](const std::string& gradient) {
+    return std::any_of(plan.formulas.begin(), plan.formulas.end(),
+                       [&](const std::string& f) { return f.find(gradient) != std::string::npos; });
+  };
+  return n_results == 1 || !reads("grads[") || reads("grads[" + std::to_string(result) + "]");
+}
+
 NodePlan plan_node(const Definition& definition) {
   NodePlan plan;
   for (const Grad& g : definition.grads) plan.formulas.push_back(rewrite(definition, plan, g));

@@ -113,25 +113,22 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_eval_gradients(
           mask[4] ? (g * centered * rstd * rstd * rstd).sum(dims) * -0.5 : Tensor()};
 }
 
-std::tuple<Tensor, Tensor, Tensor> layer_norm_gradients(
-    const Tensor& grad, const Tensor& grad_mean, const Tensor& grad_rstd, const Tensor& input,
-    IntArrayRef normalized_shape, const std::optional<Tensor>& weight, const Tensor& mean,
-    const Tensor& rstd, double eps, std::array<bool, 3> mask) {
-  const bool statistics = grad_mean.defined() || grad_rstd.defined();
-  if (!statistics && !is_differentiated_again(grad, input, weight)) {
+std::tuple<Tensor, Tensor, Tensor> layer_norm_gradients(const Tensor& grad, const Tensor& input,
+                                                        IntArrayRef normalized_shape,
+                                                        const std::optional<Tensor>& weight,
+                                                        const Tensor& mean, const Tensor& rstd,
+                                                        double eps, std::array<bool, 3> mask) {
+  if (!grad.defined()) return {};
+  if (!is_differentiated_again(grad, input, weight)) {
     return tenon::native_layer_norm_backward(grad, input, normalized_shape, mean, rstd, weight,
                                              std::nullopt, mask);
   }
-  const auto [inner, outer, count] = split_dims(input, normalized_shape);
-  const Statistics s(input, inner, eps);
-  Tensor by_input, by_weight, by_bias;
-  if (grad.defined()) {
-    if (mask[0]) by_input = through_statistics(s, weight ? grad * *weight : grad, inner);
-    if (mask[1]) by_weight = sum_over(grad * s.normalized, outer);
-    if (mask[2]) by_bias = sum_over(grad, outer);
-  }
-  if (mask[0]) by_input = add_defined(by_input, by_statistics(grad_mean, grad_rstd, s, count));
-  return {by_input, by_weight, by_bias};
+  const SplitDims dims = split_dims(input, normalized_shape);
+  const Statistics s(input, dims.inner, eps);
+  const Tensor g = weight ? grad * *weight : grad;
+  return {mask[0] ? through_statistics(s, g, dims.inner) : Tensor(),
+          mask[1] ? sum_over(grad * s.normalized, dims.outer) : Tensor(),
+          mask[2] ? sum_over(grad, dims.outer) : Tensor()};
 }
 
 std::tuple<Tensor, Tensor> rms_norm_gradients(const Tensor& grad, const Tensor& grad_rstd,

@@ -20,10 +20,11 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_eval_gradients(
     const Tensor& grad, const Tensor& input, const std::optional<Tensor>& weight,
     const Tensor& running_mean, const Tensor& running_var, double eps, std::array<bool, 5> mask);
 
-std::tuple<Tensor, Tensor, Tensor> layer_norm_gradients(
-    const Tensor& grad, const Tensor& grad_mean, const Tensor& grad_rstd, const Tensor& input,
-    IntArrayRef normalized_shape, const std::optional<Tensor>& weight, const Tensor& mean,
-    const Tensor& rstd, double eps, std::array<bool, 3> mask);
+std::tuple<Tensor, Tensor, Tensor> layer_norm_gradients(const Tensor& grad, const Tensor& input,
+                                                        IntArrayRef normalized_shape,
+                                                        const std::optional<Tensor>& weight,
+                                                        const Tensor& mean, const Tensor& rstd,
+                                                        double eps, std::array<bool, 3> mask);
 
 std::tuple<Tensor, Tensor> rms_norm_gradients(const Tensor& grad, const Tensor& grad_rstd,
                                               const Tensor& input, IntArrayRef normalized_shape,
