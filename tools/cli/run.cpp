@@ -24,6 +24,12 @@ constexpr const char* kFormats[] = {"script.pt", "trace.pt", "export.pt2", "mode
 // The seed of the calls whose results a folder holds.
 constexpr uint64_t kSeed = 0;
 
+// Calling a module runs its hooks, as in Python.
+IValue call_method(const jit::Module& m, const std::string& name,
+                   const std::vector<IValue>& arguments) {
+  return name == "forward" ? m(arguments) : m.get_method(name)(arguments);
+}
+
 // One line of the report.
 struct Outcome {
   std::string name, what;
@@ -100,8 +106,7 @@ class CaseRunner {
   IValue call(const Case& c, const jit::Module& m, const std::vector<IValue>& arguments) const {
     manual_seed(kSeed);
     const AutoGradMode mode(c.records_grad);
-    // Calling a module runs its hooks, as in Python.
-    IValue got = c.method == "forward" ? m(arguments) : m.get_method(c.method)(arguments);
+    IValue got = call_method(m, c.method, arguments);
     wait_for(device_);
     return got;
   }
@@ -197,10 +202,9 @@ std::string verify_nodes(const RunOptions& o, const Device& device) {
 bool verify(const RunOptions& o, const Device& device) {
   const auto result_of = [&](const Device& d, bool optimize) {
     const jit::Module m = load(o, d, optimize);
-    const jit::Method method = m.get_method(o.method);
     manual_seed(kSeed);
     const NoGradGuard no_grad;
-    return method(plain_arguments(o, method, d));
+    return call_method(m, o.method, plain_arguments(o, m.get_method(o.method), d));
   };
   Comparison comparison;
   comparison.allowed = [](int) { return kAllowed; };
@@ -230,7 +234,7 @@ void run_plain(const RunOptions& o, const Device& device) {
     print_bench(method, plain_arguments(o, method, device), device, loading, o.bench);
     return;
   }
-  const IValue result = method(plain_arguments(o, method, device));
+  const IValue result = call_method(m, o.method, plain_arguments(o, method, device));
   if (o.outputs.empty())
     std::cout << result << "\n";
   else

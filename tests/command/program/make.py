@@ -105,6 +105,14 @@ with open(os.path.join(HERE, "about.json"), "w") as f:
 
 save_file({"in.0": torch.tensor(1000)}, os.path.join(HERE, "spin.safetensors"))
 
+# A call of a module runs its hooks.
+hooked = torch.jit.load(os.path.join(HERE, "../../jit/data/hooks.pt"))
+x = torch.arange(6.0).view(2, 3)
+save_file({"in.0": x, "out.0": hooked(x).detach()}, os.path.join(HERE, "../hooks/cases.safetensors"))
+with open(os.path.join(HERE, "../hooks/about.json"), "w") as f:
+    case = {"prefix": "", "method": "forward", "in": [{"tensor": 0}], "out": {"tensor": 0}}
+    json.dump({"name": "hooks", "cases": [case], "noise": {}}, f, indent=1)
+
 found = gradients(model, plain, "e")
 model.train()
 model.drop.eval()
