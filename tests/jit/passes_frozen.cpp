@@ -137,6 +137,24 @@ TEST(JitFrozenPasses, RemoveDropoutLeavesTraining) {
   EXPECT_FALSE(remove_dropout(*g));
 }
 
+TEST(JitFrozenPasses, RemoveChecks) {
+  auto g = parse_graph(body("%x : Tensor",
+                            "  %name : str = prim::Constant[value=\"x\"]()\n"
+                            "  %any : int[] = prim::Constant[value=[-1, 3]]()\n"
+                            "  %all : int[] = exported::check_sizes(%x, %name, %any)\n"
+                            "  %n : int = aten::__getitem__(%all, %0)\n"
+                            "   = exported::check_range(%n, %1, %2, %name)\n"
+                            "  %on : bool = aten::is_grad_enabled()\n"
+                            "  %mode : t = exported::grad_mode(%false, %none)\n"
+                            "  %y : Tensor = aten::relu(%x)\n"
+                            "   = exported::end_mode(%mode)\n"
+                            "  return (%y, %n, %on)\n"));
+  EXPECT_TRUE(remove_checks(*g));
+  g->lint();
+  EXPECT_EQ(kinds(*g->block()), "aten::size aten::__getitem__ aten::relu");
+  EXPECT_FALSE(remove_checks(*g));
+}
+
 TEST(JitFrozenPasses, BatchNormGoesIntoConvolution) {
   expect_pass(fold_scales,
               body("%x : Tensor, %w : Tensor, %wb : Tensor, %wm : Tensor, %wv : Tensor, "

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include "jit/passes/passes.h"
+#include "jit/passes/values.h"
+#include "tenon/jit/operator.h"
+
+namespace tenon::jit {
+namespace {
+
+bool is_check(const Node& n) {
+  static const std::set<std::string, std::less<>> kKinds{
+      "exported::grad_mode",       "exported::end_mode",
+      "aten::set_grad_enabled",    "aten::_assert_async",
+      "aten::_assert_scalar",      "aten::_linalg_check_errors",
+      "aten::sym_constrain_range", "aten::sym_constrain_range_for_size"};
+  return n.kind().rfind("exported::check_", 0) == 0 || kKinds.count(n.kind()) != 0;
+}
+
+// Hands the token on that keeps it in its place.
+bool is_check_with_token(const Node& n) {
+  return n.is("aten::_functional_assert_async") || n.is("aten::_functional_assert_scalar");
+}
+
+// A program of another format runs without them.
+bool asks_mode(const Node& n) {
+  return n.is("aten::is_grad_enabled") || n.is("aten::is_autocast_enabled") ||
+         n.is("aten::is_autocast_cpu_enabled");
+}
+void use_false(Graph& g, Node& n) {
+  g.set_insert_point(&n);
+  n.output()->replace_all_uses_with(g.insert_constant(false, n.range));
+}
+
+// What a check gives is the sizes that it looked at.
+void use_sizes(Graph& g, Node& n) {
+  g.set_insert_point(&n);
+  Node* sizes = insert_call(g, "aten::size", {n.input(0)}, n);
+  sizes->output()->set_type(n.output()->type());
+  n.output()->replace_all_uses_with(sizes->output());
+}
+
+// Backwards: a mode is used by what ends it.
+bool remove(Graph& g, Block& b) {
+  bool changed = false;
+  const std::vector<Node*> nodes = b.nodes();
+  std::for_each(nodes.rbegin(), nodes.rend(), [&](Node* n) {
+    for (Block* inner : n->blocks()) changed |= remove(g, *inner);
+    const bool token = is_check_with_token(*n);
+    const bool mode = asks_mode(*n);
+    if (!token && !mode && !is_check(*n)) return;
+    if (mode) use_false(g, *n);
+    if (token) n->output()->replace_all_uses_with(n->inputs().back());
+    if (n->is("exported::check_sizes") && !n->output()->uses().empty()) use_sizes(g, *n);
+    n->destroy();
+    changed = true;
+  });
+  return changed;
+}
+
+}  // namespace
+
+bool remove_checks(Graph& g) {
+  const Graph::InsertPoint restored(g, g.insert_point());
+  return remove(g, *g.block());
+}
+
+}  // namespace tenon::jit
