@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/passes/values.h"
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
 
 #include "tenon/jit/operator.h"
+#include "tenon/jit/type.h"
 
 namespace tenon::jit {
 
@@ -81,6 +83,12 @@ bool asks_rank_or_dtype(const Node& n) {
 bool asks_sizes(const Node& n) {
   return n.is("aten::size") || n.is("aten::numel") || n.is("aten::len") || n.is("aten::sym_size") ||
          n.is("aten::sym_numel");
+}
+
+bool is_instance(const Node& n, const IValue& v) {
+  const auto& types = std::get<std::vector<TypePtr>>(n.attribute("types"));
+  return std::any_of(types.begin(), types.end(),
+                     [&](const TypePtr& t) { return is_instance(v, *t); });
 }
 
 Value* argument(const Node& n, std::string_view argument) {

@@ -27,6 +27,9 @@ bool is_number(const Value* v, double number);  // exactly
 TENON_API bool asks_rank_or_dtype(const Node& n);
 TENON_API bool asks_sizes(const Node& n);
 
+// What a prim::isinstance gives for the value.
+TENON_API bool is_instance(const Node& n, const IValue& v);
+
 // The input that the schema calls `argument`; null if it has none.
 Value* argument(const Node& n, std::string_view argument);
 

@@ -6,6 +6,7 @@
 #include <exception>
 #include <new>
 
+#include "jit/passes/values.h"
 #include "jit/run/code.h"
 #include "jit/run/futures.h"
 #include "tenon/jit/unit.h"
@@ -227,12 +228,7 @@ void Frame::create_object(const Instruction& i) {
       core::Ref<ivalue::Object>::adopt(new ivalue::Object(cls->self(), cls->attributes().size()));
 }
 
-void Frame::is_instance_of(const Instruction& i) {
-  bool is = false;
-  for (const TypePtr& t : std::get<std::vector<TypePtr>>(i.node->attribute("types")))
-    is = is || is_instance(in(i, 0), *t);
-  out(i, 0) = is;
-}
+void Frame::is_instance_of(const Instruction& i) { out(i, 0) = is_instance(*i.node, in(i, 0)); }
 
 void Frame::fork(const Instruction& i) {
   const std::shared_ptr<const Plan>& plan = code_.forks[i.tensor_call];

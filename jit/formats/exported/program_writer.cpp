@@ -7,6 +7,7 @@
 #include "jit/passes/passes.h"
 #include "jit/passes/values.h"
 #include "tenon/autograd/mode.h"
+#include "tenon/core/op.h"
 #include "tenon/jit/freeze.h"
 #include "tenon/runtime/error.h"
 
@@ -32,11 +33,8 @@ const std::vector<IValue>& items_of(const IValue& v) {
 }
 
 // Nothing happens at these where the program runs through.
-// What the written program does not do: it has checks of its own of what it was exported for.
 bool is_silent(const Node& n) {
-  return n.is("prim::RaiseException") || n.is("prim::Print") || n.is("aten::warn") ||
-         n.is("aten::_assert_async") || n.is("aten::_assert_scalar") ||
-         (n.outputs().empty() && n.kind().rfind("exported::check_", 0) == 0);
+  return n.is("prim::RaiseException") || n.is("prim::Print") || n.is("aten::warn");
 }
 
 }  // namespace
@@ -122,13 +120,16 @@ const ProgramWriter::Item* ProgramWriter::add_input(const IValue& example, const
   return made;
 }
 
-void ProgramWriter::walk(const std::vector<IValue>& inputs) {
+void ProgramWriter::walk(const std::vector<IValue>& given) {
   const NoGradGuard no_grad;
   const Module frozen = freeze(module_, std::nullopt, false);
   const std::shared_ptr<Graph> g = frozen.get_method("forward").graph()->copy();
   remove_dropout(*g);
+  remove_checks(*g);
   lower_tuples(*g);
   eliminate_dead_code(*g);
+  const std::vector<IValue> inputs =
+      with_defaults(frozen.get_method("forward").function().schema(), given);
   TENON_CHECK(inputs.size() + 1 == g->inputs().size(), ValueError,
               "export_program: the program takes ", g->inputs().size() - 1, " inputs, ",
               inputs.size(), " examples were given");
@@ -170,7 +171,9 @@ void ProgramWriter::visit(const Node& n) {
   if (n.is("prim::Constant")) {
     const std::optional<IValue> v = to_constant(n.output());
     if (!v) refuse(n, "a function is not a value of exported programs");
-    items_[n.output()] = make(*v, true);
+    Item* made = make(*v, true);
+    made->given = true;
+    items_[n.output()] = made;
     return;
   }
   if (n.is("prim::If")) {
@@ -183,11 +186,17 @@ void ProgramWriter::visit(const Node& n) {
     return;
   }
   if (n.is("prim::Loop")) return visit_loop(n);
+  if (n.is("prim::GetAttr")) {  // of what freezing left, since it may be written
+    Item* made = make(at(n.input(0)).example.toObject()->getAttr(n.s("name")), true);
+    made->given = true;
+    return void(items_[n.output()] = made);
+  }
+  if (n.is("prim::isinstance"))
+    return void(items_[n.output()] = make(is_instance(n, at(n.input(0)).example), true));
   if (n.is("prim::unchecked_cast")) return void(items_[n.output()] = items_.at(n.input(0)));
   if (n.is("prim::Uninitialized")) return void(items_[n.output()] = make({}, true));
-  if (n.is("exported::check_sizes"))
-    return void(items_[n.output()] = make(at(n.input(0)).example.toTensor().sizes(), true));
-  if (is_silent(n) || visit_list_change(n) || visit_structure(n) || fold(n)) return;
+  if (is_silent(n) || visit_list_change(n) || visit_structure(n) || write_constant(n) || fold(n))
+    return;
   visit_operator(n);
 }
 
@@ -268,11 +277,11 @@ bool ProgramWriter::visit_list_change(const Node& n) {
   return true;
 }
 
-// Of a list that is known, whose elements become values of their own.
+// Of a list or tuple that is known, whose elements become values of their own.
 void ProgramWriter::give_parts(Item& list) {
   if (list.has_parts) return;
   list.has_parts = true;
-  for (const IValue& v : list.example.toListRef().items) list.parts.push_back(make(v, true));
+  for (const IValue& v : items_of(list.example)) list.parts.push_back(make(v, true));
 }
 
 bool ProgramWriter::visit_structure(const Node& n) {
@@ -290,6 +299,8 @@ bool ProgramWriter::visit_structure(const Node& n) {
     items_[n.output()] = made;
     return true;
   }
+  const bool unpacks = n.is("prim::ListUnpack") || n.is("prim::TupleUnpack");
+  if (unpacks && at(n.input(0)).constant) give_parts(const_cast<Item&>(at(n.input(0))));
   if (n.inputs().empty() || !at(n.input(0)).has_parts) return false;
   const std::vector<const Item*>& parts = at(n.input(0)).parts;
   if (n.is("aten::add") && n.inputs().size() == 2 && at(n.input(1)).has_parts) {
@@ -301,7 +312,7 @@ bool ProgramWriter::visit_structure(const Node& n) {
     items_[n.output()] = made;
     return true;
   }
-  if (n.is("prim::ListUnpack") || n.is("prim::TupleUnpack")) {
+  if (unpacks) {
     for (std::size_t k = 0; k < n.outputs().size(); ++k) items_[n.output(k)] = parts.at(k);
     return true;
   }
@@ -316,28 +327,49 @@ bool ProgramWriter::visit_structure(const Node& n) {
 
 namespace {
 
+bool writes_first(const Node& n) {
+  return n.op && n.op->op && n.op->form == Operator::Form::Inplace && n.outputs().size() == 1;
+}
+
 bool is_written(const Value& v) {
-  return std::any_of(v.uses().begin(), v.uses().end(), [](const Use& u) {
-    return u.index == 0 && u.user->op && u.user->op->form == Operator::Form::Inplace;
-  });
+  return std::any_of(v.uses().begin(), v.uses().end(),
+                     [](const Use& u) { return u.index == 0 && writes_first(*u.user); });
+}
+
+bool shares_memory(const IValue& v, const Tensor& t) {
+  return v.isTensor() && v.toTensor().defined() && v.toTensor().has_storage() &&
+         v.toTensor().is_alias_of(t);
 }
 
 }  // namespace
 
-// Whether the node computes with numbers alone: recorded programs compute with sizes as tensors.
+bool ProgramWriter::is_weight(const Tensor& t) const {
+  return std::any_of(weights_.begin(), weights_.end(), [&](const Weight& w) {
+    return w.kind != Weight::Kind::Constant && shares_memory(w.tensor, t);
+  });
+}
+
+// Numbers, and lists of them: recorded programs, and those of ONNX, compute with sizes as tensors.
+bool ProgramWriter::holds_numbers(const IValue& v) {
+  constexpr int64_t kMaxNumbers = 64;
+  if (!v.isTensor()) return true;
+  const Tensor& t = v.toTensor();
+  return t.defined() && t.layout() == kStrided && t.numel() <= kMaxNumbers &&
+         (t.dim() == 0 || isIntegralType(t.scalar_type(), /*includeBool=*/true));
+}
+
+// Whether the node computes with numbers alone; those that fill a tensor are asked what they give.
 bool ProgramWriter::is_arithmetic(const Node& n) const {
   if (!n.op->op) return true;  // of the host
-  bool tensors = false;
-  for (const Value* v : n.inputs()) {
-    const IValue& example = at(v).example;
-    if (!example.isTensor()) continue;
-    if (!example.toTensor().defined() || example.toTensor().dim() > 0) return false;
-    tensors = true;
-  }
-  return std::all_of(n.outputs().begin(), n.outputs().end(), [&](const Value* v) {
-    if (v->type()->is(TypeKind::Tensor)) return tensors && !is_written(*v);
-    return !v->type()->is(TypeKind::List);
-  });
+  const auto is_number = [&](const Value* v) {
+    return at(v).example.isTensor() && at(v).example.toTensor().dim() == 0;
+  };
+  const bool scalars = std::any_of(n.inputs().begin(), n.inputs().end(), is_number);
+  return std::all_of(n.inputs().begin(), n.inputs().end(),
+                     [&](const Value* v) { return holds_numbers(at(v).example); }) &&
+         std::all_of(n.outputs().begin(), n.outputs().end(), [&](const Value* v) {
+           return !v->type()->is(TypeKind::List) && (scalars || !is_written(*v));
+         });
 }
 
 // Numbers that are the same in every run become constants.
@@ -345,13 +377,57 @@ bool ProgramWriter::fold(const Node& n) {
   if (!n.op || n.op->has_side_effects || n.outputs().empty()) return false;
   bool constant = true;
   for (const Value* v : n.inputs()) constant = constant && at(v).constant;
-  if (!(constant && is_arithmetic(n)) && !asks_rank_or_dtype(n) && !asks_sizes(n)) return false;
+  const bool asks = asks_rank_or_dtype(n) || asks_sizes(n);
+  if (!asks && !(constant && is_arithmetic(n))) return false;
   Stack stack;
   for (const Value* v : n.inputs()) stack.push_back(at(v).example);
   n.op->call(stack, n.inputs().size());
+  if (!asks && n.op->op && !std::all_of(stack.begin(), stack.end(), holds_numbers)) return false;
   for (std::size_t k = 0; k < n.outputs().size(); ++k)
     items_[n.output(k)] = make(stack.at(k), true);
   return true;
+}
+
+// A write to a constant. With constants it happens here, in the memory of the example, so that all
+// views see it. With what depends on data the program writes to a copy, which is new in every run.
+bool ProgramWriter::write_constant(const Node& n) {
+  if (!writes_first(n) || !at(n.input(0)).constant) return false;
+  Item& target = const_cast<Item&>(at(n.input(0)));
+  if (!target.example.isTensor() || !target.example.toTensor().has_storage()) return false;
+  const Tensor memory = target.example.toTensor();
+  bool known = (n.op->op->flags & core::kOpRandom) == 0 && !target.given, alone = true;
+  for (const Value* v : n.inputs()) known = known && at(v).constant;
+  for (const auto& item : all_) {
+    if (item.get() == &target || !shares_memory(item->example, memory)) continue;
+    known = known && item->constant && !item->given;
+    alone = false;
+  }
+  if (!known) {
+    if (alone && !is_weight(memory)) copy_constant(target);
+    return false;
+  }
+  for (Weight& w : weights_)
+    if (shares_memory(w.tensor, memory)) w.tensor = w.tensor.clone();  // as it was until now
+  Stack stack;
+  for (const Value* v : n.inputs()) stack.push_back(at(v).example);
+  n.op->call(stack, n.inputs().size());
+  for (const auto& item : all_)
+    if (shares_memory(item->example, memory)) item->name.clear();
+  items_[n.output()] = &target;
+  return true;
+}
+
+void ProgramWriter::copy_constant(Item& item) {
+  const Json self{
+      {"name", "self"}, {"arg", {{"as_tensor", {{"name", name_of(item)}}}}}, {"kind", 1}};
+  item.example = item.example.toTensor().clone();
+  item.constant = item.given = false;
+  item.name = add_tensor("clone", item.example.toTensor());
+  nodes_.push_back({{"target", "torch.ops.aten.clone.default"},
+                    {"name", item.name},
+                    {"inputs", Json::array({self})},
+                    {"outputs", Json::array({{{"as_tensor", {{"name", item.name}}}}})},
+                    {"metadata", Json::object()}});
 }
 
 void ProgramWriter::visit_operator(const Node& n) {

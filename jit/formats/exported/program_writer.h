@@ -23,7 +23,7 @@ class ProgramWriter {
  public:
   explicit ProgramWriter(const Module& m);
   // Runs the program; NotImplementedError says what cannot be written, and where.
-  void walk(const std::vector<IValue>& inputs);
+  void walk(const std::vector<IValue>& given);
   void write(ZipWriter& zip) const;
 
  private:
@@ -31,6 +31,7 @@ class ProgramWriter {
   struct Item {
     IValue example;
     bool constant = false;           // the same in every run
+    bool given = false;              // a constant of the program, which is not written
     std::string name;                // of a tensor
     std::vector<const Item*> parts;  // of a list or tuple that nodes made
     bool has_parts = false;
@@ -52,6 +53,10 @@ class ProgramWriter {
   static IValue list_of(const std::vector<const Item*>& parts, const Value& v);
   bool visit_structure(const Node& n);
   bool fold(const Node& n);
+  bool write_constant(const Node& n);
+  void copy_constant(Item& item);
+  bool is_weight(const Tensor& t) const;
+  static bool holds_numbers(const IValue& v);
   bool is_arithmetic(const Node& n) const;
   void visit_operator(const Node& n);
   Json inputs_of(const Node& n);

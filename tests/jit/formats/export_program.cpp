@@ -115,6 +115,61 @@ def forward(self, x: Tensor) -> Tensor:
   expect_near(again(m, {x}).toTensor(), m.forward({x}).toTensor());
 }
 
+// Also where they are written in place, and where they stand side by side in a tensor.
+TEST(ExportProgram, SizesAsTensorsThatAreWrittenOrJoined) {
+  const Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    rows = torch.mul(torch.tensor(x.size(0)), torch.tensor(2))
+    more = torch.mul_(torch.mul(rows, torch.tensor(1)), torch.tensor(x.size(1)))
+    shape = torch.cat([torch.tensor([x.size(1)]), torch.full([1], -1, dtype=torch.long)], 0)
+    shape = shape.view(-1, 1).transpose(0, 1).reshape(-1)
+    shape = torch.where(torch.eq(shape, torch.tensor(7)), torch.ones_like(shape), shape)
+    sizes: List[int] = shape.tolist()
+    return x.view(sizes) * int(more) + int(rows)
+)");
+  const Tensor x = randn({2, 3});
+  expect_near(again(m, {x}).toTensor(), m.forward({x}).toTensor());
+}
+
+TEST(ExportProgram, ListsOfConstantsAreUnpacked) {
+  const Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    rows, columns = torch.meshgrid([torch.arange(2), torch.arange(3)], indexing="ij")
+    return x + rows * columns
+)");
+  const Tensor x = randn({2, 3});
+  expect_near(again(m, {x}).toTensor(), m.forward({x}).toTensor());
+}
+
+TEST(ExportProgram, ArgumentsThatWereNotGivenHaveTheirDefaults) {
+  const Module m = define(R"(
+def forward(self, x: Tensor, by: Union[int, float] = 3, mask: Optional[Tensor] = None) -> Tensor:
+    if isinstance(by, int) and mask is None:
+        x = x * by
+    return x
+)");
+  expect_near(again(m, {ones({2})}).toTensor(), full({2}, 3.0));
+}
+
+// A constant is the same in every run, also of a program that adds data to it.
+TEST(ExportProgram, ConstantsThatAreWrittenAreCopied) {
+  const Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    sum = torch.tensor([1.0, 2.0])
+    sum.add_(x)
+    count = torch.tensor([1, 2])
+    count.add_(torch.tensor(1))
+    return sum * count
+)");
+  const Tensor x = randn({2});
+  const std::string path = path_of("tenon_written");
+  export_program(m, {x}, path);
+  const Module back = load(path);
+  std::filesystem::remove(path);
+  for (int i = 0; i < 2; ++i)
+    expect_near(back.forward({x}).toTensor(), (x + tensor({1.0, 2.0})) * tensor({2, 3}));
+}
+
 TEST(ExportProgram, WhatItCannotHoldIsTold) {
   const std::string path = path_of("tenon_refused");
   std::filesystem::remove(path);
