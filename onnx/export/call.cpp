@@ -32,6 +32,11 @@ bool is_in_place(const std::string& op) {
 }
 }  // namespace
 
+bool is_nothing(const Item& part, const Tensor& joined) {
+  return part.example.isTensor() && joined.dim() != 1 && part.example.toTensor().dim() == 1 &&
+         part.example.toTensor().numel() == 0;
+}
+
 Call::Call(Exporter& e, const jit::Node& n)
     : exporter(e),
       node(n),

@@ -12,6 +12,9 @@
 
 namespace tenon::onnx::exporting {
 
+// Of what is joined: a tensor of shape [0] among tensors of more dimensions stands for none.
+bool is_nothing(const Item& part, const Tensor& joined);
+
 class Call {
  public:
   Call(Exporter& e, const jit::Node& n);

@@ -31,8 +31,7 @@ bool has_side_effects(const Node& n) { return n.op && n.op->has_side_effects; }
 // Nothing happens at these when a model runs.
 bool is_silent(const Node& n) {
   return n.is("prim::RaiseException") || n.is("prim::Print") || n.is("aten::warn") ||
-         n.is("prim::Uninitialized") || n.is("aten::_assert_async") ||
-         n.is("aten::_assert_scalar") || n.is("aten::sym_constrain_range_for_size");
+         n.is("prim::Uninitialized");
 }
 
 // What a message says is for errors, which a model does not have.
@@ -90,6 +89,7 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   const jit::Module frozen = jit::freeze(module_, std::nullopt, false);
   const std::shared_ptr<jit::Graph> g = frozen.get_method("forward").graph()->copy();
   jit::remove_dropout(*g);
+  jit::remove_checks(*g);
   jit::functionalize(*g);
   jit::lower_tuples(*g);
   jit::eliminate_dead_code(*g);
@@ -97,7 +97,8 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   pb::GraphProto* graph = model.mutable_graph();
   graph->set_name(module_.type()->name().empty() ? "program" : module_.type()->name());
   graphs_.push_back({graph, {}});
-  add_inputs(*g, frozen.get_method("forward").function().schema(), inputs, graph);
+  const jit::FunctionSchema& schema = frozen.get_method("forward").function().schema();
+  add_inputs(*g, schema, jit::with_defaults(schema, inputs), graph);
   set(g->inputs().at(0), std::make_shared<Item>(Item{frozen._ivalue(), true}));
   walk(*g->block());
   if (refused_.empty()) add_outputs(*g, graph);
@@ -145,6 +146,10 @@ void Exporter::visit(const Node& n) {
   if (n.is("prim::GetAttr")) return visit_attribute(n);
   if (n.is("prim::If")) return visit_if(n);
   if (n.is("prim::Loop")) return visit_loop(n);
+  if (n.is("prim::isinstance"))
+    return set(n.output(), std::make_shared<Item>(
+                               Item{IValue(jit::is_instance(n, item(n.input(0))->example)), true}));
+  if (n.is("prim::unchecked_cast")) return set(n.output(), item(n.input(0)));
   if (is_silent(n)) return;
   if (visit_structure(n) || fold(n) || write_constant(n) || gives_text(n)) return;
   visit_operator(n);

@@ -268,8 +268,8 @@ Sizes cat(const Asked& a) {
   Sizes out(rank, -1);
   bool fixed = true;
   for (const ItemPtr& p : list.parts) {
+    if (is_nothing(*p, a.out)) continue;
     const Sizes s = of(*p);
-    need(s.size() == rank, "an empty tensor of one dimension");
     fixed = fixed && s[dim] == kFixed;
     for (std::size_t d = 0; d < rank; ++d)  // all are the same: what is known of one holds
       if (out[d] == -1 || s[d] == kFixed) out[d] = s[d];

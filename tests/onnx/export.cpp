@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "tenon/creation.h"
+#include "tenon/jit.h"
 #include "tenon/nn.h"
 #include "tenon/onnx.h"
 #include "tenon/ops.h"
@@ -43,6 +44,39 @@ nn::Sequential small_network() {
                      nn::Softmax(1));
   net->eval();
   return net;
+}
+
+// The checks of sizes of an exported program, and its modes of gradients, are not a part of models.
+TEST(OnnxExport, AnExportedProgramIsWritten) {
+  jit::Module m = jit::load(TENON_TEST_JIT "/data/exported_net.pt2");
+  m.eval();
+  const Tensor x = arange(96, kFloat).view({3, 2, 4, 4}) / 96;
+  expect_near(onnx::load_bytes(exported(m, {x})).forward({x}).toTensor(),
+              m.forward({x}).toTensor());
+}
+
+// What scripts ask of types and modes is decided when they are written; arguments that were not
+// given have their defaults.
+TEST(OnnxExport, TypesModesAndDefaultsAreDecided) {
+  const jit::Module m = define(R"(
+def scaled(self, x: Tensor, by: Optional[Tensor]) -> Tensor:
+    if by is not None:
+        x = x * by
+    return x
+
+def forward(self, x: Tensor, by: Union[int, float] = 3, mask: Optional[Tensor] = None) -> Tensor:
+    y = self.scaled(x, x + 1)
+    if isinstance(by, int):
+        y = y * by
+    if torch.is_autocast_enabled() or torch.is_grad_enabled():
+        y = y - 100
+    if mask is not None:
+        y = y * mask
+    return torch.cat([torch.zeros([0]), y, self.scaled(y, None)], 1)
+)");
+  const Tensor x = arange(6, kFloat).view({2, 3});
+  const Tensor once = x * (x + 1) * 3;
+  expect_near(onnx::load_bytes(exported(m, {x})).forward({x}).toTensor(), cat({once, once}, 1));
 }
 
 TEST(OnnxExport, ARecordedNetworkComesBackWithItsNamesAndNumbers) {

@@ -185,13 +185,14 @@ void select(Call& c) {
   c.give(c.op("Gather", {c.in("self"), at}, {{"axis", c.axis("dim", "self")}}));
 }
 
-Names tensors_of(Call& c, const char* argument) {
+Names tensors_of(Call& c, const char* argument, bool joined = false) {
   Item& list = c.get(argument);
   need(list.has_parts, "a list that the program computes");
   const ScalarType d = c.result().scalar_type();
   Names names;
   for (const ItemPtr& p : list.parts)
-    names.push_back(c.cast(c.exporter.name_of(*p), as_tensor(p->example).scalar_type(), d));
+    if (!joined || !is_nothing(*p, c.result()))
+      names.push_back(c.cast(c.exporter.name_of(*p), as_tensor(p->example).scalar_type(), d));
   return names;
 }
 // A list that grew in a loop is joined by one node.
@@ -208,7 +209,7 @@ bool join_sequence(Call& c, int64_t dim, bool stack) {
 void cat(Call& c) {
   const int64_t dim = c.integer("dim"), rank = c.result().dim();
   if (join_sequence(c, wrap(dim, rank), false)) return;
-  c.give(c.op("Concat", tensors_of(c, "tensors"), {{"axis", wrap(dim, rank)}}));
+  c.give(c.op("Concat", tensors_of(c, "tensors", true), {{"axis", wrap(dim, rank)}}));
 }
 void stack(Call& c) {
   const int64_t dim = wrap(c.integer("dim"), c.result().dim());
