@@ -53,6 +53,7 @@ class BodyWriter {
   void counted_loop(const Node& n, int depth);
   void while_loop(const Node& n, int depth);
   void fork(const Node& n, int depth);
+  void grad_mode(const Node& n, int depth);
   void with(const Node& n, int depth);
   void end_with(const Node& n);
   // a, b = x, y
@@ -137,6 +138,13 @@ bool is_exported_check(const Node& n) {
          n.is("exported::check_constant") || n.is("exported::check_length");
 }
 
+// The mode from before stands for it, and is set again at its end.
+void BodyWriter::grad_mode(const Node& n, int depth) {
+  const bool begins = n.is("exported::grad_mode");
+  if (begins) line(depth) += name(n.output()) + " = torch.is_grad_enabled()\n";
+  line(depth) += "torch.set_grad_enabled(" + use(n.input(0)) + ")\n";
+}
+
 void BodyWriter::with(const Node& n, int depth) {
   line(depth) += "with " + use(n.input(0)) + ":\n";
   contexts_.push_back({n.output(), depth + 1, out_.size()});
@@ -154,6 +162,7 @@ void BodyWriter::node(const Node& n, int depth) {
   if (n.is("prim::If")) return branches(n, depth);
   if (n.is("prim::Loop")) return loop(n, depth);
   if (n.is("prim::fork")) return fork(n, depth);
+  if (n.is("exported::grad_mode") || n.is("exported::end_mode")) return grad_mode(n, depth);
   if (n.is("prim::enter_autocast")) return with(n, depth);
   if (n.is("prim::leave_autocast")) return end_with(n);
   if (n.is("prim::SetAttr")) {
@@ -411,12 +420,15 @@ std::string BodyWriter::expression(const Node& n) {
 std::string signature_text(CodeWriter& writer, const FunctionSchema& schema,
                            const std::vector<std::string>& names) {
   std::string out = "(";
+  std::size_t given = 0;  // up to the last without a default, none may have one
+  for (std::size_t i = 0; i < schema.arguments.size(); ++i)
+    if (!schema.arguments[i].default_value) given = i;
   for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
     const Argument& a = schema.arguments[i];
     out += (i ? ",\n    " : "") + names[i];
     if (i > 0 || a.name != "self" || (a.type && a.type->is(TypeKind::Class)))
       out += ": " + writer.annotation(a.type);
-    if (a.default_value) out += "=" + literal_text(writer, *a.default_value, a.type);
+    if (a.default_value && i > given) out += "=" + literal_text(writer, *a.default_value, a.type);
   }
   const TypePtr returns = schema.returns.empty() ? Type::none() : schema.returns[0].type;
   return out + ") -> " + writer.annotation(returns);

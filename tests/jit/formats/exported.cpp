@@ -170,6 +170,37 @@ TEST(JitExported, PartsHaveTheirOwnGradMode) {
   expect_values(bias.grad(), Json({16.25, 16.25, 16.25}));
 }
 
+// TorchScript says it in words that torch knows, too.
+TEST(JitExported, GradModesAreSavedAsTorchScript) {
+  const Module m = load(data("exported_control.pt2"));
+  m.unit()->kept = nullptr;  // it would be saved as the file that it is
+  std::stringstream saved;
+  m.save(saved);
+  const auto zip = formats::ZipReader::from_bytes(saved.str(), "saved");
+  std::string code;
+  for (const auto& e : zip->entries())
+    if (contains(e.name, "code/") && contains(e.name, ".py")) code += zip->read(e);
+  EXPECT_TRUE(contains(code, " = torch.is_grad_enabled()\n"));
+  EXPECT_TRUE(contains(code, "torch.set_grad_enabled(False)"));
+  EXPECT_FALSE(contains(code, "exported.grad_mode") || contains(code, "exported.end_mode"));
+}
+
+// An argument that has one value may stand before one that is given.
+TEST(JitExported, NoDefaultIsSavedBeforeAnArgumentWithoutOne) {
+  Module m("__torch__.Program");
+  m.define(
+      "def forward(self, x: Tensor, mask: Optional[Tensor], y: Tensor) -> Tensor:\n"
+      "    return x + y\n");
+  FunctionSchema schema = m.get_method("forward").function().schema();
+  schema.arguments[2].default_value = IValue();
+  m.get_method("forward").function().set_schema(std::move(schema));
+  std::stringstream saved;
+  m.save(saved);
+  const Module again = load(saved);
+  EXPECT_FALSE(again.get_method("forward").function().schema().arguments[2].default_value);
+  expect_values(again.forward({ones({1}), IValue(), ones({1})}).toTensor(), Json({2}));
+}
+
 TEST(JitExported, ModesEndWithErrors) {
   std::istringstream in(changed_program("exported_control.pt2", [](Json& j) {
     // The sine inside of no_grad becomes a view that is not possible.
