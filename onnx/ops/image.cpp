@@ -225,7 +225,7 @@ def NonMaxSuppression(boxes: Tensor, scores: Tensor, limit: Optional[int], iou: 
         count += 1
         common = (torch.minimum(high[n], high[n, best]) - torch.maximum(low[n], low[n, best])).clamp_min(0).prod(-1)
         ratio = common / (area[n] + area[n, best] - common)
-        live = live & (ratio <= bound)
+        live = live & ~(ratio > bound)  # of boxes without an area it is NaN
         live[best] = False
   return torch.tensor(chosen, dtype=torch.int64, device=boxes.device).reshape([-1, 3])
 )py");

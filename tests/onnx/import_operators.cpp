@@ -200,6 +200,21 @@ TEST(OnnxOperators, TheGreatestOfEachBinOfARegion) {
   EXPECT_TRUE(y.equal(cat({first, first + 16}, 1)));
 }
 
+// Two boxes without an area share nothing, though the ratio of their areas is not a number.
+TEST(OnnxOperators, BoxesWithoutAnAreaSuppressNone) {
+  ModelMaker m(13);
+  m.input("boxes").input("scores").output("chosen");
+  auto& most = m.node("Constant", {}, {"most"});
+  set_tensor<int64_t>(most, "value", pb::INT64, {3});
+  auto& bound = m.node("Constant", {}, {"bound"});
+  set_tensor<float>(bound, "value", pb::FLOAT, {0.5f});
+  m.node("NonMaxSuppression", {"boxes", "scores", "most", "bound"}, {"chosen"});
+  const Tensor boxes = tensor({0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 0.0, 5.0, 1.0, 1.0, 2.0, 2.0}, kFloat);
+  const Tensor scores = tensor({0.9, 0.8, 0.7}, kFloat).view({1, 1, 3});
+  const Tensor chosen = m.load().forward({boxes.view({1, 3, 4}), scores}).toTensor();
+  EXPECT_TRUE(chosen.equal(tensor({0, 0, 0, 0, 0, 1, 0, 0, 2}, kInt64).view({3, 3}))) << chosen;
+}
+
 TEST(OnnxOperators, ANumberIsOnePlace) {
   ModelMaker m(13);
   m.input("x").output("y", pb::INT64);
