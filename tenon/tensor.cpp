@@ -129,12 +129,27 @@ bool Tensor::is_contiguous(MemoryFormat f) const {
   return fits(0);
 }
 
+// By the strides alone, those of dimensions of size 1 and of parts of larger tensors included:
+// channels, then the last dimension and so on to the batch, each at least as far as those before
+// reach. Where all strides are one, and of one channel or a batch whose strides say nothing, rows
+// come first.
+static bool looks_channels_last(const Tensor& t, int64_t rank) {
+  if (t.dim() != rank || t.numel() == 0 || t.stride(1) == 0) return false;
+  int64_t reach = 0;
+  const auto follows = [&](int64_t d) {
+    if (t.stride(d) < reach || (d == 0 && reach == t.stride(1))) return false;
+    reach = t.stride(d) * t.size(d);
+    return true;
+  };
+  if (!follows(1)) return false;
+  for (int64_t d = rank - 1; d >= 2; --d)
+    if (!follows(d)) return false;
+  return follows(0);
+}
+
 MemoryFormat Tensor::suggest_memory_format() const {
-  if (is_contiguous() || dim() == 0) return MemoryFormat::Contiguous;
-  // A batch of one counts by its stride, as where results are laid out (ops/infer/memory_format.h).
-  if (size(0) == 1 && stride(0) < numel()) return MemoryFormat::Contiguous;
-  if (is_contiguous(MemoryFormat::ChannelsLast)) return MemoryFormat::ChannelsLast;
-  if (is_contiguous(MemoryFormat::ChannelsLast3d)) return MemoryFormat::ChannelsLast3d;
+  if (looks_channels_last(*this, 4)) return MemoryFormat::ChannelsLast;
+  if (looks_channels_last(*this, 5)) return MemoryFormat::ChannelsLast3d;
   return MemoryFormat::Contiguous;
 }
 

@@ -20,6 +20,22 @@ struct Net {
   Tensor operator()(const Tensor& x) { return norm(conv(x)).relu(); }
 };
 
+// Strides of dimensions of size 1 count, as torch has it.
+TEST(MemoryFormats, SuggestedByTheStrides) {
+  const auto laid = [](IntArrayRef sizes, IntArrayRef strides) {
+    return empty_strided(sizes, strides).suggest_memory_format();
+  };
+  for (const std::vector<int64_t>& sizes :
+       {std::vector<int64_t>{4, 4, 1, 1}, {4, 1, 4, 4}, {4, 1, 4, 1}, {1, 4, 1, 4}, {1, 4, 4, 1}}) {
+    SCOPED_TRACE(IntArrayRef(sizes));
+    EXPECT_EQ(zeros(sizes).suggest_memory_format(), MemoryFormat::Contiguous);
+    EXPECT_EQ(tenon::empty(sizes, {}, kLast).suggest_memory_format(), kLast);
+  }
+  EXPECT_EQ(laid({4, 1, 1, 1}, {1, 1, 1, 1}), MemoryFormat::Contiguous);
+  EXPECT_EQ(laid({2, 3, 2, 2}, {48, 1, 24, 6}), kLast);  // every second column
+  EXPECT_EQ(laid({2, 4, 4, 3}, {48, 12, 3, 1}), MemoryFormat::Contiguous);
+}
+
 TEST(MemoryFormats, ConvolutionNormalizationAndPooling) {
   manual_seed(0);
   Net net;
