@@ -44,6 +44,21 @@ TEST(Names, DtypesByTheirBits) {
   EXPECT_EQ(at::promoteTypes(torch::kInt, torch::kLong), torch::kLong);
 }
 
+TEST(Names, LimitsOfFloatsOf16Bits) {
+  using H = std::numeric_limits<at::Half>;
+  using B = std::numeric_limits<c10::BFloat16>;
+  static_assert(H::is_specialized && B::is_specialized && !H::is_integer && B::has_infinity);
+  EXPECT_EQ(static_cast<float>(H::lowest()), -65504.0f);
+  EXPECT_EQ(static_cast<float>(H::max()), 65504.0f);
+  EXPECT_EQ(static_cast<float>(H::min()), std::ldexp(1.0f, H::min_exponent - 1));
+  EXPECT_EQ(static_cast<float>(H::epsilon()), std::ldexp(1.0f, 1 - H::digits));
+  EXPECT_EQ(static_cast<float>(B::epsilon()), std::ldexp(1.0f, 1 - B::digits));
+  EXPECT_EQ(static_cast<float>(B::denorm_min()), std::ldexp(1.0f, -133));
+  EXPECT_EQ(static_cast<float>(B::infinity()), std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(static_cast<float>(H::quiet_NaN())));
+  EXPECT_EQ(H::digits10 + H::max_digits10 + B::digits10 + B::max_digits10, 3 + 5 + 2 + 4);
+}
+
 TEST(Names, ChecksOfTwoValues) {
   TORCH_CHECK_EQ(1 + 1, 2);
   TORCH_CHECK_LT(1, 2);

@@ -12,6 +12,7 @@
 #include <c10/core/WrapDimMinimal.h>
 #include <c10/util/ArrayRef.h>
 #include <c10/util/Exception.h>
+#include <c10/util/Half.h>
 #include <c10/util/MaybeOwned.h>
 #include <c10/util/Optional.h>
 #include <c10/util/SmallVector.h>
