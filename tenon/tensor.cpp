@@ -385,7 +385,28 @@ Tensor& Tensor::float_power_(const Scalar& exponent) const {
   return base_of_float_power(*this).pow_(exponent.toDouble());
 }
 
-const Tensor& Tensor::resize_(IntArrayRef size, std::optional<MemoryFormat>) const {
+static std::vector<int64_t> channels_last_strides(IntArrayRef size, MemoryFormat format) {
+  const std::size_t rank = format == MemoryFormat::ChannelsLast ? 4 : 5;
+  TENON_CHECK(size.size() == rank, ValueError, "resize_: a channels-last memory format needs ",
+              rank, " dimensions, got ", size.size());
+  std::vector<int64_t> strides(rank);
+  int64_t next = 1;
+  const auto set = [&](std::size_t d) {
+    strides[d] = next;
+    next *= std::max<int64_t>(size[d], 1);
+  };
+  set(1);
+  for (std::size_t d = rank - 1; d >= 2; --d) set(d);
+  set(0);
+  return strides;
+}
+
+const Tensor& Tensor::resize_(IntArrayRef size, std::optional<MemoryFormat> format) const {
+  TENON_CHECK(format != MemoryFormat::Preserve, ValueError,
+              "resize_: there is no memory format to preserve");
+  const bool rows = !format || format == MemoryFormat::Contiguous;
+  const std::vector<int64_t> strides =
+      rows ? std::vector<int64_t>() : channels_last_strides(size, *format);
   TENON_CHECK(!requires_grad(), Error, "resize_: cannot resize a tensor that requires grad");
   TENON_CHECK(!is_inference() || InferenceMode::is_enabled(), Error,
               "resize_: Inplace update to inference tensor outside InferenceMode is not allowed; "
@@ -398,6 +419,7 @@ const Tensor& Tensor::resize_(IntArrayRef size, std::optional<MemoryFormat>) con
   core::checked_numel("resize_", static_cast<int>(size.size()), size.data());
   core::resize(get(), static_cast<int>(size.size()), size.data());
   impl_->bump_version();
+  if (!rows) as_strided_(size, strides);
   return *this;
 }
 

@@ -30,7 +30,11 @@ TEST(MemoryFormats, SuggestedByTheStrides) {
     SCOPED_TRACE(IntArrayRef(sizes));
     EXPECT_EQ(zeros(sizes).suggest_memory_format(), MemoryFormat::Contiguous);
     EXPECT_EQ(tenon::empty(sizes, {}, kLast).suggest_memory_format(), kLast);
+    EXPECT_EQ(zeros({2}).resize_(sizes, kLast).suggest_memory_format(), kLast);
   }
+  EXPECT_EQ(zeros({2}).resize_({2, 3, 4, 5}, kLast).strides().vec(),
+            (std::vector<int64_t>{60, 1, 15, 3}));
+  EXPECT_THROW(zeros({2}).resize_({2, 3}, kLast), ValueError);
   EXPECT_EQ(laid({4, 1, 1, 1}, {1, 1, 1, 1}), MemoryFormat::Contiguous);
   EXPECT_EQ(laid({2, 3, 2, 2}, {48, 1, 24, 6}), kLast);  // every second column
   EXPECT_EQ(laid({2, 4, 4, 3}, {48, 12, 3, 1}), MemoryFormat::Contiguous);
