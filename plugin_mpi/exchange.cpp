@@ -187,6 +187,14 @@ void Exchange::go_on() {
   left_ = requests_.size();
 }
 
+bool Exchange::cancel() {
+  if (fault_.empty()) return false;
+  for (size_t i = 0; i < requests_.size(); ++i) {
+    if (expected_[i].second >= 0 && requests_[i] != MPI_REQUEST_NULL) MPI_Cancel(&requests_[i]);
+  }
+  return true;
+}
+
 bool Exchange::advance() {
   if (left_ > 0) ask();
   if (left_ == 0 && fault_.empty() && at_ < total_) go_on();

@@ -40,6 +40,9 @@ class Exchange {
 
   // Asks MPI and goes on. True: it is done or has failed, and MPI uses the buffers no more.
   bool advance();
+  // Takes the receives of one that has failed back; what was sent ends with its receiver. False: it
+  // has not failed, and goes on.
+  bool cancel();
   const std::string& fault() const { return fault_; }  // also before advance() is true
   uint64_t steps() const { return steps_; }            // grows when something has happened
 

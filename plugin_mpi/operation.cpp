@@ -202,13 +202,15 @@ bool Operation::wait(int64_t ms) {
 }
 
 bool Operation::end() {
-  if (operation_ == TN_COLLECTIVE_RECV) {
+  bool cancels = operation_ == TN_COLLECTIVE_RECV;
+  {
     std::lock_guard held(lock_);
-    if (request_ != MPI_REQUEST_NULL) MPI_Cancel(&request_);
+    if (cancels && request_ != MPI_REQUEST_NULL) MPI_Cancel(&request_);
+    if (exchange_ && exchange_->cancel()) cancels = true;
   }
   for (int i = 0; i < 100; ++i) {
     if (move_on()) return true;
-    if (operation_ != TN_COLLECTIVE_RECV) break;
+    if (!cancels) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   Progress::instance().add(shared_from_this());
