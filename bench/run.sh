@@ -16,6 +16,9 @@ usage() {
     times rows alone and beside N busy processes; without --rows: a digits epoch and a matrix product,
     without --threads: with two. Beside one they may take 1.8 times as long, beside two 3 times.
 ./dev bench --fusion [--threads N]   functions and a step of training through tenon::compile, beside themselves as they are
+./dev bench --ranks N [mpi|gloo]     collectives of N ranks, beside the same library without Tenon
+./dev bench --network N [KIB]        data parallel training, or an all_reduce, over a network of a known speed, which
+    TENON_LOCAL_DELAY_US and TENON_LOCAL_MB_PER_S give
 ./dev bench --count 'ROW ROW ...'    counts alone
 ./dev bench --list                   names of groups and rows
 ./dev bench --markdown FILE ...      files of --json as bench/results/DATE-cpu.md
@@ -27,7 +30,13 @@ The whole table:
 EOT
 }
 
-build=build/dev args=() names="" whose="ours peer" counts="" rows="" threads="" busy="" fusion="" markdown=()
+# The engine is that of the tests.
+exec_network() {
+  export TENON_ADD_PLUGIN_PATH="$PWD/build/dev/tests/distributed/plugins"
+  exec build/dev/bin/tenon launch --no-prefix -n "$1" build/dev/bin/bench_network "${@:2}"
+}
+
+build=build/dev args=() names="" whose="ours peer" counts="" rows="" threads="" busy="" fusion="" ranks="" engine=mpi markdown=()
 while [ $# -gt 0 ]; do
   case "$1" in
     -h | --help) usage; exit 0 ;;
@@ -39,6 +48,10 @@ while [ $# -gt 0 ]; do
     --threads) threads="$2"; shift 2 ;;
     --busy) busy="$2"; shift 2 ;;
     --fusion) fusion=yes; shift ;;
+    --ranks)
+      ranks="$2"; shift 2
+      case "${1:-}" in mpi | gloo) engine="$1"; shift ;; esac ;;
+    --network) exec_network "${@:2}" ;;
     --markdown) shift; markdown=("$@"); break ;;
     *) args+=("$1"); shift ;;
   esac
@@ -51,6 +64,14 @@ ours="$PWD/$build/lib/libbench_ours.so" peer="$PWD/$build/lib/libbench_peer.so" 
 sides=(--ours "$ours" --commit "$(git describe --always --dirty 2>/dev/null || echo unknown)")
 [ ! -e "$lower_bounds" ] || sides+=(--lower-bounds "$lower_bounds")
 [ "$whose" = ours ] || [ ! -e "$peer" ] || sides+=(--peer "$peer")
+if [ -n "$ranks" ]; then
+  launch=("$build/bin/tenon" launch --no-prefix -n "$ranks")
+  # Ranks that spin must not share a processor where there are enough.
+  bind=core
+  [ "$ranks" -le "$(nproc)" ] || bind=none
+  [ "$engine" = gloo ] || launch=(mpirun --allow-run-as-root --oversubscribe --bind-to "$bind" -n "$ranks")
+  exec "${launch[@]}" "$build/bin/bench_ranks" "$engine"
+fi
 # The plugins of the tests lie beside those that are measured, and a process reads the manifests of all that it finds.
 if [ -z "${TENON_PLUGIN_PATH:-}${TENON_ADD_PLUGIN_PATH:-}" ]; then
   export TENON_PLUGIN_PATH="$PWD/$build/bench/plugins"

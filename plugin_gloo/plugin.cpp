@@ -19,9 +19,11 @@ class SigpipeHeld {
   SigpipeHeld() {
     sigset_t pending;
     sigemptyset(&pipe_);
-    sigpending(&pending);
-    if (!sigismember(&pending, SIGPIPE)) sigaddset(&pipe_, SIGPIPE);
+    sigaddset(&pipe_, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+    if (!sigismember(&before_, SIGPIPE)) return;  // then none was pending
+    sigpending(&pending);
+    if (sigismember(&pending, SIGPIPE)) sigemptyset(&pipe_);
   }
   ~SigpipeHeld() {
     const timespec at_once{};

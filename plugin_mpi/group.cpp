@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "plugin_mpi/process.h"
@@ -45,10 +46,13 @@ int tag_of(tn_str name) {
   return static_cast<int>(std::hash<std::string_view>()({name.ptr, name.len}) & 0x7fff);
 }
 
-MPI_Comm make_communicator(std::vector<int> ranks, int tag) {
+// Two of the same ranks.
+using Communicators = std::pair<MPI_Comm, MPI_Comm>;
+
+Communicators make_communicators(std::vector<int> ranks, int tag) {
   const ErrorsReturn errors(MPI_COMM_WORLD);
   MPI_Group all = MPI_GROUP_NULL, mine = MPI_GROUP_NULL;
-  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm comm = MPI_COMM_NULL, twin = MPI_COMM_NULL;
   check(MPI_Comm_group(MPI_COMM_WORLD, &all), "MPI_Comm_group");
   const int some = MPI_Group_incl(all, to_int(ranks.size()), ranks.data(), &mine);
   MPI_Group_free(&all);
@@ -57,7 +61,9 @@ MPI_Comm make_communicator(std::vector<int> ranks, int tag) {
   MPI_Group_free(&mine);
   check(made, "MPI_Comm_create_group");
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  return comm;
+  check(MPI_Comm_dup(comm, &twin), "MPI_Comm_dup");
+  MPI_Comm_set_errhandler(twin, MPI_ERRORS_RETURN);
+  return {comm, twin};
 }
 
 }  // namespace
@@ -73,12 +79,12 @@ Group::Group(const tn_group_options& o) {
     ranks = members_of(o);
   else
     for (int r = 0; r < o.size; ++r) ranks.push_back(r);
-  std::promise<MPI_Comm> promise;
+  std::promise<Communicators> promise;
   auto made = promise.get_future();
   const sdk::BlockSignals blocked;
   std::thread([ranks, tag = tag_of(o.name), promise = std::move(promise)]() mutable {
     try {
-      promise.set_value(make_communicator(std::move(ranks), tag));
+      promise.set_value(make_communicators(std::move(ranks), tag));
     } catch (...) {
       promise.set_exception(std::current_exception());
     }
@@ -88,13 +94,14 @@ Group::Group(const tn_group_options& o) {
     throw std::runtime_error("MPI_Comm_create_group: not done within " +
                              std::to_string(o.timeout_ms) + " ms");
   }
-  group_->comm = made.get();
+  std::tie(group_->comm, group_->exchanges) = made.get();
 }
 
 // After an abort MPI_Comm_free might wait for those that are left behind.
 Group::~Group() {
-  if (group_->comm != MPI_COMM_NULL && !group_->aborted && is_usable())
-    MPI_Comm_free(&group_->comm);
+  if (group_->comm == MPI_COMM_NULL || group_->aborted || !is_usable()) return;
+  MPI_Comm_free(&group_->comm);
+  MPI_Comm_free(&group_->exchanges);
 }
 
 std::shared_ptr<sdk::CollectiveWork> Group::start(const tn_collective_call& call) {

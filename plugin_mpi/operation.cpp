@@ -52,6 +52,7 @@ int Operation::begin(const tn_collective_call& call) {
   const MPI_Comm comm = group_->comm;
   const bool root = call.root == group_->rank;
   const MPI_Datatype type = datatype_of(call.in ? in_.dtype : out_.dtype);
+  if (sdk::is_reduction(operation_)) return begin_reduction(call);
   const int in = to_int(in_.elements), out = to_int(out_.elements);
   switch (operation_) {
     case TN_COLLECTIVE_BROADCAST:
@@ -74,9 +75,8 @@ int Operation::begin(const tn_collective_call& call) {
       const int from = call.root == TN_COLLECTIVE_ANY_SOURCE ? MPI_ANY_SOURCE : call.root;
       return MPI_Irecv(out_.data, out, type, from, tag_of(call.tag), comm, &request_);
     }
-    default:
-      return begin_reduction(call);
   }
+  return MPI_ERR_OTHER;
 }
 
 int Operation::begin_reduction(const tn_collective_call& call) {
@@ -84,6 +84,11 @@ int Operation::begin_reduction(const tn_collective_call& call) {
   const bool root = call.root == group_->rank;
   const MPI_Datatype type = datatype_of(in_.dtype);
   const MPI_Op op = reduction_of(in_.dtype, reduction_);
+  if (Exchange::serves(in_.bytes(), group_->size)) {
+    exchange_ = std::make_unique<Exchange>(
+        *group_, Exchange::Reduction{operation_, reduction_, call.root, in_, out_, type, op});
+    return MPI_SUCCESS;
+  }
   const int in = to_int(in_.elements), out = to_int(out_.elements);
   const void* from = in_.data == out_.data && call.out ? MPI_IN_PLACE : in_.data;
   if (operation_ == TN_COLLECTIVE_ALL_REDUCE)
@@ -132,8 +137,20 @@ void Operation::finish(int code, const MPI_Status& status) {
     sdk::divide_of(out_.dtype)(out_.data, out_.elements, group_->size);
 }
 
+// It goes on also where its timeout has passed, as a request of MPI does: others may wait for it.
+bool Operation::ask_exchange() {
+  const bool is_free = exchange_->advance();
+  steps_ = exchange_->steps();
+  if (!done_ && !exchange_->fault().empty()) {
+    fault = exchange_->fault();
+    done_ = true;
+  }
+  return is_free;
+}
+
 // Under lock_. True: MPI is done with the buffers.
 bool Operation::ask() {
+  if (exchange_) return ask_exchange();
   if (request_ == MPI_REQUEST_NULL) return true;
   int done = 0;
   MPI_Status status{};
@@ -172,9 +189,11 @@ bool Operation::wait(int64_t ms) {
   ++waiting_;
   Backoff backoff(/*eager=*/true);
   bool done = advance();
-  while (!done && ms > 0) {
+  for (uint64_t before = steps(); !done && ms > 0;) {
     backoff.pause();
     done = advance();
+    if (steps() != before) backoff.reset();
+    before = steps();
     const auto spent = std::chrono::steady_clock::now() - start;
     if (spent >= std::chrono::milliseconds(std::min<int64_t>(ms, int64_t{1} << 40))) break;
   }
@@ -183,13 +202,15 @@ bool Operation::wait(int64_t ms) {
 }
 
 bool Operation::end() {
-  if (operation_ == TN_COLLECTIVE_RECV) {
+  bool cancels = operation_ == TN_COLLECTIVE_RECV;
+  {
     std::lock_guard held(lock_);
-    if (request_ != MPI_REQUEST_NULL) MPI_Cancel(&request_);
+    if (cancels && request_ != MPI_REQUEST_NULL) MPI_Cancel(&request_);
+    if (exchange_ && exchange_->cancel()) cancels = true;
   }
   for (int i = 0; i < 100; ++i) {
     if (move_on()) return true;
-    if (operation_ != TN_COLLECTIVE_RECV) break;
+    if (!cancels) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   Progress::instance().add(shared_from_this());

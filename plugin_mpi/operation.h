@@ -11,18 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "plugin_mpi/communicator.h"
+#include "plugin_mpi/exchange.h"
 #include "plugin_mpi/progress.h"
 #include "tenon/sdk/collective.h"
 
 namespace tenon::mpi_engine {
 
-struct Communicator {
-  MPI_Comm comm = MPI_COMM_NULL;
-  int rank = 0, size = 0;
-  std::atomic<bool> aborted{false};
-};
-
-// A request of MPI. Whoever asks moves it on.
+// A request of MPI, or the messages of an Exchange. Whoever asks moves it on.
 class Operation final : public sdk::CollectiveWork,
                         public Moved,
                         public std::enable_shared_from_this<Operation> {
@@ -36,6 +32,7 @@ class Operation final : public sdk::CollectiveWork,
   // True: it is done, and MPI uses its buffers no more.
   bool move_on() override;
   bool is_waited_for() const override { return waiting_ > 0; }
+  uint64_t steps() const override { return steps_; }
 
  private:
   using Buffer = sdk::CollectiveBuffer;
@@ -44,6 +41,7 @@ class Operation final : public sdk::CollectiveWork,
   int begin_reduction(const tn_collective_call& call);
   void finish(int code, const MPI_Status& status);
   bool ask();
+  bool ask_exchange();
 
   const std::shared_ptr<Communicator> group_;
   const Buffer in_, out_;
@@ -53,6 +51,8 @@ class Operation final : public sdk::CollectiveWork,
   std::vector<int> counts_;  // of all_to_all: sizes and places, read until it ends
   std::mutex lock_;
   MPI_Request request_ = MPI_REQUEST_NULL;  // under lock_
+  std::unique_ptr<Exchange> exchange_;      // instead of a request; under lock_
+  std::atomic<uint64_t> steps_{0};
   std::atomic<bool> done_{false};
   std::atomic<int> waiting_{0};
 };

@@ -64,13 +64,20 @@ void Progress::run() {
       if (stop_) return;
       now = works_;
     }
-    const auto goes_on = [](const auto& work) { return work->is_waited_for() || !work->move_on(); };
+    bool moved = false;
+    const auto goes_on = [&](const auto& work) {
+      if (work->is_waited_for()) return true;
+      const uint64_t before = work->steps();
+      const bool done = work->move_on();
+      moved |= done || work->steps() != before;
+      return !done;
+    };
     const auto ended = std::stable_partition(now.begin(), now.end(), goes_on);
+    if (moved) backoff.reset();
     if (ended == now.end()) {
       backoff.pause();
       continue;
     }
-    backoff.reset();
     std::lock_guard held(lock_);
     for (auto work = ended; work != now.end(); ++work)
       works_.erase(std::find(works_.begin(), works_.end(), *work));

@@ -19,6 +19,7 @@ class Moved {
   virtual ~Moved() = default;
   virtual bool move_on() = 0;  // true: MPI is done with it
   virtual bool is_waited_for() const = 0;
+  virtual uint64_t steps() const = 0;  // grows when move_on() has found something to do
 };
 
 // Pauses of a loop that asks again and again: at first none, then other threads' turns, then up to

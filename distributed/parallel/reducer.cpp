@@ -47,7 +47,7 @@ Reducer::Reducer(std::vector<Tensor> parameters, std::vector<std::string> names,
       divisor_(comm_.size()),
       ready_(parameters_.size()),
       times_(parameters_.size()),
-      used_(zeros({static_cast<int64_t>(parameters_.size())}, kInt)) {
+      flags_(zeros({2, static_cast<int64_t>(parameters_.size())}, kInt)) {
   make_buckets(reversed_order(parameters_.size()));
 }
 
@@ -68,6 +68,7 @@ Reducer::~Reducer() {
 void Reducer::make_buckets(const std::vector<std::size_t>& order) {
   const NoGradGuard no_grad;
   const auto limit = static_cast<int64_t>(options_.bucket_cap_mb() * kMiB);
+  order_ = order;
   buckets_.clear();
   places_.assign(parameters_.size(), {});
   std::vector<std::size_t> dense, sparse;
@@ -113,7 +114,7 @@ std::vector<std::string> Reducer::bucket(std::size_t index) const {
 }
 
 void Reducer::rebuild_buckets() {
-  rebuild_ = false;
+  rebuild_ = remake_ = false;
   rebuilt_ = true;
   std::vector<bool> seen(parameters_.size());
   for (const std::size_t i : arrival_) seen[i] = true;
@@ -134,7 +135,7 @@ void Reducer::reset() {
   std::fill(ready_.begin(), ready_.end(), false);
   std::fill(times_.begin(), times_.end(), 0);
   unused_.clear();
-  used_pending_ = {};
+  flags_pending_ = {};
   for (Bucket& b : buckets_) {
     b.missing = b.parameters.size();
     b.result = nullptr;
@@ -162,6 +163,8 @@ void Reducer::begin_iteration() {
   }
   reset();
   if (rebuild_) rebuild_buckets();
+  if (remake_) make_buckets(std::vector<std::size_t>(order_));
+  remake_ = false;
 }
 
 void Reducer::find_unused(const std::vector<Tensor>& outputs) {
@@ -214,11 +217,12 @@ void Reducer::check_gradient(std::size_t i) const {
               "' does: backward(create_graph=true) is not possible, as averages over ranks are not "
               "recorded; call autograd::grad() on the module itself");
   const Layout expected = sparse_[i] ? kSparse : kStrided;
-  TENON_CHECK(grad.layout() == expected, Error, "DistributedDataParallel: the gradient of '",
-              names_[i], "' has layout ", toString(grad.layout()), ", expected ",
-              toString(expected),
-              ": those of an nn::Embedding or nn::EmbeddingBag with "
-              "sparse(true) are sparse, all others strided");
+  const bool is_found = grad.is_sparse() && tells_flags();
+  TENON_CHECK(
+      is_found || grad.layout() == expected, Error, "DistributedDataParallel: the gradient of '",
+      names_[i], "' has layout ", toString(grad.layout()), ", expected ", toString(expected),
+      ": those of an nn::Embedding or nn::EmbeddingBag with sparse(true) are sparse, others "
+      "have the layout of the first iteration");
   TENON_CHECK(
       grad.scalar_type() == parameters_[i].scalar_type() && grad.sizes() == parameters_[i].sizes(),
       Error, "DistributedDataParallel: the gradient of '", names_[i], "' has sizes ", grad.sizes(),
@@ -230,7 +234,7 @@ void Reducer::on_gradient(std::size_t i) {
     expecting_ = false;
     check_gradient(i);
   }
-  if (parameters_[i].grad().defined()) used_.data_ptr<int32_t>()[i] = 1;
+  if (parameters_[i].grad().defined()) flag(kUsed, i) = 1;
   if (!sync_ || !expecting_) return;
   check_gradient(i);
   if (options_.static_graph() && times_expected_.empty()) {
@@ -264,12 +268,13 @@ void Reducer::fill_view(std::size_t i) {
   const Place at = places_[i];
   const Tensor& view = buckets_[at.bucket].views[at.position];
   const Tensor& grad = parameters_[i].grad();
-  if (!grad.defined()) {
+  if (!grad.defined() || grad.is_sparse()) {
     view.zero_();
+    flag(kFoundSparse, i) = grad.defined() && flag(kUsed, i) != 0;
   } else if (grad.unsafeGetTensorImpl() != view.unsafeGetTensorImpl()) {
     view.copy_(grad);
     // A gradient that is not this iteration's stays as it is until another rank has used it.
-    if (used_.const_data_ptr<int32_t>()[i] != 0) parameters_[i].mutable_grad() = view;
+    if (flag(kUsed, i) != 0) parameters_[i].mutable_grad() = view;
   }
 }
 
@@ -288,14 +293,14 @@ void Reducer::mark_ready(std::size_t i) {
 void Reducer::send_full_buckets() {
   while (next_ < buckets_.size() && buckets_[next_].missing == 0) send(next_++);
   if (next_ < buckets_.size()) return;
-  send_used();
+  send_flags();
   autograd::queue_callback([self = shared_from_this()] { self->finish(); });
 }
 
-void Reducer::send_used() {
-  if (!may_skip()) return;
-  used_sent_ = used_.to(comm_.device());
-  used_pending_ = comm_.all_reduce(used_sent_);
+void Reducer::send_flags() {
+  if (!tells_flags()) return;
+  flags_sent_ = flags_.to(comm_.device());
+  flags_pending_ = comm_.all_reduce(flags_sent_);
 }
 
 void Reducer::send(std::size_t index, bool brings_rows) {
@@ -343,26 +348,50 @@ void Reducer::take_results() {
   }
 }
 
+// All ranks have the same flags, and gather rows of the same parameters or throw.
+std::vector<Tensor> Reducer::found_sparse() {
+  std::vector<Tensor> out(parameters_.size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const int sparse = flag(kFoundSparse, i), used = flag(kUsed, i);
+    TENON_CHECK(sparse == 0 || sparse == used, Error, "DistributedDataParallel: the gradient of '",
+                names_[i], "' is sparse on ", sparse, " of the ", used,
+                " ranks that have one, expected on all or none");
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (flag(kFoundSparse, i) == 0) continue;
+    const Tensor& p = parameters_[i];
+    // A strided one is of an earlier iteration.
+    const bool mine = p.grad().defined() && p.grad().is_sparse();
+    out[i] = average_rows(comm_, mine ? p.grad() : Tensor(), p, divisor_);
+    sparse_[i] = remake_ = true;
+  }
+  return out;
+}
+
 void Reducer::finish() {
   const NoGradGuard no_grad;
+  std::vector<Tensor> rows(parameters_.size());
   RecordFunction range(RecordScope::USER_SCOPE);
   range.before("DistributedDataParallel::wait");
   try {
     take_results();
-    if (may_skip()) {
-      used_pending_.wait();
-      used_.copy_(used_sent_);
+    if (tells_flags()) {
+      flags_pending_.wait();
+      flags_.copy_(flags_sent_);
+      rows = found_sparse();
     }
   } catch (...) {
+    flags_.zero_();
     reset();
     throw;
   }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (may_skip() && used_.const_data_ptr<int32_t>()[i] == 0) continue;
+    if (may_skip() && flag(kUsed, i) == 0) continue;
     const Place at = places_[i];
-    parameters_[i].mutable_grad() = buckets_[at.bucket].views[at.position];
+    parameters_[i].mutable_grad() =
+        rows[i].defined() ? rows[i] : buckets_[at.bucket].views[at.position];
   }
-  used_.zero_();
+  flags_.zero_();
   rebuild_ = !rebuilt_ && (options_.static_graph() || !options_.find_unused_parameters());
   reset();
 }
@@ -373,8 +402,8 @@ void Reducer::shadow_iteration() {
     if (!buckets_[i].is_sparse) buckets_[i].flat.zero_();
     send(i, /*brings_rows=*/false);
   }
-  used_.zero_();
-  send_used();
+  flags_.zero_();
+  send_flags();
   finish();
 }
 

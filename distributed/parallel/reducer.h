@@ -8,7 +8,9 @@
 // which order gradients come; the buckets are then rebuilt in that order, as rank 0 saw it.
 //
 // A sparse gradient has a bucket of its own, without memory. The rows of all ranks are gathered at
-// the end of the pass, as it takes their numbers first.
+// the end of the pass, as it takes their numbers first. Where nobody has said that a gradient is
+// sparse, the ranks tell each other when it comes, at the end of the pass, and make the buckets
+// again: in the first iteration, or in any where parameters may be unused.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +33,8 @@ std::vector<std::vector<std::size_t>> assign_buckets(const std::vector<Tensor>& 
 
 class Reducer : public std::enable_shared_from_this<Reducer> {
  public:
-  // sparse[i]: the gradient of that parameter is. Hooks on buckets do not see such gradients.
+  // sparse[i]: the gradient of that parameter is known to be. Hooks on buckets do not see such
+  // gradients.
   Reducer(std::vector<Tensor> parameters, std::vector<std::string> names, std::vector<bool> sparse,
           Comm comm, const DistributedDataParallelOptions& options);
   ~Reducer();
@@ -79,9 +82,17 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   void send_full_buckets();
   // Of a sparse one, brings_rows: this rank has a gradient.
   void send(std::size_t bucket, bool brings_rows = true);
-  void send_used();
+  void send_flags();
   void finish();
   void finish_first_static();
+  // What all ranks must know of a parameter's gradient, as numbers of ranks once it is summed.
+  enum Flag : std::size_t { kUsed, kFoundSparse };
+  int32_t& flag(Flag f, std::size_t parameter) {
+    return flags_.data_ptr<int32_t>()[f * parameters_.size() + parameter];
+  }
+  bool tells_flags() const { return may_skip() || !rebuilt_; }
+  // The averages of gradients that were found to be sparse; undefined for the others.
+  std::vector<Tensor> found_sparse();
   void take_results();
   void reset();
   std::string missing_names() const;
@@ -89,7 +100,7 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
 
   const std::vector<Tensor> parameters_;
   const std::vector<std::string> names_;
-  const std::vector<bool> sparse_;
+  std::vector<bool> sparse_;
   const Comm comm_;
   const DistributedDataParallelOptions options_;
   std::vector<std::uintptr_t> hooks_;
@@ -97,8 +108,10 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   std::vector<Bucket> buckets_;  // the sparse ones are the last
   std::size_t dense_buckets_ = 0;
   std::vector<Place> places_;
+  std::vector<std::size_t> order_;    // that the buckets were made in
   std::vector<std::size_t> arrival_;  // of gradients, in the first iteration
   bool rebuild_ = false, rebuilt_ = false;
+  bool remake_ = false;  // in the same order: some are sparse
 
   bool sync_ = true;
   int divisor_;
@@ -107,9 +120,9 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   std::vector<bool> ready_;
   std::vector<int> times_, times_expected_;  // static graphs: how often a gradient comes
   std::vector<std::size_t> unused_;
-  Tensor used_;  // since the last average; int32, on the host
-  Tensor used_sent_;
-  Pending used_pending_;
+  Tensor flags_;  // since the last average; int32, on the host
+  Tensor flags_sent_;
+  Pending flags_pending_;
   std::size_t next_ = 0;  // bucket to send
 };
 

@@ -108,6 +108,42 @@ TEST_P(Collectives, SumsOfRoundedNumbersAreBitEqualOnAllRanks) {
   });
 }
 
+// Where an engine may divide the elements among the ranks. MPI's adds them in the order of ranks in
+// each of the three operations.
+TEST_P(Collectives, LargeReductionsThatAreUnderWayTogether) {
+  const int n = GetParam();
+  run_ranks(n, [n](const ProcessGroupPtr& g) {
+    const int64_t count = int64_t{n} * 30001;
+    const auto of = [count](int r, ScalarType t) {
+      return (sin(arange(count, kFloat) * static_cast<float>(r + 1)) * 100).to(t);
+    };
+    const int me = g->getRank();
+    for (ScalarType dtype : {kFloat, kBFloat16, kInt}) {
+      for (ReduceOp op : {ReduceOp::SUM, dtype == kInt ? ReduceOp::MAX : ReduceOp::AVG}) {
+        Tensor all = of(me, dtype), root = of(me, dtype), part = zeros({count / n}, dtype);
+        const WorkPtr first = all_reduce(all, op, g, true);
+        const WorkPtr second = reduce(root, n - 1, op, g, true);
+        reduce_scatter_tensor(part, of(me, dtype), op, g);
+        second->wait();
+        first->wait();
+        Tensor sum = of(0, dtype);
+        for (int r = 1; r < n; ++r)
+          sum = op == ReduceOp::MAX ? maximum(sum, of(r, dtype)) : sum + of(r, dtype);
+        if (op == ReduceOp::AVG) sum = sum / n;
+        const double most = dtype == kFloat ? 1e-4 : dtype == kInt ? 0 : 4;
+        const auto same = [&](const Tensor& a, const Tensor& b) {
+          if (g->getBackendName() == "mpi") return equal(a, b);
+          return (a - b).abs().max().to(kDouble).item<double>() <= most;
+        };
+        EXPECT_TRUE(same(all, sum)) << text(op) << " " << dtype;
+        EXPECT_TRUE(same(root, me == n - 1 ? sum : of(me, dtype))) << text(op) << " " << dtype;
+        EXPECT_TRUE(same(part, sum.narrow(0, me * (count / n), count / n)))
+            << text(op) << " " << dtype;
+      }
+    }
+  });
+}
+
 // Zeros of two signs and NaN, whichever rank brings them.
 TEST_P(Collectives, ExtremesKeepNaNAndTheSignOfZero) {
   const int n = GetParam();

@@ -75,6 +75,35 @@ TEST(Mpi, AMessageOfAnotherLengthIsToldWithBoth) {
   }
 }
 
+// More than is sent at once, to each rank parts that differ by one element.
+TEST(Mpi, ReductionsInSegments) {
+  const int64_t count = 4'300'003;
+  const auto of = [count](int r) { return arange(count, kInt) * (r + 1); };
+  const Tensor sum = of(0) + of(1);
+  for (int root = 0; root < 2; ++root) {
+    Tensor x = of(get_rank()), y = of(get_rank());
+    all_reduce(x);
+    EXPECT_TRUE(equal(x, sum));
+    reduce(y, root);
+    EXPECT_TRUE(equal(y, get_rank() == root ? sum : of(get_rank())));
+    Tensor part = zeros({count}, kInt);
+    reduce_scatter_tensor(part, cat({of(get_rank()), of(get_rank()) + 1}));
+    EXPECT_TRUE(equal(part, get_rank() == 0 ? sum : sum + 2));
+  }
+}
+
+// MPI's own reductions would add up what both have. The tensor is the program's again.
+TEST(Mpi, ReductionsOfDifferentLengthsAreToldOnBothRanks) {
+  const auto group = make_group("lengths", 20s);
+  const auto start = std::chrono::steady_clock::now();
+  const Tensor x = ones({1000 + 10 * get_rank()});
+  const std::string text = error_of([&] { all_reduce(x, ReduceOp::SUM, group); }).what();
+  EXPECT_NE(text.find("all_reduce sum float32 [1010]"), std::string::npos) << text;
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
+  EXPECT_EQ(x.use_count(), 1u);
+  default_group()->barrier()->wait();
+}
+
 // The other rank comes when the first has given up: MPI can then end.
 TEST(Mpi, AWaitEndsWithItsTimeoutAndNamesTheRankThatIsBehind) {
   const auto group = make_group("late", get_rank() == 0 ? 300ms : 20s);

@@ -51,5 +51,31 @@ TEST(ProgramDataParallel, TrainsAsOneProcess) {
   EXPECT_EQ(r[0].text, r[1].text);
 }
 
+std::string train_table(const GroupPtr& all) {
+  const auto table = [] {
+    jit::Module m("__torch__.Table");
+    m.register_parameter("w", sin(arange(12, kFloat)).reshape({6, 2}).requires_grad_());
+    m.define(R"(
+def forward(self, x):
+    return torch.embedding(self.w, x, -1, False, True)
+)");
+    return m;
+  };
+  jit::Module alone = table();
+  ProgramDataParallel ddp(table(), DistributedDataParallelOptions().process_group(all));
+  const Tensor x = tensor({1, 2, 2, 5}, kLong), mine = x.narrow(0, 2 * all->rank(), 2);
+  for (int i = 0; i < 3; ++i) {
+    for (const Tensor& p : ddp.program().parameters()) p.mutable_grad() = Tensor();
+    ddp({mine}).toTensor().pow(2).mean().backward();
+    const Tensor grad = ddp.program().parameters()[0].grad();
+    EXPECT_TRUE(grad.is_sparse());
+    alone.parameters()[0].mutable_grad() = Tensor();
+    alone.forward({x}).toTensor().pow(2).mean().backward();
+    EXPECT_TRUE(allclose(grad.to_dense(), alone.parameters()[0].grad().to_dense()));
+  }
+  return "trained";
+}
+TEST(ProgramDataParallel, SparseGradientsStaySparse) { on_ranks(2, train_table); }
+
 }  // namespace
 }  // namespace tenon::distributed::test

@@ -90,28 +90,85 @@ TEST(SparseGradients, AddUpWithoutCommunicationAndJoin) { on_ranks(2, added_up);
 
 // A table whose gradient is sparse where nobody says so.
 struct LooseImpl : public nn::Module {
-  LooseImpl() { weight = register_parameter("weight", ones({5, 2})); }
+  LooseImpl()
+      : weight(register_parameter("weight", sin(arange(10, kFloat)).reshape({5, 2}))),
+        out(register_module("out", nn::Linear(2, 1))) {}
   Tensor forward(const Tensor& x) {
-    return nn::functional::embedding(x, weight,
-                                     nn::functional::EmbeddingFuncOptions().sparse(true));
+    const auto how = nn::functional::EmbeddingFuncOptions().sparse(is_sparse);
+    const Tensor rows = nn::functional::embedding(x, weight, how);
+    return out(uses_table ? rows : ones({1, 2})).sum();
   }
   Tensor weight;
+  nn::Linear out;
+  bool is_sparse = true, uses_table = true;
 };
 TENON_MODULE(Loose);
 
-std::string refused(const GroupPtr& all) {
-  DistributedDataParallel ddp(Loose(), Options().process_group(all));
+Tensor rows_of(int rank, int64_t step) { return tensor({rank, (rank + step) % 5}, kLong); }
+
+// Beside one process that has the mean of what both ranks have. From `begins` on rank 1 uses it.
+std::string found(const GroupPtr& all, const Options& options, int64_t begins) {
+  manual_seed(3);
+  Loose net, alone;
+  alone->out->load_state_dict(net->out->state_dict());
+  DistributedDataParallel ddp(net, Options(options).process_group(all));
+  for (int64_t step = 0; step < 4; ++step) {
+    ddp.zero_grad();
+    alone->zero_grad();
+    net->uses_table = all->rank() == 0 || step >= begins;
+    ddp(rows_of(all->rank(), step)).backward();
+    alone->uses_table = true;
+    alone(rows_of(0, step)).div(2).backward();
+    alone->uses_table = step >= begins;
+    alone(rows_of(1, step)).div(2).backward();
+    EXPECT_TRUE(net->weight.grad().is_sparse() && net->weight.grad().is_coalesced());
+    EXPECT_LT(largest_gradient_difference(*net, *alone), 1e-6) << step;
+  }
+  EXPECT_EQ(ddp.state().bucket_count(), 2u);  // what is sparse travels alone
+  EXPECT_EQ(ddp.state().bucket(1), std::vector<std::string>{"weight"});
+  return bits_of({net->weight.grad().to_dense(), net->out->weight.grad()});
+}
+TEST(SparseGradients, AreFoundInTheFirstIteration) {
+  const auto r = on_ranks(2, [](const GroupPtr& all) { return found(all, Options(), 0); });
+  EXPECT_EQ(r[0].text, r[1].text);
+}
+TEST(SparseGradients, AreFoundInTheFirstIterationOfAStaticGraph) {
+  on_ranks(2, [](const GroupPtr& all) { return found(all, Options().static_graph(true), 0); });
+}
+TEST(SparseGradients, AreFoundWhereOneRankBeginsLater) {
+  const auto r = on_ranks(
+      2, [](const GroupPtr& all) { return found(all, Options().find_unused_parameters(true), 2); });
+  EXPECT_EQ(r[0].text, r[1].text);
+}
+
+std::string error_of_steps(const GroupPtr& all, std::vector<bool> sparse) {
+  Loose net;
+  DistributedDataParallel ddp(net, Options().process_group(all));
   try {
-    ddp(tensor({1, 2}, kLong)).sum().backward();
+    for (const bool is : sparse) {
+      net->is_sparse = is;
+      ddp.zero_grad();
+      ddp(rows_of(0, 1)).backward();
+    }
   } catch (const Error& e) {
     return e.msg();
   }
   return "nothing was thrown";
 }
-TEST(SparseGradients, ThatNoModuleDeclaresAreRefusedByName) {
-  for (const RankResult& r : on_ranks(2, refused)) {
+TEST(SparseGradients, ThatComeLaterAreRefusedByName) {
+  for (const RankResult& r : on_ranks(2, [](const GroupPtr& all) {
+         return error_of_steps(all, {false, true});
+       })) {
     EXPECT_NE(r.text.find("the gradient of 'weight' has layout"), std::string::npos) << r.text;
     EXPECT_NE(r.text.find("nn::Embedding"), std::string::npos) << r.text;
+  }
+}
+TEST(SparseGradients, OfOneRankAloneAreRefusedOnAll) {
+  for (const RankResult& r :
+       on_ranks(2, [](const GroupPtr& all) { return error_of_steps(all, {all->rank() == 1}); })) {
+    EXPECT_NE(r.text.find("the gradient of 'weight' is sparse on 1 of the 2 ranks"),
+              std::string::npos)
+        << r.text;
   }
 }
 

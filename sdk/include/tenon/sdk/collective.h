@@ -63,7 +63,9 @@ class CollectiveWork {
 template <class G>
 struct CollectiveEngine {
   using Group = G;
-  struct Scope {};  // made before each call of a group or a work, and destroyed after it
+  // Made before each call of a group, and destroyed after it. Works have none: they are asked
+  // often.
+  struct Scope {};
 };
 
 // The elements of `in` or `out` of a call; none where it is null.
@@ -121,9 +123,9 @@ inline std::string& collective_error() {
   return *text;
 }
 
-template <class E, class F>
+template <class Scope, class F>
 tn_status collective_call(F f) {
-  [[maybe_unused]] const typename E::Scope scope;
+  [[maybe_unused]] const Scope scope;
   try {
     return f();
   } catch (const std::bad_alloc&) {
@@ -137,6 +139,8 @@ tn_status collective_call(F f) {
   return TN_ERROR_BACKEND;
 }
 
+struct NoScope {};
+
 template <class E, class = void>
 struct KnowsWorld : std::false_type {};
 template <class E>
@@ -146,6 +150,7 @@ struct KnowsWorld<E, std::void_t<decltype(E::world())>> : std::true_type {};
 template <class E>
 struct CollectiveFunctions {
   using Group = typename E::Group;
+  using Scope = typename E::Scope;
   struct Held {
     std::shared_ptr<CollectiveWork> work;
     Group* group;
@@ -160,17 +165,17 @@ struct CollectiveFunctions {
                : TN_DECLINED;
   }
   static tn_status join(void*, const tn_group_options* options, tn_group** out) {
-    return collective_call<E>([&] {
+    return collective_call<Scope>([&] {
       *out = reinterpret_cast<tn_group*>(new Group(*options));
       return TN_OK;
     });
   }
   static void leave(void*, tn_group* group) {
-    [[maybe_unused]] const typename E::Scope scope;
+    [[maybe_unused]] const Scope scope;
     delete of(group);
   }
   static tn_status start(void*, tn_group* group, const tn_collective_call* call, tn_work** out) {
-    return collective_call<E>([&] {
+    return collective_call<Scope>([&] {
       auto held = std::make_unique<Held>();
       held->group = of(group);
       held->work = of(group)->start(*call);
@@ -179,7 +184,7 @@ struct CollectiveFunctions {
     });
   }
   static tn_status wait(void*, tn_work* work, int64_t ms, int32_t* done) {
-    return collective_call<E>([&]() -> tn_status {
+    return collective_call<NoScope>([&]() -> tn_status {
       *done = of(work)->work->wait(ms);
       if (!*done || of(work)->work->fault.empty()) return TN_OK;
       collective_error() = of(work)->work->fault;
@@ -188,20 +193,19 @@ struct CollectiveFunctions {
   }
   static int32_t source(void*, tn_work* work) { return of(work)->work->source; }
   static int32_t release(void*, tn_work* work) {
-    [[maybe_unused]] const typename E::Scope scope;
     Held* held = of(work);
-    if (!held->work->wait(0)) held->group->abort();
+    if (!held->work->wait(0)) abort(nullptr, reinterpret_cast<tn_group*>(held->group));
     if (!held->work->end()) return 0;
     delete held;
     return 1;
   }
   static void abort(void*, tn_group* group) {
-    [[maybe_unused]] const typename E::Scope scope;
+    [[maybe_unused]] const Scope scope;
     of(group)->abort();
   }
   static tn_str last_error(void*) { return {collective_error().data(), collective_error().size()}; }
   static tn_status world(void*, int32_t* rank, int32_t* size) {
-    return collective_call<E>([&] {
+    return collective_call<NoScope>([&] {
       std::tie(*rank, *size) = E::world();
       return TN_OK;
     });
