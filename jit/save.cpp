@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <ostream>
 
-#include "jit/formats/exported/program_writer.h"
+#include "jit/formats/exported/writer/program_writer.h"
 #include "jit/formats/write.h"
 #include "tenon/io/file_writer.h"
 #include "tenon/jit.h"
@@ -44,8 +44,9 @@ void Module::save(const std::string& path, const ExtraFiles& extra) const {
   file.commit();
 }
 
-void export_program(const Module& m, const std::vector<IValue>& inputs, const std::string& path) {
-  formats::ProgramWriter program(m);
+void export_program(const Module& m, const std::vector<IValue>& inputs, const std::string& path,
+                    const ExportProgramOptions& options) {
+  formats::ProgramWriter program(m, options);
   program.walk(inputs);
   serialize::detail::FileWriter file(path);
   const std::string stem = std::filesystem::path(path).stem().string();

@@ -6,7 +6,7 @@
 
 #include "jit/formats/exported/json.h"
 #include "jit/formats/exported/kept.h"
-#include "jit/formats/exported/program_writer.h"
+#include "jit/formats/exported/writer/program_writer.h"
 #include "jit/formats/pickle.h"
 #include "jit/formats/write.h"
 #include "tenon/autograd/mode.h"

@@ -4,20 +4,35 @@
 // (.pt2).
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tenon/jit/module.h"
 
 namespace tenon::jit {
 
-// Runs the program once with the inputs, which tell shapes: the file is for inputs of these sizes.
-// It is written as it computes in evaluation; weights keep their names. torch.export.load reads it
-// (torch 2.9 and later), and so does jit::load. NotImplementedError names the operator and the
-// place of what it cannot hold: branches and loops by data, operators that torch does not have.
-// Modules that were loaded from an exported program are written by Module::save, with the sizes
-// that they may have.
+struct ExportProgramOptions {
+  // By input: the dimensions whose size may differ from the example's, and names of these sizes;
+  // sizes of one name are equal. Parts of tuples and lists are inputs as "pair[0]". Without any,
+  // the file is for inputs of the examples' sizes.
+  std::map<std::string, std::map<int64_t, std::string>> dynamic_axes;
+  // By name: the smallest and the largest size that the file is for. Without: any.
+  std::map<std::string, std::pair<int64_t, int64_t>> ranges;
+};
+
+// Runs the program with the inputs, which tell dtypes and sizes, and a few times more with inputs
+// of other sizes where these may vary: rows of the examples, repeated. It is written as it computes
+// in evaluation; weights keep their names. A branch by sizes goes the way that it goes in all runs,
+// and the file checks the condition. torch.export.load reads it (torch 2.9 and later), and so does
+// jit::load.
+//
+// NotImplementedError names the operator and the place of what the file cannot hold: branches and
+// loops by data, or by sizes that vary, operators that torch does not have. ValueError and
+// IndexError for options that do not fit the inputs.
 TENON_API void export_program(const Module& m, const std::vector<IValue>& inputs,
-                              const std::string& path);
+                              const std::string& path, const ExportProgramOptions& options = {});
 
 }  // namespace tenon::jit

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "jit/formats/exported/program_writer.h"
+#include "jit/formats/exported/writer/program_writer.h"
 #include "tenon/autograd/mode.h"
 #include "tenon/core/op.h"
 #include "tenon/jit/pickle.h"
@@ -68,6 +68,24 @@ Json tensor_meta(const Tensor& t, bool requires_grad) {
       {"layout", 7}};
 }
 
+// As tensor_meta, with the sizes that vary as expressions.
+Json ProgramWriter::meta_of(const Item& tensor) {
+  const Tensor& t = tensor.example.toTensor();
+  Json meta = tensor_meta(t, false);
+  if (tensor.others.empty()) return meta;
+  SizeExpressions::Values stride(tensor.runs(), 1);
+  std::string text;
+  for (auto d = static_cast<std::size_t>(t.dim()); d-- > 0;) {
+    const SizeExpressions::Values sizes = sizes_in_runs(tensor, d);
+    const std::string size = sizes_.text_of(sizes);
+    meta["strides"][d] = size_argument(stride, text);
+    meta["sizes"][d] = size_argument(sizes, size);
+    text = text.empty() ? size : "Mul(" + size + ", " + text + ")";
+    for (std::size_t r = 0; r < stride.size(); ++r) stride[r] *= std::max<int64_t>(sizes[r], 1);
+  }
+  return meta;
+}
+
 Json ProgramWriter::plain_argument(const IValue& v) const {
   if (v.isNone()) return {{"as_none", true}};
   if (v.isBool()) return {{"as_bool", v.toBool()}};
@@ -86,6 +104,7 @@ const std::string& ProgramWriter::name_of(const Item& item) {
   if (!item.name.empty()) return item.name;
   const Tensor t = item.example.toTensor();
   auto& named = const_cast<Item&>(item);
+  if (!item.number.empty()) return make_tensor_of(named);
   const auto weight = t.numel() > 0 ? by_memory_.find(t.data_ptr()) : by_memory_.end();
   const bool known = weight != by_memory_.end() &&
                      weights_[weight->second].tensor.sizes() == t.sizes() &&
@@ -97,11 +116,15 @@ const std::string& ProgramWriter::name_of(const Item& item) {
   return named.name;
 }
 
+Json ProgramWriter::tensor_argument(const Item& tensor) {
+  return {{"as_tensor", {{"name", name_of(tensor)}}}};
+}
+
 Json ProgramWriter::argument(const core::Op& op, std::size_t k, const Item& item) {
   const IValue& v = item.example;
   const auto tensor = [&](const Item& i) -> Json {
     if (i.example.isNone() || !i.example.toTensor().defined()) return {{"as_none", true}};
-    return {{"as_tensor", {{"name", name_of(i)}}}};
+    return tensor_argument(i);
   };
   if (v.isTensor()) return tensor(item);
   const ArgType type = op.args[k].type;
@@ -132,8 +155,16 @@ Json ProgramWriter::argument(const core::Op& op, std::size_t k, const Item& item
                 {"index", d.is_cuda() ? Json(d.index()) : Json()}}}};
     }
     default:
-      return plain_argument(v);
+      break;
   }
+  if (!item.number.empty()) return number_argument(item);
+  const bool varies = std::any_of(item.parts.begin(), item.parts.end(),
+                                  [](const Item* p) { return !p->number.empty(); });
+  if (!varies) return plain_argument(v);
+  Json all = Json::array();
+  for (const Item* p : item.parts)
+    all.push_back(p->number.empty() ? plain_argument(p->example) : Json{{"as_name", p->number}});
+  return {{"as_sym_ints", std::move(all)}};
 }
 
 // Up to the last argument that differs from its default, those by keyword where they differ.
@@ -156,7 +187,7 @@ Json ProgramWriter::inputs_of(const Node& n) {
     const Argument& a = schema.arguments[k];
     if (a.keyword_only ? !differs[k] : k >= last) continue;
     const Item& item = at(n.input(k));
-    if (!item.constant && !item.example.isTensor() && !item.has_parts)
+    if (!item.constant && !item.example.isTensor() && !item.has_parts && item.number.empty())
       refuse(n, "argument '" + a.name + "' is a number that depends on data");
     inputs.push_back({{"name", a.name},
                       {"arg", argument(*n.op->op, k, item)},
@@ -203,11 +234,11 @@ void ProgramWriter::write(ZipWriter& zip) const {
           Json{{"config", std::move(configs[1])}}.dump());
   Json graph{{"inputs", std::move(inputs)},
              {"outputs", outputs_},
-             {"nodes", nodes_},
-             {"tensor_values", tensors_},
-             {"sym_int_values", Json::object()},
-             {"sym_bool_values", Json::object()},
-             {"sym_float_values", Json::object()},
+             {"nodes", graph_.nodes},
+             {"tensor_values", graph_.tensors},
+             {"sym_int_values", graph_.integers},
+             {"sym_bool_values", graph_.booleans},
+             {"sym_float_values", graph_.reals},
              {"custom_obj_values", Json::object()},
              {"is_single_tensor_return", false}};
   Json call{
@@ -230,7 +261,7 @@ void ProgramWriter::write(ZipWriter& zip) const {
         {"metadata", Json::object()},
         {"treespec_namedtuple_fields", Json::object()}}},
       {"opset_version", {{"aten", 10}}},
-      {"range_constraints", Json::object()},
+      {"range_constraints", sizes_.ranges()},
       {"schema_version", {{"major", 8}, {"minor", 8}}},
       {"verifiers", Json::array({"TRAINING"})},
       {"torch_version", "2.9.0"},

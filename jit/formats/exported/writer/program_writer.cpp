@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/formats/exported/program_writer.h"
+#include "jit/formats/exported/writer/program_writer.h"
 
 #include <algorithm>
 
@@ -39,7 +39,10 @@ bool is_silent(const Node& n) {
 
 }  // namespace
 
-ProgramWriter::ProgramWriter(const Module& m) : module_(m) {
+ProgramWriter::ProgramWriter(const Module& m, const ExportProgramOptions& options)
+    : module_(m), options_(options) {
+  for (const auto& [input, axes] : options.dynamic_axes)
+    for (const auto& [axis, size] : axes) unused_axes_.insert(core::join(input, ":", axis));
   if (module_.is_training()) {
     module_ = module_.clone();
     module_.eval();
@@ -69,8 +72,13 @@ std::string ProgramWriter::fresh(const std::string& wanted) {
 std::string ProgramWriter::add_tensor(const std::string& wanted, const Tensor& t,
                                       bool requires_grad) {
   const std::string name = fresh(wanted);
-  tensors_[name] = tensor_meta(t, requires_grad);
+  graph_.tensors[name] = tensor_meta(t, requires_grad);
   return name;
+}
+
+void ProgramWriter::add_tensor(const std::string& wanted, Item& item) {
+  item.name = fresh(wanted);
+  graph_.tensors[item.name] = meta_of(item);
 }
 
 // In a frozen program weights are constants, known by their memory.
@@ -92,11 +100,12 @@ void ProgramWriter::add_weights() {
 }
 
 const ProgramWriter::Item* ProgramWriter::add_input(const IValue& example, const std::string& name,
-                                                    Json& tree) {
+                                                    const std::string& path, Json& tree) {
   Item* made = make(example);
   if (example.isTensor()) {
     made->example = example.toTensor().detach().clone();  // the program may write it
-    made->name = add_tensor(name, example.toTensor());
+    resize_input(*made, path);
+    add_tensor(name, *made);
     tree = tree_leaf();
     inputs_.push_back({{"as_tensor", {{"name", made->name}}}});
     specs_.push_back({{"user_input", {{"arg", {{"as_tensor", {{"name", made->name}}}}}}}});
@@ -113,11 +122,45 @@ const ProgramWriter::Item* ProgramWriter::add_input(const IValue& example, const
   Json children = Json::array();
   made->has_parts = true;
   for (const IValue& v : items_of(example)) {
+    const std::string part = core::join(path, "[", made->parts.size(), "]");
     children.emplace_back();
-    made->parts.push_back(add_input(v, name, children.back()));
+    made->parts.push_back(add_input(v, name, part, children.back()));
   }
   tree = tree_node(example.isTuple() ? "builtins.tuple" : "builtins.list", std::move(children));
   return made;
+}
+
+namespace {
+
+// The rows of `t`, as often as it takes.
+Tensor resized(const Tensor& t, int64_t dim, int64_t size) {
+  std::vector<int64_t> sizes(t.sizes().begin(), t.sizes().end());
+  sizes[static_cast<std::size_t>(dim)] = size;
+  if (t.numel() == 0) return zeros(sizes, t.options());
+  const Tensor rows = remainder(arange(size, TensorOptions(kLong)), t.size(dim));
+  return t.index_select(dim, rows.to(t.device()));
+}
+
+}  // namespace
+
+// What it is in the other runs.
+void ProgramWriter::resize_input(Item& input, const std::string& path) {
+  const auto axes = options_.dynamic_axes.find(path);
+  if (axes == options_.dynamic_axes.end()) return;
+  const Tensor t = input.example.toTensor();
+  std::vector<Tensor> runs(SizeExpressions::kRuns - 1, t);
+  for (const auto& [axis, name] : axes->second) {
+    TENON_CHECK(-t.dim() <= axis && axis < t.dim(), IndexError, "export_program: '", path, "' has ",
+                t.dim(), " dimensions, so it has no axis ", axis);
+    const int64_t dim = axis < 0 ? axis + t.dim() : axis;
+    const auto range = options_.ranges.find(name);
+    const SizeExpressions::Values& values = sizes_.add_symbol(
+        name, t.size(dim),
+        range == options_.ranges.end() ? SizeExpressions::Range{0, INT64_MAX} : range->second);
+    for (std::size_t r = 0; r < runs.size(); ++r) runs[r] = resized(runs[r], dim, values[r + 1]);
+    unused_axes_.erase(core::join(path, ":", axis));
+  }
+  input.others.assign(runs.begin(), runs.end());
 }
 
 void ProgramWriter::walk(const std::vector<IValue>& given) {
@@ -134,27 +177,47 @@ void ProgramWriter::walk(const std::vector<IValue>& given) {
               "export_program: the program takes ", g->inputs().size() - 1, " inputs, ",
               inputs.size(), " examples were given");
   samples_ = inputs;
+  const FunctionSchema& schema = frozen.get_method("forward").function().schema();
   items_[g->inputs()[0]] = make(IValue(frozen._ivalue()), true);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::string name = identifier("", g->inputs()[i + 1]->debug_name());
+    const std::string name = identifier("", schema.arguments.at(i + 1).name);
     in_tree_.emplace_back();
-    items_[g->inputs()[i + 1]] = add_input(inputs[i], name, in_tree_.back());
+    items_[g->inputs()[i + 1]] = add_input(inputs[i], name, name, in_tree_.back());
     names_.push_back(name);
   }
+  TENON_CHECK(unused_axes_.empty(), ValueError, "export_program: no input has the dynamic axis '",
+              *unused_axes_.begin(), "'; the inputs are ", names_.dump());
   visit(*g->block());
   Json trees = Json::array();
   for (const Value* v : g->outputs()) trees.push_back(output(at(v), outputs_));
   out_tree_ = trees.size() == 1 ? trees[0] : tree_node("builtins.tuple", std::move(trees));
+  drop_unused_numbers();
   for (const Json& o : outputs_) output_specs_.push_back({{"user_output", {{"arg", o}}}});
+}
+
+// Sizes that were asked with others, and what was computed from them.
+void ProgramWriter::drop_unused_numbers() {
+  Names used;
+  add_names(outputs_, used);
+  Json kept = Json::array();
+  for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
+    Json& node = graph_.nodes[i];
+    if (expressions_.count(node["name"].get<std::string>()) && !mentions(node["outputs"], used))
+      continue;
+    for (const Json& in : node["inputs"]) add_names(in["arg"], used);
+    kept.push_back(std::move(node));
+  }
+  std::reverse(kept.begin(), kept.end());
+  graph_.nodes = std::move(kept);
 }
 
 Json ProgramWriter::output(const Item& item, Json& outputs) {
   if (item.example.isTensor()) {
-    outputs.push_back({{"as_tensor", {{"name", name_of(item)}}}});
+    outputs.push_back(tensor_argument(item));
     return tree_leaf();
   }
   if (!item.has_parts) {
-    outputs.push_back(plain_argument(item.example));
+    outputs.push_back(item.number.empty() ? plain_argument(item.example) : number_argument(item));
     return tree_leaf();
   }
   Json children = Json::array();
@@ -177,13 +240,8 @@ void ProgramWriter::visit(const Node& n) {
     return;
   }
   if (n.is("prim::If")) {
-    const Item& condition = at(n.input(0));
-    if (!condition.constant) refuse(n, "a branch by data");
-    const Block& taken = *n.blocks()[condition.example.toBool() ? 0 : 1];
-    visit(taken);
-    for (std::size_t k = 0; k < n.outputs().size(); ++k)
-      items_[n.output(k)] = items_.at(taken.outputs()[k]);
-    return;
+    if (at(n.input(0)).truth) return visit_branch(n, at(n.input(0)));
+    return visit_taken(n, *n.blocks()[decide(n, at(n.input(0))) ? 0 : 1]);
   }
   if (n.is("prim::Loop")) return visit_loop(n);
   if (n.is("prim::GetAttr")) {  // of what freezing left, since it may be written
@@ -195,134 +253,10 @@ void ProgramWriter::visit(const Node& n) {
     return void(items_[n.output()] = make(is_instance(n, at(n.input(0)).example), true));
   if (n.is("prim::unchecked_cast")) return void(items_[n.output()] = items_.at(n.input(0)));
   if (n.is("prim::Uninitialized")) return void(items_[n.output()] = make({}, true));
-  if (is_silent(n) || visit_list_change(n) || visit_structure(n) || write_constant(n) || fold(n))
+  if (is_silent(n) || visit_list_change(n) || visit_structure(n) || write_constant(n) || fold(n) ||
+      visit_truth(n))
     return;
   visit_operator(n);
-}
-
-// Turn by turn, as many as there are.
-void ProgramWriter::visit_loop(const Node& n) {
-  const Block& body = *n.blocks()[0];
-  const auto is_true = [&](const Item& condition) {
-    if (!condition.constant) refuse(n, "a loop whose turns depend on data");
-    return condition.example.toBool();
-  };
-  if (!at(n.input(0)).constant) refuse(n, "a loop whose turns depend on data");
-  std::vector<const Item*> carried;
-  for (std::size_t k = 2; k < n.inputs().size(); ++k) carried.push_back(&at(n.input(k)));
-  bool goes_on = is_true(at(n.input(1)));
-  for (int64_t turn = 0, most = at(n.input(0)).example.toInt(); turn < most && goes_on; ++turn) {
-    items_[body.inputs()[0]] = make(turn, true);
-    for (std::size_t k = 0; k < carried.size(); ++k) items_[body.inputs()[k + 1]] = carried[k];
-    visit(body);
-    goes_on = is_true(at(body.outputs()[0]));
-    for (std::size_t k = 0; k < carried.size(); ++k) carried[k] = &at(body.outputs()[k + 1]);
-  }
-  for (std::size_t k = 0; k < carried.size(); ++k) items_[n.output(k)] = carried[k];
-}
-
-std::vector<IValue> ProgramWriter::examples_of(const std::vector<const Item*>& parts) {
-  std::vector<IValue> values;
-  values.reserve(parts.size());
-  for (const Item* p : parts) values.push_back(p->example);
-  return values;
-}
-
-// The list that `v` is, of these elements.
-IValue ProgramWriter::list_of(const std::vector<const Item*>& parts, const Value& v) {
-  return IValue(
-      core::Ref<ivalue::List>::adopt(new ivalue::List(v.type()->element(), examples_of(parts))));
-}
-
-// Changes of a list: of numbers that are known as the program does it, else one more element.
-bool ProgramWriter::visit_list_change(const Node& n) {
-  static const std::set<std::string, std::less<>> kChanges = {
-      "aten::append",  "aten::add_",      "aten::extend", "aten::insert",
-      "aten::pop",     "aten::_set_item", "aten::sort",   "aten::clear",
-      "aten::reverse", "aten::Delete",    "aten::remove"};
-  if (!kChanges.count(n.kind()) || !n.input(0)->type()->is(TypeKind::List)) return false;
-  Item& list = const_cast<Item&>(at(n.input(0)));  // every value that is this list sees it
-  bool known = true;
-  for (const Value* v : n.inputs()) known = known && at(v).constant;
-  if (known && n.op) {
-    Stack stack;
-    for (const Value* v : n.inputs()) stack.push_back(at(v).example);
-    n.op->call(stack, n.inputs().size());
-    list.parts.clear();
-    list.has_parts = false;
-    for (std::size_t k = 0; k < n.outputs().size(); ++k)
-      items_[n.output(k)] =
-          n.output(k)->type()->is(TypeKind::List) ? &list : make(stack.at(k), true);
-    return true;
-  }
-  const bool set = n.is("aten::_set_item");
-  if (!n.is("aten::append") && !n.is("aten::add_") && !n.is("aten::extend") &&
-      !(set && at(n.input(1)).constant))
-    refuse(n, "a list that depends on data");
-  give_parts(list);
-  Item& more = const_cast<Item&>(at(n.input(set ? 2 : 1)));
-  if (set) {
-    const int64_t i = at(n.input(1)).example.toInt(),
-                  length = static_cast<int64_t>(list.parts.size());
-    list.parts.at(static_cast<std::size_t>(i < 0 ? i + length : i)) = &more;
-  } else if (n.is("aten::append")) {
-    list.parts.push_back(&more);
-  } else {
-    give_parts(more);
-    list.parts.insert(list.parts.end(), more.parts.begin(), more.parts.end());
-  }
-  list.constant = false;
-  list.example = list_of(list.parts, *n.input(0));
-  if (!n.outputs().empty()) items_[n.output()] = &list;
-  return true;
-}
-
-// Of a list or tuple that is known, whose elements become values of their own.
-void ProgramWriter::give_parts(Item& list) {
-  if (list.has_parts) return;
-  list.has_parts = true;
-  for (const IValue& v : items_of(list.example)) list.parts.push_back(make(v, true));
-}
-
-bool ProgramWriter::visit_structure(const Node& n) {
-  const bool list = n.is("prim::ListConstruct");
-  if (list || n.is("prim::TupleConstruct")) {
-    Item* made = make({});
-    made->has_parts = made->constant = true;
-    for (const Value* v : n.inputs()) {
-      made->parts.push_back(&at(v));
-      made->constant = made->constant && at(v).constant;
-    }
-    made->example =
-        list ? list_of(made->parts, *n.output())
-             : IValue(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(examples_of(made->parts))));
-    items_[n.output()] = made;
-    return true;
-  }
-  const bool unpacks = n.is("prim::ListUnpack") || n.is("prim::TupleUnpack");
-  if (unpacks && at(n.input(0)).constant) give_parts(const_cast<Item&>(at(n.input(0))));
-  if (n.inputs().empty() || !at(n.input(0)).has_parts) return false;
-  const std::vector<const Item*>& parts = at(n.input(0)).parts;
-  if (n.is("aten::add") && n.inputs().size() == 2 && at(n.input(1)).has_parts) {
-    Item* made = make({}, at(n.input(0)).constant && at(n.input(1)).constant);
-    made->has_parts = true;
-    made->parts = parts;
-    for (const Item* p : at(n.input(1)).parts) made->parts.push_back(p);
-    made->example = list_of(made->parts, *n.output());
-    items_[n.output()] = made;
-    return true;
-  }
-  if (unpacks) {
-    for (std::size_t k = 0; k < n.outputs().size(); ++k) items_[n.output(k)] = parts.at(k);
-    return true;
-  }
-  if ((n.is("aten::__getitem__") || n.is("prim::TupleIndex")) && at(n.input(1)).constant) {
-    int64_t i = at(n.input(1)).example.toInt();
-    if (i < 0) i += static_cast<int64_t>(parts.size());
-    items_[n.output()] = parts.at(static_cast<std::size_t>(i));
-    return true;
-  }
-  return false;
 }
 
 namespace {
@@ -372,19 +306,42 @@ bool ProgramWriter::is_arithmetic(const Node& n) const {
          });
 }
 
-// Numbers that are the same in every run become constants.
+// The results in each run.
+std::vector<Stack> ProgramWriter::call(const Node& n) const {
+  std::size_t runs = 1;
+  for (const Value* v : n.inputs()) runs = std::max(runs, at(v).runs());
+  std::vector<Stack> results(runs);
+  for (std::size_t r = 0; r < runs; ++r) {
+    for (const Value* v : n.inputs()) results[r].push_back(at(v).in_run(r));
+    try {
+      n.op->call(results[r], n.inputs().size());
+    } catch (const Error& e) {
+      if (r == 0) throw;
+      core::throw_error(
+          e.code(),
+          core::join("export_program: the program fails where ", sizes_.describe(r), ": ", e.msg(),
+                     "\nA range or fewer dynamic axes may help.\n", n.range.highlight()));
+    }
+  }
+  return results;
+}
+
+// Numbers that are the same in every run become constants, others are computed from sizes.
 bool ProgramWriter::fold(const Node& n) {
   if (!n.op || n.op->has_side_effects || n.outputs().empty()) return false;
-  bool constant = true;
-  for (const Value* v : n.inputs()) constant = constant && at(v).constant;
+  bool constant = true, known = true;
+  for (const Value* v : n.inputs()) {
+    constant = constant && at(v).constant;
+    known = known && is_known(at(v));
+  }
   const bool asks = asks_rank_or_dtype(n) || asks_sizes(n);
-  if (!asks && !(constant && is_arithmetic(n))) return false;
-  Stack stack;
-  for (const Value* v : n.inputs()) stack.push_back(at(v).example);
-  n.op->call(stack, n.inputs().size());
-  if (!asks && n.op->op && !std::all_of(stack.begin(), stack.end(), holds_numbers)) return false;
-  for (std::size_t k = 0; k < n.outputs().size(); ++k)
-    items_[n.output(k)] = make(stack.at(k), true);
+  if (!asks && !(known && is_arithmetic(n))) return false;
+  const std::vector<Stack> runs = call(n);
+  const auto fits = [constant](const IValue& v) {
+    return constant ? holds_numbers(v) : !v.isTensor() || v.toTensor().dim() == 0;
+  };
+  if (!asks && n.op->op && !std::all_of(runs[0].begin(), runs[0].end(), fits)) return false;
+  visit_number(n, runs);
   return true;
 }
 
@@ -418,16 +375,10 @@ bool ProgramWriter::write_constant(const Node& n) {
 }
 
 void ProgramWriter::copy_constant(Item& item) {
-  const Json self{
-      {"name", "self"}, {"arg", {{"as_tensor", {{"name", name_of(item)}}}}}, {"kind", 1}};
+  const Item* copy = copied(item);
   item.example = item.example.toTensor().clone();
   item.constant = item.given = false;
-  item.name = add_tensor("clone", item.example.toTensor());
-  nodes_.push_back({{"target", "torch.ops.aten.clone.default"},
-                    {"name", item.name},
-                    {"inputs", Json::array({self})},
-                    {"outputs", Json::array({{{"as_tensor", {{"name", item.name}}}}})},
-                    {"metadata", Json::object()}});
+  item.name = copy->name;
 }
 
 void ProgramWriter::visit_operator(const Node& n) {
@@ -438,37 +389,48 @@ void ProgramWriter::visit_operator(const Node& n) {
   const FunctionSchema& schema = n.op->schema;
   if (schema.name.compare(0, 6, "aten::") != 0) refuse(n, "torch does not have it");
   const std::string base = schema.name.substr(6);
-  Json node{{"target", "torch.ops.aten." + base + "." +
-                           (schema.overload.empty() ? "default" : schema.overload)},
-            {"inputs", inputs_of(n)},
-            {"metadata", Json::object()}};
-  Stack stack;
-  for (const Value* v : n.inputs()) stack.push_back(at(v).example);
-  n.op->call(stack, n.inputs().size());
+  Json inputs = inputs_of(n);
+  const std::vector<Stack> runs = call(n);
   Json outputs = Json::array();
   for (std::size_t k = 0; k < n.outputs().size(); ++k) {
-    Item* made = make(stack.at(k));
-    outputs.push_back(result(stack[k], identifier("", base), *made));
+    Item* made = result_of_run(runs, k);
+    if (n.op->op->flags & core::kOpDynamic) note_unknown_sizes(*made);
+    outputs.push_back(result(n, identifier("", base), *made));
     if (outputs.back().is_null()) refuse(n, "its result is a number that depends on data");
     items_[n.output(k)] = made;
   }
   const bool one = outputs.size() == 1 && outputs[0].contains("as_tensor");
-  node["name"] = one ? outputs[0]["as_tensor"]["name"] : Json(fresh(identifier("", base)));
-  node["outputs"] = std::move(outputs);
-  nodes_.push_back(std::move(node));
+  const std::string name =
+      one ? outputs[0]["as_tensor"]["name"].get<std::string>() : fresh(identifier("", base));
+  add_node("torch.ops.aten." + base + "." + (schema.overload.empty() ? "default" : schema.overload),
+           std::move(inputs), std::move(outputs), name);
 }
 
-Json ProgramWriter::result(const IValue& v, const std::string& base, Item& to) {
-  if (v.isTensor()) {
-    to.name = add_tensor(base, v.toTensor());
-    return {{"as_tensor", {{"name", to.name}}}};
+void ProgramWriter::add_node(const std::string& target, Json inputs, Json outputs,
+                             const std::string& name) {
+  graph_.nodes.push_back({{"target", target},
+                          {"inputs", std::move(inputs)},
+                          {"outputs", std::move(outputs)},
+                          {"metadata", Json::object()},
+                          {"name", name}});
+}
+
+Json ProgramWriter::result(const Node& n, const std::string& base, Item& to) {
+  if (to.example.isTensor()) {
+    add_tensor(base, to);
+    return tensor_argument(to);
   }
-  if (!v.isList() || !v.toListRef().element->is(TypeKind::Tensor)) return {};
+  if (!to.example.isList() || !to.example.toListRef().element->is(TypeKind::Tensor)) return {};
   Json names = Json::array();
   to.has_parts = true;
-  for (const IValue& item : v.toListRef().items) {
-    Item* part = make(item);
-    part->name = add_tensor(base, item.toTensor());
+  for (std::size_t i = 0; i < to.example.toListRef().items.size(); ++i) {
+    Item* part = make(to.example.toListRef().items[i]);
+    for (const IValue& run : to.others) {
+      if (run.toListRef().items.size() != to.example.toListRef().items.size())
+        refuse(n, "the number of its results depends on a size that varies");
+      part->others.push_back(run.toListRef().items[i]);
+    }
+    add_tensor(base, *part);
     to.parts.push_back(part);
     names.push_back({{"name", part->name}});
   }

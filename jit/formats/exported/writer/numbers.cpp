@@ -1,0 +1,335 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Numbers that depend on sizes which vary. The written program asks sizes and computes with them,
+// and it checks the conditions on sizes that decided which way the program went.
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "jit/formats/exported/writer/program_writer.h"
+#include "jit/passes/values.h"
+#include "tenon/core/op.h"
+#include "tenon/runtime/error.h"
+
+namespace tenon::jit::formats {
+namespace {
+
+bool is_number(const IValue& v) { return v.isInt() || v.isDouble() || v.isBool(); }
+bool is_number_in_tensor(const IValue& v) {
+  return v.isTensor() && v.toTensor().defined() && v.toTensor().dim() == 0;
+}
+// Of a number, or of a tensor that holds one.
+IValue number_in(const IValue& v) {
+  if (!v.isTensor()) return v;
+  const Tensor t = v.toTensor();
+  if (t.scalar_type() == kBool) return t.item<bool>();
+  return t.is_floating_point() ? IValue(t.item<double>()) : IValue(t.item<int64_t>());
+}
+double real_in(const IValue& v) {
+  const IValue n = number_in(v);
+  return n.isDouble() ? n.toDouble() : n.isBool() ? n.toBool() : static_cast<double>(n.toInt());
+}
+
+bool are_same(const IValue& a, const IValue& b) {
+  if (is_number_in_tensor(a) && is_number_in_tensor(b)) return real_in(a) == real_in(b);
+  if (is_number(a) && is_number(b)) return real_in(a) == real_in(b);
+  if (a.isList() && b.isList()) {
+    const auto &x = a.toListRef().items, &y = b.toListRef().items;
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), are_same);
+  }
+  return !a.isTensor() && a == b;
+}
+
+constexpr int kPositional = 1, kKeyword = 2;
+Json input(const std::string& name, Json argument, int kind = kPositional) {
+  return {{"name", name}, {"arg", std::move(argument)}, {"kind", kind}};
+}
+
+// Symbols, and what is computed from them, as torch's files have it.
+std::string applied(const std::string& function, const std::vector<std::string>& of) {
+  std::string text = function + "(";
+  for (const std::string& a : of) text += (text.back() == '(' ? "" : ", ") + a;
+  return text + ")";
+}
+
+struct Rule {
+  const char* target;
+  const char* integers;  // functions of sympy, of integers
+  const char* reals;     // and with a real number; null: there is none
+};
+const Rule* rule_of(std::string_view kind) {
+  static const std::map<std::string_view, Rule> kRules = {
+      {"aten::add", {"_operator.add", "Add", "Add"}},
+      {"aten::sub", {"_operator.sub", "Add", "Add"}},
+      {"aten::rsub", {"_operator.sub", "Add", "Add"}},
+      {"aten::mul", {"_operator.mul", "Mul", "Mul"}},
+      {"aten::div", {"_operator.truediv", "IntTrueDiv", "FloatTrueDiv"}},
+      {"aten::true_divide", {"_operator.truediv", "IntTrueDiv", "FloatTrueDiv"}},
+      {"aten::floordiv", {"_operator.floordiv", "FloorDiv", nullptr}},
+      {"aten::floor_divide", {"_operator.floordiv", "FloorDiv", nullptr}},
+      {"aten::remainder", {"_operator.mod", "PythonMod", nullptr}},
+      {"aten::pow", {"_operator.pow", "PowByNatural", "FloatPow"}},
+      {"aten::neg", {"_operator.neg", "Mul", "Mul"}},
+      {"prim::max", {"torch.sym_max", "Max", "Max"}},
+      {"prim::min", {"torch.sym_min", "Min", "Min"}},
+      {"aten::maximum", {"torch.sym_max", "Max", "Max"}},
+      {"aten::minimum", {"torch.sym_min", "Min", "Min"}},
+      {"aten::sqrt", {"torch._sym_sqrt", "OpaqueUnaryFn_sqrt", "OpaqueUnaryFn_sqrt"}},
+      {"aten::floor", {"math.floor", nullptr, "FloorToInt"}},
+      {"aten::ceil", {"math.ceil", nullptr, "CeilToInt"}},
+      {"aten::eq", {"_operator.eq", "Equality", "Equality"}},
+      {"aten::ne", {"_operator.ne", "Unequality", "Unequality"}},
+      {"aten::lt", {"_operator.lt", "StrictLessThan", "StrictLessThan"}},
+      {"aten::le", {"_operator.le", "LessThan", "LessThan"}},
+      {"aten::gt", {"_operator.gt", "StrictGreaterThan", "StrictGreaterThan"}},
+      {"aten::ge", {"_operator.ge", "GreaterThan", "GreaterThan"}},
+      {"aten::__not__", {"torch.sym_not", "Not", nullptr}},
+      {"aten::__and__", {"_operator.and_", "And", nullptr}},
+      {"aten::__or__", {"_operator.or_", "Or", nullptr}}};
+  const auto it = kRules.find(kind);
+  return it == kRules.end() ? nullptr : &it->second;
+}
+
+// Equal results in the runs do not say that they are equal for all sizes.
+bool levels(const Node& n) {
+  return n.is("prim::max") || n.is("prim::min") || n.is("aten::maximum") || n.is("aten::minimum") ||
+         n.is("aten::floordiv") || n.is("aten::floor_divide") || n.is("aten::clamp") ||
+         n.output()->type()->is(TypeKind::Bool);
+}
+
+}  // namespace
+
+bool ProgramWriter::is_known(const Item& item) const {
+  if (item.constant || !item.number.empty()) return true;
+  return item.has_parts && std::all_of(item.parts.begin(), item.parts.end(),
+                                       [&](const Item* p) { return is_known(*p); });
+}
+
+ProgramWriter::Item* ProgramWriter::result_of_run(const std::vector<Stack>& runs, std::size_t k) {
+  Item* made = make(runs[0].at(k));
+  for (std::size_t r = 1; r < runs.size(); ++r) made->others.push_back(runs[r].at(k));
+  return made;
+}
+
+SizeExpressions::Values ProgramWriter::sizes_in_runs(const Item& tensor, std::size_t dim) const {
+  SizeExpressions::Values values;
+  for (std::size_t r = 0; r < tensor.runs(); ++r)
+    values.push_back(tensor.in_run(r).toTensor().sizes()[dim]);
+  return values;
+}
+
+// Whether the number is the same in all runs, though it may differ in others.
+bool ProgramWriter::is_level(const Item& number) {
+  for (std::size_t r = 1; r < number.runs(); ++r)
+    if (!are_same(number.example, number.in_run(r))) return false;
+  return true;
+}
+
+// Of a result whose sizes depend on data.
+void ProgramWriter::note_unknown_sizes(const Item& tensor) {
+  if (!tensor.example.isTensor()) return;
+  for (std::size_t d = 0; d < tensor.example.toTensor().sizes().size(); ++d) {
+    const SizeExpressions::Values values = sizes_in_runs(tensor, d);
+    if (!all_equal(values)) (void)sizes_.text_of_unknown(values);
+  }
+}
+
+void ProgramWriter::visit_number(const Node& n, const std::vector<Stack>& runs) {
+  bool same = true, may_differ = false;
+  for (std::size_t k = 0; k < n.outputs().size(); ++k)
+    for (std::size_t r = 1; r < runs.size(); ++r)
+      same = same && are_same(runs[0].at(k), runs[r].at(k));
+  for (const Value* v : n.inputs())
+    may_differ = may_differ || (!at(v).number.empty() && (levels(n) || is_level(at(v))));
+  if (same && !may_differ) {
+    for (std::size_t k = 0; k < n.outputs().size(); ++k)
+      items_[n.output(k)] = make(runs[0].at(k), true);
+    return;
+  }
+  if (visit_sizes(n, runs)) return;
+  if (n.outputs().size() != 1) refuse(n, "its results depend on sizes that vary");
+  Item* made = result_of_run(runs, 0);
+  items_[n.output()] = made;
+  if (visit_conversion(n, *made)) return;
+  visit_arithmetic(n, *made);
+}
+
+// Of all dimensions, of one, or the number of elements.
+bool ProgramWriter::visit_sizes(const Node& n, const std::vector<Stack>& runs) {
+  if (!asks_sizes(n)) return false;
+  const Item& of = at(n.input(0));
+  if (!of.example.isTensor()) refuse(n, "the length of a list depends on a size that varies");
+  if (runs[0][0].isList()) {
+    std::vector<const Item*> parts;
+    for (int64_t d = 0; d < of.example.toTensor().dim(); ++d) parts.push_back(size_of(of, d));
+    items_[n.output()] = construct(parts, *n.output());
+  } else if (n.is("aten::numel") || n.is("aten::sym_numel")) {
+    Item* made = result_of_run(runs, 0);
+    SizeExpressions::Values values;
+    for (const Stack& run : runs) values.push_back(run[0].toInt());
+    add_number(*made, "sym_numel", sizes_.text_of(values));
+    add_node("torch.ops.aten.sym_numel.default", Json::array({input("self", tensor_argument(of))}),
+             Json::array({number_argument(*made)}), made->number);
+    items_[n.output()] = made;
+  } else {
+    const int64_t rank = of.example.toTensor().dim();
+    int64_t dim = n.inputs().size() > 1 ? at(n.input(1)).example.toInt() : 0;
+    items_[n.output()] = size_of(of, dim < 0 ? dim + rank : dim);
+  }
+  return true;
+}
+
+const ProgramWriter::Item* ProgramWriter::size_of(const Item& tensor, int64_t dim) {
+  const SizeExpressions::Values values = sizes_in_runs(tensor, static_cast<std::size_t>(dim));
+  if (all_equal(values)) return make(values[0], true);
+  const Item*& known = sizes_of_[{name_of(tensor), dim}];
+  if (known) return known;
+  Item* made = make(values[0]);
+  made->others.assign(values.begin() + 1, values.end());
+  add_number(*made, "sym_size_int", sizes_.text_of(values));
+  add_node("torch.ops.aten.sym_size.int",
+           Json::array({input("self", tensor_argument(tensor)), input("dim", plain_argument(dim))}),
+           Json::array({number_argument(*made)}), made->number);
+  return known = made;
+}
+
+// A number as another kind of number, or in a tensor.
+bool ProgramWriter::visit_conversion(const Node& n, Item& result) {
+  static const std::set<std::string, std::less<>> kConversions = {
+      "aten::Int",    "aten::Float",         "prim::NumToTensor",   "aten::ScalarImplicit",
+      "aten::item",   "aten::IntImplicit",   "aten::FloatImplicit", "aten::tensor",
+      "aten::to",     "aten::scalar_tensor", "aten::detach",        "aten::clone",
+      "aten::_to",    "aten::contiguous",    "aten::as_tensor",     "aten::type_as",
+      "aten::Scalar", "aten::view",          "aten::reshape",       "aten::alias"};
+  if (!kConversions.count(n.kind()) || n.inputs().empty()) return false;
+  const Item& of = at(n.input(0));
+  if (of.number.empty() || !(is_number(result.example) || is_number_in_tensor(result.example)))
+    return false;
+  const bool from_real = number_in(of.example).isDouble(),
+             to_real = number_in(result.example).isDouble();
+  if (from_real == to_real)
+    result.number = of.number;
+  else if (to_real)
+    compute(result, "torch.sym_float", {&of}, applied("ToFloat", {expression_of(of)}));
+  else
+    compute(result, "torch.sym_int", {&of}, applied("TruncToInt", {expression_of(of)}));
+  return true;
+}
+
+void ProgramWriter::visit_arithmetic(const Node& n, Item& result) {
+  const Rule* rule = rule_of(n.kind());
+  std::vector<const Item*> of;
+  for (const Value* v : n.inputs()) of.push_back(&at(v));
+  const bool rounded = n.is("aten::div") && of.size() == 3;
+  if (rounded && !of[2]->example.isNone()) rule = rule_of("aten::floordiv");
+  const bool scaled = of.size() == 3 && !rounded;  // add and sub have a factor
+  if (scaled && !(is_number(of[2]->example) && real_in(of[2]->example) == 1)) rule = nullptr;
+  if (of.size() == 3) of.pop_back();
+  if (n.is("aten::rsub")) std::swap(of.front(), of.back());
+  std::vector<std::string> texts;
+  bool real = false;
+  for (const Item* i : of) {
+    const bool fits = is_number(i->example) || is_number_in_tensor(i->example);
+    if (!fits) rule = nullptr;
+    real = real || (fits && number_in(i->example).isDouble());
+    if (fits) texts.push_back(expression_of(*i));
+  }
+  const char* function = !rule ? nullptr : real ? rule->reals : rule->integers;
+  if (!function) refuse(n, "its result depends on a size that varies");
+  const std::string minus = "Integer(-1)";
+  if (n.is("aten::sub") || n.is("aten::rsub")) texts[1] = applied("Mul", {minus, texts[1]});
+  if (n.is("aten::neg")) texts.push_back(minus);
+  if (texts.size() == 2 && texts[0] == texts[1] && number_in(result.example).isBool()) {
+    result.constant = true;  // a size, and the same one
+    return;
+  }
+  compute(result, rule->target, of, applied(function, texts));
+}
+
+// A node of Python's arithmetic.
+void ProgramWriter::compute(Item& result, const std::string& target,
+                            const std::vector<const Item*>& of, const std::string& expression) {
+  Json inputs = Json::array();
+  for (std::size_t k = 0; k < of.size(); ++k)
+    inputs.push_back(input(std::string(1, static_cast<char>('a' + k)), number_argument(*of[k])));
+  add_number(result, target.substr(target.rfind('.') + 1), expression);
+  add_node(target, std::move(inputs), Json::array({number_argument(result)}), result.number);
+}
+
+void ProgramWriter::add_number(Item& result, const std::string& base,
+                               const std::string& expression) {
+  result.number = fresh(base);
+  expressions_[result.number] = expression;
+  const IValue v = number_in(result.example);
+  Json value{{"as_expr", {{"expr_str", expression}}}};
+  Json& hint = value["as_expr"]["hint"];
+  if (v.isBool()) {
+    value["as_expr"].erase("hint");
+    graph_.booleans[result.number] = std::move(value);
+  } else if (v.isDouble()) {
+    hint = {{"as_float", v.toDouble()}};
+    graph_.reals[result.number] = std::move(value);
+  } else {
+    hint = {{"as_int", v.toInt()}};
+    graph_.integers[result.number] = std::move(value);
+    SizeExpressions::Values values;
+    for (std::size_t r = 0; r < result.runs(); ++r)
+      values.push_back(number_in(result.in_run(r)).toInt());
+    sizes_.add(values, expression);
+  }
+}
+
+std::string ProgramWriter::expression_of(const Item& number) const {
+  if (!number.number.empty()) return expressions_.at(number.number);
+  const IValue v = number_in(number.example);
+  if (v.isBool()) return v.toBool() ? "true" : "false";
+  if (v.isInt()) return core::join("Integer(", v.toInt(), ")");
+  return core::join("Float('", Json(v.toDouble()).dump(), "', precision=53)");
+}
+
+Json ProgramWriter::number_argument(const Item& number) const {
+  const IValue v = number_in(number.example);
+  if (number.number.empty()) return plain_argument(v);
+  const char* tag = v.isBool() ? "as_sym_bool" : v.isDouble() ? "as_sym_float" : "as_sym_int";
+  return {{tag, {{"as_name", number.number}}}};
+}
+
+// For operators that take a tensor.
+const std::string& ProgramWriter::make_tensor_of(Item& number) {
+  const auto dtype = number_of_dtype(number.example.toTensor().scalar_type());
+  Json inputs =
+      Json::array({{{"name", "s"}, {"arg", number_argument(number)}, {"kind", 1}},
+                   {{"name", "dtype"}, {"arg", {{"as_scalar_type", dtype}}}, {"kind", 2}}});
+  add_tensor("scalar_tensor", number);
+  tensors_of_numbers_.push_back(&number);
+  add_node("torch.ops.aten.scalar_tensor.default", std::move(inputs),
+           Json::array({tensor_argument(number)}), number.name);
+  return number.name;
+}
+
+// Which way the program goes. Where that follows from sizes which vary, the written program goes
+// the same way for all, and checks that it may.
+bool ProgramWriter::decide(const Node& n, const Item& condition) {
+  if (condition.constant) return condition.example.toBool();
+  if (condition.number.empty()) refuse(n, "a branch by data");
+  const bool yes = condition.example.toBool();
+  for (std::size_t r = 1; r < condition.runs(); ++r)
+    if (condition.in_run(r).toBool() != yes)
+      refuse(n, core::join("a branch by sizes that vary: it goes another way where ",
+                           sizes_.describe(r)));
+  const Item* holds = &condition;
+  if (!yes) {
+    Item* opposite = make(true);
+    compute(*opposite, "torch.sym_not", {&condition}, applied("Not", {expression_of(condition)}));
+    holds = opposite;
+  }
+  const std::string message = "the program was exported for sizes where " +
+                              sizes_.readable(expression_of(*holds)) + " holds";
+  add_node("torch.ops.aten._assert_scalar.default",
+           Json::array({input("self", number_argument(*holds)),
+                        input("assert_msg", plain_argument(message))}),
+           Json::array(), fresh("_assert_scalar"));
+  return yes;
+}
+
+}  // namespace tenon::jit::formats

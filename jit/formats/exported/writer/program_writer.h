@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Any program without control flow by data, as torch.export.save writes it: it runs with examples,
+// and each operator becomes a node. Where sizes may vary, it runs a few times more with others, and
+// what differs between the runs is computed by the written program.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "jit/formats/exported/json.h"
+#include "jit/formats/exported/mentions.h"
+#include "jit/formats/exported/writer/size_expressions.h"
+#include "jit/formats/zip.h"
+#include "tenon/jit.h"
+#include "tenon/jit/export_program.h"
+#include "tenon/jit/graph.h"
+#include "tenon/jit/operator.h"
+
+namespace tenon::jit::formats {
+
+class ProgramWriter {
+ public:
+  ProgramWriter(const Module& m, const ExportProgramOptions& options);
+  // Runs the program; NotImplementedError says what cannot be written, and where.
+  void walk(const std::vector<IValue>& given);
+  void write(ZipWriter& zip) const;
+
+ private:
+  // What a value of the graph is in the file.
+  struct Item {
+    IValue example;
+    std::vector<IValue> others;      // in the other runs; none: as the example
+    bool constant = false;           // the same in every run
+    bool given = false;              // a constant of the program, which is not written
+    std::string name;                // of a tensor
+    std::string number;              // of a number that depends on sizes; it may be in a tensor
+    const Item* truth = nullptr;     // of a bool that depends on data: the tensor it was read from
+    std::vector<const Item*> parts;  // of a list or tuple that nodes made
+    bool has_parts = false;
+
+    const IValue& in_run(std::size_t r) const {
+      return r == 0 || others.empty() ? example : others[r - 1];
+    }
+    std::size_t runs() const { return others.size() + 1; }
+  };
+  // Nodes, and what is known of their values.
+  struct Part {
+    Json nodes = Json::array(), tensors = Json::object(), integers = Json::object(),
+         reals = Json::object(), booleans = Json::object();
+
+    bool has(const std::string& name) const;
+    Json argument(const std::string& name) const;  // that stands for the value
+  };
+  struct Weight {
+    std::string name, fqn;
+    Tensor tensor;  // of the module
+    enum class Kind : uint8_t { Parameter, Buffer, Constant } kind;
+  };
+
+  void add_weights();
+  const Item* add_input(const IValue& example, const std::string& name, const std::string& path,
+                        Json& spec);
+  void resize_input(Item& input, const std::string& path);
+  void drop_unused_numbers();
+  void visit(const Block& b);
+  void visit(const Node& n);
+  void visit_loop(const Node& n);
+  void visit_taken(const Node& n, const Block& taken);
+
+  // Branches and loops by data.
+  bool visit_truth(const Node& n);
+  void visit_branch(const Node& n, const Item& condition);
+  Part visit_side(const Block& side, std::vector<const Item*>& results);
+  void visit_data_loop(const Node& n);
+  const Item* go_on(const Node& n, const Item& turn, const Item* limit, const Item& condition);
+  const Item* carried_as_tensor(const Node& n, const Item& item);
+  const Item* number_in_tensor(const Item& tensor, const IValue& like);
+  Part visit_part(const std::function<void()>& visit_all);
+  std::vector<std::string> outside_values(const std::vector<const Part*>& parts) const;
+  Json part_argument(const std::string& name, const Part& part,
+                     const std::vector<const Item*>& results, const std::vector<std::string>& taken,
+                     bool single = false);
+  void add_higher(const std::string& name, std::vector<Json> arguments, Json outputs);
+  const Item* emit(const char* full_name, const std::vector<const Item*>& arguments);
+  const Item* copied(const Item& tensor);
+  static bool is_of_part(const Value& v, const Block& part);
+  static bool writes(const Block& b);
+  static void check_same_kind(const Node& n, const IValue& a, const IValue& b);
+
+  bool visit_list_change(const Node& n);
+  void give_parts(Item& list);
+  static void set_list(Item& list, const Value& v);
+  const Item* construct(const std::vector<const Item*>& parts, const Value& v);
+  bool visit_structure(const Node& n);
+  bool visit_new_list(const Node& n);
+  std::vector<Stack> call(const Node& n) const;  // in each run
+  bool fold(const Node& n);
+  bool is_known(const Item& item) const;
+  bool write_constant(const Node& n);
+  void copy_constant(Item& item);
+  bool is_weight(const Tensor& t) const;
+  static bool holds_numbers(const IValue& v);
+  bool is_arithmetic(const Node& n) const;
+  void visit_operator(const Node& n);
+
+  // Numbers that depend on sizes (numbers.cpp).
+  Item* result_of_run(const std::vector<Stack>& runs, std::size_t k);
+  void visit_number(const Node& n, const std::vector<Stack>& runs);
+  bool visit_sizes(const Node& n, const std::vector<Stack>& runs);
+  bool visit_conversion(const Node& n, Item& result);
+  void visit_arithmetic(const Node& n, Item& result);
+  const Item* size_of(const Item& tensor, int64_t dim);
+  void compute(Item& result, const std::string& target, const std::vector<const Item*>& of,
+               const std::string& expression);
+  void add_number(Item& result, const std::string& base, const std::string& expression);
+  void add_node(const std::string& target, Json inputs, Json outputs, const std::string& name);
+  std::string expression_of(const Item& number) const;
+  Json number_argument(const Item& number) const;
+  Json tensor_argument(const Item& tensor);
+  const std::string& make_tensor_of(Item& number);
+  bool decide(const Node& n, const Item& condition);
+  SizeExpressions::Values sizes_in_runs(const Item& tensor, std::size_t dim) const;
+  static bool is_level(const Item& number);
+  void note_unknown_sizes(const Item& tensor);
+  Json meta_of(const Item& tensor);
+
+  Json inputs_of(const Node& n);
+  Json argument(const core::Op& op, std::size_t at, const Item& item);
+  Json plain_argument(const IValue& v) const;
+  Json result(const Node& n, const std::string& base, Item& to);
+  const std::string& name_of(const Item& item);
+  const Item& at(const Value* v) const { return *items_.at(v); }
+  Item* make(IValue example, bool constant = false);
+  std::string fresh(const std::string& wanted);
+  std::string add_tensor(const std::string& wanted, const Tensor& t, bool requires_grad = false);
+  void add_tensor(const std::string& wanted, Item& item);
+  Json output(const Item& item, Json& outputs);
+  [[noreturn]] static void refuse(const Node& n, const std::string& why);
+
+  Module module_;
+  const ExportProgramOptions& options_;
+  std::set<std::string> unused_axes_;  // of the options
+  SizeExpressions sizes_;
+  std::map<std::pair<std::string, int64_t>, const Item*> sizes_of_;  // sizes that nodes ask
+  std::map<std::string, std::string> expressions_;                   // of numbers
+  std::vector<Item*> tensors_of_numbers_;                            // made by nodes of their own
+  std::map<const void*, std::size_t> by_memory_;                     // weights
+  std::vector<Weight> weights_;
+  std::vector<std::unique_ptr<Item>> all_;
+  std::unordered_map<const Value*, const Item*> items_;
+  std::set<std::string> taken_;
+  int parts_ = 0;
+  std::vector<IValue> samples_;
+  Json inputs_ = Json::array(), specs_ = Json::array(), outputs_ = Json::array(),
+       output_specs_ = Json::array(), names_ = Json::array();
+  Part graph_;  // that is written now: the program, or a branch
+  Json in_tree_ = Json::array(), out_tree_;
+};
+
+// For files: {"dtype": 7, "sizes": [...], ...}.
+Json tensor_meta(const Tensor& t, bool requires_grad);
+
+}  // namespace tenon::jit::formats

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Loops, and lists and tuples that the program makes and changes.
+#include <algorithm>
+
+#include "jit/formats/exported/writer/program_writer.h"
+#include "tenon/runtime/error.h"
+
+namespace tenon::jit::formats {
+
+void ProgramWriter::visit_taken(const Node& n, const Block& taken) {
+  visit(taken);
+  for (std::size_t k = 0; k < n.outputs().size(); ++k)
+    items_[n.output(k)] = items_.at(taken.outputs()[k]);
+}
+
+// Turn by turn, as many as there are, if that is known.
+void ProgramWriter::visit_loop(const Node& n) {
+  if (!at(n.input(0)).constant || !at(n.input(1)).constant) return visit_data_loop(n);
+  const Block& body = *n.blocks()[0];
+  const auto is_true = [&](const Item& condition) {
+    if (!condition.constant) refuse(n, "a loop whose turns depend on data");
+    return condition.example.toBool();
+  };
+  std::vector<const Item*> carried;
+  for (std::size_t k = 2; k < n.inputs().size(); ++k) carried.push_back(&at(n.input(k)));
+  bool goes_on = is_true(at(n.input(1)));
+  for (int64_t turn = 0, most = at(n.input(0)).example.toInt(); turn < most && goes_on; ++turn) {
+    items_[body.inputs()[0]] = make(turn, true);
+    for (std::size_t k = 0; k < carried.size(); ++k) items_[body.inputs()[k + 1]] = carried[k];
+    visit(body);
+    goes_on = is_true(at(body.outputs()[0]));
+    for (std::size_t k = 0; k < carried.size(); ++k) carried[k] = &at(body.outputs()[k + 1]);
+  }
+  for (std::size_t k = 0; k < carried.size(); ++k) items_[n.output(k)] = carried[k];
+}
+
+namespace {
+
+// The list or tuple that `v` is, of these elements.
+template <class Item>
+IValue gathered(const std::vector<const Item*>& parts, const Value& v, std::size_t run) {
+  std::vector<IValue> values;
+  values.reserve(parts.size());
+  for (const Item* p : parts) values.push_back(p->in_run(run));
+  if (v.type()->is(TypeKind::List))
+    return IValue(
+        core::Ref<ivalue::List>::adopt(new ivalue::List(v.type()->element(), std::move(values))));
+  return IValue(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::move(values))));
+}
+
+}  // namespace
+
+// Its value follows from its parts.
+void ProgramWriter::set_list(Item& list, const Value& v) {
+  std::size_t runs = 1;
+  for (const Item* p : list.parts) runs = std::max(runs, p->runs());
+  list.example = gathered(list.parts, v, 0);
+  list.others.clear();
+  for (std::size_t r = 1; r < runs; ++r) list.others.push_back(gathered(list.parts, v, r));
+}
+
+const ProgramWriter::Item* ProgramWriter::construct(const std::vector<const Item*>& parts,
+                                                    const Value& v) {
+  Item* made = make({});
+  made->has_parts = true;
+  made->parts = parts;
+  made->constant =
+      std::all_of(parts.begin(), parts.end(), [](const Item* p) { return p->constant; });
+  set_list(*made, v);
+  return made;
+}
+
+// Changes of a list: of numbers that are known as the program does it, else one more element.
+bool ProgramWriter::visit_list_change(const Node& n) {
+  static const std::set<std::string, std::less<>> kChanges = {
+      "aten::append",  "aten::add_",      "aten::extend", "aten::insert",
+      "aten::pop",     "aten::_set_item", "aten::sort",   "aten::clear",
+      "aten::reverse", "aten::Delete",    "aten::remove"};
+  if (!kChanges.count(n.kind()) || !n.input(0)->type()->is(TypeKind::List)) return false;
+  Item& list = const_cast<Item&>(at(n.input(0)));  // every value that is this list sees it
+  bool known = true;
+  for (const Value* v : n.inputs()) known = known && at(v).constant;
+  if (known && n.op) {
+    Stack stack;
+    for (const Value* v : n.inputs()) stack.push_back(at(v).example);
+    n.op->call(stack, n.inputs().size());
+    list.parts.clear();
+    list.has_parts = false;
+    for (std::size_t k = 0; k < n.outputs().size(); ++k)
+      items_[n.output(k)] =
+          n.output(k)->type()->is(TypeKind::List) ? &list : make(stack.at(k), true);
+    return true;
+  }
+  const bool set = n.is("aten::_set_item");
+  if (!n.is("aten::append") && !n.is("aten::add_") && !n.is("aten::extend") &&
+      !(set && at(n.input(1)).constant))
+    refuse(n, "a list that depends on data");
+  give_parts(list);
+  Item& more = const_cast<Item&>(at(n.input(set ? 2 : 1)));
+  if (set) {
+    const int64_t i = at(n.input(1)).example.toInt(),
+                  length = static_cast<int64_t>(list.parts.size());
+    list.parts.at(static_cast<std::size_t>(i < 0 ? i + length : i)) = &more;
+  } else if (n.is("aten::append")) {
+    list.parts.push_back(&more);
+  } else {
+    give_parts(more);
+    list.parts.insert(list.parts.end(), more.parts.begin(), more.parts.end());
+  }
+  list.constant = false;
+  set_list(list, *n.input(0));
+  if (!n.outputs().empty()) items_[n.output()] = &list;
+  return true;
+}
+
+// Of a list or tuple that is known, whose elements become values of their own.
+void ProgramWriter::give_parts(Item& list) {
+  if (list.has_parts) return;
+  list.has_parts = true;
+  const auto& items =
+      list.example.isTuple() ? list.example.toTupleRef().items : list.example.toListRef().items;
+  for (const IValue& v : items) list.parts.push_back(make(v, true));
+}
+
+// Lists of two lists, or of some elements of one.
+bool ProgramWriter::visit_new_list(const Node& n) {
+  if (n.inputs().empty() || n.outputs().size() != 1 || !n.output()->type()->is(TypeKind::List) ||
+      !n.input(0)->type()->is(TypeKind::List))
+    return false;
+  Item& of = const_cast<Item&>(at(n.input(0)));
+  if (n.is("aten::add") && n.inputs().size() == 2) {
+    Item& more = const_cast<Item&>(at(n.input(1)));
+    if (!of.has_parts && !more.has_parts) return false;
+    give_parts(of);
+    give_parts(more);
+    std::vector<const Item*> parts = of.parts;
+    parts.insert(parts.end(), more.parts.begin(), more.parts.end());
+    items_[n.output()] = construct(parts, *n.output());
+    return true;
+  }
+  if (!of.has_parts) return false;
+  if (n.is("aten::list")) {
+    items_[n.output()] = construct(of.parts, *n.output());
+    return true;
+  }
+  if (!n.is("aten::slice") || n.inputs().size() != 4) return false;
+  const auto number = [&](std::size_t k, int64_t otherwise) {
+    const Item& item = at(n.input(k));
+    if (!item.constant) refuse(n, "a part of a list whose length varies");
+    return item.example.isNone() ? otherwise : item.example.toInt();
+  };
+  const auto length = static_cast<int64_t>(of.parts.size());
+  const auto bounded = [length](int64_t i) {
+    return std::clamp<int64_t>(i < 0 ? i + length : i, 0, length);
+  };
+  const int64_t step = number(3, 1);
+  if (step <= 0) refuse(n, "a list that is reversed");
+  std::vector<const Item*> parts;
+  for (int64_t i = bounded(number(1, 0)), end = bounded(number(2, length)); i < end; i += step)
+    parts.push_back(of.parts[static_cast<std::size_t>(i)]);
+  items_[n.output()] = construct(parts, *n.output());
+  return true;
+}
+
+bool ProgramWriter::visit_structure(const Node& n) {
+  if (n.is("prim::ListConstruct") || n.is("prim::TupleConstruct")) {
+    std::vector<const Item*> parts;
+    for (const Value* v : n.inputs()) parts.push_back(&at(v));
+    items_[n.output()] = construct(parts, *n.output());
+    return true;
+  }
+  if (visit_new_list(n)) return true;
+  const bool unpacks = n.is("prim::ListUnpack") || n.is("prim::TupleUnpack");
+  if (unpacks && at(n.input(0)).constant) give_parts(const_cast<Item&>(at(n.input(0))));
+  if (n.inputs().empty() || !at(n.input(0)).has_parts) return false;
+  const std::vector<const Item*>& parts = at(n.input(0)).parts;
+  if (unpacks) {
+    for (std::size_t k = 0; k < n.outputs().size(); ++k) items_[n.output(k)] = parts.at(k);
+    return true;
+  }
+  if ((n.is("aten::__getitem__") || n.is("prim::TupleIndex")) && at(n.input(1)).constant) {
+    int64_t i = at(n.input(1)).example.toInt();
+    if (i < 0) i += static_cast<int64_t>(parts.size());
+    items_[n.output()] = parts.at(static_cast<std::size_t>(i));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace tenon::jit::formats
