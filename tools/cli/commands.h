@@ -36,7 +36,7 @@ struct ConvertOptions {
   // Examples that an ONNX model needs: `in.0`, `in.1`, ... of a file, or the first case of a
   // folder.
   std::string inputs, cases;
-  std::vector<std::string> dynamic;  // "NAME:AXIS=SIZE", of an input
+  std::vector<std::string> dynamic;  // "NAME:AXIS=SIZE" or "NAME:AXIS=SIZE:MIN..MAX"
   int64_t opset = 17;
   bool external_data = false;  // of ONNX
 };

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 #include <iostream>
+#include <map>
+#include <regex>
 
 #include "cases.h"
 #include "commands.h"
@@ -15,19 +17,25 @@
 namespace tenon::command {
 namespace {
 
-#if defined(TENON_ONNX)
-// "x:0=batch"
-void add_axis(onnx::ExportOptions& options, const std::string& text) {
-  const std::size_t colon = text.find(':'), equals = text.find('=', colon);
-  TENON_CHECK(colon != std::string::npos && equals != std::string::npos && colon > 0 &&
-                  equals > colon + 1 && equals + 1 < text.size() &&
-                  text.find_first_not_of("0123456789", colon + 1) == equals,
-              ValueError, "convert: --dynamic '", text, "' is not NAME:AXIS=SIZE, as x:0=batch");
-  const int64_t axis = std::stoll(text.substr(colon + 1, equals - colon - 1));
-  options.dynamic_axes[text.substr(0, colon)][axis] = text.substr(equals + 1);
-}
+struct DynamicAxes {
+  std::map<std::string, std::map<int64_t, std::string>> axes;
+  std::map<std::string, std::pair<int64_t, int64_t>> ranges;
+};
 
-#endif
+// "x:0=batch" or "x:0=batch:1..64"
+void add_axis(DynamicAxes& to, const std::string& text) {
+  static const std::regex kForm("(.+):([0-9]{1,9})=([^:=]+)(:([0-9]{1,18})\\.\\.([0-9]{1,18}))?");
+  std::smatch m;
+  TENON_CHECK(std::regex_match(text, m, kForm), ValueError, "convert: --dynamic '", text,
+              "' is not NAME:AXIS=SIZE or NAME:AXIS=SIZE:MIN..MAX, as x:0=batch:1..64");
+  to.axes[m[1]][std::stoll(m[2])] = m[3];
+  if (m[4].matched) to.ranges[m[3]] = {std::stoll(m[5]), std::stoll(m[6])};
+}
+DynamicAxes dynamic_axes(const ConvertOptions& o) {
+  DynamicAxes all;
+  for (const std::string& text : o.dynamic) add_axis(all, text);
+  return all;
+}
 
 bool is_exported(const std::string& file) {
   return std::filesystem::path(file).extension() == ".pt2";
@@ -51,7 +59,11 @@ void write_onnx([[maybe_unused]] const ConvertOptions& o, [[maybe_unused]] const
   onnx::ExportOptions options;
   options.opset = o.opset;
   options.external_data = o.external_data;
-  for (const std::string& axis : o.dynamic) add_axis(options, axis);
+  DynamicAxes dynamic = dynamic_axes(o);
+  TENON_CHECK(dynamic.ranges.empty(), ValueError,
+              "convert: an ONNX model cannot say the range of '", dynamic.ranges.begin()->first,
+              "'");
+  options.dynamic_axes = std::move(dynamic.axes);
   if (m.is_training()) m.eval();
   onnx::export_(m, example_inputs(o, m), o.out, options);
 #else
@@ -70,10 +82,11 @@ void convert_program(const ConvertOptions& o) {
   const jit::Module m = load_program(o.in, Device("cpu"));
   if (extension == ".onnx") {
     write_onnx(o, m);
-  } else if (extension == ".pt2" && is_exported(o.in) && !has_examples(o)) {
+  } else if (extension == ".pt2" && is_exported(o.in) && !has_examples(o) && o.dynamic.empty()) {
     m.save(o.out);  // with the symbolic sizes that it has
   } else if (extension == ".pt2") {
-    jit::export_program(m, example_inputs(o, m), o.out);
+    const DynamicAxes dynamic = dynamic_axes(o);
+    jit::export_program(m, example_inputs(o, m), o.out, {dynamic.axes, dynamic.ranges});
   } else {
     m.unit()->kept = nullptr;  // or it would be written as what it was read from
     m.save(o.out);

@@ -283,8 +283,8 @@ int main(int argc, char** argv) {
   convert->add_option("--cases", to_convert.cases,
                       "Of .pt2 and .onnx: a folder whose first case serves");
   convert->add_option("--dynamic", to_convert.dynamic,
-                      "Of .onnx: an input's dimension that may change, as x:0=batch; all sizes are "
-                      "fixed without any");
+                      "Of .pt2 and .onnx: an input's dimension that may change, as x:0=batch, in a "
+                      ".pt2 also its range, x:0=batch:1..64; all sizes are fixed without any");
   convert->add_option("--opset", to_convert.opset, "Of .onnx: the version of ONNX's operators")
       ->capture_default_str();
   convert->add_flag("--external-data", to_convert.external_data,

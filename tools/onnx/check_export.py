@@ -342,7 +342,8 @@ def torchvision_models():
     for name, size in dict(alexnet=64, vgg11=32, resnet18=64, densenet121=32, squeezenet1_0=64, mobilenet_v3_small=64,
                            inception_v3=96, efficientnet_b0=64, vit_b_16=224, convnext_tiny=64, shufflenet_v2_x0_5=64).items():
         options = {"init_weights": False} if name == "inception_v3" else {}
-        case("tv:" + name, lambda name=name, options=options: getattr(tv, name)(weights=None, **options), r(1, 3, size, size))
+        case("tv:" + name, lambda name=name, options=options: getattr(tv, name)(weights=None, **options), r(1, 3, size, size),
+             dynamic=("x:0=batch",), runs=((r(3, 3, size, size),),))
 
 
 class Function(nn.Module):
@@ -378,14 +379,19 @@ def convert(tenon, stem, extension, *options):
     return (done.stdout + done.stderr).strip() if done.returncode != 0 else ""
 
 
-# The model as a function of tensors, or what is wrong with it.
-def session_of(tenon, stem, program, dynamic, opset):
-    names = [a.name for a in program.forward.schema.arguments][1:]  # inputs have the program's names
-    axes = []
+# Inputs have the program's names.
+def dynamic_options(program, dynamic):
+    names = [a.name for a in program.forward.schema.arguments][1:]
+    options = []
     for axis in dynamic:
         head, rest = axis.split(":", 1)
-        axes += ["--dynamic", {"x": names[0]}.get(head, head) + ":" + rest]
-    problem = convert(tenon, stem, ".onnx", "--opset", str(opset), *axes)
+        options += ["--dynamic", {"x": names[0]}.get(head, head) + ":" + rest]
+    return options
+
+
+# The model as a function of tensors, or what is wrong with it.
+def session_of(tenon, stem, program, dynamic, opset):
+    problem = convert(tenon, stem, ".onnx", "--opset", str(opset), *dynamic_options(program, dynamic))
     if problem:
         return problem
     onnx.checker.check_model(stem + ".onnx", full_check=True)
@@ -393,8 +399,8 @@ def session_of(tenon, stem, program, dynamic, opset):
     return lambda *given: session.run(None, {i.name: x.numpy() for i, x in zip(session.get_inputs(), given)})
 
 
-def program_of(tenon, stem):
-    problem = convert(tenon, stem, ".pt2")
+def program_of(tenon, stem, program, dynamic):
+    problem = convert(tenon, stem, ".pt2", *dynamic_options(program, dynamic))
     if problem:
         return problem
     module = torch.export.load(stem + ".pt2").module()
@@ -410,7 +416,7 @@ def run_case(tenon, folder, name):
     program.save(stem + ".pt")
     save_file({f"in.{i}": x.contiguous() for i, x in enumerate(inputs)}, stem + ".safetensors")
     if PROGRAM:
-        run, runs = program_of(tenon, stem), ()
+        run = program_of(tenon, stem, program, dynamic)
     else:
         run = session_of(tenon, stem, program, dynamic, opset)
     if isinstance(run, str):
