@@ -212,6 +212,27 @@ def forward(self, x: Tensor, w: Tensor) -> Tuple[Tensor, Tensor]:
       for (const double w : {1.0, -1.0}) expect_same(m, back, {full({3, 2}, x), full({2, 2}, w)});
     if (!axes.dynamic_axes.empty()) expect_same(m, back, {full({5, 2}, -1.0), ones({2, 2})});
   }
+  // Conditions of conditions, and numbers that a branch decides.
+  const Module both = define(R"(
+def forward(self, x: Tensor) -> Tuple[Tensor, int]:
+    n = 2
+    scale = 0.5
+    if bool(x.sum() > 0) and not bool(x.max() > 5):
+        n = x.size(0)
+        scale = 3.0
+    done = False
+    while not done:
+        x = x + 1
+        done = bool(x.sum() > 20)
+    return x * scale + torch.ones([n]).sum(), n
+)");
+  const Module back = again(both, {ones({3})}, {{{"x", {{0, "n"}}}}, {}});
+  for (const double x : {1.0, -1.0, 9.0}) {
+    const auto a = both.forward({full({4}, x)}).toTupleRef().items,
+               b = back.forward({full({4}, x)}).toTupleRef().items;
+    expect_near(a[0], b[0]);
+    EXPECT_EQ(a[1].toInt(), b[1].toInt());
+  }
   const auto refusal = [&](const std::string& side) {
     const Module other =
         define("def forward(self, x: Tensor) -> Tensor:\n    y = x\n    if bool(x.sum() > 0):\n" +
@@ -222,6 +243,10 @@ def forward(self, x: Tensor, w: Tensor) -> Tuple[Tensor, Tensor]:
       refusal("        y = x.unsqueeze(0)\n"),
       {"a float32 tensor of the sizes [1, 2] stands for a float32 one of the sizes [2]"});
   test::expect_words(refusal("        y.add_(1)\n"), {"writes to a tensor or a list"});
+  const Module truth =
+      define("def forward(self, x: Tensor) -> bool:\n    return bool(x.sum() > 0)\n");
+  test::expect_words(test::text_of([&] { export_program(truth, {ones({2})}, path_); }),
+                     {"a result that is a bool by data"});
 }
 
 // Numbers are carried in tensors.

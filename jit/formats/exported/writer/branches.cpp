@@ -7,11 +7,12 @@
 
 namespace tenon::jit::formats {
 
-// bool(tensor), which a branch may go by.
+// bool(tensor), which a branch may go by, and its opposite.
 bool ProgramWriter::visit_truth(const Node& n) {
-  if (!n.is("aten::Bool") || !n.input(0)->type()->is(TypeKind::Tensor)) return false;
+  const bool opposite = n.is("aten::__not__") && at(n.input(0)).truth;
+  if (!opposite && !(n.is("aten::Bool") && n.input(0)->type()->is(TypeKind::Tensor))) return false;
   Item* made = result_of_run(call(n), 0);
-  made->truth = &at(n.input(0));
+  made->truth = opposite ? emit("aten::logical_not", {at(n.input(0)).truth}) : &at(n.input(0));
   items_[n.output()] = made;
   return true;
 }
@@ -30,13 +31,7 @@ ProgramWriter::Part ProgramWriter::visit_side(const Block& side,
                                               std::vector<const Item*>& results) {
   return visit_part([&] {
     visit(side);
-    for (const Value* v : side.outputs()) {
-      const Item& item = at(v);
-      if (!item.example.isTensor() || !item.example.toTensor().defined())
-        refuse(*side.owning_node(), "a branch by data gives a value that is not a tensor");
-      const bool made_here = is_of_part(*v, side) && item.number.empty();
-      results.push_back(made_here ? &item : copied(item));
-    }
+    for (const Value* v : side.outputs()) results.push_back(result_of_part(*v, side));
   });
 }
 
@@ -49,6 +44,7 @@ void ProgramWriter::visit_branch(const Node& n, const Item& condition) {
   std::vector<const Item*> yes, no;
   const Part then = visit_side(*n.blocks()[0], yes), otherwise = visit_side(*n.blocks()[1], no);
   Json outputs = Json::array();
+  std::vector<const Item*> ends;
   for (std::size_t k = 0; k < n.outputs().size(); ++k) {
     std::vector<Stack> runs(std::max({condition.runs(), yes[k]->runs(), no[k]->runs()}));
     for (std::size_t r = 0; r < runs.size(); ++r) {
@@ -58,7 +54,7 @@ void ProgramWriter::visit_branch(const Node& n, const Item& condition) {
     Item* made = result_of_run(runs, 0);
     add_tensor("cond_result", *made);
     outputs.push_back(tensor_argument(*made));
-    items_[n.output(k)] = made;
+    ends.push_back(made);
   }
   const std::vector<std::string> taken = outside_values({&then, &otherwise});
   Json operands = Json::array();
@@ -69,6 +65,8 @@ void ProgramWriter::visit_branch(const Node& n, const Item& condition) {
               part_argument("false_graph_" + number, otherwise, no, taken),
               Json{{"as_tensors", std::move(operands)}}},
              std::move(outputs));
+  for (std::size_t k = 0; k < ends.size(); ++k)
+    items_[n.output(k)] = number_in_tensor(*ends[k], at(n.blocks()[0]->outputs()[k]).example);
 }
 
 }  // namespace tenon::jit::formats

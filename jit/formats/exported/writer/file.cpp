@@ -187,7 +187,9 @@ Json ProgramWriter::inputs_of(const Node& n) {
     const Argument& a = schema.arguments[k];
     if (a.keyword_only ? !differs[k] : k >= last) continue;
     const Item& item = at(n.input(k));
-    if (!item.constant && !item.example.isTensor() && !item.has_parts && item.number.empty())
+    const auto fits = [this](const Item& i) { return i.example.isTensor() || is_known(i); };
+    if (!fits(item) && !(item.has_parts && std::all_of(item.parts.begin(), item.parts.end(),
+                                                       [&](const Item* p) { return fits(*p); })))
       refuse(n, "argument '" + a.name + "' is a number that depends on data");
     inputs.push_back({{"name", a.name},
                       {"arg", argument(*n.op->op, k, item)},

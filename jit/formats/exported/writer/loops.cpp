@@ -38,51 +38,6 @@ const ProgramWriter::Item* ProgramWriter::emit(const char* full_name,
   return made;
 }
 
-// A number, a bool, or the tensor that it was read from, as a tensor that a loop can carry.
-const ProgramWriter::Item* ProgramWriter::carried_as_tensor(const Node& n, const Item& item) {
-  if (item.truth) return item.truth;
-  const IValue& v = item.example;
-  if (v.isTensor() && v.toTensor().defined()) return &item;
-  if (!(v.isInt() || v.isDouble() || v.isBool()) || !is_known(item))
-    refuse(n, "a loop by data or varying sizes carries a value that is not a tensor or a number");
-  const ScalarType dtype = v.isBool() ? kBool : v.isInt() ? kLong : kDouble;
-  const auto in_tensor = [dtype](const IValue& run) {
-    return full({},
-                run.isDouble() ? Scalar(run.toDouble())
-                : run.isBool() ? Scalar(run.toBool())
-                               : Scalar(run.toInt()),
-                TensorOptions(dtype));
-  };
-  Item* made = make(in_tensor(v));
-  made->number = item.number;
-  made->constant = item.constant;
-  for (std::size_t r = 1; r < item.runs(); ++r) made->others.push_back(in_tensor(item.in_run(r)));
-  (void)make_tensor_of(*made);
-  tensors_of_numbers_.pop_back();
-  made->number.clear();  // it is a tensor from here on
-  made->constant = false;
-  return made;
-}
-
-// The number that a tensor holds, if what it stands for is a number as `like` is.
-const ProgramWriter::Item* ProgramWriter::number_in_tensor(const Item& tensor, const IValue& like) {
-  if (like.isTensor()) return &tensor;
-  Item* made = make(like);
-  SizeExpressions::Values values;
-  for (std::size_t r = 0; r < tensor.runs(); ++r) {
-    const Tensor t = tensor.in_run(r).toTensor();
-    values.push_back(like.isDouble() ? 0 : t.item<int64_t>());
-    if (r > 0) made->others.push_back(like.isDouble() ? IValue(t.item<double>()) : values[r]);
-  }
-  add_number(*made, "item",
-             like.isDouble() ? sizes_.text_of_real() : sizes_.text_of_unknown(values, INT64_MIN));
-  Json inputs =
-      Json::array({Json{{"name", "self"}, {"arg", tensor_argument(tensor)}, {"kind", 1}}});
-  add_node("torch.ops.aten.item.default", std::move(inputs), Json::array({number_argument(*made)}),
-           made->number);
-  return made;
-}
-
 const ProgramWriter::Item* ProgramWriter::go_on(const Node& n, const Item& turn, const Item* limit,
                                                 const Item& condition) {
   const Item* go = limit ? emit("aten::lt.Tensor", {&turn, limit}) : nullptr;
@@ -102,7 +57,6 @@ void ProgramWriter::visit_data_loop(const Node& n) {
   std::vector<IValue> kinds = {IValue(Tensor()), int64_t{0}};
   for (std::size_t k = 2; k < n.inputs().size(); ++k) {
     kinds.push_back(at(n.input(k)).example);
-    if (kinds.back().isBool()) refuse(n, "a loop by data or varying sizes carries a bool");
     carried.push_back(carried_as_tensor(n, at(n.input(k))));
   }
   std::vector<const Item*> inside, results;
@@ -119,11 +73,10 @@ void ProgramWriter::visit_data_loop(const Node& n) {
     const Item* next = emit("aten::add.Scalar", {inside[1], make(int64_t{1}, true)});
     results = {go_on(n, *next, limit, at(body.outputs()[0])), next};
     for (std::size_t k = 1; k < body.outputs().size(); ++k) {
-      const Item* item = carried_as_tensor(n, at(body.outputs()[k]));
+      const Item* item = result_of_part(*body.outputs()[k], body);
       for (std::size_t r = 0; r < item->runs(); ++r)
         check_same_kind(n, item->in_run(r), carried[k + 1]->in_run(r));
-      const bool made_here = item != &at(body.outputs()[k]);
-      results.push_back(made_here || is_of_part(*body.outputs()[k], body) ? item : copied(*item));
+      results.push_back(item);
     }
     if (std::find(inside.begin(), inside.end(), results[0]) != inside.end())
       results[0] = copied(*results[0]);

@@ -261,17 +261,12 @@ void ProgramWriter::add_number(Item& result, const std::string& base,
   result.number = fresh(base);
   expressions_[result.number] = expression;
   const IValue v = number_in(result.example);
-  Json value{{"as_expr", {{"expr_str", expression}}}};
-  Json& hint = value["as_expr"]["hint"];
   if (v.isBool()) {
-    value["as_expr"].erase("hint");
-    graph_.booleans[result.number] = std::move(value);
+    graph_.booleans[result.number] = {{"as_expr", {{"expr_str", expression}}}};
   } else if (v.isDouble()) {
-    hint = {{"as_float", v.toDouble()}};
-    graph_.reals[result.number] = std::move(value);
+    graph_.reals[result.number] = expression_argument(expression, {{"as_float", v.toDouble()}});
   } else {
-    hint = {{"as_int", v.toInt()}};
-    graph_.integers[result.number] = std::move(value);
+    graph_.integers[result.number] = expression_argument(expression, {{"as_int", v.toInt()}});
     SizeExpressions::Values values;
     for (std::size_t r = 0; r < result.runs(); ++r)
       values.push_back(number_in(result.in_run(r)).toInt());

@@ -55,21 +55,85 @@ const ProgramWriter::Item* ProgramWriter::copied(const Item& tensor) {
   return emit("aten::clone", {&tensor});
 }
 
-// What is computed there is not seen outside of it.
-ProgramWriter::Part ProgramWriter::visit_part(const std::function<void()>& visit_all) {
-  Part outside = graph_;
-  const auto sizes = sizes_of_;
-  const std::size_t named = tensors_of_numbers_.size();
-  graph_.nodes = Json::array();
-  visit_all();
-  for (; tensors_of_numbers_.size() > named; tensors_of_numbers_.pop_back())
+// A number, a bool, or the tensor that it was read from, as a tensor that a loop can carry.
+const ProgramWriter::Item* ProgramWriter::carried_as_tensor(const Node& n, const Item& item) {
+  if (item.truth) return item.truth;
+  const IValue& v = item.example;
+  if (v.isTensor() && v.toTensor().defined()) return &item;
+  if (!(v.isInt() || v.isDouble() || v.isBool()) || !is_known(item))
+    refuse(n, "a value that is neither a tensor nor a number depends on data");
+  const ScalarType dtype = v.isBool() ? kBool : v.isInt() ? kLong : kDouble;
+  const auto in_tensor = [dtype](const IValue& run) {
+    return full({},
+                run.isDouble() ? Scalar(run.toDouble())
+                : run.isBool() ? Scalar(run.toBool())
+                               : Scalar(run.toInt()),
+                TensorOptions(dtype));
+  };
+  Item* made = make(in_tensor(v));
+  made->number = item.number;
+  made->constant = item.constant;
+  for (std::size_t r = 1; r < item.runs(); ++r) made->others.push_back(in_tensor(item.in_run(r)));
+  (void)make_tensor_of(*made);
+  tensors_of_numbers_.pop_back();
+  made->number.clear();  // it is a tensor from here on
+  made->constant = false;
+  return made;
+}
+
+// The number or bool that a tensor holds, if it stands for one, as `like` is.
+const ProgramWriter::Item* ProgramWriter::number_in_tensor(const Item& tensor, const IValue& like) {
+  if (like.isTensor()) return &tensor;
+  Item* made = make(like);
+  if (like.isBool()) {
+    made->truth = &tensor;
+    return made;
+  }
+  SizeExpressions::Values values;
+  for (std::size_t r = 0; r < tensor.runs(); ++r) {
+    const Tensor t = tensor.in_run(r).toTensor();
+    values.push_back(like.isDouble() ? 0 : t.item<int64_t>());
+    if (r > 0) made->others.push_back(like.isDouble() ? IValue(t.item<double>()) : values[r]);
+  }
+  add_number(*made, "item",
+             like.isDouble() ? sizes_.text_of_real() : sizes_.text_of_unknown(values, INT64_MIN));
+  Json inputs =
+      Json::array({Json{{"name", "self"}, {"arg", tensor_argument(tensor)}, {"kind", 1}}});
+  add_node("torch.ops.aten.item.default", std::move(inputs), Json::array({number_argument(*made)}),
+           made->number);
+  return made;
+}
+
+// Tensors that are not those of outside, nor views of them; numbers and bools leave it in tensors.
+const ProgramWriter::Item* ProgramWriter::result_of_part(const Value& v, const Block& part) {
+  const Item& item = at(&v);
+  const Item* tensor = carried_as_tensor(*part.owning_node(), item);
+  if (tensor == item.truth) return copied(*tensor);
+  const bool made_here = tensor != &item || (is_of_part(v, part) && item.number.empty());
+  return made_here ? tensor : copied(*tensor);
+}
+
+ProgramWriter::Mark ProgramWriter::mark() const {
+  return {graph_, sizes_of_, tensors_of_numbers_.size()};
+}
+
+// What was written since then, which is not seen from here on.
+ProgramWriter::Part ProgramWriter::go_back(Mark to) {
+  for (; tensors_of_numbers_.size() > to.tensors_of_numbers; tensors_of_numbers_.pop_back())
     tensors_of_numbers_.back()->name.clear();
-  sizes_of_ = sizes;
+  sizes_of_ = std::move(to.sizes);
   Part made = std::move(graph_);
-  graph_ = std::move(outside);
+  graph_ = std::move(to.graph);
   for (const Weight& w : weights_)  // constants that it was the first to use
     if (!graph_.tensors.contains(w.name)) graph_.tensors[w.name] = made.tensors.at(w.name);
   return made;
+}
+
+ProgramWriter::Part ProgramWriter::visit_part(const std::function<void()>& visit_all) {
+  Mark outside = mark();
+  graph_.nodes = Json::array();
+  visit_all();
+  return go_back(std::move(outside));
 }
 
 // The values of the graph at hand that the parts use.
@@ -95,20 +159,23 @@ Json ProgramWriter::part_argument(const std::string& name, const Part& part,
              {"custom_obj_values", Json::object()},
              {"is_single_tensor_return", single}};
   Names used(taken.begin(), taken.end());
-  for (const std::string& each : taken) graph["inputs"].push_back(part.argument(each));
+  for (const std::string& each : taken)
+    graph["inputs"].push_back((part.has(each) ? part : graph_).argument(each));
   for (const Item* r : results) graph["outputs"].push_back(tensor_argument(*r));
   add_used_names(graph, used);
   for (const Json& node : part.nodes) add_names(node.at("outputs"), used);
-  const auto keep = [&used](const Json& all) {
+  const auto keep = [&used](const Json& inside, const Json& outside) {
     Json kept = Json::object();
-    for (const auto& [key, value] : all.items())
-      if (used.count(key)) kept[key] = value;
+    for (const std::string& each : used) {
+      const Json& all = inside.contains(each) ? inside : outside;
+      if (all.contains(each)) kept[each] = all[each];
+    }
     return kept;
   };
-  graph["tensor_values"] = keep(part.tensors);
-  graph["sym_int_values"] = keep(part.integers);
-  graph["sym_float_values"] = keep(part.reals);
-  graph["sym_bool_values"] = keep(part.booleans);
+  graph["tensor_values"] = keep(part.tensors, graph_.tensors);
+  graph["sym_int_values"] = keep(part.integers, graph_.integers);
+  graph["sym_float_values"] = keep(part.reals, graph_.reals);
+  graph["sym_bool_values"] = keep(part.booleans, graph_.booleans);
   return {{"as_graph", {{"name", name}, {"graph", std::move(graph)}}}};
 }
 

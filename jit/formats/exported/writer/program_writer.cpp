@@ -217,6 +217,8 @@ Json ProgramWriter::output(const Item& item, Json& outputs) {
     return tree_leaf();
   }
   if (!item.has_parts) {
+    TENON_CHECK(is_known(item), NotImplementedError,
+                "export_program: cannot write a result that is a bool by data: give the tensor");
     outputs.push_back(item.number.empty() ? plain_argument(item.example) : number_argument(item));
     return tree_leaf();
   }

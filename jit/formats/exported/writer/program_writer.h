@@ -57,6 +57,13 @@ class ProgramWriter {
     bool has(const std::string& name) const;
     Json argument(const std::string& name) const;  // that stands for the value
   };
+  using Sizes = std::map<std::pair<std::string, int64_t>, const Item*>;  // by tensor, dimension
+  // How far the writing has come.
+  struct Mark {
+    Part graph;
+    Sizes sizes;
+    std::size_t tensors_of_numbers;
+  };
   struct Weight {
     std::string name, fqn;
     Tensor tensor;  // of the module
@@ -81,6 +88,9 @@ class ProgramWriter {
   const Item* go_on(const Node& n, const Item& turn, const Item* limit, const Item& condition);
   const Item* carried_as_tensor(const Node& n, const Item& item);
   const Item* number_in_tensor(const Item& tensor, const IValue& like);
+  const Item* result_of_part(const Value& v, const Block& part);
+  Mark mark() const;
+  Part go_back(Mark to);
   Part visit_part(const std::function<void()>& visit_all);
   std::vector<std::string> outside_values(const std::vector<const Part*>& parts) const;
   Json part_argument(const std::string& name, const Part& part,
@@ -147,10 +157,10 @@ class ProgramWriter {
   const ExportProgramOptions& options_;
   std::set<std::string> unused_axes_;  // of the options
   SizeExpressions sizes_;
-  std::map<std::pair<std::string, int64_t>, const Item*> sizes_of_;  // sizes that nodes ask
-  std::map<std::string, std::string> expressions_;                   // of numbers
-  std::vector<Item*> tensors_of_numbers_;                            // made by nodes of their own
-  std::map<const void*, std::size_t> by_memory_;                     // weights
+  Sizes sizes_of_;                                  // sizes that nodes ask
+  std::map<std::string, std::string> expressions_;  // of numbers
+  std::vector<Item*> tensors_of_numbers_;           // made by nodes of their own
+  std::map<const void*, std::size_t> by_memory_;    // weights
   std::vector<Weight> weights_;
   std::vector<std::unique_ptr<Item>> all_;
   std::unordered_map<const Value*, const Item*> items_;

@@ -38,9 +38,15 @@ bool all_equal(const Values& values) {
   return std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
 }
 
+Json expression_argument(const std::string& text, Json hint) {
+  if (text.find("Symbol('u") != std::string::npos || text.find("Symbol('z") != std::string::npos)
+    hint = nullptr;
+  return {{"as_expr", {{"expr_str", text}, {"hint", std::move(hint)}}}};
+}
+
 Json size_argument(const Values& values, const std::string& text) {
   if (all_equal(values)) return {{"as_int", values[0]}};
-  return {{"as_expr", {{"expr_str", text}, {"hint", {{"as_int", values[0]}}}}}};
+  return expression_argument(text, {{"as_int", values[0]}});
 }
 
 // Sizes differ by other steps for each symbol, or a size that is computed from one could be taken

@@ -61,6 +61,9 @@ class SizeExpressions {
   int64_t reals_ = 0;
 };
 
+// {"as_expr": {"expr_str": text, "hint": hint}}; what depends on data has no hint, its value with
+// the examples.
+Json expression_argument(const std::string& text, Json hint);
 // {"as_int": 3} where the values are equal, else {"as_expr": ...}.
 Json size_argument(const SizeExpressions::Values& values, const std::string& text);
 bool all_equal(const SizeExpressions::Values& values);

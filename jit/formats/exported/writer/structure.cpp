@@ -14,22 +14,28 @@ void ProgramWriter::visit_taken(const Node& n, const Block& taken) {
     items_[n.output(k)] = items_.at(taken.outputs()[k]);
 }
 
-// Turn by turn, as many as there are, if that is known.
+// Turn by turn, as many as there are. Where the first turn shows that this depends on data, what it
+// wrote is given up.
 void ProgramWriter::visit_loop(const Node& n) {
   if (!at(n.input(0)).constant || !at(n.input(1)).constant) return visit_data_loop(n);
   const Block& body = *n.blocks()[0];
-  const auto is_true = [&](const Item& condition) {
-    if (!condition.constant) refuse(n, "a loop whose turns depend on data");
-    return condition.example.toBool();
-  };
+  const int64_t most = at(n.input(0)).example.toInt();
+  std::optional<Mark> before;
+  if (most == INT64_MAX && !writes(body)) before = mark();
   std::vector<const Item*> carried;
   for (std::size_t k = 2; k < n.inputs().size(); ++k) carried.push_back(&at(n.input(k)));
-  bool goes_on = is_true(at(n.input(1)));
-  for (int64_t turn = 0, most = at(n.input(0)).example.toInt(); turn < most && goes_on; ++turn) {
+  bool goes_on = at(n.input(1)).example.toBool();
+  for (int64_t turn = 0; turn < most && goes_on; ++turn) {
     items_[body.inputs()[0]] = make(turn, true);
     for (std::size_t k = 0; k < carried.size(); ++k) items_[body.inputs()[k + 1]] = carried[k];
     visit(body);
-    goes_on = is_true(at(body.outputs()[0]));
+    const Item& more = at(body.outputs()[0]);
+    if (!more.constant && turn == 0 && before) {
+      (void)go_back(std::move(*before));
+      return visit_data_loop(n);
+    }
+    if (!more.constant) refuse(n, "a loop whose turns depend on data");
+    goes_on = more.example.toBool();
     for (std::size_t k = 0; k < carried.size(); ++k) carried[k] = &at(body.outputs()[k + 1]);
   }
   for (std::size_t k = 0; k < carried.size(); ++k) items_[n.output(k)] = carried[k];
