@@ -279,6 +279,16 @@ def forward(self, x: Tensor, h: Tensor) -> Tuple[Tensor, Tensor, int, float]:
     EXPECT_EQ(a[2].toInt(), b[2].toInt());
     EXPECT_EQ(a[3].toDouble(), b[3].toDouble());
   }
+  // Sizes that a carried number decides are asked each time.
+  const Module asked = define(R"(
+def forward(self, x: Tensor) -> Tuple[Tensor, int]:
+    total = 0
+    for i in range(x.size(0)):
+        total = total + x[:i + 1].size(0)
+    return x, torch.zeros([total, 2]).size(0)
+)");
+  const Module asks = again(asked, {ones({3})}, {{{"x", {{0, "n"}}}}, {}});
+  EXPECT_EQ(asks.forward({ones({5})}).toTupleRef().items[1].toInt(), 15);
   const Module grows = define(
       "def forward(self, x: Tensor) -> Tensor:\n    while bool(x.sum() < 9):\n"
       "        x = torch.cat([x, x])\n    return x\n");

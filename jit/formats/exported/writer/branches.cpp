@@ -52,6 +52,7 @@ void ProgramWriter::visit_branch(const Node& n, const Item& condition) {
       runs[r].push_back((condition.in_run(r).toBool() ? yes : no)[k]->in_run(r));
     }
     Item* made = result_of_run(runs, 0);
+    made->sizes_by_data = yes[k]->sizes_by_data || no[k]->sizes_by_data;
     add_tensor("cond_result", *made);
     outputs.push_back(tensor_argument(*made));
     ends.push_back(made);

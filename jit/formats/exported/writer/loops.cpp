@@ -31,6 +31,8 @@ const ProgramWriter::Item* ProgramWriter::emit(const char* full_name,
     op->call(results[r], op->schema.arguments.size());
   }
   Item* made = result_of_run(results, 0);
+  for (const Item* a : arguments)
+    made->sizes_by_data = made->sizes_by_data || has_sizes_by_data(*a);
   const std::string name = op->schema.name.substr(6), &overload = op->schema.overload;
   add_tensor(name, *made);
   add_node("torch.ops.aten." + name + "." + (overload.empty() ? "default" : overload),
@@ -64,6 +66,7 @@ void ProgramWriter::visit_data_loop(const Node& n) {
     for (const Item* c : carried) {
       Item* made = make(c->example);
       made->others = c->others;
+      made->sizes_by_data = c->sizes_by_data;
       add_tensor("carried", *made);
       inside.push_back(made);
     }
@@ -99,6 +102,7 @@ void ProgramWriter::visit_data_loop(const Node& n) {
   for (std::size_t k = 0; k < carried.size(); ++k) {
     Item* made = make(results[k]->example);
     made->others = results[k]->others;
+    made->sizes_by_data = results[k]->sizes_by_data;
     add_tensor("while_loop_result", *made);
     outputs.push_back(tensor_argument(*made));
     ends.push_back(made);

@@ -105,6 +105,14 @@ bool ProgramWriter::is_known(const Item& item) const {
                                        [&](const Item* p) { return is_known(*p); });
 }
 
+// Whether what is made with it may have other sizes in another run of the same inputs' sizes.
+bool ProgramWriter::has_sizes_by_data(const Item& argument) const {
+  if (argument.sizes_by_data) return true;
+  if (!argument.number.empty()) return depends_on_data(expression_of(argument));
+  return std::any_of(argument.parts.begin(), argument.parts.end(),
+                     [this](const Item* p) { return has_sizes_by_data(*p); });
+}
+
 ProgramWriter::Item* ProgramWriter::result_of_run(const std::vector<Stack>& runs, std::size_t k) {
   Item* made = make(runs[0].at(k));
   for (std::size_t r = 1; r < runs.size(); ++r) made->others.push_back(runs[r].at(k));
@@ -141,6 +149,7 @@ void ProgramWriter::visit_number(const Node& n, const std::vector<Stack>& runs) 
       same = same && are_same(runs[0].at(k), runs[r].at(k));
   for (const Value* v : n.inputs())
     may_differ = may_differ || (!at(v).number.empty() && (levels(n) || is_level(at(v))));
+  if (asks_sizes(n)) may_differ = at(n.input(0)).sizes_by_data;
   if (same && !may_differ) {
     for (std::size_t k = 0; k < n.outputs().size(); ++k)
       items_[n.output(k)] = make(runs[0].at(k), true);
@@ -167,7 +176,8 @@ bool ProgramWriter::visit_sizes(const Node& n, const std::vector<Stack>& runs) {
     Item* made = result_of_run(runs, 0);
     SizeExpressions::Values values;
     for (const Stack& run : runs) values.push_back(run[0].toInt());
-    add_number(*made, "sym_numel", sizes_.text_of(values));
+    add_number(*made, "sym_numel",
+               of.sizes_by_data ? sizes_.text_of_unknown(values) : sizes_.text_of(values));
     add_node("torch.ops.aten.sym_numel.default", Json::array({input("self", tensor_argument(of))}),
              Json::array({number_argument(*made)}), made->number);
     items_[n.output()] = made;
@@ -181,12 +191,13 @@ bool ProgramWriter::visit_sizes(const Node& n, const std::vector<Stack>& runs) {
 
 const ProgramWriter::Item* ProgramWriter::size_of(const Item& tensor, int64_t dim) {
   const SizeExpressions::Values values = sizes_in_runs(tensor, static_cast<std::size_t>(dim));
-  if (all_equal(values)) return make(values[0], true);
+  if (all_equal(values) && !tensor.sizes_by_data) return make(values[0], true);
   const Item*& known = sizes_of_[{name_of(tensor), dim}];
   if (known) return known;
   Item* made = make(values[0]);
   made->others.assign(values.begin() + 1, values.end());
-  add_number(*made, "sym_size_int", sizes_.text_of(values));
+  add_number(*made, "sym_size_int",
+             tensor.sizes_by_data ? sizes_.text_of_unknown(values) : sizes_.text_of(values));
   add_node("torch.ops.aten.sym_size.int",
            Json::array({input("self", tensor_argument(tensor)), input("dim", plain_argument(dim))}),
            Json::array({number_argument(*made)}), made->number);

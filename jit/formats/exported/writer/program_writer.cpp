@@ -396,6 +396,8 @@ void ProgramWriter::visit_operator(const Node& n) {
   Json outputs = Json::array();
   for (std::size_t k = 0; k < n.outputs().size(); ++k) {
     Item* made = result_of_run(runs, k);
+    for (const Value* v : n.inputs())
+      made->sizes_by_data = made->sizes_by_data || has_sizes_by_data(at(v));
     if (n.op->op->flags & core::kOpDynamic) note_unknown_sizes(*made);
     outputs.push_back(result(n, identifier("", base), *made));
     if (outputs.back().is_null()) refuse(n, "its result is a number that depends on data");
@@ -432,6 +434,7 @@ Json ProgramWriter::result(const Node& n, const std::string& base, Item& to) {
         refuse(n, "the number of its results depends on a size that varies");
       part->others.push_back(run.toListRef().items[i]);
     }
+    part->sizes_by_data = to.sizes_by_data;
     add_tensor(base, *part);
     to.parts.push_back(part);
     names.push_back({{"name", part->name}});

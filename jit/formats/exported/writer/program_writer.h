@@ -43,6 +43,7 @@ class ProgramWriter {
     const Item* truth = nullptr;     // of a bool that depends on data: the tensor it was read from
     std::vector<const Item*> parts;  // of a list or tuple that nodes made
     bool has_parts = false;
+    bool sizes_by_data = false;  // of a tensor: equal sizes in the runs say nothing
 
     const IValue& in_run(std::size_t r) const {
       return r == 0 || others.empty() ? example : others[r - 1];
@@ -112,6 +113,7 @@ class ProgramWriter {
   std::vector<Stack> call(const Node& n) const;  // in each run
   bool fold(const Node& n);
   bool is_known(const Item& item) const;
+  bool has_sizes_by_data(const Item& argument) const;
   bool write_constant(const Node& n);
   void copy_constant(Item& item);
   bool is_weight(const Tensor& t) const;

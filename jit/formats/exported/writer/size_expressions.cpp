@@ -38,9 +38,13 @@ bool all_equal(const Values& values) {
   return std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
 }
 
+bool depends_on_data(const std::string& expression) {
+  return expression.find("Symbol('u") != std::string::npos ||
+         expression.find("Symbol('z") != std::string::npos;
+}
+
 Json expression_argument(const std::string& text, Json hint) {
-  if (text.find("Symbol('u") != std::string::npos || text.find("Symbol('z") != std::string::npos)
-    hint = nullptr;
+  if (depends_on_data(text)) hint = nullptr;
   return {{"as_expr", {{"expr_str", text}, {"hint", std::move(hint)}}}};
 }
 

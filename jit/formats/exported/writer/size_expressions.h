@@ -61,6 +61,8 @@ class SizeExpressions {
   int64_t reals_ = 0;
 };
 
+// Whether it has a number or size that data decides.
+bool depends_on_data(const std::string& expression);
 // {"as_expr": {"expr_str": text, "hint": hint}}; what depends on data has no hint, its value with
 // the examples.
 Json expression_argument(const std::string& text, Json hint);
