@@ -241,6 +241,16 @@ TEST(MemoryFormats, Volumes) {
   EXPECT_TRUE(allclose(y, conv3d(x, w), 1e-4, 1e-4));
 }
 
+TEST(MemoryFormats, OfOptions) {
+  const TensorOptions options = TensorOptions().memory_format(kLast);
+  EXPECT_TRUE(empty({2, 3, 4, 5}, options).is_contiguous(kLast));
+  EXPECT_TRUE(empty({2, 3, 4, 5}, options, MemoryFormat::Contiguous).is_contiguous());
+  const Tensor x = ones({2, 3, 4, 5});
+  EXPECT_TRUE(empty_like(x, options).is_contiguous(kLast));
+  EXPECT_TRUE(rand_like(x, options).is_contiguous(kLast));
+  EXPECT_TRUE(x.new_empty({2, 3, 4, 5}, options).is_contiguous(kLast));
+}
+
 // A plane that lies in both ways stays row-major.
 TEST(MemoryFormats, OneChannelIsRowMajor) {
   const Tensor y = conv2d(randn({1, 1, 5, 5}), randn({2, 1, 3, 3}));

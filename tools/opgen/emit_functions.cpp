@@ -24,8 +24,10 @@ std::string forward_args(const Schema& s) {
 
 // Locals that a boxed argument borrows from, and the initializer of in[].
 void boxing(const Schema& s, std::string& locals, std::string& values) {
+  bool of_options = false;
   for (std::size_t i = 0; i < s.args.size(); ++i) {
     if (options_start(s, i)) {
+      of_options = true;
       locals += "  const BoxedOptions options_(options);\n";
       values += "options_.dtype, options_.layout, options_.device, options_.pin_memory, ";
       i += 3;
@@ -45,6 +47,8 @@ void boxing(const Schema& s, std::string& locals, std::string& values) {
     } else if (a.type.base == "Scalar" && a.type.list) {
       locals += "  const BoxedScalars " + a.name + "_(" + a.name + ");\n";
       values += a.name + "_.value(), ";
+    } else if (of_options && a.type.base == "MemoryFormat") {
+      values += "box(options.memory_format_opt(" + a.name + ")), ";
     } else {
       values += "box(" + a.name + "), ";
     }

@@ -97,6 +97,10 @@ class TensorOptions {
   std::optional<bool> requires_grad_opt() const { return requires_grad_; }
   std::optional<bool> pinned_memory_opt() const { return pinned_; }
   std::optional<MemoryFormat> memory_format_opt() const { return memory_format_; }
+  // An operator's own argument wins.
+  std::optional<MemoryFormat> memory_format_opt(std::optional<MemoryFormat> argument) const {
+    return argument ? argument : memory_format_;
+  }
   bool is_sparse() const { return layout() == kSparse; }
   // These options where set, those of `o` elsewhere overridden by `o`.
   TensorOptions merge_in(const TensorOptions& o) const {

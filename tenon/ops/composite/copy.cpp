@@ -36,7 +36,7 @@ Tensor contiguous(const Tensor& self, MemoryFormat f) {
 Tensor _to_copy(const Tensor& self, const TensorOptions& o, bool non_blocking,
                 std::optional<MemoryFormat> f) {
   TENON_CHECK(!o.requires_grad(), ValueError, "_to_copy: options may not ask for requires_grad");
-  if (!f) f = o.memory_format_opt();
+  f = o.memory_format_opt(f);
   if (o.has_layout() && o.layout() != self.layout()) {
     (void)core::usable_layout(core::layout_name(static_cast<int>(o.layout())));
     const Tensor there =
@@ -63,7 +63,7 @@ Tensor to_dtype_layout(const Tensor& self, const TensorOptions& o, bool non_bloc
   // As libtorch: the result may be self, whose history is not a question of options.
   TENON_CHECK(!o.requires_grad(), ValueError,
               "to: options may not ask for requires_grad; call requires_grad_()");
-  if (!f) f = o.memory_format_opt();
+  f = o.memory_format_opt(f);
   bool same = same_device(self, o.device_opt()) &&
               (!o.has_dtype() || o.dtype() == self.scalar_type()) &&
               (!o.has_layout() || o.layout() == self.layout()) && keeps_format(self, f);

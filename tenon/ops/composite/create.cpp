@@ -17,10 +17,6 @@ namespace {
 TensorOptions options_like(const Tensor& self, const TensorOptions& o) {
   return self.options().requires_grad(std::nullopt).merge_in(o);
 }
-std::optional<MemoryFormat> memory_format_of(const TensorOptions& o,
-                                             std::optional<MemoryFormat> f) {
-  return f ? f : o.memory_format_opt();
-}
 
 void check_window(int64_t n, const TensorOptions& o) {
   TENON_CHECK(n >= 0, ValueError, "window: requires non-negative window_length, got ", n);
@@ -72,7 +68,7 @@ Tensor zeros(IntArrayRef size, const TensorOptions& o) {
   return empty(size, plain(o), o.memory_format_opt()).zero_();
 }
 Tensor zeros_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
-  return empty_like(self, plain(o), memory_format_of(o, f)).zero_();
+  return empty_like(self, plain(o), o.memory_format_opt(f)).zero_();
 }
 Tensor new_zeros(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
   return made_like(self, size, [&](const Tensor& like, IntArrayRef sizes) {
@@ -84,7 +80,7 @@ Tensor ones(IntArrayRef size, const TensorOptions& o) {
   return empty(size, plain(o), o.memory_format_opt()).fill_(1);
 }
 Tensor ones_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
-  return empty_like(self, plain(o), memory_format_of(o, f)).fill_(1);
+  return empty_like(self, plain(o), o.memory_format_opt(f)).fill_(1);
 }
 Tensor new_ones(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
   return made_like(self, size, [&](const Tensor& like, IntArrayRef sizes) {
@@ -102,7 +98,7 @@ Tensor full(IntArrayRef size, const Scalar& v, const TensorOptions& o) {
 }
 Tensor full_like(const Tensor& self, const Scalar& v, const TensorOptions& o,
                  std::optional<MemoryFormat> f) {
-  return empty_like(self, plain(o), memory_format_of(o, f)).fill_(v);
+  return empty_like(self, plain(o), o.memory_format_opt(f)).fill_(v);
 }
 Tensor new_full(const Tensor& self, IntArrayRef size, const Scalar& v, const TensorOptions& o) {
   return made_like(self, size, [&](const Tensor& like, IntArrayRef sizes) {
