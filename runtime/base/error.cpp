@@ -47,6 +47,21 @@ void Error::set_called(std::string_view op, std::string_view shapes) {
   given_ = longer.size() - end;
   message_ = std::move(longer);
   called_ = called;
+  write_context();
+}
+
+void Error::add_context(std::string text) {
+  context_.push_back(std::move(text));
+  write_context();
+}
+
+void Error::write_context() {
+  if (context_.empty()) return;
+  with_context_ = message_;
+  if (context_.size() == 1)
+    with_context_ += core::join(" (", context_[0], ")");
+  else
+    for (const std::string& text : context_) with_context_ += core::join("\n  ", text);
 }
 
 namespace core {

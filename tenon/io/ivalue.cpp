@@ -395,16 +395,20 @@ struct Dict::Index {
 Dict::Dict(jit::TypePtr k, jit::TypePtr v) : key(std::move(k)), value(std::move(v)) {}
 Dict::~Dict() = default;
 
-const IValue* Dict::find(const IValue& k) const {
+std::size_t Dict::position(const IValue& k) const {
   check_key(k);
   if (index_) {
     auto it = index_->at.find(k);
-    return it == index_->at.end() ? nullptr : &items_[it->second].second;
+    return it == index_->at.end() ? size() : it->second;
   }
-  for (const auto& [name, v] : items_) {
-    if (same_key(name, k)) return &v;
-  }
-  return nullptr;
+  std::size_t i = 0;
+  while (i < size() && !same_key(items_[i].first, k)) ++i;
+  return i;
+}
+
+const IValue* Dict::find(const IValue& k) const {
+  const std::size_t at = position(k);
+  return at < size() ? &items_[at].second : nullptr;
 }
 
 const IValue& Dict::at(const IValue& k) const {
@@ -414,10 +418,7 @@ const IValue& Dict::at(const IValue& k) const {
 }
 
 void Dict::insert_or_assign(IValue k, IValue v) {
-  if (const IValue* there = find(k)) {
-    const_cast<IValue&>(*there) = std::move(v);
-    return;
-  }
+  if (const std::size_t at = position(k); at < size()) return set_value(at, std::move(v));
   items_.emplace_back(std::move(k), std::move(v));
   if (index_) {
     index_->at.emplace(items_.back().first, items_.size() - 1);
@@ -428,13 +429,9 @@ void Dict::insert_or_assign(IValue k, IValue v) {
 }
 
 bool Dict::erase(const IValue& k) {
-  const IValue* v = find(k);
-  if (!v) return false;
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    if (&items_[i].second != v) continue;
-    items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(i));
-    break;
-  }
+  const std::size_t at = position(k);
+  if (at == size()) return false;
+  items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(at));
   index_.reset();  // rebuilt when the dictionary next grows
   return true;
 }

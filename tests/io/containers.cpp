@@ -74,6 +74,51 @@ TEST(Containers, Dictionaries) {
   EXPECT_EQ(dict.copy().size(), 1u);
 }
 
+// As in libtorch, where moving from a handle leaves it as it was.
+TEST(Containers, MovingCopiesTheHandle) {
+  List<int64_t> list({1, 2});
+  const List<int64_t> taken = std::move(list);
+  EXPECT_EQ(list.size(), 2u);  // NOLINT(bugprone-use-after-move)
+  EXPECT_TRUE(taken.is(list));
+  Dict<std::string, int64_t> dict;
+  dict.insert("a", 1);
+  Dict<std::string, int64_t> other;
+  other = std::move(dict);
+  EXPECT_EQ(dict.at("a"), 1);  // NOLINT(bugprone-use-after-move)
+  EXPECT_TRUE(other.is(dict));
+}
+
+TEST(Containers, InsertingAndErasing) {
+  List<int64_t> list({1, 4});
+  EXPECT_EQ(static_cast<int64_t>(*list.insert(list.begin() + 1, 3)), 3);
+  list.emplace(list.begin() + 1, 2);
+  EXPECT_EQ(list.vec(), (std::vector<int64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(static_cast<int64_t>(*list.erase(list.begin())), 2);
+  EXPECT_TRUE(list.erase(list.begin() + 1, list.end()) == list.end());
+  EXPECT_EQ(list.vec(), (std::vector<int64_t>{2}));
+
+  Dict<int64_t, int64_t> squares;
+  squares.reserve(20);
+  for (int64_t i = 0; i < 20; ++i) squares.insert(i, i * i);  // beyond the keys that are compared
+  EXPECT_EQ(squares.find(11)->value(), 121);
+  squares.find(11)->setValue(-1);
+  EXPECT_EQ(squares.at(11), -1);
+  squares.erase(squares.find(11));
+  EXPECT_TRUE(squares.find(11) == squares.end());
+  EXPECT_EQ(squares.find(12)->value(), 144);
+  EXPECT_EQ(squares.size(), 19u);
+}
+
+TEST(Containers, TensorsAreKeysByIdentity) {
+  const Tensor a = ones({2}), same_values = ones({2});
+  Dict<Tensor, int64_t> dict;
+  dict.insert(a, 1);
+  EXPECT_TRUE(dict.find(same_values) == dict.end());
+  EXPECT_TRUE(dict.insert(same_values, 2).second);
+  EXPECT_EQ(dict.find(a)->value(), 1);
+  EXPECT_EQ(dict.find(same_values)->value(), 2);
+}
+
 TEST(Containers, Refusals) {
   const List<int64_t> list({1});
   test::expect_words(test::text_of<IndexError>([&] { (void)list.get(1); }),

@@ -161,6 +161,48 @@ TEST(Names, ModuleOfPrograms) {
   EXPECT_EQ(HoldsProgram(torch::jit::Module("M")).module.parameters().size(), 0u);
 }
 
+TEST(Names, ErrorsWithContext) {
+  const auto fails = [](int depth) {
+    try {
+      try {
+        torch::ones({2}).view({3});
+      } catch (c10::Error& e) {
+        if (depth > 1) e.add_context("first");
+        TORCH_RETHROW(e, "in step ", 7);
+      }
+    } catch (const c10::Error& e) {
+      EXPECT_EQ(e.context().back(), "in step 7");
+      const std::string text = e.what();
+      EXPECT_EQ(text.find(e.msg()), 0u);
+      return text.substr(e.msg().size());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(fails(1), " (in step 7)");
+  EXPECT_EQ(fails(2), "\n  first\n  in step 7");
+}
+
+TEST(Names, SizesAsSymbols) {
+  const auto x = torch::zeros({2, 3, 4}).transpose(0, 1);
+  const c10::SymInt rows = x.sym_size(0);
+  EXPECT_EQ(rows, 3);
+  EXPECT_EQ(rows.guard_int(__FILE__, __LINE__) * 2, rows + rows);
+  EXPECT_FALSE(rows.is_symbolic());
+  EXPECT_EQ(x.sym_numel(), 24);
+  EXPECT_EQ(x.sym_stride(1), 12);
+  const c10::SymIntArrayRef sizes = x.sym_sizes();
+  EXPECT_TRUE(torch::ones(C10_AS_INTARRAYREF_SLOW(sizes)).sizes() == x.sizes());
+  EXPECT_TRUE(c10::fromIntArrayRefSlow(x.strides()).equals(x.sym_strides()));
+}
+
+TEST(Names, ScalarsOfSmallTypes) {
+  const c10::Scalar s = 3;
+  EXPECT_EQ(static_cast<float>(s.toHalf()), 3.f);
+  EXPECT_EQ(static_cast<float>(s.toBFloat16()), 3.f);
+  EXPECT_EQ(s.toShort() + s.toChar() + s.toByte(), 9);
+  EXPECT_THROW(c10::Scalar(300).toByte(), c10::Error);
+}
+
 TEST(Names, TheContextsChoicesAreSettings) {
   auto& context = at::globalContext();
   EXPECT_FALSE(context.allowTF32CuBLAS());

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Typed handles on the lists and dictionaries of programs, by the names of libtorch. Copies of a
-// handle share the container: what is written through one, and by a program, all see. Positions and
-// keys that are absent: IndexError; elements of another kind: TypeError.
+// handle share the container: what is written through one, and by a program, all see. Moving from a
+// handle copies it, as in libtorch: there is always a container. Positions and keys that are
+// absent: IndexError; elements of another kind: TypeError. Writing ends iterators, references and
+// entries.
 //
 //   c10::List<at::Tensor> images;
 //   images.push_back(x);
@@ -76,6 +78,7 @@ class ElementIterator {
   using reference = Element<T>;
   ElementIterator() = default;
   explicit ElementIterator(std::vector<IValue>::iterator at) : at_(at) {}
+  std::vector<IValue>::iterator base() const { return at_; }
   Element<T> operator*() const { return Element<T>(*at_); }
   Element<T> operator[](difference_type n) const { return Element<T>(at_[n]); }
   ElementIterator& operator+=(difference_type n) { return at_ += n, *this; }
@@ -125,6 +128,8 @@ class List {
   explicit List(jit::TypePtr element)
       : list_(core::Ref<ivalue::List>::adopt(new ivalue::List(std::move(element)))) {}
   explicit List(core::Ref<ivalue::List> list) : list_(std::move(list)) {}
+  List(const List&) = default;
+  List& operator=(const List&) = default;
 
   size_type size() const noexcept { return items().size(); }
   bool empty() const noexcept { return items().empty(); }
@@ -147,6 +152,18 @@ class List {
   void pop_back() const {
     (void)at(size() - 1);
     items().pop_back();
+  }
+  // The new element, and what follows the last one that was erased.
+  iterator insert(iterator before, T v) const {
+    return iterator(items().insert(position(before), IValue(std::move(v))));
+  }
+  template <class... A>
+  iterator emplace(iterator before, A&&... a) const {
+    return insert(before, T(std::forward<A>(a)...));
+  }
+  iterator erase(iterator at) const { return iterator(items().erase(position(at))); }
+  iterator erase(iterator first, iterator last) const {
+    return iterator(items().erase(position(first), position(last)));
   }
   void clear() const { items().clear(); }
   void reserve(size_type n) const { items().reserve(n); }
@@ -175,6 +192,12 @@ class List {
 
  private:
   std::vector<IValue>& items() const noexcept { return list_->items; }
+  static std::vector<IValue>::iterator position(iterator at) {
+    if constexpr (kGeneric)
+      return at;
+    else
+      return at.base();
+  }
   IValue& at(size_type i) const {
     detail::check_position(i, size());
     return items()[i];
@@ -188,12 +211,15 @@ class Dict {
  public:
   class Entry {
    public:
-    explicit Entry(const std::pair<IValue, IValue>* at) : at_(at) {}
-    K key() const { return at_->first.to<K>(); }
-    V value() const { return at_->second.to<V>(); }
+    Entry(ivalue::Dict* dict, std::size_t at) : dict_(dict), at_(at) {}
+    K key() const { return dict_->items()[at_].first.template to<K>(); }
+    V value() const { return dict_->items()[at_].second.template to<V>(); }
+    void setValue(V v) const { dict_->set_value(at_, IValue(std::move(v))); }
 
    private:
-    const std::pair<IValue, IValue>* at_;
+    friend class Dict;
+    ivalue::Dict* dict_;
+    std::size_t at_;
   };
   class iterator {
    public:
@@ -202,16 +228,23 @@ class Dict {
     using difference_type = std::ptrdiff_t;
     using pointer = const Entry*;
     using reference = Entry;
-    explicit iterator(const std::pair<IValue, IValue>* at) : at_(at), entry_(at) {}
+    iterator(ivalue::Dict* dict, std::size_t at) : entry_(dict, at) {}
     Entry operator*() const { return entry_; }
     const Entry* operator->() const { return &entry_; }
-    iterator& operator++() { return *this = iterator(at_ + 1); }
-    iterator operator++(int) { return std::exchange(*this, iterator(at_ + 1)); }
-    bool operator==(const iterator& o) const { return at_ == o.at_; }
-    bool operator!=(const iterator& o) const { return at_ != o.at_; }
+    iterator& operator++() {
+      ++entry_.at_;
+      return *this;
+    }
+    iterator operator++(int) {
+      iterator before = *this;
+      ++*this;
+      return before;
+    }
+    bool operator==(const iterator& o) const { return entry_.at_ == o.entry_.at_; }
+    bool operator!=(const iterator& o) const { return !(*this == o); }
 
    private:
-    const std::pair<IValue, IValue>* at_;
+    friend class Dict;
     Entry entry_;
   };
 
@@ -219,17 +252,14 @@ class Dict {
   Dict(jit::TypePtr key, jit::TypePtr value)
       : dict_(core::Ref<ivalue::Dict>::adopt(new ivalue::Dict(std::move(key), std::move(value)))) {}
   explicit Dict(core::Ref<ivalue::Dict> dict) : dict_(std::move(dict)) {}
+  Dict(const Dict&) = default;
+  Dict& operator=(const Dict&) = default;
 
   std::size_t size() const noexcept { return dict_->size(); }
   bool empty() const noexcept { return size() == 0; }
   bool contains(const K& k) const { return dict_->contains(IValue(k)); }
   V at(const K& k) const { return dict_->at(IValue(k)).template to<V>(); }
-  iterator find(const K& k) const {
-    for (const auto& pair : dict_->items()) {
-      if (pair.first == IValue(k)) return iterator(&pair);
-    }
-    return end();
-  }
+  iterator find(const K& k) const { return iterator(dict_.get(), dict_->position(IValue(k))); }
   // Where the key is, and whether it was inserted; a present one keeps its value.
   std::pair<iterator, bool> insert(K k, V v) const {
     if (contains(k)) return {find(k), false};
@@ -241,10 +271,12 @@ class Dict {
     return {find(k), is_new};
   }
   std::size_t erase(const K& k) const { return dict_->erase(IValue(k)); }
+  void erase(iterator at) const { (void)erase(at->key()); }
   void clear() const { dict_->clear(); }
+  void reserve(std::size_t n) const { dict_->reserve(n); }
 
-  iterator begin() const { return iterator(dict_->items().data()); }
-  iterator end() const { return iterator(dict_->items().data() + size()); }
+  iterator begin() const { return iterator(dict_.get(), 0); }
+  iterator end() const { return iterator(dict_.get(), size()); }
 
   // Another dictionary with the same entries.
   Dict copy() const {

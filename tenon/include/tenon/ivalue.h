@@ -319,10 +319,14 @@ class TENON_API Dict final : public Boxed {
   ~Dict() override;
   std::size_t size() const noexcept { return items_.size(); }
   const std::vector<std::pair<IValue, IValue>>& items() const noexcept { return items_; }
-  const IValue* find(const IValue& k) const;  // null if absent; TypeError for a key of another kind
+  // In items(), size() if absent; TypeError for a key of another kind.
+  std::size_t position(const IValue& k) const;
+  const IValue* find(const IValue& k) const;  // null if absent; TypeError as above
   bool contains(const IValue& k) const { return find(k) != nullptr; }
   const IValue& at(const IValue& k) const;  // IndexError names the key
   void insert_or_assign(IValue k, IValue v);
+  void set_value(std::size_t at, IValue v) { items_[at].second = std::move(v); }
+  void reserve(std::size_t n) { items_.reserve(n); }
   bool erase(const IValue& k);
   void clear();
   jit::TypePtr key, value;

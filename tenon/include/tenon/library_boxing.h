@@ -47,6 +47,15 @@ TENON_ARGUMENT_TYPE(std::vector<Tensor>, "Tensor[]");
 #undef TENON_ARGUMENT_TYPE
 
 template <>
+struct ArgumentType<SymInt> : ArgumentType<int64_t> {};
+template <>
+struct ArgumentType<std::vector<SymInt>> : ArgumentType<std::vector<int64_t>> {
+  using Held = std::vector<SymInt>;
+  static Held unbox(const IValue& v) {
+    return fromIntArrayRefSlow(v.to<std::vector<int64_t>>()).vec();
+  }
+};
+template <>
 struct ArgumentType<std::string_view> : ArgumentType<std::string> {};
 template <class T>
 struct ArgumentType<ArrayRef<T>> : ArgumentType<std::vector<T>> {};

@@ -8,6 +8,7 @@
 
 #include "tenon/autograd/mode.h"
 #include "tenon/core/tensor_impl.h"
+#include "tenon/runtime/sym_int.h"
 #include "tenon/tensor_accessor.h"
 #include "tenon/types.h"
 
@@ -78,6 +79,12 @@ class TENON_API Tensor {
   int64_t stride(int64_t d) const;
   int64_t numel() const { return get().numel; }
   int64_t storage_offset() const { return strided().storage_offset(); }
+  SymIntArrayRef sym_sizes() const { return fromIntArrayRefSlow(sizes()); }
+  SymIntArrayRef sym_strides() const { return fromIntArrayRefSlow(strides()); }
+  SymInt sym_size(int64_t d) const { return size(d); }
+  SymInt sym_stride(int64_t d) const { return stride(d); }
+  SymInt sym_numel() const { return numel(); }
+  SymInt sym_storage_offset() const { return storage_offset(); }
   std::size_t element_size() const { return get().itemsize(); }
   std::size_t itemsize() const { return get().itemsize(); }
   std::size_t nbytes() const { return static_cast<std::size_t>(numel()) * itemsize(); }

@@ -79,6 +79,11 @@ class TENON_API Scalar {
   float toFloat() const { return to<float>(); }
   int64_t toLong() const { return to<int64_t>(); }
   int toInt() const { return to<int>(); }
+  int16_t toShort() const { return to<int16_t>(); }
+  int8_t toChar() const { return to<int8_t>(); }
+  uint8_t toByte() const { return to<uint8_t>(); }
+  Half toHalf() const { return to<Half>(); }
+  BFloat16 toBFloat16() const { return to<BFloat16>(); }
   bool toBool() const { return to<bool>(); }
   core::complex<double> toComplexDouble() const { return to<core::complex<double>>(); }
   core::complex<float> toComplexFloat() const { return to<core::complex<float>>(); }

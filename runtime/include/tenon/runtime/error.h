@@ -12,6 +12,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "tenon/abi/base.h"
 #include "tenon/runtime/export.h"
@@ -33,8 +34,10 @@ class TENON_API Error : public std::exception {
   explicit Error(std::string message, tn_status code = TN_ERROR,
                  SourceSite site = SourceSite::current())
       : message_(std::move(message)), code_(code), site_(site) {}
-  const char* what() const noexcept override { return message_.c_str(); }
-  const char* what_without_backtrace() const noexcept { return message_.c_str(); }
+  const char* what() const noexcept override {
+    return context_.empty() ? message_.c_str() : with_context_.c_str();
+  }
+  const char* what_without_backtrace() const noexcept { return what(); }
   const std::string& msg() const noexcept { return message_; }
   tn_status code() const noexcept { return code_; }
   // The operator that the program called, by its full name ("add.Tensor"); empty where the fault is
@@ -53,9 +56,15 @@ class TENON_API Error : public std::exception {
   // ("self [2, 3], target [4]"). Of several calls the outermost remains. "add.Tensor" is the
   // operator of "add: ..." and "add_: ...".
   void set_called(std::string_view op, std::string_view shapes = {});
+  // What the program did when it came to that, for what() after the message: "message (text)", and
+  // of several each on a line.
+  void add_context(std::string text);
+  const std::vector<std::string>& context() const noexcept { return context_; }
 
  private:
-  std::string message_, op_;
+  void write_context();
+  std::string message_, op_, with_context_;
+  std::vector<std::string> context_;
   std::size_t called_ = 0, given_ = 0;  // bytes before and after it that set_called wrote
   tn_status code_;
   SourceSite site_;

@@ -37,9 +37,14 @@ inline void warn_at(const std::string& text, const char* file, int line) {
 #define TORCH_CHECK_ARG(cond, at, ...) \
   TORCH_CHECK(cond, "invalid argument ", at, ": ", ::c10::detail::check_text(#cond, ##__VA_ARGS__))
 #define TORCH_INTERNAL_ASSERT(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, Error, ##__VA_ARGS__)
+// As in libtorch, checked where the program is compiled without NDEBUG.
+#ifdef NDEBUG
 #define TORCH_INTERNAL_ASSERT_DEBUG_ONLY(cond, ...) \
   do {                                              \
   } while (false && (cond))
+#else
+#define TORCH_INTERNAL_ASSERT_DEBUG_ONLY(cond, ...) TORCH_INTERNAL_ASSERT(cond, ##__VA_ARGS__)
+#endif
 #define AT_ASSERT(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, Error, ##__VA_ARGS__)
 #define AT_ASSERTM(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, Error, ##__VA_ARGS__)
 #define AT_CHECK(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, Error, ##__VA_ARGS__)
@@ -56,6 +61,12 @@ inline void warn_at(const std::string& text, const char* file, int line) {
 #define TORCH_CHECK_LT(a, b) TENON_COMPAT_CHECK_OP(a, b, <)
 #define TORCH_CHECK_GE(a, b) TENON_COMPAT_CHECK_OP(a, b, >=)
 #define TORCH_CHECK_GT(a, b) TENON_COMPAT_CHECK_OP(a, b, >)
+// In a handler of `e`.
+#define TORCH_RETHROW(e, ...)                 \
+  do {                                        \
+    (e).add_context(::c10::str(__VA_ARGS__)); \
+    throw;                                    \
+  } while (0)
 #define AT_ERROR(...) throw ::tenon::Error(::c10::str(__VA_ARGS__))
 #define TORCH_WARN(...) ::c10::warn_at(::c10::str(__VA_ARGS__), __FILE__, __LINE__)
 #define TORCH_WARN_DEPRECATION(...) \
