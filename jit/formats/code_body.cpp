@@ -370,10 +370,10 @@ std::string BodyWriter::expression(const Node& n) {
       {"prim::TupleUnpack", [](BodyWriter& w, const Node& n) { return w.use(n.input(0)); }},
       {"prim::ListUnpack", [](BodyWriter& w, const Node& n) { return w.use(n.input(0)); }},
       {"exported::check_sizes",
+       [](BodyWriter& w, const Node& n) { return "torch.size(" + w.use(n.input(0)) + ")"; }},
+      {"exported::item",
        [](BodyWriter& w, const Node& n) {
-         const bool tensor = n.input(0)->type()->is(TypeKind::Tensor);
-         const std::string v = w.use(n.input(0));
-         return "torch.size(" + (tensor ? v : "unchecked_cast(Tensor, " + v + ")") + ")";
+         return "(" + w.use(n.input(0)) + ")[" + w.use(n.input(1)) + "]";
        }},
       {"exported::write_back",
        [](BodyWriter& w, const Node& n) { return "torch.copy_(" + w.uses(n.inputs()) + ")"; }},

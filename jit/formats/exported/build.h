@@ -74,7 +74,8 @@ class ExportedBuilder {
                     const TypePtr& type);
   // inputs.cpp
   void add_arguments();
-  void flatten(const Tree& tree, Value* v, const std::string& path, std::size_t& leaf);
+  void flatten(const Tree& tree, Value* v, const std::string& path,
+               const std::vector<TypePtr>& types, std::size_t& leaf);
   void check_inputs();
   void check_tensor(const UserInput& in);
   void check_number(const UserInput& in);

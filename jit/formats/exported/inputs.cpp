@@ -48,11 +48,16 @@ void ExportedBuilder::add_arguments() {
     schema_.arguments.push_back(std::move(a));
   }
   for (std::size_t i = 0, leaf = 0; i < trees.size(); ++i)
-    flatten(*trees[i], values[i], schema_.arguments[i + 1].name, leaf);
+    flatten(*trees[i], values[i], schema_.arguments[i + 1].name, types, leaf);
 }
 
 void ExportedBuilder::flatten(const Tree& tree, Value* v, const std::string& path,
-                              std::size_t& leaf) {
+                              const std::vector<TypePtr>& types, std::size_t& leaf) {
+  if (v->type()->is(TypeKind::Any)) {  // of a container of values of several types
+    std::size_t at = leaf;
+    const TypePtr type = type_of_tree(tree, types, at, unit_);
+    if (!type->is(TypeKind::Any)) v = insert("prim::unchecked_cast", {v}, {type})->output();
+  }
   if (tree.kind == Tree::Kind::Leaf) {
     UserInput& in = inputs_[leaf++];
     in.value = v;
@@ -63,7 +68,6 @@ void ExportedBuilder::flatten(const Tree& tree, Value* v, const std::string& pat
   const std::size_t n = tree.children.size();
   const auto part_type = [&](std::size_t i) -> TypePtr {
     const bool tuple = tree.kind == Tree::Kind::Tuple || tree.kind == Tree::Kind::NamedTuple;
-    if (v->type()->is(TypeKind::Any)) return Type::any();
     return v->type()->contained().at(tuple ? i : tree.kind == Tree::Kind::Dict ? 1 : 0);
   };
   if (tree.kind == Tree::Kind::Dict) {
@@ -73,20 +77,20 @@ void ExportedBuilder::flatten(const Tree& tree, Value* v, const std::string& pat
       const std::string part = key.isString() ? core::join(path, "['", key.toStringRef(), "']")
                                               : core::join(path, "[", key.toInt(), "]");
       Value* item = apply1("exported::item", {v, constant(key), constant(part)});
-      flatten(tree.children[i], item->set_type(part_type(i)), part, leaf);
+      flatten(tree.children[i], item->set_type(part_type(i)), part, types, leaf);
     }
     return;
   }
-  std::vector<TypePtr> types;
-  for (std::size_t i = 0; i < n; ++i) types.push_back(part_type(i));
+  std::vector<TypePtr> part_types;
+  for (std::size_t i = 0; i < n; ++i) part_types.push_back(part_type(i));
   apply("exported::check_length", {v, constant(static_cast<int64_t>(n)), constant(path)});
   const char* kind = tree.kind == Tree::Kind::List ? "prim::ListUnpack" : "prim::TupleUnpack";
-  const std::vector<Value*> parts = insert(kind, {v}, types)->outputs();
+  const std::vector<Value*> parts = insert(kind, {v}, part_types)->outputs();
   for (std::size_t i = 0; i < n; ++i)
     flatten(tree.children[i], parts[i],
             tree.kind == Tree::Kind::NamedTuple ? path + "." + tree.fields[i]
                                                 : core::join(path, "[", i, "]"),
-            leaf);
+            types, leaf);
 }
 
 // {"as_expr": {"expr_str": "Symbol('s0', positive=True, integer=True)"}} -> the text.

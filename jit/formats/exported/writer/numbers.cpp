@@ -171,7 +171,7 @@ bool ProgramWriter::visit_sizes(const Node& n, const std::vector<Stack>& runs) {
   if (runs[0][0].isList()) {
     std::vector<const Item*> parts;
     for (int64_t d = 0; d < of.example.toTensor().dim(); ++d) parts.push_back(size_of(of, d));
-    items_[n.output()] = construct(parts, *n.output());
+    items_[n.output()] = construct(parts, *n.output()->type());
   } else if (n.is("aten::numel") || n.is("aten::sym_numel")) {
     Item* made = result_of_run(runs, 0);
     SizeExpressions::Values values;

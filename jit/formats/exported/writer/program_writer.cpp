@@ -28,8 +28,21 @@ Json tree_leaf() {
   return Json{{"type", nullptr}, {"context", nullptr}, {"children_spec", Json::array()}};
 }
 
-const std::vector<IValue>& items_of(const IValue& v) {
-  return v.isTuple() ? v.toTupleRef().items : v.toListRef().items;
+// Of a tuple, list or dictionary with these keys.
+Json tree_of_parts(const IValue& v, const std::vector<IValue>& keys, Json children) {
+  if (v.isTuple()) return tree_node("builtins.tuple", std::move(children));
+  if (!v.isGenericDict()) return tree_node("builtins.list", std::move(children));
+  Json names = Json::array();
+  for (const IValue& key : keys)
+    names.push_back(key.isString() ? Json(key.toStringRef()) : Json(key.toInt()));
+  return tree_node("builtins.dict", std::move(children), names.dump().c_str());
+}
+
+// As errors and options name it.
+std::string path_of_part(const std::string& path, const std::vector<IValue>& keys, std::size_t i) {
+  if (keys.empty()) return core::join(path, "[", i, "]");
+  if (keys[i].isInt()) return core::join(path, "[", keys[i].toInt(), "]");
+  return core::join(path, "['", keys[i].toStringRef(), "']");
 }
 
 // Nothing happens at these where the program runs through.
@@ -111,7 +124,8 @@ const ProgramWriter::Item* ProgramWriter::add_input(const IValue& example, const
     specs_.push_back({{"user_input", {{"arg", {{"as_tensor", {{"name", made->name}}}}}}}});
     return made;
   }
-  if (!example.isTuple() && !example.isList()) {  // a number is a part of the program
+  if (!example.isTuple() && !example.isList() && !example.isGenericDict()) {
+    // A number is a part of the program.
     made->constant = true;
     tree = tree_leaf();
     const Json value = plain_argument(example);
@@ -120,13 +134,14 @@ const ProgramWriter::Item* ProgramWriter::add_input(const IValue& example, const
     return made;
   }
   Json children = Json::array();
-  made->has_parts = true;
-  for (const IValue& v : items_of(example)) {
-    const std::string part = core::join(path, "[", made->parts.size(), "]");
+  give_parts(*made);
+  for (std::size_t i = 0; i < made->parts.size(); ++i) {
     children.emplace_back();
-    made->parts.push_back(add_input(v, name, part, children.back()));
+    made->parts[i] = add_input(made->parts[i]->example, name, path_of_part(path, made->keys, i),
+                               children.back());
   }
-  tree = tree_node(example.isTuple() ? "builtins.tuple" : "builtins.list", std::move(children));
+  tree = tree_of_parts(example, made->keys, std::move(children));
+  set_parts(*made, *type_of(example));
   return made;
 }
 
@@ -224,8 +239,7 @@ Json ProgramWriter::output(const Item& item, Json& outputs) {
   }
   Json children = Json::array();
   for (const Item* part : item.parts) children.push_back(output(*part, outputs));
-  return tree_node(item.example.isTuple() ? "builtins.tuple" : "builtins.list",
-                   std::move(children));
+  return tree_of_parts(item.example, item.keys, std::move(children));
 }
 
 void ProgramWriter::visit(const Block& b) {
@@ -255,8 +269,8 @@ void ProgramWriter::visit(const Node& n) {
     return void(items_[n.output()] = make(is_instance(n, at(n.input(0)).example), true));
   if (n.is("prim::unchecked_cast")) return void(items_[n.output()] = items_.at(n.input(0)));
   if (n.is("prim::Uninitialized")) return void(items_[n.output()] = make({}, true));
-  if (is_silent(n) || visit_list_change(n) || visit_structure(n) || write_constant(n) || fold(n) ||
-      visit_truth(n))
+  if (is_silent(n) || visit_dict(n) || visit_list_change(n) || visit_structure(n) ||
+      write_constant(n) || fold(n) || visit_truth(n))
     return;
   visit_operator(n);
 }

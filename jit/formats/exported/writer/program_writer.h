@@ -41,7 +41,8 @@ class ProgramWriter {
     std::string name;                // of a tensor
     std::string number;              // of a number that depends on sizes; it may be in a tensor
     const Item* truth = nullptr;     // of a bool that depends on data: the tensor it was read from
-    std::vector<const Item*> parts;  // of a list or tuple that nodes made
+    std::vector<const Item*> parts;  // of a list, tuple or dictionary that nodes made
+    std::vector<IValue> keys;        // of a dictionary, one a part
     bool has_parts = false;
     bool sizes_by_data = false;  // of a tensor: equal sizes in the runs say nothing
 
@@ -106,10 +107,17 @@ class ProgramWriter {
 
   bool visit_list_change(const Node& n);
   void give_parts(Item& list);
-  static void set_list(Item& list, const Value& v);
-  const Item* construct(const std::vector<const Item*>& parts, const Value& v);
+  static void set_parts(Item& item, const Type& type);
+  const Item* construct(const std::vector<const Item*>& parts, const Type& type);
   bool visit_structure(const Node& n);
   bool visit_new_list(const Node& n);
+  bool visit_dict(const Node& n);
+  void construct_dict(const Node& n);
+  const Item* result_of_dict(const Node& n, const IValue& result,
+                             const std::vector<const Item*>& table);
+  IValue as_places(const Node& n, std::size_t k, std::vector<const Item*>& table);
+  static void set_places(const Node& n, Item& dict, const IValue& places,
+                         const std::vector<const Item*>& table, const TypePtr& type);
   std::vector<Stack> call(const Node& n) const;  // in each run
   bool fold(const Node& n);
   bool is_known(const Item& item) const;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Loops, and lists and tuples that the program makes and changes.
+// Loops, and lists and tuples that the program makes and changes (dictionaries.cpp has the rest).
 #include <algorithm>
 
 #include "jit/formats/exported/writer/program_writer.h"
@@ -43,37 +43,43 @@ void ProgramWriter::visit_loop(const Node& n) {
 
 namespace {
 
-// The list or tuple that `v` is, of these elements.
+// The list, tuple or dictionary of the type that `of` stands for.
 template <class Item>
-IValue gathered(const std::vector<const Item*>& parts, const Value& v, std::size_t run) {
+IValue gathered(const Item& of, const Type& type, std::size_t run) {
   std::vector<IValue> values;
-  values.reserve(parts.size());
-  for (const Item* p : parts) values.push_back(p->in_run(run));
-  if (v.type()->is(TypeKind::List))
+  values.reserve(of.parts.size());
+  for (const Item* p : of.parts) values.push_back(p->in_run(run));
+  if (type.is(TypeKind::List))
     return IValue(
-        core::Ref<ivalue::List>::adopt(new ivalue::List(v.type()->element(), std::move(values))));
-  return IValue(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::move(values))));
+        core::Ref<ivalue::List>::adopt(new ivalue::List(type.element(), std::move(values))));
+  if (!type.is(TypeKind::Dict))
+    return IValue(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::move(values))));
+  auto dict = core::Ref<ivalue::Dict>::adopt(
+      new ivalue::Dict(type.contained().at(0), type.contained().at(1)));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    dict->insert_or_assign(of.keys[i], std::move(values[i]));
+  return IValue(std::move(dict));
 }
 
 }  // namespace
 
 // Its value follows from its parts.
-void ProgramWriter::set_list(Item& list, const Value& v) {
+void ProgramWriter::set_parts(Item& item, const Type& type) {
   std::size_t runs = 1;
-  for (const Item* p : list.parts) runs = std::max(runs, p->runs());
-  list.example = gathered(list.parts, v, 0);
-  list.others.clear();
-  for (std::size_t r = 1; r < runs; ++r) list.others.push_back(gathered(list.parts, v, r));
+  for (const Item* p : item.parts) runs = std::max(runs, p->runs());
+  item.example = gathered(item, type, 0);
+  item.others.clear();
+  for (std::size_t r = 1; r < runs; ++r) item.others.push_back(gathered(item, type, r));
 }
 
 const ProgramWriter::Item* ProgramWriter::construct(const std::vector<const Item*>& parts,
-                                                    const Value& v) {
+                                                    const Type& type) {
   Item* made = make({});
   made->has_parts = true;
   made->parts = parts;
   made->constant =
       std::all_of(parts.begin(), parts.end(), [](const Item* p) { return p->constant; });
-  set_list(*made, v);
+  set_parts(*made, type);
   return made;
 }
 
@@ -115,15 +121,22 @@ bool ProgramWriter::visit_list_change(const Node& n) {
     list.parts.insert(list.parts.end(), more.parts.begin(), more.parts.end());
   }
   list.constant = false;
-  set_list(list, *n.input(0));
+  set_parts(list, *n.input(0)->type());
   if (!n.outputs().empty()) items_[n.output()] = &list;
   return true;
 }
 
-// Of a list or tuple that is known, whose elements become values of their own.
+// Of a list, tuple or dictionary that is known, whose elements become values of their own.
 void ProgramWriter::give_parts(Item& list) {
   if (list.has_parts) return;
   list.has_parts = true;
+  if (list.example.isGenericDict()) {
+    for (const auto& [key, v] : list.example.toDictRef().items()) {
+      list.keys.push_back(key);
+      list.parts.push_back(make(v, true));
+    }
+    return;
+  }
   const auto& items =
       list.example.isTuple() ? list.example.toTupleRef().items : list.example.toListRef().items;
   for (const IValue& v : items) list.parts.push_back(make(v, true));
@@ -142,12 +155,12 @@ bool ProgramWriter::visit_new_list(const Node& n) {
     give_parts(more);
     std::vector<const Item*> parts = of.parts;
     parts.insert(parts.end(), more.parts.begin(), more.parts.end());
-    items_[n.output()] = construct(parts, *n.output());
+    items_[n.output()] = construct(parts, *n.output()->type());
     return true;
   }
   if (!of.has_parts) return false;
   if (n.is("aten::list")) {
-    items_[n.output()] = construct(of.parts, *n.output());
+    items_[n.output()] = construct(of.parts, *n.output()->type());
     return true;
   }
   if (!n.is("aten::slice") || n.inputs().size() != 4) return false;
@@ -165,7 +178,7 @@ bool ProgramWriter::visit_new_list(const Node& n) {
   std::vector<const Item*> parts;
   for (int64_t i = bounded(number(1, 0)), end = bounded(number(2, length)); i < end; i += step)
     parts.push_back(of.parts[static_cast<std::size_t>(i)]);
-  items_[n.output()] = construct(parts, *n.output());
+  items_[n.output()] = construct(parts, *n.output()->type());
   return true;
 }
 
@@ -173,7 +186,7 @@ bool ProgramWriter::visit_structure(const Node& n) {
   if (n.is("prim::ListConstruct") || n.is("prim::TupleConstruct")) {
     std::vector<const Item*> parts;
     for (const Value* v : n.inputs()) parts.push_back(&at(v));
-    items_[n.output()] = construct(parts, *n.output());
+    items_[n.output()] = construct(parts, *n.output()->type());
     return true;
   }
   if (visit_new_list(n)) return true;

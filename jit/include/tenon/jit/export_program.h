@@ -16,8 +16,8 @@ namespace tenon::jit {
 
 struct ExportProgramOptions {
   // By input: the dimensions whose size may differ from the example's, and names of these sizes;
-  // sizes of one name are equal. Parts of tuples and lists are inputs as "pair[0]". Without any,
-  // the file is for inputs of the examples' sizes.
+  // sizes of one name are equal. Parts of tuples and lists are inputs as "pair[0]", those of
+  // dictionaries as "batch['mask']". Without any, the file is for inputs of the examples' sizes.
   std::map<std::string, std::map<int64_t, std::string>> dynamic_axes;
   // By name: the smallest and the largest size that the file is for. Without: any.
   std::map<std::string, std::pair<int64_t, int64_t>> ranges;
