@@ -138,7 +138,8 @@ CLI::App* add_run(CLI::App& app, tenon::command::RunOptions& o) {
                 "that it has");
   c->add_flag("--grads", o.grads, "Compare the gradients of the folder's grads.safetensors, too");
   c->add_option("--inputs", o.inputs,
-                "Run on these arguments instead: a safetensors file with in.0, in.1, ...");
+                "Run on these arguments instead: a safetensors file with in.0, in.1, ... or their "
+                "names; parts of a list are in.0.0, in.0.1, ..., those of a dictionary in.0.KEY");
   c->add_option("--outputs", o.outputs,
                 "Write the results to this file, as out.0, out.1, ...; default: print them");
   c->add_option("--method", o.method, "The method that --inputs are for")->capture_default_str();

@@ -54,7 +54,8 @@ std::vector<jit::Function*> reachable_functions(const jit::Module& m);
 // Every node of a graph, blocks and graphs in attributes included.
 void for_each_node(const jit::Graph& g, const std::function<void(const jit::Node&)>& f);
 
-// The arguments in.0, in.1, ... of a file for the method: numbers where its schema asks for them.
+// The method's arguments of a file, by place (in.0, in.1, ...) or name: numbers where its schema
+// asks for them; parts of lists and tuples are in.0.0, in.0.1, those of dictionaries in.0.KEY.
 std::vector<IValue> read_arguments(const std::string& file, const jit::Method& method,
                                    const Device& device);
 // The tensors and numbers of a result as out.0, out.1, ...

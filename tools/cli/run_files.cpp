@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
 #include "cases.h"
 #include "programs.h"
 #include "tenon/ops.h"
@@ -9,15 +12,82 @@
 namespace tenon::command {
 namespace {
 
-IValue as_argument(const Tensor& t, const jit::TypePtr& type, const Device& device) {
-  const jit::TypeKind kind = !type                               ? jit::TypeKind::Tensor
-                             : type->is(jit::TypeKind::Optional) ? type->element()->kind()
-                                                                 : type->kind();
-  if (kind == jit::TypeKind::Int) return t.item<int64_t>();
-  if (kind == jit::TypeKind::Float) return t.item<double>();
-  if (kind == jit::TypeKind::Bool) return t.item<bool>();
-  return t.to(device);
-}
+// The tensors of a file as values of types: "x" is a tensor or number, "x.0" and "x.1" are the
+// parts of a list or tuple, and "x.mask" is a value of a dictionary.
+class ArgumentReader {
+ public:
+  ArgumentReader(const std::string& file, const Device& device)
+      : file_(file), device_(device), tensors_(read_tensors(file)) {}
+
+  bool has(const std::string& name) const { return tensors_.count(name) || has_parts(name); }
+  IValue read(const std::string& name, const jit::TypePtr& type) {
+    if (type && type->is(jit::TypeKind::Optional)) return read(name, type->element());
+    const auto at = tensors_.find(name);
+    if (at != tensors_.end()) return leaf(*at, type);
+    return is_dict(name, type) ? dict(name, type) : sequence(name, type);
+  }
+  // Each tensor is a part of an argument.
+  void check_all_read(const jit::Method& method) const {
+    for (const auto& [name, t] : tensors_) {
+      if (read_.count(name)) continue;
+      std::string all;
+      const auto& arguments = method.function().schema().arguments;
+      for (std::size_t i = 1; i < arguments.size(); ++i)
+        all += core::join(i > 1 ? ", " : "", arguments[i].name, " (in.", i - 1, ")");
+      throw ValueError(core::join("run: ", file_, ": '", name, "' is not an argument of ",
+                                  method.name(), ", whose arguments are ", all));
+    }
+  }
+
+ private:
+  bool has_parts(const std::string& name) const {
+    const auto at = tensors_.lower_bound(name + ".");
+    return at != tensors_.end() && at->first.compare(0, name.size() + 1, name + ".") == 0;
+  }
+  bool is_dict(const std::string& name, const jit::TypePtr& type) const {
+    if (type && !type->is(jit::TypeKind::Any)) return type->is(jit::TypeKind::Dict);
+    return !has(name + ".0");
+  }
+  static jit::TypePtr part_type(const jit::TypePtr& type, std::size_t i) {
+    if (!type || type->contained().empty()) return nullptr;
+    return type->contained()[std::min(i, type->contained().size() - 1)];
+  }
+  IValue leaf(const std::pair<const std::string, Tensor>& at, const jit::TypePtr& type) {
+    read_.insert(at.first);
+    const jit::TypeKind kind = type ? type->kind() : jit::TypeKind::Tensor;
+    if (kind == jit::TypeKind::Int) return at.second.item<int64_t>();
+    if (kind == jit::TypeKind::Float) return at.second.item<double>();
+    if (kind == jit::TypeKind::Bool) return at.second.item<bool>();
+    return at.second.to(device_);
+  }
+  IValue sequence(const std::string& name, const jit::TypePtr& type) {
+    std::vector<IValue> items;
+    for (std::string part = name + ".0"; has(part); part = core::join(name, ".", items.size()))
+      items.push_back(read(part, part_type(type, items.size())));
+    if (!type || !type->is(jit::TypeKind::Tuple)) return items;
+    return core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::move(items)));
+  }
+  IValue dict(const std::string& name, const jit::TypePtr& type) {
+    const bool numbered = type && type->contained().at(0)->is(jit::TypeKind::Int);
+    auto made = core::Ref<ivalue::Dict>::adopt(new ivalue::Dict());
+    const std::size_t start = name.size() + 1;
+    for (auto at = tensors_.lower_bound(name + ".");
+         at != tensors_.end() && at->first.compare(0, start, name + ".") == 0; ++at) {
+      const std::string key = at->first.substr(start, at->first.find('.', start) - start);
+      if (numbered)
+        made->insert_or_assign(int64_t{std::stoll(key)},
+                               read(name + "." + key, part_type(type, 1)));
+      else
+        made->insert_or_assign(key, read(name + "." + key, part_type(type, 1)));
+    }
+    return made;
+  }
+
+  const std::string& file_;
+  const Device& device_;
+  std::map<std::string, Tensor> tensors_;
+  std::set<std::string> read_;
+};
 
 void write_value(serialize::OutputArchive& archive, const IValue& v, int& next) {
   const auto write = [&](const Tensor& t) {
@@ -47,17 +117,22 @@ void write_value(serialize::OutputArchive& archive, const IValue& v, int& next) 
 
 std::vector<IValue> read_arguments(const std::string& file, const jit::Method& method,
                                    const Device& device) {
-  const std::map<std::string, Tensor> tensors = read_tensors(file);
+  ArgumentReader reader(file, device);
   const std::vector<jit::Argument>& arguments = method.function().schema().arguments;
   std::vector<IValue> out;
-  for (auto it = tensors.find("in.0"); it != tensors.end();
-       it = tensors.find("in." + std::to_string(out.size()))) {
-    const std::size_t at = out.size() + 1;  // after self
-    out.push_back(
-        as_argument(it->second, at < arguments.size() ? arguments[at].type : nullptr, device));
+  std::size_t given = 0;  // up to the last one that the file has
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const jit::Argument& a = arguments[i];
+    const std::string place = core::join("in.", i - 1), name = reader.has(place) ? place : a.name;
+    const bool has = reader.has(name);
+    out.push_back(has ? reader.read(name, a.type) : a.default_value.value_or(IValue()));
+    if (has) given = i;
   }
-  TENON_CHECK(out.size() == tensors.size(), ValueError, "run: ", file,
-              " must have the tensors in.0, in.1, ... and no others");
+  reader.check_all_read(method);
+  for (std::size_t i = 1; i < given; ++i)
+    TENON_CHECK(arguments[i].default_value || !out[i - 1].isNone(), ValueError, "run: ", file,
+                " has no argument '", arguments[i].name, "' (in.", i - 1, ")");
+  out.resize(given);
   return out;
 }
 

@@ -118,3 +118,20 @@ model.train()
 model.drop.eval()
 found.update(gradients(model, plain, "g"))
 save_file(found, os.path.join(HERE, "grads.safetensors"))
+
+
+# Arguments in containers, by name and by place.
+class Nested(torch.nn.Module):
+    def forward(self, batch: Dict[str, torch.Tensor], parts: List[Tuple[torch.Tensor, int]], scale: float = 2.0,
+                mask: Optional[torch.Tensor] = None) -> torch.Tensor:
+        y = batch["x"] * parts[0][1] + batch["y"] * parts[1][0]
+        if mask is not None:
+            y = y * mask
+        return y * scale
+
+
+save(torch.jit.script(Nested()), os.path.join(HERE, "../nested/script.pt"))
+one = torch.ones(2)
+save_file({"batch.x": one * 1, "batch.y": one * 2, "in.1.0.0": one, "in.1.0.1": torch.tensor(3), "in.1.1.0": one * 4,
+           "in.1.1.1": torch.tensor(5), "mask": torch.tensor([1.0, 0.0])},
+          os.path.join(HERE, "../nested/in.safetensors"))
