@@ -8,6 +8,7 @@
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
+#include <c10/core/SymIntArrayRef.h>
 #include <c10/core/TensorImpl.h>
 #include <c10/core/WrapDimMinimal.h>
 #include <c10/util/ArrayRef.h>
