@@ -94,7 +94,8 @@ TEST(Containers, InsertingAndErasing) {
   list.emplace(list.begin() + 1, 2);
   EXPECT_EQ(list.vec(), (std::vector<int64_t>{1, 2, 3, 4}));
   EXPECT_EQ(static_cast<int64_t>(*list.erase(list.begin())), 2);
-  EXPECT_TRUE(list.erase(list.begin() + 1, list.end()) == list.end());
+  const auto after = list.erase(list.begin() + 1, list.end());
+  EXPECT_TRUE(after == list.end());
   EXPECT_EQ(list.vec(), (std::vector<int64_t>{2}));
 
   Dict<int64_t, int64_t> squares;

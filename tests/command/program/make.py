@@ -123,11 +123,11 @@ save_file(found, os.path.join(HERE, "grads.safetensors"))
 # Arguments in containers, by name and by place.
 class Nested(torch.nn.Module):
     def forward(self, batch: Dict[str, torch.Tensor], parts: List[Tuple[torch.Tensor, int]], scale: float = 2.0,
-                mask: Optional[torch.Tensor] = None) -> torch.Tensor:
+                mask: Optional[torch.Tensor] = None) -> int:
         y = batch["x"] * parts[0][1] + batch["y"] * parts[1][0]
         if mask is not None:
             y = y * mask
-        return y * scale
+        return int((y * scale).sum())
 
 
 save(torch.jit.script(Nested()), os.path.join(HERE, "../nested/script.pt"))
