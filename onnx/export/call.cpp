@@ -9,21 +9,31 @@
 namespace tenon::onnx::exporting {
 namespace {
 
-std::map<std::string, std::function<void(Call&)>>& table() {
-  static auto& t = *new std::map<std::string, std::function<void(Call&)>>;
+using Table = std::map<std::string, std::function<void(Call&)>>;
+Table& table() {
+  static auto& t = *new Table;
   return t;
+}
+Table& complex_table() {
+  static auto& t = *new Table;
+  return t;
+}
+const std::function<void(Call&)>* find_in(const Table& t, const std::string& op) {
+  const auto at = t.find(op);
+  return at == t.end() ? nullptr : &at->second;
 }
 
 std::string quoted(const char* argument) { return "argument '" + std::string(argument) + "'"; }
 
 }  // namespace
 
-Rules::Rules(const Entry* list, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) table()[list[i].op] = list[i].rule;
+Rules::Rules(const Entry* list, std::size_t n, bool complex) {
+  for (std::size_t i = 0; i < n; ++i)
+    (complex ? complex_table() : table())[list[i].op] = list[i].rule;
 }
-const std::function<void(Call&)>* find_rule(const std::string& op) {
-  const auto at = table().find(op);
-  return at == table().end() ? nullptr : &at->second;
+const std::function<void(Call&)>* find_rule(const std::string& op) { return find_in(table(), op); }
+const std::function<void(Call&)>* find_complex_rule(const std::string& op) {
+  return find_in(complex_table(), op);
 }
 
 namespace {
@@ -177,6 +187,7 @@ std::string Call::slice(const std::string& x, int64_t axis, int64_t begin, int64
 }
 
 void Call::give(const std::string& value, std::size_t k) {
+  need(by_pairs || !is_complex(results.at(k)), "a complex result, which ONNX has no operators on");
   auto i = std::make_shared<Item>();
   i->example = results.at(k);
   i->name = value;
@@ -218,7 +229,11 @@ IValue ExportCall::example(const std::string& argument) const {
   const exporting::Item* i = ExportAccess::of(*this).find(argument.c_str());
   return i ? i->example : IValue();
 }
-void ExportCall::output(const std::string& value) { ExportAccess::of(*this).give(value); }
+void ExportCall::output(const std::string& value) {
+  Call& c = ExportAccess::of(*this);
+  c.by_pairs = true;  // what a complex result is in the model, the rule has decided
+  c.give(value);
+}
 std::string ExportCall::node(const std::string& type, const std::vector<std::string>& inputs,
                              const std::vector<Attribute>& attributes, const std::string& domain) {
   exporting::Attrs attrs;
@@ -228,6 +243,7 @@ std::string ExportCall::node(const std::string& type, const std::vector<std::str
 void ExportCall::refuse(const std::string& reason) const { exporting::refuse(reason); }
 
 void register_symbolic(const std::string& op, ExportRule rule) {
+  exporting::complex_table().erase(op);
   exporting::table()[op] = [rule = std::move(rule)](Call& c) {
     ExportCall call = ExportAccess::make(c);
     rule(call);
@@ -236,6 +252,8 @@ void register_symbolic(const std::string& op, ExportRule rule) {
 std::vector<std::string> exported_operators() {
   std::vector<std::string> names;
   for (const auto& [name, rule] : exporting::table()) names.push_back(name);
+  for (const auto& [name, rule] : exporting::complex_table())
+    if (!exporting::find_rule(name)) names.push_back(name);
   for (const auto& [name, form] : exporting::plugin_forms())
     if (!exporting::find_rule(name)) names.push_back(name);
   return names;

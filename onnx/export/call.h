@@ -80,6 +80,7 @@ class Call {
   Tensor result(std::size_t k = 0) const { return results.at(k).toTensor(); }
   std::vector<IValue> results;
   std::vector<ItemPtr> given;
+  bool by_pairs = false;  // its rule writes pairs for complex tensors (pairs.h)
   // For the refusal: what its rule refused, and why its parts were not written instead.
   std::string refused = "there is no rule for it", reason;
 };
@@ -96,11 +97,15 @@ struct Rules {  // registers a list
     const char* op;
     Rule rule;
   };
-  Rules(const Entry* list, std::size_t n);
+  // `complex`: for calls with complex arguments or results.
+  Rules(const Entry* list, std::size_t n, bool complex = false);
 };
 #define TENON_EXPORT_RULES(list) static const Rules rules_of_##list(list, std::size(list))
+#define TENON_EXPORT_COMPLEX_RULES(list) \
+  static const Rules complex_rules_of_##list(list, std::size(list), true)
 // Null if there is none; by the name without overload, "aten::add".
 const std::function<void(Call&)>* find_rule(const std::string& op);
+const std::function<void(Call&)>* find_complex_rule(const std::string& op);
 
 constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 

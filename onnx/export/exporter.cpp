@@ -6,6 +6,7 @@
 #include "jit/passes/values.h"
 #include "tenon/jit/freeze.h"
 #include "tenon/jit/operator.h"
+#include "tenon/ops.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::onnx::exporting {
@@ -320,7 +321,21 @@ std::string Exporter::initializer(const Tensor& given) {
   return name;
 }
 
+bool is_complex(const IValue& v) {
+  return v.isTensor() && v.toTensor().defined() && v.toTensor().is_complex();
+}
+
+std::string Exporter::pairs_of(Item& i) {
+  need(is_complex(i.example), "pairs of what is not complex");
+  if (i.name.empty() && i.constant)
+    i.name = initializer(view_as_real(i.example.toTensor()).contiguous());
+  need(!i.name.empty(), "a complex tensor that no model has");
+  return i.name;
+}
+
 std::string Exporter::name_of(Item& i) {
+  need(!is_complex(i.example),
+       "of a complex tensor, which ONNX has no operators on: take torch.view_as_real of it");
   if (!i.name.empty()) return i.name;
   if (i.constant) return i.name = initializer(as_tensor(i.example));
   need(i.has_parts && i.example.isList(), "a value that ONNX does not have");

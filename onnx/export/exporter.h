@@ -79,6 +79,8 @@ class Exporter {
   std::string initializer(const Tensor& t);
   // The model's value of an item that is a tensor, a number or a list of integers (one dimension).
   std::string name_of(Item& item);
+  // Of a complex tensor: real and imaginary parts along a last dimension of two.
+  std::string pairs_of(Item& item);
   ItemPtr item(const jit::Value* v) const;
   Item* find_item(const jit::Value* v) const;  // null if nothing was set
   void set(const jit::Value* v, ItemPtr item);
@@ -182,6 +184,7 @@ class Exporter {
 // one dimension.
 Tensor as_tensor(const IValue& v);
 bool is_tensor_list(const IValue& v);
+bool is_complex(const IValue& v);  // a tensor
 IValue list_of(const jit::TypePtr& element, const std::vector<ItemPtr>& parts);
 IValue copy_of_list(const IValue& v);
 bool all_constant(const std::vector<ItemPtr>& parts);

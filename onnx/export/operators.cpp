@@ -5,6 +5,7 @@
 #include "jit/trace/parts.h"
 #include "onnx/export/call.h"
 #include "onnx/export/exporter.h"
+#include "onnx/export/pairs.h"
 #include "onnx/export/sizes.h"
 #include "onnx/export/write_form.h"
 #include "tenon/jit/operator.h"
@@ -61,6 +62,10 @@ void Exporter::visit_operator(const Node& n) {
   if (!rule && form != forms_.end()) rule = &of_plugin;
   call.results = compute(n);
   call.given.resize(n.outputs().size());
+  if (const auto* complex = has_complex(call) ? find_complex_rule(call.name) : nullptr) {
+    rule = complex;
+    call.by_pairs = true;
+  }
   if (!(rule ? follow(*rule, call) : give_by_code(call)) && !visit_parts(call)) visit_unknown(call);
   for (std::size_t k = 0; k < n.outputs().size(); ++k)
     if (call.given[k]) set(n.output(k), call.given[k]);

@@ -144,10 +144,22 @@ Sizes narrow(const Asked& a) {
 // Along one dimension as many as arguments and that dimension tell.
 Sizes along_dim(const Asked& a) {
   Sizes s = of(a, "self");
-  const int64_t dim = a.c.has("dim") ? a.c.integer("dim") : a.c.integer("dimension");
-  int64_t& d = s.at(static_cast<std::size_t>(wrap(dim, s.size())));
-  d = if_fixed(a, d);
+  const std::vector<int64_t> dims = a.c.ints(a.c.has("dim") ? "dim" : "dimension");
+  need(!dims.empty(), "along all");
+  for (const int64_t d : dims) {
+    int64_t& size = s.at(static_cast<std::size_t>(wrap(d, s.size())));
+    size = if_fixed(a, size);
+  }
   return s;
+}
+Sizes view_as_real(const Asked& a) {
+  Sizes s = of(a, "self");
+  s.push_back(kFixed);
+  return s;
+}
+Sizes view_as_complex(const Asked& a) {
+  const Sizes s = of(a, "self");
+  return {s.begin(), s.end() - 1};
 }
 Sizes repeat_interleave(const Asked& a) {
   need(a.c.is_constant("repeats") && !a.c.none("dim"), "repeats that are computed");
@@ -480,6 +492,7 @@ const std::map<std::string, SizeRule, std::less<>>& rules() {
                "_to_copy",
                "lift_fresh",
                "NumToTensor"});
+    add(same, {"conj", "resolve_conj", "real", "imag"});
     add(pointwise, {"where", "addcmul", "addcdiv", "lerp", "gelu", "clamp", "pow", "remainder"});
     add(as_other, {"expand_as", "view_as", "reshape_as"});
     add(as_index, {"gather"});
@@ -490,7 +503,12 @@ const std::map<std::string, SizeRule, std::less<>>& rules() {
     add(without_dim, {"select", "unbind"});
     add(slice, {"slice"});
     add(narrow, {"narrow"});
-    add(along_dim, {"split", "split_with_sizes", "chunk"});
+    add(along_dim,
+        {"split", "split_with_sizes", "chunk", "unsafe_split", "unsafe_chunk", "fft_fft",
+         "fft_ifft", "fft_rfft", "fft_irfft", "fft_hfft", "fft_ihfft", "fft_rfft2", "fft_irfft2",
+         "fft_fft2", "fft_ifft2", "fft_rfftn", "fft_irfftn", "fft_fftn", "fft_ifftn"});
+    add(view_as_real, {"view_as_real"});
+    add(view_as_complex, {"view_as_complex"});
     add(repeat_interleave, {"repeat_interleave"});
     add(unfold, {"unfold"});
     add(topk, {"topk"});
@@ -531,11 +549,6 @@ bool is_pointwise(const jit::Node& n) {
   return family == "pointwise" || family == "compare";
 }
 
-// The example that the rule would give: a rule for another form of the operator shows itself.
-bool fits(const Sizes& sizes, const Tensor& out) {
-  return sizes.size() == static_cast<std::size_t>(out.dim());
-}
-
 }  // namespace
 
 std::string plain_name(const jit::Node& n) {
@@ -558,7 +571,9 @@ std::optional<Sizes> sizes_by_rule(Exporter& e, const jit::Node& n, const std::s
   try {
     Call c(e, n);
     const Sizes sizes = rule({e, c, out});
-    return fits(sizes, out) ? std::optional(sizes) : std::nullopt;
+    // A rule for another form of the operator shows itself.
+    const bool fits = sizes.size() == static_cast<std::size_t>(out.dim());
+    return fits ? std::optional(sizes) : std::nullopt;
   } catch (const Refusal&) {
     return std::nullopt;
   } catch (const Missing&) {

@@ -125,6 +125,9 @@ void Exporter::add_inputs(const jit::Graph& g, const jit::FunctionSchema& schema
       set(v, i);
       continue;
     }
+    TENON_CHECK(!is_complex(inputs[k]), NotImplementedError, "onnx::export_: argument '", name,
+                "' is complex, and ONNX has no operators on complex tensors: let the program take "
+                "pairs, and torch.view_as_complex of them");
     i->name = name;
     i->sizes.emplace(static_cast<std::size_t>(inputs[k].toTensor().dim()), kFixed);
     if (const auto axes = options_.dynamic_axes.find(name); axes != options_.dynamic_axes.end())

@@ -99,6 +99,48 @@ TEST(OnnxExportSizes, ASizeThatVariesIsNotTakenForFixed) {
   }
 }
 
+TEST(OnnxExportSizes, PartsOfADimensionOfAnySize) {
+  manual_seed(34);
+  const std::map<int64_t, std::string> axis{{1, "n"}};
+  const auto tensors = [](std::initializer_list<int64_t> sizes) {
+    std::vector<Tensor> all;
+    for (const int64_t n : sizes) all.push_back(randn({2, n, 3}));
+    return all;
+  };
+  const Tensor x = randn({2, 7, 3});
+  // taken apart, so that there are as many in every run
+  expect_any_size("    a, b, c = torch.chunk(x, 3, 1)\n    return torch.cat([c, b, a * 2], 1)\n", x,
+                  axis, tensors({9, 8, 3}));
+  expect_any_size("    a, b, c = torch.tensor_split(x, 3, 1)\n    return torch.cat([c, b, a], 1)\n",
+                  x, axis, tensors({9, 8, 2}));
+  expect_any_size("    a, b = torch.tensor_split(x, [2], 1)\n    return torch.cat([b, a * 2], 1)\n",
+                  x, axis, tensors({9, 2, 1}));
+  expect_any_size("    a, b = torch.split(x, 4, 1)\n    return torch.cat([b, a * 2], 1)\n", x, axis,
+                  tensors({8, 5}));
+  expect_any_size(
+      "    a, b = torch.split(x, [x.size(1) - 2, 2], 1)\n    return torch.cat([b, a * 2], 1)\n", x,
+      axis, tensors({9, 3}));
+  // as many as there are
+  expect_any_size("    return torch.cat(torch.split(x[:, :6], 2, 1), 2)\n", x, axis,
+                  tensors({4, 2}));
+  expect_any_size("    return torch.stack(torch.unbind(x, 1))\n", x, axis, tensors({4, 1}));
+  expect_any_size(
+      "    total = torch.zeros([2, 3])\n"
+      "    for part in torch.split(x, 2, 1):\n"
+      "        total = total * 0.5 + part.sum(1)\n"
+      "    return total + len(torch.split(x, 3, 1))\n",
+      x, axis, tensors({9, 4, 1}));
+}
+
+// Where the program fails, so does the model.
+TEST(OnnxExportSizes, PartsThatAreNotThereAreNotMadeUp) {
+  const jit::Module m =
+      define("    a, b = torch.split(x, 4, 1)\n    return torch.cat([b, a * 2], 1)\n");
+  const jit::Module back = onnx::load_bytes(exported(m, randn({2, 7, 3}), any({{1, "n"}})));
+  EXPECT_THROW((void)back.forward({randn({2, 9, 3})}), Error);
+  EXPECT_THROW((void)back.forward({randn({2, 3, 3})}), Error);
+}
+
 TEST(OnnxExportSizes, WritesShowInEveryViewOfTheMemory) {
   manual_seed(33);
   const Tensor x = randn({2, 3, 4});

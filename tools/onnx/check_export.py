@@ -38,7 +38,7 @@ def ints(high, *sizes):
 
 PROGRAM = "--program" in sys.argv
 # What exported programs cannot express, and what the refusal says.
-REFUSED = {"list.script": "writes to a tensor or a list", "lists.script": "writes to a tensor or a list",
+REFUSED = {"parts.script": "depends on a size that varies", "list.script": "writes to a tensor or a list", "lists.script": "writes to a tensor or a list",
            "carried.script": "a branch by sizes that vary"}
 CASES = {}
 
@@ -324,6 +324,25 @@ case("parts_adaptive", lambda x: (F.adaptive_avg_pool2d(x, (3, 5)), F.adaptive_m
 case("parts_affine_grid", lambda t: F.affine_grid(t, (2, 3, 4, 5), align_corners=False), r(2, 2, 3), opset=18)
 case("parts_cells", lambda x, h, w, v: (torch.gru_cell(x, h, w[:9], v[:9]), torch.rnn_tanh_cell(x, h, w[:3], v[:3]), torch.lstm_cell(x, [h, h], w, v)),
      r(2, 4), r(2, 3), r(12, 4), r(12, 3), opset=18)
+R = torch.view_as_real
+case("fourier", lambda x: (R(torch.fft.fft(x, dim=1)), R(torch.fft.rfft(x, n=9, norm="ortho")), torch.fft.irfft(torch.fft.rfft(x), n=5),
+                           R(torch.fft.ifft2(x)), torch.fft.irfft2(torch.fft.rfft2(x)), torch.fft.fft(x).abs()), r(3, 8, 6), dynamic=("x:0=b",), runs=((r(5, 8, 6),),))
+case("fourier20", lambda x: torch.fft.irfft(torch.fft.rfft(x, dim=1), dim=1), r(3, 8, 6), opset=20)
+case("stft", lambda x: (torch.stft(x, 16, window=torch.hann_window(16), return_complex=True).abs(), R(torch.stft(x, 16, 5, 10, center=False, normalized=True, return_complex=True))),
+     r(2, 64), dynamic=("x:0=b",), runs=((r(3, 64),),))
+case("complex", lambda x, y: (R(torch.view_as_complex(x) * torch.polar(y, y)), torch.complex(y, y + 1).angle(), R(torch.complex(y, y) / (y + 2j))), r(3, 4, 2), r(3, 4))
+case("parts_of_any_size", lambda x: [t * 2 for t in (*torch.chunk(x, 3, 1), *torch.tensor_split(x, 2, 1), *torch.tensor_split(x, (2, 3), 1))],
+     r(2, 7, 3), dynamic=("x:1=n",), runs=((r(2, 9, 3),), (r(2, 8, 3),)))
+
+
+def parts_script(x: torch.Tensor):
+    total = torch.zeros([2, 3])
+    for part in torch.split(x, 2, 1):
+        total = total * 0.5 + part.sum(1)
+    return total, torch.cat(torch.chunk(x, 2, 1), 2)
+
+
+case("parts.script", parts_script, r(2, 6, 3), dynamic=("x:1=n",), runs=((r(2, 8, 3),), (r(2, 4, 3),)))
 case("opset19", lambda x: (F.avg_pool2d(x, 3, 1), F.interpolate(x, scale_factor=2.0), x.mean(1)), r(1, 2, 6, 6), opset=19)
 case("opset20", lambda x, g: (F.grid_sample(x, g, align_corners=False), F.gelu(x), torch.isinf(x), x.amax(1)), r(1, 2, 4, 4), torch.rand(1, 3, 3, 2) * 2 - 1, opset=20)
 case("opset21", lambda x: (F.pad(x, (1, 1)), F.group_norm(x, 2), x.reshape(-1), x.unsqueeze(0)), r(2, 4, 3), opset=21)

@@ -219,9 +219,65 @@ void stack(Call& c) {
   c.give(c.op("Concat", parts, {{"axis", dim}}));
 }
 
-// Sizes as the examples had them.
+// The program takes as many parts as the examples have, or fails.
+bool is_only_unpacked(const jit::Value& list) {
+  return std::all_of(list.uses().begin(), list.uses().end(),
+                     [](const jit::Use& u) { return u.user->is("prim::ListUnpack"); });
+}
+// All parts are of one size but the last, which is what remains. Where that is more, the sizes do
+// not add up, and the model fails as the program does.
+std::string sizes_of_equal(Call& c, const std::string& whole, const std::string& each, int64_t n) {
+  const std::string before = c.op("Mul", {each, c.int_list({n - 1})});
+  Names sizes(static_cast<std::size_t>(n - 1), each);
+  sizes.push_back(c.op("Min", {each, c.op("Sub", {whole, before})}));
+  return c.op("Concat", sizes, {{"axis", int64_t{0}}});
+}
+// The first parts take one more each, of what does not divide.
+std::string sizes_of_sections(Call& c, const std::string& whole, int64_t n) {
+  std::vector<int64_t> positions;
+  for (int64_t i = 0; i < n; ++i) positions.push_back(i);
+  const std::string each = c.op("Div", {whole, c.int_list({n})});
+  const std::string rest = c.op("Sub", {whole, c.op("Mul", {each, c.int_list({n})})});
+  const std::string more = c.op("Less", {c.int_list(positions), rest});
+  return c.op("Add", {each, c.cast(more, kBool, kInt64)});
+}
+void split_at(Call& c, int64_t dim) {
+  std::vector<int64_t> at = c.ints("indices");
+  at.insert(at.begin(), 0);
+  at.push_back(kEnd);
+  const std::string x = c.in("self");
+  Names parts;
+  for (std::size_t i = 0; i + 1 < at.size(); ++i)
+    parts.push_back(c.slice(x, dim, at[i], at[i + 1]));
+  c.give_parts(parts);
+}
+// Of a dimension whose size is known when the model runs.
+void split_varying(Call& c, int64_t dim) {
+  const auto n = static_cast<int64_t>(c.results.at(0).toListRef().items.size());
+  if (c.has("indices")) return split_at(c, dim);
+  const std::string x = c.in("self"), whole = c.slice(c.op("Shape", {x}), 0, dim, dim + 1);
+  const Attrs axis{{"axis", dim}};
+  const auto give_split = [&](const std::string& sizes) {
+    c.give_parts(c.ops("Split", {x, sizes}, axis, static_cast<std::size_t>(n)));
+  };
+  if (c.has("sections")) return give_split(sizes_of_sections(c, whole, c.integer("sections")));
+  const char* size = c.has("split_sizes") ? "split_sizes" : "split_size";
+  if (c.has(size) && c.get(size).example.isList()) return give_split(c.in(size));
+  need(c.has(size) || c.has("chunks"), "of a dimension whose size varies");
+  const std::string one = c.int_list({1});
+  const std::string given = c.op("Reshape", {c.in(c.has(size) ? size : "chunks"), one});
+  const std::string each =
+      c.has(size) ? given : c.op("Div", {c.op("Sub", {c.op("Add", {whole, given}), one}), given});
+  if (is_only_unpacked(*c.node.output())) return give_split(sizes_of_equal(c, whole, each, n));
+  c.give(c.op("SplitToSequence", {x, c.squeeze(each, {0})}, axis));
+}
 void split(Call& c) {
   const int64_t dim = c.axis("dim", "self");
+  bool constant = true;
+  for (const char* sizes :
+       {"split_size", "split_sizes", "chunks", "sections", "indices", "tensor_indices_or_sections"})
+    constant = constant && c.is_constant(sizes);
+  if (!constant || !c.is_fixed("self", dim)) return split_varying(c, dim);
   std::vector<int64_t> sizes;
   for (const IValue& v : c.results.at(0).toListRef().items) sizes.push_back(v.toTensor().size(dim));
   c.give_parts(c.ops("Split", {c.in("self"), c.int_list(sizes)}, {{"axis", dim}}, sizes.size()));
@@ -230,6 +286,16 @@ void unbind(Call& c) {
   const int64_t dim = c.axis("dim", "self");
   Names parts;
   const auto n = static_cast<int64_t>(c.results.at(0).toListRef().items.size());
+  if (!c.is_fixed("self", dim)) {
+    const std::string x = c.in("self");
+    if (!is_only_unpacked(*c.node.output()))
+      return c.give(c.op("SplitToSequence", {x}, {{"axis", dim}, {"keepdims", int64_t{0}}}));
+    const std::string sizes = c.int_list(std::vector<int64_t>(static_cast<std::size_t>(n), 1));
+    for (const std::string& part :
+         c.ops("Split", {x, sizes}, {{"axis", dim}}, static_cast<std::size_t>(n)))
+      parts.push_back(c.squeeze(part, {dim}));
+    return c.give_parts(parts);
+  }
   for (int64_t i = 0; i < n; ++i)
     parts.push_back(
         c.op("Gather", {c.in("self"), c.constant(as_tensor(IValue(i)))}, {{"axis", dim}}));
@@ -329,7 +395,10 @@ const Rules::Entry list[] = {
     {"aten::stack", stack},
     {"aten::split", split},
     {"aten::split_with_sizes", split},
+    {"aten::unsafe_split", split},
+    {"aten::unsafe_split_with_sizes", split},
     {"aten::chunk", split},
+    {"aten::unsafe_chunk", split},
     {"aten::tensor_split", split},
     {"aten::unbind", unbind},
     {"aten::pad", pad},
