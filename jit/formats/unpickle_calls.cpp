@@ -113,8 +113,8 @@ std::vector<int64_t> Unpickler::integers(const IValue& v, const char* what) cons
 Tensor Unpickler::grad_mode(Tensor t, const IValue& requires_grad) const {
   check(requires_grad.isBool(), "requires_grad is ", requires_grad.tagKind());
   if (!requires_grad.toBool()) return t;
-  check(isFloatingType(t.scalar_type()), "a tensor of dtype ", dtype_name(t.scalar_type()),
-        " cannot require gradients");
+  check(isFloatingType(t.scalar_type()) || isComplexType(t.scalar_type()), "a tensor of dtype ",
+        dtype_name(t.scalar_type()), " cannot require gradients");
   t.set_requires_grad(true);
   return t;
 }

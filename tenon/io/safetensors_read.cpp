@@ -391,8 +391,9 @@ void read_extras(const Source& source, const Json& extra, Content& content) {
     source.check(it != content.tensors.end(), "tenon.tensors: '", name,
                  "' is a component of another tensor");
     Tensor& t = it->second;
-    source.check(isFloatingType(t.scalar_type()), "tenon.tensors: '", name, "' of dtype ",
-                 dtype_name(t.scalar_type()), " cannot require grad");
+    source.check(isFloatingType(t.scalar_type()) || isComplexType(t.scalar_type()),
+                 "tenon.tensors: '", name, "' of dtype ", dtype_name(t.scalar_type()),
+                 " cannot require grad");
     t = t.detach().requires_grad_(true);
   }
 }

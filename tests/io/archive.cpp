@@ -86,10 +86,12 @@ TEST(Save, SharedDataIsWrittenOnce) {
 }
 
 TEST(Save, RequiresGradIsKept) {
-  auto back = round_trip({ones({2}, requires_grad()), ones({2})});
+  const auto z = ones({2}, TensorOptions(kComplexFloat).requires_grad(true));
+  auto back = round_trip({ones({2}, requires_grad()), ones({2}), z});
   EXPECT_TRUE(back[0].requires_grad());
   EXPECT_TRUE(back[0].is_leaf());
   EXPECT_FALSE(back[1].requires_grad());
+  EXPECT_TRUE(back[2].requires_grad());
 }
 
 TEST(Save, ArchivesNest) {

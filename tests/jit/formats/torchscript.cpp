@@ -233,6 +233,18 @@ TEST(JitTorchScript, SavesModulesThatWereMadeHere) {
   EXPECT_TRUE(equal(saved_and_loaded(m).forward({x}).toTensor(), expected));
 }
 
+TEST(JitTorchScript, ComplexParametersAreSavedAndTrain) {
+  Module m("my.Spectrum");
+  const Tensor w = complex(full({3}, 2.), full({3}, -1.));
+  m.register_parameter("w", w.set_requires_grad(true));
+  m.define("def forward(self, x: Tensor) -> Tensor:\n  return torch.abs(x * self.w)\n");
+  const Module back = saved_and_loaded(m);
+  const Tensor p = back.attr("w").toTensor();
+  EXPECT_TRUE(p.requires_grad() && p.is_leaf() && equal(p.detach(), w.detach()));
+  back.forward({ones({3})}).toTensor().sum().backward();
+  EXPECT_TRUE(allclose(p.grad(), (w / w.abs()).detach()));
+}
+
 TEST(JitModule, ConvertsAndCopies) {
   const Module m = load(data("attributes.pt"));
   EXPECT_TRUE(m.is_training());
