@@ -12,14 +12,14 @@ namespace {
 
 bool casts(const Block& b) {
   for (const Node* n : b.nodes()) {
-    if (n->is("prim::enter_autocast")) return true;
+    if (n->is("prim::enter_autocast") || n->is("exported::autocast_mode")) return true;
     for (const Block* inner : n->blocks())
       if (casts(*inner)) return true;
   }
   return false;
 }
 
-// Of methods without `with torch.autocast`: what passes fold and join would have other dtypes.
+// Of methods without autocast: what passes fold and join would have other dtypes.
 template <class F>
 void each_graph(const Module& m, F f) {
   for (const Method& method : m.get_methods()) {

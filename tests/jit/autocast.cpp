@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// `with torch.autocast(...)` in archives (data/make_autocast.py).
+// `with torch.autocast(...)` in archives and exported programs (data/make_autocast.py).
 #include "tenon/autocast.h"
 
 #include <gtest/gtest.h>
@@ -18,10 +18,10 @@ namespace tenon::jit {
 namespace {
 
 struct Autocast : public ::testing::Test {
-  Autocast() {
+  explicit Autocast(const std::string& name = "autocast.pt") {
     ExtraFiles extra{{"expected.json", ""}};
-    const auto folder = std::filesystem::path(TENON_TEST_JIT);
-    module = load((folder / "data/autocast.pt").string(), std::nullopt, extra);
+    const auto folder = std::filesystem::path(TENON_TEST_JIT) / "data";
+    module = load((folder / name).string(), std::nullopt, extra);
     expected = nlohmann::json::parse(extra.at("expected.json"));
   }
   void expect_as_torch(Module m) const {
@@ -53,6 +53,25 @@ TEST_F(Autocast, EndsWhereTheBlockFails) {
   EXPECT_THROW((void)module.forward({zeros({2, 5})}), Error);
   EXPECT_FALSE(autocast::is_autocast_enabled(kCPU));
   EXPECT_THROW((void)module.forward({zeros({2, 3}, kInt)}), Error);
+  EXPECT_FALSE(autocast::is_autocast_enabled(kCPU));
+}
+
+struct AutocastExported : public Autocast {
+  AutocastExported() : Autocast("exported_autocast.pt2") {}
+};
+
+TEST_F(AutocastExported, CastsAsInTorch) { expect_as_torch(module); }
+
+TEST_F(AutocastExported, IsOptimizedAndTrained) {
+  module.eval();
+  expect_as_torch(optimize_for_inference(module));
+  const IValue out = module.forward({arange(6, kFloat).view({2, 3}) / 7});
+  out.toTupleRef().items[4].toTensor().sum().backward();
+  for (const Tensor& p : module.parameters()) EXPECT_EQ(p.grad().scalar_type(), kFloat);
+}
+
+TEST_F(AutocastExported, EndsWhereTheRegionFails) {
+  EXPECT_THROW((void)module.forward({arange(6, kInt).view({2, 3})}), Error);
   EXPECT_FALSE(autocast::is_autocast_enabled(kCPU));
 }
 

@@ -42,8 +42,7 @@ class ExportedBuilder {
  private:
   struct Scope {
     std::map<std::string, Value*, std::less<>> values;
-    Value* mode = nullptr;  // the innermost switch of gradient recording; null: none
-    std::optional<ScalarType> autocast;
+    Value* mode = nullptr;  // the innermost switch of gradients or autocast; null: none
   };
   struct UserInput {
     std::string name;  // of the value in the graph; empty: a constant
@@ -100,7 +99,6 @@ class ExportedBuilder {
                                                  const NodeInputs& inputs);
   std::vector<Value*> call_python(const std::string& target, const NodeInputs& inputs);
   std::vector<Value*> missing(const std::string& name, const NodeInputs& inputs);
-  void autocast_inputs(const std::string& name, NodeInputs& inputs, Scope& s);
   void describe(const Json& node);
   // higher.cpp
   std::vector<Value*> call_higher(const std::string& name, const NodeInputs& inputs, Scope& s);

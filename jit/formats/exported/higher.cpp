@@ -42,7 +42,6 @@ std::vector<Value*> ExportedBuilder::inline_graph(const NodeInput& in,
               " inputs and is called with ", arguments.size());
   Scope s;
   s.mode = outer.mode;
-  s.autocast = outer.autocast;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Tagged input = tagged(names[i], "an input");
     const Json* name = input.value.is_object() ? find_member(input.value, "name") : nullptr;
@@ -241,23 +240,27 @@ std::vector<Value*> ExportedBuilder::with_grad_mode(const NodeInputs& inputs, Sc
   check_count(inputs.size(), 2, "wrap_with_set_grad_enabled");
   Value* outer = s.mode ? s.mode : constant(IValue());
   Scope inside;
-  inside.autocast = s.autocast;
   inside.mode = apply1("exported::grad_mode", {inputs[0].value, outer});
   std::vector<Value*> out = inline_graph(inputs[1], operands(inputs, 2, s), inside);
   apply("exported::end_mode", {inside.mode});
   return out;
 }
 
-// wrap_with_autocast(device, dtype, enabled, cache, graph, operands...)
+// wrap_with_autocast(device, dtype, enabled, cache, graph, operands...). Operators cast as they do
+// under at::autocast, those that a composite calls too, so the mode is switched on as it is there.
 std::vector<Value*> ExportedBuilder::with_autocast(const NodeInputs& inputs, Scope& s) {
   check_count(inputs.size(), 5, "wrap_with_autocast");
-  const auto dtype = to_constant(inputs[1].value), enabled = to_constant(inputs[2].value);
-  TENON_CHECK(enabled && enabled->isBool() && dtype, ValueError,
-              "wrap_with_autocast must be given constants");
+  const auto device = to_constant(inputs[0].value);
+  TENON_CHECK(device && device->isString(), ValueError,
+              "wrap_with_autocast: the device must be a constant text");
+  const Device placed = place_(device->toStringRef());
   Scope inside;
-  inside.mode = s.mode;
-  if (enabled->toBool()) inside.autocast = dtype->isNone() ? kBFloat16 : dtype->toScalarType();
-  return inline_graph(inputs[4], operands(inputs, 5, s), inside);
+  inside.mode =
+      apply1("exported::autocast_mode", {constant(IValue(placed.str())), inputs[1].value,
+                                         inputs[2].value, s.mode ? s.mode : constant(IValue())});
+  std::vector<Value*> out = inline_graph(inputs[4], operands(inputs, 5, s), inside);
+  apply("exported::end_mode", {inside.mode});
+  return out;
 }
 
 // with_effects(token, operator, arguments...): a token, and what the operator gives.
@@ -299,60 +302,6 @@ std::vector<Value*> ExportedBuilder::call_higher(const std::string& name, const 
     return inline_graph(inputs[0], operands(inputs, 1, s), s);
   }
   return missing("higher_order::" + name, inputs);
-}
-
-// Which operators autocast runs in the lower type, and which in float32; the others take what
-// comes.
-void ExportedBuilder::autocast_inputs(const std::string& name, NodeInputs& inputs, Scope& s) {
-  static const std::set<std::string> kLower = {"aten::conv1d",
-                                               "aten::conv2d",
-                                               "aten::conv3d",
-                                               "aten::bmm",
-                                               "aten::mm",
-                                               "aten::baddbmm",
-                                               "aten::addmm",
-                                               "aten::addbmm",
-                                               "aten::linear",
-                                               "aten::convolution",
-                                               "aten::_convolution",
-                                               "aten::matmul",
-                                               "aten::conv_tbc",
-                                               "aten::conv_transpose1d",
-                                               "aten::conv_transpose2d",
-                                               "aten::conv_transpose3d",
-                                               "aten::prelu",
-                                               "aten::scaled_dot_product_attention"};
-  static const std::set<std::string> kSingle = {"aten::avg_pool3d",
-                                                "aten::binary_cross_entropy",
-                                                "aten::grid_sampler",
-                                                "aten::prod",
-                                                "aten::quantile",
-                                                "aten::nanquantile",
-                                                "aten::cdist",
-                                                "aten::trace",
-                                                "aten::mse_loss",
-                                                "aten::cosine_embedding_loss",
-                                                "aten::nll_loss",
-                                                "aten::nll_loss2d",
-                                                "aten::hinge_embedding_loss",
-                                                "aten::poisson_nll_loss",
-                                                "aten::smooth_l1_loss",
-                                                "aten::cross_entropy_loss",
-                                                "aten::l1_loss",
-                                                "aten::huber_loss",
-                                                "aten::margin_ranking_loss",
-                                                "aten::soft_margin_loss",
-                                                "aten::triplet_margin_loss",
-                                                "aten::multi_margin_loss",
-                                                "aten::kl_div",
-                                                "aten::multilabel_margin_loss",
-                                                "aten::binary_cross_entropy_with_logits"};
-  const bool lower = kLower.count(name) != 0;
-  if (!lower && kSingle.count(name) == 0) return;
-  Value* dtype = constant(lower ? IValue(*s.autocast) : IValue(ScalarType::Float));
-  for (NodeInput& in : inputs)
-    if (in.value->type()->is(TypeKind::Tensor))
-      in.value = apply1("exported::autocast", {in.value, dtype});
 }
 
 }  // namespace tenon::jit::formats

@@ -426,7 +426,6 @@ std::vector<Value*> ExportedBuilder::call(const std::string& target, NodeInputs 
               "the target '", target, "' is not namespace.name.overload");
   const std::string overload = path.substr(dot + 1);
   const std::string name = path.substr(0, space) + "::" + path.substr(space + 1, dot - space - 1);
-  if (s.autocast) autocast_inputs(name, inputs, s);
   return call_operator(overload == "default" ? name : name + "." + overload, inputs);
 }
 

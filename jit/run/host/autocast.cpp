@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// `with torch.autocast(...)`: the guard of the library, held by a value, so that it ends with the
-// block, or with the run where that fails.
+// `with torch.autocast(...)`, and such regions of exported programs: the guard of the library, held
+// by a value, so that it ends with the block, or with the run where that fails.
 #include "tenon/autocast.h"
 #include "jit/run/unboxed.h"
 
@@ -9,8 +9,8 @@ namespace tenon::jit {
 namespace {
 
 struct AutocastHolder final : ivalue::ObjectType {
-  AutocastHolder(DeviceType device, ScalarType dtype, bool enabled)
-      : guard(device, dtype, enabled) {}
+  AutocastHolder(DeviceType device, std::optional<ScalarType> dtype, bool enabled, IValue o = {})
+      : outer(std::move(o)), guard(device, dtype, enabled) {}
   const std::string& class_name() const override {
     static const std::string kName = "prim.Autocast";
     return kName;
@@ -18,8 +18,12 @@ struct AutocastHolder final : ivalue::ObjectType {
   int find_slot(std::string_view) const override { return -1; }
   const std::string& slot_name(int) const override { return class_name(); }
   bool is_module_class() const override { return false; }
+  IValue outer;  // the mode around it, which has to end later
   autocast::AutocastGuard guard;
 };
+IValue held(std::shared_ptr<AutocastHolder> holder) {
+  return core::Ref<ivalue::Object>::adopt(new ivalue::Object(std::move(holder), std::size_t{0}));
+}
 
 DeviceType type_of(const std::string& device) { return Device(device).type(); }
 
@@ -30,10 +34,21 @@ void enter(Stack& s) {
   auto holder = std::make_shared<AutocastHolder>(type_of(attribute("device").toStringRef()),
                                                  attribute("fast_dtype").toScalarType(),
                                                  attribute("_enabled").toBool());
-  s.emplace_back(
-      core::Ref<ivalue::Object>::adopt(new ivalue::Object(std::move(holder), std::size_t{0})));
+  s.push_back(held(std::move(holder)));
 }
 void leave(Stack& s) { drop(s, 1); }
+
+// A region of an exported program; end_mode (exported.cpp) ends it.
+void begin_mode(Stack& s) {
+  IValue outer = pop(s);
+  const bool enabled = pop_as<bool>(s);
+  const IValue dtype = pop(s);
+  const std::string device = pop(s).toStringRef();
+  std::optional<ScalarType> to;
+  if (!dtype.isNone()) to = dtype.toScalarType();
+  s.push_back(
+      held(std::make_shared<AutocastHolder>(type_of(device), to, enabled, std::move(outer))));
+}
 
 void is_enabled_on_device(Stack& s) {
   s.back() = autocast::is_autocast_enabled(type_of(s.back().toStringRef()));
@@ -47,6 +62,8 @@ void dtype_of(Stack& s) {
 const HostOperator list[] = {
     {"prim::enter_autocast(t context) -> Any", enter, nullptr, true},
     {"prim::leave_autocast(Any entered) -> ()", leave, nullptr, true},
+    {"exported::autocast_mode(str device_type, int? dtype, bool enabled, Any outer) -> Any",
+     begin_mode, nullptr, true},
     {"aten::is_autocast_enabled() -> bool", is_enabled, nullptr, true},
     {"aten::is_autocast_enabled.device(str device_type) -> bool", is_enabled_on_device, nullptr,
      true},
