@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "tenon/core/op.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
 
@@ -83,6 +84,15 @@ bool asks_rank_or_dtype(const Node& n) {
 bool asks_sizes(const Node& n) {
   return n.is("aten::size") || n.is("aten::numel") || n.is("aten::len") || n.is("aten::sym_size") ||
          n.is("aten::sym_numel");
+}
+
+bool may_give_sizes_by_data(const Node& n) {
+  static const std::set<std::string, std::less<>> kNames = {
+      "aten::masked_select", "aten::unique_dim", "aten::argwhere", "aten::unique_consecutive",
+      "aten::nonzero",       "aten::bincount",   "aten::_unique",  "aten::repeat_interleave",
+      "aten::tensor_split",  "aten::one_hot",    "aten::_unique2", "aten::nonzero_numpy"};
+  if (n.op && n.op->op && (n.op->op->flags & core::kOpDynamic)) return true;
+  return kNames.count(n.kind()) != 0 || (n.is("aten::where") && n.inputs().size() == 1);
 }
 
 bool is_instance(const Node& n, const IValue& v) {

@@ -27,6 +27,10 @@ bool is_number(const Value* v, double number);  // exactly
 TENON_API bool asks_rank_or_dtype(const Node& n);
 TENON_API bool asks_sizes(const Node& n);
 
+// Whether the sizes of the results depend on values of the operator's arguments. Indexing by masks
+// is not among them: what the indices are is not seen here.
+TENON_API bool may_give_sizes_by_data(const Node& n);
+
 // What a prim::isinstance gives for the value.
 TENON_API bool is_instance(const Node& n, const IValue& v);
 

@@ -17,6 +17,35 @@ bool ProgramWriter::visit_truth(const Node& n) {
   return true;
 }
 
+// int(t), float(t) and t.item() of a tensor that is known when the written program runs.
+bool ProgramWriter::visit_value(const Node& n) {
+  static const std::set<std::string, std::less<>> kReads = {
+      "aten::Int",         "aten::Float",         "aten::item",  "aten::ScalarImplicit",
+      "aten::IntImplicit", "aten::FloatImplicit", "aten::Scalar"};
+  if (!kReads.count(n.kind()) || !n.input(0)->type()->is(TypeKind::Tensor)) return false;
+  const Item& tensor = at(n.input(0));
+  const Tensor t = tensor.example.toTensor();
+  const IValue wanted = call(n)[0].at(0);
+  if (!wanted.isInt() && !wanted.isDouble() && !wanted.isBool()) return false;
+  const bool real = t.is_floating_point();
+  if (t.scalar_type() == kBool && !wanted.isBool()) return false;
+  const Item* read = number_in_tensor(tensor, wanted.isBool() ? wanted
+                                              : real          ? IValue(t.item<double>())
+                                                              : t.item<int64_t>());
+  items_[n.output()] = read;
+  if (wanted.isBool() || real == wanted.isDouble()) return true;
+  Item* made = result_of_run(call(n), 0);
+  items_[n.output()] = made;
+  convert(*made, *read);
+  return true;
+}
+
+// A bool that a tensor holds, or that follows from numbers which tensors hold.
+bool ProgramWriter::is_by_data(const Item& condition) const {
+  return condition.truth ||
+         (!condition.number.empty() && depends_on_data(expression_of(condition)));
+}
+
 namespace {
 
 bool raises(const Block& b) {
@@ -40,7 +69,8 @@ void ProgramWriter::visit_branch(const Node& n, const Item& condition) {
     if (raises(*n.blocks()[side])) return visit_taken(n, *n.blocks()[1 - side]);
   if (writes(*n.blocks()[0]) || writes(*n.blocks()[1]))
     refuse(n, "a branch by data writes to a tensor or a list");
-  const Json predicate = tensor_argument(*condition.truth);
+  const Json predicate =
+      condition.truth ? tensor_argument(*condition.truth) : number_argument(condition);
   std::vector<const Item*> yes, no;
   const Part then = visit_side(*n.blocks()[0], yes), otherwise = visit_side(*n.blocks()[1], no);
   Json outputs = Json::array();

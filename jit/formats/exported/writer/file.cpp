@@ -120,14 +120,26 @@ Json ProgramWriter::tensor_argument(const Item& tensor) {
   return {{"as_tensor", {{"name", name_of(tensor)}}}};
 }
 
-Json ProgramWriter::argument(const core::Op& op, std::size_t k, const Item& item) {
+namespace {
+
+// Operators of the host, which libraries have, take tensors, lists of them, and numbers.
+ArgType type_of_argument(const Operator& op, std::size_t k) {
+  if (op.op) return op.op->args[k].type;
+  const Type& t = *op.schema.arguments[k].type;
+  const bool list = t.is(TypeKind::List) && t.element()->is(TypeKind::Tensor);
+  return list ? ArgType::TensorList : ArgType::Scalar;
+}
+
+}  // namespace
+
+Json ProgramWriter::argument(const Operator& op, std::size_t k, const Item& item) {
   const IValue& v = item.example;
   const auto tensor = [&](const Item& i) -> Json {
     if (i.example.isNone() || !i.example.toTensor().defined()) return {{"as_none", true}};
     return tensor_argument(i);
   };
   if (v.isTensor()) return tensor(item);
-  const ArgType type = op.args[k].type;
+  const ArgType type = type_of_argument(op, k);
   if (v.isNone()) return {{"as_none", true}};
   switch (type) {
     case ArgType::TensorList:
@@ -192,7 +204,7 @@ Json ProgramWriter::inputs_of(const Node& n) {
                                                        [&](const Item* p) { return fits(*p); })))
       refuse(n, "argument '" + a.name + "' is a number that depends on data");
     inputs.push_back({{"name", a.name},
-                      {"arg", argument(*n.op->op, k, item)},
+                      {"arg", argument(*n.op, k, item)},
                       {"kind", a.keyword_only ? kKeyword : kPositional}});
   }
   return inputs;

@@ -19,7 +19,7 @@ const ProgramWriter::Item* ProgramWriter::emit(const char* full_name,
   std::size_t runs = 1;
   for (std::size_t k = 0; k < arguments.size(); ++k) {
     inputs.push_back({{"name", op->schema.arguments.at(k).name},
-                      {"arg", argument(*op->op, k, *arguments[k])},
+                      {"arg", argument(*op, k, *arguments[k])},
                       {"kind", 1}});
     runs = std::max(runs, arguments[k]->runs());
   }

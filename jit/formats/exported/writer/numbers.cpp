@@ -113,6 +113,23 @@ bool ProgramWriter::has_sizes_by_data(const Item& argument) const {
                      [this](const Item* p) { return has_sizes_by_data(*p); });
 }
 
+// As above, or because the operator itself asks values. What a library has may do so as well.
+bool ProgramWriter::gives_sizes_by_data(const Node& n) const {
+  const auto is_mask = [this](const Value* v) {
+    const Item& item = at(v);
+    const auto selects = [](const Item& i) {
+      return !i.constant && i.example.isTensor() && i.example.toTensor().defined() &&
+             i.example.toTensor().scalar_type() == kBool;
+    };
+    return item.has_parts && std::any_of(item.parts.begin(), item.parts.end(),
+                                         [&](const Item* p) { return selects(*p); });
+  };
+  if (!n.op->op || may_give_sizes_by_data(n)) return true;
+  if (n.is("aten::index") && is_mask(n.input(1))) return true;
+  return std::any_of(n.inputs().begin(), n.inputs().end(),
+                     [this](const Value* v) { return has_sizes_by_data(at(v)); });
+}
+
 ProgramWriter::Item* ProgramWriter::result_of_run(const std::vector<Stack>& runs, std::size_t k) {
   Item* made = make(runs[0].at(k));
   for (std::size_t r = 1; r < runs.size(); ++r) made->others.push_back(runs[r].at(k));
@@ -216,6 +233,12 @@ bool ProgramWriter::visit_conversion(const Node& n, Item& result) {
   const Item& of = at(n.input(0));
   if (of.number.empty() || !(is_number(result.example) || is_number_in_tensor(result.example)))
     return false;
+  convert(result, of);
+  return true;
+}
+
+// An integer to a real number, or back.
+void ProgramWriter::convert(Item& result, const Item& of) {
   const bool from_real = number_in(of.example).isDouble(),
              to_real = number_in(result.example).isDouble();
   if (from_real == to_real)
@@ -224,7 +247,6 @@ bool ProgramWriter::visit_conversion(const Node& n, Item& result) {
     compute(result, "torch.sym_float", {&of}, applied("ToFloat", {expression_of(of)}));
   else
     compute(result, "torch.sym_int", {&of}, applied("TruncToInt", {expression_of(of)}));
-  return true;
 }
 
 void ProgramWriter::visit_arithmetic(const Node& n, Item& result) {

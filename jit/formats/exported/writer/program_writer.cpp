@@ -256,7 +256,7 @@ void ProgramWriter::visit(const Node& n) {
     return;
   }
   if (n.is("prim::If")) {
-    if (at(n.input(0)).truth) return visit_branch(n, at(n.input(0)));
+    if (is_by_data(at(n.input(0)))) return visit_branch(n, at(n.input(0)));
     return visit_taken(n, *n.blocks()[decide(n, at(n.input(0))) ? 0 : 1]);
   }
   if (n.is("prim::Loop")) return visit_loop(n);
@@ -270,7 +270,7 @@ void ProgramWriter::visit(const Node& n) {
   if (n.is("prim::unchecked_cast")) return void(items_[n.output()] = items_.at(n.input(0)));
   if (n.is("prim::Uninitialized")) return void(items_[n.output()] = make({}, true));
   if (is_silent(n) || visit_dict(n) || visit_list_change(n) || visit_structure(n) ||
-      write_constant(n) || fold(n) || visit_truth(n))
+      write_constant(n) || fold(n) || visit_truth(n) || visit_value(n))
     return;
   visit_operator(n);
 }
@@ -397,22 +397,38 @@ void ProgramWriter::copy_constant(Item& item) {
   item.name = copy->name;
 }
 
+namespace {
+
+// An operator of the host that is one of tensors in torch, or in a library beside it, which has it
+// under the same name.
+bool is_of_tensors(const Node& n, const std::string& space) {
+  static const std::set<std::string, std::less<>> kLibraries = {"torchvision", "transformers"};
+  if (!n.op || n.op->op || n.op->has_side_effects) return false;
+  return kLibraries.count(space) != 0 || (n.is("aten::where") && n.inputs().size() == 1);
+}
+
+}  // namespace
+
 void ProgramWriter::visit_operator(const Node& n) {
-  if (n.op && !n.op->op && n.outputs().size() == 1 && !n.output()->type()->is(TypeKind::Tensor))
+  const std::size_t colons = n.kind().find("::");
+  const std::string space = n.kind().substr(0, colons);
+  const bool of_host = is_of_tensors(n, space);
+  if (n.op && !n.op->op && !of_host && n.outputs().size() == 1 &&
+      !n.output()->type()->is(TypeKind::Tensor))
     refuse(n, "its result depends on data");
-  if (!n.op || !n.op->op) refuse(n, "it is not an operator of tensors");
+  if (!n.op || !(n.op->op || of_host)) refuse(n, "it is not an operator of tensors");
   if (n.op->form == Operator::Form::Out) refuse(n, "it writes to given outputs");
+  if (space != "aten" && !of_host) refuse(n, "torch does not have it");
   const FunctionSchema& schema = n.op->schema;
-  if (schema.name.compare(0, 6, "aten::") != 0) refuse(n, "torch does not have it");
-  const std::string base = schema.name.substr(6);
+  const std::string base = schema.name.substr(colons + 2);
+  const bool by_data = gives_sizes_by_data(n);
   Json inputs = inputs_of(n);
   const std::vector<Stack> runs = call(n);
   Json outputs = Json::array();
   for (std::size_t k = 0; k < n.outputs().size(); ++k) {
     Item* made = result_of_run(runs, k);
-    for (const Value* v : n.inputs())
-      made->sizes_by_data = made->sizes_by_data || has_sizes_by_data(at(v));
-    if (n.op->op->flags & core::kOpDynamic) note_unknown_sizes(*made);
+    made->sizes_by_data = by_data;
+    if (n.op->op && n.op->op->flags & core::kOpDynamic) note_unknown_sizes(*made);
     outputs.push_back(result(n, identifier("", base), *made));
     if (outputs.back().is_null()) refuse(n, "its result is a number that depends on data");
     items_[n.output(k)] = made;
@@ -420,8 +436,9 @@ void ProgramWriter::visit_operator(const Node& n) {
   const bool one = outputs.size() == 1 && outputs[0].contains("as_tensor");
   const std::string name =
       one ? outputs[0]["as_tensor"]["name"].get<std::string>() : fresh(identifier("", base));
-  add_node("torch.ops.aten." + base + "." + (schema.overload.empty() ? "default" : schema.overload),
-           std::move(inputs), std::move(outputs), name);
+  const std::string overload = schema.overload.empty() ? "default" : schema.overload;
+  add_node("torch.ops." + space + "." + base + "." + overload, std::move(inputs),
+           std::move(outputs), name);
 }
 
 void ProgramWriter::add_node(const std::string& target, Json inputs, Json outputs,

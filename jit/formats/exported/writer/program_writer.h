@@ -84,6 +84,8 @@ class ProgramWriter {
 
   // Branches and loops by data.
   bool visit_truth(const Node& n);
+  bool visit_value(const Node& n);
+  bool is_by_data(const Item& condition) const;
   void visit_branch(const Node& n, const Item& condition);
   Part visit_side(const Block& side, std::vector<const Item*>& results);
   void visit_data_loop(const Node& n);
@@ -106,6 +108,7 @@ class ProgramWriter {
   static void check_same_kind(const Node& n, const IValue& a, const IValue& b);
 
   bool visit_list_change(const Node& n);
+  void change_parts(const Node& n, Item& list);
   void give_parts(Item& list);
   static void set_parts(Item& item, const Type& type);
   const Item* construct(const std::vector<const Item*>& parts, const Type& type);
@@ -122,6 +125,7 @@ class ProgramWriter {
   bool fold(const Node& n);
   bool is_known(const Item& item) const;
   bool has_sizes_by_data(const Item& argument) const;
+  bool gives_sizes_by_data(const Node& n) const;
   bool write_constant(const Node& n);
   void copy_constant(Item& item);
   bool is_weight(const Tensor& t) const;
@@ -134,6 +138,7 @@ class ProgramWriter {
   void visit_number(const Node& n, const std::vector<Stack>& runs);
   bool visit_sizes(const Node& n, const std::vector<Stack>& runs);
   bool visit_conversion(const Node& n, Item& result);
+  void convert(Item& result, const Item& of);
   void visit_arithmetic(const Node& n, Item& result);
   const Item* size_of(const Item& tensor, int64_t dim);
   void compute(Item& result, const std::string& target, const std::vector<const Item*>& of,
@@ -151,7 +156,7 @@ class ProgramWriter {
   Json meta_of(const Item& tensor);
 
   Json inputs_of(const Node& n);
-  Json argument(const core::Op& op, std::size_t at, const Item& item);
+  Json argument(const Operator& op, std::size_t at, const Item& item);
   Json plain_argument(const IValue& v) const;
   Json result(const Node& n, const std::string& base, Item& to);
   const std::string& name_of(const Item& item);

@@ -83,7 +83,7 @@ const ProgramWriter::Item* ProgramWriter::construct(const std::vector<const Item
   return made;
 }
 
-// Changes of a list: of numbers that are known as the program does it, else one more element.
+// Changes of a list: of values that are known as the program does it, else of its elements.
 bool ProgramWriter::visit_list_change(const Node& n) {
   static const std::set<std::string, std::less<>> kChanges = {
       "aten::append",  "aten::add_",      "aten::extend", "aten::insert",
@@ -104,26 +104,50 @@ bool ProgramWriter::visit_list_change(const Node& n) {
           n.output(k)->type()->is(TypeKind::List) ? &list : make(stack.at(k), true);
     return true;
   }
-  const bool set = n.is("aten::_set_item");
-  if (!n.is("aten::append") && !n.is("aten::add_") && !n.is("aten::extend") &&
-      !(set && at(n.input(1)).constant))
-    refuse(n, "a list that depends on data");
   give_parts(list);
-  Item& more = const_cast<Item&>(at(n.input(set ? 2 : 1)));
-  if (set) {
-    const int64_t i = at(n.input(1)).example.toInt(),
-                  length = static_cast<int64_t>(list.parts.size());
-    list.parts.at(static_cast<std::size_t>(i < 0 ? i + length : i)) = &more;
-  } else if (n.is("aten::append")) {
-    list.parts.push_back(&more);
-  } else {
-    give_parts(more);
-    list.parts.insert(list.parts.end(), more.parts.begin(), more.parts.end());
-  }
+  change_parts(n, list);
   list.constant = false;
   set_parts(list, *n.input(0)->type());
-  if (!n.outputs().empty()) items_[n.output()] = &list;
+  if (!n.outputs().empty() && !n.is("aten::pop")) items_[n.output()] = &list;
   return true;
+}
+
+void ProgramWriter::change_parts(const Node& n, Item& list) {
+  std::vector<const Item*>& parts = list.parts;
+  const auto position = [&](bool may_be_end) {
+    if (!at(n.input(1)).constant) refuse(n, "a position in a list that depends on data");
+    const auto length = static_cast<int64_t>(parts.size());
+    const int64_t given = at(n.input(1)).example.toInt();
+    const int64_t i = given < 0 ? given + length : given;
+    if (may_be_end) return parts.begin() + std::clamp<int64_t>(i, 0, length);
+    TENON_CHECK(0 <= i && i < length, IndexError, "export_program: ", n.kind(), ": position ",
+                given, " of a list of ", length);
+    return parts.begin() + i;
+  };
+  if (n.is("aten::append")) {
+    parts.push_back(&at(n.input(1)));
+  } else if (n.is("aten::add_") || n.is("aten::extend")) {
+    Item& more = const_cast<Item&>(at(n.input(1)));
+    give_parts(more);
+    const std::vector<const Item*> added = more.parts;  // it may be the list itself
+    parts.insert(parts.end(), added.begin(), added.end());
+  } else if (n.is("aten::_set_item")) {
+    *position(false) = &at(n.input(2));
+  } else if (n.is("aten::insert")) {
+    parts.insert(position(true), &at(n.input(2)));
+  } else if (n.is("aten::pop")) {
+    const auto it = position(false);
+    items_[n.output()] = *it;
+    parts.erase(it);
+  } else if (n.is("aten::Delete")) {
+    parts.erase(position(false));
+  } else if (n.is("aten::reverse")) {
+    std::reverse(parts.begin(), parts.end());
+  } else if (n.is("aten::clear")) {
+    parts.clear();
+  } else {
+    refuse(n, "a list that depends on data");
+  }
 }
 
 // Of a list, tuple or dictionary that is known, whose elements become values of their own.
