@@ -197,24 +197,18 @@ bool Exporter::fold(const Node& n) {
 }
 
 bool Exporter::visit_structure(const Node& n) {
-  if (n.is("prim::DictConstruct")) {  // as a result its values, in their order
-    auto made = std::make_shared<Item>();
-    for (std::size_t k = 1; k < n.inputs().size(); k += 2) made->parts.push_back(item(n.input(k)));
-    made->has_parts = true;
-    return set(n.output(), made), true;
+  if (visit_dict(n)) return true;
+  if (n.is("prim::TupleConstruct")) {
+    std::vector<ItemPtr> parts;
+    for (const jit::Value* v : n.inputs()) parts.push_back(item(v));
+    return set(n.output(), tuple_of(std::move(parts))), true;
   }
-  if (n.is("prim::ListConstruct") || n.is("prim::TupleConstruct")) {
+  if (n.is("prim::ListConstruct")) {
     auto made = std::make_shared<Item>();
     for (const jit::Value* v : n.inputs()) made->parts.push_back(item(v));
     made->has_parts = true;
     made->constant = all_constant(made->parts);
-    if (n.is("prim::ListConstruct")) {
-      made->example = list_of(n.output()->type()->element(), made->parts);
-    } else {
-      std::vector<IValue> items;
-      for (const auto& p : made->parts) items.push_back(p->example);
-      made->example = IValue(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::move(items))));
-    }
+    made->example = list_of(n.output()->type()->element(), made->parts);
     return set(n.output(), made), true;
   }
   if (n.is("prim::ListUnpack") || n.is("prim::TupleUnpack")) {

@@ -30,8 +30,9 @@ struct Item {
   IValue example;         // of the run with the examples
   bool constant = false;  // the same in every run
   std::string name;       // of the model's value; empty until somebody asks, for constants
-  // Of a list or tuple that was built of values of the program.
+  // Of a list, tuple or dictionary that was built of values of the program.
   std::vector<ItemPtr> parts;
+  std::vector<IValue> keys;  // of a dictionary, one a part
   bool has_parts = false;
   // The graph that has the value, counted from outside; 0: not set yet. Only there may a list be
   // changed, as graphs in it and around it have values of their own.
@@ -112,6 +113,8 @@ class Exporter {
   bool fold_loop(const jit::Node& loop, const std::vector<ItemPtr>& lists);
   bool visit_structure(const jit::Node& n);  // tuples and lists; false: an operator
   bool visit_list(const jit::Node& n);
+  struct Dicts;  // their operators
+  bool visit_dict(const jit::Node& n);
   bool visit_parts_of_list(const jit::Node& n);
   bool visit_value_of_list(const jit::Node& n);
   std::string change_sequence(const jit::Node& n, std::string list);
@@ -150,6 +153,8 @@ class Exporter {
   std::vector<ItemPtr> walk_branch(const jit::Block& b, const std::vector<ItemPtr>& lists,
                                    pb::GraphProto* to);
 
+  ItemPtr add_input(const IValue& example, const std::string& own, std::size_t& at,
+                    pb::GraphProto* graph);
   void add_inputs(const jit::Graph& g, const jit::FunctionSchema& schema,
                   const std::vector<IValue>& inputs, pb::GraphProto* graph);
   void add_outputs(const jit::Graph& g, pb::GraphProto* graph);
@@ -186,6 +191,7 @@ Tensor as_tensor(const IValue& v);
 bool is_tensor_list(const IValue& v);
 bool is_complex(const IValue& v);  // a tensor
 IValue list_of(const jit::TypePtr& element, const std::vector<ItemPtr>& parts);
+ItemPtr tuple_of(std::vector<ItemPtr> parts);
 IValue copy_of_list(const IValue& v);
 bool all_constant(const std::vector<ItemPtr>& parts);
 bool changes_list(const jit::Node& n);  // its first input

@@ -51,6 +51,18 @@ IValue list_of(const jit::TypePtr& element, const std::vector<ItemPtr>& parts) {
   return IValue(core::Ref<ivalue::List>::adopt(new ivalue::List(element, std::move(items))));
 }
 
+ItemPtr tuple_of(std::vector<ItemPtr> parts) {
+  std::vector<IValue> items;
+  items.reserve(parts.size());
+  for (const auto& p : parts) items.push_back(p->example);
+  auto made = std::make_shared<Item>();
+  made->example = IValue(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::move(items))));
+  made->constant = all_constant(parts);
+  made->parts = std::move(parts);
+  made->has_parts = true;
+  return made;
+}
+
 bool is_only_name(const jit::Value& list) {
   const Node& maker = *list.node();
   const bool fresh =

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Tensors, inputs and outputs of a model, and the file.
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
 
@@ -104,42 +105,78 @@ void Exporter::add_value_info(pb::ValueInfoProto* info, const std::string& name,
   }
 }
 
+namespace {
+
+// A list of numbers is one value.
+bool is_container(const IValue& v) {
+  if (!v.isList()) return v.isTuple() || v.isGenericDict();
+  const auto& items = v.toListRef().items;
+  return std::any_of(items.begin(), items.end(),
+                     [](const IValue& i) { return i.isTensor() || is_container(i); });
+}
+
+}  // namespace
+
+// The tensors in containers are inputs of the model, "x_0" and "x_mask". `at`: of all values.
+ItemPtr Exporter::add_input(const IValue& example, const std::string& own, std::size_t& at,
+                            pb::GraphProto* graph) {
+  auto i = std::make_shared<Item>();
+  i->example = example;
+  if (is_container(example)) {
+    const auto add = [&](const IValue& part, const auto& name) {
+      i->parts.push_back(add_input(part, core::join(own, "_", name), at, graph));
+    };
+    if (example.isGenericDict()) {
+      for (const auto& [key, v] : example.toDictRef().items()) {
+        i->keys.push_back(key);
+        key.isString() ? add(v, key.toStringRef()) : add(v, i->parts.size());
+      }
+    } else {
+      for (const IValue& v :
+           example.isTuple() ? example.toTupleRef().items : example.toListRef().items)
+        add(v, i->parts.size());
+    }
+    i->has_parts = true;
+    i->constant = all_constant(i->parts);
+    return i;
+  }
+  const std::size_t k = at++;
+  if (!example.isTensor()) {  // a number of the program is a part of it
+    i->constant = true;
+    return i;
+  }
+  const std::string name = fresh(k < options_.input_names.size() ? options_.input_names[k] : own);
+  TENON_CHECK(!is_complex(example), NotImplementedError, "onnx::export_: argument '", name,
+              "' is complex, and ONNX has no operators on complex tensors: let the program take "
+              "pairs, and torch.view_as_complex of them");
+  i->name = name;
+  i->sizes.emplace(static_cast<std::size_t>(example.toTensor().dim()), kFixed);
+  if (const auto axes = options_.dynamic_axes.find(name); axes != options_.dynamic_axes.end())
+    for (const auto& [dim, axis] : axes->second) {
+      int64_t& symbol = axis_symbols_[axis];
+      if (symbol == kFixed) symbol = fresh_symbol();
+      if (dim >= 0 && dim < example.toTensor().dim())
+        (*i->sizes)[static_cast<std::size_t>(dim)] = symbol;
+    }
+  add_value_info(graph->add_input(), name, *i, false);
+  return i;
+}
+
 void Exporter::add_inputs(const jit::Graph& g, const jit::FunctionSchema& schema,
                           const std::vector<IValue>& inputs, pb::GraphProto* graph) {
   const std::size_t wanted = g.inputs().size() - 1;
   TENON_CHECK(inputs.size() == wanted, ValueError, "onnx::export_: the program takes ", wanted,
               " inputs, ", inputs.size(), " examples were given");
-  TENON_CHECK(options_.input_names.size() <= wanted, ValueError,
-              "onnx::export_: ", options_.input_names.size(), " input names for ", wanted,
-              " inputs");
+  std::size_t at = 0;
   for (std::size_t k = 0; k < wanted; ++k) {
     const jit::Value* v = g.inputs()[k + 1];
     // Values that the program names later may have taken the argument's name in the graph.
-    const std::string own =
-        k + 1 < schema.arguments.size() ? schema.arguments[k + 1].name : v->debug_name();
-    const std::string name = fresh(k < options_.input_names.size() ? options_.input_names[k] : own);
-    auto i = std::make_shared<Item>();
-    i->example = inputs[k];
-    if (!inputs[k].isTensor()) {  // a number of the program is a part of it
-      i->constant = true;
-      set(v, i);
-      continue;
-    }
-    TENON_CHECK(!is_complex(inputs[k]), NotImplementedError, "onnx::export_: argument '", name,
-                "' is complex, and ONNX has no operators on complex tensors: let the program take "
-                "pairs, and torch.view_as_complex of them");
-    i->name = name;
-    i->sizes.emplace(static_cast<std::size_t>(inputs[k].toTensor().dim()), kFixed);
-    if (const auto axes = options_.dynamic_axes.find(name); axes != options_.dynamic_axes.end())
-      for (const auto& [dim, axis] : axes->second) {
-        int64_t& symbol = axis_symbols_[axis];
-        if (symbol == kFixed) symbol = fresh_symbol();
-        if (dim >= 0 && dim < inputs[k].toTensor().dim())
-          (*i->sizes)[static_cast<std::size_t>(dim)] = symbol;
-      }
-    add_value_info(graph->add_input(), name, *i, false);
-    set(v, i);
+    const bool in_schema = k + 1 < schema.arguments.size();
+    set(v, add_input(inputs[k], in_schema ? schema.arguments[k + 1].name : v->debug_name(), at,
+                     graph));
   }
+  TENON_CHECK(options_.input_names.size() <= at, ValueError,
+              "onnx::export_: ", options_.input_names.size(), " input names for ", at, " inputs");
   for (const auto& [name, axes] : options_.dynamic_axes) {
     const auto& outs = options_.output_names;
     const bool known =

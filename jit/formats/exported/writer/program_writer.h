@@ -114,13 +114,8 @@ class ProgramWriter {
   const Item* construct(const std::vector<const Item*>& parts, const Type& type);
   bool visit_structure(const Node& n);
   bool visit_new_list(const Node& n);
+  struct Dicts;  // their operators
   bool visit_dict(const Node& n);
-  void construct_dict(const Node& n);
-  const Item* result_of_dict(const Node& n, const IValue& result,
-                             const std::vector<const Item*>& table);
-  IValue as_places(const Node& n, std::size_t k, std::vector<const Item*>& table);
-  static void set_places(const Node& n, Item& dict, const IValue& places,
-                         const std::vector<const Item*>& table, const TypePtr& type);
   std::vector<Stack> call(const Node& n) const;  // in each run
   bool fold(const Node& n);
   bool is_known(const Item& item) const;
