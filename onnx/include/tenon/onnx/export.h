@@ -26,7 +26,8 @@ inline constexpr int64_t kMinOpset = 13, kMaxOpset = 22;  // that programs are w
 struct ExportOptions {
   // The version of ONNX's operators that the model asks for.
   int64_t opset = 17;
-  // Names of the model's inputs and outputs; missing ones are those of the program.
+  // Names of the model's inputs and outputs; missing ones are those of the program. A tensor in a
+  // container is an input of its own, "pair_0" or "batch_mask".
   std::vector<std::string> input_names, output_names;
   // By input or output: the dimensions whose size may differ from the example's, and their names.
   // Without any, all sizes become numbers.
