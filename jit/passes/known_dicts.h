@@ -36,7 +36,7 @@ class KnownDicts {
 
   // False: not an operator of dictionaries.
   bool visit(const Node& n) {
-    if (n.is("prim::DictConstruct")) {
+    if (n.is("prim::DictConstruct") || (n.is("aten::dict") && n.inputs().empty())) {
       walk_.set(n.output(), construct(n));
       return true;
     }

@@ -60,7 +60,9 @@ def forward(self, d: Dict[str, Tensor], l: List[Tuple[Tensor, List[Tensor]]], n:
     made = {"a": d["x"] * n, "b": d["mask"], "a": d["x"] + 1}
     for key, value in d.items():
         made[key + "_mean"] = value.mean(1)
-    made.update(dict([("c", l[0][0] - made.pop("b"))]))
+    more: Dict[str, Tensor] = dict()
+    more.update(dict([("c", l[0][0] - made.pop("b"))]))
+    made.update(more)
     if "x" in d and "x" not in made:
         made["all"] = torch.cat(l[0][1], 0)
     made["d"] = made.setdefault("a", d["x"]) * len(made)
