@@ -27,7 +27,7 @@ void add_tensors(const IValue& v, std::vector<IValue>& out) {
     out.push_back(v);
   } else if (v.isGenericDict()) {
     for (const auto& [key, part] : v.toDictRef().items()) add_tensors(part, out);
-  } else {
+  } else if (v.isTuple() || v.isList()) {
     for (const IValue& part : v.isTuple() ? v.toTupleRef().items : v.toListRef().items)
       add_tensors(part, out);
   }
