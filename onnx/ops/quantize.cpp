@@ -5,6 +5,7 @@
 
 #include "onnx/import/builder.h"
 #include "onnx/ops/cast.h"
+#include "onnx/ops/quantize.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::onnx {
@@ -104,6 +105,20 @@ Value* optional_tensor(Builder& b, const ItemPtr& i) {
   return i ? b.tensor(i) : b.constant(IValue());
 }
 
+}  // namespace
+
+ItemPtr quantize_to(Builder& b, Value* y, const ItemPtr& scale, const ItemPtr& zero, int32_t type) {
+  const Range r = range_of(type);
+  Value* q = b.call_text("_quantize",
+                         {y, b.tensor(scale), optional_tensor(b, zero), b.constant(int64_t{1}),
+                          b.constant(int64_t{0}), b.constant(r.low), b.constant(r.high),
+                          b.constant(kFloat), b.constant(*dtype_of(type))})
+                 .at(0);
+  ItemPtr out = Builder::item(q, dtype_of(type));
+  out->onnx_type = type;
+  return out;
+}
+
 std::vector<ItemPtr> translate_quantize(Builder& b, Call& c) {
   const ItemPtr zero = c.optional_input(2);
   const int32_t type = type_of_zero(zero, c.integer("output_dtype", 0));
@@ -138,6 +153,8 @@ std::vector<ItemPtr> translate_dequantize(Builder& b, Call& c) {
                  .at(0);
   return {Builder::item(y, dtype)};
 }
+
+namespace {
 
 std::vector<ItemPtr> quantized(Builder& b, Call& c, const char* function, std::size_t zero,
                                std::vector<Value*> more) {
