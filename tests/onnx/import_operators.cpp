@@ -334,5 +334,31 @@ TEST(OnnxOperators, NothingIsJoinedWhateverItsSizes) {
   EXPECT_TRUE(m.load().forward({x}).toTensor().equal(cat({x, x}, 1)));
 }
 
+// 5 * 2.6 is 13 in float32, and less in double, as 2.6 of float32 is less.
+TEST(OnnxOperators, SizesByScalesAreThoseOfFloat32) {
+  ModelMaker m;
+  m.input("x").output("y").floats("scales", {4}, {1, 1, 2.6f, 2});
+  m.node("Resize", {"x", "", "scales"}, {"y"});
+  EXPECT_EQ(m.load().forward({rand({1, 2, 5, 3})}).toTensor().sizes(), IntArrayRef({1, 2, 13, 6}));
+}
+
+// Element 6 lies at 6.5 / 2.6 - 0.5, which is 2 in float32.
+TEST(OnnxOperators, NearestElementsAreThoseOfFloat32) {
+  ModelMaker m;
+  m.input("x").output("y").floats("scales", {1}, {2.6f});
+  set_text(m.node("Resize", {"x", "", "scales"}, {"y"}), "nearest_mode", "ceil");
+  const Tensor y = m.load().forward({arange(5, kFloat)}).toTensor();
+  EXPECT_EQ(y[6].item<float>(), 2);
+}
+
+TEST(OnnxOperators, DeformedConvolutionsArePaddedOnOneSide) {
+  ModelMaker m(19);
+  m.input("x").input("w").input("offset").output("y");
+  set_ints(m.node("DeformConv", {"x", "w", "offset"}, {"y"}), "pads", {1, 0, 0, 2});
+  const Tensor x = randn({1, 2, 5, 5}), w = randn({3, 2, 2, 2});
+  const Tensor y = m.load().forward({x, w, zeros({1, 8, 5, 6})}).toTensor();
+  EXPECT_TRUE(y.allclose(conv2d(constant_pad_nd(x, {0, 2, 1, 0}, 0), w), 1e-4, 1e-5));
+}
+
 }  // namespace
 }  // namespace tenon::onnx
