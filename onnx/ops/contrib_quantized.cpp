@@ -56,6 +56,19 @@ def MatMulIntegerToFloat(a: Tensor, b: Tensor, a_scale: Tensor, b_scale: Tensor,
 def DynamicQuantizeMatMul(a: Tensor, b: Tensor, b_scale: Tensor, b_zero: Optional[Tensor], bias: Optional[Tensor]) -> Tensor:
   q, scale, zero = DynamicQuantizeLinear(a)
   return MatMulIntegerToFloat(q, b, scale, b_scale, zero, b_zero, bias)
+def QAttention(x: Tensor, w: Tensor, b: Optional[Tensor], x_scale: Tensor, w_scale: Tensor, mask: Optional[Tensor], x_zero: Optional[Tensor], w_zero: Optional[Tensor], past: Optional[Tensor], *, num_heads: int, unidirectional: int = 0, scale: float = 0.0, mask_filter_value: float = -10000.0, do_rotary: int = 0, past_present_share_buffer: int = 0) -> Tuple[Tensor, Tensor]:
+  assert do_rotary == 0 and past_present_share_buffer == 0, "QAttention with do_rotary or past_present_share_buffer is not supported"
+  return Attention_contrib(_real(x, x_scale, x_zero), _real(w, w_scale, w_zero), b, mask, past, None, num_heads=num_heads, unidirectional=unidirectional, scale=scale, mask_filter_value=mask_filter_value)
+def MatMulBnb4(x: Tensor, b: Tensor, scales: Tensor, *, K: int, N: int, block_size: int, quant_type: int, training_mode: int = 0, transB: int = 1) -> Tensor:
+  values = [0.0, 0.0052083333, 0.6666667, 1.0, 0.3333333, 0.5, 0.1666667, 0.25, -0.0, -0.0052083333, -0.6666667, -1.0, -0.3333333, -0.5, -0.1666667, -0.25]
+  if quant_type == 1:
+    values = [-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0]
+  i = b.reshape([-1]).to(torch.int64)
+  codes = torch.stack([torch.bitwise_right_shift(i, 4), torch.bitwise_and(i, 15)], -1).reshape([-1])
+  w = torch.tensor(values, dtype=x.dtype, device=x.device).index_select(0, codes)
+  s = torch.repeat_interleave(scales.reshape([-1]).to(x.dtype), block_size, 0)
+  w = (w * s.narrow(0, 0, w.size(0))).narrow(0, 0, N * K).reshape([N, K])
+  return torch.matmul(x, w.t() if transB == 1 else w)
 def _real(x: Tensor, scale: Tensor, zero: Optional[Tensor]) -> Tensor:
   return _centered(x, zero, False).to(torch.float32) * scale
 def _q_add(a: Tensor, b: Tensor) -> Tensor:
@@ -103,6 +116,16 @@ std::vector<ItemPtr> translate_q_unary(Builder& b, Call& c) {
   const char* function = c.node.op_type() == "QLinearSigmoid" ? "_q_sigmoid" : "_q_leaky_relu";
   Value* y = b.call_text(function, {real(b, c, 0), b.constant(c.real("alpha", 0.01))}).at(0);
   return quantized_as(b, c, y, 3);
+}
+std::vector<ItemPtr> translate_q_softmax(Builder& b, Call& c) {
+  const bool old = c.integer("opset", 13) < 13;
+  Value* axis = b.constant(c.integer("axis", old ? 1 : -1));
+  Value* y = b.call_text(old ? "Softmax_12" : "Softmax", {real(b, c, 0), axis}).at(0);
+  return quantized_as(b, c, y, 3);
+}
+std::vector<ItemPtr> translate_q_where(Builder& b, Call& c) {
+  Value* y = b.emit1("aten::where.self", {b.tensor(c.input(0)), real(b, c, 1), real(b, c, 4)});
+  return {quantize_to(b, y, c.input(7), c.optional_input(8), type_of_item(*c.input(1)))};
 }
 void check_channels_first(const Call& c) {
   TENON_CHECK(c.integer("channels_last", 0) == 0, NotImplementedError,
@@ -176,8 +199,10 @@ const Entry kQuantized[] = {
     {"QLinearConcat", 1, 0, Gives::Unknown, nullptr, translate_q_concat},
     {"QLinearAveragePool", 1, 0, Gives::Unknown, nullptr, translate_q_pool},
     {"QLinearGlobalAveragePool", 1, 0, Gives::Unknown, nullptr, translate_q_global_pool},
-    {"QuantizeLinear", 1, 0, Gives::Unknown, nullptr, translate_quantize},
-    {"DequantizeLinear", 1, 0, Gives::Unknown, nullptr, translate_dequantize},
+    {"QLinearSoftmax", 1, 0, Gives::Unknown, nullptr, translate_q_softmax},
+    {"QLinearWhere", 1, 0, Gives::Unknown, nullptr, translate_q_where},
+    {"QAttention", 1, 0},
+    {"MatMulBnb4", 1, 0, Gives::Same},
 };
 const Entries kRegistered("com.microsoft", kQuantized, std::size(kQuantized));
 

@@ -194,5 +194,17 @@ const Entry kQuantize[] = {
 };
 const Entries kRegistered("", kQuantize, std::size(kQuantize));
 
+std::vector<ItemPtr> translate_contrib_q_conv(Builder& b, Call& c) {
+  TENON_CHECK(c.integer("channels_last", 0) == 0, NotImplementedError,
+              "channels_last=1 is not supported");
+  return translate_q_conv(b, c);
+}
+const Entry kContrib[] = {
+    {"QLinearConv", 1, 0, Gives::Unknown, nullptr, translate_contrib_q_conv},
+    {"QuantizeLinear", 1, 0, Gives::Unknown, nullptr, translate_quantize},
+    {"DequantizeLinear", 1, 0, Gives::Unknown, nullptr, translate_dequantize},
+};
+const Entries kContribRegistered("com.microsoft", kContrib, std::size(kContrib));
+
 }  // namespace
 }  // namespace tenon::onnx

@@ -8,7 +8,5 @@ namespace tenon::onnx {
 
 // y / scale, rounded, and the zero point, as integers of the type.
 ItemPtr quantize_to(Builder& b, Value* y, const ItemPtr& scale, const ItemPtr& zero, int32_t type);
-std::vector<ItemPtr> translate_quantize(Builder& b, Call& c);
-std::vector<ItemPtr> translate_dequantize(Builder& b, Call& c);
 
 }  // namespace tenon::onnx

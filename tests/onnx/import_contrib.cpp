@@ -124,6 +124,50 @@ TEST(OnnxContrib, QuantizedOperatorsAroundFloats) {
   EXPECT_TRUE(y[3].allclose(matmul(x, w.t()), 1e-5, 1e-5));
 }
 
+TEST(OnnxContrib, AttentionOfQuantizedInputs) {
+  Contrib q, f;
+  q.input("x", pb::UINT8).input("w", pb::INT8).input("b").input("xs").input("ws");
+  q.input("xz", pb::UINT8).input("wz", pb::INT8).output("y");
+  set_int(q.call("QAttention", {"x", "w", "b", "xs", "ws", "", "xz", "wz"}, {"y"}), "num_heads", 2);
+  f.input("x").input("w").input("b").output("y");
+  set_int(f.call("Attention", {"x", "w", "b"}, {"y"}), "num_heads", 2);
+  const Tensor x = randint(0, 255, {2, 3, 8}).to(kByte), w = randint(-9, 9, {8, 24}).to(kChar);
+  const Tensor b = randn({24}), zero = full({}, 2, kChar);
+  const Tensor y =
+      q.load().forward({x, w, b, scalar(0.02), scalar(0.05), small(120), zero}).toTensor();
+  const Tensor expected =
+      f.load().forward({(x.to(kFloat) - 120) * 0.02, (w.to(kFloat) - 2) * 0.05, b}).toTensor();
+  EXPECT_TRUE(y.allclose(expected, 1e-4, 1e-5));
+}
+
+TEST(OnnxContrib, QuantizedChoicesAndShares) {
+  Contrib m;
+  m.input("c", pb::BOOL).input("a", pb::UINT8).input("b", pb::UINT8);
+  m.input("s").input("z", pb::UINT8).input("t").output("y", pb::UINT8).output("p", pb::UINT8);
+  m.call("QLinearWhere", {"c", "a", "s", "z", "b", "t", "z", "s", "z"}, {"y"});
+  m.call("QLinearSoftmax", {"a", "s", "z", "t", ""}, {"p"});
+  const Tensor c = tensor({1, 0}, TensorOptions(kInt)).to(kBool).view({2, 1});
+  const Tensor a = bytes({10, 20, 31, 4}, {2, 2}), b = bytes({7, 90, 25, 0}, {2, 2});
+  const auto y = results(m.load(), {c, a, b, scalar(0.25), small(3), scalar(0.5)});
+  const Tensor wide = ((b.to(kFloat) - 3) * 2 + 3).clamp(0, 255).to(kByte);
+  EXPECT_TRUE(y[0].equal(where(c, a, wide))) << y[0];
+  EXPECT_TRUE(y[1].equal((((a.to(kFloat) - 3) * 0.25).softmax(-1) / 0.5).round().to(kByte)));
+}
+
+// Codes of NF4, the first of a byte in its upper bits.
+TEST(OnnxContrib, WeightsOfNormalFloats) {
+  Contrib m;
+  m.input("x").input("b", pb::UINT8).input("s").output("y");
+  auto& n = m.call("MatMulBnb4", {"x", "b", "s"}, {"y"});
+  for (const auto& [name, v] :
+       std::map<std::string, int64_t>{{"K", 2}, {"N", 2}, {"block_size", 2}, {"quant_type", 1}})
+    set_int(n, name, v);
+  const Tensor w = tensor({-2.0, 2.0, 0.0, 3.0}, kFloat).view({2, 2}), x = randn({3, 2});
+  const Tensor y =
+      m.load().forward({x, bytes({0x0f, 0x7f}, {2}), tensor({2.0, 3.0}, kFloat)}).toTensor();
+  EXPECT_TRUE(y.allclose(matmul(x, w.t()), 1e-5, 1e-5));
+}
+
 TEST(OnnxContrib, ProductsWithOtherOrders) {
   Contrib m;
   m.input("a").input("b").input("c").output("y").output("z");
