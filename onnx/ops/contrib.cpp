@@ -17,13 +17,25 @@ def QuickGelu(x: Tensor, *, alpha: float = 1.702) -> Tensor:
 def Gelu_contrib(x: Tensor) -> Tensor:
   return torch.gelu(x)
 def FusedMatMul(a: Tensor, b: Tensor, *, alpha: float = 1.0, transA: int = 0, transB: int = 0, transBatchA: int = 0, transBatchB: int = 0) -> Tensor:
-  assert transBatchA == 0 and transBatchB == 0, "transBatchA and transBatchB are not supported"
+  if transBatchA == 1:
+    a = a.movedim(0, -2)
+  if transBatchB == 1:
+    b = b.movedim(0, -2)
   if transA == 1:
     a = a.transpose(-1, -2)
   if transB == 1:
     b = b.transpose(-1, -2)
   y = torch.matmul(a, b)
   return y if alpha == 1.0 else y * alpha
+def FusedGemm(a: Tensor, b: Tensor, c: Optional[Tensor], *, activation: str, activation_alpha: float = 0.0, activation_beta: float = 0.0, activation_gamma: float = 0.0, alpha: float = 1.0, beta: float = 1.0, transA: int = 0, transB: int = 0) -> Tensor:
+  return _activate(Gemm(a, b, c, alpha=alpha, beta=beta, transA=transA, transB=transB), activation, activation_alpha, activation_beta)
+def Inverse(x: Tensor) -> Tensor:
+  return torch.linalg.inv(x)
+def CDist(a: Tensor, b: Tensor, *, metric: str = "sqeuclidean") -> Tensor:
+  d = torch.cdist(a, b)
+  return d * d if metric == "sqeuclidean" else d
+def ExpandDims(x: Tensor, axis: int) -> Tensor:
+  return x.unsqueeze(axis)
 def FusedConv(x: Tensor, w: Tensor, b: Optional[Tensor], z: Optional[Tensor], *, activation: str = "Relu", activation_params: List[float] = [], auto_pad: str = "NOTSET", dilations: Optional[List[int]] = None, group: int = 1, kernel_shape: Optional[List[int]] = None, pads: Optional[List[int]] = None, strides: Optional[List[int]] = None) -> Tensor:
   y = Conv(x, w, b, auto_pad=auto_pad, dilations=dilations, group=group, pads=pads, strides=strides)
   if z is not None:
@@ -33,8 +45,11 @@ def FusedConv(x: Tensor, w: Tensor, b: Optional[Tensor], z: Optional[Tensor], *,
   if activation == "Clip":
     return torch.clamp(y, alpha, beta)
   return _activate(y, activation, alpha, beta)
-def SimplifiedLayerNormalization(x: Tensor, scale: Tensor, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 6) -> Tensor:
-  return RMSNormalization(x, scale, axis=axis, epsilon=epsilon, stash_type=stash_type)
+def SimplifiedLayerNormalization(x: Tensor, scale: Tensor, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 6) -> Tuple[Tensor, Tensor]:
+  wide = x.to(stash_type)
+  axes = [i for i in range(axis + x.dim() if axis < 0 else axis, x.dim())]
+  deviation = torch.rsqrt(torch.mean(wide * wide, axes, True) + epsilon)
+  return RMSNormalization(x, scale, axis=axis, epsilon=epsilon, stash_type=stash_type), deviation
 def SkipLayerNormalization(x: Tensor, skip: Tensor, gamma: Tensor, beta: Optional[Tensor], bias: Optional[Tensor], *, epsilon: float = 1e-5) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
   s = x + skip
   if bias is not None:
@@ -64,7 +79,12 @@ def EmbedLayerNormalization(ids: Tensor, segments: Optional[Tensor], word: Tenso
 def _key_mask(mask: Tensor, total: int, filter: float, like: Tensor) -> Tensor:
   m = mask
   if m.dim() == 1:
-    m = (torch.arange(total, device=m.device).unsqueeze(0) < m.unsqueeze(1)).to(torch.int32)
+    at = torch.arange(total, device=m.device).unsqueeze(0)
+    if m.size(0) == 2 * like.size(0):  # ends, then starts
+      end, start = m[:like.size(0)].unsqueeze(1), m[like.size(0):].unsqueeze(1)
+      m = ((at < end) & (at >= start)).to(torch.int32)
+    else:
+      m = (at < m.unsqueeze(1)).to(torch.int32)
   if m.dim() == 2:
     m = m.reshape([m.size(0), 1, 1, m.size(1)])
   elif m.dim() == 3:
@@ -99,13 +119,24 @@ def Attention_contrib(x: Tensor, w: Tensor, b: Optional[Tensor], mask: Optional[
     m = _key_mask(mask, k.size(2), mask_filter_value, q)
   return _attend(q, k, v, _join_bias(m, bias), scale, unidirectional == 1), torch.stack([k, v]) if q.size(3) == v.size(3) else k
 def MultiHeadAttention(q: Tensor, k: Optional[Tensor], v: Optional[Tensor], b: Optional[Tensor], mask: Optional[Tensor], bias: Optional[Tensor], past_key: Optional[Tensor], past_value: Optional[Tensor], *, num_heads: int, scale: float = 0.0, unidirectional: int = 0, mask_filter_value: float = -10000.0) -> Tuple[Tensor, Tensor, Tensor]:
-  assert k is not None and v is not None and k.dim() == 3, "MultiHeadAttention with packed inputs is not supported"
+  if k is None:
+    assert q.dim() == 5, "MultiHeadAttention without a key takes a query of 5 dimensions"
+    k, v = q.select(3, 1).flatten(2), q.select(3, 2).flatten(2)
+    q = q.select(3, 0).flatten(2)
+  elif v is None:
+    assert k.dim() == 5, "MultiHeadAttention without a value takes a key of 5 dimensions"
+    k, v = k.select(3, 0).flatten(2), k.select(3, 1).flatten(2)
+  assert k is not None and v is not None
   n = q.size(2)
   if b is not None:
     q = q + b[:n]
-    k = k + b[n:n + k.size(2)]
-    v = v + b[n + k.size(2):]
-  a, c, d = _heads(q, num_heads), _heads(k, num_heads), _heads(v, num_heads)
+    if k.dim() == 3:
+      k = k + b[n:n + k.size(2)]
+      v = v + b[n + k.size(2):]
+  a = _heads(q, num_heads)
+  c, d = k, v  # of 4 dimensions: those of another attention
+  if k.dim() == 3:
+    c, d = _heads(k, num_heads), _heads(v, num_heads)
   if past_key is not None and past_value is not None:
     c = torch.cat([past_key, c], 2)
     d = torch.cat([past_value, d], 2)
@@ -121,30 +152,40 @@ def RotaryEmbedding_contrib(x: Tensor, position: Tensor, cos: Tensor, sin: Tenso
     at = at.expand([x.size(0), steps])
   heads = num_heads if num_heads > 0 else x.size(-1) // (2 * cos.size(1))
   return RotaryEmbedding(x, cos, sin, at, interleaved=interleaved, num_heads=heads, rotary_embedding_dim=rotary_embedding_dim)
-def GroupQueryAttention(q: Tensor, k: Optional[Tensor], v: Optional[Tensor], past_key: Optional[Tensor], past_value: Optional[Tensor], lengths: Tensor, total: int, cos: Optional[Tensor], sin: Optional[Tensor], position: Optional[Tensor], bias: Optional[Tensor], *, num_heads: int, kv_num_heads: int, scale: float = 0.0, do_rotary: int = 0, rotary_interleaved: int = 0, local_window_size: int = -1, softcap: float = 0.0, smooth_softmax: int = 0) -> Tuple[Tensor, Tensor, Tensor]:
-  assert smooth_softmax == 0 or smooth_softmax == -1, "smooth_softmax is not supported"
+def _extend(past: Tensor, new: Tensor, before: Tensor, total: int) -> Tensor:
+  have, steps = past.size(2), new.size(2)
+  if past.size(0) == 1 and have + steps == total:
+    return torch.cat([past, new], 2)
+  if total > have:
+    past = torch.constant_pad_nd(past, [0, 0, 0, total - have], 0)
+  at = torch.arange(steps, device=past.device).unsqueeze(0) + before.unsqueeze(1)
+  return torch.scatter(past, 2, at.reshape([-1, 1, steps, 1]).expand(new.shape), new)
+def GroupQueryAttention(q: Tensor, k: Optional[Tensor], v: Optional[Tensor], past_key: Optional[Tensor], past_value: Optional[Tensor], lengths: Tensor, total: int, cos: Optional[Tensor], sin: Optional[Tensor], position: Optional[Tensor], bias: Optional[Tensor], sink: Optional[Tensor], *, num_heads: int, kv_num_heads: int, scale: float = 0.0, do_rotary: int = 0, rotary_interleaved: int = 0, local_window_size: int = -1, softcap: float = 0.0, smooth_softmax: int = 0) -> Tuple[Tensor, Tensor, Tensor]:
   if k is None or v is None:
     each = q.size(2) // (num_heads + 2 * kv_num_heads)
     parts = torch.split(q, [num_heads * each, kv_num_heads * each, kv_num_heads * each], 2)
     q, k, v = parts[0], parts[1], parts[2]
   past = 0 if past_key is None else past_key.size(2)
   steps = q.size(1)
+  before = lengths.reshape([-1]).to(torch.int64) + (1 - steps)  # of each item of the batch
+  if steps == total:
+    before = torch.zeros_like(before)
   if do_rotary == 1:
     assert cos is not None and sin is not None, "do_rotary needs caches"
-    at = torch.arange(steps, device=q.device).unsqueeze(0).expand([q.size(0), -1]) + past
+    at = torch.arange(steps, device=q.device).unsqueeze(0) + before.unsqueeze(1)
     if position is not None:
       at = position.to(torch.int64)
     q = RotaryEmbedding(q, cos, sin, at, interleaved=rotary_interleaved, num_heads=num_heads)
     k = RotaryEmbedding(k, cos, sin, at, interleaved=rotary_interleaved, num_heads=kv_num_heads)
   a, c, d = _heads(q, num_heads), _heads(k, kv_num_heads), _heads(v, kv_num_heads)
   if past_key is not None and past_value is not None:
-    c = torch.cat([past_key, c], 2)
-    d = torch.cat([past_value, d], 2)
+    c = _extend(past_key, c, before, total)
+    d = _extend(past_value, d, before, total)
   groups = num_heads // kv_num_heads
   s = torch.matmul(a, torch.repeat_interleave(c, groups, 1).transpose(2, 3)) * (1.0 / math.sqrt(a.size(3)) if scale == 0.0 else scale)
   if softcap > 0.0:
     s = torch.tanh(s / softcap) * softcap
-  i = torch.arange(steps, device=q.device).unsqueeze(1) + past
+  i = torch.arange(steps, device=q.device).unsqueeze(1) + before.reshape([-1, 1, 1, 1])
   j = torch.arange(c.size(2), device=q.device).unsqueeze(0)
   keep = (j <= i) & (j <= lengths.reshape([-1, 1, 1, 1]))
   if local_window_size > 0:
@@ -152,7 +193,13 @@ def GroupQueryAttention(q: Tensor, k: Optional[Tensor], v: Optional[Tensor], pas
   if bias is not None:
     s = s + bias
   s = s.masked_fill(torch.logical_not(keep), float("-inf"))
-  return _no_heads(torch.matmul(torch.softmax(s, -1), torch.repeat_interleave(d, groups, 1))), c, d
+  if sink is not None or smooth_softmax == 1:
+    last = torch.zeros([num_heads], dtype=s.dtype, device=s.device) if sink is None else sink.to(s.dtype)
+    last = last.reshape([1, num_heads, 1, 1]).expand([s.size(0), num_heads, steps, 1])
+    p = torch.softmax(torch.cat([s, last], -1), -1).narrow(-1, 0, s.size(-1))
+  else:
+    p = torch.softmax(s, -1)
+  return _no_heads(torch.matmul(p, torch.repeat_interleave(d, groups, 1))), c, d
 def ArrayFeatureExtractor(x: Tensor, at: Tensor) -> Tensor:
   y = x if x.dim() > 1 else x.unsqueeze(0)
   return y.index_select(y.dim() - 1, at.reshape([-1]))
@@ -168,6 +215,17 @@ const Entry kContrib[] = {
     {"QuickGelu", 1, 0, kSame},
     {"FusedMatMul", 1, 0, kSame},
     {"FusedConv", 1, 0, kSame},
+    {"FusedGemm", 1, 0, kSame},
+    {"TransposeMatMul", 1, 0, kSame, "FusedMatMul"},
+    {"Inverse", 1, 0, kSame},
+    {"CDist", 1, 0, kSame},
+    {"ExpandDims", 1, 0, kSame},
+    // Those of ONNX before it had them.
+    {"Trilu", 1, 0, kSame},
+    {"Pad", 1, 0, kSame},
+    {"GatherND", 1, 0, kSame},
+    {"GridSample", 1, 0, kSame},
+    {"CausalConvWithState", 1, 0, kSame},
     {"SimplifiedLayerNormalization", 1, 0, kSame},
     {"MatMulInteger16", 1, 0, Gives::Unknown, "MatMulInteger"},
     {"SkipLayerNormalization", 1, 0, kSame},

@@ -9,19 +9,22 @@ namespace tenon::onnx {
 namespace {
 
 const Texts kTexts(R"py(
-def _coordinates(n: int, out: int, scale: float, mode: str, start: float, end: float, device: Device) -> Tensor:
-  i = torch.arange(out, device=device).to(torch.float64)
-  length = scale * n
+def _length(n: int, scale: float) -> float:  # scales are float32
+  if scale == math.floor(scale):
+    return scale * n
+  return float(torch.tensor(scale * n, dtype=torch.float32))
+def _coordinates(n: int, out: int, scale: float, mode: str, start: float, end: float, device: Device, dtype: int) -> Tensor:
+  i = torch.arange(out, device=device).to(dtype)
   if mode == "asymmetric":
     return i / scale
   if mode == "align_corners":
-    return i * 0.0 if out == 1 else i * ((n - 1) / (length - 1))
+    return i * 0.0 if out == 1 else i * (n - 1) / (_length(n, scale) - 1)
   if mode == "pytorch_half_pixel":
     return i * 0.0 if out == 1 else (i + 0.5) / scale - 0.5
   if mode == "tf_half_pixel_for_nn":
     return (i + 0.5) / scale
   if mode == "half_pixel_symmetric":
-    return n / 2 * (1 - out / length) + (i + 0.5) / scale - 0.5
+    return n / 2 * (1 - out / _length(n, scale)) + (i + 0.5) / scale - 0.5
   if mode == "tf_crop_and_resize":
     if out == 1:
       return i * 0.0 + 0.5 * (start + end) * (n - 1)
@@ -37,7 +40,9 @@ def _kernel(d: Tensor, mode: str, a: float) -> Tensor:
   return torch.where(t <= 1, near, torch.where(t < 2, far, torch.zeros_like(t)))
 def _resize_axis(x: Tensor, axis: int, out: int, scale: float, mode: str, transform: str, nearest: str, a: float, exclude: bool, antialias: bool, start: float, end: float, crop: bool, outside: float) -> Tensor:
   n = x.size(axis)
-  c = _coordinates(n, out, scale, transform, start, end, x.device)
+  # Where elements are taken, not mixed, rounding decides: scales are numbers of float32.
+  exact = torch.float32 if mode == "nearest" else torch.float64
+  c = _coordinates(n, out, scale, transform, start, end, x.device, exact).to(torch.float64)
   shape = [1 for i in range(x.dim())]
   shape[axis] = out
   if mode == "nearest":
@@ -83,7 +88,7 @@ def _resize(x: Tensor, roi: List[float], scales: List[float], sizes: List[int], 
       s[k] = sizes[k] / n
     else:
       s[k] = scales[k]
-      out[k] = int(math.floor(n * scales[k]))
+      out[k] = int(math.floor(_length(n, scales[k])))
   if len(sizes) > 0 and policy != "stretch":
     one = s[0]
     for v in s:
@@ -235,11 +240,13 @@ std::vector<ItemPtr> translate_deform_conv(Builder& b, Call& c) {
     const std::vector<int64_t> v = c.integers(name);
     return b.constant(i < v.size() ? v[i] : or_else);
   };
-  const std::vector<int64_t> pads = c.integers("pads");
-  for (std::size_t i = 0; i < pads.size() / 2; ++i)
-    TENON_CHECK(pads[i] == pads[i + pads.size() / 2], NotImplementedError,
-                "pads that differ before and after are not supported");
+  std::vector<int64_t> pads = c.integers("pads");
   Value *x = b.tensor(c.input(0)), *w = b.tensor(c.input(1)), *offset = b.tensor(c.input(2));
+  if (pads.size() == 4 && (pads[0] != pads[2] || pads[1] != pads[3])) {
+    const std::vector<int64_t> flat{pads[1], pads[3], pads[0], pads[2]};
+    x = b.emit1("aten::constant_pad_nd", {x, b.constant(flat), b.constant(int64_t{0})});
+    pads.assign(4, 0);
+  }
   const ItemPtr bias = c.optional_input(3), mask = c.optional_input(4);
   Value* zero = b.emit1("aten::new_zeros", {x, b.constant(std::vector<int64_t>{0})});
   Value* no_bias =
@@ -248,12 +255,12 @@ std::vector<ItemPtr> translate_deform_conv(Builder& b, Call& c) {
                      {x, b.insert1("prim::ListConstruct",
                                    {b.emit1("aten::size.int", {w, b.constant(int64_t{0})})},
                                    jit::Type::list(jit::Type::integer()))});
-  Value* y =
-      b.emit1("torchvision::deform_conv2d",
-              {x, w, offset, mask ? b.tensor(mask) : zero, no_bias, pair("strides", 1, 0),
-               pair("strides", 1, 1), pair("pads", 0, 0), pair("pads", 0, 1),
-               pair("dilations", 1, 0), pair("dilations", 1, 1), b.constant(c.integer("group", 1)),
-               b.constant(c.integer("offset_group", 1)), b.constant(mask != nullptr)});
+  Value* y = b.emit1("torchvision::deform_conv2d",
+                     {x, w, offset, mask ? b.tensor(mask) : zero, no_bias, pair("strides", 1, 0),
+                      pair("strides", 1, 1), b.constant(pads.size() > 0 ? pads[0] : 0),
+                      b.constant(pads.size() > 1 ? pads[1] : 0), pair("dilations", 1, 0),
+                      pair("dilations", 1, 1), b.constant(c.integer("group", 1)),
+                      b.constant(c.integer("offset_group", 1)), b.constant(mask != nullptr)});
   return {Builder::item(y, c.input(0)->dtype)};
 }
 

@@ -34,7 +34,11 @@ def LayerNormalization(x: Tensor, scale: Tensor, bias: Optional[Tensor], *, axis
   return y, mean, inverse
 def LayerNormalization_one(x: Tensor, scale: Tensor, bias: Optional[Tensor], *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 6) -> Tensor:
   a = axis + x.dim() if axis < 0 else axis
-  return torch.layer_norm(x, x.shape[a:], scale.expand(x.shape[a:]), None if bias is None else bias.expand(x.shape[a:]), epsilon)
+  n = x.dim() - a
+  if scale.dim() <= n and (bias is None or bias.dim() <= n):
+    return torch.layer_norm(x, x.shape[a:], scale.expand(x.shape[a:]), None if bias is None else bias.expand(x.shape[a:]), epsilon)
+  y = torch.layer_norm(x, x.shape[a:], None, None, epsilon) * scale
+  return y if bias is None else y + bias
 def LayerNormalization_last(x: Tensor, scale: Tensor, bias: Optional[Tensor], *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 6) -> Tensor:
   return torch.layer_norm(x, scale.shape, scale, bias, epsilon)
 def RMSNormalization(x: Tensor, scale: Tensor, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 6) -> Tensor:
@@ -98,13 +102,20 @@ std::vector<ItemPtr> translate_batch_norm(Builder& b, Call& c) {
   return b.call_function(c, eval ? "BatchNormalization_eval" : "BatchNormalization", Gives::Same);
 }
 
+// One that is not expanded to the sizes of the input.
+bool is_whole(const Tensor& t, int64_t rank) {
+  if (!t.defined() || t.dim() != rank) return false;
+  return std::all_of(t.sizes().begin(), t.sizes().end(), [](int64_t n) { return n != 1; });
+}
+
 // Over the dimensions of the scale where that is a constant of as many, the operator alone.
 std::vector<ItemPtr> translate_layer_norm(Builder& b, Call& c) {
   const char* function = "LayerNormalization";
   const int64_t axis = c.integer("axis", -1);
   if (c.n_outputs() == 1) {
-    const Tensor& scale = c.input(1)->constant;
-    const bool whole = scale.defined() && axis < 0 && scale.dim() == -axis;
+    const ItemPtr bias = c.optional_input(2);
+    const bool whole = axis < 0 && is_whole(c.input(1)->constant, -axis) &&
+                       (!bias || is_whole(bias->constant, -axis));
     function = whole ? "LayerNormalization_last" : "LayerNormalization_one";
   }
   return b.call_function(c, function, Gives::Same);

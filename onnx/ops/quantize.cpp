@@ -5,6 +5,7 @@
 
 #include "onnx/import/builder.h"
 #include "onnx/ops/cast.h"
+#include "onnx/ops/quantize.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::onnx {
@@ -104,6 +105,20 @@ Value* optional_tensor(Builder& b, const ItemPtr& i) {
   return i ? b.tensor(i) : b.constant(IValue());
 }
 
+}  // namespace
+
+ItemPtr quantize_to(Builder& b, Value* y, const ItemPtr& scale, const ItemPtr& zero, int32_t type) {
+  const Range r = range_of(type);
+  Value* q = b.call_text("_quantize",
+                         {y, b.tensor(scale), optional_tensor(b, zero), b.constant(int64_t{1}),
+                          b.constant(int64_t{0}), b.constant(r.low), b.constant(r.high),
+                          b.constant(kFloat), b.constant(*dtype_of(type))})
+                 .at(0);
+  ItemPtr out = Builder::item(q, dtype_of(type));
+  out->onnx_type = type;
+  return out;
+}
+
 std::vector<ItemPtr> translate_quantize(Builder& b, Call& c) {
   const ItemPtr zero = c.optional_input(2);
   const int32_t type = type_of_zero(zero, c.integer("output_dtype", 0));
@@ -138,6 +153,8 @@ std::vector<ItemPtr> translate_dequantize(Builder& b, Call& c) {
                  .at(0);
   return {Builder::item(y, dtype)};
 }
+
+namespace {
 
 std::vector<ItemPtr> quantized(Builder& b, Call& c, const char* function, std::size_t zero,
                                std::vector<Value*> more) {
@@ -176,6 +193,18 @@ const Entry kQuantize[] = {
     {"QLinearConv", 10, 0, Gives::Unknown, nullptr, translate_q_conv},
 };
 const Entries kRegistered("", kQuantize, std::size(kQuantize));
+
+std::vector<ItemPtr> translate_contrib_q_conv(Builder& b, Call& c) {
+  TENON_CHECK(c.integer("channels_last", 0) == 0, NotImplementedError,
+              "channels_last=1 is not supported");
+  return translate_q_conv(b, c);
+}
+const Entry kContrib[] = {
+    {"QLinearConv", 1, 0, Gives::Unknown, nullptr, translate_contrib_q_conv},
+    {"QuantizeLinear", 1, 0, Gives::Unknown, nullptr, translate_quantize},
+    {"DequantizeLinear", 1, 0, Gives::Unknown, nullptr, translate_dequantize},
+};
+const Entries kContribRegistered("com.microsoft", kContrib, std::size(kContrib));
 
 }  // namespace
 }  // namespace tenon::onnx

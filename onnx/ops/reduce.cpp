@@ -78,16 +78,15 @@ def _reduce_l2(x: Tensor, axes: List[int], keep: bool) -> Tensor:
     return torch.sqrt(_reduce_sum(x * x, axes, keep))
   return torch.sqrt(_reduce_sum(x * x, axes, keep).to(torch.float64)).to(x.dtype)
 def _reduce_log_sum(x: Tensor, axes: List[int], keep: bool) -> Tensor:
-  return torch.log(_reduce_sum(x, axes, keep))
+  return torch.log(_reduce_sum(x, axes, keep)).to(x.dtype)
 def _reduce_log_sum_exp(x: Tensor, axes: List[int], keep: bool) -> Tensor:
   if len(axes) == 0:
     return x
-  return torch.logsumexp(x, axes, keep)
+  return torch.logsumexp(x, axes, keep).to(x.dtype)
 def _arg(x: Tensor, axis: int, keepdims: int, last: int, largest: bool) -> Tensor:
-  y = x if largest else -x
-  if last == 1:
-    return x.size(axis) - 1 - torch.argmax(y.flip([axis]), axis, keepdims == 1)
-  return torch.argmax(y, axis, keepdims == 1)
+  y = x.flip([axis]) if last == 1 else x
+  at = torch.argmax(y, axis, keepdims == 1) if largest else torch.argmin(y, axis, keepdims == 1)
+  return x.size(axis) - 1 - at if last == 1 else at
 def ArgMax(x: Tensor, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0) -> Tensor:
   return _arg(x, axis, keepdims, select_last_index, True)
 def ArgMin(x: Tensor, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0) -> Tensor:

@@ -37,8 +37,12 @@ def _clipped(x: Tensor, clip: float) -> Tensor:
   return torch.clamp(x, -clip, clip) if clip > 0.0 else x
 def _named(names: List[str], i: int, default: str) -> str:
   return names[i] if i < len(names) else default
+def _takes(name: str, second: bool) -> bool:
+  f = name.lower()
+  both = f == "affine" or f == "scaledtanh" or f == "hardsigmoid"
+  return both or (not second and (f == "leakyrelu" or f == "thresholdedrelu" or f == "elu"))
 def _parameter(values: List[float], i: int, name: str, second: bool) -> float:
-  if i < len(values):
+  if _takes(name, second) and i < len(values):
     return values[i]
   f = name.lower()
   if second:
@@ -102,6 +106,7 @@ def _recurrent(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], lengths: Op
   ys: List[Tensor] = []
   hs: List[Tensor] = []
   cs: List[Tensor] = []
+  alpha, beta = 0, 0  # activations take of the lists what they need, in order
   for d in range(dirs):
     f: List[str] = []
     fa: List[float] = []
@@ -109,8 +114,12 @@ def _recurrent(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], lengths: Op
     for i in range(each):
       name = _named(activations, d * each + i, "Sigmoid" if i == 0 and kind != "rnn" else "Tanh")
       f.append(name)
-      fa.append(_parameter(alphas, d * each + i, name, False))
-      fb.append(_parameter(betas, d * each + i, name, True))
+      fa.append(_parameter(alphas, alpha, name, False))
+      fb.append(_parameter(betas, beta, name, True))
+      if _takes(name, False):
+        alpha += 1
+      if _takes(name, True):
+        beta += 1
     zero = torch.zeros([x.size(1), n], dtype=x.dtype, device=x.device)
     h, c = zero, zero
     if h0 is not None:

@@ -48,7 +48,7 @@ def Transpose(x: Tensor, *, perm: Optional[List[int]] = None) -> Tensor:
     perm = [x.dim() - 1 - i for i in range(x.dim())]
   return x.permute(perm)
 def Squeeze(x: Tensor, axes: Optional[List[int]]) -> Tensor:
-  return torch.squeeze(x) if axes is None else torch.squeeze(x, axes)
+  return torch.squeeze(x) if axes is None or len(axes) == 0 else torch.squeeze(x, axes)
 def Squeeze_12(x: Tensor, *, axes: Optional[List[int]] = None) -> Tensor:
   return Squeeze(x, axes)
 def Squeeze__1(x: List[int], axes: Optional[List[int]]) -> int:
@@ -297,7 +297,8 @@ def Range_tensor(start: Tensor, limit: Tensor, delta: Tensor, device: Device) ->
   n = int(torch.ceil((limit - start) / delta).item())
   return start + torch.arange(max(0, n), device=device).to(start.dtype) * delta
 def Range(start: int, limit: int, delta: int, device: Device) -> Tensor:
-  return torch.arange(start, limit, delta, dtype=torch.int64, device=device)
+  end = max(start, limit) if delta > 0 else min(start, limit)
+  return torch.arange(start, end, delta, dtype=torch.int64, device=device)
 def EyeLike(x: Tensor, *, dtype: Optional[int] = None, k: int = 0) -> Tensor:
   one = torch.ones_like(x, dtype=x.dtype if dtype is None else dtype)
   return torch.triu(torch.tril(one, k), k)
@@ -467,6 +468,21 @@ std::vector<ItemPtr> translate_optional_outputs(Builder& b, Call& c) {
   return out;
 }
 
+// Inputs that are known to add nothing may have other sizes.
+std::vector<ItemPtr> translate_concat(Builder& b, Call& c) {
+  const int64_t axis = c.integer("axis", 1);
+  std::vector<ItemPtr> kept;
+  for (const ItemPtr& i : c.inputs) {
+    const bool known = i && i->constant.defined() && i->constant.dim() > 0;
+    const int64_t at = known && axis < 0 ? axis + i->constant.dim() : axis;
+    if (!(known && at >= 0 && at < i->constant.dim() && i->constant.size(at) == 0) ||
+        i->constant.dim() == 1)
+      kept.push_back(i);
+  }
+  if (!kept.empty()) c.inputs = kept;
+  return b.call_function(c, "Concat", Gives::Same);
+}
+
 constexpr Gives kSame = Gives::Same;
 const Entry kShape[] = {
     {"Constant", 1, 0, Gives::Unknown, nullptr, translate_constant},
@@ -480,7 +496,7 @@ const Entry kShape[] = {
     {"Squeeze", 13, 0, kSame},
     {"Squeeze", 1, 12, kSame, "Squeeze_12"},
     {"Unsqueeze", 1, 0, kSame, nullptr, translate_unsqueeze},
-    {"Concat", 1, 0, kSame},
+    {"Concat", 1, 0, kSame, nullptr, translate_concat},
     {"Split", 1, 0, kSame, nullptr, translate_split},
     {"Gather", 1, 0, kSame, nullptr, translate_gather},
     {"GatherElements", 11, 0, kSame},

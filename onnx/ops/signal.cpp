@@ -36,7 +36,7 @@ def STFT(x: Tensor, step: int, window: Optional[Tensor], length: Optional[int], 
     n = length
   elif window is not None:
     n = window.size(0)
-  c = _as_complex(x).unfold(1, n, step)
+  c = _as_complex(x.unsqueeze(-1) if x.dim() == 2 else x).unfold(1, n, step)
   if window is not None:
     c = c * window
   y = torch.fft.fft(c, n, -1)

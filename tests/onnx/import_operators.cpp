@@ -238,5 +238,127 @@ TEST(OnnxOperators, ProductsOfIntegersOf16Bits) {
   EXPECT_EQ(y.item<int>(), 2920000);
 }
 
+// Lists of alpha and beta have entries only for activations that take them.
+TEST(OnnxOperators, ActivationsTakeWhatTheyNeed) {
+  const Tensor x = randn({4, 2, 3}), w = randn({2, 5, 3}), r = randn({2, 5, 5});
+  const auto run = [&](const std::string& direction, std::vector<std::string> activations,
+                       const Tensor& a, const Tensor& b) {
+    ModelMaker m;
+    m.input("x").input("w").input("r").output("y");
+    auto& n = m.node("RNN", {"x", "w", "r"}, {"y"});
+    set_int(n, "hidden_size", 5);
+    set_text(n, "direction", direction);
+    auto& names = add(n, "activations", pb::AttributeProto::STRINGS);
+    for (const auto& f : activations) names.add_strings(f);
+    add(n, "activation_alpha", pb::AttributeProto::FLOATS).add_floats(0.3f);
+    return m.load().forward({x, a, b}).toTensor();
+  };
+  const Tensor both = run("bidirectional", {"Tanh", "LeakyRelu"}, w, r);
+  const Tensor back = run("reverse", {"LeakyRelu"}, w.narrow(0, 1, 1), r.narrow(0, 1, 1));
+  EXPECT_TRUE(both.narrow(1, 1, 1).allclose(back, 1e-4, 1e-5));
+}
+
+TEST(OnnxOperators, SqueezeOverNoAxesTakesAll) {
+  ModelMaker m;
+  m.input("x").output("y").ints("axes", {0}, {});
+  m.node("Squeeze", {"x", "axes"}, {"y"});
+  EXPECT_EQ(m.load().forward({rand({1, 3, 1, 2})}).toTensor().sizes(), IntArrayRef({3, 2}));
+}
+
+TEST(OnnxOperators, ARangeThatEndsBeforeItBeginsIsEmpty) {
+  ModelMaker m;
+  m.input("a", pb::INT64).input("b", pb::INT64).output("y", pb::INT64);
+  m.ints("one", {}, {1});
+  m.node("Range", {"a", "b", "one"}, {"y"});
+  const jit::Module made = m.load();
+  EXPECT_EQ(made.forward({full({}, 5, kLong), full({}, 2, kLong)}).toTensor().numel(), 0);
+  EXPECT_EQ(made.forward({full({}, 2, kLong), full({}, 5, kLong)}).toTensor().numel(), 3);
+}
+
+TEST(OnnxOperators, TheLeastOfBytesMayBeZero) {
+  ModelMaker m;
+  m.input("x", pb::UINT8).output("y", pb::INT64);
+  set_int(m.node("ArgMin", {"x"}, {"y"}), "keepdims", 0);
+  const Tensor x = tensor({3, 0, 7}, TensorOptions(kLong)).to(kByte);
+  EXPECT_EQ(m.load().forward({x}).toTensor().item<int64_t>(), 1);
+}
+
+TEST(OnnxOperators, LogarithmsOfIntegersAreIntegers) {
+  ModelMaker m;
+  m.input("x", pb::INT32).output("y", pb::INT32).output("z", pb::INT32);
+  m.node("ReduceLogSum", {"x"}, {"y"});
+  m.node("ReduceLogSumExp", {"x"}, {"z"});
+  const auto out = m.load().forward({tensor({3, 4, 14}, TensorOptions(kInt))}).toTupleRef().items;
+  EXPECT_EQ(out[0].toTensor().scalar_type(), kInt);
+  EXPECT_EQ(out[1].toTensor().scalar_type(), kInt);
+  EXPECT_EQ(out[0].toTensor().item<int>(), 3);
+  EXPECT_EQ(out[1].toTensor().item<int>(), 14);
+}
+
+// Scale and shift are expanded to the sizes of the input.
+TEST(OnnxOperators, LayersAreScaledByWhatExpands) {
+  const Tensor x = randn({2, 3, 4}), normal = layer_norm(x, {4}, {}, {}, 1e-5);
+  ModelMaker one(17);
+  one.input("x").output("y").floats("scale", {1}, {2});
+  one.floats("shift", {1}, {3});
+  one.node("LayerNormalization", {"x", "scale", "shift"}, {"y"});
+  EXPECT_TRUE(one.load().forward({x}).toTensor().allclose(normal * 2 + 3, 1e-4, 1e-5));
+  ModelMaker more(17);
+  more.input("x").input("scale").input("shift").output("y");
+  more.node("LayerNormalization", {"x", "scale", "shift"}, {"y"});
+  const Tensor scale = rand({2, 1, 4}), shift = rand({3, 4});
+  EXPECT_TRUE(more.load()
+                  .forward({x, scale, shift})
+                  .toTensor()
+                  .allclose(normal * scale + shift, 1e-4, 1e-5));
+}
+
+TEST(OnnxOperators, ASignalWithoutADimensionOfParts) {
+  ModelMaker m;
+  m.input("x").output("y").output("z").ints("step", {}, {3});
+  m.ints("length", {}, {8});
+  m.node("STFT", {"x", "step", "", "length"}, {"y"});
+  m.node("Identity", {"x"}, {"z"});
+  const Tensor x = randn({2, 20});
+  const Tensor y = m.load().forward({x}).toTupleRef().items[0].toTensor();
+  EXPECT_TRUE(y.allclose(view_as_real(fft_rfft(x.unfold(1, 8, 3))), 1e-4, 1e-5));
+}
+
+// As ONNX Runtime: what adds nothing need not have the sizes of the others.
+TEST(OnnxOperators, NothingIsJoinedWhateverItsSizes) {
+  ModelMaker m;
+  m.input("x").output("y").floats("none", {5, 0, 7}, {});
+  m.floats("flat", {0}, {});
+  set_int(m.node("Concat", {"none", "x", "flat", "x"}, {"y"}), "axis", 1);
+  const Tensor x = randn({2, 3, 4});
+  EXPECT_TRUE(m.load().forward({x}).toTensor().equal(cat({x, x}, 1)));
+}
+
+// 5 * 2.6 is 13 in float32, and less in double, as 2.6 of float32 is less.
+TEST(OnnxOperators, SizesByScalesAreThoseOfFloat32) {
+  ModelMaker m;
+  m.input("x").output("y").floats("scales", {4}, {1, 1, 2.6f, 2});
+  m.node("Resize", {"x", "", "scales"}, {"y"});
+  EXPECT_EQ(m.load().forward({rand({1, 2, 5, 3})}).toTensor().sizes(), IntArrayRef({1, 2, 13, 6}));
+}
+
+// Element 6 lies at 6.5 / 2.6 - 0.5, which is 2 in float32.
+TEST(OnnxOperators, NearestElementsAreThoseOfFloat32) {
+  ModelMaker m;
+  m.input("x").output("y").floats("scales", {1}, {2.6f});
+  set_text(m.node("Resize", {"x", "", "scales"}, {"y"}), "nearest_mode", "ceil");
+  const Tensor y = m.load().forward({arange(5, kFloat)}).toTensor();
+  EXPECT_EQ(y[6].item<float>(), 2);
+}
+
+TEST(OnnxOperators, DeformedConvolutionsArePaddedOnOneSide) {
+  ModelMaker m(19);
+  m.input("x").input("w").input("offset").output("y");
+  set_ints(m.node("DeformConv", {"x", "w", "offset"}, {"y"}), "pads", {1, 0, 0, 2});
+  const Tensor x = randn({1, 2, 5, 5}), w = randn({3, 2, 2, 2});
+  const Tensor y = m.load().forward({x, w, zeros({1, 8, 5, 6})}).toTensor();
+  EXPECT_TRUE(y.allclose(conv2d(constant_pad_nd(x, {0, 2, 1, 0}, 0), w), 1e-4, 1e-5));
+}
+
 }  // namespace
 }  // namespace tenon::onnx
