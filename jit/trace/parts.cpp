@@ -3,6 +3,7 @@
 #include "jit/trace/parts.h"
 
 #include <array>
+#include <set>
 
 #include "jit/run/boxing.h"
 #include "jit/trace/program.h"
@@ -48,6 +49,24 @@ core::BoxedFn decomposition_of(const core::Op& op, const Stack& results) {
 
 }  // namespace
 
+namespace {
+
+// One tensor as two arguments may be two in the program that it is an example of: the recording
+// would take them for one.
+IValue separated(const IValue& v, std::set<const core::TensorImpl*>& seen) {
+  if (v.isTensor()) {
+    const Tensor& t = v.toTensor();
+    return !t.defined() || seen.insert(t.unsafeGetTensorImpl()).second ? v : IValue(t.clone());
+  }
+  if (!v.isList()) return v;
+  std::vector<IValue> items;
+  for (const IValue& each : v.toListRef().items) items.push_back(separated(each, seen));
+  return IValue(
+      core::Ref<ivalue::List>::adopt(new ivalue::List(v.toListRef().element, std::move(items))));
+}
+
+}  // namespace
+
 OperatorParts record_parts(const Operator& op, const std::vector<IValue>& arguments,
                            const std::vector<std::size_t>& inputs) {
   if (!op.op || op.form != Operator::Form::Functional) return {};
@@ -62,7 +81,8 @@ OperatorParts record_parts(const Operator& op, const std::vector<IValue>& argume
   const bool composite = target.kind == core::OpKind::Composite;
   if (!composite && !f) return {};
   tracing::Arguments tensors;
-  for (const std::size_t i : inputs) tensors.push_back(arguments[i]);
+  std::set<const core::TensorImpl*> seen;
+  for (const std::size_t i : inputs) tensors.push_back(separated(arguments[i], seen));
   const auto run = [&](std::vector<IValue> given) {
     Stack all = arguments;
     for (std::size_t k = 0; k < inputs.size(); ++k) all[inputs[k]] = std::move(given[k]);

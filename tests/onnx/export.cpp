@@ -211,6 +211,22 @@ TEST(OnnxExport, PartsHaveFixedSizes) {
                       "leave dynamic_axes out"});
 }
 
+// Before the loop both are one tensor, in it they are two.
+TEST(OnnxExport, PartsTellArgumentsApartThatBeginAsOneTensor) {
+  manual_seed(23);
+  const jit::Module m = define(R"(
+def forward(self, x: Tensor, w: Tensor) -> Tensor:
+    h = torch.zeros([2, 3])
+    c = h
+    for t in range(3):
+        h, c = torch.lstm_cell(x[t], (h, c), w, w)
+    return torch.cat([h, c])
+)");
+  const Tensor x = randn({3, 2, 3}), w = randn({12, 3});
+  expect_near(onnx::load_bytes(exported(m, {x, w})).forward({x, w}).toTensor(),
+              m.forward({x, w}).toTensor());
+}
+
 TEST(OnnxExport, AViewThatNobodyElseSeesMayBeWritten) {
   const jit::Module m = define(R"(
 def forward(self, x: Tensor) -> Tensor:
