@@ -68,6 +68,8 @@ class Exporter {
   // A list of tensors whose length is known when the model runs. Joining one in a loop gives other
   // sizes in each turn.
   bool is_sequence(const Item& i) const;
+  // What was written has sizes that depend on values, whatever the inputs' are.
+  void note_varying() { varying_ = true; }
   void join_sequence() { varying_ = varying_ || graphs_.size() > 1; }
   const ExportOptions& options() const { return options_; }
   // Domains of the nodes beside ONNX's own.

@@ -154,6 +154,9 @@ bool Exporter::visit_parts(Call& call) {
     return call.reason = ", and what it is made of reads values: " + parts.baked, false;
   const bool fixed = std::all_of(tensors.begin(), tensors.end(),
                                  [this](const ItemPtr& i) { return has_fixed_sizes(*this, *i); });
+  if (!fixed && options_.dynamic_axes.empty())
+    return call.reason = ", and what it is made of has fixed sizes: data or a loop decide its own",
+           false;
   if (!fixed)
     return call.reason = ", and what it is made of has fixed sizes: leave dynamic_axes out", false;
   jit::functionalize(*parts.graph);

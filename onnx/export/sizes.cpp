@@ -76,6 +76,11 @@ bool sizes_by_values(const Exporter& e, const Node& n, const std::string& name) 
                      [](const ItemPtr& i) { return is_bool(*i) && !i->constant; });
 }
 
+bool all_constant(const Exporter& e, const Node& n) {
+  return std::all_of(n.inputs().begin(), n.inputs().end(),
+                     [&](const jit::Value* v) { return e.item(v)->constant; });
+}
+
 void note(Exporter& e, Item& i, const std::function<std::optional<Sizes>()>& rule) {
   if (i.constant || i.sizes || !i.example.isTensor() || !i.example.toTensor().defined()) return;
   const auto rank = static_cast<std::size_t>(i.example.toTensor().dim());
@@ -91,7 +96,9 @@ void note(Exporter& e, Item& i, const std::function<std::optional<Sizes>()>& rul
 
 void note_sizes(Exporter& e, const Node& n) {
   const std::string name = plain_name(n);
-  bool fixed = e.is_static() || !sizes_by_values(e, n, name);
+  const bool by_values = sizes_by_values(e, n, name);
+  if (by_values && !all_constant(e, n)) e.note_varying();
+  bool fixed = e.is_static() || !by_values;
   if (!e.is_static())
     for (const jit::Value* v : n.inputs()) fixed = fixed && has_fixed_sizes(e, *e.item(v));
   for (std::size_t k = 0; k < n.outputs().size(); ++k) {

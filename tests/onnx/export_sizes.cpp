@@ -141,6 +141,22 @@ TEST(OnnxExportSizes, PartsThatAreNotThereAreNotMadeUp) {
   EXPECT_THROW((void)back.forward({randn({2, 3, 3})}), Error);
 }
 
+// Also where no axis is dynamic, so that the inputs have one size.
+TEST(OnnxExportSizes, SizesThatDataDecideAreThoseOfEachRun) {
+  onnx::ExportOptions options;
+  options.opset = 18;
+  for (const char* body : {"    return torch.ones([(x > 0).nonzero().size(0)]) * 2\n",
+                           "    return x * x[x > 0].size(0)\n",
+                           "    chosen = torch.masked_select(x, x > 1)\n"
+                           "    return torch.cat([x, torch.zeros([chosen.numel()])])\n"}) {
+    SCOPED_TRACE(body);
+    const jit::Module m = define(body);
+    const jit::Module back = onnx::load_bytes(exported(m, tensor({1.0, -1.0, 2.0, 3.0}), options));
+    for (const Tensor& x : {tensor({1.0, -1.0, 2.0, 3.0}), tensor({-1.0, -1.0, 2.0, -3.0})})
+      expect_same(back, m, x);
+  }
+}
+
 TEST(OnnxExportSizes, WritesShowInEveryViewOfTheMemory) {
   manual_seed(33);
   const Tensor x = randn({2, 3, 4});
