@@ -162,7 +162,9 @@ void BodyWriter::node(const Node& n, int depth) {
   if (n.is("prim::If")) return branches(n, depth);
   if (n.is("prim::Loop")) return loop(n, depth);
   if (n.is("prim::fork")) return fork(n, depth);
-  if (n.is("exported::grad_mode") || n.is("exported::end_mode")) return grad_mode(n, depth);
+  const bool ends_grad_mode =
+      n.is("exported::end_mode") && n.input(0)->node()->is("exported::grad_mode");
+  if (n.is("exported::grad_mode") || ends_grad_mode) return grad_mode(n, depth);
   if (n.is("prim::enter_autocast")) return with(n, depth);
   if (n.is("prim::leave_autocast")) return end_with(n);
   if (n.is("prim::SetAttr")) {

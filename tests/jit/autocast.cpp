@@ -70,6 +70,13 @@ TEST_F(AutocastExported, IsOptimizedAndTrained) {
   for (const Tensor& p : module.parameters()) EXPECT_EQ(p.grad().scalar_type(), kFloat);
 }
 
+TEST_F(AutocastExported, IsSavedAsTorchScript) {
+  module.unit()->kept = nullptr;  // it would be saved as the file that it is
+  std::stringstream file;
+  module.save(file);
+  expect_as_torch(load(file));
+}
+
 TEST_F(AutocastExported, EndsWhereTheRegionFails) {
   EXPECT_THROW((void)module.forward({arange(6, kInt).view({2, 3})}), Error);
   EXPECT_FALSE(autocast::is_autocast_enabled(kCPU));

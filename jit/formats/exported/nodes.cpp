@@ -197,10 +197,11 @@ void ExportedBuilder::bind_output(const Json& out, Value* v, Scope& s) {
   }
   if (tag == "as_sym_int" || tag == "as_sym_float" || tag == "as_sym_bool") {
     const Tagged t = tagged(value, "an output");
-    if (t.tag == "as_name")
-      bind(t.value, tag == "as_sym_int"     ? Type::integer()
-                    : tag == "as_sym_float" ? Type::floating()
-                                            : Type::boolean());
+    if (t.tag != "as_name") return;
+    const bool whole = tag == "as_sym_int", real = tag == "as_sym_float";
+    if ((whole || real) && v->type()->is(TypeKind::Number))  // or TorchScript's text has no type
+      v = apply1(whole ? "aten::Int.Scalar" : "aten::Float.Scalar", {v});
+    bind(t.value, whole ? Type::integer() : real ? Type::floating() : Type::boolean());
     return;
   }
   TENON_CHECK(tag == "as_int" || tag == "as_float" || tag == "as_bool", NotImplementedError,

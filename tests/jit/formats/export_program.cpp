@@ -254,6 +254,24 @@ def forward(self, x: Tensor):
                   tensor({{0.0, 0.0, 1.0}, {0.1, 0.0, 2.0}, {0.0, 0.1, 0.5}})});
 }
 
+// The text of a program has no types of values but those that follow from the operators.
+TEST(ExportProgram, NumbersThatTensorsHoldAreSavedAsTorchScript) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    n = int(x.sum())
+    return torch.zeros([n, 2]) + float(x.max())
+)");
+  const std::string path = path_of("tenon_numbers");
+  export_program(m, {tensor({1.0, 2.0})}, path);
+  const Module program = load(path);
+  std::filesystem::remove(path);
+  program.unit()->kept = nullptr;  // it would be saved as the file that it is
+  std::stringstream file;
+  program.save(file);
+  const Tensor x = tensor({2.5, 2.0});
+  expect_near(load(file).forward({x}).toTensor(), m.forward({x}).toTensor());
+}
+
 // Its checks of what it was exported for are not a part of the new program.
 TEST(ExportProgram, AnExportedProgramIsExportedForTheSizesOfTheExample) {
   const Module m = load(data("exported_net.pt2"));
