@@ -81,12 +81,4 @@ std::string FunctionSchema::str() const {
   return full_name() + "(" + arguments_text(*this) + ") -> " + returns_text(*this);
 }
 
-std::vector<IValue> with_defaults(const FunctionSchema& s, std::vector<IValue> given) {
-  for (std::size_t k = given.size() + 1; k < s.arguments.size(); ++k) {
-    if (!s.arguments[k].default_value) break;
-    given.push_back(*s.arguments[k].default_value);
-  }
-  return given;
-}
-
 }  // namespace tenon::jit

@@ -10,6 +10,7 @@
 #include "tenon/core/op.h"
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
+#include "tenon/jit/unit.h"
 
 namespace tenon::jit {
 
@@ -113,6 +114,13 @@ Node* only_user(const Value* v) {
   Node* user = v->uses()[0].user;
   return user->owning_block() == v->node()->owning_block() && !user->is("prim::Return") ? user
                                                                                         : nullptr;
+}
+
+std::vector<IValue> arguments_of_call(const Module& m, std::vector<IValue> given) {
+  given.insert(given.begin(), IValue(m._ivalue()));
+  std::vector<IValue> all = m.get_method("forward").function().bind(std::move(given), {});
+  all.erase(all.begin());
+  return all;
 }
 
 std::size_t count_nodes(const Block& b) {

@@ -99,7 +99,7 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   graph->set_name(module_.type()->name().empty() ? "program" : module_.type()->name());
   graphs_.push_back({graph, {}});
   const jit::FunctionSchema& schema = frozen.get_method("forward").function().schema();
-  add_inputs(*g, schema, jit::with_defaults(schema, inputs), graph);
+  add_inputs(*g, schema, jit::arguments_of_call(frozen, inputs), graph);
   set(g->inputs().at(0), std::make_shared<Item>(Item{frozen._ivalue(), true}));
   walk(*g->block());
   if (refused_.empty()) add_outputs(*g, graph);

@@ -164,11 +164,8 @@ ItemPtr Exporter::add_input(const IValue& example, const std::string& own, std::
 
 void Exporter::add_inputs(const jit::Graph& g, const jit::FunctionSchema& schema,
                           const std::vector<IValue>& inputs, pb::GraphProto* graph) {
-  const std::size_t wanted = g.inputs().size() - 1;
-  TENON_CHECK(inputs.size() == wanted, ValueError, "onnx::export_: the program takes ", wanted,
-              " inputs, ", inputs.size(), " examples were given");
   std::size_t at = 0;
-  for (std::size_t k = 0; k < wanted; ++k) {
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
     const jit::Value* v = g.inputs()[k + 1];
     // Values that the program names later may have taken the argument's name in the graph.
     const bool in_schema = k + 1 < schema.arguments.size();

@@ -77,7 +77,7 @@ std::vector<IValue> inputs(int64_t rows) {
   d.insert("x", randn({rows, 3}));
   d.insert("mask", randn({rows, 3}));
   std::vector<IValue> pair{IValue(randn({rows, 3})),
-                           IValue(std::vector<Tensor>{randn({2, 2}), randn({1, 2})})};
+                           IValue(std::vector<IValue>{randn({2, 2}), randn({1, 2})})};
   List<IValue> list;
   list.push_back(IValue(core::Ref<ivalue::Tuple>::adopt(new ivalue::Tuple(std::move(pair)))));
   return {d, list, int64_t{3}};

@@ -184,7 +184,7 @@ TEST(ExportProgram, WhatItCannotHoldIsTold) {
   EXPECT_FALSE(std::filesystem::exists(path));
   const Module m = define("def forward(self, x: Tensor) -> Tensor:\n    return x\n");
   test::expect_words(test::text_of([&] { export_program(m, {}, path); }),
-                     {"takes 1 inputs", "0 examples"});
+                     {"forward() is missing value for argument 'x'"});
 }
 
 // Written with the first inputs; the others choose other elements and sizes.

@@ -186,11 +186,7 @@ void ProgramWriter::walk(const std::vector<IValue>& given) {
   remove_checks(*g);
   lower_tuples(*g);
   eliminate_dead_code(*g);
-  const std::vector<IValue> inputs =
-      with_defaults(frozen.get_method("forward").function().schema(), given);
-  TENON_CHECK(inputs.size() + 1 == g->inputs().size(), ValueError,
-              "export_program: the program takes ", g->inputs().size() - 1, " inputs, ",
-              inputs.size(), " examples were given");
+  const std::vector<IValue> inputs = arguments_of_call(frozen, given);
   samples_ = inputs;
   const FunctionSchema& schema = frozen.get_method("forward").function().schema();
   items_[g->inputs()[0]] = make(IValue(frozen._ivalue()), true);

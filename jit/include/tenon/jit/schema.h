@@ -42,9 +42,6 @@ struct TENON_API FunctionSchema {
   std::string str() const;
 };
 
-// Arguments of a method, self left out, with the defaults of those at the end that were not given.
-TENON_API std::vector<IValue> with_defaults(const FunctionSchema& s, std::vector<IValue> given);
-
 // What classes must have to be used where the interface is asked for.
 class TENON_API InterfaceType final : public Type {
  public:
