@@ -200,6 +200,19 @@ TEST(OnnxOperators, TheGreatestOfEachBinOfARegion) {
   EXPECT_TRUE(y.equal(cat({first, first + 16}, 1)));
 }
 
+// 5 * 0.7 is 3.5 in float32, as torchvision and ONNX Runtime compute it, and less in double.
+TEST(OnnxOperators, RegionsAreRoundedInFloat32) {
+  ModelMaker m(16);
+  m.input("x").input("rois").output("y");
+  auto& n = m.node("MaxRoiPool", {"x", "rois"}, {"y"});
+  set_ints(n, "pooled_shape", {2, 2});
+  add(n, "spatial_scale", pb::AttributeProto::FLOAT).set_f(0.7f);
+  const Tensor x = arange(64, TensorOptions(kFloat)).reshape({1, 1, 8, 8});
+  const Tensor rois = tensor({0., 0., 0., 5., 6.}, TensorOptions(kFloat)).reshape({1, 5});
+  const Tensor y = m.load().forward({x, rois}).toTensor().reshape({4});
+  EXPECT_TRUE(y.equal(tensor({18., 20., 34., 36.}, TensorOptions(kFloat)))) << y;
+}
+
 // Two boxes without an area share nothing, though the ratio of their areas is not a number.
 TEST(OnnxOperators, BoxesWithoutAnAreaSuppressNone) {
   ModelMaker m(13);
