@@ -364,6 +364,21 @@ TEST(OnnxOperators, NearestElementsAreThoseOfFloat32) {
   EXPECT_EQ(y[6].item<float>(), 2);
 }
 
+TEST(OnnxOperators, ImagesOfIntegersAreResizedInFloats) {
+  for (const bool antialias : {false, true}) {
+    ModelMaker m;
+    m.input("x", pb::INT8).output("y", pb::INT8).ints("sizes", {4}, {1, 1, 1, 2});
+    auto& n = m.node("Resize", {"x", "", "", "sizes"}, {"y"});
+    set_text(n, "mode", "linear");
+    set_int(n, "antialias", antialias);
+    const Tensor x = tensor({10, 20, 30, 45}, TensorOptions(kInt)).to(kChar).view({1, 1, 1, 4});
+    const Tensor y = m.load().forward({x}).toTensor();
+    EXPECT_EQ(y.scalar_type(), kChar);
+    const auto expected = antialias ? std::vector<int64_t>{16, 36} : std::vector<int64_t>{15, 37};
+    EXPECT_TRUE(y.reshape({2}).equal(tensor(expected, TensorOptions(kLong)).to(kChar))) << y;
+  }
+}
+
 TEST(OnnxOperators, DeformedConvolutionsArePaddedOnOneSide) {
   ModelMaker m(19);
   m.input("x").input("w").input("offset").output("y");
