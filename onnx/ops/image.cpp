@@ -117,10 +117,19 @@ def _resize(x: Tensor, roi: List[float], scales: List[float], sizes: List[int], 
     if out[k] != x.size(at[k]) or s[k] != 1.0 or crop:
       y = _resize_axis(y, at[k], out[k], s[k], mode, transform, nearest, a, exclude == 1, antialias == 1, start, end, crop, outside)
   return y
+def _to_integers(y: Tensor, dtype: int, rounds: bool) -> Tensor:
+  y = torch.round(y) if rounds else torch.trunc(y)
+  if dtype == torch.uint8:
+    y = torch.clamp(y, 0, 255)
+  elif dtype == torch.int8:
+    y = torch.clamp(y, -128, 127)
+  return y.to(dtype)
 def Resize(x: Tensor, roi: Optional[List[float]], scales: Optional[List[float]], sizes: Optional[List[int]], *, antialias: int = 0, axes: Optional[List[int]] = None, coordinate_transformation_mode: str = "half_pixel", cubic_coeff_a: float = -0.75, exclude_outside: int = 0, extrapolation_value: float = 0.0, keep_aspect_ratio_policy: str = "stretch", mode: str = "nearest", nearest_mode: str = "round_prefer_floor") -> Tensor:
   no_floats: List[float] = []
   no_ints: List[int] = []
-  return _resize(x, no_floats if roi is None else roi, no_floats if scales is None else scales, no_ints if sizes is None else sizes, axes, mode, coordinate_transformation_mode, nearest_mode, cubic_coeff_a, exclude_outside, antialias, extrapolation_value, keep_aspect_ratio_policy)
+  mixes = mode != "nearest" and not x.is_floating_point()  # integers, in floats
+  y = _resize(x.to(torch.float32) if mixes else x, no_floats if roi is None else roi, no_floats if scales is None else scales, no_ints if sizes is None else sizes, axes, mode, coordinate_transformation_mode, nearest_mode, cubic_coeff_a, exclude_outside, antialias, extrapolation_value, keep_aspect_ratio_policy)
+  return _to_integers(y, x.dtype, antialias == 1) if mixes else y
 def Resize_10(x: Tensor, scales: List[float], *, mode: str = "nearest") -> Tensor:
   no_floats: List[float] = []
   no_ints: List[int] = []

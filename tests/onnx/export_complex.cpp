@@ -77,6 +77,24 @@ TEST(OnnxExportComplex, WindowsOfASignalAreTransformed) {
   }
 }
 
+TEST(OnnxExportComplex, SignalsAreMadeOfTheirWindows) {
+  manual_seed(9);
+  const Tensor x = randn({2, 64});
+  for (const char* arguments :
+       {"16, None, None, torch.hann_window(16)", "16, 5, 12, torch.hann_window(12), True, True",
+        "16, 4, None, None, False", "16, None, None, torch.hann_window(16), True, False, None, 50",
+        "16, None, None, torch.hann_window(16), True, False, None, 80"}) {
+    SCOPED_TRACE(arguments);
+    const std::string windows = std::string(arguments).substr(0, 6) == "16, 5," ? "5, 12" : "4, 16";
+    jit::Module m("__torch__.Program");
+    m.define("def forward(self, x: Tensor) -> Tensor:\n    z = torch.stft(x, 16, " + windows +
+             ", return_complex=True)\n    return torch.istft(z, " + std::string(arguments) + ")\n");
+    const jit::Module any = onnx::load_bytes(exported(m, x, true));
+    expect_same(any, m, x);
+    expect_same(any, m, randn({3, 64}));
+  }
+}
+
 TEST(OnnxExportComplex, ArithmeticAndViewsOfPairs) {
   manual_seed(7);
   const Tensor x = rand({2, 3, 4, 2}) + 0.5;

@@ -200,6 +200,19 @@ TEST(OnnxOperators, TheGreatestOfEachBinOfARegion) {
   EXPECT_TRUE(y.equal(cat({first, first + 16}, 1)));
 }
 
+// 5 * 0.7 is 3.5 in float32, as torchvision and ONNX Runtime compute it, and less in double.
+TEST(OnnxOperators, RegionsAreRoundedInFloat32) {
+  ModelMaker m(16);
+  m.input("x").input("rois").output("y");
+  auto& n = m.node("MaxRoiPool", {"x", "rois"}, {"y"});
+  set_ints(n, "pooled_shape", {2, 2});
+  add(n, "spatial_scale", pb::AttributeProto::FLOAT).set_f(0.7f);
+  const Tensor x = arange(64, TensorOptions(kFloat)).reshape({1, 1, 8, 8});
+  const Tensor rois = tensor({0., 0., 0., 5., 6.}, TensorOptions(kFloat)).reshape({1, 5});
+  const Tensor y = m.load().forward({x, rois}).toTensor().reshape({4});
+  EXPECT_TRUE(y.equal(tensor({18., 20., 34., 36.}, TensorOptions(kFloat)))) << y;
+}
+
 // Two boxes without an area share nothing, though the ratio of their areas is not a number.
 TEST(OnnxOperators, BoxesWithoutAnAreaSuppressNone) {
   ModelMaker m(13);
@@ -349,6 +362,21 @@ TEST(OnnxOperators, NearestElementsAreThoseOfFloat32) {
   set_text(m.node("Resize", {"x", "", "scales"}, {"y"}), "nearest_mode", "ceil");
   const Tensor y = m.load().forward({arange(5, kFloat)}).toTensor();
   EXPECT_EQ(y[6].item<float>(), 2);
+}
+
+TEST(OnnxOperators, ImagesOfIntegersAreResizedInFloats) {
+  for (const bool antialias : {false, true}) {
+    ModelMaker m;
+    m.input("x", pb::INT8).output("y", pb::INT8).ints("sizes", {4}, {1, 1, 1, 2});
+    auto& n = m.node("Resize", {"x", "", "", "sizes"}, {"y"});
+    set_text(n, "mode", "linear");
+    set_int(n, "antialias", antialias);
+    const Tensor x = tensor({10, 20, 30, 45}, TensorOptions(kInt)).to(kChar).view({1, 1, 1, 4});
+    const Tensor y = m.load().forward({x}).toTensor();
+    EXPECT_EQ(y.scalar_type(), kChar);
+    const auto expected = antialias ? std::vector<int64_t>{16, 36} : std::vector<int64_t>{15, 37};
+    EXPECT_TRUE(y.reshape({2}).equal(tensor(expected, TensorOptions(kLong)).to(kChar))) << y;
+  }
 }
 
 TEST(OnnxOperators, DeformedConvolutionsArePaddedOnOneSide) {

@@ -330,6 +330,9 @@ case("fourier", lambda x: (R(torch.fft.fft(x, dim=1)), R(torch.fft.rfft(x, n=9, 
 case("fourier20", lambda x: torch.fft.irfft(torch.fft.rfft(x, dim=1), dim=1), r(3, 8, 6), opset=20)
 case("stft", lambda x: (torch.stft(x, 16, window=torch.hann_window(16), return_complex=True).abs(), R(torch.stft(x, 16, 5, 10, center=False, normalized=True, return_complex=True))),
      r(2, 64), dynamic=("x:0=b",), runs=((r(3, 64),),))
+case("istft", lambda x: (torch.istft(torch.stft(x, 16, window=torch.hann_window(16), return_complex=True), 16, window=torch.hann_window(16)),
+                         torch.istft(torch.stft(x, 16, onesided=False, normalized=True, return_complex=True), 16, onesided=False, normalized=True, length=50)),
+     r(2, 64), dynamic=("x:0=b",), runs=((r(3, 64),),))
 case("complex", lambda x, y: (R(torch.view_as_complex(x) * torch.polar(y, y)), torch.complex(y, y + 1).angle(), R(torch.complex(y, y) / (y + 2j))), r(3, 4, 2), r(3, 4))
 case("parts_of_any_size", lambda x: [t * 2 for t in (*torch.chunk(x, 3, 1), *torch.tensor_split(x, 2, 1), *torch.tensor_split(x, (2, 3), 1))],
      r(2, 7, 3), dynamic=("x:1=n",), runs=((r(2, 9, 3),), (r(2, 8, 3),)))

@@ -271,24 +271,29 @@ std::tuple<Tensor, Tensor> ps_roi_align(const Tensor& input, const Tensor& rois,
   return {out, channel_mapping(out)};
 }
 
-// Regions of whole pixels, their last ones included where `last` is 1.
-template <class T>
-Region<T> rounded(const T* r, T scale, const Grid& g, const char* op, T last) {
-  Region<T> out(r, scale, false, g, op);
-  out.x = std::round(r[1] * scale), out.y = std::round(r[2] * scale);
-  const T least = 1;
-  out.width = std::max(std::round(r[3] * scale) - out.x + last, least);
-  out.height = std::max(std::round(r[4] * scale) - out.y + last, least);
+// Regions of whole pixels, their last ones included where `last` is 1. As in torchvision in the
+// input's precision: at a half the rounding of the product says which pixel it is.
+Region<double> rounded(const double* r, double scale, bool wide, const Grid& g, const char* op,
+                       double last) {
+  const auto scaled = [&](double v) {
+    return std::round(
+        wide ? v * scale : static_cast<double>(static_cast<float>(v) * static_cast<float>(scale)));
+  };
+  Region<double> out(r, scale, false, g, op);
+  out.x = scaled(r[1]), out.y = scaled(r[2]);
+  out.width = std::max(scaled(r[3]) - out.x + last, 1.0);
+  out.height = std::max(scaled(r[4]) - out.y + last, 1.0);
   return out;
 }
 
 std::tuple<Tensor, Tensor> roi_pool(const Tensor& input, const Tensor& rois, double scale,
                                     int64_t rows, int64_t columns) {
   check("roi_pool", input, rois, rows, columns);
+  const bool wide = input.scalar_type() == kDouble;
   const Grid g{input.size(0), input.size(2), input.size(3), rows, columns};
   const Pooled made =
       pool_regions<double>(pixels_of(input), rois, true, [&](const double* r, Bags<double>& bags) {
-        pool_bins(rounded(r, scale, g, "roi_pool", 1.0), g, false, bags);
+        pool_bins(rounded(r, scale, wide, g, "roi_pool", 1.0), g, false, bags);
       });
   // Places are those within an image; -1 where a bin has no pixel.
   const Tensor places =
@@ -299,12 +304,13 @@ std::tuple<Tensor, Tensor> roi_pool(const Tensor& input, const Tensor& rois, dou
 std::tuple<Tensor, Tensor> ps_roi_pool(const Tensor& input, const Tensor& rois, double scale,
                                        int64_t rows, int64_t columns) {
   check("ps_roi_pool", input, rois, rows, columns);
+  const bool wide = input.scalar_type() == kDouble;
   const Grid g{input.size(0), input.size(2), input.size(3), rows, columns};
-  const Pooled made =
-      pool_regions<double>(pixels_by_position(input, g, "ps_roi_pool"), rois, false,
-                           [&](const double* r, Bags<double>& bags) {
-                             pool_bins(rounded(r, scale, g, "ps_roi_pool", 0.0), g, true, bags);
-                           });
+  const Pooled made = pool_regions<double>(
+      pixels_by_position(input, g, "ps_roi_pool"), rois, false,
+      [&](const double* r, Bags<double>& bags) {
+        pool_bins(rounded(r, scale, wide, g, "ps_roi_pool", 0.0), g, true, bags);
+      });
   const Tensor out = in_regions(made.values, rois, g);
   return {out, channel_mapping(out)};
 }

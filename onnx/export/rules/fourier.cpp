@@ -39,10 +39,11 @@ class Transform {
     elements_ *= static_cast<double>(n ? *n : c_.size("self", dim));
     return c_.op("DFT", inputs, attrs);
   }
-  // The inverse transform of n real numbers, of whose spectrum the first half is given.
-  std::string half_to_real(std::string x, int64_t dim, int64_t n) {
+  // The inverse transform of n real numbers, of whose spectrum the first half is given. A spectrum
+  // whose size the program asks of it needs no cut.
+  std::string half_to_real(std::string x, int64_t dim, int64_t n, bool asked = false) {
     const int64_t half = n / 2 + 1, size = c_.size("self", dim), rest = n - half;
-    need(c_.is_fixed("self", dim), "of a dimension whose size varies");
+    need(asked || c_.is_fixed("self", dim), "of a dimension whose size varies");
     if (size > half) x = c_.slice(x, dim, 0, half);
     if (size < half) x = pad(x, dim, half - size);
     if (rest > 0) {
@@ -195,6 +196,42 @@ void stft(Call& c) {
   c.give(rank == 1 ? c.squeeze(y, {0}) : y);
 }
 
+// Columns of [batch, n, windows], added where the windows lie, every `hop` elements: [batch, 1,
+// ...].
+std::string overlapped(Call& c, const std::string& columns, int64_t n, int64_t hop, ScalarType d) {
+  const std::string places = c.constant(eye(n, TensorOptions(d)).unsqueeze(1));
+  return c.op("ConvTranspose", {columns, places}, {{"strides", IValue(std::vector<int64_t>{hop})}});
+}
+// What lies in several windows is divided by the sum of the squares that it was multiplied by.
+void istft(Call& c) {
+  need(!c.flag("return_complex"), "with return_complex=True");
+  Transform t(c);
+  const int64_t n = c.integer("n_fft"), rank = c.rank("self");
+  const int64_t hop = c.none("hop_length") ? n / 4 : c.integer("hop_length");
+  const bool whole = !c.none("onesided") && !c.flag("onesided");
+  const std::string z = t.complex_input();
+  std::string x = whole ? part_of(c, t.dft(z, rank - 2, true, false, n), 0)
+                        : t.half_to_real(z, rank - 2, n, true);
+  x = t.scaled(x, c.flag("normalized") ? kByRoot : kByCount);
+  if (rank == 2) x = c.unsqueeze(x, {0});
+  const std::string window = c.unsqueeze(window_of(c, n, t.dtype()), {1});
+  const std::string windows = c.slice(c.op("Shape", {z}), 0, rank - 1, rank);
+  const std::string shape = c.op("Concat", {c.int_list({1, n}), windows}, {{"axis", int64_t{0}}});
+  const std::string squares = c.op("Expand", {c.op("Mul", {window, window}), shape});
+  const int64_t begin = c.flag("center", true) ? n / 2 : 0;
+  int64_t end = begin ? -begin : kEnd;
+  if (!c.none("length")) end = begin + c.integer("length");
+  const auto laid = [&](const std::string& v) {
+    return c.slice(overlapped(c, v, n, hop, t.dtype()), 2, begin, end);
+  };
+  std::string y = c.op("Div", {laid(c.op("Mul", {x, window})), laid(squares)});
+  if (!c.none("length")) {  // what the windows do not reach is 0
+    const int64_t length = c.integer("length");
+    y = c.slice(c.op("Pad", {y, c.int_list({0, 0, 0, 0, 0, length})}), 2, 0, length);
+  }
+  c.give(c.squeeze(y, rank == 2 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{1}));
+}
+
 const Rules::Entry list[] = {
     {"aten::fft_fft", fft},       {"aten::fft_ifft", fft},      {"aten::fft_rfft", rfft},
     {"aten::fft_ihfft", rfft},    {"aten::fft_irfft", irfft},   {"aten::fft_hfft", irfft},
@@ -202,6 +239,7 @@ const Rules::Entry list[] = {
     {"aten::fft_ifft2", fftn},    {"aten::fft_rfftn", rfftn},   {"aten::fft_rfft2", rfftn},
     {"aten::fft_irfftn", irfftn}, {"aten::fft_irfft2", irfftn}, {"aten::_fft_c2c", c2c},
     {"aten::_fft_r2c", r2c},      {"aten::_fft_c2r", c2r},      {"aten::stft", stft},
+    {"aten::istft", istft},
 };
 TENON_EXPORT_COMPLEX_RULES(list);
 
