@@ -243,6 +243,16 @@ def forward(self, x: Tensor):
   expect_same(m, {tensor({1.0, 2.0}), tensor({3.0, 4.0})});
 }
 
+TEST(ExportProgram, WhatKindOfTensorItIsIsKnown) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    if x.is_nested or x.is_sparse or x.is_quantized:
+        x = x * 2
+    return x + 1, x
+)");
+  expect_same(m, {tensor({1.0, 2.0}), tensor({3.0, 4.0})});
+}
+
 TEST(ExportProgram, OperatorsOfOtherLibrariesKeepTheirNames) {
   const Module m = define(R"(
 def forward(self, x: Tensor):
