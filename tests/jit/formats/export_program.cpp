@@ -253,6 +253,17 @@ def forward(self, x: Tensor):
   expect_same(m, {tensor({1.0, 2.0}), tensor({3.0, 4.0})});
 }
 
+TEST(ExportProgram, AttentionOfScriptsIsTheOperatorOfTorch) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    w = torch.arange(48, dtype=6).view(12, 4) / 48
+    y, weights = torch._native_multi_head_attention(
+        x, x, x, 4, 2, w, torch.ones([12]), w[:4], torch.zeros([4]))
+    return y, weights
+)");
+  expect_same(m, {ones({1, 3, 4}), arange(12, kFloat).view({1, 3, 4}) / 12});
+}
+
 TEST(ExportProgram, OperatorsOfOtherLibrariesKeepTheirNames) {
   const Module m = define(R"(
 def forward(self, x: Tensor):
