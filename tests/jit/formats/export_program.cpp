@@ -225,6 +225,22 @@ def forward(self, x: Tensor):
   expect_same(m, {tensor({1.0, 2.0, 3.5}), tensor({1.0, 1.0, 0.0})});
 }
 
+TEST(ExportProgram, BoolsByDataAreJoined) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    small = bool(x.sum() < 3)
+    if torch.__and__(True, small):
+        x = x + 1
+    if torch.__or__(bool(x.max() > 4), small):
+        x = x * 2
+    y = x
+    while torch.__and__(bool(y.sum() < 50), bool(y.max() < 20)):
+        y = y * 3
+    return x, y
+)");
+  expect_same(m, {tensor({1.0, 1.0}), tensor({5.0, 1.0}), tensor({2.0, 3.0}), tensor({20.0, 1.0})});
+}
+
 TEST(ExportProgram, ListsOfTensorsAreChangedInEveryWay) {
   const Module m = define(R"(
 def forward(self, x: Tensor):
