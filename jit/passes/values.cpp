@@ -79,7 +79,10 @@ bool asks_rank_or_dtype(const Node& n) {
       "prim::layout",     "aten::is_floating_point",
       "aten::is_complex", "aten::__is__",
       "aten::__isnot__",  "prim::unchecked_cast",
-      "aten::ndimension", "prim::requires_grad"};
+      "aten::ndimension", "prim::requires_grad",
+      "prim::is_nested",  "prim::is_sparse",
+      "prim::is_meta",    "prim::is_quantized",
+      "prim::is_mkldnn",  "prim::is_xpu"};
   return kKinds.count(n.kind()) != 0;
 }
 bool asks_sizes(const Node& n) {

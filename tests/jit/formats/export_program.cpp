@@ -225,6 +225,22 @@ def forward(self, x: Tensor):
   expect_same(m, {tensor({1.0, 2.0, 3.5}), tensor({1.0, 1.0, 0.0})});
 }
 
+TEST(ExportProgram, BoolsByDataAreJoined) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    small = bool(x.sum() < 3)
+    if torch.__and__(True, small):
+        x = x + 1
+    if torch.__or__(bool(x.max() > 4), small):
+        x = x * 2
+    y = x
+    while torch.__and__(bool(y.sum() < 50), bool(y.max() < 20)):
+        y = y * 3
+    return x, y
+)");
+  expect_same(m, {tensor({1.0, 1.0}), tensor({5.0, 1.0}), tensor({2.0, 3.0}), tensor({20.0, 1.0})});
+}
+
 TEST(ExportProgram, ListsOfTensorsAreChangedInEveryWay) {
   const Module m = define(R"(
 def forward(self, x: Tensor):
@@ -241,6 +257,27 @@ def forward(self, x: Tensor):
     return last, first, torch.stack(kept), x * len(kept)
 )");
   expect_same(m, {tensor({1.0, 2.0}), tensor({3.0, 4.0})});
+}
+
+TEST(ExportProgram, WhatKindOfTensorItIsIsKnown) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    if x.is_nested or x.is_sparse or x.is_quantized:
+        x = x * 2
+    return x + 1, x
+)");
+  expect_same(m, {tensor({1.0, 2.0}), tensor({3.0, 4.0})});
+}
+
+TEST(ExportProgram, AttentionOfScriptsIsTheOperatorOfTorch) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    w = torch.arange(48, dtype=6).view(12, 4) / 48
+    y, weights = torch._native_multi_head_attention(
+        x, x, x, 4, 2, w, torch.ones([12]), w[:4], torch.zeros([4]))
+    return y, weights
+)");
+  expect_same(m, {ones({1, 3, 4}), arange(12, kFloat).view({1, 3, 4}) / 12});
 }
 
 TEST(ExportProgram, OperatorsOfOtherLibrariesKeepTheirNames) {

@@ -7,8 +7,26 @@
 
 namespace tenon::jit::formats {
 
+// `and` and `or` of bools by data and of known ones, as loops of archives have them.
+bool ProgramWriter::visit_joined_truth(const Node& n) {
+  const bool both = n.is("aten::__and__");
+  if ((!both && !n.is("aten::__or__")) || n.inputs().size() != 2) return false;
+  const Item *a = &at(n.input(0)), *b = &at(n.input(1));
+  if (!a->truth) std::swap(a, b);
+  if (!a->truth || !(b->truth || (b->constant && b->example.isBool()))) return false;
+  if (!b->truth) {
+    items_[n.output()] = b->example.toBool() == both ? a : b;
+    return true;
+  }
+  Item* made = result_of_run(call(n), 0);
+  made->truth = emit(both ? "aten::logical_and" : "aten::logical_or", {a->truth, b->truth});
+  items_[n.output()] = made;
+  return true;
+}
+
 // bool(tensor), which a branch may go by, and its opposite.
 bool ProgramWriter::visit_truth(const Node& n) {
+  if (visit_joined_truth(n)) return true;
   const bool opposite = n.is("aten::__not__") && at(n.input(0)).truth;
   if (!opposite && !(n.is("aten::Bool") && n.input(0)->type()->is(TypeKind::Tensor))) return false;
   Item* made = result_of_run(call(n), 0);

@@ -399,8 +399,11 @@ namespace {
 // under the same name.
 bool is_of_tensors(const Node& n, const std::string& space) {
   static const std::set<std::string, std::less<>> kLibraries = {"torchvision", "transformers"};
+  static const std::set<std::string, std::less<>> kInAten = {
+      "aten::_native_multi_head_attention", "aten::_transformer_encoder_layer_fwd"};
   if (!n.op || n.op->op || n.op->has_side_effects) return false;
-  return kLibraries.count(space) != 0 || (n.is("aten::where") && n.inputs().size() == 1);
+  if (n.is("aten::where")) return n.inputs().size() == 1;
+  return kLibraries.count(space) != 0 || kInAten.count(n.kind()) != 0;
 }
 
 }  // namespace
