@@ -119,9 +119,10 @@ Node* only_user(const Value* v) {
                                                                                         : nullptr;
 }
 
-std::vector<IValue> arguments_of_call(const Module& m, std::vector<IValue> given) {
-  given.insert(given.begin(), IValue(m._ivalue()));
-  std::vector<IValue> all = m.get_method("forward").function().bind(std::move(given), {});
+std::vector<IValue> arguments_of_call(const Function& method, IValue self,
+                                      std::vector<IValue> given) {
+  given.insert(given.begin(), std::move(self));
+  std::vector<IValue> all = method.bind(std::move(given), {});
   all.erase(all.begin());
   return all;
 }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "tenon/jit/graph.h"
-#include "tenon/jit/module.h"
 
 namespace tenon::jit {
 
@@ -41,9 +40,10 @@ Value* argument(const Node& n, std::string_view argument);
 // The node that alone uses the value, once; null if there is none, or it stands in another block.
 Node* only_user(const Value* v);
 
-// Arguments of `forward`, self left out, as a call takes them: with defaults, and containers of the
+// Arguments of a method, self left out, as a call takes them: with defaults, and containers of the
 // declared types. TypeError as from the call.
-TENON_API std::vector<IValue> arguments_of_call(const Module& m, std::vector<IValue> given);
+TENON_API std::vector<IValue> arguments_of_call(const Function& method, IValue self,
+                                                std::vector<IValue> given);
 
 // Nodes of the block and of the blocks in it.
 std::size_t count_nodes(const Block& b);

@@ -98,8 +98,9 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   pb::GraphProto* graph = model.mutable_graph();
   graph->set_name(module_.type()->name().empty() ? "program" : module_.type()->name());
   graphs_.push_back({graph, {}});
-  const jit::FunctionSchema& schema = frozen.get_method("forward").function().schema();
-  add_inputs(*g, schema, jit::arguments_of_call(frozen, inputs), graph);
+  const jit::Function& forward = frozen.get_method("forward").function();
+  add_inputs(*g, forward.schema(),
+             jit::arguments_of_call(forward, IValue(frozen._ivalue()), inputs), graph);
   set(g->inputs().at(0), std::make_shared<Item>(Item{frozen._ivalue(), true}));
   walk(*g->block());
   if (refused_.empty()) add_outputs(*g, graph);

@@ -186,9 +186,10 @@ void ProgramWriter::walk(const std::vector<IValue>& given) {
   remove_checks(*g);
   lower_tuples(*g);
   eliminate_dead_code(*g);
-  const std::vector<IValue> inputs = arguments_of_call(frozen, given);
+  const Function& forward = frozen.get_method("forward").function();
+  const std::vector<IValue> inputs = arguments_of_call(forward, IValue(frozen._ivalue()), given);
   samples_ = inputs;
-  const FunctionSchema& schema = frozen.get_method("forward").function().schema();
+  const FunctionSchema& schema = forward.schema();
   items_[g->inputs()[0]] = make(IValue(frozen._ivalue()), true);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::string name = identifier("", schema.arguments.at(i + 1).name);
