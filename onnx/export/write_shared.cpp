@@ -6,6 +6,7 @@
 // values share memory.
 #include "onnx/export/call.h"
 #include "onnx/export/exporter.h"
+#include "onnx/export/size_rules.h"
 #include "tenon/jit/operator.h"
 
 namespace tenon::onnx::exporting {
@@ -159,6 +160,8 @@ void Exporter::write_shared(const Node& n) {
   for (std::size_t k = 0; k < chain.size(); ++k) {
     Item& i = *item(chain[k]);
     const std::string name = name_of(*made[k]);
+    if (i.constant && !i.sizes)  // a write keeps them
+      i.sizes.emplace(static_cast<std::size_t>(i.example.toTensor().dim()), kFixed);
     i.constant = i.has_parts = false;
     i.name = name;
     others.erase(chain[k]->node());

@@ -141,6 +141,19 @@ TEST(OnnxExportSizes, PartsThatAreNotThereAreNotMadeUp) {
   EXPECT_THROW((void)back.forward({randn({2, 3, 3})}), Error);
 }
 
+// A constant keeps its sizes when the program writes to it.
+TEST(OnnxExportSizes, WritesLeaveTheSizesOfConstants) {
+  onnx::ExportOptions options;
+  options.opset = 18;
+  const jit::Module m = define(
+      "    positive = x[x > 0]\n"
+      "    table = torch.zeros([4, 3])\n"
+      "    table[:, 1] = x.sum(1)\n"
+      "    return torch.cdist(table, x) + positive.sum()\n");
+  const jit::Module back = onnx::load_bytes(exported(m, randn({4, 3}), options));
+  for (int i = 0; i < 2; ++i) expect_same(back, m, randn({4, 3}));
+}
+
 // Also where no axis is dynamic, so that the inputs have one size.
 TEST(OnnxExportSizes, SizesThatDataDecideAreThoseOfEachRun) {
   onnx::ExportOptions options;
