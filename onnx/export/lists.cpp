@@ -37,7 +37,7 @@ IValue copy_of_list(const IValue& v) {
 }
 
 bool is_tensor_list(const IValue& v) {
-  return v.isList() && v.toListRef().element->is(TypeKind::Tensor);
+  return v.isList() && v.toListRef().element && v.toListRef().element->is(TypeKind::Tensor);
 }
 
 bool all_constant(const std::vector<ItemPtr>& parts) {

@@ -114,7 +114,7 @@ namespace {
 
 bool is_tensors(const IValue& v) {
   if (v.isTensor()) return v.toTensor().defined();
-  return v.isList() && v.toListRef().element->is(jit::TypeKind::Tensor);
+  return is_tensor_list(v);
 }
 
 const jit::Operator* functional(const Call& call) {
