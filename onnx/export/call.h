@@ -85,6 +85,9 @@ class Call {
   std::string refused = "there is no rule for it", reason;
 };
 
+// The positions of what is not zero, a list of one tensor a dimension.
+void give_positions(Call& c, const char* argument);
+
 // self with the part that the view shows exchanged for src; the call has the view's arguments.
 void view_scatter(Call& c, const char* view);
 

@@ -63,12 +63,7 @@ bool is_bool(const Item& i) {
 
 // How many elements there are depends on values.
 bool sizes_by_values(const Exporter& e, const Node& n, const std::string& name) {
-  static const std::set<std::string, std::less<>> names{
-      "nonzero",      "masked_select", "unique_dim", "unique_consecutive",
-      "argwhere",     "bincount",      "_unique",    "repeat_interleave",
-      "tensor_split", "one_hot",       "_unique2",   "tensor"};
-  if (!n.op || !n.op->op || (n.op->op->flags & core::kOpDynamic) || names.count(name)) return true;
-  if (name == "where" && n.inputs().size() == 1) return true;
+  if (!n.op || !n.op->op || name == "tensor" || jit::may_give_sizes_by_data(n)) return true;
   if (name != "index" && name != "_index") return false;
   const Item& list = *e.item(n.input(1));
   if (!list.has_parts) return !list.constant;

@@ -158,10 +158,19 @@ TEST(OnnxExportSizes, WritesLeaveTheSizesOfConstants) {
 TEST(OnnxExportSizes, SizesThatDataDecideAreThoseOfEachRun) {
   onnx::ExportOptions options;
   options.opset = 18;
-  for (const char* body : {"    return torch.ones([(x > 0).nonzero().size(0)]) * 2\n",
-                           "    return x * x[x > 0].size(0)\n",
-                           "    chosen = torch.masked_select(x, x > 1)\n"
-                           "    return torch.cat([x, torch.zeros([chosen.numel()])])\n"}) {
+  for (const char* body :
+       {"    return torch.ones([(x > 0).nonzero().size(0)]) * 2\n",
+        "    return x * x[x > 0].size(0)\n", "    return x[torch.where(x > 0)[0]]\n",
+        "    return torch.bincount(x.abs().long(), minlength=2) * 1.0\n",
+        "    return torch.bincount(x.abs().long(), x, 6)\n",
+        "    return torch.one_hot(x.abs().long()).float()\n",
+        "    return torch.repeat_interleave(x, x.abs().long())\n",
+        "    y = torch.stack([x, x])\n"
+        "    return torch.repeat_interleave(y, x.abs().long(), 1)\n",
+        "    return torch.repeat_interleave(torch.stack([x, -x], 1), 3, 0)\n",
+        "    return x[torch.repeat_interleave(x.abs().long().clamp(0, 1))]\n",
+        "    chosen = torch.masked_select(x, x > 1)\n"
+        "    return torch.cat([x, torch.zeros([chosen.numel()])])\n"}) {
     SCOPED_TRACE(body);
     const jit::Module m = define(body);
     const jit::Module back = onnx::load_bytes(exported(m, tensor({1.0, -1.0, 2.0, 3.0}), options));

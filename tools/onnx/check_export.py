@@ -334,6 +334,9 @@ case("istft", lambda x: (torch.istft(torch.stft(x, 16, window=torch.hann_window(
                          torch.istft(torch.stft(x, 16, onesided=False, normalized=True, return_complex=True), 16, onesided=False, normalized=True, length=50)),
      r(2, 64), dynamic=("x:0=b",), runs=((r(3, 64),),))
 case("complex", lambda x, y: (R(torch.view_as_complex(x) * torch.polar(y, y)), torch.complex(y, y + 1).angle(), R(torch.complex(y, y) / (y + 2j))), r(3, 4, 2), r(3, 4))
+case("sizes_by_data", lambda x: (x[torch.where(x > 0)[0]], torch.bincount((x + 2).abs().long(), x, 6), torch.bincount((x + 2).abs().long()), F.one_hot((x + 2).abs().long()),
+                                 torch.repeat_interleave(torch.stack([x, x]), (x + 2).abs().long(), 1), torch.repeat_interleave(torch.stack([x, -x], 1), 3, 0), torch.repeat_interleave(x, 2)),
+     r(6), runs=((r(6),), (r(6),)))
 case("parts_of_any_size", lambda x: [t * 2 for t in (*torch.chunk(x, 3, 1), *torch.tensor_split(x, 2, 1), *torch.tensor_split(x, (2, 3), 1))],
      r(2, 7, 3), dynamic=("x:1=n",), runs=((r(2, 9, 3),), (r(2, 8, 3),)))
 

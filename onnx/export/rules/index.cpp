@@ -225,10 +225,32 @@ void unique(Call& c) {
   if (c.results.at(1).toTensor().numel() > 0) c.give(inverse, 1);
   if (c.results.size() > 2 && c.results[2].toTensor().numel() > 0) c.give(r[3], 2);
 }
+// One more than the largest of integers that are not negative, and no less than `at_least`.
+std::string count_of(Call& c, const std::string& values, int64_t at_least) {
+  const std::string all =
+      c.op("Concat", {c.op("Reshape", {values, c.int_list({-1})}), c.int_list({at_least - 1})},
+           {{"axis", int64_t{0}}});
+  return c.op("Add", {c.reduce("ReduceMax", all, {0}, true), c.int_list({1})});
+}
 void one_hot(Call& c) {
   const std::string values = c.constant(as_tensor(IValue(std::vector<int64_t>{0, 1})));
-  c.give(c.op("OneHot",
-              {c.in("self"), c.constant(as_tensor(IValue(c.integer("num_classes")))), values}));
+  const int64_t n = c.integer("num_classes", -1);
+  const std::string x = c.in("self", kInt64);
+  const std::string depth =
+      n < 0 ? c.squeeze(count_of(c, x, 0), {0}) : c.constant(as_tensor(IValue(n)));
+  c.give(c.op("OneHot", {x, depth, values}));
+}
+void bincount(Call& c) {
+  need(c.exporter.opset() >= 16, "before version 16 of ONNX's operators, which cannot add up");
+  const std::string x = c.in("self", kInt64);
+  const ScalarType d = c.result().scalar_type();
+  const std::string weights = c.none("weights")
+                                  ? c.op("Expand", {c.constant(1, d), c.op("Shape", {x})})
+                                  : c.in("weights", d);
+  const std::string zeros =
+      c.op("Expand", {c.constant(0, d), count_of(c, x, c.integer("minlength", 0))});
+  c.give(
+      c.op("ScatterElements", {zeros, x, weights}, {{"axis", int64_t{0}}, {"reduction", "add"}}));
 }
 
 const Rules::Entry list[] = {
@@ -243,6 +265,8 @@ const Rules::Entry list[] = {
     {"aten::select_scatter", select_scatter},
     {"aten::slice_scatter", slice_scatter},
     {"aten::nonzero", nonzero},
+    {"aten::nonzero_numpy", [](Call& c) { give_positions(c, "self"); }},
+    {"aten::bincount", bincount},
     {"aten::masked_select", masked_select},
     {"aten::masked_scatter", masked_scatter},
     {"aten::_unique2", unique},
@@ -253,4 +277,17 @@ const Rules::Entry list[] = {
 TENON_EXPORT_RULES(list);
 
 }  // namespace
+
+void give_positions(Call& c, const char* argument) {
+  const int64_t rank = c.rank(argument);
+  std::string x = c.in(argument);
+  if (rank == 0) x = c.op("Reshape", {x, c.int_list({1})});
+  const std::string all = c.op("NonZero", {x});
+  Names parts;
+  for (int64_t k = 0; k < std::max<int64_t>(rank, 1); ++k)
+    parts.push_back(
+        c.op("Gather", {all, c.constant(as_tensor(IValue(k)))}, {{"axis", int64_t{0}}}));
+  c.give_parts(parts);
+}
+
 }  // namespace tenon::onnx::exporting

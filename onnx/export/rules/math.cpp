@@ -194,7 +194,7 @@ void extreme(Call& c) {
   c.give(c.op(kind ? "Max" : "Min", {c.in(first(c), d), c.in(second(c), d)}));
 }
 void where(Call& c) {
-  need(c.has("self"), "with one argument");
+  if (!c.has("self")) return give_positions(c, "condition");
   const ScalarType d = result_dtype(c);
   c.give(c.op("Where", {c.in("condition", kBool), c.in("self", d), c.in("other", d)}));
 }

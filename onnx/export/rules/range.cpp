@@ -35,18 +35,36 @@ void diff(Call& c) {
   c.give(x);
 }
 
-// Each element `repeats` times: those at 0, 0, 1, 1, ...
-void repeat_interleave(Call& c) {
-  need(c.has("self") && as_tensor(c.get("repeats").example).numel() == 1, "by several numbers");
-  // One is a scalar; divided by 0 is nothing, as there are no positions then.
+// The positions 0, 1, ..., each `repeats` times: how many sums of repeats are not above a place.
+std::string repeated_positions(Call& c, const std::string& repeats) {
+  const std::string zero = c.constant(as_tensor(IValue(int64_t{0}))),
+                    one = c.constant(as_tensor(IValue(int64_t{1}))),
+                    total = c.reduce("ReduceSum", repeats, {0}, false),
+                    places = c.op("Range", {zero, total, one}),
+                    sums = c.op("CumSum", {repeats, zero});
+  const std::string passed =
+      c.op("LessOrEqual", {c.unsqueeze(sums, {0}), c.unsqueeze(places, {1})});
+  return c.reduce("ReduceSum", c.cast(passed, kBool, kInt64), {1}, false);
+}
+// By one number: those at 0, 0, 1, 1, ...; divided by 0 is nothing, as there are none then.
+std::string evenly_repeated(Call& c, const std::string& size) {
   const std::string repeats = c.op("Reshape", {c.in("repeats", kInt64), c.int_list({})});
+  const std::string zero = c.constant(as_tensor(IValue(int64_t{0}))),
+                    one = c.constant(as_tensor(IValue(int64_t{1})));
+  return c.op("Div", {c.op("Range", {zero, c.op("Mul", {size, repeats}), one}), repeats});
+}
+void repeat_interleave(Call& c) {
+  if (!c.has("self")) return c.give_cast(repeated_positions(c, c.in("repeats", kInt64)), kInt64);
   const bool flat = c.none("dim");
   const int64_t dim = flat ? 0 : c.axis("dim", "self");
   const std::string x = flat ? c.op("Reshape", {c.in("self"), c.int_list({-1})}) : c.in("self");
-  const auto number = [&](int64_t v) { return c.constant(as_tensor(IValue(v))); };
-  const std::string n = c.op("Gather", {c.op("Shape", {x}), number(dim)}, {{"axis", int64_t{0}}});
-  const std::string all = c.op("Range", {number(0), c.op("Mul", {n, repeats}), number(1)});
-  c.give(c.op("Gather", {x, c.op("Div", {all, repeats})}, {{"axis", dim}}));
+  const bool one = as_tensor(c.get("repeats").example).numel() == 1;
+  const std::string positions =
+      one ? evenly_repeated(c,
+                            c.op("Gather", {c.op("Shape", {x}), c.constant(as_tensor(IValue(dim)))},
+                                 {{"axis", int64_t{0}}}))
+          : repeated_positions(c, c.in("repeats", kInt64));
+  c.give(c.op("Gather", {x, positions}, {{"axis", dim}}));
 }
 
 void meshgrid(Call& c) {
