@@ -92,9 +92,6 @@ def _q_gemm(a: Tensor, a_scale: Tensor, a_zero: Optional[Tensor], b: Tensor, b_s
   return (y * (alpha * a_scale.to(torch.float64) * b_scale.to(torch.float64))).to(torch.float32)
 )py");
 
-Value* optional_tensor(Builder& b, const ItemPtr& i) {
-  return i ? b.tensor(i) : b.constant(IValue());
-}
 Value* real(Builder& b, Call& c, std::size_t at) {  // value, scale, zero point
   return b
       .call_text("_real", {b.tensor(c.input(at)), b.tensor(c.input(at + 1)),
@@ -126,10 +123,6 @@ std::vector<ItemPtr> translate_q_softmax(Builder& b, Call& c) {
 std::vector<ItemPtr> translate_q_where(Builder& b, Call& c) {
   Value* y = b.emit1("aten::where.self", {b.tensor(c.input(0)), real(b, c, 1), real(b, c, 4)});
   return {quantize_to(b, y, c.input(7), c.optional_input(8), type_of_item(*c.input(1)))};
-}
-void check_channels_first(const Call& c) {
-  TENON_CHECK(c.integer("channels_last", 0) == 0, NotImplementedError,
-              "channels_last=1 is not supported");
 }
 std::vector<ItemPtr> translate_q_global_pool(Builder& b, Call& c) {
   check_channels_first(c);

@@ -101,11 +101,16 @@ int32_t type_of_zero(const ItemPtr& zero, int64_t asked) {
   return asked != 0 ? static_cast<int32_t>(asked) : static_cast<int32_t>(pb::UINT8);
 }
 
+}  // namespace
+
 Value* optional_tensor(Builder& b, const ItemPtr& i) {
   return i ? b.tensor(i) : b.constant(IValue());
 }
 
-}  // namespace
+void check_channels_first(const Call& c) {
+  TENON_CHECK(c.integer("channels_last", 0) == 0, NotImplementedError,
+              "channels_last=1 is not supported");
+}
 
 ItemPtr quantize_to(Builder& b, Value* y, const ItemPtr& scale, const ItemPtr& zero, int32_t type) {
   const Range r = range_of(type);
@@ -195,8 +200,7 @@ const Entry kQuantize[] = {
 const Entries kRegistered("", kQuantize, std::size(kQuantize));
 
 std::vector<ItemPtr> translate_contrib_q_conv(Builder& b, Call& c) {
-  TENON_CHECK(c.integer("channels_last", 0) == 0, NotImplementedError,
-              "channels_last=1 is not supported");
+  check_channels_first(c);
   return translate_q_conv(b, c);
 }
 const Entry kContrib[] = {

@@ -6,6 +6,11 @@
 
 namespace tenon::onnx {
 
+// None where the node has no such input.
+Value* optional_tensor(Builder& b, const ItemPtr& i);
+// NotImplementedError where the channels are last.
+void check_channels_first(const Call& c);
+
 // y / scale, rounded, and the zero point, as integers of the type.
 ItemPtr quantize_to(Builder& b, Value* y, const ItemPtr& scale, const ItemPtr& zero, int32_t type);
 

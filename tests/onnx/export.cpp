@@ -15,6 +15,7 @@
 #include "tenon/nn.h"
 #include "tenon/onnx.h"
 #include "tenon/ops.h"
+#include "tests/onnx/programs.h"
 #include "tests/support.h"
 
 using namespace tenon;
@@ -26,11 +27,6 @@ std::string exported(const jit::Module& m, const std::vector<IValue>& inputs,
   std::ostringstream out;
   onnx::export_(m, inputs, out, options);
   return out.str();
-}
-jit::Module define(const std::string& text) {
-  jit::Module m("__torch__.Program");
-  m.define(text);
-  return m;
 }
 void expect_near(const Tensor& got, const Tensor& expected) {
   ASSERT_EQ(got.sizes(), expected.sizes());

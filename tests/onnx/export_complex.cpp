@@ -9,17 +9,17 @@
 #include "tenon/onnx.h"
 #include "tenon/onnx/export.h"
 #include "tenon/ops.h"
+#include "tests/onnx/programs.h"
 #include "tests/support.h"
 
 using namespace tenon;
 
 namespace {
 
-jit::Module define(const std::string& result) {
-  jit::Module m("__torch__.Program");
-  m.define("def forward(self, x: Tensor) -> Tensor:\n    z = torch.view_as_complex(x)\n" + result);
-  return m;
+jit::Module of_pairs(const std::string& result) {
+  return define_of_x("    z = torch.view_as_complex(x)\n" + result);
 }
+
 std::string exported(const jit::Module& m, const Tensor& x, bool dynamic = false) {
   onnx::ExportOptions options;
   options.opset = 18;
@@ -51,7 +51,7 @@ TEST(OnnxExportComplex, TransformsAreWritten) {
         "    return torch.fft_irfft2(z, [8, 6], [1, 2], \"ortho\")\n",
         "    return torch.fft_fft(z).abs()\n"}) {
     SCOPED_TRACE(result);
-    const jit::Module m = define(result);
+    const jit::Module m = of_pairs(result);
     expect_same(onnx::load_bytes(exported(m, x)), m, x);
     const jit::Module any = onnx::load_bytes(exported(m, x, true));
     expect_same(any, m, x);
@@ -107,17 +107,17 @@ TEST(OnnxExportComplex, ArithmeticAndViewsOfPairs) {
         "torch.constant_pad_nd(z, [1, 2])"}) {
     SCOPED_TRACE(value);
     const jit::Module m =
-        define("    return torch.view_as_real(" + std::string(value) + ").contiguous()\n");
+        of_pairs("    return torch.view_as_real(" + std::string(value) + ").contiguous()\n");
     expect_same(onnx::load_bytes(exported(m, x)), m, x);
   }
-  const jit::Module parts = define("    return torch.real(z) * torch.imag(z) + torch.angle(z)\n");
+  const jit::Module parts = of_pairs("    return torch.real(z) * torch.imag(z) + torch.angle(z)\n");
   expect_same(onnx::load_bytes(exported(parts, x)), parts, x);
 }
 
 TEST(OnnxExportComplex, WhatHasNoPairsIsRefused) {
   const Tensor x = ones({3, 2});
   const auto refusal = [&](const char* result) {
-    return test::text_of([&] { exported(define(result), x); });
+    return test::text_of([&] { exported(of_pairs(result), x); });
   };
   test::expect_words(refusal("    return torch.real(torch.tanh(z))\n"),
                      {"aten::tanh", "complex tensor", "view_as_real"});
@@ -128,7 +128,7 @@ TEST(OnnxExportComplex, WhatHasNoPairsIsRefused) {
                      {"argument 'x' is complex", "view_as_complex"});
   test::expect_words(
       test::text_of([&] {
-        exported(define("    return torch.fft_irfft(torch.fft_rfft(x, None, 0), None, 0)\n"), x,
+        exported(of_pairs("    return torch.fft_irfft(torch.fft_rfft(x, None, 0), None, 0)\n"), x,
                  true);
       }),
       {"aten::fft_irfft", "size varies"});

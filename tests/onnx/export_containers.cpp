@@ -10,17 +10,12 @@
 #include "tenon/onnx.h"
 #include "tenon/onnx/export.h"
 #include "tenon/ops.h"
+#include "tests/onnx/programs.h"
 #include "tests/support.h"
 
 using namespace tenon;
 
 namespace {
-
-jit::Module define(const std::string& text) {
-  jit::Module m("__torch__.Program");
-  m.define(text);
-  return m;
-}
 
 void add_tensors(const IValue& v, std::vector<IValue>& out) {
   if (v.isTensor()) {

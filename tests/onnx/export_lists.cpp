@@ -9,18 +9,13 @@
 #include "tenon/creation.h"
 #include "tenon/onnx/export.h"
 #include "tenon/ops.h"
+#include "tests/onnx/programs.h"
 #include "tests/onnx/support.h"
 #include "tests/support.h"
 
 using namespace tenon;
 
 namespace {
-
-jit::Module define(const std::string& body) {
-  jit::Module m("__torch__.Program");
-  m.define("def forward(self, x: Tensor) -> Tensor:\n" + body);
-  return m;
-}
 
 std::string exported(const jit::Module& m, const Tensor& x, bool dynamic = true) {
   onnx::ExportOptions options;
@@ -35,7 +30,7 @@ std::string exported(const jit::Module& m, const Tensor& x, bool dynamic = true)
 void expect_same(const std::string& body, const std::vector<int64_t>& rows = {3, 1, 8}) {
   SCOPED_TRACE(body);
   manual_seed(8);
-  const jit::Module m = define(body);
+  const jit::Module m = define_of_x(body);
   jit::Module back, again;
   ASSERT_NO_THROW(back = onnx::load_bytes(exported(m, randn({3, 4}))));
   ASSERT_NO_THROW(again = onnx::load_bytes(exported(back, randn({3, 4}))));
@@ -117,7 +112,7 @@ TEST(OnnxExportLists, NumbersAreATensor) {
 // What is joined in a turn is longer than in the turn before.
 TEST(OnnxExportLists, SizesThatChangeFromTurnToTurnAreComputed) {
   for (const bool dynamic : {true, false}) {
-    const jit::Module m = define(R"(
+    const jit::Module m = define_of_x(R"(
     xs: List[Tensor] = []
     seen = x[:1]
     for i in range(3):
@@ -135,7 +130,7 @@ TEST(OnnxExportLists, SizesThatChangeFromTurnToTurnAreComputed) {
 }
 
 TEST(OnnxExportLists, TheModelHasALoopWithASequence) {
-  const jit::Module m = define(R"(
+  const jit::Module m = define_of_x(R"(
     xs: List[Tensor] = []
     for i in range(x.size(0)):
         xs.append(x[i])
@@ -170,7 +165,7 @@ TEST(OnnxExportLists, ALoopOverDimensionsIsUnrolled) {
 
 // A loop over constants has no node, and neither has a check with its message.
 TEST(OnnxExportLists, WhatIsKnownIsComputed) {
-  const jit::Module m = define(R"(
+  const jit::Module m = define_of_x(R"(
     order: List[int] = []
     for i in range(x.dim()):
         order.append(x.dim() - 1 - i)
@@ -211,7 +206,7 @@ def forward(self, x: Tensor) -> Dict[str, Tensor]:
 }
 
 TEST(OnnxExportLists, AListWithAnotherNameIsRefused) {
-  const jit::Module m = define(R"(
+  const jit::Module m = define_of_x(R"(
     xs = [x]
     ys = [x, x]
     if bool(x.sum() > 0):

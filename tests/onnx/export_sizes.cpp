@@ -9,17 +9,12 @@
 #include "tenon/onnx.h"
 #include "tenon/onnx/export.h"
 #include "tenon/ops.h"
+#include "tests/onnx/programs.h"
 #include "tests/support.h"
 
 using namespace tenon;
 
 namespace {
-
-jit::Module define(const std::string& body) {
-  jit::Module m("__torch__.Program");
-  m.define("def forward(self, x: Tensor) -> Tensor:\n" + body);
-  return m;
-}
 
 onnx::ExportOptions any(const std::map<int64_t, std::string>& axes) {
   onnx::ExportOptions options;
@@ -47,7 +42,7 @@ void expect_any_size(const std::string& body, const Tensor& example,
                      const std::map<int64_t, std::string>& axes,
                      const std::vector<Tensor>& others) {
   SCOPED_TRACE(body);
-  const jit::Module m = define(body);
+  const jit::Module m = define_of_x(body);
   jit::Module back;
   ASSERT_NO_THROW(back = onnx::load_bytes(exported(m, example, any(axes))));
   expect_same(back, m, example);
@@ -94,7 +89,7 @@ TEST(OnnxExportSizes, ASizeThatVariesIsNotTakenForFixed) {
                            "    return torch.var(x.reshape(3, -1), 1)\n",
                            "    return torch.diagonal(x.reshape(-1, 6))\n"}) {
     SCOPED_TRACE(body);
-    const std::string text = test::text_of([&] { exported(define(body), x, any(kBatch)); });
+    const std::string text = test::text_of([&] { exported(define_of_x(body), x, any(kBatch)); });
     test::expect_words(text, {"sizes that are known"});
   }
 }
@@ -135,7 +130,7 @@ TEST(OnnxExportSizes, PartsOfADimensionOfAnySize) {
 // Where the program fails, so does the model.
 TEST(OnnxExportSizes, PartsThatAreNotThereAreNotMadeUp) {
   const jit::Module m =
-      define("    a, b = torch.split(x, 4, 1)\n    return torch.cat([b, a * 2], 1)\n");
+      define_of_x("    a, b = torch.split(x, 4, 1)\n    return torch.cat([b, a * 2], 1)\n");
   const jit::Module back = onnx::load_bytes(exported(m, randn({2, 7, 3}), any({{1, "n"}})));
   EXPECT_THROW((void)back.forward({randn({2, 9, 3})}), Error);
   EXPECT_THROW((void)back.forward({randn({2, 3, 3})}), Error);
@@ -145,7 +140,7 @@ TEST(OnnxExportSizes, PartsThatAreNotThereAreNotMadeUp) {
 TEST(OnnxExportSizes, WritesLeaveTheSizesOfConstants) {
   onnx::ExportOptions options;
   options.opset = 18;
-  const jit::Module m = define(
+  const jit::Module m = define_of_x(
       "    positive = x[x > 0]\n"
       "    table = torch.zeros([4, 3])\n"
       "    table[:, 1] = x.sum(1)\n"
@@ -172,7 +167,7 @@ TEST(OnnxExportSizes, SizesThatDataDecideAreThoseOfEachRun) {
         "    chosen = torch.masked_select(x, x > 1)\n"
         "    return torch.cat([x, torch.zeros([chosen.numel()])])\n"}) {
     SCOPED_TRACE(body);
-    const jit::Module m = define(body);
+    const jit::Module m = define_of_x(body);
     const jit::Module back = onnx::load_bytes(exported(m, tensor({1.0, -1.0, 2.0, 3.0}), options));
     for (const Tensor& x : {tensor({1.0, -1.0, 2.0, 3.0}), tensor({-1.0, -1.0, 2.0, -3.0})})
       expect_same(back, m, x);
@@ -207,7 +202,7 @@ TEST(OnnxExportSizes, WritesShowInEveryViewOfTheMemory) {
                            "    z.exp_()\n"
                            "    return y * z\n"}) {
     expect_any_size(body, x, kBatch, {randn({5, 3, 4})});
-    const jit::Module m = define(body);
+    const jit::Module m = define_of_x(body);
     onnx::ExportOptions fixed;
     fixed.opset = 18;
     expect_same(onnx::load_bytes(exported(m, x, fixed)), m, x);
@@ -227,14 +222,14 @@ TEST(OnnxExportSizes, WritesToMemoryOfUnknownNamesAreRefused) {
                            "    x[0].add_(1)\n"
                            "    return x\n"}) {
     SCOPED_TRACE(body);
-    const std::string text = test::text_of([&] { exported(define(body), x, {}); });
+    const std::string text = test::text_of([&] { exported(define_of_x(body), x, {}); });
     test::expect_words(text, {"it writes to memory that has other names"});
   }
 }
 
 TEST(OnnxExportSizes, ElementsInTheOrderInWhichTheyLie) {
   manual_seed(34);
-  const jit::Module m = define(
+  const jit::Module m = define_of_x(
       "    y = (x * 2).transpose(0, 1)\n"
       "    return torch.as_strided(y, [3, 2, 5], [2, 1, 3])\n");
   const Tensor x = randn({4, 5});
@@ -252,7 +247,7 @@ TEST(OnnxExportSizes, ModelsThatResizeAreWrittenAgain) {
         "    return torch.upsample_bilinear2d(x[:, :2], [x.size(2), 7], True)\n"}) {
     for (const int64_t opset : {17, 18}) {
       SCOPED_TRACE(core::join(body, " ", opset));
-      const jit::Module m = define(body);
+      const jit::Module m = define_of_x(body);
       const Tensor x = randn({2, 3, 4, 6});
       onnx::ExportOptions options = any(kBatch);
       options.opset = opset;

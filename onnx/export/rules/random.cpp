@@ -24,11 +24,10 @@ std::string drawn(Call& c, const char* type, const std::string& like, double a, 
                {uniform ? "low" : "mean", a},
                {uniform ? "high" : "scale", b}});
 }
-std::string shaped(Call& c) {
-  if (c.has("self")) return c.in("self");
-  const Tensor zero = zeros({1}, TensorOptions(kFloat32));
-  return c.op("ConstantOfShape", {c.in("size")}, {{"value", zero}});
+std::string zeros_of(Call& c, const std::string& shape) {
+  return c.op("ConstantOfShape", {shape}, {{"value", zeros({1}, TensorOptions(kFloat32))}});
 }
+std::string shaped(Call& c) { return c.has("self") ? c.in("self") : zeros_of(c, c.in("size")); }
 void rand(Call& c) { c.give(drawn(c, "RandomUniformLike", shaped(c), 0, 1)); }
 void randn(Call& c) { c.give(drawn(c, "RandomNormalLike", shaped(c), 0, 1)); }
 void uniform(Call& c) {
@@ -42,17 +41,13 @@ void normal(Call& c) {
   const ScalarType d = c.result().scalar_type();
   const std::string mean = c.in("mean", d), std = c.in("std", d);
   const std::string shape = c.op("Shape", {c.op("Add", {mean, std})});
-  const Tensor zero = zeros({1}, TensorOptions(kFloat32));
-  const std::string like = c.op("ConstantOfShape", {shape}, {{"value", zero}});
-  const std::string z = drawn(c, "RandomNormalLike", like, 0, 1);
+  const std::string z = drawn(c, "RandomNormalLike", zeros_of(c, shape), 0, 1);
   c.give(c.op("Add", {mean, c.op("Mul", {z, std})}));
 }
 void randint(Call& c) {
   const double low = c.has("low") ? c.number("low") : 0, high = c.number("high");
-  const Tensor zero = zeros({1}, TensorOptions(kFloat32));
   const std::string like =
-      c.has("self") ? c.op("ConstantOfShape", {c.op("Shape", {c.in("self")})}, {{"value", zero}})
-                    : shaped(c);
+      zeros_of(c, c.has("self") ? c.op("Shape", {c.in("self")}) : c.in("size"));
   const std::string u =
       c.op("RandomUniformLike", {like},
            {{"dtype", int64_t{onnx_type(kFloat64)}}, {"low", low}, {"high", high}});

@@ -24,11 +24,6 @@ std::string path_of(const std::string& name) {
   return core::join(testing::TempDir(), "/", name, "_", getpid(), ".pt2");
 }
 
-Module define(const std::string& text) {
-  Module m("__torch__.Program");
-  m.define(text);
-  return m;
-}
 // What the program gives after it was written and read.
 IValue again(const Module& m, const std::vector<IValue>& inputs) {
   const std::string path = path_of("tenon_program");

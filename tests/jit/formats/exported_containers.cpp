@@ -10,16 +10,12 @@
 #include "tenon/jit.h"
 #include "tenon/jit/export_program.h"
 #include "tenon/tenon.h"
+#include "tests/jit/formats/support.h"
 #include "tests/support.h"
 
 namespace tenon::jit {
 namespace {
 
-Module define(const std::string& text) {
-  Module m("__torch__.Program");
-  m.define(text);
-  return m;
-}
 Module exported(const Module& m, const std::vector<IValue>& inputs,
                 const ExportProgramOptions& options = {}) {
   const std::string path =
@@ -154,7 +150,9 @@ TEST(ExportedContainers, WhatTheyCannotHoldIsTold) {
                      {"cannot write", "depends on data"});
   test::expect_words(refusal("    d = {1.5: x}\n    return d[1.5]\n"),
                      {"cannot write prim::DictConstruct", "strings or integers", "<--- HERE"});
-  test::expect_words(refusal("    d = {'a': x}\n    return d['b']\n"), {"'b'"});
+  const Module absent =
+      define("def forward(self, x: Tensor) -> Tensor:\n    return {'a': x}['b']\n");
+  EXPECT_THROW((void)exported(absent, {ones({2})}), IndexError);
 }
 
 }  // namespace

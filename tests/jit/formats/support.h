@@ -7,11 +7,18 @@
 #include <string>
 
 #include "jit/formats/zip.h"
+#include "tenon/jit.h"
 #include "tenon/tenon.h"
 
 namespace tenon::jit {
 
 inline std::string data(const std::string& name) { return TENON_TEST_JIT "/data/" + name; }
+
+inline Module define(const std::string& text) {
+  Module m("__torch__.Program");
+  m.define(text);
+  return m;
+}
 
 // 0, 1, ... n - 1 around 0, in eighths.
 inline Tensor counted(IntArrayRef sizes) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Loops, and lists and tuples that the program makes and changes (dictionaries.cpp has the rest).
+// Loops, and lists and tuples that the program makes and changes; dictionaries: dictionaries.cpp.
 #include <algorithm>
 
 #include "jit/formats/exported/writer/program_writer.h"
