@@ -18,6 +18,7 @@
 #include "tenon/ops.h"
 #include "tenon/print_format.h"
 #include "tenon/print_libtorch.h"
+#include "tenon/quantized.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon {
@@ -220,8 +221,25 @@ std::string to_text(const Tensor& t, PrintStyle style) {
   return "tensor(" + body + suffixes(t) + ")";
 }
 
+namespace {
+
+std::string quantized_text(const Tensor& t) {
+  const ScalarType dtype = quantized_dtype(t);
+  const char* name = dtype == kQInt8 ? "qint8" : dtype == kQUInt8 ? "quint8" : "qint32";
+  if (is_quantized_per_channel(t))
+    return core::join("quantized(", to_text(dequantize(t)), ", dtype=", name,
+                      ", scales=", to_text(q_per_channel_scales(t)),
+                      ", zero_points=", to_text(q_per_channel_zero_points(t)),
+                      ", axis=", q_per_channel_axis(t), ")");
+  return core::join("quantized(", to_text(dequantize(t)), ", dtype=", name, ", scale=", q_scale(t),
+                    ", zero_point=", q_zero_point(t), ")");
+}
+
+}  // namespace
+
 std::ostream& operator<<(std::ostream& out, const Tensor& t) {
   if (!t.defined() || !t.unsafeGetTensorImpl()->batched()) return out << to_text(t);
+  if (is_quantized(t)) return out << quantized_text(t);
   const core::Batch& b = *t.unsafeGetTensorImpl()->batch;
   return out << "BatchedTensor(lvl=" << b.level->number << ", bdim=" << b.dim << ", value=\n"
              << Tensor(core::Impl::share(b.value)) << "\n)";

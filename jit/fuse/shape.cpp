@@ -111,7 +111,7 @@ bool look_at_inputs(const Stack& stack, std::size_t n, std::vector<Kind>& kinds,
     const Tensor& t = v.toTensor();
     const TensorImpl& impl = impl_of(v);
     if (!first) first = &impl;
-    if (impl.layout_slot != 0 || !(impl.device_id == first->device_id) ||
+    if (impl.layout_slot != 0 || impl.batched() || !(impl.device_id == first->device_id) ||
         dtype_word(t.scalar_type()).empty() || (records && t.requires_grad()) ||
         !join(t.sizes(), extent))
       return false;

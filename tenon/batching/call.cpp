@@ -141,6 +141,10 @@ bool has_batched(const core::Op& op, const tn_value* in) {
 
 bool call_batched(const core::Op& op, const tn_value* in, core::TensorImpl** outs, Form form) {
   BatchLevel* level = level_of(op, in, outs, form);
+  if (level && level->call) {
+    level->call(op, in, outs, form);
+    return true;
+  }
   const bool draws = op.flags & core::kOpRandom;
   BatchLevel* drawing = draws ? innermost() : nullptr;
   if (!level && !drawing) return false;
