@@ -14,10 +14,23 @@ namespace {
 constexpr uint64_t kMaxCode = uint64_t{64} << 20;  // bytes of all files
 constexpr std::string_view kEnding = ".py";
 
-// Operators that only programs of quantized tensors call.
-bool is_quantizing(std::string_view op) {
-  return op.substr(0, 11) == "quantized::" || op.substr(0, 14) == "aten::quantize" ||
-         op == "aten::dequantize" || op == "aten::int_repr";
+// Before torch 1.6 quantized weights were declared as tensors.
+void declare_packed_weights(const std::string& prefix, language::File& file) {
+  if (prefix.find(".quantized.") == prefix.npos) return;
+  for (const auto& c : file.classes) {
+    const bool conv = c->name.find("Conv") != c->name.npos;
+    const std::string packed = !conv                                ? "Linear"
+                               : c->name.find("3d") != c->name.npos ? "Conv3d"
+                                                                    : "Conv2d";
+    auto source = std::make_shared<Source>();
+    source->text = core::join(kForeignClasses, "quantized.", packed, "PackedParamsBase");
+    for (const language::StmtPtr& s : c->body) {
+      const bool declares = s->annotation && s->targets.size() == 1 &&
+                            s->targets[0]->text == "_packed_params" &&
+                            s->annotation->text == "Tensor";
+      if (declares) s->annotation = language::parse_expression(source);
+    }
+  }
 }
 
 bool ends_with(std::string_view text, std::string_view end) {
@@ -41,6 +54,7 @@ ArchiveCode::ArchiveCode(const ZipReader& zip, const std::string& folder, int64_
     source->text = zip.read(e);
     source->file = e.name.substr(zip.root().size());
     modules_[name].file = language::parse_file(source);
+    declare_packed_weights(name, modules_[name].file);
   }
 }
 
@@ -49,10 +63,8 @@ void ArchiveCode::check_operators() const {
   for (const auto& [name, module] : modules_) add_needs(module.file, needs);
   std::string missing;
   std::size_t n = 0;
-  bool quantized = false;
   for (const auto& [name, times] : needs.operators) {
     if (language::is_operator(name)) continue;
-    quantized |= is_quantizing(name);
     missing += core::join("\n  ", name, ", ", times, times == 1 ? " call" : " calls");
     const std::vector<std::string> similar = similar_operators(name);
     for (std::size_t i = 0; i < similar.size(); ++i)
@@ -62,10 +74,6 @@ void ArchiveCode::check_operators() const {
   std::string classes;
   for (const std::string& name : needs.foreign_classes)
     classes += (classes.empty() ? "" : ", ") + name.substr(kForeignClasses.size());
-  quantized |= classes.find("quantized.") != std::string::npos;
-  TENON_CHECK(!quantized, NotImplementedError,
-              "the program is quantized, which is not supported; save it before it is quantized",
-              n > 0 ? ". Operators that are not there:" : "", missing);
   TENON_CHECK(classes.empty(), NotImplementedError, "the program needs classes of C++ in torch (",
               classes, "), which archives do not have the code of");
   TENON_CHECK(n == 0, NotImplementedError, "the program needs ", n,

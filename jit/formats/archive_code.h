@@ -12,6 +12,7 @@
 
 #include "jit/formats/zip.h"
 #include "jit/language/emit.h"
+#include "jit/language/quantized_text.h"
 #include "tenon/jit/unit.h"
 
 namespace tenon::jit::formats {
@@ -20,8 +21,8 @@ class ArchiveCode {
  public:
   // Reads all files below `folder` ("archive/code/"). ErrorReport where a text cannot be read.
   ArchiveCode(const ZipReader& zip, const std::string& folder, int64_t operator_version);
-  // NotImplementedError for quantized programs and others that need classes of C++ in torch, and
-  // with every operator that is used and missing, how often, and the closest names.
+  // NotImplementedError for programs that need classes of C++ in torch, those of quantized weights
+  // excepted, and with every operator that is used and missing, how often, and the closest names.
   void check_operators() const;
   // Defines what the file of this name defines; nothing if there is no such file. Types and
   // functions that it needs are asked of unit.importer.
@@ -42,8 +43,8 @@ class ArchiveCode {
   std::shared_ptr<language::Resolver> resolver_;
 };
 
-inline constexpr std::string_view kForeignClasses = "__torch__.torch.classes.";
-// The one of them that is known here.
+using language::kForeignClasses;
+// Known here, beside those of quantized weights.
 inline constexpr std::string_view kRecordFunction =
     "__torch__.torch.classes.profiler._RecordFunction";
 

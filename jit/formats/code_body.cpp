@@ -38,6 +38,7 @@ class BodyWriter {
   std::string name(const Value* v);
   std::string use(const Value* v);
   std::string uses(const Values& values);
+  std::string arguments_of(const Function& f, const Node& n);
   // As a value of the type; says so where the text alone would have another.
   std::string typed(const Value* v, const TypePtr& type);
   std::string annotated(const std::string& text, const TypePtr& type) {
@@ -107,6 +108,18 @@ std::string BodyWriter::use(const Value* v) {
     return bare ? annotated(text, v->type()) : text;
   }
   return name(v);
+}
+
+// Those that only a keyword names have their names.
+std::string BodyWriter::arguments_of(const Function& f, const Node& n) {
+  const auto& parameters = f.schema().arguments;
+  std::string out;
+  for (std::size_t i = 0; i < n.inputs().size(); ++i) {
+    if (i > 0) out += ", ";
+    if (parameters.at(i).keyword_only) out += parameters[i].name + "=";
+    out += use(n.input(i));
+  }
+  return out;
 }
 
 std::string BodyWriter::uses(const Values& values) {
@@ -390,7 +403,7 @@ std::string BodyWriter::expression(const Node& n) {
        }},
       {"prim::CallFunction",
        [](BodyWriter& w, const Node& n) {
-         return w.writer_.name_of(*n.function) + "(" + w.uses(n.inputs()) + ")";
+         return w.writer_.name_of(*n.function) + "(" + w.arguments_of(*n.function, n) + ")";
        }},
       {"prim::CreateObject",
        [](BodyWriter& w, const Node& n) {

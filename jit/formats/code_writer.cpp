@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "jit/language/quantized_text.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
@@ -50,6 +51,7 @@ std::string CodeWriter::take_name(std::string wanted) {
 }
 
 std::string CodeWriter::name_of(const TypePtr& named) {
+  if (language::is_quantized_class(named->name())) return named->name();  // readers have it
   const auto it = names_.find(named.get());
   if (it != names_.end()) return it->second;
   // Tuple types are equal by name.
@@ -72,6 +74,7 @@ std::string CodeWriter::name_of_enum(const std::string& class_name) {
 }
 
 std::string CodeWriter::name_of(Function& f) {
+  if (std::string op = language::quantized_operator(f.qualified_name()); !op.empty()) return op;
   const auto it = names_.find(&f);
   if (it != names_.end()) return it->second;
   const std::string name = take_name(f.qualified_name());

@@ -79,7 +79,8 @@ class Counter {
     if (e->kind == ExprKind::Attribute) {
       const std::string name = dotted(*e);
       if (name.rfind(kForeignClasses, 0) == 0) {
-        if (name != kRecordFunction) needs_.foreign_classes.insert(name);
+        if (name != kRecordFunction && !language::is_quantized_class(name))
+          needs_.foreign_classes.insert(name);
         return;
       }
     }

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "jit/formats/zip_layout.h"
+#include "tenon/quantized.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
@@ -33,6 +34,9 @@ class Pickler {
   void write_text(const std::string& v);
   void write_tensor(const Tensor& t);
   void write_strided(const Tensor& t);
+  void write_storage(const std::string& module, const std::string& kind, const Tensor& t,
+                     std::size_t item);
+  void write_quantized(const Tensor& t);
   void write_sizes(IntArrayRef v);
   void write_list(const ivalue::List& list, const IValue& v);
   void write_dict(const ivalue::Dict& dict, const IValue& v);
@@ -150,7 +154,10 @@ void Pickler::write_tensor(const Tensor& t) {
     write_global("torch._utils", "_rebuild_parameter");
     out_ += '(';
   }
-  write_strided(t);
+  if (is_quantized(t))
+    write_quantized(t);
+  else
+    write_strided(t);
   if (parameter) {
     out_ += *parameter ? '\x88' : '\x89';
     write_global("collections", "OrderedDict");
@@ -162,16 +169,28 @@ void Pickler::write_tensor(const Tensor& t) {
 void Pickler::write_strided(const Tensor& t) {
   TENON_CHECK(t.layout() == kStrided, NotImplementedError,
               "save: tensors of a layout other than strided are not supported in archives");
-  TENON_CHECK(static_cast<bool>(hooks_.save_storage), ValueError, "save: a tensor has no place");
   // torch has no storages of the storage-only dtypes: bytes, and the dtype beside them.
   const bool typed = std::find(std::begin(core::kStorageDtypes), std::end(core::kStorageDtypes),
                                t.scalar_type()) != std::end(core::kStorageDtypes);
   const std::size_t item = typed ? 1 : elementSize(t.scalar_type());
   write_global("torch._utils", typed ? "_rebuild_tensor_v3" : "_rebuild_tensor_v2");
-  out_ += "((";
+  out_ += '(';
+  write_storage(typed ? "torch.storage" : "torch",
+                typed ? "UntypedStorage" : storage_type(t.scalar_type()), t, item);
+  out_ += t.requires_grad() ? '\x88' : '\x89';
+  write_global("collections", "OrderedDict");
+  out_ += ")R";
+  if (typed) write_global("torch", std::string(dtype_name(t.scalar_type())));
+  out_ += "tR";
+}
+
+// The storage, and where the tensor lies in it.
+void Pickler::write_storage(const std::string& module, const std::string& kind, const Tensor& t,
+                            std::size_t item) {
+  TENON_CHECK(static_cast<bool>(hooks_.save_storage), ValueError, "save: a tensor has no place");
+  out_ += '(';
   write_text("storage");
-  write_global(typed ? "torch.storage" : "torch",
-               typed ? "UntypedStorage" : storage_type(t.scalar_type()));
+  write_global(module, kind);
   write_text(hooks_.save_storage(t));
   write_text(t.device().str());
   write_int(static_cast<int64_t>(t.unsafeGetTensorImpl()->storage->bytes / item));
@@ -179,11 +198,34 @@ void Pickler::write_strided(const Tensor& t) {
   write_int(t.storage_offset());
   write_sizes(t.sizes());
   write_sizes(t.strides());
-  out_ += t.requires_grad() ? '\x88' : '\x89';
+}
+
+void Pickler::write_quantized(const Tensor& t) {
+  const Tensor integers = int_repr(t);
+  alive_.emplace_back(integers);
+  const ScalarType dtype = quantized_dtype(t);
+  write_global("torch._utils", "_rebuild_qtensor");
+  out_ += '(';
+  write_storage("torch",
+                dtype == kQInt8    ? "QInt8Storage"
+                : dtype == kQUInt8 ? "QUInt8Storage"
+                                   : "QInt32Storage",
+                integers, elementSize(integers.scalar_type()));
+  out_ += '(';
+  if (is_quantized_per_channel(t)) {
+    const bool reals = isFloatingType(q_per_channel_zero_points(t).scalar_type());
+    write_global("torch", reals ? "per_channel_affine_float_qparams" : "per_channel_affine");
+    write_tensor(q_per_channel_scales(t));
+    write_tensor(q_per_channel_zero_points(t));
+    write_int(q_per_channel_axis(t));
+  } else {
+    write_global("torch", "per_tensor_affine");
+    write_double(q_scale(t));
+    write_int(q_zero_point(t));
+  }
+  out_ += "t\x89";
   write_global("collections", "OrderedDict");
-  out_ += ")R";
-  if (typed) write_global("torch", std::string(dtype_name(t.scalar_type())));
-  out_ += "tR";
+  out_ += ")RtR";
 }
 
 // After a container on whose name restore_type_tag stands.

@@ -129,10 +129,9 @@ void TorchScriptReader::set_state(const ClassTypePtr& cls, Function& method, con
 
 IValue TorchScriptReader::build_object(const std::string& name, const IValue& state) {
   const ClassTypePtr cls = unit_->find_class(name);
-  const bool native = name.rfind(kForeignClasses, 0) == 0;
+  const bool native = !cls && name.rfind(kForeignClasses, 0) == 0;
   TENON_CHECK(!native, NotImplementedError, name,
-              " is a class of C++ in torch (packed weights of "
-              "quantized modules, for example), which archives do not have the code of");
+              " is a class of C++ in torch, which archives do not have the code of");
   TENON_CHECK(cls, ValueError, "the code does not define the class ", name.substr(0, 200));
   const auto& attributes = cls->attributes();
   auto made = core::Ref<ivalue::Object>::adopt(new ivalue::Object(cls, attributes.size()));
@@ -157,7 +156,10 @@ Module TorchScriptReader::read() {
   const int64_t version = this->version();
   code_ = std::make_unique<ArchiveCode>(*zip_, root_ + "code/", version);
   code_->check_operators();
-  unit_->importer = [this](std::string_view name) { code_->import(*unit_, name); };
+  unit_->importer = [this](std::string_view name) {
+    if (language::is_quantized_class(name)) return language::define_quantized_classes(*unit_);
+    code_->import(*unit_, name);
+  };
   if (zip_->find(root_ + "constants.pkl")) {
     const IValue constants = read_pickle("constants.pkl", "constants/");
     TENON_CHECK(constants.isTuple(), ValueError, "load: ", zip_->file(),

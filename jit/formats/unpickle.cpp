@@ -2,11 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/formats/unpickler.h"
 
+#include <map>
+#include <optional>
+
 namespace tenon::jit::formats {
 namespace {
 
 IValue special(const char* cls, std::string name) {
   return core::Ref<ivalue::Enum>::adopt(new ivalue::Enum(cls, std::move(name), IValue()));
+}
+
+// Quantized dtypes and schemes by torch's numbers.
+std::optional<int64_t> quantized_number(const std::string& name) {
+  static const std::map<std::string, int64_t> kNumbers = {
+      {"qint8", 12},
+      {"quint8", 13},
+      {"qint32", 14},
+      {"per_tensor_affine", 0},
+      {"per_channel_affine", 1},
+      {"per_tensor_symmetric", 2},
+      {"per_channel_symmetric", 3},
+      {"per_channel_affine_float_qparams", kFloatScheme}};
+  const auto it = kNumbers.find(name);
+  return it == kNumbers.end() ? std::nullopt : std::optional<int64_t>(it->second);
 }
 
 }  // namespace
@@ -203,6 +221,7 @@ void Unpickler::global(const std::string& module, const std::string& name) {
   check(!module.empty() && !name.empty(), "an empty name");
   const std::string full = module + "." + name;
   if (module == "torch") {
+    if (const std::optional<int64_t> number = quantized_number(name)) return push(*number);
     try {  // torch.float32
       const ScalarType dtype = core::dtype_from_name(name);
       if (static_cast<int>(dtype) < 64) return push(dtype);

@@ -7,6 +7,7 @@
 
 #include "jit/formats/conform.h"
 #include "jit/formats/unpickler.h"
+#include "tenon/quantized.h"
 
 namespace tenon::jit::formats {
 namespace {
@@ -24,12 +25,14 @@ constexpr std::pair<const char*, ScalarType> kStorages[] = {
     {"BoolStorage", kBool},
     {"ComplexFloatStorage", kComplexFloat},
     {"ComplexDoubleStorage", kComplexDouble},
-    {"UntypedStorage", kByte}};
+    {"UntypedStorage", kByte},
+    {"QInt8Storage", kChar},
+    {"QUInt8Storage", kByte},
+    {"QInt32Storage", kInt}};
 
 // Known, and not what Tenon can hold.
 const char* refusal(const std::string& name) {
   static const std::map<std::string, const char*> kRefused = {
-      {"torch._utils._rebuild_qtensor", "quantized tensors are not supported"},
       {"torch._utils._rebuild_sparse_tensor", "sparse tensors in archives are not supported"},
       {"torch._utils._rebuild_sparse_csr_tensor", "sparse tensors in archives are not supported"},
       {"torch._utils._rebuild_nested_tensor", "nested tensors are not supported"},
@@ -52,8 +55,8 @@ ScalarType storage_dtype(const std::string& storage_type) {
   for (const ScalarType dtype : core::kStorageDtypes) {
     if (storage_type == core::join(toString(dtype), "Storage")) return dtype;
   }
-  TENON_CHECK(storage_type.rfind("Q", 0) != 0, NotImplementedError,
-              "quantized tensors are not supported");
+  TENON_CHECK(storage_type.rfind("QU", 0) != 0, NotImplementedError,
+              "quantized tensors of 4 and 2 bits are not supported");
   throw NotImplementedError(
       core::join("a storage of kind ", storage_type.substr(0, 80), " is not supported"));
 }
@@ -140,6 +143,23 @@ IValue Unpickler::rebuild_tensor_typed(Arguments args) {
   return grad_mode(
       tensor_over(memory, dtype, argument(args, 1, IValue::Tag::Int).toInt(), sizes, strides),
       args[4]);
+}
+
+// (storage, offset, sizes, strides, (scheme, scale, zero_point) or (scheme, scales, zero_points,
+// axis), requires_grad, hooks)
+IValue Unpickler::rebuild_quantized(Arguments args) {
+  const Tensor integers = rebuild_tensor({args.begin(), args.begin() + 4}).toTensor();
+  const auto& parts = argument(args, 4, IValue::Tag::Tuple).toTupleRef().items;
+  const int64_t scheme = argument(parts, 0, IValue::Tag::Int).toInt();
+  if (scheme == 0)
+    return _make_per_tensor_quantized_tensor(integers,
+                                             argument(parts, 1, IValue::Tag::Double).toDouble(),
+                                             argument(parts, 2, IValue::Tag::Int).toInt());
+  check(scheme == 1 || scheme == kFloatScheme, "a quantized tensor has the scheme ", scheme);
+  return _make_per_channel_quantized_tensor(integers,
+                                            argument(parts, 1, IValue::Tag::Tensor).toTensor(),
+                                            argument(parts, 2, IValue::Tag::Tensor).toTensor(),
+                                            argument(parts, 3, IValue::Tag::Int).toInt());
 }
 
 // (data, requires_grad, hooks[, state])
@@ -238,6 +258,7 @@ Unpickler::Call Unpickler::find_call(const std::string& name) {
       {"torch._utils._rebuild_tensor", &Unpickler::rebuild_tensor},
       {"torch._utils._rebuild_tensor_v2", &Unpickler::rebuild_tensor},
       {"torch._utils._rebuild_tensor_v3", &Unpickler::rebuild_tensor_typed},
+      {"torch._utils._rebuild_qtensor", &Unpickler::rebuild_quantized},
       {"torch._utils._rebuild_parameter", &Unpickler::rebuild_parameter},
       {"torch._utils._rebuild_parameter_with_state", &Unpickler::rebuild_parameter},
       {"collections.OrderedDict", &Unpickler::ordered_dict},

@@ -88,6 +88,7 @@ class Unpickler {
   IValue call(const std::string& name, Arguments args);
   IValue rebuild_tensor(Arguments args);
   IValue rebuild_tensor_typed(Arguments args);
+  IValue rebuild_quantized(Arguments args);
   IValue rebuild_parameter(Arguments args);
   IValue ordered_dict(Arguments args);
   IValue typed_list(Arguments args, const TypePtr& element, IValue::Tag tag);
@@ -119,6 +120,8 @@ class Unpickler {
 // can name.
 inline constexpr const char* kGlobalClass = "\x01global";
 inline constexpr const char* kObjectClass = "\x01object";
+// Schemes of quantized tensors have torch's numbers; one with zero points that are reals is this.
+inline constexpr int64_t kFloatScheme = 4;
 bool is_global(const IValue& v);
 bool is_unbuilt(const IValue& v);
 

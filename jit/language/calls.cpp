@@ -65,7 +65,8 @@ Value* Emitter::call_builtin(const Sugar& s, const std::vector<NamedValue>& args
     return special_tolist(args[0].value, hint, range);
   }
   const int64_t version = scope_->resolver ? scope_->resolver->operator_version : 0;
-  if (const char* composed = composed_function(version, s.name, s.value, args)) {
+  if (const std::string composed = composed_function(version, s.name, s.value, args);
+      !composed.empty()) {
     std::vector<NamedValue> all = args;
     if (s.value) all.insert(all.begin(), {"", s.value, range});
     return call_function(*functional(*scope_->unit, composed), all, range);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "jit/language/emit.h"
+#include "jit/language/quantized_text.h"
 
 namespace tenon::jit::language {
 
@@ -325,14 +326,17 @@ const char* composed_name(std::string_view op) {
 }  // namespace
 
 bool is_operator(std::string_view name) {
-  return !operators_named(name).empty() || names_bits(name) || composed_name(name) != nullptr;
+  return !operators_named(name).empty() || names_bits(name) || composed_name(name) != nullptr ||
+         is_quantized_operator(name);
 }
 
-const char* composed_function(int64_t version, const std::string& op, const Value* self,
+std::string composed_function(int64_t version, const std::string& op, const Value* self,
                               const std::vector<NamedValue>& args) {
+  const auto text = [](const char* name) { return std::string(name ? name : ""); };
   if (const char* name = composed_name(op)) return name;
-  if (const Old* old = find_old(version, op)) return old_function(*old, self, args);
-  return over_packed(op, args);
+  if (const Old* old = find_old(version, op)) return text(old_function(*old, self, args));
+  if (const char* name = over_packed(op, args)) return name;
+  return quantized_function(op, args);
 }
 
 }  // namespace tenon::jit::language

@@ -14,9 +14,9 @@
 namespace tenon::jit::language {
 
 // The name of the function of kComposedText that a call of the operator means in archives of the
-// version (0: the newest). `self` (may be null) is the first argument of a method call. Null: it
+// version (0: the newest). `self` (may be null) is the first argument of a method call. Empty: it
 // is an operator.
-const char* composed_function(int64_t version, const std::string& op, const Value* self,
+std::string composed_function(int64_t version, const std::string& op, const Value* self,
                               const std::vector<NamedValue>& args);
 
 // Whether calls may name it: operators, and those that other operators or functions stand for.

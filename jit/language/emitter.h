@@ -47,6 +47,8 @@ IValue constant_value(const Expr& e, const Scope& scope, const TypePtr& type);
 std::optional<IValue> named_constant(const std::string& dotted, const Scope& scope);
 // The functions of torch.nn.functional that are not operators; null if there is none.
 Function* functional(CompilationUnit& unit, std::string_view name);
+inline constexpr const char* kFunctionalPrefix = "__torch__.tenon.functional";
+bool is_functional(const std::string& name);
 // Bounds how deeply compilation recurses, functions that compile functions included.
 struct Recursion {
   explicit Recursion(const SourceRange& where);

@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // torch.nn.functional for programs that are compiled from text: the functions that are more than
 // an operator, written in the language itself. Archives have their own.
+#include <mutex>
+
 #include "jit/language/composed.h"
 #include "jit/language/emitter.h"
+#include "jit/language/quantized_text.h"
+#include "runtime/base/leaf_mutex.h"
 
 namespace tenon::jit::language {
 namespace {
-
-constexpr const char* kPrefix = "__torch__.tenon.functional";
 
 constexpr const char* kText = R"(
 def _reduction(reduction: str) -> int:
@@ -106,37 +108,60 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Opti
   return torch.binary_cross_entropy_with_logits(input, target, weight, pos_weight, _reduction(reduction))
 )";
 
-// The texts are parsed once; each unit gets those functions that it asks for.
-const std::map<std::string, std::shared_ptr<Def>>& definitions() {
+// Where the texts have each function, by its name.
+const std::map<std::string, std::string_view>& texts() {
   static const auto& all = *[] {
-    auto* map = new std::map<std::string, std::shared_ptr<Def>>;
-    for (const char* text : {kText, kComposedText}) {
-      auto source = std::make_shared<Source>();
-      source->text = text;
-      source->file = "torch/nn/functional.py";
-      for (auto& f : parse_file(source).functions) map->emplace(f->name, f);
+    auto* map = new std::map<std::string, std::string_view>;
+    for (const std::string_view text : {kText, kComposedText, kQuantizedText}) {
+      constexpr std::string_view kDef = "\ndef ";
+      for (std::size_t at = text.find(kDef), end = 0; at != text.npos; at = end) {
+        end = text.find(kDef, at + 1);
+        const std::string_view function = text.substr(at + 1, end - at);
+        const std::size_t name = kDef.size() - 1;
+        map->emplace(function.substr(name, function.find('(') - name), function);
+      }
     }
     return map;
   }();
   return all;
 }
 
+// A function is parsed when a unit first asks for it. Null: there is none.
+std::shared_ptr<Def> definition(const std::string& name) {
+  static auto& mutex = *new core::LeafMutex;
+  static auto& parsed = *new std::map<std::string, std::shared_ptr<Def>>;
+  const auto text = texts().find(name);
+  if (text == texts().end()) return nullptr;
+  std::lock_guard lock(mutex);
+  std::shared_ptr<Def>& def = parsed[name];
+  if (!def) {
+    auto source = std::make_shared<Source>();
+    source->text = text->second;
+    source->file = "torch/nn/functional.py";
+    def = parse_file(source).functions.at(0);
+  }
+  return def;
+}
+
 }  // namespace
 
+bool is_functional(const std::string& name) { return texts().count(name) > 0; }
+
 Function* functional(CompilationUnit& unit, std::string_view name) {
-  const auto it = definitions().find(std::string(name));
-  if (it == definitions().end()) return nullptr;
-  const std::string qualified = std::string(kPrefix) + "." + it->first;
+  const std::shared_ptr<Def> def = definition(std::string(name));
+  if (!def) return nullptr;
+  const std::string qualified = std::string(kFunctionalPrefix) + "." + std::string(name);
   if (Function* f = unit.find_function(qualified)) return f;
+  if (name.find("quantized_") != name.npos) define_quantized_classes(unit);
   File file;
-  file.functions.push_back(it->second);
+  file.functions.push_back(def);
   auto resolver = std::make_shared<Resolver>();
   // They may call each other. The unit has them, and so outlives them.
   resolver->qualify = [&unit](const std::string& other) {
     const Function* f = functional(unit, other);
     return f ? f->qualified_name() : std::string();
   };
-  define_file(unit, kPrefix, file, resolver);
+  define_file(unit, kFunctionalPrefix, file, resolver);
   return unit.find_function(qualified);
 }
 

@@ -9,6 +9,7 @@
 #include "tenon/jit/operator.h"
 #include "tenon/jit/type.h"
 #include "tenon/ops.h"
+#include "tenon/quantized.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit {
@@ -61,7 +62,8 @@ void is_contiguous_in(Stack& s) {
   of_tensor(s, [format](const Tensor& t) { return t.is_contiguous(format); });
 }
 void dtype(Stack& s) {
-  of_tensor(s, [](const Tensor& t) { return t.scalar_type(); });
+  of_tensor(s,
+            [](const Tensor& t) { return is_quantized(t) ? quantized_dtype(t) : t.scalar_type(); });
 }
 void device(Stack& s) {
   of_tensor(s, [](const Tensor& t) { return t.device(); });
@@ -407,7 +409,6 @@ const HostOperator list[] = {
     ASKS("prim::is_sparse", is_sparse),
     ASKS("prim::is_sparse_csr", no),
     ASKS("prim::is_mkldnn", no),
-    ASKS("prim::is_quantized", no),
     ASKS("prim::is_vulkan", no),
     ASKS("prim::is_mps", no),
     ASKS("prim::is_xpu", no),

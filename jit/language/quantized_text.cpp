@@ -1,0 +1,492 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/language/quantized_text.h"
+
+namespace tenon::jit::language {
+
+// Weights are kept twice: as they were given, and as float32 for the products. A convolution of one
+// dimension is one of two whose first has size 1.
+const char* const kQuantizedClasses = R"py(
+class LinearPackedParamsBase:
+  weight: Tensor
+  bias: Optional[Tensor]
+  values: Tensor
+  scales: Tensor
+  def __init__(self, weight: Tensor, bias: Optional[Tensor]) -> None:
+    self.weight = weight
+    self.bias = bias
+    if weight.is_quantized:
+      self.values = ops.tenon_quantized.centered(weight)
+      self.scales = ops.tenon_quantized.scales(weight)
+    else:
+      self.values = weight
+      self.scales = weight
+  def unpack(self) -> Tuple[Tensor, Optional[Tensor]]:
+    return self.weight, self.bias
+  def __getstate__(self) -> Tuple[Tensor, Optional[Tensor]]:
+    return self.weight, self.bias
+  def __setstate__(self, state: Tuple[Tensor, Optional[Tensor]]) -> None:
+    self.__init__(state[0], state[1])
+class Conv2dPackedParamsBase:
+  weight: Tensor
+  bias: Optional[Tensor]
+  stride: List[int]
+  padding: List[int]
+  output_padding: List[int]
+  dilation: List[int]
+  transposed: bool
+  groups: int
+  values: Tensor
+  scales: Tensor
+  def __init__(self, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], dilation: List[int], transposed: bool, groups: int) -> None:
+    self.weight = weight
+    self.bias = bias
+    self.stride = stride
+    self.padding = padding
+    self.output_padding = output_padding
+    self.dilation = dilation
+    self.transposed = transposed
+    self.groups = groups
+    self.values = ops.tenon_quantized.centered(weight)
+    self.scales = ops.tenon_quantized.scales(weight)
+  def unpack(self) -> Tuple[Tensor, Optional[Tensor]]:
+    return self.weight, self.bias
+  def __getstate__(self) -> Tuple[int, List[int], List[Optional[Tensor]]]:
+    numbers = [len(self.stride)] + self.stride + self.padding + self.dilation + self.output_padding + [self.groups, int(self.transposed)]
+    nothing: Optional[Tensor] = None
+    return 3, numbers, [nothing, self.weight, self.bias]
+  def __setstate__(self, state: Any) -> None:
+    weight, bias, n = ops.tenon_quantized.conv_state(state)
+    d = n[0]
+    self.__init__(weight, bias, n[1:1 + d], n[1 + d:1 + 2 * d], n[1 + 3 * d:1 + 4 * d], n[1 + 2 * d:1 + 3 * d], n[-1] % 2 == 1, n[-2])
+class Conv3dPackedParamsBase:
+  weight: Tensor
+  bias: Optional[Tensor]
+  stride: List[int]
+  padding: List[int]
+  output_padding: List[int]
+  dilation: List[int]
+  transposed: bool
+  groups: int
+  values: Tensor
+  scales: Tensor
+  def __init__(self, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], dilation: List[int], transposed: bool, groups: int) -> None:
+    self.weight = weight
+    self.bias = bias
+    self.stride = stride
+    self.padding = padding
+    self.output_padding = output_padding
+    self.dilation = dilation
+    self.transposed = transposed
+    self.groups = groups
+    self.values = ops.tenon_quantized.centered(weight)
+    self.scales = ops.tenon_quantized.scales(weight)
+  def unpack(self) -> Tuple[Tensor, Optional[Tensor]]:
+    return self.weight, self.bias
+  def __getstate__(self) -> Tuple[int, List[int], List[Optional[Tensor]]]:
+    numbers = [len(self.stride)] + self.stride + self.padding + self.dilation + self.output_padding + [self.groups, int(self.transposed)]
+    nothing: Optional[Tensor] = None
+    return 3, numbers, [nothing, self.weight, self.bias]
+  def __setstate__(self, state: Any) -> None:
+    weight, bias, n = ops.tenon_quantized.conv_state(state)
+    d = n[0]
+    self.__init__(weight, bias, n[1:1 + d], n[1 + d:1 + 2 * d], n[1 + 3 * d:1 + 4 * d], n[1 + 2 * d:1 + 3 * d], n[-1] % 2 == 1, n[-2])
+class EmbeddingPackedParamsBase:
+  weight: Tensor
+  def __init__(self, weight: Tensor) -> None:
+    self.weight = weight
+  def __getstate__(self) -> Tuple[int, List[Tensor], List[float], List[int]]:
+    return 1, [self.weight], [], [8]
+  def __setstate__(self, state: Tuple[int, List[Tensor], List[float], List[int]]) -> None:
+    self.weight = state[1][0]
+)py";
+
+const char* const kQuantizedCells = R"py(
+class CellParamsBase:
+  kind: str
+  input: __torch__.torch.classes.quantized.LinearPackedParamsBase
+  hidden: __torch__.torch.classes.quantized.LinearPackedParamsBase
+  tensors: List[Tensor]
+  reduce_range: bool
+  def __init__(self, kind: str, input: __torch__.torch.classes.quantized.LinearPackedParamsBase, hidden: __torch__.torch.classes.quantized.LinearPackedParamsBase, tensors: List[Tensor], reduce_range: bool) -> None:
+    self.kind = kind
+    self.input = input
+    self.hidden = hidden
+    self.tensors = tensors
+    self.reduce_range = reduce_range
+  def __getstate__(self) -> Tuple[str, List[Tensor], List[float], List[int], List[__torch__.torch.classes.quantized.LinearPackedParamsBase]]:
+    return self.kind, self.tensors, [], [int(self.reduce_range)], [self.input, self.hidden]
+  def __setstate__(self, state: Tuple[str, List[Tensor], List[float], List[int], List[__torch__.torch.classes.quantized.LinearPackedParamsBase]]) -> None:
+    assert len(state[4]) == 2, "quantized cells of kind '{}' are not supported".format(state[0])
+    self.__init__(state[0], state[4][0], state[4][1], state[1], len(state[3]) > 0 and state[3][0] != 0)
+)py";
+
+const char* const kQuantizedText = R"py(
+def _quantized_as(x: Tensor, scale: float, zero_point: int, like: Tensor) -> Tensor:
+  return torch.quantize_per_tensor(x, scale, zero_point, like.dtype)
+def quantized_linear_prepack(W: Tensor, B: Optional[Tensor] = None) -> __torch__.torch.classes.quantized.LinearPackedParamsBase:
+  return __torch__.torch.classes.quantized.LinearPackedParamsBase(W, B)
+def quantized_linear_prepack_fp16(W: Tensor, B: Optional[Tensor] = None) -> __torch__.torch.classes.quantized.LinearPackedParamsBase:
+  return __torch__.torch.classes.quantized.LinearPackedParamsBase(W.to(torch.float16).to(torch.float32), B)
+def quantized_linear_unpack(W_prepack: __torch__.torch.classes.quantized.LinearPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
+  return W_prepack.unpack()
+def quantized_linear_unpack_fp16(W_prepack: __torch__.torch.classes.quantized.LinearPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
+  return W_prepack.unpack()
+def quantized_linear(X: Tensor, W_prepack: __torch__.torch.classes.quantized.LinearPackedParamsBase, Y_scale_i: float, Y_zero_point_i: int) -> Tensor:
+  return ops.tenon_quantized.linear(X, W_prepack.values, W_prepack.scales, W_prepack.bias, Y_scale_i, Y_zero_point_i, False)
+def quantized_linear_relu(X: Tensor, W_prepack: __torch__.torch.classes.quantized.LinearPackedParamsBase, Y_scale_i: float, Y_zero_point_i: int) -> Tensor:
+  return ops.tenon_quantized.linear(X, W_prepack.values, W_prepack.scales, W_prepack.bias, Y_scale_i, Y_zero_point_i, True)
+def quantized_linear_leaky_relu(X: Tensor, W_prepack: __torch__.torch.classes.quantized.LinearPackedParamsBase, Y_scale_i: float, Y_zero_point_i: int, negative_slope: float) -> Tensor:
+  y = torch.linear(torch.dequantize(X), torch.dequantize(W_prepack.weight), W_prepack.bias)
+  return _quantized_as(torch.leaky_relu(y, negative_slope), Y_scale_i, Y_zero_point_i, X)
+def quantized_linear_tanh(X: Tensor, W_prepack: __torch__.torch.classes.quantized.LinearPackedParamsBase, Y_scale_i: float, Y_zero_point_i: int) -> Tensor:
+  y = torch.linear(torch.dequantize(X), torch.dequantize(W_prepack.weight), W_prepack.bias)
+  return _quantized_as(torch.tanh(y), Y_scale_i, Y_zero_point_i, X)
+def quantized_linear_dynamic(X: Tensor, W_prepack: __torch__.torch.classes.quantized.LinearPackedParamsBase, reduce_range: bool = False) -> Tensor:
+  if not W_prepack.weight.is_quantized:
+    return torch.linear(X, W_prepack.values, W_prepack.bias)
+  return ops.tenon_quantized.linear_dynamic(X, W_prepack.values, W_prepack.scales, W_prepack.bias, reduce_range)
+def quantized_linear_relu_dynamic(X: Tensor, W_prepack: __torch__.torch.classes.quantized.LinearPackedParamsBase, reduce_range: bool = False) -> Tensor:
+  return torch.relu(quantized_linear_dynamic(X, W_prepack, reduce_range))
+def quantized_linear_dynamic_fp16(X: Tensor, W_prepack: __torch__.torch.classes.quantized.LinearPackedParamsBase) -> Tensor:
+  return torch.linear(X, W_prepack.values, W_prepack.bias)
+def quantized_linear_relu_dynamic_fp16(X: Tensor, W_prepack: __torch__.torch.classes.quantized.LinearPackedParamsBase) -> Tensor:
+  return torch.relu(torch.linear(X, W_prepack.values, W_prepack.bias))
+def quantized_linear_with_input_q_dq_qweight_dq_output_fp32(X: Tensor, X_scale: float, X_zero_point: int, W_prepack: __torch__.torch.classes.quantized.LinearPackedParamsBase) -> Tensor:
+  x = torch.dequantize(torch.quantize_per_tensor(X, X_scale, X_zero_point, 13))
+  return torch.linear(x, torch.dequantize(W_prepack.weight), W_prepack.bias)
+def quantized_linear_with_input_q_dq_qweight_dq_relu_output_fp32(X: Tensor, X_scale: float, X_zero_point: int, W_prepack: __torch__.torch.classes.quantized.LinearPackedParamsBase) -> Tensor:
+  return torch.relu(quantized_linear_with_input_q_dq_qweight_dq_output_fp32(X, X_scale, X_zero_point, W_prepack))
+def _convolve_2d(qx: Tensor, p: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, scale: float, zero_point: int, relu: bool) -> Tensor:
+  return ops.tenon_quantized.convolve(qx, p.values, p.scales, p.bias, p.stride, p.padding, p.output_padding, p.dilation, p.transposed, p.groups, scale, zero_point, relu)
+def _convolve_2d_dynamic(x: Tensor, p: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, reduce_range: bool) -> Tensor:
+  return ops.tenon_quantized.convolve_dynamic(x, p.values, p.scales, p.bias, p.stride, p.padding, p.output_padding, p.dilation, p.transposed, p.groups, reduce_range)
+def quantized_conv1d_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv2dPackedParamsBase:
+  return __torch__.torch.classes.quantized.Conv2dPackedParamsBase(ops.tenon_quantized.one_dimension_more(weight), bias, [1] + stride, [0] + padding, [0, 0], [1] + dilation, False, groups)
+def quantized_conv_transpose1d_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv2dPackedParamsBase:
+  return __torch__.torch.classes.quantized.Conv2dPackedParamsBase(ops.tenon_quantized.one_dimension_more(weight), bias, [1] + stride, [0] + padding, [0] + output_padding, [1] + dilation, True, groups)
+def quantized_conv1d_unpack(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
+  return (ops.tenon_quantized.one_dimension_less(packed_weights.weight), packed_weights.bias)
+def quantized_conv1d(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_2d(qx, packed_weight, output_scale, output_zero_point, False)
+def quantized_conv1d_dynamic(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, reduce_range: bool = False) -> Tensor:
+  return _convolve_2d_dynamic(qx, packed_weight, reduce_range)
+def quantized_conv_transpose1d_unpack(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
+  return (ops.tenon_quantized.one_dimension_less(packed_weights.weight), packed_weights.bias)
+def quantized_conv_transpose1d(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_2d(qx, packed_weight, output_scale, output_zero_point, False)
+def quantized_conv_transpose1d_dynamic(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, reduce_range: bool = False) -> Tensor:
+  return _convolve_2d_dynamic(qx, packed_weight, reduce_range)
+def quantized_conv1d_relu(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_2d(qx, packed_weight, output_scale, output_zero_point, True)
+def quantized_conv2d_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv2dPackedParamsBase:
+  return __torch__.torch.classes.quantized.Conv2dPackedParamsBase(weight, bias, stride, padding, [0, 0], dilation, False, groups)
+def quantized_conv_transpose2d_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv2dPackedParamsBase:
+  return __torch__.torch.classes.quantized.Conv2dPackedParamsBase(weight, bias, stride, padding, output_padding, dilation, True, groups)
+def quantized_conv2d_unpack(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
+  return packed_weights.unpack()
+def quantized_conv2d(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_2d(qx, packed_weight, output_scale, output_zero_point, False)
+def quantized_conv2d_dynamic(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, reduce_range: bool = False) -> Tensor:
+  return _convolve_2d_dynamic(qx, packed_weight, reduce_range)
+def quantized_conv_transpose2d_unpack(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
+  return packed_weights.unpack()
+def quantized_conv_transpose2d(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_2d(qx, packed_weight, output_scale, output_zero_point, False)
+def quantized_conv_transpose2d_dynamic(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, reduce_range: bool = False) -> Tensor:
+  return _convolve_2d_dynamic(qx, packed_weight, reduce_range)
+def quantized_conv2d_relu(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_2d(qx, packed_weight, output_scale, output_zero_point, True)
+def _quantized_conv2d_of_window(qx: Tensor, weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, stride: List[int], padding: List[int], dilation: List[int], groups: int, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_2d(qx, weight, output_scale, output_zero_point, False)
+def _quantized_conv2d_relu_of_window(qx: Tensor, weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, stride: List[int], padding: List[int], dilation: List[int], groups: int, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_2d(qx, weight, output_scale, output_zero_point, True)
+def quantized_conv2d_stride(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> List[int]:
+  return packed_weights.stride
+def quantized_conv2d_padding(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> List[int]:
+  return packed_weights.padding
+def quantized_conv2d_output_padding(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> List[int]:
+  return packed_weights.output_padding
+def quantized_conv2d_dilation(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> List[int]:
+  return packed_weights.dilation
+def quantized_conv2d_groups(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> int:
+  return packed_weights.groups
+def quantized_conv2d_transpose(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> int:
+  return int(packed_weights.transposed)
+def quantized_conv_transpose2d_stride(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> List[int]:
+  return packed_weights.stride
+def quantized_conv_transpose2d_padding(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> List[int]:
+  return packed_weights.padding
+def quantized_conv_transpose2d_output_padding(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> List[int]:
+  return packed_weights.output_padding
+def quantized_conv_transpose2d_dilation(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> List[int]:
+  return packed_weights.dilation
+def quantized_conv_transpose2d_groups(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> int:
+  return packed_weights.groups
+def quantized_conv_transpose2d_transpose(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> int:
+  return int(packed_weights.transposed)
+def _convolve_3d(qx: Tensor, p: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, scale: float, zero_point: int, relu: bool) -> Tensor:
+  return ops.tenon_quantized.convolve(qx, p.values, p.scales, p.bias, p.stride, p.padding, p.output_padding, p.dilation, p.transposed, p.groups, scale, zero_point, relu)
+def _convolve_3d_dynamic(x: Tensor, p: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, reduce_range: bool) -> Tensor:
+  return ops.tenon_quantized.convolve_dynamic(x, p.values, p.scales, p.bias, p.stride, p.padding, p.output_padding, p.dilation, p.transposed, p.groups, reduce_range)
+def quantized_conv3d_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv3dPackedParamsBase:
+  return __torch__.torch.classes.quantized.Conv3dPackedParamsBase(weight, bias, stride, padding, [0, 0, 0], dilation, False, groups)
+def quantized_conv_transpose3d_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv3dPackedParamsBase:
+  return __torch__.torch.classes.quantized.Conv3dPackedParamsBase(weight, bias, stride, padding, output_padding, dilation, True, groups)
+def quantized_conv3d_unpack(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
+  return packed_weights.unpack()
+def quantized_conv3d(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_3d(qx, packed_weight, output_scale, output_zero_point, False)
+def quantized_conv3d_dynamic(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, reduce_range: bool = False) -> Tensor:
+  return _convolve_3d_dynamic(qx, packed_weight, reduce_range)
+def quantized_conv_transpose3d_unpack(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
+  return packed_weights.unpack()
+def quantized_conv_transpose3d(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_3d(qx, packed_weight, output_scale, output_zero_point, False)
+def quantized_conv_transpose3d_dynamic(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, reduce_range: bool = False) -> Tensor:
+  return _convolve_3d_dynamic(qx, packed_weight, reduce_range)
+def quantized_conv3d_relu(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_3d(qx, packed_weight, output_scale, output_zero_point, True)
+def _quantized_conv3d_of_window(qx: Tensor, weight: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, stride: List[int], padding: List[int], dilation: List[int], groups: int, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_3d(qx, weight, output_scale, output_zero_point, False)
+def _quantized_conv3d_relu_of_window(qx: Tensor, weight: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, stride: List[int], padding: List[int], dilation: List[int], groups: int, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_3d(qx, weight, output_scale, output_zero_point, True)
+def quantized_conv3d_stride(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> List[int]:
+  return packed_weights.stride
+def quantized_conv3d_padding(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> List[int]:
+  return packed_weights.padding
+def quantized_conv3d_output_padding(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> List[int]:
+  return packed_weights.output_padding
+def quantized_conv3d_dilation(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> List[int]:
+  return packed_weights.dilation
+def quantized_conv3d_groups(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> int:
+  return packed_weights.groups
+def quantized_conv3d_transpose(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> int:
+  return int(packed_weights.transposed)
+def quantized_conv_transpose3d_stride(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> List[int]:
+  return packed_weights.stride
+def quantized_conv_transpose3d_padding(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> List[int]:
+  return packed_weights.padding
+def quantized_conv_transpose3d_output_padding(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> List[int]:
+  return packed_weights.output_padding
+def quantized_conv_transpose3d_dilation(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> List[int]:
+  return packed_weights.dilation
+def quantized_conv_transpose3d_groups(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> int:
+  return packed_weights.groups
+def quantized_conv_transpose3d_transpose(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> int:
+  return int(packed_weights.transposed)
+def quantized_conv_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv2dPackedParamsBase:
+  return quantized_conv2d_prepack(weight, bias, stride, padding, dilation, groups)
+def quantized_conv_unpack(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
+  return packed_weights.unpack()
+def quantized_conv2d_add(qx: Tensor, qaccum: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
+  p = packed_weight
+  y = torch.convolution(torch.dequantize(qx), torch.dequantize(p.weight), p.bias, p.stride, p.padding, p.dilation, p.transposed, p.output_padding, p.groups)
+  return _quantized_as(y + torch.dequantize(qaccum), output_scale, output_zero_point, qx)
+def quantized_conv2d_add_relu(qx: Tensor, qaccum: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
+  return torch.relu(quantized_conv2d_add(qx, qaccum, packed_weight, output_scale, output_zero_point))
+def quantized_add(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
+  a, b = torch.dequantize(qa), torch.dequantize(qb)
+  return _quantized_as(a + b, scale, zero_point, qa)
+def quantized_add_relu(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
+  a, b = torch.dequantize(qa), torch.dequantize(qb)
+  return _quantized_as(torch.relu(a + b), scale, zero_point, qa)
+def quantized_add_out(qa: Tensor, qb: Tensor, out: Tensor) -> Tensor:
+  a, b = torch.dequantize(qa), torch.dequantize(qb)
+  return out.copy_(a + b)
+def quantized_add_relu_out(qa: Tensor, qb: Tensor, out: Tensor) -> Tensor:
+  a, b = torch.dequantize(qa), torch.dequantize(qb)
+  return out.copy_(torch.relu(a + b))
+def quantized_mul(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
+  a, b = torch.dequantize(qa), torch.dequantize(qb)
+  return _quantized_as(a * b, scale, zero_point, qa)
+def quantized_mul_relu(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
+  a, b = torch.dequantize(qa), torch.dequantize(qb)
+  return _quantized_as(torch.relu(a * b), scale, zero_point, qa)
+def quantized_mul_out(qa: Tensor, qb: Tensor, out: Tensor) -> Tensor:
+  a, b = torch.dequantize(qa), torch.dequantize(qb)
+  return out.copy_(a * b)
+def quantized_mul_relu_out(qa: Tensor, qb: Tensor, out: Tensor) -> Tensor:
+  a, b = torch.dequantize(qa), torch.dequantize(qb)
+  return out.copy_(torch.relu(a * b))
+def _bounds(x: Tensor) -> Tuple[int, int]:
+  if x.dtype == 13:
+    return 0, 255
+  if x.dtype == 12:
+    return -128, 127
+  return -2147483648, 2147483647
+def quantized_add_scalar(qa: Tensor, b: number) -> Tensor:
+  low, high = _bounds(qa)
+  scale, zero = qa.q_scale(), qa.q_zero_point()
+  moved = zero - int(round(float(b) / scale))
+  if moved < low:
+    return _quantized_as(torch.dequantize(qa) + (zero - moved) * scale, float(high - moved) / float(high - low) * scale, low, qa)
+  if moved > high:
+    return _quantized_as(torch.dequantize(qa) + (zero - moved) * scale, float(moved - low) / float(high - low) * scale, high, qa)
+  return torch._make_per_tensor_quantized_tensor(torch.int_repr(qa), scale, moved)
+def quantized_mul_scalar(qa: Tensor, b: number) -> Tensor:
+  low, high = _bounds(qa)
+  scale, zero, by = qa.q_scale(), qa.q_zero_point(), float(b)
+  if by > 0.0:
+    return torch._make_per_tensor_quantized_tensor(torch.int_repr(qa), scale * by, zero)
+  if by == 0.0:
+    return torch._make_per_tensor_quantized_tensor(torch.zeros_like(torch.int_repr(qa)), 1.0, 0)
+  turned = (low + high - torch.int_repr(qa).to(torch.int64)).to(torch.int_repr(qa).dtype)
+  return torch._make_per_tensor_quantized_tensor(turned, scale * -by, high - (zero - low))
+def quantized_add_scalar_relu(qa: Tensor, b: number) -> Tensor:
+  return torch.relu(quantized_add_scalar(qa, b))
+def _quantized_add_scalar_of_tensor(qa: Tensor, b: Tensor) -> Tensor:
+  return quantized_add_scalar(qa, b.item())
+def _quantized_add_scalar_relu_of_tensor(qa: Tensor, b: Tensor) -> Tensor:
+  return quantized_add_scalar_relu(qa, b.item())
+def quantized_mul_scalar_relu(qa: Tensor, b: number) -> Tensor:
+  return torch.relu(quantized_mul_scalar(qa, b))
+def _quantized_mul_scalar_of_tensor(qa: Tensor, b: Tensor) -> Tensor:
+  return quantized_mul_scalar(qa, b.item())
+def _quantized_mul_scalar_relu_of_tensor(qa: Tensor, b: Tensor) -> Tensor:
+  return quantized_mul_scalar_relu(qa, b.item())
+def quantized_matmul(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
+  return _quantized_as(torch.matmul(torch.dequantize(qa), torch.dequantize(qb)), scale, zero_point, qa)
+def quantized_cat(qx: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int]) -> Tensor:
+  s = qx[0].q_scale() if scale is None else scale
+  z = qx[0].q_zero_point() if zero_point is None else zero_point
+  return _quantized_as(torch.cat(torch.dequantize(qx), dim), s, z, qx[0])
+def quantized_cat_relu(qx: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int]) -> Tensor:
+  return torch.relu(quantized_cat(qx, dim, scale, zero_point))
+def quantized_relu6(qx: Tensor, inplace: bool = False) -> Tensor:
+  return torch.clamp(qx, 0.0, 6.0)
+def quantized_clamp(qx: Tensor, min: Optional[number] = None, max: Optional[number] = None) -> Tensor:
+  return torch.clamp(qx, min, max)
+def quantized_threshold(qx: Tensor, threshold: number, value: number) -> Tensor:
+  return torch.threshold(qx, threshold, value)
+def quantized_hardswish(input: Tensor, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.hardswish(torch.dequantize(input)), output_scale, output_zero_point, input)
+def quantized_leaky_relu(qx: Tensor, negative_slope: number, inplace: bool, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.leaky_relu(torch.dequantize(qx), negative_slope), output_scale, output_zero_point, qx)
+def quantized_elu(self: Tensor, output_scale: float, output_zero_point: int, alpha: number = 1, scale: number = 1, input_scale: number = 1) -> Tensor:
+  return _quantized_as(torch.elu(torch.dequantize(self), alpha, scale, input_scale), output_scale, output_zero_point, self)
+def quantized_celu(self: Tensor, output_scale: float, output_zero_point: int, alpha: number = 1) -> Tensor:
+  return _quantized_as(torch.celu(torch.dequantize(self), alpha), output_scale, output_zero_point, self)
+def quantized_sigmoid(qx: Tensor, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.sigmoid(torch.dequantize(qx)), output_scale, output_zero_point, qx)
+def quantized_softmax(qx: Tensor, dim: int, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.softmax(torch.dequantize(qx), dim), output_scale, output_zero_point, qx)
+def quantized_prelu(qx: Tensor, weight: Tensor, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.prelu(torch.dequantize(qx), torch.dequantize(weight)), output_scale, output_zero_point, qx)
+def quantized_dropout(self: Tensor, output_scale: float, output_zero_point: int, p: number = 0.5, training: bool = False) -> Tensor:
+  return self
+def quantized_batch_norm(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False), output_scale, output_zero_point, qx)
+def quantized_batch_norm_relu(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.relu(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False)), output_scale, output_zero_point, qx)
+def quantized_batch_norm1d(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False), output_scale, output_zero_point, qx)
+def quantized_batch_norm1d_relu(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.relu(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False)), output_scale, output_zero_point, qx)
+def quantized_batch_norm2d(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False), output_scale, output_zero_point, qx)
+def quantized_batch_norm2d_relu(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.relu(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False)), output_scale, output_zero_point, qx)
+def quantized_batch_norm3d(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False), output_scale, output_zero_point, qx)
+def quantized_batch_norm3d_relu(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.relu(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False)), output_scale, output_zero_point, qx)
+def quantized_layer_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], bias: Optional[Tensor], eps: float, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.layer_norm(torch.dequantize(input), normalized_shape, weight, bias, eps), output_scale, output_zero_point, input)
+def quantized_group_norm(qx: Tensor, num_groups: int, weight: Optional[Tensor], bias: Optional[Tensor], eps: float, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.group_norm(torch.dequantize(qx), num_groups, weight, bias, eps), output_scale, output_zero_point, qx)
+def quantized_instance_norm(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], eps: float, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.instance_norm(torch.dequantize(qx), weight, bias, None, None, True, 0.0, eps, False), output_scale, output_zero_point, qx)
+def quantized_embedding_bag_prepack(weight: Tensor) -> __torch__.torch.classes.quantized.EmbeddingPackedParamsBase:
+  return __torch__.torch.classes.quantized.EmbeddingPackedParamsBase(weight)
+def quantized_embedding_bag_unpack(W_prepack: __torch__.torch.classes.quantized.EmbeddingPackedParamsBase) -> Tensor:
+  return W_prepack.weight
+def quantized_embedding_byte(weight: __torch__.torch.classes.quantized.EmbeddingPackedParamsBase, indices: Tensor, pruned_weights: bool = False) -> Tensor:
+  return torch.embedding(torch.dequantize(weight.weight), indices)
+def quantized_embedding_4bit(weight: __torch__.torch.classes.quantized.EmbeddingPackedParamsBase, indices: Tensor, pruned_weights: bool = False) -> Tensor:
+  return torch.embedding(torch.dequantize(weight.weight), indices)
+def quantized_embedding_bag_4bit(weight: __torch__.torch.classes.quantized.EmbeddingPackedParamsBase, indices: Tensor, offsets: Optional[Tensor] = None, scale_grad_by_freq: bool = False, mode: int = 0, pruned_weights: bool = False, per_sample_weights: Optional[Tensor] = None, compressed_indices_mapping: Optional[Tensor] = None, include_last_offset: bool = False) -> Tensor:
+  return quantized_embedding_bag_byte(weight, indices, offsets, scale_grad_by_freq, mode, pruned_weights, per_sample_weights, compressed_indices_mapping, include_last_offset)
+def quantized_embedding_bag_byte(weight: __torch__.torch.classes.quantized.EmbeddingPackedParamsBase, indices: Tensor, offsets: Optional[Tensor] = None, scale_grad_by_freq: bool = False, mode: int = 0, pruned_weights: bool = False, per_sample_weights: Optional[Tensor] = None, compressed_indices_mapping: Optional[Tensor] = None, include_last_offset: bool = False) -> Tensor:
+  begins = torch.arange(indices.size(0), device=indices.device) * indices.size(-1) if offsets is None else offsets
+  y, a, b, c = torch.embedding_bag(torch.dequantize(weight.weight), indices.flatten(), begins, False, 0, False, per_sample_weights, include_last_offset)
+  return y
+def quantized_make_quantized_cell_params_dynamic(w_ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, w_hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, bias_ih: Tensor, bias_hh: Tensor, reduce_range: bool = False) -> __torch__.torch.classes.rnn.CellParamsBase:
+  return __torch__.torch.classes.rnn.CellParamsBase("quantized_dynamic", w_ih, w_hh, [bias_ih, bias_hh], reduce_range)
+def quantized_make_quantized_cell_params_fp16(w_ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, w_hh: __torch__.torch.classes.quantized.LinearPackedParamsBase) -> __torch__.torch.classes.rnn.CellParamsBase:
+  no_tensors: List[Tensor] = []
+  return __torch__.torch.classes.rnn.CellParamsBase("quantized_fp16", w_ih, w_hh, no_tensors, False)
+def _lstm_gates(gates: Tensor, c: Tensor) -> Tuple[Tensor, Tensor]:
+  i, f, g, o = torch.chunk(gates, 4, 1)
+  c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+  return torch.sigmoid(o) * torch.tanh(c), c
+def _gru_gates(x: Tensor, hidden: Tensor, h: Tensor) -> Tensor:
+  xr, xz, xn = torch.chunk(x, 3, 1)
+  hr, hz, hn = torch.chunk(hidden, 3, 1)
+  z = torch.sigmoid(hz + xz)
+  n = torch.tanh(xn + hn * torch.sigmoid(hr + xr))
+  return (h - n) * z + n
+def _quantized_step(lstm: bool, x: Tensor, h: Tensor, c: Tensor, p: __torch__.torch.classes.rnn.CellParamsBase) -> Tuple[Tensor, Tensor]:
+  hidden = quantized_linear_dynamic(h, p.hidden, p.reduce_range)
+  if lstm:
+    return _lstm_gates(hidden + x, c)
+  return _gru_gates(x, hidden, h), c
+def _quantized_steps(lstm: bool, data: Tensor, sizes: List[int], h: Tensor, c: Tensor, p: __torch__.torch.classes.rnn.CellParamsBase, backwards: bool) -> Tuple[Tensor, Tensor, Tensor]:
+  gates = quantized_linear_dynamic(data, p.input, p.reduce_range)
+  steps = torch.split(gates, sizes)
+  outs: List[Tensor] = []
+  for i in range(len(sizes)):
+    t = len(sizes) - 1 - i if backwards else i
+    n = sizes[t]
+    a, b = _quantized_step(lstm, steps[t], h[:n], c[:n], p)
+    outs.append(a)
+    h = torch.cat([a, h[n:]])
+    c = torch.cat([b, c[n:]])
+  if backwards:
+    outs.reverse()
+  return torch.cat(outs), h, c
+def _quantized_layers(lstm: bool, data: Tensor, sizes: List[int], hx: Tensor, cx: Tensor, params: List[__torch__.torch.classes.rnn.CellParamsBase], num_layers: int, dropout: float, train: bool, bidirectional: bool) -> Tuple[Tensor, Tensor, Tensor]:
+  hs: List[Tensor] = []
+  cs: List[Tensor] = []
+  directions = 2 if bidirectional else 1
+  for layer in range(num_layers):
+    outs: List[Tensor] = []
+    for d in range(directions):
+      at = layer * directions + d
+      y, h, c = _quantized_steps(lstm, data, sizes, hx[at], cx[at], params[at], d == 1)
+      outs.append(y)
+      hs.append(h)
+      cs.append(c)
+    data = torch.cat(outs, -1)
+    if train and dropout > 0.0 and layer + 1 < num_layers:
+      data = torch.dropout(data, dropout, True)
+  return data, torch.stack(hs), torch.stack(cs)
+def _quantized_sequence(lstm: bool, input: Tensor, hx: Tensor, cx: Tensor, params: List[__torch__.torch.classes.rnn.CellParamsBase], num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> Tuple[Tensor, Tensor, Tensor]:
+  x = input.transpose(0, 1) if batch_first else input
+  y, h, c = _quantized_layers(lstm, x.flatten(0, 1), [x.size(1)] * x.size(0), hx, cx, params, num_layers, dropout, train, bidirectional)
+  y = y.unflatten(0, [x.size(0), x.size(1)])
+  return y.transpose(0, 1) if batch_first else y, h, c
+def _quantized_lstm(input: Tensor, hx: List[Tensor], params: List[__torch__.torch.classes.rnn.CellParamsBase], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool, *, dtype: Optional[int] = None, use_dynamic: bool = False) -> Tuple[Tensor, Tensor, Tensor]:
+  return _quantized_sequence(True, input, hx[0], hx[1], params, num_layers, dropout, train, bidirectional, batch_first)
+def _quantized_lstm_packed(data: Tensor, batch_sizes: Tensor, hx: List[Tensor], params: List[__torch__.torch.classes.rnn.CellParamsBase], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, *, dtype: Optional[int] = None, use_dynamic: bool = False) -> Tuple[Tensor, Tensor, Tensor]:
+  sizes: List[int] = batch_sizes.tolist()
+  return _quantized_layers(True, data, sizes, hx[0], hx[1], params, num_layers, dropout, train, bidirectional)
+def _quantized_gru(input: Tensor, hx: Tensor, params: List[__torch__.torch.classes.rnn.CellParamsBase], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> Tuple[Tensor, Tensor]:
+  y, h, c = _quantized_sequence(False, input, hx, hx, params, num_layers, dropout, train, bidirectional, batch_first)
+  return y, h
+def _quantized_gru_packed(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: List[__torch__.torch.classes.rnn.CellParamsBase], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool) -> Tuple[Tensor, Tensor]:
+  sizes: List[int] = batch_sizes.tolist()
+  y, h, c = _quantized_layers(False, data, sizes, hx, hx, params, num_layers, dropout, train, bidirectional)
+  return y, h
+def quantized_quantized_lstm_cell_dynamic(input: Tensor, hx: List[Tensor], w_ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, w_hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, bias_ih: Tensor, bias_hh: Tensor) -> Tuple[Tensor, Tensor]:
+  gates = quantized_linear_dynamic(hx[0], w_hh, True) + quantized_linear_dynamic(input, w_ih, True)
+  return _lstm_gates(gates, hx[1])
+def quantized_quantized_gru_cell_dynamic(input: Tensor, hx: Tensor, w_ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, w_hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, b_ih: Tensor, b_hh: Tensor) -> Tensor:
+  return _gru_gates(quantized_linear_dynamic(input, w_ih, True), quantized_linear_dynamic(hx, w_hh, True), hx)
+def quantized_quantized_rnn_relu_cell_dynamic(input: Tensor, hx: Tensor, w_ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, w_hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, b_ih: Tensor, b_hh: Tensor) -> Tensor:
+  return torch.relu(quantized_linear_dynamic(hx, w_hh, True) + quantized_linear_dynamic(input, w_ih, True))
+def quantized_quantized_rnn_tanh_cell_dynamic(input: Tensor, hx: Tensor, w_ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, w_hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, b_ih: Tensor, b_hh: Tensor) -> Tensor:
+  return torch.tanh(quantized_linear_dynamic(hx, w_hh, True) + quantized_linear_dynamic(input, w_ih, True))
+)py";
+
+}  // namespace tenon::jit::language

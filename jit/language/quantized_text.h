@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The operators of quantized programs, and the classes of C++ in torch that hold their weights, in
+// the language itself. "quantized::f" is quantized_f here.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/language/match.h"
+#include "tenon/jit/unit.h"
+
+namespace tenon::jit::language {
+
+extern const char *const kQuantizedText, *const kQuantizedClasses, *const kQuantizedCells;
+
+// The name of the function of kQuantizedText that a call of the operator means; empty: none does.
+bool is_quantized_operator(std::string_view name);
+std::string quantized_function(const std::string& op, const std::vector<NamedValue>& args);
+
+// The operator that a function of kQuantizedText stands for, as programs call it:
+// "ops.quantized.f"; empty: it is another function.
+std::string quantized_operator(std::string_view qualified_function);
+
+// Names of classes of C++ in torch begin with it.
+inline constexpr std::string_view kForeignClasses = "__torch__.torch.classes.";
+// Whether it is a class of quantized weights: "__torch__.torch.classes.quantized.M".
+bool is_quantized_class(std::string_view qualified_name);
+// Defines those classes where the unit does not have them.
+void define_quantized_classes(CompilationUnit& unit);
+
+}  // namespace tenon::jit::language

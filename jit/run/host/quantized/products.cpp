@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions and linear layers of quantized tensors, which quantized programs call by functions
+// of the language (jit/language/quantized_text.cpp).
+//
+// Products are computed with integers in float32, less their zero points, so that sums are those of
+// integers up to 2^24. They are brought to the scale of the result as FBGEMM does it:
+// round((sum + bias / (s_x s_w)) * (s_x s_w / s_y)) + zero_point.
+#include <algorithm>
+
+#include "jit/run/unboxed.h"
+#include "tenon/ops.h"
+#include "tenon/quantized.h"
+#include "tenon/runtime/error.h"
+
+namespace tenon::jit {
+namespace {
+
+using OptionalTensor = std::optional<Tensor>;
+using Sizes = std::vector<int64_t>;
+
+// Integers less their zero points.
+Tensor centered(const Tensor& q) {
+  const Tensor integers = int_repr(q).to(kFloat);
+  if (!is_quantized_per_channel(q)) return integers - q_zero_point(q);
+  Sizes sizes(static_cast<std::size_t>(q.dim()), 1);
+  sizes[static_cast<std::size_t>(q_per_channel_axis(q))] = -1;
+  return integers - q_per_channel_zero_points(q).to(kFloat).reshape(sizes);
+}
+
+// One for all channels of the result, or one for each.
+Tensor scales_of(const Tensor& weight) {
+  TENON_CHECK(is_quantized(weight), TypeError, "quantized: expected a quantized weight");
+  if (is_quantized_per_channel(weight)) return q_per_channel_scales(weight).to(kFloat);
+  return tenon::full({1}, q_scale(weight), TensorOptions(weight.device()).dtype(kFloat));
+}
+
+// Along dimension 1 of a convolution's result, or the last of a linear layer's.
+Tensor for_channels(const Tensor& each, int64_t spatial) {
+  Sizes sizes(static_cast<std::size_t>(1 + spatial), 1);
+  sizes[0] = each.numel();
+  return each.reshape(sizes);
+}
+
+struct Result {
+  double scale;
+  int64_t zero;
+  bool relu;
+};
+
+// sums + bias, of numbers in units of `units`, quantized.
+Tensor requantize(const Tensor& sums, const Tensor& units, const OptionalTensor& bias,
+                  int64_t spatial, ScalarType dtype, const Result& to) {
+  Tensor y = sums.round();
+  if (bias) y = y + for_channels(bias->to(kFloat) / units, spatial);
+  y = (y * for_channels(units / to.scale, spatial)).round() + to.zero;
+  const bool is_signed = dtype == kQInt8;
+  const int64_t low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;
+  y = y.clamp(to.relu ? std::max(low, to.zero) : low, high).to(is_signed ? kChar : kByte);
+  return _make_per_tensor_quantized_tensor(y, to.scale, to.zero);
+}
+
+void check_input(const char* op, const Tensor& x) {
+  TENON_CHECK(is_quantized(x) && quantized_dtype(x) != kQInt32, TypeError, op,
+              ": expected a quantized input of dtype quint8 or qint8");
+}
+
+struct Window {
+  Sizes stride, padding, output_padding, dilation;
+  bool transposed;
+  int64_t groups;
+};
+
+// Convolutions of one dimension have weights of two, the first of size 1.
+Tensor sums_of(Tensor x, const Tensor& weight, const Window& w) {
+  const bool flat = x.dim() + 1 == weight.dim();
+  if (flat) x = x.unsqueeze(-2);
+  Tensor y = tenon::convolution(x, weight, std::nullopt, w.stride, w.padding, w.dilation,
+                                w.transposed, w.output_padding, w.groups);
+  return flat ? y.squeeze(-2) : y;
+}
+
+Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& scales,
+                const OptionalTensor& bias, const Sizes& stride, const Sizes& padding,
+                const Sizes& output_padding, const Sizes& dilation, bool transposed, int64_t groups,
+                double scale, int64_t zero, bool relu) {
+  check_input("quantized::conv", x);
+  const Window w{stride, padding, output_padding, dilation, transposed, groups};
+  const Tensor sums = sums_of(centered(x), weight, w);
+  return requantize(sums, scales * q_scale(x), bias, x.dim() - 2, quantized_dtype(x),
+                    {scale, zero, relu});
+}
+
+Tensor convolve_dynamic(const Tensor& x, const Tensor& weight, const Tensor& scales,
+                        const OptionalTensor& bias, const Sizes& stride, const Sizes& padding,
+                        const Sizes& output_padding, const Sizes& dilation, bool transposed,
+                        int64_t groups, bool reduce_range) {
+  const Tensor q = quantize_per_tensor_dynamic(x, kQUInt8, reduce_range);
+  const Window w{stride, padding, output_padding, dilation, transposed, groups};
+  const Tensor y =
+      sums_of(centered(q), weight, w).round() * for_channels(scales * q_scale(q), x.dim() - 2);
+  return bias ? y + for_channels(*bias, x.dim() - 2) : y;
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& scales,
+              const OptionalTensor& bias, double scale, int64_t zero, bool relu) {
+  check_input("quantized::linear", x);
+  return requantize(tenon::linear(centered(x), weight), scales * q_scale(x), bias, 0,
+                    quantized_dtype(x), {scale, zero, relu});
+}
+
+Tensor linear_dynamic(const Tensor& x, const Tensor& weight, const Tensor& scales,
+                      const OptionalTensor& bias, bool reduce_range) {
+  const Tensor q = quantize_per_tensor_dynamic(x, kQUInt8, reduce_range);
+  const Tensor y = tenon::linear(centered(q), weight) * (scales * q_scale(q));
+  return bias ? y + *bias : y;
+}
+
+Tensor with_sizes(const Tensor& weight, const Tensor& integers) {
+  if (!is_quantized_per_channel(weight))
+    return _make_per_tensor_quantized_tensor(integers, q_scale(weight), q_zero_point(weight));
+  return _make_per_channel_quantized_tensor(integers, q_per_channel_scales(weight),
+                                            q_per_channel_zero_points(weight),
+                                            q_per_channel_axis(weight));
+}
+// Weights of a convolution of one dimension as those of two, and back.
+Tensor one_dimension_more(const Tensor& w) { return with_sizes(w, int_repr(w).unsqueeze(-2)); }
+Tensor one_dimension_less(const Tensor& w) { return with_sizes(w, int_repr(w).squeeze(-2)); }
+
+using ConvState = std::tuple<Tensor, OptionalTensor, Sizes>;
+[[noreturn]] void bad_state() {
+  throw ValueError("the state of a quantized convolution is none that torch has written");
+}
+
+// Version 1: (weight, bias, stride, padding, dilation, groups) with a tensor for each number.
+ConvState first_conv_state(const std::vector<IValue>& parts) {
+  if (parts.size() != 6 || !parts[0].isTensor()) bad_state();
+  const auto numbers = [&](std::size_t i) {
+    Sizes out;
+    if (!parts[i].isTensorList()) bad_state();
+    for (const Tensor& t : parts[i].toTensorVector()) out.push_back(t.item().to<int64_t>());
+    return out;
+  };
+  Sizes all{static_cast<int64_t>(numbers(2).size())};
+  for (std::size_t i = 2; i < 5; ++i)
+    for (const int64_t n : numbers(i)) all.push_back(n);
+  all.insert(all.end(), numbers(2).size(), 0);
+  all.push_back(parts[5].toTensor().item().to<int64_t>());
+  all.push_back(0);
+  const bool bias = parts[1].isTensor() && parts[1].toTensor().defined();
+  return {parts[0].toTensor(), bias ? OptionalTensor(parts[1].toTensor()) : std::nullopt, all};
+}
+
+// (weight, bias, numbers): the dimensions, then stride, padding, dilation and output_padding of
+// each, groups, and 1 for a transposed convolution. torch writes integers of int16 as the first
+// tensor (version "2"), or a list of ints (3), where the weight is tensor 1.
+ConvState conv_state(const IValue& state) {
+  if (!state.isTuple()) bad_state();
+  const auto& parts = state.toTupleRef().items;
+  if (parts.size() != 3) return first_conv_state(parts);
+  const auto tensor_at = [](const IValue& list, std::size_t i) {
+    const auto& items = list.toListRef().items;
+    const bool there = i < items.size() && items[i].isTensor() && items[i].toTensor().defined();
+    return there ? OptionalTensor(items[i].toTensor()) : std::nullopt;
+  };
+  TENON_CHECK(parts[1].isList() && parts[2].isList(), ValueError,
+              "the state of a quantized convolution has no lists of numbers and tensors");
+  const bool old = parts[0].isString();
+  const OptionalTensor weight = old ? tensor_at(parts[1], 1) : tensor_at(parts[2], 1);
+  TENON_CHECK(weight, ValueError, "the state of a quantized convolution has no weight");
+  Sizes numbers;
+  if (const OptionalTensor config = old ? tensor_at(parts[1], 0) : std::nullopt) {
+    const Tensor wide = config->to(kLong).contiguous();
+    numbers.assign(wide.const_data_ptr<int64_t>(), wide.const_data_ptr<int64_t>() + wide.numel());
+  } else {
+    for (const IValue& v : parts[1].toListRef().items) numbers.push_back(v.toInt());
+  }
+  TENON_CHECK(!numbers.empty() && numbers[0] > 0 && numbers[0] < 4 &&
+                  numbers.size() == static_cast<std::size_t>(numbers[0] * 4 + 3),
+              ValueError, "the state of a quantized convolution has ", numbers.size(), " numbers");
+  return {*weight, tensor_at(parts[2], old ? 0 : 2), numbers};
+}
+void unpack_state(Stack& s) {
+  const IValue state = pop(s);
+  OntoStack<ConvState>::put(s, conv_state(state));
+}
+
+#define PACKED "Tensor x, Tensor weight, Tensor scales, Tensor? bias, "
+#define WINDOW                                                                           \
+  "int[] stride, int[] padding, int[] output_padding, int[] dilation, bool transposed, " \
+  "int groups, "
+const HostOperator list[] = {
+    {"tenon_quantized::centered(Tensor q) -> Tensor", unboxed<centered>},
+    {"tenon_quantized::scales(Tensor weight) -> Tensor", unboxed<scales_of>},
+    {"tenon_quantized::convolve(" PACKED WINDOW "float scale, int zero, bool relu) -> Tensor",
+     unboxed<convolve>},
+    {"tenon_quantized::convolve_dynamic(" PACKED WINDOW "bool reduce_range) -> Tensor",
+     unboxed<convolve_dynamic>},
+    {"tenon_quantized::linear(" PACKED "float scale, int zero, bool relu) -> Tensor",
+     unboxed<linear>},
+    {"tenon_quantized::linear_dynamic(" PACKED "bool reduce_range) -> Tensor",
+     unboxed<linear_dynamic>},
+    {"tenon_quantized::one_dimension_more(Tensor weight) -> Tensor", unboxed<one_dimension_more>},
+    {"tenon_quantized::one_dimension_less(Tensor weight) -> Tensor", unboxed<one_dimension_less>},
+    {"tenon_quantized::conv_state(Any state) -> (Tensor, Tensor?, int[])", unpack_state},
+};
+const HostOperators registered(list, std::size(list));
+
+}  // namespace
+}  // namespace tenon::jit

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Quantized programs as torch saves them (data/make_quantized.py).
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tenon/jit.h"
+#include "tenon/quantized.h"
+#include "tenon/tenon.h"
+#include "tests/jit/formats/support.h"
+
+namespace tenon::jit {
+namespace {
+
+Tensor image() { return counted({1, 2, 6, 6}) / 4; }
+Tensor sequence() { return counted({3, 2, 4}) / 4; }
+
+TEST(JitQuantized, LayersAndOperatorsGiveTheIntegersOfTorch) {
+  expect_results("quantized_static.pt", {image()});
+}
+
+TEST(JitQuantized, LayersQuantizeWhatTheyGet) {
+  expect_results("quantized_dynamic.pt", {sequence()});
+}
+
+// The written archive calls torch's operators and holds no class of quantized weights.
+TEST(JitQuantized, SavedProgramsAreThoseOfTorch) {
+  for (const auto& [name, x] : {std::pair<const char*, Tensor>{"quantized_static.pt", image()},
+                                {"quantized_dynamic.pt", sequence()}}) {
+    const Module m = load(data(name));
+    const std::string file = ::testing::TempDir() + "quantized_saved.pt";
+    m.save(file);
+    const auto zip = formats::ZipReader::open(file);
+    for (const auto& e : zip->entries()) {
+      if (e.name.find("/code/") == std::string::npos) continue;
+      const std::string code = zip->read(e);
+      EXPECT_EQ(code.find("tenon"), std::string::npos) << e.name << "\n" << code;
+      EXPECT_EQ(code.find("class LinearPackedParamsBase"), std::string::npos) << e.name;
+    }
+    std::vector<Tensor> before, after;
+    add_tensors(m.forward({x}), before);
+    add_tensors(load(file).forward({x}), after);
+    ASSERT_EQ(before.size(), after.size());
+    for (std::size_t i = 0; i < before.size(); ++i) EXPECT_TRUE(before[i].equal(after[i])) << i;
+    std::filesystem::remove(file);
+  }
+}
+
+TEST(JitQuantized, WorksOnAnotherDevice) {
+  const Module on_host = load(data("quantized_static.pt"));
+  const Module m = load(data("quantized_static.pt"), Device("ref"));
+  std::vector<Tensor> expected, made;
+  add_tensors(on_host.forward({image()}), expected);
+  add_tensors(m.forward({image().to(Device("ref"))}), made);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_TRUE(allclose(made[i].cpu().to(kDouble), expected[i].to(kDouble), 1e-5, 1e-6)) << i;
+}
+
+// Text may use them, too; convolutions of torch 1.5 keep a tensor for each number.
+TEST(JitQuantized, TextMakesWeightsAndUsesThem) {
+  const Module m = define(
+      "def forward(self, x: Tensor) -> Tensor:\n"
+      "  w = torch.quantize_per_tensor(torch.eye(4), 1 / 64, 0, 12)\n"
+      "  p = ops.quantized.linear_prepack(w, None)\n"
+      "  q = torch.quantize_per_tensor(x, 1 / 8, 100, 13)\n"
+      "  return ops.quantized.linear_relu(q, p, 1 / 8, 0).dequantize()\n");
+  const Tensor x = counted({3, 4});
+  EXPECT_TRUE(allclose(m.forward({x}).toTensor(), relu(x)));
+}
+
+TEST(JitQuantized, DamagedStatesAreRefused) {
+  const auto refusal_of = [](const std::string& from, const std::string& to) -> std::string {
+    const std::string bytes = changed("quantized_static.pt", "data.pkl", [&](std::string text) {
+      const std::size_t at = text.find(from);
+      EXPECT_NE(at, std::string::npos);
+      return text.replace(at, from.size(), to);
+    });
+    std::istringstream in(bytes);
+    try {
+      (void)load(in);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_NE(refusal_of("per_channel_affine", "per_channel_affinX"), "");
+  EXPECT_NE(refusal_of("QInt8Storage", "QInt9Storage"), "");
+  EXPECT_NE(refusal_of("QInt8Storage", "QUIntStorage").find("4 and 2 bits"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tenon::jit
