@@ -209,7 +209,24 @@ void set_print_options(const PrintOptions& o) {
 
 std::string to_text(const Tensor& t) { return to_text(t, print_style()); }
 
+namespace {
+
+std::string quantized_text(const Tensor& t, PrintStyle style) {
+  const ScalarType dtype = quantized_dtype(t);
+  const char* name = dtype == kQInt8 ? "qint8" : dtype == kQUInt8 ? "quint8" : "qint32";
+  if (is_quantized_per_channel(t))
+    return core::join("quantized(", to_text(dequantize(t), style), ", dtype=", name,
+                      ", scales=", to_text(q_per_channel_scales(t), style),
+                      ", zero_points=", to_text(q_per_channel_zero_points(t), style),
+                      ", axis=", q_per_channel_axis(t), ")");
+  return core::join("quantized(", to_text(dequantize(t), style), ", dtype=", name,
+                    ", scale=", q_scale(t), ", zero_point=", q_zero_point(t), ")");
+}
+
+}  // namespace
+
 std::string to_text(const Tensor& t, PrintStyle style) {
+  if (is_quantized(t)) return quantized_text(t, style);
   if (style == PrintStyle::Libtorch) return libtorch_text(t);
   if (!t.defined()) return "tensor(undefined)";
   NoGradGuard no_grad;
@@ -221,25 +238,9 @@ std::string to_text(const Tensor& t, PrintStyle style) {
   return "tensor(" + body + suffixes(t) + ")";
 }
 
-namespace {
-
-std::string quantized_text(const Tensor& t) {
-  const ScalarType dtype = quantized_dtype(t);
-  const char* name = dtype == kQInt8 ? "qint8" : dtype == kQUInt8 ? "quint8" : "qint32";
-  if (is_quantized_per_channel(t))
-    return core::join("quantized(", to_text(dequantize(t)), ", dtype=", name,
-                      ", scales=", to_text(q_per_channel_scales(t)),
-                      ", zero_points=", to_text(q_per_channel_zero_points(t)),
-                      ", axis=", q_per_channel_axis(t), ")");
-  return core::join("quantized(", to_text(dequantize(t)), ", dtype=", name, ", scale=", q_scale(t),
-                    ", zero_point=", q_zero_point(t), ")");
-}
-
-}  // namespace
-
 std::ostream& operator<<(std::ostream& out, const Tensor& t) {
-  if (!t.defined() || !t.unsafeGetTensorImpl()->batched()) return out << to_text(t);
-  if (is_quantized(t)) return out << quantized_text(t);
+  const bool is_slice = t.defined() && t.unsafeGetTensorImpl()->batched() && !is_quantized(t);
+  if (!is_slice) return out << to_text(t);
   const core::Batch& b = *t.unsafeGetTensorImpl()->batch;
   return out << "BatchedTensor(lvl=" << b.level->number << ", bdim=" << b.dim << ", value=\n"
              << Tensor(core::Impl::share(b.value)) << "\n)";

@@ -11,6 +11,7 @@
 #include "tenon/core/geometry.h"
 #include "tenon/core/layout.h"
 #include "tenon/ops/dims.h"
+#include "tenon/quantized/quantizer.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon {
@@ -25,6 +26,7 @@ void Tensor::wrong_type(ScalarType asked) const {
 }
 
 void Tensor::no_address() const {
+  quantized::refuse_quantized("data_ptr", *this);
   TENON_CHECK(
       !get().batched(), core::NeedsSlices,
       "data_ptr: vmap: Cannot access data pointer of a batched tensor, which stands for many "
@@ -184,6 +186,7 @@ Tensor Tensor::type(std::string_view type, bool non_blocking) const {
 }
 
 bool Tensor::is_nonzero() const {
+  if (get().batched() && is_quantized(*this)) return tenon::dequantize(*this).is_nonzero();
   TENON_CHECK(
       !get().batched(), core::NeedsSlices,
       "vmap: It looks like you're attempting to use a Tensor in some data-dependent control "
@@ -257,6 +260,8 @@ Tensor Tensor::variable_data() const {
 // The dtype may change, also of a leaf that requires grad: modules are converted so. The old
 // gradient is the caller's.
 void Tensor::set_data(const Tensor& o) const {
+  quantized::refuse_quantized("set_data", *this);
+  quantized::refuse_quantized("set_data", o);
   core::TensorImpl &t = get(), &from = o.get();
   TENON_CHECK(t.layout_slot == from.layout_slot, TypeError, "set_data: a tensor of layout ",
               core::layout_name(t.layout_slot), " cannot hold the data of one of layout ",
@@ -415,6 +420,7 @@ const Tensor& Tensor::resize_(IntArrayRef size, std::optional<MemoryFormat> form
     _resize_components_(size);
     return *this;
   }
+  quantized::refuse_quantized("resize_", *this);
   autograd::changed("resize_", *this);
   core::checked_numel("resize_", static_cast<int>(size.size()), size.data());
   core::resize(get(), static_cast<int>(size.size()), size.data());

@@ -27,6 +27,7 @@ enum class Rule : uint8_t {
   Real,     // of the real numbers, quantized as the argument is
   Asks,     // the same, the result is an ordinary tensor
   Copy,
+  Fill,
   Join,
   Relu,
   Sigmoid,
@@ -107,6 +108,7 @@ const Rule* rule_of(const core::Op& op) {
       {"argmax", Rule::Asks},
       {"argmin", Rule::Asks},
       {"copy", Rule::Copy},
+      {"fill.Scalar", Rule::Fill},
       {"cat", Rule::Join},
       {"_stack", Rule::Join},
       {"relu", Rule::Relu},
@@ -267,6 +269,8 @@ Results results_of(const Call& c, Rule rule) {
       return real(c, fixed(c, -1, 1));
     case Rule::Copy:
       break;
+    case Rule::Fill:
+      return real(c, c.by);
   }
   throw NotImplementedError(core::join(c.op.name, ": not a function of quantized tensors"));
 }

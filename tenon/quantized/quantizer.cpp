@@ -35,10 +35,24 @@ ScalarType integer_dtype(ScalarType quantized) {
   return quantized == kQInt8 ? kChar : quantized == kQUInt8 ? kByte : kInt;
 }
 
+void refuse_quantized(const char* op, const Tensor& t) {
+  TENON_CHECK(!is_quantized(t), TypeError, op,
+              ": not of a quantized tensor; dequantize() it, or take its int_repr()");
+}
+
 Tensor wrap(const Tensor& integers, const core::Ref<Quantizer>& quantizer) {
   core::g_batched_call.store(&batching::call_batched, std::memory_order_relaxed);
   return Tensor(core::TensorImpl::make_batched(
       integers.getIntrusivePtr(), -1, core::Ref<core::BatchLevel>::share(quantizer.get())));
+}
+
+Tensor move_to(const Tensor& quantized, const TensorOptions& o, bool non_blocking) {
+  const Tensor integers = integers_of(quantized);
+  TENON_CHECK(!o.has_dtype() || o.dtype() == integers.scalar_type(), TypeError,
+              "to: a quantized tensor has no other dtype; dequantize() it, which gives float32");
+  return wrap(
+      integers.to(TensorOptions(o.device_opt().value_or(quantized.device())), non_blocking, true),
+      quantizer_of(quantized));
 }
 
 core::Ref<Quantizer> quantizer_of(const Tensor& quantized) {
@@ -59,7 +73,7 @@ Tensor along(const Tensor& each, const Tensor& tensor, int64_t axis) {
   return each.to(TensorOptions(tensor.device()).dtype(kFloat)).reshape(sizes);
 }
 
-// Sums with the bounds of int32 are not exact in float32.
+// The bounds of int32 are not exact in float32.
 Tensor bounded(const Tensor& rounded, const Quantizer& by) {
   const Range r = range_of(by.dtype, "quantize");
   const Tensor wide = by.dtype == kQInt32 ? rounded.to(kDouble) : rounded;
@@ -86,9 +100,12 @@ Tensor shifted(const Tensor& quantized) {
   const core::Ref<Quantizer> by = quantizer_of(quantized);
   const Tensor integers = integers_of(quantized);
   // Differences of int32 are not exact in float32.
-  const Tensor x = integers.to(by->dtype == kQInt32 ? kDouble : kFloat);
-  if (by->per_channel()) return (x - along(by->zeros, integers, by->axis)).to(kFloat);
-  return (x - by->zero).to(kFloat);
+  Tensor x = integers.to(by->dtype == kQInt32 ? kDouble : kFloat);
+  if (by->per_channel())
+    x -= along(by->zeros, integers, by->axis);
+  else if (by->zero != 0)
+    x -= by->zero;
+  return x.to(kFloat);
 }
 
 namespace {
@@ -249,6 +266,10 @@ Tensor dequantize(const Tensor& self) {
 Tensor int_repr(const Tensor& self) {
   (void)quantized::checked("int_repr", self);
   return quantized::integers_of(self).clone();
+}
+Tensor _centered_int_repr(const Tensor& self) {
+  (void)quantized::checked("_centered_int_repr", self);
+  return quantized::shifted(self);
 }
 ScalarType quantized_dtype(const Tensor& self) {
   return quantized::checked("quantized_dtype", self)->dtype;

@@ -27,15 +27,21 @@ struct Quantizer final : core::BatchLevel {
 struct Range {
   int64_t low, high;
 };
-// ValueError for a dtype that is not quantized; `op` names the caller.
+// TypeError for a dtype that is not quantized; `op` names the caller.
 Range range_of(ScalarType quantized, const char* op);
 ScalarType integer_dtype(ScalarType quantized);
+
+// The tensor on another device. TypeError where the options ask for another dtype.
+Tensor move_to(const Tensor& quantized, const TensorOptions& options, bool non_blocking);
+
+// TypeError for a quantized tensor, of which `op` cannot be asked.
+void refuse_quantized(const char* op, const Tensor& t);
 
 Tensor wrap(const Tensor& integers, const core::Ref<Quantizer>& quantizer);
 core::Ref<Quantizer> quantizer_of(const Tensor& quantized);
 Tensor integers_of(const Tensor& quantized);
 
-// The integers of real numbers, unbounded still: round(x / scale) + zero_point.
+// The integers of real numbers: round(x / scale) + zero_point, within the dtype.
 Tensor quantize(const Tensor& real, const Quantizer& by);
 // The same from numbers in units of the scale, which have no zero point.
 Tensor from_shifted(const Tensor& shifted, const Quantizer& by);

@@ -102,6 +102,9 @@ TEST(Quantized, WritesReachTheIntegers) {
   EXPECT_EQ(integers(q), Integers(24, 17));
   q.select(0, 1).copy_(zeros({3, 4}));
   EXPECT_EQ(integers(q[1]), Integers(12, 7));
+  EXPECT_EQ(q[1][0][0].item<float>(), 0.F);
+  EXPECT_FALSE(q[1][0][0].is_nonzero());
+  EXPECT_EQ(integers(q.clone().fill_(0.3)), Integers(24, 10));
   EXPECT_EQ(integers(q[0]), Integers(12, 17));
 }
 
@@ -118,7 +121,10 @@ TEST(Quantized, WhatTorchHasNoKernelForIsRefused) {
     EXPECT_NE(std::string(e.what()).find("add"), std::string::npos);
     EXPECT_NE(std::string(e.what()).find("dequantize() them"), std::string::npos);
   }
-  EXPECT_THROW((void)q.data_ptr(), Error);
+  EXPECT_THROW((void)q.data_ptr(), TypeError);
+  EXPECT_THROW((void)q.resize_({6}), TypeError);
+  EXPECT_THROW((void)q.to(kDouble), TypeError);
+  EXPECT_THROW(zeros({2, 3, 4}).set_data(q), TypeError);
   Tensor plain = zeros({2, 3, 4});
   EXPECT_THROW(plain.copy_(q), TypeError);
   EXPECT_TRUE(plain.equal(zeros({2, 3, 4})));

@@ -10,6 +10,7 @@
 #include "tenon/core/sizes.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
+#include "tenon/quantized/quantizer.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::composite {
@@ -36,6 +37,8 @@ Tensor contiguous(const Tensor& self, MemoryFormat f) {
 Tensor _to_copy(const Tensor& self, const TensorOptions& o, bool non_blocking,
                 std::optional<MemoryFormat> f) {
   TENON_CHECK(!o.requires_grad(), ValueError, "_to_copy: options may not ask for requires_grad");
+  if (self.unsafeGetTensorImpl()->batched() && is_quantized(self))
+    return quantized::move_to(self, o, non_blocking);
   f = o.memory_format_opt(f);
   if (o.has_layout() && o.layout() != self.layout()) {
     (void)core::usable_layout(core::layout_name(static_cast<int>(o.layout())));
@@ -94,6 +97,8 @@ Tensor to_dense(const Tensor& self, std::optional<ScalarType> dtype,
 Scalar item(const Tensor& self) {
   TENON_CHECK(self.numel() == 1, ValueError,
               "item: only one-element tensors convert to a scalar; this one has ", self.numel());
+  if (self.unsafeGetTensorImpl()->batched() && is_quantized(self))
+    return tenon::dequantize(self).item();
   return core::item(*self.unsafeGetTensorImpl());
 }
 Scalar _local_scalar_dense(const Tensor& self) { return self.item(); }
