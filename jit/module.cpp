@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/jit/module.h"
 
+#include <functional>
+
 #include "jit/frozen/frozen.h"
 #include "jit/language/emit.h"
+#include "jit/language/quantized_text.h"
 #include "tenon/autograd/mode.h"
+#include "tenon/quantized.h"
 #include "tenon/runtime/error.h"
 #include "tenon/tensor.h"
 
@@ -96,6 +100,29 @@ void Module::zero_grad() const {
 
 namespace {
 
+using Moved = std::function<Tensor(const Tensor&)>;
+
+// All tensors of quantized weights.
+void move_weights(IValue& v, const Moved& moved) {
+  if (v.isTensor()) {
+    if (v.toTensor().defined()) v = moved(v.toTensor());
+  } else if (v.isList()) {
+    for (IValue& item : v.toListRef().items) move_weights(item, moved);
+  } else if (v.isObject() && language::is_quantized_class(v.toObjectRef().name())) {
+    for (IValue& part : v.toObjectRef().slots) move_weights(part, moved);
+  }
+}
+
+// Quantized tensors are replaced: they cannot take the data of others.
+void move_quantized(const Module& module, const Moved& moved) {
+  for (const Module& m : module.modules()) {
+    for (IValue& v : m._ivalue()->slots) {
+      const bool quantized = v.isTensor() && is_quantized(v.toTensor());
+      if (quantized || v.isObject()) move_weights(v, moved);
+    }
+  }
+}
+
 void convert(const Module& module, const std::optional<Device>& device,
              const std::optional<ScalarType>& dtype, bool non_blocking) {
   TENON_CHECK(!dtype || isFloatingType(*dtype), TypeError,
@@ -113,7 +140,13 @@ void convert(const Module& module, const std::optional<Device>& device,
     t.set_data(moved(t));
     if (grad.defined()) t.mutable_grad() = moved(grad).set_requires_grad(grad.requires_grad());
   }
-  for (const Tensor& t : module.buffers()) t.set_data(moved(t));
+  for (const Tensor& t : module.buffers())
+    if (!is_quantized(t)) t.set_data(moved(t));
+  if (device) {
+    move_quantized(module, [&](const Tensor& t) {
+      return t.detach().to(TensorOptions(*device), non_blocking);
+    });
+  }
   if (!is_frozen(module)) return;
   for (const Tensor& t : frozen_constants(module)) t.set_data(moved(t));
   forget_plans(module);

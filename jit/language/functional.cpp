@@ -112,7 +112,8 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Opti
 const std::map<std::string, std::string_view>& texts() {
   static const auto& all = *[] {
     auto* map = new std::map<std::string, std::string_view>;
-    for (const std::string_view text : {kText, kComposedText, kQuantizedText}) {
+    for (const std::string_view text : {std::string_view(kText), std::string_view(kComposedText),
+                                        std::string_view(quantized_functions())}) {
       constexpr std::string_view kDef = "\ndef ";
       for (std::size_t at = text.find(kDef), end = 0; at != text.npos; at = end) {
         end = text.find(kDef, at + 1);

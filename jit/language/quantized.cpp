@@ -31,9 +31,9 @@ std::string overload(const std::string& name, const std::vector<NamedValue>& arg
   return "quantized_" + name;
 }
 
-void define_classes(CompilationUnit& unit, std::string_view space, const char* text) {
+void define_classes(CompilationUnit& unit, std::string_view space, std::string text) {
   auto source = std::make_shared<Source>();
-  source->text = text;
+  source->text = std::move(text);
   source->file = "torch/classes.py";
   define_file(unit, std::string(space), parse_file(source), std::make_shared<Resolver>());
 }
@@ -80,8 +80,8 @@ void define_quantized_classes(CompilationUnit& unit) {
   const std::string first = std::string(kQuantizedSpace) + ".LinearPackedParamsBase";
   const auto importer = std::exchange(unit.importer, nullptr);
   if (!unit.find_class(first)) {
-    define_classes(unit, kQuantizedSpace, kQuantizedClasses);
-    define_classes(unit, kCellSpace, kQuantizedCells);
+    define_classes(unit, kQuantizedSpace, quantized_weight_classes());
+    define_classes(unit, kCellSpace, quantized_cell_classes());
   }
   unit.importer = importer;
 }

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/language/quantized_text.h"
 
+#include <initializer_list>
+#include <utility>
+
 namespace tenon::jit::language {
+namespace {
 
 // Weights are kept twice: as they were given, and as float32 for the products. A convolution of one
-// dimension is one of two whose first has size 1.
-const char* const kQuantizedClasses = R"py(
+// dimension is one of two whose first has size 1. $N is the number of dimensions.
+constexpr std::string_view kClasses = R"py(
 class LinearPackedParamsBase:
   weight: Tensor
   bias: Optional[Tensor]
@@ -27,70 +31,6 @@ class LinearPackedParamsBase:
     return self.weight, self.bias
   def __setstate__(self, state: Tuple[Tensor, Optional[Tensor]]) -> None:
     self.__init__(state[0], state[1])
-class Conv2dPackedParamsBase:
-  weight: Tensor
-  bias: Optional[Tensor]
-  stride: List[int]
-  padding: List[int]
-  output_padding: List[int]
-  dilation: List[int]
-  transposed: bool
-  groups: int
-  values: Tensor
-  scales: Tensor
-  def __init__(self, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], dilation: List[int], transposed: bool, groups: int) -> None:
-    self.weight = weight
-    self.bias = bias
-    self.stride = stride
-    self.padding = padding
-    self.output_padding = output_padding
-    self.dilation = dilation
-    self.transposed = transposed
-    self.groups = groups
-    self.values = ops.tenon_quantized.centered(weight)
-    self.scales = ops.tenon_quantized.scales(weight)
-  def unpack(self) -> Tuple[Tensor, Optional[Tensor]]:
-    return self.weight, self.bias
-  def __getstate__(self) -> Tuple[int, List[int], List[Optional[Tensor]]]:
-    numbers = [len(self.stride)] + self.stride + self.padding + self.dilation + self.output_padding + [self.groups, int(self.transposed)]
-    nothing: Optional[Tensor] = None
-    return 3, numbers, [nothing, self.weight, self.bias]
-  def __setstate__(self, state: Any) -> None:
-    weight, bias, n = ops.tenon_quantized.conv_state(state)
-    d = n[0]
-    self.__init__(weight, bias, n[1:1 + d], n[1 + d:1 + 2 * d], n[1 + 3 * d:1 + 4 * d], n[1 + 2 * d:1 + 3 * d], n[-1] % 2 == 1, n[-2])
-class Conv3dPackedParamsBase:
-  weight: Tensor
-  bias: Optional[Tensor]
-  stride: List[int]
-  padding: List[int]
-  output_padding: List[int]
-  dilation: List[int]
-  transposed: bool
-  groups: int
-  values: Tensor
-  scales: Tensor
-  def __init__(self, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], dilation: List[int], transposed: bool, groups: int) -> None:
-    self.weight = weight
-    self.bias = bias
-    self.stride = stride
-    self.padding = padding
-    self.output_padding = output_padding
-    self.dilation = dilation
-    self.transposed = transposed
-    self.groups = groups
-    self.values = ops.tenon_quantized.centered(weight)
-    self.scales = ops.tenon_quantized.scales(weight)
-  def unpack(self) -> Tuple[Tensor, Optional[Tensor]]:
-    return self.weight, self.bias
-  def __getstate__(self) -> Tuple[int, List[int], List[Optional[Tensor]]]:
-    numbers = [len(self.stride)] + self.stride + self.padding + self.dilation + self.output_padding + [self.groups, int(self.transposed)]
-    nothing: Optional[Tensor] = None
-    return 3, numbers, [nothing, self.weight, self.bias]
-  def __setstate__(self, state: Any) -> None:
-    weight, bias, n = ops.tenon_quantized.conv_state(state)
-    d = n[0]
-    self.__init__(weight, bias, n[1:1 + d], n[1 + d:1 + 2 * d], n[1 + 3 * d:1 + 4 * d], n[1 + 2 * d:1 + 3 * d], n[-1] % 2 == 1, n[-2])
 class EmbeddingPackedParamsBase:
   weight: Tensor
   def __init__(self, weight: Tensor) -> None:
@@ -101,7 +41,42 @@ class EmbeddingPackedParamsBase:
     self.weight = state[1][0]
 )py";
 
-const char* const kQuantizedCells = R"py(
+constexpr std::string_view kConvClass = R"py(
+class Conv$NdPackedParamsBase:
+  weight: Tensor
+  bias: Optional[Tensor]
+  stride: List[int]
+  padding: List[int]
+  output_padding: List[int]
+  dilation: List[int]
+  transposed: bool
+  groups: int
+  values: Tensor
+  scales: Tensor
+  def __init__(self, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], dilation: List[int], transposed: bool, groups: int) -> None:
+    self.weight = weight
+    self.bias = bias
+    self.stride = stride
+    self.padding = padding
+    self.output_padding = output_padding
+    self.dilation = dilation
+    self.transposed = transposed
+    self.groups = groups
+    self.values = ops.tenon_quantized.centered(weight)
+    self.scales = ops.tenon_quantized.scales(weight)
+  def unpack(self) -> Tuple[Tensor, Optional[Tensor]]:
+    return self.weight, self.bias
+  def __getstate__(self) -> Tuple[int, List[int], List[Optional[Tensor]]]:
+    numbers = [len(self.stride)] + self.stride + self.padding + self.dilation + self.output_padding + [self.groups, int(self.transposed)]
+    nothing: Optional[Tensor] = None
+    return 3, numbers, [nothing, self.weight, self.bias]
+  def __setstate__(self, state: Any) -> None:
+    weight, bias, n = ops.tenon_quantized.conv_state(state)
+    d = n[0]
+    self.__init__(weight, bias, n[1:1 + d], n[1 + d:1 + 2 * d], n[1 + 3 * d:1 + 4 * d], n[1 + 2 * d:1 + 3 * d], n[-1] % 2 == 1, n[-2])
+)py";
+
+constexpr std::string_view kCellClass = R"py(
 class CellParamsBase:
   kind: str
   input: __torch__.torch.classes.quantized.LinearPackedParamsBase
@@ -121,7 +96,7 @@ class CellParamsBase:
     self.__init__(state[0], state[4][0], state[4][1], state[1], len(state[3]) > 0 and state[3][0] != 0)
 )py";
 
-const char* const kQuantizedText = R"py(
+constexpr std::string_view kFunctions = R"py(
 def _quantized_as(x: Tensor, scale: float, zero_point: int, like: Tensor) -> Tensor:
   return torch.quantize_per_tensor(x, scale, zero_point, like.dtype)
 def quantized_linear_prepack(W: Tensor, B: Optional[Tensor] = None) -> __torch__.torch.classes.quantized.LinearPackedParamsBase:
@@ -157,10 +132,6 @@ def quantized_linear_with_input_q_dq_qweight_dq_output_fp32(X: Tensor, X_scale: 
   return torch.linear(x, torch.dequantize(W_prepack.weight), W_prepack.bias)
 def quantized_linear_with_input_q_dq_qweight_dq_relu_output_fp32(X: Tensor, X_scale: float, X_zero_point: int, W_prepack: __torch__.torch.classes.quantized.LinearPackedParamsBase) -> Tensor:
   return torch.relu(quantized_linear_with_input_q_dq_qweight_dq_output_fp32(X, X_scale, X_zero_point, W_prepack))
-def _convolve_2d(qx: Tensor, p: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, scale: float, zero_point: int, relu: bool) -> Tensor:
-  return ops.tenon_quantized.convolve(qx, p.values, p.scales, p.bias, p.stride, p.padding, p.output_padding, p.dilation, p.transposed, p.groups, scale, zero_point, relu)
-def _convolve_2d_dynamic(x: Tensor, p: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, reduce_range: bool) -> Tensor:
-  return ops.tenon_quantized.convolve_dynamic(x, p.values, p.scales, p.bias, p.stride, p.padding, p.output_padding, p.dilation, p.transposed, p.groups, reduce_range)
 def quantized_conv1d_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv2dPackedParamsBase:
   return __torch__.torch.classes.quantized.Conv2dPackedParamsBase(ops.tenon_quantized.one_dimension_more(weight), bias, [1] + stride, [0] + padding, [0, 0], [1] + dilation, False, groups)
 def quantized_conv_transpose1d_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv2dPackedParamsBase:
@@ -179,102 +150,6 @@ def quantized_conv_transpose1d_dynamic(qx: Tensor, packed_weight: __torch__.torc
   return _convolve_2d_dynamic(qx, packed_weight, reduce_range)
 def quantized_conv1d_relu(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
   return _convolve_2d(qx, packed_weight, output_scale, output_zero_point, True)
-def quantized_conv2d_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv2dPackedParamsBase:
-  return __torch__.torch.classes.quantized.Conv2dPackedParamsBase(weight, bias, stride, padding, [0, 0], dilation, False, groups)
-def quantized_conv_transpose2d_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv2dPackedParamsBase:
-  return __torch__.torch.classes.quantized.Conv2dPackedParamsBase(weight, bias, stride, padding, output_padding, dilation, True, groups)
-def quantized_conv2d_unpack(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
-  return packed_weights.unpack()
-def quantized_conv2d(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
-  return _convolve_2d(qx, packed_weight, output_scale, output_zero_point, False)
-def quantized_conv2d_dynamic(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, reduce_range: bool = False) -> Tensor:
-  return _convolve_2d_dynamic(qx, packed_weight, reduce_range)
-def quantized_conv_transpose2d_unpack(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
-  return packed_weights.unpack()
-def quantized_conv_transpose2d(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
-  return _convolve_2d(qx, packed_weight, output_scale, output_zero_point, False)
-def quantized_conv_transpose2d_dynamic(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, reduce_range: bool = False) -> Tensor:
-  return _convolve_2d_dynamic(qx, packed_weight, reduce_range)
-def quantized_conv2d_relu(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
-  return _convolve_2d(qx, packed_weight, output_scale, output_zero_point, True)
-def _quantized_conv2d_of_window(qx: Tensor, weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, stride: List[int], padding: List[int], dilation: List[int], groups: int, output_scale: float, output_zero_point: int) -> Tensor:
-  return _convolve_2d(qx, weight, output_scale, output_zero_point, False)
-def _quantized_conv2d_relu_of_window(qx: Tensor, weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, stride: List[int], padding: List[int], dilation: List[int], groups: int, output_scale: float, output_zero_point: int) -> Tensor:
-  return _convolve_2d(qx, weight, output_scale, output_zero_point, True)
-def quantized_conv2d_stride(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> List[int]:
-  return packed_weights.stride
-def quantized_conv2d_padding(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> List[int]:
-  return packed_weights.padding
-def quantized_conv2d_output_padding(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> List[int]:
-  return packed_weights.output_padding
-def quantized_conv2d_dilation(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> List[int]:
-  return packed_weights.dilation
-def quantized_conv2d_groups(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> int:
-  return packed_weights.groups
-def quantized_conv2d_transpose(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> int:
-  return int(packed_weights.transposed)
-def quantized_conv_transpose2d_stride(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> List[int]:
-  return packed_weights.stride
-def quantized_conv_transpose2d_padding(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> List[int]:
-  return packed_weights.padding
-def quantized_conv_transpose2d_output_padding(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> List[int]:
-  return packed_weights.output_padding
-def quantized_conv_transpose2d_dilation(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> List[int]:
-  return packed_weights.dilation
-def quantized_conv_transpose2d_groups(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> int:
-  return packed_weights.groups
-def quantized_conv_transpose2d_transpose(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> int:
-  return int(packed_weights.transposed)
-def _convolve_3d(qx: Tensor, p: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, scale: float, zero_point: int, relu: bool) -> Tensor:
-  return ops.tenon_quantized.convolve(qx, p.values, p.scales, p.bias, p.stride, p.padding, p.output_padding, p.dilation, p.transposed, p.groups, scale, zero_point, relu)
-def _convolve_3d_dynamic(x: Tensor, p: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, reduce_range: bool) -> Tensor:
-  return ops.tenon_quantized.convolve_dynamic(x, p.values, p.scales, p.bias, p.stride, p.padding, p.output_padding, p.dilation, p.transposed, p.groups, reduce_range)
-def quantized_conv3d_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv3dPackedParamsBase:
-  return __torch__.torch.classes.quantized.Conv3dPackedParamsBase(weight, bias, stride, padding, [0, 0, 0], dilation, False, groups)
-def quantized_conv_transpose3d_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv3dPackedParamsBase:
-  return __torch__.torch.classes.quantized.Conv3dPackedParamsBase(weight, bias, stride, padding, output_padding, dilation, True, groups)
-def quantized_conv3d_unpack(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
-  return packed_weights.unpack()
-def quantized_conv3d(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
-  return _convolve_3d(qx, packed_weight, output_scale, output_zero_point, False)
-def quantized_conv3d_dynamic(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, reduce_range: bool = False) -> Tensor:
-  return _convolve_3d_dynamic(qx, packed_weight, reduce_range)
-def quantized_conv_transpose3d_unpack(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
-  return packed_weights.unpack()
-def quantized_conv_transpose3d(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
-  return _convolve_3d(qx, packed_weight, output_scale, output_zero_point, False)
-def quantized_conv_transpose3d_dynamic(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, reduce_range: bool = False) -> Tensor:
-  return _convolve_3d_dynamic(qx, packed_weight, reduce_range)
-def quantized_conv3d_relu(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
-  return _convolve_3d(qx, packed_weight, output_scale, output_zero_point, True)
-def _quantized_conv3d_of_window(qx: Tensor, weight: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, stride: List[int], padding: List[int], dilation: List[int], groups: int, output_scale: float, output_zero_point: int) -> Tensor:
-  return _convolve_3d(qx, weight, output_scale, output_zero_point, False)
-def _quantized_conv3d_relu_of_window(qx: Tensor, weight: __torch__.torch.classes.quantized.Conv3dPackedParamsBase, stride: List[int], padding: List[int], dilation: List[int], groups: int, output_scale: float, output_zero_point: int) -> Tensor:
-  return _convolve_3d(qx, weight, output_scale, output_zero_point, True)
-def quantized_conv3d_stride(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> List[int]:
-  return packed_weights.stride
-def quantized_conv3d_padding(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> List[int]:
-  return packed_weights.padding
-def quantized_conv3d_output_padding(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> List[int]:
-  return packed_weights.output_padding
-def quantized_conv3d_dilation(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> List[int]:
-  return packed_weights.dilation
-def quantized_conv3d_groups(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> int:
-  return packed_weights.groups
-def quantized_conv3d_transpose(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> int:
-  return int(packed_weights.transposed)
-def quantized_conv_transpose3d_stride(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> List[int]:
-  return packed_weights.stride
-def quantized_conv_transpose3d_padding(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> List[int]:
-  return packed_weights.padding
-def quantized_conv_transpose3d_output_padding(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> List[int]:
-  return packed_weights.output_padding
-def quantized_conv_transpose3d_dilation(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> List[int]:
-  return packed_weights.dilation
-def quantized_conv_transpose3d_groups(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> int:
-  return packed_weights.groups
-def quantized_conv_transpose3d_transpose(packed_weights: __torch__.torch.classes.quantized.Conv3dPackedParamsBase) -> int:
-  return int(packed_weights.transposed)
 def quantized_conv_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv2dPackedParamsBase:
   return quantized_conv2d_prepack(weight, bias, stride, padding, dilation, groups)
 def quantized_conv_unpack(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
@@ -285,30 +160,6 @@ def quantized_conv2d_add(qx: Tensor, qaccum: Tensor, packed_weight: __torch__.to
   return _quantized_as(y + torch.dequantize(qaccum), output_scale, output_zero_point, qx)
 def quantized_conv2d_add_relu(qx: Tensor, qaccum: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
   return torch.relu(quantized_conv2d_add(qx, qaccum, packed_weight, output_scale, output_zero_point))
-def quantized_add(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
-  a, b = torch.dequantize(qa), torch.dequantize(qb)
-  return _quantized_as(a + b, scale, zero_point, qa)
-def quantized_add_relu(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
-  a, b = torch.dequantize(qa), torch.dequantize(qb)
-  return _quantized_as(torch.relu(a + b), scale, zero_point, qa)
-def quantized_add_out(qa: Tensor, qb: Tensor, out: Tensor) -> Tensor:
-  a, b = torch.dequantize(qa), torch.dequantize(qb)
-  return out.copy_(a + b)
-def quantized_add_relu_out(qa: Tensor, qb: Tensor, out: Tensor) -> Tensor:
-  a, b = torch.dequantize(qa), torch.dequantize(qb)
-  return out.copy_(torch.relu(a + b))
-def quantized_mul(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
-  a, b = torch.dequantize(qa), torch.dequantize(qb)
-  return _quantized_as(a * b, scale, zero_point, qa)
-def quantized_mul_relu(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
-  a, b = torch.dequantize(qa), torch.dequantize(qb)
-  return _quantized_as(torch.relu(a * b), scale, zero_point, qa)
-def quantized_mul_out(qa: Tensor, qb: Tensor, out: Tensor) -> Tensor:
-  a, b = torch.dequantize(qa), torch.dequantize(qb)
-  return out.copy_(a * b)
-def quantized_mul_relu_out(qa: Tensor, qb: Tensor, out: Tensor) -> Tensor:
-  a, b = torch.dequantize(qa), torch.dequantize(qb)
-  return out.copy_(torch.relu(a * b))
 def _bounds(x: Tensor) -> Tuple[int, int]:
   if x.dtype == 13:
     return 0, 255
@@ -333,18 +184,6 @@ def quantized_mul_scalar(qa: Tensor, b: number) -> Tensor:
     return torch._make_per_tensor_quantized_tensor(torch.zeros_like(torch.int_repr(qa)), 1.0, 0)
   turned = (low + high - torch.int_repr(qa).to(torch.int64)).to(torch.int_repr(qa).dtype)
   return torch._make_per_tensor_quantized_tensor(turned, scale * -by, high - (zero - low))
-def quantized_add_scalar_relu(qa: Tensor, b: number) -> Tensor:
-  return torch.relu(quantized_add_scalar(qa, b))
-def _quantized_add_scalar_of_tensor(qa: Tensor, b: Tensor) -> Tensor:
-  return quantized_add_scalar(qa, b.item())
-def _quantized_add_scalar_relu_of_tensor(qa: Tensor, b: Tensor) -> Tensor:
-  return quantized_add_scalar_relu(qa, b.item())
-def quantized_mul_scalar_relu(qa: Tensor, b: number) -> Tensor:
-  return torch.relu(quantized_mul_scalar(qa, b))
-def _quantized_mul_scalar_of_tensor(qa: Tensor, b: Tensor) -> Tensor:
-  return quantized_mul_scalar(qa, b.item())
-def _quantized_mul_scalar_relu_of_tensor(qa: Tensor, b: Tensor) -> Tensor:
-  return quantized_mul_scalar_relu(qa, b.item())
 def quantized_matmul(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
   return _quantized_as(torch.matmul(torch.dequantize(qa), torch.dequantize(qb)), scale, zero_point, qa)
 def quantized_cat(qx: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int]) -> Tensor:
@@ -375,22 +214,6 @@ def quantized_prelu(qx: Tensor, weight: Tensor, output_scale: float, output_zero
   return _quantized_as(torch.prelu(torch.dequantize(qx), torch.dequantize(weight)), output_scale, output_zero_point, qx)
 def quantized_dropout(self: Tensor, output_scale: float, output_zero_point: int, p: number = 0.5, training: bool = False) -> Tensor:
   return self
-def quantized_batch_norm(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
-  return _quantized_as(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False), output_scale, output_zero_point, qx)
-def quantized_batch_norm_relu(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
-  return _quantized_as(torch.relu(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False)), output_scale, output_zero_point, qx)
-def quantized_batch_norm1d(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
-  return _quantized_as(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False), output_scale, output_zero_point, qx)
-def quantized_batch_norm1d_relu(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
-  return _quantized_as(torch.relu(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False)), output_scale, output_zero_point, qx)
-def quantized_batch_norm2d(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
-  return _quantized_as(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False), output_scale, output_zero_point, qx)
-def quantized_batch_norm2d_relu(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
-  return _quantized_as(torch.relu(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False)), output_scale, output_zero_point, qx)
-def quantized_batch_norm3d(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
-  return _quantized_as(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False), output_scale, output_zero_point, qx)
-def quantized_batch_norm3d_relu(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
-  return _quantized_as(torch.relu(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False)), output_scale, output_zero_point, qx)
 def quantized_layer_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], bias: Optional[Tensor], eps: float, output_scale: float, output_zero_point: int) -> Tensor:
   return _quantized_as(torch.layer_norm(torch.dequantize(input), normalized_shape, weight, bias, eps), output_scale, output_zero_point, input)
 def quantized_group_norm(qx: Tensor, num_groups: int, weight: Optional[Tensor], bias: Optional[Tensor], eps: float, output_scale: float, output_zero_point: int) -> Tensor:
@@ -488,5 +311,113 @@ def quantized_quantized_rnn_relu_cell_dynamic(input: Tensor, hx: Tensor, w_ih: _
 def quantized_quantized_rnn_tanh_cell_dynamic(input: Tensor, hx: Tensor, w_ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, w_hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, b_ih: Tensor, b_hh: Tensor) -> Tensor:
   return torch.tanh(quantized_linear_dynamic(hx, w_hh, True) + quantized_linear_dynamic(input, w_ih, True))
 )py";
+
+// $N dimensions.
+constexpr std::string_view kWindows = R"py(
+def _convolve_$Nd(qx: Tensor, p: __torch__.torch.classes.quantized.Conv$NdPackedParamsBase, scale: float, zero_point: int, relu: bool) -> Tensor:
+  return ops.tenon_quantized.convolve(qx, p.values, p.scales, p.bias, p.stride, p.padding, p.output_padding, p.dilation, p.transposed, p.groups, scale, zero_point, relu)
+def _convolve_$Nd_dynamic(x: Tensor, p: __torch__.torch.classes.quantized.Conv$NdPackedParamsBase, reduce_range: bool) -> Tensor:
+  return ops.tenon_quantized.convolve_dynamic(x, p.values, p.scales, p.bias, p.stride, p.padding, p.output_padding, p.dilation, p.transposed, p.groups, reduce_range)
+def quantized_conv$Nd_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv$NdPackedParamsBase:
+  return __torch__.torch.classes.quantized.Conv$NdPackedParamsBase(weight, bias, stride, padding, [0] * $N, dilation, False, groups)
+def quantized_conv_transpose$Nd_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv$NdPackedParamsBase:
+  return __torch__.torch.classes.quantized.Conv$NdPackedParamsBase(weight, bias, stride, padding, output_padding, dilation, True, groups)
+def quantized_conv$Nd_relu(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv$NdPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_$Nd(qx, packed_weight, output_scale, output_zero_point, True)
+def _quantized_conv$Nd_of_window(qx: Tensor, weight: __torch__.torch.classes.quantized.Conv$NdPackedParamsBase, stride: List[int], padding: List[int], dilation: List[int], groups: int, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_$Nd(qx, weight, output_scale, output_zero_point, False)
+def _quantized_conv$Nd_relu_of_window(qx: Tensor, weight: __torch__.torch.classes.quantized.Conv$NdPackedParamsBase, stride: List[int], padding: List[int], dilation: List[int], groups: int, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_$Nd(qx, weight, output_scale, output_zero_point, True)
+)py";
+
+// $KIND is conv or conv_transpose.
+constexpr std::string_view kConvolutions = R"py(
+def quantized_$KIND$Nd_unpack(packed_weights: __torch__.torch.classes.quantized.Conv$NdPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
+  return packed_weights.unpack()
+def quantized_$KIND$Nd(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv$NdPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_$Nd(qx, packed_weight, output_scale, output_zero_point, False)
+def quantized_$KIND$Nd_dynamic(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv$NdPackedParamsBase, reduce_range: bool = False) -> Tensor:
+  return _convolve_$Nd_dynamic(qx, packed_weight, reduce_range)
+def quantized_$KIND$Nd_stride(packed_weights: __torch__.torch.classes.quantized.Conv$NdPackedParamsBase) -> List[int]:
+  return packed_weights.stride
+def quantized_$KIND$Nd_padding(packed_weights: __torch__.torch.classes.quantized.Conv$NdPackedParamsBase) -> List[int]:
+  return packed_weights.padding
+def quantized_$KIND$Nd_output_padding(packed_weights: __torch__.torch.classes.quantized.Conv$NdPackedParamsBase) -> List[int]:
+  return packed_weights.output_padding
+def quantized_$KIND$Nd_dilation(packed_weights: __torch__.torch.classes.quantized.Conv$NdPackedParamsBase) -> List[int]:
+  return packed_weights.dilation
+def quantized_$KIND$Nd_groups(packed_weights: __torch__.torch.classes.quantized.Conv$NdPackedParamsBase) -> int:
+  return packed_weights.groups
+def quantized_$KIND$Nd_transpose(packed_weights: __torch__.torch.classes.quantized.Conv$NdPackedParamsBase) -> int:
+  return int(packed_weights.transposed)
+)py";
+
+// $OP is add or mul, $SIGN what it is written by.
+constexpr std::string_view kArithmetic = R"py(
+def quantized_$OP(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
+  a, b = torch.dequantize(qa), torch.dequantize(qb)
+  return _quantized_as(a $SIGN b, scale, zero_point, qa)
+def quantized_$OP_relu(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
+  a, b = torch.dequantize(qa), torch.dequantize(qb)
+  return _quantized_as(torch.relu(a $SIGN b), scale, zero_point, qa)
+def quantized_$OP_out(qa: Tensor, qb: Tensor, out: Tensor) -> Tensor:
+  a, b = torch.dequantize(qa), torch.dequantize(qb)
+  return out.copy_(a $SIGN b)
+def quantized_$OP_relu_out(qa: Tensor, qb: Tensor, out: Tensor) -> Tensor:
+  a, b = torch.dequantize(qa), torch.dequantize(qb)
+  return out.copy_(torch.relu(a $SIGN b))
+def quantized_$OP_scalar_relu(qa: Tensor, b: number) -> Tensor:
+  return torch.relu(quantized_$OP_scalar(qa, b))
+def _quantized_$OP_scalar_of_tensor(qa: Tensor, b: Tensor) -> Tensor:
+  return quantized_$OP_scalar(qa, b.item())
+def _quantized_$OP_scalar_relu_of_tensor(qa: Tensor, b: Tensor) -> Tensor:
+  return quantized_$OP_scalar_relu(qa, b.item())
+)py";
+
+// $D is how many dimensions, or nothing.
+constexpr std::string_view kBatchNorm = R"py(
+def quantized_batch_norm$D(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False), output_scale, output_zero_point, qx)
+def quantized_batch_norm$D_relu(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
+  return _quantized_as(torch.relu(torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False)), output_scale, output_zero_point, qx)
+)py";
+
+using Marks = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+
+// The text with what stands for its marks.
+std::string filled(std::string_view text, Marks marks) {
+  std::string out(text);
+  for (const auto& [mark, by] : marks) {
+    for (std::size_t at = out.find(mark); at != out.npos; at = out.find(mark, at + by.size()))
+      out.replace(at, mark.size(), by);
+  }
+  return out;
+}
+
+std::string all_functions() {
+  std::string out(kFunctions);
+  for (const std::string_view n : {"2", "3"}) {
+    out += filled(kWindows, {{"$N", n}});
+    for (const std::string_view kind : {"conv", "conv_transpose"})
+      out += filled(kConvolutions, {{"$N", n}, {"$KIND", kind}});
+  }
+  for (const auto& [op, sign] : {std::pair{"add", "+"}, std::pair{"mul", "*"}})
+    out += filled(kArithmetic, {{"$OP", op}, {"$SIGN", sign}});
+  for (const std::string_view dims : {"", "1d", "2d", "3d"})
+    out += filled(kBatchNorm, {{"$D", dims}});
+  return out;
+}
+
+}  // namespace
+
+const std::string& quantized_functions() {
+  static const auto& text = *new std::string(all_functions());
+  return text;
+}
+std::string quantized_weight_classes() {
+  return std::string(kClasses) + filled(kConvClass, {{"$N", "2"}}) +
+         filled(kConvClass, {{"$N", "3"}});
+}
+std::string quantized_cell_classes() { return std::string(kCellClass); }
 
 }  // namespace tenon::jit::language

@@ -13,13 +13,16 @@
 
 namespace tenon::jit::language {
 
-extern const char *const kQuantizedText, *const kQuantizedClasses, *const kQuantizedCells;
+const std::string& quantized_functions();
+std::string quantized_weight_classes();  // below __torch__.torch.classes.quantized
+std::string quantized_cell_classes();    // below __torch__.torch.classes.rnn
 
-// The name of the function of kQuantizedText that a call of the operator means; empty: none does.
+// The name of the function of quantized_functions() that a call of the operator means; empty: none
+// does.
 bool is_quantized_operator(std::string_view name);
 std::string quantized_function(const std::string& op, const std::vector<NamedValue>& args);
 
-// The operator that a function of kQuantizedText stands for, as programs call it:
+// The operator that a function of quantized_functions() stands for, as programs call it:
 // "ops.quantized.f"; empty: it is another function.
 std::string quantized_operator(std::string_view qualified_function);
 

@@ -19,15 +19,6 @@ namespace {
 using OptionalTensor = std::optional<Tensor>;
 using Sizes = std::vector<int64_t>;
 
-// Integers less their zero points.
-Tensor centered(const Tensor& q) {
-  const Tensor integers = int_repr(q).to(kFloat);
-  if (!is_quantized_per_channel(q)) return integers - q_zero_point(q);
-  Sizes sizes(static_cast<std::size_t>(q.dim()), 1);
-  sizes[static_cast<std::size_t>(q_per_channel_axis(q))] = -1;
-  return integers - q_per_channel_zero_points(q).to(kFloat).reshape(sizes);
-}
-
 // One for all channels of the result, or one for each.
 Tensor scales_of(const Tensor& weight) {
   TENON_CHECK(is_quantized(weight), TypeError, "quantized: expected a quantized weight");
@@ -48,16 +39,17 @@ struct Result {
   bool relu;
 };
 
-// sums + bias, of numbers in units of `units`, quantized.
-Tensor requantize(const Tensor& sums, const Tensor& units, const OptionalTensor& bias,
-                  int64_t spatial, ScalarType dtype, const Result& to) {
-  Tensor y = sums.round();
-  if (bias) y = y + for_channels(bias->to(kFloat) / units, spatial);
-  y = (y * for_channels(units / to.scale, spatial)).round() + to.zero;
+// sums + bias, of numbers in units of `units`, quantized. Writes to the sums.
+Tensor requantize(Tensor sums, const Tensor& units, const OptionalTensor& bias, int64_t spatial,
+                  ScalarType dtype, const Result& to) {
+  sums.round_();
+  if (bias) sums += for_channels(bias->to(kFloat) / units, spatial);
+  sums *= for_channels(units / to.scale, spatial);
+  sums.round_() += to.zero;
   const bool is_signed = dtype == kQInt8;
   const int64_t low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;
-  y = y.clamp(to.relu ? std::max(low, to.zero) : low, high).to(is_signed ? kChar : kByte);
-  return _make_per_tensor_quantized_tensor(y, to.scale, to.zero);
+  sums.clamp_(to.relu ? std::max(low, to.zero) : low, high);
+  return _make_per_tensor_quantized_tensor(sums.to(is_signed ? kChar : kByte), to.scale, to.zero);
 }
 
 void check_input(const char* op, const Tensor& x) {
@@ -86,7 +78,7 @@ Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& scales,
                 double scale, int64_t zero, bool relu) {
   check_input("quantized::conv", x);
   const Window w{stride, padding, output_padding, dilation, transposed, groups};
-  const Tensor sums = sums_of(centered(x), weight, w);
+  const Tensor sums = sums_of(_centered_int_repr(x), weight, w);
   return requantize(sums, scales * q_scale(x), bias, x.dim() - 2, quantized_dtype(x),
                     {scale, zero, relu});
 }
@@ -97,22 +89,22 @@ Tensor convolve_dynamic(const Tensor& x, const Tensor& weight, const Tensor& sca
                         int64_t groups, bool reduce_range) {
   const Tensor q = quantize_per_tensor_dynamic(x, kQUInt8, reduce_range);
   const Window w{stride, padding, output_padding, dilation, transposed, groups};
-  const Tensor y =
-      sums_of(centered(q), weight, w).round() * for_channels(scales * q_scale(q), x.dim() - 2);
+  const Tensor y = sums_of(_centered_int_repr(q), weight, w).round() *
+                   for_channels(scales * q_scale(q), x.dim() - 2);
   return bias ? y + for_channels(*bias, x.dim() - 2) : y;
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& scales,
               const OptionalTensor& bias, double scale, int64_t zero, bool relu) {
   check_input("quantized::linear", x);
-  return requantize(tenon::linear(centered(x), weight), scales * q_scale(x), bias, 0,
+  return requantize(tenon::linear(_centered_int_repr(x), weight), scales * q_scale(x), bias, 0,
                     quantized_dtype(x), {scale, zero, relu});
 }
 
 Tensor linear_dynamic(const Tensor& x, const Tensor& weight, const Tensor& scales,
                       const OptionalTensor& bias, bool reduce_range) {
   const Tensor q = quantize_per_tensor_dynamic(x, kQUInt8, reduce_range);
-  const Tensor y = tenon::linear(centered(q), weight) * (scales * q_scale(q));
+  const Tensor y = tenon::linear(_centered_int_repr(q), weight) * (scales * q_scale(q));
   return bias ? y + *bias : y;
 }
 
@@ -190,7 +182,7 @@ void unpack_state(Stack& s) {
   "int[] stride, int[] padding, int[] output_padding, int[] dilation, bool transposed, " \
   "int groups, "
 const HostOperator list[] = {
-    {"tenon_quantized::centered(Tensor q) -> Tensor", unboxed<centered>},
+    {"tenon_quantized::centered(Tensor q) -> Tensor", unboxed<_centered_int_repr>},
     {"tenon_quantized::scales(Tensor weight) -> Tensor", unboxed<scales_of>},
     {"tenon_quantized::convolve(" PACKED WINDOW "float scale, int zero, bool relu) -> Tensor",
      unboxed<convolve>},
