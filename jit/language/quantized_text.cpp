@@ -312,12 +312,13 @@ def quantized_quantized_rnn_tanh_cell_dynamic(input: Tensor, hx: Tensor, w_ih: _
   return torch.tanh(quantized_linear_dynamic(hx, w_hh, True) + quantized_linear_dynamic(input, w_ih, True))
 )py";
 
-// $N dimensions.
+// $N dimensions. As in torch, the result of a dynamic one is rounded to the scale of its input.
 constexpr std::string_view kWindows = R"py(
 def _convolve_$Nd(qx: Tensor, p: __torch__.torch.classes.quantized.Conv$NdPackedParamsBase, scale: float, zero_point: int, relu: bool) -> Tensor:
   return ops.tenon_quantized.convolve(qx, p.values, p.scales, p.bias, p.stride, p.padding, p.output_padding, p.dilation, p.transposed, p.groups, scale, zero_point, relu)
 def _convolve_$Nd_dynamic(x: Tensor, p: __torch__.torch.classes.quantized.Conv$NdPackedParamsBase, reduce_range: bool) -> Tensor:
-  return ops.tenon_quantized.convolve_dynamic(x, p.values, p.scales, p.bias, p.stride, p.padding, p.output_padding, p.dilation, p.transposed, p.groups, reduce_range)
+  q = torch.quantize_per_tensor_dynamic(x, 13, reduce_range)
+  return torch.dequantize(_convolve_$Nd(q, p, q.q_scale(), q.q_zero_point(), False))
 def quantized_conv$Nd_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv$NdPackedParamsBase:
   return __torch__.torch.classes.quantized.Conv$NdPackedParamsBase(weight, bias, stride, padding, [0] * $N, dilation, False, groups)
 def quantized_conv_transpose$Nd_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv$NdPackedParamsBase:

@@ -57,41 +57,19 @@ void check_input(const char* op, const Tensor& x) {
               ": expected a quantized input of dtype quint8 or qint8");
 }
 
-struct Window {
-  Sizes stride, padding, output_padding, dilation;
-  bool transposed;
-  int64_t groups;
-};
-
 // Convolutions of one dimension have weights of two, the first of size 1.
-Tensor sums_of(Tensor x, const Tensor& weight, const Window& w) {
-  const bool flat = x.dim() + 1 == weight.dim();
-  if (flat) x = x.unsqueeze(-2);
-  Tensor y = tenon::convolution(x, weight, std::nullopt, w.stride, w.padding, w.dilation,
-                                w.transposed, w.output_padding, w.groups);
-  return flat ? y.squeeze(-2) : y;
-}
-
 Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& scales,
                 const OptionalTensor& bias, const Sizes& stride, const Sizes& padding,
                 const Sizes& output_padding, const Sizes& dilation, bool transposed, int64_t groups,
                 double scale, int64_t zero, bool relu) {
   check_input("quantized::conv", x);
-  const Window w{stride, padding, output_padding, dilation, transposed, groups};
-  const Tensor sums = sums_of(_centered_int_repr(x), weight, w);
-  return requantize(sums, scales * q_scale(x), bias, x.dim() - 2, quantized_dtype(x),
-                    {scale, zero, relu});
-}
-
-Tensor convolve_dynamic(const Tensor& x, const Tensor& weight, const Tensor& scales,
-                        const OptionalTensor& bias, const Sizes& stride, const Sizes& padding,
-                        const Sizes& output_padding, const Sizes& dilation, bool transposed,
-                        int64_t groups, bool reduce_range) {
-  const Tensor q = quantize_per_tensor_dynamic(x, kQUInt8, reduce_range);
-  const Window w{stride, padding, output_padding, dilation, transposed, groups};
-  const Tensor y = sums_of(_centered_int_repr(q), weight, w).round() *
-                   for_channels(scales * q_scale(q), x.dim() - 2);
-  return bias ? y + for_channels(*bias, x.dim() - 2) : y;
+  const bool flat = x.dim() + 1 == weight.dim();
+  Tensor centered = _centered_int_repr(x);
+  if (flat) centered = centered.unsqueeze(-2);
+  const Tensor sums = tenon::convolution(centered, weight, std::nullopt, stride, padding, dilation,
+                                         transposed, output_padding, groups);
+  return requantize(flat ? sums.squeeze(-2) : sums, scales * q_scale(x), bias, x.dim() - 2,
+                    quantized_dtype(x), {scale, zero, relu});
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& scales,
@@ -186,8 +164,6 @@ const HostOperator list[] = {
     {"tenon_quantized::scales(Tensor weight) -> Tensor", unboxed<scales_of>},
     {"tenon_quantized::convolve(" PACKED WINDOW "float scale, int zero, bool relu) -> Tensor",
      unboxed<convolve>},
-    {"tenon_quantized::convolve_dynamic(" PACKED WINDOW "bool reduce_range) -> Tensor",
-     unboxed<convolve_dynamic>},
     {"tenon_quantized::linear(" PACKED "float scale, int zero, bool relu) -> Tensor",
      unboxed<linear>},
     {"tenon_quantized::linear_dynamic(" PACKED "bool reduce_range) -> Tensor",
