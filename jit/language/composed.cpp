@@ -299,6 +299,7 @@ const std::set<std::string, std::less<>>& composed() {
                                                                "_cast_Long",
                                                                "_cast_Short",
                                                                "rrelu_with_noise_functional",
+                                                               "fused_moving_avg_obs_fake_quant",
                                                                "_prims_iota",
                                                                "_prims_view_of",
                                                                "_prims_convert_element_type",

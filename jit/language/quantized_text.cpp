@@ -160,6 +160,54 @@ def quantized_conv2d_add(qx: Tensor, qaccum: Tensor, packed_weight: __torch__.to
   return _quantized_as(y + torch.dequantize(qaccum), output_scale, output_zero_point, qx)
 def quantized_conv2d_add_relu(qx: Tensor, qaccum: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
   return torch.relu(quantized_conv2d_add(qx, qaccum, packed_weight, output_scale, output_zero_point))
+def _chosen_parameters(low: Tensor, high: Tensor, quant_min: int, quant_max: int, symmetric: bool) -> Tuple[Tensor, Tensor]:
+  low = torch.clamp(low.to(torch.float64), max=0.0)
+  high = torch.clamp(high.to(torch.float64), min=0.0)
+  both = (low < 0) & (high > 0)
+  if symmetric:
+    half = (quant_max - quant_min) // 2
+    wider = torch.maximum(torch.abs(low / -(half + 1)), torch.abs(high / half))
+    low = torch.where(both, wider * -(half + 1), low)
+    high = torch.where(both, wider * half, high)
+  steps = float(quant_max - quant_min)
+  scale = (high - low) / steps
+  single = scale.to(torch.float32)
+  scale = torch.where((single == 0) | torch.isinf(1.0 / single), 0.1, scale)
+  small = scale < 6.1e-05
+  more = 6.1e-05 / scale
+  from_zero = torch.where(low == 0, 6.1e-05 * steps, (high * more).to(torch.float32).to(torch.float64))
+  to_zero = torch.where((high == 0) & (low < 0), -6.1e-05 * steps, (low * more).to(torch.float32).to(torch.float64))
+  low = torch.where(small, to_zero, low)
+  high = torch.where(small, from_zero, high)
+  scale = torch.where(small, 6.1e-05, scale)
+  by_low = abs(quant_min) + torch.abs(low / scale) < abs(quant_max) + torch.abs(high / scale)
+  zero = torch.where(by_low, quant_min - low / scale, quant_max - high / scale)
+  if symmetric:
+    zero = torch.where(both, float(quant_min + quant_max) / 2.0, zero)
+  return scale.to(torch.float32), torch.round(torch.clamp(zero, quant_min, quant_max)).to(torch.int32)
+def fused_moving_avg_obs_fake_quant(self: Tensor, observer_on: Tensor, fake_quant_on: Tensor, running_min: Tensor, running_max: Tensor, scale: Tensor, zero_point: Tensor, averaging_const: float, quant_min: int, quant_max: int, ch_axis: int, per_row_fake_quant: bool = False, symmetric_quant: bool = False) -> Tensor:
+  if bool(observer_on) and self.numel() > 0:
+    x = self.detach()
+    if per_row_fake_quant:
+      x = x.transpose(0, ch_axis).flatten(1)
+      if running_min.numel() == 0:
+        running_min.resize_([x.size(0)]).fill_(float("inf"))
+        running_max.resize_([x.size(0)]).fill_(float("-inf"))
+        scale.resize_([x.size(0)])
+        zero_point.resize_([x.size(0)])
+      low, high = torch.amin(x, [1]), torch.amax(x, [1])
+    else:
+      low, high = torch.min(x), torch.max(x)
+    running_min.copy_(torch.where(torch.isinf(running_min), low, running_min + averaging_const * (low - running_min)))
+    running_max.copy_(torch.where(torch.isinf(running_max), high, running_max + averaging_const * (high - running_max)))
+    s, z = _chosen_parameters(running_min, running_max, quant_min, quant_max, symmetric_quant)
+    scale.copy_(s)
+    zero_point.copy_(z)
+  if not bool(fake_quant_on):
+    return self
+  if per_row_fake_quant:
+    return torch.fake_quantize_per_channel_affine(self, scale, zero_point, ch_axis, quant_min, quant_max)
+  return torch.fake_quantize_per_tensor_affine(self, scale, zero_point, quant_min, quant_max)
 def _bounds(x: Tensor) -> Tuple[int, int]:
   if x.dtype == 13:
     return 0, 255

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <limits>
 
 #include "tenon/jit.h"
 #include "tenon/quantized.h"
@@ -72,6 +73,35 @@ TEST(JitQuantized, TextMakesWeightsAndUsesThem) {
       "  return ops.quantized.linear_relu(q, p, 1 / 8, 0).dequantize()\n");
   const Tensor x = counted({3, 4});
   EXPECT_TRUE(allclose(m.forward({x}).toTensor(), relu(x)));
+}
+
+// What training for quantization does in each step: the range, scale and zero point by torch.
+TEST(JitQuantized, ObserversFollowTheRange) {
+  const Module m = define(
+      "def forward(self, x: Tensor, low: Tensor, high: Tensor, scale: Tensor, zero: Tensor, least: "
+      "int, most: int, rows: bool) -> Tensor:\n"
+      "  on = torch.ones([1], dtype=torch.int64)\n"
+      "  for k in range(1, 3):\n"
+      "    y = torch.fused_moving_avg_obs_fake_quant(x * k, on, on, low, high, scale, zero, 0.5, "
+      "least, most, 0, rows, rows)\n"
+      "  return y\n");
+  const Tensor x = counted({2, 3});
+  const auto run = [&](int64_t rows, int64_t least, int64_t most, const Tensor& range,
+                       const Tensor& parameters, const Tensor& expected) {
+    const float inf = std::numeric_limits<float>::infinity();
+    const std::vector<int64_t> sizes(rows > 1 ? 1 : 0, rows);
+    const Tensor low = full(sizes, inf), high = full(sizes, -inf);
+    const Tensor scale = ones({rows}), zero = zeros({rows}, kInt);
+    const Tensor y = m.forward({x, low, high, scale, zero, least, most, rows > 1}).toTensor();
+    EXPECT_TRUE(allclose(cat({low.reshape({-1}), high.reshape({-1})}), range));
+    EXPECT_TRUE(allclose(cat({scale, zero.to(kFloat)}), parameters));
+    EXPECT_TRUE(allclose(y.reshape({-1}), expected, 1e-5, 1e-7)) << y;
+  };
+  run(1, 0, 255, tensor({-0.5625, 0.375}), tensor({0.0036764706, 153.}),
+      tensor({-0.5625, -0.5, -0.25, 0., 0.25, 0.375}));
+  run(2, -128, 127, tensor({-0.5625, 0., -0.1875, 0.375}),
+      tensor({0.0022058825, 0.0014705883, 127., -128.}),
+      tensor({-0.5625, -0.50073534, -0.24926472, 0., 0.25, 0.375}));
 }
 
 TEST(JitQuantized, DamagedStatesAreRefused) {
