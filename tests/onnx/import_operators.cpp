@@ -278,6 +278,20 @@ TEST(OnnxOperators, SqueezeOverNoAxesTakesAll) {
   EXPECT_EQ(m.load().forward({rand({1, 3, 1, 2})}).toTensor().sizes(), IntArrayRef({3, 2}));
 }
 
+// As ONNX Runtime takes a split by one number, which is what torch writes for unbind.
+TEST(OnnxOperators, ASplitByOneMayDropItsDimension) {
+  ModelMaker m(17);
+  auto* one = m.graph->add_initializer();
+  one->set_name("one");
+  one->set_data_type(pb::INT64);
+  one->add_int64_data(1);
+  m.input("x").output("y");
+  set_int(m.node("SplitToSequence", {"x", "one"}, {"parts"}), "keepdims", 0);
+  set_int(m.node("ConcatFromSequence", {"parts"}, {"y"}), "axis", 0);
+  const Tensor x = arange(6, kFloat).view({3, 2});
+  EXPECT_TRUE(m.load().forward({x}).toTensor().equal(x.view({6})));
+}
+
 TEST(OnnxOperators, ARangeThatEndsBeforeItBeginsIsEmpty) {
   ModelMaker m;
   m.input("a", pb::INT64).input("b", pb::INT64).output("y", pb::INT64);
