@@ -102,7 +102,8 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   add_inputs(*g, forward.schema(),
              jit::arguments_of_call(forward, IValue(frozen._ivalue()), inputs), graph);
   set(g->inputs().at(0), std::make_shared<Item>(Item{frozen._ivalue(), true}));
-  walk(*g->block());
+  program_ = g->block();
+  walk(*program_);
   if (refused_.empty()) add_outputs(*g, graph);
   if (!refused_.empty()) {
     std::string all;
@@ -318,6 +319,12 @@ std::string Exporter::initializer(const Tensor& given) {
 
 bool is_complex(const IValue& v) {
   return v.isTensor() && v.toTensor().defined() && v.toTensor().is_complex();
+}
+
+bool is_mask(const IValue& v) {
+  if (!v.isTensor() || !v.toTensor().defined()) return false;
+  const ScalarType d = v.toTensor().scalar_type();
+  return d == kBool || d == kUInt8;
 }
 
 std::string Exporter::pairs_of(Item& i) {

@@ -163,6 +163,7 @@ class Exporter {
   void add_initializers(pb::GraphProto* graph);
 
   jit::Module module_;
+  const jit::Block* program_ = nullptr;
   ExportOptions options_;
   std::map<const void*, std::string> weight_names_;
   std::unordered_map<const jit::Value*, ItemPtr> items_;
@@ -192,6 +193,7 @@ class Exporter {
 Tensor as_tensor(const IValue& v);
 bool is_tensor_list(const IValue& v);
 bool is_complex(const IValue& v);  // a tensor
+bool is_mask(const IValue& v);     // a tensor of positions: bools, or bytes as of old
 IValue list_of(const jit::TypePtr& element, const std::vector<ItemPtr>& parts);
 ItemPtr tuple_of(std::vector<ItemPtr> parts);
 IValue copy_of_list(const IValue& v);

@@ -420,7 +420,7 @@ Sizes index(const Asked& a) {
   for (std::size_t d = 0; d < list.parts.size(); ++d) {
     const Item& i = *list.parts[d];
     if (i.example.isNone()) continue;
-    need(i.example.toTensor().scalar_type() != kBool, "masks");
+    need(!is_mask(i.example), "masks");
     used.push_back(&i);
     dims.push_back(d);
     common = std::max(common, static_cast<std::size_t>(i.example.toTensor().dim()));
