@@ -137,4 +137,45 @@ TEST(OnnxExportOperators, ASourceMayBeLargerThanItsPositions) {
       {{"i", {{0, "rows"}}}, {"v", {{0, "more"}}}});
 }
 
+TEST(OnnxExportOperators, LossesOfBatchesOfAnySize) {
+  manual_seed(46);
+  const Axes axes{{"x", {{0, "n"}}}, {"t", {{0, "n"}}}};
+  const Tensor classes = tensor({0, 2, 1, 2, 1}, kLong);
+  for (const char* body :
+       {"torch.cross_entropy_loss(x, t)", "torch.cross_entropy_loss(x, t, None, 0, 2)",
+        "torch.cross_entropy_loss(x, t, torch.arange(3) + 1.0, 2)",
+        "torch.nll_loss_nd(x, t, torch.arange(3) + 1.0)", "torch.nll_loss(x, t, None, 2, 1)"})
+    expect_model("x: Tensor, t: Tensor) -> Tensor:\n    return " + std::string(body) + "\n",
+                 {{randn({2, 3}), classes.slice(0, 0, 2)}, {randn({5, 3}), classes}}, axes);
+  for (const char* body : {"torch.kl_div(x, t, 2)", "torch.kl_div(x, t, 1, log_target=True)",
+                           "torch.mse_loss(x, t)", "torch.l1_loss(x, t, 0)"})
+    expect_model("x: Tensor, t: Tensor) -> Tensor:\n    return " + std::string(body) + "\n",
+                 {{randn({2, 3}), rand({2, 3})}, {randn({5, 3}), zeros({5, 3})}}, axes);
+}
+
+TEST(OnnxExportOperators, RoundedToLevels) {
+  manual_seed(47);
+  for (const char* body : {"torch.fake_quantize_per_tensor_affine(x, 0.13, 3, 0, 15)",
+                           "torch.fake_quantize_per_channel_affine(x, torch.arange(1, 4) * 0.1, "
+                           "torch.arange(3).int(), 1, -8, 7)"})
+    expect_model("x: Tensor) -> Tensor:\n    return " + std::string(body) + "\n",
+                 {{randn({2, 3, 4})}, {randn({5, 3, 4})}}, kRows);
+}
+
+TEST(OnnxExportOperators, BoxesAndRegions) {
+  manual_seed(48);
+  const Tensor corners = rand({6, 2}) * 4, boxes = cat({corners, corners + 2}, 1);
+  expect_model(
+      "x: Tensor, s: Tensor) -> Tensor:\n    return torch.ops.torchvision.nms(x, s, 0.3)\n",
+      {{boxes.slice(0, 0, 3), rand({3})}, {boxes, rand({6})}},
+      {{"x", {{0, "n"}}}, {"s", {{0, "n"}}}});
+  const Tensor regions = cat({tensor({0.0, 1.0, 0.0, 1.0, 1.0, 0.0}).view({6, 1}), boxes}, 1);
+  for (const char* body : {"roi_align(x, r, 0.5, 2, 3, 2, True)",
+                           "roi_align(x, r, 1.0, 2, 2, -1, False)", "roi_pool(x, r, 1.0, 2, 2)[0]"})
+    expect_model("x: Tensor, r: Tensor) -> Tensor:\n    return torch.ops.torchvision." +
+                     std::string(body) + "\n",
+                 {{randn({2, 3, 8, 8}), regions.slice(0, 0, 2)}, {randn({2, 3, 8, 8}), regions}},
+                 {{"r", {{0, "n"}}}});
+}
+
 }  // namespace
