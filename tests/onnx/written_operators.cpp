@@ -137,6 +137,81 @@ TEST(OnnxExportOperators, ASourceMayBeLargerThanItsPositions) {
       {{"i", {{0, "rows"}}}, {"v", {{0, "more"}}}});
 }
 
+TEST(OnnxExportOperators, TensorsOfComputedSizes) {
+  const auto number = [](double v) { return full({}, v); };
+  expect_model(
+      "x: Tensor, end: Tensor) -> Tensor:\n"
+      "    return torch.arange(x.size(0), float(end), 1.5, dtype=torch.int64)\n",
+      {{ones({2, 3}), number(8.5)}, {ones({2, 3}), number(11)}, {ones({2, 3}), number(2)}});
+  expect_model(
+      "x: Tensor) -> Tensor:\n    return torch.eye(x.size(0)) + torch.eye(x.size(0), x.size(0))\n",
+      {{ones({2, 3})}, {ones({4, 3})}}, kRows);
+  expect_model("x: Tensor) -> Tensor:\n    return torch.argmax(x, None, True)\n",
+               {{tensor({1, 3, 2}, kFloat).view({3, 1})}, {arange(5, kFloat).view({5, 1})}}, kRows);
+  expect_model("x: Tensor, v: Tensor) -> Tensor:\n    return torch.outer(x, v)\n",
+               {{randn({2}), randn({3})}, {randn({4}), randn({3})}}, kRows);
+}
+
+TEST(OnnxExportOperators, StatisticsOfBatchesOfAnySize) {
+  manual_seed(44);
+  const std::vector<Inputs> runs{{randn({4, 3, 2})}, {randn({6, 3, 2})}, {randn({2, 3, 2})}};
+  for (const char* body :
+       {"    return torch.var(x, 0)\n", "    return torch.std(x, [0, 2], unbiased=True)\n",
+        "    return torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-5, False)\n",
+        "    return torch.batch_norm(x, torch.arange(3) * 1.0, torch.ones([3]), None, None, True, "
+        "0.1, 1e-5, False)\n",
+        "    return torch.glu(x[:, :, 0].t(), 1)\n"})
+    expect_model("x: Tensor) -> Tensor:\n" + std::string(body), runs, kRows);
+}
+
+TEST(OnnxExportOperators, AnImageWithoutABatchIsPooled) {
+  const Tensor x = arange(72, kFloat).view({2, 6, 6});
+  for (const char* size : {"[1, 1]", "[2, 3]", "[4, 4]"})
+    expect_model("x: Tensor) -> Tensor:\n    return torch.adaptive_avg_pool2d(x, " +
+                     std::string(size) + ")\n",
+                 {{x}});
+  expect_model("x: Tensor) -> Tensor:\n    return torch.adaptive_max_pool2d(x, [1, 1])[0]\n",
+               {{x}});
+}
+
+TEST(OnnxExportOperators, AttentionSharesHeadsAndMayMaskAll) {
+  manual_seed(45);
+  const Axes axes{{"q", {{0, "b"}, {2, "t"}}}, {"k", {{0, "b"}, {2, "s"}}}};
+  const auto inputs = [](int64_t b, int64_t t, int64_t s) {
+    return Inputs{randn({b, 4, t, 8}), randn({b, 2, s, 8})};
+  };
+  expect_model(
+      "q: Tensor, k: Tensor) -> Tensor:\n"
+      "    return torch.scaled_dot_product_attention(q, k, k, enable_gqa=True)\n",
+      {inputs(1, 3, 5), inputs(2, 4, 6)}, axes);
+  const Tensor q = randn({1, 2, 2, 4}), keep = tensor({1, 0, 0, 0}, kBool).view({2, 2});
+  const Tensor bias = full({2, 2}, -std::numeric_limits<double>::infinity());
+  for (const Tensor& mask : {keep, bias})
+    expect_model(
+        "q: Tensor, m: Tensor) -> Tensor:\n"
+        "    return torch.scaled_dot_product_attention(q, q, q, m)\n",
+        {{q, mask}});
+}
+
+TEST(OnnxExportOperators, FunctionsOfOddValues) {
+  const Tensor x = tensor({0.0, -0.5, 1.5, -2.5, 3.0});
+  expect_model("x: Tensor, y: Tensor) -> Tensor:\n    return torch.atan2(x, y)\n",
+               {{x, tensor({0.0, -1.0, 0.0, 0.0, 2.0})}});
+  expect_model("x: Tensor) -> Tensor:\n    return torch.celu(x, 2.0)\n", {{x.to(kDouble)}, {x}});
+  expect_model("x: Tensor) -> Tensor:\n    return torch.floor(x) + torch.round(x)\n",
+               {{tensor({3, -4}, kLong)}});
+  expect_model(
+      "x: Tensor) -> Tensor:\n    return torch.ones([2]) * math.floor(float(x.sum()) * 0.5)\n",
+      {{tensor({3.0, 4.0})}, {tensor({-3.0, -4.0})}});
+  expect_model(
+      "x: Tensor, by: Tensor) -> Tensor:\n"
+      "    return torch.baddbmm(x, x, x, beta=by.item(), alpha=by.item() * 2)\n",
+      {{randn({2, 3, 3}), full({}, 2.0)}, {randn({2, 3, 3}), full({}, -1.0)}});
+  const Tensor square = tensor({4.0, 1.0, 2.0, 3.0}).view({2, 2});
+  for (const char* body : {"torch.det(x)", "torch.linalg_det(x)", "torch.logdet(x)"})
+    expect_model("x: Tensor) -> Tensor:\n    return " + std::string(body) + "\n", {{square}});
+}
+
 TEST(OnnxExportOperators, LossesOfBatchesOfAnySize) {
   manual_seed(46);
   const Axes axes{{"x", {{0, "n"}}}, {"t", {{0, "n"}}}};
