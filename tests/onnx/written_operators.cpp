@@ -212,6 +212,47 @@ TEST(OnnxExportOperators, FunctionsOfOddValues) {
     expect_model("x: Tensor) -> Tensor:\n    return " + std::string(body) + "\n", {{square}});
 }
 
+// Where ONNX Runtime has no Where, and of numbers as positions.
+TEST(OnnxExportOperators, SmallTypesAreChosenAndWritten) {
+  const Tensor mask = tensor({1, 0, 1}, kBool), other = tensor({0, 0, 1}, kBool);
+  for (const ScalarType d : {kBool, kInt8, kInt16}) {
+    const Tensor x = tensor({0, 1, 1}).to(d), y = tensor({1, 0, 1}).to(d);
+    for (const char* body : {"torch.where(mask, x, y)", "torch.index_put(x, [mask], y[:1])",
+                             "torch.masked_fill(x, mask, y.sum().to(x.dtype))"})
+      expect_model(
+          "x: Tensor, y: Tensor, mask: Tensor) -> Tensor:\n    return " + std::string(body) + "\n",
+          {{x, y, mask}, {x, y, other}});
+  }
+  expect_model("x: Tensor, i: Tensor) -> Tensor:\n    return torch.index_select(x, 1, i)\n",
+               {{randn({2, 3}), full({}, 2, kLong)}, {randn({4, 3}), full({}, 0, kLong)}}, kRows);
+}
+
+TEST(OnnxExportOperators, PlacesOfMaximaAreThoseOfEachImage) {
+  manual_seed(49);
+  const Axes axes{{"x", {{0, "n"}, {3, "w"}}}};
+  const std::vector<Inputs> runs{{randn({2, 3, 6, 6})}, {randn({3, 3, 6, 9})}};
+  for (const char* which : {"0", "1"}) {
+    expect_model(
+        "x: Tensor) -> Tensor:\n"
+        "    return torch.max_pool2d_with_indices(x, [3, 2], [2, 2], [1, 1])[" +
+            std::string(which) + "]\n",
+        runs, axes);
+    expect_model(
+        "x: Tensor) -> Tensor:\n"
+        "    return torch.max_pool2d_with_indices(x[0], [2, 2])[" +
+            std::string(which) + "]\n",
+        runs, axes);
+  }
+}
+
+TEST(OnnxExportOperators, AFactorOfZeroTakesNoNaN) {
+  const Tensor nan = full({2, 2}, std::numeric_limits<double>::quiet_NaN());
+  for (const char* body :
+       {"torch.addmm(x, y, y, beta=0)", "torch.baddbmm(x[None], y[None], y[None], beta=0)[0]"})
+    expect_model("x: Tensor, y: Tensor) -> Tensor:\n    return " + std::string(body) + "\n",
+                 {{nan, randn({2, 2})}});
+}
+
 TEST(OnnxExportOperators, LossesOfBatchesOfAnySize) {
   manual_seed(46);
   const Axes axes{{"x", {{0, "n"}}}, {"t", {{0, "n"}}}};

@@ -9,9 +9,13 @@ namespace {
 
 void index_select(Call& c) {
   if (c.rank("self") == 0) return c.give(c.in("self"));
-  c.give(c.op("Gather", {c.in("self"), c.in("index")}, {{"axis", c.axis("dim", "self")}}));
+  std::string at = c.in("index");
+  if (c.rank("index") == 0) at = c.unsqueeze(at, {0});
+  c.give(c.op("Gather", {c.in("self"), at}, {{"axis", c.axis("dim", "self")}}));
 }
 void gather(Call& c) {
+  if (c.rank("self") == 0)  // one element, whatever the positions
+    return c.give(c.op("Expand", {c.in("self"), c.op("Shape", {c.in("index")})}));
   c.give(c.op("GatherElements", {c.in("self"), c.in("index", kInt64)},
               {{"axis", c.axis("dim", "self")}}));
 }
@@ -165,7 +169,7 @@ void index_put(Call& c) {
     for (int64_t& i : last) i -= p.dims[0];
     const std::string mask = c.unsqueeze(p.names[0], last), v = c.in("values", d);
     const std::string put = accumulate ? c.op(d == kBool ? "Or" : "Add", {x, v}) : v;
-    return c.give(c.op("Where", {mask, put, x}));
+    return c.give(c.choose(mask, put, x, d));
   }
   Attrs attrs;
   if (accumulate) {
@@ -206,7 +210,7 @@ void index_fill(Call& c) {
                     hits = c.reduce("ReduceSum", c.cast(same, kBool, kInt64), {1}, false);
   std::vector<int64_t> last;
   for (int64_t i = 1; i < rank - dim; ++i) last.push_back(i);
-  c.give(c.op("Where", {c.unsqueeze(c.cast(hits, kInt64, kBool), last), c.in("value", d), x}));
+  c.give(c.choose(c.unsqueeze(c.cast(hits, kInt64, kBool), last), c.in("value", d), x, d));
 }
 
 // A part of a tensor, written: what is before it and behind it stays.

@@ -88,8 +88,10 @@ void logical(Call& c) {
 }
 void logical_not(Call& c) { c.give(c.op("Not", {c.in("self", kBool)})); }
 void bitwise_not(Call& c) {
-  const bool boolean = c.dtype("self") == kBool;
-  need(boolean || c.exporter.opset() >= 18, "of integers needs opset 18");
+  const ScalarType d = c.dtype("self");
+  const bool boolean = d == kBool;
+  if (!boolean && c.exporter.opset() < 18)
+    return c.give(c.op("Sub", {c.constant(d == kUInt8 ? 255 : -1, d), c.in("self")}));
   c.give(c.op(boolean ? "Not" : "BitwiseNot", {c.in("self")}));
 }
 template <int kind>
@@ -208,11 +210,11 @@ void extreme(Call& c) {
 void where(Call& c) {
   if (!c.has("self")) return give_positions(c, "condition");
   const ScalarType d = result_dtype(c);
-  c.give(c.op("Where", {c.in("condition", kBool), c.in("self", d), c.in("other", d)}));
+  c.give(c.choose(c.in("condition", kBool), c.in("self", d), c.in("other", d), d));
 }
 void masked_fill(Call& c) {
   const ScalarType d = result_dtype(c);
-  c.give(c.op("Where", {c.in("mask", kBool), c.in("value", d), c.in("self", d)}));
+  c.give(c.choose(c.in("mask", kBool), c.in("value", d), c.in("self", d), d));
 }
 void addcmul(Call& c) {
   const ScalarType d = result_dtype(c);

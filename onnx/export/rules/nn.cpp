@@ -30,15 +30,16 @@ void addmm(Call& c) {
                                     : "vec";
   const ScalarType d = c.result().scalar_type();
   const bool constant = c.is_constant("alpha") && c.is_constant("beta");
+  const bool alone = constant && c.number("beta", 1) == 0;  // what self has does not matter
   if (c.name == "aten::addmm" && constant)
-    return c.give(c.op("Gemm", {c.in(a), c.in(b), c.in("self")},
+    return c.give(c.op("Gemm", {c.in(a), c.in(b), alone ? "" : c.in("self")},
                        {{"alpha", c.number("alpha", 1)}, {"beta", c.number("beta", 1)}}));
   const auto scaled = [&](const std::string& x, const char* by) {
     const bool once = c.is_constant(by) && c.number(by, 1) == 1;
     return once ? x : c.op("Mul", {x, c.in(by, d)});
   };
-  c.give(c.op("Add",
-              {scaled(c.op("MatMul", {c.in(a), c.in(b)}), "alpha"), scaled(c.in("self"), "beta")}));
+  const std::string product = scaled(c.op("MatMul", {c.in(a), c.in(b)}), "alpha");
+  c.give(alone ? product : c.op("Add", {product, scaled(c.in("self"), "beta")}));
 }
 void linear(Call& c) {
   const std::string x = c.in("input");
@@ -135,9 +136,16 @@ void pool(Call& c, bool average) {
   } else {
     attrs.push_back({"dilations", IValue(c.ints("dilation", k))});
   }
-  std::string y = c.op(average ? "AveragePool" : "MaxPool", {x}, attrs);
-  if (lone) y = c.squeeze(y, {0});
-  c.give(y);
+  const bool places = c.results.size() > 1;
+  const Names y = c.ops(average ? "AveragePool" : "MaxPool", {x}, attrs, places ? 2 : 1);
+  const auto give = [&](const std::string& v, std::size_t k) {
+    c.give(lone ? c.squeeze(v, {0}) : v, k);
+  };
+  give(y[0], 0);
+  if (!places) return;
+  // ONNX counts from the first element of the batch, the program from that of the image.
+  const std::string sizes = c.slice(c.op("Shape", {x}), 0, 2, kEnd);
+  give(c.op("Mod", {y[1], c.reduce("ReduceProd", sizes, {0}, false)}), 1);
 }
 template <int n>
 void max_pool(Call& c) {
@@ -339,6 +347,9 @@ const Rules::Entry list[] = {
     {"aten::max_pool1d", max_pool<1>},
     {"aten::max_pool2d", max_pool<2>},
     {"aten::max_pool3d", max_pool<3>},
+    {"aten::max_pool1d_with_indices", max_pool<1>},
+    {"aten::max_pool2d_with_indices", max_pool<2>},
+    {"aten::max_pool3d_with_indices", max_pool<3>},
     {"aten::avg_pool1d", avg_pool<1>},
     {"aten::avg_pool2d", avg_pool<2>},
     {"aten::avg_pool3d", avg_pool<3>},
