@@ -253,6 +253,28 @@ TEST(OnnxExportOperators, AFactorOfZeroTakesNoNaN) {
                  {{nan, randn({2, 2})}});
 }
 
+// What they are made of asks for no size that varies.
+TEST(OnnxExportOperators, CompositesOfAnySize) {
+  manual_seed(50);
+  for (const char* body :
+       {"torch.logit(x.sigmoid(), 1e-3)", "torch.deg2rad(x)", "torch.fliplr(x)",
+        "torch.hstack([x, x * 2])", "torch.isclose(x, x.round())", "torch.aminmax(x, dim=1)[1]",
+        "torch.smooth_l1_loss(x, x * 2, 2)",
+        "torch.binary_cross_entropy_with_logits(x, (x > 0).to(torch.float32))",
+        "torch.nan_to_num(x / 0, 2.0)", "torch.cosine_similarity(x, x.flip(1), 1)",
+        "torch.grid_sampler_2d(x[:, None, None], x[:, None, :2, None].expand(-1, 1, 2, 2), 0, 0, "
+        "False)"})
+    expect_model("x: Tensor) -> Tensor:\n    return " + std::string(body) + "\n",
+                 {{randn({2, 3})}, {randn({5, 3})}, {randn({1, 3})}}, kRows);
+  expect_model("x: Tensor) -> Tensor:\n    return torch.cdist(x, x[:2])\n",
+               {{randn({4, 3})}, {randn({2, 3})}, {randn({40, 3})}}, kRows);
+  expect_model(
+      "x: Tensor, y: Tensor) -> Tensor:\n"
+      "    a, b = torch.broadcast_tensors(x, y)\n"
+      "    return torch.cat([a, b], 1)\n",
+      {{randn({2, 1}), randn({3})}, {randn({5, 1}), randn({3})}}, kRows);
+}
+
 TEST(OnnxExportOperators, LossesOfBatchesOfAnySize) {
   manual_seed(46);
   const Axes axes{{"x", {{0, "n"}}}, {"t", {{0, "n"}}}};

@@ -258,6 +258,7 @@ void dropout(Call& c) {
 }
 void grid_sampler(Call& c) {
   need(c.exporter.opset() >= 16, "needs opset 16");
+  need(c.rank("input") == 4 || c.exporter.opset() >= 20, "of volumes needs opset 20");
   const bool renamed = c.exporter.opset() >= 20;
   const char* const modes[] = {renamed ? "linear" : "bilinear", "nearest",
                                renamed ? "cubic" : "bicubic"};
@@ -372,6 +373,8 @@ const Rules::Entry list[] = {
     {"aten::feature_dropout", dropout},
     {"aten::alpha_dropout", dropout},
     {"aten::grid_sampler", grid_sampler},
+    {"aten::grid_sampler_2d", grid_sampler},
+    {"aten::grid_sampler_3d", grid_sampler},
     {"aten::scaled_dot_product_attention", attention},
 };
 TENON_EXPORT_RULES(list);
