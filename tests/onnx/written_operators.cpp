@@ -137,6 +137,20 @@ TEST(OnnxExportOperators, ASourceMayBeLargerThanItsPositions) {
       {{"i", {{0, "rows"}}}, {"v", {{0, "more"}}}});
 }
 
+TEST(OnnxExportOperators, WhatIsScatteredMayBeJoined) {
+  manual_seed(52);
+  const Tensor i = tensor({0, 2, 0, 0}, kLong).view({2, 2});
+  for (const char* how : {"'sum'", "'prod'", "'amax'", "'amin'"})
+    for (const char* self : {"True", "False"})
+      expect_model(
+          "x: Tensor, i: Tensor, v: Tensor) -> Tensor:\n"
+          "    return torch.scatter_reduce(x, 1, i, v, " +
+              std::string(how) + ", include_self=" + self + ")\n",
+          {{randn({4, 3}), i, randn({2, 2})},
+           {randn({6, 3}), cat({i, 1 - i.clamp_max(1)}), randn({4, 2})}},
+          {{"x", {{0, "n"}}}, {"i", {{0, "m"}}}, {"v", {{0, "m"}}}});
+}
+
 TEST(OnnxExportOperators, TensorsOfComputedSizes) {
   const auto number = [](double v) { return full({}, v); };
   expect_model(
@@ -156,7 +170,9 @@ TEST(OnnxExportOperators, StatisticsOfBatchesOfAnySize) {
   manual_seed(44);
   const std::vector<Inputs> runs{{randn({4, 3, 2})}, {randn({6, 3, 2})}, {randn({2, 3, 2})}};
   for (const char* body :
-       {"    return torch.var(x, 0)\n", "    return torch.std(x, [0, 2], unbiased=True)\n",
+       {"    return torch.var(x, 0)\n", "    return torch.var_mean(x, 0)[0]\n",
+        "    return torch.std_mean(x, [0, 1], unbiased=False, keepdim=True)[1]\n",
+        "    return torch.std(x, [0, 2], unbiased=True)\n",
         "    return torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-5, False)\n",
         "    return torch.batch_norm(x, torch.arange(3) * 1.0, torch.ones([3]), None, None, True, "
         "0.1, 1e-5, False)\n",
@@ -251,6 +267,23 @@ TEST(OnnxExportOperators, AFactorOfZeroTakesNoNaN) {
        {"torch.addmm(x, y, y, beta=0)", "torch.baddbmm(x[None], y[None], y[None], beta=0)[0]"})
     expect_model("x: Tensor, y: Tensor) -> Tensor:\n    return " + std::string(body) + "\n",
                  {{nan, randn({2, 2})}});
+}
+
+TEST(OnnxExportOperators, NumbersAndMasksOfOtherShapes) {
+  manual_seed(51);
+  const Tensor one = full({}, 1.5), zero = full({}, 0, kLong);
+  expect_model("x: Tensor, i: Tensor) -> Tensor:\n    return torch.gather(x, 0, i)\n",
+               {{one, zero}});
+  for (const char* body : {"torch.scatter(x, 0, i, v)", "torch.scatter_add(x, 0, i, v)"})
+    expect_model(
+        "x: Tensor, i: Tensor, v: Tensor) -> Tensor:\n    return " + std::string(body) + "\n",
+        {{one, zero, one * 3}});
+  expect_model("i: Tensor) -> Tensor:\n    return torch.one_hot(i, 4)\n", {{full({}, 3, kLong)}});
+  expect_model("x: Tensor, w: Tensor) -> Tensor:\n    return torch.linear(x, w)\n",
+               {{randn({2, 3}), randn({3})}});
+  for (const Tensor& x : {randn({3, 1}), randn({3}), one})
+    expect_model("x: Tensor, mask: Tensor) -> Tensor:\n    return torch.masked_select(x, mask)\n",
+                 {{x, tensor({1, 0, 1, 0, 1, 1}, kBool).view({2, 1, 3})}});
 }
 
 // What they are made of asks for no size that varies.

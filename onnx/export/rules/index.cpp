@@ -1,6 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Elements by their positions.
+#include <cmath>
+#include <limits>
+#include <map>
+
 #include "onnx/export/call.h"
 #include "tenon/ops.h"
 
@@ -49,7 +53,34 @@ void scatter(Call& c) {
     const std::vector<int64_t> begin(static_cast<std::size_t>(c.rank("index")), 0);
     src = c.op("Slice", {src, c.int_list(begin), c.op("Shape", {c.in("index")})});
   }
-  c.give(c.op("ScatterElements", {c.in("self"), c.in("index", kInt64), src}, attrs));
+  if (c.rank("self") > 0)
+    return c.give(c.op("ScatterElements", {c.in("self"), c.in("index", kInt64), src}, attrs));
+  const auto listed = [&](const std::string& x) { return c.op("Reshape", {x, c.int_list({-1})}); };
+  const std::string y = c.op(
+      "ScatterElements", {listed(c.in("self")), listed(c.in("index", kInt64)), listed(src)}, attrs);
+  c.give(c.squeeze(y, {0}));
+}
+
+// Without the elements that are there, those that are joined begin as what changes nothing.
+void scatter_reduce(Call& c) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  static const std::map<std::string, std::pair<const char*, double>> kinds = {
+      {"sum", {"add", 0}}, {"prod", {"mul", 1}}, {"amax", {"max", -inf}}, {"amin", {"min", inf}}};
+  const auto at = kinds.find(c.text("reduce"));
+  const ScalarType d = c.dtype("self");
+  need(at != kinds.end() && c.rank("self") > 0, "by " + c.text("reduce"));
+  const auto& [kind, nothing] = at->second;
+  const bool all = c.flag("include_self", true);
+  need(c.exporter.opset() >= (nothing == 0 || nothing == 1 ? 16 : 18), "it needs opset 18");
+  need(all || isFloatingType(d) || std::isfinite(nothing), "of integers without self");
+  need(same_sizes(c, "src", "index"), "a source that is larger");
+  const Attrs axis{{"axis", c.axis("dim", "self")}};
+  const std::string index = c.in("index", kInt64);
+  std::string x = c.in("self");
+  if (!all)
+    x = c.op("ScatterElements",
+             {x, index, c.op("Expand", {c.constant(nothing, d), c.op("Shape", {index})})}, axis);
+  c.give(c.op("ScatterElements", {x, index, c.in("src", d)}, {axis[0], {"reduction", kind}}));
 }
 
 struct Positions {
@@ -262,9 +293,9 @@ void nonzero(Call& c) {
   c.give(c.slice(places(c, x), 1, 0, 0));  // as many rows, without positions
 }
 void masked_select(Call& c) {
-  need(c.rank("self") > 0 && c.rank("mask") <= c.rank("self"), "a mask of more dimensions");
-  const std::string mask = c.op("Expand", {c.in("mask"), c.op("Shape", {c.in("self")})});
-  c.give(c.op("GatherND", {c.in("self"), places(c, mask)}));
+  const std::string both = c.int_list({1}), one = c.op("Expand", {c.in("self"), both}),
+                    mask = c.op("Expand", {c.in("mask", kBool), c.op("Shape", {one})});
+  c.give(c.op("GatherND", {c.op("Expand", {one, c.op("Shape", {mask})}), places(c, mask)}));
 }
 // As many elements of the source as are written, in their order.
 void masked_scatter(Call& c) {
@@ -296,10 +327,12 @@ std::string count_of(Call& c, const std::string& values, int64_t at_least) {
 void one_hot(Call& c) {
   const std::string values = c.constant(as_tensor(IValue(std::vector<int64_t>{0, 1})));
   const int64_t n = c.integer("num_classes", -1);
-  const std::string x = c.in("self", kInt64);
+  const bool lone = c.rank("self") == 0;
+  const std::string x = lone ? c.unsqueeze(c.in("self", kInt64), {0}) : c.in("self", kInt64);
   const std::string depth =
       n < 0 ? c.squeeze(count_of(c, x, 0), {0}) : c.constant(as_tensor(IValue(n)));
-  c.give(c.op("OneHot", {x, depth, values}));
+  const std::string y = c.op("OneHot", {x, depth, values});
+  c.give(lone ? c.squeeze(y, {0}) : y);
 }
 void bincount(Call& c) {
   need(c.exporter.opset() >= 16, "before version 16 of ONNX's operators, which cannot add up");
@@ -320,6 +353,7 @@ const Rules::Entry list[] = {
     {"aten::take_along_dim", take_along_dim},
     {"aten::scatter", scatter},
     {"aten::scatter_add", scatter},
+    {"aten::scatter_reduce", scatter_reduce},
     {"aten::index", index},
     {"aten::_index", index},
     {"aten::index_put", index_put},

@@ -43,7 +43,7 @@ void addmm(Call& c) {
 }
 void linear(Call& c) {
   const std::string x = c.in("input");
-  if (c.rank("input") == 2) {
+  if (c.rank("input") == 2 && c.rank("weight") == 2) {
     Names inputs{x, c.in("weight"), c.in_or("bias")};
     return c.give(c.op("Gemm", inputs, {{"transB", int64_t{1}}}));
   }

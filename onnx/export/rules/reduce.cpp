@@ -101,6 +101,12 @@ double correction_of(Call& c) {
 }
 void var(Call& c) { c.give(variance(c, correction_of(c))); }
 void std_dev(Call& c) { c.give(c.op("Sqrt", {variance(c, correction_of(c))})); }
+template <int root>
+void with_mean(Call& c) {
+  const std::string v = variance(c, correction_of(c));
+  c.give(root ? c.op("Sqrt", {v}) : v, 0);
+  c.give(c.reduce("ReduceMean", c.in("self"), axes_of(c), c.flag("keepdim")), 1);
+}
 
 void norm(Call& c) {
   const char* order = c.has("p") ? "p" : "ord";
@@ -180,6 +186,8 @@ const Rules::Entry list[] = {
     {"aten::all", truth<0>},
     {"aten::var", var},
     {"aten::std", std_dev},
+    {"aten::var_mean", with_mean<0>},
+    {"aten::std_mean", with_mean<1>},
     {"aten::norm", norm},
     {"aten::linalg_vector_norm", norm},
     {"aten::normalize", normalize},
