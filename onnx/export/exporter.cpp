@@ -114,8 +114,8 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   return model;
 }
 
-void Exporter::walk(const jit::Block& b) {
-  for (const Node* n : b.nodes()) {
+void Exporter::walk(const std::vector<Node*>& nodes) {
+  for (const Node* n : nodes) {
     try {
       visit(*n);
     } catch (const Missing&) {  // what it needs was refused, but for texts

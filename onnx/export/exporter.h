@@ -94,7 +94,9 @@ class Exporter {
     std::set<std::string> made;  // by nodes of this graph itself
   };
   struct OpenGraph;
-  void walk(const jit::Block& b);
+  void walk(const jit::Block& b) { walk(b.nodes()); }
+  void walk(const std::vector<jit::Node*>& nodes);
+  void forget(const jit::Block& b);  // what was known of its values
   void visit(const jit::Node& n);
   void visit_attribute(const jit::Node& n);
   void visit_if(const jit::Node& n);

@@ -94,6 +94,27 @@ TEST(OnnxExportOperators, ALoopWritesOnce) {
       {{randn({6})}, {randn({6})}});
 }
 
+// Where the turns are counted, they are written one after the other.
+TEST(OnnxExportOperators, TurnsMayWriteToMemoryOfOutside) {
+  manual_seed(53);
+  const std::vector<Inputs> runs{{randn({3, 2})}, {randn({3, 2})}};
+  for (const char* body : {"    out = torch.zeros_like(x)\n"
+                           "    for i in range(3):\n"
+                           "        out[i].copy_(x[i] * (i + 1))\n"
+                           "        out[:, 1].add_(out[i].sum())\n"
+                           "    return out\n",
+                           "    total = x[0] * 2\n"
+                           "    both = total.view(1, 2)\n"
+                           "    for i in range(x.size(0)):\n"
+                           "        for k in range(2):\n"
+                           "            total[k].mul_(x[i, 1 - k])\n"
+                           "    return both + total\n",
+                           "    for i in range(3):\n"
+                           "        x[i:].add_(x[i])\n"
+                           "    return x\n"})
+    expect_model("x: Tensor) -> Tensor:\n" + std::string(body), runs);
+}
+
 TEST(OnnxExportOperators, PositionsAndMasksOfAnyDimensions) {
   manual_seed(42);
   const Tensor i = tensor({1, 0, 1}, kLong), mask = tensor({1, 0, 1}, kBool),
