@@ -161,6 +161,7 @@ class Exporter {
                     pb::GraphProto* graph);
   void add_inputs(const jit::Graph& g, const jit::FunctionSchema& schema,
                   const std::vector<IValue>& inputs, pb::GraphProto* graph);
+  void check_axes(const Item& input, const std::vector<int64_t>& sizes) const;
   void add_outputs(const jit::Graph& g, pb::GraphProto* graph);
   void add_initializers(pb::GraphProto* graph);
 

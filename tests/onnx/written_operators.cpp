@@ -302,6 +302,10 @@ TEST(OnnxExportOperators, NumbersAndMasksOfOtherShapes) {
   expect_model("i: Tensor) -> Tensor:\n    return torch.one_hot(i, 4)\n", {{full({}, 3, kLong)}});
   expect_model("x: Tensor, w: Tensor) -> Tensor:\n    return torch.linear(x, w)\n",
                {{randn({2, 3}), randn({3})}});
+  const Tensor integers = arange(4, kLong).view({2, 2});
+  expect_model(
+      "x: Tensor) -> Tensor:\n    return torch.addmm(x, x, x, beta=2) + torch.linear(x, x)\n",
+      {{integers}});
   for (const Tensor& x : {randn({3, 1}), randn({3}), one})
     expect_model("x: Tensor, mask: Tensor) -> Tensor:\n    return torch.masked_select(x, mask)\n",
                  {{x, tensor({1, 0, 1, 0, 1, 1}, kBool).view({2, 1, 3})}});

@@ -31,7 +31,7 @@ void addmm(Call& c) {
   const ScalarType d = c.result().scalar_type();
   const bool constant = c.is_constant("alpha") && c.is_constant("beta");
   const bool alone = constant && c.number("beta", 1) == 0;  // what self has does not matter
-  if (c.name == "aten::addmm" && constant)
+  if (c.name == "aten::addmm" && constant && isFloatingType(d))
     return c.give(c.op("Gemm", {c.in(a), c.in(b), alone ? "" : c.in("self")},
                        {{"alpha", c.number("alpha", 1)}, {"beta", c.number("beta", 1)}}));
   const auto scaled = [&](const std::string& x, const char* by) {
@@ -43,7 +43,8 @@ void addmm(Call& c) {
 }
 void linear(Call& c) {
   const std::string x = c.in("input");
-  if (c.rank("input") == 2 && c.rank("weight") == 2) {
+  const bool floats = isFloatingType(c.dtype("input"));  // ONNX Runtime has Gemm of these alone
+  if (floats && c.rank("input") == 2 && c.rank("weight") == 2) {
     Names inputs{x, c.in("weight"), c.in_or("bias")};
     return c.give(c.op("Gemm", inputs, {{"transB", int64_t{1}}}));
   }
