@@ -186,6 +186,14 @@ std::string Call::slice(const std::string& x, int64_t axis, int64_t begin, int64
   return op("Slice", {x, int_list({begin}), int_list({end}), int_list({axis}), int_list({step})});
 }
 
+std::string Call::choose(const std::string& mask, const std::string& yes, const std::string& no,
+                         ScalarType dtype) const {
+  if (dtype == kBool) return op("Or", {op("And", {mask, yes}), op("And", {op("Not", {mask}), no})});
+  if (dtype != kInt8 && dtype != kInt16) return op("Where", {mask, yes, no});
+  const std::string wide = op("Where", {mask, cast(yes, dtype, kInt32), cast(no, dtype, kInt32)});
+  return cast(wide, kInt32, dtype);
+}
+
 void Call::give(const std::string& value, std::size_t k) {
   need(by_pairs || !is_complex(results.at(k)), "a complex result, which ONNX has no operators on");
   auto i = std::make_shared<Item>();

@@ -72,6 +72,10 @@ class Call {
   std::string slice(const std::string& x, int64_t axis, int64_t begin, int64_t end,
                     int64_t step = 1) const;
 
+  // Elements of `yes` where the mask is true, else of `no`; ONNX Runtime has Where of few dtypes.
+  std::string choose(const std::string& mask, const std::string& yes, const std::string& no,
+                     ScalarType dtype) const;
+
   // The result, and what the program computed with the examples; cast to its dtype if `from` says
   // what the value has.
   void give(const std::string& value, std::size_t k = 0);

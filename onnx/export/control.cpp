@@ -257,7 +257,17 @@ bool Exporter::only_counts(const Node& n, const std::vector<ItemPtr>& lists) con
   return std::none_of(lists.begin(), lists.end(), has_tensors);
 }
 
-// Turn by turn, if their number is known.
+void Exporter::forget(const jit::Block& b) {
+  for (const jit::Value* v : b.inputs()) items_.erase(v);
+  for (const Node* n : b.nodes()) {
+    written_.erase(n);
+    for (const jit::Value* v : n->outputs()) items_.erase(v);
+    for (const jit::Block* inner : n->blocks()) forget(*inner);
+  }
+}
+
+// Turn by turn, if their number is known: the graph has the turns in place of the loop then, so
+// that what they write to memory of outside is written in one block.
 bool Exporter::unroll_loop(const Node& n) {
   constexpr int64_t kMaxTurns = 64;
   const jit::Block& body = *n.block(0);
@@ -266,15 +276,27 @@ bool Exporter::unroll_loop(const Node& n) {
   if (!trips->constant || trips->example.toInt() > kMaxTurns || !condition->constant ||
       !condition->example.toBool() || !goes_on || !goes_on->toBool())
     return false;
-  std::vector<ItemPtr> carried;
-  for (std::size_t k = 2; k < n.inputs().size(); ++k) carried.push_back(item(n.input(k)));
-  for (int64_t turn = 0; turn < trips->example.toInt(); ++turn) {
-    set(body.inputs().at(0), std::make_shared<Item>(Item{IValue(turn), true}));
-    for (std::size_t k = 0; k < carried.size(); ++k) set(body.inputs().at(k + 1), carried[k]);
-    walk(body);
-    for (std::size_t k = 0; k < carried.size(); ++k) carried[k] = item(body.outputs().at(k + 1));
+  jit::Graph& graph = *n.graph();
+  const Node* before = n.prev();
+  Node* loop = before->next();
+  std::vector<jit::Value*> carried(n.inputs().begin() + 2, n.inputs().end());
+  {
+    const jit::Graph::InsertPoint at(graph, loop);
+    for (int64_t turn = 0; turn < trips->example.toInt(); ++turn) {
+      std::map<const jit::Value*, jit::Value*> values{
+          {body.inputs().at(0), graph.insert_constant(turn)}};
+      for (std::size_t k = 0; k < carried.size(); ++k) values[body.inputs().at(k + 1)] = carried[k];
+      const std::vector<jit::Value*> results = graph.inline_block(body, values);
+      carried.assign(results.begin() + 1, results.end());
+    }
   }
-  for (std::size_t k = 0; k < carried.size(); ++k) set(n.output(k), carried[k]);
+  for (std::size_t k = 0; k < carried.size(); ++k)
+    loop->output(k)->replace_all_uses_with(carried[k]);
+  forget(body);
+  std::vector<Node*> turns;
+  for (Node* m = before->next(); m != loop; m = m->next()) turns.push_back(m);
+  loop->destroy();
+  walk(turns);
   return true;
 }
 

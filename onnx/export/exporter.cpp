@@ -29,6 +29,17 @@ std::map<const void*, std::string> names_of_weights(const jit::Module& m) {
 
 bool has_side_effects(const Node& n) { return n.op && n.op->has_side_effects; }
 
+// Of inputs that an exported program takes with these sizes alone; -1: any.
+std::map<const jit::Value*, std::vector<int64_t>> promised_sizes(const jit::Graph& g) {
+  std::map<const jit::Value*, std::vector<int64_t>> out;
+  for (const Node* n : g.block()->nodes()) {
+    if (!n->is("exported::check_sizes") || n->input(0)->node() != g.block()->param_node()) continue;
+    if (const auto sizes = jit::to_constant(n->input(2)); sizes && sizes->isList())
+      for (const IValue& v : sizes->toListRef().items) out[n->input(0)].push_back(v.toInt());
+  }
+  return out;
+}
+
 // Nothing happens at these when a model runs.
 bool is_silent(const Node& n) {
   return n.is("prim::RaiseException") || n.is("prim::Print") || n.is("aten::warn") ||
@@ -90,6 +101,7 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   const jit::Module frozen = jit::freeze(module_, std::nullopt, false);
   const std::shared_ptr<jit::Graph> g = frozen.get_method("forward").graph()->copy();
   jit::remove_dropout(*g);
+  const auto promised = promised_sizes(*g);
   jit::remove_checks(*g);
   jit::functionalize(*g);
   jit::lower_tuples(*g);
@@ -102,7 +114,9 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   add_inputs(*g, forward.schema(),
              jit::arguments_of_call(forward, IValue(frozen._ivalue()), inputs), graph);
   set(g->inputs().at(0), std::make_shared<Item>(Item{frozen._ivalue(), true}));
-  walk(*g->block());
+  for (const auto& [v, sizes] : promised) check_axes(*item(v), sizes);
+  program_ = g->block();
+  walk(*program_);
   if (refused_.empty()) add_outputs(*g, graph);
   if (!refused_.empty()) {
     std::string all;
@@ -113,8 +127,21 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   return model;
 }
 
-void Exporter::walk(const jit::Block& b) {
-  for (const Node* n : b.nodes()) {
+void Exporter::check_axes(const Item& input, const std::vector<int64_t>& sizes) const {
+  const auto axes = options_.dynamic_axes.find(input.name);
+  if (axes == options_.dynamic_axes.end()) return;
+  for (const auto& [dim, name] : axes->second) {
+    const auto at =
+        static_cast<std::size_t>(dim < 0 ? dim + static_cast<int64_t>(sizes.size()) : dim);
+    TENON_CHECK(at >= sizes.size() || sizes[at] == -1, ValueError,
+                "onnx::export_: dynamic_axes names dimension ", dim, " of '", input.name,
+                "', which the program was exported for ", sizes[at],
+                " of: torch.export.export takes its dynamic_shapes");
+  }
+}
+
+void Exporter::walk(const std::vector<Node*>& nodes) {
+  for (const Node* n : nodes) {
     try {
       visit(*n);
     } catch (const Missing&) {  // what it needs was refused, but for texts
@@ -318,6 +345,12 @@ std::string Exporter::initializer(const Tensor& given) {
 
 bool is_complex(const IValue& v) {
   return v.isTensor() && v.toTensor().defined() && v.toTensor().is_complex();
+}
+
+bool is_mask(const IValue& v) {
+  if (!v.isTensor() || !v.toTensor().defined()) return false;
+  const ScalarType d = v.toTensor().scalar_type();
+  return d == kBool || d == kUInt8;
 }
 
 std::string Exporter::pairs_of(Item& i) {

@@ -94,7 +94,9 @@ class Exporter {
     std::set<std::string> made;  // by nodes of this graph itself
   };
   struct OpenGraph;
-  void walk(const jit::Block& b);
+  void walk(const jit::Block& b) { walk(b.nodes()); }
+  void walk(const std::vector<jit::Node*>& nodes);
+  void forget(const jit::Block& b);  // what was known of its values
   void visit(const jit::Node& n);
   void visit_attribute(const jit::Node& n);
   void visit_if(const jit::Node& n);
@@ -159,10 +161,12 @@ class Exporter {
                     pb::GraphProto* graph);
   void add_inputs(const jit::Graph& g, const jit::FunctionSchema& schema,
                   const std::vector<IValue>& inputs, pb::GraphProto* graph);
+  void check_axes(const Item& input, const std::vector<int64_t>& sizes) const;
   void add_outputs(const jit::Graph& g, pb::GraphProto* graph);
   void add_initializers(pb::GraphProto* graph);
 
   jit::Module module_;
+  const jit::Block* program_ = nullptr;
   ExportOptions options_;
   std::map<const void*, std::string> weight_names_;
   std::unordered_map<const jit::Value*, ItemPtr> items_;
@@ -192,6 +196,7 @@ class Exporter {
 Tensor as_tensor(const IValue& v);
 bool is_tensor_list(const IValue& v);
 bool is_complex(const IValue& v);  // a tensor
+bool is_mask(const IValue& v);     // a tensor of positions: bools, or bytes as of old
 IValue list_of(const jit::TypePtr& element, const std::vector<ItemPtr>& parts);
 ItemPtr tuple_of(std::vector<ItemPtr> parts);
 IValue copy_of_list(const IValue& v);

@@ -5,6 +5,7 @@
 #include "jit/trace/parts.h"
 #include "onnx/export/call.h"
 #include "onnx/export/exporter.h"
+#include "onnx/export/other_sizes.h"
 #include "onnx/export/pairs.h"
 #include "onnx/export/sizes.h"
 #include "onnx/export/write_form.h"
@@ -132,7 +133,7 @@ std::vector<ItemPtr> results_of(const std::vector<ItemPtr>& outputs) {
 }  // namespace
 
 // By the operators that it is made of or decomposes into. Their sizes are numbers in the recorded
-// graph, so no dimension may be dynamic.
+// graph, so no dimension may be dynamic, unless it is the same for other sizes.
 bool Exporter::visit_parts(Call& call) {
   const jit::Operator* op = functional(call);
   if (!op || parts_depth_ == kMaxPartsDepth) return false;
@@ -152,16 +153,25 @@ bool Exporter::visit_parts(Call& call) {
   if (!parts.graph) return false;
   if (!parts.baked.empty())
     return call.reason = ", and what it is made of reads values: " + parts.baked, false;
+  const auto prepare = [](jit::Graph& g) {
+    jit::functionalize(g);
+    jit::lower_tuples(g);
+    jit::eliminate_dead_code(g);
+  };
+  prepare(*parts.graph);
+  const auto made_of = [&](const std::vector<IValue>& given) {
+    const jit::OperatorParts other = jit::record_parts(*op, given, inputs);
+    if (other.graph) prepare(*other.graph);
+    return other.graph;
+  };
   const bool fixed = std::all_of(tensors.begin(), tensors.end(),
-                                 [this](const ItemPtr& i) { return has_fixed_sizes(*this, *i); });
+                                 [this](const ItemPtr& i) { return has_fixed_sizes(*this, *i); }) ||
+                     is_same_for_other_sizes(*parts.graph, tensors, arguments, inputs, made_of);
   if (!fixed && options_.dynamic_axes.empty())
     return call.reason = ", and what it is made of has fixed sizes: data or a loop decide its own",
            false;
   if (!fixed)
     return call.reason = ", and what it is made of has fixed sizes: leave dynamic_axes out", false;
-  jit::functionalize(*parts.graph);
-  jit::lower_tuples(*parts.graph);
-  jit::eliminate_dead_code(*parts.graph);
   parts_.push_back(parts.graph);
   for (std::size_t k = 0; k < tensors.size(); ++k) set(parts.graph->inputs().at(k), tensors[k]);
 

@@ -66,6 +66,16 @@ bool is_pure(const jit::Block& b) {
   return true;
 }
 
+// With memory of its own.
+IValue copied(const IValue& v) {
+  if (v.isTensor() && v.toTensor().defined()) return v.toTensor().clone();
+  if (!is_tensor_list(v)) return v;
+  std::vector<IValue> items;
+  for (const IValue& t : v.toListRef().items) items.push_back(copied(t));
+  return IValue(
+      core::Ref<ivalue::List>::adopt(new ivalue::List(v.toListRef().element, std::move(items))));
+}
+
 }  // namespace
 
 // A loop over constants is computed here.
@@ -90,14 +100,16 @@ bool Exporter::fold_loop(const Node& n, const std::vector<ItemPtr>& lists) {
 // run with them, as in a branch that they do not take.
 std::optional<std::vector<IValue>> Exporter::run_loop(const Node& loop,
                                                       const std::vector<ItemPtr>& lists) const {
+  const bool writes = !is_pure(*loop.block(0));  // what it writes here, the model writes again
+  const auto taken = [writes](const IValue& v) { return writes ? copied(v) : v; };
   std::vector<IValue> changed;
-  for (const ItemPtr& l : lists) changed.push_back(copy_of_list(l->example));
+  for (const ItemPtr& l : lists) changed.push_back(copy_of_list(taken(l->example)));
   const std::vector<const jit::Value*> values = captured(loop);
   jit::Stack stack;
   for (const jit::Value* v : values) {
     const ItemPtr i = item(v);
     const auto at = std::find(lists.begin(), lists.end(), i);
-    stack.push_back(at == lists.end() ? i->example
+    stack.push_back(at == lists.end() ? taken(i->example)
                                       : changed[static_cast<std::size_t>(at - lists.begin())]);
   }
   try {

@@ -81,7 +81,6 @@ Sizes pointwise(const Asked& a) {
   return broadcast(a, items, static_cast<std::size_t>(a.out.dim()));
 }
 
-Sizes same(const Asked& a) { return of_first(a); }
 Sizes as_other(const Asked& a) { return of(a, "other"); }
 Sizes as_index(const Asked& a) { return of(a, "index"); }
 
@@ -420,7 +419,7 @@ Sizes index(const Asked& a) {
   for (std::size_t d = 0; d < list.parts.size(); ++d) {
     const Item& i = *list.parts[d];
     if (i.example.isNone()) continue;
-    need(i.example.toTensor().scalar_type() != kBool, "masks");
+    need(!is_mask(i.example), "masks");
     used.push_back(&i);
     dims.push_back(d);
     common = std::max(common, static_cast<std::size_t>(i.example.toTensor().dim()));
@@ -442,57 +441,57 @@ const std::map<std::string, SizeRule, std::less<>>& rules() {
     const auto add = [&t](SizeRule rule, std::initializer_list<const char*> names) {
       for (const char* name : names) t.emplace(name, rule);
     };
-    add(same, {"softmax",
-               "_softmax",
-               "log_softmax",
-               "_log_softmax",
-               "layer_norm",
-               "batch_norm",
-               "group_norm",
-               "instance_norm",
-               "rms_norm",
-               "contiguous",
-               "clone",
-               "detach",
-               "to",
-               "type_as",
-               "dropout",
-               "cumsum",
-               "cumprod",
-               "flip",
-               "roll",
-               "tril",
-               "triu",
-               "zeros_like",
-               "ones_like",
-               "full_like",
-               "empty_like",
-               "rand_like",
-               "copy",
-               "fill",
-               "zero",
-               "index_put",
-               "scatter",
-               "scatter_add",
-               "scatter_reduce",
-               "masked_fill",
-               "masked_scatter",
-               "normalize",
-               "slice_scatter",
-               "select_scatter",
-               "diagonal_scatter",
-               "index_add",
-               "index_fill",
-               "index_copy",
-               "sort",
-               "argsort",
-               "alias",
-               "logcumsumexp",
-               "feature_dropout",
-               "_to_copy",
-               "lift_fresh",
-               "NumToTensor"});
-    add(same, {"conj", "resolve_conj", "real", "imag"});
+    add(of_first, {"softmax",
+                   "_softmax",
+                   "log_softmax",
+                   "_log_softmax",
+                   "layer_norm",
+                   "batch_norm",
+                   "group_norm",
+                   "instance_norm",
+                   "rms_norm",
+                   "contiguous",
+                   "clone",
+                   "detach",
+                   "to",
+                   "type_as",
+                   "dropout",
+                   "cumsum",
+                   "cumprod",
+                   "flip",
+                   "roll",
+                   "tril",
+                   "triu",
+                   "zeros_like",
+                   "ones_like",
+                   "full_like",
+                   "empty_like",
+                   "rand_like",
+                   "copy",
+                   "fill",
+                   "zero",
+                   "index_put",
+                   "scatter",
+                   "scatter_add",
+                   "scatter_reduce",
+                   "masked_fill",
+                   "masked_scatter",
+                   "normalize",
+                   "slice_scatter",
+                   "select_scatter",
+                   "diagonal_scatter",
+                   "index_add",
+                   "index_fill",
+                   "index_copy",
+                   "sort",
+                   "argsort",
+                   "alias",
+                   "logcumsumexp",
+                   "feature_dropout",
+                   "_to_copy",
+                   "lift_fresh",
+                   "NumToTensor"});
+    add(of_first, {"conj", "resolve_conj", "real", "imag"});
     add(pointwise, {"where", "addcmul", "addcdiv", "lerp", "gelu", "clamp", "pow", "remainder"});
     add(as_other, {"expand_as", "view_as", "reshape_as"});
     add(as_index, {"gather"});
@@ -526,7 +525,8 @@ const std::map<std::string, SizeRule, std::less<>>& rules() {
     add(embedding, {"embedding"});
     add(convolution, {"conv1d", "conv2d", "conv3d", "convolution", "_convolution",
                       "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"});
-    add(pool, {"max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d"});
+    add(pool, {"max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
+               "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices"});
     add(to_size,
         {"adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
          "adaptive_max_pool2d", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d",
@@ -566,7 +566,7 @@ std::optional<Sizes> sizes_by_rule(Exporter& e, const jit::Node& n, const std::s
   if (!rule && is_pointwise(n)) rule = pointwise;
   if (!rule && n.op && n.op->op && std::string_view(n.op->op->family) == "activation" &&
       name != "glu" && name != "prelu")
-    rule = same;
+    rule = of_first;
   if (!rule) return std::nullopt;
   try {
     Call c(e, n);

@@ -56,11 +56,6 @@ bool Exporter::compare_sizes(const Node& n) {
 
 namespace {
 
-bool is_bool(const Item& i) {
-  return i.example.isTensor() && i.example.toTensor().defined() &&
-         i.example.toTensor().scalar_type() == kBool;
-}
-
 // How many elements there are depends on values.
 bool sizes_by_values(const Exporter& e, const Node& n, const std::string& name) {
   if (!n.op || !n.op->op || name == "tensor" || jit::may_give_sizes_by_data(n)) return true;
@@ -68,7 +63,7 @@ bool sizes_by_values(const Exporter& e, const Node& n, const std::string& name) 
   const Item& list = *e.item(n.input(1));
   if (!list.has_parts) return !list.constant;
   return std::any_of(list.parts.begin(), list.parts.end(),
-                     [](const ItemPtr& i) { return is_bool(*i) && !i->constant; });
+                     [](const ItemPtr& i) { return is_mask(i->example) && !i->constant; });
 }
 
 bool all_constant(const Exporter& e, const Node& n) {

@@ -150,6 +150,7 @@ ItemPtr Exporter::add_input(const IValue& example, const std::string& own, std::
               "' is complex, and ONNX has no operators on complex tensors: let the program take "
               "pairs, and torch.view_as_complex of them");
   i->name = name;
+  i->example = example.toTensor().clone();  // the program may write to it
   i->sizes.emplace(static_cast<std::size_t>(example.toTensor().dim()), kFixed);
   if (const auto axes = options_.dynamic_axes.find(name); axes != options_.dynamic_axes.end())
     for (const auto& [dim, axis] : axes->second) {

@@ -104,7 +104,8 @@ ItemPtr Exporter::put_part(const Node& view, const ItemPtr& whole, const ItemPtr
 // All that shows the memory after the write comes from the value that has it, in this block.
 void Exporter::check_shared(const Node& n, const Value* base, const Tensor& memory) const {
   const Node& maker = *base->node();
-  need(maker.op && maker.owning_block() == n.owning_block(), kOtherNames);
+  const bool input = &maker == program_->param_node();  // the model's own input stays as it is
+  need((maker.op || input) && maker.owning_block() == n.owning_block(), kOtherNames);
   for (const Tensor& t : program_tensors_) need(!shares(t, memory), kOtherNames);
   for (const Stored& s : stored_) need(!s.weight || !shares(s.tensor, memory), kOtherNames);
   for (const auto& [value, i] : items_) {

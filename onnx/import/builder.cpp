@@ -236,6 +236,8 @@ void Builder::add_node(const pb::NodeProto& n, Scope& s, const Opsets& opsets,
         continue;
       }
       const ItemPtr* found = s.find(name);
+      TENON_CHECK(found || !s.is_not_computed(name), NotImplementedError, "'", name,
+                  "' is an output of a node that is not supported");
       TENON_CHECK(found, ValueError, "no node before this one makes '", name, "'");
       c.inputs.push_back(*found);
     }
@@ -253,8 +255,10 @@ void Builder::add_node(const pb::NodeProto& n, Scope& s, const Opsets& opsets,
     for (int i = 0; i < n.output_size(); ++i) {
       if (n.output(i).empty()) continue;
       const auto at = static_cast<std::size_t>(i);
-      TENON_CHECK(at < made.size() && made[at], NotImplementedError, "output ", i, " ('",
-                  n.output(i), "') is not supported");
+      if (at >= made.size() || !made[at]) {
+        s.not_computed.insert(n.output(i));
+        continue;
+      }
       TENON_CHECK(s.values.count(n.output(i)) == 0, ValueError, "'", n.output(i),
                   "' is made by two nodes");
       if (made[at]->name.empty()) made[at]->name = n.output(i);

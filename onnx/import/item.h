@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,10 +38,16 @@ using ItemPtr = std::shared_ptr<Item>;  // null: an input that is left out
 struct Scope {
   const Scope* outer = nullptr;
   std::map<std::string, ItemPtr, std::less<>> values;
+  std::set<std::string, std::less<>> not_computed;  // outputs that are an error if they are used
   const ItemPtr* find(std::string_view name) const {
     for (const Scope* s = this; s; s = s->outer)
       if (const auto it = s->values.find(name); it != s->values.end()) return &it->second;
     return nullptr;
+  }
+  bool is_not_computed(std::string_view name) const {
+    for (const Scope* s = this; s; s = s->outer)
+      if (s->not_computed.find(name) != s->not_computed.end()) return true;
+    return false;
   }
 };
 

@@ -42,15 +42,15 @@ def _split_by_tensor(x: Tensor, sizes: Tensor, axis: int) -> List[Tensor]:
   s: List[int] = sizes.reshape([-1]).to(torch.int64).tolist()
   return torch.split(x, s[0], axis) if sizes.dim() == 0 else torch.split(x, s, axis)
 def _split_to_sequence(x: Tensor, sizes: List[int], whole: bool, axis: int, keepdims: int) -> List[Tensor]:
-  n = x.size(axis)
-  if not whole and len(sizes) == 0:
-    parts = torch.split(x, 1, axis)
-    if keepdims == 1:
-      return parts
-    return [p.squeeze(axis) for p in parts]
-  if whole:
-    return torch.split(x, sizes[0], axis)
-  return torch.split(x, sizes, axis)
+  size = 1
+  if len(sizes) > 0:
+    if not whole:
+      return torch.split(x, sizes, axis)
+    size = sizes[0]
+  parts = torch.split(x, size, axis)
+  if keepdims == 1 or size != 1:
+    return parts
+  return [p.squeeze(axis) for p in parts]
 )py");
 
 std::vector<ItemPtr> translate_concat(Builder& b, Call& c) {

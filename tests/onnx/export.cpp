@@ -51,6 +51,21 @@ TEST(OnnxExport, AnExportedProgramIsWritten) {
               m.forward({x}).toTensor());
 }
 
+// Its sizes are numbers in the program already.
+TEST(OnnxExport, ASizeThatAnExportedProgramPromisesCannotBeDynamic) {
+  jit::Module m = jit::load(TENON_TEST_JIT "/data/exported_net.pt2");
+  m.eval();
+  onnx::ExportOptions batch, height;
+  batch.dynamic_axes = {{"image", {{0, "n"}}}};
+  height.dynamic_axes = {{"image", {{2, "h"}}}};
+  const Tensor x = arange(96, kFloat).view({3, 2, 4, 4}) / 96;
+  const Tensor more = cat({x, x});
+  expect_near(onnx::load_bytes(exported(m, {x}, batch)).forward({more}).toTensor(),
+              m.forward({more}).toTensor());
+  test::expect_words(test::text_of([&] { exported(m, {x}, height); }),
+                     {"dimension 2 of 'image'", "exported for 4", "dynamic_shapes"});
+}
+
 // What scripts ask of types and modes is decided when they are written; arguments that were not
 // given have their defaults.
 TEST(OnnxExport, TypesModesAndDefaultsAreDecided) {
@@ -196,14 +211,14 @@ TEST(OnnxExport, OperatorsWithoutARuleGoByTheirParts) {
 
 TEST(OnnxExport, PartsHaveFixedSizes) {
   const jit::Module m =
-      define("def forward(self, x: Tensor) -> Tensor:\n    return torch.cdist(x, x)\n");
+      define("def forward(self, x: Tensor) -> Tensor:\n    return torch.kron(x, x)\n");
   onnx::ExportOptions options;
   options.input_names = {"x"};
   options.dynamic_axes = {{"x", {{0, "n"}}}};
   test::expect_words(test::text_of([&] {
                        exported(m, {ones({2, 3})}, options);
                      }),
-                     {"cannot export aten::cdist: there is no rule for it", "fixed sizes",
+                     {"cannot export aten::kron: there is no rule for it", "fixed sizes",
                       "leave dynamic_axes out"});
 }
 

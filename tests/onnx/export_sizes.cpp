@@ -86,7 +86,6 @@ TEST(OnnxExportSizes, WindowsOfAxesOfAnySize) {
 TEST(OnnxExportSizes, ASizeThatVariesIsNotTakenForFixed) {
   const Tensor x = ones({2, 3, 4, 6});
   for (const char* body : {"    return torch.adaptive_avg_pool2d(x.transpose(0, 2), [2, 3])\n",
-                           "    return torch.var(x.reshape(3, -1), 1)\n",
                            "    return torch.diagonal(x.reshape(-1, 6))\n"}) {
     SCOPED_TRACE(body);
     const std::string text = test::text_of([&] { exported(define_of_x(body), x, any(kBatch)); });
@@ -218,9 +217,7 @@ TEST(OnnxExportSizes, WritesToMemoryOfUnknownNamesAreRefused) {
                            "    y = (x * 2)[:1].expand(3, 4)\n"
                            "    z = y[0]\n"
                            "    z.add_(1)\n"
-                           "    return y\n",
-                           "    x[0].add_(1)\n"
-                           "    return x\n"}) {
+                           "    return y\n"}) {
     SCOPED_TRACE(body);
     const std::string text = test::text_of([&] { exported(define_of_x(body), x, {}); });
     test::expect_words(text, {"it writes to memory that has other names"});

@@ -278,6 +278,37 @@ TEST(OnnxOperators, SqueezeOverNoAxesTakesAll) {
   EXPECT_EQ(m.load().forward({rand({1, 3, 1, 2})}).toTensor().sizes(), IntArrayRef({3, 2}));
 }
 
+// As ONNX Runtime takes a split by one number, which is what torch writes for unbind.
+TEST(OnnxOperators, ASplitByOneMayDropItsDimension) {
+  ModelMaker m(17);
+  auto* one = m.graph->add_initializer();
+  one->set_name("one");
+  one->set_data_type(pb::INT64);
+  one->add_int64_data(1);
+  m.input("x").output("y");
+  set_int(m.node("SplitToSequence", {"x", "one"}, {"parts"}), "keepdims", 0);
+  set_int(m.node("ConcatFromSequence", {"parts"}, {"y"}), "axis", 0);
+  const Tensor x = arange(6, kFloat).view({3, 2});
+  EXPECT_TRUE(m.load().forward({x}).toTensor().equal(x.view({6})));
+}
+
+// torch wrote it with five before version 14, and used one.
+TEST(OnnxOperators, OutputsThatNobodyUsesNeedNotBeComputed) {
+  for (const bool used : {false, true}) {
+    ModelMaker m(11);
+    m.floats("s", {2}, {2, 3}), m.floats("b", {2}, {1, 0}), m.floats("v", {2}, {1, 1});
+    m.input("x").output("y");
+    m.node("BatchNormalization", {"x", "s", "b", "b", "v"}, {used ? "n" : "y", "m", "w", "c", "d"});
+    if (used) m.node("Add", {"n", "d"}, {"y"});
+    const Tensor x = arange(4, kFloat).view({2, 2});
+    if (used)
+      EXPECT_TRUE(has(error_of<NotImplementedError>(m.bytes()), "'d' is an output of a node"));
+    else
+      EXPECT_TRUE(m.load().forward({x}).toTensor().allclose(
+          (x - tensor({1.0, 0.0})) * tensor({2.0, 3.0}) + tensor({1.0, 0.0}), 1e-4, 1e-4));
+  }
+}
+
 TEST(OnnxOperators, ARangeThatEndsBeforeItBeginsIsEmpty) {
   ModelMaker m;
   m.input("a", pb::INT64).input("b", pb::INT64).output("y", pb::INT64);

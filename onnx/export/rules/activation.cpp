@@ -16,7 +16,14 @@ void elu(Call& c) {
   need(c.number("scale", 1) == 1 && c.number("input_scale", 1) == 1, "scale is not supported");
   c.give(c.op("Elu", {c.in("self")}, {{"alpha", c.number("alpha", 1)}}));
 }
-void celu(Call& c) { c.give(c.op("Celu", {c.in("self")}, {{"alpha", c.number("alpha", 1)}})); }
+// ONNX has it in float32 alone; else max(x, 0) + min(alpha (exp(x / alpha) - 1), 0).
+void celu(Call& c) {
+  const double alpha = c.number("alpha", 1);
+  const std::string x = c.in("self"), scale = like(c, alpha), zero = like(c, 0);
+  if (c.dtype("self") == kFloat32) return c.give(c.op("Celu", {x}, {{"alpha", alpha}}));
+  const std::string grown = c.op("Sub", {c.op("Exp", {c.op("Div", {x, scale})}), like(c, 1)});
+  c.give(c.op("Add", {c.op("Max", {x, zero}), c.op("Min", {c.op("Mul", {grown, scale}), zero})}));
+}
 void selu(Call& c) { c.give(c.op("Selu", {c.in("self")})); }
 void prelu(Call& c) {
   const int64_t rank = c.rank("self");
@@ -82,8 +89,10 @@ void softshrink(Call& c) {
               {{"lambd", c.number("lambd", 0.5)}, {"bias", c.number("lambd", 0.5)}}));
 }
 void glu(Call& c) {
-  const int64_t dim = c.axis("dim", "self"), n = c.size("self", dim) / 2;
-  const Names parts = c.ops("Split", {c.in("self"), c.int_list({n, n})}, {{"axis", dim}}, 2);
+  const int64_t dim = c.axis("dim", "self");
+  Attrs attrs{{"axis", dim}};
+  if (c.exporter.opset() >= 18) attrs.push_back({"num_outputs", int64_t{2}});
+  const Names parts = c.ops("Split", {c.in("self")}, attrs, 2);
   c.give(c.op("Mul", {parts[0], c.op("Sigmoid", {parts[1]})}));
 }
 
@@ -96,10 +105,25 @@ void softmax(Call& c) {
   c.give(c.op(kind == 0 ? "Softmax" : "LogSoftmax", {x}, {{"axis", c.axis("dim", "self")}}));
 }
 
+// By the statistics of the batch itself.
+void norm_by_batch(Call& c) {
+  const std::string x = c.in("input");
+  const int64_t rank = c.rank("input");
+  std::vector<int64_t> axes, last;
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != 1) axes.push_back(d);
+  for (int64_t d = 1; d < rank - 1; ++d) last.push_back(d);
+  const std::string centered = c.op("Sub", {x, c.reduce("ReduceMean", x, axes, true)}),
+                    variance =
+                        c.reduce("ReduceMean", c.op("Mul", {centered, centered}), axes, true),
+                    root = c.op("Sqrt", {c.op("Add", {variance, like(c, c.number("eps", 1e-5))})});
+  std::string y = c.op("Div", {centered, root});
+  if (!c.none("weight")) y = c.op("Mul", {y, c.unsqueeze(c.in("weight"), last)});
+  if (!c.none("bias")) y = c.op("Add", {y, c.unsqueeze(c.in("bias"), last)});
+  c.give(y);
+}
 void batch_norm(Call& c) {
-  const bool training = c.has("training") && c.flag("training");
-  need(!training, "in training is not supported");
-  need(!c.none("running_mean"), "without running statistics is not supported");
+  if (c.none("running_mean") || (c.has("training") && c.flag("training"))) return norm_by_batch(c);
   const ScalarType d = c.dtype("running_mean");
   const int64_t n = c.size("running_mean", 0);
   const auto filled = [&](const char* argument, double v) {

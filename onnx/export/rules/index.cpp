@@ -1,16 +1,25 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Elements by their positions.
+#include <cmath>
+#include <limits>
+#include <map>
+
 #include "onnx/export/call.h"
+#include "tenon/ops.h"
 
 namespace tenon::onnx::exporting {
 namespace {
 
 void index_select(Call& c) {
   if (c.rank("self") == 0) return c.give(c.in("self"));
-  c.give(c.op("Gather", {c.in("self"), c.in("index")}, {{"axis", c.axis("dim", "self")}}));
+  std::string at = c.in("index");
+  if (c.rank("index") == 0) at = c.unsqueeze(at, {0});
+  c.give(c.op("Gather", {c.in("self"), at}, {{"axis", c.axis("dim", "self")}}));
 }
 void gather(Call& c) {
+  if (c.rank("self") == 0)  // one element, whatever the positions
+    return c.give(c.op("Expand", {c.in("self"), c.op("Shape", {c.in("index")})}));
   c.give(c.op("GatherElements", {c.in("self"), c.in("index", kInt64)},
               {{"axis", c.axis("dim", "self")}}));
 }
@@ -20,6 +29,11 @@ void take_along_dim(Call& c) {
   for (int64_t d = 0; d < c.rank("self"); ++d)
     need(d == dim || c.size("self", d) == c.size("indices", d), "sizes that are broadcast");
   c.give(c.op("GatherElements", {c.in("self"), c.in("indices", kInt64)}, {{"axis", dim}}));
+}
+// In every run.
+bool same_sizes(const Call& c, const char* a, const char* b) {
+  if (c.example(a).sizes() != c.example(b).sizes()) return false;
+  return (c.is_fixed(a) && c.is_fixed(b)) || c.get(a).sizes == c.get(b).sizes;
 }
 void scatter(Call& c) {
   const ScalarType d = c.dtype("self");
@@ -35,22 +49,45 @@ void scatter(Call& c) {
     need(c.exporter.opset() >= 16, "a reduction needs opset 16");
     attrs.push_back({"reduction", reduction});
   }
-  if (c.has("src") && c.example("src").sizes() != c.example("index").sizes()) {
-    std::vector<int64_t> begin, end, axes;  // as many elements of src as there are positions
-    for (int64_t i = 0; i < c.rank("index"); ++i) {
-      begin.push_back(0);
-      end.push_back(c.size("index", i));
-      axes.push_back(i);
-    }
-    src = c.op("Slice", {src, c.int_list(begin), c.int_list(end), c.int_list(axes)});
+  if (c.has("src") && !same_sizes(c, "src", "index")) {  // as many elements as positions
+    const std::vector<int64_t> begin(static_cast<std::size_t>(c.rank("index")), 0);
+    src = c.op("Slice", {src, c.int_list(begin), c.op("Shape", {c.in("index")})});
   }
-  c.give(c.op("ScatterElements", {c.in("self"), c.in("index", kInt64), src}, attrs));
+  if (c.rank("self") > 0)
+    return c.give(c.op("ScatterElements", {c.in("self"), c.in("index", kInt64), src}, attrs));
+  const auto listed = [&](const std::string& x) { return c.op("Reshape", {x, c.int_list({-1})}); };
+  const std::string y = c.op(
+      "ScatterElements", {listed(c.in("self")), listed(c.in("index", kInt64)), listed(src)}, attrs);
+  c.give(c.squeeze(y, {0}));
+}
+
+// Without the elements that are there, those that are joined begin as what changes nothing.
+void scatter_reduce(Call& c) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  static const std::map<std::string, std::pair<const char*, double>> kinds = {
+      {"sum", {"add", 0}}, {"prod", {"mul", 1}}, {"amax", {"max", -inf}}, {"amin", {"min", inf}}};
+  const auto at = kinds.find(c.text("reduce"));
+  const ScalarType d = c.dtype("self");
+  need(at != kinds.end() && c.rank("self") > 0, "by " + c.text("reduce"));
+  const auto& [kind, nothing] = at->second;
+  const bool all = c.flag("include_self", true);
+  need(c.exporter.opset() >= (nothing == 0 || nothing == 1 ? 16 : 18), "it needs opset 18");
+  need(all || isFloatingType(d) || std::isfinite(nothing), "of integers without self");
+  need(same_sizes(c, "src", "index"), "a source that is larger");
+  const Attrs axis{{"axis", c.axis("dim", "self")}};
+  const std::string index = c.in("index", kInt64);
+  std::string x = c.in("self");
+  if (!all)
+    x = c.op("ScatterElements",
+             {x, index, c.op("Expand", {c.constant(nothing, d), c.op("Shape", {index})})}, axis);
+  c.give(c.op("ScatterElements", {x, index, c.in("src", d)}, {axis[0], {"reduction", kind}}));
 }
 
 struct Positions {
   std::vector<int64_t> dims;  // that have a tensor
   Names names;
   std::vector<Tensor> examples;
+  bool one_mask() const { return dims.size() == 1 && examples[0].scalar_type() == kBool; }
 };
 Positions positions(Call& c) {
   Item& list = c.get("indices");
@@ -62,112 +99,167 @@ Positions positions(Call& c) {
   Positions p;
   int64_t dim = 0;
   for (const ItemPtr& i : parts) {
+    const bool mask = is_mask(i->example);
     if (!i->example.isNone()) {
       const Tensor t = as_tensor(i->example);
+      const ScalarType d = mask ? kBool : kInt64;
       p.dims.push_back(dim);
-      p.examples.push_back(t);
-      p.names.push_back(c.cast(c.exporter.name_of(*i), t.scalar_type(),
-                               t.scalar_type() == kBool ? kBool : kInt64));
+      p.examples.push_back(t.to(d));
+      p.names.push_back(c.cast(c.exporter.name_of(*i), t.scalar_type(), d));
     }
-    dim += !i->example.isNone() && as_tensor(i->example).scalar_type() == kBool
-               ? as_tensor(i->example).dim()
-               : 1;
+    dim += mask ? as_tensor(i->example).dim() : 1;
   }
   return p;
 }
-
-void index(Call& c) {
-  const Positions p = positions(c);
-  const std::string x = c.in("self");
-  if (p.dims.empty()) return c.give(x);
-  if (p.dims.size() == 1 && p.examples[0].scalar_type() == kBool) {
-    need(p.dims[0] == 0, "a mask that is not the first");
-    const std::string at = c.transpose(c.op("NonZero", {p.names[0]}), {1, 0});
-    return c.give(c.op("GatherND", {x, at}));
+// Each mask as the positions of what is true: one list per dimension of it.
+Positions without_masks(Call& c, const Positions& p) {
+  Positions out;
+  const auto add = [&](int64_t dim, const std::string& name, const Tensor& example) {
+    out.dims.push_back(dim);
+    out.names.push_back(name);
+    out.examples.push_back(example);
+  };
+  for (std::size_t i = 0; i < p.dims.size(); ++i) {
+    const Tensor& t = p.examples[i];
+    if (t.scalar_type() != kBool) {
+      add(p.dims[i], p.names[i], t);
+      continue;
+    }
+    need(t.dim() > 0, "a mask of no dimensions");
+    const std::string all = c.op("NonZero", {p.names[i]});
+    const Tensor places = tenon::nonzero(t);
+    for (int64_t k = 0; k < t.dim(); ++k)
+      add(p.dims[i] + k,
+          c.op("Gather", {all, c.constant(as_tensor(IValue(k)))}, {{"axis", int64_t{0}}}),
+          places.select(1, k));
   }
-  for (const Tensor& t : p.examples) need(t.scalar_type() != kBool, "masks beside other positions");
-  if (p.dims.size() == 1) return c.give(c.op("Gather", {x, p.names[0]}, {{"axis", p.dims[0]}}));
-  // Neighbors from the first dimension on: GatherND of the positions side by side.
-  const int64_t rank = c.rank("self");
-  std::vector<int64_t> order = p.dims;
+  return out;
+}
+
+// Positions side by side, for GatherND and ScatterND of a tensor that has their dimensions first.
+struct SideBySide {
+  std::string at, shape;       // of all positions, and of each
+  std::vector<int64_t> order;  // their dimensions, then the others
+  int64_t common = 0;          // how many dimensions `shape` has
+  int64_t place = 0;           // where indexing puts these
+};
+SideBySide side_by_side(Call& c, const Positions& p) {
+  SideBySide s;
   bool neighbors = true;
   for (std::size_t i = 0; i < p.dims.size(); ++i)
     neighbors = neighbors && p.dims[i] == p.dims[0] + static_cast<int64_t>(i);
-  for (int64_t d = 0; d < rank; ++d)
-    if (std::find(p.dims.begin(), p.dims.end(), d) == p.dims.end()) order.push_back(d);
-  std::string shape;
-  int64_t common = 0;
-  for (const Tensor& t : p.examples) common = std::max(common, t.dim());
-  Names same;
-  std::string sum = p.names[0];
+  s.place = neighbors ? p.dims[0] : 0;
+  s.order = p.dims;
+  for (int64_t d = 0; d < c.rank("self"); ++d)
+    if (std::find(p.dims.begin(), p.dims.end(), d) == p.dims.end()) s.order.push_back(d);
+  for (const Tensor& t : p.examples) s.common = std::max(s.common, t.dim());
+  std::string sum = p.names.at(0);
   for (std::size_t i = 1; i < p.names.size(); ++i) sum = c.op("Add", {sum, p.names[i]});
-  shape = c.op("Shape", {sum});
+  s.shape = c.op("Shape", {sum});
+  Names same;
   for (const std::string& n : p.names)
-    same.push_back(c.unsqueeze(c.op("Expand", {n, shape}), {common}));
-  const std::string at = c.op("Concat", same, {{"axis", common}});
-  const std::string first = p.dims[0] == 0 && neighbors ? x : c.transpose(x, order);
-  std::string y = c.op("GatherND", {first, at});
-  if (neighbors && p.dims[0] > 0) {  // the result's dimensions go where the first one was
-    std::vector<int64_t> back;
-    for (int64_t i = 0; i < p.dims[0]; ++i) back.push_back(common + i);
-    for (int64_t i = 0; i < common; ++i) back.push_back(i);
-    for (int64_t i = common + p.dims[0]; i < c.result().dim(); ++i) back.push_back(i);
-    y = c.transpose(y, back);
+    same.push_back(c.unsqueeze(c.op("Expand", {n, s.shape}), {s.common}));
+  s.at = c.op("Concat", same, {{"axis", s.common}});
+  return s;
+}
+std::string ordered(Call& c, const std::string& x, const std::vector<int64_t>& order) {
+  return std::is_sorted(order.begin(), order.end()) ? x : c.transpose(x, order);
+}
+// `n` dimensions go from `from` to `to`.
+std::vector<int64_t> moved(int64_t rank, int64_t n, int64_t from, int64_t to) {
+  std::vector<int64_t> order;
+  for (int64_t d = 0; d < rank; ++d)
+    if (d < from || d >= from + n) order.push_back(d);
+  for (int64_t k = 0; k < n; ++k) order.insert(order.begin() + to + k, from + k);
+  return order;
+}
+
+void index(Call& c) {
+  Positions p = positions(c);
+  const std::string x = c.in("self");
+  if (p.dims.empty()) return c.give(x);
+  if (p.one_mask() && p.dims[0] == 0) {
+    const std::string at = c.transpose(c.op("NonZero", {p.names[0]}), {1, 0});
+    return c.give(c.op("GatherND", {x, at}));
   }
-  c.give(y);
+  p = without_masks(c, p);
+  if (p.dims.size() == 1) return c.give(c.op("Gather", {x, p.names[0]}, {{"axis", p.dims[0]}}));
+  const SideBySide s = side_by_side(c, p);
+  const std::string y = c.op("GatherND", {ordered(c, x, s.order), s.at});
+  c.give(ordered(c, y, moved(c.result().dim(), s.common, 0, s.place)));
 }
 
 void index_put(Call& c) {
-  const Positions p = positions(c);
+  Positions p = positions(c);
   const ScalarType d = c.dtype("self");
   const std::string x = c.in("self");
-  if (p.dims.size() == 1 && p.examples[0].scalar_type() == kBool &&
-      c.example("values").numel() == 1) {
+  const bool accumulate = c.flag("accumulate");
+  if (p.one_mask() && c.example("values").numel() == 1 && c.is_fixed("values")) {
     std::vector<int64_t> last;
-    for (int64_t i = p.examples[0].dim(); i < c.rank("self"); ++i) last.push_back(i);
-    const std::string mask = c.unsqueeze(p.names[0], last);
-    return c.give(c.op("Where", {mask, c.in("values", d), x}));
-  }
-  if (p.dims.size() == 1 && p.dims[0] == 0 && p.examples[0].scalar_type() == kBool) {
-    need(!c.flag("accumulate"), "accumulate with a mask");
-    const std::string at = c.transpose(c.op("NonZero", {p.names[0]}), {1, 0});
-    const std::string wanted =
-        c.op("Concat",
-             {c.slice(c.op("Shape", {at}), 0, 0, 1),
-              c.slice(c.op("Shape", {x}), 0, p.examples[0].dim(), c.rank("self"))},
-             {{"axis", int64_t{0}}});
-    return c.give(c.op("ScatterND", {x, at, c.op("Expand", {c.in("values", d), wanted})}));
-  }
-  for (std::size_t i = 0; i < p.dims.size(); ++i) {
-    need(p.examples[i].scalar_type() != kBool, "masks beside other positions");
-    need(p.dims[i] == static_cast<int64_t>(i), "positions that are not of the first dimensions");
+    for (int64_t i = p.dims[0] + p.examples[0].dim(); i < c.rank("self"); ++i) last.push_back(i);
+    for (int64_t& i : last) i -= p.dims[0];
+    const std::string mask = c.unsqueeze(p.names[0], last), v = c.in("values", d);
+    const std::string put = accumulate ? c.op(d == kBool ? "Or" : "Add", {x, v}) : v;
+    return c.give(c.choose(mask, put, x, d));
   }
   Attrs attrs;
-  if (c.flag("accumulate")) {
+  if (accumulate) {
     need(c.exporter.opset() >= 16, "accumulate needs opset 16");
     attrs.push_back({"reduction", std::string("add")});
   }
-  std::string sum = p.names.at(0);
-  int64_t common = 0;
-  for (const Tensor& t : p.examples) common = std::max(common, t.dim());
-  for (std::size_t i = 1; i < p.names.size(); ++i) sum = c.op("Add", {sum, p.names[i]});
-  const std::string shape = c.op("Shape", {sum});
-  Names same;
-  for (const std::string& n : p.names)
-    same.push_back(c.unsqueeze(c.op("Expand", {n, shape}), {common}));
-  const auto taken = static_cast<int64_t>(p.dims.size());
-  const std::string wanted =
-      c.op("Concat", {shape, c.slice(c.op("Shape", {x}), 0, taken, c.rank("self"))},
-           {{"axis", int64_t{0}}});
-  c.give(c.op(
-      "ScatterND",
-      {x, c.op("Concat", same, {{"axis", common}}), c.op("Expand", {c.in("values", d), wanted})},
-      attrs));
+  need(!p.dims.empty(), "without positions");
+  p = without_masks(c, p);
+  const SideBySide s = side_by_side(c, p);
+  const auto taken = static_cast<int64_t>(p.dims.size()), rank = c.rank("self"),
+             all = s.common + rank - taken;
+  const std::string first = ordered(c, x, s.order), sizes = c.op("Shape", {first});
+  Names wanted{s.shape};  // as indexing gives them
+  if (s.place > 0) wanted.insert(wanted.begin(), c.slice(sizes, 0, taken, taken + s.place));
+  wanted.push_back(c.slice(sizes, 0, taken + s.place, rank));
+  std::string values =
+      c.op("Expand", {c.in("values", d), c.op("Concat", wanted, {{"axis", int64_t{0}}})});
+  values = ordered(c, values, moved(all, s.common, s.place, 0));
+  std::vector<int64_t> back(static_cast<std::size_t>(rank));
+  for (std::size_t i = 0; i < back.size(); ++i)
+    back[static_cast<std::size_t>(s.order[i])] = static_cast<int64_t>(i);
+  c.give(ordered(c, c.op("ScatterND", {first, s.at, values}, attrs), back));
 }
 
-// A part of a tensor, written: ScatterND over the positions of the dimension.
+// By comparing each position with those given.
+void index_fill(Call& c) {
+  const ScalarType d = c.dtype("self");
+  const std::string x = c.in("self");
+  if (c.rank("self") == 0) return c.give(c.in("value", d));
+  const int64_t dim = c.axis("dim", "self"), rank = c.rank("self");
+  const auto number = [&](int64_t v) { return c.constant(as_tensor(IValue(v))); };
+  const std::string n = c.op("Gather", {c.op("Shape", {x}), number(dim)}),
+                    places = c.op("Range", {number(0), n, number(1)}),
+                    flat = c.op("Reshape", {c.in("index", kInt64), c.int_list({1, -1})}),
+                    at = c.op("Where",
+                              {c.op("Less", {flat, number(0)}), c.op("Add", {flat, n}), flat});
+  const std::string same = c.op("Equal", {c.unsqueeze(places, {1}), at}),
+                    hits = c.reduce("ReduceSum", c.cast(same, kBool, kInt64), {1}, false);
+  std::vector<int64_t> last;
+  for (int64_t i = 1; i < rank - dim; ++i) last.push_back(i);
+  c.give(c.choose(c.unsqueeze(c.cast(hits, kInt64, kBool), last), c.in("value", d), x, d));
+}
+
+// A part of a tensor, written: what is before it and behind it stays.
+void select_scatter_at(Call& c, int64_t dim) {
+  const std::string x = c.in("self"), src = c.unsqueeze(c.in("src", c.dtype("self")), {dim}),
+                    given = c.op("Reshape", {c.in("index", kInt64), c.int_list({1})}),
+                    n = c.slice(c.op("Shape", {x}), 0, dim, dim + 1), axis = c.int_list({dim}),
+                    zero = c.int_list({0});
+  const std::string at =
+      c.op("Where", {c.op("Less", {given, zero}), c.op("Add", {given, n}), given});
+  const std::string next = c.op("Add", {at, c.int_list({1})});
+  c.give(c.op("Concat",
+              {c.op("Slice", {x, zero, at, axis}), src, c.op("Slice", {x, next, n, axis})},
+              {{"axis", dim}}));
+}
 void select_scatter(Call& c) {
   const int64_t dim = c.axis("dim", "self"), n = c.size("self", dim);
+  if (!c.is_constant("index")) return select_scatter_at(c, dim);
   int64_t at = c.integer("index");
   if (at < 0 && c.is_fixed("self", dim)) at += n;
   const std::string x = c.in("self"), src = c.unsqueeze(c.in("src", c.dtype("self")), {dim});
@@ -201,9 +293,9 @@ void nonzero(Call& c) {
   c.give(c.slice(places(c, x), 1, 0, 0));  // as many rows, without positions
 }
 void masked_select(Call& c) {
-  need(c.rank("self") > 0 && c.rank("mask") <= c.rank("self"), "a mask of more dimensions");
-  const std::string mask = c.op("Expand", {c.in("mask"), c.op("Shape", {c.in("self")})});
-  c.give(c.op("GatherND", {c.in("self"), places(c, mask)}));
+  const std::string both = c.int_list({1}), one = c.op("Expand", {c.in("self"), both}),
+                    mask = c.op("Expand", {c.in("mask", kBool), c.op("Shape", {one})});
+  c.give(c.op("GatherND", {c.op("Expand", {one, c.op("Shape", {mask})}), places(c, mask)}));
 }
 // As many elements of the source as are written, in their order.
 void masked_scatter(Call& c) {
@@ -235,10 +327,12 @@ std::string count_of(Call& c, const std::string& values, int64_t at_least) {
 void one_hot(Call& c) {
   const std::string values = c.constant(as_tensor(IValue(std::vector<int64_t>{0, 1})));
   const int64_t n = c.integer("num_classes", -1);
-  const std::string x = c.in("self", kInt64);
+  const bool lone = c.rank("self") == 0;
+  const std::string x = lone ? c.unsqueeze(c.in("self", kInt64), {0}) : c.in("self", kInt64);
   const std::string depth =
       n < 0 ? c.squeeze(count_of(c, x, 0), {0}) : c.constant(as_tensor(IValue(n)));
-  c.give(c.op("OneHot", {x, depth, values}));
+  const std::string y = c.op("OneHot", {x, depth, values});
+  c.give(lone ? c.squeeze(y, {0}) : y);
 }
 void bincount(Call& c) {
   need(c.exporter.opset() >= 16, "before version 16 of ONNX's operators, which cannot add up");
@@ -259,9 +353,11 @@ const Rules::Entry list[] = {
     {"aten::take_along_dim", take_along_dim},
     {"aten::scatter", scatter},
     {"aten::scatter_add", scatter},
+    {"aten::scatter_reduce", scatter_reduce},
     {"aten::index", index},
     {"aten::_index", index},
     {"aten::index_put", index_put},
+    {"aten::index_fill", index_fill},
     {"aten::select_scatter", select_scatter},
     {"aten::slice_scatter", slice_scatter},
     {"aten::nonzero", nonzero},

@@ -88,8 +88,10 @@ void logical(Call& c) {
 }
 void logical_not(Call& c) { c.give(c.op("Not", {c.in("self", kBool)})); }
 void bitwise_not(Call& c) {
-  const bool boolean = c.dtype("self") == kBool;
-  need(boolean || c.exporter.opset() >= 18, "of integers needs opset 18");
+  const ScalarType d = c.dtype("self");
+  const bool boolean = d == kBool;
+  if (!boolean && c.exporter.opset() < 18)
+    return c.give(c.op("Sub", {c.constant(d == kUInt8 ? 255 : -1, d), c.in("self")}));
   c.give(c.op(boolean ? "Not" : "BitwiseNot", {c.in("self")}));
 }
 template <int kind>
@@ -104,17 +106,23 @@ void bitwise(Call& c) {
 // Functions of one argument that both have.
 const std::map<std::string, const char*>& unary_types() {
   static const std::map<std::string, const char*> types = {
-      {"aten::abs", "Abs"},     {"aten::neg", "Neg"},     {"aten::sqrt", "Sqrt"},
-      {"aten::exp", "Exp"},     {"aten::log", "Log"},     {"aten::sin", "Sin"},
-      {"aten::cos", "Cos"},     {"aten::tan", "Tan"},     {"aten::asin", "Asin"},
-      {"aten::acos", "Acos"},   {"aten::atan", "Atan"},   {"aten::sinh", "Sinh"},
-      {"aten::cosh", "Cosh"},   {"aten::asinh", "Asinh"}, {"aten::acosh", "Acosh"},
-      {"aten::atanh", "Atanh"}, {"aten::tanh", "Tanh"},   {"aten::sigmoid", "Sigmoid"},
-      {"aten::relu", "Relu"},   {"aten::floor", "Floor"}, {"aten::ceil", "Ceil"},
-      {"aten::round", "Round"}, {"aten::erf", "Erf"},     {"aten::reciprocal", "Reciprocal"},
-      {"aten::sign", "Sign"},   {"aten::sgn", "Sign"},    {"aten::hardswish", "HardSwish"},
-      {"aten::det", "Det"}};
+      {"aten::abs", "Abs"},     {"aten::neg", "Neg"},       {"aten::sqrt", "Sqrt"},
+      {"aten::exp", "Exp"},     {"aten::log", "Log"},       {"aten::sin", "Sin"},
+      {"aten::cos", "Cos"},     {"aten::tan", "Tan"},       {"aten::asin", "Asin"},
+      {"aten::acos", "Acos"},   {"aten::atan", "Atan"},     {"aten::sinh", "Sinh"},
+      {"aten::cosh", "Cosh"},   {"aten::asinh", "Asinh"},   {"aten::acosh", "Acosh"},
+      {"aten::atanh", "Atanh"}, {"aten::tanh", "Tanh"},     {"aten::sigmoid", "Sigmoid"},
+      {"aten::relu", "Relu"},   {"aten::floor", "Floor"},   {"aten::ceil", "Ceil"},
+      {"aten::round", "Round"}, {"aten::erf", "Erf"},       {"aten::reciprocal", "Reciprocal"},
+      {"aten::sign", "Sign"},   {"aten::sgn", "Sign"},      {"aten::hardswish", "HardSwish"},
+      {"aten::det", "Det"},     {"aten::linalg_det", "Det"}};
   return types;
+}
+void logdet(Call& c) { c.give(c.op("Log", {c.op("Det", {c.in("self")})})); }
+void outer(Call& c) {
+  const ScalarType d = result_dtype(c);
+  const std::string rows = c.unsqueeze(c.in("self", d), {1}), columns = c.in("vec2", d);
+  c.give(c.op(d == kBool ? "And" : "Mul", {rows, columns}));
 }
 // Of integers nothing is.
 template <int kind>
@@ -128,7 +136,12 @@ void unary(Call& c) {
   const ScalarType d = result_dtype(c);
   need(c.integer("decimals") == 0, "decimals are not supported");
   const char* type = unary_types().at(c.name);
-  if (std::string_view(type) == "HardSwish" && c.exporter.opset() < 14) refuse("needs opset 14");
+  const std::string_view name = type;
+  if (!isFloatingType(d) && (name == "Floor" || name == "Ceil" || name == "Round")) {
+    if (!isFloatingType(c.dtype(argument))) return c.give(c.in(argument, d));
+    return c.give_cast(c.op(type, {c.in(argument)}), c.dtype(argument));
+  }
+  if (name == "HardSwish" && c.exporter.opset() < 14) refuse("needs opset 14");
   c.give(c.op(type, {c.in(argument, d)}));
 }
 
@@ -173,10 +186,11 @@ void isfinite(Call& c) {
   c.give(c.op("Not", {c.op("Or", {c.op("IsInf", {x}), c.op("IsNaN", {x})})}));
 }
 void atan2(Call& c) {
-  // By the quadrant: atan(y / x), and pi added with the sign of y where x is negative.
+  // By the quadrant: atan(y / x), and pi added with the sign of y where x is negative; of zeros 0.
   const ScalarType d = result_dtype(c);
   const std::string y = c.in("self", d), x = c.in("other", d), zero = like(c, 0);
-  const std::string at = c.op("Atan", {c.op("Div", {y, x})});
+  const std::string none = c.op("And", {c.op("Equal", {x, zero}), c.op("Equal", {y, zero})});
+  const std::string at = c.op("Atan", {c.op("Div", {y, c.op("Where", {none, like(c, 1), x})})});
   const std::string turn = c.op("Where", {c.op("Less", {y, zero}), like(c, -M_PI), like(c, M_PI)});
   c.give(c.op("Where", {c.op("Less", {x, zero}), c.op("Add", {at, turn}), at}));
 }
@@ -196,11 +210,11 @@ void extreme(Call& c) {
 void where(Call& c) {
   if (!c.has("self")) return give_positions(c, "condition");
   const ScalarType d = result_dtype(c);
-  c.give(c.op("Where", {c.in("condition", kBool), c.in("self", d), c.in("other", d)}));
+  c.give(c.choose(c.in("condition", kBool), c.in("self", d), c.in("other", d), d));
 }
 void masked_fill(Call& c) {
   const ScalarType d = result_dtype(c);
-  c.give(c.op("Where", {c.in("mask", kBool), c.in("value", d), c.in("self", d)}));
+  c.give(c.choose(c.in("mask", kBool), c.in("value", d), c.in("self", d), d));
 }
 void addcmul(Call& c) {
   const ScalarType d = result_dtype(c);
@@ -293,6 +307,10 @@ const Rules::Entry list[] = {
     {"aten::isnan", is_special<0>},
     {"aten::hardswish", unary},
     {"aten::det", unary},
+    {"aten::logdet", logdet},
+    {"aten::outer", outer},
+    {"aten::ger", outer},
+    {"aten::linalg_det", unary},
     {"aten::rsqrt", rsqrt},
     {"aten::square", square},
     {"aten::exp2", exp2},
@@ -325,6 +343,7 @@ const Rules::Entry list[] = {
     {"aten::contiguous", cast},
     {"aten::clone", cast},
     {"aten::detach", cast},
+    {"prim::data", cast},
     {"aten::alias", cast},
     {"aten::lift_fresh_copy", cast},
     {"aten::cpu", cast},

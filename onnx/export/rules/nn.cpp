@@ -29,18 +29,22 @@ void addmm(Call& c) {
                   : c.has("batch2") ? "batch2"
                                     : "vec";
   const ScalarType d = c.result().scalar_type();
-  const double alpha = c.number("alpha", 1), beta = c.number("beta", 1);
-  if (c.name == "aten::addmm")
-    return c.give(
-        c.op("Gemm", {c.in(a), c.in(b), c.in("self")}, {{"alpha", alpha}, {"beta", beta}}));
-  std::string p = c.op("MatMul", {c.in(a), c.in(b)}), s = c.in("self");
-  if (alpha != 1) p = c.op("Mul", {p, c.constant(alpha, d)});
-  if (beta != 1) s = c.op("Mul", {s, c.constant(beta, d)});
-  c.give(c.op("Add", {p, s}));
+  const bool constant = c.is_constant("alpha") && c.is_constant("beta");
+  const bool alone = constant && c.number("beta", 1) == 0;  // what self has does not matter
+  if (c.name == "aten::addmm" && constant && isFloatingType(d))
+    return c.give(c.op("Gemm", {c.in(a), c.in(b), alone ? "" : c.in("self")},
+                       {{"alpha", c.number("alpha", 1)}, {"beta", c.number("beta", 1)}}));
+  const auto scaled = [&](const std::string& x, const char* by) {
+    const bool once = c.is_constant(by) && c.number(by, 1) == 1;
+    return once ? x : c.op("Mul", {x, c.in(by, d)});
+  };
+  const std::string product = scaled(c.op("MatMul", {c.in(a), c.in(b)}), "alpha");
+  c.give(alone ? product : c.op("Add", {product, scaled(c.in("self"), "beta")}));
 }
 void linear(Call& c) {
   const std::string x = c.in("input");
-  if (c.rank("input") == 2) {
+  const bool floats = isFloatingType(c.dtype("input"));  // ONNX Runtime has Gemm of these alone
+  if (floats && c.rank("input") == 2 && c.rank("weight") == 2) {
     Names inputs{x, c.in("weight"), c.in_or("bias")};
     return c.give(c.op("Gemm", inputs, {{"transB", int64_t{1}}}));
   }
@@ -133,9 +137,16 @@ void pool(Call& c, bool average) {
   } else {
     attrs.push_back({"dilations", IValue(c.ints("dilation", k))});
   }
-  std::string y = c.op(average ? "AveragePool" : "MaxPool", {x}, attrs);
-  if (lone) y = c.squeeze(y, {0});
-  c.give(y);
+  const bool places = c.results.size() > 1;
+  const Names y = c.ops(average ? "AveragePool" : "MaxPool", {x}, attrs, places ? 2 : 1);
+  const auto give = [&](const std::string& v, std::size_t k) {
+    c.give(lone ? c.squeeze(v, {0}) : v, k);
+  };
+  give(y[0], 0);
+  if (!places) return;
+  // ONNX counts from the first element of the batch, the program from that of the image.
+  const std::string sizes = c.slice(c.op("Shape", {x}), 0, 2, kEnd);
+  give(c.op("Mod", {y[1], c.reduce("ReduceProd", sizes, {0}, false)}), 1);
 }
 template <int n>
 void max_pool(Call& c) {
@@ -158,9 +169,11 @@ Tensor averages(int64_t in, int64_t out, ScalarType dtype) {
 template <int n>
 void adaptive(Call& c, const char* all, const char* windows) {
   std::vector<int64_t> sizes = c.ints("output_size", n), kernel;
-  const std::string x = c.in("self");
+  const bool lone = c.rank("self") == n + 1;  // an image without a batch
+  const std::string x = lone ? c.unsqueeze(c.in("self"), {0}) : c.in("self");
+  const auto give = [&](const std::string& y) { c.give(lone ? c.squeeze(y, {0}) : y); };
   if (std::all_of(sizes.begin(), sizes.end(), [](int64_t s) { return s == 1; }))
-    return c.give(c.op(all, {x}));
+    return give(c.op(all, {x}));
   bool divides = true;
   for (int i = 0; i < n; ++i)
     need(c.is_fixed("self", i - n), "an output size above 1 needs sizes that are known");
@@ -171,7 +184,7 @@ void adaptive(Call& c, const char* all, const char* windows) {
     kernel.push_back(in / out);
   }
   if (divides)
-    return c.give(
+    return give(
         c.op(windows, {x}, {{"kernel_shape", IValue(kernel)}, {"strides", IValue(kernel)}}));
   need(n < 3 && std::string_view(all) == "GlobalAveragePool",
        "an output size that does not divide the input's");
@@ -179,7 +192,7 @@ void adaptive(Call& c, const char* all, const char* windows) {
   const Tensor across = averages(c.size("self", -1), sizes.back(), d);
   std::string y = c.op("MatMul", {x, c.constant(across.t().contiguous())});
   if (n == 2) y = c.op("MatMul", {c.constant(averages(c.size("self", -2), sizes[0], d)), y});
-  c.give(y);
+  give(y);
 }
 template <int n>
 void adaptive_avg(Call& c) {
@@ -246,6 +259,7 @@ void dropout(Call& c) {
 }
 void grid_sampler(Call& c) {
   need(c.exporter.opset() >= 16, "needs opset 16");
+  need(c.rank("input") == 4 || c.exporter.opset() >= 20, "of volumes needs opset 20");
   const bool renamed = c.exporter.opset() >= 20;
   const char* const modes[] = {renamed ? "linear" : "bilinear", "nearest",
                                renamed ? "cubic" : "bicubic"};
@@ -256,9 +270,32 @@ void grid_sampler(Call& c) {
                {"align_corners", int64_t{c.flag("align_corners")}}}));
 }
 
+// Each head of keys or values as often as heads of the query share it.
+std::string shared_heads(Call& c, const char* argument) {
+  const std::string x = c.in(argument);
+  const int64_t rank = c.rank(argument);
+  if (!c.flag("enable_gqa") || rank < 3) return x;
+  need(c.is_fixed("query", -3) && c.is_fixed(argument, -3), "enable_gqa with heads that vary");
+  const int64_t heads = c.size("query", -3), times = heads / c.size(argument, -3);
+  if (times == 1) return x;
+  std::vector<int64_t> repeats(static_cast<std::size_t>(rank) + 1, 1);
+  repeats[static_cast<std::size_t>(rank) - 2] = times;
+  const std::string all = c.op("Expand", {c.unsqueeze(x, {rank - 2}), c.int_list(repeats)}),
+                    shape = c.op("Shape", {x}), last = c.slice(shape, 0, rank - 2, rank);
+  Names sizes{c.int_list({heads}), last};
+  if (rank > 3) sizes.insert(sizes.begin(), c.slice(shape, 0, 0, rank - 3));
+  return c.op("Reshape", {all, c.op("Concat", sizes, {{"axis", int64_t{0}}})});
+}
+// A query that may see no key gets zeros.
+std::string masked_softmax(Call& c, const std::string& scores, ScalarType d) {
+  const std::string weights = c.op("Softmax", {scores}, {{"axis", int64_t{-1}}});
+  if (c.none("attn_mask")) return weights;
+  const std::string best = c.reduce("ReduceMax", scores, {-1}, true),
+                    none = c.op("Equal", {best, c.constant(-HUGE_VAL, d)});
+  return c.op("Where", {none, c.constant(0, d), weights});
+}
 void attention(Call& c) {
   need(c.number("dropout_p") == 0, "dropout is not supported");
-  need(!c.flag("enable_gqa"), "enable_gqa is not supported");
   const ScalarType d = c.dtype("query");
   const int64_t rank = c.rank("query"), k_rank = c.rank("key");
   const double scale =
@@ -268,7 +305,7 @@ void attention(Call& c) {
   std::swap(order[static_cast<std::size_t>(k_rank - 1)],
             order[static_cast<std::size_t>(k_rank - 2)]);
   std::string scores = c.op("MatMul", {c.op("Mul", {c.in("query"), c.constant(scale, d)}),
-                                       c.transpose(c.in("key"), order)});
+                                       c.transpose(shared_heads(c, "key"), order)});
   if (c.flag("is_causal")) {
     need(c.exporter.opset() >= 14, "is_causal needs opset 14");
     const std::string shape = c.op("Shape", {scores});
@@ -285,7 +322,7 @@ void attention(Call& c) {
     else
       scores = c.op("Add", {scores, c.in("attn_mask", d)});
   }
-  c.give(c.op("MatMul", {c.op("Softmax", {scores}, {{"axis", int64_t{-1}}}), c.in("value")}));
+  c.give(c.op("MatMul", {masked_softmax(c, scores, d), shared_heads(c, "value")}));
 }
 
 const Rules::Entry list[] = {
@@ -312,6 +349,9 @@ const Rules::Entry list[] = {
     {"aten::max_pool1d", max_pool<1>},
     {"aten::max_pool2d", max_pool<2>},
     {"aten::max_pool3d", max_pool<3>},
+    {"aten::max_pool1d_with_indices", max_pool<1>},
+    {"aten::max_pool2d_with_indices", max_pool<2>},
+    {"aten::max_pool3d_with_indices", max_pool<3>},
     {"aten::avg_pool1d", avg_pool<1>},
     {"aten::avg_pool2d", avg_pool<2>},
     {"aten::avg_pool3d", avg_pool<3>},
@@ -334,6 +374,8 @@ const Rules::Entry list[] = {
     {"aten::feature_dropout", dropout},
     {"aten::alpha_dropout", dropout},
     {"aten::grid_sampler", grid_sampler},
+    {"aten::grid_sampler_2d", grid_sampler},
+    {"aten::grid_sampler_3d", grid_sampler},
     {"aten::scaled_dot_product_attention", attention},
 };
 TENON_EXPORT_RULES(list);

@@ -89,7 +89,21 @@ void meshgrid(Call& c) {
   c.give_parts(grids);
 }
 
-const Rules::Entry list[] = {{"aten::repeat_interleave", repeat_interleave},
+// Expand makes the common shape of both.
+void broadcast_tensors(Call& c) {
+  const Item& list = c.get("tensors");
+  need(list.has_parts, "a list that the program computes");
+  std::string shape = c.op("Shape", {c.exporter.name_of(*list.parts.at(0))});
+  for (std::size_t i = 1; i < list.parts.size(); ++i)
+    shape = c.op("Shape", {c.op("Expand", {c.exporter.name_of(*list.parts[i]), shape})});
+  Names all;
+  for (const ItemPtr& p : list.parts)
+    all.push_back(c.op("Expand", {c.exporter.name_of(*p), shape}));
+  c.give_parts(all);
+}
+
+const Rules::Entry list[] = {{"aten::broadcast_tensors", broadcast_tensors},
+                             {"aten::repeat_interleave", repeat_interleave},
                              {"aten::meshgrid", meshgrid},
                              {"aten::__derive_index", derive_index},
                              {"aten::__range_length", range_length},

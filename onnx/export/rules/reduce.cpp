@@ -48,15 +48,15 @@ void extreme_at(Call& c) {
 template <int kind>
 void arg(Call& c) {
   if (c.rank("self") == 0) return c.give(c.constant(0, kInt64));
-  std::string x = c.in("self");
-  int64_t dim = 0;
-  if (c.none("dim"))
-    x = c.op("Reshape", {x, c.int_list({-1})});
-  else
-    dim = c.axis("dim", "self");
-  need(!c.none("dim") || !c.flag("keepdim"), "keepdim without dim is not supported");
-  c.give(c.op(kind ? "ArgMax" : "ArgMin", {x},
-              {{"axis", dim}, {"keepdims", int64_t{c.flag("keepdim")}}}));
+  const char* type = kind ? "ArgMax" : "ArgMin";
+  const bool keep = c.flag("keepdim");
+  if (!c.none("dim"))
+    return c.give(
+        c.op(type, {c.in("self")}, {{"axis", c.axis("dim", "self")}, {"keepdims", int64_t{keep}}}));
+  const std::string all = c.op("Reshape", {c.in("self"), c.int_list({-1})}),
+                    at = c.op(type, {all}, {{"axis", int64_t{0}}, {"keepdims", int64_t{0}}});
+  const auto rank = static_cast<std::size_t>(c.rank("self"));
+  c.give(keep ? c.op("Reshape", {at, c.int_list(std::vector<int64_t>(rank, 1))}) : at);
 }
 template <int kind>
 void truth(Call& c) {
@@ -66,22 +66,34 @@ void truth(Call& c) {
                 kInt32, kBool));
 }
 
+// How many elements are reduced to one.
+std::string count_along(Call& c, const std::vector<int64_t>& axes) {
+  const ScalarType d = c.result().scalar_type();
+  double n = 1;
+  bool fixed = true;
+  for (const int64_t a : axes) {
+    n *= static_cast<double>(c.size("self", a));
+    fixed = fixed && c.is_fixed("self", a);
+  }
+  if (fixed) return c.constant(n, d);
+  const std::string sizes = c.op("Gather", {c.op("Shape", {c.in("self")}), c.int_list(axes)});
+  return c.cast(c.reduce("ReduceProd", sizes, {0}, false), kInt64, d);
+}
 // The mean of squares around the mean, over n - correction.
 std::string variance(Call& c, double correction) {
   const ScalarType d = c.result().scalar_type();
   const std::string x = c.in("self");
   std::vector<int64_t> axes = axes_of(c);
-  double n = 1;
   if (axes.empty())
     for (int64_t i = 0; i < c.rank("self"); ++i) axes.push_back(i);
-  for (const int64_t a : axes) n *= static_cast<double>(c.size("self", a));
   const std::string centered = c.op("Sub", {x, c.reduce("ReduceMean", x, axes, true)});
   const std::string mean =
       c.reduce("ReduceMean", c.op("Mul", {centered, centered}), axes, c.flag("keepdim"));
   if (correction == 0) return mean;
-  for (const int64_t a : axes)
-    need(c.is_fixed("self", a), "with a correction needs sizes that are known");
-  return c.op("Mul", {mean, c.constant(n / std::max(n - correction, 0.0), d)});
+  const std::string n = count_along(c, axes),
+                    left = c.op("Max",
+                                {c.op("Sub", {n, c.constant(correction, d)}), c.constant(0, d)});
+  return c.op("Mul", {mean, c.op("Div", {n, left})});
 }
 double correction_of(Call& c) {
   if (c.has("unbiased")) return c.flag("unbiased", true) ? 1 : 0;
@@ -89,6 +101,12 @@ double correction_of(Call& c) {
 }
 void var(Call& c) { c.give(variance(c, correction_of(c))); }
 void std_dev(Call& c) { c.give(c.op("Sqrt", {variance(c, correction_of(c))})); }
+template <int root>
+void with_mean(Call& c) {
+  const std::string v = variance(c, correction_of(c));
+  c.give(root ? c.op("Sqrt", {v}) : v, 0);
+  c.give(c.reduce("ReduceMean", c.in("self"), axes_of(c), c.flag("keepdim")), 1);
+}
 
 void norm(Call& c) {
   const char* order = c.has("p") ? "p" : "ord";
@@ -168,6 +186,8 @@ const Rules::Entry list[] = {
     {"aten::all", truth<0>},
     {"aten::var", var},
     {"aten::std", std_dev},
+    {"aten::var_mean", with_mean<0>},
+    {"aten::std_mean", with_mean<1>},
     {"aten::norm", norm},
     {"aten::linalg_vector_norm", norm},
     {"aten::normalize", normalize},

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Losses, and rounding to levels as training for integers does.
+#include "onnx/export/call.h"
+
+namespace tenon::onnx::exporting {
+namespace {
+
+const char* reduction_of(const Call& c) {
+  const char* const names[] = {"none", "mean", "sum"};
+  return names[c.integer("reduction", 1)];
+}
+std::string like(Call& c, double v) { return c.constant(v, c.result().scalar_type()); }
+void give_reduced(Call& c, const std::string& each) {
+  const std::string_view how = reduction_of(c);
+  if (how == "none") return c.give(each);
+  c.give(c.reduce(how == "mean" ? "ReduceMean" : "ReduceSum", each, {}, false));
+}
+
+void of_classes(Call& c, const char* type) {
+  need(!isFloatingType(c.dtype("target")), "targets that are probabilities");
+  need(c.number("label_smoothing") == 0, "label_smoothing is not supported");
+  need(c.rank("self") > 1, "an input without a batch");
+  Names inputs{c.in("self"), c.in("target", kInt64)};
+  if (!c.none("weight")) inputs.push_back(c.in("weight"));
+  c.give(c.op(type, inputs,
+              {{"ignore_index", c.integer("ignore_index", -100)},
+               {"reduction", std::string(reduction_of(c))}}));
+}
+void cross_entropy(Call& c) { of_classes(c, "SoftmaxCrossEntropyLoss"); }
+void nll_loss(Call& c) { of_classes(c, "NegativeLogLikelihoodLoss"); }
+
+// target (log(target) - self), 0 where the target is 0.
+void kl_div(Call& c) {
+  const std::string x = c.in("self"), t = c.in("target");
+  if (c.flag("log_target"))
+    return give_reduced(c, c.op("Mul", {c.op("Exp", {t}), c.op("Sub", {t, x})}));
+  const std::string p = c.op("Mul", {t, c.op("Sub", {c.op("Log", {t}), x})});
+  give_reduced(c, c.op("Where", {c.op("Equal", {t, like(c, 0)}), like(c, 0), p}));
+}
+void mse_loss(Call& c) {
+  const std::string d = c.op("Sub", {c.in("self"), c.in("target")});
+  give_reduced(c, c.op("Mul", {d, d}));
+}
+void l1_loss(Call& c) {
+  give_reduced(c, c.op("Abs", {c.op("Sub", {c.in("self"), c.in("target")})}));
+}
+
+// By levels of a scale, which a zero point moves, and which have ends.
+void to_levels(Call& c, const std::string& scale, const std::string& zero) {
+  const std::string x = c.in("self"), level = c.op("Mul", {x, c.op("Reciprocal", {scale})}),
+                    nearest = c.op("Round", {c.op("Add", {level, zero})});
+  const auto end = [&](const char* argument) {
+    return like(c, static_cast<double>(c.integer(argument)));
+  };
+  const std::string held =
+      c.op("Min", {c.op("Max", {nearest, end("quant_min")}), end("quant_max")});
+  c.give(c.op("Mul", {c.op("Sub", {held, zero}), scale}));
+}
+void fake_quantize(Call& c) {
+  const ScalarType d = c.result().scalar_type();
+  to_levels(c, c.in("scale", d), c.in("zero_point", d));
+}
+void fake_quantize_channels(Call& c) {
+  const ScalarType d = c.result().scalar_type();
+  std::vector<int64_t> last;
+  for (int64_t i = 1; i < c.rank("self") - c.axis("axis", "self"); ++i) last.push_back(i);
+  to_levels(c, c.unsqueeze(c.in("scale", d), last), c.unsqueeze(c.in("zero_point", d), last));
+}
+
+const Rules::Entry list[] = {{"aten::cross_entropy_loss", cross_entropy},
+                             {"aten::nll_loss", nll_loss},
+                             {"aten::nll_loss2d", nll_loss},
+                             {"aten::nll_loss_nd", nll_loss},
+                             {"aten::kl_div", kl_div},
+                             {"aten::mse_loss", mse_loss},
+                             {"aten::l1_loss", l1_loss},
+                             {"aten::fake_quantize_per_tensor_affine", fake_quantize},
+                             {"aten::fake_quantize_per_channel_affine", fake_quantize_channels}};
+TENON_EXPORT_RULES(list);
+
+}  // namespace
+}  // namespace tenon::onnx::exporting
