@@ -148,7 +148,8 @@ void BodyWriter::assign(int depth, const std::vector<std::string>& to,
 // it.
 bool is_exported_check(const Node& n) {
   return n.is("exported::check_range") || n.is("exported::check_equal") ||
-         n.is("exported::check_constant") || n.is("exported::check_length");
+         n.is("exported::check_guard") || n.is("exported::check_constant") ||
+         n.is("exported::check_length");
 }
 
 // The mode from before stands for it, and is set again at its end.

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "tenon/core/op.h"
-
 namespace tenon::jit {
 namespace {
 
@@ -27,14 +25,14 @@ bool writes_argument(const FunctionSchema& s) {
 
 // What an operator does besides writing its arguments. Those that only write are marked, too.
 bool has_outside_effects(const Operator& o) {
-  if (o.op && (o.op->flags & core::kOpRandom)) return true;
+  if (o.is_random) return true;
   return o.has_side_effects && !writes_argument(o.schema);
 }
 
 // Effects that no other node depends on.
 bool keeps_modes(const Node& n) {
   return n.is("prim::Print") || n.is("prim::RaiseException") || n.is("aten::warn") ||
-         (n.op && n.op->op && (n.op->op->flags & core::kOpRandom));
+         (n.op && n.op->is_random);
 }
 
 bool is_silent(const Node& n) {

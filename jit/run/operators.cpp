@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "jit/run/boxing.h"
 #include "runtime/base/leaf_mutex.h"
@@ -40,8 +41,38 @@ std::string_view without_namespace(std::string_view name) {
   return name.substr(0, 6) == "aten::" ? name.substr(6) : name;
 }
 
-bool may_have_effects(const FunctionSchema& s, const core::Op* op) {
-  if (op && (op->flags & core::kOpRandom)) return true;
+// Composites that draw random numbers; their flags are those of the operators that they call.
+bool draws_inside(std::string_view name) {
+  static const std::set<std::string_view> kNames = {"aten::rand",
+                                                    "aten::rand_like",
+                                                    "aten::randn",
+                                                    "aten::randn_like",
+                                                    "aten::randint",
+                                                    "aten::randint_like",
+                                                    "aten::randperm",
+                                                    "aten::dropout",
+                                                    "aten::alpha_dropout",
+                                                    "aten::rrelu",
+                                                    "aten::dropout_",
+                                                    "aten::feature_dropout",
+                                                    "aten::rrelu_",
+                                                    "aten::_sample_dirichlet",
+                                                    "aten::alpha_dropout_",
+                                                    "aten::feature_dropout_",
+                                                    "aten::feature_alpha_dropout",
+                                                    "aten::feature_alpha_dropout_"};
+  return kNames.count(name) != 0;
+}
+
+bool is_random(const FunctionSchema& s, const core::Op& op) {
+  return (op.flags & core::kOpRandom) != 0 || draws_inside(s.name) ||
+         std::any_of(s.arguments.begin(), s.arguments.end(), [](const Argument& a) {
+           return (a.type->is(TypeKind::Optional) ? a.type->element() : a.type)
+               ->is(TypeKind::Generator);
+         });
+}
+
+bool may_have_effects(const FunctionSchema& s) {
   return std::any_of(s.arguments.begin(), s.arguments.end(),
                      [](const Argument& a) { return a.alias.write; });
 }
@@ -50,7 +81,8 @@ std::unique_ptr<Operator> functional(const core::Op& op) {
   auto made = std::make_unique<Operator>();
   made->op = &op;
   made->schema = parse_schema(qualified(op.schema));
-  made->has_side_effects = may_have_effects(made->schema, &op);
+  made->is_random = is_random(made->schema, op);
+  made->has_side_effects = made->is_random || may_have_effects(made->schema);
   return made;
 }
 
@@ -96,7 +128,7 @@ std::unique_ptr<Operator> host_operator(const HostOperator& h) {
   made->schema = parse_schema(h.schema);
   made->host = h.function;
   made->host_vararg = h.vararg;
-  made->has_side_effects = h.has_side_effects || may_have_effects(made->schema, nullptr);
+  made->has_side_effects = h.has_side_effects || may_have_effects(made->schema);
   return made;
 }
 

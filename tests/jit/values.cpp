@@ -4,6 +4,7 @@
 // them (data/make_values.py).
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -201,6 +202,18 @@ TEST(JitValuesOfText, DifferencesOfOrderZeroAndAnglesOfReals) {
   EXPECT_TRUE(diff(x.detach(), 0, -1, x.detach(), x.detach()).equal(x.detach()));
   angle(x).sum().backward();
   EXPECT_TRUE(x.grad().equal(zeros({2})));
+}
+
+// Programs whose loops torch unrolled divide as C does.
+TEST(JitValuesOfText, IntegersAreDividedTowardsZero) {
+  Module m("__torch__.Program");
+  m.define(
+      "def forward(self, a: int, b: int) -> int:\n"
+      "    return torch.ops.aten.__round_to_zero_floordiv(a, b)\n");
+  for (const auto& [a, b, want] :
+       {std::array<int64_t, 3>{7, 2, 3}, {-7, 2, -3}, {7, -2, -3}, {INT64_MIN, -1, INT64_MIN}})
+    EXPECT_EQ(m.forward({a, b}).toInt(), want) << a << " " << b;
+  EXPECT_THROW((void)m.forward({1, 0}), Error);
 }
 
 }  // namespace

@@ -80,6 +80,8 @@ class ExportedBuilder {
   void check_number(const UserInput& in);
   void check_expression(const Json& expression, Value* actual, const std::string& what);
   void check_expressions();
+  void check_guards();
+  Value* guarded_size(const std::string& name, const std::string& path, int64_t dim);
   void check_range(const std::string& symbol, Value* v, const std::string& what);
   Value* evaluate(std::string_view& text, int depth);
   Value* evaluate_call(const std::string& function, std::string_view& text, int depth);
@@ -95,6 +97,7 @@ class ExportedBuilder {
   void bind_output(const Json& out, Value* v, Scope& s);
   std::vector<Value*> call(const std::string& target, NodeInputs inputs, Scope& s);
   std::vector<Value*> call_operator(const std::string& full_name, const NodeInputs& inputs);
+  void make_tensors(const FunctionSchema& schema, std::vector<Value*>& arguments);
   std::optional<std::vector<Value*>> bind_schema(const FunctionSchema& schema,
                                                  const NodeInputs& inputs);
   std::vector<Value*> call_python(const std::string& target, const NodeInputs& inputs);

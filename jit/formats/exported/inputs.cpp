@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "jit/formats/exported/build.h"
+#include "jit/formats/exported/guards.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::jit::formats {
@@ -236,6 +237,58 @@ void ExportedBuilder::check_inputs() {
       check_tensor(in);
   }
   check_expressions();
+  check_guards();
+}
+
+namespace {
+
+// "L['x'].size()[0] == 2" as it is told: "x.size()[0] == 2".
+std::string shown_guard(std::string text) {
+  for (std::size_t at; (at = text.find("L['")) != std::string::npos;) {
+    const std::size_t end = text.find("']", at);
+    if (end == std::string::npos) break;
+    text.erase(end, 2).erase(at, 3);
+  }
+  return text;
+}
+
+}  // namespace
+
+// Those of *args are args_0, args_1 and so on, those of **kwargs have their own names.
+Value* ExportedBuilder::guarded_size(const std::string& name, const std::string& path,
+                                     int64_t dim) {
+  std::vector<std::string> wanted{name + path};
+  const std::size_t close = path.find(']');
+  if (close != std::string::npos && close > 1) {
+    const std::string first = path.substr(1, close - 1), rest = path.substr(close + 1);
+    wanted.push_back(core::join(name, "_", first, rest));
+    if (first.size() > 2 && first.front() == '\'')
+      wanted.push_back(first.substr(1, first.size() - 2) + rest);
+  }
+  for (const std::string& each : wanted)
+    for (const UserInput& in : inputs_) {
+      if (in.path != each || in.constant) continue;
+      if (dim < 0) return in.type->is(TypeKind::Int) ? in.value : nullptr;
+      return in.type->is(TypeKind::Tensor) ? apply1("aten::size.int", {in.value, constant(dim)})
+                                           : nullptr;
+    }
+  return nullptr;
+}
+
+void ExportedBuilder::check_guards() {
+  const Json* guards = find_member(program_, "guards_code");
+  if (!guards || !guards->is_array()) return;
+  for (const Json& each : *guards) {
+    const std::string& text = text_of(each, "a guard");
+    GuardReader reader(
+        text, [this](const char* op, const std::vector<Value*>& in) { return apply1(op, in); },
+        [this](int64_t n) { return constant(n); },
+        [this](const std::string& name, const std::string& path, int64_t dim) {
+          return guarded_size(name, path, dim);
+        });
+    if (Value* holds = reader.read())
+      apply("exported::check_guard", {holds, constant(shown_guard(text))});
+  }
 }
 
 }  // namespace tenon::jit::formats

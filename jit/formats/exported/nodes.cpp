@@ -297,6 +297,22 @@ bool numbers_for_tensors(const FunctionSchema& schema, const std::vector<Value*>
 
 }  // namespace
 
+// Beside tensors a number has no say in the dtype; among numbers alone reals are of the default
+// one.
+void ExportedBuilder::make_tensors(const FunctionSchema& schema, std::vector<Value*>& arguments) {
+  bool alone = true;
+  for (const Value* v : arguments) alone = alone && !v->type()->is(TypeKind::Tensor);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    Value*& v = arguments[i];
+    if (!is_number(*v->type()) || !takes_tensor(schema.arguments[i])) continue;
+    const bool real = v->type()->is(TypeKind::Float);
+    v = apply1("prim::NumToTensor.Scalar", {v});
+    if (alone && real)
+      v = apply1("aten::to.dtype", {v, constant(IValue(get_default_dtype())), constant(false),
+                                    constant(false), constant(IValue())});
+  }
+}
+
 std::vector<Value*> ExportedBuilder::call_operator(const std::string& full_name,
                                                    const NodeInputs& inputs) {
   if (auto made = rewrite(full_name, inputs)) return *std::move(made);
@@ -319,11 +335,7 @@ std::vector<Value*> ExportedBuilder::call_operator(const std::string& full_name,
       return finish(*op, m->inputs);
   }
   if (arguments) {
-    for (std::size_t i = 0; i < arguments->size(); ++i) {
-      Value*& v = (*arguments)[i];
-      if (is_number(*v->type()) && takes_tensor(exact->schema.arguments[i]))
-        v = apply1("prim::NumToTensor.Scalar", {v});
-    }
+    make_tensors(exact->schema, *arguments);
     return finish(*exact, *arguments);
   }
   return missing(full_name, inputs);

@@ -45,7 +45,7 @@ void begin_mode(Stack& s) {
   const IValue dtype = pop(s);
   const std::string device = pop(s).toStringRef();
   std::optional<ScalarType> to;
-  if (!dtype.isNone()) to = dtype.toScalarType();
+  if (!dtype.isNone() && enabled) to = dtype.toScalarType();  // switched off, any is allowed
   s.push_back(
       held(std::make_shared<AutocastHolder>(type_of(device), to, enabled, std::move(outer))));
 }

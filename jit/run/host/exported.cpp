@@ -60,6 +60,12 @@ void check_equal(Stack& s) {
               "; it must be equal to ", other.toStringRef(), ", which is ", wanted);
 }
 
+void check_guard(Stack& s) {
+  const IValue guard = pop(s);
+  TENON_CHECK(pop_as<bool>(s), ValueError, "forward: the program was exported for arguments where ",
+              guard.toStringRef());
+}
+
 void check_constant(Stack& s) {
   const IValue name = pop(s), wanted = pop(s), v = pop(s);
   const bool same = v.isNone() == wanted.isNone() && v.isTensor() == wanted.isTensor() &&
@@ -204,6 +210,7 @@ const HostOperator list[] = {
      check_decomposition, nullptr, true},
     CHECK_OP("check_range(int value, int min, int max, str what)", check_range),
     CHECK_OP("check_equal(int value, int expected, str what, str other)", check_equal),
+    CHECK_OP("check_guard(bool holds, str guard)", check_guard),
     CHECK_OP("check_constant(Any value, Any expected, str name)", check_constant),
     CHECK_OP("check_length(Any value, int expected, str name)", check_length),
     {"exported::batch_times(int size) -> int", batch_times},

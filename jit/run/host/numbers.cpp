@@ -93,6 +93,13 @@ void floordiv(Stack& s) {
     return std::floor(real(a) / real(b));
   });
 }
+// As of C: what torch's unrolling of loops computes counts with.
+void divide_to_zero(Stack& s) {
+  binary(s, [](const IValue& a, const IValue& b) -> IValue {
+    check_divisor(integer(b) != 0, "integer division");
+    return integer(b) == -1 ? wrap_sub(0, integer(a)) : integer(a) / integer(b);
+  });
+}
 void remainder(Stack& s) {
   binary(s, [](const IValue& a, const IValue& b) -> IValue {
     if (whole(a) && whole(b)) return modulo(integer(a), integer(b));
@@ -372,6 +379,7 @@ const HostOperator list[] = {
     BOTH("truediv", div, "float"),
     BOTH("floordiv", floordiv, "int"),
     SCALARS("floordiv", floordiv),
+    {"aten::__round_to_zero_floordiv(int a, int b) -> int", divide_to_zero},
     BOTH("remainder", remainder, "int"),
     SCALARS("remainder", remainder),
     BOTH("pow", pow_, "float"),

@@ -37,7 +37,8 @@ Tensor polar(const Tensor& abs, const Tensor& angle) {
 Tensor angle(const Tensor& self) {
   if (self.is_complex()) return tenon::atan2(tenon::imag(self), tenon::real(self));
   const Tensor x = isFloatingType(self.scalar_type()) ? self : self.to(get_default_dtype());
-  return tenon::where(x < 0, 3.14159265358979323846, tenon::where(x == x, 0, x))
+  // Times 0: it is constant, and its gradient zero, in NaN too.
+  return tenon::where(x < 0, 3.14159265358979323846, tenon::where(x == x, 0, x * 0))
       .to(x.scalar_type());
 }
 

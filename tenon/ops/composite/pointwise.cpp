@@ -152,8 +152,11 @@ Tensor rad2deg(const Tensor& self) { return self * (180 / 3.14159265358979323846
 Tensor logit(const Tensor& self, std::optional<double> eps) {
   // 1 - x wraps for bytes, and bool has no subtraction.
   const Tensor x = isFloatingType(self.scalar_type()) ? wide(self) : self.to(get_default_dtype());
-  if (!eps)
-    return rounded(tenon::log(x) - tenon::log1p(-x), self);  // a quotient has no slope at 0 and 1
+  if (!eps) {
+    // NaN beyond 0 and 1, which the slopes of the logarithms are not. A quotient has none there.
+    const Tensor in = x + tenon::where((x < 0).logical_or(x > 1), NAN, 0).to(x.scalar_type());
+    return rounded(tenon::log(in) - tenon::log1p(-in), self);
+  }
   // Above one half the bounds cross: the lower one is tried first.
   const Tensor high = tenon::where(x > 1 - *eps, 1 - *eps, x),
                y = tenon::where(x < *eps, *eps, high);

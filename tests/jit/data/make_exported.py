@@ -126,6 +126,17 @@ class Attention(State):
         return {"y": self.out(y + self.constant), "sizes": [ids.shape[0] * 2, self.calls + 1]}
 
 
+class Branches(torch.nn.Module):
+    """Goes by sizes; torch keeps which way as guards."""
+
+    def forward(self, x, batch, *more):
+        y = x * 2 if x.shape[0] % 2 == 0 else x * 3
+        z = batch["parts"][0]
+        if z.shape[0] // 2 - 1 < y.shape[1] * 2 or z.shape[1] > 9:
+            z = z + 1
+        return y.sum() + z.sum(), more[1] if more[0].shape[0] != more[1].shape[0] else more[0]
+
+
 def older(name):
     ids = lambda n: (torch.arange(2 * n) % 5).view(n, 2)
     cases = [((ids(3), 2), {}), ((ids(4), 2), {})]
@@ -144,5 +155,11 @@ elif __name__ == "__main__":
     small("exported_control", Control(), (batch(1), torch.tensor(0)), {"scale": 3.0},
           cases=[((batch(1), torch.tensor(0)), {"scale": 3.0}),
                  ((batch(-2), torch.tensor(2)), {"scale": 3.0})])
+    auto = torch.export.Dim.AUTO
+    rows = {0: auto, 1: auto}
+    inputs = lambda n, m: (counted(n, 3), {"parts": [counted(m, 4)]}, counted(5), counted(n))
+    small("exported_guards", Branches(), inputs(4, 5),
+          dynamic=(rows, {"parts": [rows]}, ({0: auto}, {0: auto})),
+          cases=[(inputs(4, 5), {}), (inputs(6, 11), {})])
     small("exported_state", State(), (torch.tensor([0, 2, 4]),),
           cases=[((torch.tensor([0, 2, 4]),), {})] * 2, functional=True)

@@ -144,6 +144,12 @@ def forward(self, x: Tensor, by: Union[int, float] = 3, mask: Optional[Tensor] =
     return x
 )");
   expect_near(again(m, {ones({2})}).toTensor(), full({2}, 3.0));
+  const std::string path = path_of("tenon_defaults");
+  export_program(m, {ones({2})}, path);
+  const Module back = load(path);
+  std::filesystem::remove(path);
+  // torch wants a value for each that is written
+  EXPECT_EQ(back.get_method("forward").function().schema().arguments.size(), 2U);
 }
 
 // A constant is the same in every run, also of a program that adds data to it.
@@ -163,6 +169,61 @@ def forward(self, x: Tensor) -> Tensor:
   std::filesystem::remove(path);
   for (int i = 0; i < 2; ++i)
     expect_near(back.forward({x}).toTensor(), (x + tensor({1.0, 2.0})) * tensor({2, 3}));
+}
+
+// Also between two reads, and from one call to the next.
+TEST(ExportProgram, BuffersThatAreWrittenKeepWhatWasWritten) {
+  Module m("__torch__.Counts");
+  m.register_buffer("total", zeros({1}));
+  m.register_attribute("seen", Type::tensor(), zeros({2}));
+  m.define(R"(
+def forward(self, x: Tensor) -> Tuple[Tensor, Tensor]:
+    before = self.total * 2
+    self.total.add_(x.sum())
+    self.seen.add_(1)
+    return before + self.total, self.seen + x
+)");
+  const Tensor x = ones({2});
+  const std::string path = path_of("tenon_counts");
+  export_program(m, {x}, path);
+  const Module back = load(path);
+  std::filesystem::remove(path);
+  EXPECT_EQ(back.named_buffers().size(), 2U);
+  EXPECT_EQ(m.attr("total").toTensor().item<float>(), 0);
+  for (int i = 0; i < 3; ++i) {
+    const auto got = back.forward({x}).toTupleRef().items, want = m.forward({x}).toTupleRef().items;
+    expect_near(got[0].toTensor(), want[0].toTensor());
+    expect_near(got[1].toTensor(), want[1].toTensor());
+  }
+}
+
+TEST(ExportProgram, RandomNumbersAreDrawnInEachCall) {
+  const Module m = define(R"(
+def forward(self, x: Tensor) -> Tuple[Tensor, Tensor]:
+    return x + torch.randn([4]) - torch.rand_like(x), torch.randint(0, 1000, [8]) * x.sum()
+)");
+  const std::string path = path_of("tenon_random");
+  export_program(m, {ones({4})}, path);
+  const Module back = load(path);
+  std::filesystem::remove(path);
+  const auto first = back.forward({ones({4})}).toTupleRef().items,
+             second = back.forward({ones({4})}).toTupleRef().items;
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_FALSE(first[i].toTensor().equal(second[i].toTensor())) << i;
+}
+
+// torch reads results that are numbers one by one, and no texts.
+TEST(ExportProgram, ListsOfNumbersAreResults) {
+  const Module m = define(R"(
+def forward(self, x: Tensor) -> Tuple[Tensor, List[int], List[List[float]]]:
+    return x, x.size(), [[0.5], [1.5, 2.5]]
+)");
+  const auto got = again(m, {ones({2, 3})}).toTupleRef().items;
+  EXPECT_EQ(got[1].toIntVector(), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(got[2].toListRef().items.at(1).toDoubleVector(), (std::vector<double>{1.5, 2.5}));
+  const Module text = define("def forward(self, x: Tensor) -> str:\n    return str(x.dim())\n");
+  test::expect_words(test::text_of([&] { (void)again(text, {ones({2})}); }),
+                     {"cannot write the text '1' as a result"});
 }
 
 TEST(ExportProgram, WhatItCannotHoldIsTold) {

@@ -134,6 +134,75 @@ TEST(JitExported, SizesAreChecked) {
                        "argument 'image' has 2 dimensions; the program was exported for 4"));
 }
 
+// Which way a program went by sizes when it was exported is only right for such sizes.
+TEST(JitExported, GuardsAreChecked) {
+  const auto [m, expected] = load_with_results("exported_guards.pt2");
+  const auto call = [&m = m](int64_t n, int64_t k) {
+    const IValue batch = dict({{"parts", IValue(std::vector<Tensor>{counted({k, 4})})}});
+    return m.forward({counted({n, 3}), batch, counted({5}), counted({n})}).toTupleRef().items;
+  };
+  expect_values(call(4, 5)[0].toTensor(), expected[0][0]);
+  expect_values(call(6, 11)[0].toTensor(), expected[1][0]);
+  const auto error = [&](int64_t n, int64_t k) { return error_of([&] { (void)call(n, k); }); };
+  EXPECT_TRUE(contains(error(3, 5),
+                       "the program was exported for arguments where (x.size()[0] % "
+                       "2) == 0"));
+  EXPECT_TRUE(contains(error(6, 15), "(batch['parts'][0].size()[0] // 2) < 2*x.size()[1]"));
+  std::stringstream script;
+  m.save(script);
+  (void)load(script);  // TorchScript has no guards, and no operator for them
+}
+
+TEST(JitExported, GuardsOfAnyText) {
+  const auto error = [](const std::string& guard) {
+    std::istringstream archive(changed_program(
+        "exported_guards.pt2", [&](Json& j) { j["guards_code"] = Json::array({guard}); }));
+    const Module m = load(archive);
+    return error_of([&] {
+      const IValue batch = dict({{"parts", IValue(std::vector<Tensor>{counted({5, 4})})}});
+      (void)m.forward({counted({4, 3}), batch, counted({5}), counted({4})});
+    });
+  };
+  for (const char* guard :
+       {"L['x'].size()[0] == 5", "4 != L['x'].size()[0]", "torch.sym_max(2, L['x'].size()[1]) > 3",
+        "L['x'].size()[0] < 2 or -L['x'].size()[0] > -4", "L['more'][0].size()[0] <= 4",
+        "7 // 2 == 3 and (-7) // 2 >= 0", "(3 - 2) - 1 == 2"})
+    EXPECT_TRUE(contains(error(guard), "the program was exported for arguments where")) << guard;
+  for (const char* guard :
+       {"L['x'].size()[0] == 4", "torch.sym_min(2, 3) == 2", "L['x'].dtype == torch.float32",
+        "L['gone'].size()[0] == 9", "L['x'].size()[0] ** 2 == 9", "((((", "", "L['", "L['x']",
+        "1 == 2 == 3", "9999999999999999999999 == 1", "1.5 == 2"})
+    EXPECT_EQ(error(guard), "no error") << guard;
+}
+
+// Reals among numbers alone have no tensor to follow.
+TEST(JitExported, TensorsOfNumbersAloneHaveTheDefaultDtype) {
+  std::istringstream archive(changed_program("exported_guards.pt2", [](Json& j) {
+    for (Json& node : j["graph_module"]["graph"]["nodes"])
+      if (node["target"] == "torch.ops.aten.add.Tensor" &&
+          node["inputs"][1]["arg"].contains("as_int"))
+        node["inputs"][0]["arg"] = Json{{"as_float", 3.5}};
+  }));
+  const IValue batch = dict({{"parts", IValue(std::vector<Tensor>{counted({5, 4})})}});
+  const auto got = load(archive).forward({counted({4, 3}), batch, counted({5}), counted({4})});
+  const Tensor sum = got.toTupleRef().items[0].toTensor();
+  EXPECT_EQ(sum.scalar_type(), kFloat);
+  EXPECT_EQ(sum.item<float>(), (counted({4, 3}) * 2).sum().item<float>() + 4.5F);
+}
+
+// torch takes any dtype there, and asks no device.
+TEST(JitExported, AutocastThatIsOffHasAnyDtype) {
+  std::istringstream archive(changed_program("exported_autocast.pt2", [](Json& j) {
+    for (Json& node : j["graph_module"]["graph"]["nodes"]) {
+      if (node["target"] != "torch.ops.higher_order.wrap_with_autocast") continue;
+      node["inputs"][1]["arg"] = Json{{"as_scalar_type", 3}};
+      node["inputs"][2]["arg"] = Json{{"as_bool", false}};
+    }
+  }));
+  const IValue out = load(archive).forward({arange(6, kFloat).view({2, 3}) / 7});
+  EXPECT_EQ(out.toTupleRef().items[0].toTensor().scalar_type(), kFloat);
+}
+
 TEST(JitExported, BranchesAndLoops) {
   const auto [m, expected] = load_with_results("exported_control.pt2");
   for (const auto& [shift, start, at] : {std::tuple(1.0, 0, 0), std::tuple(-2.0, 2, 1)}) {

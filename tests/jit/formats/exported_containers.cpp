@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "tenon/jit.h"
@@ -139,6 +140,23 @@ def forward(self, l: List[Tensor], d: Dict[str, Tensor]) -> Tensor:
     const auto at = inputs(rows, more);
     expect_same(back.forward(at), m.forward(at));
   }
+}
+
+// torch calls an argument `input` input_1, which a part must not be called then.
+TEST(ExportedContainers, PartsAreNamedByTheirPlace) {
+  const Module m = define(R"(
+def forward(self, input: Tuple[Tensor, Dict[str, Tensor]]) -> Tensor:
+    return input[0] + input[1]["mask"]
+)");
+  const Dict<std::string, Tensor> d;
+  d.insert("mask", ones({2}));
+  const std::string path = core::join(testing::TempDir(), "/tenon_parts_", getpid(), ".pt2");
+  export_program(m, {IValue(std::make_tuple(ones({2}), IValue(d)))}, path);
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  std::filesystem::remove(path);
+  for (const char* name : {"\"input_0\"", "\"input_1_mask\""})
+    EXPECT_NE(bytes.find(name), std::string::npos) << name;
 }
 
 TEST(ExportedContainers, WhatTheyCannotHoldIsTold) {

@@ -45,6 +45,14 @@ std::string path_of_part(const std::string& path, const std::vector<IValue>& key
   return core::join(path, "['", keys[i].toStringRef(), "']");
 }
 
+// As torch names them: "x_0". The name of an argument that is a builtin of Python gets "_1" in
+// torch.
+std::string name_of_part(const std::string& name, const std::vector<IValue>& keys, std::size_t i) {
+  if (keys.empty()) return core::join(name, "_", i);
+  if (keys[i].isInt()) return core::join(name, "_", keys[i].toInt());
+  return identifier(name + "_", keys[i].toStringRef());
+}
+
 // Nothing happens at these where the program runs through.
 bool is_silent(const Node& n) {
   return n.is("prim::RaiseException") || n.is("prim::Print") || n.is("aten::warn");
@@ -112,6 +120,19 @@ void ProgramWriter::add_weights() {
   for (const auto& [name, t] : module_.named_buffers()) add(name, t, Weight::Kind::Buffer);
 }
 
+// Weights that the program writes to are attributes of the frozen module, and copies there.
+void ProgramWriter::add_written_weights(const Module& frozen) {
+  const auto add = [&](const std::string& fqn, const Tensor& t) {
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      if (weights_[i].fqn != fqn || t.numel() == 0) continue;
+      weights_[i].written = t;
+      by_memory_.emplace(t.data_ptr(), i);
+    }
+  };
+  for (const auto& [name, t] : frozen.named_parameters()) add(name, t);
+  for (const auto& [name, t] : frozen.named_buffers()) add(name, t);
+}
+
 const ProgramWriter::Item* ProgramWriter::add_input(const IValue& example, const std::string& name,
                                                     const std::string& path, Json& tree) {
   Item* made = make(example);
@@ -137,8 +158,8 @@ const ProgramWriter::Item* ProgramWriter::add_input(const IValue& example, const
   give_parts(*made);
   for (std::size_t i = 0; i < made->parts.size(); ++i) {
     children.emplace_back();
-    made->parts[i] = add_input(made->parts[i]->example, name, path_of_part(path, made->keys, i),
-                               children.back());
+    made->parts[i] = add_input(made->parts[i]->example, name_of_part(name, made->keys, i),
+                               path_of_part(path, made->keys, i), children.back());
   }
   tree = tree_of_parts(example, made->keys, std::move(children));
   set_parts(*made, *type_of(example));
@@ -181,6 +202,7 @@ void ProgramWriter::resize_input(Item& input, const std::string& path) {
 void ProgramWriter::walk(const std::vector<IValue>& given) {
   const NoGradGuard no_grad;
   const Module frozen = freeze(module_, std::nullopt, false);
+  add_written_weights(frozen);
   const std::shared_ptr<Graph> g = frozen.get_method("forward").graph()->copy();
   remove_dropout(*g);
   remove_checks(*g);
@@ -188,10 +210,15 @@ void ProgramWriter::walk(const std::vector<IValue>& given) {
   eliminate_dead_code(*g);
   const Function& forward = frozen.get_method("forward").function();
   const std::vector<IValue> inputs = arguments_of_call(forward, IValue(frozen._ivalue()), given);
-  samples_ = inputs;
+  const std::size_t n_given = std::min(given.size(), inputs.size());
+  samples_.assign(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(n_given));
   const FunctionSchema& schema = forward.schema();
   items_[g->inputs()[0]] = make(IValue(frozen._ivalue()), true);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (i >= n_given) {  // its default is a part of the program, as in torch
+      items_[g->inputs()[i + 1]] = make(inputs[i], true);
+      continue;
+    }
     const std::string name = identifier("", schema.arguments.at(i + 1).name);
     in_tree_.emplace_back();
     items_[g->inputs()[i + 1]] = add_input(inputs[i], name, name, in_tree_.back());
@@ -228,9 +255,14 @@ Json ProgramWriter::output(const Item& item, Json& outputs) {
     outputs.push_back(tensor_argument(item));
     return tree_leaf();
   }
+  const IValue& v = item.example;
+  const bool container = v.isList() || v.isTuple() || v.isGenericDict();
+  if (!item.has_parts && container && item.constant) give_parts(const_cast<Item&>(item));
   if (!item.has_parts) {
     TENON_CHECK(is_known(item), NotImplementedError,
                 "export_program: cannot write a result that is a bool by data: give the tensor");
+    TENON_CHECK(!v.isString(), NotImplementedError, "export_program: cannot write the text '",
+                v.toStringView(), "' as a result: torch reads none");
     outputs.push_back(item.number.empty() ? plain_argument(item.example) : number_argument(item));
     return tree_leaf();
   }
@@ -257,11 +289,7 @@ void ProgramWriter::visit(const Node& n) {
     return visit_taken(n, *n.blocks()[decide(n, at(n.input(0))) ? 0 : 1]);
   }
   if (n.is("prim::Loop")) return visit_loop(n);
-  if (n.is("prim::GetAttr")) {  // of what freezing left, since it may be written
-    Item* made = make(at(n.input(0)).example.toObject()->getAttr(n.s("name")), true);
-    made->given = true;
-    return void(items_[n.output()] = made);
-  }
+  if (n.is("prim::GetAttr")) return void(items_[n.output()] = attribute(n));
   if (n.is("prim::isinstance"))
     return void(items_[n.output()] = make(is_instance(n, at(n.input(0)).example), true));
   if (n.is("prim::unchecked_cast")) return void(items_[n.output()] = items_.at(n.input(0)));
@@ -270,6 +298,20 @@ void ProgramWriter::visit(const Node& n) {
       write_constant(n) || fold(n) || visit_truth(n) || visit_value(n))
     return;
   visit_operator(n);
+}
+
+// Of what freezing left, since it may be written. Each read sees what was written to the tensor; a
+// weight has other values in the next call.
+const ProgramWriter::Item* ProgramWriter::attribute(const Node& n) {
+  const IValue v = at(n.input(0)).example.toObject()->getAttr(n.s("name"));
+  const void* tensor = v.isTensor() ? v.toTensor().unsafeGetTensorImpl() : nullptr;
+  const Item* known = tensor ? attributes_[tensor] : nullptr;
+  if (known) return known;
+  const bool constant = !tensor || !is_weight(v.toTensor());
+  Item* made = make(v, constant);
+  made->given = constant;
+  if (tensor) attributes_[tensor] = made;
+  return made;
 }
 
 namespace {
@@ -292,7 +334,8 @@ bool shares_memory(const IValue& v, const Tensor& t) {
 
 bool ProgramWriter::is_weight(const Tensor& t) const {
   return std::any_of(weights_.begin(), weights_.end(), [&](const Weight& w) {
-    return w.kind != Weight::Kind::Constant && shares_memory(w.tensor, t);
+    return w.kind != Weight::Kind::Constant &&
+           (shares_memory(w.tensor, t) || shares_memory(w.written, t));
   });
 }
 
@@ -365,7 +408,7 @@ bool ProgramWriter::write_constant(const Node& n) {
   Item& target = const_cast<Item&>(at(n.input(0)));
   if (!target.example.isTensor() || !target.example.toTensor().has_storage()) return false;
   const Tensor memory = target.example.toTensor();
-  bool known = (n.op->op->flags & core::kOpRandom) == 0 && !target.given, alone = true;
+  bool known = !n.op->is_random && !target.given, alone = true;
   for (const Value* v : n.inputs()) known = known && at(v).constant;
   for (const auto& item : all_) {
     if (item.get() == &target || !shares_memory(item->example, memory)) continue;

@@ -70,9 +70,12 @@ class ProgramWriter {
     std::string name, fqn;
     Tensor tensor;  // of the module
     enum class Kind : uint8_t { Parameter, Buffer, Constant } kind;
+    Tensor written = Tensor();  // its copy in the frozen program, which writes to it
   };
 
   void add_weights();
+  void add_written_weights(const Module& frozen);
+  const Item* attribute(const Node& n);
   const Item* add_input(const IValue& example, const std::string& name, const std::string& path,
                         Json& spec);
   void resize_input(Item& input, const std::string& path);
@@ -172,6 +175,7 @@ class ProgramWriter {
   std::map<std::string, std::string> expressions_;  // of numbers
   std::vector<Item*> tensors_of_numbers_;           // made by nodes of their own
   std::map<const void*, std::size_t> by_memory_;    // weights
+  std::map<const void*, const Item*> attributes_;   // of the frozen module, by tensor
   std::vector<Weight> weights_;
   std::vector<std::unique_ptr<Item>> all_;
   std::unordered_map<const Value*, const Item*> items_;

@@ -33,6 +33,7 @@ struct TENON_API Operator {
   const core::Op* op = nullptr;
   enum class Form : uint8_t { Functional, Inplace, Out } form = Form::Functional;
   bool has_side_effects = false;  // prints, raises, draws random numbers, writes an argument
+  bool is_random = false;         // draws random numbers
   void call(Stack& stack, std::size_t n_args) const;
 };
 
