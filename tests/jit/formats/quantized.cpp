@@ -81,6 +81,7 @@ TEST(JitQuantized, ObserversFollowTheRange) {
       "def forward(self, x: Tensor, low: Tensor, high: Tensor, scale: Tensor, zero: Tensor, least: "
       "int, most: int, rows: bool) -> Tensor:\n"
       "  on = torch.ones([1], dtype=torch.int64)\n"
+      "  y = x\n"
       "  for k in range(1, 3):\n"
       "    y = torch.fused_moving_avg_obs_fake_quant(x * k, on, on, low, high, scale, zero, 0.5, "
       "least, most, 0, rows, rows)\n"
