@@ -5,6 +5,7 @@
 #include "onnx/export/form.h"
 #include "tenon/jit/operator.h"
 #include "tenon/ops.h"
+#include "tenon/quantized.h"
 
 namespace tenon::onnx::exporting {
 namespace {
@@ -194,11 +195,28 @@ std::string Call::choose(const std::string& mask, const std::string& yes, const 
   return cast(wide, kInt32, dtype);
 }
 
+// Of a quantized tensor the model has the real numbers, rounded to its steps.
+static std::string rounded(const Call& c, const std::string& value, const IValue& result) {
+  if (!result.isTensor() || !is_quantized(result.toTensor())) return value;
+  const Tensor q = result.toTensor();
+  need(quantized_dtype(q) != kQInt32, "a quantized tensor of dtype qint32");
+  const ScalarType d = int_repr(q).scalar_type();
+  const bool channels = is_quantized_per_channel(q);
+  const Tensor scale = channels ? q_per_channel_scales(q).to(kFloat32)
+                                : full({}, q_scale(q), TensorOptions(kFloat32)),
+               zero = channels ? q_per_channel_zero_points(q).to(d)
+                               : full({}, q_zero_point(q), TensorOptions(d));
+  const Attrs attrs = channels ? Attrs{{"axis", q_per_channel_axis(q)}} : Attrs{};
+  const Names by{c.constant(scale), c.constant(zero)};
+  const std::string steps = c.op("QuantizeLinear", {value, by[0], by[1]}, attrs);
+  return c.op("DequantizeLinear", {steps, by[0], by[1]}, attrs);
+}
+
 void Call::give(const std::string& value, std::size_t k) {
   need(by_pairs || !is_complex(results.at(k)), "a complex result, which ONNX has no operators on");
   auto i = std::make_shared<Item>();
   i->example = results.at(k);
-  i->name = value;
+  i->name = rounded(*this, value, results.at(k));
   given.at(k) = std::move(i);
 }
 void Call::give_cast(const std::string& value, ScalarType from) {

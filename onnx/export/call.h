@@ -81,7 +81,7 @@ class Call {
   void give(const std::string& value, std::size_t k = 0);
   void give_cast(const std::string& value, ScalarType from);
   void give_parts(const Names& values);  // of a list
-  Tensor result(std::size_t k = 0) const { return results.at(k).toTensor(); }
+  Tensor result(std::size_t k = 0) const { return as_tensor(results.at(k)); }
   std::vector<IValue> results;
   std::vector<ItemPtr> given;
   bool by_pairs = false;  // its rule writes pairs for complex tensors (pairs.h)

@@ -7,6 +7,7 @@
 #include "tenon/jit/freeze.h"
 #include "tenon/jit/operator.h"
 #include "tenon/ops.h"
+#include "tenon/quantized.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::onnx::exporting {
@@ -20,7 +21,8 @@ std::map<const void*, std::string> names_of_weights(const jit::Module& m) {
   std::map<const void*, std::string> names;
   const auto add = [&](const std::vector<jit::NamedTensor>& all) {
     for (const auto& [name, t] : all)
-      if (t.defined() && t.numel() > 0 && t.layout() == kStrided) names.emplace(t.data_ptr(), name);
+      if (t.defined() && t.numel() > 0 && t.layout() == kStrided && !is_quantized(t))
+        names.emplace(t.data_ptr(), name);
   };
   add(m.named_parameters());
   add(m.named_buffers());

@@ -193,6 +193,7 @@ class Exporter {
 
 // A tensor as the model has it; a number as one without dimensions, a list of integers as one of
 // one dimension.
+// A quantized tensor is its real numbers (rules/quantized.cpp).
 Tensor as_tensor(const IValue& v);
 bool is_tensor_list(const IValue& v);
 bool is_complex(const IValue& v);  // a tensor

@@ -351,7 +351,8 @@ std::size_t spatial_of(const std::string& name) {
 }
 Sizes convolution(const Asked& a) {
   need(all_fixed(of(a, "weight")), "a weight that varies");
-  return windows(a, of(a, "weight").size() - 2, true);
+  const bool quantized = a.c.name == "tenon_quantized::convolve";  // of one dimension by two
+  return windows(a, (quantized ? of_first(a) : of(a, "weight")).size() - 2, true);
 }
 Sizes pool(const Asked& a) { return windows(a, spatial_of(a.c.name), false); }
 Sizes to_size(const Asked& a) {
@@ -441,56 +442,18 @@ const std::map<std::string, SizeRule, std::less<>>& rules() {
     const auto add = [&t](SizeRule rule, std::initializer_list<const char*> names) {
       for (const char* name : names) t.emplace(name, rule);
     };
-    add(of_first, {"softmax",
-                   "_softmax",
-                   "log_softmax",
-                   "_log_softmax",
-                   "layer_norm",
-                   "batch_norm",
-                   "group_norm",
-                   "instance_norm",
-                   "rms_norm",
-                   "contiguous",
-                   "clone",
-                   "detach",
-                   "to",
-                   "type_as",
-                   "dropout",
-                   "cumsum",
-                   "cumprod",
-                   "flip",
-                   "roll",
-                   "tril",
-                   "triu",
-                   "zeros_like",
-                   "ones_like",
-                   "full_like",
-                   "empty_like",
-                   "rand_like",
-                   "copy",
-                   "fill",
-                   "zero",
-                   "index_put",
-                   "scatter",
-                   "scatter_add",
-                   "scatter_reduce",
-                   "masked_fill",
-                   "masked_scatter",
-                   "normalize",
-                   "slice_scatter",
-                   "select_scatter",
-                   "diagonal_scatter",
-                   "index_add",
-                   "index_fill",
-                   "index_copy",
-                   "sort",
-                   "argsort",
-                   "alias",
-                   "logcumsumexp",
-                   "feature_dropout",
-                   "_to_copy",
-                   "lift_fresh",
-                   "NumToTensor"});
+    add(of_first, {"softmax", "_softmax", "log_softmax", "_log_softmax", "layer_norm", "batch_norm",
+                   "group_norm", "instance_norm", "rms_norm", "normalize"});
+    add(of_first,
+        {"contiguous", "clone", "detach", "to", "type_as", "zeros_like", "ones_like", "full_like",
+         "empty_like", "rand_like", "alias", "_to_copy", "lift_fresh", "NumToTensor"});
+    add(of_first, {"copy", "fill", "zero", "index_put", "scatter", "scatter_add", "scatter_reduce",
+                   "masked_fill", "masked_scatter", "slice_scatter", "select_scatter",
+                   "diagonal_scatter", "index_add", "index_fill", "index_copy"});
+    add(of_first, {"dropout", "cumsum", "cumprod", "flip", "roll", "tril", "triu", "sort",
+                   "argsort", "logcumsumexp", "feature_dropout"});
+    add(of_first, {"quantize_per_tensor", "quantize_per_channel", "dequantize", "int_repr",
+                   "_make_per_tensor_quantized_tensor"});
     add(of_first, {"conj", "resolve_conj", "real", "imag"});
     add(pointwise, {"where", "addcmul", "addcdiv", "lerp", "gelu", "clamp", "pow", "remainder"});
     add(as_other, {"expand_as", "view_as", "reshape_as"});
@@ -520,11 +483,11 @@ const std::map<std::string, SizeRule, std::less<>>& rules() {
     add(stack, {"stack"});
     add(matmul, {"matmul", "mm", "bmm"});
     add(addmm, {"addmm", "baddbmm"});
-    add(linear, {"linear"});
+    add(linear, {"linear", "linear_dynamic"});
     add(attention, {"scaled_dot_product_attention"});
     add(embedding, {"embedding"});
     add(convolution, {"conv1d", "conv2d", "conv3d", "convolution", "_convolution",
-                      "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"});
+                      "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolve"});
     add(pool, {"max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
                "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices"});
     add(to_size,

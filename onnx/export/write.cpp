@@ -11,6 +11,7 @@
 #include "tenon/autograd.h"
 #include "tenon/io/file_writer.h"
 #include "tenon/ops.h"
+#include "tenon/quantized.h"
 #include "tenon/runtime/error.h"
 
 namespace tenon::onnx::exporting {
@@ -47,7 +48,7 @@ int32_t onnx_type(ScalarType t) {
 }
 
 Tensor as_tensor(const IValue& v) {
-  if (v.isTensor()) return v.toTensor();
+  if (v.isTensor()) return is_quantized(v.toTensor()) ? dequantize(v.toTensor()) : v.toTensor();
   if (v.isBool()) return full({}, v.toBool(), TensorOptions(kBool));
   if (v.isInt()) return full({}, v.toInt(), TensorOptions(kInt64));
   if (v.isDouble()) return full({}, v.toDouble(), TensorOptions(kFloat32));

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tenon/creation.h"
+#include "tenon/jit/type.h"
 #include "tenon/onnx.h"
 #include "tenon/onnx/export.h"
 #include "tenon/ops.h"
@@ -38,9 +39,7 @@ jit::Module written(const jit::Module& m, const Inputs& example, const Axes& axe
 }
 
 // The model gives what the program gives, for the example and for the others.
-void expect_model(const std::string& text, const std::vector<Inputs>& runs, const Axes& axes = {}) {
-  SCOPED_TRACE(text);
-  const jit::Module m = define("def forward(self, " + text);
+void expect_model(const jit::Module& m, const std::vector<Inputs>& runs, const Axes& axes = {}) {
   jit::Module model;
   ASSERT_NO_THROW(model = written(m, runs.at(0), axes));
   for (const Inputs& given : runs) {
@@ -51,6 +50,11 @@ void expect_model(const std::string& text, const std::vector<Inputs>& runs, cons
     EXPECT_TRUE(got.to(kDouble).allclose(expected.to(kDouble), 1e-5, 1e-5, true))
         << got << expected;
   }
+}
+
+void expect_model(const std::string& text, const std::vector<Inputs>& runs, const Axes& axes = {}) {
+  SCOPED_TRACE(text);
+  expect_model(define("def forward(self, " + text), runs, axes);
 }
 
 const Axes kRows{{"x", {{0, "n"}}}};
@@ -372,6 +376,55 @@ TEST(OnnxExportOperators, BoxesAndRegions) {
                      std::string(body) + "\n",
                  {{randn({2, 3, 8, 8}), regions.slice(0, 0, 2)}, {randn({2, 3, 8, 8}), regions}},
                  {{"r", {{0, "n"}}}});
+}
+
+// With weights that `pack` makes, as attribute p.
+jit::Module with_weights(const std::string& pack, const std::string& forward) {
+  jit::Module m = define("def pack(self):\n" + pack);
+  const IValue weights = m.get_method("pack")({});
+  m.register_attribute("p", static_cast<const jit::ClassType&>(*weights.toObjectRef().type).self(),
+                       weights);
+  m.define("def forward(self, x: Tensor) -> Tensor:\n" + forward);
+  return m;
+}
+
+// Numbers are such that every step is exact, whoever multiplies.
+TEST(OnnxExportOperators, QuantizedTensorsAreRoundedRealNumbers) {
+  manual_seed(53);
+  const std::string rows =
+      "    w = torch.quantize_per_tensor(torch.eye(4) - 0.25, 1 / 64, 0, 12)\n"
+      "    return ops.quantized.linear_prepack(w, torch.ones(4))\n";
+  expect_model(with_weights(rows,
+                            "    q = torch.quantize_per_tensor(x, 1 / 8, 100, 13)\n"
+                            "    y = ops.quantized.linear_relu(q, self.p, 1 / 16, 3)\n"
+                            "    y = ops.quantized.add(y, y, 1 / 4, 8)\n"
+                            "    z = ops.quantized.mul(torch.cat([y, q.relu()], 1), -2)\n"
+                            "    return z.reshape(-1, 2, 4).permute(0, 2, 1).dequantize()\n"),
+               {{randn({2, 4})}, {randn({5, 4})}}, kRows);
+  expect_model(with_weights(rows, "    return ops.quantized.linear_dynamic(x, self.p, True)\n"),
+               {{randn({2, 4})}, {randn({5, 4})}}, kRows);
+  expect_model(
+      with_weights(
+          "    scales, zeros = torch.tensor([0.25, 0.5]), torch.tensor([0, 2])\n"
+          "    w = torch.quantize_per_channel(torch.ones(2, 3, 2, 2), scales, zeros, 0, 12)\n"
+          "    return ops.quantized.conv2d_prepack(w, None, [1, 1], [1, 0], [1, 1], 1)\n",
+          "    q = torch.quantize_per_tensor(x, 1 / 8, 100, 13)\n"
+          "    y = ops.quantized.conv2d(q, self.p, 1 / 4, 64)\n"
+          "    return torch.flatten(torch.max_pool2d(y, [2, 2]), 1).dequantize()\n"),
+      {{randn({2, 3, 4, 5})}, {randn({3, 3, 4, 5})}}, kRows);
+}
+
+TEST(OnnxExportOperators, AScaleByDataIsRefused) {
+  const jit::Module m = define(
+      "def forward(self, x: Tensor) -> Tensor:\n"
+      "    q = torch.quantize_per_tensor(x, x.abs().max() / 127, torch.tensor(0), 12)\n"
+      "    return q.dequantize()\n");
+  try {
+    (void)written(m, {randn({2, 3})}, {});
+    ADD_FAILURE() << "it was written";
+  } catch (const NotImplementedError& e) {
+    EXPECT_NE(std::string(e.what()).find("that data decide"), std::string::npos) << e.what();
+  }
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ void unpack_state(Stack& s) {
   OntoStack<ConvState>::put(s, conv_state(state));
 }
 
-#define PACKED "Tensor x, Tensor weight, Tensor scales, Tensor? bias, "
+#define PACKED "Tensor input, Tensor weight, Tensor scales, Tensor? bias, "
 #define WINDOW                                                                           \
   "int[] stride, int[] padding, int[] output_padding, int[] dilation, bool transposed, " \
   "int groups, "
