@@ -136,18 +136,6 @@ def quantized_conv1d_prepack(weight: Tensor, bias: Optional[Tensor], stride: Lis
   return __torch__.torch.classes.quantized.Conv2dPackedParamsBase(ops.tenon_quantized.one_dimension_more(weight), bias, [1] + stride, [0] + padding, [0, 0], [1] + dilation, False, groups)
 def quantized_conv_transpose1d_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv2dPackedParamsBase:
   return __torch__.torch.classes.quantized.Conv2dPackedParamsBase(ops.tenon_quantized.one_dimension_more(weight), bias, [1] + stride, [0] + padding, [0] + output_padding, [1] + dilation, True, groups)
-def quantized_conv1d_unpack(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
-  return (ops.tenon_quantized.one_dimension_less(packed_weights.weight), packed_weights.bias)
-def quantized_conv1d(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
-  return _convolve_2d(qx, packed_weight, output_scale, output_zero_point, False)
-def quantized_conv1d_dynamic(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, reduce_range: bool = False) -> Tensor:
-  return _convolve_2d_dynamic(qx, packed_weight, reduce_range)
-def quantized_conv_transpose1d_unpack(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
-  return (ops.tenon_quantized.one_dimension_less(packed_weights.weight), packed_weights.bias)
-def quantized_conv_transpose1d(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
-  return _convolve_2d(qx, packed_weight, output_scale, output_zero_point, False)
-def quantized_conv_transpose1d_dynamic(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, reduce_range: bool = False) -> Tensor:
-  return _convolve_2d_dynamic(qx, packed_weight, reduce_range)
 def quantized_conv1d_relu(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
   return _convolve_2d(qx, packed_weight, output_scale, output_zero_point, True)
 def quantized_conv_prepack(weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> __torch__.torch.classes.quantized.Conv2dPackedParamsBase:
@@ -241,7 +229,7 @@ def quantized_cat(qx: List[Tensor], dim: int, scale: Optional[float], zero_point
 def quantized_cat_relu(qx: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int]) -> Tensor:
   return torch.relu(quantized_cat(qx, dim, scale, zero_point))
 def quantized_relu6(qx: Tensor, inplace: bool = False) -> Tensor:
-  return torch.clamp(qx, 0.0, 6.0)
+  return torch.hardtanh_(qx, 0.0, 6.0) if inplace else torch.clamp(qx, 0.0, 6.0)
 def quantized_clamp(qx: Tensor, min: Optional[number] = None, max: Optional[number] = None) -> Tensor:
   return torch.clamp(qx, min, max)
 def quantized_threshold(qx: Tensor, threshold: number, value: number) -> Tensor:
@@ -261,6 +249,7 @@ def quantized_softmax(qx: Tensor, dim: int, output_scale: float, output_zero_poi
 def quantized_prelu(qx: Tensor, weight: Tensor, output_scale: float, output_zero_point: int) -> Tensor:
   return _quantized_as(torch.prelu(torch.dequantize(qx), torch.dequantize(weight)), output_scale, output_zero_point, qx)
 def quantized_dropout(self: Tensor, output_scale: float, output_zero_point: int, p: number = 0.5, training: bool = False) -> Tensor:
+  assert not training, "quantized::dropout: quantized programs do not train"
   return self
 def quantized_layer_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], bias: Optional[Tensor], eps: float, output_scale: float, output_zero_point: int) -> Tensor:
   return _quantized_as(torch.layer_norm(torch.dequantize(input), normalized_shape, weight, bias, eps), output_scale, output_zero_point, input)
@@ -279,6 +268,7 @@ def quantized_embedding_4bit(weight: __torch__.torch.classes.quantized.Embedding
 def quantized_embedding_bag_4bit(weight: __torch__.torch.classes.quantized.EmbeddingPackedParamsBase, indices: Tensor, offsets: Optional[Tensor] = None, scale_grad_by_freq: bool = False, mode: int = 0, pruned_weights: bool = False, per_sample_weights: Optional[Tensor] = None, compressed_indices_mapping: Optional[Tensor] = None, include_last_offset: bool = False) -> Tensor:
   return quantized_embedding_bag_byte(weight, indices, offsets, scale_grad_by_freq, mode, pruned_weights, per_sample_weights, compressed_indices_mapping, include_last_offset)
 def quantized_embedding_bag_byte(weight: __torch__.torch.classes.quantized.EmbeddingPackedParamsBase, indices: Tensor, offsets: Optional[Tensor] = None, scale_grad_by_freq: bool = False, mode: int = 0, pruned_weights: bool = False, per_sample_weights: Optional[Tensor] = None, compressed_indices_mapping: Optional[Tensor] = None, include_last_offset: bool = False) -> Tensor:
+  assert compressed_indices_mapping is None, "quantized::embedding_bag: rows that pruning left out are not supported"
   begins = torch.arange(indices.size(0), device=indices.device) * indices.size(-1) if offsets is None else offsets
   y, a, b, c = torch.embedding_bag(torch.dequantize(weight.weight), indices.flatten(), begins, False, 0, False, per_sample_weights, include_last_offset)
   return y
@@ -401,6 +391,16 @@ def quantized_$KIND$Nd_transpose(packed_weights: __torch__.torch.classes.quantiz
   return int(packed_weights.transposed)
 )py";
 
+// Of one dimension.
+constexpr std::string_view kLines = R"py(
+def quantized_$KIND1d_unpack(packed_weights: __torch__.torch.classes.quantized.Conv2dPackedParamsBase) -> Tuple[Tensor, Optional[Tensor]]:
+  return (ops.tenon_quantized.one_dimension_less(packed_weights.weight), packed_weights.bias)
+def quantized_$KIND1d(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, output_scale: float, output_zero_point: int) -> Tensor:
+  return _convolve_2d(qx, packed_weight, output_scale, output_zero_point, False)
+def quantized_$KIND1d_dynamic(qx: Tensor, packed_weight: __torch__.torch.classes.quantized.Conv2dPackedParamsBase, reduce_range: bool = False) -> Tensor:
+  return _convolve_2d_dynamic(qx, packed_weight, reduce_range)
+)py";
+
 // $OP is add or mul, $SIGN what it is written by.
 constexpr std::string_view kArithmetic = R"py(
 def quantized_$OP(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
@@ -450,6 +450,8 @@ std::string all_functions() {
     for (const std::string_view kind : {"conv", "conv_transpose"})
       out += filled(kConvolutions, {{"$N", n}, {"$KIND", kind}});
   }
+  for (const std::string_view kind : {"conv", "conv_transpose"})
+    out += filled(kLines, {{"$KIND", kind}});
   for (const auto& [op, sign] : {std::pair{"add", "+"}, std::pair{"mul", "*"}})
     out += filled(kArithmetic, {{"$OP", op}, {"$SIGN", sign}});
   for (const std::string_view dims : {"", "1d", "2d", "3d"})

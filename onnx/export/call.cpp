@@ -202,6 +202,7 @@ static std::string rounded(const Call& c, const std::string& value, const IValue
   need(quantized_dtype(q) != kQInt32, "a quantized tensor of dtype qint32");
   const ScalarType d = int_repr(q).scalar_type();
   const bool channels = is_quantized_per_channel(q);
+  need(!channels || c.exporter.opset() >= 13, "a scale for each channel needs opset 13");
   const Tensor scale = channels ? q_per_channel_scales(q).to(kFloat32)
                                 : full({}, q_scale(q), TensorOptions(kFloat32)),
                zero = channels ? q_per_channel_zero_points(q).to(d)

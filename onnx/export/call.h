@@ -114,6 +114,13 @@ struct Rules {  // registers a list
 const std::function<void(Call&)>* find_rule(const std::string& op);
 const std::function<void(Call&)>* find_complex_rule(const std::string& op);
 
+// Numbers before each dimension, and the same behind it: pads.
+inline std::vector<int64_t> twice(const std::vector<int64_t>& v) {
+  std::vector<int64_t> out = v;
+  out.insert(out.end(), v.begin(), v.end());
+  return out;
+}
+
 constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 
 }  // namespace tenon::onnx::exporting

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators on quantized tensors: which there are, and how each is computed by operators on
 // ordinary tensors. They are those that torch has kernels for, and views.
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <string_view>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/quantized/quantizer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

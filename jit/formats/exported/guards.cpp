@@ -4,7 +4,6 @@
 // comparisons in Python, "(L['x'].size()[0] % 2) == 0", and raises where a call breaks one.
 #include "jit/formats/exported/guards.h"
 
-#include <cctype>
 #include <charconv>
 
 #include "jit/formats/exported/build.h"

@@ -7,12 +7,6 @@
 namespace tenon::onnx::exporting {
 namespace {
 
-std::vector<int64_t> twice(const std::vector<int64_t>& v) {
-  std::vector<int64_t> out = v;
-  out.insert(out.end(), v.begin(), v.end());
-  return out;
-}
-
 void matmul(Call& c) {
   const char* other = c.has("other")  ? "other"
                       : c.has("mat2") ? "mat2"

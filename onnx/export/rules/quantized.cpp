@@ -25,12 +25,8 @@ void dequantize_list(Call& c) {
   c.give_parts(names);
 }
 
-const Tensor& quantized(const Call& c, const char* argument) {
-  return c.get(argument).example.toTensor();
-}
-
 void integers(Call& c) {
-  const Tensor& q = quantized(c, "self");
+  const Tensor q = c.get("self").example.toTensor();
   need(!is_quantized_per_channel(q), "int_repr of a tensor that is quantized per channel");
   const ScalarType d = c.result().scalar_type();
   c.give(c.op("QuantizeLinear",
@@ -70,12 +66,6 @@ std::string with_relu(Call& c, const std::string& y) {
   return c.flag("relu") ? c.op("Relu", {y}) : y;
 }
 
-std::vector<int64_t> both_ends(const std::vector<int64_t>& padding) {
-  std::vector<int64_t> all = padding;
-  all.insert(all.end(), padding.begin(), padding.end());
-  return all;
-}
-
 void convolve(Call& c) {
   const bool transposed = c.flag("transposed");
   need(!transposed || c.example("scales").numel() == 1,
@@ -83,7 +73,7 @@ void convolve(Call& c) {
   const std::size_t n = c.ints("stride").size();
   const bool flat = c.rank("input") == static_cast<int64_t>(n) + 1;  // of one dimension
   Attrs attrs{{"strides", IValue(c.ints("stride"))},
-              {"pads", IValue(both_ends(c.ints("padding")))},
+              {"pads", IValue(twice(c.ints("padding")))},
               {"dilations", IValue(c.ints("dilation"))},
               {"group", c.integer("groups")}};
   if (transposed) attrs.push_back({"output_padding", IValue(c.ints("output_padding"))});

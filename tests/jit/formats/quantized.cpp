@@ -75,6 +75,17 @@ TEST(JitQuantized, TextMakesWeightsAndUsesThem) {
   EXPECT_TRUE(allclose(m.forward({x}).toTensor(), relu(x)));
 }
 
+TEST(JitQuantized, ReluSixMayWriteToItsArgument) {
+  const Module m = define(
+      "def forward(self, x: Tensor, inplace: bool) -> Tensor:\n"
+      "  q = torch.quantize_per_tensor(x, 1 / 4, 64, 13)\n"
+      "  y = ops.quantized.relu6(q, inplace)\n"
+      "  return torch.stack([q.dequantize(), y.dequantize()])\n");
+  const Tensor x = tensor({-2.F, 3.F, 8.F}), held = tensor({0.F, 3.F, 6.F});
+  EXPECT_TRUE(m.forward({x, false}).toTensor().equal(stack({x, held})));
+  EXPECT_TRUE(m.forward({x, true}).toTensor().equal(stack({held, held})));
+}
+
 // What training for quantization does in each step: the range, scale and zero point by torch.
 TEST(JitQuantized, ObserversFollowTheRange) {
   const Module m = define(
