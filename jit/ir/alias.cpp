@@ -23,16 +23,35 @@ bool writes_argument(const FunctionSchema& s) {
                      [](const Argument& a) { return a.alias.write || a.alias.write_elements; });
 }
 
+// Whether argument i, a probability or a mode, is known to be 0 or off.
+bool is_off(const Node& n, std::size_t i) {
+  const auto known = to_constant(n.input(i));
+  if (!known) return false;
+  return known->isDouble() ? known->toDouble() == 0 : known->isBool() && !known->toBool();
+}
+
+// Attention and recurrent layers draw where they drop elements, as their arguments say.
+bool draws(const Node& n) {
+  if (n.op->is_random) return true;
+  bool drops = false, on = true;
+  const auto& arguments = n.op->schema.arguments;
+  for (std::size_t i = 0; i < std::min(arguments.size(), n.inputs().size()); ++i) {
+    const std::string& name = arguments[i].name;
+    if (name == "dropout" || name == "dropout_p") drops = !is_off(n, i);
+    if (name == "train") on = !is_off(n, i);
+  }
+  return drops && on;
+}
+
 // What an operator does besides writing its arguments. Those that only write are marked, too.
-bool has_outside_effects(const Operator& o) {
-  if (o.is_random) return true;
-  return o.has_side_effects && !writes_argument(o.schema);
+bool has_outside_effects(const Node& n) {
+  return draws(n) || (n.op->has_side_effects && !writes_argument(n.op->schema));
 }
 
 // Effects that no other node depends on.
 bool keeps_modes(const Node& n) {
   return n.is("prim::Print") || n.is("prim::RaiseException") || n.is("aten::warn") ||
-         (n.op && n.op->is_random);
+         (n.op && draws(n));
 }
 
 bool is_silent(const Node& n) {
@@ -103,7 +122,7 @@ AliasFacts::Effects AliasFacts::compute_effects(const Node& n) const {
   auto direct = direct_writes_.find(&n);
   if (direct != direct_writes_.end())
     for (int s : direct->second) e.writes.insert(find(s));
-  e.outside = n.op ? has_outside_effects(*n.op) : !is_silent(n);
+  e.outside = n.op ? has_outside_effects(n) : !is_silent(n);
   e.barrier = e.outside && !keeps_modes(n);
   for (const Block* b : n.blocks()) {
     for (const Node* inner : b->nodes()) {

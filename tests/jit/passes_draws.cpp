@@ -37,5 +37,39 @@ TEST(JitPassesDraws, AreKeptOneByOne) {
   EXPECT_EQ(g->str(), before);
 }
 
+// Attention and recurrent layers draw where they drop elements.
+TEST(JitPassesDraws, EqualCallsMergeWhereNothingIsDropped) {
+  const auto merges = [](const std::string& p, const std::string& train) {
+    auto g = parse_graph(
+        "graph(%x : Tensor, %w : Tensor[]):\n"
+        "  %p : float = prim::Constant[value=" +
+        p +
+        "]()\n"
+        "  %t : bool = prim::Constant[value=" +
+        train +
+        "]()\n"
+        "  %f : bool = prim::Constant[value=0]()\n"
+        "  %1 : int = prim::Constant[value=1]()\n"
+        "  %n : NoneType = prim::Constant()\n"
+        "  %a : Tensor = aten::scaled_dot_product_attention(%x, %x, %x, %n, %p, %f, %n, %f)\n"
+        "  %b : Tensor = aten::scaled_dot_product_attention(%x, %x, %x, %n, %p, %f, %n, %f)\n"
+        "  %c : Tensor, %d : Tensor = aten::gru(%x, %x, %w, %f, %1, %p, %t, %f, %f)\n"
+        "  %e : Tensor, %h : Tensor = aten::gru(%x, %x, %w, %f, %1, %p, %t, %f, %f)\n"
+        "  %s : Tensor = aten::add(%a, %b, %1)\n"
+        "  %u : Tensor = aten::add(%c, %e, %1)\n"
+        "  return (%s, %u)\n");
+    (void)eliminate_common_subexpressions(*g);
+    int attentions = 0, layers = 0;
+    for (const Node* n : g->block()->nodes()) {
+      attentions += n->is("aten::scaled_dot_product_attention");
+      layers += n->is("aten::gru");
+    }
+    return std::pair(attentions == 1, layers == 1);
+  };
+  EXPECT_EQ(merges("0.5", "1"), std::pair(false, false));
+  EXPECT_EQ(merges("0.5", "0"), std::pair(false, true));
+  EXPECT_EQ(merges("0.", "1"), std::pair(true, true));
+}
+
 }  // namespace
 }  // namespace tenon::jit
