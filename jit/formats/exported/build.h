@@ -115,6 +115,7 @@ class ExportedBuilder {
   std::vector<Value*> associative_scan(const NodeInputs& inputs, Scope& s);
   std::vector<Value*> with_grad_mode(const NodeInputs& inputs, Scope& s);
   std::vector<Value*> with_autocast(const NodeInputs& inputs, Scope& s);
+  std::vector<Value*> in_dtype(const NodeInputs& inputs, Scope& s);
   std::vector<Value*> with_effects(const NodeInputs& inputs, Scope& s);
   Value* as_condition(Value* v);
   // vmap.cpp
@@ -122,6 +123,8 @@ class ExportedBuilder {
   std::size_t add_vmap(const Json& nodes, std::size_t from, std::size_t to, Scope& s);
   // primitives.cpp
   Value* broadcast_in_dim(const NodeInputs& inputs);
+  Value* vector_of(Value* dtype);
+  Value* divide(Value* a, Value* b);
   std::optional<std::vector<Value*>> rewrite_primitive(const std::string& name,
                                                        const NodeInputs& inputs);
   // names.cpp

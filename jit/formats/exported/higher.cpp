@@ -60,6 +60,7 @@ std::vector<Value*> ExportedBuilder::inline_graph(const NodeInput& in,
 // The elements of an argument that is a list, or the argument itself.
 std::vector<Value*> ExportedBuilder::items(const NodeInput& in, Scope& s) {
   const Tagged t = tagged(*in.json, "an argument");
+  if (t.tag == "as_string_to_argument") return {};
   if (!t.value.is_array()) return {in.value};
   std::vector<Value*> out;
   for (const Json& each : t.value) {
@@ -277,6 +278,28 @@ std::vector<Value*> ExportedBuilder::with_effects(const NodeInputs& inputs, Scop
   return out;
 }
 
+// out_dtype(operator, dtype, arguments...): computed in the dtype to which the tensors and `dtype`
+// promote, and the result cast.
+std::vector<Value*> ExportedBuilder::in_dtype(const NodeInputs& inputs, Scope& s) {
+  check_count(inputs.size(), 3, "out_dtype");
+  const auto target = to_constant(inputs[0].value);
+  TENON_CHECK(target && target->isString(), ValueError, "out_dtype must name an operator");
+  NodeInputs arguments(inputs.begin() + 2, inputs.end());
+  Value* dtype = inputs[1].value;
+  Value* wide = dtype;
+  for (const NodeInput& in : arguments)
+    if (in.value->type()->is(TypeKind::Tensor))
+      wide = apply1("aten::result_type.Tensor", {vector_of(wide), in.value});
+  const auto cast = [&](Value* v, Value* to) {
+    return apply1("aten::to.dtype", {v, to, constant(false), constant(false), constant(IValue())});
+  };
+  for (NodeInput& in : arguments)
+    if (in.value->type()->is(TypeKind::Tensor)) in.value = cast(in.value, wide);
+  const std::size_t missing = missing_.size();
+  const std::vector<Value*> made = call(target->toStringRef(), std::move(arguments), s);
+  return missing_.size() != missing ? made : std::vector<Value*>{cast(made.at(0), dtype)};
+}
+
 std::vector<Value*> ExportedBuilder::call_higher(const std::string& name, const NodeInputs& inputs,
                                                  Scope& s) {
   if (name == "cond") return conditional(inputs, s);
@@ -287,6 +310,7 @@ std::vector<Value*> ExportedBuilder::call_higher(const std::string& name, const 
   if (name == "associative_scan") return associative_scan(inputs, s);
   if (name == "wrap_with_set_grad_enabled") return with_grad_mode(inputs, s);
   if (name == "wrap_with_autocast") return with_autocast(inputs, s);
+  if (name == "out_dtype") return in_dtype(inputs, s);
   if (name == "with_effects") return with_effects(inputs, s);
   if (name == "invoke_quant_packed" || name == "invoke_quant") {
     check_count(inputs.size(), 1, name.c_str());

@@ -118,6 +118,7 @@ std::optional<IValue> constant_argument(const std::string& tag, const Json& v,
   const auto integer = [](const Json& j) { return integer_of(j, "a number"); };
   const auto real = [](const Json& j) { return real_of(j, "a number"); };
   if (tag == "as_none") return IValue();
+  if (tag == "as_string_to_argument") return IValue();  // hints, which only compilers read
   if (tag == "as_int") return IValue(integer(v));
   if (tag == "as_ints") return all(integer);
   if (tag == "as_float") return IValue(real(v));

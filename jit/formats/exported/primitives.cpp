@@ -72,6 +72,27 @@ Value* ExportedBuilder::broadcast_in_dim(const NodeInputs& inputs) {
   return apply1("aten::expand", {v, shape, constant(false)});
 }
 
+// A tensor that takes part in promotion by its dtype alone.
+Value* ExportedBuilder::vector_of(Value* dtype) {
+  Value* none = constant(IValue());
+  return apply1("aten::empty.memory_format",
+                {constant(std::vector<int64_t>{1}), dtype, none, none, none, none});
+}
+
+// Integers are divided towards zero.
+Value* ExportedBuilder::divide(Value* a, Value* b) {
+  Value* both = vector_of(apply1("aten::result_type.Tensor", {a, b}));
+  Node* n = insert("prim::If", {apply1("aten::is_floating_point", {both})}, {});
+  for (const bool real : {true, false}) {
+    Block* block = n->add_block();
+    const Graph::InsertPoint there(*graph_, block);
+    block->register_output(
+        real ? apply1("aten::div.Tensor", {a, b})
+             : apply1("aten::div.Tensor_mode", {a, b, constant(IValue(std::string("trunc")))}));
+  }
+  return n->add_output(Type::tensor());
+}
+
 std::optional<std::vector<Value*>> ExportedBuilder::rewrite_primitive(const std::string& name,
                                                                       const NodeInputs& inputs) {
   const auto named_input = [&](const char* wanted) {
@@ -90,6 +111,8 @@ std::optional<std::vector<Value*>> ExportedBuilder::rewrite_primitive(const std:
   if (name == "amax" || name == "amin")
     return apply("aten::" + name,
                  {input_at(inputs, 0, name), input_at(inputs, 1, name), constant(false)});
+  if (name == "div")
+    return std::vector<Value*>{divide(input_at(inputs, 0, name), input_at(inputs, 1, name))};
   if (name == "broadcast_in_dim") return std::vector<Value*>{broadcast_in_dim(inputs)};
   if (name == "split_dim") {
     Value* sizes = list({input_at(inputs, 2, name), constant(int64_t{-1})}, Type::integer());

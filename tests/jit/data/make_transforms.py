@@ -2,9 +2,10 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
 """Writes exported_vmap.pt2, exported_joint.pt2, exported_quantized.pt2, exported_experts.pt2, exported_unsigned.pt2,
-exported_float8.pt2, exported_classes.pt2 and exported_stacked.pt2, by torch: vmap and associative_scan as they were
-called, a program with its backward, quantized operators, products of groups, wide unsigned integers, weights in floats
-of 8 bits, results in classes of others, loops whose turns are stacked beside primitives of torch."""
+exported_float8.pt2, exported_classes.pt2, exported_stacked.pt2 and exported_hints.pt2, by torch: vmap and
+associative_scan as they were called, a program with its backward, quantized operators, products of groups, wide
+unsigned integers, weights in floats of 8 bits, results in classes of others, loops whose turns are stacked beside
+primitives of torch, a region with hints beside results in other dtypes."""
 import collections
 import dataclasses
 import json
@@ -13,6 +14,8 @@ import torch
 import torch.nn.functional as F
 import torch.ao.quantization.fx._decomposed  # defines the operators
 from torch._higher_order_ops import associative_scan, invoke_quant_packed, while_loop_stack_output
+from torch._higher_order_ops.hints_wrap import hints_wrapper
+from torch._higher_order_ops.out_dtype import out_dtype
 from torch.export.experimental import _export_forward_backward
 from torch.nn import LinearCrossEntropyOptions
 
@@ -48,6 +51,16 @@ class Stacked(torch.nn.Module):
         sums = p.add(p.neg(rows_of), p.broadcast_in_dim(steps.float(), [3, 2, 3], [0]))
         moved = p.transpose(p.squeeze(sums, []), [2, 0, 1])
         return *turns, *none, sine, torch._int_mm(bytes, rows), wide, moved, p.sum(moved, [0, 2]), p.amax(moved, [1])
+
+
+class Hints(torch.nn.Module):
+    """A region with hints for a compiler, products of bytes in another dtype, quotients of either kind."""
+
+    def forward(self, x, q):
+        hinted = hints_wrapper(lambda a, b: torch.relu(a @ b), (x, x.t()), {}, hints={"tile": 4, "name": "a"})
+        wide = out_dtype(torch.ops.aten.mm.default, torch.int32, q, q)
+        real = out_dtype(torch.ops.aten.mul.Tensor, torch.int32, q, x)
+        return hinted, wide, real, torch.ops.prims.div(wide, q.to(torch.int32)), torch.ops.prims.div(x, x + 2)
 
 
 class Net(torch.nn.Module):
@@ -155,3 +168,4 @@ save("exported_joint", _export_forward_backward(torch.export.export(net, (ids,))
      [(loss.detach(), *(p.grad for p in net.parameters()))])
 small("exported_classes", Classes().eval(), (Pair(x, x * 2),))
 small("exported_stacked", Stacked(), (torch.tensor(3), x))
+small("exported_hints", Hints(), (x, torch.tensor([[127, -128, 3], [-7, 100, 2], [5, -3, 120]], dtype=torch.int8)))

@@ -24,6 +24,11 @@ TEST(JitExportedTransforms, TurnsOfALoopAreStacked) {
   expect_results("exported_stacked.pt2", {tensor(3), counted({3, 3})});
 }
 
+TEST(JitExportedTransforms, HintsAndDtypesOfResults) {
+  const Tensor q = tensor({127, -128, 3, -7, 100, 2, 5, -3, 120}).to(kChar).reshape({3, 3});
+  expect_results("exported_hints.pt2", {counted({3, 3}), q});
+}
+
 // A region in a region in a region: each would be a call in the reader.
 TEST(JitExportedTransforms, DeepLevelsOfVmapAreRefused) {
   const std::string file =
