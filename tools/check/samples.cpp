@@ -53,8 +53,24 @@ int64_t parse_integer(std::string_view text) {
   return n;
 }
 
+// What a number between -2 and 2 becomes in a dtype that the tensor keeps.
+void keep_dtype(Values& v, std::string_view name) {
+  v.dtype = core::dtype_from_name(name);
+  if (isFloatingType(v.dtype)) return;
+  for (double& x : v.real) {
+    x = in_dtype(x, kDouble, v.dtype, false);
+    v.exact.push_back(static_cast<int64_t>(x));
+  }
+}
+
 // "2x3+" and similar texts.
 Values tensor_from(std::string_view text, Spec& spec, SpecArg& arg, uint32_t seed) {
+  if (const std::size_t at = text.find('@'); at != std::string_view::npos) {
+    Values v = tensor_from(text.substr(0, at), spec, arg, seed);
+    keep_dtype(v, text.substr(at + 1));
+    arg.fixed = true;
+    return v;
+  }
   std::size_t end = text.find_first_of("+~?^<%:");
   std::string_view sizes = text.substr(0, end);
   Shape shape;

@@ -34,7 +34,8 @@ class CaseLibrary {
 // One sample: `name=value` for each argument without default, separated by spaces. A value is JSON,
 // or for a tensor its sizes, as in 2x3 or 0d, and what its elements are: nothing (between -2 and
 // 2), + (between 0.1 and 2.1), ~ (between 0.05 and 0.95), ? (bool), ^ (ascending), <n (integers
-// below n), %n (0 to n-1 in turn), :n (all n). [2x3,4x3] is a list of tensors; `same` as a dtype is
+// below n), %n (0 to n-1 in turn), :n (all n). @dtype behind
+// it keeps that dtype. [2x3,4x3] is a list of tensors; `same` as a dtype is
 // that of the cell. `large` at the front: for threads, not for the reference. `below`: the lines
 // below, in which $T is the dtype of the cell. ValueError names what does not fit.
 Spec from_text(const core::Op& op, std::string_view text);
