@@ -4,6 +4,7 @@
 #include "infer_args.gen.h"
 #include "ops/infer/epilogue.h"
 #include "ops/infer/memory_format.h"
+#include "ops/infer/quantized.h"
 #include "ops/infer/window.h"
 
 namespace tenon::core {
@@ -21,11 +22,13 @@ struct Conv {
   Infer& c;
   ConvArgs at;
   bool image = false;  // the input is one image, without a dimension for the batch
+  bool mixed = false;  // weight and bias have dtypes of their own
 
   int64_t item(int arg, int d, int nd) const { return window_entry(c, arg, d, nd); }
   void check_parameters(int nd) const;
   void check_tensors() const;
   void check_bias() const;
+  void check_dtype(const TensorImpl& t, const char* name) const;
   // Of a result with the input's dimensions: channels last where those of the input or the weight
   // are.
   void keep_format(int k) const {
@@ -71,10 +74,7 @@ void Conv::check_tensors() const {
     fail<ValueError>(c, "expected ", weight.ndim(), "-D input for weight ", weight.sizes(),
                      ", got ", input.ndim(), "-D input of shape ", input.sizes());
   }
-  if (input.dtype != weight.dtype) {
-    fail<TypeError>(c, "input has dtype ", dtype_name(input.dtype), " but weight has ",
-                    dtype_name(weight.dtype));
-  }
+  check_dtype(weight, "weight");
   const int64_t groups = this->groups(), leading = weight.size(0);
   if (groups <= 0) fail<ValueError>(c, "groups must be positive, got ", groups);
   const int64_t expected = transposed() ? leading : c.take(Size(weight.size(1)) * groups);
@@ -93,10 +93,13 @@ void Conv::check_bias() const {
     fail<ValueError>(c, "bias must have shape [", filters(), "] for weight ", weight().sizes(),
                      ", got ", bias->sizes());
   }
-  if (bias->dtype != input().dtype) {
-    fail<TypeError>(c, "input has dtype ", dtype_name(input().dtype), " but bias has ",
-                    dtype_name(bias->dtype));
-  }
+  check_dtype(*bias, "bias");
+}
+
+void Conv::check_dtype(const TensorImpl& t, const char* name) const {
+  if (mixed || t.dtype == input().dtype) return;
+  fail<TypeError>(c, "input has dtype ", dtype_name(input().dtype), " but ", name, " has ",
+                  dtype_name(t.dtype));
 }
 
 // How many sizes there are, the batch among them: of one image it is 1.
@@ -218,6 +221,36 @@ TENON_INFER(conv_epilogue) {
   check_other(c, A::other, shape, conv.input().dtype);
   check_activation(c, A::activation, A::parameters);
   c.set(0, shape, conv.input().dtype);
+}
+
+TENON_INFER(int8_convolution) {
+  using A = args::int8_convolution;
+  const Conv conv{c,
+                  {A::input, A::weight, A::stride, A::padding, A::dilation, A::groups, A::bias},
+                  false,
+                  true};
+  conv.check_tensors();
+  conv.check_bias();
+  const TensorImpl &weight = conv.weight(), &factor = c.tensor(A::factor);
+  if (weight.ndim() < 4)
+    fail<ValueError>(c, "expected a weight of 4 or 5 dimensions, got ", weight.sizes());
+  if (weight.dtype != kChar && weight.dtype != kByte)
+    fail<TypeError>(c, "expected a weight of dtype int8 or uint8, got ", dtype_name(weight.dtype));
+  if (factor.ndim() != 1 || (factor.size(0) != 1 && factor.size(0) != conv.filters())) {
+    fail<ValueError>(c, "factor must have shape [1] or [", conv.filters(), "], got ",
+                     factor.sizes());
+  }
+  for (const TensorImpl* t : {c.tensor_or_null(A::bias), &c.tensor(A::factor)}) {
+    if (t && t->dtype != kFloat)
+      fail<TypeError>(c, "expected a bias and a factor of dtype float32, got ",
+                      dtype_name(t->dtype));
+  }
+  const ScalarType dtype = c.dtype(A::dtype, kFloat);
+  if (dtype != kFloat) check_quantized(c, dtype, c.integer(A::zero));
+  int64_t sizes[5];
+  const int n = conv.output_sizes(sizes);
+  c.set(0, {sizes, static_cast<std::size_t>(n)}, dtype);
+  set_channels_last(c, 0, n);
 }
 
 TENON_INFER(convolution_backward) {

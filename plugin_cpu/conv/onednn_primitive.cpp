@@ -18,39 +18,8 @@ using Type = dnnl::memory::data_type;
 constexpr auto kF32 = Type::f32;
 constexpr auto kAuto = dnnl::algorithm::convolution_auto;
 
-struct Shape {
-  Dims x, w, y, stride, dilation, pad_left, pad_right;
-  int nd;
-  Type type;
-};
-
 bool flat(const Conv& c) {
   return c.in[0] == 1 && c.out[0] == 1 && c.kernel[0] == 1 && c.pad[0] == 0;
-}
-
-// One spatial dimension is passed as two, the first of size 1.
-Shape shape_of(Type type, const Conv& c, int64_t images) {
-  Shape s;
-  s.type = type;
-  const int first = flat(c) ? 1 : 0;
-  s.nd = 3 - first;
-  s.x = {images, c.channels};
-  s.y = {images, c.filters};
-  if (c.groups > 1)
-    s.w = {c.groups, c.filters / c.groups, c.channels / c.groups};
-  else
-    s.w = {c.filters, c.channels};
-  for (int i = first; i < 3; ++i) {
-    s.x.push_back(c.in[i]);
-    s.y.push_back(c.out[i]);
-    s.w.push_back(c.kernel[i]);
-    s.stride.push_back(c.stride[i]);
-    s.dilation.push_back(c.dilation[i] - 1);
-    s.pad_left.push_back(c.pad[i]);
-    s.pad_right.push_back((c.out[i] - 1) * c.stride[i] + (c.kernel[i] - 1) * c.dilation[i] + 1 -
-                          c.in[i] - c.pad[i]);
-  }
-  return s;
 }
 
 Tag plain(std::size_t dims) {
@@ -75,28 +44,29 @@ dnnl::primitive_attr attributes() {
   return a;
 }
 
-dnnl::convolution_forward::primitive_desc forward_pd(const Shape& s, const Desc* bias) {
+dnnl::convolution_forward::primitive_desc forward_pd(Type type, const ConvShape& s,
+                                                     const Desc* bias) {
   const auto describe = [&](const auto&... descs) {
     return dn::describe<dnnl::convolution_forward>(
         dn::engine(), attributes(), dnnl::prop_kind::forward_training, kAuto, descs..., s.stride,
         s.dilation, s.pad_left, s.pad_right);
   };
-  const Desc x = any(s.x, s.type), w = any(s.w, s.type), y = any(s.y, s.type);
+  const Desc x = any(s.x, type), w = any(s.w, type), y = any(s.y, type);
   return bias ? describe(x, w, *bias, y) : describe(x, w, y);
 }
 
 template <class P>
-typename P::primitive_desc backward_pd(const Shape& s, Type weights,
+typename P::primitive_desc backward_pd(Type type, const ConvShape& s, Type weights,
                                        const dnnl::convolution_forward::primitive_desc& f) {
-  return dn::describe_backward<P>(dn::engine(), f, attributes(), kAuto, any(s.x, s.type),
-                                  any(s.w, weights), any(s.y, s.type), s.stride, s.dilation,
+  return dn::describe_backward<P>(dn::engine(), f, attributes(), kAuto, any(s.x, type),
+                                  any(s.w, weights), any(s.y, type), s.stride, s.dilation,
                                   s.pad_left, s.pad_right);
 }
 
 ConvPrimitive make(Direction direction, Type type, const Conv& c, int64_t images, bool with_bias) {
-  const Shape s = shape_of(type, c, images);
+  const ConvShape s = conv_shape(c, images);
   const Desc bias = with_bias ? user({c.filters}, type) : Desc();
-  const auto forward = forward_pd(s, with_bias ? &bias : nullptr);
+  const auto forward = forward_pd(type, s, with_bias ? &bias : nullptr);
   ConvPrimitive p{{},
                   {},
                   {},
@@ -111,12 +81,12 @@ ConvPrimitive make(Direction direction, Type type, const Conv& c, int64_t images
     p.x = forward.src_desc(), p.w = forward.weights_desc(), p.y = forward.dst_desc();
     p.scratch = forward.scratchpad_desc();
   } else if (direction == kData) {
-    const auto pd = backward_pd<dnnl::convolution_backward_data>(s, type, forward);
+    const auto pd = backward_pd<dnnl::convolution_backward_data>(type, s, type, forward);
     p.run = dnnl::convolution_backward_data(pd);
     p.x = pd.diff_src_desc(), p.w = pd.weights_desc(), p.y = pd.diff_dst_desc();
     p.scratch = pd.scratchpad_desc();
   } else {
-    const auto pd = backward_pd<dnnl::convolution_backward_weights>(s, kF32, forward);
+    const auto pd = backward_pd<dnnl::convolution_backward_weights>(type, s, kF32, forward);
     p.run = dnnl::convolution_backward_weights(pd);
     p.x = pd.src_desc(), p.w = pd.diff_weights_desc(), p.y = pd.diff_dst_desc();
     p.scratch = pd.scratchpad_desc();
@@ -131,6 +101,28 @@ struct Buffers {
 };
 
 }  // namespace
+
+ConvShape conv_shape(const Conv& c, int64_t images) {
+  ConvShape s;
+  const int first = flat(c) ? 1 : 0;
+  s.x = {images, c.channels};
+  s.y = {images, c.filters};
+  if (c.groups > 1)
+    s.w = {c.groups, c.filters / c.groups, c.channels / c.groups};
+  else
+    s.w = {c.filters, c.channels};
+  for (int i = first; i < 3; ++i) {
+    s.x.push_back(c.in[i]);
+    s.y.push_back(c.out[i]);
+    s.w.push_back(c.kernel[i]);
+    s.stride.push_back(c.stride[i]);
+    s.dilation.push_back(c.dilation[i] - 1);
+    s.pad_left.push_back(c.pad[i]);
+    s.pad_right.push_back((c.out[i] - 1) * c.stride[i] + (c.kernel[i] - 1) * c.dilation[i] + 1 -
+                          c.in[i] - c.pad[i]);
+  }
+  return s;
+}
 
 Dims image_dims(const Conv& c, int64_t channels) {
   Dims dims{1, channels};

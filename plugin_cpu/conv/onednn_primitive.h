@@ -17,6 +17,13 @@ struct ConvPrimitive {
   Desc user_x, user_w, user_y;  // layouts of the tensors
 };
 
+// The arguments of a primitive for so many images. One spatial dimension is passed as two, the
+// first of size 1.
+struct ConvShape {
+  dnnl::memory::dims x, w, y, stride, dilation, pad_left, pad_right;
+};
+ConvShape conv_shape(const Conv& c, int64_t images);
+
 // Of one image with so many channels; one spatial dimension is passed as two, the first of size 1.
 dnnl::memory::dims image_dims(const Conv& c, int64_t channels);
 

@@ -14,6 +14,7 @@
 #include "plugin_cpu/conv/conv.h"
 #include "plugin_cpu/conv/winograd.h"
 #include "plugin_cpu/gemm/epilogue.h"
+#include "plugin_cpu/kernels/conv_geometry.h"
 #include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/onednn/bf16.h"
 #include "plugin_cpu/simd/convert.h"
@@ -23,32 +24,9 @@ namespace {
 using namespace tenon::sdk;
 using tenon::cpu::Buffer;
 using tenon::cpu::Conv;
+using tenon::cpu::geometry;
 using tenon::cpu::packed::Origin;
 using tenon::cpu::packed::origin;
-
-// `x` is the wider side: the input, or the output of a transposed convolution. One image may lack
-// the dimension of the batch.
-Conv geometry(Tensor x, Tensor weight, Tensor y, Ints stride, Ints padding, Ints dilation,
-              int64_t groups) {
-  Conv c;
-  const int nd = weight.ndim() - 2, lead = 3 - nd, first = x.ndim() - nd;  // of the image
-  c.batch = first == 1 ? 1 : x.size(0);
-  c.channels = x.size(first - 1);
-  c.filters = y.size(first - 1);
-  c.groups = groups;
-  for (int i = 0; i < 3; ++i) {
-    const bool real = i >= lead;
-    const int d = i - lead;
-    const auto item = [&](Ints v) { return v[v.size() == 1 ? 0 : d]; };
-    c.in[i] = real ? x.size(first + d) : 1;
-    c.out[i] = real ? y.size(first + d) : 1;
-    c.kernel[i] = real ? weight.size(2 + d) : 1;
-    c.stride[i] = real ? item(stride) : 1;
-    c.pad[i] = real ? item(padding) : 0;
-    c.dilation[i] = real ? item(dilation) : 1;
-  }
-  return c;
-}
 
 void zero(Tensor t) {
   std::fill_n(static_cast<char*>(t.data()), t.numel() * item_size(t.dtype()), char{0});

@@ -68,14 +68,21 @@ dnnl::stream& stream() { return of_this_thread<Stream>().stream; }
 
 const char* description() { return library().text.c_str(); }
 
+namespace {
+bool includes(dnnl::cpu_isa wanted) {
+  engine();
+  // Each set has the bits of the sets that it includes.
+  const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };
+  return (bits(dnnl::get_effective_cpu_isa()) & bits(wanted)) == bits(wanted);
+}
+}  // namespace
+
 bool native_bf16() {
-  static const bool native = [] {
-    engine();
-    // Each set has the bits of the sets that it includes.
-    const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };
-    const unsigned wanted = bits(dnnl::cpu_isa::avx512_core_bf16);
-    return (bits(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
-  }();
+  static const bool native = includes(dnnl::cpu_isa::avx512_core_bf16);
+  return native;
+}
+bool native_int8() {
+  static const bool native = includes(dnnl::cpu_isa::avx512_core_vnni);
   return native;
 }
 
@@ -83,6 +90,8 @@ dnnl::memory::data_type data_type(int code, int bits) {
   using D = dnnl::memory::data_type;
   if (code == 2 && bits == 32) return D::f32;
   if (code == 4 && bits == 16) return D::bf16;
+  if (code == 0 && bits == 8) return D::s8;
+  if (code == 1 && bits == 8) return D::u8;
   return D::undef;
 }
 

@@ -34,6 +34,23 @@ typename P::primitive_desc describe_backward(const dnnl::engine& engine, const F
 #endif
 }
 
+// A zero point of all elements, which is an argument of each call.
+inline void append_zero_point(dnnl::primitive_attr& attr, int argument) {
+#if DNNL_VERSION_MAJOR >= 3
+  attr.set_zero_points_mask(argument, 0);
+#else
+  attr.set_zero_points(argument, 0, {DNNL_RUNTIME_S32_VAL});
+#endif
+}
+
+inline void append_function(dnnl::post_ops& ops, dnnl::algorithm function) {
+#if DNNL_VERSION_MAJOR >= 3
+  ops.append_eltwise(function, 0, 0);
+#else
+  ops.append_eltwise(1, function, 0, 0);
+#endif
+}
+
 // What distinguishes a blocked layout from others, appended to a key.
 inline void append_layout(std::vector<int64_t>& key, const dnnl::memory::desc& d) {
   const auto append = [&](const auto* values, int64_t n) {

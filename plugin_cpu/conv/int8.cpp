@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin_cpu/conv/int8.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "isa/isa.h"
+#include "plugin_cpu/conv/onednn_primitive.h"
+#include "plugin_cpu/memory/buffer.h"
+#include "plugin_cpu/onednn/onednn.h"
+
+namespace tenon::cpu {
+namespace {
+
+namespace dn = onednn;
+using Desc = dnnl::memory::desc;
+using Dims = dnnl::memory::dims;
+using Tag = dnnl::memory::format_tag;
+using Type = dnnl::memory::data_type;
+
+struct Primitive {
+  dnnl::convolution_forward run;
+  Desc x, w, y, bias, factors, scratch;
+};
+
+Type type_of(sdk::DType t) { return dn::data_type(t.code, t.bits); }
+Desc innermost(const Dims& dims, Type t) {
+  return Desc(dims, t, dims.size() == 4 ? Tag::acdb : Tag::acdeb);
+}
+
+Desc factors_of(const Int8Conv& q, std::size_t dims) {
+  Dims each(dims, 1);
+  if (!q.one_factor) each[1] = q.shape.filters;
+  return Desc(each, Type::f32, dims == 4 ? Tag::abcd : Tag::abcde);
+}
+
+// The product with the factors, then the rounding that does not depend on the zero point.
+dnnl::primitive_attr attributes(const Int8Conv& q, const Desc& factors) {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dn::append_zero_point(attr, DNNL_ARG_SRC);
+  dnnl::post_ops ops;
+  ops.append_binary(dnnl::algorithm::binary_mul, factors);
+  if (type_of(q.result) != Type::f32) {
+    dn::append_zero_point(attr, DNNL_ARG_DST);
+    dn::append_function(ops, dnnl::algorithm::eltwise_round);
+  }
+  if (q.relu) dn::append_function(ops, dnnl::algorithm::eltwise_relu);
+  attr.set_post_ops(ops);
+  return attr;
+}
+
+Primitive make(const Int8Conv& q, int64_t images, bool with_bias) {
+  const ConvShape s = conv_shape(q.shape, images);
+  const Desc x = innermost(s.x, type_of(q.input)), y = innermost(s.y, type_of(q.result)),
+             w(s.w, Type::s8, Tag::any), factors = factors_of(q, s.x.size());
+  const Desc bias = with_bias ? Desc({q.shape.filters}, Type::f32, Tag::a) : Desc();
+  const auto describe = [&](const auto&... descs) {
+    return dn::describe<dnnl::convolution_forward>(dn::engine(), attributes(q, factors),
+                                                   dnnl::prop_kind::forward_inference,
+                                                   dnnl::algorithm::convolution_direct, descs...,
+                                                   s.stride, s.dilation, s.pad_left, s.pad_right);
+  };
+  const auto pd = with_bias ? describe(x, w, bias, y) : describe(x, w, y);
+  return {dnnl::convolution_forward(pd), x, pd.weights_desc(), y, bias, factors,
+          pd.scratchpad_desc()};
+}
+
+dn::Key key_of(const Int8Conv& q, int64_t images, bool with_bias) {
+  dn::Key key = conv_key(kForward, type_of(q.input), q.shape, images, with_bias);
+  key.insert(key.end(), {static_cast<int64_t>(type_of(q.result)), q.relu, q.one_factor});
+  return key;
+}
+
+Primitive& primitive(const Int8Conv& q, int64_t images, bool with_bias) {
+  return dn::Cache<Primitive>::local().get(key_of(q, images, with_bias),
+                                           [&] { return make(q, images, with_bias); });
+}
+
+// The strides of a tensor as those of the primitive's dimensions: one more for groups of filters,
+// one less where the first of three spatial dimensions is 1.
+Dims strides_for(const Dims& dims, sdk::Ints strides, bool groups) {
+  Dims out(strides.begin(), strides.end());
+  if (groups) out.insert(out.begin(), out[0] * dims[1]);
+  if (out.size() > dims.size()) out.erase(out.begin() + (groups ? 3 : 2));
+  return out;
+}
+
+// Images with channels innermost: the caller's, or a copy that the thread keeps.
+const void* images_of(const Int8Conv& q, StridedBytes x) {
+  struct Images;
+  const ConvShape s = conv_shape(q.shape, q.shape.batch);
+  const Desc given(s.x, type_of(q.input), strides_for(s.x, x.strides, false)),
+      wanted = innermost(s.x, type_of(q.input));
+  if (dn::same(given, wanted)) return x.data;
+  return in_layout(given, x.data, wanted, ThreadBuffer<Images>::get(bytes(wanted)));
+}
+
+// Layouts of weights have sums behind the elements, too, which no key of dn::reorder tells.
+void pack(const Desc& from, const void* src, const Desc& to, void* dst) {
+  const dnnl::reorder::primitive_desc pd(dn::engine(), from, dn::engine(), to);
+  dnnl::reorder(pd).execute(
+      dn::stream(), {{DNNL_ARG_FROM, dn::wrap(from, src)}, {DNNL_ARG_TO, dn::wrap(to, dst)}});
+}
+
+// Weights as the primitive needs them, which are kept between calls.
+class Weights {
+ public:
+  Weights(const Int8Conv& q, int64_t images, bool with_bias, StridedBytes w,
+          const packed::Origin& from) {
+    const Primitive& p = primitive(q, images, with_bias);
+    layout_ = p.w;
+    const Dims dims = conv_shape(q.shape, images).w;
+    const Desc given(dims, Type::s8, strides_for(dims, w.strides, q.shape.groups > 1));
+    dn::Key key = key_of(q, images, with_bias);
+    key.insert(key.end(), w.strides.begin(), w.strides.end());
+    const sdk::Ints layout(key.data(), static_cast<int64_t>(key.size()));
+    packed::Found found = packed::find(from, layout, bytes(p.w));
+    if (!found.memory) {
+      Buffer made(bytes(p.w));
+      pack(given, w.data, p.w, made.as<>());
+      found.memory = found.wanted ? packed::add(from, layout, std::move(made), bytes(p.w))
+                                  : std::make_shared<const Buffer>(std::move(made));
+    }
+    kept_ = std::move(found.memory);
+  }
+  const Desc& layout() const { return layout_; }
+  const void* data() const { return kept_->as<const char>(); }
+
+ private:
+  Desc layout_;
+  packed::Kept kept_;
+};
+
+// Images, or rows of one: sums of integers have the same bits in any parts.
+class Parts {
+ public:
+  struct Part {
+    Int8Conv q;                    // of the part alone
+    int64_t images, x_row, y_row;  // where its rows begin, over all images
+  };
+  explicit Parts(const Int8Conv& q) : q_(q), dim_(q.shape.out[0] > 1 ? 0 : 1) {
+    constexpr int64_t kEnough = 4'000'000, kMaxParts = 8;  // multiply-adds of a part
+    const Conv& c = q.shape;
+    const int64_t n = c.batch > 1 ? c.batch : c.out[dim_],
+                  most = std::clamp<int64_t>(c.work() * c.batch / kEnough, 1, kMaxParts);
+    each_ = (n + most - 1) / most;
+    count_ = (n + each_ - 1) / each_;
+  }
+  int64_t count() const { return count_; }
+  Part at(int64_t k) const {
+    const Conv& c = q_.shape;
+    const int64_t first = k * each_;
+    if (c.batch > 1)
+      return {q_, std::min(each_, c.batch - first), first * c.in[dim_], first * c.out[dim_]};
+    Part p{q_, 1, 0, first};
+    p.x_row = cut(p.q.shape, first, std::min(each_, c.out[dim_] - first));
+    return p;
+  }
+  int64_t x_row_size() const { return q_.shape.in_plane() / q_.shape.in[dim_] * q_.shape.channels; }
+  int64_t y_row_size() const {
+    return q_.shape.out_plane() / q_.shape.out[dim_] * q_.shape.filters;
+  }
+
+ private:
+  // Rows [first, first + rows) of the result of one image; returns where their input begins.
+  int64_t cut(Conv& c, int64_t first, int64_t rows) const {
+    const int64_t reach = (c.kernel[dim_] - 1) * c.dilation[dim_] + 1,
+                  from = first * c.stride[dim_] - c.pad[dim_],
+                  to = from + (rows - 1) * c.stride[dim_] + reach;
+    const int64_t begin = std::clamp<int64_t>(from, 0, c.in[dim_] - 1);
+    c.in[dim_] = std::max<int64_t>(1, std::min(to, c.in[dim_]) - begin);
+    c.out[dim_] = rows;
+    c.pad[dim_] = begin - from;
+    return begin;
+  }
+  const Int8Conv& q_;
+  int dim_;  // of the rows
+  int64_t each_, count_;
+};
+
+struct Operands {
+  const Weights& packed;  // for the first part; others need the same layout, as a rule
+  StridedBytes w;
+  const packed::Origin& from;
+  const float *bias, *factors;
+};
+
+void run(const Parts::Part& part, const Operands& o, const char* x, char* y) {
+  struct Work;
+  const Int8Conv& q = part.q;
+  const bool with_bias = o.bias != nullptr;
+  Primitive& p = primitive(q, part.images, with_bias);
+  std::optional<Weights> own;
+  if (!dn::same(p.w, o.packed.layout())) own.emplace(q, part.images, with_bias, o.w, o.from);
+  static const Desc one({1}, Type::s32, Tag::a);
+  std::unordered_map<int, dnnl::memory> args{
+      {DNNL_ARG_SRC, dn::wrap(p.x, x)},
+      {DNNL_ARG_WEIGHTS, dn::wrap(p.w, (own ? *own : o.packed).data())},
+      {DNNL_ARG_DST, dn::wrap(p.y, y)},
+      {DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, dn::wrap(one, &q.input_zero)},
+      {DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST, dn::wrap(one, &q.zero)},
+      {DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, dn::wrap(p.factors, o.factors)}};
+  if (o.bias) args.emplace(DNNL_ARG_BIAS, dn::wrap(p.bias, o.bias));
+  if (bytes(p.scratch) > 0)
+    args.emplace(DNNL_ARG_SCRATCHPAD,
+                 dn::wrap(p.scratch, ThreadBuffer<Work>::get(bytes(p.scratch))));
+  p.run.execute(dn::stream(), args);
+}
+
+}  // namespace
+
+bool conv_forward_int8(const Int8Conv& q, StridedBytes x, StridedBytes w,
+                       const packed::Origin& from, const float* bias, const float* factors,
+                       void* y) {
+  if (isa() != Isa::Avx3 || !dn::native_int8()) return false;
+  try {
+    const Parts parts(q);
+    const Parts::Part first = parts.at(0);
+    // Whether oneDNN supports the case shows here, before anything is written.
+    const Weights weights(first.q, first.images, bias != nullptr, w, from);
+    const Operands operands{weights, w, from, bias, factors};
+    const char* images = static_cast<const char*>(images_of(q, x));
+    const int64_t y_row = parts.y_row_size() * sdk::item_size(q.result);
+    sdk::parallel_for(parts.count(), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k) {
+        const Parts::Part p = parts.at(k);
+        run(p, operands, images + p.x_row * parts.x_row_size(),
+            static_cast<char*>(y) + p.y_row * y_row);
+      }
+    });
+    return true;
+  } catch (const dnnl::error& e) {
+    if (e.status != dnnl_out_of_memory) return false;
+    throw sdk::Error(TN_ERROR_MEMORY, "oneDNN: ", e.what());
+  }
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin_cpu/simd/quantize.h"
+
+#include <algorithm>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugin_cpu/simd/quantize.cpp"
+#include "isa/targets.h"
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// y = f(x), vector by vector; what is left over goes through vectors on the stack.
+template <class DX, class DY, class F>
+HWY_INLINE void EachVector(DX dx, DY dy, const hn::TFromD<DX>* x, hn::TFromD<DY>* y, int64_t n,
+                           F f) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(dx));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(dx, x + i)), dy, y + i);
+  if (i == n) return;
+  hn::TFromD<DX> in[hn::MaxLanes(dx)] = {};
+  hn::TFromD<DY> out[hn::MaxLanes(dx)];
+  std::copy(x + i, x + n, in);
+  hn::StoreU(f(hn::LoadU(dx, in)), dy, out);
+  std::copy(out, out + (n - i), y + i);
+}
+
+// Numbers are held within the range before they are converted, NaN at its lower bound.
+template <class T>
+HWY_INLINE void Quantize(const float* x, T* y, int64_t n, float factor, int32_t zero) {
+  using Limits = std::numeric_limits<T>;
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<int32_t, decltype(d)> di;
+  const hn::Rebind<T, decltype(d)> dt;
+  const auto low = hn::Set(d, Limits::min()), high = hn::Set(d, Limits::max()),
+             by = hn::Set(d, factor), z = hn::Set(d, static_cast<float>(zero));
+  EachVector(d, dt, x, y, n, [&](auto v) {
+    const auto moved = hn::Add(hn::Round(hn::Mul(v, by)), z);
+    const auto above = hn::IfThenElse(hn::Ge(moved, low), moved, low);
+    return hn::DemoteTo(dt, hn::ConvertTo(di, hn::Min(above, high)));
+  });
+}
+
+template <class T>
+HWY_INLINE void Dequantize(const T* x, float* y, int64_t n, float scale, int32_t zero) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<int32_t, decltype(d)> di;
+  const hn::Rebind<T, decltype(d)> dt;
+  const auto by = hn::Set(d, scale);
+  const auto z = hn::Set(di, zero);
+  EachVector(dt, d, x, y, n, [&](auto v) {
+    return hn::Mul(hn::ConvertTo(d, hn::Sub(hn::PromoteTo(di, v), z)), by);
+  });
+}
+
+void QuantizeU8(const float* x, uint8_t* y, int64_t n, float factor, int32_t zero) {
+  Quantize(x, y, n, factor, zero);
+}
+void QuantizeS8(const float* x, int8_t* y, int64_t n, float factor, int32_t zero) {
+  Quantize(x, y, n, factor, zero);
+}
+void DequantizeU8(const uint8_t* x, float* y, int64_t n, float scale, int32_t zero) {
+  Dequantize(x, y, n, scale, zero);
+}
+void DequantizeS8(const int8_t* x, float* y, int64_t n, float scale, int32_t zero) {
+  Dequantize(x, y, n, scale, zero);
+}
+
+}  // namespace tenon::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tenon::cpu {
+
+TENON_EXPORT(QuantizeU8);
+TENON_EXPORT(QuantizeS8);
+TENON_EXPORT(DequantizeU8);
+TENON_EXPORT(DequantizeS8);
+
+void quantize(const float* x, uint8_t* y, int64_t n, float factor, int32_t zero) {
+  TENON_DISPATCH(QuantizeU8)(x, y, n, factor, zero);
+}
+void quantize(const float* x, int8_t* y, int64_t n, float factor, int32_t zero) {
+  TENON_DISPATCH(QuantizeS8)(x, y, n, factor, zero);
+}
+void dequantize(const uint8_t* x, float* y, int64_t n, float scale, int32_t zero) {
+  TENON_DISPATCH(DequantizeU8)(x, y, n, scale, zero);
+}
+void dequantize(const int8_t* x, float* y, int64_t n, float scale, int32_t zero) {
+  TENON_DISPATCH(DequantizeS8)(x, y, n, scale, zero);
+}
+
+}  // namespace tenon::cpu
+#endif

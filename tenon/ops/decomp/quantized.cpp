@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Quantized layers in float32, whose sums are those of integers up to 2^24.
+#include <vector>
+
+#include "tenon/ops/decomp/decomp.h"
+
+namespace tenon::decomp {
+namespace {
+
+Tensor with_zero_point(const Tensor& rounded, int64_t zero, ScalarType dtype) {
+  const int64_t low = dtype == kChar ? -128 : 0;
+  return (rounded + zero).clamp(low, low + 255).to(dtype);
+}
+
+Tensor for_filters(const Tensor& each, int64_t dims) {
+  std::vector<int64_t> sizes(static_cast<std::size_t>(dims - 1), 1);
+  sizes[0] = each.numel();
+  return each.reshape(sizes);
+}
+
+}  // namespace
+
+Tensor _quantize(const Tensor& self, double factor, int64_t zero_point, ScalarType dtype) {
+  return with_zero_point((self * factor).round(), zero_point, dtype);
+}
+
+Tensor _dequantize(const Tensor& self, double scale, int64_t zero_point) {
+  return (self.to(kFloat) - zero_point) * scale;
+}
+
+Tensor _int8_convolution(const Tensor& input, const Tensor& weight,
+                         const std::optional<Tensor>& bias, const Tensor& factor,
+                         IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+                         int64_t groups, int64_t input_zero, ScalarType dtype, int64_t zero,
+                         bool relu) {
+  const Tensor sums =
+      tenon::convolution(input.to(kFloat) - input_zero, weight.to(kFloat), std::nullopt, stride,
+                         padding, dilation, false, {0}, groups)
+          .round();
+  const int64_t dims = input.dim();
+  const Tensor y = (bias ? sums + for_filters(*bias, dims) : sums) * for_filters(factor, dims);
+  const Tensor rounded = dtype == kFloat ? y : y.round(),
+               kept = relu ? tenon::relu(rounded) : rounded;
+  return dtype == kFloat ? kept : with_zero_point(kept, zero, dtype);
+}
+
+}  // namespace tenon::decomp
