@@ -8,7 +8,7 @@
 namespace tenon::jit::language {
 namespace {
 
-// Weights are kept twice: as they were given, and as float32 for the products. A convolution of one
+// Weights are kept twice: as they were given, and as numbers for the products. A convolution of one
 // dimension is one of two whose first has size 1. $N is the number of dimensions.
 constexpr std::string_view kClasses = R"py(
 class LinearPackedParamsBase:
@@ -20,7 +20,7 @@ class LinearPackedParamsBase:
     self.weight = weight
     self.bias = bias
     if weight.is_quantized:
-      self.values = ops.tenon_quantized.centered(weight)
+      self.values = ops.tenon_quantized.values(weight, False)
       self.scales = ops.tenon_quantized.scales(weight)
     else:
       self.values = weight
@@ -62,7 +62,7 @@ class Conv$NdPackedParamsBase:
     self.dilation = dilation
     self.transposed = transposed
     self.groups = groups
-    self.values = ops.tenon_quantized.centered(weight)
+    self.values = ops.tenon_quantized.values(weight, transposed)
     self.scales = ops.tenon_quantized.scales(weight)
   def unpack(self) -> Tuple[Tensor, Optional[Tensor]]:
     return self.weight, self.bias

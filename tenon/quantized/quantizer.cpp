@@ -90,16 +90,20 @@ Tensor quantize(const Tensor& real, const Quantizer& by) {
     const Tensor scaled = x * along(by.scales, x, by.axis).reciprocal();
     return bounded(scaled.round() + along(by.zeros, x, by.axis), by);
   }
-  return from_shifted(x * (1.0F / static_cast<float>(by.scale)), by);
+  const float factor = 1.0F / static_cast<float>(by.scale);
+  if (by.dtype == kQInt32) return from_shifted(x * factor, by);
+  return tenon::_quantize(x, factor, by.zero, integer_dtype(by.dtype));
 }
 
 Tensor from_shifted(const Tensor& shifted, const Quantizer& by) {
-  return bounded(shifted.round() + by.zero, by);
+  if (by.dtype == kQInt32) return bounded(shifted.round() + by.zero, by);
+  return tenon::_quantize(shifted, 1, by.zero, integer_dtype(by.dtype));
 }
 
 Tensor shifted(const Tensor& quantized) {
   const core::Ref<Quantizer> by = quantizer_of(quantized);
   const Tensor integers = integers_of(quantized);
+  if (!by->per_channel() && by->dtype != kQInt32) return tenon::_dequantize(integers, 1, by->zero);
   // Differences of int32 are not exact in float32.
   Tensor x = integers.to(by->dtype == kQInt32 ? kDouble : kFloat);
   if (by->per_channel())
@@ -259,6 +263,8 @@ bool is_quantized(const Tensor& self) noexcept {
 Tensor dequantize(const Tensor& self) {
   if (!is_quantized(self)) return self.to(kFloat);
   const core::Ref<quantized::Quantizer> by = quantized::quantizer_of(self);
+  if (!by->per_channel() && by->dtype != kQInt32)
+    return tenon::_dequantize(quantized::integers_of(self), by->scale, by->zero);
   const Tensor x = quantized::shifted(self);
   if (by->per_channel()) return x * quantized::along(by->scales, x, by->axis);
   return x * by->scale;
@@ -267,6 +273,10 @@ Tensor dequantize(const Tensor& self) {
 Tensor int_repr(const Tensor& self) {
   (void)quantized::checked("int_repr", self);
   return quantized::integers_of(self).clone();
+}
+Tensor _shared_int_repr(const Tensor& self) {
+  (void)quantized::checked("_shared_int_repr", self);
+  return quantized::integers_of(self);
 }
 Tensor _centered_int_repr(const Tensor& self) {
   (void)quantized::checked("_centered_int_repr", self);

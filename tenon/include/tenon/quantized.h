@@ -42,6 +42,8 @@ TENON_API bool is_quantized(const Tensor& self) noexcept;
 TENON_API Tensor dequantize(const Tensor& self);
 // A copy of the integers.
 TENON_API Tensor int_repr(const Tensor& self);
+// The integers themselves, in the memory of the tensor.
+TENON_API Tensor _shared_int_repr(const Tensor& self);
 // The integers less their zero points, as float32: the real numbers in units of the scale.
 TENON_API Tensor _centered_int_repr(const Tensor& self);
 TENON_API ScalarType quantized_dtype(const Tensor& self);

@@ -17,8 +17,16 @@ using OptionalType = std::optional<ScalarType>;
 Tensor in_single(const Tensor& x) {
   return x.dtype() == kHalf || x.dtype() == kBFloat16 ? x.to(kFloat) : x;
 }
+bool bytes(ScalarType t) { return t == kByte || t == kChar; }
+// Whether integers of 8 bits are all that `low` and `high` let through.
+bool whole_range(ScalarType t, int64_t low, int64_t high) {
+  return low == (t == kChar ? -128 : 0) && high == low + 255;
+}
 Tensor quantize(const Tensor& x, double scale, int64_t zero, int64_t low, int64_t high,
                 ScalarType dtype) {
+  const bool plain = isFloatingType(x.scalar_type()) && bytes(dtype);
+  if (plain && whole_range(dtype, low, high) && low <= zero && zero <= high)
+    return tenon::_quantize(in_single(x), 1.0 / scale, zero, dtype);
   return (in_single(x) * (1.0 / scale)).round().add(zero).clamp(low, high).to(dtype);
 }
 Tensor quantize_by_tensors(const Tensor& x, const Tensor& scale, const Tensor& zero, int64_t low,
@@ -32,6 +40,9 @@ Tensor quantize_by_tensors_2(const Tensor& x, const Tensor& scale, const Tensor&
 }
 Tensor dequantize(const Tensor& q, double scale, int64_t zero, int64_t, int64_t, ScalarType,
                   OptionalType out) {
+  const int64_t low = q.dtype() == kChar ? -128 : 0;
+  if (bytes(q.scalar_type()) && out.value_or(kFloat) == kFloat && low <= zero && zero <= low + 255)
+    return tenon::_dequantize(q, scale, zero);
   return (q.to(out.value_or(kFloat)) - zero) * scale;
 }
 Tensor dequantize_by_tensors(const Tensor& q, const Tensor& scale, const Tensor& zero, int64_t low,

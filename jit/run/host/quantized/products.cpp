@@ -3,9 +3,10 @@
 // Convolutions and linear layers of quantized tensors, which quantized programs call by functions
 // of the language (jit/language/quantized_text.cpp).
 //
-// Products are computed with integers in float32, less their zero points, so that sums are those of
-// integers up to 2^24. They are brought to the scale of the result as FBGEMM does it:
-// round((sum + bias / (s_x s_w)) * (s_x s_w / s_y)) + zero_point.
+// Products are brought to the scale of the result as FBGEMM does it:
+// round((sum + bias / (s_x s_w)) * (s_x s_w / s_y)) + zero_point. Weights of int8 without zero
+// points are multiplied as integers. Others, and those of transposed convolutions, are kept as
+// float32, less their zero points, so that sums are those of integers up to 2^24.
 #include <algorithm>
 
 #include "jit/run/unboxed.h"
@@ -26,6 +27,18 @@ Tensor scales_of(const Tensor& weight) {
   return tenon::full({1}, q_scale(weight), TensorOptions(weight.device()).dtype(kFloat));
 }
 
+bool symmetric(const Tensor& weight) {
+  if (!is_quantized_per_channel(weight)) return q_zero_point(weight) == 0;
+  return !q_per_channel_zero_points(weight).ne(0).any().item().to<bool>();
+}
+
+// What products are computed with.
+Tensor values_of(const Tensor& weight, bool transposed) {
+  const bool integers = !transposed && quantized_dtype(weight) == kQInt8 && symmetric(weight);
+  return integers ? _shared_int_repr(weight) : _centered_int_repr(weight);
+}
+bool of_integers(const Tensor& values) { return values.scalar_type() == kChar; }
+
 // Along dimension 1 of a convolution's result, or the last of a linear layer's.
 Tensor for_channels(const Tensor& each, int64_t spatial) {
   Sizes sizes(static_cast<std::size_t>(1 + spatial), 1);
@@ -38,6 +51,31 @@ struct Result {
   int64_t zero;
   bool relu;
 };
+
+ScalarType integers_for(ScalarType quantized) { return quantized == kQInt8 ? kChar : kByte; }
+
+// Bias and result in units of the products of integers, which are worth `units` each.
+Tensor integer_convolution(const Tensor& x, const Tensor& weight, const Tensor& units,
+                           const OptionalTensor& bias, const Sizes& stride, const Sizes& padding,
+                           const Sizes& dilation, int64_t groups, const Result& to) {
+  const OptionalTensor in_units = bias ? OptionalTensor(bias->to(kFloat) / units) : std::nullopt;
+  return tenon::_int8_convolution(_shared_int_repr(x), weight, in_units, units / to.scale, stride,
+                                  padding, dilation, groups, q_zero_point(x),
+                                  integers_for(quantized_dtype(x)), to.zero, to.relu);
+}
+
+// The product of rows, as a convolution of one image of one column.
+Tensor integer_product(const Tensor& rows, const Tensor& weight, const OptionalTensor& bias,
+                       const Tensor& factor, int64_t input_zero, ScalarType dtype, int64_t zero,
+                       bool relu) {
+  const Tensor image = rows.reshape({-1, rows.size(-1)}).t().unsqueeze(0).unsqueeze(-1);
+  const Tensor y =
+      tenon::_int8_convolution(image, weight.unsqueeze(-1).unsqueeze(-1), bias, factor, {1, 1},
+                               {0, 0}, {1, 1}, 1, input_zero, dtype, zero, relu);
+  Sizes sizes(rows.sizes().begin(), rows.sizes().end());
+  sizes.back() = weight.size(0);
+  return y.squeeze(-1).squeeze(0).t().reshape(sizes);
+}
 
 // sums + bias, of numbers in units of `units`, quantized. Writes to the sums.
 Tensor requantize(Tensor sums, const Tensor& units, const OptionalTensor& bias, int64_t spatial,
@@ -64,25 +102,40 @@ Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& scales,
                 double scale, int64_t zero, bool relu) {
   check_input("quantized::conv", x);
   const bool flat = x.dim() + 1 == weight.dim();
+  const Tensor units = scales * q_scale(x);
+  if (of_integers(weight)) {
+    const Tensor y = integer_convolution(flat ? x.unsqueeze(-2) : x, weight, units, bias, stride,
+                                         padding, dilation, groups, {scale, zero, relu});
+    return _make_per_tensor_quantized_tensor(flat ? y.squeeze(-2) : y, scale, zero);
+  }
   Tensor centered = _centered_int_repr(x);
   if (flat) centered = centered.unsqueeze(-2);
   const Tensor sums = tenon::convolution(centered, weight, std::nullopt, stride, padding, dilation,
                                          transposed, output_padding, groups);
-  return requantize(flat ? sums.squeeze(-2) : sums, scales * q_scale(x), bias, x.dim() - 2,
-                    quantized_dtype(x), {scale, zero, relu});
+  return requantize(flat ? sums.squeeze(-2) : sums, units, bias, x.dim() - 2, quantized_dtype(x),
+                    {scale, zero, relu});
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& scales,
               const OptionalTensor& bias, double scale, int64_t zero, bool relu) {
   check_input("quantized::linear", x);
-  return requantize(tenon::linear(_centered_int_repr(x), weight), scales * q_scale(x), bias, 0,
-                    quantized_dtype(x), {scale, zero, relu});
+  const Tensor units = scales * q_scale(x);
+  if (!of_integers(weight))
+    return requantize(tenon::linear(_centered_int_repr(x), weight), units, bias, 0,
+                      quantized_dtype(x), {scale, zero, relu});
+  const OptionalTensor in_units = bias ? OptionalTensor(bias->to(kFloat) / units) : std::nullopt;
+  const Tensor y = integer_product(_shared_int_repr(x), weight, in_units, units / scale,
+                                   q_zero_point(x), integers_for(quantized_dtype(x)), zero, relu);
+  return _make_per_tensor_quantized_tensor(y, scale, zero);
 }
 
 Tensor linear_dynamic(const Tensor& x, const Tensor& weight, const Tensor& scales,
                       const OptionalTensor& bias, bool reduce_range) {
   const Tensor q = quantize_per_tensor_dynamic(x, kQUInt8, reduce_range);
-  const Tensor y = tenon::linear(_centered_int_repr(q), weight) * (scales * q_scale(q));
+  const Tensor units = scales * q_scale(q);
+  const Tensor y = of_integers(weight) ? integer_product(_shared_int_repr(q), weight, std::nullopt,
+                                                         units, q_zero_point(q), kFloat, 0, false)
+                                       : tenon::linear(_centered_int_repr(q), weight) * units;
   return bias ? y + *bias : y;
 }
 
@@ -160,7 +213,7 @@ void unpack_state(Stack& s) {
   "int[] stride, int[] padding, int[] output_padding, int[] dilation, bool transposed, " \
   "int groups, "
 const HostOperator list[] = {
-    {"tenon_quantized::centered(Tensor q) -> Tensor", unboxed<_centered_int_repr>},
+    {"tenon_quantized::values(Tensor weight, bool transposed) -> Tensor", unboxed<values_of>},
     {"tenon_quantized::scales(Tensor weight) -> Tensor", unboxed<scales_of>},
     {"tenon_quantized::convolve(" PACKED WINDOW "float scale, int zero, bool relu) -> Tensor",
      unboxed<convolve>},
