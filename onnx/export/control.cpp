@@ -69,6 +69,40 @@ struct Exporter::OpenGraph {
   Exporter& exporter;
 };
 
+Names Exporter::scan(const std::vector<Scanned>& states, const std::vector<Scanned>& sequences,
+                     bool backward, const std::function<Names(const Names&)>& body) {
+  const auto add = [](pb::ValueInfoProto* info, const std::string& name, ScalarType dtype) {
+    info->set_name(name);
+    info->mutable_type()->mutable_tensor_type()->set_elem_type(onnx_type(dtype));
+  };
+  pb::GraphProto graph;
+  Names all;
+  {
+    const OpenGraph open(*this, &graph, "body");
+    Names inner;
+    for (const auto* list : {&states, &sequences})
+      for (const Scanned& s : *list) {
+        all.push_back(s.name);
+        inner.push_back(fresh("scanned"));
+        add(graph.add_input(), inner.back(), s.dtype);
+      }
+    const Names given = body(inner);
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      const std::string own = node("Identity", {given[k]}).front();
+      add(graph.add_output(), own, states[std::min(k, states.size() - 1)].dtype);
+    }
+  }
+  Attrs attrs{{"num_scan_inputs", static_cast<int64_t>(sequences.size())}};
+  if (backward) {
+    attrs.push_back({"scan_input_directions", std::vector<int64_t>(sequences.size(), 1)});
+    attrs.push_back({"scan_output_directions", std::vector<int64_t>{1}});
+  }
+  const Names outputs = node("Scan", all, attrs, states.size() + 1);
+  add_graph(graphs_.back().graph->mutable_node(graphs_.back().graph->node_size() - 1), "body",
+            graph);
+  return outputs;
+}
+
 // Writes a block as a graph of its own; what its results and the lists are there.
 std::vector<ItemPtr> Exporter::walk_branch(const jit::Block& b, const std::vector<ItemPtr>& lists,
                                            pb::GraphProto* to) {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/export/exporter.h"
 
+#include "jit/frozen/freezer.h"
 #include "jit/passes/passes.h"
 #include "jit/passes/values.h"
-#include "tenon/jit/freeze.h"
+#include "onnx/export/unused.h"
 #include "tenon/jit/operator.h"
 #include "tenon/ops.h"
 #include "tenon/quantized.h"
@@ -100,7 +101,7 @@ Item* Exporter::find_item(const jit::Value* v) const {
 
 pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   const NoGradGuard no_grad;
-  const jit::Module frozen = jit::freeze(module_, std::nullopt, false);
+  const jit::Module frozen = jit::freeze_with_operators(module_);
   const std::shared_ptr<jit::Graph> g = frozen.get_method("forward").graph()->copy();
   jit::remove_dropout(*g);
   const auto promised = promised_sizes(*g);
@@ -125,6 +126,7 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
     for (const auto& r : refused_) all += (all.empty() ? "" : "\n") + r;
     throw NotImplementedError("onnx::export_: " + all);
   }
+  remove_unused_nodes(graph);
   add_initializers(graph);
   return model;
 }

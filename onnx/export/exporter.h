@@ -45,6 +45,17 @@ struct Item {
   int64_t symbol = 0;  // of a number that is a size
 };
 
+// ONNX has no packed sequences: recurrent layers take padded ones and lengths, which the model has
+// beside the packed elements. Names of its values.
+struct Packed {
+  std::string batch_sizes;
+  std::string padded;       // [time, batch, ...]; what is in the padding is not said
+  std::string lengths;      // [batch], int64
+  std::string mask;         // [longest, batch]: where the elements are
+  int64_t batch = 0;        // the symbol of its size
+  bool is_longest = false;  // time is that of the longest, and not more
+};
+
 // An attribute of a node of the model.
 struct Attr {
   std::string name;
@@ -64,6 +75,8 @@ class Exporter {
   // The sizes, or the one size, are those of the example in every run.
   bool is_fixed(const Item& tensor) const;
   bool is_fixed(const Item& tensor, int64_t dim) const;
+  // Of the size; 0: that of the example in every run.
+  int64_t symbol_of(const Item& tensor, int64_t dim);
   int64_t fresh_symbol() { return ++symbols_; }  // of a size
   // A list of tensors whose length is known when the model runs. Joining one in a loop gives other
   // sizes in each turn.
@@ -71,6 +84,8 @@ class Exporter {
   // What was written has sizes that depend on values, whatever the inputs' are.
   void note_varying() { varying_ = true; }
   void join_sequence() { varying_ = varying_ || graphs_.size() > 1; }
+  // By the name of the packed elements.
+  std::map<std::string, Packed> packed;
   const ExportOptions& options() const { return options_; }
   // Domains of the nodes beside ONNX's own.
   const std::set<std::string>& domains() const { return domains_; }
@@ -78,6 +93,15 @@ class Exporter {
   // Adds a node to the graph that is being written; its outputs.
   Names node(const std::string& type, const Names& inputs, const Attrs& attrs = {},
              std::size_t outputs = 1, const std::string& domain = "");
+  // A Scan over the first dimension of `sequences`. `body` takes the states and an element of each
+  // sequence, and gives the next states and one result, which are of this dtype. Gives the last
+  // states and all results.
+  struct Scanned {
+    std::string name;
+    ScalarType dtype;
+  };
+  Names scan(const std::vector<Scanned>& states, const std::vector<Scanned>& sequences,
+             bool backward, const std::function<Names(const Names&)>& body);
   // The name of a constant: weights by their own names.
   std::string initializer(const Tensor& t);
   // The model's value of an item that is a tensor, a number or a list of integers (one dimension).

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import warnings
-from typing import List
+from typing import List, Optional
 
 import numpy as np
 import onnx
@@ -18,6 +18,7 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import save_file
 from torch import nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 warnings.filterwarnings("ignore")
 torch.manual_seed(7)
@@ -285,6 +286,57 @@ class Recurrent(nn.Module):
 for kind in "LSTM GRU RNN".split():
     case(kind, Recurrent(kind, num_layers=2), r(4, 3, 6), dynamic=("x:0=time", "x:1=batch"), runs=((r(9, 1, 6),),))
     case(kind + "_both", Recurrent(kind, bidirectional=True, batch_first=True), r(3, 4, 6))
+for name, options in {"": {}, "_layers": dict(bidirectional=True, num_layers=2), "_plain": dict(bias=False)}.items():
+    case("LSTM_projected" + name, Recurrent("LSTM", proj_size=3, **options), r(4, 3, 6), dynamic=("x:0=time", "x:1=batch"), runs=((r(9, 1, 6),),))
+
+
+class Packed(nn.Module):
+    def __init__(self, kind, batch_first=False, enforce_sorted=False, padding: float = 0.0, total: Optional[int] = None, **options):
+        super().__init__()
+        self.rnn = getattr(nn, kind)(6, 5, batch_first=batch_first, **options)
+        self.batch_first, self.enforce_sorted, self.padding, self.total = batch_first, enforce_sorted, padding, total
+
+    def forward(self, x, lengths):
+        packed = pack_padded_sequence(x, lengths, self.batch_first, self.enforce_sorted)
+        out, state = self.rnn(packed)
+        y, n = pad_packed_sequence(out, self.batch_first, self.padding, self.total)
+        return y, n, state
+
+
+class PackedStates(Packed):
+    def forward(self, x, lengths, h, c):
+        out, state = self.rnn(pack_padded_sequence(x, lengths, self.batch_first, self.enforce_sorted), (h, c))
+        return out.data, out.batch_sizes, state
+
+
+class PackedElements(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.first, self.second = nn.Linear(6, 7), nn.GRU(7, 5, bidirectional=True), nn.LSTM(10, 4)
+
+    def forward(self, x, lengths):
+        p = pack_padded_sequence(x, lengths, enforce_sorted=False)
+        y, h = self.first(PackedSequence(torch.relu(self.linear(p.data)), p.batch_sizes, p.sorted_indices, p.unsorted_indices))
+        y, state = self.second(y)
+        out, n = pad_packed_sequence(y)
+        return y.data, out, n, h, state
+
+
+LENGTHS = torch.tensor([2, 4, 1]), torch.tensor([5, 1, 6, 6])
+for suffix in ("", ".script"):
+    for kind in "LSTM GRU RNN".split():
+        for name, options in {"": {}, "_layers": dict(bidirectional=True, num_layers=2, dropout=0.5), "_plain": dict(bias=False),
+                              "_longer": dict(padding=-2.0, total=7), "_sorted": dict(enforce_sorted=True), "_first": dict(batch_first=True)}.items():
+            axes = ("x:0=b", "x:1=t", "lengths:0=b") if name == "_first" else ("x:0=t", "x:1=b", "lengths:0=b")
+            given = [(t, n.sort(descending=True).values if name == "_sorted" else n) for t, n in zip((r(4, 3, 6), r(6, 4, 6)), LENGTHS)]
+            if name == "_first":
+                given = [(t.transpose(0, 1).contiguous(), n) for t, n in given]
+            case(f"{kind}_packed{name}{suffix}", Packed(kind, **options), *given[0], dynamic=axes, runs=(given[1],))
+    case("RNN_packed_relu" + suffix, Packed("RNN", nonlinearity="relu"), r(4, 3, 6), LENGTHS[0], opset=13)
+    case("LSTM_packed_projected" + suffix, Packed("LSTM", proj_size=3, bidirectional=True), r(4, 3, 6), LENGTHS[0], opset=22)
+    case("LSTM_packed_states" + suffix, PackedStates("LSTM", num_layers=2), r(4, 3, 6), LENGTHS[0], r(2, 3, 5), r(2, 3, 5))
+    case("packed_elements" + suffix, PackedElements(), r(4, 3, 6), LENGTHS[0], dynamic=("x:0=t", "x:1=b", "lengths:0=b"), runs=((r(6, 4, 6), LENGTHS[1]),))
+REFUSED.update({name: "cannot write" for name in CASES if "packed" in name})  # how many elements there are depends on lengths
 
 
 # Operators without a rule of their own: by what they are made of or decompose into.
@@ -409,6 +461,8 @@ def flat(value):
 
 
 def make_program(name, f, inputs):
+    if name.endswith(".script") and isinstance(f, nn.Module):
+        return f.eval(), torch.jit.script(f)
     if name.endswith(".script"):
         unit = type("Script_" + f.__name__, (torch.jit.ScriptModule,), {})()
         source = "\n".join("    " + line for line in inspect.getsource(f).splitlines())
