@@ -45,8 +45,7 @@ std::map<const jit::Value*, std::vector<int64_t>> promised_sizes(const jit::Grap
 
 // Nothing happens at these when a model runs.
 bool is_silent(const Node& n) {
-  return n.is("prim::RaiseException") || n.is("prim::Print") || n.is("aten::warn") ||
-         n.is("prim::Uninitialized");
+  return n.is("prim::RaiseException") || n.is("prim::Print") || n.is("aten::warn");
 }
 
 // What a message says is for errors, which a model does not have.
@@ -177,12 +176,16 @@ void Exporter::visit(const Node& n) {
     return set(n.output(), std::make_shared<Item>(Item{*v, true}));
   }
   if (n.is("prim::GetAttr")) return visit_attribute(n);
-  if (n.is("prim::If")) return visit_if(n);
-  if (n.is("prim::Loop")) return visit_loop(n);
+  if (n.is("prim::If") || n.is("prim::Loop")) {
+    const std::vector<Node*> after = carry_writes(n);
+    n.is("prim::If") ? visit_if(n) : visit_loop(n);
+    return walk(after);
+  }
   if (n.is("prim::isinstance"))
     return set(n.output(), std::make_shared<Item>(
                                Item{IValue(jit::is_instance(n, item(n.input(0))->example)), true}));
   if (n.is("prim::unchecked_cast")) return set(n.output(), item(n.input(0)));
+  if (n.is("prim::Uninitialized")) return set(n.output(), unset_item());
   if (is_silent(n)) return;
   if (visit_structure(n) || fold(n) || write_constant(n) || gives_text(n)) return;
   visit_operator(n);
@@ -345,6 +348,12 @@ std::string Exporter::initializer(const Tensor& given) {
   if (!key.empty()) small_.emplace(key, name);
   stored_.push_back({t, name, false});
   return name;
+}
+
+ItemPtr unset_item() {
+  auto i = std::make_shared<Item>();
+  i->unset = true;
+  return i;
 }
 
 bool is_complex(const IValue& v) {

@@ -38,6 +38,7 @@ struct Item {
   // changed, as graphs in it and around it have values of their own.
   std::size_t depth = 0;
   bool grows = false;   // a list whose length may differ from the example's
+  bool unset = false;   // nobody reads it: of a branch that returns, or does not
   bool shared = false;  // a list that has other items, too, which would not change with it
   // Which sizes of a tensor are those of the example in every run (sizes.h); none: nothing is
   // known.
@@ -124,12 +125,15 @@ class Exporter {
   void visit(const jit::Node& n);
   void visit_attribute(const jit::Node& n);
   void visit_if(const jit::Node& n);
+  void fill_unset(pb::GraphProto* graph, int at, const pb::ValueInfoProto& other, const Item& like);
   bool raises(const jit::Block& b) const;  // whenever it runs
   bool is_out_of_range(const jit::Node& n) const;
   void visit_loop(const jit::Node& n);
   void keep_loop(const jit::Node& loop, const std::vector<ItemPtr>& lists);
   bool unroll_loop(const jit::Node& loop);
   bool only_counts(const jit::Node& loop, const std::vector<ItemPtr>& lists) const;
+  void set_unset(const jit::Node& loop, const std::vector<ItemPtr>& lists,
+                 std::optional<std::vector<IValue>>& examples);
   std::vector<ItemPtr> write_body(const jit::Node& loop, const std::vector<ItemPtr>& lists,
                                   pb::GraphProto* graph);
   std::vector<ItemPtr> write_loop(const jit::Node& loop, const std::vector<ItemPtr>& lists,
@@ -165,6 +169,16 @@ class Exporter {
   bool write_constant(const jit::Node& n);
   void write_shared(const jit::Node& n);
   const jit::Value* viewed(const jit::Value& v) const;
+  struct SharedNames;
+  std::optional<SharedNames> names_of(const jit::Node& n, const jit::Value* written) const;
+  const jit::Value* made_beside(const jit::Node& n, const jit::Value* v) const;
+  void carry(jit::Node& n, const SharedNames& names);
+  void carry_copy(jit::Node& loop, jit::Value& in);
+  bool is_own_result(const jit::Node& n, std::size_t k) const;
+  void own_results(jit::Node& n);
+  // Writes of a branch or a loop to tensors of outside become results of it. The nodes after it
+  // that take these.
+  std::vector<jit::Node*> carry_writes(const jit::Node& n);
   ItemPtr put_part(const jit::Node& view, const ItemPtr& whole, const ItemPtr& part);
   ItemPtr call_operator(const std::string& name, const std::vector<ItemPtr>& arguments);
   void check_shared(const jit::Node& n, const jit::Value* base, const Tensor& memory) const;
@@ -226,6 +240,7 @@ IValue list_of(const jit::TypePtr& element, const std::vector<ItemPtr>& parts);
 ItemPtr tuple_of(std::vector<ItemPtr> parts);
 IValue copy_of_list(const IValue& v);
 bool all_constant(const std::vector<ItemPtr>& parts);
+ItemPtr unset_item();
 bool changes_list(const jit::Node& n);  // its first input
 // No other value is the same list: who changes it need not look for others.
 bool is_only_name(const jit::Value& list);

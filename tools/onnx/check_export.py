@@ -273,6 +273,99 @@ def decided_script(x):
 case("decided.script", decided_script, r(3).abs(), dynamic=("x:0=n",), runs=((torch.full((4,), -1.0),), (torch.full((2,), 9.0),)))
 
 
+# Writes to tensors of outside, and early returns, by the bodies of functions of x.
+SCRIPTS = {
+    "branch_writes": '''
+    y = x * 2
+    v = y[:, 1:]
+    if bool(x.sum() > 0):
+        v[0] = 9
+        v += 1
+        y[-1] += v[0, 0] * 2
+    else:
+        y.zero_()
+    return y, v''',
+    "nested_writes": '''
+    y = torch.zeros(x.size(0), 3)
+    for i in range(x.size(0)):
+        for j in range(3):
+            if bool(x[i, j] > 0):
+                y[i, j] = x[i, j] * 2
+            else:
+                y[i] += 1
+    y[0] = 5
+    return y''',
+    "sums": '''
+    s = torch.zeros(3)
+    t = s
+    for i in range(x.size(0)):
+        for j in range(2):
+            s += x[i] * j
+    s /= 2
+    return s, t''',
+    "swaps": '''
+    a = torch.zeros(3)
+    b = torch.ones(3)
+    for i in range(x.size(0)):
+        a += x[i]
+        a, b = b, a
+    return a, b''',
+    "while_writes": '''
+    y = x.clone()
+    n = 0
+    while n < x.size(0) and bool(y.sum() < 50):
+        y[n, 1:] += 10
+        y.mul_(1.5)
+        n += 1
+    return y, torch.tensor(n)''',
+    "writes_of_input": '''
+    v = x[0]
+    if bool(x.sum() > 0):
+        v[0] = 1
+    for i in range(x.size(0)):
+        x[i] *= i
+    return x * 2''',
+    "decoding": '''
+    out = torch.zeros(5, dtype=torch.long)
+    last = 0
+    for t in range(5):
+        last = int(x[last % x.size(0)].argmax()) + t
+        out[t] = last
+    return out''',
+    "early": '''
+    if bool(x.sum() > 1):
+        return x * 2, 1
+    for i in range(x.size(0)):
+        if bool(x[i].sum() > 0.3):
+            return x[i:] + 1, i
+    return x, -1''',
+    "early_nested": '''
+    for i in range(x.size(0)):
+        for j in range(3):
+            if bool(x[i, j] > 0.7):
+                return x[i] * j
+    return x[0] - 1''',
+    "early_while": '''
+    n = 0
+    while True:
+        x = x * 2
+        n += 1
+        if bool(x.abs().sum() > 100):
+            return x, n
+        if n > 4:
+            break
+    return x + 1, n''',
+}
+for name, body in SCRIPTS.items():
+    scope = {"torch": torch}
+    exec(f"def {name}(x: torch.Tensor):{body}\n", scope)
+    scope[name].text = f"def {name}(x: torch.Tensor):{body}\n"
+    x = r(4, 3)
+    case(name + ".script", scope[name], x, dynamic=("x:0=rows",), runs=((-x,), (x.abs(),), (-x.abs(),), (r(7, 3),), (r(1, 3),)))
+    if name != "decoding":
+        REFUSED[name + ".script"] = "cannot write"
+
+
 class Recurrent(nn.Module):
     def __init__(self, kind, **options):
         super().__init__()
@@ -465,7 +558,7 @@ def make_program(name, f, inputs):
         return f.eval(), torch.jit.script(f)
     if name.endswith(".script"):
         unit = type("Script_" + f.__name__, (torch.jit.ScriptModule,), {})()
-        source = "\n".join("    " + line for line in inspect.getsource(f).splitlines())
+        source = "\n".join("    " + line for line in (getattr(f, "text", None) or inspect.getsource(f)).splitlines())
         unit.define(source.replace("    def " + f.__name__ + "(", "def forward(self, ", 1).replace("\n    ", "\n") + "\n")
         return f, unit
     module = f if isinstance(f, nn.Module) else Function(f)
