@@ -253,6 +253,8 @@ std::optional<Exporter::SharedNames> Exporter::names_of(const Node& n, const Val
   const Node& maker = *base->node();
   for (const Tensor& t : program_tensors_)
     if (shows(t, memory)) return {};
+  for (const auto& [attribute, i] : attributes_)
+    if (shows(i.get(), memory)) return {};
   SharedNames names{const_cast<Value*>(base), {}, false};
   std::set<const Value*> all, views;
   for (const auto& [value, i] : items_) {

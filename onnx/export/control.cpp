@@ -71,38 +71,64 @@ struct Exporter::OpenGraph {
   Exporter& exporter;
 };
 
-Names Exporter::scan(const std::vector<Scanned>& states, const std::vector<Scanned>& sequences,
-                     bool backward, const std::function<Names(const Names&)>& body) {
+void Exporter::write_steps(pb::GraphProto* graph, const std::vector<Scanned>& inputs,
+                           const Body& body, const std::vector<ScalarType>& dtypes, int scalars) {
   const auto add = [](pb::ValueInfoProto* info, const std::string& name, ScalarType dtype) {
     info->set_name(name);
     info->mutable_type()->mutable_tensor_type()->set_elem_type(onnx_type(dtype));
   };
-  pb::GraphProto graph;
-  Names all;
-  {
-    const OpenGraph open(*this, &graph, "body");
-    Names inner;
-    for (const auto* list : {&states, &sequences})
-      for (const Scanned& s : *list) {
-        all.push_back(s.name);
-        inner.push_back(fresh("scanned"));
-        add(graph.add_input(), inner.back(), s.dtype);
-      }
-    const Names given = body(inner);
-    for (std::size_t k = 0; k < given.size(); ++k) {
-      const std::string own = node("Identity", {given[k]}).front();
-      add(graph.add_output(), own, states[std::min(k, states.size() - 1)].dtype);
-    }
+  const OpenGraph open(*this, graph, "body");
+  Names inner;
+  for (const Scanned& s : inputs) {
+    inner.push_back(fresh("scanned"));
+    add(graph->add_input(), inner.back(), s.dtype);
   }
+  const Names given = body(inner);
+  for (std::size_t k = 0; k < given.size(); ++k)
+    add(graph->add_output(), node("Identity", {given[k]}).front(), dtypes.at(k));
+  for (int k = 0; k < scalars; ++k)
+    graph->mutable_input(k)->mutable_type()->mutable_tensor_type()->mutable_shape();
+}
+
+Names Exporter::scan(const std::vector<Scanned>& states, const std::vector<Scanned>& sequences,
+                     bool backward, const Body& body) {
+  std::vector<Scanned> all = states;
+  all.insert(all.end(), sequences.begin(), sequences.end());
+  Names names;
+  for (const Scanned& s : all) names.push_back(s.name);
+  std::vector<ScalarType> dtypes;
+  for (int twice = 0; twice < 2; ++twice)
+    for (const Scanned& s : states) dtypes.push_back(s.dtype);
+  pb::GraphProto graph;
+  write_steps(&graph, all, body, dtypes, 0);
+  const auto outputs = static_cast<std::size_t>(graph.output_size());
   Attrs attrs{{"num_scan_inputs", static_cast<int64_t>(sequences.size())}};
   if (backward) {
-    attrs.push_back({"scan_input_directions", std::vector<int64_t>(sequences.size(), 1)});
-    attrs.push_back({"scan_output_directions", std::vector<int64_t>{1}});
+    const std::vector<int64_t> taken(sequences.size(), 1), given(outputs - states.size(), 1);
+    attrs.push_back({"scan_input_directions", taken});
+    attrs.push_back({"scan_output_directions", given});
   }
-  const Names outputs = node("Scan", all, attrs, states.size() + 1);
+  const Names made = node("Scan", names, attrs, outputs);
   add_graph(graphs_.back().graph->mutable_node(graphs_.back().graph->node_size() - 1), "body",
             graph);
-  return outputs;
+  return made;
+}
+
+Names Exporter::loop(const std::string& condition, const std::vector<Scanned>& states,
+                     const Body& body) {
+  std::vector<Scanned> all{{"", kInt64}, {condition, kBool}};
+  all.insert(all.end(), states.begin(), states.end());
+  Names names;
+  std::vector<ScalarType> dtypes;
+  for (const Scanned& s : all) names.push_back(s.name);
+  for (std::size_t k = 1; k < all.size(); ++k) dtypes.push_back(all[k].dtype);
+  pb::GraphProto graph;
+  const auto step = [&body](const Names& given) { return body({given.begin() + 2, given.end()}); };
+  write_steps(&graph, all, step, dtypes, 2);
+  const Names made = node("Loop", names, {}, states.size());
+  add_graph(graphs_.back().graph->mutable_node(graphs_.back().graph->node_size() - 1), "body",
+            graph);
+  return made;
 }
 
 // Writes a block as a graph of its own; what its results and the lists are there.

@@ -157,14 +157,28 @@ void Exporter::walk(const std::vector<Node*>& nodes) {
   }
 }
 
-// One that freezing left, as it does where the program might write it: writes to it are refused.
+// One that freezing left, as the program writes it. Each run begins with the file's value; all who
+// read it have one item, which writes in place change.
 void Exporter::visit_attribute(const Node& n) {
   const IValue& owner = item(n.input(0))->example;
   need(owner.isObject(), "an attribute of what is not an object");
-  const IValue value = owner.toObject()->getAttr(n.s("name"));
-  if (value.isTensor() && value.toTensor().defined() && value.toTensor().has_storage())
-    program_tensors_.push_back(value.toTensor());
-  set(n.output(), std::make_shared<Item>(Item{value, true}));
+  ItemPtr& known = attributes_[{owner.toObject().get(), n.s("name")}];
+  if (!known) {
+    IValue value = owner.toObject()->getAttr(n.s("name"));
+    if (value.isTensor() && value.toTensor().defined() && value.toTensor().has_storage()) {
+      value = value.toTensor().clone();
+      program_tensors_.push_back(value.toTensor());
+    }
+    known = std::make_shared<Item>(Item{value, true});
+  }
+  set(n.output(), known);
+}
+
+void Exporter::write_attribute(const Node& n) {
+  const IValue& owner = item(n.input(0))->example;
+  need(owner.isObject(), "an attribute of what is not an object");
+  need(graphs_.size() == 1, "it writes an attribute in a branch or a loop");
+  attributes_[{owner.toObject().get(), n.s("name")}] = item(n.input(1));
 }
 
 void Exporter::visit(const Node& n) {
@@ -176,6 +190,7 @@ void Exporter::visit(const Node& n) {
     return set(n.output(), std::make_shared<Item>(Item{*v, true}));
   }
   if (n.is("prim::GetAttr")) return visit_attribute(n);
+  if (n.is("prim::SetAttr")) return write_attribute(n);
   if (n.is("prim::If") || n.is("prim::Loop")) {
     const std::vector<Node*> after = carry_writes(n);
     n.is("prim::If") ? visit_if(n) : visit_loop(n);

@@ -78,7 +78,8 @@ class Exporter {
   bool is_fixed(const Item& tensor, int64_t dim) const;
   // Of the size; 0: that of the example in every run.
   int64_t symbol_of(const Item& tensor, int64_t dim);
-  int64_t fresh_symbol() { return ++symbols_; }  // of a size
+  bool is_dynamic_axis(const Item& tensor, int64_t dim) const;  // or as long as one
+  int64_t fresh_symbol() { return ++symbols_; }                 // of a size
   // A list of tensors whose length is known when the model runs. Joining one in a loop gives other
   // sizes in each turn.
   bool is_sequence(const Item& i) const;
@@ -95,14 +96,17 @@ class Exporter {
   Names node(const std::string& type, const Names& inputs, const Attrs& attrs = {},
              std::size_t outputs = 1, const std::string& domain = "");
   // A Scan over the first dimension of `sequences`. `body` takes the states and an element of each
-  // sequence, and gives the next states and one result, which are of this dtype. Gives the last
-  // states and all results.
+  // sequence, and gives the next states and results, which have the states' dtypes in this order.
+  // Gives the last states, and the results of all steps.
   struct Scanned {
     std::string name;
     ScalarType dtype;
   };
+  using Body = std::function<Names(const Names&)>;
   Names scan(const std::vector<Scanned>& states, const std::vector<Scanned>& sequences,
-             bool backward, const std::function<Names(const Names&)>& body);
+             bool backward, const Body& body);
+  // A Loop while `condition` holds; the body gives it first, then the states.
+  Names loop(const std::string& condition, const std::vector<Scanned>& states, const Body& body);
   // The name of a constant: weights by their own names.
   std::string initializer(const Tensor& t);
   // The model's value of an item that is a tensor, a number or a list of integers (one dimension).
@@ -124,6 +128,9 @@ class Exporter {
   void forget(const jit::Block& b);  // what was known of its values
   void visit(const jit::Node& n);
   void visit_attribute(const jit::Node& n);
+  void write_attribute(const jit::Node& n);
+  void write_steps(pb::GraphProto* graph, const std::vector<Scanned>& inputs, const Body& body,
+                   const std::vector<ScalarType>& dtypes, int scalars);
   void visit_if(const jit::Node& n);
   void fill_unset(pb::GraphProto* graph, int at, const pb::ValueInfoProto& other, const Item& like);
   bool raises(const jit::Block& b) const;  // whenever it runs
@@ -225,8 +232,10 @@ class Exporter {
   bool varying_ = false;               // sizes may be other ones than those of the examples
   int64_t symbols_ = 0;
   std::map<std::string, int64_t> axis_symbols_;  // by name
-  std::vector<Tensor> program_tensors_;          // its constants, which stay as they are
-  std::set<const jit::Node*> written_;           // in-place operators that became new values
+  // Attributes of objects that the program writes, as they are where it has come to.
+  std::map<std::pair<const ivalue::Object*, std::string>, ItemPtr> attributes_;
+  std::vector<Tensor> program_tensors_;  // its constants, which stay as they are
+  std::set<const jit::Node*> written_;   // in-place operators that became new values
 };
 
 // A tensor as the model has it; a number as one without dimensions, a list of integers as one of

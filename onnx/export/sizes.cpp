@@ -33,6 +33,13 @@ int64_t Exporter::symbol_of(const Item& tensor, int64_t dim) {
   return tensor.sizes ? tensor.sizes->at(static_cast<std::size_t>(dim)) : fresh_symbol();
 }
 
+bool Exporter::is_dynamic_axis(const Item& tensor, int64_t dim) const {
+  if (is_fixed(tensor, dim) || !tensor.sizes) return false;
+  const int64_t symbol = tensor.sizes->at(static_cast<std::size_t>(dim));
+  return std::any_of(axis_symbols_.begin(), axis_symbols_.end(),
+                     [symbol](const auto& axis) { return axis.second == symbol; });
+}
+
 bool has_fixed_sizes(const Exporter& e, const Item& i) {
   if (i.constant || e.is_static()) return true;
   if (i.example.isTensor()) return e.is_fixed(i);

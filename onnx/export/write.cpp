@@ -191,7 +191,7 @@ void Exporter::add_outputs(const jit::Graph& g, pb::GraphProto* graph) {
   const std::function<void(const ItemPtr&)> add = [&](const ItemPtr& i) {
     if (i->has_parts)
       for (const ItemPtr& part : i->parts) add(part);
-    else
+    else if (!i->constant || !i->example.isNone())  // auxiliary results that training alone has
       flat.push_back(i);
   };
   try {

@@ -86,7 +86,7 @@ TEST(OnnxExportSizes, WindowsOfAxesOfAnySize) {
 TEST(OnnxExportSizes, ASizeThatVariesIsNotTakenForFixed) {
   const Tensor x = ones({2, 3, 4, 6});
   for (const char* body : {"    return torch.adaptive_avg_pool2d(x.transpose(0, 2), [2, 3])\n",
-                           "    return torch.diagonal(x.reshape(-1, 6))\n"}) {
+                           "    return torch.diag_embed(x.reshape(-1, 6))\n"}) {
     SCOPED_TRACE(body);
     const std::string text = test::text_of([&] { exported(define_of_x(body), x, any(kBatch)); });
     test::expect_words(text, {"sizes that are known"});

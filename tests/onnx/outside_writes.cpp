@@ -145,6 +145,30 @@ TEST(OnnxOutsideWrites, EarlyReturns) {
               " -> Tuple[Tensor, Tensor]");
 }
 
+// They are read later in the run; the next run begins with the file's values again.
+TEST(OnnxOutsideWrites, Attributes) {
+  jit::Module m("__torch__.Counts");
+  m.register_buffer("sum", ones({3}));
+  m.register_attribute("n", jit::Type::integer(), int64_t{2});
+  m.define(R"(
+def forward(self, x: Tensor):
+    self.n = self.n + 1
+    self.sum = self.sum * 0.5 + x.sum(0)
+    y = self.sum * self.n
+    self.sum = y
+    y.add_(1)
+    return self.sum, y, None
+)");
+  const Tensor x = randn({4, 3});
+  const jit::Module back = onnx::load_bytes(exported(m, x));
+  const Tensor expected = (x.sum(0) + 0.5) * 3 + 1;
+  for (int run = 0; run < 2; ++run) {
+    const auto got = results_of(back, x);
+    ASSERT_EQ(got.size(), 2U);
+    for (const Tensor& t : got) EXPECT_TRUE(allclose(t, expected, 1e-5, 1e-6));
+  }
+}
+
 // What would be seen under two names is told.
 TEST(OnnxOutsideWrites, OtherNamesAreRefused) {
   const auto refusal = [](const std::string& body) {

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import warnings
-from typing import List, Optional
+from typing import List, NamedTuple, Optional
 
 import numpy as np
 import onnx
@@ -500,6 +500,36 @@ case("opset21", lambda x: (F.pad(x, (1, 1)), F.group_norm(x, 2), x.reshape(-1), 
 case("opset22", lambda x: (F.max_pool2d(x, 2), F.conv2d(x, torch.ones(3, 2, 2, 2)), x.round(), F.hardswish(x)), r(1, 2, 6, 6), opset=22)
 
 
+for name, f in {
+    "cumulative": lambda x: (x.cumprod(0), x.cumprod(1), *x.cummax(0), *x.cummin(-1)),
+    "diagonals_of_any_size": lambda x: (x.diagonal(), x.diagonal(1, 1, 2), x.diagonal(-1, 0, 2), x.as_strided((x.shape[0], 3), (12, 2), 1)),
+    "tensordot": lambda x: (torch.tensordot(x, x, ([1, 2], [1, 2])), torch.tensordot(x, x, ([0], [0]))),
+}.items():
+    case(name, f, r(5, 3, 4), dynamic=("x:0=n",), runs=((r(7, 3, 4),), (r(2, 3, 4),)))
+case("gcd", lambda x, y: (torch.gcd(x, y), torch.lcm(x, y)), ints(90, 9) - 30, ints(40, 9))
+case("unique_consecutive", lambda x: (*torch.unique_consecutive(x, return_inverse=True, return_counts=True), torch.unique_consecutive(x.unsqueeze(1) + torch.zeros(1, 2).long(), dim=0)),
+     torch.tensor([1, 1, 1, 1, 2, 1]), dynamic=("x:0=n",), runs=((torch.tensor([4, 4]),), (ints(2, 10),)))
+case("power_of_number", lambda x: (2 ** x, x ** 2, torch.pow(3, x.to(torch.uint8)), x ** x), ints(5, 6))
+
+
+class Outputs(NamedTuple):
+    logits: torch.Tensor
+    auxiliary: Optional[torch.Tensor]
+
+
+class WithAuxiliary(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 3)
+
+    def forward(self, x):
+        y = self.linear(x)
+        return Outputs(y, y * 2 if self.training else None)
+
+
+case("named_tuple.script", WithAuxiliary(), r(2, 4), dynamic=("x:0=n",), runs=((r(5, 4),),))
+
+
 class LanguageModel(nn.Module):
     def __init__(self):
         super().__init__()
@@ -549,7 +579,7 @@ class Function(nn.Module):
 
 def flat(value):
     if isinstance(value, (tuple, list)):
-        return [t for v in value for t in flat(v)]
+        return [t for v in value if v is not None for t in flat(v)]
     return [value]
 
 
