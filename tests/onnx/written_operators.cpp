@@ -371,6 +371,16 @@ TEST(OnnxExportOperators, IntegersAndNeighbors) {
     expect_model("x: Tensor) -> Tensor:\n    return torch.pow(2, x)\n", {{arange(5, d)}});
 }
 
+TEST(OnnxExportOperators, FunctionsByPolynomials) {
+  const Tensor x = tensor({-40.0, -8.0, -7.9, -0.3, 0.0, 1e-6, 2.5, 8.0, 8.1, 60.0}, kFloat),
+               y = tensor({-1.0, -0.99999, -0.7, -1e-5, 0.0, 0.3, 0.71, 0.9999, 1.0, 2.0}, kFloat);
+  for (const char* f : {"i0", "special_i0e", "special_i1", "special_i1e"})
+    for (const ScalarType d : {kFloat, kDouble})
+      expect_model("x: Tensor) -> Tensor:\n    return torch." + std::string(f) + "(x)\n",
+                   {{x.to(d)}});
+  expect_model("x: Tensor) -> Tensor:\n    return torch.erfinv(x)\n", {{y}});
+}
+
 // The model would have another rank there.
 TEST(OnnxExportOperators, ADynamicAxisIsNotSqueezed) {
   const jit::Module m = define("def forward(self, x: Tensor) -> Tensor:\n    return x.squeeze()\n");

@@ -509,6 +509,7 @@ for name, f in {
 case("gcd", lambda x, y: (torch.gcd(x, y), torch.lcm(x, y)), ints(90, 9) - 30, ints(40, 9))
 case("unique_consecutive", lambda x: (*torch.unique_consecutive(x, return_inverse=True, return_counts=True), torch.unique_consecutive(x.unsqueeze(1) + torch.zeros(1, 2).long(), dim=0)),
      torch.tensor([1, 1, 1, 1, 2, 1]), dynamic=("x:0=n",), runs=((torch.tensor([4, 4]),), (ints(2, 10),)))
+case("polynomials", lambda x, y: (torch.special.i0(x), torch.special.i0e(x), torch.special.i1(x), torch.special.i1e(x), torch.erfinv(y)), r(60) * 10, torch.rand(60) * 1.98 - 0.99)
 case("power_of_number", lambda x: (2 ** x, x ** 2, torch.pow(3, x.to(torch.uint8)), x ** x), ints(5, 6))
 
 
