@@ -72,22 +72,23 @@ struct Exporter::OpenGraph {
 };
 
 void Exporter::write_steps(pb::GraphProto* graph, const std::vector<Scanned>& inputs,
-                           const Body& body, const std::vector<ScalarType>& dtypes, int scalars) {
-  const auto add = [](pb::ValueInfoProto* info, const std::string& name, ScalarType dtype) {
+                           const Body& body, const std::vector<Scanned>& results) {
+  const auto add = [](pb::ValueInfoProto* info, const std::string& name, const Scanned& like) {
     info->set_name(name);
-    info->mutable_type()->mutable_tensor_type()->set_elem_type(onnx_type(dtype));
+    auto* type = info->mutable_type()->mutable_tensor_type();
+    type->set_elem_type(onnx_type(like.dtype));
+    auto* shape = type->mutable_shape();
+    for (int64_t d = 0; d < like.rank; ++d) shape->add_dim();
   };
   const OpenGraph open(*this, graph, "body");
   Names inner;
   for (const Scanned& s : inputs) {
     inner.push_back(fresh("scanned"));
-    add(graph->add_input(), inner.back(), s.dtype);
+    add(graph->add_input(), inner.back(), s);
   }
   const Names given = body(inner);
   for (std::size_t k = 0; k < given.size(); ++k)
-    add(graph->add_output(), node("Identity", {given[k]}).front(), dtypes.at(k));
-  for (int k = 0; k < scalars; ++k)
-    graph->mutable_input(k)->mutable_type()->mutable_tensor_type()->mutable_shape();
+    add(graph->add_output(), node("Identity", {given[k]}).front(), results.at(k));
 }
 
 Names Exporter::scan(const std::vector<Scanned>& states, const std::vector<Scanned>& sequences,
@@ -96,11 +97,10 @@ Names Exporter::scan(const std::vector<Scanned>& states, const std::vector<Scann
   all.insert(all.end(), sequences.begin(), sequences.end());
   Names names;
   for (const Scanned& s : all) names.push_back(s.name);
-  std::vector<ScalarType> dtypes;
-  for (int twice = 0; twice < 2; ++twice)
-    for (const Scanned& s : states) dtypes.push_back(s.dtype);
+  std::vector<Scanned> results = states;
+  results.insert(results.end(), states.begin(), states.end());
   pb::GraphProto graph;
-  write_steps(&graph, all, body, dtypes, 0);
+  write_steps(&graph, all, body, results);
   const auto outputs = static_cast<std::size_t>(graph.output_size());
   Attrs attrs{{"num_scan_inputs", static_cast<int64_t>(sequences.size())}};
   if (backward) {
@@ -116,15 +116,13 @@ Names Exporter::scan(const std::vector<Scanned>& states, const std::vector<Scann
 
 Names Exporter::loop(const std::string& condition, const std::vector<Scanned>& states,
                      const Body& body) {
-  std::vector<Scanned> all{{"", kInt64}, {condition, kBool}};
+  std::vector<Scanned> all{{"", kInt64, 0}, {condition, kBool, 0}};
   all.insert(all.end(), states.begin(), states.end());
   Names names;
-  std::vector<ScalarType> dtypes;
   for (const Scanned& s : all) names.push_back(s.name);
-  for (std::size_t k = 1; k < all.size(); ++k) dtypes.push_back(all[k].dtype);
   pb::GraphProto graph;
   const auto step = [&body](const Names& given) { return body({given.begin() + 2, given.end()}); };
-  write_steps(&graph, all, step, dtypes, 2);
+  write_steps(&graph, all, step, {all.begin() + 1, all.end()});
   const Names made = node("Loop", names, {}, states.size());
   add_graph(graphs_.back().graph->mutable_node(graphs_.back().graph->node_size() - 1), "body",
             graph);

@@ -101,6 +101,7 @@ class Exporter {
   struct Scanned {
     std::string name;
     ScalarType dtype;
+    int64_t rank;  // of a state, or of an element
   };
   using Body = std::function<Names(const Names&)>;
   Names scan(const std::vector<Scanned>& states, const std::vector<Scanned>& sequences,
@@ -130,7 +131,7 @@ class Exporter {
   void visit_attribute(const jit::Node& n);
   void write_attribute(const jit::Node& n);
   void write_steps(pb::GraphProto* graph, const std::vector<Scanned>& inputs, const Body& body,
-                   const std::vector<ScalarType>& dtypes, int scalars);
+                   const std::vector<Scanned>& results);
   void visit_if(const jit::Node& n);
   void fill_unset(pb::GraphProto* graph, int at, const pb::ValueInfoProto& other, const Item& like);
   bool raises(const jit::Block& b) const;  // whenever it runs

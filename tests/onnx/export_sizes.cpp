@@ -162,7 +162,8 @@ TEST(OnnxExportSizes, WritesToSlicesOfAnySize) {
                            "    y[-3:2].sub_(1)\n"
                            "    y[1::3].add_(1)\n"
                            "    return y\n"})
-    expect_any_size(body, x, kBatch, {randn({7, 3, 2, 2}), randn({3, 3, 2, 2}), randn({1, 3, 2, 2})});
+    expect_any_size(body, x, kBatch,
+                    {randn({7, 3, 2, 2}), randn({3, 3, 2, 2}), randn({1, 3, 2, 2})});
 }
 
 TEST(OnnxExportSizes, SizesThatDataDecideAreThoseOfEachRun) {

@@ -506,6 +506,7 @@ for name, f in {
     "tensordot": lambda x: (torch.tensordot(x, x, ([1, 2], [1, 2])), torch.tensordot(x, x, ([0], [0]))),
 }.items():
     case(name, f, r(5, 3, 4), dynamic=("x:0=n",), runs=((r(7, 3, 4),), (r(2, 3, 4),)))
+case("cumulative13", lambda x: (x.cumprod(1), *x.cummax(0)), r(3, 4), opset=13)
 case("gcd", lambda x, y: (torch.gcd(x, y), torch.lcm(x, y)), ints(90, 9) - 30, ints(40, 9))
 case("unique_consecutive", lambda x: (*torch.unique_consecutive(x, return_inverse=True, return_counts=True), torch.unique_consecutive(x.unsqueeze(1) + torch.zeros(1, 2).long(), dim=0)),
      torch.tensor([1, 1, 1, 1, 2, 1]), dynamic=("x:0=n",), runs=((torch.tensor([4, 4]),), (ints(2, 10),)))

@@ -138,12 +138,12 @@ Outputs scan_direction(const Layers& l, int64_t layer, int64_t direction, const 
     }
     return Names{out, next, out};
   };
-  std::vector<Exporter::Scanned> sequences{{inputs, dtype}};
-  if (!l.mask.empty()) sequences.push_back({c.unsqueeze(l.mask, {2}), kBool});
+  std::vector<Exporter::Scanned> sequences{{inputs, dtype, 2}};
+  if (!l.mask.empty()) sequences.push_back({c.unsqueeze(l.mask, {2}), kBool, 2});
   const auto first = [&](const std::string& states) {
     return c.squeeze(c.slice(states, 0, cell, cell + 1), {0});
   };
-  const Names made = c.exporter.scan({{first(l.h0), dtype}, {first(l.c0), dtype}}, sequences,
+  const Names made = c.exporter.scan({{first(l.h0), dtype, 2}, {first(l.c0), dtype, 2}}, sequences,
                                      direction == 1, step);
   return {made[2], c.unsqueeze(made[0], {0}), c.unsqueeze(made[1], {0})};
 }

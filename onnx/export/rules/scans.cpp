@@ -31,10 +31,12 @@ void cumprod(Call& c) {
   const Turned x = dimension_first(c, c.in("self", d), c.axis("dim", "self"));
   const std::string one =
       c.op("Expand", {c.constant(1, d), c.slice(c.op("Shape", {x.value}), 0, 1, kEnd)});
-  const Names made = c.exporter.scan({{one, d}}, {{x.value, d}}, false, [&](const Names& given) {
-    const std::string product = c.op("Mul", given);
-    return Names{product, product};
-  });
+  const Names made =
+      c.exporter.scan({{one, d, c.rank("self") - 1}}, {{x.value, d, c.rank("self") - 1}}, false,
+                      [&](const Names& given) {
+                        const std::string product = c.op("Mul", given);
+                        return Names{product, product};
+                      });
   c.give(brought_back(c, x, made[1]));
 }
 
@@ -51,6 +53,7 @@ void extreme_so_far(Call& c) {
                     zero = c.op("Expand", {number(c, 0), c.op("Shape", {first})}),
                     length = c.squeeze(c.slice(c.op("Shape", {x.value}), 0, 0, 1), {0}),
                     places = c.op("Range", {number(c, 0), length, number(c, 1)});
+  const int64_t rank = c.rank("self") - 1;
   const auto step = [&](const Names& given) {
     std::string taken = c.op(largest ? "GreaterOrEqual" : "LessOrEqual", {given[2], given[0]});
     if (isFloatingType(d)) taken = c.op("Or", {taken, c.op("IsNaN", {given[2]})});
@@ -58,8 +61,8 @@ void extreme_so_far(Call& c) {
                       at = c.op("Where", {taken, given[3], given[1]});
     return Names{value, at, value, at};
   };
-  const Names made =
-      c.exporter.scan({{first, d}, {zero, kInt64}}, {{x.value, d}, {places, kInt64}}, false, step);
+  const Names made = c.exporter.scan({{first, d, rank}, {zero, kInt64, rank}},
+                                     {{x.value, d, rank}, {places, kInt64, 0}}, false, step);
   c.give(brought_back(c, x, made[2]), 0);
   c.give(brought_back(c, x, made[3]), 1);
 }
@@ -77,9 +80,10 @@ void gcd(Call& c) {
                  {0}, false),
         kInt64, kBool);
   };
+  const int64_t rank = c.result().dim();
   const std::string x = c.op("Add", {a, none}), y = c.op("Add", {b, none});
   const Names made =
-      c.exporter.loop(is_left(y), {{x, kInt64}, {y, kInt64}}, [&](const Names& given) {
+      c.exporter.loop(is_left(y), {{x, kInt64, rank}, {y, kInt64, rank}}, [&](const Names& given) {
         const std::string done = c.op("Equal", {given[1], zero}),
                           by = c.op("Where", {done, number(c, 1), given[1]}),
                           rest = c.op("Where", {done, zero, c.op("Mod", {given[0], by})});

@@ -34,8 +34,10 @@ std::string polynomial(Call& c, const std::string& u, const std::vector<double>&
   for (int64_t k = 1; k < n; ++k)
     rest.data_ptr<double>()[n - 1 - k] = by[static_cast<std::size_t>(k)];
   const std::string zero = c.op("Mul", {u, c.constant(0, d)}), twice = c.op("Add", {u, u});
+  const int64_t rank = c.rank("self");
   const Names b = c.exporter.scan(
-      {{zero, d}, {zero, d}}, {{c.constant(rest.to(d)), d}}, false, [&](const Names& given) {
+      {{zero, d, rank}, {zero, d, rank}}, {{c.constant(rest.to(d)), d, 0}}, false,
+      [&](const Names& given) {
         const std::string next =
             c.op("Sub", {c.op("Add", {given[2], c.op("Mul", {twice, given[0]})}), given[1]});
         return Names{next, given[0]};
