@@ -29,8 +29,9 @@ std::shared_ptr<Graph> subgraph(const Node& n) {
 
 }  // namespace
 
-Freezer::Freezer(const Module& module, const std::vector<std::string>& preserved)
-    : module_(module), self_(module._ivalue().get()) {
+Freezer::Freezer(const Module& module, const std::vector<std::string>& preserved,
+                 bool keep_operators)
+    : module_(module), self_(module._ivalue().get()), keep_operators_(keep_operators) {
   const ClassType& cls = class_of(*self_);
   if (Function* f = cls.find_method("forward")) add_method(f);
   for (const auto* hooks : {&cls.forward_pre_hooks, &cls.forward_hooks})
@@ -130,10 +131,10 @@ void Freezer::find_objects(Graph& g) {
   };
   std::size_t before;
   do {
-    inline_calls(g);
+    inline_calls(g, keep_operators_);
     find_objects(*g.block());
     before = count_calls();
-    inline_calls(g);
+    inline_calls(g, keep_operators_);
     find_objects(*g.block());
   } while (count_calls() < before);
 }

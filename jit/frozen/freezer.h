@@ -17,8 +17,9 @@ namespace tenon::jit {
 
 class Freezer {
  public:
-  // Error and ValueError as freeze says.
-  Freezer(const Module& module, const std::vector<std::string>& preserved);
+  // Error and ValueError as freeze says. `keep_operators` as inline_calls takes it.
+  Freezer(const Module& module, const std::vector<std::string>& preserved,
+          bool keep_operators = false);
   Module run();
 
  private:
@@ -60,6 +61,7 @@ class Freezer {
 
   const Module& module_;
   const Object* self_;
+  bool keep_operators_;
   std::vector<Function*> methods_;
   std::vector<Method> made_;
   std::set<Key> kept_;
@@ -73,5 +75,9 @@ class Freezer {
   std::map<const Object*, core::Ref<Object>> new_objects_;
   std::map<Key, IValue> values_;  // copies of what is kept
 };
+
+// As freeze without optimize_numerics, for exporters: functions that stand for operators, as those
+// of packed sequences, are these.
+TENON_API Module freeze_with_operators(const Module& module);
 
 }  // namespace tenon::jit

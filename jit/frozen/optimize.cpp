@@ -29,14 +29,18 @@ void each_graph(const Module& m, F f) {
   }
 }
 
-}  // namespace
-
-Module freeze(const Module& module, const std::optional<std::vector<std::string>>& preserved,
-              bool optimize_numerics) {
+void check_evaluates(const Module& module) {
   TENON_CHECK(
       !module.hasattr("training") || !module.is_training(), Error,
       "Freezing is currently only implemented for modules in eval mode. Please call .eval() "
       "before freezing");
+}
+
+}  // namespace
+
+Module freeze(const Module& module, const std::optional<std::vector<std::string>>& preserved,
+              bool optimize_numerics) {
+  check_evaluates(module);
   const NoGradGuard no_grad;
   Module out = Freezer(module, preserved.value_or(std::vector<std::string>())).run();
   each_graph(out, [&](Graph& g, std::string_view name) {
@@ -44,6 +48,12 @@ Module freeze(const Module& module, const std::optional<std::vector<std::string>
       run_passes_repeatedly(g, frozen_passes(), name);
   });
   return out;
+}
+
+Module freeze_with_operators(const Module& module) {
+  check_evaluates(module);
+  const NoGradGuard no_grad;
+  return Freezer(module, {}, true).run();
 }
 
 Module optimize_for_inference(const Module& module, const std::vector<std::string>& other_methods) {

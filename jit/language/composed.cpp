@@ -6,6 +6,7 @@
 #include <set>
 
 #include "jit/language/emit.h"
+#include "jit/language/emitter.h"
 #include "jit/language/quantized_text.h"
 
 namespace tenon::jit::language {
@@ -338,6 +339,20 @@ std::string composed_function(int64_t version, const std::string& op, const Valu
   if (const Old* old = find_old(version, op)) return text(old_function(*old, self, args));
   if (const char* name = over_packed(op, args)) return name;
   return quantized_function(op, args);
+}
+
+const char* composed_operator(const Function& f) {
+  static const std::map<std::string, const char*, std::less<>> kOperators = {
+      {"_pack_padded_sequence", "aten::_pack_padded_sequence"},
+      {"_pad_packed_sequence", "aten::_pad_packed_sequence"},
+      {"_lstm_packed", "aten::lstm.data"},
+      {"_gru_packed", "aten::gru.data"},
+      {"_rnn_tanh_packed", "aten::rnn_tanh.data"},
+      {"_rnn_relu_packed", "aten::rnn_relu.data"}};
+  const std::string_view name = f.qualified_name(), prefix = kFunctionalPrefix;
+  if (name.size() <= prefix.size() || name.substr(0, prefix.size()) != prefix) return nullptr;
+  const auto at = kOperators.find(name.substr(prefix.size() + 1));
+  return at == kOperators.end() ? nullptr : at->second;
 }
 
 }  // namespace tenon::jit::language

@@ -19,6 +19,10 @@ namespace tenon::jit::language {
 std::string composed_function(int64_t version, const std::string& op, const Value* self,
                               const std::vector<NamedValue>& args);
 
+// The operator that the function stands for and that Tenon has, too, as one kernel or composed of
+// others. Null: there is none.
+const char* composed_operator(const Function& f);
+
 // Whether calls may name it: operators, and those that other operators or functions stand for.
 bool is_operator(std::string_view name);
 

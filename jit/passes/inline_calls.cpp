@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "jit/language/composed.h"
 #include "jit/passes/passes.h"
 #include "jit/passes/values.h"
 #include "tenon/jit/unit.h"
@@ -22,7 +23,8 @@ Function* callee(const Node& n) {
 
 class Inliner {
  public:
-  explicit Inliner(Graph& g) : graph_(g), size_(count_nodes(*g.block())) {}
+  Inliner(Graph& g, bool keep_operators)
+      : graph_(g), keep_operators_(keep_operators), size_(count_nodes(*g.block())) {}
 
   void block(Block& b) { range(b.param_node()->next(), b.return_node()); }
 
@@ -37,6 +39,8 @@ class Inliner {
   }
 
   void call(Node& n, Function& f) {
+    if (const char* op = keep_operators_ ? language::composed_operator(f) : nullptr)
+      return use_operator(n, op);
     bool recursive = std::find(active_.begin(), active_.end(), &f) != active_.end();
     if (recursive || f.is_being_defined() || active_.size() == kMaxDepth) return;
     const Graph& body = *f.graph();
@@ -47,6 +51,22 @@ class Inliner {
     if (size_ + nodes > kMaxNodes) return;
     size_ += nodes;
     expand(n, f, body);
+  }
+
+  // Several results are a tuple of the function.
+  void use_operator(Node& n, const char* name) {
+    const Graph::InsertPoint at(graph_, &n);
+    Node* made = insert_call(graph_, name, n.inputs(), n);
+    for (std::size_t k = 1; k < made->op->schema.returns.size(); ++k) made->add_output();
+    for (std::size_t k = 0; k < made->outputs().size(); ++k)
+      made->output(k)->set_type(made->op->schema.returns[k].type);
+    Value* result = made->output(0);
+    if (made->outputs().size() > 1) {
+      result = graph_.insert(graph_.create("prim::TupleConstruct", made->outputs()))->output();
+      result->set_type(n.output()->type());
+    }
+    n.output()->replace_all_uses_with(result);
+    n.destroy();
   }
 
   void expand(Node& n, Function& f, const Graph& body) {
@@ -67,12 +87,13 @@ class Inliner {
   }
 
   Graph& graph_;
+  bool keep_operators_;
   std::size_t size_;
   std::vector<const Function*> active_;
 };
 
 }  // namespace
 
-void inline_calls(Graph& g) { Inliner(g).block(*g.block()); }
+void inline_calls(Graph& g, bool keep_operators) { Inliner(g, keep_operators).block(*g.block()); }
 
 }  // namespace tenon::jit

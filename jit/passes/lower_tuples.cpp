@@ -133,6 +133,10 @@ class Lowering final : public NodePass {
 
 }  // namespace
 
-bool lower_tuples(Graph& g) { return Lowering(g).run(); }
+bool lower_tuples(Graph& g) {
+  bool changed = false;
+  while (Lowering(g).run()) changed = true;  // of a loop before those of a branch in it
+  return changed;
+}
 
 }  // namespace tenon::jit

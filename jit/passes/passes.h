@@ -22,8 +22,9 @@ TENON_API bool propagate_constants(Graph& g);
 // elements of containers just made, comparisons with None that the types decide.
 TENON_API bool simplify(Graph& g);
 // Puts the nodes of called functions and methods where they are called. Recursive calls remain, and
-// those past 200,000 nodes.
-void inline_calls(Graph& g);
+// those past 200,000 nodes. `keep_operators`: functions that stand for operators, as those of
+// packed sequences, become these.
+void inline_calls(Graph& g, bool keep_operators = false);
 // Repeats the bodies of loops with a constant trip count of at most 8, and no break.
 TENON_API bool unroll_loops(Graph& g);
 // Tuples that branches give and loops carry become their elements.

@@ -91,10 +91,19 @@ bool asks_sizes(const Node& n) {
 }
 
 bool may_give_sizes_by_data(const Node& n) {
-  static const std::set<std::string, std::less<>> kNames = {
-      "aten::masked_select", "aten::unique_dim", "aten::argwhere",     "aten::unique_consecutive",
-      "aten::nonzero",       "aten::bincount",   "aten::_unique",      "aten::tensor_split",
-      "aten::one_hot",       "aten::_unique2",   "aten::nonzero_numpy"};
+  static const std::set<std::string, std::less<>> kNames = {"aten::masked_select",
+                                                            "aten::unique_dim",
+                                                            "aten::argwhere",
+                                                            "aten::unique_consecutive",
+                                                            "aten::nonzero",
+                                                            "aten::bincount",
+                                                            "aten::_unique",
+                                                            "aten::tensor_split",
+                                                            "aten::one_hot",
+                                                            "aten::_unique2",
+                                                            "aten::nonzero_numpy",
+                                                            "aten::_pack_padded_sequence",
+                                                            "aten::_pad_packed_sequence"};
   if (n.is("aten::repeat_interleave")) {
     const Value* repeats = argument(n, "repeats");
     return !repeats || repeats->type()->is(TypeKind::Tensor);

@@ -18,6 +18,8 @@ ItemPtr outside(const Item& inside, std::string name) {
   return out;
 }
 
+bool is_missing(const Item& i) { return i.unset || i.example.isNone(); }
+
 bool is_empty_list(const IValue& v) { return is_tensor_list(v) && v.toListRef().items.empty(); }
 
 // The list as one value, which the graph that is entered may change.
@@ -69,6 +71,64 @@ struct Exporter::OpenGraph {
   Exporter& exporter;
 };
 
+void Exporter::write_steps(pb::GraphProto* graph, const std::vector<Scanned>& inputs,
+                           const Body& body, const std::vector<Scanned>& results) {
+  const auto add = [](pb::ValueInfoProto* info, const std::string& name, const Scanned& like) {
+    info->set_name(name);
+    auto* type = info->mutable_type()->mutable_tensor_type();
+    type->set_elem_type(onnx_type(like.dtype));
+    auto* shape = type->mutable_shape();
+    for (int64_t d = 0; d < like.rank; ++d) shape->add_dim();
+  };
+  const OpenGraph open(*this, graph, "body");
+  Names inner;
+  for (const Scanned& s : inputs) {
+    inner.push_back(fresh("scanned"));
+    add(graph->add_input(), inner.back(), s);
+  }
+  const Names given = body(inner);
+  for (std::size_t k = 0; k < given.size(); ++k)
+    add(graph->add_output(), node("Identity", {given[k]}).front(), results.at(k));
+}
+
+Names Exporter::scan(const std::vector<Scanned>& states, const std::vector<Scanned>& sequences,
+                     bool backward, const Body& body) {
+  std::vector<Scanned> all = states;
+  all.insert(all.end(), sequences.begin(), sequences.end());
+  Names names;
+  for (const Scanned& s : all) names.push_back(s.name);
+  std::vector<Scanned> results = states;
+  results.insert(results.end(), states.begin(), states.end());
+  pb::GraphProto graph;
+  write_steps(&graph, all, body, results);
+  const auto outputs = static_cast<std::size_t>(graph.output_size());
+  Attrs attrs{{"num_scan_inputs", static_cast<int64_t>(sequences.size())}};
+  if (backward) {
+    const std::vector<int64_t> taken(sequences.size(), 1), given(outputs - states.size(), 1);
+    attrs.push_back({"scan_input_directions", taken});
+    attrs.push_back({"scan_output_directions", given});
+  }
+  const Names made = node("Scan", names, attrs, outputs);
+  add_graph(graphs_.back().graph->mutable_node(graphs_.back().graph->node_size() - 1), "body",
+            graph);
+  return made;
+}
+
+Names Exporter::loop(const std::string& condition, const std::vector<Scanned>& states,
+                     const Body& body) {
+  std::vector<Scanned> all{{"", kInt64, 0}, {condition, kBool, 0}};
+  all.insert(all.end(), states.begin(), states.end());
+  Names names;
+  for (const Scanned& s : all) names.push_back(s.name);
+  pb::GraphProto graph;
+  const auto step = [&body](const Names& given) { return body({given.begin() + 2, given.end()}); };
+  write_steps(&graph, all, step, {all.begin() + 1, all.end()});
+  const Names made = node("Loop", names, {}, states.size());
+  add_graph(graphs_.back().graph->mutable_node(graphs_.back().graph->node_size() - 1), "body",
+            graph);
+  return made;
+}
+
 // Writes a block as a graph of its own; what its results and the lists are there.
 std::vector<ItemPtr> Exporter::walk_branch(const jit::Block& b, const std::vector<ItemPtr>& lists,
                                            pb::GraphProto* to) {
@@ -78,11 +138,37 @@ std::vector<ItemPtr> Exporter::walk_branch(const jit::Block& b, const std::vecto
   for (std::size_t k = 0; k < b.outputs().size(); ++k)
     outputs.insert(outputs.begin() + static_cast<std::ptrdiff_t>(k), item(b.outputs()[k]));
   for (const ItemPtr& i : outputs) {
+    if (i->unset || i->example.isNone()) {  // the other branch tells what it is of
+      to->add_output()->set_name(fresh("unset"));
+      results.push_back(i);
+      continue;
+    }
     const std::string name = own(*i);
     add_value_info(to->add_output(), name, *i, true);
     results.push_back(outside(*i, name));
   }
   return results;
+}
+
+// A result of the branch that nobody reads, as the other branch has it.
+void Exporter::fill_unset(pb::GraphProto* graph, int at, const pb::ValueInfoProto& other,
+                          const Item& like) {
+  pb::NodeProto* n = graph->add_node();
+  n->set_name(fresh("unset"));
+  n->add_output(graph->output(at).name());
+  if (is_tensor_list(like.example)) {
+    n->set_op_type("SequenceEmpty");
+    pb::AttributeProto* dtype = n->add_attribute();
+    dtype->set_name("dtype");
+    dtype->set_type(pb::AttributeProto::INT);
+    dtype->set_i(other.type().sequence_type().elem_type().tensor_type().elem_type());
+  } else {
+    n->set_op_type("Identity");
+    const bool none = like.unset || like.example.isNone();
+    n->add_input(initializer(none ? full({}, false, TensorOptions(kBool))
+                                  : zeros_like(as_tensor(like.example))));
+  }
+  *graph->mutable_output(at)->mutable_type() = other.type();
 }
 
 // The size of a dimension that the tensor does not have: ranks are the same in every run.
@@ -137,6 +223,22 @@ void Exporter::visit_if(const Node& n) {
   }
   const std::size_t outs = n.outputs().size();
   if (outs + lists.size() == 0) return;  // what it only does, as raising an error, has no form
+  std::vector<bool> none(outs);
+  for (std::size_t i = 0; i < outs; ++i) {
+    const auto at = static_cast<int>(i);
+    const bool unset[] = {is_missing(*results[0].at(i)), is_missing(*results[1].at(i))};
+    none[i] = unset[0] && unset[1];
+    for (int k = 0; k < 2; ++k) {
+      if (!unset[k]) continue;
+      const ItemPtr &mine = results[k].at(i), &other = results[1 - k].at(i);
+      need(mine->unset || none[i], "a result that is None in one branch");
+      fill_unset(&branches[k], at, branches[1 - k].output(at), *other);
+      if (!none[i]) results[k].at(i) = std::make_shared<Item>(Item{other->example});
+    }
+    if (none[i])
+      for (pb::GraphProto& g : branches)
+        g.mutable_output(at)->mutable_type()->mutable_tensor_type()->set_elem_type(pb::BOOL);
+  }
   for (std::size_t i = 0; i < outs + lists.size(); ++i) {
     for (int k = 0; k < 2; ++k) {  // of an empty list the other branch tells what it is of
       if (!is_empty_list(results[k].at(i)->example)) continue;
@@ -159,6 +261,10 @@ void Exporter::visit_if(const Node& n) {
   add_graph(made, "else_branch", branches[1]);
   const auto& taken = results[value ? 0 : 1];
   for (std::size_t k = 0; k < outs; ++k) {
+    if (none[k]) {
+      set(n.output(k), std::make_shared<Item>(*taken.at(k)));
+      continue;
+    }
     const ItemPtr result = outside(*taken.at(k), outputs[k]);
     result->grows = !same_shapes(results[0].at(k)->example, results[1].at(k)->example) ||
                     results[0].at(k)->grows || results[1].at(k)->grows;
@@ -191,9 +297,12 @@ std::vector<ItemPtr> Exporter::write_body(const Node& n, const std::vector<ItemP
   };
   add_input(body.inputs().at(0), int64_t{0});
   add_input(nullptr, true);
-  for (std::size_t k = 2; k < n.inputs().size(); ++k)
-    enter_carried(*add_input(body.inputs().at(k - 1), item(n.input(k))->example),
-                  !is_only_name(*n.input(k)));
+  for (std::size_t k = 2; k < n.inputs().size(); ++k) {
+    const Item& before = *item(n.input(k));
+    const ItemPtr in = add_input(body.inputs().at(k - 1), before.example);
+    enter_carried(*in, !is_only_name(*n.input(k)));
+    in->unset = before.unset;
+  }
   for (const ItemPtr& l : lists) {
     const ItemPtr in = add_input(nullptr, l->example);
     enter(*l, in->example, in->name, graphs_.size());
@@ -210,7 +319,7 @@ std::vector<ItemPtr> Exporter::write_body(const Node& n, const std::vector<ItemP
     add_value_info(graph->add_output(), name, *results[k], true);
   }
   for (std::size_t k = 0; k < first.size(); ++k) {
-    const bool empty = k > 0 && is_empty_list(first[k].example);
+    const bool empty = k > 0 && (is_empty_list(first[k].example) || first[k].unset);
     const Item& typed = empty ? *results[k - 1] : first[k];
     add_value_info(graph->mutable_input(static_cast<int>(k)), first[k].name, typed, true);
   }
@@ -324,11 +433,37 @@ void Exporter::visit_loop(const Node& n) {
   if (!unroll_loop(n)) refused_ = of_body;
 }
 
+// What a loop carries before it has a value is of what the loop gives: zeros, or nothing.
+void Exporter::set_unset(const Node& n, const std::vector<ItemPtr>& lists,
+                         std::optional<std::vector<IValue>>& examples) {
+  std::vector<ItemPtr> turn;
+  for (std::size_t k = 2; k < n.inputs().size(); ++k) {
+    const Item& before = *item(n.input(k));
+    if (examples && examples->at(k - 2).isNone()) examples->at(k - 2) = before.example;
+    if (!before.unset) continue;
+    IValue like = examples ? examples->at(k - 2) : IValue();
+    if (like.isNone()) {
+      pb::GraphProto trial;
+      std::vector<Item> before;
+      for (const ItemPtr& l : lists) before.push_back(*l);
+      if (turn.empty()) turn = write_body(n, lists, &trial);
+      for (std::size_t i = 0; i < lists.size(); ++i) *lists[i] = before[i];
+      like = turn.at(k - 1)->example;
+    }
+    need(like.isTensor() || like.isInt() || like.isDouble() || like.isBool(),
+         "a value that is set in a branch of the loop");
+    if (like.isTensor()) like = zeros_like(like.toTensor());
+    if (examples && examples->at(k - 2).isNone()) examples->at(k - 2) = like;
+    set(n.input(k), std::make_shared<Item>(Item{like, true}));
+  }
+}
+
 // As a Loop.
 void Exporter::keep_loop(const Node& n, const std::vector<ItemPtr>& lists) {
   const ItemPtr trips = item(n.input(0)), condition = item(n.input(1));
   Names inputs{name_of(*trips), name_of(*condition)};
   std::optional<std::vector<IValue>> examples = run_loop(n, lists);
+  set_unset(n, lists, examples);
   const bool was_varying = varying_, ran = examples.has_value();
   pb::GraphProto graph;
   const std::vector<ItemPtr> results = write_loop(n, lists, examples, &graph);

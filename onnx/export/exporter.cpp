@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/export/exporter.h"
 
+#include "jit/frozen/freezer.h"
 #include "jit/passes/passes.h"
 #include "jit/passes/values.h"
-#include "tenon/jit/freeze.h"
+#include "onnx/export/unused.h"
 #include "tenon/jit/operator.h"
 #include "tenon/ops.h"
 #include "tenon/quantized.h"
@@ -44,8 +45,7 @@ std::map<const jit::Value*, std::vector<int64_t>> promised_sizes(const jit::Grap
 
 // Nothing happens at these when a model runs.
 bool is_silent(const Node& n) {
-  return n.is("prim::RaiseException") || n.is("prim::Print") || n.is("aten::warn") ||
-         n.is("prim::Uninitialized");
+  return n.is("prim::RaiseException") || n.is("prim::Print") || n.is("aten::warn");
 }
 
 // What a message says is for errors, which a model does not have.
@@ -100,7 +100,7 @@ Item* Exporter::find_item(const jit::Value* v) const {
 
 pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   const NoGradGuard no_grad;
-  const jit::Module frozen = jit::freeze(module_, std::nullopt, false);
+  const jit::Module frozen = jit::freeze_with_operators(module_);
   const std::shared_ptr<jit::Graph> g = frozen.get_method("forward").graph()->copy();
   jit::remove_dropout(*g);
   const auto promised = promised_sizes(*g);
@@ -125,6 +125,7 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
     for (const auto& r : refused_) all += (all.empty() ? "" : "\n") + r;
     throw NotImplementedError("onnx::export_: " + all);
   }
+  remove_unused_nodes(graph);
   add_initializers(graph);
   return model;
 }
@@ -156,14 +157,28 @@ void Exporter::walk(const std::vector<Node*>& nodes) {
   }
 }
 
-// One that freezing left, as it does where the program might write it: writes to it are refused.
+// One that freezing left, as the program writes it. Each run begins with the file's value; all who
+// read it have one item, which writes in place change.
 void Exporter::visit_attribute(const Node& n) {
   const IValue& owner = item(n.input(0))->example;
   need(owner.isObject(), "an attribute of what is not an object");
-  const IValue value = owner.toObject()->getAttr(n.s("name"));
-  if (value.isTensor() && value.toTensor().defined() && value.toTensor().has_storage())
-    program_tensors_.push_back(value.toTensor());
-  set(n.output(), std::make_shared<Item>(Item{value, true}));
+  ItemPtr& known = attributes_[{owner.toObject().get(), n.s("name")}];
+  if (!known) {
+    IValue value = owner.toObject()->getAttr(n.s("name"));
+    if (value.isTensor() && value.toTensor().defined() && value.toTensor().has_storage()) {
+      value = value.toTensor().clone();
+      program_tensors_.push_back(value.toTensor());
+    }
+    known = std::make_shared<Item>(Item{value, true});
+  }
+  set(n.output(), known);
+}
+
+void Exporter::write_attribute(const Node& n) {
+  const IValue& owner = item(n.input(0))->example;
+  need(owner.isObject(), "an attribute of what is not an object");
+  need(graphs_.size() == 1, "it writes an attribute in a branch or a loop");
+  attributes_[{owner.toObject().get(), n.s("name")}] = item(n.input(1));
 }
 
 void Exporter::visit(const Node& n) {
@@ -175,12 +190,17 @@ void Exporter::visit(const Node& n) {
     return set(n.output(), std::make_shared<Item>(Item{*v, true}));
   }
   if (n.is("prim::GetAttr")) return visit_attribute(n);
-  if (n.is("prim::If")) return visit_if(n);
-  if (n.is("prim::Loop")) return visit_loop(n);
+  if (n.is("prim::SetAttr")) return write_attribute(n);
+  if (n.is("prim::If") || n.is("prim::Loop")) {
+    const std::vector<Node*> after = carry_writes(n);
+    n.is("prim::If") ? visit_if(n) : visit_loop(n);
+    return walk(after);
+  }
   if (n.is("prim::isinstance"))
     return set(n.output(), std::make_shared<Item>(
                                Item{IValue(jit::is_instance(n, item(n.input(0))->example)), true}));
   if (n.is("prim::unchecked_cast")) return set(n.output(), item(n.input(0)));
+  if (n.is("prim::Uninitialized")) return set(n.output(), unset_item());
   if (is_silent(n)) return;
   if (visit_structure(n) || fold(n) || write_constant(n) || gives_text(n)) return;
   visit_operator(n);
@@ -343,6 +363,12 @@ std::string Exporter::initializer(const Tensor& given) {
   if (!key.empty()) small_.emplace(key, name);
   stored_.push_back({t, name, false});
   return name;
+}
+
+ItemPtr unset_item() {
+  auto i = std::make_shared<Item>();
+  i->unset = true;
+  return i;
 }
 
 bool is_complex(const IValue& v) {

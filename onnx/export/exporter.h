@@ -38,11 +38,23 @@ struct Item {
   // changed, as graphs in it and around it have values of their own.
   std::size_t depth = 0;
   bool grows = false;   // a list whose length may differ from the example's
+  bool unset = false;   // nobody reads it: of a branch that returns, or does not
   bool shared = false;  // a list that has other items, too, which would not change with it
   // Which sizes of a tensor are those of the example in every run (sizes.h); none: nothing is
   // known.
   std::optional<std::vector<int64_t>> sizes;
   int64_t symbol = 0;  // of a number that is a size
+};
+
+// ONNX has no packed sequences: recurrent layers take padded ones and lengths, which the model has
+// beside the packed elements. Names of its values.
+struct Packed {
+  std::string batch_sizes;
+  std::string padded;       // [time, batch, ...]; what is in the padding is not said
+  std::string lengths;      // [batch], int64
+  std::string mask;         // [longest, batch]: where the elements are
+  int64_t batch = 0;        // the symbol of its size
+  bool is_longest = false;  // time is that of the longest, and not more
 };
 
 // An attribute of a node of the model.
@@ -64,13 +76,18 @@ class Exporter {
   // The sizes, or the one size, are those of the example in every run.
   bool is_fixed(const Item& tensor) const;
   bool is_fixed(const Item& tensor, int64_t dim) const;
-  int64_t fresh_symbol() { return ++symbols_; }  // of a size
+  // Of the size; 0: that of the example in every run.
+  int64_t symbol_of(const Item& tensor, int64_t dim);
+  bool is_dynamic_axis(const Item& tensor, int64_t dim) const;  // or as long as one
+  int64_t fresh_symbol() { return ++symbols_; }                 // of a size
   // A list of tensors whose length is known when the model runs. Joining one in a loop gives other
   // sizes in each turn.
   bool is_sequence(const Item& i) const;
   // What was written has sizes that depend on values, whatever the inputs' are.
   void note_varying() { varying_ = true; }
   void join_sequence() { varying_ = varying_ || graphs_.size() > 1; }
+  // By the name of the packed elements.
+  std::map<std::string, Packed> packed;
   const ExportOptions& options() const { return options_; }
   // Domains of the nodes beside ONNX's own.
   const std::set<std::string>& domains() const { return domains_; }
@@ -78,6 +95,19 @@ class Exporter {
   // Adds a node to the graph that is being written; its outputs.
   Names node(const std::string& type, const Names& inputs, const Attrs& attrs = {},
              std::size_t outputs = 1, const std::string& domain = "");
+  // A Scan over the first dimension of `sequences`. `body` takes the states and an element of each
+  // sequence, and gives the next states and results, which have the states' dtypes in this order.
+  // Gives the last states, and the results of all steps.
+  struct Scanned {
+    std::string name;
+    ScalarType dtype;
+    int64_t rank;  // of a state, or of an element
+  };
+  using Body = std::function<Names(const Names&)>;
+  Names scan(const std::vector<Scanned>& states, const std::vector<Scanned>& sequences,
+             bool backward, const Body& body);
+  // A Loop while `condition` holds; the body gives it first, then the states.
+  Names loop(const std::string& condition, const std::vector<Scanned>& states, const Body& body);
   // The name of a constant: weights by their own names.
   std::string initializer(const Tensor& t);
   // The model's value of an item that is a tensor, a number or a list of integers (one dimension).
@@ -99,13 +129,19 @@ class Exporter {
   void forget(const jit::Block& b);  // what was known of its values
   void visit(const jit::Node& n);
   void visit_attribute(const jit::Node& n);
+  void write_attribute(const jit::Node& n);
+  void write_steps(pb::GraphProto* graph, const std::vector<Scanned>& inputs, const Body& body,
+                   const std::vector<Scanned>& results);
   void visit_if(const jit::Node& n);
+  void fill_unset(pb::GraphProto* graph, int at, const pb::ValueInfoProto& other, const Item& like);
   bool raises(const jit::Block& b) const;  // whenever it runs
   bool is_out_of_range(const jit::Node& n) const;
   void visit_loop(const jit::Node& n);
   void keep_loop(const jit::Node& loop, const std::vector<ItemPtr>& lists);
   bool unroll_loop(const jit::Node& loop);
   bool only_counts(const jit::Node& loop, const std::vector<ItemPtr>& lists) const;
+  void set_unset(const jit::Node& loop, const std::vector<ItemPtr>& lists,
+                 std::optional<std::vector<IValue>>& examples);
   std::vector<ItemPtr> write_body(const jit::Node& loop, const std::vector<ItemPtr>& lists,
                                   pb::GraphProto* graph);
   std::vector<ItemPtr> write_loop(const jit::Node& loop, const std::vector<ItemPtr>& lists,
@@ -141,6 +177,16 @@ class Exporter {
   bool write_constant(const jit::Node& n);
   void write_shared(const jit::Node& n);
   const jit::Value* viewed(const jit::Value& v) const;
+  struct SharedNames;
+  std::optional<SharedNames> names_of(const jit::Node& n, const jit::Value* written) const;
+  const jit::Value* made_beside(const jit::Node& n, const jit::Value* v) const;
+  void carry(jit::Node& n, const SharedNames& names);
+  void carry_copy(jit::Node& loop, jit::Value& in);
+  bool is_own_result(const jit::Node& n, std::size_t k) const;
+  void own_results(jit::Node& n);
+  // Writes of a branch or a loop to tensors of outside become results of it. The nodes after it
+  // that take these.
+  std::vector<jit::Node*> carry_writes(const jit::Node& n);
   ItemPtr put_part(const jit::Node& view, const ItemPtr& whole, const ItemPtr& part);
   ItemPtr call_operator(const std::string& name, const std::vector<ItemPtr>& arguments);
   void check_shared(const jit::Node& n, const jit::Value* base, const Tensor& memory) const;
@@ -187,8 +233,10 @@ class Exporter {
   bool varying_ = false;               // sizes may be other ones than those of the examples
   int64_t symbols_ = 0;
   std::map<std::string, int64_t> axis_symbols_;  // by name
-  std::vector<Tensor> program_tensors_;          // its constants, which stay as they are
-  std::set<const jit::Node*> written_;           // in-place operators that became new values
+  // Attributes of objects that the program writes, as they are where it has come to.
+  std::map<std::pair<const ivalue::Object*, std::string>, ItemPtr> attributes_;
+  std::vector<Tensor> program_tensors_;  // its constants, which stay as they are
+  std::set<const jit::Node*> written_;   // in-place operators that became new values
 };
 
 // A tensor as the model has it; a number as one without dimensions, a list of integers as one of
@@ -202,6 +250,7 @@ IValue list_of(const jit::TypePtr& element, const std::vector<ItemPtr>& parts);
 ItemPtr tuple_of(std::vector<ItemPtr> parts);
 IValue copy_of_list(const IValue& v);
 bool all_constant(const std::vector<ItemPtr>& parts);
+ItemPtr unset_item();
 bool changes_list(const jit::Node& n);  // its first input
 // No other value is the same list: who changes it need not look for others.
 bool is_only_name(const jit::Value& list);

@@ -52,6 +52,8 @@ bool Exporter::is_last_name(const jit::Value& v, const Node& user, const Node& w
 
 void Exporter::visit_operator(const Node& n) {
   Call call(*this, n);
+  for (const jit::Argument& a : n.op ? n.op->schema.arguments : std::vector<jit::Argument>())
+    need(!a.alias.write || !a.keyword_only, "it writes to argument '" + a.name + "'");
   const auto* rule = find_rule(n.kind());
   if (!rule && call.name != n.kind()) {
     if (!is_last_name(*n.input(0), n, n)) return write_shared(n);

@@ -28,6 +28,18 @@ bool Exporter::is_fixed(const Item& tensor, int64_t dim) const {
   return at >= 0 && at < n && (*tensor.sizes)[static_cast<std::size_t>(at)] == kFixed;
 }
 
+int64_t Exporter::symbol_of(const Item& tensor, int64_t dim) {
+  if (is_fixed(tensor, dim)) return kFixed;
+  return tensor.sizes ? tensor.sizes->at(static_cast<std::size_t>(dim)) : fresh_symbol();
+}
+
+bool Exporter::is_dynamic_axis(const Item& tensor, int64_t dim) const {
+  if (is_fixed(tensor, dim) || !tensor.sizes) return false;
+  const int64_t symbol = tensor.sizes->at(static_cast<std::size_t>(dim));
+  return std::any_of(axis_symbols_.begin(), axis_symbols_.end(),
+                     [symbol](const auto& axis) { return axis.second == symbol; });
+}
+
 bool has_fixed_sizes(const Exporter& e, const Item& i) {
   if (i.constant || e.is_static()) return true;
   if (i.example.isTensor()) return e.is_fixed(i);

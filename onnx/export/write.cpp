@@ -8,6 +8,7 @@
 #include "onnx/export/exporter.h"
 #include "onnx/export/external_data.h"
 #include "onnx/export/size_rules.h"
+#include "onnx/export/unused.h"
 #include "tenon/autograd.h"
 #include "tenon/io/file_writer.h"
 #include "tenon/ops.h"
@@ -190,7 +191,7 @@ void Exporter::add_outputs(const jit::Graph& g, pb::GraphProto* graph) {
   const std::function<void(const ItemPtr&)> add = [&](const ItemPtr& i) {
     if (i->has_parts)
       for (const ItemPtr& part : i->parts) add(part);
-    else
+    else if (!i->constant || !i->example.isNone())  // auxiliary results that training alone has
       flat.push_back(i);
   };
   try {
@@ -213,18 +214,6 @@ void Exporter::add_outputs(const jit::Graph& g, pb::GraphProto* graph) {
     refused_.push_back("cannot export the result: " + r.reason);
   }
 }
-
-namespace {
-
-void add_used_names(const pb::GraphProto& g, std::set<std::string>& names) {
-  for (const auto& n : g.node()) {
-    names.insert(n.input().begin(), n.input().end());
-    for (const auto& a : n.attribute())
-      if (a.has_g()) add_used_names(a.g(), names);
-  }
-}
-
-}  // namespace
 
 // Those that the nodes use which stayed in the model.
 void Exporter::add_initializers(pb::GraphProto* graph) {

@@ -136,6 +136,7 @@ void Exporter::write_shared(const Node& n) {
   std::vector<const Value*> chain{n.input(0)};
   while (const Value* v = viewed(*chain.back())) chain.push_back(v);
   const Tensor memory = item(chain.back())->example.toTensor();
+  for (const Value* v : chain) need(item(v)->depth == graphs_.size(), kOtherNames);
   check_shared(n, chain.back(), memory);
   for (const Value* v : chain) (void)name_of(*item(v));  // as they are before the write
   for (Stored& s : stored_)

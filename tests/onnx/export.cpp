@@ -411,20 +411,6 @@ def forward(self, x: Tensor) -> Tensor:
   EXPECT_THROW(onnx::export_(m, {ones({4})}, path), NotImplementedError);
 }
 
-// A loop finds what it wrote in its turn before.
-TEST(OnnxExport, AWriteToMemoryOfOutsideTheLoopIsRefused) {
-  const jit::Module m = define(R"(
-def forward(self, x: Tensor) -> Tensor:
-    y = torch.zeros_like(x)
-    out = x
-    for i in range(int(x.sum().item())):
-        out = y.add_(x) * 1.0
-    return out
-)");
-  test::expect_words(test::text_of([&] { exported(m, {ones({2})}); }),
-                     {"cannot export aten::add_: it writes to memory that has other names"});
-}
-
 TEST(OnnxExport, OptionsThatDoNotFitAreRefused) {
   const jit::Module m = define("def forward(self, x: Tensor) -> Tensor:\n    return x + 1\n");
   const auto refusal = [&](onnx::ExportOptions o, std::vector<IValue> inputs = {ones({2})}) {

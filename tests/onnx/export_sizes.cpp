@@ -86,7 +86,7 @@ TEST(OnnxExportSizes, WindowsOfAxesOfAnySize) {
 TEST(OnnxExportSizes, ASizeThatVariesIsNotTakenForFixed) {
   const Tensor x = ones({2, 3, 4, 6});
   for (const char* body : {"    return torch.adaptive_avg_pool2d(x.transpose(0, 2), [2, 3])\n",
-                           "    return torch.diagonal(x.reshape(-1, 6))\n"}) {
+                           "    return torch.diag_embed(x.reshape(-1, 6))\n"}) {
     SCOPED_TRACE(body);
     const std::string text = test::text_of([&] { exported(define_of_x(body), x, any(kBatch)); });
     test::expect_words(text, {"sizes that are known"});
@@ -149,6 +149,23 @@ TEST(OnnxExportSizes, WritesLeaveTheSizesOfConstants) {
 }
 
 // Also where no axis is dynamic, so that the inputs have one size.
+TEST(OnnxExportSizes, WritesToSlicesOfAnySize) {
+  manual_seed(37);
+  const Tensor x = randn({4, 3, 2, 2});
+  for (const char* body : {"    y = x * 2\n"
+                           "    n = int(x[0].flatten().argmax()) % x.size(0)\n"
+                           "    y[n:].fill_(7)\n"
+                           "    y[:n].add_(x[:n])\n"
+                           "    return y\n",
+                           "    y = x * 2\n"
+                           "    y[2:-2].fill_(7)\n"
+                           "    y[-3:2].sub_(1)\n"
+                           "    y[1::3].add_(1)\n"
+                           "    return y\n"})
+    expect_any_size(body, x, kBatch,
+                    {randn({7, 3, 2, 2}), randn({3, 3, 2, 2}), randn({1, 3, 2, 2})});
+}
+
 TEST(OnnxExportSizes, SizesThatDataDecideAreThoseOfEachRun) {
   onnx::ExportOptions options;
   options.opset = 18;

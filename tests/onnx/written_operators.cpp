@@ -337,6 +337,60 @@ TEST(OnnxExportOperators, CompositesOfAnySize) {
       {{randn({2, 1}), randn({3})}, {randn({5, 1}), randn({3})}}, kRows);
 }
 
+TEST(OnnxExportOperators, ScansAndDiagonalsOfAnySize) {
+  manual_seed(61);
+  for (const char* body :
+       {"torch.cumprod(x, 0)", "torch.cumprod(x, 1)", "torch.cummax(x, 0)[0]",
+        "torch.cummin(x, 1)[1]", "torch.diagonal(x)", "torch.diagonal(x, -1, 0, 2)",
+        "torch.diagonal(x, 2, 2, 1)", "torch.tensordot(x, x, [1, 2], [1, 2])",
+        "torch.tensordot(x, x, [0], [0])", "torch.as_strided(x, [x.size(0), 2], [12, 5], 1)"})
+    expect_model("x: Tensor) -> Tensor:\n    return " + std::string(body) + "\n",
+                 {{randn({5, 3, 4})}, {randn({7, 3, 4})}, {randn({2, 3, 4})}}, kRows);
+  const Tensor nan = full({2, 3, 4}, std::numeric_limits<float>::quiet_NaN());
+  expect_model("x: Tensor) -> Tensor:\n    return torch.cummax(x, 0)[1]\n",
+               {{randn({5, 3, 4})}, {cat({randn({2, 3, 4}), nan, randn({1, 3, 4})})}}, kRows);
+}
+
+TEST(OnnxExportOperators, IntegersAndNeighbors) {
+  const Tensor x = tensor({12, -18, 0, 7, 0, 1 << 20}, kLong),
+               y = tensor({8, 12, 5, 0, 0, 96}, kLong);
+  for (const char* body : {"torch.gcd(x, y)", "torch.lcm(x, y)", "torch.gcd(x.view(6, 1), y)"})
+    expect_model("x: Tensor, y: Tensor) -> Tensor:\n    return " + std::string(body) + "\n",
+                 {{x, y}, {y, x + 1}});
+  const Tensor runs = tensor({1, 1, 2, 2, 2, 1}, kLong), other = tensor({4, 4, 4}, kLong);
+  for (const char* k : {"0", "1", "2"}) {
+    expect_model("x: Tensor) -> Tensor:\n    return torch.unique_consecutive(x, True, True)[" +
+                     std::string(k) + "]\n",
+                 {{runs}, {other}, {tensor({3}, kLong)}}, kRows);
+    expect_model("x: Tensor) -> Tensor:\n    return torch.unique_consecutive(x, True, True, 1)[" +
+                     std::string(k) + "]\n",
+                 {{tensor({1, 1, 1, 2, 2, 3}, kLong).view({2, 3})},
+                  {tensor({1, 1, 1, 1, 1, 1}, kLong).view({2, 3})}});
+  }
+  for (const ScalarType d : {kUInt8, kInt8, kInt16, kInt32, kLong})
+    expect_model("x: Tensor) -> Tensor:\n    return torch.pow(2, x)\n", {{arange(5, d)}});
+}
+
+TEST(OnnxExportOperators, FunctionsByPolynomials) {
+  const Tensor x = tensor({-40.0, -8.0, -7.9, -0.3, 0.0, 1e-6, 2.5, 8.0, 8.1, 60.0}, kFloat),
+               y = tensor({-1.0, -0.99999, -0.7, -1e-5, 0.0, 0.3, 0.71, 0.9999, 1.0, 2.0}, kFloat);
+  for (const char* f : {"i0", "special_i0e", "special_i1", "special_i1e"})
+    for (const ScalarType d : {kFloat, kDouble})
+      expect_model("x: Tensor) -> Tensor:\n    return torch." + std::string(f) + "(x)\n",
+                   {{x.to(d)}});
+  expect_model("x: Tensor) -> Tensor:\n    return torch.erfinv(x)\n", {{y}});
+}
+
+// The model would have another rank there.
+TEST(OnnxExportOperators, ADynamicAxisIsNotSqueezed) {
+  const jit::Module m = define("def forward(self, x: Tensor) -> Tensor:\n    return x.squeeze()\n");
+  test::expect_words(test::text_of([&] {
+                       (void)written(m, {randn({1, 3, 1})}, kRows);
+                     }),
+                     {"cannot export aten::squeeze: dimension 0 is dynamic", "size 1"});
+  expect_model(m, {{randn({2, 3, 1})}, {randn({5, 3, 1})}}, kRows);
+}
+
 TEST(OnnxExportOperators, LossesOfBatchesOfAnySize) {
   manual_seed(46);
   const Axes axes{{"x", {{0, "n"}}}, {"t", {{0, "n"}}}};

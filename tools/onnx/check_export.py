@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import warnings
-from typing import List
+from typing import List, NamedTuple, Optional
 
 import numpy as np
 import onnx
@@ -18,6 +18,7 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import save_file
 from torch import nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 warnings.filterwarnings("ignore")
 torch.manual_seed(7)
@@ -272,6 +273,99 @@ def decided_script(x):
 case("decided.script", decided_script, r(3).abs(), dynamic=("x:0=n",), runs=((torch.full((4,), -1.0),), (torch.full((2,), 9.0),)))
 
 
+# Writes to tensors of outside, and early returns, by the bodies of functions of x.
+SCRIPTS = {
+    "branch_writes": '''
+    y = x * 2
+    v = y[:, 1:]
+    if bool(x.sum() > 0):
+        v[0] = 9
+        v += 1
+        y[-1] += v[0, 0] * 2
+    else:
+        y.zero_()
+    return y, v''',
+    "nested_writes": '''
+    y = torch.zeros(x.size(0), 3)
+    for i in range(x.size(0)):
+        for j in range(3):
+            if bool(x[i, j] > 0):
+                y[i, j] = x[i, j] * 2
+            else:
+                y[i] += 1
+    y[0] = 5
+    return y''',
+    "sums": '''
+    s = torch.zeros(3)
+    t = s
+    for i in range(x.size(0)):
+        for j in range(2):
+            s += x[i] * j
+    s /= 2
+    return s, t''',
+    "swaps": '''
+    a = torch.zeros(3)
+    b = torch.ones(3)
+    for i in range(x.size(0)):
+        a += x[i]
+        a, b = b, a
+    return a, b''',
+    "while_writes": '''
+    y = x.clone()
+    n = 0
+    while n < x.size(0) and bool(y.sum() < 50):
+        y[n, 1:] += 10
+        y.mul_(1.5)
+        n += 1
+    return y, torch.tensor(n)''',
+    "writes_of_input": '''
+    v = x[0]
+    if bool(x.sum() > 0):
+        v[0] = 1
+    for i in range(x.size(0)):
+        x[i] *= i
+    return x * 2''',
+    "decoding": '''
+    out = torch.zeros(5, dtype=torch.long)
+    last = 0
+    for t in range(5):
+        last = int(x[last % x.size(0)].argmax()) + t
+        out[t] = last
+    return out''',
+    "early": '''
+    if bool(x.sum() > 1):
+        return x * 2, 1
+    for i in range(x.size(0)):
+        if bool(x[i].sum() > 0.3):
+            return x[i:] + 1, i
+    return x, -1''',
+    "early_nested": '''
+    for i in range(x.size(0)):
+        for j in range(3):
+            if bool(x[i, j] > 0.7):
+                return x[i] * j
+    return x[0] - 1''',
+    "early_while": '''
+    n = 0
+    while True:
+        x = x * 2
+        n += 1
+        if bool(x.abs().sum() > 100):
+            return x, n
+        if n > 4:
+            break
+    return x + 1, n''',
+}
+for name, body in SCRIPTS.items():
+    scope = {"torch": torch}
+    exec(f"def {name}(x: torch.Tensor):{body}\n", scope)
+    scope[name].text = f"def {name}(x: torch.Tensor):{body}\n"
+    x = r(4, 3)
+    case(name + ".script", scope[name], x, dynamic=("x:0=rows",), runs=((-x,), (x.abs(),), (-x.abs(),), (r(7, 3),), (r(1, 3),)))
+    if name != "decoding":
+        REFUSED[name + ".script"] = "cannot write"
+
+
 class Recurrent(nn.Module):
     def __init__(self, kind, **options):
         super().__init__()
@@ -285,6 +379,57 @@ class Recurrent(nn.Module):
 for kind in "LSTM GRU RNN".split():
     case(kind, Recurrent(kind, num_layers=2), r(4, 3, 6), dynamic=("x:0=time", "x:1=batch"), runs=((r(9, 1, 6),),))
     case(kind + "_both", Recurrent(kind, bidirectional=True, batch_first=True), r(3, 4, 6))
+for name, options in {"": {}, "_layers": dict(bidirectional=True, num_layers=2), "_plain": dict(bias=False)}.items():
+    case("LSTM_projected" + name, Recurrent("LSTM", proj_size=3, **options), r(4, 3, 6), dynamic=("x:0=time", "x:1=batch"), runs=((r(9, 1, 6),),))
+
+
+class Packed(nn.Module):
+    def __init__(self, kind, batch_first=False, enforce_sorted=False, padding: float = 0.0, total: Optional[int] = None, **options):
+        super().__init__()
+        self.rnn = getattr(nn, kind)(6, 5, batch_first=batch_first, **options)
+        self.batch_first, self.enforce_sorted, self.padding, self.total = batch_first, enforce_sorted, padding, total
+
+    def forward(self, x, lengths):
+        packed = pack_padded_sequence(x, lengths, self.batch_first, self.enforce_sorted)
+        out, state = self.rnn(packed)
+        y, n = pad_packed_sequence(out, self.batch_first, self.padding, self.total)
+        return y, n, state
+
+
+class PackedStates(Packed):
+    def forward(self, x, lengths, h, c):
+        out, state = self.rnn(pack_padded_sequence(x, lengths, self.batch_first, self.enforce_sorted), (h, c))
+        return out.data, out.batch_sizes, state
+
+
+class PackedElements(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.first, self.second = nn.Linear(6, 7), nn.GRU(7, 5, bidirectional=True), nn.LSTM(10, 4)
+
+    def forward(self, x, lengths):
+        p = pack_padded_sequence(x, lengths, enforce_sorted=False)
+        y, h = self.first(PackedSequence(torch.relu(self.linear(p.data)), p.batch_sizes, p.sorted_indices, p.unsorted_indices))
+        y, state = self.second(y)
+        out, n = pad_packed_sequence(y)
+        return y.data, out, n, h, state
+
+
+LENGTHS = torch.tensor([2, 4, 1]), torch.tensor([5, 1, 6, 6])
+for suffix in ("", ".script"):
+    for kind in "LSTM GRU RNN".split():
+        for name, options in {"": {}, "_layers": dict(bidirectional=True, num_layers=2, dropout=0.5), "_plain": dict(bias=False),
+                              "_longer": dict(padding=-2.0, total=7), "_sorted": dict(enforce_sorted=True), "_first": dict(batch_first=True)}.items():
+            axes = ("x:0=b", "x:1=t", "lengths:0=b") if name == "_first" else ("x:0=t", "x:1=b", "lengths:0=b")
+            given = [(t, n.sort(descending=True).values if name == "_sorted" else n) for t, n in zip((r(4, 3, 6), r(6, 4, 6)), LENGTHS)]
+            if name == "_first":
+                given = [(t.transpose(0, 1).contiguous(), n) for t, n in given]
+            case(f"{kind}_packed{name}{suffix}", Packed(kind, **options), *given[0], dynamic=axes, runs=(given[1],))
+    case("RNN_packed_relu" + suffix, Packed("RNN", nonlinearity="relu"), r(4, 3, 6), LENGTHS[0], opset=13)
+    case("LSTM_packed_projected" + suffix, Packed("LSTM", proj_size=3, bidirectional=True), r(4, 3, 6), LENGTHS[0], opset=22)
+    case("LSTM_packed_states" + suffix, PackedStates("LSTM", num_layers=2), r(4, 3, 6), LENGTHS[0], r(2, 3, 5), r(2, 3, 5))
+    case("packed_elements" + suffix, PackedElements(), r(4, 3, 6), LENGTHS[0], dynamic=("x:0=t", "x:1=b", "lengths:0=b"), runs=((r(6, 4, 6), LENGTHS[1]),))
+REFUSED.update({name: "cannot write" for name in CASES if "packed" in name})  # how many elements there are depends on lengths
 
 
 # Operators without a rule of their own: by what they are made of or decompose into.
@@ -355,6 +500,38 @@ case("opset21", lambda x: (F.pad(x, (1, 1)), F.group_norm(x, 2), x.reshape(-1), 
 case("opset22", lambda x: (F.max_pool2d(x, 2), F.conv2d(x, torch.ones(3, 2, 2, 2)), x.round(), F.hardswish(x)), r(1, 2, 6, 6), opset=22)
 
 
+for name, f in {
+    "cumulative": lambda x: (x.cumprod(0), x.cumprod(1), *x.cummax(0), *x.cummin(-1)),
+    "diagonals_of_any_size": lambda x: (x.diagonal(), x.diagonal(1, 1, 2), x.diagonal(-1, 0, 2), x.as_strided((x.shape[0], 3), (12, 2), 1)),
+    "tensordot": lambda x: (torch.tensordot(x, x, ([1, 2], [1, 2])), torch.tensordot(x, x, ([0], [0]))),
+}.items():
+    case(name, f, r(5, 3, 4), dynamic=("x:0=n",), runs=((r(7, 3, 4),), (r(2, 3, 4),)))
+case("cumulative13", lambda x: (x.cumprod(1), *x.cummax(0)), r(3, 4), opset=13)
+case("gcd", lambda x, y: (torch.gcd(x, y), torch.lcm(x, y)), ints(90, 9) - 30, ints(40, 9))
+case("unique_consecutive", lambda x: (*torch.unique_consecutive(x, return_inverse=True, return_counts=True), torch.unique_consecutive(x.unsqueeze(1) + torch.zeros(1, 2).long(), dim=0)),
+     torch.tensor([1, 1, 1, 1, 2, 1]), dynamic=("x:0=n",), runs=((torch.tensor([4, 4]),), (ints(2, 10),)))
+case("polynomials", lambda x, y: (torch.special.i0(x), torch.special.i0e(x), torch.special.i1(x), torch.special.i1e(x), torch.erfinv(y)), r(60) * 10, torch.rand(60) * 1.98 - 0.99)
+case("power_of_number", lambda x: (2 ** x, x ** 2, torch.pow(3, x.to(torch.uint8)), x ** x), ints(5, 6))
+
+
+class Outputs(NamedTuple):
+    logits: torch.Tensor
+    auxiliary: Optional[torch.Tensor]
+
+
+class WithAuxiliary(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 3)
+
+    def forward(self, x):
+        y = self.linear(x)
+        return Outputs(y, y * 2 if self.training else None)
+
+
+case("named_tuple.script", WithAuxiliary(), r(2, 4), dynamic=("x:0=n",), runs=((r(5, 4),),))
+
+
 class LanguageModel(nn.Module):
     def __init__(self):
         super().__init__()
@@ -404,14 +581,16 @@ class Function(nn.Module):
 
 def flat(value):
     if isinstance(value, (tuple, list)):
-        return [t for v in value for t in flat(v)]
+        return [t for v in value if v is not None for t in flat(v)]
     return [value]
 
 
 def make_program(name, f, inputs):
+    if name.endswith(".script") and isinstance(f, nn.Module):
+        return f.eval(), torch.jit.script(f)
     if name.endswith(".script"):
         unit = type("Script_" + f.__name__, (torch.jit.ScriptModule,), {})()
-        source = "\n".join("    " + line for line in inspect.getsource(f).splitlines())
+        source = "\n".join("    " + line for line in (getattr(f, "text", None) or inspect.getsource(f)).splitlines())
         unit.define(source.replace("    def " + f.__name__ + "(", "def forward(self, ", 1).replace("\n    ", "\n") + "\n")
         return f, unit
     module = f if isinstance(f, nn.Module) else Function(f)

@@ -268,10 +268,38 @@ void select_scatter(Call& c) {
   if (at != -1 && at != n - 1) parts.push_back(c.slice(x, dim, at + 1, kEnd));
   c.give(c.op("Concat", parts, {{"axis", dim}}));
 }
+// At the places that the slice shows, whichever these are in a run.
+void slice_scatter_at(Call& c, int64_t dim) {
+  const std::string x = c.in("self"), src = c.in("src", c.dtype("self"));
+  const auto number = [&](int64_t v) { return c.constant(as_tensor(IValue(v))); };
+  const auto one = [&](const char* argument, int64_t otherwise) {
+    if (c.none(argument)) return c.int_list({otherwise});
+    return c.op("Reshape", {c.in(argument, kInt64), c.int_list({1})});
+  };
+  const std::string n = c.op("Gather", {c.op("Shape", {x}), number(dim)}),
+                    places = c.op("Range", {number(0), n, number(1)}),
+                    shown = c.op("Slice", {places, one("start", 0), one("end", kEnd),
+                                           c.int_list({0}), one("step", 1)});
+  std::vector<int64_t> order{dim}, back;
+  for (int64_t d = 0; d < c.rank("self"); ++d) {
+    if (d != dim) order.push_back(d);
+    back.push_back(d < dim ? d + 1 : d == dim ? 0 : d);
+  }
+  const auto turned = [&](const std::string& t, const std::vector<int64_t>& by) {
+    return dim == 0 ? t : c.transpose(t, by);
+  };
+  const Names inputs{turned(x, order), c.unsqueeze(shown, {1}), turned(src, order)};
+  c.give(turned(c.op("ScatterND", inputs), back));
+}
 void slice_scatter(Call& c) {
   const int64_t dim = c.axis("dim", "self"), n = c.size("self", dim);
-  if (c.integer("step", 1) != 1) return view_scatter(c, "slice");
-  const bool fixed = c.is_fixed("self", dim);
+  const bool fixed = c.is_fixed("self", dim),
+             known = c.is_constant("start") && c.is_constant("end");
+  // One counted from each end: the slice may be empty.
+  if (!known || (!fixed && (c.integer("start") < 0) != (c.integer("end", kEnd) < 0)))
+    return slice_scatter_at(c, dim);
+  if (c.integer("step", 1) != 1)
+    return c.is_fixed("self") ? view_scatter(c, "slice") : slice_scatter_at(c, dim);
   const auto bound = [&](const char* argument, int64_t otherwise) {
     const int64_t v = c.integer(argument, otherwise);
     return fixed ? std::clamp<int64_t>(v < 0 ? v + n : v, 0, n) : v;

@@ -68,8 +68,8 @@ void fmod(Call& c) {
   c.give(c.op("Mod", {c.in("self", d), c.in("other", d)}, {{"fmod", int64_t{1}}}));
 }
 void power(Call& c) {
-  const ScalarType d = result_dtype(c);
-  c.give(c.op("Pow", {c.in(first(c), d), c.in(second(c), d)}));
+  const ScalarType d = result_dtype(c), as = d == kInt8 || d == kUInt8 || d == kInt16 ? kInt32 : d;
+  c.give_cast(c.op("Pow", {c.in(first(c), as), c.in(second(c), as)}), as);
 }
 
 template <int kind>

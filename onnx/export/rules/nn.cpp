@@ -61,6 +61,28 @@ void einsum(Call& c) {
   c.give(c.op("Einsum", inputs, {{"equation", c.text("equation")}}));
 }
 
+// The dimensions of both by letters; those that are reduced are equal.
+void tensordot(Call& c) {
+  const Tensor a = c.example("self"), b = c.example("other");
+  const std::vector<int64_t> in_a = c.ints("dims_self"), in_b = c.ints("dims_other");
+  need(a.dim() + b.dim() <= 26, "more than 26 dimensions");
+  std::string of_a, of_b, left;
+  for (int64_t d = 0; d < a.dim() + b.dim(); ++d)
+    (d < a.dim() ? of_a : of_b) += static_cast<char>('a' + d);
+  for (std::size_t k = 0; k < in_a.size(); ++k) {
+    const int64_t x = in_a[k] < 0 ? in_a[k] + a.dim() : in_a[k],
+                  y = in_b.at(k) < 0 ? in_b[k] + b.dim() : in_b[k];
+    need(a.size(x) == b.size(y), "sizes of 1 beside others");
+    of_b[static_cast<std::size_t>(y)] = of_a[static_cast<std::size_t>(x)];
+  }
+  for (const char letter : of_a)
+    if (of_b.find(letter) == of_b.npos) left += letter;
+  for (const char letter : of_b)
+    if (of_a.find(letter) == of_a.npos) left += letter;
+  const std::string equation = of_a + "," + of_b + "->" + left;
+  c.give(c.op("Einsum", {c.in("self"), c.in("other")}, {{"equation", equation}}));
+}
+
 struct Conv {
   std::vector<int64_t> stride, padding, dilation, output_padding;
   bool transposed;
@@ -331,6 +353,7 @@ const Rules::Entry list[] = {
     {"aten::linear", linear},
     {"aten::bilinear", bilinear},
     {"aten::einsum", einsum},
+    {"aten::tensordot", tensordot},
     {"aten::conv1d", convolution},
     {"aten::conv2d", convolution},
     {"aten::conv3d", convolution},

@@ -42,6 +42,31 @@ void rearrange(Call& c) {
       {flat(c, c.in(c.first_argument())), c.constant(positions(c, *c.node.op, 1).contiguous())},
       {{"axis", int64_t{0}}}));
 }
+// Of dimensions that vary: the places of the diagonal, in two dimensions.
+void diagonal(Call& c) {
+  if (c.is_fixed("self")) return rearrange(c);
+  const int64_t rank = c.rank("self"), offset = c.integer("offset");
+  const auto wrap = [rank](int64_t d) { return d < 0 ? d + rank : d; };
+  const int64_t rows = wrap(c.integer("dim1", 0)), columns = wrap(c.integer("dim2", 1));
+  std::vector<int64_t> order{rows, columns}, back;
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != rows && d != columns) order.push_back(d);
+  for (int64_t d = 1; d < rank - 1; ++d) back.push_back(d);
+  back.push_back(0);
+  const auto number = [&c](int64_t v) { return c.constant(as_tensor(IValue(v))); };
+  const std::string x = c.transpose(c.in("self"), order), shape = c.op("Shape", {x}),
+                    down = number(std::max<int64_t>(-offset, 0)),
+                    right = number(std::max<int64_t>(offset, 0));
+  const auto left = [&](int64_t d, const std::string& skipped) {
+    return c.op("Sub", {c.squeeze(c.slice(shape, 0, d, d + 1), {0}), skipped});
+  };
+  const std::string n = c.op("Max", {c.op("Min", {left(0, down), left(1, right)}), number(0)}),
+                    along = c.unsqueeze(c.op("Range", {number(0), n, number(1)}), {1}),
+                    at = c.op("Concat", {c.op("Add", {along, down}), c.op("Add", {along, right})},
+                              {{"axis", int64_t{1}}});
+  c.give(c.transpose(c.op("GatherND", {x, at}), back));
+}
+
 // Each place in its memory has one element, in some order of dimensions.
 bool covers_memory(const Tensor& x) {
   std::map<int64_t, int64_t> sizes;  // by stride
@@ -54,7 +79,36 @@ bool covers_memory(const Tensor& x) {
   }
   return x.storage_offset() == 0;
 }
+// Of sizes that vary: a tensor that lies in order whatever these are.
+void as_strided_of_any_size(Call& c) {
+  const Tensor x = c.example("self");
+  const bool ordered =
+      std::all_of(x.sizes().begin(), x.sizes().end(), [](int64_t n) { return n > 1; });
+  need(x.is_contiguous() && x.storage_offset() == 0 && ordered, kNeedsSizes);
+  const auto numbers = [&c](const char* argument) {
+    Item& list = c.get(argument);
+    Names all;
+    if (list.constant)
+      for (const int64_t v : c.ints(argument)) all.push_back(c.constant(as_tensor(IValue(v))));
+    need(list.constant || list.has_parts, "a list that the program computes");
+    if (!list.constant)
+      for (const ItemPtr& p : list.parts) all.push_back(c.exporter.name_of(*p));
+    return all;
+  };
+  const auto number = [&c](int64_t v) { return c.constant(as_tensor(IValue(v))); };
+  const Names sizes = numbers("size"), strides = numbers("stride");
+  std::string at = c.none("storage_offset") ? number(0) : c.in("storage_offset");
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    std::vector<int64_t> after;
+    for (std::size_t i = k + 1; i < sizes.size(); ++i) after.push_back(static_cast<int64_t>(i - k));
+    const std::string along = c.op("Range", {number(0), sizes[k], number(1)});
+    at = c.op("Add", {at, c.unsqueeze(c.op("Mul", {along, strides.at(k)}), after)});
+  }
+  c.give(c.op("Gather", {flat(c, c.in("self")), at}, {{"axis", int64_t{0}}}));
+}
 void as_strided(Call& c) {
+  if (!c.is_fixed("self") || !c.is_constant("size") || !c.is_constant("stride"))
+    return as_strided_of_any_size(c);
   need(covers_memory(c.example("self")), "of a view of a part");
   rearrange(c);
 }
@@ -173,7 +227,7 @@ void im2col(Call& c) {
 
 const Rules::Entry list[] = {{"aten::unfold", unfold},
                              {"aten::im2col", im2col},
-                             {"aten::diagonal", rearrange},
+                             {"aten::diagonal", diagonal},
                              {"aten::as_strided", as_strided},
                              {"aten::diagonal_scatter", diagonal_scatter},
                              {"aten::as_strided_scatter", as_strided_scatter},

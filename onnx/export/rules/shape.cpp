@@ -131,6 +131,10 @@ void squeeze(Call& c) {
     for (const int64_t d : c.ints("dim"))
       if (rank > 0 && c.size("self", d) == 1) axes.push_back(wrap(d, rank));
   }
+  for (const int64_t d : axes)
+    need(!c.exporter.is_dynamic_axis(c.get("self"), d),
+         "dimension " + std::to_string(d) +
+             " is dynamic, and has size 1 in the example: take one with another size");
   c.give(c.squeeze(c.in("self"), axes));
 }
 void unsqueeze(Call& c) {
