@@ -15,6 +15,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Reduction.h>
 #include <ATen/record_function.h>
+#include <c10/util/intrusive_ptr.h>
 #include <c10/util/typeid.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
