@@ -17,6 +17,7 @@ namespace torch {
 
 using library::CppFunction;
 using library::Library;
+using library::RegisterOperators;
 
 // A function for the key, or for the backend of a device.
 inline CppFunction dispatch(library::DispatchKey key, CppFunction f) {
@@ -38,6 +39,7 @@ using library::Dispatcher;
 using library::DispatchKey;
 using library::OperatorHandle;
 using library::OperatorName;
+using library::RegisterOperators;
 using library::TypedOperatorHandle;
 }  // namespace c10
 
