@@ -166,6 +166,112 @@ TEST(Wanted, PlacesByTheirBackend) {
   EXPECT_THROW((void)x.toBackend(c10::Backend::Undefined), c10::ValueError);
 }
 
+// A check that is written without a semicolon, as libtorch's macros allow.
+int64_t checked_size(const torch::Tensor& x) {
+  C10_LOG_API_USAGE_ONCE("tests.checked_size");
+  TORCH_CHECK(x.dim() == 1, "expected one dimension")
+  return x.size(0);
+}
+
+TEST(Wanted, ChecksOfArguments) {
+  EXPECT_EQ(checked_size(torch::ones({3})), 3);
+  EXPECT_THROW((void)checked_size(torch::ones({1, 1})), c10::Error);
+  const at::TensorArg a{torch::ones({2, 3}), "a", 1}, b{torch::ones({2, 3}, torch::kLong), "b", 2};
+  at::checkDim("f", a, 2);
+  at::checkSize("f", a, {2, 3});
+  at::checkSize("f", a, 1, 3);
+  at::checkSameSize("f", a, b);
+  at::checkAllSameGPU("f", {a, b, {torch::Tensor(), "c", 3}});
+  at::checkAllDefined("f", {a, b});
+  at::checkAllContiguous("f", {a, b});
+  at::checkScalarTypes("f", b, {torch::kInt, torch::kLong});
+  EXPECT_THROW(at::checkDimRange("f", a, 3, 5), c10::Error);
+  EXPECT_THROW(at::checkDefined("f", {torch::Tensor(), "c", 3}), c10::Error);
+  EXPECT_THROW(at::checkDeviceType("f", {*a}, torch::kCUDA), c10::Error);
+  try {
+    at::checkSameType("f", a, b);
+    ADD_FAILURE() << "dtypes differ";
+  } catch (const c10::Error& e) {
+    EXPECT_STREQ(e.what(),
+                 "f: expected argument #1 'a' and argument #2 'b' to have the same dtype, got "
+                 "float and long int");
+  }
+}
+
+TEST(Wanted, SymbolsInValues) {
+  const auto x = torch::ones({2, 3});
+  const c10::IValue one = x.sym_size(1), all = x.sym_sizes(), list = x.sym_sizes().vec();
+  EXPECT_EQ(one.toSymInt(), 3);
+  EXPECT_EQ(one.to<c10::SymInt>(), 3);
+  EXPECT_EQ(all.toIntVector(), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(list.toSymIntVector().at(0), 2);
+}
+
+TEST(Wanted, DevicesOfTheProcess) {
+  EXPECT_EQ(torch::hasCUDA(), at::hasCUDA());
+  EXPECT_EQ(torch::getNumGPUs() > 0, at::hasCUDA());
+  EXPECT_EQ(torch::globalContext().deterministicAlgorithms(),
+            at::globalContext().deterministicAlgorithms());
+}
+
+TEST(Wanted, AutocastByItsOlderNames) {
+  ASSERT_FALSE(at::autocast::is_enabled());
+  at::autocast::set_enabled(true);
+  EXPECT_TRUE(at::autocast::is_autocast_enabled(torch::kCUDA));
+  EXPECT_FALSE(at::autocast::is_autocast_enabled(torch::kCPU));
+  at::autocast::set_enabled(false);
+}
+
+TEST(Wanted, ItemsOfAModuleDictArePairs) {
+  torch::nn::ModuleDict dict(torch::OrderedDict<std::string, std::shared_ptr<torch::nn::Module>>{
+      {"enc", torch::nn::Linear(2, 3).ptr()}, {"act", torch::nn::ReLU().ptr()}});
+  std::string names;
+  for (const auto& item : dict->items()) names += item.first + (item.second ? ";" : "?");
+  EXPECT_EQ(names, "enc;act;");
+}
+
+struct OwnOptions : torch::optim::OptimizerCloneableOptions<OwnOptions> {
+  TORCH_ARG(double, lr) = 0.1;
+  using betas_t = std::tuple<double, double>;
+  TORCH_ARG(betas_t, betas) = {0.9, 0.99};
+  TORCH_ARG(int64_t, every) = 3;
+  TORCH_ARG(bool, fast) = false;
+  TORCH_ARG(torch::Tensor, mask) = {};
+
+ public:
+  void serialize(torch::serialize::OutputArchive& archive) const override {
+    _TORCH_OPTIM_SERIALIZE_TORCH_ARG(lr);
+    _TORCH_OPTIM_SERIALIZE_TORCH_ARG(betas);
+    _TORCH_OPTIM_SERIALIZE_TORCH_ARG(every);
+    _TORCH_OPTIM_SERIALIZE_TORCH_ARG(fast);
+    _TORCH_OPTIM_SERIALIZE_TORCH_ARG(mask);
+  }
+  void serialize(torch::serialize::InputArchive& archive) override {
+    _TORCH_OPTIM_DESERIALIZE_TORCH_ARG(double, lr);
+    _TORCH_OPTIM_DESERIALIZE_TORCH_ARG(betas_t, betas);
+    _TORCH_OPTIM_DESERIALIZE_TORCH_ARG(int64_t, every);
+    _TORCH_OPTIM_DESERIALIZE_TORCH_ARG(bool, fast);
+    _TORCH_OPTIM_DESERIALIZE_TORCH_ARG(torch::Tensor, mask);
+  }
+};
+
+TEST(Wanted, OptionsThatSaveTheirFieldsByMacros) {
+  OwnOptions saved, loaded;
+  saved.lr(0.5).betas({0.5, 0.25}).every(7).fast(true);
+  std::stringstream file;
+  torch::serialize::OutputArchive out;
+  static_cast<const OwnOptions&>(saved).serialize(out);
+  out.save_to(file);
+  torch::serialize::InputArchive in;
+  in.load_from(file);
+  loaded.serialize(in);
+  EXPECT_EQ(loaded.lr(), 0.5);
+  EXPECT_EQ(loaded.betas(), std::make_tuple(0.5, 0.25));
+  EXPECT_EQ(loaded.every(), 7);
+  EXPECT_TRUE(loaded.fast());
+  EXPECT_FALSE(loaded.mask().defined());
+}
+
 TEST(Wanted, OptionsOfNoOptimizer) {
   torch::nn::Linear net(2, 1);
   torch::optim::SGD sgd(net->parameters(), 0.1);

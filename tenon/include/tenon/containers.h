@@ -332,6 +332,10 @@ struct Handle<List<T>> {
     return List<T>(core::Ref<ivalue::List>::share(&v.toListRef()));
   }
 };
+template <>
+struct Handle<SymInt> {
+  static SymInt of(const IValue& v) { return v.toSymInt(); }
+};
 template <class T>
 struct Handle<std::optional<T>> {
   static std::optional<T> of(const IValue& v) { return v.toOptional<T>(); }

@@ -12,6 +12,9 @@
 #define TORCH_LIBRARY_FRAGMENT(ns, m) TENON_LIBRARY_FRAGMENT(ns, m)
 #define TORCH_LIBRARY_IMPL(ns, key, m) TENON_LIBRARY_IMPL(ns, key, m)
 #define TORCH_FN(function) (&function)
+// Nothing is left out of a build.
+#define TORCH_SELECTIVE_SCHEMA(schema) schema
+#define TORCH_SELECTIVE_NAME(name) name
 
 namespace torch {
 

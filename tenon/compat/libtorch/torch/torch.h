@@ -11,6 +11,7 @@
 #include <ATen/OpMathType.h>
 #include <ATen/ScalarOps.h>
 #include <ATen/SymIntFunctions.h>
+#include <ATen/TensorUtils.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -19,6 +20,7 @@
 #include <ATen/record_function.h>
 #include <c10/core/Backend.h>
 #include <c10/core/QScheme.h>
+#include <c10/util/Logging.h>
 #include <c10/util/intrusive_ptr.h>
 #include <c10/util/typeid.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -27,11 +29,11 @@
 #include <torch/csrc/autograd/saved_variable.h>
 #include <torch/csrc/utils/memory.h>
 #include <torch/cuda.h>
-#include <torch/detail/containers_on_streams.h>
 #include <torch/fft.h>
 #include <torch/linalg.h>
 #include <torch/macros.h>
 #include <torch/mps.h>
+#include <torch/optim/serialize.h>
 #include <torch/special.h>
 #include <torch/stream.h>
 #include <torch/xpu.h>
