@@ -5,6 +5,7 @@
 
 #include <torch/namespaces.h>
 
+#include "tenon/core/float8.h"
 #include "tenon/core/half.h"
 
 namespace tenon {
