@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <atomic>
 #include <sstream>
 
 namespace {
@@ -212,6 +213,12 @@ TEST(Wanted, DevicesOfTheProcess) {
   EXPECT_EQ(torch::getNumGPUs() > 0, at::hasCUDA());
   EXPECT_EQ(torch::globalContext().deterministicAlgorithms(),
             at::globalContext().deterministicAlgorithms());
+}
+
+TEST(Wanted, PiecesOfAtLeastAGrain) {
+  std::atomic<int64_t> sum{0};
+  at::parallel_for(0, 10, at::internal::GRAIN_SIZE, [&](int64_t b, int64_t e) { sum += e - b; });
+  EXPECT_EQ(sum, 10);
 }
 
 TEST(Wanted, AutocastByItsOlderNames) {
