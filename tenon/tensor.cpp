@@ -186,7 +186,7 @@ Tensor Tensor::type(std::string_view type, bool non_blocking) const {
 }
 
 bool Tensor::is_nonzero() const {
-  if (get().batched() && is_quantized(*this)) return tenon::dequantize(*this).is_nonzero();
+  if (get().batched() && is_quantized()) return dequantize().is_nonzero();
   TENON_CHECK(
       !get().batched(), core::NeedsSlices,
       "vmap: It looks like you're attempting to use a Tensor in some data-dependent control "
@@ -366,6 +366,12 @@ Tensor Tensor::pin_memory() const {
   core::copy(*made, *impl_);
   return Tensor(std::move(made));
 }
+
+const std::string& Tensor::name() const {
+  static const std::string none;
+  return none;
+}
+Tensor Tensor::polygamma(int64_t n) const { return tenon::polygamma(n, *this); }
 
 Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
   return tenon::where(condition, *this, other);

@@ -110,7 +110,8 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   jit::eliminate_dead_code(*g);
   pb::ModelProto model;
   pb::GraphProto* graph = model.mutable_graph();
-  graph->set_name(module_.type()->name().empty() ? "program" : module_.type()->name());
+  const std::string& name = module_.type()->name();
+  graph->set_name(name.empty() ? "program" : name);
   graphs_.push_back({graph, {}});
   const jit::Function& forward = frozen.get_method("forward").function();
   add_inputs(*g, forward.schema(),

@@ -132,7 +132,7 @@ template <class T>
 void fill_slices(const Tensor& out, const Tensor& self, int64_t given, const Tensor& index,
                  T value) {
   const int dim = wrap_dim(given, self.ndim());
-  const std::vector<int64_t> at = read_indices(index, dim, length_of(self, dim));
+  const std::vector<int64_t> at = read_indices(index, dim, length_of(self, dim), Negative::FromEnd);
   start_from(out, self);
   if (out.numel() == 0) return;
   AlongDim loop(self.sizes(), dim);

@@ -41,16 +41,20 @@ inline void check_indices(const sdk::Tensor& index, int dim, int64_t size) {
   });
 }
 
-// All elements in row-major order, checked.
-inline std::vector<int64_t> read_indices(const sdk::Tensor& index, int dim, int64_t size) {
+// What negative indices are: out of bounds, or counted from the end.
+enum class Negative { Refused, FromEnd };
+
+// All elements in row-major order, checked; each is in [0, size).
+inline std::vector<int64_t> read_indices(const sdk::Tensor& index, int dim, int64_t size,
+                                         Negative negative = Negative::Refused) {
   std::vector<int64_t> out;
   out.reserve(static_cast<std::size_t>(index.numel()));
-  const int64_t n = index.numel();
+  const int64_t n = index.numel(), first = negative == Negative::FromEnd ? -size : 0;
   sdk::dispatch_index(index.dtype(), [&](auto tag) {
     using I = tn_type(tag);
     auto take = [&](int64_t v) {
-      if (v < 0 || v >= size) out_of_bounds(v, dim, size);
-      out.push_back(v);
+      if (v < first || v >= size) out_of_bounds(v, dim, size);
+      out.push_back(v < 0 ? v + size : v);
     };
     const I* p = index.data<I>();
     if (index.ndim() <= 1 || index.contiguous()) {

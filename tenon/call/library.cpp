@@ -191,6 +191,23 @@ Block::~Block() {
   r.remove(this);
 }
 
+void RegisterOperators::define(const std::string& schema_or_name, CppFunction f) {
+  const std::size_t colons = schema_or_name.find("::");
+  TENON_CHECK(colons != std::string::npos && colons < schema_or_name.find('('), ValueError,
+              "RegisterOperators: expected 'namespace::name', got '", schema_or_name, "'");
+  Registry& r = registry();
+  const std::lock_guard lock(r.mutex);
+  Library library(schema_or_name.substr(0, colons), std::nullopt, owner_.get());
+  library.def(schema_or_name, std::move(f));
+}
+
+RegisterOperators::~RegisterOperators() {
+  if (!owner_) return;  // moved from
+  Registry& r = registry();
+  const std::lock_guard lock(r.mutex);
+  r.remove(owner_.get());
+}
+
 detail::Values call(const Operator& op, detail::Values arguments) {
   if (!t_below_autograd) {
     if (const auto* k = op.find(DispatchKey::Autograd)) return k->function.boxed(arguments);

@@ -47,6 +47,12 @@ void FieldVisitor::field(const char* name, std::optional<std::vector<Tensor>>& v
   value = list.empty() ? std::nullopt : std::make_optional(std::move(list));
 }
 
+std::unique_ptr<OptimizerOptions> OptimizerOptions::clone() const {
+  throw NotImplementedError("the options of this optimizer cannot be copied: override clone()");
+}
+std::unique_ptr<OptimizerParamState> OptimizerParamState::clone() const {
+  throw NotImplementedError("the states of this optimizer cannot be copied: override clone()");
+}
 double OptimizerOptions::get_lr() const {
   throw NotImplementedError("the options of this optimizer have no lr: override get_lr()");
 }

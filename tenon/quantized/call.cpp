@@ -214,8 +214,10 @@ Results in_units(const Call& c) {
   return r;
 }
 
+Tensor real_of(const Tensor& t) { return dequantize(t); }
+
 Results real(const Call& c, const core::Ref<Quantizer>& by) {
-  Results r = Arguments(c.op, c.in, dequantize).call();
+  Results r = Arguments(c.op, c.in, real_of).call();
   r[0] = wrap(quantize(r[0], *by), by);
   return r;
 }
@@ -257,7 +259,7 @@ Results results_of(const Call& c, Rule rule) {
     case Rule::Real:
       return real(c, c.by);
     case Rule::Asks:
-      return Arguments(c.op, c.in, dequantize).call();
+      return Arguments(c.op, c.in, real_of).call();
     case Rule::Join:
       return joined(c);
     case Rule::Relu:

@@ -150,6 +150,27 @@ void expect_refused(void (*run)(torch::Library&), const std::string& part) {
   const tenon::library::Block block("demo", std::nullopt, run);
   expect_error(error_of([] { find("demo::scaled"); }), part);
 }
+TEST(Library, RegisteredByAnObject) {
+  const auto find = [](const char* name) {
+    return c10::Dispatcher::singleton().findSchema({name, ""});
+  };
+  {
+    auto registry =
+        torch::RegisterOperators()
+            .op("older::scaled", &scaled)
+            .op("older::twice(Tensor x) -> Tensor", [](const torch::Tensor& x) { return x * 2; });
+    const auto kept = std::move(registry);
+    const auto x = torch::ones({2});
+    EXPECT_TRUE(torch::equal(
+        find("older::twice")->typed<torch::Tensor(const torch::Tensor&)>().call(x), x + x));
+    const c10::RegisterOperators one("older::total", &total);
+    EXPECT_TRUE(find("older::scaled") && find("older::total"));
+    EXPECT_THROW(torch::RegisterOperators().op("older::scaled", &scaled), c10::ValueError);
+  }
+  EXPECT_FALSE(find("older::scaled"));
+  EXPECT_THROW(torch::RegisterOperators().op("no_namespace", &scaled), c10::ValueError);
+}
+
 TEST(Library, WrongBlocks) {
   find("demo::scaled");  // the block above goes first
   expect_refused([](torch::Library& m) { m.def("scaled(Tensor x) -> Tensor"); },

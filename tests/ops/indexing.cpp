@@ -100,6 +100,18 @@ TEST(Indexing, MasksCoverTheirDimensions) {
                      {"mask shape [2] does not match [3, 4] at position 0"});
 }
 
+TEST(Indexing, IndexFillTakesPositionsFromTheEnd) {
+  const Tensor x = zeros({2, 3});
+  EXPECT_TRUE(equal(x.index_fill(1, tensor({-1, 0}), 5), tensor({{5., 0., 5.}, {5., 0., 5.}})));
+  EXPECT_TRUE(
+      equal(x.index_fill(-1, tensor({-3}), tensor(2.)), tensor({{2., 0., 0.}, {2., 0., 0.}})));
+  EXPECT_EQ(zeros({}).index_fill(0, tensor({-1}), 5).item<float>(), 5);
+  Tensor y = zeros({3});
+  EXPECT_THROW(y.index_fill_(0, tensor({0, -4}), 1), IndexError);
+  EXPECT_TRUE(equal(y, zeros({3})));
+  EXPECT_THROW(x.index_copy(1, tensor({-1}), ones({2, 1})), IndexError);  // which torch refuses
+}
+
 TEST(Indexing, NothingIsWrittenWhenAnIndexIsOut) {
   Tensor x = zeros({4}), bad = tensor({0, 1, 9});
   EXPECT_THROW(x.index_put_({bad}, ones({3})), IndexError);

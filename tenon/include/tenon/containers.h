@@ -13,6 +13,7 @@
 
 #include <initializer_list>
 #include <iterator>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -101,6 +102,16 @@ class ElementIterator {
   std::vector<IValue>::iterator at_;
 };
 
+// A list's elements, and an ArrayRef of them while it lives.
+template <class T>
+struct ElementsOf : ArrayRef<T> {
+  explicit ElementsOf(std::vector<T> v) : ArrayRef<T>(v), owned(std::move(v)) {}
+  ElementsOf(ElementsOf&&) noexcept = default;  // the elements stay where they are
+  std::vector<T> owned;
+};
+
+struct NoConversion;
+
 }  // namespace detail
 
 template <class T>
@@ -133,6 +144,14 @@ class List {
 
   size_type size() const noexcept { return items().size(); }
   bool empty() const noexcept { return items().empty(); }
+  // index() and index_put() take a list of optional tensors by the ArrayRef of its elements.
+  using Elements = std::conditional_t<std::is_same_v<T, std::optional<Tensor>>,
+                                      detail::ElementsOf<T>, detail::NoConversion>;
+  operator Elements() const {
+    std::vector<T> elements;
+    for (size_type i = 0; i < size(); ++i) elements.push_back(get(i));
+    return Elements(std::move(elements));
+  }
   T get(size_type i) const { return at(i).template to<T>(); }
   T extract(size_type i) const { return std::exchange(at(i), IValue()).template to<T>(); }
   void set(size_type i, T v) const { at(i) = IValue(std::move(v)); }
@@ -227,9 +246,9 @@ class Dict {
     using value_type = Entry;
     using difference_type = std::ptrdiff_t;
     using pointer = const Entry*;
-    using reference = Entry;
+    using reference = const Entry&;  // until the iterator moves on
     iterator(ivalue::Dict* dict, std::size_t at) : entry_(dict, at) {}
-    Entry operator*() const { return entry_; }
+    reference operator*() const { return entry_; }
     const Entry* operator->() const { return &entry_; }
     iterator& operator++() {
       ++entry_.at_;
@@ -312,6 +331,14 @@ struct Handle<List<T>> {
   static List<T> of(const IValue& v) {
     return List<T>(core::Ref<ivalue::List>::share(&v.toListRef()));
   }
+};
+template <>
+struct Handle<SymInt> {
+  static SymInt of(const IValue& v) { return v.toSymInt(); }
+};
+template <class T>
+struct Handle<std::optional<T>> {
+  static std::optional<T> of(const IValue& v) { return v.toOptional<T>(); }
 };
 template <class K, class V>
 struct Handle<Dict<K, V>> {

@@ -125,6 +125,9 @@ class TENON_API IValue {
   IValue(T v) noexcept : tag_(Tag::Int) {
     u_.i = static_cast<int64_t>(v);
   }
+  IValue(SymInt v) noexcept : IValue(static_cast<int64_t>(v)) {}
+  IValue(SymIntArrayRef v) : IValue(asIntArrayRefUnchecked(v)) {}
+  IValue(const std::vector<SymInt>& v) : IValue(SymIntArrayRef(v)) {}
   IValue(ScalarType v) noexcept : IValue(static_cast<int64_t>(v)) {}  // as programs see a dtype
   IValue(Layout v) noexcept : IValue(static_cast<int64_t>(v)) {}
   IValue(MemoryFormat v) noexcept : IValue(static_cast<int64_t>(v)) {}
@@ -229,6 +232,8 @@ class TENON_API IValue {
   jit::Module toModule() const;
   // Copies of lists. TypeError where an element is of another kind.
   std::vector<int64_t> toIntVector() const;
+  SymInt toSymInt() const { return toInt(); }
+  std::vector<SymInt> toSymIntVector() const { return fromIntArrayRefSlow(toIntVector()).vec(); }
   std::vector<double> toDoubleVector() const;
   std::vector<bool> toBoolVector() const;
   std::vector<Tensor> toTensorVector() const;

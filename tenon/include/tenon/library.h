@@ -96,6 +96,33 @@ class TENON_API Block {
   Block(const Block&) = delete;
 };
 
+// Operators that an object registers as long as it lives, each with its namespace, "mine::scaled"
+// or "mine::scaled(Tensor x) -> Tensor". Errors are those of Library, at once.
+//
+//   static const auto registry = RegisterOperators().op("mine::scaled", &scaled);
+class TENON_API RegisterOperators {
+ public:
+  RegisterOperators() = default;
+  RegisterOperators(const std::string& schema_or_name, CppFunction f) {
+    define(schema_or_name, std::move(f));
+  }
+  RegisterOperators(RegisterOperators&&) noexcept = default;
+  RegisterOperators& operator=(RegisterOperators&&) = delete;
+  ~RegisterOperators();  // takes them back
+  RegisterOperators&& op(const std::string& schema_or_name, CppFunction f) && {
+    define(schema_or_name, std::move(f));
+    return std::move(*this);
+  }
+  RegisterOperators& op(const std::string& schema_or_name, CppFunction f) & {
+    define(schema_or_name, std::move(f));
+    return *this;
+  }
+
+ private:
+  void define(const std::string& schema_or_name, CppFunction f);
+  std::unique_ptr<char> owner_ = std::make_unique<char>();  // for its address
+};
+
 // The function that is for the arguments.
 TENON_API detail::Values call(const Operator& op, detail::Values arguments);
 TENON_API const std::string& schema_of(const Operator& op);  // with the namespace

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "tenon/tensor.h"
 
@@ -19,10 +21,32 @@ inline constexpr ScalarType kQInt8 = static_cast<ScalarType>(12);
 inline constexpr ScalarType kQUInt8 = static_cast<ScalarType>(13);
 inline constexpr ScalarType kQInt32 = static_cast<ScalarType>(14);
 
+// How tensors are quantized, by torch's numbers; Tenon's are of the two affine kinds.
+enum class QScheme : uint8_t {
+  PER_TENSOR_AFFINE = 0,
+  PER_CHANNEL_AFFINE = 1,
+  PER_TENSOR_SYMMETRIC = 2,
+  PER_CHANNEL_SYMMETRIC = 3,
+  PER_CHANNEL_AFFINE_FLOAT_QPARAMS = 4,
+};
+inline constexpr QScheme kPerTensorAffine = QScheme::PER_TENSOR_AFFINE;
+inline constexpr QScheme kPerChannelAffine = QScheme::PER_CHANNEL_AFFINE;
+inline constexpr QScheme kPerTensorSymmetric = QScheme::PER_TENSOR_SYMMETRIC;
+inline constexpr QScheme kPerChannelSymmetric = QScheme::PER_CHANNEL_SYMMETRIC;
+inline constexpr QScheme kPerChannelAffineFloatQParams = QScheme::PER_CHANNEL_AFFINE_FLOAT_QPARAMS;
+TENON_API std::string toString(QScheme scheme);  // "per_tensor_affine"
+
 // round(self / scale) + zero_point, ties to even, within the dtype. `self` is float32; ValueError
 // where scale is not above 0 or zero_point is outside of the dtype.
 TENON_API Tensor quantize_per_tensor(const Tensor& self, double scale, int64_t zero_point,
                                      ScalarType dtype);
+// `scale` and `zero_point` have one element.
+TENON_API Tensor quantize_per_tensor(const Tensor& self, const Tensor& scale,
+                                     const Tensor& zero_point, ScalarType dtype);
+// Each tensor by its own element of `scales` and `zero_points`; ValueError if there are not as
+// many.
+TENON_API std::vector<Tensor> quantize_per_tensor(TensorList tensors, const Tensor& scales,
+                                                  const Tensor& zero_points, ScalarType dtype);
 // `scales` and `zero_points` have one element for each index of dimension `axis`.
 TENON_API Tensor quantize_per_channel(const Tensor& self, const Tensor& scales,
                                       const Tensor& zero_points, int64_t axis, ScalarType dtype);
@@ -40,6 +64,7 @@ TENON_API bool is_quantized(const Tensor& self) noexcept;
 // The functions below throw TypeError for a tensor that is not quantized, dequantize excepted,
 // which gives it as float32.
 TENON_API Tensor dequantize(const Tensor& self);
+TENON_API std::vector<Tensor> dequantize(TensorList tensors);
 // A copy of the integers.
 TENON_API Tensor int_repr(const Tensor& self);
 // The integers themselves, in the memory of the tensor.
@@ -48,6 +73,8 @@ TENON_API Tensor _shared_int_repr(const Tensor& self);
 TENON_API Tensor _centered_int_repr(const Tensor& self);
 TENON_API ScalarType quantized_dtype(const Tensor& self);
 TENON_API bool is_quantized_per_channel(const Tensor& self);
+// Per channel with zero points that are integers, or (of embeddings) float32 numbers.
+TENON_API QScheme qscheme(const Tensor& self);
 // TypeError for one that is quantized per channel, the other way round below.
 TENON_API double q_scale(const Tensor& self);
 TENON_API int64_t q_zero_point(const Tensor& self);

@@ -3,7 +3,9 @@
 // The tensor that programs hold: a counted handle on data and, where asked for, on its history.
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
+#include <string>
 #include <tuple>
 
 #include "tenon/autograd/mode.h"
@@ -15,6 +17,8 @@
 namespace tenon {
 
 class Stream;
+enum class Backend : uint8_t;  // compat/backend.h
+enum class QScheme : uint8_t;  // quantized.h
 namespace autograd {
 class Node;
 struct Edge;
@@ -63,7 +67,10 @@ class TENON_API Tensor {
   bool defined() const noexcept { return static_cast<bool>(impl_); }
   void reset() { impl_.reset(); }
   bool is_same(const Tensor& o) const noexcept { return impl_ == o.impl_; }
-  std::size_t use_count() const noexcept { return impl_ ? impl_->use_count() : 0; }
+  std::size_t use_count() const noexcept { return impl_.use_count(); }
+  bool is_uniquely_owned() const noexcept { return impl_.unique(); }
+  // Nothing refers to a tensor weakly; all that refer to it together count as one, as in libtorch.
+  std::size_t weak_use_count() const noexcept { return impl_ ? 1 : 0; }
   core::TensorImpl* unsafeGetTensorImpl() const noexcept { return impl_.get(); }
   core::TensorImpl* unsafeReleaseTensorImpl() { return impl_.leak(); }
   const core::Impl& getIntrusivePtr() const { return impl_; }
@@ -85,6 +92,7 @@ class TENON_API Tensor {
   SymInt sym_stride(int64_t d) const { return stride(d); }
   SymInt sym_numel() const { return numel(); }
   SymInt sym_storage_offset() const { return storage_offset(); }
+  SymInt sym_nbytes() const { return static_cast<int64_t>(nbytes()); }
   std::size_t element_size() const { return get().itemsize(); }
   std::size_t itemsize() const { return get().itemsize(); }
   std::size_t nbytes() const { return static_cast<std::size_t>(numel()) * itemsize(); }
@@ -109,7 +117,13 @@ class TENON_API Tensor {
   bool is_complex() const { return isComplexType(scalar_type()); }
   bool is_signed() const { return core::dtype_info(scalar_type()).is_signed; }
   bool is_pinned() const { return strided().storage->pinned; }
-  std::string type() const;  // "tenon.DoubleTensor"
+  // What libtorch's tensors may be, and these never are.
+  bool is_conj() const { return false; }
+  bool is_neg() const { return false; }
+  bool is_nested() const { return false; }
+  bool is_mkldnn() const { return false; }
+  const std::string& name() const;  // empty: names are given to no tensor
+  std::string type() const;         // "tenon.DoubleTensor"
   Tensor type(std::string_view type,
               bool non_blocking = false) const;  // to what such a string says
   bool is_type(std::string_view type) const { return this->type() == type; }
@@ -175,7 +189,30 @@ class TENON_API Tensor {
     check_packed(N, false);
     return {data_ptr<T>(), sizes().data(), strides().data()};
   }
+  // The same with indices of any integer type; libtorch's older name is packed_accessor.
+  template <class T, std::size_t N, template <class> class Traits = DefaultPtrTraits,
+            class Index = int64_t>
+  GenericPackedTensorAccessor<T, N, Traits, Index> generic_packed_accessor() const& {
+    check_packed(N, sizeof(Index) < sizeof(int64_t));
+    return {data_ptr<T>(), sizes().data(), strides().data()};
+  }
+  template <class T, std::size_t N, template <class> class Traits = DefaultPtrTraits,
+            class Index = int64_t>
+  GenericPackedTensorAccessor<T, N, Traits, Index> packed_accessor() const& {
+    return generic_packed_accessor<T, N, Traits, Index>();
+  }
   bool is_nonzero() const;  // of one element; ValueError otherwise
+
+  // Quantized tensors; quantized.h has the functions of these names.
+  bool is_quantized() const noexcept;
+  Tensor dequantize() const;
+  Tensor int_repr() const;
+  QScheme qscheme() const;
+  double q_scale() const;
+  int64_t q_zero_point() const;
+  Tensor q_per_channel_scales() const;
+  Tensor q_per_channel_zero_points() const;
+  int64_t q_per_channel_axis() const;
 
   // History.
   bool requires_grad() const {
@@ -248,6 +285,7 @@ class TENON_API Tensor {
   Tensor cuda() const;
   Tensor pin_memory() const;
   Tensor toType(ScalarType t) const;
+  Tensor toBackend(Backend b) const;
   Tensor to(Device device, bool non_blocking = false, bool copy = false) const;
   // Spelled out, because both convert to TensorOptions as well as to Device.
   Tensor to(DeviceType type, bool non_blocking = false, bool copy = false) const {
@@ -276,6 +314,52 @@ class TENON_API Tensor {
   Tensor operator()(const I&... indices) const {
     return index({indexing::TensorIndex(indices)...});
   }
+  // Methods by libtorch's names for sizes that may be symbols.
+  Tensor view_symint(SymIntArrayRef size) const { return view(asIntArrayRefUnchecked(size)); }
+  Tensor reshape_symint(SymIntArrayRef shape) const {
+    return reshape(asIntArrayRefUnchecked(shape));
+  }
+  Tensor expand_symint(SymIntArrayRef size, bool implicit = false) const {
+    return expand(asIntArrayRefUnchecked(size), implicit);
+  }
+  Tensor repeat_symint(SymIntArrayRef repeats) const {
+    return repeat(asIntArrayRefUnchecked(repeats));
+  }
+  Tensor sum_to_size_symint(SymIntArrayRef size) const {
+    return sum_to_size(asIntArrayRefUnchecked(size));
+  }
+  Tensor as_strided_symint(SymIntArrayRef size, SymIntArrayRef stride,
+                           std::optional<SymInt> storage_offset = std::nullopt) const {
+    return as_strided(asIntArrayRefUnchecked(size), asIntArrayRefUnchecked(stride),
+                      known(storage_offset));
+  }
+  Tensor narrow_symint(int64_t dim, SymInt start, SymInt length) const {
+    return narrow(dim, int64_t{start}, int64_t{length});
+  }
+  Tensor select_symint(int64_t dim, SymInt index) const { return select(dim, int64_t{index}); }
+  Tensor slice_symint(int64_t dim = 0, std::optional<SymInt> start = std::nullopt,
+                      std::optional<SymInt> end = std::nullopt, SymInt step = 1) const {
+    return slice(dim, known(start), known(end), int64_t{step});
+  }
+  std::vector<Tensor> split_symint(SymInt split_size, int64_t dim = 0) const {
+    return split(int64_t{split_size}, dim);
+  }
+  std::vector<Tensor> split_with_sizes_symint(SymIntArrayRef sizes, int64_t dim = 0) const {
+    return split_with_sizes(asIntArrayRefUnchecked(sizes), dim);
+  }
+  Tensor new_empty_symint(SymIntArrayRef size, const TensorOptions& options = {}) const {
+    return new_empty(asIntArrayRefUnchecked(size), options);
+  }
+  Tensor new_zeros_symint(SymIntArrayRef size, const TensorOptions& options = {}) const {
+    return new_zeros(asIntArrayRefUnchecked(size), options);
+  }
+  Tensor new_ones_symint(SymIntArrayRef size, const TensorOptions& options = {}) const {
+    return new_ones(asIntArrayRefUnchecked(size), options);
+  }
+  Tensor new_full_symint(SymIntArrayRef size, const Scalar& fill_value,
+                         const TensorOptions& options = {}) const {
+    return new_full(asIntArrayRefUnchecked(size), fill_value, options);
+  }
   // The old name of masked_scatter_, with a warning.
   Tensor& masked_copy_(const Tensor& mask, const Tensor& source) const;
 
@@ -295,6 +379,8 @@ class TENON_API Tensor {
   void print() const;  // to standard output: for use in a debugger
 
 #include "tenon/tensor_methods.gen.h"
+
+  Tensor polygamma(int64_t n) const;
 
   // An integer is the dimension, as in libtorch; `unbiased` takes a bool.
   Tensor var(int dim) const { return var(IntArrayRef(int64_t{dim})); }
@@ -340,6 +426,9 @@ class TENON_API Tensor {
   unsigned add_hook(Hook* owned) const;
   unsigned add_accumulated_hook(Hook* owned) const;
   Tensor new_copy(const Tensor& data, const TensorOptions& options) const;
+  static std::optional<int64_t> known(std::optional<SymInt> v) {
+    return v ? std::optional<int64_t>(*v) : std::nullopt;
+  }
   bool view_requires_grad() const;  // a write to the base may have given a view a history
   TENON_INLINE core::TensorImpl& get() const {
     if (TENON_UNLIKELY(!impl_)) undefined();

@@ -70,5 +70,7 @@ template <class T, std::size_t N, template <class> class = DefaultPtrTraits>
 using PackedTensorAccessor32 = PackedTensorAccessor<T, N, int32_t>;
 template <class T, std::size_t N, template <class> class = DefaultPtrTraits>
 using PackedTensorAccessor64 = PackedTensorAccessor<T, N, int64_t>;
+template <class T, std::size_t N, template <class> class = DefaultPtrTraits, class Index = int64_t>
+using GenericPackedTensorAccessor = PackedTensorAccessor<T, N, Index>;
 
 }  // namespace tenon

@@ -45,6 +45,26 @@ enum class TypeKind : uint8_t {
   AnyEnum,   // of what compares enums
 };
 
+// A name with its scopes, "__torch__.nets.M". libtorch gives an optional one, of a class for
+// those; it is this string here, empty for types without a name.
+class TypeName : public std::string {
+ public:
+  TypeName() = default;
+  explicit TypeName(std::string qualified) : std::string(std::move(qualified)) {}
+  explicit operator bool() const noexcept { return !empty(); }
+  bool has_value() const noexcept { return !empty(); }
+  const TypeName& value() const noexcept { return *this; }
+  const TypeName& operator*() const noexcept { return *this; }
+  const TypeName* operator->() const noexcept { return this; }
+  const std::string& qualifiedName() const noexcept { return *this; }
+  std::string name() const { return substr(rfind('.') + 1); }  // "M"
+  std::string prefix() const {                                 // "__torch__.nets"
+    const auto dot = rfind('.');
+    return dot == npos ? std::string() : substr(0, dot);
+  }
+  friend const std::string& text(const TypeName& n) noexcept { return n; }  // for messages
+};
+
 class TENON_API Type : public std::enable_shared_from_this<Type> {
  public:
   virtual ~Type() = default;
@@ -53,7 +73,7 @@ class TENON_API Type : public std::enable_shared_from_this<Type> {
   const std::vector<TypePtr>& contained() const noexcept { return contained_; }
   const TypePtr& element() const { return contained_.at(0); }  // of Optional, List, Future
   // Class, Interface, Enum and NamedTuple: qualified, "__torch__.M"; Var: its letter. Else empty.
-  const std::string& name() const noexcept { return name_; }
+  const TypeName& name() const noexcept { return name_; }
   const std::vector<std::string>& fields() const noexcept { return fields_; }  // of a NamedTuple
   const std::vector<std::optional<IValue>>& field_defaults() const noexcept { return defaults_; }
 
@@ -96,7 +116,7 @@ class TENON_API Type : public std::enable_shared_from_this<Type> {
       : kind_(k), contained_(std::move(contained)), name_(std::move(name)) {}
   TypeKind kind_;
   std::vector<TypePtr> contained_;
-  std::string name_;
+  TypeName name_;
   std::vector<std::string> fields_;
   std::vector<std::optional<IValue>> defaults_;
 };

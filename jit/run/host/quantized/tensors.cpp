@@ -36,6 +36,7 @@ Tensor quantize_channels(const Tensor& x, const Tensor& scales, const Tensor& ze
 Tensor quantize_dynamic(const Tensor& x, int64_t dtype, bool reduce_range) {
   return quantize_per_tensor_dynamic(x, quantized_dtype_of(dtype), reduce_range);
 }
+Tensor dequantize_one(const Tensor& x) { return tenon::dequantize(x); }
 std::vector<Tensor> dequantize_list(const std::vector<Tensor>& list) {
   std::vector<Tensor> out;
   for (const Tensor& t : list) out.push_back(tenon::dequantize(t));
@@ -43,7 +44,7 @@ std::vector<Tensor> dequantize_list(const std::vector<Tensor>& list) {
 }
 
 // torch's numbers: 0 per tensor, 1 per channel.
-int64_t qscheme(const Tensor& x) { return is_quantized_per_channel(x) ? 1 : 0; }
+int64_t number_of_scheme(const Tensor& x) { return is_quantized_per_channel(x) ? 1 : 0; }
 
 // The arguments of factories that follow the size: dtype, layout, device, pin_memory.
 using Option = std::optional<int64_t>;
@@ -80,7 +81,7 @@ const HostOperator list[] = {
      "Device? device=None, bool? pin_memory=None, float scale=1., int zero_point=0, MemoryFormat? "
      "memory_format=0) -> Tensor",
      unboxed<empty_quantized>},
-    {"aten::dequantize.self(Tensor self) -> Tensor", unboxed<tenon::dequantize>},
+    {"aten::dequantize.self(Tensor self) -> Tensor", unboxed<dequantize_one>},
     {"aten::dequantize.tensors(Tensor[] tensors) -> Tensor[]", unboxed<dequantize_list>},
     {"aten::int_repr(Tensor self) -> Tensor", unboxed<int_repr>},
     {"aten::q_scale(Tensor self) -> float", unboxed<q_scale>},
@@ -88,7 +89,7 @@ const HostOperator list[] = {
     {"aten::q_per_channel_scales(Tensor self) -> Tensor", unboxed<q_per_channel_scales>},
     {"aten::q_per_channel_zero_points(Tensor self) -> Tensor", unboxed<q_per_channel_zero_points>},
     {"aten::q_per_channel_axis(Tensor self) -> int", unboxed<q_per_channel_axis>},
-    {"aten::qscheme(Tensor self) -> int", unboxed<qscheme>},
+    {"aten::qscheme(Tensor self) -> int", unboxed<number_of_scheme>},
     {"prim::is_quantized(Tensor a) -> bool",
      [](Stack& s) {
        const Tensor t = pop(s).toTensor();

@@ -10,7 +10,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "tenon/runtime/export.h"
@@ -96,6 +98,19 @@ class Ref {
   }
   bool operator==(const Ref& o) const noexcept { return p_ == o.p_; }
   bool operator!=(const Ref& o) const noexcept { return p_ != o.p_; }
+
+  // The same by the names of libtorch's intrusive_ptr.
+  template <class... A>
+  static Ref make(A&&... args) {
+    return adopt(new T(std::forward<A>(args)...));
+  }
+  static Ref reclaim(T* p) noexcept { return adopt(p); }
+  static Ref reclaim_copy(T* p) noexcept { return share(p); }
+  static Ref unsafe_reclaim_from_nonowning(T* p) noexcept { return share(p); }
+  T* release() noexcept { return leak(); }
+  bool defined() const noexcept { return p_ != nullptr; }
+  uint32_t use_count() const noexcept { return p_ ? p_->use_count() : 0; }
+  bool unique() const noexcept { return use_count() == 1; }
 
  private:
   static void release(T* p) noexcept {

@@ -13,19 +13,28 @@
 #include "tenon/runtime/device.h"
 #include "tenon/runtime/settings.h"
 
-namespace at {
+namespace tenon {
 
-inline bool hasCUDA() { return ::tenon::compat::device_count(::tenon::DeviceType::CUDA) > 0; }
-inline bool hasHIP() { return ::tenon::compat::device_count(::tenon::kHIP) > 0; }
-inline bool hasXPU() { return ::tenon::compat::device_count(::tenon::DeviceType::XPU) > 0; }
-inline bool hasMPS() { return ::tenon::compat::device_count(::tenon::DeviceType::MPS) > 0; }
+inline bool hasCUDA() { return compat::device_count(DeviceType::CUDA) > 0; }
+inline bool hasHIP() { return compat::device_count(kHIP) > 0; }
+inline bool hasXPU() { return compat::device_count(DeviceType::XPU) > 0; }
+inline bool hasMPS() { return compat::device_count(DeviceType::MPS) > 0; }
+
+// Of CUDA.
+inline std::size_t getNumGPUs() {
+  return static_cast<std::size_t>(compat::device_count(DeviceType::CUDA));
+}
+
+}  // namespace tenon
+
+namespace at {
 
 // What the process is set to, as libtorch asks for it.
 class Context {
  public:
-  static bool hasCUDA() { return at::hasCUDA(); }
-  static bool hasXPU() { return at::hasXPU(); }
-  static bool hasMPS() { return at::hasMPS(); }
+  static bool hasCUDA() { return ::tenon::hasCUDA(); }
+  static bool hasXPU() { return ::tenon::hasXPU(); }
+  static bool hasMPS() { return ::tenon::hasMPS(); }
   static bool deterministicAlgorithms() { return ::tenon::core::deterministic(); }
   static void setDeterministicAlgorithms(bool on, bool /*warn_only*/ = false) {
     ::tenon::core::set_deterministic(on);
@@ -66,3 +75,8 @@ inline Context& globalContext() {
 }
 
 }  // namespace at
+
+namespace tenon {
+using at::Context;
+using at::globalContext;
+}  // namespace tenon

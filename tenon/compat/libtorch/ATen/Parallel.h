@@ -25,3 +25,7 @@ inline std::string get_parallel_info() {
                     "\nATen parallel backend: one pool\n");
 }
 }  // namespace tenon
+
+namespace at::internal {
+inline constexpr int64_t GRAIN_SIZE = 32768;  // elements per piece of a pointwise loop
+}  // namespace at::internal

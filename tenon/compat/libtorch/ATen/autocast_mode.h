@@ -5,3 +5,9 @@
 #include <ATen/ATen.h>
 
 #include "tenon/autocast.h"
+
+// The older names, which mean CUDA.
+namespace tenon::autocast {
+inline bool is_enabled() { return is_autocast_enabled(kCUDA); }
+inline void set_enabled(bool enabled) { set_autocast_enabled(kCUDA, enabled); }
+}  // namespace tenon::autocast

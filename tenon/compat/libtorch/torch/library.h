@@ -12,11 +12,15 @@
 #define TORCH_LIBRARY_FRAGMENT(ns, m) TENON_LIBRARY_FRAGMENT(ns, m)
 #define TORCH_LIBRARY_IMPL(ns, key, m) TENON_LIBRARY_IMPL(ns, key, m)
 #define TORCH_FN(function) (&function)
+// Nothing is left out of a build.
+#define TORCH_SELECTIVE_SCHEMA(schema) schema
+#define TORCH_SELECTIVE_NAME(name) name
 
 namespace torch {
 
 using library::CppFunction;
 using library::Library;
+using library::RegisterOperators;
 
 // A function for the key, or for the backend of a device.
 inline CppFunction dispatch(library::DispatchKey key, CppFunction f) {
@@ -38,6 +42,7 @@ using library::Dispatcher;
 using library::DispatchKey;
 using library::OperatorHandle;
 using library::OperatorName;
+using library::RegisterOperators;
 using library::TypedOperatorHandle;
 }  // namespace c10
 

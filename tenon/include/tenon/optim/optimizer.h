@@ -43,7 +43,8 @@ class TENON_API FieldVisitor {
 class TENON_API OptimizerOptions {
  public:
   virtual ~OptimizerOptions();
-  virtual std::unique_ptr<OptimizerOptions> clone() const = 0;
+  // NotImplementedError for a class that does not override it, as OptimizerCloneableOptions does.
+  virtual std::unique_ptr<OptimizerOptions> clone() const;
   // NotImplementedError for options that have no learning rate.
   virtual double get_lr() const;
   virtual void set_lr(double lr);
@@ -62,7 +63,7 @@ class TENON_API OptimizerOptions {
 class TENON_API OptimizerParamState {
  public:
   virtual ~OptimizerParamState();
-  virtual std::unique_ptr<OptimizerParamState> clone() const = 0;
+  virtual std::unique_ptr<OptimizerParamState> clone() const;
   virtual void fields(FieldVisitor& visitor);
   virtual void serialize(serialize::InputArchive& archive);
   virtual void serialize(serialize::OutputArchive& archive) const;

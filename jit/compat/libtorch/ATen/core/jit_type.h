@@ -10,6 +10,14 @@
 
 #include "tenon/jit/type.h"
 
+namespace c10 {
+using ::tenon::jit::ClassType;
+using ::tenon::jit::ClassTypePtr;
+using ::tenon::jit::EnumType;
+using ::tenon::jit::Type;
+using ::tenon::jit::TypeKind;
+}  // namespace c10
+
 namespace tenon {
 
 using jit::TypePtr;

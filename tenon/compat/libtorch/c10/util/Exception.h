@@ -18,22 +18,21 @@ inline void warn_at(const std::string& text, const char* file, int line) {
 
 }  // namespace c10
 
-#define TENON_COMPAT_THROW_UNLESS(cond, Class, ...)                          \
-  do {                                                                       \
-    if (TENON_UNLIKELY(!(cond)))                                             \
-      throw ::tenon::Class(::c10::detail::check_text(#cond, ##__VA_ARGS__)); \
-  } while (0)
+// As libtorch's, they may be written without a semicolon after them.
+#define TENON_COMPAT_THROW_UNLESS(cond, Class, ...)                        \
+  if (TENON_UNLIKELY(!(cond))) {                                           \
+    throw ::tenon::Class(::c10::detail::check_text(#cond, ##__VA_ARGS__)); \
+  }
 #define TORCH_CHECK(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, Error, ##__VA_ARGS__)
 #define TORCH_CHECK_INDEX(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, IndexError, ##__VA_ARGS__)
 #define TORCH_CHECK_VALUE(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, ValueError, ##__VA_ARGS__)
 #define TORCH_CHECK_TYPE(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, TypeError, ##__VA_ARGS__)
 #define TORCH_CHECK_NOT_IMPLEMENTED(cond, ...) \
   TENON_COMPAT_THROW_UNLESS(cond, NotImplementedError, ##__VA_ARGS__)
-#define TORCH_CHECK_WITH(Class, cond, ...)                                 \
-  do {                                                                     \
-    if (TENON_UNLIKELY(!(cond)))                                           \
-      throw ::c10::Class(::c10::detail::check_text(#cond, ##__VA_ARGS__)); \
-  } while (0)
+#define TORCH_CHECK_WITH(Class, cond, ...)                               \
+  if (TENON_UNLIKELY(!(cond))) {                                         \
+    throw ::c10::Class(::c10::detail::check_text(#cond, ##__VA_ARGS__)); \
+  }
 #define TORCH_CHECK_ARG(cond, at, ...) \
   TORCH_CHECK(cond, "invalid argument ", at, ": ", ::c10::detail::check_text(#cond, ##__VA_ARGS__))
 #define TORCH_INTERNAL_ASSERT(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, Error, ##__VA_ARGS__)

@@ -6,8 +6,38 @@
 #include <torch/namespaces.h>
 
 #include <complex>
+#include <type_traits>
 
 #include "tenon/core/complex.h"
+
+namespace c10 {
+
+template <class T>
+struct is_complex : std::false_type {};
+template <class T>
+struct is_complex<std::complex<T>> : std::true_type {};
+template <class T>
+struct is_complex<complex<T>> : std::true_type {};
+
+// double of complex<double>, and of double.
+template <class T>
+struct scalar_value_type {
+  using type = T;
+};
+template <class T>
+struct scalar_value_type<std::complex<T>> {
+  using type = T;
+};
+template <class T>
+struct scalar_value_type<complex<T>> {
+  using type = T;
+};
+
+}  // namespace c10
+
+namespace at {
+using c10::scalar_value_type;
+}
 
 namespace std {  // NOLINT(cert-dcl58-cpp): libtorch's programs call them there
 

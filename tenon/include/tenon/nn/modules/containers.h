@@ -97,7 +97,9 @@ class TENON_API ModuleDictImpl : public Cloneable<ModuleDictImpl> {
   ConstIterator begin() const { return children_.begin(); }
   Iterator end() { return children_.end(); }
   ConstIterator end() const { return children_.end(); }
-  OrderedDict<std::string, std::shared_ptr<Module>> items() const { return children_; }
+  std::vector<std::pair<std::string, std::shared_ptr<Module>>> items() const {
+    return children_.pairs();
+  }
   std::vector<std::string> keys() const { return children_.keys(); }
   std::vector<std::shared_ptr<Module>> values() const { return children_.values(); }
   std::size_t size() const noexcept { return children_.size(); }
