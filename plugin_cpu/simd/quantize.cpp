@@ -23,12 +23,15 @@ HWY_INLINE void EachVector(DX dx, DY dy, const hn::TFromD<DX>* x, hn::TFromD<DY>
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(dx));
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(dx, x + i)), dy, y + i);
-  if (i == n) return;
-  hn::TFromD<DX> in[hn::MaxLanes(dx)] = {};
-  hn::TFromD<DY> out[hn::MaxLanes(dx)];
-  std::copy(x + i, x + n, in);
-  hn::StoreU(f(hn::LoadU(dx, in)), dy, out);
-  std::copy(out, out + (n - i), y + i);
+  constexpr std::size_t kMaxLanes = hn::MaxLanes(DX());
+  if constexpr (kMaxLanes > 1) {
+    if (i == n) return;
+    hn::TFromD<DX> in[kMaxLanes] = {};
+    hn::TFromD<DY> out[kMaxLanes];
+    std::copy(x + i, x + n, in);
+    hn::StoreU(f(hn::LoadU(dx, in)), dy, out);
+    std::copy(out, out + (n - i), y + i);
+  }
 }
 
 // Numbers are held within the range before they are converted, NaN at its lower bound.
