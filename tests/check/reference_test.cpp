@@ -45,7 +45,8 @@ TEST(Reference, HasAKernelForEveryOperatorWithoutADecomposition) {
     if (op.kind != core::OpKind::Kernel || (op.flags & core::kOpNoKernel)) continue;
     if (check::needs_layout(op)) continue;
     if (!(op.flags & core::kOpPrimitive) &&
-        is_served(core::ServedBy::Decomposition, op, slot, kDouble))
+        is_served(core::ServedBy::Decomposition, op, slot,
+                  core::op_takes(op, kDouble) ? kDouble : kByte))
       continue;
     ++operators;
     bool any = false;
