@@ -40,12 +40,13 @@ dev_onednn() {
     return 75
   }
   cmake --preset dev "-DTENON_ONEDNN_ALSO=$PWD/.peers/$onednn_newest;$PWD/.peers/$onednn_library" >/dev/null
-  build dev tenon_cpu_$onednn_newest tenon_cpu_$onednn_library tenon_command tenon_oracle test_ops
+  build dev tenon_cpu_$onednn_newest tenon_cpu_$onednn_library tenon_command tenon_oracle test_ops test_plugin_cpu
   say "testing ($onednn_library)"
   export TENON_PLUGIN_PATH="$PWD/build/dev/tenon_cpu_$onednn_library"
   local opened
   opened=$(build/dev/bin/tenon plugins --load)
   grep -F "oneDNN ${onednn_library#onednn-}" <<<"$opened" || { echo "$opened" >&2; return 1; }
   build/dev/bin/test_ops --gtest_brief=1
+  build/dev/bin/test_plugin_cpu --gtest_brief=1 --gtest_filter='Int8*'
   build/dev/bin/tenon_oracle tests/oracle --filter '^(?!sparse).*(conv|mm|matmul|linear)'
 }
