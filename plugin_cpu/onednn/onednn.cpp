@@ -82,7 +82,8 @@ bool native_bf16() {
   return native;
 }
 bool native_int8() {
-  static const bool native = includes(dnnl::cpu_isa::avx512_core_vnni);
+  static const bool native =
+      includes(dnnl::cpu_isa::avx512_core_vnni) && !includes(dnnl::cpu_isa::avx512_core_amx);
   return native;
 }
 
