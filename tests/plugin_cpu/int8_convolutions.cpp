@@ -37,7 +37,7 @@ const std::vector<Case> kCases = {
     {"rows for several threads", {1, 64, 33, 31}, {64, 64, 3, 3}, {2, 2}, {1, 1}, {1, 1}},
     {"images for several threads", {5, 32, 28, 28}, {48, 32, 3, 3}, {1, 1}, {1, 1}, {1, 1}},
     {"padding of more than a part", {1, 64, 9, 40}, {64, 64, 9, 3}, {1, 1}, {8, 1}, {1, 1}},
-    {"sums over 2^24", {1, 1024, 5, 5}, {16, 1024, 3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {"long sums", {1, 1024, 5, 5}, {16, 1024, 3, 3}, {1, 1}, {1, 1}, {1, 1}},
 };
 
 Tensor integers(const Sizes& sizes, int64_t low, ScalarType dtype) {
