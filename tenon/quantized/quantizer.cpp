@@ -103,7 +103,7 @@ Tensor from_shifted(const Tensor& shifted, const Quantizer& by) {
 Tensor shifted(const Tensor& quantized) {
   const core::Ref<Quantizer> by = quantizer_of(quantized);
   const Tensor integers = integers_of(quantized);
-  if (!by->per_channel() && by->dtype != kQInt32) return tenon::_dequantize(integers, 1, by->zero);
+  if (by->is_simple()) return tenon::_dequantize(integers, 1, by->zero);
   // Differences of int32 are not exact in float32.
   Tensor x = integers.to(by->dtype == kQInt32 ? kDouble : kFloat);
   if (by->per_channel())
@@ -263,8 +263,7 @@ bool is_quantized(const Tensor& self) noexcept {
 Tensor dequantize(const Tensor& self) {
   if (!is_quantized(self)) return self.to(kFloat);
   const core::Ref<quantized::Quantizer> by = quantized::quantizer_of(self);
-  if (!by->per_channel() && by->dtype != kQInt32)
-    return tenon::_dequantize(quantized::integers_of(self), by->scale, by->zero);
+  if (by->is_simple()) return tenon::_dequantize(quantized::integers_of(self), by->scale, by->zero);
   const Tensor x = quantized::shifted(self);
   if (by->per_channel()) return x * quantized::along(by->scales, x, by->axis);
   return x * by->scale;

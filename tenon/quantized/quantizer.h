@@ -16,6 +16,8 @@ struct Quantizer final : core::BatchLevel {
   Quantizer(ScalarType t, double scale_of_all, int64_t zero_of_all);
   Quantizer(ScalarType t, Tensor scale_of_each, Tensor zero_of_each, int64_t dimension);
   bool per_channel() const { return scales.defined(); }
+  // One scale and zero point, of integers of 8 bits: what _quantize and _dequantize take.
+  bool is_simple() const { return !per_channel() && dtype != kQInt32; }
 
   const ScalarType dtype;  // kQInt8, kQUInt8 or kQInt32
   const double scale = 1;

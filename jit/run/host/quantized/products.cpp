@@ -54,14 +54,18 @@ struct Result {
 
 ScalarType integers_for(ScalarType quantized) { return quantized == kQInt8 ? kChar : kByte; }
 
-// Bias and result in units of the products of integers, which are worth `units` each.
+// In units of the products of integers.
+OptionalTensor bias_in(const Tensor& units, const OptionalTensor& bias) {
+  return bias ? OptionalTensor(bias->to(kFloat) / units) : std::nullopt;
+}
+
+// Products of integers are worth `units` each.
 Tensor integer_convolution(const Tensor& x, const Tensor& weight, const Tensor& units,
                            const OptionalTensor& bias, const Sizes& stride, const Sizes& padding,
                            const Sizes& dilation, int64_t groups, const Result& to) {
-  const OptionalTensor in_units = bias ? OptionalTensor(bias->to(kFloat) / units) : std::nullopt;
-  return tenon::_int8_convolution(_shared_int_repr(x), weight, in_units, units / to.scale, stride,
-                                  padding, dilation, groups, q_zero_point(x),
-                                  integers_for(quantized_dtype(x)), to.zero, to.relu);
+  return tenon::_int8_convolution(
+      _shared_int_repr(x), weight, bias_in(units, bias), units / to.scale, stride, padding,
+      dilation, groups, q_zero_point(x), integers_for(quantized_dtype(x)), to.zero, to.relu);
 }
 
 // The product of rows, as a convolution of one image of one column.
@@ -81,7 +85,7 @@ Tensor integer_product(const Tensor& rows, const Tensor& weight, const OptionalT
 Tensor requantize(Tensor sums, const Tensor& units, const OptionalTensor& bias, int64_t spatial,
                   ScalarType dtype, const Result& to) {
   sums.round_();
-  if (bias) sums += for_channels(bias->to(kFloat) / units, spatial);
+  if (bias) sums += for_channels(*bias_in(units, bias), spatial);
   sums *= for_channels(units / to.scale, spatial);
   sums.round_() += to.zero;
   const bool is_signed = dtype == kQInt8;
@@ -123,8 +127,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& scales,
   if (!of_integers(weight))
     return requantize(tenon::linear(_centered_int_repr(x), weight), units, bias, 0,
                       quantized_dtype(x), {scale, zero, relu});
-  const OptionalTensor in_units = bias ? OptionalTensor(bias->to(kFloat) / units) : std::nullopt;
-  const Tensor y = integer_product(_shared_int_repr(x), weight, in_units, units / scale,
+  const Tensor y = integer_product(_shared_int_repr(x), weight, bias_in(units, bias), units / scale,
                                    q_zero_point(x), integers_for(quantized_dtype(x)), zero, relu);
   return _make_per_tensor_quantized_tensor(y, scale, zero);
 }
