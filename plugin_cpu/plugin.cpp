@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "isa/isa.h"
+#include "plugin_cpu/conv/int8.h"
 #include "plugin_cpu/memory/packed.h"
 #include "plugin_cpu/onednn/bf16.h"
 #include "plugin_cpu/onednn/onednn.h"
@@ -17,7 +18,8 @@ using namespace tenon::sdk;
 tn_str describe() {
   static const std::string line =
       join(tenon::cpu::isa_name(), ", bfloat16 by ", tenon::cpu::bf16_name(), ", ",
-           tenon::cpu::onednn::description());
+           tenon::cpu::onednn::description(),
+           tenon::cpu::int8_by_onednn() ? ", 8-bit integers by oneDNN" : "");
   return tn_str{line.data(), line.size()};
 }
 

@@ -211,10 +211,12 @@ void run(const Parts::Part& part, const Operands& o, const char* x, char* y) {
 
 }  // namespace
 
+bool int8_by_onednn() { return isa() == Isa::Avx3 && dn::native_int8(); }
+
 bool conv_forward_int8(const Int8Conv& q, StridedBytes x, StridedBytes w,
                        const packed::Origin& from, const float* bias, const float* factors,
                        void* y) {
-  if (isa() != Isa::Avx3 || !dn::native_int8()) return false;
+  if (!int8_by_onednn()) return false;
   try {
     const Parts parts(q);
     const Parts::Part first = parts.at(0);

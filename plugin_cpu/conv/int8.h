@@ -23,9 +23,11 @@ struct StridedBytes {
   sdk::Ints strides;
 };
 
-// By oneDNN; false if it has no dot products of 8-bit integers on this processor, or does not
-// support the case, and then nothing was written. Weights are int8; `bias`, in units of the sum,
-// may be null. `y` has channels innermost.
+// Whether oneDNN has dot products of 8-bit integers on this processor.
+bool int8_by_onednn();
+
+// False if not, or if oneDNN does not support the case, and then nothing was written. Weights are
+// int8; `bias`, in units of the sum, may be null. `y` has channels innermost.
 bool conv_forward_int8(const Int8Conv& q, StridedBytes x, StridedBytes w,
                        const packed::Origin& from, const float* bias, const float* factors,
                        void* y);

@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions of 8-bit integers against double: every number equal, whatever the processor has.
+#include <string>
 #include <vector>
 
+#include "tenon/core/dispatch.h"
+#include "tenon/plugins/plugins.h"
 #include "tenon/tenon.h"
 #include "tests/support.h"
 
@@ -122,6 +125,23 @@ TEST(Int8Convolutions, HaveTheSameBitsOnSeveralThreads) {
     expect_same_bits_on(
         3, [&] { return std::vector<Tensor>{run(c, o, true, kByte, false).contiguous()}; }, c.name);
   }
+}
+
+// Where the processor can, no case is left to the decomposition but the groups that oneDNN lacks.
+TEST(Int8Convolutions, AreComputedByTheKernel) {
+  (void)ones({1});  // opens the plugin
+  std::string description;
+  for (const plugins::Info& info : plugins::list())
+    if (info.name == "cpu") description = info.description;
+  if (!test::has(description, "8-bit integers by oneDNN"))
+    GTEST_SKIP() << "no AVX512-VNNI, or AMX beside it: " << description;
+  core::reset_fallback_counts();
+  uint64_t calls = 0;
+  for (const Case& c : kCases)
+    if (c.groups != 3) (void)run(c, Operands(c, kByte, true), true, kByte, false);
+  for (const core::FallbackCount& f : core::fallback_counts())
+    if (f.op == "_int8_convolution") calls += f.calls;
+  EXPECT_EQ(calls, 0U);
 }
 
 // A write to the weights is seen: they are kept in another layout.
