@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <mutex>
 #include <unordered_map>
 
 #include "runtime/base/json.h"
@@ -16,8 +17,6 @@ namespace tenon::autograd::profiler {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-__thread bool t_profiling __attribute__((tls_model("initial-exec")));
 
 struct Range final : ObserverContext {
   explicit Range(std::size_t at) : event(at) {}
@@ -39,6 +38,30 @@ std::vector<std::vector<int64_t>> shapes_of(ArrayRef<IValue> inputs) {
 
 }  // namespace
 
+struct AsynchronousRanges::Sink {
+  std::mutex lock;  // fork: a profile is of its thread, and of no use to a child
+  int64_t begin_ns = 0;
+  std::vector<ProfilerEvent> events;
+  static __thread const std::shared_ptr<Sink>* of_thread __attribute__((tls_model("initial-exec")));
+};
+__thread const std::shared_ptr<AsynchronousRanges::Sink>* AsynchronousRanges::Sink::of_thread
+    __attribute__((tls_model("initial-exec")));
+
+AsynchronousRanges::AsynchronousRanges() {
+  if (Sink::of_thread) profile_ = *Sink::of_thread;
+}
+
+void AsynchronousRanges::add(std::string name, int64_t begin_ns, int64_t end_ns) const {
+  if (!profile_) return;
+  std::lock_guard held(profile_->lock);
+  const int64_t from = profile_->begin_ns;
+  ProfilerEvent e{std::move(name), RecordScope::USER_SCOPE, {}, begin_ns - from, end_ns - from};
+  e.depth = 0;
+  e.thread = 0;
+  e.asynchronous = true;
+  profile_->events.push_back(std::move(e));
+}
+
 struct Profiler::State {
   // Events of the device around a range.
   struct Timing {
@@ -46,6 +69,8 @@ struct Profiler::State {
   };
 
   explicit State(ProfilerOptions given) : options(std::move(given)), begin(Clock::now()) {
+    profile.clock_ns = asynchronous->begin_ns =
+        std::chrono::nanoseconds(begin.time_since_epoch()).count();
     if (options.device()) try_events();
     handle = addThreadLocalCallback(
         RecordFunctionCallback([this](const RecordFunction& f) { return open_range(f); },
@@ -54,7 +79,10 @@ struct Profiler::State {
                                })
             .needsInputs(options.record_shapes()));
   }
-  ~State() { removeCallback(handle); }
+  ~State() {
+    AsynchronousRanges::Sink::of_thread = nullptr;
+    removeCallback(handle);
+  }
 
   int64_t now() const {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count();
@@ -102,7 +130,18 @@ struct Profiler::State {
     }
   }
 
+  void take_asynchronous_ranges() {
+    std::lock_guard held(asynchronous->lock);
+    std::vector<ProfilerEvent>& from = asynchronous->events;
+    if (from.empty()) return;
+    std::move(from.begin(), from.end(), std::back_inserter(profile.events));
+    std::stable_sort(profile.events.begin(), profile.events.end(),
+                     [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+  }
+
   ProfilerOptions options;
+  std::shared_ptr<AsynchronousRanges::Sink> asynchronous =
+      std::make_shared<AsynchronousRanges::Sink>();
   Clock::time_point begin;
   CallbackHandle handle;
   Profile profile;
@@ -111,25 +150,24 @@ struct Profiler::State {
 };
 
 Profiler::Profiler(ProfilerOptions options) {
-  TENON_CHECK(!t_profiling, Error, "Profiler: one is already running in this thread");
+  TENON_CHECK(!AsynchronousRanges::Sink::of_thread, Error,
+              "Profiler: one is already running in this thread");
   TENON_CHECK(!options.device() || !options.device()->is_cpu(), ValueError,
               "Profiler: the CPU has no events; its times are those of the host");
   state_ = std::make_unique<State>(std::move(options));
-  t_profiling = true;
+  AsynchronousRanges::Sink::of_thread = &state_->asynchronous;
 }
 
-Profiler::~Profiler() {
-  if (state_) t_profiling = false;
-}
+Profiler::~Profiler() = default;
 
 Profile Profiler::stop() {
   TENON_CHECK(state_, Error, "Profiler: it was stopped already");
   const std::unique_ptr<State> state = std::move(state_);
-  t_profiling = false;
   removeCallback(state->handle);
   const int64_t end = state->now();
   for (const std::size_t at : state->open) state->profile.events[at].end_ns = end;
   state->read_device_times();
+  state->take_asynchronous_ranges();
   return std::move(state->profile);
 }
 
@@ -158,9 +196,10 @@ void Profile::export_chrome_trace(std::ostream& out) const {
     core::Json::Object args;
     if (!e.shapes.empty()) args.emplace_back("Input Dims", core::Json(std::move(shapes)));
     if (e.device_ms) args.emplace_back("device ms", core::Json(*e.device_ms));
-    const char* category = e.scope == RecordScope::BACKWARD_FUNCTION ? "backward"
-                           : e.scope == RecordScope::USER_SCOPE      ? "user"
-                                                                     : "operator";
+    const char* category = e.asynchronous                              ? "asynchronous"
+                           : e.scope == RecordScope::BACKWARD_FUNCTION ? "backward"
+                           : e.scope == RecordScope::USER_SCOPE        ? "user"
+                                                                       : "operator";
     list.push_back(core::Json::object(
         "name", e.name, "cat", category, "ph", "X", "ts", static_cast<double>(e.begin_ns) / 1e3,
         "dur", static_cast<double>(e.total_ns()) / 1e3, "pid", int64_t{0}, "tid",

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <future>
@@ -49,6 +50,39 @@ const ProfilerEvent* find(const Profile& p, const std::string& name) {
     if (e.name == name) return &e;
   }
   return nullptr;
+}
+
+// In nanoseconds, by the clock of profiles.
+int64_t clock_now() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+TEST(Profiler, HasRangesOfOtherThreadsBesideItsOwn) {
+  using autograd::profiler::AsynchronousRanges;
+  EXPECT_FALSE(AsynchronousRanges());
+  Profiler profiler;
+  const AsynchronousRanges ranges;
+  ASSERT_TRUE(ranges);
+  const int64_t begin = clock_now();
+  std::thread([&] {
+    EXPECT_FALSE(AsynchronousRanges());  // that thread takes none
+    ranges.add("elsewhere", begin, clock_now());
+  }).join();
+  { TENON_RECORD_USER_SCOPE("after"); }
+  const Profile p = profiler.stop();
+  ranges.add("late", begin, clock_now());
+  const ProfilerEvent *elsewhere = find(p, "elsewhere"), *after = find(p, "after");
+  ASSERT_TRUE(elsewhere && after);
+  EXPECT_EQ(p.events.size(), 2u);
+  EXPECT_EQ(elsewhere, &p.events[0]);  // it began first, and came from outside
+  EXPECT_EQ(p.clock_ns + elsewhere->begin_ns, begin);
+  EXPECT_GT(elsewhere->total_ns(), 0);
+  EXPECT_EQ(elsewhere->self_ns(), 0);
+  EXPECT_TRUE(elsewhere->asynchronous && !after->asynchronous);
+  std::ostringstream trace;
+  p.export_chrome_trace(trace);
+  EXPECT_NE(trace.str().find("\"asynchronous\""), std::string::npos);
+  EXPECT_FALSE(AsynchronousRanges());
 }
 
 TEST(Profiler, CollectsOperatorsNodesAndRanges) {

@@ -36,10 +36,12 @@ struct ProfilerEvent {
   int64_t begin_ns, end_ns;  // from the begin of the profile
   int64_t inner_ns = 0;      // of the ranges directly inside
   int depth;                 // ranges around it
-  uint64_t thread;
+  uint64_t thread;           // 0 where it is asynchronous
   std::optional<double> device_ms;
+  // Of AsynchronousRanges: beside the thread's own ranges, whose times it is not part of.
+  bool asynchronous = false;
   int64_t total_ns() const { return end_ns - begin_ns; }
-  int64_t self_ns() const { return total_ns() - inner_ns; }
+  int64_t self_ns() const { return asynchronous ? 0 : total_ns() - inner_ns; }
 };
 
 // Events of one name.
@@ -52,6 +54,7 @@ struct ProfilerAverage {
 class TENON_API Profile {
  public:
   std::vector<ProfilerEvent> events;  // in the order of their begins
+  int64_t clock_ns = 0;               // when it began, by std::chrono::steady_clock
 
   // The longest self time first.
   std::vector<ProfilerAverage> key_averages() const;
@@ -75,6 +78,22 @@ class TENON_API Profiler {
  private:
   struct State;
   std::unique_ptr<State> state_;
+};
+
+// The profile that this thread was taking when this was made, for what goes on beside its ranges: a
+// collective, which an engine's thread moves. Empty where there is none. Thread-safe; a range that
+// ends after the profile is dropped.
+class TENON_API AsynchronousRanges {
+ public:
+  AsynchronousRanges();
+  explicit operator bool() const { return profile_ != nullptr; }
+  // Times of std::chrono::steady_clock in nanoseconds.
+  void add(std::string name, int64_t begin_ns, int64_t end_ns) const;
+
+ private:
+  friend class Profiler;
+  struct Sink;
+  std::shared_ptr<Sink> profile_;
 };
 
 struct BottleneckOptions {
