@@ -45,6 +45,7 @@ Operation::Operation(std::shared_ptr<Communicator> group, const tn_collective_ca
       operation_(call.operation),
       reduction_(call.reduction),
       timeout_ms_(std::max<int64_t>(call.timeout_ms, 1)) {
+  begin_ns = sdk::collective_clock();
   check(begin(call), kNames[operation_]);
 }
 
@@ -143,9 +144,15 @@ bool Operation::ask_exchange() {
   steps_ = exchange_->steps();
   if (!done_ && !exchange_->fault().empty()) {
     fault = exchange_->fault();
-    done_ = true;
+    set_done();
   }
   return is_free;
+}
+
+// Under lock_.
+void Operation::set_done() {
+  if (!done_) end_ns = sdk::collective_clock();
+  done_ = true;
 }
 
 // Under lock_. True: MPI is done with the buffers.
@@ -165,17 +172,16 @@ bool Operation::move_on() {
   std::lock_guard held(lock_);
   const bool is_free = ask();
   if (!is_free && !done_) {
-    const std::chrono::milliseconds spent = std::chrono::duration_cast<std::chrono::milliseconds>(
-        std::chrono::steady_clock::now() - start_);
+    const int64_t spent_ms = (sdk::collective_clock() - begin_ns) / 1000000;
     if (group_->aborted)
       fault = "the group was aborted";
-    else if (spent.count() >= timeout_ms_)
+    else if (spent_ms >= timeout_ms_)
       fault = "not done within " + std::to_string(timeout_ms_) + " ms";
     else
       return false;
     group_->aborted = true;  // those that follow would meet another operation of the peers
   }
-  done_ = true;
+  set_done();
   return is_free;
 }
 

@@ -40,6 +40,7 @@ class Operation final : public sdk::CollectiveWork,
   int begin_all_to_all(const tn_collective_call& call);
   int begin_reduction(const tn_collective_call& call);
   void finish(int code, const MPI_Status& status);
+  void set_done();
   bool ask();
   bool ask_exchange();
 
@@ -47,7 +48,6 @@ class Operation final : public sdk::CollectiveWork,
   const Buffer in_, out_;
   const int32_t operation_, reduction_;
   const int64_t timeout_ms_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::vector<int> counts_;  // of all_to_all: sizes and places, read until it ends
   std::mutex lock_;
   MPI_Request request_ = MPI_REQUEST_NULL;  // under lock_

@@ -48,6 +48,8 @@ TEST(Collective, AWorkThatIsAskedMakesNoScope) {
     int32_t ended = -1;
     EXPECT_EQ(engine.wait(nullptr, work, 1, &ended), TN_OK);
     EXPECT_EQ(ended, done);
+    int64_t begin = -1, end = -1;
+    EXPECT_EQ(engine.span(nullptr, work, &begin, &end), TN_DECLINED);  // it sets none
     EXPECT_EQ(engine.release(nullptr, work), 1);
     EXPECT_EQ(g_scopes - before, done ? 1 : 2);  // an abort is a call of the group
     EXPECT_EQ(g_aborts_in_scope, !done);

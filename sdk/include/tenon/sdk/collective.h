@@ -19,6 +19,7 @@
 // What these functions throw is TN_ERROR_BACKEND, with its text.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -58,7 +59,15 @@ class CollectiveWork {
   // from.
   std::string fault;
   int32_t source = -1;
+  // When the engine began and ended to work on it, by collective_clock(), for profiles; 0: that is
+  // not known.
+  int64_t begin_ns = 0, end_ns = 0;
 };
+
+// CLOCK_MONOTONIC, in nanoseconds.
+inline int64_t collective_clock() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 template <class G>
 struct CollectiveEngine {
@@ -210,6 +219,12 @@ struct CollectiveFunctions {
       return TN_OK;
     });
   }
+  static tn_status span(void*, tn_work* work, int64_t* begin_ns, int64_t* end_ns) {
+    const CollectiveWork& done = *of(work)->work;
+    *begin_ns = done.begin_ns;
+    *end_ns = done.end_ns;
+    return done.end_ns == 0 ? TN_DECLINED : TN_OK;
+  }
 };
 
 }  // namespace detail
@@ -228,7 +243,8 @@ constexpr tn_ext_collective collective_functions() {
                         F::release,
                         F::abort,
                         F::last_error,
-                        nullptr};
+                        nullptr,
+                        F::span};
   if constexpr (detail::KnowsWorld<E>::value) out.world = F::world;
   return out;
 }

@@ -43,6 +43,7 @@ class CollectiveTask final : public CollectiveWork {
 
   void execute() {
     std::string why;
+    const int64_t begin = collective_clock();
     try {
       run_(*this);
     } catch (const std::exception& e) {
@@ -52,6 +53,8 @@ class CollectiveTask final : public CollectiveWork {
     }
     std::lock_guard held(lock_);
     fault = std::move(why);
+    begin_ns = begin;
+    end_ns = collective_clock();
     done_ = true;
     changed_.notify_all();
   }

@@ -129,6 +129,9 @@ typedef struct tn_ext_collective {
    * and know each other without a rendezvous, as with mpirun. Absent: nobody but the caller knows.
    * With it, `join` takes options without a rendezvous for a group of all of them. */
   tn_status (*world)(void* context, int32_t* rank, int32_t* size);
+  /* Optional: when the engine began and ended to work on an operation that is done, in nanoseconds
+   * of CLOCK_MONOTONIC, for profiles. TN_DECLINED: that is not known. */
+  tn_status (*span)(void* context, tn_work* work, int64_t* begin_ns, int64_t* end_ns);
 } tn_ext_collective;
 
 #ifdef __cplusplus
