@@ -8,6 +8,7 @@
 #include "runtime/base/settings.h"
 #include "tenon/autograd/mode.h"
 #include "tenon/ops.h"
+#include "tenon/profiler.h"
 
 namespace tenon::distributed {
 namespace {
@@ -134,8 +135,18 @@ class EngineWork : public Work {
     if (status == TN_OK && has_results_ && !is_at_end(ms)) return false;
     source_ = engine.source(engine.context, work_);
     if (status == TN_OK && !fault_ && !has_results_) fault_ = finish_request();
+    if (status == TN_OK) profile();
     settle(status == TN_OK ? fault_ : failure(std::move(why)));
     return true;
+  }
+
+  // The range of the engine, which worked beside this thread: "gloo:all_reduce".
+  void profile() {
+    const tn_ext_collective& engine = group_->engine();
+    int64_t begin = 0, end = 0;
+    if (!ranges_ || !TN_HAS(&engine.head, tn_ext_collective, span) || !engine.span) return;
+    if (engine.span(engine.context, work_, &begin, &end) == TN_OK)
+      ranges_.add(core::join(group_->backend, ":", name_of(request_->operation)), begin, end);
   }
 
   bool is_at_end(int64_t ms) {
@@ -183,8 +194,9 @@ class EngineWork : public Work {
   std::recursive_mutex settling_;  // fork: groups are of no use to a child
   Event end_;                      // under settling_, as what follows
   bool left_to_stream_ = false;
-  std::exception_ptr fault_;  // of what finishes the results
-  std::atomic<int> source_;   // a named one is known before the work is done
+  std::exception_ptr fault_;                       // of what finishes the results
+  autograd::profiler::AsynchronousRanges ranges_;  // of the thread that launched it
+  std::atomic<int> source_;                        // a named one is known before the work is done
 };
 
 // The engine's device: the host where it serves that.
@@ -197,6 +209,7 @@ ProcessGroup::Impl::Impl(const std::shared_ptr<Store>& s, int r, int n, const Op
     : rank(r),
       size(n),
       name(o.group_name),
+      backend(o.backend),
       store(s->clone()),
       device("cpu"),
       debug(!core::setting("DISTRIBUTED_DEBUG").empty() &&

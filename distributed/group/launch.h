@@ -35,7 +35,7 @@ struct ProcessGroup::Impl : std::enable_shared_from_this<Impl> {
   void drain();  // before the group ends
 
   const int rank, size;
-  const std::string name;
+  const std::string name, backend;
   std::shared_ptr<Store> store;
   Device device;                 // of the engine's buffers
   std::optional<Stream> stream;  // of operations on such a device
