@@ -18,6 +18,7 @@
 #include "picture.h"
 #include "progress.h"
 #include "ranks.h"
+#include "timeline.h"
 #include "train.h"
 
 namespace {
@@ -35,6 +36,14 @@ struct Run {
   digits::Judgment judgment;
 };
 
+// A step on several ranks as a picture.
+void draw_step(const std::string& path, const tenon::autograd::profiler::Profile& step, int rank) {
+  const double hidden = digits::draw_timeline(path, step);
+  if (rank > 0) return;
+  std::printf("one step of all ranks drawn to %s: %.0f %% of the exchange beside backward\n",
+              path.c_str(), hidden);
+}
+
 Run run(const Settings& settings, uint64_t seed, const digits::Split& split,
         const tenon::Device& device) {
   tenon::manual_seed(seed);
@@ -43,10 +52,13 @@ Run run(const Settings& settings, uint64_t seed, const digits::Split& split,
   r.net = digits::make_net(split.train, device, o);
   auto begin = std::chrono::steady_clock::now();
   const int64_t rest = o.ranks > 0 ? split.train.size() % o.batch : 0;
+  tenon::autograd::profiler::Profile step;
   r.history = digits::train(
       r.net, split.train, device, o,
       o.rank == 0 ? digits::progress_bar(o.epochs, split.train.size() - rest)
-                  : [](int, int64_t, const digits::Epoch&) {});
+                  : [](int, int64_t, const digits::Epoch&) {},
+      o.ranks > 1 ? &step : nullptr);
+  if (o.ranks > 1) draw_step(settings.out + "/ranks.svg", step, o.rank);
   if (o.rank > 0) return r;
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   r.judgment = digits::judge(r.net, split.test, device);

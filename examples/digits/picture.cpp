@@ -4,19 +4,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <stdexcept>
+
+#include "svg.h"
 
 namespace digits {
 namespace {
-
-// printf into a growing string; SVG is mostly numbers.
-template <class... Args>
-void put(std::string& out, const char* format, Args... args) {
-  char text[512];
-  std::snprintf(text, sizeof text, format, args...);
-  out += text;
-}
 
 constexpr int kPanel = 320;  // of the two panels above, without the margin
 constexpr int kHalfPanel = kPanel / 2;
@@ -25,11 +17,7 @@ constexpr int kTile = 80;  // of a wrong digit
 constexpr int kTilesPerRow = 8;
 constexpr std::size_t kMaxWrong = 48;
 
-void label(std::string& out, double x, double y, const char* anchor, const std::string& text) {
-  put(out, "<text x='%.1f' y='%.1f' text-anchor='%s'>%s</text>\n", x, y, anchor, text.c_str());
-}
-
-void loss_curve(std::string& out, const std::vector<Epoch>& history) {
+void loss_curve(Svg& out, const std::vector<Epoch>& history) {
   double top = 1e-9;
   for (const auto& e : history) top = std::max(top, e.loss);
   auto x = [&](std::size_t i) {
@@ -37,68 +25,69 @@ void loss_curve(std::string& out, const std::vector<Epoch>& history) {
                          static_cast<double>(std::max<std::size_t>(history.size() - 1, 1));
   };
   auto curve = [&](const char* color, auto value) {
-    put(out, "<polyline fill='none' stroke='%s' stroke-width='2' points='", color);
+    out.put("<polyline fill='none' stroke='%s' stroke-width='2' points='", color);
     for (std::size_t i = 0; i < history.size(); ++i)
-      put(out, "%.1f,%.1f ", x(i), kMargin + kPanel * (1 - value(history[i])));
-    out += "'/>\n";
+      out.put("%.1f,%.1f ", x(i), kMargin + kPanel * (1 - value(history[i])));
+    out.put("'/>\n");
   };
-  put(out, "<rect x='%d' y='%d' width='%d' height='%d' fill='none' stroke='#999'/>\n", kMargin,
-      kMargin, kPanel, kPanel);
+  out.put("<rect x='%d' y='%d' width='%d' height='%d' fill='none' stroke='#999'/>\n", kMargin,
+          kMargin, kPanel, kPanel);
   curve("#c33", [&](const Epoch& e) { return e.loss / top; });
   curve("#36c", [](const Epoch& e) { return e.accuracy; });
   char text[64];
   std::snprintf(text, sizeof text, "%.2f", top);
-  label(out, kMargin - 6, kMargin + 5, "end", text);
-  label(out, kMargin - 6, kMargin + kPanel, "end", "0");
-  label(out, kMargin + kHalfPanel, kMargin + kPanel + 22, "middle",
-        std::to_string(history.size()) + " epochs");
-  label(out, kMargin, kMargin - 12, "start",
-        "<tspan fill='#c33'>loss</tspan> and <tspan fill='#36c'>accuracy</tspan> while training");
+  out.label(kMargin - 6, kMargin + 5, "end", text);
+  out.label(kMargin - 6, kMargin + kPanel, "end", "0");
+  out.label(kMargin + kHalfPanel, kMargin + kPanel + 22, "middle",
+            std::to_string(history.size()) + " epochs");
+  out.label(
+      kMargin, kMargin - 12, "start",
+      "<tspan fill='#c33'>loss</tspan> and <tspan fill='#36c'>accuracy</tspan> while training");
 }
 
-void confusion(std::string& out, const Judgment& judgment) {
+void confusion(Svg& out, const Judgment& judgment) {
   constexpr double kLeft = 2 * kMargin + kPanel + 30, kCell = kPanel / 10.0;
   int most = 1;
   for (const auto& row : judgment.confusion)
     most = std::max(most, *std::max_element(row.begin(), row.end()));
   for (std::size_t truth = 0; truth < 10; ++truth) {
     double y = kMargin + kCell * static_cast<double>(truth);
-    label(out, kLeft - 8, y + kCell / 2 + 5, "end", std::to_string(truth));
-    label(out, kLeft + kCell * (static_cast<double>(truth) + 0.5), kMargin + kPanel + 18, "middle",
-          std::to_string(truth));
+    out.label(kLeft - 8, y + kCell / 2 + 5, "end", std::to_string(truth));
+    out.label(kLeft + kCell * (static_cast<double>(truth) + 0.5), kMargin + kPanel + 18, "middle",
+              std::to_string(truth));
     for (std::size_t answer = 0; answer < 10; ++answer) {
       int n = judgment.confusion[truth][answer];
       double x = kLeft + kCell * static_cast<double>(answer);
       const char* color = truth == answer ? "#36c" : "#c33";
       double shade = n == 0 ? 0 : 0.15 + 0.6 * n / most;
-      put(out,
+      out.put(
           "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='%s' fill-opacity='%.2f' "
           "stroke='#ddd'/>\n",
           x, y, kCell, kCell, color, shade);
-      if (n > 0) label(out, x + kCell / 2, y + kCell / 2 + 5, "middle", std::to_string(n));
+      if (n > 0) out.label(x + kCell / 2, y + kCell / 2 + 5, "middle", std::to_string(n));
     }
   }
   char title[96];
   std::snprintf(title, sizeof title, "truth (down) and answer (across): %.2f %% right",
                 100 * judgment.accuracy);
-  label(out, kLeft, kMargin - 12, "start", title);
+  out.label(kLeft, kMargin - 12, "start", title);
 }
 
-void wrong_digit(std::string& out, const Images& test, int64_t image, int64_t answer, double left,
+void wrong_digit(Svg& out, const Images& test, int64_t image, int64_t answer, double left,
                  double top) {
   double cell = (kTile - 16.0) / static_cast<double>(std::max(test.rows, test.cols));
   const float* p = test.image(image);
   for (int64_t r = 0; r < test.rows; ++r) {
     for (int64_t c = 0; c < test.cols; ++c) {
       int ink = 255 - static_cast<int>(255 * std::clamp(p[r * test.cols + c], 0.0f, 1.0f));
-      put(out, "<rect x='%.1f' y='%.1f' width='%.2f' height='%.2f' fill='#%02x%02x%02x'/>\n",
-          left + cell * static_cast<double>(c), top + cell * static_cast<double>(r), cell, cell,
-          ink, ink, ink);
+      out.put("<rect x='%.1f' y='%.1f' width='%.2f' height='%.2f' fill='#%02x%02x%02x'/>\n",
+              left + cell * static_cast<double>(c), top + cell * static_cast<double>(r), cell, cell,
+              ink, ink, ink);
     }
   }
-  label(out, left + kTile / 2.0 - 8, top + kTile + 2, "middle",
-        std::to_string(test.labels[static_cast<std::size_t>(image)]) + " seen as " +
-            std::to_string(answer));
+  out.label(left + kTile / 2.0 - 8, top + kTile + 2, "middle",
+            std::to_string(test.labels[static_cast<std::size_t>(image)]) + " seen as " +
+                std::to_string(answer));
 }
 
 }  // namespace
@@ -108,28 +97,19 @@ void draw(const std::string& path, const std::vector<Epoch>& history, const Judg
   std::size_t shown = std::min(judgment.wrong.size(), kMaxWrong);
   int rows = static_cast<int>((shown + kTilesPerRow - 1) / kTilesPerRow);
   constexpr int kWrongTop = 2 * kMargin + kPanel + 20;
-  std::string out;
-  put(out,
-      "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' font-family='sans-serif' "
-      "font-size='13'>\n",
-      3 * kMargin + 2 * kPanel + 30, kWrongTop + 30 + rows * (kTile + 24));
-  out += "<rect width='100%' height='100%' fill='white'/>\n";
+  Svg out(3 * kMargin + 2 * kPanel + 30, kWrongTop + 30 + rows * (kTile + 24));
   loss_curve(out, history);
   confusion(out, judgment);
-  label(out, kMargin, kWrongTop, "start",
-        std::to_string(judgment.wrong.size()) + " of " + std::to_string(test.size()) +
-            " held-out digits were read wrongly");
+  out.label(kMargin, kWrongTop, "start",
+            std::to_string(judgment.wrong.size()) + " of " + std::to_string(test.size()) +
+                " held-out digits were read wrongly");
   for (std::size_t i = 0; i < shown; ++i) {
     const std::size_t row = i / kTilesPerRow;
     wrong_digit(out, test, judgment.wrong[i][0], judgment.wrong[i][1],
                 kMargin + static_cast<double>(i % kTilesPerRow) * (kTile + 10),
                 kWrongTop + 14 + static_cast<double>(row) * (kTile + 24));
   }
-  out += "</svg>\n";
-  std::ofstream file(path, std::ios::binary);
-  file << out;
-  file.close();
-  if (file.fail()) throw std::runtime_error(path + ": cannot be written");
+  out.write(path);
 }
 
 }  // namespace digits

@@ -62,6 +62,28 @@ Sums sums_of(const tenon::Tensor& mean_loss, const tenon::Tensor& out, const ten
   return {all[0].item<double>(), all[1].item<double>()};
 }
 
+// Small buckets: the network is small, and the exchange is to begin before backward ends.
+tenon::distributed::DistributedDataParallelOptions bucket_options() {
+  return tenon::distributed::DistributedDataParallelOptions().bucket_cap_mb(0.1);
+}
+
+// The output and the mean loss of a batch, before the network was changed by them.
+template <class F>
+std::pair<tenon::Tensor, tenon::Tensor> update(F forward, const tenon::Tensor& target,
+                                               tenon::optim::Adam& adam) {
+  tenon::Tensor out, loss;
+  {
+    TENON_RECORD_USER_SCOPE("forward");
+    out = forward();
+    loss = tenon::nn::functional::cross_entropy(out, target);
+  }
+  adam.zero_grad();
+  loss.backward();
+  TENON_RECORD_USER_SCOPE("optimizer");
+  adam.step();
+  return {out, loss};
+}
+
 }  // namespace
 
 Net make_net(const Images& images, const tenon::Device& device, const Options& options) {
@@ -71,7 +93,8 @@ Net make_net(const Images& images, const tenon::Device& device, const Options& o
 }
 
 std::vector<Epoch> train(Net& net, const Images& images, const tenon::Device& device,
-                         const Options& options, const Progress& progress) {
+                         const Options& options, const Progress& progress,
+                         tenon::autograd::profiler::Profile* step) {
   namespace data = tenon::data;
   const int64_t ranks = std::max(options.ranks, 1);
   auto set =
@@ -81,9 +104,10 @@ std::vector<Epoch> train(Net& net, const Images& images, const tenon::Device& de
       data::DataLoaderOptions().batch_size(options.batch / ranks).workers(options.workers));
   net->train();
   std::optional<tenon::nn::parallel::DistributedDataParallel<Net>> parallel;
-  if (ranks > 1) parallel.emplace(net);
+  if (ranks > 1) parallel.emplace(net, bucket_options());
   tenon::optim::Adam adam(net->parameters(),
                           tenon::optim::AdamOptions(options.learning_rate).weight_decay(1e-4));
+  int64_t steps = std::min<int64_t>(6, options.epochs * images.size() / options.batch);
   std::vector<Epoch> history;
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     double loss_sum = 0, right = 0;
@@ -97,11 +121,10 @@ std::vector<Epoch> train(Net& net, const Images& images, const tenon::Device& de
                    options.epochs);
       auto x = batch.data.to(device);
       auto y = batch.target.to(device);
-      adam.zero_grad();
-      auto out = parallel ? (*parallel)(x) : net(x);
-      auto loss = tenon::nn::functional::cross_entropy(out, y);
-      loss.backward();
-      adam.step();
+      std::optional<tenon::autograd::profiler::Profiler> profiler;
+      if (--steps == 0 && step) profiler.emplace();
+      const auto [out, loss] = update([&] { return parallel ? (*parallel)(x) : net(x); }, y, adam);
+      if (profiler) *step = profiler->stop();
       const Sums sums = sums_of(loss, out, y, options.ranks);
       loss_sum += sums.loss;
       right += sums.right;

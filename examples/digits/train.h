@@ -3,6 +3,8 @@
 // Training and judging the network.
 #pragma once
 
+#include <tenon/profiler.h>
+
 #include <array>
 #include <functional>
 #include <string>
@@ -38,9 +40,11 @@ using Progress = std::function<void(int epoch, int64_t seen, const Epoch& so_far
 
 Net make_net(const Images& images, const tenon::Device& device, const Options& options);
 // The same seed, device and data give the same bits, whatever the number of threads.
-// With ranks the figures are those of whole batches.
+// With ranks the figures are those of whole batches. `step`: where it is given, the profile of a
+// step once the first ones are done, for draw_timeline().
 std::vector<Epoch> train(Net& net, const Images& images, const tenon::Device& device,
-                         const Options& options, const Progress& progress);
+                         const Options& options, const Progress& progress,
+                         tenon::autograd::profiler::Profile* step = nullptr);
 Judgment judge(Net& net, const Images& images, const tenon::Device& device);
 
 }  // namespace digits

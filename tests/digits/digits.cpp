@@ -114,6 +114,20 @@ std::vector<double> losses_of(const std::string& out) {
   return losses;
 }
 
+// Every rank computes and exchanges the three buckets of a step.
+void expect_timeline(const std::string& svg, int ranks) {
+  const auto count = [&](const std::string& words) {
+    int n = 0;
+    for (std::size_t at = 0; (at = svg.find(words, at)) != std::string::npos; ++at) ++n;
+    return n;
+  };
+  EXPECT_EQ(count(">rank "), ranks) << svg;
+  EXPECT_EQ(count("#8ab4f8"), 1 + ranks);  // forward, and its legend
+  EXPECT_EQ(count("#e9a23b"), 1 + ranks);
+  EXPECT_EQ(count("#c33"), 1 + 3 * ranks);
+  EXPECT_GT(count("#36c"), 1 + 5 * ranks);
+}
+
 TEST_F(Digits, FourRanksHaveTheLossOfOne) {
   write("d.csv", drawn(200));
   std::string data = "--epochs 4 --batch 16 --data '" + path("d.csv") + "' --out '";
@@ -126,6 +140,8 @@ TEST_F(Digits, FourRanksHaveTheLossOfOne) {
   ASSERT_EQ(four.size(), 4u) << read("out");
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(one[i], four[i], 2e-4) << "epoch " << i + 1;
   EXPECT_LT(one[3], 0.5 * one[0]);
+  expect_timeline(read("two/ranks.svg"), 4);
+  EXPECT_TRUE(read("one/ranks.svg").empty());
   EXPECT_EQ(run(data + path("two") + "' --ranks 5"), 1);
   EXPECT_NE(read("out").find("--batch 16 is not a multiple of --ranks 5"), std::string::npos);
 }
