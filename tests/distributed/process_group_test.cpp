@@ -1,7 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // What groups refuse, and what engines say of themselves.
+#include <sched.h>
+
+#include <filesystem>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "tests/distributed/ranks.h"
@@ -35,6 +39,25 @@ TEST(ProcessGroup, SaysWhoDidNotCome) {
   } catch (const TimeoutError& e) {
     EXPECT_EQ(e.ranks(), (std::vector<int>{0, 2})) << e.what();
   }
+}
+
+// The scheduling policies of this process's threads.
+std::multiset<int> policies() {
+  std::multiset<int> out;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task"))
+    out.insert(sched_getscheduler(std::stoi(task.path().filename().string())));
+  return out;
+}
+
+// gloo's thread would take the core of the one whose lock it asks for.
+TEST(ProcessGroup, ThreadsOfGlooDoNotPreempt) {
+  const std::size_t before = policies().count(SCHED_BATCH);
+  run_ranks(2, [before](const ProcessGroupPtr& g) {
+    barrier(g);
+    EXPECT_GE(policies().count(SCHED_BATCH), before + 2);  // that of each rank
+    EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
+    barrier(g);
+  });
 }
 
 // What an engine says of itself is what its operations do.
