@@ -17,7 +17,8 @@ using wire::Writer;
 struct TCPStore::Impl {
   std::string host, secret, peer;
   uint16_t port = 0;
-  bool met = false;  // there was a server
+  bool met = false;     // there was a server
+  int64_t workers = 0;  // that come; 0: nobody said
   std::shared_ptr<TcpServer> server;
   std::mutex lock;  // fork: the connection is the parent's
   Socket socket;
@@ -37,6 +38,19 @@ Writer request(Kind kind) {
 
 // Beyond the wait that the server was asked for: the way there and back, and a busy machine.
 constexpr auto kGrace = std::chrono::seconds(2);
+
+constexpr const char *kWorkersCame = "tcp_store/came", *kAllCame = "tcp_store/all_came";
+
+TCPStoreOptions options_of(uint16_t port, std::optional<int> workers, bool is_server,
+                           std::chrono::milliseconds timeout, bool wait_workers) {
+  TCPStoreOptions o;
+  o.port = port;
+  o.isServer = is_server;
+  if (workers && *workers > 0) o.numWorkers = static_cast<std::size_t>(*workers);
+  o.waitWorkers = wait_workers;
+  o.timeout = timeout;
+  return o;
+}
 
 }  // namespace
 
@@ -108,14 +122,21 @@ TCPStore::TCPStore(std::string host, const TCPStoreOptions& options)
       core::join("the store's server at ", impl_->host, ":", static_cast<int>(impl_->port));
   impl_->connect(deadline_of(timeout_));
   if (!options.numWorkers) return;
-  const auto expected = static_cast<int64_t>(*options.numWorkers);
-  const std::string all = "tcp_store/all_came";
-  if (add("tcp_store/came", 1) >= expected) set(all, "1");
-  if (!options.waitWorkers) return;
+  impl_->workers = static_cast<int64_t>(*options.numWorkers);
+  if (add(kWorkersCame, 1) >= impl_->workers) set(kAllCame, "1");
+  if (options.waitWorkers) waitForWorkers();
+}
+
+TCPStore::TCPStore(std::string host, uint16_t port, std::optional<int> num_workers, bool is_server,
+                   std::chrono::milliseconds timeout, bool wait_workers)
+    : TCPStore(std::move(host), options_of(port, num_workers, is_server, timeout, wait_workers)) {}
+
+void TCPStore::waitForWorkers() {
+  if (impl_->workers == 0) return;
   try {
-    wait({all}, timeout_);
+    wait({kAllCame}, timeout_);
   } catch (const TimeoutError&) {
-    throw TimeoutError(core::join("TCPStore: ", add("tcp_store/came", 0), " of ", expected,
+    throw TimeoutError(core::join("TCPStore: ", add(kWorkersCame, 0), " of ", impl_->workers,
                                   " workers came within ", static_cast<long>(timeout_.count()),
                                   " ms"));
   }
@@ -132,6 +153,7 @@ std::shared_ptr<Store> TCPStore::clone() {
   impl->peer = impl_->peer;
   impl->port = impl_->port;
   impl->met = true;
+  impl->workers = impl_->workers;
   impl->server = impl_->server;
   return std::shared_ptr<Store>(new TCPStore(std::move(impl), timeout_));
 }

@@ -187,6 +187,16 @@ TEST(TCPStore, AWaitEndsWithTheServerAndGoesOnWithTheNext) {
   EXPECT_EQ(next.get_to_str("k"), "v");
 }
 
+TEST(TCPStore, WaitsForItsWorkersWhenAskedTo) {
+  TCPStore server("127.0.0.1", 0, /*num_workers=*/2, /*is_server=*/true, 300ms,
+                  /*wait_workers=*/false);
+  const std::string text = message([&] { server.waitForWorkers(); });
+  EXPECT_NE(text.find("1 of 2 workers came within 300 ms"), std::string::npos) << text;
+  TCPStore client("127.0.0.1", server.getPort(), 2);
+  server.waitForWorkers();
+  client.waitForWorkers();
+}
+
 TEST(PrefixStore, KeepsJobsApart) {
   auto base = std::make_shared<HashStore>(100ms);
   PrefixStore a("a", base), b("b", base);

@@ -33,6 +33,7 @@ struct ProcessGroupOptions {
 class TENON_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
  public:
   using Options = ProcessGroupOptions;
+  using Work = distributed::Work;
   // Waits until all ranks have come; TimeoutError names those that did not.
   ProcessGroup(std::shared_ptr<Store> store, int rank, int size, Options options = {});
   ~ProcessGroup();

@@ -28,6 +28,9 @@ class TENON_API TCPStore : public Store {
   static constexpr uint16_t kDefaultPort = 29500;
   // BackendError: the server's port is in use, or `host` does not answer in time.
   explicit TCPStore(std::string host, const TCPStoreOptions& options = {});
+  // The options one by one, as libtorch had them first.
+  TCPStore(std::string host, uint16_t port, std::optional<int> num_workers, bool is_server = false,
+           std::chrono::milliseconds timeout = Store::kDefaultTimeout, bool wait_workers = true);
   ~TCPStore() override;  // of the server: ends it
   using Store::append;
   using Store::compareSet;
@@ -44,6 +47,8 @@ class TENON_API TCPStore : public Store {
   int64_t getNumKeys() override;
   void wait(const std::vector<std::string>& keys, std::chrono::milliseconds timeout) override;
   std::shared_ptr<Store> clone() override;
+  // For options with waitWorkers false: until numWorkers are there. TimeoutError says how many are.
+  void waitForWorkers();
   const std::string& getHost() const noexcept;
   uint16_t getPort() const noexcept;
 

@@ -8,6 +8,8 @@
 #include <torch/csrc/distributed/c10d/Types.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
+#include <thread>
+
 #include "tenon/distributed/process_group.h"
 
 namespace c10d {
