@@ -84,7 +84,7 @@ class Counter {
         return;
       }
     }
-    for (const ExprPtr& part : {e->a, e->b, e->c, e->d}) visit(part);
+    for (const ExprPtr* part : {&e->a, &e->b, &e->c, &e->d}) visit(*part);
     for (const ExprPtr& arg : e->args) visit(arg);
     for (const auto& k : e->keywords) visit(k.value);
   }

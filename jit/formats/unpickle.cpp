@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/formats/unpickler.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -25,6 +26,18 @@ std::optional<int64_t> quantized_number(const std::string& name) {
       {"per_channel_affine_float_qparams", kFloatScheme}};
   const auto it = kNumbers.find(name);
   return it == kNumbers.end() ? std::nullopt : std::optional<int64_t>(it->second);
+}
+
+// Of "float32" in torch.float32. Other names of the module are those of classes, and no reason to
+// open the plugins that may bring a dtype.
+std::optional<ScalarType> built_in_dtype(const std::string& name) {
+  const auto is_named = [&](ScalarType t) { return core::dtype_info(t).name == name; };
+  const auto built =
+      std::find_if(std::begin(core::kBuiltInDtypes), std::end(core::kBuiltInDtypes), is_named);
+  if (built != std::end(core::kBuiltInDtypes)) return *built;
+  const auto stored =
+      std::find_if(std::begin(core::kStorageDtypes), std::end(core::kStorageDtypes), is_named);
+  return stored == std::end(core::kStorageDtypes) ? std::nullopt : std::optional(*stored);
 }
 
 }  // namespace
@@ -222,11 +235,7 @@ void Unpickler::global(const std::string& module, const std::string& name) {
   const std::string full = module + "." + name;
   if (module == "torch") {
     if (const std::optional<int64_t> number = quantized_number(name)) return push(*number);
-    try {  // torch.float32
-      const ScalarType dtype = core::dtype_from_name(name);
-      if (static_cast<int>(dtype) < 64) return push(dtype);
-    } catch (const TypeError&) {
-    }
+    if (const std::optional<ScalarType> dtype = built_in_dtype(name)) return push(*dtype);
   }
   push(special(kGlobalClass, full));
 }

@@ -3,6 +3,7 @@
 // The parser's part for expressions, in the order of precedence.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "jit/language/parser.h"
 
@@ -143,8 +144,8 @@ namespace {
 // The comparison at `t` and how many tokens it has; empty if there is none.
 std::string comparison_at(const Token& t, const Token& next) {
   if (t.kind == TokenKind::Operator) {
-    for (const char* op : {"==", "!=", "<", "<=", ">", ">="}) {
-      if (t.text == op) return op;
+    for (const std::string_view op : {"==", "!=", "<", "<=", ">", ">="}) {
+      if (t.text == op) return std::string(op);
     }
   } else if (t.kind == TokenKind::Name) {
     const bool then_not = next.kind == TokenKind::Name && next.text == "not";
@@ -178,18 +179,28 @@ ExprPtr Parser::comparison() {
   return finish(e);
 }
 
+namespace {
+// How tightly a binary operator binds; -1 for other tokens.
+int level_of(const Token& t) {
+  static constexpr std::pair<std::string_view, int> kLevels[] = {
+      {"|", 0}, {"^", 1}, {"&", 2}, {"<<", 3}, {">>", 3}, {"+", 4},
+      {"-", 4}, {"*", 5}, {"/", 5}, {"//", 5}, {"%", 5},  {"@", 5}};
+  if (t.kind != TokenKind::Operator) return -1;
+  for (const auto& [op, level] : kLevels) {
+    if (op == t.text) return level;
+  }
+  return -1;
+}
+}  // namespace
+
+// Operators that bind as tightly as `level` or more, from left to right.
 ExprPtr Parser::binary(int level) {
-  static const std::vector<std::vector<std::string_view>> kLevels = {
-      {"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "//", "%", "@"}};
-  if (level == static_cast<int>(kLevels.size())) return unary();
   const std::size_t first = at_;
-  ExprPtr a = binary(level + 1);
-  const auto& ops = kLevels[static_cast<std::size_t>(level)];
-  while (here().kind == TokenKind::Operator &&
-         std::find(ops.begin(), ops.end(), here().text) != ops.end()) {
+  ExprPtr a = unary();
+  for (int next; (next = level_of(here())) >= level;) {
     const std::string op(here().text);
     ++at_;
-    ExprPtr b = binary(level + 1);
+    ExprPtr b = binary(next + 1);
     ExprPtr e = make(ExprKind::Binary, first);
     e->text = op;
     e->a = std::move(a), e->b = std::move(b);

@@ -158,8 +158,9 @@ class Lexer {
     const uint32_t begin = at_;
     while (is_letter(peek()) || is_digit(peek())) ++at_;
     Token& t = push(TokenKind::Name, begin);
-    t.is_keyword =
-        std::find(std::begin(kKeywords), std::end(kKeywords), t.text) != std::end(kKeywords);
+    t.is_keyword = std::any_of(std::begin(kKeywords), std::end(kKeywords), [&](std::string_view k) {
+      return k[0] == text_[begin] && k == t.text;
+    });
   }
 
   void number() {
@@ -225,6 +226,7 @@ class Lexer {
 
   void operation() {
     for (std::string_view op : kOperators) {
+      if (op[0] != peek()) continue;
       if (text_.substr(at_, std::min<std::size_t>(op.size(), end_ - at_)) != op) continue;
       const uint32_t begin = at_;
       at_ += static_cast<uint32_t>(op.size());

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
 #include "jit/formats/pickle.h"
 #include "tenon/jit/type.h"
+#include "tenon/plugins/plugins.h"
 #include "tenon/tenon.h"
 
 namespace tenon::jit::formats {
@@ -55,6 +57,7 @@ constexpr char kCyclicDict[] =
 constexpr char kComplex[] =
     "\200\002c__builtin__\012complex\012q\000G\000\000\000\000\000\000\000\000G@\000\000"
     "\000\000\000\000\000\206q\001Rq\002.";
+constexpr char kStorageType[] = "\200\002ctorch\012FloatStorage\012q\000.";
 constexpr char kPrint[] =
     "\200\002c__builtin__\012print\012q\000.";
 // clang-format on
@@ -127,6 +130,19 @@ TEST(JitPickle, ReadsTensors) {
   EXPECT_EQ(items[3].toTupleRef().items[1].toInt(), 3);
   EXPECT_TRUE(items[4].toDevice().is_cpu());
   EXPECT_EQ(items[5].toStringRef(), std::string("\0\xff", 2));
+}
+
+// torch.FloatStorage could be the dtype of a plugin that is not open, but is none of torch's.
+TEST(JitPickle, AsksNoPluginForAStorageType) {
+  const auto open_plugins = [] {
+    const std::vector<plugins::Info> all = plugins::list();
+    return std::count_if(all.begin(), all.end(),
+                         [](const auto& p) { return p.state != plugins::State::Found; });
+  };
+  const auto before = open_plugins();
+  EXPECT_NE(refusal(std::string(kStorageType, sizeof kStorageType - 1)).find("torch.FloatStorage"),
+            std::string::npos);
+  EXPECT_EQ(open_plugins(), before);
 }
 
 TEST(JitPickle, RefusesWhatContainsItself) {
