@@ -139,9 +139,11 @@ CLI::App* add_run(CLI::App& app, tenon::command::RunOptions& o) {
   c->add_flag("--grads", o.grads, "Compare the gradients of the folder's grads.safetensors, too");
   c->add_option("--inputs", o.inputs,
                 "Run on these arguments instead: a safetensors file with in.0, in.1, ... or their "
-                "names; parts of a list are in.0.0, in.0.1, ..., those of a dictionary in.0.KEY");
+                "names; parts of a list are in.0.0, in.0.1, ..., those of a dictionary in.0.KEY. "
+                "Also NumPy's files: .npz, and .npy for one argument");
   c->add_option("--outputs", o.outputs,
-                "Write the results to this file, as out.0, out.1, ...; default: print them");
+                "Write the results to this .safetensors, .npz or .npy file, as out.0, out.1, ...; "
+                "default: print them");
   c->add_option("--method", o.method, "The method that --inputs are for")->capture_default_str();
   c->add_option("--device", o.device, "Where it runs")->capture_default_str();
   c->add_option("--threads", o.threads, "Threads of an operator; default: one per core")
@@ -280,7 +282,7 @@ int main(int argc, char** argv) {
   convert->add_option("IN", to_convert.in, "A saved program")->required();
   convert->add_option("OUT", to_convert.out, "The file to write")->required();
   convert->add_option("--inputs", to_convert.inputs,
-                      "Of .pt2 and .onnx: a safetensors file with example inputs, in.0, in.1, ...");
+                      "Of .pt2 and .onnx: a file with example inputs, as that of run --inputs");
   convert->add_option("--cases", to_convert.cases,
                       "Of .pt2 and .onnx: a folder whose first case serves");
   convert->add_option("--dynamic", to_convert.dynamic,

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "cases.h"
 #include "programs.h"
+#include "tenon/jit/npz.h"
+#include "tenon/npy.h"
 #include "tenon/ops.h"
 #include "tenon/runtime/error.h"
 #include "tenon/serialize.h"
@@ -12,12 +15,27 @@
 namespace tenon::command {
 namespace {
 
+bool ends_with(const std::string& file, std::string_view extension) {
+  return file.size() >= extension.size() &&
+         file.compare(file.size() - extension.size(), extension.size(), extension) == 0;
+}
+
+// An array of NumPy is the first argument, and those that it numbers itself, arr_0, are in order.
+std::map<std::string, Tensor> read_inputs(const std::string& file) {
+  if (ends_with(file, ".npy")) return {{"in.0", load_npy(file)}};
+  if (!ends_with(file, ".npz")) return read_tensors(file);
+  std::map<std::string, Tensor> out;
+  for (auto& [name, array] : jit::load_npz(file))
+    out[name.rfind("arr_", 0) == 0 ? "in." + name.substr(4) : name] = std::move(array);
+  return out;
+}
+
 // The tensors of a file as values of types: "x" is a tensor or number, "x.0" and "x.1" are the
 // parts of a list or tuple, and "x.mask" is a value of a dictionary.
 class ArgumentReader {
  public:
   ArgumentReader(const std::string& file, const Device& device)
-      : file_(file), device_(device), tensors_(read_tensors(file)) {}
+      : file_(file), device_(device), tensors_(read_inputs(file)) {}
 
   bool has(const std::string& name) const { return tensors_.count(name) || has_parts(name); }
   IValue read(const std::string& name, const jit::TypePtr& type) {
@@ -89,24 +107,24 @@ class ArgumentReader {
   std::set<std::string> read_;
 };
 
-void write_value(serialize::OutputArchive& archive, const IValue& v, int& next) {
-  const auto write = [&](const Tensor& t) {
-    archive.write("out." + std::to_string(next++), t.detach().to(kCPU).contiguous());
+void collect(const IValue& v, jit::NamedArrays& out) {
+  const auto add = [&](const Tensor& t) {
+    out.emplace_back("out." + std::to_string(out.size()), t.detach().to(kCPU).contiguous());
   };
   if (v.isTensor()) {
-    write(v.toTensor());
+    add(v.toTensor());
   } else if (v.isDouble()) {
-    write(tensor(v.toDouble(), kDouble));
+    add(tensor(v.toDouble(), kDouble));
   } else if (v.isInt()) {
-    write(tensor(v.toInt(), kLong));
+    add(tensor(v.toInt(), kLong));
   } else if (v.isBool()) {
-    write(tensor(v.toBool(), kBool));
+    add(tensor(v.toBool(), kBool));
   } else if (v.isList()) {
-    for (const IValue& e : v.toListRef().items) write_value(archive, e, next);
+    for (const IValue& e : v.toListRef().items) collect(e, out);
   } else if (v.isTuple()) {
-    for (const IValue& e : v.toTupleRef().items) write_value(archive, e, next);
+    for (const IValue& e : v.toTupleRef().items) collect(e, out);
   } else if (v.isGenericDict()) {
-    for (const auto& item : v.toDictRef().items()) write_value(archive, item.second, next);
+    for (const auto& item : v.toDictRef().items()) collect(item.second, out);
   } else {
     TENON_CHECK(v.isNone(), ValueError, "run: a result of kind ", v.tagKind(),
                 " cannot be written as a tensor");
@@ -137,9 +155,16 @@ std::vector<IValue> read_arguments(const std::string& file, const jit::Method& m
 }
 
 void write_results(const std::string& file, const IValue& result) {
+  jit::NamedArrays all;
+  collect(result, all);
+  if (ends_with(file, ".npz")) return jit::save_npz(all, file);
+  if (ends_with(file, ".npy")) {
+    TENON_CHECK(all.size() == 1, ValueError, "run: ", file, " holds one array, and there are ",
+                all.size(), " results; write them to a .npz or .safetensors file");
+    return save_npy(all[0].second, file);
+  }
   serialize::OutputArchive archive;
-  int next = 0;
-  write_value(archive, result, next);
+  for (const auto& [name, value] : all) archive.write(name, value);
   archive.save_to(file);
 }
 

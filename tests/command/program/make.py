@@ -8,6 +8,7 @@ import os
 import zipfile
 from typing import Dict, List, Optional, Tuple
 
+import numpy
 import torch
 from safetensors.torch import save_file
 from torch import nn
@@ -104,6 +105,8 @@ with open(os.path.join(HERE, "about.json"), "w") as f:
     json.dump({"name": "small", "cases": cases, "noise": {"out.0": 1e-7}}, f, indent=1)
 
 save_file({"in.0": torch.tensor(1000)}, os.path.join(HERE, "spin.safetensors"))
+numpy.save(os.path.join(HERE, "spin.npy"), numpy.int64(1000))
+numpy.savez(os.path.join(HERE, "spin.npz"), numpy.int64(1000))
 
 # A call of a module runs its hooks.
 hooked = torch.jit.load(os.path.join(HERE, "../../jit/data/hooks.pt"))
