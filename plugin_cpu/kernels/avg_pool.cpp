@@ -81,10 +81,15 @@ void each_output(const Pool& p, Windows&& windows, F&& f) {
   }
 }
 
-// Sixteen sums side by side, joined in a fixed order.
+// Sixteen sums side by side, joined in a fixed order. A few elements are of the first alone.
 template <class C, class T>
 C sum_of(const T* x, int64_t n) {
   constexpr int64_t kSums = 16;
+  if (n < kSums) {
+    C sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum = static_cast<C>(sum + static_cast<C>(x[i]));
+    return sum;
+  }
   C sums[kSums] = {};
   int64_t i = 0;
   for (; i + kSums <= n; i += kSums) {
