@@ -494,6 +494,12 @@ void ProgramWriter::add_node(const std::string& target, Json inputs, Json output
 }
 
 Json ProgramWriter::result(const Node& n, const std::string& base, Item& to) {
+  if (to.example.isTensor() && !to.example.toTensor().defined()) {  // attention without its weights
+    to.example = IValue();
+    to.others.clear();
+    to.constant = true;
+    return {{"as_none", true}};
+  }
   if (to.example.isTensor()) {
     add_tensor(base, to);
     return tensor_argument(to);
