@@ -352,6 +352,19 @@ def forward(self, x: Tensor):
   expect_near(got.toTupleRef().items[2].toTensor(), x + 1);
 }
 
+TEST(ExportProgram, ATensorGoesWhereAnotherIs) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    y = torch.ones([2]).to(x.device)
+    z = y.to(x.device, torch.float64)
+    y.add_(x)
+    c = x.to(x.device, None, False, True)
+    c.mul_(3)
+    return y, z, c, x.to(torch.float64, False), x.to(False), x.cpu()
+)");
+  expect_same(m, {tensor({1.0, 2.0}), tensor({3.0, 4.0})});
+}
+
 TEST(ExportProgram, OperatorsOfOtherLibrariesKeepTheirNames) {
   const Module m = define(R"(
 def forward(self, x: Tensor):
