@@ -258,6 +258,24 @@ TEST(OnnxExportOperators, FastPathsOfTransformers) {
                  {padded(2, 3), padded(3, 5)}, axes);
 }
 
+TEST(OnnxExportOperators, SoftplusHasAThreshold) {
+  const Tensor x = tensor({-2.0, 0.5, 1.4, 1.6, 30.0});
+  for (const char* call : {"x, 2, 3", "x, 1, 1.5", "x, 0.5"})
+    expect_model("x: Tensor) -> Tensor:\n    return torch.softplus(" + std::string(call) + ")\n",
+                 {{x}});
+}
+
+TEST(OnnxExportOperators, CrossEntropyOfLogitsOfEverySize) {
+  manual_seed(49);
+  const Axes axes{{"x", {{0, "n"}}}, {"t", {{0, "n"}}}};
+  for (const char* more :
+       {"", ", x[0].abs(), x[1].abs(), 2", ", None, x[0].exp(), 0", ", x[1].abs(), None, 1"})
+    expect_model("x: Tensor, t: Tensor) -> Tensor:\n"
+                 "    return torch.binary_cross_entropy_with_logits(x * 9, t" +
+                     std::string(more) + ")\n",
+                 {{randn({2, 3}), rand({2, 3})}, {randn({5, 3}), rand({5, 3})}}, axes);
+}
+
 TEST(OnnxExportOperators, FunctionsOfOddValues) {
   const Tensor x = tensor({0.0, -0.5, 1.5, -2.5, 3.0});
   expect_model("x: Tensor, y: Tensor) -> Tensor:\n    return torch.atan2(x, y)\n",

@@ -58,11 +58,15 @@ void prelu(Call& c) {
   }
   c.give(c.op("PRelu", {c.in("self"), w}));
 }
+// Where beta x is above the threshold, x itself; above 20 float32 has no difference.
 void softplus(Call& c) {
-  const double beta = c.number("beta", 1);
-  if (beta == 1) return c.give(c.op("Softplus", {c.in("self")}));
-  c.give(
-      c.op("Div", {c.op("Softplus", {c.op("Mul", {c.in("self"), like(c, beta)})}), like(c, beta)}));
+  const double beta = c.number("beta", 1), threshold = c.number("threshold", 20);
+  const std::string x = c.in("self"), scaled = beta == 1 ? x : c.op("Mul", {x, like(c, beta)});
+  std::string y = c.op("Softplus", {scaled});
+  if (beta != 1) y = c.op("Div", {y, like(c, beta)});
+  if (threshold < 20)
+    y = c.op("Where", {c.op("Greater", {scaled, like(c, threshold)}), x, y});
+  c.give(y);
 }
 void softsign(Call& c) { c.give(c.op("Softsign", {c.in("self")})); }
 void silu(Call& c) {
