@@ -246,11 +246,12 @@ TEST(OnnxExportOperators, FastPathsOfTransformers) {
   };
   for (const char* call : {"None, True, True)[1]", "None, True, False)[1]", "None, False)[0]",
                            "m, True, True, 1)[0]", "x[0, :, :1] * x[0, :, 0], True, True, 0)[0]"})
-    expect_model("x: Tensor, m: Tensor) -> Tensor:\n" + weights +
-                     "    return torch._native_multi_head_attention(x, x * 2, x + 1, 8, 2, w, b, o, "
-                     "z, " +
-                     call + "\n",
-                 {padded(2, 3), padded(3, 5)}, axes);
+    expect_model(
+        "x: Tensor, m: Tensor) -> Tensor:\n" + weights +
+            "    return torch._native_multi_head_attention(x, x * 2, x + 1, 8, 2, w, b, o, "
+            "z, " +
+            call + "\n",
+        {padded(2, 3), padded(3, 5)}, axes);
   for (const char* flags : {"True, True", "False, False"})
     expect_model("x: Tensor, m: Tensor) -> Tensor:\n" + weights +
                      "    return torch._transformer_encoder_layer_fwd(x, 8, 2, w, b, o, z, " +
@@ -270,10 +271,11 @@ TEST(OnnxExportOperators, CrossEntropyOfLogitsOfEverySize) {
   const Axes axes{{"x", {{0, "n"}}}, {"t", {{0, "n"}}}};
   for (const char* more :
        {"", ", x[0].abs(), x[1].abs(), 2", ", None, x[0].exp(), 0", ", x[1].abs(), None, 1"})
-    expect_model("x: Tensor, t: Tensor) -> Tensor:\n"
-                 "    return torch.binary_cross_entropy_with_logits(x * 9, t" +
-                     std::string(more) + ")\n",
-                 {{randn({2, 3}), rand({2, 3})}, {randn({5, 3}), rand({5, 3})}}, axes);
+    expect_model(
+        "x: Tensor, t: Tensor) -> Tensor:\n"
+        "    return torch.binary_cross_entropy_with_logits(x * 9, t" +
+            std::string(more) + ")\n",
+        {{randn({2, 3}), rand({2, 3})}, {randn({5, 3}), rand({5, 3})}}, axes);
 }
 
 TEST(OnnxExportOperators, FunctionsOfOddValues) {

@@ -64,8 +64,7 @@ void softplus(Call& c) {
   const std::string x = c.in("self"), scaled = beta == 1 ? x : c.op("Mul", {x, like(c, beta)});
   std::string y = c.op("Softplus", {scaled});
   if (beta != 1) y = c.op("Div", {y, like(c, beta)});
-  if (threshold < 20)
-    y = c.op("Where", {c.op("Greater", {scaled, like(c, threshold)}), x, y});
+  if (threshold < 20) y = c.op("Where", {c.op("Greater", {scaled, like(c, threshold)}), x, y});
   c.give(y);
 }
 void softsign(Call& c) { c.give(c.op("Softsign", {c.in("self")})); }
@@ -79,7 +78,8 @@ void mish(Call& c) {
 }
 void gelu(Call& c) {
   const std::string x = c.in("self");
-  if (c.text("approximate", "none") != "tanh") return c.give(gelu_of(c, x, c.result().scalar_type()));
+  if (c.text("approximate", "none") != "tanh")
+    return c.give(gelu_of(c, x, c.result().scalar_type()));
   const std::string half = c.op("Mul", {x, like(c, 0.5)}),
                     cube = c.op("Mul", {c.op("Mul", {x, x}), x});
   const std::string inner =
@@ -165,7 +165,7 @@ void layer_norm(Call& c) {
   const bool scaled = !c.none("weight") || c.exporter.opset() < 17;
   const std::string weight = scaled ? c.in_or("weight") : c.constant(ones(shape, TensorOptions(d)));
   c.give(norm_of_last(c, c.in("input"), static_cast<int64_t>(shape.size()), d, weight,
-                    c.in_or("bias"), c.number("eps", 1e-5)));
+                      c.in_or("bias"), c.number("eps", 1e-5)));
 }
 // Statistics of each image and channel, or group of channels.
 void by_instance(Call& c, int64_t groups, const char* input) {

@@ -23,14 +23,14 @@ std::string by_heads(Call& c, const std::string& x, int64_t part, int64_t heads)
   return c.transpose(c.op("Reshape", {y, c.int_list({0, 0, heads, embed / heads})}), {0, 2, 1, 3});
 }
 
-// mask_type: 1 for padding [batch, length]; else it has the dimensions of the scores, the last ones.
+// mask_type: 1 for padding [batch, length]; else it has the dimensions of the scores, the last
+// ones.
 std::string masked(Call& c, const std::string& scores, ScalarType d) {
   if (c.none("mask")) return scores;
   std::string mask = c.in("mask");
   const bool padding = !c.none("mask_type") && c.integer("mask_type") == 1 && c.rank("mask") == 2;
   if (padding) mask = c.unsqueeze(mask, {1, 2});
-  if (c.dtype("mask") == kBool)
-    return c.op("Where", {mask, c.constant(-HUGE_VAL, d), scores});
+  if (c.dtype("mask") == kBool) return c.op("Where", {mask, c.constant(-HUGE_VAL, d), scores});
   return c.op("Add", {scores, c.cast(mask, c.dtype("mask"), d)});
 }
 
@@ -38,8 +38,8 @@ struct Attended {
   std::string values, weights;  // weights: [batch, heads, length, length]
 };
 
-Attended attend(Call& c, const std::string& query, const std::string& key,
-                const std::string& value, int64_t heads, ScalarType d) {
+Attended attend(Call& c, const std::string& query, const std::string& key, const std::string& value,
+                int64_t heads, ScalarType d) {
   const int64_t embed = c.integer("embed_dim");
   const double scale = 1 / std::sqrt(static_cast<double>(embed / heads));
   const std::string q = c.op("Mul", {by_heads(c, query, 0, heads), c.constant(scale, d)}),
@@ -52,8 +52,8 @@ Attended attend(Call& c, const std::string& query, const std::string& key,
 }
 
 void multi_head_attention(Call& c) {
-  const Attended made = attend(c, c.in("query"), c.in("key"), c.in("value"), c.integer("num_head"),
-                               c.dtype("query"));
+  const Attended made =
+      attend(c, c.in("query"), c.in("key"), c.in("value"), c.integer("num_head"), c.dtype("query"));
   c.give(made.values, 0);
   if (!c.flag("need_weights")) {
     c.given.at(1) = std::make_shared<Item>(Item{IValue(), true});

@@ -81,17 +81,17 @@ void fake_quantize_channels(Call& c) {
   to_levels(c, c.unsqueeze(c.in("scale", d), last), c.unsqueeze(c.in("zero_point", d), last));
 }
 
-const Rules::Entry list[] = {{"aten::cross_entropy_loss", cross_entropy},
-                             {"aten::nll_loss", nll_loss},
-                             {"aten::nll_loss2d", nll_loss},
-                             {"aten::nll_loss_nd", nll_loss},
-                             {"aten::kl_div", kl_div},
-                             {"aten::mse_loss", mse_loss},
-                             {"aten::binary_cross_entropy_with_logits",
-                              binary_cross_entropy_with_logits},
-                             {"aten::l1_loss", l1_loss},
-                             {"aten::fake_quantize_per_tensor_affine", fake_quantize},
-                             {"aten::fake_quantize_per_channel_affine", fake_quantize_channels}};
+const Rules::Entry list[] = {
+    {"aten::cross_entropy_loss", cross_entropy},
+    {"aten::nll_loss", nll_loss},
+    {"aten::nll_loss2d", nll_loss},
+    {"aten::nll_loss_nd", nll_loss},
+    {"aten::kl_div", kl_div},
+    {"aten::mse_loss", mse_loss},
+    {"aten::binary_cross_entropy_with_logits", binary_cross_entropy_with_logits},
+    {"aten::l1_loss", l1_loss},
+    {"aten::fake_quantize_per_tensor_affine", fake_quantize},
+    {"aten::fake_quantize_per_channel_affine", fake_quantize_channels}};
 TENON_EXPORT_RULES(list);
 
 }  // namespace

@@ -231,7 +231,7 @@ bool ProgramWriter::visit_structure(const Node& n) {
   return false;
 }
 
-// x.to(y.device) and its kin of scripts, which torch.export has not: a cast, or the tensor itself.
+// x.to(y.device) and similar calls, which only scripts have: a cast, or the tensor itself.
 bool ProgramWriter::visit_move(const Node& n) {
   if (!(n.is("aten::to") || n.is("aten::cpu")) || !n.op || n.op->op) return false;
   const Item& self = at(n.input(0));
