@@ -50,7 +50,7 @@ class Finder {
   std::vector<Nodes> groups() const {
     std::map<int, Nodes> found;  // by the place of the last node
     for (const auto& [node, group] : group_of_)
-      if (group->size() > 1) found[order_.at(group->back())] = *group;
+      if (group->size() > 1 && is_used(*group)) found[order_.at(group->back())] = *group;
     std::vector<Nodes> out;
     out.reserve(found.size());
     for (auto& [place, nodes] : found) out.push_back(std::move(nodes));
@@ -83,6 +83,15 @@ class Finder {
 
   static bool contains(const Nodes& nodes, const Node* n) {
     return std::find(nodes.begin(), nodes.end(), n) != nodes.end();
+  }
+
+  // Whether a result is used outside: exported programs keep nodes that nothing uses.
+  static bool is_used(const Nodes& group) {
+    return std::any_of(group.begin(), group.end(), [&](const Node* n) {
+      const auto& uses = n->output()->uses();
+      return std::any_of(uses.begin(), uses.end(),
+                         [&](const Use& u) { return !contains(group, u.user); });
+    });
   }
 
   // Where in the block of these nodes the use is.

@@ -34,6 +34,18 @@ void use_false(Graph& g, Node& n) {
   n.output()->replace_all_uses_with(g.insert_constant(false, n.range));
 }
 
+// Whether the mode, or one around it, lets operators cast.
+bool casts(const Value* mode) {
+  const Node& n = *mode->node();
+  if (n.is("exported::grad_mode")) return casts(n.input(1));
+  if (!n.is("exported::autocast_mode")) return false;
+  const auto enabled = to_constant(n.input(2));
+  return !enabled || !enabled->isBool() || enabled->toBool() || casts(n.input(3));
+}
+bool is_mode_without_casts(const Node& n) {
+  return n.is("exported::autocast_mode") && !casts(n.output());
+}
+
 // What a check gives is the sizes that it looked at.
 void use_sizes(Graph& g, Node& n) {
   g.set_insert_point(&n);
@@ -50,7 +62,7 @@ bool remove(Graph& g, Block& b) {
     for (Block* inner : n->blocks()) changed |= remove(g, *inner);
     const bool token = is_check_with_token(*n);
     const bool mode = asks_mode(*n);
-    if (!token && !mode && !is_check(*n)) return;
+    if (!token && !mode && !is_check(*n) && !is_mode_without_casts(*n)) return;
     if (mode) use_false(g, *n);
     if (token) n->output()->replace_all_uses_with(n->inputs().back());
     if (n->is("exported::check_sizes") && !n->output()->uses().empty()) use_sizes(g, *n);
@@ -60,11 +72,30 @@ bool remove(Graph& g, Block& b) {
   return changed;
 }
 
+// Loops of vmap, without what an empty batch is computed for.
+bool lower_batches(Graph& g, Block& b) {
+  bool changed = false;
+  for (Node* n : b.nodes()) {
+    for (Block* inner : n->blocks()) changed |= lower_batches(g, *inner);
+    const bool times = n->is("exported::batch_times"), of = n->is("exported::batch_of");
+    if (!times && !of && !n->is("exported::batch_element")) continue;
+    g.set_insert_point(n);
+    Value* made = n->input(0);
+    if (of) made = insert_call(g, "aten::stack", {made, n->input(1)}, *n)->output();
+    if (!of && !times)
+      made = insert_call(g, "aten::select.int", {made, n->input(1), n->input(2)}, *n)->output();
+    n->output()->replace_all_uses_with(made);
+    n->destroy();
+    changed = true;
+  }
+  return changed;
+}
+
 }  // namespace
 
 bool remove_checks(Graph& g) {
   const Graph::InsertPoint restored(g, g.insert_point());
-  return remove(g, *g.block());
+  return remove(g, *g.block()) | lower_batches(g, *g.block());
 }
 
 }  // namespace tenon::jit

@@ -92,6 +92,12 @@ class Call {
 // The positions of what is not zero, a list of one tensor a dimension.
 void give_positions(Call& c, const char* argument);
 
+// What several rules are made of. The exact gelu:
+std::string gelu_of(Call& c, const std::string& x, ScalarType dtype);
+// Normalized over the last dimensions. "" for no weight, which opset 17 does not allow, or no bias.
+std::string norm_of_last(Call& c, const std::string& x, int64_t dims, ScalarType dtype,
+                         const std::string& weight, const std::string& bias, double eps);
+
 // self with the part that the view shows exchanged for src; the call has the view's arguments.
 void view_scatter(Call& c, const char* view);
 

@@ -222,6 +222,18 @@ TEST_F(JitFuse, WritesBetweenKeepTheirPlace) {
       inputs());
 }
 
+// Exported programs keep nodes that nothing uses; a loop program writes at least one tensor.
+TEST_F(JitFuse, ResultsThatNothingUsesRunByOperators) {
+  expect_fused(
+      "def f(x: Tensor, y: Tensor, b: Tensor, s: float, n: int):\n"
+      "  unused = (x * s).tanh() + b\n  return y.relu() * 2\n",
+      inputs());
+  expect_fused(
+      "def f(x: Tensor, y: Tensor, b: Tensor, s: float, n: int):\n"
+      "  z = y.relu() * 2\n  unused = (z * s).tanh()\n  return z\n",
+      inputs());
+}
+
 std::string groups_of(const std::string& text) {
   return fuse::find_groups(parse_graph(text))->str();
 }

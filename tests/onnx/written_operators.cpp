@@ -234,6 +234,50 @@ TEST(OnnxExportOperators, AttentionSharesHeadsAndMayMaskAll) {
         {{q, mask}});
 }
 
+// What nn.MultiheadAttention and nn.TransformerEncoderLayer call in evaluation.
+TEST(OnnxExportOperators, FastPathsOfTransformers) {
+  manual_seed(47);
+  const Axes axes{{"x", {{0, "b"}, {1, "t"}}}, {"m", {{0, "b"}, {1, "t"}}}};
+  const std::string weights =
+      "    w = torch.arange(192, dtype=6).view(24, 8) / 96 - 1\n"
+      "    b, o, z = w[:, 0] * 2, w[:8] * 3, w[8:16, 1] + 1\n";
+  const auto padded = [](int64_t b, int64_t t) {
+    return Inputs{randn({b, t, 8}), arange(t).expand({b, t}).ge(t - 1)};
+  };
+  for (const char* call : {"None, True, True)[1]", "None, True, False)[1]", "None, False)[0]",
+                           "m, True, True, 1)[0]", "x[0, :, :1] * x[0, :, 0], True, True, 0)[0]"})
+    expect_model(
+        "x: Tensor, m: Tensor) -> Tensor:\n" + weights +
+            "    return torch._native_multi_head_attention(x, x * 2, x + 1, 8, 2, w, b, o, "
+            "z, " +
+            call + "\n",
+        {padded(2, 3), padded(3, 5)}, axes);
+  for (const char* flags : {"True, True", "False, False"})
+    expect_model("x: Tensor, m: Tensor) -> Tensor:\n" + weights +
+                     "    return torch._transformer_encoder_layer_fwd(x, 8, 2, w, b, o, z, " +
+                     flags + ", 1e-5, z, z, z, z, w, b, w.t(), z, m, 1)\n",
+                 {padded(2, 3), padded(3, 5)}, axes);
+}
+
+TEST(OnnxExportOperators, SoftplusHasAThreshold) {
+  const Tensor x = tensor({-2.0, 0.5, 1.4, 1.6, 30.0});
+  for (const char* call : {"x, 2, 3", "x, 1, 1.5", "x, 0.5"})
+    expect_model("x: Tensor) -> Tensor:\n    return torch.softplus(" + std::string(call) + ")\n",
+                 {{x}});
+}
+
+TEST(OnnxExportOperators, CrossEntropyOfLogitsOfEverySize) {
+  manual_seed(49);
+  const Axes axes{{"x", {{0, "n"}}}, {"t", {{0, "n"}}}};
+  for (const char* more :
+       {"", ", x[0].abs(), x[1].abs(), 2", ", None, x[0].exp(), 0", ", x[1].abs(), None, 1"})
+    expect_model(
+        "x: Tensor, t: Tensor) -> Tensor:\n"
+        "    return torch.binary_cross_entropy_with_logits(x * 9, t" +
+            std::string(more) + ")\n",
+        {{randn({2, 3}), rand({2, 3})}, {randn({5, 3}), rand({5, 3})}}, axes);
+}
+
 TEST(OnnxExportOperators, FunctionsOfOddValues) {
   const Tensor x = tensor({0.0, -0.5, 1.5, -2.5, 3.0});
   expect_model("x: Tensor, y: Tensor) -> Tensor:\n    return torch.atan2(x, y)\n",

@@ -3,6 +3,7 @@
 // Operators of torchvision, and those that archives name in branches that few programs take.
 #include <algorithm>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "tenon/autograd/mode.h"
@@ -14,42 +15,48 @@
 namespace tenon::jit {
 namespace {
 
+template <class T>
 struct Box {
-  float x1, y1, x2, y2;
-  float area() const { return (x2 - x1) * (y2 - y1); }
+  T x1, y1, x2, y2;
+  T area() const { return (x2 - x1) * (y2 - y1); }
 };
 
-float intersection(const Box& a, const Box& b) {
-  const float width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
-  const float height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
-  return std::max(width, 0.0f) * std::max(height, 0.0f);
+template <class T>
+T intersection(const Box<T>& a, const Box<T>& b) {
+  const T width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
+  const T height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
+  return std::max(width, T{0}) * std::max(height, T{0});
 }
 
 // Which boxes are kept, best score first; one that overlaps a better one by more than the threshold
 // (intersection over union) goes.
-std::vector<int64_t> kept_boxes(const std::vector<Box>& boxes, const std::vector<float>& scores,
-                                double threshold) {
-  std::vector<int64_t> order(boxes.size()), kept;
+template <class T>
+std::vector<int64_t> kept_boxes(const Tensor& dets, const Tensor& values, double threshold) {
+  const ScalarType dtype = std::is_same_v<T, double> ? kDouble : kFloat32;
+  const Tensor b = dets.to(kCPU).to(dtype).contiguous(), v = values.to(kCPU).to(dtype).contiguous();
+  const auto* boxes = reinterpret_cast<const Box<T>*>(b.data_ptr<T>());
+  const T* scores = v.data_ptr<T>();
+  std::vector<int64_t> order(static_cast<std::size_t>(b.size(0))), kept;
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return scores[static_cast<std::size_t>(a)] > scores[static_cast<std::size_t>(b)];
-  });
-  std::vector<bool> dropped(boxes.size());
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t i, int64_t j) { return scores[i] > scores[j]; });
+  std::vector<bool> dropped(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto best = static_cast<std::size_t>(order[i]);
-    if (dropped[best]) continue;
-    kept.push_back(order[i]);
+    const int64_t best = order[i];
+    if (dropped[static_cast<std::size_t>(best)]) continue;
+    kept.push_back(best);
     for (std::size_t j = i + 1; j < order.size(); ++j) {
-      const auto other = static_cast<std::size_t>(order[j]);
-      const float shared = intersection(boxes[best], boxes[other]);
-      const float all = boxes[best].area() + boxes[other].area() - shared;
-      if (shared / all > threshold) dropped[other] = true;
+      const int64_t other = order[j];
+      const T shared = intersection(boxes[best], boxes[other]);
+      const T all = boxes[best].area() + boxes[other].area() - shared;
+      if (shared / all > threshold) dropped[static_cast<std::size_t>(other)] = true;
     }
   }
   return kept;
 }
 
-// nms(dets [n, 4], scores [n], iou_threshold) -> indices, computed on the host.
+// nms(dets [n, 4], scores [n], iou_threshold) -> indices, computed on the host in the dtype of the
+// boxes: scores that differ in float64 alone have an order, too.
 void nms(Stack& s) {
   const double threshold = pop_as<double>(s);
   const Tensor scores = pop(s).toTensor(), boxes = pop(s).toTensor();
@@ -58,13 +65,9 @@ void nms(Stack& s) {
   TENON_CHECK(scores.dim() == 1 && scores.size(0) == boxes.size(0), ValueError,
               "nms: scores should be of shape [", boxes.size(0), "], got ", scores.sizes());
   const NoGradGuard values_only;
-  const Tensor b = boxes.to(kCPU).to(kFloat32).contiguous(),
-               v = scores.to(kCPU).to(kFloat32).contiguous();
-  const auto n = static_cast<std::size_t>(boxes.size(0));
-  const auto* first = reinterpret_cast<const Box*>(b.data_ptr<float>());
-  const std::vector<Box> all(first, first + n);
-  const std::vector<float> values(v.data_ptr<float>(), v.data_ptr<float>() + n);
-  const std::vector<int64_t> kept = kept_boxes(all, values, threshold);
+  const bool wide = boxes.scalar_type() == kDouble || scores.scalar_type() == kDouble;
+  const std::vector<int64_t> kept = wide ? kept_boxes<double>(boxes, scores, threshold)
+                                         : kept_boxes<float>(boxes, scores, threshold);
   s.emplace_back(tenon::tensor(kept, TensorOptions().dtype(kInt64)).to(boxes.device()));
 }
 

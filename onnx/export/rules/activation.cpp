@@ -5,6 +5,29 @@
 #include "tenon/ops.h"
 
 namespace tenon::onnx::exporting {
+
+std::string gelu_of(Call& c, const std::string& x, ScalarType dtype) {
+  const auto number = [&](double v) { return c.constant(v, dtype); };
+  const std::string inner = c.op("Erf", {c.op("Div", {x, number(std::sqrt(2.0))})});
+  return c.op("Mul", {c.op("Mul", {x, number(0.5)}), c.op("Add", {inner, number(1)})});
+}
+
+std::string norm_of_last(Call& c, const std::string& x, int64_t dims, ScalarType dtype,
+                         const std::string& weight, const std::string& bias, double eps) {
+  if (c.exporter.opset() >= 17)
+    return c.op("LayerNormalization", {x, weight, bias}, {{"axis", -dims}, {"epsilon", eps}});
+  std::vector<int64_t> axes;
+  for (int64_t i = -dims; i < 0; ++i) axes.push_back(i);
+  const std::string centered = c.op("Sub", {x, c.reduce("ReduceMean", x, axes, true)});
+  const std::string variance =
+      c.reduce("ReduceMean", c.op("Mul", {centered, centered}), axes, true);
+  std::string y =
+      c.op("Div", {centered, c.op("Sqrt", {c.op("Add", {variance, c.constant(eps, dtype)})})});
+  if (!weight.empty()) y = c.op("Mul", {y, weight});
+  if (!bias.empty()) y = c.op("Add", {y, bias});
+  return y;
+}
+
 namespace {
 
 std::string like(Call& c, double v) { return c.constant(v, c.result().scalar_type()); }
@@ -35,11 +58,14 @@ void prelu(Call& c) {
   }
   c.give(c.op("PRelu", {c.in("self"), w}));
 }
+// Where beta x is above the threshold, x itself; above 20 float32 has no difference.
 void softplus(Call& c) {
-  const double beta = c.number("beta", 1);
-  if (beta == 1) return c.give(c.op("Softplus", {c.in("self")}));
-  c.give(
-      c.op("Div", {c.op("Softplus", {c.op("Mul", {c.in("self"), like(c, beta)})}), like(c, beta)}));
+  const double beta = c.number("beta", 1), threshold = c.number("threshold", 20);
+  const std::string x = c.in("self"), scaled = beta == 1 ? x : c.op("Mul", {x, like(c, beta)});
+  std::string y = c.op("Softplus", {scaled});
+  if (beta != 1) y = c.op("Div", {y, like(c, beta)});
+  if (threshold < 20) y = c.op("Where", {c.op("Greater", {scaled, like(c, threshold)}), x, y});
+  c.give(y);
 }
 void softsign(Call& c) { c.give(c.op("Softsign", {c.in("self")})); }
 void silu(Call& c) {
@@ -51,15 +77,14 @@ void mish(Call& c) {
   c.give(c.op("Mul", {x, c.op("Tanh", {c.op("Softplus", {x})})}));
 }
 void gelu(Call& c) {
-  const std::string x = c.in("self"), half = c.op("Mul", {x, like(c, 0.5)});
-  std::string inner;
-  if (c.text("approximate", "none") == "tanh") {
-    const std::string cube = c.op("Mul", {c.op("Mul", {x, x}), x});
-    inner = c.op("Tanh", {c.op("Mul", {c.op("Add", {x, c.op("Mul", {cube, like(c, 0.044715)})}),
-                                       like(c, std::sqrt(2 / M_PI))})});
-  } else {
-    inner = c.op("Erf", {c.op("Div", {x, like(c, std::sqrt(2.0))})});
-  }
+  const std::string x = c.in("self");
+  if (c.text("approximate", "none") != "tanh")
+    return c.give(gelu_of(c, x, c.result().scalar_type()));
+  const std::string half = c.op("Mul", {x, like(c, 0.5)}),
+                    cube = c.op("Mul", {c.op("Mul", {x, x}), x});
+  const std::string inner =
+      c.op("Tanh", {c.op("Mul", {c.op("Add", {x, c.op("Mul", {cube, like(c, 0.044715)})}),
+                                 like(c, std::sqrt(2 / M_PI))})});
   c.give(c.op("Mul", {half, c.op("Add", {inner, like(c, 1)})}));
 }
 void hardsigmoid(Call& c) {
@@ -135,27 +160,12 @@ void batch_norm(Call& c) {
               {{"epsilon", c.number("eps", 1e-5)}}));
 }
 void layer_norm(Call& c) {
-  const auto dims = static_cast<int64_t>(c.ints("normalized_shape").size());
+  const std::vector<int64_t> shape = c.ints("normalized_shape");
   const ScalarType d = c.dtype("input");
-  const std::string x = c.in("input");
-  if (c.exporter.opset() >= 17) {
-    const std::string scale = c.none("weight")
-                                  ? c.constant(ones(c.ints("normalized_shape"), TensorOptions(d)))
-                                  : c.in("weight");
-    return c.give(c.op("LayerNormalization", {x, scale, c.in_or("bias")},
-                       {{"axis", -dims}, {"epsilon", c.number("eps", 1e-5)}}));
-  }
-  std::vector<int64_t> axes;
-  for (int64_t i = -dims; i < 0; ++i) axes.push_back(i);
-  const std::string centered = c.op("Sub", {x, c.reduce("ReduceMean", x, axes, true)});
-  const std::string variance =
-      c.reduce("ReduceMean", c.op("Mul", {centered, centered}), axes, true);
-  std::string y = c.op(
-      "Div",
-      {centered, c.op("Sqrt", {c.op("Add", {variance, c.constant(c.number("eps", 1e-5), d)})})});
-  if (!c.none("weight")) y = c.op("Mul", {y, c.in("weight")});
-  if (!c.none("bias")) y = c.op("Add", {y, c.in("bias")});
-  c.give(y);
+  const bool scaled = !c.none("weight") || c.exporter.opset() < 17;
+  const std::string weight = scaled ? c.in_or("weight") : c.constant(ones(shape, TensorOptions(d)));
+  c.give(norm_of_last(c, c.in("input"), static_cast<int64_t>(shape.size()), d, weight,
+                      c.in_or("bias"), c.number("eps", 1e-5)));
 }
 // Statistics of each image and channel, or group of channels.
 void by_instance(Call& c, int64_t groups, const char* input) {

@@ -38,6 +38,19 @@ void kl_div(Call& c) {
   const std::string p = c.op("Mul", {t, c.op("Sub", {c.op("Log", {t}), x})});
   give_reduced(c, c.op("Where", {c.op("Equal", {t, like(c, 0)}), like(c, 0), p}));
 }
+// (1 - target) self + softplus(-self), in which pos_weight weighs the targets.
+void binary_cross_entropy_with_logits(Call& c) {
+  const ScalarType d = c.result().scalar_type();
+  const std::string x = c.in("self"), t = c.in("target", d);
+  std::string plus = c.op("Softplus", {c.op("Neg", {x})});
+  if (!c.none("pos_weight")) {
+    const std::string more = c.op("Sub", {c.in("pos_weight"), like(c, 1)});
+    plus = c.op("Mul", {c.op("Add", {c.op("Mul", {t, more}), like(c, 1)}), plus});
+  }
+  const std::string rest = c.op("Mul", {c.op("Sub", {like(c, 1), t}), x});
+  const std::string each = c.op("Add", {rest, plus});
+  give_reduced(c, c.none("weight") ? each : c.op("Mul", {each, c.in("weight")}));
+}
 void mse_loss(Call& c) {
   const std::string d = c.op("Sub", {c.in("self"), c.in("target")});
   give_reduced(c, c.op("Mul", {d, d}));
@@ -68,15 +81,17 @@ void fake_quantize_channels(Call& c) {
   to_levels(c, c.unsqueeze(c.in("scale", d), last), c.unsqueeze(c.in("zero_point", d), last));
 }
 
-const Rules::Entry list[] = {{"aten::cross_entropy_loss", cross_entropy},
-                             {"aten::nll_loss", nll_loss},
-                             {"aten::nll_loss2d", nll_loss},
-                             {"aten::nll_loss_nd", nll_loss},
-                             {"aten::kl_div", kl_div},
-                             {"aten::mse_loss", mse_loss},
-                             {"aten::l1_loss", l1_loss},
-                             {"aten::fake_quantize_per_tensor_affine", fake_quantize},
-                             {"aten::fake_quantize_per_channel_affine", fake_quantize_channels}};
+const Rules::Entry list[] = {
+    {"aten::cross_entropy_loss", cross_entropy},
+    {"aten::nll_loss", nll_loss},
+    {"aten::nll_loss2d", nll_loss},
+    {"aten::nll_loss_nd", nll_loss},
+    {"aten::kl_div", kl_div},
+    {"aten::mse_loss", mse_loss},
+    {"aten::binary_cross_entropy_with_logits", binary_cross_entropy_with_logits},
+    {"aten::l1_loss", l1_loss},
+    {"aten::fake_quantize_per_tensor_affine", fake_quantize},
+    {"aten::fake_quantize_per_channel_affine", fake_quantize_channels}};
 TENON_EXPORT_RULES(list);
 
 }  // namespace

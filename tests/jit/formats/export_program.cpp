@@ -336,6 +336,35 @@ def forward(self, x: Tensor):
   expect_same(m, {ones({1, 3, 4}), arange(12, kFloat).view({1, 3, 4}) / 12});
 }
 
+// torch serializes such a result as none.
+TEST(ExportProgram, AttentionMayLeaveItsWeightsOut) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    w = torch.arange(48, dtype=6).view(12, 4) / 48
+    y, weights = torch._native_multi_head_attention(
+        x, x, x, 4, 2, w, torch.ones([12]), w[:4], torch.zeros([4]), None, False)
+    return y, weights, x + 1
+)");
+  const Tensor x = arange(12, kFloat).view({1, 3, 4}) / 12;
+  const IValue got = again(m, {x}), expected = m.forward({x});
+  expect_near(got.toTupleRef().items[0].toTensor(), expected.toTupleRef().items[0].toTensor());
+  EXPECT_TRUE(got.toTupleRef().items[1].isNone());
+  expect_near(got.toTupleRef().items[2].toTensor(), x + 1);
+}
+
+TEST(ExportProgram, ATensorGoesWhereAnotherIs) {
+  const Module m = define(R"(
+def forward(self, x: Tensor):
+    y = torch.ones([2]).to(x.device)
+    z = y.to(x.device, torch.float64)
+    y.add_(x)
+    c = x.to(x.device, None, False, True)
+    c.mul_(3)
+    return y, z, c, x.to(torch.float64, False), x.to(False), x.cpu()
+)");
+  expect_same(m, {tensor({1.0, 2.0}), tensor({3.0, 4.0})});
+}
+
 TEST(ExportProgram, OperatorsOfOtherLibrariesKeepTheirNames) {
   const Module m = define(R"(
 def forward(self, x: Tensor):

@@ -295,7 +295,7 @@ void ProgramWriter::visit(const Node& n) {
   if (n.is("prim::unchecked_cast")) return void(items_[n.output()] = items_.at(n.input(0)));
   if (n.is("prim::Uninitialized")) return void(items_[n.output()] = make({}, true));
   if (is_silent(n) || visit_dict(n) || visit_list_change(n) || visit_structure(n) ||
-      write_constant(n) || fold(n) || visit_truth(n) || visit_value(n))
+      write_constant(n) || fold(n) || visit_truth(n) || visit_value(n) || visit_move(n))
     return;
   visit_operator(n);
 }
@@ -494,6 +494,12 @@ void ProgramWriter::add_node(const std::string& target, Json inputs, Json output
 }
 
 Json ProgramWriter::result(const Node& n, const std::string& base, Item& to) {
+  if (to.example.isTensor() && !to.example.toTensor().defined()) {  // attention without its weights
+    to.example = IValue();
+    to.others.clear();
+    to.constant = true;
+    return {{"as_none", true}};
+  }
   if (to.example.isTensor()) {
     add_tensor(base, to);
     return tensor_argument(to);

@@ -88,6 +88,7 @@ class ProgramWriter {
   // Branches and loops by data.
   bool visit_truth(const Node& n);
   bool visit_joined_truth(const Node& n);
+  bool visit_move(const Node& n);
   bool visit_value(const Node& n);
   bool is_by_data(const Item& condition) const;
   void visit_branch(const Node& n, const Item& condition);

@@ -231,4 +231,27 @@ bool ProgramWriter::visit_structure(const Node& n) {
   return false;
 }
 
+// x.to(y.device) and similar calls, which only scripts have: a cast, or the tensor itself.
+bool ProgramWriter::visit_move(const Node& n) {
+  if (!(n.is("aten::to") || n.is("aten::cpu")) || !n.op || n.op->op) return false;
+  const Item& self = at(n.input(0));
+  const Tensor& t = self.example.toTensor();
+  const Item *dtype = nullptr, *copy = nullptr;
+  if (n.is("aten::cpu") && !t.device().is_cpu()) refuse(n, "it moves a tensor to another device");
+  for (std::size_t k = 1; k < n.inputs().size(); ++k) {
+    const Item& given = at(n.input(k));
+    const std::string& name = n.op->schema.arguments[k].name;
+    if (!given.constant) refuse(n, "its argument '" + name + "' depends on data");
+    if (name == "device" && !given.example.isNone() && given.example.toDevice() != t.device())
+      refuse(n, "it moves a tensor to another device");
+    if (name == "dtype" && !given.example.isNone()) dtype = &given;
+    if (name == "copy" && given.example.toBool()) copy = &given;
+  }
+  const bool casts = dtype && dtype->example.toScalarType() != t.scalar_type();
+  items_[n.output()] = casts  ? emit("aten::to.dtype", {&self, dtype})
+                       : copy ? emit("aten::clone", {&self})
+                              : items_.at(n.input(0));
+  return true;
+}
+
 }  // namespace tenon::jit::formats
