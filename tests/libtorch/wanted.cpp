@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What public programs for libtorch use that has no other test.
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/csrc/autograd/VariableTypeUtils.h>
+#include <torch/extension.h>
 
 #include <atomic>
 #include <sstream>
@@ -165,6 +166,53 @@ TEST(Wanted, PlacesByTheirBackend) {
   EXPECT_EQ(c10::layout_from_backend(at::Backend::SparseCUDA), torch::kSparse);
   EXPECT_STREQ(toString(at::Backend::SparseCPU), "SparseCPU");
   EXPECT_THROW((void)x.toBackend(c10::Backend::Undefined), c10::ValueError);
+}
+
+TEST(Wanted, TypesOfTensors) {
+  at::DeprecatedTypeProperties& doubles = at::CPU(at::kDouble);
+  EXPECT_EQ(&doubles, &at::getDeprecatedTypeProperties(at::Backend::CPU, at::kDouble));
+  EXPECT_EQ(doubles, "tenon.DoubleTensor");
+  EXPECT_EQ(doubles.backend(), at::Backend::CPU);
+  const auto x = at::ones({2, 3}, doubles);
+  EXPECT_EQ(x.dtype(), at::kDouble);
+  auto& floats = doubles.toScalarType(at::kFloat);
+  EXPECT_NE(doubles, floats);
+  EXPECT_EQ(x.to(floats).dtype(), at::kFloat);
+  EXPECT_TRUE(torch::equal(floats.copy(x), torch::ones({2, 3})));
+  EXPECT_EQ(at::CUDA(at::kFloat).options(5).device(), at::Device(at::kCUDA, 5));
+  EXPECT_THROW((void)floats.options(at::Device(at::kCUDA)), c10::ValueError);
+  EXPECT_EQ(doubles.toBackend(at::Backend::SparseCUDA).options().layout(), at::kSparse);
+  std::size_t size = 0;
+  AT_DISPATCH_FLOATING_TYPES(doubles, "size", [&] { size = sizeof(scalar_t); });
+  EXPECT_EQ(size, 8u);
+}
+
+TEST(Wanted, NamesOfDeviceTypes) {
+  std::ostringstream out;
+  out << at::kCUDA << " " << at::Device(at::kCPU);
+  EXPECT_EQ(out.str(), "cuda cpu");
+  EXPECT_EQ(c10::DeviceTypeName(at::kCUDA), "CUDA");
+  EXPECT_EQ(c10::DeviceTypeName(at::kMPS, /*lower_case=*/true), "mps");
+}
+
+TEST(Wanted, DeterministicAlgorithms) {
+  auto& context = at::globalContext();
+  EXPECT_FALSE(context.deterministicCuDNN());
+  context.setDeterministicCuDNN(true);
+  EXPECT_TRUE(context.deterministicCuDNN() && tenon::core::deterministic());
+  EXPECT_FALSE(context.deterministicAlgorithms());
+  context.setDeterministicAlgorithms(true);
+  context.setDeterministicCuDNN(false);
+  EXPECT_TRUE(context.deterministicAlgorithms() && tenon::core::deterministic());
+  context.setDeterministicAlgorithms(false);
+  EXPECT_FALSE(tenon::core::deterministic());
+}
+
+TEST(Wanted, WritesByKernelsOfTheProgram) {
+  const auto x = torch::ones({2});
+  const auto before = x._version();
+  torch::autograd::increment_version(x);
+  EXPECT_EQ(x._version(), before + 1);
 }
 
 // A check that is written without a semicolon, as libtorch's macros allow.

@@ -6,6 +6,10 @@
 
 #include <torch/namespaces.h>
 
+#include <algorithm>
+#include <cctype>
+#include <string>
+
 #include "tenon/runtime/device.h"
 
 namespace tenon {
@@ -15,5 +19,15 @@ inline constexpr DeviceType kXPU = DeviceType::XPU;
 inline constexpr DeviceType kMPS = DeviceType::MPS;
 inline constexpr DeviceType kMeta = DeviceType::Meta;
 inline constexpr DeviceType kPrivateUse1 = DeviceType::PrivateUse1;
+
+// "CUDA", or "cuda".
+inline std::string DeviceTypeName(DeviceType type, bool lower_case = false) {
+  std::string name = Device(type).str();
+  if (!lower_case) {
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  }
+  return name;
+}
 
 }  // namespace tenon
