@@ -28,6 +28,24 @@ TEST(Wanted, ContainersOnStreams) {
   EXPECT_EQ(many.substr(many.size() - 7), "7 7 ...");
 }
 
+template <class T>
+T leaky(T v, T slope) {
+  return v > 0 ? v : v * slope;  // both sides must have one type
+}
+TEST(Wanted, ArithmeticOfSmallFloats) {
+  const at::Half a = 3.f, b = 0.5f;
+  EXPECT_EQ(leaky(-a, b), -1.5f);
+  EXPECT_EQ(std::max(a * b, b), 1.5f);
+  static_assert(std::is_same_v<decltype(a + b), at::Half>);
+  static_assert(std::is_same_v<decltype(a * 2), at::Half>);
+  static_assert(std::is_same_v<decltype(2u - a), at::Half>);
+  static_assert(std::is_same_v<decltype(a / 2.f), float>);
+  static_assert(std::is_same_v<decltype(2. * a), double>);
+  EXPECT_EQ(std::numeric_limits<at::Half>::denorm_min() / 2, 0.f);
+  const at::BFloat16 third = at::BFloat16(1.f) / 3;
+  EXPECT_EQ(third * 3u, 1.f);
+}
+
 TEST(Wanted, AssignmentsOfSmallFloats) {
   at::Half h = 1.5f;
   h += at::Half(2.f);
@@ -217,6 +235,7 @@ TEST(Wanted, WritesByKernelsOfTheProgram) {
 
 // A check that is written without a semicolon, as libtorch's macros allow.
 int64_t checked_size(const torch::Tensor& x) {
+  C10_UNUSED const at::IntList sizes = x.sizes();
   C10_LOG_API_USAGE_ONCE("tests.checked_size");
   TORCH_CHECK(x.dim() == 1, "expected one dimension")
   return x.size(0);
