@@ -3,8 +3,8 @@
 #include "tenon/compat/type_properties.h"
 
 #include <map>
-#include <memory>
 #include <mutex>
+#include <ostream>
 #include <tuple>
 
 #include "runtime/base/leaf_mutex.h"
@@ -42,6 +42,9 @@ Backend DeprecatedTypeProperties::backend() const {
   return Backend::Undefined;
 }
 
+std::ostream& operator<<(std::ostream& out, const DeprecatedTypeProperties& t) {
+  return out << t.toString();
+}
 std::string DeprecatedTypeProperties::toString() const { return type_string(options()); }
 
 DeprecatedTypeProperties& DeprecatedTypeProperties::toBackend(Backend b) const {

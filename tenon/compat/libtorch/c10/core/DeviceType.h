@@ -14,11 +14,17 @@
 
 namespace tenon {
 
-inline constexpr DeviceType kHIP = static_cast<DeviceType>(6);  // as in c10
+inline constexpr DeviceType kHIP = DeviceType::HIP;
+inline constexpr DeviceType kXLA = DeviceType::XLA;
+inline constexpr DeviceType kHPU = DeviceType::HPU;
+inline constexpr DeviceType kMTIA = DeviceType::MTIA;
 inline constexpr DeviceType kXPU = DeviceType::XPU;
 inline constexpr DeviceType kMPS = DeviceType::MPS;
 inline constexpr DeviceType kMeta = DeviceType::Meta;
 inline constexpr DeviceType kPrivateUse1 = DeviceType::PrivateUse1;
+
+inline constexpr int COMPILE_TIME_MAX_DEVICE_TYPES =
+    static_cast<int>(DeviceType::COMPILE_TIME_MAX_DEVICE_TYPES);
 
 // "CUDA", or "cuda".
 inline std::string DeviceTypeName(DeviceType type, bool lower_case = false) {
