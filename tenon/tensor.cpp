@@ -180,7 +180,10 @@ TensorOptions Tensor::options() const {
   return TensorOptions(scalar_type()).device(device()).layout(layout());
 }
 
-std::string Tensor::type() const { return type_string(options()); }
+DeprecatedTypeProperties& Tensor::type() const {
+  return getDeprecatedTypeProperties(device().type(), layout(), scalar_type());
+}
+std::string Tensor::toString() const { return type_string(options()); }
 Tensor Tensor::type(std::string_view type, bool non_blocking) const {
   return to(options_from_type(type), non_blocking);
 }

@@ -166,10 +166,14 @@ void add_library_overloads(std::string_view name, Overloads& to) {
     auto made = std::make_unique<Operator>();
     made->schema = parse_schema(library::schema_of(*op));
     const std::size_t n = made->schema.arguments.size();
-    made->registered = [op, n](Stack& stack) {
+    made->registered = [op, n, returns = made->schema.returns](Stack& stack) {
       library::detail::Values arguments(stack.end() - static_cast<std::ptrdiff_t>(n), stack.end());
       drop(stack, n);
-      for (IValue& v : library::call(*op, std::move(arguments))) stack.push_back(std::move(v));
+      library::detail::Values results = library::call(*op, std::move(arguments));
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        if (i < returns.size()) set_element_type(results[i], returns[i].type);
+        stack.push_back(std::move(results[i]));
+      }
     };
     made->has_side_effects = true;  // nobody says what it does
     to.push_back(std::move(made));

@@ -26,9 +26,12 @@ struct KnownName {
   int32_t abi;  // -1: assigned
 };
 constexpr KnownName kKnown[] = {
-    {"cpu", 0, TN_CPU}, {"cuda", 1, TN_CUDA},     {"opencl", 4, TN_OPENCL}, {"hip", 6, 10},
-    {"vulkan", 10, 7},  {"metal", 11, 8},         {"xpu", 12, 14},          {"mps", 13, -1},
-    {"meta", 14, -1},   {"privateuseone", 20, -1}};
+    {"cpu", 0, TN_CPU},       {"cuda", 1, TN_CUDA}, {"mkldnn", 2, -1}, {"opengl", 3, -1},
+    {"opencl", 4, TN_OPENCL}, {"ideep", 5, -1},     {"hip", 6, 10},    {"fpga", 7, -1},
+    {"maia", 8, -1},          {"xla", 9, -1},       {"vulkan", 10, 7}, {"metal", 11, 8},
+    {"xpu", 12, 14},          {"mps", 13, -1},      {"meta", 14, -1},  {"hpu", 15, -1},
+    {"ve", 16, -1},           {"lazy", 17, -1},     {"ipu", 18, -1},   {"mtia", 19, -1},
+    {"privateuseone", 20, -1}};
 
 const KnownName* known_name(std::string_view name) {
   for (const KnownName& k : kKnown) {

@@ -40,34 +40,52 @@ std::vector<std::string_view> split(std::string_view list) {
   return out;
 }
 
-// "Tensor(a!)[2]? name" -> "Tensor[]?". A name may be missing in results.
+// Of the parenthesis that is open at `at`; the end of the text if nothing closes it.
+std::size_t closing(std::string_view text, std::size_t at) {
+  int depth = 0;
+  for (; at < text.size(); ++at) {
+    depth += (text[at] == '(') - (text[at] == ')');
+    if (depth == 0) break;
+  }
+  return at;
+}
+
+std::string types_of(std::string_view list);
+
+// "Tensor(a!)[2]? name" -> "Tensor[]?". A name may be missing in results. Parentheses hold what a
+// tuple or dictionary is of, and after other types what they alias.
 std::string type_of(std::string_view item) {
   std::string out;
-  int parentheses = 0, brackets = 0;
-  for (char c : item.substr(0, item.find('='))) {
-    if (c == '(' || c == ')') {
-      parentheses += c == '(' ? 1 : -1;
-    } else if (c == '[' || c == ']') {
-      brackets += c == '[';
-      if (parentheses == 0) out += c;
-      brackets -= c == ']';
-    } else if (c == ' ' && parentheses == 0) {
-      break;
-    } else if (parentheses == 0 && brackets == 0) {
-      out += c;
+  item = item.substr(0, item.find('='));
+  for (std::size_t i = 0; i < item.size() && item[i] != ' '; ++i) {
+    if (item[i] == '(') {
+      const std::size_t end = closing(item, i);
+      if (out.empty() || out == "Dict")
+        out += "(" + types_of(item.substr(i + 1, end - i - 1)) + ")";
+      i = end;
+    } else if (item[i] == '[') {
+      out += "[]";
+      i = std::min(item.find(']', i), item.size());
+    } else {
+      out += item[i];
     }
   }
   if (out.rfind("SymInt", 0) == 0) out.erase(0, 3), out[0] = 'i';
   return out;
 }
 
+std::string types_of(std::string_view list) {
+  std::string out;
+  for (std::string_view part : split(list)) out += (out.empty() ? "" : ", ") + type_of(part);
+  return out;
+}
+
+// Several in parentheses, unless these are a tuple in a list.
 std::string results_of(std::string_view text) {
   text = trimmed(text);
-  if (text.empty() || text.front() != '(') return type_of(text);
-  std::string out;
-  for (std::string_view part : split(text.substr(1, text.size() - 2)))
-    out += (out.empty() ? "" : ", ") + type_of(part);
-  return "(" + out + ")";
+  if (text.empty() || text.front() != '(' || closing(text, 0) != text.size() - 1)
+    return type_of(text);
+  return "(" + types_of(text.substr(1, text.size() - 2)) + ")";
 }
 
 }  // namespace

@@ -127,6 +127,62 @@ def f(x):
   EXPECT_TRUE(x.grad().equal(torch::full({2}, 14.)));
 }
 
+// Names of nodes and of edges of a graph, and what lies at them.
+using Edge = std::tuple<std::string, std::string, std::string>;
+c10::Dict<std::string, torch::Tensor> selected(
+    const std::vector<std::string>& names, const std::vector<Edge>& edges,
+    const c10::Dict<std::string, torch::Tensor>& at,
+    const c10::Dict<std::string, std::vector<int64_t>>& counts) {
+  c10::Dict<std::string, torch::Tensor> out;
+  for (const std::string& name : names) out.insert(name, at.at(name) + counts.at(name)[0]);
+  for (const auto& [from, kind, to] : edges) out.insert(kind, at.at(from) - at.at(to));
+  return out;
+}
+std::vector<Edge> reversed(const c10::List<std::string>& names, std::optional<at::Layout> layout,
+                           const std::optional<at::Generator>& generator, at::MemoryFormat) {
+  return {{names.get(1), layout ? "and" : "", generator ? "" : names.get(0)}};
+}
+
+TEST(Library, ContainersOfAnything) {
+  const auto registry =
+      torch::RegisterOperators()
+          .op("graphs::selected", &selected)
+          .op("graphs::reversed(str[] names, Layout? layout, Generator? g, MemoryFormat f) -> "
+              "(str, str, str)[]",
+              &reversed);
+  EXPECT_EQ(find("graphs::selected").schema(),
+            "graphs::selected(str[] x0, (str, str, str)[] x1, Dict(str, Tensor) x2, "
+            "Dict(str, int[]) x3) -> Dict(str, Tensor)");
+  c10::Dict<std::string, torch::Tensor> at;
+  at.insert("a", torch::tensor(1));
+  at.insert("b", torch::tensor(2));
+  c10::Dict<std::string, std::vector<int64_t>> counts;
+  counts.insert("b", {10, 20});
+  const auto out = find("graphs::selected")
+                       .typed<decltype(selected)>()
+                       .call({"b"}, {{"a", "to", "b"}}, at, counts);
+  EXPECT_EQ(out.at("b").item<int64_t>(), 12);
+  EXPECT_EQ(out.at("to").item<int64_t>(), -1);
+  const auto edges = find("graphs::reversed")
+                         .typed<decltype(reversed)>()
+                         .call(c10::List<std::string>({"x", "y"}), at::kStrided, std::nullopt,
+                               at::MemoryFormat::Contiguous);
+  EXPECT_EQ(edges, (std::vector<Edge>{{"y", "and", "x"}}));
+
+  const auto unit = torch::jit::compile(R"(
+def f(x):
+    at = {"a": x, "b": x * 2}
+    counts = {"b": [10]}
+    out = torch.ops.graphs.selected(["b"], [("a", "to", "b")], at, counts)
+    names = torch.ops.graphs.reversed(["x", "y"], None, None, 0)
+    y, _, x = names[0]
+    return out["b"] - out["to"], y + x
+)");
+  const auto both = unit->run_method("f", {torch::tensor(1)}).toTuple()->elements();
+  EXPECT_EQ(both[0].toTensor().item<int64_t>(), 13);
+  EXPECT_EQ(both[1].toStringRef(), "yx");
+}
+
 TEST(Library, Stacks) {
   std::vector<c10::IValue> stack = {int64_t{7}, torch::ones({2}), 3.0};
   find("demo::scaled").callBoxed(&stack);

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What public programs for libtorch use that has no other test.
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/csrc/autograd/VariableTypeUtils.h>
+#include <torch/extension.h>
 
 #include <atomic>
 #include <sstream>
@@ -25,6 +26,24 @@ TEST(Wanted, ContainersOnStreams) {
   EXPECT_EQ(printed(std::vector<std::vector<int>>{{1, 2}, {3}}), "1 2 3");
   const std::string many = printed(std::vector<int>(101, 7));
   EXPECT_EQ(many.substr(many.size() - 7), "7 7 ...");
+}
+
+template <class T>
+T leaky(T v, T slope) {
+  return v > 0 ? v : v * slope;  // both sides must have one type
+}
+TEST(Wanted, ArithmeticOfSmallFloats) {
+  const at::Half a = 3.f, b = 0.5f;
+  EXPECT_EQ(leaky(-a, b), -1.5f);
+  EXPECT_EQ(std::max(a * b, b), 1.5f);
+  static_assert(std::is_same_v<decltype(a + b), at::Half>);
+  static_assert(std::is_same_v<decltype(a * 2), at::Half>);
+  static_assert(std::is_same_v<decltype(2u - a), at::Half>);
+  static_assert(std::is_same_v<decltype(a / 2.f), float>);
+  static_assert(std::is_same_v<decltype(2. * a), double>);
+  EXPECT_EQ(std::numeric_limits<at::Half>::denorm_min() / 2, 0.f);
+  const at::BFloat16 third = at::BFloat16(1.f) / 3;
+  EXPECT_EQ(third * 3u, 1.f);
 }
 
 TEST(Wanted, AssignmentsOfSmallFloats) {
@@ -167,8 +186,56 @@ TEST(Wanted, PlacesByTheirBackend) {
   EXPECT_THROW((void)x.toBackend(c10::Backend::Undefined), c10::ValueError);
 }
 
+TEST(Wanted, TypesOfTensors) {
+  at::DeprecatedTypeProperties& doubles = at::CPU(at::kDouble);
+  EXPECT_EQ(&doubles, &at::getDeprecatedTypeProperties(at::Backend::CPU, at::kDouble));
+  EXPECT_EQ(doubles, "tenon.DoubleTensor");
+  EXPECT_EQ(doubles.backend(), at::Backend::CPU);
+  const auto x = at::ones({2, 3}, doubles);
+  EXPECT_EQ(x.dtype(), at::kDouble);
+  auto& floats = doubles.toScalarType(at::kFloat);
+  EXPECT_NE(doubles, floats);
+  EXPECT_EQ(x.to(floats).dtype(), at::kFloat);
+  EXPECT_TRUE(torch::equal(floats.copy(x), torch::ones({2, 3})));
+  EXPECT_EQ(at::CUDA(at::kFloat).options(5).device(), at::Device(at::kCUDA, 5));
+  EXPECT_THROW((void)floats.options(at::Device(at::kCUDA)), c10::ValueError);
+  EXPECT_EQ(doubles.toBackend(at::Backend::SparseCUDA).options().layout(), at::kSparse);
+  std::size_t size = 0;
+  AT_DISPATCH_FLOATING_TYPES(doubles, "size", [&] { size = sizeof(scalar_t); });
+  EXPECT_EQ(size, 8u);
+}
+
+TEST(Wanted, NamesOfDeviceTypes) {
+  std::ostringstream out;
+  out << at::kCUDA << " " << at::Device(at::kCPU);
+  EXPECT_EQ(out.str(), "cuda cpu");
+  EXPECT_EQ(c10::DeviceTypeName(at::kCUDA), "CUDA");
+  EXPECT_EQ(c10::DeviceTypeName(at::kMPS, /*lower_case=*/true), "mps");
+}
+
+TEST(Wanted, DeterministicAlgorithms) {
+  auto& context = at::globalContext();
+  EXPECT_FALSE(context.deterministicCuDNN());
+  context.setDeterministicCuDNN(true);
+  EXPECT_TRUE(context.deterministicCuDNN() && tenon::core::deterministic());
+  EXPECT_FALSE(context.deterministicAlgorithms());
+  context.setDeterministicAlgorithms(true);
+  context.setDeterministicCuDNN(false);
+  EXPECT_TRUE(context.deterministicAlgorithms() && tenon::core::deterministic());
+  context.setDeterministicAlgorithms(false);
+  EXPECT_FALSE(tenon::core::deterministic());
+}
+
+TEST(Wanted, WritesByKernelsOfTheProgram) {
+  const auto x = torch::ones({2});
+  const auto before = x._version();
+  torch::autograd::increment_version(x);
+  EXPECT_EQ(x._version(), before + 1);
+}
+
 // A check that is written without a semicolon, as libtorch's macros allow.
 int64_t checked_size(const torch::Tensor& x) {
+  C10_UNUSED const at::IntList sizes = x.sizes();
   C10_LOG_API_USAGE_ONCE("tests.checked_size");
   TORCH_CHECK(x.dim() == 1, "expected one dimension")
   return x.size(0);

@@ -22,6 +22,12 @@ std::ostream& operator<<(std::ostream& out, ArrayRef<T> list) {
 }
 
 inline std::ostream& operator<<(std::ostream& out, const Device& d) { return out << d.str(); }
+inline std::ostream& operator<<(std::ostream& out, DeviceType t) { return out << Device(t).str(); }
+
+inline std::ostream& operator<<(std::ostream& out, Half v) { return out << static_cast<float>(v); }
+inline std::ostream& operator<<(std::ostream& out, BFloat16 v) {
+  return out << static_cast<float>(v);
+}
 
 // dtype() and scalar_type() are one type here and two there; the text is dtype()'s, the one that
 // programs print. The only place that has libtorch's texts, so they are no column of dtypes.def.

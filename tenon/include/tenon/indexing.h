@@ -36,7 +36,7 @@ struct Slice {
   int64_t step_, start_, stop_;
 };
 
-enum class TensorIndexType { None, Ellipsis, Integer, Boolean, Slice, Tensor };
+enum class TensorIndexType { None, Ellipsis, Integer, Boolean, Slice, Tensor, SymInt = Integer };
 
 // One entry of a list of indices. What an accessor returns is of the entry's type alone.
 struct TENON_API TensorIndex {

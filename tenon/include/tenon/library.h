@@ -142,20 +142,12 @@ class TypedOperatorHandle<R(A...)> {
       library::call(*op_, detail::Values{IValue(std::decay_t<A>(arguments))...});
       return self;
     } else {
-      detail::Values out = library::call(*op_, detail::Values{boxed(arguments)...});
+      detail::Values out = library::call(*op_, detail::Values{detail::to_ivalue(arguments)...});
       if constexpr (!std::is_void_v<R>) return detail::ResultTypes<R>::unbox(std::move(out));
     }
   }
 
  private:
-  template <class T>
-  static IValue boxed(const T& v) {
-    if constexpr (std::is_same_v<T, std::string_view>) {
-      return IValue(std::string(v));
-    } else {
-      return IValue(v);
-    }
-  }
   std::shared_ptr<const Operator> op_;
 };
 

@@ -3,6 +3,7 @@
 // Functions of C++ as functions of IValues, and the schema types of their arguments.
 #pragma once
 
+#include <complex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,72 @@ using BoxedFunction = SharedFunction<Values(Values& arguments)>;
 template <class T>
 struct ArgumentType;
 
+// Containers: their elements are of any of these types.
+template <class T>
+struct ArgumentType<std::vector<T>> {
+  using Held = std::vector<T>;
+  static std::string name() { return ArgumentType<T>::name() + "[]"; }
+  static Held unbox(const IValue& v) {
+    Held out;
+    for (const IValue& item : v.toListRef().items) out.push_back(ArgumentType<T>::unbox(item));
+    return out;
+  }
+};
+template <class T>
+struct ArgumentType<List<T>> {
+  using Held = List<T>;
+  static std::string name() { return ArgumentType<T>::name() + "[]"; }
+  static Held unbox(const IValue& v) { return v.to<Held>(); }
+};
+template <class K, class V>
+struct ArgumentType<Dict<K, V>> {
+  using Held = Dict<K, V>;
+  static std::string name() {
+    return "Dict(" + ArgumentType<K>::name() + ", " + ArgumentType<V>::name() + ")";
+  }
+  static Held unbox(const IValue& v) { return v.to<Held>(); }
+};
+template <class... T>
+struct ArgumentType<std::tuple<T...>> {
+  using Held = std::tuple<T...>;
+  static std::string name() {
+    std::string out;
+    ((out += (out.empty() ? "(" : ", ") + ArgumentType<T>::name()), ...);
+    return out + ")";
+  }
+  static Held unbox(const IValue& v) { return unbox(v, std::index_sequence_for<T...>()); }
+  template <std::size_t... I>
+  static Held unbox(const IValue& v, std::index_sequence<I...>) {
+    return {ArgumentType<T>::unbox(v.toTupleRef().items.at(I))...};
+  }
+};
+
+// The other way. Lists that IValue knows say their type; others do not.
+template <class T>
+IValue to_ivalue(const T& v) {
+  if constexpr (std::is_same_v<T, std::string_view>)
+    return IValue(std::string(v));
+  else
+    return IValue(v);
+}
+template <class... T>
+IValue to_ivalue(const std::tuple<T...>& v);
+template <class T>
+IValue to_ivalue(const std::vector<T>& v) {
+  if constexpr (std::is_constructible_v<IValue, const std::vector<T>&>) {
+    return IValue(v);
+  } else {
+    std::vector<IValue> items;
+    for (const T& item : v) items.push_back(to_ivalue(item));
+    return IValue(items);
+  }
+}
+template <class... T>
+IValue to_ivalue(const std::tuple<T...>& v) {
+  return std::apply(
+      [](const T&... part) { return IValue(ivalue::Tuple::create({to_ivalue(part)...})); }, v);
+}
+
 #define TENON_ARGUMENT_TYPE(type, text)                         \
   template <>                                                   \
   struct ArgumentType<type> {                                   \
@@ -40,12 +107,21 @@ TENON_ARGUMENT_TYPE(std::string, "str");
 TENON_ARGUMENT_TYPE(Scalar, "Scalar");
 TENON_ARGUMENT_TYPE(Device, "Device");
 TENON_ARGUMENT_TYPE(ScalarType, "ScalarType");
+TENON_ARGUMENT_TYPE(Layout, "Layout");
+TENON_ARGUMENT_TYPE(MemoryFormat, "MemoryFormat");
+TENON_ARGUMENT_TYPE(std::complex<double>, "complex");
 TENON_ARGUMENT_TYPE(std::vector<int64_t>, "int[]");
 TENON_ARGUMENT_TYPE(std::vector<double>, "float[]");
 TENON_ARGUMENT_TYPE(std::vector<bool>, "bool[]");
 TENON_ARGUMENT_TYPE(std::vector<Tensor>, "Tensor[]");
 #undef TENON_ARGUMENT_TYPE
 
+template <>
+struct ArgumentType<Generator> {
+  using Held = Generator;
+  static std::string name() { return "Generator"; }
+  static Held unbox(const IValue& v) { return v.toGenerator(); }
+};
 template <>
 struct ArgumentType<SymInt> : ArgumentType<int64_t> {};
 template <>
@@ -72,7 +148,7 @@ struct ArgumentType<std::optional<T>> {
 template <class R>
 struct ResultTypes {
   static std::string names() { return ArgumentType<R>::name(); }
-  static Values box(R&& r) { return {IValue(std::move(r))}; }
+  static Values box(const R& r) { return {to_ivalue(r)}; }
   static R unbox(Values&& v) { return ArgumentType<R>::unbox(v.at(0)); }
 };
 template <>
@@ -81,13 +157,9 @@ struct ResultTypes<void> {
 };
 template <class... T>
 struct ResultTypes<std::tuple<T...>> {
-  static std::string names() {
-    std::string out;
-    ((out += (out.empty() ? "(" : ", ") + ArgumentType<T>::name()), ...);
-    return out + ")";
-  }
-  static Values box(std::tuple<T...>&& r) {
-    return std::apply([](T&... part) { return Values{IValue(std::move(part))...}; }, r);
+  static std::string names() { return ArgumentType<std::tuple<T...>>::name(); }
+  static Values box(const std::tuple<T...>& r) {
+    return std::apply([](const T&... part) { return Values{to_ivalue(part)...}; }, r);
   }
   template <std::size_t... I>
   static std::tuple<T...> unbox(Values&& v, std::index_sequence<I...>) {

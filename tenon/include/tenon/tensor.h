@@ -7,6 +7,7 @@
 #include <iosfwd>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "tenon/autograd/mode.h"
 #include "tenon/core/tensor_impl.h"
@@ -17,7 +18,6 @@
 namespace tenon {
 
 class Stream;
-enum class Backend : uint8_t;  // compat/backend.h
 enum class QScheme : uint8_t;  // quantized.h
 namespace autograd {
 class Node;
@@ -30,16 +30,42 @@ namespace detail {
 class TensorData;
 }
 
+// Where memory is: an address, or the handle of an opaque device. It owns nothing.
+class DataPtr {
+ public:
+  DataPtr() = default;
+  DataPtr(void* data, Device device) : DataPtr(data, nullptr, device) {}
+  DataPtr(void* data, void* context, Device device)
+      : data_(data), context_(context), device_(device) {}
+  void* get() const { return data_; }
+  void* mutable_get() const { return data_; }
+  void* get_context() const { return context_; }  // what the deleter is given
+  Device device() const { return device_; }
+  operator void*() const { return data_; }
+  template <class T>
+  explicit operator T*() const {
+    return static_cast<T*>(data_);
+  }
+  explicit operator bool() const { return data_ || context_; }
+
+ private:
+  void *data_ = nullptr, *context_ = nullptr;
+  Device device_;
+};
+
 // The memory of a tensor, for questions about sharing.
 class TENON_API Storage {
  public:
   explicit Storage(core::Ref<core::Storage> s) : s_(std::move(s)) {}
-  void* data() const { return data_ptr(); }
-  void* data_ptr() const {
+  void* data() const {
     s_->expose();
     return s_->data;
   }
-  void* mutable_data() const { return data_ptr(); }
+  DataPtr data_ptr() const {
+    return {data(), s_->deleter ? s_->deleter_context : s_->data, device()};
+  }
+  DataPtr mutable_data_ptr() const { return data_ptr(); }
+  void* mutable_data() const { return data(); }
   Device device() const { return core::device_of(s_->device); }
   DeviceType device_type() const { return device().type(); }
   std::size_t nbytes() const { return s_->bytes; }
@@ -122,12 +148,17 @@ class TENON_API Tensor {
   bool is_neg() const { return false; }
   bool is_nested() const { return false; }
   bool is_mkldnn() const { return false; }
-  const std::string& name() const;  // empty: names are given to no tensor
-  std::string type() const;         // "tenon.DoubleTensor"
+  const std::string& name() const;         // empty: names are given to no tensor
+  DeprecatedTypeProperties& type() const;  // printed as "tenon.DoubleTensor"
   Tensor type(std::string_view type,
               bool non_blocking = false) const;  // to what such a string says
-  bool is_type(std::string_view type) const { return this->type() == type; }
-  std::string toString() const { return type(); }
+  // f(*this, arguments...), to be written in a chain.
+  template <class F, class... A>
+  auto m(F f, A&&... arguments) const -> decltype(f(*this, std::forward<A>(arguments)...)) {
+    return f(*this, std::forward<A>(arguments)...);
+  }
+  bool is_type(std::string_view type) const { return toString() == type; }
+  std::string toString() const;
 
   // Data. The typed forms check T against the dtype and throw TypeError. Reading through
   // const_data_ptr lets backends keep what they derived from the elements, packed weights for

@@ -10,10 +10,22 @@
 
 namespace tenon {
 
+// How libtorch's accessors spell their pointers; Tenon's are plain.
+template <class T>
+struct DefaultPtrTraits {
+  using PtrType = T*;
+};
+template <class T>
+struct RestrictPtrTraits {
+  using PtrType = T*;
+};
+
 // Borrows sizes and strides, in elements.
-template <class T, std::size_t N, class Index = int64_t>
+template <class T, std::size_t N, template <class> class Traits = DefaultPtrTraits,
+          class Index = int64_t>
 class TensorAccessor {
  public:
+  using PtrType = T*;
   TensorAccessor(T* data, const Index* sizes, const Index* strides)
       : data_(data), sizes_(sizes), strides_(strides) {}
   ArrayRef<Index> sizes() const { return {sizes_, N}; }
@@ -25,7 +37,8 @@ class TensorAccessor {
     if constexpr (N == 1)
       return (data_[i * strides_[0]]);
     else
-      return TensorAccessor<T, N - 1, Index>(data_ + i * strides_[0], sizes_ + 1, strides_ + 1);
+      return TensorAccessor<T, N - 1, Traits, Index>(data_ + i * strides_[0], sizes_ + 1,
+                                                     strides_ + 1);
   }
 
  private:
@@ -49,7 +62,7 @@ class PackedTensorAccessor {
   Index stride(std::size_t d) const { return strides_[d]; }
   T* data() const { return data_; }
   decltype(auto) operator[](Index i) const {
-    return TensorAccessor<T, N, Index>(data_, sizes_, strides_)[i];
+    return TensorAccessor<T, N, DefaultPtrTraits, Index>(data_, sizes_, strides_)[i];
   }
 
  private:
@@ -57,15 +70,6 @@ class PackedTensorAccessor {
   Index sizes_[N], strides_[N];
 };
 
-// How libtorch's accessors spell their pointers; Tenon's are plain.
-template <class T>
-struct DefaultPtrTraits {
-  using PtrType = T*;
-};
-template <class T>
-struct RestrictPtrTraits {
-  using PtrType = T*;
-};
 template <class T, std::size_t N, template <class> class = DefaultPtrTraits>
 using PackedTensorAccessor32 = PackedTensorAccessor<T, N, int32_t>;
 template <class T, std::size_t N, template <class> class = DefaultPtrTraits>

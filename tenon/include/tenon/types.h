@@ -3,7 +3,10 @@
 // Options of factories, generators and the small types that signatures use.
 #pragma once
 
+#include <iosfwd>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "tenon/core/dtype.h"
@@ -23,6 +26,7 @@ namespace tenon {
 #endif
 
 class Tensor;
+enum class Backend : uint8_t;  // compat/backend.h
 using TensorList = ArrayRef<Tensor>;
 using Dtype = ScalarType;
 // The slot that types.cpp reserves for it.
@@ -142,6 +146,57 @@ inline TensorOptions device_index(DeviceIndex i) { return TensorOptions().device
 inline TensorOptions layout(Layout l) { return TensorOptions().layout(l); }
 inline TensorOptions requires_grad(bool r = true) { return TensorOptions().requires_grad(r); }
 inline TensorOptions memory_format(MemoryFormat f) { return TensorOptions().memory_format(f); }
+
+// Device type, layout and dtype in one, as libtorch's older programs speak of a tensor's type.
+// There is one for each combination, which lives as long as the process.
+class TENON_API DeprecatedTypeProperties {
+ public:
+  DeprecatedTypeProperties(const DeprecatedTypeProperties&) = delete;
+  DeviceType device_type() const noexcept { return device_; }
+  Layout layout() const noexcept { return layout_; }
+  ScalarType scalarType() const noexcept { return dtype_; }
+  ScalarType typeMeta() const noexcept { return dtype_; }
+  Backend backend() const;  // Undefined for what has none
+  bool is_cuda() const noexcept { return device_ == DeviceType::CUDA; }
+  bool is_sparse() const noexcept { return layout_ == kSparse; }
+  std::string toString() const;  // "tenon.cuda.FloatTensor"
+  operator std::string() const { return toString(); }
+
+  DeprecatedTypeProperties& toBackend(Backend b) const;
+  DeprecatedTypeProperties& toScalarType(ScalarType dtype) const;
+  DeprecatedTypeProperties& cpu() const;
+  DeprecatedTypeProperties& cuda() const;
+  TensorOptions options(DeviceIndex index = -1) const;
+  // ValueError for a device of another type.
+  TensorOptions options(std::optional<Device> device) const;
+  operator TensorOptions() const { return options(); }
+  // `src` as one of this type, on `device` if it is given.
+  Tensor copy(const Tensor& src, bool non_blocking = false,
+              std::optional<Device> device = {}) const;
+
+  friend bool operator==(const DeprecatedTypeProperties& a, const DeprecatedTypeProperties& b) {
+    return &a == &b;
+  }
+  friend bool operator!=(const DeprecatedTypeProperties& a, const DeprecatedTypeProperties& b) {
+    return &a != &b;
+  }
+  friend bool operator==(const DeprecatedTypeProperties& a, std::string_view text) {
+    return a.toString() == text;
+  }
+  TENON_API friend std::ostream& operator<<(std::ostream& out, const DeprecatedTypeProperties& t);
+
+ private:
+  DeprecatedTypeProperties(DeviceType device, Layout layout, ScalarType dtype)
+      : device_(device), layout_(layout), dtype_(dtype) {}
+  TENON_API friend DeprecatedTypeProperties& getDeprecatedTypeProperties(DeviceType, Layout,
+                                                                         ScalarType);
+  DeviceType device_;
+  Layout layout_;
+  ScalarType dtype_;
+};
+
+TENON_API DeprecatedTypeProperties& getDeprecatedTypeProperties(DeviceType device, Layout layout,
+                                                                ScalarType dtype);
 
 // A source of random numbers; copies share its state.
 class TENON_API Generator {

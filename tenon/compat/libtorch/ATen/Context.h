@@ -4,8 +4,10 @@
 #pragma once
 
 #include <ATen/ATen.h>
+#include <ATen/core/DeprecatedTypeProperties.h>
 #include <torch/devices.h>
 
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -35,9 +37,18 @@ class Context {
   static bool hasCUDA() { return ::tenon::hasCUDA(); }
   static bool hasXPU() { return ::tenon::hasXPU(); }
   static bool hasMPS() { return ::tenon::hasMPS(); }
-  static bool deterministicAlgorithms() { return ::tenon::core::deterministic(); }
+  static bool deterministicAlgorithms() {
+    return ::tenon::core::deterministic() && (chosen().algorithms || !chosen().cudnn);
+  }
   static void setDeterministicAlgorithms(bool on, bool /*warn_only*/ = false) {
-    ::tenon::core::set_deterministic(on);
+    chosen().algorithms = on;
+    ::tenon::core::set_deterministic(on || chosen().cudnn);
+  }
+  // Kernels have one setting: this is the other reason to set it.
+  static bool deterministicCuDNN() { return chosen().cudnn; }
+  static void setDeterministicCuDNN(bool on) {
+    chosen().cudnn = on;
+    ::tenon::core::set_deterministic(on || chosen().algorithms);
   }
 
   // Products, convolutions and recurrent layers have one setting (TENON_ALLOW_TF32, off by
@@ -50,11 +61,34 @@ class Context {
   static void setAllowTF32CuDNN(bool on) { choose("ALLOW_TF32", on); }
   static void setBenchmarkCuDNN(bool on) { choose("CONV_BENCHMARK", on); }
 
+  // Products of 16-bit floats are summed in float32. What is chosen is kept, without effect.
+  static bool allowFP16ReductionCuBLAS() { return chosen().fp16; }
+  static bool allowBF16ReductionCuBLAS() { return chosen().bf16; }
+  static void setAllowFP16ReductionCuBLAS(bool on, bool /*allow_splitk*/ = true) {
+    chosen().fp16 = on;
+  }
+  static void setAllowBF16ReductionCuBLAS(bool on, bool /*allow_splitk*/ = true) {
+    chosen().bf16 = on;
+  }
+
   static ::tenon::Generator defaultGenerator(::tenon::Device device) {
     return ::tenon::default_generator(device);
   }
 
+  static ::tenon::DeprecatedTypeProperties& getDeprecatedTypeProperties(::tenon::Backend b,
+                                                                        ::tenon::ScalarType dtype) {
+    return ::tenon::getDeprecatedTypeProperties(b, dtype);
+  }
+
  private:
+  struct Chosen {
+    std::atomic<bool> algorithms{false}, cudnn{false};  // to be deterministic
+    std::atomic<bool> fp16{true}, bf16{true};           // to reduce in
+  };
+  static Chosen& chosen() {
+    static Chosen all;
+    return all;
+  }
   static bool is_on(std::string_view name) {
     const std::string value = ::tenon::core::setting(name);
     return !value.empty() && value != "0";

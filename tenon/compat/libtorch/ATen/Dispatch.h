@@ -4,6 +4,7 @@
 // NotImplementedError.
 #pragma once
 
+#include <ATen/core/DeprecatedTypeProperties.h>
 #include <c10/util/Exception.h>
 #include <torch/namespaces.h>
 
@@ -21,6 +22,12 @@ struct CppType;
 #include "tenon/abi/dtypes.def"
 #undef TN_DTYPE
 
+// Older programs give a tensor's type().
+inline ScalarType dispatched_type(ScalarType type) { return type; }
+inline ScalarType dispatched_type(const DeprecatedTypeProperties& type) {
+  return type.scalarType();
+}
+
 }  // namespace tenon::compat
 
 #define AT_DISPATCH_CASE(enum_type, ...)                                                  \
@@ -30,7 +37,7 @@ struct CppType;
   }
 #define AT_DISPATCH_SWITCH(TYPE, NAME, ...)                                                     \
   [&] {                                                                                         \
-    const ::tenon::ScalarType at_dispatch_type = TYPE;                                          \
+    const auto at_dispatch_type = ::tenon::compat::dispatched_type(TYPE);                       \
     switch (at_dispatch_type) {                                                                 \
       __VA_ARGS__                                                                               \
       default:                                                                                  \

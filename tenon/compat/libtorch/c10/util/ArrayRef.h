@@ -9,7 +9,11 @@
 
 #include "tenon/runtime/array_ref.h"
 
+namespace at {
+using IntList = ::tenon::IntArrayRef;  // its name of 2018
+}
 namespace c10 {
+using IntList = ::tenon::IntArrayRef;
 
 template <class T>
 ::tenon::ArrayRef<T> makeArrayRef(const T& one) {

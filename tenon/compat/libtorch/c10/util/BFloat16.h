@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <c10/util/float_assignment.h>
+#include <c10/util/float_arithmetic.h>
 #include <c10/util/float_limits.h>
 #include <torch/namespaces.h>
 

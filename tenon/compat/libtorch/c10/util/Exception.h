@@ -3,6 +3,7 @@
 // Checks and warnings by libtorch's names; their parts may be anything with operator<<.
 #pragma once
 
+#include <c10/macros/Macros.h>
 #include <c10/util/StringUtil.h>
 #include <c10/util/warning_handler.h>
 #include <torch/namespaces.h>

@@ -19,6 +19,8 @@ struct FloatLimits {
                         is_modulo = false, traps = std::numeric_limits<float>::traps,
                         tinyness_before = std::numeric_limits<float>::tinyness_before;
   static constexpr std::float_round_style round_style = std::round_to_nearest;
+  static constexpr auto has_denorm = std::numeric_limits<float>::has_denorm;
+  static constexpr bool has_denorm_loss = std::numeric_limits<float>::has_denorm_loss;
   static constexpr int digits = kDigits, digits10 = (kDigits - 1) * 301 / 1000,
                        max_digits10 = kDigits * 301 / 1000 + 2, radix = 2,
                        min_exponent = kMinExponent, max_exponent = kMaxExponent,

@@ -32,6 +32,9 @@ inline Variable make_variable(const Tensor& data, bool requires_grad, bool is_vo
 
 namespace impl {
 using autograd::gradient_edge;
+// Says that a kernel of the program's own wrote the tensor: what was saved of it for backward is
+// not to be used.
+inline void bump_version(const Tensor& t) { t.unsafeGetTensorImpl()->bump_version(); }
 }  // namespace impl
 
 }  // namespace tenon::autograd
