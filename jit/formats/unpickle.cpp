@@ -29,7 +29,7 @@ std::optional<int64_t> quantized_number(const std::string& name) {
 }
 
 // Of "float32" in torch.float32. Other names of the module are those of classes, and no reason to
-// open the plugins that may bring a dtype.
+// open the plugins that may provide one.
 std::optional<ScalarType> built_in_dtype(const std::string& name) {
   const auto is_named = [&](ScalarType t) { return core::dtype_info(t).name == name; };
   const auto built =
