@@ -61,12 +61,12 @@ void divide(const Call& c, void* data, size_t n) {
   if (c.reduction == TN_COLLECTIVE_AVG) sdk::divide_of(c.out.dtype)(data, n, c.context->size);
 }
 
-// Trees take fewer messages than the ring, where these are short. In pairs, so that elements are
-// added in one order, whichever message comes first.
+// Trees take fewer messages than the ring, where these are short. They add in the order of ranks,
+// and wait for the group's timeout, whatever that of the call is.
 bool takes_trees(const Call& c) {
-  const size_t size = static_cast<size_t>(c.context->size), bytes = c.out.bytes();
-  const bool power_of_two = (size & (size - 1)) == 0;
-  return power_of_two && c.out.elements >= 4 * size && bytes >= 1024 && bytes <= size_t{1} << 20;
+  const size_t bytes = c.out.bytes(), ranks = static_cast<size_t>(c.context->size);
+  return c.out.elements >= 4 * ranks && bytes >= 1024 && bytes <= size_t{1} << 20 &&
+         c.timeout >= c.context->getTimeout();
 }
 
 void all_reduce(const Call& c) {

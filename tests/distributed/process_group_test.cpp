@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "tests/distributed/ranks.h"
@@ -58,6 +59,31 @@ TEST(ProcessGroup, ThreadsOfGlooDoNotPreempt) {
     EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
     barrier(g);
   });
+}
+
+// Whichever way the engine takes for so many elements.
+TEST(ProcessGroup, ACallHasItsOwnTimeout) {
+  for (const int64_t elements : {3, 4096, 1 << 20}) {
+    auto store = std::make_shared<HashStore>(std::chrono::seconds(30));
+    ProcessGroupOptions options;
+    options.timeout = std::chrono::seconds(30);
+    std::thread other([&] {
+      ProcessGroup absent(store->clone(), 1, 2, options);
+      store->wait({"ended"}, std::chrono::seconds(30));
+    });
+    {
+      ProcessGroup g(store->clone(), 0, 2, options);
+      std::vector<Tensor> t = {ones({elements})};
+      AllreduceOptions o;
+      o.timeout = std::chrono::milliseconds(300);
+      o.asyncOp = false;
+      const auto start = std::chrono::steady_clock::now();
+      EXPECT_THROW(g.allreduce(t, o)->wait(), DistributedError) << elements;
+      EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15)) << elements;
+      store->set("ended", "1");
+    }
+    other.join();
+  }
 }
 
 // What an engine says of itself is what its operations do.
