@@ -363,4 +363,10 @@ WorkPtr ProcessGroup::barrier(const BarrierOptions& o) {
   return impl_->launch(std::move(r), options_.timeout);
 }
 
+void ProcessGroup::monitoredBarrier(const BarrierOptions& o, bool) {
+  BarrierOptions waits = o;
+  waits.asyncOp = false;
+  barrier(waits)->wait();
+}
+
 }  // namespace tenon::distributed

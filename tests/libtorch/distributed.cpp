@@ -84,7 +84,19 @@ void collectives(c10d::ProcessGroup& pg) {
     work->wait();
     check(work->sourceRank() == 0 && message[0].equal(at::arange(4)), "a message");
   }
-  pg.barrier()->wait();
+  c10::intrusive_ptr<c10d::ProcessGroup::Work> last = pg.barrier();
+  check(last->wait(), "a barrier");
+  pg.setSequenceNumberForGroup();
+  pg.monitoredBarrier(c10d::BarrierOptions(), /*wait_all_ranks=*/true);
+}
+
+// The first constructor, whose options have no names.
+void positional_store() {
+  auto store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", 0, c10::optional<int>(1),
+                                                   /*isServer=*/true, 5s, /*waitWorkers=*/false);
+  store->waitForWorkers();
+  store->set("k", "v");
+  check(store->get_to_str("k") == "v", "a store by positions");
 }
 
 // Gradients are summed one by one and divided, as in the examples of PyTorch.
@@ -130,6 +142,7 @@ void devices(const std::shared_ptr<c10d::ProcessGroupGloo::Options>& options) {
 
 void run(int rank, int size, const std::string& path) {
   stores();
+  positional_store();
   StorePtr file = c10::make_intrusive<c10d::FileStore>(path, size);
   {
     c10d::ProcessGroupGloo pg(file, rank, size);

@@ -79,6 +79,11 @@ class TENON_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup>
   WorkPtr recv(std::vector<Tensor>& tensors, int srcRank, int tag);
   WorkPtr recvAnysource(std::vector<Tensor>& tensors, int tag);
   WorkPtr barrier(const BarrierOptions& opts = {});
+  // Waits for all; DistributedError names every rank that has not come within the timeout, with or
+  // without wait_all_ranks, at which libtorch names the first one.
+  void monitoredBarrier(const BarrierOptions& opts = {}, bool wait_all_ranks = false);
+  // libtorch's ranks agree on a number here. All groups begin with 0.
+  void setSequenceNumberForGroup() {}
   // Ends what is under way with an error; the group is of no further use.
   void abort();
 
