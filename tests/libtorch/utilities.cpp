@@ -144,6 +144,10 @@ void graph() {
             << c10::Device(c10::DeviceType::PrivateUse1).is_privateuseone() << "\n";
   refused("argument", [] { TORCH_CHECK_ARG(1 > 2, 3, "one is ", 1); });
   refused("with", [] { TORCH_CHECK_WITH(IndexError, false, "no ", 7); });
+  at::OptionalDeviceGuard guard;
+  std::cout << guard.original_device().has_value() << guard.current_device().has_value();
+  guard.reset_device(c10::Device("cpu"));
+  std::cout << guard.original_device()->is_cpu() << guard.current_device()->is_cpu() << "\n";
 }
 
 int main() {

@@ -4,4 +4,35 @@
 
 #include <torch/namespaces.h>
 
+#include <optional>
+
 #include "tenon/stream.h"
+
+namespace c10 {
+
+// Guards nothing until it is given a device.
+class OptionalDeviceGuard {
+ public:
+  OptionalDeviceGuard() = default;
+  explicit OptionalDeviceGuard(std::optional<::tenon::Device> d) {
+    if (d) reset_device(*d);
+  }
+  void reset_device(::tenon::Device d) {
+    if (guard_) ::tenon::set_device(d);
+    if (!guard_) guard_.emplace(d);
+    current_ = d;
+  }
+  std::optional<::tenon::Device> original_device() const {
+    return guard_ ? std::optional(guard_->original_device()) : std::nullopt;
+  }
+  std::optional<::tenon::Device> current_device() const { return current_; }
+
+ private:
+  std::optional<::tenon::DeviceGuard> guard_;
+  std::optional<::tenon::Device> current_;
+};
+
+}  // namespace c10
+namespace at {
+using ::c10::OptionalDeviceGuard;
+}
