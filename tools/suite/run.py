@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-"""Builds libtorch's own C++ tests (test/cpp/api of PyTorch 1.9) against Tenon and runs them.
+"""Builds libtorch's own C++ tests (test/cpp/api of PyTorch 1.9, or those of c10d) against Tenon and
+runs them.
 
 A file is compiled whole; pieces with errors are left out, one after the other, until the rest
 compiles, so that each test is judged by itself. Prints passed, failed and not compiling by file, and
@@ -27,10 +28,14 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
+API, C10D = "test/cpp/api", "torch/lib/c10d/test"
+
+
 class Suite:
     def __init__(self, o):
         self.o, self.root = o, os.path.abspath(o.work)
-        self.folder = os.path.join(self.root, "test/cpp/api")
+        self.place = C10D if o.c10d else API
+        self.folder = os.path.join(self.root, self.place)
         os.makedirs(self.folder, exist_ok=True)
         self.flags = ["-std=c++20", "-O0", "-w", "-fmax-errors=100",
                       "-ftemplate-backtrace-limit=4", "-fdiagnostics-color=never",
@@ -38,7 +43,7 @@ class Suite:
         self.compiler = os.environ.get("CXX", "c++")
 
     def read(self, name):
-        path = os.path.join(self.o.source, "test/cpp/api", name)
+        path = os.path.join(self.o.source, self.place, name)
         with open(path) as f:
             return Source(name, adapted(name, f.read()))
 
@@ -113,8 +118,8 @@ class Suite:
             if not self.compile_pruned(source, [source], output):
                 continue
             program = os.path.join(self.root, name + ".test")
-            done = subprocess.run([self.compiler, output, os.path.join(self.root, "support.o"),
-                                   *self.o.link.split(), "-lgtest_main", "-lgtest", "-lpthread",
+            support = [] if self.o.c10d else [os.path.join(self.root, "support.o")]
+            done = subprocess.run([self.compiler, output, *support, *self.o.link.split(), "-lgtest_main", "-lgtest", "-lpthread",
                                    "-o", program], capture_output=True, text=True)
             if not done.returncode:
                 return program
@@ -172,7 +177,8 @@ class Suite:
 
 def options():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    p.add_argument("--source", required=True, help="a checkout that has test/cpp/api")
+    p.add_argument("--source", required=True, help=f"a checkout that has {API}, or {C10D}")
+    p.add_argument("--c10d", action="store_true", help="the tests of c10d's stores and of gloo")
     p.add_argument("--work", required=True, help="folder for what is built")
     p.add_argument("--flags", required=True, help="options of the compiler: include folders")
     p.add_argument("--link", required=True, help="libraries")
@@ -186,21 +192,24 @@ def options():
 
 # Programs of their own, tests of parts that are not public, and those that need a folder of data.
 NOT_TESTS = {"support.cpp", "parallel_benchmark.cpp"}
+# Those of NCCL, MPI and of gloo's streams want GPUs, or a start by mpirun.
+C10D_TESTS = ["FileStoreTest", "HashStoreTest", "TCPStoreTest", "ProcessGroupGlooTest"]
 
 
 def main():
     o = options()
     suite = Suite(o)
     suite.precompile()
-    folder = os.path.join(o.source, "test/cpp/api")
-    names = [n + ".cpp" for n in o.files] or sorted(
+    folder = os.path.join(o.source, suite.place)
+    names = [n + ".cpp" for n in o.files or (C10D_TESTS if o.c10d else [])] or sorted(
         n for n in os.listdir(folder) if n.endswith(".cpp") and n not in NOT_TESTS)
-    shutil.copytree(os.path.join(o.source, "test/cpp/common"),
-                    os.path.join(suite.root, "test/cpp/common"), dirs_exist_ok=True)
     for n in os.listdir(folder):
-        if n.endswith(".h"):
+        if n.endswith((".h", ".hpp")):
             suite.write(suite.read(n))
-    suite.build_support()
+    if not o.c10d:
+        shutil.copytree(os.path.join(o.source, "test/cpp/common"),
+                        os.path.join(suite.root, "test/cpp/common"), dirs_exist_ok=True)
+        suite.build_support()
     waivers = {}
     if o.waivers:
         with open(o.waivers) as f:
