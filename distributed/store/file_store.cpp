@@ -14,6 +14,7 @@
 namespace tenon::distributed {
 namespace {
 
+const char kOwnKeys[] = "file_store/";
 const char kCame[] = "file_store/came";
 
 std::string member_key(int64_t i) { return core::join("file_store/member/", i); }
@@ -164,7 +165,7 @@ bool FileStore::check(const std::vector<std::string>& keys) {
 }
 
 int64_t FileStore::getNumKeys() {
-  return impl_->file.locked([](KeyTable& t) { return t.size(); });
+  return impl_->file.locked([](KeyTable& t) { return t.size() - t.size_of(kOwnKeys); });
 }
 
 void FileStore::wait(const std::vector<std::string>& keys, std::chrono::milliseconds timeout) {

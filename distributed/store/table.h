@@ -32,6 +32,13 @@ class KeyTable {
   }
   bool erase(const std::string& key) { return values_.erase(key) != 0; }
   int64_t size() const { return static_cast<int64_t>(values_.size()); }
+  int64_t size_of(const std::string& prefix) const {
+    int64_t n = 0;
+    for (auto at = values_.lower_bound(prefix);
+         at != values_.end() && at->first.compare(0, prefix.size(), prefix) == 0; ++at)
+      ++n;
+    return n;
+  }
   std::vector<std::string> missing(const std::vector<std::string>& keys) const {
     std::vector<std::string> out;
     for (const std::string& key : keys) {

@@ -19,6 +19,7 @@ struct TCPStore::Impl {
   uint16_t port = 0;
   bool met = false;     // there was a server
   int64_t workers = 0;  // that come; 0: nobody said
+  bool counted = false, all_came = false;
   std::shared_ptr<TcpServer> server;
   std::mutex lock;  // fork: the connection is the parent's
   Socket socket;
@@ -123,7 +124,6 @@ TCPStore::TCPStore(std::string host, const TCPStoreOptions& options)
   impl_->connect(deadline_of(timeout_));
   if (!options.numWorkers) return;
   impl_->workers = static_cast<int64_t>(*options.numWorkers);
-  if (add(kWorkersCame, 1) >= impl_->workers) set(kAllCame, "1");
   if (options.waitWorkers) waitForWorkers();
 }
 
@@ -133,8 +133,13 @@ TCPStore::TCPStore(std::string host, uint16_t port, std::optional<int> num_worke
 
 void TCPStore::waitForWorkers() {
   if (impl_->workers == 0) return;
+  if (!impl_->counted && add(kWorkersCame, 1) >= impl_->workers) set(kAllCame, "1");
+  impl_->counted = true;
+  if (!impl_->server || impl_->all_came) return;
   try {
     wait({kAllCame}, timeout_);
+    impl_->all_came = true;
+    deleteKey(kAllCame);
   } catch (const TimeoutError&) {
     throw TimeoutError(core::join("TCPStore: ", add(kWorkersCame, 0), " of ", impl_->workers,
                                   " workers came within ", static_cast<long>(timeout_.count()),
@@ -154,6 +159,8 @@ std::shared_ptr<Store> TCPStore::clone() {
   impl->port = impl_->port;
   impl->met = true;
   impl->workers = impl_->workers;
+  impl->counted = impl_->counted;
+  impl->all_came = impl_->all_came;
   impl->server = impl_->server;
   return std::shared_ptr<Store>(new TCPStore(std::move(impl), timeout_));
 }

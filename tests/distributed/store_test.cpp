@@ -193,8 +193,16 @@ TEST(TCPStore, WaitsForItsWorkersWhenAskedTo) {
   const std::string text = message([&] { server.waitForWorkers(); });
   EXPECT_NE(text.find("1 of 2 workers came within 300 ms"), std::string::npos) << text;
   TCPStore client("127.0.0.1", server.getPort(), 2);
+  client.waitForWorkers();  // others do not wait
   server.waitForWorkers();
-  client.waitForWorkers();
+  EXPECT_EQ(server.getNumKeys(), 1);  // that which counts them
+}
+
+TEST(FileStore, CountsKeysOfTheProgram) {
+  FileStore store(temporary(), 2, 5s);
+  EXPECT_EQ(store.getNumKeys(), 0);
+  store.set("k", "v");
+  EXPECT_EQ(store.getNumKeys(), 1);
 }
 
 TEST(PrefixStore, KeepsJobsApart) {

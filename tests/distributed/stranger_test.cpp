@@ -136,7 +136,8 @@ TEST(Secret, IsDemandedOnBothSides) {
 TEST(TCPStore, CountsItsWorkers) {
   auto store = serve();
   TCPStoreOptions o;
-  o.port = store->getPort();
+  o.port = 0;
+  o.isServer = true;
   o.timeout = 200ms;
   o.numWorkers = 2;
   try {
@@ -145,7 +146,7 @@ TEST(TCPStore, CountsItsWorkers) {
   } catch (const TimeoutError& e) {
     EXPECT_NE(std::string(e.what()).find("1 of 2 workers"), std::string::npos) << e.what();
   }
-  o.isServer = true;
+  o.port = store->getPort();
   EXPECT_THROW(TCPStore("127.0.0.1", o), BackendError);  // the port is in use
 }
 

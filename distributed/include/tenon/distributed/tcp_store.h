@@ -13,7 +13,8 @@ namespace tenon::distributed {
 struct TCPStoreOptions {
   uint16_t port = 29500;  // 0, for the server alone: any free one
   bool isServer = false;
-  std::optional<std::size_t> numWorkers;  // the constructor waits for so many, the server included
+  // The server's constructor waits for so many, itself included; others are counted and go on.
+  std::optional<std::size_t> numWorkers;
   bool waitWorkers = true;
   std::chrono::milliseconds timeout = Store::kDefaultTimeout;
   // Both sides must know it (HMAC-SHA256 of a challenge; it is never sent). Empty: whoever reaches
@@ -47,7 +48,7 @@ class TENON_API TCPStore : public Store {
   int64_t getNumKeys() override;
   void wait(const std::vector<std::string>& keys, std::chrono::milliseconds timeout) override;
   std::shared_ptr<Store> clone() override;
-  // For options with waitWorkers false: until numWorkers are there. TimeoutError says how many are.
+  // What the constructor does unless waitWorkers is false. TimeoutError says how many came.
   void waitForWorkers();
   const std::string& getHost() const noexcept;
   uint16_t getPort() const noexcept;
