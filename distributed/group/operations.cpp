@@ -35,6 +35,15 @@ void check_parts(const char* op, const std::vector<Tensor>& parts, const Tensor&
   }
 }
 
+// The one of a list of equal tensors, all of which get its values or those of another rank.
+const Tensor& root_tensor(const std::vector<Tensor>& tensors, int64_t at) {
+  const auto n = static_cast<int64_t>(tensors.size());
+  TENON_CHECK(at >= 0 && at < n, ValueError, "broadcast: rootTensor ", at, " of a list of ", n);
+  for (const Tensor& t : tensors) only("broadcast", {t});
+  check_parts("broadcast", tensors, tensors[0], static_cast<int>(n));
+  return tensors[static_cast<std::size_t>(at)];
+}
+
 Tensor stacked(const std::vector<Tensor>& parts) {
   std::vector<Tensor> flat;
   flat.reserve(parts.size());
@@ -108,14 +117,22 @@ void ProcessGroup::abort() {
 }
 
 WorkPtr ProcessGroup::broadcast(std::vector<Tensor>& tensors, const BroadcastOptions& o) {
-  const Tensor& t = only("broadcast", tensors);
   check_root("broadcast", o.rootRank, size_);
+  const Tensor& t = root_tensor(tensors, o.rootTensor);
   Request r{TN_COLLECTIVE_BROADCAST, {}, o.rootRank, 0, o.timeout, o.asyncOp};
   const bool mine = o.rootRank == rank_;
   r.out = mine ? impl_->packed(r.operation, t) : impl_->room(r.operation, t);
   if (mine) r.in = r.out;
   if (!mine) r.finish = copy_back(t, r.out);
-  r.results = {t};
+  if (tensors.size() > 1) {
+    r.finish = [back = r.finish, tensors, root = o.rootTensor, out = r.out] {
+      if (back) back();
+      for (std::size_t i = 0; i < tensors.size(); ++i)
+        if (static_cast<int64_t>(i) != root)
+          tensors[i].detach().copy_(out.view(tensors[i].sizes()));
+    };
+  }
+  r.results = tensors;
   return impl_->launch(std::move(r), options_.timeout);
 }
 

@@ -68,6 +68,18 @@ bool is_defined(ReduceOp op, ScalarType t) {
 
 class Collectives : public testing::TestWithParam<int> {};
 
+TEST_P(Collectives, BroadcastToAListOfTensors) {
+  run_ranks(GetParam(), [](const ProcessGroupPtr& g) {
+    const Tensor both = zeros({2, 3}).t();  // the list's tensors share a storage, with strides
+    std::vector<Tensor> list = {both.select(1, 0), both.select(1, 1), zeros({3})};
+    if (g->getRank() == 1) list[1].copy_(arange(3, kFloat));
+    BroadcastOptions o;
+    o.rootRank = o.rootTensor = 1;
+    EXPECT_TRUE(g->broadcast(list, o)->wait());
+    for (const Tensor& t : list) EXPECT_TRUE(equal(t, arange(3, kFloat))) << t;
+  });
+}
+
 // An engine works beside the thread that profiles.
 TEST_P(Collectives, AreRangesOfAProfile) {
   run_ranks(GetParam(), [](const ProcessGroupPtr& g) {

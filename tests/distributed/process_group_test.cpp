@@ -17,6 +17,10 @@ namespace {
 TEST(ProcessGroup, NamesWhatIsWrong) {
   run_ranks(2, [](const ProcessGroupPtr& g) {
     std::vector<Tensor> two = {ones({1}), ones({1})}, wrong = {ones({2}), ones({1})};
+    EXPECT_THROW(g->broadcast(wrong), ValueError);
+    BroadcastOptions third;
+    third.rootTensor = 2;
+    EXPECT_THROW(g->broadcast(two, third), ValueError);
     EXPECT_THROW(broadcast(ones({1}), 2, g), ValueError);
     EXPECT_THROW(g->allreduce(two), ValueError);
     EXPECT_THROW(all_gather(wrong, ones({1}), g), ValueError);

@@ -52,6 +52,7 @@ class TENON_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup>
   // The ranks that are not known to be alive now.
   std::vector<int> deadRanks();
 
+  // Of a list all tensors get the values of that with number rootTensor on the root.
   WorkPtr broadcast(std::vector<Tensor>& tensors, const BroadcastOptions& opts = {});
   WorkPtr allreduce(std::vector<Tensor>& tensors, const AllreduceOptions& opts = {});
   // Of one dtype: one message for all.
