@@ -29,7 +29,7 @@ RENAMED = [
 C10D = [
     (r"<c10d/test/(\w+\.hpp)>", r'"\1"'),
     (r"<c10d/(\w+\.hpp)>", r"<torch/csrc/distributed/c10d/\1>"),
-    (r"std::runtime_error", "c10d::DistStoreError"),
+    (r"std::runtime_error", "c10::DistError"),
 ]
 
 
