@@ -52,15 +52,16 @@ Run run(const Settings& settings, uint64_t seed, const digits::Split& split,
   r.net = digits::make_net(split.train, device, o);
   auto begin = std::chrono::steady_clock::now();
   const int64_t rest = o.ranks > 0 ? split.train.size() % o.batch : 0;
+  const bool drawn = o.ranks > 1 && seed == o.seed;  // of the first training
   tenon::autograd::profiler::Profile step;
   r.history = digits::train(
       r.net, split.train, device, o,
       o.rank == 0 ? digits::progress_bar(o.epochs, split.train.size() - rest)
                   : [](int, int64_t, const digits::Epoch&) {},
-      o.ranks > 1 ? &step : nullptr);
-  if (o.ranks > 1) draw_step(settings.out + "/ranks.svg", step, o.rank);
-  if (o.rank > 0) return r;
+      drawn ? &step : nullptr);
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  if (!step.events.empty()) draw_step(settings.out + "/ranks.svg", step, o.rank);
+  if (o.rank > 0) return r;
   r.judgment = digits::judge(r.net, split.test, device);
   std::printf("seed %llu: test accuracy %.2f %% (%zu of %lld wrong), trained in %.1f s\n",
               static_cast<unsigned long long>(seed), 100 * r.judgment.accuracy,

@@ -107,7 +107,7 @@ std::vector<Epoch> train(Net& net, const Images& images, const tenon::Device& de
   if (ranks > 1) parallel.emplace(net, bucket_options());
   tenon::optim::Adam adam(net->parameters(),
                           tenon::optim::AdamOptions(options.learning_rate).weight_decay(1e-4));
-  int64_t steps = std::min<int64_t>(6, options.epochs * images.size() / options.batch);
+  int64_t steps = std::min<int64_t>(6, options.epochs * (images.size() / options.batch));
   std::vector<Epoch> history;
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     double loss_sum = 0, right = 0;

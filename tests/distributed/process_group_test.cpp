@@ -96,6 +96,29 @@ TEST(ProcessGroup, ACallHasItsOwnTimeout) {
   }
 }
 
+TEST(ProcessGroup, AMonitoredBarrierNamesWhoDidNotCome) {
+  auto store = std::make_shared<HashStore>(std::chrono::seconds(30));
+  ProcessGroupOptions options;
+  options.timeout = std::chrono::seconds(30);
+  std::thread other([&] {
+    ProcessGroup absent(store->clone(), 1, 2, options);
+    store->wait({"ended"}, std::chrono::seconds(30));
+  });
+  {
+    ProcessGroup g(store->clone(), 0, 2, options);
+    BarrierOptions o;
+    o.timeout = std::chrono::milliseconds(300);
+    try {
+      g.monitoredBarrier(o);
+      ADD_FAILURE() << "it waited for nobody";
+    } catch (const DistributedError& e) {
+      EXPECT_EQ(e.ranks(), std::vector<int>{1}) << e.what();
+    }
+    store->set("ended", "1");
+  }
+  other.join();
+}
+
 // What an engine says of itself is what its operations do.
 TEST(ProcessGroup, SaysWhatAnEngineCanDo) {
   const std::vector<Capability> all = capabilities();
