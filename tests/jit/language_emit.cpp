@@ -4,6 +4,7 @@
 // by language/expect.py), and graphs have the form that TorchScript gives them.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -250,6 +251,41 @@ TEST(JitLanguage, FormatsThatDoNotFit) {
       EXPECT_NE(std::string(e.what()).find(words[kind]), std::string::npos) << e.what();
     }
   }
+}
+
+// As in torch, where floating-point numbers follow IEEE 754 and integers do not.
+TEST(JitLanguage, DivisionsByZero) {
+  const auto unit = compile(
+      "def quotients(a: float, n: int, zero: float, none: int):\n"
+      "  return a / zero, -n / none, a // zero, n // zero, a / none, 1.0 / 0.0\n"
+      "def rests(a: float, zero: float, none: int):\n"
+      "  return (a / zero) - (a / zero), a % zero, a % none, zero / none\n"
+      "def whole(n: int, none: int) -> int:\n"
+      "  return n // none\n"
+      "def power(a: float, n: int) -> float:\n"
+      "  return a ** n\n");
+  EXPECT_EQ(printed(unit->run_method("quotients", {1.5, 3, 0.0, 0})),
+            "(inf, -inf, inf, inf, inf, inf)");
+  const auto rests = unit->run_method("rests", {1.5, 0.0, 0}).toTuple();
+  for (const IValue& v : rests->items) {
+    EXPECT_TRUE(std::isnan(v.toDouble())) << printed(v);
+  }
+  EXPECT_THROW((void)unit->run_method("whole", {3, 0}), Error);
+  EXPECT_EQ(unit->run_method("power", {2.0, -1}).toDouble(), 0.5);
+  EXPECT_THROW((void)unit->run_method("power", {0.0, -1}), Error);
+}
+
+TEST(JitLanguage, GradientsOfInnerTensorsAreRetained) {
+  const auto unit = compile(
+      "def f(x: Tensor) -> Tuple[bool, bool, Optional[Tensor]]:\n"
+      "  y = x * 2\n"
+      "  before = y.retains_grad\n"
+      "  y.retain_grad()\n"
+      "  (y * 3).sum().backward()\n"
+      "  return before, y.retains_grad, y.grad\n");
+  const auto out = unit->run_method("f", {ones({2}).requires_grad_()}).toTuple();
+  EXPECT_EQ(printed(out->items[0]) + printed(out->items[1]), "FalseTrue");
+  EXPECT_TRUE(equal(out->items[2].toTensor(), full({2}, 3.0)));
 }
 
 TEST(JitLanguage, OperatorsOfPrims) {

@@ -56,8 +56,8 @@ int64_t modulo(int64_t a, int64_t b) {
   const int64_t r = a % b;
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
+// Floating-point numbers divide by zero as IEEE 754 says, as in torch and unlike Python.
 double modulo(double a, double b) {
-  check_divisor(b != 0, "float modulo");
   const double r = std::fmod(a, b);
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
@@ -81,15 +81,11 @@ void mul(Stack& s) {
   });
 }
 void div(Stack& s) {
-  binary(s, [](const IValue& a, const IValue& b) -> IValue {
-    check_divisor(real(b) != 0, "division");
-    return real(a) / real(b);
-  });
+  binary(s, [](const IValue& a, const IValue& b) -> IValue { return real(a) / real(b); });
 }
 void floordiv(Stack& s) {
   binary(s, [](const IValue& a, const IValue& b) -> IValue {
     if (whole(a) && whole(b)) return floor_div(integer(a), integer(b));
-    check_divisor(real(b) != 0, "float floor division");
     return std::floor(real(a) / real(b));
   });
 }
@@ -107,7 +103,11 @@ void remainder(Stack& s) {
   });
 }
 void pow_(Stack& s) {
-  binary(s, [](const IValue& a, const IValue& b) -> IValue { return std::pow(real(a), real(b)); });
+  binary(s, [](const IValue& a, const IValue& b) -> IValue {
+    TENON_CHECK(real(a) != 0 || !(real(b) < 0), ValueError,
+                "pow: 0.0 cannot be raised to a negative power, the exponent is ", real(b));
+    return std::pow(real(a), real(b));
+  });
 }
 void pow_to_int(Stack& s) {
   binary(s, [](const IValue& a, const IValue& b) -> IValue {

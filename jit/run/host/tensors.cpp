@@ -99,6 +99,10 @@ void set_requires_grad(Stack& s) {
 void is_leaf(Stack& s) {
   of_tensor(s, [](const Tensor& t) { return t.is_leaf(); });
 }
+void retain_grad(Stack& s) { pop_tensor(s).retain_grad(); }
+void retains_grad(Stack& s) {
+  of_tensor(s, [](const Tensor& t) { return t.retains_grad(); });
+}
 void grad(Stack& s) {
   of_tensor(s, [](const Tensor& t) { return t.grad(); });
 }
@@ -420,6 +424,8 @@ const HostOperator list[] = {
     ASKS("prim::requires_grad", requires_grad),
     {"prim::is_leaf(Tensor a) -> bool", is_leaf},
     {"aten::is_leaf(Tensor self) -> bool", is_leaf},
+    {"aten::retain_grad(Tensor(a!) self) -> ()", retain_grad, nullptr, true},
+    {"aten::retains_grad(Tensor self) -> bool", retains_grad},
     {"prim::grad(Tensor a) -> Tensor(*)", grad},
     {"prim::data(Tensor(a) a) -> Tensor(a)", data},
     {"prim::T(Tensor(a) a) -> Tensor(a)", transposed},
