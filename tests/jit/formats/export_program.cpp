@@ -136,6 +136,21 @@ def forward(self, x: Tensor) -> Tensor:
   expect_near(again(m, {x}).toTensor(), m.forward({x}).toTensor());
 }
 
+// As layers of vision transformers hold the sizes of images.
+TEST(ExportProgram, ElementsOfTuplesThatModulesHold) {
+  Module m("SizesInATuple");
+  m.register_attribute("sizes", Type::tuple({Type::integer(), Type::integer()}),
+                       std::make_tuple(4, 3));
+  m.define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    n, k = x.size()
+    assert k == self.sizes[0]
+    return x + k // self.sizes[1]
+)");
+  const Tensor x = randn({2, 4});
+  expect_near(again(m, {x}).toTensor(), x + 1);
+}
+
 TEST(ExportProgram, ArgumentsThatWereNotGivenHaveTheirDefaults) {
   const Module m = define(R"(
 def forward(self, x: Tensor, by: Union[int, float] = 3, mask: Optional[Tensor] = None) -> Tensor:

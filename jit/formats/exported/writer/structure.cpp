@@ -215,7 +215,8 @@ bool ProgramWriter::visit_structure(const Node& n) {
   }
   if (visit_new_list(n)) return true;
   const bool unpacks = n.is("prim::ListUnpack") || n.is("prim::TupleUnpack");
-  if (unpacks && at(n.input(0)).constant) give_parts(const_cast<Item&>(at(n.input(0))));
+  if ((unpacks || n.is("prim::TupleIndex")) && at(n.input(0)).constant)
+    give_parts(const_cast<Item&>(at(n.input(0))));
   if (n.inputs().empty() || !at(n.input(0)).has_parts) return false;
   const std::vector<const Item*>& parts = at(n.input(0)).parts;
   if (unpacks) {
