@@ -126,6 +126,25 @@ def forward(self, x: Tensor, pair: Tuple[Tensor, Tensor]) -> Tuple[Tensor, Tenso
   EXPECT_THROW((void)back.forward(inputs(10, 8, 2)), ValueError);
 }
 
+// As models of ONNX compute positions and masks.
+TEST_F(ExportSizes, ListsAreBroadcastAndPutIntoTensors) {
+  const Module m = define(R"(
+def forward(self, x: Tensor, past: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+    b, t = x.size()
+    shape = torch.broadcast_shapes([b, 1, t], [past.size(0), 1])
+    at = torch.tensor([past.size(0), 3, t * 2])
+    scale = torch.tensor([b / 2, 0.5])
+    return x[:, None].expand(shape), at.unsqueeze(0) + x[:, :1].long(), scale * x[:, :1]
+)");
+  const auto inputs = [](int64_t b, int64_t t, int64_t past) {
+    return std::vector<IValue>{randn({b, t}), randn({past, 2})};
+  };
+  const Module back = again(
+      m, inputs(2, 3, 4), {{{"x", {{0, "batch"}, {1, "time"}}}, {"past", {{0, "past"}}}}, {}});
+  expect_same(m, back, inputs(2, 3, 4));
+  expect_same(m, back, inputs(5, 7, 3));
+}
+
 // A recorded program computes with sizes as tensors; its windows have sizes of their own.
 TEST_F(ExportSizes, ARecordedNetworkTakesImagesOfAnySize) {
   manual_seed(4);

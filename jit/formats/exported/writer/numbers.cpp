@@ -172,7 +172,7 @@ void ProgramWriter::visit_number(const Node& n, const std::vector<Stack>& runs) 
       items_[n.output(k)] = make(runs[0].at(k), true);
     return;
   }
-  if (visit_sizes(n, runs)) return;
+  if (visit_sizes(n, runs) || visit_list_in_tensor(n, runs)) return;
   if (n.outputs().size() != 1) refuse(n, "its results depend on sizes that vary");
   Item* made = result_of_run(runs, 0);
   items_[n.output()] = made;
@@ -234,6 +234,28 @@ bool ProgramWriter::visit_conversion(const Node& n, Item& result) {
   if (of.number.empty() || !(is_number(result.example) || is_number_in_tensor(result.example)))
     return false;
   convert(result, of);
+  return true;
+}
+
+// torch.tensor([x.size(0), 1]): the numbers in tensors, which are stacked.
+bool ProgramWriter::visit_list_in_tensor(const Node& n, const std::vector<Stack>& runs) {
+  if (!(n.is("aten::tensor") || n.is("aten::as_tensor")) || !at(n.input(0)).has_parts) return false;
+  if (runs[0][0].toTensor().dim() != 1) return false;
+  const auto element = [&](std::size_t r, std::size_t k) {
+    return IValue(runs[r][0].toTensor().select(0, static_cast<int64_t>(k)).clone());
+  };
+  std::vector<const Item*> parts;
+  for (std::size_t k = 0; k < at(n.input(0)).parts.size(); ++k) {
+    const Item& of = *at(n.input(0)).parts[k];
+    Item* part = make(element(0, k), of.number.empty());
+    if (!part->constant) {
+      for (std::size_t r = 1; r < runs.size(); ++r) part->others.push_back(element(r, k));
+      convert(*part, of);
+    }
+    parts.push_back(part);
+  }
+  items_[n.output()] =
+      emit("aten::stack", {construct(parts, *Type::list(Type::tensor())), make(int64_t{0}, true)});
   return true;
 }
 

@@ -119,6 +119,7 @@ class ProgramWriter {
   const Item* construct(const std::vector<const Item*>& parts, const Type& type);
   bool visit_structure(const Node& n);
   bool visit_new_list(const Node& n);
+  bool visit_broadcast(const Node& n);
   struct Dicts;  // their operators
   bool visit_dict(const Node& n);
   std::vector<Stack> call(const Node& n) const;  // in each run
@@ -137,6 +138,7 @@ class ProgramWriter {
   Item* result_of_run(const std::vector<Stack>& runs, std::size_t k);
   void visit_number(const Node& n, const std::vector<Stack>& runs);
   bool visit_sizes(const Node& n, const std::vector<Stack>& runs);
+  bool visit_list_in_tensor(const Node& n, const std::vector<Stack>& runs);
   bool visit_conversion(const Node& n, Item& result);
   void convert(Item& result, const Item& of);
   void visit_arithmetic(const Node& n, Item& result);

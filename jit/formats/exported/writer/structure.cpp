@@ -166,11 +166,43 @@ void ProgramWriter::give_parts(Item& list) {
   for (const IValue& v : items) list.parts.push_back(make(v, true));
 }
 
+// The sizes that two lists broadcast to: of each dimension the one that the result has in all runs.
+// Torch, too, takes sizes that vary to be other than 1.
+bool ProgramWriter::visit_broadcast(const Node& n) {
+  std::vector<const Item*> lists = {&at(n.input(0)), &at(n.input(1))};
+  if (lists[0]->constant && lists[1]->constant) return false;
+  for (const Item* list : lists) {
+    if (!list->constant && !list->has_parts) return false;
+    give_parts(const_cast<Item&>(*list));
+  }
+  const std::vector<Stack> runs = call(n);
+  const std::size_t rank = runs[0].at(0).toListRef().items.size();
+  std::vector<const Item*> parts;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const auto is_result = [&](const Item& size) {
+      for (std::size_t r = 0; r < runs.size(); ++r)
+        if (size.in_run(r).toInt() != runs[r].at(0).toListRef().items[d].toInt()) return false;
+      return true;
+    };
+    const Item* of = nullptr;
+    for (const Item* list : lists) {
+      const std::size_t missing = rank - list->parts.size();
+      if (d < missing || !is_result(*list->parts[d - missing])) continue;
+      if (!of || list->parts[d - missing]->constant) of = list->parts[d - missing];
+    }
+    if (!of) refuse(n, core::join("the size of dimension ", d, " is not the same one for all sizes"));
+    parts.push_back(of);
+  }
+  items_[n.output()] = construct(parts, *n.output()->type());
+  return true;
+}
+
 // Lists of two lists, or of some elements of one.
 bool ProgramWriter::visit_new_list(const Node& n) {
   if (n.inputs().empty() || n.outputs().size() != 1 || !n.output()->type()->is(TypeKind::List) ||
       !n.input(0)->type()->is(TypeKind::List))
     return false;
+  if (n.is("aten::broadcast_shapes") || n.is("aten::_infer_size")) return visit_broadcast(n);
   Item& of = const_cast<Item&>(at(n.input(0)));
   if (n.is("aten::add") && n.inputs().size() == 2) {
     Item& more = const_cast<Item&>(at(n.input(1)));
