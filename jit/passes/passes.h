@@ -29,6 +29,10 @@ void inline_calls(Graph& g, bool keep_operators = false);
 TENON_API bool unroll_loops(Graph& g);
 // Tuples that branches give and loops carry become their elements.
 TENON_API bool lower_tuples(Graph& g);
+// Objects that nothing but reads and writes of their attributes uses become these.
+TENON_API bool lower_objects(Graph& g);
+// What is forked is computed at once, where it is only waited for.
+TENON_API bool lower_forks(Graph& g);
 // In-place operators, and writes to views, become pure operators where the tensor is made in the
 // block and no other name of it is used after the write. Those that may change the dtype or shape,
 // and writes to what comes from outside, stay.

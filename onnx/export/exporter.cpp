@@ -102,6 +102,8 @@ pb::ModelProto Exporter::run(const std::vector<IValue>& inputs) {
   const NoGradGuard no_grad;
   const jit::Module frozen = jit::freeze_with_operators(module_);
   const std::shared_ptr<jit::Graph> g = frozen.get_method("forward").graph()->copy();
+  jit::lower_forks(*g);
+  jit::lower_objects(*g);
   jit::remove_dropout(*g);
   const auto promised = promised_sizes(*g);
   jit::remove_checks(*g);

@@ -151,6 +151,16 @@ def forward(self, x: Tensor) -> Tensor:
   expect_near(again(m, {x}).toTensor(), x + 1);
 }
 
+TEST(ExportProgram, ForksAreComputedAtOnce) {
+  const Module m = define(R"(
+def forward(self, x: Tensor) -> Tensor:
+    a = torch.jit.fork(torch.relu, x)
+    return torch.jit.wait(a) + x
+)");
+  const Tensor x = randn({2, 3});
+  expect_near(again(m, {x}).toTensor(), m.forward({x}).toTensor());
+}
+
 TEST(ExportProgram, ArgumentsThatWereNotGivenHaveTheirDefaults) {
   const Module m = define(R"(
 def forward(self, x: Tensor, by: Union[int, float] = 3, mask: Optional[Tensor] = None) -> Tensor:

@@ -204,6 +204,8 @@ void ProgramWriter::walk(const std::vector<IValue>& given) {
   const Module frozen = freeze(module_, std::nullopt, false);
   add_written_weights(frozen);
   const std::shared_ptr<Graph> g = frozen.get_method("forward").graph()->copy();
+  lower_forks(*g);
+  lower_objects(*g);
   remove_dropout(*g);
   remove_checks(*g);
   lower_tuples(*g);
