@@ -28,41 +28,27 @@ def _reduce_mean(x: Tensor, axes: List[int], keep: bool) -> Tensor:
   n = torch.ones_like(x).sum(axes, keep)
   return torch.div(torch.sum(x, axes, keep, dtype=x.dtype), n, rounding_mode="trunc").to(x.dtype)
 def _reduce_max(x: Tensor, axes: List[int], keep: bool) -> Tensor:
-  if _empty(x, axes):
-    return torch.full(_kept(x, axes, keep), _lowest(x), dtype=x.dtype, device=x.device)
+  if x.numel() == 0:
+    return _lowest(torch.sum(x, axes, keep).to(x.dtype))
   return torch.amax(x.to(torch.uint8), axes, keep).to(torch.bool) if x.dtype == torch.bool else torch.amax(x, axes, keep)
 def _reduce_min(x: Tensor, axes: List[int], keep: bool) -> Tensor:
-  if _empty(x, axes):
-    return torch.full(_kept(x, axes, keep), _highest(x), dtype=x.dtype, device=x.device)
+  if x.numel() == 0:
+    return _highest(torch.sum(x, axes, keep).to(x.dtype))
   return torch.amin(x.to(torch.uint8), axes, keep).to(torch.bool) if x.dtype == torch.bool else torch.amin(x, axes, keep)
-def _empty(x: Tensor, axes: List[int]) -> bool:
-  for a in axes:
-    if x.size(a) == 0:
-      return True
-  return False
-def _kept(x: Tensor, axes: List[int], keep: bool) -> List[int]:
-  at = [a + x.dim() if a < 0 else a for a in axes]
-  out: List[int] = []
-  for d in range(x.dim()):
-    if d not in at:
-      out.append(x.size(d))
-    elif keep:
-      out.append(1)
-  return out
-def _lowest(x: Tensor) -> number:
-  if x.is_floating_point():
-    return -float("inf")
-  if x.dtype == torch.int64:
-    return -9223372036854775807 - 1
-  return -2147483648 if x.dtype == torch.int32 else 0
-def _highest(x: Tensor) -> number:
-  if x.is_floating_point():
-    return float("inf")
-  if x.dtype == torch.int64:
-    return 9223372036854775807
-  if x.dtype == torch.bool:
-    return 1
-  return 2147483647 if x.dtype == torch.int32 else 127
+def _lowest(like: Tensor) -> Tensor:
+  if like.is_floating_point():
+    return torch.full_like(like, -float("inf"))
+  if like.dtype == torch.int64:
+    return torch.full_like(like, -9223372036854775807 - 1)
+  return torch.full_like(like, -2147483648 if like.dtype == torch.int32 else 0)
+def _highest(like: Tensor) -> Tensor:
+  if like.is_floating_point():
+    return torch.full_like(like, float("inf"))
+  if like.dtype == torch.int64:
+    return torch.full_like(like, 9223372036854775807)
+  if like.dtype == torch.bool:
+    return torch.full_like(like, 1)
+  return torch.full_like(like, 2147483647 if like.dtype == torch.int32 else 127)
 def _reduce_prod(x: Tensor, axes: List[int], keep: bool) -> Tensor:
   at = [a + x.dim() if a < 0 else a for a in axes]
   at.sort()

@@ -3,7 +3,11 @@
 // Operators beyond the cases of the ONNX project: batches of several, modes that those leave out.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <sstream>
+
 #include "tenon/creation.h"
+#include "tenon/onnx/export.h"
 #include "tenon/ops.h"
 #include "tests/onnx/support.h"
 
@@ -325,6 +329,26 @@ TEST(OnnxOperators, TheLeastOfBytesMayBeZero) {
   set_int(m.node("ArgMin", {"x"}, {"y"}), "keepdims", 0);
   const Tensor x = tensor({3, 0, 7}, TensorOptions(kLong)).to(kByte);
   EXPECT_EQ(m.load().forward({x}).toTensor().item<int64_t>(), 1);
+}
+
+// Also in archives and models, which torch and others read: no loops over sizes, no numbers of
+// either kind.
+TEST(OnnxOperators, TheGreatestOfNothingIsTheLeastNumber) {
+  ModelMaker m;
+  m.input("x").output("y");
+  set_ints(m.node("ReduceMax", {"x"}, {"y"}), "axes", {-1});
+  const jit::Module model = m.load();
+  std::ostringstream out;
+  onnx::ExportOptions options;
+  options.dynamic_axes = {{"x", {{0, "rows"}, {1, "columns"}}}};
+  onnx::export_(model, {randn({2, 3})}, out, options);
+  const jit::Module back = onnx::load_bytes(out.str());
+  for (const int64_t columns : {4, 0}) {
+    const Tensor x = randn({5, columns});
+    const Tensor want = columns == 0 ? full({5, 1}, -INFINITY) : x.amax({1}, true);
+    EXPECT_TRUE(equal(model.forward({x}).toTensor(), want));
+    if (columns > 0) EXPECT_TRUE(equal(back.forward({x}).toTensor(), want));
+  }
 }
 
 TEST(OnnxOperators, LogarithmsOfIntegersAreIntegers) {
