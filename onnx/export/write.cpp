@@ -55,6 +55,10 @@ Tensor as_tensor(const IValue& v) {
   if (v.isDouble()) return full({}, v.toDouble(), TensorOptions(kFloat32));
   need(v.isList(), "a value that ONNX does not have");
   const auto& items = v.toListRef().items;
+  const bool numbers = std::all_of(items.begin(), items.end(), [](const IValue& i) {
+    return i.isInt() || i.isDouble() || i.isBool();
+  });
+  need(numbers, "a list of other things than numbers, which ONNX does not have");
   const bool floats = !items.empty() && items.front().isDouble();
   Tensor t = empty({static_cast<int64_t>(items.size())}, TensorOptions(floats ? kFloat32 : kInt64));
   for (std::size_t i = 0; i < items.size(); ++i) {
