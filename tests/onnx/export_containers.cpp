@@ -114,8 +114,8 @@ TEST(OnnxExportContainers, WhatTheyCannotHoldIsTold) {
   test::expect_words(refusal("    d = {'a': x}\n    if bool(x.sum() > 0):\n        d['a'] = x * 2\n"
                              "    return d['a']\n"),
                      {"a dictionary of outside of the branch or loop"});
-  const jit::Module texts = define(
-      "def forward(self, x: Tensor):\n    d = {'a': 1}\n    return x, [k for k in d]\n");
+  const jit::Module texts =
+      define("def forward(self, x: Tensor):\n    d = {'a': 1}\n    return x, [k for k in d]\n");
   test::expect_words(test::text_of([&] { (void)exported(texts, {ones({2})}, {}); }),
                      {"cannot export the result: a list of other things than numbers"});
 }

@@ -139,8 +139,8 @@ def forward(self, x: Tensor, past: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
   const auto inputs = [](int64_t b, int64_t t, int64_t past) {
     return std::vector<IValue>{randn({b, t}), randn({past, 2})};
   };
-  const Module back = again(
-      m, inputs(2, 3, 4), {{{"x", {{0, "batch"}, {1, "time"}}}, {"past", {{0, "past"}}}}, {}});
+  const Module back = again(m, inputs(2, 3, 4),
+                            {{{"x", {{0, "batch"}, {1, "time"}}}, {"past", {{0, "past"}}}}, {}});
   expect_same(m, back, inputs(2, 3, 4));
   expect_same(m, back, inputs(5, 7, 3));
 }

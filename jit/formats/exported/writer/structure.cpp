@@ -190,7 +190,8 @@ bool ProgramWriter::visit_broadcast(const Node& n) {
       if (d < missing || !is_result(*list->parts[d - missing])) continue;
       if (!of || list->parts[d - missing]->constant) of = list->parts[d - missing];
     }
-    if (!of) refuse(n, core::join("the size of dimension ", d, " is not the same one for all sizes"));
+    if (!of)
+      refuse(n, core::join("the size of dimension ", d, " is not the same one for all sizes"));
     parts.push_back(of);
   }
   items_[n.output()] = construct(parts, *n.output()->type());

@@ -78,24 +78,24 @@ void expect(const std::string& text, const char* kind, bool there) {
   EXPECT_EQ(text.find(kind) != std::string::npos, there) << kind << "\n" << text;
 }
 
-TEST(JitPassesObjects, ObjectsBecomeTheirAttributes) {
+TEST(JitLowering, ObjectsBecomeTheirAttributes) {
   const std::string g = lowered(lower_objects, "local");
   for (const char* kind : {"prim::CreateObject", "prim::GetAttr", "prim::SetAttr"})
     expect(g, kind, false);
 }
 
-TEST(JitPassesObjects, ObjectsThatABranchWritesOrAListHoldsStay) {
+TEST(JitLowering, ObjectsThatABranchWritesOrAListHoldsStay) {
   expect(lowered(lower_objects, "decided"), "prim::CreateObject", true);
   expect(lowered(lower_objects, "listed"), "prim::CreateObject", true);
 }
 
-TEST(JitPassesObjects, ForksAreComputedAtOnce) {
+TEST(JitLowering, ForksAreComputedAtOnce) {
   const std::string g = lowered(lower_forks, "forked");
   expect(g, "prim::fork", false);
   expect(g, "aten::wait", false);
 }
 
-TEST(JitPassesObjects, ForksThatAListHoldsStay) {
+TEST(JitLowering, ForksThatAListHoldsStay) {
   expect(lowered(lower_forks, "kept"), "aten::wait", true);
 }
 
