@@ -206,6 +206,16 @@ def Max(inputs: List[Tensor]) -> Tensor:
   for i in range(1, len(inputs)):
     out = torch.maximum(out, inputs[i])
   return out
+def Max__1(inputs: List[int]) -> int:
+  out = inputs[0]
+  for i in range(1, len(inputs)):
+    out = max(out, inputs[i])
+  return out
+def Min__1(inputs: List[int]) -> int:
+  out = inputs[0]
+  for i in range(1, len(inputs)):
+    out = min(out, inputs[i])
+  return out
 def Min(inputs: List[Tensor]) -> Tensor:
   out = inputs[0]
   for i in range(1, len(inputs)):

@@ -3,6 +3,7 @@
 // Operators beyond the cases of the ONNX project: batches of several, modes that those leave out.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -348,6 +349,33 @@ TEST(OnnxOperators, TheGreatestOfNothingIsTheLeastNumber) {
     const Tensor want = columns == 0 ? full({5, 1}, -INFINITY) : x.amax({1}, true);
     EXPECT_TRUE(equal(model.forward({x}).toTensor(), want));
     if (columns > 0) EXPECT_TRUE(equal(back.forward({x}).toTensor(), want));
+  }
+}
+
+// max(rows - 2, 0), as torch writes sym_max, where a slice begins.
+TEST(OnnxOperators, TheGreaterOfTwoSizesIsASize) {
+  ModelMaker m;
+  m.input("x").output("y");
+  m.ints("zero", {}, {0});
+  m.ints("two", {}, {2});
+  m.ints("any", {1}, {-1});
+  m.ints("end", {1}, {INT64_MAX});
+  m.ints("axis", {1}, {0});
+  m.node("Shape", {"x"}, {"sizes"});
+  m.node("Gather", {"sizes", "zero"}, {"rows"});
+  m.node("Sub", {"rows", "two"}, {"rest"});
+  m.node("Max", {"rest", "zero"}, {"at"});
+  m.node("Reshape", {"at", "any"}, {"start"});
+  m.node("Slice", {"x", "start", "end", "axis"}, {"y"});
+  const jit::Module model = m.load();
+  std::ostringstream out;
+  onnx::ExportOptions options;
+  options.dynamic_axes = {{"x", {{0, "rows"}}}};
+  onnx::export_(model, {randn({5, 3})}, out, options);
+  for (const int64_t rows : {5, 7, 1}) {
+    const Tensor x = randn({rows, 3}), want = x.slice(0, std::max<int64_t>(rows - 2, 0));
+    EXPECT_TRUE(equal(model.forward({x}).toTensor(), want));
+    EXPECT_TRUE(equal(onnx::load_bytes(out.str()).forward({x}).toTensor(), want));
   }
 }
 
