@@ -228,6 +228,31 @@ TEST(JitCustomClass, FrozenModulesKeepObjects) {
   }
 }
 
+// Equal expressions before and after a call are not one.
+TEST(JitCustomClass, CallsMayWriteTheirArguments) {
+  Module m("__torch__.W");
+  const IValue c = make_custom_class<Counter>(5);
+  m.register_attribute("c", c.type(), c);
+  m.define(R"(
+def forward(self, x: Tensor):
+    y = x * 2
+    before = y + 1
+    self.c.bump(y)
+    after = y + 1
+    kept = self.c.held()
+    a = kept * 2
+    self.c.held().add_(1)
+    return before, after, kept * 2 - a
+)");
+  m.eval();
+  for (const Module& each : {m, freeze(m), optimize_for_inference(m)}) {
+    const auto out = each.forward({ones({2})}).toTuple()->elements();
+    EXPECT_TRUE(out[0].toTensor().equal(full({2}, 3.0)));
+    EXPECT_TRUE(out[1].toTensor().equal(full({2}, 8.0)));
+    EXPECT_TRUE(out[2].toTensor().equal(full({2}, 2.0)));
+  }
+}
+
 TEST(JitCustomClass, CopiesByState) {
   const CounterRef c = CounterRef::make(3);
   const IValue held = c;
