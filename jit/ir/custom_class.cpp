@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // The registered classes of C++: each is a class of one unit of its own, whose methods are host
-// functions and whose objects have one slot, a capsule.
+// functions and whose objects have one slot, a capsule, which is not an attribute.
 #include "tenon/jit/custom_class.h"
 
 #include <cxxabi.h>
@@ -22,10 +22,15 @@ struct Registered {
   ClassTypePtr type;
   std::shared_ptr<CompilationUnit> unit;
 };
+struct OfType {
+  ClassTypePtr type;
+  CustomClass::Holds holds = nullptr;
+  explicit operator bool() const { return type != nullptr; }
+};
 struct Registry {
   core::LeafMutex mutex;
   std::map<std::string, Registered, std::less<>> by_name;
-  std::map<std::type_index, ClassTypePtr> by_type;
+  std::map<std::type_index, OfType> by_type;
   std::vector<Registered> removed;  // objects and programs may still have them
 };
 Registry& registry() {
@@ -38,16 +43,16 @@ ClassTypePtr known(std::string_view name) {
   const auto it = registry().by_name.find(name);
   return it == registry().by_name.end() ? nullptr : it->second.type;
 }
-ClassTypePtr known(const std::type_info& of) {
+OfType known(const std::type_info& of) {
   const std::lock_guard lock(registry().mutex);
   const auto it = registry().by_type.find(of);
-  return it == registry().by_type.end() ? nullptr : it->second;
+  return it == registry().by_type.end() ? OfType() : it->second;
 }
 
 // A block that nobody has run may have it.
 template <class Key>
-ClassTypePtr find(const Key& key) {
-  if (ClassTypePtr cls = known(key)) return cls;
+auto find(const Key& key) {
+  if (auto cls = known(key)) return cls;
   library::run_blocks();
   return known(key);
 }
@@ -60,8 +65,8 @@ std::string text_of(const std::type_info& of) {
   return out;
 }
 
-ClassTypePtr get(const std::type_info& of) {
-  ClassTypePtr cls = find(of);
+OfType get(const std::type_info& of) {
+  OfType cls = find(of);
   TENON_CHECK(cls, TypeError, "the class ", text_of(of),
               " is not registered: class_ must be called for it first");
   return cls;
@@ -86,13 +91,12 @@ void unregister(const std::string& name, std::type_index of) {
 }  // namespace
 
 CustomClass::CustomClass(std::string ns, std::string name, std::string doc,
-                         const std::type_info& of, library::Library* library) {
+                         const std::type_info& of, Holds holds, library::Library* library) {
   check_name(ns, "namespace");
   check_name(name, "name of a class");
   const std::string full = core::join(kForeignClasses, ns, ".", name);
   type_ = ClassType::make(full, false);
   type_->is_custom_ = true;
-  type_->add_attribute("capsule", Type::any());
   type_->doc_string = std::move(doc);
   unit_ = std::make_shared<CompilationUnit>();
   unit_->add_type(type_);
@@ -101,11 +105,11 @@ CustomClass::CustomClass(std::string ns, std::string name, std::string doc,
     const std::lock_guard lock(r.mutex);
     const auto other = r.by_type.find(of);
     TENON_CHECK(other == r.by_type.end(), ValueError, "class_: the class ", text_of(of),
-                " is registered already, as ", other->second->name());
+                " is registered already, as ", other->second.type->name());
     TENON_CHECK(r.by_name.count(full) == 0, ValueError, "class_: a class ", full,
                 " is registered already");
     r.by_name.emplace(full, Registered{type_, unit_});
-    r.by_type.emplace(of, type_);
+    r.by_type.emplace(of, OfType{type_, holds});
   }
   if (library) library->when_removed([full, &of] { unregister(full, of); });
 }
@@ -192,26 +196,29 @@ IValue ClassType::copy_of(const IValue& object) const {
 namespace tenon {
 
 IValue detail::custom_object(const std::type_info& of, core::Ref<CustomClassHolder> v) {
-  auto made = core::Ref<ivalue::Object>::adopt(new ivalue::Object(jit::get(of), 1));
+  auto made = core::Ref<ivalue::Object>::adopt(new ivalue::Object(jit::get(of).type, 1));
   made->slots[0] = IValue::make_capsule(std::move(v));
   return made;
 }
 
 CustomClassHolder* detail::custom_holder(const IValue& v, const std::type_info& of) {
-  const jit::ClassTypePtr cls = jit::get(of);
+  const auto [cls, holds] = jit::get(of);
   const bool fits = v.isObject() && v.toObjectRef().type == cls;
   TENON_CHECK(fits, TypeError, "expected an object of ", cls->name(), ", got ",
               v.isObject() ? v.toObjectRef().name() : v.tagKind());
-  const IValue& slot = v.toObjectRef().getSlot(0);
-  TENON_CHECK(slot.isCapsule(), TypeError, "an object of ", cls->name(),
+  const std::vector<IValue>& slots = v.toObjectRef().slots;
+  TENON_CHECK(!slots.empty(), TypeError, "an object of ", cls->name(),
               " is used before its __init__");
-  return slot.toCapsule().get();
+  // A program may have cast the object and moved the capsule of another to it.
+  CustomClassHolder* holder = slots[0].toCapsule().get();
+  TENON_CHECK(holds(holder), TypeError, "an object of ", cls->name(), " holds another class's");
+  return holder;
 }
 
-jit::TypePtr detail::custom_class_type(const std::type_info& of) { return jit::get(of); }
+jit::TypePtr detail::custom_class_type(const std::type_info& of) { return jit::get(of).type; }
 
 std::string library::detail::custom_class_name(const std::type_info& of) {
-  return jit::get(of)->name();
+  return jit::get(of).type->name();
 }
 
 }  // namespace tenon

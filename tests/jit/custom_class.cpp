@@ -156,6 +156,39 @@ TEST(JitCustomClass, ErrorsNameTheClass) {
   EXPECT_SAYS(Error, "is used before its __init__", unit->run_method("f"));
 }
 
+// Else a program could give a method an object of another class.
+TEST(JitCustomClass, CapsulesAreOutOfReach) {
+  for (const char* line : {"return c.capsule", "c.capsule = d.capsule", "c.capsule = None",
+                           "return getattr(c, 'capsule')"}) {
+    EXPECT_SAYS(Error, "capsule",
+                compile(std::string("def f(c: torch.classes.jit_classes.Counter, d: "
+                                    "torch.classes.jit_classes.Plain):\n    ") +
+                        line + "\n"))
+        << line;
+  }
+  const auto unit = compile(R"(
+def f(p: torch.classes.jit_classes.Plain):
+    return unchecked_cast(__torch__.torch.classes.jit_classes.Counter, p).next()
+)");
+  EXPECT_SAYS(TypeError, "jit_classes.Counter, got __torch__.torch.classes.jit_classes.Plain",
+              unit->run_method("f", core::Ref<Plain>::make()));
+  const auto moved = compile(R"(
+class Box:
+    def __init__(self):
+        self.x: Any = 1
+def f(c: torch.classes.jit_classes.Counter, p: torch.classes.jit_classes.Plain, put: bool):
+    if put:
+        unchecked_cast(Box, c).x = unchecked_cast(Box, p).x
+    else:
+        unchecked_cast(Box, c).x = 3
+    return c.next()
+)");
+  for (const bool put : {false, true}) {
+    EXPECT_SAYS(TypeError, put ? "jit_classes.Counter holds another class's" : "expected Capsule",
+                moved->run_method("f", CounterRef::make(1), core::Ref<Plain>::make(), put));
+  }
+}
+
 TEST(JitCustomClass, DefinitionsThatDoNotFitAreRefused) {
   const auto register_in = [](auto f) {
     library::Block block("jit_refused", std::nullopt, f);

@@ -49,8 +49,9 @@ namespace jit {
 // What class_ is for one T. It is found by its name until `library`, if given, is taken back.
 class TENON_API CustomClass {
  public:
+  using Holds = bool (*)(const CustomClassHolder*);  // whether it is a T
   CustomClass(std::string ns, std::string name, std::string doc, const std::type_info& of,
-              library::Library* library);
+              Holds holds, library::Library* library);
   struct Signature {
     std::vector<std::string> arguments;  // types as in schemas, that of self first
     std::string result;                  // empty: none
@@ -153,7 +154,10 @@ class class_ {
  public:
   explicit class_(const std::string& ns, const std::string& name, std::string doc = {},
                   library::Library* library = nullptr)
-      : class_type_(ns, name, std::move(doc), typeid(T), library) {}
+      : class_type_(
+            ns, name, std::move(doc), typeid(T),
+            [](const CustomClassHolder* h) { return dynamic_cast<const T*>(h) != nullptr; },
+            library) {}
 
   // What makes an object: a constructor's types, or a function.
   template <class... A>
@@ -227,7 +231,7 @@ class class_ {
     const auto body = [make = std::move(make)](std::vector<IValue> v) {
       const core::Ref<ivalue::Object> self = v.at(0).toObject();
       v.erase(v.begin());
-      self->setSlot(0, IValue::make_capsule(Host::Boxing::invoke(make, v)));
+      self->slots = {IValue::make_capsule(Host::Boxing::invoke(make, v))};
       return IValue();
     };
     class_type_.def(name, signature, body, std::move(doc), names);
